@@ -1,0 +1,294 @@
+// Package act is reeve's vocabulary: what an agent is about to do (Action) and
+// what is said about it (Decision). Every protocol turns its messages into an
+// Action, one guard judges it, and each protocol writes the Decision in its
+// own words. The package imports the standard library only.
+package act
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Kind says what sort of act an Action is. Policies select rules by it.
+type Kind string
+
+// The kinds of act that reeve judges.
+const (
+	MessageUser       Kind = "message.user"       // a user's prompt, before the agent reads it
+	MessageAgent      Kind = "message.agent"      // the agent's output, before the user sees it
+	MessageSystem     Kind = "message.system"     // a system message, before it is shown
+	ToolCall          Kind = "tool.call"          // a tool is about to be called
+	ToolResult        Kind = "tool.result"        // a tool's output, before the model reads it
+	KnowledgeRetrieve Kind = "knowledge.retrieve" // retrieved documents, before the model reads them
+	MemoryStore       Kind = "memory.store"       // something is about to be remembered
+	MemoryRetrieve    Kind = "memory.retrieve"    // something remembered is about to be used
+	Trigger           Kind = "trigger"            // an event wakes the agent
+	A2ASend           Kind = "a2a.send"           // an A2A request
+	A2AReceive        Kind = "a2a.receive"        // an A2A answer or event
+	MCPRequest        Kind = "mcp.request"        // an MCP request or notification
+	MCPResponse       Kind = "mcp.response"       // an MCP answer
+)
+
+// Kinds lists every kind, in the order of the documentation.
+var Kinds = []Kind{
+	MessageUser, MessageAgent, MessageSystem, ToolCall, ToolResult, KnowledgeRetrieve,
+	MemoryStore, MemoryRetrieve, Trigger, A2ASend, A2AReceive, MCPRequest, MCPResponse,
+}
+
+// Effect is what is decided about an act. The zero value denies, and a smaller
+// value is stricter: deny > escalate > modify > allow.
+type Effect uint8
+
+// The effects, strictest first.
+const (
+	Deny     Effect = iota // must not happen
+	Escalate               // a person must agree first
+	Modify                 // may happen in the changed form only
+	Allow                  // may happen as asked
+)
+
+var effectNames = [...]string{"deny", "escalate", "modify", "allow"}
+
+func (e Effect) String() string {
+	if int(e) < len(effectNames) {
+		return effectNames[e]
+	}
+	return "deny"
+}
+
+// ParseEffect reads an effect's name. ok is false, and the effect Deny, for any other word.
+func ParseEffect(s string) (e Effect, ok bool) {
+	for i, n := range effectNames {
+		if s == n {
+			return Effect(i), true
+		}
+	}
+	return Deny, false
+}
+
+// Stricter returns the stricter of two effects.
+func Stricter(a, b Effect) Effect { return min(a, b) }
+
+// Principal is who asks, as established by reeve from a credential, never from
+// what the caller says about itself.
+type Principal struct {
+	// Name identifies the principal: "key:<name>", "jwt:<issuer>#<subject>",
+	// "socket" for the operator on this machine, or "anonymous".
+	Name string
+	// Method says how the principal was authenticated: "key", "jwt", "socket"
+	// or "unauthenticated".
+	Method string
+	// Organization is the credential's organization, or empty.
+	Organization string
+}
+
+// Anonymous is the principal of a caller without a credential.
+var Anonymous = Principal{Name: "anonymous", Method: "unauthenticated"}
+
+// Agent is what an agent says about itself. The byte slices are parts of
+// Action.Body as sent, nil where absent.
+type Agent struct {
+	ID, Name, Version, Provider, Organization string
+	Model                                     string // the model's id
+	Raw                                       []byte // the whole description
+	Instructions                              []byte // raw JSON string
+	Tools                                     []byte // raw JSON array; nil means unknown, not none
+	ModelRaw                                  []byte // raw JSON object
+}
+
+// User is the person an agent says it works for. ID is empty when there is none.
+type User struct {
+	ID, Name, Email, Organization string
+}
+
+// Tool is an agent's own declaration of the tool that it calls.
+type Tool struct {
+	ID, Name, Type string
+	Arguments      []ToolArgument
+}
+
+// ToolArgument is one declared argument. Type is empty when undeclared, else
+// one of string, number, boolean, object, array, null.
+type ToolArgument struct {
+	Name, ID, Type string
+	Required       bool
+}
+
+// Definition is one tool as an MCP server defines it: its canonical name and a
+// SHA-256 over the whole definition in canonical JSON.
+type Definition struct {
+	Name string
+	Hash Digest
+}
+
+// Argument is one argument of a call. Value is raw JSON, a part of Action.Body.
+type Argument struct {
+	Name    string
+	ID      string // the argument's id where the protocol has one
+	Value   []byte
+	Pointer string // JSON Pointer of the value in Action.Body
+}
+
+// Leaf is one piece of text in an act: what detectors read and edits change.
+type Leaf struct {
+	Pointer string // JSON Pointer of the string in Action.Body
+	Text    string // the decoded text
+	// Item is the JSON Pointer of the part, result or memory that the leaf
+	// belongs to: what "drop" drops. Empty means the leaf itself.
+	Item string
+	// Arg is the name of the argument that the leaf is or lies in, if any.
+	Arg string
+	// Base64 says that the string in Body is Text in base64 (a file's bytes).
+	Base64 bool
+}
+
+// Action is one act that somebody asks about. The first group is established
+// by reeve; the rest is what the caller says, and can never overwrite it.
+type Action struct {
+	Door      string // the protocol it came by: "aos"
+	Method    string // the protocol's method, such as "steps/toolCallRequest"
+	Kind      Kind
+	At        time.Time // when reeve received it
+	Principal Principal
+
+	Agent   Agent
+	User    User
+	Session string // empty where the protocol or the caller has none
+	Turn    string
+	Step    string
+	SaidAt  time.Time // the caller's timestamp; zero when none
+
+	// ID is what the caller uses to name this act when it asks again: an
+	// executionId, a message id, a JSON-RPC id inside MCP or A2A. Empty if none.
+	ID string
+	// Answers is the ID of the act that this one is the result of.
+	Answers string
+
+	Resource  string // tool, server, peer or source, as sent
+	Canonical string // Resource in the one form that rules are matched against
+	// Confusable says that Resource used characters that look like others.
+	Confusable bool
+	Server     string // the MCP server or A2A peer, where known
+
+	Tool      *Tool // the declaration of the tool called; nil if undeclared or unknown
+	Arguments []Argument
+	Content   []Leaf
+	Reasoning string
+	Failed    bool // a result that says the tool failed
+
+	// InnerMethod is the method of a wrapped A2A or MCP message.
+	InnerMethod string
+	// Listed are the tools that an MCP server announces in this message.
+	Listed []Definition
+	// Cites are the ids and URLs that a message names as its sources, and
+	// Retrieved the ids of the sources that knowledge came from.
+	Cites, Retrieved []string
+	// Resources are the ids of the resources that the agent declared; nil
+	// means unknown, not none. Filled for messages with Cites only.
+	Resources []string
+
+	Body   []byte // the request's bytes, whole
+	Digest Digest // what is really done: see Digest
+
+	// Faults are the shortcomings of the data that are noted but not refused,
+	// such as a timestamp without an offset.
+	Faults []string
+}
+
+// Digest is a SHA-256 over an act's kind, resource, and arguments or content,
+// names sorted and every number token kept as sent. It binds verdicts,
+// approvals and repeats to what is really done; ids of steps and timestamps
+// are not part of it.
+type Digest [sha256.Size]byte
+
+func (d Digest) String() string { return "sha256:" + hex.EncodeToString(d[:]) }
+
+// Reason is one cause of a decision: a rule that matched.
+type Reason struct {
+	Rule    string // the rule's name
+	Code    string // stable code, such as "pii.card"
+	Message string // a sentence for a person
+	Instead string // what the agent could do, or empty
+	Effect  Effect
+	Observe bool   // the rule only watches: its effect was not applied
+	Pointer string // where in the request, if at one place
+}
+
+// Edit replaces one leaf of the request. Value is raw JSON.
+type Edit struct {
+	Pointer string
+	Value   []byte
+}
+
+// Risk is what the detectors found: a score from 0 to 1, its level, and the threats.
+type Risk struct {
+	Score   float64  `json:"score"`
+	Level   string   `json:"level"`
+	Threats []string `json:"threats"`
+}
+
+// Level names a score: at least 0.9 CRITICAL, 0.7 HIGH, 0.4 MEDIUM, else LOW.
+func Level(score float64) string {
+	switch {
+	case score >= 0.9:
+		return "CRITICAL"
+	case score >= 0.7:
+		return "HIGH"
+	case score >= 0.4:
+		return "MEDIUM"
+	}
+	return "LOW"
+}
+
+// Decision is what was decided about an act. The zero value denies.
+type Decision struct {
+	Effect Effect
+	// Reasons holds every rule that applied, strictest first.
+	Reasons []Reason
+	Risk    Risk
+	Edits   []Edit
+	Policy  string // content hash of the policy set that decided
+	Digest  Digest
+	// Position of the record in the ledger. Set once it is durable.
+	Position Position
+	At       time.Time
+	// Repeat says that this is the recorded decision of an act asked about before.
+	Repeat bool
+}
+
+// Position is a place in the ledger: entry Index of log Log.
+type Position struct {
+	Log   uint32
+	Index uint64
+}
+
+// String gives the position as a decision id: "0-42".
+func (p Position) String() string {
+	return strconv.FormatUint(uint64(p.Log), 10) + "-" + strconv.FormatUint(p.Index, 10)
+}
+
+// ParsePosition reads the form that String writes.
+func ParsePosition(s string) (Position, error) {
+	log, index, ok := strings.Cut(s, "-")
+	l, err1 := strconv.ParseUint(log, 10, 32)
+	i, err2 := strconv.ParseUint(index, 10, 64)
+	if !ok || err1 != nil || err2 != nil {
+		return Position{}, fmt.Errorf("%q is not a decision id: want LOG-INDEX, such as 0-42", s)
+	}
+	return Position{uint32(l), i}, nil
+}
+
+// Violation is a check of a session's memory that an act does not pass.
+// Policies decide what follows from it.
+type Violation struct {
+	Check   string // such as "tool.undeclared"
+	Message string // a sentence: what was expected, and what came
+	Pointer string // where in the request, if at one place
+	// Unsure says that the memory needed to be certain is gone (expired or
+	// evicted): it is flagged, and never denies.
+	Unsure bool
+}

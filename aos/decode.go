@@ -1,0 +1,491 @@
+package aos
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	a2a "reeve/a2a/message"
+	"reeve/act"
+	"reeve/internal/canon"
+	"reeve/internal/content"
+	"reeve/internal/jsonrpc"
+	"reeve/internal/rawjson"
+	mcp "reeve/mcp/message"
+)
+
+// invalid says which field of a request is wrong, why, and what was expected.
+type invalid struct{ field, reason, expected string }
+
+func (i *invalid) Error() string {
+	return fmt.Sprintf("%s: %s Expected %s.", i.field, i.reason, i.expected)
+}
+
+// method is one method that asks for a decision.
+type method struct {
+	read func(d *decoder) *invalid
+}
+
+var methods = map[string]method{
+	"steps/agentTrigger":           {(*decoder).agentTrigger},
+	"steps/knowledgeRetrieval":     {(*decoder).knowledgeRetrieval},
+	"steps/memoryStore":            {(*decoder).memoryStore},
+	"steps/memoryContextRetrieval": {(*decoder).memoryContextRetrieval},
+	"steps/message":                {(*decoder).message},
+	"steps/toolCallRequest":        {(*decoder).toolCallRequest},
+	"steps/toolCallResult":         {(*decoder).toolCallResult},
+	"protocols/A2A":                {(*decoder).a2a},
+	"protocols/MCP":                {(*decoder).mcp},
+}
+
+// Decode checks a request against the tables of the specification and returns
+// the act that it asks about: everything but its Principal and At. The error
+// is -32601 for a method that asks for no decision, and else -32602 with data
+// {field, reason, expected}.
+func Decode(r *jsonrpc.Request) (*act.Action, *jsonrpc.Error) {
+	m, ok := methods[r.Method]
+	if !ok {
+		return nil, &jsonrpc.Error{Code: -32601, Message: words[-32601]}
+	}
+	a, err := m.decode(r)
+	if err != nil {
+		return nil, err.answer()
+	}
+	return a, nil
+}
+
+// ActionOf returns the act that a single request asks about, given as its
+// JSON. The error is a sentence that says what is wrong with the request.
+func ActionOf(body []byte) (*act.Action, error) {
+	doc, err := rawjson.Parse(body)
+	if err != nil {
+		return nil, fmt.Errorf("the request is not acceptable JSON: %w", err)
+	}
+	root := doc.Root()
+	name := root.Get("method")
+	if root.Kind() != rawjson.Object || root.Get("jsonrpc").Text() != "2.0" || name.Kind() != rawjson.String {
+		return nil, errors.New(`the request is not a JSON-RPC 2.0 request: it needs "jsonrpc": "2.0", a method and params`)
+	}
+	m, ok := methods[name.Text()]
+	if !ok {
+		return nil, fmt.Errorf("the method %.80q is none that AOS asks for a decision with", name.Text())
+	}
+	a, fault := m.decode(&jsonrpc.Request{
+		Method: name.Text(), ID: root.Get("id").Raw(), Params: root.Get("params"), Message: root, Body: body,
+	})
+	if fault != nil {
+		return nil, fault
+	}
+	return a, nil
+}
+
+// decoder makes one act of one request.
+type decoder struct {
+	r     *jsonrpc.Request
+	p     rawjson.Value // the params
+	a     *act.Action
+	texts content.Set
+}
+
+func (m method) decode(r *jsonrpc.Request) (*act.Action, *invalid) {
+	if err := paramsOf(r); err != nil {
+		return nil, err
+	}
+	d := decoder{r: r, p: r.Params, a: &act.Action{Door: "aos", Method: r.Method, Body: r.Body}}
+	d.texts.Leaves = make([]act.Leaf, 0, 8)
+	if err := m.read(&d); err != nil {
+		return nil, err
+	}
+	if d.texts.Full {
+		return nil, &invalid{"/params", "It holds more pieces of text than can be judged at once.", fmt.Sprintf("at most %d strings", content.MaxLeaves)}
+	}
+	d.a.Content = d.texts.Leaves
+	d.a.Canonical, d.a.Confusable = canon.Name(d.a.Resource)
+	return d.a, nil
+}
+
+// paramsOf checks that a request has params of this protocol.
+func paramsOf(r *jsonrpc.Request) *invalid {
+	if r.Params.Kind() != rawjson.Object {
+		reason := "The params are missing."
+		if r.Params.Exists() {
+			reason = "The value is " + article(r.Params.Kind().String()) + "."
+		}
+		return &invalid{"/params", reason, "an object"}
+	}
+	if r.Params.Get("acs_version").Exists() {
+		// Half of such a request looks like AOS. It must not be half read.
+		return &invalid{"/params/acs_version", "This is a request of ACS, the successor of AOS, and reeve speaks AOS 0.1.0.", "no acs_version, and params as in AOS 0.1.0"}
+	}
+	return nil
+}
+
+// check compares the params with a table.
+func (d *decoder) check(t *table) *invalid {
+	if f := t.check(d.p); f != nil {
+		return &invalid{f.pointer(d.r.Message), f.reason, f.expected}
+	}
+	return nil
+}
+
+// context reads the context, which may be absent in a protocol's message.
+func (d *decoder) context() {
+	c := d.p.Get("context")
+	if !c.Exists() {
+		return
+	}
+	a := d.a
+	agent := c.Get("agent")
+	model, organization := agent.Get("model"), agent.Get("organization")
+	a.Agent = act.Agent{
+		ID: agent.Get("id").Text(), Name: agent.Get("name").Text(), Version: agent.Get("version").Text(),
+		Provider: agent.Get("provider").Get("name").Text(), Organization: organization.Get("id").Text(), Model: model.Get("id").Text(),
+		Raw: agent.Raw(), Instructions: agent.Get("instructions").Raw(), Tools: agent.Get("tools").Raw(), ModelRaw: model.Raw(),
+	}
+	if u := c.Get("user"); u.Exists() {
+		a.User = act.User{
+			ID: u.Get("id").Text(), Name: u.Get("name").Text(), Email: u.Get("email").Text(),
+			Organization: u.Get("organization").Get("id").Text(),
+		}
+	}
+	a.Session, a.Turn, a.Step = c.Get("session").Get("id").Text(), c.Get("turnId").Text(), c.Get("stepId").Text()
+	var zoned bool
+	if a.SaidAt, zoned, _ = parseTime(c.Get("timestamp").Text()); !zoned {
+		a.Faults = append(a.Faults, "the timestamp has no offset and was taken as UTC")
+	}
+}
+
+func (d *decoder) reasoning() { d.a.Reasoning = d.p.Get("reasoning").Text() }
+
+func (d *decoder) agentTrigger() *invalid {
+	if err := d.check(&agentTriggerTable); err != nil {
+		return err
+	}
+	d.context()
+	trigger := d.p.Get("trigger")
+	d.a.Kind = act.Trigger
+	d.a.Resource = trigger.Get("event").Get("type").Text()
+	d.a.ID = trigger.Get("event").Get("id").Text()
+	d.parts(trigger.Get("content"), "/params/trigger/content")
+	d.texts.AddAll(trigger.Get("metadata"), act.Leaf{Pointer: "/params/trigger/metadata"}, nil)
+	d.digest(trigger)
+	return nil
+}
+
+func (d *decoder) knowledgeRetrieval() *invalid {
+	if err := d.check(&knowledgeTable); err != nil {
+		return err
+	}
+	d.context()
+	d.reasoning()
+	d.a.Kind = act.KnowledgeRetrieve
+	const base = "/params/knowledgeStep"
+	step := d.p.Get("knowledgeStep")
+	d.texts.Add(step.Get("query"), act.Leaf{Pointer: base + "/query"})
+	d.texts.AddAll(step.Get("keywords"), act.Leaf{Pointer: base + "/keywords"}, nil)
+	for i, result := range step.Get("results").Elems() {
+		item := content.Index(base+"/results", i)
+		d.a.Retrieved = append(d.a.Retrieved, result.Get("id").Text())
+		d.texts.Add(result.Get("content"), act.Leaf{Pointer: item + "/content", Item: item})
+		d.texts.AddAll(result.Get("metadata"), act.Leaf{Pointer: item + "/metadata", Item: item}, nil)
+	}
+	d.digest(step)
+	return nil
+}
+
+func (d *decoder) memoryStore() *invalid { return d.memory(act.MemoryStore) }
+
+func (d *decoder) memoryContextRetrieval() *invalid { return d.memory(act.MemoryRetrieve) }
+
+func (d *decoder) memory(kind act.Kind) *invalid {
+	if err := d.check(&memoryTable); err != nil {
+		return err
+	}
+	d.context()
+	d.reasoning()
+	d.a.Kind = kind
+	memory := d.p.Get("memory")
+	for i, text := range memory.Elems() {
+		pointer := content.Index("/params/memory", i)
+		d.texts.Add(text, act.Leaf{Pointer: pointer, Item: pointer})
+	}
+	d.digest(memory)
+	return nil
+}
+
+func (d *decoder) message() *invalid {
+	if err := d.check(&messageParamsTable); err != nil {
+		return err
+	}
+	d.context()
+	d.reasoning()
+	message := d.p.Get("message")
+	switch message.Get("role").Text() {
+	case RoleUser:
+		d.a.Kind = act.MessageUser
+	case RoleAgent:
+		d.a.Kind = act.MessageAgent
+	default:
+		d.a.Kind = act.MessageSystem
+	}
+	d.a.ID = message.Get("id").Text()
+	d.parts(message.Get("content"), "/params/message/content")
+	d.texts.AddAll(message.Get("metadata"), act.Leaf{Pointer: "/params/message/metadata"}, nil)
+	d.sources("citation")
+	d.sources("citations")
+	if d.a.Cites != nil {
+		d.resources()
+	}
+	var buf [1024]byte
+	b := d.beginDigest(buf[:0])
+	b = append(b, `"content":{"cites":[`...)
+	b = content.AppendWithout(b, d.p.Get("citation"))
+	b = append(b, ',')
+	b = content.AppendWithout(b, d.p.Get("citations"))
+	b = append(b, `],"message":`...)
+	b = content.AppendWithout(b, message, "id")
+	d.endDigest(append(b, '}'))
+	return nil
+}
+
+// sources reads the sources that a message cites.
+func (d *decoder) sources(name string) {
+	for i, source := range d.p.Get(name).Elems() {
+		item := content.Index("/params/"+name, i)
+		cite := source.Get("url")
+		if textIs(source.Get("kind"), "file") {
+			cite = source.Get("id")
+			d.texts.Add(source.Get("name"), act.Leaf{Pointer: item + "/name", Item: item})
+		}
+		d.a.Cites = append(d.a.Cites, cite.Text())
+		d.texts.Add(source.Get("url"), act.Leaf{Pointer: item + "/url", Item: item})
+	}
+}
+
+// resources notes the resources that the agent declared.
+func (d *decoder) resources() {
+	resources := d.p.Get("context").Get("agent").Get("resources")
+	if !resources.Exists() {
+		return
+	}
+	d.a.Resources = make([]string, 0, resources.Len())
+	for _, r := range resources.Elems() {
+		d.a.Resources = append(d.a.Resources, r.Get("id").Text())
+	}
+}
+
+func (d *decoder) toolCallRequest() *invalid {
+	if err := d.check(&toolCallTable); err != nil {
+		return err
+	}
+	d.context()
+	d.reasoning()
+	const base = "/params/toolCallRequest/inputs"
+	call := d.p.Get("toolCallRequest")
+	d.a.Kind = act.ToolCall
+	d.a.ID = call.Get("executionId").Text()
+	d.a.Resource = call.Get("toolId").Text()
+	d.a.Tool = d.declared(call.Get("toolId"))
+
+	inputs := call.Get("inputs")
+	d.a.Arguments = make([]act.Argument, 0, inputs.Len())
+	values := make([]input, 0, inputs.Len())
+	for i, in := range inputs.Elems() {
+		name, id, value := in.Get("name").Text(), in.Get("id").Text(), in.Get("value")
+		pointer := content.Index(base, i) + "/value"
+		d.a.Arguments = append(d.a.Arguments, act.Argument{Name: name, ID: id, Value: value.Raw(), Pointer: pointer})
+		d.texts.AddAll(value, act.Leaf{Pointer: pointer, Arg: name}, nil)
+		values = append(values, input{name, id, i, value})
+	}
+	slices.SortFunc(values, func(a, b input) int {
+		if c := strings.Compare(a.name, b.name); c != 0 {
+			return c
+		}
+		return a.place - b.place
+	})
+	for i := range values[:max(len(values), 1)-1] {
+		if values[i].name == values[i+1].name {
+			// Rules would look at one value, and the tool might be given the other.
+			return &invalid{content.Index(base, values[i+1].place) + "/name", "Two inputs have the same name, and which of them counts cannot be known.", "each input once"}
+		}
+	}
+
+	var buf [1024]byte
+	b := d.beginDigest(buf[:0])
+	b = append(b, `"arguments":{`...)
+	for i, in := range values {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendString(b, in.name)
+		b = append(b, ':')
+		b = in.value.AppendCanonical(b)
+	}
+	b = append(b, '}')
+	for _, in := range values { // a tool may take its arguments by id
+		if in.id != "" {
+			b = append(b, `,"id":[`...)
+			b = rawjson.AppendString(b, in.name)
+			b = append(b, ',')
+			b = rawjson.AppendString(b, in.id)
+			b = append(b, ']')
+		}
+	}
+	d.endDigest(b)
+	return nil
+}
+
+// input is one argument of a call, and its place among them.
+type input struct {
+	name, id string
+	place    int
+	value    rawjson.Value
+}
+
+// declared finds the agent's own declaration of a tool, by its id.
+func (d *decoder) declared(id rawjson.Value) *act.Tool {
+	text := id.Text()
+	for _, t := range d.p.Get("context").Get("agent").Get("tools").Elems() {
+		if !textIs(t.Get("id"), text) {
+			continue
+		}
+		arguments := t.Get("arguments")
+		tool := &act.Tool{ID: text, Name: t.Get("name").Text(), Type: t.Get("type").Text()}
+		if arguments.Len() > 0 {
+			tool.Arguments = make([]act.ToolArgument, 0, arguments.Len())
+		}
+		for _, arg := range arguments.Elems() {
+			tool.Arguments = append(tool.Arguments, act.ToolArgument{
+				Name: arg.Get("name").Text(), ID: arg.Get("id").Text(), Type: arg.Get("type").Text(), Required: arg.Get("required").Bool(),
+			})
+		}
+		return tool
+	}
+	return nil
+}
+
+func (d *decoder) toolCallResult() *invalid {
+	// The text puts executionId and result into the params, upstream's schema
+	// puts both into toolCallResult. With both, what the tool gave is not clear.
+	table, holder, base := &resultParamsTable, d.p, "/params"
+	if nested := d.p.Get("toolCallResult"); nested.Exists() {
+		if d.p.Get("executionId").Exists() || d.p.Get("result").Exists() {
+			return &invalid{"/params/toolCallResult", "The result is given in two forms at once, and which of them counts cannot be known.", "either executionId and result in params, or both in params.toolCallResult"}
+		}
+		table, holder, base = &resultNestedTable, nested, "/params/toolCallResult"
+	}
+	if err := d.check(table); err != nil {
+		return err
+	}
+	d.context()
+	d.reasoning()
+	result := holder.Get("result")
+	d.a.Kind = act.ToolResult
+	d.a.Answers = holder.Get("executionId").Text()
+	d.a.Failed = result.Get("isError").Bool()
+	d.parts(result.Get("outputs"), base+"/result/outputs")
+	d.digest(result)
+	return nil
+}
+
+// parts reads an array of Part.
+func (d *decoder) parts(parts rawjson.Value, base string) {
+	for i, part := range parts.Elems() {
+		item := content.Index(base, i)
+		leaf := func(name string) act.Leaf { return act.Leaf{Pointer: item + name, Item: item} }
+		switch kind := part.Get("kind"); {
+		case textIs(kind, "text"):
+			d.texts.Add(part.Get("text"), leaf("/text"))
+		case textIs(kind, "file"):
+			file := part.Get("file")
+			d.texts.Add(file.Get("name"), leaf("/file/name"))
+			d.texts.Add(file.Get("uri"), leaf("/file/uri"))
+			d.texts.AddFile(file.Get("bytes"), file.Get("mimeType").Text(), leaf("/file/bytes"))
+		default:
+			d.texts.AddAll(part.Get("data"), leaf("/data"), nil)
+		}
+		if metadata := part.Get("metadata"); metadata.Exists() {
+			d.texts.AddAll(metadata, leaf("/metadata"), nil)
+		}
+	}
+}
+
+// protocol reads the params of a protocol's message and returns the message
+// and its JSON Pointer: raw when params itself is one, else params.message.
+func (d *decoder) protocol() (message rawjson.Value, base string, err *invalid) {
+	table := &protocolTable
+	message, base = d.p.Get("message"), "/params/message"
+	if d.p.Get("jsonrpc").Exists() {
+		if message.Exists() {
+			return message, "", &invalid{"/params/message", "The params are a message themselves and hold another, and which of them counts cannot be known.", "either the message in params.message, or the message itself as params"}
+		}
+		table, message, base = &protocolRawTable, d.p, "/params"
+	}
+	if err := d.check(table); err != nil {
+		return message, "", err
+	}
+	if m := message.Get("method"); m.Exists() && m.Kind() != rawjson.String {
+		return message, "", &invalid{base + "/method", "The value is " + article(m.Kind().String()) + ".", "a string"}
+	}
+	d.context()
+	d.reasoning()
+	return message, base, nil
+}
+
+func (d *decoder) a2a() *invalid {
+	v, base, err := d.protocol()
+	if err != nil {
+		return err
+	}
+	m := a2a.Read(v, base, &d.texts)
+	d.a.Kind, d.a.Answers = act.A2AReceive, m.ID
+	if m.Request {
+		d.a.Kind, d.a.ID, d.a.Answers = act.A2ASend, m.ID, ""
+	}
+	d.a.InnerMethod, d.a.Arguments, d.a.Failed = m.Method, m.Arguments, m.Failed
+	var buf [1024]byte
+	d.endDigest(a2a.AppendCanonical(d.beginDigest(buf[:0]), v))
+	return nil
+}
+
+func (d *decoder) mcp() *invalid {
+	v, base, err := d.protocol()
+	if err != nil {
+		return err
+	}
+	m := mcp.Read(v, base, &d.texts)
+	d.a.Kind, d.a.Answers = act.MCPResponse, m.ID
+	if m.Request {
+		d.a.Kind, d.a.ID, d.a.Answers = act.MCPRequest, m.ID, ""
+	}
+	d.a.InnerMethod, d.a.Resource, d.a.Arguments = m.Method, m.Resource, m.Arguments
+	d.a.Listed, d.a.Failed = m.Listed, m.Failed
+	var buf [1024]byte
+	d.endDigest(mcp.AppendCanonical(d.beginDigest(buf[:0]), v))
+	return nil
+}
+
+// digest makes the act's digest from its content.
+func (d *decoder) digest(v rawjson.Value) {
+	var buf [1024]byte
+	b := append(d.beginDigest(buf[:0]), `"content":`...)
+	d.endDigest(v.AppendCanonical(b))
+}
+
+// beginDigest begins the canonical JSON that an act's digest is taken over.
+// See docs/protocol/aos.md.
+func (d *decoder) beginDigest(b []byte) []byte {
+	b = append(b, `{"kind":"`...)
+	b = append(b, d.a.Kind...)
+	b = append(b, `","resource":`...)
+	b = rawjson.AppendString(b, d.a.Resource)
+	if d.a.InnerMethod != "" && d.a.InnerMethod != "tools/call" {
+		b = append(b, `,"method":`...)
+		b = rawjson.AppendString(b, d.a.InnerMethod)
+	}
+	return append(b, ',')
+}
+
+func (d *decoder) endDigest(b []byte) { d.a.Digest = sha256.Sum256(append(b, '}')) }

@@ -1,0 +1,87 @@
+package reeve_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// arrows is which rooms a room may import, beside the standard library and
+// other modules: the picture in ARCHITECTURE.md. They go down only.
+var arrows = map[string]string{
+	"act":              "",
+	"internal/rawjson": "",
+	"internal/canon":   "",
+	"internal/jsonrpc": "internal/rawjson",
+	"risk":             "",
+	"a2a/message":      "act internal/canon internal/rawjson",
+	"mcp/message":      "act internal/canon internal/rawjson",
+	"session":          "act",
+	"policy":           "act internal/canon internal/rawjson risk session",
+	"ledger":           "act internal/rawjson",
+	"store/sqlite":     "act ledger",
+	"store/postgres":   "act ledger",
+	"store/storetest":  "act ledger",
+	"identity":         "act ledger",
+	"guard":            "act internal/rawjson ledger policy risk session",
+	"aos":              "act a2a/message internal/canon internal/jsonrpc internal/rawjson mcp/message",
+	"server":           "act identity internal/jsonrpc",
+	"": "act aos guard identity internal/jsonrpc internal/rawjson ledger policy risk server session " +
+		"store/postgres store/sqlite",
+
+	"examples/agent/agent": "aos",
+	"examples/agent":       "aos examples/agent/agent",
+	"demo":                 "aos examples/agent/agent",
+	"cmd/reeve":            " act aos demo guard identity internal/rawjson ledger policy server session store/postgres store/sqlite",
+	"bench":                "",
+}
+
+func TestArrows(t *testing.T) {
+	seen := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		room := filepath.ToSlash(filepath.Dir(path))
+		if room == "." {
+			room = ""
+		}
+		seen[room] = true
+		allowed, listed := arrows[room]
+		if !listed {
+			t.Errorf("the room %q is not in the list of arrows", room)
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			name, _ := strconv.Unquote(spec.Path.Value)
+			to, ours := strings.CutPrefix(name, "reeve/")
+			if name == "reeve" {
+				to, ours = "", true
+			}
+			if ours && !slices.Contains(strings.Split(allowed, " "), to) {
+				t.Errorf("%s: %q must not import %q", path, room, to)
+			}
+			if room == "act" && strings.Contains(name, ".") {
+				t.Errorf("%s: act imports the standard library only, not %q", path, name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for room := range arrows {
+		if !seen[room] {
+			t.Errorf("the list of arrows has the room %q, which is not there", room)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"reeve"
+	"reeve/policy"
+)
+
+func initCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "init [DIR]",
+		Short: "Write the starter policy and a configuration here, to edit",
+		Long: `Writes DIR/policy/starter.yaml, its test cases, and DIR/reeve.yaml (DIR is the
+present folder unless given). Existing files are never overwritten.`,
+		Args: args(cobra.MaximumNArgs(1)),
+	}
+	c.RunE = func(cmd *cobra.Command, a []string) error {
+		dir := "."
+		if len(a) == 1 {
+			dir = a[0]
+		}
+		files := map[string][]byte{"reeve.yaml": []byte(initialConfig)}
+		for _, f := range policy.Starter() {
+			files[filepath.Join("policy", f.Name)] = f.Data
+		}
+		files[filepath.Join("policy", "starter.test.yaml")] = policy.StarterTests()
+		for name := range files {
+			if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("%s is there already; nothing was written", filepath.Join(dir, name))
+			}
+		}
+		if err := os.MkdirAll(filepath.Join(dir, "policy"), 0o755); err != nil {
+			return err
+		}
+		for name, data := range files {
+			if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+				return err
+			}
+		}
+		out := cmd.OutOrStdout()
+		fmt.Fprintf(out, "wrote %s and %s\n\n", filepath.Join(dir, "reeve.yaml"), filepath.Join(dir, "policy"))
+		fmt.Fprintf(out, "  edit    policy/starter.yaml\n  check   reeve policy check policy\n  test    reeve policy test policy\n  run     reeve serve\n")
+		return nil
+	}
+	return c
+}
+
+const initialConfig = `# Configuration of a reeve node: see "reeve settings" for everything that can be
+# set. A flag (--listen) wins over an environment variable (REEVE_LISTEN), and
+# that over this file.
+listen: 127.0.0.1:8080
+data: ./reeve-data
+policy: ./policy
+`
+
+func settingsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "settings",
+		Short: "Print everything that can be set, with its flag, variable and default",
+		Args:  args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			printSettings(cmd.OutOrStdout())
+			return nil
+		},
+	}
+}
+
+// printSettings writes the reference that docs/configuration.md holds.
+func printSettings(w io.Writer) {
+	fmt.Fprint(w, `# Configuration
+
+A node needs none. Each setting can be given as a flag of `+"`reeve serve`"+`, as an environment
+variable, or as a key of the configuration file (`+"`--config FILE`, `REEVE_CONFIG`"+`, else
+`+"`./reeve.yaml`"+` if it is there). A flag wins over the environment, and that over the file.
+Lists are separated by commas in flags and variables. Secrets are never written here: they
+are named by a reference, `+"`env:NAME` or `file:PATH`"+`. This page is what `+"`reeve settings`"+` prints.
+
+| key | flag | variable | default | |
+|---|---|---|---|---|
+`)
+	for _, s := range new(reeve.Config).Settings() {
+		def := s.Default
+		if def != "" {
+			def = "`" + def + "`"
+		}
+		fmt.Fprintf(w, "| `%s` | `--%s` | `%s` | %s | %s |\n", s.Key, s.Flag, s.Env, def, strings.ReplaceAll(s.Doc, "|", `\|`))
+	}
+}

@@ -1,0 +1,477 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"reeve"
+	"reeve/act"
+	"reeve/ledger"
+)
+
+func ledgerCommand() *cobra.Command {
+	return group("ledger", "Read, verify and keep the record of what was decided",
+		ledgerVerify(), ledgerShow(), ledgerTail(), ledgerExport(), ledgerReceipt(), ledgerVerifyReceipt(),
+		ledgerKey(), ledgerPrune(), ledgerErase())
+}
+
+// ledgerFlags are the flags of commands that read a ledger.
+func ledgerFlags(c *cobra.Command) *cobra.Command {
+	settingFlags(c, "data", "database", "ledger-seed", "ledger-origin")
+	return c
+}
+
+// reading runs f with a node's database, opened to be read.
+func reading(cmd *cobra.Command, f func(ctx context.Context, c reeve.Config, store ledger.Store) error) error {
+	c, err := config(cmd)
+	if err != nil {
+		return err
+	}
+	store, err := reeve.OpenReader(cmd.Context(), c)
+	if err != nil {
+		return fmt.Errorf("open the ledger: %w", err)
+	}
+	return errors.Join(f(cmd.Context(), c, store), store.Close())
+}
+
+func ledgerVerify() *cobra.Command {
+	var key, kept string
+	var quick bool
+	c := &cobra.Command{
+		Use:   "verify",
+		Short: "Find any record that was changed, removed, reordered or cut off",
+		Long: `Reads every record of every log, and holds it against the tree's hashes, the
+signed checkpoints, and what lies beside the records. Ends with exit code 1 when
+anything is wrong, and names the records.
+
+A log that was cut short can only be told by a checkpoint that was kept elsewhere:
+give the file that --ledger-file wrote, or any signed checkpoints, with --checkpoints.`,
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return reading(cmd, func(ctx context.Context, c reeve.Config, store ledger.Store) error {
+				var checkpoints [][]byte
+				if kept != "" {
+					text, err := os.ReadFile(kept)
+					if err != nil {
+						return err
+					}
+					if checkpoints = ledger.SplitCheckpoints(text); len(checkpoints) == 0 {
+						return fmt.Errorf("%s holds no signed checkpoint", kept)
+					}
+				}
+				logs, err := store.Logs(ctx)
+				if err != nil {
+					return err
+				}
+				bad := 0
+				for _, log := range logs {
+					trusted := key
+					if trusted == "" {
+						if trusted, err = c.LedgerKey(log); err != nil {
+							return err
+						}
+					}
+					report, err := ledger.Verify(ctx, store, ledger.VerifyOptions{
+						Log: log, TrustedKey: trusted, Checkpoints: checkpoints, SkipOpenings: quick,
+					})
+					if err != nil {
+						return fmt.Errorf("verify log %d: %w", log, err)
+					}
+					printReport(cmd.OutOrStdout(), report)
+					bad += len(report.Problems) + report.More
+				}
+				if bad > 0 {
+					return fmt.Errorf("the ledger does not hold: %s", count(bad, "problem"))
+				}
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVar(&key, "key", "", "the log's public key, as 'reeve ledger key' prints it (default: from the node's seed)")
+	c.Flags().StringVar(&kept, "checkpoints", "", "file of signed checkpoints that were kept elsewhere")
+	c.Flags().BoolVar(&quick, "quick", false, "leave out what lies beside the records")
+	return ledgerFlags(c)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func printReport(w io.Writer, r *ledger.Report) {
+	if r.OK() {
+		fmt.Fprintf(w, "log %d holds: %d records, every hash and signature agrees\n", r.Log, r.Size)
+	} else {
+		fmt.Fprintf(w, "log %d DOES NOT HOLD: %d records\n", r.Log, r.Size)
+		for _, p := range r.Problems {
+			fmt.Fprintf(w, "  %s\n", p)
+		}
+		if r.More > 0 {
+			fmt.Fprintf(w, "  … and %d more\n", r.More)
+		}
+	}
+	if r.Pruned > 0 {
+		fmt.Fprintf(w, "  pruned      records below %d were removed on purpose; their hashes still count\n", r.Pruned)
+	}
+	fmt.Fprintf(w, "  contents    %d records have them beside the log, all as committed; %d do not, or no longer\n", r.Openings, r.Absent)
+	switch {
+	case r.Confirmed > 0:
+		fmt.Fprintf(w, "  confirmed   records below %d stand under a checkpoint that you kept\n", r.Confirmed)
+	case r.Anchored > 0:
+		fmt.Fprintf(w, "  anchored    records below %d stand under a checkpoint that was published elsewhere\n", r.Anchored)
+	}
+	if from := max(r.Confirmed, r.Anchored); from < r.Size {
+		fmt.Fprintf(w, "  unanchored  records from %d on: whoever has the key and the database could still rewrite these\n", from)
+	}
+	if r.Unchecked > 0 {
+		fmt.Fprintf(w, "  unchecked   %d checkpoints need hashes that were pruned\n", r.Unchecked)
+	}
+}
+
+func ledgerShow() *cobra.Command {
+	var last int
+	var log uint32
+	c := &cobra.Command{
+		Use:   "show [DECISION…]",
+		Short: "Show the newest records, or decisions with their contents",
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			return reading(cmd, func(ctx context.Context, _ reeve.Config, store ledger.Store) error {
+				if len(ids) == 0 {
+					return showNewest(ctx, store, log, last, cmd.OutOrStdout())
+				}
+				for _, id := range ids {
+					pos, err := act.ParsePosition(id)
+					if err != nil {
+						return usageError{err}
+					}
+					if err := showDecision(ctx, store, pos, cmd.OutOrStdout()); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+	c.Flags().IntVar(&last, "last", 20, "how many records")
+	c.Flags().Uint32Var(&log, "log", 0, "number of the log")
+	return ledgerFlags(c)
+}
+
+func showNewest(ctx context.Context, store ledger.Store, log uint32, last int, w io.Writer) error {
+	head, err := store.Head(ctx, log)
+	if err != nil {
+		return fmt.Errorf("log %d: %w", log, err)
+	}
+	from := head.Size - min(head.Size, uint64(max(last, 0)))
+	tab := newRecordTable(w)
+	if err := tab.add(ctx, store, log, from, head.Size); err != nil {
+		return err
+	}
+	return tab.Flush()
+}
+
+// recordTable prints records as lines.
+type recordTable struct{ *tabwriter.Writer }
+
+func newRecordTable(w io.Writer) recordTable {
+	t := recordTable{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	fmt.Fprintln(t, "DECISION\tTIME\tDOOR\tKIND\tEFFECT\tRULES\tCODES")
+	return t
+}
+
+func (t recordTable) add(ctx context.Context, store ledger.Store, log uint32, from, to uint64) error {
+	return store.Records(ctx, log, from, to, func(_ uint64, data []byte) error {
+		r, err := ledger.ParseRecord(data)
+		if err != nil {
+			return err
+		}
+		effect := r.Effect
+		if r.Observed != "" {
+			effect += " (would " + r.Observed + ")"
+		}
+		_, err = fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID(), r.Time.Local().Format("2006-01-02 15:04:05.000"),
+			r.Door, r.Kind, dash(effect), dash(strings.Join(r.Rules, " ")), dash(strings.Join(r.Codes, " ")))
+		return err
+	})
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func showDecision(ctx context.Context, store ledger.Store, pos act.Position, w io.Writer) error {
+	_, data, err := ledger.ReadRecord(ctx, store, pos)
+	if err != nil {
+		return fmt.Errorf("decision %s: %w", pos, err)
+	}
+	fmt.Fprintf(w, "record %s\n%s\n", pos, pretty(data))
+	o, err := ledger.ReadOpening(ctx, store, pos)
+	if errors.Is(err, ledger.ErrNotFound) {
+		fmt.Fprintf(w, "\nWhat lay beside it has expired, was erased, or was never kept.\n")
+		return nil
+	} else if err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		name string
+		data []byte
+	}{{"principal", o.Principal}, {"reasons", o.Reasons}, {"links", o.Links}, {"request", o.Request}, {"modified", o.Modified}} {
+		if part.data != nil {
+			fmt.Fprintf(w, "\n%s\n%s\n", part.name, pretty(part.data))
+		}
+	}
+	return nil
+}
+
+// pretty indents JSON, and shows control and format characters as escapes: what
+// agents sent must not steer the terminal it is shown on.
+func pretty(data []byte) []byte {
+	v := jsontext.Value(bytes.Clone(data))
+	if v.Indent(jsontext.WithIndent("  ")) != nil {
+		return fmt.Appendf(nil, "%q", data)
+	}
+	var b bytes.Buffer
+	for _, r := range string(v) {
+		if r != '\n' && (r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0x200b && r <= 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2060 && r <= 0x206f || r == 0xfeff || r >= 0xe0000) {
+			fmt.Fprintf(&b, `\u{%x}`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.Bytes()
+}
+
+func ledgerTail() *cobra.Command {
+	var log uint32
+	c := &cobra.Command{
+		Use:   "tail",
+		Short: "Show records as they are written, until interrupted",
+		Args:  args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return reading(cmd, func(ctx context.Context, _ reeve.Config, store ledger.Store) error {
+				head, err := store.Head(ctx, log)
+				if err != nil {
+					return fmt.Errorf("log %d: %w", log, err)
+				}
+				tab := newRecordTable(cmd.OutOrStdout())
+				next := head.Size - min(head.Size, 10)
+				tick := time.NewTicker(250 * time.Millisecond)
+				defer tick.Stop()
+				for {
+					if err := tab.add(ctx, store, log, next, head.Size); err != nil {
+						return err
+					}
+					tab.Flush()
+					next = head.Size
+					select {
+					case <-ctx.Done():
+						return nil
+					case <-tick.C:
+					}
+					if head, err = store.Head(ctx, log); errors.Is(err, context.Canceled) {
+						return nil
+					} else if err != nil {
+						return err
+					}
+				}
+			})
+		},
+	}
+	c.Flags().Uint32Var(&log, "log", 0, "number of the log")
+	return ledgerFlags(c)
+}
+
+func ledgerExport() *cobra.Command {
+	var what ledger.Range
+	var openings bool
+	c := &cobra.Command{
+		Use:   "export",
+		Short: "Write records as JSON Lines",
+		Args:  args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return reading(cmd, func(ctx context.Context, _ reeve.Config, store ledger.Store) error {
+				return ledger.Export(ctx, store, what, openings, cmd.OutOrStdout())
+			})
+		},
+	}
+	c.Flags().Uint32Var(&what.Log, "log", 0, "number of the log")
+	c.Flags().Uint64Var(&what.From, "from", 0, "first index")
+	c.Flags().Uint64Var(&what.To, "to", math.MaxInt64, "index after the last")
+	c.Flags().BoolVar(&openings, "contents", false, "with what lies beside the records: principals, reasons, requests")
+	return ledgerFlags(c)
+}
+
+func ledgerReceipt() *cobra.Command {
+	var disclose []string
+	c := &cobra.Command{
+		Use:   "receipt DECISION",
+		Short: "Write the proof that a decision is in the ledger",
+		Long: `Writes a receipt: the record, its proof, and a signed checkpoint. Whoever has the
+log's public key can verify it offline. With --disclose it also shows what the record
+commits to: request, modified, principal, reasons, links.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			pos, err := act.ParsePosition(a[0])
+			if err != nil {
+				return usageError{err}
+			}
+			var fields []ledger.Field
+			for _, name := range disclose {
+				f, err := ledger.ParseField(name)
+				if err != nil {
+					return usageError{err}
+				}
+				fields = append(fields, f)
+			}
+			return reading(cmd, func(ctx context.Context, _ reeve.Config, store ledger.Store) error {
+				receipt, err := ledger.NewTree(store, pos.Log).MakeReceipt(ctx, pos.Index, fields...)
+				if err != nil {
+					return err
+				}
+				_, err = cmd.OutOrStdout().Write(receipt)
+				return err
+			})
+		},
+	}
+	c.Flags().StringSliceVar(&disclose, "disclose", nil, "what to show of the contents")
+	return ledgerFlags(c)
+}
+
+func ledgerVerifyReceipt() *cobra.Command {
+	var key string
+	var log uint32
+	c := &cobra.Command{
+		Use:   "verify-receipt FILE",
+		Short: "Check a receipt, offline; - reads standard input",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			text, err := readFile(cmd, a[0])
+			if err != nil {
+				return err
+			}
+			if key == "" {
+				c, err := config(cmd)
+				if err != nil {
+					return err
+				}
+				if key, err = c.LedgerKey(log); err != nil {
+					return err
+				}
+			}
+			r, err := ledger.VerifyReceipt(text, key)
+			if err != nil {
+				return fmt.Errorf("the receipt does not hold: %w", err)
+			}
+			w := cmd.OutOrStdout()
+			fmt.Fprintf(w, "the receipt holds: decision %s, %s %s at %s, is in a log of %d records\n",
+				r.Record.ID(), r.Record.Kind, dash(r.Record.Effect), r.Record.Time.Format(time.RFC3339), r.Checkpoint.Size)
+			for f := range ledger.Field(5) {
+				if content := r.Opening.Field(f); content != nil {
+					fmt.Fprintf(w, "\n%s\n%s\n", f, pretty(content))
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&key, "key", "", "the log's public key (default: from the node's seed)")
+	c.Flags().Uint32Var(&log, "log", 0, "number of the log, without --key")
+	return ledgerFlags(c)
+}
+
+// readFile reads a named file, or standard input if the name is "-".
+func readFile(cmd *cobra.Command, name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(cmd.InOrStdin())
+	}
+	return os.ReadFile(name)
+}
+
+func ledgerKey() *cobra.Command {
+	var log uint32
+	c := &cobra.Command{
+		Use:   "key",
+		Short: "Print the public key that verifies the log's checkpoints and receipts",
+		Args:  args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := config(cmd)
+			if err != nil {
+				return err
+			}
+			key, err := c.LedgerKey(log)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), key)
+			return nil
+		},
+	}
+	c.Flags().Uint32Var(&log, "log", 0, "number of the log")
+	return ledgerFlags(c)
+}
+
+func ledgerPrune() *cobra.Command {
+	var checkpoint string
+	c := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove the oldest records, up to a signed checkpoint",
+		Long: `Removes records in whole tiles of 256, up to a signed checkpoint: the file given, or
+the newest. What remains can still be proved. Keep an export of what goes.`,
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var q reeve.Prune
+			if checkpoint != "" {
+				text, err := os.ReadFile(checkpoint)
+				if err != nil {
+					return err
+				}
+				q.Checkpoint = string(text)
+			}
+			var pruned reeve.Pruned
+			if err := askNode(cmd, "POST", "/admin/prune", q, &pruned); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "records below %d are gone\n", pruned.From)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&checkpoint, "checkpoint", "", "file with a signed checkpoint (default: the newest)")
+	return ledgerFlags(c)
+}
+
+func ledgerErase() *cobra.Command {
+	var q reeve.Erase
+	c := &cobra.Command{
+		Use:   "erase [DECISION…]",
+		Short: "Erase the contents of decisions, or all of a user's; the records stay",
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			q.Decisions = ids
+			if len(ids) == 0 && q.User == "" {
+				return usageError{errors.New("name decisions, or a user with --user")}
+			}
+			var erased reeve.Erased
+			if err := askNode(cmd, "POST", "/admin/erase", q, &erased); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "erased the contents of %s\n", count(erased.Count, "decision"))
+			return nil
+		},
+	}
+	c.Flags().StringVar(&q.User, "user", "", "the user's id, as agents named it")
+	return ledgerFlags(c)
+}

@@ -1,0 +1,143 @@
+// Command reeve runs a node and everything around it: see "reeve help".
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"reeve"
+)
+
+func main() { os.Exit(run()) }
+
+// run is main with an exit code: 0 for success, 1 when what was asked for did
+// not succeed or does not hold, 2 for a call that makes no sense.
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := rootCommand().ExecuteContext(ctx)
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		fmt.Fprintf(os.Stderr, "reeve: %v\nSee 'reeve help'.\n", err)
+		return 2
+	}
+	fmt.Fprintf(os.Stderr, "reeve: %v\n", err)
+	return 1
+}
+
+// usageError is a call with wrong flags or arguments.
+type usageError struct{ error }
+
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "reeve",
+		Short: "A guardian for AI agents: it decides, and it can prove what it decided",
+		Long: `reeve stands beside AI agents. Before an agent acts it answers "may it?";
+afterwards it can prove what happened.
+
+  reeve serve          start a node on http://127.0.0.1:8080, nothing else to set up
+  reeve demo           watch an agent being held to a policy
+  reeve init           write the starter policy here, to edit`,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetVersionTemplate("reeve {{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(
+		serveCommand(), demoCommand(), initCommand(),
+		policyCommand(), decideCommand(),
+		ledgerCommand(), keysCommand(),
+		backupCommand(), restoreCommand(), settingsCommand(),
+	)
+	return root
+}
+
+// version is the module's version, or the commit that the binary was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return reeve.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) > 12 {
+			return reeve.Version + " (" + s.Value[:12] + ")"
+		}
+	}
+	return reeve.Version
+}
+
+// args makes a usage error of cobra's checks of arguments.
+func args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, a []string) error {
+		if err := check(cmd, a); err != nil {
+			return usageError{fmt.Errorf("%s: %w", cmd.CommandPath(), err)}
+		}
+		return nil
+	}
+}
+
+// group is a command that only has commands below it.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: args(cobra.NoArgs), RunE: func(cmd *cobra.Command, _ []string) error {
+		return usageError{fmt.Errorf("%s needs one of its commands", cmd.CommandPath())}
+	}}
+	c.AddCommand(commands...)
+	return c
+}
+
+// settingFlags adds the flags of a node's settings to a command: all of them,
+// or those named. The configuration file is one of them.
+func settingFlags(cmd *cobra.Command, names ...string) {
+	cmd.Flags().String("config", "", "configuration file (YAML); environment REEVE_CONFIG, else ./reeve.yaml if there")
+	for _, s := range new(reeve.Config).Settings() {
+		wanted := len(names) == 0
+		for _, n := range names {
+			wanted = wanted || n == s.Flag
+		}
+		if !wanted {
+			continue
+		}
+		doc := s.Doc
+		if s.Default != "" {
+			doc += " (default " + s.Default + ")"
+		}
+		cmd.Flags().String(s.Flag, "", doc)
+		if s.IsBool() {
+			cmd.Flags().Lookup(s.Flag).NoOptDefVal = "true"
+		}
+	}
+}
+
+// config reads a command's configuration: see reeve.Load.
+func config(cmd *cobra.Command) (reeve.Config, error) {
+	file, _ := cmd.Flags().GetString("config")
+	if file == "" {
+		file = os.Getenv("REEVE_CONFIG")
+	}
+	if _, err := os.Stat("reeve.yaml"); file == "" && err == nil {
+		file = "reeve.yaml"
+	}
+	given := map[string]string{}
+	for _, s := range new(reeve.Config).Settings() {
+		if f := cmd.Flags().Lookup(s.Flag); f != nil && f.Changed {
+			given[s.Flag] = f.Value.String()
+		}
+	}
+	c, err := reeve.Load(file, os.Getenv, given)
+	if err != nil {
+		return c, usageError{err}
+	}
+	return c, nil
+}

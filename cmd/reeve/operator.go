@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"reeve"
+	"reeve/identity"
+	"reeve/ledger"
+)
+
+// operator speaks to a node as its operator: through the socket in the data
+// folder while the node runs, else to a node opened for this one command.
+type operator struct {
+	client *http.Client
+	close  func() error
+}
+
+func openOperator(ctx context.Context, c reeve.Config) (*operator, error) {
+	socket := filepath.Join(c.Data, reeve.SocketName)
+	if conn, err := net.DialTimeout("unix", socket, time.Second); err == nil {
+		conn.Close()
+		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		}
+		return &operator{&http.Client{Transport: &http.Transport{DialContext: dial}}, func() error { return nil }}, nil
+	}
+	node, err := reeve.Open(ctx, c)
+	if errors.Is(err, ledger.ErrInUse) {
+		return nil, fmt.Errorf("%w, and its socket %s cannot be reached: run this as the node's user", err, socket)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &operator{&http.Client{Transport: inProcess{node.Admin()}}, node.Close}, nil
+}
+
+// inProcess is a transport to a handler in this process.
+type inProcess struct{ handler http.Handler }
+
+func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	t.handler.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), identity.Operator, identity.Admin)))
+	return w.Result(), nil
+}
+
+// ask calls the node and reads its answer into a.
+func (o *operator) ask(ctx context.Context, method, path string, q, a any) error {
+	var body io.Reader
+	if q != nil {
+		text, err := json.Marshal(q)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path, body)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := o.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		var problem struct {
+			Error string `json:"error"`
+		}
+		if json.Unmarshal(text, &problem) == nil && problem.Error != "" {
+			return errors.New(problem.Error)
+		}
+		return fmt.Errorf("the node answered %s", resp.Status)
+	}
+	return json.Unmarshal(text, a)
+}

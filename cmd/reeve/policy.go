@@ -1,0 +1,221 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reeve"
+	"reeve/act"
+	"reeve/aos"
+	"reeve/guard"
+	"reeve/policy"
+	"reeve/session"
+)
+
+func policyCommand() *cobra.Command {
+	return group("policy", "Check, test and understand a policy", policyCheck(), policyTest(), policyExplain(), policyReload())
+}
+
+func policyCheck() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check [FILE|DIR]",
+		Short: "Compile a policy, and say what is wrong with it and where",
+		Args:  args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			set, err := policyOf(a)
+			if err != nil {
+				return err
+			}
+			enforced, watched := 0, 0
+			for _, r := range set.Rules() {
+				if r.Observe {
+					watched++
+				} else {
+					enforced++
+				}
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "the policy compiles: %s, %d of them only watching; default %s\n%s\n",
+				count(enforced+watched, "rule"), watched, set.Default(), set.Hash())
+			return nil
+		},
+	}
+}
+
+// policyOf loads the policy named, or the starter policy.
+func policyOf(a []string) (*policy.Set, error) {
+	name := ""
+	if len(a) > 0 {
+		name = a[0]
+	}
+	return reeve.LoadPolicy(name)
+}
+
+func policyTest() *cobra.Command {
+	var verbose bool
+	c := &cobra.Command{
+		Use:   "test FILE|DIR",
+		Short: "Run the cases that lie beside a policy (*.test.yaml)",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			set, err := policyOf(a)
+			if err != nil {
+				return err
+			}
+			cases, err := policy.LoadCases(a[0])
+			if err != nil {
+				return err
+			}
+			report := set.Test(cases, readRequest)
+			out := cmd.OutOrStdout()
+			for _, r := range report.Results {
+				switch {
+				case r.Problem != "":
+					fmt.Fprintf(out, "FAIL  %s:%d  %s\n      %s\n", r.Case.File, r.Case.Line, r.Case.Name, r.Problem)
+				case verbose:
+					fmt.Fprintf(out, "ok    %s:%d  %s\n", r.Case.File, r.Case.Line, r.Case.Name)
+				}
+			}
+			for _, r := range report.Unused {
+				fmt.Fprintf(out, "no case makes the rule %s match (%s:%d)\n", r.Name, r.File, r.Line)
+			}
+			fmt.Fprintf(out, "%d of %s pass; %d of %s are covered\n", len(report.Results)-report.Failed(), count(len(report.Results), "case"),
+				report.Rules-len(report.Unused), count(report.Rules, "rule"))
+			if report.Failed() > 0 {
+				return fmt.Errorf("%s failed", count(report.Failed(), "case"))
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "name the cases that pass, too")
+	return c
+}
+
+// readRequest reads an AOS request as a node would: by an unauthenticated
+// caller, at the request's own timestamp, as the first step of its session.
+func readRequest(request []byte) (*policy.Input, error) {
+	a, err := aos.ActionOf(request)
+	if err != nil {
+		return nil, err
+	}
+	if a.Principal, a.At = act.Anonymous, a.SaidAt; a.At.IsZero() {
+		a.At = time.Now()
+	}
+	in := &policy.Input{Action: a}
+	var state *session.State
+	if a.Session != "" {
+		state = &session.State{Known: true}
+		in.Session.Known = true
+	}
+	in.Violations, _ = state.Check(a, nil)
+	return in, nil
+}
+
+func policyExplain() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "explain REQUEST.json",
+		Short: "Say of each rule whether it matches a request, and why not; - reads standard input",
+		Long: `Judges an AOS request as a node would, as the first step of its session, and says of
+each rule whether it matched, and why not.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			set, in, err := judgeFile(cmd, a[0])
+			if err != nil {
+				return err
+			}
+			fmt.Fprint(cmd.OutOrStdout(), set.Explain(in))
+			return nil
+		},
+	}
+	settingFlags(c, "policy")
+	return c
+}
+
+// judgeFile reads the policy in force and a request to be judged by it.
+func judgeFile(cmd *cobra.Command, file string) (*policy.Set, *policy.Input, error) {
+	cfg, err := config(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	set, err := reeve.LoadPolicy(cfg.Policy)
+	if err != nil {
+		return nil, nil, err
+	}
+	request, err := readFile(cmd, file)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := readRequest(request)
+	return set, in, err
+}
+
+func decideCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "decide REQUEST.json",
+		Short: "Judge one request offline; nothing is recorded; - reads standard input",
+		Long: `Judges an AOS request by the policy, as the first step of its session, without a node
+and without a record. Prints the effect and the reasons, and the request as modified.
+Exit code 0 for allow and modify, 1 for deny and escalate.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			set, in, err := judgeFile(cmd, a[0])
+			if err != nil {
+				return err
+			}
+			d := guard.Judge(in.Action, in.Violations, in.Session, set)
+			modified, err := guard.Apply(in.Action, &d)
+			if err != nil {
+				return err
+			}
+			printDecision(cmd.OutOrStdout(), &d, modified)
+			if d.Effect <= act.Escalate {
+				return fmt.Errorf("the act may not happen: %s", d.Effect)
+			}
+			return nil
+		},
+	}
+	settingFlags(c, "policy")
+	return c
+}
+
+func printDecision(w io.Writer, d *act.Decision, modified []byte) {
+	fmt.Fprintf(w, "%s\n", d.Effect)
+	for _, r := range d.Reasons {
+		watched := ""
+		if r.Observe {
+			watched = " (only watching)"
+		}
+		fmt.Fprintf(w, "  %s by %s [%s]%s: %s\n", r.Effect, r.Rule, r.Code, watched, r.Message)
+		if r.Instead != "" {
+			fmt.Fprintf(w, "    instead: %s\n", r.Instead)
+		}
+	}
+	fmt.Fprintf(w, "  risk %.2f %s\n  policy %s\n  act %s\n", d.Risk.Score, d.Risk.Level, d.Policy, d.Digest)
+	if modified != nil {
+		fmt.Fprintf(w, "%s\n", pretty(modified))
+	}
+}
+
+func policyReload() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "reload",
+		Short: "Have the running node read its policy again",
+		Args:  args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var loaded reeve.PolicyLoaded
+			if err := askNode(cmd, "POST", "/admin/policy/reload", reeve.Nothing{}, &loaded); err != nil {
+				return err
+			}
+			word := "unchanged"
+			if loaded.Changed {
+				word = "now in force"
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", loaded.Policy, word)
+			return nil
+		},
+	}
+	settingFlags(c, "data", "policy")
+	return c
+}

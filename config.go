@@ -1,0 +1,288 @@
+package reeve
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"reeve/identity"
+	"reeve/risk"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Config is everything that can be set about a node. Each field can be given as
+// a flag (--retention-age), as an environment variable (REEVE_RETENTION_AGE) or
+// as a key of the configuration file (retention: {age: …}); a flag wins over
+// the environment, and that over the file. The zero value of a field means its
+// default. Secrets are never written here: they are named by a reference,
+// env:NAME or file:PATH.
+type Config struct {
+	Listen   string `yaml:"listen" default:"127.0.0.1:8080" doc:"Address to listen on. Beyond loopback, callers need credentials."`
+	Data     string `yaml:"data" default:"./reeve-data" doc:"Folder for the database, the node's key and its socket. Created with mode 0700."`
+	Database string `yaml:"database" doc:"Where the ledger is kept: empty for SQLite in the data folder, sqlite:DIR, or postgres://…; the URL may be an env: or file: reference."`
+	Policy   string `yaml:"policy" doc:"Policy file or folder; empty for the built-in starter policy. Changes are taken up while running."`
+
+	LogFormat string `yaml:"log-format" default:"text" doc:"Form of the process log: text or json."`
+
+	TLS struct {
+		Cert string `yaml:"cert" doc:"TLS certificate file (PEM). With it and tls.key the node speaks HTTPS."`
+		Key  string `yaml:"key" doc:"TLS private key file (PEM)."`
+	} `yaml:"tls"`
+
+	Hosts []string `yaml:"hosts" doc:"Further host names that callers may use for this node (DNS rebinding is refused)."`
+
+	InsecureAnonymous bool `yaml:"insecure-anonymous" doc:"Listen beyond loopback without credentials. Anybody who can reach the node can use it."`
+
+	JWT struct {
+		Secret   string        `yaml:"secret" doc:"Reference to a secret for HS256 tokens: env:NAME or file:PATH."`
+		JWKS     string        `yaml:"jwks" doc:"File or https URL of a JWKS for RS256, ES256 and EdDSA tokens."`
+		Issuer   string        `yaml:"issuer" doc:"Issuer that tokens must name. Required with jwt.jwks."`
+		Audience string        `yaml:"audience" doc:"Audience that tokens must name. Required with any JWT setting."`
+		RoleFrom string        `yaml:"role-from" default:"role" doc:"Claim that holds the role: agent, approver, auditor or admin; absent means agent."`
+		Leeway   time.Duration `yaml:"leeway" default:"30s" doc:"Tolerated difference of clocks."`
+	} `yaml:"jwt"`
+
+	Keep   string   `yaml:"keep" default:"all" doc:"Which contents stay beside the ledger: all, not-allowed or none."`
+	Redact []string `yaml:"redact" default:"secret,pii.card,pii.ssn,pii.iban" doc:"Detectors whose findings are masked in kept contents; the word none for no masking."`
+
+	Retention struct {
+		Age   time.Duration `yaml:"age" default:"2160h" doc:"How long contents are kept (90 days)."`
+		Bytes int64         `yaml:"bytes" default:"2147483648" doc:"How many bytes of contents are kept; the oldest go first."`
+	} `yaml:"retention"`
+
+	Ledger struct {
+		Origin     string `yaml:"origin" default:"reeve.local" doc:"Name of this ledger in its checkpoints, without a scheme."`
+		Seed       string `yaml:"seed" doc:"Reference to the 32-byte seed (64 hex digits) of the ledger's keys; empty for the file seed in the data folder, made at the first start."`
+		File       string `yaml:"file" doc:"File that a checkpoint is appended to each minute. Keep it where the node's user cannot rewrite it."`
+		URL        string `yaml:"url" doc:"URL that a checkpoint is posted to each minute."`
+		Witness    string `yaml:"witness" doc:"URL of a C2SP tlog-witness that cosigns a checkpoint each minute."`
+		WitnessKey string `yaml:"witness-key" doc:"Verifier key of the witness's cosignatures. Required with ledger.witness."`
+	} `yaml:"ledger"`
+
+	Limits struct {
+		Body       int64   `yaml:"body" default:"4194304" doc:"Largest request body, in bytes."`
+		Batch      int     `yaml:"batch" default:"100" doc:"Most calls in one JSON-RPC batch."`
+		Concurrent int     `yaml:"concurrent" default:"1024" doc:"Most requests at once."`
+		Rate       float64 `yaml:"rate" default:"0" doc:"Most requests a second for each principal; 0 for no limit."`
+		Sessions   int     `yaml:"sessions" default:"16777216" doc:"Bytes of memory for the sessions in use; others are read again when they go on."`
+		Disk       int64   `yaml:"disk" default:"67108864" doc:"Free bytes on the data folder's disk below which the node is not ready."`
+	} `yaml:"limits"`
+}
+
+// Setting is one thing that can be set: one leaf of Config.
+type Setting struct {
+	Key     string // in the configuration file: "retention.age"
+	Flag    string // "retention-age"
+	Env     string // "REEVE_RETENTION_AGE"
+	Default string
+	Doc     string
+	value   reflect.Value
+}
+
+// IsBool reports whether the setting needs no value as a flag.
+func (s Setting) IsBool() bool { return s.value.Kind() == reflect.Bool }
+
+// Settings lists everything that can be set, bound to the fields of c.
+func (c *Config) Settings() []Setting { return settings(reflect.ValueOf(c).Elem(), "") }
+
+func settings(v reflect.Value, prefix string) (list []Setting) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		key := prefix + f.Tag.Get("yaml")
+		if f.Type.Kind() == reflect.Struct {
+			list = append(list, settings(v.Field(i), key+".")...)
+			continue
+		}
+		flag := strings.ReplaceAll(key, ".", "-")
+		list = append(list, Setting{
+			Key: key, Flag: flag, Env: "REEVE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_")),
+			Default: f.Tag.Get("default"), Doc: f.Tag.Get("doc"), value: v.Field(i),
+		})
+	}
+	return list
+}
+
+// Set gives the setting a value, as text.
+func (s Setting) Set(text string) (err error) {
+	switch p := s.value.Addr().Interface().(type) {
+	case *string:
+		*p = text
+	case *[]string:
+		*p = nil
+		for word := range strings.SplitSeq(text, ",") {
+			if word = strings.TrimSpace(word); word != "" {
+				*p = append(*p, word)
+			}
+		}
+	case *bool:
+		*p, err = strconv.ParseBool(text)
+	case *int:
+		*p, err = strconv.Atoi(text)
+	case *int64:
+		*p, err = strconv.ParseInt(text, 10, 64)
+	case *float64:
+		*p, err = strconv.ParseFloat(text, 64)
+	case *time.Duration:
+		*p, err = time.ParseDuration(text)
+	case encoding.TextUnmarshaler:
+		err = p.UnmarshalText([]byte(text))
+	default:
+		panic("reeve: setting " + s.Key + " has a type that cannot be set")
+	}
+	if err != nil {
+		return fmt.Errorf("%q is no value for it: %w", text, errors.Unwrap(err))
+	}
+	return nil
+}
+
+// String returns the setting's present value.
+func (s Setting) String() string {
+	if list, ok := s.value.Interface().([]string); ok {
+		return strings.Join(list, ",")
+	}
+	return fmt.Sprint(s.value.Interface())
+}
+
+// Load returns the configuration from its defaults, the file (none if the name
+// is empty), the environment, and the flags that were given, in this order.
+func Load(file string, getenv func(string) string, flags map[string]string) (Config, error) {
+	var c Config
+	list := c.Settings()
+	for _, s := range list {
+		if s.Default != "" {
+			if err := s.Set(s.Default); err != nil {
+				panic(err)
+			}
+		}
+	}
+	if file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return c, fmt.Errorf("read the configuration: %w", err)
+		}
+		if err := yaml.UnmarshalWithOptions(text, &c, yaml.DisallowUnknownField()); err != nil {
+			return c, fmt.Errorf("configuration %s: %s", file, yaml.FormatError(err, false, true))
+		}
+	}
+	for _, s := range list {
+		if text := getenv(s.Env); text != "" {
+			if err := s.Set(text); err != nil {
+				return c, fmt.Errorf("environment variable %s: %w", s.Env, err)
+			}
+		}
+		if text, given := flags[s.Flag]; given {
+			if err := s.Set(text); err != nil {
+				return c, fmt.Errorf("flag --%s: %w", s.Flag, err)
+			}
+		}
+	}
+	return c, c.check()
+}
+
+// check refuses what cannot be meant, before anything is touched.
+func (c *Config) check() error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		fail("listen: %q is not an address such as 127.0.0.1:8080", c.Listen)
+	}
+	if c.LogFormat != "text" && c.LogFormat != "json" {
+		fail("log-format: %q is neither text nor json", c.LogFormat)
+	}
+	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
+		fail("tls: cert and key go together")
+	}
+	switch c.Keep {
+	case "all", "not-allowed", "none":
+	default:
+		fail("keep: %q is none of all, not-allowed, none", c.Keep)
+	}
+	if _, err := c.redact(); err != nil {
+		fail("redact: %w", err)
+	}
+	if _, err := c.postgres(); err != nil {
+		fail("database: %w", err)
+	}
+	if c.JWT.Secret != "" && c.JWT.JWKS != "" {
+		fail("jwt: secret and jwks exclude each other, since a token must not choose how it is checked")
+	}
+	if (c.JWT.Secret != "" || c.JWT.JWKS != "") && c.JWT.Audience == "" {
+		fail("jwt: audience is required, or tokens meant for others would be taken")
+	}
+	if c.JWT.JWKS != "" && c.JWT.Issuer == "" {
+		fail("jwt: issuer is required with jwks")
+	}
+	if c.Limits.Body < 1024 || c.Limits.Batch < 1 || c.Limits.Concurrent < 1 || c.Limits.Rate < 0 {
+		fail("limits: body is at least 1024, batch and concurrent at least 1, rate not negative")
+	}
+	if (c.Ledger.Witness == "") != (c.Ledger.WitnessKey == "") {
+		fail("ledger: witness and witness-key go together")
+	}
+	for key, u := range map[string]string{"ledger.url": c.Ledger.URL, "ledger.witness": c.Ledger.Witness} {
+		if p, err := url.Parse(u); u != "" && (err != nil || p.Host == "" || p.Scheme != "http" && p.Scheme != "https") {
+			fail("%s: %q is not an http or https URL", key, u)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// seedFile is the file in the data folder that the ledger's keys come from.
+func (c *Config) seedFile() string { return filepath.Join(c.Data, "seed") }
+
+// exists reports whether a file is there; what cannot be told counts as there.
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// redact reads which detectors' findings are masked in kept contents.
+func (c *Config) redact() (what risk.Detector, err error) {
+	for _, name := range c.Redact {
+		if name == "none" && len(c.Redact) == 1 {
+			return 0, nil
+		}
+		d, ok := risk.ParseDetector(name)
+		if !ok {
+			return 0, fmt.Errorf("%q is not a detector", name)
+		}
+		what |= d
+	}
+	return what, nil
+}
+
+// postgres returns the URL of the PostgreSQL database, empty for SQLite.
+func (c *Config) postgres() (string, error) {
+	text := c.Database
+	if strings.HasPrefix(text, "env:") || strings.HasPrefix(text, "file:") {
+		secret, err := identity.Secret(text)
+		if err != nil {
+			return "", err
+		}
+		text = string(secret)
+	}
+	switch {
+	case text == "" || strings.HasPrefix(text, "sqlite:"):
+		return "", nil
+	case strings.HasPrefix(text, "postgres://"), strings.HasPrefix(text, "postgresql://"):
+		return text, nil
+	}
+	return "", errors.New("want sqlite:DIR, postgres://…, or an env: or file: reference to such a URL")
+}
+
+// sqlite returns the folder of the SQLite database.
+func (c *Config) sqlite() string {
+	if dir := strings.TrimPrefix(strings.TrimPrefix(c.Database, "sqlite:"), "//"); dir != "" {
+		return dir
+	}
+	return c.Data
+}

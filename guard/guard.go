@@ -1,0 +1,312 @@
+// Package guard decides. Judge is pure: an action, what its session remembers
+// and a policy give a decision. Decide judges and then makes the decision
+// durable together with its record in the ledger and the session's memory:
+// no record, no answer.
+//
+//	d, modified, err := g.Decide(ctx, action)
+//	if err != nil || d.Effect != act.Allow { … it must not happen as asked … }
+package guard
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"reeve/act"
+	"reeve/internal/rawjson"
+	"reeve/ledger"
+	"reeve/policy"
+	"reeve/risk"
+	"reeve/session"
+)
+
+// Keep says which requests' contents stay beside the ledger.
+type Keep string
+
+// What is kept.
+const (
+	KeepAll        Keep = "all"
+	KeepNotAllowed Keep = "not-allowed" // of acts that were not plainly allowed
+	KeepNone       Keep = "none"
+)
+
+// Config is what a Guard is made of.
+type Config struct {
+	Log   *ledger.Log
+	Store ledger.Store
+	// Policy is the set in force until SetPolicy. Required.
+	Policy *policy.Set
+	// Keep is which contents stay beside the ledger; empty means KeepAll.
+	Keep Keep
+	// Redact is what is masked in the contents before they are kept.
+	Redact risk.Detector
+	// SessionBytes bounds the memory for sessions in use; 0 means 16 MiB.
+	// Sessions beyond it are read again from the store when they go on.
+	SessionBytes int
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Observe is called after each decision that was answered, with the time
+	// that it took; nil for none.
+	Observe func(a *act.Action, d *act.Decision, took time.Duration)
+	// Logger receives what an operator should know; nil means slog.Default.
+	Logger *slog.Logger
+}
+
+// Guard decides, and makes its decisions durable. It is safe for concurrent use.
+type Guard struct {
+	cfg      Config
+	policy   atomic.Pointer[policy.Set]
+	swap     sync.Mutex // serializes SetPolicy
+	sessions *memory
+}
+
+// New returns a Guard and keeps the policy's text in the store.
+func New(ctx context.Context, cfg Config) (*Guard, error) {
+	if cfg.Keep == "" {
+		cfg.Keep = KeepAll
+	}
+	if cfg.SessionBytes == 0 {
+		cfg.SessionBytes = 16 << 20
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Observe == nil {
+		cfg.Observe = func(*act.Action, *act.Decision, time.Duration) {}
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	g := &Guard{cfg: cfg, sessions: newMemory(cfg.Store, cfg.Log, cfg.SessionBytes)}
+	if err := g.SetPolicy(ctx, cfg.Policy); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Policy returns the set in force.
+func (g *Guard) Policy() *policy.Set { return g.policy.Load() }
+
+// Sessions returns how many sessions are held in memory, and their bytes.
+func (g *Guard) Sessions() (n, bytes int) { return g.sessions.size() }
+
+// SetPolicy puts a policy set in force: its text is kept, the change is
+// recorded, and only then does it rule. On an error the old set stays.
+func (g *Guard) SetPolicy(ctx context.Context, set *policy.Set) error {
+	g.swap.Lock()
+	defer g.swap.Unlock()
+	if old := g.policy.Load(); old != nil && old.Hash() == set.Hash() {
+		return nil
+	}
+	if err := g.cfg.Store.PutPolicy(ctx, set.Hash(), set.Text(), g.cfg.Now()); err != nil {
+		return fmt.Errorf("keep the policy's text: %w", err)
+	}
+	if _, err := g.Note(ctx, "policy", operator, map[string]string{"policy": set.Hash()}); err != nil {
+		return err
+	}
+	g.policy.Store(set)
+	return nil
+}
+
+// operator is the principal of what the node's own operator does.
+var operator = act.Principal{Name: "operator", Method: "local"}
+
+// Note records an administrative act, such as a new key or an erasure.
+func (g *Guard) Note(ctx context.Context, what string, by act.Principal, details map[string]string) (act.Position, error) {
+	e := &ledger.Entry{
+		Record:    ledger.Record{Time: g.cfg.Now(), Kind: "admin." + what, Door: "reeve"},
+		Principal: appendPrincipal(nil, by),
+		Links:     appendDetails(nil, details),
+	}
+	if set := g.policy.Load(); set != nil {
+		e.Record.Policy = set.Hash()
+	}
+	t, err := g.cfg.Log.Enqueue(g.cfg.Log.Generation(), e)
+	if err == nil {
+		var pos act.Position
+		if pos, err = t.Wait(ctx); err == nil {
+			return pos, nil
+		}
+	}
+	return act.Position{}, fmt.Errorf("record admin.%s: %w", what, err)
+}
+
+// Judge decides about an act from what its session remembers, by a policy. It
+// is a pure function: no clock, no disk, no logger.
+func Judge(a *act.Action, violations []act.Violation, s policy.Session, set *policy.Set) act.Decision {
+	v := set.Evaluate(&policy.Input{Action: a, Session: s, Violations: violations})
+	return act.Decision{
+		Effect: v.Effect, Reasons: v.Reasons, Edits: v.Edits, Risk: v.Risk,
+		Policy: set.Hash(), Digest: a.Digest, At: a.At,
+	}
+}
+
+// attempts is how often an act is judged when another step of its session,
+// decided elsewhere, comes between.
+const attempts = 3
+
+// Decide judges an act and makes the decision durable. It sets the action's At.
+// modified is the whole request with the decision's edits, when the effect is
+// Modify. After an error, the act must not happen.
+func (g *Guard) Decide(ctx context.Context, a *act.Action) (d act.Decision, modified []byte, err error) {
+	start := g.cfg.Now()
+	a.At = start
+	for range attempts {
+		if a.Session == "" {
+			d, modified, err = g.decideAlone(ctx, a)
+		} else {
+			d, modified, err = g.decideInSession(ctx, a)
+		}
+		if !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrStale) {
+			break
+		}
+	}
+	if err != nil {
+		return act.Decision{}, nil, err
+	}
+	g.cfg.Observe(a, &d, g.cfg.Now().Sub(start))
+	return d, modified, nil
+}
+
+// decideAlone decides about an act outside any session.
+func (g *Guard) decideAlone(ctx context.Context, a *act.Action) (act.Decision, []byte, error) {
+	set := g.policy.Load()
+	violations, _ := (*session.State)(nil).Check(a, nil)
+	d := Judge(a, violations, policy.Session{}, set)
+	modified, err := Apply(a, &d)
+	if err != nil {
+		return act.Decision{}, nil, err
+	}
+	t, err := g.cfg.Log.Enqueue(g.cfg.Log.Generation(), g.entry(a, &d, modified))
+	if err != nil {
+		return act.Decision{}, nil, err
+	}
+	if d.Position, err = t.Wait(ctx); err != nil {
+		return act.Decision{}, nil, err
+	}
+	return d, modified, nil
+}
+
+// decideInSession decides about a step. The session is locked from the look at
+// its memory until the step is queued, so that of two steps at once only one
+// is the first; it is not locked while the disk is waited for.
+func (g *Guard) decideInSession(ctx context.Context, a *act.Action) (act.Decision, []byte, error) {
+	s, err := g.sessions.lock(ctx, sessionKey(a), a.At)
+	if err != nil {
+		return act.Decision{}, nil, err
+	}
+	owners, err := g.sessions.owners(ctx, a)
+	if err != nil {
+		s.unlock()
+		return act.Decision{}, nil, err
+	}
+	violations, repeat := s.state.Check(a, owners)
+	if repeat != nil {
+		// Placed steps carry their position; for the others the commit is
+		// waited for, without the lock.
+		at, placed, pending := repeat.At, repeat.Placed, s.pending[repeat.Step]
+		s.unlock()
+		d, modified, err := g.recorded(ctx, a, at, placed, pending)
+		if err == nil || !errors.Is(err, ledger.ErrNotFound) {
+			return d, modified, err
+		}
+		// The recorded answer has expired: judged anew, and flagged.
+		if s, err = g.sessions.lock(ctx, sessionKey(a), a.At); err != nil {
+			return act.Decision{}, nil, err
+		}
+		violations = append(violations, act.Violation{
+			Check: "session.unknown", Unsure: true,
+			Message: "This act was decided before, and that answer is no longer kept.",
+		})
+	}
+	set := g.policy.Load()
+	d := Judge(a, violations, policy.Session{
+		Known: s.state.Known, Steps: s.state.Steps, Calls: s.state.Calls, Started: s.state.Started,
+		Tainted: s.state.Tainted(a.Turn), Autonomous: s.state.Autonomous,
+	}, set)
+	modified, err := Apply(a, &d)
+	if err != nil {
+		s.unlock()
+		return act.Decision{}, nil, err
+	}
+	e := g.entry(a, &d, modified)
+	if a.Kind == act.MemoryStore && d.Effect >= act.Modify {
+		if e.Sessions, err = g.sessions.memoriesStored(ctx, a, owners); err != nil {
+			s.unlock()
+			return act.Decision{}, nil, err
+		}
+	}
+	step := s.state.Step(a, d.Effect)
+	e.Sessions = append(e.Sessions, &ledger.SessionWrite{Head: s.head, Data: step.Append(nil)})
+	t, err := g.cfg.Log.Enqueue(s.generation, e)
+	if err != nil {
+		s.forget()
+		s.unlock()
+		return act.Decision{}, nil, err
+	}
+	number := s.state.Apply(step)
+	s.queued(number, t)
+
+	// Also when the caller has gone away: the step is in the session's memory
+	// and its end must be known.
+	d.Position, err = t.Wait(context.WithoutCancel(ctx))
+	s.settle(number, d.Position, err)
+	if err != nil {
+		return act.Decision{}, nil, err
+	}
+	return d, modified, nil
+}
+
+// Apply makes the modified request of a decision, nil if there is none. An edit
+// that cannot be made is an error: a request that should have been changed must
+// not pass unchanged.
+func Apply(a *act.Action, d *act.Decision) ([]byte, error) {
+	if d.Effect != act.Modify {
+		d.Edits = nil
+		return nil, nil
+	}
+	doc, err := rawjson.Parse(a.Body)
+	if err != nil {
+		return nil, fmt.Errorf("guard: the request cannot be read again: %w", err)
+	}
+	reps := make([]rawjson.Replacement, 0, len(d.Edits))
+	for _, e := range d.Edits {
+		v := doc.At(e.Pointer)
+		if !v.Exists() {
+			return nil, fmt.Errorf("guard: the policy changes %s, which is not in the request", e.Pointer)
+		}
+		reps = append(reps, rawjson.Replacement{At: v, With: e.Value})
+	}
+	return doc.Splice(reps)
+}
+
+// sessionKey names the session of an act. The principal is part of it: nobody
+// can spoil a session that belongs to another's credential.
+func sessionKey(a *act.Action) ledger.SessionKey {
+	return keyOf("session", a.Principal.Name, a.Session)
+}
+
+// memoryKey names one remembered text of an agent.
+func memoryKey(a *act.Action, text string) ledger.SessionKey {
+	return keyOf("memory", a.Principal.Name, a.Agent.ID, text)
+}
+
+func keyOf(parts ...string) (k ledger.SessionKey) {
+	h := sha256.New()
+	var length [8]byte
+	for _, p := range parts {
+		for i := range length {
+			length[i] = byte(len(p) >> (8 * i))
+		}
+		h.Write(length[:])
+		h.Write([]byte(p))
+	}
+	var sum [sha256.Size]byte
+	copy(k[:], h.Sum(sum[:0]))
+	return k
+}

@@ -1,0 +1,351 @@
+package guard_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"reeve/act"
+	"reeve/guard"
+	"reeve/ledger"
+	"reeve/policy"
+	"reeve/store/sqlite"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const rules = `
+version: 1
+name: test
+default: allow
+rules:
+  - name: no-wipe
+    on: tool.call
+    tools: [wipe]
+    effect: deny
+    code: wipe
+    reason: Wiping is never allowed.
+    instead: Ask for one file to be removed.
+  - name: cards
+    detect: [pii.card]
+    effect: modify
+    modify: redact
+    code: pii.card
+    reason: A card number was masked.
+  - name: orphan
+    check: [result.orphan, result.denied, id.reused, memory.foreign]
+    effect: deny
+    code: session
+    reason: It does not fit the session.
+`
+
+// node is a guard on a real store.
+type node struct {
+	*guard.Guard
+	store ledger.Store
+	log   *ledger.Log
+	key   string
+}
+
+func open(t testing.TB, dir string, edit func(*guard.Config)) *node {
+	t.Helper()
+	store, err := sqlite.Open(dir, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openOn(t, store, edit)
+}
+
+func openOn(t testing.TB, store ledger.Store, edit func(*guard.Config)) *node {
+	t.Helper()
+	ctx := context.Background()
+	log, err := ledger.Open(ctx, ledger.Config{Store: store, Origin: "test", Seed: make([]byte, 32), Owner: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := policy.Load(policy.File{Name: "test.yaml", Data: []byte(rules)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := guard.Config{Log: log, Store: store, Policy: set}
+	if edit != nil {
+		edit(&cfg)
+	}
+	g, err := guard.New(ctx, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &node{g, store, log, log.VerifierKey()}
+	t.Cleanup(n.close)
+	return n
+}
+
+func (n *node) close() {
+	n.log.Close()
+	n.store.Close()
+}
+
+// call makes a tool call with one argument.
+func call(session, id, tool, text string) *act.Action {
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"params":{"text":%q}}`, text)
+	return &act.Action{
+		Door: "aos", Method: "steps/toolCallRequest", Kind: act.ToolCall, Principal: act.Anonymous,
+		Agent: act.Agent{ID: "a"}, Session: session, Turn: "t", Step: "step-" + id, ID: id,
+		Resource: tool, Canonical: tool,
+		Arguments: []act.Argument{{Name: "text", Value: fmt.Appendf(nil, "%q", text), Pointer: "/params/text"}},
+		Content:   []act.Leaf{{Pointer: "/params/text", Text: text, Arg: "text"}},
+		Body:      []byte(body), Digest: sha256.Sum256([]byte(tool + "\x00" + text)),
+	}
+}
+
+func result(session, id string) *act.Action {
+	a := call(session, "r"+id, "", "done")
+	a.Kind, a.ID, a.Answers = act.ToolResult, "", id
+	return a
+}
+
+func (n *node) decide(t testing.TB, a *act.Action) (act.Decision, string) {
+	t.Helper()
+	d, modified, err := n.Decide(context.Background(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, string(modified)
+}
+
+func TestDecide(t *testing.T) {
+	n := open(t, t.TempDir(), nil)
+	if d, _ := n.decide(t, call("s", "1", "read", "notes")); d.Effect != act.Allow {
+		t.Errorf("ordinary call: %v", d.Effect)
+	}
+	d, _ := n.decide(t, call("s", "2", "wipe", "disk"))
+	if d.Effect != act.Deny || d.Reasons[0].Code != "wipe" || d.Reasons[0].Instead == "" {
+		t.Errorf("forbidden call: %+v", d)
+	}
+	d, modified := n.decide(t, call("s", "3", "post", "card 4000 0000 0000 0002 lost"))
+	if d.Effect != act.Modify || modified != `{"jsonrpc":"2.0","id":1,"params":{"text":"card **** lost"}}` {
+		t.Errorf("card: %v %s", d.Effect, modified)
+	}
+	if d, _ := n.decide(t, result("s", "2")); d.Effect != act.Deny {
+		t.Errorf("result of a denied call: %v", d.Effect)
+	}
+	if d, _ := n.decide(t, result("s", "9")); d.Effect != act.Deny {
+		t.Errorf("orphan: %v", d.Effect)
+	}
+}
+
+// The same act asked about again gets the recorded decision, also after a
+// restart and under another policy; another act under the same id is refused.
+func TestRepeat(t *testing.T) {
+	dir := t.TempDir()
+	n := open(t, dir, nil)
+	first, modified := n.decide(t, call("s", "1", "post", "card 4000 0000 0000 0002 lost"))
+	check := func(when string) {
+		t.Helper()
+		again, m := n.decide(t, call("s", "1", "post", "card 4000 0000 0000 0002 lost"))
+		if !again.Repeat || again.Position != first.Position || m != modified {
+			t.Errorf("%s: repeat %v at %v (first %v), %s", when, again.Repeat, again.Position, first.Position, m)
+		}
+		if diff := cmp.Diff(first.Reasons, again.Reasons); diff != "" {
+			t.Errorf("%s: reasons (-first +again):\n%s", when, diff)
+		}
+	}
+	check("at once")
+	n.close()
+	n = open(t, dir, nil)
+	check("after a restart")
+	if d, _ := n.decide(t, call("s", "1", "post", "another text")); d.Effect != act.Deny || d.Repeat {
+		t.Errorf("another act under the same id: %v", d.Effect)
+	}
+}
+
+// Of two uses of one id at once, only one is the first.
+func TestConcurrentReuse(t *testing.T) {
+	n := open(t, t.TempDir(), nil)
+	for round := range 20 {
+		var allowed atomic.Int32
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				a := call(fmt.Sprint("s", round), "x", "read", fmt.Sprint("file ", i))
+				d, _, err := n.Decide(context.Background(), a)
+				if err != nil {
+					t.Error(err)
+				}
+				if d.Effect == act.Allow {
+					allowed.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if allowed.Load() != 1 {
+			t.Fatalf("%d of 8 different acts under one id were allowed, want 1", allowed.Load())
+		}
+	}
+}
+
+// Memory stored for one user is not given to another, across sessions.
+func TestForeignMemory(t *testing.T) {
+	n := open(t, t.TempDir(), nil)
+	memory := func(kind act.Kind, session, user, step string) *act.Action {
+		a := call(session, step, "", "likes large print")
+		a.Kind, a.ID, a.User = kind, "", act.User{ID: user}
+		return a
+	}
+	n.decide(t, memory(act.MemoryStore, "s1", "oda", "1"))
+	if d, _ := n.decide(t, memory(act.MemoryRetrieve, "s2", "oda", "2")); d.Effect != act.Allow {
+		t.Errorf("own memory: %v", d.Effect)
+	}
+	if d, _ := n.decide(t, memory(act.MemoryRetrieve, "s3", "eve", "3")); d.Effect != act.Deny {
+		t.Errorf("foreign memory: %v", d.Effect)
+	}
+	n.decide(t, memory(act.MemoryStore, "s3", "eve", "4"))
+	if d, _ := n.decide(t, memory(act.MemoryRetrieve, "s4", "eve", "5")); d.Effect != act.Allow {
+		t.Errorf("memory that both stored: %v", d.Effect)
+	}
+}
+
+// Sessions that do not fit in memory are read again, and remember all the same.
+func TestEviction(t *testing.T) {
+	n := open(t, t.TempDir(), func(c *guard.Config) { c.SessionBytes = 4096 })
+	for i := range 100 {
+		n.decide(t, call(fmt.Sprint("s", i), "x", "read", "notes"))
+	}
+	if held, _ := n.Sessions(); held > 20 {
+		t.Errorf("%d sessions are held in 4 KB", held)
+	}
+	for i := range 100 {
+		if d, _ := n.decide(t, result(fmt.Sprint("s", i), "x")); d.Effect != act.Allow {
+			t.Fatalf("session %d has forgotten its call: %+v", i, d.Reasons)
+		}
+	}
+}
+
+// An old session is forgotten, and what is unknown does not deny.
+func TestExpired(t *testing.T) {
+	now := time.Now()
+	n := open(t, t.TempDir(), func(c *guard.Config) { c.Now = func() time.Time { return now } })
+	n.decide(t, call("s", "1", "read", "notes"))
+	now = now.Add(25 * time.Hour)
+	if d, _ := n.decide(t, result("s", "1")); d.Effect != act.Allow {
+		t.Errorf("result in an expired session: %v %+v", d.Effect, d.Reasons)
+	}
+	if d, _ := n.decide(t, result("new", "1")); d.Effect != act.Deny {
+		t.Errorf("result in a session never seen: %v", d.Effect)
+	}
+}
+
+// failing is a store whose commits fail while told so, before or after they
+// are durable.
+type failing struct {
+	ledger.Store
+	mode atomic.Int32 // 1: before, 2: after
+}
+
+var errDisk = errors.New("the disk is full")
+
+func (f *failing) Commit(ctx context.Context, l ledger.Lease, claims []ledger.Claim, build func([]int) *ledger.Batch) error {
+	mode := f.mode.Load()
+	if mode == 1 {
+		return errDisk
+	}
+	err := f.Store.Commit(ctx, l, claims, build)
+	if err == nil && mode == 2 {
+		return errDisk
+	}
+	return err
+}
+
+// No record, no answer; and when the disk recovers, so does the node, with a
+// session's memory that holds what the ledger holds.
+func TestFailedWrite(t *testing.T) {
+	for mode, name := range []string{1: "lost", 2: "kept but reported lost"} {
+		if name == "" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			store, err := sqlite.Open(t.TempDir(), sqlite.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := &failing{Store: store}
+			n := openOn(t, f, nil)
+			n.decide(t, call("s", "1", "read", "notes"))
+			f.mode.Store(int32(mode))
+			if _, _, err := n.Decide(context.Background(), call("s", "2", "read", "more")); err == nil {
+				t.Fatal("a verdict was given without a record")
+			}
+			f.mode.Store(0)
+			if d, _ := n.decide(t, result("s", "1")); d.Effect != act.Allow {
+				t.Errorf("the session has forgotten what was recorded: %+v", d.Reasons)
+			}
+			d, _ := n.decide(t, call("s", "2", "read", "more"))
+			if d.Effect != act.Allow || d.Repeat != (mode == 2) {
+				t.Errorf("the call asked about again: %v, repeat %v", d.Effect, d.Repeat)
+			}
+			report, err := ledger.Verify(context.Background(), store, ledger.VerifyOptions{TrustedKey: n.key})
+			if err != nil || !report.OK() {
+				t.Errorf("the ledger does not hold: %v %v", err, report)
+			}
+		})
+	}
+}
+
+// What is kept beside the ledger is what was configured, and secrets are masked.
+func TestKept(t *testing.T) {
+	for _, tt := range []struct {
+		keep           guard.Keep
+		allowed, other bool
+	}{{guard.KeepAll, true, true}, {guard.KeepNotAllowed, false, true}, {guard.KeepNone, false, false}} {
+		t.Run(string(tt.keep), func(t *testing.T) {
+			n := open(t, t.TempDir(), func(c *guard.Config) { c.Keep = tt.keep; c.Redact = 1<<8 - 1 })
+			a, _ := n.decide(t, call("s", "1", "read", "mail oda@lind.example"))
+			b, _ := n.decide(t, call("s", "2", "wipe", "mail oda@lind.example"))
+			for d, want := range map[act.Position]bool{a.Position: tt.allowed, b.Position: tt.other} {
+				o, err := ledger.ReadOpening(context.Background(), n.store, d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if (o.Request != nil) != want {
+					t.Errorf("decision %s: request kept %v, want %v", d, o.Request != nil, want)
+				}
+				if strings.Contains(string(o.Request), "oda@") {
+					t.Errorf("decision %s: the address was not masked: %s", d, o.Request)
+				}
+				if o.Reasons == nil || o.Principal == nil || o.Links == nil {
+					t.Errorf("decision %s: reasons, principal and links are always kept", d)
+				}
+			}
+		})
+	}
+}
+
+func TestSetPolicy(t *testing.T) {
+	n := open(t, t.TempDir(), nil)
+	before, _ := n.decide(t, call("s", "1", "read", "notes"))
+	set, err := policy.Load(policy.File{Name: "test.yaml", Data: []byte("version: 1\nname: strict\ndefault: deny\nrules: [{name: look, on: tool.call, tools: [list], effect: allow, reason: Looking is free.}]\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.SetPolicy(context.Background(), set); err != nil {
+		t.Fatal(err)
+	}
+	after, _ := n.decide(t, call("s", "2", "read", "notes"))
+	if after.Effect != act.Deny || after.Policy != set.Hash() || before.Policy == after.Policy {
+		t.Errorf("under the new policy: %v by %s", after.Effect, after.Policy)
+	}
+	for _, hash := range []string{before.Policy, after.Policy} {
+		text, err := n.store.Policy(context.Background(), hash)
+		if err != nil {
+			t.Errorf("the text of %s is not kept: %v", hash, err)
+		} else if again, err := policy.Parse(text); err != nil || again.Hash() != hash {
+			t.Errorf("the kept text of %s does not make that policy: %v", hash, err)
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package guard
+
+import (
+	"container/list"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"reeve/act"
+	"reeve/ledger"
+	"reeve/session"
+)
+
+// memory holds the sessions in use. The durable truth is in the store; what is
+// held here runs ahead of it by the steps that are queued and not yet durable.
+// When a commit fails, the ledger's generation grows, and every session of an
+// older generation is read again.
+type memory struct {
+	store ledger.Store
+	log   *ledger.Log
+	limit int
+
+	mu    sync.Mutex
+	held  map[ledger.SessionKey]*held
+	order *list.List // of *held, least recently used first
+	bytes int
+}
+
+// held is one session in memory.
+type held struct {
+	memory *memory
+	key    ledger.SessionKey
+	place  *list.Element
+	users  int // goroutines that hold or wait for lock, and steps pending; guarded by memory.mu
+	bytes  int // as counted in memory.bytes; guarded by memory.mu
+
+	sync       sync.Mutex
+	state      *session.State // nil: to be read from the store
+	head       *ledger.SessionHead
+	generation uint64
+	pending    map[int64]*ledger.Ticket // steps not yet durable
+}
+
+func newMemory(store ledger.Store, log *ledger.Log, limit int) *memory {
+	return &memory{store: store, log: log, limit: limit, held: map[ledger.SessionKey]*held{}, order: list.New()}
+}
+
+func (m *memory) size() (n, bytes int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.held), m.bytes
+}
+
+// lock returns the session, locked, its state read from the store if need be.
+func (m *memory) lock(ctx context.Context, key ledger.SessionKey, now time.Time) (*held, error) {
+	m.mu.Lock()
+	h := m.held[key]
+	if h == nil {
+		h = &held{memory: m, key: key, pending: map[int64]*ledger.Ticket{}}
+		h.place = m.order.PushBack(h)
+		m.held[key] = h
+	} else {
+		m.order.MoveToBack(h.place)
+	}
+	h.users++
+	m.mu.Unlock()
+
+	h.sync.Lock()
+	generation := m.log.Generation()
+	if h.state != nil && h.generation == generation && now.Sub(h.state.Last) <= session.TTL {
+		return h, nil
+	}
+	// Steps of an older generation are settled as failed by their own callers.
+	clear(h.pending)
+	h.generation = generation
+	if err := h.load(ctx, now); err != nil {
+		h.state = nil
+		h.unlock()
+		return nil, fmt.Errorf("read the session's memory: %w", err)
+	}
+	return h, nil
+}
+
+// load reads the state from the store.
+func (h *held) load(ctx context.Context, now time.Time) error {
+	at, ok, err := h.memory.store.SessionHead(ctx, h.key)
+	if err != nil {
+		return err
+	}
+	h.head = ledger.NewSessionHead(h.key, at, ok)
+	if !ok {
+		h.state = &session.State{Known: true}
+		return nil
+	}
+	var writes []session.Write
+	complete := false
+	for len(writes) < session.MaxReplay {
+		w, err := h.memory.store.SessionWrite(ctx, at, h.key)
+		if errors.Is(err, ledger.ErrNotFound) { // pruned with its record
+			break
+		} else if err != nil {
+			return err
+		}
+		writes = append(writes, session.Write{At: at, Data: w.Data})
+		if complete = w.First; complete {
+			break
+		}
+		at = w.Prev
+	}
+	if len(writes) > 0 {
+		h.state, err = session.Restore(writes, complete)
+		if err != nil {
+			return err
+		}
+	}
+	if h.state == nil || now.Sub(h.state.Last) > session.TTL {
+		h.state = &session.State{} // seen before, and forgotten
+	}
+	return nil
+}
+
+// forget drops what is held, so that the next step reads the store. The lock is held.
+func (h *held) forget() { h.state = nil }
+
+// queued unlocks the session while a step that was queued waits for the disk:
+// settle must follow.
+func (h *held) queued(step int64, t *ledger.Ticket) {
+	h.pending[step] = t
+	h.sync.Unlock()
+}
+
+// settle notes how a queued step ended, and gives the session back.
+func (h *held) settle(step int64, at act.Position, err error) {
+	h.sync.Lock()
+	if _, ours := h.pending[step]; ours { // else another step found it stale first
+		delete(h.pending, step)
+		if err != nil {
+			h.forget()
+		} else if h.state != nil {
+			h.state.Place(step, at)
+		}
+	}
+	h.unlock()
+}
+
+// unlock gives the session back.
+func (h *held) unlock() {
+	size := 512
+	if h.state != nil {
+		size += h.state.Size()
+	}
+	h.sync.Unlock()
+
+	m := h.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.bytes += size - h.bytes
+	h.bytes = size
+	h.users--
+	// Sessions in use stay, and so do those with queued steps, whose head the
+	// store does not know yet.
+	for e := m.order.Front(); e != nil && m.bytes > m.limit; {
+		old := e.Value.(*held)
+		e = e.Next()
+		if old.users == 0 {
+			m.order.Remove(old.place)
+			delete(m.held, old.key)
+			m.bytes -= old.bytes
+		}
+	}
+}
+
+// owners looks up for whom the memory of a memory.store or memory.retrieve was
+// stored, for each leaf of its content.
+func (m *memory) owners(ctx context.Context, a *act.Action) ([]session.Owner, error) {
+	if a.Kind != act.MemoryRetrieve && a.Kind != act.MemoryStore {
+		return nil, nil
+	}
+	owners := make([]session.Owner, len(a.Content))
+	for i, leaf := range a.Content[:min(len(a.Content), maxMemories)] {
+		key := memoryKey(a, leaf.Text)
+		at, ok, err := m.store.SessionHead(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		w, err := m.store.SessionWrite(ctx, at, key)
+		switch {
+		case errors.Is(err, ledger.ErrNotFound):
+			owners[i] = session.OwnerOf(a.User) // pruned: unknown, not foreign
+		case err != nil:
+			return nil, err
+		case len(w.Data) == 8:
+			owners[i] = session.Owner(binary.LittleEndian.Uint64(w.Data))
+		}
+	}
+	return owners, nil
+}
+
+// maxMemories is how many memories of one step are followed to their owners;
+// those beyond count as never stored.
+const maxMemories = 256
+
+// memoriesStored are the writes that note for whom memory is stored. What is
+// stored alike for two users belongs to both.
+func (m *memory) memoriesStored(ctx context.Context, a *act.Action, owners []session.Owner) (writes []*ledger.SessionWrite, err error) {
+	mine := session.OwnerOf(a.User)
+	seen := map[ledger.SessionKey]bool{}
+	for i, owner := range owners[:min(len(owners), maxMemories)] {
+		key := memoryKey(a, a.Content[i].Text)
+		if owner == mine || owner == session.SharedOwner || seen[key] {
+			continue
+		}
+		seen[key] = true
+		at, ok, err := m.store.SessionHead(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		now := mine
+		if owner != 0 {
+			now = session.SharedOwner
+		}
+		writes = append(writes, &ledger.SessionWrite{
+			Head: ledger.NewSessionHead(key, at, ok),
+			Data: binary.LittleEndian.AppendUint64(nil, uint64(now)),
+		})
+	}
+	return writes, nil
+}

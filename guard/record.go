@@ -1,0 +1,300 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"reeve/act"
+	"reeve/internal/rawjson"
+	"reeve/ledger"
+	"reeve/risk"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// entry is what the ledger keeps of a decision: the record itself, and the
+// openings of its commitments, which lie beside the log and can expire.
+func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.Entry {
+	keep := g.cfg.Keep == KeepAll || g.cfg.Keep == KeepNotAllowed && d.Effect != act.Allow
+	e := &ledger.Entry{
+		Record: ledger.Record{
+			Time: d.At, Kind: string(a.Kind), Door: a.Door,
+			Effect: d.Effect.String(), Policy: d.Policy,
+		},
+		Request:     a.Body,
+		Modified:    modified,
+		Principal:   appendClaims(appendPrincipal(nil, a.Principal), a),
+		Reasons:     appendReasons(nil, d, keep),
+		Links:       appendLinks(nil, a),
+		KeepContent: keep,
+	}
+	watched := act.Allow
+	for _, r := range d.Reasons {
+		e.Record.Rules = appendNew(e.Record.Rules, r.Rule)
+		e.Record.Codes = appendNew(e.Record.Codes, r.Code)
+		if r.Observe {
+			watched = act.Stricter(watched, r.Effect)
+		}
+	}
+	if watched < d.Effect {
+		e.Record.Observed = watched.String()
+	}
+	if keep {
+		e.Request, e.Shared = g.kept(a)
+	}
+	return e
+}
+
+func appendNew(list []string, s string) []string {
+	if s == "" || slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// kept is the request as it is kept: what is configured is masked, and the
+// agent's description, which seldom changes, is stored once.
+func (g *Guard) kept(a *act.Action) (body []byte, shared [][2]int) {
+	body = a.Body
+	if g.cfg.Redact != 0 {
+		body = redacted(a, g.cfg.Redact)
+	}
+	if start := bytes.Index(body, a.Agent.Raw); start >= 0 && len(a.Agent.Raw) > 128 {
+		shared = [][2]int{{start, start + len(a.Agent.Raw)}}
+	}
+	return body, shared
+}
+
+// redacted masks what the detectors find in the leaves of a request.
+func redacted(a *act.Action, what risk.Detector) []byte {
+	var findings []risk.Finding
+	var doc *rawjson.Doc
+	var reps []rawjson.Replacement
+	for _, leaf := range a.Content {
+		if findings = risk.Scan(leaf.Text, what, findings[:0]); len(findings) == 0 {
+			continue
+		}
+		if doc == nil {
+			var err error
+			if doc, err = rawjson.Parse(a.Body); err != nil {
+				return nil // not kept rather than kept unmasked
+			}
+		}
+		reps = append(reps, rawjson.Replacement{At: doc.At(leaf.Pointer), With: rawjson.Quote(risk.Mask(leaf.Text, findings))})
+	}
+	if reps == nil {
+		return a.Body
+	}
+	body, err := doc.Splice(reps)
+	if err != nil {
+		return nil
+	}
+	return body
+}
+
+// The openings are JSON objects, written by hand since each decision writes three.
+
+func appendPrincipal(b []byte, p act.Principal) []byte {
+	b = append(b, `{"name":`...)
+	b = rawjson.AppendString(b, p.Name)
+	b = append(b, `,"method":`...)
+	b = rawjson.AppendString(b, p.Method)
+	b = appendMember(b, "organization", p.Organization)
+	return append(b, '}')
+}
+
+// appendClaims adds to a principal what the caller says of itself, under a name
+// of its own.
+func appendClaims(b []byte, a *act.Action) []byte {
+	b = append(b[:len(b)-1], `,"claims":{"agent":`...)
+	b = rawjson.AppendString(b, a.Agent.ID)
+	b = appendMember(b, "agent_name", a.Agent.Name)
+	b = appendMember(b, "agent_version", a.Agent.Version)
+	b = appendMember(b, "agent_organization", a.Agent.Organization)
+	b = appendMember(b, "user", a.User.ID)
+	b = appendMember(b, "user_name", a.User.Name)
+	b = appendMember(b, "user_email", a.User.Email)
+	b = appendMember(b, "user_organization", a.User.Organization)
+	return append(b, '}', '}')
+}
+
+func appendMember(b []byte, name, value string) []byte {
+	if value == "" {
+		return b
+	}
+	b = append(b, ',', '"')
+	b = append(b, name...)
+	b = append(b, '"', ':')
+	return rawjson.AppendString(b, value)
+}
+
+func appendLinks(b []byte, a *act.Action) []byte {
+	b = append(b, `{"digest":`...)
+	b = rawjson.AppendString(b, a.Digest.String())
+	b = appendMember(b, "method", a.Method)
+	b = appendMember(b, "resource", a.Resource)
+	b = appendMember(b, "session", a.Session)
+	b = appendMember(b, "turn", a.Turn)
+	b = appendMember(b, "step", a.Step)
+	b = appendMember(b, "id", a.ID)
+	b = appendMember(b, "answers", a.Answers)
+	for i, f := range a.Faults {
+		if i == 0 {
+			b = append(b, `,"faults":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendString(b, f)
+	}
+	if len(a.Faults) > 0 {
+		b = append(b, ']')
+	}
+	return append(b, '}')
+}
+
+func appendDetails(b []byte, details map[string]string) []byte {
+	b = append(b, '{')
+	for i, k := range slices.Sorted(maps.Keys(details)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendString(b, k)
+		b = append(b, ':')
+		b = rawjson.AppendString(b, details[k])
+	}
+	return append(b, '}')
+}
+
+// answer is a decision as it is kept beside its record, so that the same act,
+// asked about again, gets the same answer.
+type answer struct {
+	Effect  string   `json:"effect"`
+	Reasons []reason `json:"reasons"`
+	Risk    act.Risk `json:"risk"`
+	Edits   []edit   `json:"edits,omitzero"`
+	// Incomplete says that the edits hold content that is not kept.
+	Incomplete bool   `json:"incomplete,omitzero"`
+	Policy     string `json:"policy"`
+}
+
+type reason struct {
+	Rule    string `json:"rule"`
+	Code    string `json:"code,omitzero"`
+	Message string `json:"message"`
+	Instead string `json:"instead,omitzero"`
+	Effect  string `json:"effect"`
+	Observe bool   `json:"observe,omitzero"`
+	Pointer string `json:"pointer,omitzero"`
+}
+
+type edit struct {
+	Pointer string         `json:"pointer"`
+	Value   jsontext.Value `json:"value"`
+}
+
+// appendReasons writes an answer, as json.Marshal would.
+func appendReasons(b []byte, d *act.Decision, keep bool) []byte {
+	b = append(b, `{"effect":"`...)
+	b = append(b, d.Effect.String()...)
+	b = append(b, `","reasons":[`...)
+	for i, r := range d.Reasons {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"rule":`...)
+		b = rawjson.AppendString(b, r.Rule)
+		b = appendMember(b, "code", r.Code)
+		b = append(b, `,"message":`...)
+		b = rawjson.AppendString(b, r.Message)
+		b = appendMember(b, "instead", r.Instead)
+		b = appendMember(b, "effect", r.Effect.String())
+		if r.Observe {
+			b = append(b, `,"observe":true`...)
+		}
+		b = appendMember(b, "pointer", r.Pointer)
+		b = append(b, '}')
+	}
+	b = append(b, `],"risk":{"score":`...)
+	b = strconv.AppendFloat(b, d.Risk.Score, 'g', -1, 64)
+	b = append(b, `,"level":`...)
+	b = rawjson.AppendString(b, d.Risk.Level)
+	b = append(b, `,"threats":[`...)
+	for i, t := range d.Risk.Threats {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendString(b, t)
+	}
+	b = append(b, `]}`...)
+	switch {
+	case len(d.Edits) == 0:
+	case !keep:
+		b = append(b, `,"incomplete":true`...)
+	default:
+		b = append(b, `,"edits":[`...)
+		for i, e := range d.Edits {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, `{"pointer":`...)
+			b = rawjson.AppendString(b, e.Pointer)
+			b = append(b, `,"value":`...)
+			b = append(b, e.Value...)
+			b = append(b, '}')
+		}
+		b = append(b, ']')
+	}
+	b = append(b, `,"policy":`...)
+	b = rawjson.AppendString(b, d.Policy)
+	return append(b, '}')
+}
+
+// recorded returns the decision that was recorded for an act which is asked
+// about again. It is ErrNotFound when that answer is no longer kept.
+func (g *Guard) recorded(ctx context.Context, a *act.Action, at act.Position, placed bool, pending *ledger.Ticket) (act.Decision, []byte, error) {
+	if !placed {
+		if pending == nil {
+			return act.Decision{}, nil, ledger.ErrNotFound
+		}
+		var err error
+		if at, err = pending.Wait(ctx); err != nil {
+			return act.Decision{}, nil, err
+		}
+	}
+	o, err := ledger.ReadOpening(ctx, g.cfg.Store, at)
+	if err != nil {
+		return act.Decision{}, nil, err
+	}
+	if o.Reasons == nil {
+		return act.Decision{}, nil, ledger.ErrNotFound
+	}
+	var kept answer
+	if err := json.Unmarshal(o.Reasons, &kept); err != nil {
+		return act.Decision{}, nil, fmt.Errorf("read the recorded answer %s: %w", at, err)
+	}
+	if kept.Incomplete {
+		return act.Decision{}, nil, ledger.ErrNotFound
+	}
+	effect, _ := act.ParseEffect(kept.Effect)
+	d := act.Decision{
+		Effect: effect, Risk: kept.Risk, Policy: kept.Policy, Digest: a.Digest,
+		Position: at, At: a.At, Repeat: true,
+	}
+	for _, r := range kept.Reasons {
+		e, _ := act.ParseEffect(r.Effect)
+		d.Reasons = append(d.Reasons, act.Reason{
+			Rule: r.Rule, Code: r.Code, Message: r.Message, Instead: r.Instead,
+			Effect: e, Observe: r.Observe, Pointer: r.Pointer,
+		})
+	}
+	for _, e := range kept.Edits {
+		d.Edits = append(d.Edits, act.Edit{Pointer: e.Pointer, Value: e.Value})
+	}
+	modified, err := Apply(a, &d)
+	return d, modified, err
+}

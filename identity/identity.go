@@ -1,0 +1,182 @@
+// Package identity tells who is asking: by an API key, by a JWT, or nobody in
+// particular. What a caller says about itself inside a request counts for
+// nothing here.
+//
+//	auth, err := identity.New(identity.Config{Anonymous: true})
+//	auth.SetKeys(keys)
+//	principal, role, err := auth.Authenticate(r)
+package identity
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"reeve/act"
+	"reeve/ledger"
+)
+
+// Role is what a principal may do.
+type Role string
+
+// The roles.
+const (
+	Agent    Role = "agent"    // report steps and ask for verdicts
+	Approver Role = "approver" // answer what is held for a person
+	Auditor  Role = "auditor"  // read what lies beside the ledger
+	Admin    Role = "admin"    // all of it, and keys, policies, erasure
+)
+
+// ParseRole reads a role's name. ok is false for any other word.
+func ParseRole(name string) (r Role, ok bool) {
+	switch r := Role(name); r {
+	case Agent, Approver, Auditor, Admin:
+		return r, true
+	}
+	return "", false
+}
+
+// Operator is the principal of whoever reached the socket in the data folder.
+var Operator = act.Principal{Name: "socket", Method: "socket"}
+
+// caller is the one value that a request's context carries.
+type caller struct {
+	principal act.Principal
+	role      Role
+}
+
+type contextKey struct{}
+
+// NewContext returns a context that says who is asking.
+func NewContext(ctx context.Context, p act.Principal, role Role) context.Context {
+	return context.WithValue(ctx, contextKey{}, &caller{p, role})
+}
+
+// FromContext returns who is asking: the anonymous principal, without a role,
+// when the context does not say.
+func FromContext(ctx context.Context) (act.Principal, Role) {
+	if c, ok := ctx.Value(contextKey{}).(*caller); ok {
+		return c.principal, c.role
+	}
+	return act.Anonymous, ""
+}
+
+// Config says which credentials are taken.
+type Config struct {
+	// JWT, if set, takes tokens.
+	JWT *JWT
+	// Anonymous lets callers without a credential in, as agents, while no
+	// credential is configured: neither a JWT nor any API key.
+	Anonymous bool
+}
+
+// Authenticator tells who sent a request. It is safe for concurrent use.
+type Authenticator struct {
+	anonymous bool
+	tokens    *tokens // nil without JWT
+	keys      atomic.Pointer[keyRing]
+}
+
+// New returns an Authenticator without API keys.
+func New(cfg Config) (*Authenticator, error) {
+	a := &Authenticator{anonymous: cfg.Anonymous}
+	a.keys.Store(&keyRing{})
+	if cfg.JWT != nil {
+		var err error
+		if a.tokens, err = newTokens(*cfg.JWT); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// SetKeys replaces the API keys, at once. Revoked keys are not taken, yet they
+// count as configured: revoking the last one must not let everybody in.
+func (a *Authenticator) SetKeys(keys []ledger.Key) { a.keys.Store(newKeyRing(keys)) }
+
+// Configured reports whether any credential is configured. Then one is required.
+func (a *Authenticator) Configured() bool { return a.tokens != nil || a.keys.Load().configured }
+
+// Error says why a caller was not let in. Its text is for the caller; the cause,
+// for the operator, is what it wraps.
+type Error struct {
+	Missing bool   // no credential was sent, and one is required
+	Reason  string // a sentence
+	cause   error
+}
+
+func (e *Error) Error() string { return e.Reason }
+func (e *Error) Unwrap() error { return e.cause }
+
+// Challenge is the value of the header WWW-Authenticate (RFC 6750, section 3).
+func (e *Error) Challenge() string {
+	if e.Missing {
+		return `Bearer realm="reeve"`
+	}
+	return `Bearer realm="reeve", error="invalid_token", error_description="` + strings.Trim(e.Reason, ".") + `"`
+}
+
+func refused(cause error, reason string) *Error { return &Error{Reason: reason, cause: cause} }
+
+// longestCredential bounds what is hashed and parsed for a stranger, in bytes.
+const longestCredential = 16 << 10
+
+// Authenticate tells who sent a request. The error is an *Error. A credential
+// that fails is an error, also where none would be needed: it never makes the
+// caller anonymous.
+func (a *Authenticator) Authenticate(r *http.Request) (act.Principal, Role, error) {
+	headers := r.Header["Authorization"]
+	if len(headers) == 0 {
+		if a.anonymous && !a.Configured() {
+			return act.Anonymous, Agent, nil
+		}
+		return act.Principal{}, "", &Error{Missing: true, Reason: "A credential is required: send an API key or a token as Authorization: Bearer."}
+	}
+	scheme, credential, _ := strings.Cut(headers[0], " ")
+	credential = strings.TrimSpace(credential)
+	switch {
+	case len(headers) > 1:
+		return act.Principal{}, "", refused(nil, "The header Authorization was sent twice.")
+	case !strings.EqualFold(scheme, "Bearer") || credential == "":
+		return act.Principal{}, "", refused(nil, "The header Authorization is not of the form Bearer CREDENTIAL.")
+	case len(credential) > longestCredential:
+		return act.Principal{}, "", refused(nil, "The credential is too long.")
+	case strings.HasPrefix(credential, keyPrefix):
+		return a.keys.Load().find(credential)
+	case a.tokens != nil:
+		return a.tokens.verify(r.Context(), credential)
+	case !a.Configured():
+		return act.Principal{}, "", refused(nil, "No credentials are configured here, so none can be checked. Send none.")
+	}
+	return act.Principal{}, "", refused(nil, "The credential is not valid.")
+}
+
+// Secret reads the secret that a configuration names by reference: env:NAME for
+// an environment variable, file:PATH for a file, whose final newline does not
+// count. The secret itself is never taken, and never part of an error.
+func Secret(ref string) ([]byte, error) {
+	const longest = 64 << 10
+	kind, name, _ := strings.Cut(ref, ":")
+	switch {
+	case kind == "env" && name != "":
+		value, ok := os.LookupEnv(name)
+		if !ok || value == "" {
+			return nil, fmt.Errorf("the environment variable %s, which holds a secret, is not set", name)
+		}
+		return []byte(value), nil
+	case kind == "file" && name != "":
+		secret, err := readFile(name, longest)
+		if err != nil {
+			return nil, fmt.Errorf("read a secret: %w", err)
+		}
+		secret = []byte(strings.TrimRight(string(secret), "\r\n"))
+		if len(secret) == 0 {
+			return nil, fmt.Errorf("the file %s, which holds a secret, is empty", name)
+		}
+		return secret, nil
+	}
+	return nil, fmt.Errorf("a secret is not written into the configuration: name where it is, as env:NAME or file:PATH")
+}

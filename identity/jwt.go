@@ -1,0 +1,176 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"reeve/act"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// JWT says which tokens are taken. Either Secret or JWKS is set, never both: a
+// token must not choose how it is checked.
+type JWT struct {
+	// Secret checks HS256 tokens. At least 32 bytes.
+	Secret []byte
+	// JWKS is a file or an https URL with the keys (RFC 7517) that check
+	// RS256, ES256 and EdDSA tokens. It is read again when it gets old and
+	// when a token names a key that is not in it.
+	JWKS string
+	// Issuer is what the claim iss must be. Required with JWKS.
+	Issuer string
+	// Audience must be among the claim aud. Required.
+	Audience string
+	// RoleClaim is the claim that holds the role, a string or an array; empty
+	// means "role". A path with dots leads into objects: realm_access.roles.
+	// A token without the claim has the role agent.
+	RoleClaim string
+	// Roles maps the claim's values to roles; nil means the roles' own names.
+	Roles map[string]Role
+	// OrganizationClaim is the claim that holds the organization; empty means
+	// "organization".
+	OrganizationClaim string
+	// Leeway is the tolerated difference of clocks.
+	Leeway time.Duration
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// tokens checks JWTs.
+type tokens struct {
+	cfg    JWT
+	parser *jwt.Parser
+	jwks   *jwks // nil with a secret
+}
+
+func newTokens(cfg JWT) (*tokens, error) {
+	switch {
+	case (len(cfg.Secret) == 0) == (cfg.JWKS == ""):
+		return nil, errors.New("jwt: set either a secret or jwks, since a token must not choose how it is checked")
+	case cfg.JWKS == "" && len(cfg.Secret) < 32:
+		return nil, fmt.Errorf("jwt: the secret has %d bytes, and HS256 needs at least 32 to withstand guessing", len(cfg.Secret))
+	case cfg.Audience == "":
+		return nil, errors.New("jwt: the audience is required, or tokens meant for others would be taken")
+	case cfg.JWKS != "" && cfg.Issuer == "":
+		return nil, errors.New("jwt: the issuer is required with jwks")
+	}
+	if cfg.RoleClaim == "" {
+		cfg.RoleClaim = "role"
+	}
+	if cfg.OrganizationClaim == "" {
+		cfg.OrganizationClaim = "organization"
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	t := &tokens{cfg: cfg}
+	methods := []string{"HS256"}
+	if cfg.JWKS != "" {
+		methods = []string{"RS256", "ES256", "EdDSA"}
+		var err error
+		if t.jwks, err = newJWKS(cfg.JWKS, cfg.Now); err != nil {
+			return nil, err
+		}
+	}
+	options := []jwt.ParserOption{
+		jwt.WithValidMethods(methods), jwt.WithAudience(cfg.Audience), jwt.WithExpirationRequired(),
+		jwt.WithLeeway(cfg.Leeway), jwt.WithTimeFunc(cfg.Now), jwt.WithStrictDecoding(),
+	}
+	if cfg.Issuer != "" {
+		options = append(options, jwt.WithIssuer(cfg.Issuer))
+	}
+	t.parser = jwt.NewParser(options...)
+	return t, nil
+}
+
+// verify checks a token. Its header chooses among the keys that we have, and
+// nothing else: no key inside it, and no address of one, is ever used.
+func (t *tokens) verify(ctx context.Context, text string) (act.Principal, Role, error) {
+	claims := jwt.MapClaims{}
+	_, err := t.parser.ParseWithClaims(text, claims, func(token *jwt.Token) (any, error) {
+		if _, critical := token.Header["crit"]; critical { // RFC 7515, section 4.1.11
+			return nil, errors.New("the token has critical headers, and none is understood")
+		}
+		if t.jwks == nil {
+			return t.cfg.Secret, nil
+		}
+		kid, _ := token.Header["kid"].(string)
+		return t.jwks.key(ctx, kid, token.Method.Alg())
+	})
+	switch {
+	case errors.Is(err, jwt.ErrTokenExpired):
+		return act.Principal{}, "", refused(err, "The token has expired.")
+	case err != nil:
+		return act.Principal{}, "", refused(err, "The token is not valid.")
+	}
+	subject, _ := claims["sub"].(string)
+	issuer, _ := claims["iss"].(string)
+	if subject == "" || !printable(subject) || !printable(issuer) {
+		return act.Principal{}, "", refused(nil, "The token names no subject, or one that cannot be recorded.")
+	}
+	organization, _ := claims[t.cfg.OrganizationClaim].(string)
+	if !printable(organization) {
+		return act.Principal{}, "", refused(nil, "The token names an organization that cannot be recorded.")
+	}
+	role, err := t.role(claims)
+	if err != nil {
+		return act.Principal{}, "", err
+	}
+	return act.Principal{Name: "jwt:" + issuer + "#" + subject, Method: "jwt", Organization: organization}, role, nil
+}
+
+// role reads the role from the claims. A claim that is there and means no role,
+// or more than one, is refused: guessing could give too much.
+func (t *tokens) role(claims jwt.MapClaims) (Role, error) {
+	value, ok := claim(claims, t.cfg.RoleClaim)
+	if !ok {
+		return Agent, nil
+	}
+	var names []string
+	switch value := value.(type) {
+	case string:
+		names = []string{value}
+	case []any:
+		for _, v := range value {
+			if name, ok := v.(string); ok {
+				names = append(names, name)
+			}
+		}
+	}
+	var role Role
+	for _, name := range names {
+		r, ok := t.cfg.Roles[name]
+		if t.cfg.Roles == nil {
+			r, ok = ParseRole(name)
+		}
+		if !ok || r == role {
+			continue
+		}
+		if role != "" {
+			return "", refused(nil, "The token names more than one role.")
+		}
+		role = r
+	}
+	if role == "" {
+		return "", refused(nil, "The token names no role that is known here.")
+	}
+	return role, nil
+}
+
+// claim finds a claim by its name or, if there is none of that name, by a path
+// with dots.
+func claim(claims map[string]any, path string) (any, bool) {
+	if v, ok := claims[path]; ok {
+		return v, true
+	}
+	first, rest, nested := strings.Cut(path, ".")
+	inner, ok := claims[first].(map[string]any)
+	if !nested || !ok {
+		return nil, false
+	}
+	return claim(inner, rest)
+}

@@ -1,0 +1,86 @@
+package identity
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/big"
+	"regexp"
+	"strings"
+	"time"
+
+	"reeve/act"
+	"reeve/ledger"
+)
+
+// keyPrefix begins every API key's secret: reeve_NAME_43 characters. It tells
+// keys from tokens, and lets scanners for leaked secrets find them.
+const keyPrefix = "reeve_"
+
+// keyName is what names a key: it stands in records and on terminals.
+var keyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// NewKey makes an API key. The secret is shown to its holder once; the key
+// holds nothing but its hash.
+func NewKey(name string, role Role, organization string, now time.Time) (key ledger.Key, secret string, err error) {
+	if !keyName.MatchString(name) {
+		return ledger.Key{}, "", fmt.Errorf("%.80q is no name for a key: use 1 to 64 letters, digits, dots, dashes and underscores, and begin with a letter or digit", name)
+	}
+	if _, ok := ParseRole(string(role)); !ok {
+		return ledger.Key{}, "", fmt.Errorf("%.80q is no role: choose agent, approver, auditor or admin", string(role))
+	}
+	if !printable(organization) {
+		return ledger.Key{}, "", errors.New("the organization is longer than 256 bytes or has control characters")
+	}
+	var random [32]byte
+	rand.Read(random[:]) // never fails
+	digits := new(big.Int).SetBytes(random[:]).Text(62)
+	const longest = 43 // digits of 2^256 in base 62
+	secret = keyPrefix + name + "_" + strings.Repeat("0", longest-len(digits)) + digits
+	return ledger.Key{Name: name, Hash: sha256.Sum256([]byte(secret)), Role: string(role), Organization: organization, Created: now}, secret, nil
+}
+
+// keyRing is the keys that are taken, by the hash of their secrets. Looking up
+// a hash tells an observer of the time at most something about the hash of what
+// they sent themselves.
+type keyRing struct {
+	configured bool // there are keys, if only revoked ones
+	byHash     map[[32]byte]holder
+}
+
+type holder struct {
+	caller
+	revoked bool
+}
+
+func newKeyRing(keys []ledger.Key) *keyRing {
+	ring := &keyRing{configured: len(keys) > 0, byHash: make(map[[32]byte]holder, len(keys))}
+	for _, k := range keys {
+		role, ok := ParseRole(k.Role)
+		p := act.Principal{Name: "key:" + k.Name, Method: "key", Organization: k.Organization}
+		// A role of a newer version is not understood here, so its key is not taken.
+		ring.byHash[k.Hash] = holder{caller{p, role}, !ok || !k.Revoked.IsZero()}
+	}
+	return ring
+}
+
+func (ring *keyRing) find(secret string) (act.Principal, Role, error) {
+	h, ok := ring.byHash[sha256.Sum256([]byte(secret))]
+	if !ok {
+		return act.Principal{}, "", refused(nil, "The API key is not valid.")
+	}
+	if h.revoked {
+		// Only who has the secret can learn this.
+		return act.Principal{}, "", refused(fmt.Errorf("%s is revoked", h.principal.Name), "The API key has been revoked.")
+	}
+	return h.principal, h.role, nil
+}
+
+// printable reports whether a name from outside can stand in records and logs.
+func printable(s string) bool {
+	const longest = 256
+	return len(s) <= longest && !strings.ContainsFunc(s, func(r rune) bool {
+		return r < 0x20 || r >= 0x7f && r < 0xa0 || r == '�' || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+	})
+}

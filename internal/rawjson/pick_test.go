@@ -1,0 +1,44 @@
+package rawjson
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPick(t *testing.T) {
+	for _, tt := range []struct {
+		src   string
+		names []string
+		want  []string
+	}{
+		{`{"a":1,"b":2,"c":3}`, []string{"a", "b", "c"}, []string{"1", "2", "3"}},
+		{`{"c":3,"x":0,"a":1}`, []string{"a", "b", "c"}, []string{"1", "", "3"}},
+		{`{"\u0061":[1,{"b":2}],"b":{"a":5}}`, []string{"a", "b"}, []string{`[1,{"b":2}]`, `{"a":5}`}},
+		{`{"A":1,"":2}`, []string{"a", ""}, []string{"", "2"}},
+		{`{}`, []string{"a"}, []string{""}},
+		{`[1]`, []string{"a"}, []string{""}},
+		{`{"a":1}`, nil, nil},
+	} {
+		d, err := Parse([]byte(tt.src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		into := make([]Value, len(tt.names))
+		for i := range into {
+			into[i] = d.Root() // must be overwritten
+		}
+		d.Root().Pick(tt.names, into)
+		var got []string
+		for i, v := range into {
+			got = append(got, string(v.Raw()))
+			if want := d.Root().Get(tt.names[i]); want != v {
+				t.Errorf("%s: Pick and Get differ in %q", tt.src, tt.names[i])
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.src, diff)
+		}
+	}
+	Value{}.Pick([]string{"a"}, make([]Value, 1))
+}

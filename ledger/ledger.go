@@ -1,0 +1,649 @@
+// Package ledger is the tamper-evident log of what was decided. Records go
+// through one committer, which makes them durable in batches; over them stands
+// a Merkle tree (RFC 6962), of which every batch signs a checkpoint. Who keeps
+// a checkpoint notices any later change, removal or reordering.
+//
+// A record holds salted commitments to what was asked and answered. The
+// openings (salts and bytes) lie beside the log, where they can expire or be
+// erased without breaking a proof.
+//
+//	log, err := ledger.Open(ctx, ledger.Config{Store: store, Origin: "reeve.local", Seed: seed})
+//	t, err := log.Enqueue(log.Generation(), &ledger.Entry{Record: record, Request: body})
+//	pos, err := t.Wait(ctx) // nil: the record is durable, and stands at pos
+//
+// Paths, bundles, checkpoints and proofs are C2SP's tlog-tiles,
+// tlog-checkpoint, signed-note and tlog-proof. docs/ledger-format.md describes
+// every byte.
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"reeve/act"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Errors of a Log, possibly wrapped.
+var (
+	// ErrLost: another write of the session came between. Nothing was
+	// recorded; read the session again and judge again.
+	ErrLost = errors.New("another step of the session was recorded first")
+	// ErrStale: a commit failed since the generation was asked for, and what
+	// was judged may rest on steps that were never recorded. Judge again.
+	ErrStale = errors.New("an earlier write to the ledger failed")
+	// ErrClosed: the log is closed.
+	ErrClosed = errors.New("the ledger is closed")
+)
+
+// Config is what a Log is made of.
+type Config struct {
+	// Store keeps the log. Required; Close does not close it.
+	Store Store
+	// Origin names the node's logs in checkpoints and keys: log 0 of origin
+	// "reeve.local" is "reeve.local/0". Required; no spaces and no plus signs.
+	Origin string
+	// Seed is the secret of 32 bytes that each log's signing key is derived
+	// from. Required.
+	Seed []byte
+	// Owner tells the store who holds the log: a name for people.
+	Owner string
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// OnCheckpoint is called by the committer with each signed checkpoint once
+	// it is durable, before the entries' tickets are done. It must not block.
+	// nil for none.
+	OnCheckpoint func(log uint32, size uint64, note []byte)
+	// MaxBatch is how many entries one commit takes; 0 means 256.
+	MaxBatch int
+	// Logger is told when the ledger cannot be written, and when it can again;
+	// nil means slog.Default.
+	Logger *slog.Logger
+}
+
+// Bounds of what waits for the disk.
+const (
+	defaultBatch  = 256
+	batchBytes    = 8 << 20  // a batch that has this many takes no more entries
+	queueBytes    = 64 << 20 // Enqueue blocks beyond it
+	queueBatches  = 16       // likewise, in full batches
+	commitTimeout = 30 * time.Second
+)
+
+// Log is one log, opened for writing. It is safe for concurrent use.
+type Log struct {
+	cfg    Config
+	lease  Lease
+	signer *signer
+
+	generation atomic.Uint64 // changed with mu held
+	failing    atomic.Pointer[error]
+	done       chan struct{} // closed when the committer has ended
+
+	mu      sync.Mutex
+	work    sync.Cond // the queue has grown, or the log was closed
+	room    sync.Cond // the queue has shrunk
+	queue   []*group  // oldest first; the last one may still grow
+	entries int       // in queue
+	bytes   int       // in queue
+	closed  bool
+	stopped error // why the log takes nothing any more, for good
+
+	committer committer // owned by the committer's goroutine
+}
+
+// group is the entries of one commit. Closing done wakes all who wait for them.
+type group struct {
+	tickets []*Ticket
+	bytes   int
+	done    chan struct{}
+}
+
+// Entry is one record with everything that becomes durable together with it.
+// The byte slices belong to the log from Enqueue on: they must not change.
+type Entry struct {
+	// Record is what is recorded. Log, Index and Commitments are set by the
+	// log; a zero Time means now.
+	Record Record
+
+	// The log commits to each of these with a salted HMAC of its own, and
+	// keeps the bytes beside the record. nil means that there is none.
+	Request, Modified, Principal, Reasons, Links []byte
+	// KeepContent says that the bytes of Request and Modified are kept. When
+	// false they are committed to all the same.
+	KeepContent bool
+	// Shared are the spans [start, end) of Request, in order, that are alike in
+	// many requests, such as the agent's description: they are stored once.
+	Shared [][2]int
+
+	// Sessions are the writes of sessions' memories that this entry makes. Of
+	// two with the same key the last counts.
+	Sessions []*SessionWrite
+}
+
+// SessionWrite is what one entry writes to a session's memory.
+type SessionWrite struct {
+	Head *SessionHead
+	Data []byte
+}
+
+// SessionHead is where a session was last written. The committer moves it on
+// with each write, so that queued writes of one session form a chain. After
+// ErrLost, or when the generation has grown, it is of no more use.
+type SessionHead struct {
+	key   SessionKey
+	pos   act.Position
+	known bool
+	lost  bool
+
+	// Of the batch numbered serial; owned by the committer.
+	serial uint64
+	claim  int  // place of the session's first claim
+	placed bool // the batch holds a write, at next
+	next   act.Position
+}
+
+// NewSessionHead returns the head of a session as Store.SessionHead told it:
+// known is false when the session was never written.
+func NewSessionHead(key SessionKey, pos act.Position, known bool) *SessionHead {
+	return &SessionHead{key: key, pos: pos, known: known}
+}
+
+// Ticket stands for an entry that is queued.
+type Ticket struct {
+	done <-chan struct{}
+	pos  act.Position // valid once done
+	err  error        // likewise
+
+	time     int64 // of the record, Unix microseconds
+	buffer   *[]byte
+	tail     []byte // the record from its kind on
+	opening  []byte
+	parts    []Part
+	sessions []*SessionWrite
+	bytes    int
+}
+
+// Wait returns the record's position once it is durable. ErrLost: judge again.
+// After any other error it is not known to be durable, and whatever it allowed
+// must not happen. When ctx ends first, the record may still come to be.
+func (t *Ticket) Wait(ctx context.Context) (act.Position, error) {
+	select {
+	case <-t.done:
+		return t.pos, t.err
+	case <-ctx.Done():
+		return act.Position{}, ctx.Err()
+	}
+}
+
+// Open takes a log that no living node holds, makes sure that what is stored
+// agrees with the checkpoint that was signed last, and starts its committer.
+// What it looks at does not grow with the log: Verify looks at everything.
+func Open(ctx context.Context, cfg Config) (*Log, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.MaxBatch <= 0 {
+		cfg.MaxBatch = defaultBatch
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.OnCheckpoint == nil {
+		cfg.OnCheckpoint = func(uint32, uint64, []byte) {}
+	}
+	if err := checkOrigin(cfg.Origin); err != nil {
+		return nil, err
+	}
+	lease, err := cfg.Store.Acquire(ctx, cfg.Owner)
+	if err != nil {
+		return nil, fmt.Errorf("take a log: %w", err)
+	}
+	l := &Log{cfg: cfg, lease: lease, done: make(chan struct{})}
+	l.work.L, l.room.L = &l.mu, &l.mu
+	l.generation.Store(1)
+	l.signer, err = newSigner(cfg.Origin, cfg.Seed, lease.Log)
+	if err == nil {
+		err = l.committer.start(ctx, l)
+	}
+	if err != nil {
+		return nil, errors.Join(err, cfg.Store.Release(ctx, lease))
+	}
+	go l.run()
+	return l, nil
+}
+
+// Number is the log's number.
+func (l *Log) Number() uint32 { return l.lease.Log }
+
+// VerifierKey is the public key that checks the log's checkpoints, in the form
+// of C2SP signed-note.
+func (l *Log) VerifierKey() string { return l.signer.vkey }
+
+// Generation grows when a commit fails: everything enqueued before and not yet
+// durable is gone then, and what rests on it must be judged again.
+func (l *Log) Generation() uint64 { return l.generation.Load() }
+
+// Err is why the last commit failed, or nil when it did not.
+func (l *Log) Err() error {
+	if p := l.failing.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Enqueue puts an entry in the queue. The order of the calls is the order in
+// the log. It returns ErrStale when gen is not the current generation, and
+// blocks while the queue is full.
+func (l *Log) Enqueue(gen uint64, e *Entry) (*Ticket, error) {
+	t, err := prepare(e, l.cfg.Now)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.stopped == nil && !l.closed && gen == l.generation.Load() &&
+		(l.bytes >= queueBytes || l.entries >= queueBatches*l.cfg.MaxBatch) {
+		l.room.Wait()
+	}
+	switch {
+	case l.stopped != nil:
+		err = l.stopped
+	case l.closed:
+		err = ErrClosed
+	case gen != l.generation.Load():
+		err = ErrStale
+	}
+	if err != nil {
+		t.release()
+		return nil, err
+	}
+	var g *group
+	if n := len(l.queue); n > 0 && len(l.queue[n-1].tickets) < l.cfg.MaxBatch && l.queue[n-1].bytes < batchBytes {
+		g = l.queue[n-1]
+	} else {
+		g = &group{done: make(chan struct{})}
+		l.queue = append(l.queue, g)
+	}
+	t.done = g.done
+	g.tickets = append(g.tickets, t)
+	g.bytes += t.bytes
+	l.entries++
+	l.bytes += t.bytes
+	l.work.Signal()
+	return t, nil
+}
+
+// Close commits what is queued, and gives the log up.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	again := l.closed
+	l.closed = true
+	l.work.Broadcast()
+	l.room.Broadcast()
+	l.mu.Unlock()
+	<-l.done
+	if again {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
+	defer cancel()
+	if err := l.cfg.Store.Release(ctx, l.lease); err != nil && !errors.Is(err, ErrFenced) {
+		return fmt.Errorf("give up log %d: %w", l.lease.Log, err)
+	}
+	return nil
+}
+
+// run is the committer's goroutine. While one batch waits for the disk, the
+// next gathers in the queue.
+func (l *Log) run() {
+	defer close(l.done)
+	for {
+		g := l.next()
+		if g == nil {
+			return
+		}
+		if err := l.committer.commit(l, g); err != nil {
+			l.fail(g, err)
+		} else if l.failing.Load() != nil {
+			l.failing.Store(nil)
+			l.cfg.Logger.Info("the ledger can be written again", "log", l.lease.Log)
+		}
+		for _, t := range g.tickets {
+			t.release()
+		}
+		close(g.done)
+	}
+}
+
+// next takes the oldest group, waiting for one; nil when the log is closed and
+// the queue is empty.
+func (l *Log) next() *group {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.queue) == 0 {
+		if l.closed || l.stopped != nil {
+			return nil
+		}
+		l.work.Wait()
+	}
+	g := l.queue[0]
+	l.queue[0] = nil
+	l.queue = l.queue[1:]
+	l.entries -= len(g.tickets)
+	l.bytes -= g.bytes
+	l.room.Broadcast()
+	return g
+}
+
+// fail ends the entries of a failed batch, and everything queued behind it,
+// which may rest on it. The generation grows before anybody is told.
+func (l *Log) fail(g *group, err error) {
+	if l.failing.Load() == nil {
+		l.cfg.Logger.Error("the ledger cannot be written: nothing is decided until it can", "log", l.lease.Log, "error", err)
+	}
+	l.failing.Store(&err)
+	l.mu.Lock()
+	queue := l.queue
+	l.queue, l.entries, l.bytes = nil, 0, 0
+	l.generation.Add(1)
+	if errors.Is(err, ErrFenced) {
+		l.stopped = err
+	}
+	l.room.Broadcast()
+	l.mu.Unlock()
+	for _, t := range g.tickets {
+		t.pos, t.err = act.Position{}, err
+	}
+	for _, g := range queue {
+		for _, t := range g.tickets {
+			t.err = err
+			t.release()
+		}
+		close(g.done)
+	}
+}
+
+// committer is what the committer's goroutine knows. Everything in it is its
+// own, and reused from batch to batch.
+type committer struct {
+	tip   tip  // of the last durable batch
+	stale bool // a commit failed: tip is to be read again
+
+	serial uint64
+	keys   map[SessionKey]*SessionHead // sessions of this batch
+	claims []Claim
+	parts  map[[32]byte]time.Time // put at, by batches of this process
+	fresh  [][32]byte             // parts that this batch puts
+
+	next    tip // after this batch
+	batch   Batch
+	arena   []byte // the records, each behind a zero byte
+	offsets []int
+	lost    []bool // by claim
+}
+
+// tip is the log's right edge.
+type tip struct {
+	frontier
+	time int64 // of the newest record, Unix microseconds
+}
+
+// maxParts bounds the memory for the parts put lately.
+const maxParts = 4096
+
+func (c *committer) start(ctx context.Context, l *Log) (err error) {
+	c.keys = map[SessionKey]*SessionHead{}
+	c.parts = map[[32]byte]time.Time{}
+	c.tip, err = load(ctx, l.cfg.Store, l.lease.Log, l.signer.verifier)
+	return err
+}
+
+// commit makes one group durable. After an error nothing of it may be relied
+// on; what the store then holds decides how the log goes on.
+func (c *committer) commit(l *Log, g *group) error {
+	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
+	defer cancel()
+	if c.stale {
+		if err := c.recover(ctx, l); err != nil {
+			return err
+		}
+	}
+	c.claim(g)
+	err := l.cfg.Store.Commit(ctx, l.lease, c.claims, func(lost []int) *Batch { return c.build(l, g, lost) })
+	if err != nil {
+		c.stale = true
+		clear(c.parts)
+		if errors.Is(err, ErrFenced) {
+			return fmt.Errorf("log %d stops for good: %w", l.lease.Log, err)
+		}
+		return fmt.Errorf("the record could not be made durable: %w", err)
+	}
+	for _, t := range g.tickets {
+		if t.err != nil {
+			continue
+		}
+		for _, w := range t.sessions {
+			w.Head.pos, w.Head.known = w.Head.next, true
+		}
+	}
+	if c.next.size > c.tip.size {
+		c.tip = c.next
+		l.cfg.OnCheckpoint(l.lease.Log, c.tip.size, c.batch.Checkpoint)
+	}
+	return nil
+}
+
+// recover reads the right edge again after a failed commit. The batch may have
+// become durable all the same: its records then stay, unanswered.
+func (c *committer) recover(ctx context.Context, l *Log) error {
+	now, err := load(ctx, l.cfg.Store, l.lease.Log, l.signer.verifier)
+	if err != nil {
+		return err
+	}
+	if now.size < c.tip.size || now.size == c.tip.size && now.root() != c.tip.root() {
+		return fmt.Errorf("log %d has lost records that were durable: it held %d, and now holds %d", l.lease.Log, c.tip.size, now.size)
+	}
+	now.time = max(now.time, c.tip.time)
+	c.tip, c.stale = now, false
+	return nil
+}
+
+// claim gathers the first claim of each session in the group: those that the
+// store must compare with the sessions' heads. Later ones follow within.
+func (c *committer) claim(g *group) {
+	c.serial++
+	clear(c.keys)
+	clear(c.claims)
+	c.claims = c.claims[:0]
+	for _, t := range g.tickets {
+		for _, w := range t.sessions {
+			h := w.Head
+			if h.lost || h.serial == c.serial {
+				continue
+			}
+			if c.keys[h.key] != nil {
+				h.lost = true // two who each read the session: the first one wins
+				continue
+			}
+			c.keys[h.key] = h
+			h.serial, h.claim = c.serial, len(c.claims)
+			c.claims = append(c.claims, Claim{Key: h.key, Prev: h.pos, First: !h.known, Data: w.Data})
+		}
+	}
+}
+
+// build makes the batch of all entries whose claims have not lost.
+func (c *committer) build(l *Log, g *group, lost []int) *Batch {
+	for _, hash := range c.fresh {
+		delete(c.parts, hash)
+	}
+	c.fresh = c.fresh[:0]
+	c.lost = append(c.lost[:0], make([]bool, len(c.claims))...)
+	for _, i := range lost {
+		c.lost[i] = true
+	}
+	for _, h := range c.keys {
+		h.placed = false
+	}
+	c.next = c.tip
+	b := &c.batch
+	clear(b.Openings)
+	clear(b.Parts)
+	clear(b.Claims)
+	*b = Batch{
+		First: c.tip.size, At: time.UnixMicro(max(l.cfg.Now().UnixMicro(), c.tip.time)).UTC(),
+		Records: b.Records[:0], Leaves: b.Leaves[:0], Openings: b.Openings[:0], Parts: b.Parts[:0],
+		Claims: b.Claims[:0], Nodes: b.Nodes[:0],
+	}
+	c.arena, c.offsets = c.arena[:0], c.offsets[:0]
+	for _, t := range g.tickets {
+		if t.err = nil; c.loses(t) {
+			t.pos, t.err = act.Position{}, ErrLost
+			continue
+		}
+		t.pos = act.Position{Log: l.lease.Log, Index: c.next.size}
+		c.add(t)
+	}
+	if c.next.size == c.tip.size {
+		return nil
+	}
+	for i, from := range c.offsets {
+		to := len(c.arena)
+		if i+1 < len(c.offsets) {
+			to = c.offsets[i+1]
+		}
+		b.Records = append(b.Records, c.arena[from+1:to:to])
+	}
+	b.Checkpoint = l.signer.sign(c.next.size, c.next.root())
+	return b
+}
+
+// loses says whether an entry loses: any of its claims lost, or follows one
+// that did. Whatever rests on its other claims loses with it.
+func (c *committer) loses(t *Ticket) bool {
+	lost := false
+	for _, w := range t.sessions {
+		if h := w.Head; h.lost || h.serial != c.serial || c.lost[h.claim] {
+			lost = true
+		}
+	}
+	if lost {
+		for _, w := range t.sessions {
+			w.Head.lost = true
+		}
+	}
+	return lost
+}
+
+// add puts an entry at the end of the batch.
+func (c *committer) add(t *Ticket) {
+	b, place := &c.batch, len(c.offsets)
+	c.next.time = max(c.next.time, t.time)
+	from := len(c.arena)
+	c.offsets = append(c.offsets, from)
+	c.arena = append(c.arena, 0) // RFC 6962: a leaf is hashed behind a zero byte
+	c.arena = appendRecordHead(c.arena, t.pos, c.next.time)
+	c.arena = append(c.arena, t.tail...)
+	leaf := hashLeaf(c.arena[from:])
+	b.Leaves = append(b.Leaves, leaf)
+	b.Nodes = c.next.add(leaf, b.Nodes)
+	b.Openings = append(b.Openings, t.opening)
+	for _, p := range t.parts {
+		at, ok := c.parts[p.Hash]
+		if ok && b.At.Sub(at) < PartWindow/2 {
+			continue
+		}
+		if len(c.parts) >= maxParts {
+			clear(c.parts)
+			c.fresh = c.fresh[:0]
+		}
+		c.parts[p.Hash] = b.At
+		c.fresh = append(c.fresh, p.Hash)
+		b.Parts = append(b.Parts, p)
+	}
+	for _, w := range t.sessions {
+		h := w.Head
+		claim := Claim{Key: h.key, Prev: h.pos, First: !h.known, Data: w.Data}
+		if h.placed {
+			claim.Prev, claim.First = h.next, false
+		}
+		if claim.First {
+			claim.Prev = act.Position{}
+		}
+		b.Claims = append(b.Claims, BatchClaim{Entry: place, Claim: claim})
+		h.placed, h.next = true, t.pos
+	}
+}
+
+// load reads a log's right edge from the store and checks it: the checkpoint
+// is signed by us and fits the stored hashes, and these fit the last records.
+func load(ctx context.Context, store Store, log uint32, key *verifier) (tip, error) {
+	var t tip
+	head, err := store.Head(ctx, log)
+	if err != nil {
+		return t, fmt.Errorf("read the head of log %d: %w", log, err)
+	}
+	if head.Size == 0 {
+		if len(head.Checkpoint) > 0 {
+			return t, fmt.Errorf("log %d is damaged: it has a checkpoint and no records", log)
+		}
+		return t, nil
+	}
+	cp, err := key.open(head.Checkpoint)
+	if err != nil {
+		return t, fmt.Errorf("log %d: the checkpoint in the database cannot be trusted: %w", log, err)
+	}
+	if cp.Size != head.Size {
+		return t, fmt.Errorf("log %d is damaged: its checkpoint is of %d records, the database says %d", log, cp.Size, head.Size)
+	}
+	if t.frontier, err = readFrontier(ctx, store, log, head.Size); err != nil {
+		return t, fmt.Errorf("log %d: read the tree: %w", log, err)
+	}
+	if t.root() != cp.Root {
+		return t, fmt.Errorf("log %d is damaged: its hashes do not give the root that was signed; run reeve ledger verify", log)
+	}
+	from := max((head.Size-1)/256*256, head.Pruned)
+	if from >= head.Size {
+		return t, nil
+	}
+	leaves, err := store.Nodes(ctx, log, 0, from, head.Size)
+	if err != nil {
+		return t, fmt.Errorf("log %d: read the last records' hashes: %w", log, err)
+	}
+	if len(leaves) == 256 {
+		nodes, err := store.Nodes(ctx, log, 1, from/256, from/256+1)
+		if err != nil {
+			return t, fmt.Errorf("log %d: read the tree: %w", log, err)
+		}
+		if rootOf(leaves) != nodes[0] {
+			return t, fmt.Errorf("log %d is damaged: the hashes of records %d to %d do not fit the tree; run reeve ledger verify", log, from, head.Size-1)
+		}
+	}
+	next := from
+	err = store.Records(ctx, log, from, head.Size, func(index uint64, data []byte) error {
+		r, err := ParseRecord(data)
+		if err == nil && (index != next || r.Log != log || r.Index != index) {
+			err = fmt.Errorf("it says that it is %s", act.Position{Log: r.Log, Index: r.Index})
+		}
+		if err == nil && tlog.RecordHash(data) != leaves[index-from] {
+			err = errors.New("it does not fit its hash")
+		}
+		if err != nil {
+			return fmt.Errorf("log %d is damaged at record %d: %w; run reeve ledger verify", log, index, err)
+		}
+		t.time = r.Time.UnixMicro()
+		next++
+		return nil
+	})
+	if err == nil && next != head.Size {
+		err = fmt.Errorf("log %d is damaged: record %d is missing; run reeve ledger verify", log, next)
+	}
+	return t, err
+}

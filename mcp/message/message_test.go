@@ -1,0 +1,133 @@
+package message
+
+import (
+	"strings"
+	"testing"
+
+	"reeve/act"
+	"reeve/internal/content"
+	"reeve/internal/rawjson"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func read(t testing.TB, src string) (Message, []act.Leaf) {
+	t.Helper()
+	doc, err := rawjson.Parse([]byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts content.Set
+	return Read(doc.Root(), "", &texts), texts.Leaves
+}
+
+// texts are the leaves as "pointer: text".
+func texts(leaves []act.Leaf) (list []string) {
+	for _, l := range leaves {
+		list = append(list, l.Pointer+": "+l.Text)
+	}
+	return list
+}
+
+func TestRead(t *testing.T) {
+	for _, tt := range []struct {
+		name, src string
+		want      Message
+		texts     []string
+	}{
+		{"call", `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"post","arguments":{"type":"text","n":1},"_meta":{"progressToken":"p","note":"seen"}}}`,
+			Message{Request: true, Method: "tools/call", ID: "4", Resource: "post", Arguments: []act.Argument{
+				{Name: "type", Value: []byte(`"text"`), Pointer: "/params/arguments/type"}, {Name: "n", Value: []byte(`1`), Pointer: "/params/arguments/n"}}},
+			[]string{"/params/arguments/type: text", "/params/_meta/note: seen"}},
+		{"call with arguments that are none", `{"id":"4","method":"tools/call","params":{"name":"post","arguments":["a"]}}`,
+			Message{Request: true, Method: "tools/call", ID: "4", Resource: "post"}, []string{"/params/arguments/0: a"}},
+		{"name that is no name", `{"id":1,"method":"tools/call","params":{"name":{"a":"wipe it"}}}`,
+			Message{Request: true, Method: "tools/call", ID: "1"}, []string{"/params/name/a: wipe it"}},
+		{"method that is none", `{"id":1,"method":7,"params":{"a":"b c"}}`, Message{ID: "1"}, []string{"/params/a: b c"}},
+		{"result and error", `{"id":1,"result":{"content":[{"type":"text","text":"a"}]},"error":{"message":"b","data":["c"]}}`,
+			Message{ID: "1", Failed: true}, []string{"/result/content/0/text: a", "/error/message: b", "/error/data/0: c"}},
+		{"audio", `{"id":1,"result":{"content":[{"type":"audio","mimeType":"text/plain","data":"aGk="},{"type":"image","mimeType":"image/png","data":"iVBORw0KGgo="},{"type":"text","data":"iVBO"}]}}`,
+			Message{ID: "1"}, []string{"/result/content/0/data: hi", "/result/content/2/data: iVBO"}},
+		{"embedded resource", `{"id":1,"result":{"content":[{"type":"resource","resource":{"uri":"a://b","mimeType":"text/plain","text":"x"}}]}}`,
+			Message{ID: "1"}, []string{"/result/content/0/resource/uri: a://b", "/result/content/0/resource/text: x"}},
+		{"elicited", `{"id":1,"result":{"action":"accept","content":{"type":"novel","when":"now"}}}`,
+			Message{ID: "1"}, []string{"/result/content/type: novel", "/result/content/when: now"}},
+		{"completion", `{"id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"greet"},"argument":{"name":"who","value":"Od"}}}`,
+			Message{Request: true, Method: "completion/complete", ID: "1"}, []string{"/params/ref/name: greet", "/params/argument/name: who", "/params/argument/value: Od"}},
+		{"not an object", `{"id":1,"method":"x","params":["a"]}`, Message{Request: true, Method: "x", ID: "1"}, []string{"/params/0: a"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, leaves := read(t, tt.src)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.texts, texts(leaves)); diff != "" {
+				t.Errorf("texts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestListed: a definition's hash changes with anything in it, and not with
+// the order of its members; its name is the canonical one.
+func TestListed(t *testing.T) {
+	list := func(tool string) act.Definition {
+		m, _ := read(t, `{"id":1,"result":{"tools":[`+tool+`,{"noname":1},7]}}`)
+		if len(m.Listed) != 1 {
+			t.Fatalf("%d tools listed", len(m.Listed))
+		}
+		return m.Listed[0]
+	}
+	a := list(`{"name":" Post_Note","description":"d","inputSchema":{"type":"object"}}`)
+	b := list(`{"inputSchema":{"type":"object"},"name":" Post_Note","description":"\u0064"}`)
+	c := list(`{"name":" Post_Note","description":"d","inputSchema":{"type":"object","x":1}}`)
+	if a.Name != "post_note" || a != b || a.Hash == c.Hash {
+		t.Errorf("%v, %v, %v", a, b, c)
+	}
+	if m, _ := read(t, `{"id":1,"method":"x","result":{"tools":[{"name":"a"}]}}`); m.Listed != nil {
+		t.Error("a request lists tools")
+	}
+}
+
+// FuzzRead: nothing makes it panic, what it points at is there, and no text
+// passes unread but the name of what is called and bytes that are no text.
+func FuzzRead(f *testing.F) {
+	f.Add(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"a b","arguments":{"a":["b c"]}}}`)
+	f.Add(`{"id":1,"result":{"tools":[{"name":"a","description":"b c","inputSchema":{"required":["a","b c"]}}],"contents":[{"blob":"aGk=","mimeType":"a/b c"}]}}`)
+	f.Add(`{"id":1,"method":"sampling/createMessage","params":{"messages":[{"role":"a b","content":[{"type":"tool_use","input":{"type":"x"}}]}]}}`)
+	f.Add(`{"structuredContent":"a b","params":[["a b"]]}`)
+	f.Fuzz(func(t *testing.T, src string) {
+		doc, err := rawjson.Parse([]byte(src))
+		if err != nil || doc.Root().Kind() != rawjson.Object {
+			return
+		}
+		var texts content.Set
+		m := Read(doc.Root(), "", &texts)
+		seen := map[string]bool{}
+		for _, leaf := range texts.Leaves {
+			v := doc.At(leaf.Pointer)
+			if v.Kind() != rawjson.String || !leaf.Base64 && v.Text() != leaf.Text {
+				t.Fatalf("%s is %s, and says %q", leaf.Pointer, v.Raw(), leaf.Text)
+			}
+			seen[leaf.Pointer] = true
+		}
+		for _, name := range []string{"params", "result", "error"} {
+			for v := range doc.Root().Get(name).Strings() {
+				p := v.Pointer()
+				bytes := strings.HasSuffix(p, "/blob") || strings.HasSuffix(p, "/data")
+				called := p == "/params/name" && v.Text() == m.Resource
+				if !seen[p] && !content.Word(v) && !called && !bytes && v.Text() != "" {
+					t.Errorf("%s passes unread: %s", p, v.Raw())
+				}
+			}
+		}
+		checkCanonical(t, AppendCanonical([]byte("{"), doc.Root()))
+	})
+}
+
+// checkCanonical checks that what was appended makes a JSON object.
+func checkCanonical(t *testing.T, b []byte) {
+	if _, err := rawjson.Parse(append(b, '}')); err != nil {
+		t.Errorf("the canonical form is not JSON: %v\n%s", err, b)
+	}
+}

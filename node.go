@@ -1,0 +1,257 @@
+// Package reeve assembles one node: a guardian for AI agents, its policy, and
+// the ledger of what it decided.
+//
+//	cfg, _ := reeve.Load("", os.Getenv, nil) // defaults and environment
+//	node, err := reeve.Open(ctx, cfg)
+//	if err != nil { … }
+//	defer node.Close()
+//	err = node.Serve(ctx) // until ctx ends
+package reeve
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"reeve/guard"
+	"reeve/identity"
+	"reeve/ledger"
+	"reeve/policy"
+	"reeve/server"
+	"reeve/store/postgres"
+	"reeve/store/sqlite"
+)
+
+// Version of this program.
+const Version = "0.1.0"
+
+// Node is one node. It is safe for concurrent use.
+type Node struct {
+	cfg     Config
+	started time.Time
+	now     func() time.Time
+	logger  *slog.Logger
+
+	store    ledger.Store
+	log      *ledger.Log
+	guard    *guard.Guard
+	auth     *identity.Authenticator
+	anchorer *ledger.Anchorer
+	proofs   *ledger.Handler
+	metrics  *server.Metrics
+
+	keys sync.Mutex // serializes changes of API keys
+
+	background context.CancelFunc
+	tasks      sync.WaitGroup
+}
+
+// Open opens a node's database, ledger and policy, and starts what runs beside
+// the requests. It serves nothing yet.
+func Open(ctx context.Context, cfg Config) (n *Node, err error) {
+	set, err := LoadPolicy(cfg.Policy)
+	if err != nil {
+		return nil, err
+	}
+	n = &Node{cfg: cfg, started: time.Now(), now: time.Now, logger: slog.Default(), metrics: server.NewMetrics(Version)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.Close())
+		}
+	}()
+	if err = os.MkdirAll(cfg.Data, 0o700); err != nil {
+		return n, err
+	}
+	if n.store, err = openStore(ctx, cfg); err != nil {
+		return n, fmt.Errorf("open the database: %w", err)
+	}
+	seed, err := cfg.seed()
+	if err != nil {
+		return n, err
+	}
+	host, _ := os.Hostname()
+	n.log, err = ledger.Open(ctx, ledger.Config{
+		Store: n.store, Origin: cfg.Ledger.Origin, Seed: seed,
+		Owner: fmt.Sprintf("%s:%d", host, os.Getpid()), OnCheckpoint: n.metrics.Checkpoint,
+	})
+	if err != nil {
+		return n, fmt.Errorf("open the ledger: %w", err)
+	}
+	n.proofs = ledger.NewHandler(n.store, cfg.Ledger.Origin, seed)
+	n.anchorer = &ledger.Anchorer{
+		Store: n.store, Log: n.log.Number(), Logger: n.logger, File: cfg.Ledger.File, URL: cfg.Ledger.URL,
+		Witness: cfg.Ledger.Witness, WitnessKey: cfg.Ledger.WitnessKey,
+	}
+	redact, _ := cfg.redact()
+	n.guard, err = guard.New(ctx, guard.Config{
+		Log: n.log, Store: n.store, Policy: set, Keep: guard.Keep(cfg.Keep), Redact: redact,
+		SessionBytes: cfg.Limits.Sessions, Observe: n.metrics.Decision, Logger: n.logger,
+	})
+	if err != nil {
+		return n, err
+	}
+	if n.auth, err = cfg.authenticator(); err != nil {
+		return n, err
+	}
+	if err = n.loadKeys(ctx); err != nil {
+		return n, err
+	}
+	n.metrics.Gauge("reeve_sessions_held", "Sessions held in memory.", func() float64 { held, _ := n.guard.Sessions(); return float64(held) })
+	n.metrics.Gauge("reeve_session_bytes", "Bytes of sessions held in memory.", func() float64 { _, size := n.guard.Sessions(); return float64(size) })
+	return n, nil
+}
+
+// authenticator tells who is asking, as configured. Anonymous callers are let
+// in on loopback only, or where a flag says so by name.
+func (c *Config) authenticator() (*identity.Authenticator, error) {
+	cfg := identity.Config{Anonymous: server.Loopback(c.Listen) || c.InsecureAnonymous}
+	if c.JWT.Secret != "" || c.JWT.JWKS != "" {
+		cfg.JWT = &identity.JWT{
+			JWKS: c.JWT.JWKS, Issuer: c.JWT.Issuer, Audience: c.JWT.Audience, RoleClaim: c.JWT.RoleFrom, Leeway: c.JWT.Leeway,
+		}
+		if c.JWT.Secret != "" {
+			secret, err := identity.Secret(c.JWT.Secret)
+			if err != nil {
+				return nil, fmt.Errorf("jwt.secret: %w", err)
+			}
+			cfg.JWT.Secret = secret
+		}
+	}
+	return identity.New(cfg)
+}
+
+// LoadPolicy reads a policy file or folder, or the starter policy if the path is empty.
+func LoadPolicy(path string) (*policy.Set, error) {
+	if path == "" {
+		return policy.Load(policy.Starter()...)
+	}
+	return policy.LoadPath(path)
+}
+
+func openStore(ctx context.Context, cfg Config) (ledger.Store, error) {
+	url, err := cfg.postgres()
+	if err != nil {
+		return nil, err
+	}
+	if url != "" {
+		return postgres.Open(ctx, url)
+	}
+	return sqlite.Open(cfg.sqlite(), sqlite.Options{})
+}
+
+// OpenReader opens a node's database to read it, beside the running node or
+// without one.
+func OpenReader(ctx context.Context, cfg Config) (ledger.Store, error) {
+	url, err := cfg.postgres()
+	if err != nil {
+		return nil, err
+	}
+	if url != "" {
+		return postgres.Open(ctx, url)
+	}
+	return sqlite.Open(cfg.sqlite(), sqlite.Options{ReadOnly: true})
+}
+
+// LedgerKey is the public key that verifies a log's checkpoints, as the node's
+// seed gives it.
+func (c *Config) LedgerKey(log uint32) (string, error) {
+	if c.Ledger.Seed == "" && !exists(c.seedFile()) {
+		return "", fmt.Errorf("there is no seed in %s to take the ledger's key from: give the key with --key", c.Data)
+	}
+	seed, err := c.seed()
+	if err != nil {
+		return "", err
+	}
+	return ledger.VerifierKey(c.Ledger.Origin, seed, log)
+}
+
+// seed is the secret that the ledger's keys come from, made at the first start.
+func (c *Config) seed() ([]byte, error) {
+	text := []byte(nil)
+	var err error
+	if c.Ledger.Seed != "" {
+		text, err = identity.Secret(c.Ledger.Seed)
+	} else if text, err = os.ReadFile(c.seedFile()); errors.Is(err, os.ErrNotExist) {
+		text, err = makeSeed(c.seedFile())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the ledger's seed: %w", err)
+	}
+	seed, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(seed) != 32 {
+		return nil, errors.New("the ledger's seed is not 64 hex digits")
+	}
+	return seed, nil
+}
+
+// makeSeed writes a new seed. It is durable before it is used: a ledger whose
+// key is lost can be read, but never continued.
+func makeSeed(name string) ([]byte, error) {
+	seed := make([]byte, 32)
+	rand.Read(seed)
+	text := []byte(hex.EncodeToString(seed) + "\n")
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return nil, err
+	}
+	if dir, err := os.Open(filepath.Dir(name)); err == nil { // not on Windows
+		dir.Sync()
+		dir.Close()
+	}
+	return text, nil
+}
+
+// ReloadPolicy reads the policy again and puts it in force. On an error the old
+// one stays in force.
+func (n *Node) ReloadPolicy(ctx context.Context) error {
+	set, err := LoadPolicy(n.cfg.Policy)
+	if err == nil {
+		err = n.guard.SetPolicy(ctx, set)
+	}
+	if err != nil {
+		n.metrics.PolicyReload(false)
+		return fmt.Errorf("the policy was not changed, and %s stays in force: %w", n.guard.Policy().Hash(), err)
+	}
+	n.metrics.PolicyReload(true)
+	return nil
+}
+
+// Guard returns the node's guard.
+func (n *Node) Guard() *guard.Guard { return n.guard }
+
+func (n *Node) loadKeys(ctx context.Context) error {
+	keys, err := n.store.Keys(ctx)
+	if err != nil {
+		return fmt.Errorf("read the API keys: %w", err)
+	}
+	n.auth.SetKeys(keys)
+	return nil
+}
+
+// Close stops what runs beside the requests and closes the ledger and the store.
+func (n *Node) Close() error {
+	if n.background != nil {
+		n.background()
+	}
+	n.tasks.Wait()
+	var errs []error
+	if n.log != nil {
+		errs = append(errs, n.log.Close())
+	}
+	if n.store != nil {
+		errs = append(errs, n.store.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,339 @@
+package policy
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"reeve/act"
+	"reeve/internal/rawjson"
+)
+
+// Case is one test of a policy: a request, and what is expected of it.
+type Case struct {
+	Name    string
+	File    string
+	Line    int
+	Request []byte // the request as JSON
+	Expect  Expect
+
+	session    *node
+	violations []string
+}
+
+// Expect is what a case expects. Empty parts are not compared.
+type Expect struct {
+	Effect act.Effect
+	Codes  []string          // each must be among the reasons' codes
+	Rules  []string          // each must be among the reasons' rules
+	Edits  map[string][]byte // exactly these, by pointer; an empty map means none
+}
+
+// Result is the outcome of one case. Problem is empty when it passed.
+type Result struct {
+	Case    Case
+	Verdict Verdict
+	Problem string
+}
+
+// Report is the outcome of all cases of a policy.
+type Report struct {
+	Results []Result
+	// Unused lists the rules that no case made match.
+	Unused []RuleInfo
+	// Rules is the number of rules.
+	Rules int
+}
+
+// Failed counts the cases that did not pass.
+func (r *Report) Failed() int {
+	n := 0
+	for _, res := range r.Results {
+		if res.Problem != "" {
+			n++
+		}
+	}
+	return n
+}
+
+var (
+	caseFileKeys = []string{"version", "description", "cases"}
+	caseKeys     = []string{"name", "description", "request", "request_file", "session", "violations", "expect"}
+	expectKeys   = []string{"effect", "codes", "rules", "edits"}
+	sessionKeys  = []string{"steps", "calls", "tainted", "autonomous", "known"}
+)
+
+const maxCases = 10_000
+
+// LoadCases reads the cases that lie beside a policy: for a directory all its
+// *.test.yaml files, for a policy file such as mine.yaml the file
+// mine.test.yaml, and for a *.test.yaml file itself. The error is an
+// ErrorList.
+func LoadCases(name string) ([]Case, error) {
+	var files []string
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, ErrorList{{File: name, Message: plainPathError(err).Error()}}
+	case info.IsDir():
+		entries, err := os.ReadDir(name)
+		if err != nil {
+			return nil, ErrorList{{File: name, Message: plainPathError(err).Error()}}
+		}
+		for _, e := range entries {
+			if !e.IsDir() && isTestFile(e.Name()) {
+				files = append(files, filepath.Join(name, e.Name()))
+			}
+		}
+	case isTestFile(name):
+		files = []string{name}
+	default:
+		files = []string{strings.TrimSuffix(name, filepath.Ext(name)) + ".test" + filepath.Ext(name)}
+	}
+	if len(files) == 0 {
+		return nil, ErrorList{{File: name, Message: "there are no test cases here", Hint: "put them into a file named *.test.yaml"}}
+	}
+	var cases []Case
+	var errs ErrorList
+	for _, file := range files {
+		f, err := readFile(file)
+		if err != nil {
+			errs = append(errs, &Error{File: file, Message: err.Error()})
+			continue
+		}
+		more, err := ParseCases(f)
+		if list, ok := err.(ErrorList); ok {
+			errs = append(errs, list...)
+		}
+		cases = append(cases, more...)
+	}
+	if errs != nil {
+		return nil, errs
+	}
+	return cases, nil
+}
+
+// ParseCases reads a file of cases. Files that its cases name with
+// request_file are read from the same directory. The error is an ErrorList.
+func ParseCases(f File) ([]Case, error) {
+	d := &document{yamlReader: &yamlReader{file: f.Name, source: strings.TrimPrefix(string(f.Data), "\ufeff")}}
+	root := d.read()
+	if root == nil {
+		return nil, d.errs
+	}
+	list := root
+	if root.kind == mappingNode {
+		d.known(root, caseFileKeys, "a file of cases")
+		list = root.get("cases")
+	}
+	var cases []Case
+	if list == nil || list.kind != sequenceNode {
+		d.at(root, "start with cases: and write each as - name: …", "the file has no list of cases")
+	} else {
+		if len(list.items) > maxCases {
+			d.at(list, "", "there are more than %d cases", maxCases)
+			list.items = nil
+		}
+		for _, item := range list.items {
+			cases = append(cases, d.readCase(item, filepath.Dir(f.Name)))
+		}
+	}
+	if d.errs != nil {
+		return nil, d.errs
+	}
+	return cases, nil
+}
+
+func (d *document) readCase(n *node, dir string) Case {
+	c := Case{File: d.file, Line: n.line}
+	if n.kind != mappingNode {
+		d.at(n, "write each case as - name: …", "a case is a mapping, not %s", nodeKindNames[n.kind])
+		return c
+	}
+	d.known(n, caseKeys, "a case")
+	if c.Name = d.textOf(n.get("name"), "name"); c.Name == "" {
+		d.at(n, "add name: …", "the case has no name")
+	}
+	d.textOf(n.get("description"), "description")
+	request, file := n.get("request"), n.get("request_file")
+	switch {
+	case (request == nil) == (file == nil):
+		d.at(n, "add request: with the request, or request_file: with a file's name", "a case needs exactly one request")
+	case request != nil && request.kind == stringNode:
+		c.Request = []byte(request.text)
+	case request != nil:
+		c.Request = request.appendJSON(nil)
+	default:
+		name := d.textOf(file, "request_file")
+		if !filepath.IsLocal(name) {
+			d.at(file, "name a file beside this one", "%q is not a file in this directory", name)
+			break
+		}
+		f, err := readFile(filepath.Join(dir, name))
+		if err != nil {
+			d.at(file, "", "%s cannot be read: %v", name, err)
+		}
+		c.Request = bytes.TrimSpace(f.Data)
+	}
+	if c.Request != nil {
+		if _, err := rawjson.Parse(c.Request); err != nil {
+			d.at(n, "", "the request is not valid JSON: %v", err)
+		}
+	}
+	for _, w := range d.words(n.get("violations"), "violations") {
+		if !slices.Contains(checkNames, w.text) {
+			d.at(w, didYouMean(w.text, checkNames), "there is no check %q", w.text)
+		}
+		c.violations = append(c.violations, w.text)
+	}
+	if c.session = n.get("session"); c.session != nil {
+		d.known(c.session, sessionKeys, "session")
+		for _, m := range c.session.members {
+			want := boolNode
+			if m.name == "steps" || m.name == "calls" {
+				want = numberNode
+			}
+			if m.value.kind != want {
+				d.at(m.value, "", "session.%s is %s", m.name, nodeKindNames[want])
+			}
+		}
+	}
+	d.readExpect(&c.Expect, n)
+	return c
+}
+
+func (d *document) readExpect(x *Expect, n *node) {
+	e := n.get("expect")
+	if e == nil {
+		d.at(n, "add expect: { effect: … }", "the case does not say what it expects")
+		return
+	}
+	if e.kind == stringNode { // expect: deny
+		x.Effect, _ = d.effectOf(e, "expect")
+		return
+	}
+	d.known(e, expectKeys, "expect")
+	if v := e.get("effect"); v == nil {
+		d.at(e, "add effect: …", "the case does not say which effect it expects")
+	} else {
+		x.Effect, _ = d.effectOf(v, "effect")
+	}
+	for _, w := range d.words(e.get("codes"), "codes") {
+		x.Codes = append(x.Codes, w.text)
+	}
+	for _, w := range d.words(e.get("rules"), "rules") {
+		x.Rules = append(x.Rules, w.text)
+	}
+	if v := e.get("edits"); v != nil {
+		x.Edits = map[string][]byte{}
+		for _, m := range v.members {
+			x.Edits[m.name] = m.value.appendJSON(nil)
+		}
+	}
+}
+
+// Test runs cases against the policy. decode turns a request into what the
+// policy judges; a case's session and violations are added to that.
+func (s *Set) Test(cases []Case, decode func(request []byte) (*Input, error)) Report {
+	report := Report{Rules: len(s.rules)}
+	used := map[string]bool{}
+	for _, c := range cases {
+		result := Result{Case: c}
+		in, err := decode(c.Request)
+		if err != nil {
+			result.Problem = fmt.Sprintf("the request is not acceptable: %v", err)
+			report.Results = append(report.Results, result)
+			continue
+		}
+		c.prepare(in)
+		result.Verdict = s.Evaluate(in)
+		for _, r := range result.Verdict.Reasons {
+			used[r.Rule] = true
+		}
+		result.Problem = c.Expect.compare(&result.Verdict)
+		report.Results = append(report.Results, result)
+	}
+	for _, r := range s.Rules() {
+		if !used[r.Name] {
+			report.Unused = append(report.Unused, r)
+		}
+	}
+	return report
+}
+
+// prepare gives an input the session and the violations that the case speaks of.
+func (c *Case) prepare(in *Input) {
+	for _, check := range c.violations {
+		in.Violations = append(in.Violations, act.Violation{Check: check, Message: checkThreat[check] + "."})
+	}
+	if c.session == nil {
+		return
+	}
+	for _, m := range c.session.members {
+		count := int64(0)
+		fmt.Sscan(m.value.text, &count)
+		switch m.name {
+		case "steps":
+			in.Session.Steps = count
+		case "calls":
+			in.Session.Calls = count
+		case "tainted":
+			in.Session.Tainted = m.value.text == "true"
+		case "autonomous":
+			in.Session.Autonomous = m.value.text == "true"
+		case "known":
+			in.Session.Known = m.value.text == "true"
+		}
+	}
+}
+
+// compare says how a verdict differs from what is expected, or nothing.
+func (x *Expect) compare(v *Verdict) string {
+	var codes, rules, problems []string
+	for _, r := range v.Reasons {
+		codes, rules = append(codes, r.Code), append(rules, r.Rule)
+	}
+	if v.Effect != x.Effect {
+		problems = append(problems, fmt.Sprintf("the effect is %s, not %s", v.Effect, x.Effect))
+	}
+	missing := func(what string, want, got []string) {
+		for _, w := range want {
+			if !slices.Contains(got, w) {
+				problems = append(problems, fmt.Sprintf("no reason has the %s %s (there are %s)", what, w, strings.Join(got, ", ")))
+			}
+		}
+	}
+	missing("code", x.Codes, codes)
+	missing("rule", x.Rules, rules)
+	if x.Edits == nil {
+		return strings.Join(problems, "; ")
+	}
+	seen := map[string]bool{}
+	for _, e := range v.Edits {
+		seen[e.Pointer] = true
+		if want, ok := x.Edits[e.Pointer]; !ok {
+			problems = append(problems, fmt.Sprintf("%s is changed to %s", e.Pointer, e.Value))
+		} else if !sameJSON(want, e.Value) {
+			problems = append(problems, fmt.Sprintf("%s becomes %s, not %s", e.Pointer, e.Value, want))
+		}
+	}
+	for _, pointer := range slices.Sorted(maps.Keys(x.Edits)) {
+		if !seen[pointer] {
+			problems = append(problems, pointer+" is not changed")
+		}
+	}
+	return strings.Join(problems, "; ")
+}
+
+func sameJSON(a, b []byte) bool {
+	x, err := rawjson.Parse(a)
+	if err != nil {
+		return false
+	}
+	y, err := rawjson.Parse(b)
+	return err == nil && rawjson.Equal(x.Root(), y.Root())
+}

@@ -1,0 +1,469 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	"reeve/act"
+	"reeve/internal/rawjson"
+	"reeve/risk"
+	"reeve/session"
+)
+
+// conclude makes the verdict of the rules that matched: the strictest wins,
+// and all of them are said.
+func (s *Set) conclude(e *evaluation) Verdict {
+	v := Verdict{Effect: act.Allow, Risk: e.risk()}
+	for i, f := range e.findings {
+		v.Findings = append(v.Findings, Finding{e.leaves[i], f})
+	}
+	decided := false // a rule said whether the act may happen
+	applied := false // a rule that was not only observed matched
+	for i := range e.matches {
+		m := &e.matches[i]
+		if effect, ok := m.effect(); ok {
+			applied = true
+			decided = decided || effect != act.Modify
+			v.Effect = act.Stricter(v.Effect, effect)
+		}
+		v.Reasons = e.reasons(v.Reasons, m)
+	}
+	// A modify rule says how, not whether: else a card number in a forbidden
+	// call would turn the default's deny into a permission.
+	if !decided && (!applied || s.effect != act.Allow) {
+		if !s.observe {
+			v.Effect = act.Stricter(v.Effect, s.effect)
+		}
+		if v.Reasons == nil {
+			v.Reasons = s.defaultReason
+		} else {
+			v.Reasons = append(v.Reasons, s.defaultReason...)
+		}
+	}
+	if v.Effect == act.Modify || v.Effect == act.Escalate {
+		edits, problem := e.edits()
+		if problem != nil {
+			v.Effect = act.Deny
+			v.Reasons = append(v.Reasons, *problem)
+		} else {
+			v.Edits = edits
+		}
+	}
+	if len(v.Reasons) > 1 {
+		slices.SortStableFunc(v.Reasons, func(a, b act.Reason) int {
+			if a.Observe != b.Observe {
+				if b.Observe {
+					return -1
+				}
+				return 1
+			}
+			return int(a.Effect) - int(b.Effect)
+		})
+	}
+	return v
+}
+
+// observed reports whether a match is only noted: because its rule watches, or
+// because the session's memory is not certain enough to act on.
+func (m *match) observed() bool { return m.rule.observe || m.unsure }
+
+// effect returns what a match contributes; ok is false for nothing.
+func (m *match) effect() (act.Effect, bool) {
+	switch {
+	case m.observed(), m.err != nil && m.rule.effect == act.Allow:
+		return act.Allow, false
+	case m.err != nil && m.rule.effect == act.Modify:
+		return act.Deny, true
+	}
+	return m.rule.effect, true
+}
+
+// reasons appends what a match has to say.
+func (e *evaluation) reasons(dst []act.Reason, m *match) []act.Reason {
+	r := m.rule
+	reason := act.Reason{Rule: r.name, Code: r.code, Message: r.reason, Instead: r.instead, Effect: r.effect, Observe: m.observed()}
+	if m.err == nil || r.effect == act.Deny || r.effect == act.Escalate {
+		dst = e.ruleReasons(dst, m, reason)
+	}
+	if m.err == nil {
+		return dst
+	}
+	failure := act.Reason{Rule: r.name, Code: CodeRuleError, Effect: r.effect, Observe: m.observed()}
+	consequence := "it was taken to apply"
+	switch r.effect {
+	case act.Allow:
+		failure.Observe = true
+		consequence = "it does not allow this"
+	case act.Modify:
+		failure.Effect = act.Deny
+		consequence = "what it would have changed cannot pass"
+	}
+	if r.observe {
+		consequence = "it only observes"
+	}
+	failure.Message = fmt.Sprintf("The rule %s could not be evaluated: %v; %s.", r.name, m.err, consequence)
+	return append(dst, failure)
+}
+
+// ruleReasons appends one reason, or for a rule without a code of its own one
+// for each check and detector that made it match, under its name.
+func (e *evaluation) ruleReasons(dst []act.Reason, m *match, reason act.Reason) []act.Reason {
+	r := m.rule
+	if r.check == nil && r.detect == 0 {
+		if reason.Code == "" {
+			reason.Code = codeOf(r.name)
+		}
+		if reason.Message == "" {
+			reason.Message = "The rule " + r.name + " applies."
+		}
+		return append(dst, reason)
+	}
+	start := len(dst)
+	add := func(code, message, pointer string) {
+		one := reason
+		one.Pointer = pointer
+		if one.Code == "" {
+			one.Code = code
+		}
+		if one.Message == "" {
+			one.Message = message
+		}
+		for i := start; i < len(dst); i++ {
+			if had := &dst[i]; had.Code == one.Code {
+				if had.Pointer != one.Pointer {
+					had.Pointer = ""
+				}
+				if !strings.Contains(had.Message, one.Message) && len(had.Message) < maxReason {
+					had.Message += " " + one.Message
+				}
+				return
+			}
+		}
+		dst = append(dst, one)
+	}
+	for _, i := range m.violations {
+		v := &e.in.Violations[i]
+		add(v.Check, hush(v.Message), v.Pointer)
+	}
+	for i, f := range e.findings {
+		if f.Detector&r.detect != 0 {
+			add(f.Detector.String(), "Found: "+f.Name+".", e.in.Action.Content[e.leaves[i]].Pointer)
+		}
+	}
+	return dst
+}
+
+// codeOf makes a code of a rule's name.
+func codeOf(name string) string {
+	return strings.Trim(strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
+			return c
+		case c >= 'A' && c <= 'Z':
+			return c + 'a' - 'A'
+		}
+		return '-'
+	}, name), "-._")
+}
+
+// never is what may not stand in a reason, wherever it came from.
+const never = risk.Secret | risk.Card | risk.SSN | risk.IBAN
+
+// hush masks what a message must not repeat.
+func hush(message string) string {
+	return maskText(message, risk.Scan(message, never, nil))
+}
+
+// maskText masks findings, those that overlap as one.
+func maskText(text string, findings []risk.Finding) string {
+	if len(findings) == 0 {
+		return text
+	}
+	sorted := slices.Clone(findings)
+	slices.SortStableFunc(sorted, func(a, b risk.Finding) int {
+		if a.Start != b.Start {
+			return a.Start - b.Start
+		}
+		return b.End - a.End
+	})
+	merged := sorted[:1]
+	for _, f := range sorted[1:] {
+		if last := &merged[len(merged)-1]; f.Start < last.End {
+			last.End = max(last.End, f.End)
+		} else {
+			merged = append(merged, f)
+		}
+	}
+	return risk.Mask(text, merged)
+}
+
+// replacements works out the values that replace rules give, and leaves out
+// the rules whose arguments have them already.
+func (e *evaluation) replacements() {
+	var masks risk.Detector
+	any := false
+	for i := range e.matches {
+		m := &e.matches[i]
+		if m.rule.change.kind == redact && !m.observed() {
+			masks |= m.rule.detect
+		}
+		any = any || m.rule.change.kind == replace
+	}
+	if !any {
+		return
+	}
+	kept := e.matches[:0]
+	for _, m := range e.matches {
+		if m.rule.change.kind != replace || m.err != nil || e.replacement(&m, masks) {
+			kept = append(kept, m)
+		}
+	}
+	e.matches = kept
+}
+
+// replacement reports whether there is something to replace, or it failed. A
+// value computed from the request is masked as the request itself is.
+func (e *evaluation) replacement(m *match, masks risk.Detector) bool {
+	c := &m.rule.change
+	value := c.with
+	if c.withExpr != nil {
+		v, _, err := c.withExpr.program.Eval(e)
+		if err != nil {
+			m.err = e.failure(c.withExpr, err)
+			return true
+		}
+		ok := false
+		value, ok = appendValue(nil, v, func(s string) string {
+			return maskText(s, risk.Scan(s, masks, nil))
+		}, 0)
+		if !ok {
+			m.err = fmt.Errorf("the new value of %q cannot be written as JSON", c.argument)
+			return true
+		}
+	}
+	present, same := false, true
+	for i := range e.in.Action.Arguments {
+		a := &e.in.Action.Arguments[i]
+		if a.Name != c.argument {
+			continue
+		}
+		present = true
+		if doc, err := rawjson.Parse(a.Value); err == nil && bytes.Equal(doc.Root().AppendCanonical(nil), value) {
+			continue
+		}
+		same = false
+		m.edits = append(m.edits, argumentEdit{a.Pointer, value})
+	}
+	if !present {
+		m.err = fmt.Errorf("the argument %q is missing", c.argument)
+		return true
+	}
+	return !same
+}
+
+// edits composes what the modify rules change. A replaced argument wins over
+// what lies in it, a dropped item over what is masked in it, and masks are
+// taken together on the text as it was sent. problem says why the act cannot
+// be brought into a form that may pass.
+func (e *evaluation) edits() (edits []act.Edit, problem *act.Reason) {
+	content := e.in.Action.Content
+	var masks risk.Detector
+	var notices []string // for each leaf; nil when nothing is dropped
+	var arguments []argumentEdit
+	for i := range e.matches {
+		m := &e.matches[i]
+		r := m.rule
+		if m.observed() || m.err != nil || r.effect != act.Modify {
+			continue
+		}
+		switch r.change.kind {
+		case redact:
+			masks |= r.detect
+		case drop:
+			var ok bool
+			if notices, ok = e.dropped(r, notices); !ok {
+				return nil, impossible(r)
+			}
+		case replace:
+			for _, edit := range m.edits {
+				for _, other := range arguments {
+					if other.pointer == edit.pointer && !bytes.Equal(other.value, edit.value) {
+						return nil, &act.Reason{Rule: r.name, Code: CodeModifyConflict, Effect: act.Deny, Pointer: edit.pointer,
+							Message: fmt.Sprintf("Two rules want different values for the argument %q.", r.change.argument)}
+					}
+				}
+				if edit.pointer == "" {
+					return nil, impossible(r)
+				}
+				arguments = append(arguments, edit)
+			}
+		}
+	}
+	for next, i := 0, 0; i < len(content); i++ {
+		leaf := &content[i]
+		start := next
+		for next < len(e.findings) && e.leaves[next] == i {
+			next++
+		}
+		if replaced(arguments, leaf.Pointer) {
+			continue
+		}
+		text := leaf.Text
+		if notices != nil && notices[i] != "" {
+			text = notices[i]
+		} else if masks != 0 {
+			var masked []risk.Finding
+			for _, f := range e.findings[start:next] {
+				if f.Detector&masks != 0 {
+					masked = append(masked, f)
+				}
+			}
+			if len(masked) == 0 {
+				continue
+			}
+			if text = maskText(leaf.Text, masked); text == leaf.Text || leaf.Pointer == "" {
+				return nil, e.unmasked(masked[0].Detector)
+			}
+		} else {
+			continue
+		}
+		if leaf.Base64 {
+			text = base64.StdEncoding.EncodeToString([]byte(text))
+		}
+		edits = append(edits, act.Edit{Pointer: leaf.Pointer, Value: rawjson.Quote(text)})
+	}
+	for i, edit := range arguments {
+		if !slices.ContainsFunc(arguments[:i], func(a argumentEdit) bool { return a.pointer == edit.pointer }) {
+			edits = append(edits, act.Edit{Pointer: edit.pointer, Value: edit.value})
+		}
+	}
+	return edits, nil
+}
+
+// replaced reports whether a leaf lies in an argument that is replaced.
+func replaced(arguments []argumentEdit, pointer string) bool {
+	for _, a := range arguments {
+		if pointer == a.pointer || strings.HasPrefix(pointer, a.pointer+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// dropped notes the notice for each leaf of the items that a rule drops: those
+// in which its detectors found something, or all. ok is false when there is
+// nothing to drop, or an item that cannot be changed.
+func (e *evaluation) dropped(r *rule, notices []string) (all []string, ok bool) {
+	content := e.in.Action.Content
+	if notices == nil {
+		notices = make([]string, len(content))
+	}
+	reason := r.reason
+	if reason == "" {
+		reason = r.name
+	}
+	notice := "[removed by policy: " + strings.TrimRight(reason, ".") + "]"
+	items := map[string]bool{}
+	for i := range content {
+		if r.detect == 0 || slices.ContainsFunc(e.leafFindings(i), func(f risk.Finding) bool { return f.Detector&r.detect != 0 }) {
+			if content[i].Pointer == "" {
+				return notices, false
+			}
+			items[itemOf(&content[i])] = true
+		}
+	}
+	for i := range content {
+		if items[itemOf(&content[i])] && notices[i] == "" {
+			notices[i] = notice
+		}
+	}
+	return notices, len(items) > 0
+}
+
+func itemOf(l *act.Leaf) string {
+	if l.Item != "" {
+		return l.Item
+	}
+	return l.Pointer
+}
+
+// leafFindings returns the findings in leaf i.
+func (e *evaluation) leafFindings(i int) []risk.Finding {
+	from, _ := slices.BinarySearch(e.leaves, i)
+	to, _ := slices.BinarySearch(e.leaves, i+1)
+	return e.findings[from:to]
+}
+
+func impossible(r *rule) *act.Reason {
+	return &act.Reason{Rule: r.name, Code: CodeModifyImpossible, Effect: act.Deny,
+		Message: fmt.Sprintf("The rule %s must change something that cannot be changed, so the act cannot pass.", r.name)}
+}
+
+// unmasked is the problem that a detector's finding cannot be masked.
+func (e *evaluation) unmasked(found risk.Detector) *act.Reason {
+	for i := range e.matches {
+		if m := &e.matches[i]; m.rule.change.kind == redact && m.rule.detect&found != 0 && !m.observed() {
+			return impossible(m.rule)
+		}
+	}
+	return impossible(&rule{name: "redact"})
+}
+
+// noThreats is shared by all verdicts without any; nobody appends to it in place.
+var noThreats = []string{}
+
+// risk sums up findings, violations and the grave rules that matched.
+func (e *evaluation) risk() act.Risk {
+	score, threats := 0.0, noThreats
+	add := func(s float64, threat string) {
+		score = max(score, s)
+		if threat != "" && !slices.Contains(threats, threat) && len(threats) < 20 {
+			threats = append(threats, threat)
+		}
+	}
+	for _, f := range e.findings {
+		add(f.Score, f.Name)
+	}
+	for i := range e.in.Violations {
+		v := &e.in.Violations[i]
+		weight := checkWeight(v.Check)
+		if v.Unsure {
+			weight /= 2
+		}
+		add(weight, checkThreat[v.Check])
+	}
+	for i := range e.matches {
+		if r := e.matches[i].rule; r.risk > 0 {
+			add(r.risk, r.name)
+		}
+	}
+	return act.Risk{Score: score, Level: act.Level(score), Threats: threats}
+}
+
+// checkWeights is how grave a violated check is, where it is not 0.5.
+var checkWeights = map[string]float64{
+	"agent.changed": 0.8, "session.shared": 0.8, "memory.foreign": 0.8, "mcp.changed": 0.8,
+	"result.orphan": 0.7, "result.denied": 0.7, "result.repeated": 0.7, "id.reused": 0.7,
+	"tool.confusable": 0.7, "tool.undeclared": 0.7, "reply.orphan": 0.6,
+	"memory.unknown": 0.2, "time.skew": 0.1, "time.backwards": 0.2, "citation.unknown": 0.2,
+	"order.unexpected": 0.1, "autonomous": 0.1, "session.unknown": 0.1,
+}
+
+func checkWeight(check string) float64 {
+	if w, ok := checkWeights[check]; ok {
+		return w
+	}
+	return 0.5
+}
+
+// checkThreat is what a violated check is called among the threats.
+var checkThreat = func() map[string]string {
+	m := map[string]string{}
+	for _, c := range session.Checks {
+		m[c.Name] = c.Doc
+	}
+	return m
+}()

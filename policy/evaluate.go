@@ -1,0 +1,362 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/interpreter"
+
+	"reeve/act"
+	"reeve/risk"
+)
+
+// Session is what conditions may see of a session's memory.
+type Session struct {
+	Steps, Calls int64     // steps and tool calls so far, this one not counted
+	Started      time.Time // zero when unknown
+	Tainted      bool      // untrusted content entered the present turn
+	Autonomous   bool      // an event started it, not a person
+	Known        bool      // its memory is whole: nothing expired or was evicted
+}
+
+// Input is what a policy judges.
+type Input struct {
+	Action     *act.Action
+	Session    Session
+	Violations []act.Violation
+}
+
+// Finding is what a detector found in one leaf of an action's content.
+type Finding struct {
+	Leaf int // index into Action.Content
+	risk.Finding
+}
+
+// Verdict is what a policy says about an action. The zero value denies.
+type Verdict struct {
+	Effect act.Effect
+	// Reasons holds every rule that matched, and what failed: those that were
+	// applied first, strictest first, then those that only observe.
+	Reasons []act.Reason
+	// Edits make the modified request, when the effect is modify, and the one
+	// that a person is asked to agree to, when it is escalate.
+	Edits    []act.Edit
+	Risk     act.Risk
+	Findings []Finding
+}
+
+// evaluation is the working memory of one Evaluate, and the activation that
+// conditions read their variables from. It is reused.
+type evaluation struct {
+	in         *Input
+	rules      []*rule // candidates
+	matches    []match
+	args       arguments
+	content    ref.Val
+	text       ref.Val
+	folded     ref.Val
+	findings   []risk.Finding
+	leaves     []int         // the leaf of each finding
+	foundMask  risk.Detector // of all findings
+	violations []int         // indices into in.Violations, see match
+}
+
+// match is a rule on its way to matching.
+type match struct {
+	rule       *rule
+	violations []int // of the checks that the rule names: the certain ones, or else the unsure ones
+	unsure     bool  // there are only unsure ones
+	err        error // the condition failed
+	edits      []argumentEdit
+}
+
+// argumentEdit gives one argument another value.
+type argumentEdit struct {
+	pointer string
+	value   []byte
+}
+
+var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
+
+func newEvaluation(in *Input) *evaluation {
+	e := evaluations.Get().(*evaluation)
+	e.in = in
+	e.args.reset(in.Action.Arguments)
+	return e
+}
+
+// free returns e to the pool without holding on to a request's bytes.
+func (e *evaluation) free() {
+	e.args.reset(nil)
+	clear(e.rules)
+	clear(e.matches)
+	*e = evaluation{
+		rules: e.rules[:0], matches: e.matches[:0], args: arguments{vals: e.args.vals},
+		findings: e.findings[:0], leaves: e.leaves[:0], violations: e.violations[:0],
+	}
+	if cap(e.findings) < 4096 && cap(e.args.vals) < 4096 && cap(e.rules) < 4096 {
+		evaluations.Put(e)
+	}
+}
+
+// Evaluate judges an action. It is a pure function of the set and its input,
+// safe for concurrent use, and keeps nothing of the input but what stands in
+// the verdict.
+func (s *Set) Evaluate(in *Input) Verdict {
+	e := newEvaluation(in)
+	defer e.free()
+	e.rules = s.index.candidates(e.rules, in)
+	e.judge()
+	return s.conclude(e)
+}
+
+// judge finds which candidates match. What costs little goes first: a rule's
+// checks and its condition, and only then, once for all rules that are still
+// in question, the detectors.
+func (e *evaluation) judge() {
+	var want risk.Detector
+	for _, r := range e.rules {
+		m := match{rule: r}
+		if r.check != nil && !e.violated(&m) {
+			continue
+		}
+		if r.when != nil && r.when.found == 0 {
+			holds, err := e.eval(r.when)
+			if err == nil && !holds {
+				continue
+			}
+			m.err = err
+		}
+		want |= r.scan
+		e.matches = append(e.matches, m)
+	}
+	if want != 0 {
+		e.scan(want)
+		kept := e.matches[:0]
+		for _, m := range e.matches {
+			if e.holds(&m) {
+				kept = append(kept, m)
+			}
+		}
+		e.matches = kept
+	}
+	e.replacements()
+}
+
+// holds decides the parts of a rule that need the detectors.
+func (e *evaluation) holds(m *match) bool {
+	r := m.rule
+	if r.detect != 0 && e.foundMask&r.detect == 0 {
+		return false
+	}
+	if r.when != nil && r.when.found != 0 {
+		holds, err := e.eval(r.when)
+		if err == nil && !holds {
+			return false
+		}
+		m.err = err
+	}
+	return true
+}
+
+// violated notes which of the violations are of the rule's checks. Certain
+// ones decide; unsure ones alone are only flagged.
+func (e *evaluation) violated(m *match) bool {
+	collect := func(unsure bool) {
+		start := len(e.violations)
+		for i := range e.in.Violations {
+			if v := &e.in.Violations[i]; v.Unsure == unsure && slices.Contains(m.rule.check, v.Check) {
+				e.violations = append(e.violations, i)
+			}
+		}
+		m.violations = e.violations[start:len(e.violations):len(e.violations)]
+	}
+	if collect(false); len(m.violations) == 0 {
+		collect(true)
+		m.unsure = true
+	}
+	return len(m.violations) > 0
+}
+
+// eval evaluates a condition. An error says that it has no answer.
+func (e *evaluation) eval(c *condition) (bool, error) {
+	v, _, err := c.program.Eval(e)
+	if err != nil {
+		return false, e.failure(c, err)
+	}
+	b, ok := v.(types.Bool)
+	if !ok {
+		return false, fmt.Errorf("its condition is neither true nor false")
+	}
+	return bool(b), nil
+}
+
+// failure says why a condition failed. CEL's own words can quote the values
+// that it met, so they are not used.
+func (e *evaluation) failure(c *condition, err error) error {
+	for _, p := range c.reads {
+		if v, ok := e.args.find(p[0]); !ok {
+			return fmt.Errorf("the argument %q is missing", p[0])
+		} else if types.IsError(v) {
+			return fmt.Errorf("the argument %q is given twice", p[0])
+		}
+	}
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "no such key"):
+		return fmt.Errorf("a value that it reads is missing")
+	case strings.Contains(text, "no such overload"):
+		return fmt.Errorf("a value has another type than it expects")
+	case strings.Contains(text, "too long"):
+		return fmt.Errorf("a value is too long for it")
+	case strings.Contains(text, "index out of bounds"):
+		return fmt.Errorf("a list that it reads is too short")
+	}
+	return fmt.Errorf("its condition has no result")
+}
+
+// scan runs the detectors over the content.
+func (e *evaluation) scan(want risk.Detector) {
+	for i := range e.in.Action.Content {
+		e.findings = risk.Scan(e.in.Action.Content[i].Text, want, e.findings)
+		for len(e.leaves) < len(e.findings) {
+			e.foundMask |= e.findings[len(e.leaves)].Detector
+			e.leaves = append(e.leaves, i)
+		}
+	}
+}
+
+// ResolveName gives conditions their variables.
+func (e *evaluation) ResolveName(name string) (any, bool) {
+	get := variableByName[name]
+	if get == nil {
+		return nil, false
+	}
+	return get(e), true
+}
+
+// Parent is part of CEL's activation.
+func (e *evaluation) Parent() interpreter.Activation { return nil }
+
+var _ cel.Activation = (*evaluation)(nil)
+
+// variables are all that conditions can read. Each namespace holds either what
+// reeve established or what the caller says, never both under one name.
+var variables = []variable{
+	{"action.kind", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Kind) }, "the kind of act, such as tool.call"},
+	{"action.door", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Door) }, "the protocol that it came by"},
+	{"action.method", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Method) }, "the protocol's method"},
+	{"action.time", cel.TimestampType, func(e *evaluation) any { return types.Timestamp{Time: e.in.Action.At} }, "when reeve received it"},
+	{"action.principal.name", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Principal.Name) }, "who asks, by credential"},
+	{"action.principal.method", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Principal.Method) }, "how they proved it"},
+	{"action.principal.organization", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Principal.Organization) }, "the credential's organization"},
+	{"action.tool", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Canonical) }, "the tool's or peer's name in its one form"},
+	{"action.resource", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Resource) }, "the name as sent"},
+	{"action.confusable", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Action.Confusable) }, "the name has look-alike characters"},
+	{"action.server", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Server) }, "the MCP server or A2A peer"},
+	{"action.inner_method", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.InnerMethod) }, "the method of a wrapped A2A or MCP message"},
+	{"action.failed", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Action.Failed) }, "a result says that the tool failed"},
+	{"action.reasoning", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Reasoning) }, "the agent's reasoning"},
+
+	{"agent.id", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Agent.ID) }, "the agent's id, as it says"},
+	{"agent.name", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Agent.Name) }, "its name"},
+	{"agent.version", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Agent.Version) }, "its version"},
+	{"agent.provider", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Agent.Provider) }, "its provider"},
+	{"agent.model", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Agent.Model) }, "its model's id"},
+	{"agent.organization", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Agent.Organization) }, "its organization"},
+
+	{"user.exists", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Action.User.ID != "") }, "the agent names a user"},
+	{"user.id", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.User.ID) }, "the user's id, as the agent says"},
+	{"user.name", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.User.Name) }, "their name"},
+	{"user.email", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.User.Email) }, "their address"},
+	{"user.organization", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.User.Organization) }, "their organization"},
+
+	{"session.id", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Session) }, "the session's id, as the agent says"},
+	{"session.turn", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Turn) }, "the turn's id"},
+	{"session.step", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Step) }, "the step's id"},
+	{"session.steps", cel.IntType, func(e *evaluation) any { return types.Int(e.in.Session.Steps) }, "steps before this one"},
+	{"session.calls", cel.IntType, func(e *evaluation) any { return types.Int(e.in.Session.Calls) }, "tool calls before this one"},
+	{"session.age", cel.DurationType, func(e *evaluation) any { return types.Duration{Duration: e.age()} }, "since its first step"},
+	{"session.tainted", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Session.Tainted) }, "untrusted content entered this turn"},
+	{"session.autonomous", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Session.Autonomous) }, "an event started it, not a person"},
+	{"session.known", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Session.Known) }, "its memory is whole"},
+
+	{"args", cel.MapType(cel.StringType, cel.DynType), func(e *evaluation) any { return &e.args }, "the call's arguments by name"},
+	{"content", cel.ListType(cel.StringType), func(e *evaluation) any { return e.contentList() }, "every piece of text"},
+	{"text", cel.StringType, func(e *evaluation) any { return e.wholeText() }, "all of it, joined by line ends"},
+	{"folded", cel.StringType, func(e *evaluation) any { return e.foldedText() }, "all of it in lower case, look-alikes folded, the invisible removed"},
+}
+
+var variableByName = map[string]func(*evaluation) any{}
+
+func init() {
+	for _, v := range variables {
+		variableByName[v.name] = v.get
+	}
+	for _, name := range detectorNames {
+		mask, _ := risk.ParseDetector(name)
+		variableByName[foundPrefix+name] = func(e *evaluation) any { return types.Bool(e.foundMask&mask != 0) }
+	}
+	for _, name := range checkNames {
+		variableByName[violatesPrefix+name] = func(e *evaluation) any {
+			return types.Bool(slices.ContainsFunc(e.in.Violations, func(v act.Violation) bool { return v.Check == name && !v.Unsure }))
+		}
+	}
+}
+
+func (e *evaluation) age() time.Duration {
+	if e.in.Session.Started.IsZero() {
+		return 0
+	}
+	return max(0, e.in.Action.At.Sub(e.in.Session.Started))
+}
+
+func (e *evaluation) contentList() ref.Val {
+	if e.content == nil {
+		leaves := make([]string, len(e.in.Action.Content))
+		for i := range leaves {
+			leaves[i] = e.in.Action.Content[i].Text
+		}
+		e.content = types.NewStringList(jsonAdapter{}, leaves)
+	}
+	return e.content
+}
+
+func (e *evaluation) wholeText() ref.Val {
+	if e.text == nil {
+		e.text = types.String(joinContent(e.in.Action.Content))
+	}
+	return e.text
+}
+
+func joinContent(content []act.Leaf) string {
+	if len(content) == 1 {
+		return content[0].Text
+	}
+	size := 0
+	for i := range content {
+		size += len(content[i].Text) + 1
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for i := range content {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(content[i].Text)
+	}
+	return b.String()
+}
+
+func (e *evaluation) foldedText() ref.Val {
+	if e.folded == nil {
+		e.folded = types.String(fold(string(e.wholeText().(types.String))))
+	}
+	return e.folded
+}

@@ -1,0 +1,173 @@
+package policy
+
+import (
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+)
+
+// matchName matches a name against a glob: * stands for any characters, ? for
+// one. Its time is bounded by the product of the two lengths.
+func matchName(glob, name string) bool {
+	g, n := 0, 0
+	star, mark := -1, 0 // where to go back to: after the last *, and what it has eaten
+	for n < len(name) {
+		switch {
+		case g < len(glob) && glob[g] == '*':
+			star, mark = g, n
+			g++
+		case g < len(glob) && glob[g] == '?':
+			_, size := utf8.DecodeRuneInString(name[n:])
+			g, n = g+1, n+size
+		case g < len(glob) && glob[g] == name[n]:
+			g, n = g+1, n+1
+		case star >= 0:
+			_, size := utf8.DecodeRuneInString(name[mark:])
+			mark += size
+			g, n = star+1, mark
+		default:
+			return false
+		}
+	}
+	for g < len(glob) && glob[g] == '*' {
+		g++
+	}
+	return g == len(glob)
+}
+
+// matchPath matches a path against a glob in which * and ? do not cross a
+// slash and ** does; "a/**/b" is also "a/b", and "**/b" also "b".
+//
+// It keeps, for each length of the path, whether the glob so far matches that
+// much of it, so that its time is the product of the two lengths, whatever the
+// stars.
+func matchPath(glob, path string) bool {
+	row := make([]bool, len(path)+1, 128)
+	row[0] = true
+	for first := true; glob != ""; first = false {
+		switch {
+		case strings.HasPrefix(glob, "/**/"):
+			glob = glob[4:]
+			before, below := row[0], false // below: a slash matched further left
+			row[0] = false
+			for p := 1; p <= len(path); p++ {
+				slash := path[p-1] == '/'
+				hit := before && slash
+				before = row[p]
+				row[p] = hit || slash && below
+				below = below || hit
+			}
+		case first && strings.HasPrefix(glob, "**/"):
+			glob = glob[3:]
+			for p := 1; p <= len(path); p++ {
+				row[p] = path[p-1] == '/'
+			}
+		case strings.HasPrefix(glob, "**"):
+			glob = glob[2:]
+			for p := 1; p <= len(path); p++ {
+				row[p] = row[p] || row[p-1]
+			}
+		case glob[0] == '*':
+			glob = glob[1:]
+			for p := 1; p <= len(path); p++ {
+				row[p] = row[p] || row[p-1] && path[p-1] != '/'
+			}
+		case glob[0] == '?':
+			glob = glob[1:]
+			for p := len(path); p > 0; p-- {
+				_, size := utf8.DecodeLastRuneInString(path[:p])
+				row[p] = row[p-size] && path[p-1] != '/'
+			}
+			row[0] = false
+		default:
+			for p := len(path); p > 0; p-- {
+				row[p] = row[p-1] && path[p-1] == glob[0]
+			}
+			row[0] = false
+			glob = glob[1:]
+		}
+	}
+	return row[len(path)]
+}
+
+// matcher is a compiled pattern with texts of which every match contains one.
+type matcher struct {
+	pattern  *regexp.Regexp
+	literals []string // nil when none are known
+}
+
+func newMatcher(pattern string) (*matcher, error) {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, err
+	}
+	m := &matcher{pattern: re}
+	if tree, err := syntax.Parse(pattern, syntax.Perl); err == nil {
+		m.literals = required(tree.Simplify())
+	}
+	return m, nil
+}
+
+func (m *matcher) match(s string) bool {
+	if m.literals == nil {
+		return m.pattern.MatchString(s)
+	}
+	for _, l := range m.literals {
+		if strings.Contains(s, l) {
+			return m.pattern.MatchString(s)
+		}
+	}
+	return false
+}
+
+const maxLiterals = 8
+
+// required returns texts of which every match of re contains at least one, or
+// nil when none can be told. Of several parts that must all match it takes the
+// one whose shortest text is longest.
+func required(re *syntax.Regexp) []string {
+	switch re.Op {
+	case syntax.OpLiteral:
+		if re.Flags&syntax.FoldCase != 0 {
+			return nil
+		}
+		return []string{string(re.Rune)}
+	case syntax.OpCapture, syntax.OpPlus:
+		return required(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return required(re.Sub[0])
+		}
+	case syntax.OpConcat:
+		var best []string
+		for _, sub := range re.Sub {
+			if l := required(sub); l != nil && shortest(l) > shortest(best) {
+				best = l
+			}
+		}
+		return best
+	case syntax.OpAlternate:
+		var all []string
+		for _, sub := range re.Sub {
+			l := required(sub)
+			if l == nil || len(all)+len(l) > maxLiterals {
+				return nil
+			}
+			all = append(all, l...)
+		}
+		return all
+	}
+	return nil
+}
+
+func shortest(texts []string) int {
+	if len(texts) == 0 {
+		return 0
+	}
+	n := len(texts[0])
+	for _, t := range texts[1:] {
+		n = min(n, len(t))
+	}
+	return n
+}

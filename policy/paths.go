@@ -1,0 +1,376 @@
+package policy
+
+import (
+	"net/netip"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// readings returns every path that a program could take p for, cleaned: as it
+// stands, with percent escapes decoded (also twice), backslashes as slashes,
+// look-alike characters folded, a file: URL's path. certain is false when p
+// holds something that no path needs and programs treat differently, such as
+// a NUL. A check that lets through must ask that all readings pass; a check
+// that stops, whether any does.
+func readings(p string) (all []string, certain bool) {
+	certain = true
+	add := func(s string) {
+		if s != "" {
+			s = path.Clean(s)
+		}
+		for _, known := range all {
+			if known == s {
+				return
+			}
+		}
+		all = append(all, s)
+	}
+	add(p)
+	if plainPath(p) {
+		return all, true
+	}
+	variants := []string{p}
+	grow := func(change func(string) string) {
+		for _, v := range variants {
+			if w := change(v); w != v && len(variants) < 64 {
+				variants = append(variants, w)
+			}
+		}
+	}
+	grow(strings.TrimSpace)
+	grow(func(s string) string {
+		if i := strings.IndexFunc(s, unicode.IsControl); i >= 0 {
+			certain = false
+			return s[:i]
+		}
+		return s
+	})
+	grow(norm.NFKC.String)
+	for range 3 {
+		grow(unescape)
+	}
+	if last := variants[len(variants)-1]; unescape(last) != last {
+		certain = false
+	}
+	grow(func(s string) string { return strings.ReplaceAll(s, `\`, "/") })
+	grow(func(s string) string {
+		if len(s) > 5 && strings.EqualFold(s[:5], "file:") {
+			return "/" + strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(s[5:], "//"), "localhost"), "/")
+		}
+		return s
+	})
+	for _, v := range variants {
+		if strings.ContainsFunc(v, unicode.IsControl) {
+			certain = false
+		}
+		add(v)
+	}
+	return all, certain
+}
+
+// plainPath reports whether a path has but one reading.
+func plainPath(p string) bool {
+	for i := range len(p) {
+		c := p[i]
+		if c <= ' ' || c >= 0x7f || c == '%' || c == '\\' {
+			return false
+		}
+	}
+	return len(p) < 5 || !strings.EqualFold(p[:5], "file:")
+}
+
+// unescape decodes percent escapes, and leaves alone what is none.
+func unescape(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	if !utf8.ValidString(b.String()) {
+		return s
+	}
+	return b.String()
+}
+
+// below reports whether a cleaned path is dir or lies in it.
+func below(p, dir string) bool {
+	switch dir {
+	case "/":
+		return strings.HasPrefix(p, "/")
+	case ".":
+		return !strings.HasPrefix(p, "/") && p != ".." && !strings.HasPrefix(p, "../") && !driveLetter(p)
+	}
+	return p == dir || strings.HasPrefix(p, dir) && p[len(dir)] == '/'
+}
+
+func driveLetter(p string) bool {
+	return len(p) > 1 && p[1] == ':' && (p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z')
+}
+
+// pathUnder reports whether p surely lies in one of dirs, however it is read.
+func pathUnder(p string, dirs []string) bool {
+	all, certain := readings(p)
+	if !certain || p == "" {
+		return false
+	}
+	for _, dir := range dirs {
+		if dir == "" {
+			continue
+		}
+		dir = path.Clean(dir)
+		if !slices.ContainsFunc(all, func(r string) bool {
+			// A shell or a program would put something else in the place of these.
+			return strings.ContainsAny(r[:1], "~$%") && r[0] != dir[0] || !below(r, dir)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// pathGlob reports whether p surely matches one of the globs, however it is read.
+func pathGlob(p string, globs []string) bool {
+	all, certain := readings(p)
+	if !certain || p == "" {
+		return false
+	}
+	for _, glob := range globs {
+		if !slices.ContainsFunc(all, func(r string) bool { return !matchPath(glob, r) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// home matches the start of a path that is some user's home directory, and
+// elsewhere other names of the root directory.
+var (
+	home      = regexp.MustCompile(`^(~[^/]*|\$home|\$\{home\}|%userprofile%|/root|/var/root|/home/[^/]+|/users/[^/]+|[a-z]:/users/[^/]+)(/|$)`)
+	elsewhere = regexp.MustCompile(`^(/private|/proc/[^/]+/root|/host|[a-z]:)(/|$)`)
+)
+
+// pathMayReach reports whether p could lie in one of dirs, however it is read.
+// A dir that begins with ~ stands for every user's home directory. A relative
+// path that climbs is taken to climb far enough.
+func pathMayReach(p string, dirs []string) bool {
+	if plainName(p) {
+		return false
+	}
+	all, _ := readings(p)
+	for i, r := range all {
+		all[i] = strings.ToLower(r)
+		if m := elsewhere.FindString(all[i]); m != "" {
+			all = append(all, "/"+strings.TrimPrefix(all[i], m))
+		}
+	}
+	for _, dir := range dirs {
+		if dir == "" {
+			continue
+		}
+		dir = strings.ToLower(path.Clean(dir))
+		if slices.ContainsFunc(all, func(r string) bool { return reaches(r, dir) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainName reports whether a text is surely nothing but a relative name: most
+// texts are, and need no closer look.
+func plainName(p string) bool {
+	if p == "" {
+		return true
+	}
+	if p[0] == '~' || p[0] == '$' || p[0] == '/' || p == ".." {
+		return false
+	}
+	for i := range len(p) {
+		if c := p[i]; c == '%' || c == '\\' || c >= 0x80 || c == '.' && strings.HasPrefix(p[i:], "../") || c == ':' && i < 5 {
+			return false
+		}
+	}
+	return p[0] > ' ' && !strings.HasSuffix(p, "..")
+}
+
+func reaches(p, dir string) bool {
+	climbs := p == ".." || strings.HasPrefix(p, "../")
+	for strings.HasPrefix(p, "../") {
+		p = p[3:]
+	}
+	if rest, ok := strings.CutPrefix(dir, "~"); ok {
+		rest = strings.TrimPrefix(rest, "/")
+		if m := home.FindString(p); m != "" {
+			p = strings.TrimPrefix(p, m)
+		} else if !climbs {
+			return false
+		}
+		return rest == "" || below(p, rest)
+	}
+	if climbs {
+		return p == ".." || below("/"+p, dir)
+	}
+	return below(p, dir)
+}
+
+// hostsOf returns the hosts of all URLs in a text, lower case and without
+// port, each once. Where programs disagree about which host a URL has it
+// returns all of them, and a host that it cannot read as it stands.
+func hostsOf(text string) []string {
+	var hosts []string
+	add := func(h string) {
+		h = normalHost(h)
+		for _, known := range hosts {
+			if known == h {
+				return
+			}
+		}
+		hosts = append(hosts, h)
+	}
+	for rest := text; ; {
+		i := strings.Index(rest, "//")
+		// Browsers take backslashes for slashes.
+		if j := strings.Index(rest, `:\`); j >= 0 && (i < 0 || j < i) {
+			i = j + 1
+			for i < len(rest) && (rest[i] == '\\' || rest[i] == '/') {
+				i++
+			}
+			rest = rest[i:]
+		} else if i >= 0 {
+			isURL := i > 0 && rest[i-1] == ':' || i == 0 || strings.ContainsRune(" \t\r\n\"'`(=<", rune(rest[i-1]))
+			rest = strings.TrimLeft(rest[i:], `/\`)
+			if !isURL {
+				continue
+			}
+		} else {
+			return hosts
+		}
+		end := strings.IndexFunc(rest, func(c rune) bool {
+			return c <= ' ' || c == 0x7f || strings.ContainsRune("/?#\"'`<>{}|^)", c) || unicode.IsSpace(c)
+		})
+		if end < 0 {
+			end = len(rest)
+		}
+		authority := rest[:end]
+		rest = rest[end:]
+		if before, _, ok := strings.Cut(authority, `\`); ok {
+			add(hostOf(before))
+			authority = strings.ReplaceAll(authority, `\`, "")
+		}
+		if authority == "" {
+			continue
+		}
+		add(hostOf(authority))
+		if len(hosts) >= maxHosts {
+			return append(hosts, "too-many-hosts.invalid")
+		}
+	}
+}
+
+// maxHosts bounds the hosts of one text; what is beyond shows as a host that
+// is on nobody's list.
+const maxHosts = 1000
+
+// hostOf takes user and port off an authority.
+func hostOf(authority string) string {
+	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+		authority = authority[i+1:]
+	}
+	if strings.HasPrefix(authority, "[") {
+		if i := strings.IndexByte(authority, ']'); i > 0 {
+			return authority[1:i]
+		}
+		return authority
+	}
+	if i := strings.IndexByte(authority, ':'); i >= 0 {
+		authority = authority[:i]
+	}
+	return authority
+}
+
+// normalHost gives a host one spelling: lower case, escapes and look-alike
+// characters folded, no trailing dot, and any way to write an IP address
+// (0x7f.1, 2130706433, ::ffff:127.0.0.1) as the plain one.
+func normalHost(h string) string {
+	h = strings.ToLower(norm.NFKC.String(unescape(h)))
+	h = strings.ReplaceAll(h, "。", ".")
+	h = strings.TrimRight(strings.Trim(h, ",;:!?"), ".")
+	if ip, err := netip.ParseAddr(h); err == nil {
+		return ip.Unmap().WithZone("").String()
+	}
+	if ip, ok := oddIPv4(h); ok {
+		return ip.String()
+	}
+	return h
+}
+
+// oddIPv4 reads the forms that inet_aton takes: one to four parts, each in
+// decimal, octal or hexadecimal.
+func oddIPv4(h string) (netip.Addr, bool) {
+	parts := strings.Split(h, ".")
+	if len(parts) > 4 {
+		return netip.Addr{}, false
+	}
+	var n uint64
+	for i, part := range parts {
+		v, err := strconv.ParseUint(part, 0, 33)
+		if err != nil || strings.ContainsAny(part, "_bo") {
+			return netip.Addr{}, false
+		}
+		if i < len(parts)-1 {
+			if v > 255 {
+				return netip.Addr{}, false
+			}
+			n |= v << (8 * (3 - i))
+			continue
+		}
+		if v >= 1<<(8*(4-i)) {
+			return netip.Addr{}, false
+		}
+		n |= v
+	}
+	return netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}), true
+}
+
+// hostIn reports whether a host is one of a list's: a name, "*.name" for every
+// host below it, an address, or a network such as 10.0.0.0/8.
+func hostIn(host string, list []string) bool {
+	host = normalHost(host)
+	ip, err := netip.ParseAddr(host)
+	for _, entry := range list {
+		entry = strings.ToLower(strings.TrimSpace(entry))
+		if err == nil {
+			if network, e := netip.ParsePrefix(entry); e == nil {
+				if network.Contains(ip) {
+					return true
+				}
+				continue
+			}
+		}
+		if suffix, ok := strings.CutPrefix(entry, "*."); ok {
+			if err != nil && strings.HasSuffix(host, "."+suffix) {
+				return true
+			}
+			continue
+		}
+		if host != "" && host == normalHost(entry) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,215 @@
+package reeve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"reeve/act"
+	"reeve/aos"
+	"reeve/identity"
+	"reeve/internal/jsonrpc"
+	"reeve/ledger"
+	"reeve/server"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// Serve listens and answers until ctx ends, and then finishes what has begun.
+// ready is called with the node's URL once it listens; nil for nobody.
+func (n *Node) Serve(ctx context.Context, ready func(url string)) error {
+	if err := server.CheckListen(n.cfg.Listen, n.auth.Configured(), n.cfg.InsecureAnonymous); err != nil {
+		return err
+	}
+	s, err := server.New(n.serverConfig())
+	if err != nil {
+		return err
+	}
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	n.background = stop
+	if err := n.anchorer.Prepare(background); err != nil {
+		return fmt.Errorf("publish checkpoints: %w", err)
+	}
+	n.tasks.Go(func() { n.anchorer.Run(background) })
+	n.tasks.Go(func() { n.retain(background) })
+	n.tasks.Go(func() { n.watchPolicy(background) })
+	n.tasks.Go(func() { n.watchKeys(background) })
+	return s.Run(ctx, ready)
+}
+
+func (n *Node) serverConfig() server.Config {
+	namespaces := []jsonrpc.Namespace{
+		aos.Namespace(n.decide, n.writable, Version, n.now),
+	}
+	endpoint := func(own *jsonrpc.Namespace) *jsonrpc.Handler {
+		return &jsonrpc.Handler{Namespaces: namespaces, Own: own, MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Logger: n.logger}
+	}
+	return server.Config{
+		Listen: n.cfg.Listen, AllowAnonymous: n.cfg.InsecureAnonymous, Hosts: n.cfg.Hosts,
+		TLSCert: n.cfg.TLS.Cert, TLSKey: n.cfg.TLS.Key,
+		Socket: filepath.Join(n.cfg.Data, SocketName), Operator: n.Admin(),
+		Auth: n.auth,
+		RPC:  map[string]*jsonrpc.Handler{"/": endpoint(nil), "/aos": endpoint(&namespaces[0])},
+		Routes: []server.Route{
+			{Pattern: "/ledger/", Handler: n.proofs},
+			{Pattern: "/admin/", Handler: n.Admin(), Roles: []identity.Role{identity.Admin}},
+			{Pattern: "GET /decisions/{id}", Handler: http.HandlerFunc(n.decision), Roles: []identity.Role{identity.Auditor, identity.Admin}},
+		},
+		Concurrent: n.cfg.Limits.Concurrent, Rate: n.cfg.Limits.Rate,
+		Version: Version, Metrics: n.metrics, Logger: n.logger,
+		Checks: []server.Check{
+			{Name: "store", Run: n.store.Probe},
+			{Name: "ledger", Run: func(context.Context) error { return n.log.Err() }},
+			{Name: "disk", Run: n.disk},
+		},
+		Status: func() server.Status {
+			head, _ := n.store.Head(context.Background(), n.log.Number())
+			return server.Status{Policy: n.guard.Policy().Hash(), Records: head.Size, Log: n.LogName()}
+		},
+	}
+}
+
+// LogName is the name of the node's log in its checkpoints.
+func (n *Node) LogName() string { return fmt.Sprintf("%s/%d", n.cfg.Ledger.Origin, n.log.Number()) }
+
+// decide judges an act for the caller of a request.
+func (n *Node) decide(ctx context.Context, a *act.Action) (act.Decision, []byte, error) {
+	a.Principal, _ = identity.FromContext(ctx)
+	d, modified, err := n.guard.Decide(ctx, a)
+	if err != nil && ctx.Err() == nil {
+		n.logger.Error("an act was not decided", "method", a.Method, "error", err)
+	}
+	return d, modified, err
+}
+
+// writable says whether decisions can be recorded.
+func (n *Node) writable() error { return n.log.Err() }
+
+func (n *Node) disk(context.Context) error {
+	free, err := freeBytes(n.cfg.sqlite())
+	if err == nil && free < n.cfg.Limits.Disk {
+		err = fmt.Errorf("%d bytes are free on the disk of %s, and %d are wanted", free, n.cfg.sqlite(), n.cfg.Limits.Disk)
+	}
+	return err
+}
+
+// decision answers an auditor with a record and what lies beside it.
+func (n *Node) decision(w http.ResponseWriter, r *http.Request) {
+	pos, err := act.ParsePosition(r.PathValue("id"))
+	if err != nil {
+		answer(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
+		return
+	}
+	if _, _, err := ledger.ReadRecord(r.Context(), n.store, pos); err != nil {
+		status, text := http.StatusInternalServerError, "the decision could not be read"
+		if errors.Is(err, ledger.ErrNotFound) {
+			status, text = http.StatusNotFound, "there is no decision "+pos.String()
+		}
+		answer(w, status, map[string]string{"error": text})
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	ledger.Export(r.Context(), n.store, ledger.Range{Log: pos.Log, From: pos.Index, To: pos.Index + 1}, true, w)
+}
+
+// retain removes contents that are older or more than is kept.
+func (n *Node) retain(ctx context.Context) {
+	every(ctx, time.Minute, func() {
+		removed, freed, err := n.store.TrimOpenings(ctx, n.now().Add(-n.cfg.Retention.Age), n.cfg.Retention.Bytes)
+		if err != nil && ctx.Err() == nil {
+			n.logger.Error("contents were not removed", "error", err)
+		} else if removed > 0 {
+			n.logger.Info("contents were removed, as the retention says", "batches", removed, "bytes", freed)
+		}
+	})
+}
+
+// watchKeys takes up keys that another process changed in a shared database.
+func (n *Node) watchKeys(ctx context.Context) {
+	every(ctx, 5*time.Second, func() {
+		if err := n.loadKeys(ctx); err != nil && ctx.Err() == nil {
+			n.logger.Error("the API keys could not be read again", "error", err)
+		}
+	})
+}
+
+func every(ctx context.Context, d time.Duration, f func()) {
+	tick := time.NewTicker(d)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			f()
+		}
+	}
+}
+
+// watchPolicy reads the policy again when it changes on disk, and on SIGHUP.
+// A policy that does not compile leaves the old one in force.
+func (n *Node) watchPolicy(ctx context.Context) {
+	hup := make(chan os.Signal, 1)
+	if len(reloadSignals) > 0 {
+		signal.Notify(hup, reloadSignals...)
+		defer signal.Stop(hup)
+	}
+	var changed <-chan fsnotify.Event
+	if n.cfg.Policy != "" {
+		watcher, err := watch(n.cfg.Policy)
+		if err != nil {
+			n.logger.Error("the policy's changes cannot be watched; send SIGHUP or use reeve policy reload", "error", err)
+		} else {
+			defer watcher.Close()
+			changed = watcher.Events
+		}
+	}
+	// Editors write a file in several steps: the last one counts.
+	const settle = 200 * time.Millisecond
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hup:
+			timer.Reset(0)
+		case _, ok := <-changed:
+			if !ok {
+				changed = nil
+			}
+			timer.Reset(settle)
+		case <-timer.C:
+			before := n.guard.Policy().Hash()
+			if err := n.ReloadPolicy(ctx); err != nil {
+				n.logger.Error("POLICY NOT CHANGED", "error", err)
+			} else if now := n.guard.Policy().Hash(); now != before {
+				n.logger.Info("a new policy is in force", "policy", now, "before", before)
+			}
+		}
+	}
+}
+
+// watch watches a policy's folder: a file that is replaced is another file.
+func watch(path string) (*fsnotify.Watcher, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		path = filepath.Dir(path)
+	}
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Add(path); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}

@@ -1,0 +1,235 @@
+package server
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Loopback reports whether an address is reached from this machine only.
+func Loopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// CheckListen refuses an address beyond loopback when no credential is
+// configured, unless anonymous callers are allowed by name. The error says what
+// to do.
+func CheckListen(listen string, configured, allowAnonymous bool) error {
+	if Loopback(listen) || configured || allowAnonymous {
+		return nil
+	}
+	return fmt.Errorf("listening on %s would let anybody who can reach it use this node, since no credentials are configured. "+
+		"Make an API key (reeve keys create NAME) or configure JWT; or listen on 127.0.0.1; "+
+		"or, if that is really meant, allow it with --insecure-anonymous", listen)
+}
+
+// setHosts gathers the names under which callers may reach the node. A page of
+// another site can make its own name point here (DNS rebinding), but it cannot
+// hide which name the browser used.
+func (s *Server) setHosts() {
+	s.hosts = map[string]bool{"localhost": true, "127.0.0.1": true, "::1": true}
+	for _, host := range s.cfg.Hosts {
+		s.hosts[hostname(host)] = true
+	}
+	// Beyond loopback with credentials, which no page of another site has, the
+	// names are checked only if there are any to check against.
+	s.anyHost = !s.local && len(s.cfg.Hosts) == 0 && !s.cfg.AllowAnonymous
+}
+
+// hostname is the name in a Host header, without its port.
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+}
+
+// foreign says why a request comes from a page of another site, or under a name
+// that is not ours; it is empty otherwise.
+func (s *Server) foreign(r *http.Request) string {
+	if !s.knownHost(r.Host) {
+		return "The Host of the request is not a name of this node. Use localhost, or add the name to the setting hosts."
+	}
+	if origins := r.Header["Origin"]; len(origins) > 0 {
+		_, host, ok := strings.Cut(origins[0], "://")
+		if len(origins) > 1 || !ok || !strings.EqualFold(host, r.Host) {
+			return "The request comes from a page of another site, and is not answered."
+		}
+	}
+	if sites := r.Header["Sec-Fetch-Site"]; len(sites) > 0 && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		if len(sites) > 1 || sites[0] != "same-origin" && sites[0] != "none" {
+			return "The request comes from a page of another site, and is not answered."
+		}
+	}
+	return ""
+}
+
+func (s *Server) knownHost(host string) bool {
+	if s.anyHost {
+		return true
+	}
+	name := hostname(host)
+	// Beyond loopback an address is as good as a name: rebinding needs a name.
+	return s.hosts[name] || !s.local && net.ParseIP(name) != nil
+}
+
+// boundListener bounds the connections that are open at once. The next one
+// waits until one ends.
+type boundListener struct {
+	net.Listener
+	open   chan struct{}
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (l *boundListener) Accept() (net.Conn, error) {
+	select {
+	case l.open <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.open
+		return nil, err
+	}
+	return &boundConn{Conn: c, done: func() { <-l.open }}, nil
+}
+
+func (l *boundListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+type boundConn struct {
+	net.Conn
+	once sync.Once
+	done func()
+}
+
+func (c *boundConn) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(c.done)
+	return err
+}
+
+// CloseWrite lets net/http end an answer to a body that it does not read
+// without the answer being lost.
+func (c *boundConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// listenSocket listens on a Unix socket that only this user can open. The
+// folder it lies in should be so, too: between its making and its mode there is
+// a moment.
+func listenSocket(path string) (net.Listener, error) {
+	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		c.Close()
+		return nil, fmt.Errorf("another node answers on the socket %s", path)
+	}
+	// Nobody answers: what is there was left by a node that could not tidy up.
+	if info, err := os.Lstat(path); err == nil {
+		if info.Mode()&fs.ModeSocket == 0 && info.Mode()&fs.ModeIrregular == 0 { // Windows says irregular
+			return nil, fmt.Errorf("%s is there and is no socket; it is not removed", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("remove the socket of a node that has gone: %w", err)
+		}
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		const longest = 100 // about: 104 to 108 on the systems that there are
+		if len(path) > longest {
+			return nil, fmt.Errorf("the path of the socket has %d bytes, and about %d are possible; choose a shorter data folder: %w", len(path), longest, err)
+		}
+		return nil, fmt.Errorf("listen on the socket: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// certificate is a TLS certificate and its key, read again when they change.
+type certificate struct {
+	certFile, keyFile string
+	logger            *slog.Logger
+
+	mu      sync.Mutex
+	cert    *tls.Certificate
+	stamp   [2]stamp
+	checked time.Time
+}
+
+// stamp tells one content of a file from another.
+type stamp struct {
+	modified time.Time
+	size     int64
+}
+
+func loadCertificate(certFile, keyFile string, logger *slog.Logger) (*certificate, error) {
+	if certFile == "" || keyFile == "" {
+		return nil, errors.New("tls: a certificate and a key go together")
+	}
+	c := &certificate{certFile: certFile, keyFile: keyFile, logger: logger}
+	if err := c.load(); err != nil {
+		return nil, fmt.Errorf("tls: %w", err)
+	}
+	return c, nil
+}
+
+// load reads the files if they have changed.
+func (c *certificate) load() error {
+	var now [2]stamp
+	for i, name := range []string{c.certFile, c.keyFile} {
+		info, err := os.Stat(name)
+		if err != nil {
+			return err
+		}
+		now[i] = stamp{info.ModTime(), info.Size()}
+	}
+	if now == c.stamp {
+		return nil
+	}
+	cert, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
+	if err != nil {
+		return err
+	}
+	c.cert, c.stamp = &cert, now
+	return nil
+}
+
+// get returns the certificate for a handshake. It looks at the files at most
+// once a second; ones that cannot be read leave the old certificate in use.
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); now.Sub(c.checked) > time.Second {
+		c.checked = now
+		if err := c.load(); err != nil {
+			c.logger.Error("the TLS certificate has changed and cannot be read; the old one stays in use", "error", err)
+		}
+	}
+	return c.cert, nil
+}
+
+func (c *certificate) config() *tls.Config {
+	return &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12}
+}

@@ -1,0 +1,108 @@
+package server
+
+import (
+	"net/http"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+
+	"reeve/act"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics is what a node counts, served at /metrics in Prometheus' format. It
+// has its own registry. It is safe for concurrent use.
+type Metrics struct {
+	registry  *prometheus.Registry
+	decisions *prometheus.CounterVec
+	latency   prometheus.Histogram
+	batch     prometheus.Histogram
+	size      *prometheus.GaugeVec
+	reloads   *prometheus.CounterVec
+	refused   *prometheus.CounterVec
+	inFlight  prometheus.Gauge
+
+	mu    sync.Mutex
+	sizes map[uint32]uint64 // of each log, after its last batch
+}
+
+// NewMetrics returns the metrics of a node of this version.
+func NewMetrics(version string) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reeve_decisions_total", Help: "Decisions answered.",
+		}, []string{"door", "kind", "effect"}),
+		latency: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "reeve_decision_seconds", Help: "Time from an act's arrival until its decision is durable.",
+			Buckets: []float64{.00025, .0005, .001, .002, .003, .005, .0075, .01, .02, .03, .05, .1, .25, .5, 1, 5},
+		}),
+		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "reeve_ledger_batch_records", Help: "Records made durable by one commit.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 11),
+		}),
+		size: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "reeve_ledger_records", Help: "Records in a log.",
+		}, []string{"log"}),
+		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reeve_policy_reloads_total", Help: "Policy reloads, by result: ok or failed.",
+		}, []string{"result"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reeve_refused_total", Help: "Requests refused before they reached a protocol, by reason.",
+		}, []string{"reason"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "reeve_http_requests_in_flight", Help: "HTTP requests being served.",
+		}),
+		sizes: make(map[uint32]uint64),
+	}
+	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "reeve_build_info", Help: "The program that runs; always 1.",
+		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
+	}, func() float64 { return 1 })
+	m.registry.MustRegister(m.decisions, m.latency, m.batch, m.size, m.reloads, m.refused, m.inFlight, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Decision counts a decision that was answered.
+func (m *Metrics) Decision(a *act.Action, d *act.Decision, took time.Duration) {
+	m.decisions.WithLabelValues(a.Door, string(a.Kind), d.Effect.String()).Inc()
+	m.latency.Observe(took.Seconds())
+}
+
+// Checkpoint counts a commit: the log's new size, signed in note.
+func (m *Metrics) Checkpoint(log uint32, size uint64, _ []byte) {
+	m.mu.Lock()
+	before, known := m.sizes[log]
+	m.sizes[log] = size
+	m.mu.Unlock()
+	if known && size > before {
+		m.batch.Observe(float64(size - before))
+	}
+	m.size.WithLabelValues(strconv.FormatUint(uint64(log), 10)).Set(float64(size))
+}
+
+// PolicyReload counts a reload of the policy, ok or not.
+func (m *Metrics) PolicyReload(ok bool) {
+	result := "ok"
+	if !ok {
+		result = "failed"
+	}
+	m.reloads.WithLabelValues(result).Inc()
+}
+
+// Gauge adds a gauge that is read when the metrics are. The name must be new.
+func (m *Metrics) Gauge(name, help string, read func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
+}
+
+// Refused counts a request that was refused. reason is one of a few fixed words.
+func (m *Metrics) Refused(reason string) { m.refused.WithLabelValues(reason).Inc() }
+
+func (m *Metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, DisableCompression: true})
+}

@@ -1,0 +1,434 @@
+// Package server is the HTTP side of a node: it knows who is asking, bounds
+// what callers can use, routes, and tells how the node is. What the requests
+// mean is not its business.
+//
+//	s, err := server.New(server.Config{
+//		Listen: "127.0.0.1:8080",
+//		Auth:   auth,
+//		RPC:    map[string]*jsonrpc.Handler{"/": all, "/aos": aosOnly},
+//	})
+//	err = s.Run(ctx, func(url string) { fmt.Println("ready on", url) })
+//
+// # Refusals
+//
+// A JSON-RPC answer has the status 200, whatever it says. These have another
+// one, and on a JSON-RPC endpoint a JSON-RPC error with the id null as the body:
+//
+//	401  a credential is missing or wrong (code -32000; with WWW-Authenticate)
+//	403  the Host or Origin is not one of this node's (-32600)
+//	405, 408, 413, 415  as package jsonrpc says (-32600)
+//	429  the caller is over its rate or has too much at once (-32603; with Retry-After)
+//	503  the node is at its limit (-32603; with Retry-After)
+//
+// The last two come late on purpose: a caller that is refused at once asks again
+// at once. Within a batch that has begun, they are errors of single calls.
+//
+// # Shares
+//
+// A principal alone may have as many calls in work as Config.Concurrent says.
+// While others are active, each has an equal share of a smaller number; what is
+// beyond it waits in a queue of the principal's own, and the queues are served
+// in turn. So one agent that asks without end slows down itself. Agents without
+// credentials are one principal for each address that they come from.
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reeve/act"
+	"reeve/identity"
+	"reeve/internal/jsonrpc"
+)
+
+// Config is what a Server serves, and to whom.
+type Config struct {
+	// Listen is the address to listen on. Beyond loopback credentials are
+	// required: see CheckListen.
+	Listen string
+	// AllowAnonymous lets the server listen beyond loopback without credentials.
+	AllowAnonymous bool
+	// Hosts are the names, beside those of loopback, that callers may use for
+	// this node: as host or host:port.
+	Hosts []string
+	// TLSCert and TLSKey are PEM files; with both, the server speaks HTTPS only.
+	// They are read again when they change.
+	TLSCert, TLSKey string
+	// Socket is the path of the operator's Unix socket; empty for none. Who can
+	// open it is identity.Operator, with the role admin, and gets Operator.
+	Socket   string
+	Operator http.Handler
+
+	// Auth tells who is asking. Required.
+	Auth *identity.Authenticator
+	// RPC are the JSON-RPC endpoints by path. New sets their Enter and Refused.
+	RPC map[string]*jsonrpc.Handler
+	// Routes are the other paths.
+	Routes []Route
+
+	// Concurrent is the most calls in work at once; 0 means 1024. Four times as
+	// many may wait, and as many connections be open.
+	Concurrent int
+	// Rate is the most calls a second of one principal; 0 for no limit.
+	Rate float64
+
+	// Version is the program's.
+	Version string
+	// Checks tell whether the node is ready. Each has two seconds.
+	Checks []Check
+	// Status is shown on the page at /; nil for none.
+	Status func() Status
+	// Metrics is served at /metrics; nil means NewMetrics(Version).
+	Metrics *Metrics
+	// Logger is for what an operator should know; nil means slog.Default.
+	Logger *slog.Logger
+}
+
+// Route is a path that is not JSON-RPC.
+type Route struct {
+	// Pattern is an http.ServeMux pattern.
+	Pattern string
+	Handler http.Handler
+	// Roles are who may use it; none means everybody, also without a
+	// credential. A credential that is sent must be valid in any case. The
+	// handler finds the caller by identity.FromContext.
+	Roles []identity.Role
+}
+
+// Status is what the page at / shows of a node.
+type Status struct {
+	Policy  string // content hash of the policy in force
+	Records uint64 // in the ledger
+	Log     string // name of the ledger's log
+}
+
+// The limits of a connection.
+const (
+	headerTimeout = 5 * time.Second
+	readTimeout   = 30 * time.Second // headers and body
+	writeTimeout  = 60 * time.Second // from the end of the headers to the end of the answer
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 32 << 10
+	maxStreams    = 128 // of one HTTP/2 connection
+	// grace is for how long requests may go on when the server stops.
+	grace = 10 * time.Second
+)
+
+// Server is a node's HTTP server.
+type Server struct {
+	cfg     Config
+	local   bool            // listens on loopback only
+	hosts   map[string]bool // names that are ours, in lower case, without port
+	anyHost bool            // every name is ours
+	limits  *limiter
+	mux     *http.ServeMux
+	metrics *Metrics
+	logger  *slog.Logger
+	started time.Time
+	ready   readiness
+	cert    *certificate // nil without TLS
+}
+
+// New returns a Server that listens to nothing yet.
+func New(cfg Config) (*Server, error) {
+	s := &Server{
+		cfg: cfg, local: Loopback(cfg.Listen), mux: http.NewServeMux(), started: time.Now(),
+		limits:  newLimiter(cmp.Or(cfg.Concurrent, 1024), cfg.Rate),
+		metrics: cfg.Metrics, logger: cfg.Logger,
+	}
+	if s.metrics == nil {
+		s.metrics = NewMetrics(cfg.Version)
+	}
+	if s.logger == nil {
+		s.logger = slog.Default()
+	}
+	if err := CheckListen(cfg.Listen, cfg.Auth.Configured(), cfg.AllowAnonymous); err != nil {
+		return nil, err
+	}
+	if cfg.TLSCert != "" || cfg.TLSKey != "" {
+		var err error
+		if s.cert, err = loadCertificate(cfg.TLSCert, cfg.TLSKey, s.logger); err != nil {
+			return nil, err
+		}
+	}
+	s.setHosts()
+	s.ready = readiness{checks: cfg.Checks, logger: s.logger}
+	s.metrics.Gauge("reeve_calls_waiting", "Calls that wait for their turn.", func() float64 { return float64(s.limits.waitingCalls()) })
+	for _, rpc := range cfg.RPC {
+		rpc.Enter, rpc.Refused = s.enter, s.metrics.Refused
+	}
+
+	s.mux.HandleFunc("GET /healthz", s.health)
+	s.mux.HandleFunc("GET /health", s.health)
+	s.mux.HandleFunc("GET /readyz", s.readyz)
+	metrics := s.guarded(s.metrics.handler(), identity.Auditor, identity.Admin)
+	open := s.metrics.handler()
+	s.mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		if s.local && !cfg.Auth.Configured() {
+			open.ServeHTTP(w, r) // only numbers, and only for this machine
+			return
+		}
+		metrics(w, r)
+	})
+	for _, route := range cfg.Routes {
+		s.mux.HandleFunc(route.Pattern, s.guarded(route.Handler, route.Roles...))
+	}
+	return s, nil
+}
+
+// The security headers of every answer. They are shared and never changed:
+// whoever sets another value replaces the slice.
+var (
+	nosniff  = []string{"nosniff"}
+	noStore  = []string{"no-store"}
+	noEmbeds = []string{"default-src 'none'; frame-ancestors 'none'"}
+	ownSite  = []string{"same-origin"}
+)
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h["X-Content-Type-Options"] = nosniff
+	h["Cache-Control"] = noStore
+	h["Content-Security-Policy"] = noEmbeds
+	h["Cross-Origin-Resource-Policy"] = ownSite
+
+	s.metrics.inFlight.Inc()
+	defer s.metrics.inFlight.Dec()
+
+	rpc := s.cfg.RPC[r.URL.Path]
+	if reason := s.foreign(r); reason != "" {
+		s.metrics.Refused("host")
+		if rpc != nil {
+			jsonrpc.WriteError(w, http.StatusForbidden, &jsonrpc.Error{Code: jsonrpc.InvalidRequest, Message: "Invalid Request", Data: jsonrpc.Reason(reason)})
+		} else {
+			fail(w, http.StatusForbidden, reason)
+		}
+		return
+	}
+	if rpc != nil {
+		if r.Method == http.MethodGet && r.URL.Path == "/" && acceptsHTML(r.Header) {
+			s.page(w, r)
+			return
+		}
+		s.call(w, r, rpc)
+		return
+	}
+	s.route(w, r)
+}
+
+// call serves a JSON-RPC endpoint.
+func (s *Server) call(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Handler) {
+	ctx := r.Context()
+	if r.Method != http.MethodPost {
+		rpc.Serve(ctx, w, r) // which refuses it
+		return
+	}
+	principal, role, err := s.cfg.Auth.Authenticate(r)
+	if err != nil {
+		reason := s.challenge(w, r, err)
+		jsonrpc.WriteError(w, http.StatusUnauthorized, &jsonrpc.Error{Code: unauthorized, Message: "Unauthorized", Data: jsonrpc.Reason(reason)})
+		return
+	}
+	ctx = identity.NewContext(ctx, principal, role)
+	if limit := cmp.Or(rpc.MaxBody, jsonrpc.DefaultMaxBody); r.ContentLength < 0 || smallBody < r.ContentLength && r.ContentLength <= limit {
+		size := r.ContentLength
+		if size < 0 {
+			size = limit
+		}
+		release, refusal := s.limits.reserve(ctx, callerName(ctx, principal), size)
+		if refusal != nil {
+			s.metrics.Refused("limit")
+			w.Header().Set("Retry-After", strconv.Itoa(refusal.RetryAfter))
+			jsonrpc.WriteError(w, refusal.Status, &jsonrpc.Error{Code: jsonrpc.InternalError, Message: "Internal error", Data: jsonrpc.Reason(refusal.Reason)})
+			return
+		}
+		defer release()
+	}
+	rpc.Serve(ctx, w, r)
+}
+
+// unauthorized is AOS's and A2G's code for it.
+const unauthorized = -32000
+
+// enter is the Enter of the JSON-RPC endpoints.
+func (s *Server) enter(ctx context.Context, size int) (func(), *jsonrpc.Refusal) {
+	principal, _ := identity.FromContext(ctx)
+	leave, refusal := s.limits.enter(ctx, callerName(ctx, principal), size)
+	if refusal != nil {
+		s.metrics.Refused("limit")
+	}
+	return leave, refusal
+}
+
+type addressKey struct{}
+
+// callerName is the name under which a caller's share is counted. Callers
+// without a credential are told apart by their address.
+func callerName(ctx context.Context, p act.Principal) string {
+	if p.Method == act.Anonymous.Method {
+		if address, ok := ctx.Value(addressKey{}).(string); ok {
+			return address
+		}
+	}
+	return p.Name
+}
+
+// challenge sets what a 401 needs, and returns the sentence for the caller. The
+// cause is for the log.
+func (s *Server) challenge(w http.ResponseWriter, r *http.Request, err error) string {
+	s.metrics.Refused("credential")
+	e, ok := errors.AsType[*identity.Error](err)
+	if !ok {
+		e = &identity.Error{Reason: "The credential could not be checked."}
+	}
+	if !e.Missing {
+		s.logger.Warn("a credential was refused", "reason", e.Reason, "cause", errors.Unwrap(err), "from", r.RemoteAddr)
+	}
+	w.Header().Set("WWW-Authenticate", e.Challenge())
+	return e.Reason
+}
+
+// guarded wraps a handler that only these roles may use.
+func (s *Server) guarded(handler http.Handler, roles ...identity.Role) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if len(roles) == 0 && len(r.Header["Authorization"]) == 0 {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		principal, role, err := s.cfg.Auth.Authenticate(r)
+		if err == nil && principal == act.Anonymous && len(roles) > 0 && !slices.Contains(roles, role) {
+			err = &identity.Error{Missing: true, Reason: "A credential is required here."}
+		}
+		if err != nil {
+			fail(w, http.StatusUnauthorized, s.challenge(w, r, err))
+			return
+		}
+		if len(roles) > 0 && !slices.Contains(roles, role) {
+			s.metrics.Refused("role")
+			fail(w, http.StatusForbidden, "Your role is "+string(role)+", which may not do this.")
+			return
+		}
+		handler.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), principal, role)))
+	}
+}
+
+// route serves what is not JSON-RPC. A panic there ends the request only.
+func (s *Server) route(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if p == http.ErrAbortHandler {
+			panic(p)
+		}
+		s.logger.Error("panic while serving a request", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+		fail(w, http.StatusInternalServerError, "Something went wrong inside; the node's log has more.")
+	}()
+	s.mux.ServeHTTP(w, r)
+}
+
+// Run listens and serves until ctx ends; requests that have begun are then
+// finished. ready, if not nil, is called with the server's URL once it listens.
+func (s *Server) Run(ctx context.Context, ready func(url string)) error {
+	listener, err := net.Listen("tcp", s.cfg.Listen)
+	if err != nil {
+		return err
+	}
+	address := listener.Addr().String()
+	listener = &boundListener{Listener: listener, open: make(chan struct{}, 4*s.limits.total), closed: make(chan struct{})}
+	main := s.httpServer(s)
+	servers := []*http.Server{main}
+	ended := make(chan error, 2)
+	if s.cfg.Socket != "" {
+		socket, err := listenSocket(s.cfg.Socket)
+		if err != nil {
+			listener.Close()
+			return err
+		}
+		operator := s.httpServer(s.operator())
+		operator.ReadTimeout, operator.WriteTimeout = 0, 0 // a backup takes its time
+		servers = append(servers, operator)
+		go func() { ended <- operator.Serve(socket) }()
+	}
+	scheme := "http://"
+	if s.cert != nil {
+		scheme = "https://"
+		main.TLSConfig = s.cert.config()
+		go func() { ended <- main.ServeTLS(listener, "", "") }()
+	} else {
+		if !s.local {
+			s.logger.Warn("listening beyond loopback without TLS: credentials and contents can be read on the way", "address", address)
+		}
+		go func() { ended <- main.Serve(listener) }()
+	}
+	if ready != nil {
+		ready(scheme + address)
+	}
+
+	select {
+	case <-ctx.Done():
+	case err = <-ended: // before its time
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	for _, server := range servers {
+		if e := server.Shutdown(drain); e != nil {
+			server.Close()
+			s.logger.Warn("stopped while requests were being served", "error", e)
+		}
+	}
+	return err
+}
+
+func (s *Server) httpServer(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		// What goes wrong with single connections is the other side's doing.
+		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			host, _, err := net.SplitHostPort(c.RemoteAddr().String())
+			if err != nil {
+				return ctx
+			}
+			return context.WithValue(ctx, addressKey{}, "address:"+host)
+		},
+	}
+}
+
+// operator serves the socket.
+func (s *Server) operator() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Cache-Control"] = noStore
+		s.cfg.Operator.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), identity.Operator, identity.Admin)))
+	})
+}
+
+// acceptsHTML reports whether a browser asks for a page.
+func acceptsHTML(h http.Header) bool {
+	for _, accept := range h["Accept"] {
+		for part := range strings.SplitSeq(accept, ",") {
+			media, _, _ := strings.Cut(part, ";")
+			if strings.EqualFold(strings.TrimSpace(media), "text/html") {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,378 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"reeve/act"
+)
+
+// Checks lists every built-in check that a rule can name with "check:", with
+// the sentence that documents it.
+var Checks = []struct{ Name, Doc string }{
+	{"tool.undeclared", "the agent declared its tools, and the one called is not among them"},
+	{"tool.arguments", "a required argument is missing, undeclared, or of the wrong type"},
+	{"tool.confusable", "the tool's name uses characters that look like others"},
+	{"result.orphan", "a result answers a call that nobody asked about in this session"},
+	{"result.denied", "a result answers a call that was denied"},
+	{"result.repeated", "a call gets a second, different result"},
+	{"id.reused", "an execution, step or message id is used again for something else"},
+	{"agent.changed", "the agent's instructions, tools, model or version changed within the session"},
+	{"session.shared", "one session is used by two agents, users or organizations"},
+	{"time.skew", "the step's timestamp is more than 15 minutes from the guardian's clock"},
+	{"time.backwards", "the step's timestamp lies more than 5 minutes before an earlier step's"},
+	{"call.loop", "the same call is made for the tenth time in one turn"},
+	{"session.rate", "the session makes more than 600 calls within a minute"},
+	{"memory.foreign", "memory that was stored for one user is given to another"},
+	{"memory.unknown", "memory is retrieved that was never stored through the guardian"},
+	{"mcp.unlisted", "an MCP tool is called that the server did not list in this session"},
+	{"mcp.changed", "an MCP server's definition of a tool changed since it was first listed"},
+	{"reply.orphan", "an A2A or MCP answer matches no request of this session"},
+	{"taint.consequential", "outside content entered this turn, and now a tool is called"},
+	{"citation.unknown", "a cited source is neither a resource of the agent nor was it retrieved"},
+	{"org.foreign", "the user belongs to another organization than the agent"},
+	{"prompt.leak", "the agent's output repeats its instructions"},
+	{"order.unexpected", "the agent answers before anything was asked in the turn"},
+	{"autonomous", "a tool is called in a session that an event started, with no user in it"},
+	{"session.unknown", "what the session remembered has expired or was evicted"},
+}
+
+// Limits of the checks.
+const (
+	maxSkew      = 15 * time.Minute
+	maxBackwards = 5 * time.Minute
+	loopCalls    = 10  // the same call, in one turn
+	loopWindow   = 64  // looking back over this many calls
+	rateCalls    = 600 // calls in one rateWindow
+	rateWindow   = time.Minute
+)
+
+// Owner says for whom a memory was stored. The zero Owner means that it was
+// never stored through the guardian.
+type Owner uint64
+
+// OwnerOf is the owner of what is stored for this user; users of no name share one.
+func OwnerOf(u act.User) Owner { return Owner(hash('u', u.ID, u.Organization)) }
+
+// SharedOwner owns what was stored alike for several users.
+const SharedOwner Owner = 1
+
+// Check compares an act with the session's memory. It returns the act's
+// violations, or the recorded step when the same act was asked about before
+// under the same id. It changes nothing. owners holds, for each leaf of a
+// memory.retrieve, the owner of that memory.
+//
+// A nil State is a session without memory: an act that names no session. Only
+// the checks that need none are made.
+func (s *State) Check(a *act.Action, owners []Owner) (v []act.Violation, repeat *Seen) {
+	c := checker{a: a, s: s}
+	c.tool()
+	c.user()
+	c.clock()
+	if a.Kind == act.MessageAgent {
+		c.leak()
+	}
+	if s == nil {
+		return c.v, nil
+	}
+	if !s.Known {
+		c.add("session.unknown", "", "What this session did before has expired here, so some checks cannot be sure.")
+	}
+	repeat = c.ids()
+	if repeat != nil && len(c.v) == 0 {
+		return nil, repeat
+	}
+	c.result()
+	c.fingerprint()
+	c.rhythm()
+	c.memory(owners)
+	c.mcp()
+	c.citations()
+	if repeat != nil && !slices.ContainsFunc(c.v, func(x act.Violation) bool { return x.Check == "id.reused" || x.Check == "result.repeated" }) {
+		return nil, repeat
+	}
+	return c.v, nil
+}
+
+type checker struct {
+	a *act.Action
+	s *State
+	v []act.Violation
+}
+
+func (c *checker) add(check, pointer, format string, args ...any) {
+	c.v = append(c.v, act.Violation{Check: check, Pointer: pointer, Message: fmt.Sprintf(format, args...), Unsure: check == "session.unknown"})
+}
+
+// addUnless adds a violation that is certain only while nothing was forgotten.
+func (c *checker) addUnless(forgotten bool, check, pointer, format string, args ...any) {
+	c.add(check, pointer, format, args...)
+	c.v[len(c.v)-1].Unsure = forgotten
+}
+
+func (c *checker) tool() {
+	a := c.a
+	if a.Confusable {
+		c.add("tool.confusable", "", "The name %s uses characters that look like those of another name.", quote(a.Resource))
+	}
+	if a.Kind != act.ToolCall || a.Agent.Tools == nil {
+		return
+	}
+	if a.Tool == nil {
+		c.add("tool.undeclared", "", "The agent did not declare a tool named %s.", quote(a.Resource))
+		return
+	}
+	declared := func(arg act.Argument) *act.ToolArgument {
+		for i := range a.Tool.Arguments {
+			d := &a.Tool.Arguments[i]
+			if d.Name == arg.Name || d.ID != "" && d.ID == arg.ID {
+				return d
+			}
+		}
+		return nil
+	}
+	for _, arg := range a.Arguments {
+		d := declared(arg)
+		if d == nil {
+			c.add("tool.arguments", arg.Pointer, "The tool %s declares no argument %s.", quote(a.Resource), quote(arg.Name))
+		} else if t := jsonType(arg.Value); d.Type != "" && t != d.Type {
+			c.add("tool.arguments", arg.Pointer, "The argument %s is declared as %s, and a value of type %s came.", quote(arg.Name), d.Type, t)
+		}
+	}
+	for _, d := range a.Tool.Arguments {
+		if d.Required && !slices.ContainsFunc(a.Arguments, func(arg act.Argument) bool {
+			return arg.Name == d.Name || d.ID != "" && d.ID == arg.ID
+		}) {
+			c.add("tool.arguments", "", "The tool %s requires the argument %s, which is missing.", quote(a.Resource), quote(d.Name))
+		}
+	}
+}
+
+// jsonType names the type of a valid JSON value by its first byte.
+func jsonType(raw []byte) string {
+	if len(raw) == 0 {
+		return "null"
+	}
+	switch raw[0] {
+	case '"':
+		return "string"
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}
+
+func (c *checker) user() {
+	if u := c.a.User.Organization; u != "" && c.a.Agent.Organization != "" && u != c.a.Agent.Organization {
+		c.add("org.foreign", "", "The user belongs to the organization %s, and the agent to %s.", quote(u), quote(c.a.Agent.Organization))
+	}
+}
+
+func (c *checker) clock() {
+	if c.a.SaidAt.IsZero() {
+		return
+	}
+	if d := c.a.At.Sub(c.a.SaidAt); d.Abs() > maxSkew {
+		when := "behind"
+		if d < 0 {
+			when = "ahead of"
+		}
+		c.add("time.skew", "", "The step's timestamp is %s %s the guardian's clock.", d.Abs().Round(time.Minute), when)
+	}
+	if c.s != nil && c.s.lastSaid-c.a.SaidAt.UnixMilli() > maxBackwards.Milliseconds() {
+		c.add("time.backwards", "", "The step's timestamp lies before that of an earlier step of the session.")
+	}
+}
+
+// ids finds what the session has seen under the act's ids: the recorded step,
+// if every id that is known stands for the very same act.
+func (c *checker) ids() (repeat *Seen) {
+	a, s := c.a, c.s
+	for _, id := range identities(a) {
+		seen := s.find(id.key)
+		switch {
+		case seen == nil:
+		case seen.Digest == short(a.Digest):
+			if repeat == nil {
+				repeat = seen
+			}
+		case id.what == "result":
+			c.add("result.repeated", "", "The call %s has had another result already.", quote(a.Answers))
+		case id.what == "step" && a.Kind == act.ToolResult && a.Answers != "" && s.sameStep(seen, a.Answers):
+			// A call and its result may be one step.
+		default:
+			c.add("id.reused", "", "The %s id %s was used before for something else in this session.", id.what, quote(id.text))
+		}
+	}
+	return repeat
+}
+
+func (c *checker) result() {
+	a, s := c.a, c.s
+	if a.Answers == "" {
+		return
+	}
+	switch a.Kind {
+	case act.ToolResult:
+		call := s.find(hash('x', a.Answers))
+		switch {
+		case call == nil:
+			c.addUnless(s.forgets(), "result.orphan", "", "No call with the execution id %s was asked about in this session.", quote(a.Answers))
+		case call.Effect == act.Deny || call.Effect == act.Escalate:
+			c.add("result.denied", "", "The call %s was denied, and here is its result.", quote(a.Answers))
+		}
+	case act.MCPResponse, act.A2AReceive:
+		if s.find(hash('q', a.Door, doorOf(a.Kind), a.Answers)) == nil {
+			c.addUnless(s.forgets(), "reply.orphan", "", "No request with the id %s was reported in this session.", quote(a.Answers))
+		}
+	}
+}
+
+// fingerprint compares the agent and its user with those that began the session.
+func (c *checker) fingerprint() {
+	a, s := c.a, c.s
+	if s.Steps == 0 {
+		return
+	}
+	who := whoOf(a)
+	switch {
+	case who.agent != s.who.agent:
+		c.add("session.shared", "", "The session belongs to another agent.")
+	case who.user != 0 && s.who.user != 0 && who.user != s.who.user:
+		c.add("session.shared", "", "The session belongs to another user.")
+	case who.agentOrg != 0 && s.who.agentOrg != 0 && who.agentOrg != s.who.agentOrg:
+		c.add("session.shared", "", "The session belongs to an agent of another organization.")
+	}
+	if a.Agent.Raw == nil || s.print.raw == 0 || who.agent != s.who.agent {
+		return
+	}
+	if fp := s.fingerprintOf(a); fp != s.print {
+		changed := make([]string, 0, 4)
+		for i, part := range [...]string{"instructions", "tools", "model", "version"} {
+			if fp.parts[i] != s.print.parts[i] {
+				changed = append(changed, part)
+			}
+		}
+		if len(changed) > 0 {
+			c.add("agent.changed", "", "The agent's %s changed within the session.", strings.Join(changed, " and "))
+		}
+	}
+}
+
+// rhythm looks for loops, floods, and steps out of their order.
+func (c *checker) rhythm() {
+	a, s := c.a, c.s
+	turn := hash('t', a.Turn)
+	switch a.Kind {
+	case act.ToolCall:
+		if n := s.sameCalls(short(a.Digest), turn); n+1 >= loopCalls {
+			c.add("call.loop", "", "The same call is made for the %s time in this turn.", ordinal(n+1))
+		}
+		if s.inWindow(a.At) && s.windowCalls >= rateCalls {
+			c.add("session.rate", "", "The session has made more than %d calls within a minute.", rateCalls)
+		}
+		if s.taintedTurn != 0 && s.taintedTurn == turn {
+			c.add("taint.consequential", "", "Content from outside was read in this turn before the tool %s is called.", quote(a.Resource))
+		}
+		if s.Autonomous && a.User.ID == "" {
+			c.add("autonomous", "", "An event, not a person, started this session.")
+		}
+	case act.MessageAgent:
+		if a.Turn != "" && s.turn != turn {
+			c.addUnless(s.forgets(), "order.unexpected", "", "The agent answers in a turn in which nothing was asked.")
+		}
+	}
+}
+
+func (c *checker) memory(owners []Owner) {
+	if c.a.Kind != act.MemoryRetrieve {
+		return
+	}
+	mine := OwnerOf(c.a.User)
+	for i, owner := range owners {
+		pointer := c.a.Content[i].Pointer
+		switch owner {
+		case 0:
+			c.add("memory.unknown", pointer, "This memory was never stored through the guardian.")
+		case mine, SharedOwner:
+		default:
+			c.add("memory.foreign", pointer, "This memory was stored for another user.")
+		}
+	}
+}
+
+func (c *checker) mcp() {
+	a, s := c.a, c.s
+	for _, d := range a.Listed {
+		if pin, ok := s.tools[hash('d', a.Server, d.Name)]; ok && pin != short(d.Hash) {
+			c.add("mcp.changed", "", "The MCP tool %s is defined differently from when it was first listed.", quote(d.Name))
+		}
+	}
+	if a.Kind == act.MCPRequest && a.InnerMethod == "tools/call" && len(s.tools) > 0 {
+		if _, ok := s.tools[hash('d', a.Server, a.Canonical)]; !ok {
+			c.addUnless(s.forgets(), "mcp.unlisted", "", "The MCP server did not list a tool named %s.", quote(a.Resource))
+		}
+	}
+}
+
+func (c *checker) citations() {
+	for _, cite := range c.a.Cites {
+		if slices.Contains(c.a.Resources, cite) || c.s.find(hash('k', cite)) != nil {
+			continue
+		}
+		c.addUnless(c.a.Resources == nil || c.s.forgets(), "citation.unknown", "", "The source %s is not known in this session.", quote(cite))
+	}
+}
+
+// leak looks for a passage of the agent's instructions, word for word, in what it says.
+func (c *checker) leak() {
+	const passage, step, longest = 64, 48, 4096
+	in := string(c.a.Agent.Instructions)
+	in = in[:min(len(in), longest)]
+	for i := 1; i+passage < len(in); i += step {
+		for _, leaf := range c.a.Content {
+			if strings.Contains(leaf.Text, in[i:i+passage]) {
+				c.add("prompt.leak", leaf.Pointer, "The message repeats a passage of the agent's instructions.")
+				return
+			}
+		}
+	}
+}
+
+// quote shows a caller's text inside a sentence: bounded, on one line, harmless
+// in a terminal.
+func quote(s string) string {
+	const longest = 80
+	if len(s) > longest {
+		cut := longest
+		for !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut] + "…"
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+func ordinal(n int) string {
+	suffix := "th"
+	if n%100 < 11 || n%100 > 13 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return fmt.Sprintf("%d%s", n, suffix)
+}

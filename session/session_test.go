@@ -1,0 +1,305 @@
+package session
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"testing"
+	"time"
+
+	"reeve/act"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var start = time.Date(2026, 4, 2, 8, 15, 0, 0, time.UTC)
+
+// step makes an act; edit changes it.
+func step(kind act.Kind, id string, edit ...func(*act.Action)) *act.Action {
+	a := &act.Action{
+		Door: "aos", Kind: kind, At: start, SaidAt: start,
+		Agent:   act.Agent{ID: "lend-1", Raw: []byte(`{"id":"lend-1"}`), Instructions: []byte(`"Help."`), Version: "1"},
+		User:    act.User{ID: "oda", Organization: "birch"},
+		Session: "s", Turn: "t-1", Step: "st-" + id, ID: id,
+		Digest: sha256.Sum256([]byte(string(kind) + id)),
+	}
+	switch kind {
+	case act.ToolResult, act.MCPResponse, act.A2AReceive:
+		a.Answers, a.ID = id, ""
+		a.Step = "result-" + id
+	}
+	for _, e := range edit {
+		e(a)
+	}
+	return a
+}
+
+// remember applies an allowed act to a state.
+func remember(s *State, a *act.Action, effect act.Effect) {
+	n := s.Apply(s.Step(a, effect))
+	s.Place(n, act.Position{Index: uint64(n)})
+}
+
+func checks(v []act.Violation) (names []string) {
+	for _, x := range v {
+		name := x.Check
+		if x.Unsure {
+			name += "?"
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func TestChecks(t *testing.T) {
+	other := func(a *act.Action) { a.Digest = sha256.Sum256([]byte("other")) }
+	tools := func(tool *act.Tool, args ...act.Argument) func(*act.Action) {
+		return func(a *act.Action) {
+			a.Agent.Tools, a.Tool, a.Arguments, a.Resource = []byte(`[]`), tool, args, "search"
+		}
+	}
+	search := &act.Tool{ID: "search", Arguments: []act.ToolArgument{
+		{Name: "title", Type: "string", Required: true}, {Name: "limit", Type: "number"},
+	}}
+	arg := func(name, value string) act.Argument { return act.Argument{Name: name, Value: []byte(value)} }
+	call := step(act.ToolCall, "x-1")
+	user := func(id string) func(*act.Action) { return func(a *act.Action) { a.User.ID = id } }
+
+	for _, tt := range []struct {
+		name   string
+		before []*act.Action
+		effect act.Effect // of what went before; the zero value stands for allow
+		denied bool       // what went before was denied
+		a      *act.Action
+		want   []string
+		repeat bool
+	}{
+		{name: "ordinary call", a: call},
+		{name: "undeclared tool", a: step(act.ToolCall, "x-1", tools(nil)), want: []string{"tool.undeclared"}},
+		{name: "unknown tools are not none", a: step(act.ToolCall, "x-1", func(a *act.Action) { a.Resource = "search" })},
+		{name: "right arguments", a: step(act.ToolCall, "x-1", tools(search, arg("title", `"x"`), arg("limit", `5`)))},
+		{name: "missing argument", a: step(act.ToolCall, "x-1", tools(search)), want: []string{"tool.arguments"}},
+		{name: "undeclared argument", a: step(act.ToolCall, "x-1", tools(search, arg("title", `"x"`), arg("colour", `1`))), want: []string{"tool.arguments"}},
+		{name: "wrong type", a: step(act.ToolCall, "x-1", tools(search, arg("title", `7`))), want: []string{"tool.arguments"}},
+		{name: "confusable name", a: step(act.ToolCall, "x-1", func(a *act.Action) { a.Confusable = true }), want: []string{"tool.confusable"}},
+
+		{name: "result of a call", before: []*act.Action{call}, a: step(act.ToolResult, "x-1")},
+		{name: "result in a new session", a: step(act.ToolResult, "x-1"), want: []string{"result.orphan"}},
+		{name: "result of another call", before: []*act.Action{call}, a: step(act.ToolResult, "x-2"), want: []string{"result.orphan"}},
+		{name: "result of a denied call", before: []*act.Action{call}, denied: true, a: step(act.ToolResult, "x-1"), want: []string{"result.denied"}},
+		{name: "same result again", before: []*act.Action{call, step(act.ToolResult, "x-1")}, a: step(act.ToolResult, "x-1"), repeat: true},
+		{name: "second result", before: []*act.Action{call, step(act.ToolResult, "x-1")}, a: step(act.ToolResult, "x-1", other, func(a *act.Action) { a.Step = "st-9" }), want: []string{"result.repeated"}},
+
+		{name: "same call again", before: []*act.Action{call}, a: call, repeat: true},
+		{name: "same call in a new step", before: []*act.Action{call}, a: step(act.ToolCall, "x-1", func(a *act.Action) { a.Step = "st-9" }), repeat: true},
+		{name: "execution id for another call", before: []*act.Action{call}, a: step(act.ToolCall, "x-1", other, func(a *act.Action) { a.Step = "st-9" }), want: []string{"id.reused"}},
+		{name: "step id for another act", before: []*act.Action{call}, a: step(act.ToolCall, "x-2", func(a *act.Action) { a.Step = "st-x-1" }), want: []string{"id.reused"}},
+		{name: "call and result in one step", before: []*act.Action{call}, a: step(act.ToolResult, "x-1", func(a *act.Action) { a.Step = "st-x-1" })},
+		{name: "message id reused", before: []*act.Action{step(act.MessageUser, "m1")}, a: step(act.MessageUser, "m1", other, func(a *act.Action) { a.Step = "st-9" }), want: []string{"id.reused"}},
+		{name: "step id in another turn", before: []*act.Action{call}, a: step(act.ToolCall, "x-2", func(a *act.Action) { a.Step, a.Turn = "st-x-1", "t-2" })},
+
+		{name: "instructions changed", before: []*act.Action{call}, a: step(act.ToolCall, "x-2", func(a *act.Action) { a.Agent.Raw, a.Agent.Instructions = []byte(`{}`), []byte(`"Harm."`) }), want: []string{"agent.changed"}},
+		{name: "other agent", before: []*act.Action{call}, a: step(act.ToolCall, "x-2", func(a *act.Action) { a.Agent.ID = "lend-2" }), want: []string{"session.shared"}},
+		{name: "other user", before: []*act.Action{call}, a: step(act.ToolCall, "x-2", user("eve")), want: []string{"session.shared"}},
+		{name: "no user", before: []*act.Action{call}, a: step(act.ToolCall, "x-2", func(a *act.Action) { a.User = act.User{} })},
+		{name: "foreign organization", a: step(act.ToolCall, "x-1", func(a *act.Action) { a.Agent.Organization = "oak" }), want: []string{"org.foreign"}},
+
+		{name: "old timestamp", a: step(act.ToolCall, "x-1", func(a *act.Action) { a.SaidAt = start.Add(-time.Hour) }), want: []string{"time.skew"}},
+		{name: "backwards", before: []*act.Action{call}, a: step(act.ToolCall, "x-2", func(a *act.Action) { a.SaidAt = start.Add(-6 * time.Minute) }), want: []string{"time.backwards"}},
+
+		{name: "taint", before: []*act.Action{step(act.KnowledgeRetrieve, "k")}, a: call, want: []string{"taint.consequential"}},
+		{name: "taint of another turn", before: []*act.Action{step(act.KnowledgeRetrieve, "k")}, a: step(act.ToolCall, "x-1", func(a *act.Action) { a.Turn = "t-2" })},
+		{name: "autonomous", before: []*act.Action{step(act.Trigger, "e", user(""))}, a: step(act.ToolCall, "x-1", user(""), func(a *act.Action) { a.Turn = "t-2" }), want: []string{"autonomous"}},
+		{name: "answer to nothing", a: step(act.MessageAgent, "m1"), want: []string{"order.unexpected"}},
+		{name: "answer to a question", before: []*act.Action{step(act.MessageUser, "m0")}, a: step(act.MessageAgent, "m1")},
+
+		{name: "MCP answer", before: []*act.Action{step(act.MCPRequest, "c1")}, a: step(act.MCPResponse, "c1")},
+		{name: "MCP answer to nothing", a: step(act.MCPResponse, "c1"), want: []string{"reply.orphan"}},
+		{name: "MCP ids may come again", before: []*act.Action{step(act.MCPRequest, "1")}, a: step(act.MCPRequest, "1", other, func(a *act.Action) { a.Step = "st-9" })},
+		{name: "cited source unknown", a: step(act.MessageUser, "m", func(a *act.Action) { a.Cites, a.Resources = []string{"rules"}, []string{} }), want: []string{"citation.unknown"}},
+		{name: "cited source retrieved", before: []*act.Action{step(act.KnowledgeRetrieve, "k", func(a *act.Action) { a.Retrieved = []string{"rules"} })},
+			a: step(act.MessageUser, "m", func(a *act.Action) { a.Cites, a.Resources = []string{"rules"}, []string{} })},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &State{Known: true}
+			for _, b := range tt.before {
+				effect := act.Allow
+				if tt.denied {
+					effect = act.Deny
+				}
+				remember(s, b, effect)
+			}
+			v, repeat := s.Check(tt.a, nil)
+			if diff := cmp.Diff(tt.want, checks(v)); diff != "" {
+				t.Errorf("violations (-want +got):\n%s", diff)
+			}
+			if (repeat != nil) != tt.repeat {
+				t.Errorf("repeat = %v, want %v", repeat != nil, tt.repeat)
+			}
+		})
+	}
+}
+
+func TestMemoryOwners(t *testing.T) {
+	a := step(act.MemoryRetrieve, "", func(a *act.Action) {
+		a.Content = []act.Leaf{{Pointer: "/params/memory/0"}, {Pointer: "/params/memory/1"}, {Pointer: "/params/memory/2"}, {Pointer: "/params/memory/3"}}
+	})
+	s := &State{Known: true}
+	v, _ := s.Check(a, []Owner{OwnerOf(a.User), OwnerOf(act.User{ID: "eve"}), 0, SharedOwner})
+	want := []act.Violation{
+		{Check: "memory.foreign", Pointer: "/params/memory/1", Message: "This memory was stored for another user."},
+		{Check: "memory.unknown", Pointer: "/params/memory/2", Message: "This memory was never stored through the guardian."},
+	}
+	if diff := cmp.Diff(want, v); diff != "" {
+		t.Errorf("violations (-want +got):\n%s", diff)
+	}
+}
+
+func TestLoopAndRate(t *testing.T) {
+	s := &State{Known: true}
+	for i := range loopCalls - 1 {
+		a := step(act.ToolCall, fmt.Sprint(i), func(a *act.Action) { a.Digest = sha256.Sum256(nil) })
+		if v, _ := s.Check(a, nil); v != nil {
+			t.Fatalf("call %d: %v", i, checks(v))
+		}
+		remember(s, a, act.Allow)
+	}
+	a := step(act.ToolCall, "last", func(a *act.Action) { a.Digest = sha256.Sum256(nil) })
+	if v, _ := s.Check(a, nil); len(v) != 1 || v[0].Check != "call.loop" {
+		t.Errorf("tenth call: %v, want call.loop", checks(v))
+	}
+
+	s = &State{Known: true}
+	for i := range rateCalls {
+		remember(s, step(act.ToolCall, fmt.Sprint(i)), act.Allow)
+	}
+	a = step(act.ToolCall, "next")
+	if v, _ := s.Check(a, nil); len(v) != 1 || v[0].Check != "session.rate" {
+		t.Errorf("call %d: %v, want session.rate", rateCalls+1, checks(v))
+	}
+	a.At = start.Add(rateWindow)
+	if v, _ := s.Check(a, nil); v != nil {
+		t.Errorf("a minute later: %v", checks(v))
+	}
+}
+
+// A pinned MCP definition that changes is noticed; so is a tool never listed.
+func TestPinning(t *testing.T) {
+	list := func(hash byte) *act.Action {
+		return step(act.MCPResponse, "l", func(a *act.Action) {
+			a.Listed = []act.Definition{{Name: "search", Hash: act.Digest{hash}}}
+		})
+	}
+	call := func(tool string) *act.Action {
+		return step(act.MCPRequest, "c-"+tool, func(a *act.Action) { a.InnerMethod, a.Canonical = "tools/call", tool })
+	}
+	s := &State{Known: true}
+	remember(s, step(act.MCPRequest, "l", func(a *act.Action) { a.InnerMethod = "tools/list" }), act.Allow)
+	remember(s, list(1), act.Allow)
+	changed := list(2)
+	changed.Digest, changed.Step = act.Digest{9}, "again"
+	if v, _ := s.Check(changed, nil); len(v) != 1 || v[0].Check != "mcp.changed" {
+		t.Errorf("changed definition: %v", checks(v))
+	}
+	if v, _ := s.Check(call("search"), nil); len(v) != 0 {
+		t.Errorf("listed tool: %v", checks(v))
+	}
+	if v, _ := s.Check(call("wipe"), nil); len(v) != 1 || v[0].Check != "mcp.unlisted" {
+		t.Errorf("unlisted tool: %v", checks(v))
+	}
+}
+
+// Forgotten memory flags and never claims to be sure.
+func TestUnknownSession(t *testing.T) {
+	s := &State{}
+	v, _ := s.Check(step(act.ToolResult, "x-1"), nil)
+	if diff := cmp.Diff([]string{"session.unknown?", "result.orphan?"}, checks(v)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A session remembers the same after it was written out and read back.
+func TestRestore(t *testing.T) {
+	live := &State{Known: true}
+	var writes []Write
+	for i := range 300 {
+		kind := act.Kinds[i%len(act.Kinds)]
+		a := step(kind, fmt.Sprint(i), func(a *act.Action) {
+			a.At = start.Add(time.Duration(i) * time.Second)
+			if kind == act.MCPResponse {
+				a.Listed = []act.Definition{{Name: fmt.Sprint(i), Hash: act.Digest{byte(i)}}}
+			}
+		})
+		st := live.Step(a, act.Effect(i%4))
+		at := act.Position{Index: uint64(1000 + i)}
+		writes = append([]Write{{At: at, Data: st.Append(nil)}}, writes...)
+		live.Place(live.Apply(st), at)
+	}
+	back, err := Restore(writes, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(live, back, cmp.AllowUnexported(State{}, Seen{}, who{}, fingerprint{}), cmp.Transformer("ms", time.Time.UnixMilli)); diff != "" {
+		t.Errorf("restored state (-live +restored):\n%s", diff)
+	}
+}
+
+// The memory of a session is bounded, and dropping ids makes orphans unsure.
+func TestBounded(t *testing.T) {
+	s := &State{Known: true}
+	for i := range maxIDs {
+		remember(s, step(act.ToolCall, fmt.Sprint(i)), act.Allow)
+	}
+	if len(s.ids) != maxIDs || len(s.index) > maxIDs {
+		t.Errorf("%d ids and %d in the index, want at most %d", len(s.ids), len(s.index), maxIDs)
+	}
+	v, _ := s.Check(step(act.ToolResult, "0"), nil)
+	for _, x := range v {
+		if x.Check == "result.orphan" && !x.Unsure {
+			t.Error("the result of a call that was dropped from memory is called an orphan for sure")
+		}
+	}
+	last := fmt.Sprint(maxIDs - 1)
+	if v, repeat := s.Check(step(act.ToolCall, last), nil); repeat == nil {
+		t.Errorf("the newest call is not recognized: %v", checks(v))
+	}
+}
+
+func FuzzParseStep(f *testing.F) {
+	s := &State{Known: true}
+	f.Add(s.Step(step(act.ToolCall, "x"), act.Allow).Append(nil))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		st, err := parseStep(data)
+		if err != nil {
+			return
+		}
+		again, err := parseStep(st.Append(nil))
+		if err != nil {
+			t.Fatalf("what was written cannot be read: %v", err)
+		}
+		if diff := cmp.Diff(st, again, cmp.AllowUnexported(Step{}, who{}, fingerprint{}, pin{})); diff != "" {
+			t.Errorf("(-first +again):\n%s", diff)
+		}
+	})
+}
+
+// The cost of a step does not grow with the steps before it.
+func BenchmarkStep(b *testing.B) {
+	for _, before := range []int{0, 1000, 100_000} {
+		b.Run(fmt.Sprintf("before=%d", before), func(b *testing.B) {
+			s := &State{Known: true}
+			for i := range before {
+				remember(s, step(act.ToolCall, fmt.Sprint("b", i)), act.Allow)
+			}
+			a := step(act.ToolCall, "x", func(a *act.Action) { a.At = start.Add(time.Hour) })
+			b.ReportAllocs()
+			for i := range b.N {
+				a.Step, a.ID = fmt.Sprint("s", i), fmt.Sprint("x", i)
+				a.Digest = sha256.Sum256([]byte(a.ID))
+				s.Check(a, nil)
+				st := s.Step(a, act.Allow)
+				st.Append(nil)
+				s.Apply(st)
+			}
+		})
+	}
+}

@@ -1,0 +1,496 @@
+// Package session is what a session remembers of an agent's steps, and the
+// checks that are made with it: results that nobody asked for, ids used twice,
+// an agent that changes under way, the same call in a loop.
+//
+// A State is rebuilt from the writes that stand in the ledger's store beside
+// the records, so it survives a restart. Each step adds one small write:
+//
+//	violations, repeat := state.Check(action, nil)  // looks, changes nothing
+//	…the act is judged…
+//	step := state.Step(action, effect)              // what is to be remembered
+//	data := step.Append(nil)                        // made durable with the record
+//	state.Apply(step)
+//
+// Memory is bounded: the newest ids are kept, and what was dropped or expired is
+// unknown, which is flagged and never denies. A session never seen before is
+// not unknown: it is empty.
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"reeve/act"
+)
+
+// Bounds of one session's memory.
+const (
+	maxIDs   = 16384 // ids kept; a step has one to three
+	maxTools = 1024  // MCP tool definitions pinned
+	// MaxReplay is how many of the newest writes are read to rebuild a State.
+	MaxReplay = 512
+)
+
+// TTL is how long a session is remembered after its last step.
+const TTL = 24 * time.Hour
+
+// State is one session's memory. It is not safe for concurrent use.
+type State struct {
+	// Known is false when the session was seen before and its memory is gone.
+	Known bool
+	// Steps and Calls count the session's steps and tool calls.
+	Steps, Calls int64
+	Started      time.Time
+	Last         time.Time
+	// Autonomous says that an event, not a person, started the session.
+	Autonomous bool
+
+	lastSaid    int64 // the newest timestamp that the agent gave, Unix milliseconds
+	who         who
+	print       fingerprint
+	turn        uint64 // the current turn
+	taintedTurn uint64 // the turn in which outside content was last read
+	windowStart int64  // of the rate limit, Unix milliseconds
+	windowCalls int64
+
+	ids     []Seen           // the newest ids, a ring once it is full
+	next    int              // where the ring's next id goes
+	index   map[uint64]int32 // key → place in ids, once there are many
+	dropped bool             // ids were dropped
+	tools   map[uint64]Digest
+}
+
+// Digest is the first half of an act.Digest: enough to tell acts apart that
+// were made to collide.
+type Digest [16]byte
+
+func short(d act.Digest) Digest { return Digest(d[:16]) }
+
+// Seen is one id that the session has seen, and the act that it stood for.
+type Seen struct {
+	key    uint64
+	turn   uint64
+	Digest Digest
+	// Step numbers the session's steps from 1: the step that the id belongs to.
+	Step   int64
+	Effect act.Effect
+	// At is the position of the step's record, once Placed.
+	At     act.Position
+	Placed bool
+	call   bool
+}
+
+// who tells one user of a session from another, in hashes; 0 is nobody.
+type who struct{ agent, agentOrg, user uint64 }
+
+func whoOf(a *act.Action) (w who) {
+	w.agent = hash('a', a.Agent.ID)
+	if a.Agent.Organization != "" {
+		w.agentOrg = hash('o', a.Agent.Organization)
+	}
+	if a.User.ID != "" {
+		w.user = hash('u', a.User.ID, a.User.Organization)
+	}
+	return w
+}
+
+// fingerprint is an agent's description as hashes: whole, and instructions,
+// tools, model and version each.
+type fingerprint struct {
+	raw   uint64
+	parts [4]uint64
+}
+
+// fingerprintOf hashes the parts only when the whole differs from the one known.
+func (s *State) fingerprintOf(a *act.Action) fingerprint {
+	fp := s.print
+	raw := hashBytes('A', a.Agent.Raw)
+	if raw == fp.raw {
+		return fp
+	}
+	return fingerprint{raw, [4]uint64{
+		hashBytes('i', a.Agent.Instructions), hashBytes('T', a.Agent.Tools),
+		hashBytes('m', a.Agent.ModelRaw), hash('v', a.Agent.Version),
+	}}
+}
+
+// hash names a tuple of strings within a class. Lengths keep tuples apart.
+func hash(class byte, parts ...string) uint64 {
+	var buf [160]byte
+	b := append(buf[:0], class)
+	for _, p := range parts {
+		b = binary.AppendUvarint(b, uint64(len(p)))
+		b = append(b, p...)
+	}
+	sum := sha256.Sum256(b)
+	return binary.LittleEndian.Uint64(sum[:])
+}
+
+func hashBytes(class byte, p []byte) uint64 {
+	if p == nil {
+		return 0
+	}
+	sum := sha256.Sum256(p)
+	return binary.LittleEndian.Uint64(sum[:]) ^ uint64(class)
+}
+
+func doorOf(k act.Kind) string {
+	if k == act.MCPRequest || k == act.MCPResponse {
+		return "mcp"
+	}
+	return "a2a"
+}
+
+type identity struct {
+	key  uint64
+	what string
+	text string
+}
+
+// identities are the ids under which an act is asked about again: same id and
+// same digest is a repeat, same id and another digest is refused. Ids inside
+// MCP and A2A messages are not among them, since each of their connections
+// counts from the start again.
+func identities(a *act.Action) (ids []identity) {
+	if a.Step != "" {
+		ids = append(ids, identity{hash('s', a.Turn, a.Step), "step", a.Step})
+	}
+	switch a.Kind {
+	case act.ToolCall:
+		ids = append(ids, identity{hash('x', a.ID), "execution", a.ID})
+	case act.ToolResult:
+		ids = append(ids, identity{hash('r', a.Answers), "result", a.Answers})
+	case act.MessageUser, act.MessageAgent, act.MessageSystem:
+		ids = append(ids, identity{hash('m', a.ID), "message", a.ID})
+	}
+	return ids
+}
+
+// remembered are all ids that a step leaves behind.
+func remembered(a *act.Action) (keys []uint64) {
+	for _, id := range identities(a) {
+		keys = append(keys, id.key)
+	}
+	switch a.Kind {
+	case act.MCPRequest, act.A2ASend:
+		if a.ID != "" {
+			keys = append(keys, hash('q', a.Door, doorOf(a.Kind), a.ID))
+		}
+	case act.KnowledgeRetrieve:
+		for _, source := range a.Retrieved[:min(len(a.Retrieved), 256)] {
+			keys = append(keys, hash('k', source))
+		}
+	}
+	return keys
+}
+
+func (s *State) forgets() bool { return s.dropped || !s.Known }
+
+func (s *State) find(key uint64) *Seen {
+	if s.index != nil {
+		if i, ok := s.index[key]; ok {
+			return &s.ids[i]
+		}
+		return nil
+	}
+	for i := range s.ids {
+		if s.ids[i].key == key {
+			return &s.ids[i]
+		}
+	}
+	return nil
+}
+
+// sameStep reports whether seen belongs to the step that asked for the call.
+func (s *State) sameStep(seen *Seen, executionID string) bool {
+	call := s.find(hash('x', executionID))
+	return call != nil && call.Step == seen.Step
+}
+
+// sameCalls counts how often a call stands among the newest calls of a turn.
+func (s *State) sameCalls(d Digest, turn uint64) (n int) {
+	calls := 0
+	for i := range len(s.ids) {
+		seen := &s.ids[(s.next-1-i+2*len(s.ids))%len(s.ids)]
+		if !seen.call {
+			continue
+		}
+		if calls++; calls > loopWindow {
+			break
+		}
+		if seen.turn == turn && seen.Digest == d {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *State) inWindow(now time.Time) bool {
+	return now.UnixMilli()-s.windowStart < rateWindow.Milliseconds()
+}
+
+func (s *State) remember(seen Seen) {
+	if len(s.ids) < maxIDs {
+		s.ids = append(s.ids, seen)
+		s.next = len(s.ids)
+		if s.index != nil {
+			s.index[seen.key] = int32(len(s.ids) - 1)
+		} else if len(s.ids) > 24 {
+			s.index = make(map[uint64]int32, 64)
+			for i := range s.ids {
+				s.index[s.ids[i].key] = int32(i)
+			}
+		}
+		return
+	}
+	if s.next == maxIDs {
+		s.next = 0
+	}
+	if old := s.ids[s.next].key; s.index[old] == int32(s.next) {
+		delete(s.index, old)
+	}
+	s.ids[s.next] = seen
+	s.index[seen.key] = int32(s.next)
+	s.next++
+	s.dropped = true
+}
+
+// Step is what one act adds to its session's memory.
+type Step struct {
+	at, saidAt  int64
+	started     int64
+	steps       int64
+	calls       int64
+	windowStart int64
+	windowCalls int64
+	who         who
+	print       fingerprint
+	turn        uint64
+	taintedTurn uint64
+	flags       byte
+	effect      act.Effect
+	digest      Digest
+	keys        []uint64
+	tools       []pin
+}
+
+type pin struct {
+	key    uint64
+	digest Digest
+}
+
+const (
+	flagAutonomous = 1 << iota
+	flagCall
+	flagDropped
+)
+
+// Step is what the session is to remember of an act that was decided. A denied
+// act leaves its ids behind and nothing else, so that it cannot bend the
+// memory that it was measured against.
+func (s *State) Step(a *act.Action, effect act.Effect) *Step {
+	st := &Step{
+		at: a.At.UnixMilli(), saidAt: s.lastSaid, started: a.At.UnixMilli(),
+		steps: s.Steps + 1, calls: s.Calls,
+		windowStart: s.windowStart, windowCalls: s.windowCalls,
+		who: s.who, print: s.print, turn: s.turn, taintedTurn: s.taintedTurn,
+		effect: effect, digest: short(a.Digest), keys: remembered(a),
+	}
+	if s.Steps > 0 {
+		st.started = s.Started.UnixMilli()
+	} else {
+		st.who = whoOf(a)
+	}
+	if s.forgets() {
+		st.flags |= flagDropped
+	}
+	if s.Autonomous {
+		st.flags |= flagAutonomous
+	}
+	turn := hash('t', a.Turn)
+	if a.Kind == act.ToolCall {
+		st.flags |= flagCall
+		st.calls++
+		if st.windowCalls++; !s.inWindow(a.At) {
+			st.windowStart, st.windowCalls = a.At.UnixMilli(), 1
+		}
+	}
+	if effect == act.Deny || effect == act.Escalate {
+		return st
+	}
+	st.turn = turn
+	if st.who.user == 0 {
+		st.who.user = whoOf(a).user
+	}
+	if a.Agent.Raw != nil {
+		st.print = s.fingerprintOf(a)
+	}
+	if !a.SaidAt.IsZero() {
+		st.saidAt = max(st.saidAt, a.SaidAt.UnixMilli())
+	}
+	switch a.Kind {
+	case act.Trigger:
+		if s.Steps == 0 {
+			st.flags |= flagAutonomous
+		}
+		st.taintedTurn = turn
+	case act.ToolResult, act.KnowledgeRetrieve, act.MCPResponse, act.A2AReceive:
+		st.taintedTurn = turn
+	case act.MessageUser:
+		st.flags &^= flagAutonomous
+	}
+	for _, d := range a.Listed {
+		key := hash('d', a.Server, d.Name)
+		if known, ok := s.tools[key]; (!ok || known != short(d.Hash)) && len(s.tools)+len(st.tools) < maxTools {
+			st.tools = append(st.tools, pin{key, short(d.Hash)})
+		}
+	}
+	return st
+}
+
+// Apply remembers a step. Number is the session's step that it became.
+func (s *State) Apply(st *Step) (number int64) {
+	s.Steps, s.Calls = st.steps, st.calls
+	s.Started, s.Last = time.UnixMilli(st.started), time.UnixMilli(st.at)
+	s.Autonomous = st.flags&flagAutonomous != 0
+	s.dropped = s.dropped || st.flags&flagDropped != 0
+	s.lastSaid, s.who, s.print = st.saidAt, st.who, st.print
+	s.turn, s.taintedTurn = st.turn, st.taintedTurn
+	s.windowStart, s.windowCalls = st.windowStart, st.windowCalls
+	for i, key := range st.keys {
+		if s.find(key) != nil {
+			continue // an id stands for what it first stood for
+		}
+		s.remember(Seen{
+			key: key, turn: st.turn, Digest: st.digest, Step: st.steps,
+			Effect: st.effect, call: i == 0 && st.flags&flagCall != 0,
+		})
+	}
+	for _, p := range st.tools {
+		if s.tools == nil {
+			s.tools = make(map[uint64]Digest)
+		}
+		s.tools[p.key] = p.digest
+	}
+	return st.steps
+}
+
+// Place notes the position of a step's record, once it is durable.
+func (s *State) Place(step int64, at act.Position) {
+	for i := range len(s.ids) {
+		seen := &s.ids[(s.next-1-i+2*len(s.ids))%len(s.ids)]
+		if seen.Step < step {
+			return
+		}
+		if seen.Step == step {
+			seen.At, seen.Placed = at, true
+		}
+	}
+}
+
+// Tainted reports whether outside content was read in the act's turn.
+func (s *State) Tainted(turn string) bool {
+	return s != nil && s.taintedTurn != 0 && s.taintedTurn == hash('t', turn)
+}
+
+// Size is roughly the memory that the State holds, in bytes.
+func (s *State) Size() int {
+	return 320 + len(s.ids)*56 + len(s.index)*24 + len(s.tools)*40
+}
+
+// Write is one durable write of a session's memory: what Step.Append wrote, and
+// the position of the record that it was written with.
+type Write struct {
+	At   act.Position
+	Data []byte
+}
+
+// Restore rebuilds a State from its newest writes, newest first. complete says
+// that they reach back to the first.
+func Restore(writes []Write, complete bool) (*State, error) {
+	s := &State{Known: true}
+	for i := len(writes) - 1; i >= 0; i-- {
+		st, err := parseStep(writes[i].Data)
+		if err != nil {
+			return nil, err
+		}
+		s.Place(s.Apply(st), writes[i].At)
+	}
+	s.dropped = s.dropped || !complete
+	return s, nil
+}
+
+const stepVersion = 1
+
+// Append appends the step's encoding.
+func (st *Step) Append(b []byte) []byte {
+	b = append(b, stepVersion, st.flags, byte(st.effect))
+	for _, n := range [...]int64{st.at, st.saidAt, st.started, st.steps, st.calls, st.windowStart, st.windowCalls} {
+		b = binary.AppendVarint(b, n)
+	}
+	for _, h := range [...]uint64{st.who.agent, st.who.agentOrg, st.who.user, st.print.raw,
+		st.print.parts[0], st.print.parts[1], st.print.parts[2], st.print.parts[3], st.turn, st.taintedTurn} {
+		b = binary.LittleEndian.AppendUint64(b, h)
+	}
+	b = append(b, st.digest[:]...)
+	b = binary.AppendUvarint(b, uint64(len(st.keys)))
+	for _, k := range st.keys {
+		b = binary.LittleEndian.AppendUint64(b, k)
+	}
+	b = binary.AppendUvarint(b, uint64(len(st.tools)))
+	for _, p := range st.tools {
+		b = binary.LittleEndian.AppendUint64(b, p.key)
+		b = append(b, p.digest[:]...)
+	}
+	return b
+}
+
+var errStep = errors.New("session: a remembered step is damaged")
+
+func parseStep(b []byte) (*Step, error) {
+	if len(b) < 3 || b[0] != stepVersion {
+		return nil, errStep
+	}
+	st := &Step{flags: b[1], effect: act.Effect(b[2])}
+	b = b[3:]
+	for _, p := range [...]*int64{&st.at, &st.saidAt, &st.started, &st.steps, &st.calls, &st.windowStart, &st.windowCalls} {
+		n, size := binary.Varint(b)
+		if size <= 0 {
+			return nil, errStep
+		}
+		*p, b = n, b[size:]
+	}
+	if len(b) < 10*8+16 {
+		return nil, errStep
+	}
+	for _, p := range [...]*uint64{&st.who.agent, &st.who.agentOrg, &st.who.user, &st.print.raw,
+		&st.print.parts[0], &st.print.parts[1], &st.print.parts[2], &st.print.parts[3], &st.turn, &st.taintedTurn} {
+		*p, b = binary.LittleEndian.Uint64(b), b[8:]
+	}
+	copy(st.digest[:], b)
+	b = b[16:]
+	n, size := binary.Uvarint(b)
+	if size <= 0 || n > uint64(len(b)-size)/8 {
+		return nil, errStep
+	}
+	b = b[size:]
+	for range n {
+		st.keys, b = append(st.keys, binary.LittleEndian.Uint64(b)), b[8:]
+	}
+	n, size = binary.Uvarint(b)
+	if size <= 0 || n > uint64(len(b)-size)/24 {
+		return nil, errStep
+	}
+	b = b[size:]
+	for range n {
+		p := pin{key: binary.LittleEndian.Uint64(b)}
+		copy(p.digest[:], b[8:])
+		st.tools, b = append(st.tools, p), b[24:]
+	}
+	if len(b) != 0 {
+		return nil, errStep
+	}
+	return st, nil
+}

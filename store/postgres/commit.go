@@ -1,0 +1,334 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"reeve/act"
+	"reeve/ledger"
+	"reeve/store/internal/layout"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// Acquire takes a log that this owner held before, that was released, or whose
+// node has shown no sign of life for 15 seconds; else a new one.
+func (s *Store) Acquire(ctx context.Context, owner string) (lease ledger.Lease, err error) {
+	err = s.transact(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(lockAcquire)); err != nil {
+			return err
+		}
+		err := tx.QueryRow(ctx, `
+			UPDATE log SET epoch = epoch + 1, owner = $1, heartbeat = clock_timestamp()
+			WHERE log = (SELECT log FROM log
+				WHERE owner IS NULL OR owner = $1 OR heartbeat < clock_timestamp() - $2::interval
+				ORDER BY (owner = $1) IS TRUE DESC, log LIMIT 1 FOR UPDATE)
+			RETURNING log, epoch`, owner, leaseTime).Scan(&lease.Log, &lease.Epoch)
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		return tx.QueryRow(ctx, `INSERT INTO log (log, epoch, owner) SELECT coalesce(max(log) + 1, 0), 1, $1 FROM log RETURNING log, epoch`,
+			owner).Scan(&lease.Log, &lease.Epoch)
+	})
+	if err != nil {
+		return ledger.Lease{}, fmt.Errorf("acquire a log: %w", err)
+	}
+	s.beating.Go(func() { s.beat(lease) })
+	return lease, nil
+}
+
+// beat shows, until the store is closed or another has taken the log over, that
+// the log's node lives.
+func (s *Store) beat(lease ledger.Lease) {
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.stopped.Done():
+			return
+		case <-ticker.C:
+		}
+		ctx, cancel := context.WithTimeout(s.stopped, beat)
+		tag, err := s.pool.Exec(ctx, `UPDATE log SET heartbeat = clock_timestamp() WHERE log = $1 AND epoch = $2 AND owner IS NOT NULL`,
+			lease.Log, lease.Epoch)
+		cancel()
+		if err == nil && tag.RowsAffected() == 0 {
+			return
+		}
+	}
+}
+
+// Release gives the log up.
+func (s *Store) Release(ctx context.Context, lease ledger.Lease) error {
+	_, err := s.pool.Exec(ctx, `UPDATE log SET owner = NULL WHERE log = $1 AND epoch = $2`, lease.Log, lease.Epoch)
+	return err
+}
+
+// errNothing rolls a commit back when every entry of it lost.
+var errNothing = errors.New("nothing to commit")
+
+// Commit makes a batch durable, in two round trips: one that locks and compares
+// the sessions' heads, and one that writes. See ledger.Store.
+func (s *Store) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.Claim, build func(lost []int) *ledger.Batch) error {
+	for i := 1; ; i++ {
+		built := false
+		err := s.commit(ctx, lease, claims, func(lost []int) *ledger.Batch {
+			built = true
+			return build(lost)
+		})
+		if errors.Is(err, errNothing) {
+			return nil
+		}
+		// Conflicts arise where locks are taken, before the batch is built, which
+		// must happen once only.
+		if err == nil || built || i == attempts || !conflicts(err) {
+			return err
+		}
+	}
+}
+
+func (s *Store) commit(ctx context.Context, lease ledger.Lease, claims []ledger.Claim, build func(lost []int) *ledger.Batch) error {
+	c, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Release() // a connection in a transaction, or broken, is closed by it
+	p := planHeads(claims)
+	size, err := p.take(ctx, c.Conn(), lease)
+	if err == nil {
+		lost := p.lost(claims, lease, size)
+		batch := build(lost)
+		switch {
+		case batch == nil || len(batch.Records) == 0:
+			err = errNothing
+		case batch.First != size:
+			err = ledger.ErrFenced
+		default:
+			if err = layout.Check(batch); err == nil {
+				err = p.write(ctx, c.Conn(), lease, batch)
+			}
+		}
+	}
+	if err != nil && !c.Conn().IsClosed() && c.Conn().PgConn().TxStatus() != 'I' {
+		// Also when ctx is over: the locks must go.
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), beat)
+		defer cancel()
+		if _, failed := c.Exec(end, "ROLLBACK"); failed != nil {
+			_ = c.Conn().Close(end)
+		}
+	}
+	return err
+}
+
+// plan is what a commit does to the sessions' heads. A head that was won is
+// moved at once to where it will be if each record has one claim and none
+// loses, as nearly always. Heads elsewhere are put right when the batch is
+// known; nobody else sees them before.
+type plan struct {
+	fresh, old []*headMove // each in the order of the keys
+	byKey      map[ledger.SessionKey]*headMove
+}
+
+type headMove struct {
+	claim *ledger.Claim
+	index uint64 // where the head is put: offset from the log's size
+	won   bool
+}
+
+// planHeads takes the first claim of each session.
+func planHeads(claims []ledger.Claim) *plan {
+	p := &plan{byKey: make(map[ledger.SessionKey]*headMove, len(claims))}
+	for i := range claims {
+		c := &claims[i]
+		if p.byKey[c.Key] != nil {
+			continue
+		}
+		m := &headMove{claim: c, index: uint64(i)}
+		p.byKey[c.Key] = m
+		if c.First {
+			p.fresh = append(p.fresh, m)
+		} else {
+			p.old = append(p.old, m)
+		}
+	}
+	for _, list := range [][]*headMove{p.fresh, p.old} {
+		slices.SortFunc(list, func(a, b *headMove) int { return bytes.Compare(a.claim.Key[:], b.claim.Key[:]) })
+	}
+	return p
+}
+
+// take begins the transaction, locks the log and the sessions' heads, and moves
+// those that are where the claims say. It returns the log's size.
+func (p *plan) take(ctx context.Context, c *pgx.Conn, lease ledger.Lease) (size uint64, err error) {
+	var b pgx.Batch
+	b.Queue("BEGIN")
+	b.Queue(`UPDATE log SET heartbeat = clock_timestamp() WHERE log = $1 RETURNING size, epoch`, lease.Log)
+	if len(p.fresh) > 0 {
+		keys, places := columns(p.fresh)
+		b.Queue(`INSERT INTO session_head (key, log, index)
+			SELECT k, $1, n + (SELECT size FROM log WHERE log = $1) FROM unnest($2::uuid[], $3::bigint[]) AS c (k, n) ORDER BY k
+			ON CONFLICT (key) DO NOTHING RETURNING key`, lease.Log, keys, places)
+	}
+	if len(p.old) > 0 {
+		keys, places := columns(p.old)
+		logs, indexes := make([]int64, len(p.old)), make([]int64, len(p.old))
+		for i, m := range p.old {
+			logs[i], indexes[i] = int64(m.claim.Prev.Log), int64(m.claim.Prev.Index)
+		}
+		b.Queue(`WITH c AS (SELECT * FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[]) AS c (k, n, prev_log, prev_index)),
+			held AS MATERIALIZED (SELECT key FROM session_head WHERE key = ANY($2::uuid[]) ORDER BY key FOR UPDATE)
+			UPDATE session_head h SET log = $1, index = c.n + (SELECT size FROM log WHERE log = $1)
+			FROM c JOIN held ON held.key = c.k
+			WHERE h.key = c.k AND h.log = c.prev_log AND h.index = c.prev_index RETURNING h.key`,
+			lease.Log, keys, places, logs, indexes)
+	}
+	results := c.SendBatch(ctx, &b)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	if _, err := results.Exec(); err != nil {
+		return 0, err
+	}
+	var epoch uint64
+	if err := results.QueryRow().Scan(&size, &epoch); errors.Is(err, pgx.ErrNoRows) {
+		return 0, ledger.ErrFenced
+	} else if err != nil {
+		return 0, err
+	}
+	if epoch != lease.Epoch {
+		return 0, ledger.ErrFenced
+	}
+	for _, list := range [][]*headMove{p.fresh, p.old} {
+		if len(list) == 0 {
+			continue
+		}
+		rows, err := results.Query()
+		if err != nil {
+			return 0, err
+		}
+		var key [16]byte
+		_, err = pgx.ForEachRow(rows, []any{&key}, func() error {
+			if m := p.byKey[key]; m != nil {
+				m.won = true
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return size, nil
+}
+
+// columns are the keys and places of moves, for unnest.
+func columns(list []*headMove) (keys []pgtype.UUID, places []int64) {
+	keys, places = make([]pgtype.UUID, len(list)), make([]int64, len(list))
+	for i, m := range list {
+		keys[i] = pgtype.UUID{Bytes: m.claim.Key, Valid: true}
+		places[i] = int64(m.index)
+	}
+	return keys, places
+}
+
+// lost returns the places of the claims that are not on their session's head.
+// Of several claims of one session the later ones chain on the first within
+// this batch, and share its fate.
+func (p *plan) lost(claims []ledger.Claim, lease ledger.Lease, size uint64) (lost []int) {
+	broken := map[ledger.SessionKey]bool{}
+	for i := range claims {
+		c := &claims[i]
+		m := p.byKey[c.Key]
+		loses := !m.won || broken[c.Key]
+		if m.claim != c && (c.First || c.Prev.Log != lease.Log || c.Prev.Index < size) {
+			loses = true
+			broken[c.Key] = true
+		}
+		if loses {
+			lost = append(lost, i)
+		}
+	}
+	return lost
+}
+
+// write puts the heads right, writes the batch and commits.
+func (p *plan) write(ctx context.Context, c *pgx.Conn, lease ledger.Lease, batch *ledger.Batch) error {
+	var b pgx.Batch
+	p.settle(&b, lease, batch)
+
+	at := batch.At.UnixNano()
+	leaves := make([]byte, 0, len(batch.Leaves)*32)
+	for i := range batch.Leaves {
+		leaves = append(leaves, batch.Leaves[i][:]...)
+	}
+	b.Queue(`INSERT INTO batch (log, first, count, at, leaves, claims, records) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		lease.Log, batch.First, len(batch.Records), at, leaves,
+		layout.AppendClaims(nil, batch.Claims), layout.AppendRecords(nil, batch.Records))
+	if len(batch.Nodes) > 0 {
+		levels, ns, hashes := make([]int32, len(batch.Nodes)), make([]int64, len(batch.Nodes)), make([][]byte, len(batch.Nodes))
+		for i := range batch.Nodes {
+			n := &batch.Nodes[i]
+			levels[i], ns[i], hashes[i] = int32(n.Level), int64(n.N), n.Hash[:]
+		}
+		b.Queue(`INSERT INTO node (log, level, n, hash) SELECT $1, * FROM unnest($2::integer[], $3::bigint[], $4::bytea[])`,
+			lease.Log, levels, ns, hashes)
+	}
+	openings := 0
+	for from, to := range layout.Groups(batch.Openings) {
+		data, err := layout.AppendOpenings(nil, batch.Openings[from:to])
+		if err != nil {
+			return err
+		}
+		openings += len(data)
+		b.Queue(`INSERT INTO opening (log, first, count, at, size, data) VALUES ($1, $2, $3, $4, $5, $6)`,
+			lease.Log, batch.First+uint64(from), to-from, at, len(data), data)
+	}
+	parts := slices.Clone(batch.Parts)
+	slices.SortFunc(parts, func(a, b ledger.Part) int { return bytes.Compare(a.Hash[:], b.Hash[:]) })
+	for i := range parts {
+		b.Queue(`INSERT INTO part (hash, last_put, size, data) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (hash) DO UPDATE SET last_put = greatest(part.last_put, excluded.last_put)`,
+			parts[i].Hash[:], at, len(parts[i].Data), parts[i].Data)
+	}
+	b.Queue(`UPDATE log SET size = $2, checkpoint = $3, opening_bytes = opening_bytes + $4 WHERE log = $1`,
+		lease.Log, batch.First+uint64(len(batch.Records)), batch.Checkpoint, openings)
+	b.Queue("COMMIT")
+	return c.SendBatch(ctx, &b).Close()
+}
+
+// settle moves the heads that were put elsewhere than the batch has them, and
+// puts back those whose record is not in it.
+func (p *plan) settle(b *pgx.Batch, lease ledger.Lease, batch *ledger.Batch) {
+	last := make(map[ledger.SessionKey]uint64, len(batch.Claims)) // offset in the batch
+	for i := range batch.Claims {
+		last[batch.Claims[i].Key] = uint64(batch.Claims[i].Entry)
+	}
+	var drop, move []pgtype.UUID
+	var logs, indexes []int64
+	for _, m := range p.byKey {
+		if !m.won {
+			continue
+		}
+		key := pgtype.UUID{Bytes: m.claim.Key, Valid: true}
+		pos := act.Position{Log: lease.Log, Index: batch.First + last[m.claim.Key]}
+		if offset, in := last[m.claim.Key]; in && offset == m.index {
+			continue
+		} else if !in && m.claim.First {
+			drop = append(drop, key)
+			continue
+		} else if !in {
+			pos = m.claim.Prev
+		}
+		move = append(move, key)
+		logs, indexes = append(logs, int64(pos.Log)), append(indexes, int64(pos.Index))
+	}
+	if len(drop) > 0 {
+		b.Queue(`DELETE FROM session_head WHERE key = ANY($1::uuid[])`, drop)
+	}
+	if len(move) > 0 {
+		b.Queue(`UPDATE session_head h SET log = c.log, index = c.index
+			FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) AS c (key, log, index) WHERE h.key = c.key`, move, logs, indexes)
+	}
+}

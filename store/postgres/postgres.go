@@ -1,0 +1,175 @@
+// Package postgres keeps the ledgers of many nodes in one PostgreSQL database.
+// Each node leases a log of its own, with a fencing epoch that every commit
+// compares.
+//
+// Durability: a Commit is one transaction with synchronous_commit on, so that
+// it is in the server's write-ahead log on the disk when Commit returns. What
+// the server itself promises (its fsync setting, its replicas) is its
+// operator's affair.
+//
+// Locks are always taken in one order: the log's row, then sessions' heads by
+// key, new ones before old ones, then parts by hash.
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"reeve/ledger"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	// schema is where the tables are, unless the URL sets a search_path.
+	schema = "reeve"
+	// leaseTime is after how long without a sign of life a log may be taken over.
+	leaseTime = 15 * time.Second
+	// beat is how often a node shows that it lives.
+	beat = 5 * time.Second
+	// connectTimeout bounds each attempt to connect.
+	connectTimeout = 10 * time.Second
+	// lockMigrate and lockAcquire are the advisory locks under which migrations
+	// are made, and logs acquired.
+	lockMigrate = 0x72656576_00000001
+	lockAcquire = 0x72656576_00000002
+)
+
+// Store is an open database. It implements ledger.Store.
+type Store struct {
+	pool *pgxpool.Pool
+
+	stop    context.CancelFunc // ends the heartbeats
+	stopped context.Context
+	beating sync.WaitGroup
+}
+
+var _ ledger.Store = (*Store)(nil)
+
+// Open connects to the database at a URL such as
+// postgres://user:password@host/database?sslmode=verify-full, and brings its
+// schema up to date. The tables are in the schema "reeve", or in the URL's
+// search_path. It returns ledger.ErrNewerSchema when a newer reeve wrote them.
+func Open(ctx context.Context, url string) (*Store, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		// The parser's message quotes the URL, with the password in it masked.
+		return nil, fmt.Errorf("the database URL cannot be read: %w", err)
+	}
+	params := cfg.ConnConfig.RuntimeParams
+	params["search_path"] = cmp.Or(params["search_path"], schema)
+	params["application_name"] = cmp.Or(params["application_name"], "reeve")
+	if cfg.ConnConfig.ConnectTimeout == 0 {
+		cfg.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`)
+		return err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the database: %w", err)
+	}
+	if err := migrate(ctx, pool, params["search_path"]); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	s := &Store{pool: pool}
+	s.stopped, s.stop = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Close ends all use of the database. The logs stay leased until Release, or
+// until the leases expire.
+func (s *Store) Close() error {
+	s.stop()
+	s.beating.Wait()
+	s.pool.Close()
+	return nil
+}
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// migrate brings the schema up to date, each step in a transaction. Of several
+// nodes one makes it, and the others wait.
+func migrate(ctx context.Context, pool *pgxpool.Pool, path string) error {
+	names, err := migrations.ReadDir("migrations")
+	if err != nil {
+		return err
+	}
+	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(lockMigrate)); err != nil {
+			return err
+		}
+		if path == schema {
+			if _, err := tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS `+schema); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Exec(ctx, `CREATE TABLE IF NOT EXISTS schema_version (version integer NOT NULL)`); err != nil {
+			return err
+		}
+		var version int
+		if err := tx.QueryRow(ctx, `SELECT coalesce(max(version), 0) FROM schema_version`).Scan(&version); err != nil {
+			return err
+		}
+		if version > len(names) {
+			return fmt.Errorf("%w: its schema is version %d, this reeve knows %d", ledger.ErrNewerSchema, version, len(names))
+		}
+		for i := version; i < len(names); i++ {
+			text, err := migrations.ReadFile("migrations/" + names[i].Name())
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, string(text)); err != nil { // without parameters: many statements at once
+				return fmt.Errorf("migration %s: %w", names[i].Name(), err)
+			}
+			if _, err := tx.Exec(ctx, `DELETE FROM schema_version`); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, `INSERT INTO schema_version VALUES ($1)`, i+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// attempts is how often a transaction is tried that PostgreSQL breaks off to
+// resolve a conflict.
+const attempts = 5
+
+// transact runs f within a transaction, again when the server asks for it.
+func (s *Store) transact(ctx context.Context, f func(tx pgx.Tx) error) error {
+	for i := 1; ; i++ {
+		err := pgx.BeginFunc(ctx, s.pool, f)
+		if err == nil || i == attempts || !conflicts(err) {
+			return err
+		}
+	}
+}
+
+// conflicts reports whether a transaction may succeed when tried again.
+func conflicts(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01") // serialization failure, deadlock
+}
+
+// Backup is not this store's business.
+func (s *Store) Backup(context.Context, string) error {
+	return errors.New("a PostgreSQL database is backed up by its own tools: use pg_dump or continuous archiving")
+}
+
+// Probe reports whether the database can be written, by writing.
+func (s *Store) Probe(ctx context.Context) error {
+	_, err := s.pool.Exec(ctx, `UPDATE probe SET at = now()`)
+	return err
+}

@@ -1,0 +1,19 @@
+package sqlite
+
+import (
+	"testing"
+
+	"reeve/ledger"
+
+	"reeve/store/storetest"
+)
+
+func BenchmarkCommit64(b *testing.B) {
+	storetest.BenchmarkCommit64(b, func(b *testing.B) ledger.Store {
+		s, err := Open(b.TempDir(), Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return s
+	})
+}

@@ -1,0 +1,66 @@
+package sqlite
+
+import (
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// rows runs a prepared statement and calls f with each row.
+func rows(stmt *sqlite.Stmt, f func(stmt *sqlite.Stmt) error) (err error) {
+	defer func() {
+		if reset := stmt.Reset(); err == nil {
+			err = reset
+		}
+	}()
+	for {
+		more, err := stmt.Step()
+		if err != nil || !more {
+			return err
+		}
+		if err := f(stmt); err != nil {
+			return err
+		}
+	}
+}
+
+// query runs a statement with parameters and calls f with each row.
+func query(c *sqlite.Conn, text string, f func(stmt *sqlite.Stmt) error, args ...any) error {
+	stmt, err := c.Prepare(text)
+	if err != nil {
+		return err
+	}
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case int64:
+			stmt.BindInt64(i+1, v)
+		case string:
+			stmt.BindText(i+1, v)
+		case []byte:
+			if v == nil {
+				stmt.BindNull(i + 1)
+			} else {
+				stmt.BindBytes(i+1, v)
+			}
+		default:
+			return fmt.Errorf("sqlite: a parameter cannot be %T", arg)
+		}
+	}
+	return rows(stmt, f)
+}
+
+// execute runs a statement with parameters that has no rows.
+func execute(c *sqlite.Conn, text string, args ...any) error {
+	return query(c, text, func(*sqlite.Stmt) error { return nil }, args...)
+}
+
+// column copies a column into buf, which grows if need be, and returns it.
+func column(stmt *sqlite.Stmt, col int, buf []byte) []byte {
+	n := stmt.ColumnLen(col)
+	if cap(buf) < n {
+		buf = make([]byte, n)
+	}
+	buf = buf[:n]
+	stmt.ColumnBytes(col, buf)
+	return buf
+}

@@ -1,0 +1,21 @@
+//go:build unix
+
+package reeve
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// reloadSignals make a node read its policy again.
+var reloadSignals = []os.Signal{unix.SIGHUP}
+
+// freeBytes is what the node may still write on the disk of a folder.
+func freeBytes(dir string) (int64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, err
+	}
+	return int64(s.Bavail) * int64(s.Bsize), nil
+}
