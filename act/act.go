@@ -218,10 +218,12 @@ type Reason struct {
 	Pointer string // where in the request, if at one place
 }
 
-// Edit replaces one leaf of the request. Value is raw JSON.
+// Edit replaces one leaf of the request. Value is raw JSON, and so is Old: what
+// it replaces, known once the edit is applied.
 type Edit struct {
 	Pointer string
 	Value   []byte
+	Old     []byte
 }
 
 // Risk is what the detectors found: a score from 0 to 1, its level, and the threats.

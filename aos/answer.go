@@ -22,6 +22,11 @@ func (i *invalid) answer() *jsonrpc.Error {
 	return &jsonrpc.Error{Code: -32602, Message: words[-32602], Data: append(b, '}')}
 }
 
+func unknownMethod() *jsonrpc.Error {
+	return &jsonrpc.Error{Code: -32601, Message: words[-32601], Data: []byte(
+		`{"reason":"AOS 0.1.0 has no such method. See section 4: steps/agentTrigger, knowledgeRetrieval, memoryStore, memoryContextRetrieval, message, toolCallRequest, toolCallResult; protocols/A2A, MCP; ping."}`)}
+}
+
 // internalError tells a stranger what follows from a failure, and nothing of
 // its cause.
 func internalError() *jsonrpc.Error {

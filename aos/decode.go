@@ -23,21 +23,17 @@ func (i *invalid) Error() string {
 	return fmt.Sprintf("%s: %s Expected %s.", i.field, i.reason, i.expected)
 }
 
-// method is one method that asks for a decision.
-type method struct {
-	read func(d *decoder) *invalid
-}
-
-var methods = map[string]method{
-	"steps/agentTrigger":           {(*decoder).agentTrigger},
-	"steps/knowledgeRetrieval":     {(*decoder).knowledgeRetrieval},
-	"steps/memoryStore":            {(*decoder).memoryStore},
-	"steps/memoryContextRetrieval": {(*decoder).memoryContextRetrieval},
-	"steps/message":                {(*decoder).message},
-	"steps/toolCallRequest":        {(*decoder).toolCallRequest},
-	"steps/toolCallResult":         {(*decoder).toolCallResult},
-	"protocols/A2A":                {(*decoder).a2a},
-	"protocols/MCP":                {(*decoder).mcp},
+// methods read the requests of each method that asks for a decision.
+var methods = map[string]func(d *decoder) *invalid{
+	"steps/agentTrigger":           (*decoder).agentTrigger,
+	"steps/knowledgeRetrieval":     (*decoder).knowledgeRetrieval,
+	"steps/memoryStore":            (*decoder).memoryStore,
+	"steps/memoryContextRetrieval": (*decoder).memoryContextRetrieval,
+	"steps/message":                (*decoder).message,
+	"steps/toolCallRequest":        (*decoder).toolCallRequest,
+	"steps/toolCallResult":         (*decoder).toolCallResult,
+	"protocols/A2A":                (*decoder).a2a,
+	"protocols/MCP":                (*decoder).mcp,
 }
 
 // Decode checks a request against the tables of the specification and returns
@@ -45,11 +41,11 @@ var methods = map[string]method{
 // is -32601 for a method that asks for no decision, and else -32602 with data
 // {field, reason, expected}.
 func Decode(r *jsonrpc.Request) (*act.Action, *jsonrpc.Error) {
-	m, ok := methods[r.Method]
-	if !ok {
-		return nil, &jsonrpc.Error{Code: -32601, Message: words[-32601]}
+	read := methods[r.Method]
+	if read == nil {
+		return nil, unknownMethod()
 	}
-	a, err := m.decode(r)
+	a, err := decode(r, read)
 	if err != nil {
 		return nil, err.answer()
 	}
@@ -68,13 +64,13 @@ func ActionOf(body []byte) (*act.Action, error) {
 	if root.Kind() != rawjson.Object || root.Get("jsonrpc").Text() != "2.0" || name.Kind() != rawjson.String {
 		return nil, errors.New(`the request is not a JSON-RPC 2.0 request: it needs "jsonrpc": "2.0", a method and params`)
 	}
-	m, ok := methods[name.Text()]
-	if !ok {
+	read := methods[name.Text()]
+	if read == nil {
 		return nil, fmt.Errorf("the method %.80q is none that AOS asks for a decision with", name.Text())
 	}
-	a, fault := m.decode(&jsonrpc.Request{
-		Method: name.Text(), ID: root.Get("id").Raw(), Params: root.Get("params"), Message: root, Body: body,
-	})
+	a, fault := decode(&jsonrpc.Request{
+		Method: name.Text(), ID: root.Get("id").Raw(), Params: root.Get("params"), Message: root, Body: root.Raw(),
+	}, read)
 	if fault != nil {
 		return nil, fault
 	}
@@ -89,13 +85,13 @@ type decoder struct {
 	texts content.Set
 }
 
-func (m method) decode(r *jsonrpc.Request) (*act.Action, *invalid) {
+func decode(r *jsonrpc.Request, read func(*decoder) *invalid) (*act.Action, *invalid) {
 	if err := paramsOf(r); err != nil {
 		return nil, err
 	}
 	d := decoder{r: r, p: r.Params, a: &act.Action{Door: "aos", Method: r.Method, Body: r.Body}}
 	d.texts.Leaves = make([]act.Leaf, 0, 8)
-	if err := m.read(&d); err != nil {
+	if err := read(&d); err != nil {
 		return nil, err
 	}
 	if d.texts.Full {
@@ -324,14 +320,23 @@ func (d *decoder) toolCallRequest() *invalid {
 		b = in.value.AppendCanonical(b)
 	}
 	b = append(b, '}')
+	named := false
 	for _, in := range values { // a tool may take its arguments by id
-		if in.id != "" {
-			b = append(b, `,"id":[`...)
-			b = rawjson.AppendString(b, in.name)
-			b = append(b, ',')
-			b = rawjson.AppendString(b, in.id)
-			b = append(b, ']')
+		if in.id == "" {
+			continue
 		}
+		if !named {
+			b = append(b, `,"ids":{`...)
+		} else {
+			b = append(b, ',')
+		}
+		named = true
+		b = rawjson.AppendString(b, in.name)
+		b = append(b, ':')
+		b = rawjson.AppendString(b, in.id)
+	}
+	if named {
+		b = append(b, '}')
 	}
 	d.endDigest(b)
 	return nil
@@ -428,6 +433,8 @@ func (d *decoder) protocol() (message rawjson.Value, base string, err *invalid) 
 	}
 	if m := message.Get("method"); m.Exists() && m.Kind() != rawjson.String {
 		return message, "", &invalid{base + "/method", "The value is " + article(m.Kind().String()) + ".", "a string"}
+	} else if m.Exists() && (message.Get("result").Exists() || message.Get("error").Exists()) {
+		return message, "", &invalid{base + "/method", "The message is a request and an answer at once, and which of them counts cannot be known.", "a method, or else a result or an error"}
 	}
 	d.context()
 	d.reasoning()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -200,3 +201,19 @@ func FuzzParseTime(f *testing.F) {
 }
 
 func sum(s string) [sha256.Size]byte { return sha256.Sum256([]byte(s)) }
+
+// TestDocumentation: the request that docs/protocol/aos.md shows is valid.
+func TestDocumentation(t *testing.T) {
+	page, err := os.ReadFile("../docs/protocol/aos.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(page), "-d '")
+	request, _, closed := strings.Cut(rest, "'\n")
+	if !ok || !closed {
+		t.Fatal("the page shows no request")
+	}
+	if a, err := ActionOf([]byte(request)); err != nil || a.Kind != act.ToolCall {
+		t.Errorf("%v", err)
+	}
+}

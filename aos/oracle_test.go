@@ -96,7 +96,7 @@ func validate(t testing.TB, body []byte) error {
 		}
 		return nil
 	}
-	if _, err := methods[r.Method].decode(r); err != nil {
+	if _, err := decode(r, methods[r.Method]); err != nil {
 		return err
 	}
 	return nil

@@ -236,7 +236,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action) (act.Decisio
 	}
 	e := g.entry(a, &d, modified)
 	if a.Kind == act.MemoryStore && d.Effect >= act.Modify {
-		if e.Sessions, err = g.sessions.memoriesStored(ctx, a, owners); err != nil {
+		if e.Sessions, err = g.sessions.memoriesStored(ctx, a, d.Edits); err != nil {
 			s.unlock()
 			return act.Decision{}, nil, err
 		}
@@ -275,11 +275,14 @@ func Apply(a *act.Action, d *act.Decision) ([]byte, error) {
 		return nil, fmt.Errorf("guard: the request cannot be read again: %w", err)
 	}
 	reps := make([]rawjson.Replacement, 0, len(d.Edits))
-	for _, e := range d.Edits {
-		v := doc.At(e.Pointer)
+	cursor := rawjson.Cursor{Doc: doc}
+	for i := range d.Edits {
+		e := &d.Edits[i]
+		v := cursor.At(e.Pointer)
 		if !v.Exists() {
 			return nil, fmt.Errorf("guard: the policy changes %s, which is not in the request", e.Pointer)
 		}
+		e.Old = v.Raw()
 		reps = append(reps, rawjson.Replacement{At: v, With: e.Value})
 	}
 	return doc.Splice(reps)

@@ -165,6 +165,26 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
+// The same act can come again with its arguments in another order: a recorded
+// edit must not hit the wrong one.
+func TestRepeatReordered(t *testing.T) {
+	n := open(t, t.TempDir(), nil)
+	both := func(first, second string) *act.Action {
+		a := call("s", "1", "post", "")
+		a.Body = fmt.Appendf(nil, `{"id":1,"params":[%q,%q]}`, first, second)
+		a.Content = []act.Leaf{{Pointer: "/params/0", Text: first}, {Pointer: "/params/1", Text: second}}
+		a.Digest = sha256.Sum256([]byte("the two of them"))
+		return a
+	}
+	const card, note = "4000 0000 0000 0002", "a note"
+	if _, modified := n.decide(t, both(card, note)); modified != `{"id":1,"params":["****","a note"]}` {
+		t.Fatalf("first: %s", modified)
+	}
+	if d, modified := n.decide(t, both(note, card)); d.Effect != act.Modify || modified != `{"id":1,"params":["a note","****"]}` {
+		t.Errorf("in another order: %v %s", d.Effect, modified)
+	}
+}
+
 // Of two uses of one id at once, only one is the first.
 func TestConcurrentReuse(t *testing.T) {
 	n := open(t, t.TempDir(), nil)
@@ -208,6 +228,22 @@ func TestForeignMemory(t *testing.T) {
 	n.decide(t, memory(act.MemoryStore, "s3", "eve", "4"))
 	if d, _ := n.decide(t, memory(act.MemoryRetrieve, "s4", "eve", "5")); d.Effect != act.Allow {
 		t.Errorf("memory that both stored: %v", d.Effect)
+	}
+}
+
+// What is remembered in a changed form is known in that form.
+func TestModifiedMemory(t *testing.T) {
+	n := open(t, t.TempDir(), nil)
+	memory := func(kind act.Kind, user, step, text string) *act.Action {
+		a := call("s"+user, step, "", text)
+		a.Kind, a.ID, a.User = kind, "", act.User{ID: user}
+		return a
+	}
+	if d, _ := n.decide(t, memory(act.MemoryStore, "oda", "1", "card 4000 0000 0000 0002")); d.Effect != act.Modify {
+		t.Fatalf("storing a card: %v", d.Effect)
+	}
+	if d, _ := n.decide(t, memory(act.MemoryRetrieve, "eve", "2", "card ****")); d.Effect != act.Deny {
+		t.Errorf("foreign memory in its changed form: %v", d.Effect)
 	}
 }
 

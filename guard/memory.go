@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reeve/act"
+	"reeve/internal/rawjson"
 	"reeve/ledger"
 	"reeve/session"
 )
@@ -173,62 +174,83 @@ func (h *held) unlock() {
 	}
 }
 
-// owners looks up for whom the memory of a memory.store or memory.retrieve was
-// stored, for each leaf of its content.
-func (m *memory) owners(ctx context.Context, a *act.Action) ([]session.Owner, error) {
-	if a.Kind != act.MemoryRetrieve && a.Kind != act.MemoryStore {
-		return nil, nil
-	}
-	owners := make([]session.Owner, len(a.Content))
-	for i, leaf := range a.Content[:min(len(a.Content), maxMemories)] {
-		key := memoryKey(a, leaf.Text)
-		at, ok, err := m.store.SessionHead(ctx, key)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			continue
-		}
-		w, err := m.store.SessionWrite(ctx, at, key)
-		switch {
-		case errors.Is(err, ledger.ErrNotFound):
-			owners[i] = session.OwnerOf(a.User) // pruned: unknown, not foreign
-		case err != nil:
-			return nil, err
-		case len(w.Data) == 8:
-			owners[i] = session.Owner(binary.LittleEndian.Uint64(w.Data))
-		}
-	}
-	return owners, nil
-}
-
 // maxMemories is how many memories of one step are followed to their owners;
 // those beyond count as never stored.
 const maxMemories = 256
 
-// memoriesStored are the writes that note for whom memory is stored. What is
-// stored alike for two users belongs to both.
-func (m *memory) memoriesStored(ctx context.Context, a *act.Action, owners []session.Owner) (writes []*ledger.SessionWrite, err error) {
+// owners looks up for whom the memory of a memory.retrieve was stored, for each
+// leaf of its content.
+func (m *memory) owners(ctx context.Context, a *act.Action) ([]session.Owner, error) {
+	if a.Kind != act.MemoryRetrieve {
+		return nil, nil
+	}
+	owners := make([]session.Owner, len(a.Content))
+	for i, leaf := range a.Content[:min(len(a.Content), maxMemories)] {
+		owner, _, _, err := m.owner(ctx, a, memoryKey(a, leaf.Text))
+		if err != nil {
+			return nil, err
+		}
+		owners[i] = owner
+	}
+	return owners, nil
+}
+
+// owner looks up for whom one memory was stored, and where that was noted.
+func (m *memory) owner(ctx context.Context, a *act.Action, key ledger.SessionKey) (owner session.Owner, at act.Position, noted bool, err error) {
+	at, noted, err = m.store.SessionHead(ctx, key)
+	if err != nil || !noted {
+		return 0, at, noted, err
+	}
+	w, err := m.store.SessionWrite(ctx, at, key)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound): // pruned: unknown, not foreign
+		return session.OwnerOf(a.User), at, noted, nil
+	case err != nil:
+		return 0, at, noted, err
+	case len(w.Data) == 8:
+		owner = session.Owner(binary.LittleEndian.Uint64(w.Data))
+	}
+	return owner, at, noted, nil
+}
+
+// memoriesStored are the writes that note for whom memory is stored, in the
+// form in which it is stored. What is stored alike for two users belongs to both.
+func (m *memory) memoriesStored(ctx context.Context, a *act.Action, edits []act.Edit) (writes []*ledger.SessionWrite, err error) {
 	mine := session.OwnerOf(a.User)
 	seen := map[ledger.SessionKey]bool{}
-	for i, owner := range owners[:min(len(owners), maxMemories)] {
-		key := memoryKey(a, a.Content[i].Text)
-		if owner == mine || owner == session.SharedOwner || seen[key] {
+	for _, leaf := range a.Content[:min(len(a.Content), maxMemories)] {
+		key := memoryKey(a, storedText(leaf, edits))
+		if seen[key] {
 			continue
 		}
 		seen[key] = true
-		at, ok, err := m.store.SessionHead(ctx, key)
+		owner, at, noted, err := m.owner(ctx, a, key)
 		if err != nil {
 			return nil, err
+		}
+		if owner == mine || owner == session.SharedOwner {
+			continue
 		}
 		now := mine
 		if owner != 0 {
 			now = session.SharedOwner
 		}
 		writes = append(writes, &ledger.SessionWrite{
-			Head: ledger.NewSessionHead(key, at, ok),
+			Head: ledger.NewSessionHead(key, at, noted),
 			Data: binary.LittleEndian.AppendUint64(nil, uint64(now)),
 		})
 	}
 	return writes, nil
+}
+
+// storedText is a leaf's text after the edits.
+func storedText(leaf act.Leaf, edits []act.Edit) string {
+	for _, e := range edits {
+		if e.Pointer == leaf.Pointer {
+			if doc, err := rawjson.Parse(e.Value); err == nil {
+				return doc.Root().Text()
+			}
+		}
+	}
+	return leaf.Text
 }

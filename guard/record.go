@@ -3,6 +3,8 @@ package guard
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -73,24 +75,24 @@ func (g *Guard) kept(a *act.Action) (body []byte, shared [][2]int) {
 // redacted masks what the detectors find in the leaves of a request.
 func redacted(a *act.Action, what risk.Detector) []byte {
 	var findings []risk.Finding
-	var doc *rawjson.Doc
+	var cursor rawjson.Cursor
 	var reps []rawjson.Replacement
 	for _, leaf := range a.Content {
 		if findings = risk.Scan(leaf.Text, what, findings[:0]); len(findings) == 0 {
 			continue
 		}
-		if doc == nil {
+		if cursor.Doc == nil {
 			var err error
-			if doc, err = rawjson.Parse(a.Body); err != nil {
+			if cursor.Doc, err = rawjson.Parse(a.Body); err != nil {
 				return nil // not kept rather than kept unmasked
 			}
 		}
-		reps = append(reps, rawjson.Replacement{At: doc.At(leaf.Pointer), With: rawjson.Quote(risk.Mask(leaf.Text, findings))})
+		reps = append(reps, rawjson.Replacement{At: cursor.At(leaf.Pointer), With: rawjson.Quote(risk.Mask(leaf.Text, findings))})
 	}
 	if reps == nil {
 		return a.Body
 	}
-	body, err := doc.Splice(reps)
+	body, err := cursor.Doc.Splice(reps)
 	if err != nil {
 		return nil
 	}
@@ -195,6 +197,14 @@ type reason struct {
 type edit struct {
 	Pointer string         `json:"pointer"`
 	Value   jsontext.Value `json:"value"`
+	// Of is a hash of what was replaced: the same act can be sent again with
+	// its arguments in another order, and an edit must not hit another one.
+	Of string `json:"of"`
+}
+
+func hashOf(raw []byte) string {
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:16])
 }
 
 // appendReasons writes an answer, as json.Marshal would.
@@ -245,6 +255,7 @@ func appendReasons(b []byte, d *act.Decision, keep bool) []byte {
 			b = rawjson.AppendString(b, e.Pointer)
 			b = append(b, `,"value":`...)
 			b = append(b, e.Value...)
+			b = appendMember(b, "of", hashOf(e.Old))
 			b = append(b, '}')
 		}
 		b = append(b, ']')
@@ -255,7 +266,8 @@ func appendReasons(b []byte, d *act.Decision, keep bool) []byte {
 }
 
 // recorded returns the decision that was recorded for an act which is asked
-// about again. It is ErrNotFound when that answer is no longer kept.
+// about again. It is ErrNotFound when that answer is no longer kept, or its
+// edits do not fit the form in which the act is sent now.
 func (g *Guard) recorded(ctx context.Context, a *act.Action, at act.Position, placed bool, pending *ledger.Ticket) (act.Decision, []byte, error) {
 	if !placed {
 		if pending == nil {
@@ -296,5 +308,13 @@ func (g *Guard) recorded(ctx context.Context, a *act.Action, at act.Position, pl
 		d.Edits = append(d.Edits, act.Edit{Pointer: e.Pointer, Value: e.Value})
 	}
 	modified, err := Apply(a, &d)
-	return d, modified, err
+	if err != nil {
+		return act.Decision{}, nil, ledger.ErrNotFound
+	}
+	for i, e := range d.Edits {
+		if hashOf(e.Old) != kept.Edits[i].Of {
+			return act.Decision{}, nil, ledger.ErrNotFound
+		}
+	}
+	return d, modified, nil
 }

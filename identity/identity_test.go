@@ -302,7 +302,7 @@ func TestKeys(t *testing.T) {
 		{"the hash itself", []ledger.Key{key}, []string{"Bearer reeve_" + string(key.Hash[:])}, notValid},
 		{"revoked", []ledger.Key{key, revoked}, []string{"Bearer " + otherSecret}, outcome{Error: "The API key has been revoked."}},
 		{"only revoked ones, none sent", []ledger.Key{revoked}, nil, required},
-		{"role of a newer version", []ledger.Key{newer}, []string{"Bearer " + secret}, outcome{Error: "The API key has been revoked."}},
+		{"role of a newer version", []ledger.Key{newer}, []string{"Bearer " + secret}, notValid},
 		{"a token where there are only keys", []ledger.Key{key}, []string{"Bearer a.b.c"}, outcome{Error: "The credential is not valid."}},
 	}
 	for _, tt := range tests {

@@ -58,9 +58,11 @@ func newKeyRing(keys []ledger.Key) *keyRing {
 	ring := &keyRing{configured: len(keys) > 0, byHash: make(map[[32]byte]holder, len(keys))}
 	for _, k := range keys {
 		role, ok := ParseRole(k.Role)
+		if !ok {
+			continue // a role of a newer version: what it may do is not known here
+		}
 		p := act.Principal{Name: "key:" + k.Name, Method: "key", Organization: k.Organization}
-		// A role of a newer version is not understood here, so its key is not taken.
-		ring.byHash[k.Hash] = holder{caller{p, role}, !ok || !k.Revoked.IsZero()}
+		ring.byHash[k.Hash] = holder{caller{p, role}, !k.Revoked.IsZero()}
 	}
 	return ring
 }

@@ -232,6 +232,7 @@ func TestTampering(t *testing.T) {
 		}, want: nil, opens: true, blind: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			file := filepath.Join(dir, "reeve.db")
 			if err := os.WriteFile(file, original, 0o600); err != nil {

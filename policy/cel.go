@@ -11,11 +11,8 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/operators"
-	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
-	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/ext"
-	"cel.dev/cel-go/interpreter"
 
 	"reeve/risk"
 )
@@ -86,7 +83,6 @@ var baseEnv = sync.OnceValues(func() (*cel.Env, error) {
 			cel.ValidateRegexProgramSizeLimit(maxRegex),
 			cel.ValidateDurationLiterals(),
 			cel.ValidateTimestampLiterals(),
-			cel.ValidateHomogeneousAggregateLiterals(),
 			cel.ValidateComprehensionNestingLimit(maxLoops),
 		),
 		cel.Macros(
@@ -347,28 +343,4 @@ func (est estimator) EstimateCallCost(function, overloadID string, target *cost.
 		return cost.NewCallEstimate(work, &size)
 	}
 	return cost.NewCallEstimate(work, nil)
-}
-
-// literalFirst makes text.matches("…") look for a text that every match must
-// contain before it runs the pattern, which is some fifty times slower.
-var literalFirst = &interpreter.RegexOptimization{
-	Function:   "matches",
-	OverloadID: overloads.MatchesString,
-	RegexIndex: 1,
-	Factory: func(call interpreter.InterpretableCall, pattern string) (interpreter.InterpretableCall, error) {
-		m, err := newMatcher(pattern)
-		if err != nil {
-			return nil, err
-		}
-		return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(values ...ref.Val) ref.Val {
-			if len(values) != 2 {
-				return types.NoSuchOverloadErr()
-			}
-			s, ok := values[0].(types.String)
-			if !ok {
-				return types.NoSuchOverloadErr()
-			}
-			return types.Bool(m.match(string(s)))
-		}), nil
-	},
 }

@@ -61,6 +61,8 @@ type evaluation struct {
 	content    ref.Val
 	text       ref.Val
 	folded     ref.Val
+	grams      *trigrams // of folded, once a pattern asks
+	gramsMade  bool
 	findings   []risk.Finding
 	leaves     []int         // the leaf of each finding
 	foundMask  risk.Detector // of all findings
@@ -97,7 +99,7 @@ func (e *evaluation) free() {
 	clear(e.rules)
 	clear(e.matches)
 	*e = evaluation{
-		rules: e.rules[:0], matches: e.matches[:0], args: arguments{vals: e.args.vals},
+		grams: e.grams, rules: e.rules[:0], matches: e.matches[:0], args: arguments{vals: e.args.vals},
 		findings: e.findings[:0], leaves: e.leaves[:0], violations: e.violations[:0],
 	}
 	if cap(e.findings) < 4096 && cap(e.args.vals) < 4096 && cap(e.rules) < 4096 {
@@ -234,6 +236,9 @@ func (e *evaluation) scan(want risk.Detector) {
 
 // ResolveName gives conditions their variables.
 func (e *evaluation) ResolveName(name string) (any, bool) {
+	if name == evaluationName {
+		return e, true
+	}
 	get := variableByName[name]
 	if get == nil {
 		return nil, false
@@ -352,6 +357,23 @@ func joinContent(content []act.Leaf) string {
 		b.WriteString(content[i].Text)
 	}
 	return b.String()
+}
+
+// trigramsOf returns the filter of s if s is the variable folded, which is
+// what many patterns are run on; for other texts it would not pay.
+func (e *evaluation) trigramsOf(s string) *trigrams {
+	const most = 64 << 10 // a longer text would fill the filter
+	if e.folded == nil || len(s) < 64 || len(s) > most || s != string(e.folded.(types.String)) {
+		return nil
+	}
+	if !e.gramsMade {
+		if e.grams == nil {
+			e.grams = new(trigrams)
+		}
+		e.grams.fill(s)
+		e.gramsMade = true
+	}
+	return e.grams
 }
 
 func (e *evaluation) foldedText() ref.Val {

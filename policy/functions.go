@@ -112,25 +112,33 @@ func texts(v ref.Val) ([]string, bool) {
 // look-alike forms of characters folded together and invisible ones removed.
 func fold(s string) string {
 	i := 0
-	for ; i < len(s); i++ {
-		if c := s[i]; c >= 0x80 || c >= 'A' && c <= 'Z' {
-			break
-		}
+	for i < len(s) && lower[s[i]] == s[i] && s[i] < 0x80 {
+		i++
 	}
 	if i == len(s) {
 		return s
 	}
-	b := []byte(s)
+	b, all := []byte(s), byte(0)
 	for ; i < len(b); i++ {
-		switch c := b[i]; {
-		case c >= 'A' && c <= 'Z':
-			b[i] = c + 'a' - 'A'
-		case c >= 0x80:
-			return foldUnicode(s)
-		}
+		all |= b[i]
+		b[i] = lower[b[i]]
+	}
+	if all >= 0x80 {
+		return foldUnicode(s)
 	}
 	return string(b)
 }
+
+// lower maps ASCII's capitals to small letters and every other byte to itself.
+var lower = func() (t [256]byte) {
+	for i := range t {
+		t[i] = byte(i)
+		if i >= 'A' && i <= 'Z' {
+			t[i] += 'a' - 'A'
+		}
+	}
+	return t
+}()
 
 func foldUnicode(s string) string {
 	s = strings.Map(func(c rune) rune {

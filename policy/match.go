@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"regexp"
-	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
 )
@@ -89,85 +87,4 @@ func matchPath(glob, path string) bool {
 		}
 	}
 	return row[len(path)]
-}
-
-// matcher is a compiled pattern with texts of which every match contains one.
-type matcher struct {
-	pattern  *regexp.Regexp
-	literals []string // nil when none are known
-}
-
-func newMatcher(pattern string) (*matcher, error) {
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return nil, err
-	}
-	m := &matcher{pattern: re}
-	if tree, err := syntax.Parse(pattern, syntax.Perl); err == nil {
-		m.literals = required(tree.Simplify())
-	}
-	return m, nil
-}
-
-func (m *matcher) match(s string) bool {
-	if m.literals == nil {
-		return m.pattern.MatchString(s)
-	}
-	for _, l := range m.literals {
-		if strings.Contains(s, l) {
-			return m.pattern.MatchString(s)
-		}
-	}
-	return false
-}
-
-const maxLiterals = 8
-
-// required returns texts of which every match of re contains at least one, or
-// nil when none can be told. Of several parts that must all match it takes the
-// one whose shortest text is longest.
-func required(re *syntax.Regexp) []string {
-	switch re.Op {
-	case syntax.OpLiteral:
-		if re.Flags&syntax.FoldCase != 0 {
-			return nil
-		}
-		return []string{string(re.Rune)}
-	case syntax.OpCapture, syntax.OpPlus:
-		return required(re.Sub[0])
-	case syntax.OpRepeat:
-		if re.Min > 0 {
-			return required(re.Sub[0])
-		}
-	case syntax.OpConcat:
-		var best []string
-		for _, sub := range re.Sub {
-			if l := required(sub); l != nil && shortest(l) > shortest(best) {
-				best = l
-			}
-		}
-		return best
-	case syntax.OpAlternate:
-		var all []string
-		for _, sub := range re.Sub {
-			l := required(sub)
-			if l == nil || len(all)+len(l) > maxLiterals {
-				return nil
-			}
-			all = append(all, l...)
-		}
-		return all
-	}
-	return nil
-}
-
-func shortest(texts []string) int {
-	if len(texts) == 0 {
-		return 0
-	}
-	n := len(texts[0])
-	for _, t := range texts[1:] {
-		n = min(n, len(t))
-	}
-	return n
 }

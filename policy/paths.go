@@ -197,15 +197,14 @@ func plainName(p string) bool {
 	if p == "" {
 		return true
 	}
-	if p[0] == '~' || p[0] == '$' || p[0] == '/' || p == ".." {
+	switch p[0] {
+	case '/', '~', '$', '.':
 		return false
 	}
-	for i := range len(p) {
-		if c := p[i]; c == '%' || c == '\\' || c >= 0x80 || c == '.' && strings.HasPrefix(p[i:], "../") || c == ':' && i < 5 {
-			return false
-		}
-	}
-	return p[0] > ' ' && !strings.HasSuffix(p, "..")
+	return p[0] > ' ' && !strings.HasSuffix(p, "..") && strings.IndexByte(p[:min(len(p), 5)], ':') < 0 &&
+		strings.IndexByte(p, '%') < 0 && strings.IndexByte(p, '\\') < 0 && !strings.Contains(p, "../") &&
+		// The first bytes of every character that looks like one of "./\~".
+		strings.IndexByte(p, 0xef) < 0 && strings.IndexByte(p, 0xe2) < 0
 }
 
 func reaches(p, dir string) bool {
@@ -242,44 +241,41 @@ func hostsOf(text string) []string {
 		}
 		hosts = append(hosts, h)
 	}
-	for rest := text; ; {
-		i := strings.Index(rest, "//")
+	if !strings.Contains(text, "//") && strings.IndexByte(text, '\\') < 0 {
+		return nil
+	}
+	for i := 0; i+1 < len(text); {
+		slashes := text[i] == '/' && text[i+1] == '/' && (i == 0 || strings.IndexByte(": \t\r\n\"'`(=<", text[i-1]) >= 0)
 		// Browsers take backslashes for slashes.
-		if j := strings.Index(rest, `:\`); j >= 0 && (i < 0 || j < i) {
-			i = j + 1
-			for i < len(rest) && (rest[i] == '\\' || rest[i] == '/') {
-				i++
-			}
-			rest = rest[i:]
-		} else if i >= 0 {
-			isURL := i > 0 && rest[i-1] == ':' || i == 0 || strings.ContainsRune(" \t\r\n\"'`(=<", rune(rest[i-1]))
-			rest = strings.TrimLeft(rest[i:], `/\`)
-			if !isURL {
-				continue
-			}
-		} else {
-			return hosts
+		if !slashes && !(text[i] == ':' && text[i+1] == '\\') {
+			i++
+			continue
 		}
-		end := strings.IndexFunc(rest, func(c rune) bool {
+		i++
+		for i < len(text) && (text[i] == '/' || text[i] == '\\') {
+			i++
+		}
+		end := strings.IndexFunc(text[i:], func(c rune) bool {
 			return c <= ' ' || c == 0x7f || strings.ContainsRune("/?#\"'`<>{}|^)", c) || unicode.IsSpace(c)
 		})
 		if end < 0 {
-			end = len(rest)
+			end = len(text) - i
 		}
-		authority := rest[:end]
-		rest = rest[end:]
+		authority := text[i : i+end]
+		i += end
+		if authority == "" {
+			continue
+		}
 		if before, _, ok := strings.Cut(authority, `\`); ok {
 			add(hostOf(before))
 			authority = strings.ReplaceAll(authority, `\`, "")
-		}
-		if authority == "" {
-			continue
 		}
 		add(hostOf(authority))
 		if len(hosts) >= maxHosts {
 			return append(hosts, "too-many-hosts.invalid")
 		}
 	}
+	return hosts
 }
 
 // maxHosts bounds the hosts of one text; what is beyond shows as a host that
@@ -309,7 +305,7 @@ func hostOf(authority string) string {
 func normalHost(h string) string {
 	h = strings.ToLower(norm.NFKC.String(unescape(h)))
 	h = strings.ReplaceAll(h, "。", ".")
-	h = strings.TrimRight(strings.Trim(h, ",;:!?"), ".")
+	h = strings.TrimRight(h, ",;!?.")
 	if ip, err := netip.ParseAddr(h); err == nil {
 		return ip.Unmap().WithZone("").String()
 	}

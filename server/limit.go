@@ -20,9 +20,9 @@ const (
 	// in equal shares, as long as there are several. A caller alone may use
 	// everything; with others beside it, what it has in work is what they wait
 	// behind.
-	shared = 64
+	shared = 48
 	// leastShare is the smallest share.
-	leastShare = 8
+	leastShare = 4
 	// weightOf is how many bytes of body add one to a call's weight, since
 	// reading and judging them takes as long as a small call.
 	weightOf  = 16 << 10

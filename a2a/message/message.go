@@ -31,8 +31,8 @@ func Read(v rawjson.Value, base string, texts *content.Set) Message {
 	m := Message{ID: idOf(v.Get("id"))}
 	r := reader{m: &m, texts: texts}
 	method := v.Get("method")
-	m.Request = method.Kind() == rawjson.String
 	m.Method = method.Text()
+	m.Request = m.Method != ""
 	known := m.Request
 	if params := v.Get("params"); m.Request && !params.Get("message").Exists() {
 		r.argument("task_id", params.Get("id"), base+"/params/id") // as in tasks/get

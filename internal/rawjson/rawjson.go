@@ -265,7 +265,27 @@ func EscapePointer(name string) string {
 
 // At finds the value at a JSON Pointer; the zero Value when there is none.
 func (d *Doc) At(pointer string) Value {
-	v := d.Root()
+	c := Cursor{Doc: d}
+	return c.At(pointer)
+}
+
+// Cursor finds many values by their JSON Pointers. It remembers where it was in
+// each container, so that pointers in the order of the document cost no more
+// than one walk through it.
+type Cursor struct {
+	Doc    *Doc
+	places map[int32]place // by container; nil until a large one is met
+}
+
+// place is a member's or element's number and node within a container.
+type place struct{ number, node int32 }
+
+// largeContainer is from how many members or elements on places are remembered.
+const largeContainer = 32
+
+// At finds the value at a JSON Pointer; the zero Value when there is none.
+func (c *Cursor) At(pointer string) Value {
+	v := c.Doc.Root()
 	if pointer == "" {
 		return v
 	}
@@ -278,22 +298,65 @@ func (d *Doc) At(pointer string) Value {
 			if strings.Contains(token, "~") {
 				token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 			}
-			v = v.Get(token)
+			v = c.member(v, token)
 		case Array:
 			k, err := strconv.Atoi(token)
 			if err != nil || k < 0 || k >= v.Len() || token != strconv.Itoa(k) {
 				return Value{}
 			}
-			i := v.i + 1
-			for range k {
-				i = v.doc.nodes[i].next
-			}
-			v = Value{v.doc, i}
+			v = c.element(v, int32(k))
 		default:
 			return Value{}
 		}
 	}
 	return v
+}
+
+func (c *Cursor) remember(container Value, p place) {
+	if c.places == nil {
+		c.places = map[int32]place{}
+	}
+	c.places[container.i] = p
+}
+
+func (c *Cursor) element(v Value, k int32) Value {
+	p := place{0, v.i + 1}
+	if v.Len() > largeContainer {
+		if last, ok := c.places[v.i]; ok && last.number <= k {
+			p = last
+		}
+	}
+	for ; p.number < k; p.number++ {
+		p.node = c.Doc.nodes[p.node].next
+	}
+	if v.Len() > largeContainer {
+		c.remember(v, p)
+	}
+	return Value{c.Doc, p.node}
+}
+
+func (c *Cursor) member(v Value, name string) Value {
+	if v.Len() <= largeContainer {
+		return v.Get(name)
+	}
+	d, first, end := c.Doc, v.i+1, v.node().next
+	from := first
+	if last, ok := c.places[v.i]; ok {
+		from = last.node
+	}
+	for i := from; i < end; i = d.nodes[i+1].next {
+		if d.nameIs(i, name) {
+			c.remember(v, place{node: i})
+			return Value{d, i + 1}
+		}
+	}
+	for i := first; i < from; i = d.nodes[i+1].next {
+		if d.nameIs(i, name) {
+			c.remember(v, place{node: i})
+			return Value{d, i + 1}
+		}
+	}
+	return Value{}
 }
 
 // Replacement puts With in the place of the value At.
@@ -305,12 +368,8 @@ type Replacement struct {
 // Splice returns the source with values replaced and every other byte kept.
 // Replacements must not overlap; they may come in any order.
 func (d *Doc) Splice(reps []Replacement) ([]byte, error) {
-	sorted := append([]Replacement(nil), reps...)
-	for i := range sorted { // insertion sort: there are few
-		for j := i; j > 0 && sorted[j].At.node().start < sorted[j-1].At.node().start; j-- {
-			sorted[j], sorted[j-1] = sorted[j-1], sorted[j]
-		}
-	}
+	sorted := slices.Clone(reps)
+	slices.SortFunc(sorted, func(a, b Replacement) int { return int(a.At.i) - int(b.At.i) })
 	out := make([]byte, 0, len(d.src)+64)
 	pos := 0
 	for _, r := range sorted {

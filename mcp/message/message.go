@@ -35,8 +35,8 @@ func Read(v rawjson.Value, base string, texts *content.Set) Message {
 	r := reader{m: &m, texts: texts}
 	method, params := v.Get("method"), v.Get("params")
 	result, failure := v.Get("result"), v.Get("error")
-	m.Request = method.Kind() == rawjson.String
 	m.Method = method.Text()
+	m.Request = m.Method != ""
 	if params.Exists() {
 		r.params(params, base+"/params")
 	}
@@ -167,6 +167,10 @@ func (r *reader) params(v rawjson.Value, base string) {
 
 func (r *reader) arguments(v rawjson.Value, base string) {
 	for name, value := range v.Members() {
+		if len(r.m.Arguments) >= content.MaxLeaves {
+			r.texts.Full = true
+			return
+		}
 		pointer := content.Join(base, name)
 		r.m.Arguments = append(r.m.Arguments, act.Argument{Name: name, Value: value.Raw(), Pointer: pointer})
 		r.texts.AddAll(value, act.Leaf{Pointer: pointer, Arg: name}, nil)

@@ -61,10 +61,10 @@ func copyDatabase(ctx context.Context, c *sqlite.Conn, file string) (err error) 
 	defer func() { err = errors.Join(err, to.Close()) }()
 	// Within one transaction the copy is of one state: without it, each commit
 	// would make SQLite begin the copy again.
-	if err := exec(c, "BEGIN"); err != nil {
+	if err := do(c, "BEGIN"); err != nil {
 		return err
 	}
-	defer exec(c, "ROLLBACK")
+	defer do(c, "ROLLBACK")
 	backup, err := sqlite.NewBackup(to, "main", c, "main")
 	if err != nil {
 		return err

@@ -262,10 +262,10 @@ func (s *Store) SessionHead(ctx context.Context, key ledger.SessionKey) (pos act
 		if s.readOnly {
 			// The node that writes has its newest heads in memory. They are read
 			// from the claims, in one state of the database.
-			if err := exec(c, "BEGIN"); err != nil {
+			if err := do(c, "BEGIN"); err != nil {
 				return err
 			}
-			defer exec(c, "ROLLBACK")
+			defer do(c, "ROLLBACK")
 			known = new(heads)
 			if err := known.load(c); err != nil {
 				return err

@@ -215,21 +215,21 @@ func (s *Store) transact(f func(c *sqlite.Conn) error) error {
 	if err != nil {
 		return err
 	}
-	if err := exec(c, "BEGIN IMMEDIATE"); err != nil {
+	if err := do(c, "BEGIN IMMEDIATE"); err != nil {
 		return s.broken(err)
 	}
 	if err := f(c); err != nil {
 		if !c.AutocommitEnabled() { // else SQLite has rolled back by itself
-			if rollback := exec(c, "ROLLBACK"); rollback != nil {
+			if rollback := do(c, "ROLLBACK"); rollback != nil {
 				s.broken(rollback)
 				return err
 			}
 		}
 		return s.broken(err)
 	}
-	if err := exec(c, "COMMIT"); err != nil {
+	if err := do(c, "COMMIT"); err != nil {
 		if !c.AutocommitEnabled() {
-			_ = exec(c, "ROLLBACK") // the connection is closed in any case
+			_ = do(c, "ROLLBACK") // the connection is closed in any case
 		}
 		return s.broken(err)
 	}
@@ -311,8 +311,8 @@ func (s *Store) openReader() (*sqlite.Conn, error) {
 	return c, nil
 }
 
-// exec runs a statement without parameters or results.
-func exec(c *sqlite.Conn, query string) error {
+// do runs a statement without parameters or results.
+func do(c *sqlite.Conn, query string) error {
 	stmt, err := c.Prepare(query)
 	if err != nil {
 		return err

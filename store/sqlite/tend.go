@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -14,8 +15,8 @@ const (
 	// walFrames is the length of the WAL, in pages, from which a checkpoint
 	// holds up commits for a moment, so that the WAL is begun anew.
 	walFrames = 64 << 20 / 4096
-	// tailFrames is how many pages may be left for that moment.
-	tailFrames = 512
+	// tailBytes is how much may be left for that moment.
+	tailBytes = 2 << 20
 	// idleCheckpoint is how often what is in the WAL alone is copied into the
 	// database, however little it is. A long WAL makes the next start slow.
 	idleCheckpoint = 30 * time.Second
@@ -81,37 +82,39 @@ func (s *Store) tend() {
 	}
 }
 
-// checkpoint copies the WAL into the database. While commits go on, it never
-// quite reaches the WAL's end, and SQLite begins the WAL anew only from there.
-// So when the WAL has become long, the last few pages are copied while no
-// commit runs.
+// checkpoint copies the WAL into the database. SQLite begins the WAL anew once
+// all of it is copied, which never happens while commits go on. So when the WAL
+// has become long, the last of it is copied while no commit runs.
 func (s *Store) checkpoint(c *sqlite.Conn) error {
-	for range 8 {
+	for before := int64(math.MaxInt64); ; {
 		s.unsynced.Store(0)
-		frames, left, err := passive(c)
-		if err != nil || frames < walFrames || left == 0 {
+		frames, err := passive(c)
+		if err != nil || frames < walFrames {
 			return err
 		}
-		if left > tailFrames {
-			continue
+		// Each round leaves what was committed during it: soon little, unless
+		// commits come as fast as the disk can take them.
+		left := s.unsynced.Load()
+		if left <= tailBytes || left > before/2 {
+			break
 		}
-		s.mu.Lock()
-		_, _, err = passive(c)
-		s.mu.Unlock()
-		return err
+		before = left
 	}
-	return nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unsynced.Store(0)
+	_, err := passive(c)
+	return err
 }
 
-// passive copies what it can without waiting for anybody. frames is the length
-// of the WAL in pages, left how many of them are not in the database yet.
-func passive(c *sqlite.Conn) (frames, left int, err error) {
+// passive copies what is in the WAL when it begins, as far as no reader needs
+// it, without waiting for anybody. frames is the length of the WAL in pages.
+func passive(c *sqlite.Conn) (frames int, err error) {
 	err = query(c, `PRAGMA wal_checkpoint(PASSIVE)`, func(stmt *sqlite.Stmt) error {
 		frames = stmt.ColumnInt(1)
-		left = frames - stmt.ColumnInt(2)
 		return nil
 	})
-	return frames, left, err
+	return frames, err
 }
 
 // truncate empties the WAL, whose old pages may hold what was removed, after

@@ -132,10 +132,10 @@ func (s *Store) trimOpenings(before, excess int64) (n int, size int64, err error
 		return 0, 0, nil
 	}
 	if byAge {
-		if err := exec(c, "PRAGMA secure_delete=ON"); err != nil {
+		if err := do(c, "PRAGMA secure_delete=ON"); err != nil {
 			return 0, 0, s.broken(err)
 		}
-		defer exec(c, "PRAGMA secure_delete=FAST")
+		defer do(c, "PRAGMA secure_delete=FAST")
 	}
 	err = s.transact(func(c *sqlite.Conn) error {
 		for _, r := range old {

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"reeve": main})
+}
+
+// TestScripts runs the program as a user does. The scripts have commands of
+// their own: http METHOD URL [FILE] [Header:value…] prints the status, the
+// headers of interest and the body; ready waits until a node answers.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			env.Setenv("ADDR", l.Addr().String())
+			env.Setenv("URL", "http://"+l.Addr().String())
+			env.Setenv("NO_COLOR", "1")
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"http": cmdHTTP, "ready": cmdReady},
+	})
+}
+
+func cmdReady(ts *testscript.TestScript, neg bool, args []string) {
+	for range 200 {
+		resp, err := http.Get(ts.Getenv("URL") + "/healthz")
+		if err == nil {
+			resp.Body.Close()
+			return
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	ts.Fatalf("the node did not become ready")
+}
+
+func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: http METHOD URL [FILE] [Header:value…]")
+	}
+	var body io.Reader
+	header := http.Header{"Content-Type": {"application/json"}}
+	for _, a := range args[2:] {
+		if name, value, ok := strings.Cut(a, ":"); ok {
+			header.Set(name, value)
+			continue
+		}
+		body = bytes.NewReader([]byte(ts.ReadFile(a)))
+	}
+	r, err := http.NewRequest(args[0], args[1], body)
+	ts.Check(err)
+	r.Header = header
+	if host := header.Get("Host"); host != "" {
+		r.Host = host
+	}
+	resp, err := http.DefaultClient.Do(r)
+	ts.Check(err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	fmt.Fprintf(ts.Stdout(), "%d %s\n%s\n", resp.StatusCode, resp.Header.Get("Content-Type"), text)
+}
+
+// docs/configuration.md is what the program prints.
+func TestConfigurationReference(t *testing.T) {
+	want, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	printSettings(&got)
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("run: go run ./cmd/reeve settings > docs/configuration.md\n(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,299 @@
+package policy
+
+import (
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/common/overloads"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/interpreter"
+)
+
+// matcher is a compiled pattern with texts of which every match contains one.
+// Looking for these first is some fifty times faster than running the pattern,
+// and nearly all texts contain none.
+type matcher struct {
+	pattern  *regexp.Regexp
+	literals []literal // nil when none are known
+}
+
+// literal is a text that matches contain. start and end say that it stands at
+// the start or the end of a word.
+type literal struct {
+	text       string
+	start, end bool
+}
+
+func newMatcher(pattern string) (*matcher, error) {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, err
+	}
+	m := &matcher{pattern: re}
+	if tree, err := syntax.Parse(pattern, syntax.Perl); err == nil {
+		m.literals = required(tree.Simplify())
+	}
+	return m, nil
+}
+
+// match reports whether the pattern matches s. g, if not nil, tells of s which
+// literals it cannot contain.
+func (m *matcher) match(s string, g *trigrams) bool {
+	if m.literals == nil {
+		return m.pattern.MatchString(s)
+	}
+	for i := range m.literals {
+		l := &m.literals[i]
+		if (g == nil || g.mayContain(l.text)) && l.in(s) {
+			return m.pattern.MatchString(s)
+		}
+	}
+	return false
+}
+
+func (l *literal) in(s string) bool {
+	for from := 0; ; {
+		i := strings.Index(s[from:], l.text)
+		if i < 0 {
+			return false
+		}
+		i += from
+		end := i + len(l.text)
+		if !(l.start && i > 0 && isWord(s[i-1]) == isWord(s[i])) && !(l.end && end < len(s) && isWord(s[end]) == isWord(s[end-1])) {
+			return true
+		}
+		from = i + 1
+	}
+}
+
+func isWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
+}
+
+// Bounds of what is worked out of a pattern.
+const (
+	maxLiterals = 24
+	maxClass    = 6 // characters of a class that are written out
+)
+
+// required returns texts of which every match of re contains at least one, or
+// nil when none can be told. Of several parts that must all match it takes the
+// one whose shortest text is longest.
+func required(re *syntax.Regexp) []literal {
+	switch re.Op {
+	case syntax.OpCapture, syntax.OpPlus:
+		return required(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return required(re.Sub[0])
+		}
+		return nil
+	case syntax.OpConcat:
+		return requiredOfConcat(re.Sub)
+	case syntax.OpAlternate:
+		if all := language(re); useful(all) {
+			return literals(all, false, false)
+		}
+		var all []literal
+		for _, sub := range re.Sub {
+			l := required(sub)
+			if l == nil || len(all)+len(l) > maxLiterals {
+				return nil
+			}
+			all = append(all, l...)
+		}
+		return all
+	}
+	if all := language(re); useful(all) {
+		return literals(all, false, false)
+	}
+	return nil
+}
+
+// requiredOfConcat joins neighbouring parts into longer texts.
+func requiredOfConcat(subs []*syntax.Regexp) []literal {
+	var best []literal
+	consider := func(l []literal) {
+		if l != nil && shortest(l) > shortest(best) {
+			best = l
+		}
+	}
+	for i := 0; i < len(subs); {
+		run := language(subs[i])
+		if run == nil {
+			consider(required(subs[i]))
+			i++
+			continue
+		}
+		from := i
+		for i++; i < len(subs); i++ {
+			longer := product(run, language(subs[i]))
+			if longer == nil {
+				break
+			}
+			run = longer
+		}
+		if useful(run) {
+			boundary := func(at int) bool { return at >= 0 && at < len(subs) && subs[at].Op == syntax.OpWordBoundary }
+			consider(literals(run, boundary(from-1), boundary(i)))
+		}
+	}
+	return best
+}
+
+// language returns every text that re matches, or nil when they are too many
+// or depend on what is around them.
+func language(re *syntax.Regexp) []string {
+	switch re.Op {
+	case syntax.OpEmptyMatch:
+		return []string{""}
+	case syntax.OpLiteral:
+		if re.Flags&syntax.FoldCase == 0 {
+			return []string{string(re.Rune)}
+		}
+	case syntax.OpCharClass:
+		var all []string
+		for i := 0; i+1 < len(re.Rune); i += 2 {
+			for c := re.Rune[i]; c <= re.Rune[i+1]; c++ {
+				if len(all) == maxClass {
+					return nil
+				}
+				all = append(all, string(c))
+			}
+		}
+		return all
+	case syntax.OpCapture:
+		return language(re.Sub[0])
+	case syntax.OpQuest:
+		if all := language(re.Sub[0]); all != nil && len(all) < maxLiterals {
+			return append(slices.Clone(all), "")
+		}
+	case syntax.OpConcat:
+		all := []string{""}
+		for _, sub := range re.Sub {
+			if all = product(all, language(sub)); all == nil {
+				return nil
+			}
+		}
+		return all
+	case syntax.OpAlternate:
+		var all []string
+		for _, sub := range re.Sub {
+			l := language(sub)
+			if l == nil || len(all)+len(l) > maxLiterals {
+				return nil
+			}
+			all = append(all, l...)
+		}
+		return all
+	}
+	return nil
+}
+
+func product(a, b []string) []string {
+	if a == nil || b == nil || len(a)*len(b) > maxLiterals {
+		return nil
+	}
+	all := make([]string, 0, len(a)*len(b))
+	for _, x := range a {
+		for _, y := range b {
+			all = append(all, x+y)
+		}
+	}
+	return all
+}
+
+func useful(texts []string) bool { return len(texts) > 0 && !slices.Contains(texts, "") }
+
+func literals(texts []string, start, end bool) []literal {
+	all := make([]literal, len(texts))
+	for i, t := range texts {
+		all[i] = literal{t, start, end}
+	}
+	return all
+}
+
+func shortest(all []literal) int {
+	n := 0
+	for i := range all {
+		if i == 0 || len(all[i].text) < n {
+			n = len(all[i].text)
+		}
+	}
+	return n
+}
+
+// trigrams is a filter of the three-byte sequences in a text. It may take a
+// sequence for contained that is not, never the other way round.
+type trigrams struct{ bits [1 << 8]uint64 }
+
+func trigram(a, b, c byte) uint32 {
+	return (uint32(a) | uint32(b)<<8 | uint32(c)<<16) * 0x9e3779b1 >> 18
+}
+
+func (g *trigrams) fill(s string) {
+	clear(g.bits[:])
+	for i := 2; i < len(s); i++ {
+		h := trigram(s[i-2], s[i-1], s[i])
+		g.bits[h>>6] |= 1 << (h & 63)
+	}
+}
+
+func (g *trigrams) mayContain(s string) bool {
+	for i := 2; i < len(s); i++ {
+		h := trigram(s[i-2], s[i-1], s[i])
+		if g.bits[h>>6]&(1<<(h&63)) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// literalFirst makes CEL's matches() with a literal pattern use a matcher.
+var literalFirst = &interpreter.RegexOptimization{
+	Function:   "matches",
+	OverloadID: overloads.MatchesString,
+	RegexIndex: 1,
+	Factory: func(call interpreter.InterpretableCall, pattern string) (interpreter.InterpretableCall, error) {
+		m, err := newMatcher(pattern)
+		if err != nil {
+			return nil, err
+		}
+		plain := interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(values ...ref.Val) ref.Val {
+			return m.value(values[0], nil)
+		})
+		return &matchCall{plain, call.Args()[0].(interpreter.InterpretableV2), m}, nil
+	},
+}
+
+// matchCall is a call of matches() that knows the evaluation it is part of.
+type matchCall struct {
+	interpreter.InterpretableCall
+	text    interpreter.InterpretableV2
+	matcher *matcher
+}
+
+// evaluationName is a variable that no expression can spell.
+const evaluationName = "@evaluation"
+
+// Exec is how the interpreter runs a call.
+func (c *matchCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	v := c.text.Exec(frame)
+	if s, ok := v.(types.String); ok && c.matcher.literals != nil {
+		if e, ok := frame.ResolveName(evaluationName); ok {
+			return c.matcher.value(v, e.(*evaluation).trigramsOf(string(s)))
+		}
+	}
+	return c.matcher.value(v, nil)
+}
+
+func (m *matcher) value(v ref.Val, g *trigrams) ref.Val {
+	s, ok := v.(types.String)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(v)
+	}
+	return types.Bool(m.match(string(s), g))
+}

@@ -1,0 +1,210 @@
+package policy
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"reeve/act"
+	"reeve/internal/canon"
+	"reeve/internal/rawjson"
+)
+
+// decodeAOS makes an Input of a valid AOS request, as far as these tests need
+// it. The real decoding is in package aos, which lies above this one.
+func decodeAOS(request []byte) (*Input, error) {
+	doc, err := rawjson.Parse(request)
+	if err != nil {
+		return nil, err
+	}
+	params := doc.Root().Get("params")
+	a := &act.Action{Door: "aos", Method: doc.Root().Get("method").Text(), Body: request, At: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+	leaves := func(v, item rawjson.Value, arg string) {
+		for s := range v.Strings() {
+			a.Content = append(a.Content, act.Leaf{Pointer: s.Pointer(), Text: s.Text(), Item: item.Pointer(), Arg: arg})
+		}
+	}
+	parts := func(list rawjson.Value) {
+		for _, part := range list.Elems() {
+			switch part.Get("kind").Text() {
+			case "text":
+				leaves(part.Get("text"), part, "")
+			case "data":
+				leaves(part.Get("data"), part, "")
+			case "file":
+				if bytes := part.Get("file").Get("bytes"); bytes.Exists() {
+					text, _ := base64.StdEncoding.DecodeString(bytes.Text())
+					a.Content = append(a.Content, act.Leaf{Pointer: bytes.Pointer(), Text: string(text), Item: part.Pointer(), Base64: true})
+				}
+				leaves(part.Get("file").Get("uri"), part, "")
+			}
+		}
+	}
+	argument := func(name string, v rawjson.Value) {
+		a.Arguments = append(a.Arguments, act.Argument{Name: name, Value: v.Raw(), Pointer: v.Pointer()})
+		leaves(v, v, name)
+	}
+	resource := func(name string) {
+		a.Resource = name
+		a.Canonical, a.Confusable = canon.Name(name)
+	}
+	user := params.Get("context").Get("user")
+	a.User.ID, a.Session = user.Get("id").Text(), params.Get("context").Get("session").Get("id").Text()
+	switch a.Method {
+	case "steps/message":
+		a.Kind = act.Kind("message." + params.Get("message").Get("role").Text())
+		parts(params.Get("message").Get("content"))
+	case "steps/toolCallRequest":
+		a.Kind = act.ToolCall
+		resource(params.Get("toolCallRequest").Get("toolId").Text())
+		for _, input := range params.Get("toolCallRequest").Get("inputs").Elems() {
+			argument(input.Get("name").Text(), input.Get("value"))
+		}
+	case "steps/toolCallResult":
+		a.Kind = act.ToolResult
+		result := params.Get("result")
+		if !result.Exists() {
+			result = params.Get("toolCallResult").Get("result")
+		}
+		parts(result.Get("outputs"))
+	case "steps/knowledgeRetrieval":
+		a.Kind = act.KnowledgeRetrieve
+		for _, result := range params.Get("knowledgeStep").Get("results").Elems() {
+			leaves(result.Get("content"), result, "")
+		}
+	case "steps/memoryStore", "steps/memoryContextRetrieval":
+		a.Kind = act.MemoryStore
+		if a.Method == "steps/memoryContextRetrieval" {
+			a.Kind = act.MemoryRetrieve
+		}
+		for _, memory := range params.Get("memory").Elems() {
+			leaves(memory, memory, "")
+		}
+	case "steps/agentTrigger":
+		a.Kind = act.Trigger
+		parts(params.Get("trigger").Get("content"))
+	case "protocols/A2A", "protocols/MCP":
+		m := params
+		if !params.Get("jsonrpc").Exists() {
+			m = params.Get("message")
+		}
+		a.InnerMethod = m.Get("method").Text()
+		kinds := map[string][2]act.Kind{"protocols/A2A": {act.A2ASend, act.A2AReceive}, "protocols/MCP": {act.MCPRequest, act.MCPResponse}}[a.Method]
+		if a.Kind = kinds[0]; a.InnerMethod == "" {
+			a.Kind = kinds[1]
+		}
+		if a.InnerMethod == "tools/call" {
+			resource(m.Get("params").Get("name").Text())
+			for name, v := range m.Get("params").Get("arguments").Members() {
+				argument(name, v)
+			}
+			break
+		}
+		leaves(m.Get("params"), m.Get("params"), "")
+		leaves(m.Get("result"), m.Get("result"), "")
+	default:
+		return nil, fmt.Errorf("no such method: %s", a.Method)
+	}
+	return &Input{Action: a, Session: Session{Known: true}}, nil
+}
+
+func starterSet(tb testing.TB) *Set {
+	tb.Helper()
+	set, err := Load(Starter()...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return set
+}
+
+// TestStarter runs the cases beside the starter policy, and asks that they
+// make every one of its rules match.
+func TestStarter(t *testing.T) {
+	cases, err := LoadCases("starter.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := starterSet(t).Test(cases, decodeAOS)
+	for _, r := range report.Results {
+		if r.Problem != "" {
+			in, _ := decodeAOS(r.Case.Request)
+			t.Errorf("%s:%d: %s: %s\n%s\n%s", r.Case.File, r.Case.Line, r.Case.Name, r.Problem, r.Case.Request, starterSet(t).Explain(in))
+		}
+	}
+	for _, rule := range report.Unused {
+		t.Errorf("no case makes the rule %s match", rule.Name)
+	}
+	if len(report.Results) < 60 {
+		t.Errorf("only %d cases", len(report.Results))
+	}
+}
+
+type vector struct {
+	Name    string          `json:"name"`
+	Request json.RawMessage `json:"request"`
+}
+
+func vectors(t *testing.T, file string) (list []vector) {
+	data, err := os.ReadFile("../../shared/vectors/aos/" + file)
+	if os.IsNotExist(err) {
+		t.Skip("the shared vectors are not here")
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &list)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestStarterLetsValidVectorsPass: ordinary requests are plainly allowed.
+func TestStarterLetsValidVectorsPass(t *testing.T) {
+	set, n := starterSet(t), 0
+	for _, v := range vectors(t, "valid.json") {
+		in, err := decodeAOS(v.Request)
+		if err != nil {
+			if !strings.Contains(v.Name, "ping") {
+				t.Errorf("%s: %v", v.Name, err)
+			}
+			continue
+		}
+		n++
+		if got := set.Evaluate(in); got.Effect != act.Allow || got.Reasons[0].Rule != "default" {
+			t.Errorf("%s: %s", v.Name, show(got))
+		}
+	}
+	if n < 15 {
+		t.Errorf("only %d vectors", n)
+	}
+}
+
+func TestStarterMasksTheVector(t *testing.T) {
+	for _, v := range vectors(t, "modify.json") {
+		in, err := decodeAOS(v.Request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := show(starterSet(t).Evaluate(in)), "modify\nmask-personal-numbers pii.card modify\n/params/message/params/arguments/text = \"Reader card **** was lost\""
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// BenchmarkStarter judges a tool call with 3 KB of ordinary text.
+func BenchmarkStarter(b *testing.B) {
+	set := starterSet(b)
+	in := call("run_query", "query", `"select title from loans where due = tomorrow"`, "note", `"`+strings.Repeat("The reading room is open on Sunday from ten to four. ", 58)+`"`)
+	if v := set.Evaluate(in); v.Effect != act.Allow {
+		b.Fatal(show(v))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		set.Evaluate(in)
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package sqlite
+
+var systemChildren map[string]func(dir string) error
