@@ -23,6 +23,13 @@ import (
 // openings of its commitments, which lie beside the log and can expire.
 func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.Entry {
 	keep := g.cfg.Keep == KeepAll || g.cfg.Keep == KeepNotAllowed && d.Effect != act.Allow
+	// The three openings share one piece of memory, of a size that is mostly enough.
+	b := make([]byte, 0, 1280)
+	b = appendClaims(appendPrincipal(b, a.Principal), a)
+	principal := len(b)
+	b = appendReasons(b, d, keep)
+	reasons := len(b)
+	b = appendLinks(b, a)
 	e := &ledger.Entry{
 		Record: ledger.Record{
 			Time: d.At, Kind: string(a.Kind), Door: a.Door,
@@ -30,9 +37,9 @@ func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.E
 		},
 		Request:     a.Body,
 		Modified:    modified,
-		Principal:   appendClaims(appendPrincipal(nil, a.Principal), a),
-		Reasons:     appendReasons(nil, d, keep),
-		Links:       appendLinks(nil, a),
+		Principal:   b[:principal:principal],
+		Reasons:     b[principal:reasons:reasons],
+		Links:       b[reasons:],
 		KeepContent: keep,
 	}
 	watched := act.Allow

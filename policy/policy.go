@@ -14,7 +14,6 @@ package policy
 import (
 	"cmp"
 	"crypto/sha256"
-	_ "embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -288,13 +287,6 @@ func plainPathError(err error) error {
 	}
 	return err
 }
-
-//go:embed starter.yaml
-var starter []byte
-
-// Starter returns the built-in policy: it lets ordinary work pass and stops
-// what is plainly dangerous.
-func Starter() []File { return []File{{"starter.yaml", slices.Clone(starter)}} }
 
 // Hash names the policy by its content, as "sha256:" and 64 hexadecimal digits.
 func (s *Set) Hash() string { return s.hash }

@@ -5,6 +5,13 @@ import (
 	"slices"
 )
 
+//go:embed starter.yaml
+var starter []byte
+
+// Starter returns the built-in policy: it lets ordinary work pass and stops
+// what is plainly dangerous.
+func Starter() []File { return []File{{"starter.yaml", slices.Clone(starter)}} }
+
 //go:embed starter.test.yaml
 var starterTests []byte
 

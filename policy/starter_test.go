@@ -1,13 +1,15 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
-	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"reeve/act"
 	"reeve/internal/canon"
@@ -143,56 +145,49 @@ func TestStarter(t *testing.T) {
 	}
 }
 
-type vector struct {
-	Name    string          `json:"name"`
-	Request json.RawMessage `json:"request"`
-}
-
-func vectors(t *testing.T, file string) (list []vector) {
-	data, err := os.ReadFile("../../shared/vectors/aos/" + file)
-	if os.IsNotExist(err) {
-		t.Skip("the shared vectors are not here")
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &list)
-	}
+// vector reads the request of one of the AOS test vectors.
+func vector(t *testing.T, file string) *Input {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return list
+	for _, f := range archive.Files {
+		if f.Name == "request.json" {
+			in, err := decodeAOS(bytes.TrimSpace(f.Data))
+			if err != nil && !strings.Contains(file, "ping") {
+				t.Errorf("%s: %v", file, err)
+			}
+			return in
+		}
+	}
+	t.Fatalf("%s has no request.json", file)
+	return nil
 }
 
 // TestStarterLetsValidVectorsPass: ordinary requests are plainly allowed.
 func TestStarterLetsValidVectorsPass(t *testing.T) {
-	set, n := starterSet(t), 0
-	for _, v := range vectors(t, "valid.json") {
-		in, err := decodeAOS(v.Request)
-		if err != nil {
-			if !strings.Contains(v.Name, "ping") {
-				t.Errorf("%s: %v", v.Name, err)
-			}
+	files, err := filepath.Glob("../vectors/aos/valid-*.txtar")
+	if err != nil || len(files) < 19 {
+		t.Fatalf("there are %d vectors: %v", len(files), err)
+	}
+	set := starterSet(t)
+	for _, file := range files {
+		in := vector(t, file)
+		if in == nil || strings.HasSuffix(file, "hidden-word.txtar") { // a ping; an attack in a valid form
 			continue
 		}
-		n++
 		if got := set.Evaluate(in); got.Effect != act.Allow || got.Reasons[0].Rule != "default" {
-			t.Errorf("%s: %s", v.Name, show(got))
+			t.Errorf("%s: %s", file, show(got))
 		}
-	}
-	if n < 15 {
-		t.Errorf("only %d vectors", n)
 	}
 }
 
 func TestStarterMasksTheVector(t *testing.T) {
-	for _, v := range vectors(t, "modify.json") {
-		in, err := decodeAOS(v.Request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, want := show(starterSet(t).Evaluate(in)), "modify\nmask-personal-numbers pii.card modify\n/params/message/params/arguments/text = \"Reader card **** was lost\""
-		if got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+	got := show(starterSet(t).Evaluate(vector(t, "../vectors/aos/modify-mask-in-mcp-arguments.txtar")))
+	want := "modify\nmask-personal-numbers pii.card modify\n/params/message/params/arguments/text = \"Reader card **** was lost\""
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

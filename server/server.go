@@ -48,6 +48,8 @@ import (
 	"reeve/act"
 	"reeve/identity"
 	"reeve/internal/jsonrpc"
+
+	"golang.org/x/time/rate"
 )
 
 // Config is what a Server serves, and to whom.
@@ -131,11 +133,14 @@ type Server struct {
 	anyHost bool            // every name is ours
 	limits  *limiter
 	mux     *http.ServeMux
+	welcome http.HandlerFunc // the page at /
 	metrics *Metrics
 	logger  *slog.Logger
 	started time.Time
 	ready   readiness
 	cert    *certificate // nil without TLS
+	// refusals keeps those who guess from filling the log.
+	refusals rate.Sometimes
 }
 
 // New returns a Server that listens to nothing yet.
@@ -144,6 +149,7 @@ func New(cfg Config) (*Server, error) {
 		cfg: cfg, local: Loopback(cfg.Listen), mux: http.NewServeMux(), started: time.Now(),
 		limits:  newLimiter(cmp.Or(cfg.Concurrent, 1024), cfg.Rate),
 		metrics: cfg.Metrics, logger: cfg.Logger,
+		refusals: rate.Sometimes{First: 10, Interval: time.Second},
 	}
 	if s.metrics == nil {
 		s.metrics = NewMetrics(cfg.Version)
@@ -163,6 +169,7 @@ func New(cfg Config) (*Server, error) {
 	s.setHosts()
 	s.ready = readiness{checks: cfg.Checks, logger: s.logger}
 	s.metrics.Gauge("reeve_calls_waiting", "Calls that wait for their turn.", func() float64 { return float64(s.limits.waitingCalls()) })
+	s.welcome = s.guarded(http.HandlerFunc(s.page))
 	for _, rpc := range cfg.RPC {
 		rpc.Enter, rpc.Refused = s.enter, s.metrics.Refused
 	}
@@ -171,10 +178,10 @@ func New(cfg Config) (*Server, error) {
 	s.mux.HandleFunc("GET /health", s.health)
 	s.mux.HandleFunc("GET /readyz", s.readyz)
 	metrics := s.guarded(s.metrics.handler(), identity.Auditor, identity.Admin)
-	open := s.metrics.handler()
+	open := s.guarded(s.metrics.handler())
 	s.mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		if s.local && !cfg.Auth.Configured() {
-			open.ServeHTTP(w, r) // only numbers, and only for this machine
+			open(w, r) // only numbers, and only for this machine
 			return
 		}
 		metrics(w, r)
@@ -217,7 +224,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if rpc != nil {
 		if r.Method == http.MethodGet && r.URL.Path == "/" && acceptsHTML(r.Header) {
-			s.page(w, r)
+			s.welcome(w, r)
 			return
 		}
 		s.call(w, r, rpc)
@@ -292,33 +299,48 @@ func (s *Server) challenge(w http.ResponseWriter, r *http.Request, err error) st
 		e = &identity.Error{Reason: "The credential could not be checked."}
 	}
 	if !e.Missing {
-		s.logger.Warn("a credential was refused", "reason", e.Reason, "cause", errors.Unwrap(err), "from", r.RemoteAddr)
+		s.refusals.Do(func() {
+			s.logger.Warn("a credential was refused", "reason", e.Reason, "cause", errors.Unwrap(err), "from", r.RemoteAddr)
+		})
 	}
 	w.Header().Set("WWW-Authenticate", e.Challenge())
 	return e.Reason
 }
 
-// guarded wraps a handler that only these roles may use.
+// guarded wraps a handler that only these roles may use, each caller within its
+// share.
 func (s *Server) guarded(handler http.Handler, roles ...identity.Role) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if len(roles) == 0 && len(r.Header["Authorization"]) == 0 {
-			handler.ServeHTTP(w, r)
+		ctx, principal := r.Context(), act.Anonymous
+		if len(roles) > 0 || len(r.Header["Authorization"]) > 0 {
+			var role identity.Role
+			var err error
+			principal, role, err = s.cfg.Auth.Authenticate(r)
+			allowed := len(roles) == 0 || slices.Contains(roles, role)
+			if err == nil && !allowed && principal == act.Anonymous {
+				err = &identity.Error{Missing: true, Reason: "A credential is required here."}
+			}
+			if err != nil {
+				fail(w, http.StatusUnauthorized, s.challenge(w, r, err))
+				return
+			}
+			if !allowed {
+				s.metrics.Refused("role")
+				fail(w, http.StatusForbidden, "Your role is "+string(role)+", which may not do this.")
+				return
+			}
+			ctx = identity.NewContext(ctx, principal, role)
+			r = r.WithContext(ctx)
+		}
+		leave, refusal := s.limits.enter(ctx, callerName(ctx, principal), 0)
+		if refusal != nil {
+			s.metrics.Refused("limit")
+			w.Header().Set("Retry-After", strconv.Itoa(refusal.RetryAfter))
+			fail(w, refusal.Status, refusal.Reason)
 			return
 		}
-		principal, role, err := s.cfg.Auth.Authenticate(r)
-		if err == nil && principal == act.Anonymous && len(roles) > 0 && !slices.Contains(roles, role) {
-			err = &identity.Error{Missing: true, Reason: "A credential is required here."}
-		}
-		if err != nil {
-			fail(w, http.StatusUnauthorized, s.challenge(w, r, err))
-			return
-		}
-		if len(roles) > 0 && !slices.Contains(roles, role) {
-			s.metrics.Refused("role")
-			fail(w, http.StatusForbidden, "Your role is "+string(role)+", which may not do this.")
-			return
-		}
-		handler.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), principal, role)))
+		defer leave()
+		handler.ServeHTTP(w, r)
 	}
 }
 

@@ -252,19 +252,17 @@ func (c *checker) fingerprint() {
 	case who.agentOrg != 0 && s.who.agentOrg != 0 && who.agentOrg != s.who.agentOrg:
 		c.add("session.shared", "", "The session belongs to an agent of another organization.")
 	}
-	if a.Agent.Raw == nil || s.print.raw == 0 || who.agent != s.who.agent {
+	if a.Agent.Raw == nil || s.print == (fingerprint{}) || who.agent != s.who.agent {
 		return
 	}
-	if fp := s.fingerprintOf(a); fp != s.print {
-		changed := make([]string, 0, 4)
-		for i, part := range [...]string{"instructions", "tools", "model", "version"} {
-			if fp.parts[i] != s.print.parts[i] {
+	if fp := fingerprintOf(a); fp != s.print {
+		changed := make([]string, 0, len(fp))
+		for i, part := range fingerprintNames {
+			if fp[i] != s.print[i] {
 				changed = append(changed, part)
 			}
 		}
-		if len(changed) > 0 {
-			c.add("agent.changed", "", "The agent's %s changed within the session.", strings.Join(changed, " and "))
-		}
+		c.add("agent.changed", "", "The agent's %s changed within the session.", strings.Join(changed, " and "))
 	}
 }
 

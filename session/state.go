@@ -20,6 +20,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"time"
 
 	"reeve/act"
@@ -96,24 +97,17 @@ func whoOf(a *act.Action) (w who) {
 	return w
 }
 
-// fingerprint is an agent's description as hashes: whole, and instructions,
-// tools, model and version each.
-type fingerprint struct {
-	raw   uint64
-	parts [4]uint64
-}
+// fingerprint is hashes of what makes an agent the one that it was: its
+// instructions, tools, model and version. The zero value is none.
+type fingerprint [4]uint64
 
-// fingerprintOf hashes the parts only when the whole differs from the one known.
-func (s *State) fingerprintOf(a *act.Action) fingerprint {
-	fp := s.print
-	raw := hashBytes('A', a.Agent.Raw)
-	if raw == fp.raw {
-		return fp
-	}
-	return fingerprint{raw, [4]uint64{
+var fingerprintNames = [...]string{"instructions", "tools", "model", "version"}
+
+func fingerprintOf(a *act.Action) fingerprint {
+	return fingerprint{
 		hashBytes('i', a.Agent.Instructions), hashBytes('T', a.Agent.Tools),
 		hashBytes('m', a.Agent.ModelRaw), hash('v', a.Agent.Version),
-	}}
+	}
 }
 
 // hash names a tuple of strings within a class. Lengths keep tuples apart.
@@ -325,7 +319,7 @@ func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 		st.who.user = whoOf(a).user
 	}
 	if a.Agent.Raw != nil {
-		st.print = s.fingerprintOf(a)
+		st.print = fingerprintOf(a)
 	}
 	if !a.SaidAt.IsZero() {
 		st.saidAt = max(st.saidAt, a.SaidAt.UnixMilli())
@@ -426,12 +420,13 @@ const stepVersion = 1
 
 // Append appends the step's encoding.
 func (st *Step) Append(b []byte) []byte {
+	b = slices.Grow(b, 160+8*len(st.keys)+24*len(st.tools))
 	b = append(b, stepVersion, st.flags, byte(st.effect))
 	for _, n := range [...]int64{st.at, st.saidAt, st.started, st.steps, st.calls, st.windowStart, st.windowCalls} {
 		b = binary.AppendVarint(b, n)
 	}
-	for _, h := range [...]uint64{st.who.agent, st.who.agentOrg, st.who.user, st.print.raw,
-		st.print.parts[0], st.print.parts[1], st.print.parts[2], st.print.parts[3], st.turn, st.taintedTurn} {
+	for _, h := range [...]uint64{st.who.agent, st.who.agentOrg, st.who.user,
+		st.print[0], st.print[1], st.print[2], st.print[3], st.turn, st.taintedTurn} {
 		b = binary.LittleEndian.AppendUint64(b, h)
 	}
 	b = append(b, st.digest[:]...)
@@ -462,11 +457,11 @@ func parseStep(b []byte) (*Step, error) {
 		}
 		*p, b = n, b[size:]
 	}
-	if len(b) < 10*8+16 {
+	if len(b) < 9*8+16 {
 		return nil, errStep
 	}
-	for _, p := range [...]*uint64{&st.who.agent, &st.who.agentOrg, &st.who.user, &st.print.raw,
-		&st.print.parts[0], &st.print.parts[1], &st.print.parts[2], &st.print.parts[3], &st.turn, &st.taintedTurn} {
+	for _, p := range [...]*uint64{&st.who.agent, &st.who.agentOrg, &st.who.user,
+		&st.print[0], &st.print[1], &st.print[2], &st.print[3], &st.turn, &st.taintedTurn} {
 		*p, b = binary.LittleEndian.Uint64(b), b[8:]
 	}
 	copy(st.digest[:], b)

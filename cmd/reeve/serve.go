@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,11 @@ an environment variable and a key of reeve.yaml: see "reeve settings".`,
 				return err
 			}
 			setLogger(cfg, os.Stderr)
+			if os.Getenv("GOGC") == "" {
+				// What stays in memory is small and bounded, and requests leave
+				// much behind: collecting less often saves a twelfth of the CPU.
+				debug.SetGCPercent(300)
+			}
 			node, err := reeve.Open(cmd.Context(), cfg)
 			if err != nil {
 				return err
