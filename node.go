@@ -70,7 +70,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if err = os.MkdirAll(cfg.Data, 0o700); err != nil {
 		return n, err
 	}
-	if n.store, err = openStore(ctx, cfg); err != nil {
+	if n.store, err = openStore(ctx, cfg, false); err != nil {
 		return n, fmt.Errorf("open the database: %w", err)
 	}
 	seed, err := cfg.seed()
@@ -136,28 +136,30 @@ func LoadPolicy(path string) (*policy.Set, error) {
 	return policy.LoadPath(path)
 }
 
-func openStore(ctx context.Context, cfg Config) (ledger.Store, error) {
+func openStore(ctx context.Context, cfg Config, readOnly bool) (ledger.Store, error) {
 	url, err := cfg.postgres()
 	if err != nil {
 		return nil, err
 	}
+	// Never a nil store in an interface that is not nil.
 	if url != "" {
-		return postgres.Open(ctx, url)
+		s, err := postgres.Open(ctx, url)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
 	}
-	return sqlite.Open(cfg.sqlite(), sqlite.Options{})
+	s, err := sqlite.Open(cfg.sqlite(), sqlite.Options{ReadOnly: readOnly})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // OpenReader opens a node's database to read it, beside the running node or
 // without one.
 func OpenReader(ctx context.Context, cfg Config) (ledger.Store, error) {
-	url, err := cfg.postgres()
-	if err != nil {
-		return nil, err
-	}
-	if url != "" {
-		return postgres.Open(ctx, url)
-	}
-	return sqlite.Open(cfg.sqlite(), sqlite.Options{ReadOnly: true})
+	return openStore(ctx, cfg, true)
 }
 
 // LedgerKey is the public key that verifies a log's checkpoints, as the node's

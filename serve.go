@@ -80,6 +80,9 @@ func (n *Node) LogName() string { return fmt.Sprintf("%s/%d", n.cfg.Ledger.Origi
 // decide judges an act for the caller of a request.
 func (n *Node) decide(ctx context.Context, a *act.Action) (act.Decision, []byte, error) {
 	a.Principal, _ = identity.FromContext(ctx)
+	if a.Agent.ID == "" && a.Principal != act.Anonymous {
+		a.Agent.ID = a.Principal.Name // a message without context: the agent is who the credential says
+	}
 	d, modified, err := n.guard.Decide(ctx, a)
 	if err != nil && ctx.Err() == nil {
 		n.logger.Error("an act was not decided", "method", a.Method, "error", err)

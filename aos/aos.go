@@ -31,6 +31,10 @@ import (
 	"reeve/internal/rawjson"
 )
 
+// SessionHeader is the HTTP header that names the session of a message which has
+// no context of its own. Without either it is judged outside any session.
+const SessionHeader = "Reeve-Session"
+
 // words are the messages of the errors of section 6.1.
 var words = map[int]string{
 	-32700: "Invalid JSON payload",
@@ -62,6 +66,9 @@ func Namespace(
 			a, fail := Decode(r)
 			if fail != nil {
 				return nil, fail
+			}
+			if a.Session == "" {
+				a.Session = r.Header.Get(SessionHeader)
 			}
 			if r.ID == nil {
 				a.Faults = append(a.Faults, "an answer was not wanted: the request has no id")

@@ -37,11 +37,7 @@ func (s *Set) conclude(e *evaluation) Verdict {
 		if !s.observe {
 			v.Effect = act.Stricter(v.Effect, s.effect)
 		}
-		if v.Reasons == nil {
-			v.Reasons = s.defaultReason
-		} else {
-			v.Reasons = append(v.Reasons, s.defaultReason...)
-		}
+		v.Reasons = append(v.Reasons, s.defaultReason)
 	}
 	if v.Effect == act.Modify || v.Effect == act.Escalate {
 		edits, problem := e.edits()

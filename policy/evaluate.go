@@ -97,7 +97,7 @@ func newEvaluation(in *Input) *evaluation {
 func (e *evaluation) free() {
 	e.args.reset(nil)
 	clear(e.rules)
-	clear(e.matches)
+	clear(e.matches[:cap(e.matches)])
 	*e = evaluation{
 		grams: e.grams, rules: e.rules[:0], matches: e.matches[:0], args: arguments{vals: e.args.vals},
 		findings: e.findings[:0], leaves: e.leaves[:0], violations: e.violations[:0],

@@ -47,7 +47,7 @@ type Set struct {
 	index         *index
 	effect        act.Effect // the default
 	observe       bool       // the default only observes
-	defaultReason []act.Reason
+	defaultReason act.Reason
 	files         int
 }
 
@@ -162,7 +162,7 @@ func (s *Set) assemble(docs []*document) {
 	case act.Escalate:
 		message = "No rule decides this, and the policy's default is to ask a person."
 	}
-	s.defaultReason = []act.Reason{{Rule: "default", Code: CodeDefault, Message: message, Effect: s.effect, Observe: s.observe && s.effect != act.Allow}}
+	s.defaultReason = act.Reason{Rule: "default", Code: CodeDefault, Message: message, Effect: s.effect, Observe: s.observe && s.effect != act.Allow}
 	c, err := newCompiler(lists)
 	if err != nil { // the environment is ours: only a bug can break it
 		docs[0].fault(0, 0, "", "the conditions' environment cannot be made: %v", err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -82,19 +83,19 @@ func keysRevoke() *cobra.Command {
 }
 
 // askNode makes one call to the node that a command is about.
-func askNode(cmd *cobra.Command, method, path string, q, a any) (err error) {
+func askNode(cmd *cobra.Command, method, path string, q, a any) error {
+	return ask(cmd, false, method, path, q, a)
+}
+
+func ask(cmd *cobra.Command, mustRun bool, method, path string, q, a any) (err error) {
 	c, err := config(cmd)
 	if err != nil {
 		return err
 	}
-	o, err := openOperator(cmd.Context(), c)
+	o, err := openOperator(cmd.Context(), c, mustRun)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closing := o.close(); err == nil {
-			err = closing
-		}
-	}()
+	defer func() { err = errors.Join(err, o.close()) }()
 	return o.ask(cmd.Context(), method, path, q, a)
 }

@@ -148,15 +148,18 @@ func ledgerShow() *cobra.Command {
 		Use:   "show [DECISION…]",
 		Short: "Show the newest records, or decisions with their contents",
 		RunE: func(cmd *cobra.Command, ids []string) error {
+			positions := make([]act.Position, len(ids))
+			for i, id := range ids {
+				var err error
+				if positions[i], err = act.ParsePosition(id); err != nil {
+					return usageError{err}
+				}
+			}
 			return reading(cmd, func(ctx context.Context, _ reeve.Config, store ledger.Store) error {
 				if len(ids) == 0 {
 					return showNewest(ctx, store, log, last, cmd.OutOrStdout())
 				}
-				for _, id := range ids {
-					pos, err := act.ParsePosition(id)
-					if err != nil {
-						return usageError{err}
-					}
+				for _, pos := range positions {
 					if err := showDecision(ctx, store, pos, cmd.OutOrStdout()); err != nil {
 						return err
 					}

@@ -26,7 +26,11 @@ type operator struct {
 	close  func() error
 }
 
-func openOperator(ctx context.Context, c reeve.Config) (*operator, error) {
+// errNotRunning is what an act that only a running node can do gets.
+var errNotRunning = errors.New("no node is running")
+
+// openOperator opens the way to a node. Unless it must run, a stopped one will do.
+func openOperator(ctx context.Context, c reeve.Config, mustRun bool) (*operator, error) {
 	socket := filepath.Join(c.Data, reeve.SocketName)
 	if conn, err := net.DialTimeout("unix", socket, time.Second); err == nil {
 		conn.Close()
@@ -34,6 +38,9 @@ func openOperator(ctx context.Context, c reeve.Config) (*operator, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 		}
 		return &operator{&http.Client{Transport: &http.Transport{DialContext: dial}}, func() error { return nil }}, nil
+	}
+	if mustRun {
+		return nil, fmt.Errorf("%w on the data folder %s", errNotRunning, c.Data)
 	}
 	node, err := reeve.Open(ctx, c)
 	if errors.Is(err, ledger.ErrInUse) {

@@ -205,7 +205,7 @@ func policyReload() *cobra.Command {
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var loaded reeve.PolicyLoaded
-			if err := askNode(cmd, "POST", "/admin/policy/reload", reeve.Nothing{}, &loaded); err != nil {
+			if err := ask(cmd, true, "POST", "/admin/policy/reload", reeve.Nothing{}, &loaded); err != nil {
 				return err
 			}
 			word := "unchanged"

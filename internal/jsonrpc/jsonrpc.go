@@ -57,6 +57,7 @@ type Request struct {
 	Params  rawjson.Value // absent, an object or an array
 	Message rawjson.Value // the whole request object, with members that JSON-RPC does not know
 	Body    []byte        // the request object's own bytes, also within a batch
+	Header  http.Header   // of the HTTP request; nil where there was none
 }
 
 // Error is a JSON-RPC error object. It is what a Namespace answers a call with
@@ -161,7 +162,7 @@ func (h *Handler) Serve(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		return
 	}
 	out := buffers.Get().(*[]byte)
-	*out, leave = h.answer(ctx, (*out)[:0], body, leave)
+	*out, leave = h.answer(ctx, r.Header, (*out)[:0], body, leave)
 	leave()
 	if len(*out) == 0 {
 		w.WriteHeader(http.StatusNoContent)
@@ -273,7 +274,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 
 // answer carries out the body's calls and appends the answer, nothing if none
 // is due. leave ends the turn that was entered; the one returned ends the last.
-func (h *Handler) answer(ctx context.Context, dst, body []byte, leave func()) ([]byte, func()) {
+func (h *Handler) answer(ctx context.Context, header http.Header, dst, body []byte, leave func()) ([]byte, func()) {
 	doc, err := rawjson.Parse(body)
 	if err != nil {
 		h.count("parse")
@@ -285,7 +286,7 @@ func (h *Handler) answer(ctx context.Context, dst, body []byte, leave func()) ([
 	}
 	root := doc.Root()
 	if root.Kind() != rawjson.Array {
-		return h.call(ctx, dst, root), leave
+		return h.call(ctx, header, dst, root), leave
 	}
 
 	limit := h.MaxBatch
@@ -314,7 +315,7 @@ func (h *Handler) answer(ctx context.Context, dst, body []byte, leave func()) ([
 			}
 		}
 		before := len(dst)
-		dst = h.call(ctx, h.comma(dst, start), item)
+		dst = h.call(ctx, header, h.comma(dst, start), item)
 		if len(dst) == before+1 { // a notification: no answer, no comma
 			dst = dst[:before]
 		}
@@ -334,13 +335,13 @@ func (h *Handler) comma(dst []byte, start int) []byte {
 }
 
 // call carries out one call and appends its answer, nothing for a notification.
-func (h *Handler) call(ctx context.Context, dst []byte, message rawjson.Value) []byte {
+func (h *Handler) call(ctx context.Context, header http.Header, dst []byte, message rawjson.Value) []byte {
 	if message.Kind() != rawjson.Object {
 		h.count("invalid")
 		return h.appendError(dst, h.Own, nil, InvalidRequest, "A request is an object, and this is "+article(message.Kind())+".")
 	}
 	method := message.Get("method")
-	r := Request{Method: method.Text(), Params: message.Get("params"), Message: message, Body: message.Raw()}
+	r := Request{Method: method.Text(), Params: message.Get("params"), Message: message, Body: message.Raw(), Header: header}
 	space, words := h.namespace(r.Method)
 	id := message.Get("id")
 	if id.Exists() {
