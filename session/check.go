@@ -258,11 +258,13 @@ func (c *checker) fingerprint() {
 	if fp := fingerprintOf(a); fp != s.print {
 		changed := make([]string, 0, len(fp))
 		for i, part := range fingerprintNames {
-			if fp[i] != s.print[i] {
+			if fp[i] != s.print[i] && fp[i] != 0 && s.print[i] != 0 { // what is left out is unknown, not changed
 				changed = append(changed, part)
 			}
 		}
-		c.add("agent.changed", "", "The agent's %s changed within the session.", strings.Join(changed, " and "))
+		if len(changed) > 0 {
+			c.add("agent.changed", "", "The agent's %s changed within the session.", strings.Join(changed, " and "))
+		}
 	}
 }
 

@@ -98,6 +98,9 @@ func TestChecks(t *testing.T) {
 		{name: "step id in another turn", before: []*act.Action{call}, a: step(act.ToolCall, "x-2", func(a *act.Action) { a.Step, a.Turn = "st-x-1", "t-2" })},
 
 		{name: "instructions changed", before: []*act.Action{call}, a: step(act.ToolCall, "x-2", func(a *act.Action) { a.Agent.Raw, a.Agent.Instructions = []byte(`{}`), []byte(`"Harm."`) }), want: []string{"agent.changed"}},
+		{name: "tools left out", before: []*act.Action{step(act.MessageUser, "m", func(a *act.Action) { a.Agent.Tools = []byte(`[1]`) })}, a: call},
+		{name: "tools changed after they were left out", before: []*act.Action{step(act.MessageUser, "m", func(a *act.Action) { a.Agent.Tools = []byte(`[1]`) }), step(act.MessageUser, "m2")},
+			a: step(act.MessageUser, "m3", func(a *act.Action) { a.Agent.Tools = []byte(`[2]`) }), want: []string{"agent.changed"}},
 		{name: "other agent", before: []*act.Action{call}, a: step(act.ToolCall, "x-2", func(a *act.Action) { a.Agent.ID = "lend-2" }), want: []string{"session.shared"}},
 		{name: "other user", before: []*act.Action{call}, a: step(act.ToolCall, "x-2", user("eve")), want: []string{"session.shared"}},
 		{name: "no user", before: []*act.Action{call}, a: step(act.ToolCall, "x-2", func(a *act.Action) { a.User = act.User{} })},

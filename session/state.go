@@ -98,7 +98,7 @@ func whoOf(a *act.Action) (w who) {
 }
 
 // fingerprint is hashes of what makes an agent the one that it was: its
-// instructions, tools, model and version. The zero value is none.
+// instructions, tools, model and version. 0 is unknown.
 type fingerprint [4]uint64
 
 var fingerprintNames = [...]string{"instructions", "tools", "model", "version"}
@@ -319,7 +319,11 @@ func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 		st.who.user = whoOf(a).user
 	}
 	if a.Agent.Raw != nil {
-		st.print = fingerprintOf(a)
+		for i, part := range fingerprintOf(a) {
+			if part != 0 {
+				st.print[i] = part
+			}
+		}
 	}
 	if !a.SaidAt.IsZero() {
 		st.saidAt = max(st.saidAt, a.SaidAt.UnixMilli())
