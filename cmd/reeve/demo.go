@@ -109,7 +109,7 @@ func demoNode(ctx context.Context, base string, o *demo.Options) (stop func(), e
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("%d records, every hash and signature agrees", report.Size), nil
+		return fmt.Sprintf("The ledger verifies: %d records, every hash and signature agrees.", report.Size), nil
 	}
 	base = o.URL
 	o.Receipt = func(ctx context.Context, id string) (string, error) { return checkReceipt(ctx, base, id, key) }
@@ -147,5 +147,5 @@ func checkReceipt(ctx context.Context, url, id, key string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("decision %s (%s) is in the ledger of %d records", receipt.Record.ID(), receipt.Record.Effect, receipt.Checkpoint.Size), nil
+	return fmt.Sprintf("The receipt of decision %s proves, offline, that it is in the ledger: %s.", receipt.Record.ID(), receipt.Record.Effect), nil
 }

@@ -59,12 +59,15 @@ func copyDatabase(ctx context.Context, c *sqlite.Conn, file string) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	// Within one transaction the copy is of one state: without it, each commit
-	// would make SQLite begin the copy again.
+	// Within one transaction, which begins with the first read, the copy is of
+	// one state: without it, each commit would make SQLite begin the copy again.
 	if err := do(c, "BEGIN"); err != nil {
 		return err
 	}
 	defer do(c, "ROLLBACK")
+	if _, err := headSize(c); err != nil {
+		return err
+	}
 	backup, err := sqlite.NewBackup(to, "main", c, "main")
 	if err != nil {
 		return err
