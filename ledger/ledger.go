@@ -92,6 +92,7 @@ type Log struct {
 	queue   []*group  // oldest first; the last one may still grow
 	entries int       // in queue
 	bytes   int       // in queue
+	crowd   int       // how many entries a batch has had lately
 	closed  bool
 	stopped error // why the log takes nothing any more, for good
 
@@ -333,6 +334,10 @@ func (l *Log) next() *group {
 		}
 		l.work.Wait()
 	}
+	l.gather()
+	if len(l.queue) == 0 { // taken back by nobody; only Close can have come between
+		return nil
+	}
 	g := l.queue[0]
 	l.queue[0] = nil
 	l.queue = l.queue[1:]
@@ -340,6 +345,30 @@ func (l *Log) next() *group {
 	l.bytes -= g.bytes
 	l.room.Broadcast()
 	return g
+}
+
+// Bounds of gather.
+const (
+	gatherLongest = 300 * time.Microsecond
+	gatherStep    = 30 * time.Microsecond
+)
+
+// gather waits a moment, while the queue is shorter than the last batch was.
+// Those whom the last commit answered are about to ask again: a commit that
+// begins with the first of them leaves the others to wait for the next one, and
+// costs as much as one for all. Who is alone never waits. mu is held.
+func (l *Log) gather() {
+	begin := time.Now()
+	for !l.closed && l.stopped == nil && len(l.queue) == 1 && len(l.queue[0].tickets) < l.crowd && time.Since(begin) < gatherLongest {
+		l.mu.Unlock()
+		time.Sleep(gatherStep)
+		l.mu.Lock()
+	}
+	if len(l.queue) > 0 {
+		// A crowd that has gone is forgotten by half each time.
+		l.crowd = max(len(l.queue[0].tickets), (l.crowd+len(l.queue[0].tickets))/2)
+		l.crowd -= l.crowd / 8
+	}
 }
 
 // fail ends the entries of a failed batch, and everything queued behind it,

@@ -48,7 +48,7 @@ func NewWriter(ctx context.Context, store ledger.Store, owner string) (*Writer, 
 	return &Writer{Store: store, Lease: lease, Size: head.Size, At: Epoch}, nil
 }
 
-// At returns the position of record i of the writer's log.
+// Pos returns the position of record i of the writer's log.
 func (w *Writer) Pos(i uint64) act.Position { return act.Position{Log: w.Lease.Log, Index: i} }
 
 // Commit writes the entries in one batch, without those that have a claim that
