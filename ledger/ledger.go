@@ -87,12 +87,13 @@ type Log struct {
 	done       chan struct{} // closed when the committer has ended
 
 	mu      sync.Mutex
-	work    sync.Cond // the queue has grown, or the log was closed
-	room    sync.Cond // the queue has shrunk
-	queue   []*group  // oldest first; the last one may still grow
-	entries int       // in queue
-	bytes   int       // in queue
-	crowd   int       // how many entries a batch has had lately
+	work    sync.Cond     // the queue has grown, or the log was closed
+	room    sync.Cond     // the queue has shrunk
+	queue   []*group      // oldest first; the last one may still grow
+	entries int           // in queue
+	bytes   int           // in queue
+	askers  int           // entries of the last batch, and those queued when it ended; see gather
+	pace    time.Duration // how long commits have taken lately
 	closed  bool
 	stopped error // why the log takes nothing any more, for good
 
@@ -310,7 +311,13 @@ func (l *Log) run() {
 		if g == nil {
 			return
 		}
-		if err := l.committer.commit(l, g); err != nil {
+		begin := time.Now()
+		err := l.committer.commit(l, g)
+		l.mu.Lock()
+		l.pace += (time.Since(begin) - l.pace) / 8
+		l.askers = len(g.tickets) + l.entries
+		l.mu.Unlock()
+		if err != nil {
 			l.fail(g, err)
 		} else if l.failing.Load() != nil {
 			l.failing.Store(nil)
@@ -335,9 +342,6 @@ func (l *Log) next() *group {
 		l.work.Wait()
 	}
 	l.gather()
-	if len(l.queue) == 0 { // taken back by nobody; only Close can have come between
-		return nil
-	}
 	g := l.queue[0]
 	l.queue[0] = nil
 	l.queue = l.queue[1:]
@@ -347,27 +351,23 @@ func (l *Log) next() *group {
 	return g
 }
 
-// Bounds of gather.
+// gatherStep is how often gather looks, and gatherLongest what it never exceeds.
 const (
-	gatherLongest = 300 * time.Microsecond
-	gatherStep    = 30 * time.Microsecond
+	gatherStep    = 40 * time.Microsecond
+	gatherLongest = 2 * time.Millisecond
 )
 
-// gather waits a moment, while the queue is shorter than the last batch was.
-// Those whom the last commit answered are about to ask again: a commit that
-// begins with the first of them leaves the others to wait for the next one, and
-// costs as much as one for all. Who is alone never waits. mu is held.
+// gather waits a moment for those whom the last commit answered, and who are
+// about to ask again: a commit that begins with the first of them costs as much
+// as one for all, and leaves the others to wait for the next. It waits until
+// the queue is as long as there were askers lately, and no longer than a commit
+// takes. Who is alone never waits. mu is held.
 func (l *Log) gather() {
-	begin := time.Now()
-	for !l.closed && l.stopped == nil && len(l.queue) == 1 && len(l.queue[0].tickets) < l.crowd && time.Since(begin) < gatherLongest {
+	begin, longest := time.Now(), min(l.pace, gatherLongest)
+	for !l.closed && l.stopped == nil && len(l.queue) == 1 && len(l.queue[0].tickets) < l.askers && time.Since(begin) < longest {
 		l.mu.Unlock()
 		time.Sleep(gatherStep)
 		l.mu.Lock()
-	}
-	if len(l.queue) > 0 {
-		// A crowd that has gone is forgotten by half each time.
-		l.crowd = max(len(l.queue[0].tickets), (l.crowd+len(l.queue[0].tickets))/2)
-		l.crowd -= l.crowd / 8
 	}
 }
 
