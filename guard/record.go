@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"maps"
@@ -94,7 +95,11 @@ func redacted(a *act.Action, what risk.Detector) []byte {
 				return nil // not kept rather than kept unmasked
 			}
 		}
-		reps = append(reps, rawjson.Replacement{At: cursor.At(leaf.Pointer), With: rawjson.Quote(risk.Mask(leaf.Text, findings))})
+		text := risk.Mask(leaf.Text, findings)
+		if leaf.Base64 {
+			text = base64.StdEncoding.EncodeToString([]byte(text))
+		}
+		reps = append(reps, rawjson.Replacement{At: cursor.At(leaf.Pointer), With: rawjson.Quote(text)})
 	}
 	if reps == nil {
 		return a.Body

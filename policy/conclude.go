@@ -307,7 +307,7 @@ func (e *evaluation) edits() (edits []act.Edit, problem *act.Reason) {
 		if replaced(arguments, leaf.Pointer) {
 			continue
 		}
-		text := leaf.Text
+		var text string
 		if notices != nil && notices[i] != "" {
 			text = notices[i]
 		} else if masks != 0 {

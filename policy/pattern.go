@@ -265,7 +265,7 @@ var literalFirst = &interpreter.RegexOptimization{
 		plain := interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(values ...ref.Val) ref.Val {
 			return m.value(values[0], nil)
 		})
-		return &matchCall{plain, call.Args()[0].(interpreter.InterpretableV2), m}, nil
+		return &matchCall{plain, call.Args()[0], m}, nil
 	},
 }
 
