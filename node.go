@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +68,11 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 			err = errors.Join(err, n.Close())
 		}
 	}()
+	if u, err := url.Parse(cfg.Database); err == nil && u.User != nil {
+		if _, literal := u.User.Password(); literal {
+			n.logger.Warn("the database's password is written in the configuration: name it by a reference, such as --database env:DATABASE_URL")
+		}
+	}
 	if err = os.MkdirAll(cfg.Data, 0o700); err != nil {
 		return n, err
 	}

@@ -45,6 +45,8 @@ rules:
     reason: It does not fit the session.
 `
 
+var opened atomic.Int32 // nodes, each with a name of its own
+
 // node is a guard on a real store.
 type node struct {
 	*guard.Guard
@@ -65,7 +67,7 @@ func open(t testing.TB, dir string, edit func(*guard.Config)) *node {
 func openOn(t testing.TB, store ledger.Store, edit func(*guard.Config)) *node {
 	t.Helper()
 	ctx := context.Background()
-	log, err := ledger.Open(ctx, ledger.Config{Store: store, Origin: "test", Seed: make([]byte, 32), Owner: "test"})
+	log, err := ledger.Open(ctx, ledger.Config{Store: store, Origin: "test", Seed: make([]byte, 32), Owner: fmt.Sprint("node ", opened.Add(1))})
 	if err != nil {
 		t.Fatal(err)
 	}
