@@ -1,22 +1,29 @@
-// Package risk finds in text what should not pass unseen: secrets, personal
-// data, hidden characters, and instructions aimed at a model. Detectors are
-// named in policies; Mask makes the text that may pass.
+// Package risk finds in a text what should not pass unseen: secrets, personal
+// data, hidden characters, and instructions aimed at a model. Policies name the
+// detectors; Mask makes the text that may pass.
 //
 //	found := risk.Scan(text, risk.Secret|risk.Card, nil)
 //	for _, f := range found {
-//		fmt.Println(f.Name, "at", f.Start)
+//		fmt.Println(f.Name, "at byte", f.Start)
 //	}
 //	safe := risk.Mask(text, found)
 //
-// Detectors know forms, not meanings: they are a net, not a wall. All of them
-// read a text once, byte by byte, and look closer only where a byte or the
-// beginning of a word could start a finding. Each closer look is bounded, so
-// that the whole costs time in proportion to the text, also to hostile text.
+// Detectors know forms, not meanings: they are a net, not a wall. A pass over
+// the bytes finds the places where something could begin (a word of which the
+// first letters are known, a number, one of few marks, a character beyond
+// ASCII), and a matcher written for it looks closer. Every closer look is
+// bounded or remembered, so that hostile text, too, costs time in proportion to
+// its length. Ordinary text costs no allocation.
+//
+// When a text holds characters that hide or imitate others (zero width, full
+// width, Cyrillic letters inside a Latin word), it is also read the way a
+// person would see it, and what is found there is reported where it stands.
 package risk
 
 import (
 	"math/bits"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -26,11 +33,11 @@ type Detector uint32
 // The detectors.
 const (
 	Secret    Detector = 1 << iota // keys, tokens, passwords, private keys
-	Card                           // payment card numbers, by Luhn
+	Card                           // payment card numbers, by brand and check digit
 	SSN                            // social security numbers of the United States
-	IBAN                           // bank account numbers, by their checksum
+	IBAN                           // bank account numbers, by country and checksum
 	Email                          // e-mail addresses
-	Phone                          // telephone numbers
+	Phone                          // phone numbers
 	Hidden                         // characters that people do not see
 	Injection                      // instructions aimed at a model
 )
@@ -68,99 +75,154 @@ func (d Detector) String() string {
 
 // Finding is something found in a text.
 type Finding struct {
-	Detector   Detector
-	Code       string  // stable, such as "secret.private_key"
-	Name       string  // for a person, such as "private key"
-	Start, End int     // span in bytes
-	Score      float64 // how bad it is, from 0 to 1
+	Detector   Detector // the one that found it
+	Code       string   // stable, such as "secret.private_key"
+	Name       string   // for a person, such as "private key"
+	Start, End int      // span in bytes, on the boundaries of characters
+	Score      float64  // how bad it is, from 0 to 1
 }
 
 // Scan appends what the wanted detectors find in a text, ordered by Start.
-// Findings of one detector do not overlap.
+// Findings of one detector do not overlap. Once all of them are masked the same
+// detectors find nothing more.
 func Scan(text string, want Detector, dst []Finding) []Finding {
 	from := len(dst)
-	s := scanner{text: text, want: want, out: dst}
-	s.scan()
-	if s.hidden > 0 && want&^Hidden != 0 {
-		s.scanWithoutHidden(from)
+	dst = scan(text, want, dst)
+	if len(dst) == from {
+		return dst
 	}
-	if len(s.out)-from < 2 {
-		return s.out
-	}
-	return tidy(s.out, from)
+	return settle(text, want, tidy(dst, from), from)
 }
 
-// tidy orders the findings from an index on, and leaves of those of one
-// detector that overlap the one that begins first, or is the longest.
+// scan is one pass, and a second one over the text as a person sees it when
+// that is another text.
+func scan(text string, want Detector, dst []Finding) []Finding {
+	s := scanner{text: text, want: want, out: dst, phoneAt: never, ssnAt: never, cardAt: never}
+	s.scan()
+	if s.disguised && want&^Hidden != 0 {
+		s.scanSeen()
+	}
+	return s.out
+}
+
+// tidy orders the findings from an index on, and makes one of those of one
+// detector that overlap, under the name of the gravest.
 func tidy(all []Finding, from int) []Finding {
+	if len(all)-from < 2 {
+		return all
+	}
 	slices.SortStableFunc(all[from:], func(a, b Finding) int {
 		if a.Start != b.Start {
 			return a.Start - b.Start
 		}
 		return b.End - a.End
 	})
-	var ends [len(detectorNames)]int
+	var last [len(detectorNames)]int // the newest kept finding of each detector
 	kept := all[:from]
 	for _, f := range all[from:] {
 		i := bits.TrailingZeros32(uint32(f.Detector))
-		if f.Start >= ends[i] {
-			ends[i] = f.End
-			kept = append(kept, f)
+		if p := last[i] - 1; p >= from && f.Start < kept[p].End {
+			if f.Score > kept[p].Score {
+				kept[p].Code, kept[p].Name, kept[p].Score = f.Code, f.Name, f.Score
+			}
+			kept[p].End = max(kept[p].End, f.End)
+			continue
 		}
+		kept = append(kept, f)
+		last[i] = len(kept)
 	}
 	return kept
 }
 
-// scanWithoutHidden looks again at the text as a person sees it: hidden
-// characters inside a word must not hide the word from the detectors.
-func (s *scanner) scanWithoutHidden(from int) {
-	var seen strings.Builder
-	offsets := make([]int, 0, len(s.text)) // of each byte that is seen
-	at := 0
-	for _, f := range s.spans {
-		for ; at < f[0]; at++ {
-			seen.WriteByte(s.text[at])
-			offsets = append(offsets, at)
+// settle adds what would come to light only once the findings are masked, so
+// that masked text is clean: a number that was no card because of what stood
+// before it, for example. Hardly any text needs a second round.
+func settle(text string, want Detector, found []Finding, from int) []Finding {
+	const rounds = 8
+	for range rounds {
+		masked, pieces := mask(text, found[from:])
+		again := scan(masked, want, nil)
+		if len(again) == 0 {
+			break
 		}
-		at = f[1]
+		for _, f := range again {
+			f.Start, f.End = original(pieces, f.Start, false), original(pieces, f.End, true)
+			found = append(found, f)
+		}
+		found = tidy(found, from)
 	}
-	for ; at < len(s.text); at++ {
-		seen.WriteByte(s.text[at])
-		offsets = append(offsets, at)
+	return found
+}
+
+// piece is a part of a masked text that was put in the place of a span of the
+// original one.
+type piece struct {
+	at, length int // in the masked text
+	start, end int // in the original
+}
+
+// original returns the place in the original text of one in the masked text.
+// In a placeholder it is the beginning of what was masked or, for the end of a
+// span, its end.
+func original(pieces []piece, at int, end bool) int {
+	i := sort.Search(len(pieces), func(i int) bool { return pieces[i].at > at || end && pieces[i].at == at })
+	if i == 0 {
+		return at
 	}
-	again := scanner{text: seen.String(), want: s.want &^ Hidden}
-	again.scan()
-	for _, f := range again.out {
-		f.Start, f.End = offsets[f.Start], offsets[f.End-1]+1
-		s.out = append(s.out, f)
+	p := pieces[i-1]
+	rest := at - p.at - p.length
+	switch {
+	case rest >= 0:
+		return p.end + rest
+	case end:
+		return p.end
 	}
+	return p.start
 }
 
 // Mask returns the text with each finding replaced by what it was: a card
-// number by ****, hidden characters by nothing, others by their name in
-// brackets. Findings must be ordered by Start, as Scan gives them; where they
-// overlap the first to begin names them all.
+// number by ****, hidden characters by nothing, others by their name, such as
+// [AWS access key removed]. Findings that overlap are replaced as one, named by
+// the one that begins first. Everything else stays as it is.
 func Mask(text string, findings []Finding) string {
+	if len(findings) == 0 {
+		return text
+	}
+	masked, _ := mask(text, findings)
+	return masked
+}
+
+func mask(text string, findings []Finding) (string, []piece) {
+	byStart := func(a, b Finding) int { return a.Start - b.Start }
+	if !slices.IsSortedFunc(findings, byStart) {
+		findings = slices.Clone(findings)
+		slices.SortStableFunc(findings, byStart)
+	}
 	var b strings.Builder
+	pieces := make([]piece, 0, len(findings))
 	at := 0
 	for i := 0; i < len(findings); {
 		f, start, end := findings[i], findings[i].Start, findings[i].End
 		for i++; i < len(findings) && findings[i].Start < end; i++ {
 			end = max(end, findings[i].End)
-			if f.Detector == Hidden { // a word that holds hidden characters is named by what it is
+			if f.Detector == Hidden { // what holds hidden characters is named by what it is
 				f = findings[i]
 			}
 		}
 		b.WriteString(text[at:start])
-		b.WriteString(placeholder(f))
+		put := placeholder(f)
+		pieces = append(pieces, piece{b.Len(), len(put), start, end})
+		b.WriteString(put)
 		at = end
 	}
 	b.WriteString(text[at:])
-	return b.String()
+	return b.String(), pieces
 }
 
-// placeholder is what stands in the place of a finding. None of them is a
-// finding itself, so masking twice changes nothing.
+// removed ends every placeholder but that of a card. Matchers know it, so that
+// the words of a placeholder announce nothing.
+const removed = " removed]"
+
 func placeholder(f Finding) string {
 	switch f.Detector {
 	case Card:
@@ -168,5 +230,5 @@ func placeholder(f Finding) string {
 	case Hidden:
 		return ""
 	}
-	return "[" + f.Name + " removed]"
+	return "[" + f.Name + removed
 }

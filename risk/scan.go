@@ -1,7 +1,8 @@
 package risk
 
 import (
-	"unicode"
+	"math/bits"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -11,10 +12,27 @@ type scanner struct {
 	want Detector
 	out  []Finding
 
-	hidden int      // hidden characters seen, wanted or not
-	spans  [][2]int // of them
-	rtl    bool     // the text has letters that are written from right to left
+	skip     int // nothing begins before this byte: it belongs to what was found
+	injected int // the end of the newest injected instruction
+	// Where the newest word stands that announces a number of some kind.
+	phoneAt, ssnAt, cardAt int
+	// disguised: some characters are not what a person sees. See scanSeen.
+	disguised bool
+	// rtl: 0 not known yet, 1 the text has letters written from right to left, 2 it has none.
+	rtl int8
+
+	runs [alphabets]span // the newest run of each alphabet: see run
+
+	pemSought   bool // pemEnd is known
+	pemEnd      int  // see nextEnd
+	puttySought int  // up to where the lines of a PuTTY key were sought in vain
+	userColon   int  // before the password of the newest URL that has one
 }
+
+type span struct{ start, end int }
+
+// never is a place that is far from everything in a text.
+const never = -1 << 30
 
 func (s *scanner) add(d Detector, code, name string, start, end int, score float64) {
 	if s.want&d != 0 && start < end {
@@ -22,218 +40,314 @@ func (s *scanner) add(d Detector, code, name string, start, end int, score float
 	}
 }
 
-// class says what a byte can be the beginning of.
-type class uint8
-
+// The prefilter's table: a bit for letters and digits, and one, 32 places
+// higher, for marks at which a matcher looks. So the bits of 32 bytes can be
+// gathered in one word by shifts that are known at compile time.
 const (
-	letter    class = 1 << iota // of a word
-	digit                       // of a number
-	mark                        // of something at this very byte
-	beyond                      // not ASCII
-	wordClass = letter | digit
+	wordBit = 1
+	markBit = 1 << 32
 )
 
-var classes = func() (t [256]class) {
+var prefilter = func() (t [256]uint64) {
 	for c := range t {
 		switch {
-		case 'a' <= c|0x20 && c|0x20 <= 'z' && c < utf8.RuneSelf:
-			t[c] = letter
-		case '0' <= c && c <= '9':
-			t[c] = digit
-		case c >= utf8.RuneSelf:
-			t[c] = beyond
+		case isAlnum(byte(c)):
+			t[c] = wordBit
+		case strings.IndexByte("@+~:=", byte(c)) >= 0, leads[c]:
+			t[c] = markBit
 		}
-	}
-	for _, c := range "@+-:=<[(" {
-		t[c] = mark
 	}
 	return
 }()
 
-func isWord(c byte) bool  { return classes[c]&wordClass != 0 || c == '_' }
+func isAlnum(c byte) bool { return c|0x20-'a' <= 25 || c-'0' <= 9 }
 func isDigit(c byte) bool { return c-'0' <= 9 }
 func isUpper(c byte) bool { return c-'A' <= 25 }
+func isAlpha(c byte) bool { return c|0x20-'a' <= 25 }
 
-// scan looks closer at each byte that could begin a finding.
+// scan looks closer at each byte where something could begin: the first of each
+// word, and the marks.
 func (s *scanner) scan() {
 	text := s.text
-	for i := 0; i < len(text); {
-		switch c := text[i]; classes[c] {
-		case letter:
-			s.word(i)
-			for i++; i < len(text) && classes[text[i]]&wordClass != 0; i++ {
+	carry := uint64(0) // the block before ended within a word
+	for base := 0; base < len(text); base += 32 {
+		set := uint64(0)
+		if block := text[base:]; len(block) >= 32 {
+			for k := 0; k < 32; k += 8 {
+				b := block[k : k+8]
+				set |= (prefilter[b[0]] | prefilter[b[1]]<<1 | prefilter[b[2]]<<2 | prefilter[b[3]]<<3 |
+					prefilter[b[4]]<<4 | prefilter[b[5]]<<5 | prefilter[b[6]]<<6 | prefilter[b[7]]<<7) << k
 			}
-		case digit:
-			s.number(i)
-			for i++; i < len(text) && classes[text[i]] == digit; i++ {
+		} else {
+			for k := range len(block) {
+				set |= prefilter[block[k]] << k
 			}
-		case mark:
-			s.mark(i, c)
-			i++
-		case beyond:
-			i += s.rune(i)
-		default:
-			i++
+		}
+		words := set & (1<<32 - 1)
+		starts := words&^(words<<1|carry) | set>>32
+		carry = words >> 31
+		for ; starts != 0; starts &= starts - 1 {
+			s.look(base + bits.TrailingZeros64(starts))
 		}
 	}
 }
 
-func (s *scanner) mark(i int, c byte) {
-	switch c {
-	case '@':
+func (s *scanner) look(i int) {
+	switch c := s.text[i]; {
+	case isAlpha(c):
+		s.word(i)
+	case i < s.skip:
+	case isDigit(c):
+		s.number(i)
+	case c >= utf8.RuneSelf:
+		s.beyond(i)
+	case c == '@':
 		s.email(i)
-	case '+':
+	case c == '+':
 		s.internationalPhone(i)
-	case '(':
-		s.nationalPhone(i)
-	case '-':
-		s.privateKey(i)
-	case ':', '=':
-		s.assignment(i)
+	case c == '~':
+		s.azureClientSecret(i)
+	case c == ':' && strings.HasPrefix(s.text[i:], "://"):
 		s.urlPassword(i)
-	case '<', '[':
-		s.roleMarker(i)
+	default:
+		s.assignment(i)
 	}
 }
 
-// number looks at a run of digits.
-func (s *scanner) number(i int) {
-	if i > 0 && (isWord(s.text[i-1]) || s.text[i-1] >= utf8.RuneSelf) {
+// A trigger is a word's beginning at which a matcher looks closer: up to four
+// bytes, compared without regard to case.
+type trigger struct {
+	head, mask uint32
+	want       Detector
+	kind       kind
+	form       uint8 // of tokenForms
+}
+
+// kind says which matcher a trigger belongs to.
+type kind uint8
+
+const (
+	aToken kind = iota
+	aJWT
+	aGenericKey
+	aBearer
+	aBasic
+	aPEM
+	aPuTTY
+	aSecretName
+	aSendGrid
+	aSlackHook
+	aPhoneWord
+	anSSNWord
+	aCardWord
+	anInstruction
+	aRoleMarker
+)
+
+const fold4 = 0x20202020
+
+// head4 reads four bytes of a text as a number, without regard to case.
+func head4(text string, i int) uint32 {
+	_ = text[i+3]
+	return (uint32(text[i]) | uint32(text[i+1])<<8 | uint32(text[i+2])<<16 | uint32(text[i+3])<<24) | fold4
+}
+
+// bucketOf is a hash of a head's first three bytes.
+func bucketOf(head uint32) uint32 { return (head & 0xffffff) * 0x9e3779b1 >> 20 }
+
+// triggers by their buckets; bucketAt holds their place plus one, or zero for
+// the heads that begin nothing: nearly all.
+var (
+	bucketAt [1 << 12]uint8
+	triggers [][]trigger
+)
+
+func init() {
+	for i, f := range tokenForms {
+		addTrigger(f.prefix[:min(4, len(f.prefix))], Secret, aToken, i)
+	}
+	for _, t := range []struct {
+		want  Detector
+		kind  kind
+		heads string
+	}{
+		{Secret, aJWT, "eyj"},
+		{Secret, aGenericKey, "sk-"},
+		{Secret, aBearer, "bear"},
+		{Secret, aBasic, "basi"},
+		{Secret, aPEM, "begi"},
+		{Secret, aPuTTY, "putt"},
+		{Secret, aSecretName, "pass pwd toke secr key api_ apik clie auth priv cred"},
+		{Secret, aSendGrid, "sg."},
+		{Secret, aSlackHook, "hook disc webh"},
+		{Phone, aPhoneWord, "phon tele tel tlf mobi cell fax what sms hand hotl call t\xc3\xa9l"},
+		{SSN, anSSNWord, "ssn soci"},
+		{Card, aCardWord, "card visa mast amex cred debi pan maes dine disc cc paym"},
+		{Injection, aRoleMarker, "im_ syst assi user endo star eot sys inst begi end_ tool"},
+	} {
+		for head := range strings.FieldsSeq(t.heads) {
+			addTrigger(head, t.want, t.kind, 0)
+		}
+	}
+	for word, class := range classOf {
+		if class&triggering != 0 && len(word) >= 3 && word[0] < utf8.RuneSelf {
+			addTrigger(word[:min(4, len(word))], Injection, anInstruction, 0)
+		}
+	}
+}
+
+func addTrigger(head string, want Detector, k kind, form int) {
+	t := trigger{mask: 1<<(8*len(head)) - 1, want: want, kind: k, form: uint8(form)}
+	if len(head) == 2 { // the third byte, which the bucket depends on, can be any separator
+		for c := range byte(utf8.RuneSelf) {
+			if !isAlnum(c) {
+				addTrigger(head+string(rune(c)), want, k, form)
+			}
+		}
 		return
 	}
-	if s.want&Card != 0 {
-		s.card(i)
+	t.head = head4(head+"\x00", 0) & t.mask
+	at := &bucketAt[bucketOf(t.head)]
+	if *at == 0 {
+		triggers = append(triggers, nil)
+		*at = uint8(len(triggers))
 	}
-	if s.want&SSN != 0 {
-		s.ssn(i)
+	bucket := &triggers[*at-1]
+	for _, had := range *bucket {
+		if had == t {
+			return
+		}
 	}
-	if s.want&Phone != 0 {
-		s.nationalPhone(i)
-	}
-	if s.want&Secret != 0 {
-		s.telegramToken(i)
+	*bucket = append(*bucket, t)
+	if len(triggers) > 255 {
+		panic("risk: too many triggers")
 	}
 }
 
-// word looks at the beginning of a word: most secrets have a prefix, and most
-// instructions one of few verbs.
+// word looks at the beginning of a word.
 func (s *scanner) word(i int) {
-	text := s.text
-	if i+4 > len(text) {
+	if i+4 > len(s.text) {
 		return
 	}
-	if i > 0 && (text[i-1] == '_' || isDigit(text[i-1])) {
-		return
+	head := head4(s.text, i)
+	if at := bucketAt[bucketOf(head)]; at != 0 {
+		s.trigger(i, head, triggers[at-1])
 	}
-	head := (uint32(text[i])<<24 | uint32(text[i+1])<<16 | uint32(text[i+2])<<8 | uint32(text[i+3])) | 0x20202020
-	if s.want&Secret != 0 {
-		s.token(i, head)
-	}
-	if s.want&IBAN != 0 && isUpper(text[i]) && isUpper(text[i+1]) && isDigit(text[i+2]) && isDigit(text[i+3]) {
+	if head>>16&0xf0f0 == 0x3030 && s.want&IBAN != 0 { // two digits, or few other bytes
 		s.iban(i)
 	}
-	if s.want&Injection != 0 {
-		s.instruction(i, head)
-	}
 }
 
-// rune looks at a character beyond ASCII and returns its length.
-func (s *scanner) rune(i int) int {
-	r, size := utf8.DecodeRuneInString(s.text[i:])
-	switch {
-	case r >= 0x0590 && r <= 0x08ff:
-		s.rtl = true
-	case r == '忽' || r == '無' || r == '无':
-		s.instructionCJK(i)
-		return size
+func (s *scanner) trigger(i int, head uint32, bucket []trigger) {
+	if i < s.skip {
+		return
 	}
-	if code, name := s.hides(i, r, size); code != "" {
-		end := i + size
-		// A run of hidden characters is one finding.
-		for end < len(s.text) {
-			next, n := utf8.DecodeRuneInString(s.text[end:])
-			if c, _ := s.hides(end, next, n); c == "" {
-				break
+	for k := range bucket {
+		t := &bucket[k]
+		if head&t.mask != t.head || t.want&s.want == 0 {
+			continue
+		}
+		switch t.kind {
+		case aToken:
+			s.token(i, &tokenForms[t.form])
+		case aJWT:
+			s.jwt(i)
+		case aGenericKey:
+			s.genericKey(i)
+		case aBearer:
+			s.bearer(i)
+		case aBasic:
+			s.basic(i)
+		case aPEM:
+			s.pem(i)
+		case aPuTTY:
+			s.putty(i)
+		case aSecretName:
+			s.secretName(i)
+		case aSendGrid:
+			s.sendGrid(i)
+		case aSlackHook:
+			s.webhook(i)
+		case aPhoneWord:
+			if s.announces(i, phoneWords) {
+				s.phoneAt = i
 			}
-			end += n
+		case anSSNWord:
+			if s.announces(i, ssnWords) {
+				s.ssnAt = i
+			}
+		case aCardWord:
+			if s.announces(i, cardWords) {
+				s.cardAt = i
+			}
+		case anInstruction:
+			s.instruction(i)
+		case aRoleMarker:
+			s.roleMarker(i)
 		}
-		s.hidden++
-		s.spans = append(s.spans, [2]int{i, end})
-		score := 0.5
-		if code != "hidden.zero_width" {
-			score = 0.7
-		}
-		s.add(Hidden, code, name, i, end, score)
-		return end - i
 	}
-	return size
 }
 
-// hides reports how a character hides something: it is not seen, or turns the
-// order of what is seen. Characters that a script or an emoji needs do not.
-func (s *scanner) hides(i int, r rune, size int) (code, name string) {
-	switch {
-	case r >= 0xe0000 && r <= 0xe007f:
-		if s.flag(i) {
-			return "", ""
-		}
-		return "hidden.tag", "tag characters"
-	case r >= 0xe0100 && r <= 0xe01ef:
-		return "hidden.variation", "variation selectors"
-	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
-		return "hidden.bidi", "direction controls"
-	case r == 0x200e, r == 0x200f, r == 0x061c:
-		if s.rtl || s.near(i, size, isRTL) {
-			return "", ""
-		}
-		return "hidden.bidi", "direction controls"
-	case r == 0x200c, r == 0x200d:
-		if s.near(i, size, joins) {
-			return "", ""
-		}
-		return "hidden.zero_width", "zero-width characters"
-	case r >= 0xfe00 && r <= 0xfe0f:
-		if prev, _ := utf8.DecodeLastRuneInString(s.text[:i]); prev > 0xff || prev == '#' || prev == '*' || prev == 0xa9 || prev == 0xae || prev >= '0' && prev <= '9' {
-			if prev < 0xfe00 || prev > 0xfe0f {
-				return "", ""
+// An alphabet is a set of bytes that something is written in.
+type alphabet uint8
+
+const (
+	upperDigits alphabet = iota
+	alnums
+	wordBytes   // and _
+	wordDashes  // and -
+	wordDots    // and .
+	hexDigits   // of either case
+	base64Bytes // with + / =
+	paths       // letters, digits, - _ /
+	bearerBytes // RFC 6750
+	bareValue   // what a value without quotes is made of
+	quotedValue // and one in quotes
+	queryValue  // and one in a URL's query
+	partings    // what parts the groups of a number
+	alphabets
+)
+
+var alphabetSets = func() (t [256]uint16) {
+	for c := range t {
+		in := func(a alphabet, ok bool) {
+			if ok {
+				t[c] |= 1 << a
 			}
 		}
-		return "hidden.variation", "variation selectors"
-	case r == 0x200b, r == 0x2060, r >= 0x2061 && r <= 0x2064, r == 0x180e, r == 0x00ad, r == 0x3164, r == 0xffa0, r == 0x115f, r == 0x1160,
-		r == 0xfeff && i > 0:
-		return "hidden.zero_width", "zero-width characters"
+		b := byte(c)
+		plain := isAlnum(b)
+		in(upperDigits, isUpper(b) || isDigit(b))
+		in(alnums, plain)
+		in(wordBytes, plain || b == '_')
+		in(wordDashes, plain || b == '_' || b == '-')
+		in(wordDots, plain || b == '_' || b == '-' || b == '.')
+		in(hexDigits, isDigit(b) || b|0x20-'a' <= 5)
+		in(base64Bytes, plain || b == '+' || b == '/' || b == '=')
+		in(paths, plain || b == '_' || b == '-' || b == '/')
+		in(bearerBytes, plain || strings.IndexByte("-._~+/=", b) >= 0)
+		in(bareValue, b > ' ' && b != 0x7f && strings.IndexByte("\"'`\\,;&<>()[]{}|", b) < 0)
+		in(quotedValue, b > ' ' && b != 0x7f && strings.IndexByte("\"'`\\", b) < 0)
+		in(partings, strings.IndexByte(" -.)/", b) >= 0)
+		in(queryValue, plain || strings.IndexByte("-._~+/=%", b) >= 0)
 	}
-	return "", ""
-}
+	return
+}()
 
-// flag reports whether tag characters at i belong to an emoji flag: they follow
-// U+1F3F4 and at most six others.
-func (s *scanner) flag(i int) bool {
-	for range 7 {
-		r, size := utf8.DecodeLastRuneInString(s.text[:i])
-		if r == 0x1f3f4 {
-			return true
-		}
-		if r < 0xe0000 || r > 0xe007f {
-			return false
-		}
-		i -= size
+func (a alphabet) has(c byte) bool { return alphabetSets[c]>>a&1 != 0 }
+
+// run returns the end of the run of an alphabet's bytes that i lies in. The
+// newest run is remembered: a text made of one long run and many beginnings
+// would otherwise be read over and over.
+func (s *scanner) run(i int, a alphabet) int {
+	r := &s.runs[a]
+	if i >= r.start && i < r.end {
+		return r.end
 	}
-	return false
-}
-
-// near reports whether the character before or after satisfies f.
-func (s *scanner) near(i, size int, f func(rune) bool) bool {
-	before, _ := utf8.DecodeLastRuneInString(s.text[:i])
-	after, _ := utf8.DecodeRuneInString(s.text[i+size:])
-	return f(before) || f(after)
-}
-
-func isRTL(r rune) bool { return r >= 0x0590 && r <= 0x08ff || r >= 0xfb1d && r <= 0xfefc }
-
-// joins reports whether a character is of those that zero-width joiners and
-// non-joiners are made for: Arabic, Indic and related scripts, and emoji.
-func joins(r rune) bool {
-	return isRTL(r) || r >= 0x0900 && r <= 0x0fff || r >= 0x1000 && r <= 0x109f || r >= 0x1780 && r <= 0x18af ||
-		r >= 0x2190 && r <= 0x2bff || r >= 0x1f000 && r <= 0x1faff || r == 0xfe0f || unicode.Is(unicode.Syriac, r)
+	end := i
+	for end < len(s.text) && a.has(s.text[end]) {
+		end++
+	}
+	*r = span{i, end}
+	return end
 }
