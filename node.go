@@ -51,6 +51,10 @@ type Node struct {
 
 	keys sync.Mutex // serializes changes of API keys
 
+	probe    sync.Mutex
+	probed   time.Time // when the store was last probed for ping; guarded by probe
+	probeErr error     // likewise
+
 	background context.CancelFunc
 	tasks      sync.WaitGroup
 }

@@ -90,13 +90,29 @@ func (n *Node) decide(ctx context.Context, a *act.Action) (act.Decision, []byte,
 	return d, modified, err
 }
 
-// writable says whether decisions can be recorded.
-func (n *Node) writable() error { return n.log.Err() }
+// writable says whether decisions can be recorded, as of at most a second ago.
+func (n *Node) writable() error {
+	if err := n.log.Err(); err != nil {
+		return err
+	}
+	n.probe.Lock()
+	defer n.probe.Unlock()
+	if n.now().Sub(n.probed) > time.Second {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		n.probeErr, n.probed = n.store.Probe(ctx), n.now()
+	}
+	return n.probeErr
+}
 
 func (n *Node) disk(context.Context) error {
-	free, err := freeBytes(n.cfg.sqlite())
+	dir := n.cfg.Data
+	if url, _ := n.cfg.postgres(); url == "" {
+		dir = n.cfg.sqlite()
+	}
+	free, err := freeBytes(dir)
 	if err == nil && free < n.cfg.Limits.Disk {
-		err = fmt.Errorf("%d bytes are free on the disk of %s, and %d are wanted", free, n.cfg.sqlite(), n.cfg.Limits.Disk)
+		err = fmt.Errorf("%d bytes are free on the disk of %s, and %d are wanted", free, dir, n.cfg.Limits.Disk)
 	}
 	return err
 }

@@ -170,7 +170,10 @@ type Action struct {
 
 	Resource  string // tool, server, peer or source, as sent
 	Canonical string // Resource in the one form that rules are matched against
-	// Confusable says that Resource used characters that look like others.
+	// Alias is the tool's other name in that form, where the agent declared a
+	// name beside the id that it calls the tool by. Rules match either.
+	Alias string
+	// Confusable says that a name used characters that look like others.
 	Confusable bool
 	Server     string // the MCP server or A2A peer, where known
 

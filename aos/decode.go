@@ -99,7 +99,19 @@ func decode(r *jsonrpc.Request, read func(*decoder) *invalid) (*act.Action, *inv
 	}
 	d.a.Content = d.texts.Leaves
 	d.a.Canonical, d.a.Confusable = canon.Name(d.a.Resource)
+	if d.a.Tool != nil {
+		d.alias(d.a.Tool.Name)
+	}
 	return d.a, nil
+}
+
+// alias notes another name of the tool that is called.
+func (d *decoder) alias(name string) {
+	canonical, confusable := canon.Name(name)
+	if canonical != d.a.Canonical {
+		d.a.Alias = canonical
+	}
+	d.a.Confusable = d.a.Confusable || confusable
 }
 
 // paramsOf checks that a request has params of this protocol.
@@ -461,6 +473,11 @@ func (d *decoder) mcp() *invalid {
 	v, base, err := d.protocol()
 	if err != nil {
 		return err
+	}
+	if textIs(v.Get("method"), "tools/call") {
+		if name := v.Get("params").Get("name"); name.Kind() != rawjson.String {
+			return &invalid{base + "/params/name", "A call must name its tool.", "a string"}
+		}
 	}
 	m := mcp.Read(v, base, &d.texts)
 	d.a.Kind, d.a.Answers = act.MCPResponse, m.ID

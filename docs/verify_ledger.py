@@ -290,11 +290,13 @@ def check_database(file, key, kept):
             if r["time"] < last:
                 problems.append("Record 0-%d has an earlier time than a record before it." % index)
             last = max(last, r["time"])
+            if "policy" in r:
+                policies.add(r["policy"])
             return r
         except (ValueError, KeyError, TypeError):
             problems.append("Record 0-%d cannot be read." % index)
 
-    expect = pruned
+    expect, policies = pruned, set()
     for first, count, leaves, records in db.execute("SELECT first, count, leaves, records FROM batch ORDER BY first"):
         if first + count <= pruned:
             continue
@@ -326,6 +328,12 @@ def check_database(file, key, kept):
                         check_opening(decoded[at + i], field, salt, content)
                 except (Bad, IndexError) as e:
                     problems.append("What lies beside record 0-%d %s." % (at + i, e))
+    texts = dict(db.execute("SELECT hash, text FROM policy"))
+    for name in sorted(policies):
+        if name not in texts:
+            problems.append("The text of the policy %s is missing." % name)
+        elif name != "sha256:" + hashlib.sha256(texts[name]).hexdigest():
+            problems.append("The text of the policy %s was changed." % name)
     if expect != size:
         problems.append("The database says that it has %d records, and %d are there." % (size, expect))
     for n, rest in sorted(want.items()):

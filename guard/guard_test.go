@@ -343,8 +343,13 @@ func TestKept(t *testing.T) {
 	}{{guard.KeepAll, true, true}, {guard.KeepNotAllowed, false, true}, {guard.KeepNone, false, false}} {
 		t.Run(string(tt.keep), func(t *testing.T) {
 			n := open(t, t.TempDir(), func(c *guard.Config) { c.Keep = tt.keep; c.Redact = 1<<8 - 1 })
-			a, _ := n.decide(t, call("s", "1", "read", "mail oda@lind.example"))
-			b, _ := n.decide(t, call("s", "2", "wipe", "mail oda@lind.example"))
+			named := func(a *act.Action) *act.Action {
+				a.User.Name, a.Resource = "eve@lind.example", "eve@lind.example"
+				a.Body = []byte(strings.Replace(string(a.Body), `"id":1`, `"id":1,"instructions":"ask eve@lind.example"`, 1))
+				return a
+			}
+			a, _ := n.decide(t, named(call("s", "1", "read", "mail oda@lind.example")))
+			b, _ := n.decide(t, named(call("s", "2", "wipe", "mail oda@lind.example")))
 			for d, want := range map[act.Position]bool{a.Position: tt.allowed, b.Position: tt.other} {
 				o, err := ledger.ReadOpening(context.Background(), n.store, d)
 				if err != nil {
@@ -352,6 +357,11 @@ func TestKept(t *testing.T) {
 				}
 				if (o.Request != nil) != want {
 					t.Errorf("decision %s: request kept %v, want %v", d, o.Request != nil, want)
+				}
+				for _, kept := range [][]byte{o.Request, o.Principal, o.Links} {
+					if strings.Contains(string(kept), "eve@") {
+						t.Errorf("decision %s: a name was not masked: %s", d, kept)
+					}
 				}
 				if strings.Contains(string(o.Request), "oda@") {
 					t.Errorf("decision %s: the address was not masked: %s", d, o.Request)

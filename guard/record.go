@@ -38,9 +38,9 @@ func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.E
 		},
 		Request:     a.Body,
 		Modified:    modified,
-		Principal:   b[:principal:principal],
+		Principal:   g.masked(b[:principal:principal]),
 		Reasons:     b[principal:reasons:reasons],
-		Links:       b[reasons:],
+		Links:       g.masked(b[reasons:]),
 		KeepContent: keep,
 	}
 	watched := act.Allow
@@ -58,6 +58,14 @@ func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.E
 		e.Request, e.Shared = g.kept(a)
 	}
 	return e
+}
+
+// masked masks an opening: names and ids are a caller's text, too.
+func (g *Guard) masked(opening []byte) []byte {
+	if g.cfg.Redact == 0 || len(risk.Scan(string(opening), g.cfg.Redact, nil)) == 0 {
+		return opening
+	}
+	return maskStrings(opening, g.cfg.Redact, nil)
 }
 
 func appendNew(list []string, s string) []string {
@@ -80,35 +88,58 @@ func (g *Guard) kept(a *act.Action) (body []byte, shared [][2]int) {
 	return body, shared
 }
 
-// redacted masks what the detectors find in the leaves of a request.
+// redacted masks what the detectors find in a request as it is kept: in the
+// leaves that were judged, and in every other string, such as the agent's
+// instructions. Names of members stay as they are.
 func redacted(a *act.Action, what risk.Detector) []byte {
-	var findings []risk.Finding
-	var cursor rawjson.Cursor
-	var reps []rawjson.Replacement
+	findings := risk.Scan(string(a.Body), what, nil)
+	for i := 0; i < len(a.Content) && len(findings) == 0; i++ {
+		findings = risk.Scan(a.Content[i].Text, what, findings)
+	}
+	if len(findings) == 0 {
+		return a.Body // mostly so
+	}
+	files := map[string]bool{} // leaves that are a file's bytes
 	for _, leaf := range a.Content {
-		if findings = risk.Scan(leaf.Text, what, findings[:0]); len(findings) == 0 {
-			continue
-		}
-		if cursor.Doc == nil {
-			var err error
-			if cursor.Doc, err = rawjson.Parse(a.Body); err != nil {
-				return nil // not kept rather than kept unmasked
-			}
-		}
-		text := risk.Mask(leaf.Text, findings)
 		if leaf.Base64 {
-			text = base64.StdEncoding.EncodeToString([]byte(text))
+			files[leaf.Pointer] = true
 		}
-		reps = append(reps, rawjson.Replacement{At: cursor.At(leaf.Pointer), With: rawjson.Quote(text)})
 	}
-	if reps == nil {
-		return a.Body
-	}
-	body, err := cursor.Doc.Splice(reps)
+	return maskStrings(a.Body, what, files)
+}
+
+// maskStrings masks what the detectors find in the strings of a JSON text. Those
+// named in files are Base64. A text that cannot be masked is not kept: nil.
+func maskStrings(text []byte, what risk.Detector, files map[string]bool) []byte {
+	doc, err := rawjson.Parse(text)
 	if err != nil {
 		return nil
 	}
-	return body
+	var findings []risk.Finding
+	var reps []rawjson.Replacement
+	for v := range doc.Root().Strings() {
+		plain, file := v.Text(), len(files) > 0 && files[v.Pointer()]
+		if file {
+			decoded, err := base64.StdEncoding.DecodeString(plain)
+			if err != nil {
+				return nil
+			}
+			plain = string(decoded)
+		}
+		if findings = risk.Scan(plain, what, findings[:0]); len(findings) == 0 {
+			continue
+		}
+		plain = risk.Mask(plain, findings)
+		if file {
+			plain = base64.StdEncoding.EncodeToString([]byte(plain))
+		}
+		reps = append(reps, rawjson.Replacement{At: v, With: rawjson.Quote(plain)})
+	}
+	masked, err := doc.Splice(reps)
+	if err != nil {
+		return nil
+	}
+	return masked
 }
 
 // The openings are JSON objects, written by hand since each decision writes three.

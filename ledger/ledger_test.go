@@ -45,8 +45,17 @@ func openStore(t testing.TB, dir string) *sqlite.Store {
 	return s
 }
 
+// The policy that every entry names, and whose text the store keeps.
+const (
+	policyText = "version: 1\n"
+	policyHash = "sha256:" + "09bfcc6a14b83e2192b8673677725c84883ee9cd0c70e45c9ec09daa8f2b2847"
+)
+
 func openLog(t testing.TB, s ledger.Store) *ledger.Log {
 	t.Helper()
+	if err := s.PutPolicy(t.Context(), policyHash, []byte(policyText), time.Now()); err != nil {
+		t.Fatal(err)
+	}
 	l, err := ledger.Open(t.Context(), ledger.Config{Store: s, Origin: origin, Seed: seed, Owner: "test", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +71,7 @@ func entry(i int) *ledger.Entry {
 	request := fmt.Sprintf(`{"id":%d,"agent":%s,"say":"hello %d"}`, i, description, i)
 	at := strings.Index(request, description)
 	return &ledger.Entry{
-		Record:  ledger.Record{Kind: "message.user", Door: "aos", Effect: "allow", Codes: []string{"ok"}, Policy: "sha256:0"},
+		Record:  ledger.Record{Kind: "message.user", Door: "aos", Effect: "allow", Codes: []string{"ok"}, Policy: policyHash},
 		Request: []byte(request), Shared: [][2]int{{at, at + len(description)}}, KeepContent: true,
 		Principal: []byte(`{"name":"anonymous"}`), Reasons: []byte(fmt.Sprintf("reason %d", i)),
 	}

@@ -227,6 +227,15 @@ func TestTampering(t *testing.T) {
 		"an opening changed": {tamper: func(d database) {
 			d.exec(`UPDATE opening SET data = CAST(replace(CAST(data AS TEXT), 'reason 55', 'season 55') AS BLOB) WHERE first <= 55 AND first + count > 55`)
 		}, want: []string{"What lies beside record 0-55 does not hold: its field reasons is not what the record commits to"}, opens: true, blind: true},
+		"a policy changed": {tamper: func(d database) {
+			d.exec(`UPDATE policy SET text = 'version: 2'`)
+		}, want: []string{"and others, was changed"}, opens: true, blind: true},
+		"a policy removed": {tamper: func(d database) {
+			d.exec(`DELETE FROM policy`)
+		}, want: []string{"and others, is missing"}, opens: true, blind: true},
+		"a head beyond all records": {tamper: func(d database) {
+			d.exec(`UPDATE head SET size = 9000000000000000000`)
+		}, want: []string{"and its checkpoint was signed for 700", "the database has none from there on", "Records 0-700 to 0-767 are missing", "The hashes kept of records 0-512 to 0-767 are missing", "The tree's hash over records 0-512 to 0-767 is missing"}, blind: true},
 		"a part changed": {tamper: func(d database) {
 			d.exec(`UPDATE part SET data = zeroblob(size)`)
 		}, want: nil, opens: true, blind: true},

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -93,6 +97,7 @@ type audit struct {
 	good          uint64 // the largest size at which a checkpoint agrees
 	broken        bool   // the last checkpoint compared does not
 	time          time.Time
+	hashes        map[string]uint64 // of policies, and the first record that names each
 	partHash      [32]byte
 	partData      []byte
 }
@@ -111,7 +116,7 @@ func Verify(ctx context.Context, store Store, opt VerifyOptions) (*Report, error
 		return nil, fmt.Errorf("read the head of log %d: %w", opt.Log, err)
 	}
 	a := &audit{
-		ctx: ctx, store: store, opt: opt, known: true, whole: true,
+		ctx: ctx, store: store, opt: opt, known: true, whole: true, hashes: map[string]uint64{},
 		report: &Report{Log: opt.Log, Size: head.Size, Pruned: head.Pruned},
 	}
 	if err := a.gather(key, head); err != nil {
@@ -122,6 +127,11 @@ func Verify(ctx context.Context, store Store, opt VerifyOptions) (*Report, error
 	}
 	for from := head.Pruned; from < head.Size; {
 		to := min(from+256-from%256, head.Size)
+		if gone, err := a.gone(from, head.Size); err != nil {
+			return nil, err
+		} else if gone {
+			break
+		}
 		if err := a.tile(from, to); err != nil {
 			return nil, err
 		}
@@ -131,6 +141,9 @@ func Verify(ctx context.Context, store Store, opt VerifyOptions) (*Report, error
 		from = to
 	}
 	if err := a.beyond(head); err != nil {
+		return nil, err
+	}
+	if err := a.policies(); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(a.report.Problems, func(a, b Problem) int { return cmp.Compare(a.From, b.From) })
@@ -351,6 +364,9 @@ func (a *audit) read(from, to uint64) (*found, error) {
 		default:
 			a.time = r.Time
 			records = append(records, r)
+			if _, seen := a.hashes[r.Policy]; !seen && r.Policy != "" {
+				a.hashes[r.Policy] = index
+			}
 		}
 		return nil
 	})
@@ -497,6 +513,42 @@ func (a *audit) part(hash [32]byte) ([]byte, error) {
 	return a.partData, nil
 }
 
+// gone reports whether there are no more records at all, though many should
+// follow: what is missing is then named once. The size is only what the
+// database says, and must not decide how long Verify takes.
+func (a *audit) gone(from, size uint64) (bool, error) {
+	if size-from <= 4*256 {
+		return false, nil
+	}
+	found := errors.New("found")
+	err := a.store.Records(a.ctx, a.opt.Log, from, size, func(uint64, []byte) error { return found })
+	if errors.Is(err, found) {
+		return false, nil
+	}
+	if a.ctx.Err() != nil {
+		return false, a.ctx.Err()
+	}
+	a.problem(from, size, "Records %s to %s are missing: the database has none from there on.", a.id(from), a.id(size-1))
+	return true, nil
+}
+
+// policies makes sure that the text of every policy that decided is kept as it was.
+func (a *audit) policies() error {
+	for _, hash := range slices.Sorted(maps.Keys(a.hashes)) {
+		text, err := a.store.Policy(a.ctx, hash)
+		sum := sha256.Sum256(text)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			a.problem(a.hashes[hash], a.hashes[hash]+1, "The text of the policy %s, which decided %s and others, is missing.", hash, a.id(a.hashes[hash]))
+		case err != nil:
+			return fmt.Errorf("read the policy %s: %w", hash, err)
+		case hash != "sha256:"+hex.EncodeToString(sum[:]):
+			a.problem(a.hashes[hash], a.hashes[hash]+1, "The text of the policy %s, which decided %s and others, was changed.", hash, a.id(a.hashes[hash]))
+		}
+	}
+	return nil
+}
+
 // beyond looks for what should be behind the newest record, or should not.
 func (a *audit) beyond(head Head) error {
 	for _, c := range a.claims {
@@ -507,9 +559,10 @@ func (a *audit) beyond(head Head) error {
 			a.id(head.Size), a.id(c.Size-1), c.source, c.Size, head.Size)
 	}
 	extra := false
-	err := a.store.Records(a.ctx, a.opt.Log, head.Size, head.Size+1, func(uint64, []byte) error {
+	behind := errors.New("a record behind the end")
+	err := a.store.Records(a.ctx, a.opt.Log, head.Size, math.MaxInt64, func(uint64, []byte) error {
 		extra = true
-		return nil
+		return behind
 	})
 	if err != nil && a.ctx.Err() != nil {
 		return err

@@ -78,7 +78,7 @@ func (s *Set) Explain(in *Input) Explanation {
 		default:
 			re.Why = "it matches"
 		}
-		if r.when != nil && r.kinds&kindBit(in.Action.Kind) != 0 && r.fits(in.Action.Canonical) {
+		if r.when != nil && r.kinds&kindBit(in.Action.Kind) != 0 && r.fits(in.Action) {
 			re.Values = all.values(r.when)
 		}
 		x.Rules = append(x.Rules, re)
@@ -86,9 +86,11 @@ func (s *Set) Explain(in *Input) Explanation {
 	return x
 }
 
-// fits reports whether a rule's globs match a resource.
-func (r *rule) fits(resource string) bool {
-	return r.tools == nil || slices.ContainsFunc(r.tools, func(g string) bool { return matchName(g, resource) })
+// fits reports whether a rule's globs match one of an act's names.
+func (r *rule) fits(a *act.Action) bool {
+	return r.tools == nil || slices.ContainsFunc(r.tools, func(g string) bool {
+		return matchName(g, a.Canonical) || a.Alias != "" && matchName(g, a.Alias)
+	})
 }
 
 // whyNot names the first part of a rule that does not hold.
@@ -97,9 +99,9 @@ func (e *evaluation) whyNot(r *rule, in *Input) string {
 	switch {
 	case r.kinds&kindBit(a.Kind) == 0:
 		return fmt.Sprintf("it is not for %s", a.Kind)
-	case !r.fits(a.Canonical) && a.Canonical == "":
+	case !r.fits(a) && a.Canonical == "":
 		return "it is for named tools, and this act has none"
-	case !r.fits(a.Canonical):
+	case !r.fits(a):
 		return fmt.Sprintf("%q is none of its tools (%s)", a.Canonical, strings.Join(r.tools, ", "))
 	case r.check != nil && !slices.ContainsFunc(in.Violations, func(v act.Violation) bool { return slices.Contains(r.check, v.Check) }):
 		return "the check passes: " + strings.Join(r.check, ", ")

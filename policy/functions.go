@@ -142,6 +142,9 @@ var lower = func() (t [256]byte) {
 
 func foldUnicode(s string) string {
 	s = strings.Map(func(c rune) rune {
+		if c == 0xfdfa || c == 0xfdfb { // each stands for a sentence: a text made of them would grow eighteenfold
+			return ' '
+		}
 		if unicode.In(c, unicode.Cf, unicode.Variation_Selector) {
 			return -1
 		}

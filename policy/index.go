@@ -72,20 +72,28 @@ func (x *index) candidates(dst []*rule, in *Input) []*rule {
 	if !ok {
 		place = maxKinds - 1
 	}
-	dst = x.plain[place].candidates(dst, in.Action.Canonical)
+	dst = x.plain[place].candidates(dst, in.Action)
 	if len(in.Violations) > 0 {
-		dst = x.checked[place].candidates(dst, in.Action.Canonical)
+		dst = x.checked[place].candidates(dst, in.Action)
 	}
 	slices.SortFunc(dst, func(a, b *rule) int { return a.order - b.order })
 	return slices.Compact(dst)
 }
 
-func (x *kindIndex) candidates(dst []*rule, resource string) []*rule {
+func (x *kindIndex) candidates(dst []*rule, a *act.Action) []*rule {
 	dst = append(dst, x.any...)
-	if x.exact != nil {
-		dst = append(dst, x.exact[resource]...)
+	dst = x.named(dst, a.Canonical)
+	if a.Alias != "" {
+		dst = x.named(dst, a.Alias)
 	}
-	return x.globs.match(dst, resource)
+	return dst
+}
+
+func (x *kindIndex) named(dst []*rule, name string) []*rule {
+	if x.exact != nil {
+		dst = append(dst, x.exact[name]...)
+	}
+	return x.globs.match(dst, name)
 }
 
 // trie finds the globs that match a name. Each is filed under its longest

@@ -116,7 +116,7 @@ func naiveMatch(s *Set, r *rule, in *Input) (truth, failed, unsure bool) {
 	if r.kinds&kindBit(a.Kind) == 0 {
 		return
 	}
-	if r.tools != nil && !slices.ContainsFunc(r.tools, func(g string) bool { return naiveGlob(g, a.Canonical) }) {
+	if r.tools != nil && !slices.ContainsFunc(r.tools, func(g string) bool { return naiveGlob(g, a.Canonical) || a.Alias != "" && naiveGlob(g, a.Alias) }) {
 		return
 	}
 	if r.check != nil {

@@ -122,7 +122,7 @@ func (c *checker) tool() {
 		return
 	}
 	if a.Tool == nil {
-		c.add("tool.undeclared", "", "The agent did not declare a tool named %s.", quote(a.Resource))
+		c.add("tool.undeclared", "", "The agent declared no tool with the id %s.", quote(a.Resource))
 		return
 	}
 	declared := func(arg act.Argument) *act.ToolArgument {

@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -48,6 +47,7 @@ func reading(cmd *cobra.Command, f func(ctx context.Context, c reeve.Config, sto
 func ledgerVerify() *cobra.Command {
 	var key, kept string
 	var quick bool
+	var only int
 	c := &cobra.Command{
 		Use:   "verify",
 		Short: "Find any record that was changed, removed, reordered or cut off",
@@ -74,6 +74,9 @@ give the file that --ledger-file wrote, or any signed checkpoints, with --checkp
 				if err != nil {
 					return err
 				}
+				if only >= 0 {
+					logs = []uint32{uint32(only)}
+				}
 				bad := 0
 				for _, log := range logs {
 					trusted := key
@@ -81,6 +84,11 @@ give the file that --ledger-file wrote, or any signed checkpoints, with --checkp
 						if trusted, err = c.LedgerKey(log); err != nil {
 							return err
 						}
+					}
+					if len(logs) > 1 && !signedWith(ctx, store, log, trusted) {
+						fmt.Fprintf(cmd.OutOrStdout(), "log %d is another node's, signed with another key: verify it with --log %d --key KEY\n", log, log)
+						bad++
+						continue
 					}
 					report, err := ledger.Verify(ctx, store, ledger.VerifyOptions{
 						Log: log, TrustedKey: trusted, Checkpoints: checkpoints, SkipOpenings: quick,
@@ -92,7 +100,7 @@ give the file that --ledger-file wrote, or any signed checkpoints, with --checkp
 					bad += len(report.Problems) + report.More
 				}
 				if bad > 0 {
-					return fmt.Errorf("the ledger does not hold: %s", count(bad, "problem"))
+					return fmt.Errorf("the ledger is not verified: %s", count(bad, "problem"))
 				}
 				return nil
 			})
@@ -100,8 +108,20 @@ give the file that --ledger-file wrote, or any signed checkpoints, with --checkp
 	}
 	c.Flags().StringVar(&key, "key", "", "the log's public key, as 'reeve ledger key' prints it (default: from the node's seed)")
 	c.Flags().StringVar(&kept, "checkpoints", "", "file of signed checkpoints that were kept elsewhere")
+	c.Flags().IntVar(&only, "log", -1, "number of the only log to verify (default: all)")
 	c.Flags().BoolVar(&quick, "quick", false, "leave out what lies beside the records")
 	return ledgerFlags(c)
+}
+
+// signedWith reports whether a log's newest checkpoint is signed with a key.
+// Nodes that share a database may have a seed each.
+func signedWith(ctx context.Context, store ledger.Store, log uint32, key string) bool {
+	head, err := store.Head(ctx, log)
+	if err != nil || head.Size == 0 {
+		return true // for Verify to look at
+	}
+	_, err = ledger.OpenCheckpoint(head.Checkpoint, key)
+	return err == nil
 }
 
 func count(n int, what string) string {
@@ -179,20 +199,18 @@ func showNewest(ctx context.Context, store ledger.Store, log uint32, last int, w
 		return fmt.Errorf("log %d: %w", log, err)
 	}
 	from := head.Size - min(head.Size, uint64(max(last, 0)))
-	tab := newRecordTable(w)
-	if err := tab.add(ctx, store, log, from, head.Size); err != nil {
-		return err
-	}
-	return tab.Flush()
+	return newRecordTable(w).add(ctx, store, log, from, head.Size)
 }
 
-// recordTable prints records as lines.
-type recordTable struct{ *tabwriter.Writer }
+// recordTable prints records as lines, of fixed columns: tail has no end at
+// which widths would be known.
+type recordTable struct{ io.Writer }
+
+const recordColumns = "%-10s  %-23s  %-5s  %-18s  %-8s  %s\n"
 
 func newRecordTable(w io.Writer) recordTable {
-	t := recordTable{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
-	fmt.Fprintln(t, "DECISION\tTIME\tDOOR\tKIND\tEFFECT\tRULES\tCODES")
-	return t
+	fmt.Fprintf(w, recordColumns, "DECISION", "TIME", "DOOR", "KIND", "EFFECT", "RULES")
+	return recordTable{w}
 }
 
 func (t recordTable) add(ctx context.Context, store ledger.Store, log uint32, from, to uint64) error {
@@ -201,12 +219,14 @@ func (t recordTable) add(ctx context.Context, store ledger.Store, log uint32, fr
 		if err != nil {
 			return err
 		}
-		effect := r.Effect
-		if r.Observed != "" {
-			effect += " (would " + r.Observed + ")"
+		rules := dash(strings.Join(r.Rules, " "))
+		if codes := strings.Join(r.Codes, " "); codes != "" && codes != strings.Join(r.Rules, " ") {
+			rules += " (" + codes + ")"
 		}
-		_, err = fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID(), r.Time.Local().Format("2006-01-02 15:04:05.000"),
-			r.Door, r.Kind, dash(effect), dash(strings.Join(r.Rules, " ")), dash(strings.Join(r.Codes, " ")))
+		if r.Observed != "" {
+			rules += " (would " + r.Observed + ")"
+		}
+		_, err = fmt.Fprintf(t, recordColumns, r.ID(), r.Time.Local().Format("2006-01-02 15:04:05.000"), r.Door, r.Kind, dash(r.Effect), rules)
 		return err
 	})
 }
@@ -220,8 +240,10 @@ func dash(s string) string {
 
 func showDecision(ctx context.Context, store ledger.Store, pos act.Position, w io.Writer) error {
 	_, data, err := ledger.ReadRecord(ctx, store, pos)
-	if err != nil {
-		return fmt.Errorf("decision %s: %w", pos, err)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return fmt.Errorf("there is no decision %s", pos)
+	} else if err != nil {
+		return err
 	}
 	fmt.Fprintf(w, "record %s\n%s\n", pos, pretty(data))
 	o, err := ledger.ReadOpening(ctx, store, pos)
@@ -280,7 +302,6 @@ func ledgerTail() *cobra.Command {
 					if err := tab.add(ctx, store, log, next, head.Size); err != nil {
 						return err
 					}
-					tab.Flush()
 					next = head.Size
 					select {
 					case <-ctx.Done():

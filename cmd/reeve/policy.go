@@ -20,12 +20,13 @@ func policyCommand() *cobra.Command {
 }
 
 func policyCheck() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "check [FILE|DIR]",
 		Short: "Compile a policy, and say what is wrong with it and where",
+		Long:  "Compiles the policy named, else the configured one, and says what is wrong with it and where.",
 		Args:  args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
-			set, err := policyOf(a)
+			_, set, err := policyOf(cmd, a)
 			if err != nil {
 				return err
 			}
@@ -42,29 +43,44 @@ func policyCheck() *cobra.Command {
 			return nil
 		},
 	}
+	settingFlags(c, "policy")
+	return c
 }
 
-// policyOf loads the policy named, or the starter policy.
-func policyOf(a []string) (*policy.Set, error) {
-	name := ""
+// policyOf loads the policy named as an argument, else the configured one. The
+// name is empty for the built-in starter policy.
+func policyOf(cmd *cobra.Command, a []string) (name string, set *policy.Set, err error) {
 	if len(a) > 0 {
 		name = a[0]
+	} else {
+		cfg, err := config(cmd)
+		if err != nil {
+			return "", nil, err
+		}
+		name = cfg.Policy
 	}
-	return reeve.LoadPolicy(name)
+	set, err = reeve.LoadPolicy(name)
+	return name, set, err
 }
 
 func policyTest() *cobra.Command {
 	var verbose bool
 	c := &cobra.Command{
-		Use:   "test FILE|DIR",
+		Use:   "test [FILE|DIR]",
 		Short: "Run the cases that lie beside a policy (*.test.yaml)",
-		Args:  args(cobra.ExactArgs(1)),
+		Long:  "Runs the cases that lie beside the policy named, else the configured one.",
+		Args:  args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
-			set, err := policyOf(a)
+			name, set, err := policyOf(cmd, a)
 			if err != nil {
 				return err
 			}
-			cases, err := policy.LoadCases(a[0])
+			var cases []policy.Case
+			if name == "" {
+				cases, err = policy.ParseCases(policy.File{Name: "starter.test.yaml", Data: policy.StarterTests()})
+			} else {
+				cases, err = policy.LoadCases(name)
+			}
 			if err != nil {
 				return err
 			}
@@ -90,6 +106,7 @@ func policyTest() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "name the cases that pass, too")
+	settingFlags(c, "policy")
 	return c
 }
 

@@ -27,6 +27,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"reeve/internal/rawjson"
 )
@@ -234,6 +235,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	tooLarge := func() ([]byte, bool) {
 		w.Header().Set("Connection", "close")
 		h.refuse(w, http.StatusRequestEntityTooLarge, "size", "The body is larger than "+strconv.FormatInt(limit, 10)+" bytes, the limit of this server.")
+		linger(w, r, limit)
 		return nil, false
 	}
 	if r.ContentLength > limit {
@@ -270,6 +272,17 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		}
 		return nil, false
 	}
+}
+
+// linger reads on for a moment, and not for much, after a body was refused: many
+// clients read the answer only when they have sent all, and find the connection
+// broken if nobody takes it.
+func linger(w http.ResponseWriter, r *http.Request, limit int64) {
+	control := http.NewResponseController(w)
+	if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(time.Second)) != nil {
+		return
+	}
+	io.CopyN(io.Discard, r.Body, min(limit, 16<<20))
 }
 
 // answer carries out the body's calls and appends the answer, nothing if none

@@ -20,6 +20,9 @@ func (s *Store) Head(ctx context.Context, log uint32) (h ledger.Head, err error)
 	}
 	err = s.read(ctx, func(c *sqlite.Conn) error {
 		return query(c, `SELECT size, checkpoint, pruned, pruned_checkpoint FROM head`, func(stmt *sqlite.Stmt) error {
+			if stmt.ColumnInt64(0) < 0 || stmt.ColumnInt64(2) < 0 {
+				return errors.New("the database's head is damaged: it tells of a negative number of records")
+			}
 			h.Size, h.Pruned = uint64(stmt.ColumnInt64(0)), uint64(stmt.ColumnInt64(2))
 			if !stmt.ColumnIsNull(1) {
 				h.Checkpoint = column(stmt, 1, nil)
