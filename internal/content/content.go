@@ -69,13 +69,18 @@ func (s *Set) AddFile(v rawjson.Value, mimeType string, leaf act.Leaf) {
 	s.add(leaf)
 }
 
-// AddAll adds every string at or below v, which leaf.Pointer points at, except
-// the members that skip (when not nil) says are no content: it is given a
+// AddAll adds every string at or below v, which leaf.Pointer points at, and
+// every number that is long enough for a card's, except the members that skip (when not nil) says are no content: it is given a
 // member's name and value.
 func (s *Set) AddAll(v rawjson.Value, leaf act.Leaf, skip func(name string, v rawjson.Value) bool) {
 	switch v.Kind() {
 	case rawjson.String:
 		s.Add(v, leaf)
+	case rawjson.Number:
+		if isLongNumber(v.Raw()) {
+			leaf.Text = string(v.Raw())
+			s.add(leaf)
+		}
 	case rawjson.Array:
 		base := leaf.Pointer
 		for i, e := range v.Elems() {
@@ -106,10 +111,26 @@ func holdsText(v rawjson.Value) bool {
 	switch v.Kind() {
 	case rawjson.String:
 		return len(v.Raw()) > 2
+	case rawjson.Number:
+		return isLongNumber(v.Raw())
 	case rawjson.Array, rawjson.Object:
 		return v.Len() > 0
 	}
 	return false
+}
+
+// isLongNumber reports whether a number has the 13 to 19 digits of a card's,
+// and nothing else.
+func isLongNumber(raw []byte) bool {
+	if len(raw) < 13 || len(raw) > 19 {
+		return false
+	}
+	for _, c := range raw {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 // Join returns the JSON Pointer of a member.
