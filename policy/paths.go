@@ -13,6 +13,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// maxPath is longer than any path that a system takes, in bytes: Windows has
+// the longest. What is longer is a text, and is not looked at from all sides.
+const maxPath = 32 << 10
+
 // readings returns every path that a program could take p for, cleaned: as it
 // stands, with percent escapes decoded (also twice), backslashes as slashes,
 // look-alike characters folded, a file: URL's path. certain is false when p
@@ -35,6 +39,9 @@ func readings(p string) (all []string, certain bool) {
 	add(p)
 	if plainPath(p) {
 		return all, true
+	}
+	if len(p) > maxPath {
+		return all, false
 	}
 	variants := []string{p}
 	grow := func(change func(string) string) {
