@@ -295,7 +295,7 @@ func BenchmarkStep(b *testing.B) {
 			}
 			a := step(act.ToolCall, "x", func(a *act.Action) { a.At = start.Add(time.Hour) })
 			b.ReportAllocs()
-			for i := range b.N {
+			for i := 0; b.Loop(); i++ {
 				a.Step, a.ID = fmt.Sprint("s", i), fmt.Sprint("x", i)
 				a.Digest = sha256.Sum256([]byte(a.ID))
 				s.Check(a, nil)
