@@ -48,7 +48,9 @@ present folder unless given). Existing files are never overwritten.`,
 		}
 		out := cmd.OutOrStdout()
 		fmt.Fprintf(out, "wrote %s and %s\n\n", filepath.Join(dir, "reeve.yaml"), filepath.Join(dir, "policy"))
-		fmt.Fprintf(out, "  edit    policy/starter.yaml\n  check   reeve policy check policy\n  test    reeve policy test policy\n  run     reeve serve\n")
+		rules, program := filepath.Join(dir, "policy"), os.Args[0]
+		fmt.Fprintf(out, "  edit    %s\n  check   %s policy check %s\n  test    %s policy test %s\n  run     %s serve --policy %s\n",
+			filepath.Join(rules, "starter.yaml"), program, rules, program, rules, program, rules)
 		return nil
 	}
 	return c
