@@ -302,7 +302,7 @@ func (s *scanner) quoted(start, end int) bool {
 		return false
 	}
 	close := text[end:min(len(text), end+24)]
-	if at := strings.IndexAny(close, "\"'`”’“»"); at < 0 || strings.IndexAny(close[:at], ".!\n") >= 0 && at > 3 {
+	if at := strings.IndexAny(close, "\"'`”’“»"); at < 0 || strings.ContainsAny(close[:at], ".!\n") && at > 3 {
 		return false
 	}
 	for open > 0 && text[open]&0xc0 == 0x80 { // the whole of a mark beyond ASCII

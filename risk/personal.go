@@ -305,7 +305,7 @@ func (s *scanner) phoneAnnounced(i int) bool {
 		}
 	}
 	between := s.text[w.at:i]
-	return !call && len(between) <= 12 && strings.IndexByte(between, '\n') < 0 && strings.IndexAny(between, "0123456789[]") < 0
+	return !call && len(between) <= 12 && strings.IndexByte(between, '\n') < 0 && !strings.ContainsAny(between, "0123456789[]")
 }
 
 // ibanLengths are the lengths of account numbers by country.

@@ -77,6 +77,22 @@ func Read(v rawjson.Value, base string, texts *content.Set) Message {
 // they differ when the same thing is sent again.
 func AppendCanonical(dst []byte, v rawjson.Value) []byte {
 	dst = append(dst, `"content":{`...)
+	if v.Get("method").Text() == "" && !v.Get("result").Exists() && !v.Get("error").Exists() {
+		// No JSON-RPC message: all of it was read, and all of it counts.
+		// A bare message has an id of its own, which differs when it is sent again.
+		var without []string
+		for _, name := range [...]string{"messageId", "message_id"} {
+			if content.Word(v.Get(name)) {
+				without = append(without, name)
+			}
+		}
+		if v.Get("jsonrpc").Exists() {
+			without = append(without, "context", "reasoning")
+		}
+		dst = append(dst, `"message":`...)
+		dst = content.AppendWithout(dst, v, without...)
+		return append(dst, '}')
+	}
 	comma := false
 	for _, name := range [...]string{"error", "params", "result"} {
 		member := v.Get(name)
@@ -98,10 +114,6 @@ func AppendCanonical(dst []byte, v rawjson.Value) []byte {
 			continue
 		}
 		dst = member.AppendCanonical(dst)
-	}
-	if !comma {
-		dst = append(dst, `"message":`...)
-		dst = content.AppendWithout(dst, v, "messageId", "message_id")
 	}
 	return append(dst, '}')
 }

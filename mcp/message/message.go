@@ -72,6 +72,16 @@ func AppendCanonical(dst []byte, v rawjson.Value) []byte {
 		return append(dst, "{}"...)
 	}
 	dst = append(dst, `"content":{`...)
+	if v.Get("method").Text() == "" && !v.Get("result").Exists() && !v.Get("error").Exists() {
+		// No message of the protocol: all of it was read, and all of it counts.
+		dst = append(dst, `"message":`...)
+		if v.Get("jsonrpc").Exists() {
+			dst = content.AppendWithout(dst, v, "context", "reasoning")
+		} else {
+			dst = v.AppendCanonical(dst)
+		}
+		return append(dst, '}')
+	}
 	comma := false
 	for _, name := range [...]string{"error", "params", "result"} {
 		member := v.Get(name)
@@ -88,10 +98,6 @@ func AppendCanonical(dst []byte, v rawjson.Value) []byte {
 		dst = append(dst, `,"rest":`...)
 		dst = content.AppendWithout(dst, member, "_meta")
 		dst = append(dst, '}')
-	}
-	if !comma {
-		dst = append(dst, `"message":`...)
-		dst = content.AppendWithout(dst, v, "id")
 	}
 	return append(dst, '}')
 }
