@@ -157,7 +157,7 @@ func (g *Guard) Decide(ctx context.Context, a *act.Action) (d act.Decision, modi
 	start := g.cfg.Now()
 	a.At = start
 	for range attempts {
-		if a.Session == "" {
+		if a.Session == "" && a.Step == "" { // an empty name is a name, in a step that has a context
 			d, modified, err = g.decideAlone(ctx, a)
 		} else {
 			d, modified, err = g.decideInSession(ctx, a)
@@ -219,6 +219,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action) (act.Decisio
 		if s, err = g.sessions.lock(ctx, sessionKey(a), a.At); err != nil {
 			return act.Decision{}, nil, err
 		}
+		violations, _ = s.state.Check(a, owners)
 		violations = append(violations, act.Violation{
 			Check: "session.unknown", Unsure: true,
 			Message: "This act was decided before, and that answer is no longer kept.",

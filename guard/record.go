@@ -37,7 +37,7 @@ func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.E
 			Effect: d.Effect.String(), Policy: d.Policy,
 		},
 		Request:     a.Body,
-		Modified:    modified,
+		Modified:    g.masked(modified),
 		Principal:   g.masked(b[:principal:principal]),
 		Reasons:     b[principal:reasons:reasons],
 		Links:       g.masked(b[reasons:]),

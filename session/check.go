@@ -61,7 +61,7 @@ func OwnerOf(u act.User) Owner { return Owner(hash('u', u.ID, u.Organization)) }
 const SharedOwner Owner = 1
 
 // Check compares an act with the session's memory. It returns the act's
-// violations, or the recorded step when the same act was asked about before
+// violations, and the recorded step when the same act was asked about before
 // under the same id. It changes nothing. owners holds, for each leaf of a
 // memory.retrieve, the owner of that memory.
 //
@@ -82,20 +82,21 @@ func (s *State) Check(a *act.Action, owners []Owner) (v []act.Violation, repeat 
 		c.add("session.unknown", "", "What this session did before has expired here, so some checks cannot be sure.")
 	}
 	repeat = c.ids()
-	if repeat != nil && len(c.v) == 0 {
-		return nil, repeat
-	}
 	c.result()
 	c.fingerprint()
 	c.rhythm()
 	c.memory(owners)
 	c.mcp()
 	c.citations()
-	if repeat != nil && !slices.ContainsFunc(c.v, func(x act.Violation) bool { return x.Check == "id.reused" || x.Check == "result.repeated" }) {
-		return nil, repeat
+	if slices.ContainsFunc(c.v, func(x act.Violation) bool { return slices.Contains(noRepeat, x.Check) }) {
+		repeat = nil
 	}
-	return c.v, nil
+	return c.v, repeat
 }
+
+// noRepeat are the violations with which an act is another one than the one
+// recorded, or another asks: it must not get the recorded answer.
+var noRepeat = []string{"id.reused", "result.repeated", "session.shared", "agent.changed", "memory.foreign"}
 
 type checker struct {
 	a *act.Action
@@ -197,8 +198,10 @@ func (c *checker) clock() {
 // if every id that is known stands for the very same act.
 func (c *checker) ids() (repeat *Seen) {
 	a, s := c.a, c.s
+	fresh := false // the act's own id, other than the step's, is new
 	for _, id := range identities(a) {
 		seen := s.find(id.key)
+		fresh = fresh || seen == nil && id.what != "step"
 		switch {
 		case seen == nil:
 		case seen.Digest == short(a.Digest):
@@ -212,6 +215,9 @@ func (c *checker) ids() (repeat *Seen) {
 		default:
 			c.add("id.reused", "", "The %s id %s was used before for something else in this session.", id.what, quote(id.text))
 		}
+	}
+	if fresh {
+		return nil
 	}
 	return repeat
 }

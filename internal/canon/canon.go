@@ -38,11 +38,11 @@ import (
 // what lies beyond MaxName bytes is cut off, which makes it confusable, too: no
 // honest name is so long, and a request could be made of nothing else.
 func Name(s string) (name string, confusable bool) {
-	if isCanonical(s) {
+	if len(s) <= MaxName && isCanonical(s) {
 		return s, false
 	}
 	if isASCII(s) { // as in readFile
-		if lower := strings.ToLower(s); isCanonical(lower) {
+		if lower := strings.ToLower(s); len(s) <= MaxName && isCanonical(lower) {
 			return lower, false
 		}
 	}
@@ -63,7 +63,7 @@ func Name(s string) (name string, confusable bool) {
 	return s, confusable
 }
 
-// MaxName is how many bytes a name can have that is not plain ASCII.
+// MaxName is how many bytes of a name count.
 const MaxName = 1 << 10
 
 // cut returns the beginning of a name that is too long, in whole characters.
