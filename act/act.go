@@ -31,12 +31,14 @@ const (
 	A2AReceive        Kind = "a2a.receive"        // an A2A answer or event
 	MCPRequest        Kind = "mcp.request"        // an MCP request or notification
 	MCPResponse       Kind = "mcp.response"       // an MCP answer
+	AgentRegister     Kind = "agent.register"     // an agent registers, before it is known
 )
 
 // Kinds lists every kind, in the order of the documentation.
 var Kinds = []Kind{
 	MessageUser, MessageAgent, MessageSystem, ToolCall, ToolResult, KnowledgeRetrieve,
 	MemoryStore, MemoryRetrieve, Trigger, A2ASend, A2AReceive, MCPRequest, MCPResponse,
+	AgentRegister,
 }
 
 // Effect is what is decided about an act. The zero value denies, and a smaller
@@ -144,6 +146,11 @@ type Leaf struct {
 	Arg string
 	// Base64 says that the string in Body is Text in base64 (a file's bytes).
 	Base64 bool
+	// Fixed says that no edit can change the text: it is a member's name, an
+	// id or a tool's name, or what an encoded string at Pointer stands for. Of
+	// a member's name, Pointer is the object. What must not pass with such a
+	// text must be denied.
+	Fixed bool
 }
 
 // Action is one act that somebody asks about. The first group is established
@@ -183,6 +190,15 @@ type Action struct {
 	Reasoning string
 	Failed    bool // a result that says the tool failed
 
+	// Bounded says that the door tells the agent what the act may use, so that
+	// tools with limits of their own may be called by it.
+	Bounded bool
+	// Refusals are why reeve itself denies the act, whatever the policy says.
+	Refusals []Reason
+	// Standing are the violations that reeve knows of before it looks at the
+	// session: of the agent's registration, for example.
+	Standing []Violation
+
 	// InnerMethod is the method of a wrapped A2A or MCP message.
 	InnerMethod string
 	// Listed are the tools that an MCP server announces in this message.
@@ -219,6 +235,26 @@ type Reason struct {
 	Effect  Effect
 	Observe bool   // the rule only watches: its effect was not applied
 	Pointer string // where in the request, if at one place
+	// Terms are what an escalating rule asks of people; nil for one person,
+	// whoever may answer.
+	Terms *Terms
+}
+
+// Terms say who must agree before an act that a rule holds may happen.
+type Terms struct {
+	Quorum int // how many people; less than one means one
+	// Approvers are the names of the principals that are asked, or beginnings
+	// of names followed by a star; nil means everybody with the role approver.
+	Approvers []string
+	// Within is how long they have, and the agreed act to come; 0 means an hour.
+	Within time.Duration
+}
+
+// Approval is where a held decision stands that waits for people.
+type Approval struct {
+	ID      string
+	State   string // one of package approval's states
+	Expires time.Time
 }
 
 // Edit replaces one leaf of the request. Value is raw JSON, and so is Old: what
@@ -256,13 +292,20 @@ type Decision struct {
 	Reasons []Reason
 	Risk    Risk
 	Edits   []Edit
-	Policy  string // content hash of the policy set that decided
-	Digest  Digest
+	// Conditions are sentences under which the act may happen; nil for none. An
+	// act that is denied has none.
+	Conditions []string
+	Policy     string // content hash of the policy set that decided
+	Digest     Digest
 	// Position of the record in the ledger. Set once it is durable.
 	Position Position
 	At       time.Time
 	// Repeat says that this is the recorded decision of an act asked about before.
 	Repeat bool
+	// Approval is what was asked of people about this act; nil if nothing was.
+	Approval *Approval
+	// Manifest is what the act may use; nil where no policy was asked about it.
+	Manifest *Manifest
 }
 
 // Position is a place in the ledger: entry Index of log Log.

@@ -73,6 +73,19 @@ func appendResult(b []byte, d *act.Decision, modified []byte) []byte {
 		b = append(b, `,"instead":`...)
 		b = appendStrings(b, instead)
 	}
+	if len(d.Conditions) > 0 {
+		b = append(b, `,"conditions":`...)
+		b = appendStrings(b, d.Conditions)
+	}
+	if h := d.Approval; h != nil {
+		b = append(b, `,"approval":{"id":`...)
+		b = rawjson.AppendString(b, h.ID)
+		b = append(b, `,"state":`...)
+		b = rawjson.AppendString(b, h.State)
+		b = append(b, `,"expires_at":"`...)
+		b = h.Expires.UTC().AppendFormat(b, "2006-01-02T15:04:05Z")
+		b = append(b, `"}`...)
+	}
 	b = appendObserved(b, d.Reasons)
 	b = append(b, '}')
 	if d.Effect == act.Modify {

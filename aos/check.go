@@ -125,6 +125,9 @@ func (f *field) checkOne(v rawjson.Value) *fault {
 		if kind != rawjson.String {
 			return wrong(v, f.one())
 		}
+		if f.flags&(filled|list) == filled && len(v.Raw()) == 2 {
+			return &fault{v, "", "The string is empty.", f.one()}
+		}
 		if f.words == nil {
 			return nil
 		}
@@ -209,6 +212,9 @@ func (f *field) one() string {
 	}
 	switch len(f.words) {
 	case 0:
+		if f.flags&(filled|list) == filled {
+			return "a string that is not empty"
+		}
 		return "a string"
 	case 1:
 		return `the string "` + f.words[0] + `"`

@@ -173,12 +173,15 @@ func (d *decoder) agentTrigger() *invalid {
 	}
 	d.context()
 	trigger := d.p.Get("trigger")
+	event := trigger.Get("event")
 	d.a.Kind = act.Trigger
-	d.a.Resource = trigger.Get("event").Get("type").Text()
-	d.a.ID = trigger.Get("event").Get("id").Text()
+	d.a.Resource = event.Get("type").Text()
+	d.a.ID = event.Get("id").Text()
+	d.fixed(event, "type", "/params/trigger/event", "")
+	d.others(event, act.Leaf{Pointer: "/params/trigger/event"}, "type", "id")
 	d.parts(trigger.Get("content"), "/params/trigger/content")
-	d.texts.AddAll(trigger.Get("metadata"), act.Leaf{Pointer: "/params/trigger/metadata"}, nil)
-	d.digest(trigger)
+	d.others(trigger, act.Leaf{Pointer: "/params/trigger"}, "type", "event", "content")
+	d.digest(trigger, "context", "trigger")
 	return nil
 }
 
@@ -197,9 +200,11 @@ func (d *decoder) knowledgeRetrieval() *invalid {
 		item := content.Index(base+"/results", i)
 		d.a.Retrieved = append(d.a.Retrieved, result.Get("id").Text())
 		d.texts.Add(result.Get("content"), act.Leaf{Pointer: item + "/content", Item: item})
-		d.texts.AddAll(result.Get("metadata"), act.Leaf{Pointer: item + "/metadata", Item: item}, nil)
+		d.mimeType(result, item, item)
+		d.others(result, act.Leaf{Pointer: item, Item: item}, "id", "content", "mimeType")
 	}
-	d.digest(step)
+	d.others(step, act.Leaf{Pointer: base}, "query", "keywords", "results")
+	d.digest(step, "context", "knowledgeStep", "reasoning")
 	return nil
 }
 
@@ -219,7 +224,7 @@ func (d *decoder) memory(kind act.Kind) *invalid {
 		pointer := content.Index("/params/memory", i)
 		d.texts.Add(text, act.Leaf{Pointer: pointer, Item: pointer})
 	}
-	d.digest(memory)
+	d.digest(memory, "context", "memory", "reasoning")
 	return nil
 }
 
@@ -240,7 +245,7 @@ func (d *decoder) message() *invalid {
 	}
 	d.a.ID = message.Get("id").Text()
 	d.parts(message.Get("content"), "/params/message/content")
-	d.texts.AddAll(message.Get("metadata"), act.Leaf{Pointer: "/params/message/metadata"}, nil)
+	d.others(message, act.Leaf{Pointer: "/params/message"}, "id", "role", "content")
 	d.sources("citation")
 	d.sources("citations")
 	if d.a.Cites != nil {
@@ -254,7 +259,7 @@ func (d *decoder) message() *invalid {
 	b = content.AppendWithout(b, d.p.Get("citations"))
 	b = append(b, `],"message":`...)
 	b = content.AppendWithout(b, message, "id")
-	d.endDigest(append(b, '}'))
+	d.endDigest(append(b, '}'), "context", "message", "citation", "citations", "reasoning")
 	return nil
 }
 
@@ -265,10 +270,13 @@ func (d *decoder) sources(name string) {
 		cite := source.Get("url")
 		if textIs(source.Get("kind"), "file") {
 			cite = source.Get("id")
-			d.texts.Add(source.Get("name"), act.Leaf{Pointer: item + "/name", Item: item})
 		}
 		d.a.Cites = append(d.a.Cites, cite.Text())
-		d.texts.Add(source.Get("url"), act.Leaf{Pointer: item + "/url", Item: item})
+		known := []string{"kind", "id"}
+		if textIs(source.Get("kind"), "site") { // which has no id
+			known = known[:1]
+		}
+		d.others(source, act.Leaf{Pointer: item, Item: item}, known...)
 	}
 }
 
@@ -290,35 +298,34 @@ func (d *decoder) toolCallRequest() *invalid {
 	}
 	d.context()
 	d.reasoning()
-	const base = "/params/toolCallRequest/inputs"
+	const base = "/params/toolCallRequest"
 	call := d.p.Get("toolCallRequest")
 	d.a.Kind = act.ToolCall
 	d.a.ID = call.Get("executionId").Text()
 	d.a.Resource = call.Get("toolId").Text()
 	d.a.Tool = d.declared(call.Get("toolId"))
+	d.fixed(call, "toolId", base, "")
 
 	inputs := call.Get("inputs")
 	d.a.Arguments = make([]act.Argument, 0, inputs.Len())
 	values := make([]input, 0, inputs.Len())
+	more := d.others(call, act.Leaf{Pointer: base}, "executionId", "toolId", "inputs")
 	for i, in := range inputs.Elems() {
-		name, id, value := in.Get("name").Text(), in.Get("id").Text(), in.Get("value")
-		pointer := content.Index(base, i) + "/value"
-		d.a.Arguments = append(d.a.Arguments, act.Argument{Name: name, ID: id, Value: value.Raw(), Pointer: pointer})
-		d.texts.AddAll(value, act.Leaf{Pointer: pointer, Arg: name}, nil)
-		values = append(values, input{name, id, i, value})
+		name, id, value := in.Get("name"), in.Get("id"), in.Get("value")
+		x := input{name.Text(), id.Text(), i, value}
+		leaf := act.Leaf{Pointer: content.Index(base+"/inputs", i) + "/value", Arg: x.name}
+		item := strings.TrimSuffix(leaf.Pointer, "/value") // which shares its bytes
+		d.a.Arguments = append(d.a.Arguments, act.Argument{Name: x.name, ID: x.id, Value: value.Raw(), Pointer: leaf.Pointer})
+		d.fixed(in, "name", item, x.name)
+		d.fixed(in, "id", item, x.name)
+		d.texts.AddAll(value, leaf, nil)
+		more = d.others(in, act.Leaf{Pointer: item, Arg: x.name}, "name", "id", "value") || more
+		values = append(values, x)
 	}
-	slices.SortFunc(values, func(a, b input) int {
-		if c := strings.Compare(a.name, b.name); c != 0 {
-			return c
-		}
-		return a.place - b.place
-	})
-	for i := range values[:max(len(values), 1)-1] {
-		if values[i].name == values[i+1].name {
-			// Rules would look at one value, and the tool might be given the other.
-			return &invalid{content.Index(base, values[i+1].place) + "/name", "Two inputs have the same name, and which of them counts cannot be known.", "each input once"}
-		}
+	if err := eachOnce(values, base+"/inputs"); err != nil {
+		return err
 	}
+	slices.SortFunc(values, func(a, b input) int { return strings.Compare(a.name, b.name) })
 
 	var buf [1024]byte
 	b := d.beginDigest(buf[:0])
@@ -350,7 +357,11 @@ func (d *decoder) toolCallRequest() *invalid {
 	if named {
 		b = append(b, '}')
 	}
-	d.endDigest(b)
+	if more { // than the text knows: a tool might know it
+		b = append(b, `,"call":`...)
+		b = content.AppendWithout(b, call, "executionId")
+	}
+	d.endDigest(b, "context", "toolCallRequest", "reasoning")
 	return nil
 }
 
@@ -359,6 +370,42 @@ type input struct {
 	name, id string
 	place    int
 	value    rawjson.Value
+}
+
+// eachOnce refuses inputs that share a name or an id, or names that people or
+// tools could take for the same: rules would look at one value, and the tool
+// might be given the other. An input's id may be its own name.
+func eachOnce(inputs []input, base string) *invalid {
+	type label struct {
+		canonical string
+		place     int
+		member    string
+	}
+	if len(inputs) < 2 {
+		return nil
+	}
+	var few [16]label
+	labels := few[:0]
+	for _, in := range inputs {
+		canonical, _ := canon.Name(in.name)
+		labels = append(labels, label{canonical, in.place, "/name"})
+		if in.id != "" {
+			canonical, _ := canon.Name(in.id)
+			labels = append(labels, label{canonical, in.place, "/id"})
+		}
+	}
+	slices.SortFunc(labels, func(a, b label) int {
+		if c := strings.Compare(a.canonical, b.canonical); c != 0 {
+			return c
+		}
+		return a.place - b.place
+	})
+	for i := range labels[:len(labels)-1] {
+		if a, b := &labels[i], &labels[i+1]; a.canonical == b.canonical && a.place != b.place {
+			return &invalid{content.Index(base, b.place) + b.member, "Two inputs have the same name or id, or names that look the same, and which of them counts cannot be known.", "each input once"}
+		}
+	}
+	return nil
 }
 
 // declared finds the agent's own declaration of a tool, by its id.
@@ -403,7 +450,23 @@ func (d *decoder) toolCallResult() *invalid {
 	d.a.Answers = holder.Get("executionId").Text()
 	d.a.Failed = result.Get("isError").Bool()
 	d.parts(result.Get("outputs"), base+"/result/outputs")
-	d.digest(result)
+	d.others(result, act.Leaf{Pointer: base + "/result"}, "outputs", "isError")
+	known := []string{"context"}
+	if d.a.Reasoning != "" { // of which the text says nothing here; any other value is read
+		known = append(known, "reasoning")
+	}
+	if base == "/params" {
+		d.digest(result, append(known, "executionId", "result")...)
+		return nil
+	}
+	var buf [1024]byte
+	b := append(d.beginDigest(buf[:0]), `"content":`...)
+	b = result.AppendCanonical(b)
+	if d.others(holder, act.Leaf{Pointer: base}, "executionId", "result") {
+		b = append(b, `,"toolCallResult":`...)
+		b = content.AppendWithout(b, holder, "executionId", "result")
+	}
+	d.endDigest(b, append(known, "toolCallResult")...)
 	return nil
 }
 
@@ -411,22 +474,58 @@ func (d *decoder) toolCallResult() *invalid {
 func (d *decoder) parts(parts rawjson.Value, base string) {
 	for i, part := range parts.Elems() {
 		item := content.Index(base, i)
-		leaf := func(name string) act.Leaf { return act.Leaf{Pointer: item + name, Item: item} }
+		known := []string{"kind", ""}
 		switch kind := part.Get("kind"); {
 		case textIs(kind, "text"):
-			d.texts.Add(part.Get("text"), leaf("/text"))
+			known[1] = "text"
+			d.texts.Add(part.Get("text"), act.Leaf{Pointer: item + "/text", Item: item})
 		case textIs(kind, "file"):
+			known[1] = "file"
 			file := part.Get("file")
-			d.texts.Add(file.Get("name"), leaf("/file/name"))
-			d.texts.Add(file.Get("uri"), leaf("/file/uri"))
-			d.texts.AddFile(file.Get("bytes"), file.Get("mimeType").Text(), leaf("/file/bytes"))
+			d.others(file, act.Leaf{Pointer: item + "/file", Item: item}, "mimeType", "bytes")
+			d.mimeType(file, item+"/file", item)
+			d.texts.AddFile(file.Get("bytes"), file.Get("mimeType").Text(), act.Leaf{Pointer: item + "/file/bytes", Item: item})
 		default:
-			d.texts.AddAll(part.Get("data"), leaf("/data"), nil)
+			known[1] = "data"
+			d.texts.AddAll(part.Get("data"), act.Leaf{Pointer: item + "/data", Item: item}, nil)
 		}
-		if metadata := part.Get("metadata"); metadata.Exists() {
-			d.texts.AddAll(metadata, leaf("/metadata"), nil)
-		}
+		d.others(part, act.Leaf{Pointer: item, Item: item}, known...)
 	}
+}
+
+// fixed reads a member of an object, which pointer points at, that no edit may
+// change. For a plain word, which it mostly is, it makes no pointer.
+func (d *decoder) fixed(object rawjson.Value, name, pointer, arg string) {
+	if v := object.Get(name); v.Exists() && !content.Word(v) {
+		d.texts.AddFixed(v, act.Leaf{Pointer: pointer + "/" + name, Arg: arg})
+	}
+}
+
+// mimeType reads the MIME type of a file or a result, if it is more than a word.
+func (d *decoder) mimeType(object rawjson.Value, pointer, item string) {
+	if v := object.Get("mimeType"); v.Exists() && !content.Word(v) {
+		d.texts.Add(v, act.Leaf{Pointer: pointer + "/mimeType", Item: item})
+	}
+}
+
+// others reads the members of an object, which leaf points at, beside the known
+// ones: what the text leaves open, and what it does not know, for somebody after
+// reeve may. It reports whether there are any.
+func (d *decoder) others(object rawjson.Value, leaf act.Leaf, known ...string) bool {
+	if !object.HasOthers(known) { // mostly so
+		return false
+	}
+	base := leaf.Pointer
+	for name, v := range object.Others(slices.Clone(known)) {
+		if d.texts.Full {
+			break
+		}
+		leaf.Pointer = base
+		d.texts.AddName(name, leaf)
+		leaf.Pointer = content.Join(base, name)
+		d.texts.AddAll(v, leaf, nil)
+	}
+	return true
 }
 
 // protocol reads the params of a protocol's message and returns the message
@@ -453,19 +552,33 @@ func (d *decoder) protocol() (message rawjson.Value, base string, err *invalid) 
 	return message, base, nil
 }
 
+// split names the members of a message that are none of its own, which AOS adds
+// when the message itself is the params, or else those of the params that are
+// not to be read beside it.
+func split(base string) (beside, known []string) {
+	if base == "/params" {
+		return []string{"context", "reasoning"}, nil
+	}
+	return nil, []string{"context", "message", "reasoning"}
+}
+
 func (d *decoder) a2a() *invalid {
 	v, base, err := d.protocol()
 	if err != nil {
 		return err
 	}
-	m := a2a.Read(v, base, &d.texts)
+	if a2a.Ambiguous(v) {
+		return &invalid{base + "/method", "The message is a request and a message without its envelope at once, and which of them counts cannot be known.", "a JSON-RPC message with jsonrpc, or else no method"}
+	}
+	beside, known := split(base)
+	m := a2a.Read(v, base, &d.texts, beside...)
 	d.a.Kind, d.a.Answers = act.A2AReceive, m.ID
 	if m.Request {
 		d.a.Kind, d.a.ID, d.a.Answers = act.A2ASend, m.ID, ""
 	}
 	d.a.InnerMethod, d.a.Arguments, d.a.Failed = m.Method, m.Arguments, m.Failed
 	var buf [1024]byte
-	d.endDigest(a2a.AppendCanonical(d.beginDigest(buf[:0]), v))
+	d.endDigest(a2a.AppendCanonical(d.beginDigest(buf[:0]), v, beside...), known...)
 	return nil
 }
 
@@ -479,7 +592,8 @@ func (d *decoder) mcp() *invalid {
 			return &invalid{base + "/params/name", "A call must name its tool.", "a string"}
 		}
 	}
-	m := mcp.Read(v, base, &d.texts)
+	beside, known := split(base)
+	m := mcp.Read(v, base, &d.texts, beside...)
 	d.a.Kind, d.a.Answers = act.MCPResponse, m.ID
 	if m.Request {
 		d.a.Kind, d.a.ID, d.a.Answers = act.MCPRequest, m.ID, ""
@@ -487,15 +601,16 @@ func (d *decoder) mcp() *invalid {
 	d.a.InnerMethod, d.a.Resource, d.a.Arguments = m.Method, m.Resource, m.Arguments
 	d.a.Listed, d.a.Failed = m.Listed, m.Failed
 	var buf [1024]byte
-	d.endDigest(mcp.AppendCanonical(d.beginDigest(buf[:0]), v))
+	d.endDigest(mcp.AppendCanonical(d.beginDigest(buf[:0]), v, beside...), known...)
 	return nil
 }
 
-// digest makes the act's digest from its content.
-func (d *decoder) digest(v rawjson.Value) {
+// digest makes the act's digest from its content. The members of the params
+// named in known are read, or are no content.
+func (d *decoder) digest(v rawjson.Value, known ...string) {
 	var buf [1024]byte
 	b := append(d.beginDigest(buf[:0]), `"content":`...)
-	d.endDigest(v.AppendCanonical(b))
+	d.endDigest(v.AppendCanonical(b), known...)
 }
 
 // beginDigest begins the canonical JSON that an act's digest is taken over.
@@ -512,4 +627,12 @@ func (d *decoder) beginDigest(b []byte) []byte {
 	return append(b, ',')
 }
 
-func (d *decoder) endDigest(b []byte) { d.a.Digest = sha256.Sum256(append(b, '}')) }
+// endDigest ends the digest. The members of the params that known does not name
+// are read and belong to it; without known, the params are read whole already.
+func (d *decoder) endDigest(b []byte, known ...string) {
+	if known != nil && d.others(d.p, act.Leaf{Pointer: "/params"}, known...) {
+		b = append(b, `,"params":`...)
+		b = content.AppendWithout(b, d.p, known...)
+	}
+	d.a.Digest = sha256.Sum256(append(b, '}'))
+}

@@ -98,6 +98,10 @@ func TestDigestBinds(t *testing.T) {
 		"the next number":             {call("send", `[{"name":"a","value":9007199254740992},{"name":"b","value":"x"}]`, first), false},
 		"another tool":                {call("Send", inputs, first), false},
 		"an input by its id":          {call("send", `[{"name":"a","id":"c","value":9007199254740993},{"name":"b","value":"x"}]`, first), false},
+		"another execution":           {bytes.Replace(call("send", inputs, first), []byte(`"executionId":"x"`), []byte(`"executionId":"y"`), 1), true},
+		"more in an input":            {call("send", `[{"name":"a","value":9007199254740993,"unit":"m"},{"name":"b","value":"x"}]`, first), false},
+		"more in the call":            {bytes.Replace(call("send", inputs, first), []byte(`"toolId"`), []byte(`"force":true,"toolId"`), 1), false},
+		"more in the params":          {bytes.Replace(call("send", inputs, first), []byte(`"toolCallRequest"`), []byte(`"force":true,"toolCallRequest"`), 1), false},
 		"fewer inputs":                {call("send", `[{"name":"a","value":9007199254740993}]`, first), false},
 	} {
 		if got := digest(tt.body) == base; got != tt.same {
@@ -110,10 +114,12 @@ func TestDigestBinds(t *testing.T) {
 		body []byte
 		same bool
 	}{
-		"arguments in another order": {mcpCall("send", `,"arguments":{"b":"x","a":9007199254740993}`), true},
-		"a progress token":           {mcpCall("send", `,"arguments":{"b":"x","a":9007199254740993},"_meta":{"progressToken":4}`), true},
-		"something else beside":      {mcpCall("send", `,"arguments":{"b":"x","a":9007199254740993},"_meta":{"note":"y"}`), false},
-		"another argument":           {mcpCall("send", `,"arguments":{"b":"x","a":9007199254740993,"c":1}`), false},
+		"arguments in another order":  {mcpCall("send", `,"arguments":{"b":"x","a":9007199254740993}`), true},
+		"a progress token":            {mcpCall("send", `,"arguments":{"b":"x","a":9007199254740993},"_meta":{"progressToken":4}`), true},
+		"something else beside":       {mcpCall("send", `,"arguments":{"b":"x","a":9007199254740993},"_meta":{"note":"y"}`), false},
+		"another message's id":        {bytes.Replace(mcpCall("send", `,"arguments":{"a":9007199254740993,"b":"x"}`), []byte(`"id":1,"method":"tools/call"`), []byte(`"id":2,"method":"tools/call"`), 1), true},
+		"something beside the params": {bytes.Replace(mcpCall("send", `,"arguments":{"a":9007199254740993,"b":"x"}`), []byte(`"id":1,"method":"tools/call"`), []byte(`"id":1,"x":2,"method":"tools/call"`), 1), false},
+		"another argument":            {mcpCall("send", `,"arguments":{"b":"x","a":9007199254740993,"c":1}`), false},
 	} {
 		if got := digest(tt.body) == mcp; got != tt.same {
 			t.Errorf("MCP, %s: same is %t, want %t", name, got, tt.same)

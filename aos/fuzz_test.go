@@ -51,10 +51,23 @@ func checkAct(t *testing.T, a *act.Action) {
 	seen := map[string]bool{}
 	for _, leaf := range a.Content {
 		v := doc.At(leaf.Pointer)
-		if v.Kind() != rawjson.String {
-			t.Fatalf("the leaf %s is %s", leaf.Pointer, v.Kind())
+		if leaf.Item != "" && (!doc.At(leaf.Item).Exists() || leaf.Pointer != leaf.Item && !strings.HasPrefix(leaf.Pointer, leaf.Item+"/")) {
+			t.Errorf("the leaf %s does not belong to %s", leaf.Pointer, leaf.Item)
+		}
+		if leaf.Fixed {
+			if !v.Exists() || leaf.Base64 {
+				t.Errorf("the fixed leaf %s is %s", leaf.Pointer, v.Kind())
+			}
+			continue
 		}
 		text := v.Text()
+		switch v.Kind() {
+		case rawjson.String:
+		case rawjson.Number:
+			text = string(v.Raw())
+		default:
+			t.Fatalf("the leaf %s is %s", leaf.Pointer, v.Kind())
+		}
 		if leaf.Base64 {
 			file, err := base64.StdEncoding.DecodeString(text)
 			if err != nil {
@@ -69,9 +82,6 @@ func checkAct(t *testing.T, a *act.Action) {
 			t.Errorf("the leaf %s is there twice", leaf.Pointer)
 		}
 		seen[leaf.Pointer] = true
-		if leaf.Item != "" && (!doc.At(leaf.Item).Exists() || leaf.Pointer != leaf.Item && !strings.HasPrefix(leaf.Pointer, leaf.Item+"/")) {
-			t.Errorf("the leaf %s does not belong to %s", leaf.Pointer, leaf.Item)
-		}
 	}
 	for _, x := range a.Arguments {
 		if v := doc.At(x.Pointer); !bytes.Equal(v.Raw(), x.Value) {
@@ -107,6 +117,9 @@ func FuzzRoundTrip(f *testing.F) {
 			}
 		} else {
 			for _, leaf := range a.Content {
+				if leaf.Fixed {
+					continue
+				}
 				text := texts[random.IntN(len(texts))]
 				if leaf.Base64 {
 					text = base64.StdEncoding.EncodeToString([]byte(text))
@@ -200,7 +213,9 @@ func FuzzDigest(f *testing.F) {
 			if leaf.Base64 {
 				text = base64.StdEncoding.EncodeToString([]byte(text))
 			}
-			change(doc.At(leaf.Pointer), rawjson.Quote(text))
+			if !leaf.Fixed {
+				change(doc.At(leaf.Pointer), rawjson.Quote(text))
+			}
 		}
 		if len(a.Arguments) > 0 && (a.Kind == act.ToolCall || a.Kind == act.MCPRequest) {
 			x := a.Arguments[random.IntN(len(a.Arguments))]

@@ -26,7 +26,7 @@ type flag uint8
 const (
 	optional flag = 1 << iota // may be absent
 	list                      // an array of values of the type
-	filled                    // a list with at least one element
+	filled                    // a list with at least one element, or a string that is not empty
 	nullable                  // null stands for the value
 )
 
@@ -164,7 +164,7 @@ var toolTable = table{name: "ToolDefinition", fields: []field{
 // 3.3 Message, 3.4 Part, 3.5 files
 
 var messageTable = table{name: "Message", fields: []field{
-	{name: "id"},
+	{name: "id", flags: filled},
 	{name: "role", words: []string{RoleUser, RoleAgent, RoleSystem}},
 	{name: "content", typ: object, flags: list | filled, table: &partTable},
 	{name: "metadata", typ: record, flags: optional},
@@ -228,11 +228,11 @@ var sourceTable = table{name: "Source", tag: "kind", variants: []variant{
 var contextTable = table{name: "StepContext", fields: []field{
 	{name: "agent", typ: object, table: &agentTable},
 	{name: "session", typ: object, table: &table{name: "Session", fields: []field{
-		{name: "id"},
+		{name: "id", flags: filled},
 		{name: "metadata", typ: record, flags: optional},
 	}}},
-	{name: "turnId"},
-	{name: "stepId"},
+	{name: "turnId", flags: filled},
+	{name: "stepId", flags: filled},
 	{name: "timestamp", typ: timestamp},
 	{name: "user", typ: object, flags: optional, table: &table{name: "User", fields: []field{
 		{name: "id"},
@@ -292,7 +292,7 @@ var messageParamsTable = table{name: "steps/message params", fields: []field{
 var toolCallTable = table{name: "steps/toolCallRequest params", fields: []field{
 	stepContext,
 	{name: "toolCallRequest", typ: object, table: &table{name: "ToolCallRequest", fields: []field{
-		{name: "executionId"},
+		{name: "executionId", flags: filled},
 		{name: "toolId"},
 		{name: "inputs", typ: object, flags: list, table: &table{name: "ToolArgumentValue", fields: []field{
 			{name: "name"},
@@ -310,7 +310,7 @@ var resultTable = table{name: "ToolCallResult", fields: []field{
 
 var resultParamsTable = table{name: "steps/toolCallResult params", fields: []field{
 	stepContext,
-	{name: "executionId"},
+	{name: "executionId", flags: filled},
 	{name: "result", typ: object, table: &resultTable},
 }}
 
@@ -318,7 +318,7 @@ var resultParamsTable = table{name: "steps/toolCallResult params", fields: []fie
 var resultNestedTable = table{name: "steps/toolCallResult params", fields: []field{
 	stepContext,
 	{name: "toolCallResult", typ: object, table: &table{name: "toolCallResult", fields: []field{
-		{name: "executionId"},
+		{name: "executionId", flags: filled},
 		{name: "result", typ: object, table: &resultTable},
 	}}},
 }}

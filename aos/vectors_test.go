@@ -265,6 +265,9 @@ func describe(a *act.Action) any {
 		if l.Base64 {
 			leaf["base64"] = true
 		}
+		if l.Fixed {
+			leaf["fixed"] = true
+		}
 		leaves = append(leaves, leaf)
 	}
 	m["content"] = leaves

@@ -4,6 +4,7 @@
 package message
 
 import (
+	"slices"
 	"strings"
 
 	"reeve/act"
@@ -26,106 +27,92 @@ type Message struct {
 	Failed bool
 }
 
-// Read reads the message v, whose JSON Pointer is base, and adds its texts.
-func Read(v rawjson.Value, base string, texts *content.Set) Message {
-	m := Message{ID: idOf(v.Get("id"))}
+// Read reads the message v, whose JSON Pointer is base, and adds its texts: all
+// of them, wherever they stand. The members named in beside are none of the
+// message's own.
+func Read(v rawjson.Value, base string, texts *content.Set, beside ...string) Message {
+	var m Message
 	r := reader{m: &m, texts: texts}
-	method := v.Get("method")
-	m.Method = method.Text()
-	m.Request = m.Method != ""
-	known := m.Request
-	if params := v.Get("params"); m.Request && !params.Get("message").Exists() {
-		r.argument("task_id", params.Get("id"), base+"/params/id") // as in tasks/get
-	}
-	for _, name := range [...]string{"params", "result", "error"} {
-		member := v.Get(name)
-		if !member.Exists() {
-			continue
-		}
-		known = true
-		switch pointer := base + "/" + name; name {
-		case "error":
-			m.Failed = true
-			texts.AddAll(member, act.Leaf{Pointer: pointer}, nil)
-		case "result":
-			r.failed(member)
-			r.all(member, name, act.Leaf{Pointer: pointer})
-		default:
-			r.all(member, name, act.Leaf{Pointer: pointer})
-		}
-	}
-	if !known { // a bare message or task
+	enveloped := isEnveloped(v)
+	if enveloped {
+		m.ID, m.Method = content.IDOf(v.Get("id")), v.Get("method").Text()
+		m.Request = m.Method != ""
+		m.Failed = v.Get("error").Exists()
+		r.failed(v.Get("result"))
+	} else {
 		role := v.Get("role").Text()
 		m.Request = role == "user" || role == "ROLE_USER"
-		if v.Get("kind").Exists() || v.Get("status").Exists() {
-			m.ID = "" // a task's own id
+		if !v.Get("kind").Exists() && !v.Get("status").Exists() { // else a task's own id
+			m.ID = content.IDOf(v.Get("id"))
 		}
-		for name, member := range v.Members() {
-			switch {
-			case name == "jsonrpc":
-			case content.Beside(v, name):
-			default:
-				r.member(v, name, member, act.Leaf{Pointer: content.Join(base, name)})
-			}
+		r.failed(v)
+	}
+	r.addressed(v, base, enveloped)
+	for name, member := range v.Members() {
+		if slices.Contains(beside, name) {
+			continue
+		}
+		texts.AddName(name, act.Leaf{Pointer: base})
+		leaf := act.Leaf{Pointer: content.Join(base, name)}
+		switch {
+		case (enveloped || name == "jsonrpc") && texts.AddEnvelope(name, member, leaf):
+		case name == "error":
+			texts.AddAll(member, leaf, nil)
+		default:
+			r.member(v, name, member, leaf)
 		}
 	}
 	return m
 }
 
+// isEnveloped reports whether v is a JSON-RPC request or answer. What has the
+// members of a bare message or task, and no jsonrpc, is one of those, whatever
+// else it holds.
+func isEnveloped(v rawjson.Value) bool {
+	if v.Get("method").Text() == "" && !v.Get("result").Exists() && !v.Get("error").Exists() {
+		return false
+	}
+	return v.Get("jsonrpc").Exists() || !looksBare(v)
+}
+
+func looksBare(v rawjson.Value) bool {
+	return v.Get("parts").Exists() || v.Get("role").Exists() || v.Get("kind").Exists() || v.Get("status").Exists()
+}
+
+// Ambiguous reports whether v is a bare message or task by some of its members
+// and a request by its method, so that it depends on the reader what it does.
+func Ambiguous(v rawjson.Value) bool {
+	return v.Get("method").Exists() && !v.Get("jsonrpc").Exists() && looksBare(v)
+}
+
 // AppendCanonical appends what the message does, in canonical JSON, for a
 // digest. The JSON-RPC id and the id of the message sent are left out, since
-// they differ when the same thing is sent again.
-func AppendCanonical(dst []byte, v rawjson.Value) []byte {
-	dst = append(dst, `"content":{`...)
-	if v.Get("method").Text() == "" && !v.Get("result").Exists() && !v.Get("error").Exists() {
-		// No JSON-RPC message: all of it was read, and all of it counts.
-		// A bare message has an id of its own, which differs when it is sent again.
-		var without []string
-		for _, name := range [...]string{"messageId", "message_id"} {
-			if content.Word(v.Get(name)) {
-				without = append(without, name)
-			}
-		}
-		if v.Get("jsonrpc").Exists() {
-			without = append(without, "context", "reasoning")
-		}
-		dst = append(dst, `"message":`...)
-		dst = content.AppendWithout(dst, v, without...)
-		return append(dst, '}')
+// they differ when the same thing is sent again, and so is what stands beside.
+func AppendCanonical(dst []byte, v rawjson.Value, beside ...string) []byte {
+	if isEnveloped(v) {
+		return content.AppendEnvelope(dst, v, beside, appendPart)
 	}
-	comma := false
-	for _, name := range [...]string{"error", "params", "result"} {
-		member := v.Get(name)
-		if !member.Exists() {
-			continue
-		}
-		if comma {
-			dst = append(dst, ',')
-		}
-		comma = true
-		dst = rawjson.AppendString(dst, name)
-		dst = append(dst, ':')
-		if name == "params" && member.Get("message").Kind() == rawjson.Object {
-			dst = append(dst, `{"message":`...)
-			dst = content.AppendWithout(dst, member.Get("message"), "messageId", "message_id")
-			dst = append(dst, `,"rest":`...)
-			dst = content.AppendWithout(dst, member, "message")
-			dst = append(dst, '}')
-			continue
-		}
-		dst = member.AppendCanonical(dst)
-	}
+	dst = append(dst, `"content":{"message":`...)
+	dst = content.AppendWithout(dst, v, append(messageIDs(v), beside...)...)
 	return append(dst, '}')
 }
 
-func idOf(v rawjson.Value) string {
-	switch v.Kind() {
-	case rawjson.String:
-		return v.Text()
-	case rawjson.Number:
-		return string(v.Raw())
+// appendPart appends the error, params or result.
+func appendPart(dst []byte, name string, v rawjson.Value) []byte {
+	message := v.Get("message")
+	if name != "params" || message.Kind() != rawjson.Object {
+		return v.AppendCanonical(dst)
 	}
-	return ""
+	dst = append(dst, `{"message":`...)
+	dst = content.AppendWithout(dst, message, messageIDs(message)...)
+	dst = append(dst, `,"rest":`...)
+	dst = content.AppendWithout(dst, v, "message")
+	return append(dst, '}')
+}
+
+// messageIDs names the members that hold a message's own id.
+func messageIDs(message rawjson.Value) []string {
+	return content.IDsIn(message, "messageId", "message_id")
 }
 
 type reader struct {
@@ -146,12 +133,54 @@ func (r *reader) failed(result rawjson.Value) {
 	}
 }
 
-// words are the members that hold the protocol's own words and ids.
+// addressed notes the task and the context where the protocol has them, so that
+// the same names elsewhere in the message do not stand for them.
+func (r *reader) addressed(v rawjson.Value, base string, enveloped bool) {
+	if enveloped {
+		params := v.Get("params")
+		if message := params.Get("message"); message.Exists() {
+			r.addresses(message, base+"/params/message")
+		} else if r.m.Request {
+			r.argument("task_id", params.Get("id"), base+"/params/id") // as in tasks/get
+		}
+		r.addresses(params, base+"/params")
+		v, base = v.Get("result"), base+"/result"
+	}
+	r.addresses(v, base)
+}
+
+func (r *reader) addresses(v rawjson.Value, base string) {
+	for _, name := range [...]string{"taskId", "task_id", "contextId", "context_id"} {
+		if member := v.Get(name); member.Exists() {
+			r.argument(arguments[name], member, base+"/"+name)
+		}
+	}
+}
+
+// arguments are the names under which rules find what a member holds.
+var arguments = map[string]string{
+	"taskId": "task_id", "task_id": "task_id", "contextId": "context_id", "context_id": "context_id",
+}
+
+// words are the members that hold the protocol's own words.
 var words = map[string]bool{
-	"kind": true, "role": true, "messageId": true, "taskId": true, "contextId": true, "id": true, "artifactId": true,
-	"state": true, "timestamp": true, "mimeType": true, "mediaType": true, "method": true, "createdAt": true, "lastModified": true,
-	"message_id": true, "task_id": true, "context_id": true, "artifact_id": true, "media_type": true, "mime_type": true,
-	"protocolVersion": true, "protocolBinding": true, "preferredTransport": true, "pageToken": true, "nextPageToken": true, "tenant": true,
+	"kind": true, "role": true, "state": true, "timestamp": true, "createdAt": true, "lastModified": true, "method": true,
+	"mimeType": true, "mediaType": true, "media_type": true, "mime_type": true,
+	"protocolVersion": true, "protocolBinding": true, "preferredTransport": true,
+}
+
+// states are the words of version 1.0 that are too long to be plain.
+var states = map[string]bool{
+	"TASK_STATE_UNSPECIFIED": true, "TASK_STATE_SUBMITTED": true, "TASK_STATE_WORKING": true, "TASK_STATE_COMPLETED": true,
+	"TASK_STATE_FAILED": true, "TASK_STATE_CANCELED": true, "TASK_STATE_CANCELLED": true, "TASK_STATE_REJECTED": true,
+	"TASK_STATE_INPUT_REQUIRED": true, "TASK_STATE_AUTH_REQUIRED": true,
+}
+
+// ids are the members that hold the protocol's own ids.
+var ids = map[string]bool{
+	"id": true, "messageId": true, "taskId": true, "contextId": true, "artifactId": true,
+	"message_id": true, "task_id": true, "context_id": true, "artifact_id": true,
+	"pageToken": true, "nextPageToken": true, "tenant": true,
 }
 
 // all adds the texts of a part of the protocol. parent is the name of the
@@ -180,22 +209,25 @@ func (r *reader) all(v rawjson.Value, parent string, leaf act.Leaf) {
 			if r.texts.Full {
 				return
 			}
+			leaf.Pointer = base
+			r.texts.AddName(name, leaf)
 			leaf.Pointer = content.Join(base, name)
 			r.member(v, name, member, leaf)
 		}
+	default:
+		r.texts.AddAll(v, leaf, nil) // a long number
 	}
 }
 
 // member adds the texts of one member of an object of the protocol.
 func (r *reader) member(object rawjson.Value, name string, v rawjson.Value, leaf act.Leaf) {
-	switch name {
-	case "taskId", "task_id":
-		r.argument("task_id", v, leaf.Pointer)
-	case "contextId", "context_id":
-		r.argument("context_id", v, leaf.Pointer)
+	if argument, ok := arguments[name]; ok {
+		r.argument(argument, v, leaf.Pointer)
 	}
 	switch {
-	case words[name] && content.Word(v):
+	case words[name] && (content.Word(v) || states[v.Text()]):
+	case ids[name] && v.Kind() == rawjson.String:
+		r.texts.AddFixed(v, leaf)
 	case name == "data" || name == "metadata":
 		// The caller's own terms: every string in it is content.
 		r.texts.AddAll(v, leaf, nil)

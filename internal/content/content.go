@@ -4,11 +4,10 @@
 package content
 
 import (
-	"bytes"
 	"encoding/base64"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"reeve/act"
@@ -31,14 +30,36 @@ type Set struct {
 	pointers int
 }
 
-// Add adds a string; other kinds of value, and strings that are empty, are left out.
-// leaf says everything but the text.
+// Add adds a string, and what a data: URI holds; other kinds of value, and
+// strings that are empty, are left out. leaf says everything but the text.
 func (s *Set) Add(v rawjson.Value, leaf act.Leaf) {
 	if v.Kind() != rawjson.String || len(v.Raw()) == 2 {
 		return
 	}
 	leaf.Text = v.Text()
 	s.add(leaf)
+	if mimeType, file, ok := dataURI(leaf.Text); ok {
+		leaf.Fixed = true
+		s.addFile(file, mimeType, leaf)
+	}
+}
+
+// AddFixed adds a string that no edit may change, such as an id or a tool's
+// name, unless it is a plain word.
+func (s *Set) AddFixed(v rawjson.Value, leaf act.Leaf) {
+	if v.Kind() == rawjson.String && !Word(v) {
+		leaf.Fixed = true
+		s.Add(v, leaf)
+	}
+}
+
+// AddName adds the name of a member of the object that leaf points at, unless
+// it is a plain name. No edit can change a name.
+func (s *Set) AddName(name string, leaf act.Leaf) {
+	if !plain(name, false) && !isRandomID(name) {
+		leaf.Text, leaf.Fixed = name, true
+		s.add(leaf)
+	}
 }
 
 func (s *Set) add(leaf act.Leaf) {
@@ -51,27 +72,50 @@ func (s *Set) add(leaf act.Leaf) {
 }
 
 // AddFile adds a file's bytes, given as a Base64 string, when they are text: by
-// their MIME type or by their look. A string that is not Base64 is added as it is.
+// their MIME type or by their look. A string that is not the Base64 of RFC 4648
+// section 4 is added as it is, and once more as what a lenient reader makes of it.
 func (s *Set) AddFile(v rawjson.Value, mimeType string, leaf act.Leaf) {
 	if v.Kind() != rawjson.String || len(v.Raw()) == 2 {
 		return
 	}
+	const keyLength = 256 // bytes at most of a key that happens to be Base64
 	text := v.Text()
-	file, err := base64.StdEncoding.DecodeString(text)
-	switch {
-	case err != nil:
-		leaf.Text = text
-	case isText(mimeType, file):
-		leaf.Text, leaf.Base64 = string(file), true
-	default:
+	if file, err := base64.StdEncoding.DecodeString(text); err == nil {
+		added := s.addFile(file, mimeType, leaf)
+		if len(text) <= keyLength && !utf8.Valid(file) && !signed(file) {
+			leaf.Fixed = added // which is what edits change
+			s.Add(v, leaf)     // as whoever does not decode it sees it
+		}
 		return
 	}
-	s.add(leaf)
+	s.Add(v, leaf)
+	if file, ok := lenientBase64(text); ok {
+		leaf.Fixed = true
+		s.addFile(file, mimeType, leaf)
+	}
 }
 
-// AddAll adds every string at or below v, which leaf.Pointer points at, and
-// every number that is long enough for a card's, except the members that skip (when not nil) says are no content: it is given a
-// member's name and value.
+// addFile adds a decoded file when it is text, and reports whether it is.
+func (s *Set) addFile(file []byte, mimeType string, leaf act.Leaf) bool {
+	text, wide := utf16Text(file)
+	switch {
+	case len(file) == 0:
+		return false
+	case wide:
+		leaf.Text, leaf.Fixed = text, true
+	case isText(mimeType, file):
+		leaf.Text, leaf.Base64 = string(file), !leaf.Fixed
+	default:
+		return false
+	}
+	s.add(leaf)
+	return true
+}
+
+// AddAll adds every string at or below v, which leaf.Pointer points at, every
+// member's name that is more than a plain name, and every number that is long
+// enough for a card's, except the members that skip (when not nil) says are no
+// content: it is given a member's name and value.
 func (s *Set) AddAll(v rawjson.Value, leaf act.Leaf, skip func(name string, v rawjson.Value) bool) {
 	switch v.Kind() {
 	case rawjson.String:
@@ -98,7 +142,12 @@ func (s *Set) AddAll(v rawjson.Value, leaf act.Leaf, skip func(name string, v ra
 			if s.Full {
 				return
 			}
-			if holdsText(m) && (skip == nil || !skip(name, m)) {
+			if skip != nil && skip(name, m) {
+				continue
+			}
+			leaf.Pointer = base
+			s.AddName(name, leaf)
+			if holdsText(m) {
 				leaf.Pointer = Join(base, name)
 				s.AddAll(m, leaf, skip)
 			}
@@ -139,82 +188,117 @@ func Join(base, name string) string { return base + "/" + rawjson.EscapePointer(
 // Index returns the JSON Pointer of an element.
 func Index(base string, i int) string { return base + "/" + strconv.Itoa(i) }
 
-// isText reports whether a file is text that detectors should read.
-func isText(mimeType string, file []byte) bool {
-	mimeType, _, _ = strings.Cut(strings.ToLower(mimeType), ";")
-	mimeType = strings.TrimSpace(mimeType)
-	if strings.HasPrefix(mimeType, "text/") || strings.HasSuffix(mimeType, "+json") || strings.HasSuffix(mimeType, "+xml") {
-		return true
-	}
-	switch mimeType {
-	case "application/json", "application/xml", "application/yaml", "application/toml", "application/javascript",
-		"application/sql", "application/x-sh", "application/x-ndjson", "application/x-www-form-urlencoded", "application/x-pem-file":
-		return true
-	}
-	for _, c := range file {
-		if c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1b {
-			return false
-		}
-	}
-	return utf8.Valid(file)
-}
-
 // Word reports whether v is a short plain word, as protocols use for the kinds,
-// roles and ids of their objects. Anything longer or with spaces may be text
-// that somebody hid in such a place, and is read as text.
+// roles and ids of their objects, a time or a MIME type: too plain and too short
+// to hold anything that a detector looks for. Anything else may be text that
+// somebody hid in such a place, and is read as text.
 func Word(v rawjson.Value) bool {
 	const longest = 64
 	if v.Kind() != rawjson.String || len(v.Raw()) > 6*longest+2 {
 		return false
 	}
-	word := v.Raw()[1 : len(v.Raw())-1]
-	if bytes.IndexByte(word, '\\') >= 0 {
-		word = []byte(v.Text())
+	raw := v.Raw()[1 : len(v.Raw())-1]
+	if plain(raw, true) {
+		return true
 	}
-	for _, c := range word {
-		switch {
-		case c-'a' < 26, c-'A' < 26, c-'0' < 10, strings.IndexByte("._-/+:", c) >= 0:
+	word := v.Text()
+	return plain(word, true) || isRandomID(word) || isTime(word) || isMIME(word)
+}
+
+// IsID reports whether v is an id: a number, null, or a string in which no text
+// could be told. Such ids differ when the same thing is done again, and are left
+// out of digests; they are read as text all the same when they are no Word.
+func IsID(v rawjson.Value) bool {
+	const longest = 64
+	switch v.Kind() {
+	case rawjson.Number, rawjson.Null:
+		return true
+	case rawjson.String:
+	default:
+		return false
+	}
+	id := v.Text()
+	for i := range len(id) {
+		if c := id[i]; !isLetter(c) && !isDigit(c) && strings.IndexByte("._-/+:", c) < 0 {
+			return false
+		}
+	}
+	return len(id) <= longest
+}
+
+// plain reports whether a text is too short and too plain to hold anything: no
+// card number or key is as short with digits in it, and no instruction is told
+// in two words. path allows for "/" and "+".
+func plain[T string | []byte](s T, path bool) bool {
+	const (
+		longest    = 40
+		withDigits = 16 // bytes, when there are digits
+		maxDigits  = 8
+		manyWords  = 13 // bytes, when there are more than two words
+	)
+	if len(s) > longest {
+		return false
+	}
+	digits, marks := 0, 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case isLetter(c):
+		case isDigit(c):
+			digits++
+		case c == '$' && i == 0: // $schema
+		case c == '_', i > 0 && (c == '-' || c == '.' || path && (c == '/' || c == '+')):
+			marks++
 		default:
 			return false
 		}
 	}
-	return len(word) <= longest
+	return (digits == 0 || digits <= maxDigits && len(s) <= withDigits) && (marks < 2 || len(s) <= manyWords)
 }
 
-// AppendWithout appends an object in its canonical form without the named
-// members, and any other value whole.
-func AppendWithout(dst []byte, v rawjson.Value, without ...string) []byte {
-	if v.Kind() != rawjson.Object {
-		if !v.Exists() {
-			return append(dst, "null"...)
-		}
-		return v.AppendCanonical(dst)
+func isLetter(c byte) bool { return c|0x20-'a' < 26 }
+
+func isDigit(c byte) bool { return c-'0' < 10 }
+
+// isRandomID reports whether s has the form of a UUID, with hyphens or without,
+// or of a trace context (W3C traceparent). Detectors that read so many digits
+// by chance would stop honest messages, since an id cannot be masked.
+func isRandomID(s string) bool {
+	switch len(s) {
+	case 32:
+		return isHex(s)
+	case 36:
+		return isHex(s[:8]) && s[8] == '-' && isHex(s[9:13]) && s[13] == '-' && isHex(s[14:18]) && s[18] == '-' && isHex(s[19:23]) && s[23] == '-' && isHex(s[24:])
+	case 55:
+		return isHex(s[:2]) && s[2] == '-' && isHex(s[3:35]) && s[35] == '-' && isHex(s[36:52]) && s[52] == '-' && isHex(s[53:])
 	}
-	type member struct {
-		name string
-		v    rawjson.Value
-	}
-	members := make([]member, 0, v.Len())
-	for name, m := range v.Members() {
-		if !slices.Contains(without, name) {
-			members = append(members, member{name, m})
-		}
-	}
-	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
-	dst = append(dst, '{')
-	for i, m := range members {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = rawjson.AppendString(dst, m.name)
-		dst = append(dst, ':')
-		dst = m.v.AppendCanonical(dst)
-	}
-	return append(dst, '}')
+	return false
 }
 
-// Beside reports whether a member of a JSON-RPC message is none of the message's
-// own, but stands beside them: what AOS adds when the message itself is its params.
-func Beside(message rawjson.Value, name string) bool {
-	return (name == "context" || name == "reasoning") && message.Get("jsonrpc").Exists()
+func isHex(s string) bool {
+	for i := range len(s) {
+		if hexValue(s[i]) > 15 {
+			return false
+		}
+	}
+	return true
+}
+
+// isMIME reports whether s is a MIME type of one of the known families.
+func isMIME(s string) bool {
+	family, kind, _ := strings.Cut(s, "/")
+	switch family {
+	case "application", "audio", "font", "image", "message", "model", "multipart", "text", "video":
+		return plain(kind, false)
+	}
+	return false
+}
+
+// isTime reports whether s is a time in RFC 3339, to the nanosecond at most.
+func isTime(s string) bool {
+	const longest = len("2006-01-02T15:04:05.999999999+00:00")
+	if len(s) > longest || len(s) < len("2006-01-02T15:04:05Z") || !isDigit(s[0]) {
+		return false
+	}
+	_, err := time.Parse(time.RFC3339, s)
+	return err == nil
 }

@@ -1,11 +1,15 @@
 package content
 
 import (
+	"encoding/base64"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"reeve/act"
 	"reeve/internal/rawjson"
+	"reeve/risk"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -23,7 +27,10 @@ func TestAddAll(t *testing.T) {
 	var s Set
 	s.AddAll(parse(t, `{"a/b":["x",1,null,"",{"~":"y"}],"skip":"z","c":{}}`), act.Leaf{Pointer: "/p", Item: "/p", Arg: "q"},
 		func(name string, _ rawjson.Value) bool { return name == "skip" })
-	want := []act.Leaf{{Pointer: "/p/a~1b/0", Text: "x", Item: "/p", Arg: "q"}, {Pointer: "/p/a~1b/4/~0", Text: "y", Item: "/p", Arg: "q"}}
+	want := []act.Leaf{
+		{Pointer: "/p", Text: "a/b", Item: "/p", Arg: "q", Fixed: true}, {Pointer: "/p/a~1b/0", Text: "x", Item: "/p", Arg: "q"},
+		{Pointer: "/p/a~1b/4", Text: "~", Item: "/p", Arg: "q", Fixed: true}, {Pointer: "/p/a~1b/4/~0", Text: "y", Item: "/p", Arg: "q"},
+	}
 	if diff := cmp.Diff(want, s.Leaves); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -41,6 +48,10 @@ func TestAddFile(t *testing.T) {
 		{`"iVBORw0KGgo="`, "TEXT/Plain", "\x89PNG\r\n\x1a\n", true}, // called text: read as it is
 		{`"Rmxvb3IgMg=="`, "image/png", "Floor 2", true},            // not called text, and text all the same
 		{`"not base64"`, "", "not base64", false},
+		{`"AUZsb29yIDI="`, "application/octet-stream", "\x01Floor 2", true}, // one control byte changes nothing
+		{`"iVBORw0KGgpGbG9vciAyIGlzIG9wZW4gdW50aWwgZml2ZSBvbiBTdW5kYXlzLCBhbmQgdGhlbiBpdCBpcyBjbG9zZWQu"`, "image/png", "\x89PNG\r\n\x1a\nFloor 2 is open until five on Sundays, and then it is closed.", true},
+		{`"` + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\x00\x01ab", 80))) + `"`, "", "", false},
+		{`"AKIAIOSFODNN7EXAMPLE"`, "", "AKIAIOSFODNN7EXAMPLE", false}, // Base64 of nothing, but a key
 		{`""`, "text/plain", "", false},
 		{`7`, "", "", false},
 	} {
@@ -52,6 +63,98 @@ func TestAddFile(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, s.Leaves); diff != "" {
 			t.Errorf("%s %s (-want +got):\n%s", tt.src, tt.mimeType, diff)
+		}
+	}
+}
+
+// leaves are what a set holds, as "pointer: text", those that are fixed marked.
+func leaves(s *Set) (list []string) {
+	for _, l := range s.Leaves {
+		text := l.Pointer + ": " + l.Text
+		if l.Fixed {
+			text += " (fixed)"
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+// TestLenient: what only a lenient reader decodes is read both ways, and cannot
+// be edited as it is read.
+func TestLenient(t *testing.T) {
+	for src, want := range map[string][]string{
+		`"Pj8-Pz4_IGE"`:              {"/b: Pj8-Pz4_IGE", "/b: >?>?>? a (fixed)"}, // the alphabet of URLs, no padding
+		`"Rmxv b3Ig\nMg"`:            {"/b: Rmxv b3Ig\nMg", "/b: Floor 2 (fixed)"},
+		`"//5GAGwAbwBvAHIAIAAyAA=="`: {"/b: Floor 2 (fixed)", "/b: //5GAGwAbwBvAHIAIAAyAA== (fixed)"}, // UTF-16
+		`"/v8ARgBsAG8AbwByACAAMg=="`: {"/b: Floor 2 (fixed)", "/b: /v8ARgBsAG8AbwByACAAMg== (fixed)"},
+		`"ha~ha"`:                    {"/b: ha~ha"},
+	} {
+		var s Set
+		s.AddFile(parse(t, src), "", act.Leaf{Pointer: "/b"})
+		if diff := cmp.Diff(want, leaves(&s)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", src, diff)
+		}
+	}
+}
+
+func TestDataURI(t *testing.T) {
+	for text, want := range map[string]string{
+		"data:text/plain;base64,Rmxvb3IgMg==":                   "Floor 2",
+		"data:;base64,Rmxvb3IgMg":                               "Floor 2",
+		"data:image/png;base64,Rmxvb3IgMg==":                    "Floor 2", // not what it says
+		"data:text/plain;charset=utf-8;BASE64,Rmxvb3IgMg%3D%3D": "Floor 2",
+		" DA\tTA:text/html; base64 ,Rmxv\nb3IgMg==#x":           "Floor 2",
+		"data:,Floor%202":                                       "Floor 2",
+		"data:text/html,%46loor 2%":                             "Floor 2%",
+		"data:image/png;base64,iVBORw0KGgo=":                    "",
+		"data:,Floor 2":                                         "", // read as it stands
+		"data: Floor 2, which is open":                          "",
+		"data:text/plain;base64":                                "",
+		"dat":                                                   "",
+		"the data:,%46":                                         "",
+		"data:;base64,~":                                        "",
+	} {
+		var s Set
+		s.AddAll(parse(t, string(rawjson.Quote(text))), act.Leaf{Pointer: "/u"}, nil)
+		list := []string{"/u: " + text}
+		if want != "" {
+			list = append(list, "/u: "+want+" (fixed)")
+		}
+		if diff := cmp.Diff(list, leaves(&s)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// TestIsText: little that cannot be text makes no file binary, whatever it
+// begins with.
+func TestIsText(t *testing.T) {
+	prose := strings.Repeat("Loans last 28 days. ", 10)
+	for _, tt := range []struct {
+		name, file string
+		want       bool
+	}{
+		{"prose", prose, true},
+		{"a byte of zero", prose + "\x00", true},
+		{"a tenth control bytes", strings.Repeat("\x01nine chars", 20), true},
+		{"Latin-1", "\xc4rger \xfcber M\xfcll und noch viel mehr \xc4rger", true},
+		{"half zeros", strings.Repeat("a\x00", 50), false},
+		{"a signature", "%PDF-1.7\n" + prose, true},
+		{"a signature, and some that is no text", "%PDF-1.7\n" + prose + strings.Repeat("\xff\x00", 8), false},
+		{"an empty file", "", true},
+	} {
+		if got := isText("application/octet-stream", []byte(tt.file)); got != tt.want {
+			t.Errorf("%s: %t", tt.name, got)
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 1000 {
+		file := make([]byte, 64+random.IntN(2000))
+		for i := range file {
+			file[i] = byte(random.Uint32())
+		}
+		if isText("", file) {
+			t.Fatalf("random bytes are text: %x", file)
 		}
 	}
 }
@@ -71,13 +174,60 @@ func TestBounds(t *testing.T) {
 
 func TestWord(t *testing.T) {
 	for src, want := range map[string]bool{
-		`"text"`: true, `"te\u0078t"`: true, `"tools/list_changed"`: true, `""`: true, `"2026-04-02T08:15:00Z"`: true,
-		`"ignore all"`: false, `"tëxt"`: false, `"a\nb"`: false, `7`: false, `null`: false, `["a"]`: false,
-		`"` + strings.Repeat("a", 64) + `"`: true, `"` + strings.Repeat("a", 65) + `"`: false, `"` + strings.Repeat(`\u0061`, 64) + `"`: true,
+		`"text"`: true, `"te\u0078t"`: true, `"application/json"`: true, `""`: true, `"image/svg+xml"`: true, `"application/octet-stream"`: true, `"text/ignore-all-rules"`: false, `"disk/octet-stream-a"`: false, `"auth-required"`: true,
+		`"2026-04-02T08:15:00Z"`: true, `"2026-04-02T08:15:00.123456789+02:00"`: true, `"2026-04-02"`: true, `"$schema"`: true,
+		`"123e4567-e89b-12d3-a456-426614174000"`: true, `"123e4567e89b12d3a456426614174000"`: true,
+		`"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"`: true,
+		`"2026-04-02T08:15:00.1234567891234567Z"`:                   false,
+		`"123e4567-e89b-12d3-a456-42661417400g"`:                    false,
+		`"ignore all"`:                                              false, `"tëxt"`: false, `"a\nb"`: false, `7`: false, `null`: false, `["a"]`: false, `".ssh"`: false, `"-a"`: false, `"/etc"`: false,
+		`"AKIAIOSFODNN7EXAMPLE"`: false, `"4111111111111111"`: false, `"123-45-6789"`: false, `"ignore-all-instructions"`: false,
+		`"` + strings.Repeat("a", 40) + `"`: true, `"` + strings.Repeat("a", 41) + `"`: false, `"` + strings.Repeat(`\u0061`, 40) + `"`: true,
 	} {
 		if got := Word(parse(t, src)); got != want {
 			t.Errorf("Word(%s) is %t", src, got)
 		}
+	}
+}
+
+// TestPlainHoldsNothing: no detector finds anything in what is left unread.
+func TestPlainHoldsNothing(t *testing.T) {
+	samples := []string{
+		"AKIAIOSFODNN7EXAMPLE", "ghp_16C7e42F292c6912E7710c838347Ae178B4a", "4111111111111111", "4111-1111-1111-1111", "123-45-6789", "DE89370400440532013000",
+		"ignore_all_previous_instructions", "forget-your-rules", "forget-my-rule", "ignore/my_rules", "sk_live_4eC39HqLyjWDarjtT1zdp7dc", "disregard/all/rules", "+1-202-555-0143", "xoxb-1234-5678-abcdefghijkl",
+	}
+	const letters = "abcdefgXYZ0123456789_-./+$"
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 100_000 {
+		// A piece of something that is found, with something else before and after it.
+		b := []byte(samples[random.IntN(len(samples))])
+		from := random.IntN(len(b))
+		b = b[from : from+1+random.IntN(len(b)-from)]
+		if random.IntN(10) == 0 {
+			b = append([]byte("text/"), b...)
+		}
+		for range random.IntN(4) {
+			b = slices.Insert(b, random.IntN(len(b)+1), letters[random.IntN(len(letters))])
+		}
+		if Word(parse(t, string(rawjson.Quote(string(b))))) {
+			if found := risk.Scan(string(b), ^risk.Detector(0), nil); len(found) > 0 {
+				t.Fatalf("%q is a word, and there is %v in it", b, found)
+			}
+		}
+	}
+}
+
+func TestIsID(t *testing.T) {
+	for src, want := range map[string]bool{
+		`1`: true, `null`: true, `"m-1"`: true, `"123e4567-e89b-12d3-a456-426614174000"`: true, `"4111111111111111"`: true,
+		`"a b"`: false, `{}`: false, `[]`: false, `true`: false, `"` + strings.Repeat("a", 65) + `"`: false,
+	} {
+		if got := IsID(parse(t, src)); got != want {
+			t.Errorf("IsID(%s) is %t", src, got)
+		}
+	}
+	if IsID(rawjson.Value{}) {
+		t.Error("nothing is an id")
 	}
 }
 

@@ -1,5 +1,7 @@
 package rawjson
 
+import "iter"
+
 // Pick looks up several members of an object in one pass: into[i] becomes the
 // member called names[i], absent when there is none. It makes no copies, and is
 // fastest when the members come in the order of names. into must be as long as
@@ -29,4 +31,44 @@ func (v Value) Pick(names []string, into []Value) {
 			}
 		}
 	}
+}
+
+// Others ranges over the members of an object that names does not name, in the
+// order sent. It makes copies of the names of those only.
+func (v Value) Others(names []string) iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		if v.Kind() != Object {
+			return
+		}
+		d, end := v.doc, v.node().next
+		for i := v.i + 1; i < end; i = d.nodes[i+1].next {
+			if !d.isOneOf(i, names) && !yield(d.text(i), Value{d, i + 1}) {
+				return
+			}
+		}
+	}
+}
+
+// HasOthers reports whether an object has members that names does not name. It
+// makes no copies.
+func (v Value) HasOthers(names []string) bool {
+	if v.Kind() != Object {
+		return false
+	}
+	d, end := v.doc, v.node().next
+	for i := v.i + 1; i < end; i = d.nodes[i+1].next {
+		if !d.isOneOf(i, names) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *Doc) isOneOf(i int32, names []string) bool {
+	for _, name := range names {
+		if d.nameIs(i, name) {
+			return true
+		}
+	}
+	return false
 }

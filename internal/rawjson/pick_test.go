@@ -42,3 +42,33 @@ func TestPick(t *testing.T) {
 	}
 	Value{}.Pick([]string{"a"}, make([]Value, 1))
 }
+
+func TestOthers(t *testing.T) {
+	for _, tt := range []struct {
+		src   string
+		names []string
+		want  []string
+	}{
+		{`{"a":1,"b":[{"a":2}],"c":3}`, []string{"a", "c"}, []string{`b [{"a":2}]`}},
+		{`{"\u0061":1,"A":2,"":3}`, []string{"a"}, []string{"A 2", " 3"}},
+		{`{"a":1}`, []string{"a", "b"}, nil},
+		{`{"a":1}`, nil, []string{"a 1"}},
+		{`{}`, nil, nil},
+		{`[1]`, nil, nil},
+	} {
+		d, err := Parse([]byte(tt.src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for name, v := range d.Root().Others(tt.names) {
+			got = append(got, name+" "+string(v.Raw()))
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.src, diff)
+		}
+		if has := d.Root().HasOthers(tt.names); has != (tt.want != nil) {
+			t.Errorf("%s: has others is %t", tt.src, has)
+		}
+	}
+}

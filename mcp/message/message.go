@@ -5,6 +5,7 @@ package message
 
 import (
 	"crypto/sha256"
+	"slices"
 
 	"reeve/act"
 	"reeve/internal/canon"
@@ -29,30 +30,29 @@ type Message struct {
 	Failed bool
 }
 
-// Read reads the message v, whose JSON Pointer is base, and adds its texts.
-func Read(v rawjson.Value, base string, texts *content.Set) Message {
-	m := Message{ID: idOf(v.Get("id"))}
-	r := reader{m: &m, texts: texts}
-	method, params := v.Get("method"), v.Get("params")
-	result, failure := v.Get("result"), v.Get("error")
-	m.Method = method.Text()
+// Read reads the message v, whose JSON Pointer is base, and adds its texts: all
+// of them, wherever they stand. The members named in beside are none of the
+// message's own.
+func Read(v rawjson.Value, base string, texts *content.Set, beside ...string) Message {
+	m := Message{ID: content.IDOf(v.Get("id")), Method: v.Get("method").Text(), Failed: v.Get("error").Exists()}
 	m.Request = m.Method != ""
-	if params.Exists() {
-		r.params(params, base+"/params")
-	}
-	if result.Exists() {
-		r.result(result, base+"/result")
-	}
-	if failure.Exists() {
-		m.Failed = true
-		texts.AddAll(failure, act.Leaf{Pointer: base + "/error"}, nil)
-	}
-	if !m.Request && !result.Exists() && !failure.Exists() {
-		// Not a message of MCP: nothing of it may pass unread.
-		for name, member := range v.Members() {
-			if name != "params" && name != "jsonrpc" && !content.Beside(v, name) {
-				r.all(member, act.Leaf{Pointer: content.Join(base, name)})
-			}
+	r := reader{m: &m, texts: texts}
+	for name, member := range v.Members() {
+		if slices.Contains(beside, name) {
+			continue
+		}
+		texts.AddName(name, act.Leaf{Pointer: base})
+		leaf := act.Leaf{Pointer: content.Join(base, name)}
+		switch {
+		case name == "params":
+			r.params(member, leaf.Pointer)
+		case name == "result":
+			r.result(member, leaf.Pointer)
+		case name == "error":
+			texts.AddAll(member, leaf, nil)
+		case texts.AddEnvelope(name, member, leaf):
+		default: // nothing may pass unread
+			r.all(member, leaf)
 		}
 	}
 	return m
@@ -61,50 +61,46 @@ func Read(v rawjson.Value, base string, texts *content.Set) Message {
 // AppendCanonical appends what the message does, in canonical JSON, for a
 // digest: the arguments of a call by name and nothing more when there is no
 // more to it, else the params, result and error. Ids and tokens that differ
-// when the same thing is done again are left out.
-func AppendCanonical(dst []byte, v rawjson.Value) []byte {
-	params := v.Get("params")
-	if textIs(v.Get("method"), "tools/call") && params.Kind() == rawjson.Object && plainCall(params) {
+// when the same thing is done again are left out, and so is what stands beside.
+func AppendCanonical(dst []byte, v rawjson.Value, beside ...string) []byte {
+	if params := v.Get("params"); textIs(v.Get("method"), "tools/call") && plainCall(params) &&
+		!v.HasOthers(append(append(content.Envelope(v), "params"), beside...)) {
 		dst = append(dst, `"arguments":`...)
 		if arguments := params.Get("arguments"); arguments.Exists() {
 			return arguments.AppendCanonical(dst)
 		}
 		return append(dst, "{}"...)
 	}
-	dst = append(dst, `"content":{`...)
 	if v.Get("method").Text() == "" && !v.Get("result").Exists() && !v.Get("error").Exists() {
 		// No message of the protocol: all of it was read, and all of it counts.
-		dst = append(dst, `"message":`...)
-		if v.Get("jsonrpc").Exists() {
-			dst = content.AppendWithout(dst, v, "context", "reasoning")
-		} else {
-			dst = v.AppendCanonical(dst)
-		}
+		dst = append(dst, `"content":{"message":`...)
+		dst = content.AppendWithout(dst, v, beside...)
 		return append(dst, '}')
 	}
-	comma := false
-	for _, name := range [...]string{"error", "params", "result"} {
-		member := v.Get(name)
-		if !member.Exists() {
-			continue
-		}
-		if comma {
-			dst = append(dst, ',')
-		}
-		comma = true
-		dst = rawjson.AppendString(dst, name)
-		dst = append(dst, `:{"_meta":`...)
-		dst = content.AppendWithout(dst, member.Get("_meta"), "progressToken", "traceparent")
-		dst = append(dst, `,"rest":`...)
-		dst = content.AppendWithout(dst, member, "_meta")
-		dst = append(dst, '}')
-	}
+	return content.AppendEnvelope(dst, v, beside, appendPart)
+}
+
+// appendPart appends the error, params or result.
+func appendPart(dst []byte, _ string, v rawjson.Value) []byte {
+	meta := v.Get("_meta")
+	dst = append(dst, `{"_meta":`...)
+	dst = content.AppendWithout(dst, meta, tokens(meta)...)
+	dst = append(dst, `,"rest":`...)
+	dst = content.AppendWithout(dst, v, "_meta")
 	return append(dst, '}')
+}
+
+// tokens names the members of _meta that differ when the same is done again.
+func tokens(meta rawjson.Value) []string {
+	return content.IDsIn(meta, "progressToken", "traceparent")
 }
 
 // plainCall reports whether the params of tools/call hold a name and arguments
 // and, but for tokens, nothing else.
 func plainCall(params rawjson.Value) bool {
+	if params.Kind() != rawjson.Object {
+		return false
+	}
 	for name, member := range params.Members() {
 		switch name {
 		case "name":
@@ -113,12 +109,7 @@ func plainCall(params rawjson.Value) bool {
 				return false
 			}
 		case "_meta":
-			for name := range member.Members() {
-				if name != "progressToken" && name != "traceparent" {
-					return false
-				}
-			}
-			if member.Kind() != rawjson.Object {
+			if member.Kind() != rawjson.Object || member.HasOthers(tokens(member)) {
 				return false
 			}
 		default:
@@ -129,16 +120,6 @@ func plainCall(params rawjson.Value) bool {
 }
 
 func textIs(v rawjson.Value, s string) bool { return v.Text() == s }
-
-func idOf(v rawjson.Value) string {
-	switch v.Kind() {
-	case rawjson.String:
-		return v.Text()
-	case rawjson.Number:
-		return string(v.Raw())
-	}
-	return ""
-}
 
 type reader struct {
 	m     *Message
@@ -151,8 +132,10 @@ func (r *reader) params(v rawjson.Value, base string) {
 	case "tools/call", "prompts/get":
 		r.m.Resource = v.Get("name").Text()
 		for name, member := range v.Members() {
+			r.texts.AddName(name, act.Leaf{Pointer: base})
 			switch pointer := content.Join(base, name); {
 			case name == "name" && member.Kind() == rawjson.String:
+				r.texts.AddFixed(member, act.Leaf{Pointer: pointer})
 			case name == "arguments" && member.Kind() == rawjson.Object:
 				r.arguments(member, pointer)
 			case name == "arguments":
@@ -179,13 +162,14 @@ func (r *reader) arguments(v rawjson.Value, base string) {
 		}
 		pointer := content.Join(base, name)
 		r.m.Arguments = append(r.m.Arguments, act.Argument{Name: name, Value: value.Raw(), Pointer: pointer})
+		r.texts.AddName(name, act.Leaf{Pointer: base, Arg: name})
 		r.texts.AddAll(value, act.Leaf{Pointer: pointer, Arg: name}, nil)
 	}
 }
 
 // result reads an answer's result.
 func (r *reader) result(v rawjson.Value, base string) {
-	r.m.Failed = v.Get("isError").Bool()
+	r.m.Failed = r.m.Failed || v.Get("isError").Bool()
 	if tools := v.Get("tools"); !r.m.Request {
 		for _, tool := range tools.Elems() {
 			if name := tool.Get("name"); name.Kind() == rawjson.String {
@@ -205,6 +189,7 @@ func (r *reader) lists(v rawjson.Value, base string) {
 		return
 	}
 	for name, member := range v.Members() {
+		r.texts.AddName(name, act.Leaf{Pointer: base})
 		pointer := content.Join(base, name)
 		switch {
 		case name == "structuredContent" || name == "content" && member.Kind() == rawjson.Object && !v.Get("role").Exists():
@@ -216,9 +201,8 @@ func (r *reader) lists(v rawjson.Value, base string) {
 				item := content.Index(pointer, i)
 				r.all(e, act.Leaf{Pointer: item, Item: item})
 			}
-		case words[name] && content.Word(member):
 		default:
-			r.all(member, act.Leaf{Pointer: pointer})
+			r.member(v, name, member, act.Leaf{Pointer: pointer})
 		}
 		if r.texts.Full {
 			return
@@ -226,21 +210,24 @@ func (r *reader) lists(v rawjson.Value, base string) {
 	}
 }
 
-// words are the members that hold the protocol's own words and ids.
+// words are the members that hold the protocol's own words.
 var words = map[string]bool{
-	"type": true, "role": true, "mimeType": true, "protocolVersion": true, "progressToken": true, "traceparent": true,
-	"cursor": true, "nextCursor": true, "level": true, "action": true, "stopReason": true, "resultType": true, "$schema": true, "$ref": true, "format": true,
-	"taskId": true, "requestId": true, "requestState": true, "jsonrpc": true, "method": true, "id": true,
+	"type": true, "role": true, "mimeType": true, "protocolVersion": true, "level": true, "action": true, "stopReason": true,
+	"resultType": true, "$schema": true, "$ref": true, "format": true, "jsonrpc": true, "method": true,
 }
 
-// all adds the texts of a part of the protocol: words of the protocol and names
-// of tools are left alone, bytes are decoded, and the caller's own data is read whole.
+// ids are the members that hold the protocol's own ids.
+var ids = map[string]bool{
+	"id": true, "taskId": true, "requestId": true, "requestState": true, "progressToken": true, "traceparent": true,
+	"cursor": true, "nextCursor": true,
+}
+
+// all adds the texts of a part of the protocol: words of the protocol are left
+// alone, bytes are decoded, and the caller's own data is read whole.
 func (r *reader) all(v rawjson.Value, leaf act.Leaf) {
+	base := leaf.Pointer
 	switch v.Kind() {
-	case rawjson.String:
-		r.texts.Add(v, leaf)
 	case rawjson.Array:
-		base := leaf.Pointer
 		for i, e := range v.Elems() {
 			if r.texts.Full {
 				return
@@ -249,30 +236,40 @@ func (r *reader) all(v rawjson.Value, leaf act.Leaf) {
 			r.all(e, leaf)
 		}
 	case rawjson.Object:
-		base := leaf.Pointer
-		mimeType, blob := v.Get("mimeType"), v.Get("type")
 		for name, member := range v.Members() {
 			if r.texts.Full {
 				return
 			}
+			leaf.Pointer = base
+			r.texts.AddName(name, leaf)
 			leaf.Pointer = content.Join(base, name)
-			switch {
-			case words[name] && content.Word(member):
-			case name == "name" && content.Word(member) && v.Get("inputSchema").Exists():
-			case name == "required" && member.Kind() == rawjson.Array && namesOnly(member): // of a schema
-			case name == "blob", name == "data" && (textIs(blob, "image") || textIs(blob, "audio")):
-				r.texts.AddFile(member, mimeType.Text(), leaf)
-				if member.Kind() != rawjson.String {
-					r.texts.AddAll(member, leaf, nil)
-				}
-			case name == "structuredContent", name == "input", name == "arguments", name == "metadata", name == "default":
-				r.texts.AddAll(member, leaf, nil)
-			default:
-				r.all(member, leaf)
-			}
+			r.member(v, name, member, leaf)
 		}
+	default:
+		r.texts.AddAll(v, leaf, nil)
 	}
 }
+
+// member adds the texts of one member of an object of the protocol.
+func (r *reader) member(object rawjson.Value, name string, v rawjson.Value, leaf act.Leaf) {
+	switch {
+	case words[name] && content.Word(v):
+	case (ids[name] || name == "name" && object.Get("inputSchema").Exists()) && v.Kind() == rawjson.String:
+		r.texts.AddFixed(v, leaf)
+	case name == "required" && v.Kind() == rawjson.Array && namesOnly(v): // of a schema
+	case name == "blob", name == "data" && isMedia(object.Get("type")):
+		r.texts.AddFile(v, object.Get("mimeType").Text(), leaf)
+		if v.Kind() != rawjson.String {
+			r.texts.AddAll(v, leaf, nil)
+		}
+	case name == "structuredContent", name == "input", name == "arguments", name == "metadata", name == "default":
+		r.texts.AddAll(v, leaf, nil)
+	default:
+		r.all(v, leaf)
+	}
+}
+
+func isMedia(kind rawjson.Value) bool { return textIs(kind, "image") || textIs(kind, "audio") }
 
 func namesOnly(v rawjson.Value) bool {
 	for _, e := range v.Elems() {

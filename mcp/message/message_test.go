@@ -24,7 +24,11 @@ func read(t testing.TB, src string) (Message, []act.Leaf) {
 // texts are the leaves as "pointer: text".
 func texts(leaves []act.Leaf) (list []string) {
 	for _, l := range leaves {
-		list = append(list, l.Pointer+": "+l.Text)
+		text := l.Pointer + ": " + l.Text
+		if l.Fixed {
+			text += " (fixed)"
+		}
+		list = append(list, text)
 	}
 	return list
 }
@@ -54,6 +58,17 @@ func TestRead(t *testing.T) {
 			Message{ID: "1"}, []string{"/result/content/type: novel", "/result/content/when: now"}},
 		{"completion", `{"id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"greet"},"argument":{"name":"who","value":"Od"}}}`,
 			Message{Request: true, Method: "completion/complete", ID: "1"}, []string{"/params/ref/name: greet", "/params/argument/name: who", "/params/argument/value: Od"}},
+		{"failed, and a result", `{"error":{"message":"a"},"result":{"isError":false}}`, Message{Failed: true}, []string{"/error/message: a"}},
+		{"more beside a call", `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"post"},"x":"a b","result":{"y":"c d"},"error":{"data":{"z":"e f"}}}`,
+			Message{Request: true, Method: "tools/call", ID: "4", Resource: "post", Failed: true}, []string{"/x: a b", "/result/y: c d", "/error/data/z: e f"}},
+		{"more beside an answer", `{"jsonrpc":"2.0","id":4,"result":{},"params":{"a":"b c"},"x":["d e"],"context":"f g"}`,
+			Message{ID: "4"}, []string{"/params/a: b c", "/x/0: d e", "/context: f g"}},
+		{"JSON-RPC's own that hold more", `{"jsonrpc":"a b","id":"c d","method":"ignore/all/previous/instructions"}`,
+			Message{Request: true, Method: "ignore/all/previous/instructions", ID: "c d"}, []string{"/jsonrpc: a b (fixed)", "/id: c d (fixed)", "/method: ignore/all/previous/instructions (fixed)"}},
+		{"names and ids that hold more", `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"a b","arguments":{"c d":{"e f":1}},"_meta":{"progressToken":"4111111111111111"}}}`,
+			Message{Request: true, Method: "tools/call", ID: "4", Resource: "a b", Arguments: []act.Argument{{Name: "c d", Value: []byte(`{"e f":1}`), Pointer: "/params/arguments/c d"}}},
+			[]string{"/params/name: a b (fixed)", "/params/arguments: c d (fixed)", "/params/arguments/c d: e f (fixed)", "/params/_meta/progressToken: 4111111111111111 (fixed)"}},
+		{"a number that is long", `{"jsonrpc":"2.0","id":4,"result":{"x":4111111111111111}}`, Message{ID: "4"}, []string{"/result/x: 4111111111111111"}},
 		{"not an object", `{"id":1,"method":"x","params":["a"]}`, Message{Request: true, Method: "x", ID: "1"}, []string{"/params/0: a"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -90,7 +105,7 @@ func TestListed(t *testing.T) {
 }
 
 // FuzzRead: nothing makes it panic, what it points at is there, and no text
-// passes unread but the name of what is called and bytes that are no text.
+// passes unread but bytes that are no text.
 func FuzzRead(f *testing.F) {
 	f.Add(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"a b","arguments":{"a":["b c"]}}}`)
 	f.Add(`{"id":1,"result":{"tools":[{"name":"a","description":"b c","inputSchema":{"required":["a","b c"]}}],"contents":[{"blob":"aGk=","mimeType":"a/b c"}]}}`)
@@ -102,27 +117,56 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		var texts content.Set
-		m := Read(doc.Root(), "", &texts)
-		seen := map[string]bool{}
+		Read(doc.Root(), "", &texts)
+		seen, fixed := map[string]bool{}, map[string]bool{}
 		for _, leaf := range texts.Leaves {
 			v := doc.At(leaf.Pointer)
+			if leaf.Fixed {
+				fixed[leaf.Text] = true
+				if !v.Exists() {
+					t.Fatalf("there is no %s", leaf.Pointer)
+				}
+				continue
+			}
+			if v.Kind() == rawjson.Number && string(v.Raw()) == leaf.Text {
+				continue
+			}
 			if v.Kind() != rawjson.String || !leaf.Base64 && v.Text() != leaf.Text {
 				t.Fatalf("%s is %s, and says %q", leaf.Pointer, v.Raw(), leaf.Text)
 			}
 			seen[leaf.Pointer] = true
 		}
-		for _, name := range []string{"params", "result", "error"} {
-			for v := range doc.Root().Get(name).Strings() {
-				p := v.Pointer()
-				bytes := strings.HasSuffix(p, "/blob") || strings.HasSuffix(p, "/data")
-				called := p == "/params/name" && v.Text() == m.Resource
-				if !seen[p] && !content.Word(v) && !called && !bytes && v.Text() != "" {
-					t.Errorf("%s passes unread: %s", p, v.Raw())
-				}
+		for v := range doc.Root().Strings() {
+			p := v.Pointer()
+			bytes := strings.HasSuffix(p, "/blob") || strings.HasSuffix(p, "/data")
+			if !seen[p] && !fixed[v.Text()] && !content.Word(v) && !bytes {
+				t.Errorf("%s passes unread: %s", p, v.Raw())
 			}
 		}
 		checkCanonical(t, AppendCanonical([]byte("{"), doc.Root()))
 	})
+}
+
+// TestCanonical: a call with a name and arguments has the form that it has in
+// every protocol; whatever else the message holds is in the form of the rest.
+func TestCanonical(t *testing.T) {
+	for src, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":1},"_meta":{"progressToken":7}}}`: `"arguments":{"x":1}`,
+		`{"id":2,"method":"tools/call","params":{"name":"a"}}`:                                                                 `"arguments":{}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"},"y":"z"}`:                                         `"content":{"params":{"_meta":null,"rest":{"name":"a"}},"rest":{"y":"z"}}`,
+		`{"jsonrpc":"2.0","id":"a b","method":"ping"}`:                                                                         `"content":{"rest":{"id":"a b"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":"a b","traceparent":"c"}}}`:                   `"content":{"params":{"_meta":{"progressToken":"a b"},"rest":{}}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{},"params":7}`:                                                                      `"content":{"params":{"_meta":null,"rest":7},"result":{"_meta":null,"rest":{}}}`,
+		`{"b":1,"a":2}`: `"content":{"message":{"a":2,"b":1}}`,
+	} {
+		doc, err := rawjson.Parse([]byte(src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(AppendCanonical(nil, doc.Root())); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", src, got, want)
+		}
+	}
 }
 
 // checkCanonical checks that what was appended makes a JSON object.
