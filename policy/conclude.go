@@ -48,6 +48,9 @@ func (s *Set) conclude(e *evaluation) Verdict {
 			v.Edits = edits
 		}
 	}
+	if v.Effect != act.Deny {
+		v.Conditions = e.conditions()
+	}
 	if len(v.Reasons) > 1 {
 		slices.SortStableFunc(v.Reasons, func(a, b act.Reason) int {
 			if a.Observe != b.Observe {
@@ -80,7 +83,7 @@ func (m *match) effect() (act.Effect, bool) {
 // reasons appends what a match has to say.
 func (e *evaluation) reasons(dst []act.Reason, m *match) []act.Reason {
 	r := m.rule
-	reason := act.Reason{Rule: r.name, Code: r.code, Message: r.reason, Instead: r.instead, Effect: r.effect, Observe: m.observed()}
+	reason := act.Reason{Rule: r.name, Code: r.code, Message: r.reason, Instead: r.instead, Effect: r.effect, Observe: m.observed(), Terms: r.terms}
 	if m.err == nil || r.effect == act.Deny || r.effect == act.Escalate {
 		dst = e.ruleReasons(dst, m, reason)
 	}
@@ -269,6 +272,7 @@ func (e *evaluation) edits() (edits []act.Edit, problem *act.Reason) {
 	var masks risk.Detector
 	var notices []string // for each leaf; nil when nothing is dropped
 	var arguments []argumentEdit
+	values := map[string][]byte{} // of arguments, by pointer
 	for i := range e.matches {
 		m := &e.matches[i]
 		r := m.rule
@@ -285,17 +289,25 @@ func (e *evaluation) edits() (edits []act.Edit, problem *act.Reason) {
 			}
 		case replace:
 			for _, edit := range m.edits {
-				for _, other := range arguments {
-					if other.pointer == edit.pointer && !bytes.Equal(other.value, edit.value) {
-						return nil, &act.Reason{Rule: r.name, Code: CodeModifyConflict, Effect: act.Deny, Pointer: edit.pointer,
-							Message: fmt.Sprintf("Two rules want different values for the argument %q.", r.change.argument)}
-					}
-				}
 				if edit.pointer == "" {
 					return nil, impossible(r)
 				}
-				arguments = append(arguments, edit)
+				other, ok := values[edit.pointer]
+				if ok && !bytes.Equal(other, edit.value) {
+					return nil, &act.Reason{Rule: r.name, Code: CodeModifyConflict, Effect: act.Deny, Pointer: edit.pointer,
+						Message: fmt.Sprintf("Two rules want different values for the argument %q.", r.change.argument)}
+				}
+				if !ok {
+					values[edit.pointer] = edit.value
+					arguments = append(arguments, edit)
+				}
 			}
+		}
+	}
+	dropped := map[string]bool{} // pointers of strings that are replaced by a notice
+	for i, notice := range notices {
+		if notice != "" {
+			dropped[content[i].Pointer] = true
 		}
 	}
 	for next, i := 0, 0; i < len(content); i++ {
@@ -304,7 +316,7 @@ func (e *evaluation) edits() (edits []act.Edit, problem *act.Reason) {
 		for next < len(e.findings) && e.leaves[next] == i {
 			next++
 		}
-		if replaced(arguments, leaf.Pointer) {
+		if replaced(values, leaf.Pointer) || leaf.Fixed && dropped[leaf.Pointer] {
 			continue
 		}
 		var text string
@@ -320,7 +332,7 @@ func (e *evaluation) edits() (edits []act.Edit, problem *act.Reason) {
 			if len(masked) == 0 {
 				continue
 			}
-			if text = maskText(leaf.Text, masked); text == leaf.Text || leaf.Pointer == "" {
+			if text = maskText(leaf.Text, masked); text == leaf.Text || leaf.Pointer == "" || leaf.Fixed {
 				return nil, e.unmasked(masked[0].Detector)
 			}
 		} else {
@@ -331,27 +343,32 @@ func (e *evaluation) edits() (edits []act.Edit, problem *act.Reason) {
 		}
 		edits = append(edits, act.Edit{Pointer: leaf.Pointer, Value: rawjson.Quote(text)})
 	}
-	for i, edit := range arguments {
-		if !slices.ContainsFunc(arguments[:i], func(a argumentEdit) bool { return a.pointer == edit.pointer }) {
-			edits = append(edits, act.Edit{Pointer: edit.pointer, Value: edit.value})
-		}
+	for _, edit := range arguments {
+		edits = append(edits, act.Edit{Pointer: edit.pointer, Value: edit.value})
 	}
 	return edits, nil
 }
 
 // replaced reports whether a leaf lies in an argument that is replaced.
-func replaced(arguments []argumentEdit, pointer string) bool {
-	for _, a := range arguments {
-		if pointer == a.pointer || strings.HasPrefix(pointer, a.pointer+"/") {
+func replaced(arguments map[string][]byte, pointer string) bool {
+	if len(arguments) == 0 {
+		return false
+	}
+	for {
+		if _, ok := arguments[pointer]; ok {
 			return true
 		}
+		i := strings.LastIndexByte(pointer, '/')
+		if i < 0 {
+			return false
+		}
+		pointer = pointer[:i]
 	}
-	return false
 }
 
 // dropped notes the notice for each leaf of the items that a rule drops: those
 // in which its detectors found something, or all. ok is false when there is
-// nothing to drop, or an item that cannot be changed.
+// nothing to drop, or an item of which something would stay.
 func (e *evaluation) dropped(r *rule, notices []string) (all []string, ok bool) {
 	content := e.in.Action.Content
 	if notices == nil {
@@ -364,16 +381,31 @@ func (e *evaluation) dropped(r *rule, notices []string) (all []string, ok bool) 
 	notice := "[removed by policy: " + strings.TrimRight(reason, ".") + "]"
 	items := map[string]bool{}
 	for i := range content {
-		if r.detect == 0 || slices.ContainsFunc(e.leafFindings(i), func(f risk.Finding) bool { return f.Detector&r.detect != 0 }) {
+		// A text that no edit can change makes no item of its own: else a
+		// message with an id would have a part that cannot be dropped.
+		drops := !content[i].Fixed
+		if r.detect != 0 {
+			drops = slices.ContainsFunc(e.leafFindings(i), func(f risk.Finding) bool { return f.Detector&r.detect != 0 })
+		}
+		if drops {
 			if content[i].Pointer == "" {
 				return notices, false
 			}
 			items[itemOf(&content[i])] = true
 		}
 	}
+	gone := map[string]bool{} // strings that a notice replaces
 	for i := range content {
-		if items[itemOf(&content[i])] && notices[i] == "" {
-			notices[i] = notice
+		if items[itemOf(&content[i])] && !content[i].Fixed {
+			gone[content[i].Pointer] = true
+			if notices[i] == "" {
+				notices[i] = notice
+			}
+		}
+	}
+	for i := range content {
+		if content[i].Fixed && items[itemOf(&content[i])] && !gone[content[i].Pointer] {
+			return notices, false
 		}
 	}
 	return notices, len(items) > 0
@@ -445,7 +477,7 @@ var checkWeights = map[string]float64{
 	"result.orphan": 0.7, "result.denied": 0.7, "result.repeated": 0.7, "id.reused": 0.7,
 	"tool.confusable": 0.7, "tool.undeclared": 0.7, "reply.orphan": 0.6,
 	"memory.unknown": 0.2, "time.skew": 0.1, "time.backwards": 0.2, "citation.unknown": 0.2,
-	"order.unexpected": 0.1, "autonomous": 0.1, "session.unknown": 0.1,
+	"order.unexpected": 0.1, "autonomous": 0.1, "session.unknown": 0.1, "agent.unregistered": 0.1, "agent.capability": 0.3,
 }
 
 func checkWeight(check string) float64 {

@@ -36,7 +36,13 @@ func TestDocsExamples(t *testing.T) {
 			t.Errorf("%v\n%s", err, block[1])
 		}
 	}
-	if n < 5 {
+	for _, block := range regexp.MustCompile("(?s)```toml\n(.*?)```").FindAllStringSubmatch(readDocs(t), -1) {
+		n++
+		if _, err := Load(File{"docs.toml", []byte(block[1])}); err != nil {
+			t.Errorf("%v\n%s", err, block[1])
+		}
+	}
+	if n < 8 {
 		t.Errorf("only %d examples", n)
 	}
 }
@@ -63,6 +69,12 @@ func TestDocsNameEverything(t *testing.T) {
 	}
 	for _, k := range append(append([]string{}, documentKeys...), ruleKeys...) {
 		named("key", k)
+	}
+	for _, k := range manifestKeys {
+		named("key of a manifest", k)
+	}
+	for _, c := range []string{"constitution.network", "constitution.filesystem", "constitution.command"} {
+		named("code", c)
 	}
 	for _, c := range []string{CodeDefault, CodeRuleError, CodeModifyConflict, CodeModifyImpossible} {
 		named("code", c)

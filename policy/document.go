@@ -34,6 +34,9 @@ type rule struct {
 	instead string
 	observe bool
 	risk    float64
+
+	conditions []string   // under which it lets an act pass
+	terms      *act.Terms // who must agree to what it holds; nil for anybody
 }
 
 // change is what a modify rule does.
@@ -81,6 +84,8 @@ type document struct {
 	lists   []list
 	rules   []*rule
 	exprs   []pending
+
+	manifests []*manifest
 }
 
 type list struct {
@@ -106,8 +111,8 @@ const (
 )
 
 var (
-	documentKeys = []string{"version", "name", "description", "default", "mode", "lists", "rules"}
-	ruleKeys     = []string{"name", "description", "on", "tools", "check", "detect", "when", "effect", "modify", "code", "reason", "instead", "mode", "risk"}
+	documentKeys = []string{"version", "name", "description", "default", "mode", "lists", "rules", "manifests"}
+	ruleKeys     = []string{"name", "description", "on", "tools", "check", "detect", "when", "effect", "modify", "conditions", "approval", "code", "reason", "instead", "mode", "risk"}
 	modifyForms  = []string{"redact", "drop"}
 	replaceKeys  = []string{"argument", "with", "with_expr"}
 
@@ -134,7 +139,11 @@ const maxReason = 1000 // bytes of a reason or an instead
 
 func readDocument(f File) *document {
 	d := &document{yamlReader: &yamlReader{file: f.Name, source: strings.TrimPrefix(string(f.Data), "\ufeff")}}
-	root := d.read()
+	read := d.read
+	if isConstitution(f.Name) {
+		read = d.readConstitution
+	}
+	root := read()
 	if root == nil {
 		return d
 	}
@@ -161,6 +170,7 @@ func readDocument(f File) *document {
 	}
 	d.observe = d.modeOf(root.get("mode"))
 	d.readLists(root.get("lists"))
+	d.readManifests(root.get("manifests"))
 	if v := root.get("rules"); v != nil && v.kind != nullNode {
 		if v.kind != sequenceNode {
 			d.at(v, "write each rule as - name: …", "rules is a list, not %s", nodeKindNames[v.kind])
@@ -311,6 +321,8 @@ func (d *document) readRule(n *node) {
 		r.effect, _ = d.effectOf(v, "effect")
 	}
 	d.readModify(r, n)
+	d.readConditions(r, n)
+	d.readApproval(r, n)
 	if v := n.get("code"); v != nil {
 		r.code = d.textOf(v, "code")
 		if !codePattern.MatchString(r.code) || len(r.code) > 64 {

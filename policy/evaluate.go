@@ -46,9 +46,12 @@ type Verdict struct {
 	Reasons []act.Reason
 	// Edits make the modified request, when the effect is modify, and the one
 	// that a person is asked to agree to, when it is escalate.
-	Edits    []act.Edit
-	Risk     act.Risk
-	Findings []Finding
+	Edits []act.Edit
+	// Conditions are what the rules that let the act pass ask for, in sentences.
+	// An act that is denied has none.
+	Conditions []string
+	Risk       act.Risk
+	Findings   []Finding
 }
 
 // evaluation is the working memory of one Evaluate, and the activation that

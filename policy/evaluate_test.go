@@ -188,6 +188,70 @@ func TestUnchangeable(t *testing.T) {
 	}
 }
 
+// TestFixedLeaf: a text that no edit can change, such as a member's name, may
+// not pass with what should have been masked or dropped.
+func TestFixedLeaf(t *testing.T) {
+	const denied = "deny\na modify_impossible deny\na pii.card modify"
+	text := func(text, pointer string) act.Leaf {
+		return act.Leaf{Text: text, Pointer: pointer, Item: "/parts/0"}
+	}
+	fixed := func(l act.Leaf) act.Leaf {
+		l.Fixed = true
+		return l
+	}
+	id := act.Leaf{Text: "an id", Pointer: "/id", Fixed: true}
+	const dropped = ` = "[removed by policy: a]"`
+	for _, test := range []struct {
+		name, way string
+		content   []act.Leaf
+		want      string
+	}{
+		{"masked in a name", "redact", []act.Leaf{fixed(text(cardText, "/parts/0/data"))}, denied},
+		{"masked beside a name", "redact", []act.Leaf{fixed(text("a name", "/parts/0/data")), text("4000 0000 0000 0002", "/parts/0/data/x")},
+			"modify\na pii.card modify\n/parts/0/data/x = \"****\""},
+		{"masked in what a string stands for", "redact", []act.Leaf{text("NDAw", "/parts/0/data"), fixed(text(cardText, "/parts/0/data"))}, denied},
+		{"dropped with what it stands for", "drop", []act.Leaf{text("NDAw", "/parts/0/data"), fixed(text(cardText, "/parts/0/data"))},
+			"modify\na pii.card modify\n/parts/0/data" + dropped},
+		{"found in a name", "drop", []act.Leaf{fixed(text(cardText, "/parts/0/data")), text("x", "/parts/0/data/x")}, denied},
+		{"found beside a name", "drop", []act.Leaf{fixed(text("a name", "/parts/0/data")), text(cardText, "/parts/0/data/x")}, denied},
+		{"found beside an id", "drop", []act.Leaf{id, text(cardText, "/parts/0/data/x")}, "modify\na pii.card modify\n/parts/0/data/x" + dropped},
+		{"found in an id", "drop", []act.Leaf{{Text: cardText, Pointer: "/id", Fixed: true}, text("x", "/parts/0/data/x")}, denied},
+	} {
+		set := load(t, rules("  - {name: a, detect: pii.card, effect: modify, modify: "+test.way+"}\n"))
+		in := message()
+		in.Action.Content = test.content
+		if diff := cmp.Diff(test.want, show(set.Evaluate(in))); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", test.name, diff)
+		}
+	}
+	set := load(t, rules("  - {name: a, effect: modify, modify: drop}\n"))
+	in := message()
+	in.Action.Content = []act.Leaf{id, text("x", "/parts/0/data/x")}
+	if diff := cmp.Diff("modify\na a modify\n/parts/0/data/x"+dropped, show(set.Evaluate(in))); diff != "" {
+		t.Errorf("all parts are dropped (-want +got)\n%s", diff)
+	}
+	in.Action.Content = []act.Leaf{fixed(text("a name", "/parts/0/data")), text("x", "/parts/0/data/x")}
+	if diff := cmp.Diff("deny\na modify_impossible deny\na a modify", show(set.Evaluate(in))); diff != "" {
+		t.Errorf("all parts are dropped, one with a name (-want +got)\n%s", diff)
+	}
+}
+
+// An argument can be given fifty thousand times: replacing it is not the work
+// of comparing each with each.
+func TestManyReplacements(t *testing.T) {
+	set := load(t, rules("  - {name: a, tools: x, effect: modify, modify: {replace: {argument: n, with: 1}}}\n"))
+	in := call("x")
+	for i := range 50_000 {
+		in.Action.Arguments = append(in.Action.Arguments, act.Argument{Name: "n", Value: []byte(`"text"`), Pointer: fmt.Sprintf("/args/%06d", i)})
+		in.Action.Content = append(in.Action.Content, act.Leaf{Text: "text", Pointer: fmt.Sprintf("/args/%06d", i)})
+	}
+	began := time.Now()
+	v := set.Evaluate(in)
+	if took := time.Since(began); took > time.Second || len(v.Edits) != 50_000 {
+		t.Errorf("%d edits in %v", len(v.Edits), took)
+	}
+}
+
 // TestReasonsHoldNoSecrets: nothing that a reason or a threat says repeats
 // what was found, also when a check's message or a failure quotes it.
 func TestReasonsHoldNoSecrets(t *testing.T) {
@@ -316,6 +380,25 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// A glob is compared once with a name, however often its literal part occurs in
+// the name, and however many rules have it.
+func TestGlobsAreComparedOnce(t *testing.T) {
+	var globs trie
+	one, other := &rule{name: "one"}, &rule{name: "other"}
+	for _, r := range []*rule{one, other} {
+		for _, glob := range []string{"*a*", "*aa*b", "??*", "*a*c"} {
+			globs.add(glob, r)
+		}
+	}
+	got := map[*rule]int{}
+	for _, r := range globs.match(nil, strings.Repeat("a", 1000)) {
+		got[r]++
+	}
+	if got[one] != 2 || got[other] != 2 { // *a* and ??*
+		t.Errorf("found %d and %d times, want twice each", got[one], got[other])
+	}
 }
 
 // TestIndexKeepsOrder: rules are found once and in their order, however many

@@ -149,8 +149,11 @@ func (x *examiner) call(e ast.Expr, bound []string) {
 	}
 	name := call.FunctionName()
 	if name == "matches" && len(args) > 0 {
-		if _, ok := stringLiteral(args[len(args)-1]); !ok {
-			x.fail(args[len(args)-1], `write it in quotes: matches("…")`, "a pattern must be written out, so that it can be checked and compiled at load")
+		last := args[len(args)-1]
+		if pattern, ok := stringLiteral(last); !ok {
+			x.fail(last, `write it in quotes: matches("…")`, "a pattern must be written out, so that it can be checked and compiled at load")
+		} else if problem, hint := patternFault(pattern); problem != "" {
+			x.fail(last, hint, "the pattern %#q cannot be used: %s", shorten(pattern), problem)
 		}
 	}
 	if !isOperator(name) && !x.env.HasFunction(name) {

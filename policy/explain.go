@@ -234,6 +234,9 @@ func (x Explanation) String() string {
 			fmt.Fprintf(&b, "    instead: %s\n", r.Instead)
 		}
 	}
+	for _, c := range x.Verdict.Conditions {
+		fmt.Fprintf(&b, "  on condition: %s\n", c)
+	}
 	for _, matched := range []bool{true, false} {
 		for _, r := range x.Rules {
 			if r.Matched != matched {

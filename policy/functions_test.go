@@ -2,12 +2,15 @@ package policy
 
 import (
 	"math/rand/v2"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reeve/internal/rawjson"
 )
 
 func TestUnder(t *testing.T) {
@@ -29,6 +32,9 @@ func TestUnder(t *testing.T) {
 		{`C:\work\a`, "C:/work", false}, // not one on systems where a backslash is a letter
 
 		{"", "/workspace", false},
+		{" ", ".", false}, // one of its readings is empty
+		{"\t\n", "/workspace", false},
+		{"\x00a", ".", false},
 		{"/", "/workspace", false},
 		{"/workspace-evil", "/workspace", false},
 		{"/workspace2/a", "/workspace", false},
@@ -276,6 +282,95 @@ func FuzzMatcher(f *testing.F) {
 		want := m.pattern.MatchString(text)
 		if m.match(text, nil) != want || m.match(text, g) != want {
 			t.Errorf("%q on %q: %v, want %v (literals %v)", pattern, text, !want, want, m.literals)
+		}
+	})
+}
+
+// FuzzPaths: no path is read wrongly enough to stop the process, and a path
+// that surely lies somewhere could lie there.
+func FuzzPaths(f *testing.F) {
+	for _, p := range []string{"", " ", "/workspace/../etc", "%2e%2e%5c", `C:\work`, "file:///etc", "~/.ssh", "\uff0e\uff0e/a", "\x00", "../..", "/proc/1/root/etc"} {
+		for _, dir := range []string{"", ".", "/", "/workspace", "~", "~/.ssh", "/a/**/*?"} {
+			f.Add(p, dir)
+		}
+	}
+	f.Fuzz(func(t *testing.T, p, dir string) {
+		if len(p) > 4096 || len(dir) > maxGlob {
+			return
+		}
+		dirs := []string{"", dir}
+		under, reach := pathUnder(p, dirs), pathMayReach(p, dirs)
+		if under && !reach && strings.HasPrefix(dir, "/") {
+			t.Errorf("%q surely lies in %q, and cannot reach it", p, dir)
+		}
+		pathGlob(p, dirs)
+		plainName(p)
+		surelyBelow(p, path.Clean(dir))
+		all, _ := readings(p)
+		for _, r := range all {
+			reaches(r, strings.ToLower(path.Clean(dir)))
+			if plainPath(p) && r != all[0] {
+				t.Errorf("%q has a second reading %q", p, r)
+			}
+		}
+	})
+}
+
+// FuzzHosts: a host has one spelling.
+func FuzzHosts(f *testing.F) {
+	for _, text := range []string{"", "http://", "https://a@b\\c:80/x", "//[::1]/", "//[", "http://0x7f.1", "http://2852039166", `:\\\x`, "//%2e。a", "//1.2.3.4.5"} {
+		for _, entry := range []string{"", "*.", "*.example.com", "10.0.0.0/8", "::/0", "[", "0x7f.1"} {
+			f.Add(text, entry)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text, entry string) {
+		hosts := hostsOf(text)
+		if len(hosts) > maxHosts+2 {
+			t.Errorf("%d hosts", len(hosts))
+		}
+		for _, h := range append(hosts, text) {
+			hostIn(h, []string{"", entry})
+			hostIn(h, hosts)
+		}
+		hostOf(text)
+		oddIPv4(text)
+		normalHost(entry)
+	})
+}
+
+// FuzzTexts calls the functions of texts, and all functions as conditions do.
+func FuzzTexts(f *testing.F) {
+	set, err := Load(File{"a.yaml", []byte(rules(`
+  - name: all
+    tools: shell
+    effect: deny
+    when: |
+      args.a.like(args.b) || args.a.glob(args.b) || args.a.under(args.b) || args.a.may_reach(args.b) || args.a.host_in(args.b)
+      || args.a.lower() == args.b || args.a.hosts() == [args.b] || args.a.under([args.b, args.a]) || folded.matches('a+b')
+`))})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, text := range []string{"", "a", "\xff", "\u200b", "\ufdfa", "\uff23\u0301", "İ", "a*b"} {
+		for _, glob := range []string{"", "*", "**", "?", "a*?", "/**/", "**/a", "\xff?"} {
+			f.Add(text, glob)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text, glob string) {
+		if len(text) > maxGlobText || len(glob) > maxGlob {
+			return
+		}
+		if strings.Contains(text, glob) != matchName("*"+glob+"*", text) && !isGlob(glob) {
+			t.Errorf("*%s* on %q", glob, text)
+		}
+		matchPath(glob, text)
+		fold(text)
+		foldUnicode(text)
+		v := set.Evaluate(call("shell", "a", string(rawjson.Quote(text)), "b", string(rawjson.Quote(glob))))
+		for _, r := range v.Reasons {
+			if r.Code == CodeRuleError {
+				t.Errorf("%q and %q: %s", text, glob, r.Message)
+			}
 		}
 	})
 }

@@ -37,6 +37,9 @@ func newIndex(rules []*rule) *index {
 			}
 		}
 	}
+	for k := range maxKinds {
+		x.checked[k].globs.known, x.plain[k].globs.known = nil, nil
+	}
 	return x
 }
 
@@ -100,12 +103,15 @@ func (x *kindIndex) named(dst []*rule, name string) []*rule {
 // literal part; only globs whose part occurs in the name are compared with it.
 type trie struct {
 	root  *trieNode
-	loose []globRule // globs without a literal part
+	nodes int32
+	loose []*globRules          // globs without a literal part
+	known map[string]*globRules // all globs, while the trie is made
 }
 
 type trieNode struct {
-	edges []trieEdge // by byte
-	globs []globRule // whose part ends here
+	place int32        // its number in the trie
+	edges []trieEdge   // by byte
+	globs []*globRules // whose part ends here
 }
 
 type trieEdge struct {
@@ -113,15 +119,25 @@ type trieEdge struct {
 	node *trieNode
 }
 
-type globRule struct {
-	glob string
-	rule *rule
+// globRules is one glob and the rules that have it.
+type globRules struct {
+	glob  string
+	rules []*rule
 }
 
 // maxPart bounds the depth of the trie, and with it the time of a look-up.
 const maxPart = 16
 
 func (t *trie) add(glob string, r *rule) {
+	if g := t.known[glob]; g != nil {
+		g.rules = append(g.rules, r)
+		return
+	}
+	g := &globRules{glob, []*rule{r}}
+	if t.known == nil {
+		t.known = map[string]*globRules{}
+	}
+	t.known[glob] = g
 	part := ""
 	for _, p := range strings.FieldsFunc(glob, func(c rune) bool { return c == '*' || c == '?' }) {
 		if len(p) > len(part) {
@@ -129,7 +145,7 @@ func (t *trie) add(glob string, r *rule) {
 		}
 	}
 	if part == "" {
-		t.loose = append(t.loose, globRule{glob, r})
+		t.loose = append(t.loose, g)
 		return
 	}
 	if t.root == nil {
@@ -139,11 +155,12 @@ func (t *trie) add(glob string, r *rule) {
 	for i := 0; i < min(len(part), maxPart); i++ {
 		at, found := slices.BinarySearchFunc(n.edges, part[i], func(e trieEdge, c byte) int { return int(e.on) - int(c) })
 		if !found {
-			n.edges = slices.Insert(n.edges, at, trieEdge{part[i], &trieNode{}})
+			t.nodes++
+			n.edges = slices.Insert(n.edges, at, trieEdge{part[i], &trieNode{place: t.nodes}})
 		}
 		n = n.edges[at].node
 	}
-	n.globs = append(n.globs, globRule{glob, r})
+	n.globs = append(n.globs, g)
 }
 
 func (n *trieNode) next(c byte) *trieNode {
@@ -163,25 +180,38 @@ func (n *trieNode) next(c byte) *trieNode {
 }
 
 func (t *trie) match(dst []*rule, name string) []*rule {
-	for i := range t.loose {
-		if matchName(t.loose[i].glob, name) {
-			dst = append(dst, t.loose[i].rule)
-		}
-	}
+	dst = matching(dst, t.loose, name)
 	if t.root == nil {
 		return dst
 	}
+	var some [16]*trieNode // most names meet fewer
+	met := some[:0]
 	for start := range len(name) {
 		n := t.root
 		for i := start; i < len(name); i++ {
 			if n = n.next(name[i]); n == nil {
 				break
 			}
-			for _, g := range n.globs {
-				if matchName(g.glob, name) {
-					dst = append(dst, g.rule)
-				}
+			if n.globs != nil {
+				met = append(met, n)
 			}
+		}
+	}
+	// A part can occur a thousand times in a name: its globs are compared once.
+	if len(met) > 1 {
+		slices.SortFunc(met, func(a, b *trieNode) int { return int(a.place - b.place) })
+		met = slices.Compact(met)
+	}
+	for _, n := range met {
+		dst = matching(dst, n.globs, name)
+	}
+	return dst
+}
+
+func matching(dst []*rule, globs []*globRules, name string) []*rule {
+	for _, g := range globs {
+		if matchName(g.glob, name) {
+			dst = append(dst, g.rules...)
 		}
 	}
 	return dst

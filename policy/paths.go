@@ -141,14 +141,22 @@ func pathUnder(p string, dirs []string) bool {
 			continue
 		}
 		dir = path.Clean(dir)
-		if !slices.ContainsFunc(all, func(r string) bool {
-			// A shell or a program would put something else in the place of these.
-			return strings.ContainsAny(r[:1], "~$%") && r[0] != dir[0] || !below(r, dir)
-		}) {
+		if !slices.ContainsFunc(all, func(r string) bool { return !surelyBelow(r, dir) }) {
 			return true
 		}
 	}
 	return false
+}
+
+func surelyBelow(p, dir string) bool {
+	if p == "" { // of a text of spaces, and no path at all
+		return false
+	}
+	// A shell or a program would put something else in the place of these.
+	if strings.IndexByte("~$%", p[0]) >= 0 && p[0] != dir[0] {
+		return false
+	}
+	return below(p, dir)
 }
 
 // pathGlob reports whether p surely matches one of the globs, however it is read.
@@ -238,18 +246,16 @@ func reaches(p, dir string) bool {
 // port, each once. Where programs disagree about which host a URL has it
 // returns all of them, and a host that it cannot read as it stands.
 func hostsOf(text string) []string {
-	var hosts []string
-	add := func(h string) {
-		h = normalHost(h)
-		for _, known := range hosts {
-			if known == h {
-				return
-			}
-		}
-		hosts = append(hosts, h)
-	}
 	if !strings.Contains(text, "//") && strings.IndexByte(text, '\\') < 0 {
 		return nil
+	}
+	var hosts []string
+	known := map[string]bool{}
+	add := func(h string) {
+		if h = normalHost(h); !known[h] {
+			known[h] = true
+			hosts = append(hosts, h)
+		}
 	}
 	for i := 0; i+1 < len(text); {
 		slashes := text[i] == '/' && text[i+1] == '/' && (i == 0 || strings.IndexByte(": \t\r\n\"'`(=<", text[i-1]) >= 0)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -37,6 +38,59 @@ func newMatcher(pattern string) (*matcher, error) {
 		m.literals = required(tree.Simplify())
 	}
 	return m, nil
+}
+
+// patternFault says why RE2 refuses a pattern, and what to write instead. It
+// returns nothing for a pattern that can be used.
+func patternFault(pattern string) (problem, hint string) {
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err == nil {
+		program, err := syntax.Compile(tree.Simplify())
+		if err == nil && len(program.Inst) > maxRegex {
+			return fmt.Sprintf("it takes %d instructions, and the limit is %d", len(program.Inst), maxRegex), "repeat less: x{1000} counts a thousand times"
+		}
+		return "", ""
+	}
+	e, ok := err.(*syntax.Error)
+	if !ok {
+		return err.Error(), ""
+	}
+	for _, around := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
+		if strings.HasPrefix(e.Expr, around) {
+			return "RE2 cannot look around, as " + around + " does", "use two patterns, such as x.matches(r'a') && !x.matches(r'b')"
+		}
+	}
+	what := fmt.Sprintf("%#q", shorten(e.Expr))
+	switch e.Code {
+	case syntax.ErrInvalidPerlOp:
+		return "RE2 does not know " + what, "groups are (…), (?:…) and (?P<name>…), and flags (?i), (?m) and (?s)"
+	case syntax.ErrInvalidEscape:
+		if len(e.Expr) == 2 && e.Expr[1] >= '1' && e.Expr[1] <= '9' {
+			return "RE2 cannot refer back to a group, as " + what + " does", "write the text out once more"
+		}
+		return "RE2 does not know the escape " + what, `a backslash itself is \\`
+	case syntax.ErrTrailingBackslash:
+		return "it ends in a backslash", `a backslash itself is \\`
+	case syntax.ErrMissingParen:
+		return "a ( is not closed", `a ( itself is \(`
+	case syntax.ErrUnexpectedParen:
+		return "a ) closes nothing", `a ) itself is \)`
+	case syntax.ErrMissingBracket:
+		return "the [ in " + what + " is not closed", `a [ itself is \[`
+	case syntax.ErrMissingRepeatArgument:
+		return "there is nothing that " + what + " could repeat", "put a backslash before it to mean the character itself"
+	case syntax.ErrInvalidRepeatOp:
+		return "RE2 does not know the repetition " + what, "there are no possessive repetitions, and none are needed: time grows with the text's length only"
+	case syntax.ErrInvalidRepeatSize:
+		return "the repetition " + what + " is too large", "at most 1000, also of repetitions within each other"
+	case syntax.ErrInvalidCharRange:
+		return "RE2 knows no range or class " + what, "a range runs upwards, and a - that stands for itself is put last"
+	case syntax.ErrInvalidNamedCapture:
+		return "the group in " + what + " has no name that RE2 takes", "leave it out: (…)"
+	case syntax.ErrLarge, syntax.ErrNestingDepth:
+		return "it is too large", "split it: x.matches(r'a') || x.matches(r'b')"
+	}
+	return string(e.Code) + ": " + what, "see https://github.com/google/re2/wiki/Syntax"
 }
 
 // match reports whether the pattern matches s. g, if not nil, tells of s which

@@ -48,6 +48,7 @@ type Set struct {
 	effect        act.Effect // the default
 	observe       bool       // the default only observes
 	defaultReason act.Reason
+	manifests     manifests
 	files         int
 }
 
@@ -126,6 +127,7 @@ func (s *Set) assemble(docs []*document) {
 	var lists []list
 	seenLists, seenRules := map[string]string{}, map[string]string{}
 	s.observe = true
+	others := slices.ContainsFunc(docs, func(d *document) bool { return !isConstitution(d.file) })
 	var first *document
 	for _, d := range docs {
 		for _, l := range d.lists {
@@ -144,6 +146,10 @@ func (s *Set) assemble(docs []*document) {
 			r.order = len(s.rules)
 			s.rules = append(s.rules, r)
 		}
+		s.manifests.add(d)
+		if others && isConstitution(d.file) { // it only forbids, and has no default of its own
+			continue
+		}
 		s.observe = s.observe && d.observe
 		if d.errs == nil {
 			if first != nil && d.effect != first.effect {
@@ -152,6 +158,7 @@ func (s *Set) assemble(docs []*document) {
 			first = d
 		}
 	}
+	s.manifests.settle()
 	if first != nil {
 		s.effect = first.effect
 	}
@@ -204,9 +211,9 @@ func (s *Set) assemble(docs []*document) {
 	}
 }
 
-// LoadPath compiles a policy file, or all *.yaml and *.yml files of a
+// LoadPath compiles a policy file, or all *.yaml, *.yml and *.toml files of a
 // directory, subdirectories not included. Files named *.test.yaml hold test
-// cases and are passed over.
+// cases and are passed over; *.toml files are constitutions.
 func LoadPath(name string) (*Set, error) {
 	files, err := readPath(name)
 	if err != nil {
@@ -243,7 +250,7 @@ func readPath(name string) ([]File, error) {
 		files = append(files, f)
 	}
 	if len(files) == 0 {
-		return nil, errors.New("there is no policy file (*.yaml or *.yml) in this directory")
+		return nil, errors.New("there is no policy file (*.yaml, *.yml or *.toml) in this directory")
 	}
 	return files, nil
 }
@@ -252,7 +259,7 @@ func isPolicyFile(name string) bool {
 	if strings.HasPrefix(name, ".") || isTestFile(name) {
 		return false
 	}
-	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
+	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") || isConstitution(name)
 }
 
 func isTestFile(name string) bool {

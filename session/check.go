@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +39,10 @@ var Checks = []struct{ Name, Doc string }{
 	{"order.unexpected", "the agent answers before anything was asked in the turn"},
 	{"autonomous", "a tool is called in a session that an event started, with no user in it"},
 	{"session.unknown", "what the session remembered has expired or was evicted"},
+	{"agent.unregistered", "an A2G agent asks that has not registered"},
+	{"agent.capability", "an A2G agent asks for a tool that it did not register for"},
+	{"agent.violations", "an A2G agent did something that no verdict covers, since it became active; a rule that denies for this suspends the agent"},
+	{"report.uncovered", "an A2G report tells of an act that no verdict covers"},
 }
 
 // Limits of the checks.
@@ -76,8 +81,9 @@ func (s *State) Check(a *act.Action, owners []Owner) (v []act.Violation, repeat 
 		c.leak()
 	}
 	if s == nil {
-		return c.v, nil
+		return c.violations(), nil
 	}
+	c.hashes = s.hashesOf(a)
 	if !s.Known {
 		c.add("session.unknown", "", "What this session did before has expired here, so some checks cannot be sure.")
 	}
@@ -88,10 +94,11 @@ func (s *State) Check(a *act.Action, owners []Owner) (v []act.Violation, repeat 
 	c.memory(owners)
 	c.mcp()
 	c.citations()
-	if slices.ContainsFunc(c.v, func(x act.Violation) bool { return slices.Contains(noRepeat, x.Check) }) {
+	v = c.violations()
+	if slices.ContainsFunc(v, func(x act.Violation) bool { return slices.Contains(noRepeat, x.Check) }) {
 		repeat = nil
 	}
-	return c.v, repeat
+	return v, repeat
 }
 
 // noRepeat are the violations with which an act is another one than the one
@@ -99,19 +106,55 @@ func (s *State) Check(a *act.Action, owners []Owner) (v []act.Violation, repeat 
 var noRepeat = []string{"id.reused", "result.repeated", "session.shared", "agent.changed", "memory.foreign"}
 
 type checker struct {
-	a *act.Action
-	s *State
-	v []act.Violation
+	a      *act.Action
+	s      *State
+	hashes *hashes // of a; nil outside a session
+	v      []act.Violation
+	counts []count // of the violations of each check
 }
 
+// count is how often a check was violated.
+type count struct {
+	check  string
+	n      int
+	unsure bool // all of them beyond maxViolations are unsure
+}
+
+// maxViolations is how many violations of one check are kept. A request can
+// violate tool.arguments a hundred thousand times, and nobody reads them.
+const maxViolations = 32
+
 func (c *checker) add(check, pointer, format string, args ...any) {
-	c.v = append(c.v, act.Violation{Check: check, Pointer: pointer, Message: fmt.Sprintf(format, args...), Unsure: check == "session.unknown"})
+	c.addUnless(check == "session.unknown", check, pointer, format, args...)
 }
 
 // addUnless adds a violation that is certain only while nothing was forgotten.
 func (c *checker) addUnless(forgotten bool, check, pointer, format string, args ...any) {
-	c.add(check, pointer, format, args...)
-	c.v[len(c.v)-1].Unsure = forgotten
+	i := slices.IndexFunc(c.counts, func(n count) bool { return n.check == check })
+	if i < 0 {
+		i = len(c.counts)
+		c.counts = append(c.counts, count{check: check, unsure: true})
+	}
+	n := &c.counts[i]
+	if n.n++; n.n > maxViolations {
+		n.unsure = n.unsure && forgotten
+		return
+	}
+	c.v = append(c.v, act.Violation{Check: check, Pointer: pointer, Message: fmt.Sprintf(format, args...), Unsure: forgotten})
+}
+
+// violations returns all that were added, and for each check of which there
+// were too many one that counts the others.
+func (c *checker) violations() []act.Violation {
+	for _, n := range c.counts {
+		if n.n > maxViolations {
+			c.v = append(c.v, act.Violation{
+				Check: n.check, Unsure: n.unsure,
+				Message: fmt.Sprintf("There are %d more of this kind.", n.n-maxViolations),
+			})
+		}
+	}
+	return c.v
 }
 
 func (c *checker) tool() {
@@ -126,27 +169,37 @@ func (c *checker) tool() {
 		c.add("tool.undeclared", "", "The agent declared no tool with the id %s.", quote(a.Resource))
 		return
 	}
-	declared := func(arg act.Argument) *act.ToolArgument {
-		for i := range a.Tool.Arguments {
-			d := &a.Tool.Arguments[i]
-			if d.Name == arg.Name || d.ID != "" && d.ID == arg.ID {
-				return d
-			}
+	c.arguments(a.Tool.Arguments)
+}
+
+// arguments compares the arguments with those that the tool declares. Either
+// can be tens of thousands, so both are looked up by name and id.
+func (c *checker) arguments(declared []act.ToolArgument) {
+	a := c.a
+	byName, byID := map[string]int{}, map[string]int{}
+	for i, d := range slices.Backward(declared) { // of two with one name, the first counts
+		byName[d.Name] = i
+		if d.ID != "" {
+			byID[d.ID] = i
 		}
-		return nil
 	}
+	names, ids := map[string]bool{}, map[string]bool{}
 	for _, arg := range a.Arguments {
-		d := declared(arg)
-		if d == nil {
+		names[arg.Name], ids[arg.ID] = true, true
+		i, named := byName[arg.Name]
+		if j, ok := byID[arg.ID]; ok && (!named || j < i) {
+			i, named = j, true
+		}
+		if !named {
 			c.add("tool.arguments", arg.Pointer, "The tool %s declares no argument %s.", quote(a.Resource), quote(arg.Name))
-		} else if t := jsonType(arg.Value); d.Type != "" && t != d.Type {
-			c.add("tool.arguments", arg.Pointer, "The argument %s is declared as %s, and a value of type %s came.", quote(arg.Name), d.Type, t)
+			continue
+		}
+		if want, came := declared[i].Type, jsonType(arg.Value); want != "" && came != want {
+			c.add("tool.arguments", arg.Pointer, "The argument %s is declared as %s, and a value of type %s came.", quote(arg.Name), want, came)
 		}
 	}
-	for _, d := range a.Tool.Arguments {
-		if d.Required && !slices.ContainsFunc(a.Arguments, func(arg act.Argument) bool {
-			return arg.Name == d.Name || d.ID != "" && d.ID == arg.ID
-		}) {
+	for _, d := range declared {
+		if d.Required && !names[d.Name] && !(d.ID != "" && ids[d.ID]) {
 			c.add("tool.arguments", "", "The tool %s requires the argument %s, which is missing.", quote(a.Resource), quote(d.Name))
 		}
 	}
@@ -199,8 +252,8 @@ func (c *checker) clock() {
 func (c *checker) ids() (repeat *Seen) {
 	a, s := c.a, c.s
 	fresh := false // the act's own id, other than the step's, is new
-	for _, id := range identities(a) {
-		seen := s.find(id.key)
+	for i, id := range identities(a) {
+		seen := s.find(c.hashes.keys[i])
 		fresh = fresh || seen == nil && id.what != "step"
 		switch {
 		case seen == nil:
@@ -245,11 +298,10 @@ func (c *checker) result() {
 
 // fingerprint compares the agent and its user with those that began the session.
 func (c *checker) fingerprint() {
-	a, s := c.a, c.s
-	if s.Steps == 0 {
+	a, s, who := c.a, c.s, c.hashes.who
+	if s.who.agent == 0 { // nobody has begun it yet
 		return
 	}
-	who := whoOf(a)
 	switch {
 	case who.agent != s.who.agent:
 		c.add("session.shared", "", "The session belongs to another agent.")
@@ -261,7 +313,7 @@ func (c *checker) fingerprint() {
 	if a.Agent.Raw == nil || s.print == (fingerprint{}) || who.agent != s.who.agent {
 		return
 	}
-	if fp := fingerprintOf(a); fp != s.print {
+	if fp := c.hashes.print; fp != s.print {
 		changed := make([]string, 0, len(fp))
 		for i, part := range fingerprintNames {
 			if fp[i] != s.print[i] && fp[i] != 0 && s.print[i] != 0 { // what is left out is unknown, not changed
@@ -276,8 +328,7 @@ func (c *checker) fingerprint() {
 
 // rhythm looks for loops, floods, and steps out of their order.
 func (c *checker) rhythm() {
-	a, s := c.a, c.s
-	turn := hash('t', a.Turn)
+	a, s, turn := c.a, c.s, c.hashes.turn
 	switch a.Kind {
 	case act.ToolCall:
 		if n := s.sameCalls(short(a.Digest), turn); n+1 >= loopCalls {
@@ -318,21 +369,37 @@ func (c *checker) memory(owners []Owner) {
 
 func (c *checker) mcp() {
 	a, s := c.a, c.s
-	for _, d := range a.Listed {
-		if pin, ok := s.tools[hash('d', a.Server, d.Name)]; ok && pin != short(d.Hash) {
+	unknown := 0
+	for i, d := range a.Listed {
+		pin, ok := s.tools[c.hashes.listed[i]]
+		switch {
+		case !ok:
+			unknown++
+		case pin != short(d.Hash):
 			c.add("mcp.changed", "", "The MCP tool %s is defined differently from when it was first listed.", quote(d.Name))
 		}
 	}
-	if a.Kind == act.MCPRequest && a.InnerMethod == "tools/call" && len(s.tools) > 0 {
+	// A definition without a pin is a new one, unless pins were lost.
+	if unknown > 0 && (s.forgets() || len(s.tools) >= maxTools) {
+		c.addUnless(true, "mcp.changed", "", "Whether %d of the MCP tools were defined differently before is no longer known.", unknown)
+	}
+	if a.Kind == act.MCPRequest && a.InnerMethod == "tools/call" && s.listed {
 		if _, ok := s.tools[hash('d', a.Server, a.Canonical)]; !ok {
-			c.addUnless(s.forgets(), "mcp.unlisted", "", "The MCP server did not list a tool named %s.", quote(a.Resource))
+			c.addUnless(s.forgets() || len(s.tools) >= maxTools, "mcp.unlisted", "", "The MCP server did not list a tool named %s.", quote(a.Resource))
 		}
 	}
 }
 
 func (c *checker) citations() {
+	if len(c.a.Cites) == 0 {
+		return
+	}
+	resources := make(map[string]bool, len(c.a.Resources))
+	for _, r := range c.a.Resources {
+		resources[r] = true
+	}
 	for _, cite := range c.a.Cites {
-		if slices.Contains(c.a.Resources, cite) || c.s.find(hash('k', cite)) != nil {
+		if resources[cite] || c.s.find(hash('k', cite)) != nil {
 			continue
 		}
 		c.addUnless(c.a.Resources == nil || c.s.forgets(), "citation.unknown", "", "The source %s is not known in this session.", quote(cite))
@@ -341,23 +408,87 @@ func (c *checker) citations() {
 
 // leak looks for a passage of the agent's instructions, word for word, in what it says.
 func (c *checker) leak() {
-	const passage, step, longest = 64, 48, 4096
+	const step, longest = 48, 4096
 	in := string(c.a.Agent.Instructions)
 	in = in[:min(len(in), longest)]
+	var passages passages
 	for i := 1; i+passage < len(in); i += step {
-		for _, leaf := range c.a.Content {
-			if strings.Contains(leaf.Text, in[i:i+passage]) {
-				c.add("prompt.leak", leaf.Pointer, "The message repeats a passage of the agent's instructions.")
-				return
-			}
+		passages.add(in[i : i+passage])
+	}
+	for _, leaf := range c.a.Content {
+		if passages.in(leaf.Text) {
+			c.add("prompt.leak", leaf.Pointer, "The message repeats a passage of the agent's instructions.")
+			return
 		}
 	}
 }
 
+// passage is the length of a passage of the instructions, in bytes.
+const passage = 64
+
+// passages are looked for all at once, by a hash that rolls over the text: a
+// message can have megabytes, and looking for each in turn took half a second.
+type passages struct {
+	byHash map[uint64][]string
+	filter [64]uint64 // a bit for the top of each hash, so that the map is seldom asked
+}
+
+// rollBase is not known outside, so that nobody can make texts collide.
+var (
+	rollBase = rand.Uint64()<<3 | 5
+	rollLast = func() uint64 { // what the oldest byte of a passage is multiplied by
+		p := uint64(1)
+		for range passage - 1 {
+			p *= rollBase
+		}
+		return p
+	}()
+)
+
+func roll(h uint64, in byte) uint64 { return h*rollBase + uint64(in) + 1 }
+
+func (p *passages) add(text string) {
+	var h uint64
+	for i := range passage {
+		h = roll(h, text[i])
+	}
+	if slices.Contains(p.byHash[h], text) {
+		return
+	}
+	if p.byHash == nil {
+		p.byHash = map[uint64][]string{}
+	}
+	p.byHash[h] = append(p.byHash[h], text)
+	p.filter[h>>58] |= 1 << (h >> 52 & 63)
+}
+
+// in reports whether one of the passages stands in a text.
+func (p *passages) in(text string) bool {
+	if p.byHash == nil || len(text) < passage {
+		return false
+	}
+	var h uint64
+	for i := range passage - 1 {
+		h = roll(h, text[i])
+	}
+	for end := passage - 1; end < len(text); end++ {
+		h = roll(h, text[end])
+		start := end + 1 - passage
+		if p.filter[h>>58]&(1<<(h>>52&63)) != 0 && slices.Contains(p.byHash[h], text[start:end+1]) {
+			return true
+		}
+		h -= (uint64(text[start]) + 1) * rollLast
+	}
+	return false
+}
+
 // quote shows a caller's text inside a sentence: bounded, on one line, harmless
 // in a terminal.
-func quote(s string) string {
+type quote string
+
+func (q quote) String() string {
 	const longest = 80
+	s := string(q)
 	if len(s) > longest {
 		cut := longest
 		for !utf8.RuneStart(s[cut]) {

@@ -3,6 +3,8 @@ package session
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -241,7 +243,7 @@ func TestRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(live, back, cmp.AllowUnexported(State{}, Seen{}, who{}), cmp.Transformer("ms", time.Time.UnixMilli)); diff != "" {
+	if diff := cmp.Diff(live, back, cmp.AllowUnexported(State{}, Seen{}, who{}), cmp.Comparer(func(a, b hashes) bool { return a.keys == nil && b.keys == nil }), cmp.Transformer("ms", time.Time.UnixMilli)); diff != "" {
 		t.Errorf("restored state (-live +restored):\n%s", diff)
 	}
 }
@@ -264,6 +266,254 @@ func TestBounded(t *testing.T) {
 	last := fmt.Sprint(maxIDs - 1)
 	if v, repeat := s.Check(step(act.ToolCall, last), nil); repeat == nil {
 		t.Errorf("the newest call is not recognized: %v", checks(v))
+	}
+}
+
+// A request can hold tens of thousands of arguments, declarations and sources:
+// comparing each with each would take seconds, with the session locked.
+func TestLargeRequests(t *testing.T) {
+	const n = 40_000
+	call := step(act.ToolCall, "x", func(a *act.Action) {
+		a.Agent.Tools, a.Resource, a.Tool = []byte(`[]`), "search", &act.Tool{ID: "search"}
+		for i := range n {
+			a.Tool.Arguments = append(a.Tool.Arguments, act.ToolArgument{Name: fmt.Sprint("d", i), ID: fmt.Sprint("i", i), Required: true})
+			a.Arguments = append(a.Arguments, act.Argument{Name: fmt.Sprint("a", i), Value: []byte("1"), Pointer: fmt.Sprint("/", i)})
+		}
+	})
+	message := step(act.MessageUser, "m", func(a *act.Action) {
+		a.Resources = []string{}
+		for i := range n {
+			a.Cites = append(a.Cites, fmt.Sprint("c", i))
+			a.Resources = append(a.Resources, fmt.Sprint("r", i))
+		}
+	})
+	leak := step(act.MessageAgent, "m", func(a *act.Action) {
+		a.Turn = ""
+		a.Agent.Instructions = []byte(`"` + strings.Repeat("abcdefgh", 600) + `"`)
+		a.Content = []act.Leaf{{Text: strings.Repeat("abcdefgX", 500_000)}}
+	})
+	for _, tt := range []struct {
+		a     *act.Action
+		check string
+		more  int
+	}{
+		{call, "tool.arguments", 2*n - maxViolations},
+		{message, "citation.unknown", n - maxViolations},
+		{leak, "", 0},
+	} {
+		began := time.Now()
+		v, _ := (&State{Known: true}).Check(tt.a, nil)
+		if took := time.Since(began); took > 400*time.Millisecond {
+			t.Errorf("%s took %v", tt.a.Kind, took)
+		}
+		if tt.check == "" {
+			if v != nil {
+				t.Errorf("%s: %v", tt.a.Kind, checks(v))
+			}
+			continue
+		}
+		if len(v) != maxViolations+1 {
+			t.Fatalf("%s: %d violations, want %d", tt.a.Kind, len(v), maxViolations+1)
+		}
+		want := act.Violation{Check: tt.check, Message: fmt.Sprintf("There are %d more of this kind.", tt.more)}
+		if diff := cmp.Diff(want, v[maxViolations]); diff != "" {
+			t.Errorf("the last violation (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// A violation that is certain is not hidden behind many that are not.
+func TestManyViolationsKeepTheCertainOne(t *testing.T) {
+	for _, certain := range []bool{false, true} {
+		var c checker
+		for range maxViolations + 2 {
+			c.addUnless(true, "mcp.changed", "", "Perhaps.")
+		}
+		if certain {
+			c.add("mcp.changed", "", "Surely.")
+		}
+		v := c.violations()
+		if last := v[len(v)-1]; last.Unsure == certain {
+			t.Errorf("certain = %v: %+v", certain, last)
+		}
+	}
+}
+
+// Of an argument that goes by one declaration's name and another's id, the
+// declaration that stands first counts.
+func TestArgumentsByNameAndID(t *testing.T) {
+	for _, tt := range []struct {
+		arg  act.Argument
+		want []string
+	}{
+		{act.Argument{Name: "n1", ID: "i0", Value: []byte(`"text"`)}, nil},
+		{act.Argument{Name: "n0", ID: "i1", Value: []byte(`"text"`)}, nil},
+		{act.Argument{Name: "n1", Value: []byte(`"text"`)}, []string{"tool.arguments", "tool.arguments"}}, // a wrong type, and n0 is missing
+		{act.Argument{ID: "i0", Value: []byte(`"text"`)}, nil},
+		{act.Argument{Name: "x", Value: []byte(`"text"`)}, []string{"tool.arguments", "tool.arguments"}},
+	} {
+		a := step(act.ToolCall, "x", func(a *act.Action) {
+			a.Agent.Tools, a.Tool, a.Arguments = []byte(`[]`), &act.Tool{Arguments: []act.ToolArgument{
+				{Name: "n0", ID: "i0", Type: "string", Required: true}, {Name: "n1", ID: "i1", Type: "number"}, {Name: "n1", Type: "string"},
+			}}, []act.Argument{tt.arg}
+		})
+		v, _ := (*State)(nil).Check(a, nil)
+		if diff := cmp.Diff(tt.want, checks(v)); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", tt.arg, diff)
+		}
+	}
+}
+
+// What the agent says is searched for its instructions at every place.
+func TestLeak(t *testing.T) {
+	var b strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&b, "Rule %d says something else. ", i*i)
+	}
+	instructions := b.String()
+	for _, tt := range []struct {
+		text string
+		want bool
+	}{
+		{instructions[:200], true},
+		{"They say: " + instructions[1000:1200], true},
+		{instructions[1000:1200] + " they say", true},
+		{instructions[3000:3120], true},
+		{instructions[1000:1060], false}, // shorter than a passage
+		{strings.ToUpper(instructions[:400]), false},
+		{strings.Repeat("Rule ", 500), false},
+		{"", false},
+	} {
+		a := step(act.MessageAgent, "m", func(a *act.Action) {
+			a.Agent.Instructions, a.Content = []byte(`"`+instructions+`"`), []act.Leaf{{Pointer: "/0"}, {Pointer: "/1", Text: tt.text}}
+		})
+		v, _ := (*State)(nil).Check(a, nil)
+		if got := len(v) == 1 && v[0].Check == "prompt.leak" && v[0].Pointer == "/1"; got != tt.want {
+			t.Errorf("%.40q: %v, want a leak: %v", tt.text, checks(v), tt.want)
+		}
+	}
+}
+
+// A denied step leaves its ids, and nothing by which it could shut out the one
+// to whom the session belongs.
+func TestDeniedStepLeavesOnlyIDs(t *testing.T) {
+	stranger := func(kind act.Kind, id string) *act.Action {
+		return step(kind, id, func(a *act.Action) {
+			a.At = start.Add(-time.Hour)
+			a.Agent, a.User = act.Agent{ID: "evil", Organization: "oak", Raw: []byte(`{}`), Instructions: []byte(`"x"`)}, act.User{ID: "eve"}
+		})
+	}
+	for _, effect := range []act.Effect{act.Deny, act.Escalate} {
+		s := &State{Known: true}
+		for i := range rateCalls + 1 {
+			remember(s, stranger(act.ToolCall, fmt.Sprint("e", i)), effect)
+		}
+		if s.Calls != 0 || s.windowCalls != 0 || !s.Started.IsZero() {
+			t.Errorf("%s: %d calls, %d in the window, started %v", effect, s.Calls, s.windowCalls, s.Started)
+		}
+		if v, _ := s.Check(step(act.ToolCall, "x"), nil); v != nil {
+			t.Errorf("%s: the first step of the session's owner: %v", effect, checks(v))
+		}
+		remember(s, step(act.ToolCall, "x"), act.Allow)
+		if !s.Started.Equal(start) {
+			t.Errorf("%s: started %v, want %v", effect, s.Started, start)
+		}
+		if v, _ := s.Check(stranger(act.ToolCall, "e-new"), nil); len(v) == 0 || v[len(v)-1].Check != "session.shared" {
+			t.Errorf("%s: a stranger's step in an owned session: %v", effect, checks(v))
+		}
+		if _, repeat := s.Check(stranger(act.ToolCall, "e1"), nil); repeat != nil {
+			t.Errorf("%s: another agent gets the recorded answer", effect)
+		}
+		if v, _ := s.Check(step(act.ToolResult, "e1"), nil); !slices.Contains(checks(v), "result.denied") {
+			t.Errorf("%s: the result of a denied call: %v", effect, checks(v))
+		}
+		if v, _ := s.Check(step(act.ToolCall, "e1", func(a *act.Action) { a.Digest = act.Digest{1} }), nil); !slices.Contains(checks(v), "id.reused") {
+			t.Errorf("%s: a denied call's id again: %v", effect, checks(v))
+		}
+	}
+
+	// The event that starts the session still starts it after a denied step.
+	s := &State{Known: true}
+	remember(s, stranger(act.ToolCall, "e"), act.Deny)
+	remember(s, step(act.Trigger, "t"), act.Allow)
+	if !s.Autonomous {
+		t.Error("a denied step hides that an event started the session")
+	}
+}
+
+// A definition that was pinned longer ago than what is read of a session is
+// not taken for a new one.
+func TestLostPins(t *testing.T) {
+	list := func(hash byte) *act.Action {
+		return step(act.MCPResponse, "l", func(a *act.Action) {
+			a.Step, a.Digest = fmt.Sprint("l", hash), act.Digest{hash}
+			a.Listed = []act.Definition{{Name: "search", Hash: act.Digest{hash}}, {Name: "fetch", Hash: act.Digest{hash}}}
+		})
+	}
+	call := step(act.MCPRequest, "c", func(a *act.Action) { a.InnerMethod, a.Canonical = "tools/call", "wipe" })
+	s := &State{Known: true}
+	var writes []Write
+	add := func(a *act.Action) {
+		st := s.Step(a, act.Allow)
+		at := act.Position{Index: uint64(len(writes))}
+		writes = slices.Insert(writes, 0, Write{At: at, Data: st.Append(nil)})
+		s.Place(s.Apply(st), at)
+	}
+	add(step(act.MCPRequest, "l"))
+	if v, _ := s.Check(list(1), nil); v != nil {
+		t.Errorf("the first list: %v", checks(v))
+	}
+	add(list(1))
+	for i := range MaxReplay {
+		add(step(act.MessageUser, fmt.Sprint(i)))
+	}
+	back, err := Restore(writes[:MaxReplay], false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, _ := back.Check(list(2), nil)
+	if diff := cmp.Diff([]string{"reply.orphan?", "mcp.changed?"}, checks(v)); diff != "" {
+		t.Errorf("a changed definition whose pin is lost (-want +got):\n%s", diff)
+	}
+	if v, _ := back.Check(call, nil); !slices.Contains(checks(v), "mcp.unlisted?") {
+		t.Errorf("a tool that may never have been listed: %v", checks(v))
+	}
+	// Seen once, they are pinned again.
+	remember(back, list(2), act.Allow)
+	if v, _ := back.Check(list(3), nil); !slices.Equal(checks(v), []string{"reply.orphan?", "mcp.changed", "mcp.changed"}) {
+		t.Errorf("a change since then: %v", checks(v))
+	}
+	// What could not be pinned for their number is not taken for new either.
+	full := &State{Known: true}
+	remember(full, step(act.MCPResponse, "l", func(a *act.Action) {
+		for i := range maxTools {
+			a.Listed = append(a.Listed, act.Definition{Name: fmt.Sprint(i)})
+		}
+	}), act.Allow)
+	if v, _ := full.Check(list(1), nil); !slices.Contains(checks(v), "mcp.changed?") {
+		t.Errorf("a definition beyond those that are pinned: %v", checks(v))
+	}
+}
+
+// Step uses what Check has worked out, for the same act only, and a session
+// does not hold on to a request.
+func TestHashesOfTheSameAct(t *testing.T) {
+	s := &State{Known: true}
+	one, other := step(act.ToolCall, "one"), step(act.ToolCall, "other", func(a *act.Action) { a.Agent.ID = "lend-2" })
+	s.Check(one, nil)
+	if h := s.hashesOf(one); &h.keys[0] != &s.checked.keys[0] {
+		t.Error("the hashes of an act that was checked are worked out anew")
+	}
+	if diff := cmp.Diff((&State{Known: true}).Step(other, act.Allow).Append(nil), s.Step(other, act.Allow).Append(nil)); diff != "" {
+		t.Errorf("a step after another act's check (-want +got):\n%s", diff)
+	}
+	s.Check(one, nil)
+	first := s.checked.keys
+	if s.Step(one, act.Allow); s.checked.keys != nil {
+		t.Error("the hashes are kept after the step")
+	}
+	if s.hashesOf(one); &first[0] == &s.checked.keys[0] {
+		t.Error("one step's keys are shared with the next")
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"slices"
 	"time"
+	"weak"
 
 	"reeve/act"
 )
@@ -41,9 +42,9 @@ const TTL = 24 * time.Hour
 type State struct {
 	// Known is false when the session was seen before and its memory is gone.
 	Known bool
-	// Steps and Calls count the session's steps and tool calls.
+	// Steps counts the session's steps, Calls the tool calls that were let through.
 	Steps, Calls int64
-	Started      time.Time
+	Started      time.Time // when the first step was let through; zero before
 	Last         time.Time
 	// Autonomous says that an event, not a person, started the session.
 	Autonomous bool
@@ -61,6 +62,9 @@ type State struct {
 	index   map[uint64]int32 // key → place in ids, once there are many
 	dropped bool             // ids were dropped
 	tools   map[uint64]Digest
+	listed  bool // an MCP server listed tools, if their pins be lost or not
+
+	checked hashes // of the act that was checked last
 }
 
 // Digest is the first half of an act.Digest: enough to tell acts apart that
@@ -137,11 +141,7 @@ func doorOf(k act.Kind) string {
 	return "a2a"
 }
 
-type identity struct {
-	key  uint64
-	what string
-	text string
-}
+type identity struct{ what, text string }
 
 // identities are the ids under which an act is asked about again: same id and
 // same digest is a repeat, same id and another digest is refused. Ids inside
@@ -149,23 +149,33 @@ type identity struct {
 // counts from the start again.
 func identities(a *act.Action) (ids []identity) {
 	if a.Step != "" {
-		ids = append(ids, identity{hash('s', a.Turn, a.Step), "step", a.Step})
+		ids = append(ids, identity{"step", a.Step})
 	}
 	switch a.Kind {
 	case act.ToolCall:
-		ids = append(ids, identity{hash('x', a.ID), "execution", a.ID})
+		ids = append(ids, identity{"execution", a.ID})
 	case act.ToolResult:
-		ids = append(ids, identity{hash('r', a.Answers), "result", a.Answers})
+		ids = append(ids, identity{"result", a.Answers})
 	case act.MessageUser, act.MessageAgent, act.MessageSystem:
-		ids = append(ids, identity{hash('m', a.ID), "message", a.ID})
+		ids = append(ids, identity{"message", a.ID})
 	}
 	return ids
 }
 
-// remembered are all ids that a step leaves behind.
+// remembered are the keys of all ids that a step leaves behind: those of its
+// identities first, in their order.
 func remembered(a *act.Action) (keys []uint64) {
 	for _, id := range identities(a) {
-		keys = append(keys, id.key)
+		switch id.what {
+		case "step":
+			keys = append(keys, hash('s', a.Turn, id.text))
+		case "execution":
+			keys = append(keys, hash('x', id.text))
+		case "result":
+			keys = append(keys, hash('r', id.text))
+		case "message":
+			keys = append(keys, hash('m', id.text))
+		}
 	}
 	switch a.Kind {
 	case act.MCPRequest, act.A2ASend:
@@ -178,6 +188,35 @@ func remembered(a *act.Action) (keys []uint64) {
 		}
 	}
 	return keys
+}
+
+// hashes are what an act is compared by, and what it leaves behind. They cost
+// more than all else that is done with a session, so Check keeps them for Step.
+type hashes struct {
+	// of is the act. It is weak, so that a session in memory does not hold on
+	// to a request, which can be a thousand times its size.
+	of     weak.Pointer[act.Action]
+	who    who
+	print  fingerprint
+	turn   uint64
+	keys   []uint64 // see remembered
+	listed []uint64 // of act.Action.Listed
+}
+
+// hashesOf returns the hashes of an act, those of the last Check if it was the same.
+func (s *State) hashesOf(a *act.Action) *hashes {
+	of := weak.Make(a)
+	if s.checked.of == of {
+		return &s.checked
+	}
+	s.checked = hashes{of: of, who: whoOf(a), turn: hash('t', a.Turn), keys: remembered(a)}
+	if a.Agent.Raw != nil {
+		s.checked.print = fingerprintOf(a)
+	}
+	for _, d := range a.Listed {
+		s.checked.listed = append(s.checked.listed, hash('d', a.Server, d.Name))
+	}
+	return &s.checked
 }
 
 func (s *State) forgets() bool { return s.dropped || !s.Known }
@@ -279,23 +318,22 @@ const (
 	flagAutonomous = 1 << iota
 	flagCall
 	flagDropped
+	flagListed
 )
 
-// Step is what the session is to remember of an act that was decided. A denied
-// act leaves its ids behind and nothing else, so that it cannot bend the
-// memory that it was measured against.
+// Step is what the session is to remember of an act that was decided. The act
+// must not have changed since it was checked. A denied act leaves its ids
+// behind and nothing else, so that it cannot bend the memory that it was
+// measured against, nor make a session its own that another will begin.
 func (s *State) Step(a *act.Action, effect act.Effect) *Step {
+	h := *s.hashesOf(a)
+	s.checked = hashes{}
 	st := &Step{
-		at: a.At.UnixMilli(), saidAt: s.lastSaid, started: a.At.UnixMilli(),
+		at: a.At.UnixMilli(), saidAt: s.lastSaid, started: s.Started.UnixMilli(),
 		steps: s.Steps + 1, calls: s.Calls,
 		windowStart: s.windowStart, windowCalls: s.windowCalls,
 		who: s.who, print: s.print, turn: s.turn, taintedTurn: s.taintedTurn,
-		effect: effect, digest: short(a.Digest), keys: remembered(a),
-	}
-	if s.Steps > 0 {
-		st.started = s.Started.UnixMilli()
-	} else {
-		st.who = whoOf(a)
+		effect: effect, digest: short(a.Digest), keys: h.keys,
 	}
 	if s.forgets() {
 		st.flags |= flagDropped
@@ -303,44 +341,49 @@ func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 	if s.Autonomous {
 		st.flags |= flagAutonomous
 	}
-	turn := hash('t', a.Turn)
-	if a.Kind == act.ToolCall {
-		st.flags |= flagCall
-		st.calls++
-		if st.windowCalls++; !s.inWindow(a.At) {
-			st.windowStart, st.windowCalls = a.At.UnixMilli(), 1
-		}
+	if s.listed {
+		st.flags |= flagListed
 	}
 	if effect == act.Deny || effect == act.Escalate {
 		return st
 	}
-	st.turn = turn
-	if st.who.user == 0 {
-		st.who.user = whoOf(a).user
+	begins := s.who.agent == 0
+	if begins {
+		st.who, st.started = h.who, st.at
 	}
-	if a.Agent.Raw != nil {
-		for i, part := range fingerprintOf(a) {
-			if part != 0 {
-				st.print[i] = part
-			}
+	if st.who.user == 0 {
+		st.who.user = h.who.user
+	}
+	for i, part := range h.print {
+		if part != 0 {
+			st.print[i] = part
 		}
 	}
+	if a.Kind == act.ToolCall {
+		st.flags |= flagCall
+		st.calls++
+		if st.windowCalls++; !s.inWindow(a.At) {
+			st.windowStart, st.windowCalls = st.at, 1
+		}
+	}
+	st.turn = h.turn
 	if !a.SaidAt.IsZero() {
 		st.saidAt = max(st.saidAt, a.SaidAt.UnixMilli())
 	}
 	switch a.Kind {
 	case act.Trigger:
-		if s.Steps == 0 {
+		if begins {
 			st.flags |= flagAutonomous
 		}
-		st.taintedTurn = turn
+		st.taintedTurn = h.turn
 	case act.ToolResult, act.KnowledgeRetrieve, act.MCPResponse, act.A2AReceive:
-		st.taintedTurn = turn
+		st.taintedTurn = h.turn
 	case act.MessageUser:
 		st.flags &^= flagAutonomous
 	}
-	for _, d := range a.Listed {
-		key := hash('d', a.Server, d.Name)
+	for i, d := range a.Listed {
+		st.flags |= flagListed
+		key := h.listed[i]
 		if known, ok := s.tools[key]; (!ok || known != short(d.Hash)) && len(s.tools)+len(st.tools) < maxTools {
 			st.tools = append(st.tools, pin{key, short(d.Hash)})
 		}
@@ -354,12 +397,16 @@ func (s *State) Apply(st *Step) (number int64) {
 	s.Started, s.Last = time.UnixMilli(st.started), time.UnixMilli(st.at)
 	s.Autonomous = st.flags&flagAutonomous != 0
 	s.dropped = s.dropped || st.flags&flagDropped != 0
+	s.listed = st.flags&flagListed != 0
 	s.lastSaid, s.who, s.print = st.saidAt, st.who, st.print
 	s.turn, s.taintedTurn = st.turn, st.taintedTurn
 	s.windowStart, s.windowCalls = st.windowStart, st.windowCalls
 	for i, key := range st.keys {
-		if s.find(key) != nil {
-			continue // an id stands for what it first stood for
+		if had := s.find(key); had != nil {
+			if had.Effect != act.Escalate || had.Digest != st.digest {
+				continue // an id stands for what it first stood for
+			}
+			had.key = 0 // what was held is decided now
 		}
 		s.remember(Seen{
 			key: key, turn: st.turn, Digest: st.digest, Step: st.steps,
@@ -395,7 +442,7 @@ func (s *State) Tainted(turn string) bool {
 
 // Size is roughly the memory that the State holds, in bytes.
 func (s *State) Size() int {
-	return 320 + len(s.ids)*56 + len(s.index)*24 + len(s.tools)*40
+	return 480 + len(s.ids)*56 + len(s.index)*24 + len(s.tools)*40 + 8*(cap(s.checked.keys)+cap(s.checked.listed))
 }
 
 // Write is one durable write of a session's memory: what Step.Append wrote, and

@@ -1,0 +1,293 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"reeve/act"
+	"reeve/internal/canon"
+)
+
+// defaultManifest is what a tool may use of which no document says anything,
+// and what stands for the limits that a manifest leaves out.
+var defaultManifest = act.Manifest{MaxMemoryMB: 256, MaxCPUPercent: 100, TimeoutSeconds: 30}
+
+// manifest is what one glob of tools may use.
+type manifest struct {
+	glob    string
+	literal int // characters of the glob that are no wildcards
+	file    string
+	at      *node
+	act.Manifest
+}
+
+// Manifest returns what a tool may use, by the tool's name in the one form that
+// rules match: the manifest of the glob that names most of it. said is false
+// when no document says anything of the tool, and m is then the built-in
+// default. Its lists belong to the Set and must not be changed.
+func (s *Set) Manifest(canonicalTool string) (m act.Manifest, said bool) {
+	if m, ok := s.manifests.exact[canonicalTool]; ok {
+		return m.Manifest, true
+	}
+	for _, m := range s.manifests.globs {
+		if matchName(m.glob, canonicalTool) {
+			return m.Manifest, true
+		}
+	}
+	return defaultManifest, false
+}
+
+// Bounds reports whether a document gives a tool limits of its own, by its name
+// or a glob other than "*", of which not all are advisory: then nobody may let
+// it run who cannot hold it to them.
+func (s *Set) Bounds(canonicalTool string) bool {
+	m, ok := s.manifests.exact[canonicalTool]
+	if !ok {
+		i := slices.IndexFunc(s.manifests.globs, func(m *manifest) bool { return matchName(m.glob, canonicalTool) })
+		if i < 0 {
+			return false
+		}
+		m = s.manifests.globs[i]
+	}
+	return m.glob != "*" && len(m.Advisory) < len(manifestKeys)-1
+}
+
+// manifests are those of all documents.
+type manifests struct {
+	exact map[string]*manifest
+	globs []*manifest // the most specific first
+}
+
+func (s *manifests) add(d *document) {
+	for _, m := range d.manifests {
+		if had := s.exact[m.glob]; had != nil {
+			d.at(m.at, "", "the manifest of %q is also given in %s:%d", m.glob, had.file, had.at.line)
+			continue
+		}
+		if s.exact == nil {
+			s.exact = map[string]*manifest{}
+		}
+		s.exact[m.glob] = m
+	}
+}
+
+// settle sorts out the globs, once all are known.
+func (s *manifests) settle() {
+	for glob, m := range s.exact {
+		if isGlob(glob) {
+			s.globs = append(s.globs, m)
+			delete(s.exact, glob) // a tool can be called "*", but not mean it
+		}
+	}
+	slices.SortFunc(s.globs, func(a, b *manifest) int {
+		return cmp.Or(b.literal-a.literal, len(a.glob)-len(b.glob), strings.Compare(a.glob, b.glob))
+	})
+}
+
+var manifestKeys = []string{
+	"max_memory_mb", "max_cpu_percent", "timeout_seconds", "network_allowed", "filesystem_scope", "filesystem_read",
+	"allowed_domains", "blocked_domains", "blocked_patterns", "advisory",
+}
+
+// Limits of a manifest's numbers: a terabyte, a thousand CPUs, a month.
+const (
+	maxMemoryMB    = 1 << 20
+	maxCPUPercent  = 100_000
+	maxTimeout     = 30 * 24 * 60 * 60
+	maxManifestSay = 1000 // entries of one list
+)
+
+func (d *document) readManifests(n *node) {
+	if n == nil || n.kind == nullNode {
+		return
+	}
+	if n.kind != mappingNode {
+		d.at(n, `write manifests: { "*": {timeout_seconds: 30} }`, "manifests is a mapping of tools' names to manifests, not %s", nodeKindNames[n.kind])
+		return
+	}
+	for _, entry := range n.members {
+		m := &manifest{file: d.file, at: &node{line: entry.line, column: entry.column}, Manifest: defaultManifest}
+		if m.glob, _ = canon.Name(entry.name); m.glob == "" {
+			d.at(m.at, `"*" stands for every tool`, "%q names no tool", entry.name)
+			continue
+		}
+		for _, c := range m.glob {
+			if c != '*' && c != '?' {
+				m.literal++
+			}
+		}
+		d.readManifest(m, entry.value)
+		d.manifests = append(d.manifests, m)
+	}
+}
+
+func (d *document) readManifest(m *manifest, n *node) {
+	if n.kind != mappingNode {
+		d.at(n, "write {timeout_seconds: 30, …}", "a manifest is a mapping, not %s", nodeKindNames[n.kind])
+		return
+	}
+	d.known(n, manifestKeys, "a manifest")
+	d.amount(n, "max_memory_mb", maxMemoryMB, &m.MaxMemoryMB)
+	d.amount(n, "max_cpu_percent", maxCPUPercent, &m.MaxCPUPercent)
+	d.amount(n, "timeout_seconds", maxTimeout, &m.TimeoutSeconds)
+	if v := n.get("network_allowed"); v != nil {
+		if v.kind != boolNode {
+			d.at(v, "write true or false", "network_allowed is true or false, not %s", nodeKindNames[v.kind])
+		}
+		m.NetworkAllowed = v.kind == boolNode && v.text == "true"
+	}
+	scope := absolutePath
+	if isConstitution(d.file) { // which is often written for a working directory
+		scope = notEmpty
+	}
+	m.FilesystemScope = d.entries(n, "filesystem_scope", scope)
+	m.FilesystemRead = d.entries(n, "filesystem_read", absolutePath)
+	m.AllowedDomains = d.entries(n, "allowed_domains", domainName)
+	m.BlockedDomains = d.entries(n, "blocked_domains", domainName)
+	m.BlockedPatterns = d.entries(n, "blocked_patterns", notEmpty)
+	limits := manifestKeys[:len(manifestKeys)-1]
+	m.Advisory = d.entries(n, "advisory", func(s string) (problem, hint string) {
+		if !slices.Contains(limits, s) {
+			return "is no limit of a manifest", didYouMean(s, limits)
+		}
+		return "", ""
+	})
+	slices.Sort(m.Advisory)
+	m.Advisory = slices.Compact(m.Advisory)
+	if v := n.get("allowed_domains"); len(m.AllowedDomains) > 0 && !m.NetworkAllowed {
+		d.at(v, "add network_allowed: true", "domains are allowed, and the network is not")
+	}
+}
+
+// amount reads a whole number of at least one.
+func (d *document) amount(n *node, key string, most int, to *int) {
+	v := n.get(key)
+	if v == nil {
+		return
+	}
+	i, err := strconv.Atoi(v.text)
+	if v.kind != numberNode || err != nil || i < 1 || i > most {
+		d.at(v, "to forbid a tool, write a rule with effect: deny", "%s is a whole number from 1 to %d", key, most)
+		return
+	}
+	*to = i
+}
+
+// entries reads a list of texts, each of which check accepts.
+func (d *document) entries(n *node, key string, check func(string) (problem, hint string)) (texts []string) {
+	v := n.get(key)
+	if v == nil {
+		return nil
+	}
+	if v.kind != sequenceNode {
+		d.at(v, `write ["…"]`, "%s is a list of texts, not %s", key, nodeKindNames[v.kind])
+		return nil
+	}
+	if len(v.items) > maxManifestSay {
+		d.at(v, "", "%s has more than %d entries", key, maxManifestSay)
+		return nil
+	}
+	for _, item := range v.items {
+		if item.kind != stringNode {
+			d.at(item, "quote it", "%s is a list of texts; this is %s", key, nodeKindNames[item.kind])
+			continue
+		}
+		if problem, hint := check(item.text); problem != "" {
+			d.at(item, hint, "%s: %q %s", key, item.text, problem)
+			continue
+		}
+		texts = append(texts, item.text)
+	}
+	return texts
+}
+
+func notEmpty(s string) (problem, hint string) {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return "is empty", "every argument would hold it"
+	case len(s) > maxReason:
+		return fmt.Sprintf("is longer than %d bytes", maxReason), ""
+	}
+	return "", ""
+}
+
+var drive = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
+
+func absolutePath(s string) (problem, hint string) {
+	if problem, hint := notEmpty(s); problem != "" {
+		return problem, hint
+	}
+	switch {
+	case !strings.HasPrefix(s, "/") && !drive.MatchString(s):
+		return "is not an absolute path", "write it in full, such as /workspace/**"
+	case slices.Contains(strings.FieldsFunc(s, func(c rune) bool { return c == '/' || c == '\\' }), ".."):
+		return "climbs with ..", "write the path that is meant"
+	}
+	return "", ""
+}
+
+var domainPattern = regexp.MustCompile(`^(\*\.)?[\pL\pN_]([\pL\pN_-]*[\pL\pN_])?(\.[\pL\pN_]([\pL\pN_-]*[\pL\pN_])?)*$`)
+
+func domainName(s string) (problem, hint string) {
+	if len(s) <= 253 && domainPattern.MatchString(s) {
+		return "", ""
+	}
+	if _, err := netip.ParseAddr(s); err == nil {
+		return "", ""
+	}
+	if _, err := netip.ParsePrefix(s); err == nil {
+		return "", ""
+	}
+	return "is not a host's name", "write the name alone, such as example.com or *.example.com"
+}
+
+const maxConditions = 20 // of one rule
+
+// readConditions reads the sentences under which a rule lets an act pass.
+func (d *document) readConditions(r *rule, n *node) {
+	v := n.get("conditions")
+	if v == nil {
+		return
+	}
+	if r.effect != act.Allow && r.effect != act.Modify {
+		d.at(v, "use reason: to say why", "conditions need effect: allow or modify")
+		return
+	}
+	for _, w := range d.words(v, "conditions") {
+		text := d.textOf(w, "a condition")
+		if text == "" {
+			d.at(w, "", "a condition is empty")
+		}
+		r.conditions = append(r.conditions, text)
+	}
+	if len(r.conditions) > maxConditions {
+		d.at(v, "", "a rule has at most %d conditions", maxConditions)
+	}
+}
+
+// conditions are those of the rules that let the act pass, each once, in the
+// rules' order.
+func (e *evaluation) conditions() (all []string) {
+	var seen map[string]bool
+	for i := range e.matches {
+		m := &e.matches[i]
+		if m.observed() || m.err != nil {
+			continue
+		}
+		for _, c := range m.rule.conditions {
+			if seen == nil {
+				seen = map[string]bool{}
+			}
+			if !seen[c] {
+				seen[c] = true
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
