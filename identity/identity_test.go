@@ -209,6 +209,12 @@ func TestTokens(t *testing.T) {
 		{"own key inside", withJWKS, newIssuer(t).token(t, "RS256", `{"alg":"RS256","kid":"rsa","jwk":{"kty":"RSA"},"jku":"http://127.0.0.1:1/"}`, claims(""), nil), invalid},
 		{"critical header", withJWKS, rs(`{"alg":"RS256","kid":"rsa","crit":["b64"],"b64":false}`, claims("")), invalid},
 		{"another issuer's key", withJWKS, newIssuer(t).token(t, "RS256", rsHeader, claims(""), nil), invalid},
+		{"claim twice", withJWKS, rs(rsHeader, claims(`,"role":"agent","role":"admin"`)), invalid},
+		{"claim twice, once escaped", withJWKS, rs(rsHeader, claims(`,"role":"agent","r\u006fle":"admin"`)), invalid},
+		{"claim twice, inside", withSecret, hs(claims(`,"realm_access":{"roles":["bots"],"roles":["reeve-admins"]}`)), invalid},
+		{"header twice", withJWKS, rs(`{"alg":"RS256","kid":"enc","kid":"rsa"}`, claims("")), invalid},
+		{"algorithm twice", withJWKS, rs(`{"alg":"none","alg":"RS256","kid":"rsa"}`, claims("")), invalid},
+		{"claims that are not UTF-8", withJWKS, rs(rsHeader, claims(`,"organization":"`+"\xff"+`"`)), invalid},
 
 		{"expired", withJWKS, rs(rsHeader, strings.Replace(claims(""), "1795255500", "1795255100", 1)), expired},
 		{"no exp", withJWKS, rs(rsHeader, strings.Replace(claims(""), `"exp":1795255500,`, "", 1)), invalid},

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,8 @@ import (
 
 	"reeve/act"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/golang-jwt/jwt/v5"
 )
 
@@ -107,6 +110,9 @@ func (t *tokens) verify(ctx context.Context, text string) (act.Principal, Role, 
 	case err != nil:
 		return act.Principal{}, "", refused(err, "The token is not valid.")
 	}
+	if err := strict(text); err != nil {
+		return act.Principal{}, "", refused(err, "The token is not valid.")
+	}
 	subject, _ := claims["sub"].(string)
 	issuer, _ := claims["iss"].(string)
 	if subject == "" || !printable(subject) || !printable(issuer) {
@@ -121,6 +127,23 @@ func (t *tokens) verify(ctx context.Context, text string) (act.Principal, Role, 
 		return act.Principal{}, "", err
 	}
 	return act.Principal{Name: "jwt:" + issuer + "#" + subject, Method: "jwt", Organization: organization}, role, nil
+}
+
+// strict refuses a token whose header or claims another reader could understand
+// otherwise, such as one with a name that stands there twice. Whoever signed it
+// may have looked at the one, and the role would be read from the other.
+func strict(text string) error {
+	parts := strings.SplitN(text, ".", 3)
+	for i, what := range []string{"header", "claims"} {
+		data, err := base64.RawURLEncoding.Strict().DecodeString(parts[i])
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(data, new(map[string]jsontext.Value)); err != nil {
+			return fmt.Errorf("the token's %s: %w", what, err)
+		}
+	}
+	return nil
 }
 
 // role reads the role from the claims. A claim that is there and means no role,

@@ -25,7 +25,7 @@ import (
 // Anchorer publishes a log's newest checkpoint where whoever can write the
 // database cannot change it. Only so is it found out when the log's end, or all
 // of it, is taken away. What fails is logged and tried again the next time; the
-// log itself never waits.
+// log itself never waits. Prepare comes first, and then Run.
 type Anchorer struct {
 	Store Store
 	Log   uint32
@@ -62,12 +62,8 @@ type place struct {
 // maxAnswer bounds what is read of an answer, in bytes.
 const maxAnswer = 64 << 10
 
-// Run publishes until ctx ends, and then once more. It returns an error at
-// once when the settings cannot work.
-func (a *Anchorer) Run(ctx context.Context) error {
-	if err := a.Prepare(ctx); err != nil {
-		return err
-	}
+// Run publishes until ctx ends, and then once more. It needs Prepare first.
+func (a *Anchorer) Run(ctx context.Context) {
 	every := a.Every
 	if every <= 0 {
 		every = time.Minute
@@ -82,12 +78,13 @@ func (a *Anchorer) Run(ctx context.Context) error {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 			defer cancel()
 			a.Publish(last)
-			return nil
+			return
 		}
 	}
 }
 
-// Prepare checks the settings. Run calls it; Publish by itself needs it first.
+// Prepare checks the settings, and reads what was published before. It returns
+// an error when the settings cannot work.
 func (a *Anchorer) Prepare(ctx context.Context) error {
 	if a.Logger == nil {
 		a.Logger = slog.Default()
@@ -129,7 +126,7 @@ func (a *Anchorer) Prepare(ctx context.Context) error {
 }
 
 // Publish publishes the newest checkpoint at every place that does not have it
-// yet, at all of them at once.
+// yet, at all of them at once. It needs Prepare first.
 func (a *Anchorer) Publish(ctx context.Context) {
 	head, err := a.Store.Head(ctx, a.Log)
 	if err != nil {

@@ -52,7 +52,8 @@ type Config struct {
 	// Seed is the secret of 32 bytes that each log's signing key is derived
 	// from. Required.
 	Seed []byte
-	// Owner tells the store who holds the log: a name for people.
+	// Owner tells the store who holds the log. No other node may ever have the
+	// same, and no later run of this one: each would take the log from the other.
 	Owner string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -129,10 +130,13 @@ type Entry struct {
 	Sessions []*SessionWrite
 }
 
-// SessionWrite is what one entry writes to a session's memory.
+// SessionWrite is what one entry writes to a session's memory, or to an item.
 type SessionWrite struct {
 	Head *SessionHead
 	Data []byte
+	// Item is the item that is written; nil for a session. Its head is that of
+	// its ItemKey.
+	Item *Item
 }
 
 // SessionHead is where a session was last written. The committer moves it on
@@ -526,10 +530,11 @@ func (c *committer) build(l *Log, g *group, lost []int) *Batch {
 	clear(b.Openings)
 	clear(b.Parts)
 	clear(b.Claims)
+	clear(b.Items)
 	*b = Batch{
 		First: c.tip.size, At: time.UnixMicro(max(l.cfg.Now().UnixMicro(), c.tip.time)).UTC(),
 		Records: b.Records[:0], Leaves: b.Leaves[:0], Openings: b.Openings[:0], Parts: b.Parts[:0],
-		Claims: b.Claims[:0], Nodes: b.Nodes[:0],
+		Claims: b.Claims[:0], Items: b.Items[:0], Nodes: b.Nodes[:0],
 	}
 	c.arena, c.offsets = c.arena[:0], c.offsets[:0]
 	for _, t := range g.tickets {
@@ -607,6 +612,9 @@ func (c *committer) add(t *Ticket) {
 			claim.Prev = act.Position{}
 		}
 		b.Claims = append(b.Claims, BatchClaim{Entry: place, Claim: claim})
+		if w.Item != nil {
+			b.Items = append(b.Items, BatchItem{Entry: place, Item: *w.Item})
+		}
 		h.placed, h.next = true, t.pos
 	}
 }

@@ -64,6 +64,9 @@ func prepare(e *Entry, now func() time.Time) (*Ticket, error) {
 	}
 	for _, w := range t.sessions {
 		t.bytes += len(w.Data)
+		if w.Item != nil {
+			t.bytes += len(w.Item.Data)
+		}
 	}
 	var random [fields * saltSize]byte
 	rand.Read(random[:]) // never fails: see crypto/rand

@@ -82,6 +82,13 @@ type Store interface {
 	// SessionWrite returns what was written for a session with a record.
 	SessionWrite(ctx context.Context, pos act.Position, key SessionKey) (Claim, error)
 
+	// Item returns a named item. ErrNotFound when there is none.
+	Item(ctx context.Context, kind, id string) (Item, error)
+	// Items returns the items that a query selects.
+	Items(ctx context.Context, q ItemQuery) ([]Item, error)
+	// TrimItems removes items that are not open and were due before a time.
+	TrimItems(ctx context.Context, before time.Time) (removed int64, err error)
+
 	// PutPolicy keeps a policy set's text for ever, by its content hash.
 	PutPolicy(ctx context.Context, hash string, text []byte, at time.Time) error
 	// Policy returns a policy set's text.
@@ -150,6 +157,7 @@ type Batch struct {
 	// more than PartWindow before the At of the oldest batch of openings kept.
 	Parts      []Part
 	Claims     []BatchClaim
+	Items      []BatchItem // in the order of the entries; of one item the last counts
 	Nodes      []Node
 	Checkpoint []byte // signed, of the size after this batch
 }

@@ -39,10 +39,10 @@ const (
 	pause = 200 * time.Millisecond
 	// maxCallers is how many callers are remembered.
 	maxCallers = 4096
-	// smallBody is a body that is read without asking: its memory is bounded by
-	// the number of connections.
-	smallBody = 64 << 10
-	// callerBodies and allBodies bound the larger bodies in memory, in bytes.
+	// callerBodies and allBodies bound the bodies in memory, in bytes, those that
+	// have come by half too: a connection of HTTP/2 alone brings maxStreams of
+	// them. A caller has no more than is left for the others, so that however
+	// many fill the memory, there is room for one that sends a small body.
 	callerBodies = 64 << 20
 	allBodies    = 256 << 20
 )
@@ -56,7 +56,7 @@ type limiter struct {
 	mu      sync.Mutex
 	used    int   // weight in work
 	waiting int   // calls that wait
-	bodies  int64 // bytes of larger bodies
+	bodies  int64 // bytes reserved for bodies
 	callers map[string]*caller
 	newest  *caller   // head of the list of callers, the last to ask first
 	oldest  *caller   // its end
@@ -297,15 +297,17 @@ func (l *limiter) forget() bool {
 	return false
 }
 
-// reserve takes memory for a larger body before any of it is read.
+// reserve takes memory for a body before any of it is read.
 func (l *limiter) reserve(ctx context.Context, name string, size int64) (release func(), refusal *jsonrpc.Refusal) {
 	l.mu.Lock()
 	c := l.caller(name, l.now())
 	switch {
-	case c == nil || l.bodies+size > allBodies:
+	case c == nil:
 		refusal = busy
 	case c.bodies+size > callerBodies:
-		refusal = &jsonrpc.Refusal{Status: 429, RetryAfter: 1, Reason: "You send too many large bodies at once. Send one after the other."}
+		refusal = &jsonrpc.Refusal{Status: 429, RetryAfter: 1, Reason: "You send too much at once. Send one request after the other."}
+	case c.bodies+size > allBodies-(l.bodies+size):
+		refusal = busy
 	default:
 		c.bodies += size
 		l.bodies += size

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -297,9 +298,15 @@ func TestBodiesAreBounded(t *testing.T) {
 			}
 		}
 		full := map[int]int{200: 16, 429: 1}
-		want := map[string]map[int]int{"a": full, "b": full, "c": full, "d": {200: 16, 503: 1}, "e": {503: 17}}
+		want := map[string]map[int]int{"a": full, "b": full, "c": full, "d": {200: 8, 503: 9}, "e": {200: 4, 503: 13}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
+		}
+		// What is left is for the small ones of others.
+		if release, refusal := l.reserve(t.Context(), "f", 64<<10); refusal != nil {
+			t.Errorf("beside five greedy callers a small body is refused: %+v", refusal)
+		} else {
+			release()
 		}
 		for _, release := range held {
 			release()
@@ -310,13 +317,55 @@ func TestBodiesAreBounded(t *testing.T) {
 	})
 }
 
+// TestHalfReadBodies sends many small bodies of which only the beginning comes, as
+// the streams of a few HTTP/2 connections can: they count, too.
+func TestHalfReadBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := local(t, nil)
+		const size, streams = 64 << 10, callerBodies/(64<<10) + 10
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		answers := map[int]int{}
+		var ends []*io.PipeWriter
+		for range streams {
+			body, end := io.Pipe()
+			ends = append(ends, end)
+			r := httptest.NewRequest("POST", "/", body)
+			r.Host, r.ContentLength = "localhost", size
+			r.Header.Set("Content-Type", "application/json")
+			wg.Go(func() {
+				w := httptest.NewRecorder()
+				s.ServeHTTP(w, r)
+				mu.Lock()
+				answers[w.Code]++
+				mu.Unlock()
+			})
+		}
+		synctest.Wait()
+		time.Sleep(2 * pause)
+		s.limits.mu.Lock()
+		held := s.limits.bodies
+		s.limits.mu.Unlock()
+		if held != callerBodies {
+			t.Errorf("%d bytes are reserved for %d bodies that have come by half, want %d", held, streams, callerBodies)
+		}
+		for _, end := range ends {
+			end.CloseWithError(io.ErrUnexpectedEOF)
+		}
+		wg.Wait()
+		if diff := cmp.Diff(map[int]int{200: streams - 10, 429: 10}, answers); diff != "" {
+			t.Errorf("answers (-want +got):\n%s", diff)
+		}
+		if s.limits.bodies != 0 {
+			t.Errorf("%d bytes are still reserved", s.limits.bodies)
+		}
+	})
+}
+
 // TestFairness is T25: one agent that asks without end over many connections,
 // with large requests among the small ones, beside nine that ask now and then.
 // The nine must hardly notice.
 func TestFairness(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	var keys []ledger.Key
 	var credentials []string
 	for i := range 10 {

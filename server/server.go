@@ -37,6 +37,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"runtime/debug"
@@ -120,7 +121,8 @@ const (
 	writeTimeout  = 60 * time.Second // from the end of the headers to the end of the answer
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 32 << 10
-	maxStreams    = 128 // of one HTTP/2 connection
+	maxStreams    = 128       // of one HTTP/2 connection
+	maxUnread     = 256 << 10 // bytes that one HTTP/2 connection may send before they are read
 	// grace is for how long requests may go on when the server stops.
 	grace = 10 * time.Second
 )
@@ -247,7 +249,9 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Handl
 		return
 	}
 	ctx = identity.NewContext(ctx, principal, role)
-	if limit := cmp.Or(rpc.MaxBody, jsonrpc.DefaultMaxBody); r.ContentLength < 0 || smallBody < r.ContentLength && r.ContentLength <= limit {
+	ctx = context.WithValue(ctx, holdKey{}, &hold{response: http.NewResponseController(w)})
+	// A body that announces itself as too large is refused without being read.
+	if limit := cmp.Or(rpc.MaxBody, jsonrpc.DefaultMaxBody); r.ContentLength <= limit {
 		size := r.ContentLength
 		if size < 0 {
 			size = limit
@@ -273,8 +277,12 @@ func (s *Server) enter(ctx context.Context, size int) (func(), *jsonrpc.Refusal)
 	leave, refusal := s.limits.enter(ctx, callerName(ctx, principal), size)
 	if refusal != nil {
 		s.metrics.Refused("limit")
+		return nil, refusal
 	}
-	return leave, refusal
+	if h, ok := ctx.Value(holdKey{}).(*hold); ok {
+		leave = h.begin(leave)
+	}
+	return leave, nil
 }
 
 type addressKey struct{}
@@ -357,8 +365,40 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		s.logger.Error("panic while serving a request", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 		fail(w, http.StatusInternalServerError, "Something went wrong inside; the node's log has more.")
 	}()
+	handler, pattern := s.mux.Handler(r)
+	if pattern == "" {
+		s.nowhere(w, r, handler)
+		return
+	}
 	s.mux.ServeHTTP(w, r)
 }
+
+// nowhere answers a request for a path, or with a verb, that there is not. plain
+// is the mux's handler, which knows which of the two it is.
+func (s *Server) nowhere(w http.ResponseWriter, r *http.Request, plain http.Handler) {
+	refused := refusal{header: http.Header{}}
+	plain.ServeHTTP(&refused, r)
+	if allow := refused.header["Allow"]; len(allow) > 0 {
+		w.Header()["Allow"] = allow
+		fail(w, refused.status, "This path takes "+strings.Join(allow, ", ")+" only.")
+		return
+	}
+	paths := slices.Sorted(maps.Keys(s.cfg.RPC))
+	writeJSON(w, http.StatusNotFound, struct {
+		Error string   `json:"error"`
+		Paths []string `json:"paths"`
+	}{"There is nothing at this path. Agents ask with POST " + strings.Join(paths, " or ") + ".", paths})
+}
+
+// refusal is a ResponseWriter that keeps the status and the headers only.
+type refusal struct {
+	header http.Header
+	status int
+}
+
+func (r *refusal) Header() http.Header         { return r.header }
+func (r *refusal) Write(p []byte) (int, error) { return len(p), nil }
+func (r *refusal) WriteHeader(status int)      { r.status = status }
 
 // Run listens and serves until ctx ends; requests that have begun are then
 // finished. ready, if not nil, is called with the server's URL once it listens.
@@ -421,7 +461,9 @@ func (s *Server) httpServer(handler http.Handler) *http.Server {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: maxUnread, MaxReceiveBufferPerStream: maxUnread,
+		},
 		// What goes wrong with single connections is the other side's doing.
 		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
@@ -442,14 +484,26 @@ func (s *Server) operator() http.Handler {
 	})
 }
 
-// acceptsHTML reports whether a browser asks for a page.
+// acceptsHTML reports whether a browser asks for a page. A weight of zero means
+// that it is not wanted (RFC 9110, section 12.4.2).
 func acceptsHTML(h http.Header) bool {
 	for _, accept := range h["Accept"] {
 		for part := range strings.SplitSeq(accept, ",") {
-			media, _, _ := strings.Cut(part, ";")
-			if strings.EqualFold(strings.TrimSpace(media), "text/html") {
+			media, parameters, _ := strings.Cut(part, ";")
+			if strings.EqualFold(strings.TrimSpace(media), "text/html") && !zeroWeight(parameters) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+func zeroWeight(parameters string) bool {
+	for p := range strings.SplitSeq(parameters, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+		if strings.EqualFold(name, "q") {
+			weight, err := strconv.ParseFloat(value, 64)
+			return err != nil || weight <= 0
 		}
 	}
 	return false

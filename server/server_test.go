@@ -12,6 +12,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"log/slog"
 	"math/big"
@@ -156,7 +157,7 @@ func TestCredentials(t *testing.T) {
 		{"proofs with a wrong credential", closed, "GET", "/ledger/0/checkpoint", wrong, 401, `{"error":"The API key is not valid."}`},
 		{"metrics with an agent's key", closed, "GET", "/metrics", agent, 403, `{"error":"Your role is agent, which may not do this."}`},
 		{"metrics without a key", closed, "GET", "/metrics", "", 401, `{"error":"` + required + `"}`},
-		{"nowhere", closed, "GET", "/nowhere", "", 404, "404 page not found\n"},
+		{"nowhere", closed, "GET", "/nowhere", "", 404, `{"error":"There is nothing at this path. Agents ask with POST /.","paths":["/"]}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -301,6 +302,14 @@ func TestPages(t *testing.T) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
 		}
 	}
+	for _, box := range strings.Split(page, "<pre>")[1:] {
+		box, _, _ = strings.Cut(box, "</pre>")
+		for line := range strings.Lines(html.UnescapeString(box)) {
+			if len(line) > 76 { // what stands side by side on the page, about
+				t.Errorf("a line of %d characters: %s", len(line), line)
+			}
+		}
+	}
 	if strings.Contains(page, "<script") || strings.Contains(page, " style=") {
 		t.Error("the page has a script or an inline style")
 	}
@@ -310,9 +319,43 @@ func TestPages(t *testing.T) {
 	// Only a browser's GET gets it.
 	for _, tt := range []struct{ method, accept string }{
 		{"GET", ""}, {"GET", "*/*"}, {"GET", "application/json"}, {"GET", "text/htmlx"}, {"HEAD", "text/html"}, {"DELETE", "text/html"}, {"OPTIONS", "text/html"},
+		{"GET", "text/html;q=0"}, {"GET", "application/json, text/html; charset=utf-8; Q=0.000"}, {"GET", "text/html;q=none"},
 	} {
 		if w := ask(s, tt.method, "/", "", "Accept", tt.accept); w.Code != 405 || w.Header().Get("Allow") != "POST" {
 			t.Errorf("%s with Accept %q: %d", tt.method, tt.accept, w.Code)
+		}
+	}
+}
+
+// TestNowhere is paths and verbs that there are not: each answer helps.
+func TestNowhere(t *testing.T) {
+	s := local(t, func(c *Config) {
+		c.RPC = map[string]*jsonrpc.Handler{"/": whoami(), "/aos": whoami()}
+		c.Routes = []Route{{Pattern: "GET /ledger/{log}/", Handler: http.NotFoundHandler()}}
+	})
+	const nothing = `{"error":"There is nothing at this path. Agents ask with POST / or /aos.","paths":["/","/aos"]}`
+	for _, tt := range []struct {
+		method, path string
+		status       int
+		allow, body  string
+	}{
+		{"POST", "/aos/", 404, "", nothing},
+		{"GET", "/aos/", 404, "", nothing},
+		{"GET", "/favicon.ico", 404, "", nothing},
+		{"POST", "/v1/guard?x=1", 404, "", nothing},
+		{"GET", "/ledger", 404, "", nothing},
+		{"POST", "/healthz", 405, "GET, HEAD", `{"error":"This path takes GET, HEAD only."}`},
+		{"DELETE", "/ledger/0/", 405, "GET, HEAD", `{"error":"This path takes GET, HEAD only."}`},
+		{"GET", "/ledger/0/x", 404, "", "404 page not found\n"}, // the route's own answer
+	} {
+		w := ask(s, tt.method, tt.path, whoCall)
+		if w.Code != tt.status || w.Body.String() != tt.body || w.Header().Get("Allow") != tt.allow {
+			t.Errorf("%s %s: %d %s, Allow %q", tt.method, tt.path, w.Code, w.Body, w.Header().Get("Allow"))
+		}
+	}
+	for _, accept := range []string{"text/html;q=0.1", "TEXT/HTML", "*/*;q=0, text/html"} {
+		if w := ask(s, "GET", "/", "", "Accept", accept); w.Code != 200 {
+			t.Errorf("the page with Accept %q: %d", accept, w.Code)
 		}
 	}
 }
@@ -588,12 +631,12 @@ func TestTLS(t *testing.T) {
 	if !strings.HasPrefix(url, "https://") {
 		t.Fatalf("the URL is %s", url)
 	}
-	serial := func() (int64, string) {
+	serial := func(call string) (int64, string) {
 		s.cert.mu.Lock()
 		s.cert.checked = time.Time{} // as if a second had passed
 		s.cert.mu.Unlock()
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, DisableKeepAlives: true}}
-		resp, err := client.Post(url, "application/json", strings.NewReader(whoCall))
+		resp, err := client.Post(url, "application/json", strings.NewReader(call))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -603,17 +646,18 @@ func TestTLS(t *testing.T) {
 		}
 		return resp.TLS.PeerCertificates[0].SerialNumber.Int64(), resp.Proto
 	}
-	if n, proto := serial(); n != 1 || proto != "HTTP/2.0" {
+	if n, proto := serial(whoCall); n != 1 || proto != "HTTP/2.0" {
 		t.Errorf("the certificate is %d over %s, want 1 over HTTP/2.0", n, proto)
 	}
+	serial(whoCall + strings.Repeat(" ", 2<<20)) // more than a connection's window
 	writeCert(t, certFile, keyFile, 2)
-	if n, _ := serial(); n != 2 {
+	if n, _ := serial(whoCall); n != 2 {
 		t.Errorf("after a change the certificate is %d, want 2", n)
 	}
 	if err := os.WriteFile(certFile, []byte("broken"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if n, _ := serial(); n != 2 {
+	if n, _ := serial(whoCall); n != 2 {
 		t.Errorf("after a faulty change the certificate is %d, want 2", n)
 	}
 	for _, files := range [][2]string{{certFile, ""}, {"", keyFile}, {certFile, keyFile}, {"nowhere", keyFile}} {

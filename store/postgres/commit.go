@@ -292,6 +292,7 @@ func (p *plan) write(ctx context.Context, c *pgx.Conn, lease ledger.Lease, batch
 			ON CONFLICT (hash) DO UPDATE SET last_put = greatest(part.last_put, excluded.last_put)`,
 			parts[i].Hash[:], at, len(parts[i].Data), parts[i].Data)
 	}
+	queueItems(&b, lease, batch)
 	b.Queue(`UPDATE log SET size = $2, checkpoint = $3, opening_bytes = opening_bytes + $4 WHERE log = $1`,
 		lease.Log, batch.First+uint64(len(batch.Records)), batch.Checkpoint, openings)
 	b.Queue("COMMIT")

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"reeve/act"
 	"reeve/ledger"
@@ -41,34 +40,13 @@ func (s *Store) Logs(ctx context.Context) ([]uint32, error) {
 // window is how many rows of batches one read brings into memory.
 const window = 16
 
-// batch is a row of batches.
-type batch struct {
-	first uint64
-	count int
-	data  []byte
-}
-
-// maxCount is more records, or openings, than any row has.
-const maxCount = 1 << 24
-
-func scanBatch(row pgx.CollectableRow) (b batch, err error) {
+func scanBatch(row pgx.CollectableRow) (layout.Batch, error) {
 	var first, count int64
-	if err := row.Scan(&first, &count, &b.data); err != nil {
-		return b, err
+	var data []byte
+	if err := row.Scan(&first, &count, &data); err != nil {
+		return layout.Batch{}, err
 	}
-	if first < 0 || count <= 0 || count > maxCount {
-		return b, fmt.Errorf("%w: there cannot be a batch of %d records at %d", layout.ErrDamaged, count, first)
-	}
-	b.first, b.count = uint64(first), int(count)
-	return b, nil
-}
-
-// place returns where in a batch a record is; ok is false when it is not.
-func (b *batch) place(index uint64) (i int, ok bool) {
-	if index < b.first || index-b.first >= uint64(b.count) {
-		return 0, false
-	}
-	return int(index - b.first), true
+	return layout.NewBatch(first, count, data)
 }
 
 // clamp brings an index into the range of PostgreSQL's integers.
@@ -77,7 +55,7 @@ func clamp(index uint64) uint64 { return min(index, 1<<62) }
 // batches calls f with a column of the batches that have records from index
 // from to to, with no statement open meanwhile. What is missing is passed over:
 // ledger.Verify finds it.
-func (s *Store) batches(ctx context.Context, log uint32, col string, from, to uint64, f func(b *batch) error) error {
+func (s *Store) batches(ctx context.Context, log uint32, col string, from, to uint64, f func(b *layout.Batch) error) error {
 	from, to = clamp(from), clamp(to)
 	for from < to {
 		rows, err := s.pool.Query(ctx, `SELECT first, count, `+col+` FROM batch
@@ -92,7 +70,7 @@ func (s *Store) batches(ctx context.Context, log uint32, col string, from, to ui
 		}
 		more := false
 		for i := range list {
-			end := list[i].first + uint64(list[i].count)
+			end := list[i].End()
 			if end <= from {
 				continue
 			}
@@ -116,15 +94,7 @@ func (s *Store) Records(ctx context.Context, log uint32, from, to uint64, f func
 		return err
 	}
 	from = max(from, head.Pruned)
-	return s.batches(ctx, log, "records", from, to, func(b *batch) error {
-		return layout.Records(b.data, b.count, func(i int, record []byte) error {
-			index := b.first + uint64(i)
-			if index < from || index >= to {
-				return nil
-			}
-			return f(index, record)
-		})
-	})
+	return s.batches(ctx, log, "records", from, to, func(b *layout.Batch) error { return b.Records(from, to, f) })
 }
 
 // Nodes returns hashes of one level of the tree. See ledger.Store.
@@ -135,16 +105,9 @@ func (s *Store) Nodes(ctx context.Context, log uint32, level int, from, to uint6
 	hashes := make([]tlog.Hash, 0, min(to-from, 1024))
 	var err error
 	if level == 0 {
-		err = s.batches(ctx, log, "leaves", from, to, func(b *batch) error {
-			if b.first > from+uint64(len(hashes)) || len(b.data) != b.count*tlog.HashSize {
-				return ledger.ErrNotFound
-			}
-			for i := range uint64(b.count) {
-				if index := b.first + i; index >= from && index < to {
-					hashes = append(hashes, tlog.Hash(b.data[i*tlog.HashSize:]))
-				}
-			}
-			return nil
+		err = s.batches(ctx, log, "leaves", from, to, func(b *layout.Batch) (err error) {
+			hashes, err = b.AppendLeaves(hashes, from, to)
+			return err
 		})
 	} else {
 		hashes, err = s.upper(ctx, log, level, from, to, hashes)
@@ -183,7 +146,7 @@ func (s *Store) Opening(ctx context.Context, pos act.Position) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return row.data[start:end:end], nil
+	return row.Data[start:end:end], nil
 }
 
 // querier is a pool or a transaction.
@@ -194,7 +157,7 @@ type querier interface {
 // findOpening returns the row of openings that a record's is in, and where in
 // its data it is. It is ledger.ErrNotFound if there is none. lock is empty or
 // FOR UPDATE.
-func findOpening(ctx context.Context, q querier, pos act.Position, lock string) (row batch, start, end int64, err error) {
+func findOpening(ctx context.Context, q querier, pos act.Position, lock string) (row layout.Batch, start, end int64, err error) {
 	rows, err := q.Query(ctx, `SELECT first, count, data FROM opening WHERE log = $1 AND first <= $2 ORDER BY first DESC LIMIT 1 `+lock,
 		pos.Log, clamp(pos.Index))
 	if err != nil {
@@ -203,11 +166,11 @@ func findOpening(ctx context.Context, q querier, pos act.Position, lock string) 
 	if row, err = pgx.CollectOneRow(rows, scanBatch); err != nil {
 		return row, 0, 0, found(err)
 	}
-	i, ok := row.place(pos.Index)
+	i, ok := row.Place(pos.Index)
 	if !ok {
 		return row, 0, 0, ledger.ErrNotFound
 	}
-	start, end, err = layout.OpeningSpan(row.data, row.count, i)
+	start, end, err = layout.OpeningSpan(row.Data, row.Count, i)
 	if err == nil && start == end {
 		err = ledger.ErrNotFound
 	}
@@ -247,9 +210,9 @@ func (s *Store) SessionWrite(ctx context.Context, pos act.Position, key ledger.S
 	if err != nil {
 		return claim, found(err)
 	}
-	i, ok := b.place(pos.Index)
+	i, ok := b.Place(pos.Index)
 	if !ok {
 		return claim, ledger.ErrNotFound
 	}
-	return layout.FindClaim(b.data, b.count, i, key)
+	return layout.FindClaim(b.Data, b.Count, i, key)
 }

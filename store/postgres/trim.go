@@ -46,18 +46,13 @@ func erase(ctx context.Context, tx pgx.Tx, pos act.Position) error {
 	if err != nil {
 		return err
 	}
-	i, _ := row.place(pos.Index)
+	i, _ := row.Place(pos.Index)
 	from, to := layout.TableSpan(i)
-	clear(row.data[start:end])
-	clear(row.data[from:to])
-	_, err = tx.Exec(ctx, `UPDATE opening SET data = $3 WHERE log = $1 AND first = $2`, pos.Log, row.first, row.data)
+	clear(row.Data[start:end])
+	clear(row.Data[from:to])
+	_, err = tx.Exec(ctx, `UPDATE opening SET data = $3 WHERE log = $1 AND first = $2`, pos.Log, row.First, row.Data)
 	return err
 }
-
-const (
-	trimRows  = 64      // rows that one step removes at most
-	trimBytes = 4 << 20 // bytes after which a step ends
-)
 
 // TrimOpenings removes openings that are too old or too many. See ledger.Store.
 func (s *Store) TrimOpenings(ctx context.Context, before time.Time, maxBytes int64) (removed int, freed int64, err error) {
@@ -65,22 +60,10 @@ func (s *Store) TrimOpenings(ctx context.Context, before time.Time, maxBytes int
 	if err != nil {
 		return 0, 0, err
 	}
-	for {
-		n, old, err := s.trimOpenings(ctx, before.UnixNano(), total-freed-maxBytes)
-		if err != nil {
-			return removed, freed, err
-		}
-		removed += n
-		freed += old
-		parts, unused, err := s.trimParts(ctx)
-		if err != nil {
-			return removed, freed, err
-		}
-		freed += unused
-		if n == 0 && parts == 0 {
-			return removed, freed, nil
-		}
+	openings := func(ctx context.Context, excess int64) (int, int64, error) {
+		return s.trimOpenings(ctx, before.UnixNano(), excess)
 	}
+	return layout.Trim(ctx, total, maxBytes, openings, s.trimParts)
 }
 
 // trimOpenings makes one step: it removes some of the oldest rows that are
@@ -96,7 +79,7 @@ func (s *Store) trimOpenings(ctx context.Context, before, excess int64) (n int, 
 				RETURNING o.log, o.size),
 			counted AS (UPDATE log l SET opening_bytes = opening_bytes - g.size
 				FROM (SELECT log, sum(size) AS size FROM gone GROUP BY log) g WHERE l.log = g.log)
-			SELECT count(*), coalesce(sum(size), 0)::bigint FROM gone`, before, excess, trimRows, trimBytes).Scan(&n, &size)
+			SELECT count(*), coalesce(sum(size), 0)::bigint FROM gone`, before, excess, layout.TrimRows, layout.TrimBytes).Scan(&n, &size)
 	})
 	return n, size, err
 }
@@ -110,12 +93,9 @@ func (s *Store) trimParts(ctx context.Context) (n int, size int64, err error) {
 			ORDER BY last_put LIMIT $3 FOR UPDATE SKIP LOCKED),
 		gone AS (DELETE FROM part WHERE hash IN (SELECT hash FROM unused) RETURNING size)
 		SELECT count(*), coalesce(sum(size), 0)::bigint FROM gone`,
-		time.Now().UnixNano(), int64(ledger.PartWindow), trimRows).Scan(&n, &size)
+		time.Now().UnixNano(), int64(ledger.PartWindow), layout.TrimRows).Scan(&n, &size)
 	return n, size, err
 }
-
-// tile is how many records a complete tile of the tree covers.
-const tile = 256
 
 // PruneRecords removes the records below size, rounded down to a complete tile
 // of 256 records, with their openings and their sessions' writes. See
@@ -130,7 +110,7 @@ func (s *Store) PruneRecords(ctx context.Context, log uint32, size uint64, check
 			return fmt.Errorf("prune: the log has %d records only", have)
 		}
 		_, err := tx.Exec(ctx, `UPDATE log SET pruned = $2, pruned_checkpoint = $3 WHERE log = $1 AND pruned < $2`,
-			log, size-size%tile, checkpoint)
+			log, size-size%layout.Tile, checkpoint)
 		return err
 	})
 	if err != nil {
@@ -139,7 +119,7 @@ func (s *Store) PruneRecords(ctx context.Context, log uint32, size uint64, check
 	for {
 		tag, err := s.pool.Exec(ctx, `DELETE FROM batch WHERE log = $1 AND first IN
 			(SELECT first FROM batch WHERE log = $1 AND first + count <= (SELECT pruned FROM log WHERE log = $1) ORDER BY first LIMIT $2)`,
-			log, trimRows)
+			log, layout.TrimRows)
 		if err != nil {
 			return err
 		}
@@ -154,7 +134,7 @@ func (s *Store) PruneRecords(ctx context.Context, log uint32, size uint64, check
 					(SELECT first FROM opening WHERE log = $1 AND first + count <= (SELECT pruned FROM log WHERE log = $1) ORDER BY first LIMIT $2)
 					RETURNING size),
 				counted AS (UPDATE log SET opening_bytes = opening_bytes - (SELECT coalesce(sum(size), 0) FROM gone) WHERE log = $1)
-				SELECT count(*) FROM gone`, log, trimRows).Scan(&n)
+				SELECT count(*) FROM gone`, log, layout.TrimRows).Scan(&n)
 		})
 		if err != nil {
 			return err

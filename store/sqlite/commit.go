@@ -79,10 +79,7 @@ func (s *Store) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.
 		return err
 	}
 	if s.heads.add(batch) || s.unsynced.Load() >= checkpointBytes {
-		select {
-		case s.kick <- struct{}{}:
-		default:
-		}
+		s.wake()
 	}
 	return nil
 }
@@ -176,6 +173,12 @@ func (s *Store) insert(c *sqlite.Conn, b *ledger.Batch) error {
 			return err
 		}
 		written += int64(len(p.Data))
+	}
+	for i := range b.Items {
+		if err := insertItem(c, &b.Items[i], b.First); err != nil {
+			return err
+		}
+		written += int64(len(b.Items[i].Data))
 	}
 	s.unsynced.Add(written + openings)
 	return execute(c, `UPDATE head SET size = ?, checkpoint = ?, opening_bytes = opening_bytes + ?`,

@@ -88,40 +88,34 @@ func TestFileLimit(t *testing.T) {
 
 // TestFullDisk fills a small file system up, and makes room again.
 func TestFullDisk(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can mount a small file system; TestFileLimit is the test for others")
-	}
-	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=4m"); err != nil {
-		t.Skipf("a small file system cannot be mounted here: %v", err)
-	}
-	defer unix.Unmount(dir, 0)
-	ballast := filepath.Join(dir, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, 2<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := open(t, filepath.Join(dir, "data"))
-	defer s.Close()
-	w := writer(t, s)
-	failed := 0
-	for range 200 {
-		if _, err := w.Commit(t.Context(), entries(w, 10, 3000)...); err != nil {
-			failed++
+	storetest.WithSmallDisk(t, 4<<20, func(t *testing.T, dir string) {
+		ballast := filepath.Join(dir, "ballast")
+		if err := os.WriteFile(ballast, make([]byte, 2<<20), 0o600); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if failed == 0 || w.Size == 0 {
-		t.Fatalf("%d of 200 commits failed", failed)
-	}
-	if probeUntil(s) == nil {
-		t.Error("the probe finds nothing wrong with a full disk")
-	}
-	whole(t, w)
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Probe(t.Context()); err != nil {
-		t.Errorf("with room again: %v", err)
-	}
-	commit(t, w, entries(w, 10, 3000)...)
-	whole(t, w)
+		s := open(t, filepath.Join(dir, "data"))
+		defer s.Close()
+		w := writer(t, s)
+		failed := 0
+		for range 200 {
+			if _, err := w.Commit(t.Context(), entries(w, 10, 3000)...); err != nil {
+				failed++
+			}
+		}
+		if failed == 0 || w.Size == 0 {
+			t.Fatalf("%d of 200 commits failed", failed)
+		}
+		if probeUntil(s) == nil {
+			t.Error("the probe finds nothing wrong with a full disk")
+		}
+		whole(t, w)
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Probe(t.Context()); err != nil {
+			t.Errorf("with room again: %v", err)
+		}
+		commit(t, w, entries(w, 10, 3000)...)
+		whole(t, w)
+	})
 }

@@ -33,6 +33,7 @@ type heads struct {
 
 	mu     sync.RWMutex // guards what follows; read-locked while runs are read
 	upto   uint64       // the claims of all records below are in here
+	inRuns uint64       // the claims of all records below are in the runs
 	dirty  map[ledger.SessionKey]uint64
 	since  int // batches whose claims are in dirty
 	runs   [headLevels]run
@@ -71,7 +72,8 @@ func (h *heads) load(c *sqlite.Conn) error {
 	h.dirty = map[ledger.SessionKey]uint64{}
 	h.filter = make([]byte, filterBytes)
 	err := query(c, `SELECT heads_upto FROM head`, func(stmt *sqlite.Stmt) error {
-		h.upto = uint64(stmt.ColumnInt64(0))
+		h.inRuns = uint64(stmt.ColumnInt64(0))
+		h.upto = h.inRuns
 		return nil
 	})
 	if err != nil {
@@ -136,9 +138,9 @@ func (h *heads) catchUp(c *sqlite.Conn, size uint64) error {
 			}
 			n++
 			h.since++
-			h.upto = b.first + uint64(b.count)
-			return layout.Claims(b.data, b.count, func(c *ledger.BatchClaim) error {
-				h.put(c.Key, b.first+uint64(c.Entry))
+			h.upto = b.End()
+			return layout.Claims(b.Data, b.Count, func(c *ledger.BatchClaim) error {
+				h.put(c.Key, b.First+uint64(c.Entry))
 				return nil
 			})
 		})
@@ -163,6 +165,13 @@ func (h *heads) add(b *ledger.Batch) (full bool) {
 	h.upto = b.First + uint64(len(b.Records))
 	h.since++
 	return h.full()
+}
+
+// merged is the size of the log below which every claim is in the runs.
+func (h *heads) merged() uint64 {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.inRuns
 }
 
 func (h *heads) full() bool { return len(h.dirty) >= maxDirty || h.since >= maxSince }
@@ -276,6 +285,7 @@ func (s *Store) flushHeads() error {
 	if h.failed = err; err == nil {
 		clear(h.runs[:level])
 		h.runs[level], h.frozen = merged, nil
+		h.inRuns = h.frozenUpto
 	}
 	h.mu.Unlock()
 	if err != nil {

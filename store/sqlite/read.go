@@ -42,39 +42,17 @@ func (s *Store) Logs(ctx context.Context) ([]uint32, error) { return []uint32{0}
 // window is about how many bytes of batches one read brings into memory.
 const window = 1 << 20
 
-// batch is a row of batches.
-type batch struct {
-	first uint64
-	count int
-	data  []byte
-}
-
-// maxCount is more records, or openings, than any row has.
-const maxCount = 1 << 24
-
 // readBatch reads the columns first, count and one of bytes.
-func readBatch(stmt *sqlite.Stmt) (b batch, err error) {
-	first, count := stmt.ColumnInt64(0), stmt.ColumnInt64(1)
-	if first < 0 || count <= 0 || count > maxCount {
-		return b, fmt.Errorf("%w: there cannot be a batch of %d records at %d", layout.ErrDamaged, count, first)
-	}
-	return batch{uint64(first), int(count), column(stmt, 2, nil)}, nil
-}
-
-// place returns where in a batch a record is; ok is false when it is in none.
-func (b *batch) place(pos act.Position) (i int, ok bool) {
-	if pos.Log != 0 || pos.Index < b.first || pos.Index-b.first >= uint64(b.count) {
-		return 0, false
-	}
-	return int(pos.Index - b.first), true
+func readBatch(stmt *sqlite.Stmt) (layout.Batch, error) {
+	return layout.NewBatch(stmt.ColumnInt64(0), stmt.ColumnInt64(1), column(stmt, 2, nil))
 }
 
 // batches calls f with a column of the batches that have records from index
 // from to to. No statement is open while f runs, so that f may take its time.
 // What is missing is passed over: ledger.Verify finds it.
-func (s *Store) batches(ctx context.Context, col string, from, to uint64, f func(b *batch) error) error {
+func (s *Store) batches(ctx context.Context, col string, from, to uint64, f func(b *layout.Batch) error) error {
 	from, to = clamp(from), clamp(to)
-	var list []batch
+	var list []layout.Batch
 	for from < to {
 		list = list[:0]
 		err := s.read(ctx, func(c *sqlite.Conn) error {
@@ -86,10 +64,10 @@ func (s *Store) batches(ctx context.Context, col string, from, to uint64, f func
 					if err != nil {
 						return err
 					}
-					if b.first+uint64(b.count) > from {
+					if b.End() > from {
 						list = append(list, b)
 					}
-					if size += len(b.data); size >= window && len(list) > 0 {
+					if size += len(b.Data); size >= window && len(list) > 0 {
 						return errEnough
 					}
 					return nil
@@ -106,7 +84,7 @@ func (s *Store) batches(ctx context.Context, col string, from, to uint64, f func
 			if err := f(&list[i]); err != nil {
 				return err
 			}
-			from = max(from, list[i].first+uint64(list[i].count))
+			from = max(from, list[i].End())
 		}
 	}
 	return nil
@@ -126,15 +104,7 @@ func (s *Store) Records(ctx context.Context, log uint32, from, to uint64, f func
 		return err
 	}
 	from = max(from, head.Pruned)
-	return s.batches(ctx, "records", from, to, func(b *batch) error {
-		return layout.Records(b.data, b.count, func(i int, record []byte) error {
-			index := b.first + uint64(i)
-			if index < from || index >= to {
-				return nil
-			}
-			return f(index, record)
-		})
-	})
+	return s.batches(ctx, "records", from, to, func(b *layout.Batch) error { return b.Records(from, to, f) })
 }
 
 // Nodes returns hashes of one level of the tree. See ledger.Store.
@@ -172,19 +142,9 @@ func (s *Store) Nodes(ctx context.Context, log uint32, level int, from, to uint6
 // leafHashes returns the hashes of records.
 func (s *Store) leafHashes(ctx context.Context, from, to uint64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, 0, min(to-from, 1024))
-	err := s.batches(ctx, "leaves", from, to, func(b *batch) error {
-		if b.first > from+uint64(len(hashes)) {
-			return ledger.ErrNotFound
-		}
-		if len(b.data) != b.count*tlog.HashSize {
-			return fmt.Errorf("%w: the hashes of the records from %d on are not as many as the records", ledger.ErrNotFound, b.first)
-		}
-		for i := range uint64(b.count) {
-			if index := b.first + i; index >= from && index < to {
-				hashes = append(hashes, tlog.Hash(b.data[i*tlog.HashSize:]))
-			}
-		}
-		return nil
+	err := s.batches(ctx, "leaves", from, to, func(b *layout.Batch) (err error) {
+		hashes, err = b.AppendLeaves(hashes, from, to)
+		return err
 	})
 	if err == nil && uint64(len(hashes)) != to-from {
 		err = ledger.ErrNotFound
@@ -200,7 +160,7 @@ func (s *Store) Opening(ctx context.Context, pos act.Position) (opening []byte, 
 	err = s.read(ctx, func(c *sqlite.Conn) error {
 		row, start, end, err := findOpening(c, pos)
 		if err == nil {
-			opening = row.data[start:end:end]
+			opening = row.Data[start:end:end]
 		}
 		return err
 	})
@@ -210,7 +170,10 @@ func (s *Store) Opening(ctx context.Context, pos act.Position) (opening []byte, 
 // findOpening returns the row of openings that a record's is in, and where the
 // record's opening is in the row's data: from start to end. It is
 // ledger.ErrNotFound if there is none.
-func findOpening(c *sqlite.Conn, pos act.Position) (row batch, start, end int64, err error) {
+func findOpening(c *sqlite.Conn, pos act.Position) (row layout.Batch, start, end int64, err error) {
+	if pos.Log != 0 {
+		return row, 0, 0, ledger.ErrNotFound
+	}
 	err = query(c, `SELECT first, count, data FROM opening WHERE first <= ? ORDER BY first DESC LIMIT 1`, func(stmt *sqlite.Stmt) error {
 		row, err = readBatch(stmt)
 		return err
@@ -218,11 +181,11 @@ func findOpening(c *sqlite.Conn, pos act.Position) (row batch, start, end int64,
 	if err != nil {
 		return row, 0, 0, err
 	}
-	i, ok := row.place(pos)
+	i, ok := row.Place(pos.Index)
 	if !ok {
 		return row, 0, 0, ledger.ErrNotFound
 	}
-	start, end, err = layout.OpeningSpan(row.data, row.count, i)
+	start, end, err = layout.OpeningSpan(row.Data, row.Count, i)
 	if err == nil && start == end {
 		err = ledger.ErrNotFound
 	}
@@ -282,7 +245,10 @@ func (s *Store) SessionHead(ctx context.Context, key ledger.SessionKey) (pos act
 
 // SessionWrite returns what was written for a session with a record.
 func (s *Store) SessionWrite(ctx context.Context, pos act.Position, key ledger.SessionKey) (claim ledger.Claim, err error) {
-	var b batch
+	if pos.Log != 0 {
+		return claim, ledger.ErrNotFound
+	}
+	var b layout.Batch
 	err = s.read(ctx, func(c *sqlite.Conn) error {
 		return query(c, `SELECT first, count, claims FROM batch WHERE first <= ? ORDER BY first DESC LIMIT 1`, func(stmt *sqlite.Stmt) error {
 			b, err = readBatch(stmt)
@@ -292,9 +258,9 @@ func (s *Store) SessionWrite(ctx context.Context, pos act.Position, key ledger.S
 	if err != nil {
 		return claim, err
 	}
-	i, ok := b.place(pos)
+	i, ok := b.Place(pos.Index)
 	if !ok {
 		return claim, ledger.ErrNotFound
 	}
-	return layout.FindClaim(b.data, b.count, i, key)
+	return layout.FindClaim(b.Data, b.Count, i, key)
 }

@@ -71,6 +71,7 @@ type Store struct {
 	leaves  []byte
 
 	unsynced atomic.Int64  // bytes committed since the last checkpoint began
+	erased   atomic.Bool   // the WAL may hold what was erased; cleared with mu held
 	kick     chan struct{} // wakes tend
 	stop     chan struct{} // closed by Close
 	tended   sync.WaitGroup
@@ -115,6 +116,9 @@ func Open(dir string, opts Options) (_ *Store, err error) {
 	}()
 	if err := createFile(dir, s.file); err != nil {
 		return nil, fmt.Errorf("make the database: %w", err)
+	}
+	if info, err := os.Stat(s.file + "-wal"); err == nil && info.Size() > 0 {
+		s.erased.Store(true) // a crash may have left what was erased
 	}
 	if s.writer, err = s.openWriter(); err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -115,25 +114,6 @@ func TestInUse(t *testing.T) {
 	}
 	s.Close()
 	open(t, dir)
-}
-
-func TestModes(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no file modes")
-	}
-	dir := filepath.Join(t.TempDir(), "a", "data")
-	s := open(t, dir)
-	w := writer(t, s)
-	commit(t, w, entries(w, 3, 10)...)
-	for name, want := range map[string]os.FileMode{".": os.ModeDir | 0o700, dbName: 0o600, dbName + "-wal": 0o600, dbName + "-shm": 0o600, lockName: 0o600} {
-		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info.Mode() != want {
-			t.Errorf("%s has mode %v, want %v", name, info.Mode(), want)
-		}
-	}
 }
 
 func TestNewerSchema(t *testing.T) {
@@ -259,6 +239,167 @@ func TestErase(t *testing.T) {
 	for i := uint64(0); i < 600; i += 7 {
 		if files := found(secret(i)); files != nil {
 			t.Fatalf("expired secret %d is still in %v", i, files)
+		}
+	}
+}
+
+// TestEraseBesideReader erases while another program reads the database and does
+// not end: commits go on meanwhile, Erase says what is left, and the journal is
+// emptied once the reader has ended.
+func TestEraseBesideReader(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	w := writer(t, s)
+	secret := []byte("-the-secret-of-a-reader-")
+	list := entries(w, 30, 0)
+	list[7].Opening = bytes.Repeat(secret, 200)
+	commit(t, w, list...)
+
+	reader, err := sqlite.OpenConn(filepath.Join(dir, dbName), sqlite.OpenReadOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for _, text := range []string{"BEGIN", "SELECT count(*) FROM batch"} {
+		if err := do(reader, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// A checkpoint that waited for the reader would hold up commits for
+	// busyTimeout, if not for ever.
+	const slow = busyTimeout / 2
+	erased := make(chan error, 1)
+	go func() { erased <- s.Erase(t.Context(), []act.Position{{Index: 7}}) }()
+	slowest, commits := time.Duration(0), 0
+	for running := true; running; commits++ {
+		began := time.Now()
+		commit(t, w, entries(w, 5, 100)...)
+		slowest = max(slowest, time.Since(began))
+		select {
+		case err = <-erased:
+			running = false
+		case <-time.After(5 * time.Millisecond):
+		}
+		if slowest > slow {
+			t.Fatalf("a commit took %s beside an erasure", slowest)
+		}
+	}
+	t.Logf("%d commits, the slowest took %s", commits, slowest)
+	if err == nil || !strings.Contains(err.Error(), "journal") {
+		t.Errorf("erasing beside a reader: %v, want an error that tells of the journal", err)
+	}
+	if _, err := s.Opening(t.Context(), act.Position{Index: 7}); !errors.Is(err, ledger.ErrNotFound) {
+		t.Errorf("the erased opening: %v, want ErrNotFound", err)
+	}
+
+	if err := do(reader, "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	s.wake() // the next tending
+	wal := filepath.Join(dir, dbName+"-wal")
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		info, err := os.Stat(wal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Size() == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the journal has %d bytes long after the reader has ended", info.Size())
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, dbName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(data, secret) {
+		t.Error("the secret is still in the database")
+	}
+	whole(t, w)
+}
+
+// TestLeftJournal opens a database whose process died before the journal could be
+// emptied: it may hold what was erased, and is emptied soon.
+func TestLeftJournal(t *testing.T) {
+	dir, dead := t.TempDir(), t.TempDir()
+	s := open(t, dead)
+	w := writer(t, s)
+	commit(t, w, entries(w, 30, 300)...)
+	for _, name := range []string{dbName, dbName + "-wal"} {
+		data, err := os.ReadFile(filepath.Join(dead, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Store = open(t, dir)
+	w.Store.(*Store).wake() // the next tending
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if info, err := os.Stat(filepath.Join(dir, dbName+"-wal")); err != nil || info.Size() == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the journal that was left is not emptied")
+		}
+	}
+	whole(t, w)
+}
+
+// TestEraseUnderLoad erases while this process writes and reads without a pause:
+// there is no moment at which none of its readers needs the journal.
+func TestEraseUnderLoad(t *testing.T) {
+	s := open(t, t.TempDir())
+	w := writer(t, s)
+	for range 10 {
+		commit(t, w, entries(w, 100, 3000)...)
+	}
+	var readers sync.WaitGroup
+	defer readers.Wait()
+	stop := make(chan struct{})
+	defer close(stop)
+	for range 2 * maxReaders {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				err := s.read(context.Background(), func(c *sqlite.Conn) error {
+					if err := errors.Join(do(c, "BEGIN"), do(c, "SELECT count(*) FROM batch")); err != nil {
+						return err
+					}
+					time.Sleep(20 * time.Millisecond)
+					return do(c, "ROLLBACK")
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	size := w.Size
+	readers.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := w.Commit(context.Background(), entries(w, 5, 100)...); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for i := range size / 400 {
+		if err := s.Erase(t.Context(), []act.Position{{Index: i}}); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -432,6 +573,44 @@ func TestMergeFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		whole(t, w)
+	}
+}
+
+// TestPruneAfterFailedMerge prunes when a merge has failed, so that heads wait in
+// two places, and when a commit that was reported as failed is not known yet: the
+// claims that go are in the runs first, or the database could not be opened again.
+func TestPruneAfterFailedMerge(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	w := writer(t, s)
+	commit(t, w, entries(w, 1000, 0)...)
+	limit(t, s, 1)
+	if err := s.flushHeads(); err == nil {
+		t.Fatal("a full disk took the heads")
+	}
+	limit(t, s, 1<<30)
+	commit(t, w, entries(w, 1000, 0)...)
+	commit(t, w, entries(w, 560, 0)...)
+	s.heads.mu.Lock()
+	for i := uint64(2000); i < 2560; i++ {
+		delete(s.heads.dirty, storetest.Key(i))
+	}
+	s.heads.upto = 2000
+	s.heads.mu.Unlock()
+	if err := s.PruneRecords(t.Context(), 0, 2560, []byte("pruned")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		commit(t, w, entries(w, 10, 0)...)
+		for i := range w.Size {
+			pos, ok, err := s.SessionHead(t.Context(), storetest.Key(i))
+			if err != nil || !ok || pos.Index != i {
+				t.Fatalf("session %d of %d is at %v, %v: %v", i, w.Size, pos, ok, err)
+			}
+		}
+		s.Close() // nothing is flushed: as if the process had died
+		s = open(t, dir)
+		w = writer(t, s)
 	}
 }
 

@@ -22,11 +22,17 @@ const (
 	idleCheckpoint = 30 * time.Second
 	// retryAfter is the pause after an error of the disk.
 	retryAfter = time.Second
+	// eraseTries is how often Erase has the WAL emptied before it gives up and
+	// leaves it to the tending, and erasePause the pause after the first try,
+	// which doubles: about three seconds in all.
+	eraseTries = 8
+	erasePause = 12 * time.Millisecond
 )
 
 // tend does in the background what would hold up commits: it merges the heads
-// of sessions, and copies the WAL into the database. What fails is tried
-// again; commits tell of an error of the disk by themselves.
+// of sessions, copies the WAL into the database, and empties the WAL when it may
+// hold what was erased. What fails is tried again; commits tell of an error of
+// the disk by themselves.
 func (s *Store) tend() {
 	_ = s.dropRuns() // what a crash left behind
 	c := (*sqlite.Conn)(nil)
@@ -35,6 +41,20 @@ func (s *Store) tend() {
 			_ = c.Close()
 		}
 	}()
+	// beside runs f with a connection of tend's own, a new one after an error.
+	beside := func(f func(c *sqlite.Conn) error) (err error) {
+		if c == nil {
+			if c, err = s.openWriter(); err != nil {
+				c = nil
+				return err
+			}
+		}
+		if err = f(c); err != nil {
+			_ = c.Close()
+			c = nil
+		}
+		return err
+	}
 	idle := time.NewTicker(idleCheckpoint)
 	defer idle.Stop()
 	for {
@@ -53,19 +73,11 @@ func (s *Store) tend() {
 		if full {
 			err = s.flushHeads()
 		}
-		if due || s.unsynced.Load() >= checkpointBytes {
-			if c == nil {
-				var failed error
-				if c, failed = s.openWriter(); failed != nil {
-					c, err = nil, errors.Join(err, failed)
-				}
-			}
-			if c != nil {
-				if failed := s.checkpoint(c); failed != nil {
-					_ = c.Close()
-					c, err = nil, errors.Join(err, failed)
-				}
-			}
+		switch {
+		case s.erased.Load():
+			err = errors.Join(err, beside(s.truncate))
+		case due || s.unsynced.Load() >= checkpointBytes:
+			err = errors.Join(err, beside(s.checkpoint))
 		}
 		if err == nil {
 			continue
@@ -75,10 +87,15 @@ func (s *Store) tend() {
 			return
 		case <-time.After(retryAfter):
 		}
-		select { // try again at once
-		case s.kick <- struct{}{}:
-		default:
-		}
+		s.wake() // try again at once
+	}
+}
+
+// wake makes tend look for what there is to do.
+func (s *Store) wake() {
+	select {
+	case s.kick <- struct{}{}:
+	default:
 	}
 }
 
@@ -86,25 +103,57 @@ func (s *Store) tend() {
 // all of it is copied, which never happens while commits go on. So when the WAL
 // has become long, the last of it is copied while no commit runs.
 func (s *Store) checkpoint(c *sqlite.Conn) error {
+	frames, err := s.copyWAL(c)
+	if err != nil || frames < walFrames {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unsynced.Store(0)
+	_, err = passive(c)
+	return err
+}
+
+// truncate empties the WAL, whose old pages may hold what was erased, after
+// copying it into the database. Commits wait for what is left to copy, and never
+// for a reader: while another program's needs the WAL, erased stays set, and the
+// next tending tries again. Our own readers are short, and made to wait.
+func (s *Store) truncate(c *sqlite.Conn) error {
+	if _, err := s.copyWAL(c); err != nil {
+		return err
+	}
+	for range maxReaders {
+		<-s.slots
+		defer func() { s.slots <- struct{}{} }()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.SetBusyTimeout(0)
+	defer c.SetBusyTimeout(busyTimeout)
+	return query(c, `PRAGMA wal_checkpoint(TRUNCATE)`, func(stmt *sqlite.Stmt) error {
+		if busy := stmt.ColumnInt(0) != 0; !busy {
+			s.erased.Store(false)
+		}
+		return nil
+	})
+}
+
+// copyWAL copies the WAL into the database while commits go on, until little is
+// left. frames is the length of the WAL in pages.
+func (s *Store) copyWAL(c *sqlite.Conn) (frames int, err error) {
 	for before := int64(math.MaxInt64); ; {
 		s.unsynced.Store(0)
-		frames, err := passive(c)
-		if err != nil || frames < walFrames {
-			return err
+		if frames, err = passive(c); err != nil {
+			return 0, err
 		}
 		// Each round leaves what was committed during it: soon little, unless
 		// commits come as fast as the disk can take them.
 		left := s.unsynced.Load()
 		if left <= tailBytes || left > before/2 {
-			break
+			return frames, nil
 		}
 		before = left
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.unsynced.Store(0)
-	_, err := passive(c)
-	return err
 }
 
 // passive copies what is in the WAL when it begins, as far as no reader needs
@@ -117,27 +166,27 @@ func passive(c *sqlite.Conn) (frames int, err error) {
 	return frames, err
 }
 
-// truncate empties the WAL, whose old pages may hold what was removed, after
-// copying it into the database. Who calls it holds mu.
-func (s *Store) truncate(ctx context.Context) error {
-	c, err := s.writable()
-	if err != nil {
-		return err
-	}
-	for {
-		busy := false
-		err := query(c, `PRAGMA wal_checkpoint(TRUNCATE)`, func(stmt *sqlite.Stmt) error {
-			busy = stmt.ColumnInt(0) != 0
+// emptyWAL has the WAL emptied, which holds what Erase has just overwritten in
+// the database. Readers can keep it from being emptied for as long as they like:
+// after a few tries that is left to the tending, and emptyWAL returns an error.
+func (s *Store) emptyWAL(ctx context.Context) error {
+	s.erased.Store(true) // after the write, so that no truncation before it clears this
+	pause := erasePause
+	for range eraseTries {
+		s.wake()
+		select {
+		case <-ctx.Done():
+			return errInJournal
+		case <-s.stop:
+			return errInJournal
+		case <-time.After(pause):
+		}
+		if !s.erased.Load() {
 			return nil
-		})
-		if err != nil {
-			return s.broken(err)
 		}
-		if !busy {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return errors.New("the bytes are removed, but a copy stays in the journal until a reader of the database ends")
-		}
+		pause *= 2
 	}
+	return errInJournal
 }
+
+var errInJournal = errors.New("the bytes are overwritten, but a copy stays in the journal as long as a program reads the database; it is removed soon after")

@@ -15,9 +15,14 @@ import (
 )
 
 // Erase overwrites the openings of these positions with zeros, where they are,
-// and empties the WAL, so that neither file holds them any more. Copies made
+// and empties the WAL, so that neither file holds them any more. While another
+// program reads the database the WAL cannot be emptied: Erase then returns an
+// error after about three seconds, and the WAL is emptied later. Copies made
 // with Backup keep them.
 func (s *Store) Erase(ctx context.Context, positions []act.Position) error {
+	if len(positions) == 0 {
+		return nil
+	}
 	for len(positions) > 0 {
 		n := min(len(positions), 128)
 		err := s.write(func(c *sqlite.Conn) error {
@@ -33,9 +38,7 @@ func (s *Store) Erase(ctx context.Context, positions []act.Position) error {
 		}
 		positions = positions[n:]
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.truncate(ctx); err != nil {
+	if err := s.emptyWAL(ctx); err != nil {
 		return fmt.Errorf("erase: %w", err)
 	}
 	return nil
@@ -49,12 +52,12 @@ func (s *Store) erase(c *sqlite.Conn, pos act.Position) (err error) {
 	if err != nil {
 		return err
 	}
-	blob, err := c.OpenBlob("main", "opening", "data", int64(row.first), true)
+	blob, err := c.OpenBlob("main", "opening", "data", int64(row.First), true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, blob.Close()) }()
-	i, _ := row.place(pos)
+	i, _ := row.Place(pos.Index)
 	from, to := layout.TableSpan(i)
 	for _, span := range [][2]int64{{start, end}, {from, to}} {
 		if _, err := blob.Seek(span[0], io.SeekStart); err != nil {
@@ -67,11 +70,6 @@ func (s *Store) erase(c *sqlite.Conn, pos act.Position) (err error) {
 	return nil
 }
 
-const (
-	trimRows  = 64      // rows that one step removes at most
-	trimBytes = 4 << 20 // bytes after which a step ends
-)
-
 // TrimOpenings removes openings that are too old or too many. What was too old
 // is overwritten in the database; the room of what was too many is soon
 // written anew. See ledger.Store.
@@ -80,25 +78,11 @@ func (s *Store) TrimOpenings(ctx context.Context, before time.Time, maxBytes int
 	if err != nil {
 		return 0, 0, err
 	}
-	for {
-		if err := ctx.Err(); err != nil {
-			return removed, freed, err
-		}
-		n, old, err := s.trimOpenings(before.UnixNano(), total-freed-maxBytes)
-		if err != nil {
-			return removed, freed, err
-		}
-		removed += n
-		freed += old
-		parts, unused, err := s.trimParts()
-		if err != nil {
-			return removed, freed, err
-		}
-		freed += unused
-		if n == 0 && parts == 0 {
-			return removed, freed, nil
-		}
+	openings := func(_ context.Context, excess int64) (int, int64, error) {
+		return s.trimOpenings(before.UnixNano(), excess)
 	}
+	parts := func(context.Context) (int, int64, error) { return s.trimParts() }
+	return layout.Trim(ctx, total, maxBytes, openings, parts)
 }
 
 // trimOpenings makes one step: it removes some of the oldest rows that are
@@ -117,14 +101,14 @@ func (s *Store) trimOpenings(before, excess int64) (n int, size int64, err error
 	byAge := false
 	err = query(c, `SELECT first, at, size FROM opening ORDER BY first LIMIT ?`, func(stmt *sqlite.Stmt) error {
 		r := row{stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnInt64(2)}
-		if r.at >= before && size >= excess || size >= trimBytes {
+		if r.at >= before && size >= excess || size >= layout.TrimBytes {
 			return errEnough
 		}
 		byAge = byAge || r.at < before
 		old = append(old, r)
 		size += r.size
 		return nil
-	}, int64(trimRows))
+	}, int64(layout.TrimRows))
 	if err != nil && err != errEnough {
 		return 0, 0, s.broken(err)
 	}
@@ -167,11 +151,11 @@ func (s *Store) trimParts() (n int, size int64, err error) {
 		var ids []int64
 		err = query(c, `SELECT id, size FROM part WHERE last_put < ? ORDER BY last_put LIMIT ?`, func(stmt *sqlite.Stmt) error {
 			ids = append(ids, stmt.ColumnInt64(0))
-			if size += stmt.ColumnInt64(1); size >= trimBytes {
+			if size += stmt.ColumnInt64(1); size >= layout.TrimBytes {
 				return errEnough
 			}
 			return nil
-		}, needed-int64(ledger.PartWindow), int64(trimRows))
+		}, needed-int64(ledger.PartWindow), int64(layout.TrimRows))
 		if err != nil && err != errEnough {
 			return err
 		}
@@ -186,9 +170,6 @@ func (s *Store) trimParts() (n int, size int64, err error) {
 	return n, size, err
 }
 
-// tile is how many records a complete tile of the tree covers.
-const tile = 256
-
 // PruneRecords removes the records below size, rounded down to a complete tile
 // of 256 records, with their openings and their sessions' writes. See
 // ledger.Store.
@@ -196,11 +177,43 @@ func (s *Store) PruneRecords(ctx context.Context, log uint32, size uint64, check
 	if log != 0 {
 		return ledger.ErrNotFound
 	}
-	// After a crash the heads of sessions are read from the claims that are not
-	// in runs yet: they must not go.
-	if err := s.flushHeads(); err != nil {
+	if err := s.mergeBelow(size); err != nil {
 		return err
 	}
+	size -= size % layout.Tile
+	err := s.write(func(c *sqlite.Conn) error {
+		return execute(c, `UPDATE head SET pruned = ?1, pruned_checkpoint = ?2 WHERE pruned < ?1`, int64(size), checkpoint)
+	})
+	if err != nil {
+		return err
+	}
+	for removed := layout.TrimRows; removed > 0; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := s.write(func(c *sqlite.Conn) error {
+			err := execute(c, `DELETE FROM batch WHERE first IN
+				(SELECT first FROM batch WHERE first + count <= (SELECT pruned FROM head) ORDER BY first LIMIT ?)`, int64(layout.TrimRows))
+			removed = c.Changes()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for n := layout.TrimRows; n > 0; {
+		if n, _, err = s.pruneOpenings(int64(size)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeBelow merges the sessions' heads of all records below size into the runs.
+// After a crash the heads are read from the claims that are not in runs yet: if
+// those were gone, the database could not be opened again. It is an error if
+// the log has fewer records.
+func (s *Store) mergeBelow(size uint64) error {
 	err := s.write(func(c *sqlite.Conn) error {
 		have, err := headSize(c)
 		if err != nil {
@@ -209,32 +222,13 @@ func (s *Store) PruneRecords(ctx context.Context, log uint32, size uint64, check
 		if size > have {
 			return fmt.Errorf("prune: the log has %d records only", have)
 		}
-		size -= size % tile
-		return execute(c, `UPDATE head SET pruned = ?1, pruned_checkpoint = ?2 WHERE pruned < ?1`, int64(size), checkpoint)
+		return s.heads.catchUp(c, have) // a commit that was reported as failed may not be known
 	})
-	if err != nil {
-		return err
+	// What is left of a merge that failed is merged first, by itself.
+	for err == nil && s.heads.merged() < size {
+		err = s.flushHeads()
 	}
-	for removed := trimRows; removed > 0; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		err := s.write(func(c *sqlite.Conn) error {
-			err := execute(c, `DELETE FROM batch WHERE first IN
-				(SELECT first FROM batch WHERE first + count <= (SELECT pruned FROM head) ORDER BY first LIMIT ?)`, int64(trimRows))
-			removed = c.Changes()
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	for n := trimRows; n > 0; {
-		if n, _, err = s.pruneOpenings(int64(size)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 func (s *Store) pruneOpenings(size int64) (n int, freed int64, err error) {
@@ -244,7 +238,7 @@ func (s *Store) pruneOpenings(size int64) (n int, freed int64, err error) {
 			n++
 			freed += stmt.ColumnInt64(0)
 			return nil
-		}, size, int64(trimRows))
+		}, size, int64(layout.TrimRows))
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func Exercise(t *testing.T, open func(t *testing.T) ledger.Store) {
 		"Sessions": sessions, "Lost": lost, "Chains": chains, "ManySessions": manySessions,
 		"Fencing": fencing, "Release": release, "Refused": refused,
 		"Openings": openings, "Erase": erase, "TrimByAge": trimByAge, "TrimByBytes": trimByBytes, "TrimParts": trimParts,
-		"Prune": prune, "Policies": policies, "Keys": keys, "Anchors": anchors,
+		"Items": items, "ManyItems": manyItems, "Prune": prune, "Policies": policies, "Keys": keys, "Anchors": anchors,
 		"Concurrency": concurrency, "Closed": closed,
 	} {
 		t.Run(name, func(t *testing.T) {

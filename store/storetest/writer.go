@@ -23,6 +23,7 @@ type Entry struct {
 	Opening []byte
 	Claims  []ledger.Claim
 	Parts   []ledger.Part
+	Items   []ledger.Item
 }
 
 // Writer commits batches to a store as a ledger does. Instead of a Merkle
@@ -101,6 +102,9 @@ func (w *Writer) Commit(ctx context.Context, entries ...Entry) (lost []int, err 
 			b.Leaves = append(b.Leaves, tlog.RecordHash(e.Record))
 			b.Openings = append(b.Openings, e.Opening)
 			b.Parts = append(b.Parts, e.Parts...)
+			for _, item := range e.Items {
+				b.Items = append(b.Items, ledger.BatchItem{Entry: len(b.Records) - 1, Item: item})
+			}
 		}
 		size = w.Size + uint64(len(b.Records))
 		for level := 1; size>>(8*level) > 0; level++ {
