@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"reeve/act"
+	"reeve/guard"
 	"reeve/identity"
 	"reeve/ledger"
 
@@ -34,6 +35,8 @@ func (n *Node) Admin() http.Handler {
 	serve(mux, "POST /admin/backup", n.backup)
 	serve(mux, "POST /admin/erase", n.erase)
 	serve(mux, "POST /admin/prune", n.prune)
+	mux.Handle("/approvals", n.Approvals())
+	mux.Handle("/approvals/", n.Approvals())
 	return mux
 }
 
@@ -107,13 +110,12 @@ type PolicyLoaded struct {
 	Changed bool   `json:"changed"`
 }
 
-func (n *Node) reloadPolicy(ctx context.Context, _ act.Principal, _ Nothing) (PolicyLoaded, error) {
-	before := n.guard.Policy().Hash()
-	if err := n.ReloadPolicy(ctx); err != nil {
+func (n *Node) reloadPolicy(ctx context.Context, by act.Principal, _ Nothing) (PolicyLoaded, error) {
+	changed, err := n.ReloadPolicy(ctx, by)
+	if err != nil {
 		return PolicyLoaded{}, problem{http.StatusUnprocessableEntity, err}
 	}
-	hash := n.guard.Policy().Hash()
-	return PolicyLoaded{hash, hash != before}, nil
+	return PolicyLoaded{n.guard.Policy().Hash(), changed}, nil
 }
 
 // KeyInfo describes an API key. Secret is shown once, when the key is made.
@@ -233,54 +235,112 @@ func (n *Node) erase(ctx context.Context, by act.Principal, q Erase) (Erased, er
 		}
 		positions = append(positions, pos)
 	}
+	var rest unread
 	if q.User != "" {
-		found, err := n.positionsOf(ctx, q.User)
+		found, unread, err := n.positionsOf(ctx, q.User)
 		if err != nil {
 			return Erased{}, err
 		}
-		positions = append(positions, found...)
+		positions, rest = append(positions, found...), unread
 	}
 	if len(positions) == 0 {
+		if rest.count > 0 {
+			return Erased{}, &rest
+		}
 		return Erased{}, problem{http.StatusNotFound, errors.New("nothing was found to erase")}
 	}
 	// The record names how many, never whose: it outlives what is erased.
 	details := map[string]string{"count": strconv.Itoa(len(positions))}
+	if rest.count > 0 {
+		details["unread"] = strconv.Itoa(rest.count)
+	}
 	if _, err := n.guard.Note(ctx, "erase", by, details); err != nil {
 		return Erased{}, err
 	}
-	return Erased{len(positions)}, n.store.Erase(ctx, positions)
+	if err := n.store.Erase(ctx, positions); err != nil {
+		return Erased{}, err
+	}
+	if rest.count > 0 {
+		rest.erased = len(positions)
+		return Erased{}, &rest
+	}
+	return Erased{len(positions)}, nil
 }
 
-// positionsOf finds the decisions about acts for a user, in all logs.
-func (n *Node) positionsOf(ctx context.Context, user string) (found []act.Position, err error) {
+// unread tells of contents that could not be read while a user's were looked for.
+// It is an error also when others were found and erased: some may be left.
+type unread struct {
+	erased, count int
+	first         act.Position
+	cause         error // of the first
+}
+
+func (u *unread) add(pos act.Position, cause error) {
+	if u.count++; u.count == 1 {
+		u.first, u.cause = pos, cause
+	}
+}
+
+func (u *unread) Error() string {
+	return fmt.Sprintf("%d erased, but the contents of %d could not be read, and may be this user's, too; "+
+		"the first are those of %s: %v. Run reeve ledger verify, and erase them by their ids", u.erased, u.count, u.first, u.cause)
+}
+
+// positionsOf finds the decisions about acts for a user, in all logs, and says
+// how many of them have contents of which it cannot be told whose they are.
+func (n *Node) positionsOf(ctx context.Context, user string) (found []act.Position, rest unread, err error) {
 	logs, err := n.store.Logs(ctx)
 	if err != nil {
-		return nil, err
+		return nil, rest, err
 	}
 	for _, log := range logs {
 		head, err := n.store.Head(ctx, log)
 		if err != nil {
-			return nil, err
+			return nil, rest, fmt.Errorf("read the head of log %d: %w", log, err)
 		}
 		for i := head.Pruned; i < head.Size; i++ {
 			pos := act.Position{Log: log, Index: i}
-			o, err := ledger.ReadOpening(ctx, n.store, pos)
-			if errors.Is(err, ledger.ErrNotFound) || o.Principal == nil {
-				continue
-			} else if err != nil {
-				return nil, fmt.Errorf("read what lies beside %s: %w", pos, err)
-			}
-			var who struct {
-				Claims struct {
-					User string `json:"user"`
-				} `json:"claims"`
-			}
-			if json.Unmarshal(o.Principal, &who) == nil && who.Claims.User == user {
+			theirs, err := n.isOf(ctx, pos, user)
+			switch {
+			case ctx.Err() != nil:
+				return nil, rest, ctx.Err()
+			case err != nil:
+				rest.add(pos, err)
+			case theirs:
 				found = append(found, pos)
 			}
 		}
 	}
-	return found, nil
+	return found, rest, nil
+}
+
+// isOf reports whether an act was decided for a user, as far as it lies beside
+// the decision. Where nothing does any more, it is nobody's.
+func (n *Node) isOf(ctx context.Context, pos act.Position, user string) (bool, error) {
+	o, err := ledger.ReadOpening(ctx, n.store, pos)
+	if errors.Is(err, ledger.ErrNotFound) {
+		// Of the record or of a part of the opening, too: only when the opening
+		// itself is gone is there nothing to erase.
+		if _, gone := n.store.Opening(ctx, pos); errors.Is(gone, ledger.ErrNotFound) {
+			return false, nil
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	if o.Principal == nil {
+		return false, errors.New("its principal was not kept")
+	}
+	var who struct {
+		Claims struct {
+			User     string `json:"user"`
+			UserHash string `json:"user_hash"`
+		} `json:"claims"`
+	}
+	if err := json.Unmarshal(o.Principal, &who); err != nil {
+		return false, fmt.Errorf("its principal cannot be read: %w", err)
+	}
+	return who.Claims.User == user || who.Claims.UserHash == guard.UserHash(user), nil
 }
 
 // Prune removes the node's oldest records, up to a signed checkpoint of its

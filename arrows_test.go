@@ -30,16 +30,18 @@ var arrows = map[string]string{
 	"store/postgres":        "act ledger store/internal/layout",
 	"store/storetest":       "act ledger",
 	"identity":              "act ledger",
-	"guard":                 "act internal/rawjson ledger policy risk session",
+	"approval":              "act",
+	"agent":                 "act",
+	"guard":                 "act agent approval internal/rawjson ledger policy risk session",
 	"aos":                   "act a2a/message internal/canon internal/content internal/jsonrpc internal/rawjson mcp/message",
 	"server":                "act identity internal/jsonrpc",
-	"": "act aos guard identity internal/jsonrpc internal/rawjson ledger policy risk server session " +
+	"": "act aos approval guard identity internal/jsonrpc internal/rawjson ledger policy risk server session " +
 		"store/postgres store/sqlite",
 
 	"examples/agent/agent": "aos",
 	"examples/agent":       "aos examples/agent/agent",
 	"demo":                 "aos examples/agent/agent",
-	"cmd/reeve":            " act aos demo guard identity internal/rawjson ledger policy server session store/postgres store/sqlite",
+	"cmd/reeve":            " act aos approval demo guard identity internal/rawjson ledger policy server session store/postgres store/sqlite",
 	"bench":                "",
 }
 

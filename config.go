@@ -48,7 +48,8 @@ type Config struct {
 		JWKS     string        `yaml:"jwks" doc:"File or https URL of a JWKS for RS256, ES256 and EdDSA tokens."`
 		Issuer   string        `yaml:"issuer" doc:"Issuer that tokens must name. Required with jwt.jwks."`
 		Audience string        `yaml:"audience" doc:"Audience that tokens must name. Required with any JWT setting."`
-		RoleFrom string        `yaml:"role-from" default:"role" doc:"Claim that holds the role: agent, approver, auditor or admin; absent means agent."`
+		RoleFrom string        `yaml:"role-from" default:"role" doc:"Claim that holds the role, a word or a list; a path with dots leads into objects. Absent in a token means agent."`
+		Roles    []string      `yaml:"roles" doc:"Which role the claim's values mean, each as VALUE=ROLE, such as reeve-admins=admin; other values mean none. Empty for the roles' own names: agent, approver, auditor, admin."`
 		Leeway   time.Duration `yaml:"leeway" default:"30s" doc:"Tolerated difference of clocks."`
 	} `yaml:"jwt"`
 
@@ -68,6 +69,11 @@ type Config struct {
 		Witness    string `yaml:"witness" doc:"URL of a C2SP tlog-witness that cosigns a checkpoint each minute."`
 		WitnessKey string `yaml:"witness-key" doc:"Verifier key of the witness's cosignatures. Required with ledger.witness."`
 	} `yaml:"ledger"`
+
+	Approvals struct {
+		Wait time.Duration `yaml:"wait" default:"0s" doc:"How long a call whose act is held waits for a person's answer before it is told to come again."`
+		Held int           `yaml:"held" default:"256" doc:"Most calls that wait at once; the others are told at once to come again."`
+	} `yaml:"approvals"`
 
 	Limits struct {
 		Body       int64   `yaml:"body" default:"4194304" doc:"Largest request body, in bytes."`
@@ -222,8 +228,16 @@ func (c *Config) check() error {
 	if c.JWT.JWKS != "" && c.JWT.Issuer == "" {
 		fail("jwt: issuer is required with jwks")
 	}
+	if _, err := c.roles(); err != nil {
+		fail("jwt.roles: %w", err)
+	} else if len(c.JWT.Roles) > 0 && c.JWT.Secret == "" && c.JWT.JWKS == "" {
+		fail("jwt.roles: without a secret or jwks no token is taken, and no role read")
+	}
 	if c.Limits.Body < 1024 || c.Limits.Batch < 1 || c.Limits.Concurrent < 1 || c.Limits.Rate < 0 {
 		fail("limits: body is at least 1024, batch and concurrent at least 1, rate not negative")
+	}
+	if c.Approvals.Wait < 0 || c.Approvals.Wait > time.Hour || c.Approvals.Held < 0 {
+		fail("approvals: wait is from 0s to 1h, held is not negative")
 	}
 	if (c.Ledger.Witness == "") != (c.Ledger.WitnessKey == "") {
 		fail("ledger: witness and witness-key go together")
@@ -258,6 +272,30 @@ func (c *Config) redact() (what risk.Detector, err error) {
 		what |= d
 	}
 	return what, nil
+}
+
+// roles reads what the values of a token's claim mean; nil without any setting.
+func (c *Config) roles() (map[string]identity.Role, error) {
+	var roles map[string]identity.Role
+	for _, item := range c.JWT.Roles {
+		at := strings.LastIndex(item, "=") // values may have one, as LDAP's names do
+		if at <= 0 {
+			return nil, fmt.Errorf("%q is not of the form VALUE=ROLE", item)
+		}
+		value, name := item[:at], item[at+1:]
+		role, ok := identity.ParseRole(name)
+		if !ok {
+			return nil, fmt.Errorf("%q is no role: choose agent, approver, auditor or admin", name)
+		}
+		if _, twice := roles[value]; twice {
+			return nil, fmt.Errorf("%q is there twice", value)
+		}
+		if roles == nil {
+			roles = make(map[string]identity.Role)
+		}
+		roles[value] = role
+	}
+	return roles, nil
 }
 
 // postgres returns the URL of the PostgreSQL database, empty for SQLite.

@@ -44,6 +44,10 @@ func TestLoadRefuses(t *testing.T) {
 		{name: "database", flags: map[string]string{"database": "mysql://x"}, want: "database"},
 		{name: "JWT without audience", flags: map[string]string{"jwt-secret": "env:X"}, want: "audience"},
 		{name: "JWT with both", flags: map[string]string{"jwt-secret": "env:X", "jwt-jwks": "f", "jwt-audience": "a"}, want: "exclude"},
+		{name: "role that there is not", flags: map[string]string{"jwt-secret": "env:X", "jwt-audience": "a", "jwt-roles": "bots=agent,king=emperor"}, want: `"emperor" is no role`},
+		{name: "role without a value", flags: map[string]string{"jwt-secret": "env:X", "jwt-audience": "a", "jwt-roles": "=agent"}, want: "VALUE=ROLE"},
+		{name: "value with two roles", flags: map[string]string{"jwt-secret": "env:X", "jwt-audience": "a", "jwt-roles": "x=agent,x=admin"}, want: "twice"},
+		{name: "roles without JWT", flags: map[string]string{"jwt-roles": "x=agent"}, want: "jwt.roles"},
 		{name: "witness", flags: map[string]string{"ledger-witness": "ftp://x", "ledger-witness-key": "k"}, want: "witness"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"reeve/act"
 	"reeve/guard"
 	"reeve/identity"
 	"reeve/ledger"
@@ -49,11 +50,15 @@ type Node struct {
 	proofs   *ledger.Handler
 	metrics  *server.Metrics
 
-	keys sync.Mutex // serializes changes of API keys
+	keys   sync.Mutex // serializes changes of API keys, and reading them again
+	reload sync.Mutex // serializes ReloadPolicy
 
 	probe    sync.Mutex
 	probed   time.Time // when the store was last probed for ping; guarded by probe
 	probeErr error     // likewise
+
+	held     chan struct{}   // calls that wait for people
+	stopping context.Context // done when the node is to stop serving
 
 	background context.CancelFunc
 	tasks      sync.WaitGroup
@@ -66,7 +71,10 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	n = &Node{cfg: cfg, started: time.Now(), now: time.Now, logger: slog.Default(), metrics: server.NewMetrics(Version)}
+	n = &Node{
+		cfg: cfg, started: time.Now(), now: time.Now, logger: slog.Default(), metrics: server.NewMetrics(Version),
+		held: make(chan struct{}, cfg.Approvals.Held), stopping: context.Background(),
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
@@ -87,10 +95,8 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if err != nil {
 		return n, err
 	}
-	host, _ := os.Hostname()
 	n.log, err = ledger.Open(ctx, ledger.Config{
-		Store: n.store, Origin: cfg.Ledger.Origin, Seed: seed,
-		Owner: fmt.Sprintf("%s:%d", host, os.Getpid()), OnCheckpoint: n.metrics.Checkpoint,
+		Store: n.store, Origin: cfg.Ledger.Origin, Seed: seed, Owner: newOwner(), OnCheckpoint: n.metrics.Checkpoint,
 	})
 	if err != nil {
 		return n, fmt.Errorf("open the ledger: %w", err)
@@ -119,6 +125,14 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	return n, nil
 }
 
+// newOwner names this run of the program to the nodes that share a database. The
+// host and the process do not: of two containers both can be "reeve", 1, and each
+// would take the other's log for its own and fence it.
+func newOwner() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s:%d:%s", host, os.Getpid(), rand.Text())
+}
+
 // authenticator tells who is asking, as configured. Anonymous callers are let
 // in on loopback only, or where a flag says so by name.
 func (c *Config) authenticator() (*identity.Authenticator, error) {
@@ -126,6 +140,10 @@ func (c *Config) authenticator() (*identity.Authenticator, error) {
 	if c.JWT.Secret != "" || c.JWT.JWKS != "" {
 		cfg.JWT = &identity.JWT{
 			JWKS: c.JWT.JWKS, Issuer: c.JWT.Issuer, Audience: c.JWT.Audience, RoleClaim: c.JWT.RoleFrom, Leeway: c.JWT.Leeway,
+		}
+		var err error
+		if cfg.JWT.Roles, err = c.roles(); err != nil {
+			return nil, fmt.Errorf("jwt.roles: %w", err)
 		}
 		if c.JWT.Secret != "" {
 			secret, err := identity.Secret(c.JWT.Secret)
@@ -225,19 +243,22 @@ func makeSeed(name string) ([]byte, error) {
 	return text, nil
 }
 
-// ReloadPolicy reads the policy again and puts it in force. On an error the old
-// one stays in force.
-func (n *Node) ReloadPolicy(ctx context.Context) error {
+// ReloadPolicy reads the policy again and puts it in force; by is recorded as who
+// had it done. On an error the old one stays in force. The files are read in turn
+// with those of other calls, so that of two the one that read last also rules last.
+func (n *Node) ReloadPolicy(ctx context.Context, by act.Principal) (changed bool, err error) {
+	n.reload.Lock()
+	defer n.reload.Unlock()
+	before := n.guard.Policy().Hash()
 	set, err := LoadPolicy(n.cfg.Policy)
 	if err == nil {
-		err = n.guard.SetPolicy(ctx, set)
+		err = n.guard.SetPolicy(ctx, set, by)
 	}
+	n.metrics.PolicyReload(err == nil)
 	if err != nil {
-		n.metrics.PolicyReload(false)
-		return fmt.Errorf("the policy was not changed, and %s stays in force: %w", n.guard.Policy().Hash(), err)
+		return false, fmt.Errorf("the policy was not changed, and %s stays in force: %w", before, err)
 	}
-	n.metrics.PolicyReload(true)
-	return nil
+	return set.Hash() != before, nil
 }
 
 // Guard returns the node's guard.

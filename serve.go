@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"time"
 
@@ -16,22 +14,18 @@ import (
 	"reeve/internal/jsonrpc"
 	"reeve/ledger"
 	"reeve/server"
-
-	"github.com/fsnotify/fsnotify"
 )
 
 // Serve listens and answers until ctx ends, and then finishes what has begun.
 // ready is called with the node's URL once it listens; nil for nobody.
 func (n *Node) Serve(ctx context.Context, ready func(url string)) error {
-	if err := server.CheckListen(n.cfg.Listen, n.auth.Configured(), n.cfg.InsecureAnonymous); err != nil {
-		return err
-	}
 	s, err := server.New(n.serverConfig())
 	if err != nil {
 		return err
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	n.background = stop
+	n.stopping = ctx
 	if err := n.anchorer.Prepare(background); err != nil {
 		return fmt.Errorf("publish checkpoints: %w", err)
 	}
@@ -58,6 +52,8 @@ func (n *Node) serverConfig() server.Config {
 		Routes: []server.Route{
 			{Pattern: "/ledger/", Handler: n.proofs},
 			{Pattern: "/admin/", Handler: n.Admin(), Roles: []identity.Role{identity.Admin}},
+			{Pattern: "/approvals", Handler: n.Approvals(), Roles: []identity.Role{identity.Approver, identity.Auditor, identity.Admin}},
+			{Pattern: "/approvals/", Handler: n.Approvals(), Roles: []identity.Role{identity.Approver, identity.Auditor, identity.Admin}},
 			{Pattern: "GET /decisions/{id}", Handler: http.HandlerFunc(n.decision), Roles: []identity.Role{identity.Auditor, identity.Admin}},
 		},
 		Concurrent: n.cfg.Limits.Concurrent, Rate: n.cfg.Limits.Rate,
@@ -84,6 +80,9 @@ func (n *Node) decide(ctx context.Context, a *act.Action) (act.Decision, []byte,
 		a.Agent.ID = a.Principal.Name // a message without context: the agent is who the credential says
 	}
 	d, modified, err := n.guard.Decide(ctx, a)
+	if err == nil && d.Effect == act.Escalate && n.awaitAnswer(ctx, d.Approval) {
+		d, modified, err = n.guard.Decide(ctx, a)
+	}
 	if err != nil && ctx.Err() == nil {
 		n.logger.Error("an act was not decided", "method", a.Method, "error", err)
 	}
@@ -139,6 +138,12 @@ func (n *Node) decision(w http.ResponseWriter, r *http.Request) {
 // retain removes contents that are older or more than is kept.
 func (n *Node) retain(ctx context.Context) {
 	every(ctx, time.Minute, func() {
+		if err := n.guard.ExpireApprovals(ctx); err != nil && ctx.Err() == nil {
+			n.logger.Error("approvals whose time is over were not ended", "error", err)
+		}
+		if _, err := n.store.TrimItems(ctx, n.now()); err != nil && ctx.Err() == nil {
+			n.logger.Error("items that are over were not removed", "error", err)
+		}
 		removed, freed, err := n.store.TrimOpenings(ctx, n.now().Add(-n.cfg.Retention.Age), n.cfg.Retention.Bytes)
 		if err != nil && ctx.Err() == nil {
 			n.logger.Error("contents were not removed", "error", err)
@@ -151,10 +156,18 @@ func (n *Node) retain(ctx context.Context) {
 // watchKeys takes up keys that another process changed in a shared database.
 func (n *Node) watchKeys(ctx context.Context) {
 	every(ctx, 5*time.Second, func() {
-		if err := n.loadKeys(ctx); err != nil && ctx.Err() == nil {
+		if err := n.refreshKeys(ctx); err != nil && ctx.Err() == nil {
 			n.logger.Error("the API keys could not be read again", "error", err)
 		}
 	})
+}
+
+// refreshKeys reads the API keys again, and not while one is being made or
+// revoked: what was read before that must not be put in force after it.
+func (n *Node) refreshKeys(ctx context.Context) error {
+	n.keys.Lock()
+	defer n.keys.Unlock()
+	return n.loadKeys(ctx)
 }
 
 func every(ctx context.Context, d time.Duration, f func()) {
@@ -168,67 +181,4 @@ func every(ctx context.Context, d time.Duration, f func()) {
 			f()
 		}
 	}
-}
-
-// watchPolicy reads the policy again when it changes on disk, and on SIGHUP.
-// A policy that does not compile leaves the old one in force.
-func (n *Node) watchPolicy(ctx context.Context) {
-	hup := make(chan os.Signal, 1)
-	if len(reloadSignals) > 0 {
-		signal.Notify(hup, reloadSignals...)
-		defer signal.Stop(hup)
-	}
-	var changed <-chan fsnotify.Event
-	if n.cfg.Policy != "" {
-		watcher, err := watch(n.cfg.Policy)
-		if err != nil {
-			n.logger.Error("the policy's changes cannot be watched; send SIGHUP or use reeve policy reload", "error", err)
-		} else {
-			defer watcher.Close()
-			changed = watcher.Events
-		}
-	}
-	// Editors write a file in several steps: the last one counts.
-	const settle = 200 * time.Millisecond
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-hup:
-			timer.Reset(0)
-		case _, ok := <-changed:
-			if !ok {
-				changed = nil
-			}
-			timer.Reset(settle)
-		case <-timer.C:
-			before := n.guard.Policy().Hash()
-			if err := n.ReloadPolicy(ctx); err != nil {
-				n.logger.Error("POLICY NOT CHANGED", "error", err)
-			} else if now := n.guard.Policy().Hash(); now != before {
-				n.logger.Info("a new policy is in force", "policy", now, "before", before)
-			}
-		}
-	}
-}
-
-// watch watches a policy's folder: a file that is replaced is another file.
-func watch(path string) (*fsnotify.Watcher, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		path = filepath.Dir(path)
-	}
-	w, err := fsnotify.NewWatcher()
-	if err != nil {
-		return nil, err
-	}
-	if err := w.Add(path); err != nil {
-		return nil, errors.Join(err, w.Close())
-	}
-	return w, nil
 }

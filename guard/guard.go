@@ -12,7 +12,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,10 +61,14 @@ type Config struct {
 
 // Guard decides, and makes its decisions durable. It is safe for concurrent use.
 type Guard struct {
-	cfg      Config
-	policy   atomic.Pointer[policy.Set]
-	swap     sync.Mutex // serializes SetPolicy
-	sessions *memory
+	cfg       Config
+	policy    atomic.Pointer[policy.Set]
+	swap      sync.Mutex // serializes SetPolicy
+	sessions  *memory
+	clean     clean
+	approvals approvals
+	intents   stripes
+	agents    stripes
 }
 
 // New returns a Guard and keeps the policy's text in the store.
@@ -82,8 +88,8 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	g := &Guard{cfg: cfg, sessions: newMemory(cfg.Store, cfg.Log, cfg.SessionBytes)}
-	if err := g.SetPolicy(ctx, cfg.Policy); err != nil {
+	g := &Guard{cfg: cfg, clean: clean{seed: maphash.MakeSeed()}, sessions: newMemory(cfg.Store, cfg.Log, cfg.SessionBytes)}
+	if err := g.SetPolicy(ctx, cfg.Policy, operator); err != nil {
 		return nil, err
 	}
 	return g, nil
@@ -96,8 +102,9 @@ func (g *Guard) Policy() *policy.Set { return g.policy.Load() }
 func (g *Guard) Sessions() (n, bytes int) { return g.sessions.size() }
 
 // SetPolicy puts a policy set in force: its text is kept, the change is
-// recorded, and only then does it rule. On an error the old set stays.
-func (g *Guard) SetPolicy(ctx context.Context, set *policy.Set) error {
+// recorded with who had it done, and only then does it rule. On an error the old
+// set stays.
+func (g *Guard) SetPolicy(ctx context.Context, set *policy.Set, by act.Principal) error {
 	g.swap.Lock()
 	defer g.swap.Unlock()
 	if old := g.policy.Load(); old != nil && old.Hash() == set.Hash() {
@@ -106,7 +113,7 @@ func (g *Guard) SetPolicy(ctx context.Context, set *policy.Set) error {
 	if err := g.cfg.Store.PutPolicy(ctx, set.Hash(), set.Text(), g.cfg.Now()); err != nil {
 		return fmt.Errorf("keep the policy's text: %w", err)
 	}
-	if _, err := g.Note(ctx, "policy", operator, map[string]string{"policy": set.Hash()}); err != nil {
+	if _, err := g.Note(ctx, "policy", by, map[string]string{"policy": set.Hash()}); err != nil {
 		return err
 	}
 	g.policy.Store(set)
@@ -118,6 +125,14 @@ var operator = act.Principal{Name: "operator", Method: "local"}
 
 // Note records an administrative act, such as a new key or an erasure.
 func (g *Guard) Note(ctx context.Context, what string, by act.Principal, details map[string]string) (act.Position, error) {
+	pos, err := g.enqueue(ctx, g.note(what, by, details))
+	if err != nil {
+		return act.Position{}, fmt.Errorf("record admin.%s: %w", what, err)
+	}
+	return pos, nil
+}
+
+func (g *Guard) note(what string, by act.Principal, details map[string]string) *ledger.Entry {
 	e := &ledger.Entry{
 		Record:    ledger.Record{Time: g.cfg.Now(), Kind: "admin." + what, Door: "reeve"},
 		Principal: appendPrincipal(nil, by),
@@ -126,24 +141,44 @@ func (g *Guard) Note(ctx context.Context, what string, by act.Principal, details
 	if set := g.policy.Load(); set != nil {
 		e.Record.Policy = set.Hash()
 	}
+	return e
+}
+
+// enqueue makes an entry durable that rests on nothing that was read before,
+// but for the items that it writes.
+func (g *Guard) enqueue(ctx context.Context, e *ledger.Entry) (act.Position, error) {
 	t, err := g.cfg.Log.Enqueue(g.cfg.Log.Generation(), e)
-	if err == nil {
-		var pos act.Position
-		if pos, err = t.Wait(ctx); err == nil {
-			return pos, nil
-		}
+	if err != nil {
+		return act.Position{}, err
 	}
-	return act.Position{}, fmt.Errorf("record admin.%s: %w", what, err)
+	return t.Wait(ctx)
 }
 
 // Judge decides about an act from what its session remembers, by a policy. It
 // is a pure function: no clock, no disk, no logger.
 func Judge(a *act.Action, violations []act.Violation, s policy.Session, set *policy.Set) act.Decision {
 	v := set.Evaluate(&policy.Input{Action: a, Session: s, Violations: violations})
-	return act.Decision{
-		Effect: v.Effect, Reasons: v.Reasons, Edits: v.Edits, Risk: v.Risk,
+	d := act.Decision{
+		Effect: v.Effect, Reasons: v.Reasons, Edits: v.Edits, Risk: v.Risk, Conditions: v.Conditions,
 		Policy: set.Hash(), Digest: a.Digest, At: a.At,
 	}
+	refusals := a.Refusals
+	if !a.Bounded && (a.Kind == act.ToolCall || a.Kind == act.MCPRequest) && set.Bounds(a.Canonical) {
+		refusals = append(refusals[:len(refusals):len(refusals)], unbounded)
+	}
+	if len(refusals) > 0 {
+		d.Effect, d.Conditions = act.Deny, nil
+		d.Reasons = append(slices.Clone(refusals), d.Reasons...)
+	}
+	return d
+}
+
+// unbounded is why a tool with limits is not called by a door that cannot hold it
+// to them.
+var unbounded = act.Reason{
+	Rule: "manifest", Code: "limits.unenforced", Effect: act.Deny,
+	Message: "The policy gives this tool limits, and an agent that asks this way cannot be held to them.",
+	Instead: "Use a tool without limits of its own; or the policy calls the limits advisory.",
 }
 
 // attempts is how often an act is judged when another step of its session,
@@ -154,13 +189,26 @@ const attempts = 3
 // modified is the whole request with the decision's edits, when the effect is
 // Modify. After an error, the act must not happen.
 func (g *Guard) Decide(ctx context.Context, a *act.Action) (d act.Decision, modified []byte, err error) {
+	return g.decide(ctx, a, asked{})
+}
+
+// asked is what a decision is part of.
+type asked struct {
+	// also returns a further write that becomes durable with the decision; nil
+	// for none. Then the recorded decision of an earlier ask is no answer.
+	also func(d *act.Decision, set *policy.Set) (*ledger.SessionWrite, error)
+	// again says that people have been asked about this act, and are not again.
+	again bool
+}
+
+func (g *Guard) decide(ctx context.Context, a *act.Action, q asked) (d act.Decision, modified []byte, err error) {
 	start := g.cfg.Now()
 	a.At = start
 	for range attempts {
 		if a.Session == "" && a.Step == "" { // an empty name is a name, in a step that has a context
-			d, modified, err = g.decideAlone(ctx, a)
+			d, modified, err = g.decideAlone(ctx, a, q)
 		} else {
-			d, modified, err = g.decideInSession(ctx, a)
+			d, modified, err = g.decideInSession(ctx, a, q)
 		}
 		if !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrStale) {
 			break
@@ -174,19 +222,24 @@ func (g *Guard) Decide(ctx context.Context, a *act.Action) (d act.Decision, modi
 }
 
 // decideAlone decides about an act outside any session.
-func (g *Guard) decideAlone(ctx context.Context, a *act.Action) (act.Decision, []byte, error) {
+func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q asked) (act.Decision, []byte, error) {
 	set := g.policy.Load()
 	violations, _ := (*session.State)(nil).Check(a, nil)
-	d := Judge(a, violations, policy.Session{}, set)
+	d := Judge(a, append(violations, a.Standing...), policy.Session{}, set)
+	consent, release, err := g.consult(ctx, a, &d, q.again)
+	if err != nil {
+		return act.Decision{}, nil, err
+	}
+	defer release()
 	modified, err := Apply(a, &d)
 	if err != nil {
 		return act.Decision{}, nil, err
 	}
-	t, err := g.cfg.Log.Enqueue(g.cfg.Log.Generation(), g.entry(a, &d, modified))
-	if err != nil {
+	e := g.entry(a, &d, modified)
+	if e.Sessions, err = writes(e.Sessions, consent, q, &d, set); err != nil {
 		return act.Decision{}, nil, err
 	}
-	if d.Position, err = t.Wait(ctx); err != nil {
+	if d.Position, err = g.enqueue(ctx, e); err != nil {
 		return act.Decision{}, nil, err
 	}
 	return d, modified, nil
@@ -195,7 +248,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action) (act.Decision, [
 // decideInSession decides about a step. The session is locked from the look at
 // its memory until the step is queued, so that of two steps at once only one
 // is the first; it is not locked while the disk is waited for.
-func (g *Guard) decideInSession(ctx context.Context, a *act.Action) (act.Decision, []byte, error) {
+func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q asked) (act.Decision, []byte, error) {
 	s, err := g.sessions.lock(ctx, sessionKey(a), a.At)
 	if err != nil {
 		return act.Decision{}, nil, err
@@ -206,30 +259,40 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action) (act.Decisio
 		return act.Decision{}, nil, err
 	}
 	violations, repeat := s.state.Check(a, owners)
-	if repeat != nil {
+	if repeat != nil && q.also == nil {
 		// Placed steps carry their position; for the others the commit is
 		// waited for, without the lock.
 		at, placed, pending := repeat.At, repeat.Placed, s.pending[repeat.Step]
+		wasHeld := repeat.Effect == act.Escalate
 		s.unlock()
 		d, modified, err := g.recorded(ctx, a, at, placed, pending)
 		if err == nil || !errors.Is(err, ledger.ErrNotFound) {
 			return d, modified, err
 		}
-		// The recorded answer has expired: judged anew, and flagged.
+		// The recorded answer has expired, or the act was held until now: it is
+		// judged anew.
 		if s, err = g.sessions.lock(ctx, sessionKey(a), a.At); err != nil {
 			return act.Decision{}, nil, err
 		}
 		violations, _ = s.state.Check(a, owners)
-		violations = append(violations, act.Violation{
-			Check: "session.unknown", Unsure: true,
-			Message: "This act was decided before, and that answer is no longer kept.",
-		})
+		if !wasHeld {
+			violations = append(violations, act.Violation{
+				Check: "session.unknown", Unsure: true,
+				Message: "This act was decided before, and that answer is no longer kept.",
+			})
+		}
 	}
 	set := g.policy.Load()
-	d := Judge(a, violations, policy.Session{
+	d := Judge(a, append(violations, a.Standing...), policy.Session{
 		Known: s.state.Known, Steps: s.state.Steps, Calls: s.state.Calls, Started: s.state.Started,
 		Tainted: s.state.Tainted(a.Turn), Autonomous: s.state.Autonomous,
 	}, set)
+	consent, release, err := g.consult(ctx, a, &d, q.again)
+	if err != nil {
+		s.unlock()
+		return act.Decision{}, nil, err
+	}
+	defer release()
 	modified, err := Apply(a, &d)
 	if err != nil {
 		s.unlock()
@@ -244,6 +307,10 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action) (act.Decisio
 	}
 	step := s.state.Step(a, d.Effect)
 	e.Sessions = append(e.Sessions, &ledger.SessionWrite{Head: s.head, Data: step.Append(nil)})
+	if e.Sessions, err = writes(e.Sessions, consent, q, &d, set); err != nil {
+		s.unlock()
+		return act.Decision{}, nil, err
+	}
 	t, err := g.cfg.Log.Enqueue(s.generation, e)
 	if err != nil {
 		s.forget()
@@ -256,11 +323,27 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action) (act.Decisio
 	// Also when the caller has gone away: the step is in the session's memory
 	// and its end must be known.
 	d.Position, err = t.Wait(context.WithoutCancel(ctx))
-	s.settle(number, d.Position, err)
+	release() // before the session is locked again: who has it may wait for the approval
+	s.settle(number, t, d.Position, err)
 	if err != nil {
 		return act.Decision{}, nil, err
 	}
 	return d, modified, nil
+}
+
+// writes adds to a session's writes what else becomes durable with a decision.
+func writes(list []*ledger.SessionWrite, consent *ledger.SessionWrite, q asked, d *act.Decision, set *policy.Set) ([]*ledger.SessionWrite, error) {
+	if consent != nil {
+		list = append(list, consent)
+	}
+	if q.also == nil {
+		return list, nil
+	}
+	also, err := q.also(d, set)
+	if also != nil {
+		list = append(list, also)
+	}
+	return list, err
 }
 
 // Apply makes the modified request of a decision, nil if there is none. An edit

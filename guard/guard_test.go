@@ -15,6 +15,7 @@ import (
 	"reeve/guard"
 	"reeve/ledger"
 	"reeve/policy"
+	"reeve/risk"
 	"reeve/store/sqlite"
 
 	"github.com/google/go-cmp/cmp"
@@ -217,7 +218,7 @@ func TestForeignMemory(t *testing.T) {
 	n := open(t, t.TempDir(), nil)
 	memory := func(kind act.Kind, session, user, step string) *act.Action {
 		a := call(session, step, "", "likes large print")
-		a.Kind, a.ID, a.User = kind, "", act.User{ID: user}
+		a.Kind, a.ID, a.User, a.Content[0].Item = kind, "", act.User{ID: user}, "/params/text"
 		return a
 	}
 	n.decide(t, memory(act.MemoryStore, "s1", "oda", "1"))
@@ -226,6 +227,11 @@ func TestForeignMemory(t *testing.T) {
 	}
 	if d, _ := n.decide(t, memory(act.MemoryRetrieve, "s3", "eve", "3")); d.Effect != act.Deny {
 		t.Errorf("foreign memory: %v", d.Effect)
+	}
+	beside := memory(act.MemoryRetrieve, "s3", "eve", "3b")
+	beside.Content[0].Item = ""
+	if d, _ := n.decide(t, beside); d.Effect != act.Allow {
+		t.Errorf("a text that stands beside the memories: %v", d.Effect)
 	}
 	n.decide(t, memory(act.MemoryStore, "s3", "eve", "4"))
 	if d, _ := n.decide(t, memory(act.MemoryRetrieve, "s4", "eve", "5")); d.Effect != act.Allow {
@@ -238,7 +244,7 @@ func TestModifiedMemory(t *testing.T) {
 	n := open(t, t.TempDir(), nil)
 	memory := func(kind act.Kind, user, step, text string) *act.Action {
 		a := call("s"+user, step, "", text)
-		a.Kind, a.ID, a.User = kind, "", act.User{ID: user}
+		a.Kind, a.ID, a.User, a.Content[0].Item = kind, "", act.User{ID: user}, "/params/text"
 		return a
 	}
 	if d, _ := n.decide(t, memory(act.MemoryStore, "oda", "1", "card 4000 0000 0000 0002")); d.Effect != act.Modify {
@@ -374,6 +380,116 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// TestUserHash: what was kept of a user's acts is found, also where the id is masked.
+func TestUserHash(t *testing.T) {
+	n := open(t, t.TempDir(), func(c *guard.Config) { c.Redact = risk.All })
+	for i := range 200 {
+		id := fmt.Sprintf("user%d@lind.example", i)
+		a := call("s", fmt.Sprint(i), "read", "notes")
+		a.Session, a.User.ID = id, id
+		d, _ := n.decide(t, a)
+		o, err := ledger.ReadOpening(t.Context(), n.store, d.Position)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(o.Principal), id) || !strings.Contains(string(o.Principal), `"user_hash":"`+guard.UserHash(id)+`"`) {
+			t.Fatalf("%s: %s", id, o.Principal)
+		}
+	}
+}
+
+// TestKeptEdits: what a rule puts into a request is masked like the request,
+// and then the answer cannot be repeated from what is kept.
+func TestKeptEdits(t *testing.T) {
+	n := open(t, t.TempDir(), func(c *guard.Config) {
+		c.Redact = risk.All
+		c.Policy = load(t, rules+"  - {name: to, tools: [send], effect: modify, modify: {replace: {argument: text, with: desk@lind.example}}}\n")
+	})
+	for i := range 2 {
+		d, modified := n.decide(t, call("s", "1", "send", "hello"))
+		if d.Effect != act.Modify || !strings.Contains(modified, "desk@lind.example") {
+			t.Fatalf("ask %d: %v %s", i, d.Effect, modified)
+		}
+		o, err := ledger.ReadOpening(t.Context(), n.store, d.Position)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kept := range [][]byte{o.Request, o.Modified, o.Reasons} {
+			if strings.Contains(string(kept), "desk@") {
+				t.Errorf("ask %d: the new value is kept: %s", i, kept)
+			}
+		}
+	}
+}
+
+// TestKeptDescription: an agent's description that was clean is not read again,
+// and one that is not clean is masked each time, also when it is written in escapes.
+func TestKeptDescription(t *testing.T) {
+	n := open(t, t.TempDir(), func(c *guard.Config) { c.Redact = risk.All })
+	pad := strings.Repeat("Help readers find books. ", 10)
+	for i, instructions := range []string{pad, pad + "mail eve@lind.example", pad, pad + `mail eve\u0040lind.example`, pad + "mail eve@lind.example"} {
+		a := call("s", fmt.Sprint(i), "read", "notes")
+		a.Agent.Raw = []byte(`{"instructions":"` + instructions + `"}`)
+		a.Body = []byte(`{"agent":` + string(a.Agent.Raw) + `,"params":{"text":"notes"},"also":"pat@lind.example"}`)
+		d, _ := n.decide(t, a)
+		o, err := ledger.ReadOpening(t.Context(), n.store, d.Position)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept := string(o.Request); strings.Contains(kept, "lind.example") || !strings.Contains(kept, "Help readers") {
+			t.Errorf("step %d: %s", i, kept)
+		}
+	}
+}
+
+// TestKeptNames: a secret that stands where nothing can be masked is not kept.
+func TestKeptNames(t *testing.T) {
+	n := open(t, t.TempDir(), func(c *guard.Config) { c.Redact = risk.All })
+	a := call("s", "1", "read", "notes")
+	a.Body = []byte(`{"params":{"eve@lind.example":1}}`)
+	a.Content = []act.Leaf{{Pointer: "/params", Text: "eve@lind.example", Fixed: true}}
+	d, _ := n.decide(t, a)
+	o, err := ledger.ReadOpening(t.Context(), n.store, d.Position)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(o.Request), "eve@") {
+		t.Errorf("kept: %s", o.Request)
+	}
+}
+
+// TestBounds: a tool with limits of its own is called only by doors that tell them.
+func TestBounds(t *testing.T) {
+	const limits = "{timeout_seconds: 5, advisory: [timeout_seconds]}"
+	all := "[max_memory_mb, max_cpu_percent, timeout_seconds, network_allowed, filesystem_scope, filesystem_read, allowed_domains, blocked_domains, blocked_patterns]"
+	n := open(t, t.TempDir(), func(c *guard.Config) {
+		c.Policy = load(t, rules+"manifests: {'*': "+limits+", build: "+limits+", 'run_*': "+limits+", look: {advisory: "+all+"}}\n")
+	})
+	for i, tt := range []struct {
+		tool    string
+		bounded bool
+		want    act.Effect
+	}{
+		{"read", false, act.Allow}, {"build", false, act.Deny}, {"build", true, act.Allow}, {"run_tests", false, act.Deny}, {"look", false, act.Allow},
+	} {
+		a := call("s", fmt.Sprint(i), tt.tool, "x")
+		a.Bounded = tt.bounded
+		if d, _ := n.decide(t, a); d.Effect != tt.want || tt.want == act.Deny && d.Reasons[0].Code != "limits.unenforced" {
+			t.Errorf("%s, bounded %v: %v %+v", tt.tool, tt.bounded, d.Effect, d.Reasons)
+		}
+	}
+}
+
+// TestRefusals: what reeve itself refuses no rule allows.
+func TestRefusals(t *testing.T) {
+	n := open(t, t.TempDir(), nil)
+	a := call("s", "1", "read", "notes")
+	a.Refusals = []act.Reason{{Rule: "identity", Code: "agent.revoked", Message: "The agent is revoked.", Effect: act.Deny}}
+	if d, _ := n.decide(t, a); d.Effect != act.Deny || d.Reasons[0].Code != "agent.revoked" {
+		t.Errorf("%+v", d)
+	}
+}
+
 func TestSetPolicy(t *testing.T) {
 	n := open(t, t.TempDir(), nil)
 	before, _ := n.decide(t, call("s", "1", "read", "notes"))
@@ -381,7 +497,7 @@ func TestSetPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := n.SetPolicy(context.Background(), set); err != nil {
+	if err := n.SetPolicy(context.Background(), set, alice); err != nil {
 		t.Fatal(err)
 	}
 	after, _ := n.decide(t, call("s", "2", "read", "notes"))

@@ -134,9 +134,10 @@ func (h *held) queued(step int64, t *ledger.Ticket) {
 }
 
 // settle notes how a queued step ended, and gives the session back.
-func (h *held) settle(step int64, at act.Position, err error) {
+func (h *held) settle(step int64, t *ledger.Ticket, at act.Position, err error) {
 	h.sync.Lock()
-	if _, ours := h.pending[step]; ours { // else another step found it stale first
+	// Else another step found it stale first, and may have its number now.
+	if h.pending[step] == t {
 		delete(h.pending, step)
 		if err != nil {
 			h.forget()
@@ -186,6 +187,10 @@ func (m *memory) owners(ctx context.Context, a *act.Action) ([]session.Owner, er
 	}
 	owners := make([]session.Owner, len(a.Content))
 	for i, leaf := range a.Content[:min(len(a.Content), maxMemories)] {
+		if leaf.Item == "" { // not a memory, but said beside them
+			owners[i] = session.SharedOwner
+			continue
+		}
 		owner, _, _, err := m.owner(ctx, a, memoryKey(a, leaf.Text))
 		if err != nil {
 			return nil, err
@@ -220,7 +225,7 @@ func (m *memory) memoriesStored(ctx context.Context, a *act.Action, edits []act.
 	seen := map[ledger.SessionKey]bool{}
 	for _, leaf := range a.Content[:min(len(a.Content), maxMemories)] {
 		key := memoryKey(a, storedText(leaf, edits))
-		if seen[key] {
+		if seen[key] || leaf.Item == "" {
 			continue
 		}
 		seen[key] = true

@@ -7,11 +7,14 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"reeve/act"
+	"reeve/approval"
 	"reeve/internal/rawjson"
 	"reeve/ledger"
 	"reeve/risk"
@@ -26,9 +29,9 @@ func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.E
 	keep := g.cfg.Keep == KeepAll || g.cfg.Keep == KeepNotAllowed && d.Effect != act.Allow
 	// The three openings share one piece of memory, of a size that is mostly enough.
 	b := make([]byte, 0, 1280)
-	b = appendClaims(appendPrincipal(b, a.Principal), a)
+	b = appendClaims(appendPrincipal(b, a.Principal), a, a.User.ID != "" && g.scans(a.User.ID))
 	principal := len(b)
-	b = appendReasons(b, d, keep)
+	b = appendReasons(b, d, keep && !slices.ContainsFunc(d.Edits, func(e act.Edit) bool { return g.findsIn(e.Value) }))
 	reasons := len(b)
 	b = appendLinks(b, a)
 	e := &ledger.Entry{
@@ -80,7 +83,7 @@ func appendNew(list []string, s string) []string {
 func (g *Guard) kept(a *act.Action) (body []byte, shared [][2]int) {
 	body = a.Body
 	if g.cfg.Redact != 0 {
-		body = redacted(a, g.cfg.Redact)
+		body = g.redacted(a)
 	}
 	if start := bytes.Index(body, a.Agent.Raw); start >= 0 && len(a.Agent.Raw) > 128 {
 		shared = [][2]int{{start, start + len(a.Agent.Raw)}}
@@ -90,23 +93,87 @@ func (g *Guard) kept(a *act.Action) (body []byte, shared [][2]int) {
 
 // redacted masks what the detectors find in a request as it is kept: in the
 // leaves that were judged, and in every other string, such as the agent's
-// instructions. Names of members stay as they are.
-func redacted(a *act.Action, what risk.Detector) []byte {
-	findings := risk.Scan(string(a.Body), what, nil)
-	for i := 0; i < len(a.Content) && len(findings) == 0; i++ {
-		findings = risk.Scan(a.Content[i].Text, what, findings)
-	}
-	if len(findings) == 0 {
+// instructions. It is nil when something is found where nothing can be masked.
+func (g *Guard) redacted(a *act.Action) []byte {
+	what := g.cfg.Redact
+	if !g.finds(a) {
 		return a.Body // mostly so
 	}
 	files := map[string]bool{} // leaves that are a file's bytes
 	for _, leaf := range a.Content {
+		if leaf.Fixed && g.scans(leaf.Text) {
+			return nil // a name, or encoded data: what cannot be masked is not kept
+		}
 		if leaf.Base64 {
 			files[leaf.Pointer] = true
 		}
 	}
 	return maskStrings(a.Body, what, files)
 }
+
+// finds reports whether a request holds something that is to be masked. The
+// agent's description is most of many requests, and alike in all of a session:
+// one that was clean before is not read again.
+func (g *Guard) finds(a *act.Action) bool {
+	body, agent := a.Body, a.Agent.Raw
+	if start := bytes.Index(body, agent); start >= 0 && len(agent) > 128 {
+		if !g.clean.knows(agent) {
+			if g.findsIn(agent) {
+				return true
+			}
+			g.clean.add(agent)
+		}
+		if g.scans(string(body[:start])) {
+			return true
+		}
+		body = body[start+len(agent):]
+	}
+	if g.scans(string(body)) {
+		return true
+	}
+	for i := range a.Content {
+		if g.scans(a.Content[i].Text) {
+			return true
+		}
+	}
+	return false
+}
+
+// findsIn is finds for any JSON text: as it is written, and as it is read.
+func (g *Guard) findsIn(text []byte) bool {
+	if g.scans(string(text)) {
+		return true
+	}
+	doc, err := rawjson.Parse(text)
+	if err != nil {
+		return g.cfg.Redact != 0
+	}
+	for v := range doc.Root().Strings() {
+		if g.scans(v.Text()) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *Guard) scans(text string) bool {
+	return g.cfg.Redact != 0 && len(risk.Scan(text, g.cfg.Redact, nil)) > 0
+}
+
+// clean remembers texts in which nothing was found, by a hash that nobody
+// outside the process can aim at. Newer ones displace older ones.
+type clean struct {
+	seed  maphash.Seed
+	slots [1024]atomic.Uint64
+}
+
+func (c *clean) slot(text []byte) (*atomic.Uint64, uint64) {
+	h := maphash.Bytes(c.seed, text)
+	return &c.slots[h%uint64(len(c.slots))], h | 1 // never the empty slot's 0
+}
+
+func (c *clean) knows(text []byte) bool { slot, h := c.slot(text); return slot.Load() == h }
+func (c *clean) add(text []byte)        { slot, h := c.slot(text); slot.Store(h) }
 
 // maskStrings masks what the detectors find in the strings of a JSON text. Those
 // named in files are Base64. A text that cannot be masked is not kept: nil.
@@ -154,18 +221,33 @@ func appendPrincipal(b []byte, p act.Principal) []byte {
 }
 
 // appendClaims adds to a principal what the caller says of itself, under a name
-// of its own.
-func appendClaims(b []byte, a *act.Action) []byte {
+// of its own. A user's id that will be masked leaves its hash, so that what was
+// kept of that user's acts can still be found and erased.
+func appendClaims(b []byte, a *act.Action, hashed bool) []byte {
 	b = append(b[:len(b)-1], `,"claims":{"agent":`...)
 	b = rawjson.AppendString(b, a.Agent.ID)
 	b = appendMember(b, "agent_name", a.Agent.Name)
 	b = appendMember(b, "agent_version", a.Agent.Version)
 	b = appendMember(b, "agent_organization", a.Agent.Organization)
 	b = appendMember(b, "user", a.User.ID)
+	if hashed {
+		b = appendMember(b, "user_hash", UserHash(a.User.ID))
+	}
 	b = appendMember(b, "user_name", a.User.Name)
 	b = appendMember(b, "user_email", a.User.Email)
 	b = appendMember(b, "user_organization", a.User.Organization)
 	return append(b, '}', '}')
+}
+
+// UserHash is what stands beside a decision for a user whose id is masked: half
+// a SHA-256, in letters only, so that no detector takes it for a number.
+func UserHash(id string) string {
+	sum := sha256.Sum256([]byte("user\x00" + id))
+	letters := make([]byte, 0, len(sum))
+	for _, c := range sum[:len(sum)/2] {
+		letters = append(letters, 'a'+c>>4, 'a'+c&15)
+	}
+	return string(letters)
 }
 
 func appendMember(b []byte, name, value string) []byte {
@@ -225,6 +307,7 @@ type answer struct {
 	// Incomplete says that the edits hold content that is not kept.
 	Incomplete bool   `json:"incomplete,omitzero"`
 	Policy     string `json:"policy"`
+	Approval   string `json:"approval,omitzero"`
 }
 
 type reason struct {
@@ -305,12 +388,16 @@ func appendReasons(b []byte, d *act.Decision, keep bool) []byte {
 	}
 	b = append(b, `,"policy":`...)
 	b = rawjson.AppendString(b, d.Policy)
+	if d.Approval != nil {
+		b = appendMember(b, "approval", d.Approval.ID)
+	}
 	return append(b, '}')
 }
 
 // recorded returns the decision that was recorded for an act which is asked
-// about again. It is ErrNotFound when that answer is no longer kept, or its
-// edits do not fit the form in which the act is sent now.
+// about again. It is ErrNotFound when that answer is no longer kept, when its
+// edits do not fit the form in which the act is sent now, or when the act was
+// held and is so no more: then it is judged anew.
 func (g *Guard) recorded(ctx context.Context, a *act.Action, at act.Position, placed bool, pending *ledger.Ticket) (act.Decision, []byte, error) {
 	if !placed {
 		if pending == nil {
@@ -349,6 +436,18 @@ func (g *Guard) recorded(ctx context.Context, a *act.Action, at act.Position, pl
 	}
 	for _, e := range kept.Edits {
 		d.Edits = append(d.Edits, act.Edit{Pointer: e.Pointer, Value: e.Value})
+	}
+	if kept.Approval != "" {
+		h, _, err := g.held(ctx, kept.Approval)
+		switch {
+		case err != nil:
+			return act.Decision{}, nil, err
+		case h != nil:
+			d.Approval = stateOf(h, a.At)
+		}
+	}
+	if d.Effect == act.Escalate && (d.Approval == nil || d.Approval.State != string(approval.Held)) {
+		return act.Decision{}, nil, ledger.ErrNotFound
 	}
 	modified, err := Apply(a, &d)
 	if err != nil {

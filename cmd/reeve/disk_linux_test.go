@@ -7,69 +7,64 @@ import (
 	"path/filepath"
 	"testing"
 
+	"reeve/store/storetest"
+
 	"golang.org/x/sys/unix"
 )
 
 // On a disk that is full there is no verdict; when there is room again, there
 // are verdicts again, and the ledger holds.
 func TestFullDisk(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Log("not root, so no file system can be mounted: the store's own test (a limit on the file's size) stands for this one")
-		return
-	}
-	mount := t.TempDir()
-	if err := unix.Mount("tmpfs", mount, "tmpfs", 0, "size=4m"); err != nil {
-		t.Fatalf("mount a small file system: %v", err)
-	}
-	t.Cleanup(func() { unix.Unmount(mount, unix.MNT_DETACH) })
-	dir := filepath.Join(mount, "data")
-	p := startNode(t, dir, "--limits-disk", "0")
+	storetest.WithSmallDisk(t, 4<<20, func(t *testing.T, mount string) {
+		dir := filepath.Join(mount, "data")
+		p := startNode(t, dir, "--limits-disk", "0")
 
-	answered, refused := 0, 0
-	ask := func(i int) {
-		body, want := stepOf("s", i)
-		a, err := post(http.DefaultClient, p.url, body)
-		switch {
-		case err != nil:
-			t.Fatalf("step %d: %v\n%s", i, err, p.stderr)
-		case a.Error.Code == -32603:
-			refused++
-		case a.Result.Decision != want:
-			t.Fatalf("step %d: %+v, want %s", i, a, want)
-		default:
-			answered++
+		answered, refused := 0, 0
+		ask := func(i int) {
+			body, want := stepOf("s", i)
+			a, err := post(http.DefaultClient, p.url, body)
+			switch {
+			case err != nil:
+				t.Fatalf("step %d: %v\n%s", i, err, p.stderr)
+			case a.Error.Code == -32603:
+				refused++
+			case a.Result.Decision != want:
+				t.Fatalf("step %d: %+v, want %s", i, a, want)
+			default:
+				answered++
+			}
 		}
-	}
-	filler := filepath.Join(mount, "filler")
-	for i := range 10 {
-		ask(i)
-	}
-	fill(t, filler)
-	for i := 10; i < 2000 && refused < 3; i++ {
-		ask(i)
-	}
-	if refused < 3 {
-		t.Fatalf("a full disk refused %d of %d", refused, answered+refused)
-	}
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
-	before := answered
-	for i := 5000; i < 5010; i++ {
-		ask(i)
-	}
-	if answered < before+9 {
-		t.Errorf("with room again, %d of 10 were answered", answered-before)
-	}
-	p.Process.Signal(os.Interrupt)
-	p.Wait()
-	report, seen := readBack(t, dir)
-	if !report.OK() {
-		t.Errorf("the ledger does not hold: %v", report.Problems)
-	}
-	if len(seen) < answered {
-		t.Errorf("%d decisions were answered, and %d records are there", answered, len(seen))
-	}
+		filler := filepath.Join(mount, "filler")
+		for i := range 10 {
+			ask(i)
+		}
+		fill(t, filler)
+		for i := 10; i < 2000 && refused < 3; i++ {
+			ask(i)
+		}
+		if refused < 3 {
+			t.Fatalf("a full disk refused %d of %d", refused, answered+refused)
+		}
+		if err := os.Remove(filler); err != nil {
+			t.Fatal(err)
+		}
+		before := answered
+		for i := 5000; i < 5010; i++ {
+			ask(i)
+		}
+		if answered < before+9 {
+			t.Errorf("with room again, %d of 10 were answered", answered-before)
+		}
+		p.Process.Signal(os.Interrupt)
+		p.Wait()
+		report, seen := readBack(t, dir)
+		if !report.OK() {
+			t.Errorf("the ledger does not hold: %v", report.Problems)
+		}
+		if len(seen) < answered {
+			t.Errorf("%d decisions were answered, and %d records are there", answered, len(seen))
+		}
+	})
 }
 
 // fill writes until the disk is full.

@@ -31,6 +31,12 @@ func ledgerFlags(c *cobra.Command) *cobra.Command {
 	return c
 }
 
+// logFlag adds the flag for the number of one log.
+func logFlag(c *cobra.Command, log *uint32) *cobra.Command {
+	c.Flags().Uint32Var(log, "log", 0, "number of the log")
+	return c
+}
+
 // reading runs f with a node's database, opened to be read.
 func reading(cmd *cobra.Command, f func(ctx context.Context, c reeve.Config, store ledger.Store) error) error {
 	c, err := config(cmd)
@@ -45,9 +51,7 @@ func reading(cmd *cobra.Command, f func(ctx context.Context, c reeve.Config, sto
 }
 
 func ledgerVerify() *cobra.Command {
-	var key, kept string
-	var quick bool
-	var only int
+	var v verification
 	c := &cobra.Command{
 		Use:   "verify",
 		Short: "Find any record that was changed, removed, reordered or cut off",
@@ -60,57 +64,84 @@ give the file that --ledger-file wrote, or any signed checkpoints, with --checkp
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return reading(cmd, func(ctx context.Context, c reeve.Config, store ledger.Store) error {
-				var checkpoints [][]byte
-				if kept != "" {
-					text, err := os.ReadFile(kept)
-					if err != nil {
-						return err
-					}
-					if checkpoints = ledger.SplitCheckpoints(text); len(checkpoints) == 0 {
-						return fmt.Errorf("%s holds no signed checkpoint", kept)
-					}
-				}
-				logs, err := store.Logs(ctx)
-				if err != nil {
-					return err
-				}
-				if only >= 0 {
-					logs = []uint32{uint32(only)}
-				}
-				bad := 0
-				for _, log := range logs {
-					trusted := key
-					if trusted == "" {
-						if trusted, err = c.LedgerKey(log); err != nil {
-							return err
-						}
-					}
-					if len(logs) > 1 && !signedWith(ctx, store, log, trusted) {
-						fmt.Fprintf(cmd.OutOrStdout(), "log %d is another node's, signed with another key: verify it with --log %d --key KEY\n", log, log)
-						bad++
-						continue
-					}
-					report, err := ledger.Verify(ctx, store, ledger.VerifyOptions{
-						Log: log, TrustedKey: trusted, Checkpoints: checkpoints, SkipOpenings: quick,
-					})
-					if err != nil {
-						return fmt.Errorf("verify log %d: %w", log, err)
-					}
-					printReport(cmd.OutOrStdout(), report)
-					bad += len(report.Problems) + report.More
-				}
-				if bad > 0 {
-					return fmt.Errorf("the ledger is not verified: %s", count(bad, "problem"))
-				}
-				return nil
+				return v.run(ctx, c, store, cmd.OutOrStdout())
 			})
 		},
 	}
-	c.Flags().StringVar(&key, "key", "", "the log's public key, as 'reeve ledger key' prints it (default: from the node's seed)")
-	c.Flags().StringVar(&kept, "checkpoints", "", "file of signed checkpoints that were kept elsewhere")
-	c.Flags().IntVar(&only, "log", -1, "number of the only log to verify (default: all)")
-	c.Flags().BoolVar(&quick, "quick", false, "leave out what lies beside the records")
+	c.Flags().StringVar(&v.key, "key", "", "the log's public key, as 'reeve ledger key' prints it (default: from the node's seed)")
+	c.Flags().StringVar(&v.kept, "checkpoints", "", "file of signed checkpoints that were kept elsewhere")
+	c.Flags().IntVar(&v.only, "log", -1, "number of the only log to verify (default: all)")
+	c.Flags().BoolVar(&v.quick, "quick", false, "leave out what lies beside the records")
 	return ledgerFlags(c)
+}
+
+// verification is what is asked of "ledger verify": its flags.
+type verification struct {
+	key, kept string
+	only      int
+	quick     bool
+}
+
+func (v *verification) run(ctx context.Context, c reeve.Config, store ledger.Store, w io.Writer) error {
+	checkpoints, err := readCheckpoints(v.kept)
+	if err != nil {
+		return err
+	}
+	logs, err := store.Logs(ctx)
+	if err != nil {
+		return err
+	}
+	if v.only >= 0 {
+		logs = []uint32{uint32(v.only)}
+	}
+	bad := 0
+	for _, log := range logs {
+		key, err := keyOr(v.key, c, log)
+		if err != nil {
+			return err
+		}
+		if len(logs) > 1 && !signedWith(ctx, store, log, key) {
+			fmt.Fprintf(w, "log %d is another node's, signed with another key: verify it with --log %d --key KEY\n", log, log)
+			bad++
+			continue
+		}
+		report, err := ledger.Verify(ctx, store, ledger.VerifyOptions{
+			Log: log, TrustedKey: key, Checkpoints: checkpoints, SkipOpenings: v.quick,
+		})
+		if err != nil {
+			return fmt.Errorf("verify log %d: %w", log, err)
+		}
+		printReport(w, report)
+		bad += len(report.Problems) + report.More
+	}
+	if bad > 0 {
+		return fmt.Errorf("the ledger is not verified: %s", count(bad, "problem"))
+	}
+	return nil
+}
+
+// readCheckpoints reads the signed checkpoints of a file; none without a name.
+func readCheckpoints(file string) ([][]byte, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	checkpoints := ledger.SplitCheckpoints(text)
+	if len(checkpoints) == 0 {
+		return nil, fmt.Errorf("%s holds no signed checkpoint", file)
+	}
+	return checkpoints, nil
+}
+
+// keyOr is the public key that was given, or else the one of the node's seed.
+func keyOr(given string, c reeve.Config, log uint32) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	return c.LedgerKey(log)
 }
 
 // signedWith reports whether a log's newest checkpoint is signed with a key.
@@ -189,14 +220,22 @@ func ledgerShow() *cobra.Command {
 		},
 	}
 	c.Flags().IntVar(&last, "last", 20, "how many records")
-	c.Flags().Uint32Var(&log, "log", 0, "number of the log")
-	return ledgerFlags(c)
+	return ledgerFlags(logFlag(c, &log))
+}
+
+// headOf returns the head of a log, or an error that names the log.
+func headOf(ctx context.Context, store ledger.Store, log uint32) (ledger.Head, error) {
+	head, err := store.Head(ctx, log)
+	if err != nil {
+		err = fmt.Errorf("log %d: %w", log, err)
+	}
+	return head, err
 }
 
 func showNewest(ctx context.Context, store ledger.Store, log uint32, last int, w io.Writer) error {
-	head, err := store.Head(ctx, log)
+	head, err := headOf(ctx, store, log)
 	if err != nil {
-		return fmt.Errorf("log %d: %w", log, err)
+		return err
 	}
 	from := head.Size - min(head.Size, uint64(max(last, 0)))
 	return newRecordTable(w).add(ctx, store, log, from, head.Size)
@@ -253,15 +292,17 @@ func showDecision(ctx context.Context, store ledger.Store, pos act.Position, w i
 	} else if err != nil {
 		return err
 	}
-	for _, part := range []struct {
-		name string
-		data []byte
-	}{{"principal", o.Principal}, {"reasons", o.Reasons}, {"links", o.Links}, {"request", o.Request}, {"modified", o.Modified}} {
-		if part.data != nil {
-			fmt.Fprintf(w, "\n%s\n%s\n", part.name, pretty(part.data))
+	printContents(w, &o)
+	return nil
+}
+
+// printContents shows what lies beside a record, as far as it is there.
+func printContents(w io.Writer, o *ledger.Opening) {
+	for _, f := range []ledger.Field{ledger.Principal, ledger.Reasons, ledger.Links, ledger.Request, ledger.Modified} {
+		if content := o.Field(f); content != nil {
+			fmt.Fprintf(w, "\n%s\n%s\n", f, pretty(content))
 		}
 	}
-	return nil
 }
 
 // pretty indents JSON, and shows control and format characters as escapes: what
@@ -290,9 +331,9 @@ func ledgerTail() *cobra.Command {
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return reading(cmd, func(ctx context.Context, _ reeve.Config, store ledger.Store) error {
-				head, err := store.Head(ctx, log)
+				head, err := headOf(ctx, store, log)
 				if err != nil {
-					return fmt.Errorf("log %d: %w", log, err)
+					return err
 				}
 				tab := newRecordTable(cmd.OutOrStdout())
 				next := head.Size - min(head.Size, 10)
@@ -308,7 +349,7 @@ func ledgerTail() *cobra.Command {
 						return nil
 					case <-tick.C:
 					}
-					if head, err = store.Head(ctx, log); errors.Is(err, context.Canceled) {
+					if head, err = headOf(ctx, store, log); errors.Is(err, context.Canceled) {
 						return nil
 					} else if err != nil {
 						return err
@@ -317,8 +358,7 @@ func ledgerTail() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().Uint32Var(&log, "log", 0, "number of the log")
-	return ledgerFlags(c)
+	return ledgerFlags(logFlag(c, &log))
 }
 
 func ledgerExport() *cobra.Command {
@@ -334,7 +374,7 @@ func ledgerExport() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().Uint32Var(&what.Log, "log", 0, "number of the log")
+	logFlag(c, &what.Log)
 	c.Flags().Uint64Var(&what.From, "from", 0, "first index")
 	c.Flags().Uint64Var(&what.To, "to", math.MaxInt64, "index after the last")
 	c.Flags().BoolVar(&openings, "contents", false, "with what lies beside the records: principals, reasons, requests")
@@ -389,7 +429,7 @@ func ledgerVerifyReceipt() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if key == "" {
+			if key == "" { // only then is a configuration needed
 				c, err := config(cmd)
 				if err != nil {
 					return err
@@ -405,11 +445,7 @@ func ledgerVerifyReceipt() *cobra.Command {
 			w := cmd.OutOrStdout()
 			fmt.Fprintf(w, "the receipt holds: decision %s, %s %s at %s, is in a log of %d records\n",
 				r.Record.ID(), r.Record.Kind, dash(r.Record.Effect), r.Record.Time.Format(time.RFC3339), r.Checkpoint.Size)
-			for f := range ledger.Field(5) {
-				if content := r.Opening.Field(f); content != nil {
-					fmt.Fprintf(w, "\n%s\n%s\n", f, pretty(content))
-				}
-			}
+			printContents(w, &r.Opening)
 			return nil
 		},
 	}
@@ -445,8 +481,7 @@ func ledgerKey() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().Uint32Var(&log, "log", 0, "number of the log")
-	return ledgerFlags(c)
+	return ledgerFlags(logFlag(c, &log))
 }
 
 func ledgerPrune() *cobra.Command {

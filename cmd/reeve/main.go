@@ -58,7 +58,7 @@ afterwards it can prove what happened.
 	root.AddCommand(
 		serveCommand(), demoCommand(), initCommand(),
 		policyCommand(), decideCommand(),
-		ledgerCommand(), keysCommand(),
+		ledgerCommand(), approvalsCommand(), keysCommand(),
 		backupCommand(), restoreCommand(), settingsCommand(),
 	)
 	return root

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,8 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the program as a user does. The scripts have commands of
 // their own: http METHOD URL [FILE] [Header:value…] prints the status, the
-// headers of interest and the body; ready waits until a node answers.
+// headers of interest and the body; ready waits until a node answers; capture
+// NAME REGEXP sets a variable to what the expression's group finds in stdout.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
@@ -37,7 +39,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("NO_COLOR", "1")
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"http": cmdHTTP, "ready": cmdReady},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"http": cmdHTTP, "ready": cmdReady, "capture": cmdCapture},
 	})
 }
 
@@ -51,6 +53,17 @@ func cmdReady(ts *testscript.TestScript, neg bool, args []string) {
 		time.Sleep(25 * time.Millisecond)
 	}
 	ts.Fatalf("the node did not become ready")
+}
+
+func cmdCapture(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: capture NAME REGEXP")
+	}
+	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if len(found) < 2 {
+		ts.Fatalf("stdout has no match for %s", args[1])
+	}
+	ts.Setenv(args[0], found[1])
 }
 
 func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {

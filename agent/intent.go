@@ -1,0 +1,188 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"reeve/act"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Outcome is how an intent that was allowed ended.
+type Outcome string
+
+// The outcomes. The empty Outcome is an intent that has not ended, or was not allowed.
+const (
+	Reported   Outcome = "reported"   // as it was approved
+	Mismatched Outcome = "mismatched" // with another tool, arguments or digest
+	Unreported Outcome = "unreported" // its time ended without a report
+	Ambiguous  Outcome = "ambiguous"  // nobody can tell what was done: a timeout, an abort, or two reports that differ
+	Withdrawn  Outcome = "revoked"    // taken back before it was reported
+)
+
+// Intent is an act that an agent asked for by an id of its own, the verdict,
+// and how it ended.
+type Intent struct {
+	Agent     string `json:"agent"` // DID
+	ID        string `json:"id"`    // the agent's, as sent
+	Principal string `json:"principal"`
+	Method    string `json:"principal_method"`
+	Session   string `json:"session,omitzero"`
+	Tool      string `json:"tool"`
+	Digest    string `json:"digest"`
+	// Verdict is what was decided; its Position is where.
+	Verdict act.Decision `json:"verdict"`
+	// Expires is when the verdict ends.
+	Expires time.Time `json:"expires"`
+	Asked   time.Time `json:"asked"`
+	// Params are the intent's as they came, while people are asked: it is judged
+	// once more when they have answered.
+	Params jsontext.Value `json:"params,omitzero"`
+
+	Outcome Outcome   `json:"outcome,omitzero"`
+	Status  string    `json:"status,omitzero"` // of the report
+	Ended   time.Time `json:"ended,omitzero"`
+}
+
+// Grace is how long after a verdict's end its report is taken, beyond the time
+// that its manifest gives the act: who began in time may end later.
+const Grace = 30 * time.Second
+
+// Allowed reports whether the verdict lets the act happen.
+func (n *Intent) Allowed() bool {
+	return n.Verdict.Effect == act.Allow || n.Verdict.Effect == act.Modify
+}
+
+// Open reports whether the intent still waits: for people, or for its report.
+func (n *Intent) Open() bool {
+	return n.Outcome == "" && (n.Verdict.Effect == act.Escalate || n.Allowed())
+}
+
+// Due is when an open intent ends by itself.
+func (n *Intent) Due() time.Time {
+	if n.Verdict.Effect == act.Escalate {
+		if n.Verdict.Approval != nil {
+			return n.Verdict.Approval.Expires
+		}
+		return n.Expires
+	}
+	due := n.Expires.Add(Grace)
+	if m := n.Verdict.Manifest; m != nil {
+		due = due.Add(time.Duration(m.TimeoutSeconds) * time.Second)
+	}
+	return due
+}
+
+// Report is what an agent says of how an act ended.
+type Report struct {
+	Status string
+	// Tool and Digest are what the agent says it did; empty when it does not say.
+	Tool, Digest string
+}
+
+// End takes a report. violation is empty when the report is covered by the
+// verdict, else a sentence that says what is wrong.
+func (n *Intent) End(r Report, now time.Time) (violation string) {
+	switch {
+	case n.Outcome == Reported || n.Outcome == Ambiguous:
+		if r.Status == n.Status {
+			return "" // said twice
+		}
+		n.Outcome = Ambiguous
+		return fmt.Sprintf("The intent was reported as %s before, and now as %s.", n.Status, r.Status)
+	case n.Verdict.Effect == act.Escalate:
+		return "The intent is held, and was not allowed."
+	case !n.Allowed():
+		return "The intent was denied."
+	case n.Outcome == Withdrawn:
+		return "The verdict was taken back."
+	case n.Outcome == Unreported || !now.Before(n.Due()):
+		return "The verdict had expired."
+	case n.Outcome == Mismatched:
+		return "The intent was reported before, as another act than the one approved."
+	case r.Tool != "" && r.Tool != n.Tool:
+		n.end(Mismatched, r.Status, now)
+		return "Another tool was used than the one approved."
+	case r.Digest != "" && r.Digest != n.Digest:
+		n.end(Mismatched, r.Status, now)
+		return "Another act was done than the one approved."
+	case r.Status == "TIMEOUT" || r.Status == "ABORTED":
+		n.end(Ambiguous, r.Status, now)
+	default:
+		n.end(Reported, r.Status, now)
+	}
+	return ""
+}
+
+// Expire ends an intent whose time is over.
+func (n *Intent) Expire(now time.Time) { n.end(Unreported, "", now) }
+
+// Withdraw takes the verdict back.
+func (n *Intent) Withdraw(now time.Time) { n.end(Withdrawn, "", now) }
+
+func (n *Intent) end(o Outcome, status string, now time.Time) {
+	n.Outcome, n.Status, n.Ended = o, status, now
+}
+
+// Data is the intent as it is stored.
+func (n *Intent) Data() ([]byte, error) { return json.Marshal(n) }
+
+// ParseIntent reads what Data wrote.
+func ParseIntent(data []byte) (*Intent, error) {
+	n := new(Intent)
+	if err := json.Unmarshal(data, n); err != nil {
+		return nil, fmt.Errorf("read an intent: %w", err)
+	}
+	return n, nil
+}
+
+// Conduct is how what an agent asked for ended, of the intents that are kept.
+type Conduct struct {
+	Intents    int `json:"intents"`
+	Allowed    int `json:"allowed"`
+	Denied     int `json:"denied"`
+	Held       int `json:"held"`
+	Reported   int `json:"reported"`
+	Mismatched int `json:"mismatched"`
+	Unreported int `json:"unreported"`
+	Ambiguous  int `json:"ambiguous"`
+	Revoked    int `json:"revoked"`
+	Violations int `json:"violations"`
+	// Governed is the share of the acts that became known which a verdict
+	// covered: from 0 to 1, and 1 when none became known.
+	Governed float64 `json:"governed"`
+}
+
+// ConductOf counts an agent's intents, and its violations beside them.
+func ConductOf(intents []*Intent, violations int) Conduct {
+	c := Conduct{Intents: len(intents), Violations: violations, Governed: 1}
+	for _, n := range intents {
+		switch n.Verdict.Effect {
+		case act.Deny:
+			c.Denied++
+		case act.Escalate:
+			c.Held++
+		default:
+			c.Allowed++
+		}
+		switch n.Outcome {
+		case Reported:
+			c.Reported++
+		case Mismatched:
+			c.Mismatched++
+		case Unreported:
+			c.Unreported++
+		case Ambiguous:
+			c.Ambiguous++
+		case Withdrawn:
+			c.Revoked++
+		}
+	}
+	covered := c.Reported + c.Ambiguous
+	if seen := covered + violations; seen > 0 {
+		c.Governed = float64(covered) / float64(seen)
+	}
+	return c
+}

@@ -1,0 +1,236 @@
+// Package approval is what is held until people have agreed: who must agree to
+// which rule, who has, and whether that still counts. It is pure; package guard
+// makes each change durable together with its record.
+//
+//	held ── enough agree ──▶ approved ── the act comes again ──▶ used
+//	  │                          │
+//	  ├── somebody refuses ──▶ denied
+//	  ├── nobody answers ────▶ expired ◀── nobody uses it in time
+//	  └──────────────────────────┴── taken back ──▶ revoked
+//
+// An approval answers the named rules for one act: one digest, of one principal,
+// agent and session, in the form that the policy gave it. It is used once.
+package approval
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"reeve/act"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// State is where a held decision stands.
+type State string
+
+// The states. Only Held and Approved can change.
+const (
+	Held     State = "held"     // people are asked
+	Approved State = "approved" // the act may come
+	Denied   State = "denied"   // somebody refused
+	Expired  State = "expired"  // nobody answered, or nobody used it, in time
+	Revoked  State = "revoked"  // an approval was taken back before its use
+	Used     State = "used"     // the act came through
+)
+
+// Within is how long people have to answer, and the answer to be used, when the
+// policy does not say.
+const Within = time.Hour
+
+// Errors of Answer.
+var (
+	// ErrOwn: who asks must not answer.
+	ErrOwn = errors.New("nobody answers for an act of their own")
+	// ErrEnded: the decision is no longer open.
+	ErrEnded = errors.New("this decision is no longer open")
+	// ErrNotAsked: the policy asks others.
+	ErrNotAsked = errors.New("the policy asks other people for this")
+	// ErrAnswered: this person has answered already.
+	ErrAnswered = errors.New("you have answered this already")
+)
+
+// Decision is an act that is held, or was.
+type Decision struct {
+	ID string `json:"id"`
+	// Decision is the id of the decision that held the act: a place in the ledger.
+	Decision string `json:"decision,omitzero"`
+	State    State  `json:"state"`
+
+	// The act.
+	Principal string `json:"principal"`
+	Agent     string `json:"agent,omitzero"`
+	Session   string `json:"session,omitzero"`
+	Door      string `json:"door"`
+	Kind      string `json:"kind"`
+	Resource  string `json:"resource,omitzero"`
+	Digest    string `json:"digest"`
+	// Request is what is asked, as it is kept beside the ledger: masked as
+	// configured, and null once it was answered. What an approver reads is what
+	// the digest binds, but for what is masked.
+	Request jsontext.Value `json:"request,omitzero"`
+	// Edits says that the policy also changes the request; the approval is for
+	// the changed form.
+	Edits []Edit `json:"edits,omitzero"`
+
+	Needs   []Need    `json:"needs"`
+	Answers []Answer  `json:"answers,omitzero"`
+	Created time.Time `json:"created"`
+	Expires time.Time `json:"expires"`
+}
+
+// Edit is one change that the policy makes to the request.
+type Edit struct {
+	Pointer string         `json:"pointer"`
+	Value   jsontext.Value `json:"value,omitzero"` // absent when it is not kept
+}
+
+// Need is a rule that asks people.
+type Need struct {
+	Rule      string   `json:"rule"`
+	Code      string   `json:"code"`
+	Message   string   `json:"message"`
+	Quorum    int      `json:"quorum"`
+	Approvers []string `json:"approvers,omitzero"`
+}
+
+// Answer is one person's.
+type Answer struct {
+	By    string    `json:"by"`
+	Agree bool      `json:"agree"`
+	Note  string    `json:"note,omitzero"`
+	At    time.Time `json:"at"`
+}
+
+// Needs are what the reasons of a decision ask of people, and until when. Every
+// escalating rule asks, for itself.
+func Needs(reasons []act.Reason, now time.Time) (needs []Need, expires time.Time) {
+	within := Within
+	for _, r := range reasons {
+		if r.Effect != act.Escalate || r.Observe {
+			continue
+		}
+		n := Need{Rule: r.Rule, Code: r.Code, Message: r.Message, Quorum: 1}
+		if t := r.Terms; t != nil {
+			n.Quorum, n.Approvers = max(t.Quorum, 1), t.Approvers
+			if t.Within > 0 {
+				within = min(within, t.Within)
+			}
+		}
+		if !slices.ContainsFunc(needs, n.same) {
+			needs = append(needs, n)
+		}
+	}
+	return needs, now.Add(within)
+}
+
+// same reports whether two needs ask the same for the same rule.
+func (n Need) same(o Need) bool {
+	return n.Rule == o.Rule && n.Code == o.Code && n.Quorum == o.Quorum && slices.Equal(n.Approvers, o.Approvers)
+}
+
+// Covers reports whether every need was asked for here already.
+func (d *Decision) Covers(needs []Need) bool {
+	for _, n := range needs {
+		if !slices.ContainsFunc(d.Needs, n.same) {
+			return false
+		}
+	}
+	return true
+}
+
+// At is the decision's state at a time.
+func (d *Decision) At(now time.Time) State {
+	if d.Open() && !now.Before(d.Expires) {
+		return Expired
+	}
+	return d.State
+}
+
+// Open reports whether the decision can still change.
+func (d *Decision) Open() bool { return d.State == Held || d.State == Approved }
+
+// Answer takes a person's answer. A refusal decides at once, and takes back an
+// approval that was not used yet.
+func (d *Decision) Answer(by act.Principal, agree bool, note string, now time.Time) error {
+	state := d.At(now)
+	switch {
+	case state != Held && (state != Approved || agree):
+		return fmt.Errorf("%w: it is %s", ErrEnded, state)
+	case by.Name == d.Principal:
+		return ErrOwn
+	}
+	asked := false
+	for _, n := range d.Needs {
+		asked = asked || n.asks(by.Name)
+	}
+	if !asked {
+		return ErrNotAsked
+	}
+	if agree && slices.ContainsFunc(d.Answers, func(a Answer) bool { return a.By == by.Name && a.Agree }) {
+		return ErrAnswered
+	}
+	d.Answers = append(d.Answers, Answer{By: by.Name, Agree: agree, Note: note, At: now})
+	switch {
+	case !agree && state == Approved:
+		d.State = Revoked
+	case !agree:
+		d.State = Denied
+	case d.satisfied():
+		// The act has as long to come as people had to answer.
+		d.State, d.Expires = Approved, now.Add(d.Expires.Sub(d.Created))
+	}
+	return nil
+}
+
+// satisfied reports whether enough people agreed to every rule.
+func (d *Decision) satisfied() bool {
+	for _, n := range d.Needs {
+		agreed := 0
+		for _, a := range d.Answers {
+			if a.Agree && n.asks(a.By) {
+				agreed++
+			}
+		}
+		if agreed < n.Quorum {
+			return false
+		}
+	}
+	return len(d.Needs) > 0
+}
+
+// asks reports whether a need asks this person: by name, or by the beginning of
+// a name followed by a star. A need that names nobody asks every approver.
+func (n Need) asks(name string) bool {
+	return len(n.Approvers) == 0 || slices.ContainsFunc(n.Approvers, func(p string) bool {
+		prefix, star := strings.CutSuffix(p, "*")
+		return p == name || star && strings.HasPrefix(name, prefix)
+	})
+}
+
+// Who lists those who agreed, or after a refusal who refused.
+func (d *Decision) Who() (names []string) {
+	refused := d.State == Denied || d.State == Revoked
+	for _, a := range d.Answers {
+		if a.Agree != refused && !slices.Contains(names, a.By) {
+			names = append(names, a.By)
+		}
+	}
+	return names
+}
+
+// Data is the decision as it is stored.
+func (d *Decision) Data() ([]byte, error) { return json.Marshal(d) }
+
+// Parse reads what Data wrote.
+func Parse(data []byte) (*Decision, error) {
+	d := new(Decision)
+	if err := json.Unmarshal(data, d); err != nil {
+		return nil, fmt.Errorf("read a held decision: %w", err)
+	}
+	return d, nil
+}

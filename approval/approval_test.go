@@ -1,0 +1,98 @@
+package approval
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"reeve/act"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func at(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+
+// TestAnswer walks every edge of the states, and those that must not be.
+func TestAnswer(t *testing.T) {
+	two := []Need{{Rule: "a", Quorum: 2}, {Rule: "b", Quorum: 1, Approvers: []string{"key:boss", "jwt:sso#*"}}}
+	type step struct {
+		by     string
+		agree  bool
+		minute int
+		err    error
+		state  State
+	}
+	for _, tt := range []struct {
+		name  string
+		needs []Need
+		steps []step
+	}{
+		{"one person", []Need{{Quorum: 1}}, []step{{"key:a", true, 1, nil, Approved}, {"key:b", true, 2, ErrEnded, Approved}}},
+		{"nobody is asked: nobody can agree", nil, []step{{"key:a", true, 1, ErrNotAsked, Held}}},
+		{"the asker", []Need{{Quorum: 1}}, []step{{"key:agent", true, 1, ErrOwn, Held}, {"key:agent", false, 1, ErrOwn, Held}}},
+		{"a quorum with one who must be in it", two, []step{
+			{"key:a", true, 1, nil, Held}, {"key:a", true, 2, ErrAnswered, Held}, {"key:b", true, 3, nil, Held},
+			{"jwt:sso#carol", true, 4, nil, Approved},
+		}},
+		{"one refusal is enough", two, []step{{"key:a", true, 1, nil, Held}, {"key:b", false, 2, nil, Denied}, {"key:c", true, 3, ErrEnded, Denied}}},
+		{"not asked", two[1:], []step{{"key:a", false, 1, ErrNotAsked, Held}, {"key:bos", true, 1, ErrNotAsked, Held}, {"key:boss", true, 1, nil, Approved}}},
+		{"too late", []Need{{Quorum: 1}}, []step{{"key:a", true, 60, ErrEnded, Expired}}},
+		{"taken back", []Need{{Quorum: 1}}, []step{{"key:a", true, 1, nil, Approved}, {"key:b", false, 2, nil, Revoked}, {"key:b", false, 3, ErrEnded, Revoked}}},
+		{"not used in time", []Need{{Quorum: 1}}, []step{{"key:a", true, 30, nil, Approved}, {"key:b", false, 91, ErrEnded, Expired}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := &Decision{State: Held, Principal: "key:agent", Needs: tt.needs, Created: start, Expires: at(60)}
+			for i, s := range tt.steps {
+				err := d.Answer(act.Principal{Name: s.by}, s.agree, "", at(s.minute))
+				if !errors.Is(err, s.err) || (err == nil) != (s.err == nil) {
+					t.Errorf("step %d: error %v, want %v", i, err, s.err)
+				}
+				if got := d.At(at(s.minute)); got != s.state {
+					t.Errorf("step %d: %s, want %s", i, got, s.state)
+				}
+			}
+		})
+	}
+}
+
+func TestNeeds(t *testing.T) {
+	needs, expires := Needs([]act.Reason{
+		{Rule: "r", Code: "c", Message: "m", Effect: act.Escalate},
+		{Rule: "r", Code: "c", Message: "m", Effect: act.Escalate},
+		{Rule: "watches", Effect: act.Escalate, Observe: true},
+		{Rule: "changes", Effect: act.Modify},
+		{Rule: "s", Code: "d", Effect: act.Escalate, Terms: &act.Terms{Quorum: 2, Approvers: []string{"key:x"}, Within: time.Minute}},
+	}, start)
+	want := []Need{{Rule: "r", Code: "c", Message: "m", Quorum: 1}, {Rule: "s", Code: "d", Quorum: 2, Approvers: []string{"key:x"}}}
+	if diff := cmp.Diff(want, needs); diff != "" || !expires.Equal(at(1)) {
+		t.Errorf("until %v (-want +got):\n%s", expires, diff)
+	}
+	d := &Decision{Needs: want}
+	if !d.Covers(want[:1]) || d.Covers([]Need{{Rule: "r", Code: "c", Quorum: 2}}) {
+		t.Error("covers")
+	}
+}
+
+// TestData: what is stored is read as it was; the zero decision is not open.
+func TestData(t *testing.T) {
+	d := &Decision{ID: "x", State: Held, Request: []byte(`{"a":1.0}`), Needs: []Need{{Rule: "r", Quorum: 1}}, Created: start, Expires: at(5)}
+	data, err := d.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(d, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := Parse([]byte(`[]`)); err == nil {
+		t.Error("an array was read as a decision")
+	}
+	if (&Decision{}).Open() {
+		t.Error("the zero decision is open")
+	}
+}

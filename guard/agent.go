@@ -1,0 +1,145 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"reeve/act"
+	"reeve/agent"
+	"reeve/ledger"
+	"reeve/policy"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// agentKind is the kind of item that an agent is.
+const agentKind = "agent"
+
+// Agent returns what is known of an agent. One that nobody registered, and no
+// operator has spoken about, has no State.
+func (g *Guard) Agent(ctx context.Context, did string) (*agent.Agent, error) {
+	known, _, err := g.agent(ctx, did)
+	return known, err
+}
+
+func (g *Guard) agent(ctx context.Context, did string) (*agent.Agent, *ledger.SessionHead, error) {
+	item, head, err := g.item(ctx, agentKind, did)
+	if errors.Is(err, ledger.ErrNotFound) && head != nil {
+		return &agent.Agent{DID: did}, head, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the agent %q: %w", did, err)
+	}
+	known, err := agent.Parse(item.Data)
+	return known, head, err
+}
+
+// Agents lists the agents that are known, in the order of their DIDs, after one.
+func (g *Guard) Agents(ctx context.Context, after string, limit int) (list []*agent.Agent, err error) {
+	items, err := g.cfg.Store.Items(ctx, ledger.ItemQuery{Kind: agentKind, After: after, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range items {
+		known, err := agent.Parse(item.Data)
+		if err != nil {
+			return nil, fmt.Errorf("the agent %q: %w", item.ID, err)
+		}
+		list = append(list, known)
+	}
+	return list, nil
+}
+
+// strangersKept is for how long it is remembered what agents did that nobody
+// registered: anybody can invent their names.
+const strangersKept = 30 * 24 * time.Hour
+
+func agentWrite(known *agent.Agent, head *ledger.SessionHead, now time.Time) (*ledger.SessionWrite, error) {
+	item := &ledger.Item{Kind: agentKind, ID: known.DID}
+	if known.State == "" {
+		item.Due = now.Add(strangersKept)
+	}
+	var err error
+	item.Data, err = known.Data()
+	return &ledger.SessionWrite{Head: head, Item: item}, err
+}
+
+// Registration is what an agent registers with.
+type Registration struct {
+	DID, PublicKey string
+	Requested      []string
+	Metadata       jsontext.Value
+	// Grants says which of the requested capabilities a policy set grants.
+	Grants func(set *policy.Set, requested []string) []string
+}
+
+// Register decides about a registration, and when it is allowed makes it
+// durable with its record. The errors are those of agent.Agent.Register.
+func (g *Guard) Register(ctx context.Context, a *act.Action, r Registration) (d act.Decision, known *agent.Agent, err error) {
+	defer g.agents.lock(r.DID)()
+	d, _, err = g.decide(ctx, a, asked{also: func(d *act.Decision, set *policy.Set) (*ledger.SessionWrite, error) {
+		if d.Effect != act.Allow && d.Effect != act.Modify {
+			return nil, nil
+		}
+		var head *ledger.SessionHead
+		if known, head, err = g.agent(ctx, r.DID); err != nil {
+			return nil, err
+		}
+		if err := known.Register(a.Principal, r.PublicKey, r.Requested, r.Grants(set, r.Requested), r.Metadata, a.At); err != nil {
+			return nil, err
+		}
+		return agentWrite(known, head, a.At)
+	}})
+	return d, known, err
+}
+
+// SetAgent gives an agent another state, also one that never registered.
+func (g *Guard) SetAgent(ctx context.Context, did string, state agent.State, reason string, by act.Principal) (*agent.Agent, error) {
+	return g.changeAgent(ctx, did, by, "agent."+string(state), map[string]string{"agent": did, "reason": reason}, func(known *agent.Agent) error {
+		return known.Set(state, reason, g.cfg.Now())
+	})
+}
+
+// SeeAgent notes that a registered agent was heard from.
+func (g *Guard) SeeAgent(ctx context.Context, did string, by act.Principal) (*agent.Agent, error) {
+	return g.changeAgent(ctx, did, by, "agent.heartbeat", map[string]string{"agent": did}, func(known *agent.Agent) error {
+		known.Seen = g.cfg.Now()
+		return nil
+	})
+}
+
+// CountViolation notes that an agent did something that no verdict covers.
+func (g *Guard) CountViolation(ctx context.Context, did, what string, by act.Principal) (*agent.Agent, error) {
+	return g.changeAgent(ctx, did, by, "agent.violation", map[string]string{"agent": did, "violation": what}, func(known *agent.Agent) error {
+		known.Violations++
+		return nil
+	})
+}
+
+func (g *Guard) changeAgent(ctx context.Context, did string, by act.Principal, what string, details map[string]string, change func(*agent.Agent) error) (known *agent.Agent, err error) {
+	defer g.agents.lock(did)()
+	for range attempts {
+		var head *ledger.SessionHead
+		if known, head, err = g.agent(ctx, did); err != nil {
+			return nil, err
+		}
+		if err = change(known); err != nil {
+			return nil, err
+		}
+		write, err := agentWrite(known, head, g.cfg.Now())
+		if err != nil {
+			return nil, err
+		}
+		e := g.note(what, by, details)
+		e.Sessions = []*ledger.SessionWrite{write}
+		if _, err = g.enqueue(ctx, e); err == nil {
+			return known, nil
+		}
+		if !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrStale) {
+			return nil, fmt.Errorf("record admin.%s: %w", what, err)
+		}
+	}
+	return nil, err
+}

@@ -1,0 +1,303 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"reeve/act"
+	"reeve/approval"
+	"reeve/guard"
+	"reeve/policy"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const asking = `
+version: 1
+name: asking
+default: allow
+rules:
+  - name: transfers
+    on: tool.call
+    tools: [transfer]
+    effect: escalate
+    code: transfer
+    reason: A person must see each transfer.
+  - name: cards
+    detect: [pii.card]
+    effect: modify
+    modify: redact
+    code: pii.card
+    reason: A card number was masked.
+`
+
+var alice = act.Principal{Name: "key:alice", Method: "key"}
+
+func load(t testing.TB, text string) *policy.Set {
+	t.Helper()
+	set, err := policy.Load(policy.File{Name: "test.yaml", Data: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// asker is a node whose policy asks people, with a clock that stands.
+func asker(t testing.TB, dir string) (*node, *time.Time) {
+	now := time.Now()
+	return open(t, dir, func(c *guard.Config) {
+		c.Policy = load(t, asking)
+		c.Now = func() time.Time { return now }
+	}), &now
+}
+
+func codesOf(d act.Decision) (codes []string) {
+	for _, r := range d.Reasons {
+		codes = append(codes, r.Code)
+	}
+	return codes
+}
+
+func (n *node) answer(t testing.TB, d act.Decision, agree bool) *approval.Decision {
+	t.Helper()
+	if d.Approval == nil {
+		t.Fatalf("nothing was asked: %+v", d)
+	}
+	h, err := n.Answer(context.Background(), d.Approval.ID, "", alice, agree, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// TestApprove walks an act through its approval: held, held still when asked
+// again, allowed once, and held again.
+func TestApprove(t *testing.T) {
+	n, _ := asker(t, t.TempDir())
+	held, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	if held.Effect != act.Escalate || held.Approval.State != "held" {
+		t.Fatalf("first: %v %+v", held.Effect, held.Approval)
+	}
+	again, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	if !again.Repeat || again.Position != held.Position || again.Effect != act.Escalate {
+		t.Errorf("the same step while it is held: %+v", again)
+	}
+	retry, _ := n.decide(t, call("s", "2", "transfer", "100"))
+	if retry.Effect != act.Escalate || retry.Approval.ID != held.Approval.ID {
+		t.Errorf("the same act in another step: %+v", retry)
+	}
+	for name, other := range map[string]*act.Action{
+		"other arguments": call("s", "3", "transfer", "999"), "another session": call("s2", "3", "transfer", "100"),
+	} {
+		if d, _ := n.decide(t, other); d.Approval.ID == held.Approval.ID {
+			t.Errorf("%s: has the same approval", name)
+		}
+	}
+	h, err := n.Approval(t.Context(), held.Approval.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(h.Request), `"text":"100"`) || h.Decision != held.Position.String() || h.Needs[0].Code != "transfer" {
+		t.Errorf("what the approver sees: %+v", h)
+	}
+	if h := n.answer(t, held, true); h.State != approval.Approved {
+		t.Errorf("after the answer: %s", h.State)
+	}
+
+	done, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	if done.Effect != act.Allow || done.Repeat || done.Approval.State != "used" {
+		t.Errorf("after the answer: %v %+v %+v", done.Effect, done.Approval, done.Reasons)
+	}
+	if diff := cmp.Diff([]string{"approved", "transfer"}, codesOf(done)); diff != "" {
+		t.Errorf("reasons (-want +got):\n%s", diff)
+	}
+	once, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	if once.Effect != act.Allow || !once.Repeat || once.Position != done.Position {
+		t.Errorf("the step that used it, asked about again: %+v", once)
+	}
+	if d, _ := n.decide(t, result("s", "1")); d.Effect != act.Allow {
+		t.Errorf("its result: %v %+v", d.Effect, d.Reasons)
+	}
+	next, _ := n.decide(t, call("s", "5", "transfer", "100"))
+	if next.Effect != act.Escalate || next.Approval.State != "held" {
+		t.Errorf("an approval is used once: %v", next.Effect)
+	}
+	if list, err := n.Approvals(t.Context(), true, "", 0); err != nil || len(list) != 3 {
+		t.Errorf("open: %d, %v", len(list), err)
+	}
+}
+
+// TestRefuse: a refusal holds for the very same act as long as the question
+// would have, and an approval can be taken back.
+func TestRefuse(t *testing.T) {
+	n, now := asker(t, t.TempDir())
+	held, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	n.answer(t, held, false)
+	d, _ := n.decide(t, call("s", "2", "transfer", "100"))
+	if d.Effect != act.Deny || d.Reasons[0].Code != "approval_denied" || d.Reasons[0].Instead == "" {
+		t.Errorf("after the refusal: %+v", d)
+	}
+	if _, err := n.Answer(t.Context(), held.Approval.ID, "", alice, true, ""); !errors.Is(err, approval.ErrEnded) {
+		t.Errorf("agreeing after a refusal: %v", err)
+	}
+	*now = now.Add(approval.Within)
+	if d, _ = n.decide(t, call("s", "3", "transfer", "100")); d.Effect != act.Escalate {
+		t.Errorf("after its time: %v", d.Effect)
+	}
+	n.answer(t, d, true)
+	if h := n.answer(t, d, false); h.State != approval.Revoked {
+		t.Errorf("taken back: %s", h.State)
+	}
+	if d, _ = n.decide(t, call("s", "4", "transfer", "100")); d.Effect != act.Escalate {
+		t.Errorf("after it was taken back: %v", d.Effect)
+	}
+}
+
+func TestAnswerRefused(t *testing.T) {
+	n, _ := asker(t, t.TempDir())
+	held, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	ctx := t.Context()
+	if _, err := n.Answer(ctx, held.Approval.ID, "", act.Anonymous, true, ""); !errors.Is(err, approval.ErrOwn) {
+		t.Errorf("the asker itself: %v", err)
+	}
+	if _, err := n.Answer(ctx, held.Approval.ID, "0-999", alice, true, ""); !errors.Is(err, guard.ErrChanged) {
+		t.Errorf("another decision was looked at: %v", err)
+	}
+	if _, err := n.Answer(ctx, "none", "", alice, true, ""); err == nil {
+		t.Error("an approval that is not there was answered")
+	}
+}
+
+// TestExpire: nobody answers, or nobody comes.
+func TestExpire(t *testing.T) {
+	n, now := asker(t, t.TempDir())
+	unanswered, _ := n.decide(t, call("s", "1", "transfer", "1"))
+	unused, _ := n.decide(t, call("s", "2", "transfer", "2"))
+	n.answer(t, unused, true)
+	*now = now.Add(approval.Within)
+	if _, err := n.Answer(t.Context(), unanswered.Approval.ID, "", alice, true, ""); !errors.Is(err, approval.ErrEnded) {
+		t.Errorf("an answer that is too late: %v", err)
+	}
+	if d, _ := n.decide(t, call("s", "3", "transfer", "2")); d.Effect != act.Escalate {
+		t.Errorf("an approval used too late: %v", d.Effect)
+	}
+	*now = now.Add(time.Second)
+	if err := n.ExpireApprovals(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h, err := n.Approval(t.Context(), unanswered.Approval.ID)
+	if err != nil || h.State != approval.Expired || h.Request != nil {
+		t.Errorf("swept: %+v, %v", h, err)
+	}
+}
+
+// TestPolicyChanges: what is used is judged by the policy of that moment.
+func TestPolicyChanges(t *testing.T) {
+	n, _ := asker(t, t.TempDir())
+	put := func(text string) {
+		t.Helper()
+		if err := n.SetPolicy(t.Context(), load(t, text), alice); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	n.answer(t, held, true)
+	put(asking + "  - {name: frozen, tools: [transfer], effect: deny, code: frozen}\n")
+	if d, _ := n.decide(t, call("s", "2", "transfer", "100")); d.Effect != act.Deny {
+		t.Errorf("a new deny: %v", d.Effect)
+	}
+	put(asking + "  - {name: second, tools: [transfer], effect: escalate, code: second}\n")
+	d, _ := n.decide(t, call("s", "3", "transfer", "100"))
+	if d.Effect != act.Escalate || d.Approval.State != "held" {
+		t.Errorf("a new rule that asks: %v %+v", d.Effect, d.Approval)
+	}
+	if h, _ := n.Approval(t.Context(), d.Approval.ID); len(h.Needs) != 2 {
+		t.Errorf("needs: %+v", h.Needs)
+	}
+	if _, err := n.Answer(t.Context(), d.Approval.ID, "", act.Principal{Name: "key:bob"}, true, ""); err != nil {
+		t.Fatal(err)
+	}
+	put(asking + "  - {name: unrelated, tools: [wipe], effect: deny}\n")
+	if d, _ := n.decide(t, call("s", "4", "transfer", "100")); d.Effect != act.Allow {
+		t.Errorf("an unrelated edit: %v", d.Effect)
+	}
+}
+
+// TestApproveModified: what is agreed to is the form that the policy gave it.
+func TestApproveModified(t *testing.T) {
+	n, _ := asker(t, t.TempDir())
+	const card = "card 4000 0000 0000 0002"
+	held, _ := n.decide(t, call("s", "1", "transfer", card))
+	h, err := n.Approval(t.Context(), held.Approval.ID)
+	if err != nil || len(h.Edits) != 1 || string(h.Edits[0].Value) != `"card ****"` {
+		t.Fatalf("%+v, %v", h, err)
+	}
+	n.answer(t, held, true)
+	d, modified := n.decide(t, call("s", "2", "transfer", card))
+	if d.Effect != act.Modify || !strings.Contains(modified, `"card ****"`) {
+		t.Errorf("%v %s", d.Effect, modified)
+	}
+}
+
+// TestUsedOnce: of many who come at once with an agreed act, one gets through.
+func TestUsedOnce(t *testing.T) {
+	n, _ := asker(t, t.TempDir())
+	held, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	n.answer(t, held, true)
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	count := map[act.Effect]int{}
+	for i := range 20 {
+		wait.Go(func() {
+			d, _, err := n.Decide(context.Background(), call("s", fmt.Sprint("x", i), "transfer", "100"))
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			count[d.Effect]++
+			mu.Unlock()
+		})
+	}
+	wait.Wait()
+	if count[act.Allow] != 1 || count[act.Escalate] != 19 && count[act.Deny] == 0 {
+		t.Errorf("%v, want one allowed", count)
+	}
+}
+
+// TestAwait: who waits is woken by the answer.
+func TestAwait(t *testing.T) {
+	n, _ := asker(t, t.TempDir())
+	held, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	done := make(chan error)
+	go func() { done <- n.Await(t.Context(), held.Approval.ID) }()
+	n.answer(t, held, true)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	other, _ := n.decide(t, call("s", "2", "transfer", "200"))
+	if err := n.Await(ctx, other.Approval.ID); !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller that went away: %v", err)
+	}
+}
+
+// TestApprovalsSurvive: what is held outlives the process.
+func TestApprovalsSurvive(t *testing.T) {
+	dir := t.TempDir()
+	n, _ := asker(t, dir)
+	held, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	n.close()
+	n, _ = asker(t, dir)
+	n.answer(t, held, true)
+	n.close()
+	n, _ = asker(t, dir)
+	if d, _ := n.decide(t, call("s", "1", "transfer", "100")); d.Effect != act.Allow {
+		t.Errorf("%v", d.Effect)
+	}
+}

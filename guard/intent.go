@@ -1,0 +1,253 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"reeve/act"
+	"reeve/agent"
+	"reeve/approval"
+	"reeve/ledger"
+	"reeve/policy"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// intentKind is the kind of item that an intent is.
+const intentKind = "intent"
+
+// intentsKept is for how long an intent that has ended can be looked up, and
+// its id not be used again. Its records stay.
+const intentsKept = 30 * 24 * time.Hour
+
+// ErrOtherAct: the id of an intent was used before, for another act.
+var ErrOtherAct = errors.New("this intent_id was used before, for another act")
+
+// intentID names an intent: by its agent first, so that an agent's intents lie
+// beside each other.
+func intentID(principal, did, id string) string {
+	whose, which := keyOf(intentKind, did), keyOf(intentKind, principal, did, id)
+	return idEncoding.EncodeToString(whose[:10]) + "." + idEncoding.EncodeToString(which[:])
+}
+
+// intent reads an intent; nil when there is none.
+func (g *Guard) intent(ctx context.Context, id string) (*agent.Intent, *ledger.SessionHead, error) {
+	item, head, err := g.item(ctx, intentKind, id)
+	if errors.Is(err, ledger.ErrNotFound) && head != nil {
+		return nil, head, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read an intent: %w", err)
+	}
+	n, err := readIntent(item)
+	return n, head, err
+}
+
+func readIntent(item ledger.Item) (*agent.Intent, error) {
+	n, err := agent.ParseIntent(item.Data)
+	if err == nil && n.Verdict.Position == (act.Position{}) {
+		n.Verdict.Position = item.Version // until its first change, the record of the verdict
+	}
+	return n, err
+}
+
+func intentWrite(n *agent.Intent, head *ledger.SessionHead, now time.Time) (*ledger.SessionWrite, error) {
+	item := &ledger.Item{Kind: intentKind, ID: intentID(n.Principal, n.Agent, n.ID), Open: n.Open(), Due: n.Due()}
+	if !item.Open {
+		item.Due = now.Add(intentsKept)
+	}
+	if n.Verdict.Effect != act.Escalate {
+		n.Params = nil
+	}
+	var err error
+	item.Data, err = n.Data()
+	return &ledger.SessionWrite{Head: head, Item: item}, err
+}
+
+// Ask decides about an act that an agent asks for under an id of its own. The
+// same id with the same act gets the recorded verdict, which changes only when
+// people have answered; with another act it is ErrOtherAct. lasts is how long a
+// verdict is good for.
+func (g *Guard) Ask(ctx context.Context, a *act.Action, params jsontext.Value, lasts time.Duration) (n *agent.Intent, err error) {
+	key := intentID(a.Principal.Name, a.Agent.ID, a.ID)
+	defer g.intents.lock(key)()
+	n, head, err := g.intent(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if n != nil {
+		if n.Digest != a.Digest.String() {
+			return nil, ErrOtherAct
+		}
+		over, err := g.settled(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		if over {
+			n.Verdict.Repeat = true
+			return n, nil
+		}
+	}
+	var decided agent.Intent
+	d, _, err := g.decide(ctx, a, asked{again: n != nil, also: func(d *act.Decision, set *policy.Set) (*ledger.SessionWrite, error) {
+		decided = agent.Intent{
+			Agent: a.Agent.ID, ID: a.ID, Principal: a.Principal.Name, Method: a.Principal.Method, Session: a.Session,
+			Tool: a.Resource, Digest: a.Digest.String(), Verdict: *d, Asked: a.At, Expires: a.At.Add(lasts).Truncate(time.Second), Params: params,
+		}
+		return intentWrite(&decided, head, a.At)
+	}})
+	if err != nil {
+		return nil, err
+	}
+	decided.Verdict = d
+	return &decided, nil
+}
+
+// settled reports whether an intent's verdict stands as it was recorded.
+func (g *Guard) settled(ctx context.Context, n *agent.Intent) (bool, error) {
+	if n.Outcome != "" || n.Verdict.Effect != act.Escalate || n.Verdict.Approval == nil {
+		return true, nil
+	}
+	h, _, err := g.held(ctx, n.Verdict.Approval.ID)
+	if err != nil || h == nil {
+		return false, err
+	}
+	return h.At(g.cfg.Now()) == approval.Held, nil
+}
+
+// Report takes what an agent says of how an act of its ended, and returns the
+// sentence that says what is wrong when no verdict covers it. The report is
+// recorded in any case: a is the result as an act.
+func (g *Guard) Report(ctx context.Context, a *act.Action, r agent.Report) (violation string, err error) {
+	key := intentID(a.Principal.Name, a.Agent.ID, a.Answers)
+	defer g.intents.lock(key)()
+	for range attempts {
+		n, head, err := g.intent(ctx, key)
+		if err != nil {
+			return "", err
+		}
+		now := g.cfg.Now()
+		violation = "No intent with this id was asked about."
+		if n != nil {
+			a.Session = n.Session
+			violation = n.End(r, now)
+		}
+		a.Standing = nil
+		if violation != "" {
+			a.Standing = []act.Violation{{Check: "report.uncovered", Message: violation}}
+		}
+		_, _, err = g.decide(ctx, a, asked{also: func(*act.Decision, *policy.Set) (*ledger.SessionWrite, error) {
+			if n == nil {
+				return nil, nil
+			}
+			return intentWrite(n, head, now)
+		}})
+		if !errors.Is(err, ledger.ErrLost) {
+			return violation, err
+		}
+	}
+	return "", ledger.ErrLost
+}
+
+// Intents lists the intents of an agent that are kept, or only the open ones.
+func (g *Guard) Intents(ctx context.Context, did string, open bool) (list []*agent.Intent, err error) {
+	whose := keyOf(intentKind, did)
+	prefix := idEncoding.EncodeToString(whose[:10])
+	for after := prefix; ; {
+		items, err := g.cfg.Store.Items(ctx, ledger.ItemQuery{Kind: intentKind, After: after, Open: open})
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range items {
+			if !strings.HasPrefix(item.ID, prefix) {
+				return list, nil
+			}
+			n, err := readIntent(item)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, n)
+		}
+		if len(items) < ledger.DefaultItems {
+			return list, nil
+		}
+		after = items[len(items)-1].ID
+	}
+}
+
+// EndIntents ends the intents whose time is over without a report, each with a
+// record. What people are asked about is left to them.
+func (g *Guard) EndIntents(ctx context.Context) (ended []*agent.Intent, err error) {
+	now := g.cfg.Now()
+	items, err := g.cfg.Store.Items(ctx, ledger.ItemQuery{Kind: intentKind, Open: true, DueBefore: now})
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range items {
+		n, err := g.endIntent(ctx, item.ID, "unreported", func(n *agent.Intent) bool {
+			if n.Verdict.Effect == act.Escalate || now.Before(n.Due()) {
+				return false
+			}
+			n.Expire(now)
+			return true
+		})
+		if err != nil {
+			return ended, err
+		}
+		if n != nil {
+			ended = append(ended, n)
+		}
+	}
+	return ended, nil
+}
+
+// Withdraw takes back the verdicts of an agent that are not used up.
+func (g *Guard) Withdraw(ctx context.Context, did string) (ended []*agent.Intent, err error) {
+	list, err := g.Intents(ctx, did, true)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range list {
+		n, err := g.endIntent(ctx, intentID(n.Principal, n.Agent, n.ID), "revoked", func(n *agent.Intent) bool {
+			if !n.Open() {
+				return false
+			}
+			n.Withdraw(g.cfg.Now())
+			return true
+		})
+		if err != nil {
+			return ended, err
+		}
+		if n != nil {
+			ended = append(ended, n)
+		}
+	}
+	return ended, nil
+}
+
+// endIntent changes an intent, with a record, unless change says that there is
+// nothing to change; then it returns nil.
+func (g *Guard) endIntent(ctx context.Context, key, how string, change func(*agent.Intent) bool) (*agent.Intent, error) {
+	defer g.intents.lock(key)()
+	for range attempts {
+		n, head, err := g.intent(ctx, key)
+		if err != nil || n == nil || !change(n) {
+			return nil, err
+		}
+		write, err := intentWrite(n, head, g.cfg.Now())
+		if err != nil {
+			return nil, err
+		}
+		e := g.note("intent."+how, operator, map[string]string{"agent": n.Agent, "intent": n.ID, "decision": n.Verdict.Position.String()})
+		e.Sessions = []*ledger.SessionWrite{write}
+		if _, err = g.enqueue(ctx, e); err == nil {
+			return n, nil
+		} else if !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrStale) {
+			return nil, err
+		}
+	}
+	return nil, ledger.ErrLost
+}

@@ -1,0 +1,208 @@
+package guard_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"reeve/act"
+	"reeve/agent"
+	"reeve/approval"
+	"reeve/guard"
+	"reeve/policy"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// intent makes an intent of the agent did:a.
+func intent(id, tool, text string) *act.Action {
+	a := call("", id, tool, text)
+	a.Door, a.Method, a.Step, a.Turn, a.Agent = "a2g", "a2g/intent", "", "", act.Agent{ID: "did:a"}
+	return a
+}
+
+// report makes the report of an intent.
+func report(id string) *act.Action {
+	a := intent("", "", "done")
+	a.Kind, a.Method, a.Answers = act.ToolResult, "a2g/report", id
+	return a
+}
+
+func (n *node) ask(t testing.TB, a *act.Action) *agent.Intent {
+	t.Helper()
+	got, err := n.Ask(t.Context(), a, []byte(`{}`), 5*time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// TestAsk: an intent's verdict is recorded once and for all.
+func TestAsk(t *testing.T) {
+	dir := t.TempDir()
+	n, now := asker(t, dir)
+	first := n.ask(t, intent("i1", "read", "notes"))
+	if !first.Allowed() || first.Verdict.Repeat || !first.Expires.Equal(now.Add(5*time.Minute).Truncate(time.Second)) {
+		t.Errorf("%+v", first)
+	}
+	if _, err := n.Ask(t.Context(), intent("i1", "read", "other"), nil, time.Minute); !errors.Is(err, guard.ErrOtherAct) {
+		t.Errorf("another act under the same id: %v", err)
+	}
+	stranger := intent("i1", "read", "other")
+	stranger.Agent.ID = "did:b"
+	if got := n.ask(t, stranger); got.Verdict.Position == first.Verdict.Position {
+		t.Error("another agent's intent was looked up")
+	}
+	*now = now.Add(time.Hour)
+	n.close()
+	n, _ = asker(t, dir)
+	again := n.ask(t, intent("i1", "read", "notes"))
+	if !again.Verdict.Repeat || again.Verdict.Position != first.Verdict.Position || !again.Expires.Equal(first.Expires) {
+		t.Errorf("asked again after a restart: %+v", again)
+	}
+}
+
+// TestAskHeld: a held intent changes once, to what people or their time decide.
+func TestAskHeld(t *testing.T) {
+	n, now := asker(t, t.TempDir())
+	for i, tt := range []struct {
+		name   string
+		then   func(d act.Decision)
+		effect act.Effect
+		code   string
+	}{
+		{"agreed", func(d act.Decision) { n.answer(t, d, true) }, act.Allow, "approved"},
+		{"refused", func(d act.Decision) { n.answer(t, d, false) }, act.Deny, "approval_denied"},
+		{"nobody answered", func(act.Decision) { *now = now.Add(approval.Within) }, act.Deny, "approval_expired"},
+		{"agreed, and it came too late", func(d act.Decision) { n.answer(t, d, true); *now = now.Add(approval.Within) }, act.Deny, "approval_expired"},
+	} {
+		id, text := fmt.Sprint("i", i), tt.name
+		held := n.ask(t, intent(id, "transfer", text))
+		if held.Verdict.Effect != act.Escalate || held.Params == nil {
+			t.Fatalf("%s: first: %+v", tt.name, held)
+		}
+		if again := n.ask(t, intent(id, "transfer", text)); again.Verdict.Position != held.Verdict.Position {
+			t.Errorf("%s: judged again while it is held", tt.name)
+		}
+		tt.then(held.Verdict)
+		got := n.ask(t, intent(id, "transfer", text))
+		if got.Verdict.Effect != tt.effect || got.Verdict.Reasons[0].Code != tt.code {
+			t.Errorf("%s: %v %+v", tt.name, got.Verdict.Effect, got.Verdict.Reasons)
+		}
+		if again := n.ask(t, intent(id, "transfer", text)); again.Verdict.Position != got.Verdict.Position || again.Verdict.Effect != tt.effect || again.Params != nil {
+			t.Errorf("%s: afterwards: %+v", tt.name, again)
+		}
+	}
+}
+
+// TestReport walks how an intent can end.
+func TestReport(t *testing.T) {
+	n, now := asker(t, t.TempDir())
+	success := agent.Report{Status: "SUCCESS"}
+	for _, tt := range []struct {
+		id, tool  string
+		reports   []agent.Report
+		wait      time.Duration
+		outcome   agent.Outcome
+		violation bool // of the last report
+	}{
+		{"as approved", "read", []agent.Report{{Status: "FAILURE", Tool: "read"}}, 0, agent.Reported, false},
+		{"said twice", "read", []agent.Report{success, success}, 0, agent.Reported, false},
+		{"said twice and differently", "read", []agent.Report{success, {Status: "FAILURE"}}, 0, agent.Ambiguous, true},
+		{"nobody knows", "read", []agent.Report{{Status: "TIMEOUT"}}, 0, agent.Ambiguous, false},
+		{"another tool", "read", []agent.Report{{Status: "SUCCESS", Tool: "wipe"}}, 0, agent.Mismatched, true},
+		{"another tool, and then as approved", "read", []agent.Report{{Status: "SUCCESS", Tool: "wipe"}, success}, 0, agent.Mismatched, true},
+		{"another act", "read", []agent.Report{{Status: "SUCCESS", Digest: "sha256:00"}}, 0, agent.Mismatched, true},
+		{"a little late", "read", []agent.Report{success}, 5 * time.Minute, agent.Reported, false},
+		{"too late", "read", []agent.Report{success}, time.Hour, "", true},
+		{"held", "transfer", []agent.Report{success}, 0, "", true},
+	} {
+		n.ask(t, intent(tt.id, tt.tool, tt.id))
+		*now = now.Add(tt.wait)
+		var violation string
+		for _, r := range tt.reports {
+			var err error
+			if violation, err = n.Report(t.Context(), report(tt.id), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := n.ask(t, intent(tt.id, tt.tool, tt.id))
+		if got.Outcome != tt.outcome || (violation != "") != tt.violation {
+			t.Errorf("%s: %s, violation %q", tt.id, got.Outcome, violation)
+		}
+	}
+	if violation, err := n.Report(t.Context(), report("never asked"), success); err != nil || violation == "" {
+		t.Errorf("no intent: %q, %v", violation, err)
+	}
+	list, err := n.Intents(t.Context(), "did:a", false)
+	if err != nil || len(list) != 10 {
+		t.Errorf("intents: %d, %v", len(list), err)
+	}
+}
+
+// TestEndIntents: what nobody reports ends by itself, and what is taken back at once.
+func TestEndIntents(t *testing.T) {
+	n, now := asker(t, t.TempDir())
+	n.ask(t, intent("1", "read", "a"))
+	n.ask(t, intent("2", "transfer", "b"))
+	*now = now.Add(10 * time.Minute)
+	n.ask(t, intent("3", "read", "c"))
+	ended, err := n.EndIntents(t.Context())
+	if err != nil || len(ended) != 1 || ended[0].ID != "1" || ended[0].Outcome != agent.Unreported {
+		t.Errorf("%+v, %v", ended, err)
+	}
+	ended, err = n.Withdraw(t.Context(), "did:a")
+	if err != nil || len(ended) != 2 {
+		t.Errorf("%+v, %v", ended, err)
+	}
+	if got := n.ask(t, intent("3", "read", "c")); got.Outcome != agent.Withdrawn || got.Open() {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestAgents walks an agent's states.
+func TestAgents(t *testing.T) {
+	n, _ := asker(t, t.TempDir())
+	register := func(by, key string) (act.Decision, *agent.Agent, error) {
+		a := intent("", "", "")
+		a.Kind, a.Method, a.Principal.Name = act.AgentRegister, "a2g/register", by
+		return n.Register(t.Context(), a, guard.Registration{DID: "did:a", PublicKey: key, Requested: []string{"read", "wipe"},
+			Grants: func(_ *policy.Set, requested []string) []string { return requested[:1] }})
+	}
+	if known, err := n.Agent(t.Context(), "did:a"); err != nil || known.State != "" {
+		t.Fatalf("before: %+v, %v", known, err)
+	}
+	if _, known, err := register("key:a", "k1"); err != nil || known.State != agent.Active || !cmp.Equal(known.Granted, []string{"read"}) {
+		t.Fatalf("registered: %+v, %v", known, err)
+	}
+	if _, _, err := register("key:a", "k1"); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	for name, tt := range map[string]struct {
+		by, key string
+		want    error
+	}{"by somebody else": {"key:b", "k1", agent.ErrForeign}, "with another key": {"key:a", "k2", agent.ErrKey}} {
+		if _, _, err := register(tt.by, tt.key); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := n.SetAgent(t.Context(), "did:a", agent.Suspended, "looked odd", alice); err != nil {
+		t.Fatal(err)
+	}
+	if _, known, err := register("key:a", "k1"); err != nil || known.State != agent.Suspended {
+		t.Errorf("registering does not end a suspension: %+v, %v", known, err)
+	}
+	if _, err := n.SetAgent(t.Context(), "did:a", agent.Revoked, "", alice); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.SetAgent(t.Context(), "did:a", agent.Active, "", alice); !errors.Is(err, agent.ErrRevoked) {
+		t.Errorf("revoked is for good: %v", err)
+	}
+	if _, _, err := register("key:a", "k1"); !errors.Is(err, agent.ErrRevoked) {
+		t.Errorf("a revoked agent registers: %v", err)
+	}
+	if list, err := n.Agents(t.Context(), "", 0); err != nil || len(list) != 1 || list[0].State != agent.Revoked {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
