@@ -35,6 +35,8 @@ func (n *Node) Admin() http.Handler {
 	serve(mux, "POST /admin/backup", n.backup)
 	serve(mux, "POST /admin/erase", n.erase)
 	serve(mux, "POST /admin/prune", n.prune)
+	mux.Handle("/agents", n.Agents())
+	mux.Handle("/agents/", n.Agents())
 	mux.Handle("/approvals", n.Approvals())
 	mux.Handle("/approvals/", n.Approvals())
 	return mux

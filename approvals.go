@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"reeve/act"
+	"reeve/agent"
 	"reeve/approval"
 	"reeve/guard"
 	"reeve/identity"
+	"reeve/internal/jsonrpc"
 	"reeve/ledger"
 	"reeve/server"
 
@@ -113,11 +115,12 @@ func (n *Node) failed(w http.ResponseWriter, what string, err error) {
 	status := http.StatusInternalServerError
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
-		answer(w, http.StatusNotFound, map[string]string{"error": "there is no such approval"})
+		answer(w, http.StatusNotFound, map[string]string{"error": "there is nothing of this name"})
 		return
 	case errors.Is(err, approval.ErrOwn), errors.Is(err, approval.ErrNotAsked):
 		status = http.StatusForbidden
-	case errors.Is(err, approval.ErrEnded), errors.Is(err, approval.ErrAnswered), errors.Is(err, guard.ErrChanged):
+	case errors.Is(err, approval.ErrEnded), errors.Is(err, approval.ErrAnswered), errors.Is(err, guard.ErrChanged),
+		errors.Is(err, agent.ErrRevoked):
 		status = http.StatusConflict
 	}
 	if status == http.StatusInternalServerError {
@@ -130,10 +133,10 @@ func (n *Node) failed(w http.ResponseWriter, what string, err error) {
 
 // awaitAnswer waits until people have answered about a held act, as long as is
 // configured, and reports whether they have. Calls that wait have a limit of
-// their own; beyond it nobody waits.
+// their own; beyond it, and on a connection of many calls, nobody waits.
 func (n *Node) awaitAnswer(ctx context.Context, held *act.Approval) bool {
 	wait := n.cfg.Approvals.Wait
-	if wait <= 0 || held == nil || held.State != string(approval.Held) {
+	if wait <= 0 || jsonrpc.ConnFrom(ctx) != nil || held == nil || held.State != string(approval.Held) {
 		return false
 	}
 	select {

@@ -32,13 +32,19 @@ type running struct {
 	url  string
 	keys map[identity.Role]string
 	stop context.CancelFunc
+	file string // the policy
 }
 
 func start(t *testing.T, settings map[string]string) *running {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "policy.yaml")
-	if err := os.WriteFile(file, []byte(bank), 0o600); err != nil {
+	text := settings["policy-text"]
+	if text == "" {
+		text = bank
+	}
+	delete(settings, "policy-text")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	flags := map[string]string{"listen": "127.0.0.1:0", "data": filepath.Join(dir, "data"), "policy": file}
@@ -53,7 +59,7 @@ func start(t *testing.T, settings map[string]string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &running{T: t, keys: map[identity.Role]string{}}
+	r := &running{T: t, file: file, keys: map[identity.Role]string{}}
 	secret := regexp.MustCompile(`"secret":"([^"]+)"`)
 	for _, role := range []identity.Role{identity.Agent, identity.Approver, identity.Auditor, identity.Admin} {
 		w := httptest.NewRecorder()
@@ -85,6 +91,17 @@ func start(t *testing.T, settings map[string]string) *running {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// policy puts another policy in force.
+func (r *running) policy(text string) {
+	r.Helper()
+	if err := os.WriteFile(r.file, []byte(text), 0o600); err != nil {
+		r.Fatal(err)
+	}
+	if code, text := r.ask(identity.Admin, "POST", "/admin/policy/reload", "{}"); code != 200 {
+		r.Fatalf("%d %s", code, text)
+	}
 }
 
 // ask makes one call with a role's key.

@@ -32,16 +32,17 @@ var arrows = map[string]string{
 	"identity":              "act ledger",
 	"approval":              "act",
 	"agent":                 "act",
-	"guard":                 "act agent approval internal/rawjson ledger policy risk session",
+	"guard":                 "act agent approval internal/canon internal/rawjson ledger policy risk session",
 	"aos":                   "act a2a/message internal/canon internal/content internal/jsonrpc internal/rawjson mcp/message",
-	"server":                "act identity internal/jsonrpc",
-	"": "act aos approval guard identity internal/jsonrpc internal/rawjson ledger policy risk server session " +
+	"a2g":                   "act agent approval guard identity internal/canon internal/content internal/jsonrpc internal/rawjson ledger policy",
+	"server":                "act agent identity internal/jsonrpc",
+	"": "a2g act agent aos approval guard identity internal/jsonrpc internal/rawjson ledger policy risk server session " +
 		"store/postgres store/sqlite",
 
 	"examples/agent/agent": "aos",
 	"examples/agent":       "aos examples/agent/agent",
 	"demo":                 "aos examples/agent/agent",
-	"cmd/reeve":            " act aos approval demo guard identity internal/rawjson ledger policy server session store/postgres store/sqlite",
+	"cmd/reeve":            " a2g act agent aos approval demo guard identity internal/rawjson ledger policy server session store/postgres store/sqlite",
 	"bench":                "",
 }
 

@@ -1,6 +1,7 @@
 package reeve
 
 import (
+	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -69,6 +70,14 @@ type Config struct {
 		Witness    string `yaml:"witness" doc:"URL of a C2SP tlog-witness that cosigns a checkpoint each minute."`
 		WitnessKey string `yaml:"witness-key" doc:"Verifier key of the witness's cosignatures. Required with ledger.witness."`
 	} `yaml:"ledger"`
+
+	A2G struct {
+		Secrets   []string      `yaml:"secrets" doc:"Secrets shared with agents, as DID=env:NAME or DID=file:PATH: such agents must sign. The DID * stands for every other agent."`
+		Signed    bool          `yaml:"signed" doc:"Every A2G agent must sign, also one without a secret or a registered key."`
+		Lasts     time.Duration `yaml:"lasts" default:"5m" doc:"How long an A2G verdict is good for."`
+		Session   time.Duration `yaml:"session" default:"24h" doc:"For how long a registered A2G agent may be silent before it has to register again."`
+		PerMinute int           `yaml:"per-minute" default:"0" doc:"Most intents of one A2G agent in a minute; 0 for no limit."`
+	} `yaml:"a2g"`
 
 	Approvals struct {
 		Wait time.Duration `yaml:"wait" default:"0s" doc:"How long a call whose act is held waits for a person's answer before it is told to come again."`
@@ -236,6 +245,9 @@ func (c *Config) check() error {
 	if c.Limits.Body < 1024 || c.Limits.Batch < 1 || c.Limits.Concurrent < 1 || c.Limits.Rate < 0 {
 		fail("limits: body is at least 1024, batch and concurrent at least 1, rate not negative")
 	}
+	if c.A2G.Lasts < time.Second || c.A2G.Session < time.Minute || c.A2G.PerMinute < 0 {
+		fail("a2g: lasts is at least 1s, session at least 1m, per-minute not negative")
+	}
 	if c.Approvals.Wait < 0 || c.Approvals.Wait > time.Hour || c.Approvals.Held < 0 {
 		fail("approvals: wait is from 0s to 1h, held is not negative")
 	}
@@ -248,6 +260,34 @@ func (c *Config) check() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// a2gSecrets returns what tells the secret that is shared with an agent.
+func (c *Config) a2gSecrets() (func(did string) string, error) {
+	secrets := map[string]string{}
+	for _, entry := range c.A2G.Secrets {
+		did, ref, ok := cutLast(entry, "=")
+		if !ok || did == "" || secrets[did] != "" {
+			return nil, fmt.Errorf("a2g.secrets: %q is not DID=env:NAME or DID=file:PATH, or is there twice", did)
+		}
+		secret, err := identity.Secret(ref)
+		if err != nil {
+			return nil, fmt.Errorf("a2g.secrets: %s: %w", did, err)
+		}
+		if len(secret) < 32 {
+			return nil, fmt.Errorf("a2g.secrets: the secret of %s is shorter than 32 characters", did)
+		}
+		secrets[did] = string(secret)
+	}
+	return func(did string) string { return cmp.Or(secrets[did], secrets["*"]) }, nil
+}
+
+// cutLast cuts around the last separator: a DID may hold one.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
 }
 
 // seedFile is the file in the data folder that the ledger's keys come from.

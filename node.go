@@ -22,7 +22,9 @@ import (
 	"sync"
 	"time"
 
+	"reeve/a2g"
 	"reeve/act"
+	"reeve/approval"
 	"reeve/guard"
 	"reeve/identity"
 	"reeve/ledger"
@@ -45,6 +47,7 @@ type Node struct {
 	store    ledger.Store
 	log      *ledger.Log
 	guard    *guard.Guard
+	a2g      *a2g.Server
 	auth     *identity.Authenticator
 	anchorer *ledger.Anchorer
 	proofs   *ledger.Handler
@@ -110,10 +113,19 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	n.guard, err = guard.New(ctx, guard.Config{
 		Log: n.log, Store: n.store, Policy: set, Keep: guard.Keep(cfg.Keep), Redact: redact,
 		SessionBytes: cfg.Limits.Sessions, Observe: n.metrics.Decision, Logger: n.logger,
+		Answered: n.answered,
 	})
 	if err != nil {
 		return n, err
 	}
+	secrets, err := cfg.a2gSecrets()
+	if err != nil {
+		return n, err
+	}
+	n.a2g = a2g.NewServer(a2g.Config{
+		Guard: n.guard, Lasts: cfg.A2G.Lasts, Session: cfg.A2G.Session, Signed: cfg.A2G.Signed, PerMinute: cfg.A2G.PerMinute,
+		Secret: secrets, Ended: n.metrics.Ended, Logger: n.logger,
+	})
 	if n.auth, err = cfg.authenticator(); err != nil {
 		return n, err
 	}
@@ -154,6 +166,12 @@ func (c *Config) authenticator() (*identity.Authenticator, error) {
 		}
 	}
 	return identity.New(cfg)
+}
+
+// answered has what waits for people's answer go on, beside the request that
+// brought it.
+func (n *Node) answered(h *approval.Decision) {
+	n.tasks.Go(func() { n.a2g.Answered(context.Background(), h) })
 }
 
 // LoadPolicy reads a policy file or folder, or the starter policy if the path is empty.
@@ -255,6 +273,9 @@ func (n *Node) ReloadPolicy(ctx context.Context, by act.Principal) (changed bool
 		err = n.guard.SetPolicy(ctx, set, by)
 	}
 	n.metrics.PolicyReload(err == nil)
+	if err == nil && set.Hash() != before {
+		n.a2g.PolicyChanged(ctx, set)
+	}
 	if err != nil {
 		return false, fmt.Errorf("the policy was not changed, and %s stays in force: %w", before, err)
 	}

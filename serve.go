@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"path/filepath"
 	"time"
 
+	"reeve/a2g"
 	"reeve/act"
 	"reeve/aos"
 	"reeve/identity"
@@ -23,6 +25,26 @@ func (n *Node) Serve(ctx context.Context, ready func(url string)) error {
 	if err != nil {
 		return err
 	}
+	if err := n.begin(ctx); err != nil {
+		return err
+	}
+	return s.Run(ctx, ready)
+}
+
+// ServeA2G speaks A2G with one caller over a pair of streams, one JSON message a
+// line, until the input ends or ctx does. Who started the process is the caller.
+func (n *Node) ServeA2G(ctx context.Context, in io.Reader, out io.Writer) error {
+	if err := n.begin(ctx); err != nil {
+		return err
+	}
+	namespace := n.a2g.Namespace()
+	h := &jsonrpc.Handler{Own: &namespace, MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Logger: n.logger}
+	caller := act.Principal{Name: "stdio", Method: "local"}
+	return h.ServeStdio(identity.NewContext(ctx, caller, identity.Agent), in, out, func(c *jsonrpc.Conn) { n.a2g.Opened(c, "") })
+}
+
+// begin starts what runs beside the requests, until the node is closed.
+func (n *Node) begin(ctx context.Context) error {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	n.background = stop
 	n.stopping = ctx
@@ -33,12 +55,13 @@ func (n *Node) Serve(ctx context.Context, ready func(url string)) error {
 	n.tasks.Go(func() { n.retain(background) })
 	n.tasks.Go(func() { n.watchPolicy(background) })
 	n.tasks.Go(func() { n.watchKeys(background) })
-	return s.Run(ctx, ready)
+	return nil
 }
 
 func (n *Node) serverConfig() server.Config {
 	namespaces := []jsonrpc.Namespace{
 		aos.Namespace(n.decide, n.writable, Version, n.now),
+		n.a2g.Namespace(),
 	}
 	endpoint := func(own *jsonrpc.Namespace) *jsonrpc.Handler {
 		return &jsonrpc.Handler{Namespaces: namespaces, Own: own, MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Logger: n.logger}
@@ -48,10 +71,17 @@ func (n *Node) serverConfig() server.Config {
 		TLSCert: n.cfg.TLS.Cert, TLSKey: n.cfg.TLS.Key,
 		Socket: filepath.Join(n.cfg.Data, SocketName), Operator: n.Admin(),
 		Auth: n.auth,
-		RPC:  map[string]*jsonrpc.Handler{"/": endpoint(nil), "/aos": endpoint(&namespaces[0])},
+		RPC: map[string]*jsonrpc.Handler{
+			"/": endpoint(nil), "/aos": endpoint(&namespaces[0]),
+			"/a2g": endpoint(&namespaces[1]), "/jsonrpc": endpoint(&namespaces[1]), "/ws": endpoint(&namespaces[1]),
+		},
+		Connect: n.connect,
 		Routes: []server.Route{
 			{Pattern: "/ledger/", Handler: n.proofs},
 			{Pattern: "/admin/", Handler: n.Admin(), Roles: []identity.Role{identity.Admin}},
+			{Pattern: "/agents", Handler: n.Agents(), Roles: []identity.Role{identity.Auditor, identity.Admin}},
+			{Pattern: "/agents/", Handler: n.Agents(), Roles: []identity.Role{identity.Auditor, identity.Admin}},
+			{Pattern: "GET /telemetry", Handler: http.HandlerFunc(n.telemetry), Roles: []identity.Role{identity.Auditor, identity.Admin}},
 			{Pattern: "/approvals", Handler: n.Approvals(), Roles: []identity.Role{identity.Approver, identity.Auditor, identity.Admin}},
 			{Pattern: "/approvals/", Handler: n.Approvals(), Roles: []identity.Role{identity.Approver, identity.Auditor, identity.Admin}},
 			{Pattern: "GET /decisions/{id}", Handler: http.HandlerFunc(n.decision), Roles: []identity.Role{identity.Auditor, identity.Admin}},
@@ -68,6 +98,19 @@ func (n *Node) serverConfig() server.Config {
 			return server.Status{Policy: n.guard.Policy().Hash(), Records: head.Size, Log: n.LogName()}
 		},
 	}
+}
+
+// telemetry streams the ledger's A2G events. A stream has no turn to keep.
+func (n *Node) telemetry(w http.ResponseWriter, r *http.Request) {
+	server.Hold(r.Context(), n.now())
+	(&a2g.Telemetry{Store: n.store, Logger: n.logger, Stopping: n.stopping}).ServeHTTP(w, r)
+}
+
+// connect checks the handshake of a request for a WebSocket, which may be signed
+// for an agent, and returns what notes the connection.
+func (n *Node) connect(ctx context.Context, header http.Header) (func(*jsonrpc.Conn), error) {
+	did, err := n.a2g.Handshake(ctx, header)
+	return func(c *jsonrpc.Conn) { n.a2g.Opened(c, did) }, err
 }
 
 // LogName is the name of the node's log in its checkpoints.
@@ -138,12 +181,7 @@ func (n *Node) decision(w http.ResponseWriter, r *http.Request) {
 // retain removes contents that are older or more than is kept.
 func (n *Node) retain(ctx context.Context) {
 	every(ctx, time.Minute, func() {
-		if err := n.guard.ExpireApprovals(ctx); err != nil && ctx.Err() == nil {
-			n.logger.Error("approvals whose time is over were not ended", "error", err)
-		}
-		if _, err := n.store.TrimItems(ctx, n.now()); err != nil && ctx.Err() == nil {
-			n.logger.Error("items that are over were not removed", "error", err)
-		}
+		n.endOverdue(ctx)
 		removed, freed, err := n.store.TrimOpenings(ctx, n.now().Add(-n.cfg.Retention.Age), n.cfg.Retention.Bytes)
 		if err != nil && ctx.Err() == nil {
 			n.logger.Error("contents were not removed", "error", err)

@@ -270,6 +270,10 @@ type Risk struct {
 	Score   float64  `json:"score"`
 	Level   string   `json:"level"`
 	Threats []string `json:"threats"`
+	// Heuristic is what reeve itself found, and Model what a model said, nil when
+	// none was asked or none answered. Score is the larger of the two.
+	Heuristic float64  `json:"heuristic,omitzero"`
+	Model     *float64 `json:"model,omitzero"`
 }
 
 // Level names a score: at least 0.9 CRITICAL, 0.7 HIGH, 0.4 MEDIUM, else LOW.

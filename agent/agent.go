@@ -95,6 +95,17 @@ func (g *Agent) Set(state State, reason string, now time.Time) error {
 	return nil
 }
 
+// Asked reports whether the agent registered for a tool, by the tool's canonical
+// name. It asks for every tool by registering for none.
+func (g *Agent) Asked(tool string, canonical func(string) string) bool {
+	for _, r := range g.Requested {
+		if canonical(r) == tool {
+			return true
+		}
+	}
+	return len(g.Requested) == 0
+}
+
 // Data is the agent as it is stored.
 func (g *Agent) Data() ([]byte, error) { return json.Marshal(g) }
 

@@ -29,9 +29,11 @@ type Intent struct {
 	ID        string `json:"id"`    // the agent's, as sent
 	Principal string `json:"principal"`
 	Method    string `json:"principal_method"`
-	Session   string `json:"session,omitzero"`
-	Tool      string `json:"tool"`
-	Digest    string `json:"digest"`
+	// Organization is the principal's.
+	Organization string `json:"organization,omitzero"`
+	Session      string `json:"session,omitzero"`
+	Tool         string `json:"tool"`
+	Digest       string `json:"digest"`
 	// Verdict is what was decided; its Position is where.
 	Verdict act.Decision `json:"verdict"`
 	// Expires is when the verdict ends.

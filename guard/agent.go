@@ -8,6 +8,7 @@ import (
 
 	"reeve/act"
 	"reeve/agent"
+	"reeve/internal/canon"
 	"reeve/ledger"
 	"reeve/policy"
 
@@ -71,15 +72,13 @@ type Registration struct {
 	DID, PublicKey string
 	Requested      []string
 	Metadata       jsontext.Value
-	// Grants says which of the requested capabilities a policy set grants.
-	Grants func(set *policy.Set, requested []string) []string
 }
 
 // Register decides about a registration, and when it is allowed makes it
 // durable with its record. The errors are those of agent.Agent.Register.
 func (g *Guard) Register(ctx context.Context, a *act.Action, r Registration) (d act.Decision, known *agent.Agent, err error) {
 	defer g.agents.lock(r.DID)()
-	d, _, err = g.decide(ctx, a, asked{also: func(d *act.Decision, set *policy.Set) (*ledger.SessionWrite, error) {
+	d, _, err = g.decide(ctx, a, asked{also: func(d *act.Decision, set *policy.Set) ([]*ledger.SessionWrite, error) {
 		if d.Effect != act.Allow && d.Effect != act.Modify {
 			return nil, nil
 		}
@@ -87,12 +86,26 @@ func (g *Guard) Register(ctx context.Context, a *act.Action, r Registration) (d 
 		if known, head, err = g.agent(ctx, r.DID); err != nil {
 			return nil, err
 		}
-		if err := known.Register(a.Principal, r.PublicKey, r.Requested, r.Grants(set, r.Requested), r.Metadata, a.At); err != nil {
+		if err := known.Register(a.Principal, r.PublicKey, r.Requested, granted(set, r.Requested), r.Metadata, a.At); err != nil {
 			return nil, err
 		}
-		return agentWrite(known, head, a.At)
+		write, err := agentWrite(known, head, a.At)
+		return []*ledger.SessionWrite{write}, err
 	}})
+	if err != nil {
+		known = nil
+	}
 	return d, known, err
+}
+
+// granted are those of the requested tools that a policy set does not deny altogether.
+func granted(set *policy.Set, requested []string) (tools []string) {
+	for _, tool := range requested {
+		if name, _ := canon.Name(tool); set.Grants(name) {
+			tools = append(tools, tool)
+		}
+	}
+	return tools
 }
 
 // SetAgent gives an agent another state, also one that never registered.

@@ -310,6 +310,7 @@ func (g *Guard) change(ctx context.Context, h *approval.Decision, head *ledger.S
 		return fmt.Errorf("record the answer: %w", err)
 	}
 	g.approvals.wake(h.ID)
+	g.cfg.Answered(h)
 	return nil
 }
 

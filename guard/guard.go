@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"reeve/act"
+	"reeve/approval"
 	"reeve/internal/rawjson"
 	"reeve/ledger"
 	"reeve/policy"
@@ -55,6 +56,9 @@ type Config struct {
 	// Observe is called after each decision that was answered, with the time
 	// that it took; nil for none.
 	Observe func(a *act.Action, d *act.Decision, took time.Duration)
+	// Answered is called with each held decision that changed, once that is
+	// durable, except when it was used; nil for none. It must not block.
+	Answered func(h *approval.Decision)
 	// Logger receives what an operator should know; nil means slog.Default.
 	Logger *slog.Logger
 }
@@ -84,6 +88,9 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	}
 	if cfg.Observe == nil {
 		cfg.Observe = func(*act.Action, *act.Decision, time.Duration) {}
+	}
+	if cfg.Answered == nil {
+		cfg.Answered = func(*approval.Decision) {}
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
@@ -194,9 +201,9 @@ func (g *Guard) Decide(ctx context.Context, a *act.Action) (d act.Decision, modi
 
 // asked is what a decision is part of.
 type asked struct {
-	// also returns a further write that becomes durable with the decision; nil
-	// for none. Then the recorded decision of an earlier ask is no answer.
-	also func(d *act.Decision, set *policy.Set) (*ledger.SessionWrite, error)
+	// also returns further writes that become durable with the decision. With
+	// it, the recorded decision of an earlier ask is no answer.
+	also func(d *act.Decision, set *policy.Set) ([]*ledger.SessionWrite, error)
 	// again says that people have been asked about this act, and are not again.
 	again bool
 }
@@ -340,10 +347,7 @@ func writes(list []*ledger.SessionWrite, consent *ledger.SessionWrite, q asked, 
 		return list, nil
 	}
 	also, err := q.also(d, set)
-	if also != nil {
-		list = append(list, also)
-	}
-	return list, err
+	return append(list, also...), err
 }
 
 // Apply makes the modified request of a decision, nil if there is none. An edit

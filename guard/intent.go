@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,43 +68,139 @@ func intentWrite(n *agent.Intent, head *ledger.SessionHead, now time.Time) (*led
 	return &ledger.SessionWrite{Head: head, Item: item}, err
 }
 
+// Asking is what an intent comes with.
+type Asking struct {
+	// Params are kept while people are asked, so that the intent can be judged
+	// once more when they have answered.
+	Params jsontext.Value
+	// Lasts is how long a verdict is good for.
+	Lasts time.Duration
+	// Nonce is of a signature that was found right, signed at Signed; empty for
+	// none. It is good once: ErrReplayed.
+	Nonce  string
+	Signed time.Time
+}
+
+// ErrReplayed: the nonce of a signature was used before.
+var ErrReplayed = errors.New("this nonce was used before")
+
 // Ask decides about an act that an agent asks for under an id of its own. The
 // same id with the same act gets the recorded verdict, which changes only when
-// people have answered; with another act it is ErrOtherAct. lasts is how long a
-// verdict is good for.
-func (g *Guard) Ask(ctx context.Context, a *act.Action, params jsontext.Value, lasts time.Duration) (n *agent.Intent, err error) {
+// people have answered; with another act it is ErrOtherAct. modified is the whole
+// request with the verdict's edits, when its effect is Modify.
+func (g *Guard) Ask(ctx context.Context, a *act.Action, q Asking) (n *agent.Intent, modified []byte, err error) {
 	key := intentID(a.Principal.Name, a.Agent.ID, a.ID)
 	defer g.intents.lock(key)()
 	n, head, err := g.intent(ctx, key)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if n != nil {
 		if n.Digest != a.Digest.String() {
-			return nil, ErrOtherAct
+			return nil, nil, ErrOtherAct
 		}
-		over, err := g.settled(ctx, n)
+		settled, err := g.settled(ctx, n)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if over {
-			n.Verdict.Repeat = true
-			return n, nil
+		if settled {
+			return g.repeated(a, n)
 		}
 	}
 	var decided agent.Intent
-	d, _, err := g.decide(ctx, a, asked{again: n != nil, also: func(d *act.Decision, set *policy.Set) (*ledger.SessionWrite, error) {
+	d, modified, err := g.decide(ctx, a, asked{again: n != nil, also: func(d *act.Decision, set *policy.Set) ([]*ledger.SessionWrite, error) {
+		manifest, _ := set.Manifest(a.Canonical)
+		d.Manifest = &manifest
 		decided = agent.Intent{
-			Agent: a.Agent.ID, ID: a.ID, Principal: a.Principal.Name, Method: a.Principal.Method, Session: a.Session,
-			Tool: a.Resource, Digest: a.Digest.String(), Verdict: *d, Asked: a.At, Expires: a.At.Add(lasts).Truncate(time.Second), Params: params,
+			Agent: a.Agent.ID, ID: a.ID, Principal: a.Principal.Name, Method: a.Principal.Method, Organization: a.Principal.Organization,
+			Session: a.Session, Tool: a.Resource, Digest: a.Digest.String(), Verdict: g.keptVerdict(d),
+			Asked: a.At, Expires: a.At.Add(q.Lasts).Truncate(time.Second), Params: q.Params,
 		}
-		return intentWrite(&decided, head, a.At)
+		write, err := intentWrite(&decided, head, a.At)
+		if err != nil || q.Nonce == "" {
+			return []*ledger.SessionWrite{write}, err
+		}
+		nonce, err := g.nonce(ctx, a.Agent.ID, q.Nonce, q.Signed)
+		return []*ledger.SessionWrite{write, nonce}, err
 	}})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	decided.Verdict = d
-	return &decided, nil
+	return &decided, modified, nil
+}
+
+// repeated returns the recorded verdict of an intent for the same act.
+func (g *Guard) repeated(a *act.Action, n *agent.Intent) (*agent.Intent, []byte, error) {
+	n.Verdict.Repeat = true
+	for _, e := range n.Verdict.Edits {
+		if e.Value == nil {
+			n.Verdict.Effect = act.Deny
+			n.Verdict.Reasons = append([]act.Reason{gone}, n.Verdict.Reasons...)
+		}
+	}
+	modified, err := Apply(a, &n.Verdict)
+	return n, modified, err
+}
+
+// gone is why a recorded verdict cannot be given again.
+var gone = act.Reason{
+	Rule: "intent", Code: "verdict.not_kept", Effect: act.Deny,
+	Message: "The verdict changed the arguments to values that are not kept.",
+	Instead: "Ask with a new intent_id.",
+}
+
+// keptVerdict is a verdict as it is kept with its intent: without what it
+// replaced, and without new values that hold what is masked.
+func (g *Guard) keptVerdict(d *act.Decision) act.Decision {
+	kept := *d
+	kept.Edits = slices.Clone(d.Edits)
+	for i := range kept.Edits {
+		e := &kept.Edits[i]
+		e.Old = nil
+		if g.findsIn(e.Value) {
+			e.Value = nil
+		}
+	}
+	return kept
+}
+
+// nonceKind is the kind of item that a nonce is.
+const nonceKind = "nonce"
+
+// nonce is the write that uses a nonce up. It is remembered for as long as its
+// signature is good.
+func (g *Guard) nonce(ctx context.Context, did, nonce string, signed time.Time) (*ledger.SessionWrite, error) {
+	key := keyOf(nonceKind, did, nonce)
+	id := idEncoding.EncodeToString(key[:])
+	_, head, err := g.item(ctx, nonceKind, id)
+	switch {
+	case err == nil:
+		return nil, ErrReplayed
+	case !errors.Is(err, ledger.ErrNotFound):
+		return nil, err
+	}
+	return &ledger.SessionWrite{Head: head, Item: &ledger.Item{Kind: nonceKind, ID: id, Due: signed.Add(noncesKept)}}, nil
+}
+
+// noncesKept is for how long after it was signed a nonce is remembered: longer
+// than the window in which a signature is taken.
+const noncesKept = 11 * time.Minute
+
+// UseNonce uses up a nonce that comes with no intent: ErrReplayed if it was used.
+func (g *Guard) UseNonce(ctx context.Context, did, nonce string, signed time.Time, by act.Principal) error {
+	for range attempts {
+		write, err := g.nonce(ctx, did, nonce, signed)
+		if err != nil {
+			return err
+		}
+		e := g.note("agent.handshake", by, map[string]string{"agent": did})
+		e.Sessions = []*ledger.SessionWrite{write}
+		if _, err = g.enqueue(ctx, e); !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrStale) {
+			return err
+		}
+	}
+	return ErrReplayed
 }
 
 // settled reports whether an intent's verdict stands as it was recorded.
@@ -120,14 +217,15 @@ func (g *Guard) settled(ctx context.Context, n *agent.Intent) (bool, error) {
 
 // Report takes what an agent says of how an act of its ended, and returns the
 // sentence that says what is wrong when no verdict covers it. The report is
-// recorded in any case: a is the result as an act.
-func (g *Guard) Report(ctx context.Context, a *act.Action, r agent.Report) (violation string, err error) {
+// recorded in any case: a is the result as an act. The intent is nil when there
+// is none.
+func (g *Guard) Report(ctx context.Context, a *act.Action, r agent.Report) (n *agent.Intent, violation string, err error) {
 	key := intentID(a.Principal.Name, a.Agent.ID, a.Answers)
 	defer g.intents.lock(key)()
 	for range attempts {
 		n, head, err := g.intent(ctx, key)
 		if err != nil {
-			return "", err
+			return nil, "", err
 		}
 		now := g.cfg.Now()
 		violation = "No intent with this id was asked about."
@@ -135,22 +233,26 @@ func (g *Guard) Report(ctx context.Context, a *act.Action, r agent.Report) (viol
 			a.Session = n.Session
 			violation = n.End(r, now)
 		}
-		a.Standing = nil
+		a.Standing = slices.DeleteFunc(a.Standing, func(v act.Violation) bool { return v.Check == uncovered })
 		if violation != "" {
-			a.Standing = []act.Violation{{Check: "report.uncovered", Message: violation}}
+			a.Standing = append(a.Standing, act.Violation{Check: uncovered, Message: violation})
 		}
-		_, _, err = g.decide(ctx, a, asked{also: func(*act.Decision, *policy.Set) (*ledger.SessionWrite, error) {
+		_, _, err = g.decide(ctx, a, asked{also: func(*act.Decision, *policy.Set) ([]*ledger.SessionWrite, error) {
 			if n == nil {
 				return nil, nil
 			}
-			return intentWrite(n, head, now)
+			write, err := intentWrite(n, head, now)
+			return []*ledger.SessionWrite{write}, err
 		}})
 		if !errors.Is(err, ledger.ErrLost) {
-			return violation, err
+			return n, violation, err
 		}
 	}
-	return "", ledger.ErrLost
+	return nil, "", ledger.ErrLost
 }
+
+// uncovered is the check that a report violates which no verdict covers.
+const uncovered = "report.uncovered"
 
 // Intents lists the intents of an agent that are kept, or only the open ones.
 func (g *Guard) Intents(ctx context.Context, did string, open bool) (list []*agent.Intent, err error) {

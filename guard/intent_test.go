@@ -1,8 +1,12 @@
 package guard_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,7 +14,7 @@ import (
 	"reeve/agent"
 	"reeve/approval"
 	"reeve/guard"
-	"reeve/policy"
+	"reeve/ledger"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -31,7 +35,7 @@ func report(id string) *act.Action {
 
 func (n *node) ask(t testing.TB, a *act.Action) *agent.Intent {
 	t.Helper()
-	got, err := n.Ask(t.Context(), a, []byte(`{}`), 5*time.Minute)
+	got, _, err := n.Ask(t.Context(), a, guard.Asking{Params: []byte(`{}`), Lasts: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +50,7 @@ func TestAsk(t *testing.T) {
 	if !first.Allowed() || first.Verdict.Repeat || !first.Expires.Equal(now.Add(5*time.Minute).Truncate(time.Second)) {
 		t.Errorf("%+v", first)
 	}
-	if _, err := n.Ask(t.Context(), intent("i1", "read", "other"), nil, time.Minute); !errors.Is(err, guard.ErrOtherAct) {
+	if _, _, err := n.Ask(t.Context(), intent("i1", "read", "other"), guard.Asking{}); !errors.Is(err, guard.ErrOtherAct) {
 		t.Errorf("another act under the same id: %v", err)
 	}
 	stranger := intent("i1", "read", "other")
@@ -60,6 +64,63 @@ func TestAsk(t *testing.T) {
 	again := n.ask(t, intent("i1", "read", "notes"))
 	if !again.Verdict.Repeat || again.Verdict.Position != first.Verdict.Position || !again.Expires.Equal(first.Expires) {
 		t.Errorf("asked again after a restart: %+v", again)
+	}
+}
+
+// TestAskModified: a verdict that changes the arguments changes them each time it
+// is asked for, and what it replaced is not kept.
+func TestAskModified(t *testing.T) {
+	dir := t.TempDir()
+	n, _ := asker(t, dir)
+	for i := range 3 {
+		if i == 2 {
+			n.close()
+			n, _ = asker(t, dir)
+		}
+		got, modified, err := n.Ask(t.Context(), intent("i1", "pay", "card 4000 0000 0000 0002"), guard.Asking{Lasts: time.Minute})
+		if err != nil || got.Verdict.Effect != act.Modify || !strings.Contains(string(modified), "card ****") || got.Verdict.Repeat != (i > 0) {
+			t.Errorf("ask %d: %+v %s, %v", i, got, modified, err)
+		}
+	}
+	items, err := n.store.Items(t.Context(), ledger.ItemQuery{Kind: "intent"})
+	if err != nil || len(items) != 1 || strings.Contains(string(items[0].Data), "4000") {
+		t.Errorf("%d items, %v: %s", len(items), err, items[0].Data)
+	}
+}
+
+// TestNonce: a nonce is good once, also after a restart, and also when two come at once.
+func TestNonce(t *testing.T) {
+	dir := t.TempDir()
+	n, now := asker(t, dir)
+	ask := func(id, nonce string) error {
+		_, _, err := n.Ask(context.Background(), intent(id, "read", id), guard.Asking{Lasts: time.Minute, Nonce: nonce, Signed: *now})
+		return err
+	}
+	if err := ask("1", "n1"); err != nil {
+		t.Fatal(err)
+	}
+	n.close()
+	n, now = asker(t, dir)
+	if err := ask("2", "n1"); !errors.Is(err, guard.ErrReplayed) {
+		t.Errorf("used before: %v", err)
+	}
+	if err := n.UseNonce(t.Context(), "did:a", "n1", *now, alice); !errors.Is(err, guard.ErrReplayed) {
+		t.Errorf("used before, in a handshake: %v", err)
+	}
+	var wait sync.WaitGroup
+	var good atomic.Int32
+	for i := range 8 {
+		wait.Go(func() {
+			if err := ask(fmt.Sprint("at once ", i), "n2"); err == nil {
+				good.Add(1)
+			} else if !errors.Is(err, guard.ErrReplayed) && !errors.Is(err, ledger.ErrLost) {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if good.Load() != 1 {
+		t.Errorf("%d of 8 with one nonce came through", good.Load())
 	}
 }
 
@@ -123,7 +184,7 @@ func TestReport(t *testing.T) {
 		var violation string
 		for _, r := range tt.reports {
 			var err error
-			if violation, err = n.Report(t.Context(), report(tt.id), r); err != nil {
+			if _, violation, err = n.Report(t.Context(), report(tt.id), r); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -132,7 +193,7 @@ func TestReport(t *testing.T) {
 			t.Errorf("%s: %s, violation %q", tt.id, got.Outcome, violation)
 		}
 	}
-	if violation, err := n.Report(t.Context(), report("never asked"), success); err != nil || violation == "" {
+	if _, violation, err := n.Report(t.Context(), report("never asked"), success); err != nil || violation == "" {
 		t.Errorf("no intent: %q, %v", violation, err)
 	}
 	list, err := n.Intents(t.Context(), "did:a", false)
@@ -163,12 +224,11 @@ func TestEndIntents(t *testing.T) {
 
 // TestAgents walks an agent's states.
 func TestAgents(t *testing.T) {
-	n, _ := asker(t, t.TempDir())
+	n := open(t, t.TempDir(), nil)
 	register := func(by, key string) (act.Decision, *agent.Agent, error) {
 		a := intent("", "", "")
 		a.Kind, a.Method, a.Principal.Name = act.AgentRegister, "a2g/register", by
-		return n.Register(t.Context(), a, guard.Registration{DID: "did:a", PublicKey: key, Requested: []string{"read", "wipe"},
-			Grants: func(_ *policy.Set, requested []string) []string { return requested[:1] }})
+		return n.Register(t.Context(), a, guard.Registration{DID: "did:a", PublicKey: key, Requested: []string{"read", "wipe"}})
 	}
 	if known, err := n.Agent(t.Context(), "did:a"); err != nil || known.State != "" {
 		t.Fatalf("before: %+v, %v", known, err)

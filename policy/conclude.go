@@ -468,7 +468,7 @@ func (e *evaluation) risk() act.Risk {
 			add(r.risk, r.name)
 		}
 	}
-	return act.Risk{Score: score, Level: act.Level(score), Threats: threats}
+	return act.Risk{Score: score, Level: act.Level(score), Threats: threats, Heuristic: score}
 }
 
 // checkWeights is how grave a violated check is, where it is not 0.5.

@@ -291,3 +291,21 @@ func (e *evaluation) conditions() (all []string) {
 	}
 	return all
 }
+
+// Grants reports whether calls of a tool can be allowed at all: no rule denies
+// every one of them, and where the default denies, a rule lets some pass. It is
+// for telling an agent beforehand; a verdict has the last word.
+func (s *Set) Grants(canonicalTool string) bool {
+	in := &Input{Action: &act.Action{Kind: act.ToolCall, Canonical: canonicalTool}}
+	allowed := s.effect != act.Deny || s.observe
+	for _, r := range s.index.candidates(nil, in) {
+		switch {
+		case r.observe:
+		case r.effect == act.Deny && r.when == nil && r.detect == 0:
+			return false
+		case r.effect == act.Allow || r.effect == act.Escalate:
+			allowed = true
+		}
+	}
+	return allowed
+}

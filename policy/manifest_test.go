@@ -133,3 +133,25 @@ rules:
 		}
 	}
 }
+
+func TestGrants(t *testing.T) {
+	for _, tt := range []struct {
+		rules string
+		want  map[string]bool
+	}{
+		{"default: allow\nrules: [{name: a, tools: [wipe, 'drop_*'], effect: deny}, {name: b, tools: [send], when: 'has(args.to)', effect: deny}, {name: c, tools: [look], effect: deny, mode: observe}, {name: d, on: message.user, effect: deny}]",
+			map[string]bool{"wipe": false, "drop_all": false, "send": true, "look": true, "read": true}},
+		{"default: deny\nrules: [{name: a, tools: [read], effect: allow}, {name: b, tools: [pay], effect: escalate}, {name: c, tools: [mask], effect: modify, detect: [secret], modify: redact}]",
+			map[string]bool{"read": true, "pay": true, "mask": false, "other": false}},
+	} {
+		set, err := Load(File{Name: "p.yaml", Data: []byte("version: 1\n" + tt.rules + "\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for tool, want := range tt.want {
+			if got := set.Grants(tool); got != want {
+				t.Errorf("%s: %v, want %v", tool, got, want)
+			}
+		}
+	}
+}

@@ -4,10 +4,12 @@ import (
 	"net/http"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"reeve/act"
+	"reeve/agent"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -25,9 +27,11 @@ type Metrics struct {
 	reloads   *prometheus.CounterVec
 	refused   *prometheus.CounterVec
 	inFlight  prometheus.Gauge
+	ended     *prometheus.CounterVec
 
-	mu    sync.Mutex
-	sizes map[uint32]uint64 // of each log, after its last batch
+	mu     sync.Mutex
+	sizes  map[uint32]uint64 // of each log, after its last batch
+	agents map[string]bool   // those that are counted by name
 }
 
 // NewMetrics returns the metrics of a node of this version.
@@ -54,16 +58,20 @@ func NewMetrics(version string) *Metrics {
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "reeve_refused_total", Help: "Requests refused before they reached a protocol, by reason.",
 		}, []string{"reason"}),
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reeve_a2g_ended_total",
+			Help: "How what A2G agents did came to be known: as its verdict covers (reported, ambiguous), or not (violation, mismatched), or not at all (unreported, revoked). Of an agent, governed is reported and ambiguous divided by these and violation.",
+		}, []string{"agent", "outcome"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "reeve_http_requests_in_flight", Help: "HTTP requests being served.",
 		}),
-		sizes: make(map[uint32]uint64),
+		sizes: make(map[uint32]uint64), agents: make(map[string]bool),
 	}
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "reeve_build_info", Help: "The program that runs; always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.decisions, m.latency, m.batch, m.size, m.reloads, m.refused, m.inFlight, build,
+	m.registry.MustRegister(m.decisions, m.latency, m.batch, m.size, m.reloads, m.refused, m.inFlight, m.ended, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -84,6 +92,29 @@ func (m *Metrics) Checkpoint(log uint32, size uint64, _ []byte) {
 		m.batch.Observe(float64(size - before))
 	}
 	m.size.WithLabelValues(strconv.FormatUint(uint64(log), 10)).Set(float64(size))
+}
+
+// maxAgents is how many agents are counted by name; the others are one. Anybody
+// can invent names.
+const maxAgents = 500
+
+// Ended counts how an A2G intent ended; with an empty outcome, an act of the
+// agent that no verdict covers.
+func (m *Metrics) Ended(did string, how agent.Outcome) {
+	outcome := string(how)
+	if outcome == "" {
+		outcome = "violation"
+	}
+	m.mu.Lock()
+	if !m.agents[did] {
+		if len(m.agents) >= maxAgents {
+			did = "other"
+		} else {
+			m.agents[did] = true
+		}
+	}
+	m.mu.Unlock()
+	m.ended.WithLabelValues(strings.ToValidUTF8(did, "\ufffd"), outcome).Inc()
 }
 
 // PolicyReload counts a reload of the policy, ok or not.

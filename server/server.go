@@ -44,6 +44,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"reeve/act"
@@ -75,6 +76,10 @@ type Config struct {
 	Auth *identity.Authenticator
 	// RPC are the JSON-RPC endpoints by path. New sets their Enter and Refused.
 	RPC map[string]*jsonrpc.Handler
+	// Connect, if set, is called before a WebSocket is opened on a path of RPC
+	// other than "/aos", with the request's header and a context that names the
+	// caller. It returns what gets the connection, or why there is none.
+	Connect func(ctx context.Context, header http.Header) (opened func(*jsonrpc.Conn), err error)
 	// Routes are the other paths.
 	Routes []Route
 
@@ -139,8 +144,13 @@ type Server struct {
 	metrics *Metrics
 	logger  *slog.Logger
 	started time.Time
-	ready   readiness
-	cert    *certificate // nil without TLS
+	// stopping ends when the server is to stop; the connections that are not
+	// http.Server's any more end with it, and are waited for.
+	stopping context.Context
+	stop     context.CancelFunc
+	taken    sync.WaitGroup
+	ready    readiness
+	cert     *certificate // nil without TLS
 	// refusals keeps those who guess from filling the log.
 	refusals rate.Sometimes
 }
@@ -153,6 +163,7 @@ func New(cfg Config) (*Server, error) {
 		metrics: cfg.Metrics, logger: cfg.Logger,
 		refusals: rate.Sometimes{First: 10, Interval: time.Second},
 	}
+	s.stopping, s.stop = context.WithCancel(context.Background())
 	if s.metrics == nil {
 		s.metrics = NewMetrics(cfg.Version)
 	}
@@ -173,7 +184,7 @@ func New(cfg Config) (*Server, error) {
 	s.metrics.Gauge("reeve_calls_waiting", "Calls that wait for their turn.", func() float64 { return float64(s.limits.waitingCalls()) })
 	s.welcome = s.guarded(http.HandlerFunc(s.page))
 	for _, rpc := range cfg.RPC {
-		rpc.Enter, rpc.Refused = s.enter, s.metrics.Refused
+		rpc.Enter, rpc.Reserve, rpc.Refused = s.enter, s.reserve, s.metrics.Refused
 	}
 
 	s.mux.HandleFunc("GET /healthz", s.health)
@@ -238,6 +249,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // call serves a JSON-RPC endpoint.
 func (s *Server) call(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Handler) {
 	ctx := r.Context()
+	if s.cfg.Connect != nil && jsonrpc.IsWebSocket(r) && r.URL.Path != "/aos" {
+		s.connect(w, r, rpc)
+		return
+	}
 	if r.Method != http.MethodPost {
 		rpc.Serve(ctx, w, r) // which refuses it
 		return
@@ -268,8 +283,39 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Handl
 	rpc.Serve(ctx, w, r)
 }
 
+// connect opens a WebSocket.
+func (s *Server) connect(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Handler) {
+	principal, role, err := s.cfg.Auth.Authenticate(r)
+	if err != nil {
+		fail(w, http.StatusUnauthorized, s.challenge(w, r, err))
+		return
+	}
+	ctx := identity.NewContext(context.WithValue(s.stopping, addressKey{}, r.Context().Value(addressKey{})), principal, role)
+	opened, err := s.cfg.Connect(ctx, r.Header)
+	if err != nil {
+		s.metrics.Refused("handshake")
+		s.refusals.Do(func() { s.logger.Warn("a signed handshake was refused", "cause", err, "from", r.RemoteAddr) })
+		jsonrpc.WriteError(w, http.StatusUnauthorized, &jsonrpc.Error{Code: handshakeRefused, Message: "Registration Failed", Data: jsonrpc.Reason("The signed handshake was refused.")})
+		return
+	}
+	s.taken.Add(1)
+	defer s.taken.Done()
+	s.metrics.inFlight.Dec() // it is no request any more
+	defer s.metrics.inFlight.Inc()
+	rpc.ServeWebSocket(ctx, w, r, opened)
+}
+
+// handshakeRefused is A2G's code for it.
+const handshakeRefused = -32002
+
 // unauthorized is AOS's and A2G's code for it.
 const unauthorized = -32000
+
+// reserve is the Reserve of the JSON-RPC endpoints, for what comes by WebSocket.
+func (s *Server) reserve(ctx context.Context, size int64) (func(), *jsonrpc.Refusal) {
+	principal, _ := identity.FromContext(ctx)
+	return s.limits.reserve(ctx, callerName(ctx, principal), size)
+}
 
 // enter is the Enter of the JSON-RPC endpoints.
 func (s *Server) enter(ctx context.Context, size int) (func(), *jsonrpc.Refusal) {
@@ -338,8 +384,9 @@ func (s *Server) guarded(handler http.Handler, roles ...identity.Role) http.Hand
 				return
 			}
 			ctx = identity.NewContext(ctx, principal, role)
-			r = r.WithContext(ctx)
 		}
+		h := &hold{response: http.NewResponseController(w)}
+		r = r.WithContext(context.WithValue(ctx, holdKey{}, h))
 		leave, refusal := s.limits.enter(ctx, callerName(ctx, principal), 0)
 		if refusal != nil {
 			s.metrics.Refused("limit")
@@ -347,7 +394,7 @@ func (s *Server) guarded(handler http.Handler, roles ...identity.Role) http.Hand
 			fail(w, refusal.Status, refusal.Reason)
 			return
 		}
-		defer leave()
+		defer h.begin(leave)()
 		handler.ServeHTTP(w, r)
 	}
 }
@@ -442,6 +489,8 @@ func (s *Server) Run(ctx context.Context, ready func(url string)) error {
 	case <-ctx.Done():
 	case err = <-ended: // before its time
 	}
+	s.stop()
+	defer s.taken.Wait() // which is bounded by their patience
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	for _, server := range servers {

@@ -9,7 +9,6 @@ import (
 
 	"reeve"
 	"reeve/act"
-	"reeve/aos"
 	"reeve/guard"
 	"reeve/policy"
 	"reeve/session"
@@ -110,10 +109,10 @@ func policyTest() *cobra.Command {
 	return c
 }
 
-// readRequest reads an AOS request as a node would: by an unauthenticated
+// readRequest reads an AOS or A2G request as a node would: by an unauthenticated
 // caller, at the request's own timestamp, as the first step of its session.
 func readRequest(request []byte) (*policy.Input, error) {
-	a, err := aos.ActionOf(request)
+	a, err := actionOf(request)
 	if err != nil {
 		return nil, err
 	}

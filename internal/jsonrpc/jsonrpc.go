@@ -1,5 +1,6 @@
-// Package jsonrpc serves JSON-RPC 2.0 over HTTP, strictly: one endpoint for
-// many protocols, told apart by the names of their methods.
+// Package jsonrpc serves JSON-RPC 2.0 over HTTP, WebSocket and a pair of
+// streams, strictly: one endpoint for many protocols, told apart by the names of
+// their methods.
 //
 // What parsers disagree about is refused (see rawjson), names are
 // case-sensitive, ids are echoed byte for byte, batches are carried out and
@@ -11,6 +12,9 @@
 // limit, 408 for one that does not arrive in time, and what Handler.Enter
 // refuses (429, 503). These have a JSON-RPC error as their body, too, with the
 // id null.
+//
+// Over a WebSocket and over streams the answers are the same, each a message of
+// its own; what HTTP says by its status is different there: see Conn.
 package jsonrpc
 
 import (
@@ -84,6 +88,11 @@ type Namespace struct {
 	Words map[int]string
 	// IntegerIDs says that a number with a fraction or an exponent is no id.
 	IntegerIDs bool
+	// InOrder, if set, names the methods that are carried out before anything
+	// sent after them on the same connection is looked at: what an agent asks
+	// right after it registered must find it registered. Other calls of one
+	// connection overtake each other. Calls of one batch never do.
+	InOrder func(method string) bool
 }
 
 func (n *Namespace) word(code int) string {
@@ -124,11 +133,19 @@ type Handler struct {
 	// each call of a batch too, with its size in bytes. It waits for the
 	// caller's turn and returns what ends it, or why there is none.
 	Enter func(ctx context.Context, size int) (leave func(), refusal *Refusal)
+	// Reserve, if set, is called before a message on a WebSocket is read, with
+	// the most bytes that it can have in memory so far, and once more with
+	// MaxBody when it turns out to be large. It returns what gives the memory
+	// back, or why there is none; the connection is then closed. Over HTTP, the
+	// server knows the size beforehand and does this itself.
+	Reserve func(ctx context.Context, size int64) (release func(), refusal *Refusal)
 	// Refused, if set, is called with a short word for each request that is
-	// not a call: method, type, size, slow, parse, invalid, unknown.
+	// not a call: method, type, size, slow, parse, invalid, unknown, binary.
 	Refused func(reason string)
 	// Logger receives panics of a namespace; nil means slog.Default.
 	Logger *slog.Logger
+
+	patience *patience // of connections; nil means usual, and tests have less
 }
 
 // ServeHTTP answers one HTTP request.
@@ -290,14 +307,23 @@ func linger(w http.ResponseWriter, r *http.Request, limit int64) {
 func (h *Handler) answer(ctx context.Context, header http.Header, dst, body []byte, leave func()) ([]byte, func()) {
 	doc, err := rawjson.Parse(body)
 	if err != nil {
-		h.count("parse")
-		reason := "The body is not acceptable JSON: " + err.Error() + "."
-		if len(bytes.TrimSpace(body)) == 0 {
-			reason = "The body is empty. Send a JSON-RPC request."
-		}
-		return h.appendError(dst, h.Own, nil, ParseError, reason), leave
+		return h.appendUnread(dst, body, err), leave
 	}
-	root := doc.Root()
+	return h.carry(ctx, header, dst, doc.Root(), leave)
+}
+
+// appendUnread answers what is not acceptable JSON.
+func (h *Handler) appendUnread(dst, body []byte, err error) []byte {
+	h.count("parse")
+	reason := "The body is not acceptable JSON: " + err.Error() + "."
+	if len(bytes.TrimSpace(body)) == 0 {
+		reason = "The body is empty. Send a JSON-RPC request."
+	}
+	return h.appendError(dst, h.Own, nil, ParseError, reason)
+}
+
+// carry carries out a call or a batch of calls and appends the answer, as answer does.
+func (h *Handler) carry(ctx context.Context, header http.Header, dst []byte, root rawjson.Value, leave func()) ([]byte, func()) {
 	if root.Kind() != rawjson.Array {
 		return h.call(ctx, header, dst, root), leave
 	}
@@ -475,7 +501,7 @@ func (h *Handler) handle(ctx context.Context, n *Namespace, r *Request) (result 
 	return n.Handle(ctx, r)
 }
 
-// appendRefused answers a call of a batch for which there is no turn.
+// appendRefused answers a call of a batch or a connection for which there is no turn.
 func (h *Handler) appendRefused(dst []byte, message rawjson.Value, refusal *Refusal) []byte {
 	_, words := h.namespace(message.Get("method").Text())
 	id := message.Get("id")

@@ -1,0 +1,376 @@
+package a2g
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"reeve/act"
+	"reeve/internal/canon"
+	"reeve/internal/content"
+	"reeve/internal/jsonrpc"
+	"reeve/internal/rawjson"
+
+	"github.com/go-json-experiment/json"
+)
+
+// decodeIntent reads an intent and the act that it asks about: everything but its
+// Principal and At. The error is -32602.
+func decodeIntent(r *jsonrpc.Request) (*act.Action, *Intent, *jsonrpc.Error) {
+	a, in, err := readIntent(r)
+	if err != nil {
+		return nil, nil, err.answer(r.Params)
+	}
+	return a, in, nil
+}
+
+// decodeReport reads a report, and the result that it brings as an act. When the
+// report says what was done, its Digest is that of the act, whichever way it says
+// so. The error is -32602.
+func decodeReport(r *jsonrpc.Request) (*act.Action, *Report, *jsonrpc.Error) {
+	a, report, err := readReport(r)
+	if err != nil {
+		return nil, nil, err.answer(r.Params)
+	}
+	return a, report, nil
+}
+
+// decodeRegister reads a registration, which is an act, too. The error is -32602.
+func decodeRegister(r *jsonrpc.Request) (*act.Action, *Register, *jsonrpc.Error) {
+	a, register, err := readRegister(r)
+	if err != nil {
+		return nil, nil, err.answer(r.Params)
+	}
+	return a, register, nil
+}
+
+// decodeHeartbeat reads a heartbeat. The error is -32602.
+func decodeHeartbeat(r *jsonrpc.Request) (*Heartbeat, *jsonrpc.Error) {
+	if err := checkParams(r, &heartbeatTable); err != nil {
+		return nil, err.answer(r.Params)
+	}
+	return &Heartbeat{AgentDID: r.Params.Get("agent_did").Text(), Status: r.Params.Get("status").Text()}, nil
+}
+
+// ActionOf returns the act of a single request, an intent, a report or a
+// registration, given as its JSON. The error is a sentence that says what is
+// wrong with the request.
+func ActionOf(body []byte) (*act.Action, error) {
+	doc, err := rawjson.Parse(body)
+	if err != nil {
+		return nil, fmt.Errorf("the request is not acceptable JSON: %w", err)
+	}
+	root := doc.Root()
+	name := root.Get("method")
+	if root.Kind() != rawjson.Object || root.Get("jsonrpc").Text() != "2.0" || name.Kind() != rawjson.String {
+		return nil, errors.New(`the request is not a JSON-RPC 2.0 request: it needs "jsonrpc": "2.0", a method and params`)
+	}
+	r := &jsonrpc.Request{Method: name.Text(), ID: root.Get("id").Raw(), Params: root.Get("params"), Message: root, Body: root.Raw()}
+	var a *act.Action
+	var fault *invalid
+	switch r.Method {
+	case MethodIntent:
+		a, _, fault = readIntent(r)
+	case MethodReport:
+		a, _, fault = readReport(r)
+	case MethodRegister:
+		a, _, fault = readRegister(r)
+	default:
+		return nil, fmt.Errorf("the method %.80q is none that A2G asks for a decision with", r.Method)
+	}
+	if fault != nil {
+		return nil, fault
+	}
+	return a, nil
+}
+
+// decoder makes one act of one request.
+type decoder struct {
+	r     *jsonrpc.Request
+	p     rawjson.Value // the params
+	a     *act.Action
+	texts content.Set
+}
+
+func newDecoder(r *jsonrpc.Request, kind act.Kind) *decoder {
+	d := &decoder{r: r, p: r.Params, a: &act.Action{Door: "a2g", Method: r.Method, Kind: kind, Body: r.Body}}
+	d.a.Agent.ID = r.Params.Get("agent_did").Text()
+	d.texts.Leaves = make([]act.Leaf, 0, 8)
+	return d
+}
+
+// done ends the reading of an act.
+func (d *decoder) done() *invalid {
+	if d.texts.Full {
+		return &invalid{"/params", "It holds more pieces of text than can be judged at once.", fmt.Sprintf("at most %d strings", content.MaxLeaves)}
+	}
+	d.a.Content = d.texts.Leaves
+	d.a.Canonical, d.a.Confusable = canon.Name(d.a.Resource)
+	return nil
+}
+
+func readIntent(r *jsonrpc.Request) (*act.Action, *Intent, *invalid) {
+	if err := checkParams(r, &intentTable); err != nil {
+		return nil, nil, err
+	}
+	d := newDecoder(r, act.ToolCall)
+	in := &Intent{
+		AgentDID: d.a.Agent.ID, IntentID: d.p.Get("intent_id").Text(),
+		Tool: d.p.Get("tool").Text(), Arguments: Raw(d.p.Get("arguments").Raw()), Context: d.context(),
+	}
+	d.a.ID, d.a.Step, d.a.Resource = in.IntentID, in.IntentID, in.Tool
+	if in.Context != nil {
+		d.a.Session, d.a.Reasoning = in.Context.SessionID, in.Context.Reasoning
+	}
+	d.texts.AddFixed(d.p.Get("tool"), act.Leaf{Pointer: "/params/tool"})
+	if err := d.arguments(d.p.Get("arguments"), "/params/arguments"); err != nil {
+		return nil, nil, err
+	}
+	known := []string{"agent_did", "intent_id", "tool", "arguments", "context"}
+	more := d.others(d.p, act.Leaf{Pointer: "/params"}, known...)
+
+	var buf [1024]byte
+	b := appendCall(buf[:0], in.Tool, d.p.Get("arguments"))
+	if more {
+		b = append(b, `,"params":`...)
+		b = content.AppendWithout(b, d.p, known...)
+	}
+	d.a.Digest = sha256.Sum256(append(b, '}'))
+	return d.a, in, d.done()
+}
+
+// appendCall appends the canonical JSON that the digest of a tool call is taken
+// over, but for its end: the same as AOS makes of the same call, so that one
+// verdict, approval or budget holds for both. See docs/protocol/aos.md.
+func appendCall(b []byte, tool string, arguments rawjson.Value) []byte {
+	b = append(b, `{"kind":"`...)
+	b = append(b, act.ToolCall...)
+	b = append(b, `","resource":`...)
+	b = rawjson.AppendString(b, tool)
+	b = append(b, `,"arguments":`...)
+	return arguments.AppendCanonical(b)
+}
+
+// callDigest is the digest of the call of a tool with these arguments, an object.
+func callDigest(tool string, arguments rawjson.Value) act.Digest {
+	return sha256.Sum256(append(appendCall(nil, tool, arguments), '}'))
+}
+
+// context reads the context of an intent. It is no part of the act; what the text
+// does not know in it is read all the same, for somebody after reeve may.
+func (d *decoder) context() *IntentContext {
+	c := d.p.Get("context")
+	if c.Kind() != rawjson.Object {
+		return nil
+	}
+	d.others(c, act.Leaf{Pointer: "/params/context"}, "session_id", "parent_intent", "reasoning", "signature")
+	ic := &IntentContext{
+		SessionID: c.Get("session_id").Text(), ParentIntent: c.Get("parent_intent").Text(), Reasoning: c.Get("reasoning").Text(),
+	}
+	if s := c.Get("signature"); s.Kind() == rawjson.Object {
+		ic.Signature = &Signature{Timestamp: digitsOf(s.Get("timestamp")), Nonce: s.Get("nonce").Text(), Hash: s.Get("hash").Text()}
+	}
+	return ic
+}
+
+// arguments reads the arguments of a call.
+func (d *decoder) arguments(v rawjson.Value, base string) *invalid {
+	if v.Len() > content.MaxLeaves {
+		d.texts.Full = true
+		return nil
+	}
+	d.a.Arguments = make([]act.Argument, 0, v.Len())
+	for name, value := range v.Members() {
+		leaf := act.Leaf{Pointer: base, Arg: name}
+		d.texts.AddName(name, leaf)
+		leaf.Pointer = content.Join(base, name)
+		d.a.Arguments = append(d.a.Arguments, act.Argument{Name: name, Value: value.Raw(), Pointer: leaf.Pointer})
+		d.texts.AddAll(value, leaf, nil)
+	}
+	return eachOnce(d.a.Arguments)
+}
+
+// eachOnce refuses arguments whose names people or tools could take for the same:
+// rules would look at one value, and the tool might be given the other.
+func eachOnce(arguments []act.Argument) *invalid {
+	type label struct {
+		canonical string
+		place     int
+	}
+	labels := make([]label, len(arguments))
+	for i := range arguments {
+		canonical, _ := canon.Name(arguments[i].Name)
+		labels[i] = label{canonical, i}
+	}
+	slices.SortFunc(labels, func(a, b label) int {
+		if c := strings.Compare(a.canonical, b.canonical); c != 0 {
+			return c
+		}
+		return a.place - b.place
+	})
+	for i := range labels[:max(len(labels), 1)-1] {
+		if a, b := &labels[i], &labels[i+1]; a.canonical == b.canonical {
+			return &invalid{arguments[b.place].Pointer, "Two arguments have names that look the same, and which of them counts cannot be known.", "each argument once"}
+		}
+	}
+	return nil
+}
+
+func readReport(r *jsonrpc.Request) (*act.Action, *Report, *invalid) {
+	if err := checkParams(r, &reportTable); err != nil {
+		return nil, nil, err
+	}
+	d := newDecoder(r, act.ToolResult)
+	result, failure, metrics := d.p.Get("result"), d.p.Get("error"), d.p.Get("metrics")
+	report := &Report{
+		AgentDID: d.a.Agent.ID, IntentID: d.p.Get("intent_id").Text(), Status: d.p.Get("status").Text(),
+		Result: present(result), Error: failure.Text(), Tool: d.p.Get("tool").Text(), Arguments: present(d.p.Get("arguments")),
+	}
+	if metrics.Kind() == rawjson.Object {
+		report.Metrics = &Metrics{MemoryUsedMB: measured(metrics.Get("memory_used_mb")), CPUPercent: measured(metrics.Get("cpu_percent"))}
+		if duration := measured(metrics.Get("duration_ms")); duration != nil {
+			report.Metrics.DurationMS = *duration
+		}
+		d.others(metrics, act.Leaf{Pointer: "/params/metrics"}, "duration_ms", "memory_used_mb", "cpu_percent")
+	}
+	if err := d.claim(report); err != nil {
+		return nil, nil, err
+	}
+	d.a.Answers, d.a.Resource = report.IntentID, report.Tool
+	d.a.Failed = report.Status != Success
+	d.texts.AddFixed(d.p.Get("tool"), act.Leaf{Pointer: "/params/tool"})
+	d.texts.AddAll(result, act.Leaf{Pointer: "/params/result"}, nil)
+	d.texts.AddAll(failure, act.Leaf{Pointer: "/params/error"}, nil)
+	if arguments := d.p.Get("arguments"); arguments.Kind() == rawjson.Object {
+		d.texts.AddAll(arguments, act.Leaf{Pointer: "/params/arguments"}, nil)
+	}
+	known := []string{"agent_did", "intent_id", "status", "result", "metrics", "error", "tool", "arguments", "digest", "context"}
+	more := d.others(d.p, act.Leaf{Pointer: "/params"}, known...)
+	if c := d.p.Get("context"); c.Kind() == rawjson.Object {
+		d.others(c, act.Leaf{Pointer: "/params/context"}, "signature")
+	}
+
+	var buf [1024]byte
+	b := append(buf[:0], `{"kind":"`...)
+	b = append(b, act.ToolResult...)
+	b = append(b, `","resource":`...)
+	b = rawjson.AppendString(b, report.Tool)
+	b = append(b, `,"content":{"error":`...)
+	b = content.AppendWithout(b, failure)
+	b = append(b, `,"result":`...)
+	b = content.AppendWithout(b, result)
+	b = append(b, `,"status":`...)
+	b = rawjson.AppendString(b, report.Status)
+	b = append(b, '}')
+	if report.Digest != "" {
+		b = append(b, `,"of":`...)
+		b = rawjson.AppendString(b, report.Digest)
+	}
+	if more {
+		b = append(b, `,"params":`...)
+		b = content.AppendWithout(b, d.p, known...)
+	}
+	d.a.Digest = sha256.Sum256(append(b, '}'))
+	return d.a, report, d.done()
+}
+
+// claim reads what a report says was done.
+func (d *decoder) claim(report *Report) *invalid {
+	digest := d.p.Get("digest")
+	if digest.Kind() == rawjson.String {
+		report.Digest = digest.Text()
+		if h, ok := strings.CutPrefix(report.Digest, "sha256:"); !ok || len(h) != 2*sha256.Size || strings.ToLower(h) != h {
+			return &invalid{"/params/digest", "The string is no digest.", "sha256: and 64 hex digits in lower case"}
+		} else if _, err := hex.DecodeString(h); err != nil {
+			return &invalid{"/params/digest", "The string is no digest.", "sha256: and 64 hex digits in lower case"}
+		}
+	}
+	arguments := d.p.Get("arguments")
+	if arguments.Kind() != rawjson.Object {
+		return nil
+	}
+	if report.Tool == "" {
+		return &invalid{"/params/tool", "The report has arguments, and does not say of which tool.", "the tool that was called"}
+	}
+	done := callDigest(report.Tool, arguments).String()
+	if report.Digest != "" && report.Digest != done {
+		return &invalid{"/params/digest", "The digest is not that of the tool and the arguments in the report, and which of them counts cannot be known.", done}
+	}
+	report.Digest = done
+	return nil
+}
+
+func readRegister(r *jsonrpc.Request) (*act.Action, *Register, *invalid) {
+	if err := checkParams(r, &registerTable); err != nil {
+		return nil, nil, err
+	}
+	d := newDecoder(r, act.AgentRegister)
+	register := &Register{AgentDID: d.a.Agent.ID, PublicKey: d.p.Get("public_key").Text()}
+	for i, tool := range d.p.Get("capabilities_requested").Elems() {
+		register.CapabilitiesRequested = append(register.CapabilitiesRequested, tool.Text())
+		d.texts.AddFixed(tool, act.Leaf{Pointer: content.Index("/params/capabilities_requested", i)})
+	}
+	metadata := d.p.Get("metadata")
+	if metadata.Kind() == rawjson.Object {
+		if err := json.Unmarshal(metadata.Raw(), &register.Metadata); err != nil {
+			return nil, nil, &invalid{"/params/metadata", "The value cannot be read.", "an object"}
+		}
+		d.a.Agent.Name, d.a.Agent.Version = metadata.Get("name").Text(), metadata.Get("version").Text()
+		d.texts.AddAll(metadata, act.Leaf{Pointer: "/params/metadata"}, nil)
+	}
+	d.a.Resource = register.AgentDID
+	for _, name := range [...]string{"public_key", "capabilities_requested", "metadata"} {
+		if v := d.p.Get(name); v.Exists() {
+			d.a.Arguments = append(d.a.Arguments, act.Argument{Name: name, Value: v.Raw(), Pointer: "/params/" + name})
+		}
+	}
+	d.others(d.p, act.Leaf{Pointer: "/params"}, "agent_did", "public_key", "capabilities_requested", "metadata", "context")
+
+	var buf [1024]byte
+	b := append(buf[:0], `{"kind":"`...)
+	b = append(b, act.AgentRegister...)
+	b = append(b, `","resource":`...)
+	b = rawjson.AppendString(b, register.AgentDID)
+	b = append(b, `,"content":`...)
+	b = content.AppendWithout(b, d.p, "agent_did", "context")
+	d.a.Digest = sha256.Sum256(append(b, '}'))
+	return d.a, register, d.done()
+}
+
+// present is the bytes of a value that is there and not null.
+func present(v rawjson.Value) Raw {
+	if v.Kind() == rawjson.Null {
+		return nil
+	}
+	return Raw(v.Raw())
+}
+
+// measured is a number, nil where there is none.
+func measured(v rawjson.Value) *float64 {
+	if v.Kind() != rawjson.Number {
+		return nil
+	}
+	x := v.Float()
+	return &x
+}
+
+// others reads the members of an object, which leaf points at, beside the known
+// ones: what the text does not know, for somebody after reeve may. It reports
+// whether there are any.
+func (d *decoder) others(object rawjson.Value, leaf act.Leaf, known ...string) bool {
+	base, any := leaf.Pointer, false
+	for name, v := range object.Others(known) {
+		any = true
+		if d.texts.Full {
+			break
+		}
+		leaf.Pointer = base
+		d.texts.AddName(name, leaf)
+		leaf.Pointer = content.Join(base, name)
+		d.texts.AddAll(v, leaf, nil)
+	}
+	return any
+}

@@ -1,0 +1,609 @@
+package a2g
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"reeve/act"
+	"reeve/agent"
+	"reeve/approval"
+	"reeve/guard"
+	"reeve/identity"
+	"reeve/internal/canon"
+	"reeve/internal/jsonrpc"
+	"reeve/internal/rawjson"
+	"reeve/policy"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Config is what a Server is made of.
+type Config struct {
+	Guard *guard.Guard // required
+	// Lasts is how long a verdict is good for; 0 means five minutes.
+	Lasts time.Duration
+	// Session is for how long a registered agent may be silent before it has to
+	// register again; 0 means a day.
+	Session time.Duration
+	// Secret returns the secret that is shared with an agent, in hex, or "" when
+	// there is none; nil means that no agent has one.
+	Secret func(did string) string
+	// Signed says that every agent must sign, also one without a secret or a key.
+	Signed bool
+	// PerMinute is how many intents one agent may ask for in a minute; 0 for any
+	// number.
+	PerMinute int
+	// Ended is called with each intent that ended and each violation, the
+	// latter with an empty outcome; nil for none.
+	Ended func(did string, how agent.Outcome)
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Logger is for what an operator should know; nil means slog.Default.
+	Logger *slog.Logger
+}
+
+// Server is the governing side: it serves the agents' methods, and sends them
+// g2a/* messages. It is safe for concurrent use.
+type Server struct {
+	cfg Config
+	hub hub
+}
+
+// NewServer returns a Server.
+func NewServer(cfg Config) *Server {
+	if cfg.Lasts == 0 {
+		cfg.Lasts = 5 * time.Minute
+	}
+	if cfg.Session == 0 {
+		cfg.Session = 24 * time.Hour
+	}
+	if cfg.Secret == nil {
+		cfg.Secret = func(string) string { return "" }
+	}
+	if cfg.Ended == nil {
+		cfg.Ended = func(string, agent.Outcome) {}
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	return &Server{cfg: cfg}
+}
+
+// Namespace is the protocol's methods, for a jsonrpc.Handler. An agent that sends
+// its registration and an intent at once is registered when the intent is judged.
+func (s *Server) Namespace() jsonrpc.Namespace {
+	return jsonrpc.Namespace{
+		Match:   func(method string) bool { return strings.HasPrefix(method, "a2g/") },
+		Handle:  s.handle,
+		Words:   words,
+		InOrder: func(method string) bool { return method == MethodRegister },
+	}
+}
+
+func (s *Server) handle(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonrpc.Error) {
+	switch r.Method {
+	case MethodIntent:
+		return s.intent(ctx, r)
+	case MethodReport:
+		return s.report(ctx, r)
+	case MethodRegister:
+		return s.register(ctx, r)
+	case MethodHeartbeat:
+		return s.heartbeat(ctx, r)
+	}
+	return nil, unknownMethod()
+}
+
+// intent answers a2g/intent (A2G_INTENT, G2A_VERDICT).
+func (s *Server) intent(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonrpc.Error) {
+	a, _, fault := decodeIntent(r)
+	if fault != nil {
+		return nil, fault
+	}
+	if r.ID == nil {
+		a.Faults = append(a.Faults, "The intent has no id, so nobody learns the verdict.")
+	}
+	asking := guard.Asking{Params: jsontext.Value(r.Params.Raw()), Lasts: s.cfg.Lasts}
+	c, err := s.caller(ctx, r, a)
+	if err != nil {
+		return nil, s.failed(err, r.Params)
+	}
+	if c.code != 0 {
+		return nil, s.refuse(ctx, a, c, r.Params)
+	}
+	asking.Nonce, asking.Signed = c.nonce, c.signed
+	s.hub.join(c.mailbox, jsonrpc.ConnFrom(ctx), a.At)
+	n, modified, err := s.cfg.Guard.Ask(ctx, a, asking)
+	switch {
+	case errors.Is(err, guard.ErrOtherAct):
+		i := &invalid{"/params/intent_id", "This intent_id was used before, for another act.", "a new intent_id, or the same tool and arguments"}
+		return nil, i.answer(r.Params)
+	case errors.Is(err, guard.ErrReplayed):
+		c.deny(PolicyViolation, "identity.replay", "The nonce of the signature was used before.", "Sign with a new nonce.")
+		return nil, s.refuse(ctx, a, c, r.Params)
+	case err != nil:
+		return nil, s.failed(err, r.Params)
+	}
+	s.suspendIfSaid(ctx, n, a.Principal)
+	return s.verdict(n, modified).answer()
+}
+
+// verdict is what an intent is answered with, as it stands now.
+func (s *Server) verdict(n *agent.Intent, modified []byte) *ruling {
+	d := n.Verdict
+	switch {
+	case !n.Allowed():
+	case n.Outcome == agent.Withdrawn:
+		deny(&d, "verdict.revoked", "This verdict was taken back.", "Ask with a new intent_id.")
+	case n.Outcome == agent.Unreported || !s.cfg.Now().Before(n.Expires):
+		deny(&d, "verdict.expired", "This verdict has expired.", "Ask with a new intent_id.")
+	}
+	v := &ruling{
+		intentID: n.ID, decision: &d, expires: n.Expires, model: d.Risk.Model, heuristic: d.Risk.Heuristic,
+		modified: modified, blockedBy: blockedByOf(&d),
+	}
+	if d.Manifest != nil {
+		v.manifest = *d.Manifest
+	}
+	return v
+}
+
+// deny turns a decision into a denial for a reason of our own.
+func deny(d *act.Decision, code, message, instead string) {
+	d.Effect = act.Deny
+	d.Reasons = append([]act.Reason{{Rule: "a2g", Code: code, Message: message, Instead: instead, Effect: act.Deny}}, d.Reasons...)
+}
+
+// blockedByOf is what denied an act, in the protocol's word, by the gravest reason.
+func blockedByOf(d *act.Decision) string {
+	for _, r := range d.Reasons {
+		if r.Observe || r.Effect != act.Deny {
+			continue
+		}
+		family, _, _ := strings.Cut(r.Code, ".")
+		switch {
+		case r.Code == "approval_expired", r.Code == "verdict.expired", r.Code == "session.expired":
+			return ByExpiry
+		case strings.HasPrefix(r.Code, "approval_"):
+			return ByApproval
+		case r.Code == "agent.capability", r.Code == "agent.rate", r.Code == "session.rate", r.Code == "call.loop", family == "limits":
+			return ByCapability
+		case family == "identity", family == "agent", r.Code == "verdict.revoked":
+			return ByIdentity
+		case family == "risk":
+			return ByRisk
+		}
+		return ByPolicy
+	}
+	return ByPolicy
+}
+
+// report answers a2g/report (A2G_REPORT).
+func (s *Server) report(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonrpc.Error) {
+	a, report, fault := decodeReport(r)
+	if fault != nil {
+		return nil, fault
+	}
+	c, err := s.caller(ctx, r, a)
+	if err != nil {
+		return nil, s.failed(err, r.Params)
+	}
+	// What was done was done: also who may not ask any more reports it. Only who
+	// the agent is must be certain.
+	if c.code != 0 && c.unproven {
+		return nil, s.refuse(ctx, a, c, r.Params)
+	}
+	if c.nonce != "" {
+		if err := s.cfg.Guard.UseNonce(ctx, a.Agent.ID, c.nonce, c.signed, a.Principal); errors.Is(err, guard.ErrReplayed) {
+			c.deny(PolicyViolation, "identity.replay", "The nonce of the signature was used before.", "Sign with a new nonce.")
+			return nil, s.refuse(ctx, a, c, r.Params)
+		} else if err != nil {
+			return nil, s.failed(err, r.Params)
+		}
+	}
+	s.hub.join(c.mailbox, jsonrpc.ConnFrom(ctx), a.At)
+	n, violation, err := s.cfg.Guard.Report(ctx, a, agent.Report{Status: report.Status, Tool: report.Tool, Digest: report.Digest})
+	if err != nil {
+		return nil, s.failed(err, r.Params)
+	}
+	if n != nil {
+		s.cfg.Ended(a.Agent.ID, n.Outcome)
+	}
+	if violation == "" {
+		return write(&Recorded{IntentID: report.IntentID, Status: "recorded"}), nil
+	}
+	s.cfg.Ended(a.Agent.ID, "")
+	if _, err := s.cfg.Guard.CountViolation(ctx, a.Agent.ID, violation, a.Principal); err != nil {
+		return nil, s.failed(err, r.Params)
+	}
+	return nil, failure(ExecutionError, violation, r.Params, `,"status":"recorded","violation":`+string(rawjson.Quote(violation)))
+}
+
+// register answers a2g/register (A2G_REGISTER), and sends the policy that the
+// agent is held to.
+func (s *Server) register(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonrpc.Error) {
+	a, register, fault := decodeRegister(r)
+	if fault != nil {
+		return nil, fault
+	}
+	a.Principal, _ = identity.FromContext(ctx)
+	a.Bounded = true
+	d, known, err := s.cfg.Guard.Register(ctx, a, guard.Registration{
+		DID: register.AgentDID, PublicKey: register.PublicKey, Requested: register.CapabilitiesRequested,
+		Metadata: jsontext.Value(r.Params.Get("metadata").Raw()),
+	})
+	if errors.Is(err, agent.ErrRevoked) || errors.Is(err, agent.ErrForeign) || errors.Is(err, agent.ErrKey) {
+		a.Refusals = []act.Reason{{Rule: "a2g", Code: "agent.registration", Message: sentence(err.Error()), Effect: act.Deny}}
+		d, _, err = s.cfg.Guard.Decide(ctx, a)
+	}
+	if err != nil {
+		return nil, s.failed(err, r.Params)
+	}
+	if known == nil {
+		b := appendReasons([]byte(`,"reasons":`), d.Reasons)
+		b = append(b, `,"decision":`...)
+		return nil, failure(RegistrationFailed, message(&d), r.Params, string(appendPosition(b, d.Position)))
+	}
+	set := s.cfg.Guard.Policy()
+	told := policyFor(known.DID, known.Requested, set)
+	box := s.hub.mailbox(a.Principal, known.DID)
+	s.hub.join(box, jsonrpc.ConnFrom(ctx), a.At)
+	if jsonrpc.ConnFrom(ctx) != nil {
+		s.hub.send(box, notification(MethodPolicy, write(told)))
+	}
+	s.hub.told(box, told.Version)
+	return write(&Registered{AgentDID: known.DID, Status: "registered", Policy: told}), nil
+}
+
+// heartbeat answers a2g/heartbeat. An agent that holds no connection finds there
+// what was sent to it.
+func (s *Server) heartbeat(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonrpc.Error) {
+	beat, fault := decodeHeartbeat(r)
+	if fault != nil {
+		return nil, fault
+	}
+	a := &act.Action{Door: "a2g", Method: r.Method, Agent: act.Agent{ID: beat.AgentDID}, Body: r.Body}
+	c, err := s.caller(ctx, r, a)
+	if err != nil {
+		return nil, s.failed(err, r.Params)
+	}
+	if c.unproven {
+		return nil, failure(c.code, c.reasons[0].Message, r.Params)
+	}
+	if c.nonce != "" {
+		if err := s.cfg.Guard.UseNonce(ctx, beat.AgentDID, c.nonce, c.signed, a.Principal); errors.Is(err, guard.ErrReplayed) {
+			return nil, failure(PolicyViolation, "The nonce of the signature was used before.", r.Params)
+		} else if err != nil {
+			return nil, s.failed(err, r.Params)
+		}
+	}
+	answer := Beat{Status: "unregistered", Pending: []Raw{}}
+	known := c.agent
+	// That an agent lives is kept, but not each time that it says so.
+	if known.State == agent.Active && s.cfg.Now().Sub(known.Seen) >= beatKept {
+		if known, err = s.cfg.Guard.SeeAgent(ctx, beat.AgentDID, a.Principal); err != nil {
+			return nil, s.failed(err, r.Params)
+		}
+	}
+	if known.State != "" {
+		answer.Status = string(known.State)
+	}
+	set := s.cfg.Guard.Policy()
+	answer.PolicyVersion = versionOf(set)
+	s.hub.join(c.mailbox, jsonrpc.ConnFrom(ctx), s.cfg.Now())
+	if known.State != "" && s.hub.told(c.mailbox, answer.PolicyVersion) {
+		answer.Pending = append(answer.Pending, notification(MethodPolicy, write(policyFor(known.DID, known.Requested, set))))
+	}
+	answer.Pending = append(answer.Pending, s.hub.take(c.mailbox)...)
+	return write(&answer), nil
+}
+
+// beatKept is how often an agent's heartbeat is kept.
+const beatKept = time.Minute
+
+// failed is the answer to what could not be decided or recorded.
+func (s *Server) failed(err error, params rawjson.Value) *jsonrpc.Error {
+	if !errors.Is(err, context.Canceled) {
+		s.cfg.Logger.Error("an A2G message was not decided", "error", err)
+	}
+	return internalError(params)
+}
+
+// refuse records that an act was refused whatever the policy says, and says so.
+// Nothing of it stays with the intent_id, which may be another's.
+func (s *Server) refuse(ctx context.Context, a *act.Action, c *caller, params rawjson.Value) *jsonrpc.Error {
+	a.Refusals, a.Session, a.Step = c.reasons, "", ""
+	d, _, err := s.cfg.Guard.Decide(ctx, a)
+	if err != nil {
+		return s.failed(err, params)
+	}
+	v := &ruling{intentID: cmp.Or(a.ID, a.Answers), decision: &d, heuristic: d.Risk.Heuristic, model: d.Risk.Model, blockedBy: blockedByOf(&d)}
+	e := v.denied()
+	if c.code != PolicyViolation {
+		e.Code, e.Message = c.code, words[c.code]+": "+message(&d)
+	}
+	return e
+}
+
+// caller is who sends a message, as far as it is certain.
+type caller struct {
+	agent   *agent.Agent
+	mailbox *mailbox
+	nonce   string // of its signature, which was right
+	signed  time.Time
+	// code is what the message is refused with, and reasons why; 0 when it is not.
+	code    int
+	reasons []act.Reason
+	// unproven says that it may be somebody else than the agent.
+	unproven bool
+}
+
+func (c *caller) deny(code int, why, message, instead string) {
+	c.code = code
+	c.reasons = append(c.reasons, act.Reason{Rule: "a2g", Code: why, Message: message, Instead: instead, Effect: act.Deny})
+}
+
+// caller finds out who sends a message, and completes its act with what is known
+// of the agent.
+func (s *Server) caller(ctx context.Context, r *jsonrpc.Request, a *act.Action) (*caller, error) {
+	a.Principal, _ = identity.FromContext(ctx)
+	a.Bounded = true
+	known, err := s.cfg.Guard.Agent(ctx, a.Agent.ID)
+	if err != nil {
+		return nil, err
+	}
+	c := &caller{agent: known, mailbox: s.hub.mailbox(a.Principal, known.DID)}
+	if known.Principal != "" && known.Principal != a.Principal.Name {
+		c.unproven = true
+		c.deny(PolicyViolation, "identity.foreign", "This agent is registered by somebody else.", "Use the credential that it registered with.")
+		return c, nil
+	}
+	if c.signature(s, r, jsonrpc.ConnFrom(ctx)); c.code != 0 {
+		c.unproven = true
+		return c, nil
+	}
+	now := s.cfg.Now()
+	switch {
+	case known.State == agent.Suspended, known.State == agent.Revoked:
+		c.deny(PolicyViolation, "agent."+string(known.State), "The agent is "+string(known.State)+reasonOf(known)+".", "Ask the operator of this node.")
+	case known.State == agent.Active && now.Sub(known.Seen) > s.cfg.Session && now.Sub(s.hub.seen(c.mailbox)) > s.cfg.Session:
+		c.deny(SessionExpired, "session.expired", "The agent was silent for too long.", "Register again.")
+	case r.Method == MethodIntent && s.cfg.PerMinute > 0 && !s.hub.allows(c.mailbox, s.cfg.PerMinute, now):
+		c.deny(CapabilityExhausted, "agent.rate", "The agent asks more often than it may.", "Wait a minute.")
+	}
+	c.standing(a)
+	return c, nil
+}
+
+func reasonOf(known *agent.Agent) string {
+	if known.Reason == "" {
+		return ""
+	}
+	return ": " + strings.TrimSuffix(known.Reason, ".")
+}
+
+// signature checks the signature of a message: of its own, or of the connection
+// that it came by.
+func (c *caller) signature(s *Server, r *jsonrpc.Request, conn *jsonrpc.Conn) {
+	keys := Keys{Secret: s.cfg.Secret(c.agent.DID)}
+	if key, err := ParsePublicKey(c.agent.PublicKey); err == nil { // others are kept, and verify nothing
+		keys.Public = key
+	}
+	nonce, at, err := Verify(r.Params, keys, s.cfg.Now())
+	switch {
+	case err == nil:
+		c.nonce, c.signed = nonce, at
+	case !errors.Is(err, ErrUnsigned):
+		c.deny(PolicyViolation, "identity.signature", sentence("The signature is not accepted: "+err.Error()), "Sign with the key that this node knows of the agent, and the right time.")
+	case s.hub.shookHands(conn, c.agent.DID):
+	case s.cfg.Signed || keys.Secret != "" || keys.Public != nil:
+		c.deny(PolicyViolation, "identity.unsigned", "The message is not signed, and this agent's must be.", "Sign it.")
+	}
+}
+
+// standing notes what is known of the agent for the policy to judge.
+func (c *caller) standing(a *act.Action) {
+	add := func(check, message string) {
+		a.Standing = append(a.Standing, act.Violation{Check: check, Message: message})
+	}
+	if c.agent.State == "" {
+		add("agent.unregistered", "The agent has not registered.")
+	}
+	if c.agent.Violations > 0 {
+		add("agent.violations", "The agent did what no verdict covered, since it became active.")
+	}
+	if a.Kind == act.ToolCall && !c.agent.Asked(a.Canonical, canonical) {
+		add("agent.capability", "The agent did not register for this tool.")
+	}
+}
+
+func canonical(tool string) string { name, _ := canon.Name(tool); return name }
+
+// Handshake checks the signed headers of a request that asks for a connection.
+// It returns the DID that they prove, "" when there are none, and an error when
+// they are refused.
+func (s *Server) Handshake(ctx context.Context, header map[string][]string) (did string, err error) {
+	h, err := ReadHandshake(header)
+	if h == nil || err != nil {
+		return "", err
+	}
+	by, _ := identity.FromContext(ctx)
+	known, err := s.cfg.Guard.Agent(ctx, h.AgentDID)
+	if err != nil {
+		return "", err
+	}
+	keys := Keys{Secret: s.cfg.Secret(h.AgentDID)}
+	if key, err := ParsePublicKey(known.PublicKey); err == nil {
+		keys.Public = key
+	}
+	nonce, at, err := h.Verify(keys, s.cfg.Now())
+	if err != nil {
+		return "", err
+	}
+	return h.AgentDID, s.cfg.Guard.UseNonce(ctx, h.AgentDID, nonce, at, by)
+}
+
+// Opened notes a new connection, and which agent its handshake proved, if any.
+func (s *Server) Opened(c *jsonrpc.Conn, did string) { s.hub.opened(c, did) }
+
+// PolicyChanged tells the connected agents what they may do now. The others find
+// it with their next heartbeat.
+func (s *Server) PolicyChanged(ctx context.Context, set *policy.Set) {
+	for _, box := range s.hub.connected() {
+		known, err := s.cfg.Guard.Agent(ctx, box.did)
+		if err != nil {
+			s.cfg.Logger.Error("an agent was not told of the new policy", "agent", box.did, "error", err)
+			continue
+		}
+		if known.State == "" {
+			continue
+		}
+		told := policyFor(known.DID, known.Requested, set)
+		if s.hub.told(box, told.Version) {
+			s.hub.send(box, notification(MethodPolicy, write(told)))
+		}
+	}
+}
+
+// Answered judges the intents once more about which people were asked, now that
+// they have answered or their time is over, and tells their agents.
+func (s *Server) Answered(ctx context.Context, h *approval.Decision) {
+	if h.Door != "a2g" || h.State == approval.Held || h.State == approval.Used {
+		return
+	}
+	list, err := s.cfg.Guard.Intents(ctx, h.Agent, true)
+	if err != nil {
+		s.cfg.Logger.Error("the intents that were answered were not found", "approval", h.ID, "error", err)
+		return
+	}
+	for _, n := range list {
+		if n.Verdict.Effect != act.Escalate || n.Verdict.Approval == nil || n.Verdict.Approval.ID != h.ID {
+			continue
+		}
+		if err := s.resume(ctx, n); err != nil {
+			s.cfg.Logger.Error("an intent that was answered was not judged again", "agent", n.Agent, "intent", n.ID, "error", err)
+		}
+	}
+}
+
+// resume judges a held intent again, as its agent would by asking.
+func (s *Server) resume(ctx context.Context, n *agent.Intent) error {
+	body := append([]byte(`{"jsonrpc":"2.0","method":"a2g/intent","params":`), n.Params...)
+	a, err := ActionOf(append(body, '}'))
+	if err != nil {
+		return err
+	}
+	a.Principal = act.Principal{Name: n.Principal, Method: n.Method, Organization: n.Organization}
+	a.Bounded = true
+	known, err := s.cfg.Guard.Agent(ctx, n.Agent)
+	if err != nil {
+		return err
+	}
+	c := &caller{agent: known, mailbox: s.hub.mailbox(a.Principal, n.Agent)}
+	if known.State == agent.Suspended || known.State == agent.Revoked {
+		c.deny(PolicyViolation, "agent."+string(known.State), "The agent is "+string(known.State)+".", "")
+		a.Refusals = c.reasons
+	}
+	c.standing(a)
+	decided, modified, err := s.cfg.Guard.Ask(ctx, a, guard.Asking{Params: n.Params, Lasts: s.cfg.Lasts})
+	if err != nil {
+		return err
+	}
+	if decided.Verdict.Effect == act.Escalate {
+		return nil // people are asked about more
+	}
+	params, ok := s.verdict(decided, modified).directive(n.Agent)
+	if !ok {
+		return errors.New("the verdict cannot be written")
+	}
+	s.hub.send(c.mailbox, notification(MethodDirective, params))
+	return nil
+}
+
+// SetState gives an agent another state. Who is not active any more loses the
+// verdicts that it has not used, and is told.
+func (s *Server) SetState(ctx context.Context, did string, state agent.State, reason string, by act.Principal) (*agent.Agent, error) {
+	known, err := s.cfg.Guard.SetAgent(ctx, did, state, reason, by)
+	if err != nil || state == agent.Active {
+		return known, err
+	}
+	withdrawn, err := s.cfg.Guard.Withdraw(ctx, did)
+	for _, n := range withdrawn {
+		s.cfg.Ended(did, n.Outcome)
+	}
+	revoke := &Revoke{AgentDID: did, Reason: reason, At: s.cfg.Now()}
+	if reason == "" {
+		revoke.Reason = "The agent is " + string(state) + "."
+	}
+	for _, box := range s.hub.of(did) {
+		s.hub.send(box, notification(MethodRevoke, revoke.params()))
+	}
+	return known, err
+}
+
+// violationsCode is the code of a denial after which the agent is suspended.
+const violationsCode = "agent.violations"
+
+// suspendIfSaid suspends an agent that a rule denied for its violations.
+func (s *Server) suspendIfSaid(ctx context.Context, n *agent.Intent, by act.Principal) {
+	if n.Verdict.Effect != act.Deny || n.Verdict.Repeat {
+		return
+	}
+	for _, r := range n.Verdict.Reasons {
+		if r.Code == violationsCode && r.Effect == act.Deny && !r.Observe {
+			suspender := act.Principal{Name: "policy:" + r.Rule, Method: "local"}
+			if _, err := s.SetState(ctx, n.Agent, agent.Suspended, r.Message, suspender); err != nil && !errors.Is(err, agent.ErrRevoked) {
+				s.cfg.Logger.Error("an agent was not suspended, as the policy says", "agent", n.Agent, "error", err)
+			}
+			return
+		}
+	}
+}
+
+// versionOf names a policy set to agents.
+func versionOf(set *policy.Set) string {
+	hash := strings.TrimPrefix(set.Hash(), "sha256:")
+	return hash[:min(len(hash), 16)]
+}
+
+// policyFor is what a policy set says of an agent's tools (G2A_POLICY).
+func policyFor(did string, requested []string, set *policy.Set) *Policy {
+	general, _ := set.Manifest("*")
+	p := &Policy{
+		AgentDID: did, Version: versionOf(set), ConstitutionHash: set.Hash(),
+		Capabilities: Capabilities{
+			Tools:     map[string]ToolPolicy{},
+			Network:   NetworkPolicy{AllowedDomains: listOf(general.AllowedDomains), BlockedDomains: listOf(general.BlockedDomains)},
+			Resources: ResourcePolicy{MaxMemoryMB: general.MaxMemoryMB, MaxCPUPercent: general.MaxCPUPercent},
+		},
+	}
+	for _, tool := range requested {
+		name := canonical(tool)
+		m, said := set.Manifest(name)
+		t := ToolPolicy{Allowed: set.Grants(name)}
+		if said {
+			t.Constraints = Constraints{
+				BlockedPatterns: m.BlockedPatterns, FilesystemScope: m.FilesystemScope, FilesystemRead: m.FilesystemRead,
+				AllowedDomains: m.AllowedDomains, BlockedDomains: m.BlockedDomains, NetworkAllowed: &m.NetworkAllowed,
+				MaxMemoryMB: m.MaxMemoryMB, MaxCPUPercent: m.MaxCPUPercent, TimeoutSeconds: m.TimeoutSeconds,
+			}
+		}
+		p.Capabilities.Tools[tool] = t
+	}
+	return p
+}
+
+// listOf is a list that is written as [] when it is empty.
+func listOf(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
