@@ -19,6 +19,7 @@ require (
 	golang.org/x/sys v0.49.0
 	golang.org/x/text v0.43.0
 	golang.org/x/time v0.16.0
+	mvdan.cc/sh/v3 v3.14.1
 	zombiezen.com/go/sqlite v1.4.2
 )
 
@@ -57,5 +58,4 @@ require (
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.11.0 // indirect
 	modernc.org/sqlite v1.37.1 // indirect
-	mvdan.cc/sh/v3 v3.14.1 // indirect
 )

@@ -78,6 +78,8 @@ type ruling struct {
 	modified []byte
 	// blockedBy is what denied it: one of the By constants.
 	blockedBy string
+	// used says that the act was reported.
+	used bool
 }
 
 // word is the verdict in the protocol's words.
@@ -155,6 +157,12 @@ func (v *ruling) appendFields(b []byte) ([]byte, bool) {
 	}
 	b = append(b, `,"decision":`...)
 	b = appendPosition(b, d.Position)
+	if d.Repeat {
+		b = append(b, `,"repeat":true`...)
+	}
+	if v.used {
+		b = append(b, `,"used":true`...)
+	}
 	b = append(b, `,"reasons":`...)
 	return appendReasons(b, d.Reasons), true
 }

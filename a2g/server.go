@@ -149,6 +149,7 @@ func (s *Server) verdict(n *agent.Intent, modified []byte) *ruling {
 		intentID: n.ID, decision: &d, expires: n.Expires, model: d.Risk.Model, heuristic: d.Risk.Heuristic,
 		modified: modified, blockedBy: blockedByOf(&d),
 	}
+	v.used = n.Outcome != ""
 	if d.Manifest != nil {
 		v.manifest = *d.Manifest
 	}
@@ -233,8 +234,23 @@ func (s *Server) register(ctx context.Context, r *jsonrpc.Request) ([]byte, *jso
 	if fault != nil {
 		return nil, fault
 	}
-	a.Principal, _ = identity.FromContext(ctx)
-	a.Bounded = true
+	c, err := s.caller(ctx, r, a)
+	if err != nil {
+		return nil, s.failed(err, r.Params)
+	}
+	a.Standing = nil // of no meaning before the agent is known
+	if c.nonce != "" {
+		if err := s.cfg.Guard.UseNonce(ctx, a.Agent.ID, c.nonce, c.signed, a.Principal); errors.Is(err, guard.ErrReplayed) {
+			c.unproven = true
+			c.deny(RegistrationFailed, "identity.replay", "The nonce of the signature was used before.", "Sign with a new nonce.")
+		} else if err != nil {
+			return nil, s.failed(err, r.Params)
+		}
+	}
+	if c.unproven {
+		c.code = RegistrationFailed
+		return nil, s.refuse(ctx, a, c, r.Params)
+	}
 	d, known, err := s.cfg.Guard.Register(ctx, a, guard.Registration{
 		DID: register.AgentDID, PublicKey: register.PublicKey, Requested: register.CapabilitiesRequested,
 		Metadata: jsontext.Value(r.Params.Get("metadata").Raw()),
@@ -397,6 +413,13 @@ func (c *caller) signature(s *Server, r *jsonrpc.Request, conn *jsonrpc.Conn) {
 		keys.Public = key
 	}
 	nonce, at, err := Verify(r.Params, keys, s.cfg.Now())
+	if errors.Is(err, ErrUnsigned) && conn == nil { // over HTTP each request may bring a handshake
+		if h, wrong := ReadHandshake(r.Header); wrong != nil {
+			err = wrong
+		} else if h != nil && h.AgentDID == c.agent.DID {
+			nonce, at, err = h.Verify(keys, s.cfg.Now())
+		}
+	}
 	switch {
 	case err == nil:
 		c.nonce, c.signed = nonce, at

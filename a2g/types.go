@@ -108,8 +108,12 @@ type Verdict struct {
 	// Approval names what people were asked, while the verdict is ESCALATE.
 	Approval *Approval `json:"approval,omitzero"`
 	// Decision is the record's place in the ledger: LOG-INDEX.
-	Decision string   `json:"decision,omitzero"`
-	Reasons  []Reason `json:"reasons,omitzero"` // the rules that applied
+	Decision string `json:"decision,omitzero"`
+	// Repeat says that this intent_id was asked about before, and Used that its
+	// act was reported: it must not be done again.
+	Repeat  bool     `json:"repeat,omitzero"`
+	Used    bool     `json:"used,omitzero"`
+	Reasons []Reason `json:"reasons,omitzero"` // the rules that applied
 	// BlockedBy and Instead belong to a denial: what denied it, and what the
 	// agent could do.
 	BlockedBy string   `json:"blocked_by,omitzero"`

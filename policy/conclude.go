@@ -111,7 +111,7 @@ func (e *evaluation) reasons(dst []act.Reason, m *match) []act.Reason {
 // for each check and detector that made it match, under its name.
 func (e *evaluation) ruleReasons(dst []act.Reason, m *match, reason act.Reason) []act.Reason {
 	r := m.rule
-	if r.check == nil && r.detect == 0 {
+	if r.check == nil && r.detect == 0 && r.hazard == 0 {
 		if reason.Code == "" {
 			reason.Code = codeOf(r.name)
 		}
@@ -147,6 +147,13 @@ func (e *evaluation) ruleReasons(dst []act.Reason, m *match, reason act.Reason) 
 		v := &e.in.Violations[i]
 		add(v.Check, hush(v.Message), v.Pointer)
 	}
+	if r.hazard > 0 {
+		for i, f := range e.assess().Findings {
+			if i == 0 || i < maxHazards && f.Weight >= r.hazard/2 { // the gravest, and what weighs beside it
+				add("risk."+f.Code, f.Message, f.Pointer)
+			}
+		}
+	}
 	for i, f := range e.findings {
 		if f.Detector&r.detect != 0 {
 			add(f.Detector.String(), "Found: "+f.Name+".", e.in.Action.Content[e.leaves[i]].Pointer)
@@ -154,6 +161,9 @@ func (e *evaluation) ruleReasons(dst []act.Reason, m *match, reason act.Reason) 
 	}
 	return dst
 }
+
+// maxHazards is how many of a call's hazards one rule gives as reasons.
+const maxHazards = 8
 
 // codeOf makes a code of a rule's name.
 func codeOf(name string) string {
@@ -454,6 +464,14 @@ func (e *evaluation) risk() act.Risk {
 	}
 	for _, f := range e.findings {
 		add(f.Score, f.Name)
+	}
+	// Whoever tells limits tells the risk, too, whether a rule asks for it or not.
+	if e.assessed || e.in.Action.Bounded {
+		a := e.assess()
+		score = max(score, a.Score)
+		for _, f := range a.Findings {
+			add(f.Weight, f.Category+" "+f.Code)
+		}
 	}
 	for i := range e.in.Violations {
 		v := &e.in.Violations[i]

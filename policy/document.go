@@ -36,6 +36,7 @@ type rule struct {
 	risk    float64
 
 	conditions []string   // under which it lets an act pass
+	hazard     float64    // the least score of the call's hazards; 0 when they do not matter
 	terms      *act.Terms // who must agree to what it holds; nil for anybody
 }
 
@@ -112,7 +113,7 @@ const (
 
 var (
 	documentKeys = []string{"version", "name", "description", "default", "mode", "lists", "rules", "manifests"}
-	ruleKeys     = []string{"name", "description", "on", "tools", "check", "detect", "when", "effect", "modify", "conditions", "approval", "code", "reason", "instead", "mode", "risk"}
+	ruleKeys     = []string{"name", "description", "on", "tools", "check", "detect", "hazard", "when", "effect", "modify", "conditions", "approval", "code", "reason", "instead", "mode", "risk"}
 	modifyForms  = []string{"redact", "drop"}
 	replaceKeys  = []string{"argument", "with", "with_expr"}
 
@@ -311,6 +312,13 @@ func (d *document) readRule(n *node) {
 			d.at(w, didYouMean(w.text, detectorNames), "there is no detector %q", w.text)
 		}
 		r.detect |= det
+	}
+	if v := n.get("hazard"); v != nil {
+		f, err := strconv.ParseFloat(v.text, 64)
+		if v.kind != numberNode || err != nil || f <= 0 || f > 1 {
+			d.at(v, "0.8 is what hardly anybody wants, 0.5 what somebody may", "hazard is a number above 0, at most 1")
+		}
+		r.hazard = f
 	}
 	if v := n.get("when"); v != nil {
 		d.exprs = append(d.exprs, pending{r, whenPart, v})

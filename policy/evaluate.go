@@ -14,6 +14,7 @@ import (
 
 	"reeve/act"
 	"reeve/risk"
+	"reeve/risk/hazard"
 )
 
 // Session is what conditions may see of a session's memory.
@@ -70,6 +71,8 @@ type evaluation struct {
 	leaves     []int         // the leaf of each finding
 	foundMask  risk.Detector // of all findings
 	violations []int         // indices into in.Violations, see match
+	hazards    hazard.Assessment
+	assessed   bool // hazards is known
 }
 
 // match is a rule on its way to matching.
@@ -129,6 +132,9 @@ func (e *evaluation) judge() {
 	for _, r := range e.rules {
 		m := match{rule: r}
 		if r.check != nil && !e.violated(&m) {
+			continue
+		}
+		if r.hazard > 0 && e.assess().Score < r.hazard {
 			continue
 		}
 		if r.when != nil && r.when.found == 0 {
@@ -224,6 +230,22 @@ func (e *evaluation) failure(c *condition, err error) error {
 		return fmt.Errorf("a list that it reads is too short")
 	}
 	return fmt.Errorf("its condition has no result")
+}
+
+// assess judges what a tool call would do, once.
+func (e *evaluation) assess() *hazard.Assessment {
+	if !e.assessed {
+		e.assessed = true
+		if a := e.in.Action; isCall(a) {
+			e.hazards = hazard.Assess(a.Canonical, a.Content)
+		}
+	}
+	return &e.hazards
+}
+
+// isCall reports whether an act is the call of a tool, directly or by MCP.
+func isCall(a *act.Action) bool {
+	return a.Kind == act.ToolCall || a.Kind == act.MCPRequest && a.InnerMethod == "tools/call"
 }
 
 // scan runs the detectors over the content.

@@ -197,7 +197,7 @@ func naiveCodes(r *rule, in *Input) (codes []string) {
 	for _, f := range naiveFound(r.detect, in) {
 		codes = append(codes, f.Detector.String())
 	}
-	if r.check == nil && r.detect == 0 {
+	if r.check == nil && r.detect == 0 && r.hazard == 0 {
 		codes = append(codes, strings.ReplaceAll(r.name, " ", "-"))
 	}
 	return codes

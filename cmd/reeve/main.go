@@ -58,7 +58,7 @@ afterwards it can prove what happened.
 	root.AddCommand(
 		serveCommand(), demoCommand(), initCommand(),
 		policyCommand(), decideCommand(),
-		ledgerCommand(), a2gCommand(), agentsCommand(), approvalsCommand(), keysCommand(),
+		ledgerCommand(), a2gCommand(), agentsCommand(), riskCommand(), approvalsCommand(), keysCommand(),
 		backupCommand(), restoreCommand(), settingsCommand(),
 	)
 	return root

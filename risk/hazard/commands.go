@@ -1,0 +1,869 @@
+package hazard
+
+import (
+	"strings"
+)
+
+// wrappers run another command, which is what counts. valued are their options
+// that take a value; skip is how many words stand before the command.
+var wrappers = map[string]struct {
+	valued string
+	skip   int
+}{
+	"sudo":              {"-u --user -g --group -h --host -p --prompt -C -r --role -t --type -U -D --chdir -R --chroot -T", 0},
+	"doas":              {"-u -C", 0},
+	"pkexec":            {"--user", 0},
+	"env":               {"-u --unset -C --chdir -S --split-string", 0},
+	"nohup":             {"", 0},
+	"nice":              {"-n --adjustment", 0},
+	"ionice":            {"-c -n -p", 0},
+	"chrt":              {"-p", 1},
+	"taskset":           {"-c -p", 1},
+	"timeout":           {"-k --kill-after -s --signal", 1},
+	"time":              {"-f --format -o --output", 0},
+	"stdbuf":            {"-i -o -e --input --output --error", 0},
+	"setsid":            {"", 0},
+	"chroot":            {"--userspec --groups", 1},
+	"unshare":           {"-S -G --setuid --setgid --root -R -w", 0},
+	"nsenter":           {"-t --target -S -G", 0},
+	"setarch":           {"", 1},
+	"busybox":           {"", 0},
+	"toybox":            {"", 0},
+	"command":           {"", 0},
+	"builtin":           {"", 0},
+	"exec":              {"-a", 0},
+	"flock":             {"-w -E --wait --timeout", 1},
+	"watch":             {"-n --interval -d", 0},
+	"strace":            {"-e -o -s -p -P -u", 0},
+	"ltrace":            {"-e -o -s -p -u", 0},
+	"catchsegv":         {"", 0},
+	"runuser":           {"-u --user -g --group -s --shell", 0},
+	"setpriv":           {"--reuid --regid --groups", 0},
+	"proxychains":       {"-f", 0},
+	"torsocks":          {"", 0},
+	"torify":            {"", 0},
+	"rlwrap":            {"", 0},
+	"unbuffer":          {"", 0},
+	"systemd-run":       {"-u --unit -p --property --on-calendar --on-active --on-boot -M --machine --description --uid --gid --slice -E --setenv", 0},
+	"dbus-launch":       {"", 0},
+	"xvfb-run":          {"-n -s -e -f", 0},
+	"fakeroot":          {"-s -i -l", 0},
+	"start-stop-daemon": {"-n --name -x --exec -u -c --chuid -p --pidfile", 0},
+	"parallel":          {"-j --jobs -a --arg-file -I --colsep --delay --retries", 0},
+	"xargs":             {"-n -I -P -L -d -s -a -E --max-args --max-procs --replace --delimiter --arg-file", 0},
+	"entr":              {"", 0},
+	"firejail":          {"", 0},
+	"gtimeout":          {"-k -s", 1},
+	"script":            {"", 0},
+	"expect":            {"", 9},
+}
+
+// interpreter is a program that runs text.
+type interpreter struct {
+	shell    bool
+	language string
+	eval     string // options whose value is the text
+}
+
+var interpreters = map[string]interpreter{
+	"sh": {true, "sh", "-c"}, "bash": {true, "sh", "-c"}, "dash": {true, "sh", "-c"}, "zsh": {true, "sh", "-c"},
+	"ksh": {true, "sh", "-c"}, "ash": {true, "sh", "-c"}, "rbash": {true, "sh", "-c"}, "mksh": {true, "sh", "-c"},
+	"csh": {true, "sh", "-c"}, "tcsh": {true, "sh", "-c"}, "fish": {true, "sh", "-c --command"}, "bsh": {true, "sh", "-c"}, "pdksh": {true, "sh", "-c"},
+	"python": {false, "python", "-c"}, "pypy": {false, "python", "-c"}, "jython": {false, "python", "-c"}, "ipython": {false, "python", "-c"},
+	"perl": {false, "perl", "-e -E"}, "ruby": {false, "ruby", "-e"}, "irb": {false, "ruby", "-e"}, "jruby": {false, "ruby", "-e"},
+	"php": {false, "php", "-r"}, "node": {false, "js", "-e --eval -p --print"}, "nodejs": {false, "js", "-e --eval -p --print"},
+	"deno": {false, "js", "eval"}, "bun": {false, "js", "-e --eval"}, "lua": {false, "lua", "-e"}, "luajit": {false, "lua", "-e"},
+	"tclsh": {false, "tcl", ""}, "wish": {false, "tcl", ""}, "awk": {false, "awk", ""}, "gawk": {false, "awk", ""}, "mawk": {false, "awk", ""}, "nawk": {false, "awk", ""},
+	"osascript": {false, "applescript", "-e"}, "groovy": {false, "java", "-e"}, "jshell": {false, "java", ""}, "jrunscript": {false, "js", "-e"}, "jjs": {false, "js", ""},
+	"scala": {false, "java", "-e"}, "R": {false, "r", "-e"}, "Rscript": {false, "r", "-e"}, "julia": {false, "julia", "-e"}, "guile": {false, "lisp", "-c"},
+	"elixir": {false, "elixir", "-e"}, "erl": {false, "elixir", "-eval"}, "gdb": {false, "gdb", "-ex --ex -x"}, "vim": {false, "vim", "-c"}, "vi": {false, "vim", "-c"},
+	"nvim": {false, "vim", "-c"}, "rvim": {false, "vim", "-c"}, "vimdiff": {false, "vim", "-c"}, "view": {false, "vim", "-c"}, "emacs": {false, "lisp", "--eval -eval"}, "ghc": {false, "haskell", "-e"},
+	"crystal": {false, "ruby", "eval"}, "dart": {false, "dart", ""}, "pwsh": {false, "powershell", "-c -Command"}, "stap": {false, "c", "-e"}, "bpftrace": {false, "c", "-e"},
+}
+
+// readers print what is in files, or what they are given. transform says what
+// they do to it.
+var readers = set(`cat tac head tail less more most nl sort uniq cut grep egrep fgrep rg ag ack zgrep sed gsed tr strings od xxd hexdump hd
+	base64 base32 base58 basenc b64encode b64decode uuencode uudecode paste column fold fmt rev gzip gunzip zcat bzcat xzcat bzip2 bunzip2 xz unxz lz4 zstd
+	jq yq iconv recode expand unexpand shuf split csplit comm join diff cmp wc tee bat view pr ul rev openssl gpg ccrypt look
+	dd awk gawk mawk nawk vim vi nano ed emacs file xmllint readelf objdump hexyl bvi pg cp install ln mv rsync tar zip 7z cpio ar pax ccat
+	plutil defaults sqlite3 source . git vipw getent testcat mapfile readarray`)
+
+// harmless look at names and rights, not at contents.
+var harmless = set(`ls stat test [ [[ find locate which whereis type realpath readlink basename dirname du df chmod chown chgrp lsattr getfacl
+	md5sum sha1sum sha256sum sha512sum b2sum cksum sum mkdir rmdir touch man info help apropos whatis tree cd pushd popd pwd echo printf true false
+	kill ps pgrep pkill exit return id umount findmnt namei inotifywait fuser lsof mktemp alias export set shellcheck exa eza lsd test dpkg rpm`)
+
+// programs are the names by which a command is told from a sentence.
+var programs = func() map[string]bool {
+	m := map[string]bool{}
+	for _, s := range []string{`apt apt-get aptitude yum dnf zypper pacman apk brew snap flatpak dpkg rpm pip npm npx yarn pnpm cargo go make cmake gcc g++ clang javac java mvn gradle
+		docker podman kubectl helm terraform ansible aws gcloud az gsutil git svn hg ssh scp sftp rsync ftp curl wget nc ncat netcat socat telnet nmap dig nslookup host ping
+		rm rmdir mv cp ln mkdir touch chmod chown chattr chgrp dd mkfs fdisk parted mount umount swapoff swapon shred wipe truncate useradd userdel usermod adduser groupadd passwd chpasswd chsh
+		crontab at batch systemctl service launchctl journalctl auditctl iptables ip6tables nft ufw firewall-cmd setenforce sysctl modprobe insmod rmmod lsmod ip ifconfig route netstat ss tcpdump
+		history unset eval source trap kill killall pkill ps top id whoami uname hostname w who last env printenv export alias set cd tar zip unzip gzip mysql psql sqlite3 redis-cli mongo
+		visudo sudoedit su newgrp login reboot shutdown halt poweroff init mkfifo mknod openssl gpg base64 xxd sshpass hydra john hashcat msfconsole msfvenom sqlmap nikto
+		setcap getcap gdb strace tmux screen ldconfig insmod dmesg logger screencapture pbpaste security dscl defaults spctl csrutil networksetup find ls tree which echo printf test`} {
+		for w := range set(s) {
+			m[w] = true
+		}
+	}
+	for n := range wrappers {
+		m[n] = true
+	}
+	for n := range interpreters {
+		m[n] = true
+	}
+	for n := range readers {
+		m[n] = true
+	}
+	for n := range harmless {
+		m[n] = true
+	}
+	delete(m, "[")
+	delete(m, ".")
+	return m
+}()
+
+// invocation is one command that would run.
+type invocation struct {
+	*shell
+	name string // its base name
+	path string // as it was called
+	args []flow
+	in   flow
+	wrap int // how many commands are around it
+}
+
+// invoke judges one command and returns what it prints.
+func (s *shell) invoke(args []flow, in flow, wrap int) flow {
+	if s.commands--; s.commands < 0 || wrap > 16 {
+		s.starve(s.at)
+		return flow{}
+	}
+	name := args[0].text
+	if g := globbed(name); g != "" {
+		s.report("shell.obfuscated", 0.82, s.at)
+		name = g
+	}
+	c := &invocation{shell: s, name: baseName(name), path: name, args: args[1:], in: in, wrap: wrap}
+	for _, a := range args {
+		if a.taint&fromNet != 0 && a.taint&fromDecoder != 0 {
+			in.taint |= fromDecoder
+		}
+	}
+	if args[0].taint&(fromNet|fromSocket) != 0 && !args[0].known {
+		s.report("shell.download_run", 0, s.at)
+	}
+	if args[0].taint&fromDecoder != 0 {
+		s.report("shell.encoded_run", 0, s.at)
+	}
+	if strings.HasPrefix(name, "$") && !args[0].known {
+		// What it runs is known only when it runs. Over a connection of its own,
+		// these are somebody's orders.
+		s.sourceRun = true
+	}
+	c.habits()
+	s.ranFile(name)
+	if w, ok := wrappers[c.name]; ok {
+		if out, done := c.wrapper(w.valued, w.skip); done {
+			return out
+		}
+	}
+	if i, ok := interpreters[c.name]; ok {
+		return c.interpret(i)
+	}
+	if f, ok := handlers[c.name]; ok {
+		return f(c)
+	}
+	return c.ordinary()
+}
+
+// ranFile judges that a file is run which the script itself brought there.
+func (s *shell) ranFile(name string) {
+	f, ok := s.files[name]
+	if !ok {
+		f, ok = s.files[strings.TrimPrefix(name, "./")]
+	}
+	if ok {
+		s.runs(f, "")
+	}
+	if p := normalPath(name).text; strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || strings.HasPrefix(name, "./") {
+		base := p[strings.LastIndexByte(p, '/')+1:]
+		hidden := strings.Contains(p, "/.") && (strings.HasPrefix(p, "/tmp/") || strings.HasPrefix(p, "/var/tmp/") || strings.HasPrefix(p, "/dev/shm/"))
+		switch {
+		case hidden || strings.HasPrefix(p, "/dev/shm/"):
+			s.report("shell.hidden_place", 0.8, s.at)
+		case strings.HasPrefix(p, "/tmp/") || strings.HasPrefix(p, "/var/tmp/"):
+			s.report("shell.hidden_place", 0.5, s.at)
+		case strings.HasPrefix(base, ".") && len(base) > 1:
+			s.report("shell.hidden_place", 0.4, s.at)
+		}
+	}
+}
+
+// runs judges that a text is run. language is empty for a shell's.
+func (s *shell) runs(f flow, language string) flow {
+	switch {
+	case f.taint&fromSocket != 0:
+		s.report("shell.reverse_shell", 0, s.at)
+	case f.taint&fromNet != 0:
+		s.report("shell.download_run", 0, s.at)
+	case f.taint&fromDecoder != 0:
+		s.report("shell.encoded_run", 0, s.at)
+	}
+	if !f.known {
+		return flow{taint: f.taint &^ fromFile}
+	}
+	if strings.HasPrefix(f.text, "#!") {
+		if l := languageOfFile("", f.text); l != "" && l != "sh" {
+			language = l
+		}
+	}
+	if language != "" && language != "sh" {
+		return flow{taint: s.code(language, f.text, s.at, false)}
+	}
+	return s.inside(f.text)
+}
+
+// split sorts arguments into options and the rest. valued are the options that
+// take the next word. Options stay separate from what follows "--".
+func (c *invocation) split(valued string) (options map[string]flow, rest []flow) {
+	options = map[string]flow{}
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
+		switch {
+		case a.text == "--":
+			return options, append(rest, c.args[i+1:]...)
+		case len(a.text) < 2 || a.text[0] != '-' && a.text[0] != '+':
+			rest = append(rest, a)
+		case strings.HasPrefix(a.text, "--"):
+			name, value, has := strings.Cut(a.text, "=")
+			v := flow{text: value, known: a.known, taint: a.taint}
+			if !has && listed(valued, name) && i+1 < len(c.args) {
+				i++
+				v = c.args[i]
+			}
+			again(options, name, v)
+		case listed(valued, a.text):
+			v := flow{}
+			if i+1 < len(c.args) {
+				i++
+				v = c.args[i]
+			}
+			again(options, a.text, v)
+		default:
+			options[a.text] = flow{}
+			for k := 1; k < len(a.text); k++ {
+				o := "-" + a.text[k:k+1]
+				if listed(valued, o) {
+					v := flow{text: a.text[k+1:], known: a.known, taint: a.taint}
+					if v.text == "" && i+1 < len(c.args) {
+						i++
+						v = c.args[i]
+					}
+					again(options, o, v)
+					break
+				}
+				options[o] = flow{}
+			}
+		}
+	}
+	return options, rest
+}
+
+// again adds an option; the values of one that is there already stand below
+// each other.
+func again(options map[string]flow, name string, v flow) {
+	if old, ok := options[name]; ok && old.text != "" && len(old.text) < 16<<10 {
+		v = flow{text: old.text + "\n" + v.text, known: old.known && v.known, taint: old.taint | v.taint}
+	}
+	options[name] = v
+}
+
+// has says whether one of the options is there.
+func has(options map[string]flow, names ...string) bool {
+	for _, n := range names {
+		if _, ok := options[n]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// wrapper runs what a command wraps. done is false if it wraps nothing.
+func (c *invocation) wrapper(valued string, skip int) (out flow, done bool) {
+	i := 0
+	code := ""
+	for ; i < len(c.args); i++ {
+		t := c.args[i].text
+		if t == "--" {
+			i++
+			break
+		}
+		if len(t) > 1 && t[0] == '-' {
+			name, value, has := strings.Cut(t, "=")
+			if !has && listed(valued, t) && i+1 < len(c.args) {
+				i++
+				value = c.args[i].text
+			} else if !has && len(t) == 2 && t == "-c" && (c.name == "flock" || c.name == "script" || c.name == "runuser") && i+1 < len(c.args) {
+				i++
+				code = c.args[i].text
+			}
+			if c.name == "xargs" && (name == "-a" || name == "--arg-file") {
+				c.in = c.readFile(flow{text: value, known: true})
+			}
+			if c.name == "env" && (name == "-S" || name == "--split-string") {
+				code = value
+			}
+			continue
+		}
+		if eq := strings.IndexByte(t, '='); eq > 0 && (c.name == "env" || c.name == "sudo" || c.name == "doas") && isName(t[:eq]) {
+			c.variable(t[:eq], flow{text: t[eq+1:], known: true})
+			continue
+		}
+		if skip > 0 {
+			skip--
+			continue
+		}
+		break
+	}
+	elevates := c.name == "sudo" || c.name == "doas" || c.name == "pkexec"
+	if elevates && !c.elevated {
+		c.elevated = true
+		defer func() { c.elevated = false }()
+		c.report("priv.sudo", 0, c.at)
+	}
+	if code != "" {
+		return c.inside(code), true
+	}
+	if i >= len(c.args) {
+		if elevates {
+			for _, a := range c.args {
+				if a.text == "-s" || a.text == "-i" {
+					c.report("priv.shell", 0, c.at)
+				}
+			}
+		}
+		return c.in, c.name != "env" && c.name != "set" && c.name != "exec" && c.name != "busybox" && c.name != "script" && c.name != "expect"
+	}
+	args := c.args[i:]
+	c.around = c.name
+	if c.name == "xargs" || c.name == "parallel" {
+		args = c.withInput(args)
+	}
+	return c.invoke(args, c.in, c.wrap+1), true
+}
+
+// withInput appends what xargs reads to its command.
+func (c *invocation) withInput(args []flow) []flow {
+	if c.in.text == "" && c.in.taint == 0 {
+		return args
+	}
+	out := append([]flow{}, args...)
+	n := 0
+	for f := range strings.FieldsSeq(c.in.text) {
+		if n++; n > 64 {
+			break
+		}
+		out = append(out, flow{text: f, known: c.in.known, taint: c.in.taint})
+	}
+	if n == 0 {
+		out = append(out, flow{text: "$in", taint: c.in.taint})
+	}
+	return out
+}
+
+// interpret judges a call of an interpreter: text after an option, a file, or
+// what comes in.
+func (c *invocation) interpret(i interpreter) flow {
+	var code []flow
+	var file *flow
+	module := ""
+	script := i.language == "awk" // its first word is the program
+	interactive := false
+scan:
+	for k := 0; k < len(c.args); k++ {
+		a := c.args[k]
+		t := a.text
+		switch {
+		case listed(i.eval, t) && k+1 < len(c.args):
+			k++
+			code = append(code, c.args[k])
+			if i.shell {
+				break scan
+			}
+		case i.shell && len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.HasSuffix(t, "c") && k+1 < len(c.args):
+			k++
+			for k+1 < len(c.args) && strings.HasPrefix(c.args[k].text, "-") && len(c.args[k].text) < 4 {
+				k++
+			}
+			code = append(code, c.args[k])
+			break scan
+		case i.shell && (t == "-i" || t == "-li" || t == "-il" || t == "-pi"):
+			interactive = true
+		case i.shell && (t == "-o" || t == "-O" || t == "--rcfile" || t == "--init-file"):
+			k++
+		case (i.language == "perl" || i.language == "ruby" || i.language == "php") && len(t) > 2 && t[0] == '-' && t[1] != '-' && strings.ContainsAny(t[1:], "eErR"):
+			// -ne, -lane, -e'code', -rsocket
+			cut := strings.IndexAny(t, "eE")
+			if i.language == "php" {
+				cut = strings.Index(t, "r")
+			}
+			if strings.HasPrefix(t, "-r") && i.language == "ruby" || strings.HasPrefix(t, "-M") || strings.HasPrefix(t, "-I") {
+				code = append(code, flow{text: "require " + t[2:], known: true})
+				continue
+			}
+			switch {
+			case cut > 0 && cut+1 < len(t):
+				code = append(code, flow{text: t[cut+1:], known: a.known, taint: a.taint})
+			case cut > 0 && k+1 < len(c.args):
+				k++
+				code = append(code, c.args[k])
+			}
+		case len(t) > 2 && listed(i.eval, t[:2]) && t[1] != '-' && !i.shell:
+			code = append(code, flow{text: t[2:], known: a.known, taint: a.taint})
+		case t == "-m" && i.language == "python" && k+1 < len(c.args):
+			module = c.args[k+1].text
+			break scan
+		case i.language == "vim" && strings.HasPrefix(t, "+"):
+			code = append(code, flow{text: t[1:], known: a.known})
+		case i.language == "awk" && (t == "-f" || t == "-F" || t == "-v") && k+1 < len(c.args):
+			k++
+			if t == "-f" {
+				script = false
+			}
+		case t == "-" || t == "-s" && i.shell || t == "/dev/stdin":
+			file = nil
+			if t != "-" {
+				continue
+			}
+			break scan
+		case len(t) > 1 && (t[0] == '-' || t[0] == '+' && i.shell):
+		default:
+			if script {
+				code, script = append(code, a), false
+				continue
+			}
+			if file == nil {
+				file = &c.args[k]
+			}
+			if i.language != "awk" && i.language != "vim" {
+				break scan
+			}
+			c.readFile(a)
+		}
+	}
+	if module != "" {
+		c.module(module)
+		return flow{}
+	}
+	if len(code) > 0 {
+		out := flow{taint: c.in.taint}
+		joined := flow{known: true}
+		for _, f := range code {
+			f.text += "\n"
+			joined = both(joined, f)
+		}
+		if !joined.known && len(strings.Trim(joined.text, "$(){}\n ")) < 4 {
+			c.report("shell.dynamic_run", 0, c.at)
+		}
+		joined.known = true
+		r := c.runs(joined, i.language)
+		out.taint |= r.taint
+		if i.shell {
+			out.text, out.known = r.text, r.known
+			if obviousShell(joined.text) {
+				out.taint |= fromShell
+			}
+		}
+		return out
+	}
+	if file != nil && i.language != "awk" && i.language != "vim" && i.language != "gdb" {
+		f := *file
+		if f.taint&(fromNet|fromDecoder|fromSocket) != 0 && !f.known {
+			c.runs(flow{taint: f.taint}, i.language)
+		}
+		if content, ok := c.files[f.text]; ok {
+			if i.shell && (strings.HasPrefix(f.text, "/tmp/") || strings.HasPrefix(f.text, "/var/tmp/") || strings.HasPrefix(f.text, "/dev/shm/")) && content.known {
+				c.report("shell.staged_run", 0, c.at)
+			}
+			return c.runs(content, i.language)
+		}
+		c.ranFile(f.text)
+		c.attackTool(f.text)
+		if isURL(f.text) {
+			c.report("shell.download_run", 0, c.at)
+		}
+		return flow{}
+	}
+	// It runs what comes in.
+	switch {
+	case c.in.known && c.in.text != "":
+		return c.runs(c.in, i.language)
+	case c.in.taint&(fromSocket|fromNet|fromDecoder) != 0:
+		out := c.runs(c.in, i.language)
+		out.taint |= fromShell
+		return out
+	case c.in.taint&fromFile != 0 && !c.fifo, c.in.text != "":
+		c.report("shell.dynamic_run", 0, c.at)
+	}
+	if i.shell || interactive {
+		if c.wrap > 0 && escapeWrappers[c.around] && c.in.text == "" && c.in.taint == 0 {
+			c.report("shell.escape", 0.8, c.at)
+		}
+		return flow{taint: fromShell}
+	}
+	return flow{}
+}
+
+// escapeWrappers are programs that nobody needs to start a shell, but who may run
+// nothing else.
+var escapeWrappers = set("taskset timeout gtimeout nice ionice strace ltrace flock stdbuf setarch chrt time setsid xargs script expect start-stop-daemon rlwrap unbuffer catchsegv logsave")
+
+// obviousShell says whether a command does nothing but start a shell.
+func obviousShell(text string) bool {
+	f := strings.Fields(text)
+	for len(f) > 0 && (f[0] == "exec" || f[0] == "sudo") {
+		f = f[1:]
+	}
+	return len(f) > 0 && len(f) <= 2 && interpreters[baseName(f[0])].shell
+}
+
+// module judges python -m.
+func (c *invocation) module(name string) {
+	switch name {
+	case "http.server", "SimpleHTTPServer", "pyftpdlib", "uploadserver":
+		c.report("shell.listener", 0.35, c.at)
+	}
+}
+
+// ordinary is a command that is not known otherwise: of its arguments, the
+// sensitive places count, and the words that are addresses.
+func (c *invocation) ordinary() flow {
+	out := flow{taint: c.in.taint &^ fromShell}
+	if c.in.known && readers[c.name] {
+		out = c.in
+	}
+	quiet := harmless[c.name]
+	c.shellFor()
+	if strings.HasPrefix(c.path, "$") && len(c.args) > 1 && c.args[0].text == "-c" {
+		// An interpreter whose name is found out: $(which python) -c code
+		if lang := languageOf("", c.args[1].text); strings.Contains(c.args[1].text, "import ") {
+			return flow{taint: c.code(lang, c.args[1].text, c.at, false)}
+		}
+		return c.inside(c.args[1].text)
+	}
+	for _, a := range c.args {
+		t := a.text
+		if len(t) > 1 && t[0] == '-' {
+			if _, v, ok := strings.Cut(t, "="); ok {
+				t = v
+			} else {
+				continue
+			}
+		}
+		out.taint |= a.taint
+		if quiet {
+			continue
+		}
+		if isURL(t) {
+			c.host(t, c.at)
+			continue
+		}
+		if !readers[c.name] && spawnsShell(t) {
+			c.report("shell.escape", 0, c.at)
+		}
+		if content, ok := c.files[t]; ok && content.known && compilers[c.name] {
+			c.code(languageOfFile(t, content.text), content.text, c.at, false)
+			continue
+		}
+		if strings.ContainsAny(t, "/~.") || placeOf(t).name != "" {
+			f := c.readFile(flow{text: t, known: a.known})
+			if readers[c.name] {
+				out = both(flow{text: out.text, known: false, taint: out.taint}, f)
+			} else {
+				out.taint |= f.taint &^ fromFile
+			}
+		}
+	}
+	if quiet {
+		out.taint &^= fromShell
+	}
+	return out
+}
+
+// spawnsShell says whether an argument orders a program to start a shell, in
+// whatever language the program has for that.
+func spawnsShell(t string) bool {
+	i := strings.Index(t, "/bin/sh")
+	if i < 0 {
+		if i = strings.Index(t, "/bin/bash"); i < 0 {
+			return strings.HasPrefix(t, "!sh") || strings.HasPrefix(t, "!bash")
+		}
+	}
+	lead := strings.ToLower(t[max(0, i-24):i])
+	for _, word := range []string{"!", "exec", "spawn", "system", "execute", "shell"} {
+		if strings.Contains(lead, word) {
+			// What else it is given would be the shell's work.
+			rest := strings.TrimLeft(t[i:], "/binash")
+			return !strings.HasPrefix(rest, " -c") && !strings.HasPrefix(rest, " /")
+		}
+	}
+	return false
+}
+
+// compilers run, or make a program of, the files they are given.
+var compilers = set("go v gcc cc clang g++ rustc javac java kotlinc scala dart crystal nim zig tcc ghc runghc runhaskell swift swiftc mcs csc mono dotnet cargo")
+
+// shellFor judges a program that is not known, but is given a shell and an
+// address: whatever it is, it ties them together.
+func (c *invocation) shellFor() {
+	shell, address, port := false, false, false
+	for _, a := range c.args {
+		switch {
+		case strings.HasPrefix(a.text, "/") && obviousShell(a.text) || a.text == "bash -i" || a.text == "sh -i":
+			shell = true
+		case isDigits(a.text) && len(a.text) <= 5:
+			port = true
+		case strings.Contains(a.text, ".") && !strings.ContainsAny(a.text, "/ =") && hostOf(a.text).name != "":
+			address = true
+			port = port || strings.Contains(a.text, ":")
+		}
+	}
+	if shell && address && port {
+		s := c.shell
+		s.report("shell.reverse_shell", 0.9, s.at)
+	}
+}
+
+// readFile judges that a file is read, and returns its content.
+func (s *shell) readFile(w flow) flow {
+	p := strings.TrimPrefix(w.text, "@")
+	if p == "" || strings.HasPrefix(p, "-") {
+		return flow{taint: w.taint}
+	}
+	if f, ok := s.files[p]; ok {
+		return f
+	}
+	if g := globbedPath(p); g != "" {
+		s.report("shell.obfuscated", 0.6, s.at)
+		p = g
+	}
+	f := normalPath(p)
+	pl := placeOf(f.text)
+	out := flow{taint: fromFile | w.taint}
+	if pl.name != "" && pl.reads != "" {
+		s.report(pl.reads, pl.read, s.at)
+		if pl.read >= 0.3 {
+			out.taint |= fromSecret
+		}
+	}
+	if f.turns > 0 && pl.read >= 0.3 && f.climbs > 1 {
+		s.report("path.traversal", 0.85, s.at)
+	}
+	if f.encoded {
+		s.report("path.encoded", 0, s.at)
+	}
+	switch f.text {
+	case "/dev/zero", "/dev/urandom", "/dev/random":
+		out.taint |= fromVoid
+	case "/", "/etc", "/var", "/etc/*", "/*", "/root":
+		out.taint |= fromSystem
+	}
+	return out
+}
+
+// writeFile judges that a file is written, and remembers it.
+func (s *shell) writeFile(w flow, content flow, appends bool) {
+	p := w.text
+	if p == "" {
+		return
+	}
+	if appends {
+		content = both(s.files[p], content)
+		if _, ok := s.files[p]; !ok {
+			content.known = content.text != ""
+		}
+	}
+	if len(s.files) < 256 {
+		s.files[p] = content
+	}
+	f := normalPath(p)
+	pl := placeOf(f.text)
+	if pl.name == "" || pl.writes == "" || pl.write == 0 {
+		if f.turns > 0 && f.climbs > 3 {
+			s.report("path.climb", 0.4, s.at)
+		}
+		if strings.HasPrefix(f.text, "/etc/") {
+			s.report("destroy.config", 0.45, s.at)
+		}
+		temporary := strings.HasPrefix(f.text, "/tmp/") || strings.HasPrefix(f.text, "/var/tmp/") || strings.HasPrefix(f.text, "/dev/shm/")
+		if temporary && strings.Contains(f.text, "/.") {
+			s.report("shell.hidden_place", 0.8, s.at)
+		}
+		if strings.Contains(content.text, "ExecStart=") {
+			w := 0.6
+			if temporary {
+				w = 0.82
+			}
+			s.report("persist.write", w, s.at)
+		}
+		if content.known && languageOfFile(f.text, content.text) == "php" {
+			s.code("php", content.text, s.at, true)
+		}
+		return
+	}
+	code, weight := pl.writes, pl.write
+	if code == "persist.startup" && strings.HasPrefix(f.text, "~") {
+		weight = 0.6
+		if content.known {
+			weight = 0.82
+		}
+	}
+	if code == "persist.startup" && content.known && harmlessProfile(content.text) && strings.HasPrefix(f.text, "~") {
+		code, weight = "persist.profile", 0
+	}
+	if code == "log.clear" && appends {
+		weight = min(weight, 0.4)
+		if strings.Contains(pl.name, "wtmp") || strings.Contains(pl.name, "audit") {
+			weight = 0.7
+		}
+	}
+	if code == "log.history" && appends && content.text != "" {
+		weight = 0.4
+	}
+	if code == "destroy.format" && (content.taint == 0 && content.known || content.taint&fromVoid != 0) {
+		code, weight = "destroy.disk", 0
+	}
+	s.report(code, weight, s.at)
+	if weight >= 0.6 && content.known && content.text != "" {
+		lang := languageOfFile(f.text, content.text)
+		if lang == "" || lang == "sh" {
+			t := content.text
+			if isCrontab(f.text) {
+				t = cronCommands(t)
+			}
+			s.kept(0.97, 0.75, func() { s.inside(t) })
+		}
+	}
+	if content.taint&fromNet != 0 {
+		s.report("shell.download_run", 0.85, s.at)
+	}
+}
+
+// harmlessProfile says whether lines only set what people set: paths, aliases
+// of harmless names, colours, completions.
+func harmlessProfile(text string) bool {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		low := strings.ToLower(line)
+		switch {
+		case line == "" || line[0] == '#':
+		case strings.Contains(low, "hist") || strings.Contains(low, "ld_preload") || strings.Contains(low, "prompt_command"):
+			return false
+		case strings.HasPrefix(line, "alias sudo") || strings.HasPrefix(line, "alias su=") || strings.HasPrefix(line, "alias ssh"):
+			return false
+		case strings.HasPrefix(line, "export ") || strings.HasPrefix(line, "alias ") || strings.HasPrefix(line, "eval \"$("),
+			strings.HasPrefix(line, "bind ") || strings.HasPrefix(line, "shopt ") || strings.HasPrefix(line, "complete "),
+			(strings.HasPrefix(line, "source ") || strings.HasPrefix(line, ". ")) && !strings.Contains(line, "/tmp"),
+			strings.HasPrefix(line, "PATH=") || strings.HasPrefix(line, "PS1=") || strings.HasPrefix(line, "[ -f ") || strings.HasPrefix(line, "[[ -"):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func isCrontab(p string) bool {
+	return strings.Contains(p, "cron") && (strings.HasPrefix(p, "/etc/cron") || strings.HasPrefix(p, "/var/spool/cron")) || strings.HasSuffix(p, "crontab")
+}
+
+// cronCommands leaves of a crontab what its lines run.
+func cronCommands(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		n := 0
+		for n < len(f) && n < 5 && strings.Trim(f[n], "0123456789*/,-") == "" {
+			n++
+		}
+		switch {
+		case len(f) > 0 && strings.HasPrefix(f[0], "@"):
+			n = 1
+		case n == 5:
+		default:
+			out.WriteString(line)
+			continue
+		}
+		rest := f[min(n, len(f)):]
+		if len(rest) > 1 && (rest[0] == "root" || rest[0] == "www-data" || rest[0] == "nobody") {
+			rest = rest[1:]
+		}
+		out.WriteString(strings.Join(rest, " ") + "\n")
+	}
+	return out.String()
+}
+
+// variable judges that a variable is set.
+func (s *shell) variable(name string, v flow) {
+	switch name {
+	case "HISTFILE":
+		if v.text == "/dev/null" || v.text == "" {
+			s.report("log.history", 0, s.at)
+		}
+	case "HISTSIZE", "HISTFILESIZE":
+		if v.text == "0" {
+			s.report("log.history", 0, s.at)
+		}
+	case "HISTCONTROL", "HISTIGNORE":
+		if strings.Contains(v.text, "ignorespace") || strings.Contains(v.text, "ignoreboth") || v.text == "*" {
+			s.report("log.history", 0.8, s.at)
+		}
+	case "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES":
+		if v.text != "" && !strings.HasPrefix(v.text, "/usr/lib") && !strings.Contains(v.text, "libfaketime") {
+			s.report("code.library_hijack", 0.8, s.at)
+		}
+	case "LD_LIBRARY_PATH", "PYTHONPATH", "PERL5LIB":
+		if strings.HasPrefix(v.text, "/tmp") || strings.HasPrefix(v.text, "/dev/shm") {
+			s.report("code.library_hijack", 0.6, s.at)
+		}
+	case "PROMPT_COMMAND":
+		w := 0.45
+		for _, sink := range []string{"logger", "curl", "nc ", "/dev/tcp", "wget", "tee "} {
+			if strings.Contains(v.text, sink) {
+				w = 0.85
+			}
+		}
+		s.report("secret.capture", w, s.at)
+	case "BASH_ENV", "ENV", "PYTHONSTARTUP":
+		s.report("persist.hook", 0.45, s.at)
+	case "PATH":
+		if strings.HasPrefix(v.text, "/tmp") || strings.HasPrefix(v.text, ".:") {
+			s.report("code.library_hijack", 0.6, s.at)
+		}
+	}
+}
+
+// secretName says whether a variable's name says that it holds a secret.
+func secretName(name string) bool {
+	up := strings.ToUpper(name)
+	for _, w := range []string{"PASSWORD", "PASSWD", "SECRET", "TOKEN", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL"} {
+		if strings.Contains(up, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// sent judges that a text leaves the machine.
+func (s *shell) sent(f flow, at span) {
+	switch {
+	case f.taint&fromSecret != 0:
+		s.report("exfil.secret", 0, at)
+	case f.taint&fromSystem != 0:
+		s.report("exfil.bulk", 0, at)
+	case f.taint&fromHost != 0:
+		s.report("exfil.upload", 0.6, at)
+	}
+}

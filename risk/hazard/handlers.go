@@ -1,0 +1,1478 @@
+package hazard
+
+import (
+	"strings"
+)
+
+// handlers are the commands of which the effect depends on more than a word.
+var handlers map[string]func(*invocation) flow
+
+func init() {
+	handlers = map[string]func(*invocation) flow{}
+	for names, f := range map[string]func(*invocation) flow{
+		"echo print": (*invocation).echo,
+		"printf":     (*invocation).printf,
+		"cat tac less more head tail nl tee bat sponge": (*invocation).cat,
+		"base64 base32 b64decode b64encode gbase64 basenc uudecode xxd rev tr openssl gpg gunzip zcat gzip bzip2 bzcat xz xzcat zstd unxz uncompress hexdump od": (*invocation).decode,
+		"eval":     (*invocation).eval,
+		"source .": (*invocation).source,
+		"curl wget fetch http https xh aria2c axel lynx links w3m GET POST httpie":                             (*invocation).download,
+		"nc ncat netcat nc.traditional nc.openbsd rcat rustcat pwncat cryptcat sbd powercat telnet socat ztcp": (*invocation).connect,
+		"rm rmdir unlink srm": (*invocation).remove,
+		"shred wipe scrub":    (*invocation).shred,
+		"dd":                  (*invocation).dd,
+		"cp mv install ln rsync scp sftp ftp tftp lftp rclone gcp smbclient": (*invocation).copy,
+		"chmod":                        (*invocation).chmod,
+		"find fd fdfind":               (*invocation).find,
+		"su":                           (*invocation).su,
+		"sed gsed":                     (*invocation).sed,
+		"ssh":                          (*invocation).ssh,
+		"trap":                         (*invocation).trap,
+		"mkfifo mknod":                 (*invocation).mkfifo,
+		"crontab":                      (*invocation).crontab,
+		"at batch":                     (*invocation).schedule,
+		"alias":                        (*invocation).alias,
+		"env printenv set":             (*invocation).environment,
+		"useradd adduser usermod pw":   (*invocation).account,
+		"truncate":                     (*invocation).truncate,
+		"grep egrep fgrep rg ag zgrep": (*invocation).grep,
+		"dig nslookup host ping drill resolvectl": (*invocation).lookup,
+		"git":                   (*invocation).git,
+		"docker podman nerdctl": (*invocation).container,
+		"kubectl oc":            (*invocation).kubectl,
+		"tar zip 7z cpio":       (*invocation).archive,
+		"test [ [[":             (*invocation).quiet,
+		"hostname uname id whoami ifconfig lscpu w who ps last": (*invocation).aboutHost,
+		"strings":                           (*invocation).cat,
+		"unset":                             (*invocation).unset,
+		"chattr":                            (*invocation).chattr,
+		"touch":                             (*invocation).touch,
+		"read mapfile readarray":            (*invocation).readWord,
+		"cpan pip npm gem easy_install":     (*invocation).packages,
+		"mysql psql sqlite3 sqlcmd mariadb": (*invocation).database,
+		"visudo vipw":                       (*invocation).quiet,
+		"which":                             (*invocation).which,
+		"mkdir":                             (*invocation).mkdir,
+		"sshpass":                           (*invocation).sshpass,
+		"ssh-keygen ssh-copy-id ssh-add":    (*invocation).quiet,
+	} {
+		for n := range set(names) {
+			handlers[n] = f
+		}
+	}
+}
+
+func (c *invocation) quiet() flow { return flow{} }
+
+// which prints the name it is given: what is run by it is known.
+func (c *invocation) which() flow {
+	if len(c.args) == 0 {
+		return flow{}
+	}
+	return flow{text: c.args[len(c.args)-1].text + "\n", known: true}
+}
+
+func (c *invocation) mkdir() flow {
+	for _, a := range c.args {
+		p := normalPath(a.text).text
+		if strings.Contains(p, "/.") && (strings.HasPrefix(p, "/tmp/") || strings.HasPrefix(p, "/var/tmp/") || strings.HasPrefix(p, "/dev/shm/")) {
+			c.report("shell.hidden_place", 0.8, c.at)
+		}
+	}
+	return flow{}
+}
+
+// sshpass gives ssh a password; in a loop it tries many.
+func (c *invocation) sshpass() flow {
+	w := 0.5
+	if c.loops > 0 {
+		w = 0.85
+	}
+	c.report("priv.brute_force", w, c.at)
+	_, rest := c.split("-p -f -d -P")
+	if len(rest) > 0 {
+		for i, a := range c.args {
+			if a.text == rest[0].text {
+				return c.invoke(c.args[i:], c.in, c.wrap+1)
+			}
+		}
+	}
+	return flow{}
+}
+
+// joined is the arguments as one text.
+func (c *invocation) joined(args []flow) flow {
+	out := flow{known: true}
+	var b strings.Builder
+	for i, a := range args {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if b.Len() < 256<<10 {
+			b.WriteString(a.text)
+		}
+		out.known = out.known && a.known
+		out.taint |= a.taint
+	}
+	out.text = b.String()
+	return out
+}
+
+func (c *invocation) echo() flow {
+	args := c.args
+	escapes := false
+	for len(args) > 0 && len(args[0].text) > 1 && args[0].text[0] == '-' && strings.Trim(args[0].text[1:], "neE") == "" {
+		escapes = escapes || strings.Contains(args[0].text, "e")
+		args = args[1:]
+	}
+	f := c.joined(args)
+	if escapes || strings.Contains(f.text, `\x`) {
+		f.text = unescape(f.text)
+	}
+	f.text += "\n"
+	return f
+}
+
+func (c *invocation) printf() flow {
+	if len(c.args) == 0 {
+		return flow{}
+	}
+	args := c.args
+	if args[0].text == "-v" && len(args) > 2 {
+		f := flow{text: unescape(args[2].text), known: args[2].known}
+		c.vars[args[1].text] = f
+		return flow{}
+	}
+	format := unescape(args[0].text)
+	out := flow{known: args[0].known, taint: args[0].taint}
+	args = args[1:]
+	if !strings.Contains(format, "%") {
+		out.text = format
+		return out
+	}
+	// The format is used again as long as there are arguments.
+	var b strings.Builder
+	for range 64 {
+		for i := 0; i < len(format); i++ {
+			if format[i] != '%' || i+1 == len(format) {
+				b.WriteByte(format[i])
+				continue
+			}
+			i++
+			if format[i] == '%' {
+				b.WriteByte('%')
+				continue
+			}
+			if len(args) > 0 {
+				t := args[0].text
+				if format[i] == 'b' {
+					t = unescape(t)
+				}
+				b.WriteString(t)
+				out.known = out.known && args[0].known
+				out.taint |= args[0].taint
+				args = args[1:]
+			}
+		}
+		if len(args) == 0 {
+			break
+		}
+	}
+	out.text = b.String()
+	return out
+}
+
+// cat passes on what it is given; tee also writes it.
+func (c *invocation) cat() flow {
+	valued := "-n -c --lines --bytes"
+	options, rest := c.split(valued)
+	if c.name == "tee" || c.name == "sponge" {
+		for _, a := range rest {
+			if isNetworkDevice(a.text) {
+				c.sent(c.in, c.at)
+				continue
+			}
+			c.writeFile(a, c.in, has(options, "-a", "--append"))
+		}
+		return c.in
+	}
+	if len(rest) == 0 {
+		return c.in
+	}
+	out := flow{known: true}
+	for _, a := range rest {
+		if a.text == "-" {
+			out = both(out, c.in)
+			continue
+		}
+		if isURL(a.text) {
+			continue
+		}
+		out = both(out, c.readFile(a))
+	}
+	if c.name != "cat" && c.name != "tac" {
+		out.known = false
+	}
+	return out
+}
+
+// decode undoes what is undone in one step, if the text is known, and else
+// notes that the output was hidden in the input.
+func (c *invocation) decode() flow {
+	options, rest := c.split("-w --wrap -in -out -k -pass -K -iv -c -s -l --output -o")
+	in := c.in
+	if c.name != "tr" {
+		for _, a := range rest {
+			if c.name == "openssl" {
+				break
+			}
+			in = c.readFile(a)
+		}
+	}
+	if v, ok := options["-in"]; ok {
+		in = c.readFile(v)
+	}
+	hidden := in.taint | fromDecoder
+	try := func(f func(string) (string, bool)) flow {
+		if in.known || in.text != "" {
+			if t, ok := f(in.text); ok && c.spend(len(t)) {
+				return flow{text: t, known: in.known, taint: hidden}
+			}
+		}
+		return flow{taint: hidden}
+	}
+	decodes := has(options, "-d", "-D", "--decode", "-r", "-di")
+	switch c.name {
+	case "base64", "gbase64", "basenc", "b64decode":
+		if decodes || c.name == "b64decode" {
+			return try(unbase64)
+		}
+	case "base32":
+		if decodes {
+			return try(unbase32)
+		}
+	case "uudecode":
+		return flow{taint: hidden}
+	case "xxd":
+		if decodes {
+			return try(unhex)
+		}
+	case "rev":
+		if in.known {
+			return flow{text: reverse(strings.TrimRight(in.text, "\n")) + "\n", known: true, taint: hidden}
+		}
+	case "tr":
+		if len(rest) == 2 && in.known {
+			if t, ok := translate(in.text, rest[0].text, rest[1].text); ok {
+				return flow{text: t, known: true, taint: hidden}
+			}
+		}
+		if has(options, "-d") && len(rest) == 1 && in.known {
+			drop := string(ranges(rest[0].text))
+			return flow{text: strings.Map(func(r rune) rune {
+				if strings.ContainsRune(drop, r) {
+					return -1
+				}
+				return r
+			}, in.text), known: true, taint: in.taint}
+		}
+		return flow{text: in.text, taint: in.taint}
+	case "gunzip", "zcat", "bzcat", "xzcat", "unxz", "uncompress":
+		return flow{taint: hidden}
+	case "gzip", "bzip2", "xz", "zstd":
+		if decodes {
+			return flow{taint: hidden}
+		}
+	case "gpg":
+		if decodes || has(options, "--decrypt") {
+			return flow{taint: hidden}
+		}
+		if has(options, "-c", "--symmetric", "-e") {
+			c.encrypts(rest)
+		}
+	case "openssl":
+		return c.openssl(in, options)
+	}
+	if c.name != "tr" && len(rest) == 0 && c.in.taint&fromShell != 0 {
+		return c.in
+	}
+	return flow{taint: in.taint}
+}
+
+func (c *invocation) openssl(in flow, options map[string]flow) flow {
+	var words []string
+	for _, a := range c.args {
+		words = append(words, a.text)
+	}
+	line := strings.Join(words, " ")
+	switch {
+	case strings.HasPrefix(line, "s_client"):
+		if c.in.taint&fromShell != 0 {
+			c.report("shell.reverse_shell", 0, c.at)
+		}
+		c.sent(c.in, c.at)
+		return flow{taint: fromSocket}
+	case strings.HasPrefix(line, "passwd") || strings.HasPrefix(line, "rand") || strings.HasPrefix(line, "x509") || strings.HasPrefix(line, "req"):
+		return flow{}
+	case has(options, "-d"):
+		if has(options, "-base64", "-a", "-A") || strings.Contains(line, "base64") {
+			if t, ok := unbase64(in.text); ok && in.known {
+				return flow{text: t, known: true, taint: in.taint | fromDecoder}
+			}
+		}
+		return flow{taint: in.taint | fromDecoder}
+	case strings.HasPrefix(line, "enc") || strings.HasPrefix(line, "rsautl") || strings.HasPrefix(line, "pkeyutl"):
+		if v, ok := options["-in"]; ok {
+			c.encrypts([]flow{v})
+		}
+	}
+	return flow{taint: in.taint}
+}
+
+// encrypts judges that files are encrypted with the means at hand.
+func (c *invocation) encrypts(files []flow) {
+	for _, f := range files {
+		p := normalPath(f.text).text
+		if strings.HasPrefix(p, "/etc") || strings.HasPrefix(p, "/home") || strings.HasPrefix(p, "/var") || strings.HasPrefix(p, "/root") || placeOf(p).read >= 0.3 {
+			c.report("destroy.encrypt", 0, c.at)
+		}
+	}
+}
+
+func (c *invocation) eval() flow {
+	f := c.joined(c.args)
+	if !f.known && f.taint&(fromNet|fromDecoder|fromSocket) == 0 && len(strings.Trim(f.text, "$(){}@* ")) < 24 {
+		c.report("shell.dynamic_run", 0, c.at)
+	}
+	// Pieces that are not known do not hide those that are.
+	out := c.runs(flow{text: f.text, known: f.known || f.text != "", taint: f.taint}, "sh")
+	return out
+}
+
+func (c *invocation) source() flow {
+	if len(c.args) == 0 {
+		return flow{}
+	}
+	f := c.args[0]
+	if isNetworkDevice(f.text) {
+		c.report("shell.reverse_shell", 0, c.at)
+		return flow{}
+	}
+	content, ok := c.files[f.text]
+	if !ok {
+		c.ranFile(f.text)
+		return flow{}
+	}
+	return c.runs(content, "sh")
+}
+
+// download is curl and its kin: it reads from a host, and may send to it.
+func (c *invocation) download() flow {
+	options, rest := c.split("-o --output -d --data --data-binary --data-raw --data-urlencode -F --form -T --upload-file -H --header -X --request -u --user -A --user-agent -e --referer -b --cookie -c --cookie-jar -x --proxy -m --max-time --connect-timeout --post-file --post-data --body-file --body-data --method --timeout -t --tries -P --directory-prefix --output-document --retry -K --config --resolve --cacert --cert --key -w --write-out -r --range --limit-rate --interface --max-redirs -U")
+	if c.name == "wget" {
+		options, rest = c.split("-o --output-file -O --output-document --post-file --post-data --body-file --body-data --method --header -U --user-agent -P --directory-prefix -T --timeout -t --tries --user --password -e -i --input-file -A -R -D --accept --reject -l --level -w --wait -Q --quota")
+	}
+	var urls []string
+	names := flow{}
+	for _, a := range rest {
+		if strings.EqualFold(a.text, "get") || strings.EqualFold(a.text, "post") || strings.EqualFold(a.text, "put") {
+			continue
+		}
+		urls = append(urls, a.text)
+		names.taint |= a.taint
+		c.host(a.text, c.at)
+	}
+	for _, o := range []string{"--url", "-x", "--proxy"} {
+		if v, ok := options[o]; ok && o == "--url" {
+			urls = append(urls, v.text)
+			c.host(v.text, c.at)
+		}
+	}
+	drops := false
+	for _, u := range urls {
+		drops = drops || dropHost(u)
+	}
+	c.uploads(options, drops)
+	if names.taint&(fromSecret|fromSystem) != 0 {
+		c.sent(names, c.at)
+	}
+	for _, u := range urls {
+		if strings.HasPrefix(u, "telnet://") || strings.HasPrefix(u, "gopher://") || strings.HasPrefix(u, "dict://") {
+			if c.in.taint&fromShell != 0 {
+				c.report("shell.reverse_shell", 0, c.at)
+			}
+			return flow{taint: fromSocket}
+		}
+		if strings.HasPrefix(u, "file://") {
+			return c.readFile(flow{text: u, known: true})
+		}
+	}
+	if len(urls) == 0 && !has(options, "-i", "--input-file", "-K", "--config") {
+		return flow{}
+	}
+	out := flow{taint: fromNet}
+	c.savesTo(options, urls)
+	switch {
+	case has(options, "-o", "--output", "--output-document") && c.name != "wget", has(options, "--remote-name") && c.name == "curl", c.name == "curl" && has(options, "-O", "-J"):
+		if v := options["-o"]; v.text == "-" || v.text == "/dev/stdout" {
+			return out
+		}
+		return flow{}
+	case c.name == "wget":
+		o, ok := options["-O"]
+		if !ok {
+			o, ok = options["--output-document"]
+		}
+		if !ok || o.text != "-" && o.text != "/dev/stdout" {
+			return flow{}
+		}
+	}
+	return out
+}
+
+// savesTo remembers where a download ends.
+func (c *invocation) savesTo(options map[string]flow, urls []string) {
+	names := []string{"-o", "--output", "--output-document"}
+	if c.name == "wget" {
+		names = []string{"-O", "--output-document"}
+	}
+	for _, o := range names {
+		if v, ok := options[o]; ok && v.text != "" && v.text != "-" && v.text != "/dev/null" {
+			c.writeFile(v, flow{taint: fromNet}, false)
+			return
+		}
+	}
+	if c.name == "wget" || has(options, "-O", "--remote-name") {
+		for _, u := range urls {
+			u, _, _ = strings.Cut(u, "?")
+			if i := strings.LastIndexByte(u, '/'); i > 8 && i+1 < len(u) && len(c.files) < 256 {
+				name := u[i+1:]
+				c.files[name] = flow{taint: fromNet}
+				dir := options["-P"].text
+				if dir == "" {
+					dir = options["--directory-prefix"].text
+				}
+				if dir != "" {
+					c.files[strings.TrimSuffix(dir, "/")+"/"+name] = flow{taint: fromNet}
+				}
+			}
+		}
+	}
+}
+
+// uploads judges what is sent with a request.
+func (c *invocation) uploads(options map[string]flow, drops bool) {
+	for _, o := range []string{"-d", "--data", "--data-binary", "--data-raw", "--data-urlencode", "-F", "--form", "-T", "--upload-file", "--post-file", "--post-data", "--body-file", "--body-data", "-H", "--header", "-u", "--user", "-b", "--cookie"} {
+		v, ok := options[o]
+		if !ok {
+			continue
+		}
+		for text := range strings.SplitSeq(v.text, "\n") {
+			c.upload(o, flow{text: text, known: v.known, taint: v.taint}, drops)
+		}
+	}
+}
+
+// upload judges one value of an option that sends it.
+func (c *invocation) upload(o string, f flow, drops bool) {
+	file := ""
+	switch o {
+	case "-T", "--upload-file", "--post-file", "--body-file":
+		file = f.text
+	case "-H", "--header", "-u", "--user", "-b", "--cookie":
+		f.taint &^= fromSecret // a token that is meant for the host
+	default:
+		if i := strings.IndexByte(f.text, '@'); i >= 0 && (i == 0 || f.text[i-1] == '=') && o != "--data-raw" {
+			file, _, _ = strings.Cut(f.text[i+1:], ";")
+		}
+	}
+	switch {
+	case file == "-" || file == "." && o == "-T":
+		f.taint |= c.in.taint
+	case file != "":
+		r := c.readFile(flow{text: file, known: f.known})
+		f.taint |= r.taint
+		c.report("exfil.upload", 0, c.at)
+	}
+	c.sent(f, c.at)
+	if drops && (file != "" || f.taint != 0) {
+		c.report("exfil.drop", 0, c.at)
+	}
+}
+
+// connect is netcat and its kin: a bare connection, in whose end a program may be.
+func (c *invocation) connect() flow {
+	options, rest := c.split("-e --exec -c --sh-exec -p --source-port -s -w --wait -i -g -G -q -x -X --proxy -r --lua-exec -o -b -T -O -I -m")
+	var line []string
+	for _, a := range c.args {
+		line = append(line, a.text)
+	}
+	all := strings.Join(line, " ")
+	listens := has(options, "-l", "--listen", "-L") || strings.Contains(strings.ToLower(all), "-listen:") || strings.HasPrefix(all, "listen")
+	if c.name == "socat" {
+		return c.socat(rest)
+	}
+	runs := false
+	for _, o := range []string{"-e", "--exec", "-c", "--sh-exec", "--lua-exec", "-r", "-s", "--shell"} {
+		v, ok := options[o]
+		if !ok {
+			continue
+		}
+		if o == "-s" || o == "-r" || o == "--shell" {
+			if !interpreters[baseName(v.text)].shell || c.name == "nc" && o == "-s" {
+				continue
+			}
+		}
+		if o == "-c" && c.name == "ncat" && v.text == "" {
+			continue
+		}
+		if first := baseName(before(v.text, ' ')); first == "echo" || first == "printf" || first == "cat" || first == "date" {
+			continue // an answer, not a shell
+		}
+		runs = true
+		if v.text != "" && !interpreters[baseName(v.text)].shell && len(rest) > 0 {
+			c.inside(v.text)
+		}
+	}
+	// nc -eu /bin/sh host, nc -ce sh
+	for o := range options {
+		if len(o) > 2 && o[0] == '-' && o[1] != '-' && strings.ContainsAny(o[1:], "ec") {
+			runs = true
+		}
+	}
+	for i, a := range rest {
+		if interpreters[baseName(a.text)].shell && i > 0 {
+			runs = runs || has(options, "-e", "-c")
+		}
+	}
+	target := len(rest) > 0
+	if c.name == "ztcp" {
+		c.socket = true
+	}
+	switch {
+	case runs && (listens || has(options, "-p") && len(rest) < 2 && c.name != "rcat"):
+		c.report("shell.bind_shell", 0, c.at)
+	case runs:
+		c.report("shell.reverse_shell", 0, c.at)
+	case c.in.taint&fromShell != 0 && target && !listens:
+		c.report("shell.reverse_shell", 0, c.at)
+	case c.in.taint&fromShell != 0:
+		c.report("shell.bind_shell", 0, c.at)
+	case listens:
+		c.report("shell.listener", 0, c.at)
+	}
+	c.sent(c.in, c.at)
+	for _, a := range rest {
+		if a.taint&fromSecret != 0 {
+			c.sent(a, c.at)
+		}
+		c.host(a.text, c.at)
+	}
+	if has(options, "-z") || c.name == "telnet" && !target {
+		return flow{}
+	}
+	return flow{taint: fromSocket}
+}
+
+// socat connects any two things; a program on one side and the network on the
+// other is a shell for somebody.
+func (c *invocation) socat(ends []flow) flow {
+	program, network, listens := false, false, false
+	for _, e := range ends {
+		low := strings.ToLower(e.text)
+		kind := before(low, ':')
+		switch {
+		case strings.HasPrefix(kind, "exec") || strings.HasPrefix(kind, "system") || strings.HasPrefix(kind, "shell"):
+			program = true
+		case strings.Contains(kind, "listen"):
+			network, listens = true, true
+		case strings.HasPrefix(kind, "tcp") || strings.HasPrefix(kind, "udp") || strings.HasPrefix(kind, "openssl") || strings.HasPrefix(kind, "ssl") || strings.HasPrefix(kind, "sctp") || strings.HasPrefix(kind, "socks") || strings.HasPrefix(kind, "proxy") || strings.HasPrefix(kind, "vsock"):
+			network = true
+		case e.text != "-" && e.text != "stdio" && e.text != "stdin":
+			c.readFile(flow{text: strings.TrimPrefix(e.text, "file:"), known: e.known})
+		}
+	}
+	switch {
+	case program && listens:
+		c.report("shell.bind_shell", 0, c.at)
+	case program && network:
+		c.report("shell.reverse_shell", 0, c.at)
+	case c.in.taint&fromShell != 0 && network:
+		c.report("shell.reverse_shell", 0, c.at)
+	case listens:
+		c.report("shell.listener", 0.35, c.at)
+	}
+	c.sent(c.in, c.at)
+	return flow{taint: fromSocket}
+}
+
+// systemTrees are directories without which the system does not run, or in
+// which everything of somebody lies.
+var systemTrees = set("/ /* /. /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /srv /sys /usr /var ~ ~/ ~/* /usr/* /etc/* /var/* /home/* /boot/* /lib/* /bin/* /root/* /usr/bin /usr/lib /usr/local /var/lib /Users /System /Library /Applications ~/Documents ~/Library /var/lib/* ~/.* /mnt /media")
+
+func (c *invocation) remove() flow {
+	options, rest := c.split("")
+	recursive := has(options, "-r", "-R", "--recursive", "--dir")
+	if has(options, "--no-preserve-root") {
+		c.report("destroy.system", 0, c.at)
+	}
+	for _, a := range rest {
+		c.removes(a.text, recursive)
+	}
+	return flow{}
+}
+
+func (c *invocation) removes(p string, recursive bool) {
+	f := normalPath(strings.TrimSuffix(p, "/"))
+	if p == "/" {
+		f.text = "/"
+	}
+	rooted := strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || strings.HasPrefix(p, "$HOME") || f.climbs > 3
+	switch {
+	case rooted && recursive && (systemTrees[f.text] || p == "~" || p == "~/" || p == "$HOME" || systemTrees[p]):
+		c.report("destroy.system", 0, c.at)
+		return
+	case recursive && (p == "." || p == "*" || p == ".." || p == "./*" || p == "../*"):
+		c.report("destroy.tree", 0.5, c.at)
+	}
+	pl := placeOf(strings.TrimSuffix(f.text, "/*"))
+	if pl.name == "" {
+		pl = placeOf(f.text)
+	}
+	switch {
+	case strings.HasPrefix(pl.writes, "log."):
+		w := max(pl.write, 0.5)
+		if strings.HasSuffix(f.text, "/log") || recursive && strings.HasPrefix(f.text, "/var/log") || f.text == "/var/log/*" {
+			w = 0.86
+		}
+		if strings.HasSuffix(f.text, ".gz") || strings.HasSuffix(f.text, ".old") || strings.HasSuffix(f.text, ".1") {
+			w = 0.4
+		}
+		if strings.HasSuffix(pl.writes, "history") {
+			w = 0.85
+		}
+		c.report(pl.writes, w, c.at)
+	case strings.HasPrefix(pl.writes, "destroy.") || strings.HasPrefix(pl.writes, "priv.") || strings.HasPrefix(pl.writes, "defense.") || pl.writes == "code.library_hijack":
+		c.report("destroy.config", max(pl.write-0.05, 0.6), c.at)
+	case pl.writes != "" && pl.write >= 0.7:
+		c.report("destroy.config", 0.5, c.at)
+	case recursive && strings.Count(f.text, "/") <= 2 && strings.HasPrefix(f.text, "/") && !strings.HasPrefix(f.text, "/tmp") && !strings.HasPrefix(f.text, "/path"):
+		c.report("destroy.tree", 0.5, c.at)
+	case recursive:
+		c.report("destroy.tree", 0.25, c.at)
+	}
+}
+
+func (c *invocation) shred() flow {
+	_, rest := c.split("-n -s --iterations --size")
+	for _, a := range rest {
+		if pl := placeOf(normalPath(a.text).text); strings.HasPrefix(pl.name, "/dev/") {
+			c.report("destroy.disk", 0.7, c.at)
+		} else if strings.HasPrefix(pl.writes, "log.") {
+			c.report(pl.writes, 0.88, c.at)
+		} else if systemTrees[a.text] {
+			c.report("destroy.system", 0, c.at)
+		} else {
+			c.report("destroy.wipe", 0, c.at)
+		}
+	}
+	return flow{}
+}
+
+func (c *invocation) dd() flow {
+	in, out := flow{taint: c.in.taint, text: c.in.text, known: c.in.known}, ""
+	empties := false
+	for _, a := range c.args {
+		k, v, _ := strings.Cut(a.text, "=")
+		switch k {
+		case "if":
+			empties = v == "/dev/zero" || v == "/dev/urandom" || v == "/dev/random"
+			in = c.readFile(flow{text: v, known: a.known})
+		case "of":
+			out = v
+		}
+	}
+	if out == "" {
+		return in
+	}
+	if pl := placeOf(out); strings.HasPrefix(pl.name, "/dev/") && pl.write > 0 {
+		if empties {
+			c.report("destroy.disk", 0.82, c.at)
+		} else {
+			c.report("destroy.format", 0, c.at)
+		}
+		return flow{}
+	}
+	if empties {
+		in = flow{}
+	}
+	c.writeFile(flow{text: out, known: true}, in, false)
+	return flow{}
+}
+
+func (c *invocation) copy() flow {
+	options, rest := c.split("-t --target-directory -m --mode -o --owner -g --group -S --suffix -e --rsh -P -i -F -c -l -L --exclude --include -b -U")
+	if v, ok := options["-t"]; ok && c.name != "rsync" {
+		rest = append(rest, v)
+	}
+	if v, ok := options["-e"]; ok && v.text != "" && c.name == "rsync" && !strings.HasPrefix(v.text, "ssh") {
+		c.inside(v.text)
+	}
+	if len(rest) == 0 {
+		return flow{}
+	}
+	from, to := rest[:len(rest)-1], rest[len(rest)-1]
+	remote := func(t string) bool {
+		i := strings.IndexByte(t, ':')
+		return i > 1 && !strings.ContainsAny(t[:i], "/{") || strings.HasPrefix(t, "rsync://")
+	}
+	var content flow
+	for _, a := range from {
+		if remote(a.text) {
+			content.taint |= fromNet
+			continue
+		}
+		f := flow{}
+		if _, written := c.files[a.text]; written {
+			f = c.files[a.text]
+		} else if c.name == "cp" || c.name == "ln" || c.name == "mv" || c.name == "install" || c.name == "gcp" {
+			f = c.copied(a.text)
+		} else {
+			f = c.readFile(a)
+		}
+		content = both(content, f)
+		content.known = f.known
+	}
+	switch {
+	case remote(to.text) || c.name == "ftp" || c.name == "tftp" || c.name == "sftp":
+		c.sent(content, c.at)
+		return flow{}
+	case c.name == "mv":
+		for _, a := range from {
+			if pl := placeOf(normalPath(a.text).text); strings.HasPrefix(pl.writes, "log.") && !strings.HasPrefix(pl.name, "/var/log/*") {
+				c.report(pl.writes, min(pl.write, 0.82), c.at)
+			}
+			if systemTrees[strings.TrimSuffix(a.text, "/")] || to.text == "/dev/null" {
+				c.report("destroy.system", 0.85, c.at)
+			}
+		}
+	}
+	if len(from) == 0 {
+		return flow{}
+	}
+	c.writeFile(flow{text: strings.TrimSuffix(to.text, "/"), known: to.known}, content, false)
+	// Into a directory: the place of the file in it counts too.
+	name := from[0].text[strings.LastIndexByte(from[0].text, '/')+1:]
+	if name != "" && placeOf(normalPath(to.text).text).name == "" {
+		inside := strings.TrimSuffix(to.text, "/") + "/" + name
+		if pl := placeOf(normalPath(inside).text); pl.name != "" && pl.name[0] == '/' && pl.write >= 0.7 {
+			c.writeFile(flow{text: inside, known: to.known}, content, false)
+		}
+	}
+	return flow{}
+}
+
+// copied judges that a file is copied on this machine. A copy of a password
+// file is a leak in waiting; copies of settings are backups.
+func (c *invocation) copied(p string) flow {
+	f := normalPath(p)
+	pl := placeOf(f.text)
+	out := flow{taint: fromFile}
+	if pl.read >= 0.3 {
+		out.taint |= fromSecret
+	}
+	if strings.HasPrefix(pl.reads, "secret.") && pl.read >= 0.6 {
+		c.report(pl.reads, pl.read, c.at)
+	}
+	if p == "/bin/sh" || p == "/bin/bash" || p == "/usr/bin/bash" || p == "/bin/dash" {
+		c.report("shell.hidden_place", 0.8, c.at) // a shell by another name
+	}
+	return out
+}
+
+func (c *invocation) chmod() flow {
+	_, rest := c.split("--reference")
+	mode := ""
+	for _, a := range c.args {
+		// u+s looks like a file, -s like an option.
+		if t := a.text; t != "-R" && t != "-v" && t != "-f" && t != "--recursive" {
+			mode = t
+			break
+		}
+	}
+	special := len(mode) >= 4 && isDigits(mode) && len(mode) <= 5 && (mode[len(mode)-4] >= '2' && mode[len(mode)-4] <= '7')
+	symbolic := strings.Contains(mode, "+") && strings.Contains(mode[strings.IndexByte(mode, '+'):], "s") || strings.Contains(mode, "=") && strings.Contains(mode, "s") && len(mode) < 12
+	if (special || symbolic) && len(rest) > 0 {
+		w := 0.0
+		target := rest[len(rest)-1].text
+		if special && mode[len(mode)-4] == '2' || symbolic && strings.HasPrefix(mode, "g") {
+			w = 0.5 // directories of a group
+			if p := normalPath(target).text; strings.HasPrefix(p, "/tmp") || strings.HasPrefix(p, "/dev/shm") || strings.HasPrefix(p, "/var/tmp") || strings.Contains(mode, "x") {
+				w = 0.8
+			}
+		}
+		if special && mode[len(mode)-4] >= '4' || symbolic && !strings.HasPrefix(mode, "g") {
+			w = 0.8
+			if base := baseName(target); interpreters[base].shell || strings.HasPrefix(normalPath(target).text, "/tmp") {
+				w = 0.9
+			}
+		}
+		c.report("priv.setuid", w, c.at)
+	}
+	open := mode == "777" || mode == "0777" || mode == "a+rwx" || mode == "o+w" || mode == "a+w" || mode == "666" || mode == "+w"
+	for _, a := range rest {
+		f := normalPath(a.text)
+		pl := placeOf(f.text)
+		switch {
+		case open && (systemTrees[f.text] || pl.write >= 0.7 || pl.read >= 0.7):
+			c.report("priv.open_mode", 0.82, c.at)
+		case open:
+			c.report("priv.open_mode", 0.25, c.at)
+		case mode == "000" && (systemTrees[f.text] || pl.write >= 0.7):
+			c.report("destroy.config", 0.8, c.at)
+		}
+	}
+	return flow{}
+}
+
+// secretNames are what a search looks for when it looks for secrets.
+var secretNames = []string{"id_rsa", "id_dsa", "id_ed25519", ".ssh", ".aws", ".gnupg", "credentials", "passwd", "password", "shadow", ".netrc", ".kdbx", "wallet.dat", ".pem", ".p12", ".pfx", "accesstokens", "msal_token", ".git-credentials", ".pgpass", ".htpasswd", "secret", ".ppk", ".keytab", "token", ".key", ".azure", ".env", "_history", "keychain", "private_key", "authorized_keys", ".asc", ".gpg", ".kube"}
+
+func (c *invocation) find() flow {
+	var starts []string
+	k := 0
+	for k < len(c.args) && !strings.HasPrefix(c.args[k].text, "-") && c.args[k].text != "(" && c.args[k].text != "!" {
+		starts = append(starts, c.args[k].text)
+		k++
+	}
+	wide := false
+	for _, s := range starts {
+		p := normalPath(s).text
+		wide = wide || p == "/" || p == "/home" || p == "~" || p == "/root" || p == "/etc" || p == "/Users" || strings.HasPrefix(p, "/.") || strings.HasPrefix(p, "//")
+	}
+	out := flow{}
+	looks := false
+	for i := k; i < len(c.args); i++ {
+		t := c.args[i].text
+		switch t {
+		case "-perm":
+			if i+1 < len(c.args) {
+				m := c.args[i+1].text
+				if strings.HasSuffix(m, "4000") || strings.HasSuffix(m, "2000") || strings.HasSuffix(m, "6000") || strings.Contains(m, "u=s") || strings.Contains(m, "+s") || strings.Contains(m, "g=s") {
+					c.report("priv.search_setuid", 0, c.at)
+				}
+			}
+		case "-name", "-iname", "-path", "-wholename", "-ipath", "-regex":
+			if i+1 < len(c.args) {
+				n := strings.ToLower(strings.Trim(c.args[i+1].text, "*/"))
+				for _, s := range secretNames {
+					if n == s || len(s) > 7 && strings.Contains(n, s) || strings.HasSuffix(n, s) && (len(s) > 4 || strings.HasPrefix(s, ".")) && !strings.HasSuffix(n, "_token") {
+						looks = true
+					}
+				}
+			}
+		case "-delete":
+			for _, s := range starts {
+				if systemTrees[s] && !filtered(c.args[k:]) {
+					c.report("destroy.system", 0, c.at)
+				}
+				if pl := placeOf(normalPath(s).text); strings.HasPrefix(pl.writes, "log.") {
+					c.report(pl.writes, max(pl.write-0.1, 0.6), c.at)
+				}
+			}
+		case "-exec", "-execdir", "-ok", "-okdir", "-x", "--exec":
+			end := i + 1
+			for end < len(c.args) && c.args[end].text != ";" && c.args[end].text != "+" {
+				end++
+			}
+			if args := c.args[i+1 : end]; len(args) > 0 {
+				c.executes(args, starts)
+				if looks && readers[baseName(args[0].text)] {
+					c.report("secret.search", 0.85, c.at)
+				}
+			}
+			i = end
+		case "-fprintf", "-fprint", "-fls":
+			if i+1 < len(c.args) {
+				c.writeFile(c.args[i+1], flow{}, false)
+			}
+		}
+	}
+	if looks {
+		out.taint |= fromSecret
+		if wide {
+			c.report("secret.search", 0.8, c.at)
+		} else {
+			c.report("secret.search", 0.3, c.at)
+		}
+	}
+	return out
+}
+
+// filtered says whether find chooses among what it finds.
+func filtered(args []flow) bool {
+	for _, a := range args {
+		switch a.text {
+		case "-type", "-delete", "-depth", "-maxdepth", "-mindepth", "-xdev", "-mount", "-print":
+		default:
+			if strings.HasPrefix(a.text, "-") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// executes judges what find runs for each file: where it begins to look is what
+// the command acts upon.
+func (c *invocation) executes(args []flow, starts []string) {
+	name := baseName(args[0].text)
+	if interpreters[name].shell && len(args) <= 2 {
+		c.report("shell.escape", 0, c.at)
+		return
+	}
+	filled := make([]flow, len(args))
+	for i, a := range args {
+		filled[i] = a
+		if a.text == "{}" {
+			filled[i] = flow{text: "$found"}
+		}
+	}
+	if name == "rm" && len(starts) > 0 {
+		for _, s := range starts {
+			if pl := placeOf(normalPath(s).text); strings.HasPrefix(pl.writes, "log.") {
+				c.report(pl.writes, 0.5, c.at)
+			}
+		}
+	}
+	c.invoke(filled, flow{}, c.wrap+1)
+}
+
+func (c *invocation) su() flow {
+	options, rest := c.split("-c --command -s --shell -g -G")
+	if v, ok := options["-c"]; ok {
+		c.inside(v.text)
+		return flow{}
+	}
+	if v, ok := options["--command"]; ok {
+		c.inside(v.text)
+		return flow{}
+	}
+	if len(rest) == 0 || rest[0].text == "root" || rest[0].text == "-" {
+		c.report("priv.shell", 0.3, c.at)
+	}
+	return flow{}
+}
+
+func (c *invocation) sed() flow {
+	options, rest := c.split("-e --expression -f --file")
+	inPlace := false
+	for o := range options {
+		inPlace = inPlace || strings.HasPrefix(o, "-i") || strings.HasPrefix(o, "--in-place")
+	}
+	script := options["-e"].text
+	if script == "" && len(rest) > 0 {
+		script, rest = rest[0].text, rest[1:]
+	}
+	if script == "" && inPlace && len(rest) > 0 { // sed -i '' s/…/…/ file
+		script, rest = rest[0].text, rest[1:]
+	}
+	// GNU sed runs commands: 1e id, s/x/id/e
+	if strings.HasPrefix(script, "1e ") || strings.HasPrefix(script, "1!e ") || strings.HasPrefix(script, "e ") {
+		c.report("shell.escape", 0.6, c.at)
+		c.inside(script[strings.IndexByte(script, 'e')+1:])
+	}
+	out := c.in
+	out.known = false
+	for _, a := range rest {
+		if inPlace {
+			f := normalPath(a.text)
+			pl := placeOf(f.text)
+			if pl.write > 0 && pl.writes != "" {
+				code, w := pl.writes, pl.write
+				if code == "persist.startup" && strings.HasPrefix(f.text, "~") {
+					code, w = "persist.profile", 0
+				}
+				c.report(code, w, c.at)
+			}
+			continue
+		}
+		out = both(out, c.readFile(a))
+	}
+	return out
+}
+
+func (c *invocation) ssh() flow {
+	options, rest := c.split("-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B")
+	if v, ok := options["-o"]; ok {
+		low := strings.ToLower(v.text)
+		if strings.HasPrefix(low, "proxycommand") || strings.HasPrefix(low, "localcommand") || strings.HasPrefix(low, "permitlocalcommand") {
+			_, cmd, _ := strings.Cut(strings.Replace(v.text, "=", " ", 1), " ")
+			if obviousShell(strings.Trim(cmd, ";")) || strings.Contains(cmd, "sh 0") {
+				c.report("shell.escape", 0, c.at)
+			}
+			c.inside(strings.Trim(cmd, "; "))
+		}
+	}
+	if has(options, "-R") {
+		c.report("shell.listener", 0.4, c.at)
+	}
+	out := flow{taint: fromNet}
+	for _, a := range c.args {
+		if strings.HasPrefix(a.text, "ProxyCommand") {
+			c.report("shell.escape", 0.5, c.at)
+		}
+	}
+	if len(rest) == 0 {
+		return out
+	}
+	c.sent(c.in, c.at)
+	if c.in.taint&fromShell != 0 {
+		c.report("shell.reverse_shell", 0, c.at)
+	}
+	if len(rest) > 1 {
+		f := c.joined(rest[1:])
+		if f.taint&fromSecret != 0 {
+			c.sent(f, c.at)
+		}
+		// What runs elsewhere endangers somebody else; it is judged the same, but
+		// for files: what a pipe brings there is wanted there.
+		c.kept(0.9, 0, func() {
+			inner := c.inside(f.text)
+			out.taint |= inner.taint
+		})
+	}
+	return out
+}
+
+func (c *invocation) trap() flow {
+	if len(c.args) < 2 || c.args[0].text == "-" || c.args[0].text == "" || c.args[0].text == "-l" {
+		return flow{}
+	}
+	code := c.args[0].text
+	low := strings.ToLower(code)
+	if strings.Contains(low, "nohup") || strings.Contains(low, "/tmp/") && strings.Contains(low, "sh ") || strings.Contains(low, "curl") || strings.Contains(low, ".sh") {
+		c.report("persist.trap", 0, c.at)
+	}
+	return c.inside(code)
+}
+
+func (c *invocation) mkfifo() flow {
+	c.fifo = true
+	if c.name == "mknod" {
+		_, rest := c.split("-m --mode")
+		if len(rest) > 1 && rest[1].text == "b" {
+			c.report("path.device", 0.7, c.at)
+		}
+	}
+	return flow{}
+}
+
+func (c *invocation) crontab() flow {
+	options, rest := c.split("-u")
+	switch {
+	case has(options, "-l"):
+		return flow{text: "", known: false}
+	case has(options, "-r"):
+		c.report("persist.cron", 0.5, c.at)
+	case has(options, "-e"):
+		c.report("persist.cron", 0.3, c.at)
+	case len(rest) > 0:
+		f := c.in
+		if rest[0].text != "-" {
+			f = c.files[rest[0].text]
+			c.report("persist.cron", 0.5, c.at)
+			if f.text == "" && f.taint == 0 {
+				return flow{}
+			}
+		}
+		c.schedules(f)
+	case c.in.text != "" || c.in.taint != 0:
+		c.schedules(c.in)
+	}
+	return flow{}
+}
+
+// schedules judges a text that becomes a crontab.
+func (c *invocation) schedules(f flow) {
+	w := 0.6
+	for _, place := range []string{"/tmp/", "/dev/shm/", "/var/tmp/", "/."} {
+		if strings.Contains(f.text, place) {
+			w = 0.85
+		}
+	}
+	if f.taint&(fromNet|fromDecoder) != 0 {
+		w = 0.85
+	}
+	c.report("persist.cron", w, c.at)
+	if f.text != "" {
+		c.inside(cronCommands(f.text))
+	}
+}
+
+func (c *invocation) schedule() flow {
+	options, _ := c.split("-f -q -t")
+	if has(options, "-l", "-r", "-d") {
+		return flow{}
+	}
+	if c.in.text != "" || c.in.taint != 0 || has(options, "-f") {
+		c.report("persist.cron", 0.5, c.at)
+		if c.in.text != "" {
+			c.inside(c.in.text)
+		}
+	}
+	return flow{}
+}
+
+func (c *invocation) alias() flow {
+	for _, a := range c.args {
+		name, value, ok := strings.Cut(a.text, "=")
+		if !ok {
+			continue
+		}
+		if name == "sudo" || name == "su" || name == "ssh" || name == "passwd" {
+			if !strings.HasPrefix(strings.TrimSpace(value), name) {
+				c.report("secret.capture", 0, c.at)
+			}
+		}
+	}
+	return flow{}
+}
+
+// environment is env, printenv and set without a command: everything that is set.
+func (c *invocation) environment() flow {
+	if c.name == "set" {
+		for i, a := range c.args {
+			if a.text == "+o" && i+1 < len(c.args) && c.args[i+1].text == "history" {
+				c.report("log.history", 0, c.at)
+			}
+		}
+		if len(c.args) > 0 {
+			return flow{}
+		}
+	}
+	return flow{taint: fromHost}
+}
+
+func (c *invocation) account() flow {
+	options, _ := c.split("-u --uid -g --gid -G --groups -s --shell -d --home -p --password -c --comment -l --login -e --expiredate -k --skel -h -n --ingroup")
+	w := 0.45
+	for o, v := range options {
+		switch o {
+		case "-u", "--uid", "-g", "--gid":
+			if v.text == "0" || v.text == "root" || v.text == "wheel" || v.text == "sudo" {
+				w = 0.9
+			}
+		case "-G", "--groups", "--ingroup":
+			for g := range strings.SplitSeq(v.text, ",") {
+				if privilegedGroups[g] {
+					w = 0.8
+					if c.name == "usermod" || g == "docker" {
+						w = 0.6
+					}
+				}
+			}
+			if has(options, "-p", "--password") && w >= 0.6 {
+				w = 0.88
+			}
+		case "-p", "--password":
+			w = max(w, 0.8)
+		case "-o", "--non-unique":
+			w = max(w, 0.85)
+		}
+	}
+	// Without a home, in no list, but with a shell: nobody is meant to see it.
+	if has(options, "-M", "--no-create-home") && has(options, "-s", "--shell") && (has(options, "-r", "--system") || has(options, "-N")) {
+		shell := options["-s"].text + options["--shell"].text
+		if interpreters[baseName(shell)].shell {
+			w = max(w, 0.82)
+		}
+	}
+	code := "priv.account"
+	if w >= 0.8 {
+		code = "priv.admin_account"
+	}
+	c.report(code, w, c.at)
+	return flow{}
+}
+
+var privilegedGroups = set("sudo wheel root admin adm docker lxd disk shadow administrators")
+
+func (c *invocation) truncate() flow {
+	_, rest := c.split("-s --size -r --reference -o")
+	for _, a := range rest {
+		c.writeFile(a, flow{known: true}, false)
+	}
+	return flow{}
+}
+
+// grep looks for words: those that name secrets, over a whole system, are a search
+// for secrets.
+func (c *invocation) grep() flow {
+	options, rest := c.split("-e --regexp -f --file -m -A -B -C --include --exclude --exclude-dir -d -D --color")
+	pattern := options["-e"].text + options["--regexp"].text
+	if pattern == "" && len(rest) > 0 {
+		pattern, rest = rest[0].text, rest[1:]
+	}
+	low := strings.ToLower(pattern)
+	wanted := false
+	for _, w := range []string{"password", "passwd", "passw", "secret", "api_key", "apikey", "aws_secret", "private key", "token", "begin rsa", "credential", "akia", "pwd="} {
+		wanted = wanted || strings.Contains(low, w)
+	}
+	recursive := has(options, "-r", "-R", "--recursive", "-ri", "-rin")
+	out := c.in
+	out.known = false
+	for _, a := range rest {
+		f := normalPath(a.text)
+		wide := f.text == "/" || f.text == "/home" || f.text == "~" || f.text == "/etc" || f.text == "/root" || f.text == "/var" || f.text == "/proc" || strings.HasPrefix(f.text, "/home/*")
+		if wanted && recursive && wide {
+			c.report("secret.search", 0, c.at)
+			out.taint |= fromSecret
+			continue
+		}
+		out = both(out, c.readFile(a))
+	}
+	if wanted && c.in.taint&fromSecret != 0 && c.in.taint&fromFile != 0 {
+		c.report("secret.search", 0.7, c.at)
+	}
+	if wanted && recursive {
+		c.report("secret.search", 0.3, c.at)
+	}
+	return out
+}
+
+func (c *invocation) lookup() flow {
+	out := flow{}
+	for _, a := range c.args {
+		if a.taint&(fromSecret|fromSystem|fromFile|fromHost) != 0 && strings.Contains(a.text, ".") {
+			c.report("exfil.dns", 0, c.at)
+		}
+		out.taint |= a.taint &^ fromFile
+	}
+	out.taint |= fromNet
+	return out
+}
+
+func (c *invocation) git() flow {
+	for i, a := range c.args {
+		t := a.text
+		switch {
+		case t == "-c" && i+1 < len(c.args):
+			v := c.args[i+1].text
+			_, cmd, ok := strings.Cut(v, "=")
+			if ok && (strings.Contains(v, "sshCommand") || strings.Contains(v, "pager") || strings.Contains(v, "fsmonitor") || strings.HasPrefix(v, "alias.") || strings.Contains(v, "editor")) {
+				c.inside(strings.TrimPrefix(cmd, "!"))
+			}
+		case strings.HasPrefix(t, "ext::"):
+			c.report("shell.escape", 0, c.at)
+			c.inside(t[5:])
+		case strings.HasPrefix(t, "--upload-pack=") || strings.HasPrefix(t, "--receive-pack="):
+			_, cmd, _ := strings.Cut(t, "=")
+			c.inside(cmd)
+		case t == "--force" || t == "-f":
+			if i > 0 && c.args[0].text == "push" {
+				c.report("destroy.tree", 0.25, c.at)
+			}
+		}
+	}
+	return flow{}
+}
+
+func (c *invocation) container() flow {
+	mounts := false
+	for i, a := range c.args {
+		t := a.text
+		v := t
+		if _, after, ok := strings.Cut(t, "="); ok {
+			v = after
+		}
+		if (t == "-v" || t == "--volume" || t == "--mount") && i+1 < len(c.args) {
+			v = c.args[i+1].text
+		}
+		switch {
+		case strings.HasPrefix(v, "/:/") || strings.Contains(v, "source=/,") || strings.Contains(v, "src=/,"):
+			c.report("code.container_escape", 0.85, c.at)
+			mounts = true
+		case strings.Contains(v, "docker.sock"):
+			c.report("code.container_escape", 0.5, c.at)
+		case t == "--privileged" || t == "--cap-add=ALL" || t == "--cap-add=SYS_ADMIN" || t == "--pid=host":
+			c.report("code.container_escape", 0.5, c.at)
+		case t == "prune" || t == "system":
+			c.report("destroy.cloud", 0.2, c.at)
+		}
+	}
+	// What runs inside: docker exec name command, docker run image command.
+	if len(c.args) > 1 && (c.args[0].text == "exec" || c.args[0].text == "run") && !mounts {
+		for i := 1; i < len(c.args); i++ {
+			if interpreters[baseName(c.args[i].text)].shell && i+2 < len(c.args) && strings.HasPrefix(c.args[i+1].text, "-") && strings.HasSuffix(c.args[i+1].text, "c") {
+				c.kept(0.85, 0, func() { c.invoke(c.args[i:], flow{}, c.wrap+1) })
+				break
+			}
+		}
+	}
+	return flow{}
+}
+
+func (c *invocation) kubectl() flow {
+	for i, a := range c.args {
+		if low := strings.ToLower(a.text); strings.Contains(low, `"hostpid"`) || strings.Contains(low, `"hostnetwork"`) || strings.Contains(low, `"privileged"`) {
+			c.report("code.container_escape", 0.85, c.at)
+		}
+		switch a.text {
+		case "secret", "secrets":
+			if i > 0 && c.args[0].text == "get" {
+				w := 0.35
+				for _, b := range c.args {
+					if strings.Contains(b.text, "yaml") || strings.Contains(b.text, "json") {
+						w = 0.6
+					}
+				}
+				c.report("secret.read", w, c.at)
+				return flow{taint: fromSecret}
+			}
+		case "delete":
+			c.report("destroy.cloud", 0.3, c.at)
+		case "--all", "--all-namespaces":
+			if c.args[0].text == "delete" {
+				c.report("destroy.cloud", 0.6, c.at)
+			}
+		case "--":
+			if i+1 < len(c.args) {
+				c.kept(0.85, 0, func() { c.invoke(c.args[i+1:], c.in, c.wrap+1) })
+			}
+			return flow{}
+		}
+	}
+	return flow{}
+}
+
+func (c *invocation) archive() flow {
+	out := flow{taint: c.in.taint &^ fromShell}
+	for _, a := range c.args {
+		t := a.text
+		if strings.HasPrefix(t, "--checkpoint-action=exec=") || strings.HasPrefix(t, "--to-command=") || strings.HasPrefix(t, "--use-compress-program=") || strings.HasPrefix(t, "--rsh-command=") {
+			_, cmd, _ := strings.Cut(t, "=")
+			cmd = strings.TrimPrefix(cmd, "exec=")
+			if obviousShell(cmd) {
+				c.report("shell.escape", 0, c.at)
+			}
+			c.inside(cmd)
+			continue
+		}
+		if strings.HasPrefix(t, "-") {
+			continue
+		}
+		if strings.ContainsAny(t, "/~.") || placeOf(t).name != "" || t == "*" {
+			f := c.copied(t)
+			if p := normalPath(t).text; p == "/" || p == "/etc" || p == "~" || p == "/home" || p == "/root" || p == "/var" || t == "*" && c.vars["PWD"].text == "/etc" {
+				f.taint |= fromSystem
+			}
+			out.taint |= f.taint &^ fromFile
+		}
+	}
+	return out
+}
+
+func (c *invocation) aboutHost() flow { return flow{taint: fromHost} }
+
+func (c *invocation) unset() flow {
+	for _, a := range c.args {
+		if strings.HasPrefix(a.text, "HIST") {
+			c.report("log.history", 0, c.at)
+		}
+		if len(c.vars) > 0 {
+			delete(c.vars, a.text)
+		}
+	}
+	return flow{}
+}
+
+func (c *invocation) chattr() flow {
+	for _, a := range c.args {
+		if strings.HasPrefix(a.text, "/") || strings.HasPrefix(a.text, "~") {
+			if pl := placeOf(normalPath(a.text).text); pl.write >= 0.7 {
+				c.report("defense.immutable", 0.8, c.at)
+			}
+		}
+	}
+	return flow{}
+}
+
+// touch with a time or another file's times forges them.
+func (c *invocation) touch() flow {
+	options, rest := c.split("-t -d --date -r --reference --time")
+	if has(options, "-r", "--reference") {
+		ref := options["-r"].text + options["--reference"].text
+		w := 0.35
+		if strings.HasPrefix(ref, "/bin/") || strings.HasPrefix(ref, "/usr/bin/") || strings.HasPrefix(ref, "/etc/") || strings.HasPrefix(ref, "/lib") {
+			w = 0.82
+		}
+		c.report("log.timestamps", w, c.at)
+	} else if has(options, "-t", "-d", "--date") {
+		w := 0.3
+		// A file is seldom as old as that.
+		for _, o := range []string{"-t", "-d", "--date"} {
+			if v := options[o].text; strings.HasPrefix(v, "19") || strings.Contains(v, "1970") || strings.Contains(v, "1980") {
+				w = 0.82
+			}
+		}
+		c.report("log.timestamps", w, c.at)
+	}
+	for _, a := range rest {
+		if pl := placeOf(normalPath(a.text).text); strings.HasPrefix(pl.writes, "persist.") && pl.write >= 0.8 {
+			c.report(pl.writes, 0.4, c.at)
+		}
+	}
+	return flow{}
+}
+
+// readWord sets variables from what comes in.
+func (c *invocation) readWord() flow {
+	_, rest := c.split("-p -t -n -N -d -a -u -i")
+	for _, a := range rest {
+		if isName(a.text) && len(c.vars) < 1024 {
+			c.vars[a.text] = flow{text: "$" + a.text, taint: c.in.taint}
+		}
+	}
+	return flow{}
+}
+
+func (c *invocation) packages() flow {
+	if c.name == "cpan" && (c.in.text != "" && strings.Contains(c.in.text, "exec")) {
+		c.report("shell.escape", 0, c.at)
+	}
+	for _, a := range c.args {
+		low := strings.ToLower(a.text)
+		if strings.HasPrefix(low, "http://") {
+			c.report("shell.download_run", 0.5, c.at)
+		}
+		if strings.HasPrefix(low, "--index-url=http:") || strings.HasPrefix(low, "--registry=http:") {
+			c.report("shell.download_run", 0.5, c.at)
+		}
+	}
+	return flow{}
+}
+
+// database gives SQL on the command line to where SQL is judged.
+func (c *invocation) database() flow {
+	options, rest := c.split("-e --execute -c --command -u -h -P -d -U -Q -q -S -f")
+	for _, o := range []string{"-e", "--execute", "-c", "--command", "-Q", "-q"} {
+		if v, ok := options[o]; ok {
+			c.sql(v.text, c.at)
+		}
+	}
+	if c.name == "sqlite3" {
+		for _, a := range rest {
+			c.readFile(a)
+			if strings.HasPrefix(strings.TrimSpace(a.text), ".shell") || strings.HasPrefix(strings.TrimSpace(a.text), ".system") {
+				c.report("shell.escape", 0, c.at)
+			}
+		}
+	}
+	if c.in.text != "" {
+		if _, after, ok := strings.Cut(c.in.text, `\!`); ok {
+			c.inside(after)
+		}
+	}
+	return flow{taint: c.in.taint}
+}

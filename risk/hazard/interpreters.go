@@ -1,0 +1,574 @@
+package hazard
+
+import (
+	"strings"
+)
+
+// Code of other languages is not parsed: there are too many, and what an attack
+// needs has much the same names in all of them. A lexer common to all tells
+// words from strings; what the words can do together is what counts. A socket
+// whose ends become a program's input and output is a reverse shell in any language.
+
+// ability is what a word of a program can do.
+type ability uint32
+
+const (
+	canConnect ability = 1 << iota
+	canListen
+	canHTTP
+	canRun    // other programs
+	canEval   // text as code
+	canDecode // hidden text
+	canRedirect
+	canSetUser
+	canDelete // whole directories
+	canFork
+	canWrite
+	canInject
+	canCapture
+	takesRequest // what a web server's visitors send
+	namesShell   // a string that is a shell's name
+	loops
+)
+
+// abilities are the words, in lower case, by what they can do.
+var abilities = func() map[string]ability {
+	m := map[string]ability{}
+	for _, row := range []struct {
+		what  ability
+		words string
+	}{
+		{canConnect, "socket tcpsocket udpsocket fsockopen pfsockopen stream_socket_client socket_create create_connection open_connection sockaddr_in inet_aton tcpclient tcpstream ztcp gen_tcp dialtcp peeraddr socketchannel connectex peerport make-network-process sockstream"},
+		{canListen, "listen tcpserver createserver tcplistener stream_socket_server socket_listen serversocket localport socketserver"},
+		{canHTTP, "urlopen urlretrieve requests urllib urllib2 httplib curl_exec curl_init lwp httpclient httprequest xmlhttprequest open-uri httparty webclient axios downloadstring downloadfile getstore http.get https.get httpget"},
+		{canRun, "system exec execl execlp execle execv execve execvp execvpe popen popen2 popen3 spawn spawnl spawnv spawnsync execsync execfile execfilesync subprocess proc_open shell_exec passthru pcntl_exec check_output check_call getoutput getstatusoutput processbuilder getruntime child_process pty forkpty open3 os.execute io.popen startprocess execute-shell shell-command call-process start-process term createprocess qx posix_spawn syscall run_command"},
+		{canEval, "eval exec compile assert create_function loadstring instance_eval class_eval __import__ execscript vm runinthiscontext runincontext"},
+		{canDecode, "b64decode base64 base64_decode unhexlify fromhex hex2bin atob decode64 decode_base64 gzinflate gzuncompress decompress str_rot13 fromcharcode unescape strrev codecs marshal unpack convert_uudecode"},
+		{canRedirect, "dup2 dup fdopen getinputstream getoutputstream pipe fileno stdin stdout"},
+		{canSetUser, "setuid setresuid setreuid seteuid posix_setuid"},
+		{canDelete, "rmtree rm_rf rm_r removeall remove_entry_secure rmsync rimraf deltree"},
+		{canFork, "fork"},
+		{canInject, "ptrace process_vm_writev writeprocessmemory createremotethread virtualallocex virtualalloc openprocess ntmapviewofsection queueuserapc process_vm_readv memfd_create fexecve"},
+		{canCapture, "pynput pyxhook setwindowshookex getasynckeystate keylogger"},
+		{takesRequest, "_get _post _request _cookie http_get_vars request.getparameter"},
+		{loops, "while loop until"},
+	} {
+		for w := range set(row.words) {
+			m[w] |= row.what
+		}
+	}
+	return m
+}()
+
+// token is a word or a string of a program.
+type token struct {
+	text   string
+	isText bool
+	callee string // of a string: the word before it, if only signs are between
+	at     int
+}
+
+// lex cuts code into words and strings, comments left out. hash says that #
+// begins a comment.
+func lex(text string, hash bool) []token {
+	const most = 20000
+	var out []token
+	last := ""
+	var unclosed [256]bool
+	join := false
+	for i := 0; i < len(text) && len(out) < most; {
+		c := text[i]
+		switch {
+		case c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80:
+			j := i + 1
+			for j < len(text) && (text[j] == '_' || text[j] >= 'a' && text[j] <= 'z' || text[j] >= 'A' && text[j] <= 'Z' || text[j] >= '0' && text[j] <= '9' || text[j] >= 0x80) {
+				j++
+			}
+			w := strings.ToLower(text[i:j])
+			out = append(out, token{text: w, at: i})
+			last, join = w, false
+			i = j
+		case c == '"' || c == '\'' || c == '`':
+			quote := text[i : i+1]
+			if strings.HasPrefix(text[i:], `"""`) || strings.HasPrefix(text[i:], "'''") {
+				quote = text[i : i+3]
+			}
+			body := text[i+len(quote):]
+			end := -1
+			if !unclosed[c] {
+				end = closing(body, quote)
+			}
+			if end < 0 {
+				unclosed[c] = true
+				i++
+				continue
+			}
+			s := body[:end]
+			if strings.Contains(s, `\`) && len(s) < 64<<10 {
+				s = unescape(s)
+			}
+			if n := len(out) - 1; join && n >= 0 && out[n].isText && len(out[n].text) < 16<<10 {
+				out[n].text += s
+			} else {
+				out = append(out, token{text: s, isText: true, callee: last, at: i})
+			}
+			join = false
+			i += len(quote)*2 + end
+		case c == '#' && hash && (i == 0 || text[i-1] == ' ' || text[i-1] == '\n' || text[i-1] == '\t'), c == '/' && i+1 < len(text) && text[i+1] == '/' && (i == 0 || text[i-1] != ':'):
+			end := strings.IndexByte(text[i:], '\n')
+			if end < 0 {
+				return out
+			}
+			i += end
+		case c == '+' || c == '.' && (i > 0 && (text[i-1] == '"' || text[i-1] == '\'')):
+			join = true
+			i++
+		case c == ' ' || c == '\n' || c == '\t':
+			i++
+		default:
+			join = false
+			if c == ';' || c == '\n' || c == '}' || c == ']' {
+				last = ""
+			}
+			i++
+		}
+	}
+	return out
+}
+
+// closing finds where a string ends; escaped quotes do not end it.
+func closing(s, quote string) int {
+	for i := 0; i+len(quote) <= len(s); i++ {
+		switch {
+		case s[i] == '\\':
+			i++
+		case s[i] == quote[0] && s[i:i+len(quote)] == quote:
+			return i
+		case s[i] == '\n' && len(quote) == 1 && quote != "`" && i > 4096:
+			return -1
+		}
+	}
+	return -1
+}
+
+// code judges a program of another language than the shell's, and returns what
+// its output may hold. kept says that it is written to a file: then only what
+// is plain is reported.
+func (a *assessor) code(language, text string, at span, kept bool) taint {
+	if a.depth >= maxDepth || !a.spend(len(text)) {
+		a.starve(at)
+		return 0
+	}
+	a.depth++
+	defer func() { a.depth-- }()
+	switch language {
+	case "sh":
+		a.command(text, &at)
+		return 0
+	case "powershell":
+		a.windows(text, at)
+		return 0
+	case "vim", "gdb":
+		a.editorCommands(text, at)
+	}
+	if len(text) > 128<<10 {
+		text = text[:128<<10]
+	}
+	if language == "" && strings.Contains(text, "<?") {
+		language = "php"
+	}
+	p := program{assessor: a, language: language, kept: kept, at: at}
+	p.read(lex(text, language != "js" && language != "c" && language != "lua" && language != "java"), text)
+	return p.judge(text)
+}
+
+// program is what is known of one text of code.
+type program struct {
+	*assessor
+	language string
+	kept     bool
+	at       span
+	can      ability
+	strings  []token
+	forks    int
+	words    int
+	nesting  int // of strings that are read as code
+	taint    taint
+	shells   bool // runs nothing but a shell
+}
+
+func (p *program) read(tokens []token, text string) {
+	for i, t := range tokens {
+		if t.isText {
+			p.strings = append(p.strings, t)
+			p.string(t)
+			continue
+		}
+		p.words++
+		can := abilities[t.text]
+		switch t.text {
+		case "exec":
+			// Code in Python, a program elsewhere.
+			if p.language == "python" {
+				can = canEval
+			} else {
+				can = canRun
+			}
+		case "compile":
+			if p.language != "python" {
+				can = 0
+			}
+		case "io":
+			if i+1 < len(tokens) && tokens[i+1].text == "socket" {
+				can = canConnect
+			}
+		case "dial":
+			if i > 0 && tokens[i-1].text == "net" {
+				can = canConnect
+			}
+		case "command":
+			if i > 0 && tokens[i-1].text == "exec" {
+				can = canRun
+			}
+		case "sockets":
+			can = canConnect
+		case "net":
+			if i+1 < len(tokens) && (tokens[i+1].text == "connect" || tokens[i+1].text == "socket" || tokens[i+1].text == "createconnection") {
+				can = canConnect
+			}
+		case "bind":
+			if p.can&canConnect != 0 {
+				can = canListen
+			}
+		case "execute":
+			if i > 0 && tokens[i-1].text == "os" {
+				can = canRun
+			}
+		case "function":
+			if p.language == "js" && strings.HasPrefix(text[t.at:], "Function(") {
+				can = canEval
+			}
+		case "require", "import", "use":
+			if i+1 < len(tokens) && tokens[i+1].isText {
+				can = moduleAbility(tokens[i+1].text)
+			}
+		case "process":
+			if i+1 < len(tokens) && (tokens[i+1].text == "start" || tokens[i+1].text == "new" || tokens[i+1].text == "run") {
+				can = canRun
+			}
+		case "run":
+			if p.language == "julia" {
+				can = canRun
+			}
+		}
+		if can&canFork != 0 {
+			p.forks++
+		}
+		p.can |= can
+	}
+	if p.language == "perl" || p.language == "ruby" || p.language == "php" {
+		if strings.Contains(text, "`") {
+			p.can |= canRun
+		}
+	}
+	if strings.Contains(text, "/inet/tcp") || strings.Contains(text, "/inet/udp") || strings.Contains(text, "/inet4/") {
+		p.can |= canConnect
+		if strings.Contains(text, "|&") && strings.Contains(text, "getline") {
+			p.can |= canRun | canRedirect
+		}
+	}
+	if strings.Contains(text, "/dev/tcp/") {
+		p.can |= canConnect
+	}
+	if strings.Contains(text, "|") && p.language == "awk" && strings.Contains(text, "getline") {
+		p.can |= canRun
+	}
+}
+
+func moduleAbility(name string) ability {
+	switch strings.TrimPrefix(name, "node:") {
+	case "net", "socket", "tls", "dgram":
+		return canConnect
+	case "child_process":
+		return canRun
+	case "http", "https", "open-uri", "net/http":
+		return canHTTP
+	case "vm":
+		return canEval
+	}
+	return 0
+}
+
+// string reads one string of the program.
+func (p *program) string(t token) {
+	s := strings.TrimSpace(t.text)
+	if s == "" || len(s) > 64<<10 {
+		return
+	}
+	first, rest, _ := strings.Cut(s, " ")
+	name := baseName(first)
+	if (interpreters[name].shell || strings.EqualFold(name, "cmd") || strings.EqualFold(name, "powershell")) && len(rest) < 40 {
+		p.can |= namesShell
+		if rest == "" || rest == "-i" || rest == "-p" || rest == "&" || rest == "-l" {
+			p.shells = true
+		}
+	}
+	if len(s) > 2 && (strings.Contains(s, ">&") || strings.Contains(s, "<&")) {
+		p.can |= canRedirect
+	}
+	switch s {
+	case "socket", "net":
+		if t.callee == "require" {
+			p.can |= canConnect
+		}
+	case "child_process":
+		p.can |= canRun
+	case "r", "rb", "w", "a":
+		if s != "r" && s != "rb" {
+			p.can |= canWrite
+		}
+	}
+	if p.language == "" && p.nesting == 0 && len(s) > 40 && strings.Contains(s, "(") {
+		// Code inside a command's quotes, whoever it is for.
+		p.nesting++
+		p.read(lex(s, false), s)
+		p.nesting--
+		return
+	}
+	if p.language == "" && !p.kept && looksLikeCommand(s) || p.language == "" && strings.Contains(s, "/bin/") && looksLikeCommand(s) {
+		p.assessor.kept(1, 0.9, func() { p.command(s, &p.at) })
+		return
+	}
+	runs := abilities[t.callee]&canRun != 0 || t.callee == "getline" ||
+		p.language != "" && (t.callee == "execute" || t.callee == "run" || t.callee == "call" || t.callee == "script")
+	if t.callee == "exec" && p.language == "python" {
+		runs = false
+		p.nested("python", s)
+	}
+	switch {
+	case runs && s != "":
+		if p.kept {
+			p.assessor.kept(1, 0.8, func() { p.command(s, &p.at) })
+		} else {
+			p.command(s, &p.at)
+		}
+	case abilities[t.callee]&canDelete != 0 && (systemTrees[s] || s == "/"):
+		p.report("destroy.system", 0, p.at)
+	case strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~") || strings.Contains(s, "..") && strings.Contains(s, "/"):
+		p.file(s)
+	case isURL(s) && len(s) < 2048:
+		p.host(s, p.at)
+	case len(s) >= 16 && !strings.Contains(s, " "):
+		p.hidden(s, t.callee)
+	}
+}
+
+// file judges a path in a program's string.
+func (p *program) file(s string) {
+	if len(s) > 512 || strings.ContainsAny(s, " \n") {
+		return
+	}
+	pl := placeOf(normalPath(s).text)
+	if pl.read >= 0.3 && pl.reads != "" {
+		p.taint |= fromSecret
+		if !p.kept {
+			p.report(pl.reads, pl.read, p.at)
+		}
+	}
+	if pl.write >= 0.8 && p.can&canWrite != 0 && !p.kept && pl.writes != "" {
+		p.report(pl.writes, pl.write, p.at)
+	}
+}
+
+// hidden decodes a string that may be hidden code.
+func (p *program) hidden(s, callee string) {
+	if p.can&(canDecode|canEval) == 0 && abilities[callee]&canDecode == 0 {
+		return
+	}
+	for _, f := range []func(string) (string, bool){unbase64, unhex} {
+		if t, ok := f(s); ok && len(t) > 8 && strings.ContainsAny(t, " (/;") {
+			p.nested(p.language, t)
+			p.command(t, &p.at)
+			return
+		}
+	}
+}
+
+func (p *program) nested(language, text string) {
+	if p.kept && len(text) < 32 {
+		return
+	}
+	p.taint |= p.code(language, text, p.at, p.kept)
+}
+
+// judge reports what the program's abilities come to.
+func (p *program) judge(text string) taint {
+	has := func(all ability) bool { return p.can&all == all }
+	short := !p.kept
+	if has(canHTTP) {
+		p.taint |= fromNet
+	}
+	if has(canConnect) {
+		p.taint |= fromSocket
+	}
+	if has(canDecode) {
+		p.taint |= fromDecoder
+	}
+	talks := has(canConnect) || has(canListen)
+	// A socket, and a loop that runs what comes over it.
+	typed := p.language == "php" && has(canConnect|canRedirect) && len(text) < 8<<10 || p.language == "" && (strings.Contains(text, "connect(") || strings.Contains(text, "accept("))
+	obeys := (short || typed) && has(canConnect|loops) && (has(canEval) || has(canRun))
+	shellOverSocket := obeys || talks && (has(canRun|canRedirect) && has(namesShell) || short && (has(canRun) || has(canRedirect|namesShell)))
+	if p.kept && has(canConnect|canRun) && has(loops) && (p.language == "python" || p.language == "perl" || p.language == "php" || p.language == "ruby") && len(text) < 6<<10 && has(namesShell) {
+		shellOverSocket = true
+	}
+	switch {
+	case shellOverSocket && has(canListen) && !strings.Contains(text, "connect"):
+		p.report("shell.bind_shell", 0, p.at)
+	case shellOverSocket:
+		p.report("shell.reverse_shell", 0, p.at)
+	}
+	switch {
+	case !short:
+	case has(canHTTP | canEval):
+		p.report("shell.download_run", 0, p.at)
+	case has(canHTTP | canRun):
+		p.report("shell.download_run", 0.6, p.at)
+	}
+	if has(canDecode|canEval) && (short || longestString(p.strings) > 200) {
+		p.report("shell.encoded_run", 0, p.at)
+	} else if has(canDecode|canRun) && short {
+		p.report("shell.encoded_run", 0.8, p.at)
+	}
+	if has(takesRequest) && (has(canRun) || has(canEval) || strings.Contains(text, "<?=`")) && (p.language == "php" || strings.Contains(text, "<?php")) {
+		p.report("shell.web_shell", 0, p.at)
+	}
+	if short && has(canRun) && p.shells && !talks && (len(text) < 400) {
+		p.report("shell.escape", 0, p.at)
+	}
+	if has(canSetUser) && (short || has(canRun|namesShell)) {
+		p.report("priv.setuid", 0.85, p.at)
+	}
+	if has(canInject) && short {
+		p.report("code.inject", 0, p.at)
+	}
+	if has(canCapture) {
+		p.report("secret.capture", 0.7, p.at)
+	}
+	if p.forks > 0 && short && has(loops) && p.words < 24 || p.forks > 1 && p.words < 8 {
+		p.report("shell.fork_bomb", 0, p.at)
+	}
+	if p.taint&fromSecret != 0 && (talks || has(canHTTP)) {
+		w := 0.0
+		if p.kept {
+			w = 0.8 // a program that asks for a password, perhaps, and where it belongs
+		}
+		p.report("exfil.secret", w, p.at)
+	}
+	if has(canRun) && short {
+		p.report("code.process", 0, p.at)
+	}
+	return p.taint
+}
+
+func longestString(all []token) int {
+	n := 0
+	for _, t := range all {
+		if !strings.Contains(t.text, " ") {
+			n = max(n, len(t.text))
+		}
+	}
+	return n
+}
+
+// editorCommands are what vim -c and gdb -ex are given: one a line.
+func (a *assessor) editorCommands(text string, at span) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimLeft(strings.TrimSpace(line), ":")
+		switch {
+		case strings.HasPrefix(line, "!"):
+			if obviousShell(line[1:]) {
+				a.report("shell.escape", 0, at)
+			}
+			a.command(line[1:], &at)
+		case strings.HasPrefix(line, "shell "):
+			a.command(line[6:], &at)
+		case line == "shell" || strings.HasPrefix(line, "set shell="):
+			a.report("shell.escape", 0, at)
+		default:
+			for _, l := range []string{"python3", "python", "py3", "pyx", "py", "lua", "perl", "ruby"} {
+				if rest, ok := strings.CutPrefix(line, l+" "); ok {
+					a.code(strings.TrimRight(l, "3x"), rest, at, false)
+					break
+				}
+			}
+		}
+	}
+}
+
+// languageOf tells the language of code by the names around it, or its look.
+func languageOf(names, text string) string {
+	for _, w := range words(names) {
+		switch w {
+		case "python", "python3", "ipython", "jupyter", "notebook":
+			return "python"
+		case "node", "javascript", "js", "typescript":
+			return "js"
+		case "ruby", "perl", "php", "lua":
+			return w
+		case "bash", "sh", "shell":
+			return "sh"
+		case "powershell", "pwsh":
+			return "powershell"
+		}
+	}
+	switch {
+	case strings.Contains(text, "require(") || strings.Contains(text, "const ") || strings.Contains(text, "=>"):
+		return "js"
+	case strings.Contains(text, "<?php") || strings.HasPrefix(text, "$") && strings.Contains(text, ";"):
+		return "php"
+	}
+	return "python"
+}
+
+// languageOfFile tells the language of a script by its name or its first line;
+// empty for what is no script.
+func languageOfFile(path, text string) string {
+	if strings.HasPrefix(text, "#!") {
+		line, _, _ := strings.Cut(text, "\n")
+		for _, w := range strings.Fields(line[2:]) {
+			if i, ok := interpreters[baseName(w)]; ok {
+				return i.language
+			}
+		}
+		return "sh"
+	}
+	if strings.Contains(text[:min(len(text), 256)], "<?php") || strings.HasPrefix(text, "<?=") {
+		return "php"
+	}
+	dot := strings.LastIndexByte(path, '.')
+	if dot < strings.LastIndexByte(path, '/') || dot < 0 {
+		return ""
+	}
+	switch strings.ToLower(path[dot+1:]) {
+	case "sh", "bash", "zsh", "ksh", "command":
+		return "sh"
+	case "py", "pyw", "pth":
+		return "python"
+	case "pl", "pm", "cgi":
+		return "perl"
+	case "rb":
+		return "ruby"
+	case "php", "phtml", "php5", "phar":
+		return "php"
+	case "js", "mjs", "cjs", "ts":
+		return "js"
+	case "lua":
+		return "lua"
+	case "ps1", "psm1", "bat", "cmd", "vbs", "hta", "jse", "vbe", "wsf":
+		return "powershell"
+	case "jsp", "jspx", "asp", "aspx":
+		return "java"
+	}
+	return ""
+}

@@ -1,0 +1,1041 @@
+package hazard
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds of one shell text. A parser that descends needs stack in proportion to
+// what may be nested, so what opens something is counted first.
+const (
+	maxScript  = 256 << 10 // bytes that are parsed
+	maxOpeners = 3000      // characters and words that may nest
+	maxNesting = 200       // nodes inside nodes that are walked
+)
+
+// taint says where a text comes from or what it is.
+type taint uint16
+
+const (
+	fromNet     taint = 1 << iota // was downloaded
+	fromSocket                    // comes over a bare connection
+	fromSecret                    // holds passwords or keys
+	fromDecoder                   // was decoded or decrypted
+	fromFile                      // the content of some file
+	fromShell                     // is what a shell answers whose orders nobody sees
+	fromSystem                    // a directory of the system
+	fromVoid                      // is zeros or noise
+	fromHost                      // what this machine is: its name, its environment
+)
+
+// flow is what passes through a pipe, lies in a file or a variable. The zero
+// flow is nothing.
+type flow struct {
+	text  string
+	known bool // text is all of it
+	taint taint
+}
+
+// shell judges one script and those inside it.
+type shell struct {
+	*assessor
+	vars    map[string]flow
+	files   map[string]flow // written by the script so far
+	fixed   *span           // of the outer text, when this one is inside it
+	nesting int
+	// What the script did so far, for what only matters together.
+	socket    bool // opened /dev/tcp
+	fifo      bool // made a named pipe
+	elevated  bool
+	loops     int    // around the command
+	around    string // the wrapper that was unwrapped last
+	sourceRun bool   // runs words read at run time
+	at        span
+}
+
+// command judges a text that runs in a shell. outer is the span of the word
+// that holds it, or nil if it is the leaf itself.
+func (a *assessor) command(text string, outer *span) {
+	if a.commands -= 3; a.commands <= 0 {
+		a.starve(span{0, len(text)})
+		return
+	}
+	s := &shell{assessor: a, vars: map[string]flow{}, files: map[string]flow{}, fixed: outer}
+	if looksWindows(text) {
+		at := span{0, len(text)}
+		if outer != nil {
+			at = *outer
+		}
+		a.windows(text, at)
+		if isWindowsOnly(text) {
+			return
+		}
+	}
+	if name, rest, ok := strings.Cut(text, "\n"); ok {
+		// An interpreter's name, and what is typed into it.
+		if i, ok := interpreters[baseName(strings.TrimSpace(name))]; ok && !i.shell {
+			a.code(i.language, rest, s.spanOf(0, len(text)), false)
+		}
+	}
+	s.script(text)
+	s.conclude(text)
+	if a.depth == 0 {
+		// Whatever language it is in, a socket that a shell is tied to is plain.
+		a.kept(1, 0.85, func() { a.code("", text, s.spanOf(0, len(text)), true) })
+	}
+}
+
+// argv judges a command whose words come separately: no shell reads them.
+func (a *assessor) argv(argv []string, at span) {
+	s := &shell{assessor: a, vars: map[string]flow{}, files: map[string]flow{}, fixed: &at}
+	s.at = at
+	args := make([]flow, len(argv))
+	for i, w := range argv {
+		args[i] = flow{text: w, known: true}
+	}
+	if joined := strings.Join(argv, " "); looksWindows(joined) {
+		a.windows(joined, at)
+	}
+	s.invoke(args, flow{}, 0)
+}
+
+// script judges a text that is a script, whatever shell it is for.
+func (a *assessor) script(text string, at span) {
+	if looksWindows(text) && isWindowsOnly(text) {
+		a.windows(text, at)
+		return
+	}
+	a.command(text, &at)
+}
+
+// script parses and walks one text, and returns what it would print.
+func (s *shell) script(text string) flow {
+	whole := s.spanOf(0, len(text))
+	inner := 0
+	if s.depth > 0 {
+		inner = len(text)
+	}
+	if s.depth >= maxDepth || len(text) > maxScript || !s.spend(inner) || s.commands <= 0 || openers(text) > maxOpeners {
+		s.starve(whole)
+		s.wordsOnly(text, whole)
+		return flow{}
+	}
+	s.depth++
+	defer func() { s.depth-- }()
+	if strings.Contains(text, "\r\n") {
+		// Its places are no longer those of the leaf.
+		s.fixed = &whole
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+	}
+	file, err := parse(text)
+	if file == nil || err != nil && len(file.Stmts) == 0 {
+		if !looksWindows(text) {
+			s.report("text.unreadable", 0, whole)
+		}
+		s.wordsOnly(text, whole)
+		return flow{}
+	}
+	out := s.statements(file.Stmts, flow{})
+	if err != nil {
+		s.wordsOnly(text, whole)
+	}
+	return out
+}
+
+// parse reads a script in the dialect of bash, and what bash refuses in those
+// of its kin. What came before an error is kept.
+func parse(text string) (file *syntax.File, err error) {
+	// The parser is another's, and what it reads is hostile: should it panic, the
+	// text is one that cannot be parsed.
+	defer func() {
+		if p := recover(); p != nil {
+			file, err = nil, fmt.Errorf("the parser failed: %v", p)
+		}
+	}()
+	bash, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err == nil {
+		return bash, nil
+	}
+	if len(text) > 16<<10 {
+		return bash, err
+	}
+	if f, e := syntax.NewParser(syntax.Variant(syntax.LangZsh)).Parse(strings.NewReader(text), ""); e == nil {
+		return f, nil
+	}
+	if f, e := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.RecoverErrors(3)).Parse(strings.NewReader(text), ""); f != nil && e == nil {
+		return f, err
+	}
+	return bash, err
+}
+
+// openers counts what can nest: brackets, substitutions, compound commands, and
+// operators of arithmetic that stand before what they apply to.
+func openers(text string) int {
+	n := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(', '{', '`', '[', '!', '?', '~':
+			n++
+		case '-', '+':
+			if i > 0 && (text[i-1] == text[i] || text[i-1] == ' ') && i+1 < len(text) && (text[i+1] == ' ' || text[i+1] == text[i]) {
+				n++
+			}
+		case '<':
+			if i+1 < len(text) && text[i+1] == '<' {
+				n += 4 // here-documents are looked for again and again
+			}
+		}
+	}
+	for _, w := range []string{"if ", "while ", "until ", "for ", "case ", "time ", "coproc ", "function ", "select ", "do ", "then "} {
+		n += strings.Count(text, w)
+		n += strings.Count(text, w[:len(w)-1]+"\n")
+	}
+	return n
+}
+
+func (s *shell) spanOf(start, end int) span {
+	if s.fixed != nil {
+		return *s.fixed
+	}
+	return span{start, end}
+}
+
+func (s *shell) nodeSpan(n syntax.Node) span {
+	if s.fixed != nil {
+		return *s.fixed
+	}
+	return span{int(n.Pos().Offset()), int(n.End().Offset())}
+}
+
+// inside judges a text that is inside the one being read, such as the word after
+// bash -c.
+func (s *shell) inside(text string) flow {
+	at := s.at
+	inner := &shell{assessor: s.assessor, vars: s.vars, files: s.files, fixed: &at, at: at, elevated: s.elevated, loops: s.loops}
+	if looksWindows(text) {
+		s.windows(text, at)
+		if isWindowsOnly(text) {
+			return flow{}
+		}
+	}
+	out := inner.script(text)
+	inner.conclude(text)
+	s.socket, s.fifo, s.sourceRun = s.socket || inner.socket, s.fifo || inner.fifo, s.sourceRun || inner.sourceRun
+	return out
+}
+
+// conclude reports what only the whole script shows.
+func (s *shell) conclude(text string) {
+	if s.socket && s.sourceRun {
+		s.report("shell.reverse_shell", 0.95, s.spanOf(0, len(text)))
+	}
+}
+
+func (s *shell) statements(all []*syntax.Stmt, in flow) flow {
+	var out flow
+	for i, st := range all {
+		f := s.statement(st, in)
+		if i == 0 {
+			out = f
+			continue
+		}
+		out = both(out, f)
+	}
+	return out
+}
+
+// both is what two commands print, one after the other.
+func both(a, b flow) flow {
+	f := flow{known: a.known && b.known, taint: a.taint | b.taint}
+	if len(a.text)+len(b.text) < 64<<10 {
+		f.text = a.text + b.text
+	} else {
+		f.text, f.known = a.text, false
+	}
+	return f
+}
+
+// statement judges one command with its redirections.
+func (s *shell) statement(st *syntax.Stmt, in flow) flow {
+	if st == nil || st.Cmd == nil && len(st.Redirs) == 0 {
+		return flow{}
+	}
+	if s.nesting >= maxNesting {
+		s.starve(s.nodeSpan(st))
+		return flow{}
+	}
+	s.nesting++
+	defer func() { s.nesting-- }()
+
+	in, sock := s.inputs(st.Redirs, in)
+	var out flow
+	if st.Cmd != nil {
+		out = s.cmd(st.Cmd, in)
+	}
+	return s.outputs(st.Redirs, out, sock, st.Cmd == nil)
+}
+
+func isNetworkDevice(p string) bool {
+	return strings.HasPrefix(p, "/dev/tcp/") || strings.HasPrefix(p, "/dev/udp/")
+}
+
+// inputs gives what a command reads by its redirections.
+func (s *shell) inputs(redirs []*syntax.Redirect, in flow) (flow, bool) {
+	sock := false
+	for _, r := range redirs {
+		if s.commands <= 0 {
+			break
+		}
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			if r.Hdoc != nil {
+				in = s.word(r.Hdoc)
+			}
+		case syntax.WordHdoc:
+			in = s.word(r.Word)
+			in.text += "\n"
+		case syntax.RdrIn, syntax.RdrInOut:
+			w := s.word(r.Word)
+			if isNetworkDevice(w.text) {
+				s.opened(r)
+				sock = true
+				in = flow{taint: fromSocket}
+				continue
+			}
+			if r.Op == syntax.RdrIn && (r.N == nil || r.N.Value == "0") {
+				s.at = s.nodeSpan(r)
+				in = s.readFile(w)
+			}
+		case syntax.DplIn:
+			if w := s.word(r.Word); s.socket && w.text != "" && w.text != "-" {
+				in, sock = flow{taint: fromSocket}, true
+			}
+		}
+	}
+	return in, sock
+}
+
+// opened notes a connection made by the shell itself.
+func (s *shell) opened(n syntax.Node) {
+	s.socket = true
+	s.report("shell.socket", 0, s.nodeSpan(n))
+}
+
+// outputs gives what is left of a command's output after its redirections.
+func (s *shell) outputs(redirs []*syntax.Redirect, out flow, sock, alone bool) flow {
+	for _, r := range redirs {
+		if s.commands--; s.commands < 0 {
+			s.starve(s.nodeSpan(r))
+			break
+		}
+		switch r.Op {
+		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.RdrInOut:
+			w := s.word(r.Word)
+			at := s.nodeSpan(r)
+			if isNetworkDevice(w.text) {
+				s.opened(r)
+				s.sent(out, at)
+				if out.taint&fromShell != 0 {
+					s.report("shell.reverse_shell", 0, at)
+				}
+				out = flow{}
+				continue
+			}
+			if r.N != nil && r.N.Value == "2" || r.Op == syntax.RdrInOut {
+				continue
+			}
+			s.at = at
+			content := out
+			if alone {
+				content = flow{known: true}
+			}
+			s.writeFile(w, content, r.Op == syntax.AppOut || r.Op == syntax.AppAll)
+			out = flow{}
+		case syntax.DplOut:
+			w := s.word(r.Word)
+			// >& with a name is a file.
+			if isNetworkDevice(w.text) {
+				at := s.nodeSpan(r)
+				s.opened(r)
+				s.sent(out, at)
+				if out.taint&fromShell != 0 {
+					s.report("shell.reverse_shell", 0, at)
+				}
+				out = flow{}
+				continue
+			}
+			if r.N == nil && w.text != "" && w.text != "-" && !isDigits(w.text) && w.text[0] != '$' {
+				s.at = s.nodeSpan(r)
+				s.writeFile(w, out, false)
+				out = flow{}
+				continue
+			}
+			if s.socket && w.text != "-" && w.text != "1" && w.text != "2" || sock {
+				at := s.nodeSpan(r)
+				s.sent(out, at)
+				if out.taint&fromShell != 0 {
+					s.report("shell.reverse_shell", 0, at)
+				}
+			}
+		}
+	}
+	if sock && out.taint&fromShell != 0 {
+		s.report("shell.reverse_shell", 0, s.spanOf(0, 0))
+	}
+	return out
+}
+
+// cmd judges a command without its redirections.
+func (s *shell) cmd(c syntax.Command, in flow) flow {
+	switch c := c.(type) {
+	case *syntax.CallExpr:
+		return s.call(c, in)
+	case *syntax.BinaryCmd:
+		return s.binary(c, in)
+	case *syntax.Subshell:
+		return s.statements(c.Stmts, in)
+	case *syntax.Block:
+		return s.statements(c.Stmts, in)
+	case *syntax.IfClause:
+		var out flow
+		for c := c; c != nil; c = c.Else {
+			s.statements(c.Cond, in)
+			out = both(out, s.statements(c.Then, in))
+		}
+		return out
+	case *syntax.WhileClause:
+		s.loops++
+		defer func() { s.loops-- }()
+		s.statements(c.Cond, in)
+		return s.statements(c.Do, in)
+	case *syntax.ForClause:
+		s.loops++
+		defer func() { s.loops-- }()
+		if it, ok := c.Loop.(*syntax.WordIter); ok && it.Name != nil {
+			var all flow
+			all.known = true
+			for _, w := range it.Items {
+				f := s.word(w)
+				f.text += " "
+				all = both(all, f)
+			}
+			all.text = strings.TrimSpace(all.text)
+			s.vars[it.Name.Value] = all
+		}
+		return s.statements(c.Do, in)
+	case *syntax.CaseClause:
+		s.word(c.Word)
+		var out flow
+		for _, item := range c.Items {
+			out = both(out, s.statements(item.Stmts, in))
+		}
+		return out
+	case *syntax.FuncDecl:
+		return s.function(c, in)
+	case *syntax.DeclClause:
+		for _, as := range c.Args {
+			if as.Name != nil {
+				s.assign(as)
+			}
+		}
+	case *syntax.TimeClause:
+		return s.statement(c.Stmt, in)
+	case *syntax.CoprocClause:
+		out := s.statement(c.Stmt, in)
+		if out.taint&fromSocket != 0 {
+			s.socket = true
+		}
+		return out
+	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
+		// Substitutions inside them run too.
+		syntax.Walk(c, func(n syntax.Node) bool {
+			if w, ok := n.(*syntax.Word); ok {
+				s.word(w)
+				return false
+			}
+			return true
+		})
+	}
+	return flow{}
+}
+
+func (s *shell) function(c *syntax.FuncDecl, in flow) flow {
+	if c.Name != nil {
+		if callsItself(c) {
+			s.report("shell.fork_bomb", 0, s.nodeSpan(c))
+		}
+	}
+	s.statement(c.Body, in)
+	return flow{}
+}
+
+// callsItself says whether a function starts itself more than once, or aside.
+func callsItself(c *syntax.FuncDecl) bool {
+	piped, background := 0, false
+	syntax.Walk(c.Body, func(n syntax.Node) bool {
+		if st, ok := n.(*syntax.Stmt); ok {
+			call, ok := st.Cmd.(*syntax.CallExpr)
+			if ok && len(call.Args) > 0 && call.Args[0].Lit() == c.Name.Value {
+				piped++
+				background = background || st.Background
+			}
+			if b, ok := st.Cmd.(*syntax.BinaryCmd); ok && st.Background && b.Op == syntax.Pipe {
+				background = true
+			}
+		}
+		return true
+	})
+	return piped >= 2 && background
+}
+
+func (s *shell) binary(c *syntax.BinaryCmd, in flow) flow {
+	// Long chains lean to the left: they are walked without descending.
+	var rest []*syntax.BinaryCmd
+	left := c
+	for {
+		rest = append(rest, left)
+		next, ok := left.X.Cmd.(*syntax.BinaryCmd)
+		if !ok || len(left.X.Redirs) > 0 {
+			break
+		}
+		left = next
+	}
+	out := s.statement(left.X, in)
+	for i := len(rest) - 1; i >= 0; i-- {
+		b := rest[i]
+		if b.Op == syntax.Pipe || b.Op == syntax.PipeAll {
+			out = s.statement(b.Y, out)
+			continue
+		}
+		right := s.statement(b.Y, in)
+		if b.Op == syntax.OrStmt && out.known && strings.TrimSpace(out.text) != "" {
+			continue // what the left side printed is enough
+		}
+		out = both(out, right)
+	}
+	return out
+}
+
+func (s *shell) assign(as *syntax.Assign) {
+	var v flow
+	v.known = true
+	switch {
+	case as.Value != nil:
+		v = s.word(as.Value)
+	case as.Array != nil:
+		for _, e := range as.Array.Elems {
+			if e.Value != nil {
+				f := s.word(e.Value)
+				f.text += " "
+				v = both(v, f)
+			}
+		}
+	}
+	name := as.Name.Value
+	if as.Append {
+		v = both(s.vars[name], v)
+	}
+	s.at = s.nodeSpan(as)
+	if len(v.text) > 16<<10 {
+		v.text, v.known = v.text[:16<<10], false
+	}
+	s.variable(name, v)
+	s.vars[name] = v
+}
+
+func (s *shell) call(c *syntax.CallExpr, in flow) flow {
+	s.at = s.nodeSpan(c)
+	for _, as := range c.Assigns {
+		if as.Name != nil {
+			s.assign(as)
+		}
+	}
+	var args []flow
+	for _, w := range c.Args {
+		args = append(args, s.fields(w)...)
+		if len(args) > 4096 {
+			break
+		}
+	}
+	s.at = s.nodeSpan(c)
+	if len(args) == 0 {
+		// An assignment alone, or a substitution that gives no word.
+		return flow{known: true}
+	}
+	if len(c.Args) > 0 && obfuscated(c.Args[0], args[0]) {
+		s.report("shell.obfuscated", 0, s.at)
+	}
+	return s.invoke(args, in, 0)
+}
+
+// obfuscated says whether a command's name is written in pieces for no reason.
+func obfuscated(w *syntax.Word, v flow) bool {
+	if len(w.Parts) == 1 {
+		l, ok := w.Parts[0].(*syntax.Lit)
+		if !ok {
+			q, ok := w.Parts[0].(*syntax.SglQuoted)
+			return ok && q.Dollar && strings.Contains(q.Value, `\`)
+		}
+		return strings.Count(l.Value, `\`) > 1 && !strings.Contains(l.Value, `:\`) && !strings.ContainsAny(l.Value, `.`)
+	}
+	// c''at, w"ho"ami, c$@at: pieces of one word. "$DIR"/bin/x is ordinary.
+	for i, p := range w.Parts {
+		switch p := p.(type) {
+		case *syntax.SglQuoted:
+			if p.Value == "" || len(p.Value) <= 2 && i > 0 {
+				return true
+			}
+		case *syntax.DblQuoted:
+			if len(p.Parts) == 0 {
+				return true
+			}
+		case *syntax.ParamExp:
+			if p.Param != nil && (p.Param.Value == "@" || p.Param.Value == "*" || p.Param.Value == "IFS") || p.Slice != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// word gives a word's value as one text.
+func (s *shell) word(w *syntax.Word) flow {
+	if w == nil {
+		return flow{known: true}
+	}
+	b := builder{known: true}
+	s.parts(w.Parts, &b, true)
+	return b.flow()
+}
+
+// fields gives the words that one word becomes: what is not quoted is split at
+// spaces, and {a,b} gives two.
+func (s *shell) fields(w *syntax.Word) []flow {
+	if l := w.Lit(); len(l) > 2 && l[0] == '{' && l[len(l)-1] == '}' && strings.Contains(l, ",") && !strings.ContainsAny(l[1:len(l)-1], "{}") {
+		var out []flow
+		for p := range strings.SplitSeq(l[1:len(l)-1], ",") {
+			if out = append(out, flow{text: p, known: true}); len(out) >= 256 {
+				break
+			}
+		}
+		return out
+	}
+	b := builder{known: true}
+	s.parts(w.Parts, &b, false)
+	if !b.split {
+		return []flow{b.flow()}
+	}
+	f := b.flow()
+	var out []flow
+	for _, p := range strings.FieldsFunc(f.text, func(r rune) bool { return r == fieldSplit }) {
+		out = append(out, flow{text: p, known: f.known, taint: f.taint})
+		if len(out) > 1024 {
+			break
+		}
+	}
+	if f.text == "" {
+		return nil
+	}
+	return out
+}
+
+// fieldSplit stands in a builder's text where a word is split. It is no
+// character that a text can hold: a private use character of the last plane.
+const fieldSplit = '\U0010fffd'
+
+// maxWord bounds what a word may become, in bytes.
+const maxWord = 128 << 10
+
+// builder puts a word together.
+type builder struct {
+	b     strings.Builder
+	known bool
+	split bool // at fieldSplit
+	taint taint
+}
+
+func (b *builder) flow() flow {
+	return flow{text: b.b.String(), known: b.known, taint: b.taint}
+}
+
+func (b *builder) add(text string) {
+	if b.b.Len()+len(text) > maxWord {
+		b.known = false
+		return
+	}
+	b.b.WriteString(text)
+}
+
+// expanded adds the value of an expansion, which is split unless it is quoted.
+func (b *builder) expanded(f flow, quoted bool) {
+	b.known = b.known && f.known
+	b.taint |= f.taint
+	if quoted || !strings.ContainsAny(f.text, " \t\n") {
+		b.add(f.text)
+		return
+	}
+	b.split = true
+	parts := strings.Fields(f.text)
+	if strings.TrimLeft(f.text, " \t\n") != f.text {
+		b.add(string(fieldSplit))
+	}
+	b.add(strings.Join(parts, string(fieldSplit)))
+	if strings.TrimRight(f.text, " \t\n") != f.text {
+		b.add(string(fieldSplit))
+	}
+}
+
+func (s *shell) parts(parts []syntax.WordPart, b *builder, quoted bool) {
+	if s.nesting >= maxNesting {
+		b.known = false
+		return
+	}
+	s.nesting++
+	defer func() { s.nesting-- }()
+	for i, p := range parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			text := p.Value
+			if i == 0 && !quoted && strings.HasPrefix(text, "~") {
+				text = homed(text)
+			}
+			b.add(unquote(text, quoted && len(parts) > 0))
+		case *syntax.SglQuoted:
+			if p.Dollar {
+				b.add(unescape(p.Value))
+			} else {
+				b.add(p.Value)
+			}
+		case *syntax.DblQuoted:
+			s.quotedParts(p.Parts, b)
+		case *syntax.ParamExp:
+			v := s.parameter(p)
+			if !s.spend(len(v.text)) {
+				v.text, v.known = "", false
+			}
+			b.expanded(v, quoted)
+		case *syntax.CmdSubst:
+			b.expanded(s.substitution(p.Stmts), quoted)
+		case *syntax.ProcSubst:
+			f := s.statements(p.Stmts, flow{})
+			b.taint |= f.taint
+			b.known = false
+			b.add("/dev/fd/63")
+			s.files["/dev/fd/63"] = f
+		case *syntax.ArithmExp:
+			b.known = false
+			b.add("1")
+		case *syntax.ExtGlob:
+			b.known = false
+			b.add("*")
+		default:
+			b.known = false
+		}
+	}
+}
+
+func (s *shell) quotedParts(parts []syntax.WordPart, b *builder) {
+	for _, p := range parts {
+		if l, ok := p.(*syntax.Lit); ok {
+			b.add(unquoteDouble(l.Value))
+			continue
+		}
+		s.parts([]syntax.WordPart{p}, b, true)
+	}
+}
+
+// unquote removes the backslashes of an unquoted literal.
+func unquote(s string, heredoc bool) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	if heredoc {
+		return unquoteDouble(s)
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+			if s[i] == '\n' {
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+func unquoteDouble(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\\n", s[i+1]) >= 0 {
+			i++
+			if s[i] == '\n' {
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// shellVariables are the values that variables have when nothing set them.
+var shellVariables = map[string]string{
+	"HOME": "~", "IFS": " ", "PATH": "/usr/bin:/bin", "PWD": "/home/user/work", "SHELL": "/bin/bash",
+	"@": "", "*": "", "HISTFILE": "~/.bash_history", "BASH": "/bin/bash", "OSTYPE": "linux-gnu", "TMPDIR": "/tmp",
+}
+
+func (s *shell) parameter(p *syntax.ParamExp) flow {
+	if p.Param == nil {
+		return flow{}
+	}
+	name := p.Param.Value
+	v, ok := s.vars[name]
+	if !ok {
+		text, standard := shellVariables[name]
+		v = flow{text: text, known: standard}
+		if !standard {
+			v.text = "$" + name
+		}
+	}
+	if !ok && secretName(name) {
+		v.taint |= fromSecret
+	}
+	switch {
+	case p.Length:
+		return flow{text: "1"}
+	case p.Excl:
+		if inner, ok := s.vars[v.text]; ok {
+			return inner
+		}
+		return flow{text: "$" + v.text}
+	case p.Exp != nil:
+		switch p.Exp.Op {
+		case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
+			if !ok || v.text == "" {
+				d := s.word(p.Exp.Word)
+				if !ok && d.text == "" {
+					return v
+				}
+				return d
+			}
+		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+			return s.word(p.Exp.Word)
+		default:
+			v.known = false
+		}
+	case p.Slice != nil:
+		return slice(v, p.Slice)
+	case p.Repl != nil && p.Repl.Orig != nil:
+		orig := s.word(p.Repl.Orig)
+		with := flow{known: true}
+		if p.Repl.With != nil {
+			with = s.word(p.Repl.With)
+		}
+		if orig.known && with.known && orig.text != "" && len(with.text) < 256 {
+			n := 1
+			if p.Repl.All {
+				n = -1
+			}
+			if len(v.text) < 16<<10 {
+				v.text = strings.Replace(v.text, orig.text, with.text, n)
+			}
+		}
+	}
+	return v
+}
+
+// slice is ${x:1:2}.
+func slice(v flow, sl *syntax.Slice) flow {
+	num := func(e syntax.ArithmExpr) (int, bool) {
+		w, ok := e.(*syntax.Word)
+		if !ok {
+			return 0, false
+		}
+		l := w.Lit()
+		if !isDigits(l) || len(l) > 6 {
+			return 0, false
+		}
+		n := 0
+		for i := range len(l) {
+			n = n*10 + int(l[i]-'0')
+		}
+		return n, true
+	}
+	text := v.text
+	if text == "~" {
+		text = "/home/user"
+	}
+	from, ok := num(sl.Offset)
+	if !ok || from > len(text) {
+		return flow{}
+	}
+	text = text[from:]
+	if sl.Length != nil {
+		n, ok := num(sl.Length)
+		if !ok {
+			return flow{}
+		}
+		text = text[:min(n, len(text))]
+	}
+	return flow{text: text, known: v.known, taint: v.taint}
+}
+
+// substitution is $(…): what the commands print, without the last newlines.
+func (s *shell) substitution(all []*syntax.Stmt) flow {
+	at := s.at
+	var out flow
+	// $(<file) prints the file.
+	if len(all) == 1 && all[0].Cmd == nil && len(all[0].Redirs) == 1 && all[0].Redirs[0].Op == syntax.RdrIn {
+		s.at = s.nodeSpan(all[0])
+		out = s.readFile(s.word(all[0].Redirs[0].Word))
+	} else {
+		out = s.statements(all, flow{})
+	}
+	s.at = at
+	out.text = strings.TrimRight(out.text, "\n")
+	if !out.known && out.text == "" {
+		out.text = "$()"
+	}
+	return out
+}
+
+// globbed finds the program that a pattern such as /???/c?t means.
+func globbed(pattern string) string {
+	if !strings.ContainsAny(pattern, "*?[") || len(pattern) > 256 {
+		return ""
+	}
+	dir, name := path.Split(pattern)
+	if strings.Trim(name, "*?") == "" {
+		return ""
+	}
+	for _, d := range []string{"", "/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"} {
+		if ok, _ := path.Match(dir, d); !ok {
+			continue
+		}
+		for _, p := range globTargets {
+			if ok, _ := path.Match(name, p); ok {
+				return p
+			}
+		}
+	}
+	return ""
+}
+
+// globTargets are programs worth hiding behind a pattern, the gravest first.
+var globTargets = []string{"nc", "ncat", "socat", "bash", "sh", "dash", "python3", "python", "perl", "php", "ruby", "cat", "curl", "wget", "base64", "less", "more", "head", "tail", "nl", "id", "whoami", "uname", "rm", "dd", "chmod"}
+
+// globbedPath finds the sensitive file that a pattern such as /e?c/sh?dow means.
+func globbedPath(pattern string) string {
+	if !strings.ContainsAny(pattern, "?*[") || len(pattern) > 256 || !strings.HasPrefix(pattern, "/") {
+		return ""
+	}
+	for _, p := range []string{"/etc/shadow", "/etc/passwd", "/etc/sudoers", "/root/.ssh/id_rsa", "/etc/gshadow"} {
+		ok, _ := path.Match(pattern, p)
+		// /etc/* is a directory's content, and no hidden name.
+		if ok && strings.Trim(path.Base(pattern), "*") != "" {
+			return p
+		}
+	}
+	return ""
+}
+
+// wordsOnly reads a text that could not be parsed: as words, each command's
+// name followed by its words as far as the next sign that ends a command.
+func (s *shell) wordsOnly(text string, at span) {
+	text = text[:min(len(text), s.loose)]
+	s.loose -= len(text)
+	s.at = at
+	var args []flow
+	var in flow
+	flush := func(piped bool) {
+		var out flow
+		if len(args) > 0 {
+			out = s.invoke(args, in, 0)
+		}
+		in, args = flow{}, nil
+		if piped {
+			in = out
+		}
+	}
+	for _, t := range looseWords(text, 2000) {
+		switch t {
+		case "|", "|&":
+			flush(true)
+		case ";", "&", "&&", "||", "\n", "(", ")", "{", "}", "`":
+			flush(false)
+		default:
+			if isNetworkDevice(strings.TrimLeft(t, "<>&0123456789")) {
+				s.socket = true
+				s.report("shell.socket", 0, at)
+				if len(args) > 0 && interpreters[baseName(args[0].text)].shell {
+					s.report("shell.reverse_shell", 0, at)
+				}
+			}
+			args = append(args, flow{text: t, known: true})
+		}
+	}
+	flush(false)
+}
+
+// looseWords cuts a text into words and the signs between commands. Quotes hold
+// words together as long as they close.
+func looseWords(text string, most int) []string {
+	var out []string
+	var b strings.Builder
+	flush := func() {
+		if b.Len() > 0 {
+			out = append(out, b.String())
+			b.Reset()
+		}
+	}
+	noQuote := [2]bool{} // the quote that did not close is not looked for again
+	for i := 0; i < len(text) && len(out) < most; i++ {
+		c := text[i]
+		switch c {
+		case ' ', '\t', '\r':
+			flush()
+		case '\n', ';', '(', ')', '`', '|', '&':
+			if c == '&' && i > 0 && (text[i-1] == '>' || text[i-1] == '<') {
+				b.WriteByte(c)
+				continue
+			}
+			flush()
+			t := string(c)
+			if i+1 < len(text) && text[i+1] == c && (c == '|' || c == '&') {
+				t += t
+				i++
+			}
+			out = append(out, t)
+		case '\'', '"':
+			k := 0
+			if c == '"' {
+				k = 1
+			}
+			end := -1
+			if !noQuote[k] {
+				end = strings.IndexByte(text[i+1:], c)
+				noQuote[k] = end < 0
+			}
+			if end >= 0 {
+				b.WriteString(text[i+1 : i+1+end])
+				i += end + 1
+			}
+		case '\\':
+			if i+1 < len(text) {
+				i++
+				b.WriteByte(text[i])
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	flush()
+	return out
+}
