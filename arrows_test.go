@@ -37,6 +37,7 @@ var arrows = map[string]string{
 	"agent":                    "act",
 	"guard":                    "act agent approval internal/canon internal/rawjson ledger policy risk session",
 	"aos":                      "act a2a/message internal/canon internal/content internal/jsonrpc internal/rawjson mcp/message",
+	"sandbox":                  "act",
 	"a2g":                      "act agent approval guard identity internal/canon internal/content internal/jsonrpc internal/rawjson ledger policy",
 	"server":                   "act agent identity internal/jsonrpc",
 	"": "a2g act agent aos approval guard identity internal/jsonrpc internal/rawjson ledger policy risk server session " +
@@ -45,7 +46,7 @@ var arrows = map[string]string{
 	"examples/agent/agent": "aos",
 	"examples/agent":       "aos examples/agent/agent",
 	"demo":                 "aos examples/agent/agent",
-	"cmd/reeve":            " a2g act agent aos approval demo guard identity internal/rawjson ledger policy risk/hazard server session store/postgres store/sqlite",
+	"cmd/reeve":            " a2g act agent aos approval demo guard identity internal/rawjson ledger policy risk/hazard sandbox server session store/postgres store/sqlite",
 	"bench":                "",
 }
 

@@ -501,17 +501,13 @@ func (s *Server) Answered(ctx context.Context, h *approval.Decision) {
 	if h.Door != "a2g" || h.State == approval.Held || h.State == approval.Used {
 		return
 	}
-	list, err := s.cfg.Guard.Intents(ctx, h.Agent, true)
-	if err != nil {
-		s.cfg.Logger.Error("the intents that were answered were not found", "approval", h.ID, "error", err)
-		return
-	}
-	for _, n := range list {
-		if n.Verdict.Effect != act.Escalate || n.Verdict.Approval == nil || n.Verdict.Approval.ID != h.ID {
-			continue
+	for _, id := range h.Asked {
+		n, err := s.cfg.Guard.Intent(ctx, h.Principal, h.Agent, id)
+		if err == nil && n != nil && n.Outcome == "" && n.Verdict.Effect == act.Escalate {
+			err = s.resume(ctx, n)
 		}
-		if err := s.resume(ctx, n); err != nil {
-			s.cfg.Logger.Error("an intent that was answered was not judged again", "agent", n.Agent, "intent", n.ID, "error", err)
+		if err != nil {
+			s.cfg.Logger.Error("an intent that was answered was not judged again", "agent", h.Agent, "intent", id, "error", err)
 		}
 	}
 }

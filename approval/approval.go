@@ -77,6 +77,10 @@ type Decision struct {
 	// the changed form.
 	Edits []Edit `json:"edits,omitzero"`
 
+	// Asked are the ids of the acts that wait for the answer, of doors that tell
+	// their agents of it: the first maxAsked. The others ask again.
+	Asked []string `json:"asked,omitzero"`
+
 	Needs   []Need    `json:"needs"`
 	Answers []Answer  `json:"answers,omitzero"`
 	Created time.Time `json:"created"`
@@ -149,6 +153,18 @@ func (d *Decision) At(now time.Time) State {
 		return Expired
 	}
 	return d.State
+}
+
+// maxAsked is how many acts that wait for one answer are told of it.
+const maxAsked = 64
+
+// Wait notes an act that waits for the answer, and reports whether that is news.
+func (d *Decision) Wait(id string) bool {
+	if id == "" || len(d.Asked) >= maxAsked || slices.Contains(d.Asked, id) {
+		return false
+	}
+	d.Asked = append(d.Asked, id)
+	return true
 }
 
 // Open reports whether the decision can still change.

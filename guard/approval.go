@@ -138,6 +138,9 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, head
 		return nil, nil
 	case state == approval.Held && h.Covers(needs):
 		d.Approval = stateOf(h, a.At)
+		if a.Bounded && h.Wait(a.ID) {
+			return approvalWrite(h, head, a.At)
+		}
 		return nil, nil
 	case state == approval.Approved && h.Covers(needs):
 		h.State = approval.Used
@@ -159,6 +162,9 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, head
 			return nil, nil
 		}
 		h.Needs, h.Expires = needs, expires
+		if a.Bounded {
+			h.Wait(a.ID)
+		}
 	}
 	d.Approval = stateOf(h, a.At)
 	return approvalWrite(h, head, a.At)

@@ -185,7 +185,7 @@ func Judge(a *act.Action, violations []act.Violation, s policy.Session, set *pol
 var unbounded = act.Reason{
 	Rule: "manifest", Code: "limits.unenforced", Effect: act.Deny,
 	Message: "The policy gives this tool limits, and an agent that asks this way cannot be held to them.",
-	Instead: "Use a tool without limits of its own; or the policy calls the limits advisory.",
+	Instead: "Ask over A2G and run it with reeve exec; or let the policy call the limits advisory.",
 }
 
 // attempts is how often an act is judged when another step of its session,

@@ -151,9 +151,14 @@ var gone = act.Reason{
 }
 
 // keptVerdict is a verdict as it is kept with its intent: without what it
-// replaced, and without new values that hold what is masked.
+// replaced, without new values that hold what is masked, and without whom a rule
+// asks, which stands with the approval.
 func (g *Guard) keptVerdict(d *act.Decision) act.Decision {
 	kept := *d
+	kept.Reasons = slices.Clone(d.Reasons)
+	for i := range kept.Reasons {
+		kept.Reasons[i].Terms = nil
+	}
 	kept.Edits = slices.Clone(d.Edits)
 	for i := range kept.Edits {
 		e := &kept.Edits[i]
@@ -253,6 +258,12 @@ func (g *Guard) Report(ctx context.Context, a *act.Action, r agent.Report) (n *a
 
 // uncovered is the check that a report violates which no verdict covers.
 const uncovered = "report.uncovered"
+
+// Intent returns one intent of an agent; nil when there is none of this id.
+func (g *Guard) Intent(ctx context.Context, principal, did, id string) (*agent.Intent, error) {
+	n, _, err := g.intent(ctx, intentID(principal, did, id))
+	return n, err
+}
 
 // Intents lists the intents of an agent that are kept, or only the open ones.
 func (g *Guard) Intents(ctx context.Context, did string, open bool) (list []*agent.Intent, err error) {

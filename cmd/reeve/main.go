@@ -14,9 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"reeve"
+	"reeve/sandbox"
 )
 
-func main() { os.Exit(run()) }
+func main() {
+	sandbox.Main() // the program is also the helper that starts sandboxed commands
+	os.Exit(run())
+}
 
 // run is main with an exit code: 0 for success, 1 when what was asked for did
 // not succeed or does not hold, 2 for a call that makes no sense.
@@ -25,9 +29,12 @@ func run() int {
 	defer stop()
 	err := rootCommand().ExecuteContext(ctx)
 	var usage usageError
+	var code exitCode
 	switch {
 	case err == nil:
 		return 0
+	case errors.As(err, &code):
+		return int(code)
 	case errors.As(err, &usage):
 		fmt.Fprintf(os.Stderr, "reeve: %v\nSee 'reeve help'.\n", err)
 		return 2
@@ -58,7 +65,7 @@ afterwards it can prove what happened.
 	root.AddCommand(
 		serveCommand(), demoCommand(), initCommand(),
 		policyCommand(), decideCommand(),
-		ledgerCommand(), a2gCommand(), agentsCommand(), riskCommand(), approvalsCommand(), keysCommand(),
+		ledgerCommand(), a2gCommand(), execCommand(), agentsCommand(), riskCommand(), approvalsCommand(), keysCommand(),
 		backupCommand(), restoreCommand(), settingsCommand(),
 	)
 	return root

@@ -12,11 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"reeve/sandbox"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
+	sandbox.Main()
 	testscript.Main(m, map[string]func(){"reeve": main})
 }
 

@@ -1,0 +1,5 @@
+//go:build !race || !linux
+
+package sandbox
+
+const raceMB = 0
