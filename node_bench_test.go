@@ -53,3 +53,39 @@ func BenchmarkDecide(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkIntent sends A2G intents for new acts in the same way.
+func BenchmarkIntent(b *testing.B) {
+	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	cfg, err := Load("", func(string) string { return "" }, map[string]string{"data": b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	n, err := Open(context.Background(), cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer n.Close()
+	s, err := server.New(n.serverConfig())
+	if err != nil {
+		b.Fatal(err)
+	}
+	var sequence atomic.Int64
+	b.SetParallelism(32)
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			i := sequence.Add(1)
+			body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"r%d","method":"a2g/intent","params":{"agent_did":"did:aeon:desk","intent_id":"i%d","tool":"read_file","arguments":{"path":"notes/april.txt"},"context":{"session_id":"s-%d"}}}`, i, i, i)
+			r := httptest.NewRequest("POST", "http://127.0.0.1:8080/a2g", bytes.NewReader(body))
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			if w.Code != http.StatusOK || !bytes.Contains(w.Body.Bytes(), []byte(`"verdict":"APPROVED"`)) {
+				b.Errorf("%d %s", w.Code, w.Body)
+				return
+			}
+		}
+	})
+}

@@ -45,6 +45,7 @@ type client struct {
 	request []byte
 	offset  int // of the body
 	places  []int
+	socket  bool
 }
 
 var sequence atomic.Uint64
@@ -53,6 +54,9 @@ func dial(s *server) (*client, error) {
 	conn, err := net.Dial("tcp", s.addr)
 	if err != nil {
 		return nil, err
+	}
+	if s.socket {
+		return upgrade(s, conn)
 	}
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", s.path, s.addr, len(s.body.bytes))
 	return &client{
@@ -69,6 +73,9 @@ func (c *client) call() error {
 	}
 	if _, err := c.conn.Write(c.request); err != nil {
 		return err
+	}
+	if c.socket {
+		return c.frame()
 	}
 	status, err := c.in.ReadSlice('\n')
 	if err != nil {
@@ -102,6 +109,52 @@ func (c *client) call() error {
 	}
 	_, err = c.in.Discard(length)
 	return err
+}
+
+// upgrade opens a WebSocket. Every request on it is one text frame, with a mask of
+// zeros, which leaves the text as it is (RFC 6455, section 5.3).
+func upgrade(s *server, conn net.Conn) (*client, error) {
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n", s.path, s.addr)
+	in := bufio.NewReaderSize(conn, 8<<10)
+	for first := true; ; first = false {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return nil, err
+		}
+		if first && !strings.HasPrefix(line, "HTTP/1.1 101") {
+			return nil, fmt.Errorf("answered %s", line)
+		}
+		if len(line) <= 2 {
+			break
+		}
+	}
+	head := []byte{0x81, 0x80 | 126, byte(len(s.body.bytes) >> 8), byte(len(s.body.bytes)), 0, 0, 0, 0}
+	return &client{conn: conn, in: in, request: append(head, s.body.bytes...), offset: len(head), places: s.body.places, socket: true}, nil
+}
+
+// frame reads an answer's frame; pings are passed over.
+func (c *client) frame() error {
+	for {
+		head, err := c.in.Peek(4)
+		if err != nil {
+			return err
+		}
+		kind, length, size := head[0]&15, int(head[1]), 2
+		if length == 126 {
+			length, size = int(head[2])<<8|int(head[3]), 4
+		}
+		c.in.Discard(size)
+		body, err := c.in.Peek(min(length, 256))
+		if err != nil {
+			return err
+		}
+		if bytes.Contains(body, []byte(`"error"`)) {
+			return fmt.Errorf("answered %s", body)
+		}
+		if _, err := c.in.Discard(length); err != nil || kind == 1 {
+			return err
+		}
+	}
 }
 
 // closedLoop keeps n connections busy, and returns the requests a second and

@@ -68,6 +68,7 @@ type server struct {
 	path    string
 	body    *template
 	process *exec.Cmd
+	socket  bool // by WebSocket
 }
 
 func run(opa bool, rounds int, each time.Duration, conns []int, latency bool, only string) error {
@@ -120,6 +121,16 @@ func run(opa bool, rounds int, each time.Duration, conns []int, latency bool, on
 		if err := add(node("starter")); err != nil {
 			return err
 		}
+	}
+	for _, name := range []string{"a2g", "a2g-ws"} {
+		if !strings.Contains(name, only) {
+			continue
+		}
+		s, err := node(name)
+		if err := add(s, err); err != nil {
+			return err
+		}
+		s.path, s.body, s.socket = "/a2g", intentBody(), name == "a2g-ws"
 	}
 	if opa {
 		if err := add(startOPA(dir)); err != nil {
@@ -186,7 +197,7 @@ func start(name, addr, path string, body *template, program string, args ...stri
 		conn, err := net.Dial("tcp", addr)
 		if err == nil {
 			conn.Close()
-			return &server{name, addr, path, body, cmd}, nil
+			return &server{name: name, addr: addr, path: path, body: body, process: cmd}, nil
 		}
 		select {
 		case <-ctx.Done():

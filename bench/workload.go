@@ -32,6 +32,13 @@ func stepBody() *template {
 		`"reasoning":"The reader asked when the loans of April are due, and the notes of April should say so."}}`)
 }
 
+// intentBody is an A2G intent for the same call.
+func intentBody() *template {
+	return newTemplate(`{"jsonrpc":"2.0","id":"##########","method":"a2g/intent","params":{"agent_did":"did:aeon:lending-desk:0.8:birch",` +
+		`"intent_id":"550e8400-e29b-41d4-a716-##########","tool":"read_file","arguments":{"path":"notes/loans/2026/april.txt","limit":200},` +
+		`"context":{"session_id":"s-##########","parent_intent":null,"reasoning":"The reader asked when the loans of April are due, and the notes of April should say so."}}}`)
+}
+
 // hundredRules is a policy of a hundred rules, some of which concern the step.
 func hundredRules() []byte {
 	var b bytes.Buffer

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"reeve/act"
@@ -18,11 +19,56 @@ import (
 // agentKind is the kind of item that an agent is.
 const agentKind = "agent"
 
-// Agent returns what is known of an agent. One that nobody registered, and no
-// operator has spoken about, has no State.
+// Agent returns what is known of an agent, which must not be changed. One that
+// nobody registered, and no operator has spoken about, has no State.
 func (g *Guard) Agent(ctx context.Context, did string) (*agent.Agent, error) {
-	known, _, err := g.agent(ctx, did)
-	return known, err
+	at, known, err := g.cfg.Store.SessionHead(ctx, ledger.ItemKey(agentKind, did))
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		return &agent.Agent{DID: did}, nil
+	}
+	if r, ok := g.agentsRead.get(did); ok && r.version == at {
+		return r.agent, nil
+	}
+	read, _, err := g.agent(ctx, did)
+	if err == nil {
+		g.agentsRead.put(did, agentRead{at, read})
+	}
+	return read, err
+}
+
+// agentRead is an agent as it was read, and the version that it was then, or an
+// older one: it counts only while that is the newest.
+type agentRead struct {
+	version act.Position
+	agent   *agent.Agent
+}
+
+// agentsRead remembers agents that ask often. The zero value is ready.
+type agentsRead struct {
+	mu   sync.Mutex
+	read map[string]agentRead
+}
+
+// maxAgentsRead is how many agents are remembered.
+const maxAgentsRead = 4096
+
+func (r *agentsRead) get(did string) (agentRead, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, ok := r.read[did]
+	return known, ok
+}
+
+func (r *agentsRead) put(did string, known agentRead) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.read == nil || len(r.read) >= maxAgentsRead {
+		r.read = map[string]agentRead{}
+	}
+	r.read[did] = known
 }
 
 func (g *Guard) agent(ctx context.Context, did string) (*agent.Agent, *ledger.SessionHead, error) {

@@ -58,6 +58,9 @@ func (g *Guard) item(ctx context.Context, kind, id string) (ledger.Item, *ledger
 	if err != nil {
 		return ledger.Item{}, nil, err
 	}
+	if !known { // where a key was never written there is no item: mostly so, and cheap to know
+		return ledger.Item{}, ledger.NewSessionHead(key, at, false), fmt.Errorf("the %s %q: %w", kind, id, ledger.ErrNotFound)
+	}
 	item, err := g.cfg.Store.Item(ctx, kind, id)
 	if err == nil {
 		at, known = item.Version, true

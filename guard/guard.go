@@ -73,6 +73,8 @@ type Guard struct {
 	approvals approvals
 	intents   stripes
 	agents    stripes
+
+	agentsRead agentsRead
 }
 
 // New returns a Guard and keeps the policy's text in the store.
