@@ -442,19 +442,17 @@ func TestFilterProgram(t *testing.T) {
 	}
 	if runtime.GOARCH == "amd64" {
 		// The old entry that every 64-bit kernel may have for 32-bit programs.
-		if _, err := exec.LookPath("gcc"); err == nil {
-			m := modest
-			dir := publicDir(t)
-			source, program := filepath.Join(dir, "x.c"), filepath.Join(dir, "x")
-			os.WriteFile(source, []byte(`int main(){long r; __asm__ volatile("int $0x80":"=a"(r):"a"(20)); return 0;}`), 0o644)
-			if out, err := exec.Command("gcc", "-o", program, source).CombinedOutput(); err != nil {
-				t.Fatalf("%v %s", err, out)
-			}
-			m.FilesystemScope, m.Advisory = []string{dir}, []string{"max_memory_mb", "max_cpu_percent"}
-			o, err := Run(t.Context(), m, Command{Args: []string{program}})
-			if err != nil || o.ExitCode == 0 || o.Signal != unix.SignalName(unix.SIGSYS) && o.Signal != unix.SignalName(unix.SIGSEGV) {
-				t.Errorf("a 32-bit system call: %+v %v", o, err)
-			}
+		m := modest
+		dir := publicDir(t)
+		source, program := filepath.Join(dir, "x.c"), filepath.Join(dir, "x")
+		os.WriteFile(source, []byte(`void _start(void){long r; __asm__ volatile("int $0x80":"=a"(r):"a"(20)); __asm__ volatile("int $0x80"::"a"(1),"b"(0));}`), 0o644)
+		if out, err := exec.Command("gcc", "-nostdlib", "-static", "-o", program, source).CombinedOutput(); err != nil {
+			t.Fatalf("%v %s", err, out)
+		}
+		m.FilesystemScope, m.Advisory = []string{dir}, []string{"max_memory_mb", "max_cpu_percent"}
+		o, err := Run(t.Context(), m, Command{Args: []string{program}})
+		if err != nil || o.ExitCode == 0 || o.Signal != unix.SignalName(unix.SIGSYS) && o.Signal != unix.SignalName(unix.SIGSEGV) {
+			t.Errorf("a 32-bit system call: %+v %v", o, err)
 		}
 	}
 }
