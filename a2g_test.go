@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -250,6 +253,45 @@ func TestTelemetry(t *testing.T) {
 	for i := 3; i < len(want); i++ {
 		if e := next(again); e.Position != positions[i] || e.Type != strings.Fields(want[i])[0] {
 			t.Errorf("resumed, event %d: %s at %s, want %s", i, e.Type, e.Position, positions[i])
+		}
+	}
+}
+
+// TestModel: a model's score counts when it is the larger one, and is never invented.
+func TestModel(t *testing.T) {
+	var answer atomic.Value
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, answer.Load())
+	}))
+	defer server.Close()
+	r := start(t, map[string]string{"model-url": server.URL + "/score_risk", "policy-text": `
+version: 1
+default: allow
+rules:
+  - {name: grave, on: tool.call, hazard: 0.8, effect: deny}
+  - {name: nobody looked, check: model.absent, tools: [pay], effect: escalate}
+`})
+	c := r.agentOf("http", "did:aeon:desk")
+	for i, tt := range []struct {
+		answer, tool, verdict string
+		model                 float64
+	}{
+		{`{"risk_score":0.3,"threats":["reads"]}`, "read", a2g.Approved, 0.3},
+		{`{"risk_score":0.95,"reason":"it pays"}`, "pay", a2g.Denied, 0.95},
+		{`nothing`, "pay", a2g.Escalate, -1},
+		{`{"risk_score":7}`, "read", a2g.Approved, -1},
+	} {
+		answer.Store(tt.answer)
+		v, err := c.Ask(t.Context(), intentFor(tt.tool, fmt.Sprint("i", i), map[string]any{"n": i}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := -1.0
+		if v.Risk.ModelScore != nil {
+			got = *v.Risk.ModelScore
+		}
+		if v.Verdict != tt.verdict || got != tt.model || tt.model > v.Risk.Score {
+			t.Errorf("%s: %+v", tt.answer, v)
 		}
 	}
 }

@@ -22,6 +22,7 @@ var arrows = map[string]string{
 	"risk/hazard":      "act internal/canon internal/rawjson risk",
 
 	"risk/hazard/corpus/build": "",
+	"risk/model":               "internal/rawjson",
 	"internal/content":         "act internal/rawjson",
 	"a2a/message":              "act internal/canon internal/content internal/rawjson",
 	"mcp/message":              "act internal/canon internal/content internal/rawjson",
@@ -40,7 +41,7 @@ var arrows = map[string]string{
 	"sandbox":                  "act",
 	"a2g":                      "act agent approval guard identity internal/canon internal/content internal/jsonrpc internal/rawjson ledger policy",
 	"server":                   "act agent identity internal/jsonrpc",
-	"": "a2g act agent aos approval guard identity internal/jsonrpc internal/rawjson ledger policy risk server session " +
+	"": "a2g act agent aos approval guard identity internal/jsonrpc internal/rawjson ledger policy risk risk/model server session " +
 		"store/postgres store/sqlite",
 
 	"examples/agent/agent": "aos",

@@ -71,6 +71,14 @@ type Config struct {
 		WitnessKey string `yaml:"witness-key" doc:"Verifier key of the witness's cosignatures. Required with ledger.witness."`
 	} `yaml:"ledger"`
 
+	Model struct {
+		URL     string        `yaml:"url" doc:"URL of a model that scores the risk of tool calls; empty for none. What the calls hold is sent there."`
+		Kind    string        `yaml:"kind" default:"score_risk" doc:"How it is asked: score_risk (POST {method, params} for {risk_score}) or openai (chat completions)."`
+		Name    string        `yaml:"name" doc:"Name of the model, for openai."`
+		Key     string        `yaml:"key" doc:"Reference to its API key: env:NAME or file:PATH."`
+		Timeout time.Duration `yaml:"timeout" default:"2s" doc:"How long a call waits for the score; without one, model_score is null."`
+	} `yaml:"model"`
+
 	A2G struct {
 		Secrets   []string      `yaml:"secrets" doc:"Secrets shared with agents, as DID=env:NAME or DID=file:PATH: such agents must sign. The DID * stands for every other agent."`
 		Signed    bool          `yaml:"signed" doc:"Every A2G agent must sign, also one without a secret or a registered key."`

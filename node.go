@@ -29,6 +29,7 @@ import (
 	"reeve/identity"
 	"reeve/ledger"
 	"reeve/policy"
+	"reeve/risk/model"
 	"reeve/server"
 	"reeve/store/postgres"
 	"reeve/store/sqlite"
@@ -110,10 +111,14 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 		Witness: cfg.Ledger.Witness, WitnessKey: cfg.Ledger.WitnessKey,
 	}
 	redact, _ := cfg.redact()
+	score, err := cfg.scorer(n.logger)
+	if err != nil {
+		return n, err
+	}
 	n.guard, err = guard.New(ctx, guard.Config{
 		Log: n.log, Store: n.store, Policy: set, Keep: guard.Keep(cfg.Keep), Redact: redact,
 		SessionBytes: cfg.Limits.Sessions, Observe: n.metrics.Decision, Logger: n.logger,
-		Answered: n.answered,
+		Answered: n.answered, Score: score,
 	})
 	if err != nil {
 		return n, err
@@ -172,6 +177,26 @@ func (c *Config) authenticator() (*identity.Authenticator, error) {
 // brought it.
 func (n *Node) answered(h *approval.Decision) {
 	n.tasks.Go(func() { n.a2g.Answered(context.Background(), h) })
+}
+
+// scorer returns what asks the configured model, nil for none.
+func (c *Config) scorer(logger *slog.Logger) (func(context.Context, string, []byte) (float64, []string, bool), error) {
+	if c.Model.URL == "" {
+		return nil, nil
+	}
+	cfg := model.Config{Kind: c.Model.Kind, URL: c.Model.URL, Model: c.Model.Name, Timeout: c.Model.Timeout, Logger: logger}
+	if c.Model.Key != "" {
+		key, err := identity.Secret(c.Model.Key)
+		if err != nil {
+			return nil, fmt.Errorf("model.key: %w", err)
+		}
+		cfg.Key = string(key)
+	}
+	s, err := model.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	return s.Score, nil
 }
 
 // LoadPolicy reads a policy file or folder, or the starter policy if the path is empty.

@@ -199,6 +199,11 @@ type Action struct {
 	// session: of the agent's registration, for example.
 	Standing []Violation
 
+	// Model is the risk that a model sees in the call, nil when none was asked or
+	// none answered, and ModelThreats what it names.
+	Model        *float64
+	ModelThreats []string
+
 	// InnerMethod is the method of a wrapped A2A or MCP message.
 	InnerMethod string
 	// Listed are the tools that an MCP server announces in this message.

@@ -51,6 +51,9 @@ type Config struct {
 	// SessionBytes bounds the memory for sessions in use; 0 means 16 MiB.
 	// Sessions beyond it are read again from the store when they go on.
 	SessionBytes int
+	// Score asks a model for the risk of a tool's call, whose arguments are a JSON
+	// object; ok is false when it did not answer. nil for no model.
+	Score func(ctx context.Context, tool string, arguments []byte) (score float64, threats []string, ok bool)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Observe is called after each decision that was answered, with the time
@@ -213,6 +216,9 @@ type asked struct {
 func (g *Guard) decide(ctx context.Context, a *act.Action, q asked) (d act.Decision, modified []byte, err error) {
 	start := g.cfg.Now()
 	a.At = start
+	if g.cfg.Score != nil && a.Kind == act.ToolCall {
+		g.askModel(ctx, a)
+	}
 	for range attempts {
 		if a.Session == "" && a.Step == "" { // an empty name is a name, in a step that has a context
 			d, modified, err = g.decideAlone(ctx, a, q)
@@ -228,6 +234,28 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q asked) (d act.Decis
 	}
 	g.cfg.Observe(a, &d, g.cfg.Now().Sub(start))
 	return d, modified, nil
+}
+
+// askModel notes what a model says of a call, or that it says nothing.
+func (g *Guard) askModel(ctx context.Context, a *act.Action) {
+	arguments := []byte{'{'}
+	for i, arg := range a.Arguments {
+		if i > 0 {
+			arguments = append(arguments, ',')
+		}
+		arguments = append(rawjson.AppendString(arguments, arg.Name), ':')
+		arguments = append(arguments, arg.Value...)
+	}
+	score, threats, ok := g.cfg.Score(ctx, a.Canonical, append(arguments, '}'))
+	a.Model, a.ModelThreats = nil, nil
+	if ok {
+		a.Model, a.ModelThreats = &score, threats
+		return
+	}
+	const absent = "model.absent"
+	if !slices.ContainsFunc(a.Standing, func(v act.Violation) bool { return v.Check == absent }) {
+		a.Standing = append(a.Standing, act.Violation{Check: absent, Message: "The model that scores risk did not answer."})
+	}
 }
 
 // decideAlone decides about an act outside any session.

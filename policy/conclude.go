@@ -466,11 +466,18 @@ func (e *evaluation) risk() act.Risk {
 		add(f.Score, f.Name)
 	}
 	// Whoever tells limits tells the risk, too, whether a rule asks for it or not.
+	model := 0.0
 	if e.assessed || e.in.Action.Bounded {
 		a := e.assess()
-		score = max(score, a.Score)
 		for _, f := range a.Findings {
+			if f.Code == "model" {
+				model = f.Weight
+				continue
+			}
 			add(f.Weight, f.Category+" "+f.Code)
+		}
+		if model == 0 {
+			score = max(score, a.Score)
 		}
 	}
 	for i := range e.in.Violations {
@@ -486,7 +493,14 @@ func (e *evaluation) risk() act.Risk {
 			add(r.risk, r.name)
 		}
 	}
-	return act.Risk{Score: score, Level: act.Level(score), Threats: threats, Heuristic: score}
+	r := act.Risk{Score: max(score, model), Threats: threats, Heuristic: score, Model: e.in.Action.Model}
+	r.Level = act.Level(r.Score)
+	for _, t := range e.in.Action.ModelThreats {
+		if !slices.Contains(r.Threats, t) {
+			r.Threats = append(r.Threats[:len(r.Threats):len(r.Threats)], t)
+		}
+	}
+	return r
 }
 
 // checkWeights is how grave a violated check is, where it is not 0.5.

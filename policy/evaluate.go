@@ -238,6 +238,12 @@ func (e *evaluation) assess() *hazard.Assessment {
 		e.assessed = true
 		if a := e.in.Action; isCall(a) {
 			e.hazards = hazard.Assess(a.Canonical, a.Content)
+			// A model can be talked into a low score by what it reads, but not
+			// into lowering that of the heuristics.
+			if m := a.Model; m != nil && *m > e.hazards.Score {
+				f := hazard.Finding{Code: "model", Category: "ASI01", Weight: *m, Message: "The model that was asked finds this call dangerous."}
+				e.hazards.Score, e.hazards.Findings = *m, append([]hazard.Finding{f}, e.hazards.Findings...)
+			}
 		}
 	}
 	return &e.hazards

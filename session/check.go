@@ -42,6 +42,7 @@ var Checks = []struct{ Name, Doc string }{
 	{"agent.unregistered", "an A2G agent asks that has not registered"},
 	{"agent.capability", "an A2G agent asks for a tool that it did not register for"},
 	{"agent.violations", "an A2G agent did something that no verdict covers, since it became active; a rule that denies for this suspends the agent"},
+	{"model.absent", "a model is configured to score the call's risk, and did not answer"},
 	{"report.uncovered", "an A2G report tells of an act that no verdict covers"},
 }
 
