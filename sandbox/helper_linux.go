@@ -297,7 +297,7 @@ func lockMain() error {
 	}
 	if o.Landlock > 0 {
 		if err := restrictFiles(o.Landlock, o.Grants); err != nil {
-			return fmt.Errorf("Landlock: %w", err)
+			return fmt.Errorf("restrict files with Landlock: %w", err)
 		}
 	}
 	if err := dropCapabilities(); err != nil {

@@ -149,7 +149,7 @@ func resolveEntry(entry string, visited *int) (found []grant, note string, err e
 	case !filepath.IsAbs(entry):
 		return nil, "", errors.New("is not an absolute path")
 	case slices.Contains(strings.Split(filepath.ToSlash(entry), "/"), ".."):
-		return nil, "", errors.New("climbs with ..")
+		return nil, "", errors.New("climbs with dots")
 	case strings.ContainsRune(entry, 0) || !utf8.ValidString(entry):
 		return nil, "", errors.New("is not a path that can be named here")
 	}

@@ -57,7 +57,6 @@ var runningTools = set("shell bash sh exec execute run terminal command cmd powe
 var (
 	codeTools  = set("python python3 javascript node js interpreter repl ipython jupyter notebook ruby perl php eval")
 	queryTools = set("sql query postgres postgresql mysql sqlite database db bigquery snowflake")
-	fetchTools = set("fetch browse browser http web url request download curl navigate")
 )
 
 // words cuts a name such as "execute_command" or "filePath" into its words, in lower case.

@@ -1,0 +1,201 @@
+package a2g
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"reeve/act"
+	"reeve/guard"
+	"reeve/identity"
+	"reeve/internal/jsonrpc"
+	"reeve/ledger"
+	"reeve/policy"
+	"reeve/store/sqlite"
+)
+
+const secret = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+
+// governor is a Server on a real store, with a clock that stands.
+type governor struct {
+	*testing.T
+	*Server
+	rpc http.Handler
+	now time.Time
+	as  act.Principal
+}
+
+func newGovernor(t *testing.T, dir string, edit func(*Config)) *governor {
+	t.Helper()
+	ctx := context.Background()
+	store, err := sqlite.Open(dir, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	log, err := ledger.Open(ctx, ledger.Config{Store: store, Origin: "test", Seed: make([]byte, 32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { log.Close() })
+	set, err := policy.Load(policy.File{Name: "p.yaml", Data: []byte(`
+version: 1
+default: allow
+rules:
+  - {name: strangers, check: agent.unregistered, tools: [vault], effect: deny}
+  - {name: beyond, check: agent.capability, effect: deny}
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &governor{T: t, now: time.Now(), as: act.Principal{Name: "key:a", Method: "key"}}
+	clock := func() time.Time { return g.now }
+	guard, err := guard.New(ctx, guard.Config{Log: log, Store: store, Policy: set, Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Guard: guard, Now: clock}
+	if edit != nil {
+		edit(&cfg)
+	}
+	g.Server = NewServer(cfg)
+	space := g.Namespace()
+	h := &jsonrpc.Handler{Own: &space}
+	g.rpc = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.Serve(identity.NewContext(r.Context(), g.as, identity.Agent), w, r)
+	})
+	return g
+}
+
+// reply is what was answered: the code is 0 for a result.
+type reply struct {
+	Result struct {
+		Verdict string
+		Status  string
+	}
+	Error struct {
+		Code int
+		Data struct {
+			BlockedBy string `json:"blocked_by"`
+			IntentID  string `json:"intent_id"`
+			Reasons   []struct{ Code string }
+		}
+	}
+}
+
+func (r *reply) String() string {
+	code := ""
+	if len(r.Error.Data.Reasons) > 0 {
+		code = r.Error.Data.Reasons[0].Code
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s%s %d %s %s", r.Result.Verdict, r.Result.Status, r.Error.Code, r.Error.Data.BlockedBy, code))
+}
+
+// post sends a message with params, signed with a key under a nonce if it has one.
+func (g *governor) post(method, params string, key Key, nonce string) string {
+	g.Helper()
+	if nonce != "" {
+		signed, err := signParams([]byte(params), key, nonce, g.now)
+		if err != nil {
+			g.Fatal(err)
+		}
+		params = string(signed)
+	}
+	r := httptest.NewRequest("POST", "/", strings.NewReader(`{"jsonrpc":"2.0","id":"1","method":"`+method+`","params":`+params+`}`))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	g.rpc.ServeHTTP(w, r)
+	var got reply
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+		g.Fatalf("%v: %s", err, w.Body)
+	}
+	return got.String()
+}
+
+func intentParams(did, id, tool string) string {
+	return fmt.Sprintf(`{"agent_did":%q,"intent_id":%q,"tool":%q,"arguments":{"n":1.0,"é":"x"}}`, did, id, tool)
+}
+
+func (g *governor) want(what, got, want string) {
+	g.Helper()
+	if got != want {
+		g.Errorf("%s: %s, want %s", what, got, want)
+	}
+}
+
+// TestSigned: an agent with a secret signs everything, with the right key, at the
+// right time, and each time anew.
+func TestSigned(t *testing.T) {
+	const did = "did:aeon:desk"
+	dir := t.TempDir()
+	with := func(c *Config) {
+		c.Secret = func(of string) string {
+			if of == did {
+				return secret
+			}
+			return ""
+		}
+	}
+	g := newGovernor(t, dir, with)
+	key, wrong := Key{Secret: secret}, Key{Secret: strings.Repeat("ff", 32)}
+	ask := func(id string, key Key, nonce string) string {
+		return g.post(MethodIntent, intentParams(did, id, "read"), key, nonce)
+	}
+	g.want("unsigned", ask("1", Key{}, ""), "-32000 identity identity.unsigned")
+	g.want("another key", ask("1", wrong, "n1"), "-32000 identity identity.signature")
+	g.want("signed: the nonce of the wrong signature is not used up", ask("1", key, "n1"), "APPROVED 0")
+	g.want("replayed", ask("2", key, "n1"), "-32000 identity identity.replay")
+	g.want("the same intent, signed anew", ask("1", key, "n2"), "APPROVED 0")
+	signed := g.now
+	g.now = g.now.Add(Window + time.Second)
+	stale, err := signParams([]byte(intentParams(did, "4", "read")), key, "n4", signed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.want("too late", g.post(MethodIntent, string(stale), Key{}, ""), "-32000 identity identity.signature")
+	g.want("others need not sign", g.post(MethodIntent, intentParams("did:aeon:other", "1", "read"), Key{}, ""), "APPROVED 0")
+	g.want("an unsigned registration", g.post(MethodRegister, `{"agent_did":"`+did+`","public_key":"","capabilities_requested":[]}`, Key{}, ""), "-32002 identity identity.unsigned")
+	g.want("an unsigned report", g.post(MethodReport, `{"agent_did":"`+did+`","intent_id":"1","status":"SUCCESS"}`, Key{}, ""), "-32000 identity identity.unsigned")
+	g.want("a signed report", g.post(MethodReport, `{"agent_did":"`+did+`","intent_id":"1","status":"SUCCESS"}`, key, "n5"), "recorded 0")
+}
+
+// TestRegisteredKey: once an agent has registered a key, only that counts.
+func TestRegisteredKey(t *testing.T) {
+	const did = "did:aeon:desk"
+	g := newGovernor(t, t.TempDir(), nil)
+	public, private, _ := ed25519.GenerateKey(nil)
+	g.want("registered", g.post(MethodRegister, `{"agent_did":"`+did+`","public_key":"`+FormatPublicKey(public)+`","capabilities_requested":["read"]}`, Key{}, ""), "registered 0")
+	key := Key{Private: private}
+	g.want("unsigned", g.post(MethodIntent, intentParams(did, "1", "read"), Key{}, ""), "-32000 identity identity.unsigned")
+	g.want("HMAC", g.post(MethodIntent, intentParams(did, "1", "read"), Key{Secret: secret}, "n1"), "-32000 identity identity.signature")
+	g.want("signed", g.post(MethodIntent, intentParams(did, "1", "read"), key, "n2"), "APPROVED 0")
+	g.want("a tool that it did not register for", g.post(MethodIntent, intentParams(did, "2", "write"), key, "n3"), "-32000 capability agent.capability")
+	g.as.Name = "key:b"
+	g.want("by somebody else", g.post(MethodIntent, intentParams(did, "3", "read"), key, "n4"), "-32000 identity identity.foreign")
+	g.want("registered by somebody else", g.post(MethodRegister, `{"agent_did":"`+did+`","public_key":"`+FormatPublicKey(public)+`","capabilities_requested":[]}`, key, "n5"), "-32002 identity identity.foreign")
+}
+
+// TestEnds: verdicts, sessions and budgets end, each with its own code.
+func TestEnds(t *testing.T) {
+	const did = "did:aeon:desk"
+	g := newGovernor(t, t.TempDir(), func(c *Config) { c.PerMinute = 3; c.Lasts = time.Minute })
+	ask := func(id, tool string) string { return g.post(MethodIntent, intentParams(did, id, tool), Key{}, "") }
+	g.want("a policy that demands registration", ask("0", "vault"), "-32000 identity agent.unregistered")
+	g.post(MethodRegister, `{"agent_did":"`+did+`","public_key":"","capabilities_requested":[]}`, Key{}, "")
+	g.want("registered", ask("1", "vault"), "APPROVED 0")
+	g.want("the same", ask("1", "vault"), "APPROVED 0")
+	g.want("too often", ask("2", "vault"), "-32003 capability agent.rate")
+	g.now = g.now.Add(2 * time.Minute)
+	g.want("an expired verdict", ask("1", "vault"), "-32000 expired verdict.expired")
+	g.want("what was refused stays with no id", ask("2", "vault"), "APPROVED 0")
+	g.now = g.now.Add(25 * time.Hour)
+	g.want("silent for too long", ask("3", "vault"), "-32004 expired session.expired")
+	g.want("its heartbeat", g.post(MethodHeartbeat, `{"agent_did":"`+did+`"}`, Key{}, ""), "active 0")
+	g.want("heard from again", ask("3", "vault"), "APPROVED 0")
+}
