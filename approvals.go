@@ -50,17 +50,14 @@ func (n *Node) listApprovals(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	list, err := n.guard.Approvals(r.Context(), q.Get("all") == "", q.Get("after"), limit)
+	list, next, err := n.guard.Approvals(r.Context(), q.Get("all") == "", q.Get("after"), limit)
 	if err != nil {
 		n.failed(w, "the approvals were not read", err)
 		return
 	}
-	page := ApprovalList{Approvals: list}
+	page := ApprovalList{Approvals: list, Next: next}
 	if page.Approvals == nil {
 		page.Approvals = []*approval.Decision{}
-	}
-	if len(list) == limit {
-		page.Next = list[limit-1].ID
 	}
 	answer(w, http.StatusOK, page)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode"
 
 	"reeve/internal/jsonrpc"
 	"reeve/internal/rawjson"
@@ -135,6 +136,9 @@ func (f *field) checkText(v rawjson.Value) *fault {
 		return &fault{v, "", "The string is empty.", f.one()}
 	case f.max > 0 && len(text) > f.max:
 		return &fault{v, "", fmt.Sprintf("The string has %d bytes.", len(text)), f.one()}
+	}
+	if f.flags&name != 0 && (text == "." || text == ".." || strings.ContainsFunc(text, unicode.IsControl)) {
+		return &fault{v, "", "The string is . or .., or holds control characters: it cannot be a name.", f.one()}
 	}
 	for _, w := range f.words {
 		if text == w {

@@ -121,9 +121,12 @@ func readIntent(r *jsonrpc.Request) (*act.Action, *Intent, *invalid) {
 		AgentDID: d.a.Agent.ID, IntentID: d.p.Get("intent_id").Text(),
 		Tool: d.p.Get("tool").Text(), Arguments: Raw(d.p.Get("arguments").Raw()), Context: d.context(),
 	}
-	d.a.ID, d.a.Step, d.a.Resource = in.IntentID, in.IntentID, in.Tool
+	d.a.ID, d.a.Resource = in.IntentID, in.Tool
 	if in.Context != nil {
 		d.a.Session, d.a.Reasoning = in.Context.SessionID, in.Context.Reasoning
+	}
+	if d.a.Session != "" { // else it is judged outside any: agents of one credential share none
+		d.a.Step = in.IntentID
 	}
 	d.texts.AddFixed(d.p.Get("tool"), act.Leaf{Pointer: "/params/tool"})
 	if err := d.arguments(d.p.Get("arguments"), "/params/arguments"); err != nil {
@@ -314,6 +317,9 @@ func readRegister(r *jsonrpc.Request) (*act.Action, *Register, *invalid) {
 		d.texts.AddFixed(tool, act.Leaf{Pointer: content.Index("/params/capabilities_requested", i)})
 	}
 	metadata := d.p.Get("metadata")
+	if n := len(metadata.Raw()); n > maxMetadata {
+		return nil, nil, &invalid{"/params/metadata", fmt.Sprintf("The value has %d bytes.", n), fmt.Sprintf("at most %d bytes", maxMetadata)}
+	}
 	if metadata.Kind() == rawjson.Object {
 		if err := json.Unmarshal(metadata.Raw(), &register.Metadata); err != nil {
 			return nil, nil, &invalid{"/params/metadata", "The value cannot be read.", "an object"}

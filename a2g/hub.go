@@ -68,7 +68,7 @@ func (h *hub) forget() {
 		if len(box.conns) == 0 && (oldest == nil || box.heard.Before(oldest.heard)) {
 			oldest = box
 		}
-		if n++; n >= look && oldest != nil {
+		if n++; n >= look {
 			break
 		}
 	}
@@ -106,7 +106,7 @@ func (h *hub) shookHands(c *jsonrpc.Conn, did string) bool {
 }
 
 // maxMembers is how many agents one connection can speak for and be sent to.
-const maxMembers = 1000
+const maxMembers = 200
 
 // join notes that an agent was heard from, and by which connection, if any, it
 // can be reached.

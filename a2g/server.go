@@ -110,7 +110,7 @@ func (s *Server) intent(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonr
 	if r.ID == nil {
 		a.Faults = append(a.Faults, "The intent has no id, so nobody learns the verdict.")
 	}
-	asking := guard.Asking{Params: jsontext.Value(r.Params.Raw()), Lasts: s.cfg.Lasts}
+	asking := guard.Asking{Params: jsontext.Value(r.Params.Raw()), Lasts: s.cfg.Lasts, Call: callOf}
 	c, err := s.caller(ctx, r, a)
 	if err != nil {
 		return nil, s.failed(err, r.Params)
@@ -118,8 +118,16 @@ func (s *Server) intent(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonr
 	if c.code != 0 {
 		return nil, s.refuse(ctx, a, c, r.Params)
 	}
-	asking.Nonce, asking.Signed = c.nonce, c.signed
-	s.hub.join(c.mailbox, jsonrpc.ConnFrom(ctx), a.At)
+	if c.handshake {
+		if refused, err := s.useNonce(ctx, a, c); err != nil {
+			return nil, s.failed(err, r.Params)
+		} else if refused {
+			return nil, s.refuse(ctx, a, c, r.Params)
+		}
+	} else {
+		asking.Nonce, asking.Signed = c.nonce, c.signed
+	}
+	s.hub.join(c.mailbox, jsonrpc.ConnFrom(ctx), s.cfg.Now())
 	n, modified, err := s.cfg.Guard.Ask(ctx, a, asking)
 	switch {
 	case errors.Is(err, guard.ErrOtherAct):
@@ -131,14 +139,54 @@ func (s *Server) intent(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonr
 	case err != nil:
 		return nil, s.failed(err, r.Params)
 	}
+	if n.Allowed() { // it may have been revoked meanwhile, and its open verdicts taken back before this was one
+		known, err := s.cfg.Guard.Agent(ctx, a.Agent.ID)
+		if err != nil {
+			return nil, s.failed(err, r.Params)
+		}
+		if known.State == agent.Suspended || known.State == agent.Revoked {
+			if _, err := s.cfg.Guard.Withdraw(ctx, a.Agent.ID); err != nil {
+				return nil, s.failed(err, r.Params)
+			}
+			n.Outcome = agent.Withdrawn
+		}
+	}
 	s.suspendIfSaid(ctx, n, a.Principal)
 	return s.verdict(n, modified).answer()
+}
+
+// useNonce uses up the nonce of a message's signature, if it has one; refused
+// says that it was used before.
+func (s *Server) useNonce(ctx context.Context, a *act.Action, c *caller) (refused bool, err error) {
+	if c.nonce == "" {
+		return false, nil
+	}
+	err = s.cfg.Guard.UseNonce(ctx, a.Agent.ID, c.nonce, c.signed, a.Principal)
+	if errors.Is(err, guard.ErrReplayed) {
+		c.unproven = true
+		c.deny(PolicyViolation, "identity.replay", "The nonce of the signature was used before.", "Sign with a new nonce.")
+		return true, nil
+	}
+	return false, err
+}
+
+// callOf is the digest of the call that an intent, given as its whole request,
+// asks for: what a report says of what was done is compared with it.
+func callOf(request []byte) string {
+	doc, err := rawjson.Parse(request)
+	if err != nil {
+		return ""
+	}
+	params := doc.Root().Get("params")
+	return callDigest(params.Get("tool").Text(), params.Get("arguments")).String()
 }
 
 // verdict is what an intent is answered with, as it stands now.
 func (s *Server) verdict(n *agent.Intent, modified []byte) *ruling {
 	d := n.Verdict
 	switch {
+	case d.Effect == act.Escalate && n.Outcome != "":
+		deny(&d, "verdict.expired", "Nobody agreed to this in time.", "Ask with a new intent_id.")
 	case !n.Allowed():
 	case n.Outcome == agent.Withdrawn:
 		deny(&d, "verdict.revoked", "This verdict was taken back.", "Ask with a new intent_id.")
@@ -201,15 +249,12 @@ func (s *Server) report(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonr
 	if c.code != 0 && c.unproven {
 		return nil, s.refuse(ctx, a, c, r.Params)
 	}
-	if c.nonce != "" {
-		if err := s.cfg.Guard.UseNonce(ctx, a.Agent.ID, c.nonce, c.signed, a.Principal); errors.Is(err, guard.ErrReplayed) {
-			c.deny(PolicyViolation, "identity.replay", "The nonce of the signature was used before.", "Sign with a new nonce.")
-			return nil, s.refuse(ctx, a, c, r.Params)
-		} else if err != nil {
-			return nil, s.failed(err, r.Params)
-		}
+	if refused, err := s.useNonce(ctx, a, c); err != nil {
+		return nil, s.failed(err, r.Params)
+	} else if refused {
+		return nil, s.refuse(ctx, a, c, r.Params)
 	}
-	s.hub.join(c.mailbox, jsonrpc.ConnFrom(ctx), a.At)
+	s.hub.join(c.mailbox, jsonrpc.ConnFrom(ctx), s.cfg.Now())
 	n, violation, err := s.cfg.Guard.Report(ctx, a, agent.Report{Status: report.Status, Tool: report.Tool, Digest: report.Digest})
 	if err != nil {
 		return nil, s.failed(err, r.Params)
@@ -239,13 +284,8 @@ func (s *Server) register(ctx context.Context, r *jsonrpc.Request) ([]byte, *jso
 		return nil, s.failed(err, r.Params)
 	}
 	a.Standing = nil // of no meaning before the agent is known
-	if c.nonce != "" {
-		if err := s.cfg.Guard.UseNonce(ctx, a.Agent.ID, c.nonce, c.signed, a.Principal); errors.Is(err, guard.ErrReplayed) {
-			c.unproven = true
-			c.deny(RegistrationFailed, "identity.replay", "The nonce of the signature was used before.", "Sign with a new nonce.")
-		} else if err != nil {
-			return nil, s.failed(err, r.Params)
-		}
+	if _, err := s.useNonce(ctx, a, c); err != nil {
+		return nil, s.failed(err, r.Params)
 	}
 	if c.unproven {
 		c.code = RegistrationFailed
@@ -270,7 +310,7 @@ func (s *Server) register(ctx context.Context, r *jsonrpc.Request) ([]byte, *jso
 	set := s.cfg.Guard.Policy()
 	told := policyFor(known.DID, known.Requested, set)
 	box := s.hub.mailbox(a.Principal, known.DID)
-	s.hub.join(box, jsonrpc.ConnFrom(ctx), a.At)
+	s.hub.join(box, jsonrpc.ConnFrom(ctx), s.cfg.Now())
 	if jsonrpc.ConnFrom(ctx) != nil {
 		s.hub.send(box, notification(MethodPolicy, write(told)))
 	}
@@ -290,15 +330,13 @@ func (s *Server) heartbeat(ctx context.Context, r *jsonrpc.Request) ([]byte, *js
 	if err != nil {
 		return nil, s.failed(err, r.Params)
 	}
-	if c.unproven {
+	if c.unproven || c.code == SessionExpired {
 		return nil, failure(c.code, c.reasons[0].Message, r.Params)
 	}
-	if c.nonce != "" {
-		if err := s.cfg.Guard.UseNonce(ctx, beat.AgentDID, c.nonce, c.signed, a.Principal); errors.Is(err, guard.ErrReplayed) {
-			return nil, failure(PolicyViolation, "The nonce of the signature was used before.", r.Params)
-		} else if err != nil {
-			return nil, s.failed(err, r.Params)
-		}
+	if refused, err := s.useNonce(ctx, a, c); err != nil {
+		return nil, s.failed(err, r.Params)
+	} else if refused {
+		return nil, failure(c.code, c.reasons[0].Message, r.Params)
 	}
 	answer := Beat{Status: "unregistered", Pending: []Raw{}}
 	known := c.agent
@@ -350,13 +388,15 @@ func (s *Server) refuse(ctx context.Context, a *act.Action, c *caller, params ra
 
 // caller is who sends a message, as far as it is certain.
 type caller struct {
-	agent   *agent.Agent
-	mailbox *mailbox
-	nonce   string // of its signature, which was right
-	signed  time.Time
+	agent     *agent.Agent
+	mailbox   *mailbox
+	nonce     string // of its signature, which was right
+	signed    time.Time
+	handshake bool // the nonce is of a handshake, which says nothing of the message
 	// code is what the message is refused with, and reasons why; 0 when it is not.
-	code    int
-	reasons []act.Reason
+	code       int
+	reasons    []act.Reason
+	violations int // of an agent that nobody registered, for this principal
 	// unproven says that it may be somebody else than the agent.
 	unproven bool
 }
@@ -384,6 +424,11 @@ func (s *Server) caller(ctx context.Context, r *jsonrpc.Request, a *act.Action) 
 	if c.signature(s, r, jsonrpc.ConnFrom(ctx)); c.code != 0 {
 		c.unproven = true
 		return c, nil
+	}
+	if known.State == "" {
+		if c.violations, err = s.cfg.Guard.Stranger(ctx, known.DID, a.Principal.Name); err != nil {
+			return nil, err
+		}
 	}
 	now := s.cfg.Now()
 	switch {
@@ -418,6 +463,7 @@ func (c *caller) signature(s *Server, r *jsonrpc.Request, conn *jsonrpc.Conn) {
 			err = wrong
 		} else if h != nil && h.AgentDID == c.agent.DID {
 			nonce, at, err = h.Verify(keys, s.cfg.Now())
+			c.handshake = true
 		}
 	}
 	switch {
@@ -439,7 +485,7 @@ func (c *caller) standing(a *act.Action) {
 	if c.agent.State == "" {
 		add("agent.unregistered", "The agent has not registered.")
 	}
-	if c.agent.Violations > 0 {
+	if c.agent.Violations > 0 || c.violations > 0 {
 		add("agent.violations", "The agent did what no verdict covered, since it became active.")
 	}
 	if a.Kind == act.ToolCall && !c.agent.Asked(a.Canonical, canonical) {
@@ -531,7 +577,7 @@ func (s *Server) resume(ctx context.Context, n *agent.Intent) error {
 		a.Refusals = c.reasons
 	}
 	c.standing(a)
-	decided, modified, err := s.cfg.Guard.Ask(ctx, a, guard.Asking{Params: n.Params, Lasts: s.cfg.Lasts})
+	decided, modified, err := s.cfg.Guard.Ask(ctx, a, guard.Asking{Params: n.Params, Lasts: s.cfg.Lasts, Call: callOf})
 	if err != nil {
 		return err
 	}
@@ -549,6 +595,7 @@ func (s *Server) resume(ctx context.Context, n *agent.Intent) error {
 // SetState gives an agent another state. Who is not active any more loses the
 // verdicts that it has not used, and is told.
 func (s *Server) SetState(ctx context.Context, did string, state agent.State, reason string, by act.Principal) (*agent.Agent, error) {
+	ctx = context.WithoutCancel(ctx) // it is not stopped half way
 	known, err := s.cfg.Guard.SetAgent(ctx, did, state, reason, by)
 	if err != nil || state == agent.Active {
 		return known, err
@@ -577,6 +624,9 @@ func (s *Server) suspendIfSaid(ctx context.Context, n *agent.Intent, by act.Prin
 	}
 	for _, r := range n.Verdict.Reasons {
 		if r.Code == violationsCode && r.Effect == act.Deny && !r.Observe {
+			if known, err := s.cfg.Guard.Agent(ctx, n.Agent); err != nil || known.State == "" {
+				return // of a name that anybody can use, only this principal's acts are denied
+			}
 			suspender := act.Principal{Name: "policy:" + r.Rule, Method: "local"}
 			if _, err := s.SetState(ctx, n.Agent, agent.Suspended, r.Message, suspender); err != nil && !errors.Is(err, agent.ErrRevoked) {
 				s.cfg.Logger.Error("an agent was not suspended, as the policy says", "agent", n.Agent, "error", err)

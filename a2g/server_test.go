@@ -50,6 +50,8 @@ default: allow
 rules:
   - {name: strangers, check: agent.unregistered, tools: [vault], effect: deny}
   - {name: beyond, check: agent.capability, effect: deny}
+  - {name: trust, check: agent.violations, tools: [trusted], effect: deny}
+  - {name: cards, detect: [pii.card], effect: modify, modify: redact}
 `)})
 	if err != nil {
 		t.Fatal(err)
@@ -181,6 +183,55 @@ func TestRegisteredKey(t *testing.T) {
 	g.want("registered by somebody else", g.post(MethodRegister, `{"agent_did":"`+did+`","public_key":"`+FormatPublicKey(public)+`","capabilities_requested":[]}`, key, "n5"), "-32002 identity identity.foreign")
 }
 
+// TestStrangers: what somebody does under the name of an agent that nobody
+// registered counts for nobody else.
+func TestStrangers(t *testing.T) {
+	const did = "did:aeon:desk"
+	g := newGovernor(t, t.TempDir(), nil)
+	unknown := `{"agent_did":"` + did + `","intent_id":"never","status":"SUCCESS"}`
+	g.want("an unknown intent", g.post(MethodReport, unknown, Key{}, ""), "-32001")
+	g.want("who did it", g.post(MethodIntent, intentParams(did, "1", "trusted"), Key{}, ""), "-32000 identity agent.violations")
+	g.as.Name = "key:b"
+	g.want("another", g.post(MethodIntent, intentParams(did, "1", "trusted"), Key{}, ""), "APPROVED 0")
+}
+
+// TestModifiedReport: what a report says is compared with what the verdict left.
+func TestModifiedReport(t *testing.T) {
+	const did = "did:aeon:desk"
+	for _, tt := range []struct{ arguments, want string }{
+		{`{"text":"card ****"}`, "recorded 0"},
+		{`{"text":"card 4000 0000 0000 0002"}`, "-32001"},
+	} {
+		g := newGovernor(t, t.TempDir(), nil)
+		asked := `{"agent_did":"` + did + `","intent_id":"1","tool":"mail","arguments":{"text":"card 4000 0000 0000 0002"},"more":1}`
+		g.want("asked", g.post(MethodIntent, asked, Key{}, ""), "CONDITIONAL 0")
+		got := g.post(MethodReport, `{"agent_did":"`+did+`","intent_id":"1","status":"SUCCESS","tool":"mail","arguments":`+tt.arguments+`}`, Key{}, "")
+		g.want(tt.arguments, got, tt.want)
+	}
+}
+
+// TestHandshakeNonce: a handshake says nothing of the message, so that its nonce
+// is used up by the first.
+func TestHandshakeNonce(t *testing.T) {
+	const did = "did:aeon:desk"
+	g := newGovernor(t, t.TempDir(), func(c *Config) { c.Secret = func(string) string { return secret } })
+	h := Key{Secret: secret}.Sign([]byte(did), "n1", g.now)
+	post := func(id string) string {
+		r := httptest.NewRequest("POST", "/", strings.NewReader(`{"jsonrpc":"2.0","id":"1","method":"a2g/intent","params":`+intentParams(did, id, "read")+`}`))
+		for name, value := range map[string]string{"Content-Type": "application/json", "X-Agent-DID": did, "X-Timestamp": h.Timestamp, "X-Nonce": h.Nonce, "X-Signature": h.Hash} {
+			r.Header.Set(name, value)
+		}
+		w := httptest.NewRecorder()
+		g.rpc.ServeHTTP(w, r)
+		var got reply
+		json.Unmarshal(w.Body.Bytes(), &got)
+		return got.String()
+	}
+	g.want("first", post("1"), "APPROVED 0")
+	g.want("the same again", post("1"), "-32000 identity identity.replay")
+	g.want("another intent", post("2"), "-32000 identity identity.replay")
+}
+
 // TestEnds: verdicts, sessions and budgets end, each with its own code.
 func TestEnds(t *testing.T) {
 	const did = "did:aeon:desk"
@@ -196,6 +247,7 @@ func TestEnds(t *testing.T) {
 	g.want("what was refused stays with no id", ask("2", "vault"), "APPROVED 0")
 	g.now = g.now.Add(25 * time.Hour)
 	g.want("silent for too long", ask("3", "vault"), "-32004 expired session.expired")
-	g.want("its heartbeat", g.post(MethodHeartbeat, `{"agent_did":"`+did+`"}`, Key{}, ""), "active 0")
+	g.want("its heartbeat", g.post(MethodHeartbeat, `{"agent_did":"`+did+`"}`, Key{}, ""), "-32004")
+	g.want("registered again", g.post(MethodRegister, `{"agent_did":"`+did+`","public_key":"","capabilities_requested":[]}`, Key{}, ""), "registered 0")
 	g.want("heard from again", ask("3", "vault"), "APPROVED 0")
 }

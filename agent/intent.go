@@ -34,6 +34,9 @@ type Intent struct {
 	Session      string `json:"session,omitzero"`
 	Tool         string `json:"tool"`
 	Digest       string `json:"digest"`
+	// Call is the digest of what may be called: the tool with the arguments as
+	// the verdict leaves them. Reports that say what was done are compared with it.
+	Call string `json:"call,omitzero"`
 	// Verdict is what was decided; its Position is where.
 	Verdict act.Decision `json:"verdict"`
 	// Expires is when the verdict ends.
@@ -89,7 +92,7 @@ type Report struct {
 func (n *Intent) End(r Report, now time.Time) (violation string) {
 	switch {
 	case n.Outcome == Reported || n.Outcome == Ambiguous:
-		if r.Status == n.Status {
+		if r.Status == n.Status && (r.Tool == "" || r.Tool == n.Tool) && n.covers(r.Digest) {
 			return "" // said twice
 		}
 		n.Outcome = Ambiguous
@@ -98,6 +101,8 @@ func (n *Intent) End(r Report, now time.Time) (violation string) {
 		return "The intent is held, and was not allowed."
 	case !n.Allowed():
 		return "The intent was denied."
+	case n.Outcome == Withdrawn && r.Status == "ABORTED":
+		return "" // as it was told
 	case n.Outcome == Withdrawn:
 		return "The verdict was taken back."
 	case n.Outcome == Unreported || !now.Before(n.Due()):
@@ -107,7 +112,7 @@ func (n *Intent) End(r Report, now time.Time) (violation string) {
 	case r.Tool != "" && r.Tool != n.Tool:
 		n.end(Mismatched, r.Status, now)
 		return "Another tool was used than the one approved."
-	case r.Digest != "" && r.Digest != n.Digest:
+	case !n.covers(r.Digest):
 		n.end(Mismatched, r.Status, now)
 		return "Another act was done than the one approved."
 	case r.Status == "TIMEOUT" || r.Status == "ABORTED":
@@ -116,6 +121,12 @@ func (n *Intent) End(r Report, now time.Time) (violation string) {
 		n.end(Reported, r.Status, now)
 	}
 	return ""
+}
+
+// covers reports whether a digest is that of the approved act; a report need not
+// say one.
+func (n *Intent) covers(digest string) bool {
+	return digest == "" || digest == n.Call || digest == n.Digest && n.Verdict.Effect != act.Modify
 }
 
 // Expire ends an intent whose time is over.

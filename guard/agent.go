@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,69 @@ import (
 // agentKind is the kind of item that an agent is.
 const agentKind = "agent"
 
+// strangerKind is the kind of item that tells what an agent did that nobody
+// registered: of each principal apart, since anybody can use its name.
+const strangerKind = "stranger"
+
+func strangerID(did, principal string) string { return did + "\n" + principal }
+
+// Stranger returns how often an agent that nobody registered did what no verdict
+// covers, for one principal.
+func (g *Guard) Stranger(ctx context.Context, did, principal string) (violations int, err error) {
+	item, _, err := g.item(ctx, strangerKind, strangerID(did, principal))
+	if errors.Is(err, ledger.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	known, err := agent.Parse(item.Data)
+	if err != nil {
+		return 0, err
+	}
+	return known.Violations, nil
+}
+
+// barred reports whether nothing is allowed to an agent in this state.
+func barred(state agent.State) bool { return state == agent.Suspended || state == agent.Revoked }
+
+// LoadAgents reads which agents are suspended or revoked: every door asks, and
+// another node of the same database may have changed it.
+func (g *Guard) LoadAgents(ctx context.Context) error {
+	states := map[string]agent.State{}
+	for after := ""; ; {
+		items, err := g.cfg.Store.Items(ctx, ledger.ItemQuery{Kind: agentKind, Open: true, After: after})
+		if err != nil {
+			return fmt.Errorf("read the agents that are barred: %w", err)
+		}
+		for _, item := range items {
+			known, err := agent.Parse(item.Data)
+			if err != nil {
+				return fmt.Errorf("the agent %q: %w", item.ID, err)
+			}
+			states[known.DID] = known.State
+		}
+		if len(items) < ledger.DefaultItems {
+			g.barred.Store(&states)
+			return nil
+		}
+		after = items[len(items)-1].ID
+	}
+}
+
+// bar refuses an act of an agent that is suspended or revoked.
+func (g *Guard) bar(a *act.Action) {
+	state := (*g.barred.Load())[a.Agent.ID]
+	code := "agent." + string(state)
+	if state == "" || slices.ContainsFunc(a.Refusals, func(r act.Reason) bool { return r.Code == code }) {
+		return
+	}
+	a.Refusals = append(a.Refusals, act.Reason{
+		Rule: "agent", Code: code, Effect: act.Deny,
+		Message: "The agent is " + string(state) + ".", Instead: "Ask the operator of this node.",
+	})
+}
+
 // Agent returns what is known of an agent, which must not be changed. One that
 // nobody registered, and no operator has spoken about, has no State.
 func (g *Guard) Agent(ctx context.Context, did string) (*agent.Agent, error) {
@@ -33,7 +97,7 @@ func (g *Guard) Agent(ctx context.Context, did string) (*agent.Agent, error) {
 		return r.agent, nil
 	}
 	read, _, err := g.agent(ctx, did)
-	if err == nil {
+	if err == nil && len(read.Metadata)+len(read.Requested)*64 < maxAgentRead {
 		g.agentsRead.put(did, agentRead{at, read})
 	}
 	return read, err
@@ -52,8 +116,11 @@ type agentsRead struct {
 	read map[string]agentRead
 }
 
-// maxAgentsRead is how many agents are remembered.
-const maxAgentsRead = 4096
+// Agents are remembered up to so many, and of no more than about so many bytes each.
+const (
+	maxAgentsRead = 4096
+	maxAgentRead  = 8 << 10
+)
 
 func (r *agentsRead) get(did string) (agentRead, bool) {
 	r.mu.Lock()
@@ -104,9 +171,9 @@ func (g *Guard) Agents(ctx context.Context, after string, limit int) (list []*ag
 const strangersKept = 30 * 24 * time.Hour
 
 func agentWrite(known *agent.Agent, head *ledger.SessionHead, now time.Time) (*ledger.SessionWrite, error) {
-	item := &ledger.Item{Kind: agentKind, ID: known.DID}
+	item := &ledger.Item{Kind: agentKind, ID: known.DID, Open: barred(known.State)} // so that these are found by themselves
 	if known.State == "" {
-		item.Due = now.Add(strangersKept)
+		item.Kind, item.ID, item.Due = strangerKind, strangerID(known.DID, known.Principal), now.Add(strangersKept)
 	}
 	var err error
 	item.Data, err = known.Data()
@@ -124,7 +191,7 @@ type Registration struct {
 // durable with its record. The errors are those of agent.Agent.Register.
 func (g *Guard) Register(ctx context.Context, a *act.Action, r Registration) (d act.Decision, known *agent.Agent, err error) {
 	defer g.agents.lock(r.DID)()
-	d, _, err = g.decide(ctx, a, asked{also: func(d *act.Decision, set *policy.Set) ([]*ledger.SessionWrite, error) {
+	d, _, err = g.decide(ctx, a, asked{also: func(d *act.Decision, _ []byte, set *policy.Set) ([]*ledger.SessionWrite, error) {
 		if d.Effect != act.Allow && d.Effect != act.Modify {
 			return nil, nil
 		}
@@ -156,9 +223,13 @@ func granted(set *policy.Set, requested []string) (tools []string) {
 
 // SetAgent gives an agent another state, also one that never registered.
 func (g *Guard) SetAgent(ctx context.Context, did string, state agent.State, reason string, by act.Principal) (*agent.Agent, error) {
-	return g.changeAgent(ctx, did, by, "agent."+string(state), map[string]string{"agent": did, "reason": reason}, func(known *agent.Agent) error {
+	known, err := g.changeAgent(ctx, did, by, "agent."+string(state), map[string]string{"agent": did, "reason": reason}, func(known *agent.Agent) error {
 		return known.Set(state, reason, g.cfg.Now())
 	})
+	if err == nil {
+		err = g.LoadAgents(ctx)
+	}
+	return known, err
 }
 
 // SeeAgent notes that a registered agent was heard from.
@@ -171,10 +242,40 @@ func (g *Guard) SeeAgent(ctx context.Context, did string, by act.Principal) (*ag
 
 // CountViolation notes that an agent did something that no verdict covers.
 func (g *Guard) CountViolation(ctx context.Context, did, what string, by act.Principal) (*agent.Agent, error) {
+	known, err := g.Agent(ctx, did)
+	if err != nil {
+		return nil, err
+	}
+	if known.State == "" {
+		return g.countStranger(ctx, did, what, by)
+	}
 	return g.changeAgent(ctx, did, by, "agent.violation", map[string]string{"agent": did, "violation": what}, func(known *agent.Agent) error {
 		known.Violations++
 		return nil
 	})
+}
+
+// countStranger counts for an agent that nobody registered, of this principal only.
+func (g *Guard) countStranger(ctx context.Context, did, what string, by act.Principal) (*agent.Agent, error) {
+	id := strangerID(did, by.Name)
+	defer g.agents.lock(id)()
+	known := &agent.Agent{DID: did, Principal: by.Name}
+	item, head, err := g.item(ctx, strangerKind, id)
+	if err == nil {
+		known, err = agent.Parse(item.Data)
+	}
+	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+		return nil, err
+	}
+	known.Violations++
+	write, err := agentWrite(known, head, g.cfg.Now())
+	if err != nil {
+		return nil, err
+	}
+	e := g.note("agent.violation", by, map[string]string{"agent": did, "violation": what})
+	e.Sessions = []*ledger.SessionWrite{write}
+	_, err = g.enqueue(ctx, e)
+	return known, err
 }
 
 func (g *Guard) changeAgent(ctx context.Context, did string, by act.Principal, what string, details map[string]string, change func(*agent.Agent) error) (known *agent.Agent, err error) {

@@ -152,8 +152,8 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, head
 			d.Effect = act.Modify
 		}
 		d.Reasons = slices.Insert(d.Reasons, 0, said(h, act.Allow))
-	case open: // who agreed to other rules need not be asked again
-		h.State, h.Needs, h.Created, h.Expires = approval.Held, needs, a.At, expires
+	case open: // another question than the one that was answered
+		h.State, h.Needs, h.Answers, h.Created, h.Expires, h.Decision = approval.Held, needs, nil, a.At, expires, ""
 	case again:
 		d.Effect = act.Deny
 		d.Reasons = slices.Insert(d.Reasons, 0, over)
@@ -243,24 +243,30 @@ func (g *Guard) Approval(ctx context.Context, id string) (*approval.Decision, er
 
 // Approvals lists held decisions in the order of their ids, after one: those
 // that are open, or all that are kept.
-func (g *Guard) Approvals(ctx context.Context, open bool, after string, limit int) (list []*approval.Decision, err error) {
+// What would be done is left out. next is what to give as after for the next
+// page, empty on the last.
+func (g *Guard) Approvals(ctx context.Context, open bool, after string, limit int) (list []*approval.Decision, next string, err error) {
 	items, err := g.cfg.Store.Items(ctx, ledger.ItemQuery{Kind: approvalKind, Open: open, After: after, Limit: limit})
 	if err != nil {
-		return nil, err
+		return nil, "", err
+	}
+	if len(items) == limit {
+		next = items[limit-1].ID
 	}
 	for _, item := range items {
 		h, err := approval.Parse(item.Data)
 		if err != nil {
-			return nil, fmt.Errorf("the approval %s: %w", item.ID, err)
+			return nil, "", fmt.Errorf("the approval %s: %w", item.ID, err)
 		}
 		if h.Decision == "" {
 			h.Decision = item.Version.String()
 		}
+		h.Request, h.Edits = nil, nil
 		if h.State = h.At(g.cfg.Now()); !open || h.Open() {
 			list = append(list, h)
 		}
 	}
-	return list, nil
+	return list, next, nil
 }
 
 // Answer takes a person's answer to a held decision. seen, when not empty, is

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"reeve/act"
+	"reeve/agent"
 	"reeve/approval"
 	"reeve/internal/rawjson"
 	"reeve/ledger"
@@ -78,6 +79,7 @@ type Guard struct {
 	agents    stripes
 
 	agentsRead agentsRead
+	barred     atomic.Pointer[map[string]agent.State] // agents that are suspended or revoked
 }
 
 // New returns a Guard and keeps the policy's text in the store.
@@ -101,6 +103,9 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 		cfg.Logger = slog.Default()
 	}
 	g := &Guard{cfg: cfg, clean: clean{seed: maphash.MakeSeed()}, sessions: newMemory(cfg.Store, cfg.Log, cfg.SessionBytes)}
+	if err := g.LoadAgents(ctx); err != nil {
+		return nil, err
+	}
 	if err := g.SetPolicy(ctx, cfg.Policy, operator); err != nil {
 		return nil, err
 	}
@@ -208,7 +213,7 @@ func (g *Guard) Decide(ctx context.Context, a *act.Action) (d act.Decision, modi
 type asked struct {
 	// also returns further writes that become durable with the decision. With
 	// it, the recorded decision of an earlier ask is no answer.
-	also func(d *act.Decision, set *policy.Set) ([]*ledger.SessionWrite, error)
+	also func(d *act.Decision, modified []byte, set *policy.Set) ([]*ledger.SessionWrite, error)
 	// again says that people have been asked about this act, and are not again.
 	again bool
 }
@@ -216,6 +221,7 @@ type asked struct {
 func (g *Guard) decide(ctx context.Context, a *act.Action, q asked) (d act.Decision, modified []byte, err error) {
 	start := g.cfg.Now()
 	a.At = start
+	g.bar(a)
 	if g.cfg.Score != nil && a.Kind == act.ToolCall {
 		g.askModel(ctx, a)
 	}
@@ -273,7 +279,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q asked) (act.De
 		return act.Decision{}, nil, err
 	}
 	e := g.entry(a, &d, modified)
-	if e.Sessions, err = writes(e.Sessions, consent, q, &d, set); err != nil {
+	if e.Sessions, err = writes(e.Sessions, consent, q, &d, modified, set); err != nil {
 		return act.Decision{}, nil, err
 	}
 	if d.Position, err = g.enqueue(ctx, e); err != nil {
@@ -344,7 +350,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q asked) (ac
 	}
 	step := s.state.Step(a, d.Effect)
 	e.Sessions = append(e.Sessions, &ledger.SessionWrite{Head: s.head, Data: step.Append(nil)})
-	if e.Sessions, err = writes(e.Sessions, consent, q, &d, set); err != nil {
+	if e.Sessions, err = writes(e.Sessions, consent, q, &d, modified, set); err != nil {
 		s.unlock()
 		return act.Decision{}, nil, err
 	}
@@ -369,14 +375,14 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q asked) (ac
 }
 
 // writes adds to a session's writes what else becomes durable with a decision.
-func writes(list []*ledger.SessionWrite, consent *ledger.SessionWrite, q asked, d *act.Decision, set *policy.Set) ([]*ledger.SessionWrite, error) {
+func writes(list []*ledger.SessionWrite, consent *ledger.SessionWrite, q asked, d *act.Decision, modified []byte, set *policy.Set) ([]*ledger.SessionWrite, error) {
 	if consent != nil {
 		list = append(list, consent)
 	}
 	if q.also == nil {
 		return list, nil
 	}
-	also, err := q.also(d, set)
+	also, err := q.also(d, modified, set)
 	return append(list, also...), err
 }
 

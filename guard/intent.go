@@ -79,6 +79,15 @@ type Asking struct {
 	// none. It is good once: ErrReplayed.
 	Nonce  string
 	Signed time.Time
+	// Call returns the digest of the call in a request of the door; nil for none.
+	Call func(request []byte) string
+}
+
+func (q *Asking) call(request []byte) string {
+	if q.Call == nil {
+		return ""
+	}
+	return q.Call(request)
 }
 
 // ErrReplayed: the nonce of a signature was used before.
@@ -108,12 +117,16 @@ func (g *Guard) Ask(ctx context.Context, a *act.Action, q Asking) (n *agent.Inte
 		}
 	}
 	var decided agent.Intent
-	d, modified, err := g.decide(ctx, a, asked{again: n != nil, also: func(d *act.Decision, set *policy.Set) ([]*ledger.SessionWrite, error) {
+	d, modified, err := g.decide(ctx, a, asked{again: n != nil, also: func(d *act.Decision, modified []byte, set *policy.Set) ([]*ledger.SessionWrite, error) {
 		manifest, _ := set.Manifest(a.Canonical)
 		d.Manifest = &manifest
+		request := modified
+		if request == nil {
+			request = a.Body
+		}
 		decided = agent.Intent{
 			Agent: a.Agent.ID, ID: a.ID, Principal: a.Principal.Name, Method: a.Principal.Method, Organization: a.Principal.Organization,
-			Session: a.Session, Tool: a.Resource, Digest: a.Digest.String(), Verdict: g.keptVerdict(d),
+			Session: a.Session, Tool: a.Resource, Digest: a.Digest.String(), Call: q.call(request), Verdict: g.keptVerdict(d),
 			Asked: a.At, Expires: a.At.Add(q.Lasts).Truncate(time.Second), Params: q.Params,
 		}
 		write, err := intentWrite(&decided, head, a.At)
@@ -242,7 +255,7 @@ func (g *Guard) Report(ctx context.Context, a *act.Action, r agent.Report) (n *a
 		if violation != "" {
 			a.Standing = append(a.Standing, act.Violation{Check: uncovered, Message: violation})
 		}
-		_, _, err = g.decide(ctx, a, asked{also: func(*act.Decision, *policy.Set) ([]*ledger.SessionWrite, error) {
+		_, _, err = g.decide(ctx, a, asked{also: func(*act.Decision, []byte, *policy.Set) ([]*ledger.SessionWrite, error) {
 			if n == nil {
 				return nil, nil
 			}
@@ -291,30 +304,43 @@ func (g *Guard) Intents(ctx context.Context, did string, open bool) (list []*age
 	}
 }
 
+// heldKept is for how long after its approval ended a held intent waits to be
+// asked for again.
+const heldKept = time.Hour
+
 // EndIntents ends the intents whose time is over without a report, each with a
-// record. What people are asked about is left to them.
+// record.
 func (g *Guard) EndIntents(ctx context.Context) (ended []*agent.Intent, err error) {
 	now := g.cfg.Now()
-	items, err := g.cfg.Store.Items(ctx, ledger.ItemQuery{Kind: intentKind, Open: true, DueBefore: now})
-	if err != nil {
-		return nil, err
-	}
-	for _, item := range items {
-		n, err := g.endIntent(ctx, item.ID, "unreported", func(n *agent.Intent) bool {
-			if n.Verdict.Effect == act.Escalate || now.Before(n.Due()) {
-				return false
-			}
-			n.Expire(now)
-			return true
-		})
+	for after := ""; ; {
+		items, err := g.cfg.Store.Items(ctx, ledger.ItemQuery{Kind: intentKind, Open: true, DueBefore: now, After: after})
 		if err != nil {
-			return ended, err
+			return nil, err
 		}
-		if n != nil {
-			ended = append(ended, n)
+		for _, item := range items {
+			n, err := g.endIntent(ctx, item.ID, "unreported", func(n *agent.Intent) bool {
+				due := n.Due()
+				if n.Verdict.Effect == act.Escalate {
+					due = due.Add(heldKept)
+				}
+				if now.Before(due) {
+					return false
+				}
+				n.Expire(now)
+				return true
+			})
+			if err != nil {
+				return ended, err
+			}
+			if n != nil {
+				ended = append(ended, n)
+			}
 		}
+		if len(items) < ledger.DefaultItems {
+			return ended, nil
+		}
+		after = items[len(items)-1].ID
 	}
-	return ended, nil
 }
 
 // Withdraw takes back the verdicts of an agent that are not used up.

@@ -174,6 +174,7 @@ func TestReport(t *testing.T) {
 		{"nobody knows", "read", []agent.Report{{Status: "TIMEOUT"}}, 0, agent.Ambiguous, false},
 		{"another tool", "read", []agent.Report{{Status: "SUCCESS", Tool: "wipe"}}, 0, agent.Mismatched, true},
 		{"another tool, and then as approved", "read", []agent.Report{{Status: "SUCCESS", Tool: "wipe"}, success}, 0, agent.Mismatched, true},
+		{"said twice, and the second time of another act", "read", []agent.Report{success, {Status: "SUCCESS", Tool: "wipe"}}, 0, agent.Ambiguous, true},
 		{"another act", "read", []agent.Report{{Status: "SUCCESS", Digest: "sha256:00"}}, 0, agent.Mismatched, true},
 		{"a little late", "read", []agent.Report{success}, 5 * time.Minute, agent.Reported, false},
 		{"too late", "read", []agent.Report{success}, time.Hour, "", true},
@@ -197,7 +198,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("no intent: %q, %v", violation, err)
 	}
 	list, err := n.Intents(t.Context(), "did:a", false)
-	if err != nil || len(list) != 10 {
+	if err != nil || len(list) != 11 {
 		t.Errorf("intents: %d, %v", len(list), err)
 	}
 }
@@ -250,8 +251,13 @@ func TestAgents(t *testing.T) {
 	if _, err := n.SetAgent(t.Context(), "did:a", agent.Suspended, "looked odd", alice); err != nil {
 		t.Fatal(err)
 	}
-	if _, known, err := register("key:a", "k1"); err != nil || known.State != agent.Suspended {
+	if d, known, err := register("key:a", "k1"); err != nil || known != nil || d.Effect != act.Deny {
 		t.Errorf("registering does not end a suspension: %+v, %v", known, err)
+	}
+	aos := call("s", "1", "read", "notes")
+	aos.Agent.ID = "did:a"
+	if d, _ := n.decide(t, aos); d.Effect != act.Deny || d.Reasons[0].Code != "agent.suspended" {
+		t.Errorf("a suspended agent by another door: %v", d.Effect)
 	}
 	if _, err := n.SetAgent(t.Context(), "did:a", agent.Revoked, "", alice); err != nil {
 		t.Fatal(err)
@@ -259,8 +265,8 @@ func TestAgents(t *testing.T) {
 	if _, err := n.SetAgent(t.Context(), "did:a", agent.Active, "", alice); !errors.Is(err, agent.ErrRevoked) {
 		t.Errorf("revoked is for good: %v", err)
 	}
-	if _, _, err := register("key:a", "k1"); !errors.Is(err, agent.ErrRevoked) {
-		t.Errorf("a revoked agent registers: %v", err)
+	if d, known, err := register("key:a", "k1"); err != nil || known != nil || d.Effect != act.Deny {
+		t.Errorf("a revoked agent registers: %+v, %v", known, err)
 	}
 	if list, err := n.Agents(t.Context(), "", 0); err != nil || len(list) != 1 || list[0].State != agent.Revoked {
 		t.Errorf("%+v, %v", list, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -43,6 +44,7 @@ type execution struct {
 	env                          []string
 	wait                         time.Duration
 	verbose                      bool
+	first                        bool // the verdict, or the question, is this process's
 }
 
 func execCommand() *cobra.Command {
@@ -53,7 +55,12 @@ func execCommand() *cobra.Command {
 		Long: `Asks a running node whether a command may run (A2G), runs it inside the
 manifest of the verdict, and reports how it ended, with what was measured.
 Without an intent, the command itself is the intent: the tool execute_command with
-the argument command, a list. A file that ends in .wasm is run as a WASI module.
+the argument command, a list, beside dir and the environment that --env adds, so
+that what people agree to is what runs; what it reads from standard input is not
+part of it. A file that ends in .wasm is run as a WASI module.
+
+Where a person must agree, give --wait: a verdict is good for the one process that
+asked for it.
 
 Every limit of the manifest is enforced, or nothing is run; limits that the
 policy calls advisory and that cannot be enforced here are reported.
@@ -80,6 +87,9 @@ allowed, 125 when something went wrong before it ran.`,
 }
 
 func (x *execution) run(ctx context.Context, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	if err := x.place(); err != nil {
+		return failedExec(stderr, err)
+	}
 	client := &a2g.Client{URL: x.url, AgentDID: x.agent}
 	defer client.Close()
 	if x.key != "" {
@@ -133,7 +143,11 @@ func failedExec(stderr io.Writer, err error) error {
 // readIntent returns the intent that the command is asked for with.
 func (x *execution) readIntent(command []string, stdin io.Reader) (*a2g.Intent, error) {
 	if x.intent == "" {
-		in := &a2g.Intent{AgentDID: x.agent, IntentID: rand.Text(), Tool: x.tool, Arguments: a2g.Arguments(map[string]any{"command": command})}
+		arguments := map[string]any{"command": command, "dir": x.dir}
+		if len(x.env) > 0 {
+			arguments["env"] = x.variables()
+		}
+		in := &a2g.Intent{AgentDID: x.agent, IntentID: rand.Text(), Tool: x.tool, Arguments: a2g.Arguments(arguments)}
 		if x.session != "" {
 			in.Context = &a2g.IntentContext{SessionID: x.session}
 		}
@@ -171,7 +185,34 @@ func (x *execution) readIntent(command []string, stdin io.Reader) (*a2g.Intent, 
 	if !slices.Equal(asked, command) {
 		return nil, fmt.Errorf("the intent asks for another command: %q, not %q", asked, command)
 	}
+	var around struct {
+		Dir string            `json:"dir"`
+		Env map[string]string `json:"env"`
+	}
+	if err := json.Unmarshal(in.Arguments, &around); err != nil {
+		return nil, fmt.Errorf("the intent's arguments: %w", err)
+	}
+	if around.Dir != x.dir || !maps.Equal(around.Env, x.variables()) {
+		return nil, fmt.Errorf("the intent asks for another directory or environment: its arguments need \"dir\": %q, and \"env\" with what --env adds, as NAME: value", x.dir)
+	}
 	return in, nil
+}
+
+// place settles the directory that the command runs in.
+func (x *execution) place() (err error) {
+	x.dir, err = filepath.Abs(x.dir)
+	return err
+}
+
+// variables are what --env adds to the environment.
+func (x *execution) variables() map[string]string {
+	added := map[string]string{}
+	for _, name := range x.env {
+		if value, ok := os.LookupEnv(name); ok {
+			added[name] = value
+		}
+	}
+	return added
 }
 
 // commandIn is the command that an intent's arguments name: a list of words, or
@@ -198,6 +239,9 @@ func (x *execution) ask(ctx context.Context, client *a2g.Client, intent *a2g.Int
 	deadline := time.Now().Add(x.wait)
 	for told := false; ; told = true {
 		verdict, err := client.Ask(ctx, intent)
+		if err == nil && !told {
+			x.first = !verdict.Repeat
+		}
 		if err != nil || verdict.Verdict != a2g.Escalate || time.Now().After(deadline) {
 			return verdict, err
 		}
@@ -215,7 +259,6 @@ func (x *execution) ask(ctx context.Context, client *a2g.Client, intent *a2g.Int
 // allowed reports whether a verdict lets the command run, now and for the first
 // time, and says why not.
 func (x *execution) allowed(v *a2g.Verdict, stderr io.Writer) bool {
-	agreed := slices.ContainsFunc(v.Reasons, func(r a2g.Reason) bool { return r.Code == "approved" })
 	switch {
 	case v.Verdict == a2g.Escalate:
 		fmt.Fprintf(stderr, "reeve: a person must agree first: reeve approvals show %s\n", v.Approval.ID)
@@ -227,7 +270,7 @@ func (x *execution) allowed(v *a2g.Verdict, stderr io.Writer) bool {
 		for _, s := range v.Instead {
 			fmt.Fprintf(stderr, "  instead: %s\n", printable(s))
 		}
-	case v.Used, v.Repeat && !agreed:
+	case v.Used, !x.first:
 		fmt.Fprintln(stderr, "reeve: this verdict was given before, and is good for one run: ask with a new intent_id")
 	case v.Manifest == nil:
 		fmt.Fprintln(stderr, "reeve: the verdict has no manifest")
@@ -242,15 +285,7 @@ func (x *execution) allowed(v *a2g.Verdict, stderr io.Writer) bool {
 
 // execute runs the command inside its manifest.
 func (x *execution) execute(ctx context.Context, m act.Manifest, command []string, stdin io.Reader, stdout, stderr io.Writer) (sandbox.Outcome, error) {
-	dir := x.dir
-	if dir == "" {
-		dir = "."
-	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return sandbox.Outcome{}, err
-	}
-	c := sandbox.Command{Args: command, Dir: dir, Env: environment(x.env), Stdin: stdin, Stdout: stdout, Stderr: stderr}
+	c := sandbox.Command{Args: command, Dir: x.dir, Env: environment(x.env), Stdin: stdin, Stdout: stdout, Stderr: stderr}
 	if x.intent == "-" {
 		c.Stdin = nil // it was the intent
 	}
