@@ -32,13 +32,15 @@ const (
 	MCPRequest        Kind = "mcp.request"        // an MCP request or notification
 	MCPResponse       Kind = "mcp.response"       // an MCP answer
 	AgentRegister     Kind = "agent.register"     // an agent registers, before it is known
+	TaskStart         Kind = "task.start"         // a task of a workflow is about to be executed
+	TaskResult        Kind = "task.result"        // what a task gave, before others read it
 )
 
 // Kinds lists every kind, in the order of the documentation.
 var Kinds = []Kind{
 	MessageUser, MessageAgent, MessageSystem, ToolCall, ToolResult, KnowledgeRetrieve,
 	MemoryStore, MemoryRetrieve, Trigger, A2ASend, A2AReceive, MCPRequest, MCPResponse,
-	AgentRegister,
+	AgentRegister, TaskStart, TaskResult,
 }
 
 // Effect is what is decided about an act. The zero value denies, and a smaller
@@ -193,6 +195,9 @@ type Action struct {
 	// Bounded says that the door tells the agent what the act may use, so that
 	// tools with limits of their own may be called by it.
 	Bounded bool
+	// Holds names the limits, as a manifest's JSON does, that whoever starts a task
+	// holds it to. A task with other limits of its own is not started.
+	Holds []string
 	// Refusals are why reeve itself denies the act, whatever the policy says.
 	Refusals []Reason
 	// Standing are the violations that reeve knows of before it looks at the

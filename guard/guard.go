@@ -27,6 +27,7 @@ import (
 	"reeve/policy"
 	"reeve/risk"
 	"reeve/session"
+	"reeve/task"
 )
 
 // Keep says which requests' contents stay beside the ledger.
@@ -183,6 +184,13 @@ func Judge(a *act.Action, violations []act.Violation, s policy.Session, set *pol
 	if !a.Bounded && (a.Kind == act.ToolCall || a.Kind == act.MCPRequest) && set.Bounds(a.Canonical) {
 		refusals = append(refusals[:len(refusals):len(refusals)], unbounded)
 	}
+	if a.Kind == act.TaskStart {
+		for _, limit := range set.Limits(a.Canonical) {
+			if !slices.Contains(a.Holds, limit) {
+				refusals = append(refusals[:len(refusals):len(refusals)], unheld(limit, a.Resource))
+			}
+		}
+	}
 	if len(refusals) > 0 {
 		d.Effect, d.Conditions = act.Deny, nil
 		d.Reasons = append(slices.Clone(refusals), d.Reasons...)
@@ -196,6 +204,15 @@ var unbounded = act.Reason{
 	Rule: "manifest", Code: "limits.unenforced", Effect: act.Deny,
 	Message: "The policy gives this tool limits, and an agent that asks this way cannot be held to them.",
 	Instead: "Ask over A2G and run it with reeve exec; or let the policy call the limits advisory.",
+}
+
+// unheld is why a task does not start whose executor cannot hold it to a limit.
+func unheld(limit, executor string) act.Reason {
+	return act.Reason{
+		Rule: "manifest", Code: "limits.unenforced", Effect: act.Deny,
+		Message: fmt.Sprintf("The policy gives %s the limit %s, and it cannot be held to that.", executor, limit),
+		Instead: "Let the policy call the limit advisory, or take an executor that is held to it.",
+	}
 }
 
 // attempts is how often an act is judged when another step of its session,
@@ -214,6 +231,9 @@ type asked struct {
 	// also returns further writes that become durable with the decision. With
 	// it, the recorded decision of an earlier ask is no answer.
 	also func(d *act.Decision, modified []byte, set *policy.Set) ([]*ledger.SessionWrite, error)
+	// change returns a change of tasks that becomes durable with the decision.
+	// With it, too, the recorded decision of an earlier ask is no answer.
+	change func(d *act.Decision, modified []byte, set *policy.Set) (*task.Change, error)
 	// again says that people have been asked about this act, and are not again.
 	again bool
 }
@@ -222,7 +242,7 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q asked) (d act.Decis
 	start := g.cfg.Now()
 	a.At = start
 	g.bar(a)
-	if g.cfg.Score != nil && a.Kind == act.ToolCall {
+	if g.cfg.Score != nil && (a.Kind == act.ToolCall || a.Kind == act.TaskStart) {
 		g.askModel(ctx, a)
 	}
 	for range attempts {
@@ -279,7 +299,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q asked) (act.De
 		return act.Decision{}, nil, err
 	}
 	e := g.entry(a, &d, modified)
-	if e.Sessions, err = writes(e.Sessions, consent, q, &d, modified, set); err != nil {
+	if err := q.add(e, consent, &d, modified, set); err != nil {
 		return act.Decision{}, nil, err
 	}
 	if d.Position, err = g.enqueue(ctx, e); err != nil {
@@ -302,7 +322,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q asked) (ac
 		return act.Decision{}, nil, err
 	}
 	violations, repeat := s.state.Check(a, owners)
-	if repeat != nil && q.also == nil {
+	if repeat != nil && q.also == nil && q.change == nil {
 		// Placed steps carry their position; for the others the commit is
 		// waited for, without the lock.
 		at, placed, pending := repeat.At, repeat.Placed, s.pending[repeat.Step]
@@ -350,7 +370,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q asked) (ac
 	}
 	step := s.state.Step(a, d.Effect)
 	e.Sessions = append(e.Sessions, &ledger.SessionWrite{Head: s.head, Data: step.Append(nil)})
-	if e.Sessions, err = writes(e.Sessions, consent, q, &d, modified, set); err != nil {
+	if err := q.add(e, consent, &d, modified, set); err != nil {
 		s.unlock()
 		return act.Decision{}, nil, err
 	}
@@ -374,16 +394,22 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q asked) (ac
 	return d, modified, nil
 }
 
-// writes adds to a session's writes what else becomes durable with a decision.
-func writes(list []*ledger.SessionWrite, consent *ledger.SessionWrite, q asked, d *act.Decision, modified []byte, set *policy.Set) ([]*ledger.SessionWrite, error) {
+// add adds to an entry what else becomes durable with a decision.
+func (q asked) add(e *ledger.Entry, consent *ledger.SessionWrite, d *act.Decision, modified []byte, set *policy.Set) (err error) {
 	if consent != nil {
-		list = append(list, consent)
+		e.Sessions = append(e.Sessions, consent)
 	}
-	if q.also == nil {
-		return list, nil
+	if q.also != nil {
+		also, err := q.also(d, modified, set)
+		if err != nil {
+			return err
+		}
+		e.Sessions = append(e.Sessions, also...)
 	}
-	also, err := q.also(d, modified, set)
-	return append(list, also...), err
+	if q.change != nil {
+		e.Task, err = q.change(d, modified, set)
+	}
+	return err
 }
 
 // Apply makes the modified request of a decision, nil if there is none. An edit

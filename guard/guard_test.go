@@ -17,6 +17,7 @@ import (
 	"reeve/policy"
 	"reeve/risk"
 	"reeve/store/sqlite"
+	"reeve/task"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -294,12 +295,12 @@ type failing struct {
 
 var errDisk = errors.New("the disk is full")
 
-func (f *failing) Commit(ctx context.Context, l ledger.Lease, claims []ledger.Claim, build func([]int) *ledger.Batch) error {
+func (f *failing) Commit(ctx context.Context, l ledger.Lease, claims []ledger.Claim, load *task.Load, build func(ledger.Found) (*ledger.Batch, error)) error {
 	mode := f.mode.Load()
 	if mode == 1 {
 		return errDisk
 	}
-	err := f.Store.Commit(ctx, l, claims, build)
+	err := f.Store.Commit(ctx, l, claims, load, build)
 	if err == nil && mode == 2 {
 		return errDisk
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"reeve/act"
+	"reeve/task"
 )
 
 // nowhere is a store that keeps nothing: what is left is the ledger's own cost.
@@ -17,9 +18,12 @@ type nowhere struct {
 func (s *nowhere) Acquire(context.Context, string) (Lease, error) { return Lease{}, nil }
 func (s *nowhere) Release(context.Context, Lease) error           { return nil }
 func (s *nowhere) Head(context.Context, uint32) (Head, error)     { return Head{}, nil }
-func (s *nowhere) Commit(_ context.Context, _ Lease, _ []Claim, build func([]int) *Batch) error {
-	s.size += uint64(len(build(nil).Records))
-	return nil
+func (s *nowhere) Commit(_ context.Context, _ Lease, _ []Claim, _ *task.Load, build func(Found) (*Batch, error)) error {
+	b, err := build(Found{})
+	if err == nil {
+		s.size += uint64(len(b.Records))
+	}
+	return err
 }
 
 func benchEntry(session *SessionHead) *Entry {

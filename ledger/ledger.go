@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"reeve/act"
+	"reeve/task"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -61,6 +62,9 @@ type Config struct {
 	// it is durable, before the entries' tickets are done. It must not block.
 	// nil for none.
 	OnCheckpoint func(log uint32, size uint64, note []byte)
+	// OnTasks is called likewise with what a batch made of tasks. What it holds must
+	// not be changed. nil for none.
+	OnTasks func(w *task.Writes)
 	// MaxBatch is how many entries one commit takes; 0 means 256.
 	MaxBatch int
 	// Logger is told when the ledger cannot be written, and when it can again;
@@ -128,6 +132,11 @@ type Entry struct {
 	// Sessions are the writes of sessions' memories that this entry makes. Of
 	// two with the same key the last counts.
 	Sessions []*SessionWrite
+
+	// Task is a change of tasks that becomes durable with the record, or by itself
+	// when the entry is of no Record.Kind. When it does not apply, nothing of the
+	// entry is recorded, and Wait returns task.ErrMoved or a *task.Error.
+	Task *task.Change
 }
 
 // SessionWrite is what one entry writes to a session's memory, or to an item.
@@ -173,6 +182,7 @@ type Ticket struct {
 	opening  []byte
 	parts    []Part
 	sessions []*SessionWrite
+	change   *task.Change
 	bytes    int
 }
 
@@ -201,6 +211,9 @@ func Open(ctx context.Context, cfg Config) (*Log, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	if cfg.OnTasks == nil {
+		cfg.OnTasks = func(*task.Writes) {}
+	}
 	if cfg.OnCheckpoint == nil {
 		cfg.OnCheckpoint = func(uint32, uint64, []byte) {}
 	}
@@ -227,6 +240,9 @@ func Open(ctx context.Context, cfg Config) (*Log, error) {
 
 // Number is the log's number.
 func (l *Log) Number() uint32 { return l.lease.Log }
+
+// Node names this holder of the log among all that ever were: the log and its epoch.
+func (l *Log) Node() string { return l.lease.Node() }
 
 // VerifierKey is the public key that checks the log's checkpoints, in the form
 // of C2SP signed-note.
@@ -419,7 +435,8 @@ type committer struct {
 	batch   Batch
 	arena   []byte // the records, each behind a zero byte
 	offsets []int
-	lost    []bool // by claim
+	lost    []bool     // by claim
+	load    *task.Load // what the batch's changes look at; nil when there are none
 }
 
 // tip is the log's right edge.
@@ -449,7 +466,7 @@ func (c *committer) commit(l *Log, g *group) error {
 		}
 	}
 	c.claim(g)
-	err := l.cfg.Store.Commit(ctx, l.lease, c.claims, func(lost []int) *Batch { return c.build(l, g, lost) })
+	err := l.cfg.Store.Commit(ctx, l.lease, c.claims, c.load, func(f Found) (*Batch, error) { return c.build(l, g, f) })
 	if err != nil {
 		c.stale = true
 		clear(c.parts)
@@ -469,6 +486,10 @@ func (c *committer) commit(l *Log, g *group) error {
 	if c.next.size > c.tip.size {
 		c.tip = c.next
 		l.cfg.OnCheckpoint(l.lease.Log, c.tip.size, c.batch.Checkpoint)
+	}
+	if c.batch.Tasks != nil {
+		l.cfg.OnTasks(c.batch.Tasks)
+		c.batch.Tasks = nil
 	}
 	return nil
 }
@@ -494,8 +515,14 @@ func (c *committer) claim(g *group) {
 	c.serial++
 	clear(c.keys)
 	clear(c.claims)
-	c.claims = c.claims[:0]
+	c.claims, c.load = c.claims[:0], nil
 	for _, t := range g.tickets {
+		if t.change != nil {
+			if c.load == nil {
+				c.load = &task.Load{}
+			}
+			t.change.Needs(c.load)
+		}
 		for _, w := range t.sessions {
 			h := w.Head
 			if h.lost || h.serial == c.serial {
@@ -513,13 +540,13 @@ func (c *committer) claim(g *group) {
 }
 
 // build makes the batch of all entries whose claims have not lost.
-func (c *committer) build(l *Log, g *group, lost []int) *Batch {
+func (c *committer) build(l *Log, g *group, found Found) (*Batch, error) {
 	for _, hash := range c.fresh {
 		delete(c.parts, hash)
 	}
 	c.fresh = c.fresh[:0]
 	c.lost = append(c.lost[:0], make([]bool, len(c.claims))...)
-	for _, i := range lost {
+	for _, i := range found.Lost {
 		c.lost[i] = true
 	}
 	for _, h := range c.keys {
@@ -537,16 +564,39 @@ func (c *committer) build(l *Log, g *group, lost []int) *Batch {
 		Claims: b.Claims[:0], Items: b.Items[:0], Nodes: b.Nodes[:0],
 	}
 	c.arena, c.offsets = c.arena[:0], c.offsets[:0]
+	var book *task.Book
+	if c.load != nil {
+		book = task.NewBook(found.Tasks, *c.load, found.More)
+	}
 	for _, t := range g.tickets {
-		if t.err = nil; c.loses(t) {
-			t.pos, t.err = act.Position{}, ErrLost
+		t.pos, t.err = act.Position{}, nil
+		if c.loses(t) {
+			t.err = ErrLost
 			continue
 		}
-		t.pos = act.Position{Log: l.lease.Log, Index: c.next.size}
-		c.add(t)
+		pos := act.Position{Log: l.lease.Log, Index: c.next.size}
+		if t.change != nil {
+			if refused, err := apply(book, t, pos); err != nil {
+				return nil, err
+			} else if refused {
+				continue
+			}
+		}
+		if t.tail != nil {
+			t.pos = pos
+			c.add(t)
+		}
+	}
+	if book != nil {
+		if w := book.Writes(); !w.Empty() {
+			b.Tasks = w
+		}
 	}
 	if c.next.size == c.tip.size {
-		return nil
+		if b.Tasks == nil {
+			return nil, nil
+		}
+		return b, nil
 	}
 	for i, from := range c.offsets {
 		to := len(c.arena)
@@ -556,7 +606,26 @@ func (c *committer) build(l *Log, g *group, lost []int) *Batch {
 		b.Records = append(b.Records, c.arena[from+1:to:to])
 	}
 	b.Checkpoint = l.signer.sign(c.next.size, c.next.root())
-	return b
+	return b, nil
+}
+
+// apply makes an entry's change of tasks. When it does not apply, the entry loses,
+// and so does what rests on its sessions' writes.
+func apply(book *task.Book, t *Ticket, pos act.Position) (refused bool, err error) {
+	decision := ""
+	if t.tail != nil {
+		decision = pos.String()
+	}
+	err = book.Apply(t.change, decision)
+	var wrong *task.Error
+	if err == nil || !errors.Is(err, task.ErrMoved) && !errors.As(err, &wrong) {
+		return false, err
+	}
+	t.err = err
+	for _, w := range t.sessions {
+		w.Head.lost = true
+	}
+	return true, nil
 }
 
 // loses says whether an entry loses: any of its claims lost, or follows one

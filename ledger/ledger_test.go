@@ -16,6 +16,7 @@ import (
 	"reeve/act"
 	"reeve/ledger"
 	"reeve/store/sqlite"
+	"reeve/task"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -295,16 +296,16 @@ type faulty struct {
 
 var errDisk = errors.New("input/output error")
 
-func (f *faulty) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.Claim, build func([]int) *ledger.Batch) error {
+func (f *faulty) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.Claim, load *task.Load, build func(ledger.Found) (*ledger.Batch, error)) error {
 	f.mu.Lock()
 	f.commit++
 	before, after := f.fail(f.commit)
 	f.mu.Unlock()
 	if before {
-		build(nil) // it may fail at any point
+		_, _ = build(ledger.Found{Tasks: &task.Loaded{}}) // it may fail at any point
 		return errDisk
 	}
-	if err := f.Store.Commit(ctx, lease, claims, build); err != nil {
+	if err := f.Store.Commit(ctx, lease, claims, load, build); err != nil {
 		return err
 	}
 	if after {

@@ -45,6 +45,9 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b
 // prepare does all the work on an entry that does not depend on its place in
 // the log, on the caller's goroutine.
 func prepare(e *Entry, now func() time.Time) (*Ticket, error) {
+	if e.Record.Kind == "" && e.Task != nil {
+		return &Ticket{change: e.Task, buffer: new([]byte), bytes: 1024 + e.Task.Size()}, nil
+	}
 	contents := [fields][]byte{e.Request, e.Modified, e.Principal, e.Reasons, e.Links}
 	size := 0
 	for _, c := range contents {
@@ -60,7 +63,10 @@ func prepare(e *Entry, now func() time.Time) (*Ticket, error) {
 	r.clip()
 	t := &Ticket{
 		time: min(max(r.Time.UnixMicro(), 0), maxMicro), buffer: buffers.Get().(*[]byte),
-		sessions: lastPerKey(e.Sessions), bytes: size + 1024,
+		sessions: lastPerKey(e.Sessions), bytes: size + 1024, change: e.Task,
+	}
+	if e.Task != nil {
+		t.bytes += e.Task.Size()
 	}
 	for _, w := range t.sessions {
 		t.bytes += len(w.Data)

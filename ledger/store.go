@@ -3,9 +3,11 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"reeve/act"
+	"reeve/task"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -36,11 +38,13 @@ type Store interface {
 
 	// Commit makes one batch durable, all or nothing: when it returns nil the
 	// batch survives the loss of power. First the claims are compared with the
-	// sessions' heads; build is then called once with the claims that lost
-	// (by their place in claims, in order; nil when none did) and returns the
-	// batch without them. ErrFenced when the lease's epoch is no longer the
-	// newest, or the head is not at the batch's First.
-	Commit(ctx context.Context, lease Lease, claims []Claim, build func(lost []int) *Batch) error
+	// sessions' heads, and the tasks that load names, nil for none, are read and
+	// kept from others; build is then called and returns the batch without those
+	// that lost, nil for nothing to write. It is called again when another node
+	// wrote the same new task meanwhile; nothing was written then. What build returns as an error is
+	// Commit's. ErrFenced when the lease's epoch is no longer the newest, or the
+	// head is not at the batch's First.
+	Commit(ctx context.Context, lease Lease, claims []Claim, load *task.Load, build func(Found) (*Batch, error)) error
 
 	// Head returns a log's newest committed size and signed checkpoint.
 	Head(ctx context.Context, log uint32) (Head, error)
@@ -89,6 +93,8 @@ type Store interface {
 	// TrimItems removes items that are not open and were due before a time.
 	TrimItems(ctx context.Context, before time.Time) (removed int64, err error)
 
+	TaskStore
+
 	// PutPolicy keeps a policy set's text for ever, by its content hash.
 	PutPolicy(ctx context.Context, hash string, text []byte, at time.Time) error
 	// Policy returns a policy set's text.
@@ -118,6 +124,9 @@ type Lease struct {
 	Epoch uint64
 }
 
+// Node names who has the lease among all that ever had one: "0:7".
+func (l Lease) Node() string { return fmt.Sprintf("%d:%d", l.Log, l.Epoch) }
+
 // Head is the state of a log: its size and its newest signed checkpoint
 // (nil when the log is empty), the size below which records were pruned, and
 // the signed checkpoint up to which that was done (nil when none were).
@@ -144,6 +153,49 @@ type Claim struct {
 	Data  []byte
 }
 
+// Found is what a commit finds in the store before it writes.
+type Found struct {
+	// Lost are the places of the claims that lost, in order; nil when none did.
+	Lost  []int
+	Tasks *task.Loaded // what was to be loaded; nil for nothing
+	// More loads further tasks of the same trees, in the same transaction.
+	More func(task.Load) (*task.Loaded, error)
+}
+
+// TaskStore reads what the commits made of tasks.
+type TaskStore interface {
+	// Task returns a whole task. ErrNotFound when there is none.
+	Task(ctx context.Context, id task.ID) (*task.Task, error)
+	// TasksOf returns those of some tasks that exist, in no order.
+	TasksOf(ctx context.Context, ids []task.ID) ([]*task.Task, error)
+	// Tasks returns the tasks that a query selects, newest first, without their
+	// results, and CountTasks how many there are without its Limit and Offset.
+	Tasks(ctx context.Context, q task.Query) ([]*task.Task, error)
+	CountTasks(ctx context.Context, q task.Query) (int, error)
+	// TaskTree returns a tree's tasks, oldest first; none if there is no such root.
+	TaskTree(ctx context.Context, root task.ID) ([]*task.Task, error)
+	// TaskRow returns what of a task changes. ErrNotFound when there is none.
+	TaskRow(ctx context.Context, id task.ID) (task.Row, error)
+	// TaskRows returns the rows that a query selects.
+	TaskRows(ctx context.Context, q task.RowQuery) ([]task.Row, error)
+
+	// TaskEvents returns at most limit events of a tree that come after one, in order.
+	TaskEvents(ctx context.Context, root task.ID, after uint64, limit int) ([]task.Event, error)
+	// TrimTaskEvents removes events that are older than before, of trees that are
+	// not being executed.
+	TrimTaskEvents(ctx context.Context, before time.Time) (removed int64, err error)
+
+	// TakePush leases the pushes that are due, so that no other node tells the same
+	// at once, until a time: then they are due again.
+	TakePush(ctx context.Context, now, until time.Time, limit int) ([]task.Push, error)
+	// PutPush writes how far a push has come.
+	PutPush(ctx context.Context, p task.Push) error
+
+	// LeaseEnds is until when nobody else can take the tasks of the lease's node for
+	// lost; zero for never.
+	LeaseEnds() time.Time
+}
+
 // Batch is what one commit makes durable. Entry i of it has index First+i.
 // What it holds belongs to the store only until Commit returns.
 type Batch struct {
@@ -159,7 +211,8 @@ type Batch struct {
 	Claims     []BatchClaim
 	Items      []BatchItem // in the order of the entries; of one item the last counts
 	Nodes      []Node
-	Checkpoint []byte // signed, of the size after this batch
+	Checkpoint []byte       // signed, of the size after this batch; nil when there are no Records
+	Tasks      *task.Writes // nil for none
 }
 
 // BatchClaim is a session's write with the place of its record in the batch.

@@ -249,9 +249,10 @@ func (e *evaluation) assess() *hazard.Assessment {
 	return &e.hazards
 }
 
-// isCall reports whether an act is the call of a tool, directly or by MCP.
+// isCall reports whether an act is the call of a tool, directly or by MCP, or the
+// start of a task, whose executor is its tool.
 func isCall(a *act.Action) bool {
-	return a.Kind == act.ToolCall || a.Kind == act.MCPRequest && a.InnerMethod == "tools/call"
+	return a.Kind == act.ToolCall || a.Kind == act.TaskStart || a.Kind == act.MCPRequest && a.InnerMethod == "tools/call"
 }
 
 // scan runs the detectors over the content.

@@ -23,6 +23,7 @@ type manifest struct {
 	literal int // characters of the glob that are no wildcards
 	file    string
 	at      *node
+	given   []string // the limits that the document names
 	act.Manifest
 }
 
@@ -55,6 +56,25 @@ func (s *Set) Bounds(canonicalTool string) bool {
 		m = s.manifests.globs[i]
 	}
 	return m.glob != "*" && len(m.Advisory) < len(manifestKeys)-1
+}
+
+// Limits names the limits, as they are written in JSON, that a document gives a
+// tool by its name or a glob other than "*", and does not call advisory.
+func (s *Set) Limits(canonicalTool string) (limits []string) {
+	m, ok := s.manifests.exact[canonicalTool]
+	if !ok {
+		i := slices.IndexFunc(s.manifests.globs, func(m *manifest) bool { return matchName(m.glob, canonicalTool) })
+		if i < 0 || s.manifests.globs[i].glob == "*" {
+			return nil
+		}
+		m = s.manifests.globs[i]
+	}
+	for _, limit := range m.given {
+		if !slices.Contains(m.Advisory, limit) {
+			limits = append(limits, limit)
+		}
+	}
+	return limits
 }
 
 // manifests are those of all documents.
@@ -132,6 +152,11 @@ func (d *document) readManifest(m *manifest, n *node) {
 		return
 	}
 	d.known(n, manifestKeys, "a manifest")
+	for _, key := range manifestKeys[:len(manifestKeys)-1] {
+		if n.get(key) != nil {
+			m.given = append(m.given, key)
+		}
+	}
 	d.amount(n, "max_memory_mb", maxMemoryMB, &m.MaxMemoryMB)
 	d.amount(n, "max_cpu_percent", maxCPUPercent, &m.MaxCPUPercent)
 	d.amount(n, "timeout_seconds", maxTimeout, &m.TimeoutSeconds)

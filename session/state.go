@@ -376,7 +376,7 @@ func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 			st.flags |= flagAutonomous
 		}
 		st.taintedTurn = h.turn
-	case act.ToolResult, act.KnowledgeRetrieve, act.MCPResponse, act.A2AReceive:
+	case act.ToolResult, act.TaskResult, act.KnowledgeRetrieve, act.MCPResponse, act.A2AReceive:
 		st.taintedTurn = h.turn
 	case act.MessageUser:
 		st.flags &^= flagAutonomous

@@ -4,107 +4,71 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"reeve/act"
 	"reeve/ledger"
 	"reeve/store/internal/layout"
+	"reeve/task"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Acquire takes a log that this owner held before, that was released, or whose
-// node has shown no sign of life for 15 seconds; else a new one.
-func (s *Store) Acquire(ctx context.Context, owner string) (lease ledger.Lease, err error) {
-	err = s.transact(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(lockAcquire)); err != nil {
-			return err
-		}
-		err := tx.QueryRow(ctx, `
-			UPDATE log SET epoch = epoch + 1, owner = $1, heartbeat = clock_timestamp()
-			WHERE log = (SELECT log FROM log
-				WHERE owner IS NULL OR owner = $1 OR heartbeat < clock_timestamp() - $2::interval
-				ORDER BY (owner = $1) IS TRUE DESC, log LIMIT 1 FOR UPDATE)
-			RETURNING log, epoch`, owner, leaseTime).Scan(&lease.Log, &lease.Epoch)
-		if !errors.Is(err, pgx.ErrNoRows) {
-			return err
-		}
-		return tx.QueryRow(ctx, `INSERT INTO log (log, epoch, owner) SELECT coalesce(max(log) + 1, 0), 1, $1 FROM log RETURNING log, epoch`,
-			owner).Scan(&lease.Log, &lease.Epoch)
-	})
-	if err != nil {
-		return ledger.Lease{}, fmt.Errorf("acquire a log: %w", err)
-	}
-	s.beating.Go(func() { s.beat(lease) })
-	return lease, nil
-}
-
-// beat shows, until the store is closed or another has taken the log over, that
-// the log's node lives.
-func (s *Store) beat(lease ledger.Lease) {
-	ticker := time.NewTicker(beat)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-s.stopped.Done():
-			return
-		case <-ticker.C:
-		}
-		ctx, cancel := context.WithTimeout(s.stopped, beat)
-		tag, err := s.pool.Exec(ctx, `UPDATE log SET heartbeat = clock_timestamp() WHERE log = $1 AND epoch = $2 AND owner IS NOT NULL`,
-			lease.Log, lease.Epoch)
-		cancel()
-		if err == nil && tag.RowsAffected() == 0 {
-			return
-		}
-	}
-}
-
-// Release gives the log up.
-func (s *Store) Release(ctx context.Context, lease ledger.Lease) error {
-	_, err := s.pool.Exec(ctx, `UPDATE log SET owner = NULL WHERE log = $1 AND epoch = $2`, lease.Log, lease.Epoch)
-	return err
-}
-
 // errNothing rolls a commit back when every entry of it lost.
 var errNothing = errors.New("nothing to commit")
 
 // Commit makes a batch durable, in two round trips: one that locks and compares
-// the sessions' heads, and one that writes. See ledger.Store.
-func (s *Store) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.Claim, build func(lost []int) *ledger.Batch) error {
+// the sessions' heads and reads tasks, and one that writes. See ledger.Store.
+//
+// build is called once, but for one case: when another node has made a task of the
+// same id since the tasks were read, nothing was written, and it is called again
+// with the truth.
+func (s *Store) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.Claim, load *task.Load, build func(ledger.Found) (*ledger.Batch, error)) error {
 	for i := 1; ; i++ {
 		built := false
-		err := s.commit(ctx, lease, claims, func(lost []int) *ledger.Batch {
+		begin := time.Now()
+		err := s.commit(ctx, lease, claims, load, func(f ledger.Found) (*ledger.Batch, error) {
 			built = true
-			return build(lost)
+			return build(f)
 		})
-		if errors.Is(err, errNothing) {
+		switch {
+		case err == nil:
+			s.lives.renew(lease, begin)
 			return nil
+		case errors.Is(err, errNothing):
+			return nil
+		case errors.Is(err, ledger.ErrFenced):
+			s.lives.lose(lease)
+			return err
 		}
-		// Conflicts arise where locks are taken, before the batch is built, which
-		// must happen once only.
-		if err == nil || built || i == attempts || !conflicts(err) {
+		// Conflicts arise where locks are taken, before the batch is built.
+		if again := !built && conflicts(err) || taken(err); !again || i == attempts {
 			return err
 		}
 	}
 }
 
-func (s *Store) commit(ctx context.Context, lease ledger.Lease, claims []ledger.Claim, build func(lost []int) *ledger.Batch) error {
+func (s *Store) commit(ctx context.Context, lease ledger.Lease, claims []ledger.Claim, want *task.Load, build func(ledger.Found) (*ledger.Batch, error)) error {
 	c, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Release() // a connection in a transaction, or broken, is closed by it
 	p := planHeads(claims)
-	size, err := p.take(ctx, c.Conn(), lease)
+	size, tasks, err := p.take(ctx, c.Conn(), lease, want)
+	var batch *ledger.Batch
+	var m more
 	if err == nil {
-		lost := p.lost(claims, lease, size)
-		batch := build(lost)
+		batch, err = build(ledger.Found{
+			Lost: p.lost(claims, lease, size), Tasks: tasks,
+			More: func(l task.Load) (*task.Loaded, error) { return m.load(ctx, c.Conn(), l) },
+		})
+	}
+	if err == nil {
 		switch {
-		case batch == nil || len(batch.Records) == 0:
+		case batch == nil || len(batch.Records) == 0 && batch.Tasks == nil:
 			err = errNothing
 		case batch.First != size:
 			err = ledger.ErrFenced
@@ -162,9 +126,10 @@ func planHeads(claims []ledger.Claim) *plan {
 	return p
 }
 
-// take begins the transaction, locks the log and the sessions' heads, and moves
-// those that are where the claims say. It returns the log's size.
-func (p *plan) take(ctx context.Context, c *pgx.Conn, lease ledger.Lease) (size uint64, err error) {
+// take begins the transaction, locks the log and the sessions' heads, moves those
+// that are where the claims say, and locks and reads tasks. It returns the log's
+// size and the tasks, nil when none are wanted.
+func (p *plan) take(ctx context.Context, c *pgx.Conn, lease ledger.Lease, want *task.Load) (size uint64, tasks *task.Loaded, err error) {
 	var b pgx.Batch
 	b.Queue("BEGIN")
 	b.Queue(`UPDATE log SET heartbeat = clock_timestamp() WHERE log = $1 RETURNING size, epoch`, lease.Log)
@@ -187,19 +152,23 @@ func (p *plan) take(ctx context.Context, c *pgx.Conn, lease ledger.Lease) (size 
 			WHERE h.key = c.k AND h.log = c.prev_log AND h.index = c.prev_index RETURNING h.key`,
 			lease.Log, keys, places, logs, indexes)
 	}
+	if want != nil {
+		queueLock(&b, want)
+		queueLoad(&b, want)
+	}
 	results := c.SendBatch(ctx, &b)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	if _, err := results.Exec(); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	var epoch uint64
 	if err := results.QueryRow().Scan(&size, &epoch); errors.Is(err, pgx.ErrNoRows) {
-		return 0, ledger.ErrFenced
+		return 0, nil, ledger.ErrFenced
 	} else if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	if epoch != lease.Epoch {
-		return 0, ledger.ErrFenced
+		return 0, nil, ledger.ErrFenced
 	}
 	for _, list := range [][]*headMove{p.fresh, p.old} {
 		if len(list) == 0 {
@@ -207,7 +176,7 @@ func (p *plan) take(ctx context.Context, c *pgx.Conn, lease ledger.Lease) (size 
 		}
 		rows, err := results.Query()
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 		var key [16]byte
 		_, err = pgx.ForEachRow(rows, []any{&key}, func() error {
@@ -217,10 +186,18 @@ func (p *plan) take(ctx context.Context, c *pgx.Conn, lease ledger.Lease) (size 
 			return nil
 		})
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 	}
-	return size, nil
+	if want != nil {
+		if _, err := results.Exec(); err != nil {
+			return 0, nil, err
+		}
+		if tasks, err = readLoad(results, want); err != nil {
+			return 0, nil, err
+		}
+	}
+	return size, tasks, nil
 }
 
 // columns are the keys and places of moves, for unnest.
@@ -257,7 +234,22 @@ func (p *plan) lost(claims []ledger.Claim, lease ledger.Lease, size uint64) (los
 func (p *plan) write(ctx context.Context, c *pgx.Conn, lease ledger.Lease, batch *ledger.Batch) error {
 	var b pgx.Batch
 	p.settle(&b, lease, batch)
+	if batch.Tasks != nil {
+		if err := queueTasks(&b, batch.Tasks); err != nil {
+			return err
+		}
+	}
+	if len(batch.Records) > 0 {
+		if err := queueRecords(&b, lease, batch); err != nil {
+			return err
+		}
+	}
+	b.Queue("COMMIT")
+	return c.SendBatch(ctx, &b).Close()
+}
 
+// queueRecords queues the writing of a batch's records and what lies beside them.
+func queueRecords(b *pgx.Batch, lease ledger.Lease, batch *ledger.Batch) error {
 	at := batch.At.UnixNano()
 	leaves := make([]byte, 0, len(batch.Leaves)*32)
 	for i := range batch.Leaves {
@@ -292,11 +284,10 @@ func (p *plan) write(ctx context.Context, c *pgx.Conn, lease ledger.Lease, batch
 			ON CONFLICT (hash) DO UPDATE SET last_put = greatest(part.last_put, excluded.last_put)`,
 			parts[i].Hash[:], at, len(parts[i].Data), parts[i].Data)
 	}
-	queueItems(&b, lease, batch)
+	queueItems(b, lease, batch)
 	b.Queue(`UPDATE log SET size = $2, checkpoint = $3, opening_bytes = opening_bytes + $4 WHERE log = $1`,
 		lease.Log, batch.First+uint64(len(batch.Records)), batch.Checkpoint, openings)
-	b.Queue("COMMIT")
-	return c.SendBatch(ctx, &b).Close()
+	return nil
 }
 
 // settle moves the heads that were put elsewhere than the batch has them, and

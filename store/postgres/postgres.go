@@ -8,7 +8,12 @@
 // operator's affair.
 //
 // Locks are always taken in one order: the log's row, then sessions' heads by
-// key, new ones before old ones, then parts by hash.
+// key, new ones before old ones, then the roots of trees of tasks by id, then
+// parts by hash. The lock of a root covers its whole tree.
+//
+// Ready tasks are carried between nodes by River, whose tables lie beside ours: a
+// commit that makes a task ready inserts a job for it. What a task is stands in
+// its row alone; a job only says where to look.
 package postgres
 
 import (
@@ -31,9 +36,9 @@ const (
 	// schema is where the tables are, unless the URL sets a search_path.
 	schema = "reeve"
 	// leaseTime is after how long without a sign of life a log may be taken over.
-	leaseTime = 15 * time.Second
+	leaseTime = 6 * time.Second
 	// beat is how often a node shows that it lives.
-	beat = 5 * time.Second
+	beat = 1500 * time.Millisecond
 	// connectTimeout bounds each attempt to connect.
 	connectTimeout = 10 * time.Second
 	// lockMigrate and lockAcquire are the advisory locks under which migrations
@@ -44,7 +49,8 @@ const (
 
 // Store is an open database. It implements ledger.Store.
 type Store struct {
-	pool *pgxpool.Pool
+	pool  *pgxpool.Pool
+	lives lives
 
 	stop    context.CancelFunc // ends the heartbeats
 	stopped context.Context
@@ -69,10 +75,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if cfg.ConnConfig.ConnectTimeout == 0 {
 		cfg.ConnConfig.ConnectTimeout = connectTimeout
 	}
-	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`)
-		return err
-	}
+	cfg.AfterConnect = prepare
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the database: %w", err)
@@ -84,6 +87,19 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	s := &Store{pool: pool}
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	return s, nil
+}
+
+// prepare makes a new connection fit for what reeve does on it.
+func prepare(ctx context.Context, c *pgx.Conn) error {
+	// Whatever the server's default, what was committed is on the disk.
+	_, err := c.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`)
+	if err == nil {
+		// All that reeve asks for often has an index. A plan that was made while a
+		// table was small must not read all of it once it is large; and compiling a
+		// statement takes longer than any of ours does.
+		_, err = c.Exec(ctx, `SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)`)
+	}
+	return err
 }
 
 // Close ends all use of the database. The logs stay leased until Release, or
@@ -105,10 +121,23 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, path string) error {
 	if err != nil {
 		return err
 	}
-	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(lockMigrate)); err != nil {
-			return err
+	c, err := pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Release()
+	// The lock is the connection's: not all steps of River can be in one transaction.
+	if _, err := c.Exec(ctx, `SELECT pg_advisory_lock($1)`, int64(lockMigrate)); err != nil {
+		return err
+	}
+	defer func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), beat)
+		defer cancel()
+		if _, err := c.Exec(end, `SELECT pg_advisory_unlock($1)`, int64(lockMigrate)); err != nil {
+			_ = c.Conn().Close(end)
 		}
+	}()
+	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 		if path == schema {
 			if _, err := tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS `+schema); err != nil {
 				return err
@@ -141,6 +170,10 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, path string) error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return migrateRiver(ctx, pool.Config())
 }
 
 // attempts is how often a transaction is tried that PostgreSQL breaks off to

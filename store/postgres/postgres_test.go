@@ -43,10 +43,10 @@ func TestStore(t *testing.T) {
 	})
 }
 
-func BenchmarkCommit64(b *testing.B) {
-	url := storetest.Postgres(b)
-	// Unlike tests, measurements want the disk.
-	admin, err := pgx.Connect(b.Context(), url)
+// durable makes the server wait for the disk: unlike tests, measurements want it.
+func durable(b *testing.B) {
+	b.Helper()
+	admin, err := pgx.Connect(b.Context(), storetest.Postgres(b))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -56,6 +56,10 @@ func BenchmarkCommit64(b *testing.B) {
 		}
 	}
 	admin.Close(b.Context())
+}
+
+func BenchmarkCommit64(b *testing.B) {
+	durable(b)
 	storetest.BenchmarkCommit64(b, func(b *testing.B) ledger.Store { return open(b, storetest.Postgres(b)) })
 }
 
@@ -99,7 +103,7 @@ func TestLease(t *testing.T) {
 	}
 
 	// A third takes what has given no sign of life, not what has.
-	if _, err := s.pool.Exec(t.Context(), `UPDATE log SET heartbeat = now() - interval '16 seconds' WHERE log = $1`, one.Lease.Log); err != nil {
+	if _, err := s.pool.Exec(t.Context(), `UPDATE log SET heartbeat = now() - interval '7 seconds' WHERE log = $1`, one.Lease.Log); err != nil {
 		t.Fatal(err)
 	}
 	third := writer(t, open(t, url), "three")
@@ -111,7 +115,7 @@ func TestLease(t *testing.T) {
 	}
 
 	// A commit is a sign of life.
-	if _, err := s.pool.Exec(t.Context(), `UPDATE log SET heartbeat = now() - interval '16 seconds'`); err != nil {
+	if _, err := s.pool.Exec(t.Context(), `UPDATE log SET heartbeat = now() - interval '7 seconds'`); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := third.Commit(t.Context(), storetest.Entry{Record: []byte("r")}); err != nil {
@@ -279,9 +283,9 @@ func TestLostConnection(t *testing.T) {
 
 	// In the middle of a commit: nothing of it is there.
 	claims := []ledger.Claim{{Key: storetest.Key(1), First: true}}
-	err = s.Commit(t.Context(), w.Lease, claims, func(lost []int) *ledger.Batch {
+	err = s.Commit(t.Context(), w.Lease, claims, nil, func(ledger.Found) (*ledger.Batch, error) {
 		cut()
-		return &ledger.Batch{First: 1, At: w.At, Records: [][]byte{[]byte("no")}, Leaves: make([]tlog.Hash, 1)}
+		return &ledger.Batch{First: 1, At: w.At, Records: [][]byte{[]byte("no")}, Leaves: make([]tlog.Hash, 1)}, nil
 	})
 	if err == nil {
 		t.Fatal("the commit succeeded")

@@ -8,12 +8,14 @@ import (
 	"reeve/store/storetest"
 )
 
-func BenchmarkCommit64(b *testing.B) {
-	storetest.BenchmarkCommit64(b, func(b *testing.B) ledger.Store {
-		s, err := Open(b.TempDir(), Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		return s
-	})
+func BenchmarkCommit64(b *testing.B) { storetest.BenchmarkCommit64(b, temporary) }
+
+func BenchmarkTasks64(b *testing.B) { storetest.BenchmarkTasks64(b, temporary) }
+
+func temporary(b *testing.B) ledger.Store {
+	s, err := Open(b.TempDir(), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
 }

@@ -8,6 +8,7 @@ import (
 	"reeve/act"
 	"reeve/ledger"
 	"reeve/store/internal/layout"
+	"reeve/task"
 
 	"zombiezen.com/go/sqlite"
 )
@@ -44,7 +45,7 @@ func (s *Store) Release(ctx context.Context, lease ledger.Lease) error {
 var errNothing = errors.New("nothing to commit")
 
 // Commit makes a batch durable. See ledger.Store.
-func (s *Store) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.Claim, build func(lost []int) *ledger.Batch) error {
+func (s *Store) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.Claim, load *task.Load, build func(ledger.Found) (*ledger.Batch, error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -56,16 +57,33 @@ func (s *Store) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.
 		if err != nil {
 			return err
 		}
-		lost, err := s.lost(c, claims, size)
-		if err != nil {
+		found := ledger.Found{More: func(l task.Load) (*task.Loaded, error) { return loadTasks(c, l) }}
+		if found.Lost, err = s.lost(c, claims, size); err != nil {
 			return err
 		}
-		batch = build(lost)
-		if batch == nil || len(batch.Records) == 0 {
+		if load != nil {
+			if found.Tasks, err = loadTasks(c, *load); err != nil {
+				return err
+			}
+		}
+		if batch, err = build(found); err != nil {
+			return err
+		}
+		if batch == nil {
 			return errNothing
 		}
 		if batch.First != size {
 			return ledger.ErrFenced
+		}
+		if batch.Tasks != nil {
+			written, err := writeTasks(c, batch.Tasks)
+			if err != nil {
+				return err
+			}
+			s.unsynced.Add(written)
+		}
+		if len(batch.Records) == 0 {
+			return nil
 		}
 		if err := layout.Check(batch); err != nil {
 			return err
@@ -78,7 +96,7 @@ func (s *Store) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.
 	if err != nil {
 		return err
 	}
-	if s.heads.add(batch) || s.unsynced.Load() >= checkpointBytes {
+	if len(batch.Records) > 0 && s.heads.add(batch) || s.unsynced.Load() >= checkpointBytes {
 		s.wake()
 	}
 	return nil

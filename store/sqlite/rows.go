@@ -34,6 +34,8 @@ func query(c *sqlite.Conn, text string, f func(stmt *sqlite.Stmt) error, args ..
 		switch v := arg.(type) {
 		case int64:
 			stmt.BindInt64(i+1, v)
+		case float64:
+			stmt.BindFloat(i+1, v)
 		case string:
 			stmt.BindText(i+1, v)
 		case []byte:

@@ -279,6 +279,9 @@ func isSQLite(err error) bool {
 // state of its own unless f begins a transaction. f must not take long: as
 // long as a statement of it is open, the WAL cannot be truncated.
 func (s *Store) read(ctx context.Context, f func(c *sqlite.Conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

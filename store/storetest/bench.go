@@ -3,10 +3,14 @@ package storetest
 import (
 	"bytes"
 	"crypto/sha256"
+	"fmt"
 	"testing"
+	"time"
 
 	"reeve/ledger"
+	"reeve/task"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -51,7 +55,7 @@ func benchmarkCommit(b *testing.B, store ledger.Store, opening []byte) {
 			claims[i] = ledger.Claim{Key: ledger.SessionKey(seq[:16]), First: true, Data: data}
 			claims[i+1] = ledger.Claim{Key: ledger.SessionKey(seq[16:]), First: true, Data: data}
 		}
-		err := store.Commit(b.Context(), w.Lease, claims, func(lost []int) *ledger.Batch {
+		err := store.Commit(b.Context(), w.Lease, claims, nil, func(ledger.Found) (*ledger.Batch, error) {
 			batch.First, batch.At, batch.Nodes = w.Size, w.At, nil
 			for i := range claims {
 				batch.Claims[i].Claim = claims[i]
@@ -60,7 +64,7 @@ func benchmarkCommit(b *testing.B, store ledger.Store, opening []byte) {
 			if w.Size%256 == 0 {
 				batch.Nodes = []ledger.Node{{Level: 1, N: w.Size/256 - 1}}
 			}
-			return batch
+			return batch, nil
 		})
 		if err != nil {
 			b.Fatal(err)
@@ -69,4 +73,92 @@ func benchmarkCommit(b *testing.B, store ledger.Store, opening []byte) {
 	entries := float64(b.N) * n
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/entries, "ns/entry")
 	b.ReportMetric(float64(cpuTime()-start)/entries, "cpu-ns/entry")
+}
+
+// BenchmarkTasks64 measures the bare life of tasks that depend on nothing: 64 are
+// started by one commit and completed by the next, each time read, written over
+// and told of by events, without a record, a book or an engine. An engine is
+// measured against it. The store holds as many more tasks as the name says.
+func BenchmarkTasks64(b *testing.B, open func(b *testing.B) ledger.Store) {
+	for _, stored := range []int{1_000, 100_000} {
+		b.Run(fmt.Sprintf("stored=%d", stored), func(b *testing.B) {
+			store := open(b)
+			defer store.Close()
+			benchmarkTasks(b, store, stored)
+		})
+	}
+}
+
+func benchmarkTasks(b *testing.B, store ledger.Store, stored int) {
+	const n = 64
+	w, err := NewWriter(b.Context(), store, "bench")
+	if err != nil {
+		b.Fatal(err)
+	}
+	commit := func(load *task.Load, build func(rows []task.Row) *task.Writes) {
+		b.Helper()
+		err := store.Commit(b.Context(), w.Lease, nil, load, func(f ledger.Found) (*ledger.Batch, error) {
+			var rows []task.Row
+			if load != nil {
+				rows = f.Tasks.Rows
+			}
+			return &ledger.Batch{First: w.Size, At: w.At, Tasks: build(rows)}, nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	last := 0
+	add := func(count int, phase task.Phase) (ids []task.ID) {
+		list := make([]*task.Task, count)
+		for i := range list {
+			t := NewTask(last, task.ID{})
+			last++
+			t.Root, t.Phase, t.Created, t.Run, t.Size = t.ID, phase, w.At, 1, 1
+			list[i] = t
+			ids = append(ids, t.ID)
+		}
+		commit(nil, func([]task.Row) *task.Writes { return &task.Writes{New: list} })
+		return ids
+	}
+	for last < stored {
+		add(min(5000, stored-last), task.PhaseComplete)
+	}
+	change := func(ids []task.ID, to task.Phase, kinds ...task.EventType) {
+		commit(&task.Load{Tasks: ids}, func(rows []task.Row) *task.Writes {
+			if len(rows) != len(ids) {
+				b.Fatalf("%d of %d tasks were found", len(rows), len(ids))
+			}
+			writes := &task.Writes{}
+			for i := range rows {
+				r := &rows[i]
+				r.Phase, r.Updated, r.Attempt, r.Node = to, w.At, 1, w.Lease.Node()
+				r.Started = Epoch
+				if to.Ended() {
+					r.Completed, r.Node, r.Progress = w.At, "", 1
+					writes.Texts = append(writes.Texts, task.Text{Task: r.ID, Result: jsontext.Value(`{"ok":true}`)})
+				}
+				for _, k := range kinds {
+					r.Events++
+					writes.Events = append(writes.Events, task.Event{Root: r.ID, Task: r.ID, N: r.Events, Type: k, At: w.At, Status: r.Status()})
+				}
+				writes.Rows = append(writes.Rows, r)
+			}
+			return writes
+		})
+	}
+	var spent time.Duration
+	b.ResetTimer()
+	for b.Loop() {
+		b.StopTimer()
+		ids := add(n, task.Ready)
+		start := cpuTime()
+		b.StartTimer()
+		change(ids, task.Running, task.StatusUpdate)
+		change(ids, task.PhaseComplete, task.StatusUpdate, task.TaskCompleted)
+		spent += cpuTime() - start
+	}
+	done := float64(b.N) * n
+	b.ReportMetric(done/b.Elapsed().Seconds(), "tasks/s")
+	b.ReportMetric(float64(spent)/done, "cpu-ns/task")
 }

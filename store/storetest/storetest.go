@@ -31,6 +31,9 @@ func Exercise(t *testing.T, open func(t *testing.T) ledger.Store) {
 		"Openings": openings, "Erase": erase, "TrimByAge": trimByAge, "TrimByBytes": trimByBytes, "TrimParts": trimParts,
 		"Items": items, "ManyItems": manyItems, "Prune": prune, "Policies": policies, "Keys": keys, "Anchors": anchors,
 		"Concurrency": concurrency, "Closed": closed,
+		"TaskRoundTrip": taskRoundTrip, "TaskLife": taskLife, "TaskLoad": taskLoad, "TaskTexts": taskTexts, "TaskUpdate": taskUpdate,
+		"TaskDelete": taskDelete, "TaskQueries": taskQueries, "TaskRows": taskRows, "TaskEvents": taskEvents, "TaskPushes": taskPushes,
+		"TaskClaims": taskClaims, "TaskRefused": taskRefused, "TaskFenced": taskFenced, "TaskTree": taskTree, "TaskChain": taskChain, "TaskWriters": taskWriters,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &suite{T: t, ctx: t.Context(), open: func() ledger.Store { return open(t) }}
@@ -353,10 +356,10 @@ func lost(t *testing.T, s *suite) {
 	w = s.writer()
 	for _, batch := range []*ledger.Batch{nil, {First: w.Size, At: w.At}} {
 		calls := 0
-		s.check(s.Commit(s.ctx, w.Lease, []ledger.Claim{first(1), first(7)}, func(lost []int) *ledger.Batch {
+		s.check(s.Commit(s.ctx, w.Lease, []ledger.Claim{first(1), first(7)}, nil, func(f ledger.Found) (*ledger.Batch, error) {
 			calls++
-			s.diff("claims that lost", []int{0}, lost)
-			return batch
+			s.diff("claims that lost", []int{0}, f.Lost)
+			return batch, nil
 		}))
 		s.diff("calls of build", 1, calls)
 		s.unknown(Key(7))
@@ -411,9 +414,9 @@ func chains(t *testing.T, s *suite) {
 		{Key: Key(1), Prev: w.Pos(8)},
 		{Key: Key(1), Prev: w.Pos(1)},
 	}
-	s.check(s.Commit(s.ctx, w.Lease, all, func(lost []int) *ledger.Batch {
-		s.diff("claims that lost", []int{0, 1, 4}, lost)
-		return nil
+	s.check(s.Commit(s.ctx, w.Lease, all, nil, func(f ledger.Found) (*ledger.Batch, error) {
+		s.diff("claims that lost", []int{0, 1, 4}, f.Lost)
+		return nil, nil
 	}))
 }
 
@@ -525,7 +528,7 @@ func refused(t *testing.T, s *suite) {
 	} {
 		b := good()
 		spoil(b)
-		if err := s.Commit(s.ctx, w.Lease, claims, func([]int) *ledger.Batch { return b }); err == nil {
+		if err := s.Commit(s.ctx, w.Lease, claims, nil, func(ledger.Found) (*ledger.Batch, error) { return b, nil }); err == nil {
 			t.Fatalf("%s: the commit succeeded", name)
 		}
 		head, err := s.Head(s.ctx, w.Lease.Log)
@@ -538,8 +541,8 @@ func refused(t *testing.T, s *suite) {
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	cancel()
-	s.is(s.Commit(ctx, w.Lease, claims, func([]int) *ledger.Batch { return good() }), context.Canceled)
-	s.check(s.Commit(s.ctx, w.Lease, claims, func([]int) *ledger.Batch { return good() }))
+	s.is(s.Commit(ctx, w.Lease, claims, nil, func(ledger.Found) (*ledger.Batch, error) { return good(), nil }), context.Canceled)
+	s.check(s.Commit(s.ctx, w.Lease, claims, nil, func(ledger.Found) (*ledger.Batch, error) { return good(), nil }))
 }
 
 func opening(i uint64, n int) []byte {

@@ -74,8 +74,8 @@ func (w *Writer) Commit(ctx context.Context, entries ...Entry) (lost []int, err 
 		}
 	}
 	var size uint64
-	err = w.Store.Commit(ctx, w.Lease, claims, func(lostClaims []int) *ledger.Batch {
-		lost = lostClaims
+	err = w.Store.Commit(ctx, w.Lease, claims, nil, func(f ledger.Found) (*ledger.Batch, error) {
+		lost = f.Lost
 		out := map[int]bool{}
 		for _, l := range lost {
 			out[places[l].entry] = true
@@ -113,7 +113,7 @@ func (w *Writer) Commit(ctx context.Context, entries ...Entry) (lost []int, err 
 			}
 		}
 		b.Checkpoint = Checkpoint(w.Lease.Log, size)
-		return b
+		return b, nil
 	})
 	if err != nil {
 		return nil, err

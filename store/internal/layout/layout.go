@@ -248,13 +248,21 @@ func Check(b *ledger.Batch) error {
 	return nil
 }
 
-// Nanoseconds is a time as a column holds it; the zero time is 0.
+// Nanoseconds is a time as a column holds it; the zero time is 0. What is beyond
+// the years 1678 to 2262 becomes the nearest time that a column can hold.
 func Nanoseconds(t time.Time) int64 {
-	if t.IsZero() {
+	switch {
+	case t.IsZero():
 		return 0
+	case t.Before(earliest):
+		return math.MinInt64
+	case t.After(latest):
+		return math.MaxInt64
 	}
 	return t.UnixNano()
 }
+
+var earliest, latest = time.Unix(0, math.MinInt64), time.Unix(0, math.MaxInt64)
 
 // Time reads what Nanoseconds made.
 func Time(ns int64) time.Time {

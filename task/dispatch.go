@@ -1,0 +1,30 @@
+package task
+
+import "context"
+
+// Work is what a dispatcher is to do: hand ready tasks to where there is room.
+type Work struct {
+	// Limits are the executors of this node, and how many tasks of each may run at once.
+	Limits map[string]int
+	// Start executes one attempt, and returns when that is over. It is called in a
+	// goroutine of its own. A task that is not ready any more is not started: so a
+	// dispatcher may hand one out twice.
+	Start func(ctx context.Context, h Handed)
+	// Noticed is told what other nodes have changed. It does not block.
+	Noticed func(n Notice)
+}
+
+// Handed is a ready task that is to start.
+type Handed struct {
+	Task, Root ID
+	Attempt    int // the one that is to begin
+	Run        int
+}
+
+// Notice is what another node changed.
+type Notice struct {
+	Stopped []Stopped // attempts that must end, if they are this node's
+	Roots   []ID      // trees that have new events
+	// Everything says that notices may have been missed: look at everything again.
+	Everything bool
+}
