@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"reeve/act"
+	"reeve/internal/canon"
+	"reeve/internal/content"
+	"reeve/internal/rawjson"
+	"reeve/task"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// owner is the principal that a task is executed for.
+func owner(t *task.Task) act.Principal {
+	return act.Principal{Name: cmp.Or(t.User, "anonymous"), Method: "task"}
+}
+
+// links are the details of a record about a task.
+func links(t *task.Task, more ...string) map[string]string {
+	m := map[string]string{"task": t.ID.String(), "root": t.Root.String()}
+	for i := 0; i+1 < len(more); i += 2 {
+		m[more[i]] = more[i+1]
+	}
+	return m
+}
+
+// newAction is an act of a task's attempt: its body is body, which holds the task's
+// id and executor.
+func newAction(kind act.Kind, j *job, number int, body []byte) *act.Action {
+	step := fmt.Sprintf("%s/%d/%d", j.ID, j.Run, number)
+	a := &act.Action{
+		Door: "flow", Method: "tasks.execute", Kind: kind, Principal: owner(j.Task),
+		Session: j.Root.String(), Step: step, Resource: j.Executor, Body: body,
+		User: act.User{ID: j.User},
+	}
+	a.Canonical, a.Confusable = canon.Name(j.Executor)
+	return a
+}
+
+// startAction is the act of starting a task.
+func startAction(j *job, number int) *act.Action {
+	b := appendHead(make([]byte, 0, len(j.inputs)+256), j, number)
+	b = append(b, `,"inputs":`...)
+	b = append(append(b, j.inputs...), '}')
+	a := newAction(act.TaskStart, j, number, b)
+	a.ID, a.Holds = a.Step, j.description.Holds
+	doc, err := rawjson.Parse(b)
+	if err != nil { // resolved inputs are valid
+		a.Refusals = append(a.Refusals, unreadable)
+		return a
+	}
+	texts := content.Set{}
+	inputs := doc.Root().Get("inputs")
+	texts.AddFixed(doc.Root().Get("name"), act.Leaf{Pointer: "/name"})
+	if inputs.Len() > content.MaxLeaves {
+		texts.Full = true
+	} else {
+		for name, value := range inputs.Members() {
+			leaf := act.Leaf{Pointer: "/inputs", Arg: name}
+			texts.AddName(name, leaf)
+			leaf.Pointer = content.Join("/inputs", name)
+			a.Arguments = append(a.Arguments, act.Argument{Name: name, Value: value.Raw(), Pointer: leaf.Pointer})
+			texts.AddAll(value, leaf, nil)
+		}
+	}
+	finish(a, &texts)
+	d := append([]byte(nil), `{"kind":"`...)
+	d = append(d, act.TaskStart...)
+	d = append(d, `","resource":`...)
+	d = rawjson.AppendString(d, j.Executor)
+	d = append(d, `,"arguments":`...)
+	a.Digest = sha256.Sum256(append(inputs.AppendCanonical(d), '}'))
+	return a
+}
+
+// resultAction is the act of taking what an attempt gave.
+func resultAction(j *job, number int, result jsontext.Value, failed error) *act.Action {
+	b := appendHead(make([]byte, 0, len(result)+256), j, number)
+	if result != nil {
+		b = append(b, `,"result":`...)
+		b = append(b, result...)
+	}
+	if failed != nil {
+		b = append(b, `,"error":`...)
+		b = rawjson.AppendString(b, failed.Error())
+	}
+	b = append(b, '}')
+	a := newAction(act.TaskResult, j, number, b)
+	a.Answers, a.Failed = a.Step, failed != nil
+	a.Step += "/result"
+	doc, err := rawjson.Parse(b)
+	if err != nil {
+		a.Refusals = append(a.Refusals, unreadable)
+		return a
+	}
+	texts := content.Set{}
+	texts.AddAll(doc.Root().Get("result"), act.Leaf{Pointer: "/result"}, nil)
+	texts.AddAll(doc.Root().Get("error"), act.Leaf{Pointer: "/error"}, nil)
+	finish(a, &texts)
+	a.Digest = sha256.Sum256(doc.Root().AppendCanonical(append([]byte(nil), act.TaskResult...)))
+	return a
+}
+
+func finish(a *act.Action, texts *content.Set) {
+	if texts.Full {
+		a.Refusals = append(a.Refusals, unreadable)
+		return
+	}
+	a.Content = texts.Leaves
+}
+
+// unreadable is why what is too much to be judged does not pass.
+var unreadable = act.Reason{
+	Rule: "limits", Code: "content.too_much", Effect: act.Deny,
+	Message: "It holds more than can be judged at once.",
+}
+
+// tooMuch says why an act cannot be recorded.
+func tooMuch(a *act.Action) string {
+	if len(a.Body) > maxBody {
+		return fmt.Sprintf("Its inputs, with the results of what it depends on, have %d bytes, and %d are allowed.", len(a.Body), maxBody)
+	}
+	return ""
+}
+
+// maxBody bounds what one start can hold: the inputs and the results that reach them.
+const maxBody = 12 << 20
+
+func appendHead(b []byte, j *job, number int) []byte {
+	b = append(b, `{"task_id":"`...)
+	b = append(b, j.ID.String()...)
+	b = append(b, `","root_task_id":"`...)
+	b = append(b, j.Root.String()...)
+	b = append(b, `","attempt":`...)
+	b = strconv.AppendInt(b, int64(number), 10)
+	b = append(b, `,"name":`...)
+	b = rawjson.AppendString(b, j.Name)
+	b = append(b, `,"executor":`...)
+	return rawjson.AppendString(b, j.Executor)
+}
+
+// inputsOf are the inputs in the body of a start that the policy changed.
+func inputsOf(body []byte) (jsontext.Value, error) {
+	doc, err := rawjson.Parse(body)
+	if err != nil {
+		return nil, err
+	}
+	inputs := doc.Root().Get("inputs")
+	if inputs.Kind() != rawjson.Object {
+		return nil, errors.New("engine: the policy made something of the inputs that is no object")
+	}
+	return jsontext.Value(inputs.Raw()), nil
+}
+
+// resultOf are the result and the error in the body of a result, as the policy left it.
+func resultOf(body []byte) (result jsontext.Value, message string, err error) {
+	doc, err := rawjson.Parse(body)
+	if err != nil {
+		return nil, "", err
+	}
+	if v := doc.Root().Get("result"); v.Exists() {
+		result = jsontext.Value(v.Raw())
+	}
+	return result, doc.Root().Get("error").Text(), nil
+}

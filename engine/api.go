@@ -1,0 +1,434 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"reeve/act"
+	"reeve/ledger"
+	"reeve/task"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Caller is who asks for something to be done to tasks.
+type Caller struct {
+	Principal act.Principal
+	// User is whose tasks the caller sees and makes; empty where no credentials are
+	// configured: then all are everybody's.
+	User string
+	// Admin sees everybody's tasks.
+	Admin bool
+}
+
+// everybody reports whether the caller is confined to nobody's tasks.
+func (c Caller) everybody() bool { return c.Admin || c.User == "" }
+
+func (c Caller) sees(r *task.Row) bool { return c.everybody() || r.User == c.User }
+
+// notFound is what is said of tasks that do not exist, and of those of others.
+func notFound(id task.ID) error {
+	return &task.Error{Code: task.CodeNotFound, Task: id.String(), Reason: "There is no such task."}
+}
+
+// Get returns a task.
+func (e *Engine) Get(ctx context.Context, by Caller, id task.ID) (*task.Task, error) {
+	t, err := e.cfg.Store.Task(ctx, id)
+	if errors.Is(err, ledger.ErrNotFound) || err == nil && !by.sees(&t.Row) {
+		return nil, notFound(id)
+	}
+	return t, err
+}
+
+// Row returns what of a task changes.
+func (e *Engine) Row(ctx context.Context, by Caller, id task.ID) (task.Row, error) {
+	r, err := e.cfg.Store.TaskRow(ctx, id)
+	if errors.Is(err, ledger.ErrNotFound) || err == nil && !by.sees(&r) {
+		return task.Row{}, notFound(id)
+	}
+	return r, err
+}
+
+// List returns the tasks that a query selects, without their results, and Count how
+// many there are.
+func (e *Engine) List(ctx context.Context, by Caller, q task.Query) ([]*task.Task, error) {
+	if !e.confine(by, &q) {
+		return nil, nil
+	}
+	return e.cfg.Store.Tasks(ctx, q)
+}
+
+// Count counts the tasks that a query selects.
+func (e *Engine) Count(ctx context.Context, by Caller, q task.Query) (int, error) {
+	if !e.confine(by, &q) {
+		return 0, nil
+	}
+	return e.cfg.Store.CountTasks(ctx, q)
+}
+
+// confine makes a query one of the caller's own tasks; false when it asks for
+// another's.
+func (e *Engine) confine(by Caller, q *task.Query) bool {
+	if by.everybody() {
+		return true
+	}
+	if q.User != "" && q.User != by.User {
+		return false
+	}
+	q.User = by.User
+	return true
+}
+
+// Tree returns a task and everything under it, parents before their children.
+func (e *Engine) Tree(ctx context.Context, by Caller, id task.ID) ([]*task.Task, error) {
+	r, err := e.Row(ctx, by, id)
+	if err != nil {
+		return nil, err
+	}
+	all, err := e.cfg.Store.TaskTree(ctx, r.Root)
+	if err != nil {
+		return nil, err
+	}
+	return under(all, id), nil
+}
+
+// under returns a task of a tree and what is under it, parents first.
+func under(tree []*task.Task, id task.ID) (list []*task.Task) {
+	children := make(map[task.ID][]*task.Task, len(tree))
+	for _, t := range tree {
+		if t.ID == id {
+			list = append(list, t)
+		}
+		children[t.Parent] = append(children[t.Parent], t)
+	}
+	for i := 0; i < len(list); i++ {
+		list = append(list, children[list[i].ID]...)
+	}
+	return list
+}
+
+// Events returns events of a tree that come after one.
+func (e *Engine) Events(ctx context.Context, by Caller, root task.ID, after uint64, limit int) ([]task.Event, error) {
+	if _, err := e.Row(ctx, by, root); err != nil {
+		return nil, err
+	}
+	return e.cfg.Store.TaskEvents(ctx, root, after, limit)
+}
+
+// Running reports whether a task is being executed on this node.
+func (e *Engine) Running(id task.ID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a := e.running[id]
+	return a != nil && a.begun.Load()
+}
+
+// Making says how tasks come to be.
+type Making struct {
+	Request jsontext.Value // what was asked, for the record
+	Execute bool           // at once
+	Push    *task.Push     // whom to tell
+	Method  string         // of the protocol, for the record; empty means tasks.create
+	// References is the task that these were copied or linked from.
+	References task.ID
+}
+
+// Create keeps new tasks, all of one tree, and executes them if that is asked for.
+// top is the one whose parent is none of them. It returns the root of their tree.
+func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top *task.Task, m Making) (root task.ID, err error) {
+	now := e.cfg.Now()
+	root = top.ID
+	if top.Parent != (task.ID{}) {
+		parent, err := e.Row(ctx, by, top.Parent)
+		if err != nil {
+			return root, &task.Error{Code: task.CodeParent, Field: "parent_id", Task: top.Parent.String(), Reason: "There is no such task."}
+		}
+		if top.User == "" {
+			top.User = parent.User
+		}
+		root = parent.Root
+	}
+	for _, t := range tasks {
+		if t.User == "" {
+			t.User = top.User
+		}
+		if !by.everybody() {
+			if t.User != "" && t.User != by.User {
+				return root, &task.Error{Code: task.CodeUnauthorized, Field: "user_id", Reason: "Tasks belong to whoever makes them."}
+			}
+			t.User = by.User
+		}
+		t.Executor = cmp.Or(t.Executor, Group)
+		t.Origin = cmp.Or(t.Origin, task.OriginCreate)
+		t.Root = root
+		if t.Schedule.Enabled {
+			t.Next, _ = t.Schedule.Next(now)
+		}
+		if err := e.refer(ctx, by, t); err != nil {
+			return root, err
+		}
+	}
+	if m.Execute {
+		if err := e.executable(tasks); err != nil {
+			return root, err
+		}
+	}
+	if err := e.fits(tasks); err != nil {
+		return root, err
+	}
+	c := &task.Change{Kind: task.Create, Root: root, At: now, Tasks: tasks, Ask: m.Execute, Push: m.Push, References: m.References}
+	if c.Push != nil {
+		c.Push.ID, c.Push.Root, c.Push.Created, c.Push.Due = task.NewID(now), root, now, now
+	}
+	details := map[string]string{"root": root.String(), "tasks": fmt.Sprint(len(tasks))}
+	_, err = e.cfg.Guard.RecordTask(ctx, cmp.Or(m.Method, "tasks.create"), by.Principal, m.Request, details, c)
+	return root, err
+}
+
+// refer makes a task what its origin says: a link or an archive has completed, and
+// has the result of what it refers to.
+func (e *Engine) refer(ctx context.Context, by Caller, t *task.Task) error {
+	if t.Original == (task.ID{}) {
+		return nil
+	}
+	original, err := e.Get(ctx, by, t.Original)
+	var wrong *task.Error
+	if errors.As(err, &wrong) {
+		return &task.Error{Code: task.CodeSchema, Field: "original_task_id", Task: t.Original.String(), Reason: "There is no such task."}
+	}
+	if err != nil {
+		return err
+	}
+	if t.Origin == task.OriginLink || t.Origin == task.OriginArchive {
+		if original.Phase != task.PhaseComplete {
+			return &task.Error{
+				Code: task.CodeSchema, Field: "original_task_id", Task: t.Original.String(),
+				Reason: fmt.Sprintf("Only what has completed can be the source of a %s; it is %s.", t.Origin, original.Status()),
+			}
+		}
+		t.Phase, t.Started, t.Completed, t.Progress, t.Result = task.PhaseComplete, original.Started, original.Completed, 1, original.Result
+	}
+	return nil
+}
+
+// executable reports whether there is an executor for each task that is to run.
+func (e *Engine) executable(tasks []*task.Task) error {
+	for _, t := range tasks {
+		if _, _, ok := e.cfg.Executors.Get(t.Executor); !ok && t.Executor != Group && t.Phase != task.PhaseComplete {
+			return &task.Error{Code: task.CodeExecutor, Field: "schemas.method", Task: cmp.Or(t.ClientID, t.ID.String()), Reason: noExecutor(t.Executor)}
+		}
+	}
+	return nil
+}
+
+// fits reports whether inputs that are whole already fit their executor. What
+// depends on others' results is looked at when these are there.
+func (e *Engine) fits(tasks []*task.Task) error {
+	for i, t := range tasks {
+		_, d, ok := e.cfg.Executors.Get(t.Executor)
+		if !ok || len(t.Dependencies) > 0 || len(task.References(t.Inputs)) > 0 {
+			continue
+		}
+		inputs := t.Inputs
+		if inputs == nil {
+			inputs = jsontext.Value("{}")
+		}
+		if wrong := task.CheckInputs(d.InputSchema, inputs); wrong != nil {
+			if len(tasks) > 1 {
+				wrong.Field = fmt.Sprintf("tasks[%d].%s", i, wrong.Field)
+			}
+			return wrong
+		}
+	}
+	return nil
+}
+
+// Execute executes a tree that exists, or the part under a task. It returns the root.
+func (e *Engine) Execute(ctx context.Context, by Caller, id task.ID, m Making) (root task.ID, err error) {
+	for range attempts {
+		r, err := e.Row(ctx, by, id)
+		if err != nil {
+			return id, err
+		}
+		list, err := e.Tree(ctx, by, id)
+		if err == nil {
+			err = e.executable(list)
+		}
+		if err != nil {
+			return r.Root, err
+		}
+		now := e.cfg.Now()
+		c := &task.Change{Kind: task.Ask, Task: id, Root: r.Root, At: now, Push: m.Push}
+		if c.Push != nil {
+			c.Push.ID, c.Push.Root, c.Push.Created, c.Push.Due = task.NewID(now), r.Root, now, now
+		}
+		_, err = e.cfg.Guard.RecordTask(ctx, "tasks.execute", by.Principal, m.Request, links(&task.Task{Row: r}), c)
+		if !errors.Is(err, task.ErrMoved) {
+			return r.Root, err
+		}
+	}
+	return id, moved(id)
+}
+
+// attempts is how often a change is tried that others came before.
+const attempts = 5
+
+// moved is said when others keep changing a task at the same time.
+func moved(id task.ID) error {
+	return &task.Error{Code: task.CodeTransition, Task: id.String(), Reason: "Others are changing the task at the same time. Try again."}
+}
+
+// Cancel ends a task that has not ended, and everything under it.
+func (e *Engine) Cancel(ctx context.Context, by Caller, id task.ID, why string) (task.Row, error) {
+	r, err := e.Row(ctx, by, id)
+	if err != nil {
+		return r, err
+	}
+	_, err = e.cfg.Guard.RecordTask(ctx, "tasks.cancel", by.Principal, nil, links(&task.Task{Row: r}, "reason", why),
+		&task.Change{Kind: task.Cancel, Task: id, Root: r.Root, At: e.cfg.Now(), Message: cmp.Or(why, "Cancelled by user")})
+	if err != nil {
+		return r, err
+	}
+	return e.Row(ctx, by, id)
+}
+
+// Update changes a task's definition, as change makes it from what there is.
+func (e *Engine) Update(ctx context.Context, by Caller, id task.ID, request jsontext.Value, change func(t *task.Task) (*task.Task, error)) (*task.Task, error) {
+	for range attempts {
+		t, err := e.Get(ctx, by, id)
+		if err != nil {
+			return nil, err
+		}
+		if t.Origin == task.OriginArchive {
+			return nil, &task.Error{Code: task.CodeTransition, Task: id.String(), Reason: "It is in an archive, and does not change."}
+		}
+		to, err := change(t)
+		if err != nil {
+			return nil, err
+		}
+		to.Executor = cmp.Or(to.Executor, Group)
+		if to.User != t.User && !by.everybody() {
+			return nil, &task.Error{Code: task.CodeUnauthorized, Field: "updates.user_id", Reason: "Tasks belong to whoever makes them."}
+		}
+		if err := e.fits([]*task.Task{to}); err != nil {
+			return nil, err
+		}
+		now := e.cfg.Now()
+		if to.Schedule != t.Schedule {
+			to.Next = time.Time{}
+			if to.Schedule.Enabled && !(to.Schedule.Bounded && to.Runs >= to.Schedule.MaxRuns) {
+				to.Next, _ = to.Schedule.Next(now)
+			}
+		}
+		_, err = e.cfg.Guard.RecordTask(ctx, "tasks.update", by.Principal, request, links(t),
+			&task.Change{Kind: task.Update, Task: id, Root: t.Root, At: now, Tasks: []*task.Task{to}})
+		if errors.Is(err, task.ErrMoved) {
+			continue
+		}
+		if err == nil && !to.Next.IsZero() {
+			e.wakeTimers()
+		}
+		return to, err
+	}
+	return nil, moved(id)
+}
+
+// Delete removes a task that was never executed; whole: with everything under it.
+func (e *Engine) Delete(ctx context.Context, by Caller, id task.ID, whole bool) error {
+	r, err := e.Row(ctx, by, id)
+	if err != nil {
+		return err
+	}
+	_, err = e.cfg.Guard.RecordTask(ctx, "tasks.delete", by.Principal, nil, links(&task.Task{Row: r}),
+		&task.Change{Kind: task.Delete, Task: id, Root: r.Root, At: e.cfg.Now(), Whole: whole})
+	return err
+}
+
+// Copying says what is made of a task that is copied.
+type Copying struct {
+	Children bool   // with everything under it
+	Origin   string // copy, link or archive; empty means copy
+	Dry      bool   // only say what would be made
+	Request  jsontext.Value
+}
+
+// Copy makes new tasks of one that exists. Of a root, or as a link or an archive, it
+// is a new tree; else the copy stands beside the original. What a copy in a tree of
+// its own depends on is copied, too. tasks[0] is the copy of the task itself.
+func (e *Engine) Copy(ctx context.Context, by Caller, id task.ID, how Copying) (tasks []*task.Task, err error) {
+	original, err := e.Row(ctx, by, id)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := e.cfg.Store.TaskTree(ctx, original.Root)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[task.ID]*task.Task, len(tree))
+	for _, t := range tree {
+		byID[t.ID] = t
+	}
+	list := []*task.Task{byID[id]}
+	if how.Children {
+		list = under(tree, id)
+	}
+	apart := original.Parent == (task.ID{}) || how.Origin == task.OriginLink || how.Origin == task.OriginArchive
+	in := make(map[task.ID]bool, len(list))
+	for _, t := range list {
+		in[t.ID] = true
+	}
+	for i := 0; apart && i < len(list); i++ { // a new tree has all that it depends on
+		for _, d := range list[i].Dependencies {
+			if !in[d.ID] {
+				in[d.ID] = true
+				list = append(list, byID[d.ID])
+			}
+		}
+	}
+	now := e.cfg.Now()
+	ids := make(map[task.ID]task.ID, len(list))
+	for _, t := range list {
+		ids[t.ID] = task.NewID(now)
+	}
+	for i, t := range list {
+		c := *t
+		c.Row = task.Row{ID: ids[t.ID], User: t.User, Name: t.Name, Executor: t.Executor, Priority: t.Priority}
+		c.Result, c.Judged = nil, nil
+		c.Origin, c.Original = cmp.Or(how.Origin, task.OriginCopy), t.ID
+		c.Schedule.Enabled = false // two of the same schedule are seldom meant
+		switch parent, copied := ids[t.Parent]; {
+		case copied:
+			c.Parent = parent
+		case i > 0:
+			c.Parent = ids[id]
+		case !apart:
+			c.Parent = t.Parent
+		}
+		c.Dependencies = slices.Clone(t.Dependencies)
+		for k := range c.Dependencies {
+			if to, copied := ids[c.Dependencies[k].ID]; copied {
+				c.Dependencies[k].ID = to
+			}
+		}
+		if t.Inputs != nil {
+			if c.Inputs, err = task.Rename(t.Inputs, func(ref string) string {
+				if old, err := task.ParseID(ref); err == nil && ids[old] != (task.ID{}) {
+					return ids[old].String()
+				}
+				return ref
+			}); err != nil {
+				return nil, err
+			}
+		}
+		tasks = append(tasks, &c)
+	}
+	if how.Dry {
+		return tasks, nil
+	}
+	_, err = e.Create(ctx, by, tasks, tasks[0], Making{Request: how.Request, Method: "tasks.copy", References: id})
+	return tasks, err
+}

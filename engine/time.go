@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"reeve/task"
+)
+
+// How often the engine looks for what time has brought about. What this node
+// itself makes due is known earlier.
+const (
+	lookEvery  = time.Second
+	staleAfter = 5 * time.Second // a ready task that nobody was handed is handed out again
+	someRows   = 500
+)
+
+func (e *Engine) wakeTimers() {
+	select {
+	case e.rewatch <- struct{}{}:
+	default:
+	}
+}
+
+// keepTime does what becomes due: tasks to be tried again, schedules, and what a
+// node that is gone has left behind. With several nodes each does so, and of two
+// changes the second finds that the task has moved on.
+func (e *Engine) keepTime(ctx context.Context, limits map[string]int, start func(context.Context, task.Handed)) {
+	if rows, err := e.cfg.Store.TaskRows(ctx, task.RowQuery{Phase: task.Held}); err == nil {
+		e.release(ctx, rows) // people may have answered while no node ran
+	}
+	for {
+		next := e.look(ctx, limits, start)
+		timer := time.NewTimer(next)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-e.rewatch:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// look does everything that is due, and returns when to look again.
+func (e *Engine) look(ctx context.Context, limits map[string]int, start func(context.Context, task.Handed)) time.Duration {
+	now := e.cfg.Now()
+	next := lookEvery
+	each := func(q task.RowQuery, f func(r *task.Row) *task.Change) {
+		rows, err := e.cfg.Store.TaskRows(ctx, q)
+		if err != nil {
+			if ctx.Err() == nil {
+				e.cfg.Logger.Error("what is due cannot be read", "error", err)
+			}
+			return
+		}
+		for i := range rows {
+			c := f(&rows[i])
+			if c == nil || ctx.Err() != nil {
+				continue
+			}
+			c.Task, c.Root, c.At = rows[i].ID, rows[i].Root, e.cfg.Now()
+			if err := e.cfg.Guard.ChangeTask(ctx, c); err != nil && !errors.Is(err, task.ErrMoved) && ctx.Err() == nil {
+				e.cfg.Logger.Error("what is due for a task cannot be done", "task", c.Task.String(), "error", err)
+			}
+		}
+	}
+	each(task.RowQuery{Phase: task.Running, Lost: true, Limit: someRows}, func(r *task.Row) *task.Change {
+		return &task.Change{Kind: task.Lose, Attempt: r.Attempt, Node: r.Node, Message: "The node that executed it is gone: it starts again."}
+	})
+	each(task.RowQuery{Phase: task.Delayed, DueBefore: now.Add(lookEvery), Limit: someRows}, func(r *task.Row) *task.Change {
+		if wait := r.Due.Sub(now); wait > 0 {
+			next = min(next, wait)
+			return nil
+		}
+		return &task.Change{Kind: task.Wake}
+	})
+	rows, err := e.cfg.Store.TaskRows(ctx, task.RowQuery{Scheduled: true, DueBefore: now.Add(lookEvery), Limit: someRows})
+	if err == nil {
+		for i := range rows {
+			if wait := rows[i].Next.Sub(now); wait > 0 {
+				next = min(next, wait)
+			} else {
+				e.trigger(ctx, &rows[i], now)
+			}
+		}
+	}
+	for executor, limit := range limits {
+		e.restart(ctx, executor, limit, now, start)
+	}
+	return next
+}
+
+// missedAfter is how late a run may be before it counts as missed.
+const missedAfter = time.Minute
+
+// trigger executes a tree, or a part of one, whose schedule is due.
+func (e *Engine) trigger(ctx context.Context, r *task.Row, now time.Time) {
+	t, err := e.cfg.Store.Task(ctx, r.ID)
+	if err != nil {
+		return
+	}
+	c := &task.Change{Kind: task.Trigger, Task: r.ID, Root: r.Root, At: now, Due: r.Next}
+	// However many runs were missed, they count as one.
+	c.Next, _ = t.Schedule.Next(now)
+	c.Skip = t.Schedule.Missed == "skip" && now.Sub(r.Next) > missedAfter
+	if t.Schedule.Bounded && t.Runs+1 >= t.Schedule.MaxRuns && !c.Skip {
+		c.Next = time.Time{}
+	}
+	details := links(t, "due", r.Next.UTC().Format(time.RFC3339))
+	if _, err := e.cfg.Guard.RecordTask(ctx, "task.schedule", owner(t), nil, details, c); err != nil && !errors.Is(err, task.ErrMoved) && ctx.Err() == nil {
+		e.cfg.Logger.Error("a schedule cannot be kept", "task", r.ID.String(), "error", err)
+	}
+}
+
+// restart hands out tasks that are ready and that no dispatcher has: whoever took
+// them may be gone. There must be room for them, or they simply wait their turn.
+func (e *Engine) restart(ctx context.Context, executor string, limit int, now time.Time, start func(context.Context, task.Handed)) {
+	e.mu.Lock()
+	free := limit - e.busy[executor]
+	e.mu.Unlock()
+	if free <= 0 {
+		return
+	}
+	rows, err := e.cfg.Store.TaskRows(ctx, task.RowQuery{Phase: task.Ready, Executor: executor, Limit: free})
+	if err != nil {
+		return
+	}
+	for i := range rows {
+		r := rows[i]
+		if now.Sub(r.Updated) > staleAfter {
+			go start(ctx, task.Handed{Task: r.ID, Root: r.Root, Attempt: r.Attempt + 1, Run: r.Run})
+		}
+	}
+}
+
+// keepLease stops everything that runs before others may take it for lost: what the
+// node cannot finish, since its lease is over, it must not go on with.
+func (e *Engine) keepLease(ctx context.Context) {
+	const margin, look = 500 * time.Millisecond, 100 * time.Millisecond
+	ticker := time.NewTicker(look)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		ends := e.cfg.Store.LeaseEnds()
+		if ends.IsZero() {
+			continue
+		}
+		if time.Until(ends) > margin {
+			continue
+		}
+		e.mu.Lock()
+		for id, a := range e.running {
+			if a.begun.Load() {
+				e.cfg.Logger.Error("a task is stopped: the node could not renew its lease", "task", id.String())
+				a.cancel(errLeaseOver)
+			}
+		}
+		e.mu.Unlock()
+	}
+}
