@@ -39,6 +39,8 @@ func (n *Node) Admin() http.Handler {
 	mux.Handle("/agents/", n.Agents())
 	mux.Handle("/approvals", n.Approvals())
 	mux.Handle("/approvals/", n.Approvals())
+	mux.Handle("POST /flow", n.flowRPC())
+	mux.Handle("GET /tasks/{id}/events", n.flow.EventsHandler())
 	return mux
 }
 

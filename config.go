@@ -28,7 +28,7 @@ import (
 // default. Secrets are never written here: they are named by a reference,
 // env:NAME or file:PATH.
 type Config struct {
-	Listen   string `yaml:"listen" default:"127.0.0.1:8080" doc:"Address to listen on. Beyond loopback, callers need credentials."`
+	Listen   string `yaml:"listen" default:"127.0.0.1:8080" doc:"Address to listen on; empty for the operator's socket only. Beyond loopback, callers need credentials."`
 	Data     string `yaml:"data" default:"./reeve-data" doc:"Folder for the database, the node's key and its socket. Created with mode 0700."`
 	Database string `yaml:"database" doc:"Where the ledger is kept: empty for SQLite in the data folder, sqlite:DIR, or postgres://…; the URL may be an env: or file: reference."`
 	Policy   string `yaml:"policy" doc:"Policy file or folder; empty for the built-in starter policy. Changes are taken up while running."`
@@ -91,6 +91,26 @@ type Config struct {
 		Wait time.Duration `yaml:"wait" default:"0s" doc:"How long a call whose act is held waits for a person's answer before it is told to come again."`
 		Held int           `yaml:"held" default:"256" doc:"Most calls that wait at once; the others are told at once to come again."`
 	} `yaml:"approvals"`
+
+	AllowCommands         bool `yaml:"allow-commands" doc:"Tasks may run commands (command_executor), each inside the sandbox."`
+	AllowPrivateCallbacks bool `yaml:"allow-private-callbacks" doc:"Push notifications may go to private addresses and to this machine."`
+
+	Tasks struct {
+		Concurrent   int           `yaml:"concurrent" default:"256" doc:"Most tasks that a node executes at once; each executor has a limit of its own as well."`
+		Grace        time.Duration `yaml:"grace" default:"5s" doc:"How long running tasks may go on when the node stops; then they are stopped, and start again elsewhere or later."`
+		AllowPrivate bool          `yaml:"allow-private" doc:"Tasks may call private addresses and this machine (rest_executor, mcp_executor, a2a_executor)."`
+		Modules      string        `yaml:"modules" doc:"Folder of the WASM modules that tasks may run; empty for none."`
+		Scratch      string        `yaml:"scratch" doc:"Folder in which each command has a folder of its own while it runs; empty for the system's temporary folder."`
+		PushSecret   string        `yaml:"push-secret" doc:"Reference to a secret that push notifications are signed with: env:NAME or file:PATH."`
+	} `yaml:"tasks"`
+
+	LLM struct {
+		URL             string  `yaml:"url" doc:"Base URL of the OpenAI-compatible endpoint of llm_executor, such as http://127.0.0.1:11434/v1."`
+		Key             string  `yaml:"key" doc:"Reference to its API key: env:NAME or file:PATH."`
+		Model           string  `yaml:"model" doc:"Model that is asked when a task names none."`
+		PromptPrice     float64 `yaml:"prompt-price" default:"0" doc:"US dollars for a million tokens of the prompt; with it, tasks can bound their costs."`
+		CompletionPrice float64 `yaml:"completion-price" default:"0" doc:"US dollars for a million tokens of the answer."`
+	} `yaml:"llm"`
 
 	Limits struct {
 		Body       int64   `yaml:"body" default:"4194304" doc:"Largest request body, in bytes."`
@@ -216,7 +236,7 @@ func Load(file string, getenv func(string) string, flags map[string]string) (Con
 func (c *Config) check() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil && c.Listen != "" {
 		fail("listen: %q is not an address such as 127.0.0.1:8080", c.Listen)
 	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {
@@ -259,10 +279,16 @@ func (c *Config) check() error {
 	if c.Approvals.Wait < 0 || c.Approvals.Wait > time.Hour || c.Approvals.Held < 0 {
 		fail("approvals: wait is from 0s to 1h, held is not negative")
 	}
+	if c.Tasks.Concurrent < 1 || c.Tasks.Grace < 0 || c.Tasks.Grace > time.Hour {
+		fail("tasks: concurrent is at least 1, grace from 0s to 1h")
+	}
+	if c.LLM.PromptPrice < 0 || c.LLM.CompletionPrice < 0 {
+		fail("llm: prices are not negative")
+	}
 	if (c.Ledger.Witness == "") != (c.Ledger.WitnessKey == "") {
 		fail("ledger: witness and witness-key go together")
 	}
-	for key, u := range map[string]string{"ledger.url": c.Ledger.URL, "ledger.witness": c.Ledger.Witness} {
+	for key, u := range map[string]string{"ledger.url": c.Ledger.URL, "ledger.witness": c.Ledger.Witness, "llm.url": c.LLM.URL} {
 		if p, err := url.Parse(u); u != "" && (err != nil || p.Host == "" || p.Scheme != "http" && p.Scheme != "https") {
 			fail("%s: %q is not an http or https URL", key, u)
 		}

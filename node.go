@@ -20,11 +20,15 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"reeve/a2g"
 	"reeve/act"
 	"reeve/approval"
+	"reeve/engine"
+	"reeve/executor"
+	"reeve/flow"
 	"reeve/guard"
 	"reeve/identity"
 	"reeve/ledger"
@@ -45,14 +49,17 @@ type Node struct {
 	now     func() time.Time
 	logger  *slog.Logger
 
-	store    ledger.Store
-	log      *ledger.Log
-	guard    *guard.Guard
-	a2g      *a2g.Server
-	auth     *identity.Authenticator
-	anchorer *ledger.Anchorer
-	proofs   *ledger.Handler
-	metrics  *server.Metrics
+	store     ledger.Store
+	log       *ledger.Log
+	guard     *guard.Guard
+	a2g       *a2g.Server
+	flow      *flow.Server
+	engine    atomic.Pointer[engine.Engine] // set by Open, while commits are made already
+	executors *executor.Registry
+	auth      *identity.Authenticator
+	anchorer  *ledger.Anchorer
+	proofs    *ledger.Handler
+	metrics   *server.Metrics
 
 	keys   sync.Mutex // serializes changes of API keys, and reading them again
 	reload sync.Mutex // serializes ReloadPolicy
@@ -68,9 +75,9 @@ type Node struct {
 	tasks      sync.WaitGroup
 }
 
-// Open opens a node's database, ledger and policy, and starts what runs beside
-// the requests. It serves nothing yet.
-func Open(ctx context.Context, cfg Config) (n *Node, err error) {
+// Open opens a node's database, ledger and policy. It serves nothing yet. own are
+// executors of tasks beside those that every node has.
+func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, err error) {
 	set, err := LoadPolicy(cfg.Policy)
 	if err != nil {
 		return nil, err
@@ -100,7 +107,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 		return n, err
 	}
 	n.log, err = ledger.Open(ctx, ledger.Config{
-		Store: n.store, Origin: cfg.Ledger.Origin, Seed: seed, Owner: newOwner(), OnCheckpoint: n.metrics.Checkpoint,
+		Store: n.store, Origin: cfg.Ledger.Origin, Seed: seed, Owner: newOwner(), OnCheckpoint: n.metrics.Checkpoint, OnTasks: n.tasksChanged,
 	})
 	if err != nil {
 		return n, fmt.Errorf("open the ledger: %w", err)
@@ -132,6 +139,9 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 		Secret: secrets, Ended: n.metrics.Ended, Logger: n.logger,
 	})
 	if n.auth, err = cfg.authenticator(); err != nil {
+		return n, err
+	}
+	if err = n.openEngine(own); err != nil {
 		return n, err
 	}
 	if err = n.loadKeys(ctx); err != nil {
@@ -177,6 +187,9 @@ func (c *Config) authenticator() (*identity.Authenticator, error) {
 // brought it.
 func (n *Node) answered(h *approval.Decision) {
 	n.tasks.Go(func() { n.a2g.Answered(context.Background(), h) })
+	if e := n.engine.Load(); e != nil {
+		n.tasks.Go(func() { e.Answered(context.Background(), h) })
+	}
 }
 
 // scorer returns what asks the configured model, nil for none.

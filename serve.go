@@ -28,6 +28,7 @@ func (n *Node) Serve(ctx context.Context, ready func(url string)) error {
 	if err := n.begin(ctx); err != nil {
 		return err
 	}
+	defer context.AfterFunc(ctx, n.flow.Close)() // streams would use up the time for what has begun
 	return s.Run(ctx, ready)
 }
 
@@ -55,6 +56,7 @@ func (n *Node) begin(ctx context.Context) error {
 	n.tasks.Go(func() { n.retain(background) })
 	n.tasks.Go(func() { n.watchPolicy(background) })
 	n.tasks.Go(func() { n.watchKeys(background) })
+	n.tasks.Go(func() { n.runTasks(background) })
 	return nil
 }
 
@@ -62,6 +64,7 @@ func (n *Node) serverConfig() server.Config {
 	namespaces := []jsonrpc.Namespace{
 		aos.Namespace(n.decide, n.writable, Version, n.now),
 		n.a2g.Namespace(),
+		n.flow.Namespace(),
 	}
 	endpoint := func(own *jsonrpc.Namespace) *jsonrpc.Handler {
 		return &jsonrpc.Handler{Namespaces: namespaces, Own: own, MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Logger: n.logger}
@@ -74,6 +77,7 @@ func (n *Node) serverConfig() server.Config {
 		RPC: map[string]*jsonrpc.Handler{
 			"/": endpoint(nil), "/aos": endpoint(&namespaces[0]),
 			"/a2g": endpoint(&namespaces[1]), "/jsonrpc": endpoint(&namespaces[1]), "/ws": endpoint(&namespaces[1]),
+			"/flow": endpoint(&namespaces[2]), "/tasks": endpoint(&namespaces[2]),
 		},
 		Connect: n.connect,
 		Routes: []server.Route{
@@ -84,6 +88,8 @@ func (n *Node) serverConfig() server.Config {
 			{Pattern: "GET /telemetry", Handler: http.HandlerFunc(n.telemetry), Roles: []identity.Role{identity.Auditor, identity.Admin}},
 			{Pattern: "/approvals", Handler: n.Approvals(), Roles: []identity.Role{identity.Approver, identity.Auditor, identity.Admin}},
 			{Pattern: "/approvals/", Handler: n.Approvals(), Roles: []identity.Role{identity.Approver, identity.Auditor, identity.Admin}},
+			{Pattern: "GET /tasks/{id}/events", Handler: n.stream(n.flow.EventsHandler())},
+			{Pattern: "GET /.well-known/agent-card", Handler: n.flow.AgentCard()},
 			{Pattern: "GET /decisions/{id}", Handler: http.HandlerFunc(n.decision), Roles: []identity.Role{identity.Auditor, identity.Admin}},
 		},
 		Concurrent: n.cfg.Limits.Concurrent, Rate: n.cfg.Limits.Rate,
@@ -98,6 +104,14 @@ func (n *Node) serverConfig() server.Config {
 			return server.Status{Policy: n.guard.Policy().Hash(), Records: head.Size, Log: n.LogName()}
 		},
 	}
+}
+
+// stream has a handler keep no turn: what it answers goes on for as long as it lasts.
+func (n *Node) stream(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server.Hold(r.Context(), n.now())
+		h.ServeHTTP(w, r)
+	})
 }
 
 // telemetry streams the ledger's A2G events. A stream has no turn to keep.
@@ -187,6 +201,9 @@ func (n *Node) retain(ctx context.Context) {
 			n.logger.Error("contents were not removed", "error", err)
 		} else if removed > 0 {
 			n.logger.Info("contents were removed, as the retention says", "batches", removed, "bytes", freed)
+		}
+		if _, err := n.store.TrimTaskEvents(ctx, n.now().Add(-n.cfg.Retention.Age)); err != nil && ctx.Err() == nil {
+			n.logger.Error("the events of old tasks were not removed", "error", err)
 		}
 	})
 }

@@ -132,13 +132,26 @@ func run(opa bool, rounds int, each time.Duration, conns []int, latency bool, on
 		}
 		s.path, s.body, s.socket = "/a2g", intentBody(), name == "a2g-ws"
 	}
+	for name, body := range map[string]*template{"create": createBody(), "get": getBody()} {
+		if !strings.Contains(name, only) {
+			continue
+		}
+		s, err := node(name)
+		if err := add(s, err); err != nil {
+			return err
+		}
+		s.path, s.body = "/flow", body
+		if err := post("http://"+s.addr+"/flow", taskBody); err != nil { // which get asks for
+			return err
+		}
+	}
 	if opa {
 		if err := add(startOPA(dir)); err != nil {
 			return err
 		}
 	}
 
-	fmt.Printf("body %d bytes, every request a new step in a new session; median of %d rounds of %s\n\n", len(stepBody().bytes), rounds, each)
+	fmt.Printf("body %d bytes, every request a new step in a new session (create and get: tasks); median of %d rounds of %s\n\n", len(stepBody().bytes), rounds, each)
 	fmt.Printf("%-9s %6s %12s %12s %10s %10s\n", "server", "conns", "requests/s", "CPU µs/req", "÷ echo", "CPU ÷ echo")
 	saturation := map[string]float64{}
 	for _, n := range conns {
@@ -181,6 +194,20 @@ func run(opa bool, rounds int, each time.Duration, conns []int, latency bool, on
 		fmt.Printf("%-9s resident memory %3d MB at the end\n", s.name, residentMB(s.process.Process.Pid))
 	}
 	return nil
+}
+
+// post makes one request.
+func post(url, body string) error {
+	resp, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err == nil && bytes.Contains(answer, []byte(`"error":{`)) {
+		err = fmt.Errorf("%s: %s", url, answer)
+	}
+	return err
 }
 
 // start runs a server and waits until it accepts connections.

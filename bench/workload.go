@@ -39,6 +39,18 @@ func intentBody() *template {
 		`"context":{"session_id":"s-##########","parent_intent":null,"reasoning":"The reader asked when the loans of April are due, and the notes of April should say so."}}}`)
 }
 
+// taskBody makes the task that getBody reads, and createBody makes one like it.
+const taskBody = `{"jsonrpc":"2.0","id":1,"method":"tasks.create","params":{"id":"550e8400-e29b-41d4-a716-446655440000","name":"Read the notes of April",` +
+	`"schemas":{"method":"rest_executor"},"inputs":{"url":"https://birch.example/notes/2026/april","method":"GET"},"params":{"retry":{"max_attempts":3}}}}`
+
+func createBody() *template {
+	return newTemplate(strings.Replace(strings.Replace(taskBody, `"id":"550e8400-e29b-41d4-a716-446655440000",`, "", 1), `"id":1,`, `"id":"##########",`, 1))
+}
+
+func getBody() *template {
+	return newTemplate(`{"jsonrpc":"2.0","id":"##########","method":"tasks.get","params":{"task_id":"550e8400-e29b-41d4-a716-446655440000"}}`)
+}
+
 // hundredRules is a policy of a hundred rules, some of which concern the step.
 func hundredRules() []byte {
 	var b bytes.Buffer

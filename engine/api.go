@@ -83,32 +83,82 @@ func (e *Engine) confine(by Caller, q *task.Query) bool {
 	return true
 }
 
-// Tree returns a task and everything under it, parents before their children.
+// wholeTree is how many bytes of a tree's texts are read at once. Of what goes
+// beyond only what is short is told.
+const wholeTree = 32 << 20
+
+// Tree returns a task and everything under it, parents before their children. Of a
+// tree with very large texts, the inputs, params and results of some are left out.
 func (e *Engine) Tree(ctx context.Context, by Caller, id task.ID) ([]*task.Task, error) {
+	rows, err := e.rowsUnder(ctx, by, id)
+	if err != nil {
+		return nil, err
+	}
+	return e.whole(ctx, rows, func(t *task.Task) {})
+}
+
+// rowsUnder returns the rows of a task and of what is under it, parents first.
+func (e *Engine) rowsUnder(ctx context.Context, by Caller, id task.ID) ([]*task.Row, error) {
 	r, err := e.Row(ctx, by, id)
 	if err != nil {
 		return nil, err
 	}
-	all, err := e.cfg.Store.TaskTree(ctx, r.Root)
+	all, err := e.cfg.Store.TaskRows(ctx, task.RowQuery{Root: r.Root})
 	if err != nil {
 		return nil, err
 	}
-	return under(all, id), nil
+	list := under(all, id)
+	if len(list) == 0 {
+		return nil, notFound(id) // it was deleted in between
+	}
+	return list, nil
 }
 
-// under returns a task of a tree and what is under it, parents first.
-func under(tree []*task.Task, id task.ID) (list []*task.Task) {
-	children := make(map[task.ID][]*task.Task, len(tree))
-	for _, t := range tree {
-		if t.ID == id {
-			list = append(list, t)
+// under returns a task's row of a tree and those under it, parents first.
+func under(tree []task.Row, id task.ID) (list []*task.Row) {
+	children := make(map[task.ID][]*task.Row, len(tree))
+	for i := range tree {
+		r := &tree[i]
+		if r.ID == id {
+			list = append(list, r)
 		}
-		children[t.Parent] = append(children[t.Parent], t)
+		children[r.Parent] = append(children[r.Parent], r)
 	}
 	for i := 0; i < len(list); i++ {
 		list = append(list, children[list[i].ID]...)
 	}
 	return list
+}
+
+// whole reads the tasks of rows, in their order, a few at a time. brief takes from
+// each what is not wanted.
+func (e *Engine) whole(ctx context.Context, rows []*task.Row, brief func(t *task.Task)) (list []*task.Task, err error) {
+	const few = 25
+	place := make(map[task.ID]int, len(rows))
+	for i, r := range rows {
+		place[r.ID] = i
+	}
+	size := 0
+	for some := range slices.Chunk(rows, few) {
+		ids := make([]task.ID, len(some))
+		for i, r := range some {
+			ids[i] = r.ID
+		}
+		tasks, err := e.cfg.Store.TasksOf(ctx, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tasks {
+			brief(t)
+			if size > wholeTree {
+				t.Inputs, t.Params, t.Schemas, t.Result, t.Judged, t.Extra = nil, nil, nil, nil, nil, nil
+			}
+			size += len(t.Inputs) + len(t.Params) + len(t.Schemas) + len(t.Result) + len(t.Judged) + len(t.Extra)
+		}
+		list = append(list, tasks...)
+	}
+	slices.SortFunc(list, func(a, b *task.Task) int { return place[a.ID] - place[b.ID] })
+	return list, nil
 }
 
 // Events returns events of a tree that come after one.
@@ -150,6 +200,9 @@ func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top 
 		if top.User == "" {
 			top.User = parent.User
 		}
+		if top.User != parent.User {
+			return root, mixed("user_id")
+		}
 		root = parent.Root
 	}
 	for _, t := range tasks {
@@ -162,6 +215,9 @@ func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top 
 			}
 			t.User = by.User
 		}
+		if t.User != top.User {
+			return root, mixed("user_id")
+		}
 		t.Executor = cmp.Or(t.Executor, Group)
 		t.Origin = cmp.Or(t.Origin, task.OriginCreate)
 		t.Root = root
@@ -172,9 +228,9 @@ func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top 
 			return root, err
 		}
 	}
-	if m.Execute {
-		if err := e.executable(tasks); err != nil {
-			return root, err
+	for _, t := range tasks {
+		if m.Execute && !e.executable(&t.Row) {
+			return root, missing(cmp.Or(t.ClientID, t.ID.String()), t.Executor)
 		}
 	}
 	if err := e.fits(tasks); err != nil {
@@ -187,6 +243,12 @@ func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top 
 	details := map[string]string{"root": root.String(), "tasks": fmt.Sprint(len(tasks))}
 	_, err = e.cfg.Guard.RecordTask(ctx, cmp.Or(m.Method, "tasks.create"), by.Principal, m.Request, details, c)
 	return root, err
+}
+
+// mixed is said of a tree that would be of several users: who sees its root sees
+// all of it.
+func mixed(field string) error {
+	return &task.Error{Code: task.CodeInvalid, Field: field, Reason: "All tasks of a tree belong to one user."}
 }
 
 // refer makes a task what its origin says: a link or an archive has completed, and
@@ -215,14 +277,14 @@ func (e *Engine) refer(ctx context.Context, by Caller, t *task.Task) error {
 	return nil
 }
 
-// executable reports whether there is an executor for each task that is to run.
-func (e *Engine) executable(tasks []*task.Task) error {
-	for _, t := range tasks {
-		if _, _, ok := e.cfg.Executors.Get(t.Executor); !ok && t.Executor != Group && t.Phase != task.PhaseComplete {
-			return &task.Error{Code: task.CodeExecutor, Field: "schemas.method", Task: cmp.Or(t.ClientID, t.ID.String()), Reason: noExecutor(t.Executor)}
-		}
-	}
-	return nil
+// executable reports whether a task could be executed here, or need not be.
+func (e *Engine) executable(r *task.Row) bool {
+	_, _, ok := e.cfg.Executors.Get(r.Executor)
+	return ok || r.Executor == Group || r.Phase == task.PhaseComplete
+}
+
+func missing(id, executor string) error {
+	return &task.Error{Code: task.CodeExecutor, Field: "schemas.method", Task: id, Reason: noExecutor(executor)}
 }
 
 // fits reports whether inputs that are whole already fit their executor. What
@@ -250,23 +312,22 @@ func (e *Engine) fits(tasks []*task.Task) error {
 // Execute executes a tree that exists, or the part under a task. It returns the root.
 func (e *Engine) Execute(ctx context.Context, by Caller, id task.ID, m Making) (root task.ID, err error) {
 	for range attempts {
-		r, err := e.Row(ctx, by, id)
+		list, err := e.rowsUnder(ctx, by, id)
 		if err != nil {
 			return id, err
 		}
-		list, err := e.Tree(ctx, by, id)
-		if err == nil {
-			err = e.executable(list)
-		}
-		if err != nil {
-			return r.Root, err
+		r := list[0]
+		for _, x := range list {
+			if !e.executable(x) {
+				return r.Root, missing(x.ID.String(), x.Executor)
+			}
 		}
 		now := e.cfg.Now()
 		c := &task.Change{Kind: task.Ask, Task: id, Root: r.Root, At: now, Push: m.Push}
 		if c.Push != nil {
 			c.Push.ID, c.Push.Root, c.Push.Created, c.Push.Due = task.NewID(now), r.Root, now, now
 		}
-		_, err = e.cfg.Guard.RecordTask(ctx, "tasks.execute", by.Principal, m.Request, links(&task.Task{Row: r}), c)
+		_, err = e.cfg.Guard.RecordTask(ctx, "tasks.execute", by.Principal, m.Request, links(&task.Task{Row: *r}), c)
 		if !errors.Is(err, task.ErrMoved) {
 			return r.Root, err
 		}
@@ -313,6 +374,11 @@ func (e *Engine) Update(ctx context.Context, by Caller, id task.ID, request json
 		to.Executor = cmp.Or(to.Executor, Group)
 		if to.User != t.User && !by.everybody() {
 			return nil, &task.Error{Code: task.CodeUnauthorized, Field: "updates.user_id", Reason: "Tasks belong to whoever makes them."}
+		}
+		if to.User != t.User {
+			if root, err := e.cfg.Store.TaskRow(ctx, t.Root); err != nil || root.Size > 1 {
+				return nil, cmp.Or(err, mixed("updates.user_id"))
+			}
 		}
 		if err := e.fits([]*task.Task{to}); err != nil {
 			return nil, err
@@ -364,17 +430,37 @@ func (e *Engine) Copy(ctx context.Context, by Caller, id task.ID, how Copying) (
 	if err != nil {
 		return nil, err
 	}
-	tree, err := e.cfg.Store.TaskTree(ctx, original.Root)
+	rows, err := e.cfg.Store.TaskRows(ctx, task.RowQuery{Root: original.Root})
 	if err != nil {
 		return nil, err
+	}
+	all := make([]*task.Row, len(rows))
+	for i := range rows {
+		all[i] = &rows[i]
+	}
+	size := 0
+	tree, err := e.whole(ctx, all, func(t *task.Task) {
+		t.Result, t.Judged = nil, nil
+		size += len(t.Inputs) + len(t.Params) + len(t.Schemas) + len(t.Extra)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if size > wholeTree {
+		return nil, &task.Error{Code: task.CodeTree, Task: id.String(), Reason: fmt.Sprintf("The definitions of its tree have %d bytes, and %d can be copied.", size, wholeTree)}
 	}
 	byID := make(map[task.ID]*task.Task, len(tree))
 	for _, t := range tree {
 		byID[t.ID] = t
 	}
+	if byID[id] == nil {
+		return nil, notFound(id)
+	}
 	list := []*task.Task{byID[id]}
 	if how.Children {
-		list = under(tree, id)
+		for _, r := range under(rows, id)[1:] {
+			list = append(list, byID[r.ID])
+		}
 	}
 	apart := original.Parent == (task.ID{}) || how.Origin == task.OriginLink || how.Origin == task.OriginArchive
 	in := make(map[task.ID]bool, len(list))

@@ -213,12 +213,8 @@ func (n *node) execute(params string) (root task.ID, tasks []*task.Task) {
 func (n *node) wait(root task.ID) map[string]*task.Task {
 	n.t.Helper()
 	n.until(root, func(r task.Row) bool { return r.Open == 0 })
-	list, err := n.store.TaskTree(n.t.Context(), root)
-	if err != nil {
-		n.t.Fatal(err)
-	}
 	m := map[string]*task.Task{}
-	for _, t := range list {
+	for _, t := range storetest.Tree(n.t, n.store, root) {
 		m[t.Name] = t
 	}
 	return m
@@ -463,6 +459,30 @@ func TestSchedule(t *testing.T) {
 	r := n.until(root, func(r task.Row) bool { return r.Runs == 2 && r.Phase.Ended() })
 	if r.Run != 2 || !r.Next.IsZero() {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A run that is due while the one before goes on begins when that is over.
+func TestScheduleBusy(t *testing.T) {
+	n := open(t, t.TempDir())
+	n.works.set(func(ctx context.Context, job *executor.Job) (jsontext.Value, error) {
+		select {
+		case <-time.After(1500 * time.Millisecond):
+		case <-ctx.Done():
+		}
+		return job.Inputs, nil
+	})
+	tasks, top, err := task.DecodeTasks(jsontext.Value(`{"name":"s","schemas":{"method":"echo"},"schedule_type":"interval","schedule_expression":"1","schedule_enabled":true,"max_runs":2}`), task.Reading{Now: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := n.Create(t.Context(), engine.Caller{}, tasks, top, engine.Making{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := n.until(root, func(r task.Row) bool { return r.Runs == 2 && r.Phase.Ended() })
+	if len(n.works.names()) != 2 || !r.Next.IsZero() {
+		t.Errorf("%d starts; %+v", len(n.works.names()), r)
 	}
 }
 

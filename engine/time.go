@@ -93,6 +93,9 @@ func (e *Engine) look(ctx context.Context, limits map[string]int, start func(con
 	return next
 }
 
+// runAgain is when a run is looked at again that is due while the one before goes on.
+const runAgain = time.Second
+
 // missedAfter is how late a run may be before it counts as missed.
 const missedAfter = time.Minute
 
@@ -105,9 +108,15 @@ func (e *Engine) trigger(ctx context.Context, r *task.Row, now time.Time) {
 	c := &task.Change{Kind: task.Trigger, Task: r.ID, Root: r.Root, At: now, Due: r.Next}
 	// However many runs were missed, they count as one.
 	c.Next, _ = t.Schedule.Next(now)
-	c.Skip = t.Schedule.Missed == "skip" && now.Sub(r.Next) > missedAfter
-	if t.Schedule.Bounded && t.Runs+1 >= t.Schedule.MaxRuns && !c.Skip {
-		c.Next = time.Time{}
+	c.Drop = t.Schedule.Missed == "skip"
+	c.Skip = c.Drop && now.Sub(r.Next) > missedAfter
+	c.Last = t.Schedule.Bounded && t.Runs+1 >= t.Schedule.MaxRuns
+	if r.Parent == (task.ID{}) && r.Open > 0 && !c.Drop { // it waits for the run before, and is no run yet
+		c.Skip, c.Next = true, now.Add(runAgain)
+		if err := e.cfg.Guard.ChangeTask(ctx, c); err != nil && !errors.Is(err, task.ErrMoved) && ctx.Err() == nil {
+			e.cfg.Logger.Error("a schedule cannot be kept", "task", r.ID.String(), "error", err)
+		}
+		return
 	}
 	details := links(t, "due", r.Next.UTC().Format(time.RFC3339))
 	if _, err := e.cfg.Guard.RecordTask(ctx, "task.schedule", owner(t), nil, details, c); err != nil && !errors.Is(err, task.ErrMoved) && ctx.Err() == nil {

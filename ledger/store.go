@@ -172,8 +172,6 @@ type TaskStore interface {
 	// results, and CountTasks how many there are without its Limit and Offset.
 	Tasks(ctx context.Context, q task.Query) ([]*task.Task, error)
 	CountTasks(ctx context.Context, q task.Query) (int, error)
-	// TaskTree returns a tree's tasks, oldest first; none if there is no such root.
-	TaskTree(ctx context.Context, root task.ID) ([]*task.Task, error)
 	// TaskRow returns what of a task changes. ErrNotFound when there is none.
 	TaskRow(ctx context.Context, id task.ID) (task.Row, error)
 	// TaskRows returns the rows that a query selects.

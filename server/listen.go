@@ -14,8 +14,12 @@ import (
 	"time"
 )
 
-// Loopback reports whether an address is reached from this machine only.
+// Loopback reports whether an address is reached from this machine only: so is
+// none at all.
 func Loopback(listen string) bool {
+	if listen == "" {
+		return true
+	}
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
 		return false

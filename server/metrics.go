@@ -10,6 +10,7 @@ import (
 
 	"reeve/act"
 	"reeve/agent"
+	"reeve/task"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -28,6 +29,7 @@ type Metrics struct {
 	refused   *prometheus.CounterVec
 	inFlight  prometheus.Gauge
 	ended     *prometheus.CounterVec
+	tasks     *prometheus.HistogramVec
 
 	mu     sync.Mutex
 	sizes  map[uint32]uint64 // of each log, after its last batch
@@ -62,6 +64,10 @@ func NewMetrics(version string) *Metrics {
 			Name: "reeve_a2g_ended_total",
 			Help: "How what A2G agents did came to be known: as its verdict covers (reported, ambiguous), or not (violation, mismatched), or not at all (unreported, revoked). Of an agent, governed is reported and ambiguous divided by these and violation.",
 		}, []string{"agent", "outcome"}),
+		tasks: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "reeve_task_seconds", Help: "Time that attempts at tasks took, by executor and status.",
+			Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 60, 600, 3600},
+		}, []string{"executor", "status"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "reeve_http_requests_in_flight", Help: "HTTP requests being served.",
 		}),
@@ -71,7 +77,7 @@ func NewMetrics(version string) *Metrics {
 		Name: "reeve_build_info", Help: "The program that runs; always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.decisions, m.latency, m.batch, m.size, m.reloads, m.refused, m.inFlight, m.ended, build,
+	m.registry.MustRegister(m.decisions, m.latency, m.batch, m.size, m.reloads, m.refused, m.inFlight, m.ended, m.tasks, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -115,6 +121,15 @@ func (m *Metrics) Ended(did string, how agent.Outcome) {
 	}
 	m.mu.Unlock()
 	m.ended.WithLabelValues(strings.ToValidUTF8(did, "\ufffd"), outcome).Inc()
+}
+
+// TaskEnded counts an attempt at a task.
+func (m *Metrics) TaskEnded(executor string, outcome task.Phase, took time.Duration) {
+	status := "failed"
+	if outcome == task.PhaseComplete {
+		status = "completed"
+	}
+	m.tasks.WithLabelValues(executor, status).Observe(took.Seconds())
 }
 
 // PolicyReload counts a reload of the policy, ok or not.

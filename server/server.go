@@ -57,7 +57,8 @@ import (
 // Config is what a Server serves, and to whom.
 type Config struct {
 	// Listen is the address to listen on. Beyond loopback credentials are
-	// required: see CheckListen.
+	// required: see CheckListen. Empty means that only the operator's Socket is
+	// listened on.
 	Listen string
 	// AllowAnonymous lets the server listen beyond loopback without credentials.
 	AllowAnonymous bool
@@ -184,7 +185,7 @@ func New(cfg Config) (*Server, error) {
 	s.metrics.Gauge("reeve_calls_waiting", "Calls that wait for their turn.", func() float64 { return float64(s.limits.waitingCalls()) })
 	s.welcome = s.guarded(http.HandlerFunc(s.page))
 	for _, rpc := range cfg.RPC {
-		rpc.Enter, rpc.Reserve, rpc.Refused = s.enter, s.reserve, s.metrics.Refused
+		rpc.Enter, rpc.Reserve, rpc.Refused, rpc.Streaming = s.enter, s.reserve, s.metrics.Refused, streaming
 	}
 
 	s.mux.HandleFunc("GET /healthz", s.health)
@@ -260,7 +261,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Handl
 	principal, role, err := s.cfg.Auth.Authenticate(r)
 	if err != nil {
 		reason := s.challenge(w, r, err)
-		jsonrpc.WriteError(w, http.StatusUnauthorized, &jsonrpc.Error{Code: unauthorized, Message: "Unauthorized", Data: jsonrpc.Reason(reason)})
+		rpc.RefuseUnknown(w, r, reason)
 		return
 	}
 	ctx = identity.NewContext(ctx, principal, role)
@@ -278,9 +279,23 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Handl
 			jsonrpc.WriteError(w, refusal.Status, &jsonrpc.Error{Code: jsonrpc.InternalError, Message: "Internal error", Data: jsonrpc.Reason(refusal.Reason)})
 			return
 		}
+		release = sync.OnceFunc(release)
 		defer release()
+		ctx = context.WithValue(ctx, releaseKey{}, release)
 	}
 	rpc.Serve(ctx, w, r)
+}
+
+// releaseKey is where a call's context has what gives back the room of its body.
+type releaseKey struct{}
+
+// streaming is the Streaming of the JSON-RPC endpoints: of a call that goes on as a
+// stream nothing is held but the connection.
+func streaming(ctx context.Context) {
+	Hold(ctx, time.Now())
+	if release, ok := ctx.Value(releaseKey{}).(func()); ok {
+		release()
+	}
 }
 
 // connect opens a WebSocket.
@@ -307,9 +322,6 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Ha
 
 // handshakeRefused is A2G's code for it.
 const handshakeRefused = -32002
-
-// unauthorized is AOS's and A2G's code for it.
-const unauthorized = -32000
 
 // reserve is the Reserve of the JSON-RPC endpoints, for what comes by WebSocket.
 func (s *Server) reserve(ctx context.Context, size int64) (func(), *jsonrpc.Refusal) {
@@ -448,21 +460,24 @@ func (r *refusal) Write(p []byte) (int, error) { return len(p), nil }
 func (r *refusal) WriteHeader(status int)      { r.status = status }
 
 // Run listens and serves until ctx ends; requests that have begun are then
-// finished. ready, if not nil, is called with the server's URL once it listens.
+// finished. ready, if not nil, is called with the server's URL once it listens:
+// empty when that is on the socket only.
 func (s *Server) Run(ctx context.Context, ready func(url string)) error {
-	listener, err := net.Listen("tcp", s.cfg.Listen)
-	if err != nil {
-		return err
+	var listener net.Listener
+	if s.cfg.Listen != "" {
+		var err error
+		if listener, err = net.Listen("tcp", s.cfg.Listen); err != nil {
+			return err
+		}
 	}
-	address := listener.Addr().String()
-	listener = &boundListener{Listener: listener, open: make(chan struct{}, 4*s.limits.total), closed: make(chan struct{})}
-	main := s.httpServer(s)
-	servers := []*http.Server{main}
+	var servers []*http.Server
 	ended := make(chan error, 2)
 	if s.cfg.Socket != "" {
 		socket, err := listenSocket(s.cfg.Socket)
 		if err != nil {
-			listener.Close()
+			if listener != nil {
+				listener.Close()
+			}
 			return err
 		}
 		operator := s.httpServer(s.operator())
@@ -470,21 +485,17 @@ func (s *Server) Run(ctx context.Context, ready func(url string)) error {
 		servers = append(servers, operator)
 		go func() { ended <- operator.Serve(socket) }()
 	}
-	scheme := "http://"
-	if s.cert != nil {
-		scheme = "https://"
-		main.TLSConfig = s.cert.config()
-		go func() { ended <- main.ServeTLS(listener, "", "") }()
-	} else {
-		if !s.local {
-			s.logger.Warn("listening beyond loopback without TLS: credentials and contents can be read on the way", "address", address)
-		}
-		go func() { ended <- main.Serve(listener) }()
+	url := ""
+	if listener != nil {
+		main := s.httpServer(s)
+		servers = append(servers, main)
+		url = s.listen(main, listener, ended)
 	}
 	if ready != nil {
-		ready(scheme + address)
+		ready(url)
 	}
 
+	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-ended: // before its time
@@ -500,6 +511,22 @@ func (s *Server) Run(ctx context.Context, ready func(url string)) error {
 		}
 	}
 	return err
+}
+
+// listen serves what comes by TCP, until the server is shut down, and returns its URL.
+func (s *Server) listen(main *http.Server, listener net.Listener, ended chan<- error) (url string) {
+	address := listener.Addr().String()
+	listener = &boundListener{Listener: listener, open: make(chan struct{}, 4*s.limits.total), closed: make(chan struct{})}
+	if s.cert != nil {
+		main.TLSConfig = s.cert.config()
+		go func() { ended <- main.ServeTLS(listener, "", "") }()
+		return "https://" + address
+	}
+	if !s.local {
+		s.logger.Warn("listening beyond loopback without TLS: credentials and contents can be read on the way", "address", address)
+	}
+	go func() { ended <- main.Serve(listener) }()
+	return "http://" + address
 }
 
 func (s *Server) httpServer(handler http.Handler) *http.Server {

@@ -553,6 +553,9 @@ func (b *Book) ask(c *Change) error {
 	return nil
 }
 
+// runAgain is when a run is tried again that was due while the one before went on.
+const runAgain = time.Second
+
 // trigger executes all that a schedule is about once more, also what completed.
 func (b *Book) trigger(c *Change) error {
 	task, root := b.rows[c.Task], b.rows[c.Root]
@@ -579,8 +582,14 @@ func (b *Book) trigger(c *Change) error {
 	task.Next = c.Next
 	task.Updated = c.At
 	b.mark(task)
+	if busy && !c.Drop {
+		task.Next = c.At.Add(runAgain)
+	}
 	if busy || c.Skip {
 		return nil
+	}
+	if c.Last {
+		task.Next = time.Time{}
 	}
 	task.LastRun = c.Due
 	task.Runs++

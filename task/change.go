@@ -50,7 +50,9 @@ type Change struct {
 	Judged   jsontext.Value // of Start: the inputs as the policy changed them
 	Due      time.Time      // of TryAgain: when to start again. Of Trigger: the run that is due
 	Next     time.Time      // of Trigger: the run after; zero for none
+	Last     bool           // of Trigger: when it runs now, it does not run again
 	Skip     bool           // of Trigger: the run is left out
+	Drop     bool           // of Trigger: it is left out if the tree is still being executed; else it waits
 	Held     string         // of Hold: the approval
 	Release  string         // of Release: the approval that is over
 

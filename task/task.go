@@ -204,6 +204,8 @@ type Schedule struct {
 // RowQuery selects rows of one phase: Ready ones with the most urgent first, Delayed
 // ones with the earliest due first.
 type RowQuery struct {
+	// Root selects all rows of a tree, whatever their phase, oldest first.
+	Root      ID
 	Phase     Phase
 	Executor  string    // of Ready: only of this executor
 	DueBefore time.Time // of Delayed

@@ -27,6 +27,7 @@ type Conn struct {
 	wait    *patience
 	live    context.Context // ends when the connection is to end
 	die     context.CancelFunc
+	streams sync.WaitGroup // of events that follow answers
 
 	mu      sync.Mutex
 	change  sync.Cond // of what mu guards
@@ -143,6 +144,25 @@ func (c *Conn) Send(data []byte) error {
 	return nil
 }
 
+// sendInTime queues a message as Send does, and waits for room instead of giving the
+// other side up: only if that takes nothing at all, the connection ends.
+func (c *Conn) sendInTime(data []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	// Half of the bounds, so that Send finds room beside a stream.
+	for !c.ended && (c.pushed >= maxPushed/2 || c.pushed > 0 && c.size+int64(len(data)) > maxUnread/2) {
+		c.change.Wait()
+	}
+	if c.ended {
+		return ErrClosed
+	}
+	c.pushed++
+	c.size += int64(len(data))
+	c.queue = append(c.queue, message{data: data, pushed: true})
+	c.change.Broadcast()
+	return nil
+}
+
 // Done is closed when the connection is at its end: nothing more can be sent.
 func (c *Conn) Done() <-chan struct{} { return c.live.Done() }
 
@@ -219,6 +239,7 @@ func (c *Conn) take() (m message, ok bool) {
 	if m.pushed {
 		c.pushed--
 		c.size -= int64(len(m.data))
+		c.change.Broadcast()
 	}
 	return m, true
 }
@@ -265,6 +286,7 @@ func (h *Handler) converse(ctx context.Context, c *Conn, header http.Header, ope
 	}
 	h.readAll(waiting, context.WithoutCancel(ctx), c, header)
 	writer.Wait()
+	c.streams.Wait()
 	c.late.Stop()
 }
 
@@ -325,9 +347,16 @@ func (h *Handler) readAll(waiting, calls context.Context, c *Conn, header http.H
 			c.answer(*out, written)
 		default:
 			run := func() {
-				*out, leave = h.carry(calls, header, *out, doc.Root(), leave)
+				var follow Follow
+				*out, leave = h.carry(calls, header, *out, doc.Root(), leave, &follow)
 				leave()
+				if follow == nil {
+					c.answer(*out, written)
+					return
+				}
+				c.streams.Add(1) // before the call is over, so that converse waits for it
 				c.answer(*out, written)
+				go h.sendEvents(calls, c, follow)
 			}
 			if h.inOrder(doc.Root()) {
 				run()

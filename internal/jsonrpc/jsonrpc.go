@@ -13,6 +13,11 @@
 // refuses (429, 503). These have a JSON-RPC error as their body, too, with the
 // id null.
 //
+// A result may be followed by a stream of events (Request.Follow): over HTTP the
+// answer is then text/event-stream, and begins with the event "response", whose
+// data is the JSON-RPC answer; elsewhere events are messages {"event", "data"} after
+// the answer. In a batch, and after a notification, nothing follows.
+//
 // Over a WebSocket and over streams the answers are the same, each a message of
 // its own; what HTTP says by its status is different there: see Conn.
 package jsonrpc
@@ -63,6 +68,8 @@ type Request struct {
 	Message rawjson.Value // the whole request object, with members that JSON-RPC does not know
 	Body    []byte        // the request object's own bytes, also within a batch
 	Header  http.Header   // of the HTTP request; nil where there was none
+
+	follow *Follow // where Follow puts what follows the answer; nil where nothing can
 }
 
 // Error is a JSON-RPC error object. It is what a Namespace answers a call with
@@ -86,6 +93,9 @@ type Namespace struct {
 	// Words are the protocol's messages for the codes of JSON-RPC; a missing
 	// one is JSON-RPC's own.
 	Words map[int]string
+	// Unauthorized is the protocol's code for a credential that is missing or wrong;
+	// 0 means -32000.
+	Unauthorized int
 	// IntegerIDs says that a number with a fraction or an exponent is no id.
 	IntegerIDs bool
 	// InOrder, if set, names the methods that are carried out before anything
@@ -139,6 +149,10 @@ type Handler struct {
 	// back, or why there is none; the connection is then closed. Over HTTP, the
 	// server knows the size beforehand and does this itself.
 	Reserve func(ctx context.Context, size int64) (release func(), refusal *Refusal)
+	// Streaming, if set, is called before a stream follows the answer to a call over
+	// HTTP. The call's turn is over by then; whatever else is held for the call
+	// need not be kept as long as the stream lasts.
+	Streaming func(ctx context.Context)
 	// Refused, if set, is called with a short word for each request that is
 	// not a call: method, type, size, slow, parse, invalid, unknown, binary.
 	Refused func(reason string)
@@ -180,11 +194,18 @@ func (h *Handler) Serve(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		return
 	}
 	out := buffers.Get().(*[]byte)
-	*out, leave = h.answer(ctx, r.Header, (*out)[:0], body, leave)
+	var follow Follow
+	*out, leave = h.answer(ctx, r.Header, (*out)[:0], body, leave, &follow)
 	leave()
-	if len(*out) == 0 {
+	switch {
+	case len(*out) == 0:
 		w.WriteHeader(http.StatusNoContent)
-	} else {
+	case follow != nil:
+		if h.Streaming != nil {
+			h.Streaming(ctx)
+		}
+		h.serveEvents(ctx, w, *out, follow)
+	default:
 		send(w, http.StatusOK, *out)
 	}
 	putBuffer(out)
@@ -304,12 +325,13 @@ func linger(w http.ResponseWriter, r *http.Request, limit int64) {
 
 // answer carries out the body's calls and appends the answer, nothing if none
 // is due. leave ends the turn that was entered; the one returned ends the last.
-func (h *Handler) answer(ctx context.Context, header http.Header, dst, body []byte, leave func()) ([]byte, func()) {
+// What follows the answer is put into follow.
+func (h *Handler) answer(ctx context.Context, header http.Header, dst, body []byte, leave func(), follow *Follow) ([]byte, func()) {
 	doc, err := rawjson.Parse(body)
 	if err != nil {
 		return h.appendUnread(dst, body, err), leave
 	}
-	return h.carry(ctx, header, dst, doc.Root(), leave)
+	return h.carry(ctx, header, dst, doc.Root(), leave, follow)
 }
 
 // appendUnread answers what is not acceptable JSON.
@@ -323,9 +345,9 @@ func (h *Handler) appendUnread(dst, body []byte, err error) []byte {
 }
 
 // carry carries out a call or a batch of calls and appends the answer, as answer does.
-func (h *Handler) carry(ctx context.Context, header http.Header, dst []byte, root rawjson.Value, leave func()) ([]byte, func()) {
+func (h *Handler) carry(ctx context.Context, header http.Header, dst []byte, root rawjson.Value, leave func(), follow *Follow) ([]byte, func()) {
 	if root.Kind() != rawjson.Array {
-		return h.call(ctx, header, dst, root), leave
+		return h.call(ctx, header, dst, root, follow), leave
 	}
 
 	limit := h.MaxBatch
@@ -354,7 +376,7 @@ func (h *Handler) carry(ctx context.Context, header http.Header, dst []byte, roo
 			}
 		}
 		before := len(dst)
-		dst = h.call(ctx, header, h.comma(dst, start), item)
+		dst = h.call(ctx, header, h.comma(dst, start), item, nil)
 		if len(dst) == before+1 { // a notification: no answer, no comma
 			dst = dst[:before]
 		}
@@ -374,7 +396,8 @@ func (h *Handler) comma(dst []byte, start int) []byte {
 }
 
 // call carries out one call and appends its answer, nothing for a notification.
-func (h *Handler) call(ctx context.Context, header http.Header, dst []byte, message rawjson.Value) []byte {
+// What follows the answer is put into follow, unless that is nil.
+func (h *Handler) call(ctx context.Context, header http.Header, dst []byte, message rawjson.Value, follow *Follow) []byte {
 	if message.Kind() != rawjson.Object {
 		h.count("invalid")
 		return h.appendError(dst, h.Own, nil, InvalidRequest, "A request is an object, and this is "+article(message.Kind())+".")
@@ -388,7 +411,7 @@ func (h *Handler) call(ctx context.Context, header http.Header, dst []byte, mess
 			h.count("invalid")
 			return h.appendError(dst, words, nil, InvalidRequest, reason)
 		}
-		r.ID = id.Raw()
+		r.ID, r.follow = id.Raw(), follow
 	}
 	if reason := badRequest(message.Get("jsonrpc"), method, r.Params); reason != "" {
 		h.count("invalid")
@@ -406,6 +429,9 @@ func (h *Handler) call(ctx context.Context, header http.Header, dst []byte, mess
 		return dst
 	}
 	if err != nil {
+		if follow != nil {
+			*follow = nil
+		}
 		return appendError(dst, r.ID, err)
 	}
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
@@ -555,6 +581,29 @@ func (h *Handler) count(reason string) {
 	if h.Refused != nil {
 		h.Refused(reason)
 	}
+}
+
+// RefuseUnknown answers a request with the status 401, since it is not known who
+// sends it: with the code of the protocol that it speaks, as far as the path or the
+// beginning of a small body tells. The caller has set WWW-Authenticate.
+func (h *Handler) RefuseUnknown(w http.ResponseWriter, r *http.Request, reason string) {
+	space := h.Own
+	if space == nil && r.ContentLength >= 0 && r.ContentLength <= firstRead {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, firstRead))
+		if doc, wrong := rawjson.Parse(body); err == nil && wrong == nil {
+			message := doc.Root()
+			for _, first := range message.Elems() { // of a batch
+				message = first
+				break
+			}
+			space, _ = h.namespace(message.Get("method").Text())
+		}
+	}
+	code := -32000
+	if space != nil && space.Unauthorized != 0 {
+		code = space.Unauthorized
+	}
+	WriteError(w, http.StatusUnauthorized, &Error{Code: code, Message: "Unauthorized", Data: Reason(reason)})
 }
 
 // WriteError answers an HTTP request that is refused before JSON-RPC is read,

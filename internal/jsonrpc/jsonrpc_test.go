@@ -356,6 +356,32 @@ func TestEnter(t *testing.T) {
 	}
 }
 
+// TestRefuseUnknown: who is not known is answered in the words of the protocol.
+func TestRefuseUnknown(t *testing.T) {
+	h := twoProtocols(new(atomic.Int64))
+	h.Namespaces[1].Unauthorized = -32004
+	own := &Handler{Own: &h.Namespaces[1]}
+	for _, tt := range []struct {
+		h    *Handler
+		body string
+		code int
+	}{
+		{h, `{"jsonrpc":"2.0","id":1,"method":"aos/echo"}`, -32000},
+		{h, `{"jsonrpc":"2.0","id":1,"method":"flow.echo"}`, -32004},
+		{h, `[{"jsonrpc":"2.0","id":1,"method":"flow.echo"},{}]`, -32004},
+		{h, `[]`, -32000}, {h, `{`, -32000}, {h, ``, -32000}, {h, `{"method":"nobody"}`, -32000},
+		{h, `{"method":"flow.echo","params":"` + strings.Repeat("x", firstRead) + `"}`, -32000},
+		{own, `{`, -32004},
+	} {
+		w := httptest.NewRecorder()
+		tt.h.RefuseUnknown(w, httptest.NewRequest("POST", "/", strings.NewReader(tt.body)), "Who are you?")
+		want := fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":"Unauthorized","data":{"reason":"Who are you?"}}}`, tt.code)
+		if w.Code != 401 || w.Body.String() != want {
+			t.Errorf("%.60s: %d %s", tt.body, w.Code, w.Body)
+		}
+	}
+}
+
 // TestBodyIsKept holds what Request promises: its bytes are never used again.
 func TestBodyIsKept(t *testing.T) {
 	var kept [][]byte

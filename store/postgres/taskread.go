@@ -106,14 +106,6 @@ func (s *Store) CountTasks(ctx context.Context, q task.Query) (n int, err error)
 	return n, err
 }
 
-// TaskTree returns a tree's tasks, oldest first.
-func (s *Store) TaskTree(ctx context.Context, root task.ID) ([]*task.Task, error) {
-	return s.tasks(ctx, `SELECT * FROM (
-			SELECT `+taskColumns+`, x.definition, x.judged, x.result`+taskTables+`WHERE t.id = $1 AND t.parent IS NULL
-			UNION ALL SELECT `+taskColumns+`, x.definition, x.judged, x.result`+taskTables+`WHERE t.root = $1 AND t.parent IS NOT NULL
-		) tree ORDER BY created, id`, uuid(root))
-}
-
 // TaskRow returns what of a task changes.
 func (s *Store) TaskRow(ctx context.Context, id task.ID) (task.Row, error) {
 	list, err := s.rows(ctx, `SELECT `+columnList+` FROM task WHERE id = $1`, uuid(id))
@@ -139,6 +131,10 @@ func (s *Store) rows(ctx context.Context, query string, args ...any) (list []tas
 func (s *Store) TaskRows(ctx context.Context, q task.RowQuery) ([]task.Row, error) {
 	query, args := `SELECT `+columnList+` FROM task WHERE `, []any(nil)
 	switch {
+	case q.Root != (task.ID{}):
+		query = `SELECT * FROM (SELECT ` + columnList + ` FROM task WHERE id = $1 AND parent IS NULL
+			UNION ALL SELECT ` + columnList + ` FROM task WHERE root = $1 AND parent IS NOT NULL) tree ORDER BY created, id`
+		args = append(args, uuid(q.Root))
 	case q.Scheduled:
 		query += `next > 0 AND next <= $1 ORDER BY next, id`
 		args = append(args, layout.Nanoseconds(q.DueBefore))

@@ -396,19 +396,6 @@ func (s *Store) CountTasks(ctx context.Context, q task.Query) (n int, err error)
 	return n, err
 }
 
-// TaskTree returns a tree's tasks, oldest first.
-func (s *Store) TaskTree(ctx context.Context, root task.ID) (list []*task.Task, err error) {
-	err = s.read(ctx, func(c *sqlite.Conn) error {
-		return query(c, `SELECT `+taskColumns+taskTables+`WHERE t.id = ?1 AND t.parent IS NULL OR t.root = ?1 AND t.parent IS NOT NULL ORDER BY t.created, t.id`,
-			func(stmt *sqlite.Stmt) error {
-				t, err := readTask(stmt, true)
-				list = append(list, t)
-				return err
-			}, root[:])
-	})
-	return list, err
-}
-
 // TaskRow returns what of a task changes.
 func (s *Store) TaskRow(ctx context.Context, id task.ID) (r task.Row, err error) {
 	err = s.read(ctx, func(c *sqlite.Conn) error {
@@ -427,6 +414,9 @@ func (s *Store) TaskRow(ctx context.Context, id task.ID) (r task.Row, err error)
 func (s *Store) TaskRows(ctx context.Context, q task.RowQuery) (list []task.Row, err error) {
 	text, args := `SELECT `+rowColumns+` FROM task WHERE `, []any(nil)
 	switch {
+	case q.Root != (task.ID{}):
+		text += `id = ?1 AND parent IS NULL OR root = ?1 AND parent IS NOT NULL ORDER BY created, id`
+		args = append(args, q.Root[:])
 	case q.Scheduled:
 		text += `next > 0 AND next <= ? ORDER BY next`
 		args = append(args, layout.Nanoseconds(q.DueBefore))

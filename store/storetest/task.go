@@ -637,14 +637,14 @@ func taskQueries(t *testing.T, s *suite) {
 	of, err = s.TasksOf(s.ctx, nil)
 	s.check(err)
 	s.diff("tasks of no ids", 0, len(of))
-	tree, err := s.TaskTree(s.ctx, TaskID(9))
+	tree, err := readTree(s.ctx, s, TaskID(9))
 	s.check(err)
 	var names []string
 	for _, n := range tree {
 		names = append(names, n.Name)
 	}
 	s.diff("a tree", []string{"task 9", "task 10", "task 11"}, names)
-	tree, err = s.TaskTree(s.ctx, TaskID(10))
+	tree, err = readTree(s.ctx, s, TaskID(10))
 	s.check(err)
 	s.diff("the tree of what is no root", 0, len(tree))
 }
@@ -976,7 +976,7 @@ func taskTree(t *testing.T, s *suite) {
 		t.Errorf("the tree grows beyond its bound: %v", err)
 	}
 	l = s.again(l)
-	got, err := s.TaskTree(s.ctx, root)
+	got, err := readTree(s.ctx, s, root)
 	s.check(err)
 	s.diff("tasks", task.MaxTree, len(got))
 	for i, n := range got {
@@ -1057,7 +1057,7 @@ func Race(t *testing.T, store ledger.Store, logs []*Tasks) {
 	group.Wait()
 	for tree := range trees {
 		try(logs[len(logs)-1], task.Handed{Task: TaskID(root(tree) + width + 1), Root: TaskID(root(tree)), Attempt: 1})
-		list, err := store.TaskTree(t.Context(), TaskID(root(tree)))
+		list, err := readTree(t.Context(), store, TaskID(root(tree)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -1078,4 +1078,29 @@ func Race(t *testing.T, store ledger.Store, logs []*Tasks) {
 			t.Errorf("tree %d: %d open of %d, %d events numbered to %d", tree, r.Open, r.Size, len(events), r.Events)
 		}
 	}
+}
+
+// Tree reads a whole tree, oldest tasks first.
+func Tree(tb testing.TB, store ledger.TaskStore, root task.ID) []*task.Task {
+	tb.Helper()
+	list, err := readTree(context.Background(), store, root)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return list
+}
+
+func readTree(ctx context.Context, store ledger.TaskStore, root task.ID) ([]*task.Task, error) {
+	rows, err := store.TaskRows(ctx, task.RowQuery{Root: root})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]task.ID, len(rows))
+	place := make(map[task.ID]int, len(rows))
+	for i := range rows {
+		ids[i], place[rows[i].ID] = rows[i].ID, i
+	}
+	list, err := store.TasksOf(ctx, ids)
+	slices.SortFunc(list, func(a, b *task.Task) int { return place[a.ID] - place[b.ID] })
+	return list, err
 }

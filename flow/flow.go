@@ -1,0 +1,233 @@
+// Package flow speaks the Interface Protocol: it makes, executes, watches and
+// cancels trees of tasks for whoever asks by JSON-RPC, and has a client for it.
+//
+//	s := flow.NewServer(flow.Config{Engine: e, Executors: executors, Version: "1.0"})
+//	rpc := &jsonrpc.Handler{Namespaces: []jsonrpc.Namespace{s.Namespace()}}
+//	mux.Handle("POST /", rpc)
+//	mux.Handle("GET /tasks/{id}/events", s.EventsHandler())
+//	mux.Handle("GET /.well-known/agent-card", s.AgentCard())
+//
+// What a task is and what may become of it are package task's business, and when
+// that happens is package engine's. Here is only how it is asked for and told:
+// docs/protocol/flow.md has each requirement with its test.
+package flow
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"reeve/engine"
+	"reeve/executor"
+	"reeve/identity"
+	"reeve/internal/jsonrpc"
+	"reeve/internal/rawjson"
+	"reeve/ledger"
+	"reeve/task"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Config is what a Server is made of.
+type Config struct {
+	Engine    *engine.Engine     // required
+	Executors *executor.Registry // required; the agent card lists them
+	// Open says that no credentials are configured: then every task is everybody's.
+	// It is asked at each call, since the first credential may be made at any time.
+	// nil means that they are.
+	Open func() bool
+	// URL is where others reach the node, for the agent card; empty means where the
+	// one who asks for the card has reached it.
+	URL     string
+	Version string // the program's
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Logger is for what an operator should know; nil means slog.Default.
+	Logger *slog.Logger
+}
+
+// Server answers the protocol's methods. It is safe for concurrent use.
+type Server struct {
+	cfg     Config
+	closing context.Context // ends when streams are to end
+	close   context.CancelFunc
+
+	mu      sync.Mutex
+	streams int            // that are open
+	of      map[string]int // of each principal
+}
+
+// NewServer returns a Server.
+func NewServer(cfg Config) *Server {
+	if cfg.Open == nil {
+		cfg.Open = func() bool { return false }
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	s := &Server{cfg: cfg, of: map[string]int{}}
+	s.closing, s.close = context.WithCancel(context.Background())
+	return s
+}
+
+// Close ends all streams: whoever reads them goes on from where they ended, at
+// another node or when this one is back. Calls are answered as before.
+func (s *Server) Close() { s.close() }
+
+// The methods of the text.
+const (
+	MethodCreate   = "tasks.create"
+	MethodGet      = "tasks.get"
+	MethodUpdate   = "tasks.update"
+	MethodDelete   = "tasks.delete"
+	MethodList     = "tasks.list"
+	MethodExecute  = "tasks.execute"
+	MethodCancel   = "tasks.cancel"
+	MethodTree     = "tasks.tree"
+	MethodChildren = "tasks.children"
+	MethodCopy     = "tasks.copy"
+)
+
+// methods are all methods. Those that the text does not have are its public
+// upstream's, whose clients use them.
+var methods = map[string]func(s *Server, ctx context.Context, c *call) ([]byte, error){
+	MethodCreate:   (*Server).create,
+	MethodGet:      (*Server).get,
+	MethodUpdate:   (*Server).update,
+	MethodDelete:   (*Server).delete,
+	MethodList:     (*Server).list,
+	MethodExecute:  (*Server).execute,
+	MethodCancel:   (*Server).cancel,
+	MethodTree:     (*Server).tree,
+	MethodChildren: (*Server).children,
+	MethodCopy:     (*Server).copy,
+
+	"execute_task_tree":           (*Server).execute,
+	"cancel":                      (*Server).cancelNow,
+	"tasks.detail":                (*Server).get,
+	"tasks.count":                 (*Server).count,
+	"tasks.clone":                 (*Server).clone,
+	"tasks.running.list":          (*Server).runningList,
+	"tasks.running.status":        (*Server).runningStatus,
+	"tasks.running.count":         (*Server).runningCount,
+	"tasks.running.cancel":        (*Server).cancel,
+	"tasks.scheduled.list":        (*Server).scheduledList,
+	"tasks.scheduled.due":         (*Server).scheduledDue,
+	"tasks.scheduled.init":        (*Server).scheduledInit,
+	"tasks.scheduled.complete":    (*Server).get, // the node itself completes runs
+	"tasks.scheduled.export-ical": (*Server).scheduledCalendar,
+}
+
+// Namespace is the protocol's methods, for a jsonrpc.Handler.
+func (s *Server) Namespace() jsonrpc.Namespace {
+	return jsonrpc.Namespace{
+		Match: func(method string) bool {
+			return strings.HasPrefix(method, "tasks.") || method == "execute_task_tree" || method == "cancel"
+		},
+		Handle:       s.handle,
+		Unauthorized: task.CodeUnauthorized,
+	}
+}
+
+// call is one call that is being answered.
+type call struct {
+	r      *jsonrpc.Request
+	params *reader
+	by     engine.Caller
+}
+
+func (s *Server) handle(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonrpc.Error) {
+	method, ok := methods[r.Method]
+	if !ok {
+		return nil, &jsonrpc.Error{
+			Code: jsonrpc.MethodNotFound, Message: "Method not found",
+			Data: jsonrpc.Reason("There is no such method. The methods are listed in docs/protocol/flow.md."),
+		}
+	}
+	c := &call{r: r, params: &reader{v: r.Params}, by: s.caller(ctx)}
+	if r.Params.Kind() == rawjson.Array && !takesArray(r.Method) {
+		return nil, failure(invalid("params", "The value is an array.", "an object"))
+	}
+	result, err := method(s, ctx, c)
+	if err != nil {
+		return nil, s.failed(err)
+	}
+	return result, nil
+}
+
+// takesArray reports whether a method's params may be an array: of tasks.
+func takesArray(method string) bool {
+	return method == MethodCreate || method == MethodExecute || method == "execute_task_tree"
+}
+
+// caller is who sent a request.
+func (s *Server) caller(ctx context.Context) engine.Caller {
+	principal, role := identity.FromContext(ctx)
+	c := engine.Caller{Principal: principal}
+	switch {
+	case s.cfg.Open():
+	case role == identity.Admin:
+		c.User, c.Admin = principal.Name, true
+	default:
+		c.User = principal.Name
+	}
+	return c
+}
+
+// failed is the answer to what could not be done. A stranger learns what it did
+// wrong, and of our own failures nothing.
+func (s *Server) failed(err error) *jsonrpc.Error {
+	var wrong *task.Error
+	switch {
+	case errors.As(err, &wrong):
+		return failure(wrong)
+	case errors.Is(err, task.ErrMoved):
+		return failure(&task.Error{Code: task.CodeTransition, Reason: "Others are changing the task at the same time. Try again."})
+	case errors.Is(err, ledger.ErrNotFound): // it was deleted in between
+		return failure(&task.Error{Code: task.CodeNotFound, Reason: noSuchTask})
+	case errors.Is(err, errStreams):
+		return &jsonrpc.Error{Code: jsonrpc.InternalError, Message: "Internal error", Data: jsonrpc.Reason(sentence(err))}
+	}
+	if !errors.Is(err, context.Canceled) {
+		s.cfg.Logger.Error("a call about tasks was not carried out", "error", err)
+	}
+	return &jsonrpc.Error{
+		Code: jsonrpc.InternalError, Message: "Internal error",
+		Data: jsonrpc.Reason("This could not be carried out. Look what has become of it before you try again."),
+	}
+}
+
+const noSuchTask = "There is no such task."
+
+// failure is an error of the protocol. Which fields its data has depends on what
+// is known.
+func failure(e *task.Error) *jsonrpc.Error {
+	data, err := json.Marshal(struct {
+		Field    string   `json:"field,omitzero"`
+		Reason   string   `json:"reason,omitzero"`
+		Expected string   `json:"expected,omitzero"`
+		Task     string   `json:"task_id,omitzero"`
+		Cycle    []string `json:"cycle,omitempty"`
+	}{e.Field, e.Reason, e.Expected, e.Task, e.Cycle}, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		data = nil // the code and its words say enough
+	}
+	return &jsonrpc.Error{Code: e.Code, Message: e.Message(), Data: data}
+}
+
+func invalid(field, reason, expected string) *task.Error {
+	return &task.Error{Code: task.CodeInvalid, Field: field, Reason: reason, Expected: expected}
+}
+
+// sentence is an error as a sentence.
+func sentence(err error) string {
+	s := err.Error()
+	return strings.ToUpper(s[:1]) + s[1:] + "."
+}

@@ -1,0 +1,165 @@
+package jsonrpc
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"reeve/internal/rawjson"
+)
+
+// Event is one message of a stream.
+type Event struct {
+	Name string // what it tells; one line
+	ID   string // its place in the stream, for Last-Event-ID; one line, empty for none
+	Data []byte // one JSON value
+}
+
+// Follow sends what follows an answer. It returns when there is nothing more to be
+// sent, when send fails, or soon after ctx ends: the other side has gone then.
+//
+// send waits for a reader that is slow. It must not be called at the same time by
+// several, nor after Follow has returned.
+type Follow func(ctx context.Context, send func(Event) error) error
+
+// Follow has the answer to the call followed by what f sends, if the call succeeds.
+// It is false, and changes nothing, where nothing can follow: in a batch, and after
+// a notification.
+func (r *Request) Follow(f Follow) bool {
+	if r.follow == nil {
+		return false
+	}
+	*r.follow = f
+	return true
+}
+
+// CanFollow reports whether something can follow the answer.
+func (r *Request) CanFollow() bool { return r.follow != nil }
+
+// ServeEvents answers an HTTP request with a stream of events (text/event-stream)
+// until f returns or the client is gone. A client that takes nothing for half a
+// minute counts as gone; a stream that is silent sends a comment now and then.
+func ServeEvents(ctx context.Context, w http.ResponseWriter, f Follow) {
+	(&Handler{}).serveEvents(ctx, w, nil, f)
+}
+
+// serveEvents streams an answer, if there is one, and what follows it.
+func (h *Handler) serveEvents(ctx context.Context, w http.ResponseWriter, answer []byte, f Follow) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	e := &eventWriter{w: w, control: http.NewResponseController(w), wait: h.waits()}
+	header := w.Header()
+	header["Content-Type"] = []string{"text/event-stream"}
+	header["Cache-Control"] = []string{"no-store"}
+	header["X-Accel-Buffering"] = []string{"no"} // some proxies would collect events
+	w.WriteHeader(http.StatusOK)
+	var err error
+	if answer == nil {
+		err = e.write(nil) // so that the client sees the stream begin
+	} else {
+		err = e.event(Event{Name: "response", Data: answer})
+	}
+	if err != nil {
+		return
+	}
+	var beating sync.WaitGroup
+	defer beating.Wait() // nobody writes after the handler has returned
+	defer cancel()
+	beating.Go(func() {
+		ticker := time.NewTicker(e.wait.ping)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				if e.write([]byte(":\n\n")) != nil {
+					cancel()
+					return
+				}
+			}
+		}
+	})
+	h.run(ctx, f, e.event)
+}
+
+// run calls a Follow. Its panic ends the stream, and nothing else.
+func (h *Handler) run(ctx context.Context, f Follow, send func(Event) error) {
+	defer func() {
+		if p := recover(); p != nil {
+			logger := h.Logger
+			if logger == nil {
+				logger = slog.Default()
+			}
+			logger.Error("panic in a stream", "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	_ = f(ctx, send) // whoever follows says what is worth being known
+}
+
+// eventWriter writes events over HTTP.
+type eventWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	wait    *patience
+
+	mu     sync.Mutex
+	buffer []byte
+	err    error // of the first write that failed
+}
+
+func (e *eventWriter) event(v Event) error {
+	b := append(e.buffer[:0], "event: "...)
+	b = append(b, v.Name...)
+	if v.ID != "" {
+		b = append(b, "\nid: "...)
+		b = append(b, v.ID...)
+	}
+	b = append(b, "\ndata: "...)
+	from := len(b)
+	b = append(b, v.Data...)
+	// A line break in JSON is white space between its tokens, and would end the line.
+	for i, c := range b[from:] {
+		if c == '\n' || c == '\r' {
+			b[from+i] = ' '
+		}
+	}
+	b = append(b, "\n\n"...)
+	e.buffer = b
+	if cap(b) > 64<<10 {
+		e.buffer = nil
+	}
+	return e.write(b)
+}
+
+// write writes and flushes, within the time that a client has for it.
+func (e *eventWriter) write(text []byte) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.err != nil {
+		return e.err
+	}
+	e.control.SetWriteDeadline(time.Now().Add(e.wait.write))
+	if _, e.err = e.w.Write(text); e.err == nil {
+		e.err = e.control.Flush()
+	}
+	e.control.SetWriteDeadline(time.Time{}) // HTTP/2 would end a stream that is silent
+	return e.err
+}
+
+// sendEvents sends what follows an answer on a connection.
+func (h *Handler) sendEvents(ctx context.Context, c *Conn, f Follow) {
+	defer c.streams.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.live, cancel)()
+	h.run(ctx, f, func(v Event) error {
+		b := append([]byte(`{"event":`), rawjson.Quote(v.Name)...)
+		b = append(b, `,"data":`...)
+		b = append(b, v.Data...)
+		return c.sendInTime(append(b, '}'))
+	})
+}

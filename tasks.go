@@ -1,0 +1,124 @@
+package reeve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"reeve/engine"
+	"reeve/executor"
+	"reeve/flow"
+	"reeve/identity"
+	"reeve/internal/jsonrpc"
+	"reeve/internal/outbound"
+	"reeve/store/postgres"
+	"reeve/task"
+)
+
+// executors are those that every node has, and those given to Open.
+func (c *Config) executors(own []executor.Executor) (*executor.Registry, error) {
+	llm := executor.LLMConfig{
+		BaseURL: c.LLM.URL, Model: c.LLM.Model, PromptPrice: c.LLM.PromptPrice, CompletionPrice: c.LLM.CompletionPrice,
+		AllowPrivate: true, // the node's operator named it
+	}
+	if c.LLM.Key != "" {
+		key, err := identity.Secret(c.LLM.Key)
+		if err != nil {
+			return nil, fmt.Errorf("llm.key: %w", err)
+		}
+		llm.Key = string(key)
+	}
+	if c.Tasks.Scratch != "" {
+		if err := os.MkdirAll(c.Tasks.Scratch, 0o700); err != nil {
+			return nil, fmt.Errorf("tasks.scratch: %w", err)
+		}
+	}
+	list := []executor.Executor{
+		executor.NewSystemInfo(executor.SystemInfoConfig{}), executor.NewAggregate(),
+		executor.NewREST(executor.RESTConfig{AllowPrivate: c.Tasks.AllowPrivate}),
+		executor.NewLLM(llm),
+		executor.NewMCP(executor.MCPConfig{AllowPrivate: c.Tasks.AllowPrivate, AllowCommands: c.AllowCommands, Scratch: c.Tasks.Scratch}),
+		executor.NewA2A(executor.A2AConfig{AllowPrivate: c.Tasks.AllowPrivate}),
+		executor.NewWASM(executor.WASMConfig{Modules: c.Tasks.Modules, Scratch: c.Tasks.Scratch}),
+	}
+	if c.AllowCommands {
+		list = append(list, executor.NewCommand(executor.CommandConfig{Scratch: c.Tasks.Scratch}))
+	}
+	registry := &executor.Registry{}
+	for _, e := range append(list, own...) {
+		if err := registry.Register(e); err != nil {
+			return nil, fmt.Errorf("executor: %w", err)
+		}
+	}
+	return registry, nil
+}
+
+// Executors lists what the node of a configuration can execute.
+func (c *Config) Executors() ([]executor.Description, error) {
+	registry, err := c.executors(nil)
+	if err != nil {
+		return nil, err
+	}
+	return registry.List(), nil
+}
+
+// openEngine makes what executes the node's tasks.
+func (n *Node) openEngine(own []executor.Executor) (err error) {
+	if n.executors, err = n.cfg.executors(own); err != nil {
+		return err
+	}
+	var secret []byte
+	if n.cfg.Tasks.PushSecret != "" {
+		if secret, err = identity.Secret(n.cfg.Tasks.PushSecret); err != nil {
+			return fmt.Errorf("tasks.push-secret: %w", err)
+		}
+	}
+	callbacks := &outbound.Dialer{AllowPrivate: n.cfg.AllowPrivateCallbacks}
+	n.engine.Store(engine.New(engine.Config{
+		Guard: n.guard, Store: n.store, Executors: n.executors, Dispatcher: n.dispatcher(), Node: n.log.Node(),
+		Concurrent: n.cfg.Tasks.Concurrent, Grace: n.cfg.Tasks.Grace,
+		Push:  engine.NewPusher(callbacks.Client(outbound.Options{Timeout: 10 * time.Second, Redirects: 3}), secret),
+		Ended: n.metrics.TaskEnded, Logger: n.logger,
+	}))
+	n.flow = flow.NewServer(flow.Config{
+		Engine: n.engine.Load(), Executors: n.executors, Open: func() bool { return !n.auth.Configured() }, Version: Version, Logger: n.logger,
+	})
+	return nil
+}
+
+// flowRPC answers the operator's calls of tasks.
+func (n *Node) flowRPC() http.Handler {
+	own := n.flow.Namespace()
+	h := &jsonrpc.Handler{Own: &own, MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Logger: n.logger}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.Serve(r.Context(), w, r) })
+}
+
+// dispatcher hands out ready tasks: between nodes, or in this one.
+func (n *Node) dispatcher() engine.Dispatcher {
+	if shared, ok := n.store.(*postgres.Store); ok {
+		return shared.Dispatcher(n.logger)
+	}
+	return &engine.Memory{Ready: func(ctx context.Context, id string, limit int) ([]task.Row, error) {
+		return n.store.TaskRows(ctx, task.RowQuery{Phase: task.Ready, Executor: id, Limit: limit})
+	}}
+}
+
+// tasksChanged passes on what a commit made of tasks.
+func (n *Node) tasksChanged(w *task.Writes) {
+	if e := n.engine.Load(); e != nil {
+		e.Changed(w)
+	}
+}
+
+// runTasks executes tasks until ctx ends.
+func (n *Node) runTasks(ctx context.Context) {
+	if err := n.engine.Load().Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		n.logger.Error("tasks are not executed any more", "error", err)
+	}
+}
+
+// Engine returns what executes the node's tasks.
+func (n *Node) Engine() *engine.Engine { return n.engine.Load() }
