@@ -51,6 +51,7 @@ var arrows = map[string]string{
 
 	"examples/agent/agent":     "aos",
 	"examples/agent":           "aos examples/agent/agent",
+	"examples/workflow/own":    " act executor sandbox",
 	"examples/workflow/prices": "",
 	"demo":                     "aos examples/agent/agent",
 	"cmd/reeve":                " a2g act agent engine executor flow task aos approval demo guard identity internal/rawjson ledger policy risk/hazard sandbox server session store/postgres store/sqlite",

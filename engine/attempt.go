@@ -187,6 +187,13 @@ func (e *Engine) prepare(ctx context.Context, j *job) (refusal string, err error
 			return noExecutor(j.Executor), nil
 		}
 	}
+	if j.Executor == Group { // it reads no inputs
+		j.inputs = j.Inputs
+		if j.inputs == nil {
+			j.inputs = jsontext.Value("{}")
+		}
+		return "", nil
+	}
 	if len(j.Dependencies) > 0 {
 		ids := make([]task.ID, len(j.Dependencies))
 		for i, d := range j.Dependencies {

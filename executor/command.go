@@ -223,6 +223,17 @@ type programResult struct {
 	Limits          []sandbox.Limit `json:"limits"`
 }
 
+// lastLine is what a program said last, in short: most often why it failed.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	line := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+	const long = 300
+	if len(line) > long {
+		line = strings.ToValidUTF8(line[:long], "") + "…"
+	}
+	return line
+}
+
 // result tells how a program ended. One that did not end well is an error, with
 // what it wrote.
 func (p *program) result(ctx context.Context, o sandbox.Outcome, err error) (jsontext.Value, error) {
@@ -254,6 +265,9 @@ func (p *program) result(ctx context.Context, o sandbox.Outcome, err error) (jso
 		message = fmt.Sprintf("it ended with code %d", o.ExitCode)
 	default:
 		return value, nil
+	}
+	if said := lastLine(stderr); said != "" {
+		message += ": " + said
 	}
 	return nil, &Error{Message: message, Result: value}
 }

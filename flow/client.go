@@ -95,6 +95,7 @@ type Task struct {
 	ClientID     string         `json:"client_id"`
 	User         string         `json:"user_id"`
 	Name         string         `json:"name"`
+	Executor     string         `json:"executor"` // "group" for a task that names none
 	Status       task.Status    `json:"status"`
 	Priority     int            `json:"priority"`
 	Inputs       jsontext.Value `json:"inputs"`

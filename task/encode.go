@@ -84,6 +84,7 @@ func (o *objectWriter) ours(t *Task, form Form) {
 	if t.Root != (ID{}) {
 		o.id("root_task_id", t.Root)
 	}
+	said("executor", t.Executor)
 	if t.Attempt > 0 {
 		o.number("attempt", t.Attempt)
 	}

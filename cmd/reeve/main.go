@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	_ "time/tzdata" // schedules have time zones, also where the system has none
 
 	"context"
 
@@ -55,7 +56,8 @@ afterwards it can prove what happened.
 
   reeve serve          start a node on http://127.0.0.1:8080, nothing else to set up
   reeve demo           watch an agent being held to a policy
-  reeve init           write the starter policy here, to edit`,
+  reeve init           write the starter policy here, to edit
+  reeve run FILE       execute a workflow, each step of which is judged`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -64,6 +66,7 @@ afterwards it can prove what happened.
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
 		serveCommand(), demoCommand(), initCommand(),
+		runCommand(), tasksCommand(), executorsCommand(),
 		policyCommand(), decideCommand(),
 		ledgerCommand(), a2gCommand(), execCommand(), agentsCommand(), riskCommand(), approvalsCommand(), keysCommand(),
 		backupCommand(), restoreCommand(), settingsCommand(),

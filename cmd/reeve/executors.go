@@ -1,0 +1,261 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"reeve"
+	"reeve/act"
+	"reeve/executor"
+)
+
+func executorsCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "executors [ID]",
+		Short: "List what can execute tasks, or show what one of them takes",
+		Long: `Lists the executors that a node with these settings has, and those that the settings
+leave out; with an ID, the inputs of one. An executor of one's own is written in Go:
+see docs/workflows.md.`,
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			cfg, err := config(cmd)
+			if err != nil {
+				return err
+			}
+			list, err := executorsOf(cfg)
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			if len(a) == 0 {
+				if asJSON {
+					return printJSON(out, list)
+				}
+				return listExecutors(out, list)
+			}
+			i := slices.IndexFunc(list, func(e executorInfo) bool { return e.ID == a[0] })
+			if i < 0 {
+				var ids []string
+				for _, e := range list {
+					ids = append(ids, e.ID)
+				}
+				return usageError{fmt.Errorf("there is no executor %q%s", a[0], meant(a[0], ids))}
+			}
+			if asJSON {
+				return printJSON(out, list[i])
+			}
+			return showExecutor(out, &list[i])
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	settingFlags(c, ownSettings...)
+	return c
+}
+
+// executorInfo is what is told of an executor.
+type executorInfo struct {
+	ID          string         `json:"id"`
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Tags        []string       `json:"tags,omitempty"`
+	On          bool           `json:"on"`
+	Why         string         `json:"why,omitzero"` // it is off, or does less than it could
+	Idempotent  bool           `json:"idempotent"`
+	Concurrent  int            `json:"concurrent"`
+	Manifest    act.Manifest   `json:"manifest"`
+	InputSchema jsontext.Value `json:"input_schema"`
+}
+
+// executorsOf lists all executors there are, with what the settings make of them.
+func executorsOf(cfg reeve.Config) (list []executorInfo, err error) {
+	on, err := cfg.Executors()
+	if err != nil {
+		return nil, err
+	}
+	all := cfg
+	all.AllowCommands = true
+	every, err := all.Executors()
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range every {
+		e := executorInfo{
+			ID: d.ID, Name: d.Name, Description: d.Description, Tags: d.Tags, Idempotent: d.Idempotent,
+			Concurrent: d.Concurrent, Manifest: d.Manifest, InputSchema: d.InputSchema,
+		}
+		if e.Concurrent == 0 {
+			e.Concurrent = 64
+		}
+		e.On = slices.ContainsFunc(on, func(o executor.Description) bool { return o.ID == d.ID })
+		e.Why = whyOf(cfg, d.ID)
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// whyOf says which setting an executor waits for, or what it leaves out without
+// one; empty for nothing.
+func whyOf(cfg reeve.Config, id string) string {
+	switch {
+	case id == "command_executor" && !cfg.AllowCommands:
+		return "needs --allow-commands"
+	case id == "llm_executor" && cfg.LLM.URL == "":
+		return "has no model to ask without --llm-url"
+	case id == "wasm_executor" && cfg.Tasks.Modules == "":
+		return "has no modules without --tasks-modules"
+	case id == "mcp_executor" && !cfg.AllowCommands:
+		return "servers that are commands need --allow-commands, those at private addresses --tasks-allow-private"
+	case slices.Contains([]string{"rest_executor", "mcp_executor", "a2a_executor"}, id) && !cfg.Tasks.AllowPrivate:
+		return "private addresses, and this machine, need --tasks-allow-private"
+	}
+	return ""
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+func listExecutors(w io.Writer, list []executorInfo) error {
+	ids := 0
+	for _, e := range list {
+		ids = max(ids, len(e.ID))
+	}
+	for _, e := range list {
+		fmt.Fprintf(w, "%s  %-3s  %s\n", pad(e.ID, ids), onOff(e.On), printable(e.Description))
+		if e.Why != "" {
+			fmt.Fprintf(w, "%s       %s\n", strings.Repeat(" ", ids), e.Why)
+		}
+	}
+	_, err := fmt.Fprintf(w, "\nreeve executors ID shows the inputs of one.\n")
+	return err
+}
+
+// property is an input as its schema describes it.
+type property struct {
+	Type        jsontext.Value   `json:"type"`
+	Description string           `json:"description"`
+	Default     jsontext.Value   `json:"default"`
+	Enum        []jsontext.Value `json:"enum"`
+	OneOf       []property       `json:"oneOf"`
+}
+
+func showExecutor(w io.Writer, e *executorInfo) error {
+	fmt.Fprintf(w, "%s\n%s\n\n", e.ID, printable(e.Description))
+	state := onOff(e.On)
+	if e.Why != "" {
+		state += ": " + e.Why
+	}
+	fmt.Fprintf(w, "state     %s\n", state)
+	fmt.Fprintf(w, "at once   %s on a node\n", count(e.Concurrent, "task"))
+	fmt.Fprintf(w, "manifest  %s, unless the policy has one for it\n", manifestText(&e.Manifest))
+	if e.Idempotent {
+		fmt.Fprintf(w, "twice     does no more than once\n")
+	}
+	var schema struct {
+		Required   []string       `json:"required"`
+		Properties jsontext.Value `json:"properties"`
+	}
+	if err := json.Unmarshal(e.InputSchema, &schema); err != nil {
+		return fmt.Errorf("the schema of its inputs: %w", err)
+	}
+	rows, err := inputRows(schema.Properties, schema.Required)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	names, types := len("INPUT"), len("TYPE")
+	for _, r := range rows {
+		names, types = max(names, len(r[0])), max(types, min(len(r[1]), 24))
+	}
+	fmt.Fprintf(w, "\n%s  %s  %s\n", pad("INPUT", names), pad("TYPE", types), "MEANING")
+	for _, r := range rows {
+		if len(r[1]) > types { // too long for the column: what it means comes below
+			fmt.Fprintf(w, "%s  %s\n%s  %s\n", pad(r[0], names), r[1], strings.Repeat(" ", names+2+types), r[2])
+			continue
+		}
+		fmt.Fprintf(w, "%s  %s  %s\n", pad(r[0], names), pad(r[1], types), r[2])
+	}
+	return nil
+}
+
+// inputRows are the inputs in the order of the schema: name, type and meaning.
+func inputRows(properties jsontext.Value, required []string) (rows [][3]string, err error) {
+	if len(properties) == 0 {
+		return nil, nil
+	}
+	d := jsontext.NewDecoder(strings.NewReader(string(properties)))
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		row := [3]string{printable(name.String())}
+		var p property
+		if err := json.UnmarshalDecode(d, &p); err != nil {
+			return nil, err
+		}
+		row[1], row[2] = typeOf(&p), printable(p.Description)
+		switch {
+		case slices.Contains(required, row[0]):
+			row[2] = strings.TrimSpace("Required. " + row[2])
+		case p.Default != nil:
+			row[2] = strings.TrimSpace(row[2] + " Default: " + strings.Trim(string(p.Default), `"`) + ".")
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// typeOf says what values an input takes.
+func typeOf(p *property) string {
+	words := func(v jsontext.Value) string { return printable(strings.Trim(string(v), `"`)) }
+	var parts []string
+	for _, v := range p.Enum {
+		parts = append(parts, words(v))
+	}
+	for i := range p.OneOf {
+		parts = append(parts, typeOf(&p.OneOf[i]))
+	}
+	var list []string
+	switch {
+	case len(parts) > 0:
+	case json.Unmarshal(p.Type, &list) == nil:
+		parts = list
+	case p.Type != nil:
+		parts = append(parts, words(p.Type))
+	default:
+		parts = append(parts, "any")
+	}
+	return strings.Join(parts, " | ")
+}
+
+// manifestText is a manifest in a line.
+func manifestText(m *act.Manifest) string {
+	var parts []string
+	if m.TimeoutSeconds > 0 {
+		parts = append(parts, fmt.Sprintf("%d seconds", m.TimeoutSeconds))
+	}
+	if m.MaxMemoryMB > 0 {
+		parts = append(parts, fmt.Sprintf("%d MB", m.MaxMemoryMB))
+	}
+	if m.MaxCPUPercent > 0 {
+		parts = append(parts, fmt.Sprintf("%d %% of a CPU", m.MaxCPUPercent))
+	}
+	network := "no network"
+	if m.NetworkAllowed {
+		network = "the network"
+	}
+	return strings.Join(append(parts, network), ", ")
+}

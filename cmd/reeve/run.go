@@ -1,0 +1,609 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"reeve"
+	"reeve/flow"
+	"reeve/identity"
+	"reeve/ledger"
+	"reeve/task"
+)
+
+// The exit codes of reeve run that are not 0 and 1.
+const (
+	exitUnfit       = 2   // the file, or the call, makes no sense
+	exitInterrupted = 130 // somebody ended it
+)
+
+// runner is one reeve run.
+type runner struct {
+	set    []string
+	json   bool
+	detach bool
+	result string
+	at     nodeFlags
+}
+
+func runCommand() *cobra.Command {
+	r := &runner{}
+	c := &cobra.Command{
+		Use:   "run FILE",
+		Short: "Execute a workflow from a file",
+		Long: `Executes the workflow that a YAML or JSON file describes, shows how it goes, and
+says at the end what became of each task. With a node running on the data folder,
+or with --server, that node executes it; without one this command does, by the same
+policy and into the same ledger. - reads standard input. docs/workflows.md explains
+the file.
+
+Ctrl-C cancels the workflow and waits for its end; once more, and nothing is waited for.
+
+The exit code is 0 when all tasks completed that had to, 1 when not, 2 when the file
+is not a workflow, and 130 when it was interrupted.`,
+		Example: `  reeve run report.yaml --set month=May
+  reeve run report.yaml --result summary | jq .stdout
+  reeve run report.yaml --allow-commands --policy policy.yaml`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error { return r.run(cmd, a[0]) },
+	}
+	f := c.Flags()
+	f.StringArrayVar(&r.set, "set", nil, "give something that the file lets be set a value, as NAME=VALUE; may be repeated")
+	f.BoolVar(&r.json, "json", false, "print what became of it as JSON, and nothing else")
+	f.BoolVar(&r.detach, "detach", false, "only start it; a node must be running")
+	f.StringVar(&r.result, "result", "", "print this task's result as JSON, and nothing else")
+	r.at.add(c)
+	settingFlags(c, ownSettings...)
+	return c
+}
+
+// ownSettings are the settings of a node that reeve run starts itself.
+var ownSettings = []string{
+	"data", "database", "policy", "keep", "redact", "allow-commands",
+	"tasks-concurrent", "tasks-allow-private", "tasks-modules", "tasks-scratch",
+	"llm-url", "llm-key", "llm-model", "llm-prompt-price", "llm-completion-price",
+}
+
+func (r *runner) run(cmd *cobra.Command, file string) error {
+	if r.result != "" && (r.json || r.detach) {
+		return usageError{errors.New("--result waits for one result: it goes with neither --json nor --detach")}
+	}
+	w, err := r.read(cmd, file)
+	if err != nil {
+		return unfit(cmd, err)
+	}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	// Once the workflow has begun, a first Ctrl-C is not the end, as it is of the
+	// command's own context.
+	ctx, leave := context.WithCancel(context.WithoutCancel(cmd.Context()))
+	defer leave()
+
+	out := cmd.OutOrStdout()
+	told := out // what is for people
+	if r.json || r.result != "" {
+		told = cmd.ErrOrStderr()
+	}
+	show := newScreen(told)
+	defer show.close()
+	node, err := r.at.open(ctx, cmd, show, !r.detach && !w.scheduled)
+	var usage usageError
+	switch {
+	case errors.As(err, &usage):
+		return err
+	case err != nil:
+		return unfit(cmd, err)
+	}
+	defer func() {
+		if closing := node.close(); closing != nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), "reeve:", closing)
+		}
+	}()
+	tasks := jsontext.Value(w.tasks.appendJSON(nil))
+	if w.scheduled {
+		return r.schedule(cmd.Context(), cmd, node, w, tasks)
+	}
+	started, err := node.client.Execute(cmd.Context(), flow.Execution{Tasks: tasks})
+	if cmd.Context().Err() != nil && err != nil {
+		fmt.Fprintf(told, "interrupted before the node answered; reeve tasks list%s shows whether it has begun\n", node.hint)
+		return exitCode(exitInterrupted)
+	}
+	if err != nil {
+		return refusedTasks(cmd, w, err)
+	}
+	if r.detach {
+		return r.detached(cmd, node, started)
+	}
+	if !r.json && r.result == "" {
+		fmt.Fprintf(show, "%s: %s (%s)\n", printable(w.name), count(w.count, "task"), started.Root)
+	}
+	f := &follower{client: node.client, root: started.Root, show: show, hint: node.hint}
+	interrupted, err := attend(ctx, leave, f, signals)
+	show.close()
+	if interrupted && ctx.Err() != nil {
+		fmt.Fprintf(told, "left; reeve tasks tree %s%s shows what becomes of it\n", started.Root, node.hint)
+		return exitCode(exitInterrupted)
+	}
+	if err != nil {
+		return fmt.Errorf("the workflow %s was started, and can no longer be followed: %w", started.Root, err)
+	}
+	tree, err := node.client.Tree(ctx, started.Root)
+	if err != nil {
+		return err
+	}
+	err = r.report(out, told, w, node, flat(tree), time.Since(f.begun))
+	if interrupted {
+		return exitCode(exitInterrupted)
+	}
+	return err
+}
+
+// read reads the workflow's file, with what was set.
+func (r *runner) read(cmd *cobra.Command, file string) (*workflow, error) {
+	given := map[string]string{}
+	for _, s := range r.set {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok {
+			return nil, fmt.Errorf("--set %s: write NAME=VALUE", s)
+		}
+		given[name] = value
+	}
+	in := cmd.InOrStdin()
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	source, err := io.ReadAll(io.LimitReader(in, maxWorkflow+1))
+	if err != nil {
+		return nil, err
+	}
+	w, err := readWorkflow(file, source, given)
+	switch {
+	case err != nil || r.result == "":
+	case w.scheduled:
+		err = fmt.Errorf("--result %s: the workflow is executed by its schedule, and not waited for", r.result)
+	case w.find(r.result) == nil:
+		err = fmt.Errorf("--result %s: the workflow has no such task", r.result)
+	}
+	return w, err
+}
+
+// find returns the task of an id, nil for none.
+func (w *workflow) find(id string) *node {
+	for _, t := range w.tasks.items {
+		if n := t.get("id"); n != nil && n.text == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// unfit says why nothing was begun, and ends with the code for it.
+func unfit(cmd *cobra.Command, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return exitCode(exitInterrupted)
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), "reeve:", err)
+	return exitCode(exitUnfit)
+}
+
+// refusedTasks says why the node did not take the tasks, where it can with the
+// place in the file.
+func refusedTasks(cmd *cobra.Command, w *workflow, err error) error {
+	var answer *flow.Error
+	if !errors.As(err, &answer) || answer.Code == -32603 {
+		return err
+	}
+	wrong := &task.Error{
+		Code: answer.Code, Task: answer.Data.Task, Field: answer.Data.Field, Reason: answer.Data.Reason,
+		Expected: answer.Data.Expected, Cycle: answer.Data.Cycle,
+	}
+	if wrong.Task == "" && !strings.HasPrefix(wrong.Field, "tasks[") && len(w.tasks.items) == 1 {
+		wrong.Field = "tasks[0]." + wrong.Field // of a single task fields are named alone
+	}
+	text := placeOf(w.tasks, wrong)
+	if answer.Code == task.CodeExecutor && strings.Contains(text, `"command_executor"`) {
+		text = text[:strings.Index(text, "executor: ")] + "executor: command_executor is off on this node: it needs --allow-commands"
+	}
+	return unfit(cmd, fmt.Errorf("%s:%s", w.file, text))
+}
+
+// schedule makes a workflow that is executed by its schedule.
+func (r *runner) schedule(ctx context.Context, cmd *cobra.Command, node *openNode, w *workflow, tasks jsontext.Value) error {
+	made, err := node.client.Create(ctx, tasks)
+	if err != nil {
+		return refusedTasks(cmd, w, err)
+	}
+	root, err := node.client.Get(ctx, made.Root)
+	if err != nil {
+		return err
+	}
+	if r.json {
+		return printJSON(cmd.OutOrStdout(), root.Raw)
+	}
+	if root.NextRun.IsZero() {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s is made (%s); its schedule has no run to come\n", printable(w.name), made.Root)
+		return nil
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s is made (%s) and runs first at %s\n", printable(w.name), made.Root, root.NextRun.Local().Format("2006-01-02 15:04:05 MST"))
+	return nil
+}
+
+// detached says what was started, and how to find it again.
+func (r *runner) detached(cmd *cobra.Command, node *openNode, s *flow.Started) error {
+	if r.json {
+		return printJSON(cmd.OutOrStdout(), s)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "started %s\nreeve tasks watch %s%s follows it\n", s.Root, s.Root, node.hint)
+	return nil
+}
+
+// attend follows a tree to its end. At the first signal the tree is cancelled, at
+// the second it is left.
+func attend(ctx context.Context, leave context.CancelFunc, f *follower, signals <-chan os.Signal) (interrupted bool, err error) {
+	ended := make(chan error, 1)
+	go func() { ended <- f.follow(ctx) }()
+	for {
+		select {
+		case err := <-ended:
+			return interrupted, err
+		case <-signals:
+			if interrupted {
+				leave()
+				continue
+			}
+			interrupted = true
+			fmt.Fprintln(f.show, "cancelling; Ctrl-C once more leaves at once")
+			go func() {
+				if err := cancelTree(ctx, f.client, f.root, "Interrupted"); err != nil && ctx.Err() == nil {
+					fmt.Fprintf(f.show, "it could not be cancelled: %v\n", err)
+				}
+			}()
+		}
+	}
+}
+
+// cancelTree cancels what of a tree has not ended, also when its root has.
+func cancelTree(ctx context.Context, client *flow.Client, root task.ID, why string) error {
+	err := client.Cancel(ctx, root, why)
+	if err == nil {
+		return nil
+	}
+	tree, other := client.Tree(ctx, root)
+	if other != nil {
+		return err
+	}
+	cancelled := false
+	for _, t := range flat(tree) {
+		if t.Status.Ended() {
+			continue
+		}
+		if client.Cancel(ctx, t.ID, why) == nil {
+			cancelled = true
+		}
+	}
+	if cancelled || tree.Task.Status.Ended() {
+		return nil
+	}
+	return err
+}
+
+// report says what became of a workflow that has ended.
+func (r *runner) report(out, told io.Writer, w *workflow, node *openNode, tasks []*flow.Task, took time.Duration) error {
+	result := outcome(tasks)
+	var failed error
+	if result != "completed" {
+		failed = exitCode(1)
+	}
+	switch {
+	case r.json:
+		if err := printJSON(out, reportOf(result, tasks)); err != nil {
+			return err
+		}
+		return failed
+	case r.result != "":
+		for _, t := range tasks {
+			if t.ClientID != r.result && t.ID.String() != r.result {
+				continue
+			}
+			if t.Status != task.Completed {
+				return fmt.Errorf("the task %s has no result: it is %s: %s", labelOf(t), stateOfTask(t), printable(t.Error))
+			}
+			if err := printJSON(out, t.Result); err != nil {
+				return err
+			}
+		}
+		return failed
+	}
+	color := colored(told)
+	fmt.Fprintln(told)
+	table(told, tasks, color)
+	fmt.Fprintf(told, "\n%s %s in %s\n", printable(w.name), painted(result, color), tookOf(took))
+	if failed != nil { // what went wrong is not to be buried under results
+		fmt.Fprintf(told, "\nreeve tasks tree %s%s shows all of it, reeve tasks get ID one task\n", tasks[0].ID, node.hint)
+		return failed
+	}
+	for _, t := range last(tasks) {
+		fmt.Fprintf(told, "\n%s\n", labelOf(t))
+		printResult(told, t)
+	}
+	return nil
+}
+
+// last are the tasks that completed and that no other waits for.
+func last(tasks []*flow.Task) (list []*flow.Task) {
+	needed := map[task.ID]bool{}
+	for _, t := range tasks {
+		if isWorkflow(t) && len(tasks) > 1 {
+			continue
+		}
+		for _, n := range t.Dependencies {
+			needed[n.ID] = true
+		}
+	}
+	const most = 5
+	for _, t := range tasks {
+		if !needed[t.ID] && t.Status == task.Completed && executorOf(t) != "" && len(list) < most {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// maxShown is how many lines of a result are shown to people.
+const maxShown = 40
+
+// printResult shows a result: what a program wrote as it is, anything else as JSON.
+func printResult(w io.Writer, t *flow.Task) {
+	text := string(pretty(t.Result))
+	var program struct {
+		Stdout *string `json:"stdout"`
+		Code   *int    `json:"exit_code"`
+	}
+	if json.Unmarshal(t.Result, &program) == nil && program.Stdout != nil && program.Code != nil {
+		text = *program.Stdout
+	}
+	shown := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i, line := range shown {
+		if i == maxShown {
+			fmt.Fprintf(w, "  … %s more: reeve tasks get %s\n", count(len(shown)-maxShown, "line"), t.ID)
+			return
+		}
+		if line = printable(strings.ReplaceAll(line, "\t", "    ")); len(line) > 1000 {
+			line = strings.ToValidUTF8(line[:1000], "") + "…"
+		}
+		fmt.Fprintln(w, strings.TrimRight("  "+line, " "))
+	}
+}
+
+// runReport is what --json prints.
+type runReport struct {
+	Root   task.ID      `json:"root_task_id"`
+	Status string       `json:"status"` // completed, failed or cancelled
+	Tasks  []taskReport `json:"tasks"`
+}
+
+type taskReport struct {
+	Task     task.ID        `json:"task_id"`
+	ID       string         `json:"id,omitzero"` // in the file
+	Name     string         `json:"name"`
+	Executor string         `json:"executor,omitzero"`
+	Status   string         `json:"status"` // denied when the policy did not let it start
+	Optional bool           `json:"optional,omitzero"`
+	Attempt  int            `json:"attempt"`
+	Seconds  float64        `json:"seconds"`
+	Error    string         `json:"error,omitzero"`
+	Decision string         `json:"decision_id,omitzero"`
+	Outcome  string         `json:"outcome_id,omitzero"`
+	Result   jsontext.Value `json:"result,omitzero"`
+}
+
+func reportOf(result string, tasks []*flow.Task) *runReport {
+	fine := excused(tasks)
+	report := &runReport{Root: tasks[0].ID, Status: result, Tasks: []taskReport{}}
+	tasks = slices.Clone(tasks)
+	slices.SortStableFunc(tasks, byStart)
+	for _, t := range tasks {
+		if isWorkflow(t) && len(tasks) > 1 && t.Status != task.Failed {
+			continue
+		}
+		one := taskReport{
+			Task: t.ID, ID: t.ClientID, Name: t.Name, Executor: executorOf(t), Status: stateOfTask(t), Optional: fine[t.ID],
+			Attempt: t.Attempt, Error: t.Error, Decision: t.Decision, Outcome: t.Outcome,
+		}
+		if !t.Started.IsZero() && !t.Completed.IsZero() {
+			one.Seconds = t.Completed.Sub(t.Started).Seconds()
+		}
+		if t.Status == task.Completed {
+			one.Result = t.Result
+		}
+		report.Tasks = append(report.Tasks, one)
+	}
+	return report
+}
+
+// printJSON prints a value for programs, and for a person over several lines.
+func printJSON(w io.Writer, v any) error {
+	text, ok := v.(jsontext.Value)
+	if !ok {
+		var err error
+		if text, err = json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+			return err
+		}
+	}
+	if isTerminal(w) {
+		_, err := fmt.Fprintf(w, "%s\n", pretty(text))
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%s\n", bytes.TrimSpace(text))
+	return err
+}
+
+// ── which node ──
+
+// nodeFlags say which node is meant: that of the data folder, or another.
+type nodeFlags struct{ server, key string }
+
+func (n *nodeFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&n.server, "server", "", "URL of the node, such as https://reeve.example; the one on the data folder when empty")
+	c.Flags().StringVar(&n.key, "key", "", "reference to an API key or token for --server: env:NAME or file:PATH")
+}
+
+// openNode is a way to a node.
+type openNode struct {
+	client *flow.Client
+	close  func() error
+	hint   string // the flags that name it, for a command to be tried
+}
+
+// errNoNode is why what only a running node can do is not done.
+var errNoNode = errors.New("no node is running: start one with reeve serve, or name one with --server")
+
+// running opens the way to a node that runs; nil when there is none.
+func (n *nodeFlags) running(ctx context.Context, cmd *cobra.Command) (*openNode, error) {
+	if n.server != "" {
+		if hint := dataHint(cmd); hint != "" {
+			return nil, usageError{fmt.Errorf("--server names a node that is elsewhere: leave out%s", hint)}
+		}
+		client, err := n.client()
+		return &openNode{client, func() error { return nil }, " --server " + n.server}, err
+	}
+	if n.key != "" {
+		return nil, usageError{errors.New("--key is for --server; on the data folder none is needed")}
+	}
+	cfg, err := config(cmd)
+	if err != nil {
+		return nil, err
+	}
+	o, err := openOperator(ctx, cfg, true)
+	if errors.Is(err, errNotRunning) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return o.node(dataHint(cmd)), nil
+}
+
+// node is an operator's way to the node's tasks.
+func (o *operator) node(hint string) *openNode {
+	return &openNode{&flow.Client{URL: "http://localhost", HTTP: o.client}, o.close, hint}
+}
+
+func (n *nodeFlags) client() (*flow.Client, error) {
+	client := flow.NewClient(n.server, "")
+	if n.key == "" {
+		return client, nil
+	}
+	secret, err := identity.Secret(n.key)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--key: %w", err)}
+	}
+	client.Key = strings.TrimSpace(string(secret))
+	return client, nil
+}
+
+// dataHint are the flags that say where the node is, as they were given.
+func dataHint(cmd *cobra.Command) (hint string) {
+	for _, name := range []string{"config", "data", "database"} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			hint += " --" + name + " " + f.Value.String()
+		}
+	}
+	return hint
+}
+
+// open opens the way to a running node, and else, if it may, starts one for as long
+// as the command lasts. Its log goes to where progress is shown.
+func (n *nodeFlags) open(ctx context.Context, cmd *cobra.Command, log io.Writer, start bool) (*openNode, error) {
+	node, err := n.running(ctx, cmd)
+	if err != nil {
+		return nil, err
+	}
+	if node != nil {
+		var ours []string
+		for _, name := range ownSettings {
+			if f := cmd.Flags().Lookup(name); f != nil && f.Changed && !slices.Contains([]string{"data", "database"}, name) {
+				ours = append(ours, "--"+name)
+			}
+		}
+		if len(ours) > 0 {
+			return nil, fmt.Errorf("a node is running that has its own settings: leave out %s, or name another folder with --data", strings.Join(ours, " and "))
+		}
+		return node, nil
+	}
+	if !start {
+		return nil, errNoNode
+	}
+	cfg, err := config(cmd)
+	if err != nil {
+		return nil, err
+	}
+	slog.SetDefault(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	stop, err := runNode(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	o, err := openOperator(ctx, cfg, true)
+	if err != nil {
+		return nil, errors.Join(err, stop())
+	}
+	node = o.node(dataHint(cmd))
+	node.close = stop
+	return node, nil
+}
+
+// runNode runs a node in this process, which listens on the operator's socket
+// alone. It does not end with ctx, but when it is stopped.
+func runNode(ctx context.Context, cfg reeve.Config) (stop func() error, err error) {
+	cfg.Listen = ""
+	cfg.Tasks.Grace = 0 // when it stops, its workflow has ended, or is left
+	node, err := reeve.Open(ctx, cfg)
+	if errors.Is(err, ledger.ErrInUse) {
+		return nil, fmt.Errorf("%w, and its socket in %s cannot be reached: run this as the node's user", err, cfg.Data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- node.Serve(serving, func(string) { close(ready) }) }()
+	select {
+	case <-ready:
+	case err := <-ended:
+		cancel()
+		return nil, errors.Join(err, node.Close())
+	}
+	return func() error {
+		cancel()
+		return errors.Join(<-ended, node.Close())
+	}, nil
+}
+
+// taskID reads the id of a task.
+func taskID(s string) (task.ID, error) {
+	id, err := task.ParseID(s)
+	if err != nil {
+		return id, usageError{fmt.Errorf("%q is no task's id, which is a UUID: see reeve tasks list", s)}
+	}
+	return id, nil
+}
