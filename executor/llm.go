@@ -180,7 +180,8 @@ func (e *llm) Execute(ctx context.Context, job *Job) (jsontext.Value, error) {
 		a.secrets.add(e.config.Key)
 	}
 	d, _ := allowedTime(job.Manifest, in.Timeout)
-	client := dialer.Client(outbound.Options{HeaderTimeout: d, MaxResponse: maxLLMAnswer, Header: header, For: base})
+	// The context, which says so in words, ends before the header's time does.
+	client := dialer.Client(outbound.Options{HeaderTimeout: d + time.Second, MaxResponse: maxLLMAnswer, Header: header, For: base})
 	defer client.CloseIdleConnections()
 	body, err := encode(a.request)
 	if err != nil {

@@ -149,7 +149,7 @@ func (e *rest) Execute(ctx context.Context, job *Job) (jsontext.Value, error) {
 	progress := report(job)
 	defer progress.close()
 	d, _ := allowedTime(job.Manifest, in.Timeout)
-	client := dialer.Client(outbound.Options{HeaderTimeout: d, MaxResponse: e.config.MaxBody, Redirects: 5, Header: call.header, For: call.url})
+	client := dialer.Client(outbound.Options{HeaderTimeout: d + time.Second, MaxResponse: e.config.MaxBody, Redirects: 5, Header: call.header, For: call.url})
 	defer client.CloseIdleConnections()
 
 	retries := 2
