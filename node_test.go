@@ -385,7 +385,20 @@ func TestRoles(t *testing.T) {
 // containers are: neither takes the other's log.
 func TestOwners(t *testing.T) {
 	url := storetest.Postgres(t)
-	one, two := openNode(t, "database", url), openNode(t, "database", url)
+	seed := filepath.Join(t.TempDir(), "seed")
+	if err := os.WriteFile(seed, []byte(strings.Repeat("07", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	one, two := openNode(t, "database", url, "ledger-seed", "file:"+seed), openNode(t, "database", url, "ledger-seed", "file:"+seed)
+	// Who has another seed is told so, before anything is written.
+	cfg, err := Load("", func(string) string { return "" }, map[string]string{"data": t.TempDir(), "database": url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := Open(t.Context(), cfg); !errors.Is(err, ledger.ErrOtherSeed) {
+		t.Errorf("a node with a seed of its own: %v", err)
+		n.Close()
+	}
 	if one.log.Number() == two.log.Number() {
 		t.Errorf("both nodes have log %d", one.log.Number())
 	}

@@ -192,6 +192,8 @@ type Action struct {
 	Reasoning string
 	Failed    bool // a result that says the tool failed
 
+	// Within is what an approval of the act is bound to; empty means its session.
+	Within string
 	// Bounded says that the door tells the agent what the act may use, so that
 	// tools with limits of their own may be called by it.
 	Bounded bool

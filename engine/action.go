@@ -32,23 +32,33 @@ func links(t *task.Task, more ...string) map[string]string {
 
 // newAction is an act of a task's attempt: its body is body, which holds the task's
 // id and executor.
-func newAction(kind act.Kind, j *job, number int, body []byte) *act.Action {
+func (e *Engine) newAction(kind act.Kind, j *job, number int, body []byte) *act.Action {
 	step := fmt.Sprintf("%s/%d/%d", j.ID, j.Run, number)
 	a := &act.Action{
 		Door: "flow", Method: "tasks.execute", Kind: kind, Principal: owner(j.Task),
-		Session: j.Root.String(), Step: step, Resource: j.Executor, Body: body,
+		Session: e.session(j.Root), Within: j.Root.String(), Step: step, Resource: j.Executor, Body: body,
 		User: act.User{ID: j.User},
 	}
 	a.Canonical, a.Confusable = canon.Name(j.Executor)
 	return a
 }
 
+// session names what is remembered of a tree. Where several nodes share the work, each
+// remembers what it did of the tree itself: of one memory for all, of steps that are
+// decided at once every node but one would have to judge again.
+func (e *Engine) session(root task.ID) string {
+	if e.cfg.Store.LeaseEnds().IsZero() {
+		return root.String()
+	}
+	return root.String() + "@" + e.cfg.Node
+}
+
 // startAction is the act of starting a task.
-func startAction(j *job, number int) *act.Action {
+func (e *Engine) startAction(j *job, number int) *act.Action {
 	b := appendHead(make([]byte, 0, len(j.inputs)+256), j, number)
 	b = append(b, `,"inputs":`...)
 	b = append(append(b, j.inputs...), '}')
-	a := newAction(act.TaskStart, j, number, b)
+	a := e.newAction(act.TaskStart, j, number, b)
 	a.ID, a.Holds = a.Step, j.description.Holds
 	doc, err := rawjson.Parse(b)
 	if err != nil { // resolved inputs are valid
@@ -80,7 +90,7 @@ func startAction(j *job, number int) *act.Action {
 }
 
 // resultAction is the act of taking what an attempt gave.
-func resultAction(j *job, number int, result jsontext.Value, failed error) *act.Action {
+func (e *Engine) resultAction(j *job, number int, result jsontext.Value, failed error) *act.Action {
 	b := appendHead(make([]byte, 0, len(result)+256), j, number)
 	if result != nil {
 		b = append(b, `,"result":`...)
@@ -91,7 +101,7 @@ func resultAction(j *job, number int, result jsontext.Value, failed error) *act.
 		b = rawjson.AppendString(b, failed.Error())
 	}
 	b = append(b, '}')
-	a := newAction(act.TaskResult, j, number, b)
+	a := e.newAction(act.TaskResult, j, number, b)
 	a.Answers, a.Failed = a.Step, failed != nil
 	a.Step += "/result"
 	doc, err := rawjson.Parse(b)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"reeve/act"
+	"reeve/executor"
+	"reeve/internal/rawjson"
 	"reeve/ledger"
 	"reeve/task"
 
@@ -221,7 +223,7 @@ func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top 
 		t.Executor = cmp.Or(t.Executor, Group)
 		t.Origin = cmp.Or(t.Origin, task.OriginCreate)
 		t.Root = root
-		if t.Schedule.Enabled {
+		if t.Schedule.Enabled && !(t.Schedule.Bounded && t.Schedule.MaxRuns == 0) {
 			t.Next, _ = t.Schedule.Next(now)
 		}
 		if err := e.refer(ctx, by, t); err != nil {
@@ -272,6 +274,10 @@ func (e *Engine) refer(ctx context.Context, by Caller, t *task.Task) error {
 				Reason: fmt.Sprintf("Only what has completed can be the source of a %s; it is %s.", t.Origin, original.Status()),
 			}
 		}
+		if t.Schedule.Enabled {
+			return &task.Error{Code: task.CodeSchema, Field: "schedule_enabled", Reason: fmt.Sprintf("A %s is never executed.", t.Origin)}
+		}
+		t.Executor = ""
 		t.Phase, t.Started, t.Completed, t.Progress, t.Result = task.PhaseComplete, original.Started, original.Completed, 1, original.Result
 	}
 	return nil
@@ -280,7 +286,7 @@ func (e *Engine) refer(ctx context.Context, by Caller, t *task.Task) error {
 // executable reports whether a task could be executed here, or need not be.
 func (e *Engine) executable(r *task.Row) bool {
 	_, _, ok := e.cfg.Executors.Get(r.Executor)
-	return ok || r.Executor == Group || r.Phase == task.PhaseComplete
+	return ok || r.Executor == Group || !r.Executes() || r.Phase == task.PhaseComplete
 }
 
 func missing(id, executor string) error {
@@ -292,6 +298,9 @@ func missing(id, executor string) error {
 func (e *Engine) fits(tasks []*task.Task) error {
 	for i, t := range tasks {
 		_, d, ok := e.cfg.Executors.Get(t.Executor)
+		if wrong := literal(&d, t); wrong != nil {
+			return wrong
+		}
 		if !ok || len(t.Dependencies) > 0 || len(task.References(t.Inputs)) > 0 {
 			continue
 		}
@@ -304,6 +313,27 @@ func (e *Engine) fits(tasks []*task.Task) error {
 				wrong.Field = fmt.Sprintf("tasks[%d].%s", i, wrong.Field)
 			}
 			return wrong
+		}
+	}
+	return nil
+}
+
+// literal refuses results of other tasks inside a program's text: whoever made the
+// result would write the program.
+func literal(d *executor.Description, t *task.Task) *task.Error {
+	if len(d.Literal) == 0 || t.Inputs == nil {
+		return nil
+	}
+	doc, err := rawjson.Parse(t.Inputs)
+	if err != nil {
+		return nil // it is looked at when it is resolved
+	}
+	for _, name := range d.Literal {
+		if v := doc.Root().Get(name); v.Kind() == rawjson.String && len(task.References(v.Raw())) > 0 {
+			return &task.Error{
+				Code: task.CodeInvalid, Field: "inputs." + name, Task: cmp.Or(t.ClientID, t.ID.String()),
+				Reason: "A result of another task inside this text could be a program of its own. Write an array of arguments, or give the result by env or stdin.",
+			}
 		}
 	}
 	return nil
@@ -371,7 +401,11 @@ func (e *Engine) Update(ctx context.Context, by Caller, id task.ID, request json
 		if err != nil {
 			return nil, err
 		}
-		to.Executor = cmp.Or(to.Executor, Group)
+		if to.Executor = cmp.Or(to.Executor, Group); t.Origin == task.OriginLink {
+			if to.Executor = ""; to.Schedule.Enabled {
+				return nil, &task.Error{Code: task.CodeSchema, Field: "updates.schedule_enabled", Task: id.String(), Reason: "A link is never executed."}
+			}
+		}
 		if to.User != t.User && !by.everybody() {
 			return nil, &task.Error{Code: task.CodeUnauthorized, Field: "updates.user_id", Reason: "Tasks belong to whoever makes them."}
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -106,7 +107,7 @@ func (e *Engine) attempt(ctx context.Context, h task.Handed, a *attempt, name *s
 	if err != nil {
 		return err
 	}
-	action := startAction(j, h.Attempt)
+	action := e.startAction(j, h.Attempt)
 	if refusal == "" {
 		refusal = tooMuch(action)
 	}
@@ -176,6 +177,21 @@ func said1(d *act.Decision) string {
 	return strings.Join(said, " ")
 }
 
+// screened is a message of a task's progress as the policy lets results say it; what
+// a result may not say at all is left out.
+func (e *Engine) screened(j *job, number int, message string) string {
+	text := append(append([]byte(`{"progress":`), rawjson.AppendString(nil, message)...), '}')
+	body, ok := e.cfg.Guard.Screen(e.resultAction(j, number, text, nil))
+	if !ok {
+		return ""
+	}
+	doc, err := rawjson.Parse(body)
+	if err != nil {
+		return ""
+	}
+	return doc.Root().Get("result").Get("progress").Text()
+}
+
 // prepare finds the executor, and brings the results of dependencies into the
 // inputs. refusal says why the task cannot be executed at all.
 func (e *Engine) prepare(ctx context.Context, j *job) (refusal string, err error) {
@@ -186,6 +202,9 @@ func (e *Engine) prepare(ctx context.Context, j *job) (refusal string, err error
 		if j.executor, j.description, ok = e.cfg.Executors.Get(j.Executor); !ok {
 			return noExecutor(j.Executor), nil
 		}
+	}
+	if wrong := literal(&j.description, j.Task); wrong != nil {
+		return wrong.Error(), nil
 	}
 	if j.Executor == Group { // it reads no inputs
 		j.inputs = j.Inputs
@@ -199,13 +218,20 @@ func (e *Engine) prepare(ctx context.Context, j *job) (refusal string, err error
 		for i, d := range j.Dependencies {
 			ids[i] = d.ID
 		}
-		list, err := e.cfg.Store.TasksOf(ctx, ids)
-		if err != nil {
-			return "", err
-		}
-		byID := make(map[task.ID]*task.Task, len(list))
-		for _, t := range list {
-			byID[t.ID] = t
+		byID := make(map[task.ID]*task.Task, len(ids))
+		size := 0
+		for some := range slices.Chunk(ids, 8) { // a few at a time: each may be large
+			list, err := e.cfg.Store.TasksOf(ctx, some)
+			if err != nil {
+				return "", err
+			}
+			for _, t := range list {
+				size += len(t.Result)
+				byID[t.ID] = &task.Task{Row: t.Row, ClientID: t.ClientID, Result: t.Result}
+			}
+			if size > maxBody {
+				return fmt.Sprintf("The results of what it depends on have more than %d bytes.", maxBody), nil
+			}
 		}
 		for _, id := range ids {
 			if t := byID[id]; t != nil {
@@ -296,9 +322,11 @@ func run(ctx context.Context, j *job, p *progress) (result jsontext.Value, err e
 
 // finish decides about the result of an attempt, and ends the task or has it tried again.
 func (e *Engine) finish(j *job, a *attempt, result jsontext.Value, failed error) task.Phase {
-	// Also while the node stops: what was done must be known.
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	// Also while the node stops: what was done must be known. As long as the node
+	// runs, the end is tried again until it is durable.
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	defer context.AfterFunc(e.stopping, func() { time.AfterFunc(lastWords, cancel) })()
 	var after time.Duration
 	retry, again := j.Retry(), false
 	if failed != nil {
@@ -308,8 +336,8 @@ func (e *Engine) finish(j *job, a *attempt, result jsontext.Value, failed error)
 		}
 	}
 	outcome := task.PhaseFailed
-	for wait := 100 * time.Millisecond; ; wait *= 2 {
-		action := resultAction(j, a.number, result, failed)
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		action := e.resultAction(j, a.number, result, failed)
 		_, _, err := e.cfg.Guard.DecideTask(ctx, action, false, func(d *act.Decision, modified []byte, _ act.Manifest, _ bool) (*task.Change, error) {
 			outcome = task.PhaseFailed
 			c := &task.Change{Kind: task.Finish, Task: j.ID, Root: j.Root, At: e.cfg.Now(), Attempt: a.number, Node: e.cfg.Node, Outcome: outcome}
@@ -349,6 +377,9 @@ func (e *Engine) finish(j *job, a *attempt, result jsontext.Value, failed error)
 		}
 	}
 }
+
+// lastWords is how long the end of a task is tried to be written while the node stops.
+const lastWords = 10 * time.Second
 
 // giveBack makes a running task ready again, so that another node takes it.
 func (e *Engine) giveBack(j *job, a *attempt, why string) {
@@ -462,6 +493,9 @@ func (p *progress) take() *task.Change {
 	message := strings.Join(p.lines, "\n")
 	if len(message) > progressBytes {
 		message = strings.ToValidUTF8(message[len(message)-progressBytes:], "")
+	}
+	if message != "" { // what a result may not say, its progress may not
+		message = p.engine.screened(p.job, p.number, message)
 	}
 	c := &task.Change{
 		Kind: task.Advance, Task: p.job.ID, Root: p.job.Root, At: p.engine.cfg.Now(), Attempt: p.number, Node: p.engine.cfg.Node,

@@ -65,7 +65,8 @@ type Engine struct {
 	busy    map[string]int              // how many of them of each executor
 	watches map[task.ID]map[*Watch]bool // by root
 
-	rewatch chan struct{} // wakes the timers when something is due
+	rewatch  chan struct{}   // wakes the timers when something is due
+	stopping context.Context // ends when the node stops; set by Run
 }
 
 // New returns an Engine. Run starts it.
@@ -84,7 +85,7 @@ func New(cfg Config) *Engine {
 	}
 	return &Engine{
 		cfg: cfg, running: map[task.ID]*attempt{}, busy: map[string]int{}, watches: map[task.ID]map[*Watch]bool{},
-		rewatch: make(chan struct{}, 1),
+		rewatch: make(chan struct{}, 1), stopping: context.Background(),
 	}
 }
 
@@ -107,6 +108,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	for _, d := range e.cfg.Executors.List() {
 		limits[d.ID] = limit(d)
 	}
+	e.stopping = ctx
 	// What runs outlives the handing out by the grace period.
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(errStopping)

@@ -25,11 +25,11 @@ type Memory struct {
 // queue holds what is ready for one executor. What does not fit stays in the rows,
 // and is read from there when the queue has run low.
 type queue struct {
-	heap    handedHeap
-	in      map[task.ID]bool // in the heap, or handed out and not back
-	free    int              // how many more may run
-	short   bool             // rows are ready that are not here
-	reading bool
+	heap  handedHeap
+	here  map[task.ID]*queued // in the heap
+	out   map[task.ID]*queued // handed out and not back; nil for nothing that follows
+	free  int                 // how many more may run
+	short bool                // rows are ready that are not here
 }
 
 // queued is one ready task.
@@ -39,7 +39,7 @@ type queued struct {
 	created  time.Time
 }
 
-type handedHeap []queued
+type handedHeap []*queued
 
 func (h handedHeap) Len() int { return len(h) }
 func (h handedHeap) Less(i, j int) bool {
@@ -49,7 +49,7 @@ func (h handedHeap) Less(i, j int) bool {
 	return h[i].created.Before(h[j].created)
 }
 func (h handedHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *handedHeap) Push(x any)   { *h = append(*h, x.(queued)) }
+func (h *handedHeap) Push(x any)   { *h = append(*h, x.(*queued)) }
 func (h *handedHeap) Pop() any {
 	last := len(*h) - 1
 	q := (*h)[last]
@@ -66,7 +66,7 @@ func (m *Memory) Run(ctx context.Context, work task.Work) error {
 	m.wake.L = &m.mu
 	m.queues = make(map[string]*queue, len(work.Limits))
 	for executor, limit := range work.Limits {
-		m.queues[executor] = &queue{in: map[task.ID]bool{}, free: limit, short: true}
+		m.queues[executor] = &queue{here: map[task.ID]*queued{}, out: map[task.ID]*queued{}, free: limit, short: true}
 	}
 	m.mu.Unlock()
 	stop := context.AfterFunc(ctx, func() {
@@ -108,7 +108,9 @@ func (m *Memory) serve(ctx context.Context, executor string, work task.Work, sta
 			}
 			continue
 		}
-		next := heap.Pop(&q.heap).(queued)
+		next := heap.Pop(&q.heap).(*queued)
+		delete(q.here, next.Task)
+		q.out[next.Task] = nil
 		q.free--
 		m.mu.Unlock()
 		started.Go(func() {
@@ -116,7 +118,11 @@ func (m *Memory) serve(ctx context.Context, executor string, work task.Work, sta
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			q.free++
-			delete(q.in, next.Task)
+			after := q.out[next.Task]
+			delete(q.out, next.Task)
+			if after != nil && after.Handed != next.Handed { // it became ready again meanwhile
+				m.put(q, after)
+			}
 			m.wake.Broadcast()
 		})
 	}
@@ -125,7 +131,7 @@ func (m *Memory) serve(ctx context.Context, executor string, work task.Work, sta
 // refill reads ready rows into a queue.
 func (m *Memory) refill(ctx context.Context, executor string, q *queue) bool {
 	m.mu.Lock()
-	limit := queueLength + len(q.in)
+	limit := queueLength + len(q.here) + len(q.out)
 	m.mu.Unlock()
 	rows, err := m.Ready(ctx, executor, limit)
 	m.mu.Lock()
@@ -143,21 +149,29 @@ func (m *Memory) refill(ctx context.Context, executor string, q *queue) bool {
 
 // add puts a ready row into a queue. mu is held.
 func (m *Memory) add(q *queue, r *task.Row) {
-	switch {
-	case q.in[r.ID]:
-		// It is in the queue, or its last attempt is about to return: then it is
-		// looked for again.
-		q.short = q.short || r.Attempt > 0 || r.Run > 1 || r.Held != ""
-		return
-	case len(q.heap) >= queueLength:
-		q.short = true
-		return
-	}
-	q.in[r.ID] = true
-	heap.Push(&q.heap, queued{
+	m.put(q, &queued{
 		Handed:   task.Handed{Task: r.ID, Root: r.Root, Attempt: r.Attempt + 1, Run: r.Run},
 		priority: r.Priority, created: r.Created,
 	})
+}
+
+// put queues a task. One that is in the queue already is brought up to date, and
+// one that is handed out comes when it is back. mu is held.
+func (m *Memory) put(q *queue, t *queued) {
+	if had := q.here[t.Task]; had != nil {
+		had.Handed = t.Handed
+		return
+	}
+	if _, out := q.out[t.Task]; out {
+		q.out[t.Task] = t
+		return
+	}
+	if len(q.heap) >= queueLength {
+		q.short = true
+		return
+	}
+	q.here[t.Task] = t
+	heap.Push(&q.heap, t)
 }
 
 // Changed queues what has become ready.

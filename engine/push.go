@@ -51,6 +51,7 @@ const (
 	pushLongest  = 5 * time.Minute
 	pushAttempts = 12 // of one event; then it is given up, about half an hour later
 	pushAtOnce   = 256
+	pushIdle     = 2 * time.Second // how often a tree is looked at that waits for its schedule
 )
 
 // pushAll tells what is to be told, until ctx ends.
@@ -90,9 +91,12 @@ func (e *Engine) pushAll(ctx context.Context) {
 // push tells one receiver, in order, everything that it was not told, and what
 // happens while its lease lasts.
 func (e *Engine) push(ctx context.Context, p *task.Push) {
-	err := e.pushEvents(ctx, p)
+	next, err := e.pushEvents(ctx, p)
 	now := e.cfg.Now()
 	p.Due = now
+	if next.After(now) {
+		p.Due = next
+	}
 	if err != nil && ctx.Err() == nil { // else the next node goes on
 		if p.Failures++; p.Failures >= pushAttempts {
 			e.cfg.Logger.Warn("a push notification is given up", "tree", p.Root.String(), "error", err)
@@ -107,7 +111,8 @@ func (e *Engine) push(ctx context.Context, p *task.Push) {
 	}
 }
 
-func (e *Engine) pushEvents(ctx context.Context, p *task.Push) error {
+// pushEvents tells what there is, and returns when to look again.
+func (e *Engine) pushEvents(ctx context.Context, p *task.Push) (next time.Time, err error) {
 	w, stop := e.Watch(p.Root)
 	defer stop()
 	over := time.NewTimer(pushLease / 2)
@@ -116,34 +121,39 @@ func (e *Engine) pushEvents(ctx context.Context, p *task.Push) error {
 		select {
 		case <-w.C:
 		case <-over.C:
-			return nil
+			return next, nil
 		case <-ctx.Done():
-			return ctx.Err()
+			return next, ctx.Err()
 		}
 		for more := true; more; {
 			root, err := e.cfg.Store.TaskRow(ctx, p.Root)
 			if errors.Is(err, ledger.ErrNotFound) {
 				p.Done = true // the tree is gone
-				return nil
+				return next, nil
 			}
 			if err != nil {
-				return err
+				return next, err
 			}
 			events, err := e.cfg.Store.TaskEvents(ctx, p.Root, p.Sent, 100)
 			if err != nil {
-				return err
+				return next, err
 			}
 			for i := range events {
+				select {
+				case <-over.C: // before the lease ends, and another goes on from where this one was
+					return next, nil
+				default:
+				}
 				if ev := &events[i]; ev.Type == task.StatusUpdate {
 					if err := e.call(ctx, p, ev); err != nil {
-						return err
+						return next, err
 					}
 				}
 				p.Sent, p.Failures = events[i].N, 0
 			}
-			if more = len(events) > 0; !more && root.Open == 0 && root.Phase.Ended() && root.Next.IsZero() {
-				p.Done = true
-				return nil
+			if more = len(events) > 0; !more && root.Open == 0 {
+				p.Done = root.Phase.Ended() && root.Next.IsZero()
+				return e.cfg.Now().Add(pushIdle), nil // of a schedule: until it runs again
 			}
 		}
 	}

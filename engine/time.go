@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"reeve/task"
@@ -56,19 +57,34 @@ func (e *Engine) look(ctx context.Context, limits map[string]int, start func(con
 			}
 			return
 		}
+		var changing sync.WaitGroup // at once, so that a commit takes many
 		for i := range rows {
 			c := f(&rows[i])
 			if c == nil || ctx.Err() != nil {
 				continue
 			}
 			c.Task, c.Root, c.At = rows[i].ID, rows[i].Root, e.cfg.Now()
-			if err := e.cfg.Guard.ChangeTask(ctx, c); err != nil && !errors.Is(err, task.ErrMoved) && ctx.Err() == nil {
-				e.cfg.Logger.Error("what is due for a task cannot be done", "task", c.Task.String(), "error", err)
-			}
+			changing.Go(func() {
+				if err := e.cfg.Guard.ChangeTask(ctx, c); err != nil && !errors.Is(err, task.ErrMoved) && ctx.Err() == nil {
+					e.cfg.Logger.Error("what is due for a task cannot be done", "task", c.Task.String(), "error", err)
+				}
+			})
 		}
+		changing.Wait()
 	}
 	each(task.RowQuery{Phase: task.Running, Lost: true, Limit: someRows}, func(r *task.Row) *task.Change {
 		return &task.Change{Kind: task.Lose, Attempt: r.Attempt, Node: r.Node, Message: "The node that executed it is gone: it starts again."}
+	})
+	// What this node should be executing and is not: its end could not be written, or
+	// it was stopped while the lease seemed over.
+	each(task.RowQuery{Phase: task.Running}, func(r *task.Row) *task.Change {
+		e.mu.Lock()
+		a := e.running[r.ID]
+		e.mu.Unlock()
+		if r.Node != e.cfg.Node || a != nil && a.number == r.Attempt && a.run == r.Run {
+			return nil
+		}
+		return &task.Change{Kind: task.Lose, Attempt: r.Attempt, Node: r.Node, Message: "Its node lost hold of it: it starts again."}
 	})
 	each(task.RowQuery{Phase: task.Delayed, DueBefore: now.Add(lookEvery), Limit: someRows}, func(r *task.Row) *task.Change {
 		if wait := r.Due.Sub(now); wait > 0 {
@@ -79,13 +95,15 @@ func (e *Engine) look(ctx context.Context, limits map[string]int, start func(con
 	})
 	rows, err := e.cfg.Store.TaskRows(ctx, task.RowQuery{Scheduled: true, DueBefore: now.Add(lookEvery), Limit: someRows})
 	if err == nil {
+		var running sync.WaitGroup
 		for i := range rows {
 			if wait := rows[i].Next.Sub(now); wait > 0 {
 				next = min(next, wait)
 			} else {
-				e.trigger(ctx, &rows[i], now)
+				running.Go(func() { e.trigger(ctx, &rows[i], now) })
 			}
 		}
+		running.Wait()
 	}
 	for executor, limit := range limits {
 		e.restart(ctx, executor, limit, now, start)

@@ -54,6 +54,7 @@ func (c *command) Describe() Description {
 		Description: "Runs a program, or a line of shell, inside a sandbox that the kernel holds to the task's manifest.",
 		Tags:        []string{"command", "shell", "sandbox"},
 		InputSchema: commandSchema,
+		Literal:     []string{"command"},
 		Concurrent:  16,
 		Manifest:    c.config.Manifest,
 		Holds:       sandboxHolds,

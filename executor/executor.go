@@ -49,6 +49,9 @@ type Description struct {
 	// InputSchema is a JSON Schema of the inputs. It names every member that the
 	// executor reads, and lets others pass: results of dependencies stand beside them.
 	InputSchema jsontext.Value
+	// Literal names inputs that are a program's text when they are a string, such as
+	// a line of shell: results of other tasks must not be put into them.
+	Literal []string
 	// Concurrent is how many tasks a node executes at once; 0 means 64.
 	Concurrent int
 	// Manifest is what a task may use when no policy says anything of the executor.

@@ -353,7 +353,7 @@ func (s *Server) cancel(ctx context.Context, c *call) ([]byte, error) {
 	return json.Marshal(struct {
 		Task   task.ID     `json:"task_id"`
 		Status task.Status `json:"status"`
-	}{t.ID, t.Status()})
+	}{t.ID, task.Cancelled}) // it, or what was left of the tree under it
 }
 
 // reason is what is said of a cancel. An executor is always stopped at once, so

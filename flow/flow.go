@@ -55,6 +55,7 @@ type Server struct {
 	cfg     Config
 	closing context.Context // ends when streams are to end
 	close   context.CancelFunc
+	trees   chan struct{} // whole trees that are being told: each can take tens of megabytes
 
 	mu      sync.Mutex
 	streams int            // that are open
@@ -72,7 +73,7 @@ func NewServer(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	s := &Server{cfg: cfg, of: map[string]int{}}
+	s := &Server{cfg: cfg, of: map[string]int{}, trees: make(chan struct{}, 4)}
 	s.closing, s.close = context.WithCancel(context.Background())
 	return s
 }

@@ -265,6 +265,12 @@ func (s *Server) tree(ctx context.Context, c *call) ([]byte, error) {
 	if err := c.params.failed(); err != nil {
 		return nil, err
 	}
+	select {
+	case s.trees <- struct{}{}:
+		defer func() { <-s.trees }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	tasks, err := s.cfg.Engine.Tree(ctx, c.by, id)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
@@ -46,7 +47,7 @@ var idEncoding = base32.NewEncoding("abcdefghijkmnpqrstuvwxyz23456789").WithPadd
 // approvalID names the approval of an act. The same act, whatever the ids of
 // its steps, has the same; nobody else's has.
 func approvalID(a *act.Action, form string) string {
-	key := keyOf(approvalKind, a.Principal.Name, a.Agent.ID, a.Session, form)
+	key := keyOf(approvalKind, a.Principal.Name, a.Agent.ID, cmp.Or(a.Within, a.Session), form)
 	return idEncoding.EncodeToString(key[:10])
 }
 

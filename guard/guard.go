@@ -184,6 +184,9 @@ func Judge(a *act.Action, violations []act.Violation, s policy.Session, set *pol
 	if !a.Bounded && (a.Kind == act.ToolCall || a.Kind == act.MCPRequest) && set.Bounds(a.Canonical) {
 		refusals = append(refusals[:len(refusals):len(refusals)], unbounded)
 	}
+	if a.Kind == act.TaskResult && d.Effect == act.Escalate {
+		refusals = append(refusals[:len(refusals):len(refusals)], unheldResult)
+	}
 	if a.Kind == act.TaskStart {
 		for _, limit := range set.Limits(a.Canonical) {
 			if !slices.Contains(a.Holds, limit) {
@@ -204,6 +207,13 @@ var unbounded = act.Reason{
 	Rule: "manifest", Code: "limits.unenforced", Effect: act.Deny,
 	Message: "The policy gives this tool limits, and an agent that asks this way cannot be held to them.",
 	Instead: "Ask over A2G and run it with reeve exec; or let the policy call the limits advisory.",
+}
+
+// unheldResult is why a result that people should agree to is withheld.
+var unheldResult = act.Reason{
+	Rule: "approval", Code: "result.unheld", Effect: act.Deny,
+	Message: "A rule wants people to agree to this result, and results do not wait.",
+	Instead: "Have the rule ask about the task's start (task.start).",
 }
 
 // unheld is why a task does not start whose executor cannot hold it to a limit.

@@ -28,6 +28,18 @@ func (g *Guard) DecideTask(ctx context.Context, a *act.Action, again bool,
 	}})
 }
 
+// Screen returns the body of a result as the policy lets it be said, without a record
+// and without a session's memory; ok is false when the policy does not let it.
+func (g *Guard) Screen(a *act.Action) (body []byte, ok bool) {
+	a.At = g.cfg.Now()
+	d := Judge(a, nil, policy.Session{}, g.policy.Load())
+	if d.Effect == act.Allow {
+		return a.Body, true
+	}
+	body, err := Apply(a, &d)
+	return body, err == nil && body != nil
+}
+
 // RecordTask records what a client had done to tasks, such as "tasks.create", with
 // the change, and returns where.
 func (g *Guard) RecordTask(ctx context.Context, what string, by act.Principal, request []byte, details map[string]string, change *task.Change) (act.Position, error) {

@@ -227,7 +227,9 @@ func Open(ctx context.Context, cfg Config) (*Log, error) {
 	l := &Log{cfg: cfg, lease: lease, done: make(chan struct{})}
 	l.work.L, l.room.L = &l.mu, &l.mu
 	l.generation.Store(1)
-	l.signer, err = newSigner(cfg.Origin, cfg.Seed, lease.Log)
+	if err = sameSeed(ctx, cfg); err == nil {
+		l.signer, err = newSigner(cfg.Origin, cfg.Seed, lease.Log)
+	}
 	if err == nil {
 		err = l.committer.start(ctx, l)
 	}
@@ -236,6 +238,37 @@ func Open(ctx context.Context, cfg Config) (*Log, error) {
 	}
 	go l.run()
 	return l, nil
+}
+
+// ErrOtherSeed: the database's logs were signed with keys of another seed. Nodes that
+// share a database share the seed.
+var ErrOtherSeed = errors.New("the database's ledger was signed with keys of another seed, or under another origin: " +
+	"give all nodes that share it the same seed (--ledger-seed file:PATH) and the same --ledger-origin")
+
+// sameSeed looks whether a log that others began has keys of this node's seed.
+func sameSeed(ctx context.Context, cfg Config) error {
+	logs, err := cfg.Store.Logs(ctx)
+	if err != nil {
+		return fmt.Errorf("list the logs: %w", err)
+	}
+	for _, log := range logs {
+		head, err := cfg.Store.Head(ctx, log)
+		if err != nil {
+			return fmt.Errorf("read the head of log %d: %w", log, err)
+		}
+		if len(head.Checkpoint) == 0 {
+			continue
+		}
+		signer, err := newSigner(cfg.Origin, cfg.Seed, log)
+		if err != nil {
+			return err
+		}
+		if _, err := signer.verifier.open(head.Checkpoint); err != nil {
+			return fmt.Errorf("log %d: %w: %w", log, ErrOtherSeed, err)
+		}
+		return nil // one tells of all
+	}
+	return nil
 }
 
 // Number is the log's number.

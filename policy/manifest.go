@@ -326,7 +326,7 @@ func (s *Set) Grants(canonicalTool string) bool {
 	for _, r := range s.index.candidates(nil, in) {
 		switch {
 		case r.observe:
-		case r.effect == act.Deny && r.when == nil && r.detect == 0:
+		case r.effect == act.Deny && r.when == nil && r.detect == 0 && r.hazard == 0:
 			return false
 		case r.effect == act.Allow || r.effect == act.Escalate:
 			allowed = true

@@ -370,10 +370,20 @@ func (b *Book) create(c *Change) error {
 			return &Error{Code: CodeParent, Field: "parent_id", Task: t.Parent.String(), Reason: "No task with this id is in the tree."}
 		}
 		for i, d := range t.Dependencies {
-			if r := b.rows[d.ID]; in[d.ID] == nil && (r == nil || r.Root != c.Root) {
+			r := b.rows[d.ID]
+			if in[d.ID] != nil {
+				continue
+			}
+			if r == nil || r.Root != c.Root {
 				return &Error{Code: CodeNeeds, Field: fmt.Sprintf("dependencies[%d].id", i), Task: d.ID.String(), Reason: "No task with this id is in the tree."}
 			}
+			if c.Ask && (r.Phase == Idle || d.Required && r.Phase.Ended() && r.Phase != PhaseComplete) {
+				return unexecuted(t.ID, t.Name, r)
+			}
 		}
+	}
+	if err := b.depth(c, in); err != nil {
+		return err
 	}
 	for _, t := range c.Tasks {
 		r := &t.Row
@@ -423,6 +433,67 @@ func (b *Book) create(c *Change) error {
 		b.again(&t.Row, root, unmet, c.At)
 	}
 	return nil
+}
+
+// unexecuted is said of a task that would wait for one that is not going to complete.
+func unexecuted(id ID, name string, d *Row) error {
+	return &Error{Code: CodeDependency, Task: id.String(), Reason: fmt.Sprintf("The task %q depends on %q (%s), which is %s and not being executed.", name, d.Name, d.ID, d.Status())}
+}
+
+// depth refuses tasks that would make a tree deeper than MaxDepth. How deep they are
+// themselves was checked when they were read.
+func (b *Book) depth(c *Change, in map[ID]*Task) error {
+	levels := map[ID]int{} // of the new ones, the topmost being 1
+	most := 0
+	for _, t := range c.Tasks { // parents come before their children, or are counted from where they are known
+		n := 1
+		for p := in[t.Parent]; p != nil && n <= MaxDepth; p = in[p.Parent] {
+			if levels[p.ID] > 0 {
+				n += levels[p.ID]
+				break
+			}
+			n++
+		}
+		levels[t.ID] = n
+		most = max(most, n)
+	}
+	above := 0
+	for _, t := range c.Tasks {
+		if in[t.Parent] == nil && t.Parent != (ID{}) {
+			n, err := b.above(t.Parent)
+			if err != nil {
+				return err
+			}
+			above = max(above, n)
+		}
+	}
+	if above+most > MaxDepth {
+		return tooDeep
+	}
+	return nil
+}
+
+var tooDeep = &Error{Code: CodeTree, Reason: fmt.Sprintf("The tree would have more than %d levels.", MaxDepth)}
+
+// above counts the levels from a task up to its root, itself included.
+func (b *Book) above(id ID) (n int, err error) {
+	for id != (ID{}) && n <= MaxDepth {
+		if b.rows[id] == nil {
+			l := Load{Tasks: []ID{id}}
+			loaded, err := b.more(l)
+			if err != nil {
+				return 0, err
+			}
+			b.take(loaded, l)
+		}
+		r := b.rows[id]
+		if r == nil {
+			break
+		}
+		n++
+		id = r.Parent
+	}
+	return n, nil
 }
 
 func (b *Book) push(c *Change) {
@@ -496,8 +567,9 @@ func (b *Book) ask(c *Change) error {
 	if err != nil {
 		return err
 	}
-	runs := map[ID]int{} // what runs, and how many dependencies it waits for
-	var stay []*Row      // what cannot run, since what it needs was cancelled
+	runs := map[ID]int{}  // what runs, and how many dependencies it waits for
+	dead := map[ID]bool{} // what does not, since what it needs was cancelled
+	var stay []*Row       // of these, those that never ran
 	for _, r := range s.rows {
 		if s.in[r.ID] && r.Phase.Asked() {
 			return &Error{Code: CodeExecuting, Task: r.ID.String(), Reason: fmt.Sprintf("The task %q is being executed.", r.Name)}
@@ -515,18 +587,24 @@ func (b *Book) ask(c *Change) error {
 				unmet++
 			} else if d.Phase.Asked() {
 				unmet++
+			} else if dead[d.ID] {
+				blocked = blocked || e.Required
 			} else if d.Phase == Idle || e.Required && d.Phase != PhaseComplete {
-				if want && s.in[r.ID] && !s.in[d.ID] {
-					return &Error{Code: CodeDependency, Task: r.ID.String(), Reason: fmt.Sprintf("The task %q depends on %q (%s), which is %s and not being executed.", r.Name, d.Name, d.ID, d.Status())}
+				if s.in[r.ID] && want && !s.in[d.ID] {
+					return unexecuted(r.ID, r.Name, d)
 				}
 				blocked = true
 			}
 		}
 		switch {
-		case want && !blocked:
+		case !want || !r.Executes():
+		case !blocked:
 			runs[r.ID] = unmet
-		case want && r.Phase == Idle:
-			stay = append(stay, r)
+		default:
+			dead[r.ID] = true
+			if r.Phase == Idle {
+				stay = append(stay, r)
+			}
 		}
 	}
 	if len(runs) == 0 {
@@ -540,7 +618,7 @@ func (b *Book) ask(c *Change) error {
 			b.again(r, root, unmet, c.At)
 		}
 	}
-	for _, r := range stay {
+	for _, r := range stay { // after what they need
 		for _, e := range s.needs[r.ID] {
 			if d := b.rows[e.Needs]; e.Required && d.Phase != PhaseComplete && d.Phase.Ended() {
 				r.Cascade = true
@@ -594,9 +672,16 @@ func (b *Book) trigger(c *Change) error {
 	task.LastRun = c.Due
 	task.Runs++
 	for _, r := range s.rows {
-		if s.in[r.ID] {
-			b.again(r, root, len(s.needs[r.ID]), c.At)
+		if !s.in[r.ID] || !r.Executes() {
+			continue
 		}
+		unmet := 0
+		for _, e := range s.needs[r.ID] {
+			if b.rows[e.Needs].Executes() {
+				unmet++
+			}
+		}
+		b.again(r, root, unmet, c.At)
 	}
 	return nil
 }
@@ -689,6 +774,13 @@ func (b *Book) update(c *Change) error {
 				return &Error{Code: CodeTree, Field: "updates.parent_id", Task: r.ID.String(), Reason: "A task cannot be under itself."}
 			}
 		}
+		above, err := b.above(t.Parent)
+		if err != nil {
+			return err
+		}
+		if above+b.height(r.ID) > MaxDepth {
+			return tooDeep
+		}
 	}
 	for i, d := range t.Dependencies {
 		if n := b.rows[d.ID]; n == nil || n.Root != r.Root {
@@ -715,6 +807,23 @@ func (b *Book) update(c *Change) error {
 	changed.Row = *r
 	b.w.Redefined = append(b.w.Redefined, &changed)
 	return nil
+}
+
+// height counts the levels from a task of a loaded tree down to the lowest under it.
+func (b *Book) height(id ID) int {
+	children := map[ID][]ID{}
+	for _, r := range b.rows {
+		children[r.Parent] = append(children[r.Parent], r.ID)
+	}
+	n := 0
+	for level := []ID{id}; len(level) > 0; n++ {
+		var next []ID
+		for _, id := range level {
+			next = append(next, children[id]...)
+		}
+		level = next
+	}
+	return n
 }
 
 // dependencies returns what a task needs, in the order of a list that may hold the same.
@@ -775,14 +884,21 @@ func (b *Book) delete(c *Change) error {
 		return &Error{Code: CodeDelete, Task: r.ID.String(), Reason: reason}
 	}
 	under := map[ID]bool{task.ID: true}
+	children := map[ID][]*Row{}
+	for _, r := range b.rows {
+		children[r.Parent] = append(children[r.Parent], r)
+	}
 	list := []*Row{task}
 	for i := 0; i < len(list); i++ {
-		for _, r := range b.rows {
-			if r.Parent == list[i].ID && !under[r.ID] {
+		for _, r := range children[list[i].ID] {
+			if !under[r.ID] {
 				under[r.ID] = true
 				list = append(list, r)
 			}
 		}
+	}
+	if err := b.know(list); err != nil {
+		return err
 	}
 	if len(list) > 1 && !c.Whole {
 		return refuse(task, "It has children.")

@@ -180,7 +180,7 @@ func (s *shelf) tree(params string, ask bool) map[string]ID {
 	}
 	ids := map[string]ID{}
 	for _, t := range tasks {
-		ids[t.Name] = t.ID
+		ids[t.Name], t.Executor = t.ID, "group"
 	}
 	if err := s.apply(&Change{Kind: Create, Root: top.ID, Tasks: tasks, Ask: ask})[0]; err != nil {
 		s.t.Fatal(err)

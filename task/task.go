@@ -119,7 +119,7 @@ type Row struct {
 	ID, Root, Parent ID     // Parent is zero for a root
 	User             string // whose task it is; empty for nobody's
 	Name             string
-	Executor         string // schemas.method; empty for none
+	Executor         string // schemas.method; empty for what is never executed: see Executes
 	Phase            Phase
 	Priority         uint8 // 0 is the most urgent
 	// Size counts, of a root, the tasks of its tree.
@@ -152,6 +152,10 @@ type Row struct {
 	// Outcome that about its result; empty for none.
 	Decision, Outcome string
 }
+
+// Executes reports whether the task is ever executed: a link and an archive are not,
+// which have no executor.
+func (r *Row) Executes() bool { return r.Executor != "" }
 
 // Dependency says that a task waits for another of its tree.
 type Dependency struct {

@@ -193,8 +193,7 @@ func writeTasks(c *sqlite.Conn, w *task.Writes) (written int64, err error) {
 			err = execute(c, `UPDATE task_text SET definition = ? WHERE id = ?`, definition, t.ID[:])
 		}
 		if err == nil {
-			err = execute(c, `DELETE FROM task_need WHERE task = ?1 AND needs IN
-				(SELECT id FROM task WHERE id = ?2 OR root = ?2 AND parent IS NOT NULL)`, t.ID[:], t.Root[:])
+			err = execute(c, `DELETE FROM task_need WHERE task = ?`, t.ID[:])
 		}
 		if err == nil {
 			err = insertNeeds(c, t)
@@ -228,16 +227,10 @@ func writeTasks(c *sqlite.Conn, w *task.Writes) (written int64, err error) {
 		}
 		written += int64(512 + len(t.Result) + len(t.Judged))
 	}
-	for _, id := range w.Deleted { // before their rows go, which say what tree they are of
-		err := execute(c, `DELETE FROM task_need WHERE task = ?1 AND needs IN (SELECT t.id FROM task r JOIN task t
-			ON t.id = r.root OR t.root = r.root AND t.parent IS NOT NULL WHERE r.id = ?1)`, id[:])
-		if err != nil {
-			return 0, err
-		}
-	}
 	for _, id := range w.Deleted {
 		for _, text := range []string{
-			`DELETE FROM task WHERE id = ?`, `DELETE FROM task_text WHERE id = ?`, `DELETE FROM task_need WHERE needs = ?`,
+			`DELETE FROM task WHERE id = ?`, `DELETE FROM task_text WHERE id = ?`,
+			`DELETE FROM task_need WHERE needs = ?`, `DELETE FROM task_need WHERE task = ?`,
 			`DELETE FROM task_event WHERE root = ?`, `DELETE FROM task_push WHERE root = ?`,
 		} {
 			if err := execute(c, text, id[:]); err != nil {
@@ -375,7 +368,9 @@ func (s *Store) Tasks(ctx context.Context, q task.Query) (list []*task.Task, err
 	where, args := conditions(&q)
 	args = append(args, int64(q.Bounded()), int64(q.Offset))
 	err = s.read(ctx, func(c *sqlite.Conn) error {
-		return query(c, `SELECT `+taskColumns+taskTables+where+` ORDER BY t.created DESC, t.id DESC LIMIT ? OFFSET ?`, func(stmt *sqlite.Stmt) error {
+		// What is skipped is skipped in the index.
+		return query(c, `SELECT `+taskColumns+taskTables+`WHERE t.id IN (SELECT t.id FROM task t`+where+
+			` ORDER BY t.created DESC, t.id DESC LIMIT ? OFFSET ?) ORDER BY t.created DESC, t.id DESC`, func(stmt *sqlite.Stmt) error {
 			t, err := readTask(stmt, false)
 			list = append(list, t)
 			return err

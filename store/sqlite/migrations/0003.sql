@@ -58,6 +58,7 @@ CREATE TABLE task_need (
 	required INTEGER NOT NULL,
 	PRIMARY KEY (needs, task)
 ) WITHOUT ROWID;
+CREATE INDEX task_need_task ON task_need (task);
 
 CREATE TABLE task_event (
 	root     BLOB NOT NULL,
