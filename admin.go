@@ -14,6 +14,7 @@ import (
 	"reeve/guard"
 	"reeve/identity"
 	"reeve/ledger"
+	"reeve/mcp/proxy"
 
 	"github.com/go-json-experiment/json"
 )
@@ -39,6 +40,7 @@ func (n *Node) Admin() http.Handler {
 	mux.Handle("/agents/", n.Agents())
 	mux.Handle("/approvals", n.Approvals())
 	mux.Handle("/approvals/", n.Approvals())
+	mux.Handle("/mcp/", proxy.Serve(n.guard))
 	mux.Handle("POST /flow", n.flowRPC())
 	mux.Handle("GET /tasks/{id}/events", n.flow.EventsHandler())
 	return mux

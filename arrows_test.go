@@ -26,6 +26,8 @@ var arrows = map[string]string{
 	"internal/content":         "act internal/rawjson",
 	"a2a/message":              "act internal/canon internal/content internal/rawjson",
 	"mcp/message":              "act internal/canon internal/content internal/rawjson",
+	"mcp/proxy":                "act approval guard identity internal/canon internal/content internal/rawjson mcp/message policy",
+	"mcp/proxy/install":        "internal/rawjson",
 	"session":                  "act",
 	"policy":                   "act internal/canon internal/rawjson risk risk/hazard session",
 	"task":                     "internal/rawjson",
@@ -46,15 +48,17 @@ var arrows = map[string]string{
 	"sandbox":                  "act",
 	"a2g":                      "act agent approval guard identity internal/canon internal/content internal/jsonrpc internal/rawjson ledger policy",
 	"server":                   "act agent identity internal/jsonrpc task",
-	"": "a2g act agent aos approval engine executor flow guard identity internal/jsonrpc internal/outbound internal/rawjson ledger policy " +
+	"": "a2g act agent aos approval engine executor flow guard identity internal/jsonrpc internal/outbound internal/rawjson ledger mcp/proxy policy " +
 		"risk risk/model server session store/postgres store/sqlite task",
+
+	"hook": "act aos internal/rawjson",
 
 	"examples/agent/agent":     "aos",
 	"examples/agent":           "aos examples/agent/agent",
 	"examples/workflow/own":    " act executor sandbox",
 	"examples/workflow/prices": "",
 	"demo":                     "aos examples/agent/agent",
-	"cmd/reeve":                " a2g act agent engine executor flow task aos approval demo guard identity internal/rawjson ledger policy risk/hazard sandbox server session store/postgres store/sqlite",
+	"cmd/reeve":                " a2g act agent hook engine executor flow task aos approval demo guard identity internal/rawjson ledger mcp/proxy mcp/proxy/install policy risk/hazard sandbox server session store/postgres store/sqlite",
 	"bench":                    "",
 }
 

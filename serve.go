@@ -15,6 +15,7 @@ import (
 	"reeve/identity"
 	"reeve/internal/jsonrpc"
 	"reeve/ledger"
+	"reeve/mcp/proxy"
 	"reeve/server"
 )
 
@@ -88,6 +89,7 @@ func (n *Node) serverConfig() server.Config {
 			{Pattern: "GET /telemetry", Handler: http.HandlerFunc(n.telemetry), Roles: []identity.Role{identity.Auditor, identity.Admin}},
 			{Pattern: "/approvals", Handler: n.Approvals(), Roles: []identity.Role{identity.Approver, identity.Auditor, identity.Admin}},
 			{Pattern: "/approvals/", Handler: n.Approvals(), Roles: []identity.Role{identity.Approver, identity.Auditor, identity.Admin}},
+			{Pattern: "/mcp/", Handler: proxy.Serve(n.guard), Roles: []identity.Role{identity.Agent, identity.Approver, identity.Admin}},
 			{Pattern: "GET /tasks/{id}/events", Handler: n.stream(n.flow.EventsHandler())},
 			{Pattern: "GET /.well-known/agent-card", Handler: n.flow.AgentCard()},
 			{Pattern: "GET /decisions/{id}", Handler: http.HandlerFunc(n.decision), Roles: []identity.Role{identity.Auditor, identity.Admin}},

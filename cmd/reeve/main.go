@@ -69,6 +69,7 @@ afterwards it can prove what happened.
 		runCommand(), tasksCommand(), executorsCommand(),
 		policyCommand(), decideCommand(),
 		ledgerCommand(), a2gCommand(), execCommand(), agentsCommand(), riskCommand(), approvalsCommand(), keysCommand(),
+		mcpCommand(), hookCommand(), sessionsCommand(),
 		backupCommand(), restoreCommand(), settingsCommand(),
 	)
 	return root

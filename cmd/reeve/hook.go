@@ -1,0 +1,443 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reeve"
+	"reeve/act"
+	"reeve/aos"
+	"reeve/hook"
+	"reeve/identity"
+	"reeve/ledger"
+)
+
+// hooked is one reeve hook: its flags.
+type hooked struct {
+	agent, event string
+	url, key     string
+	unreachable  string // block or decide
+	timeout      time.Duration
+	trails       string
+
+	strict, undo  bool // of install
+	user, project bool
+}
+
+func hookCommand() *cobra.Command {
+	h := &hooked{}
+	c := &cobra.Command{
+		Use:   "hook --agent AGENT",
+		Short: "Judge what a coding agent is about to do, as its hook",
+		Long: `Reads an event of a coding agent's hook from standard input, asks the guardian, and
+answers in the agent's own form. "reeve hook install AGENT" writes it into the
+agent's configuration. Agents: ` + strings.Join(hook.Agents(), ", ") + `.
+
+With --url it asks that node, as an agent and never as its operator. Without, it
+asks the node that runs on the data folder, at its address; and if none runs there, it
+opens the folder itself, with the same policy and a ledger of its own. When the node
+cannot be reached, --unreachable says what follows: block, or decide by itself, with a
+ledger beside it; standard error says which.
+
+An agent chooses the folder it works in, and what it works on may set variables. So no
+setting is read from the environment, nor from a reeve.yaml in that folder: they are
+flags, or lie in the file that --config names, else in the user's own configuration
+folder (reeve/reeve.yaml), where the data folder is, too (reeve/data).
+
+What cannot be read blocks: exit code 2, and a sentence on standard error.`,
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			answer := h.run(cmd.Context(), cmd, cmd.InOrStdin())
+			io.WriteString(cmd.ErrOrStderr(), answer.Stderr)
+			if _, err := cmd.OutOrStdout().Write(answer.Stdout); err != nil {
+				return exitCode(2) // the agent does not know what was decided
+			}
+			if answer.Exit != 0 {
+				return exitCode(answer.Exit)
+			}
+			return nil
+		},
+	}
+	// Also a wrong flag, in a configuration that was edited by hand, blocks: 2 is
+	// the exit code for wrong usage, too.
+	f := c.Flags()
+	f.StringVar(&h.agent, "agent", "", "the agent whose hook this is")
+	f.StringVar(&h.event, "event", "", "the event, for agents that do not say it on standard input")
+	h.flags(c)
+	c.AddCommand(hookInstall())
+	return c
+}
+
+// flags are those of the hook that an installation passes on to it.
+func (h *hooked) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&h.url, "url", "", "where the node speaks AOS, such as http://127.0.0.1:8080/")
+	f.StringVar(&h.key, "key", "", "reference to an API key of the role agent: env:NAME or file:PATH")
+	f.StringVar(&h.unreachable, "unreachable", "block", "when the node cannot be reached: block, or decide by itself")
+	f.DurationVar(&h.timeout, "timeout", 20*time.Second, "how long to wait for the node; some agents go on after 30 seconds")
+	f.StringVar(&h.trails, "trails", "", "folder of what a session's hooks tell each other (default: in the user's cache folder)")
+	settingFlags(c, "data", "policy", "keep", "redact")
+}
+
+func hookInstall() *cobra.Command {
+	h := &hooked{}
+	c := &cobra.Command{
+		Use:   "install AGENT",
+		Short: "Write the hook into an agent's configuration, or take it out again",
+		Long: `Writes the hook into an agent's own configuration: the user's, or with --project the
+one of the repository in the present folder. What else is in the file stays, and the
+file as it was lies beside it, with the ending .before-reeve. --undo takes the hook out.
+
+The flags of "reeve hook" given here are passed on to it.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			return h.install(cmd, a[0])
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&h.user, "user", false, "for this user, in all folders (the default)")
+	f.BoolVar(&h.project, "project", false, "for the repository in the present folder only")
+	f.BoolVar(&h.undo, "undo", false, "take the hook out again")
+	f.BoolVar(&h.strict, "strict", false, "block also when the reeve program is missing")
+	h.flags(c)
+	return c
+}
+
+func (h *hooked) install(cmd *cobra.Command, agent string) error {
+	if _, err := hook.Find(agent); err != nil {
+		return usageError{err}
+	}
+	if h.user && h.project {
+		return usageError{errors.New("--user and --project exclude each other")}
+	}
+	if h.unreachable != "block" && h.unreachable != "decide" {
+		return usageError{fmt.Errorf("--unreachable is block or decide, not %q", h.unreachable)}
+	}
+	in := &hook.Installation{Agent: agent, Strict: h.strict}
+	var err error
+	if in.Home, err = os.UserHomeDir(); err != nil {
+		return err
+	}
+	if h.project {
+		if in.Project, err = os.Getwd(); err != nil {
+			return err
+		}
+	}
+	file, err := in.File()
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if h.undo {
+		changed, err := in.Remove()
+		if err == nil && changed {
+			fmt.Fprintf(out, "took reeve out of %s\n", file)
+		} else if err == nil {
+			fmt.Fprintf(out, "reeve is not in %s\n", file)
+		}
+		return err
+	}
+	if in.Command, err = installedCommand(cmd); err != nil {
+		return err
+	}
+	changed, err := in.Install()
+	if err != nil {
+		return err
+	}
+	if changed {
+		fmt.Fprintf(out, "wrote the hook into %s\n", file)
+	} else {
+		fmt.Fprintf(out, "the hook is in %s already\n", file)
+	}
+	for _, line := range in.Advice() {
+		fmt.Fprintf(out, "\n%s\n", line)
+	}
+	return nil
+}
+
+// installedCommand is this program with the flags that the hook is to have. Paths
+// are made absolute: an agent chooses the folder that the hook runs in.
+func installedCommand(cmd *cobra.Command) ([]string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	command := []string{program}
+	for _, name := range []string{"config", "url", "key", "unreachable", "timeout", "trails", "data", "policy", "keep", "redact"} {
+		f := cmd.Flags().Lookup(name)
+		if !f.Changed {
+			continue
+		}
+		value := f.Value.String()
+		switch ref, isFile := strings.CutPrefix(value, "file:"); {
+		case name == "config" || name == "data" || name == "policy" || name == "trails":
+			value, err = filepath.Abs(value)
+		case name == "key" && isFile:
+			ref, err = filepath.Abs(ref)
+			value = "file:" + ref
+		}
+		if err != nil {
+			return nil, err
+		}
+		command = append(command, "--"+name, value)
+	}
+	// Where the user's own folders are is settled now: later, what the agent works
+	// on could say it, by a variable.
+	if file := userConfig(); !cmd.Flags().Lookup("config").Changed && file != "" {
+		command = append(command, "--config", file)
+	}
+	if !cmd.Flags().Lookup("data").Changed {
+		c, err := hookConfig(cmd)
+		if err != nil {
+			return nil, err
+		}
+		command = append(command, "--data", c.Data)
+	}
+	return command, nil
+}
+
+// userConfig is the user's own configuration file, empty if there is none.
+func userConfig() string {
+	own, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	if name := filepath.Join(own, "reeve", "reeve.yaml"); exists(name) {
+		return name
+	}
+	return ""
+}
+
+// run answers one event.
+func (h *hooked) run(ctx context.Context, cmd *cobra.Command, stdin io.Reader) hook.Answer {
+	if h.unreachable != "block" && h.unreachable != "decide" {
+		return hook.Block(fmt.Sprintf("--unreachable is block or decide, not %q", h.unreachable))
+	}
+	if h.agent == "" {
+		return hook.Block("say --agent, one of " + strings.Join(hook.Agents(), ", "))
+	}
+	input, err := io.ReadAll(io.LimitReader(stdin, hook.MaxInput+1))
+	if err != nil {
+		return hook.Block("the event cannot be read: " + err.Error())
+	}
+	e, err := hook.Read(h.agent, h.event, input)
+	if err != nil {
+		return hook.Block(err.Error())
+	}
+	if e.Kind == hook.Ignored {
+		return e.Answer(&hook.Decision{Effect: act.Allow})
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
+	g := &guardian{hooked: h}
+	if g.cfg, err = hookConfig(cmd); err != nil {
+		return e.Refuse(err.Error())
+	}
+	defer g.close()
+	trail, err := h.trail(e)
+	if err != nil {
+		return e.Refuse("what the session's hooks tell each other cannot be kept: " + err.Error())
+	}
+	answer, err := hook.Judge(ctx, e, trail, g.ask)
+	if err == nil {
+		err = g.close()
+	}
+	if err != nil {
+		answer = e.Refuse(err.Error())
+	}
+	answer.Stderr = g.said + answer.Stderr
+	return answer
+}
+
+// trail opens the session's trail.
+func (h *hooked) trail(e *hook.Event) (*hook.Trail, error) {
+	dir := h.trails
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return nil, err
+		}
+		dir = filepath.Join(cache, "reeve", "hooks")
+	}
+	return hook.OpenTrail(dir, e)
+}
+
+// hookConfig is the configuration of a hook: flags, and a file that the agent does
+// not choose. Relative paths are the file's folder's.
+func hookConfig(cmd *cobra.Command) (reeve.Config, error) {
+	own, ownErr := os.UserConfigDir()
+	file, _ := cmd.Flags().GetString("config")
+	if file == "" && !cmd.Flags().Lookup("data").Changed { // an installed hook names both
+		file = userConfig()
+	}
+	given := map[string]string{}
+	for _, name := range []string{"data", "policy", "keep", "redact"} {
+		if f := cmd.Flags().Lookup(name); f.Changed {
+			given[name] = f.Value.String()
+		}
+	}
+	nobody := func(string) string { return "" }
+	c, err := reeve.Load(file, nobody, given)
+	if err != nil {
+		return c, err
+	}
+	base := filepath.Dir(file)
+	for _, path := range []*string{&c.Data, &c.Policy} {
+		if *path == "" || filepath.IsAbs(*path) {
+			continue
+		}
+		switch name := map[*string]string{&c.Data: "data", &c.Policy: "policy"}[path]; {
+		case given[name] != "":
+			if *path, err = filepath.Abs(*path); err != nil {
+				return c, err
+			}
+		case file != "":
+			*path = filepath.Join(base, *path)
+		case ownErr != nil:
+			return c, fmt.Errorf("say where the data folder is, with --data: %w", ownErr)
+		default:
+			*path = filepath.Join(own, "reeve", "data")
+		}
+	}
+	return c, nil
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// guardian is who decides about one event: a node, or this process.
+type guardian struct {
+	*hooked
+	cfg  reeve.Config
+	node *reeve.Node // opened by this process; nil until it is
+	said string      // for standard error
+}
+
+// close ends what was opened here.
+func (g *guardian) close() error {
+	if g.node == nil {
+		return nil
+	}
+	node := g.node
+	g.node = nil
+	return node.Close()
+}
+
+func (g *guardian) ask(ctx context.Context, request []byte) (*hook.Decision, error) {
+	if g.node != nil {
+		return g.decide(ctx, request)
+	}
+	url := g.url
+	if url == "" && socketAnswers(g.cfg.Data) {
+		url = addressOf(&g.cfg)
+	}
+	if url == "" {
+		return g.decide(ctx, request)
+	}
+	key := ""
+	if g.key != "" {
+		secret, err := identity.Secret(g.key)
+		if err != nil {
+			return nil, fmt.Errorf("the key for the node: %w", err)
+		}
+		key = string(secret)
+	}
+	d, err := hook.Ask(ctx, url, key, request)
+	var gone *hook.Unreachable
+	if !errors.As(err, &gone) {
+		return d, err
+	}
+	if g.unreachable == "block" {
+		return nil, fmt.Errorf("%w, and so nothing is allowed", err)
+	}
+	g.said += fmt.Sprintf("reeve: %v: the hook decides by itself\n", err)
+	return g.decide(ctx, request)
+}
+
+// addressOf is where the node that runs on the data folder listens.
+func addressOf(c *reeve.Config) string {
+	if c.TLS.Cert != "" {
+		return "https://" + c.Listen + "/"
+	}
+	return "http://" + c.Listen + "/"
+}
+
+// socketAnswers reports whether a node runs on a data folder. The socket is the
+// operator's, and nothing is asked there: a hook is the agent's.
+func socketAnswers(data string) bool {
+	conn, err := net.DialTimeout("unix", filepath.Join(data, reeve.SocketName), time.Second)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+// caller is who asks when a hook decides by itself: whoever started it.
+var caller = act.Principal{Name: "hook", Method: "local"}
+
+// decide decides in this process.
+func (g *guardian) decide(ctx context.Context, request []byte) (*hook.Decision, error) {
+	if g.node == nil {
+		var err error
+		if g.node, err = g.open(ctx); err != nil {
+			return nil, fmt.Errorf("the hook cannot decide by itself: %w", err)
+		}
+	}
+	a, err := aos.ActionOf(request)
+	if err != nil {
+		return nil, fmt.Errorf("the event cannot be judged: %w", err)
+	}
+	a.Principal = caller
+	d, modified, err := g.node.Guard().Decide(ctx, a)
+	if err != nil {
+		return nil, fmt.Errorf("the act was not decided: %w", err)
+	}
+	return hook.DecisionOf(&d, modified), nil
+}
+
+// open opens the data folder. Hooks that run at once take turns; where a node has
+// it, and the hook is to decide nevertheless, it keeps a ledger of its own beside.
+func (g *guardian) open(ctx context.Context) (*reeve.Node, error) {
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	node, err := openInTurn(ctx, g.cfg)
+	if g.unreachable == "decide" && errors.Is(err, ledger.ErrInUse) {
+		g.cfg.Data = filepath.Join(g.cfg.Data, "aside")
+		g.said += "reeve: the decision is recorded in " + g.cfg.Data + ", since the data folder is in use\n"
+		node, err = openInTurn(ctx, g.cfg)
+	}
+	if errors.Is(err, ledger.ErrInUse) {
+		err = fmt.Errorf("%w; give the node's address with --url", err)
+	}
+	return node, err
+}
+
+// turnPause is how long a hook waits before it looks again whether the data
+// folder is free. Another hook has it for some tens of milliseconds.
+const turnPause = 5 * time.Millisecond
+
+func openInTurn(ctx context.Context, c reeve.Config) (*reeve.Node, error) {
+	for {
+		node, err := reeve.Open(ctx, c)
+		if !errors.Is(err, ledger.ErrInUse) || socketAnswers(c.Data) {
+			return node, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(turnPause):
+		}
+	}
+}

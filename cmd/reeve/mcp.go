@@ -1,0 +1,684 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"reeve"
+	"reeve/act"
+	"reeve/guard"
+	"reeve/identity"
+	"reeve/ledger"
+	"reeve/mcp/proxy"
+	"reeve/mcp/proxy/install"
+)
+
+// mcpProxy is one reeve mcp.
+type mcpProxy struct {
+	listen, upstream string
+	headers          []string
+	server, pin      string
+	wait             time.Duration
+	url, key         string
+	hosts, origins   []string
+	maxMessage       int
+}
+
+// mcpSettings are the settings of a node that the proxy needs when it decides by itself.
+var mcpSettings = []string{"data", "database", "policy", "log-format", "keep", "redact"}
+
+func mcpCommand() *cobra.Command {
+	x := &mcpProxy{}
+	c := &cobra.Command{
+		Use:   "mcp [flags] (-- COMMAND… | --upstream URL)",
+		Short: "Stand between an MCP client and an MCP server, and judge what passes",
+		Long: `Stands between an MCP client and an MCP server. Calls of tools, their results,
+resources, prompts, sampling and elicitation are judged by the policy before they
+pass, and recorded. Put it before the server's command in a client's configuration:
+
+  reeve mcp -- npx -y @modelcontextprotocol/server-filesystem /workspace
+
+or let reeve mcp install do so. The client speaks over standard input and output,
+or with --listen over HTTP; the server is a command, or with --upstream a URL.
+
+It asks the node that runs on the data folder, or with --url another one. If none
+runs there, it decides by itself with the policy and the ledger in the folder, and
+other proxies on the same folder ask it.
+
+The tools of a server are pinned when they are first listed. New and changed ones
+are left out, and calls of them denied, until somebody agrees: reeve mcp tools.`,
+		Args: args(cobra.ArbitraryArgs),
+		RunE: func(cmd *cobra.Command, command []string) error {
+			return x.run(cmd, command)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&x.listen, "listen", "", "serve clients over HTTP at this address, such as 127.0.0.1:8931, instead of standard input and output")
+	f.StringVar(&x.upstream, "upstream", "", "URL of the server, instead of a command")
+	f.StringArrayVar(&x.headers, "header", nil, "header for the server, as NAME=env:NAME or NAME=file:PATH, where clients speak over standard input")
+	f.StringVar(&x.server, "server", "", "name of the server, for rules and pins; the command or the URL when empty")
+	f.StringVar(&x.pin, "pin", string(guard.PinTrustFirst), "what becomes of tools: trust-first takes those that a server lists first and holds later ones, ask holds all, off takes all")
+	f.DurationVar(&x.wait, "wait", 45*time.Second, "how long a call waits for a person, when one must agree")
+	f.StringVar(&x.url, "url", "", "ask the node at this URL, such as http://127.0.0.1:8080")
+	f.StringVar(&x.key, "key", "", "reference to the API key for --url: env:NAME or file:PATH")
+	f.StringSliceVar(&x.hosts, "host", nil, "further host names that HTTP clients may use for the proxy")
+	f.StringSliceVar(&x.origins, "origin", nil, "web pages that may use it, such as http://localhost:6274")
+	f.IntVar(&x.maxMessage, "max-message", 16<<20, "size of the largest message, in bytes")
+	settingFlags(c, mcpSettings...)
+	c.AddCommand(mcpToolsCommand(), mcpInstallCommand())
+	return c
+}
+
+func (x *mcpProxy) run(cmd *cobra.Command, command []string) error {
+	if (len(command) == 0) == (x.upstream == "") {
+		return usageError{errors.New("give the server's command after --, or its URL with --upstream")}
+	}
+	pin := guard.Pin(x.pin)
+	if !slices.Contains([]guard.Pin{guard.PinTrustFirst, guard.PinAsk, guard.PinOff}, pin) {
+		return usageError{fmt.Errorf("--pin is trust-first, ask or off, not %q", x.pin)}
+	}
+	if x.maxMessage < 1024 {
+		return usageError{errors.New("--max-message is at least 1024")}
+	}
+	cfg, err := config(cmd)
+	if err != nil {
+		return err
+	}
+	setLogger(cfg, cmd.ErrOrStderr())
+	ctx, stop := context.WithCancel(cmd.Context())
+	defer stop()
+	guardian, done, err := x.guardian(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	p := &proxy.Proxy{
+		Guardian: guardian, Server: x.name(command), Pin: pin, Wait: x.wait, MaxMessage: x.maxMessage,
+		Hosts: x.hosts, Origins: x.origins,
+	}
+	err = x.serve(ctx, p, command, cmd.InOrStdin(), cmd.OutOrStdout())
+	if errors.Is(err, context.Canceled) && cmd.Context().Err() != nil {
+		err = nil // it was told to end
+	}
+	stop()
+	return errors.Join(err, done())
+}
+
+// name is the name of the server.
+func (x *mcpProxy) name(command []string) string {
+	switch {
+	case x.server != "":
+		return x.server
+	case x.upstream != "":
+		return x.upstream
+	}
+	return strings.Join(command, " ")
+}
+
+func (x *mcpProxy) serve(ctx context.Context, p *proxy.Proxy, command []string, in io.Reader, out io.Writer) error {
+	var server proxy.Server
+	if x.upstream == "" {
+		server = proxy.Command(command[0], command[1:]...)
+	}
+	if x.listen != "" {
+		return x.serveHTTP(ctx, p, server)
+	}
+	if server == nil {
+		header, err := x.header()
+		if err != nil {
+			return err
+		}
+		if server, err = proxy.Upstream(x.upstream, header); err != nil {
+			return usageError{err}
+		}
+	}
+	return p.ServeStdio(ctx, in, out, server)
+}
+
+// header are the headers for the server. Secrets are named, not written.
+func (x *mcpProxy) header() (http.Header, error) {
+	h := http.Header{}
+	for _, text := range x.headers {
+		name, ref, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil, usageError{fmt.Errorf("--header %q is not NAME=env:NAME or NAME=file:PATH", text)}
+		}
+		secret, err := identity.Secret(ref)
+		if err != nil {
+			return nil, fmt.Errorf("--header %s: %w", name, err)
+		}
+		h.Set(name, string(secret))
+	}
+	return h, nil
+}
+
+// serveHTTP serves clients over HTTP until ctx ends.
+func (x *mcpProxy) serveHTTP(ctx context.Context, p *proxy.Proxy, server proxy.Server) error {
+	host, _, err := net.SplitHostPort(x.listen)
+	if err != nil {
+		return usageError{fmt.Errorf("--listen %q is not an address such as 127.0.0.1:8931", x.listen)}
+	}
+	local := host == "localhost" || net.ParseIP(host) != nil && net.ParseIP(host).IsLoopback()
+	switch {
+	case len(x.headers) > 0:
+		return usageError{errors.New("--header is for clients on standard input: over HTTP, each client sends its own credential to the server")}
+	case !local && server != nil:
+		return usageError{errors.New("a command is served on this machine only: anybody who reaches the address could have it run")}
+	case !local && len(x.hosts) == 0:
+		return usageError{errors.New("to listen beyond this machine, name the proxy with --host: other names are refused, since a web page could use them")}
+	}
+	var h http.Handler
+	if server != nil {
+		programs := p.NewPrograms(ctx, server)
+		defer programs.Close()
+		h = programs
+	} else if h, err = p.NewHandler(x.upstream); err != nil {
+		return usageError{err}
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/{$}", h)
+	mux.Handle("/mcp", h)
+	l, err := net.Listen("tcp", x.listen)
+	if err != nil {
+		return err
+	}
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
+	slog.Info("the MCP proxy is ready", "url", "http://"+l.Addr().String()+"/mcp", "server", p.Server)
+	context.AfterFunc(ctx, func() { s.Close() }) // streams would never end
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// guardian returns what decides, and what ends it.
+func (x *mcpProxy) guardian(ctx context.Context, cfg reeve.Config) (proxy.Guardian, func() error, error) {
+	if x.url != "" {
+		r := &proxy.Remote{URL: strings.TrimSuffix(x.url, "/")}
+		if x.key != "" {
+			secret, err := identity.Secret(x.key)
+			if err != nil {
+				return nil, nil, err
+			}
+			r.Key = string(secret)
+		}
+		if _, err := r.Touched(ctx); err != nil {
+			return nil, nil, fmt.Errorf("ask the node at %s: %w", x.url, err)
+		}
+		return r, func() error { return nil }, nil
+	}
+	cfg.Listen = "" // it serves nobody but the operator's socket
+	n := &nearest{ctx: ctx, cfg: cfg}
+	if err := n.find(nil); err != nil {
+		return nil, nil, err
+	}
+	return n, n.close, nil
+}
+
+// nearest is the guardian of a data folder: the node that runs on it, or else one
+// in this process, which proxies that come later find running. When that one ends,
+// the next takes its place.
+type nearest struct {
+	ctx context.Context
+	cfg reeve.Config
+
+	mu     sync.Mutex
+	now    proxy.Guardian
+	node   *reeve.Node // in this process; nil when another runs
+	served chan error
+}
+
+// find looks for a node, unless somebody else found another one than old.
+func (n *nearest) find(old proxy.Guardian) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.now != old {
+		return nil
+	}
+	socket := filepath.Join(n.cfg.Data, reeve.SocketName)
+	const tries = 50 // while another process starts or ends
+	var err error
+	for range tries {
+		if conn, dialed := net.DialTimeout("unix", socket, time.Second); dialed == nil {
+			conn.Close()
+			dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+			}
+			r := &proxy.Remote{URL: "http://localhost", Client: &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 64}}}
+			if _, err = r.Touched(n.ctx); err == nil {
+				n.now = r
+				return nil
+			}
+			if !errors.Is(err, proxy.ErrUnreachable) {
+				return err
+			}
+		} else if err = n.open(); err == nil {
+			return nil
+		} else if !errors.Is(err, ledger.ErrInUse) {
+			return err
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-n.ctx.Done():
+			return n.ctx.Err()
+		}
+	}
+	return fmt.Errorf("%w, and its socket %s cannot be reached: run this as the node's user", err, socket)
+}
+
+// open opens a node in this process, and serves its socket.
+func (n *nearest) open() error {
+	node, err := reeve.Open(n.ctx, n.cfg)
+	if err != nil {
+		return err
+	}
+	n.node, n.served = node, make(chan error, 1)
+	go func() { n.served <- node.Serve(n.ctx, nil) }()
+	n.now = &proxy.Local{Guard: node.Guard(), Principal: proxy.Here}
+	return nil
+}
+
+func (n *nearest) close() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.node == nil {
+		return nil
+	}
+	return errors.Join(<-n.served, n.node.Close())
+}
+
+// with asks the node, and another one where it has gone.
+func (n *nearest) with(f func(proxy.Guardian) error) error {
+	n.mu.Lock()
+	now := n.now
+	n.mu.Unlock()
+	err := f(now)
+	if !errors.Is(err, proxy.ErrUnreachable) || n.ctx.Err() != nil {
+		return err
+	}
+	if found := n.find(now); found != nil {
+		return errors.Join(err, found)
+	}
+	n.mu.Lock()
+	now = n.now
+	n.mu.Unlock()
+	return f(now)
+}
+
+// Judge implements proxy.Guardian.
+func (n *nearest) Judge(ctx context.Context, q *proxy.Question) (a *proxy.Answer, err error) {
+	err = n.with(func(g proxy.Guardian) error { a, err = g.Judge(ctx, q); return err })
+	return a, err
+}
+
+// Await implements proxy.Guardian.
+func (n *nearest) Await(ctx context.Context, id string) error {
+	return n.with(func(g proxy.Guardian) error { return g.Await(ctx, id) })
+}
+
+// Tools implements proxy.Guardian.
+func (n *nearest) Tools(ctx context.Context, server string, pin guard.Pin, definitions jsontext.Value) (denied map[string]act.Reason, err error) {
+	err = n.with(func(g proxy.Guardian) error { denied, err = g.Tools(ctx, server, pin, definitions); return err })
+	return denied, err
+}
+
+// Touched implements proxy.Guardian.
+func (n *nearest) Touched(ctx context.Context) (methods map[string]bool, err error) {
+	err = n.with(func(g proxy.Guardian) error { methods, err = g.Touched(ctx); return err })
+	return methods, err
+}
+
+func mcpToolsCommand() *cobra.Command {
+	list := &cobra.Command{
+		Use: "list", Short: "List the tools of MCP servers, and which of them are held", Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return listTools(cmd) },
+	}
+	diff := &cobra.Command{
+		Use: "diff [SERVER [TOOL]]", Short: "Show the definitions that are held, beside those that were agreed to", Args: args(cobra.MaximumNArgs(2)),
+		RunE: func(cmd *cobra.Command, a []string) error { return diffTools(cmd, a) },
+	}
+	commands := []*cobra.Command{list, diff}
+	for _, verb := range []struct {
+		name, short string
+		agree       bool
+	}{{"approve", "Agree to held definitions", true}, {"refuse", "Refuse held definitions", false}} {
+		var hash string
+		c := &cobra.Command{
+			Use: verb.name + " SERVER TOOL…", Short: verb.short, Args: args(cobra.MinimumNArgs(2)),
+			RunE: func(cmd *cobra.Command, a []string) error {
+				if hash != "" && len(a) > 2 {
+					return usageError{errors.New("--hash is of one tool")}
+				}
+				return answerTools(cmd, a[0], a[1:], hash, verb.agree)
+			},
+		}
+		c.Flags().StringVar(&hash, "hash", "", "answer only if this, as shown, is still the definition that is held")
+		commands = append(commands, c)
+	}
+	for _, c := range commands {
+		settingFlags(c, "data", "database")
+	}
+	return group("tools", "What MCP servers list: see it, and agree to what is held", commands...)
+}
+
+// toolKeeper reaches the node of a data folder for what is said about tools.
+func toolKeeper(cmd *cobra.Command) (r *proxy.Remote, done func() error, err error) {
+	cfg, err := config(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg.Listen = ""
+	n := &nearest{ctx: cmd.Context(), cfg: cfg}
+	socket := filepath.Join(cfg.Data, reeve.SocketName)
+	if conn, err := net.DialTimeout("unix", socket, time.Second); err == nil {
+		conn.Close()
+		if err := n.find(nil); err != nil {
+			return nil, nil, err
+		}
+		return n.now.(*proxy.Remote), n.close, nil
+	}
+	node, err := reeve.Open(cmd.Context(), cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &proxy.Remote{URL: "http://localhost", Client: &http.Client{Transport: inProcess{proxy.Serve(node.Guard())}}}, node.Close, nil
+}
+
+// servers are the MCP servers of which tools are known: those of a name or an id,
+// all of them for "".
+func servers(cmd *cobra.Command, r *proxy.Remote, name string) ([]*guard.MCPServer, error) {
+	all, err := r.Servers(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
+	found := slices.DeleteFunc(all, func(s *guard.MCPServer) bool { return name != "" && s.ID != name && s.Name != name })
+	if len(found) == 0 && name != "" {
+		return nil, fmt.Errorf("no MCP server %q has listed tools: see reeve mcp tools list", name)
+	}
+	slices.SortFunc(found, func(a, b *guard.MCPServer) int { return strings.Compare(a.Name+"\n"+a.ID, b.Name+"\n"+b.ID) })
+	return found, nil
+}
+
+func listTools(cmd *cobra.Command) (err error) {
+	r, done, err := toolKeeper(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	all, err := servers(cmd, r, "")
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), "no MCP server has listed tools yet")
+		return nil
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SERVER\tNAME\tTOOL\tSTATE\tHASH")
+	for _, s := range all {
+		for _, t := range s.Tools {
+			state, hash := "agreed", t.Hash
+			switch {
+			case t.Held != nil && t.Held.Refused != "":
+				state, hash = "refused", t.Held.Hash
+			case t.Held != nil && t.Hash == "":
+				state, hash = "held, new", t.Held.Hash
+			case t.Held != nil:
+				state, hash = "held, changed", t.Held.Hash
+			case t.Gone:
+				state = "gone"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.12s\n", s.ID, printable(s.Name), printable(t.Name), state, hash)
+		}
+	}
+	return w.Flush()
+}
+
+func diffTools(cmd *cobra.Command, a []string) (err error) {
+	r, done, err := toolKeeper(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	a = append(a, "", "")
+	all, err := servers(cmd, r, a[0])
+	if err != nil {
+		return err
+	}
+	shown := 0
+	for _, s := range all {
+		for _, t := range s.Tools {
+			if t.Held != nil && (a[1] == "" || t.Name == a[1]) {
+				showHeld(cmd.OutOrStdout(), s, t)
+				shown++
+			}
+		}
+	}
+	if shown == 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), "no definition of a tool is held")
+	}
+	return nil
+}
+
+// showHeld prints a definition that is held, line by line beside the one that was
+// agreed to. All of it that a server wrote is made harmless.
+func showHeld(out io.Writer, s *guard.MCPServer, t *guard.MCPTool) {
+	fmt.Fprintf(out, "server %s (%s)\ntool   %s\nhash   %s\n", s.ID, printable(s.Name), printable(t.Name), t.Held.Hash)
+	if t.Held.Was != "" {
+		fmt.Fprintf(out, "It is defined as %s was, which the server does not list any more.\n", printable(t.Held.Was))
+	}
+	for _, f := range t.Held.Found {
+		fmt.Fprintln(out, "!", printable(f))
+	}
+	if t.Held.Definition == nil {
+		fmt.Fprintln(out, "The definition is too long to be kept, and cannot be shown.")
+		return
+	}
+	for _, line := range diffLines(definitionLines(t.Definition), definitionLines(t.Held.Definition)) {
+		fmt.Fprintln(out, line)
+	}
+	fmt.Fprintln(out)
+}
+
+// definitionLines is a definition over several lines, each harmless in a terminal.
+func definitionLines(v jsontext.Value) []string {
+	if v == nil {
+		return nil
+	}
+	return strings.Split(readable(v), "\n")
+}
+
+// diffLines marks the lines that are only in the one or the other.
+func diffLines(old, new []string) (marked []string) {
+	// The lengths of the longest common parts of what is left of both.
+	const most = 2000
+	old, new = old[:min(len(old), most)], new[:min(len(new), most)]
+	common := make([][]int16, len(old)+1)
+	for i := range common {
+		common[i] = make([]int16, len(new)+1)
+	}
+	for i := len(old) - 1; i >= 0; i-- {
+		for j := len(new) - 1; j >= 0; j-- {
+			if old[i] == new[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			} else {
+				common[i][j] = max(common[i+1][j], common[i][j+1])
+			}
+		}
+	}
+	i, j := 0, 0
+	for i < len(old) || j < len(new) {
+		switch {
+		case i < len(old) && j < len(new) && old[i] == new[j]:
+			marked = append(marked, "  "+new[j])
+			i, j = i+1, j+1
+		case j == len(new) || i < len(old) && common[i+1][j] >= common[i][j+1]:
+			marked = append(marked, "- "+old[i])
+			i++
+		default:
+			marked = append(marked, "+ "+new[j])
+			j++
+		}
+	}
+	return marked
+}
+
+func answerTools(cmd *cobra.Command, server string, tools []string, hash string, agree bool) (err error) {
+	r, done, err := toolKeeper(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	found, err := servers(cmd, r, server)
+	if err != nil {
+		return err
+	}
+	if len(found) > 1 {
+		return fmt.Errorf("%d servers are named %q: give the id of one", len(found), server)
+	}
+	for _, name := range tools {
+		t := found[0].Tool(name)
+		if t == nil || t.Held == nil {
+			return fmt.Errorf("no definition of a tool %q is held", name)
+		}
+		seen := hash
+		if seen == "" {
+			seen = t.Held.Hash
+		}
+		if _, err := r.Answer(cmd.Context(), proxy.ToolAnswer{Server: found[0].ID, Tool: name, Hash: seen, Agree: agree}); err != nil {
+			return err
+		}
+		word := "agreed to"
+		if !agree {
+			word = "refused"
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s of %s is %s\n", printable(name), printable(found[0].Name), word)
+	}
+	return nil
+}
+
+func mcpInstallCommand() *cobra.Command {
+	var undo, project bool
+	var file, url, key string
+	c := &cobra.Command{
+		Use:   "install CLIENT",
+		Short: "Put the proxy in front of all servers in a client's configuration",
+		Long: `Puts the proxy in front of all servers that are commands in the configuration of
+a client: ` + strings.Join(install.Clients, ", ") + `.
+Servers at a URL stay as they are, since their clients log in to them by themselves.
+
+The file as it was lies beside it; --undo puts it back, or takes the proxy away
+where the file has changed since. Start the client again afterwards.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return err
+			}
+			f, err := install.Find(a[0], project, home, os.Getenv)
+			if err != nil {
+				return usageError{err}
+			}
+			if file != "" {
+				f.Path = file
+			}
+			if undo {
+				return undoInstall(cmd.OutOrStdout(), &f)
+			}
+			proxy, err := proxyCommand(cmd, url, key)
+			if err != nil {
+				return err
+			}
+			done, err := f.Install(proxy)
+			if err != nil {
+				return err
+			}
+			tellInstalled(cmd.OutOrStdout(), &f, done)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&undo, "undo", false, "take the proxy away again")
+	c.Flags().BoolVar(&project, "project", false, "the configuration of the project in this folder, instead of the user's")
+	c.Flags().StringVar(&file, "file", "", "the configuration's file, where it is another")
+	c.Flags().StringVar(&url, "url", "", "have the proxies ask the node at this URL")
+	c.Flags().StringVar(&key, "key", "", "reference to the API key for --url: env:NAME or file:PATH")
+	settingFlags(c, "data", "policy")
+	return c
+}
+
+// proxyCommand is the command that is put in front of a server's. Clients start it
+// wherever they are, so its paths are whole.
+func proxyCommand(cmd *cobra.Command, url, key string) ([]string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	if url != "" {
+		command := []string{program, "mcp", "--url", url}
+		if key != "" {
+			command = append(command, "--key", key)
+		}
+		return command, nil
+	}
+	cfg, err := config(cmd)
+	if err != nil {
+		return nil, err
+	}
+	data, err := filepath.Abs(cfg.Data)
+	if err != nil {
+		return nil, err
+	}
+	command := []string{program, "mcp", "--data", data}
+	if cfg.Policy != "" {
+		policy, err := filepath.Abs(cfg.Policy)
+		if err != nil {
+			return nil, err
+		}
+		command = append(command, "--policy", policy)
+	}
+	return command, nil
+}
+
+func tellInstalled(out io.Writer, f *install.File, done install.Done) {
+	for _, name := range done.Changed {
+		fmt.Fprintf(out, "%s is judged now\n", printable(name))
+	}
+	for _, name := range done.Left {
+		fmt.Fprintf(out, "%s stays as it is: it is no command\n", printable(name))
+	}
+	if len(done.Changed) == 0 {
+		fmt.Fprintf(out, "nothing was changed in %s\n", f.Path)
+		return
+	}
+	fmt.Fprintf(out, "%s was changed; as it was, it lies in %s\nStart %s again.\n", f.Path, filepath.Base(done.Backup), f.Client)
+}
+
+func undoInstall(out io.Writer, f *install.File) error {
+	done, err := f.Undo()
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(done.Changed) == 0:
+		fmt.Fprintf(out, "no server in %s is behind the proxy\n", f.Path)
+	case done.Exact:
+		fmt.Fprintf(out, "%s is as it was\n", f.Path)
+	default:
+		fmt.Fprintf(out, "the proxy was taken away from %s; other changes stay\n", strings.Join(done.Changed, ", "))
+	}
+	return nil
+}

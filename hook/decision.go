@@ -1,0 +1,99 @@
+package hook
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"reeve/act"
+	"reeve/internal/rawjson"
+)
+
+// held is the code with which AOS says that a person must agree.
+const held = "approval_required"
+
+// ReadDecision reads the guardian's answer to a request. An answer that does not
+// say plainly what was decided is an error.
+func ReadDecision(answer []byte) (*Decision, error) {
+	doc, err := rawjson.Parse(answer)
+	if err != nil {
+		return nil, fmt.Errorf("the guardian's answer is not acceptable JSON: %w", err)
+	}
+	if fault := doc.Root().Get("error"); fault.Exists() {
+		why := fault.Get("message").Text()
+		if s := fault.Get("data").Get("reason").Text(); s != "" {
+			why += ": " + s
+		}
+		return nil, fmt.Errorf("the guardian did not decide: %s", why)
+	}
+	result := doc.Root().Get("result")
+	effect, known := act.ParseEffect(result.Get("decision").Text())
+	if !known {
+		return nil, errors.New("the guardian's answer holds no decision")
+	}
+	data := result.Get("data")
+	d := &Decision{
+		Effect: effect, Message: result.Get("message").Text(), ID: data.Get("decision_id").Text(),
+		Codes: textsOf(result.Get("reasonCode")), Instead: textsOf(data.Get("instead")),
+		Modified: result.Get("modifiedRequest").Raw(),
+	}
+	if effect == act.Deny && slices.Contains(d.Codes, held) {
+		d.Effect, d.Approval = act.Escalate, data.Get("approval").Get("id").Text()
+	}
+	return d, nil
+}
+
+func textsOf(list rawjson.Value) (texts []string) {
+	for _, v := range list.Elems() {
+		texts = append(texts, v.Text())
+	}
+	return texts
+}
+
+// DecisionOf is a decision that was made in this process.
+func DecisionOf(d *act.Decision, modified []byte) *Decision {
+	h := &Decision{Effect: d.Effect, ID: d.Position.String(), Modified: modified}
+	var said []string
+	for _, r := range d.Reasons {
+		if r.Observe {
+			continue
+		}
+		h.Codes = addNew(h.Codes, r.Code)
+		h.Instead = addNew(h.Instead, r.Instead)
+		if r.Effect == d.Effect {
+			said = addNew(said, r.Message)
+		}
+	}
+	h.Message = strings.Join(said, " ")
+	if d.Effect == act.Escalate {
+		h.Message = sentences(h.Message, "A person must agree first.")
+		if d.Approval != nil {
+			h.Approval = d.Approval.ID
+		}
+	}
+	return h
+}
+
+func addNew(list []string, s string) []string {
+	if s == "" || slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// unanswered is the code for the result of a call that was not allowed.
+const unanswered = "result.denied"
+
+// Unanswered reports whether a result was denied since its call was not allowed:
+// so it is, too, when the agent's user agreed to the call, which the guardian
+// does not see.
+func (d *Decision) Unanswered() bool {
+	return d.Effect == act.Deny && slices.Contains(d.Codes, unanswered)
+}
+
+// Covers reports whether a decision about a result's texts alone answers all else
+// that spoke against the result.
+func (d *Decision) Covers(result *Decision) bool {
+	return !slices.ContainsFunc(result.Codes, func(code string) bool { return code != unanswered && !slices.Contains(d.Codes, code) })
+}

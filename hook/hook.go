@@ -1,0 +1,301 @@
+// Package hook speaks the hook protocols of coding agents: what an agent says
+// before and after it does something becomes a step of AOS, and the guardian's
+// decision becomes the answer that this agent understands.
+//
+//	event, err := hook.Read("claude-code", "", input)
+//	if err != nil { … } // hook.Block(err.Error()): exit code 2 blocks in all of them
+//	trail, err := hook.OpenTrail(dir, event)
+//	answer, err := hook.Judge(ctx, event, trail, ask) // ask: hook.Ask, or a guard of one's own
+//	if err != nil {
+//		answer = event.Refuse(err.Error())
+//	}
+//	os.Stdout.Write(answer.Stdout)
+//
+// The agents differ in what they can be told. Where one cannot be given a
+// changed call, the call is denied, and the reason holds the form in which it may
+// be made; where it cannot ask its user, the reason says how a person agrees.
+// docs/hooks.md has the tables.
+package hook
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"reeve/act"
+	"reeve/internal/rawjson"
+)
+
+// MaxInput is how many bytes of one event are read. An event beyond it is not
+// judged, and so it blocks.
+const MaxInput = 8 << 20
+
+// Kind is what an event tells of.
+type Kind uint8
+
+// The kinds of event.
+const (
+	Ignored Kind = iota // nothing to judge: a notification, a compaction
+	Start               // a session or a sub-agent begins
+	End                 // a session ends
+	Prompt              // what the user wrote, before the model reads it
+	Call                // a tool is about to be called
+	Result              // what a tool gave, before the model reads it
+	Fetched             // a file's content, before the model reads it
+	Said                // what the agent said at the end of a turn
+)
+
+// Agent is one coding agent.
+type Agent struct {
+	ID       string // as --agent names it
+	Name     string
+	Provider string
+	URL      string
+
+	events map[string]Kind
+	read   func(e *Event, in rawjson.Value) error
+	answer func(e *Event, o *outcome) Answer
+	// asks says whether the agent can ask its user about such an event.
+	asks func(e *Event) bool
+	// changes says whether the agent takes a changed call.
+	changes func(e *Event) bool
+}
+
+// Agents lists the agents whose hooks are understood, by their ids.
+func Agents() []string {
+	ids := make([]string, len(agents))
+	for i, a := range agents {
+		ids[i] = a.ID
+	}
+	return ids
+}
+
+// Find returns an agent by its id.
+func Find(id string) (*Agent, error) {
+	if i := slices.IndexFunc(agents, func(a *Agent) bool { return a.ID == id }); i >= 0 {
+		return agents[i], nil
+	}
+	return nil, fmt.Errorf("no coding agent is known by the name %.40q: choose one of %s", id, strings.Join(Agents(), ", "))
+}
+
+// Event is one event that an agent's hook was called with.
+type Event struct {
+	Agent *Agent
+	Name  string // as the agent calls it
+	Kind  Kind
+
+	Session string // the agent's own id of it
+	Child   string // the sub-agent's id, empty for the agent itself
+	Turn    string // empty where the agent has no name for it
+	CallID  string // of a call and its result, likewise
+	Cwd     string
+	Model   string
+	User    string // an address, where the agent tells it
+	Version string // the agent's
+
+	Tool Tool
+	// Failed says that the tool failed.
+	Failed bool
+	// About says what a session's start or end is about.
+	About string
+
+	input  rawjson.Value // the call's arguments
+	result rawjson.Value // what the tool gave, as it came
+	texts  []text        // of a prompt, a result, a message
+}
+
+// text is one text that is judged. at is the string that it was read from; a
+// text without one cannot be put back.
+type text struct {
+	text string
+	at   rawjson.Value
+}
+
+// Read reads what an agent's hook gets on standard input. event is the event's
+// name where the agent does not say it there; empty otherwise.
+func Read(agent, event string, input []byte) (*Event, error) {
+	a, err := Find(agent)
+	if err != nil {
+		return nil, err
+	}
+	if len(input) > MaxInput {
+		return nil, fmt.Errorf("the event has more than %d bytes and cannot be judged", MaxInput)
+	}
+	doc, err := rawjson.Parse(input)
+	if err != nil {
+		return nil, fmt.Errorf("the event is not acceptable JSON: %w", err)
+	}
+	in := doc.Root()
+	if in.Kind() != rawjson.Object {
+		return nil, errors.New("the event is not a JSON object")
+	}
+	e := &Event{Agent: a, Name: in.Get("hook_event_name").Text()}
+	if a.ID == "opencode" {
+		e.Name = in.Get("event").Text()
+	}
+	switch {
+	case e.Name == "":
+		e.Name = event
+	case event != "" && event != e.Name:
+		return nil, fmt.Errorf("the event is a %.60q, and the hook was installed for %.60q", e.Name, event)
+	}
+	if e.Name == "" {
+		return nil, errors.New("the event does not say what it is: hook_event_name is missing")
+	}
+	kind, known := a.events[e.Name]
+	if !known {
+		return nil, fmt.Errorf("%s has sent the event %.60q, which is not known: take reeve out of its configuration for it", a.Name, e.Name)
+	}
+	if e.Kind = kind; kind == Ignored {
+		return e, nil
+	}
+	if err := a.read(e, in); err != nil {
+		return nil, fmt.Errorf("the event %s: %w", e.Name, err)
+	}
+	for _, name := range []string{e.Session, e.Child, e.Turn, e.CallID, e.Tool.Given} {
+		if len(name) > maxName {
+			return nil, fmt.Errorf("the event %s: an id or a tool's name has more than %d bytes", e.Name, maxName)
+		}
+	}
+	if len(e.texts) > maxTexts {
+		return nil, fmt.Errorf("the event %s: it holds more than %d texts and cannot be judged", e.Name, maxTexts)
+	}
+	return e, nil
+}
+
+// Bounds of one event.
+const (
+	maxName  = 1 << 10
+	maxTexts = 20_000
+)
+
+// SessionID is the session's name in the ledger: with the agent's id, since two
+// agents may choose the same; a sub-agent's session lies below its parent's.
+func (e *Event) SessionID() string {
+	id := e.Agent.ID + ":" + e.Session
+	if e.Child != "" {
+		id += "/" + e.Child
+	}
+	return id
+}
+
+// Decision is what the guardian decided about an event's step.
+type Decision struct {
+	Effect   act.Effect
+	Message  string
+	Instead  []string
+	Codes    []string
+	ID       string // the record's position
+	Approval string // the id of what is held for people
+	Modified []byte // the whole request as it may pass, with the effect Modify
+}
+
+// Answer is what the hook's process answers.
+type Answer struct {
+	Stdout []byte
+	Stderr string
+	Exit   int
+}
+
+// outcome is what a decision means for an event.
+type outcome struct {
+	effect act.Effect // never one that the agent cannot be told
+	reason string
+	input  []byte   // the changed arguments
+	texts  []string // the changed texts, one for each of the event's
+}
+
+// Answer is the agent's own form of a decision.
+func (e *Event) Answer(d *Decision) Answer {
+	o := e.outcome(d)
+	return e.Agent.answer(e, &o)
+}
+
+// Asks reports whether a decision has the agent ask its user.
+func (e *Event) Asks(d *Decision) bool {
+	return e.Kind == Call && e.outcome(d).effect == act.Escalate
+}
+
+// outcome brings a decision to what this agent can be told about such an event:
+// what it cannot be told becomes a denial, never a pass.
+func (e *Event) outcome(d *Decision) outcome {
+	o := outcome{effect: d.Effect, reason: d.reason()}
+	switch e.Kind {
+	case Ignored:
+		return outcome{effect: act.Allow}
+	case Start, End, Said:
+		return o // told, and nothing that could be held back
+	}
+	switch d.Effect {
+	case act.Modify:
+		var ok bool
+		if o.input, o.texts, ok = e.modified(d.Modified); !ok {
+			o.effect = act.Deny
+			o.reason = sentences(o.reason, "It may happen in a changed form only, and "+e.Agent.Name+" cannot be given one here.")
+			return o
+		}
+		switch {
+		case e.Kind == Fetched:
+			o.effect = act.Deny
+			o.reason = sentences(o.reason, "It may be read in a changed form only, and "+e.Agent.Name+" cannot be given one.")
+		case e.Kind == Call && !e.Agent.changes(e):
+			o.effect = act.Deny
+			o.reason = sentences(o.reason, "It may happen with these arguments only: "+string(o.input))
+			o.input = nil
+		}
+	case act.Escalate:
+		if e.Kind == Call && e.Agent.asks(e) {
+			return o
+		}
+		o.effect = act.Deny
+		if d.Approval != "" {
+			o.reason = sentences(o.reason, "To agree, a person runs: reeve approvals approve "+d.Approval+". Then try the same again.")
+		}
+	}
+	return o
+}
+
+// reason is what a person and a model read about a decision.
+func (d *Decision) reason() string {
+	r := d.Message
+	for _, instead := range d.Instead {
+		r = sentences(r, "Instead: "+instead)
+	}
+	if r == "" {
+		r = "The policy does not allow this."
+	}
+	if d.ID != "" {
+		r += " (reeve, decision " + d.ID + ")"
+	}
+	return r
+}
+
+func sentences(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + " " + b
+}
+
+// Refuse is the answer when an event was read and could not be judged. What has
+// not happened yet is blocked by the exit code, which all agents take alike; a
+// result is withheld as after a denial; and what has happened is only spoken of.
+func (e *Event) Refuse(why string) Answer {
+	switch e.Kind {
+	case Ignored:
+		return e.Answer(&Decision{Effect: act.Allow})
+	case Call, Prompt, Fetched:
+		return Block(why)
+	case Result:
+		a := e.Answer(&Decision{Effect: act.Deny, Message: "What the tool gave could not be judged, and is withheld: " + why})
+		a.Stderr = "reeve: " + why + "\n"
+		return a
+	}
+	return Answer{Stderr: "reeve: " + why + "\n", Exit: 1}
+}
+
+// Block is the answer that blocks in every agent, whatever the event.
+func Block(why string) Answer {
+	return Answer{Stderr: "reeve: " + why + "\n", Exit: 2}
+}

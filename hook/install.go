@@ -1,0 +1,503 @@
+package hook
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"reeve/internal/rawjson"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+//go:embed plugin.js
+var plugin string
+
+// Installation says how an agent is to call reeve, and where that is written.
+type Installation struct {
+	Agent string
+	// Home is the user's home folder, and Project the repository's, for an
+	// installation that holds in this repository only; else it is empty.
+	Home, Project string
+	// Command is the program and its arguments, without --agent and --event.
+	Command []string
+	// Strict has a missing program block, too.
+	Strict bool
+}
+
+// place is where and how one agent is configured.
+type place struct {
+	user, project string // the file, in the home folder and in a repository
+	events        []string
+	entry         func(in *Installation, event string) []byte
+	grouped       bool                                           // the entries are groups, each with its hooks
+	version       bool                                           // the file has "version": 1
+	whole         func(in *Installation, events []string) []byte // the file is reeve's own
+	// open says that a program which cannot be run lets the agent go on.
+	open bool
+	note string
+}
+
+var places = map[string]place{
+	"claude-code": {
+		user: ".claude/settings.json", project: ".claude/settings.json", grouped: true, open: true,
+		events: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStart", "SubagentStop", "Stop", "SessionEnd"},
+		entry:  func(in *Installation, event string) []byte { return group(in, event, `"timeout":30`) },
+	},
+	"codex": {
+		user: ".codex/hooks.json", project: ".codex/hooks.json", grouped: true, open: true,
+		events: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop", "Stop"},
+		entry:  func(in *Installation, event string) []byte { return group(in, event, `"timeout":30`) },
+		note:   "Codex runs a hook only after you have reviewed it: open /hooks there and trust it.",
+	},
+	"gemini": {
+		user: ".gemini/settings.json", project: ".gemini/settings.json", grouped: true, open: true,
+		events: []string{"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"},
+		entry:  func(in *Installation, event string) []byte { return group(in, event, `"name":"reeve","timeout":30000`) },
+	},
+	"cursor": {
+		user: ".cursor/hooks.json", project: ".cursor/hooks.json", version: true,
+		events: []string{"sessionStart", "beforeSubmitPrompt", "preToolUse", "beforeReadFile", "postToolUse", "postToolUseFailure", "afterAgentResponse", "sessionEnd"},
+		entry: func(in *Installation, event string) []byte {
+			return obj(nil).str("command", in.line(event)).raw("timeout", []byte("30")).raw("failClosed", []byte("true")).end()
+		},
+		note: "Cursor blocks when the hook fails, since failClosed is set. It gives no hook the power to hold back results of its own tools, but for files, which are judged before they are read.",
+	},
+	"copilot": {
+		user: ".copilot/hooks/reeve.json", project: ".github/hooks/reeve.json", whole: copilotFile,
+		events: []string{"sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse", "postToolUseFailure", "subagentStart", "subagentStop", "sessionEnd"},
+		note:   "Copilot denies a call when the hook cannot be run, and lets it pass when the hook takes longer than 30 seconds. It lets no hook block a prompt.",
+	},
+	"opencode": {
+		user: ".config/opencode/plugins/reeve.js", project: ".opencode/plugins/reeve.js",
+		whole: func(in *Installation, _ []string) []byte {
+			return []byte(strings.Replace(plugin, "COMMAND", string(stringList(in.words(""))), 1))
+		},
+		note: "The plugin refuses everything when reeve cannot be run.",
+	},
+	"amazon-q": {
+		user: ".aws/amazonq/cli-agents/reeve.json", project: ".amazonq/cli-agents/reeve.json", open: true, whole: amazonQFile,
+		events: []string{"agentSpawn", "userPromptSubmit", "preToolUse", "postToolUse"},
+		note:   "Amazon Q has hooks in agents only, and this is one named reeve: start it with q chat --agent reeve, or make it the default with q settings chat.defaultAgent reeve. It can block calls, and nothing else.",
+	},
+}
+
+// words is the command for an event. Agents that do not say the event's name on
+// standard input have it in the command.
+func (in *Installation) words(event string) []string {
+	words := append([]string{in.Command[0], "hook", "--agent", in.Agent}, in.Command[1:]...)
+	if in.Agent == "copilot" {
+		words = append(words, "--event", event)
+	}
+	return words
+}
+
+// line is the command as a shell's text.
+func (in *Installation) line(event string) string {
+	line := shellLine(in.words(event))
+	if in.Strict {
+		return "sh -c " + quoted(line+" || exit 2")
+	}
+	return line
+}
+
+func shellLine(words []string) string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = quoted(w)
+	}
+	return strings.Join(list, " ")
+}
+
+// quoted is a word as a shell reads it back.
+func quoted(word string) string {
+	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@,+") == "" {
+		return word
+	}
+	if runtime.GOOS == "windows" {
+		return `"` + strings.ReplaceAll(word, `"`, `\"`) + `"`
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+func group(in *Installation, event, more string) []byte {
+	command := obj(nil).str("type", "command").str("command", in.line(event))
+	entry := append(append([]byte(command), ','), more...)
+	entry = append(entry, '}')
+	return obj(nil).raw("hooks", append(append([]byte{'['}, entry...), ']')).end()
+}
+
+func copilotFile(in *Installation, events []string) []byte {
+	var hooks obj
+	for _, event := range events {
+		entry := obj(nil).str("type", "command").str("bash", in.line(event)).str("powershell", "& "+shellLine(in.words(event))).raw("timeoutSec", []byte("25")).end()
+		hooks = hooks.raw(event, append(append([]byte{'['}, entry...), ']'))
+	}
+	return indented(obj(nil).raw("version", []byte("1")).raw("hooks", hooks.end()).end(), "")
+}
+
+func amazonQFile(in *Installation, events []string) []byte {
+	var hooks obj
+	for _, event := range events {
+		entry := obj(nil)
+		if strings.HasSuffix(event, "ToolUse") {
+			entry = entry.str("matcher", "*")
+		}
+		entry = entry.str("command", in.line(event)).raw("timeout_ms", []byte("25000"))
+		hooks = hooks.raw(event, append(append([]byte{'['}, entry.end()...), ']'))
+	}
+	return indented(obj(nil).str("name", "reeve").str("description", "All tools, each call judged by reeve.").
+		raw("tools", []byte(`["*"]`)).raw("useLegacyMcpJson", []byte("true")).raw("hooks", hooks.end()).end(), "")
+}
+
+// indented formats JSON for people.
+func indented(text []byte, prefix string) []byte {
+	v := jsontext.Value(bytes.Clone(text))
+	if v.Indent(jsontext.WithIndent("  "), jsontext.WithIndentPrefix(prefix)) != nil {
+		return text
+	}
+	if prefix == "" {
+		v = append(v, '\n')
+	}
+	return v
+}
+
+// File is the file that the installation is written to.
+func (in *Installation) File() (string, error) {
+	p, ok := places[in.Agent]
+	if !ok {
+		_, err := Find(in.Agent)
+		return "", err
+	}
+	if in.Project != "" {
+		return filepath.Join(in.Project, filepath.FromSlash(p.project)), nil
+	}
+	return filepath.Join(in.Home, filepath.FromSlash(p.user)), nil
+}
+
+// Advice says what the agent's user should know about the installation.
+func (in *Installation) Advice() []string {
+	p := places[in.Agent]
+	var list []string
+	if p.open && !in.Strict {
+		list = append(list, agentName(in.Agent)+" goes on, unguarded, if the reeve program is missing or cannot be run. Install with --strict for a command that blocks then, too (it needs sh).")
+	}
+	if p.note != "" {
+		list = append(list, p.note)
+	}
+	return list
+}
+
+func agentName(id string) string {
+	a, err := Find(id)
+	if err != nil {
+		return id
+	}
+	return a.Name
+}
+
+// backupSuffix names the copy of a file as it was before.
+const backupSuffix = ".before-reeve"
+
+// maxConfig is the largest configuration file that is edited.
+const maxConfig = 4 << 20
+
+// Install writes the agent's configuration, and reports whether anything
+// changed. Everything else in the file stays; the file as it was lies beside it.
+func (in *Installation) Install() (changed bool, err error) {
+	if in.Strict && runtime.GOOS == "windows" {
+		return false, errors.New("--strict needs sh, which Windows does not have")
+	}
+	file, before, err := in.present()
+	if err != nil {
+		return false, err
+	}
+	p := places[in.Agent]
+	if p.whole != nil {
+		after := p.whole(in, p.events)
+		switch {
+		case bytes.Equal(before, after):
+			return false, nil
+		case before != nil && !in.wrote(before):
+			return false, fmt.Errorf("%s is there and is not reeve's; it is not overwritten", file)
+		}
+		return true, replaceFile(file, after)
+	}
+	after, err := in.edit(before, true)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", file, err)
+	}
+	if bytes.Equal(before, after) {
+		return false, nil
+	}
+	if before != nil && !in.installed(before) { // never a copy of what reeve wrote
+		if err := replaceFile(file+backupSuffix, before); err != nil {
+			return false, err
+		}
+	}
+	return true, replaceFile(file, after)
+}
+
+// Remove takes reeve out of the agent's configuration again. A file that has not
+// been changed since becomes what it was, byte for byte.
+func (in *Installation) Remove() (changed bool, err error) {
+	file, before, err := in.present()
+	if err != nil || before == nil {
+		return false, err
+	}
+	p := places[in.Agent]
+	if p.whole != nil {
+		if !in.wrote(before) {
+			return false, fmt.Errorf("%s is not reeve's; it is not removed", file)
+		}
+		return true, os.Remove(file)
+	}
+	if !in.installed(before) {
+		return false, nil
+	}
+	rest, err := in.edit(before, false)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", file, err)
+	}
+	backup := file + backupSuffix
+	if old, err := readConfig(backup); err == nil && old != nil {
+		// Nothing was changed but by us, if the old file says the same as the rest.
+		if plain, err := in.edit(old, false); err == nil && bytes.Equal(gist(plain), gist(rest)) {
+			if err := replaceFile(file, old); err != nil {
+				return false, err
+			}
+			return true, os.Remove(backup)
+		}
+	} else if doc, err := rawjson.Parse(rest); err == nil && !doc.Root().HasOthers([]string{"version"}) {
+		return true, os.Remove(file) // there was none
+	}
+	return true, replaceFile(file, rest)
+}
+
+// gist is what a configuration says, whatever its form: without lists of hooks
+// that are empty.
+func gist(text []byte) []byte {
+	doc, err := rawjson.Parse(text)
+	if err != nil {
+		return text
+	}
+	var hooks obj
+	for event, list := range doc.Root().Get("hooks").Members() {
+		if list.Kind() != rawjson.Array || list.Len() > 0 {
+			hooks = hooks.raw(event, list.AppendCanonical(nil))
+		}
+	}
+	all := obj(nil).raw("hooks", hooks.end())
+	for name, v := range doc.Root().Members() {
+		if name != "hooks" {
+			all = all.raw(name, v.AppendCanonical(nil))
+		}
+	}
+	return all.end()
+}
+
+func sameJSON(a, b []byte) bool {
+	x, err1 := rawjson.Parse(a)
+	y, err2 := rawjson.Parse(b)
+	return err1 == nil && err2 == nil && bytes.Equal(x.Root().AppendCanonical(nil), y.Root().AppendCanonical(nil))
+}
+
+// present is the file and what it holds now, nil if it is not there. A link is
+// followed, so that what it leads to is edited.
+func (in *Installation) present() (file string, text []byte, err error) {
+	if file, err = in.File(); err != nil {
+		return "", nil, err
+	}
+	if to, err := filepath.EvalSymlinks(file); err == nil {
+		file = to
+	}
+	text, err = readConfig(file)
+	return file, text, err
+}
+
+func readConfig(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxConfig {
+		return nil, fmt.Errorf("%s is no regular file, or too large", file)
+	}
+	text, err := os.ReadFile(file)
+	if text == nil && err == nil {
+		text = []byte{}
+	}
+	return text, err
+}
+
+// installed reports whether a file has hooks of reeve's for this agent.
+func (in *Installation) installed(text []byte) bool {
+	doc, err := rawjson.Parse(text)
+	return err == nil && in.ours(doc.Root())
+}
+
+// ours reports whether a value holds a command of reeve's for this agent.
+func (in *Installation) ours(v rawjson.Value) bool {
+	for s := range v.Strings() {
+		if strings.Contains(s.Text(), " hook --agent "+in.Agent) {
+			return true
+		}
+	}
+	return false
+}
+
+// wrote reports whether a file that is reeve's own was written by it.
+func (in *Installation) wrote(text []byte) bool {
+	return bytes.Contains(text, []byte(" hook --agent "+in.Agent)) || bytes.Contains(text, []byte(`"hook","--agent","`+in.Agent+`"`))
+}
+
+// edit returns the file's text without reeve's hooks, or with them as they
+// should be. What is right already stays as it is.
+func (in *Installation) edit(text []byte, add bool) ([]byte, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte("{}\n")
+	}
+	doc, err := rawjson.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("it is not plain JSON, and is not edited (comments are not understood): %w", err)
+	}
+	root := doc.Root()
+	hooks := root.Get("hooks")
+	if root.Kind() != rawjson.Object || hooks.Exists() && hooks.Kind() != rawjson.Object {
+		return nil, errors.New("it is no JSON object, or its hooks are none; it is not edited")
+	}
+	p := places[in.Agent]
+	var wanted map[string][]byte
+	if add {
+		wanted = map[string][]byte{}
+		for _, event := range p.events {
+			wanted[event] = p.entry(in, event)
+		}
+	}
+	var now obj
+	same := true
+	for event, list := range hooks.Members() {
+		kept, changed := in.others(list, wanted[event], p.grouped)
+		delete(wanted, event)
+		same = same && !changed
+		if kept != nil {
+			now = now.raw(event, kept)
+		}
+	}
+	for _, event := range p.events {
+		if entry := wanted[event]; entry != nil {
+			now, same = now.raw(event, append(append([]byte{'['}, entry...), ']')), false
+		}
+	}
+	if same {
+		return text, nil
+	}
+	value := indented(now.end(), "  ")
+	changes := []rawjson.Replacement{}
+	switch {
+	case hooks.Exists() && (len(now) > 0 || add):
+		changes = append(changes, rawjson.Replacement{At: hooks, With: value})
+	case hooks.Exists(): // nothing is left of it
+		return without(root, "hooks"), nil
+	default:
+		more := `"hooks": ` + string(value)
+		if p.version && !root.Get("version").Exists() {
+			more = "\"version\": 1,\n  " + more
+		}
+		changes = append(changes, rawjson.Replacement{At: root, With: withMember(root.Raw(), more)})
+	}
+	return doc.Splice(changes)
+}
+
+// others returns one event's list without what is reeve's, but with its entry if
+// there is one to be; nil when nothing is left. changed says whether that differs.
+func (in *Installation) others(list rawjson.Value, entry []byte, grouped bool) (kept []byte, changed bool) {
+	if list.Kind() != rawjson.Array {
+		return list.Raw(), false
+	}
+	var elements [][]byte
+	there := false
+	for _, e := range list.Elems() {
+		switch {
+		case !in.ours(e):
+			elements = append(elements, e.Raw())
+		case entry != nil && !there && sameJSON(e.Raw(), entry):
+			there = true
+			elements = append(elements, e.Raw())
+		case grouped && e.Get("hooks").Len() > 1: // somebody put others beside it
+			rest, _ := in.others(e.Get("hooks"), nil, false)
+			changed = true
+			if rest != nil {
+				if group, ok := splice(e, []rawjson.Replacement{{At: e.Get("hooks"), With: rest}}); ok {
+					elements = append(elements, group)
+				}
+			}
+		default:
+			changed = true
+		}
+	}
+	if entry != nil && !there {
+		elements, changed = append(elements, entry), true
+	}
+	if !changed {
+		return list.Raw(), false
+	}
+	if len(elements) == 0 {
+		return nil, true
+	}
+	return append(append([]byte{'['}, bytes.Join(elements, []byte(","))...), ']'), true
+}
+
+// withMember returns an object's text with a member added at its end.
+func withMember(object []byte, member string) []byte {
+	body := bytes.TrimRight(object[:len(object)-1], " \t\r\n")
+	comma := ","
+	if len(body) == 1 {
+		comma = ""
+	}
+	return append(bytes.Clone(body), comma+"\n  "+member+"\n}"...)
+}
+
+// without returns an object's text without a member.
+func without(object rawjson.Value, name string) []byte {
+	var rest obj
+	for member, v := range object.Members() {
+		if member != name {
+			rest = rest.raw(member, v.Raw())
+		}
+	}
+	return indented(rest.end(), "")
+}
+
+// replaceFile writes a file whole or not at all, and keeps its mode.
+func replaceFile(file string, text []byte) error {
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(file); err == nil {
+		mode = info.Mode().Perm()
+	}
+	dir := filepath.Dir(file)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".reeve-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

@@ -1,0 +1,136 @@
+package hook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"reeve/act"
+)
+
+// Judge asks about an event and returns the agent's answer. ask puts a request
+// before the guardian, whoever that is. After an error the event was not judged:
+// Refuse is the answer then.
+func Judge(ctx context.Context, e *Event, trail *Trail, ask func(context.Context, []byte) (*Decision, error)) (Answer, error) {
+	if e.Kind == Ignored {
+		return e.Answer(&Decision{Effect: act.Allow}), nil
+	}
+	turn, call, err := trail.names(e)
+	if err != nil {
+		return Answer{}, err
+	}
+	request, err := e.Request(turn, call, time.Now())
+	if err != nil {
+		return Answer{}, fmt.Errorf("the event cannot be told to the guardian: %w", err)
+	}
+	if request == nil {
+		return e.Answer(&Decision{Effect: act.Allow}), nil
+	}
+	d, err := ask(ctx, request)
+	if err != nil {
+		return Answer{}, err
+	}
+	switch {
+	case e.Asks(d):
+		if err := trail.Ask(call); err != nil {
+			return Answer{}, err
+		}
+	case e.Kind == Result && d.Unanswered() && trail.Asked(call):
+		// The user agreed in the agent's window, and the record says that reeve did
+		// not see it. What the tool gave is judged all the same.
+		if request, err = e.AsRetrieved(turn, call, time.Now()); err != nil {
+			return Answer{}, err
+		}
+		read, err := ask(ctx, request)
+		if err != nil {
+			return Answer{}, err
+		}
+		if read.Covers(d) {
+			d = read
+		}
+	}
+	return e.Answer(d), nil
+}
+
+// names are those of an event's turn and call, from the trail where the agent has
+// none for them.
+func (t *Trail) names(e *Event) (turn, call string, err error) {
+	turn, call = e.Turn, e.CallID
+	switch {
+	case turn != "":
+	case e.Kind == Prompt:
+		turn, err = t.BeginTurn()
+	default:
+		turn, err = t.Turn()
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("which turn this is cannot be told: %w", err)
+	}
+	switch {
+	case call != "":
+	case e.Kind == Call:
+		call, err = t.BeginCall(e)
+	case e.Kind == Result:
+		if call, err = t.EndCall(e); err == nil && call == "" {
+			err = errors.New("it is the result of a call that was never asked about")
+		}
+	case e.Kind == Start:
+		t.Tidy(time.Now())
+	}
+	return turn, call, err
+}
+
+// Unreachable is why a node could not be asked.
+type Unreachable struct{ Err error }
+
+func (u *Unreachable) Error() string { return "the node cannot be reached: " + u.Err.Error() }
+func (u *Unreachable) Unwrap() error { return u.Err }
+
+// nodeClient asks nodes: not through a proxy that the environment names, and not
+// anywhere else that an answer names.
+var nodeClient = &http.Client{
+	Transport:     &http.Transport{DialContext: (&net.Dialer{Timeout: 3 * time.Second}).DialContext},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+// maxDecision is the largest answer that is read: a changed request may be in it.
+const maxDecision = 4 * MaxInput
+
+// Ask puts a request before the node at a URL, with an API key of the role agent if
+// it is not empty. The error is an *Unreachable when no node answered.
+func Ask(ctx context.Context, url, key string, request []byte) (*Decision, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(request))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	resp, err := nodeClient.Do(r)
+	if err != nil {
+		return nil, &Unreachable{err}
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxDecision+1))
+	switch {
+	case err != nil:
+		return nil, &Unreachable{err}
+	case len(text) > maxDecision:
+		return nil, errors.New("the node's answer is too large")
+	case resp.StatusCode == http.StatusBadGateway || resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusGatewayTimeout:
+		return nil, &Unreachable{fmt.Errorf("it answers %s", resp.Status)}
+	case resp.StatusCode == http.StatusUnauthorized:
+		return nil, errors.New("the node asks for a credential: give an API key of the role agent with --key")
+	}
+	d, err := ReadDecision(text)
+	if err != nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%w (%s)", err, resp.Status)
+	}
+	return d, err
+}

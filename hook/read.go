@@ -1,0 +1,474 @@
+package hook
+
+import (
+	"errors"
+	"fmt"
+
+	"reeve/internal/rawjson"
+)
+
+// agents are the agents that are understood. What their events are called and
+// hold is their vendors' documentation; docs/hooks.md says of what date.
+var agents = []*Agent{
+	{
+		ID: "claude-code", Name: "Claude Code", Provider: "Anthropic", URL: "https://code.claude.com",
+		events: map[string]Kind{
+			"SessionStart": Start, "SessionEnd": End, "SubagentStart": Start, "SubagentStop": Said, "Stop": Said,
+			"UserPromptSubmit": Prompt, "PreToolUse": Call, "PostToolUse": Result, "PostToolUseFailure": Result,
+			"PermissionRequest": Ignored, "PermissionDenied": Ignored, "Notification": Ignored, "PreCompact": Ignored, "PostCompact": Ignored,
+			"Setup": Ignored, "StopFailure": Ignored, "TeammateIdle": Ignored, "TaskCreated": Ignored, "TaskCompleted": Ignored,
+			"ConfigChange": Ignored, "CwdChanged": Ignored, "FileChanged": Ignored, "InstructionsLoaded": Ignored,
+			"WorktreeRemove": Ignored, "PostToolBatch": Ignored, "MessageDisplay": Ignored,
+		},
+		read: readClaude, answer: answerClaude, asks: always, changes: always,
+	},
+	{
+		ID: "codex", Name: "Codex", Provider: "OpenAI", URL: "https://developers.openai.com/codex",
+		events: map[string]Kind{
+			"SessionStart": Start, "SessionEnd": End, "SubagentStart": Start, "SubagentStop": Said, "Stop": Said,
+			"UserPromptSubmit": Prompt, "PreToolUse": Call, "PostToolUse": Result,
+			"PermissionRequest": Ignored, "PreCompact": Ignored, "PostCompact": Ignored, "Interrupt": Ignored, "StopFailure": Ignored,
+		},
+		read: readClaude, answer: answerCodex, asks: never, changes: never,
+	},
+	{
+		ID: "gemini", Name: "Gemini CLI", Provider: "Google", URL: "https://geminicli.com",
+		events: map[string]Kind{
+			"SessionStart": Start, "SessionEnd": End, "BeforeAgent": Prompt, "AfterAgent": Said, "BeforeTool": Call, "AfterTool": Result,
+			"BeforeModel": Ignored, "AfterModel": Ignored, "BeforeToolSelection": Ignored, "Notification": Ignored, "PreCompress": Ignored,
+		},
+		read: readGemini, answer: answerGemini, asks: never, changes: always,
+	},
+	{
+		ID: "cursor", Name: "Cursor", Provider: "Anysphere", URL: "https://cursor.com",
+		events: map[string]Kind{
+			"sessionStart": Start, "sessionEnd": End, "subagentStart": Start, "afterAgentResponse": Said, "beforeSubmitPrompt": Prompt,
+			"preToolUse": Call, "beforeShellExecution": Call, "beforeMCPExecution": Call, "beforeReadFile": Fetched, "beforeTabFileRead": Fetched,
+			"postToolUse": Result, "postToolUseFailure": Result, "afterShellExecution": Result, "afterMCPExecution": Result,
+			"afterFileEdit": Ignored, "afterTabFileEdit": Ignored, "afterAgentThought": Ignored, "stop": Ignored, "subagentStop": Ignored,
+			"preCompact": Ignored, "workspaceOpen": Ignored,
+		},
+		read: readCursor, answer: answerCursor,
+		asks:    func(e *Event) bool { return e.Name == "beforeShellExecution" || e.Name == "beforeMCPExecution" },
+		changes: func(e *Event) bool { return e.Name == "preToolUse" },
+	},
+	{
+		ID: "copilot", Name: "GitHub Copilot", Provider: "GitHub", URL: "https://github.com/features/copilot",
+		events: map[string]Kind{
+			"sessionStart": Start, "SessionStart": Start, "sessionEnd": End, "SessionEnd": End,
+			"subagentStart": Start, "subagentStop": Said, "SubagentStop": Said,
+			"userPromptSubmitted": Prompt, "UserPromptSubmit": Prompt, "preToolUse": Call, "PreToolUse": Call,
+			"postToolUse": Result, "PostToolUse": Result, "postToolUseFailure": Result, "PostToolUseFailure": Result,
+			"agentStop": Ignored, "Stop": Ignored, "errorOccurred": Ignored, "ErrorOccurred": Ignored, "preCompact": Ignored, "PreCompact": Ignored,
+			"notification": Ignored, "Notification": Ignored, "permissionRequest": Ignored, "PermissionRequest": Ignored, "userPromptTransformed": Ignored,
+		},
+		read: readCopilot, answer: answerCopilot, asks: always, changes: always,
+	},
+	{
+		ID: "opencode", Name: "OpenCode", Provider: "OpenCode", URL: "https://opencode.ai",
+		events: map[string]Kind{
+			"session.created": Start, "session.deleted": End, "chat.message": Prompt, "tool.execute.before": Call, "tool.execute.after": Result,
+		},
+		read: readOpenCode, answer: answerOpenCode, asks: never, changes: always,
+	},
+	{
+		ID: "amazon-q", Name: "Amazon Q Developer CLI", Provider: "Amazon", URL: "https://aws.amazon.com/q/developer",
+		events: map[string]Kind{
+			"agentSpawn": Start, "userPromptSubmit": Prompt, "preToolUse": Call, "postToolUse": Result, "stop": Ignored, "agentNeedsAttention": Ignored,
+		},
+		read: readAmazonQ, answer: answerAmazonQ, asks: never, changes: never,
+	},
+}
+
+func always(*Event) bool { return true }
+func never(*Event) bool  { return false }
+
+var errNoTool = errors.New("it does not name its tool")
+
+// first is the text of the first of several members that is a string.
+func first(in rawjson.Value, names ...string) string {
+	for _, name := range names {
+		if s := in.Get(name).Text(); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// firstOf is the first of several members that is there.
+func firstOf(in rawjson.Value, names ...string) rawjson.Value {
+	for _, name := range names {
+		if v := in.Get(name); v.Exists() {
+			return v
+		}
+	}
+	return rawjson.Value{}
+}
+
+// tool reads the tool's name and input of a call or a result.
+func (e *Event) tool(name string, input rawjson.Value) error {
+	if name == "" {
+		return errNoTool
+	}
+	e.Tool, e.input = toolOf(name), unpacked(input)
+	return nil
+}
+
+// unpacked is what a JSON text in a string stands for, as some agents send
+// arguments and results; any other value is itself.
+func unpacked(v rawjson.Value) rawjson.Value {
+	if v.Kind() != rawjson.String {
+		return v
+	}
+	if doc, err := rawjson.Parse([]byte(v.Text())); err == nil {
+		if k := doc.Root().Kind(); k == rawjson.Object || k == rawjson.Array {
+			return doc.Root()
+		}
+	}
+	return v
+}
+
+// gives notes what a tool gave: every string of it is judged, and so are long
+// numbers and unusual names, which cannot be changed.
+func (e *Event) gives(v rawjson.Value) {
+	e.result = v
+	e.gather(v, 0)
+}
+
+func (e *Event) gather(v rawjson.Value, depth int) {
+	const longNumber = 12 // as in a card's
+	switch v.Kind() {
+	case rawjson.String:
+		e.texts = append(e.texts, text{v.Text(), v})
+	case rawjson.Number:
+		if len(v.Raw()) >= longNumber {
+			e.texts = append(e.texts, text{text: string(v.Raw())})
+		}
+	case rawjson.Array:
+		for _, el := range v.Elems() {
+			e.gather(el, depth+1)
+		}
+	case rawjson.Object:
+		for name, member := range v.Members() {
+			if !plainName(name) {
+				e.texts = append(e.texts, text{text: name})
+			}
+			if !fixedMember(name, member) {
+				e.gather(member, depth+1)
+			}
+		}
+	}
+}
+
+// plainName reports whether a member's name is a word that needs no judging.
+func plainName(name string) bool {
+	if len(name) > 40 {
+		return false
+	}
+	for i := range len(name) {
+		if c := name[i] | 0x20; (c < 'a' || c > 'z') && (name[i] < '0' || name[i] > '9') && name[i] != '_' && name[i] != '-' && name[i] != '$' {
+			return false
+		}
+	}
+	return true
+}
+
+// fixedMember reports whether a member holds one of a protocol's own words,
+// which a notice in its place would make unreadable.
+func fixedMember(name string, v rawjson.Value) bool {
+	switch name {
+	case "type", "role", "mimeType", "media_type":
+		return v.Kind() == rawjson.String && len(v.Raw()) <= 42 && plainType(v.Text())
+	}
+	return false
+}
+
+func plainType(s string) bool {
+	for i := range len(s) {
+		if c := s[i] | 0x20; (c < 'a' || c > 'z') && (s[i] < '0' || s[i] > '9') && s[i] != '/' && s[i] != '-' && s[i] != '_' && s[i] != '+' && s[i] != '.' {
+			return false
+		}
+	}
+	return true
+}
+
+// says adds a text that somebody wrote, if there is one.
+func (e *Event) says(v rawjson.Value) {
+	if v.Kind() == rawjson.String {
+		e.texts = append(e.texts, text{v.Text(), v})
+	} else if v.Exists() {
+		e.gather(v, 0)
+	}
+}
+
+// about describes a session's start or end.
+func (e *Event) about(what, detail string) {
+	e.About = what
+	if detail != "" {
+		e.About = fmt.Sprintf("%s (%s)", what, detail)
+	}
+	if e.Cwd != "" {
+		e.About += " in " + e.Cwd
+	}
+}
+
+// session checks that the event names its session.
+func (e *Event) session(id string) error {
+	if e.Session = id; id == "" {
+		return errors.New("it does not name its session")
+	}
+	return nil
+}
+
+// readClaude reads Claude Code's events, and Codex's, which have the same form.
+func readClaude(e *Event, in rawjson.Value) error {
+	if err := e.session(in.Get("session_id").Text()); err != nil {
+		return err
+	}
+	e.Child, e.Cwd, e.Model = in.Get("agent_id").Text(), in.Get("cwd").Text(), in.Get("model").Text()
+	e.Turn, e.CallID = first(in, "turn_id", "prompt_id"), in.Get("tool_use_id").Text()
+	switch e.Kind {
+	case Start:
+		if e.Name == "SubagentStart" {
+			e.about("A sub-agent begins", in.Get("agent_type").Text())
+		} else {
+			e.about("The session begins", in.Get("source").Text())
+		}
+	case End:
+		e.about("The session ends", in.Get("reason").Text())
+	case Prompt:
+		e.says(in.Get("prompt"))
+	case Said:
+		e.says(in.Get("last_assistant_message"))
+	case Call:
+		return e.tool(in.Get("tool_name").Text(), in.Get("tool_input"))
+	case Result:
+		e.gives(in.Get("tool_response"))
+		if e.Name == "PostToolUseFailure" {
+			e.Failed = true
+			e.gives(in.Get("error"))
+		}
+		if in.Get("tool_response").Get("is_error").Bool() || in.Get("tool_response").Get("isError").Bool() {
+			e.Failed = true
+		}
+		return e.tool(in.Get("tool_name").Text(), in.Get("tool_input"))
+	}
+	return nil
+}
+
+func readGemini(e *Event, in rawjson.Value) error {
+	if err := e.session(in.Get("session_id").Text()); err != nil {
+		return err
+	}
+	e.Cwd = in.Get("cwd").Text()
+	switch e.Kind {
+	case Start:
+		e.about("The session begins", in.Get("source").Text())
+	case End:
+		e.about("The session ends", in.Get("reason").Text())
+	case Prompt:
+		e.says(in.Get("prompt"))
+	case Said:
+		e.says(in.Get("prompt_response"))
+	case Result:
+		response := in.Get("tool_response")
+		e.Failed = response.Get("error").Exists() && response.Get("error").Kind() != rawjson.Null
+		e.result = response
+		if response.Kind() == rawjson.Object { // returnDisplay is for the user's eyes
+			e.gather(response.Get("llmContent"), 0)
+			e.gather(response.Get("error"), 0)
+		} else {
+			e.gather(response, 0)
+		}
+	}
+	if e.Kind != Call && e.Kind != Result {
+		return nil
+	}
+	if err := e.tool(in.Get("tool_name").Text(), in.Get("tool_input")); err != nil {
+		return err
+	}
+	if mcp := in.Get("mcp_context"); mcp.Kind() == rawjson.Object {
+		e.Tool.MCP = true
+		if s := mcp.Get("server_name").Text(); s != "" {
+			e.Tool.Server = s
+		}
+		if s := mcp.Get("tool_name").Text(); s != "" {
+			e.Tool.Name = s
+		}
+	}
+	return nil
+}
+
+func readCursor(e *Event, in rawjson.Value) error {
+	if err := e.session(first(in, "conversation_id", "session_id")); err != nil {
+		return err
+	}
+	e.Turn, e.Model, e.Version, e.User = in.Get("generation_id").Text(), in.Get("model").Text(), in.Get("cursor_version").Text(), in.Get("user_email").Text()
+	e.CallID, e.Cwd = in.Get("tool_use_id").Text(), in.Get("cwd").Text()
+	if roots := in.Get("workspace_roots"); e.Cwd == "" && roots.Kind() == rawjson.Array {
+		for _, root := range roots.Elems() {
+			e.Cwd = root.Text()
+			break
+		}
+	}
+	switch e.Name {
+	case "sessionStart":
+		e.about("The session begins", in.Get("composer_mode").Text())
+	case "subagentStart":
+		e.Child = in.Get("subagent_id").Text()
+		e.about("A sub-agent begins", in.Get("subagent_type").Text())
+	case "sessionEnd":
+		e.about("The session ends", in.Get("reason").Text())
+	case "beforeSubmitPrompt":
+		e.says(in.Get("prompt"))
+	case "afterAgentResponse":
+		e.says(in.Get("text"))
+	case "beforeReadFile", "beforeTabFileRead":
+		e.Tool = Tool{Given: "Read", Name: ReadFile}
+		e.About = in.Get("file_path").Text()
+		if in.Get("content").Kind() != rawjson.String || e.About == "" {
+			return errors.New("it has no file_path and content")
+		}
+		e.texts = []text{{text: in.Get("content").Text(), at: in.Get("content")}}
+	case "beforeShellExecution", "afterShellExecution":
+		if in.Get("command").Kind() != rawjson.String {
+			return errors.New("it has no command")
+		}
+		e.Tool = Tool{Given: "Shell", Name: Shell}
+		e.input = shellInput(in.Get("command").Text())
+		e.gives(in.Get("output"))
+	case "beforeMCPExecution", "afterMCPExecution":
+		e.gives(unpacked(in.Get("result_json")))
+		if err := e.tool(in.Get("tool_name").Text(), in.Get("tool_input")); err != nil {
+			return err
+		}
+		e.Tool.MCP = true
+		if e.Tool.Server == "" {
+			e.Tool.Name, e.Tool.Server = mcpName(e.Tool.Given), first(in, "server", "url", "command")
+		}
+	case "preToolUse":
+		return e.tool(in.Get("tool_name").Text(), in.Get("tool_input"))
+	case "postToolUse":
+		e.gives(unpacked(in.Get("tool_output")))
+		return e.tool(in.Get("tool_name").Text(), in.Get("tool_input"))
+	case "postToolUseFailure":
+		e.Failed = true
+		e.gives(firstOf(in, "error_message", "error"))
+		return e.tool(in.Get("tool_name").Text(), in.Get("tool_input"))
+	}
+	if e.Kind == Call { // the texts of a result alone are judged
+		e.texts, e.result = nil, rawjson.Value{}
+	}
+	return nil
+}
+
+// mcpName is an MCP tool's own name, without the mark that it is one.
+func mcpName(given string) string {
+	if t := toolOf(given); t.MCP {
+		return t.Name
+	}
+	return given
+}
+
+// shellInput is the input of a call that came as a bare command.
+func shellInput(command string) rawjson.Value {
+	doc, err := rawjson.Parse(append(rawjson.AppendString([]byte(`{"command":`), command), '}'))
+	if err != nil {
+		return rawjson.Value{}
+	}
+	return doc.Root()
+}
+
+func readCopilot(e *Event, in rawjson.Value) error {
+	if err := e.session(first(in, "sessionId", "session_id")); err != nil {
+		return err
+	}
+	e.Cwd = in.Get("cwd").Text()
+	e.CallID = first(in, "toolCallId", "tool_use_id", "toolUseId")
+	switch e.Kind {
+	case Start:
+		if e.Name == "subagentStart" {
+			e.about("A sub-agent begins", in.Get("agentName").Text())
+		} else {
+			e.about("The session begins", in.Get("source").Text())
+		}
+	case End:
+		e.about("The session ends", in.Get("reason").Text())
+	case Prompt:
+		e.says(in.Get("prompt"))
+	case Said:
+		e.Child = first(in, "agentId", "agent_id")
+		e.says(firstOf(in, "response", "last_assistant_message"))
+	case Result:
+		switch result := firstOf(in, "toolResult", "tool_result"); {
+		case result.Kind() == rawjson.Object:
+			e.result = result
+			e.gather(firstOf(result, "textResultForLlm", "text_result_for_llm"), 0)
+			if kind := first(result, "resultType", "result_type"); kind != "" && kind != "success" {
+				e.Failed = true
+			}
+		case result.Exists():
+			e.gives(result)
+		default:
+			e.Failed = true
+			e.gives(in.Get("error"))
+		}
+	}
+	if e.Kind == Call || e.Kind == Result {
+		return e.tool(first(in, "toolName", "tool_name"), firstOf(in, "toolArgs", "tool_input"))
+	}
+	return nil
+}
+
+// readOpenCode reads what reeve's plugin for OpenCode sends.
+func readOpenCode(e *Event, in rawjson.Value) error {
+	if err := e.session(in.Get("sessionID").Text()); err != nil {
+		return err
+	}
+	if parent := in.Get("parentID").Text(); parent != "" {
+		e.Session, e.Child = parent, e.Session
+	}
+	e.Cwd, e.CallID = in.Get("directory").Text(), in.Get("callID").Text()
+	switch e.Kind {
+	case Start:
+		e.about("The session begins", "")
+	case End:
+		e.about("The session ends", "")
+	case Prompt:
+		e.says(in.Get("text"))
+	case Result:
+		e.gives(in.Get("output"))
+		return e.tool(in.Get("tool").Text(), in.Get("args"))
+	case Call:
+		return e.tool(in.Get("tool").Text(), in.Get("args"))
+	}
+	return nil
+}
+
+// readAmazonQ reads Amazon Q's events. It names no session, so that the folder
+// it works in stands for one.
+func readAmazonQ(e *Event, in rawjson.Value) error {
+	e.Cwd = in.Get("cwd").Text()
+	if err := e.session(first(in, "session_id", "cwd")); err != nil {
+		return errors.New("it has neither session_id nor cwd")
+	}
+	switch e.Kind {
+	case Start:
+		e.about("The session begins", "")
+	case Prompt:
+		e.says(in.Get("prompt"))
+	case Result:
+		if in.Get("hook_events").Exists() {
+			return errors.New("it tells of several results at once: take only_when_turn_complete out of the configuration")
+		}
+		response := in.Get("tool_response")
+		e.gives(response)
+		if success := response.Get("success"); success.Kind() == rawjson.Bool {
+			e.Failed = !success.Bool()
+		}
+		return e.tool(in.Get("tool_name").Text(), in.Get("tool_input"))
+	case Call:
+		return e.tool(in.Get("tool_name").Text(), in.Get("tool_input"))
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package hook
+
+import (
+	"slices"
+	"strings"
+
+	"reeve/internal/rawjson"
+)
+
+// Tool is the tool that an event is about.
+type Tool struct {
+	Given  string // as the agent calls it
+	Name   string // as rules call it
+	Server string // the MCP server that it belongs to
+	MCP    bool
+}
+
+// The names that rules call the tools of all agents by. Other tools keep the
+// names that the agents give them.
+const (
+	Shell      = "shell"
+	ReadFile   = "read_file"
+	WriteFile  = "write_file"
+	EditFile   = "edit_file"
+	DeleteFile = "delete_file"
+	ListFiles  = "list_files"
+	SearchText = "search_text"
+	WebFetch   = "web_fetch"
+	WebSearch  = "web_search"
+	Subagent   = "subagent"
+)
+
+// toolNames are the agents' names, in lower case and without separators. One
+// table does for all: where two agents have the same name they mean the same.
+var toolNames = func() map[string]string {
+	m := map[string]string{}
+	for name, given := range map[string]string{
+		Shell:      "bash shell runshellcommand executebash executecmd execcommand localshell shellcommand powershell runterminalcmd runterminalcommand runinterminal unifiedexec",
+		ReadFile:   "read readfile view fsread readmanyfiles notebookread viewimage",
+		WriteFile:  "write writefile create createfile",
+		EditFile:   "edit multiedit notebookedit editnotebook replace editfile strreplace strreplaceeditor applypatch patch fswrite searchreplace",
+		DeleteFile: "delete deletefile",
+		ListFiles:  "glob ls list listdirectory listdir listfiles globfilesearch",
+		SearchText: "grep rg searchfilecontent grepsearch search codebasesearch",
+		WebFetch:   "webfetch fetch",
+		WebSearch:  "websearch googlewebsearch",
+		Subagent:   "task agent",
+	} {
+		for word := range strings.FieldsSeq(given) {
+			m[word] = name
+		}
+	}
+	return m
+}()
+
+// toolOf finds the common name of a tool, and the server of one that is MCP's.
+func toolOf(given string) Tool {
+	t := Tool{Given: given, Name: given}
+	var server, name string
+	var ok bool
+	switch {
+	case strings.HasPrefix(given, "mcp__"): // Claude Code, Codex, Gemini CLI
+		server, name, ok = strings.Cut(given[len("mcp__"):], "__")
+	case strings.HasPrefix(given, "@"): // Amazon Q
+		server, name, ok = strings.Cut(given[1:], "/")
+	case strings.HasPrefix(given, "MCP:"): // Cursor
+		name, ok = given[len("MCP:"):], true
+		if i := strings.LastIndexByte(name, ':'); i >= 0 {
+			server, name = name[:i], name[i+1:]
+		}
+	}
+	if ok && name != "" {
+		t.Name, t.Server, t.MCP = name, server, true
+		return t
+	}
+	plain := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(given))
+	if common, ok := toolNames[plain]; ok {
+		t.Name = common
+	}
+	return t
+}
+
+// argumentNames are the agents' names of the arguments that rules look at.
+var argumentNames = map[string]string{
+	"file_path": "path", "filePath": "path", "absolute_path": "path", "target_file": "path", "notebook_path": "path", "filename": "path",
+	"cmd":       "command",
+	"file_text": "content", "contents": "content", "new_source": "content",
+	"old_string": "old", "oldString": "old", "old_str": "old",
+	"new_string": "new", "newString": "new", "new_str": "new",
+	"uri": "url",
+}
+
+// patch is the argument that rules see a whole patch as, beside the paths in it.
+const patch, paths = "patch", "paths"
+
+// argument is one argument of a call, under the name that rules know.
+type argument struct {
+	name  string
+	given string // the agent's name, empty for one that was made here
+	value []byte
+}
+
+// arguments lists a call's arguments. Two that would get one name keep theirs.
+func (e *Event) arguments() []argument {
+	if !e.input.Exists() {
+		return nil
+	}
+	if e.input.Kind() != rawjson.Object {
+		return []argument{{name: "input", given: "input", value: e.input.Raw()}}
+	}
+	var list []argument
+	for given, v := range e.input.Members() {
+		name := given
+		if common, ok := argumentNames[given]; ok && e.Tool.Name != e.Tool.Given && !e.hasLike(common) && !slices.ContainsFunc(list, func(a argument) bool { return a.name == common }) {
+			name = common
+		}
+		if strings.EqualFold(strings.ReplaceAll(e.Tool.Given, "_", ""), "applypatch") && (given == "command" || given == "input") && !e.hasLike(patch) {
+			name = patch
+		}
+		list = append(list, argument{name, given, v.Raw()})
+	}
+	if i := slices.IndexFunc(list, func(a argument) bool { return a.name == patch && a.given != patch }); i >= 0 && !e.hasLike(paths) {
+		if files := patched(e.input.Get(list[i].given).Text()); len(files) > 0 {
+			list = append(list, argument{name: paths, value: stringList(files)})
+		}
+	}
+	return list
+}
+
+// hasLike reports whether the input has a member whose name is taken for this one.
+func (e *Event) hasLike(name string) bool {
+	for given := range e.input.Members() {
+		if strings.EqualFold(strings.TrimSpace(given), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxPatched is how many of a patch's files are listed. The patch itself is
+// read whole in any case.
+const maxPatched = 1000
+
+// patched lists the files that a patch in Codex's form touches.
+func patched(text string) (files []string) {
+	for line := range strings.Lines(text) {
+		for _, head := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
+			if name, ok := strings.CutPrefix(strings.TrimLeft(line, " \t"), head); ok && len(files) < maxPatched {
+				files = append(files, strings.TrimSpace(name))
+			}
+		}
+	}
+	return files
+}
+
+func stringList(list []string) []byte {
+	b := []byte{'['}
+	for i, s := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendString(b, s)
+	}
+	return append(b, ']')
+}

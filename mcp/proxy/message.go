@@ -1,0 +1,171 @@
+package proxy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"reeve/internal/rawjson"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Codes of JSON-RPC errors.
+const (
+	codeParse          = -32700
+	codeInvalid        = -32600
+	codeInternal       = -32603
+	codeDenied         = -32003 // the policy denies it, or a person must agree first
+	codeHeaderMismatch = -32020 // a header disagrees with the body
+)
+
+// maxBatch is how many messages a batch may hold.
+const maxBatch = 100
+
+// message is one JSON-RPC message as its envelope tells of it. Its doc is the
+// message alone, so that what is changed in it keeps all other bytes.
+type message struct {
+	doc    *rawjson.Doc
+	method string // empty for an answer
+	id     string // the id's bytes, canonical; empty for a notification
+}
+
+func (m *message) root() rawjson.Value { return m.doc.Root() }
+func (m *message) raw() []byte         { return m.doc.Source() }
+func (m *message) request() bool       { return m.method != "" && m.id != "" }
+
+// errEnvelope is a message that is no JSON-RPC message, or two at once: what it
+// is to one reader it might not be to another.
+var errEnvelope = errors.New("the message is not one JSON-RPC 2.0 request, notification or answer")
+
+// read reads one message. The error says what is wrong with it; id is then its
+// id as far as it can be told.
+func read(raw []byte) (m *message, err error) {
+	doc, err := rawjson.Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("the message is not acceptable JSON: %w", err)
+	}
+	return envelope(doc)
+}
+
+func envelope(doc *rawjson.Doc) (*message, error) {
+	root := doc.Root()
+	id, method := root.Get("id"), root.Get("method")
+	answers := root.Get("result").Exists() || root.Get("error").Exists()
+	m := &message{doc: doc, method: method.Text()}
+	switch id.Kind() {
+	case rawjson.Absent:
+	case rawjson.String, rawjson.Number:
+		m.id = string(id.AppendCanonical(nil))
+	case rawjson.Null:
+		if !root.Get("error").Exists() {
+			return nil, errEnvelope
+		}
+		m.id = "null"
+	default:
+		return nil, errEnvelope
+	}
+	if m.id == "" && root.Get("error").Exists() {
+		m.id = "null" // an error about a message that could not be read
+	}
+	switch {
+	case root.Kind() != rawjson.Object, root.Get("jsonrpc").Text() != "2.0",
+		method.Exists() && m.method == "", // an empty name, or none at all
+		method.Exists() == answers,
+		answers && m.id == "",
+		root.Get("result").Exists() && root.Get("error").Exists():
+		return nil, errEnvelope
+	}
+	return m, nil
+}
+
+// split reads what came in one piece: a message, or a batch of them.
+func split(raw []byte) (list []*message, batch bool, err error) {
+	doc, err := rawjson.Parse(raw)
+	if err != nil {
+		return nil, false, fmt.Errorf("the message is not acceptable JSON: %w", err)
+	}
+	if doc.Root().Kind() != rawjson.Array {
+		m, err := envelope(doc)
+		if err != nil {
+			return nil, false, err
+		}
+		return []*message{m}, false, nil
+	}
+	if n := doc.Root().Len(); n == 0 || n > maxBatch {
+		return nil, true, fmt.Errorf("a batch holds 1 to %d messages, not %d", maxBatch, n)
+	}
+	for _, e := range doc.Root().Elems() {
+		m, err := read(e.Raw())
+		if err != nil {
+			return nil, true, err
+		}
+		list = append(list, m)
+	}
+	return list, true, nil
+}
+
+// idOf is the id of a message that cannot be read strictly, as JSON; null when
+// it cannot be told either.
+func idOf(raw []byte) string {
+	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return "null"
+	}
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return "null"
+		}
+		isID := name.String() == "id"
+		value, err := d.ReadValue()
+		if err != nil {
+			return "null"
+		}
+		if kind := value.Kind(); isID && (kind == '"' || kind == '0') {
+			return string(value)
+		}
+	}
+	return "null"
+}
+
+// routine are the methods of the protocol's own housekeeping: nothing is done by
+// them but what every client does. What they say is judged all the same where
+// they hold text, or a rule names them.
+var routine = map[string]bool{
+	"initialize": true, "server/discover": true, "ping": true, "logging/setLevel": true,
+	"tools/list": true, "prompts/list": true, "resources/list": true, "resources/templates/list": true,
+	"resources/subscribe": true, "resources/unsubscribe": true, "subscriptions/listen": true,
+	"tasks/get": true, "tasks/list": true, "tasks/cancel": true,
+	"notifications/initialized": true, "notifications/cancelled": true, "notifications/progress": true,
+	"notifications/message": true, "notifications/roots/list_changed": true,
+	"notifications/tools/list_changed": true, "notifications/prompts/list_changed": true,
+	"notifications/resources/list_changed": true, "notifications/resources/updated": true,
+	"notifications/elicitation/complete": true, "notifications/tasks/status": true,
+	"notifications/subscriptions/acknowledged": true,
+}
+
+// oneLine is a message without line ends, for a stream of lines. Inside of
+// strings there are none, so nothing changes but white space.
+func oneLine(raw []byte) []byte {
+	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
+		return raw
+	}
+	return bytes.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' {
+			return ' '
+		}
+		return r
+	}, raw)
+}
+
+// joined is a batch, or the one message of none.
+func joined(list [][]byte, batch bool) []byte {
+	if len(list) == 0 {
+		return nil
+	}
+	if !batch {
+		return list[0]
+	}
+	return append(append([]byte{'['}, bytes.Join(list, []byte{','})...), ']')
+}

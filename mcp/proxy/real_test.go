@@ -1,0 +1,196 @@
+//go:build real
+
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"reeve/policy"
+)
+
+// What these tests need is installed by testdata/install. Without it they fail.
+func tools(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("REEVE_MCP_TOOLS")
+	if dir == "" {
+		t.Fatal("REEVE_MCP_TOOLS does not name the folder that testdata/install made")
+	}
+	return dir
+}
+
+func build(t *testing.T, of string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "program")
+	if out, err := exec.Command("go", "build", "-o", name, of).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return name
+}
+
+// starter is a proxy with the starter policy.
+func starter(t *testing.T) *Proxy {
+	t.Helper()
+	g := testGuard(t, testRules)
+	set, err := policy.Load(policy.Starter()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.SetPolicy(t.Context(), set, Here); err != nil {
+		t.Fatal(err)
+	}
+	return &Proxy{Guardian: &Local{Guard: g, Principal: Here}, Server: "real"}
+}
+
+// everything starts the SDK's own conformance server.
+func everything(t *testing.T, flags ...string) (url string) {
+	t.Helper()
+	program := build(t, "github.com/modelcontextprotocol/go-sdk/conformance/everything-server")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	cmd := exec.Command(program, append([]string{"-http", address}, flags...)...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	for range 200 {
+		if c, err := net.Dial("tcp", address); err == nil {
+			c.Close()
+			return "http://" + address + "/"
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	t.Fatal("the server does not listen")
+	return ""
+}
+
+// TestConformance: through the proxy, with the starter policy, a server passes
+// what it passes without it.
+func TestConformance(t *testing.T) {
+	dir := tools(t)
+	for _, tt := range []struct {
+		suite, want string
+		flags       []string
+	}{
+		{"@modelcontextprotocol/conformance", "Total: 40 passed, 0 failed", []string{"-stateless=false"}},
+		{"conformance-alpha", "Total: 73 passed, 0 failed", []string{"-stateless=false"}},
+		{"@modelcontextprotocol/conformance", "Total: 26 passed, 4 failed", nil},
+		{"conformance-alpha", "Total: 55 passed, 4 failed", nil},
+	} {
+		t.Run(fmt.Sprint(tt.suite, tt.flags), func(t *testing.T) {
+			h, err := starter(t).NewHandler(everything(t, tt.flags...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			url := strings.Replace(serve1(t, h), "127.0.0.1", "localhost", 1)
+			out, _ := exec.Command(filepath.Join(dir, "node_modules/node/bin/node"), filepath.Join(dir, "node_modules", tt.suite, "dist/index.js"), "server", "--url", url).CombinedOutput()
+			if !bytes.Contains(out, []byte(tt.want)) {
+				t.Errorf("want %s:\n%s", tt.want, regexp.MustCompile(`(?m)^(✗|Total).*`).FindAll(out, -1))
+			}
+		})
+	}
+}
+
+// npm is a server from npm, over stdio.
+func npm(t *testing.T, name string, args ...string) []string {
+	dir := tools(t)
+	program := filepath.Join(dir, "node_modules/@modelcontextprotocol", name, "dist/index.js")
+	if _, err := os.Stat(program); err != nil {
+		t.Fatal(err)
+	}
+	return append([]string{filepath.Join(dir, "node_modules/node/bin/node"), program}, args...)
+}
+
+// TestServers: real servers from npm, with the SDK's client.
+func TestServers(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "a.txt"), []byte("card 4111 1111 1111 1111\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("MEMORY_FILE_PATH", filepath.Join(folder, "memory.json"))
+	for _, tt := range []struct {
+		server []string
+		tool   string
+		args   map[string]any
+		want   string
+	}{
+		{npm(t, "server-everything", "stdio"), "echo", map[string]any{"message": "hello"}, "Echo: hello"},
+		{npm(t, "server-filesystem", folder), "read_text_file", map[string]any{"path": filepath.Join(folder, "a.txt")}, "card ****"},
+		{npm(t, "server-filesystem", folder), "read_text_file", map[string]any{"path": "/etc/shadow"}, "failed: Denied by policy: Passwords or keys are read."},
+		{npm(t, "server-memory"), "create_entities", map[string]any{"entities": []any{map[string]any{"name": "Ann", "entityType": "person", "observations": []any{"sails"}}}}, "[\n  {\n    \"name\": \"Ann\""},
+	} {
+		c := connectStdio(t, starter(t), Command(tt.server[0], tt.server[1:]...))
+		list, err := c.ListTools(t.Context(), nil)
+		if err != nil || len(list.Tools) < 5 {
+			t.Errorf("%v, %v", list, err)
+		}
+		if got := askWith(t, c, tt.tool, tt.args); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s: %s, want %s…", tt.tool, got, tt.want)
+		}
+	}
+}
+
+// TestClients: the official clients for Python and TypeScript, which start the
+// program as they start any server.
+func TestClients(t *testing.T) {
+	dir := tools(t)
+	reeve := build(t, "reeve/cmd/reeve")
+	node := filepath.Join(dir, "node_modules/node/bin/node")
+	script := func(name string) string {
+		path, err := filepath.Abs(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	h, err := starter(t).NewHandler(serveHTTP(t, false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := func(client ...string) []string {
+		return append(append(client, `[["echo",{"message":"hi"}],["get-sum",{"a":2,"b":3}],["none",{}],["echo",{"message":"4111 1111 1111 1111"}]]`,
+			reeve, "mcp", "--data", t.TempDir(), "--"), npm(t, "server-everything", "stdio")...)
+	}
+	for _, tt := range []struct {
+		name    string
+		command []string
+		want    []string
+	}{
+		{"Python", over(filepath.Join(dir, "py/bin/python"), script("client.py")), everythingSays},
+		{"TypeScript", over(node, script("client.mjs")), everythingSays},
+		{"TypeScript over HTTP", []string{node, script("client.mjs"), `[["echo",{"text":"hi"}],["none",{}]]`, serve1(t, http.HandlerFunc(h.ServeHTTP))},
+			[]string{"tool echo\n", `ok echo "echo: hi"`, `failed none "Denied by policy: The server lists no tool of this name.`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cmd := exec.Command(tt.command[0], tt.command[1:]...)
+			cmd.Dir = dir
+			var said bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &said, io.Discard
+			err := cmd.Run()
+			for _, want := range tt.want {
+				if !strings.Contains(said.String(), want) {
+					t.Errorf("said\n%s%v, without\n%s", said.String(), err, want)
+				}
+			}
+		})
+	}
+}
+
+var everythingSays = []string{
+	"tool echo\n", `ok echo "Echo: hi"`, `ok get-sum "The sum of 2 and 3 is 5."`,
+	`failed none "Denied by policy: The server lists no tool of this name.`, `ok echo "Echo: ****"`,
+}

@@ -1,0 +1,95 @@
+package proxy
+
+import (
+	"strings"
+
+	"reeve/act"
+	"reeve/internal/rawjson"
+)
+
+// errorAnswer is a JSON-RPC error. id is JSON; data, where not nil, too.
+func errorAnswer(id string, code int, text string, data []byte) []byte {
+	b := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	b = append(b, `,"error":{"code":`...)
+	b = append(b, itoa(code)...)
+	b = append(b, `,"message":`...)
+	b = rawjson.AppendString(b, text)
+	if data != nil {
+		b = append(append(b, `,"data":`...), data...)
+	}
+	return append(b, `}}`...)
+}
+
+// denial answers a message that does not pass: a tool's call with a result that
+// a model can act on, anything else with an error. done, where not empty, says
+// what has happened already.
+func denial(id, method string, a *Answer, err error, done string) []byte {
+	text := whyNot(a, err)
+	if done != "" {
+		text = done + " " + text
+	}
+	if err != nil || a == nil {
+		if method == "tools/call" {
+			return toolResult(id, text, nil)
+		}
+		return errorAnswer(id, codeInternal, text, nil)
+	}
+	if method == "tools/call" {
+		return toolResult(id, text, details(a))
+	}
+	return errorAnswer(id, codeDenied, text, details(a))
+}
+
+// toolResult is a result that says that the tool failed. Clients of the protocol
+// without sessions want to be told that it is complete; the others pass over that.
+func toolResult(id, text string, details []byte) []byte {
+	b := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	b = append(b, `,"result":{"content":[{"type":"text","text":`...)
+	b = rawjson.AppendString(b, text)
+	b = append(b, `}],"isError":true,"resultType":"complete"`...)
+	if details != nil {
+		b = append(append(b, `,"_meta":{"reeve/decision":`...), details...)
+		b = append(b, '}')
+	}
+	return append(b, `}}`...)
+}
+
+// whyNot is what a model or a person is told: why, and what to do instead.
+func whyNot(a *Answer, err error) string {
+	if err != nil || a == nil {
+		return "This could not be decided and recorded, so it was not passed on. Nothing was allowed."
+	}
+	var b strings.Builder
+	b.WriteString("Denied by policy: ")
+	b.WriteString(a.Why)
+	if a.Approval != "" {
+		b.WriteString(" A person must agree first: reeve approvals show " + a.Approval + ". Then ask for exactly the same again.")
+	} else if a.Effect == act.Escalate.String() {
+		b.WriteString(" A person must agree first.")
+	}
+	for _, s := range a.Instead {
+		b.WriteString(" Instead: ")
+		b.WriteString(s)
+	}
+	return b.String()
+}
+
+// details are a decision for a program.
+func details(a *Answer) []byte {
+	b := append([]byte(`{"effect":`), rawjson.Quote(a.Effect)...)
+	if a.Decision != "" {
+		b = append(append(b, `,"id":`...), rawjson.Quote(a.Decision)...)
+	}
+	b = append(b, `,"codes":[`...)
+	for i, code := range a.Codes {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendString(b, code)
+	}
+	b = append(b, ']')
+	if a.Approval != "" {
+		b = append(append(b, `,"approval":`...), rawjson.Quote(a.Approval)...)
+	}
+	return append(b, '}')
+}

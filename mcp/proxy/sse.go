@@ -1,0 +1,108 @@
+package proxy
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// event is one event of a stream, as it came and as what it says.
+type event struct {
+	raw  []byte // with the empty line at its end
+	data []byte // nil where there is none
+	// rest are the lines beside the data: the id, the kind, comments.
+	rest []byte
+	id   string
+}
+
+var errEventLong = errors.New("an event of the server's stream is larger than the proxy takes")
+
+// events reads a stream of server-sent events.
+type events struct {
+	r     *bufio.Reader
+	limit int
+}
+
+func newEvents(r io.Reader, limit int) *events {
+	return &events{r: bufio.NewReaderSize(r, 32<<10), limit: limit}
+}
+
+// next returns the next event. io.EOF: the stream has ended; an event that it
+// broke off in is none.
+func (s *events) next() (e event, err error) {
+	some := false
+	for {
+		line, err := s.line(&e)
+		if err != nil {
+			return event{}, err
+		}
+		if len(line) == 0 {
+			if !some { // an empty line between events
+				e.raw = e.raw[:0]
+				continue
+			}
+			return e, nil
+		}
+		some = true
+		name, value, _ := bytes.Cut(line, []byte{':'})
+		value = bytes.TrimPrefix(value, []byte{' '})
+		switch string(name) {
+		case "data":
+			if e.data != nil {
+				e.data = append(e.data, '\n')
+			} else {
+				e.data = []byte{}
+			}
+			e.data = append(e.data, value...)
+			continue
+		case "id":
+			e.id = string(value)
+		}
+		e.rest = append(append(e.rest, line...), '\n')
+	}
+}
+
+// line reads one line, keeps it as it came, and returns it without its end.
+func (s *events) line(e *event) ([]byte, error) {
+	start := len(e.raw)
+	for {
+		part, err := s.r.ReadSlice('\n')
+		e.raw = append(e.raw, part...)
+		if len(e.raw) > s.limit+s.limit/4+1024 {
+			return nil, errEventLong
+		}
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		// A lone CR ends a line, too. Who takes it for one would read another event.
+		line := bytes.TrimSuffix(e.raw[start:], []byte{'\n'})
+		line = bytes.TrimSuffix(line, []byte{'\r'})
+		if bytes.IndexByte(line, '\r') >= 0 {
+			return nil, errors.New("a line of the server's stream holds a carriage return")
+		}
+		return line, nil
+	}
+}
+
+// with is the event with other data; nil for none, so that what is left is its id.
+func (e *event) with(data []byte) []byte {
+	if data == nil && len(e.rest) == 0 {
+		return nil
+	}
+	b := append([]byte(nil), e.rest...)
+	if data != nil {
+		b = append(b, "data: "...)
+		b = append(append(b, oneLine(data)...), '\n')
+	}
+	return append(b, '\n')
+}
+
+// plainEvent is an event that is only a message.
+func plainEvent(data []byte) []byte {
+	b := append([]byte("event: message\ndata: "), oneLine(data)...)
+	return append(b, '\n', '\n')
+}
