@@ -253,12 +253,12 @@ func (b *Book) mark(r *Row) {
 	}
 }
 
-// count notes that what a root counts is to be written.
-func (b *Book) count(root *Row) {
-	if !b.changed[root.ID] {
-		b.changed[root.ID] = true
-		b.order = append(b.order, root)
-		b.counted[root] = true
+// count notes that what a row counts is to be written.
+func (b *Book) count(r *Row) {
+	if !b.changed[r.ID] {
+		b.changed[r.ID] = true
+		b.order = append(b.order, r)
+		b.counted[r] = true
 	}
 }
 
@@ -287,7 +287,7 @@ func (b *Book) end(r, root *Row, to Phase, at time.Time, message string) error {
 				continue
 			}
 			d.Unmet--
-			b.mark(d)
+			b.count(d)
 			if d.Unmet <= 0 {
 				b.set(d, root, Ready, at, "")
 			}

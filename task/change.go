@@ -160,7 +160,7 @@ func (c *Change) createsRoot() bool {
 type Writes struct {
 	New  []*Task // to insert
 	Rows []*Row  // to write over; none of New
-	// Counted are those of Rows of which nothing changed but Size, Open and Events.
+	// Counted are those of Rows of which nothing changed but Size, Open, Events and Unmet.
 	Counted   map[*Row]bool
 	Texts     []Text  // to write over, in order
 	Redefined []*Task // definitions and dependencies to write over

@@ -99,7 +99,7 @@ var (
 	// A column that is not written over, or keeps its value, spares the indexes that
 	// it is in.
 	updateRows   = update("phase status size open events unmet attempt failures losses run node due held cascade progress error updated started completed next last_run runs refs decision outcome")
-	countRows    = update("size open events")
+	countRows    = update("size open events unmet")
 	redefineRows = update("parent owner name executor priority")
 )
 

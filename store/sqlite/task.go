@@ -27,8 +27,8 @@ var (
 	updateRow = `UPDATE task SET phase = ?, status = ?, size = ?, open = ?, events = ?, unmet = ?, attempt = ?, failures = ?,
 		losses = ?, run = ?, node = ?, due = ?, held = ?, cascade = ?, progress = ?, error = ?, updated = ?, started = ?,
 		completed = ?, next = ?, last_run = ?, runs = ?, refs = ?, decision = ?, outcome = ? WHERE id = ?`
-	// countRow writes what a root counts, and redefineRow what clients change.
-	countRow    = `UPDATE task SET size = ?, open = ?, events = ? WHERE id = ?`
+	// countRow writes what a row counts, and redefineRow what clients change.
+	countRow    = `UPDATE task SET size = ?, open = ?, events = ?, unmet = ? WHERE id = ?`
 	redefineRow = `UPDATE task SET parent = ?, owner = ?, name = ?, executor = ?, priority = ? WHERE id = ?`
 )
 
@@ -205,7 +205,7 @@ func writeTasks(c *sqlite.Conn, w *task.Writes) (written int64, err error) {
 	}
 	for _, r := range w.Rows {
 		if w.Counted[r] {
-			err = execute(c, countRow, int64(r.Size), int64(r.Open), int64(r.Events), r.ID[:])
+			err = execute(c, countRow, int64(r.Size), int64(r.Open), int64(r.Events), int64(r.Unmet), r.ID[:])
 		} else {
 			err = execute(c, updateRow, changeArgs(r)...)
 		}

@@ -245,7 +245,7 @@ func taskRoundTrip(t *testing.T, s *suite) {
 				LastRun: at(17), Runs: 19, Decision: "1:1", Outcome: "1:2",
 			}
 		case 2:
-			tt.Size, tt.Open, tt.Events = 21, 22, 23
+			tt.Size, tt.Open, tt.Events, tt.Unmet = 21, 22, 23, 24
 			writes.Counted[&tt.Row] = true
 		}
 		tt.ID, tt.Root, tt.Parent, tt.User, tt.Name, tt.Executor, tt.Priority, tt.Created = was.ID, was.Root, was.Parent, was.User, was.Name, was.Executor, was.Priority, was.Created
