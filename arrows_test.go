@@ -44,11 +44,12 @@ var arrows = map[string]string{
 	"guard":                    "act agent approval internal/canon internal/rawjson ledger policy risk session task",
 	"engine":                   "act approval executor guard internal/canon internal/content internal/rawjson ledger task",
 	"flow":                     "act engine executor identity internal/jsonrpc internal/rawjson ledger task",
+	"a2a":                      "a2a/message act approval engine executor guard identity internal/canon internal/content internal/jsonrpc internal/outbound internal/rawjson ledger task",
 	"aos":                      "act a2a/message internal/canon internal/content internal/jsonrpc internal/rawjson mcp/message",
 	"sandbox":                  "act",
 	"a2g":                      "act agent approval guard identity internal/canon internal/content internal/jsonrpc internal/rawjson ledger policy",
 	"server":                   "act agent identity internal/jsonrpc task",
-	"": "a2g act agent aos approval engine executor flow guard identity internal/jsonrpc internal/outbound internal/rawjson ledger mcp/proxy policy " +
+	"": "a2a a2g act agent aos approval engine executor flow guard identity internal/jsonrpc internal/outbound internal/rawjson ledger mcp/proxy policy " +
 		"risk risk/model server session store/postgres store/sqlite task",
 
 	"hook": "act aos internal/rawjson",

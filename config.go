@@ -112,6 +112,17 @@ type Config struct {
 		CompletionPrice float64 `yaml:"completion-price" default:"0" doc:"US dollars for a million tokens of the answer."`
 	} `yaml:"llm"`
 
+	A2A struct {
+		Workflow string        `yaml:"workflow" doc:"File with the tree of tasks, in YAML or JSON, that A2A messages of text are given to; empty for none: then messages must hold their tasks."`
+		GRPC     string        `yaml:"grpc" doc:"Address on which A2A is spoken over gRPC, such as 127.0.0.1:50051; empty for none. Beyond loopback, callers need credentials."`
+		URL      string        `yaml:"url" doc:"URL under which other agents reach the node, for its agent card; empty for the one by which they ask for the card."`
+		GRPCURL  string        `yaml:"grpc-url" doc:"Address under which other agents reach a2a.grpc, for the agent card; empty for a2a.grpc itself."`
+		Wait     time.Duration `yaml:"wait" default:"1m" doc:"How long an A2A message waits for its task to end before the task is answered as it is."`
+		Key      string        `yaml:"key" doc:"Reference to the private key (PEM, PKCS #8, Ed25519 or ECDSA P-256) that the agent card is signed with: env:NAME or file:PATH; empty for no signature."`
+		KeyID    string        `yaml:"key-id" doc:"Name of that key to those who verify the signature."`
+	} `yaml:"a2a"`
+	A2AConformanceAgent bool `yaml:"a2a-conformance-agent" doc:"For tests only: answer A2A messages as the protocol's conformance kits ask for by the message's id."`
+
 	Limits struct {
 		Body       int64   `yaml:"body" default:"4194304" doc:"Largest request body, in bytes."`
 		Batch      int     `yaml:"batch" default:"100" doc:"Most calls in one JSON-RPC batch."`

@@ -23,6 +23,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"reeve/a2a"
 	"reeve/a2g"
 	"reeve/act"
 	"reeve/approval"
@@ -54,6 +55,7 @@ type Node struct {
 	guard     *guard.Guard
 	a2g       *a2g.Server
 	flow      *flow.Server
+	a2a       *a2a.Server
 	engine    atomic.Pointer[engine.Engine] // set by Open, while commits are made already
 	executors *executor.Registry
 	auth      *identity.Authenticator
@@ -187,6 +189,9 @@ func (c *Config) authenticator() (*identity.Authenticator, error) {
 // brought it.
 func (n *Node) answered(h *approval.Decision) {
 	n.tasks.Go(func() { n.a2g.Answered(context.Background(), h) })
+	if n.a2a != nil {
+		n.tasks.Go(func() { n.a2a.Answered(context.Background(), h) })
+	}
 	if e := n.engine.Load(); e != nil {
 		n.tasks.Go(func() { e.Answered(context.Background(), h) })
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"reeve/a2a"
 	"reeve/a2g"
 	"reeve/act"
 	"reeve/aos"
@@ -30,7 +31,18 @@ func (n *Node) Serve(ctx context.Context, ready func(url string)) error {
 		return err
 	}
 	defer context.AfterFunc(ctx, n.flow.Close)() // streams would use up the time for what has begun
-	return s.Run(ctx, ready)
+	defer context.AfterFunc(ctx, n.a2a.Close)()
+	wait, err := n.serveGRPC(ctx)
+	if err != nil {
+		return err
+	}
+	defer wait()
+	return s.Run(ctx, func(url string) {
+		n.a2a.SetURL(url)
+		if ready != nil {
+			ready(url)
+		}
+	})
 }
 
 // ServeA2G speaks A2G with one caller over a pair of streams, one JSON message a
@@ -58,6 +70,7 @@ func (n *Node) begin(ctx context.Context) error {
 	n.tasks.Go(func() { n.watchPolicy(background) })
 	n.tasks.Go(func() { n.watchKeys(background) })
 	n.tasks.Go(func() { n.runTasks(background) })
+	n.tasks.Go(func() { n.a2a.Run(background) })
 	return nil
 }
 
@@ -67,9 +80,13 @@ func (n *Node) serverConfig() server.Config {
 		n.a2g.Namespace(),
 		n.flow.Namespace(),
 	}
+	agent := n.a2a.Namespaces()
+	namespaces = append(namespaces, agent...)
+	callers := []identity.Role{identity.Agent, identity.Approver, identity.Auditor, identity.Admin}
 	endpoint := func(own *jsonrpc.Namespace) *jsonrpc.Handler {
 		return &jsonrpc.Handler{Namespaces: namespaces, Own: own, MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Logger: n.logger}
 	}
+	speaking := &jsonrpc.Handler{Namespaces: agent, OtherType: a2a.OtherType(), MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Logger: n.logger}
 	return server.Config{
 		Listen: n.cfg.Listen, AllowAnonymous: n.cfg.InsecureAnonymous, Hosts: n.cfg.Hosts,
 		TLSCert: n.cfg.TLS.Cert, TLSKey: n.cfg.TLS.Key,
@@ -79,6 +96,7 @@ func (n *Node) serverConfig() server.Config {
 			"/": endpoint(nil), "/aos": endpoint(&namespaces[0]),
 			"/a2g": endpoint(&namespaces[1]), "/jsonrpc": endpoint(&namespaces[1]), "/ws": endpoint(&namespaces[1]),
 			"/flow": endpoint(&namespaces[2]), "/tasks": endpoint(&namespaces[2]),
+			"/a2a": speaking, "/a2a/": speaking, // some clients add the slash
 		},
 		Connect: n.connect,
 		Routes: []server.Route{
@@ -92,6 +110,10 @@ func (n *Node) serverConfig() server.Config {
 			{Pattern: "/mcp/", Handler: proxy.Serve(n.guard), Roles: []identity.Role{identity.Agent, identity.Approver, identity.Admin}},
 			{Pattern: "GET /tasks/{id}/events", Handler: n.stream(n.flow.EventsHandler())},
 			{Pattern: "GET /.well-known/agent-card", Handler: n.flow.AgentCard()},
+			{Pattern: "GET /.well-known/agent-card.json", Handler: n.a2a.Card(false)},
+			{Pattern: "GET /a2a/.well-known/agent-card.json", Handler: n.a2a.Card(true)},
+			{Pattern: "/rest/", Handler: n.a2a.REST(), Roles: callers},
+			{Pattern: "/v1/", Handler: n.a2a.RESTv03(), Roles: callers},
 			{Pattern: "GET /decisions/{id}", Handler: http.HandlerFunc(n.decision), Roles: []identity.Role{identity.Auditor, identity.Admin}},
 		},
 		Concurrent: n.cfg.Limits.Concurrent, Rate: n.cfg.Limits.Rate,

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"reeve/a2a"
 	"reeve/engine"
 	"reeve/executor"
 	"reeve/flow"
@@ -47,6 +48,9 @@ func (c *Config) executors(own []executor.Executor) (*executor.Registry, error) 
 	if c.AllowCommands {
 		list = append(list, executor.NewCommand(executor.CommandConfig{Scratch: c.Tasks.Scratch}))
 	}
+	if c.A2AConformanceAgent {
+		list = append(list, a2a.NewConformance())
+	}
 	registry := &executor.Registry{}
 	for _, e := range append(list, own...) {
 		if err := registry.Register(e); err != nil {
@@ -80,13 +84,13 @@ func (n *Node) openEngine(own []executor.Executor) (err error) {
 	n.engine.Store(engine.New(engine.Config{
 		Guard: n.guard, Store: n.store, Executors: n.executors, Dispatcher: n.dispatcher(), Node: n.log.Node(),
 		Concurrent: n.cfg.Tasks.Concurrent, Grace: n.cfg.Tasks.Grace,
-		Push:  engine.NewPusher(callbacks.Client(outbound.Options{Timeout: 10 * time.Second, Redirects: 3}), secret),
+		Push:  engine.NewPusher(callbacks.Client(outbound.Options{Timeout: 10 * time.Second, Redirects: 0}), secret),
 		Ended: n.metrics.TaskEnded, Logger: n.logger,
 	}))
 	n.flow = flow.NewServer(flow.Config{
 		Engine: n.engine.Load(), Executors: n.executors, Open: func() bool { return !n.auth.Configured() }, Version: Version, Logger: n.logger,
 	})
-	return nil
+	return n.openA2A()
 }
 
 // flowRPC answers the operator's calls of tasks.

@@ -347,10 +347,10 @@ func (h *Handler) readAll(waiting, calls context.Context, c *Conn, header http.H
 			c.answer(*out, written)
 		default:
 			run := func() {
-				var follow Follow
+				var follow sequel
 				*out, leave = h.carry(calls, header, *out, doc.Root(), leave, &follow)
 				leave()
-				if follow == nil {
+				if follow.run == nil {
 					c.answer(*out, written)
 					return
 				}

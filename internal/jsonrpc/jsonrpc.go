@@ -69,7 +69,7 @@ type Request struct {
 	Body    []byte        // the request object's own bytes, also within a batch
 	Header  http.Header   // of the HTTP request; nil where there was none
 
-	follow *Follow // where Follow puts what follows the answer; nil where nothing can
+	follow *sequel // where Follow puts what follows the answer; nil where nothing can
 }
 
 // Error is a JSON-RPC error object. It is what a Namespace answers a call with
@@ -78,6 +78,8 @@ type Error struct {
 	Code    int
 	Message string
 	Data    []byte // raw JSON, or nil
+	// Follows says that the error, too, begins the stream that Request.Follow has follow.
+	Follows bool
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
@@ -98,6 +100,12 @@ type Namespace struct {
 	Unauthorized int
 	// IntegerIDs says that a number with a fraction or an exponent is no id.
 	IntegerIDs bool
+	// Unnamed says that what follows an answer has no names: over HTTP the stream is
+	// nothing but data, the answer first, and elsewhere each event is a message.
+	Unnamed bool
+	// Answered says that the protocol has no notifications: a call without an id
+	// is answered as well, with the id null.
+	Answered bool
 	// InOrder, if set, names the methods that are carried out before anything
 	// sent after them on the same connection is looked at: what an agent asks
 	// right after it registered must find it registered. Other calls of one
@@ -153,6 +161,9 @@ type Handler struct {
 	// HTTP. The call's turn is over by then; whatever else is held for the call
 	// need not be kept as long as the stream lasts.
 	Streaming func(ctx context.Context)
+	// OtherType, if set, is what a request is answered, with the status 415, whose
+	// content is not application/json; nil means an invalid request.
+	OtherType *Error
 	// Refused, if set, is called with a short word for each request that is
 	// not a call: method, type, size, slow, parse, invalid, unknown, binary.
 	Refused func(reason string)
@@ -174,6 +185,11 @@ func (h *Handler) Serve(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		return
 	}
 	if !isJSON(r.Header) {
+		if h.OtherType != nil {
+			h.count("type")
+			WriteError(w, http.StatusUnsupportedMediaType, h.OtherType)
+			return
+		}
 		h.refuse(w, http.StatusUnsupportedMediaType, "type", "Send the request as Content-Type: application/json.")
 		return
 	}
@@ -194,13 +210,13 @@ func (h *Handler) Serve(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		return
 	}
 	out := buffers.Get().(*[]byte)
-	var follow Follow
+	var follow sequel
 	*out, leave = h.answer(ctx, r.Header, (*out)[:0], body, leave, &follow)
 	leave()
 	switch {
 	case len(*out) == 0:
 		w.WriteHeader(http.StatusNoContent)
-	case follow != nil:
+	case follow.run != nil:
 		if h.Streaming != nil {
 			h.Streaming(ctx)
 		}
@@ -326,7 +342,7 @@ func linger(w http.ResponseWriter, r *http.Request, limit int64) {
 // answer carries out the body's calls and appends the answer, nothing if none
 // is due. leave ends the turn that was entered; the one returned ends the last.
 // What follows the answer is put into follow.
-func (h *Handler) answer(ctx context.Context, header http.Header, dst, body []byte, leave func(), follow *Follow) ([]byte, func()) {
+func (h *Handler) answer(ctx context.Context, header http.Header, dst, body []byte, leave func(), follow *sequel) ([]byte, func()) {
 	doc, err := rawjson.Parse(body)
 	if err != nil {
 		return h.appendUnread(dst, body, err), leave
@@ -345,7 +361,7 @@ func (h *Handler) appendUnread(dst, body []byte, err error) []byte {
 }
 
 // carry carries out a call or a batch of calls and appends the answer, as answer does.
-func (h *Handler) carry(ctx context.Context, header http.Header, dst []byte, root rawjson.Value, leave func(), follow *Follow) ([]byte, func()) {
+func (h *Handler) carry(ctx context.Context, header http.Header, dst []byte, root rawjson.Value, leave func(), follow *sequel) ([]byte, func()) {
 	if root.Kind() != rawjson.Array {
 		return h.call(ctx, header, dst, root, follow), leave
 	}
@@ -397,7 +413,7 @@ func (h *Handler) comma(dst []byte, start int) []byte {
 
 // call carries out one call and appends its answer, nothing for a notification.
 // What follows the answer is put into follow, unless that is nil.
-func (h *Handler) call(ctx context.Context, header http.Header, dst []byte, message rawjson.Value, follow *Follow) []byte {
+func (h *Handler) call(ctx context.Context, header http.Header, dst []byte, message rawjson.Value, follow *sequel) []byte {
 	if message.Kind() != rawjson.Object {
 		h.count("invalid")
 		return h.appendError(dst, h.Own, nil, InvalidRequest, "A request is an object, and this is "+article(message.Kind())+".")
@@ -424,13 +440,19 @@ func (h *Handler) call(ctx context.Context, header http.Header, dst []byte, mess
 		}
 		return h.appendError(dst, words, r.ID, MethodNotFound, "This endpoint has no method "+quote(r.Method)+".")
 	}
+	if follow != nil {
+		follow.unnamed = space.Unnamed
+	}
 	result, err := h.handle(ctx, space, &r)
 	if r.ID == nil {
-		return dst
+		if !space.Answered {
+			return dst
+		}
+		r.ID = []byte("null")
 	}
 	if err != nil {
-		if follow != nil {
-			*follow = nil
+		if follow != nil && !err.Follows {
+			*follow = sequel{}
 		}
 		return appendError(dst, r.ID, err)
 	}

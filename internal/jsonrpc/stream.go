@@ -13,7 +13,7 @@ import (
 
 // Event is one message of a stream.
 type Event struct {
-	Name string // what it tells; one line
+	Name string // what it tells; one line, empty for none
 	ID   string // its place in the stream, for Last-Event-ID; one line, empty for none
 	Data []byte // one JSON value
 }
@@ -25,6 +25,12 @@ type Event struct {
 // several, nor after Follow has returned.
 type Follow func(ctx context.Context, send func(Event) error) error
 
+// sequel is what follows an answer; its zero value is nothing.
+type sequel struct {
+	run     Follow
+	unnamed bool // see Namespace.Unnamed
+}
+
 // Follow has the answer to the call followed by what f sends, if the call succeeds.
 // It is false, and changes nothing, where nothing can follow: in a batch, and after
 // a notification.
@@ -32,7 +38,7 @@ func (r *Request) Follow(f Follow) bool {
 	if r.follow == nil {
 		return false
 	}
-	*r.follow = f
+	r.follow.run = f
 	return true
 }
 
@@ -43,11 +49,11 @@ func (r *Request) CanFollow() bool { return r.follow != nil }
 // until f returns or the client is gone. A client that takes nothing for half a
 // minute counts as gone; a stream that is silent sends a comment now and then.
 func ServeEvents(ctx context.Context, w http.ResponseWriter, f Follow) {
-	(&Handler{}).serveEvents(ctx, w, nil, f)
+	(&Handler{}).serveEvents(ctx, w, nil, sequel{run: f})
 }
 
 // serveEvents streams an answer, if there is one, and what follows it.
-func (h *Handler) serveEvents(ctx context.Context, w http.ResponseWriter, answer []byte, f Follow) {
+func (h *Handler) serveEvents(ctx context.Context, w http.ResponseWriter, answer []byte, f sequel) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	e := &eventWriter{w: w, control: http.NewResponseController(w), wait: h.waits()}
@@ -60,7 +66,11 @@ func (h *Handler) serveEvents(ctx context.Context, w http.ResponseWriter, answer
 	if answer == nil {
 		err = e.write(nil) // so that the client sees the stream begin
 	} else {
-		err = e.event(Event{Name: "response", Data: answer})
+		first := Event{Name: "response", Data: answer}
+		if f.unnamed {
+			first.Name = ""
+		}
+		err = e.event(first)
 	}
 	if err != nil {
 		return
@@ -83,7 +93,7 @@ func (h *Handler) serveEvents(ctx context.Context, w http.ResponseWriter, answer
 			}
 		}
 	})
-	h.run(ctx, f, e.event)
+	h.run(ctx, f.run, e.event)
 }
 
 // run calls a Follow. Its panic ends the stream, and nothing else.
@@ -112,13 +122,14 @@ type eventWriter struct {
 }
 
 func (e *eventWriter) event(v Event) error {
-	b := append(e.buffer[:0], "event: "...)
-	b = append(b, v.Name...)
-	if v.ID != "" {
-		b = append(b, "\nid: "...)
-		b = append(b, v.ID...)
+	b := e.buffer[:0]
+	if v.Name != "" {
+		b = append(append(append(b, "event: "...), v.Name...), '\n')
 	}
-	b = append(b, "\ndata: "...)
+	if v.ID != "" {
+		b = append(append(append(b, "id: "...), v.ID...), '\n')
+	}
+	b = append(b, "data: "...)
 	from := len(b)
 	b = append(b, v.Data...)
 	// A line break in JSON is white space between its tokens, and would end the line.
@@ -151,12 +162,15 @@ func (e *eventWriter) write(text []byte) error {
 }
 
 // sendEvents sends what follows an answer on a connection.
-func (h *Handler) sendEvents(ctx context.Context, c *Conn, f Follow) {
+func (h *Handler) sendEvents(ctx context.Context, c *Conn, f sequel) {
 	defer c.streams.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.live, cancel)()
-	h.run(ctx, f, func(v Event) error {
+	h.run(ctx, f.run, func(v Event) error {
+		if v.Name == "" {
+			return c.sendInTime(v.Data)
+		}
 		b := append([]byte(`{"event":`), rawjson.Quote(v.Name)...)
 		b = append(b, `,"data":`...)
 		b = append(b, v.Data...)

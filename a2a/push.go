@@ -1,0 +1,519 @@
+package a2a
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"reeve/act"
+	"reeve/engine"
+	"reeve/guard"
+	"reeve/internal/outbound"
+	"reeve/ledger"
+
+	"github.com/go-json-experiment/json"
+)
+
+// push is a push configuration as it is kept, with how far it has come.
+type push struct {
+	Config  pushConfig `json:"config"`
+	User    string     `json:"user,omitzero"` // whose task it is
+	Version string     `json:"version"`
+	Gone    bool       `json:"gone,omitzero"` // it was deleted
+	// Turn, Event and State are what was told last: of which tree of the task.
+	Turn  int    `json:"turn"`
+	Event uint64 `json:"event"`
+	State State  `json:"state"`
+	Node  string `json:"node,omitzero"` // who tells
+}
+
+// Bounds of push notifications.
+const (
+	maxPushes    = 10 // configurations of one task
+	pushLease    = 5 * time.Minute
+	pushTimeout  = 10 * time.Second
+	pushFirst    = time.Second // before the second try; doubled for each that follows
+	pushLongest  = 5 * time.Minute
+	pushAttempts = 12 // of one event; then it is given up, about half an hour later
+	pushAtOnce   = 1024
+)
+
+var noPushes = &fault{"Push Notification is not supported", -32003, "PUSH_NOTIFICATION_NOT_SUPPORTED", http.StatusBadRequest, unsupported.grpc, unsupported.status}
+
+// checkPush refuses what cannot be called.
+func (s *Server) checkPush(p *pushConfig) error {
+	if s.cfg.Callback == nil {
+		return fail(noPushes, "This agent makes no push notifications.")
+	}
+	if s.cfg.CheckURL == nil {
+		return nil
+	}
+	if err := s.cfg.CheckURL(p.URL); err != nil {
+		return invalid("url", "It may not be called: "+err.Error()+".")
+	}
+	return nil
+}
+
+// PublicURL is a Config.CheckURL that refuses hosts which surely are not of the
+// public internet. What a name resolves to is judged when it is called.
+func PublicURL(address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	a, err := netip.ParseAddr(host)
+	switch {
+	case err == nil && !outbound.Public(a), host == "localhost", strings.HasSuffix(host, ".localhost"):
+		return errors.New(host + " is not of the public internet")
+	case err != nil && last != "" && last[0] >= '0' && last[0] <= '9': // such as 2130706433, or 0x7f.1
+		return errors.New(host + " is an address that some read as another")
+	}
+	return nil
+}
+
+func pushID(task, config string) string {
+	sum := sha256.Sum256([]byte(config))
+	return fmt.Sprintf("%s.%x", task, sum[:12])
+}
+
+// putPush keeps a configuration, in the place of one of the same id.
+func (s *Server) putPush(ctx context.Context, by engine.Caller, r *record, config *pushConfig, version string) (*pushConfig, error) {
+	if config.ID == "" {
+		config.ID = r.ID // as 0.3 has it
+	}
+	list, err := s.pushes(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	others := 0
+	for _, p := range list {
+		if p.Config.ID != config.ID {
+			others++
+		}
+	}
+	if others >= maxPushes {
+		return nil, fail(unsupported, fmt.Sprintf("The task has %d push configurations, and no more are kept.", maxPushes))
+	}
+	v, err := s.look(ctx, by, r, false)
+	if err != nil {
+		return nil, err
+	}
+	p := &push{Config: *config, User: r.User, Version: version, Turn: len(r.Roots), Event: v.row.Events, State: v.State}
+	details := map[string]string{"a2a_task": r.ID, "push": config.ID, "url": config.URL}
+	err = s.keepPush(ctx, r.ID, config.ID, "a2a.push.create", by, details, func(old *push, item *guard.Kept) (*push, error) {
+		item.Open, item.Due = !v.State.Terminal(), s.cfg.Now()
+		if !item.Open {
+			item.Due = time.Time{}
+		}
+		return p, nil
+	})
+	s.wakePushes()
+	return &p.Config, err
+}
+
+// keepPush changes one configuration, with a record. Without one there is none
+// before.
+func (s *Server) keepPush(ctx context.Context, task, config, what string, by engine.Caller, details map[string]string, change func(p *push, item *guard.Kept) (*push, error)) error {
+	return s.keepPushItem(ctx, pushID(task, config), what, by, details, change)
+}
+
+// errSame says that there is nothing to change.
+var errSame = errors.New("nothing is to change")
+
+func (s *Server) keepPushItem(ctx context.Context, id, what string, by engine.Caller, details map[string]string, change func(p *push, item *guard.Kept) (*push, error)) error {
+	for range tries {
+		item, err := s.cfg.Guard.Kept(ctx, pushKind, id)
+		if err != nil {
+			return err
+		}
+		p := &push{Gone: true}
+		if item.Found {
+			if p, err = readPushItem(item.Item); err != nil {
+				return err
+			}
+		}
+		if p, err = change(p, &item); errors.Is(err, errSame) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if item.Data, err = json.Marshal(p); err != nil {
+			return err
+		}
+		if err = s.cfg.Guard.Keep(ctx, what, by.Principal, details, item); !errors.Is(err, ledger.ErrLost) {
+			return err
+		}
+	}
+	return ledger.ErrLost
+}
+
+func readPushItem(item ledger.Item) (*push, error) {
+	p := &push{}
+	if err := json.Unmarshal(item.Data, p); err != nil {
+		return nil, fmt.Errorf("the push configuration %s: %w", item.ID, err)
+	}
+	return p, nil
+}
+
+// pushes reads the configurations of a task.
+func (s *Server) pushes(ctx context.Context, task string) (list []push, err error) {
+	items, err := s.cfg.Guard.Items(ctx, ledger.ItemQuery{Kind: pushKind, After: task})
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range items {
+		if !strings.HasPrefix(item.ID, task+".") {
+			break
+		}
+		p, err := readPushItem(item)
+		if err != nil {
+			return nil, err
+		}
+		if !p.Gone {
+			list = append(list, *p)
+		}
+	}
+	return list, nil
+}
+
+func (s *Server) listPushes(ctx context.Context, by engine.Caller, id string) (configs []pushConfig, err error) {
+	if _, _, err := s.kept(ctx, by, id); err != nil {
+		return nil, err
+	}
+	list, err := s.pushes(ctx, id)
+	for _, p := range list {
+		configs = append(configs, p.Config)
+	}
+	return configs, err
+}
+
+// getPush returns one configuration. One that was given no id has the task's, and
+// goes by no id and by "default", too; of no id it may also be the first.
+func (s *Server) getPush(ctx context.Context, by engine.Caller, task, config string) (*pushConfig, error) {
+	list, err := s.listPushes(ctx, by, task)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if list[i].ID == config {
+			return &list[i], nil
+		}
+	}
+	for i := range list { // the one that was given no id
+		if (config == "" || config == "default") && list[i].ID == task {
+			return &list[i], nil
+		}
+	}
+	if config == "" && len(list) > 0 {
+		return &list[0], nil
+	}
+	return nil, fail(notFound, "The task has no such push configuration.")
+}
+
+// deletePush removes a configuration; that there is none is no error.
+func (s *Server) deletePush(ctx context.Context, by engine.Caller, id, config string) error {
+	r, _, err := s.kept(ctx, by, id)
+	if err != nil {
+		return err
+	}
+	if config == "" {
+		config = id
+	}
+	return s.keepPush(ctx, r.ID, config, "a2a.push.delete", by, map[string]string{"a2a_task": r.ID, "push": config}, func(p *push, item *guard.Kept) (*push, error) {
+		if p.Gone {
+			return nil, errSame
+		}
+		item.Open, item.Due = false, s.cfg.Now()
+		return &push{Gone: true}, nil
+	})
+}
+
+// reopenPushes has the configurations of a task tell again, after a message went on.
+func (s *Server) reopenPushes(ctx context.Context, id string) {
+	list, err := s.pushes(ctx, id)
+	for i := range list {
+		by := engine.Caller{Principal: s.self()}
+		e := s.keepPush(ctx, id, list[i].Config.ID, "a2a.push.resume", by, map[string]string{"a2a_task": id, "push": list[i].Config.ID}, func(p *push, item *guard.Kept) (*push, error) {
+			if p.Gone || item.Open {
+				return nil, errSame
+			}
+			item.Open, item.Due = true, s.cfg.Now()
+			return p, nil
+		})
+		err = errors.Join(err, e)
+	}
+	if err != nil {
+		s.cfg.Logger.Error("push notifications of a task do not go on", "task", id, "error", err)
+	}
+	s.wakePushes()
+}
+
+// self is the principal of what the node does by itself.
+func (s *Server) self() act.Principal { return act.Principal{Name: "node", Method: "local"} }
+
+func (s *Server) wakePushes() {
+	select {
+	case s.woken <- struct{}{}:
+	default:
+	}
+}
+
+// Run makes push notifications, and has messages go on whose approval was settled,
+// until ctx ends.
+func (s *Server) Run(ctx context.Context) {
+	var telling sync.WaitGroup
+	defer telling.Wait()
+	room := make(chan struct{}, pushAtOnce)
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for n := 0; ; n++ {
+		if n%10 == 0 {
+			s.settle(ctx)
+		}
+		query := ledger.ItemQuery{Kind: pushKind, Open: true, DueBefore: s.cfg.Now(), Limit: pushAtOnce}
+		if n == 0 && s.cfg.Alone {
+			query.DueBefore = time.Time{} // whoever was telling them is gone
+		}
+		items, err := s.cfg.Guard.Items(ctx, query)
+		if err != nil && ctx.Err() == nil {
+			s.cfg.Logger.Error("push notifications cannot be read", "error", err)
+		}
+		for _, item := range items {
+			if !s.claim(item.ID) {
+				continue
+			}
+			select {
+			case room <- struct{}{}:
+			default: // the others wait for their turn
+				s.unclaim(item.ID)
+				continue
+			}
+			telling.Go(func() {
+				defer func() { s.unclaim(item.ID); <-room; s.wakePushes() }()
+				s.push(ctx, item.ID)
+			})
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.woken:
+		case <-ticker.C:
+		}
+	}
+}
+
+func (s *Server) claim(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pushing[id] {
+		return false
+	}
+	s.pushing[id] = true
+	return true
+}
+
+func (s *Server) unclaim(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.pushing, id)
+}
+
+// telling is one configuration that is being told.
+type telling struct {
+	s    *Server
+	id   string // of the item
+	task string
+	by   engine.Caller
+
+	mu   sync.Mutex
+	push push // as far as it has come; guarded by mu
+}
+
+// push takes a configuration for this node, and tells all that there is to tell.
+func (s *Server) push(ctx context.Context, id string) {
+	t := &telling{s: s, id: id, task: id[:strings.IndexByte(id, '.')]}
+	held := false
+	err := t.keep(ctx, "a2a.push.begin", func(p *push, item *guard.Kept) (*push, error) {
+		if p.Gone || !item.Open {
+			return nil, errSame
+		}
+		held = true
+		p.Node, item.Due = s.cfg.Node, s.cfg.Now().Add(pushLease)
+		t.push = *p
+		return p, nil
+	})
+	if err != nil || !held {
+		if err != nil && !errors.Is(err, ledger.ErrLost) && ctx.Err() == nil {
+			s.cfg.Logger.Error("a push notification cannot be made", "task", t.task, "error", err)
+		}
+		return
+	}
+	t.by = engine.Caller{Principal: s.self(), User: t.push.User}
+	telling, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var renewing sync.WaitGroup
+	renewing.Go(func() { t.renew(telling, cancel) })
+	p := t.push
+	f := &follower{s: s, by: t.by, id: t.task, turns: p.Turn, silent: p.Event, state: p.State, quiet: true}
+	err = f.follow(telling, func(e *event) error {
+		if err := t.call(telling, e); err != nil {
+			return err
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.push.Turn, t.push.Event, t.push.State = f.turns, f.n, f.state
+		return nil
+	}, func(state State) bool { return state.Terminal() || state == InputRequired })
+	cancel()
+	renewing.Wait()
+	t.end(ctx, err)
+}
+
+// end notes how far a configuration has come. One that has told all, or that
+// nobody takes, is told no more until there is another message.
+func (t *telling) end(ctx context.Context, why error) {
+	stopping := ctx.Err() != nil
+	if why != nil && !stopping {
+		t.s.cfg.Logger.Warn("a push notification is given up", "task", t.task, "error", why)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	err := t.keep(ctx, "a2a.push.end", func(p *push, item *guard.Kept) (*push, error) {
+		if p.Gone || p.Node != t.s.cfg.Node {
+			return nil, errSame
+		}
+		item.Open, item.Due = stopping, time.Time{}
+		if stopping {
+			item.Due = t.s.cfg.Now() // whoever comes next goes on
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		p.Turn, p.Event, p.State, p.Node = t.push.Turn, t.push.Event, t.push.State, ""
+		return p, nil
+	})
+	if err != nil {
+		t.s.cfg.Logger.Error("how far a push notification has come cannot be kept", "task", t.task, "error", err)
+	}
+}
+
+// renew keeps other nodes from telling the same, and stops when the configuration
+// was deleted or another node has it.
+func (t *telling) renew(ctx context.Context, stop func()) {
+	ticker := time.NewTicker(pushLease / 3)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		err := t.keep(ctx, "a2a.push.renew", func(p *push, item *guard.Kept) (*push, error) {
+			if p.Gone || p.Node != t.s.cfg.Node {
+				stop()
+				return nil, errSame
+			}
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			p.Turn, p.Event, p.State = t.push.Turn, t.push.Event, t.push.State
+			item.Due = t.s.cfg.Now().Add(pushLease)
+			return p, nil
+		})
+		if err != nil && ctx.Err() == nil {
+			t.s.cfg.Logger.Error("a push notification may be made twice", "task", t.task, "error", err)
+		}
+	}
+}
+
+func (t *telling) keep(ctx context.Context, what string, change func(p *push, item *guard.Kept) (*push, error)) error {
+	return t.s.keepPushItem(ctx, t.id, what, engine.Caller{Principal: t.s.self()}, map[string]string{"a2a_task": t.task}, change)
+}
+
+// call tells one event, and tries again when it is not taken.
+func (t *telling) call(ctx context.Context, e *event) error {
+	if gone, err := t.gone(ctx); err != nil || gone {
+		if err == nil {
+			err = errDone
+		}
+		return err
+	}
+	body := v1.event(nil, e)
+	if t.push.Version != "1.0" {
+		r, _, err := t.s.kept(ctx, t.by, t.task)
+		if err != nil {
+			return err
+		}
+		p, _, err := t.s.picture(ctx, t.by, r, nil, true)
+		if err != nil {
+			return err
+		}
+		body = v03.task(nil, p)
+	}
+	for n := 0; ; n++ {
+		err := t.post(ctx, body)
+		if err == nil {
+			return nil
+		}
+		if n+1 == pushAttempts {
+			return err
+		}
+		select {
+		case <-time.After(min(pushFirst<<n, pushLongest)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// gone reports whether the configuration was deleted.
+func (t *telling) gone(ctx context.Context) (bool, error) {
+	item, err := t.s.cfg.Guard.Kept(ctx, pushKind, t.id)
+	if err != nil || !item.Found {
+		return err == nil, err
+	}
+	p, err := readPushItem(item.Item)
+	return err == nil && p.Gone, err
+}
+
+func (t *telling) post(ctx context.Context, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
+	defer cancel()
+	config := &t.push.Config
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, config.URL, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if t.push.Version == "1.0" {
+		r.Header.Set("Content-Type", "application/a2a+json")
+		r.Header.Set("A2A-Version", "1.0")
+	}
+	r.Header.Set("User-Agent", "reeve")
+	if config.Token != "" {
+		r.Header.Set("X-A2A-Notification-Token", config.Token)
+	}
+	if config.Credentials != "" {
+		r.Header.Set("Authorization", config.Scheme+" "+config.Credentials)
+	}
+	resp, err := t.s.cfg.Callback.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("%s answered %s", r.URL.Host, resp.Status)
+	}
+	return nil
+}

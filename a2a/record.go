@@ -1,0 +1,225 @@
+package a2a
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"reeve/engine"
+	"reeve/guard"
+	"reeve/internal/rawjson"
+	"reeve/ledger"
+	"reeve/task"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The kinds of item that a task is kept as. The first is small, since lists read
+// many; the second is what was said.
+const (
+	taskKind    = "a2a.task"
+	historyKind = "a2a.history"
+	pushKind    = "a2a.push"
+)
+
+// record is what is kept of a task beside the trees that are executed for it.
+type record struct {
+	ID           string    `json:"-"`
+	Context      string    `json:"context,omitzero"`
+	User         string    `json:"user,omitzero"` // whose task it is; empty for everybody's
+	Principal    string    `json:"principal"`     // who began it
+	Method       string    `json:"method,omitzero"`
+	Organization string    `json:"organization,omitzero"`
+	Version      string    `json:"version"` // of the protocol that it was begun in
+	Created      time.Time `json:"created"`
+	Updated      time.Time `json:"updated"`
+	// Roots are the trees that its messages became, the newest last.
+	Roots []task.ID `json:"roots,omitempty"`
+	// Rest is the state of a task that does not follow from its newest tree.
+	Rest *rest `json:"rest,omitzero"`
+}
+
+// rest is why a task is in the state that it is in.
+type rest struct {
+	State State     `json:"state"`
+	Why   string    `json:"why,omitzero"`
+	At    time.Time `json:"at"`
+	// Approval is what people are asked about, while the task waits for them.
+	Approval string `json:"approval,omitzero"`
+}
+
+// saidSoFar is what was said about a task.
+type saidSoFar struct {
+	Messages []jsontext.Value `json:"messages,omitempty"` // as version 1.0 writes them, the oldest first
+	// Pending is the message that waits for people, as canonical writes it.
+	Pending jsontext.Value `json:"pending,omitzero"`
+}
+
+// Bounds of what is kept of a task.
+const (
+	maxMessages = 100
+	maxSaid     = 1 << 20 // bytes of the messages that are kept; the oldest go first
+	maxTurns    = 100     // trees of one task
+)
+
+func (h *saidSoFar) add(m *saying) {
+	h.Messages = append(h.Messages, v1.message(nil, m))
+	size := 0
+	for i := len(h.Messages) - 1; i >= 0; i-- {
+		if size += len(h.Messages[i]); size > maxSaid || len(h.Messages)-i > maxMessages {
+			h.Messages = h.Messages[i+1:]
+			break
+		}
+	}
+}
+
+// read returns the messages as they were said.
+func (h *saidSoFar) read() (list []saying) {
+	for _, raw := range h.Messages {
+		doc, err := rawjson.Parse(raw)
+		if err != nil {
+			continue // we wrote it
+		}
+		r := &reader{v: doc.Root()}
+		if m := v1.readMessage(r); r.err == nil {
+			list = append(list, *m)
+		}
+	}
+	return list
+}
+
+// root is the tree that is executed now, or was executed last.
+func (r *record) root() task.ID {
+	if len(r.Roots) == 0 {
+		return task.ID{}
+	}
+	return r.Roots[len(r.Roots)-1]
+}
+
+// context is the context's id: the client's, or else the first tree's.
+func (r *record) context() string {
+	switch {
+	case r.Context != "":
+		return r.Context
+	case len(r.Roots) > 0:
+		return r.Roots[0].String()
+	}
+	return r.ID
+}
+
+func (r *record) metadata() jsontext.Value {
+	root := ""
+	if len(r.Roots) > 0 {
+		root = r.root().String()
+	}
+	return metadataOf("protocol", "a2a", "root_task_id", root, "user_id", r.User)
+}
+
+// prefixOf is what the ids of a user's tasks begin with.
+func prefixOf(user string) string {
+	sum := sha256.Sum256([]byte("a2a\x00" + user))
+	return fmt.Sprintf("%x", sum[:4])
+}
+
+// newID makes a task's id: a UUID (version 8) whose order in an index is by user,
+// and the newest first.
+func newID(user string, now time.Time) string {
+	var id task.ID
+	rand.Read(id[:])
+	sum := sha256.Sum256([]byte("a2a\x00" + user))
+	copy(id[:4], sum[:4])
+	down := ^uint64(now.UnixMilli()) & (1<<42 - 1)
+	binary.BigEndian.PutUint16(id[4:], uint16(down>>26))
+	binary.BigEndian.PutUint16(id[6:], 0x8000|uint16(down>>14)&0x0fff)
+	binary.BigEndian.PutUint16(id[8:], 0x8000|uint16(down)&0x3fff)
+	return id.String()
+}
+
+// kept reads a task's record for a caller, and the item that it is. Of others'
+// tasks a caller learns nothing.
+func (s *Server) kept(ctx context.Context, by engine.Caller, id string) (*record, guard.Kept, error) {
+	if _, err := task.ParseID(id); err != nil { // no id of ours
+		return nil, guard.Kept{}, noTask()
+	}
+	item, err := s.cfg.Guard.Kept(ctx, taskKind, id)
+	if err != nil {
+		return nil, item, err
+	}
+	if !item.Found {
+		return nil, item, noTask()
+	}
+	r, err := readRecord(item.Item)
+	if err != nil {
+		return nil, item, err
+	}
+	if !sees(by, r) {
+		return nil, item, noTask()
+	}
+	return r, item, nil
+}
+
+func readRecord(item ledger.Item) (*record, error) {
+	r := &record{ID: item.ID}
+	if err := json.Unmarshal(item.Data, r); err != nil {
+		return nil, fmt.Errorf("the A2A task %s: %w", item.ID, err)
+	}
+	return r, nil
+}
+
+// write puts a record into its item. One that waits for people is open.
+func (r *record) write(item *guard.Kept, now time.Time) (err error) {
+	r.Updated = now.UTC()
+	item.Open = r.Rest != nil && r.Rest.Approval != ""
+	item.Data, err = json.Marshal(r)
+	return err
+}
+
+// said reads what was said about a task, and the item that it is.
+func (s *Server) said(ctx context.Context, id string) (*saidSoFar, guard.Kept, error) {
+	item, err := s.cfg.Guard.Kept(ctx, historyKind, id)
+	if err != nil {
+		return nil, item, err
+	}
+	h := &saidSoFar{}
+	if item.Found {
+		err = json.Unmarshal(item.Data, h)
+	}
+	return h, item, err
+}
+
+// tries is how often a change of a record is tried that others came before.
+const tries = 5
+
+// change changes a task's record. It returns the record as it is then.
+func (s *Server) change(ctx context.Context, by engine.Caller, id, what string, change func(r *record) error) (*record, error) {
+	for range tries {
+		r, item, err := s.kept(ctx, by, id)
+		if err != nil {
+			return nil, err
+		}
+		if err := change(r); err != nil {
+			return nil, err
+		}
+		if err := r.write(&item, s.cfg.Now()); err != nil {
+			return nil, err
+		}
+		details := map[string]string{"a2a_task": id}
+		if len(r.Roots) > 0 {
+			details["root"] = r.root().String()
+		}
+		err = s.cfg.Guard.Keep(ctx, what, by.Principal, details, item)
+		if errors.Is(err, ledger.ErrLost) {
+			continue
+		}
+		if err == nil {
+			s.changed(id)
+		}
+		return r, err
+	}
+	return nil, fail(unsupported, "Others are changing the task at the same time. Try again.")
+}
