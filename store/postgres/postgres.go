@@ -22,6 +22,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,6 +38,8 @@ const (
 	schema = "reeve"
 	// leaseTime is after how long without a sign of life a log may be taken over.
 	leaseTime = 6 * time.Second
+	// connections is how many a node may have, unless the URL's pool_max_conns says.
+	connections = 8
 	// beat is how often a node shows that it lives.
 	beat = 1500 * time.Millisecond
 	// connectTimeout bounds each attempt to connect.
@@ -68,6 +71,10 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if err != nil {
 		// The parser's message quotes the URL, with the password in it masked.
 		return nil, fmt.Errorf("the database URL cannot be read: %w", err)
+	}
+	if !strings.Contains(url, "pool_max_conns") {
+		// A commit takes its turn with those who read, and must not wait for long.
+		cfg.MaxConns = max(cfg.MaxConns, connections)
 	}
 	params := cfg.ConnConfig.RuntimeParams
 	params["search_path"] = cmp.Or(params["search_path"], schema)
