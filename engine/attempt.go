@@ -284,7 +284,7 @@ func (e *Engine) execute(ctx context.Context, j *job, a *attempt) {
 		e.giveBack(j, a, "The node stopped, and gives it back.")
 		return
 	case errors.Is(cause, errTimeOver) && err != nil:
-		err = fmt.Errorf("It did not end within %v, which is all the time it has.", limit)
+		err = fmt.Errorf("it did not end within %v, which is all the time it has", limit)
 	}
 	outcome := e.finish(j, a, result, err)
 	e.cfg.Ended(j.Executor, outcome, time.Since(begin))
@@ -295,7 +295,7 @@ func run(ctx context.Context, j *job, p *progress) (result jsontext.Value, err e
 	defer func() {
 		if r := recover(); r != nil {
 			p.engine.cfg.Logger.Error("an executor panicked", "executor", j.Executor, "task", j.ID.String(), "panic", r, "stack", string(debug.Stack()))
-			result, err = nil, errors.New("The executor broke down.")
+			result, err = nil, errors.New("the executor broke down")
 		}
 	}()
 	results := make([]executor.Result, len(j.results))
@@ -311,11 +311,11 @@ func run(ctx context.Context, j *job, p *progress) (result jsontext.Value, err e
 		return nil, err
 	}
 	if len(result) > task.MaxResult {
-		return nil, executor.Final(fmt.Errorf("The result has %d bytes, and %d are allowed.", len(result), task.MaxResult))
+		return nil, executor.Final(fmt.Errorf("the result has %d bytes, and %d are allowed", len(result), task.MaxResult))
 	}
 	doc, err := rawjson.Parse(result)
 	if err != nil || doc.Root().Kind() != rawjson.Object {
-		return nil, executor.Final(errors.New("The executor gave something that is no JSON object."))
+		return nil, executor.Final(errors.New("the executor gave something that is no JSON object"))
 	}
 	return result, nil
 }

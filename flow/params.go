@@ -87,7 +87,7 @@ func (r *reader) uuid(v rawjson.Value, name string) task.ID {
 	}
 	id, err := task.ParseID(v.Text())
 	if err != nil {
-		r.fail(name, err.Error(), uuidExpected)
+		r.fail(name, "Invalid UUID format", uuidExpected)
 	}
 	return id
 }

@@ -393,7 +393,7 @@ func (r *reader) reference(v rawjson.Value, field string) (ID, error) {
 		if r.update {
 			expected = "a UUID"
 		}
-		return ID{}, invalid(field, ErrID.Error(), expected)
+		return ID{}, invalid(field, "Invalid UUID format", expected)
 	}
 	return id, nil
 }

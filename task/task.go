@@ -43,7 +43,7 @@ func ParseID(s string) (id ID, err error) {
 }
 
 // ErrID is what ParseID says of anything else.
-var ErrID = errors.New("Invalid UUID format")
+var ErrID = errors.New("invalid UUID format")
 
 func (id ID) String() string {
 	var b [36]byte
