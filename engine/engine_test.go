@@ -127,7 +127,7 @@ func open(t testing.TB, dir string) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return openOn(t, store, &engine.Memory{Ready: func(ctx context.Context, id string, limit int) ([]task.Row, error) {
+	return openOn(t, store, &engine.Memory{Length: 100, Ready: func(ctx context.Context, id string, limit int) ([]task.Row, error) {
 		return store.TaskRows(ctx, task.RowQuery{Phase: task.Ready, Executor: id, Limit: limit})
 	}})
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Thousands of tasks that are ready again at once, as after a run of a schedule, are
-// all handed out by the dispatcher.
+// Many more tasks than a queue holds that are ready again at once, as after a run of a
+// schedule, are all handed out by the dispatcher.
 func TestManyAgain(t *testing.T) {
 	n := open(t, t.TempDir())
 	n.works.set(func(_ context.Context, job *executor.Job) (jsontext.Value, error) {
@@ -27,7 +27,7 @@ func TestManyAgain(t *testing.T) {
 	})
 	var list strings.Builder
 	list.WriteString(`{"id":"r","name":"r"}`)
-	for i := range 6000 {
+	for i := range 800 {
 		fmt.Fprintf(&list, `,{"id":"t%d","name":"t","parent_id":"r","schemas":{"method":"echo"},"params":{"retry":{"max_attempts":2,"initial_delay":0}}}`, i)
 	}
 	root, _ := n.execute(`{"tasks":[` + list.String() + `]}`)

@@ -15,6 +15,8 @@ import (
 type Memory struct {
 	// Ready returns the most urgent rows of an executor that are ready.
 	Ready func(ctx context.Context, executor string, limit int) ([]task.Row, error)
+	// Length is how many ready tasks of an executor are held in memory; 0 means 4096.
+	Length int
 
 	mu     sync.Mutex
 	wake   sync.Cond
@@ -57,12 +59,12 @@ func (h *handedHeap) Pop() any {
 	return q
 }
 
-// queueLength is how many ready tasks of an executor are held in memory.
-const queueLength = 4096
-
 // Run hands out what is ready, until ctx ends.
 func (m *Memory) Run(ctx context.Context, work task.Work) error {
 	m.mu.Lock()
+	if m.Length <= 0 {
+		m.Length = 4096
+	}
 	m.wake.L = &m.mu
 	m.queues = make(map[string]*queue, len(work.Limits))
 	for executor, limit := range work.Limits {
@@ -97,7 +99,7 @@ func (m *Memory) serve(ctx context.Context, executor string, work task.Work, sta
 			m.mu.Unlock()
 			return
 		}
-		if q.short && len(q.heap) < queueLength/2 {
+		if q.short && len(q.heap) <= m.Length/2 {
 			q.short = false
 			m.mu.Unlock()
 			if !m.refill(ctx, executor, q) {
@@ -131,7 +133,7 @@ func (m *Memory) serve(ctx context.Context, executor string, work task.Work, sta
 // refill reads ready rows into a queue.
 func (m *Memory) refill(ctx context.Context, executor string, q *queue) bool {
 	m.mu.Lock()
-	limit := queueLength + len(q.here) + len(q.out)
+	limit := m.Length + len(q.here) + len(q.out)
 	m.mu.Unlock()
 	rows, err := m.Ready(ctx, executor, limit)
 	m.mu.Lock()
@@ -166,7 +168,7 @@ func (m *Memory) put(q *queue, t *queued) {
 		q.out[t.Task] = t
 		return
 	}
-	if len(q.heap) >= queueLength {
+	if len(q.heap) >= m.Length {
 		q.short = true
 		return
 	}
