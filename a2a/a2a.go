@@ -33,6 +33,7 @@ import (
 	"reeve/executor"
 	"reeve/guard"
 	"reeve/identity"
+	"reeve/internal/jsonrpc"
 	"reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -88,11 +89,10 @@ type Server struct {
 	url     atomic.Pointer[string] // where it listens; nil for not yet
 	closing context.Context        // ends when streams are to end
 	close   context.CancelFunc
+	streams jsonrpc.Streams
 
 	mu      sync.Mutex
 	changes map[string]map[chan struct{}]bool // who waits for a task's record to change
-	streams int                               // that are open
-	of      map[string]int                    // of each principal
 	woken   chan struct{}                     // wakes the pushes
 	pushing map[string]bool                   // the pushes that this node is at
 	stood   map[task.ID]stood
@@ -117,7 +117,7 @@ func NewServer(cfg Config) *Server {
 		cfg.Hold = func(context.Context, time.Time) {}
 	}
 	s := &Server{
-		cfg: cfg, started: cfg.Now(), changes: map[string]map[chan struct{}]bool{}, of: map[string]int{},
+		cfg: cfg, started: cfg.Now(), changes: map[string]map[chan struct{}]bool{}, streams: jsonrpc.Streams{Most: maxStreams, Own: ownStreams},
 		woken: make(chan struct{}, 1), pushing: map[string]bool{}, stood: map[task.ID]stood{},
 	}
 	s.closing, s.close = context.WithCancel(context.Background())

@@ -24,36 +24,14 @@ const polling = 2 * time.Second
 
 // room reports that there is none for a stream, before anything is carried out.
 func (s *Server) room(by engine.Caller) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.roomLocked(by)
-}
-
-func (s *Server) roomLocked(by engine.Caller) error {
-	if s.streams >= maxStreams || s.of[by.Principal.Name] >= ownStreams {
-		return fail(exhausted, "There are too many streams open. Try again without one, or later.")
+	if !s.streams.Room(by.Principal.Name) {
+		return tooManyStreams()
 	}
 	return nil
 }
 
-// enter counts a stream, and returns what counts it no more.
-func (s *Server) enter(by engine.Caller) (leave func(), err error) {
-	name := by.Principal.Name
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.roomLocked(by); err != nil {
-		return nil, err
-	}
-	s.streams++
-	s.of[name]++
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.streams--
-		if s.of[name]--; s.of[name] == 0 {
-			delete(s.of, name)
-		}
-	}, nil
+func tooManyStreams() error {
+	return fail(exhausted, "There are too many streams open. Try again without one, or later.")
 }
 
 // stream is a stream that is ready to be sent.
@@ -124,9 +102,9 @@ func (s *Server) begun(ctx context.Context, by engine.Caller, r *record, q *requ
 // input. What the stream tells is read from the store, at the pace of who reads it:
 // nobody waits for slow readers.
 func (st *stream) run(ctx context.Context, send func(*event) error) error {
-	leave, err := st.s.enter(st.by)
-	if err != nil {
-		return err // the task is there, and can be subscribed to later
+	leave := st.s.streams.Enter(st.by.Principal.Name)
+	if leave == nil {
+		return tooManyStreams() // the task is there, and can be subscribed to later
 	}
 	defer leave()
 	ctx, cancel := context.WithCancel(ctx)

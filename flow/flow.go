@@ -17,7 +17,6 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	"reeve/engine"
@@ -56,10 +55,7 @@ type Server struct {
 	closing context.Context // ends when streams are to end
 	close   context.CancelFunc
 	trees   chan struct{} // whole trees that are being told: each can take tens of megabytes
-
-	mu      sync.Mutex
-	streams int            // that are open
-	of      map[string]int // of each principal
+	streams jsonrpc.Streams
 }
 
 // NewServer returns a Server.
@@ -73,7 +69,7 @@ func NewServer(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	s := &Server{cfg: cfg, of: map[string]int{}, trees: make(chan struct{}, 4)}
+	s := &Server{cfg: cfg, streams: jsonrpc.Streams{Most: maxStreams, Own: ownStreams}, trees: make(chan struct{}, 4)}
 	s.closing, s.close = context.WithCancel(context.Background())
 	return s
 }

@@ -29,36 +29,10 @@ func (s *Server) room(c *call, o *options) error {
 	if !o.stream || !c.r.CanFollow() {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.roomLocked(c.by)
-}
-
-func (s *Server) roomLocked(by engine.Caller) error {
-	if s.streams >= maxStreams || s.of[by.Principal.Name] >= ownStreams {
+	if !s.streams.Room(c.by.Principal.Name) {
 		return errStreams
 	}
 	return nil
-}
-
-// enter counts a stream, and returns what counts it no more.
-func (s *Server) enter(by engine.Caller) (leave func(), err error) {
-	name := by.Principal.Name
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.roomLocked(by); err != nil {
-		return nil, err
-	}
-	s.streams++
-	s.of[name]++
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.streams--
-		if s.of[name]--; s.of[name] == 0 {
-			delete(s.of, name)
-		}
-	}, nil
 }
 
 // follow sends the events of a tree that come after one, until the tree has ended
@@ -66,9 +40,9 @@ func (s *Server) enter(by engine.Caller) (leave func(), err error) {
 // asked about each time.
 func (s *Server) follow(by engine.Caller, root task.ID, after uint64) jsonrpc.Follow {
 	return func(ctx context.Context, send func(jsonrpc.Event) error) error {
-		leave, err := s.enter(by)
-		if err != nil {
-			return err // the answer is there, and the events can be asked for later
+		leave := s.streams.Enter(by.Principal.Name)
+		if leave == nil {
+			return errStreams // the answer is there, and the events can be asked for later
 		}
 		defer leave()
 		return s.events(ctx, by, root, after, send)
@@ -161,10 +135,10 @@ func (s *Server) EventsHandler() http.Handler {
 			w.Header().Set("Content-Type", "text/event-stream")
 			return
 		}
-		leave, err := s.enter(by)
-		if err != nil {
+		leave := s.streams.Enter(by.Principal.Name)
+		if leave == nil {
 			w.Header().Set("Retry-After", "5")
-			refuse(w, http.StatusServiceUnavailable, sentence(err))
+			refuse(w, http.StatusServiceUnavailable, sentence(errStreams))
 			return
 		}
 		defer leave()

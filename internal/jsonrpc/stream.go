@@ -31,6 +31,48 @@ type sequel struct {
 	unnamed bool // see Namespace.Unnamed
 }
 
+// Streams counts the streams that are open, so that one caller leaves room for the
+// others. Its zero value lets none open.
+type Streams struct {
+	Most int // open at once
+	Own  int // of them, of one caller
+
+	mu   sync.Mutex
+	open int
+	of   map[string]int // by caller; guarded by mu, as open is
+}
+
+// Room reports whether a caller may open one more.
+func (s *Streams) Room(caller string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.room(caller)
+}
+
+func (s *Streams) room(caller string) bool { return s.open < s.Most && s.of[caller] < s.Own }
+
+// Enter counts a stream, and returns what counts it no more; nil when there is no room.
+func (s *Streams) Enter(caller string) (leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.room(caller) {
+		return nil
+	}
+	if s.of == nil {
+		s.of = map[string]int{}
+	}
+	s.open++
+	s.of[caller]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.open--
+		if s.of[caller]--; s.of[caller] == 0 {
+			delete(s.of, caller)
+		}
+	}
+}
+
 // Follow has the answer to the call followed by what f sends, if the call succeeds.
 // It is false, and changes nothing, where nothing can follow: in a batch, and after
 // a notification.
