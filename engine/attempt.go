@@ -120,7 +120,7 @@ func (e *Engine) attempt(ctx context.Context, h task.Handed, a *attempt, name *s
 		began = false
 		switch d.Effect {
 		case act.Escalate:
-			c.Kind, c.Message = task.Hold, "It waits for approval: "+said1(d)
+			c.Kind, c.Message = task.Hold, "It waits for approval: "+reasons(d)
 			if d.Approval == nil {
 				return nil, errors.New("engine: an act is held, and no approval says by whom")
 			}
@@ -140,7 +140,7 @@ func (e *Engine) attempt(ctx context.Context, h task.Handed, a *attempt, name *s
 			}
 			return c, nil
 		default:
-			c.Kind, c.Message = task.Refuse, "Denied: "+said1(d)
+			c.Kind, c.Message = task.Refuse, "Denied: "+reasons(d)
 			return c, nil
 		}
 	})
@@ -155,8 +155,8 @@ func (e *Engine) attempt(ctx context.Context, h task.Handed, a *attempt, name *s
 	return nil
 }
 
-// said1 is what a decision says in one text.
-func said1(d *act.Decision) string {
+// reasons is what a decision says in one text.
+func reasons(d *act.Decision) string {
 	var said []string
 	for _, r := range d.Reasons {
 		if r.Observe || r.Effect != d.Effect {
@@ -347,7 +347,7 @@ func (e *Engine) finish(j *job, a *attempt, result jsontext.Value, failed error)
 			case act.Modify:
 				body = modified
 			default:
-				c.Message = "The result is withheld: " + said1(d)
+				c.Message = "The result is withheld: " + reasons(d)
 				return c, nil
 			}
 			given, message, err := resultOf(body)

@@ -4,7 +4,7 @@
 //
 //	e := engine.New(engine.Config{Guard: g, Store: store, Executors: executors, Dispatcher: d, Node: log.Node()})
 //	go e.Run(ctx)
-//	root, err := e.Create(ctx, caller, tasks, engine.Execute)
+//	root, err := e.Create(ctx, caller, tasks, tasks[0], engine.Making{Execute: true})
 //
 // Every change goes through the ledger's committer: nothing runs before its start
 // is durable, and who waits for a task is released in the transaction in which
@@ -132,7 +132,9 @@ func (e *Engine) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	beside.Go(func() { e.keepTime(ctx, limits, start) })
+	beside.Go(func() {
+		e.keepTime(ctx, limits, func(h task.Handed) { beside.Go(func() { start(ctx, h) }) })
+	})
 	beside.Go(func() { e.keepLease(work) })
 	beside.Go(func() { e.pushAll(ctx) })
 	return e.cfg.Dispatcher.Run(ctx, task.Work{Limits: limits, Start: start, Noticed: e.Noticed})

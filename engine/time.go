@@ -27,7 +27,7 @@ func (e *Engine) wakeTimers() {
 // keepTime does what becomes due: tasks to be tried again, schedules, and what a
 // node that is gone has left behind. With several nodes each does so, and of two
 // changes the second finds that the task has moved on.
-func (e *Engine) keepTime(ctx context.Context, limits map[string]int, start func(context.Context, task.Handed)) {
+func (e *Engine) keepTime(ctx context.Context, limits map[string]int, start func(task.Handed)) {
 	if rows, err := e.cfg.Store.TaskRows(ctx, task.RowQuery{Phase: task.Held}); err == nil {
 		e.release(ctx, rows) // people may have answered while no node ran
 	}
@@ -46,7 +46,7 @@ func (e *Engine) keepTime(ctx context.Context, limits map[string]int, start func
 }
 
 // look does everything that is due, and returns when to look again.
-func (e *Engine) look(ctx context.Context, limits map[string]int, start func(context.Context, task.Handed)) time.Duration {
+func (e *Engine) look(ctx context.Context, limits map[string]int, start func(task.Handed)) time.Duration {
 	now := e.cfg.Now()
 	next := lookEvery
 	each := func(q task.RowQuery, f func(r *task.Row) *task.Change) {
@@ -144,7 +144,7 @@ func (e *Engine) trigger(ctx context.Context, r *task.Row, now time.Time) {
 
 // restart hands out tasks that are ready and that no dispatcher has: whoever took
 // them may be gone. There must be room for them, or they simply wait their turn.
-func (e *Engine) restart(ctx context.Context, executor string, limit int, now time.Time, start func(context.Context, task.Handed)) {
+func (e *Engine) restart(ctx context.Context, executor string, limit int, now time.Time, start func(task.Handed)) {
 	e.mu.Lock()
 	free := limit - e.busy[executor]
 	e.mu.Unlock()
@@ -158,7 +158,7 @@ func (e *Engine) restart(ctx context.Context, executor string, limit int, now ti
 	for i := range rows {
 		r := rows[i]
 		if now.Sub(r.Updated) > staleAfter {
-			go start(ctx, task.Handed{Task: r.ID, Root: r.Root, Attempt: r.Attempt + 1, Run: r.Run})
+			start(task.Handed{Task: r.ID, Root: r.Root, Attempt: r.Attempt + 1, Run: r.Run})
 		}
 	}
 }
