@@ -61,6 +61,8 @@ var arrows = map[string]string{
 	"demo":                     "aos examples/agent/agent",
 	"cmd/reeve":                " a2g act agent hook engine executor flow task aos approval demo guard identity internal/rawjson ledger mcp/proxy mcp/proxy/install policy risk/hazard sandbox server session store/postgres store/sqlite",
 	"bench":                    "",
+	"internal/needs":           "",
+	"vectors":                  "task",
 }
 
 func TestArrows(t *testing.T) {
