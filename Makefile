@@ -1,7 +1,7 @@
 # One line each: what it does is in the program it calls.
 
-run: ; CGO_ENABLED=0 go build -o bin/reeve ./cmd/reeve && ./bin/reeve serve                    # a node on http://127.0.0.1:8080
-demo: ; CGO_ENABLED=0 go build -o bin/reeve ./cmd/reeve && ./bin/reeve demo                    # an agent held to a policy
+run: ; CGO_ENABLED=0 go build -o bin/ ./cmd/... && ./bin/reeve serve                    # a node on http://127.0.0.1:8080
+demo: ; CGO_ENABLED=0 go build -o bin/ ./cmd/... && ./bin/reeve demo                    # an agent held to a policy
 test: ; scripts/test-needs && go test ./...                                                    # every test; installs what they need
 check: ; scripts/test-needs && scripts/check                                                   # formatting, vet, staticcheck, other systems, race, short fuzzing
 bench: ; go run ./bench -opa && go test -run '^$$' -bench . ./policy ./session ./risk ./ledger ./engine # ratios: see docs/performance.md

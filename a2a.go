@@ -14,6 +14,7 @@ import (
 	"reeve/a2a"
 	"reeve/identity"
 	"reeve/internal/outbound"
+	"reeve/internal/secret"
 	"reeve/server"
 	"reeve/store/postgres"
 
@@ -50,7 +51,7 @@ func (n *Node) openA2A() error {
 		}
 	}
 	if n.cfg.A2A.Key != "" {
-		key, err := identity.Secret(n.cfg.A2A.Key)
+		key, err := secret.Read(n.cfg.A2A.Key)
 		if err != nil {
 			return fmt.Errorf("a2a.key: %w", err)
 		}

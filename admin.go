@@ -13,6 +13,7 @@ import (
 	"reeve/act"
 	"reeve/guard"
 	"reeve/identity"
+	"reeve/internal/datadir"
 	"reeve/ledger"
 	"reeve/mcp/proxy"
 
@@ -21,7 +22,7 @@ import (
 
 // SocketName is the operator's socket in the data folder: what is asked there
 // comes from whoever may read that folder.
-const SocketName = "reeve.sock"
+const SocketName = datadir.Socket
 
 // Admin serves what an operator does to a node, as JSON over HTTP: on the
 // socket in the data folder, and under /admin/ for callers with the role admin.

@@ -49,17 +49,20 @@ var arrows = map[string]string{
 	"sandbox":                  "act",
 	"a2g":                      "act agent approval guard identity internal/canon internal/content internal/jsonrpc internal/rawjson ledger policy",
 	"server":                   "act agent identity internal/jsonrpc task",
-	"": "a2a a2g act agent aos approval engine executor flow guard identity internal/jsonrpc internal/outbound internal/rawjson ledger mcp/proxy policy " +
+	"": "a2a a2g act agent aos approval engine executor flow guard identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/secret ledger mcp/proxy policy " +
 		"risk risk/model server session store/postgres store/sqlite task",
 
-	"hook": "act aos internal/rawjson",
+	"hook":             "act aos internal/rawjson internal/secret",
+	"internal/secret":  "",
+	"internal/datadir": "",
 
 	"examples/agent/agent":     "aos",
 	"examples/agent":           "aos examples/agent/agent",
 	"examples/workflow/own":    " act executor sandbox",
 	"examples/workflow/prices": "",
 	"demo":                     "aos examples/agent/agent",
-	"cmd/reeve":                " a2g act agent hook engine executor flow task aos approval demo guard identity internal/rawjson ledger mcp/proxy mcp/proxy/install policy risk/hazard sandbox server session store/postgres store/sqlite",
+	"cmd/reeve":                " a2g act agent hook engine executor flow task aos approval demo guard identity internal/datadir internal/rawjson internal/secret ledger mcp/proxy mcp/proxy/install policy risk/hazard sandbox server session store/postgres store/sqlite",
+	"cmd/reeve-hook":           "hook internal/datadir",
 	"bench":                    "",
 	"internal/needs":           "",
 	"vectors":                  "task",

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"reeve/identity"
+	"reeve/internal/secret"
 	"reeve/risk"
 
 	"github.com/goccy/go-yaml"
@@ -315,14 +316,14 @@ func (c *Config) a2gSecrets() (func(did string) string, error) {
 		if !ok || did == "" || secrets[did] != "" {
 			return nil, fmt.Errorf("a2g.secrets: %q is not DID=env:NAME or DID=file:PATH, or is there twice", did)
 		}
-		secret, err := identity.Secret(ref)
+		text, err := secret.Read(ref)
 		if err != nil {
 			return nil, fmt.Errorf("a2g.secrets: %s: %w", did, err)
 		}
-		if len(secret) < 32 {
+		if len(text) < 32 {
 			return nil, fmt.Errorf("a2g.secrets: the secret of %s is shorter than 32 characters", did)
 		}
-		secrets[did] = string(secret)
+		secrets[did] = string(text)
 	}
 	return func(did string) string { return cmp.Or(secrets[did], secrets["*"]) }, nil
 }
@@ -387,11 +388,11 @@ func (c *Config) roles() (map[string]identity.Role, error) {
 func (c *Config) postgres() (string, error) {
 	text := c.Database
 	if strings.HasPrefix(text, "env:") || strings.HasPrefix(text, "file:") {
-		secret, err := identity.Secret(text)
+		read, err := secret.Read(text)
 		if err != nil {
 			return "", err
 		}
-		text = string(secret)
+		text = string(read)
 	}
 	switch {
 	case text == "" || strings.HasPrefix(text, "sqlite:"):

@@ -32,6 +32,7 @@ import (
 	"reeve/flow"
 	"reeve/guard"
 	"reeve/identity"
+	"reeve/internal/secret"
 	"reeve/ledger"
 	"reeve/policy"
 	"reeve/risk/model"
@@ -175,11 +176,11 @@ func (c *Config) authenticator() (*identity.Authenticator, error) {
 			return nil, fmt.Errorf("jwt.roles: %w", err)
 		}
 		if c.JWT.Secret != "" {
-			secret, err := identity.Secret(c.JWT.Secret)
+			text, err := secret.Read(c.JWT.Secret)
 			if err != nil {
 				return nil, fmt.Errorf("jwt.secret: %w", err)
 			}
-			cfg.JWT.Secret = secret
+			cfg.JWT.Secret = text
 		}
 	}
 	return identity.New(cfg)
@@ -204,7 +205,7 @@ func (c *Config) scorer(logger *slog.Logger) (func(context.Context, string, []by
 	}
 	cfg := model.Config{Kind: c.Model.Kind, URL: c.Model.URL, Model: c.Model.Name, Timeout: c.Model.Timeout, Logger: logger}
 	if c.Model.Key != "" {
-		key, err := identity.Secret(c.Model.Key)
+		key, err := secret.Read(c.Model.Key)
 		if err != nil {
 			return nil, fmt.Errorf("model.key: %w", err)
 		}
@@ -269,7 +270,7 @@ func (c *Config) seed() ([]byte, error) {
 	text := []byte(nil)
 	var err error
 	if c.Ledger.Seed != "" {
-		text, err = identity.Secret(c.Ledger.Seed)
+		text, err = secret.Read(c.Ledger.Seed)
 	} else if text, err = os.ReadFile(c.seedFile()); errors.Is(err, os.ErrNotExist) {
 		text, err = makeSeed(c.seedFile())
 	}

@@ -14,6 +14,7 @@ import (
 	"reeve/act"
 	"reeve/aos"
 	"reeve/identity"
+	"reeve/internal/datadir"
 	"reeve/internal/jsonrpc"
 	"reeve/ledger"
 	"reeve/mcp/proxy"
@@ -37,7 +38,11 @@ func (n *Node) Serve(ctx context.Context, ready func(url string)) error {
 		return err
 	}
 	defer wait()
+	defer datadir.WriteURL(n.cfg.Data, "")
 	return s.Run(ctx, func(url string) {
+		if err := datadir.WriteURL(n.cfg.Data, url); err != nil {
+			n.logger.Warn("hooks of this machine cannot find the node by its data folder", "error", err)
+		}
 		n.a2a.SetURL(url)
 		if ready != nil {
 			ready(url)

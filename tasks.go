@@ -12,9 +12,9 @@ import (
 	"reeve/engine"
 	"reeve/executor"
 	"reeve/flow"
-	"reeve/identity"
 	"reeve/internal/jsonrpc"
 	"reeve/internal/outbound"
+	"reeve/internal/secret"
 	"reeve/store/postgres"
 	"reeve/task"
 )
@@ -26,7 +26,7 @@ func (c *Config) executors(own []executor.Executor) (*executor.Registry, error) 
 		AllowPrivate: true, // the node's operator named it
 	}
 	if c.LLM.Key != "" {
-		key, err := identity.Secret(c.LLM.Key)
+		key, err := secret.Read(c.LLM.Key)
 		if err != nil {
 			return nil, fmt.Errorf("llm.key: %w", err)
 		}
@@ -74,9 +74,9 @@ func (n *Node) openEngine(own []executor.Executor) (err error) {
 	if n.executors, err = n.cfg.executors(own); err != nil {
 		return err
 	}
-	var secret []byte
+	var signing []byte
 	if n.cfg.Tasks.PushSecret != "" {
-		if secret, err = identity.Secret(n.cfg.Tasks.PushSecret); err != nil {
+		if signing, err = secret.Read(n.cfg.Tasks.PushSecret); err != nil {
 			return fmt.Errorf("tasks.push-secret: %w", err)
 		}
 	}
@@ -84,7 +84,7 @@ func (n *Node) openEngine(own []executor.Executor) (err error) {
 	n.engine.Store(engine.New(engine.Config{
 		Guard: n.guard, Store: n.store, Executors: n.executors, Dispatcher: n.dispatcher(), Node: n.log.Node(),
 		Concurrent: n.cfg.Tasks.Concurrent, Grace: n.cfg.Tasks.Grace,
-		Push:  engine.NewPusher(callbacks.Client(outbound.Options{Timeout: 10 * time.Second, Redirects: 0}), secret),
+		Push:  engine.NewPusher(callbacks.Client(outbound.Options{Timeout: 10 * time.Second, Redirects: 0}), signing),
 		Ended: n.metrics.TaskEnded, Logger: n.logger,
 	}))
 	n.flow = flow.NewServer(flow.Config{

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"reeve/act"
+	"reeve/internal/secret"
 )
 
 // Judge asks about an event and returns the agent's answer. ask puts a request
@@ -101,8 +102,8 @@ var nodeClient = &http.Client{
 // maxDecision is the largest answer that is read: a changed request may be in it.
 const maxDecision = 4 * MaxInput
 
-// Ask puts a request before the node at a URL, with an API key of the role agent if
-// it is not empty. The error is an *Unreachable when no node answered.
+// Ask puts a request before the node at a URL. key refers to an API key of the role
+// agent; empty for none. The error is an *Unreachable when no node answered.
 func Ask(ctx context.Context, url, key string, request []byte) (*Decision, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(request))
 	if err != nil {
@@ -110,7 +111,11 @@ func Ask(ctx context.Context, url, key string, request []byte) (*Decision, error
 	}
 	r.Header.Set("Content-Type", "application/json")
 	if key != "" {
-		r.Header.Set("Authorization", "Bearer "+key)
+		text, err := secret.Read(key)
+		if err != nil {
+			return nil, fmt.Errorf("the key for the node: %w", err)
+		}
+		r.Header.Set("Authorization", "Bearer "+string(text))
 	}
 	resp, err := nodeClient.Do(r)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 )
 
 func TestAsk(t *testing.T) {
+	t.Setenv("REEVE_TEST_KEY", "k")
 	const allowed = `{"jsonrpc":"2.0","id":1,"result":{"decision":"allow","message":"Fine.","data":{"decision_id":"0-3"}}}`
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, allowed) }))
 	defer elsewhere.Close()
@@ -46,7 +47,7 @@ func TestAsk(t *testing.T) {
 				io.WriteString(w, c.body)
 			}))
 			defer node.Close()
-			d, err := Ask(context.Background(), node.URL, "k", []byte(`{}`))
+			d, err := Ask(context.Background(), node.URL, "env:REEVE_TEST_KEY", []byte(`{}`))
 			if c.want == "" {
 				if err != nil || d.Effect != act.Allow || d.ID != "0-3" {
 					t.Errorf("%+v, %v", d, err)

@@ -9,9 +9,7 @@ package identity
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"sync/atomic"
 
@@ -152,31 +150,4 @@ func (a *Authenticator) Authenticate(r *http.Request) (act.Principal, Role, erro
 		return act.Principal{}, "", refused(nil, "No credentials are configured here, so none can be checked. Send none.")
 	}
 	return act.Principal{}, "", refused(nil, "The credential is not valid.")
-}
-
-// Secret reads the secret that a configuration names by reference: env:NAME for
-// an environment variable, file:PATH for a file, whose final newline does not
-// count. The secret itself is never taken, and never part of an error.
-func Secret(ref string) ([]byte, error) {
-	const longest = 64 << 10
-	kind, name, _ := strings.Cut(ref, ":")
-	switch {
-	case kind == "env" && name != "":
-		value, ok := os.LookupEnv(name)
-		if !ok || value == "" {
-			return nil, fmt.Errorf("the environment variable %s, which holds a secret, is not set", name)
-		}
-		return []byte(value), nil
-	case kind == "file" && name != "":
-		secret, err := readFile(name, longest)
-		if err != nil {
-			return nil, fmt.Errorf("read a secret: %w", err)
-		}
-		secret = []byte(strings.TrimRight(string(secret), "\r\n"))
-		if len(secret) == 0 {
-			return nil, fmt.Errorf("the file %s, which holds a secret, is empty", name)
-		}
-		return secret, nil
-	}
-	return nil, fmt.Errorf("a secret is not written into the configuration: name where it is, as env:NAME or file:PATH")
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"reeve/act"
 	"reeve/internal/canon"
@@ -117,7 +119,6 @@ var (
 	modifyForms  = []string{"redact", "drop"}
 	replaceKeys  = []string{"argument", "with", "with_expr"}
 
-	namePattern = regexp.MustCompile(`^[\pL\pN][\pL\pN ._/-]{0,99}$`)
 	codePattern = regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*$`)
 	listPattern = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,63}$`)
 )
@@ -290,7 +291,7 @@ func (d *document) readRule(n *node) {
 	switch {
 	case r.name == "":
 		d.at(n, "add name: …", "the rule has no name")
-	case !namePattern.MatchString(r.name):
+	case !ruleName(r.name):
 		d.at(n.get("name"), "use letters, digits, spaces and . _ / -, at most 100", "%q cannot be the name of a rule", r.name)
 	case r.name == "default":
 		d.at(n.get("name"), "", "a rule cannot be called default: that is the name of what happens when no rule decides")
@@ -449,6 +450,15 @@ func (d *document) readReplace(r *rule, n *node) {
 	default:
 		d.exprs = append(d.exprs, pending{r, withPart, expr})
 	}
+}
+
+// ruleName reports whether a text can be the name of a rule: letters, digits, spaces
+// and . _ / -, at most 100.
+func ruleName(s string) bool {
+	other := strings.ContainsFunc(s, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsNumber(c) && !strings.ContainsRune(" ._/-", c)
+	})
+	return !other && !strings.ContainsRune(" ._/-", rune(s[0])) && utf8.RuneCountInString(s) <= 100
 }
 
 var checkNames = func() (names []string) {

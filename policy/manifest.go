@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"reeve/act"
 	"reeve/internal/canon"
@@ -256,10 +257,8 @@ func absolutePath(s string) (problem, hint string) {
 	return "", ""
 }
 
-var domainPattern = regexp.MustCompile(`^(\*\.)?[\pL\pN_]([\pL\pN_-]*[\pL\pN_])?(\.[\pL\pN_]([\pL\pN_-]*[\pL\pN_])?)*$`)
-
 func domainName(s string) (problem, hint string) {
-	if len(s) <= 253 && domainPattern.MatchString(s) {
+	if labels := strings.Split(strings.TrimPrefix(s, "*."), "."); len(s) <= 253 && !slices.ContainsFunc(labels, notLabel) {
 		return "", ""
 	}
 	if _, err := netip.ParseAddr(s); err == nil {
@@ -269,6 +268,13 @@ func domainName(s string) (problem, hint string) {
 		return "", ""
 	}
 	return "is not a host's name", "write the name alone, such as example.com or *.example.com"
+}
+
+// notLabel reports whether a text is no part of a host's name between dots.
+func notLabel(s string) bool {
+	return s == "" || s[0] == '-' || s[len(s)-1] == '-' || strings.ContainsFunc(s, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsNumber(c) && c != '_' && c != '-'
+	})
 }
 
 const maxConditions = 20 // of one rule

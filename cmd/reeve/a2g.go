@@ -21,7 +21,7 @@ import (
 	"reeve/a2g"
 	"reeve/act"
 	"reeve/aos"
-	"reeve/identity"
+	"reeve/internal/secret"
 	"reeve/ledger"
 )
 
@@ -69,11 +69,11 @@ on to that node.`,
 func bridge(ctx context.Context, url, key string, in io.Reader, out io.Writer) error {
 	header := http.Header{}
 	if key != "" {
-		secret, err := identity.Secret(key)
+		text, err := secret.Read(key)
 		if err != nil {
 			return err
 		}
-		header.Set("Authorization", "Bearer "+string(secret))
+		header.Set("Authorization", "Bearer "+string(text))
 	}
 	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPHeader: header})
 	if err != nil {

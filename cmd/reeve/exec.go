@@ -19,7 +19,7 @@ import (
 
 	"reeve/a2g"
 	"reeve/act"
-	"reeve/identity"
+	"reeve/internal/secret"
 	"reeve/sandbox"
 )
 
@@ -93,11 +93,11 @@ func (x *execution) run(ctx context.Context, command []string, stdin io.Reader, 
 	client := &a2g.Client{URL: x.url, AgentDID: x.agent}
 	defer client.Close()
 	if x.key != "" {
-		secret, err := identity.Secret(x.key)
+		text, err := secret.Read(x.key)
 		if err != nil {
 			return failedExec(stderr, err)
 		}
-		client.Key = string(secret)
+		client.Key = string(text)
 	}
 	intent, err := x.readIntent(command, stdin)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,17 +17,15 @@ import (
 	"reeve/act"
 	"reeve/aos"
 	"reeve/hook"
-	"reeve/identity"
+	"reeve/internal/datadir"
 	"reeve/ledger"
 )
 
 // hooked is one reeve hook: its flags.
 type hooked struct {
-	agent, event string
-	url, key     string
-	unreachable  string // block or decide
-	timeout      time.Duration
-	trails       string
+	hook.Run
+	url, key    string
+	unreachable string // block or decide
 
 	strict, undo  bool // of install
 	user, project bool
@@ -71,8 +68,8 @@ What cannot be read blocks: exit code 2, and a sentence on standard error.`,
 	// Also a wrong flag, in a configuration that was edited by hand, blocks: 2 is
 	// the exit code for wrong usage, too.
 	f := c.Flags()
-	f.StringVar(&h.agent, "agent", "", "the agent whose hook this is")
-	f.StringVar(&h.event, "event", "", "the event, for agents that do not say it on standard input")
+	f.StringVar(&h.Agent, "agent", "", "the agent whose hook this is")
+	f.StringVar(&h.Event, "event", "", "the event, for agents that do not say it on standard input")
 	h.flags(c)
 	c.AddCommand(hookInstall())
 	return c
@@ -84,8 +81,8 @@ func (h *hooked) flags(c *cobra.Command) {
 	f.StringVar(&h.url, "url", "", "where the node speaks AOS, such as http://127.0.0.1:8080/")
 	f.StringVar(&h.key, "key", "", "reference to an API key of the role agent: env:NAME or file:PATH")
 	f.StringVar(&h.unreachable, "unreachable", "block", "when the node cannot be reached: block, or decide by itself")
-	f.DurationVar(&h.timeout, "timeout", 20*time.Second, "how long to wait for the node; some agents go on after 30 seconds")
-	f.StringVar(&h.trails, "trails", "", "folder of what a session's hooks tell each other (default: in the user's cache folder)")
+	f.DurationVar(&h.Timeout, "timeout", hook.Timeout, "how long to wait for the node; some agents go on after 30 seconds")
+	f.StringVar(&h.Trails, "trails", "", "folder of what a session's hooks tell each other (default: in the user's cache folder)")
 	settingFlags(c, "data", "policy", "keep", "redact")
 }
 
@@ -172,6 +169,10 @@ func installedCommand(cmd *cobra.Command) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The small program for hooks, if it was installed, too: it starts sooner.
+	if small := filepath.Join(filepath.Dir(program), "reeve-hook"+filepath.Ext(program)); exists(small) {
+		program = small
+	}
 	command := []string{program}
 	for _, name := range []string{"config", "url", "key", "unreachable", "timeout", "trails", "data", "policy", "keep", "redact"} {
 		f := cmd.Flags().Lookup(name)
@@ -223,53 +224,20 @@ func (h *hooked) run(ctx context.Context, cmd *cobra.Command, stdin io.Reader) h
 	if h.unreachable != "block" && h.unreachable != "decide" {
 		return hook.Block(fmt.Sprintf("--unreachable is block or decide, not %q", h.unreachable))
 	}
-	if h.agent == "" {
+	if h.Agent == "" {
 		return hook.Block("say --agent, one of " + strings.Join(hook.Agents(), ", "))
 	}
-	input, err := io.ReadAll(io.LimitReader(stdin, hook.MaxInput+1))
-	if err != nil {
-		return hook.Block("the event cannot be read: " + err.Error())
-	}
-	e, err := hook.Read(h.agent, h.event, input)
+	input, err := hook.Input(stdin)
 	if err != nil {
 		return hook.Block(err.Error())
 	}
-	if e.Kind == hook.Ignored {
-		return e.Answer(&hook.Decision{Effect: act.Allow})
-	}
-	ctx, cancel := context.WithTimeout(ctx, h.timeout)
-	defer cancel()
-	g := &guardian{hooked: h}
-	if g.cfg, err = hookConfig(cmd); err != nil {
-		return e.Refuse(err.Error())
-	}
-	defer g.close()
-	trail, err := h.trail(e)
-	if err != nil {
-		return e.Refuse("what the session's hooks tell each other cannot be kept: " + err.Error())
-	}
-	answer, err := hook.Judge(ctx, e, trail, g.ask)
-	if err == nil {
-		err = g.close()
-	}
-	if err != nil {
-		answer = e.Refuse(err.Error())
+	g := &guardian{hooked: h, cmd: cmd}
+	answer := h.Respond(ctx, input, g.ask)
+	if err := g.close(); err != nil {
+		answer = hook.Block(err.Error())
 	}
 	answer.Stderr = g.said + answer.Stderr
 	return answer
-}
-
-// trail opens the session's trail.
-func (h *hooked) trail(e *hook.Event) (*hook.Trail, error) {
-	dir := h.trails
-	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			return nil, err
-		}
-		dir = filepath.Join(cache, "reeve", "hooks")
-	}
-	return hook.OpenTrail(dir, e)
 }
 
 // hookConfig is the configuration of a hook: flags, and a file that the agent does
@@ -320,6 +288,7 @@ func exists(name string) bool {
 // guardian is who decides about one event: a node, or this process.
 type guardian struct {
 	*hooked
+	cmd  *cobra.Command // whose flags are the settings
 	cfg  reeve.Config
 	node *reeve.Node // opened by this process; nil until it is
 	said string      // for standard error
@@ -335,26 +304,25 @@ func (g *guardian) close() error {
 	return node.Close()
 }
 
-func (g *guardian) ask(ctx context.Context, request []byte) (*hook.Decision, error) {
+func (g *guardian) ask(ctx context.Context, request []byte) (d *hook.Decision, err error) {
 	if g.node != nil {
 		return g.decide(ctx, request)
 	}
+	if g.cfg, err = hookConfig(g.cmd); err != nil {
+		return nil, err
+	}
 	url := g.url
-	if url == "" && socketAnswers(g.cfg.Data) {
-		url = addressOf(&g.cfg)
+	if url == "" {
+		// The socket is the operator's, and nothing is asked there: a hook is the agent's.
+		url, err = datadir.URL(ctx, g.cfg.Data)
+		if err != nil && !errors.Is(err, datadir.ErrNotRunning) {
+			return nil, err
+		}
 	}
 	if url == "" {
 		return g.decide(ctx, request)
 	}
-	key := ""
-	if g.key != "" {
-		secret, err := identity.Secret(g.key)
-		if err != nil {
-			return nil, fmt.Errorf("the key for the node: %w", err)
-		}
-		key = string(secret)
-	}
-	d, err := hook.Ask(ctx, url, key, request)
+	d, err = hook.Ask(ctx, url, g.key, request)
 	var gone *hook.Unreachable
 	if !errors.As(err, &gone) {
 		return d, err
@@ -364,25 +332,6 @@ func (g *guardian) ask(ctx context.Context, request []byte) (*hook.Decision, err
 	}
 	g.said += fmt.Sprintf("reeve: %v: the hook decides by itself\n", err)
 	return g.decide(ctx, request)
-}
-
-// addressOf is where the node that runs on the data folder listens.
-func addressOf(c *reeve.Config) string {
-	if c.TLS.Cert != "" {
-		return "https://" + c.Listen + "/"
-	}
-	return "http://" + c.Listen + "/"
-}
-
-// socketAnswers reports whether a node runs on a data folder. The socket is the
-// operator's, and nothing is asked there: a hook is the agent's.
-func socketAnswers(data string) bool {
-	conn, err := net.DialTimeout("unix", filepath.Join(data, reeve.SocketName), time.Second)
-	if err != nil {
-		return false
-	}
-	conn.Close()
-	return true
 }
 
 // caller is who asks when a hook decides by itself: whoever started it.
@@ -431,7 +380,10 @@ const turnPause = 5 * time.Millisecond
 func openInTurn(ctx context.Context, c reeve.Config) (*reeve.Node, error) {
 	for {
 		node, err := reeve.Open(ctx, c)
-		if !errors.Is(err, ledger.ErrInUse) || socketAnswers(c.Data) {
+		if !errors.Is(err, ledger.ErrInUse) {
+			return node, err
+		}
+		if _, gone := datadir.URL(ctx, c.Data); gone == nil { // a node has it, and keeps it
 			return node, err
 		}
 		select {

@@ -32,11 +32,11 @@ func TestCodingAgent(t *testing.T) {
 
 // BenchmarkHook measures a hook as an agent does: from the start of the process
 // to its end. bare is the program doing nothing, the yardstick: what a node or a
-// ledger of its own adds is the difference.
+// ledger of its own adds is the difference. small is what reeve-hook takes.
 func BenchmarkHook(b *testing.B) {
 	dir := b.TempDir()
 	program := filepath.Join(dir, "reeve")
-	build := exec.Command("go", "build", "-o", program, ".")
+	build := exec.Command("go", "build", "-o", dir+"/", ".", "reeve/cmd/reeve-hook")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
@@ -67,17 +67,18 @@ func BenchmarkHook(b *testing.B) {
 	}
 	trails := filepath.Join(dir, "trails")
 	for _, c := range []struct {
-		name string
-		args []string
+		name, program string
+		args          []string
 	}{
-		{"bare", []string{"--version"}},
-		{"node", []string{"hook", "--agent", "claude-code", "--trails", trails, "--url", url}},
-		{"alone", []string{"hook", "--agent", "claude-code", "--trails", trails, "--data", filepath.Join(dir, "own")}},
+		{"bare", "reeve", []string{"--version"}},
+		{"small", "reeve-hook", []string{"hook", "--agent", "claude-code", "--trails", trails, "--url", url}},
+		{"node", "reeve", []string{"hook", "--agent", "claude-code", "--trails", trails, "--url", url}},
+		{"alone", "reeve", []string{"hook", "--agent", "claude-code", "--trails", trails, "--data", filepath.Join(dir, "own")}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for i := range b.N {
-				cmd := exec.Command(program, c.args...)
-				cmd.Stdin = bytes.NewReader(fmt.Appendf(nil, `{"session_id":"s-%d","cwd":"/p","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"go test ./..."},"tool_use_id":"t-%d"}`, i/8, i))
+				cmd := exec.Command(filepath.Join(dir, c.program), c.args...)
+				cmd.Stdin = bytes.NewReader(fmt.Appendf(nil, `{"session_id":"s-%d","cwd":"/p","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"go test ./..."},"tool_use_id":"%s-%d"}`, i/8, c.name, i))
 				out, err := cmd.Output()
 				if err != nil || c.name != "bare" && string(out) != "{}\n" {
 					b.Fatalf("%v: %s", err, out)

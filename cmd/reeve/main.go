@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"sync"
 	"syscall"
 	_ "time/tzdata" // schedules have time zones, also where the system has none
 
@@ -108,11 +109,15 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return c
 }
 
+// settings describes a node's settings. Most commands have them as flags, and reading
+// their tags for each command would be half of what a short one takes.
+var settings = sync.OnceValue(new(reeve.Config).Settings)
+
 // settingFlags adds the flags of a node's settings to a command: all of them,
 // or those named. The configuration file is one of them.
 func settingFlags(cmd *cobra.Command, names ...string) {
 	cmd.Flags().String("config", "", "configuration file (YAML); environment REEVE_CONFIG, else ./reeve.yaml if there")
-	for _, s := range new(reeve.Config).Settings() {
+	for _, s := range settings() {
 		wanted := len(names) == 0
 		for _, n := range names {
 			wanted = wanted || n == s.Flag
@@ -141,7 +146,7 @@ func config(cmd *cobra.Command) (reeve.Config, error) {
 		file = "reeve.yaml"
 	}
 	given := map[string]string{}
-	for _, s := range new(reeve.Config).Settings() {
+	for _, s := range settings() {
 		if f := cmd.Flags().Lookup(s.Flag); f != nil && f.Changed {
 			given[s.Flag] = f.Value.String()
 		}

@@ -22,7 +22,7 @@ import (
 	"reeve"
 	"reeve/act"
 	"reeve/guard"
-	"reeve/identity"
+	"reeve/internal/secret"
 	"reeve/ledger"
 	"reeve/mcp/proxy"
 	"reeve/mcp/proxy/install"
@@ -157,11 +157,11 @@ func (x *mcpProxy) header() (http.Header, error) {
 		if !ok {
 			return nil, usageError{fmt.Errorf("--header %q is not NAME=env:NAME or NAME=file:PATH", text)}
 		}
-		secret, err := identity.Secret(ref)
+		text, err := secret.Read(ref)
 		if err != nil {
 			return nil, fmt.Errorf("--header %s: %w", name, err)
 		}
-		h.Set(name, string(secret))
+		h.Set(name, string(text))
 	}
 	return h, nil
 }
@@ -210,11 +210,11 @@ func (x *mcpProxy) guardian(ctx context.Context, cfg reeve.Config) (proxy.Guardi
 	if x.url != "" {
 		r := &proxy.Remote{URL: strings.TrimSuffix(x.url, "/")}
 		if x.key != "" {
-			secret, err := identity.Secret(x.key)
+			text, err := secret.Read(x.key)
 			if err != nil {
 				return nil, nil, err
 			}
-			r.Key = string(secret)
+			r.Key = string(text)
 		}
 		if _, err := r.Touched(ctx); err != nil {
 			return nil, nil, fmt.Errorf("ask the node at %s: %w", x.url, err)

@@ -20,7 +20,7 @@ import (
 
 	"reeve"
 	"reeve/flow"
-	"reeve/identity"
+	"reeve/internal/secret"
 	"reeve/ledger"
 	"reeve/task"
 )
@@ -514,11 +514,11 @@ func (n *nodeFlags) client() (*flow.Client, error) {
 	if n.key == "" {
 		return client, nil
 	}
-	secret, err := identity.Secret(n.key)
+	text, err := secret.Read(n.key)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--key: %w", err)}
 	}
-	client.Key = strings.TrimSpace(string(secret))
+	client.Key = strings.TrimSpace(string(text))
 	return client, nil
 }
 
