@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -227,6 +228,10 @@ func (h *hooked) run(ctx context.Context, cmd *cobra.Command, stdin io.Reader) h
 	if h.Agent == "" {
 		return hook.Block("say --agent, one of " + strings.Join(hook.Agents(), ", "))
 	}
+	// A process that lives for some tens of milliseconds has no use for a collector
+	// of garbage, as long as there is little.
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(256 << 20)
 	input, err := hook.Input(stdin)
 	if err != nil {
 		return hook.Block(err.Error())
