@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reeve/act"
+	"reeve/internal/rawjson"
 )
 
 var approvalKeys = []string{"quorum", "approvers", "within"}
@@ -19,12 +20,12 @@ const (
 
 // readApproval reads who must agree to what a rule holds.
 func (d *document) readApproval(r *rule, n *node) {
-	v := n.get("approval")
+	v := n.Get("approval")
 	switch {
 	case v == nil:
 		return
-	case v.kind != mappingNode:
-		d.at(v, `write approval: {quorum: 2, approvers: ["key:alice"], within: 30m}`, "approval is a mapping, not %s", nodeKindNames[v.kind])
+	case v.Kind != rawjson.Object:
+		d.at(v, `write approval: {quorum: 2, approvers: ["key:alice"], within: 30m}`, "approval is a mapping, not %s", v.Is())
 		return
 	case r.effect != act.Escalate:
 		d.at(v, "use effect: escalate, or leave it out", "only a rule that escalates asks people")
@@ -32,26 +33,26 @@ func (d *document) readApproval(r *rule, n *node) {
 	}
 	d.known(v, approvalKeys, "approval")
 	t := &act.Terms{Quorum: 1}
-	if q := v.get("quorum"); q != nil {
-		i, err := strconv.Atoi(q.text)
-		if q.kind != numberNode || err != nil || i < 1 || i > maxQuorum {
+	if q := v.Get("quorum"); q != nil {
+		i, err := strconv.Atoi(q.Text)
+		if q.Kind != rawjson.Number || err != nil || i < 1 || i > maxQuorum {
 			d.at(q, "", "quorum is a whole number from 1 to %d", maxQuorum)
 		}
 		t.Quorum = i
 	}
-	for _, w := range d.words(v.get("approvers"), "approvers") {
-		if w.text == "" || w.text == "*" {
-			d.at(w, "leave approvers out to ask everybody with the role approver", "%q names nobody", w.text)
+	for _, w := range d.words(v.Get("approvers"), "approvers") {
+		if w.Text == "" || w.Text == "*" {
+			d.at(w, "leave approvers out to ask everybody with the role approver", "%q names nobody", w.Text)
 		}
-		t.Approvers = append(t.Approvers, w.text)
+		t.Approvers = append(t.Approvers, w.Text)
 	}
 	named := func(p string) bool { return p != "" && p[len(p)-1] == '*' }
-	if a := v.get("approvers"); a != nil && (len(t.Approvers) > maxApprovers || len(t.Approvers) < t.Quorum && !slices.ContainsFunc(t.Approvers, named)) {
+	if a := v.Get("approvers"); a != nil && (len(t.Approvers) > maxApprovers || len(t.Approvers) < t.Quorum && !slices.ContainsFunc(t.Approvers, named)) {
 		d.at(a, "", "approvers are at most %d, and at least as many as the quorum", maxApprovers)
 	}
-	if w := v.get("within"); w != nil {
-		within, err := time.ParseDuration(w.text)
-		if w.kind != stringNode || err != nil || within < time.Second || within > maxWithin {
+	if w := v.Get("within"); w != nil {
+		within, err := time.ParseDuration(w.Text)
+		if w.Kind != rawjson.String || err != nil || within < time.Second || within > maxWithin {
 			d.at(w, "write 30m, 8h or 90s", "within is a time from 1s to %s", "720h")
 		}
 		t.Within = within

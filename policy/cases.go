@@ -126,19 +126,19 @@ func ParseCases(f File) ([]Case, error) {
 		return nil, d.errs
 	}
 	list := root
-	if root.kind == mappingNode {
+	if root.Kind == rawjson.Object {
 		d.known(root, caseFileKeys, "a file of cases")
-		list = root.get("cases")
+		list = root.Get("cases")
 	}
 	var cases []Case
-	if list == nil || list.kind != sequenceNode {
+	if list == nil || list.Kind != rawjson.Array {
 		d.at(root, "start with cases: and write each as - name: …", "the file has no list of cases")
 	} else {
-		if len(list.items) > maxCases {
+		if len(list.Items) > maxCases {
 			d.at(list, "", "there are more than %d cases", maxCases)
-			list.items = nil
+			list.Items = nil
 		}
-		for _, item := range list.items {
+		for _, item := range list.Items {
 			cases = append(cases, d.readCase(item, filepath.Dir(f.Name)))
 		}
 	}
@@ -149,24 +149,24 @@ func ParseCases(f File) ([]Case, error) {
 }
 
 func (d *document) readCase(n *node, dir string) Case {
-	c := Case{File: d.file, Line: n.line}
-	if n.kind != mappingNode {
-		d.at(n, "write each case as - name: …", "a case is a mapping, not %s", nodeKindNames[n.kind])
+	c := Case{File: d.file, Line: n.Line}
+	if n.Kind != rawjson.Object {
+		d.at(n, "write each case as - name: …", "a case is a mapping, not %s", n.Is())
 		return c
 	}
 	d.known(n, caseKeys, "a case")
-	if c.Name = d.textOf(n.get("name"), "name"); c.Name == "" {
+	if c.Name = d.textOf(n.Get("name"), "name"); c.Name == "" {
 		d.at(n, "add name: …", "the case has no name")
 	}
-	d.textOf(n.get("description"), "description")
-	request, file := n.get("request"), n.get("request_file")
+	d.textOf(n.Get("description"), "description")
+	request, file := n.Get("request"), n.Get("request_file")
 	switch {
 	case (request == nil) == (file == nil):
 		d.at(n, "add request: with the request, or request_file: with a file's name", "a case needs exactly one request")
-	case request != nil && request.kind == stringNode:
-		c.Request = []byte(request.text)
+	case request != nil && request.Kind == rawjson.String:
+		c.Request = []byte(request.Text)
 	case request != nil:
-		c.Request = request.appendJSON(nil)
+		c.Request = request.AppendJSON(nil)
 	default:
 		name := d.textOf(file, "request_file")
 		if !filepath.IsLocal(name) {
@@ -184,21 +184,21 @@ func (d *document) readCase(n *node, dir string) Case {
 			d.at(n, "", "the request is not valid JSON: %v", err)
 		}
 	}
-	for _, w := range d.words(n.get("violations"), "violations") {
-		if !slices.Contains(checkNames, w.text) {
-			d.at(w, didYouMean(w.text, checkNames), "there is no check %q", w.text)
+	for _, w := range d.words(n.Get("violations"), "violations") {
+		if !slices.Contains(checkNames, w.Text) {
+			d.at(w, didYouMean(w.Text, checkNames), "there is no check %q", w.Text)
 		}
-		c.violations = append(c.violations, w.text)
+		c.violations = append(c.violations, w.Text)
 	}
-	if c.session = n.get("session"); c.session != nil {
+	if c.session = n.Get("session"); c.session != nil {
 		d.known(c.session, sessionKeys, "session")
-		for _, m := range c.session.members {
-			want := boolNode
-			if m.name == "steps" || m.name == "calls" {
-				want = numberNode
+		for _, m := range c.session.Members {
+			want := rawjson.Bool
+			if m.Name == "steps" || m.Name == "calls" {
+				want = rawjson.Number
 			}
-			if m.value.kind != want {
-				d.at(m.value, "", "session.%s is %s", m.name, nodeKindNames[want])
+			if m.Value.Kind != want {
+				d.at(m.Value, "", "session.%s is %s", m.Name, (&node{Kind: want}).Is())
 			}
 		}
 	}
@@ -207,31 +207,31 @@ func (d *document) readCase(n *node, dir string) Case {
 }
 
 func (d *document) readExpect(x *Expect, n *node) {
-	e := n.get("expect")
+	e := n.Get("expect")
 	if e == nil {
 		d.at(n, "add expect: { effect: … }", "the case does not say what it expects")
 		return
 	}
-	if e.kind == stringNode { // expect: deny
+	if e.Kind == rawjson.String { // expect: deny
 		x.Effect, _ = d.effectOf(e, "expect")
 		return
 	}
 	d.known(e, expectKeys, "expect")
-	if v := e.get("effect"); v == nil {
+	if v := e.Get("effect"); v == nil {
 		d.at(e, "add effect: …", "the case does not say which effect it expects")
 	} else {
 		x.Effect, _ = d.effectOf(v, "effect")
 	}
-	for _, w := range d.words(e.get("codes"), "codes") {
-		x.Codes = append(x.Codes, w.text)
+	for _, w := range d.words(e.Get("codes"), "codes") {
+		x.Codes = append(x.Codes, w.Text)
 	}
-	for _, w := range d.words(e.get("rules"), "rules") {
-		x.Rules = append(x.Rules, w.text)
+	for _, w := range d.words(e.Get("rules"), "rules") {
+		x.Rules = append(x.Rules, w.Text)
 	}
-	if v := e.get("edits"); v != nil {
+	if v := e.Get("edits"); v != nil {
 		x.Edits = map[string][]byte{}
-		for _, m := range v.members {
-			x.Edits[m.name] = m.value.appendJSON(nil)
+		for _, m := range v.Members {
+			x.Edits[m.Name] = m.Value.AppendJSON(nil)
 		}
 	}
 }
@@ -273,20 +273,20 @@ func (c *Case) prepare(in *Input) {
 	if c.session == nil {
 		return
 	}
-	for _, m := range c.session.members {
+	for _, m := range c.session.Members {
 		count := int64(0)
-		fmt.Sscan(m.value.text, &count)
-		switch m.name {
+		fmt.Sscan(m.Value.Text, &count)
+		switch m.Name {
 		case "steps":
 			in.Session.Steps = count
 		case "calls":
 			in.Session.Calls = count
 		case "tainted":
-			in.Session.Tainted = m.value.text == "true"
+			in.Session.Tainted = m.Value.Text == "true"
 		case "autonomous":
-			in.Session.Autonomous = m.value.text == "true"
+			in.Session.Autonomous = m.Value.Text == "true"
 		case "known":
-			in.Session.Known = m.value.text == "true"
+			in.Session.Known = m.Value.Text == "true"
 		}
 	}
 }

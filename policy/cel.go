@@ -14,6 +14,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/ext"
 
+	"reeve/internal/rawjson"
 	"reeve/risk"
 )
 
@@ -152,11 +153,11 @@ func newCompiler(lists []list) (*compiler, error) {
 
 // compile compiles one expression of a rule and reports its faults to d.
 func (c *compiler) compile(d *document, p pending) *condition {
-	if p.node.kind != stringNode && p.node.kind != boolNode && p.node.kind != numberNode {
-		d.at(p.node, "quote it", "a condition is a CEL expression, not %s", nodeKindNames[p.node.kind])
+	if p.node.Kind != rawjson.String && p.node.Kind != rawjson.Bool && p.node.Kind != rawjson.Number {
+		d.at(p.node, "quote it", "a condition is a CEL expression, not %s", p.node.Is())
 		return nil
 	}
-	text := p.node.text
+	text := p.node.Text
 	if strings.TrimSpace(text) == "" {
 		d.at(p.node, "leave the key out if the rule has no condition", "the condition is empty")
 		return nil
@@ -238,7 +239,7 @@ func (d *document) celIssues(n *node, issues *cel.Issues) {
 
 // exprFault reports a fault at a place inside an expression.
 func (d *document) exprFault(n *node, at common.Location, hint, format string, args ...any) {
-	line, column := n.line, n.column
+	line, column := n.Line, n.Column
 	if at != nil && at.Line() > 0 {
 		line, column = d.place(n, at.Line(), at.Column())
 	}

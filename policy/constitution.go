@@ -10,6 +10,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"reeve/internal/rawjson"
 )
 
 // A constitution is the policy file of AEON, the origin of A2G: a TOML file
@@ -43,13 +45,13 @@ func (r *yamlReader) readConstitution() *node {
 	}
 	d := &document{yamlReader: r}
 	section := func(name string, keys []string) *node {
-		n := root.get(name)
+		n := root.Get(name)
 		if n == nil {
-			return &node{}
+			return &node{Kind: rawjson.Null}
 		}
-		if n.kind != mappingNode {
-			d.at(n, "write ["+name+"]", "%s is a section, not %s", name, nodeKindNames[n.kind])
-			return &node{}
+		if n.Kind != rawjson.Object {
+			d.at(n, "write ["+name+"]", "%s is a section, not %s", name, n.Is())
+			return &node{Kind: rawjson.Null}
 		}
 		d.known(n, keys, "["+name+"]")
 		return n
@@ -59,13 +61,13 @@ func (r *yamlReader) readConstitution() *node {
 	network, files := section("network", networkKeys), section("filesystem", filesystemKeys)
 	commands, resources := section("commands", commandKeys), section("resources", resourceKeys)
 
-	b := builder{d: d, lists: &node{kind: mappingNode}, rules: &node{kind: sequenceNode}}
-	b.limits.kind = mappingNode
-	b.limits.members = append(b.limits.members, resources.members...)
+	b := builder{d: d, lists: &node{Kind: rawjson.Object}, rules: &node{Kind: rawjson.Array}}
+	b.limits.Kind = rawjson.Object
+	b.limits.Members = append(b.limits.Members, resources.Members...)
 	b.network(network)
 	b.filesystem(files)
 	b.commands(commands)
-	if len(r.errs) == 0 && len(b.rules.items) == 0 && len(b.limits.members) == 0 {
+	if len(r.errs) == 0 && len(b.rules.Items) == 0 && len(b.limits.Members) == 0 {
 		d.at(root, "it has [network], [filesystem], [commands] or [resources]", "the constitution says nothing")
 		return nil
 	}
@@ -81,28 +83,28 @@ type builder struct {
 }
 
 func (b *builder) limit(name string, value *node) {
-	b.limits.members = append(b.limits.members, member{name, value.line, value.column, value})
+	b.limits.Members = append(b.limits.Members, member{Name: name, Line: value.Line, Column: value.Column, Value: value})
 }
 
 // list takes the texts of a section's key into a list for conditions.
 func (b *builder) list(section *node, key, name string, check func(string) (problem, hint string), form func(string) string) (n *node, given bool) {
-	if n = section.get(key); n == nil {
+	if n = section.Get(key); n == nil {
 		return nil, false
 	}
-	values := &node{kind: sequenceNode, line: n.line, column: n.column}
+	values := &node{Kind: rawjson.Array, Line: n.Line, Column: n.Column}
 	for _, s := range b.d.entries(section, key, check) {
-		values.items = append(values.items, text(form(s)))
+		values.Items = append(values.Items, text(form(s)))
 	}
-	b.lists.members = append(b.lists.members, member{name, n.line, n.column, values})
+	b.lists.Members = append(b.lists.Members, member{Name: name, Line: n.Line, Column: n.Column, Value: values})
 	return n, true
 }
 
 func (b *builder) rule(at *node, name, when, reason, instead string) {
-	r := mapping(at.line, at.column,
+	r := mapping(at.Line, at.Column,
 		"name", text("constitution "+name), "code", text("constitution."+strings.Fields(name)[0]), "effect", text("deny"),
-		"on", &node{kind: sequenceNode, items: []*node{text("tool.call"), text("mcp.request")}},
+		"on", &node{Kind: rawjson.Array, Items: []*node{text("tool.call"), text("mcp.request")}},
 		"when", text(when), "reason", text(reason), "instead", text(instead))
-	b.rules.items = append(b.rules.items, r)
+	b.rules.Items = append(b.rules.Items, r)
 }
 
 // network: what is allowed is all that is, unless strict_mode says no; what is
@@ -112,11 +114,11 @@ func (b *builder) network(n *node) {
 	allow, allowed := b.list(n, "allow", "constitution_allowed_hosts", domainName, same)
 	block, blocked := b.list(n, "block", "constitution_blocked_hosts", domainName, same)
 	strict := allowed
-	if v := n.get("strict_mode"); v != nil {
-		if v.kind != boolNode {
-			b.d.at(v, "write true or false", "strict_mode is true or false, not %s", nodeKindNames[v.kind])
+	if v := n.Get("strict_mode"); v != nil {
+		if v.Kind != rawjson.Bool {
+			b.d.at(v, "write true or false", "strict_mode is true or false, not %s", v.Is())
 		}
-		strict = v.text == "true"
+		strict = v.Text == "true"
 	}
 	var refused []string
 	if blocked {
@@ -124,13 +126,13 @@ func (b *builder) network(n *node) {
 		b.limit("blocked_domains", block)
 	}
 	switch {
-	case strict && allowed && len(allow.items) > 0:
+	case strict && allowed && len(allow.Items) > 0:
 		refused = append(refused, "!h.host_in(lists.constitution_allowed_hosts)")
 		b.limit("allowed_domains", allow)
 		b.limit("network_allowed", yes)
 	case strict:
 		refused = append(refused, `h != ""`)
-	case len(n.members) > 0:
+	case len(n.Members) > 0:
 		b.limit("network_allowed", yes)
 	}
 	if refused == nil {
@@ -149,7 +151,7 @@ func (b *builder) filesystem(n *node) {
 	if !given {
 		return
 	}
-	b.limits.members = append(b.limits.members, member{"filesystem_scope", scope.line, scope.column, scope})
+	b.limits.Members = append(b.limits.Members, member{Name: "filesystem_scope", Line: scope.Line, Column: scope.Column, Value: scope})
 	b.rule(n, "filesystem", `action.tool.like(["*write*", "*edit*", "*create*", "*save*", "*append*", "*patch*", "*replace*", "*delete*", "*remove*", "*move*", "*rename*", "*copy*"])
 && args.exists(k, p, k in ["path", "file", "filename", "file_name", "filepath", "file_path", "target_file", "target_path",
   "destination", "destination_path", "dest", "output_file", "output_path", "new_path", "directory", "dir", "folder"]
@@ -160,7 +162,7 @@ func (b *builder) filesystem(n *node) {
 // commands: a condition names each text, since looking for one of unknown
 // length is reckoned as costly, and is split before it grows too long.
 func (b *builder) commands(n *node) {
-	patterns := n.get("block")
+	patterns := n.Get("block")
 	if patterns == nil {
 		return
 	}
@@ -189,21 +191,21 @@ func (b *builder) commands(n *node) {
 	}
 }
 
-var yes = &node{kind: boolNode, text: "true"}
+var yes = &node{Kind: rawjson.Bool, Text: "true"}
 
-func text(s string) *node { return &node{kind: stringNode, text: s, line: 1, column: 1} }
+func text(s string) *node { return &node{Kind: rawjson.String, Text: s, Line: 1, Column: 1} }
 
-func number(s string) *node { return &node{kind: numberNode, text: s, line: 1, column: 1} }
+func number(s string) *node { return &node{Kind: rawjson.Number, Text: s, Line: 1, Column: 1} }
 
 // mapping makes a mapping at a place, and puts what it holds there, too.
 func mapping(line, column int, pairs ...any) *node {
-	n := &node{kind: mappingNode, line: line, column: column}
+	n := &node{Kind: rawjson.Object, Line: line, Column: column}
 	for i := 0; i < len(pairs); i += 2 {
 		v := pairs[i+1].(*node)
-		if v.kind == stringNode {
-			v.line, v.column = line, column
+		if v.Kind == rawjson.String {
+			v.Line, v.Column = line, column
 		}
-		n.members = append(n.members, member{pairs[i].(string), line, column, v})
+		n.Members = append(n.Members, member{Name: pairs[i].(string), Line: line, Column: column, Value: v})
 	}
 	return n
 }
@@ -258,11 +260,11 @@ func (t *tomlReader) place(n *node, raw unstable.Range) {
 		t.column += utf8.RuneCountInString(between)
 		t.offset = offset
 	}
-	n.line, n.column = t.line, t.column
+	n.Line, n.Column = t.line, t.column
 }
 
 func (t *tomlReader) read(data []byte) *node {
-	root := &node{kind: mappingNode, line: 1, column: 1}
+	root := &node{Kind: rawjson.Object, Line: 1, Column: 1}
 	table := root
 	var p unstable.Parser
 	p.Reset(data)
@@ -275,10 +277,10 @@ func (t *tomlReader) read(data []byte) *node {
 		keys := 0
 		at := &node{}
 		for k := e.Key(); k.Next(); keys++ {
-			m.name = string(k.Node().Data)
+			m.Name = string(k.Node().Data)
 			if keys == 0 {
 				t.place(at, k.Node().Raw)
-				m.line, m.column = at.line, at.column
+				m.Line, m.Column = at.Line, at.Column
 			}
 		}
 		if e.Kind == unstable.ArrayTable {
@@ -290,34 +292,34 @@ func (t *tomlReader) read(data []byte) *node {
 			return nil
 		}
 		if e.Kind == unstable.Table {
-			table = &node{kind: mappingNode, line: m.line, column: m.column}
-			m.value = table
-			root.members = append(root.members, m)
+			table = &node{Kind: rawjson.Object, Line: m.Line, Column: m.Column}
+			m.Value = table
+			root.Members = append(root.Members, m)
 			continue
 		}
-		m.value = t.value(e.Value(), at)
-		table.members = append(table.members, m)
+		m.Value = t.value(e.Value(), at)
+		table.Members = append(table.Members, m)
 	}
 	return root
 }
 
 // value reads a value that stands at, or after, a place.
 func (t *tomlReader) value(v *unstable.Node, at *node) *node {
-	n := &node{line: at.line, column: at.column, text: string(v.Data)}
+	n := &node{Line: at.Line, Column: at.Column, Text: string(v.Data)}
 	if v.Raw.Length > 0 {
 		t.place(n, v.Raw)
 	}
 	switch v.Kind {
 	case unstable.String:
-		n.kind = stringNode
+		n.Kind = rawjson.String
 	case unstable.Bool:
-		n.kind = boolNode
+		n.Kind = rawjson.Bool
 	case unstable.Integer:
-		n.kind = numberNode
+		n.Kind = rawjson.Number
 	case unstable.Array:
-		n.kind = sequenceNode
+		n.Kind = rawjson.Array
 		for items := v.Children(); items.Next(); {
-			n.items = append(n.items, t.value(items.Node(), n))
+			n.Items = append(n.Items, t.value(items.Node(), n))
 		}
 	default:
 		t.at(n, "", "a constitution has texts, whole numbers, true, false and lists")

@@ -149,19 +149,19 @@ func readDocument(f File) *document {
 	if root == nil {
 		return d
 	}
-	if root.kind != mappingNode {
-		d.at(root, "start with version: 1, default: … and rules: …", "a policy document is a mapping, not %s", nodeKindNames[root.kind])
+	if root.Kind != rawjson.Object {
+		d.at(root, "start with version: 1, default: … and rules: …", "a policy document is a mapping, not %s", root.Is())
 		return d
 	}
 	d.known(root, documentKeys, "a policy document")
-	if v := root.get("version"); v == nil {
+	if v := root.Get("version"); v == nil {
 		d.at(root, "add version: 1", "the document does not say its version")
-	} else if v.kind != numberNode || v.text != "1" {
-		d.at(v, "this reeve reads version: 1", "version %q is not known", v.text)
+	} else if v.Kind != rawjson.Number || v.Text != "1" {
+		d.at(v, "this reeve reads version: 1", "version %q is not known", v.Text)
 	}
-	d.textOf(root.get("name"), "name")
-	d.textOf(root.get("description"), "description")
-	if v := root.get("default"); v == nil {
+	d.textOf(root.Get("name"), "name")
+	d.textOf(root.Get("description"), "description")
+	if v := root.Get("default"); v == nil {
 		d.at(root, "add default: allow, or default: deny to forbid everything that no rule allows",
 			"the document does not say what happens when no rule decides")
 	} else if e, ok := d.effectOf(v, "default"); ok {
@@ -170,14 +170,14 @@ func readDocument(f File) *document {
 		}
 		d.effect = e
 	}
-	d.observe = d.modeOf(root.get("mode"))
-	d.readLists(root.get("lists"))
-	d.readManifests(root.get("manifests"))
-	if v := root.get("rules"); v != nil && v.kind != nullNode {
-		if v.kind != sequenceNode {
-			d.at(v, "write each rule as - name: …", "rules is a list, not %s", nodeKindNames[v.kind])
+	d.observe = d.modeOf(root.Get("mode"))
+	d.readLists(root.Get("lists"))
+	d.readManifests(root.Get("manifests"))
+	if v := root.Get("rules"); v != nil && v.Kind != rawjson.Null {
+		if v.Kind != rawjson.Array {
+			d.at(v, "write each rule as - name: …", "rules is a list, not %s", v.Is())
 		}
-		for _, item := range v.items {
+		for _, item := range v.Items {
 			d.readRule(item)
 		}
 	}
@@ -186,23 +186,23 @@ func readDocument(f File) *document {
 
 // known reports the members of a mapping that have no meaning.
 func (d *document) known(n *node, keys []string, what string) {
-	for _, m := range n.members {
-		if !slices.Contains(keys, m.name) {
-			d.fault(m.line, m.column, didYouMean(m.name, keys), "%s has no key %q", what, m.name)
+	for _, m := range n.Members {
+		if !slices.Contains(keys, m.Name) {
+			d.fault(m.Line, m.Column, didYouMean(m.Name, keys), "%s has no key %q", what, m.Name)
 		}
 	}
 }
 
 // textOf reads an optional text.
 func (d *document) textOf(n *node, what string) string {
-	if n == nil || n.kind == nullNode {
+	if n == nil || n.Kind == rawjson.Null {
 		return ""
 	}
-	if n.kind == sequenceNode || n.kind == mappingNode {
-		d.at(n, "", "%s is a text, not %s", what, nodeKindNames[n.kind])
+	if n.Kind == rawjson.Array || n.Kind == rawjson.Object {
+		d.at(n, "", "%s is a text, not %s", what, n.Is())
 		return ""
 	}
-	text := strings.TrimSpace(n.text)
+	text := strings.TrimSpace(n.Text)
 	if len(text) > maxReason {
 		d.at(n, "", "%s is longer than %d bytes", what, maxReason)
 	}
@@ -210,9 +210,9 @@ func (d *document) textOf(n *node, what string) string {
 }
 
 func (d *document) effectOf(n *node, what string) (act.Effect, bool) {
-	e, ok := act.ParseEffect(n.text)
-	if n.kind != stringNode || !ok {
-		d.at(n, didYouMean(n.text, []string{"allow", "deny", "escalate", "modify"}), "%s: %q is not an effect", what, n.text)
+	e, ok := act.ParseEffect(n.Text)
+	if n.Kind != rawjson.String || !ok {
+		d.at(n, didYouMean(n.Text, []string{"allow", "deny", "escalate", "modify"}), "%s: %q is not an effect", what, n.Text)
 		return act.Deny, false
 	}
 	return e, true
@@ -223,10 +223,10 @@ func (d *document) modeOf(n *node) bool {
 	if n == nil {
 		return false
 	}
-	if n.text != "enforce" && n.text != "observe" {
-		d.at(n, didYouMean(n.text, []string{"enforce", "observe"}), "mode: %q is not a mode", n.text)
+	if n.Text != "enforce" && n.Text != "observe" {
+		d.at(n, didYouMean(n.Text, []string{"enforce", "observe"}), "mode: %q is not a mode", n.Text)
 	}
-	return n.text == "observe"
+	return n.Text == "observe"
 }
 
 // words reads a text or a list of texts. It returns nil when n is absent.
@@ -234,97 +234,97 @@ func (d *document) words(n *node, what string) []*node {
 	switch {
 	case n == nil:
 		return nil
-	case n.kind == stringNode:
+	case n.Kind == rawjson.String:
 		return []*node{n}
-	case n.kind == sequenceNode && len(n.items) > 0:
+	case n.Kind == rawjson.Array && len(n.Items) > 0:
 		var words []*node
-		for _, item := range n.items {
-			if item.kind != stringNode || item.text == "" {
-				d.at(item, "quote it", "%s is a list of texts; this is %s", what, nodeKindNames[item.kind])
+		for _, item := range n.Items {
+			if item.Kind != rawjson.String || item.Text == "" {
+				d.at(item, "quote it", "%s is a list of texts; this is %s", what, item.Is())
 				continue
 			}
 			words = append(words, item)
 		}
 		return words
 	}
-	d.at(n, "leave the key out if it should not matter", "%s is a text or a list of texts, not %s", what, nodeKindNames[n.kind])
+	d.at(n, "leave the key out if it should not matter", "%s is a text or a list of texts, not %s", what, n.Is())
 	return nil
 }
 
 func (d *document) readLists(n *node) {
-	if n == nil || n.kind == nullNode {
+	if n == nil || n.Kind == rawjson.Null {
 		return
 	}
-	if n.kind != mappingNode {
-		d.at(n, "write lists: { name: [\"…\"] }", "lists is a mapping of names to lists, not %s", nodeKindNames[n.kind])
+	if n.Kind != rawjson.Object {
+		d.at(n, "write lists: { name: [\"…\"] }", "lists is a mapping of names to lists, not %s", n.Is())
 		return
 	}
-	for _, m := range n.members {
-		l := list{name: m.name, at: &node{line: m.line, column: m.column}}
-		if !listPattern.MatchString(m.name) {
-			d.at(l.at, "use lower-case letters, digits and _", "%q cannot be the name of a list", m.name)
+	for _, m := range n.Members {
+		l := list{name: m.Name, at: &node{Line: m.Line, Column: m.Column}}
+		if !listPattern.MatchString(m.Name) {
+			d.at(l.at, "use lower-case letters, digits and _", "%q cannot be the name of a list", m.Name)
 			continue
 		}
-		if m.value.kind != sequenceNode {
-			d.at(m.value, "", "a list is a list of texts, not %s", nodeKindNames[m.value.kind])
+		if m.Value.Kind != rawjson.Array {
+			d.at(m.Value, "", "a list is a list of texts, not %s", m.Value.Is())
 			continue
 		}
-		for _, item := range m.value.items {
-			if item.kind != stringNode {
-				d.at(item, "quote it", "a list holds texts; this is %s", nodeKindNames[item.kind])
+		for _, item := range m.Value.Items {
+			if item.Kind != rawjson.String {
+				d.at(item, "quote it", "a list holds texts; this is %s", item.Is())
 				continue
 			}
-			l.values = append(l.values, item.text)
+			l.values = append(l.values, item.Text)
 		}
 		d.lists = append(d.lists, l)
 	}
 }
 
 func (d *document) readRule(n *node) {
-	if n.kind != mappingNode {
-		d.at(n, "write each rule as - name: …", "a rule is a mapping, not %s", nodeKindNames[n.kind])
+	if n.Kind != rawjson.Object {
+		d.at(n, "write each rule as - name: …", "a rule is a mapping, not %s", n.Is())
 		return
 	}
-	r := &rule{file: d.file, line: n.line, column: n.column}
+	r := &rule{file: d.file, line: n.Line, column: n.Column}
 	d.known(n, ruleKeys, "a rule")
-	r.name = d.textOf(n.get("name"), "name")
+	r.name = d.textOf(n.Get("name"), "name")
 	switch {
 	case r.name == "":
 		d.at(n, "add name: …", "the rule has no name")
 	case !ruleName(r.name):
-		d.at(n.get("name"), "use letters, digits, spaces and . _ / -, at most 100", "%q cannot be the name of a rule", r.name)
+		d.at(n.Get("name"), "use letters, digits, spaces and . _ / -, at most 100", "%q cannot be the name of a rule", r.name)
 	case r.name == "default":
-		d.at(n.get("name"), "", "a rule cannot be called default: that is the name of what happens when no rule decides")
+		d.at(n.Get("name"), "", "a rule cannot be called default: that is the name of what happens when no rule decides")
 	}
-	d.textOf(n.get("description"), "description")
-	r.kinds = d.kindsOf(n.get("on"))
-	for _, w := range d.words(n.get("tools"), "tools") {
+	d.textOf(n.Get("description"), "description")
+	r.kinds = d.kindsOf(n.Get("on"))
+	for _, w := range d.words(n.Get("tools"), "tools") {
 		d.exprs = append(d.exprs, pending{r, toolsPart, w})
 	}
-	for _, w := range d.words(n.get("check"), "check") {
-		if !slices.Contains(checkNames, w.text) {
-			d.at(w, didYouMean(w.text, checkNames), "there is no check %q", w.text)
+	for _, w := range d.words(n.Get("check"), "check") {
+		if !slices.Contains(checkNames, w.Text) {
+			d.at(w, didYouMean(w.Text, checkNames), "there is no check %q", w.Text)
 		}
-		r.check = append(r.check, w.text)
+		r.check = append(r.check, w.Text)
 	}
-	for _, w := range d.words(n.get("detect"), "detect") {
-		det, ok := risk.ParseDetector(w.text)
+	for _, w := range d.words(n.Get("detect"), "detect") {
+		det, ok := risk.ParseDetector(w.Text)
 		if !ok {
-			d.at(w, didYouMean(w.text, detectorNames), "there is no detector %q", w.text)
+			d.at(w, didYouMean(w.Text, detectorNames), "there is no detector %q", w.Text)
 		}
 		r.detect |= det
 	}
-	if v := n.get("hazard"); v != nil {
-		f, err := strconv.ParseFloat(v.text, 64)
-		if v.kind != numberNode || err != nil || f <= 0 || f > 1 {
+	if v := n.Get("hazard"); v != nil {
+		f, err := strconv.ParseFloat(v.Text, 64)
+		if v.Kind != rawjson.Number || err != nil || f <= 0 || f > 1 {
 			d.at(v, "0.8 is what hardly anybody wants, 0.5 what somebody may", "hazard is a number above 0, at most 1")
 		}
 		r.hazard = f
 	}
-	if v := n.get("when"); v != nil {
+	if v := n.Get("when"); v != nil {
 		d.exprs = append(d.exprs, pending{r, whenPart, v})
 	}
-	if v := n.get("effect"); v == nil {
+	if v := n.Get("effect"); v == nil {
 		d.at(n, "add effect: deny, escalate, modify or allow", "the rule does not say its effect")
 	} else {
 		r.effect, _ = d.effectOf(v, "effect")
@@ -332,7 +332,7 @@ func (d *document) readRule(n *node) {
 	d.readModify(r, n)
 	d.readConditions(r, n)
 	d.readApproval(r, n)
-	if v := n.get("code"); v != nil {
+	if v := n.Get("code"); v != nil {
 		r.code = d.textOf(v, "code")
 		if !codePattern.MatchString(r.code) || len(r.code) > 64 {
 			d.at(v, "use lower-case words joined by . _ or -", "%q cannot be a code", r.code)
@@ -340,12 +340,12 @@ func (d *document) readRule(n *node) {
 			d.at(v, "choose another", "the code %s has a meaning of its own", r.code)
 		}
 	}
-	r.reason = d.textOf(n.get("reason"), "reason")
-	r.instead = d.textOf(n.get("instead"), "instead")
-	r.observe = d.modeOf(n.get("mode")) || d.observe
-	if v := n.get("risk"); v != nil {
-		f, err := strconv.ParseFloat(v.text, 64)
-		if v.kind != numberNode || err != nil || f < 0 || f > 1 {
+	r.reason = d.textOf(n.Get("reason"), "reason")
+	r.instead = d.textOf(n.Get("instead"), "instead")
+	r.observe = d.modeOf(n.Get("mode")) || d.observe
+	if v := n.Get("risk"); v != nil {
+		f, err := strconv.ParseFloat(v.Text, 64)
+		if v.Kind != rawjson.Number || err != nil || f < 0 || f > 1 {
 			d.at(v, "", "risk is a number from 0 to 1")
 		}
 		r.risk = f
@@ -355,8 +355,8 @@ func (d *document) readRule(n *node) {
 
 // readTools adds the globs that one entry of tools stands for.
 func (d *document) readTools(p pending, lists []list) {
-	globs := []string{p.node.text}
-	if name, ok := strings.CutPrefix(p.node.text, "lists."); ok {
+	globs := []string{p.node.Text}
+	if name, ok := strings.CutPrefix(p.node.Text, "lists."); ok {
 		i := slices.IndexFunc(lists, func(l list) bool { return l.name == name })
 		if i < 0 {
 			d.at(p.node, "define it under lists:", "there is no list %q", name)
@@ -384,25 +384,25 @@ func (d *document) kindsOf(n *node) kindSet {
 	}
 	var kinds kindSet
 	for _, w := range d.words(n, "on") {
-		if w.text == "*" {
+		if w.Text == "*" {
 			return ^kindSet(0)
 		}
 		matched := false
 		for i, k := range act.Kinds {
-			if matchName(w.text, string(k)) {
+			if matchName(w.Text, string(k)) {
 				kinds |= 1 << i
 				matched = true
 			}
 		}
 		if !matched {
-			d.at(w, didYouMean(w.text, kindNames), "there is no kind of act %q", w.text)
+			d.at(w, didYouMean(w.Text, kindNames), "there is no kind of act %q", w.Text)
 		}
 	}
 	return kinds
 }
 
 func (d *document) readModify(r *rule, n *node) {
-	v := n.get("modify")
+	v := n.Get("modify")
 	if r.effect != act.Modify {
 		if v != nil {
 			d.at(v, "set effect: modify", "modify: needs effect: modify")
@@ -411,18 +411,18 @@ func (d *document) readModify(r *rule, n *node) {
 	}
 	switch {
 	case v == nil:
-		d.at(n.get("effect"), "add modify: redact, drop or {replace: …}", "the rule does not say how it modifies")
-	case v.kind == stringNode && v.text == "redact":
+		d.at(n.Get("effect"), "add modify: redact, drop or {replace: …}", "the rule does not say how it modifies")
+	case v.Kind == rawjson.String && v.Text == "redact":
 		r.change.kind = redact
 		if r.detect == 0 {
 			d.at(v, "add detect: […]", "modify: redact masks what detectors found, and the rule has no detect")
 		}
-	case v.kind == stringNode && v.text == "drop":
+	case v.Kind == rawjson.String && v.Text == "drop":
 		r.change.kind = drop
-	case v.kind == mappingNode && len(v.members) == 1 && v.members[0].name == "replace" && v.members[0].value.kind == mappingNode:
-		d.readReplace(r, v.members[0].value)
-	case v.kind == stringNode:
-		d.at(v, didYouMean(v.text, modifyForms), "modify: %q is not a way to modify", v.text)
+	case v.Kind == rawjson.Object && len(v.Members) == 1 && v.Members[0].Name == "replace" && v.Members[0].Value.Kind == rawjson.Object:
+		d.readReplace(r, v.Members[0].Value)
+	case v.Kind == rawjson.String:
+		d.at(v, didYouMean(v.Text, modifyForms), "modify: %q is not a way to modify", v.Text)
 	default:
 		d.at(v, "it is redact, drop or {replace: {argument: NAME, with: VALUE}}", "this is not a way to modify")
 	}
@@ -431,17 +431,17 @@ func (d *document) readModify(r *rule, n *node) {
 func (d *document) readReplace(r *rule, n *node) {
 	d.known(n, replaceKeys, "replace")
 	r.change.kind = replace
-	if r.change.argument = d.textOf(n.get("argument"), "argument"); r.change.argument == "" {
+	if r.change.argument = d.textOf(n.Get("argument"), "argument"); r.change.argument == "" {
 		d.at(n, "add argument: NAME", "replace does not say which argument")
 	} else {
-		d.exprs = append(d.exprs, pending{r, argumentPart, n.get("argument")})
+		d.exprs = append(d.exprs, pending{r, argumentPart, n.Get("argument")})
 	}
-	with, expr := n.get("with"), n.get("with_expr")
+	with, expr := n.Get("with"), n.Get("with_expr")
 	switch {
 	case (with == nil) == (expr == nil):
 		d.at(n, "add with: VALUE, or with_expr: a CEL expression", "replace needs exactly one of with and with_expr")
 	case with != nil:
-		r.change.with = with.appendJSON(nil)
+		r.change.with = with.AppendJSON(nil)
 		if doc, err := rawjson.Parse(r.change.with); err != nil {
 			d.at(with, "", "the value cannot be written as JSON: %v", err)
 		} else {

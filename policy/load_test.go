@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"reeve/internal/yamldoc"
 	"reeve/session"
 )
 
@@ -251,7 +252,7 @@ func TestParseRefuses(t *testing.T) {
 // TestBounded: documents made to be slow are refused or read in a moment.
 func TestBounded(t *testing.T) {
 	for name, text := range map[string]string{
-		"large":        strings.Repeat("#", maxDocument+1),
+		"large":        strings.Repeat("#", yamldoc.MaxBytes+1),
 		"many keys":    strings.Repeat("a%d: b\n", 1) + keys(50_000),
 		"many dashes":  strings.Repeat("- ", 200_000),
 		"many flows":   strings.Repeat("[", 200_000),

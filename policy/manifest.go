@@ -12,6 +12,7 @@ import (
 
 	"reeve/act"
 	"reeve/internal/canon"
+	"reeve/internal/rawjson"
 )
 
 // defaultManifest is what a tool may use of which no document says anything,
@@ -87,7 +88,7 @@ type manifests struct {
 func (s *manifests) add(d *document) {
 	for _, m := range d.manifests {
 		if had := s.exact[m.glob]; had != nil {
-			d.at(m.at, "", "the manifest of %q is also given in %s:%d", m.glob, had.file, had.at.line)
+			d.at(m.at, "", "the manifest of %q is also given in %s:%d", m.glob, had.file, had.at.Line)
 			continue
 		}
 		if s.exact == nil {
@@ -124,17 +125,17 @@ const (
 )
 
 func (d *document) readManifests(n *node) {
-	if n == nil || n.kind == nullNode {
+	if n == nil || n.Kind == rawjson.Null {
 		return
 	}
-	if n.kind != mappingNode {
-		d.at(n, `write manifests: { "*": {timeout_seconds: 30} }`, "manifests is a mapping of tools' names to manifests, not %s", nodeKindNames[n.kind])
+	if n.Kind != rawjson.Object {
+		d.at(n, `write manifests: { "*": {timeout_seconds: 30} }`, "manifests is a mapping of tools' names to manifests, not %s", n.Is())
 		return
 	}
-	for _, entry := range n.members {
-		m := &manifest{file: d.file, at: &node{line: entry.line, column: entry.column}, Manifest: defaultManifest}
-		if m.glob, _ = canon.Name(entry.name); m.glob == "" {
-			d.at(m.at, `"*" stands for every tool`, "%q names no tool", entry.name)
+	for _, entry := range n.Members {
+		m := &manifest{file: d.file, at: &node{Line: entry.Line, Column: entry.Column}, Manifest: defaultManifest}
+		if m.glob, _ = canon.Name(entry.Name); m.glob == "" {
+			d.at(m.at, `"*" stands for every tool`, "%q names no tool", entry.Name)
 			continue
 		}
 		for _, c := range m.glob {
@@ -142,30 +143,30 @@ func (d *document) readManifests(n *node) {
 				m.literal++
 			}
 		}
-		d.readManifest(m, entry.value)
+		d.readManifest(m, entry.Value)
 		d.manifests = append(d.manifests, m)
 	}
 }
 
 func (d *document) readManifest(m *manifest, n *node) {
-	if n.kind != mappingNode {
-		d.at(n, "write {timeout_seconds: 30, …}", "a manifest is a mapping, not %s", nodeKindNames[n.kind])
+	if n.Kind != rawjson.Object {
+		d.at(n, "write {timeout_seconds: 30, …}", "a manifest is a mapping, not %s", n.Is())
 		return
 	}
 	d.known(n, manifestKeys, "a manifest")
 	for _, key := range manifestKeys[:len(manifestKeys)-1] {
-		if n.get(key) != nil {
+		if n.Get(key) != nil {
 			m.given = append(m.given, key)
 		}
 	}
 	d.amount(n, "max_memory_mb", maxMemoryMB, &m.MaxMemoryMB)
 	d.amount(n, "max_cpu_percent", maxCPUPercent, &m.MaxCPUPercent)
 	d.amount(n, "timeout_seconds", maxTimeout, &m.TimeoutSeconds)
-	if v := n.get("network_allowed"); v != nil {
-		if v.kind != boolNode {
-			d.at(v, "write true or false", "network_allowed is true or false, not %s", nodeKindNames[v.kind])
+	if v := n.Get("network_allowed"); v != nil {
+		if v.Kind != rawjson.Bool {
+			d.at(v, "write true or false", "network_allowed is true or false, not %s", v.Is())
 		}
-		m.NetworkAllowed = v.kind == boolNode && v.text == "true"
+		m.NetworkAllowed = v.Kind == rawjson.Bool && v.Text == "true"
 	}
 	scope := absolutePath
 	if isConstitution(d.file) { // which is often written for a working directory
@@ -185,19 +186,19 @@ func (d *document) readManifest(m *manifest, n *node) {
 	})
 	slices.Sort(m.Advisory)
 	m.Advisory = slices.Compact(m.Advisory)
-	if v := n.get("allowed_domains"); len(m.AllowedDomains) > 0 && !m.NetworkAllowed {
+	if v := n.Get("allowed_domains"); len(m.AllowedDomains) > 0 && !m.NetworkAllowed {
 		d.at(v, "add network_allowed: true", "domains are allowed, and the network is not")
 	}
 }
 
 // amount reads a whole number of at least one.
 func (d *document) amount(n *node, key string, most int, to *int) {
-	v := n.get(key)
+	v := n.Get(key)
 	if v == nil {
 		return
 	}
-	i, err := strconv.Atoi(v.text)
-	if v.kind != numberNode || err != nil || i < 1 || i > most {
+	i, err := strconv.Atoi(v.Text)
+	if v.Kind != rawjson.Number || err != nil || i < 1 || i > most {
 		d.at(v, "to forbid a tool, write a rule with effect: deny", "%s is a whole number from 1 to %d", key, most)
 		return
 	}
@@ -206,28 +207,28 @@ func (d *document) amount(n *node, key string, most int, to *int) {
 
 // entries reads a list of texts, each of which check accepts.
 func (d *document) entries(n *node, key string, check func(string) (problem, hint string)) (texts []string) {
-	v := n.get(key)
+	v := n.Get(key)
 	if v == nil {
 		return nil
 	}
-	if v.kind != sequenceNode {
-		d.at(v, `write ["…"]`, "%s is a list of texts, not %s", key, nodeKindNames[v.kind])
+	if v.Kind != rawjson.Array {
+		d.at(v, `write ["…"]`, "%s is a list of texts, not %s", key, v.Is())
 		return nil
 	}
-	if len(v.items) > maxManifestSay {
+	if len(v.Items) > maxManifestSay {
 		d.at(v, "", "%s has more than %d entries", key, maxManifestSay)
 		return nil
 	}
-	for _, item := range v.items {
-		if item.kind != stringNode {
-			d.at(item, "quote it", "%s is a list of texts; this is %s", key, nodeKindNames[item.kind])
+	for _, item := range v.Items {
+		if item.Kind != rawjson.String {
+			d.at(item, "quote it", "%s is a list of texts; this is %s", key, item.Is())
 			continue
 		}
-		if problem, hint := check(item.text); problem != "" {
-			d.at(item, hint, "%s: %q %s", key, item.text, problem)
+		if problem, hint := check(item.Text); problem != "" {
+			d.at(item, hint, "%s: %q %s", key, item.Text, problem)
 			continue
 		}
-		texts = append(texts, item.text)
+		texts = append(texts, item.Text)
 	}
 	return texts
 }
@@ -281,7 +282,7 @@ const maxConditions = 20 // of one rule
 
 // readConditions reads the sentences under which a rule lets an act pass.
 func (d *document) readConditions(r *rule, n *node) {
-	v := n.get("conditions")
+	v := n.Get("conditions")
 	if v == nil {
 		return
 	}

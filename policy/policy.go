@@ -27,6 +27,7 @@ import (
 
 	"reeve/act"
 	"reeve/internal/rawjson"
+	"reeve/internal/yamldoc"
 )
 
 // File is one policy document. In the set's text and hash it goes by the last
@@ -135,7 +136,7 @@ func (s *Set) assemble(docs []*document) {
 				d.at(l.at, "", "the list %q is also defined in %s", l.name, where)
 				continue
 			}
-			seenLists[l.name] = fmt.Sprintf("%s:%d", d.file, l.at.line)
+			seenLists[l.name] = fmt.Sprintf("%s:%d", d.file, l.at.Line)
 			lists = append(lists, l)
 		}
 		for _, r := range d.rules {
@@ -276,12 +277,12 @@ func readFile(name string) (File, error) {
 	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
 		return File{}, fmt.Errorf("%s is not a regular file", name)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxDocument+1))
+	data, err := io.ReadAll(io.LimitReader(f, yamldoc.MaxBytes+1))
 	if err != nil {
 		return File{}, plainPathError(err)
 	}
-	if len(data) > maxDocument {
-		return File{}, fmt.Errorf("%s is larger than %d MiB", name, maxDocument>>20)
+	if len(data) > yamldoc.MaxBytes {
+		return File{}, fmt.Errorf("%s is larger than %d MiB", name, yamldoc.MaxBytes>>20)
 	}
 	return File{name, data}, nil
 }

@@ -114,7 +114,7 @@ func (r *runner) run(cmd *cobra.Command, file string) error {
 			fmt.Fprintln(cmd.ErrOrStderr(), "reeve:", closing)
 		}
 	}()
-	tasks := jsontext.Value(w.tasks.appendJSON(nil))
+	tasks := jsontext.Value(w.tasks.AppendJSON(nil))
 	if w.scheduled {
 		return r.schedule(cmd.Context(), cmd, node, w, tasks)
 	}
@@ -189,8 +189,8 @@ func (r *runner) read(cmd *cobra.Command, file string) (*workflow, error) {
 
 // find returns the task of an id, nil for none.
 func (w *workflow) find(id string) *node {
-	for _, t := range w.tasks.items {
-		if n := t.get("id"); n != nil && n.text == id {
+	for _, t := range w.tasks.Items {
+		if n := t.Get("id"); n != nil && n.Text == id {
 			return t
 		}
 	}
@@ -217,7 +217,7 @@ func refusedTasks(cmd *cobra.Command, w *workflow, err error) error {
 		Code: answer.Code, Task: answer.Data.Task, Field: answer.Data.Field, Reason: answer.Data.Reason,
 		Expected: answer.Data.Expected, Cycle: answer.Data.Cycle,
 	}
-	if wrong.Task == "" && !strings.HasPrefix(wrong.Field, "tasks[") && len(w.tasks.items) == 1 {
+	if wrong.Task == "" && !strings.HasPrefix(wrong.Field, "tasks[") && len(w.tasks.Items) == 1 {
 		wrong.Field = "tasks[0]." + wrong.Field // of a single task fields are named alone
 	}
 	text := placeOf(w.tasks, wrong)

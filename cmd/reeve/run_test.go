@@ -89,7 +89,7 @@ func TestWorkflowForm(t *testing.T) {
 			if err := want.Compact(); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(string(want), string(w.tasks.appendJSON(nil))); diff != "" {
+			if diff := cmp.Diff(string(want), string(w.tasks.AppendJSON(nil))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -103,22 +103,22 @@ func TestWorkflowFaults(t *testing.T) {
 		set          map[string]string
 		want         []string // each in the error
 	}{
-		{"empty", "", nil, []string{"w.yaml:1:1: the file is empty"}},
-		{"only comments", "# nothing\n", nil, []string{"w.yaml:1:1: the file is empty"}},
+		{"empty", "", nil, []string{"w.yaml:1:1: the document is empty"}},
+		{"only comments", "# nothing\n", nil, []string{"w.yaml:1:1: the document is empty"}},
 		{"no mapping", "- a\n", nil, []string{"w.yaml:1:1: a workflow is a mapping with tasks, not a list"}},
 		{"no tasks", "name: x\n", nil, []string{"w.yaml:1:1: a workflow has tasks"}},
 		{"tasks are none", "tasks: []\n", nil, []string{"w.yaml:1:8: a workflow has tasks"}},
 		{"a task is none", "tasks: [7]\n", nil, []string{"w.yaml:1:9: a task is a mapping, not a number"}},
 		{"not YAML", "tasks:\n  - id: a: b\n", nil, []string{"w.yaml:2:", "not valid YAML"}},
-		{"two documents", "tasks: []\n---\ntasks: []\n", nil, []string{"w.yaml:3:", "more than one document"}},
+		{"two documents", "tasks: []\n---\ntasks: []\n", nil, []string{"w.yaml:3:", "more than one YAML document"}},
 		{"anchors", "tasks:\n  - &a {id: x}\n", nil, []string{"w.yaml:2:5: anchors and aliases"}},
 		{"tags", "tasks: !!binary x\n", nil, []string{"w.yaml:1:8: tags"}},
-		{"a member twice", "tasks:\n  - id: a\n    executor: x\n    id: b\n", nil, []string{`w.yaml:4:5: "id" stands here a second time; the first is on line 2`}},
+		{"a member twice", "tasks:\n  - id: a\n    executor: x\n    id: b\n", nil, []string{`w.yaml:4:5: the key "id" stands here a second time; the first is on line 2`}},
 		{"misspelt", "nmae: x\ntasks:\n  - {id: a, need: b}\n", nil, []string{`w.yaml:1:1: a workflow has no member "nmae": did you mean "name"?`, `w.yaml:3:13: a task has no member "need": did you mean "needs"?`}},
 		{"too deep", "tasks: " + strings.Repeat("[", 40) + strings.Repeat("]", 40), nil, []string{"the nesting is deeper than 32"}},
-		{"control character", "tasks:\x00", nil, []string{"w.yaml:1:7: the file holds a control character"}},
-		{"not UTF-8", "tasks: \xff", nil, []string{"the file is not UTF-8"}},
-		{"a number that JSON does not know", "tasks:\n  - {id: a, executor: x, inputs: {n: 0x10}}\n", nil, []string{"w.yaml:2:38: 0x10 is no number that JSON knows"}},
+		{"control character", "tasks:\x00", nil, []string{"w.yaml:1:7: the document contains a control character"}},
+		{"not UTF-8", "tasks: \xff", nil, []string{"the document is not valid UTF-8"}},
+		{"a number that JSON does not know", "tasks:\n  - {id: a, executor: x, inputs: {n: 0x10}}\n", nil, []string{"w.yaml:2:38: 0x10 is not a number that JSON knows"}},
 		{"neither id nor name", "tasks:\n  - executor: x\n", nil, []string{"w.yaml:2:5: a task has an id or a name"}},
 		{"several without ids", "tasks:\n  - {name: a, executor: x}\n  - {id: b, executor: x}\n", nil, []string{"w.yaml:2:6: a task of several has an id"}},
 		{"an id twice", "tasks:\n  - {id: a, executor: x}\n  - {id: a, executor: x}\n", nil, []string{`w.yaml:3:10: the id "a" is that of another task, on line 2`}},
@@ -193,7 +193,7 @@ func FuzzReadWorkflow(f *testing.F) {
 		if err != nil {
 			return
 		}
-		text := w.tasks.appendJSON(nil)
+		text := w.tasks.AppendJSON(nil)
 		if _, err := rawjson.Parse(text); err != nil {
 			t.Fatalf("%q: it is read as %s, which is no JSON: %v", source, text, err)
 		}

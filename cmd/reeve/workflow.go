@@ -12,12 +12,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/lexer"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
-
 	"reeve/internal/rawjson"
+	"reeve/internal/yamldoc"
 	"reeve/task"
 )
 
@@ -77,8 +73,12 @@ type workflowReader struct {
 }
 
 func (r *workflowReader) fault(n *node, format string, args ...any) {
+	r.faultAt(n.Line, n.Column, format, args...)
+}
+
+func (r *workflowReader) faultAt(line, column int, format string, args ...any) {
 	if len(r.faults) < maxFaults {
-		r.faults = append(r.faults, fmt.Sprintf("%s:%d:%d: %s", r.file, n.line, n.column, fmt.Sprintf(format, args...)))
+		r.faults = append(r.faults, fmt.Sprintf("%s:%d:%d: %s", r.file, line, column, fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -87,8 +87,8 @@ func (r *workflowReader) workflow(given map[string]string) *workflow {
 	if root == nil {
 		return nil
 	}
-	if root.kind != rawjson.Object {
-		r.fault(root, "a workflow is a mapping with tasks, not %s", root.is())
+	if root.Kind != rawjson.Object {
+		r.fault(root, "a workflow is a mapping with tasks, not %s", root.Is())
 		return nil
 	}
 	r.known(root, "a workflow", workflowMembers, scheduleMembers)
@@ -96,27 +96,27 @@ func (r *workflowReader) workflow(given map[string]string) *workflow {
 	if r.file == "-" {
 		w.name = "workflow"
 	}
-	if n := root.get("name"); n != nil {
-		if n.kind != rawjson.String || n.text == "" {
+	if n := root.Get("name"); n != nil {
+		if n.Kind != rawjson.String || n.Text == "" {
 			r.fault(n, "name is a text")
 		}
-		w.name = n.text
+		w.name = n.Text
 	}
-	list := root.get("tasks")
-	if list == nil || list.kind != rawjson.Array || len(list.items) == 0 {
+	list := root.Get("tasks")
+	if list == nil || list.Kind != rawjson.Array || len(list.Items) == 0 {
 		r.fault(cmp.Or(list, root), "a workflow has tasks: a list of at least one")
 		return nil
 	}
-	if values := r.values(root.get("set"), given); len(r.faults) == 0 {
+	if values := r.values(root.Get("set"), given); len(r.faults) == 0 {
 		r.expand(list, values)
 	}
-	for _, t := range list.items {
+	for _, t := range list.Items {
 		r.task(t)
 	}
 	if len(r.faults) > 0 {
 		return nil
 	}
-	w.count = len(list.items)
+	w.count = len(list.Items)
 	r.needs(list)
 	r.root(w, root, list)
 	if len(r.faults) == 0 {
@@ -129,9 +129,9 @@ func (r *workflowReader) workflow(given map[string]string) *workflow {
 // known refuses members that stand in none of the lists: most are misspelt.
 func (r *workflowReader) known(n *node, what string, lists ...[]string) {
 	all := slices.Concat(lists...)
-	for _, m := range n.members {
-		if !slices.Contains(all, m.name) {
-			r.fault(m.at, "%s has no member %q%s", what, m.name, meant(m.name, all))
+	for _, m := range n.Members {
+		if !slices.Contains(all, m.Name) {
+			r.faultAt(m.Line, m.Column, "%s has no member %q%s", what, m.Name, meant(m.Name, all))
 		}
 	}
 }
@@ -179,37 +179,37 @@ func distance(a, b string) int {
 // given. A given value is of the kind that the file's own is.
 func (r *workflowReader) values(set *node, given map[string]string) map[string]*node {
 	values := map[string]*node{}
-	if set != nil && set.kind != rawjson.Object && set.kind != rawjson.Null {
-		r.fault(set, "set is a mapping of names to values, not %s", set.is())
+	if set != nil && set.Kind != rawjson.Object && set.Kind != rawjson.Null {
+		r.fault(set, "set is a mapping of names to values, not %s", set.Is())
 		return values
 	}
 	if set != nil {
-		for _, m := range set.members {
-			if !setName.MatchString(m.name) {
-				r.fault(m.at, "%q cannot be set: a name begins with a letter and has letters, digits, - and _", m.name)
+		for _, m := range set.Members {
+			if !setName.MatchString(m.Name) {
+				r.faultAt(m.Line, m.Column, "%q cannot be set: a name begins with a letter and has letters, digits, - and _", m.Name)
 			}
-			values[m.name] = m.value
+			values[m.Name] = m.Value
 		}
 	}
 	for name, text := range given {
 		own, ok := values[name]
 		if !ok {
-			r.fault(cmp.Or(set, &node{line: 1, column: 1}), "there is nothing to set that is called %q (--set)", name)
+			r.fault(cmp.Or(set, &node{Line: 1, Column: 1}), "there is nothing to set that is called %q (--set)", name)
 			continue
 		}
-		value := &node{line: own.line, column: own.column, kind: rawjson.String, text: text}
-		if own.kind != rawjson.String && own.kind != rawjson.Null {
+		value := &node{Line: own.Line, Column: own.Column, Kind: rawjson.String, Text: text}
+		if own.Kind != rawjson.String && own.Kind != rawjson.Null {
 			doc, err := rawjson.Parse([]byte(text))
-			if err != nil || doc.Root().Kind() != own.kind {
-				r.fault(own, "%s is set to %q, and must be %s, in JSON", name, text, own.is())
+			if err != nil || doc.Root().Kind() != own.Kind {
+				r.fault(own, "%s is set to %q, and must be %s, in JSON", name, text, own.Is())
 				continue
 			}
-			value = fromJSON(doc.Root(), func(int) (int, int) { return own.line, own.column })
+			value = fromJSON(doc.Root(), func(int) (int, int) { return own.Line, own.Column })
 		}
 		values[name] = value
 	}
 	for name, value := range values {
-		if value.kind == rawjson.Null {
+		if value.Kind == rawjson.Null {
 			r.fault(value, "%s has no value: give one with --set %s=…", name, name)
 		}
 	}
@@ -226,19 +226,19 @@ var (
 
 // expand puts what is set in place of ${{ set.NAME }}, in every text under n.
 func (r *workflowReader) expand(n *node, values map[string]*node) {
-	for _, m := range n.members {
-		r.expand(m.value, values)
+	for _, m := range n.Members {
+		r.expand(m.Value, values)
 	}
-	for _, item := range n.items {
+	for _, item := range n.Items {
 		r.expand(item, values)
 	}
 	if r.added > maxWorkflow {
 		return
 	}
-	if n.kind != rawjson.String || !strings.Contains(n.text, "${{") {
+	if n.Kind != rawjson.String || !strings.Contains(n.Text, "${{") {
 		return
 	}
-	for _, found := range setting.FindAllStringSubmatch(n.text, -1) {
+	for _, found := range setting.FindAllStringSubmatch(n.Text, -1) {
 		value, ok := values[found[2]]
 		if found[1] == "" && !ok {
 			r.fault(n, "%s: there is nothing to set that is called %q%s", found[0], found[2], meant(found[2], names(values)))
@@ -247,29 +247,29 @@ func (r *workflowReader) expand(n *node, values map[string]*node) {
 		if ok && !r.add(n, value) {
 			return
 		}
-		if found[0] == n.text && ok { // just the reference: the value itself
-			line, column := n.line, n.column
-			*n = *value.clone()
-			n.line, n.column = line, column
+		if found[0] == n.Text && ok { // just the reference: the value itself
+			line, column := n.Line, n.Column
+			*n = *value.Clone()
+			n.Line, n.Column = line, column
 			return
 		}
 	}
-	n.text = setting.ReplaceAllStringFunc(n.text, func(found string) string {
+	n.Text = setting.ReplaceAllStringFunc(n.Text, func(found string) string {
 		value := values[setting.FindStringSubmatch(found)[2]]
 		switch {
 		case strings.HasPrefix(found, "$$"):
 			return found
-		case value.kind == rawjson.String:
-			return value.text
+		case value.Kind == rawjson.String:
+			return value.Text
 		}
-		return string(value.appendJSON(nil))
+		return string(value.AppendJSON(nil))
 	})
 }
 
 // add counts what a value adds to the file, and refuses what makes it too large.
 func (r *workflowReader) add(n, value *node) bool {
 	before := r.added
-	r.added += len(value.appendJSON(nil))
+	r.added += len(value.AppendJSON(nil))
 	if r.added > maxWorkflow && before <= maxWorkflow {
 		r.fault(n, "the file has more than %d MiB with what is set in it", maxWorkflow>>20)
 	}
@@ -286,115 +286,115 @@ func names[V any](m map[string]V) (list []string) {
 
 // task writes what is short in a task in the protocol's form.
 func (r *workflowReader) task(t *node) {
-	if t.kind != rawjson.Object {
-		r.fault(t, "a task is a mapping, not %s", t.is())
+	if t.Kind != rawjson.Object {
+		r.fault(t, "a task is a mapping, not %s", t.Is())
 		return
 	}
 	r.known(t, "a task", taskMembers, shortMembers, scheduleMembers)
-	if t.get("name") == nil {
-		id := t.get("id")
+	if t.Get("name") == nil {
+		id := t.Get("id")
 		if id == nil {
 			r.fault(t, "a task has an id or a name")
 			return
 		}
-		t.set("name", id)
+		t.Set("name", id)
 	}
-	if executor := t.take("executor"); executor != nil {
+	if executor := t.Take("executor"); executor != nil {
 		schemas := r.within(t, "schemas")
-		if schemas.get("method") != nil {
+		if schemas.Get("method") != nil {
 			r.fault(executor, "the executor is also named by schemas.method")
 		}
-		schemas.set("method", executor)
+		schemas.Set("method", executor)
 	}
-	if needs := t.take("needs"); needs != nil {
-		if t.get("dependencies") != nil {
+	if needs := t.Take("needs"); needs != nil {
+		if t.Get("dependencies") != nil {
 			r.fault(needs, "needs is short for dependencies: write one of the two")
 		}
-		if needs.kind == rawjson.String { // just one
-			needs = &node{line: needs.line, column: needs.column, kind: rawjson.Array, items: []*node{needs}}
+		if needs.Kind == rawjson.String { // just one
+			needs = &node{Line: needs.Line, Column: needs.Column, Kind: rawjson.Array, Items: []*node{needs}}
 		}
-		t.set("dependencies", needs)
+		t.Set("dependencies", needs)
 	}
-	if timeout := t.take("timeout"); timeout != nil {
-		r.within(t, "params").set("timeout", r.seconds(timeout))
+	if timeout := t.Take("timeout"); timeout != nil {
+		r.within(t, "params").Set("timeout", r.seconds(timeout))
 	}
-	retry := t.take("retry")
+	retry := t.Take("retry")
 	if retry == nil {
 		return
 	}
-	if retry.kind == rawjson.Number { // just how often
-		retry = &node{line: retry.line, column: retry.column, kind: rawjson.Object, members: []member{{"max_attempts", retry, retry}}}
+	if retry.Kind == rawjson.Number { // just how often
+		retry = &node{Line: retry.Line, Column: retry.Column, Kind: rawjson.Object, Members: []member{{Name: "max_attempts", Line: retry.Line, Column: retry.Column, Value: retry}}}
 	}
 	r.known(retry, "retry", []string{"max_attempts", "backoff", "initial_delay", "max_delay"})
-	for i, m := range retry.members {
-		if m.name == "initial_delay" || m.name == "max_delay" {
-			retry.members[i].value = r.seconds(m.value)
+	for i, m := range retry.Members {
+		if m.Name == "initial_delay" || m.Name == "max_delay" {
+			retry.Members[i].Value = r.seconds(m.Value)
 		}
 	}
-	r.within(t, "params").set("retry", retry)
+	r.within(t, "params").Set("retry", retry)
 }
 
 // within returns a member that is a mapping, made if it is not there.
 func (r *workflowReader) within(t *node, name string) *node {
-	n := t.get(name)
+	n := t.Get(name)
 	if n == nil {
-		n = &node{line: t.line, column: t.column, kind: rawjson.Object}
-		t.set(name, n)
+		n = &node{Line: t.Line, Column: t.Column, Kind: rawjson.Object}
+		t.Set(name, n)
 	}
-	if n.kind != rawjson.Object {
-		r.fault(n, "%s is a mapping, not %s", name, n.is())
-		return &node{kind: rawjson.Object}
+	if n.Kind != rawjson.Object {
+		r.fault(n, "%s is a mapping, not %s", name, n.Is())
+		return &node{Kind: rawjson.Object}
 	}
 	return n
 }
 
 // seconds reads a time: 1m30s, or a number of seconds.
 func (r *workflowReader) seconds(n *node) *node {
-	if n.kind != rawjson.String {
+	if n.Kind != rawjson.String {
 		return n // a number, or the protocol says what is wrong
 	}
-	d, err := time.ParseDuration(n.text)
+	d, err := time.ParseDuration(n.Text)
 	if err != nil || d < 0 {
-		r.fault(n, "%q is no time: write 30s, 5m, 1h30m, or a number of seconds", n.text)
+		r.fault(n, "%q is no time: write 30s, 5m, 1h30m, or a number of seconds", n.Text)
 	}
-	return &node{line: n.line, column: n.column, kind: rawjson.Number, text: strconv.FormatFloat(d.Seconds(), 'f', -1, 64)}
+	return &node{Line: n.Line, Column: n.Column, Kind: rawjson.Number, Text: strconv.FormatFloat(d.Seconds(), 'f', -1, 64)}
 }
 
 // needs checks that tasks need tasks that there are.
 func (r *workflowReader) needs(list *node) {
 	ids := map[string]*node{}
-	for _, t := range list.items {
-		id := t.get("id")
+	for _, t := range list.Items {
+		id := t.Get("id")
 		switch {
-		case id == nil && len(list.items) > 1:
+		case id == nil && len(list.Items) > 1:
 			r.fault(t, "a task of several has an id")
 		case id == nil:
-		case id.kind != rawjson.String || id.text == "":
+		case id.Kind != rawjson.String || id.Text == "":
 			r.fault(id, "an id is a text")
-		case id.text == "set":
+		case id.Text == "set":
 			r.fault(id, "set is what can be set: a task needs another id")
-		case ids[id.text] != nil:
-			r.fault(id, "the id %q is that of another task, on line %d", id.text, ids[id.text].line)
+		case ids[id.Text] != nil:
+			r.fault(id, "the id %q is that of another task, on line %d", id.Text, ids[id.Text].Line)
 		default:
-			ids[id.text] = id
+			ids[id.Text] = id
 		}
 	}
-	for _, t := range list.items {
+	for _, t := range list.Items {
 		needed := map[string]bool{}
-		for _, need := range t.get("dependencies").list() {
-			if id := need.id(); id != nil {
-				needed[id.text] = true
-				if _, err := task.ParseID(id.text); ids[id.text] == nil && err != nil {
-					r.fault(id, "there is no task %q%s", id.text, meant(id.text, names(ids)))
+		for _, need := range itemsOf(t.Get("dependencies")) {
+			if id := neededID(need); id != nil {
+				needed[id.Text] = true
+				if _, err := task.ParseID(id.Text); ids[id.Text] == nil && err != nil {
+					r.fault(id, "there is no task %q%s", id.Text, meant(id.Text, names(ids)))
 				}
 			}
 		}
-		inputs := t.get("inputs")
-		if inputs == nil || inputs.kind != rawjson.Object {
+		inputs := t.Get("inputs")
+		if inputs == nil || inputs.Kind != rawjson.Object {
 			continue
 		}
-		for s := range inputs.strings() {
-			for _, id := range task.References(rawjson.Quote(s.text)) {
+		for s := range inputs.Strings() {
+			for _, id := range task.References(rawjson.Quote(s.Text)) {
 				if ids[id] != nil && !needed[id] {
 					r.fault(s, "${{ %s }} is the result of a task that this one does not need: add %s to needs", id, id)
 				} else if ids[id] == nil && !needed[id] {
@@ -416,16 +416,16 @@ func (r *workflowReader) root(w *workflow, file, list *node) {
 	}
 	var tops []*node
 	needed, ids := map[string]bool{}, map[string]bool{}
-	for _, t := range list.items {
-		if t.get("parent_id") == nil {
+	for _, t := range list.Items {
+		if t.Get("parent_id") == nil {
 			tops = append(tops, t)
 		}
-		if id := t.get("id"); id != nil {
-			ids[id.text] = true
+		if id := t.Get("id"); id != nil {
+			ids[id.Text] = true
 		}
-		for _, need := range t.get("dependencies").list() {
-			if id := need.id(); id != nil {
-				needed[id.text] = true
+		for _, need := range itemsOf(t.Get("dependencies")) {
+			if id := neededID(need); id != nil {
+				needed[id.Text] = true
 			}
 		}
 	}
@@ -435,48 +435,48 @@ func (r *workflowReader) root(w *workflow, file, list *node) {
 	top := tops[0]
 	if len(tops) > 1 {
 		made := func(kind rawjson.Kind, text string) *node {
-			return &node{line: file.line, column: file.column, kind: kind, text: text}
+			return &node{Line: file.Line, Column: file.Column, Kind: kind, Text: text}
 		}
 		name := "workflow"
 		for n := 2; ids[name]; n++ {
 			name = "workflow " + strconv.Itoa(n)
 		}
 		ends := made(rawjson.Array, "")
-		for _, t := range list.items {
-			if id := t.get("id").text; !needed[id] {
-				ends.items = append(ends.items, made(rawjson.String, id))
+		for _, t := range list.Items {
+			if id := t.Get("id").Text; !needed[id] {
+				ends.Items = append(ends.Items, made(rawjson.String, id))
 			}
 		}
-		if len(ends.items) > maxEnds {
-			r.fault(list, "%d tasks are needed by no other, and a workflow ends with at most %d: have a task need them", len(ends.items), maxEnds)
+		if len(ends.Items) > maxEnds {
+			r.fault(list, "%d tasks are needed by no other, and a workflow ends with at most %d: have a task need them", len(ends.Items), maxEnds)
 		}
 		for _, t := range tops {
-			t.set("parent_id", made(rawjson.String, name))
+			t.Set("parent_id", made(rawjson.String, name))
 		}
 		top = made(rawjson.Object, "")
-		top.set("id", made(rawjson.String, name))
-		top.set("name", made(rawjson.String, w.name))
-		top.set("dependencies", ends)
-		list.items = append(list.items, top)
+		top.Set("id", made(rawjson.String, name))
+		top.Set("name", made(rawjson.String, w.name))
+		top.Set("dependencies", ends)
+		list.Items = append(list.Items, top)
 	}
-	for _, m := range file.members {
-		if !slices.Contains(scheduleMembers, m.name) {
+	for _, m := range file.Members {
+		if !slices.Contains(scheduleMembers, m.Name) {
 			continue
 		}
-		if top.get(m.name) != nil {
-			r.fault(m.at, "%s stands here and in the root: write it in one place", m.name)
+		if top.Get(m.Name) != nil {
+			r.faultAt(m.Line, m.Column, "%s stands here and in the root: write it in one place", m.Name)
 			continue
 		}
-		top.set(m.name, m.value)
+		top.Set(m.Name, m.Value)
 	}
-	enabled := top.get("schedule_enabled")
-	w.scheduled = enabled != nil && enabled.text == "true"
+	enabled := top.Get("schedule_enabled")
+	w.scheduled = enabled != nil && enabled.Text == "true"
 }
 
 // check has the protocol's own decoder look at the tasks: what it says of a member
 // is told with its place in the file.
 func (r *workflowReader) check(list *node) {
-	_, _, err := task.DecodeTasks(list.appendJSON(nil), task.Reading{Now: time.Now()})
+	_, _, err := task.DecodeTasks(list.AppendJSON(nil), task.Reading{Now: time.Now()})
 	if err != nil {
 		r.faults = append(r.faults, r.placed(list, err))
 	}
@@ -495,8 +495,8 @@ func (r *workflowReader) placed(list *node, err error) string {
 func placeOf(list *node, wrong *task.Error) string {
 	at, field := list, wrong.Field
 	for _, id := range append([]string{wrong.Task}, wrong.Cycle...) {
-		for _, t := range list.items {
-			if name := t.get("id"); name != nil && id != "" && name.text == id {
+		for _, t := range list.Items {
+			if name := t.Get("id"); name != nil && id != "" && name.Text == id {
 				at = t
 			}
 		}
@@ -504,13 +504,13 @@ func placeOf(list *node, wrong *task.Error) string {
 			break
 		}
 	}
-	if i, rest, ok := arrayIndex(strings.TrimPrefix(field, "tasks")); ok && i < len(list.items) {
-		at, field = list.items[i], strings.TrimPrefix(rest, ".")
+	if i, rest, ok := arrayIndex(strings.TrimPrefix(field, "tasks")); ok && i < len(list.Items) {
+		at, field = list.Items[i], strings.TrimPrefix(rest, ".")
 	}
 	if at != list {
-		at = at.find(field)
+		at = find(at, field)
 	}
-	text := fmt.Sprintf("%d:%d: ", at.line, at.column)
+	text := fmt.Sprintf("%d:%d: ", at.Line, at.Column)
 	if field != "" {
 		text += shortened(field) + ": "
 	}
@@ -550,124 +550,47 @@ func arrayIndex(s string) (i int, rest string, ok bool) {
 
 // ── the file as values with places ──
 
-// node is a value of a file, with its place.
-type node struct {
-	line, column int
-	kind         rawjson.Kind
-	text         string // a text, or a number or truth value as written
-	items        []*node
-	members      []member
-}
+type (
+	node   = yamldoc.Node
+	member = yamldoc.Member
+)
 
-type member struct {
-	name  string
-	at    *node // where the name stands
-	value *node
-}
-
-func (n *node) is() string {
-	return map[rawjson.Kind]string{
-		rawjson.Null: "nothing", rawjson.Bool: "true or false", rawjson.Number: "a number", rawjson.String: "a text",
-		rawjson.Array: "a list", rawjson.Object: "a mapping",
-	}[n.kind]
-}
-
-// get returns a member, nil for none.
-func (n *node) get(name string) *node {
-	for _, m := range n.members {
-		if m.name == name {
-			return m.value
-		}
-	}
-	return nil
-}
-
-// clone copies a value: what stands in several places is changed in each by itself.
-func (n *node) clone() *node {
-	c := *n
-	c.items, c.members = nil, nil
-	for _, item := range n.items {
-		c.items = append(c.items, item.clone())
-	}
-	for _, m := range n.members {
-		c.members = append(c.members, member{m.name, m.at, m.value.clone()})
-	}
-	return &c
-}
-
-func (n *node) set(name string, value *node) {
-	n.members = append(n.members, member{name, value, value})
-}
-
-// take removes a member, and returns it.
-func (n *node) take(name string) *node {
-	for i, m := range n.members {
-		if m.name == name {
-			n.members = slices.Delete(n.members, i, i+1)
-			return m.value
-		}
-	}
-	return nil
-}
-
-// list are the items of a list, none for anything else.
-func (n *node) list() []*node {
+// itemsOf are the items of a list, none for anything else.
+func itemsOf(n *node) []*node {
 	if n == nil {
 		return nil
 	}
-	return n.items
+	return n.Items
 }
 
-// id is the text that names a task which another needs, nil for none.
-func (n *node) id() *node {
-	if n.kind == rawjson.Object {
-		n = n.get("id")
+// neededID is the text that names a task which another needs, nil for none.
+func neededID(n *node) *node {
+	if n.Kind == rawjson.Object {
+		n = n.Get("id")
 	}
-	if n == nil || n.kind != rawjson.String {
+	if n == nil || n.Kind != rawjson.String {
 		return nil
 	}
 	return n
 }
 
-// strings ranges over the texts in a value.
-func (n *node) strings() func(func(*node) bool) {
-	return func(yield func(*node) bool) { n.eachString(yield) }
-}
-
-func (n *node) eachString(yield func(*node) bool) bool {
-	if n.kind == rawjson.String {
-		return yield(n)
-	}
-	for _, item := range n.items {
-		if !item.eachString(yield) {
-			return false
-		}
-	}
-	for _, m := range n.members {
-		if !m.value.eachString(yield) {
-			return false
-		}
-	}
-	return true
-}
-
 // find follows a name in dots as far as it leads.
-func (n *node) find(field string) *node {
+func find(n *node, field string) *node {
 	for field != "" {
 		if i, rest, ok := arrayIndex(field); ok {
-			if i >= len(n.items) {
+			if i >= len(n.Items) {
 				return n
 			}
-			n, field = n.items[i], strings.TrimPrefix(rest, ".")
+			n, field = n.Items[i], strings.TrimPrefix(rest, ".")
 			continue
 		}
 		end := strings.IndexAny(field, ".[")
 		if end < 0 {
 			end = len(field)
 		}
-		value := n.get(field[:end])
-		if i, err := strconv.Atoi(field[:end]); err == nil && i >= 0 && i < len(n.items) {
-			value = n.items[i]
+		value := n.Get(field[:end])
+		if i, err := strconv.Atoi(field[:end]); err == nil && i >= 0 && i < len(n.Items) {
+			value = n.Items[i]
 		}
 		if value == nil {
 			return n
@@ -677,98 +600,21 @@ func (n *node) find(field string) *node {
 	return n
 }
 
-func (n *node) appendJSON(b []byte) []byte {
-	switch n.kind {
-	case rawjson.String:
-		return rawjson.AppendString(b, n.text)
-	case rawjson.Array:
-		b = append(b, '[')
-		for i, item := range n.items {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = item.appendJSON(b)
-		}
-		return append(b, ']')
-	case rawjson.Object:
-		b = append(b, '{')
-		for i, m := range n.members {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(rawjson.AppendString(b, m.name), ':')
-			b = m.value.appendJSON(b)
-		}
-		return append(b, '}')
-	case rawjson.Null:
-		return append(b, "null"...)
-	}
-	return append(b, n.text...)
-}
+// maxWorkflow is the longest file that is read, in bytes, with what is set in it.
+const maxWorkflow = yamldoc.MaxBytes
 
-// Bounds of a file. The YAML parser's time grows with the square of a mapping's
-// members, and its stack with the nesting: both are counted before it runs.
-const (
-	maxWorkflow = 4 << 20 // bytes
-	maxParts    = 600_000
-	maxNesting  = 32
-	maxMembers  = 500
-)
-
-// read reads the file as one document, nil when it is none.
-func (r *workflowReader) read() (root *node) {
-	start := &node{line: 1, column: 1}
-	defer func() {
-		if p := recover(); p != nil { // the parser must not take the program with it
-			root = nil
-			r.fault(start, "the file cannot be read as YAML")
-		}
-	}()
-	switch text := strings.TrimSpace(r.source); {
-	case len(r.source) > maxWorkflow:
-		r.fault(start, "the file has more than %d MiB", maxWorkflow>>20)
-		return nil
-	case !utf8.ValidString(r.source):
-		r.fault(start, "the file is not UTF-8")
-		return nil
-	case text == "":
-		r.fault(start, "the file is empty")
-		return nil
-	case strings.HasSuffix(strings.ToLower(r.file), ".json"), r.file == "-" && text[0] == '{':
+// read reads the file, nil when it is not acceptable.
+func (r *workflowReader) read() *node {
+	text := strings.TrimSpace(r.source)
+	if strings.HasSuffix(strings.ToLower(r.file), ".json") || r.file == "-" && strings.HasPrefix(text, "{") {
 		return r.readJSON()
 	}
-	if i := strings.IndexFunc(r.source, func(c rune) bool { return c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f }); i >= 0 {
-		line, column := lineOf(r.source, i)
-		r.fault(&node{line: line, column: column}, "the file holds a control character")
-		return nil
-	}
-	if strings.Count(r.source, "\n")+strings.Count(r.source, ",")+strings.Count(r.source, "[")+strings.Count(r.source, "{")+strings.Count(r.source, "- ") > maxParts {
-		r.fault(start, "the file has too many parts")
-		return nil
-	}
-	tokens := lexer.Tokenize(r.source)
-	if !r.acceptable(tokens) {
-		return nil
-	}
-	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey()) // they are found below, with both places
-	if err != nil {
-		r.syntax(err)
-		return nil
-	}
-	var body ast.Node
-	for _, doc := range file.Docs {
-		if doc.Body != nil && body != nil {
-			at := doc.Body.GetToken().Position
-			r.fault(&node{line: at.Line, column: at.Column}, "the file holds more than one document")
-			return nil
+	return yamldoc.Read(r.source, func(f yamldoc.Fault) {
+		if f.Hint != "" {
+			f.Message += ": " + f.Hint
 		}
-		body = cmp.Or(doc.Body, body)
-	}
-	if body == nil {
-		r.fault(start, "the file is empty")
-		return nil
-	}
-	return r.convert(body)
+		r.faultAt(f.Line, f.Column, "%s", f.Message)
+	})
 }
 
 // lineOf is the place of a byte.
@@ -778,11 +624,15 @@ func lineOf(source string, offset int) (line, column int) {
 }
 
 func (r *workflowReader) readJSON() *node {
+	if len(r.source) > maxWorkflow {
+		r.faultAt(1, 1, "the document is larger than %d MiB", maxWorkflow>>20)
+		return nil
+	}
 	doc, err := rawjson.Parse([]byte(r.source))
 	if err != nil {
-		at, wrong := &node{line: 1, column: 1}, (*rawjson.SyntaxError)(nil)
+		at, wrong := &node{Line: 1, Column: 1}, (*rawjson.SyntaxError)(nil)
 		if errors.As(err, &wrong) {
-			at.line, at.column = lineOf(r.source, wrong.Offset)
+			at.Line, at.Column = lineOf(r.source, wrong.Offset)
 			err = errors.New(wrong.Reason)
 		}
 		r.fault(at, "this is not acceptable JSON: %v", err)
@@ -807,165 +657,22 @@ func (r *workflowReader) readJSON() *node {
 // fromJSON is a value of JSON as a node.
 func fromJSON(v rawjson.Value, place func(offset int) (line, column int)) *node {
 	start, _ := v.Span()
-	n := &node{kind: v.Kind()}
-	n.line, n.column = place(start)
-	switch n.kind {
+	n := &node{Kind: v.Kind()}
+	n.Line, n.Column = place(start)
+	switch n.Kind {
 	case rawjson.String:
-		n.text = v.Text()
+		n.Text = v.Text()
 	case rawjson.Array:
 		for _, item := range v.Elems() {
-			n.items = append(n.items, fromJSON(item, place))
+			n.Items = append(n.Items, fromJSON(item, place))
 		}
 	case rawjson.Object:
 		for name, value := range v.Members() {
 			inner := fromJSON(value, place)
-			n.members = append(n.members, member{name, inner, inner})
+			n.Members = append(n.Members, member{Name: name, Line: inner.Line, Column: inner.Column, Value: inner})
 		}
 	default:
-		n.text = string(v.Raw())
+		n.Text = string(v.Raw())
 	}
 	return n
-}
-
-// syntax tells the parser's error, which names its place.
-func (r *workflowReader) syntax(err error) {
-	at, message := &node{line: 1, column: 1}, err.Error()
-	if e, ok := err.(interface {
-		GetToken() *token.Token
-		GetMessage() string
-	}); ok {
-		message = e.GetMessage()
-		if t := e.GetToken(); t != nil && t.Position != nil {
-			at.line, at.column = t.Position.Line, t.Position.Column
-		}
-	}
-	if strings.Contains(message, "mapping value is not allowed") {
-		message += ` (a text that contains ": " must be quoted)`
-	}
-	r.fault(at, "this is not valid YAML: %s", message)
-}
-
-// acceptable refuses what no workflow needs and a parser can choke on.
-func (r *workflowReader) acceptable(tokens token.Tokens) bool {
-	type level struct{ column, members int }
-	var block []level // open collections, by column
-	flow := 0
-	enter := func(column int) *level {
-		for len(block) > 0 && block[len(block)-1].column > column {
-			block = block[:len(block)-1]
-		}
-		if len(block) == 0 || block[len(block)-1].column < column {
-			block = append(block, level{column: column})
-		}
-		return &block[len(block)-1]
-	}
-	for _, t := range tokens {
-		refused := ""
-		switch t.Type {
-		case token.AnchorType, token.AliasType, token.MergeKeyType:
-			refused = "anchors and aliases are not supported"
-		case token.TagType:
-			refused = "tags are not supported"
-		case token.DirectiveType:
-			refused = "directives are not supported"
-		case token.MappingKeyType:
-			refused = "complex keys are not supported"
-		case token.InvalidType:
-			refused = "this is not valid YAML: " + t.Error
-		case token.SequenceStartType, token.MappingStartType:
-			flow++
-		case token.SequenceEndType, token.MappingEndType:
-			flow--
-		case token.SequenceEntryType:
-			enter(t.Position.Column) // what an entry holds stands deeper, and is new each time
-		case token.MappingValueType:
-			if flow == 0 && t.Prev != nil {
-				if l := enter(t.Prev.Position.Column); l.members > maxMembers {
-					refused = fmt.Sprintf("a mapping has more than %d members", maxMembers)
-				} else {
-					l.members++
-				}
-			}
-		}
-		if flow+len(block) > maxNesting {
-			refused = fmt.Sprintf("the nesting is deeper than %d", maxNesting)
-		}
-		if refused != "" {
-			r.fault(&node{line: t.Position.Line, column: t.Position.Column}, "%s", refused)
-			return false
-		}
-	}
-	return true
-}
-
-func (r *workflowReader) convert(n ast.Node) *node {
-	out := &node{line: 1, column: 1}
-	if t := n.GetToken(); t != nil && t.Position != nil {
-		out.line, out.column = t.Position.Line, t.Position.Column
-	}
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		r.convertMembers(out, n.Values)
-	case *ast.MappingValueNode:
-		r.convertMembers(out, []*ast.MappingValueNode{n})
-	case *ast.SequenceNode:
-		out.kind = rawjson.Array
-		for _, v := range n.Values {
-			if v == nil {
-				out.items = append(out.items, &node{line: out.line, column: out.column, kind: rawjson.Null})
-				continue
-			}
-			out.items = append(out.items, r.convert(v))
-		}
-	case *ast.LiteralNode:
-		out.kind, out.text = rawjson.String, n.Value.Value
-	case *ast.NullNode:
-		out.kind = rawjson.Null
-	default:
-		r.scalar(out, n)
-	}
-	return out
-}
-
-func (r *workflowReader) convertMembers(out *node, values []*ast.MappingValueNode) {
-	out.kind = rawjson.Object
-	seen := make(map[string]int, len(values))
-	for i, v := range values {
-		key := v.Key.GetToken()
-		at := &node{line: key.Position.Line, column: key.Position.Column}
-		if i == 0 { // a mapping stands where its first member does
-			out.line, out.column = at.line, at.column
-		}
-		if line, ok := seen[key.Value]; ok {
-			r.fault(at, "%q stands here a second time; the first is on line %d", key.Value, line)
-			continue
-		}
-		seen[key.Value] = at.line
-		value := &node{line: at.line, column: at.column, kind: rawjson.Null}
-		if v.Value != nil {
-			value = r.convert(v.Value)
-		}
-		out.members = append(out.members, member{key.Value, at, value})
-	}
-}
-
-// scalar reads a scalar by JSON's idea of numbers.
-func (r *workflowReader) scalar(out *node, n ast.Node) {
-	t := n.GetToken()
-	out.kind, out.text = rawjson.String, t.Value
-	switch t.Type {
-	case token.SingleQuoteType, token.DoubleQuoteType:
-		return
-	case token.BoolType:
-		out.kind, out.text = rawjson.Bool, strings.ToLower(t.Value)
-		return
-	}
-	if doc, err := rawjson.Parse([]byte(t.Value)); err == nil && doc.Root().Kind() == rawjson.Number {
-		out.kind, out.text = rawjson.Number, strings.TrimSpace(t.Value)
-		return
-	}
-	switch t.Type {
-	case token.IntegerType, token.FloatType, token.BinaryIntegerType, token.OctetIntegerType, token.HexIntegerType, token.InfinityType, token.NanType:
-		r.fault(out, "%s is no number that JSON knows: write it in decimal, or quote it if it is a text", t.Value)
-	}
 }
