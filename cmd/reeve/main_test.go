@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"regexp"
 	"strings"
 	"testing"
@@ -20,6 +21,10 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	if signal.Ignored(os.Interrupt) { // as for what a shell starts beside itself
+		// Programs inherit that, and the scripts end theirs with an interrupt.
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
 	testscript.Main(m, map[string]func(){"reeve": main})
 }
 
