@@ -32,6 +32,7 @@ import (
 	"reeve/flow"
 	"reeve/guard"
 	"reeve/identity"
+	"reeve/internal/datadir"
 	"reeve/internal/secret"
 	"reeve/ledger"
 	"reeve/policy"
@@ -102,7 +103,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	if err = os.MkdirAll(cfg.Data, 0o700); err != nil {
 		return n, err
 	}
-	if n.store, err = openStore(ctx, cfg, false); err != nil {
+	if n.store, err = openInTurn(ctx, cfg); err != nil {
 		return n, fmt.Errorf("open the database: %w", err)
 	}
 	seed, err := cfg.seed()
@@ -244,6 +245,33 @@ func openStore(ctx context.Context, cfg Config, readOnly bool) (ledger.Store, er
 		return nil, err
 	}
 	return s, nil
+}
+
+// turn is how long a node waits for its database, and turnPause how long before it
+// looks again. Commands that do without a running node have it for some tens of
+// milliseconds each.
+const (
+	turn      = 5 * time.Second
+	turnPause = 5 * time.Millisecond
+)
+
+// openInTurn opens the store to write it, when who has it now is done; which a node
+// that runs is not.
+func openInTurn(ctx context.Context, cfg Config) (ledger.Store, error) {
+	for began := time.Now(); ; {
+		store, err := openStore(ctx, cfg, false)
+		if !errors.Is(err, ledger.ErrInUse) || time.Since(began) > turn {
+			return store, err
+		}
+		if _, gone := datadir.URL(ctx, cfg.Data); gone == nil {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(turnPause):
+		}
+	}
 }
 
 // OpenReader opens a node's database to read it, beside the running node or

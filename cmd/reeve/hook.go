@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -362,39 +361,18 @@ func (g *guardian) decide(ctx context.Context, request []byte) (*hook.Decision, 
 	return hook.DecisionOf(&d, modified), nil
 }
 
-// open opens the data folder. Hooks that run at once take turns; where a node has
-// it, and the hook is to decide nevertheless, it keeps a ledger of its own beside.
+// open opens the data folder. Where a node has it, and the hook is to decide
+// nevertheless, it keeps a ledger of its own beside.
 func (g *guardian) open(ctx context.Context) (*reeve.Node, error) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
-	node, err := openInTurn(ctx, g.cfg)
+	node, err := reeve.Open(ctx, g.cfg)
 	if g.unreachable == "decide" && errors.Is(err, ledger.ErrInUse) {
 		g.cfg.Data = filepath.Join(g.cfg.Data, "aside")
 		g.said += "reeve: the decision is recorded in " + g.cfg.Data + ", since the data folder is in use\n"
-		node, err = openInTurn(ctx, g.cfg)
+		node, err = reeve.Open(ctx, g.cfg)
 	}
 	if errors.Is(err, ledger.ErrInUse) {
 		err = fmt.Errorf("%w; give the node's address with --url", err)
 	}
 	return node, err
-}
-
-// turnPause is how long a hook waits before it looks again whether the data
-// folder is free. Another hook has it for some tens of milliseconds.
-const turnPause = 5 * time.Millisecond
-
-func openInTurn(ctx context.Context, c reeve.Config) (*reeve.Node, error) {
-	for {
-		node, err := reeve.Open(ctx, c)
-		if !errors.Is(err, ledger.ErrInUse) {
-			return node, err
-		}
-		if _, gone := datadir.URL(ctx, c.Data); gone == nil { // a node has it, and keeps it
-			return node, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, err
-		case <-time.After(turnPause):
-		}
-	}
 }

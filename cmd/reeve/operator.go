@@ -9,13 +9,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"reeve"
 	"reeve/identity"
+	"reeve/internal/datadir"
 	"reeve/ledger"
 )
 
@@ -31,25 +30,34 @@ var errNotRunning = errors.New("no node is running")
 
 // openOperator opens the way to a node. Unless it must run, a stopped one will do.
 func openOperator(ctx context.Context, c reeve.Config, mustRun bool) (*operator, error) {
-	socket := filepath.Join(c.Data, reeve.SocketName)
-	if conn, err := net.DialTimeout("unix", socket, time.Second); err == nil {
-		conn.Close()
-		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-		}
-		return &operator{&http.Client{Transport: &http.Transport{DialContext: dial}}, func() error { return nil }}, nil
+	if o := bySocket(ctx, c.Data); o != nil {
+		return o, nil
 	}
 	if mustRun {
 		return nil, fmt.Errorf("%w on the data folder %s", errNotRunning, c.Data)
 	}
 	node, err := reeve.Open(ctx, c)
 	if errors.Is(err, ledger.ErrInUse) {
-		return nil, fmt.Errorf("%w, and its socket %s cannot be reached: run this as the node's user", err, socket)
+		if o := bySocket(ctx, c.Data); o != nil { // it has begun meanwhile
+			return o, nil
+		}
+		return nil, fmt.Errorf("%w, and its socket in %s cannot be reached: run this as the node's user", err, c.Data)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &operator{&http.Client{Transport: inProcess{node.Admin()}}, node.Close}, nil
+}
+
+// bySocket is the operator's way to the node that runs on a data folder, nil if none does.
+func bySocket(ctx context.Context, data string) *operator {
+	conn, err := datadir.Dial(ctx, data)
+	if err != nil {
+		return nil
+	}
+	conn.Close()
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return datadir.Dial(ctx, data) }
+	return &operator{&http.Client{Transport: &http.Transport{DialContext: dial}}, func() error { return nil }}
 }
 
 // inProcess is a transport to a handler in this process.
