@@ -1,0 +1,1219 @@
+"""Ask a guardian before an agent acts: a client for AOS 0.1.0.
+
+    guardian = Guardian(agent={"id": "helper", "name": "Helper"})
+
+    @guardian.guarded
+    def send_mail(to: str, text: str) -> str: ...
+
+    with guardian.session(user="ada") as session, session.turn() as turn:
+        question = turn.message("user", "Tell Bo that the build is green.").content
+        send_mail("bo@example.com", "It is green.")
+
+Each step of the agent is a question to the guardian. What it allows happens; what it
+modifies happens as modified; what it denies raises Denied. When it cannot be asked,
+nothing happens either: Unreachable and GuardianError are raised instead.
+
+With `async with`, the same steps are awaited. One Guardian serves any number of threads
+and tasks. The file needs Python 3.9 and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import copy
+import dataclasses
+import datetime
+import decimal
+import enum
+import functools
+import http.client
+import inspect
+import io
+import json
+import logging
+import os
+import socket
+import ssl
+import threading
+import time
+import urllib.parse
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import (
+    TYPE_CHECKING, Any, Callable, Coroutine, Dict, Generic, Iterable, Iterator, List, Literal, Mapping,
+    NamedTuple, NoReturn, Optional, Sequence, Tuple, TypedDict, TypeVar, Union, cast, overload,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Concatenate, ParamSpec
+
+    P = ParamSpec("P")
+
+__version__ = "0.1.0"
+__all__ = [
+    "Agent", "Approval", "AsyncTurn", "Denied", "Guardian", "GuardianError", "Knowledge", "NotAllowed", "Organization",
+    "Ping", "Provider", "Session", "Step", "ToolFailed", "Turn", "Unreachable", "User", "Verdict",
+]
+
+Object = Dict[str, Any]  # a JSON object
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+Content = TypeVar("Content", str, List[Object])  # one text; or the parts of section 3.4
+Outputs = TypeVar("Outputs", str, List[str])
+
+_log = logging.getLogger("reeve_aos")
+
+
+# --- Who acts ---------------------------------------------------------------
+
+
+class Provider(TypedDict, total=False):
+    """Who provides an agent (3.1.1)."""
+
+    name: str
+    url: str
+    metadata: Object
+
+
+class Organization(TypedDict, total=False):
+    """An organization (3.11)."""
+
+    id: str
+    name: str
+    metadata: Object
+
+
+class Agent(TypedDict, total=False):
+    """What an agent says about itself (3.1). Only `id` or `name` is needed here: what the text
+    requires besides is sent empty. Without `tools`, they are unknown; [] says that there are none."""
+
+    id: str
+    name: str
+    description: str
+    instructions: str
+    version: str
+    provider: Provider
+    model: Object
+    tools: List[Object]
+    mcpServers: List[Object]
+    resources: List[Object]
+    organization: Organization
+    metadata: Object
+
+
+class User(TypedDict, total=False):
+    """For whom an agent acts (3.10). Only `id` is needed here; without an organization it is the agent's."""
+
+    id: str
+    name: str
+    email: str
+    organization: Organization
+    metadata: Object
+
+
+# --- What a guardian answers ------------------------------------------------
+
+
+class Approval(NamedTuple):
+    """People were asked about an act."""
+
+    id: str
+    state: str  # held, approved, used, denied, expired or revoked
+    expires_at: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict(Generic[T]):
+    """The guardian's answer to a step."""
+
+    decision: Literal["allow", "deny", "modify"]
+    content: T
+    """What passes on: what was asked about, or with `modify` what the guardian made of it."""
+    answer: Object
+    """The answer as it came (5.1.1); empty when nobody could be asked."""
+    execution_id: str = ""
+    """Of a tool call: the id that its result answers."""
+    unreachable: Optional[Unreachable] = None
+    """Why the guardian could not be asked, when the step goes on nevertheless (see on_unreachable)."""
+
+    @property
+    def message(self) -> str:
+        """Says to a person what was decided and why."""
+        return str(self.answer.get("message", ""))
+
+    @property
+    def reasoning(self) -> str:
+        """Every rule that applied, and what it says."""
+        return str(self.answer.get("reasoning", ""))
+
+    @property
+    def reasons(self) -> List[str]:
+        """The stable codes of the rules that applied."""
+        return list(self.answer.get("reasonCode", []))
+
+    @property
+    def data(self) -> Object:
+        """What the guardian adds: rules, risk, receipt, repeat, conditions and more."""
+        return cast(Object, self.answer.get("data", {}))
+
+    @property
+    def decision_id(self) -> str:
+        """The place of the decision in the guardian's ledger."""
+        return str(self.data.get("decision_id", ""))
+
+    @property
+    def instead(self) -> List[str]:
+        """What the agent could do instead."""
+        return list(self.data.get("instead", []))
+
+    @property
+    def approval(self) -> Optional[Approval]:
+        """What people were asked about this act, if they were."""
+        asked = self.data.get("approval")
+        return Approval(asked["id"], asked["state"], asked["expires_at"]) if asked else None
+
+    @property
+    def pending(self) -> bool:
+        """It is denied for now: a person must agree first."""
+        return self.decision == "deny" and self.approval is not None and self.approval.state == "held"
+
+    def obeyed(self) -> Verdict[T]:
+        """This verdict, unless it is a denial: that is raised."""
+        if self.decision == "deny":
+            raise Denied(self)
+        return self
+
+
+class NotAllowed(Exception):
+    """The step must not happen. Denied, Unreachable and GuardianError are the reasons there are."""
+
+    _again: Optional[float] = None  # asking again after so many seconds may help
+
+
+class Denied(NotAllowed):
+    """The guardian said no. The text says why and what to do instead, so that a model can read it."""
+
+    def __init__(self, verdict: Verdict[Any]) -> None:
+        super().__init__(verdict)
+        self.verdict = verdict
+        self.message = verdict.message
+        self.reasons = verdict.reasons
+        self.instead = verdict.instead
+        self.decision_id = verdict.decision_id
+        self.approval = verdict.approval
+        self.pending = verdict.pending
+
+    def __str__(self) -> str:
+        return " ".join([self.message] + (["Instead:", *self.instead] if self.instead else []))
+
+
+class Unreachable(NotAllowed):
+    """The guardian did not answer: it is down, too slow, or behind a gateway that cannot reach it."""
+
+
+class GuardianError(NotAllowed):
+    """The guardian answered, and it was no verdict: an error, or what no guardian answers."""
+
+    def __init__(
+        self, message: str, code: Optional[int] = None, data: Any = None, status: Optional[int] = None,
+    ) -> None:
+        super().__init__(message, code, data, status)
+        self.message = message
+        self.code = code  # of JSON-RPC
+        self.data = data  # of -32602: field, reason, expected
+        self.status = status  # of HTTP
+
+    def __str__(self) -> str:
+        text = self.message if self.code is None else f"the guardian answered error {self.code}: {self.message}"
+        if isinstance(self.data, dict):
+            text += "".join(f": {self.data[key]}" for key in ("field", "reason") if self.data.get(key))
+        return text
+
+
+class ToolFailed(Exception):
+    """A tool raised an exception, and the guardian changed its text. The cause is the exception itself."""
+
+
+class Ping(NamedTuple):
+    """How the guardian is (5.3.1)."""
+
+    status: Literal["connected", "error"]  # error: it cannot record decisions, and gives none
+    version: str
+    timestamp: str
+    metadata: Object
+
+
+# --- Sessions and turns -----------------------------------------------------
+
+# The turns that are open here, the innermost last. Tasks inherit it; threads do so when
+# they are started with contextvars.copy_context().run.
+_open_turns: contextvars.ContextVar[Tuple[Turn, ...]] = contextvars.ContextVar("reeve_aos_turns", default=())
+
+
+class _Guards:
+    """What has guarded()."""
+
+    def _turn(self) -> Turn:
+        raise NotImplementedError
+
+    @overload
+    def guarded(self, tool: F, *, name: Optional[str] = None, leave_out: Iterable[str] = (),
+                wait_for_approval: Optional[float] = None) -> F: ...
+
+    @overload
+    def guarded(self, *, name: Optional[str] = None, leave_out: Iterable[str] = (),
+                wait_for_approval: Optional[float] = None) -> Callable[[F], F]: ...
+
+    def guarded(self, tool: Optional[F] = None, *, name: Optional[str] = None, leave_out: Iterable[str] = (),
+                wait_for_approval: Optional[float] = None) -> Any:
+        """Makes a tool, plain or async, that is asked for before it runs and whose result is
+        judged before the caller has it. It runs with the inputs that the guardian made of the
+        caller's, and returns what the guardian made of its result.
+
+        The inputs are the arguments by name, defaults too. They are JSON values, or dates,
+        paths, decimals, UUIDs, enums, dataclasses and Pydantic models, told as JSON. What JSON
+        has no form for (a connection, the framework's context) is named in `leave_out`: the
+        guardian is not told of it. The result is a string or such a value.
+
+        An exception of the tool is its result, too, and is raised again when that may be read.
+        """
+        if tool is None:
+            return functools.partial(self.guarded, name=name, leave_out=tuple(leave_out), wait_for_approval=wait_for_approval)
+        return _guarded(tool, self._turn, name, frozenset(leave_out), wait_for_approval)
+
+
+class Guardian(_Guards):
+    """The guardian of one agent.
+
+    url:            the node's, with or without /aos; else REEVE_URL, else http://127.0.0.1:8080/aos
+    key:            API key or token; else REEVE_KEY, else none
+    timeout:        seconds that a step waits for its verdict, all retries included
+    retries:        how often a lost answer is asked for again. The ids are the same, so the
+                    guardian counts the step once
+    on_unreachable: "deny" raises Unreachable. "allow" goes on unguarded: a warning is logged
+                    once and each verdict has `unreachable`. A function is given the Step and
+                    the Unreachable, and goes on if it returns True
+    wait_for_approval: seconds to wait when a person must agree first; then it is Denied
+    tls:            for https; None means the system's authorities
+    """
+
+    def __init__(
+        self,
+        url: Optional[str] = None,
+        *,
+        agent: Union[str, Agent],
+        key: Optional[str] = None,
+        timeout: float = 5.0,
+        retries: int = 2,
+        on_unreachable: Union[Literal["deny", "allow"], Callable[[Step[Any], Unreachable], bool]] = "deny",
+        wait_for_approval: float = 0.0,
+        tls: Optional[ssl.SSLContext] = None,
+    ) -> None:
+        if on_unreachable not in ("deny", "allow") and not callable(on_unreachable):
+            raise ValueError('on_unreachable is "deny", "allow", or a function that decides')
+        if not timeout > 0:
+            raise ValueError("timeout is a number of seconds above 0")
+        own: Object = {"id": agent, "name": agent} if isinstance(agent, str) else copy.deepcopy(cast(Object, agent))
+        if "id" not in own and "name" not in own:
+            raise ValueError('the agent needs an id or a name, such as {"id": "helper"}')
+        own.setdefault("id", own.get("name"))
+        own.setdefault("name", own["id"])
+        own.setdefault("instructions", "")
+        own.setdefault("version", "")
+        own["provider"] = {"name": "", "url": "", **own.get("provider", {})}
+        self.agent = own
+        self.timeout = timeout
+        self.on_unreachable = on_unreachable
+        self.wait_for_approval = wait_for_approval
+        self._wire = _Wire(
+            url or os.environ.get("REEVE_URL") or "http://127.0.0.1:8080/aos",
+            os.environ.get("REEVE_KEY", "") if key is None else key, retries, tls,
+        )
+        self._warned = False
+
+    def __repr__(self) -> str:
+        return f"Guardian({self._wire.name!r}, agent={self.agent['id']!r})"
+
+    def session(
+        self, user: Union[str, User, None] = None, id: Optional[str] = None, metadata: Optional[Object] = None,
+    ) -> Session:
+        """A conversation or task, from its beginning to its end. One that goes on elsewhere, or
+        later, is named by its id. Without a user the agent acts for nobody."""
+        return Session(self, user, id, metadata)
+
+    def ping(self) -> Ping:
+        """Asks whether the guardian is there and able to record."""
+        return self._ping(time.monotonic() + self.timeout)
+
+    async def ping_async(self) -> Ping:
+        """ping(), awaited."""
+        return await self._wire.in_thread(self._ping, time.monotonic() + self.timeout)
+
+    def close(self) -> None:
+        """Ends idle connections. The guardian can be asked again."""
+        self._wire.close()
+
+    def _turn(self) -> Turn:
+        for turn in reversed(_open_turns.get()):
+            if turn.session.guardian is self:
+                return turn
+        raise RuntimeError(
+            "no turn of this guardian is open here: use `with session.turn():` around the call, or turn.guarded(tool). "
+            "A thread does not inherit the turn that it is started in; contextvars.copy_context().run passes it on"
+        )
+
+    def _ping(self, until: float) -> Ping:
+        answer = self._wire.call("ping", {"timestamp": _now()}, uuid.uuid4().hex, until)
+        status = answer.get("status")
+        if status not in ("connected", "error"):
+            raise GuardianError("the guardian's status is neither connected nor error")
+        return Ping(status, str(answer.get("version", "")), str(answer.get("timestamp", "")), answer.get("metadata", {}))
+
+    def _ask(self, step: Step[T], wait: Optional[float] = None) -> Verdict[T]:
+        """Asks until there is a verdict to obey; that of a held act is waited for."""
+        until = time.monotonic() + (self.wait_for_approval if wait is None else wait)
+        try:
+            verdict = self._judge(step, self._limit(until))
+        except Unreachable as error:
+            return self._unjudged(step, error)
+        for pause in _pauses(until):
+            if not verdict.pending:
+                break
+            time.sleep(pause)
+            with suppress(Unreachable):  # it is still held, whatever on_unreachable says
+                verdict = self._judge(step, self._limit(until))
+        return verdict.obeyed()
+
+    async def _ask_async(self, step: Step[T], wait: Optional[float] = None) -> Verdict[T]:
+        """_ask(), awaited."""
+        until = time.monotonic() + (self.wait_for_approval if wait is None else wait)
+        try:
+            verdict = await self._wire.in_thread(self._judge, step, self._limit(until))
+        except Unreachable as error:
+            return self._unjudged(step, error)
+        for pause in _pauses(until):
+            if not verdict.pending:
+                break
+            await asyncio.sleep(pause)
+            with suppress(Unreachable):
+                verdict = await self._wire.in_thread(self._judge, step, self._limit(until))
+        return verdict.obeyed()
+
+    def _tell(self, step: Step[Any]) -> None:
+        """Asks without waiting: for what is recorded, and whose verdict nobody needs."""
+
+        def tell() -> None:
+            with suppress(NotAllowed):
+                self._judge(step, time.monotonic() + self.timeout)
+
+        with suppress(RuntimeError):  # the program is about to end
+            self._wire.threads().submit(tell)
+
+    def _limit(self, until: float) -> float:
+        """When a question must be answered: a node may itself wait for the person."""
+        return max(time.monotonic() + self.timeout, until)
+
+    def _judge(self, step: Step[T], until: float) -> Verdict[T]:
+        """Asks for the verdict. Asking again with the same step is a repeat, however late."""
+        context = {**step.params["context"], "timestamp": _now()}
+        params = {**step.params, "context": context}
+        return step.verdict(self._wire.call(step.method, params, context["stepId"], until))
+
+    def _unjudged(self, step: Step[T], error: Unreachable) -> Verdict[T]:
+        """What on_unreachable makes of a step that nobody judged."""
+        if callable(self.on_unreachable):
+            if self.on_unreachable(step, error) is not True:
+                raise error
+        elif self.on_unreachable != "allow":
+            raise error
+        elif not self._warned:
+            self._warned = True
+            _log.warning("The agent %s goes on unguarded: %s", self.agent["id"], error)
+        return Verdict("allow", step.content, {}, step.execution_id, error)
+
+
+class Session:
+    """A conversation or task: `with guardian.session(user="ada") as session`."""
+
+    def __init__(self, guardian: Guardian, user: Union[str, User, None], id: Optional[str], metadata: Optional[Object]) -> None:
+        self.guardian = guardian
+        self.id = id or uuid.uuid4().hex
+        self.user: Optional[Object] = None
+        if user is not None:
+            own: Object = {"id": user} if isinstance(user, str) else copy.deepcopy(cast(Object, user))
+            own.setdefault("organization", guardian.agent.get("organization", {"id": ""}))
+            self.user = own
+        self.metadata = copy.deepcopy(metadata)
+
+    def turn(self, id: Optional[str] = None) -> Turn:
+        """One loop between user and agent: `with session.turn() as turn`, or `async with`."""
+        return Turn(self, id)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    async def __aenter__(self) -> Session:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+
+@dataclasses.dataclass(frozen=True)
+class Step(Generic[T]):
+    """A question to the guardian."""
+
+    method: str
+    """As AOS names it, such as steps/toolCallRequest."""
+    params: Object
+    content: T
+    """What the question is about: what the agent goes on with when it is allowed."""
+    read: Callable[[Object], T] = dataclasses.field(repr=False)
+    """Reads the content from modified params. Raises when they are not of the step's form."""
+    execution_id: str = ""
+
+    def verdict(self, answer: Object) -> Verdict[T]:
+        """Reads an answer. One that is not exactly a verdict is no verdict."""
+        decision, modified = answer.get("decision"), answer.get("modifiedRequest")
+        try:
+            if decision not in ("allow", "deny", "modify") or (decision == "modify") != (modified is not None):
+                raise ValueError(f"the decision is {decision!r:.40}")
+            content = self.content
+            if modified is not None:
+                _expect(modified["jsonrpc"] == "2.0" and modified["method"] == self.method)
+                _expect(modified["id"] == self.params["context"]["stepId"])
+                content = self.read(modified["params"])
+            verdict = Verdict(decision, content, answer, self.execution_id)
+            _expect(all(isinstance(text, str) for text in [answer.get("message", ""), *verdict.reasons, *verdict.instead]))
+            _expect(isinstance(verdict.data, dict) and isinstance(verdict.pending, bool))
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+            raise GuardianError(f"the guardian's answer to {self.method} is not a verdict: {error!r:.200}") from error
+        return verdict
+
+
+# --- The steps of AOS 0.1.0, section 4. Each becomes a method of Turn and AsyncTurn ---
+
+
+def _agent_trigger(
+    turn: Turn, content: Content, *, type: str, id: Optional[str] = None, metadata: Optional[Object] = None,
+) -> Step[Content]:
+    """An event wakes the agent (4.1). type and id are the event's, such as "email" and the mail's id."""
+    trigger = _some(type="autonomous", event={"type": type, "id": id or uuid.uuid4().hex}, content=_parts(content), metadata=metadata)
+    return turn._step("steps/agentTrigger", content, lambda p: _as(content, p["trigger"]["content"]), trigger=trigger)
+
+
+class Knowledge(NamedTuple):
+    """What was retrieved, and by what query (3.14)."""
+
+    results: List[Object]  # id, content, and optionally mimeType and metadata
+    query: Optional[str]
+    keywords: Optional[List[str]]
+
+
+def _knowledge_retrieval(
+    turn: Turn, results: Sequence[Object], *, query: Optional[str] = None, keywords: Optional[Sequence[str]] = None,
+    reasoning: Optional[str] = None,
+) -> Step[Knowledge]:
+    """Knowledge was retrieved, and the model is about to read it (4.2). A result is
+    {"id": …, "content": …}, optionally with mimeType and metadata."""
+    sent = Knowledge(list(results), query, None if keywords is None else list(keywords))
+
+    def read(p: Object) -> Knowledge:
+        step = p["knowledgeStep"]
+        _expect(len(step["results"]) == len(sent.results) and all(isinstance(r["content"], str) for r in step["results"]))
+        return Knowledge(step["results"], step.get("query"), step.get("keywords"))
+
+    step = _some(query=query, keywords=sent.keywords, results=sent.results)
+    return turn._step("steps/knowledgeRetrieval", sent, read, knowledgeStep=step, reasoning=reasoning)
+
+
+def _memory_store(turn: Turn, memory: Sequence[str], *, reasoning: Optional[str] = None) -> Step[List[str]]:
+    """Memories are about to be stored (4.3). What has structure is given as JSON text."""
+    return turn._memory("steps/memoryStore", memory, reasoning)
+
+
+def _memory_context_retrieval(turn: Turn, memory: Sequence[str], *, reasoning: Optional[str] = None) -> Step[List[str]]:
+    """Memories were fetched, and the model is about to read them (4.4)."""
+    return turn._memory("steps/memoryContextRetrieval", memory, reasoning)
+
+
+def _message(
+    turn: Turn, role: Literal["user", "agent", "system"], content: Content, *, id: Optional[str] = None,
+    citation: Sequence[Object] = (), metadata: Optional[Object] = None, reasoning: Optional[str] = None,
+) -> Step[Content]:
+    """A message: of the user before the agent reads it, of the agent or the system before the
+    user does (4.5). citation holds the sources of the agent's, as {"kind": "site", "url": …}
+    or {"kind": "file", "id": …, "name": …}."""
+    message = _some(id=id or uuid.uuid4().hex, role=role, content=_parts(content), metadata=metadata)
+    return turn._step("steps/message", content, lambda p: _as(content, p["message"]["content"]),
+                      message=message, citation=list(citation), reasoning=reasoning)
+
+
+def _tool_call_request(
+    turn: Turn, tool: str, inputs: Mapping[str, Any], *, execution_id: Optional[str] = None, reasoning: Optional[str] = None,
+) -> Step[Object]:
+    """A tool is about to be called (4.6). Its result answers the verdict's execution_id."""
+    sent = dict(inputs)
+    execution = execution_id or uuid.uuid4().hex
+
+    def read(p: Object) -> Object:
+        changed = [(i["name"], i["value"]) for i in p["toolCallRequest"]["inputs"]]
+        _expect([name for name, _ in changed] == list(sent))
+        return dict(changed)
+
+    call = {"executionId": execution, "toolId": tool, "inputs": [{"name": n, "value": v} for n, v in sent.items()]}
+    return turn._step("steps/toolCallRequest", sent, read, execution, toolCallRequest=call, reasoning=reasoning)
+
+
+def _tool_call_result(turn: Turn, execution_id: str, outputs: Outputs, *, is_error: bool = False) -> Step[Outputs]:
+    """A tool has ended, and the model is about to read its output (4.6): one text, or several."""
+    texts = [outputs] if isinstance(outputs, str) else list(outputs)
+
+    def read(p: Object) -> Outputs:
+        changed = _texts(p["result"]["outputs"], len(texts))
+        return changed[0] if isinstance(outputs, str) else changed
+
+    result = {"outputs": [{"kind": "text", "text": text} for text in texts], "isError": is_error}
+    return turn._step("steps/toolCallResult", outputs, read, execution_id, executionId=execution_id, result=result)
+
+
+def _a2a(turn: Turn, message: Object, *, reasoning: Optional[str] = None) -> Step[Object]:
+    """An A2A message, before it is sent or after it was received (4.7)."""
+    return turn._protocol("protocols/A2A", message, reasoning)
+
+
+def _mcp(turn: Turn, message: Object, *, reasoning: Optional[str] = None) -> Step[Object]:
+    """An MCP message, before it is sent or after it was received (4.8)."""
+    return turn._protocol("protocols/MCP", message, reasoning)
+
+
+def _asked(build: Callable[Concatenate[Turn, P], Step[T]]) -> Callable[Concatenate[Turn, P], Verdict[T]]:
+    """Makes a method of Turn that asks about the step."""
+
+    def method(turn: Turn, /, *args: P.args, **kwargs: P.kwargs) -> Verdict[T]:
+        return turn.session.guardian._ask(build(turn, *args, **kwargs))
+
+    return _named(method, build)
+
+
+def _awaited(build: Callable[Concatenate[Turn, P], Step[T]]) -> Callable[Concatenate[AsyncTurn, P], Coroutine[Any, Any, Verdict[T]]]:
+    """Makes a method of AsyncTurn that asks about the step."""
+
+    async def method(turn: AsyncTurn, /, *args: P.args, **kwargs: P.kwargs) -> Verdict[T]:
+        return await turn.session.guardian._ask_async(build(turn.turn, *args, **kwargs))
+
+    return _named(method, build)
+
+
+def _named(method: F, build: Callable[..., Any]) -> F:
+    """Gives a method the documentation and parameters of the step, and its name."""
+    functools.update_wrapper(method, build)
+    method.__name__ = method.__qualname__ = build.__name__[1:]
+    return method
+
+
+class Turn(_Guards):
+    """One loop between user and agent: `with session.turn() as turn`. Each step returns a
+    Verdict, whose `content` is what the agent goes on with, or raises NotAllowed."""
+
+    def __init__(self, session: Session, id: Optional[str] = None) -> None:
+        self.session = session
+        self.id = id or uuid.uuid4().hex
+
+    agent_trigger = _asked(_agent_trigger)
+    knowledge_retrieval = _asked(_knowledge_retrieval)
+    memory_store = _asked(_memory_store)
+    memory_context_retrieval = _asked(_memory_context_retrieval)
+    message = _asked(_message)
+    tool_call_request = _asked(_tool_call_request)
+    tool_call_result = _asked(_tool_call_result)
+    a2a = _asked(_a2a)
+    mcp = _asked(_mcp)
+
+    def __enter__(self) -> Turn:
+        _open_turns.set((*_open_turns.get(), self))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # No reset(token): a generator may be closed in another context than it began in.
+        _open_turns.set(tuple(turn for turn in _open_turns.get() if turn is not self))
+
+    async def __aenter__(self) -> AsyncTurn:
+        self.__enter__()
+        return AsyncTurn(self)
+
+    async def __aexit__(self, *_: object) -> None:
+        self.__exit__()
+
+    def _turn(self) -> Turn:
+        return self
+
+    def _step(
+        self, method: str, content: T, read: Callable[[Object], T], execution_id: str = "", /, **params: Any,
+    ) -> Step[T]:
+        """A step of this turn, with an id of its own. A member that is None is left out."""
+        session = _some(id=self.session.id, metadata=self.session.metadata)
+        context = _some(
+            agent=self.session.guardian.agent, session=session, turnId=self.id, stepId=uuid.uuid4().hex, user=self.session.user,
+        )
+        return Step(method, {"context": context, **_some(**params)}, content, read, execution_id)
+
+    def _memory(self, method: str, memory: Sequence[str], reasoning: Optional[str]) -> Step[List[str]]:
+        sent = [memory] if isinstance(memory, str) else list(memory)
+
+        def read(p: Object) -> List[str]:
+            _expect(len(p["memory"]) == len(sent) and all(isinstance(text, str) for text in p["memory"]))
+            return cast(List[str], p["memory"])
+
+        return self._step(method, sent, read, memory=sent, reasoning=reasoning)
+
+    def _protocol(self, method: str, message: Object, reasoning: Optional[str]) -> Step[Object]:
+        def read(p: Object) -> Object:
+            _expect(isinstance(p["message"], dict) and p["message"].get("id") == message.get("id"))
+            return cast(Object, p["message"])
+
+        return self._step(method, message, read, message=message, reasoning=reasoning)
+
+
+class AsyncTurn(_Guards):
+    """A Turn whose steps are awaited: `async with session.turn() as turn`."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
+        self.session = turn.session
+        self.id = turn.id
+
+    agent_trigger = _awaited(_agent_trigger)
+    knowledge_retrieval = _awaited(_knowledge_retrieval)
+    memory_store = _awaited(_memory_store)
+    memory_context_retrieval = _awaited(_memory_context_retrieval)
+    message = _awaited(_message)
+    tool_call_request = _awaited(_tool_call_request)
+    tool_call_result = _awaited(_tool_call_result)
+    a2a = _awaited(_a2a)
+    mcp = _awaited(_mcp)
+
+    def _turn(self) -> Turn:
+        return self.turn
+
+
+def _some(**members: Any) -> Object:
+    """An object without the members that are None: the text's optional members may be absent, never null."""
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _parts(content: Union[str, List[Object]]) -> List[Object]:
+    return [{"kind": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _as(content: Content, parts: Any) -> Content:
+    """Changed parts in the form in which they were given."""
+    if isinstance(content, str):
+        return _texts(parts, 1)[0]
+    _expect(isinstance(parts, list) and len(parts) == len(content) and all(isinstance(part, dict) for part in parts))
+    return cast(List[Object], parts)
+
+
+def _texts(parts: Any, count: int) -> List[str]:
+    """The texts of exactly so many text parts."""
+    texts = [part["text"] for part in parts]
+    _expect(len(texts) == count and all(isinstance(text, str) for text in texts))
+    return texts
+
+
+def _expect(holds: bool) -> None:
+    if not holds:
+        raise ValueError("the modified request does not fit the request")
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).isoformat()
+
+
+def _pauses(until: float) -> Iterator[float]:
+    """The pauses between questions about a held act, until the time is over."""
+    pause = 0.25
+    while time.monotonic() < until:
+        yield max(0.0, min(pause, until - time.monotonic()))
+        pause = min(pause * 1.5, 2.0)
+
+
+# --- Guarded tools ----------------------------------------------------------
+
+
+def _guarded(tool: F, turn_here: Callable[[], Turn], name: Optional[str], leave_out: frozenset[str], wait: Optional[float]) -> F:
+    """See _Guards.guarded."""
+    tool_id = name or getattr(tool, "__name__", "")
+    if not tool_id:
+        raise ValueError(f"{tool!r} has no name of its own: give it one, as in guarded(tool, name=\"search\")")
+    signature = inspect.signature(tool)
+    unknown = leave_out - set(signature.parameters)
+    if unknown and not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
+        raise ValueError(f"leave_out names what {tool_id} does not take: {', '.join(sorted(unknown))}")
+
+    if inspect.iscoroutinefunction(tool) or inspect.iscoroutinefunction(getattr(tool, "__call__", None)):
+
+        @functools.wraps(tool)
+        async def guarded_async(*args: Any, **kwargs: Any) -> Any:
+            turn = turn_here()
+            guardian = turn.session.guardian
+            bound, inputs = _told_inputs(tool_id, signature, leave_out, args, kwargs)
+            verdict = await guardian._ask_async(_tool_call_request(turn, tool_id, inputs), wait)
+            _put_back(bound, inputs, verdict.content)
+            call = verdict.execution_id
+            try:
+                output = await tool(*bound.args, **bound.kwargs)
+                told = _told_output(tool_id, output)
+            except Exception as error:
+                judged = await guardian._ask_async(_tool_call_result(turn, call, _told_error(error), is_error=True), wait)
+                _raise_again(error, judged)
+            except BaseException as error:  # cancelled: whoever did so does not wait
+                guardian._tell(_tool_call_result(turn, call, _told_error(error), is_error=True))
+                raise
+            return _heard(output, told, (await guardian._ask_async(_tool_call_result(turn, call, told), wait)).content)
+
+        return cast(F, guarded_async)
+
+    @functools.wraps(tool)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        turn = turn_here()
+        guardian = turn.session.guardian
+        bound, inputs = _told_inputs(tool_id, signature, leave_out, args, kwargs)
+        verdict = guardian._ask(_tool_call_request(turn, tool_id, inputs), wait)
+        _put_back(bound, inputs, verdict.content)
+        call = verdict.execution_id
+        try:
+            output = tool(*bound.args, **bound.kwargs)
+            told = _told_output(tool_id, output)
+        except Exception as error:
+            judged = guardian._ask(_tool_call_result(turn, call, _told_error(error), is_error=True), wait)
+            _raise_again(error, judged)
+        except BaseException as error:  # interrupted: whoever did so does not wait
+            guardian._tell(_tool_call_result(turn, call, _told_error(error), is_error=True))
+            raise
+        return _heard(output, told, guardian._ask(_tool_call_result(turn, call, told), wait).content)
+
+    return cast(F, guarded)
+
+
+def _told_inputs(
+    tool: str, signature: inspect.Signature, leave_out: frozenset[str], args: Tuple[Any, ...], kwargs: Object,
+) -> Tuple[inspect.BoundArguments, Object]:
+    """The arguments of a call, and those that the guardian is told of. Defaults are among them:
+    it is to judge what the tool will really do."""
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    inputs: Object = {}
+    for holder, name in _arguments(bound):
+        if name in leave_out:
+            continue
+        if name in inputs:
+            raise TypeError(f"{tool} is called with two arguments that are named {name}")
+        try:
+            inputs[name] = _plain(holder[name])
+        except TypeError as error:
+            raise TypeError(f"{tool}: the argument {name} {error}; name it in leave_out if the guardian need not know it") from None
+    return bound, inputs
+
+
+def _arguments(bound: inspect.BoundArguments) -> Iterator[Tuple[Object, str]]:
+    """Each argument, as the dictionary that holds it and its name there."""
+    for name, parameter in bound.signature.parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            yield from ((bound.arguments[name], extra) for extra in list(bound.arguments[name]))
+        elif parameter.kind is not parameter.VAR_POSITIONAL or bound.arguments[name]:
+            yield bound.arguments, name
+
+
+def _put_back(bound: inspect.BoundArguments, told: Object, judged: Object) -> None:
+    """Gives the call the inputs that the guardian made of those that it was told."""
+    for holder, name in _arguments(bound):
+        if name in told:
+            holder[name] = _merged(name, holder[name], told[name], judged[name])
+
+
+def _merged(where: str, value: Any, told: Any, judged: Any) -> Any:
+    """value, with those of its JSON values that the guardian changed. What it did not change
+    is the caller's own object."""
+    if _same(told, judged):
+        return value
+    if isinstance(value, dict) and isinstance(judged, dict):
+        return {k: _merged(f"{where}.{k}", value[k], told[k], v) if k in told else v for k, v in judged.items()}
+    if isinstance(value, (list, tuple)) and isinstance(judged, list) and len(judged) == len(value):
+        return type(value)(_merged(f"{where}[{i}]", v, told[i], judged[i]) for i, v in enumerate(value)) \
+            if type(value) in (list, tuple) else [_merged(f"{where}[{i}]", v, told[i], judged[i]) for i, v in enumerate(value)]
+    if value is None or type(value) in (bool, int, float, str, dict, list, tuple):
+        return judged
+    raise GuardianError(f"the guardian changed {where}, and a {type(value).__name__} cannot be made of what it answered")
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two JSON values are the same: unlike in Python, 1, 1.0 and true are three."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_same(a[k], b[k]) for k in a)
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return bool(a == b)
+
+
+def _plain(value: Any) -> Any:
+    """value as JSON has it. TypeError for what JSON has no form for."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, enum.Enum):
+        return _plain(value.value)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        if value != value or value in (float("inf"), float("-inf")):
+            raise TypeError(f"is {value}, which JSON has no form for")
+        return float(value)
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise TypeError("has a key that is no string, which JSON has no form for")
+        return {str(key): _plain(member) for key, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(element) for element in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if hasattr(value, "model_dump") and not isinstance(value, type):  # a Pydantic model
+        return _plain(value.model_dump(mode="json"))
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, (decimal.Decimal, uuid.UUID, os.PathLike)):
+        return str(value)
+    raise TypeError(f"is a {type(value).__name__}, which JSON has no form for")
+
+
+def _told_output(tool: str, output: Any) -> List[str]:
+    """A tool's output as the texts that the guardian reads."""
+    if output is None:
+        return []
+    if isinstance(output, str):
+        return [str(output)]
+    try:
+        return [json.dumps(_plain(output), ensure_ascii=False)]
+    except TypeError as error:
+        raise TypeError(f"what {tool} returned {error}: it cannot be judged. Return a string or a JSON value") from None
+
+
+def _told_error(error: BaseException) -> List[str]:
+    return [f"{type(error).__name__}: {error}".rstrip(": ")]
+
+
+def _heard(output: Any, told: List[str], judged: List[str]) -> Any:
+    """The output in the form that the guardian let pass. A JSON value of which it made other
+    JSON is that; a notice that it put in its place is a string."""
+    if judged == told:
+        return output
+    if not isinstance(output, str):
+        with suppress(ValueError):
+            return json.loads(judged[0])
+    return judged[0]
+
+
+def _raise_again(error: Exception, judged: Verdict[List[str]]) -> NoReturn:
+    """Raises the exception of a tool, or its text as the guardian made it."""
+    if judged.decision == "modify":
+        raise ToolFailed(judged.content[0]) from error
+    raise error
+
+
+# --- JSON-RPC over HTTP -----------------------------------------------------
+
+_MAX_ANSWER = 16 << 20  # bytes
+_MAX_DIGITS = 4300  # of an integer: reading longer ones takes time that grows with their square
+
+
+class _Wire:
+    """Asks, and asks again, within a time limit. All of it blocks; asyncio uses threads."""
+
+    def __init__(self, url: str, key: str, retries: int, tls: Optional[ssl.SSLContext]) -> None:
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None or parts.fragment:
+            raise ValueError("the guardian's url is http://HOST:PORT/aos or https://HOST/aos; credentials are given as key")
+        if not all("!" <= c <= "~" for c in key):
+            raise ValueError("the key holds characters that no key has")  # which is not shown
+        path = urllib.parse.quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._") + ("?" + parts.query if parts.query else "")
+        if not all("!" <= c <= "~" for c in path + parts.netloc):
+            raise ValueError("the guardian's url holds characters that no url has")
+        self.name = f"{parts.scheme}://{parts.netloc}{path}"
+        self._host = parts.hostname
+        self._port = parts.port or (443 if parts.scheme == "https" else 80)
+        self._tls = (tls or ssl.create_default_context()) if parts.scheme == "https" else None
+        self._head = f"POST {path} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\nAccept: application/json\r\n"
+        self._key = _Secret(key)
+        self._retries = max(0, retries)
+        self._reset()
+
+    def _reset(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        # Both under the lock:
+        self._idle: List[_Connection] = []
+        self._threads: Optional[ThreadPoolExecutor] = None
+
+    def _of_this_process(self) -> None:
+        """A process that was forked must not use its parent's connections, and has none of its threads."""
+        if self._process != os.getpid():
+            self._reset()
+
+    def close(self) -> None:
+        self._of_this_process()
+        with self._lock:
+            idle, self._idle = self._idle, []
+            threads, self._threads = self._threads, None
+        for connection in idle:
+            connection.close()
+        if threads is not None:
+            threads.shutdown(wait=False)
+
+    def threads(self) -> ThreadPoolExecutor:
+        self._of_this_process()
+        with self._lock:
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(64, thread_name_prefix="reeve_aos")
+            return self._threads
+
+    async def in_thread(self, work: Callable[..., T], *args: Any) -> T:
+        """Awaits what blocks. When the task is cancelled the work goes on unheard until its time limit."""
+        return await asyncio.get_running_loop().run_in_executor(self.threads(), functools.partial(work, *args))
+
+    def call(self, method: str, params: Object, id: str, until: float) -> Object:
+        """One JSON-RPC call. Sending it again is safe: its bytes are the same, and so are the ids
+        by which the guardian knows the step again."""
+        try:
+            text = json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}, ensure_ascii=False, allow_nan=False)
+            body = text.encode()
+        except (TypeError, ValueError) as error:
+            raise GuardianError(f"{method} cannot be asked about: it holds what JSON has no form for ({error})") from error
+        pause, tries = 0.1, self._retries
+        while True:
+            try:
+                return _result(id, *self._post(body, until))
+            except (Unreachable, GuardianError) as error:
+                if error._again is None or tries == 0 or time.monotonic() + max(pause, error._again) >= until:
+                    raise
+                time.sleep(max(pause, error._again))
+            tries, pause = tries - 1, pause * 4
+
+    def _post(self, body: bytes, until: float) -> Tuple[int, str, bytes]:
+        """Sends a body, and returns status, Retry-After and body of the answer."""
+        head = f"{self._head}{self._key.header()}Content-Length: {len(body)}\r\n\r\n".encode("ascii")
+        try:
+            connection = self._kept()
+            if connection is not None:
+                with suppress(OSError, http.client.HTTPException):  # the other side may have closed it meanwhile
+                    return self._exchange(connection, head, body, until)
+            return self._exchange(_Connection(self._host, self._port, self._tls, until), head, body, until)
+        except ssl.SSLError as error:
+            if isinstance(error, (ssl.SSLEOFError, ssl.SSLZeroReturnError)) or isinstance(error, socket.timeout):
+                raise self._lost(error) from error
+            raise GuardianError(f"{self.name} cannot be trusted: {error}") from error
+        except (OSError, http.client.IncompleteRead) as error:
+            raise self._lost(error) from error
+        except http.client.HTTPException as error:
+            raise GuardianError(f"{self.name} does not speak HTTP: {type(error).__name__}") from error
+
+    def _lost(self, error: Exception) -> Unreachable:
+        why = "no answer within the time limit" if isinstance(error, (socket.timeout, TimeoutError)) else str(error) or type(error).__name__
+        lost = Unreachable(f"the guardian at {self.name} cannot be reached: {why}")
+        lost._again = 0.0
+        return lost
+
+    def _exchange(self, connection: _Connection, head: bytes, body: bytes, until: float) -> Tuple[int, str, bytes]:
+        keep = False
+        try:
+            status, after, answer, keep = connection.post(head + body, until)
+        finally:
+            if keep:
+                self._keep(connection)
+            else:
+                connection.close()
+        return status, after, answer
+
+    def _kept(self) -> Optional[_Connection]:
+        self._of_this_process()
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+    def _keep(self, connection: _Connection) -> None:
+        with self._lock:
+            if len(self._idle) < 8:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+
+class _Secret:
+    """A key that no traceback with variables and no repr shows."""
+
+    def __init__(self, key: str) -> None:
+        self._reveal: Callable[[], str] = lambda: key
+
+    def header(self) -> str:
+        return f"Authorization: Bearer {self._reveal()}\r\n" if self._reveal() else ""
+
+
+def _result(id: str, status: int, after: str, body: bytes) -> Object:
+    """The result in an answer, which is read strictly: a member that is there twice, or an
+    answer to another question, decides nothing."""
+    answer: Any = None
+    reason = ""
+    try:
+        answer = json.loads(
+            body.decode(), object_pairs_hook=_object, parse_int=_integer, parse_constant=_no_constant,
+        )
+    except (ValueError, RecursionError) as error:
+        reason = f": {error!s:.100}"
+    told = answer.get("error") if isinstance(answer, dict) else None
+    failure: NotAllowed
+    if isinstance(told, dict) and type(told.get("code")) is int and "result" not in answer:
+        failure = GuardianError(str(told.get("message", "")), told["code"], told.get("data"), status)
+    elif status in (502, 503, 504):
+        failure = Unreachable(f"a gateway could not reach the guardian (HTTP status {status})")
+    elif 300 <= status < 400:
+        failure = GuardianError("the guardian answered a redirect, which is not followed", status=status)
+    elif status != 200:
+        failure = GuardianError(f"the guardian answered with the HTTP status {status}", status=status)
+    elif not isinstance(answer, dict):
+        failure = GuardianError("the guardian's answer is not a JSON object" + reason, status=status)
+    elif answer.get("jsonrpc") != "2.0" or "error" in answer or not isinstance(answer.get("result"), dict):
+        failure = GuardianError("the guardian's answer is not a JSON-RPC 2.0 answer", status=status)
+    elif answer.get("id") != id:
+        failure = GuardianError("the guardian answered another question than was asked", status=status)
+    else:
+        return cast(Object, answer["result"])
+    if status in (429, 500, 502, 503, 504) or isinstance(failure, GuardianError) and failure.code == -32603:
+        failure._again = float(after) if after.isascii() and after.isdigit() and len(after) < 10 else 0.0
+    raise failure
+
+
+def _object(members: List[Tuple[str, Any]]) -> Object:
+    found = dict(members)
+    if len(found) != len(members):
+        raise ValueError("a member is there twice")
+    return found
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        raise ValueError("a number has too many digits")
+    return int(digits)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+class _Connection:
+    """An HTTP connection on which every wait ends at one moment, however slowly the other side
+    answers. To http.client it is the socket to read from. It uses no proxy and follows no redirect."""
+
+    def __init__(self, host: str, port: int, tls: Optional[ssl.SSLContext], until: float) -> None:
+        self._until = until
+        self._socket = self._dial(host, port)
+        if tls is not None:
+            plain = self._socket
+            try:
+                plain.settimeout(self._left())
+                self._socket = tls.wrap_socket(plain, server_hostname=host)
+            except BaseException:
+                plain.close()
+                raise
+
+    def post(self, request: bytes, until: float) -> Tuple[int, str, bytes, bool]:
+        """Sends a request; returns status, Retry-After and body, and whether the connection can be used again."""
+        self._until = until
+        rest = memoryview(request)
+        while rest:
+            self._socket.settimeout(self._left())
+            rest = rest[self._socket.send(rest[: 1 << 16]):]
+        response = http.client.HTTPResponse(cast(socket.socket, self), method="POST")
+        try:
+            response.begin()
+            body = response.read(_MAX_ANSWER + 1)
+            if len(body) > _MAX_ANSWER:
+                raise GuardianError(f"the guardian's answer has more than {_MAX_ANSWER} bytes", status=response.status)
+            if response.length:
+                raise http.client.IncompleteRead(body)
+            keep = response.isclosed() and not response.will_close
+            return response.status, response.headers.get("Retry-After") or "", body, keep
+        finally:
+            response.close()
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_Reader(self))
+
+    def read_into(self, buffer: Any) -> int:
+        self._socket.settimeout(self._left())
+        return self._socket.recv_into(buffer)
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _left(self) -> float:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise socket.timeout("timed out")
+        return left
+
+    def _dial(self, host: str, port: int) -> socket.socket:
+        """Connects to the first address that answers, each within its share of the time."""
+        failure: OSError = OSError(f"{host} has no address")
+        addresses = self._look_up(host, port)
+        for tried, (family, kind, protocol, _, address) in enumerate(addresses):
+            dialed = socket.socket(family, kind, protocol)
+            try:
+                dialed.settimeout(self._left() / (len(addresses) - tried))
+                dialed.connect(address)
+                dialed.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                return dialed
+            except OSError as error:
+                dialed.close()
+                failure = error
+            except BaseException:
+                dialed.close()
+                raise
+        raise failure
+
+    def _look_up(self, host: str, port: int) -> List[Tuple[Any, ...]]:
+        """The addresses of a name. The system may take longer than we wait, so that a thread asks it."""
+        found: List[Any] = []
+
+        def ask() -> None:
+            try:
+                found.append(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+            except (OSError, UnicodeError) as error:
+                found.append(OSError(f"{host} has no address: {error}"))
+
+        thread = threading.Thread(target=ask, name="reeve_aos lookup", daemon=True)
+        thread.start()
+        thread.join(self._left())
+        if not found:
+            raise socket.timeout("timed out")
+        if isinstance(found[0], OSError):
+            raise found[0]
+        return cast("List[Tuple[Any, ...]]", found[0])
+
+
+class _Reader(io.RawIOBase):
+    """What http.client reads an answer from. Closing it leaves the connection open."""
+
+    def __init__(self, connection: _Connection) -> None:
+        self._connection = connection
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._connection.read_into(buffer)
