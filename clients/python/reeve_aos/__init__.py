@@ -489,8 +489,8 @@ class Step(Generic[T]):
                 _expect(modified["id"] == self.params["context"]["stepId"])
                 content = self.read(modified["params"])
             verdict = Verdict(decision, content, answer, self.execution_id)
-            _expect(all(isinstance(text, str) for text in [answer.get("message", ""), *verdict.reasons, *verdict.instead]))
-            _expect(isinstance(verdict.data, dict) and isinstance(verdict.pending, bool))
+            texts = [answer.get("message", ""), *verdict.reasons, *verdict.instead, *(verdict.approval or ())]
+            _expect(isinstance(verdict.data, dict) and all(isinstance(text, str) for text in texts))
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
             raise GuardianError(f"the guardian's answer to {self.method} is not a verdict: {error!r:.200}") from error
         return verdict
@@ -728,7 +728,7 @@ def _texts(parts: Any, count: int) -> List[str]:
 
 def _expect(holds: bool) -> None:
     if not holds:
-        raise ValueError("the modified request does not fit the request")
+        raise ValueError("it is not of the form that belongs to the step")
 
 
 def _now() -> str:
@@ -842,11 +842,10 @@ def _merged(where: str, value: Any, told: Any, judged: Any) -> Any:
     is the caller's own object."""
     if _same(told, judged):
         return value
-    if isinstance(value, dict) and isinstance(judged, dict):
+    if type(value) is dict and isinstance(judged, dict):
         return {k: _merged(f"{where}.{k}", value[k], told[k], v) if k in told else v for k, v in judged.items()}
-    if isinstance(value, (list, tuple)) and isinstance(judged, list) and len(judged) == len(value):
-        return type(value)(_merged(f"{where}[{i}]", v, told[i], judged[i]) for i, v in enumerate(value)) \
-            if type(value) in (list, tuple) else [_merged(f"{where}[{i}]", v, told[i], judged[i]) for i, v in enumerate(value)]
+    if type(value) in (list, tuple) and isinstance(judged, list) and len(judged) == len(value):
+        return type(value)(_merged(f"{where}[{i}]", v, told[i], judged[i]) for i, v in enumerate(value))
     if value is None or type(value) in (bool, int, float, str, dict, list, tuple):
         return judged
     raise GuardianError(f"the guardian changed {where}, and a {type(value).__name__} cannot be made of what it answered")
@@ -1016,7 +1015,7 @@ class _Wire:
                     return self._exchange(connection, head, body, until)
             return self._exchange(_Connection(self._host, self._port, self._tls, until), head, body, until)
         except ssl.SSLError as error:
-            if isinstance(error, (ssl.SSLEOFError, ssl.SSLZeroReturnError)) or isinstance(error, socket.timeout):
+            if isinstance(error, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):
                 raise self._lost(error) from error
             raise GuardianError(f"{self.name} cannot be trusted: {error}") from error
         except (OSError, http.client.IncompleteRead) as error:
@@ -1093,7 +1092,7 @@ def _result(id: str, status: int, after: str, body: bytes) -> Object:
         failure = GuardianError("the guardian answered another question than was asked", status=status)
     else:
         return cast(Object, answer["result"])
-    if status in (429, 500, 502, 503, 504) or isinstance(failure, GuardianError) and failure.code == -32603:
+    if status in (429, 500, 502, 503, 504) or status == 200 and isinstance(failure, GuardianError) and failure.code == -32603:
         failure._again = float(after) if after.isascii() and after.isdigit() and len(after) < 10 else 0.0
     raise failure
 
@@ -1160,6 +1159,10 @@ class _Connection:
 
     def close(self) -> None:
         self._socket.close()
+
+    def __del__(self) -> None:
+        with suppress(AttributeError):  # it was never open
+            self._socket.close()
 
     def _left(self) -> float:
         left = self._until - time.monotonic()

@@ -1,0 +1,362 @@
+"""Guarded tools, against the real node."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import dataclasses
+import datetime
+import decimal
+import enum
+import functools
+import inspect
+import pathlib
+import threading
+import time
+import unittest
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Dict, List, Optional
+
+from reeve_aos import Denied, GuardianError, ToolFailed, Verdict
+
+from .support import CARD, guardian
+
+
+class Color(enum.Enum):
+    RED = "red"
+
+
+@dataclasses.dataclass
+class Order:
+    number: int
+    note: str
+
+
+class Guarded(unittest.TestCase):
+    def setUp(self) -> None:
+        self.guardian = guardian()
+        self.addCleanup(self.guardian.close)
+        self.turn = self.guardian.session(user="ada").turn()
+        self.turn.__enter__()
+        self.addCleanup(self.turn.__exit__)
+
+    def test_allowed(self) -> None:
+        @self.guardian.guarded
+        def add(a: int, b: int = 2) -> int:
+            """Adds."""
+            return a + b
+
+        self.assertEqual((add(1), add(b=3, a=1)), (3, 4))
+        self.assertEqual((add.__name__, add.__doc__, str(inspect.signature(add))), ("add", "Adds.", "(a: 'int', b: 'int' = 2) -> 'int'"))
+        with self.assertRaises(TypeError):
+            add()  # type: ignore[call-arg]
+
+    def test_denied_is_not_run(self) -> None:
+        ran = []
+
+        @self.guardian.guarded
+        def wipe_disk(path: str = "/") -> None:
+            ran.append(path)
+
+        with self.assertRaises(Denied) as caught:
+            wipe_disk()
+        self.assertEqual(caught.exception.instead, ["Move it to the archive."])
+        self.assertEqual(ran, [])
+
+        @self.guardian.guarded
+        def note(text: str = "a forbidden default") -> None:
+            ran.append(text)
+
+        with self.assertRaises(Denied):
+            note()
+        self.assertEqual(ran, [])
+
+    def test_modified_inputs_are_what_runs(self) -> None:
+        @self.guardian.guarded
+        def write_file(path: str, lines: List[Any], *more: str, mode: Optional[Dict[str, Any]] = None, **extra: Any) -> Any:
+            return [path, lines, more, mode, extra]
+
+        kept = object()
+        whole = write_file("/etc/passwd", ["a", {"b": CARD}], f"x {CARD}", "y", mode={"m": (1, CARD)}, card=CARD, n=1.5)
+        self.assertEqual(whole, ["/workspace/file", ["a", {"b": "****"}], ("x ****", "y"), {"m": (1, "****")}, {"card": "****", "n": 1.5}])
+
+        seen: List[Any] = []
+
+        @self.guardian.guarded(leave_out=["context"])
+        def look(text: str, order: Any, context: object) -> str:
+            seen.extend([text, order, context])
+            return "done"
+
+        order = [Order(1, "plain"), pathlib.Path("/x"), (1, "y")]
+        look(CARD, order, kept)
+        self.assertEqual(seen[0], "****")
+        self.assertIs(seen[1], order)
+        self.assertIs(seen[2], kept)
+
+    def test_what_json_has_no_form_for(self) -> None:
+        @self.guardian.guarded
+        def keep(what: Any) -> Any:
+            return what
+
+        day = datetime.date(2026, 4, 2)
+        for value in (day, datetime.datetime(2026, 4, 2, 8), decimal.Decimal("1.10"), uuid.uuid4(), pathlib.PurePosixPath("/x"), Color.RED,
+                      Order(1, "x"), (1, 2), True, None, {"a": [1.5]}):
+            self.assertIs(keep(value), value)
+        for bad in (b"x", {1, 2}, object(), {1: 2}, float("inf"), [b"x"]):
+            with self.subTest(bad), self.assertRaisesRegex(TypeError, "keep: the argument what .*JSON has no form for"):
+                keep(bad)
+        with self.assertRaisesRegex(GuardianError, "the guardian changed what, and a Order cannot be made"):
+            keep(Order(1, CARD))
+
+        @self.guardian.guarded
+        def remind(day: Any) -> Any:
+            return day
+
+        self.assertEqual(remind(3), 7)
+        self.assertEqual(remind({"any": "thing"}), 7)
+        with self.assertRaisesRegex(GuardianError, "a date cannot be made"):
+            remind(day)
+
+        @self.guardian.guarded
+        def both(a: int, /, **more: Any) -> None: ...
+
+        with self.assertRaisesRegex(TypeError, "two arguments that are named a"):
+            both(1, a=2)
+
+    def test_result(self) -> None:
+        @self.guardian.guarded
+        def fetch(what: Any) -> Any:
+            return {"text": f"it is {CARD}", "structure": {"card": CARD, "n": 1}, "plain": "as it is", "nothing": None}[what]
+
+        self.assertEqual(fetch("text"), "it is ****")
+        self.assertEqual(fetch("structure"), {"card": "****", "n": 1})
+        self.assertEqual(fetch("plain"), "as it is")
+        self.assertIsNone(fetch("nothing"))
+
+        @self.guardian.guarded
+        def trap() -> str:
+            return "a forbidden page"
+
+        with self.assertRaises(Denied) as caught:
+            trap()
+        self.assertNotIn("page", str(caught.exception))
+
+        @self.guardian.guarded
+        def stream() -> Any:
+            yield 1
+
+        with self.assertRaisesRegex(TypeError, "what stream returned is a generator.*cannot be judged"):
+            stream()
+
+    def test_tool_raises(self) -> None:
+        @self.guardian.guarded
+        def fail(text: str) -> None:
+            raise OSError(2, "".join(reversed(text)))  # which the policy does not know again in the inputs
+
+        with self.assertRaisesRegex(OSError, "drab"):
+            fail("bard")
+        with self.assertRaises(ToolFailed) as caught:
+            fail("".join(reversed(CARD)))
+        self.assertEqual(str(caught.exception), "FileNotFoundError: [Errno 2] ****")
+        self.assertIsInstance(caught.exception.__cause__, OSError)
+        with self.assertRaises(Denied):
+            fail("neddibrof")
+
+    def test_async(self) -> None:
+        ran = []
+
+        @self.guardian.guarded
+        async def write_file(path: str) -> str:
+            await asyncio.sleep(0)
+            ran.append(path)
+            if path == "never":
+                raise KeyError("x")
+            return CARD
+
+        @self.guardian.guarded
+        async def wipe() -> None:
+            ran.append("wipe")
+
+        @self.guardian.guarded
+        async def fail(text: str) -> None:
+            raise RuntimeError("".join(reversed(text)))
+
+        class Tool:
+            async def __call__(self, a: int) -> int:
+                return a
+
+        async def main() -> None:
+            async with self.guardian.session() as session, session.turn() as turn:
+                self.assertEqual(await write_file("/etc/passwd"), "****")
+                with self.assertRaises(Denied):
+                    await wipe()
+                with self.assertRaisesRegex(RuntimeError, "drab"):
+                    await fail("bard")
+                with self.assertRaises(ToolFailed):
+                    await fail("".join(reversed(CARD)))
+                self.assertEqual(await self.guardian.guarded(Tool(), name="tool")(1), 1)
+                self.assertEqual(await turn.guarded(functools.partial(Tool().__call__, 5), name="partial")(), 5)
+
+        asyncio.run(main())
+        self.assertEqual(ran, ["/workspace/file"])
+
+    def test_names(self) -> None:
+        with self.assertRaisesRegex(ValueError, "no name of its own"):
+            self.guardian.guarded(functools.partial(print, 1))
+        with self.assertRaisesRegex(ValueError, "leave_out names what look does not take: contxt"):
+            self.guardian.guarded(lambda context: 1, name="look", leave_out=["contxt"])
+
+
+class Where(unittest.TestCase):
+    """Which session and turn a call belongs to."""
+
+    def setUp(self) -> None:
+        self.guardian, self.other = guardian(), guardian(agent="other")
+        self.addCleanup(self.guardian.close)
+        self.addCleanup(self.other.close)
+        self.where = self.guardian.guarded(self.place, name="where")
+        self.elsewhere = self.other.guarded(self.place, name="where")
+        self.asked: List[Any] = []
+        for one in (self.guardian, self.other):
+            one._judge = functools.partial(self.note, one._judge)  # type: ignore[method-assign]
+
+    def note(self, judge: Any, step: Any, until: float) -> Verdict[Any]:
+        context = step.params["context"]
+        self.asked.append((context["agent"]["id"], context["session"]["id"], context["turnId"]))
+        answer: Verdict[Any] = judge(step, until)
+        return answer
+
+    def place(self) -> str:
+        return "here"
+
+    def last(self) -> Any:
+        return self.asked[-1]
+
+    def test_nested(self) -> None:
+        with self.assertRaisesRegex(RuntimeError, "no turn of this guardian is open here"):
+            self.where()
+        with self.guardian.session(id="outer-" + uuid.uuid4().hex) as outer, outer.turn() as first:
+            self.where()
+            self.assertEqual(self.last(), ("clerk", outer.id, first.id))
+            with self.guardian.session() as inner, inner.turn() as second:
+                self.where()
+                self.assertEqual(self.last(), ("clerk", inner.id, second.id))
+                with self.other.session() as foreign, foreign.turn() as third:
+                    self.where()
+                    self.assertEqual(self.last(), ("clerk", inner.id, second.id))
+                    self.elsewhere()
+                    self.assertEqual(self.last(), ("other", foreign.id, third.id))
+                first.guarded(self.place)()
+                self.assertEqual(self.last(), ("clerk", outer.id, first.id))
+            self.where()
+            self.assertEqual(self.last(), ("clerk", outer.id, first.id))
+            with self.assertRaisesRegex(RuntimeError, "no turn"):
+                self.elsewhere()
+        with self.assertRaisesRegex(RuntimeError, "no turn"):
+            self.where()
+
+    def test_left_after_an_exception(self) -> None:
+        with self.assertRaises(ZeroDivisionError):
+            with self.guardian.session() as session, session.turn():
+                raise ZeroDivisionError
+        with self.assertRaisesRegex(RuntimeError, "no turn"):
+            self.where()
+
+    def test_threads(self) -> None:
+        sessions = [self.guardian.session() for _ in range(16)]
+
+        def work(session: Any) -> None:
+            for _ in range(4):
+                with session.turn():
+                    self.assertEqual(self.where(), "here")
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(work, sessions))
+        self.assertEqual({s for _, s, _ in self.asked}, {s.id for s in sessions})
+        self.assertEqual(len(self.asked), 16 * 4 * 2)
+        self.assertEqual(len(set(self.asked)), 16 * 4)  # each call and its result in one turn of its own
+
+        with self.guardian.session() as session, session.turn() as turn:
+            failures: List[BaseException] = []
+
+            def bare() -> None:
+                try:
+                    self.where()
+                except BaseException as error:
+                    failures.append(error)
+
+            for target in (bare, functools.partial(contextvars.copy_context().run, bare)):
+                thread = threading.Thread(target=target)
+                thread.start()
+                thread.join()
+        self.assertEqual([type(f) for f in failures], [RuntimeError])
+        self.assertEqual(self.last(), ("clerk", session.id, turn.id))
+
+    def test_tasks(self) -> None:
+        guarded = self.guardian.guarded(self.place_async, name="where")
+
+        async def work() -> Any:
+            async with self.guardian.session() as session, session.turn():
+                results = await asyncio.gather(*(guarded() for _ in range(3)), asyncio.to_thread(self.where))
+                self.assertEqual(results, ["here"] * 4)
+                return session.id
+
+        async def main() -> List[Any]:
+            return await asyncio.gather(*(work() for _ in range(20)))
+
+        sessions = asyncio.run(main())
+        self.assertEqual(sorted(s for _, s, _ in self.asked), sorted(s for s in sessions for _ in range(8)))
+
+    async def place_async(self) -> str:
+        await asyncio.sleep(0)
+        return "here"
+
+    def test_cancelled(self) -> None:
+        told = threading.Event()
+        judged: List[Any] = []
+        judge = self.guardian._judge
+
+        def watch(step: Any, until: float) -> Any:
+            answer = judge(step, until)
+            judged.append((step.method, step.params.get("result")))
+            if step.method == "steps/toolCallResult":
+                told.set()
+            return answer
+
+        self.guardian._judge = watch  # type: ignore[method-assign]
+
+        async def main() -> None:
+            started = asyncio.Event()
+
+            @self.guardian.guarded
+            async def endless() -> None:
+                started.set()
+                await asyncio.Event().wait()
+
+            async with self.guardian.session() as session, session.turn():
+                task = asyncio.create_task(endless())
+                await started.wait()
+                began = time.monotonic()
+                task.cancel()
+                with self.assertRaises(asyncio.CancelledError):
+                    await task
+                self.assertLess(time.monotonic() - began, 5)
+            self.assertTrue(await asyncio.to_thread(told.wait, 20))
+
+        asyncio.run(main())
+        self.assertEqual(judged[1], ("steps/toolCallResult", {"outputs": [{"kind": "text", "text": "CancelledError"}], "isError": True}))
+
+    def test_interrupted(self) -> None:
+        @self.guardian.guarded
+        def stop() -> None:
+            raise KeyboardInterrupt
+
+        with self.guardian.session() as session, session.turn(), self.assertRaises(KeyboardInterrupt):
+            stop()
+        self.guardian._wire.threads().shutdown(wait=True)
+        self.assertEqual(len(self.asked), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
