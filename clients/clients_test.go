@@ -58,9 +58,15 @@ func node(t *testing.T, policy string, settings map[string]string) (url string) 
 // test with all that it wrote if it does not end well.
 func run(t *testing.T, dir, url string, program string, args ...string) (output string) {
 	t.Helper()
+	return runWith(t, dir, []string{"REEVE_URL=" + url}, program, args...)
+}
+
+// runWith runs a program in a folder with these variables besides the test's own.
+func runWith(t *testing.T, dir string, env []string, program string, args ...string) (output string) {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "REEVE_URL="+url)
+	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", cmd, err, out)

@@ -756,7 +756,7 @@ def _guarded(tool: F, turn_here: Callable[[], Turn], name: Optional[str], leave_
     if unknown and not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
         raise ValueError(f"leave_out names what {tool_id} does not take: {', '.join(sorted(unknown))}")
 
-    if inspect.iscoroutinefunction(tool) or inspect.iscoroutinefunction(getattr(tool, "__call__", None)):
+    if _is_async(tool):
 
         @functools.wraps(tool)
         async def guarded_async(*args: Any, **kwargs: Any) -> Any:
@@ -799,6 +799,12 @@ def _guarded(tool: F, turn_here: Callable[[], Turn], name: Optional[str], leave_
         return _heard(output, told, guardian._ask(_tool_call_result(turn, call, told), wait).content)
 
     return cast(F, guarded)
+
+
+def _is_async(tool: Any) -> bool:
+    while isinstance(tool, functools.partial):
+        tool = tool.func
+    return inspect.iscoroutinefunction(tool) or inspect.iscoroutinefunction(getattr(tool, "__call__", None))
 
 
 def _told_inputs(

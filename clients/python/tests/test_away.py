@@ -11,6 +11,7 @@ import socket
 import ssl
 import time
 import unittest
+import warnings
 from typing import Any, Callable, List
 
 import reeve_aos
@@ -159,10 +160,9 @@ class Away(unittest.TestCase):
         self.assertEqual(ran, [])
 
     def test_no_verdict(self) -> None:
-        ok = {"jsonrpc": "2.0", "id": "ID", "result": {"decision": "allow", "message": ""}}
+        ok: "dict[str, Any]" = {"jsonrpc": "2.0", "id": "ID", "result": {"decision": "allow", "message": ""}}
         request = {"jsonrpc": "2.0", "id": "ID", "method": "steps/message", "params": {"message": {"content": [{"kind": "text", "text": "changed"}]}}}
         result = ok["result"]
-        assert isinstance(result, dict)
         bad: "dict[str, Any]" = {
             "nothing": b"", "no JSON": b"<html>", "not UTF-8": b'"\xff"', "no object": b"[]", "a batch": [ok],
             "another id": {**ok, "id": "other"}, "no id": {"jsonrpc": "2.0", "result": result}, "a null id": {**ok, "id": None},
@@ -181,12 +181,13 @@ class Away(unittest.TestCase):
             "a list for data": {**ok, "result": {**result, "data": []}}, "no approval": {**ok, "result": {**result, "data": {"approval": 1}}},
             "a number for a message": {**ok, "result": {**result, "message": 1}},
         }
-        for name, change in {
+        changes: "dict[str, dict[str, Any]]" = {
             "of another method": {"method": "steps/memoryStore"}, "of another id": {"id": "other"}, "without params": {"params": None},
             "with a part more": {"params": {"message": {"content": [{"kind": "text", "text": "a"}] * 2}}},
             "without parts": {"params": {"message": {"content": []}}},
             "without a text": {"params": {"message": {"content": [{"kind": "text", "text": None}]}}},
-        }.items():
+        }
+        for name, change in changes.items():
             bad["modified " + name] = {**ok, "result": {**result, "decision": "modify", "modifiedRequest": {**request, **change}}}
         good = {"allowed": ok, "modified": {**ok, "result": {**result, "decision": "modify", "modifiedRequest": request}}}
         current: List[Any] = []
@@ -354,7 +355,9 @@ class Away(unittest.TestCase):
         with own.session().turn() as turn:
             turn.message("user", "hello")
             asyncio.run(own.ping_async())
-            child = os.fork()
+            with warnings.catch_warnings():  # a fork beside threads is what is tried here
+                warnings.simplefilter("ignore", DeprecationWarning)
+                child = os.fork()
             if child == 0:
                 try:
                     asyncio.run(own.ping_async())

@@ -135,12 +135,13 @@ class Steps(unittest.TestCase):
 
     def test_retry_counts_once(self) -> None:
         """The node gave its answer, the line lost it, and the same step was asked about again."""
-        for ask in (
+        asks: "list[Callable[[Turn], Verdict[Any]]]" = [
             lambda t: t.message("user", CARD),
             lambda t: t.tool_call_request("note", {"text": CARD}),
             lambda t: t.mcp({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "n", "arguments": {"text": CARD}}}),
             lambda t: t.memory_store([CARD]),
-        ):
+        ]
+        for ask in asks:
             with relay(lost=2) as url, contextlib.closing(guardian(url=url)) as line:
                 with line.session().turn() as turn:
                     first = ask(turn)
@@ -233,10 +234,11 @@ class Names(unittest.TestCase):
                 self.assertIn("(4.", getattr(turn, name).__doc__)
 
     def test_refused_settings(self) -> None:
-        for settings in (
+        refused: "list[dict[str, Any]]" = [
             {"agent": {}}, {"url": "ftp://a"}, {"url": "http://user:secret@a"}, {"url": "http:///aos"}, {"key": "a\r\nb: c"},
             {"key": "é"}, {"timeout": 0}, {"on_unreachable": "maybe"}, {"url": "http://a\r\nb: c/"}, {"url": "http://a b/"},
-        ):
+        ]
+        for settings in refused:
             with self.subTest(settings), self.assertRaises(ValueError):
                 guardian(**settings)
 
