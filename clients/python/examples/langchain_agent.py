@@ -49,9 +49,9 @@ def main(question: str) -> str:
     model = ChatOpenAI(model=os.environ.get("OPENAI_MODEL", "gpt-5-mini"))
     agent = create_agent(model, [look_up_customer, delete_customer], middleware=[tell_the_model])
     with guardian.session(user="bo") as session, session.turn() as turn:
-        question = turn.message("user", question).content
+        question = turn.user_message(question).content
         state = agent.invoke({"messages": [{"role": "user", "content": question}]})
-        return turn.message("agent", state["messages"][-1].text).content
+        return turn.agent_message(state["messages"][-1].text).content
 
 
 if __name__ == "__main__":

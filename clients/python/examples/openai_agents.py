@@ -45,9 +45,9 @@ async def main(question: str) -> str:
     model = OpenAIChatCompletionsModel(os.environ.get("OPENAI_MODEL", "gpt-5-mini"), AsyncOpenAI())
     agent = Agent(name="Office helper", model=model, tools=[look_up_customer, delete_customer])
     async with guardian.session(user="bo") as session, session.turn() as turn:
-        question = (await turn.message("user", question)).content
+        question = (await turn.user_message(question)).content
         result = await Runner.run(agent, question)
-        return (await turn.message("agent", str(result.final_output))).content
+        return (await turn.agent_message(str(result.final_output))).content
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
     def send_mail(to: str, text: str) -> str: ...
 
     with guardian.session(user="ada") as session, session.turn() as turn:
-        question = turn.message("user", "Tell Bo that the build is green.").content
+        question = turn.user_message("Tell Bo that the build is green.").content
         send_mail("bo@example.com", "It is green.")
 
 Each step of the agent is a question to the guardian. What it allows happens; what it
@@ -61,7 +61,7 @@ Object = Dict[str, Any]  # a JSON object
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 Content = TypeVar("Content", str, List[Object])  # one text; or the parts of section 3.4
-Outputs = TypeVar("Outputs", str, List[str])
+Texts = TypeVar("Texts", str, List[str])
 
 _log = logging.getLogger("reeve_aos")
 
@@ -86,8 +86,8 @@ class Organization(TypedDict, total=False):
 
 
 class Agent(TypedDict, total=False):
-    """What an agent says about itself (3.1). Only `id` or `name` is needed here: what the text
-    requires besides is sent empty. Without `tools`, they are unknown; [] says that there are none."""
+    """What an agent says about itself (3.1), the same for the whole of a session. Only `id` or `name`
+    is needed here: what the text requires besides is sent empty (version: "0"). Without `tools`, they are unknown; [] says that there are none."""
 
     id: str
     name: str
@@ -131,7 +131,9 @@ class Verdict(Generic[T]):
     decision: Literal["allow", "deny", "modify"]
     content: T
     """What passes on: what was asked about, or with `modify` what the guardian made of it."""
-    answer: Object
+    params: Object
+    """All of the params that pass on: beside the content such as citations and metadata."""
+    raw: Object
     """The answer as it came (5.1.1); empty when nobody could be asked."""
     execution_id: str = ""
     """Of a tool call: the id that its result answers."""
@@ -141,22 +143,22 @@ class Verdict(Generic[T]):
     @property
     def message(self) -> str:
         """Says to a person what was decided and why."""
-        return str(self.answer.get("message", ""))
+        return str(self.raw.get("message", ""))
 
     @property
     def reasoning(self) -> str:
         """Every rule that applied, and what it says."""
-        return str(self.answer.get("reasoning", ""))
+        return str(self.raw.get("reasoning", ""))
 
     @property
     def reasons(self) -> List[str]:
         """The stable codes of the rules that applied."""
-        return list(self.answer.get("reasonCode", []))
+        return list(self.raw.get("reasonCode", []))
 
     @property
     def data(self) -> Object:
-        """What the guardian adds: rules, risk, receipt, repeat, conditions and more."""
-        return cast(Object, self.answer.get("data", {}))
+        """What the guardian adds: the rules, the risk, the path of a receipt and more."""
+        return cast(Object, self.raw.get("data", {}))
 
     @property
     def decision_id(self) -> str:
@@ -167,6 +169,16 @@ class Verdict(Generic[T]):
     def instead(self) -> List[str]:
         """What the agent could do instead."""
         return list(self.data.get("instead", []))
+
+    @property
+    def conditions(self) -> List[str]:
+        """Sentences under which the step is allowed."""
+        return list(self.data.get("conditions", []))
+
+    @property
+    def repeat(self) -> bool:
+        """It is the recorded answer to a step that was asked about before."""
+        return self.data.get("repeat") is True
 
     @property
     def approval(self) -> Optional[Approval]:
@@ -281,7 +293,8 @@ class _Guards:
         """
         if tool is None:
             return functools.partial(self.guarded, name=name, leave_out=tuple(leave_out), wait_for_approval=wait_for_approval)
-        return _guarded(tool, self._turn, name, frozenset(leave_out), wait_for_approval)
+        wait = None if wait_for_approval is None else _seconds(wait_for_approval)
+        return _guarded(tool, self._turn, name, frozenset(leave_out), wait)
 
 
 class Guardian(_Guards):
@@ -293,9 +306,11 @@ class Guardian(_Guards):
     retries:        how often a lost answer is asked for again. The ids are the same, so the
                     guardian counts the step once
     on_unreachable: "deny" raises Unreachable. "allow" goes on unguarded: a warning is logged
-                    once and each verdict has `unreachable`. A function is given the Step and
-                    the Unreachable, and goes on if it returns True
-    wait_for_approval: seconds to wait when a person must agree first; then it is Denied
+                    once, and each verdict has `unreachable`. A function is given the Step and
+                    the Unreachable, and returns "allow" or "deny". A guardian that is slow but
+                    alive is not away: then Unreachable is raised in any case
+    wait_for_approval: seconds to wait when a person must agree first; then it is Denied. The
+                    guardian may keep its answer back so long, so that a silent one is waited for, too
     tls:            for https; None means the system's authorities
     """
 
@@ -307,13 +322,13 @@ class Guardian(_Guards):
         key: Optional[str] = None,
         timeout: float = 5.0,
         retries: int = 2,
-        on_unreachable: Union[Literal["deny", "allow"], Callable[[Step[Any], Unreachable], bool]] = "deny",
+        on_unreachable: Union[Literal["deny", "allow"], Callable[[Step[Any], Unreachable], Literal["deny", "allow"]]] = "deny",
         wait_for_approval: float = 0.0,
         tls: Optional[ssl.SSLContext] = None,
     ) -> None:
         if on_unreachable not in ("deny", "allow") and not callable(on_unreachable):
             raise ValueError('on_unreachable is "deny", "allow", or a function that decides')
-        if not timeout > 0:
+        if timeout == 0:
             raise ValueError("timeout is a number of seconds above 0")
         own: Object = {"id": agent, "name": agent} if isinstance(agent, str) else copy.deepcopy(cast(Object, agent))
         if "id" not in own and "name" not in own:
@@ -321,15 +336,16 @@ class Guardian(_Guards):
         own.setdefault("id", own.get("name"))
         own.setdefault("name", own["id"])
         own.setdefault("instructions", "")
-        own.setdefault("version", "")
+        own.setdefault("version", "0")
         own["provider"] = {"name": "", "url": "", **own.get("provider", {})}
         self.agent = own
-        self.timeout = timeout
+        self.timeout = _seconds(timeout)
         self.on_unreachable = on_unreachable
-        self.wait_for_approval = wait_for_approval
+        self.wait_for_approval = _seconds(wait_for_approval)
+        self._retries = max(0, retries)
         self._wire = _Wire(
             url or os.environ.get("REEVE_URL") or "http://127.0.0.1:8080/aos",
-            os.environ.get("REEVE_KEY", "") if key is None else key, retries, tls,
+            os.environ.get("REEVE_KEY", "") if key is None else key, tls,
         )
         self._warned = False
 
@@ -365,7 +381,7 @@ class Guardian(_Guards):
         )
 
     def _ping(self, until: float) -> Ping:
-        answer = self._wire.call("ping", {"timestamp": _now()}, uuid.uuid4().hex, until)
+        answer = self._wire.call("ping", {"timestamp": _now()}, uuid.uuid4().hex, until, self._retries)
         status = answer.get("status")
         if status not in ("connected", "error"):
             raise GuardianError("the guardian's status is neither connected nor error")
@@ -377,6 +393,8 @@ class Guardian(_Guards):
         try:
             verdict = self._judge(step, self._limit(until))
         except Unreachable as error:
+            if self.on_unreachable == "deny" or self._alive():
+                raise
             return self._unjudged(step, error)
         for pause in _pauses(until):
             if not verdict.pending:
@@ -392,6 +410,8 @@ class Guardian(_Guards):
         try:
             verdict = await self._wire.in_thread(self._judge, step, self._limit(until))
         except Unreachable as error:
+            if self.on_unreachable == "deny" or await self._wire.in_thread(self._alive):
+                raise
             return self._unjudged(step, error)
         for pause in _pauses(until):
             if not verdict.pending:
@@ -419,19 +439,28 @@ class Guardian(_Guards):
         """Asks for the verdict. Asking again with the same step is a repeat, however late."""
         context = {**step.params["context"], "timestamp": _now()}
         params = {**step.params, "context": context}
-        return step.verdict(self._wire.call(step.method, params, context["stepId"], until))
+        return step.verdict(self._wire.call(step.method, params, context["stepId"], until, self._retries))
+
+    def _alive(self) -> bool:
+        """Whether a guardian that did not judge a step answers at all. If it does, it is not away:
+        else what is hard to judge, or waits for a person, would pass."""
+        try:
+            self._wire.call("ping", {"timestamp": _now()}, uuid.uuid4().hex, time.monotonic() + min(self.timeout, 2.0), 0)
+        except Unreachable:
+            return False
+        except GuardianError:
+            pass
+        return True
 
     def _unjudged(self, step: Step[T], error: Unreachable) -> Verdict[T]:
         """What on_unreachable makes of a step that nobody judged."""
-        if callable(self.on_unreachable):
-            if self.on_unreachable(step, error) is not True:
-                raise error
-        elif self.on_unreachable != "allow":
+        choice = self.on_unreachable(step, error) if callable(self.on_unreachable) else self.on_unreachable
+        if choice != "allow":
             raise error
-        elif not self._warned:
+        if not self._warned:
             self._warned = True
             _log.warning("The agent %s goes on unguarded: %s", self.agent["id"], error)
-        return Verdict("allow", step.content, {}, step.execution_id, error)
+        return Verdict("allow", step.content, step.params, {}, step.execution_id, error)
 
 
 class Session:
@@ -471,11 +500,14 @@ class Step(Generic[T]):
     method: str
     """As AOS names it, such as steps/toolCallRequest."""
     params: Object
-    content: T
-    """What the question is about: what the agent goes on with when it is allowed."""
     read: Callable[[Object], T] = dataclasses.field(repr=False)
-    """Reads the content from modified params. Raises when they are not of the step's form."""
+    """Reads the content from params, these or modified ones. Raises when they are not of the step's form."""
     execution_id: str = ""
+
+    @property
+    def content(self) -> T:
+        """What the question is about: what the agent goes on with when it is allowed."""
+        return self.read(self.params)
 
     def verdict(self, answer: Object) -> Verdict[T]:
         """Reads an answer. One that is not exactly a verdict is no verdict."""
@@ -483,13 +515,13 @@ class Step(Generic[T]):
         try:
             if decision not in ("allow", "deny", "modify") or (decision == "modify") != (modified is not None):
                 raise ValueError(f"the decision is {decision!r:.40}")
-            content = self.content
+            params = self.params
             if modified is not None:
                 _expect(modified["jsonrpc"] == "2.0" and modified["method"] == self.method)
                 _expect(modified["id"] == self.params["context"]["stepId"])
-                content = self.read(modified["params"])
-            verdict = Verdict(decision, content, answer, self.execution_id)
-            texts = [answer.get("message", ""), *verdict.reasons, *verdict.instead, *(verdict.approval or ())]
+                params = modified["params"]
+            verdict = Verdict(decision, self.read(params), params, answer, self.execution_id)
+            texts = [answer.get("message", ""), *verdict.reasons, *verdict.instead, *verdict.conditions, *(verdict.approval or ())]
             _expect(isinstance(verdict.data, dict) and all(isinstance(text, str) for text in texts))
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
             raise GuardianError(f"the guardian's answer to {self.method} is not a verdict: {error!r:.200}") from error
@@ -500,11 +532,12 @@ class Step(Generic[T]):
 
 
 def _agent_trigger(
-    turn: Turn, content: Content, *, type: str, id: Optional[str] = None, metadata: Optional[Object] = None,
+    turn: Turn, type: str, content: Content, *, id: Optional[str] = None, metadata: Optional[Object] = None,
 ) -> Step[Content]:
     """An event wakes the agent (4.1). type and id are the event's, such as "email" and the mail's id."""
-    trigger = _some(type="autonomous", event={"type": type, "id": id or uuid.uuid4().hex}, content=_parts(content), metadata=metadata)
-    return turn._step("steps/agentTrigger", content, lambda p: _as(content, p["trigger"]["content"]), trigger=trigger)
+    parts, read = _parts(content)
+    trigger = _some(type="autonomous", event={"type": type, "id": id or uuid.uuid4().hex}, content=parts, metadata=metadata)
+    return turn._step("steps/agentTrigger", lambda p: read(p["trigger"]["content"]), trigger=trigger)
 
 
 class Knowledge(NamedTuple):
@@ -529,29 +562,40 @@ def _knowledge_retrieval(
         return Knowledge(step["results"], step.get("query"), step.get("keywords"))
 
     step = _some(query=query, keywords=sent.keywords, results=sent.results)
-    return turn._step("steps/knowledgeRetrieval", sent, read, knowledgeStep=step, reasoning=reasoning)
+    return turn._step("steps/knowledgeRetrieval", read, knowledgeStep=step, reasoning=reasoning)
 
 
-def _memory_store(turn: Turn, memory: Sequence[str], *, reasoning: Optional[str] = None) -> Step[List[str]]:
+def _memory_store(turn: Turn, memory: Texts, *, reasoning: Optional[str] = None) -> Step[Texts]:
     """Memories are about to be stored (4.3). What has structure is given as JSON text."""
     return turn._memory("steps/memoryStore", memory, reasoning)
 
 
-def _memory_context_retrieval(turn: Turn, memory: Sequence[str], *, reasoning: Optional[str] = None) -> Step[List[str]]:
+def _memory_context_retrieval(turn: Turn, memory: Texts, *, reasoning: Optional[str] = None) -> Step[Texts]:
     """Memories were fetched, and the model is about to read them (4.4)."""
     return turn._memory("steps/memoryContextRetrieval", memory, reasoning)
 
 
-def _message(
-    turn: Turn, role: Literal["user", "agent", "system"], content: Content, *, id: Optional[str] = None,
-    citation: Sequence[Object] = (), metadata: Optional[Object] = None, reasoning: Optional[str] = None,
+def _user_message(
+    turn: Turn, content: Content, *, id: Optional[str] = None, metadata: Optional[Object] = None,
 ) -> Step[Content]:
-    """A message: of the user before the agent reads it, of the agent or the system before the
-    user does (4.5). citation holds the sources of the agent's, as {"kind": "site", "url": …}
-    or {"kind": "file", "id": …, "name": …}."""
-    message = _some(id=id or uuid.uuid4().hex, role=role, content=_parts(content), metadata=metadata)
-    return turn._step("steps/message", content, lambda p: _as(content, p["message"]["content"]),
-                      message=message, citation=list(citation), reasoning=reasoning)
+    """The user said something, and the agent is about to read it (4.5)."""
+    return turn._message("user", content, id, (), metadata, None)
+
+
+def _agent_message(
+    turn: Turn, content: Content, *, id: Optional[str] = None, citation: Sequence[Object] = (),
+    metadata: Optional[Object] = None, reasoning: Optional[str] = None,
+) -> Step[Content]:
+    """The agent answers, and the user is about to read it (4.5). Sources are cited as
+    {"kind": "site", "url": …} or {"kind": "file", "id": …, "name": …}."""
+    return turn._message("agent", content, id, citation, metadata, reasoning)
+
+
+def _system_message(
+    turn: Turn, content: Content, *, id: Optional[str] = None, metadata: Optional[Object] = None, reasoning: Optional[str] = None,
+) -> Step[Content]:
+    """The system says something, such as a guardrail, and the user is about to read it (4.5)."""
+    return turn._message("system", content, id, (), metadata, reasoning)
 
 
 def _tool_call_request(
@@ -562,24 +606,24 @@ def _tool_call_request(
     execution = execution_id or uuid.uuid4().hex
 
     def read(p: Object) -> Object:
-        changed = [(i["name"], i["value"]) for i in p["toolCallRequest"]["inputs"]]
-        _expect([name for name, _ in changed] == list(sent))
-        return dict(changed)
+        judged = [(i["name"], i["value"]) for i in p["toolCallRequest"]["inputs"]]
+        _expect([name for name, _ in judged] == list(sent))
+        return dict(judged)
 
     call = {"executionId": execution, "toolId": tool, "inputs": [{"name": n, "value": v} for n, v in sent.items()]}
-    return turn._step("steps/toolCallRequest", sent, read, execution, toolCallRequest=call, reasoning=reasoning)
+    return turn._step("steps/toolCallRequest", read, execution, toolCallRequest=call, reasoning=reasoning)
 
 
-def _tool_call_result(turn: Turn, execution_id: str, outputs: Outputs, *, is_error: bool = False) -> Step[Outputs]:
+def _tool_call_result(turn: Turn, execution_id: str, outputs: Texts, *, is_error: bool = False) -> Step[Texts]:
     """A tool has ended, and the model is about to read its output (4.6): one text, or several."""
     texts = [outputs] if isinstance(outputs, str) else list(outputs)
 
-    def read(p: Object) -> Outputs:
-        changed = _texts(p["result"]["outputs"], len(texts))
-        return changed[0] if isinstance(outputs, str) else changed
+    def read(p: Object) -> Texts:
+        judged = _texts(p["result"]["outputs"], len(texts))
+        return judged[0] if isinstance(outputs, str) else judged
 
     result = {"outputs": [{"kind": "text", "text": text} for text in texts], "isError": is_error}
-    return turn._step("steps/toolCallResult", outputs, read, execution_id, executionId=execution_id, result=result)
+    return turn._step("steps/toolCallResult", read, execution_id, executionId=execution_id, result=result)
 
 
 def _a2a(turn: Turn, message: Object, *, reasoning: Optional[str] = None) -> Step[Object]:
@@ -629,7 +673,9 @@ class Turn(_Guards):
     knowledge_retrieval = _asked(_knowledge_retrieval)
     memory_store = _asked(_memory_store)
     memory_context_retrieval = _asked(_memory_context_retrieval)
-    message = _asked(_message)
+    user_message = _asked(_user_message)
+    agent_message = _asked(_agent_message)
+    system_message = _asked(_system_message)
     tool_call_request = _asked(_tool_call_request)
     tool_call_result = _asked(_tool_call_result)
     a2a = _asked(_a2a)
@@ -653,31 +699,43 @@ class Turn(_Guards):
     def _turn(self) -> Turn:
         return self
 
-    def _step(
-        self, method: str, content: T, read: Callable[[Object], T], execution_id: str = "", /, **params: Any,
-    ) -> Step[T]:
-        """A step of this turn, with an id of its own. A member that is None is left out."""
+    def _step(self, method: str, read: Callable[[Object], T], execution_id: str = "", /, **params: Any) -> Step[T]:
+        """A step of this turn, with an id of its own. A param that is None is left out. The others are
+        copied: what is judged is what passes on, whatever becomes of the caller's objects meanwhile."""
         session = _some(id=self.session.id, metadata=self.session.metadata)
         context = _some(
-            agent=self.session.guardian.agent, session=session, turnId=self.id, stepId=uuid.uuid4().hex, user=self.session.user,
+            agent=self.session.guardian.agent, session=session, turnId=self.id, stepId=uuid.uuid4().hex,
+            timestamp=_now(), user=self.session.user,
         )
-        return Step(method, {"context": context, **_some(**params)}, content, read, execution_id)
+        return Step(method, {"context": context, **copy.deepcopy(_some(**params))}, read, execution_id)
 
-    def _memory(self, method: str, memory: Sequence[str], reasoning: Optional[str]) -> Step[List[str]]:
+    def _message(
+        self, role: str, content: Content, id: Optional[str], citation: Sequence[Object], metadata: Optional[Object],
+        reasoning: Optional[str],
+    ) -> Step[Content]:
+        parts, read = _parts(content)
+        message = _some(id=id or uuid.uuid4().hex, role=role, content=parts, metadata=metadata)
+        return self._step("steps/message", lambda p: read(p["message"]["content"]),
+                          message=message, citation=list(citation), reasoning=reasoning)
+
+    def _memory(self, method: str, memory: Texts, reasoning: Optional[str]) -> Step[Texts]:
         sent = [memory] if isinstance(memory, str) else list(memory)
 
-        def read(p: Object) -> List[str]:
-            _expect(len(p["memory"]) == len(sent) and all(isinstance(text, str) for text in p["memory"]))
-            return cast(List[str], p["memory"])
+        def read(p: Object) -> Texts:
+            judged: List[str] = p["memory"]
+            _expect(len(judged) == len(sent) and all(isinstance(text, str) for text in judged))
+            return judged[0] if isinstance(memory, str) else judged
 
-        return self._step(method, sent, read, memory=sent, reasoning=reasoning)
+        return self._step(method, read, memory=sent, reasoning=reasoning)
 
     def _protocol(self, method: str, message: Object, reasoning: Optional[str]) -> Step[Object]:
+        own = message.get("id")
+
         def read(p: Object) -> Object:
-            _expect(isinstance(p["message"], dict) and p["message"].get("id") == message.get("id"))
+            _expect(isinstance(p["message"], dict) and p["message"].get("id") == own)
             return cast(Object, p["message"])
 
-        return self._step(method, message, read, message=message, reasoning=reasoning)
+        return self._step(method, read, message=message, reasoning=reasoning)
 
 
 class AsyncTurn(_Guards):
@@ -692,7 +750,9 @@ class AsyncTurn(_Guards):
     knowledge_retrieval = _awaited(_knowledge_retrieval)
     memory_store = _awaited(_memory_store)
     memory_context_retrieval = _awaited(_memory_context_retrieval)
-    message = _awaited(_message)
+    user_message = _awaited(_user_message)
+    agent_message = _awaited(_agent_message)
+    system_message = _awaited(_system_message)
     tool_call_request = _awaited(_tool_call_request)
     tool_call_result = _awaited(_tool_call_result)
     a2a = _awaited(_a2a)
@@ -707,16 +767,17 @@ def _some(**members: Any) -> Object:
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _parts(content: Union[str, List[Object]]) -> List[Object]:
-    return [{"kind": "text", "text": content}] if isinstance(content, str) else content
-
-
-def _as(content: Content, parts: Any) -> Content:
-    """Changed parts in the form in which they were given."""
+def _parts(content: Content) -> Tuple[List[Object], Callable[[Any], Content]]:
+    """Content as parts, and what reads judged parts in the form in which the content was given."""
     if isinstance(content, str):
-        return _texts(parts, 1)[0]
-    _expect(isinstance(parts, list) and len(parts) == len(content) and all(isinstance(part, dict) for part in parts))
-    return cast(List[Object], parts)
+        return [{"kind": "text", "text": content}], lambda parts: _texts(parts, 1)[0]
+    sent = list(content)
+
+    def read(parts: Any) -> Content:
+        _expect(isinstance(parts, list) and len(parts) == len(sent) and all(isinstance(part, dict) for part in parts))
+        return cast(Content, parts)
+
+    return sent, read
 
 
 def _texts(parts: Any, count: int) -> List[str]:
@@ -733,6 +794,12 @@ def _expect(holds: bool) -> None:
 
 def _now() -> str:
     return datetime.datetime.now(datetime.timezone.utc).isoformat()
+
+
+def _seconds(value: float) -> float:
+    if not 0 <= value < threading.TIMEOUT_MAX / 2:
+        raise ValueError(f"{value!r} is no number of seconds to wait")
+    return value
 
 
 def _pauses(until: float) -> Iterator[float]:
@@ -767,7 +834,7 @@ def _guarded(tool: F, turn_here: Callable[[], Turn], name: Optional[str], leave_
             _put_back(bound, inputs, verdict.content)
             call = verdict.execution_id
             try:
-                output = await tool(*bound.args, **bound.kwargs)
+                output = _copied(await tool(*bound.args, **bound.kwargs))
                 told = _told_output(tool_id, output)
             except Exception as error:
                 judged = await guardian._ask_async(_tool_call_result(turn, call, _told_error(error), is_error=True), wait)
@@ -788,7 +855,7 @@ def _guarded(tool: F, turn_here: Callable[[], Turn], name: Optional[str], leave_
         _put_back(bound, inputs, verdict.content)
         call = verdict.execution_id
         try:
-            output = tool(*bound.args, **bound.kwargs)
+            output = _copied(tool(*bound.args, **bound.kwargs))
             told = _told_output(tool_id, output)
         except Exception as error:
             judged = guardian._ask(_tool_call_result(turn, call, _told_error(error), is_error=True), wait)
@@ -821,6 +888,7 @@ def _told_inputs(
         if name in inputs:
             raise TypeError(f"{tool} is called with two arguments that are named {name}")
         try:
+            holder[name] = _copied(holder[name])
             inputs[name] = _plain(holder[name])
         except TypeError as error:
             raise TypeError(f"{tool}: the argument {name} {error}; name it in leave_out if the guardian need not know it") from None
@@ -844,8 +912,7 @@ def _put_back(bound: inspect.BoundArguments, told: Object, judged: Object) -> No
 
 
 def _merged(where: str, value: Any, told: Any, judged: Any) -> Any:
-    """value, with those of its JSON values that the guardian changed. What it did not change
-    is the caller's own object."""
+    """value, with those of its JSON values that the guardian changed."""
     if _same(told, judged):
         return value
     if type(value) is dict and isinstance(judged, dict):
@@ -855,6 +922,16 @@ def _merged(where: str, value: Any, told: Any, judged: Any) -> Any:
     if value is None or type(value) in (bool, int, float, str, dict, list, tuple):
         return judged
     raise GuardianError(f"the guardian changed {where}, and a {type(value).__name__} cannot be made of what it answered")
+
+
+def _copied(value: Any) -> Any:
+    """value with lists and dictionaries of its own: what was judged, whatever becomes of the caller's
+    meanwhile. What they hold besides JSON is the caller's."""
+    if type(value) is dict:
+        return {key: _copied(member) for key, member in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(_copied, value))
+    return value
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -942,7 +1019,7 @@ _MAX_DIGITS = 4300  # of an integer: reading longer ones takes time that grows w
 class _Wire:
     """Asks, and asks again, within a time limit. All of it blocks; asyncio uses threads."""
 
-    def __init__(self, url: str, key: str, retries: int, tls: Optional[ssl.SSLContext]) -> None:
+    def __init__(self, url: str, key: str, tls: Optional[ssl.SSLContext]) -> None:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None or parts.fragment:
             raise ValueError("the guardian's url is http://HOST:PORT/aos or https://HOST/aos; credentials are given as key")
@@ -957,7 +1034,6 @@ class _Wire:
         self._tls = (tls or ssl.create_default_context()) if parts.scheme == "https" else None
         self._head = f"POST {path} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\nAccept: application/json\r\n"
         self._key = _Secret(key)
-        self._retries = max(0, retries)
         self._reset()
 
     def _reset(self) -> None:
@@ -993,7 +1069,7 @@ class _Wire:
         """Awaits what blocks. When the task is cancelled the work goes on unheard until its time limit."""
         return await asyncio.get_running_loop().run_in_executor(self.threads(), functools.partial(work, *args))
 
-    def call(self, method: str, params: Object, id: str, until: float) -> Object:
+    def call(self, method: str, params: Object, id: str, until: float, retries: int) -> Object:
         """One JSON-RPC call. Sending it again is safe: its bytes are the same, and so are the ids
         by which the guardian knows the step again."""
         try:
@@ -1001,15 +1077,15 @@ class _Wire:
             body = text.encode()
         except (TypeError, ValueError) as error:
             raise GuardianError(f"{method} cannot be asked about: it holds what JSON has no form for ({error})") from error
-        pause, tries = 0.1, self._retries
+        pause = 0.1
         while True:
             try:
                 return _result(id, *self._post(body, until))
             except (Unreachable, GuardianError) as error:
-                if error._again is None or tries == 0 or time.monotonic() + max(pause, error._again) >= until:
+                if error._again is None or retries == 0 or time.monotonic() + max(pause, error._again) >= until:
                     raise
                 time.sleep(max(pause, error._again))
-            tries, pause = tries - 1, pause * 4
+            retries, pause = retries - 1, pause * 4
 
     def _post(self, body: bytes, until: float) -> Tuple[int, str, bytes]:
         """Sends a body, and returns status, Retry-After and body of the answer."""

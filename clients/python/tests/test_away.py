@@ -12,10 +12,10 @@ import ssl
 import time
 import unittest
 import warnings
-from typing import Any, Callable, List
+from typing import Any, Callable, List, Literal
 
 import reeve_aos
-from reeve_aos import Denied, Guardian, GuardianError, NotAllowed, Step, Unreachable
+from reeve_aos import AsyncTurn, Denied, Guardian, GuardianError, NotAllowed, Step, Unreachable
 
 from .support import Peer, guardian, server
 
@@ -50,7 +50,7 @@ def answering(answer: Callable[[Peer, Any, int], None], seen: Requests) -> Calla
 class Away(unittest.TestCase):
     def ask(self, guardian: Guardian) -> Any:
         with contextlib.closing(guardian), guardian.session().turn() as turn:
-            return turn.message("user", "hello")
+            return turn.user_message("hello")
 
     def test_down(self) -> None:
         began = time.monotonic()
@@ -63,7 +63,7 @@ class Away(unittest.TestCase):
         async def main() -> None:
             async with guardian(url=nowhere(), retries=0).session() as session, session.turn() as turn:
                 with self.assertRaises(Unreachable):
-                    await turn.message("user", "hello")
+                    await turn.user_message("hello")
 
         asyncio.run(main())
 
@@ -77,8 +77,8 @@ class Away(unittest.TestCase):
             return text
 
         with self.assertLogs("reeve_aos", logging.WARNING) as logs, away.session().turn() as turn:
-            answer = turn.message("user", "hello")
-            self.assertEqual((answer.decision, answer.content, answer.answer, answer.reasons), ("allow", "hello", {}, []))
+            answer = turn.user_message("hello")
+            self.assertEqual((answer.decision, answer.content, answer.raw, answer.reasons), ("allow", "hello", {}, []))
             self.assertIsInstance(answer.unreachable, Unreachable)
             self.assertEqual(tool("x"), "x")
         self.assertEqual(len(logs.records), 1)
@@ -87,18 +87,44 @@ class Away(unittest.TestCase):
     def test_decided(self) -> None:
         asked: List[str] = []
 
-        def reads_only(step: Step[Any], error: Unreachable) -> bool:
+        def reads_only(step: Step[Any], error: Unreachable) -> Literal["allow", "deny"]:
             asked.append(step.method)
-            return step.method == "steps/toolCallResult" or step.params["toolCallRequest"]["toolId"] == "read"
+            fine = step.method == "steps/toolCallResult" or step.params["toolCallRequest"]["toolId"] == "read"
+            return "allow" if fine else "deny"
 
         away = guardian(url=nowhere(), retries=0, on_unreachable=reads_only)
         with away.session().turn() as turn:
-            self.assertEqual(turn.guarded(lambda: 1, name="read")(), 1)
+            with self.assertLogs("reeve_aos", logging.WARNING):
+                self.assertEqual(turn.guarded(lambda: 1, name="read")(), 1)
             with self.assertRaises(Unreachable):
                 turn.guarded(lambda: 1, name="write")()
         self.assertEqual(asked, ["steps/toolCallRequest", "steps/toolCallResult", "steps/toolCallRequest"])
-        with self.assertRaises(Unreachable):  # only True lets pass
-            self.ask(guardian(url=nowhere(), retries=0, on_unreachable=lambda step, error: "yes"))
+        for answer in (True, "yes", None):  # only "allow" lets pass
+            with self.assertRaises(Unreachable):
+                self.ask(guardian(url=nowhere(), retries=0, on_unreachable=lambda step, error: answer))
+
+    def test_slow_is_not_away(self) -> None:
+        """Else whatever is hard to judge, or what a node holds for a person, would pass."""
+
+        def answer(peer: Peer, request: Any, number: int) -> None:
+            if request["method"] == "ping":
+                peer.answer(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": {"status": "connected"}}).encode())
+            elif "gateway" in request["params"]["message"]["content"][0]["text"]:
+                peer.answer(b"", "504 Gateway Timeout")
+            else:
+                peer.file.read()
+
+        async def awaited(slow: Guardian) -> None:
+            with self.assertRaises(Unreachable):
+                await AsyncTurn(slow.session().turn()).user_message("hello")
+
+        with server(answering(answer, [])) as url:
+            slow = guardian(url=url, timeout=0.3, retries=0, on_unreachable="allow")
+            for text in ("hello", "gateway"):
+                with self.assertRaises(Unreachable):
+                    slow.session().turn().user_message(text)
+            asyncio.run(awaited(slow))
+            slow.close()
 
     def test_slow(self) -> None:
         def silent(peer: Peer, number: int) -> None:
@@ -129,7 +155,7 @@ class Away(unittest.TestCase):
 
         with server(serve) as url, self.assertRaisesRegex(Unreachable, "time limit"):
             with guardian(url=url, timeout=0.5).session().turn() as turn:
-                turn.message("user", "x" * (64 << 20))
+                turn.user_message("x" * (64 << 20))
 
     def test_cancelled_while_asking(self) -> None:
         """The task ends at once, and the tool is not run."""
@@ -202,12 +228,12 @@ class Away(unittest.TestCase):
                 for name, answered in bad.items():
                     current[:] = [answered]
                     with self.subTest(name), self.assertRaises(GuardianError) as caught:
-                        turn.message("user", "hello")
+                        turn.user_message("hello")
                     self.assertLess(len(str(caught.exception)), 400)
                 self.assertEqual(len(seen), len(bad))  # what is wrong is not asked for again
                 for name, answered in good.items():
                     current[:] = [answered]
-                    self.assertEqual(turn.message("user", "hello").content, "hello" if name == "allowed" else "changed")
+                    self.assertEqual(turn.user_message("hello").content, "hello" if name == "allowed" else "changed")
 
     def test_modified_calls(self) -> None:
         """A call has the inputs that were asked about, by name and in their order, or is not made."""
@@ -345,7 +371,7 @@ class Away(unittest.TestCase):
 
         with server(serve) as url, contextlib.closing(guardian(url=url, retries=0)) as kept, kept.session().turn() as turn:
             for _ in range(6):
-                turn.message("user", "hello")
+                turn.user_message("hello")
         self.assertEqual(len(connections), 3)
 
     def test_forked(self) -> None:
@@ -353,7 +379,7 @@ class Away(unittest.TestCase):
         own = guardian()
         self.addCleanup(own.close)
         with own.session().turn() as turn:
-            turn.message("user", "hello")
+            turn.user_message("hello")
             asyncio.run(own.ping_async())
             with warnings.catch_warnings():  # a fork beside threads is what is tried here
                 warnings.simplefilter("ignore", DeprecationWarning)
@@ -361,12 +387,12 @@ class Away(unittest.TestCase):
             if child == 0:
                 try:
                     asyncio.run(own.ping_async())
-                    fine = all(turn.message("user", f"child {i}").content == f"child {i}" for i in range(20))
+                    fine = all(turn.user_message(f"child {i}").content == f"child {i}" for i in range(20))
                     os._exit(0 if fine else 1)
                 except BaseException:
                     os._exit(2)
             for i in range(20):
-                self.assertEqual(turn.message("user", f"parent {i}").content, f"parent {i}")
+                self.assertEqual(turn.user_message(f"parent {i}").content, f"parent {i}")
             self.assertEqual(os.waitpid(child, 0)[1], 0)
 
     def test_held_and_then_away(self) -> None:
@@ -390,7 +416,7 @@ class Copies(unittest.TestCase):
         import pickle
 
         with guardian().session().turn() as turn, self.assertRaises(Denied) as caught:
-            turn.message("user", "a forbidden thing")
+            turn.user_message("a forbidden thing")
         for error in (caught.exception, Unreachable("away"), GuardianError("no", -1, {"field": "/a", "reason": "b"}, 200)):
             again = pickle.loads(pickle.dumps(error))
             self.assertEqual((type(again), str(again)), (type(error), str(error)))

@@ -91,7 +91,8 @@ class Guarded(unittest.TestCase):
         order = [Order(1, "plain"), pathlib.Path("/x"), (1, "y")]
         look(CARD, order, kept)
         self.assertEqual(seen[0], "****")
-        self.assertIs(seen[1], order)
+        self.assertEqual(seen[1], order)
+        self.assertIs(seen[1][0], order[0])
         self.assertIs(seen[2], kept)
 
     def test_what_json_has_no_form_for(self) -> None:
@@ -100,9 +101,15 @@ class Guarded(unittest.TestCase):
             return what
 
         day = datetime.date(2026, 4, 2)
+        own: Dict[str, Any] = {"a": [1]}
+        kept = keep(own)
+        own["a"].append(2)
+        self.assertEqual(kept, {"a": [1]})  # what was judged, whatever becomes of the caller's
         for value in (day, datetime.datetime(2026, 4, 2, 8), decimal.Decimal("1.10"), uuid.uuid4(), pathlib.PurePosixPath("/x"), Color.RED,
-                      Order(1, "x"), (1, 2), True, None, {"a": [1.5]}):
+                      Order(1, "x"), True, None):
             self.assertIs(keep(value), value)
+        for copied in ((1, (2, [])), {"a": [1.5]}, []):
+            self.assertEqual(repr(keep(copied)), repr(copied))
         for bad in (b"x", {1, 2}, object(), {1: 2}, float("inf"), [b"x"]):
             with self.subTest(bad), self.assertRaisesRegex(TypeError, "keep: the argument what .*JSON has no form for"):
                 keep(bad)

@@ -15,20 +15,20 @@ from .support import AGENT, CARD, answer_approval, guardian, relay
 
 # Each step with a text that the node masks, lets pass or denies.
 STEPS: "dict[str, tuple[Callable[[Any, str], Any], Callable[[Any], str]]]" = {
-    "agent_trigger": (lambda t, s: t.agent_trigger(s, type="email", id="mail-1", metadata={"n": 1}), lambda c: c),
-    "agent_trigger, parts": (lambda t, s: t.agent_trigger([{"kind": "data", "data": {"a": s}}], type="email"), lambda c: c[0]["data"]["a"]),
+    "agent_trigger": (lambda t, s: t.agent_trigger("email", s, id="mail-1", metadata={"n": 1}), lambda c: c),
+    "agent_trigger, parts": (lambda t, s: t.agent_trigger("email", [{"kind": "data", "data": {"a": s}}]), lambda c: c[0]["data"]["a"]),
     "knowledge_retrieval": (
         lambda t, s: t.knowledge_retrieval([{"id": "d-1", "content": s, "mimeType": "text/plain"}], query="q", keywords=["k"], reasoning="why"),
         lambda c: c.results[0]["content"]),
     "knowledge_retrieval, query": (lambda t, s: t.knowledge_retrieval([], query=s), lambda c: c.query),
     "memory_store": (lambda t, s: t.memory_store(["one", s], reasoning="why"), lambda c: c[1]),
     "memory_context_retrieval": (lambda t, s: t.memory_context_retrieval([s]), lambda c: c[0]),
-    "message of the user": (lambda t, s: t.message("user", s), lambda c: c),
+    "message of the user": (lambda t, s: t.user_message(s), lambda c: c),
     "message of the agent": (
-        lambda t, s: t.message("agent", s, citation=[{"kind": "site", "url": "https://a.example"}], reasoning="why"), lambda c: c),
-    "message of the system": (lambda t, s: t.message("system", s, metadata={"n": 1}), lambda c: c),
+        lambda t, s: t.agent_message(s, citation=[{"kind": "site", "url": "https://a.example"}], reasoning="why"), lambda c: c),
+    "message of the system": (lambda t, s: t.system_message(s, metadata={"n": 1}), lambda c: c),
     "message of parts": (
-        lambda t, s: t.message("user", [{"kind": "text", "text": "see:"}, {"kind": "text", "text": s}]), lambda c: c[1]["text"]),
+        lambda t, s: t.user_message([{"kind": "text", "text": "see:"}, {"kind": "text", "text": s}]), lambda c: c[1]["text"]),
     "tool_call_request": (lambda t, s: t.tool_call_request("note", {"text": s, "n": 1, "none": None}, reasoning="why"), lambda c: c["text"]),
     "a2a": (lambda t, s: t.a2a({
         "jsonrpc": "2.0", "id": "a-1", "method": "message/send", "params": {"message": {
@@ -107,6 +107,20 @@ class Steps(unittest.TestCase):
             got = turn.knowledge_retrieval([{"id": "d", "content": CARD}], query=CARD, keywords=["a", CARD]).content
             self.assertEqual(got, Knowledge([{"id": "d", "content": "****"}], "****", ["a", "****"]))
 
+    def test_params_are_whole(self) -> None:
+        with self.guardian.session().turn() as turn:
+            sources = [{"kind": "site", "url": f"https://a.example/?card={CARD}"}]
+            answer = turn.agent_message("see there", citation=sources, metadata={"card": CARD})
+            self.assertEqual(answer.content, "see there")
+            self.assertEqual(answer.params["citation"], [{"kind": "site", "url": "https://a.example/?card=****"}])
+            self.assertEqual(answer.params["message"]["metadata"], {"card": "****"})
+            self.assertEqual(turn.user_message("hello").params["message"]["content"], [{"kind": "text", "text": "hello"}])
+            memory = ["one"]
+            answer_of_memory = turn.memory_store(memory)
+            memory.append("two")
+            self.assertEqual(answer_of_memory.content, ["one"])
+            self.assertEqual(turn.memory_context_retrieval("one").content, "one")
+
     def test_values_are_exact(self) -> None:
         inputs = {"big": 12345678901234567890123, "small": 5e-324, "one": 1.0, "text": "\u0000\u2028\"\\ é 😀", "deep": [{"a": [None, True]}]}
         with self.guardian.session().turn() as turn:
@@ -120,23 +134,23 @@ class Steps(unittest.TestCase):
     def test_errors_of_the_node(self) -> None:
         with self.guardian.session().turn() as turn:
             with self.assertRaises(GuardianError) as caught:
-                turn.message("user", [])
+                turn.user_message([])
             self.assertEqual((caught.exception.code, caught.exception.status), (-32602, 200))
             self.assertEqual(caught.exception.data["field"], "/params/message/content")
             with self.assertRaisesRegex(GuardianError, "what JSON has no form for"):
                 turn.tool_call_request("note", {"n": float("nan")})
             with self.assertRaisesRegex(GuardianError, "what JSON has no form for"):
-                turn.message("user", "\ud800")
+                turn.user_message("\ud800")
         # The node may also find the credential wrong. on_unreachable has nothing to say about that.
         with guardian(key="wrong", on_unreachable="allow").session().turn() as turn, self.assertRaises(GuardianError) as caught:
-            turn.message("user", "hello")
+            turn.user_message("hello")
         self.assertEqual(caught.exception.status, 401)
         self.assertNotIn("wrong", f"{caught.exception!r}{caught.exception}".replace("missing or wrong", ""))
 
     def test_retry_counts_once(self) -> None:
         """The node gave its answer, the line lost it, and the same step was asked about again."""
         asks: "list[Callable[[Turn], Verdict[Any]]]" = [
-            lambda t: t.message("user", CARD),
+            lambda t: t.user_message(CARD),
             lambda t: t.tool_call_request("note", {"text": CARD}),
             lambda t: t.mcp({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "n", "arguments": {"text": CARD}}}),
             lambda t: t.memory_store([CARD]),
@@ -145,9 +159,9 @@ class Steps(unittest.TestCase):
             with relay(lost=2) as url, contextlib.closing(guardian(url=url)) as line:
                 with line.session().turn() as turn:
                     first = ask(turn)
-                    after = turn.message("user", "and then")
-            self.assertEqual((first.decision, first.data["repeat"]), ("modify", True))
-            self.assertEqual(after.data["repeat"], False)
+                    after = turn.user_message("and then")
+            self.assertEqual((first.decision, first.repeat), ("modify", True))
+            self.assertEqual(after.repeat, False)
             log, index = first.decision_id.split("-")
             self.assertEqual(after.decision_id, f"{log}-{int(index) + 1}")  # one record, not three
 
@@ -228,7 +242,7 @@ class Approvals(unittest.TestCase):
 
 class Names(unittest.TestCase):
     def test_documentation(self) -> None:
-        for name in ("message", "agent_trigger", "a2a", "tool_call_result"):
+        for name in ("agent_message", "agent_trigger", "a2a", "tool_call_result"):
             for turn in (Turn, AsyncTurn):
                 self.assertEqual(getattr(turn, name).__name__, name)
                 self.assertIn("(4.", getattr(turn, name).__doc__)
@@ -249,9 +263,9 @@ class Names(unittest.TestCase):
 
     def test_agent_is_completed(self) -> None:
         agent = guardian(agent="helper").agent
-        self.assertEqual(agent, {"id": "helper", "name": "helper", "instructions": "", "version": "", "provider": {"name": "", "url": ""}})
+        self.assertEqual(agent, {"id": "helper", "name": "helper", "instructions": "", "version": "0", "provider": {"name": "", "url": ""}})
         with guardian(agent="helper").session(user="ada").turn() as turn:
-            self.assertIsInstance(turn.message("user", "hello"), Verdict)
+            self.assertIsInstance(turn.user_message("hello"), Verdict)
         self.assertEqual(guardian().agent, AGENT)
 
 

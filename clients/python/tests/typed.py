@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Literal, Optional
 
 from typing_extensions import assert_type
 
@@ -16,8 +16,8 @@ Guardian(agent="helper", on_unreachable="maybe")  # type: ignore[arg-type]
 Guardian("http://127.0.0.1:8080")  # type: ignore[call-arg]
 
 
-def decide(step: Step[Any], error: Unreachable) -> bool:
-    return step.method == "steps/message"
+def decide(step: Step[Any], error: Unreachable) -> Literal["allow", "deny"]:
+    return "allow" if step.method == "steps/message" else "deny"
 
 
 Guardian(agent="helper", on_unreachable=decide)
@@ -42,21 +42,21 @@ def sync() -> None:
     with guardian.session(user="ada") as session, session.turn() as turn:
         assert_type(session, Session)
         assert_type(turn, Turn)
-        assert_type(turn.message("user", "hello"), Verdict[str])
-        assert_type(turn.message("agent", [{"kind": "text", "text": "hello"}]).content, List[Dict[str, Any]])
-        assert_type(turn.agent_trigger("mail", type="email").content, str)
+        assert_type(turn.user_message("hello"), Verdict[str])
+        assert_type(turn.agent_message([{"kind": "text", "text": "hello"}]).content, List[Dict[str, Any]])
+        assert_type(turn.agent_trigger("email", "mail").content, str)
         assert_type(turn.knowledge_retrieval([{"id": "d", "content": "c"}]).content, Knowledge)
         assert_type(turn.memory_store(["one"]).content, List[str])
-        assert_type(turn.memory_context_retrieval(["one"]).content, List[str])
+        assert_type(turn.memory_context_retrieval("one").content, str)
         assert_type(turn.tool_call_request("t", {"a": 1}).content, Dict[str, Any])
         assert_type(turn.tool_call_result("x", "text").content, str)
         assert_type(turn.tool_call_result("x", ["text"], is_error=True).content, List[str])
         assert_type(turn.a2a({}).content, Dict[str, Any])
         assert_type(turn.mcp({}).content, Dict[str, Any])
         assert_type(turn.guarded(add)(1), int)
-        turn.message("boss", "hello")  # type: ignore[arg-type]
-        turn.message("user", 1)  # type: ignore[type-var]
-        turn.message("user")  # type: ignore[call-arg]
+        turn.message("boss", "hello")  # type: ignore[attr-defined]
+        turn.user_message(1)  # type: ignore[type-var]
+        turn.user_message()  # type: ignore[call-arg]
         turn.tool_call_result("x", "text", iserror=True)  # type: ignore[call-arg]
 
 
@@ -65,12 +65,12 @@ async def asynchronous() -> None:
     assert_type(await fetch("https://a.example"), str)
     async with guardian.session() as session, session.turn() as turn:
         assert_type(turn, AsyncTurn)
-        assert_type(await turn.message("user", "hello"), Verdict[str])
+        assert_type(await turn.user_message("hello"), Verdict[str])
         assert_type((await turn.tool_call_request("t", {"a": 1})).content, Dict[str, Any])
         assert_type((await turn.knowledge_retrieval([])).content, Knowledge)
         assert_type(await turn.guarded(fetch)("https://a.example"), str)
-        await turn.message("boss", "hello")  # type: ignore[arg-type]
-        turn.message("user", "hello").content  # type: ignore[attr-defined]
+        await turn.user_message(1)  # type: ignore[type-var]
+        turn.user_message("hello").content  # type: ignore[attr-defined]
 
 
 def denied(error: Denied) -> None:
