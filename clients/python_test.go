@@ -1,8 +1,13 @@
 package clients_test
 
 import (
+	"encoding/pem"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"reeve/internal/needs"
@@ -12,22 +17,33 @@ import (
 // real node, and what happens when there is none.
 func TestPython(t *testing.T) {
 	t.Parallel()
-	python(t, "python", "python/tests/policy.yaml", "-m", "unittest", "discover", "-t", ".", "-s", "tests")
+	env := pythonNode(t, "python/tests/policy.yaml")
+
+	// The same node by TLS, with a certificate that only this file vouches for.
+	behind, err := url.Parse(strings.TrimPrefix(env[0], "REEVE_URL="))
+	if err != nil {
+		t.Fatal(err)
+	}
+	secure := httptest.NewTLSServer(httputil.NewSingleHostReverseProxy(behind))
+	t.Cleanup(secure.Close)
+	authority := filepath.Join(t.TempDir(), "authority.pem")
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
+	if err := os.WriteFile(authority, block, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env = append(env, "REEVE_TLS_URL="+secure.URL, "REEVE_TLS_AUTHORITY="+authority)
+	runWith(t, "python", append(env, strict...), needs.Python(t, "clients-python"), "-m", "unittest", "discover", "-t", ".", "-s", "tests")
 }
 
 // TestPythonReadme runs the snippets of the README, with the starter policy.
 func TestPythonReadme(t *testing.T) {
 	t.Parallel()
-	python(t, "python", "../policy/starter.yaml", "-m", "unittest", "tests.readme")
+	env := append(pythonNode(t, "../policy/starter.yaml"), strict...)
+	runWith(t, "python", env, needs.Python(t, "clients-python"), "-m", "unittest", "tests.readme")
 }
 
-// python runs Python in a folder, with a node of this policy. It is strict about
-// what else would be a warning, such as a socket that nobody closed.
-func python(t *testing.T, dir, policy string, args ...string) {
-	t.Helper()
-	env := append(pythonNode(t, policy), "PYTHONWARNINGS=error", "PYTHONDEVMODE=1")
-	runWith(t, dir, env, needs.Python(t, "clients-python"), args...)
-}
+// strict makes Python fail where it else only warns.
+var strict = []string{"PYTHONWARNINGS=error", "PYTHONDEVMODE=1"}
 
 // pythonNode starts a node with the policy of a file, and returns the variables of
 // programs that are to use it.
@@ -38,8 +54,7 @@ func pythonNode(t *testing.T, policy string) (env []string) {
 		t.Fatal(err)
 	}
 	data := filepath.Join(t.TempDir(), "data")
-	url := node(t, string(text), map[string]string{"data": data})
-	return []string{"REEVE_URL=" + url, "REEVE_DATA=" + data, "PYTHONDONTWRITEBYTECODE=1"}
+	return []string{"REEVE_URL=" + node(t, string(text), map[string]string{"data": data}), "REEVE_DATA=" + data, "PYTHONDONTWRITEBYTECODE=1"}
 }
 
 // TestPythonExamples runs the examples with a model that is a script.

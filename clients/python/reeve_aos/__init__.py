@@ -135,6 +135,8 @@ class Verdict(Generic[T]):
     """All of the params that pass on: beside the content such as citations and metadata."""
     raw: Object
     """The answer as it came (5.1.1); empty when nobody could be asked."""
+    method: str
+    """The step, as AOS names it, such as steps/toolCallRequest."""
     execution_id: str = ""
     """Of a tool call: the id that its result answers."""
     unreachable: Optional[Unreachable] = None
@@ -201,6 +203,8 @@ class Verdict(Generic[T]):
 class NotAllowed(Exception):
     """The step must not happen. Denied, Unreachable and GuardianError are the reasons there are."""
 
+    method: str = ""
+    """Which step, as AOS names it. With steps/toolCallResult a guarded tool has run, and its result is withheld."""
     _again: Optional[float] = None  # asking again after so many seconds may help
 
 
@@ -210,6 +214,7 @@ class Denied(NotAllowed):
     def __init__(self, verdict: Verdict[Any]) -> None:
         super().__init__(verdict)
         self.verdict = verdict
+        self.method = verdict.method
         self.message = verdict.message
         self.reasons = verdict.reasons
         self.instead = verdict.instead
@@ -290,6 +295,7 @@ class _Guards:
         guardian is not told of it. The result is a string or such a value.
 
         An exception of the tool is its result, too, and is raised again when that may be read.
+        A plain tool blocks while it asks, as it does while it works.
         """
         if tool is None:
             return functools.partial(self.guarded, name=name, leave_out=tuple(leave_out), wait_for_approval=wait_for_approval)
@@ -439,7 +445,11 @@ class Guardian(_Guards):
         """Asks for the verdict. Asking again with the same step is a repeat, however late."""
         context = {**step.params["context"], "timestamp": _now()}
         params = {**step.params, "context": context}
-        return step.verdict(self._wire.call(step.method, params, context["stepId"], until, self._retries))
+        try:
+            return step.verdict(self._wire.call(step.method, params, context["stepId"], until, self._retries))
+        except NotAllowed as error:
+            error.method = step.method
+            raise
 
     def _alive(self) -> bool:
         """Whether a guardian that did not judge a step answers at all. If it does, it is not away:
@@ -460,7 +470,7 @@ class Guardian(_Guards):
         if not self._warned:
             self._warned = True
             _log.warning("The agent %s goes on unguarded: %s", self.agent["id"], error)
-        return Verdict("allow", step.content, step.params, {}, step.execution_id, error)
+        return Verdict("allow", step.content, step.params, {}, step.method, step.execution_id, error)
 
 
 class Session:
@@ -520,7 +530,7 @@ class Step(Generic[T]):
                 _expect(modified["jsonrpc"] == "2.0" and modified["method"] == self.method)
                 _expect(modified["id"] == self.params["context"]["stepId"])
                 params = modified["params"]
-            verdict = Verdict(decision, self.read(params), params, answer, self.execution_id)
+            verdict = Verdict(decision, self.read(params), params, answer, self.method, self.execution_id)
             texts = [answer.get("message", ""), *verdict.reasons, *verdict.instead, *verdict.conditions, *(verdict.approval or ())]
             _expect(isinstance(verdict.data, dict) and all(isinstance(text, str) for text in texts))
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
@@ -952,7 +962,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, enum.Enum):
         return _plain(value.value)
     if isinstance(value, str):
-        return str(value)
+        return str.__str__(value)
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
@@ -981,7 +991,7 @@ def _told_output(tool: str, output: Any) -> List[str]:
     if output is None:
         return []
     if isinstance(output, str):
-        return [str(output)]
+        return [str.__str__(output)]
     try:
         return [json.dumps(_plain(output), ensure_ascii=False)]
     except TypeError as error:

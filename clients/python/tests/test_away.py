@@ -17,7 +17,7 @@ from typing import Any, Callable, List, Literal
 import reeve_aos
 from reeve_aos import AsyncTurn, Denied, Guardian, GuardianError, NotAllowed, Step, Unreachable
 
-from .support import Peer, guardian, server
+from .support import CARD, Peer, guardian, server
 
 Requests = List[Any]
 
@@ -58,7 +58,7 @@ class Away(unittest.TestCase):
             self.ask(guardian(url=nowhere(), key="sk-secret"))
         self.assertIsInstance(caught.exception, NotAllowed)
         self.assertNotIn("sk-secret", repr(caught.exception))
-        self.assertLess(time.monotonic() - began, 10)
+        self.assertLess(time.monotonic() - began, 15)
 
         async def main() -> None:
             async with guardian(url=nowhere(), retries=0).session() as session, session.turn() as turn:
@@ -119,10 +119,10 @@ class Away(unittest.TestCase):
                 await AsyncTurn(slow.session().turn()).user_message("hello")
 
         with server(answering(answer, [])) as url:
-            slow = guardian(url=url, timeout=0.3, retries=0, on_unreachable="allow")
-            for text in ("hello", "gateway"):
-                with self.assertRaises(Unreachable):
-                    slow.session().turn().user_message(text)
+            slow = guardian(url=url, timeout=2, retries=0, on_unreachable="allow")
+            with self.assertRaises(Unreachable) as caught:
+                slow.session().turn().user_message("a gateway")
+            self.assertEqual(caught.exception.method, "steps/message")
             asyncio.run(awaited(slow))
             slow.close()
 
@@ -146,7 +146,7 @@ class Away(unittest.TestCase):
                 began = time.monotonic()
                 with self.assertRaisesRegex(Unreachable, "no answer within the time limit"):
                     self.ask(guardian(url=url, timeout=0.5))
-                self.assertLess(time.monotonic() - began, 5)
+                self.assertLess(time.monotonic() - began, 20)
 
     def test_slow_to_read(self) -> None:
         def serve(peer: Peer, number: int) -> None:
@@ -167,7 +167,7 @@ class Away(unittest.TestCase):
         ran = []
 
         async def main(url: str) -> None:
-            slow = guardian(url=url, timeout=5, retries=0)
+            slow = guardian(url=url, timeout=60, retries=0)
 
             @slow.guarded
             async def tool() -> None:
@@ -177,7 +177,7 @@ class Away(unittest.TestCase):
                 began = time.monotonic()
                 with self.assertRaises(asyncio.TimeoutError):
                     await asyncio.wait_for(tool(), 0.2)
-                self.assertLess(time.monotonic() - began, 3)
+                self.assertLess(time.monotonic() - began, 20)
 
         with server(silent) as url:
             loop = asyncio.new_event_loop()
@@ -348,6 +348,17 @@ class Away(unittest.TestCase):
         with server(lambda peer, _: peer.socket.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as url:
             with self.assertRaisesRegex(GuardianError, "cannot be trusted"):
                 self.ask(guardian(url=url.replace("http:", "https:"), on_unreachable="allow", tls=ssl.create_default_context()))
+
+    def test_tls(self) -> None:
+        """The node by TLS: with its authority it is a guardian, and without it a stranger."""
+        url, authority = os.environ["REEVE_TLS_URL"], os.environ["REEVE_TLS_AUTHORITY"]
+        with contextlib.closing(guardian(url=url, tls=ssl.create_default_context(cafile=authority))) as known, known.session().turn() as turn:
+            for _ in range(3):
+                self.assertEqual(turn.user_message(f"pay {CARD}").content, "pay ****")
+            self.assertEqual(asyncio.run(known.ping_async()).status, "connected")
+            self.assertEqual(turn.user_message("x" * 1_000_000).content, "x" * 1_000_000)
+        with self.assertRaisesRegex(GuardianError, "cannot be trusted"):
+            self.ask(guardian(url=url, on_unreachable="allow"))
 
     def test_key_goes_to_the_guardian(self) -> None:
         seen: Requests = []

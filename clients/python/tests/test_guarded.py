@@ -62,6 +62,7 @@ class Guarded(unittest.TestCase):
         with self.assertRaises(Denied) as caught:
             wipe_disk()
         self.assertEqual(caught.exception.instead, ["Move it to the archive."])
+        self.assertEqual(caught.exception.method, "steps/toolCallRequest")
         self.assertEqual(ran, [])
 
         @self.guardian.guarded
@@ -108,7 +109,8 @@ class Guarded(unittest.TestCase):
         for value in (day, datetime.datetime(2026, 4, 2, 8), decimal.Decimal("1.10"), uuid.uuid4(), pathlib.PurePosixPath("/x"), Color.RED,
                       Order(1, "x"), True, None):
             self.assertIs(keep(value), value)
-        for copied in ((1, (2, [])), {"a": [1.5]}, []):
+        structures: List[Any] = [(1, (2, [])), {"a": [1.5]}, []]
+        for copied in structures:
             self.assertEqual(repr(keep(copied)), repr(copied))
         for bad in (b"x", {1, 2}, object(), {1: 2}, float("inf"), [b"x"]):
             with self.subTest(bad), self.assertRaisesRegex(TypeError, "keep: the argument what .*JSON has no form for"):
@@ -147,6 +149,7 @@ class Guarded(unittest.TestCase):
 
         with self.assertRaises(Denied) as caught:
             trap()
+        self.assertEqual(caught.exception.method, "steps/toolCallResult")  # it has run
         self.assertNotIn("page", str(caught.exception))
 
         @self.guardian.guarded
