@@ -1,4 +1,4 @@
-"""Runs the README's snippets, one after the other, as a reader would."""
+"""Runs the snippets of the READMEs, one after the other, as a reader would."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Dict
 
 from .support import URL
 
-README = pathlib.Path(__file__).parent.parent / "README.md"
+FOLDER = pathlib.Path(__file__).parent.parent
 
 OUTPUT = r"""ran df -h
 The command downloads code and runs it unseen\.
@@ -25,14 +25,20 @@ allow \d+-\d+ /ledger/\d+/receipt/\d+
 
 
 class Readme(unittest.TestCase):
-    def test_snippets(self) -> None:
-        snippets = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    def run_snippets(self, readme: pathlib.Path, count: int) -> str:
+        self.assertEqual(os.environ["REEVE_URL"], URL)
+        snippets = re.findall(r"```python\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
+        self.assertEqual(len(snippets), count)
         names: Dict[str, Any] = {"asyncio": asyncio}
         output = io.StringIO()
-        self.assertEqual(os.environ["REEVE_URL"], URL)
         with contextlib.redirect_stdout(output):
             for snippet in snippets:
-                exec(compile(snippet, str(README), "exec"), names)
+                exec(compile(snippet, str(readme), "exec"), names)
         names["guardian"].close()
-        self.assertEqual(len(snippets), 4)
-        self.assertRegex(output.getvalue(), f"^{OUTPUT}$")
+        return output.getvalue()
+
+    def test_clients(self) -> None:
+        self.assertRegex(self.run_snippets(FOLDER / "README.md", 4), f"^{OUTPUT}$")
+
+    def test_the_project(self) -> None:
+        self.assertEqual(self.run_snippets(FOLDER.parent.parent / "README.md", 1), "")
