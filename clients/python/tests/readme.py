@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import io
 import os
@@ -29,7 +28,7 @@ class Readme(unittest.TestCase):
         self.assertEqual(os.environ["REEVE_URL"], URL)
         snippets = re.findall(r"```python\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
         self.assertEqual(len(snippets), count)
-        names: Dict[str, Any] = {"asyncio": asyncio}
+        names: Dict[str, Any] = {}
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
             for snippet in snippets:
