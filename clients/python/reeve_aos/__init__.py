@@ -1038,11 +1038,14 @@ class _Wire:
         path = urllib.parse.quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._") + ("?" + parts.query if parts.query else "")
         if not all("!" <= c <= "~" for c in path + parts.netloc):
             raise ValueError("the guardian's url holds characters that no url has")
-        self.name = f"{parts.scheme}://{parts.netloc}{path}"
+        self.name = f"{parts.scheme}://{parts.netloc}{parts.path}"  # without the query, which may hold a secret
         self._host = parts.hostname
         self._port = parts.port or (443 if parts.scheme == "https" else 80)
         self._tls = (tls or ssl.create_default_context()) if parts.scheme == "https" else None
-        self._head = f"POST {path} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\nAccept: application/json\r\n"
+        self._head = (
+            f"POST {path} HTTP/1.1\r\nHost: {parts.netloc}\r\nUser-Agent: reeve-aos/{__version__}\r\n"
+            "Content-Type: application/json\r\nAccept: application/json\r\n"
+        )
         self._key = _Secret(key)
         self._reset()
 

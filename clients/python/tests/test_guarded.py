@@ -192,6 +192,10 @@ class Guarded(unittest.TestCase):
         async def fail(text: str) -> None:
             raise RuntimeError("".join(reversed(text)))
 
+        @self.guardian.guarded
+        async def keep(lines: List[str]) -> List[str]:
+            return lines
+
         class Tool:
             async def __call__(self, a: int) -> int:
                 return a
@@ -205,6 +209,11 @@ class Guarded(unittest.TestCase):
                     await fail("bard")
                 with self.assertRaises(ToolFailed):
                     await fail("".join(reversed(CARD)))
+                lines = ["a"]
+                task = asyncio.create_task(keep(lines))
+                await asyncio.sleep(0)  # it asks
+                lines.append("what nobody judged")
+                self.assertEqual(await task, ["a"])
                 self.assertEqual(await self.guardian.guarded(Tool(), name="tool")(1), 1)
                 self.assertEqual(await turn.guarded(functools.partial(Tool().__call__, 5), name="partial")(), 5)
 

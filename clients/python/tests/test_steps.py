@@ -9,7 +9,7 @@ import time
 import unittest
 from typing import Any, Callable, Coroutine
 
-from reeve_aos import AsyncTurn, Denied, GuardianError, Knowledge, Turn, Verdict
+from reeve_aos import AsyncTurn, Denied, GuardianError, Knowledge, Turn, Unreachable, Verdict
 
 from .support import AGENT, CARD, answer_approval, guardian, relay
 
@@ -257,8 +257,10 @@ class Names(unittest.TestCase):
                 guardian(**settings)
 
     def test_key_is_hidden(self) -> None:
-        own = guardian(key="sk-very-secret")
-        shown = [repr(own), repr(vars(own)), repr(vars(own._wire)), repr(vars(own._wire._key))]
+        own = guardian(key="sk-very-secret", url="http://127.0.0.1:1/aos?token=very-secret", retries=0)
+        with self.assertRaises(Unreachable) as caught:
+            own.ping()
+        shown = [repr(own), repr(caught.exception), repr(vars(own)), repr(vars(own._wire._key))]
         self.assertNotIn("very-secret", "".join(shown))
 
     def test_agent_is_completed(self) -> None:
