@@ -266,6 +266,7 @@ class Away(unittest.TestCase):
                 with self.assertRaises(GuardianError) as caught:
                     self.ask(guardian(url=url, on_unreachable="allow"))
                 self.assertEqual(caught.exception.status, int(answer[1][:3]))
+                self.assertEqual("redirect" in str(caught.exception), name == "a redirect")
                 self.assertEqual(len(seen), 1)
         with server(answering(lambda peer, *_: peer.answer(b"gateway", "502 Bad Gateway"), [])) as url, self.assertRaises(Unreachable):
             self.ask(guardian(url=url))
@@ -299,8 +300,13 @@ class Away(unittest.TestCase):
             with self.subTest(name), server(answering(answer, seen)) as url:
                 self.assertEqual(self.ask(guardian(url=url)).decision, "allow")
                 self.assertEqual([body for _, body in seen], [seen[0][1]] * 3)
+        seen = []
+        with server(answering(lambda peer, *_: peer.answer(busy), seen)) as url, self.assertRaises(GuardianError):
+            self.ask(guardian(url=url))
+        self.assertEqual(len(seen), 3)
+        for name, fail in failures.items():
             seen = []
-            with self.subTest(name + ", never again"), server(answering(lambda peer, *_: fail(peer), seen)) as url:
+            with self.subTest(name), server(answering(lambda peer, *_: fail(peer), seen)) as url:
                 with self.assertRaises(NotAllowed):
                     self.ask(guardian(url=url, retries=0))
                 self.assertEqual(len(seen), 1)
