@@ -1,0 +1,451 @@
+/**
+ * A client for AOS 0.1.0, the Agent Observability Standard: an agent tells a guardian of each step
+ * before it takes it, and obeys the answer.
+ *
+ *     const guardian = new Guardian({ agent: { id: "helper", instructions: "Help the office." } });
+ *     const session = guardian.session();
+ *
+ *     await session.turn().run(async (turn) => {
+ *       const { content: question } = await turn.message("user", "What is in notes.txt?");
+ *       const readFile = turn.guarded(({ path }: { path: string }) => read(path), { name: "read_file" });
+ *       const notes = await readFile({ path: "notes.txt" }); // asked, run, reported
+ *       const { content: answer } = await turn.message("agent", `It says: ${notes}`);
+ *     });
+ *
+ * Each method returns a {@link Verdict} whose `content` is what the agent goes on with: what it
+ * sent, or what the policy made of it. Any error means that the step must not happen. Those that
+ * the client itself throws are {@link NotAllowed}:
+ *
+ * - {@link Denied}: the guardian said no. It has `reasons`, and what to do `instead`.
+ * - {@link Unreachable}: nobody answered, in time and after retries.
+ * - {@link GuardianError}: something answered, and it was no verdict.
+ *
+ * This file depends on nothing but `fetch`. It runs in Node.js 18 and later, and wherever else the
+ * web's standard interfaces are, such as a browser's worker.
+ *
+ * @module
+ */
+/** A value that JSON can express. */
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+/** An object that JSON can express. */
+export interface JsonObject {
+    [name: string]: Json;
+}
+/** Arbitrary members, which must be JSON. */
+export type Metadata = Readonly<Record<string, unknown>>;
+/** What an agent says about itself (3.1). It must stay the same for the whole of a session. */
+export interface Agent {
+    readonly id: string;
+    /** The id when absent. */
+    readonly name?: string | undefined;
+    readonly description?: string | undefined;
+    /** The system prompt, which lets the guardian notice when it leaks. Empty when absent. */
+    readonly instructions?: string | undefined;
+    /** Empty when absent. */
+    readonly version?: string | undefined;
+    /** Empty names when absent. */
+    readonly provider?: {
+        readonly name: string;
+        readonly url: string;
+        readonly metadata?: Metadata | undefined;
+    } | undefined;
+    readonly model?: Model | undefined;
+    /** Absent tools are unknown; an empty list says that there are none. */
+    readonly tools?: readonly ToolDefinition[] | undefined;
+    readonly mcpServers?: readonly {
+        readonly name: string;
+        readonly version: string;
+    }[] | undefined;
+    readonly resources?: readonly Resource[] | undefined;
+    readonly organization?: Organization | undefined;
+    readonly metadata?: Metadata | undefined;
+}
+/** An agent's language model (3.1.2). */
+export interface Model {
+    readonly name: string;
+    readonly id: string;
+    readonly provider: {
+        readonly name: string;
+        readonly metadata?: Metadata | undefined;
+    };
+    readonly maxTokens?: number | undefined;
+    readonly contextWindow?: number | undefined;
+    readonly stopSequences?: readonly string[] | undefined;
+    readonly defaultParams?: Metadata | undefined;
+    readonly metadata?: Metadata | undefined;
+}
+/** A resource that an agent can use (3.1.5). */
+export interface Resource {
+    readonly name: string;
+    readonly id: string;
+    readonly description?: string | undefined;
+    readonly content: string;
+    readonly mimeType?: string | undefined;
+    readonly metadata?: Metadata | undefined;
+}
+/** The type of a tool's argument or output. */
+export type ValueType = "string" | "number" | "boolean" | "object" | "array" | "null";
+/** Declares a tool (3.2). Arguments or outputs that are null say that it has none. */
+export interface ToolDefinition {
+    readonly name: string;
+    readonly id: string;
+    readonly description?: string | undefined;
+    /** Such as function_call or api_request. */
+    readonly type: string;
+    readonly arguments: readonly ToolArgumentDefinition[] | null;
+    readonly outputs: readonly ToolOutputDefinition[] | null;
+    readonly metadata?: Metadata | undefined;
+}
+/** Declares a tool's output (3.2.2). */
+export interface ToolOutputDefinition {
+    readonly name: string;
+    readonly id?: string | undefined;
+    readonly description?: string | undefined;
+    readonly type?: ValueType | undefined;
+    readonly mimeType?: string | null | undefined;
+}
+/** Declares a tool's argument (3.2.1). */
+export interface ToolArgumentDefinition extends ToolOutputDefinition {
+    readonly required: boolean;
+}
+/** One piece of content that is text (3.4.1). */
+export interface TextPart {
+    readonly kind: "text";
+    readonly text: string;
+    readonly metadata?: Metadata | undefined;
+}
+/** One piece of content that is a file, as Base64 (RFC 4648, section 4) or by its address (3.4.2). */
+export interface FilePart {
+    readonly kind: "file";
+    readonly file: {
+        readonly name?: string | undefined;
+        readonly mimeType?: string | undefined;
+        readonly bytes: string;
+        readonly uri?: undefined;
+    } | {
+        readonly name?: string | undefined;
+        readonly mimeType?: string | undefined;
+        readonly uri: string;
+        readonly bytes?: undefined;
+    };
+    readonly metadata?: Metadata | undefined;
+}
+/** One piece of content that is an object or an array (3.4.3). */
+export interface DataPart {
+    readonly kind: "data";
+    readonly data: object;
+    readonly metadata?: Metadata | undefined;
+}
+/** One piece of content (3.4). */
+export type Part = TextPart | FilePart | DataPart;
+/** What a message says: a text, or its parts, of which there is at least one. */
+export type Content = string | readonly Part[];
+/** A source that a message cites (3.7). */
+export type Source = {
+    readonly kind: "file";
+    readonly id: string;
+    readonly name: string;
+    readonly url?: string | undefined;
+} | {
+    readonly kind: "site";
+    readonly url: string;
+};
+/** The person that an agent works for (3.10). */
+export interface User {
+    readonly id: string;
+    readonly name?: string | undefined;
+    readonly email?: string | undefined;
+    /** The agent's when absent. */
+    readonly organization?: Organization | undefined;
+    readonly metadata?: Metadata | undefined;
+}
+/** An organization (3.11). */
+export interface Organization {
+    readonly id: string;
+    readonly name?: string | undefined;
+    readonly metadata?: Metadata | undefined;
+}
+/** What was looked for, and what was found (3.14). */
+export interface Knowledge {
+    readonly query?: string | undefined;
+    readonly keywords?: readonly string[] | undefined;
+    readonly results: readonly KnowledgeResult[];
+}
+/** One piece of what was found (3.14.1). */
+export interface KnowledgeResult {
+    /** The source's id. */
+    readonly id: string;
+    readonly content: string;
+    readonly mimeType?: string | undefined;
+    readonly metadata?: Metadata | undefined;
+}
+/** The guardian's answer to a step as it came (5.1.1); reeve's own members are in `data`. */
+export interface Answer {
+    readonly decision: "allow" | "deny" | "modify";
+    readonly message: string;
+    readonly reasoning?: string;
+    readonly reasonCode?: readonly string[];
+    readonly data?: JsonObject;
+    readonly modifiedRequest?: JsonObject;
+}
+/** What people were asked about an act that a rule holds for them. */
+export interface Approval {
+    readonly id: string;
+    /** held, approved, used, denied, expired or revoked. */
+    readonly state: string;
+    readonly expiresAt: string | undefined;
+}
+/** A decision, and why. Lists are empty when the guardian says nothing about the matter. */
+export interface Ruling {
+    readonly decision: "allow" | "deny" | "modify";
+    /** One to three sentences for a person. */
+    readonly message: string;
+    /** Every rule that applied, and what it says. */
+    readonly reasoning: string;
+    /** The rules' stable codes. */
+    readonly reasons: readonly string[];
+    /** What the agent could do instead. */
+    readonly instead: readonly string[];
+    /** Sentences under which the step is allowed. */
+    readonly conditions: readonly string[];
+    /** The record's place in the ledger. */
+    readonly decisionId: string | undefined;
+    /** This is the recorded answer to a step that was asked about before. */
+    readonly repeat: boolean;
+    /** Set when people were asked about the step. */
+    readonly approval: Approval | undefined;
+    /** What the guardian adds: the rules, the risk, the receipt and more. */
+    readonly data: JsonObject;
+    /** The answer as it came; undefined when nobody answered and `onUnreachable` let the step pass. */
+    readonly answer: Answer | undefined;
+}
+/** A step may happen, with this content. */
+export interface Verdict<T> extends Ruling {
+    readonly decision: "allow" | "modify";
+    /**
+     * What the agent goes on with, in the form in which it was given: as the policy changed it, or as
+     * it was sent. It is always a copy of what was judged, which nobody changed meanwhile.
+     */
+    readonly content: T;
+    /** The whole params that may happen; beside the content they hold such as its metadata. */
+    readonly params: JsonObject;
+    /** Why nobody answered, when `onUnreachable` let the step pass. */
+    readonly unreachable: Unreachable | undefined;
+}
+/** A tool may be called. Its result is reported with the same execution id. */
+export interface ToolCallVerdict<I> extends Verdict<I> {
+    readonly executionId: string;
+}
+/** How the guardian is (5.3.1). With the status "error" it cannot record, and decides nothing. */
+export interface PingResult {
+    readonly status: "connected" | "error";
+    readonly version: string;
+    readonly timestamp: string;
+    readonly metadata?: JsonObject;
+}
+/** The step must not happen. Denied, Unreachable and GuardianError are the reasons there are. */
+export declare abstract class NotAllowed extends Error {
+}
+/** The guardian denied the step. The error's message is one that a model can act on. */
+export declare class Denied extends NotAllowed {
+    readonly name = "Denied";
+    readonly verdict: Ruling;
+    constructor(verdict: Ruling, message?: string);
+    /** The rules' stable codes. */
+    get reasons(): readonly string[];
+    /** What the agent could do instead. */
+    get instead(): readonly string[];
+    /** The record's place in the ledger. */
+    get decisionId(): string | undefined;
+    /** Not denied for good: a person must agree first. The same step may be tried again later. */
+    get pending(): boolean;
+    /** What people were asked, when they were. */
+    get approval(): Approval | undefined;
+}
+/** No guardian answered, within the time limit and after retries. */
+export declare class Unreachable extends NotAllowed {
+    readonly name = "Unreachable";
+    /** It was the time limit that ended the attempt. */
+    readonly timedOut: boolean;
+    constructor(message: string, options?: {
+        timedOut?: boolean;
+        cause?: unknown;
+    });
+}
+/** Something answered, and it was no verdict: an error, a refusal, or nothing that a guardian says. */
+export declare class GuardianError extends NotAllowed {
+    readonly name = "GuardianError";
+    /** The JSON-RPC error's code; undefined when there was none. */
+    readonly code: number | undefined;
+    /** The HTTP status. */
+    readonly status: number | undefined;
+    /** The JSON-RPC error's data. Of an invalid request: field, reason and expected. */
+    readonly data: Json | undefined;
+    constructor(message: string, details?: {
+        code?: number | undefined;
+        status?: number | undefined;
+        data?: Json | undefined;
+    });
+}
+/** A tool threw an error, and the policy changed its text. This is what is left of it. */
+export declare class ToolFailed extends Error {
+    readonly name = "ToolFailed";
+}
+/** A step that nobody answered about. */
+export interface UnansweredStep {
+    readonly method: string;
+    readonly params: JsonObject;
+}
+/** How a guardian is asked. */
+export interface GuardianOptions {
+    /** Who asks: an id, or more. */
+    readonly agent: string | Agent;
+    /** The guardian's address. When absent: REEVE_URL of the environment, else http://127.0.0.1:8080/aos. */
+    readonly url?: string | undefined;
+    /** An API key or token. When absent: REEVE_KEY of the environment, else none is sent. */
+    readonly key?: string | undefined;
+    /** How long a step waits for its answer, with all retries, in milliseconds. 5000 when absent. */
+    readonly timeout?: number | undefined;
+    /** How often a request is sent again when nobody answered it, or the guardian was too busy. 2 when absent. */
+    readonly retries?: number | undefined;
+    /**
+     * What happens to a step when no guardian can be reached: "deny" throws Unreachable, "allow" lets
+     * it pass without any judgement and record (and warns once); of a function, true lets it pass. "deny" when absent.
+     *
+     * An error that a guardian answered, an unintelligible answer, a step that waits for people, and
+     * a guardian that is slow but alive never count as allowed.
+     */
+    readonly onUnreachable?: "deny" | "allow" | ((step: UnansweredStep, error: Unreachable) => boolean | Promise<boolean>) | undefined;
+    /** How long a step that a rule holds waits for people to agree, in milliseconds. 0 when absent: it is Denied, with `pending`. */
+    readonly waitForApproval?: number | undefined;
+    /** Makes the requests. The global one when absent. */
+    readonly fetch?: typeof globalThis.fetch | undefined;
+}
+/** What can be said about a session. */
+export interface SessionOptions {
+    /** A new one when absent. Give one to go on with a session. */
+    readonly id?: string | undefined;
+    /** The person that the agent works for: an id, or more. Absent when it works for nobody. */
+    readonly user?: string | User | undefined;
+    readonly metadata?: Metadata | undefined;
+}
+/** What can be said about a turn. */
+export interface TurnOptions {
+    /** A new one when absent. */
+    readonly id?: string | undefined;
+    /** Ends every step that is asked about in this turn: the step's promise is rejected with the signal's reason. */
+    readonly signal?: AbortSignal | undefined;
+}
+/** What can be said about any step. */
+export interface StepOptions {
+    /** Ends the step, as the turn's does. */
+    readonly signal?: AbortSignal | undefined;
+    /** Instead of the guardian's. */
+    readonly waitForApproval?: number | undefined;
+}
+/** What can be said about a step that the agent takes for a reason. */
+export interface ReasonedStepOptions extends StepOptions {
+    /** Why the agent takes the step, in its own words. */
+    readonly reasoning?: string | undefined;
+}
+/** What can be said about retrieved knowledge. */
+export interface KnowledgeOptions extends ReasonedStepOptions {
+    /** What it was looked for with. */
+    readonly query?: string | undefined;
+    readonly keywords?: readonly string[] | undefined;
+}
+/** What can be said about an event that wakes the agent. */
+export interface TriggerOptions extends StepOptions {
+    /** The event's type, such as email or recurring. */
+    readonly type: string;
+    /** The event's id; a new one when absent. */
+    readonly id?: string | undefined;
+    readonly metadata?: Metadata | undefined;
+}
+/** What can be said about a message. */
+export interface MessageOptions extends ReasonedStepOptions {
+    /** Unique in the session; a new one when absent. */
+    readonly id?: string | undefined;
+    /** The sources that the message cites. */
+    readonly citation?: readonly Source[] | undefined;
+    readonly metadata?: Metadata | undefined;
+}
+/** What can be said about a guarded tool. */
+export interface GuardedOptions {
+    /** The tool's id, by which rules name it. The function's own name when absent. */
+    readonly name?: string | undefined;
+    /** Instead of the guardian's, for the tool's calls and results. */
+    readonly waitForApproval?: number | undefined;
+}
+/** A tool: it takes its arguments by their names, as one object. What follows the object is not judged. */
+export type Tool<A extends unknown[], R> = (...args: A) => R;
+/** A guarded tool. */
+export type Guarded<A extends unknown[], R> = (...args: A) => Promise<Awaited<R>>;
+/** A guardian, and the agent that asks it. It can be used for any number of sessions at once. */
+export declare class Guardian {
+    #private;
+    constructor(options: GuardianOptions);
+    /** A session: one conversation or task, of one user. Nothing is asked yet, and nothing needs to be closed. */
+    session(options?: SessionOptions): Session;
+    /**
+     * Guards a tool: each call is asked about, made with the inputs that the verdict gives, and its
+     * result is reported and replaced by what the verdict leaves of it. The call belongs to the turn
+     * whose `run` it happens in. Where there is no AsyncLocalStorage (in a browser), `options.turn`
+     * must find it among the call's arguments; `turn.guarded` needs neither.
+     */
+    guarded<A extends unknown[], R>(tool: Tool<A, R>, options?: GuardedOptions & {
+        readonly turn?: ((...args: A) => Turn) | undefined;
+    }): Guarded<A, R>;
+    /** Asks whether the guardian is alive and able to record (4.9). */
+    ping(options?: {
+        readonly metadata?: Metadata | undefined;
+        readonly signal?: AbortSignal | undefined;
+    }): Promise<PingResult>;
+}
+/** One conversation or task. {@link Guardian.session} makes it. */
+declare class Session {
+    #private;
+    readonly id: string;
+    /** A turn: what happens between a prompt, or an event, and the answer to it. */
+    turn(options?: TurnOptions): Turn;
+}
+/** One turn of a session, with a method for each step of AOS. {@link Session.turn} makes it. */
+declare class Turn {
+    #private;
+    readonly id: string;
+    readonly session: Session;
+    /** Runs a body, in which `guardian.guarded` tools belong to this turn, and gives its result. */
+    run<R>(body: (turn: Turn) => R): Promise<Awaited<R>>;
+    /** Guards a tool, as {@link Guardian.guarded} does; its calls belong to this turn. */
+    guarded<A extends unknown[], R>(tool: Tool<A, R>, options?: GuardedOptions): Guarded<A, R>;
+    /** Asks about an event that wakes the agent, before the agent reads its content (4.1). */
+    agentTrigger<C extends Content>(content: C, options: TriggerOptions): Promise<Verdict<Same<C>>>;
+    /**
+     * Asks about a message (4.5): of the user, before the agent reads it; of the agent, or of the
+     * system, such as a notice, before the user does.
+     */
+    message<C extends Content>(role: "user" | "agent" | "system", content: C, options?: MessageOptions): Promise<Verdict<Same<C>>>;
+    /** Asks about retrieved knowledge, before the model reads it (4.2). */
+    knowledgeRetrieval(results: readonly KnowledgeResult[], options?: KnowledgeOptions): Promise<Verdict<Knowledge>>;
+    /** Asks about memory, before it is stored (4.3). Structured memory is given as its JSON. */
+    memoryStore<M extends string | readonly string[]>(memory: M, options?: ReasonedStepOptions): Promise<Verdict<SameTexts<M>>>;
+    /** Asks about memory that was retrieved, before the model reads it (4.4). */
+    memoryContextRetrieval<M extends string | readonly string[]>(memory: M, options?: ReasonedStepOptions): Promise<Verdict<SameTexts<M>>>;
+    /** Asks about a tool's call, before it is made (4.6). `guarded` does this and the rest. */
+    toolCallRequest<I extends object>(toolId: string, inputs: I, options?: ReasonedStepOptions & {
+        readonly executionId?: string | undefined;
+    }): Promise<ToolCallVerdict<I>>;
+    /** Asks about a tool's result, before the model reads it (4.6). An error's message is given with `isError`. */
+    toolCallResult<O extends string | readonly string[]>(executionId: string, outputs: O, options?: StepOptions & {
+        readonly isError?: boolean | undefined;
+    }): Promise<Verdict<SameTexts<O>>>;
+    /** Asks about an A2A message, before it is sent, or after it was received and before it is used (4.7). */
+    a2a<M extends object>(message: M, options?: ReasonedStepOptions): Promise<Verdict<M>>;
+    /** Asks about an MCP message, before it is sent, or after it was received and before it is used (4.8). */
+    mcp<M extends object>(message: M, options?: ReasonedStepOptions): Promise<Verdict<M>>;
+}
+export type { Session, Turn };
+/** The form in which content is given back: a text for a text, parts for parts. */
+export type Same<C extends Content> = C extends string ? string : Part[];
+/** The form in which texts are given back: one for one, a list for a list. */
+export type SameTexts<T extends string | readonly string[]> = T extends string ? string : string[];
