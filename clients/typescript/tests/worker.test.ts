@@ -1,0 +1,56 @@
+// The client where nothing of Node.js is: a context that has the interfaces of a browser's worker, and no process.
+import assert from "node:assert/strict";
+import crypto from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import test from "node:test";
+import vm from "node:vm";
+
+const web = ["fetch", "URL", "Blob", "AbortController", "TextDecoder", "performance", "setTimeout", "clearTimeout"] as const;
+
+/** What a worker's code reports, run with the client and the given globals. */
+async function inWorker(globals: object, code: string): Promise<unknown> {
+  let report: unknown;
+  const context = vm.createContext({ ...Object.fromEntries(web.map((name) => [name, globalThis[name]])), ...globals, report: (value: unknown) => (report = value) });
+  const client = new vm.SourceTextModule(await readFile(fileURLToPath(import.meta.resolve("reeve-aos")), "utf8"), { context });
+  const worker = new vm.SourceTextModule(code, { context });
+  await worker.link((name) => {
+    assert.equal(name, "reeve-aos", "the client imports nothing");
+    return client;
+  });
+  await worker.evaluate();
+  return JSON.parse(JSON.stringify(report));
+}
+
+const code = `
+  import { Denied, Guardian } from "reeve-aos";
+  const guardian = new Guardian({ agent: "worker", url: "${process.env["REEVE_URL"]}/aos" });
+  const session = guardian.session();
+  const turn = session.turn();
+  const write = turn.guarded(({ path }) => path, { name: "write_file" });
+  const anywhere = guardian.guarded(({ path }) => path, { name: "write_file", turn: (_, beside) => beside.turn });
+  const nowhere = guardian.guarded(({ path }) => path, { name: "write_file" });
+  report({
+    id: session.id,
+    message: (await turn.message("user", "to bob@example.com")).content,
+    denied: await turn.message("user", "UNSPEAKABLE").catch((error) => error instanceof Denied && error.instead),
+    path: await write({ path: "a" }),
+    explicit: await anywhere({ path: "b" }, { turn }),
+    inherited: await turn.run(() => nowhere({ path: "c" })).catch((error) => error.message),
+  });
+`;
+
+const { webcrypto } = crypto;
+
+for (const [name, globals] of Object.entries({
+  "a secure page": { crypto: webcrypto },
+  "a page without HTTPS": { crypto: { getRandomValues: (array: Uint8Array) => webcrypto.getRandomValues(array) } },
+  "a process that is not Node's": { process: { env: {} } },
+})) {
+  test(`the client in the worker of ${name}`, async () => {
+    const { id, inherited, ...rest } = (await inWorker(globals, code)) as Record<string, string>;
+    assert.match(id ?? "", /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    assert.match(inherited ?? "", /outside of a turn.*give options.turn/);
+    assert.deepEqual(rest, { message: "to [e-mail address removed]", denied: ["Say it with flowers."], path: "/workspace/a", explicit: "/workspace/b" });
+  });
+}
