@@ -107,6 +107,21 @@ func TestTypeScriptBuilt(t *testing.T) {
 	}
 }
 
+// TestTypeScriptCopied checks that the one file, copied into a project, is at home there:
+// with the types of Node.js 18 only, with those of a page only, and run as it is.
+func TestTypeScriptCopied(t *testing.T) {
+	t.Parallel()
+	dir := typescriptProject(t)
+	writeFile(t, filepath.Join(dir, "reeve-aos.ts"), readFile(t, "typescript", "reeve-aos.ts"))
+	common := []string{"--noEmit", "--strict", "--target", "ES2022", "--module", "NodeNext", "--isolatedModules", "--erasableSyntaxOnly", "reeve-aos.ts"}
+	tsc(t, dir, append(common, "--lib", "ES2022", "--types", "node")...)
+	tsc(t, dir, append(common, "--lib", "ES2022,DOM", "--types", "")...)
+	writeFile(t, filepath.Join(dir, "main.ts"), `import { Guardian } from "./reeve-aos.ts"; console.log(new Guardian({ agent: "a" }).session({ id: "s" }).id);`)
+	if got := runWith(t, dir, []string{"NODE_NO_WARNINGS=1"}, needs.Node(t), "main.ts"); got != "s\n" {
+		t.Errorf("it printed %q", got)
+	}
+}
+
 // TestTypeScriptPacked checks what a package of the client holds, and that it is of use.
 func TestTypeScriptPacked(t *testing.T) {
 	t.Parallel()

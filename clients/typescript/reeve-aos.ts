@@ -545,7 +545,7 @@ class Turn {
   }
 
   /** Asks about an event that wakes the agent, before the agent reads its content (4.1). */
-  agentTrigger<C extends Content>(content: C, options: TriggerOptions): Promise<Verdict<Same<C>>> {
+  async agentTrigger<C extends Content>(content: C, options: TriggerOptions): Promise<Verdict<Same<C>>> {
     const event = { type: options.type, id: options.id ?? newId() };
     const trigger = { type: "autonomous", event, content: partsOf(content), metadata: options.metadata };
     return this.#ask("steps/agentTrigger", { trigger }, options, (params) => contentIn(member(params, "trigger"), content));
@@ -555,14 +555,14 @@ class Turn {
    * Asks about a message (4.5): of the user, before the agent reads it; of the agent, or of the
    * system, such as a notice, before the user does.
    */
-  message<C extends Content>(role: "user" | "agent" | "system", content: C, options: MessageOptions = {}): Promise<Verdict<Same<C>>> {
+  async message<C extends Content>(role: "user" | "agent" | "system", content: C, options: MessageOptions = {}): Promise<Verdict<Same<C>>> {
     const message = { id: idOf(options.id, "message"), role, content: partsOf(content), metadata: options.metadata };
     const params = { message, citation: options.citation ?? [], reasoning: options.reasoning };
     return this.#ask("steps/message", params, options, (params) => contentIn(member(params, "message"), content));
   }
 
   /** Asks about retrieved knowledge, before the model reads it (4.2). */
-  knowledgeRetrieval(results: readonly KnowledgeResult[], options: KnowledgeOptions = {}): Promise<Verdict<Knowledge>> {
+  async knowledgeRetrieval(results: readonly KnowledgeResult[], options: KnowledgeOptions = {}): Promise<Verdict<Knowledge>> {
     const step = { query: options.query, keywords: options.keywords, results };
     const { length } = results;
     return this.#ask("steps/knowledgeRetrieval", { knowledgeStep: step, reasoning: options.reasoning }, options, (params) => {
@@ -585,7 +585,7 @@ class Turn {
     return this.#memory("steps/memoryContextRetrieval", memory, options);
   }
 
-  #memory<M extends string | readonly string[]>(method: string, memory: M, options: ReasonedStepOptions): Promise<Verdict<SameTexts<M>>> {
+  async #memory<M extends string | readonly string[]>(method: string, memory: M, options: ReasonedStepOptions): Promise<Verdict<SameTexts<M>>> {
     const texts: readonly string[] = typeof memory === "string" ? [memory] : memory;
     const { length } = texts;
     return this.#ask(method, { memory: texts, reasoning: options.reasoning }, options, (params) => sameTexts(list(params, "memory", length), memory));
@@ -646,7 +646,7 @@ class Turn {
     return this.#ask(method, { message, reasoning: options.reasoning }, options, (params) => member(params, "message") as M);
   }
 
-  #result<O extends string | readonly string[]>(
+  async #result<O extends string | readonly string[]>(
     executionId: string,
     outputs: O,
     options: StepOptions & { readonly isError?: boolean | undefined },
@@ -773,8 +773,8 @@ interface Failure {
 /** What has been checked of a guardian's answer. */
 interface Reply {
   readonly result: Json;
-  /** The result's numbers are what was written, digit by digit. */
-  readonly exact: boolean;
+  /** The whole reply, as it was written. */
+  readonly json: string;
 }
 
 /** Sends requests, and checks the answers. */
@@ -861,7 +861,7 @@ class Wire {
   }
 
   /** Asks whether the guardian is alive. */
-  async ping(metadata: Metadata | undefined, signals: readonly (AbortSignal | undefined)[], limit = this.#timeout): Promise<PingResult> {
+  async ping(metadata: Metadata | undefined, signals: readonly (AbortSignal | undefined)[], limit: number = this.#timeout): Promise<PingResult> {
     const id = newId();
     const params = plain(defined({ timestamp: new Date().toISOString(), timeout: Math.ceil(limit), metadata }), "ping");
     const { result } = await this.#call("ping", id, JSON.stringify({ jsonrpc: "2.0", id, method: "ping", params }), limit, signals);
@@ -968,7 +968,7 @@ class Wire {
     if (message["id"] !== id) {
       throw invalid("has another id than the request");
     }
-    return { result: message["result"] as Json, exact: isExact(answer) };
+    return { result: message["result"] as Json, json: answer };
   }
 
   /** The error that a guardian answered. */
@@ -995,7 +995,7 @@ function unanswered(error: Unreachable): Ruling & { readonly decision: "allow"; 
 }
 
 /** Checks that an answer is a verdict on the request. */
-function answerOf({ result, exact }: Reply, method: string, id: string): Answer {
+function answerOf({ result, json }: Reply, method: string, id: string): Answer {
   const invalid = (reason: string) => new GuardianError(`the guardian's answer to ${method} ${reason}`);
   if (!isObject(result) || typeof result["message"] !== "string") {
     throw invalid("is no verdict");
@@ -1012,7 +1012,7 @@ function answerOf({ result, exact }: Reply, method: string, id: string): Answer 
       if (!isObject(modified) || modified["method"] !== method || modified["id"] !== id || !isObject(modified["params"])) {
         throw invalid("says modify without a modified request of the same method and id");
       }
-      if (!exact) {
+      if (!isExact(json)) {
         throw invalid("says modify, with a number that JavaScript cannot hold exactly");
       }
       break;
@@ -1272,11 +1272,11 @@ function idOf(given: string | undefined, what: string): string {
 
 /** A new UUID. */
 function newId(): string {
-  const crypto: Crypto | undefined = globalThis.crypto;
-  if (typeof crypto?.randomUUID === "function") {
+  const { crypto } = globalThis as { crypto?: { randomUUID?: () => string; getRandomValues?: (array: Uint8Array) => Uint8Array } };
+  if (crypto?.randomUUID !== undefined) {
     return crypto.randomUUID();
   }
-  if (typeof crypto?.getRandomValues === "function") {
+  if (crypto?.getRandomValues !== undefined) {
     // In pages that were not loaded over HTTPS there is this only.
     const hex = Array.from(crypto.getRandomValues(new Uint8Array(16)), (b, i) =>
       (i === 6 ? (b & 0x0f) | 0x40 : i === 8 ? (b & 0x3f) | 0x80 : b).toString(16).padStart(2, "0"),
@@ -1284,7 +1284,7 @@ function newId(): string {
     return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
   }
   // Node.js 18 has no crypto without an import. The name of a blob ends with a UUID.
-  const url = URL.createObjectURL(new Blob());
+  const url = URL.createObjectURL(new Blob([]));
   URL.revokeObjectURL(url);
   return url.slice(-36);
 }

@@ -184,7 +184,7 @@ class Turn {
         return guard(tool, options, () => this);
     }
     /** Asks about an event that wakes the agent, before the agent reads its content (4.1). */
-    agentTrigger(content, options) {
+    async agentTrigger(content, options) {
         const event = { type: options.type, id: options.id ?? newId() };
         const trigger = { type: "autonomous", event, content: partsOf(content), metadata: options.metadata };
         return this.#ask("steps/agentTrigger", { trigger }, options, (params) => contentIn(member(params, "trigger"), content));
@@ -193,13 +193,13 @@ class Turn {
      * Asks about a message (4.5): of the user, before the agent reads it; of the agent, or of the
      * system, such as a notice, before the user does.
      */
-    message(role, content, options = {}) {
+    async message(role, content, options = {}) {
         const message = { id: idOf(options.id, "message"), role, content: partsOf(content), metadata: options.metadata };
         const params = { message, citation: options.citation ?? [], reasoning: options.reasoning };
         return this.#ask("steps/message", params, options, (params) => contentIn(member(params, "message"), content));
     }
     /** Asks about retrieved knowledge, before the model reads it (4.2). */
-    knowledgeRetrieval(results, options = {}) {
+    async knowledgeRetrieval(results, options = {}) {
         const step = { query: options.query, keywords: options.keywords, results };
         const { length } = results;
         return this.#ask("steps/knowledgeRetrieval", { knowledgeStep: step, reasoning: options.reasoning }, options, (params) => {
@@ -219,7 +219,7 @@ class Turn {
     memoryContextRetrieval(memory, options = {}) {
         return this.#memory("steps/memoryContextRetrieval", memory, options);
     }
-    #memory(method, memory, options) {
+    async #memory(method, memory, options) {
         const texts = typeof memory === "string" ? [memory] : memory;
         const { length } = texts;
         return this.#ask(method, { memory: texts, reasoning: options.reasoning }, options, (params) => sameTexts(list(params, "memory", length), memory));
@@ -266,7 +266,7 @@ class Turn {
     #protocol(method, message, options) {
         return this.#ask(method, { message, reasoning: options.reasoning }, options, (params) => member(params, "message"));
     }
-    #result(executionId, outputs, options, signals) {
+    async #result(executionId, outputs, options, signals) {
         const texts = typeof outputs === "string" ? [outputs] : outputs;
         const parts = texts.map((text) => ({ kind: "text", text }));
         const result = { outputs: parts, isError: options.isError ?? false };
@@ -537,7 +537,7 @@ class Wire {
         if (message["id"] !== id) {
             throw invalid("has another id than the request");
         }
-        return { result: message["result"], exact: isExact(answer) };
+        return { result: message["result"], json: answer };
     }
     /** The error that a guardian answered. */
     #said(method, error, status) {
@@ -561,7 +561,7 @@ function unanswered(error) {
     };
 }
 /** Checks that an answer is a verdict on the request. */
-function answerOf({ result, exact }, method, id) {
+function answerOf({ result, json }, method, id) {
     const invalid = (reason) => new GuardianError(`the guardian's answer to ${method} ${reason}`);
     if (!isObject(result) || typeof result["message"] !== "string") {
         throw invalid("is no verdict");
@@ -578,7 +578,7 @@ function answerOf({ result, exact }, method, id) {
             if (!isObject(modified) || modified["method"] !== method || modified["id"] !== id || !isObject(modified["params"])) {
                 throw invalid("says modify without a modified request of the same method and id");
             }
-            if (!exact) {
+            if (!isExact(json)) {
                 throw invalid("says modify, with a number that JavaScript cannot hold exactly");
             }
             break;
@@ -822,17 +822,17 @@ function idOf(given, what) {
 }
 /** A new UUID. */
 function newId() {
-    const crypto = globalThis.crypto;
-    if (typeof crypto?.randomUUID === "function") {
+    const { crypto } = globalThis;
+    if (crypto?.randomUUID !== undefined) {
         return crypto.randomUUID();
     }
-    if (typeof crypto?.getRandomValues === "function") {
+    if (crypto?.getRandomValues !== undefined) {
         // In pages that were not loaded over HTTPS there is this only.
         const hex = Array.from(crypto.getRandomValues(new Uint8Array(16)), (b, i) => (i === 6 ? (b & 0x0f) | 0x40 : i === 8 ? (b & 0x3f) | 0x80 : b).toString(16).padStart(2, "0")).join("");
         return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
     }
     // Node.js 18 has no crypto without an import. The name of a blob ends with a UUID.
-    const url = URL.createObjectURL(new Blob());
+    const url = URL.createObjectURL(new Blob([]));
     URL.revokeObjectURL(url);
     return url.slice(-36);
 }
