@@ -547,8 +547,9 @@ class Turn {
   /** Asks about an event that wakes the agent, before the agent reads its content (4.1). */
   async agentTrigger<C extends Content>(content: C, options: TriggerOptions): Promise<Verdict<Same<C>>> {
     const event = { type: options.type, id: options.id ?? newId() };
-    const trigger = { type: "autonomous", event, content: partsOf(content), metadata: options.metadata };
-    return this.#ask("steps/agentTrigger", { trigger }, options, (params) => contentIn(member(params, "trigger"), content));
+    const parts = partsOf(content);
+    const trigger = { type: "autonomous", event, content: parts, metadata: options.metadata };
+    return this.#ask("steps/agentTrigger", { trigger }, options, (params) => contentIn(member(params, "trigger"), content, parts));
   }
 
   /**
@@ -556,9 +557,10 @@ class Turn {
    * system, such as a notice, before the user does.
    */
   async message<C extends Content>(role: "user" | "agent" | "system", content: C, options: MessageOptions = {}): Promise<Verdict<Same<C>>> {
-    const message = { id: idOf(options.id, "message"), role, content: partsOf(content), metadata: options.metadata };
+    const parts = partsOf(content);
+    const message = { id: idOf(options.id, "message"), role, content: parts, metadata: options.metadata };
     const params = { message, citation: options.citation ?? [], reasoning: options.reasoning };
-    return this.#ask("steps/message", params, options, (params) => contentIn(member(params, "message"), content));
+    return this.#ask("steps/message", params, options, (params) => contentIn(member(params, "message"), content, parts));
   }
 
   /** Asks about retrieved knowledge, before the model reads it (4.2). */
@@ -665,7 +667,13 @@ class Turn {
   }
 
   /** @internal Reports a result whatever signals say: the tool did run, and that belongs into the record. */
-  static report<O extends string | readonly string[]>(turn: Turn, executionId: string, outputs: O, isError: boolean, waitForApproval: number | undefined): Promise<Verdict<SameTexts<O>>> {
+  static report<O extends string | readonly string[]>(
+    turn: Turn,
+    executionId: string,
+    outputs: O,
+    isError: boolean,
+    waitForApproval: number | undefined,
+  ): Promise<Verdict<SameTexts<O>>> {
     return turn.#result(executionId, outputs, { isError, waitForApproval }, []);
   }
 
@@ -865,7 +873,8 @@ class Wire {
     const id = newId();
     const params = plain(defined({ timestamp: new Date().toISOString(), timeout: Math.ceil(limit), metadata }), "ping");
     const { result } = await this.#call("ping", id, JSON.stringify({ jsonrpc: "2.0", id, method: "ping", params }), limit, signals);
-    if (!isObject(result) || (result["status"] !== "connected" && result["status"] !== "error") || typeof result["version"] !== "string" || typeof result["timestamp"] !== "string") {
+    const known = isObject(result) && (result["status"] === "connected" || result["status"] === "error");
+    if (!known || typeof result["version"] !== "string" || typeof result["timestamp"] !== "string") {
       throw new GuardianError("the guardian's answer to ping does not say how it is");
     }
     return result as unknown as PingResult;
@@ -1208,13 +1217,13 @@ function text(holder: Json, name: string): string {
   return value;
 }
 
+/** The parts of content, copied: they must not change while the guardian is asked. */
 function partsOf(content: Content): readonly Part[] {
-  return typeof content === "string" ? [{ kind: "text", text: content }] : content;
+  return plain(typeof content === "string" ? [{ kind: "text", text: content }] : content, "the content") as unknown as readonly Part[];
 }
 
 /** The content that a message or trigger holds, in the form in which it was given. */
-function contentIn<C extends Content>(holder: JsonObject, given: C): Same<C> {
-  const sent = partsOf(given);
+function contentIn<C extends Content>(holder: JsonObject, given: C, sent: readonly Part[]): Same<C> {
   const parts = list(holder, "content", sent.length);
   if (!parts.every((part, i) => text(part, "kind") === sent[i]?.kind)) {
     throw new Unusable("it has other kinds of content");

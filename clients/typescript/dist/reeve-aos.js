@@ -186,17 +186,19 @@ class Turn {
     /** Asks about an event that wakes the agent, before the agent reads its content (4.1). */
     async agentTrigger(content, options) {
         const event = { type: options.type, id: options.id ?? newId() };
-        const trigger = { type: "autonomous", event, content: partsOf(content), metadata: options.metadata };
-        return this.#ask("steps/agentTrigger", { trigger }, options, (params) => contentIn(member(params, "trigger"), content));
+        const parts = partsOf(content);
+        const trigger = { type: "autonomous", event, content: parts, metadata: options.metadata };
+        return this.#ask("steps/agentTrigger", { trigger }, options, (params) => contentIn(member(params, "trigger"), content, parts));
     }
     /**
      * Asks about a message (4.5): of the user, before the agent reads it; of the agent, or of the
      * system, such as a notice, before the user does.
      */
     async message(role, content, options = {}) {
-        const message = { id: idOf(options.id, "message"), role, content: partsOf(content), metadata: options.metadata };
+        const parts = partsOf(content);
+        const message = { id: idOf(options.id, "message"), role, content: parts, metadata: options.metadata };
         const params = { message, citation: options.citation ?? [], reasoning: options.reasoning };
-        return this.#ask("steps/message", params, options, (params) => contentIn(member(params, "message"), content));
+        return this.#ask("steps/message", params, options, (params) => contentIn(member(params, "message"), content, parts));
     }
     /** Asks about retrieved knowledge, before the model reads it (4.2). */
     async knowledgeRetrieval(results, options = {}) {
@@ -433,7 +435,8 @@ class Wire {
         const id = newId();
         const params = plain(defined({ timestamp: new Date().toISOString(), timeout: Math.ceil(limit), metadata }), "ping");
         const { result } = await this.#call("ping", id, JSON.stringify({ jsonrpc: "2.0", id, method: "ping", params }), limit, signals);
-        if (!isObject(result) || (result["status"] !== "connected" && result["status"] !== "error") || typeof result["version"] !== "string" || typeof result["timestamp"] !== "string") {
+        const known = isObject(result) && (result["status"] === "connected" || result["status"] === "error");
+        if (!known || typeof result["version"] !== "string" || typeof result["timestamp"] !== "string") {
             throw new GuardianError("the guardian's answer to ping does not say how it is");
         }
         return result;
@@ -765,12 +768,12 @@ function text(holder, name) {
     }
     return value;
 }
+/** The parts of content, copied: they must not change while the guardian is asked. */
 function partsOf(content) {
-    return typeof content === "string" ? [{ kind: "text", text: content }] : content;
+    return plain(typeof content === "string" ? [{ kind: "text", text: content }] : content, "the content");
 }
 /** The content that a message or trigger holds, in the form in which it was given. */
-function contentIn(holder, given) {
-    const sent = partsOf(given);
+function contentIn(holder, given, sent) {
     const parts = list(holder, "content", sent.length);
     if (!parts.every((part, i) => text(part, "kind") === sent[i]?.kind)) {
         throw new Unusable("it has other kinds of content");

@@ -204,6 +204,10 @@ test("what is judged is what is done, whoever changes it meanwhile", async () =>
   given.path = "/etc/passwd";
   given.list.push(2);
   assert.equal(await call, '{"path":"/workspace/a","list":[1],"__proto__x":1}');
+  const parts: { kind: "text"; text: string }[] = [{ kind: "text", text: "one" }];
+  const message = turn().message("user", parts);
+  parts.push({ kind: "text", text: "two" });
+  assert.deepEqual((await message).content, [{ kind: "text", text: "one" }]);
   const own = JSON.parse('{"__proto__":{"a":1}}') as { a?: number };
   const { content } = await turn().toolCallRequest("note", own);
   assert.deepEqual(Object.keys(content), ["__proto__"]);
