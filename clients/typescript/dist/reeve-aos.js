@@ -520,7 +520,7 @@ class Wire {
         const said = isObject(message) && isObject(message["error"]) ? this.#said(method, message["error"], status) : undefined;
         if (status === 429 || status >= 500) {
             // A gateway says that nobody is behind it; a guardian that speaks for itself is there.
-            const away = said === undefined && status >= 502 && status <= 504;
+            const away = status >= 502 && status <= 504;
             const text = `the guardian at ${this.#shown} answered ${method} with the HTTP status ${status}`;
             return { error: said ?? (away ? new Unreachable(text) : new GuardianError(text, { status })), after: retryAfter(response.headers.get("Retry-After")) };
         }

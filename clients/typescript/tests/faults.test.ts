@@ -70,7 +70,7 @@ const garbage: Record<string, Handler> = {
   "nothing": says(""),
   "an array": says("[]"),
   "null": says("null"),
-  "no UTF-8": (_, response) => response.end(Buffer.from([0x22, 0xff, 0x22])),
+  "no UTF-8": ({ id }, response) => response.end(Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, result: { decision: "allow", message: "\u00ff" } }), "latin1")),
   "another version": says('{"jsonrpc":"1.0","id":"ID","result":{"decision":"allow","message":""}}'),
   "another id": says('{"jsonrpc":"2.0","id":"x","result":{"decision":"allow","message":""}}'),
   "no id": says('{"jsonrpc":"2.0","result":{"decision":"allow","message":""}}'),
@@ -85,24 +85,16 @@ const garbage: Record<string, Handler> = {
   "allow with a modified request": says({ decision: "allow", message: "", modifiedRequest: {} }),
   "modify without a request": says({ decision: "modify", message: "" }),
   "modify without params": (call, response) => response.end(JSON.stringify({ jsonrpc: "2.0", id: call.id, result: { decision: "modify", message: "", modifiedRequest: { ...call, params: undefined } } })),
-  "another method modified": modified({}, { method: "steps/other" }),
-  "another request modified": modified({}, { id: "x" }),
+  "another method modified": (call, response) => modified(call.params, { method: "steps/other" })(call, response, null!),
+  "another request modified": (call, response) => modified(call.params, { id: "x" })(call, response, null!),
   "params of another step": modified({ message: {} }),
   "inputs that are none": modified({ toolCallRequest: { toolId: "tool", executionId: "x", inputs: [{ name: 1 }] } }),
-  "another tool": modified({ toolCallRequest: { toolId: "other", executionId: "x", inputs: [] } }),
-  "another call": modified({ toolCallRequest: { toolId: "tool", executionId: "y", inputs: [] } }),
+  "another tool": modified({ toolCallRequest: { toolId: "other", executionId: "x", inputs: [{ name: "a", value: 2 }] } }),
+  "another call": modified({ toolCallRequest: { toolId: "tool", executionId: "y", inputs: [{ name: "a", value: 2 }] } }),
+  "another input": modified({ toolCallRequest: { toolId: "tool", executionId: "x", inputs: [{ name: "b", value: 2 }] } }),
   "an input twice": modified({ toolCallRequest: { toolId: "tool", executionId: "x", inputs: [{ name: "a", value: 1 }, { name: "a", value: 2 }] } }),
   "a redirect": (_, response, request) => response.writeHead(307, { Location: `http://${request.headers.host}/again` }).end(),
   "a redirect for good": status(301, { Location: "http://127.0.0.1:1/" }),
-  "an answer without end": (_, response) => {
-    response.write('{"padding":"');
-    const piece = "x".repeat(1 << 20);
-    const more = () => {
-      while (!response.destroyed && response.write(piece));
-      response.once("drain", more);
-    };
-    more();
-  },
   "404": status(404, {}, "not here"),
   "204": status(204),
   "403": status(403, {}, '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request","data":{"reason":"Another site."}}}'),
@@ -116,6 +108,32 @@ for (const [name, handler] of Object.entries(garbage)) {
     });
   });
 }
+
+test("an answer without end is read for a while only", async () => {
+  let written = 0;
+  const endless: Handler = (_, response) => {
+    const piece = "x".repeat(1 << 20);
+    const more = () => {
+      do {
+        written += piece.length;
+      } while (!response.destroyed && response.write(piece));
+      response.once("drain", more);
+    };
+    response.write('{"padding":"');
+    more();
+  };
+  await misbehaving(endless, async (options) => {
+    assert.match((await failure(GuardianError, turnOf({ ...options, timeout: 60_000 }).message("user", "hi"))).message, /larger than/);
+    assert.ok(written < 100 << 20, `${written} bytes`);
+  });
+});
+
+test("modified requests that fit", async () => {
+  const fits = modified({ toolCallRequest: { toolId: "tool", executionId: "x", inputs: [{ name: "a", value: 2 }] } });
+  await misbehaving(fits, async (options) => {
+    assert.deepEqual((await turnOf(options).toolCallRequest("tool", { a: 1 }, { executionId: "x" })).content, { a: 2 });
+  });
+});
 
 test("modified requests that do not fit the other steps", async () => {
   await misbehaving(modified({}), async (options) => {

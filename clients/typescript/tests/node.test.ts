@@ -164,6 +164,7 @@ test("outputs that are no texts keep their form", async () => {
   assert.equal(await t.guarded(() => undefined, { name: "nothing" })(), undefined);
   assert.equal(await t.guarded(() => null, { name: "null" })(), null);
   assert.equal(await t.guarded(() => 4.5, { name: "number" })(), 4.5);
+  assert.equal(await t.guarded((...args: unknown[]) => args.length, { name: "count_arguments" })(), 0);
   const found = await t.guarded(() => ({ to: ["bob@example.com"], n: 1 }), { name: "object" })();
   assert.equal(found.n, 1);
   assert.doesNotMatch(found.to[0] ?? "@", /@/);
