@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -40,19 +39,6 @@ func npm(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cache := "npm_config_cache=" + filepath.Join(t.TempDir(), "cache")
 	runWith(t, dir, []string{cache}, "npm", append(args, "--offline", "--silent", "--no-fund", "--no-audit")...)
-}
-
-// runWith runs a program as run does, with more in its environment.
-func runWith(t *testing.T, dir string, environment []string, program string, args ...string) (output string) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), program, args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), environment...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", cmd, err, out)
-	}
-	return string(out)
 }
 
 // tsc runs the TypeScript compiler.
