@@ -97,14 +97,23 @@ func (f *failure) rpc(d dialect) *jsonrpc.Error {
 	return e
 }
 
-// rest is the failure as HTTP+JSON writes it.
-func (f *failure) rest() []byte {
-	o := begin([]byte(`{"error":`))
-	o.number("code", f.http)
-	o.text("status", f.status)
-	o.text("message", f.sentence)
-	o.raw("details", f.details())
-	return append(o.end(), '}')
+// rest is the failure as HTTP+JSON writes it. What it looks like is left open by
+// 0.3: clients of that version find JSON-RPC's error there, or google.rpc's.
+func (f *failure) rest(d dialect) []byte {
+	o := begin(nil)
+	if d != v1 {
+		e := f.rpc(d)
+		o.number("code", e.Code)
+		o.text("message", e.Message)
+		o.raw("data", e.Data)
+	}
+	inner := begin(nil)
+	inner.number("code", f.http)
+	inner.text("status", f.status)
+	inner.text("message", f.sentence)
+	inner.raw("details", f.details())
+	o.raw("error", inner.end())
+	return o.end()
 }
 
 // appendRPCError writes an answer of JSON-RPC that is an error.

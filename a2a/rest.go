@@ -80,7 +80,7 @@ func (h *rest10) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Retry-After", "5")
 	}
 	w.WriteHeader(f.http)
-	w.Write(f.rest())
+	w.Write(f.rest(h.dialect))
 }
 
 func (h *rest10) stream(ctx context.Context, w http.ResponseWriter, r *http.Request, st *stream) {
@@ -94,7 +94,7 @@ func (h *rest10) stream(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		}
 		if err != nil && ctx.Err() == nil && h.s.closing.Err() == nil {
 			h.s.log(ctx, r.URL.Path, err)
-			return send(jsonrpc.Event{Data: failed(err).rest()})
+			return send(jsonrpc.Event{Data: failed(err).rest(d)})
 		}
 		return err
 	})

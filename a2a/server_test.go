@@ -409,6 +409,9 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s %s: %d %s", verb, path, a.http, a.text)
 		}
 	}
+	if a := n.read(n.ask("ann", "GET", "/v1/tasks/x", "")); a.at("code") != "-32001" || a.at("error", "details", "0", "reason") != "TASK_NOT_FOUND" {
+		t.Error(a.text)
+	}
 	if a := n.read(n.ask("ann", "POST", "/rest/message:send", `{"a":1,"a":2}`)); a.http != 400 || !strings.Contains(a.text, "PARSE_ERROR") {
 		t.Error(a.text)
 	}
