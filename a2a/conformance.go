@@ -47,15 +47,16 @@ var behaviors = map[string]string{
 	"tck-stream-artifact-text":    `{"artifacts":[{"parts":[{"text":"Streamed text content"}]}]}`,
 	"tck-stream-artifact-file":    `{"artifacts":[{"parts":[{"raw":"ZmlsZQ==","filename":"output.txt","mediaType":"text/plain"}]}]}`,
 	"tck-stream-artifact-chunked": `{"artifacts":[{"chunked":true,"parts":[{"text":"chunk-1 "},{"text":"chunk-2"}]}]}`,
-	resubscribed:                  `{"artifacts":[]}`,
+	"test-resubscribe-message-id": `{"artifacts":[]}`,
+	"test-state-message-id":       `{"state":"TASK_STATE_INPUT_REQUIRED","message":"More input is needed."}`,
 }
 
-// resubscribed begins the ids of messages whose tasks last for a while: twice as
-// long as the kits wait for a stream.
-const (
-	resubscribed = "test-resubscribe-message-id"
-	lastsFor     = 5 * time.Second
-)
+// lastsFor is how long the tasks of some messages last: twice as long as the kits
+// wait for a stream.
+const lastsFor = 5 * time.Second
+
+// lasts are the beginnings of those messages' ids.
+var lasts = map[string]bool{"test-resubscribe-message-id": true, "test-state-message-id": true}
 
 func (conformance) Execute(ctx context.Context, job *executor.Job) (jsontext.Value, error) {
 	doc, err := rawjson.Parse(job.Inputs)
@@ -73,7 +74,7 @@ func (conformance) Execute(ctx context.Context, job *executor.Job) (jsontext.Val
 			best, does = beginning, what
 		}
 	}
-	if best == resubscribed {
+	if lasts[best] {
 		select {
 		case <-time.After(lastsFor):
 		case <-ctx.Done():

@@ -75,9 +75,16 @@ type part struct {
 type artifact struct {
 	ID, Name, Description string
 	Parts                 []part
-	Metadata              jsontext.Value
+	Origin                *origin // nil for none
 	// chunked says that its parts are told one after the other.
 	chunked bool
+}
+
+// origin is which of this node's tasks something comes from: the agent's own metadata.
+type origin struct {
+	Root, Task string // empty for none
+	User       string // whose it is
+	Progress   *float64
 }
 
 // picture is a task as it is at one moment.
@@ -89,7 +96,7 @@ type picture struct {
 	Artifacts     []artifact
 	ShowArtifacts bool
 	History       []saying
-	Metadata      jsontext.Value
+	Origin        *origin
 	// reply is what the agent says instead of showing a task; nil mostly.
 	reply *saying
 }
@@ -108,14 +115,14 @@ type statusUpdate struct {
 	Message       *saying
 	At            time.Time
 	Final         bool // of 0.3: the stream ends here
-	Metadata      jsontext.Value
+	Origin        *origin
 }
 
 type artifactUpdate struct {
 	Task, Context string
 	Artifact      artifact
 	Append, Last  bool
-	Metadata      jsontext.Value
+	Origin        *origin
 }
 
 // pushConfig is whom to tell of a task.

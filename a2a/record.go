@@ -112,12 +112,12 @@ func (r *record) context() string {
 	return r.ID
 }
 
-func (r *record) metadata() jsontext.Value {
-	root := ""
+func (r *record) origin() *origin {
+	o := &origin{User: r.User}
 	if len(r.Roots) > 0 {
-		root = r.root().String()
+		o.Root = r.root().String()
 	}
-	return metadataOf("protocol", "a2a", "root_task_id", root, "user_id", r.User)
+	return o
 }
 
 // prefixOf is what the ids of a user's tasks begin with.

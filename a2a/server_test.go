@@ -22,7 +22,7 @@ func TestTasksAreExecuted(t *testing.T) {
 	a := n.do("ann", "SendMessage", sent(tasks(`[{"id":"r","name":"R"},{"id":"a","name":"A","parent_id":"r","schemas":{"method":"echo"},"inputs":{"n":12345678901234567890}},{"id":"b","name":"B","parent_id":"r","dependencies":["a"],"schemas":{"method":"echo"},"inputs":{"stdout":"out\n"}}]`), ""))
 	task := func(way ...string) string { return a.result(append([]string{"task"}, way...)...) }
 	for way, want := range map[string]string{
-		"status state": "TASK_STATE_COMPLETED", "metadata protocol": "a2a", "metadata user_id": "key:ann", "metadata root_task_id": task("contextId"),
+		"status state": "TASK_STATE_COMPLETED", "metadata protocol": "a2a", "metadata user_id": "key:ann", "metadata rootTaskId": task("contextId"),
 		"artifacts 0 name": "A", "artifacts 0 parts 0 data n": "12345678901234567890", "artifacts 1 parts 0 text": "out\n", "history 0 taskId": task("id"),
 	} {
 		if got := task(strings.Fields(way)...); got != want || want == "" {

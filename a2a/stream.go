@@ -3,7 +3,6 @@ package a2a
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"reeve/engine"
@@ -93,7 +92,7 @@ func (s *Server) begun(ctx context.Context, by engine.Caller, r *record, q *requ
 	}
 	p := &picture{
 		ID: r.ID, Context: r.context(), State: Submitted, At: r.Updated, History: limited(h.read(), q.History),
-		Artifacts: before.Artifacts, ShowArtifacts: true, Metadata: r.metadata(),
+		Artifacts: before.Artifacts, ShowArtifacts: true, Origin: r.origin(),
 	}
 	return &stream{follower: follower{s: s, by: by, id: r.ID, turns: len(r.Roots), state: Submitted}, first: &event{task: p}}, nil
 }
@@ -253,7 +252,7 @@ func (f *follower) tell(r *record, state State, message *saying, at time.Time, s
 	f.state = state
 	last := done(state)
 	err := send(&event{status: &statusUpdate{
-		Task: r.ID, Context: r.context(), State: state, Message: message, At: at, Final: last || state.Terminal() || state == InputRequired, Metadata: r.metadata(),
+		Task: r.ID, Context: r.context(), State: state, Message: message, At: at, Final: last || state.Terminal() || state == InputRequired, Origin: r.origin(),
 	}})
 	if err == nil && last {
 		err = errDone
@@ -276,7 +275,7 @@ func (f *follower) one(ctx context.Context, r *record, e *task.Event, send func(
 		}
 		return send(&event{status: &statusUpdate{
 			Task: r.ID, Context: r.context(), State: f.state, At: e.At,
-			Metadata: progressOf(r, e),
+			Origin: &origin{Root: e.Root.String(), Task: e.Task.String(), User: r.User, Progress: &e.Progress},
 		}})
 	case task.TaskCompleted:
 		if silent || f.bare {
@@ -321,17 +320,6 @@ func (f *follower) status(r *record, e *task.Event, silent bool, send func(*even
 	return f.tell(r, state, message, e.At, send, done)
 }
 
-// progressOf is how far a task has come, as the metadata of a status.
-func progressOf(r *record, e *task.Event) []byte {
-	o := begin(nil)
-	o.text("protocol", "a2a")
-	o.text("root_task_id", e.Root.String())
-	o.text("task_id", e.Task.String())
-	o.textIf("user_id", r.User)
-	o.raw("progress", fmt.Appendf(nil, "%g", e.Progress))
-	return o.end()
-}
-
 // sendArtifacts sends the artifacts of a task, one in pieces if it is to be.
 func sendArtifacts(r *record, t *task.Task, send func(*event) error) error {
 	for _, a := range artifactsOf(t) {
@@ -346,7 +334,7 @@ func sendArtifacts(r *record, t *task.Task, send func(*event) error) error {
 			piece := a
 			piece.Parts = parts
 			err := send(&event{artifact: &artifactUpdate{
-				Task: r.ID, Context: r.context(), Artifact: piece, Append: i > 0, Last: i == len(pieces)-1, Metadata: r.metadata(),
+				Task: r.ID, Context: r.context(), Artifact: piece, Append: i > 0, Last: i == len(pieces)-1, Origin: r.origin(),
 			}})
 			if err != nil {
 				return err

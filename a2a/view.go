@@ -224,7 +224,7 @@ func artifactsOf(t *task.Task) []artifact {
 	if t.Executor == engine.Group {
 		return nil // it does nothing
 	}
-	return []artifact{{ID: t.ID.String(), Name: t.Name, Parts: []part{partOf(t.Result)}, Metadata: metadataOf("protocol", "a2a", "task_id", t.ID.String())}}
+	return []artifact{{ID: t.ID.String(), Name: t.Name, Parts: []part{partOf(t.Result)}, Origin: &origin{Task: t.ID.String()}}}
 }
 
 // partOf is a result as a part: as text when it is nothing but one, or what a
@@ -251,7 +251,7 @@ func (s *Server) picture(ctx context.Context, by engine.Caller, r *record, histo
 	}
 	p := &picture{
 		ID: r.ID, Context: r.context(), State: v.State, Message: v.Message, At: v.At, Artifacts: v.Artifacts, ShowArtifacts: artifacts,
-		Metadata: r.metadata(), reply: v.Reply,
+		Origin: r.origin(), reply: v.Reply,
 	}
 	if history == nil || *history > 0 {
 		h, _, err := s.said(ctx, r.ID)

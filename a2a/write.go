@@ -227,6 +227,28 @@ func (o *object) kind(d dialect, kind string) {
 	}
 }
 
+// origin writes the agent's own metadata. In 1.0 names are camelCase (section 5.5);
+// only user_id has the name everywhere that the Interface Protocol's mapping of
+// tasks gives it.
+func (d dialect) origin(from *origin) []byte {
+	if from == nil {
+		return nil
+	}
+	root, task := "root_task_id", "task_id"
+	if d == v1 {
+		root, task = "rootTaskId", "taskId"
+	}
+	o := begin(nil)
+	o.text("protocol", "a2a")
+	o.textIf(root, from.Root)
+	o.textIf(task, from.Task)
+	o.textIf("user_id", from.User)
+	if from.Progress != nil {
+		o.raw("progress", strconv.AppendFloat(nil, *from.Progress, 'g', -1, 64))
+	}
+	return o.end()
+}
+
 func (d dialect) artifact(b []byte, a *artifact) []byte {
 	o := begin(b)
 	o.text("artifactId", a.ID)
@@ -234,7 +256,7 @@ func (d dialect) artifact(b []byte, a *artifact) []byte {
 	o.textIf("description", a.Description)
 	o.name("parts")
 	o.b = d.parts(o.b, a.Parts)
-	o.raw("metadata", a.Metadata)
+	o.raw("metadata", d.origin(a.Origin))
 	return o.end()
 }
 
@@ -264,7 +286,7 @@ func (d dialect) task(b []byte, t *picture) []byte {
 		o.name("history")
 		o.b = appendAll(o.b, t.History, d.message)
 	}
-	o.raw("metadata", t.Metadata)
+	o.raw("metadata", d.origin(t.Origin))
 	return o.end()
 }
 
@@ -278,7 +300,7 @@ func (d dialect) statusUpdate(b []byte, u *statusUpdate) []byte {
 	if d != v1 {
 		o.flag("final", u.Final)
 	}
-	o.raw("metadata", u.Metadata)
+	o.raw("metadata", d.origin(u.Origin))
 	return o.end()
 }
 
@@ -291,7 +313,7 @@ func (d dialect) artifactUpdate(b []byte, u *artifactUpdate) []byte {
 	o.b = d.artifact(o.b, &u.Artifact)
 	o.flag("append", u.Append)
 	o.flag("lastChunk", u.Last)
-	o.raw("metadata", u.Metadata)
+	o.raw("metadata", d.origin(u.Origin))
 	return o.end()
 }
 
