@@ -115,9 +115,9 @@ type Config struct {
 
 	A2A struct {
 		Workflow string        `yaml:"workflow" doc:"File with the tree of tasks, in YAML or JSON, that A2A messages of text are given to; empty for none: then messages must hold their tasks."`
-		GRPC     string        `yaml:"grpc" doc:"Address on which A2A is spoken over gRPC, such as 127.0.0.1:50051; empty for none. Beyond loopback, callers need credentials."`
+		GRPC     string        `yaml:"grpc" doc:"Address on which A2A is spoken over gRPC, such as 127.0.0.1:50051, or same for the node's own; empty for none. Beyond loopback, callers need credentials."`
 		URL      string        `yaml:"url" doc:"URL under which other agents reach the node, for its agent card; empty for the one by which they ask for the card."`
-		GRPCURL  string        `yaml:"grpc-url" doc:"Address under which other agents reach a2a.grpc, for the agent card; empty for a2a.grpc itself."`
+		GRPCURL  string        `yaml:"grpc-url" doc:"Address under which other agents reach a2a.grpc, for the agent card; empty for the one that is listened on, at the host by which they ask for the card."`
 		Wait     time.Duration `yaml:"wait" default:"1m" doc:"How long an A2A message waits for its task to end before the task is answered as it is."`
 		Key      string        `yaml:"key" doc:"Reference to the private key (PEM, PKCS #8, Ed25519 or ECDSA P-256) that the agent card is signed with: env:NAME or file:PATH; empty for no signature."`
 		KeyID    string        `yaml:"key-id" doc:"Name of that key to those who verify the signature."`
@@ -250,6 +250,9 @@ func (c *Config) check() error {
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil && c.Listen != "" {
 		fail("listen: %q is not an address such as 127.0.0.1:8080", c.Listen)
+	}
+	if _, _, err := net.SplitHostPort(c.A2A.GRPC); err != nil && c.A2A.GRPC != "" && (c.A2A.GRPC != sameGRPC || c.Listen == "") {
+		fail("a2a.grpc: %q is not an address such as 127.0.0.1:50051; same is one where listen is set", c.A2A.GRPC)
 	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		fail("log-format: %q is neither text nor json", c.LogFormat)

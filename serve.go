@@ -24,7 +24,9 @@ import (
 // Serve listens and answers until ctx ends, and then finishes what has begun.
 // ready is called with the node's URL once it listens; nil for nobody.
 func (n *Node) Serve(ctx context.Context, ready func(url string)) error {
-	s, err := server.New(n.serverConfig())
+	cfg := n.serverConfig()
+	defer n.remote(&cfg)()
+	s, err := server.New(cfg)
 	if err != nil {
 		return err
 	}
@@ -33,11 +35,6 @@ func (n *Node) Serve(ctx context.Context, ready func(url string)) error {
 	}
 	defer context.AfterFunc(ctx, n.flow.Close)() // streams would use up the time for what has begun
 	defer context.AfterFunc(ctx, n.a2a.Close)()
-	wait, err := n.serveGRPC(ctx)
-	if err != nil {
-		return err
-	}
-	defer wait()
 	defer datadir.WriteURL(n.cfg.Data, "")
 	return s.Run(ctx, func(url string) {
 		if err := datadir.WriteURL(n.cfg.Data, url); err != nil {

@@ -85,7 +85,7 @@ type Config struct {
 type Server struct {
 	cfg     Config
 	started time.Time
-	grpc    atomic.Pointer[string] // where the node is reached by gRPC; nil for nowhere
+	grpc    atomic.Pointer[string] // where the node is reached by gRPC: see SetGRPC; nil for nowhere
 	url     atomic.Pointer[string] // where it listens; nil for not yet
 	closing context.Context        // ends when streams are to end
 	close   context.CancelFunc
@@ -128,7 +128,9 @@ func NewServer(cfg Config) *Server {
 // this one is back.
 func (s *Server) Close() { s.close() }
 
-// SetGRPC says where the node is reached by gRPC, for the card.
+// SetGRPC says at which address the node is reached by gRPC, for the card; empty
+// means where it is reached by HTTP. A host that stands for all addresses is the one
+// by which the card is asked for.
 func (s *Server) SetGRPC(address string) { s.grpc.Store(&address) }
 
 // SetURL says where the node listens, for cards that are asked for in a way that

@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -12,7 +13,9 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"reeve/act"
@@ -127,9 +130,9 @@ func (s *Server) older(o *object, base string, secured bool) {
 		o.raw("security", []byte(`[{"bearer":[]}]`))
 	}
 	list := []reached{{base + "/a2a", "JSONRPC", ""}, {base, "HTTP+JSON", ""}}
-	if remote := s.grpc.Load(); remote != nil {
+	if remote := s.remoteAt(base); remote != "" {
 		scheme, _, _ := strings.Cut(base, "://")
-		list = append(list, reached{scheme + "://" + *remote, "GRPC", ""})
+		list = append(list, reached{scheme + "://" + remote, "GRPC", ""})
 	}
 	o.name("additionalInterfaces")
 	o.b = appendAll(o.b, list, func(b []byte, i *reached) []byte {
@@ -145,14 +148,36 @@ type reached struct{ url, binding, version string }
 
 func (s *Server) interfaces(base string) []reached {
 	list := []reached{{base + "/a2a", "JSONRPC", "1.0"}, {base + "/rest", "HTTP+JSON", "1.0"}}
-	if remote := s.grpc.Load(); remote != nil {
-		list = append(list, reached{*remote, "GRPC", "1.0"})
+	remote := s.remoteAt(base)
+	if remote != "" {
+		list = append(list, reached{remote, "GRPC", "1.0"})
 	}
 	list = append(list, reached{base + "/a2a", "JSONRPC", "0.3"}, reached{base, "HTTP+JSON", "0.3"})
-	if remote := s.grpc.Load(); remote != nil {
-		list = append(list, reached{*remote, "GRPC", "0.3"})
+	if remote != "" {
+		list = append(list, reached{remote, "GRPC", "0.3"})
 	}
 	return list
+}
+
+// remoteAt is the address of gRPC, for somebody who reaches the node at base; empty
+// for none.
+func (s *Server) remoteAt(base string) string {
+	set := s.grpc.Load()
+	if set == nil {
+		return ""
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		return *set
+	}
+	if *set == "" {
+		return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]))
+	}
+	host, port, err := net.SplitHostPort(*set)
+	if ip := net.ParseIP(host); err != nil || host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return *set
+	}
+	return net.JoinHostPort(u.Hostname(), port)
 }
 
 // baseOf is where a request reached the node.

@@ -70,6 +70,15 @@ func TestCard(t *testing.T) {
 	if a := n.read(n.ask("", "GET", "/rest/extendedAgentCard", "")); a.http != 400 {
 		t.Error(a.text)
 	}
+	for set, want := range map[string]string{
+		"": strings.TrimPrefix(n.url, "http://"), "0.0.0.0:50051": "127.0.0.1:50051", "[::]:50051": "127.0.0.1:50051", ":50051": "127.0.0.1:50051", "node.example:443": "node.example:443",
+	} {
+		n.SetGRPC(set)
+		a := n.read(n.ask("", "GET", "/.well-known/agent-card.json", ""))
+		if got := a.at("supportedInterfaces", "2", "url"); got != want || a.at("additionalInterfaces", "2", "url") != "http://"+want {
+			t.Errorf("with %q set the card has %s: %s", set, got, a.text)
+		}
+	}
 	n.open.Store(true)
 	if a := n.read(n.ask("", "GET", "/.well-known/agent-card.json", "")); a.at("capabilities", "extendedAgentCard") != "false" || a.Get("securitySchemes").Exists() {
 		t.Error(a.text)

@@ -147,6 +147,7 @@ func (s *Server) remoteStream(stream grpc.ServerStream, d dialect, m *remote) (e
 	if err != nil {
 		return s.remoteError(ctx, m, err)
 	}
+	s.cfg.Hold(ctx, s.cfg.Now()) // a stream has no turn to keep
 	send := func(e *event) error {
 		out, err := m.written(d.event(nil, e))
 		if err != nil {

@@ -12,7 +12,7 @@ type holdKey struct{}
 // hold is what a call has of the server that others could use while it waits
 // for people.
 type hold struct {
-	response *http.ResponseController
+	response *http.ResponseController // nil when what is written has deadlines of its own
 
 	mu    sync.Mutex
 	leave func() // ends the call's turn; nil before it has begun
@@ -26,7 +26,9 @@ func Hold(ctx context.Context, until time.Time) {
 	if !ok {
 		return
 	}
-	h.response.SetWriteDeadline(until.Add(writeTimeout))
+	if h.response != nil {
+		h.response.SetWriteDeadline(until.Add(writeTimeout))
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.leave != nil {

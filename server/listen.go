@@ -48,9 +48,6 @@ func (s *Server) setHosts() {
 	for _, host := range s.cfg.Hosts {
 		s.hosts[hostname(host)] = true
 	}
-	// Beyond loopback with credentials, which no page of another site has, the
-	// names are checked only if there are any to check against.
-	s.anyHost = !s.local && len(s.cfg.Hosts) == 0 && !s.cfg.AllowAnonymous
 }
 
 // hostname is the name in a Host header, without its port.
@@ -62,9 +59,10 @@ func hostname(host string) string {
 }
 
 // foreign says why a request comes from a page of another site, or under a name
-// that is not ours; it is empty otherwise.
-func (s *Server) foreign(r *http.Request) string {
-	if !s.knownHost(r.Host) {
+// that is not ours; it is empty otherwise. local says that it came to an address
+// of loopback.
+func (s *Server) foreign(r *http.Request, local bool) string {
+	if !s.knownHost(r.Host, local) {
 		return "The Host of the request is not a name of this node. Use localhost, or add the name to the setting hosts."
 	}
 	if origins := r.Header["Origin"]; len(origins) > 0 {
@@ -81,13 +79,15 @@ func (s *Server) foreign(r *http.Request) string {
 	return ""
 }
 
-func (s *Server) knownHost(host string) bool {
-	if s.anyHost {
+func (s *Server) knownHost(host string, local bool) bool {
+	// Beyond loopback with credentials, which no page of another site has, the
+	// names are checked only if there are any to check against.
+	if !local && len(s.cfg.Hosts) == 0 && !s.cfg.AllowAnonymous {
 		return true
 	}
 	name := hostname(host)
 	// Beyond loopback an address is as good as a name: rebinding needs a name.
-	return s.hosts[name] || !s.local && net.ParseIP(name) != nil
+	return s.hosts[name] || !local && net.ParseIP(name) != nil
 }
 
 // boundListener bounds the connections that are open at once. The next one

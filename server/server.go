@@ -83,6 +83,15 @@ type Config struct {
 	Connect func(ctx context.Context, header http.Header) (opened func(*jsonrpc.Conn), err error)
 	// Routes are the other paths.
 	Routes []Route
+	// GRPC answers calls of gRPC with one message each, such as a grpc.Server
+	// does; nil for none. The caller is found by identity.FromContext. They come on
+	// GRPCListen, and on Listen where that is empty.
+	GRPC       http.Handler
+	GRPCListen string
+	// GRPCMaxBody is the largest message in bytes; 0 means 4 MiB.
+	GRPCMaxBody int64
+	// GRPCReady, if set, is called with the address of GRPCListen once it listens.
+	GRPCReady func(address string)
 
 	// Concurrent is the most calls in work at once; 0 means 1024. Four times as
 	// many may wait, and as many connections be open.
@@ -138,7 +147,6 @@ type Server struct {
 	cfg     Config
 	local   bool            // listens on loopback only
 	hosts   map[string]bool // names that are ours, in lower case, without port
-	anyHost bool            // every name is ours
 	limits  *limiter
 	mux     *http.ServeMux
 	welcome http.HandlerFunc // the page at /
@@ -174,6 +182,10 @@ func New(cfg Config) (*Server, error) {
 	if err := CheckListen(cfg.Listen, cfg.Auth.Configured(), cfg.AllowAnonymous); err != nil {
 		return nil, err
 	}
+	if err := CheckListen(cfg.GRPCListen, cfg.Auth.Configured(), cfg.AllowAnonymous); err != nil {
+		return nil, err
+	}
+	s.cfg.GRPCMaxBody = cmp.Or(cfg.GRPCMaxBody, jsonrpc.DefaultMaxBody)
 	if cfg.TLSCert != "" || cfg.TLSKey != "" {
 		var err error
 		if s.cert, err = loadCertificate(cfg.TLSCert, cfg.TLSKey, s.logger); err != nil {
@@ -217,6 +229,10 @@ var (
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.cfg.GRPC != nil && s.cfg.GRPCListen == "" && isGRPC(r) {
+		s.remote(w, r, s.local)
+		return
+	}
 	h := w.Header()
 	h["X-Content-Type-Options"] = nosniff
 	h["Cache-Control"] = noStore
@@ -227,7 +243,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.metrics.inFlight.Dec()
 
 	rpc := s.cfg.RPC[r.URL.Path]
-	if reason := s.foreign(r); reason != "" {
+	if reason := s.foreign(r, s.local); reason != "" {
 		s.metrics.Refused("host")
 		if rpc != nil {
 			jsonrpc.WriteError(w, http.StatusForbidden, &jsonrpc.Error{Code: jsonrpc.InvalidRequest, Message: "Invalid Request", Data: jsonrpc.Reason(reason)})
@@ -463,20 +479,19 @@ func (r *refusal) WriteHeader(status int)      { r.status = status }
 // finished. ready, if not nil, is called with the server's URL once it listens:
 // empty when that is on the socket only.
 func (s *Server) Run(ctx context.Context, ready func(url string)) error {
-	var listener net.Listener
-	if s.cfg.Listen != "" {
-		var err error
-		if listener, err = net.Listen("tcp", s.cfg.Listen); err != nil {
-			return err
-		}
+	listener, remote, err := s.sockets()
+	if err != nil {
+		return err
 	}
 	var servers []*http.Server
-	ended := make(chan error, 2)
+	ended := make(chan error, 3)
 	if s.cfg.Socket != "" {
 		socket, err := listenSocket(s.cfg.Socket)
 		if err != nil {
-			if listener != nil {
-				listener.Close()
+			for _, l := range []net.Listener{listener, remote} {
+				if l != nil {
+					l.Close()
+				}
 			}
 			return err
 		}
@@ -488,14 +503,25 @@ func (s *Server) Run(ctx context.Context, ready func(url string)) error {
 	url := ""
 	if listener != nil {
 		main := s.httpServer(s)
+		if s.cfg.GRPC != nil && remote == nil {
+			s.speakGRPC(main, true)
+		}
 		servers = append(servers, main)
 		url = s.listen(main, listener, ended)
+	}
+	if remote != nil {
+		own := s.httpServer(http.HandlerFunc(s.grpcOnly))
+		s.speakGRPC(own, false)
+		servers = append(servers, own)
+		s.listen(own, remote, ended)
+		if s.cfg.GRPCReady != nil {
+			s.cfg.GRPCReady(remote.Addr().String())
+		}
 	}
 	if ready != nil {
 		ready(url)
 	}
 
-	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-ended: // before its time
@@ -513,6 +539,25 @@ func (s *Server) Run(ctx context.Context, ready func(url string)) error {
 	return err
 }
 
+// sockets listens on the addresses that are set; nil is for none.
+func (s *Server) sockets() (main, remote net.Listener, err error) {
+	if s.cfg.Listen != "" {
+		if main, err = net.Listen("tcp", s.cfg.Listen); err != nil {
+			return nil, nil, err
+		}
+	}
+	if s.cfg.GRPC == nil || s.cfg.GRPCListen == "" {
+		return main, nil, nil
+	}
+	if remote, err = net.Listen("tcp", s.cfg.GRPCListen); err != nil {
+		if main != nil {
+			main.Close()
+		}
+		return nil, nil, err
+	}
+	return main, remote, nil
+}
+
 // listen serves what comes by TCP, until the server is shut down, and returns its URL.
 func (s *Server) listen(main *http.Server, listener net.Listener, ended chan<- error) (url string) {
 	address := listener.Addr().String()
@@ -522,7 +567,7 @@ func (s *Server) listen(main *http.Server, listener net.Listener, ended chan<- e
 		go func() { ended <- main.ServeTLS(listener, "", "") }()
 		return "https://" + address
 	}
-	if !s.local {
+	if !Loopback(address) {
 		s.logger.Warn("listening beyond loopback without TLS: credentials and contents can be read on the way", "address", address)
 	}
 	go func() { ended <- main.Serve(listener) }()
@@ -550,6 +595,17 @@ func (s *Server) httpServer(handler http.Handler) *http.Server {
 			return context.WithValue(ctx, addressKey{}, "address:"+host)
 		},
 	}
+}
+
+// speakGRPC has a server speak HTTP/2 as gRPC needs it, with TLS or without; first
+// says that HTTP/1 is spoken, too.
+func (s *Server) speakGRPC(server *http.Server, first bool) {
+	server.Protocols = &http.Protocols{}
+	server.Protocols.SetHTTP1(first)
+	server.Protocols.SetHTTP2(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
+	server.HTTP2.MaxConcurrentStreams = maxGRPCStreams
+	server.HTTP2.SendPingTimeout, server.HTTP2.PingTimeout = silence, pingAnswer
 }
 
 // operator serves the socket.
