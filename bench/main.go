@@ -7,6 +7,7 @@
 //
 //	go run ./bench              # all: throughput, CPU, latency
 //	go run ./bench -opa         # with Open Policy Agent beside it
+//	go run ./bench -a2a         # as an A2A agent, beside the sample server of its SDK
 package main
 
 import (
@@ -32,6 +33,8 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("bench: ")
 	echo := flag.String("echo", "", "only serve as the yardstick at this address")
+	sampleAt := flag.String("sample", "", "only serve as the yardstick for A2A at this address")
+	agent := flag.Bool("a2a", false, "measure A2A instead")
 	opa := flag.Bool("opa", false, "measure Open Policy Agent too (built with go install)")
 	rounds := flag.Int("rounds", 3, "rounds for each measurement")
 	each := flag.Duration("each", 3*time.Second, "length of one round")
@@ -41,6 +44,16 @@ func main() {
 	flag.Parse()
 	if *echo != "" {
 		serveEcho(*echo)
+		return
+	}
+	if *sampleAt != "" {
+		serveSample(*sampleAt)
+		return
+	}
+	if *agent {
+		if err := runA2A(*rounds, *each, parseInts(*conns)); err != nil {
+			log.Fatal(err)
+		}
 		return
 	}
 	if err := run(*opa, *rounds, *each, parseInts(*conns), *latency, *only); err != nil {

@@ -51,6 +51,27 @@ func getBody() *template {
 	return newTemplate(`{"jsonrpc":"2.0","id":"##########","method":"tasks.get","params":{"task_id":"550e8400-e29b-41d4-a716-446655440000"}}`)
 }
 
+// work is the task that a message to a node holds.
+const work = `{"schemas":{"method":"aggregate_results_executor"},"id":"a","name":"Read the notes of April"}`
+
+// sendBody is an A2A message: with a task, or for the sample server of text.
+func sendBody(task string) *template {
+	part := `{"text":""}`
+	if task != "" {
+		part = `{"data":{"tasks":[` + task + `]}}`
+	}
+	return newTemplate(`{"jsonrpc":"2.0","id":"##########","method":"SendMessage","params":{"message":{"messageId":"m-##########","role":"ROLE_USER","parts":[` + part + `]}}}`)
+}
+
+// streamBody is a message whose task ends when a URL is answered.
+func streamBody(s *server, url string) string {
+	part := `{"text":"` + url + `"}`
+	if s.name != "sample" {
+		part = `{"data":{"tasks":[{"id":"a","name":"A","schemas":{"method":"rest_executor"},"inputs":{"url":"` + url + `"}}]}}`
+	}
+	return `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"messageId":"` + url + `","role":"ROLE_USER","parts":[` + part + `]}}}`
+}
+
 // hundredRules is a policy of a hundred rules, some of which concern the step.
 func hundredRules() []byte {
 	var b bytes.Buffer
