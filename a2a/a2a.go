@@ -95,6 +95,7 @@ type Server struct {
 	changes map[string]map[chan struct{}]bool // who waits for a task's record to change
 	woken   chan struct{}                     // wakes the pushes
 	pushing map[string]bool                   // the pushes that this node is at
+	owners  map[string]int                    // how many of them are a user's
 	stood   map[task.ID]stood
 }
 
@@ -118,7 +119,7 @@ func NewServer(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg: cfg, started: cfg.Now(), changes: map[string]map[chan struct{}]bool{}, streams: jsonrpc.Streams{Most: maxStreams, Own: ownStreams},
-		woken: make(chan struct{}, 1), pushing: map[string]bool{}, stood: map[task.ID]stood{},
+		woken: make(chan struct{}, 1), pushing: map[string]bool{}, owners: map[string]int{}, stood: map[task.ID]stood{},
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
 	return s

@@ -2,11 +2,18 @@ package a2a
 
 import (
 	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
 	"testing"
 	"time"
 
 	"reeve/internal/rawjson"
 	"reeve/task"
+
+	newer "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // FuzzRead reads params of every operation in every dialect. What is read of a
@@ -113,4 +120,83 @@ func references(p *plan) (refs []string) {
 
 func completed(result []byte) *task.Task {
 	return &task.Task{Row: task.Row{Phase: task.PhaseComplete, Executor: "x"}, Result: result}
+}
+
+// FuzzREST reads requests of HTTP+JSON: whatever their paths, queries and bodies are,
+// an operation comes of them or a refusal.
+func FuzzREST(f *testing.F) {
+	for _, seed := range []struct{ verb, path, query, body string }{
+		{"POST", "/message:send", "", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]}}`},
+		{"GET", "/tasks", "pageSize=1&pageToken=x&contextId=c&status=TASK_STATE_WORKING&includeArtifacts=true&history_length=1", ""},
+		{"GET", "/tasks/x:subscribe", "", ""}, {"POST", "/tasks/x:cancel", "", "{}"}, {"GET", "/tasks/x", "historyLength=-1", ""},
+		{"POST", "/tasks/x/pushNotificationConfigs", "", `{"url":"https://x","config":{},"parent":"y"}`}, {"DELETE", "/tasks/x/pushNotificationConfigs/y", "", ""},
+		{"GET", "/tasks//pushNotificationConfigs/", "A2A-Version=1.0", ""}, {"GET", "/card", "", ""},
+	} {
+		f.Add(seed.verb, seed.path, seed.query, []byte(seed.body))
+	}
+	s := &Server{}
+	f.Fuzz(func(t *testing.T, verb, path, query string, body []byte) {
+		for _, h := range []*rest10{{s, v1, "/rest"}, {s, p03, "/v1"}} {
+			r := &http.Request{Method: verb, URL: &url.URL{Path: h.prefix + path, RawQuery: query}, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body))}
+			q, err := h.read(r)
+			if err == nil && (q.op < opSend || q.op > opCard || q.dialect != h.dialect) {
+				t.Fatalf("%s %s is read as %+v", verb, path, q)
+			}
+			if _, ok := errors.AsType[*failure](err); err != nil && !ok {
+				t.Fatalf("%s %s: %v", verb, path, err)
+			}
+		}
+	})
+}
+
+// FuzzRemote reads messages of protobuf, as each method of both services takes them.
+func FuzzRemote(f *testing.F) {
+	for _, methods := range [][]remote{newerMethods, olderMethods} {
+		for _, m := range methods {
+			b, err := proto.Marshal(m.request)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(b)
+		}
+	}
+	text, err := proto.Marshal(&newer.SendMessageRequest{Message: &newer.Message{MessageId: "m", Role: newer.Role_ROLE_USER, Parts: []*newer.Part{{Content: &newer.Part_Text{Text: "x"}}}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	s := &Server{}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for d, methods := range map[dialect][]remote{v1: newerMethods, g03: olderMethods} {
+			for i := range methods {
+				m := &methods[i]
+				in := proto.Clone(m.request)
+				if proto.Unmarshal(data, in) != nil {
+					continue
+				}
+				q, err := s.remoteRead(t.Context(), d, m, in)
+				if _, ok := errors.AsType[*failure](err); err != nil && !ok {
+					t.Fatalf("%s: %v", m.name, err)
+				}
+				if err == nil && q.op != m.op {
+					t.Fatalf("%s is read as %+v", m.name, q)
+				}
+			}
+		}
+	})
+}
+
+// FuzzToken reads places in a list, which clients send back.
+func FuzzToken(f *testing.F) {
+	at := time.UnixMilli(1_790_000_000_000)
+	list := []listed{{&record{ID: "b"}, at}, {&record{ID: "a"}, at.Add(-time.Second)}, {&record{ID: "c"}, at.Add(-time.Second)}}
+	for _, l := range list {
+		f.Add(token(l))
+	}
+	f.Add("x")
+	f.Fuzz(func(t *testing.T, text string) {
+		if i, err := after(list, text); err == nil && (i < 0 || i > len(list)) {
+			t.Fatalf("%q leads to %d", text, i)
+		}
+	})
 }

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -43,8 +45,12 @@ const (
 	pushTimeout  = 10 * time.Second
 	pushFirst    = time.Second // before the second try; doubled for each that follows
 	pushLongest  = 5 * time.Minute
-	pushAttempts = 12 // of one event; then it is given up, about half an hour later
-	pushAtOnce   = 1024
+	pushAttempts = 12   // of one event; then it is given up, about half an hour later
+	pushAtOnce   = 2048 // configurations that this node tells of
+	// pushOwn are how many of them may be one user's, so that one with receivers
+	// that do not answer, or tasks that never end, leaves room for others.
+	pushOwn  = pushAtOnce / 4
+	pushPage = 256 // are read at once
 )
 
 var noPushes = &fault{"Push Notification is not supported", -32003, "PUSH_NOTIFICATION_NOT_SUPPORTED", http.StatusBadRequest, unsupported.grpc, unsupported.status}
@@ -275,35 +281,24 @@ func (s *Server) wakePushes() {
 func (s *Server) Run(ctx context.Context) {
 	var telling sync.WaitGroup
 	defer telling.Wait()
-	room := make(chan struct{}, pushAtOnce)
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for n := 0; ; n++ {
 		if n%10 == 0 {
 			s.settle(ctx)
 		}
-		query := ledger.ItemQuery{Kind: pushKind, Open: true, DueBefore: s.cfg.Now(), Limit: pushAtOnce}
+		before := s.cfg.Now()
 		if n == 0 && s.cfg.Alone {
-			query.DueBefore = time.Time{} // whoever was telling them is gone
+			before = time.Time{} // whoever was telling them is gone
 		}
-		items, err := s.cfg.Guard.Items(ctx, query)
+		err := s.duePushes(ctx, before, func(id string) {
+			telling.Go(func() {
+				defer func() { s.unclaim(id); s.wakePushes() }()
+				s.push(ctx, id)
+			})
+		})
 		if err != nil && ctx.Err() == nil {
 			s.cfg.Logger.Error("push notifications cannot be read", "error", err)
-		}
-		for _, item := range items {
-			if !s.claim(item.ID) {
-				continue
-			}
-			select {
-			case room <- struct{}{}:
-			default: // the others wait for their turn
-				s.unclaim(item.ID)
-				continue
-			}
-			telling.Go(func() {
-				defer func() { s.unclaim(item.ID); <-room; s.wakePushes() }()
-				s.push(ctx, item.ID)
-			})
 		}
 		select {
 		case <-ctx.Done():
@@ -314,20 +309,76 @@ func (s *Server) Run(ctx context.Context) {
 	}
 }
 
-func (s *Server) claim(id string) bool {
+// duePushes begins the pushes that are due and that there is room for. Those of a
+// user who has their share are passed over without being read.
+func (s *Server) duePushes(ctx context.Context, before time.Time, begin func(id string)) error {
+	for after := ""; ; {
+		items, err := s.cfg.Guard.Items(ctx, ledger.ItemQuery{Kind: pushKind, After: after, Open: true, DueBefore: before, Limit: pushPage})
+		if err != nil {
+			return err
+		}
+		more := len(items) == pushPage
+	page:
+		for _, item := range items {
+			after = item.ID
+			switch s.claim(item.ID) {
+			case claimed:
+				begin(item.ID)
+			case noRoom:
+				return nil
+			case ownFull:
+				owner, err := strconv.ParseUint(ownerOf(item.ID), 16, 32)
+				if err != nil || owner == math.MaxUint32 {
+					return err
+				}
+				after, more = fmt.Sprintf("%08x", owner+1), true
+				break page
+			}
+		}
+		if !more {
+			return nil
+		}
+	}
+}
+
+// ownerOf is whose a push is: what prefixOf gives.
+func ownerOf(id string) string { return id[:min(8, len(id))] }
+
+// claim is whether a push may begin now.
+type claim uint8
+
+const (
+	claimed claim = iota + 1
+	begun         // it has
+	ownFull       // its user has as many as may be
+	noRoom
+)
+
+func (s *Server) claim(id string) claim {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.pushing[id] {
-		return false
+	switch owner := ownerOf(id); {
+	case s.pushing[id]:
+		return begun
+	case len(s.pushing) >= pushAtOnce:
+		return noRoom
+	case s.owners[owner] >= pushOwn:
+		return ownFull
+	default:
+		s.pushing[id] = true
+		s.owners[owner]++
+		return claimed
 	}
-	s.pushing[id] = true
-	return true
 }
 
 func (s *Server) unclaim(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.pushing, id)
+	owner := ownerOf(id)
+	if s.owners[owner]--; s.owners[owner] == 0 {
+		delete(s.owners, owner)
+	}
 }
 
 // telling is one configuration that is being told.
@@ -465,7 +516,7 @@ func (t *telling) call(ctx context.Context, e *event) error {
 		if err == nil {
 			return nil
 		}
-		if n+1 == pushAttempts {
+		if n+1 == pushAttempts || errors.Is(err, outbound.ErrRefused) { // which would be refused again
 			return err
 		}
 		select {
