@@ -3,7 +3,9 @@ package a2a_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"testing"
 
 	older "github.com/a2aproject/a2a-go/a2apb"
@@ -180,4 +182,113 @@ func TestGRPCv03(t *testing.T) {
 	if len(told) != 2 {
 		t.Errorf("the pieces are %q", told)
 	}
+}
+
+// Of others' tasks a caller learns over gRPC as much as of those that do not exist, by
+// every method of both versions.
+func TestOwnershipOverGRPC(t *testing.T) {
+	n := begin(t, "")
+	id := n.do("ann", "SendMessage", sent(tasks(one("wait")), `{"returnImmediately":true}`)).result("task", "id")
+	n.do("ann", "CreateTaskPushNotificationConfig", `{"taskId":"`+id+`","id":"p","url":"`+n.url+`/callback"}`)
+	url := n.url + "/callback"
+	c, o := newer.NewA2AServiceClient(n.dial()), older.NewA2AServiceClient(n.dial())
+	// first is what a stream begins with.
+	first := func(stream interface{ RecvMsg(any) error }, err error, m any) error {
+		if err != nil {
+			return err
+		}
+		return stream.RecvMsg(m)
+	}
+	message := func(id string) *newer.SendMessageRequest {
+		return &newer.SendMessageRequest{Message: &newer.Message{MessageId: "m", TaskId: id, Role: newer.Role_ROLE_USER, Parts: []*newer.Part{{Content: &newer.Part_Text{Text: "x"}}}}}
+	}
+	oldMessage := func(id string) *older.SendMessageRequest {
+		return &older.SendMessageRequest{Request: &older.Message{MessageId: "m", TaskId: id, Role: older.Role_ROLE_USER, Parts: []*older.Part{{Part: &older.Part_Text{Text: "x"}}}}}
+	}
+	for name, ask := range map[string]func(ctx context.Context, id string) error{
+		"SendMessage": func(ctx context.Context, id string) error { _, err := c.SendMessage(ctx, message(id)); return err },
+		"SendStreamingMessage": func(ctx context.Context, id string) error {
+			s, err := c.SendStreamingMessage(ctx, message(id))
+			return first(s, err, &newer.StreamResponse{})
+		},
+		"GetTask": func(ctx context.Context, id string) error {
+			_, err := c.GetTask(ctx, &newer.GetTaskRequest{Id: id})
+			return err
+		},
+		"CancelTask": func(ctx context.Context, id string) error {
+			_, err := c.CancelTask(ctx, &newer.CancelTaskRequest{Id: id})
+			return err
+		},
+		"SubscribeToTask": func(ctx context.Context, id string) error {
+			s, err := c.SubscribeToTask(ctx, &newer.SubscribeToTaskRequest{Id: id})
+			return first(s, err, &newer.StreamResponse{})
+		},
+		"CreateTaskPushNotificationConfig": func(ctx context.Context, id string) error {
+			_, err := c.CreateTaskPushNotificationConfig(ctx, &newer.TaskPushNotificationConfig{TaskId: id, Url: url})
+			return err
+		},
+		"GetTaskPushNotificationConfig": func(ctx context.Context, id string) error {
+			_, err := c.GetTaskPushNotificationConfig(ctx, &newer.GetTaskPushNotificationConfigRequest{TaskId: id, Id: "p"})
+			return err
+		},
+		"ListTaskPushNotificationConfigs": func(ctx context.Context, id string) error {
+			_, err := c.ListTaskPushNotificationConfigs(ctx, &newer.ListTaskPushNotificationConfigsRequest{TaskId: id})
+			return err
+		},
+		"DeleteTaskPushNotificationConfig": func(ctx context.Context, id string) error {
+			_, err := c.DeleteTaskPushNotificationConfig(ctx, &newer.DeleteTaskPushNotificationConfigRequest{TaskId: id, Id: "p"})
+			return err
+		},
+		"0.3 SendMessage": func(ctx context.Context, id string) error { _, err := o.SendMessage(ctx, oldMessage(id)); return err },
+		"0.3 SendStreamingMessage": func(ctx context.Context, id string) error {
+			s, err := o.SendStreamingMessage(ctx, oldMessage(id))
+			return first(s, err, &older.StreamResponse{})
+		},
+		"0.3 GetTask": func(ctx context.Context, id string) error {
+			_, err := o.GetTask(ctx, &older.GetTaskRequest{Name: "tasks/" + id})
+			return err
+		},
+		"0.3 CancelTask": func(ctx context.Context, id string) error {
+			_, err := o.CancelTask(ctx, &older.CancelTaskRequest{Name: "tasks/" + id})
+			return err
+		},
+		"0.3 TaskSubscription": func(ctx context.Context, id string) error {
+			s, err := o.TaskSubscription(ctx, &older.TaskSubscriptionRequest{Name: "tasks/" + id})
+			return first(s, err, &older.StreamResponse{})
+		},
+		"0.3 CreateTaskPushNotificationConfig": func(ctx context.Context, id string) error {
+			_, err := o.CreateTaskPushNotificationConfig(ctx, &older.CreateTaskPushNotificationConfigRequest{
+				Parent: "tasks/" + id, ConfigId: "q", Config: &older.TaskPushNotificationConfig{PushNotificationConfig: &older.PushNotificationConfig{Url: url}},
+			})
+			return err
+		},
+		"0.3 GetTaskPushNotificationConfig": func(ctx context.Context, id string) error {
+			_, err := o.GetTaskPushNotificationConfig(ctx, &older.GetTaskPushNotificationConfigRequest{Name: "tasks/" + id + "/pushNotificationConfigs/p"})
+			return err
+		},
+		"0.3 ListTaskPushNotificationConfig": func(ctx context.Context, id string) error {
+			_, err := o.ListTaskPushNotificationConfig(ctx, &older.ListTaskPushNotificationConfigRequest{Parent: "tasks/" + id})
+			return err
+		},
+		"0.3 DeleteTaskPushNotificationConfig": func(ctx context.Context, id string) error {
+			_, err := o.DeleteTaskPushNotificationConfig(ctx, &older.DeleteTaskPushNotificationConfigRequest{Name: "tasks/" + id + "/pushNotificationConfigs/p"})
+			return err
+		},
+	} {
+		for _, ctx := range []context.Context{by(t.Context(), "bob"), t.Context()} {
+			foreign, unknown := ask(ctx, id), ask(ctx, nobody)
+			refused(t, foreign, codes.NotFound, "TASK_NOT_FOUND")
+			if f, u := fmt.Sprint(foreign), fmt.Sprint(unknown); strings.ReplaceAll(f, id, "ID") != strings.ReplaceAll(u, nobody, "ID") {
+				t.Errorf("%s: what is foreign is answered %s\nand what is unknown %s", name, f, u)
+			}
+		}
+	}
+	if list, err := o.ListTasks(by(t.Context(), "bob"), &older.ListTasksRequest{}); err != nil || len(list.GetTasks()) != 0 {
+		t.Errorf("%v: %v", err, list)
+	}
+	n.wait("ann", id, "TASK_STATE_WORKING")
+	if a := n.do("ann", "ListTaskPushNotificationConfigs", `{"taskId":"`+id+`"}`); a.Get("result").Get("configs").Len() != 1 {
+		t.Error(a.text)
+	}
+	n.do("ann", "CancelTask", `{"id":"`+id+`"}`)
 }

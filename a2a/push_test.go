@@ -1,9 +1,15 @@
 package a2a_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"log/slog"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -145,5 +151,93 @@ func TestPushAddresses(t *testing.T) {
 	}
 	if a := none.read(none.ask("ann", "GET", "/.well-known/agent-card.json", "")); a.at("capabilities", "pushNotifications") != "false" || a.http != http.StatusOK {
 		t.Error(a.text)
+	}
+}
+
+// loopbackNames answers each question for a name with the address of loopback, as a
+// name does that was rebound.
+func loopbackNames(t *testing.T) *net.Resolver {
+	t.Helper()
+	server, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	go func() {
+		packet := make([]byte, 512)
+		for {
+			n, from, err := server.ReadFrom(packet)
+			if err != nil {
+				return
+			}
+			end := 12 + bytes.IndexByte(packet[12:n], 0) + 5 // of the question: a name, a type and a class
+			reply := append([]byte{packet[0], packet[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, packet[12:end]...)
+			if packet[end-3] == 1 { // for an address of IPv4
+				reply[7] = 1
+				reply = append(reply, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, 1)
+			}
+			server.WriteTo(reply, from)
+		}
+	}()
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", server.LocalAddr().String())
+	}}
+}
+
+// spoken is a log as a channel of what it was told.
+type spoken chan string
+
+func (s spoken) Write(p []byte) (int, error) {
+	s <- string(p)
+	return len(p), nil
+}
+
+// A name that leads to a private address, and a receiver that redirects to one, are
+// told nothing, and are not tried again.
+func TestPushLeadsNowhere(t *testing.T) {
+	var reached atomic.Int32
+	inner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
+	defer inner.Close()
+	_, port, _ := net.SplitHostPort(inner.Listener.Addr().String())
+	redirecting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://inner.test:"+port+"/", http.StatusTemporaryRedirect)
+	}))
+	defer redirecting.Close()
+	resolver := loopbackNames(t)
+	for name, c := range map[string]struct {
+		dialer *outbound.Dialer
+		url    string
+	}{
+		"rebinding":  {&outbound.Dialer{Resolver: resolver}, "http://rebound.test:" + port + "/"},
+		"redirected": {&outbound.Dialer{Resolver: resolver, Allowed: []string{"127.0.0.1"}}, redirecting.URL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := make(spoken, 100)
+			n := beginIn(t, t.TempDir(), "", func(cfg *a2a.Config) {
+				cfg.Callback, cfg.Logger = c.dialer.Client(outbound.Options{Redirects: 3}), slog.New(slog.NewTextHandler(log, nil))
+			})
+			n.do("ann", "SendMessage", sent(tasks(one("echo")), `{"taskPushNotificationConfig":{"url":"`+c.url+`","token":"t"}}`))
+			select {
+			case line := <-log:
+				if !strings.Contains(line, "given up") || !strings.Contains(line, "refused") {
+					t.Error(line)
+				}
+			case <-time.After(30 * time.Second):
+				t.Error("nothing is said of it")
+			}
+		})
+	}
+	if n := reached.Load(); n != 0 {
+		t.Errorf("the private address was called %d times", n)
+	}
+	// Where it may be reached, it is, so that the above says something.
+	allowed := &outbound.Dialer{Resolver: resolver, AllowPrivate: true}
+	resp, err := allowed.Client(outbound.Options{}).Get("http://rebound.test:" + port + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if reached.Load() != 1 {
+		t.Error("it was not reached where it may be")
 	}
 }
