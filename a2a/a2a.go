@@ -90,6 +90,7 @@ type Server struct {
 	closing context.Context        // ends when streams are to end
 	close   context.CancelFunc
 	streams jsonrpc.Streams
+	reads   reads
 
 	mu      sync.Mutex
 	changes map[string]map[chan struct{}]bool // who waits for a task's record to change
@@ -119,7 +120,7 @@ func NewServer(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg: cfg, started: cfg.Now(), changes: map[string]map[chan struct{}]bool{}, streams: jsonrpc.Streams{Most: maxStreams, Own: ownStreams},
-		woken: make(chan struct{}, 1), pushing: map[string]bool{}, owners: map[string]int{}, stood: map[task.ID]stood{},
+		woken: make(chan struct{}, 1), pushing: map[string]bool{}, owners: map[string]int{}, reads: reads{going: map[readKey]*reading{}}, stood: map[task.ID]stood{},
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
 	return s

@@ -3,6 +3,7 @@ package a2a
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"reeve/engine"
@@ -144,7 +145,10 @@ func (f *follower) follow(ctx context.Context, send func(*event) error, done fun
 	unwatch := func() {}
 	defer func() { unwatch() }()
 	for {
-		r, _, err := f.s.kept(ctx, f.by, f.id)
+		r, err := together(ctx, &f.s.reads, f.key("task", f.id), func(ctx context.Context) (*record, error) {
+			r, _, err := f.s.kept(ctx, f.by, f.id)
+			return r, err
+		})
 		if err != nil {
 			return err
 		}
@@ -203,7 +207,9 @@ func (f *follower) step(ctx context.Context, r *record, send func(*event) error,
 // more, how it ended.
 func (f *follower) tree(ctx context.Context, r *record, root task.ID, current bool, send func(*event) error, done func(State) bool) (ended, more bool, err error) {
 	// The row first: what it says of is then among the events.
-	row, err := f.s.cfg.Engine.Row(ctx, f.by, root)
+	row, err := together(ctx, &f.s.reads, f.key("row", root.String()), func(ctx context.Context) (task.Row, error) {
+		return f.s.cfg.Engine.Row(ctx, f.by, root)
+	})
 	if wrong, ok := errors.AsType[*task.Error](err); ok && wrong.Code == task.CodeNotFound {
 		if r.Rest != nil || f.s.cfg.Now().Sub(r.Updated) <= lost {
 			return false, false, nil // it is about to be made, or never was
@@ -213,7 +219,9 @@ func (f *follower) tree(ctx context.Context, r *record, root task.ID, current bo
 	if err != nil {
 		return false, false, err
 	}
-	list, err := f.s.cfg.Engine.Events(ctx, f.by, root, f.n, someEvents)
+	list, err := together(ctx, &f.s.reads, f.key("events", fmt.Sprint(root, f.n)), func(ctx context.Context) ([]task.Event, error) {
+		return f.s.cfg.Engine.Events(ctx, f.by, root, f.n, someEvents)
+	})
 	if err != nil {
 		return false, false, err
 	}
@@ -229,7 +237,7 @@ func (f *follower) tree(ctx context.Context, r *record, root task.ID, current bo
 	if row.Open > 0 || row.Phase == task.Idle {
 		return false, false, nil
 	}
-	top, err := f.s.cfg.Engine.Get(ctx, f.by, root)
+	top, err := f.get(ctx, root)
 	if err != nil {
 		return false, false, err
 	}
@@ -239,6 +247,14 @@ func (f *follower) tree(ctx context.Context, r *record, root task.ID, current bo
 		return true, false, nil
 	}
 	return true, false, f.tell(r, v.State, v.Message, v.At, send, done)
+}
+
+func (f *follower) key(what, id string) readKey { return readKey{what, id, f.by} }
+
+func (f *follower) get(ctx context.Context, id task.ID) (*task.Task, error) {
+	return together(ctx, &f.s.reads, f.key("get", id.String()), func(ctx context.Context) (*task.Task, error) {
+		return f.s.cfg.Engine.Get(ctx, f.by, id)
+	})
 }
 
 // tell sends a state, unless it was told.
@@ -281,7 +297,7 @@ func (f *follower) one(ctx context.Context, r *record, e *task.Event, send func(
 		if silent || f.bare {
 			return nil
 		}
-		t, err := f.s.cfg.Engine.Get(ctx, f.by, e.Task)
+		t, err := f.get(ctx, e.Task)
 		if wrong, ok := errors.AsType[*task.Error](err); ok && wrong.Code == task.CodeNotFound {
 			return nil
 		}

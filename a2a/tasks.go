@@ -102,8 +102,14 @@ func (s *Server) send(ctx context.Context, by engine.Caller, q *request) (*event
 	return &event{task: p}, nil
 }
 
-// wait waits until a task has ended or waits for somebody.
+// wait waits until a task has ended or waits for somebody. It costs what a stream
+// does, and counts as one; where there is no room for it, nobody waits.
 func (s *Server) wait(ctx context.Context, by engine.Caller, r *record) {
+	leave := s.streams.Enter(by.Principal.Name)
+	if leave == nil {
+		return
+	}
+	defer leave()
 	until := s.cfg.Now().Add(s.cfg.Wait)
 	s.cfg.Hold(ctx, until)
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Wait)

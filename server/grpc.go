@@ -28,6 +28,9 @@ const (
 	// maxGRPCStreams are the calls at once on a connection of gRPC, whose clients
 	// have one connection for all.
 	maxGRPCStreams = 1024
+	// decoded is by how much more memory a message is counted than its bytes: those
+	// of many small values grow by more than that when they are read.
+	decoded = 8
 	// patience is how long a client may take nothing of what is written to it.
 	patience = 30 * time.Second
 	// A connection that is silent for so long is asked whether it is there, and
@@ -84,7 +87,7 @@ func (s *Server) remote(w http.ResponseWriter, r *http.Request, local bool) {
 		refuseGRPC(w, grpcResourceExhausted, fmt.Sprintf("The message has %d bytes, and %d are allowed.", size, limit))
 		return
 	}
-	release, refusal = s.limits.reserve(ctx, name, size)
+	release, refusal = s.limits.reserve(ctx, name, max(size, min(size*decoded, callerBodies/2)))
 	if refusal != nil {
 		s.refuseLimit(w, refusal)
 		return
