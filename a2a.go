@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"reeve/a2a"
-	"reeve/identity"
 	"reeve/internal/outbound"
 	"reeve/internal/secret"
 	"reeve/server"
