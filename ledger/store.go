@@ -94,6 +94,7 @@ type Store interface {
 	TrimItems(ctx context.Context, before time.Time) (removed int64, err error)
 
 	TaskStore
+	TreeStore
 
 	// PutPolicy keeps a policy set's text for ever, by its content hash.
 	PutPolicy(ctx context.Context, hash string, text []byte, at time.Time) error

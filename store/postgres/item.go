@@ -86,6 +86,11 @@ func scanItem(row pgx.CollectableRow) (item ledger.Item, err error) {
 
 // TrimItems removes items that are not open and were due before a time.
 func (s *Store) TrimItems(ctx context.Context, before time.Time) (removed int64, err error) {
-	tag, err := s.pool.Exec(ctx, `DELETE FROM item WHERE NOT open AND due > 0 AND due < $1`, layout.Nanoseconds(before))
-	return tag.RowsAffected(), err
+	for {
+		tag, err := s.pool.Exec(ctx, `DELETE FROM item WHERE (kind, id) IN (SELECT kind, id FROM item
+			WHERE due > 0 AND NOT open AND due < $1 LIMIT 500 FOR UPDATE SKIP LOCKED)`, layout.Nanoseconds(before))
+		if removed += tag.RowsAffected(); err != nil || tag.RowsAffected() == 0 {
+			return removed, err
+		}
+	}
 }

@@ -48,6 +48,8 @@ const (
 	// are made, and logs acquired.
 	lockMigrate = 0x72656576_00000001
 	lockAcquire = 0x72656576_00000002
+	// lockAlone is that of what one node does at a time: see Alone.
+	lockAlone = 0x72656576_00000003
 )
 
 // Store is an open database. It implements ledger.Store.

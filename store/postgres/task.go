@@ -242,7 +242,21 @@ func queueNew(b *pgx.Batch, tasks []*task.Task) error {
 	b.Queue(insertRows, list.args()...)
 	b.Queue(`INSERT INTO task_text (id, definition, result) SELECT * FROM unnest($1::uuid[], $2::bytea[], $3::bytea[])`, list.id, definitions, results)
 	queueNeeds(b, tasks)
+	queueReferences(b, tasks)
 	return nil
+}
+
+// queueReferences queues what tasks were copied or linked from.
+func queueReferences(b *pgx.Batch, tasks []*task.Task) {
+	var originals, made []pgtype.UUID
+	for _, t := range tasks {
+		if t.Original != (task.ID{}) {
+			originals, made = append(originals, uuid(t.Original)), append(made, uuid(t.ID))
+		}
+	}
+	if len(made) > 0 {
+		b.Queue(`INSERT INTO task_ref (original, task) SELECT * FROM unnest($1::uuid[], $2::uuid[])`, originals, made)
+	}
 }
 
 // queueNeeds queues the edges of tasks. Of several to the same task one is required
@@ -386,7 +400,7 @@ func queueDeleted(b *pgx.Batch, deleted []task.ID) {
 	for _, text := range []string{
 		`DELETE FROM task WHERE id = ANY($1::uuid[])`, `DELETE FROM task_text WHERE id = ANY($1::uuid[])`,
 		`DELETE FROM task_need WHERE needs = ANY($1::uuid[])`, `DELETE FROM task_event WHERE root = ANY($1::uuid[])`,
-		`DELETE FROM task_push WHERE root = ANY($1::uuid[])`,
+		`DELETE FROM task_push WHERE root = ANY($1::uuid[])`, `DELETE FROM task_ref WHERE task = ANY($1::uuid[])`,
 	} {
 		b.Queue(text, keys)
 	}

@@ -72,18 +72,23 @@ func readItem(stmt *sqlite.Stmt, kind string) ledger.Item {
 // TrimItems removes items that are not open and were due before a time.
 func (s *Store) TrimItems(ctx context.Context, before time.Time) (removed int64, err error) {
 	for {
-		n := int64(0)
-		err := s.write(func(c *sqlite.Conn) error {
-			// Few at a time, so that no commit waits for long.
+		found := false
+		err := s.read(ctx, func(c *sqlite.Conn) error {
+			return query(c, `SELECT 1 FROM item WHERE due > 0 AND open = 0 AND due < ? LIMIT 1`, func(*sqlite.Stmt) error {
+				found = true
+				return nil
+			}, layout.Nanoseconds(before))
+		})
+		if err != nil || !found {
+			return removed, err
+		}
+		err = s.step(ctx, func(c *sqlite.Conn) error {
 			err := execute(c, `DELETE FROM item WHERE (kind, id) IN
-				(SELECT kind, id FROM item WHERE open = 0 AND due > 0 AND due < ? LIMIT 500)`, layout.Nanoseconds(before))
-			n = int64(c.Changes())
+				(SELECT kind, id FROM item WHERE due > 0 AND open = 0 AND due < ? LIMIT 100)`, layout.Nanoseconds(before))
+			removed += int64(c.Changes())
 			return err
 		})
-		if err == nil {
-			err = ctx.Err()
-		}
-		if removed += n; n == 0 || err != nil {
+		if err != nil {
 			return removed, err
 		}
 	}

@@ -178,6 +178,9 @@ func writeTasks(c *sqlite.Conn, w *task.Writes) (written int64, err error) {
 		if err == nil {
 			err = insertNeeds(c, t)
 		}
+		if err == nil && t.Original != (task.ID{}) {
+			err = execute(c, `INSERT INTO task_ref (original, task) VALUES (?, ?)`, t.Original[:], t.ID[:])
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -231,7 +234,7 @@ func writeTasks(c *sqlite.Conn, w *task.Writes) (written int64, err error) {
 		for _, text := range []string{
 			`DELETE FROM task WHERE id = ?`, `DELETE FROM task_text WHERE id = ?`,
 			`DELETE FROM task_need WHERE needs = ?`, `DELETE FROM task_need WHERE task = ?`,
-			`DELETE FROM task_event WHERE root = ?`, `DELETE FROM task_push WHERE root = ?`,
+			`DELETE FROM task_event WHERE root = ?`, `DELETE FROM task_push WHERE root = ?`, `DELETE FROM task_ref WHERE task = ?`,
 		} {
 			if err := execute(c, text, id[:]); err != nil {
 				return 0, err
@@ -461,23 +464,54 @@ func (s *Store) TaskEvents(ctx context.Context, root task.ID, after uint64, limi
 	return list, err
 }
 
-// TrimTaskEvents removes old events of trees that are not being executed.
+// trimEvents is how many events a step of TrimTaskEvents looks at.
+const trimEvents = 2000
+
+// TrimTaskEvents removes old events of trees that are not being executed, and pushes
+// that were told long ago. It walks over all events, a step at a time: commits wait
+// only for steps that find something to remove.
 func (s *Store) TrimTaskEvents(ctx context.Context, before time.Time) (removed int64, err error) {
-	for {
-		n := int64(0)
-		err := s.write(func(c *sqlite.Conn) error {
-			err := execute(c, `DELETE FROM task_event WHERE (root, n) IN
-				(SELECT e.root, e.n FROM task_event e JOIN task t ON t.id = e.root WHERE t.open = 0 AND e.at < ? LIMIT 500)`, layout.Nanoseconds(before))
-			n = int64(c.Changes())
-			return err
+	type event struct {
+		root task.ID
+		n    int64
+	}
+	last := event{n: -1}
+	for looked := trimEvents; looked == trimEvents; {
+		looked = 0
+		from := last
+		var old []event
+		err := s.read(ctx, func(c *sqlite.Conn) error {
+			return query(c, `SELECT root, n, at < ?3 AND NOT EXISTS (SELECT 1 FROM task t WHERE t.id = e.root AND t.open > 0) FROM task_event e
+				WHERE (root, n) > (?1, ?2) ORDER BY root, n LIMIT ?4`, func(stmt *sqlite.Stmt) error {
+				looked++
+				if last = (event{idOf(stmt, 0), stmt.ColumnInt64(1)}); stmt.ColumnInt(2) != 0 {
+					old = append(old, last)
+				}
+				return nil
+			}, from.root[:], from.n, layout.Nanoseconds(before), int64(trimEvents))
 		})
-		if err == nil {
-			err = ctx.Err()
+		for some := range slices.Chunk(old, removeRows) {
+			if err == nil {
+				err = s.step(ctx, func(c *sqlite.Conn) error {
+					for _, e := range some {
+						err := execute(c, `DELETE FROM task_event WHERE root = ?1 AND n = ?2
+							AND NOT EXISTS (SELECT 1 FROM task t WHERE t.id = ?1 AND t.open > 0)`, e.root[:], e.n)
+						if err != nil {
+							return err
+						}
+						removed += int64(c.Changes())
+					}
+					return nil
+				})
+			}
 		}
-		if removed += n; n == 0 || err != nil {
+		if err != nil {
 			return removed, err
 		}
 	}
+	return removed, s.step(ctx, func(c *sqlite.Conn) error {
+		return execute(c, `DELETE FROM task_push WHERE done = 1 AND due < ?`, layout.Nanoseconds(before))
+	})
 }
 
 // TakePush leases the pushes that are due.

@@ -34,7 +34,8 @@ const (
 // hold what was erased. What fails is tried again; commits tell of an error of
 // the disk by themselves.
 func (s *Store) tend() {
-	_ = s.dropRuns() // what a crash left behind
+	_ = s.dropRuns()                   // what a crash left behind
+	_ = s.unwipe(context.Background()) // likewise
 	c := (*sqlite.Conn)(nil)
 	defer func() {
 		if c != nil {

@@ -1,0 +1,284 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"reeve/ledger"
+	"reeve/store/internal/layout"
+	"reeve/task"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+const (
+	// lookRows is how many tasks a look for trees walks over.
+	lookRows = 2000
+	// removeTasks is about how many tasks a step removes.
+	removeTasks = 500
+	// removeEvents is how many events a step removes of a tree.
+	removeEvents = 5000
+)
+
+// ended says of the tree of r that all of it ended before $2, that nothing of it runs
+// again, and that no other tree was made from it.
+const ended = `r.phase >= 6 AND r.next = 0 AND r.updated < $2
+	AND NOT EXISTS (SELECT 1 FROM task c WHERE c.root = r.id AND c.parent IS NOT NULL AND (c.phase < 6 OR c.next > 0 OR c.updated >= $2))
+	AND NOT EXISTS (SELECT 1 FROM task_ref f JOIN task x ON x.id = f.task WHERE f.original = r.id AND x.root <> r.id)
+	AND NOT EXISTS (SELECT 1 FROM task c JOIN task_ref f ON f.original = c.id JOIN task x ON x.id = f.task
+		WHERE c.root = r.id AND c.parent IS NOT NULL AND x.root <> r.id)`
+
+// walk looks at tasks in the order of an index: those of which the third column says
+// so are returned.
+func (s *Store) walk(ctx context.Context, text string, args ...any) (found []task.ID, next task.Place, err error) {
+	rows, err := s.pool.Query(ctx, text, args...)
+	if err != nil {
+		return nil, next, err
+	}
+	var id pgtype.UUID
+	var created int64
+	var wanted bool
+	looked := 0
+	_, err = pgx.ForEachRow(rows, []any{&id, &created, &wanted}, func() error {
+		looked++
+		if next = (task.Place{Created: layout.Time(created), ID: id.Bytes}); wanted {
+			found = append(found, next.ID)
+		}
+		return nil
+	})
+	if looked < lookRows {
+		next = task.Place{}
+	}
+	return found, next, err
+}
+
+// EndedTrees returns the roots of trees that ended before a time. See ledger.TreeStore.
+func (s *Store) EndedTrees(ctx context.Context, before time.Time, after task.Place) (roots []task.ID, next task.Place, err error) {
+	at := layout.Nanoseconds(before)
+	found, next, err := s.walk(ctx, `SELECT id, created, parent IS NULL AND open = 0 AND phase >= 6 AND next = 0 AND updated < $3 FROM task
+		WHERE (created, id) > ($1::bigint, $2::uuid) AND created < $3 ORDER BY created, id LIMIT $4`,
+		layout.Nanoseconds(after.Created), pgtype.UUID{Bytes: after.ID, Valid: true}, at, lookRows)
+	if err != nil || len(found) == 0 {
+		return nil, next, err
+	}
+	rows, err := s.pool.Query(ctx, `SELECT r.id FROM task r WHERE r.id = ANY($1::uuid[]) AND `+ended+` ORDER BY r.created, r.id`, uuids(found), at)
+	if err != nil {
+		return nil, next, err
+	}
+	roots, err = pgx.CollectRows(rows, scanID)
+	return roots, next, err
+}
+
+func scanID(row pgx.CollectableRow) (id task.ID, err error) {
+	var u pgtype.UUID
+	err = row.Scan(&u)
+	return u.Bytes, err
+}
+
+// TreesOf returns the roots of a user's trees. See ledger.TreeStore.
+func (s *Store) TreesOf(ctx context.Context, user string, after task.Place) (roots []task.ID, next task.Place, err error) {
+	// The index has the beginning of long names only: others are walked over, too.
+	return s.walk(ctx, `SELECT id, created, parent IS NULL AND owner = $1::text FROM task
+		WHERE left(owner, 200) = left($1::text, 200) AND (created, id) > ($2::bigint, $3::uuid) ORDER BY created, id LIMIT $4`,
+		text(user), layout.Nanoseconds(after.Created), pgtype.UUID{Bytes: after.ID, Valid: true}, lookRows)
+}
+
+// RemoveTrees removes trees. See ledger.TreeStore. It takes the locks of their roots
+// as a commit does, so that no commit changes a tree meanwhile.
+func (s *Store) RemoveTrees(ctx context.Context, roots []task.ID, before time.Time, why string) (gone []task.Gone, err error) {
+	for len(roots) > 0 {
+		begin := time.Now()
+		n := min(len(roots), removeTasks)
+		var some []task.Gone
+		err := s.transact(ctx, func(tx pgx.Tx) error {
+			some = nil
+			rows, err := tx.Query(ctx, `SELECT id, size FROM task WHERE id = ANY($1::uuid[]) AND parent IS NULL AND open = 0 ORDER BY id FOR UPDATE`, uuids(roots[:n]))
+			if err != nil {
+				return err
+			}
+			var id pgtype.UUID
+			var size int
+			sizes := map[task.ID]int{}
+			if _, err = pgx.ForEachRow(rows, []any{&id, &size}, func() error { sizes[id.Bytes] = size; return nil }); err != nil {
+				return err
+			}
+			locked := make([]task.ID, 0, len(sizes))
+			for id := range sizes {
+				locked = append(locked, id)
+			}
+			if !before.IsZero() { // as it is now that nobody changes it
+				rows, err := tx.Query(ctx, `SELECT r.id FROM task r WHERE r.id = ANY($1::uuid[]) AND `+ended, uuids(locked), layout.Nanoseconds(before))
+				if err != nil {
+					return err
+				}
+				if locked, err = pgx.CollectRows(rows, scanID); err != nil {
+					return err
+				}
+			}
+			tasks := make([]int64, len(locked))
+			for i, id := range locked {
+				tasks[i] = int64(sizes[id])
+				some = append(some, task.Gone{Root: id, Tasks: sizes[id], Why: why})
+			}
+			if _, err = tx.Exec(ctx, `DELETE FROM task WHERE id = ANY($1::uuid[])`, uuids(locked)); err != nil {
+				return err
+			}
+			_, err = tx.Exec(ctx, `INSERT INTO task_gone (root, tasks, why, noted, swept) SELECT r, n, $3, false, false FROM unnest($1::uuid[], $2::bigint[]) AS g (r, n)
+				ON CONFLICT (root) DO UPDATE SET tasks = excluded.tasks, why = excluded.why, noted = false, swept = false`, uuids(locked), tasks, why)
+			return err
+		})
+		if err != nil {
+			return gone, err
+		}
+		gone = append(gone, some...)
+		roots = roots[n:]
+		if err := pause(ctx, begin); err != nil {
+			return gone, err
+		}
+	}
+	return gone, nil
+}
+
+// pause leaves the database to others for as long as what began then has taken.
+func pause(ctx context.Context, begin time.Time) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Since(begin)):
+		return nil
+	}
+}
+
+// SweepTrees removes what is left of trees that are gone, some tasks at a time. No
+// commit needs what it locks.
+func (s *Store) SweepTrees(ctx context.Context) error {
+	for {
+		rows, err := s.pool.Query(ctx, `SELECT root FROM task_gone WHERE NOT swept LIMIT $1`, removeTasks)
+		if err != nil {
+			return err
+		}
+		roots, err := pgx.CollectRows(rows, scanID)
+		if err != nil || len(roots) == 0 {
+			return err
+		}
+		left := 1
+		for err == nil && left > 0 {
+			begin := time.Now()
+			err = s.transact(ctx, func(tx pgx.Tx) error { left, err = sweep(ctx, tx, roots); return err })
+			if err == nil {
+				err = pause(ctx, begin)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// sweep removes some of what is left of trees, and returns how much that was.
+func sweep(ctx context.Context, tx pgx.Tx, roots []task.ID) (removed int, err error) {
+	keys := uuids(roots)
+	rows, err := tx.Query(ctx, `DELETE FROM task WHERE id IN (SELECT id FROM task WHERE root = ANY($1::uuid[]) AND parent IS NOT NULL LIMIT $2) RETURNING id`, keys, removeTasks)
+	if err != nil {
+		return 0, err
+	}
+	ids, err := pgx.CollectRows(rows, scanID)
+	if err != nil {
+		return 0, err
+	}
+	whole := len(ids) == 0
+	if whole {
+		ids = roots // what else there is of them
+	}
+	for _, text := range []string{
+		// All that a task needs, and all that need it, is of the same tree.
+		`DELETE FROM task_text WHERE id = ANY($1::uuid[])`, `DELETE FROM task_need WHERE needs = ANY($1::uuid[])`,
+		`DELETE FROM task_ref WHERE task = ANY($1::uuid[])`, `DELETE FROM task_ref WHERE original = ANY($1::uuid[])`,
+	} {
+		if _, err := tx.Exec(ctx, text, uuids(ids)); err != nil {
+			return 0, err
+		}
+	}
+	if !whole {
+		return len(ids), nil
+	}
+	tag, err := tx.Exec(ctx, `DELETE FROM task_event WHERE (root, n) IN (SELECT root, n FROM task_event WHERE root = ANY($1::uuid[]) LIMIT $2)`, keys, removeEvents)
+	if err != nil || tag.RowsAffected() > 0 {
+		return int(tag.RowsAffected()), err
+	}
+	if _, err = tx.Exec(ctx, `DELETE FROM task_push WHERE root = ANY($1::uuid[])`, keys); err == nil {
+		_, err = tx.Exec(ctx, `UPDATE task_gone SET swept = true WHERE root = ANY($1::uuid[])`, keys)
+	}
+	if err == nil {
+		err = forget(ctx, tx, keys)
+	}
+	return 0, err
+}
+
+// forget removes the rows of trees that were noted, and of which nothing is left.
+func forget(ctx context.Context, tx pgx.Tx, keys []pgtype.UUID) error {
+	_, err := tx.Exec(ctx, `DELETE FROM task_gone WHERE root = ANY($1::uuid[]) AND noted AND swept`, keys)
+	return err
+}
+
+// GoneTrees returns trees that were removed and not yet noted.
+func (s *Store) GoneTrees(ctx context.Context, most int) ([]task.Gone, error) {
+	rows, err := s.pool.Query(ctx, `SELECT root, tasks, why FROM task_gone WHERE NOT noted ORDER BY why, root LIMIT $1`, limit(max(most, 0)))
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (g task.Gone, err error) {
+		var root pgtype.UUID
+		err = row.Scan(&root, &g.Tasks, &g.Why)
+		g.Root = root.Bytes
+		return g, err
+	})
+}
+
+// NoteTrees notes that the removal of trees was recorded.
+func (s *Store) NoteTrees(ctx context.Context, roots []task.ID) error {
+	keys := uuids(roots)
+	return s.transact(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE task_gone SET noted = true WHERE root = ANY($1::uuid[])`, keys)
+		if err == nil {
+			err = forget(ctx, tx, keys)
+		}
+		return err
+	})
+}
+
+// Scrub has the server forget old versions of rows of tasks and items. See Erase.
+func (s *Store) Scrub(ctx context.Context) error {
+	for _, table := range []string{"task", "task_text", "task_event", "task_push", "task_need", "item"} {
+		if _, err := s.pool.Exec(ctx, `VACUUM `+table); err != nil {
+			return fmt.Errorf("what was removed stays in old versions of rows until the next vacuum: %w", err)
+		}
+	}
+	return nil
+}
+
+// Alone runs f unless another node that shares the database runs one now.
+func (s *Store) Alone(ctx context.Context, f func(ctx context.Context) error) (err error) {
+	c, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Release()
+	had := false
+	if err := c.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, int64(lockAlone)).Scan(&had); err != nil || !had {
+		return err
+	}
+	defer func() { // also when ctx is over; the server frees it with the connection
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), beat)
+		defer cancel()
+		if _, failed := c.Exec(end, `SELECT pg_advisory_unlock($1)`, int64(lockAlone)); failed != nil {
+			err = errors.Join(err, failed, c.Conn().Close(end))
+		}
+	}()
+	return f(ctx)
+}
+
+var _ ledger.TreeStore = (*Store)(nil)
