@@ -61,6 +61,7 @@ type Config struct {
 	Retention struct {
 		Age   time.Duration `yaml:"age" default:"2160h" doc:"How long contents are kept (90 days)."`
 		Bytes int64         `yaml:"bytes" default:"2147483648" doc:"How many bytes of contents are kept; the oldest go first."`
+		Tasks time.Duration `yaml:"tasks" default:"2160h" doc:"How long trees of tasks are kept after all of them ended, and A2A tasks (90 days); 0s for ever."`
 	} `yaml:"retention"`
 
 	Ledger struct {
@@ -296,6 +297,9 @@ func (c *Config) check() error {
 	}
 	if c.Tasks.Concurrent < 1 || c.Tasks.Grace < 0 || c.Tasks.Grace > time.Hour {
 		fail("tasks: concurrent is at least 1, grace from 0s to 1h")
+	}
+	if c.Retention.Tasks < 0 {
+		fail("retention: tasks is not negative")
 	}
 	if c.LLM.PromptPrice < 0 || c.LLM.CompletionPrice < 0 {
 		fail("llm: prices are not negative")

@@ -69,6 +69,7 @@ func (n *Node) begin(ctx context.Context) error {
 	}
 	n.tasks.Go(func() { n.anchorer.Run(background) })
 	n.tasks.Go(func() { n.retain(background) })
+	n.tasks.Go(func() { n.retainTasks(background) })
 	n.tasks.Go(func() { n.watchPolicy(background) })
 	n.tasks.Go(func() { n.watchKeys(background) })
 	n.tasks.Go(func() { n.runTasks(background) })
@@ -227,9 +228,6 @@ func (n *Node) retain(ctx context.Context) {
 			n.logger.Error("contents were not removed", "error", err)
 		} else if removed > 0 {
 			n.logger.Info("contents were removed, as the retention says", "batches", removed, "bytes", freed)
-		}
-		if _, err := n.store.TrimTaskEvents(ctx, n.now().Add(-n.cfg.Retention.Age)); err != nil && ctx.Err() == nil {
-			n.logger.Error("the events of old tasks were not removed", "error", err)
 		}
 	})
 }

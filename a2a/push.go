@@ -166,6 +166,9 @@ func (s *Server) keepPushItem(ctx context.Context, id, what string, by engine.Ca
 }
 
 func readPushItem(item ledger.Item) (*push, error) {
+	if guard.Removed(&item) {
+		return &push{Gone: true}, nil
+	}
 	p := &push{}
 	if err := json.Unmarshal(item.Data, p); err != nil {
 		return nil, fmt.Errorf("the push configuration %s: %w", item.ID, err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"reeve/engine"
+	"reeve/guard"
 	"reeve/ledger"
 	"reeve/task"
 )
@@ -304,6 +305,9 @@ func (s *Server) records(ctx context.Context, by engine.Caller) (list []*record,
 		for _, item := range items {
 			if !strings.HasPrefix(item.ID, prefix) {
 				return list, nil
+			}
+			if guard.Removed(&item) {
+				continue
 			}
 			r, err := readRecord(item)
 			if err != nil {

@@ -27,10 +27,13 @@ func (g *Guard) Kept(ctx context.Context, kind, id string) (Kept, error) {
 	if err != nil {
 		return Kept{}, fmt.Errorf("read the %s %q: %w", kind, id, err)
 	}
+	if Removed(&item) {
+		return Kept{Item: ledger.Item{Kind: kind, ID: id}, head: head}, nil
+	}
 	return Kept{Item: item, Found: true, head: head}, nil
 }
 
-// Items lists items of a protocol's own kind.
+// Items lists items of a protocol's own kind, also those that are Removed.
 func (g *Guard) Items(ctx context.Context, q ledger.ItemQuery) ([]ledger.Item, error) {
 	return g.cfg.Store.Items(ctx, q)
 }

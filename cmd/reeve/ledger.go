@@ -517,7 +517,7 @@ func ledgerErase() *cobra.Command {
 	var q reeve.Erase
 	c := &cobra.Command{
 		Use:   "erase [DECISION…]",
-		Short: "Erase the contents of decisions, or all of a user's; the records stay",
+		Short: "Erase the contents of decisions, or all of a user's, with the user's tasks; the records stay",
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			q.Decisions = ids
 			if len(ids) == 0 && q.User == "" {
@@ -527,10 +527,14 @@ func ledgerErase() *cobra.Command {
 			if err := askNode(cmd, "POST", "/admin/erase", q, &erased); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "erased the contents of %s\n", count(erased.Count, "decision"))
+			fmt.Fprintf(cmd.OutOrStdout(), "erased the contents of %s", count(erased.Count, "decision"))
+			if erased.Trees+erased.A2A > 0 {
+				fmt.Fprintf(cmd.OutOrStdout(), ", %s and %s", count(erased.Trees, "task tree"), count(erased.A2A, "A2A task"))
+			}
+			fmt.Fprintln(cmd.OutOrStdout())
 			return nil
 		},
 	}
-	c.Flags().StringVar(&q.User, "user", "", "the user's id, as agents named it")
+	c.Flags().StringVar(&q.User, "user", "", "the user's id, as agents named it, or as tasks have it: key:NAME")
 	return ledgerFlags(c)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -161,4 +162,83 @@ func benchmarkTasks(b *testing.B, store ledger.Store, stored int) {
 	done := float64(b.N) * n
 	b.ReportMetric(done/b.Elapsed().Seconds(), "tasks/s")
 	b.ReportMetric(float64(spent)/done, "cpu-ns/task")
+}
+
+// BenchmarkRemoveTrees compares commits of one task each while nothing else is done
+// with commits while 20,000 trees are removed, of five tasks each: how long the median
+// commit takes, and the slowest of a hundred.
+func BenchmarkRemoveTrees(b *testing.B, open func(b *testing.B) ledger.Store) {
+	const trees, under = 20_000, 4
+	store := open(b)
+	defer store.Close()
+	w, err := NewWriter(b.Context(), store, "bench")
+	if err != nil {
+		b.Fatal(err)
+	}
+	commit := func(writes *task.Writes) time.Duration {
+		begin := time.Now()
+		err := store.Commit(b.Context(), w.Lease, nil, nil, func(ledger.Found) (*ledger.Batch, error) {
+			return &ledger.Batch{First: w.Size, At: w.At, Tasks: writes}, nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return time.Since(begin)
+	}
+	var roots []task.ID
+	var list []*task.Task
+	var events []task.Event
+	for i := range trees {
+		tree := ended(10*i, under, Epoch)
+		roots = append(roots, tree[0].ID)
+		list = append(list, tree...)
+		for n := range 3 * len(tree) {
+			events = append(events, task.Event{Root: tree[0].ID, Task: tree[0].ID, N: uint64(n) + 1, Type: task.StatusUpdate, At: Epoch})
+		}
+		if i%500 == 499 {
+			commit(&task.Writes{New: list, Events: events})
+			list, events = nil, nil
+		}
+	}
+	next := 10 * trees
+	measure := func(name string, during func(took func())) {
+		var times []time.Duration
+		during(func() {
+			next++
+			times = append(times, commit(&task.Writes{New: ended(next, 0, Epoch.Add(time.Hour))}))
+		})
+		slices.Sort(times)
+		b.ReportMetric(float64(times[len(times)/2].Microseconds()), name+"-p50-µs")
+		b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), name+"-p99-µs")
+	}
+	for b.Loop() {
+		measure("alone", func(one func()) {
+			for range 2000 {
+				one()
+			}
+		})
+		removed := make(chan error, 1)
+		begin := time.Now()
+		go func() {
+			_, err := store.RemoveTrees(b.Context(), roots, Epoch.Add(time.Minute), task.ByAge)
+			if err == nil {
+				err = store.SweepTrees(b.Context())
+			}
+			removed <- err
+		}()
+		measure("removing", func(one func()) {
+			for {
+				select {
+				case err := <-removed:
+					if err != nil {
+						b.Fatal(err)
+					}
+					b.ReportMetric(trees*(under+1)/time.Since(begin).Seconds(), "removed-tasks/s")
+					return
+				default:
+					one()
+				}
+			}
+		})
+	}
 }

@@ -1,0 +1,178 @@
+package a2a
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"reeve/act"
+	"reeve/engine"
+	"reeve/guard"
+	"reeve/ledger"
+	"reeve/task"
+)
+
+// removeAtOnce is how many tasks are removed with one record.
+const removeAtOnce = 32
+
+// RemoveOld removes tasks, with their history and their push configurations, that
+// have changed last before a time, and of which no tree is left that has not ended
+// before it. It returns how many.
+func (s *Server) RemoveOld(ctx context.Context, before time.Time) (removed int, err error) {
+	r := &remover{s: s, what: "retention", by: s.self(), details: map[string]string{"what": "a2a", "before": before.UTC().Format(time.RFC3339)}, list: true}
+	err = r.each(ctx, "", func(t *record, item *ledger.Item) (bool, error) {
+		if item.Open || !t.Updated.Before(before) {
+			return false, nil
+		}
+		return s.over(ctx, t, func(row *task.Row) bool {
+			return row.Phase.Ended() && row.Next.IsZero() && row.Updated.Before(before)
+		})
+	})
+	return r.removed, err
+}
+
+// RemoveOf removes all tasks of a user likewise, and returns their ids. Those that
+// are being worked on stay, and are counted.
+func (s *Server) RemoveOf(ctx context.Context, user string, by act.Principal) (ids []string, busy int, err error) {
+	r := &remover{s: s, what: "erase", by: by, details: map[string]string{"what": "a2a"}}
+	err = r.each(ctx, prefixOf(user), func(t *record, item *ledger.Item) (bool, error) {
+		if t.User != user {
+			return false, nil
+		}
+		over, err := s.over(ctx, t, func(*task.Row) bool { return true })
+		if err == nil && !over {
+			busy++
+		}
+		return over, err
+	})
+	return r.ids, busy, err
+}
+
+// over reports whether nothing is executed for a task, and each of its trees that
+// there is may go.
+func (s *Server) over(ctx context.Context, t *record, may func(row *task.Row) bool) (bool, error) {
+	for _, root := range t.Roots {
+		row, err := s.cfg.Engine.Row(ctx, engine.Caller{Principal: s.self(), Admin: true}, root)
+		if wrong, ok := errors.AsType[*task.Error](err); ok && wrong.Code == task.CodeNotFound {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		if row.Open > 0 || !may(&row) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// remover removes tasks, some with each record.
+type remover struct {
+	s       *Server
+	what    string
+	by      act.Principal
+	details map[string]string
+	list    bool // the records list the tasks' ids
+
+	tasks   []string // that are about to be removed
+	items   []guard.Kept
+	ids     []string // that were removed
+	removed int
+}
+
+// each removes the tasks that are wanted, of those whose ids begin with a prefix.
+func (r *remover) each(ctx context.Context, prefix string, wanted func(t *record, item *ledger.Item) (bool, error)) error {
+	for after := prefix; ; {
+		items, err := r.s.cfg.Guard.Items(ctx, ledger.ItemQuery{Kind: taskKind, After: after})
+		if err != nil {
+			return err
+		}
+		for i := range items {
+			if !strings.HasPrefix(items[i].ID, prefix) {
+				return r.flush(ctx)
+			}
+			if guard.Removed(&items[i]) {
+				continue
+			}
+			t, err := readRecord(items[i])
+			if err != nil {
+				return err
+			}
+			ok, err := wanted(t, &items[i])
+			if err == nil && ok {
+				err = r.add(ctx, &items[i])
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if len(items) < ledger.DefaultItems {
+			return r.flush(ctx)
+		}
+		after = items[len(items)-1].ID
+	}
+}
+
+// add has a task removed, unless it has changed since it was looked at.
+func (r *remover) add(ctx context.Context, seen *ledger.Item) error {
+	g := r.s.cfg.Guard
+	item, err := g.Kept(ctx, taskKind, seen.ID)
+	if err != nil || !item.Found || item.Version != seen.Version {
+		return err
+	}
+	history, err := g.Kept(ctx, historyKind, seen.ID)
+	if err != nil {
+		return err
+	}
+	list := []guard.Kept{item, history}
+	pushes, err := g.Items(ctx, ledger.ItemQuery{Kind: pushKind, After: seen.ID})
+	if err != nil {
+		return err
+	}
+	for _, p := range pushes {
+		if !strings.HasPrefix(p.ID, seen.ID+".") {
+			break
+		}
+		push, err := g.Kept(ctx, pushKind, p.ID)
+		if err != nil {
+			return err
+		}
+		if push.Found {
+			list = append(list, push)
+		}
+	}
+	r.tasks, r.items = append(r.tasks, seen.ID), append(r.items, list...)
+	if len(r.tasks) >= removeAtOnce {
+		return r.flush(ctx)
+	}
+	return nil
+}
+
+// flush removes what was added. When somebody has changed one of the tasks since, all
+// of them are left for the next time; an erasure says so.
+func (r *remover) flush(ctx context.Context) error {
+	if len(r.tasks) == 0 {
+		return nil
+	}
+	details := map[string]string{"tasks": fmt.Sprint(len(r.tasks))}
+	for name, value := range r.details {
+		details[name] = value
+	}
+	if r.list {
+		details["ids"] = strings.Join(r.tasks, " ")
+	}
+	err := r.s.cfg.Guard.Remove(ctx, r.what, r.by, details, r.items...)
+	if err == nil {
+		r.ids, r.removed = append(r.ids, r.tasks...), r.removed+len(r.tasks)
+	}
+	if errors.Is(err, ledger.ErrLost) && r.list {
+		err = nil
+	}
+	for _, id := range r.tasks {
+		r.s.changed(id) // who follows it learns that it is gone
+	}
+	r.tasks, r.items = nil, nil
+	return err
+}
