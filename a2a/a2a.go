@@ -142,7 +142,7 @@ func (s *Server) SetURL(url string) { s.url.Store(&url) }
 // caller is who sent a request.
 func (s *Server) caller(ctx context.Context) engine.Caller {
 	principal, role := identity.FromContext(ctx)
-	c := engine.Caller{Principal: principal}
+	c := engine.Caller{Principal: principal, Reads: !role.Acts()}
 	switch {
 	case s.cfg.Open():
 	case role == identity.Admin:

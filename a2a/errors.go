@@ -35,6 +35,7 @@ var (
 	badJSON        = &fault{"Invalid JSON payload", jsonrpc.ParseError, "PARSE_ERROR", http.StatusBadRequest, codes.InvalidArgument, "INVALID_ARGUMENT"}
 	noMethod       = &fault{"Method not found", jsonrpc.MethodNotFound, "METHOD_NOT_FOUND", http.StatusNotFound, codes.Unimplemented, "NOT_FOUND"}
 	internal       = &fault{"Internal error", jsonrpc.InternalError, "INTERNAL_ERROR", http.StatusInternalServerError, codes.Internal, "INTERNAL"}
+	forbidden      = &fault{"Forbidden", -31403, "PERMISSION_DENIED", http.StatusForbidden, codes.PermissionDenied, "PERMISSION_DENIED"}
 	exhausted      = &fault{"Internal error", jsonrpc.InternalError, "RESOURCE_EXHAUSTED", http.StatusServiceUnavailable, codes.ResourceExhausted, "UNAVAILABLE"}
 )
 

@@ -44,6 +44,9 @@ type stream struct {
 // open carries out what is asked for together with a stream, so that what is wrong
 // is said before it begins.
 func (s *Server) open(ctx context.Context, by engine.Caller, q *request) (*stream, error) {
+	if err := q.op.allowed(by); err != nil {
+		return nil, err
+	}
 	if err := s.room(by); err != nil {
 		return nil, err
 	}

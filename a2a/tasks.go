@@ -17,8 +17,23 @@ import (
 	"reeve/task"
 )
 
+// allowed refuses who may only look.
+func (op operation) allowed(by engine.Caller) error {
+	switch op {
+	case opGet, opList, opSubscribe, opPushGet, opPushList, opCard:
+		return nil
+	}
+	if by.Reads {
+		return fail(forbidden, "The credential's role may look at tasks, and do nothing: that is for the roles agent and admin.")
+	}
+	return nil
+}
+
 // answer carries out an operation that is no stream, and writes what comes of it.
 func (s *Server) answer(ctx context.Context, by engine.Caller, q *request) ([]byte, error) {
+	if err := q.op.allowed(by); err != nil {
+		return nil, err
+	}
 	d := q.dialect
 	switch q.op {
 	case opSend:

@@ -25,7 +25,20 @@ type Caller struct {
 	User string
 	// Admin sees everybody's tasks.
 	Admin bool
+	// Reads says that the caller may look, and do nothing.
+	Reads bool
 }
+
+// acts refuses a caller who may only look, before anything else is said.
+func (c Caller) acts() error {
+	if c.Reads {
+		return &task.Error{Code: task.CodeUnauthorized, Reason: OnlyReads}
+	}
+	return nil
+}
+
+// OnlyReads is what a caller is told who may look and do nothing.
+const OnlyReads = "The credential's role may look at tasks, and neither make, execute, change nor cancel any: that is for the roles agent and admin."
 
 // everybody reports whether the caller is confined to nobody's tasks.
 func (c Caller) everybody() bool { return c.Admin || c.User == "" }
@@ -192,6 +205,9 @@ type Making struct {
 // Create keeps new tasks, all of one tree, and executes them if that is asked for.
 // top is the one whose parent is none of them. It returns the root of their tree.
 func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top *task.Task, m Making) (root task.ID, err error) {
+	if err := by.acts(); err != nil {
+		return task.ID{}, err
+	}
 	now := e.cfg.Now()
 	root = top.ID
 	if top.Parent != (task.ID{}) {
@@ -341,6 +357,9 @@ func literal(d *executor.Description, t *task.Task) *task.Error {
 
 // Execute executes a tree that exists, or the part under a task. It returns the root.
 func (e *Engine) Execute(ctx context.Context, by Caller, id task.ID, m Making) (root task.ID, err error) {
+	if err := by.acts(); err != nil {
+		return id, err
+	}
 	for range attempts {
 		list, err := e.rowsUnder(ctx, by, id)
 		if err != nil {
@@ -375,6 +394,9 @@ func moved(id task.ID) error {
 
 // Cancel ends a task that has not ended, and everything under it.
 func (e *Engine) Cancel(ctx context.Context, by Caller, id task.ID, why string) (task.Row, error) {
+	if err := by.acts(); err != nil {
+		return task.Row{}, err
+	}
 	r, err := e.Row(ctx, by, id)
 	if err != nil {
 		return r, err
@@ -389,6 +411,9 @@ func (e *Engine) Cancel(ctx context.Context, by Caller, id task.ID, why string) 
 
 // Update changes a task's definition, as change makes it from what there is.
 func (e *Engine) Update(ctx context.Context, by Caller, id task.ID, request jsontext.Value, change func(t *task.Task) (*task.Task, error)) (*task.Task, error) {
+	if err := by.acts(); err != nil {
+		return nil, err
+	}
 	for range attempts {
 		t, err := e.Get(ctx, by, id)
 		if err != nil {
@@ -439,6 +464,9 @@ func (e *Engine) Update(ctx context.Context, by Caller, id task.ID, request json
 
 // Delete removes a task that was never executed; whole: with everything under it.
 func (e *Engine) Delete(ctx context.Context, by Caller, id task.ID, whole bool) error {
+	if err := by.acts(); err != nil {
+		return err
+	}
 	r, err := e.Row(ctx, by, id)
 	if err != nil {
 		return err
@@ -460,6 +488,9 @@ type Copying struct {
 // is a new tree; else the copy stands beside the original. What a copy in a tree of
 // its own depends on is copied, too. tasks[0] is the copy of the task itself.
 func (e *Engine) Copy(ctx context.Context, by Caller, id task.ID, how Copying) (tasks []*task.Task, err error) {
+	if err := by.acts(); err != nil && !how.Dry {
+		return nil, err
+	}
 	original, err := e.Row(ctx, by, id)
 	if err != nil {
 		return nil, err

@@ -122,6 +122,14 @@ var methods = map[string]func(s *Server, ctx context.Context, c *call) ([]byte, 
 	"tasks.scheduled.export-ical": (*Server).scheduledCalendar,
 }
 
+// looks are the methods that change nothing, which every role may call; tasks.clone
+// also when it makes something, and then it is refused where that happens.
+var looks = map[string]bool{
+	MethodGet: true, MethodList: true, MethodTree: true, MethodChildren: true, "tasks.detail": true, "tasks.count": true, "tasks.clone": true,
+	"tasks.running.list": true, "tasks.running.status": true, "tasks.running.count": true, "tasks.scheduled.list": true,
+	"tasks.scheduled.due": true, "tasks.scheduled.complete": true, "tasks.scheduled.export-ical": true,
+}
+
 // Namespace is the protocol's methods, for a jsonrpc.Handler.
 func (s *Server) Namespace() jsonrpc.Namespace {
 	return jsonrpc.Namespace{
@@ -149,6 +157,9 @@ func (s *Server) handle(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonr
 		}
 	}
 	c := &call{r: r, params: &reader{v: r.Params}, by: s.caller(ctx)}
+	if c.by.Reads && !looks[r.Method] {
+		return nil, failure(&task.Error{Code: task.CodeUnauthorized, Reason: engine.OnlyReads})
+	}
 	if r.Params.Kind() == rawjson.Array && !takesArray(r.Method) {
 		return nil, failure(invalid("params", "The value is an array.", "an object"))
 	}
@@ -167,7 +178,7 @@ func takesArray(method string) bool {
 // caller is who sent a request.
 func (s *Server) caller(ctx context.Context) engine.Caller {
 	principal, role := identity.FromContext(ctx)
-	c := engine.Caller{Principal: principal}
+	c := engine.Caller{Principal: principal, Reads: !role.Acts()}
 	switch {
 	case s.cfg.Open():
 	case role == identity.Admin:

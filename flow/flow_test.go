@@ -222,9 +222,12 @@ func caller(ctx context.Context, r *http.Request) context.Context {
 	name, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	switch {
 	case !ok:
-		return ctx
+		return identity.NewContext(ctx, act.Anonymous, identity.Agent)
 	case name == "admin":
 		return identity.NewContext(ctx, act.Principal{Name: "key:admin", Method: "key"}, identity.Admin)
+	}
+	if user, role, ok := strings.Cut(name, "@"); ok { // such as ann@auditor
+		return identity.NewContext(ctx, act.Principal{Name: "key:" + user, Method: "key"}, identity.Role(role))
 	}
 	return identity.NewContext(ctx, act.Principal{Name: "key:" + name, Method: "key"}, identity.Agent)
 }

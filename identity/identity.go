@@ -22,11 +22,15 @@ type Role string
 
 // The roles.
 const (
-	Agent    Role = "agent"    // report steps and ask for verdicts
-	Approver Role = "approver" // answer what is held for a person
-	Auditor  Role = "auditor"  // read what lies beside the ledger
+	Agent    Role = "agent"    // report steps and ask for verdicts; make, execute and cancel its tasks
+	Approver Role = "approver" // answer what is held for a person; look at its tasks
+	Auditor  Role = "auditor"  // read what lies beside the ledger; look at its tasks
 	Admin    Role = "admin"    // all of it, and keys, policies, erasure
 )
+
+// Acts reports whether a role has tasks made, executed, changed and cancelled, and sends
+// messages to the node as an agent. The others only look at what is theirs.
+func (r Role) Acts() bool { return r == Agent || r == Admin }
 
 // ParseRole reads a role's name. ok is false for any other word.
 func ParseRole(name string) (r Role, ok bool) {
