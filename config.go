@@ -106,9 +106,11 @@ type Config struct {
 		PushSecret   string        `yaml:"push-secret" doc:"Reference to a secret that push notifications are signed with: env:NAME or file:PATH."`
 	} `yaml:"tasks"`
 
+	Credentials []string `yaml:"credentials" doc:"What tasks are known by to services, each as ORIGIN[/PATH]=REFERENCE, such as api.example.com=env:TOKEN: sent as Authorization: Bearer by requests of rest_executor, llm_executor, mcp_executor and a2a_executor to exactly that origin. ORIGIN=HEADER: REFERENCE names another header."`
+
 	LLM struct {
 		URL             string  `yaml:"url" doc:"Base URL of the OpenAI-compatible endpoint of llm_executor, such as http://127.0.0.1:11434/v1."`
-		Key             string  `yaml:"key" doc:"Reference to its API key: env:NAME or file:PATH."`
+		Key             string  `yaml:"key" doc:"Reference to its API key: env:NAME or file:PATH; empty for what credentials have for its origin."`
 		Model           string  `yaml:"model" doc:"Model that is asked when a task names none."`
 		PromptPrice     float64 `yaml:"prompt-price" default:"0" doc:"US dollars for a million tokens of the prompt; with it, tasks can bound their costs."`
 		CompletionPrice float64 `yaml:"completion-price" default:"0" doc:"US dollars for a million tokens of the answer."`

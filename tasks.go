@@ -21,8 +21,13 @@ import (
 
 // executors are those that every node has, and those given to Open.
 func (c *Config) executors(own []executor.Executor) (*executor.Registry, error) {
+	credentials, err := c.credentials()
+	if err != nil {
+		return nil, err
+	}
 	llm := executor.LLMConfig{
 		BaseURL: c.LLM.URL, Model: c.LLM.Model, PromptPrice: c.LLM.PromptPrice, CompletionPrice: c.LLM.CompletionPrice,
+		Credentials:  credentials,
 		AllowPrivate: true, // the node's operator named it
 	}
 	if c.LLM.Key != "" {
@@ -39,10 +44,10 @@ func (c *Config) executors(own []executor.Executor) (*executor.Registry, error) 
 	}
 	list := []executor.Executor{
 		executor.NewSystemInfo(executor.SystemInfoConfig{}), executor.NewAggregate(),
-		executor.NewREST(executor.RESTConfig{AllowPrivate: c.Tasks.AllowPrivate}),
+		executor.NewREST(executor.RESTConfig{AllowPrivate: c.Tasks.AllowPrivate, Credentials: credentials}),
 		executor.NewLLM(llm),
-		executor.NewMCP(executor.MCPConfig{AllowPrivate: c.Tasks.AllowPrivate, AllowCommands: c.AllowCommands, Scratch: c.Tasks.Scratch}),
-		executor.NewA2A(executor.A2AConfig{AllowPrivate: c.Tasks.AllowPrivate}),
+		executor.NewMCP(executor.MCPConfig{AllowPrivate: c.Tasks.AllowPrivate, AllowCommands: c.AllowCommands, Scratch: c.Tasks.Scratch, Credentials: credentials}),
+		executor.NewA2A(executor.A2AConfig{AllowPrivate: c.Tasks.AllowPrivate, Credentials: credentials}),
 		executor.NewWASM(executor.WASMConfig{Modules: c.Tasks.Modules, Scratch: c.Tasks.Scratch}),
 	}
 	if c.AllowCommands {
@@ -58,6 +63,24 @@ func (c *Config) executors(own []executor.Executor) (*executor.Registry, error) 
 		}
 	}
 	return registry, nil
+}
+
+// credentials reads what the node's tasks are known by to services.
+func (c *Config) credentials() (list executor.Credentials, err error) {
+	seen := map[string]bool{}
+	for _, text := range c.Credentials {
+		one, err := executor.ParseCredential(text, identity.Secret)
+		if err != nil {
+			return nil, fmt.Errorf("credentials: %w", err)
+		}
+		key := one.To.String() + " " + one.Header
+		if seen[key] {
+			return nil, fmt.Errorf("credentials: there are two for the %s of %s", one.Header, one.To)
+		}
+		seen[key] = true
+		list = append(list, one)
+	}
+	return list, nil
 }
 
 // Executors lists what the node of a configuration can execute.

@@ -25,6 +25,8 @@ import (
 type A2AConfig struct {
 	// AllowPrivate lets agents be at addresses that are not public.
 	AllowPrivate bool
+	// Credentials are sent to their agents by requests that have none of their own.
+	Credentials Credentials
 
 	pause time.Duration // before the first poll; 0 means half a second
 }
@@ -150,7 +152,9 @@ func (e *a2aExecutor) Execute(ctx context.Context, job *Job) (value jsontext.Val
 	}
 	defer cancel()
 	d, _ := allowedTime(job.Manifest, in.Timeout)
-	client, err := newSession(job.Manifest, e.config.AllowPrivate, peer(to, header, d, 3))
+	options := peer(to, header, d, 3)
+	e.config.Credentials.arm(&options, &c.secrets)
+	client, err := newSession(job.Manifest, e.config.AllowPrivate, options)
 	if err != nil {
 		return nil, err
 	}

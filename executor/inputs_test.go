@@ -154,7 +154,7 @@ func TestSecrets(t *testing.T) {
 		t.Error(got)
 	}
 	got, err := s.maskJSON(jsontext.Value(`{"a":"x s3cret/+","b":["s3cret\/+",123456789,1.10,12345678901234567890],"s3cret/+":null}`))
-	if want := `{"a":"x ***","b":["***",123456789,1.10,12345678901234567890],"***":null}`; err != nil || string(got) != want {
+	if want := `{"a":"x ***","b":["***","***",1.10,12345678901234567890],"***":null}`; err != nil || string(got) != want {
 		t.Errorf("%s, %v", got, err)
 	}
 	if _, err := s.maskJSON(jsontext.Value(`{"s3cret/+":1,"***":2}`)); err == nil {

@@ -26,8 +26,10 @@ type LLMConfig struct {
 	// BaseURL is of an OpenAI-compatible endpoint, such as http://127.0.0.1:11434/v1.
 	// Empty means that there is none, and every task says so.
 	BaseURL string
-	// Key is sent as a bearer token; empty for none.
-	Key string
+	// Key is sent as a bearer token; empty for none. Else the endpoint gets what
+	// Credentials have for it.
+	Key         string
+	Credentials Credentials
 	// Model is asked when a task names none.
 	Model string
 	// AllowPrivate lets the endpoint be at an address that is not public.
@@ -181,7 +183,9 @@ func (e *llm) Execute(ctx context.Context, job *Job) (jsontext.Value, error) {
 	}
 	d, _ := allowedTime(job.Manifest, in.Timeout)
 	// The context, which says so in words, ends before the header's time does.
-	client := dialer.Client(outbound.Options{HeaderTimeout: d + time.Second, MaxResponse: maxLLMAnswer, Header: header, For: base})
+	options := outbound.Options{HeaderTimeout: d + time.Second, MaxResponse: maxLLMAnswer, Header: header, For: base}
+	e.config.Credentials.arm(&options, &a.secrets)
+	client := dialer.Client(options)
 	defer client.CloseIdleConnections()
 	body, err := encode(a.request)
 	if err != nil {
@@ -202,6 +206,7 @@ type llmAnswer struct {
 	secrets secrets
 	model   string
 	content strings.Builder
+	unsaid  string
 	pieces  int // that had text
 	bytes   int // of all that is paid for
 	usage   *llmUsage
@@ -428,16 +433,29 @@ func (a *llmAnswer) take(data []byte) error {
 			if err := a.over(); err != nil {
 				return errBudget{err}
 			}
-			if part.Content != "" {
-				a.report.say(-1, a.secrets.mask(part.Content))
-			}
+			a.say(part.Content, false)
 		}
 	}
 	return nil
 }
 
+// say reports what came of the answer, but for an end that may be the beginning of a
+// secret, unless it is the last.
+func (a *llmAnswer) say(text string, last bool) {
+	text = a.secrets.mask(a.unsaid + text)
+	n := 0
+	if !last {
+		n = a.secrets.held(text)
+	}
+	a.unsaid = text[len(text)-n:]
+	if text = text[:len(text)-n]; text != "" {
+		a.report.say(-1, text)
+	}
+}
+
 // result is the answer, or as much as there is of it, with what went wrong.
 func (a *llmAnswer) result(err error) (jsontext.Value, error) {
+	a.say("", true)
 	r := llmResult{Content: a.secrets.mask(a.content.String()), Model: a.model, Finish: a.finish}
 	if a.usage != nil {
 		r.Usage = *a.usage

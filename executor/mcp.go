@@ -25,6 +25,8 @@ type MCPConfig struct {
 	AllowCommands bool
 	// Scratch is as in CommandConfig, for servers that are started.
 	Scratch string
+	// Credentials are sent to their servers by requests that have none of their own.
+	Credentials Credentials
 }
 
 // NewMCP returns mcp_executor, which uses a tool, a resource or a prompt of an
@@ -132,14 +134,16 @@ func (e *mcpExecutor) remote(ctx context.Context, job *Job, in mcpInputs) (jsont
 	}
 	d, _ := allowedTime(job.Manifest, in.Timeout)
 	// No redirect is followed: what a server is sent is meant for it.
-	client, err := newSession(job.Manifest, e.config.AllowPrivate, peer(to, header, d, 0))
+	options := peer(to, header, d, 0)
+	e.config.Credentials.arm(&options, &s)
+	client, err := newSession(job.Manifest, e.config.AllowPrivate, options)
 	if err != nil {
 		return nil, err
 	}
 	progress := report(job)
 	defer progress.close()
 	transport := &mcp.StreamableClientTransport{Endpoint: to.String(), HTTPClient: client.Client, MaxRetries: 2, DisableStandaloneSSE: true, MaxEventSize: 8 << 20}
-	connection, err := connect(ctx, transport, progress)
+	connection, err := connect(ctx, transport, progress, s)
 	if err != nil {
 		client.close()
 		return nil, failed(ctx, "the MCP server was not reached", err, s)
@@ -184,7 +188,7 @@ func (e *mcpExecutor) started(ctx context.Context, job *Job, in mcpInputs) (json
 		fromServer.Close()
 	}()
 	value, err := func() (jsontext.Value, error) {
-		connection, err := connect(ctx, &mcp.IOTransport{Reader: toUs, Writer: toServer, MaxLineLength: 8 << 20}, p.report)
+		connection, err := connect(ctx, &mcp.IOTransport{Reader: toUs, Writer: toServer, MaxLineLength: 8 << 20}, p.report, s)
 		if err != nil {
 			return nil, failed(ctx, "the MCP server did not answer", err, s)
 		}
@@ -218,7 +222,7 @@ func (e *mcpExecutor) started(ctx context.Context, job *Job, in mcpInputs) (json
 	return value, err
 }
 
-func connect(ctx context.Context, t mcp.Transport, progress *reporter) (*mcp.ClientSession, error) {
+func connect(ctx context.Context, t mcp.Transport, progress *reporter, s secrets) (*mcp.ClientSession, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "reeve", Version: "1"}, &mcp.ClientOptions{
 		// A server may ask for nothing: no files, no model, and no person is here.
 		Capabilities:   &mcp.ClientCapabilities{},
@@ -228,7 +232,7 @@ func connect(ctx context.Context, t mcp.Transport, progress *reporter) (*mcp.Cli
 			if r.Params.Total > 0 && r.Params.Progress >= 0 {
 				fraction = r.Params.Progress / r.Params.Total
 			}
-			progress.say(fraction, r.Params.Message)
+			progress.say(fraction, s.mask(r.Params.Message))
 		},
 	})
 	return client.Connect(ctx, t, nil)

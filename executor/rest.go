@@ -29,6 +29,8 @@ type RESTConfig struct {
 	// AllowPrivate lets tasks call addresses that are not public: the node's own
 	// network and loopback.
 	AllowPrivate bool
+	// Credentials are sent to their services by requests that have none of their own.
+	Credentials Credentials
 	// MaxBody is how many bytes of an answer's body are kept; 0 means 4 MiB.
 	MaxBody int64
 
@@ -149,7 +151,9 @@ func (e *rest) Execute(ctx context.Context, job *Job) (jsontext.Value, error) {
 	progress := report(job)
 	defer progress.close()
 	d, _ := allowedTime(job.Manifest, in.Timeout)
-	client := dialer.Client(outbound.Options{HeaderTimeout: d + time.Second, MaxResponse: e.config.MaxBody, Redirects: 5, Header: call.header, For: call.url})
+	options := outbound.Options{HeaderTimeout: d + time.Second, MaxResponse: e.config.MaxBody, Redirects: 5, Header: call.header, For: call.url}
+	e.config.Credentials.arm(&options, &call.secrets)
+	client := dialer.Client(options)
 	defer client.CloseIdleConnections()
 
 	retries := 2

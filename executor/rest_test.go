@@ -33,6 +33,10 @@ func restServer(t *testing.T) *httptest.Server {
 		w.WriteHeader(http.StatusBadRequest)
 		fmt.Fprintf(w, `{"you sent":%q,"n":12345678901234567890}`, r.Header.Get("Authorization")+"|"+r.Header.Get("X-API-Key")+"|"+r.URL.RawQuery)
 	})
+	mux.HandleFunc("/number", func(w http.ResponseWriter, r *http.Request) { // the credential, as a number
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"n":%s}`, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+	})
 	mux.HandleFunc("/json", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/problem+json; charset=utf-8")
 		io.WriteString(w, r.URL.Query().Get("say"))

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -44,6 +45,20 @@ func (s secrets) mask(text string) string {
 	return text
 }
 
+// held returns how much of a text's end could be the beginning of a secret, whose rest
+// is still to come.
+func (s secrets) held(text string) int {
+	most := 0
+	for _, secret := range s {
+		for n := min(len(secret)-1, len(text)); n > most; n-- {
+			if strings.HasSuffix(text, secret[:n]) {
+				most = n
+			}
+		}
+	}
+	return most
+}
+
 // maskJSON masks what is in the strings of a JSON value, however they are
 // written. Numbers keep their digits.
 func (s secrets) maskJSON(v jsontext.Value) (jsontext.Value, error) {
@@ -62,6 +77,10 @@ func (s secrets) maskJSON(v jsontext.Value) (jsontext.Value, error) {
 			if text := token.String(); s.mask(text) != text {
 				token = jsontext.String(s.mask(text))
 			}
+		}
+		// A credential of digits alone can come back as a number.
+		if err == nil && token.Kind() == '0' && slices.Contains(s, token.String()) {
+			token = jsontext.String(masked)
 		}
 		if err == nil {
 			err = e.WriteToken(token)

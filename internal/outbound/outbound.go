@@ -237,6 +237,9 @@ type Options struct {
 	// is sent to nobody but whom it was given for.
 	Header http.Header
 	For    *url.URL
+	// Credentials are added likewise, each where it says, to requests that do not have
+	// its header.
+	Credentials []Credential
 }
 
 // Client returns a client whose connections the dialer makes. It heeds no proxy
@@ -333,6 +336,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		for name, values := range t.options.Header {
 			r.Header[name] = values
 		}
+		t.options.credentials(r)
 	}
 	response, err := t.next.RoundTrip(r)
 	if err != nil {
