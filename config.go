@@ -103,6 +103,7 @@ type Config struct {
 		AllowPrivate bool          `yaml:"allow-private" doc:"Tasks may call private addresses and this machine (rest_executor, mcp_executor, a2a_executor)."`
 		Modules      string        `yaml:"modules" doc:"Folder of the WASM modules that tasks may run; empty for none."`
 		Scratch      string        `yaml:"scratch" doc:"Folder in which each command has a folder of its own while it runs; empty for the system's temporary folder."`
+		ScratchBytes int64         `yaml:"scratch-bytes" default:"1073741824" doc:"How many bytes a command, module or MCP server may have in that folder (1 GiB), in at most 50,000 files; one that writes more is ended."`
 		PushSecret   string        `yaml:"push-secret" doc:"Reference to a secret that push notifications are signed with: env:NAME or file:PATH."`
 	} `yaml:"tasks"`
 
@@ -299,6 +300,9 @@ func (c *Config) check() error {
 	}
 	if c.Tasks.Concurrent < 1 || c.Tasks.Grace < 0 || c.Tasks.Grace > time.Hour {
 		fail("tasks: concurrent is at least 1, grace from 0s to 1h")
+	}
+	if c.Tasks.ScratchBytes < 1<<20 {
+		fail("tasks: scratch-bytes is at least 1048576")
 	}
 	if c.Retention.Tasks < 0 {
 		fail("retention: tasks is not negative")

@@ -46,12 +46,12 @@ func (c *Config) executors(own []executor.Executor) (*executor.Registry, error) 
 		executor.NewSystemInfo(executor.SystemInfoConfig{}), executor.NewAggregate(),
 		executor.NewREST(executor.RESTConfig{AllowPrivate: c.Tasks.AllowPrivate, Credentials: credentials}),
 		executor.NewLLM(llm),
-		executor.NewMCP(executor.MCPConfig{AllowPrivate: c.Tasks.AllowPrivate, AllowCommands: c.AllowCommands, Scratch: c.Tasks.Scratch, Credentials: credentials}),
+		executor.NewMCP(executor.MCPConfig{AllowPrivate: c.Tasks.AllowPrivate, AllowCommands: c.AllowCommands, Scratch: c.Tasks.Scratch, ScratchBytes: c.Tasks.ScratchBytes, Credentials: credentials}),
 		executor.NewA2A(executor.A2AConfig{AllowPrivate: c.Tasks.AllowPrivate, Credentials: credentials}),
-		executor.NewWASM(executor.WASMConfig{Modules: c.Tasks.Modules, Scratch: c.Tasks.Scratch}),
+		executor.NewWASM(executor.WASMConfig{Modules: c.Tasks.Modules, Scratch: c.Tasks.Scratch, ScratchBytes: c.Tasks.ScratchBytes}),
 	}
 	if c.AllowCommands {
-		list = append(list, executor.NewCommand(executor.CommandConfig{Scratch: c.Tasks.Scratch}))
+		list = append(list, executor.NewCommand(executor.CommandConfig{Scratch: c.Tasks.Scratch, ScratchBytes: c.Tasks.ScratchBytes}))
 	}
 	if c.A2AConformanceAgent {
 		list = append(list, a2a.NewConformance())

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,10 @@ type CommandConfig struct {
 	// HOME and TMPDIR, in which it may write whatever its manifest says, and which
 	// is removed after it. Empty means the system's directory for temporary files.
 	Scratch string
+	// ScratchBytes and ScratchFiles bound what a task may have in its directory; one
+	// that has more is ended. 0 means a gibibyte, and 50,000 files and directories.
+	ScratchBytes int64
+	ScratchFiles int
 	// MaxOutput is how many bytes are kept of each of stdout and stderr, half
 	// from the beginning and half from the end; 0 means a mebibyte.
 	MaxOutput int
@@ -114,7 +119,7 @@ func (c *command) Execute(ctx context.Context, job *Job) (jsontext.Value, error)
 	if err != nil {
 		return nil, err
 	}
-	p, err := newProgram(job, c.config.Scratch, c.config.MaxOutput, in.Timeout, in.Env)
+	p, err := newProgram(job, scratch{c.config.Scratch, c.config.ScratchBytes, c.config.ScratchFiles}, c.config.MaxOutput, in.Timeout, in.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +133,7 @@ func (c *command) Execute(ctx context.Context, job *Job) (jsontext.Value, error)
 			return nil, final("the input \"cwd\" lies outside of what the manifest allows, or does not exist: %s", cut(in.Cwd, 300))
 		}
 	}
-	outcome, err := sandbox.Run(ctx, p.manifest, sandbox.Command{Args: args, Dir: cwd, Env: p.env, Stdin: stdin(in.Stdin), Stdout: p.stdout, Stderr: p.stderr})
+	outcome, err := sandbox.Run(ctx, p.manifest, sandbox.Command{Args: args, Dir: cwd, Env: p.env, Stdin: stdin(in.Stdin), Stdout: p.stdout, Stderr: p.stderr, Disk: p.disk})
 	return p.result(ctx, outcome, err)
 }
 
@@ -164,13 +169,14 @@ func inScope(dir string, m act.Manifest) bool {
 // environment, what may be used, and what is kept of the output.
 type program struct {
 	scratch        string
+	disk           *sandbox.Disk
 	manifest       act.Manifest
 	env            []string
 	stdout, stderr *output
 	report         *reporter
 }
 
-func newProgram(job *Job, parent string, maxOutput int, timeout *float64, env map[string]string) (*program, error) {
+func newProgram(job *Job, where scratch, maxOutput int, timeout *float64, env map[string]string) (*program, error) {
 	d, err := allowedTime(job.Manifest, timeout)
 	if err != nil {
 		return nil, err
@@ -181,9 +187,10 @@ func newProgram(job *Job, parent string, maxOutput int, timeout *float64, env ma
 		}
 	}
 	p := &program{manifest: job.Manifest, report: report(job)}
-	if p.scratch, err = makeScratch(parent); err != nil {
+	if p.scratch, err = makeScratch(where.parent); err != nil {
 		return nil, err
 	}
+	p.disk = &sandbox.Disk{Dir: p.scratch, Bytes: cmp.Or(where.bytes, defaultScratch), Files: cmp.Or(where.files, defaultFiles)}
 	p.manifest.TimeoutSeconds = int(math.Ceil(d.Seconds()))
 	p.manifest.FilesystemScope = append(slices.Clone(job.Manifest.FilesystemScope), p.scratch)
 	p.env = environment(p.scratch, env)
@@ -217,11 +224,17 @@ type programResult struct {
 	Signal          string          `json:"signal,omitzero"`
 	TimedOut        bool            `json:"timed_out,omitzero"`
 	OutOfMemory     bool            `json:"out_of_memory,omitzero"`
+	OverDisk        string          `json:"over_disk,omitzero"`
 	DurationSeconds float64         `json:"duration_seconds"`
 	MemoryPeakMB    int             `json:"memory_peak_mb,omitzero"`
 	CPUPercent      float64         `json:"cpu_percent,omitzero"`
 	Truncated       bool            `json:"truncated,omitzero"`
 	Limits          []sandbox.Limit `json:"limits"`
+}
+
+// overDisk says why a program was ended that wrote too much.
+func overDisk(o sandbox.Outcome) string {
+	return fmt.Sprintf("it was ended, since it wrote %s to its directory, which is all that it may have there", o.OverDisk)
 }
 
 // lastLine is what a program said last, in short: most often why it failed.
@@ -249,13 +262,15 @@ func (p *program) result(ctx context.Context, o sandbox.Outcome, err error) (jso
 	}
 	stdout, cutOut := p.stdout.text()
 	stderr, cutErr := p.stderr.text()
-	value, err := encode(programResult{Stdout: stdout, Stderr: stderr, ExitCode: o.ExitCode, Signal: o.Signal, TimedOut: o.TimedOut, OutOfMemory: o.OutOfMemory,
+	value, err := encode(programResult{Stdout: stdout, Stderr: stderr, ExitCode: o.ExitCode, Signal: o.Signal, TimedOut: o.TimedOut, OutOfMemory: o.OutOfMemory, OverDisk: o.OverDisk,
 		DurationSeconds: seconds(o.Duration), MemoryPeakMB: o.MemoryPeakMB, CPUPercent: math.Round(o.CPUPercent*10) / 10, Truncated: cutOut || cutErr, Limits: o.Limits})
 	if err != nil {
 		return nil, err
 	}
 	message := ""
 	switch {
+	case o.OverDisk != "":
+		message = overDisk(o)
 	case o.TimedOut:
 		message = fmt.Sprintf("it was ended after %d seconds, which is all that it may take", p.manifest.TimeoutSeconds)
 	case o.OutOfMemory && (o.ExitCode != 0 || o.Signal != ""):

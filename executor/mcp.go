@@ -23,8 +23,9 @@ type MCPConfig struct {
 	// AllowCommands lets tasks start servers that speak over their standard
 	// streams. They run inside package sandbox, held to the whole manifest.
 	AllowCommands bool
-	// Scratch is as in CommandConfig, for servers that are started.
-	Scratch string
+	// Scratch and ScratchBytes are as in CommandConfig, for servers that are started.
+	Scratch      string
+	ScratchBytes int64
 	// Credentials are sent to their servers by requests that have none of their own.
 	Credentials Credentials
 }
@@ -168,7 +169,7 @@ func (e *mcpExecutor) started(ctx context.Context, job *Job, in mcpInputs) (json
 	for _, value := range in.Env {
 		s.add(value)
 	}
-	p, err := newProgram(job, e.config.Scratch, 64<<10, in.Timeout, in.Env)
+	p, err := newProgram(job, scratch{parent: e.config.Scratch, bytes: e.config.ScratchBytes}, 64<<10, in.Timeout, in.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +184,7 @@ func (e *mcpExecutor) started(ctx context.Context, job *Job, in mcpInputs) (json
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		outcome, runErr = sandbox.Run(run, p.manifest, sandbox.Command{Args: in.Command, Dir: p.scratch, Env: p.env, Stdin: fromUs, Stdout: fromServer, Stderr: p.stderr})
+		outcome, runErr = sandbox.Run(run, p.manifest, sandbox.Command{Args: in.Command, Dir: p.scratch, Env: p.env, Stdin: fromUs, Stdout: fromServer, Stderr: p.stderr, Disk: p.disk})
 		fromUs.Close()
 		fromServer.Close()
 	}()
@@ -207,6 +208,9 @@ func (e *mcpExecutor) started(ctx context.Context, job *Job, in mcpInputs) (json
 	<-gone
 	if errors.Is(runErr, sandbox.ErrRefused) {
 		return nil, Final(runErr)
+	}
+	if outcome.OverDisk != "" {
+		return nil, &Error{Message: overDisk(outcome)}
 	}
 	if own := (*Error)(nil); errors.As(err, &own) && own.Result == nil && !own.Final {
 		stderr, _ := p.stderr.text()

@@ -7,6 +7,18 @@ import (
 	"path/filepath"
 )
 
+// scratch is where tasks have a directory, and how much they may have in it.
+type scratch struct {
+	parent string
+	bytes  int64 // 0 for defaultScratch
+	files  int   // 0 for defaultFiles
+}
+
+const (
+	defaultScratch = int64(1 << 30)
+	defaultFiles   = 50_000
+)
+
 // makeScratch makes a directory for one task, that nobody else may see. An empty
 // parent means the system's directory for temporary files.
 func makeScratch(parent string) (dir string, err error) {

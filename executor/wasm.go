@@ -17,9 +17,10 @@ type WASMConfig struct {
 	// Modules is the directory of the modules that may be run. Empty means that
 	// none may, and every task says so.
 	Modules string
-	// Scratch and MaxOutput are as in CommandConfig.
-	Scratch   string
-	MaxOutput int
+	// Scratch, ScratchBytes and MaxOutput are as in CommandConfig.
+	Scratch      string
+	ScratchBytes int64
+	MaxOutput    int
 }
 
 // NewWASM returns wasm_executor, which runs a WASI module of a directory, held
@@ -72,13 +73,13 @@ func (w *wasm) Execute(ctx context.Context, job *Job) (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newProgram(job, w.config.Scratch, w.config.MaxOutput, in.Timeout, in.Env)
+	p, err := newProgram(job, scratch{parent: w.config.Scratch, bytes: w.config.ScratchBytes}, w.config.MaxOutput, in.Timeout, in.Env)
 	if err != nil {
 		return nil, err
 	}
 	defer p.close()
 	args := append([]string{filepath.Base(module)}, in.Args...)
-	outcome, err := sandbox.RunWASM(ctx, p.manifest, module, sandbox.Command{Args: args, Env: p.env, Stdin: stdin(in.Stdin), Stdout: p.stdout, Stderr: p.stderr})
+	outcome, err := sandbox.RunWASM(ctx, p.manifest, module, sandbox.Command{Args: args, Env: p.env, Stdin: stdin(in.Stdin), Stdout: p.stdout, Stderr: p.stderr, Disk: p.disk})
 	return p.result(ctx, outcome, err)
 }
 

@@ -320,6 +320,7 @@ func lockMain() error {
 		{true, unix.RLIMIT_CORE, unix.Rlimit{}},
 		{o.Count, unix.RLIMIT_NPROC, unix.Rlimit{Cur: maxProcesses, Max: maxProcesses}},
 		{true, unix.RLIMIT_NOFILE, unix.Rlimit{Cur: 1024, Max: maxFiles()}},
+		{o.FileLimit > 0, unix.RLIMIT_FSIZE, unix.Rlimit{Cur: o.FileLimit, Max: o.FileLimit}},
 		{o.DataLimit > 0, unix.RLIMIT_DATA, unix.Rlimit{Cur: o.DataLimit, Max: o.DataLimit}},
 	} {
 		if !l.set {

@@ -34,6 +34,9 @@ func (mc *machine) run(ctx context.Context, m act.Manifest, c Command) (Outcome,
 	if err := mc.prepare(o, m, c); err != nil {
 		return Outcome{}, err
 	}
+	if c.Disk != nil && !slices.ContainsFunc(o.Grants, func(g grant) bool { return g.Write && !g.Base && g.Path != c.Disk.Dir }) {
+		o.FileLimit = uint64(c.Disk.Bytes) // what it may write elsewhere, if anything, is not bounded
+	}
 	return mc.runOrder(ctx, m, p, o, c)
 }
 
@@ -67,7 +70,14 @@ func (mc *machine) runOrder(ctx context.Context, m act.Manifest, p *plan, o *ord
 	out.Limits = slices.Clone(p.limits)
 
 	w := mc.watch(m, h)
+	ctx, disk := watchDisk(ctx, c.Disk, func(seen map[fileID]bool) int64 { return unlinked(h.cmd.Process.Pid, c.Disk.Dir, seen) })
 	started, end, err := h.wait(ctx, time.Duration(m.TimeoutSeconds)*time.Second, group, proxy, &out)
+	if out.OverDisk = disk.stop(); context.Cause(ctx) == errDisk {
+		err = nil // it ended the command, and nobody else did
+	}
+	if out.OverDisk == "" && end.Signal == "SIGXFSZ" && o.FileLimit > 0 {
+		out.OverDisk = fmt.Sprintf("more than %d bytes to one file", o.FileLimit)
+	}
 	out.Duration = cmp.Or(end.Duration, time.Since(started))
 	if w != nil {
 		w.stop()

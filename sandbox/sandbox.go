@@ -27,6 +27,9 @@
 //	timeout_seconds    the PID namespace or cgroup.kill end the whole tree; else partly: a subreaper kills it
 //	blocked_patterns   compared with the arguments before the start
 //
+// A directory can be bounded as well (Disk): it is looked at every 100 ms, with what is
+// open and in no directory any more, and the command is killed.
+//
 // Beside them, always: no_new_privs, no capabilities, at most 1024 processes, no core
 // dumps, and no system calls for namespaces, mounts, tracing, keys, modules, bpf, io_uring. When the
 // program that called Run dies, the command dies; when the command ends, what
@@ -77,6 +80,7 @@ type Command struct {
 	Env            []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	Disk           *Disk // what it may write to a directory; nil for no bound
 }
 
 // Limit is how one limit of the manifest was held.
@@ -95,7 +99,8 @@ type Outcome struct {
 	ExitCode     int
 	Signal       string
 	TimedOut     bool
-	OutOfMemory  bool // something was killed, since the memory was used up
+	OutOfMemory  bool   // something was killed, since the memory was used up
+	OverDisk     string // what it wrote too much of, and was ended for; empty for nothing
 	Duration     time.Duration
 	MemoryPeakMB int
 	CPUPercent   float64

@@ -116,6 +116,7 @@ type order struct {
 	NoHidden   bool // no memory that the watcher cannot see
 	Grants     []grant
 	DataLimit  uint64 // RLIMIT_DATA in bytes, 0 for none
+	FileLimit  uint64 // RLIMIT_FSIZE in bytes, 0 for none
 	Count      bool   // RLIMIT_NPROC, which counts what else the user runs unless the user namespace is new
 	CgroupDir  bool   // descriptor cgroupFD is a cgroup v2's directory
 	CgroupFDs  int    // so many descriptors from cgroupFD on are cgroup v1's cgroup.procs

@@ -65,7 +65,8 @@ func Run(ctx context.Context, m act.Manifest, c Command) (out Outcome, err error
 	if err != nil {
 		return out, err
 	}
-	limited, cancel := context.WithTimeout(ctx, time.Duration(m.TimeoutSeconds)*time.Second)
+	watched, disk := watchDisk(ctx, c.Disk, nil)
+	limited, cancel := context.WithTimeout(watched, time.Duration(m.TimeoutSeconds)*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(limited, c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, append([]string{}, c.Env...)
@@ -78,8 +79,9 @@ func Run(ctx context.Context, m act.Manifest, c Command) (out Outcome, err error
 		out.ExitCode = state.ExitCode()
 		out.CPUPercent = percent(state.UserTime()+state.SystemTime(), out.Duration)
 	}
-	out.TimedOut = ctx.Err() == nil && limited.Err() != nil
-	if exited := (*exec.ExitError)(nil); errors.As(err, &exited) || out.TimedOut {
+	out.TimedOut = watched.Err() == nil && limited.Err() != nil
+	out.OverDisk = disk.stop()
+	if exited := (*exec.ExitError)(nil); errors.As(err, &exited) || out.TimedOut || context.Cause(watched) == errDisk {
 		err = nil
 	}
 	return out, errors.Join(err, ctx.Err())
@@ -118,13 +120,15 @@ func RunWASM(ctx context.Context, m act.Manifest, module string, c Command) (out
 	if err := checkCommand(m, Command{Args: j.Args, Env: j.Env}); err != nil {
 		return out, err
 	}
-	limited, cancel := context.WithTimeout(ctx, time.Duration(m.TimeoutSeconds)*time.Second)
+	watched, disk := watchDisk(ctx, c.Disk, nil)
+	limited, cancel := context.WithTimeout(watched, time.Duration(m.TimeoutSeconds)*time.Second)
 	defer cancel()
 	start := time.Now()
 	exit, err := runModule(limited, j, c.Stdin, c.Stdout, c.Stderr)
 	out = Outcome{ExitCode: exit, Duration: time.Since(start), Limits: p.limits}
 	if limited.Err() != nil {
-		out.ExitCode, out.TimedOut, err = -1, ctx.Err() == nil, ctx.Err()
+		out.ExitCode, out.TimedOut, err = -1, watched.Err() == nil, ctx.Err()
 	}
+	out.OverDisk = disk.stop()
 	return out, err
 }

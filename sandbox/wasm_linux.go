@@ -74,7 +74,7 @@ func (mc *machine) runWASM(ctx context.Context, m act.Manifest, module string, c
 	if err != nil {
 		return Outcome{}, err
 	}
-	run := Command{Args: []string{self}, Dir: "/", Env: []string{wasmEnv + "=" + string(told)}, Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr}
+	run := Command{Args: []string{self}, Dir: "/", Env: []string{wasmEnv + "=" + string(told)}, Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Disk: c.Disk}
 	if err := mc.prepare(o, act.Manifest{}, run); err != nil {
 		return Outcome{}, err
 	}
