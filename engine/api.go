@@ -223,7 +223,7 @@ func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top 
 		}
 		root = parent.Root
 	}
-	for _, t := range tasks {
+	for i, t := range tasks {
 		if t.User == "" {
 			t.User = top.User
 		}
@@ -240,7 +240,13 @@ func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top 
 		t.Origin = cmp.Or(t.Origin, task.OriginCreate)
 		t.Root = root
 		if t.Schedule.Enabled && !(t.Schedule.Bounded && t.Schedule.MaxRuns == 0) {
-			t.Next, _ = t.Schedule.Next(now)
+			field := ""
+			if len(tasks) > 1 {
+				field = fmt.Sprintf("tasks[%d].", i)
+			}
+			if t.Next, err = t.Schedule.First(now, field); err != nil {
+				return root, err
+			}
 		}
 		if err := e.refer(ctx, by, t); err != nil {
 			return root, err
@@ -446,7 +452,9 @@ func (e *Engine) Update(ctx context.Context, by Caller, id task.ID, request json
 		if to.Schedule != t.Schedule {
 			to.Next = time.Time{}
 			if to.Schedule.Enabled && !(to.Schedule.Bounded && to.Runs >= to.Schedule.MaxRuns) {
-				to.Next, _ = to.Schedule.Next(now)
+				if to.Next, err = to.Schedule.First(now, "updates."); err != nil {
+					return nil, err
+				}
 			}
 		}
 		_, err = e.cfg.Guard.RecordTask(ctx, "tasks.update", by.Principal, request, links(t),

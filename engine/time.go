@@ -77,7 +77,7 @@ func (e *Engine) look(ctx context.Context, limits map[string]int, start func(tas
 	})
 	// What this node should be executing and is not: its end could not be written, or
 	// it was stopped while the lease seemed over.
-	each(task.RowQuery{Phase: task.Running}, func(r *task.Row) *task.Change {
+	each(task.RowQuery{Phase: task.Running, Node: e.cfg.Node, Limit: e.cfg.Concurrent + someRows}, func(r *task.Row) *task.Change {
 		e.mu.Lock()
 		a := e.running[r.ID]
 		e.mu.Unlock()

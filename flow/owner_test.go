@@ -178,9 +178,38 @@ func FuzzRequest(f *testing.F) {
 // TestTimes: no run is so far off that it is taken for one that is overdue.
 func TestTimes(t *testing.T) {
 	n := begin(t)
-	a := n.do("", "tasks.create", `{"name":"A","schemas":{"method":"count"},"schedule_type":"once","schedule_expression":"9000-01-01T00:00:00Z","schedule_enabled":true}`)
+	a := n.do("", "tasks.create", `{"name":"A","schemas":{"method":"count"},"schedule_type":"once","schedule_expression":"2261-12-31T00:00:00Z","schedule_enabled":true}`)
 	time.Sleep(1500 * time.Millisecond) // longer than the engine takes to look
 	if got := n.do("", "tasks.get", id(a.result("id"))); got.result("run_count") != "0" || got.result("status") != "pending" || strings.HasPrefix(got.result("next_run_at"), "1") {
 		t.Errorf("a run in the far future: %s", got.text)
 	}
+}
+
+// TestNoRun: a schedule that would never run is refused, with what is wrong.
+func TestNoRun(t *testing.T) {
+	n := begin(t)
+	idle := n.do("", "tasks.create", `{"name":"A","schedule_type":"once","schedule_expression":"2020-01-01T00:00:00Z"}`).result("id") // not enabled
+	for params, field := range map[string]string{
+		`"schedule_type":"once","schedule_expression":"2020-01-01T00:00:00Z"`:                                                                            "schedule_expression",
+		`"schedule_type":"once","schedule_expression":"2020-01-01T00:00","schedule_timezone":"Europe/Oslo","schedule_missed":"once"`:                     "schedule_expression",
+		`"schedule_type":"once","schedule_expression":"9000-01-01T00:00:00Z"`:                                                                            "schedule_expression",
+		`"schedule_type":"daily","schedule_expression":"09:30","schedule_end_at":"2020-01-01T00:00:00Z"`:                                                 "schedule_end_at",
+		`"schedule_type":"monthly","schedule_expression":"31@09:30","schedule_start_at":"2260-02-01T00:00:00Z","schedule_end_at":"2260-02-28T00:00:00Z"`: "schedule_expression",
+	} {
+		enabled := params + `,"schedule_enabled":true`
+		for prefix, a := range map[string]answer{
+			"":          n.call("", "tasks.create", `{"name":"B",`+enabled+`}`),
+			"tasks[1].": n.call("", "tasks.create", `{"tasks":[{"id":"a","name":"A"},{"id":"b","name":"B","parent_id":"a",`+enabled+`}]}`),
+			"updates.":  n.call("", "tasks.update", `{"task_id":"`+idle+`","updates":{`+enabled+`}}`),
+		} {
+			if a.code() != task.CodeInvalid || a.at("error", "data", "field") != prefix+field || a.at("error", "data", "reason") == "" {
+				t.Errorf("%s: %s", params, a.text)
+			}
+		}
+	}
+	if a := n.do("", "tasks.list", `{}`); a.result("total") != "1" {
+		t.Errorf("something was made: %s", a.text)
+	}
+	// What has run once is no mistake afterwards.
+	n.do("", "tasks.update", `{"task_id":"`+idle+`","updates":{"name":"C"}}`)
 }

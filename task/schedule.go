@@ -42,6 +42,23 @@ func (s *Schedule) Next(after time.Time) (time.Time, bool) {
 	return next.UTC(), true
 }
 
+// First is the first run after a time of a schedule that is enabled, and an error that
+// says why there is none: a schedule that never runs is a mistake of whoever made it.
+// field stands before the names of members.
+func (s *Schedule) First(after time.Time, field string) (time.Time, error) {
+	next, ok := s.Next(after)
+	if ok {
+		return next, nil
+	}
+	switch r, err := s.rule(); {
+	case err == nil && s.Type == "once" && !r.once.After(after):
+		return time.Time{}, invalid(field+"schedule_expression", "The time is past, and there would be no run. Use tasks.execute to have it executed now.", "a time to come")
+	case !s.End.IsZero() && !s.End.After(after):
+		return time.Time{}, invalid(field+"schedule_end_at", "The end is past, and there would be no run.", "a time to come")
+	}
+	return time.Time{}, invalid(field+"schedule_expression", "There would be no run: the schedule names no time from its start to its end, and before the year 2262.", "")
+}
+
 // check checks the schedule's members. field stands before their names.
 func (s *Schedule) check(field string) error {
 	if s.Type != "" && !slices.Contains([]string{"once", "interval", "cron", "daily", "weekly", "monthly"}, s.Type) {

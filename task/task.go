@@ -216,8 +216,9 @@ type RowQuery struct {
 	Held      string    // of Held: only of this approval
 	// Scheduled selects rows of any phase whose schedule is due before DueBefore.
 	Scheduled bool
-	// Lost selects, of Running, those whose node no longer lives.
+	// Lost selects, of Running, those whose node no longer lives, and Node those of a node.
 	Lost  bool
+	Node  string
 	Limit int
 }
 

@@ -153,6 +153,9 @@ func (s *Store) TaskRows(ctx context.Context, q task.RowQuery) ([]task.Row, erro
 		query += `phase = 5 AND node NOT IN
 			(SELECT log || ':' || epoch FROM log WHERE owner IS NOT NULL AND heartbeat >= clock_timestamp() - $1::interval)`
 		args = append(args, leaseTime)
+	case q.Phase == task.Running && q.Node != "":
+		query += `phase = 5 AND node = $1`
+		args = append(args, text(q.Node))
 	case q.Phase == task.Running:
 		query += `phase = 5`
 	default:

@@ -152,9 +152,12 @@ func pause(ctx context.Context, begin time.Time) error {
 	}
 }
 
-// SweepTrees removes what is left of trees that are gone, some tasks at a time. No
-// commit needs what it locks.
+// SweepTrees removes what is left of trees that are gone, some tasks at a time, and of
+// jobs whose tasks have gone on without them. No commit needs what it locks.
 func (s *Store) SweepTrees(ctx context.Context) error {
+	if err := s.dropJobs(ctx); err != nil {
+		return err
+	}
 	for {
 		rows, err := s.pool.Query(ctx, `SELECT root FROM task_gone WHERE NOT swept LIMIT $1`, removeTasks)
 		if err != nil {
@@ -173,6 +176,29 @@ func (s *Store) SweepTrees(ctx context.Context) error {
 			}
 		}
 		if err != nil {
+			return err
+		}
+	}
+}
+
+// jobAge is how old a job is that may be of no use to anybody: long after what becomes
+// of its task was decided without it.
+const jobAge = time.Hour
+
+// dropJobs removes jobs that River would keep for days: those that a dead node worked
+// on, and those that wait for an executor which no node has, once their task neither
+// waits to start nor runs. What becomes of tasks does not depend on it.
+func (s *Store) dropJobs(ctx context.Context) error {
+	for {
+		begin := time.Now()
+		tag, err := s.pool.Exec(ctx, `DELETE FROM river_job WHERE id IN (SELECT j.id FROM river_job j
+			WHERE j.kind = $1 AND j.state IN ('available', 'running') AND j.created_at < now() - $2::interval
+			AND NOT EXISTS (SELECT 1 FROM task t WHERE t.id = (j.args->>'task')::uuid AND t.phase IN (3, 5))
+			LIMIT $3 FOR UPDATE SKIP LOCKED)`, jobKind, jobAge, removeTasks)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		if err := pause(ctx, begin); err != nil {
 			return err
 		}
 	}

@@ -431,6 +431,9 @@ func (s *Store) TaskRows(ctx context.Context, q task.RowQuery) (list []task.Row,
 		text += `phase = 4`
 	case q.Phase == task.Running && q.Lost:
 		text += `phase = 5 AND node <> (SELECT '0:' || epoch FROM head)`
+	case q.Phase == task.Running && q.Node != "":
+		text += `phase = 5 AND node = ?`
+		args = append(args, q.Node)
 	case q.Phase == task.Running:
 		text += `phase = 5`
 	default:

@@ -698,6 +698,8 @@ func taskRows(t *testing.T, s *suite) {
 		{"held for one approval", task.RowQuery{Phase: task.Held, Held: "one"}, []int{10}, false},
 		{"held for a long one", task.RowQuery{Phase: task.Held, Held: long}, []int{11}, false},
 		{"running", task.RowQuery{Phase: task.Running}, []int{12, 13, 14}, false},
+		{"running on a node", task.RowQuery{Phase: task.Running, Node: "4711:1", Limit: 10}, []int{14}, false},
+		{"running on no node", task.RowQuery{Phase: task.Running, Node: "9:9"}, nil, false},
 		{"lost", task.RowQuery{Phase: task.Running, Lost: true}, []int{13, 14}, false},
 		{"scheduled", task.RowQuery{Scheduled: true, DueBefore: at(4)}, []int{16, 15}, true},
 		{"scheduled, all", task.RowQuery{Scheduled: true, DueBefore: at(1000)}, []int{16, 15, 17}, true},
