@@ -28,10 +28,15 @@ var errNothing = errors.New("nothing to commit")
 func (s *Store) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.Claim, load *task.Load, build func(ledger.Found) (*ledger.Batch, error)) error {
 	for i := 1; ; i++ {
 		built := false
+		var writes *task.Writes
 		begin := time.Now()
 		err := s.commit(ctx, lease, claims, load, func(f ledger.Found) (*ledger.Batch, error) {
 			built = true
-			return build(f)
+			batch, err := build(f)
+			if batch != nil {
+				writes = batch.Tasks
+			}
+			return batch, err
 		})
 		switch {
 		case err == nil:
@@ -44,7 +49,7 @@ func (s *Store) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.
 			return err
 		}
 		// Conflicts arise where locks are taken, before the batch is built.
-		if again := !built && conflicts(err) || taken(err); !again || i == attempts {
+		if again := !built && conflicts(err) || taken(err) || s.resweep(ctx, err, writes); !again || i == attempts {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"reeve/task"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
@@ -204,7 +205,9 @@ func (s *Store) dropJobs(ctx context.Context) error {
 	}
 }
 
-// sweep removes some of what is left of trees, and returns how much that was.
+// sweep removes some of what is left of trees, and returns how much that was. The
+// roots' texts go last: as long as they are there no other tasks of the same ids can be
+// made, whose rows would be taken for these. See resweep.
 func sweep(ctx context.Context, tx pgx.Tx, roots []task.ID) (removed int, err error) {
 	keys := uuids(roots)
 	rows, err := tx.Query(ctx, `DELETE FROM task WHERE id IN (SELECT id FROM task WHERE root = ANY($1::uuid[]) AND parent IS NOT NULL LIMIT $2) RETURNING id`, keys, removeTasks)
@@ -212,36 +215,59 @@ func sweep(ctx context.Context, tx pgx.Tx, roots []task.ID) (removed int, err er
 		return 0, err
 	}
 	ids, err := pgx.CollectRows(rows, scanID)
-	if err != nil {
-		return 0, err
-	}
-	whole := len(ids) == 0
-	if whole {
-		ids = roots // what else there is of them
-	}
-	for _, text := range []string{
-		// All that a task needs, and all that need it, is of the same tree.
-		`DELETE FROM task_text WHERE id = ANY($1::uuid[])`, `DELETE FROM task_need WHERE needs = ANY($1::uuid[])`,
-		`DELETE FROM task_ref WHERE task = ANY($1::uuid[])`, `DELETE FROM task_ref WHERE original = ANY($1::uuid[])`,
-	} {
-		if _, err := tx.Exec(ctx, text, uuids(ids)); err != nil {
-			return 0, err
-		}
-	}
-	if !whole {
-		return len(ids), nil
+	if err != nil || len(ids) > 0 {
+		return len(ids), errors.Join(err, sweepTexts(ctx, tx, ids))
 	}
 	tag, err := tx.Exec(ctx, `DELETE FROM task_event WHERE (root, n) IN (SELECT root, n FROM task_event WHERE root = ANY($1::uuid[]) LIMIT $2)`, keys, removeEvents)
 	if err != nil || tag.RowsAffected() > 0 {
 		return int(tag.RowsAffected()), err
 	}
-	if _, err = tx.Exec(ctx, `DELETE FROM task_push WHERE root = ANY($1::uuid[])`, keys); err == nil {
+	if err = sweepTexts(ctx, tx, roots); err == nil {
+		_, err = tx.Exec(ctx, `DELETE FROM task_push WHERE root = ANY($1::uuid[])`, keys)
+	}
+	if err == nil {
 		_, err = tx.Exec(ctx, `UPDATE task_gone SET swept = true WHERE root = ANY($1::uuid[])`, keys)
 	}
 	if err == nil {
 		err = forget(ctx, tx, keys)
 	}
 	return 0, err
+}
+
+// sweepTexts removes what tasks have beside their rows. All that a task needs, and all
+// that need it, is of the same tree.
+func sweepTexts(ctx context.Context, tx pgx.Tx, ids []task.ID) error {
+	for _, text := range []string{
+		`DELETE FROM task_text WHERE id = ANY($1::uuid[])`, `DELETE FROM task_need WHERE needs = ANY($1::uuid[])`,
+		`DELETE FROM task_ref WHERE task = ANY($1::uuid[])`, `DELETE FROM task_ref WHERE original = ANY($1::uuid[])`,
+	} {
+		if _, err := tx.Exec(ctx, text, uuids(ids)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resweep removes, at once, all that is left of gone trees whose ids new tasks use
+// again, after a commit failed for that. It reports whether there was anything.
+func (s *Store) resweep(ctx context.Context, err error, w *task.Writes) bool {
+	var e *pgconn.PgError
+	if w == nil || !errors.As(err, &e) || e.Code != "23505" || e.TableName != "task_text" {
+		return false
+	}
+	ids := make([]task.ID, len(w.New))
+	for i, t := range w.New {
+		ids[i] = t.ID
+	}
+	rows, err := s.pool.Query(ctx, `SELECT root FROM task_gone WHERE NOT swept AND root = ANY($1::uuid[])`, uuids(ids))
+	if err != nil {
+		return false
+	}
+	roots, err := pgx.CollectRows(rows, scanID)
+	for left := len(roots); err == nil && left > 0; {
+		err = s.transact(ctx, func(tx pgx.Tx) error { left, err = sweep(ctx, tx, roots); return err })
+	}
+	return err == nil // also when another node has swept them meanwhile
 }
 
 // forget removes the rows of trees that were noted, and of which nothing is left.

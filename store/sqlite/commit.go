@@ -52,7 +52,7 @@ func (s *Store) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.
 	var batch *ledger.Batch
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.transact(func(c *sqlite.Conn) error {
+	write := func(c *sqlite.Conn) error {
 		size, err := s.checkLease(c, lease)
 		if err != nil {
 			return err
@@ -89,7 +89,14 @@ func (s *Store) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.
 			return err
 		}
 		return s.insert(c, batch)
-	})
+	}
+	err := s.transact(write)
+	if sqlite.ErrCode(err) == sqlite.ResultConstraintPrimaryKey && batch != nil && batch.Tasks != nil {
+		// Perhaps the id of a tree that is gone, and of which something is left.
+		if again, failed := s.resweep(batch.Tasks); failed == nil && again {
+			err = s.transact(write)
+		}
+	}
 	if errors.Is(err, errNothing) {
 		return nil
 	}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"reeve/ledger"
@@ -176,52 +177,83 @@ func (s *Store) RemoveTrees(ctx context.Context, roots []task.ID, before time.Ti
 }
 
 // sweep removes some rows of a tree whose root is gone, and returns how many more may
-// be removed at once.
+// be removed at once. The root's text goes last: as long as it is there no other task
+// of the same id can be made, whose rows would be taken for this one's. See resweep.
 func sweep(c *sqlite.Conn, root task.ID, budget int) (int, error) {
-	var ids []task.ID
-	err := query(c, `SELECT id FROM task WHERE root = ? AND parent IS NOT NULL LIMIT ?`, func(stmt *sqlite.Stmt) error {
-		ids = append(ids, idOf(stmt, 0))
-		return nil
-	}, root[:], int64(max(1, budget/taskRows)))
-	if err != nil {
-		return 0, err
-	}
-	if len(ids) == 0 {
-		ids = append(ids, root) // what else there is of it
-	}
-	for _, id := range ids {
-		budget -= taskRows
-		for _, text := range []string{
-			`DELETE FROM task WHERE id = ?`, `DELETE FROM task_text WHERE id = ?`, `DELETE FROM task_need WHERE needs = ?`,
-			`DELETE FROM task_need WHERE task = ?`, `DELETE FROM task_ref WHERE task = ?`, `DELETE FROM task_ref WHERE original = ?`,
-		} {
-			if err := execute(c, text, id[:]); err != nil {
-				return 0, err
+	for left := true; left; {
+		var ids []task.ID
+		limit := max(1, budget/taskRows)
+		err := query(c, `SELECT id FROM task WHERE root = ? AND parent IS NOT NULL LIMIT ?`, func(stmt *sqlite.Stmt) error {
+			ids = append(ids, idOf(stmt, 0))
+			return nil
+		}, root[:], int64(limit))
+		for _, id := range ids {
+			if err == nil {
+				err = execute(c, `DELETE FROM task WHERE id = ?`, id[:])
+			}
+			if err == nil {
+				err = sweepTexts(c, id)
 			}
 		}
-	}
-	if ids[0] != root {
-		if budget <= 0 {
+		if left = len(ids) == limit; err != nil {
+			return 0, err
+		}
+		if budget -= taskRows * len(ids); budget <= 0 {
 			return 0, nil
 		}
-		return sweep(c, root, budget)
 	}
-	limit := max(budget, 1)
-	err = execute(c, `DELETE FROM task_event WHERE root = ?1 AND n IN (SELECT n FROM task_event WHERE root = ?1 ORDER BY n LIMIT ?2)`, root[:], int64(limit))
+	err := execute(c, `DELETE FROM task_event WHERE root = ?1 AND n IN (SELECT n FROM task_event WHERE root = ?1 ORDER BY n LIMIT ?2)`, root[:], int64(budget))
 	if err != nil {
 		return 0, err
 	}
-	events := c.Changes()
-	if budget -= events; events == limit {
+	if budget -= c.Changes(); budget <= 0 {
 		return 0, nil
 	}
-	if err = execute(c, `DELETE FROM task_push WHERE root = ?`, root[:]); err == nil {
+	if err = sweepTexts(c, root); err == nil {
+		err = execute(c, `DELETE FROM task_push WHERE root = ?`, root[:])
+	}
+	if err == nil {
 		err = execute(c, `UPDATE task_gone SET swept = 1 WHERE root = ?`, root[:])
 	}
 	if err == nil {
 		err = forget(c, root)
 	}
-	return budget, err
+	return budget - taskRows, err
+}
+
+// sweepTexts removes what a task has beside its row.
+func sweepTexts(c *sqlite.Conn, id task.ID) error {
+	for _, text := range []string{
+		`DELETE FROM task_text WHERE id = ?`, `DELETE FROM task_need WHERE needs = ?`, `DELETE FROM task_need WHERE task = ?`,
+		`DELETE FROM task_ref WHERE task = ?`, `DELETE FROM task_ref WHERE original = ?`,
+	} {
+		if err := execute(c, text, id[:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resweep removes, at once, all that is left of gone trees whose ids a batch uses
+// again. It reports whether there was anything. mu is held.
+func (s *Store) resweep(w *task.Writes) (found bool, err error) {
+	err = s.transact(func(c *sqlite.Conn) error {
+		for _, t := range w.New {
+			again := false
+			err := query(c, `SELECT 1 FROM task_gone WHERE root = ? AND swept = 0`, func(*sqlite.Stmt) error { again = true; return nil }, t.ID[:])
+			if err != nil {
+				return err
+			}
+			if again {
+				found = true
+				if _, err := sweep(c, t.ID, math.MaxInt32); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return found, err
 }
 
 // forget removes the row of a tree that was noted, and of which nothing is left.

@@ -34,7 +34,7 @@ func Exercise(t *testing.T, open func(t *testing.T) ledger.Store) {
 		"TaskRoundTrip": taskRoundTrip, "TaskLife": taskLife, "TaskLoad": taskLoad, "TaskTexts": taskTexts, "TaskUpdate": taskUpdate,
 		"TaskDelete": taskDelete, "TaskQueries": taskQueries, "TaskRows": taskRows, "TaskEvents": taskEvents, "TaskPushes": taskPushes,
 		"TaskClaims": taskClaims, "TaskRefused": taskRefused, "TaskFenced": taskFenced, "TaskTree": taskTree, "TaskChain": taskChain, "TaskWriters": taskWriters,
-		"TreesEnded": treesEnded, "TreesOf": treesOf, "TreesLarge": treesLarge, "TreesAlone": treesAlone,
+		"TreesEnded": treesEnded, "TreesOf": treesOf, "TreesLarge": treesLarge, "TreesAlone": treesAlone, "TreesAgain": treesAgain,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &suite{T: t, ctx: t.Context(), open: func() ledger.Store { return open(t) }}
