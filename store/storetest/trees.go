@@ -106,7 +106,6 @@ func treesEnded(t *testing.T, s *suite) {
 		s.write(w, &writes)
 	}
 	s.reopen()
-	w = s.writer()
 	want := []task.ID{TaskID(100), TaskID(110), TaskID(210), TaskID(220)}
 	s.diff("ended trees", want, s.endedTrees(before))
 	s.diff("ended trees, by another time", []task.ID(nil), s.endedTrees(old))
