@@ -69,7 +69,7 @@ func (c *Config) executors(own []executor.Executor) (*executor.Registry, error) 
 func (c *Config) credentials() (list executor.Credentials, err error) {
 	seen := map[string]bool{}
 	for _, text := range c.Credentials {
-		one, err := executor.ParseCredential(text, identity.Secret)
+		one, err := executor.ParseCredential(text, secret.Read)
 		if err != nil {
 			return nil, fmt.Errorf("credentials: %w", err)
 		}
