@@ -137,7 +137,7 @@ func (k *keeper) said(user, executor, inputs string) (id, root string) {
 	k.Helper()
 	answer := k.call(k.a2a, user, "SendMessage", fmt.Sprintf(`{"message":{"messageId":"m-%s","role":"ROLE_USER","parts":[{"data":{"tasks":[{"id":"a","name":"A","schemas":{"method":%q},"inputs":%s}]}}]},"configuration":{"returnImmediately":%t}}`,
 		user, executor, inputs, executor == "waiting"))
-	return k.member(answer, "id"), k.member(answer, "root_task_id")
+	return k.member(answer, "id"), k.member(answer, "rootTaskId")
 }
 
 // records are the kinds and details of the node's administrative records of a kind.
