@@ -1,11 +1,8 @@
-//go:build real
-
 package proxy
 
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -16,18 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"reeve/internal/needs"
 	"reeve/policy"
 )
-
-// What these tests need is installed by testdata/install. Without it they fail.
-func tools(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("REEVE_MCP_TOOLS")
-	if dir == "" {
-		t.Fatal("REEVE_MCP_TOOLS does not name the folder that testdata/install made")
-	}
-	return dir
-}
 
 func build(t *testing.T, of string) string {
 	t.Helper()
@@ -52,27 +40,36 @@ func starter(t *testing.T) *Proxy {
 	return &Proxy{Guardian: &Local{Guard: g, Principal: Here}, Server: "real"}
 }
 
-// everything starts the SDK's own conformance server.
-func everything(t *testing.T, flags ...string) (url string) {
+// everything starts the SDK's own conformance server. It names no port that it
+// chose by itself, so that a free one is found for it.
+func everything(t *testing.T, program string, flags ...string) (url string) {
 	t.Helper()
-	program := build(t, "github.com/modelcontextprotocol/go-sdk/conformance/everything-server")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
-	cmd := exec.Command(program, append([]string{"-http", address}, flags...)...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	for range 200 {
-		if c, err := net.Dial("tcp", address); err == nil {
-			c.Close()
-			return "http://" + address + "/"
+	for range 5 { // somebody else can take the port before it does
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
 		}
-		time.Sleep(25 * time.Millisecond)
+		address := l.Addr().String()
+		l.Close()
+		cmd := exec.Command(program, append([]string{"-http", address}, flags...)...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		exited := make(chan struct{})
+		go func() { cmd.Wait(); close(exited) }()
+		t.Cleanup(func() { cmd.Process.Kill(); <-exited })
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+			select {
+			case <-exited:
+				deadline = time.Time{}
+				continue
+			case <-time.After(10 * time.Millisecond):
+			}
+			if c, err := net.Dial("tcp", address); err == nil {
+				c.Close()
+				return "http://" + address + "/"
+			}
+		}
 	}
 	t.Fatal("the server does not listen")
 	return ""
@@ -81,7 +78,9 @@ func everything(t *testing.T, flags ...string) (url string) {
 // TestConformance: through the proxy, with the starter policy, a server passes
 // what it passes without it.
 func TestConformance(t *testing.T) {
-	dir := tools(t)
+	t.Parallel()
+	node, modules := needs.Node(t), filepath.Join(needs.Dir(t, "mcp-node"), "node_modules")
+	program := build(t, "github.com/modelcontextprotocol/go-sdk/conformance/everything-server")
 	for _, tt := range []struct {
 		suite, want string
 		flags       []string
@@ -92,12 +91,13 @@ func TestConformance(t *testing.T) {
 		{"conformance-alpha", "Total: 55 passed, 4 failed", nil},
 	} {
 		t.Run(fmt.Sprint(tt.suite, tt.flags), func(t *testing.T) {
-			h, err := starter(t).NewHandler(everything(t, tt.flags...))
+			t.Parallel()
+			h, err := starter(t).NewHandler(everything(t, program, tt.flags...))
 			if err != nil {
 				t.Fatal(err)
 			}
 			url := strings.Replace(serve1(t, h), "127.0.0.1", "localhost", 1)
-			out, _ := exec.Command(filepath.Join(dir, "node_modules/node/bin/node"), filepath.Join(dir, "node_modules", tt.suite, "dist/index.js"), "server", "--url", url).CombinedOutput()
+			out, _ := exec.Command(node, filepath.Join(modules, tt.suite, "dist/index.js"), "server", "--url", url).CombinedOutput()
 			if !bytes.Contains(out, []byte(tt.want)) {
 				t.Errorf("want %s:\n%s", tt.want, regexp.MustCompile(`(?m)^(✗|Total).*`).FindAll(out, -1))
 			}
@@ -107,12 +107,8 @@ func TestConformance(t *testing.T) {
 
 // npm is a server from npm, over stdio.
 func npm(t *testing.T, name string, args ...string) []string {
-	dir := tools(t)
-	program := filepath.Join(dir, "node_modules/@modelcontextprotocol", name, "dist/index.js")
-	if _, err := os.Stat(program); err != nil {
-		t.Fatal(err)
-	}
-	return append([]string{filepath.Join(dir, "node_modules/node/bin/node"), program}, args...)
+	program := filepath.Join(needs.Dir(t, "mcp-node"), "node_modules/@modelcontextprotocol", name, "dist/index.js")
+	return append([]string{needs.Node(t), program}, args...)
 }
 
 // TestServers: real servers from npm, with the SDK's client.
@@ -147,9 +143,7 @@ func TestServers(t *testing.T) {
 // TestClients: the official clients for Python and TypeScript, which start the
 // program as they start any server.
 func TestClients(t *testing.T) {
-	dir := tools(t)
-	reeve := build(t, "reeve/cmd/reeve")
-	node := filepath.Join(dir, "node_modules/node/bin/node")
+	node, reeve := needs.Node(t), build(t, "reeve/cmd/reeve")
 	script := func(name string) string {
 		path, err := filepath.Abs(filepath.Join("testdata", name))
 		if err != nil {
@@ -170,20 +164,20 @@ func TestClients(t *testing.T) {
 		command []string
 		want    []string
 	}{
-		{"Python", over(filepath.Join(dir, "py/bin/python"), script("client.py")), everythingSays},
+		{"Python", over(needs.Python(t, "mcp-python"), script("client.py")), everythingSays},
 		{"TypeScript", over(node, script("client.mjs")), everythingSays},
 		{"TypeScript over HTTP", []string{node, script("client.mjs"), `[["echo",{"text":"hi"}],["none",{}]]`, serve1(t, http.HandlerFunc(h.ServeHTTP))},
 			[]string{"tool echo\n", `ok echo "echo: hi"`, `failed none "Denied by policy: The server lists no tool of this name.`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cmd := exec.Command(tt.command[0], tt.command[1:]...)
-			cmd.Dir = dir
-			var said bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &said, io.Discard
+			cmd.Dir = needs.Dir(t, "mcp-node") // where the script finds its libraries
+			var said, wrong bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &said, &wrong
 			err := cmd.Run()
 			for _, want := range tt.want {
 				if !strings.Contains(said.String(), want) {
-					t.Errorf("said\n%s%v, without\n%s", said.String(), err, want)
+					t.Errorf("said\n%s%v %s, without\n%s", said.String(), err, wrong.String(), want)
 				}
 			}
 		})
