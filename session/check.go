@@ -25,7 +25,7 @@ var Checks = []struct{ Name, Doc string }{
 	{"session.shared", "one session is used by two agents, users or organizations"},
 	{"time.skew", "the step's timestamp is more than 15 minutes from the guardian's clock"},
 	{"time.backwards", "the step's timestamp lies more than 5 minutes before an earlier step's"},
-	{"call.loop", "the same call is made for the tenth time in one turn"},
+	{"call.loop", "the same call is made for the tenth time in one turn, and nothing new came in between: no other call for the first time, no other answer"},
 	{"session.rate", "the session makes more than 600 calls within a minute"},
 	{"memory.foreign", "memory that was stored for one user is given to another"},
 	{"memory.unknown", "memory is retrieved that was never stored through the guardian"},
@@ -332,8 +332,8 @@ func (c *checker) rhythm() {
 	a, s, turn := c.a, c.s, c.hashes.turn
 	switch a.Kind {
 	case act.ToolCall:
-		if n := s.sameCalls(short(a.Digest), turn); n+1 >= loopCalls {
-			c.add("call.loop", "", "The same call is made for the %s time in this turn.", ordinal(n+1))
+		if n := s.loops(short(a.Digest), turn); n+1 >= loopCalls {
+			c.add("call.loop", "", "The same call is made for the %s time in this turn, and nothing new came in between.", ordinal(n+1))
 		}
 		if s.inWindow(a.At) && s.windowCalls >= rateCalls {
 			c.add("session.rate", "", "The session has made more than %d calls within a minute.", rateCalls)

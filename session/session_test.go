@@ -159,25 +159,92 @@ func TestMemoryOwners(t *testing.T) {
 	}
 }
 
-func TestLoopAndRate(t *testing.T) {
-	s := &State{Known: true}
-	for i := range loopCalls - 1 {
-		a := step(act.ToolCall, fmt.Sprint(i), func(a *act.Action) { a.Digest = sha256.Sum256(nil) })
-		if v, _ := s.Check(a, nil); v != nil {
-			t.Fatalf("call %d: %v", i, checks(v))
+// TestLoop: the same call over and over is a loop, unless something new happens
+// meanwhile.
+func TestLoop(t *testing.T) {
+	about := func(what string) func(*act.Action) {
+		return func(a *act.Action) { a.Digest = sha256.Sum256([]byte(what)) }
+	}
+	for _, tt := range []struct {
+		name string
+		// between makes the steps between a call, by its number, and the next.
+		between func(i int) []*act.Action
+		loop    int // the call that makes it one; 0 for none
+	}{
+		{"nothing", func(int) []*act.Action { return nil }, loopCalls},
+		{"the same answer", func(i int) []*act.Action { return []*act.Action{step(act.ToolResult, fmt.Sprint(i), about("same"))} }, loopCalls},
+		{"other answers", func(i int) []*act.Action {
+			return []*act.Action{step(act.ToolResult, fmt.Sprint(i), about(fmt.Sprint("answer ", i)))}
+		}, 0},
+		{"two answers in turn", func(i int) []*act.Action {
+			return []*act.Action{step(act.ToolResult, fmt.Sprint(i), about(fmt.Sprint("answer ", i%2)))}
+		}, loopCalls + 1},
+		{"a change each time", func(i int) []*act.Action {
+			return []*act.Action{step(act.ToolResult, fmt.Sprint(i), about("same")), step(act.ToolCall, fmt.Sprint("e", i), about(fmt.Sprint("edit ", i)))}
+		}, 0},
+		{"another call each time, the same", func(i int) []*act.Action {
+			return []*act.Action{step(act.ToolCall, fmt.Sprint("e", i), about("other")), step(act.ToolResult, fmt.Sprint("e", i), about(fmt.Sprint("answer ", i)))}
+		}, loopCalls + 1},
+		{"denied calls", func(i int) []*act.Action {
+			return []*act.Action{step(act.ToolCall, fmt.Sprint("e", i), about(fmt.Sprint("edit ", i)), func(a *act.Action) { a.Resource = "denied" })}
+		}, loopCalls},
+		{"a change after seven", func(i int) []*act.Action {
+			if i != 6 {
+				return nil
+			}
+			return []*act.Action{step(act.ToolCall, "e", about("edit"))}
+		}, 7 + loopCalls},
+		{"new turns", func(int) []*act.Action { return nil }, 0},
+	} {
+		for _, named := range []bool{true, false} { // whether the steps have ids
+			t.Run(fmt.Sprint(tt.name, " ", named), func(t *testing.T) {
+				s := &State{Known: true}
+				call := func(i int) *act.Action {
+					return step(act.ToolCall, fmt.Sprint(i), about("call"), func(a *act.Action) {
+						if tt.name == "new turns" {
+							a.Turn = fmt.Sprint("t-", i/5)
+						}
+						if !named {
+							a.Step = ""
+						}
+					})
+				}
+				for i := range 2 * loopCalls {
+					a := call(i)
+					v, _ := s.Check(a, nil)
+					if slices.Contains(checks(v), "call.loop") {
+						if i+1 != tt.loop {
+							t.Errorf("call %d is a loop", i+1)
+						}
+						return
+					}
+					remember(s, a, act.Allow)
+					for _, b := range tt.between(i) {
+						effect := act.Allow
+						if b.Resource == "denied" {
+							effect = act.Deny
+						}
+						if !named {
+							b.Step = ""
+						}
+						s.Check(b, nil)
+						remember(s, b, effect)
+					}
+				}
+				if tt.loop != 0 {
+					t.Error("it is no loop")
+				}
+			})
 		}
-		remember(s, a, act.Allow)
 	}
-	a := step(act.ToolCall, "last", func(a *act.Action) { a.Digest = sha256.Sum256(nil) })
-	if v, _ := s.Check(a, nil); len(v) != 1 || v[0].Check != "call.loop" {
-		t.Errorf("tenth call: %v, want call.loop", checks(v))
-	}
+}
 
-	s = &State{Known: true}
+func TestRate(t *testing.T) {
+	s := &State{Known: true}
 	for i := range rateCalls {
 		remember(s, step(act.ToolCall, fmt.Sprint(i)), act.Allow)
 	}
-	a = step(act.ToolCall, "next")
+	a := step(act.ToolCall, "next")
 	if v, _ := s.Check(a, nil); len(v) != 1 || v[0].Check != "session.rate" {
 		t.Errorf("call %d: %v, want session.rate", rateCalls+1, checks(v))
 	}

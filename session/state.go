@@ -172,7 +172,7 @@ func remembered(a *act.Action) (keys []uint64) {
 		case "execution":
 			keys = append(keys, hash('x', id.text))
 		case "result":
-			keys = append(keys, hash('r', id.text))
+			keys = append(keys, resultOf(hash('x', id.text)))
 		case "message":
 			keys = append(keys, hash('m', id.text))
 		}
@@ -189,6 +189,9 @@ func remembered(a *act.Action) (keys []uint64) {
 	}
 	return keys
 }
+
+// resultOf is the key of the result of the call with an execution's key.
+func resultOf(execution uint64) uint64 { return execution ^ 0x72_65_73_75_6c_74_6f_66 }
 
 // hashes are what an act is compared by, and what it leaves behind. They cost
 // more than all else that is done with a session, so Check keeps them for Step.
@@ -242,22 +245,61 @@ func (s *State) sameStep(seen *Seen, executionID string) bool {
 	return call != nil && call.Step == seen.Step
 }
 
-// sameCalls counts how often a call stands among the newest calls of a turn.
-func (s *State) sameCalls(d Digest, turn uint64) (n int) {
-	calls := 0
-	for i := range len(s.ids) {
-		seen := &s.ids[(s.next-1-i+2*len(s.ids))%len(s.ids)]
-		if !seen.call {
+// loops counts how often a call was made in a turn, as far back as nothing new
+// happened: no call that had not been made before, and no answer that this one had
+// not given. Who tests after each change makes the same call, and who waits for
+// something gets another answer in the end.
+func (s *State) loops(d Digest, turn uint64) (n int) {
+	var calls [loopWindow]int32 // where they stand, the newest first
+	looked, found := 0, 0
+	for i := 0; i < len(s.ids) && looked < loopWindow; i++ {
+		at := (s.next - 1 - i + 2*len(s.ids)) % len(s.ids)
+		if !s.ids[at].call {
 			continue
 		}
-		if calls++; calls > loopWindow {
-			break
+		if looked++; s.ids[at].turn == turn {
+			calls[found] = int32(at)
+			found++
 		}
-		if seen.turn == turn && seen.Digest == d {
-			n++
+	}
+	var known [loopWindow]Digest // other calls, and answers to this one
+	old := known[:0]
+	isNew := func(what Digest) bool {
+		if slices.Contains(old, what) {
+			return false
+		}
+		old = append(old, what)
+		return true
+	}
+	for _, at := range slices.Backward(calls[:found]) {
+		seen := &s.ids[at]
+		if seen.Digest != d {
+			if isNew(seen.Digest) {
+				n = 0
+			}
+			continue
+		}
+		n++
+		if answer := s.answer(int(at)); answer != nil && isNew(answer.Digest) {
+			n = 1
 		}
 	}
 	return n
+}
+
+// answer returns the result of the call whose first id stands at a place; nil if
+// none was told.
+func (s *State) answer(at int) *Seen {
+	for i := range 2 { // the step's id, and the execution's
+		id := &s.ids[(at+i)%len(s.ids)]
+		if id.Step != s.ids[at].Step {
+			break
+		}
+		if found := s.find(resultOf(id.key)); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 func (s *State) inWindow(now time.Time) bool {
