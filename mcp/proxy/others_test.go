@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -81,24 +80,40 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	node, modules := needs.Node(t), filepath.Join(needs.Dir(t, "mcp-node"), "node_modules")
 	program := build(t, "github.com/modelcontextprotocol/go-sdk/conformance/everything-server")
+	const alpha = "conformance-alpha"
+	newest := []string{"--suite", "all", "--spec-version", firstStateless}
 	for _, tt := range []struct {
-		suite, want string
-		flags       []string
+		name, suite, want string
+		flags             []string // of the server; none: a command
+		args              []string // of the suite
 	}{
-		{"@modelcontextprotocol/conformance", "Total: 40 passed, 0 failed", []string{"-stateless=false"}},
-		{"conformance-alpha", "Total: 73 passed, 0 failed", []string{"-stateless=false"}},
-		{"@modelcontextprotocol/conformance", "Total: 26 passed, 4 failed", nil},
-		{"conformance-alpha", "Total: 55 passed, 4 failed", nil},
+		{"0.1.16", "@modelcontextprotocol/conformance", "40 passed, 0 failed", []string{"-stateless=false"}, nil},
+		{"0.2.0", alpha, "73 passed, 0 failed", []string{"-stateless=false"}, nil},
+		{"0.1.16, stateless", "@modelcontextprotocol/conformance", "26 passed, 4 failed", []string{"-stateless"}, nil},
+		{"0.2.0, stateless", alpha, "55 passed, 4 failed", []string{"-stateless"}, nil},
+		{"2026-07-28", alpha, "153 passed, 0 failed", []string{"-stateless"}, newest},
+		{"0.2.0, a command", alpha, "73 passed, 0 failed", nil, nil},
+		// One check less: what is answered at once is no stream.
+		{"2026-07-28, a command", alpha, "152 passed, 0 failed", nil, newest},
 	} {
-		t.Run(fmt.Sprint(tt.suite, tt.flags), func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			h, err := starter(t).NewHandler(everything(t, program, tt.flags...))
-			if err != nil {
-				t.Fatal(err)
+			var h http.Handler
+			if p := starter(t); tt.flags == nil {
+				programs := p.NewPrograms(t.Context(), Command(program))
+				t.Cleanup(programs.Close)
+				h = programs
+			} else {
+				to, err := p.NewHandler(everything(t, program, tt.flags...))
+				if err != nil {
+					t.Fatal(err)
+				}
+				h = to
 			}
 			url := strings.Replace(serve1(t, h), "127.0.0.1", "localhost", 1)
-			out, _ := exec.Command(node, filepath.Join(modules, tt.suite, "dist/index.js"), "server", "--url", url).CombinedOutput()
-			if !bytes.Contains(out, []byte(tt.want)) {
+			suite := []string{filepath.Join(modules, tt.suite, "dist/index.js"), "server", "--url", url}
+			out, _ := exec.Command(node, append(suite, tt.args...)...).CombinedOutput()
+			if !bytes.Contains(out, []byte("Total: "+tt.want)) {
 				t.Errorf("want %s:\n%s", tt.want, regexp.MustCompile(`(?m)^(✗|Total).*`).FindAll(out, -1))
 			}
 		})

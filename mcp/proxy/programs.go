@@ -4,16 +4,19 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
 
 // Programs serves clients that speak Streamable HTTP, each with a server of its
 // own that speaks lines: a program that is started when a session begins.
-// Clients of the protocol without sessions are refused, since of a program that
-// many of them share it could not be told whom it answers.
+// Clients of the protocol without sessions share one with those who show the same
+// credential: see shared.
 type Programs struct {
 	p      *Proxy
 	ctx    context.Context // of the programs
@@ -21,6 +24,7 @@ type Programs struct {
 
 	mu       sync.Mutex
 	sessions map[string]*program
+	programs map[[sha256.Size]byte]*shared // by credential
 }
 
 // maxPrograms is how many programs run at once, and idleProgram after which time
@@ -44,7 +48,7 @@ type program struct {
 // NewPrograms returns a handler for a server that is started for each session.
 // The programs end with ctx.
 func (p *Proxy) NewPrograms(ctx context.Context, server Server) *Programs {
-	x := &Programs{p: p, ctx: ctx, server: server, sessions: map[string]*program{}}
+	x := &Programs{p: p, ctx: ctx, server: server, sessions: map[string]*program{}, programs: map[[sha256.Size]byte]*shared{}}
 	go x.endIdle()
 	return x
 }
@@ -57,8 +61,12 @@ func (x *Programs) Close() {
 		list = append(list, s)
 	}
 	clear(x.sessions)
+	common := slices.Collect(maps.Values(x.programs))
 	x.mu.Unlock()
 	var all sync.WaitGroup
+	for _, s := range common {
+		all.Go(s.stop)
+	}
 	for _, s := range list {
 		all.Go(s.end)
 	}
@@ -83,6 +91,12 @@ func (x *Programs) endIdle() {
 					go s.end()
 				}
 			}
+			for key, s := range x.programs {
+				if s.idle(now) {
+					delete(x.programs, key)
+					go s.stop()
+				}
+			}
 			x.mu.Unlock()
 		}
 	}
@@ -93,7 +107,11 @@ func (x *Programs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !x.p.admit(w, r) {
 		return
 	}
-	switch r.Method {
+	method := r.Method
+	if method != http.MethodPost && r.Header.Get(sessionHeader) == "" && isStateless(r.Header, nil) {
+		method = "" // without a session there is nothing to get, or to end
+	}
+	switch method {
 	case http.MethodPost:
 		x.post(w, r)
 	case http.MethodGet:
@@ -141,6 +159,9 @@ func (x *Programs) post(w http.ResponseWriter, r *http.Request) {
 	}
 	var s *program
 	switch first := parts[0]; {
+	case r.Header.Get(sessionHeader) == "" && isStateless(r.Header, parts):
+		x.stateless(w, r, raw, parts, batch)
+		return
 	case len(parts) == 1 && first.method == "initialize" && r.Header.Get(sessionHeader) == "":
 		id := ""
 		if s, id, err = x.begin(); err != nil {
@@ -150,7 +171,7 @@ func (x *Programs) post(w http.ResponseWriter, r *http.Request) {
 		}
 		w.Header().Set(sessionHeader, id)
 	case r.Header.Get(sessionHeader) == "":
-		writeJSON(w, http.StatusBadRequest, errorAnswer(orNull(first.id), codeInvalid, "This server wants a session: initialize one, with a version up to 2025-11-25.", nil))
+		writeJSON(w, http.StatusBadRequest, errorAnswer(orNull(first.id), codeInvalid, "This message needs a session: initialize one, or speak the version 2026-07-28, which has none.", nil))
 		return
 	default:
 		if s = x.find(w, r); s == nil {
@@ -175,7 +196,7 @@ func orNull(id string) string {
 func (x *Programs) begin() (*program, string, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(x.sessions) >= maxPrograms {
+	if len(x.sessions)+len(x.programs) >= maxPrograms {
 		return nil, "", errors.New("too many sessions are open")
 	}
 	s := &program{waiting: map[string]chan []byte{}, used: time.Now(), gone: make(chan struct{})}

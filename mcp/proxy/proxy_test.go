@@ -171,12 +171,18 @@ func connectStdio(t *testing.T, p *Proxy, server Server) *mcp.ClientSession {
 
 func connectTo(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
 	t.Helper()
+	return connectAs(t, transport, "")
+}
+
+// connectAs connects a real client that speaks a version; empty for the newest.
+func connectAs(t *testing.T, transport mcp.Transport, version string) *mcp.ClientSession {
+	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "client", Version: "1"}, &mcp.ClientOptions{
 		CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 			return &mcp.CreateMessageResult{Model: "m", Role: "assistant", Content: &mcp.TextContent{Text: "sampled " + r.Params.Messages[0].Content.(*mcp.TextContent).Text}}, nil
 		},
 	})
-	c, err := client.Connect(context.Background(), transport, nil)
+	c, err := client.Connect(context.Background(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +218,7 @@ func askWith(t *testing.T, c *mcp.ClientSession, tool string, args map[string]an
 // by whichever way they are connected, and by whichever guardian.
 func TestJudges(t *testing.T) {
 	for _, guardian := range []string{"local", "remote"} {
-		for _, way := range []string{"stdio to stdio", "stdio to HTTP", "HTTP to stdio", "HTTP to HTTP", "stdio to stateless HTTP", "stateless HTTP"} {
+		for _, way := range []string{"stdio to stdio", "stdio to HTTP", "HTTP to stdio", "HTTP to HTTP", "stdio to stateless HTTP", "stateless HTTP", "stateless HTTP to stdio"} {
 			t.Run(guardian+"/"+way, func(t *testing.T) {
 				p, g := testProxy(t, nil)
 				if guardian == "remote" {
@@ -236,10 +242,14 @@ func connect(t *testing.T, p *Proxy, way string) *mcp.ClientSession {
 			t.Fatal(err)
 		}
 		return connectStdio(t, p, server)
-	case "HTTP to stdio":
+	case "HTTP to stdio", "stateless HTTP to stdio":
 		programs := p.NewPrograms(t.Context(), self(t))
 		t.Cleanup(programs.Close)
-		return connectTo(t, &mcp.StreamableClientTransport{Endpoint: serve1(t, programs)})
+		version := ""
+		if way == "HTTP to stdio" {
+			version = lastWithSessions
+		}
+		return connectAs(t, &mcp.StreamableClientTransport{Endpoint: serve1(t, programs)}, version)
 	default:
 		h, err := p.NewHandler(serveHTTP(t, way == "stateless HTTP"))
 		if err != nil {

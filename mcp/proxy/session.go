@@ -129,6 +129,15 @@ func (s *session) clientMessage(ctx context.Context, m *message, via asker) (on,
 func (s *session) clientRequest(ctx context.Context, m *message, via asker) (on, back []byte) {
 	root := m.root()
 	c := &call{method: m.method, resource: resourceOf(root)}
+	client := root.Get("params").Get("_meta").Get(metaClient) // without a session each request tells it
+	if m.method == "initialize" {
+		client = root.Get("params").Get("clientInfo")
+	}
+	if name := client.Get("name").Text(); name != "" {
+		s.mu.Lock()
+		s.client = bounded(name)
+		s.mu.Unlock()
+	}
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c.cancel = cancel
@@ -139,10 +148,6 @@ func (s *session) clientRequest(ctx context.Context, m *message, via asker) (on,
 	}
 	q.ID = c.number
 	switch m.method {
-	case "initialize":
-		s.mu.Lock()
-		s.client = bounded(root.Get("params").Get("clientInfo").Get("name").Text())
-		s.mu.Unlock()
 	case "tools/list":
 		c.part = root.Get("params").Get("cursor").Exists()
 	case "tools/call":
