@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"reeve/guard"
 	"reeve/identity"
 	"reeve/internal/secret"
 	"reeve/risk"
@@ -128,6 +129,14 @@ type Config struct {
 	} `yaml:"a2a"`
 	A2AConformanceAgent bool `yaml:"a2a-conformance-agent" doc:"For tests only: answer A2A messages as the protocol's conformance kits ask for by the message's id."`
 
+	Hook struct {
+		Unreachable string `yaml:"unreachable" default:"block" of:"hook" doc:"What a hook does when the node cannot be reached: block, or decide by itself, with the same policy and a ledger of its own."`
+	} `yaml:"hook"`
+
+	MCP struct {
+		Pin string `yaml:"pin" default:"trust-first" of:"mcp" doc:"What becomes of the tools of an MCP server: trust-first takes those that it lists first and holds later ones, ask holds all, off takes all."`
+	} `yaml:"mcp"`
+
 	Limits struct {
 		Body       int64   `yaml:"body" default:"4194304" doc:"Largest request body, in bytes."`
 		Batch      int     `yaml:"batch" default:"100" doc:"Most calls in one JSON-RPC batch."`
@@ -140,9 +149,12 @@ type Config struct {
 
 // Setting is one thing that can be set: one leaf of Config.
 type Setting struct {
-	Key     string // in the configuration file: "retention.age"
-	Flag    string // "retention-age"
-	Env     string // "REEVE_RETENTION_AGE"
+	Key  string // in the configuration file: "retention.age"
+	Flag string // "retention-age"
+	Env  string // "REEVE_RETENTION_AGE"
+	// Of is the command whose setting it is, where it is not the node's: its flag
+	// there is without the command's name, and no variable says it.
+	Of      string
 	Default string
 	Doc     string
 	value   reflect.Value
@@ -165,8 +177,11 @@ func settings(v reflect.Value, prefix string) (list []Setting) {
 		flag := strings.ReplaceAll(key, ".", "-")
 		list = append(list, Setting{
 			Key: key, Flag: flag, Env: "REEVE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_")),
-			Default: f.Tag.Get("default"), Doc: f.Tag.Get("doc"), value: v.Field(i),
+			Default: f.Tag.Get("default"), Doc: f.Tag.Get("doc"), Of: f.Tag.Get("of"), value: v.Field(i),
 		})
+		if last := &list[len(list)-1]; last.Of != "" {
+			last.Env = ""
+		}
 	}
 	return list
 }
@@ -234,7 +249,7 @@ func Load(file string, getenv func(string) string, flags map[string]string) (Con
 		}
 	}
 	for _, s := range list {
-		if text := getenv(s.Env); text != "" {
+		if text := getenv(s.Env); s.Env != "" && text != "" {
 			if err := s.Set(text); err != nil {
 				return c, fmt.Errorf("environment variable %s: %w", s.Env, err)
 			}
@@ -268,6 +283,14 @@ func (c *Config) check() error {
 	case "all", "not-allowed", "none":
 	default:
 		fail("keep: %q is none of all, not-allowed, none", c.Keep)
+	}
+	if c.Hook.Unreachable != "block" && c.Hook.Unreachable != "decide" {
+		fail("hook.unreachable: choose block or decide, not %q", c.Hook.Unreachable)
+	}
+	switch guard.Pin(c.MCP.Pin) {
+	case guard.PinTrustFirst, guard.PinAsk, guard.PinOff:
+	default:
+		fail("mcp.pin: choose trust-first, ask or off, not %q", c.MCP.Pin)
 	}
 	if _, err := c.redact(); err != nil {
 		fail("redact: %w", err)

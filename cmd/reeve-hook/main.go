@@ -65,11 +65,11 @@ func parse(args []string) *call {
 	f.StringVar(&c.url, "url", "", "")
 	f.StringVar(&c.key, "key", "", "")
 	f.StringVar(&c.data, "data", "", "")
-	f.StringVar(&c.unreachable, "unreachable", "block", "")
+	f.StringVar(&c.unreachable, "unreachable", "", "")
 	for _, own := range []string{"config", "policy", "keep", "redact"} { // of a hook that decides by itself
 		f.String(own, "", "")
 	}
-	if f.Parse(args[1:]) != nil || f.NArg() > 0 || c.unreachable != "block" && c.unreachable != "decide" {
+	if f.Parse(args[1:]) != nil || f.NArg() > 0 || c.unreachable != "" && c.unreachable != "block" && c.unreachable != "decide" {
 		return nil
 	}
 	return &c
@@ -83,7 +83,8 @@ func (c *call) find() bool {
 	if c.url == "" {
 		return false
 	}
-	// A hook that may decide by itself must not find out halfway that it has to.
+	// A hook that may decide by itself, which the configuration can say, must not find
+	// out halfway that it has to.
 	return c.unreachable == "block" || answers(c.url)
 }
 

@@ -76,6 +76,10 @@ func TestSmall(t *testing.T) {
 		}
 	}
 	trails, own := t.TempDir(), filepath.Join(t.TempDir(), "own")
+	decides := filepath.Join(t.TempDir(), "decides.yaml")
+	if err := os.WriteFile(decides, []byte("hook: {unreachable: decide}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name, event string
 		args        []string
@@ -87,6 +91,7 @@ func TestSmall(t *testing.T) {
 		{"denied by itself", download, []string{"--data", own}, "runs it unseen", 0},
 		{"the node is gone", list, []string{"--url", "http://127.0.0.1:1/"}, "nothing is allowed", 2},
 		{"the node is gone, and the hook decides", download, []string{"--url", "http://127.0.0.1:1/", "--unreachable", "decide", "--data", own}, "runs it unseen", 0},
+		{"the node is gone, and the configuration says what then", download, []string{"--url", "http://127.0.0.1:1/", "--config", decides, "--data", own}, "runs it unseen", 0},
 		{"no credential", list, []string{"--data", data, "--key", "env:REEVE_TEST_NO_SUCH_KEY"}, "is not set", 2},
 		{"no event", "nonsense", []string{"--data", data}, "not acceptable JSON", 2},
 		{"too long an event", strings.Repeat(" ", hook.MaxInput+1), []string{"--data", data}, "more than", 2},

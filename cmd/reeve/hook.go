@@ -24,8 +24,7 @@ import (
 // hooked is one reeve hook: its flags.
 type hooked struct {
 	hook.Run
-	url, key    string
-	unreachable string // block or decide
+	url, key string
 
 	strict, undo  bool // of install
 	user, project bool
@@ -80,7 +79,7 @@ func (h *hooked) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&h.url, "url", "", "where the node speaks AOS, such as http://127.0.0.1:8080/")
 	f.StringVar(&h.key, "key", "", "reference to an API key of the role agent: env:NAME or file:PATH")
-	f.StringVar(&h.unreachable, "unreachable", "block", "when the node cannot be reached: block, or decide by itself")
+	f.String("unreachable", "", "when the node cannot be reached: block, or decide by itself (default: hook.unreachable of the configuration, or block)")
 	f.DurationVar(&h.Timeout, "timeout", hook.Timeout, "how long to wait for the node; some agents go on after 30 seconds")
 	f.StringVar(&h.Trails, "trails", "", "folder of what a session's hooks tell each other (default: in the user's cache folder)")
 	settingFlags(c, "data", "policy", "keep", "redact")
@@ -117,9 +116,6 @@ func (h *hooked) install(cmd *cobra.Command, agent string) error {
 	if h.user && h.project {
 		return usageError{errors.New("--user and --project exclude each other")}
 	}
-	if h.unreachable != "block" && h.unreachable != "decide" {
-		return usageError{fmt.Errorf("--unreachable is block or decide, not %q", h.unreachable)}
-	}
 	in := &hook.Installation{Agent: agent, Strict: h.strict}
 	var err error
 	if in.Home, err = os.UserHomeDir(); err != nil {
@@ -143,6 +139,9 @@ func (h *hooked) install(cmd *cobra.Command, agent string) error {
 			fmt.Fprintf(out, "reeve is not in %s\n", file)
 		}
 		return err
+	}
+	if _, err := hookConfig(cmd); err != nil {
+		return usageError{err}
 	}
 	if in.Command, err = installedCommand(cmd); err != nil {
 		return err
@@ -207,23 +206,8 @@ func installedCommand(cmd *cobra.Command) ([]string, error) {
 	return command, nil
 }
 
-// userConfig is the user's own configuration file, empty if there is none.
-func userConfig() string {
-	own, err := os.UserConfigDir()
-	if err != nil {
-		return ""
-	}
-	if name := filepath.Join(own, "reeve", "reeve.yaml"); exists(name) {
-		return name
-	}
-	return ""
-}
-
 // run answers one event.
 func (h *hooked) run(ctx context.Context, cmd *cobra.Command, stdin io.Reader) hook.Answer {
-	if h.unreachable != "block" && h.unreachable != "decide" {
-		return hook.Block(fmt.Sprintf("--unreachable is block or decide, not %q", h.unreachable))
-	}
 	if h.Agent == "" {
 		return hook.Block("say --agent, one of " + strings.Join(hook.Agents(), ", "))
 	}
@@ -244,49 +228,9 @@ func (h *hooked) run(ctx context.Context, cmd *cobra.Command, stdin io.Reader) h
 	return answer
 }
 
-// hookConfig is the configuration of a hook: flags, and a file that the agent does
-// not choose. Relative paths are the file's folder's.
+// hookConfig is the configuration of a hook.
 func hookConfig(cmd *cobra.Command) (reeve.Config, error) {
-	own, ownErr := os.UserConfigDir()
-	file, _ := cmd.Flags().GetString("config")
-	if file == "" && !cmd.Flags().Lookup("data").Changed { // an installed hook names both
-		file = userConfig()
-	}
-	given := map[string]string{}
-	for _, name := range []string{"data", "policy", "keep", "redact"} {
-		if f := cmd.Flags().Lookup(name); f.Changed {
-			given[name] = f.Value.String()
-		}
-	}
-	nobody := func(string) string { return "" }
-	c, err := reeve.Load(file, nobody, given)
-	if err != nil {
-		return c, err
-	}
-	base := filepath.Dir(file)
-	for _, path := range []*string{&c.Data, &c.Policy} {
-		if *path == "" || filepath.IsAbs(*path) {
-			continue
-		}
-		switch name := map[*string]string{&c.Data: "data", &c.Policy: "policy"}[path]; {
-		case given[name] != "":
-			if *path, err = filepath.Abs(*path); err != nil {
-				return c, err
-			}
-		case file != "":
-			*path = filepath.Join(base, *path)
-		case ownErr != nil:
-			return c, fmt.Errorf("say where the data folder is, with --data: %w", ownErr)
-		default:
-			*path = filepath.Join(own, "reeve", "data")
-		}
-	}
-	return c, nil
-}
-
-func exists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
+	return ownConfig(cmd, "hook", "hook-unreachable", "data", "policy", "keep", "redact")
 }
 
 // guardian is who decides about one event: a node, or this process.
@@ -331,7 +275,7 @@ func (g *guardian) ask(ctx context.Context, request []byte) (d *hook.Decision, e
 	if !errors.As(err, &gone) {
 		return d, err
 	}
-	if g.unreachable == "block" {
+	if g.cfg.Hook.Unreachable != "decide" {
 		return nil, fmt.Errorf("%w, and so nothing is allowed", err)
 	}
 	g.said += fmt.Sprintf("reeve: %v: the hook decides by itself\n", err)
@@ -366,7 +310,7 @@ func (g *guardian) decide(ctx context.Context, request []byte) (*hook.Decision, 
 func (g *guardian) open(ctx context.Context) (*reeve.Node, error) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	node, err := reeve.Open(ctx, g.cfg)
-	if g.unreachable == "decide" && errors.Is(err, ledger.ErrInUse) {
+	if g.cfg.Hook.Unreachable == "decide" && errors.Is(err, ledger.ErrInUse) {
 		g.cfg.Data = filepath.Join(g.cfg.Data, "aside")
 		g.said += "reeve: the decision is recorded in " + g.cfg.Data + ", since the data folder is in use\n"
 		node, err = reeve.Open(ctx, g.cfg)

@@ -94,6 +94,10 @@ are named by a reference, `+"`env:NAME` or `file:PATH`"+`. This page is what `+"
 		if def != "" {
 			def = "`" + def + "`"
 		}
-		fmt.Fprintf(w, "| `%s` | `--%s` | `%s` | %s | %s |\n", s.Key, s.Flag, s.Env, def, strings.ReplaceAll(s.Doc, "|", `\|`))
+		flag, variable := "`--"+s.Flag+"`", "`"+s.Env+"`"
+		if s.Of != "" {
+			flag, variable = "`reeve "+s.Of+" --"+strings.TrimPrefix(s.Flag, s.Of+"-")+"`", ""
+		}
+		fmt.Fprintf(w, "| `%s` | %s | %s | %s | %s |\n", s.Key, flag, variable, def, strings.ReplaceAll(s.Doc, "|", `\|`))
 	}
 }

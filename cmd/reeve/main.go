@@ -118,7 +118,7 @@ var settings = sync.OnceValue(new(reeve.Config).Settings)
 func settingFlags(cmd *cobra.Command, names ...string) {
 	cmd.Flags().String("config", "", "configuration file (YAML); environment REEVE_CONFIG, else ./reeve.yaml if there")
 	for _, s := range settings() {
-		wanted := len(names) == 0
+		wanted := len(names) == 0 && s.Of == ""
 		for _, n := range names {
 			wanted = wanted || n == s.Flag
 		}

@@ -32,7 +32,7 @@ import (
 type mcpProxy struct {
 	listen, upstream string
 	headers          []string
-	server, pin      string
+	server           string
 	wait             time.Duration
 	url, key         string
 	hosts, origins   []string
@@ -41,6 +41,11 @@ type mcpProxy struct {
 
 // mcpSettings are the settings of a node that the proxy needs when it decides by itself.
 var mcpSettings = []string{"data", "database", "policy", "log-format", "keep", "redact"}
+
+// mcpConfig is the configuration of a proxy.
+func mcpConfig(cmd *cobra.Command) (reeve.Config, error) {
+	return ownConfig(cmd, "mcp", append([]string{"mcp-pin"}, mcpSettings...)...)
+}
 
 func mcpCommand() *cobra.Command {
 	x := &mcpProxy{}
@@ -60,6 +65,11 @@ It asks the node that runs on the data folder, or with --url another one. If non
 runs there, it decides by itself with the policy and the ledger in the folder, and
 other proxies on the same folder ask it.
 
+A client chooses the folder that it works in. So no setting is read from the
+environment, nor from a reeve.yaml in that folder: they are flags, or lie in the file
+that --config names, else in the user's own configuration folder (reeve/reeve.yaml),
+where the data folder is, too (reeve/data).
+
 The tools of a server are pinned when they are first listed. New and changed ones
 are left out, and calls of them denied, until somebody agrees: reeve mcp tools.`,
 		Args: args(cobra.ArbitraryArgs),
@@ -72,7 +82,7 @@ are left out, and calls of them denied, until somebody agrees: reeve mcp tools.`
 	f.StringVar(&x.upstream, "upstream", "", "URL of the server, instead of a command")
 	f.StringArrayVar(&x.headers, "header", nil, "header for the server, as NAME=env:NAME or NAME=file:PATH, where clients speak over standard input")
 	f.StringVar(&x.server, "server", "", "name of the server, for rules and pins; the command or the URL when empty")
-	f.StringVar(&x.pin, "pin", string(guard.PinTrustFirst), "what becomes of tools: trust-first takes those that a server lists first and holds later ones, ask holds all, off takes all")
+	f.String("pin", "", "what becomes of tools: trust-first takes those that a server lists first and holds later ones, ask holds all, off takes all (default: mcp.pin of the configuration, or trust-first)")
 	f.DurationVar(&x.wait, "wait", 45*time.Second, "how long a call waits for a person, when one must agree")
 	f.StringVar(&x.url, "url", "", "ask the node at this URL, such as http://127.0.0.1:8080")
 	f.StringVar(&x.key, "key", "", "reference to the API key for --url: env:NAME or file:PATH")
@@ -88,16 +98,12 @@ func (x *mcpProxy) run(cmd *cobra.Command, command []string) error {
 	if (len(command) == 0) == (x.upstream == "") {
 		return usageError{errors.New("give the server's command after --, or its URL with --upstream")}
 	}
-	pin := guard.Pin(x.pin)
-	if !slices.Contains([]guard.Pin{guard.PinTrustFirst, guard.PinAsk, guard.PinOff}, pin) {
-		return usageError{fmt.Errorf("--pin is trust-first, ask or off, not %q", x.pin)}
-	}
 	if x.maxMessage < 1024 {
 		return usageError{errors.New("--max-message is at least 1024")}
 	}
-	cfg, err := config(cmd)
+	cfg, err := mcpConfig(cmd)
 	if err != nil {
-		return err
+		return usageError{err}
 	}
 	setLogger(cfg, cmd.ErrOrStderr())
 	ctx, stop := context.WithCancel(cmd.Context())
@@ -107,7 +113,7 @@ func (x *mcpProxy) run(cmd *cobra.Command, command []string) error {
 		return err
 	}
 	p := &proxy.Proxy{
-		Guardian: guardian, Server: x.name(command), Pin: pin, Wait: x.wait, MaxMessage: x.maxMessage,
+		Guardian: guardian, Server: x.name(command), Pin: guard.Pin(cfg.MCP.Pin), Wait: x.wait, MaxMessage: x.maxMessage,
 		Hosts: x.hosts, Origins: x.origins,
 	}
 	err = x.serve(ctx, p, command, cmd.InOrStdin(), cmd.OutOrStdout())
@@ -381,6 +387,7 @@ func toolKeeper(cmd *cobra.Command) (r *proxy.Remote, done func() error, err err
 	if err != nil {
 		return nil, nil, err
 	}
+	cfg = orOwn(cfg)
 	cfg.Listen = ""
 	n := &nearest{ctx: cmd.Context(), cfg: cfg}
 	socket := filepath.Join(cfg.Data, reeve.SocketName)
@@ -616,6 +623,7 @@ where the file has changed since. Start the client again afterwards.`,
 	c.Flags().StringVar(&file, "file", "", "the configuration's file, where it is another")
 	c.Flags().StringVar(&url, "url", "", "have the proxies ask the node at this URL")
 	c.Flags().StringVar(&key, "key", "", "reference to the API key for --url: env:NAME or file:PATH")
+	c.Flags().String("pin", "", "what becomes of tools: trust-first, ask or off")
 	settingFlags(c, "data", "policy")
 	return c
 }
@@ -627,28 +635,39 @@ func proxyCommand(cmd *cobra.Command, url, key string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg, err := ownConfig(cmd, "mcp", "mcp-pin", "data", "policy")
+	if err != nil {
+		return nil, usageError{err}
+	}
+	command := []string{program, "mcp"}
+	given := func(name string) (string, bool) {
+		f := cmd.Flags().Lookup(name)
+		return f.Value.String(), f.Changed
+	}
 	if url != "" {
-		command := []string{program, "mcp", "--url", url}
+		command = append(command, "--url", url)
 		if key != "" {
 			command = append(command, "--key", key)
 		}
-		return command, nil
 	}
-	cfg, err := config(cmd)
-	if err != nil {
-		return nil, err
+	file, isGiven := given("config")
+	if !isGiven {
+		file = userConfig() // settled now: later, a variable could say where it is
 	}
-	data, err := filepath.Abs(cfg.Data)
-	if err != nil {
-		return nil, err
-	}
-	command := []string{program, "mcp", "--data", data}
-	if cfg.Policy != "" {
-		policy, err := filepath.Abs(cfg.Policy)
-		if err != nil {
+	if file != "" {
+		if file, err = filepath.Abs(file); err != nil {
 			return nil, err
 		}
-		command = append(command, "--policy", policy)
+		command = append(command, "--config", file)
+	}
+	if url == "" {
+		command = append(command, "--data", cfg.Data)
+		if _, isGiven := given("policy"); isGiven {
+			command = append(command, "--policy", cfg.Policy)
+		}
+	}
+	if pin, isGiven := given("pin"); isGiven {
+		command = append(command, "--pin", pin)
 	}
 	return command, nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -176,11 +175,7 @@ func readSessions(cmd *cobra.Command, last int) ([]*codingSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Where nothing else is said, a hook's ledger is in the user's own folder.
-	if own, err := os.UserConfigDir(); err == nil && c.Database == "" && c.Data == "./reeve-data" && !exists(c.Data) {
-		c.Data = filepath.Join(own, "reeve", "data")
-	}
-	store, err := reeve.OpenReader(cmd.Context(), c)
+	store, err := reeve.OpenReader(cmd.Context(), orOwn(c))
 	if err != nil {
 		return nil, fmt.Errorf("open the ledger: %w", err)
 	}
