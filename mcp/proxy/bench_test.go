@@ -7,31 +7,60 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"testing"
 )
 
 // BenchmarkCall is one call of a tool, or one ping, over lines to a program that
 // answers at once: direct, through a proxy that only carries lines, and judged:
-// with guardians that cost nothing, and with a ledger.
+// with a guardian that costs nothing, and with a ledger. decision is what each
+// direction of a judged call cannot do without: one decision, recorded in a ledger.
+//
+// What it prints beside times: how often the direct exchange fits into one
+// (÷direct), or one that is only carried (÷carried), and what a judged call takes
+// beyond the direct one and its two decisions (µs-added).
 func BenchmarkCall(b *testing.B) {
 	const (
 		call = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello","n":1.50}}}` + "\n"
 		ping = `{"jsonrpc":"2.0","id":%d,"method":"ping"}` + "\n"
 	)
+	took := map[string]float64{} // by name, in ns
+	measured := func(b *testing.B, name string) (kind string, ns float64) {
+		ns = float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+		took[name] = ns
+		kind, _, _ = strings.Cut(name, "/")
+		for _, yardstick := range []string{"direct", "carried"} {
+			if of := took[kind+"/"+yardstick]; of > 0 && kind+"/"+yardstick != name {
+				b.ReportMetric(ns/of, "÷"+yardstick)
+			}
+		}
+		return kind, ns
+	}
+	b.Run("decision", func(b *testing.B) {
+		l := &Local{Guard: testGuard(b, testRules), Principal: Here}
+		for id := 0; b.Loop(); id++ {
+			q := &Question{Message: fmt.Appendf(nil, call[:len(call)-1], id), Server: "bench", Session: "bench", ID: itoa(id)}
+			if a, err := l.Judge(b.Context(), q); err != nil || a.Effect != "allow" {
+				b.Fatal(a, err)
+			}
+		}
+		measured(b, "decision")
+	})
+	judged := func(b *testing.B) (io.Reader, io.Writer) {
+		return through(b, &Local{Guard: testGuard(b, testRules), Principal: Here})
+	}
+	free := func(b *testing.B) (io.Reader, io.Writer) { return through(b, yes{}) }
 	for _, bb := range []struct {
 		name, line string
 		connect    func(b *testing.B) (io.Reader, io.Writer)
 	}{
 		{"call/direct", call, direct},
 		{"call/carried", call, carried},
-		{"call/allowed", call, func(b *testing.B) (io.Reader, io.Writer) { return through(b, yes{}) }},
-		{"call/judged", call, func(b *testing.B) (io.Reader, io.Writer) {
-			return through(b, &Local{Guard: testGuard(b, testRules), Principal: Here})
-		}},
+		{"call/allowed", call, free},
+		{"call/judged", call, judged},
 		{"ping/direct", ping, direct},
-		{"ping/judged", ping, func(b *testing.B) (io.Reader, io.Writer) {
-			return through(b, &Local{Guard: testGuard(b, testRules), Principal: Here})
-		}},
+		{"ping/carried", ping, carried},
+		{"ping/judged", ping, judged},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			out, in := bb.connect(b)
@@ -50,22 +79,11 @@ func BenchmarkCall(b *testing.B) {
 				id++
 				exchange(id)
 			}
+			kind, ns := measured(b, bb.name)
+			if d, ok := took["decision"]; ok && bb.name == "call/judged" {
+				b.ReportMetric((ns-took[kind+"/direct"]-2*d)/1e3, "µs-added")
+			}
 		})
-	}
-}
-
-// BenchmarkDecision is what each direction of a judged call cannot do without:
-// one decision, recorded in a ledger.
-func BenchmarkDecision(b *testing.B) {
-	l := &Local{Guard: testGuard(b, testRules), Principal: Here}
-	for id := 0; b.Loop(); id++ {
-		q := &Question{
-			Message: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello","n":1.50}}}`),
-			Server:  "bench", Session: "bench", ID: itoa(id),
-		}
-		if a, err := l.Judge(b.Context(), q); err != nil || a.Effect != "allow" {
-			b.Fatal(a, err)
-		}
 	}
 }
 

@@ -41,7 +41,8 @@ type Question struct {
 	// Refusals are why the proxy itself denies it.
 	Refusals []act.Reason `json:"refusals,omitzero"`
 
-	doc *rawjson.Doc // of Message, where it is read already
+	doc       *rawjson.Doc // of Message, where it is read already
+	untouched bool         // as message.untouched
 }
 
 // Answer is what was decided about a message. The zero value denies.

@@ -28,6 +28,8 @@ type message struct {
 	doc    *rawjson.Doc
 	method string // empty for an answer
 	id     string // the id's bytes, canonical; empty for a notification
+	// untouched says that no rule can say anything of it: see session.untouched.
+	untouched bool
 }
 
 func (m *message) root() rawjson.Value { return m.doc.Root() }

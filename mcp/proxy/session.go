@@ -57,21 +57,43 @@ type passage struct {
 // fromClient decides about what the client sent. on is for the server, back for
 // the client. via asks the server on the proxy's own account.
 func (s *session) fromClient(ctx context.Context, raw []byte, via asker) passage {
-	return s.pass(raw, func(m *message) (on, back []byte) { return s.clientMessage(ctx, m, via) })
+	return s.clientSaid(ctx, readPiece(raw), via)
+}
+
+func (s *session) clientSaid(ctx context.Context, p *piece, via asker) passage {
+	return s.pass(p, func(m *message) (on, back []byte) { return s.clientMessage(ctx, m, via) })
 }
 
 // fromServer decides about what the server sent. on is for the client, back for
 // the server.
 func (s *session) fromServer(ctx context.Context, raw []byte, via asker) passage {
-	return s.pass(raw, func(m *message) (on, back []byte) { return s.serverMessage(ctx, m, via) })
+	return s.serverSaid(ctx, readPiece(raw), via)
+}
+
+func (s *session) serverSaid(ctx context.Context, p *piece, via asker) passage {
+	return s.pass(p, func(m *message) (on, back []byte) { return s.serverMessage(ctx, m, via) })
 }
 
 // unreadable is what a client is told of an answer that is no message.
 const unreadable = "The server's answer could not be read, and is withheld."
 
-// pass reads what came in one piece and has each message of it decided about.
-func (s *session) pass(raw []byte, decide func(*message) (on, back []byte)) passage {
-	list, batch, err := split(raw)
+// piece is what came in one piece, as it was read.
+type piece struct {
+	raw   []byte
+	list  []*message
+	batch bool
+	err   error
+}
+
+func readPiece(raw []byte) *piece {
+	p := &piece{raw: raw}
+	p.list, p.batch, p.err = split(raw)
+	return p
+}
+
+// pass has each message of what came in one piece decided about.
+func (s *session) pass(from *piece, decide func(*message) (on, back []byte)) passage {
+	raw, list, batch, err := from.raw, from.list, from.batch, from.err
 	if err != nil {
 		code := codeInvalid
 		if !errors.Is(err, errEnvelope) {
@@ -330,12 +352,36 @@ func (s *session) serverRequest(ctx context.Context, m *message) (on, back []byt
 func (s *session) question(m *message) *Question {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &Question{Message: m.raw(), Server: s.p.Server, Session: s.name, Agent: s.client, doc: m.doc}
+	return &Question{Message: m.raw(), Server: s.p.Server, Session: s.name, Agent: s.client, doc: m.doc, untouched: m.untouched}
+}
+
+// untouched reports whether a message is housekeeping that holds no text, and that
+// no rule names. asked are the requests of the other side.
+func (s *session) untouched(ctx context.Context, m *message, asked map[string]*call) bool {
+	method := m.method
+	if method == "" {
+		s.mu.Lock()
+		c := asked[m.id]
+		s.mu.Unlock()
+		if c == nil || c.number != "" || c.method == "tools/list" {
+			return false
+		}
+		method = c.method
+	}
+	if !routine[method] {
+		return false
+	}
+	var texts content.Set
+	mcp.Read(m.root(), "", &texts)
+	return len(texts.Leaves) == 0 && !texts.Full && !s.p.judgesRoutine(ctx, method)
 }
 
 // judge asks the guardian, and waits for people where they must agree. A message
 // of housekeeping that holds no text, and that no rule names, is not asked about.
 func (s *session) judge(ctx context.Context, q *Question) (*Answer, error) {
+	if q.untouched {
+		return &Answer{Effect: act.Allow.String()}, nil
+	}
 	if q.Routine && len(q.Refusals) == 0 {
 		method := q.Method
 		if method == "" {

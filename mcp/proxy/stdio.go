@@ -133,8 +133,12 @@ func (l *link) begin(ctx context.Context, f func()) {
 // fromClient takes what the client sent. Requests are decided about beside each
 // other, since one can wait for a person; anything else in its order.
 func (l *link) fromClient(ctx context.Context, raw []byte) {
+	p := l.short(ctx, raw, l.s.asks)
 	pass := func() {
-		x := l.s.fromClient(ctx, raw, l.ask)
+		if p == nil {
+			p = readPiece(raw)
+		}
+		x := l.s.clientSaid(ctx, p, l.ask)
 		if x.back != nil {
 			l.client(x.back)
 		}
@@ -145,11 +149,33 @@ func (l *link) fromClient(ctx context.Context, raw []byte) {
 			l.unsent(x.list, err)
 		}
 	}
-	if asks(raw) {
+	if asks(raw) && !p.untouched() {
 		l.begin(ctx, pass)
 		return
 	}
 	pass()
+}
+
+// maxShort is how long a message can be that is read before anything that comes
+// after it.
+const maxShort = 1 << 10
+
+// short reads a short message, and finds out whether it is one that no rule can say
+// anything of: such a one passes at once. nil for a longer one. asked are the
+// requests of the other side.
+func (l *link) short(ctx context.Context, raw []byte, asked map[string]*call) *piece {
+	if len(raw) > maxShort {
+		return nil
+	}
+	p := readPiece(raw)
+	for _, m := range p.list {
+		m.untouched = l.s.untouched(ctx, m, asked)
+	}
+	return p
+}
+
+func (p *piece) untouched() bool {
+	return p != nil && p.err == nil && len(p.list) == 1 && p.list[0].untouched
 }
 
 // unsent answers the requests that could not be sent.
@@ -168,8 +194,12 @@ func (l *link) fromServer(ctx context.Context, raw []byte) {
 	if l.own(raw) {
 		return
 	}
+	p := l.short(ctx, raw, l.s.calls)
 	pass := func() {
-		x := l.s.fromServer(ctx, raw, l.ask)
+		if p == nil {
+			p = readPiece(raw)
+		}
+		x := l.s.serverSaid(ctx, p, l.ask)
 		if x.on != nil {
 			l.client(x.on)
 		}
@@ -192,8 +222,10 @@ func (l *link) fromServer(ctx context.Context, raw []byte) {
 			l.p.logger().Error("a message could not be sent to the server", "server", l.p.Server, "error", err)
 		}
 	}
-	if isNotification(raw) {
-		pass() // before anything that comes after it
+	if isNotification(raw) || p.untouched() { // before anything that comes after it
+		l.working.Add(1)
+		pass()
+		l.working.Add(-1)
 		return
 	}
 	l.begin(ctx, pass)
