@@ -58,6 +58,11 @@ func bindings(schema rawjson.Value) (list []binding) {
 // agree as well: an old version is no way round the check.
 func disagreement(h http.Header, m *message, tools *toolbox) string {
 	if m.method == "" {
+		for name := range h {
+			if name == methodHeader || name == nameHeader || strings.HasPrefix(name, paramHeader) {
+				return fmt.Sprintf("The header %s is of a request, and the body is an answer.", name)
+			}
+		}
 		return ""
 	}
 	params := m.root().Get("params")

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"reeve/internal/rawjson"
 )
@@ -161,7 +162,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	if id := cmp.Or(resp.Header.Get(sessionHeader), r.Header.Get(sessionHeader)); id != "" && resp.StatusCode < 300 {
 		h.keep(id, r, s)
 	}
-	h.answer(w, r, s, resp, x.back, via)
+	h.answer(w, r, s, resp, x.list, x.back, via)
 }
 
 // body reads the body of a request.
@@ -221,7 +222,7 @@ func hasParams(h http.Header) bool {
 func forgetAll(s *session, parts []*message) {
 	for _, m := range parts {
 		if m.request() {
-			s.forget(s.calls, m.id)
+			s.forget(s.calls, m.key)
 		}
 	}
 }
@@ -255,7 +256,8 @@ func (h *Handler) send(ctx context.Context, method string, header http.Header, b
 }
 
 // answer passes on what the server answers. back goes to the client first.
-func (h *Handler) answer(w http.ResponseWriter, r *http.Request, s *session, resp *http.Response, back []byte, via asker) {
+// asked are the messages that it answers.
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request, s *session, resp *http.Response, asked []*message, back []byte, via asker) {
 	for _, name := range []string{sessionHeader, versionHeader, "Www-Authenticate", "Cache-Control", "Retry-After", "Allow"} {
 		if v := resp.Header[name]; len(v) > 0 {
 			w.Header()[name] = v
@@ -285,16 +287,36 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, s *session, res
 	case back != nil:
 		writeBack(w, back)
 	default:
-		// Why it failed, in words for a person: no message, which nobody judged.
+		// Why it failed, in words. Clients tell them to models, so they are judged.
 		if resp.StatusCode >= 400 && kind == "text/plain" && len(raw) < 4<<10 {
-			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-			w.Header().Set("X-Content-Type-Options", "nosniff")
+			raw = s.failure(r.Context(), raw, asked, via)
 		} else {
 			raw = nil
+		}
+		if len(raw) > 0 {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			w.Header().Set("X-Content-Type-Options", "nosniff")
 		}
 		w.WriteHeader(resp.StatusCode)
 		w.Write(raw)
 	}
+}
+
+// failure is what a server says in words of why it failed, as it may be said: it is
+// judged as the error that answers the request. Where nobody asked, nothing is said.
+func (s *session) failure(ctx context.Context, text []byte, asked []*message, via asker) []byte {
+	if len(asked) != 1 || !asked[0].request() || !utf8.Valid(text) {
+		return nil
+	}
+	x := s.fromServer(ctx, errorAnswer(asked[0].id, codeInternal, string(text), nil), via)
+	m, err := read(x.on)
+	if err != nil {
+		return nil
+	}
+	if message := m.root().Get("error").Get("message"); message.Exists() {
+		return []byte(message.Text())
+	}
+	return nil
 }
 
 // merged puts the proxy's own answers beside those of the server, in a batch.
@@ -336,14 +358,14 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, s *session, bod
 		out := e.raw
 		if len(bytes.TrimSpace(e.data)) > 0 {
 			x := s.fromServer(r.Context(), e.data, via)
-			if id := idOf(e.data); x.unread && s.pending(id) {
+			if id := idOf(e.data); x.unread && s.pending(keyOfText(id)) {
 				x.on, x.changed = errorAnswer(id, codeInternal, unreadable, nil), true
 			} else if x.back != nil {
 				h.reply(r.Context(), r.Header, x.back)
 			}
 			if x.on == nil {
 				out = e.with(nil)
-			} else if x.changed {
+			} else if x.changed || hasLineEnd(e.data) {
 				out = e.with(x.on)
 			}
 		}
@@ -364,6 +386,9 @@ func (h *Handler) reply(ctx context.Context, from http.Header, back []byte) {
 	header.Del(eventHeader)
 	header.Set("Content-Type", "application/json")
 	header.Set("Accept", "application/json, text/event-stream")
+	if answer, err := read(back); err == nil { // its headers are not those of the client's request
+		setHeaders(header, answer, newToolbox())
+	}
 	resp, err := h.send(ctx, http.MethodPost, header, back)
 	if err != nil {
 		h.p.logger().Warn("the server was not told that what it asked is denied", "server", h.p.Server, "error", err)
@@ -382,7 +407,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer resp.Body.Close()
-	h.answer(w, r, s, resp, nil, h.asker(r.Header))
+	h.answer(w, r, s, resp, nil, nil, h.asker(r.Header))
 }
 
 // delete ends a session.
@@ -400,7 +425,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request) {
 		}
 		h.mu.Unlock()
 	}
-	h.answer(w, r, h.p.newSession(newToolbox(), false), resp, nil, nil)
+	h.answer(w, r, h.p.newSession(newToolbox(), false), resp, nil, nil, nil)
 }
 
 // sessionKey is under what a session is remembered. The credential is part of it:
@@ -503,7 +528,7 @@ func (p *Proxy) firstAnswer(resp *http.Response, id string) (rawjson.Value, erro
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return rawjson.Value{}, fmt.Errorf("the server answered %s", resp.Status)
+		return rawjson.Value{}, fmt.Errorf("the server answered %s", statusOf(resp))
 	case kind == "application/json":
 		raw, err := io.ReadAll(io.LimitReader(resp.Body, int64(p.maxMessage())+1))
 		if err != nil {
@@ -526,7 +551,7 @@ func (p *Proxy) firstAnswer(resp *http.Response, id string) (rawjson.Value, erro
 			}
 		}
 	}
-	return rawjson.Value{}, fmt.Errorf("the server answered with %.80q", kind)
+	return rawjson.Value{}, errors.New("the server's answer is neither JSON nor a stream")
 }
 
 func writeJSON(w http.ResponseWriter, status int, body []byte) {

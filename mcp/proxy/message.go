@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"reeve/internal/rawjson"
 
@@ -28,6 +29,7 @@ type message struct {
 	doc    *rawjson.Doc
 	method string // empty for an answer
 	id     string // the id's bytes, canonical; empty for a notification
+	key    string // what the id is to whoever reads it: see keyOf
 	// untouched says that no rule can say anything of it: see session.untouched.
 	untouched bool
 }
@@ -59,6 +61,9 @@ func envelope(doc *rawjson.Doc) (*message, error) {
 	case rawjson.Absent:
 	case rawjson.String, rawjson.Number:
 		m.id = string(id.AppendCanonical(nil))
+		if m.key = keyOf(id); m.key == "" {
+			return nil, errEnvelope
+		}
 	case rawjson.Null:
 		if !root.Get("error").Exists() {
 			return nil, errEnvelope
@@ -70,6 +75,9 @@ func envelope(doc *rawjson.Doc) (*message, error) {
 	if m.id == "" && root.Get("error").Exists() {
 		m.id = "null" // an error about a message that could not be read
 	}
+	if m.id == "null" {
+		m.key = "null"
+	}
 	switch {
 	case root.Kind() != rawjson.Object, root.Get("jsonrpc").Text() != "2.0",
 		method.Exists() && m.method == "", // an empty name, or none at all
@@ -79,6 +87,33 @@ func envelope(doc *rawjson.Doc) (*message, error) {
 		return nil, errEnvelope
 	}
 	return m, nil
+}
+
+// keyOf is an id as it is compared. A number is one number however it is spelled,
+// and to most readers the nearest one that a float holds: 1, 1.0 and 1e0 must not
+// wait for their answers at once, since the server's answer could be to either.
+// Empty for what is no id.
+func keyOf(id rawjson.Value) string {
+	switch id.Kind() {
+	case rawjson.String:
+		return string(id.AppendCanonical(nil))
+	case rawjson.Number:
+		f, err := strconv.ParseFloat(string(id.Raw()), 64)
+		if err != nil {
+			return ""
+		}
+		return strconv.FormatFloat(f+0, 'g', -1, 64) // + 0: there is one zero
+	}
+	return ""
+}
+
+// keyOfText is the key of an id in JSON.
+func keyOfText(id string) string {
+	doc, err := rawjson.Parse([]byte(id))
+	if err != nil {
+		return ""
+	}
+	return keyOf(doc.Root())
 }
 
 // split reads what came in one piece: a message, or a batch of them.
@@ -147,18 +182,39 @@ var routine = map[string]bool{
 	"notifications/subscriptions/acknowledged": true,
 }
 
-// oneLine is a message without line ends, for a stream of lines. Inside of
-// strings there are none, so nothing changes but white space.
+// oneLine is a message without line ends, for a stream of lines. CR and LF are
+// white space, since no string holds one; what else some readers take for the end of
+// a line can only stand in a string, and is escaped there: such a reader would find
+// another message in it.
 func oneLine(raw []byte) []byte {
-	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
-		return raw
+	if bytes.IndexByte(raw, '\n') >= 0 || bytes.IndexByte(raw, '\r') >= 0 {
+		raw = bytes.Map(func(r rune) rune {
+			if r == '\n' || r == '\r' {
+				return ' '
+			}
+			return r
+		}, raw)
 	}
-	return bytes.Map(func(r rune) rune {
-		if r == '\n' || r == '\r' {
-			return ' '
+	for end, escaped := range lineEnds {
+		if bytes.Contains(raw, []byte(end)) {
+			raw = bytes.ReplaceAll(raw, []byte(end), []byte(escaped))
 		}
-		return r
-	}, raw)
+	}
+	return raw
+}
+
+// lineEnds are characters of JSON strings at which some readers end a line: next
+// line, and the separators of lines and of paragraphs.
+var lineEnds = map[string]string{"\u0085": `\u0085`, "\u2028": `\u2028`, "\u2029": `\u2029`}
+
+// hasLineEnd reports whether a text holds one of them.
+func hasLineEnd(text []byte) bool {
+	for end := range lineEnds {
+		if bytes.Contains(text, []byte(end)) {
+			return true
+		}
+	}
+	return false
 }
 
 // joined is a batch, or the one message of none.

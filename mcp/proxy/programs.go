@@ -192,11 +192,31 @@ func orNull(id string) string {
 	return id
 }
 
+// endOldest makes room: it ends the session that was not used for longest, of those
+// that nobody is using. Clients that went away without a word leave theirs behind.
+func (x *Programs) endOldest() bool {
+	var oldest string
+	var since time.Time
+	for id, s := range x.sessions {
+		s.mu.Lock()
+		if len(s.waiting) == 0 && len(s.streams) == 0 && (oldest == "" || s.used.Before(since)) {
+			oldest, since = id, s.used
+		}
+		s.mu.Unlock()
+	}
+	if oldest == "" {
+		return false
+	}
+	go x.sessions[oldest].end()
+	delete(x.sessions, oldest)
+	return true
+}
+
 // begin starts a program.
 func (x *Programs) begin() (*program, string, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(x.sessions)+len(x.programs) >= maxPrograms {
+	if len(x.sessions)+len(x.programs) >= maxPrograms && !x.endOldest() {
 		return nil, "", errors.New("too many sessions are open")
 	}
 	s := &program{waiting: map[string]chan []byte{}, used: time.Now(), gone: make(chan struct{})}
@@ -230,8 +250,8 @@ func (s *program) deliver(raw []byte) {
 	s.mu.Lock()
 	var to chan []byte
 	if m.method == "" {
-		if to = s.waiting[m.id]; to != nil {
-			delete(s.waiting, m.id)
+		if to = s.waiting[m.key]; to != nil {
+			delete(s.waiting, m.key)
 		}
 	} else if n := len(s.streams); n > 0 {
 		to = s.streams[n-1]
@@ -241,7 +261,7 @@ func (s *program) deliver(raw []byte) {
 		s.p.logger().Warn("a message of the server has nobody to go to", "server", s.p.Server, "method", bounded(m.method))
 		if m.request() { // it must not wait for ever
 			if no, err := read(errorAnswer(m.id, codeInternal, "The client does not listen.", nil)); err == nil {
-				s.s.forget(s.s.asks, m.id)
+				s.s.forget(s.s.asks, m.key)
 				s.conn.send(context.Background(), no.raw(), []*message{no})
 			}
 		}
@@ -267,14 +287,14 @@ func (s *program) post(w http.ResponseWriter, r *http.Request, raw []byte, parts
 		if !m.request() {
 			continue
 		}
-		if s.waiting[m.id] != nil {
+		if s.waiting[m.key] != nil {
 			s.mu.Unlock()
 			s.stopWaiting(ids)
 			writeJSON(w, http.StatusBadRequest, errorAnswer(m.id, codeInvalid, "A request with this id is not answered yet.", nil))
 			return
 		}
-		ids = append(ids, m.id)
-		s.waiting[m.id] = out
+		ids = append(ids, m.key)
+		s.waiting[m.key] = out
 	}
 	s.mu.Unlock()
 	defer s.stopWaiting(ids)

@@ -32,6 +32,7 @@ type session struct {
 	calls  map[string]*call // what the client asked, by id
 	asks   map[string]*call // what the server asked, by id
 	over   []string         // ids of calls that were answered, the oldest first
+	gone   []string         // ids of those that were cancelled, likewise
 	client string           // what the client calls itself
 }
 
@@ -41,6 +42,7 @@ type call struct {
 	number           string // under which the guardian knows it; empty if it was not told
 	part             bool   // a part of a list was asked for
 	answered         bool
+	gone             bool               // it was cancelled, and may be answered nevertheless
 	cancel           context.CancelFunc // ends the wait for a decision
 	cancelled        bool
 }
@@ -136,7 +138,7 @@ func (s *session) clientMessage(ctx context.Context, m *message, via asker) (on,
 	case m.method != "":
 		return s.clientNotification(ctx, m), nil
 	}
-	ask := s.answered(s.asks, m.id)
+	ask := s.answered(s.asks, m.key)
 	if ask == nil {
 		s.p.logger().Warn("the client answered what the server did not ask", "server", s.p.Server)
 		return nil, nil
@@ -165,7 +167,7 @@ func (s *session) clientRequest(ctx context.Context, m *message, via asker) (on,
 	c.cancel = cancel
 	q := s.question(m)
 	q.Routine = routine[m.method]
-	if fault := s.open(s.calls, m.id, c, q.Routine); fault != "" {
+	if fault := s.open(s.calls, m.key, c, q.Routine); fault != "" {
 		return nil, errorAnswer(m.id, codeInvalid, fault, nil)
 	}
 	q.ID = c.number
@@ -185,11 +187,11 @@ func (s *session) clientRequest(ctx context.Context, m *message, via asker) (on,
 	c.cancel = nil
 	s.mu.Unlock()
 	if cancelled {
-		s.forget(s.calls, m.id)
+		s.forget(s.calls, m.key)
 		return nil, nil // who cancels a request wants no answer to it
 	}
 	if on == nil {
-		s.forget(s.calls, m.id)
+		s.forget(s.calls, m.key)
 	}
 	return on, back
 }
@@ -197,9 +199,9 @@ func (s *session) clientRequest(ctx context.Context, m *message, via asker) (on,
 // clientNotification decides about a notification of the client.
 func (s *session) clientNotification(ctx context.Context, m *message) []byte {
 	if m.method == "notifications/cancelled" {
-		id := m.root().Get("params").Get("requestId").AppendCanonical(nil)
+		key := keyOf(m.root().Get("params").Get("requestId"))
 		s.mu.Lock()
-		if c := s.calls[string(id)]; c != nil && c.cancel != nil {
+		if c := s.calls[key]; c != nil && c.cancel != nil {
 			c.cancelled = true
 			c.cancel()
 			s.mu.Unlock()
@@ -207,7 +209,37 @@ func (s *session) clientNotification(ctx context.Context, m *message) []byte {
 		}
 		s.mu.Unlock()
 	}
-	return s.notification(ctx, m)
+	on := s.notification(ctx, m)
+	if on != nil {
+		s.cancelled(s.calls, m)
+	}
+	return on
+}
+
+// cancelled notes what a notification cancels, if it is one that does: no answer is
+// awaited any more, and one that comes nevertheless must not be taken for that of
+// another request.
+func (s *session) cancelled(calls map[string]*call, m *message) {
+	if m.method != "notifications/cancelled" {
+		return
+	}
+	key := keyOf(m.root().Get("params").Get("requestId"))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := calls[key]
+	if c == nil || c.answered || c.gone {
+		return
+	}
+	c.gone = true
+	s.gone = append(s.gone, key)
+	if len(s.gone) > maxOpen {
+		for _, of := range []map[string]*call{s.calls, s.asks} {
+			if old := of[s.gone[0]]; old != nil && old.gone {
+				delete(of, s.gone[0])
+			}
+		}
+		s.gone = s.gone[1:]
+	}
 }
 
 func (s *session) notification(ctx context.Context, m *message) []byte {
@@ -229,14 +261,18 @@ func (s *session) serverMessage(ctx context.Context, m *message, via asker) (on,
 		if m.method == "notifications/tools/list_changed" {
 			s.tools.outdated()
 		}
-		return s.notification(ctx, m), nil
+		on := s.notification(ctx, m)
+		if on != nil {
+			s.cancelled(s.asks, m)
+		}
+		return on, nil
 	case m.id == "null":
 		q := s.question(m)
 		q.Routine = true
 		a, err := s.judge(ctx, q)
 		return passed(m, a, err, func() []byte { return denial(m.id, "", a, err, "") }), nil
 	}
-	c := s.answered(s.calls, m.id)
+	c := s.answered(s.calls, m.key)
 	if c == nil {
 		s.p.logger().Warn("the server answered what the client did not ask", "server", s.p.Server)
 		return nil, nil
@@ -245,7 +281,7 @@ func (s *session) serverMessage(ctx context.Context, m *message, via asker) (on,
 		listed, err := s.tools.visible(ctx, s, m, c.part, via)
 		if err != nil {
 			s.p.logger().Error("a list of tools was withheld", "server", s.p.Server, "error", err)
-			return errorAnswer(m.id, codeInternal, "The list of tools is withheld: "+err.Error(), nil), nil
+			return errorAnswer(m.id, codeInternal, "The list of tools is withheld, since it could not be compared with what is agreed to. The proxy's log says why.", nil), nil
 		}
 		m = listed
 	}
@@ -336,14 +372,14 @@ func (s *session) serverRequest(ctx context.Context, m *message) (on, back []byt
 	c := &call{method: m.method}
 	q := s.question(m)
 	q.Routine = routine[m.method]
-	if fault := s.open(s.asks, m.id, c, q.Routine); fault != "" {
+	if fault := s.open(s.asks, m.key, c, q.Routine); fault != "" {
 		return nil, errorAnswer(m.id, codeInvalid, fault, nil)
 	}
 	q.ID = c.number
 	a, err := s.judge(ctx, q)
 	on = passed(m, a, err, func() []byte { back = denial(m.id, "", a, err, ""); return nil })
 	if on == nil {
-		s.forget(s.asks, m.id)
+		s.forget(s.asks, m.key)
 	}
 	return on, back
 }
@@ -361,7 +397,7 @@ func (s *session) untouched(ctx context.Context, m *message, asked map[string]*c
 	method := m.method
 	if method == "" {
 		s.mu.Lock()
-		c := asked[m.id]
+		c := asked[m.key]
 		s.mu.Unlock()
 		if c == nil || c.number != "" || c.method == "tools/list" {
 			return false
@@ -426,7 +462,7 @@ func (s *session) open(calls map[string]*call, id string, c *call, routine bool)
 	if had := calls[id]; had != nil && !had.answered {
 		return "A request with this id is not answered yet."
 	}
-	if len(calls)-len(s.over) >= maxOpen {
+	if len(calls) >= maxOpen && waitingIn(calls) >= maxOpen {
 		return "Too many requests wait for their answers."
 	}
 	if s.number++; !routine {
@@ -439,6 +475,16 @@ func (s *session) open(calls map[string]*call, id string, c *call, routine bool)
 	return ""
 }
 
+// waitingIn counts the requests that wait for their answers.
+func waitingIn(calls map[string]*call) (n int) {
+	for _, c := range calls {
+		if !c.answered && !c.gone {
+			n++
+		}
+	}
+	return n
+}
+
 // maxReplay is how many answered requests are remembered, in case their answers
 // come once more.
 const maxReplay = 256
@@ -449,6 +495,10 @@ func (s *session) answered(calls map[string]*call, id string) *call {
 	defer s.mu.Unlock()
 	c := calls[id]
 	if c == nil {
+		return nil
+	}
+	if c.gone {
+		delete(calls, id)
 		return nil
 	}
 	if !s.replays {

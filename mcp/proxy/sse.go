@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"unicode/utf8"
 )
 
 // event is one event of a stream, as it came and as what it says.
@@ -18,10 +19,13 @@ type event struct {
 
 var errEventLong = errors.New("an event of the server's stream is larger than the proxy takes")
 
-// events reads a stream of server-sent events.
+// events reads a stream of server-sent events. Of what it reads only that is left
+// which every client reads alike: a line that some take for data, or for two lines,
+// would be a message that nobody judged.
 type events struct {
 	r     *bufio.Reader
 	limit int
+	begun bool
 }
 
 func newEvents(r io.Reader, limit int) *events {
@@ -33,10 +37,17 @@ func newEvents(r io.Reader, limit int) *events {
 func (s *events) next() (e event, err error) {
 	some := false
 	for {
+		start := len(e.raw)
 		line, err := s.line(&e)
 		if err != nil {
 			return event{}, err
 		}
+		if bom := []byte("\ufeff"); !s.begun && bytes.HasPrefix(line, bom) { // which says nothing
+			line = line[len(bom):]
+			e.raw = append(e.raw[:start], e.raw[start+len(bom):]...)
+			line = e.raw[start : start+len(line)]
+		}
+		s.begun = true
 		if len(line) == 0 {
 			if !some { // an empty line between events
 				e.raw = e.raw[:0]
@@ -47,6 +58,20 @@ func (s *events) next() (e event, err error) {
 		some = true
 		name, value, _ := bytes.Cut(line, []byte{':'})
 		value = bytes.TrimPrefix(value, []byte{' '})
+		switch string(name) {
+		case "id", "event", "retry":
+			if hasLineEnd(value) || bytes.ContainsAny(value, "\v\f\x1c\x1d\x1e") || !utf8.Valid(value) {
+				e.raw = e.raw[:start]
+				continue
+			}
+		case "data":
+		default: // a comment, or nothing that is known
+			e.raw = e.raw[:start]
+			if len(name) == 0 { // which keeps the connection open
+				e.raw, e.rest = append(e.raw, ":\n"...), append(e.rest, ":\n"...)
+			}
+			continue
+		}
 		switch string(name) {
 		case "data":
 			if e.data != nil {

@@ -140,7 +140,7 @@ func (x *Programs) shared(r *http.Request) (*shared, error) {
 	x.mu.Lock()
 	s := x.programs[key]
 	if s == nil {
-		if len(x.sessions)+len(x.programs) >= maxPrograms {
+		if len(x.sessions)+len(x.programs) >= maxPrograms && !x.endOldest() {
 			x.mu.Unlock()
 			return nil, errors.New("too many programs run")
 		}

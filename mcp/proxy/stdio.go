@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -80,8 +78,8 @@ type link struct {
 	conn   connection
 	client func([]byte) // what the client gets
 
-	working atomic.Int64  // messages that are worked on
-	turns   chan struct{} // bounds them
+	working      atomic.Int64 // messages that are worked on
+	fromC, fromS turns        // bound them: what waits on one side must not keep the other from it
 
 	dialed chan struct{} // closed when conn is there
 	ended  chan struct{} // closed when the server will send no more
@@ -96,7 +94,7 @@ type link struct {
 // newLink returns a link that is not dialed yet. client gets what is for the client.
 func (p *Proxy) newLink(tools *toolbox, client func([]byte)) *link {
 	l := &link{
-		p: p, s: p.newSession(tools, true), client: client, turns: make(chan struct{}, maxAtOnce),
+		p: p, s: p.newSession(tools, true), client: client, fromC: newTurns(), fromS: newTurns(),
 		dialed: make(chan struct{}), ended: make(chan struct{}), asked: map[string]chan rawjson.Value{},
 	}
 	l.prefix = "reeve-" + l.s.name + "-"
@@ -116,16 +114,45 @@ func (l *link) dial(ctx context.Context, server Server) (err error) {
 	return err
 }
 
-// begin takes a turn and works on something beside what comes next.
-func (l *link) begin(ctx context.Context, f func()) {
-	select {
-	case l.turns <- struct{}{}:
-	case <-ctx.Done():
-		return
+// turns bound what is worked on at once, of one side: the number of messages, and
+// that of large ones, which take many times their size.
+type turns struct{ any, large chan struct{} }
+
+func newTurns() turns {
+	return turns{make(chan struct{}, maxAtOnce), make(chan struct{}, maxLargeAtOnce)}
+}
+
+// A large message has more than this many bytes, and only so many of them are worked
+// on at once.
+const (
+	largeMessage   = 1 << 20
+	maxLargeAtOnce = 4
+)
+
+// begin takes a turn and works on a message beside what comes next.
+func (l *link) begin(ctx context.Context, t turns, raw []byte, f func()) {
+	take := []chan struct{}{t.any}
+	if len(raw) > largeMessage {
+		take = append(take, t.large)
+	}
+	for i, c := range take {
+		select {
+		case c <- struct{}{}:
+		case <-ctx.Done():
+			for _, had := range take[:i] {
+				<-had
+			}
+			return
+		}
 	}
 	l.working.Add(1)
 	go func() {
-		defer func() { <-l.turns; l.working.Add(-1) }()
+		defer func() {
+			for _, c := range take {
+				<-c
+			}
+			l.working.Add(-1)
+		}()
 		f()
 	}()
 }
@@ -150,7 +177,7 @@ func (l *link) fromClient(ctx context.Context, raw []byte) {
 		}
 	}
 	if asks(raw) && !p.untouched() {
-		l.begin(ctx, pass)
+		l.begin(ctx, l.fromC, raw, pass)
 		return
 	}
 	pass()
@@ -183,7 +210,7 @@ func (l *link) unsent(list []*message, err error) {
 	l.p.logger().Error("a message could not be sent to the server", "server", l.p.Server, "error", err)
 	for _, m := range list {
 		if m.request() {
-			l.s.forget(l.s.calls, m.id)
+			l.s.forget(l.s.calls, m.key)
 			l.client(errorAnswer(m.id, codeInternal, "The server could not be reached: "+err.Error(), nil))
 		}
 	}
@@ -208,9 +235,9 @@ func (l *link) fromServer(ctx context.Context, raw []byte) {
 		}
 		// What cannot be read is no message to the client, but it can be the
 		// answer that the client waits for.
-		if id := idOf(raw); x.unread && l.s.pending(id) {
+		if id := idOf(raw); x.unread && l.s.pending(keyOfText(id)) {
 			l.client(errorAnswer(id, codeInternal, unreadable, nil))
-			l.s.forget(l.s.calls, id)
+			l.s.forget(l.s.calls, keyOfText(id))
 			return
 		}
 		parts, _, err := split(x.back)
@@ -228,7 +255,7 @@ func (l *link) fromServer(ctx context.Context, raw []byte) {
 		l.working.Add(-1)
 		return
 	}
-	l.begin(ctx, pass)
+	l.begin(ctx, l.fromS, raw, pass)
 }
 
 // asks reports whether a message wants an answer, without reading it: a message
@@ -287,7 +314,9 @@ func resultOf(answer rawjson.Value) (rawjson.Value, error) {
 	if result := answer.Get("result"); result.Exists() {
 		return result, nil
 	}
-	return rawjson.Value{}, fmt.Errorf("the server answered with an error: %.200s", answer.Get("error").Get("message").Text())
+	// Not what it says: that would be told to models without having been judged.
+	code, _ := answer.Get("error").Get("code").Int()
+	return rawjson.Value{}, fmt.Errorf("the server answered with the error %d", code)
 }
 
 // own takes an answer to what the proxy itself asked.
@@ -342,15 +371,15 @@ func (l *link) idle(ctx context.Context) {
 func (s *session) waiting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(slices.Collect(maps.Values(s.calls)), func(c *call) bool { return !c.answered })
+	return waitingIn(s.calls) > 0
 }
 
 // pending reports whether the client waits for the answer to a request.
-func (s *session) pending(id string) bool {
+func (s *session) pending(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.calls[id]
-	return c != nil && !c.answered
+	c := s.calls[key]
+	return c != nil && !c.answered && !c.gone
 }
 
 // Command is a server that is a program of this machine, with its arguments.

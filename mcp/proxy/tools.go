@@ -74,7 +74,7 @@ func (t *toolbox) refusals(ctx context.Context, s *session, name rawjson.Value, 
 			s.p.logger().Error("the server's tools are not known", "server", s.p.Server, "error", err)
 			return []act.Reason{{
 				Rule: "mcp.tools", Code: "mcp.unlisted", Effect: act.Deny,
-				Message: "The server could not be asked which tools it has: " + err.Error() + ".",
+				Message: "Which tools the server has is not known. The proxy's log says why.",
 			}}
 		}
 		found, _ = t.find(name.Text())

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 )
@@ -106,9 +107,15 @@ func (x *remote) post(ctx context.Context, raw []byte, list []*message) (*http.R
 	}
 	if resp.StatusCode >= 300 && !isJSON(resp) {
 		defer resp.Body.Close()
-		return nil, fmt.Errorf("it answered %s", resp.Status)
+		return nil, fmt.Errorf("it answered %s", statusOf(resp))
 	}
 	return resp, nil
+}
+
+// statusOf is the status of an answer, in the protocol's words: the server's own
+// could be orders for a model that is told of it.
+func statusOf(resp *http.Response) string {
+	return strings.TrimSpace(itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode))
 }
 
 func isJSON(resp *http.Response) bool {
@@ -148,21 +155,21 @@ func (x *remote) got(raw []byte) {
 // answers reads what the server answers to a message. A request whose answer
 // does not come is answered with an error.
 func (x *remote) answers(resp *http.Response, list []*message) {
-	open := map[string]bool{} // requests that are not answered
+	open := map[string]string{} // ids of requests that are not answered, by key
 	for _, m := range list {
 		if m.request() {
-			open[m.id] = true
+			open[m.key] = m.id
 		}
 	}
 	got := func(raw []byte) {
 		if parts, _, err := split(raw); err == nil {
 			for _, m := range parts {
 				if m.method == "" {
-					delete(open, m.id)
+					delete(open, m.key)
 				}
 			}
 		} else {
-			delete(open, idOf(raw)) // which is answered by the session
+			delete(open, keyOfText(idOf(raw))) // which is answered by the session
 		}
 		x.got(raw)
 	}
@@ -184,9 +191,9 @@ func (x *remote) answers(resp *http.Response, list []*message) {
 	}
 	text := "The server's answer did not come, or is too large."
 	if resp.StatusCode >= 300 {
-		text = "The server answered " + resp.Status + "."
+		text = "The server answered " + statusOf(resp) + "."
 	}
-	for id := range open {
+	for _, id := range open {
 		x.receive(errorAnswer(id, codeInternal, text, nil))
 	}
 }
@@ -278,7 +285,7 @@ func (x *remote) listen() {
 		if resp.StatusCode == http.StatusOK {
 			last, err = x.events(resp.Body, "", x.got)
 		} else {
-			err = errors.New(resp.Status) // 405: there is none
+			err = errors.New(statusOf(resp)) // 405: there is none
 		}
 		resp.Body.Close()
 		if err == nil {

@@ -1,0 +1,302 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"reeve/internal/rawjson"
+)
+
+// TestStreamTricks: what some clients would take for another message than the one
+// that was judged does not pass, or not in that form.
+func TestStreamTricks(t *testing.T) {
+	const evil = `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"evil"}}`
+	const fine = `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`
+	for _, tt := range []struct{ name, stream, want string }{
+		{"a mark at the beginning", "\ufeffdata: " + fine + "\n\n", "data: " + fine + "\n\n"},
+		{"an unknown field", "x: \u2028data: " + evil + "\ndata: " + fine + "\n\n", "data: " + fine + "\n\n"},
+		{"a comment", ": \u2028\u2028data: " + evil + "\u2028\u2028\ndata: " + fine + "\n\n", ":\ndata: " + fine + "\n\n"},
+		{"an id", "id: 1\u0085data: " + evil + "\ndata: " + fine + "\n\n", "data: " + fine + "\n\n"},
+		{"an event", "event: message\vdata: " + evil + "\ndata: " + fine + "\n\n", "data: " + fine + "\n\n"},
+		{"a name with a space", " data: " + evil + "\ndata: " + fine + "\n\n", "data: " + fine + "\n\n"},
+		{"inside of a text", `data: {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"a` + "\u2028\u2028data: b\u2028\u2029\u0085" + `"}]}}` + "\n\n",
+			`data: {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"a\u2028\u2028data: b\u2028\u2029\u0085"}]}}` + "\n\n"},
+		{"a carriage return", ": x\rdata: " + evil + "\n\ndata: " + fine + "\n\n", ""},
+		{"no end", "data: " + evil + "\n", ""},
+	} {
+		p, _ := testProxy(t, nil)
+		h, err := p.NewHandler(serve1(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			raw, _ := io.ReadAll(r.Body)
+			w.Header().Set("Content-Type", "text/event-stream")
+			if bytes.Contains(raw, []byte("resources/read")) {
+				io.WriteString(w, tt.stream)
+			}
+		})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.Post(serve1(t, h), "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"a:b"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%s: %q, %v, want %q", tt.name, got, err, tt.want)
+		}
+	}
+}
+
+// TestLineTricks: to a reader of lines one message is one line, whatever it takes
+// for the end of a line.
+func TestLineTricks(t *testing.T) {
+	p, _ := testProxy(t, nil)
+	smuggled := `{"jsonrpc":"2.0","id":9,"method":"sampling/createMessage"}`
+	s := &scripted{answer: func([]byte) [][]byte {
+		return [][]byte{[]byte(`{"jsonrpc":"2.0","id":1,"result":{"a":` + "\r" + smuggled + "\r" + `,"b":"` + "\u2028\u0085" + `"}}`)}
+	}}
+	got := exchange(t, p, s, 1, `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"a:b"}}`)
+	if strings.ContainsAny(got[0], "\r\u2028\u0085") || !strings.Contains(got[0], `"b":"\u2028\u0085"`) {
+		t.Errorf("%q", got[0])
+	}
+}
+
+// TestSameID: two spellings of one number are one id: an answer must not be taken
+// for that of another request.
+func TestSameID(t *testing.T) {
+	for _, other := range []string{"1.0", "1e0", "10e-1"} {
+		p, _ := testProxy(t, nil)
+		s := p.newSession(newToolbox(), true)
+		say := func(id, uri string) passage {
+			return s.fromClient(t.Context(), []byte(`{"jsonrpc":"2.0","id":`+id+`,"method":"resources/read","params":{"uri":"`+uri+`"}}`), nil)
+		}
+		if x := say("1", "test://a"); x.on == nil {
+			t.Fatalf("%s", x.back)
+		}
+		if x := say(other, "test://b"); x.on != nil || !bytes.Contains(x.back, []byte("not answered yet")) {
+			t.Errorf("%s: %s, %s", other, x.on, x.back)
+		}
+		if x := say(`"1"`, "test://b"); x.on == nil {
+			t.Errorf("a text as id: %s", x.back)
+		}
+		if x := s.fromServer(t.Context(), []byte(`{"jsonrpc":"2.0","id":`+other+`,"result":{}}`), nil); x.on == nil {
+			t.Errorf("the answer to %s does not pass", other)
+		}
+	}
+	for _, id := range []string{"1e400", "9007199254740993"} {
+		p, _ := testProxy(t, nil)
+		s := p.newSession(newToolbox(), true)
+		x := s.fromClient(t.Context(), []byte(`{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`), nil)
+		y := s.fromClient(t.Context(), []byte(`{"jsonrpc":"2.0","id":9007199254740992,"method":"ping"}`), nil)
+		if both := x.on != nil && y.on != nil; both {
+			t.Errorf("%s: both pass", id)
+		}
+		if id[0] == '9' && !bytes.Contains(y.back, []byte(`"id":9007199254740992,`)) {
+			t.Errorf("the answer has another id: %s", y.back)
+		}
+	}
+}
+
+// TestCancelled: the answer to a request that was cancelled passes to nobody, also
+// not to who uses its id again; and who cancels much can go on asking.
+func TestCancelled(t *testing.T) {
+	p, _ := testProxy(t, nil)
+	s := p.newSession(newToolbox(), true)
+	ask := func(id int, uri string) passage {
+		return s.fromClient(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"%s"}}`, id, uri), nil)
+	}
+	cancel := func(id int) passage {
+		return s.fromClient(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id), nil)
+	}
+	if ask(1, "test://a").on == nil || cancel(1).on == nil {
+		t.Fatal("it does not pass")
+	}
+	if x := ask(1, "test://b"); x.on != nil {
+		t.Error("the id is used again before its answer came")
+	}
+	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":{"contents":[]}}`)
+	for range 2 {
+		if x := s.fromServer(t.Context(), answer, nil); x.on != nil || x.back != nil {
+			t.Errorf("%s, %s", x.on, x.back)
+		}
+	}
+	if s.waiting() {
+		t.Error("an answer is awaited")
+	}
+	q := p.newSession(newToolbox(), true)
+	for i := range 2*maxOpen + 10 {
+		id := fmt.Sprint(i)
+		if fault := q.open(q.calls, id, &call{method: "ping"}, true); fault != "" {
+			t.Fatal(i, fault)
+		}
+		m, err := read([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.cancelled(q.calls, m)
+	}
+	if len(q.calls) > maxOpen || len(q.gone) > maxOpen {
+		t.Errorf("%d calls and %d ids are kept", len(q.calls), len(q.gone))
+	}
+	// The server can cancel what it asks, too.
+	if x := s.fromServer(t.Context(), []byte(`{"jsonrpc":"2.0","id":5,"method":"roots/list"}`), nil); x.on == nil {
+		t.Fatalf("%s", x.back)
+	}
+	s.fromServer(t.Context(), []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`), nil)
+	if x := s.fromClient(t.Context(), []byte(`{"jsonrpc":"2.0","id":5,"result":{"roots":[]}}`), nil); x.on != nil {
+		t.Errorf("%s", x.on)
+	}
+}
+
+// TestWordsOfFailure: what a server says of why it failed is judged as anything
+// else that it says, or is not said.
+func TestWordsOfFailure(t *testing.T) {
+	const card = "card 4111 1111 1111 1111"
+	answers := map[string]func(w http.ResponseWriter){
+		"text/plain": func(w http.ResponseWriter) { http.Error(w, card, http.StatusBadRequest) },
+		"text/html": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusBadRequest)
+			io.WriteString(w, card)
+		},
+		"the status": func(w http.ResponseWriter) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			io.WriteString(conn, "HTTP/1.1 400 "+card+"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+			conn.Close()
+		},
+		"an error": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"`+card+`"}}`)
+		},
+	}
+	for name, fail := range answers {
+		p, _ := testProxy(t, nil)
+		url := serve1(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fail(w) }))
+		h, err := p.NewHandler(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server, err := Upstream(url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, body := range []string{`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"a:b"}}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`} {
+			resp, err := http.Post(serve1(t, h), "application/json", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if said := resp.Status + string(text); err != nil || strings.Contains(said, "4111") {
+				t.Errorf("%s: %s, %v", name, said, err)
+			}
+			in, toProxy := io.Pipe()
+			fromProxy, out := io.Pipe()
+			done := make(chan error, 1)
+			go func() { done <- p.ServeStdio(t.Context(), in, out, server); out.Close() }()
+			io.WriteString(toProxy, body+"\n")
+			toProxy.Close()
+			text, err = io.ReadAll(fromProxy)
+			if err != nil || strings.Contains(string(text), "4111") || !strings.Contains(string(text), `"id":1`) {
+				t.Errorf("%s, by lines: %s, %v", name, text, err)
+			}
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestHeadersOfAnswer: the headers of a request do not travel with an answer.
+func TestHeadersOfAnswer(t *testing.T) {
+	m, err := read([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{methodHeader, nameHeader, paramHeader + "Region"} {
+		if fault := disagreement(http.Header{name: {"tools/call"}}, m, newToolbox()); fault == "" {
+			t.Error(name)
+		}
+	}
+}
+
+// TestManySessions: sessions that clients left behind make room for new ones, and
+// those that are in use do not.
+func TestManySessions(t *testing.T) {
+	p, _ := testProxy(t, nil)
+	x := &manyPrograms{answer: speaks(false)}
+	programs := p.NewPrograms(t.Context(), x)
+	t.Cleanup(programs.Close)
+	url := serve1(t, programs)
+	initialize := func() int {
+		r, err := http.Post(url, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, r.Body)
+		r.Body.Close()
+		return r.StatusCode
+	}
+	for i := range maxPrograms + 3 {
+		if got := initialize(); got != http.StatusOK {
+			t.Fatalf("session %d: %d", i, got)
+		}
+	}
+	programs.mu.Lock()
+	for _, s := range programs.sessions {
+		s.mu.Lock()
+		s.streams = append(s.streams, make(chan []byte))
+		s.mu.Unlock()
+	}
+	n := len(programs.sessions)
+	programs.mu.Unlock()
+	if got := initialize(); n > maxPrograms || n == maxPrograms && got != http.StatusServiceUnavailable {
+		t.Errorf("%d sessions, and then %d", n, got)
+	}
+}
+
+// TestBothWays: who waits for a person on one side does not keep the other side's
+// messages from it.
+func TestBothWays(t *testing.T) {
+	p, _ := testProxy(t, func(p *Proxy) { p.Wait = time.Hour })
+	l := p.newLink(newToolbox(), func([]byte) {})
+	release := make(chan struct{})
+	for range maxAtOnce {
+		l.begin(t.Context(), l.fromC, nil, func() { <-release })
+	}
+	done := make(chan struct{})
+	l.begin(t.Context(), l.fromS, make([]byte, largeMessage+1), func() { close(done) })
+	<-done
+	close(release)
+}
+
+// FuzzIDs: ids that are the same to a reader of floats have the same key, and
+// others another.
+func FuzzIDs(f *testing.F) {
+	f.Add("1", "1.0")
+	f.Add(`"a"`, `"a"`)
+	f.Add("-0", "0")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		x, err1 := rawjson.Parse([]byte(a))
+		y, err2 := rawjson.Parse([]byte(b))
+		if err1 != nil || err2 != nil {
+			return
+		}
+		same := keyOf(x.Root()) == keyOf(y.Root())
+		if x.Root().Kind() == rawjson.Number && y.Root().Kind() == rawjson.Number && keyOf(x.Root()) != "" && same != (x.Root().Float() == y.Root().Float()) {
+			t.Errorf("%s, %s: %v", a, b, same)
+		}
+		if x.Root().Kind() != y.Root().Kind() && same && keyOf(x.Root()) != "" {
+			t.Errorf("%s, %s: the same", a, b)
+		}
+	})
+}
