@@ -113,7 +113,8 @@ type text struct {
 }
 
 // Read reads what an agent's hook gets on standard input. event is the event's
-// name where the agent does not say it there; empty otherwise.
+// name where the agent does not say it there; empty otherwise. Beside an error there is
+// an event only where it is a result that holds too much to be judged.
 func Read(agent, event string, input []byte) (*Event, error) {
 	a, err := Find(agent)
 	if err != nil {
@@ -159,7 +160,11 @@ func Read(agent, event string, input []byte) (*Event, error) {
 		}
 	}
 	if len(e.texts) > maxTexts {
-		return nil, fmt.Errorf("the event %s: it holds more than %d texts and cannot be judged", e.Name, maxTexts)
+		err := fmt.Errorf("the event %s: it holds more than %d texts and cannot be judged", e.Name, maxTexts)
+		if e.Kind == Result {
+			return e, err
+		}
+		return nil, err
 	}
 	return e, nil
 }

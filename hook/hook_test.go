@@ -319,6 +319,7 @@ func TestInstall(t *testing.T) {
 	others := map[string]string{
 		"claude-code": "{\n\t\"model\": \"opus\",\n\t\"big\": 9007199254740993,\n\t\"hooks\": {\"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"./mine.sh\"}]}], \"Stop\": []}\n}",
 		"gemini":      "{\"theme\":\"dark\"}",
+		"codex":       "\ufeff{\r\n  \"hooks\": {\"PreToolUse\": null, \"Mine\": 7}\r\n}\r\n",
 		"cursor":      "{\n  \"version\": 1,\n  \"hooks\": {\"preToolUse\": [{\"command\": \"./mine.sh\"}]}\n}\n",
 	}
 	for _, agent := range Agents() {
@@ -371,11 +372,11 @@ func TestInstall(t *testing.T) {
 // keeps checks that everything else in a file is as it was.
 func keeps(t *testing.T, before, now string) {
 	t.Helper()
-	old, err := rawjson.Parse([]byte(before))
+	old, err := rawjson.Parse(bytes.TrimPrefix([]byte(before), mark))
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := rawjson.Parse([]byte(now))
+	doc, err := rawjson.Parse(bytes.TrimPrefix([]byte(now), mark))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -415,6 +416,7 @@ func TestInstallRefuses(t *testing.T) {
 		"claude-code": `{"hooks": []}`,
 		"codex":       `[]`,
 		"copilot":     `{"mine": true}`,
+		"opencode":    "// mine",
 		"cursor":      `{"hooks": {}, "hooks": {}}`,
 	} {
 		in := &Installation{Agent: agent, Home: t.TempDir(), Command: []string{"/opt/reeve"}}
@@ -429,6 +431,81 @@ func TestInstallRefuses(t *testing.T) {
 		if got := read(t, file); got != text {
 			t.Errorf("%s: it is %s now", agent, got)
 		}
+	}
+}
+
+// TestInstallOdd: configurations that are links, that somebody else writes at the
+// same time, or that say that no hook runs.
+func TestInstallOdd(t *testing.T) {
+	home := t.TempDir()
+	in := &Installation{Agent: "claude-code", Home: home, Command: []string{"/opt/reeve"}}
+	file, err := in.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := filepath.Join(t.TempDir(), "settings.json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Install(); err == nil || !strings.Contains(err.Error(), "leads to no file") {
+		t.Errorf("a link to nothing: %v", err)
+	}
+	const before = `{"disableAllHooks": true}`
+	write(t, elsewhere, before)
+	if err := os.Chmod(elsewhere, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Install(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(file); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is none any more: %v", err)
+	}
+	if info, err := os.Stat(elsewhere); err != nil || info.Mode().Perm() != 0o640 || !strings.Contains(read(t, elsewhere), "hook --agent claude-code") {
+		t.Errorf("%v, %v, %s", info.Mode(), err, read(t, elsewhere))
+	}
+	if advice := strings.Join(in.Advice(), "\n"); !strings.Contains(advice, "disableAllHooks") {
+		t.Error(advice)
+	}
+	if err := replaceSame(elsewhere, []byte(before), []byte("{}")); err == nil || !strings.Contains(err.Error(), "changed meanwhile") {
+		t.Errorf("changed meanwhile: %v", err)
+	}
+	if _, err := in.Remove(); err != nil || read(t, file) != before {
+		t.Errorf("%v, %s", err, read(t, file))
+	}
+	// Several at once: one of them has written it, or says that another has.
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			mine := *in
+			if _, err := mine.Install(); err != nil && !strings.Contains(err.Error(), "changed meanwhile") {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if changed, err := in.Install(); err != nil || changed {
+		t.Errorf("%v, %v", changed, err)
+	}
+	if _, err := in.Remove(); err != nil || read(t, file) != before {
+		t.Errorf("%v, %s", err, read(t, file))
+	}
+	// A folder that cannot be written.
+	if os.Geteuid() != 0 {
+		if err := os.Chmod(filepath.Dir(elsewhere), 0o500); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := in.Install(); err == nil || read(t, elsewhere) != before {
+			t.Errorf("%v", err)
+		}
+		os.Chmod(filepath.Dir(elsewhere), 0o700)
+	}
+	write(t, file, `{"hooks": {"PreToolUse": {"mine": 1}}}`)
+	if _, err := in.Install(); err == nil || !strings.Contains(err.Error(), "PreToolUse are no list") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -188,6 +188,11 @@ func (in *Installation) Advice() []string {
 	if p.open && !in.Strict {
 		list = append(list, agentName(in.Agent)+" goes on, unguarded, if the reeve program is missing or cannot be run. Install with --strict for a command that blocks then, too (it needs sh).")
 	}
+	if _, text, err := in.present(); err == nil {
+		if doc, err := rawjson.Parse(bytes.TrimPrefix(text, mark)); err == nil && doc.Root().Get("disableAllHooks").Bool() {
+			list = append(list, "The configuration says disableAllHooks: "+agentName(in.Agent)+" runs no hook, this one neither, until that is taken out.")
+		}
+	}
 	if p.note != "" {
 		list = append(list, p.note)
 	}
@@ -227,7 +232,7 @@ func (in *Installation) Install() (changed bool, err error) {
 		case before != nil && !in.wrote(before):
 			return false, fmt.Errorf("%s is there and is not reeve's; it is not overwritten", file)
 		}
-		return true, replaceFile(file, after)
+		return true, replaceSame(file, before, after)
 	}
 	after, err := in.edit(before, true)
 	if err != nil {
@@ -241,7 +246,7 @@ func (in *Installation) Install() (changed bool, err error) {
 			return false, err
 		}
 	}
-	return true, replaceFile(file, after)
+	return true, replaceSame(file, before, after)
 }
 
 // Remove takes reeve out of the agent's configuration again. A file that has not
@@ -269,27 +274,30 @@ func (in *Installation) Remove() (changed bool, err error) {
 	if old, err := readConfig(backup); err == nil && old != nil {
 		// Nothing was changed but by us, if the old file says the same as the rest.
 		if plain, err := in.edit(old, false); err == nil && bytes.Equal(gist(plain), gist(rest)) {
-			if err := replaceFile(file, old); err != nil {
+			if err := replaceSame(file, before, old); err != nil {
 				return false, err
 			}
 			return true, os.Remove(backup)
 		}
-	} else if doc, err := rawjson.Parse(rest); err == nil && !doc.Root().HasOthers([]string{"version"}) {
+	} else if doc, err := rawjson.Parse(bytes.TrimPrefix(rest, mark)); err == nil && !doc.Root().HasOthers([]string{"version"}) {
 		return true, os.Remove(file) // there was none
 	}
-	return true, replaceFile(file, rest)
+	return true, replaceSame(file, before, rest)
 }
+
+// mark is what some editors write before a text to say that it is UTF-8.
+var mark = []byte("\ufeff")
 
 // gist is what a configuration says, whatever its form: without lists of hooks
 // that are empty.
 func gist(text []byte) []byte {
-	doc, err := rawjson.Parse(text)
+	doc, err := rawjson.Parse(bytes.TrimPrefix(text, mark))
 	if err != nil {
 		return text
 	}
 	var hooks obj
 	for event, list := range doc.Root().Get("hooks").Members() {
-		if list.Kind() != rawjson.Array || list.Len() > 0 {
+		if list.Kind() != rawjson.Null && (list.Kind() != rawjson.Array || list.Len() > 0) {
 			hooks = hooks.raw(event, list.AppendCanonical(nil))
 		}
 	}
@@ -316,6 +324,8 @@ func (in *Installation) present() (file string, text []byte, err error) {
 	}
 	if to, err := filepath.EvalSymlinks(file); err == nil {
 		file = to
+	} else if info, err := os.Lstat(file); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return "", nil, fmt.Errorf("%s is a link that leads to no file", file)
 	}
 	text, err = readConfig(file)
 	return file, text, err
@@ -341,7 +351,7 @@ func readConfig(file string) ([]byte, error) {
 
 // installed reports whether a file has hooks of reeve's for this agent.
 func (in *Installation) installed(text []byte) bool {
-	doc, err := rawjson.Parse(text)
+	doc, err := rawjson.Parse(bytes.TrimPrefix(text, mark))
 	return err == nil && in.ours(doc.Root())
 }
 
@@ -363,6 +373,10 @@ func (in *Installation) wrote(text []byte) bool {
 // edit returns the file's text without reeve's hooks, or with them as they
 // should be. What is right already stays as it is.
 func (in *Installation) edit(text []byte, add bool) ([]byte, error) {
+	if rest, marked := bytes.CutPrefix(text, mark); marked {
+		edited, err := in.edit(rest, add)
+		return append(mark[:len(mark):len(mark)], edited...), err
+	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
 	}
@@ -386,6 +400,12 @@ func (in *Installation) edit(text []byte, add bool) ([]byte, error) {
 	var now obj
 	same := true
 	for event, list := range hooks.Members() {
+		if list.Kind() == rawjson.Null {
+			continue // as if it were not there
+		}
+		if list.Kind() != rawjson.Array && wanted[event] != nil {
+			return nil, fmt.Errorf("its hooks for %s are no list; it is not edited", event)
+		}
 		kept, changed := in.others(list, wanted[event], p.grouped)
 		delete(wanted, event)
 		same = same && !changed
@@ -476,6 +496,19 @@ func without(object rawjson.Value, name string) []byte {
 		}
 	}
 	return indented(rest.end(), "")
+}
+
+// replaceSame replaces a file that holds what it held when it was read: the agent, or
+// somebody else, may have written it meanwhile.
+func replaceSame(file string, before, after []byte) error {
+	now, err := readConfig(file)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, before) || (now == nil) != (before == nil) {
+		return fmt.Errorf("%s was changed meanwhile; nothing was written, so try again", file)
+	}
+	return replaceFile(file, after)
 }
 
 // replaceFile writes a file whole or not at all, and keeps its mode.

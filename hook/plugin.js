@@ -9,6 +9,8 @@ function ask(event) {
   return new Promise((resolve, reject) => {
     const guardian = spawn(command[0], command.slice(1), { stdio: ["pipe", "pipe", "pipe"] })
     let out = "", err = ""
+    guardian.stdout.setEncoding("utf8")
+    guardian.stderr.setEncoding("utf8")
     guardian.stdout.on("data", (text) => { out += text })
     guardian.stderr.on("data", (text) => { err += text })
     guardian.stdin.on("error", () => {})

@@ -26,7 +26,9 @@ type Run struct {
 func (r *Run) Respond(ctx context.Context, input []byte, ask func(context.Context, []byte) (*Decision, error)) Answer {
 	e, err := Read(r.Agent, r.Event, input)
 	if err != nil {
-		return Block(err.Error())
+		if e, err = readResult(r.Agent, r.Event, input, err); err != nil {
+			return unread(e, err)
+		}
 	}
 	if e.Kind == Ignored {
 		return e.Answer(&Decision{Effect: act.Allow})

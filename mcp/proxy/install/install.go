@@ -127,7 +127,16 @@ func (f *File) Install(proxy []string) (Done, error) {
 	if err := write(done.Backup, text, mode); err != nil {
 		return Done{}, fmt.Errorf("keep the configuration as it was: %w", err)
 	}
-	return done, write(f.Path, wrapped, mode)
+	return done, f.replace(text, wrapped, mode)
+}
+
+// replace replaces the file while it holds what it held when it was read: the client
+// may have written it meanwhile.
+func (f *File) replace(before, after []byte, mode fs.FileMode) error {
+	if now, err := os.ReadFile(f.Path); err != nil || !bytes.Equal(now, before) {
+		return errors.Join(err, fmt.Errorf("%s was changed meanwhile; nothing was written, so try again", f.Path))
+	}
+	return write(f.Path, after, mode)
 }
 
 // Undo takes the proxy away from all servers of the configuration.
@@ -164,7 +173,7 @@ func (f *File) Undo() (done Done, err error) {
 	if bytes.Equal(result, text) {
 		return done, nil
 	}
-	if err := write(f.Path, result, mode); err != nil {
+	if err := f.replace(text, result, mode); err != nil {
 		return done, err
 	}
 	for _, name := range used {
