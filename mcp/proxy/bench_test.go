@@ -6,85 +6,96 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
-	"strings"
+	"slices"
 	"testing"
+	"time"
 )
 
-// BenchmarkCall is one call of a tool, or one ping, over lines to a program that
-// answers at once: direct, through a proxy that only carries lines, and judged:
-// with a guardian that costs nothing, and with a ledger. decision is what each
-// direction of a judged call cannot do without: one decision, recorded in a ledger.
+// BenchmarkCall is a call of a tool, or a ping, over lines to a program that answers
+// at once: direct, through a proxy that only carries lines (carried), and through the
+// proxy, with a guardian that costs nothing (free) and with a ledger (judged). A
+// judged call cannot do without two decisions, each recorded (decision). All take
+// turns, so that what else the machine does is shared, and medians are printed:
 //
-// What it prints beside times: how often the direct exchange fits into one
-// (÷direct), or one that is only carried (÷carried), and what a judged call takes
-// beyond the direct one and its two decisions (µs-added).
+//	call  judged-added-µs = judged − direct − 2 · decision; free-added-µs = free − direct
+//	ping  judged/carried: no rule says anything of it
 func BenchmarkCall(b *testing.B) {
-	const (
-		call = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello","n":1.50}}}` + "\n"
-		ping = `{"jsonrpc":"2.0","id":%d,"method":"ping"}` + "\n"
-	)
-	took := map[string]float64{} // by name, in ns
-	measured := func(b *testing.B, name string) (kind string, ns float64) {
-		ns = float64(b.Elapsed().Nanoseconds()) / float64(b.N)
-		took[name] = ns
-		kind, _, _ = strings.Cut(name, "/")
-		for _, yardstick := range []string{"direct", "carried"} {
-			if of := took[kind+"/"+yardstick]; of > 0 && kind+"/"+yardstick != name {
-				b.ReportMetric(ns/of, "÷"+yardstick)
-			}
-		}
-		return kind, ns
-	}
-	b.Run("decision", func(b *testing.B) {
-		l := &Local{Guard: testGuard(b, testRules), Principal: Here}
-		for id := 0; b.Loop(); id++ {
-			q := &Question{Message: fmt.Appendf(nil, call[:len(call)-1], id), Server: "bench", Session: "bench", ID: itoa(id)}
-			if a, err := l.Judge(b.Context(), q); err != nil || a.Effect != "allow" {
-				b.Fatal(a, err)
-			}
-		}
-		measured(b, "decision")
-	})
-	judged := func(b *testing.B) (io.Reader, io.Writer) {
-		return through(b, &Local{Guard: testGuard(b, testRules), Principal: Here})
-	}
-	free := func(b *testing.B) (io.Reader, io.Writer) { return through(b, yes{}) }
-	for _, bb := range []struct {
-		name, line string
-		connect    func(b *testing.B) (io.Reader, io.Writer)
-	}{
-		{"call/direct", call, direct},
-		{"call/carried", call, carried},
-		{"call/allowed", call, free},
-		{"call/judged", call, judged},
-		{"ping/direct", ping, direct},
-		{"ping/carried", ping, carried},
-		{"ping/judged", ping, judged},
-	} {
-		b.Run(bb.name, func(b *testing.B) {
-			out, in := bb.connect(b)
-			r := bufio.NewReaderSize(out, 64<<10)
-			exchange := func(id int) {
-				if _, err := fmt.Fprintf(in, bb.line, id); err != nil {
-					b.Fatal(err)
-				}
-				if _, err := r.ReadSlice('\n'); err != nil {
-					b.Fatal(err)
-				}
-			}
-			exchange(0) // the list of tools is asked for with the first call
-			id := 0
-			for b.Loop() {
+	local := func() Guardian { return &Local{Guard: testGuard(b, testRules), Principal: Here} }
+	b.Run("call", func(b *testing.B) {
+		const line = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello","n":1.50}}}` + "\n"
+		l, id := local(), 0
+		took := inTurn(b, map[string]func(){
+			"direct":  exchanges(b, line, direct),
+			"carried": exchanges(b, line, carried),
+			"free":    exchanges(b, line, func(b *testing.B) (io.Reader, io.Writer) { return through(b, yes{}) }),
+			"judged":  exchanges(b, line, func(b *testing.B) (io.Reader, io.Writer) { return through(b, local()) }),
+			"decision": func() {
 				id++
-				exchange(id)
-			}
-			kind, ns := measured(b, bb.name)
-			if d, ok := took["decision"]; ok && bb.name == "call/judged" {
-				b.ReportMetric((ns-took[kind+"/direct"]-2*d)/1e3, "µs-added")
-			}
+				q := &Question{Message: fmt.Appendf(nil, line[:len(line)-1], id), Server: "bench", Session: "bench", ID: itoa(id)}
+				if a, err := l.Judge(b.Context(), q); err != nil || a.Effect != "allow" {
+					b.Fatal(a, err)
+				}
+			},
 		})
+		b.ReportMetric(took["free"]-took["direct"], "free-added-µs")
+		b.ReportMetric(took["judged"]-took["direct"]-2*took["decision"], "judged-added-µs")
+		b.ReportMetric(took["judged"]/took["decision"], "judged/decision")
+	})
+	b.Run("ping", func(b *testing.B) {
+		const line = `{"jsonrpc":"2.0","id":%d,"method":"ping"}` + "\n"
+		took := inTurn(b, map[string]func(){
+			"direct":  exchanges(b, line, direct),
+			"carried": exchanges(b, line, carried),
+			"judged":  exchanges(b, line, func(b *testing.B) (io.Reader, io.Writer) { return through(b, local()) }),
+		})
+		b.ReportMetric(took["judged"]/took["carried"], "judged/carried")
+		b.ReportMetric(took["judged"]-took["carried"], "judged-added-µs")
+	})
+}
+
+// exchanges connects, and returns what sends a line and awaits the answer.
+func exchanges(b *testing.B, line string, connect func(b *testing.B) (io.Reader, io.Writer)) func() {
+	out, in := connect(b)
+	r, id := bufio.NewReaderSize(out, 64<<10), 0
+	exchange := func() {
+		id++
+		if _, err := fmt.Fprintf(in, line, id); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := r.ReadSlice('\n'); err != nil {
+			b.Fatal(err)
+		}
 	}
+	exchange() // the list of tools is asked for with the first call
+	return exchange
+}
+
+// inTurn does some things in turn, and returns and reports how long each takes, in
+// µs: the median.
+func inTurn(b *testing.B, things map[string]func()) map[string]float64 {
+	const atOnce = 8
+	samples := map[string][]float64{}
+	names := slices.Sorted(maps.Keys(things))
+	for b.Loop() {
+		for _, name := range names {
+			things[name]() // which wakes whoever sleeps
+			for range atOnce {
+				began := time.Now()
+				things[name]()
+				samples[name] = append(samples[name], float64(time.Since(began).Nanoseconds())/1e3)
+			}
+		}
+	}
+	took := map[string]float64{}
+	for name, s := range samples {
+		slices.Sort(s)
+		took[name] = s[len(s)/2]
+		b.ReportMetric(took[name], name+"-µs")
+	}
+	b.ReportMetric(0, "ns/op")
+	return took
 }
 
 // direct starts the program that answers at once.
