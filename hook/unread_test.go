@@ -105,3 +105,30 @@ func TestUnreadCalls(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+// FuzzUnread: whatever comes, an event that nobody decides about is not answered as
+// one that is allowed.
+func FuzzUnread(f *testing.F) {
+	for i, r := range results {
+		f.Add(i, r.event, fmt.Sprintf(r.form, `"\ud83d"`))
+		f.Add(i, r.event, fmt.Sprintf(r.form, `"`))
+	}
+	f.Fuzz(func(t *testing.T, i int, event, input string) {
+		agent := agents[uint(i)%uint(len(agents))].ID
+		e, err := Read(agent, event, []byte(input))
+		if err != nil {
+			e, err = readResult(agent, event, []byte(input), err)
+		}
+		why := errors.New("not decided")
+		if err != nil {
+			why = err
+		}
+		a := unread(e, why)
+		if e != nil && e.Kind != Call && e.Kind != Prompt && e.Kind != Fetched && e.Kind != Result {
+			return
+		}
+		if a.Exit == 0 && strings.TrimSpace(string(a.Stdout)) == "{}" && (e == nil || e.Kind != Result || a.Stderr == "") {
+			t.Errorf("%s: %q was let pass: %+v", agent, input, a)
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -297,6 +298,47 @@ func FuzzIDs(f *testing.F) {
 		}
 		if x.Root().Kind() != y.Root().Kind() && same && keyOf(x.Root()) != "" {
 			t.Errorf("%s, %s: the same", a, b)
+		}
+	})
+}
+
+// FuzzShared: whatever a program that is shared says, who waits gets messages under
+// ids and tokens of their own, or nothing.
+func FuzzShared(f *testing.F) {
+	f.Add(`{"jsonrpc":"2.0","id":"reeve-1","result":{"_meta":{"io.modelcontextprotocol/subscriptionId":"reeve-1"}}}`)
+	f.Add(`[{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"reeve-1","progress":1}},{"jsonrpc":"2.0","id":1,"method":"ping"}]`)
+	f.Add(`{"jsonrpc":"2.0","id":"reeve-1","result":{},"result":{}}`)
+	p := &Proxy{Guardian: yes{}, Server: "test", Logger: slog.New(slog.DiscardHandler)}
+	f.Fuzz(func(t *testing.T, line string) {
+		x := &manyPrograms{answer: func(*scriptedProgram, *message) []string { return nil }}
+		s := &shared{p: p, tools: newToolbox(), waiting: map[string]*exchanged{}}
+		conn, err := x.dial(t.Context(), p, nil, s.receive, func(error) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.close()
+		s.conn = conn
+		_, e, err := s.begin([]byte(`7.0`), []byte(`"tok"`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.receive([]byte(line))
+		for {
+			select {
+			case raw := <-e.answer:
+				if m, err := read(raw); err != nil || m.id != "7.0" {
+					t.Errorf("%q was answered with %q: %v", line, raw, err)
+				}
+				continue
+			case raw := <-e.said:
+				m, err := read(raw)
+				if err != nil || m.method == "" || m.method == "notifications/progress" && m.root().Get("params").Get("_meta").Get(metaSubscription).Text() == "" && string(m.root().Get("params").Get("progressToken").Raw()) != `"tok"` {
+					t.Errorf("%q said %q: %v", line, raw, err)
+				}
+				continue
+			default:
+			}
+			return
 		}
 	})
 }

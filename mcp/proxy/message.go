@@ -159,7 +159,7 @@ func idOf(raw []byte) string {
 		if err != nil {
 			return "null"
 		}
-		if kind := value.Kind(); isID && (kind == '"' || kind == '0') {
+		if kind := value.Kind(); isID && (kind == '"' || kind == '0') && keyOfText(string(value)) != "" {
 			return string(value)
 		}
 	}

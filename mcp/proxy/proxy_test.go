@@ -937,6 +937,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"a":1.0}}}`, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
 	f.Add(`[{"jsonrpc":"2.0","id":1,"method":"tools/list"},{"jsonrpc":"2.0","method":"notifications/initialized"}]`, `[{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a"}]}}]`)
 	f.Add(`{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"echo","inputResponses":{"k":{"roots":[]}}}}`, `{"jsonrpc":"2.0","id":"x","result":{"inputRequests":{"k":{"method":"ping"}}}}`)
+	f.Add("{\"id\":\"\xff\"", `{"id":1e999}`)
 	p := &Proxy{Guardian: yes{}, Server: "test", Logger: slog.New(slog.DiscardHandler)}
 	via := func(context.Context, string, []byte) (rawjson.Value, error) {
 		doc, err := rawjson.Parse([]byte(`{"tools":[{"name":"echo","inputSchema":{"properties":{"a":{"x-mcp-header":"A"}}}}]}`))

@@ -49,8 +49,8 @@ func (s *events) next() (e event, err error) {
 		}
 		s.begun = true
 		if len(line) == 0 {
-			if !some { // an empty line between events
-				e.raw = e.raw[:0]
+			if !some || e.data == nil && len(e.rest) == 0 { // an empty line between events, or nothing is left
+				e.raw, some = e.raw[:0], false
 				continue
 			}
 			return e, nil
