@@ -137,7 +137,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	})
 	beside.Go(func() { e.keepLease(work) })
 	beside.Go(func() { e.pushAll(ctx) })
-	return e.cfg.Dispatcher.Run(ctx, task.Work{Limits: limits, Start: start, Noticed: e.Noticed})
+	return e.cfg.Dispatcher.Run(ctx, task.Work{Limits: limits, Room: e.cfg.Concurrent, Start: start, Noticed: e.Noticed})
 }
 
 // Why an attempt's context ended.

@@ -6,6 +6,8 @@ import "context"
 type Work struct {
 	// Limits are the executors of this node, and how many tasks of each may run at once.
 	Limits map[string]int
+	// Room is how many tasks may run at once, of all executors; 0 for no bound but theirs.
+	Room int
 	// Start executes one attempt, and returns when that is over. It is called in a
 	// goroutine of its own. A task that is not ready any more is not started: so a
 	// dispatcher may hand one out twice.

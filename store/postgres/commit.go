@@ -64,6 +64,7 @@ func (s *Store) commit(ctx context.Context, lease ledger.Lease, claims []ledger.
 	p := planHeads(claims)
 	size, tasks, err := p.take(ctx, c.Conn(), lease, want)
 	var batch *ledger.Batch
+	var kept []*task.Row
 	var m more
 	if err == nil {
 		batch, err = build(ledger.Found{
@@ -79,9 +80,18 @@ func (s *Store) commit(ctx context.Context, lease ledger.Lease, claims []ledger.
 			err = ledger.ErrFenced
 		default:
 			if err = layout.Check(batch); err == nil {
-				err = p.write(ctx, c.Conn(), lease, batch)
+				var rest []*task.Row // of what becomes ready
+				if batch.Tasks != nil {
+					kept, rest = s.desk.keep(batch.Tasks.Ready)
+				}
+				err = p.write(ctx, c.Conn(), lease, batch, rest)
 			}
 		}
+	}
+	if err == nil {
+		s.desk.begin(kept)
+	} else {
+		s.desk.drop(kept)
 	}
 	if err != nil && !c.Conn().IsClosed() && c.Conn().PgConn().TxStatus() != 'I' {
 		// Also when ctx is over: the locks must go.
@@ -235,14 +245,15 @@ func (p *plan) lost(claims []ledger.Claim, lease ledger.Lease, size uint64) (los
 	return lost
 }
 
-// write puts the heads right, writes the batch and commits.
-func (p *plan) write(ctx context.Context, c *pgx.Conn, lease ledger.Lease, batch *ledger.Batch) error {
+// write puts the heads right, writes the batch, with jobs for ready tasks, and commits.
+func (p *plan) write(ctx context.Context, c *pgx.Conn, lease ledger.Lease, batch *ledger.Batch, ready []*task.Row) error {
 	var b pgx.Batch
 	p.settle(&b, lease, batch)
 	if batch.Tasks != nil {
 		if err := queueTasks(&b, batch.Tasks); err != nil {
 			return err
 		}
+		queueJobs(&b, ready)
 	}
 	if len(batch.Records) > 0 {
 		if err := queueRecords(&b, lease, batch); err != nil {

@@ -114,8 +114,11 @@ func queueJobs(b *pgx.Batch, ready []*task.Row) {
 	b.Queue(`INSERT INTO river_job (args, kind, max_attempts, priority, queue, scheduled_at, created_at, state, tags)
 		SELECT a::jsonb, $1, 1, p, q, now(), now(), 'available', '{}' FROM unnest($2::text[], $3::smallint[], $4::text[]) AS j (a, p, q)`,
 		jobKind, args, priorities, queues)
-	b.Queue(`SELECT pg_notify(concat(current_schema(), '.river_insert'), p) FROM unnest($1::text[]) AS n (p)`, payloads)
+	b.Queue(notifyRiver, payloads)
 }
+
+// notifyRiver tells River's clients that queues have jobs.
+const notifyRiver = `SELECT pg_notify(concat(current_schema(), '.river_insert'), p) FROM unnest($1::text[]) AS n (p)`
 
 // notice is a task.Notice as a notification holds it.
 type notice struct {
@@ -221,12 +224,12 @@ func (d *Dispatcher) Run(ctx context.Context, work task.Work) error {
 		return nil
 	}
 	workers := river.NewWorkers()
-	river.AddWorker(workers, &worker{ctx: ctx, start: work.Start})
+	river.AddWorker(workers, &worker{ctx: ctx, start: work.Start, desk: &d.store.desk})
 	queues := make(map[string]river.QueueConfig, len(work.Limits))
 	for executor, limit := range work.Limits {
 		queues[queueOf(executor)] = river.QueueConfig{MaxWorkers: max(1, min(limit, river.QueueNumWorkersMax))}
 	}
-	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
+	client, err := river.NewClient(carrier{riverpgxv5.New(pool), &d.store.desk}, &river.Config{
 		Queues: queues, Workers: workers, Logger: d.logger, MaxAttempts: 1, JobTimeout: -1, RescueStuckJobsAfter: rescueJobs,
 		FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll,
 		CompletedJobRetentionPeriod: keepJobs, CancelledJobRetentionPeriod: keepJobs, DiscardedJobRetentionPeriod: keepJobs,
@@ -234,6 +237,10 @@ func (d *Dispatcher) Run(ctx context.Context, work task.Work) error {
 	if err != nil {
 		return fmt.Errorf("the dispatcher: %w", err)
 	}
+	d.store.desk.open(ctx, work, func(queue string) {
+		_, _ = pool.Exec(ctx, notifyRiver, []string{fmt.Sprintf(`{"queue": %q}`, queue)}) // else it looks by itself, a little later
+	})
+	defer d.store.desk.close()
 	// River ends when it is told to, not with ctx: what runs must return first.
 	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start the dispatcher: %w", err)
@@ -247,10 +254,12 @@ type worker struct {
 	river.WorkerDefaults[job]
 	ctx   context.Context // of Run
 	start func(ctx context.Context, h task.Handed)
+	desk  *desk
 }
 
 // Work starts one attempt. What becomes of it is not River's business.
 func (w *worker) Work(ctx context.Context, j *river.Job[job]) error {
+	defer w.desk.ended(j.Queue, func(w *workers) { w.river = max(0, w.river-1) })
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(w.ctx, cancel)()

@@ -56,6 +56,7 @@ const (
 type Store struct {
 	pool  *pgxpool.Pool
 	lives lives
+	desk  desk
 
 	stop    context.CancelFunc // ends the heartbeats
 	stopped context.Context
@@ -104,9 +105,12 @@ func prepare(ctx context.Context, c *pgx.Conn) error {
 	_, err := c.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`)
 	if err == nil {
 		// All that reeve asks for often has an index. A plan that was made while a
-		// table was small must not read all of it once it is large; and compiling a
-		// statement takes longer than any of ours does.
-		_, err = c.Exec(ctx, `SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)`)
+		// table was small must not read all of it once it is large; compiling a
+		// statement takes longer than any of ours does; and so does planning one each
+		// time, which the server would do for a list of keys that looks shorter than
+		// it guessed.
+		_, err = c.Exec(ctx, `SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false),
+			set_config('plan_cache_mode', 'force_generic_plan', false)`)
 	}
 	return err
 }

@@ -220,7 +220,6 @@ func queueTasks(b *pgx.Batch, w *task.Writes) error {
 		return err
 	}
 	queueDeleted(b, w.Deleted)
-	queueJobs(b, w.Ready)
 	queueNotice(b, w)
 	return nil
 }

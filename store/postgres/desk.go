@@ -1,0 +1,187 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"reeve/task"
+
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+)
+
+// desk counts the free workers of a node. What a commit of this node makes ready
+// is given to them at once, as many as there are, and only the rest becomes jobs
+// of River: a job costs as much as a task's own rows do, and some milliseconds of
+// its way. A task that is kept has no job; when its node dies before the start, it
+// is a ready task that nobody was handed, as with a lost job.
+//
+// The zero desk has no workers.
+type desk struct {
+	mu      sync.Mutex
+	ctx     context.Context // of the dispatcher's Run
+	start   func(ctx context.Context, h task.Handed)
+	room    int // for all together; 0 means as many as there are workers
+	queues  map[string]*workers
+	wake    func(queue string) // has River look for jobs
+	started sync.WaitGroup
+}
+
+// workers are those of one queue.
+type workers struct {
+	limit       int
+	kept, river int  // busy, by how their task came
+	short       bool // River could not take all the jobs that it had workers for
+}
+
+// wakeAfter is how long workers that become free are waited for before River looks
+// for jobs that it had to leave.
+const wakeAfter = 5 * time.Millisecond
+
+// open lets the desk hand out tasks until ctx ends.
+func (d *desk) open(ctx context.Context, work task.Work, wake func(queue string)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ctx, d.start, d.room, d.wake = ctx, work.Start, work.Room, wake
+	d.queues = make(map[string]*workers, len(work.Limits))
+	for executor, limit := range work.Limits {
+		d.queues[queueOf(executor)] = &workers{limit: limit}
+	}
+}
+
+// close has nothing more be handed out, and returns when all starts have.
+func (d *desk) close() {
+	d.mu.Lock()
+	d.queues = nil
+	d.mu.Unlock()
+	d.started.Wait()
+}
+
+// free is how many more tasks workers can take. mu is held.
+func (d *desk) free(w *workers) int {
+	if d.room <= 0 {
+		return max(0, w.limit-w.kept-w.river)
+	}
+	busy := 0
+	for _, w := range d.queues {
+		busy += w.kept + w.river
+	}
+	return max(0, min(w.limit-w.kept-w.river, d.room-busy))
+}
+
+// keep takes workers for the most urgent of what a commit makes ready. rest is
+// what there are none for.
+func (d *desk) keep(ready []*task.Row) (kept, rest []*task.Row) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.queues == nil || d.ctx.Err() != nil {
+		return nil, ready
+	}
+	ready = slices.Clone(ready)
+	slices.SortStableFunc(ready, func(a, b *task.Row) int { return cmp.Compare(a.Priority, b.Priority) })
+	for _, r := range ready {
+		if w := d.queues[queueOf(r.Executor)]; w != nil && d.free(w) > 0 {
+			w.kept++
+			kept = append(kept, r)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	return kept, rest
+}
+
+// begin starts what was kept, now that it is durable.
+func (d *desk) begin(kept []*task.Row) {
+	if len(kept) == 0 {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.queues == nil {
+		return // who is handed tasks that nobody began finds them
+	}
+	for _, r := range kept {
+		queue, h := queueOf(r.Executor), task.Handed{Task: r.ID, Root: r.Root, Attempt: r.Attempt + 1, Run: r.Run}
+		d.started.Go(func() {
+			defer d.ended(queue, func(w *workers) { w.kept-- })
+			d.start(d.ctx, h)
+		})
+	}
+}
+
+// drop gives back the workers for what was kept and has not come to be.
+func (d *desk) drop(kept []*task.Row) {
+	for _, r := range kept {
+		d.ended(queueOf(r.Executor), func(w *workers) { w.kept-- })
+	}
+}
+
+// ended gives back a worker, and wakes River when it had too few.
+func (d *desk) ended(queue string, give func(w *workers)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if w := d.queues[queue]; w != nil {
+		give(w)
+	}
+	for queue, w := range d.queues {
+		if w.short && d.free(w) > 0 {
+			w.short = false
+			time.AfterFunc(wakeAfter, func() { d.wake(queue) })
+		}
+	}
+}
+
+// take takes workers for jobs that River is about to fetch: at most as many as it
+// thinks are free.
+func (d *desk) take(queue string, most int) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w := d.queues[queue]
+	if w == nil {
+		return 0
+	}
+	w.river = max(0, w.limit-most) // it knows best
+	n := min(most, d.free(w))
+	w.short = n < most
+	w.river += n
+	return n
+}
+
+// carrier is River's driver for a node whose workers have other tasks, too.
+type carrier struct {
+	*riverpgxv5.Driver
+	desk *desk
+}
+
+// GetExecutor is what River makes its statements with.
+func (c carrier) GetExecutor() riverdriver.Executor {
+	return fetcher{c.Driver.GetExecutor(), c.desk}
+}
+
+type fetcher struct {
+	riverdriver.Executor
+	desk *desk
+}
+
+// JobGetAvailable fetches jobs for the workers that are free.
+func (f fetcher) JobGetAvailable(ctx context.Context, p *riverdriver.JobGetAvailableParams) (*riverdriver.JobGetAvailableResult, error) {
+	some := *p
+	if some.MaxToLock = f.desk.take(p.Queue, p.MaxToLock); some.MaxToLock == 0 {
+		return &riverdriver.JobGetAvailableResult{}, nil
+	}
+	got, err := f.Executor.JobGetAvailable(ctx, &some)
+	came := 0
+	if err == nil {
+		came = len(got.Jobs)
+	}
+	f.desk.mu.Lock()
+	defer f.desk.mu.Unlock()
+	if w := f.desk.queues[p.Queue]; w != nil {
+		w.river -= some.MaxToLock - came
+		w.short = w.short && came == some.MaxToLock
+	}
+	return got, err
+}
