@@ -89,10 +89,14 @@ type job struct {
 
 // attempt makes one attempt. After an error nothing was begun.
 func (e *Engine) attempt(ctx context.Context, h task.Handed, a *attempt, name *string) error {
-	t, err := e.cfg.Store.Task(ctx, h.Task)
+	found, err := e.reader.tasks(ctx, []task.ID{h.Task})
 	if err != nil {
 		return err
 	}
+	if found[h.Task] == nil {
+		return fmt.Errorf("the task %s: %w", h.Task, ledger.ErrNotFound)
+	}
+	t := new(*found[h.Task])
 	if t.Phase != task.Ready || t.Attempt+1 != h.Attempt || t.Run != h.Run {
 		return task.ErrMoved
 	}
@@ -218,24 +222,20 @@ func (e *Engine) prepare(ctx context.Context, j *job) (refusal string, err error
 		for i, d := range j.Dependencies {
 			ids[i] = d.ID
 		}
-		byID := make(map[task.ID]*task.Task, len(ids))
 		size := 0
 		for some := range slices.Chunk(ids, 8) { // a few at a time: each may be large
-			list, err := e.cfg.Store.TasksOf(ctx, some)
+			found, err := e.reader.tasks(ctx, some)
 			if err != nil {
 				return "", err
 			}
-			for _, t := range list {
-				size += len(t.Result)
-				byID[t.ID] = &task.Task{Row: t.Row, ClientID: t.ClientID, Result: t.Result}
+			for _, id := range some {
+				if t := found[id]; t != nil {
+					size += len(t.Result)
+					j.results = append(j.results, task.Result{ID: id.String(), ClientID: t.ClientID, Status: t.Status(), Value: t.Result})
+				}
 			}
 			if size > maxBody {
 				return fmt.Sprintf("The results of what it depends on have more than %d bytes.", maxBody), nil
-			}
-		}
-		for _, id := range ids {
-			if t := byID[id]; t != nil {
-				j.results = append(j.results, task.Result{ID: id.String(), ClientID: t.ClientID, Status: t.Status(), Value: t.Result})
 			}
 		}
 	}

@@ -58,7 +58,8 @@ type Config struct {
 
 // Engine executes tasks. It is safe for concurrent use.
 type Engine struct {
-	cfg Config
+	cfg    Config
+	reader *reader
 
 	mu      sync.Mutex
 	running map[task.ID]*attempt        // by task
@@ -84,7 +85,7 @@ func New(cfg Config) *Engine {
 		cfg.Ended = func(string, task.Phase, time.Duration) {}
 	}
 	return &Engine{
-		cfg: cfg, running: map[task.ID]*attempt{}, busy: map[string]int{}, watches: map[task.ID]map[*Watch]bool{},
+		cfg: cfg, reader: &reader{store: cfg.Store}, running: map[task.ID]*attempt{}, busy: map[string]int{}, watches: map[task.ID]map[*Watch]bool{},
 		rewatch: make(chan struct{}, 1), stopping: context.Background(),
 	}
 }
