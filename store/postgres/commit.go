@@ -160,10 +160,9 @@ func (p *plan) take(ctx context.Context, c *pgx.Conn, lease ledger.Lease, want *
 		for i, m := range p.old {
 			logs[i], indexes[i] = int64(m.claim.Prev.Log), int64(m.claim.Prev.Index)
 		}
-		b.Queue(`WITH c AS (SELECT * FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[]) AS c (k, n, prev_log, prev_index)),
-			held AS MATERIALIZED (SELECT key FROM session_head WHERE key = ANY($2::uuid[]) ORDER BY key FOR UPDATE)
-			UPDATE session_head h SET log = $1, index = c.n + (SELECT size FROM log WHERE log = $1)
-			FROM c JOIN held ON held.key = c.k
+		b.Queue(`SELECT 1 FROM session_head WHERE key = ANY($1::uuid[]) ORDER BY key FOR UPDATE`, keys)
+		b.Queue(`UPDATE session_head h SET log = $1, index = c.n + (SELECT size FROM log WHERE log = $1)
+			FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[]) AS c (k, n, prev_log, prev_index)
 			WHERE h.key = c.k AND h.log = c.prev_log AND h.index = c.prev_index RETURNING h.key`,
 			lease.Log, keys, places, logs, indexes)
 	}
@@ -185,9 +184,14 @@ func (p *plan) take(ctx context.Context, c *pgx.Conn, lease ledger.Lease, want *
 	if epoch != lease.Epoch {
 		return 0, nil, ledger.ErrFenced
 	}
-	for _, list := range [][]*headMove{p.fresh, p.old} {
+	for i, list := range [][]*headMove{p.fresh, p.old} {
 		if len(list) == 0 {
 			continue
+		}
+		if i == 1 { // the lock
+			if _, err := results.Exec(); err != nil {
+				return 0, nil, err
+			}
 		}
 		rows, err := results.Query()
 		if err != nil {

@@ -104,13 +104,12 @@ func prepare(ctx context.Context, c *pgx.Conn) error {
 	// Whatever the server's default, what was committed is on the disk.
 	_, err := c.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`)
 	if err == nil {
-		// All that reeve asks for often has an index. A plan that was made while a
-		// table was small must not read all of it once it is large; compiling a
-		// statement takes longer than any of ours does; and so does planning one each
-		// time, which the server would do for a list of keys that looks shorter than
-		// it guessed.
-		_, err = c.Exec(ctx, `SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false),
-			set_config('plan_cache_mode', 'force_generic_plan', false)`)
+		// All that reeve asks for often has an index, and is written to be looked up in
+		// it key by key. A plan that was made while a table was small must not read all
+		// of it once it is large; and to plan or to compile a statement takes longer
+		// than to execute it, so that both are not done each time.
+		_, err = c.Exec(ctx, `SELECT set_config(name, 'off', false) FROM unnest(ARRAY['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'jit']) AS s (name)
+			UNION ALL SELECT set_config('plan_cache_mode', 'force_generic_plan', false)`)
 	}
 	return err
 }

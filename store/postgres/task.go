@@ -275,8 +275,8 @@ func queueNeeds(b *pgx.Batch, tasks []*task.Task) {
 		}
 	}
 	if len(needs) > 0 {
-		b.Queue(`INSERT INTO task_need (needs, task, required) SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::boolean[])
-			ON CONFLICT (needs, task) DO UPDATE SET required = excluded.required`, needs, waits, required)
+		b.Queue(`INSERT INTO task_need (needs, task, required) SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::boolean[]) AS n (needs, task, required) ORDER BY needs, task`,
+			needs, waits, required)
 	}
 }
 
