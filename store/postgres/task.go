@@ -240,7 +240,7 @@ func queueNew(b *pgx.Batch, tasks []*task.Task) error {
 	}
 	b.Queue(insertRows, list.args()...)
 	b.Queue(`INSERT INTO task_text (id, definition, result) SELECT * FROM unnest($1::uuid[], $2::bytea[], $3::bytea[])`, list.id, definitions, results)
-	queueNeeds(b, tasks)
+	queueNeeds(b, tasks, "")
 	queueReferences(b, tasks)
 	return nil
 }
@@ -259,8 +259,8 @@ func queueReferences(b *pgx.Batch, tasks []*task.Task) {
 }
 
 // queueNeeds queues the edges of tasks. Of several to the same task one is required
-// if any is.
-func queueNeeds(b *pgx.Batch, tasks []*task.Task) {
+// if any is. again is what to do with one that there is already.
+func queueNeeds(b *pgx.Batch, tasks []*task.Task, again string) {
 	var needs, waits []pgtype.UUID
 	var required []bool
 	for _, t := range tasks {
@@ -275,8 +275,8 @@ func queueNeeds(b *pgx.Batch, tasks []*task.Task) {
 		}
 	}
 	if len(needs) > 0 {
-		b.Queue(`INSERT INTO task_need (needs, task, required) SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::boolean[]) AS n (needs, task, required) ORDER BY needs, task`,
-			needs, waits, required)
+		b.Queue(`INSERT INTO task_need (needs, task, required) SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::boolean[]) AS n (needs, task, required)
+			ORDER BY needs, task`+again, needs, waits, required)
 	}
 }
 
@@ -313,7 +313,7 @@ func queueRedefined(b *pgx.Batch, tasks []*task.Task) error {
 	redefineRows.queue(b, &rows)
 	b.Queue(`UPDATE task_text x SET definition = c.definition FROM unnest($1::uuid[], $2::bytea[]) AS c (id, definition) WHERE x.id = c.id`, keys, definitions)
 	b.Queue(dropNeeds, keys)
-	queueNeeds(b, list)
+	queueNeeds(b, list, ` ON CONFLICT (needs, task) DO UPDATE SET required = excluded.required`)
 	return nil
 }
 
