@@ -39,7 +39,7 @@ func (n *node) benchTree(b *testing.B, params string) time.Duration {
 var stores = map[string]func(b *testing.B) func() *node{
 	"sqlite": func(b *testing.B) func() *node { return func() *node { return open(b, b.TempDir()) } },
 	"postgres": func(b *testing.B) func() *node {
-		url := storetest.Postgres(b)
+		url := storetest.DurablePostgres(b)
 		return func() *node { return openShared(b, url) }
 	},
 }

@@ -43,24 +43,8 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// durable makes the server wait for the disk: unlike tests, measurements want it.
-func durable(b *testing.B) {
-	b.Helper()
-	admin, err := pgx.Connect(b.Context(), storetest.Postgres(b))
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, stmt := range []string{"ALTER SYSTEM SET fsync = on", "SELECT pg_reload_conf()"} {
-		if _, err := admin.Exec(b.Context(), stmt); err != nil {
-			b.Fatal(err)
-		}
-	}
-	admin.Close(b.Context())
-}
-
 func BenchmarkCommit64(b *testing.B) {
-	durable(b)
-	storetest.BenchmarkCommit64(b, func(b *testing.B) ledger.Store { return open(b, storetest.Postgres(b)) })
+	storetest.BenchmarkCommit64(b, func(b *testing.B) ledger.Store { return open(b, storetest.DurablePostgres(b)) })
 }
 
 func writer(t *testing.T, s ledger.Store, owner string) *storetest.Writer {

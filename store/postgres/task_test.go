@@ -524,15 +524,13 @@ func FuzzNotice(f *testing.F) {
 }
 
 func BenchmarkTasks64(b *testing.B) {
-	durable(b)
-	storetest.BenchmarkTasks64(b, func(b *testing.B) ledger.Store { return open(b, storetest.Postgres(b)) })
+	storetest.BenchmarkTasks64(b, func(b *testing.B) ledger.Store { return open(b, storetest.DurablePostgres(b)) })
 }
 
 // BenchmarkRiver measures River alone: jobs that do nothing, inserted 64 at a time
 // beforehand, handed out by one dispatcher.
 func BenchmarkRiver(b *testing.B) {
-	durable(b)
-	s := open(b, storetest.Postgres(b))
+	s := open(b, storetest.DurablePostgres(b))
 	d := s.Dispatcher(slog.New(slog.DiscardHandler))
 	row := storetest.NewTask(1, task.ID{}).Row
 	row.Root = row.ID

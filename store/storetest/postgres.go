@@ -23,7 +23,7 @@ import (
 // the programs initdb and postgres, and ends with the process, however that
 // ends. Without them the test fails: it is never skipped.
 //
-// The server does not sync its files, so that tests are quick.
+// The server does not sync its files, so that tests are quick: see DurablePostgres.
 func Postgres(tb testing.TB) string {
 	tb.Helper()
 	server, err := startPostgres()
@@ -44,6 +44,31 @@ func Postgres(tb testing.TB) string {
 		tb.Fatalf("make a database for the test: %v", err)
 	}
 	return server.url(name)
+}
+
+// DurablePostgres is Postgres for benchmarks: the server syncs its files from now on.
+func DurablePostgres(b *testing.B) string {
+	b.Helper()
+	url := Postgres(b)
+	c, err := pgx.Connect(b.Context(), url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close(b.Context())
+	for _, stmt := range []string{"ALTER SYSTEM SET fsync = on", "SELECT pg_reload_conf()"} {
+		if _, err := c.Exec(b.Context(), stmt); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		var fsync string
+		if err := c.QueryRow(b.Context(), "SHOW fsync").Scan(&fsync); err != nil || time.Now().After(deadline) {
+			b.Fatalf("the PostgreSQL server does not sync its files: %v", err)
+		}
+		if fsync == "on" {
+			return url
+		}
+	}
 }
 
 type postgresServer struct {
@@ -94,6 +119,15 @@ var startPostgres = sync.OnceValues(func() (_ *postgresServer, err error) {
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
 	}
+	// In the file, where ALTER SYSTEM can change it.
+	conf, err := os.OpenFile(filepath.Join(data, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	_, err = conf.WriteString("fsync = off\n")
+	if err = errors.Join(err, conf.Close()); err != nil {
+		return nil, err
+	}
 
 	if s.log, err = os.Create(filepath.Join(s.dir, "log")); err != nil {
 		return nil, err
@@ -105,7 +139,7 @@ var startPostgres = sync.OnceValues(func() (_ *postgresServer, err error) {
 	s.stdin = out
 	keeper := exec.Command("/bin/sh", "-c", `"$0" "$@" </dev/null & cat >/dev/null; kill -QUIT $!; wait; rm -rf "$REEVE_PG_DIR"`,
 		filepath.Join(bin, "postgres"), "-D", data, "-k", s.dir, "-c", "listen_addresses=",
-		"-c", "fsync=off", "-c", "max_connections=60", "-c", "shared_buffers=64MB", "-c", "log_min_messages=fatal")
+		"-c", "max_connections=60", "-c", "shared_buffers=64MB", "-c", "log_min_messages=fatal")
 	keeper.Stdin, keeper.Stdout, keeper.Stderr = in, s.log, s.log
 	keeper.Env = append(os.Environ(), "REEVE_PG_DIR="+s.dir)
 	keeper.SysProcAttr, keeper.Dir = attr, "/"
