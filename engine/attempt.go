@@ -27,6 +27,7 @@ type attempt struct {
 	number, run int
 	begun       atomic.Bool // its start is durable
 	cancel      context.CancelCauseFunc
+	left        chan struct{} // closed when it is over
 }
 
 // start decides about the start of a task, executes it, and decides about its
@@ -34,8 +35,8 @@ type attempt struct {
 func (e *Engine) start(ctx context.Context, h task.Handed) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a := &attempt{number: h.Attempt, run: h.Run, cancel: cancel}
-	if !e.enter(h.Task, a) {
+	a := &attempt{number: h.Attempt, run: h.Run, cancel: cancel, left: make(chan struct{})}
+	if !e.enter(ctx, h.Task, a) {
 		return
 	}
 	name := ""
@@ -55,23 +56,36 @@ func (e *Engine) start(ctx context.Context, h task.Handed) {
 	}
 }
 
-// enter takes a task for this node; false when it is being worked on already.
-func (e *Engine) enter(id task.ID, a *attempt) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.running[id] != nil {
-		return false
+// enter takes a task for this node; false when it is being worked on already. An
+// attempt that came before is waited for: its end, which made the task ready again,
+// may be known here before it has returned.
+func (e *Engine) enter(ctx context.Context, id task.ID, a *attempt) bool {
+	for {
+		e.mu.Lock()
+		other := e.running[id]
+		if other == nil {
+			e.running[id] = a
+		}
+		e.mu.Unlock()
+		if other == nil {
+			return true
+		}
+		if a.run < other.run || a.run == other.run && a.number <= other.number {
+			return false
+		}
+		select {
+		case <-other.left:
+		case <-ctx.Done():
+			return false
+		}
 	}
-	e.running[id] = a
-	return true
 }
 
 func (e *Engine) leave(id task.ID, a *attempt, name string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.running[id] == a {
-		delete(e.running, id)
-	}
+	delete(e.running, id)
+	close(a.left)
 	if name != "" {
 		e.busy[name]--
 	}
