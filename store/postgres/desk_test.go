@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,13 +104,17 @@ func TestDesk(t *testing.T) {
 // TestKept: what a node keeps for itself has no job. What it has no worker for has,
 // and another node does it.
 func TestKept(t *testing.T) {
+	const few = 20
 	url := storetest.Postgres(t)
-	handed := make(chan string, 10)
-	hold := func(ctx context.Context, n *node, h task.Handed) {
+	handed := make(chan string, 2*few)
+	var held atomic.Bool
+	start := func(ctx context.Context, n *node, h task.Handed) {
 		handed <- n.Log.Node()
-		<-ctx.Done()
+		if held.Load() {
+			<-ctx.Done()
+		}
 	}
-	one := startNode(t, url, "one", map[string]int{"echo": 2}, hold)
+	one := startNode(t, url, "one", map[string]int{"echo": 2}, start)
 	jobs := func() (n int) {
 		t.Helper()
 		if err := one.store.pool.QueryRow(t.Context(), `SELECT count(*) FROM river_job`).Scan(&n); err != nil {
@@ -128,16 +133,23 @@ func TestKept(t *testing.T) {
 			t.Fatal("no node was handed the task")
 		}
 	}
-	create(t, one.Tasks, 0, 2, "echo")
+	for i := range few {
+		create(t, one.Tasks, i, i+1, "echo")
+		by(one.Log.Node())
+	}
+	had := jobs() // while River looks for jobs, workers are set aside for these
+	if had == few {
+		t.Errorf("all of %d tasks have jobs, want that some were kept", few)
+	}
+	held.Store(true)
+	create(t, one.Tasks, few, few+2, "echo")
 	by(one.Log.Node())
 	by(one.Log.Node())
-	if n := jobs(); n != 0 {
-		t.Errorf("what is kept has %d jobs, want none", n)
+	had = jobs()
+	create(t, one.Tasks, few+2, few+3, "echo")
+	if n := jobs(); n != had+1 {
+		t.Errorf("what there is no worker for has %d jobs, want 1", n-had)
 	}
-	create(t, one.Tasks, 2, 3, "echo")
-	if n := jobs(); n != 1 {
-		t.Errorf("what there is no worker for has %d jobs, want 1", n)
-	}
-	two := startNode(t, url, "two", map[string]int{"echo": 2}, hold)
+	two := startNode(t, url, "two", map[string]int{"echo": 2}, start)
 	by(two.Log.Node())
 }
