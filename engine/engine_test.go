@@ -222,7 +222,7 @@ func (n *node) wait(root task.ID) map[string]*task.Task {
 
 func (n *node) until(id task.ID, is func(task.Row) bool) task.Row {
 	n.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		r, err := n.store.TaskRow(n.t.Context(), id)
 		if err != nil {
