@@ -11,8 +11,7 @@ import (
 
 // BenchmarkRemoveTrees removes trees while commits go on.
 func BenchmarkRemoveTrees(b *testing.B) {
-	durable(b)
-	storetest.BenchmarkRemoveTrees(b, func(b *testing.B) ledger.Store { return open(b, storetest.Postgres(b)) })
+	storetest.BenchmarkRemoveTrees(b, func(b *testing.B) ledger.Store { return open(b, storetest.DurablePostgres(b)) })
 }
 
 // TestAlone: while one node runs something alone, another leaves it out.
