@@ -25,6 +25,7 @@ import copy
 import dataclasses
 import datetime
 import decimal
+import email.utils
 import enum
 import functools
 import http.client
@@ -211,11 +212,11 @@ class NotAllowed(Exception):
 class Denied(NotAllowed):
     """The guardian said no. The text says why and what to do instead, so that a model can read it."""
 
-    def __init__(self, verdict: Verdict[Any]) -> None:
-        super().__init__(verdict)
+    def __init__(self, verdict: Verdict[Any], message: Optional[str] = None) -> None:
+        super().__init__(verdict, message)
         self.verdict = verdict
         self.method = verdict.method
-        self.message = verdict.message
+        self.message = verdict.message if message is None else message
         self.reasons = verdict.reasons
         self.instead = verdict.instead
         self.decision_id = verdict.decision_id
@@ -246,11 +247,12 @@ class GuardianError(NotAllowed):
         text = self.message if self.code is None else f"the guardian answered error {self.code}: {self.message}"
         if isinstance(self.data, dict):
             text += "".join(f": {self.data[key]}" for key in ("field", "reason") if self.data.get(key))
-        return text
+        return text[:2000]
 
 
 class ToolFailed(Exception):
-    """A tool raised an exception, and the guardian changed its text. The cause is the exception itself."""
+    """A tool raised an exception, and the guardian changed its text. This is what is left of it: it has no
+    cause and no context, since a traceback would show what was taken out."""
 
 
 class Ping(NamedTuple):
@@ -336,8 +338,10 @@ class Guardian(_Guards):
             raise ValueError('on_unreachable is "deny", "allow", or a function that decides')
         if timeout == 0:
             raise ValueError("timeout is a number of seconds above 0")
+        if not isinstance(retries, int) or retries < 0:
+            raise ValueError("retries is a whole number, 0 or more")
         own: Object = {"id": agent, "name": agent} if isinstance(agent, str) else copy.deepcopy(cast(Object, agent))
-        if "id" not in own and "name" not in own:
+        if not (own.get("id") or own.get("name")) or own.get("id") == "":
             raise ValueError('the agent needs an id or a name, such as {"id": "helper"}')
         own.setdefault("id", own.get("name"))
         own.setdefault("name", own["id"])
@@ -345,12 +349,12 @@ class Guardian(_Guards):
         own.setdefault("version", "0")
         own["provider"] = {"name": "", "url": "", **own.get("provider", {})}
         self.agent = own
-        self.timeout = _seconds(timeout)
-        self.on_unreachable = on_unreachable
-        self.wait_for_approval = _seconds(wait_for_approval)
-        self._retries = max(0, retries)
+        self._timeout = _seconds(timeout)
+        self._on_unreachable = on_unreachable
+        self._wait_for_approval = _seconds(wait_for_approval)
+        self._retries = retries
         self._wire = _Wire(
-            url or os.environ.get("REEVE_URL") or "http://127.0.0.1:8080/aos",
+            (os.environ.get("REEVE_URL") or "http://127.0.0.1:8080/aos") if url is None else url,
             os.environ.get("REEVE_KEY", "") if key is None else key, tls,
         )
         self._warned = False
@@ -367,11 +371,11 @@ class Guardian(_Guards):
 
     def ping(self) -> Ping:
         """Asks whether the guardian is there and able to record."""
-        return self._ping(time.monotonic() + self.timeout)
+        return self._ping(time.monotonic() + self._timeout)
 
     async def ping_async(self) -> Ping:
         """ping(), awaited."""
-        return await self._wire.in_thread(self._ping, time.monotonic() + self.timeout)
+        return await self._wire.in_thread(self._ping, time.monotonic() + self._timeout)
 
     def close(self) -> None:
         """Ends idle connections. The guardian can be asked again."""
@@ -395,11 +399,11 @@ class Guardian(_Guards):
 
     def _ask(self, step: Step[T], wait: Optional[float] = None) -> Verdict[T]:
         """Asks until there is a verdict to obey; that of a held act is waited for."""
-        until = time.monotonic() + (self.wait_for_approval if wait is None else wait)
+        until = time.monotonic() + (self._wait_for_approval if wait is None else wait)
         try:
             verdict = self._judge(step, self._limit(until))
         except Unreachable as error:
-            if self.on_unreachable == "deny" or self._alive():
+            if self._on_unreachable == "deny" or self._alive():
                 raise
             return self._unjudged(step, error)
         for pause in _pauses(until):
@@ -412,11 +416,11 @@ class Guardian(_Guards):
 
     async def _ask_async(self, step: Step[T], wait: Optional[float] = None) -> Verdict[T]:
         """_ask(), awaited."""
-        until = time.monotonic() + (self.wait_for_approval if wait is None else wait)
+        until = time.monotonic() + (self._wait_for_approval if wait is None else wait)
         try:
             verdict = await self._wire.in_thread(self._judge, step, self._limit(until))
         except Unreachable as error:
-            if self.on_unreachable == "deny" or await self._wire.in_thread(self._alive):
+            if self._on_unreachable == "deny" or await self._wire.in_thread(self._alive):
                 raise
             return self._unjudged(step, error)
         for pause in _pauses(until):
@@ -432,14 +436,14 @@ class Guardian(_Guards):
 
         def tell() -> None:
             with suppress(NotAllowed):
-                self._judge(step, time.monotonic() + self.timeout)
+                self._judge(step, time.monotonic() + self._timeout)
 
         with suppress(RuntimeError):  # the program is about to end
             self._wire.threads().submit(tell)
 
     def _limit(self, until: float) -> float:
         """When a question must be answered: a node may itself wait for the person."""
-        return max(time.monotonic() + self.timeout, until)
+        return max(time.monotonic() + self._timeout, until)
 
     def _judge(self, step: Step[T], until: float) -> Verdict[T]:
         """Asks for the verdict. Asking again with the same step is a repeat, however late."""
@@ -455,7 +459,7 @@ class Guardian(_Guards):
         """Whether a guardian that did not judge a step answers at all. If it does, it is not away:
         else what is hard to judge, or waits for a person, would pass."""
         try:
-            self._wire.call("ping", {"timestamp": _now()}, uuid.uuid4().hex, time.monotonic() + min(self.timeout, 2.0), 0)
+            self._wire.call("ping", {"timestamp": _now()}, uuid.uuid4().hex, time.monotonic() + min(self._timeout, 2.0), 0)
         except Unreachable:
             return False
         except GuardianError:
@@ -464,7 +468,7 @@ class Guardian(_Guards):
 
     def _unjudged(self, step: Step[T], error: Unreachable) -> Verdict[T]:
         """What on_unreachable makes of a step that nobody judged."""
-        choice = self.on_unreachable(step, error) if callable(self.on_unreachable) else self.on_unreachable
+        choice = self._on_unreachable(step, error) if callable(self._on_unreachable) else self._on_unreachable
         if choice != "allow":
             raise error
         if not self._warned:
@@ -478,13 +482,13 @@ class Session:
 
     def __init__(self, guardian: Guardian, user: Union[str, User, None], id: Optional[str], metadata: Optional[Object]) -> None:
         self.guardian = guardian
-        self.id = id or uuid.uuid4().hex
-        self.user: Optional[Object] = None
+        self.id = _id(id, "session")
+        self._user: Optional[Object] = None
         if user is not None:
             own: Object = {"id": user} if isinstance(user, str) else copy.deepcopy(cast(Object, user))
             own.setdefault("organization", guardian.agent.get("organization", {"id": ""}))
-            self.user = own
-        self.metadata = copy.deepcopy(metadata)
+            self._user = own
+        self._metadata = copy.deepcopy(metadata)
 
     def turn(self, id: Optional[str] = None) -> Turn:
         """One loop between user and agent: `with session.turn() as turn`, or `async with`."""
@@ -531,7 +535,7 @@ class Step(Generic[T]):
                 _expect(modified["id"] == self.params["context"]["stepId"])
                 params = modified["params"]
             verdict = Verdict(decision, self.read(params), params, answer, self.method, self.execution_id)
-            texts = [answer.get("message", ""), *verdict.reasons, *verdict.instead, *verdict.conditions, *(verdict.approval or ())]
+            texts = [answer["message"], *verdict.reasons, *verdict.instead, *verdict.conditions, *(verdict.approval or ())]
             _expect(isinstance(verdict.data, dict) and all(isinstance(text, str) for text in texts))
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
             raise GuardianError(f"the guardian's answer to {self.method} is not a verdict: {error!r:.200}") from error
@@ -546,7 +550,7 @@ def _agent_trigger(
 ) -> Step[Content]:
     """An event wakes the agent (4.1). type and id are the event's, such as "email" and the mail's id."""
     parts, read = _parts(content)
-    trigger = _some(type="autonomous", event={"type": type, "id": id or uuid.uuid4().hex}, content=parts, metadata=metadata)
+    trigger = _some(type="autonomous", event={"type": type, "id": _id(id, "event")}, content=parts, metadata=metadata)
     return turn._step("steps/agentTrigger", lambda p: read(p["trigger"]["content"]), trigger=trigger)
 
 
@@ -568,7 +572,8 @@ def _knowledge_retrieval(
 
     def read(p: Object) -> Knowledge:
         step = p["knowledgeStep"]
-        _expect(len(step["results"]) == len(sent.results) and all(isinstance(r["content"], str) for r in step["results"]))
+        _expect(len(step["results"]) == len(sent.results) and all(
+            isinstance(r["id"], str) and isinstance(r["content"], str) for r in step["results"]))
         return Knowledge(step["results"], step.get("query"), step.get("keywords"))
 
     step = _some(query=query, keywords=sent.keywords, results=sent.results)
@@ -613,12 +618,14 @@ def _tool_call_request(
 ) -> Step[Object]:
     """A tool is about to be called (4.6). Its result answers the verdict's execution_id."""
     sent = dict(inputs)
-    execution = execution_id or uuid.uuid4().hex
+    execution = _id(execution_id, "execution")
 
     def read(p: Object) -> Object:
-        judged = [(i["name"], i["value"]) for i in p["toolCallRequest"]["inputs"]]
-        _expect([name for name, _ in judged] == list(sent))
-        return dict(judged)
+        judged = p["toolCallRequest"]
+        _expect(judged["toolId"] == tool and judged["executionId"] == execution)
+        values = [(i["name"], i["value"]) for i in judged["inputs"]]
+        _expect([name for name, _ in values] == list(sent))
+        return dict(values)
 
     call = {"executionId": execution, "toolId": tool, "inputs": [{"name": n, "value": v} for n, v in sent.items()]}
     return turn._step("steps/toolCallRequest", read, execution, toolCallRequest=call, reasoning=reasoning)
@@ -629,6 +636,7 @@ def _tool_call_result(turn: Turn, execution_id: str, outputs: Texts, *, is_error
     texts = [outputs] if isinstance(outputs, str) else list(outputs)
 
     def read(p: Object) -> Texts:
+        _expect(p["executionId"] == execution_id)
         judged = _texts(p["result"]["outputs"], len(texts))
         return judged[0] if isinstance(outputs, str) else judged
 
@@ -677,7 +685,7 @@ class Turn(_Guards):
 
     def __init__(self, session: Session, id: Optional[str] = None) -> None:
         self.session = session
-        self.id = id or uuid.uuid4().hex
+        self.id = _id(id, "turn")
 
     agent_trigger = _asked(_agent_trigger)
     knowledge_retrieval = _asked(_knowledge_retrieval)
@@ -712,10 +720,10 @@ class Turn(_Guards):
     def _step(self, method: str, read: Callable[[Object], T], execution_id: str = "", /, **params: Any) -> Step[T]:
         """A step of this turn, with an id of its own. A param that is None is left out. The others are
         copied: what is judged is what passes on, whatever becomes of the caller's objects meanwhile."""
-        session = _some(id=self.session.id, metadata=self.session.metadata)
+        session = _some(id=self.session.id, metadata=self.session._metadata)
         context = _some(
             agent=self.session.guardian.agent, session=session, turnId=self.id, stepId=uuid.uuid4().hex,
-            timestamp=_now(), user=self.session.user,
+            timestamp=_now(), user=self.session._user,
         )
         return Step(method, {"context": context, **copy.deepcopy(_some(**params))}, read, execution_id)
 
@@ -724,7 +732,7 @@ class Turn(_Guards):
         reasoning: Optional[str],
     ) -> Step[Content]:
         parts, read = _parts(content)
-        message = _some(id=id or uuid.uuid4().hex, role=role, content=parts, metadata=metadata)
+        message = _some(id=_id(id, "message"), role=role, content=parts, metadata=metadata)
         return self._step("steps/message", lambda p: read(p["message"]["content"]),
                           message=message, citation=list(citation), reasoning=reasoning)
 
@@ -782,9 +790,10 @@ def _parts(content: Content) -> Tuple[List[Object], Callable[[Any], Content]]:
     if isinstance(content, str):
         return [{"kind": "text", "text": content}], lambda parts: _texts(parts, 1)[0]
     sent = list(content)
+    kinds = [part.get("kind") for part in sent]
 
     def read(parts: Any) -> Content:
-        _expect(isinstance(parts, list) and len(parts) == len(sent) and all(isinstance(part, dict) for part in parts))
+        _expect(isinstance(parts, list) and [part["kind"] for part in parts] == kinds)
         return cast(Content, parts)
 
     return sent, read
@@ -793,13 +802,20 @@ def _parts(content: Content) -> Tuple[List[Object], Callable[[Any], Content]]:
 def _texts(parts: Any, count: int) -> List[str]:
     """The texts of exactly so many text parts."""
     texts = [part["text"] for part in parts]
-    _expect(len(texts) == count and all(isinstance(text, str) for text in texts))
+    _expect(len(texts) == count and all(part["kind"] == "text" and isinstance(part["text"], str) for part in parts))
     return texts
 
 
 def _expect(holds: bool) -> None:
     if not holds:
         raise ValueError("it is not of the form that belongs to the step")
+
+
+def _id(given: Optional[str], what: str) -> str:
+    """An id that was given, or a new one. An empty one is a mistake: it would be everybody's."""
+    if given == "":
+        raise ValueError(f"the {what}'s id is empty")
+    return uuid.uuid4().hex if given is None else given
 
 
 def _now() -> str:
@@ -843,16 +859,19 @@ def _guarded(tool: F, turn_here: Callable[[], Turn], name: Optional[str], leave_
             verdict = await guardian._ask_async(_tool_call_request(turn, tool_id, inputs), wait)
             _put_back(bound, inputs, verdict.content)
             call = verdict.execution_id
+            failed: Optional[Exception] = None
             try:
                 output = _copied(await tool(*bound.args, **bound.kwargs))
                 told = _told_output(tool_id, output)
             except Exception as error:
-                judged = await guardian._ask_async(_tool_call_result(turn, call, _told_error(error), is_error=True), wait)
-                _raise_again(error, judged)
+                failed = error
             except BaseException as error:  # cancelled: whoever did so does not wait
                 guardian._tell(_tool_call_result(turn, call, _told_error(error), is_error=True))
                 raise
-            return _heard(output, told, (await guardian._ask_async(_tool_call_result(turn, call, told), wait)).content)
+            if failed is not None:  # outside of its handler, so that what is raised here does not carry it along
+                told = _told_error(failed)
+                _raise_again(failed, told, await guardian._ask_async(_tool_call_result(turn, call, told, is_error=True), wait))
+            return _heard(output, told, await guardian._ask_async(_tool_call_result(turn, call, told), wait))
 
         return cast(F, guarded_async)
 
@@ -864,16 +883,19 @@ def _guarded(tool: F, turn_here: Callable[[], Turn], name: Optional[str], leave_
         verdict = guardian._ask(_tool_call_request(turn, tool_id, inputs), wait)
         _put_back(bound, inputs, verdict.content)
         call = verdict.execution_id
+        failed: Optional[Exception] = None
         try:
             output = _copied(tool(*bound.args, **bound.kwargs))
             told = _told_output(tool_id, output)
         except Exception as error:
-            judged = guardian._ask(_tool_call_result(turn, call, _told_error(error), is_error=True), wait)
-            _raise_again(error, judged)
+            failed = error
         except BaseException as error:  # interrupted: whoever did so does not wait
             guardian._tell(_tool_call_result(turn, call, _told_error(error), is_error=True))
             raise
-        return _heard(output, told, guardian._ask(_tool_call_result(turn, call, told), wait).content)
+        if failed is not None:  # outside of its handler, so that what is raised here does not carry it along
+            told = _told_error(failed)
+            _raise_again(failed, told, guardian._ask(_tool_call_result(turn, call, told, is_error=True), wait))
+        return _heard(output, told, guardian._ask(_tool_call_result(turn, call, told), wait))
 
     return cast(F, guarded)
 
@@ -1002,21 +1024,24 @@ def _told_error(error: BaseException) -> List[str]:
     return [f"{type(error).__name__}: {error}".rstrip(": ")]
 
 
-def _heard(output: Any, told: List[str], judged: List[str]) -> Any:
-    """The output in the form that the guardian let pass. A JSON value of which it made other
-    JSON is that; a notice that it put in its place is a string."""
-    if judged == told:
+def _heard(output: Any, told: List[str], judged: Verdict[List[str]]) -> Any:
+    """The output in the form that the guardian let pass. A notice that it put in the place of
+    something else than a string would not be of its type: that is Denied."""
+    if judged.content == told:
         return output
-    if not isinstance(output, str):
-        with suppress(ValueError):
-            return json.loads(judged[0])
-    return judged[0]
+    text = judged.content[0]
+    if isinstance(output, str):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise Denied(dataclasses.replace(judged, decision="deny"), f"{judged.message} {text}") from None
 
 
-def _raise_again(error: Exception, judged: Verdict[List[str]]) -> NoReturn:
+def _raise_again(error: Exception, told: List[str], judged: Verdict[List[str]]) -> NoReturn:
     """Raises the exception of a tool, or its text as the guardian made it."""
-    if judged.decision == "modify":
-        raise ToolFailed(judged.content[0]) from error
+    if judged.content != told:
+        raise ToolFailed(judged.content[0])
     raise error
 
 
@@ -1095,6 +1120,10 @@ class _Wire:
             try:
                 return _result(id, *self._post(body, until))
             except (Unreachable, GuardianError) as error:
+                if isinstance(error, GuardianError) and self._key.is_in(f"{error.message} {error.data}"):
+                    # Whoever answers knows the key, and might tell it to the log that this ends in.
+                    error.message, error.data = "the guardian answered an error, and the key in it", None
+                    error.args = (error.message, error.code, error.data, error.status)
                 if error._again is None or retries == 0 or time.monotonic() + max(pause, error._again) >= until:
                     raise
                 time.sleep(max(pause, error._again))
@@ -1157,6 +1186,9 @@ class _Secret:
     def header(self) -> str:
         return f"Authorization: Bearer {self._reveal()}\r\n" if self._reveal() else ""
 
+    def is_in(self, text: str) -> bool:
+        return bool(self._reveal()) and self._reveal() in text
+
 
 def _result(id: str, status: int, after: str, body: bytes) -> Object:
     """The result in an answer, which is read strictly: a member that is there twice, or an
@@ -1188,8 +1220,17 @@ def _result(id: str, status: int, after: str, body: bytes) -> Object:
     else:
         return cast(Object, answer["result"])
     if status in (429, 500, 502, 503, 504) or status == 200 and isinstance(failure, GuardianError) and failure.code == -32603:
-        failure._again = float(after) if after.isascii() and after.isdigit() and len(after) < 10 else 0.0
+        failure._again = _wait(after)
     raise failure
+
+
+def _wait(after: str) -> float:
+    """What a Retry-After header says, in seconds."""
+    if after.isascii() and after.isdigit() and len(after) < 10:
+        return float(after)
+    with suppress(ValueError, TypeError, IndexError, OverflowError):
+        return max(0.0, email.utils.parsedate_to_datetime(after).timestamp() - time.time())
+    return 0.0
 
 
 def _object(members: List[Tuple[str, Any]]) -> Object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import email.utils
 import json
 import logging
 import os
@@ -205,12 +206,13 @@ class Away(unittest.TestCase):
             "modify alone": {**ok, "result": {**result, "decision": "modify"}},
             "a number for codes": {**ok, "result": {**result, "reasonCode": 1}}, "numbers as codes": {**ok, "result": {**result, "reasonCode": [1]}},
             "a list for data": {**ok, "result": {**result, "data": []}}, "no approval": {**ok, "result": {**result, "data": {"approval": 1}}},
-            "a number for a message": {**ok, "result": {**result, "message": 1}},
+            "no message": {**ok, "result": {"decision": "allow"}}, "a number for a message": {**ok, "result": {**result, "message": 1}},
         }
         changes: "dict[str, dict[str, Any]]" = {
             "of another method": {"method": "steps/memoryStore"}, "of another id": {"id": "other"}, "without params": {"params": None},
             "with a part more": {"params": {"message": {"content": [{"kind": "text", "text": "a"}] * 2}}},
             "without parts": {"params": {"message": {"content": []}}},
+            "with another kind": {"params": {"message": {"content": [{"kind": "data", "text": "a"}]}}},
             "without a text": {"params": {"message": {"content": [{"kind": "text", "text": None}]}}},
         }
         for name, change in changes.items():
@@ -238,9 +240,10 @@ class Away(unittest.TestCase):
     def test_modified_calls(self) -> None:
         """A call has the inputs that were asked about, by name and in their order, or is not made."""
         inputs: List[Any] = []
+        others: "List[dict[str, Any]]" = [{}]
 
         def answer(peer: Peer, request: Any, number: int) -> None:
-            request["params"]["toolCallRequest"]["inputs"] = inputs[0]
+            request["params"]["toolCallRequest"].update({"inputs": inputs[0], **others[0]})
             peer.answer(verdict(request["id"], decision="modify", modifiedRequest=request))
 
         with server(answering(answer, [])) as url, contextlib.closing(guardian(url=url)) as none, none.session().turn() as turn:
@@ -251,6 +254,31 @@ class Away(unittest.TestCase):
                 inputs[:] = [changed]
                 with self.subTest(changed), self.assertRaises(GuardianError):
                     turn.tool_call_request("t", {"a": 1, "b": 2})
+            inputs[:] = [[{"name": "a", "value": 9}]]
+            for other in ({"toolId": "u"}, {"executionId": "y"}):
+                others[:] = [other]
+                with self.subTest(other), self.assertRaises(GuardianError):
+                    turn.tool_call_request("t", {"a": 1}, execution_id="x")
+
+    def test_modified_steps(self) -> None:
+        """A part stays of its kind, a result that of its call, a document has its id, a protocol's message too."""
+        changes: List[Any] = []
+
+        def answer(peer: Peer, request: Any, number: int) -> None:
+            request["params"].update(changes[0])
+            peer.answer(verdict(request["id"], decision="modify", modifiedRequest=request))
+
+        wrong: "dict[str, tuple[Any, Callable[[Any], Any]]]" = {
+            "a part": ({"message": {"content": [{"kind": "data", "text": "a"}]}}, lambda t: t.user_message([{"kind": "text", "text": "a"}])),
+            "a result": ({"executionId": "y"}, lambda t: t.tool_call_result("x", "a")),
+            "a document": ({"knowledgeStep": {"results": [{"content": "c"}]}}, lambda t: t.knowledge_retrieval([{"id": "d", "content": "c"}])),
+            "a message": ({"message": {"jsonrpc": "2.0", "id": 2}}, lambda t: t.mcp({"jsonrpc": "2.0", "id": 1})),
+        }
+        with server(answering(answer, [])) as url, contextlib.closing(guardian(url=url)) as none, none.session().turn() as turn:
+            for name, (change, ask) in wrong.items():
+                changes[:] = [change]
+                with self.subTest(name), self.assertRaisesRegex(GuardianError, "not a verdict"):
+                    ask(turn)
 
     def test_http(self) -> None:
         error = json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": -32603, "message": "Internal error", "data": {"reason": "Too often."}}}).encode()
@@ -321,6 +349,22 @@ class Away(unittest.TestCase):
         with server(answering(answer, [])) as url:
             self.ask(guardian(url=url))
         self.assertGreaterEqual(times[1] - times[0], 1.0)
+        now = time.time()
+        for written, least, most in (
+            ("7", 7, 7), (email.utils.formatdate(now + 1000, usegmt=True), 500, 1000), (email.utils.formatdate(now - 1000), 0, 0),
+            ("", 0, 0), ("soon", 0, 0), ("-1", 0, 0), ("9" * 10, 0, 0),
+        ):
+            with self.subTest(written):
+                self.assertTrue(least <= reeve_aos._wait(written) <= most)
+
+    def test_the_key_in_an_error(self) -> None:
+        def answer(peer: Peer, request: Any, number: int) -> None:
+            error = {"code": -32000, "message": "no", "data": {"reason": "sk-echo is wrong"}}
+            peer.answer(json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": error}).encode())
+
+        with server(answering(answer, [])) as url, self.assertRaisesRegex(GuardianError, "error -32000: .*the key in it") as caught:
+            self.ask(guardian(url=url, key="sk-echo"))
+        self.assertNotIn("sk-echo", f"{caught.exception}{caught.exception!r}{caught.exception.data}")
 
     def test_huge(self) -> None:
         def huge(chunked: bool) -> Callable[[Peer, int], None]:

@@ -251,10 +251,22 @@ class Names(unittest.TestCase):
         refused: "list[dict[str, Any]]" = [
             {"agent": {}}, {"url": "ftp://a"}, {"url": "http://user:secret@a"}, {"url": "http:///aos"}, {"key": "a\r\nb: c"},
             {"key": "é"}, {"timeout": 0}, {"on_unreachable": "maybe"}, {"url": "http://a\r\nb: c/"}, {"url": "http://a b/"},
+            {"url": ""}, {"agent": ""}, {"agent": {"id": ""}}, {"agent": {"id": "", "name": "Clerk"}}, {"retries": -1}, {"retries": 0.5},
         ]
         for settings in refused:
             with self.subTest(settings), self.assertRaises(ValueError):
                 guardian(**settings)
+
+    def test_empty_ids(self) -> None:
+        session = guardian(url="http://127.0.0.1:1/", retries=0).session()
+        turn = session.turn()
+        ids: "list[Callable[[], Any]]" = [
+            lambda: session.guardian.session(id=""), lambda: session.turn(""), lambda: turn.user_message("a", id=""),
+            lambda: turn.agent_trigger("email", "a", id=""), lambda: turn.tool_call_request("t", {}, execution_id=""),
+        ]
+        for each in ids:
+            with self.assertRaisesRegex(ValueError, "id is empty"):
+                each()
 
     def test_key_is_hidden(self) -> None:
         own = guardian(key="sk-very-secret", url="http://127.0.0.1:1/aos?token=very-secret", retries=0)
