@@ -6,10 +6,10 @@
  *     const session = guardian.session();
  *
  *     await session.turn().run(async (turn) => {
- *       const { content: question } = await turn.message("user", "What is in notes.txt?");
+ *       const { content: question } = await turn.userMessage("What is in notes.txt?");
  *       const readFile = turn.guarded(({ path }: { path: string }) => read(path), { name: "read_file" });
  *       const notes = await readFile({ path: "notes.txt" }); // asked, run, reported
- *       const { content: answer } = await turn.message("agent", `It says: ${notes}`);
+ *       const { content: answer } = await turn.agentMessage(`It says: ${notes}`);
  *     });
  *
  * Each method returns a {@link Verdict} whose `content` is what the agent goes on with: what it
@@ -41,18 +41,26 @@ export type Metadata = Readonly<Record<string, unknown>>;
 
 // Section 3 of AOS: what the standard's objects look like.
 
+/** Who provides an agent (3.1.1). */
+export interface Provider {
+  readonly name?: string | undefined;
+  readonly url?: string | undefined;
+  readonly metadata?: Metadata | undefined;
+}
+
 /** What an agent says about itself (3.1). It must stay the same for the whole of a session. */
 export interface Agent {
-  readonly id: string;
+  /** The name when absent: one of them is needed. */
+  readonly id?: string | undefined;
   /** The id when absent. */
   readonly name?: string | undefined;
   readonly description?: string | undefined;
   /** The system prompt, which lets the guardian notice when it leaks. Empty when absent. */
   readonly instructions?: string | undefined;
-  /** Empty when absent. */
+  /** "0" when absent. */
   readonly version?: string | undefined;
   /** Empty names when absent. */
-  readonly provider?: { readonly name: string; readonly url: string; readonly metadata?: Metadata | undefined } | undefined;
+  readonly provider?: Provider | undefined;
   readonly model?: Model | undefined;
   /** Absent tools are unknown; an empty list says that there are none. */
   readonly tools?: readonly ToolDefinition[] | undefined;
@@ -182,130 +190,105 @@ export interface KnowledgeResult {
 
 // What a guardian answers.
 
-/** The guardian's answer to a step as it came (5.1.1); reeve's own members are in `data`. */
-export interface Answer {
-  readonly decision: "allow" | "deny" | "modify";
-  readonly message: string;
-  readonly reasoning?: string;
-  readonly reasonCode?: readonly string[];
-  readonly data?: JsonObject;
-  readonly modifiedRequest?: JsonObject;
-}
-
 /** What people were asked about an act that a rule holds for them. */
 export interface Approval {
   readonly id: string;
   /** held, approved, used, denied, expired or revoked. */
   readonly state: string;
-  readonly expiresAt: string | undefined;
+  readonly expiresAt: string;
 }
 
-/** A decision, and why. Lists are empty when the guardian says nothing about the matter. */
-export interface Ruling {
+/** The guardian's answer to a step. Texts and lists are empty when it says nothing about the matter. */
+export interface Verdict<T> {
+  /** A step's method returns no denial: it throws {@link Denied}, whose `verdict` is one. */
   readonly decision: "allow" | "deny" | "modify";
-  /** One to three sentences for a person. */
+  /**
+   * What passes on, in the form in which it was given: what was asked about, or with `modify` what
+   * the guardian made of it. It is always a copy of what was judged, which nobody changed meanwhile.
+   */
+  readonly content: T;
+  /** All of the params that pass on: beside the content such as citations and metadata. */
+  readonly params: JsonObject;
+  /** The answer as it came (5.1.1); empty when nobody could be asked. */
+  readonly raw: JsonObject;
+  /** The step, as AOS names it, such as steps/toolCallRequest. */
+  readonly method: string;
+  /** Of a tool call: the id that its result answers. */
+  readonly executionId: string;
+  /** Why the guardian could not be asked, when the step goes on nevertheless (see onUnreachable). */
+  readonly unreachable: Unreachable | undefined;
+  /** Says to a person what was decided and why. */
   readonly message: string;
   /** Every rule that applied, and what it says. */
   readonly reasoning: string;
-  /** The rules' stable codes. */
+  /** The stable codes of the rules that applied. */
   readonly reasons: readonly string[];
+  /** What the guardian adds: the rules, the risk, the path of a receipt and more. */
+  readonly data: JsonObject;
+  /** The place of the decision in the guardian's ledger. */
+  readonly decisionId: string;
   /** What the agent could do instead. */
   readonly instead: readonly string[];
   /** Sentences under which the step is allowed. */
   readonly conditions: readonly string[];
-  /** The record's place in the ledger. */
-  readonly decisionId: string | undefined;
-  /** This is the recorded answer to a step that was asked about before. */
+  /** It is the recorded answer to a step that was asked about before. */
   readonly repeat: boolean;
-  /** Set when people were asked about the step. */
+  /** What people were asked about this act, if they were. */
   readonly approval: Approval | undefined;
-  /** What the guardian adds: the rules, the risk, the receipt and more. */
-  readonly data: JsonObject;
-  /** The answer as it came; undefined when nobody answered and `onUnreachable` let the step pass. */
-  readonly answer: Answer | undefined;
+  /** It is denied for now: a person must agree first. */
+  readonly pending: boolean;
 }
 
-/** A step may happen, with this content. */
-export interface Verdict<T> extends Ruling {
-  readonly decision: "allow" | "modify";
-  /**
-   * What the agent goes on with, in the form in which it was given: as the policy changed it, or as
-   * it was sent. It is always a copy of what was judged, which nobody changed meanwhile.
-   */
-  readonly content: T;
-  /** The whole params that may happen; beside the content they hold such as its metadata. */
-  readonly params: JsonObject;
-  /** Why nobody answered, when `onUnreachable` let the step pass. */
-  readonly unreachable: Unreachable | undefined;
-}
-
-/** A tool may be called. Its result is reported with the same execution id. */
-export interface ToolCallVerdict<I> extends Verdict<I> {
-  readonly executionId: string;
-}
-
-/** How the guardian is (5.3.1). With the status "error" it cannot record, and decides nothing. */
-export interface PingResult {
+/** How the guardian is (5.3.1). */
+export interface Ping {
+  /** error: it cannot record decisions, and gives none. */
   readonly status: "connected" | "error";
   readonly version: string;
   readonly timestamp: string;
-  readonly metadata?: JsonObject;
+  readonly metadata: JsonObject;
 }
 
 // The errors.
 
 /** The step must not happen. Denied, Unreachable and GuardianError are the reasons there are. */
-export abstract class NotAllowed extends Error {}
+export abstract class NotAllowed extends Error {
+  /** Which step, as AOS names it. With steps/toolCallResult a guarded tool has run, and its result is withheld. */
+  method = "";
+}
 
-/** The guardian denied the step. The error's message is one that a model can act on. */
+/** The guardian said no. The error's message says why and what to do instead, so that a model can read it. */
 export class Denied extends NotAllowed {
   override readonly name = "Denied";
-  readonly verdict: Ruling;
+  readonly verdict: Verdict<unknown>;
+  /** The stable codes of the rules that applied. */
+  readonly reasons: readonly string[];
+  /** What the agent could do instead. */
+  readonly instead: readonly string[];
+  /** The place of the decision in the guardian's ledger. */
+  readonly decisionId: string;
+  /** What people were asked about this act, if they were. */
+  readonly approval: Approval | undefined;
+  /** Not denied for good: a person must agree first. The same act may be tried again later. */
+  readonly pending: boolean;
 
-  constructor(verdict: Ruling, message: string = verdict.message) {
+  constructor(verdict: Verdict<unknown>, message: string = verdict.message) {
     super([message, ...(verdict.instead.length > 0 ? ["Instead:", ...verdict.instead] : [])].join(" "));
     this.verdict = verdict;
-  }
-
-  /** The rules' stable codes. */
-  get reasons(): readonly string[] {
-    return this.verdict.reasons;
-  }
-
-  /** What the agent could do instead. */
-  get instead(): readonly string[] {
-    return this.verdict.instead;
-  }
-
-  /** The record's place in the ledger. */
-  get decisionId(): string | undefined {
-    return this.verdict.decisionId;
-  }
-
-  /** Not denied for good: a person must agree first. The same step may be tried again later. */
-  get pending(): boolean {
-    return this.verdict.approval?.state === "held";
-  }
-
-  /** What people were asked, when they were. */
-  get approval(): Approval | undefined {
-    return this.verdict.approval;
+    this.method = verdict.method;
+    this.reasons = verdict.reasons;
+    this.instead = verdict.instead;
+    this.decisionId = verdict.decisionId;
+    this.approval = verdict.approval;
+    this.pending = verdict.pending;
   }
 }
 
-/** No guardian answered, within the time limit and after retries. */
+/** The guardian did not answer: it is down, too slow, or behind a gateway that cannot reach it. */
 export class Unreachable extends NotAllowed {
   override readonly name = "Unreachable";
-  /** It was the time limit that ended the attempt. */
-  readonly timedOut: boolean;
-
-  constructor(message: string, options: { timedOut?: boolean; cause?: unknown } = {}) {
-    super(message, "cause" in options ? { cause: options.cause } : {});
-    this.timedOut = options.timedOut ?? false;
-  }
 }
 
-/** Something answered, and it was no verdict: an error, a refusal, or nothing that a guardian says. */
+/** The guardian answered, and it was no verdict: an error, or what no guardian answers. */
 export class GuardianError extends NotAllowed {
   override readonly name = "GuardianError";
   /** The JSON-RPC error's code; undefined when there was none. */
@@ -323,17 +306,21 @@ export class GuardianError extends NotAllowed {
   }
 }
 
-/** A tool threw an error, and the policy changed its text. This is what is left of it. */
+/** A tool threw an error, and the guardian changed its text. This is what is left of it: it has no cause, which would show what was taken out. */
 export class ToolFailed extends Error {
   override readonly name = "ToolFailed";
 }
 
 // What can be chosen.
 
-/** A step that nobody answered about. */
-export interface UnansweredStep {
+/** A question to the guardian. */
+export interface Step<T = unknown> {
+  /** As AOS names it, such as steps/toolCallRequest. */
   readonly method: string;
   readonly params: JsonObject;
+  /** What the question is about: what the agent goes on with when it is allowed. */
+  readonly content: T;
+  readonly executionId: string;
 }
 
 /** How a guardian is asked. */
@@ -349,14 +336,14 @@ export interface GuardianOptions {
   /** How often a request is sent again when nobody answered it, or the guardian was too busy. 2 when absent. */
   readonly retries?: number | undefined;
   /**
-   * What happens to a step when no guardian can be reached: "deny" throws Unreachable, "allow" lets
-   * it pass without any judgement and record (and warns once); of a function, true lets it pass. "deny" when absent.
-   *
-   * An error that a guardian answered, an unintelligible answer, a step that waits for people, and
-   * a guardian that is slow but alive never count as allowed.
+   * "deny" throws Unreachable. "allow" goes on unguarded: a warning is written once, and each verdict
+   * has `unreachable`. A function is given the Step and the Unreachable, and returns "allow" or
+   * "deny". A guardian that is slow but alive is not away: then Unreachable is thrown in any case.
+   * So it is when a page's or worker's request to another site fails, since a browser does not tell
+   * an answer that the page may not read from none. "deny" when absent.
    */
-  readonly onUnreachable?: "deny" | "allow" | ((step: UnansweredStep, error: Unreachable) => boolean | Promise<boolean>) | undefined;
-  /** How long a step that a rule holds waits for people to agree, in milliseconds. 0 when absent: it is Denied, with `pending`. */
+  readonly onUnreachable?: "deny" | "allow" | ((step: Step, error: Unreachable) => "deny" | "allow" | Promise<"deny" | "allow">) | undefined;
+  /** How long to wait when a person must agree first, in milliseconds; then it is Denied, with `pending`. The guardian may keep its answer back so long. 0 when absent. */
   readonly waitForApproval?: number | undefined;
   /** Makes the requests. The global one when absent. */
   readonly fetch?: typeof globalThis.fetch | undefined;
@@ -383,8 +370,6 @@ export interface TurnOptions {
 export interface StepOptions {
   /** Ends the step, as the turn's does. */
   readonly signal?: AbortSignal | undefined;
-  /** Instead of the guardian's. */
-  readonly waitForApproval?: number | undefined;
 }
 
 /** What can be said about a step that the agent takes for a reason. */
@@ -402,20 +387,37 @@ export interface KnowledgeOptions extends ReasonedStepOptions {
 
 /** What can be said about an event that wakes the agent. */
 export interface TriggerOptions extends StepOptions {
-  /** The event's type, such as email or recurring. */
-  readonly type: string;
   /** The event's id; a new one when absent. */
   readonly id?: string | undefined;
   readonly metadata?: Metadata | undefined;
 }
 
-/** What can be said about a message. */
-export interface MessageOptions extends ReasonedStepOptions {
+/** What can be said about a message of the user. */
+export interface MessageOptions extends StepOptions {
   /** Unique in the session; a new one when absent. */
   readonly id?: string | undefined;
+  readonly metadata?: Metadata | undefined;
+}
+
+/** What can be said about a message of the system. */
+export interface ReasonedMessageOptions extends MessageOptions, ReasonedStepOptions {}
+
+/** What can be said about a message of the agent. */
+export interface CitingMessageOptions extends ReasonedMessageOptions {
   /** The sources that the message cites. */
   readonly citation?: readonly Source[] | undefined;
-  readonly metadata?: Metadata | undefined;
+}
+
+/** What can be said about a tool's call. */
+export interface ToolCallOptions extends ReasonedStepOptions {
+  /** Which its result answers; a new one when absent. */
+  readonly executionId?: string | undefined;
+}
+
+/** What can be said about a tool's result. */
+export interface ToolResultOptions extends StepOptions {
+  /** The outputs are what the tool said when it failed. */
+  readonly isError?: boolean | undefined;
 }
 
 /** What can be said about a guarded tool. */
@@ -436,24 +438,26 @@ export type Guarded<A extends unknown[], R> = (...args: A) => Promise<Awaited<R>
 
 /** A guardian, and the agent that asks it. It can be used for any number of sessions at once. */
 export class Guardian {
+  /** The agent, as the guardian is told of it. */
+  readonly agent: Readonly<JsonObject>;
   readonly #wire: Wire;
-  readonly #agent: JsonObject;
   #current: Storage<Turn> | undefined;
 
   constructor(options: GuardianOptions) {
-    this.#wire = new Wire(options);
     const agent = typeof options.agent === "string" ? { id: options.agent } : options.agent;
-    if (typeof agent?.id !== "string" || agent.id === "") {
-      throw new TypeError("the agent needs an id, which is a string");
+    const { id = agent?.name, name = id } = agent ?? {};
+    if (typeof id !== "string" || id === "") {
+      throw new TypeError('the agent needs an id or a name, such as { id: "helper" }');
     }
     // What the standard requires and the caller leaves out is said to be empty, not made up.
-    const complete = { name: agent.id, instructions: "", version: "", provider: { name: "", url: "" }, ...defined(agent) };
-    this.#agent = plain(complete, "agent") as JsonObject;
+    const provider = { name: "", url: "", ...defined(agent.provider ?? {}) };
+    this.agent = plain({ instructions: "", version: "0", ...defined(agent), id, name, provider }, "agent") as JsonObject;
+    this.#wire = new Wire(options, id);
   }
 
   /** A session: one conversation or task, of one user. Nothing is asked yet, and nothing needs to be closed. */
   session(options: SessionOptions = {}): Session {
-    return new Session(this.#wire, this.#agent, options, (turn, body) => this.#run(turn, body));
+    return new Session(this, this.#wire, options, (turn, body) => this.#run(turn, body));
   }
 
   /**
@@ -472,9 +476,9 @@ export class Guardian {
     });
   }
 
-  /** Asks whether the guardian is alive and able to record (4.9). */
-  async ping(options: { readonly metadata?: Metadata | undefined; readonly signal?: AbortSignal | undefined } = {}): Promise<PingResult> {
-    return this.#wire.ping(options.metadata, [options.signal]);
+  /** Asks whether the guardian is there and able to record (4.9). */
+  async ping(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<Ping> {
+    return this.#wire.ping([options.signal]);
   }
 
   /** Runs a body within a turn, where the platform can tell what belongs to it. */
@@ -493,13 +497,16 @@ type Run = <R>(turn: Turn, body: () => R) => Promise<Awaited<R>>;
 /** One conversation or task. {@link Guardian.session} makes it. */
 class Session {
   readonly id: string;
+  readonly guardian: Guardian;
   readonly #wire: Wire;
   readonly #context: JsonObject;
   readonly #run: Run;
 
   /** @internal */
-  constructor(wire: Wire, agent: JsonObject, options: SessionOptions, run: Run) {
+  constructor(guardian: Guardian, wire: Wire, options: SessionOptions, run: Run) {
+    const { agent } = guardian;
     this.id = idOf(options.id, "session");
+    this.guardian = guardian;
     this.#wire = wire;
     this.#run = run;
     this.#context = { agent, session: plain({ id: this.id, metadata: options.metadata }, "session") };
@@ -544,26 +551,36 @@ class Turn {
     return guard(tool, options, () => this);
   }
 
-  /** Asks about an event that wakes the agent, before the agent reads its content (4.1). */
-  async agentTrigger<C extends Content>(content: C, options: TriggerOptions): Promise<Verdict<Same<C>>> {
-    const event = { type: options.type, id: options.id ?? newId() };
+  /** An event wakes the agent (4.1). The type is the event's, such as "email"; `id` is its id, such as the mail's. */
+  async agentTrigger<C extends Content>(type: string, content: C, options: TriggerOptions = {}): Promise<Verdict<Same<C>>> {
     const parts = partsOf(content);
-    const trigger = { type: "autonomous", event, content: parts, metadata: options.metadata };
+    const trigger = { type: "autonomous", event: { type, id: idOf(options.id, "event") }, content: parts, metadata: options.metadata };
     return this.#ask("steps/agentTrigger", { trigger }, options, (params) => contentIn(member(params, "trigger"), content, parts));
   }
 
-  /**
-   * Asks about a message (4.5): of the user, before the agent reads it; of the agent, or of the
-   * system, such as a notice, before the user does.
-   */
-  async message<C extends Content>(role: "user" | "agent" | "system", content: C, options: MessageOptions = {}): Promise<Verdict<Same<C>>> {
+  /** The user said something, and the agent is about to read it (4.5). */
+  userMessage<C extends Content>(content: C, options: MessageOptions = {}): Promise<Verdict<Same<C>>> {
+    return this.#message("user", content, options);
+  }
+
+  /** The agent answers, and the user is about to read it (4.5). */
+  agentMessage<C extends Content>(content: C, options: CitingMessageOptions = {}): Promise<Verdict<Same<C>>> {
+    return this.#message("agent", content, options);
+  }
+
+  /** The system says something, such as a guardrail, and the user is about to read it (4.5). */
+  systemMessage<C extends Content>(content: C, options: ReasonedMessageOptions = {}): Promise<Verdict<Same<C>>> {
+    return this.#message("system", content, options);
+  }
+
+  async #message<C extends Content>(role: string, content: C, options: CitingMessageOptions): Promise<Verdict<Same<C>>> {
     const parts = partsOf(content);
     const message = { id: idOf(options.id, "message"), role, content: parts, metadata: options.metadata };
     const params = { message, citation: options.citation ?? [], reasoning: options.reasoning };
     return this.#ask("steps/message", params, options, (params) => contentIn(member(params, "message"), content, parts));
   }
 
-  /** Asks about retrieved knowledge, before the model reads it (4.2). */
+  /** Knowledge was retrieved, and the model is about to read it (4.2). */
   async knowledgeRetrieval(results: readonly KnowledgeResult[], options: KnowledgeOptions = {}): Promise<Verdict<Knowledge>> {
     const step = { query: options.query, keywords: options.keywords, results };
     const { length } = results;
@@ -577,12 +594,12 @@ class Turn {
     });
   }
 
-  /** Asks about memory, before it is stored (4.3). Structured memory is given as its JSON. */
+  /** Memories are about to be stored (4.3). What has structure is given as JSON text. */
   memoryStore<M extends string | readonly string[]>(memory: M, options: ReasonedStepOptions = {}): Promise<Verdict<SameTexts<M>>> {
     return this.#memory("steps/memoryStore", memory, options);
   }
 
-  /** Asks about memory that was retrieved, before the model reads it (4.4). */
+  /** Memories were fetched, and the model is about to read them (4.4). */
   memoryContextRetrieval<M extends string | readonly string[]>(memory: M, options: ReasonedStepOptions = {}): Promise<Verdict<SameTexts<M>>> {
     return this.#memory("steps/memoryContextRetrieval", memory, options);
   }
@@ -593,77 +610,81 @@ class Turn {
     return this.#ask(method, { memory: texts, reasoning: options.reasoning }, options, (params) => sameTexts(list(params, "memory", length), memory));
   }
 
-  /** Asks about a tool's call, before it is made (4.6). `guarded` does this and the rest. */
-  async toolCallRequest<I extends object>(
-    toolId: string,
-    inputs: I,
-    options: ReasonedStepOptions & { readonly executionId?: string | undefined } = {},
-  ): Promise<ToolCallVerdict<I>> {
-    const executionId = idOf(options.executionId, "execution");
-    const named = plain(inputs, "the inputs");
-    if (!isObject(named)) {
-      throw new TypeError("a tool's inputs are an object that names them");
-    }
-    const call = { executionId, toolId, inputs: Object.entries(named).map(([name, value]) => ({ name, value })) };
-    const verdict = await this.#ask("steps/toolCallRequest", { toolCallRequest: call, reasoning: options.reasoning }, options, (params) => {
-      const call = member(params, "toolCallRequest");
-      if (call["toolId"] !== toolId || call["executionId"] !== executionId) {
-        throw new Unusable("it names another call");
-      }
-      const inputs = list(call, "inputs", Object.keys(named).length).map((input): [string, Json] => {
-        if (!isObject(input) || !("value" in input)) {
-          throw new Unusable("an input has no value");
-        }
-        return [text(input, "name"), input["value"] as Json];
-      });
-      const record = Object.fromEntries(inputs);
-      if (!Object.keys(named).every((name) => Object.hasOwn(record, name))) {
-        throw new Unusable("it has other inputs");
-      }
-      return record as I;
-    });
-    return { ...verdict, executionId };
+  /** A tool is about to be called (4.6). Its result answers the verdict's `executionId`. `guarded` does this and the rest. */
+  toolCallRequest<I extends object>(tool: string, inputs: I, options: ToolCallOptions = {}): Promise<Verdict<I>> {
+    return Turn.request(this, tool, inputs, options, undefined);
   }
 
-  /** Asks about a tool's result, before the model reads it (4.6). An error's message is given with `isError`. */
-  toolCallResult<O extends string | readonly string[]>(
-    executionId: string,
-    outputs: O,
-    options: StepOptions & { readonly isError?: boolean | undefined } = {},
-  ): Promise<Verdict<SameTexts<O>>> {
-    return this.#result(executionId, outputs, options, [this.#signal, options.signal]);
+  /** A tool has ended, and the model is about to read its output (4.6): one text, or several. */
+  toolCallResult<O extends string | readonly string[]>(executionId: string, outputs: O, options: ToolResultOptions = {}): Promise<Verdict<SameTexts<O>>> {
+    return this.#result(executionId, outputs, options, undefined, [this.#signal, options.signal]);
   }
 
-  /** Asks about an A2A message, before it is sent, or after it was received and before it is used (4.7). */
+  /** An A2A message, before it is sent or after it was received (4.7). */
   a2a<M extends object>(message: M, options: ReasonedStepOptions = {}): Promise<Verdict<M>> {
     return this.#protocol("protocols/A2A", message, options);
   }
 
-  /** Asks about an MCP message, before it is sent, or after it was received and before it is used (4.8). */
+  /** An MCP message, before it is sent or after it was received (4.8). */
   mcp<M extends object>(message: M, options: ReasonedStepOptions = {}): Promise<Verdict<M>> {
     return this.#protocol("protocols/MCP", message, options);
   }
 
-  #protocol<M extends object>(method: string, message: M, options: ReasonedStepOptions): Promise<Verdict<M>> {
-    return this.#ask(method, { message, reasoning: options.reasoning }, options, (params) => member(params, "message") as M);
+  async #protocol<M extends object>(method: string, message: M, options: ReasonedStepOptions): Promise<Verdict<M>> {
+    const { id } = message as { readonly id?: unknown };
+    return this.#ask(method, { message, reasoning: options.reasoning }, options, (params) => {
+      const judged = member(params, "message");
+      if (judged["id"] !== id) {
+        throw new Unusable("it is another message");
+      }
+      return judged as M;
+    });
   }
 
   async #result<O extends string | readonly string[]>(
     executionId: string,
     outputs: O,
-    options: StepOptions & { readonly isError?: boolean | undefined },
+    options: ToolResultOptions,
+    waitForApproval: number | undefined,
     signals: readonly (AbortSignal | undefined)[],
   ): Promise<Verdict<SameTexts<O>>> {
     const texts: readonly string[] = typeof outputs === "string" ? [outputs] : outputs;
     const parts = texts.map((text) => ({ kind: "text", text }));
     const result = { outputs: parts, isError: options.isError ?? false };
-    return this.#ask(
-      "steps/toolCallResult",
-      { executionId, result },
-      options,
-      (params) => sameTexts(list(member(params, "result"), "outputs", texts.length).map((part) => text(part, "text")), outputs),
-      signals,
-    );
+    const read = (params: JsonObject) => {
+      if (params["executionId"] !== executionId) {
+        throw new Unusable("it is the result of another call");
+      }
+      return sameTexts(list(member(params, "result"), "outputs", parts.length).map(textPart), outputs);
+    };
+    return this.#ask("steps/toolCallResult", { executionId, result }, options, read, executionId, waitForApproval, signals);
+  }
+
+  /** @internal Asks about a tool's call, and waits for people as long as the tool says. */
+  static async request<I extends object>(turn: Turn, tool: string, inputs: I, options: ToolCallOptions, waitForApproval: number | undefined): Promise<Verdict<I>> {
+    const executionId = idOf(options.executionId, "execution");
+    const named = plain(inputs, "the inputs");
+    if (!isObject(named)) {
+      throw new TypeError("a tool's inputs are an object that names them");
+    }
+    const names = Object.keys(named);
+    const call = { executionId, toolId: tool, inputs: Object.entries(named).map(([name, value]) => ({ name, value })) };
+    const read = (params: JsonObject) => {
+      const call = member(params, "toolCallRequest");
+      if (call["toolId"] !== tool || call["executionId"] !== executionId) {
+        throw new Unusable("it is another call");
+      }
+      const values = list(call, "inputs", names.length).map((input, i): [string, Json] => {
+        const name = text(input, "name");
+        const { value } = input as JsonObject;
+        if (name !== names[i] || value === undefined) {
+          throw new Unusable("it has other inputs");
+        }
+        return [name, value];
+      });
+      return Object.fromEntries(values) as I;
+    };
+    return turn.#ask("steps/toolCallRequest", { toolCallRequest: call, reasoning: options.reasoning }, options, read, executionId, waitForApproval);
   }
 
   /** @internal Reports a result whatever signals say: the tool did run, and that belongs into the record. */
@@ -674,19 +695,22 @@ class Turn {
     isError: boolean,
     waitForApproval: number | undefined,
   ): Promise<Verdict<SameTexts<O>>> {
-    return turn.#result(executionId, outputs, { isError, waitForApproval }, []);
+    return turn.#result(executionId, outputs, { isError }, waitForApproval, []);
   }
 
-  /** Asks about one step. `read` finds the content in the params that may happen. */
+  /** Asks about one step. `read` finds the content in its params, these or modified ones. */
   async #ask<T>(
     method: string,
     params: object,
     options: StepOptions,
     read: (params: JsonObject) => T,
+    executionId = "",
+    waitForApproval: number | undefined = undefined,
     signals: readonly (AbortSignal | undefined)[] = [this.#signal, options.signal],
   ): Promise<Verdict<T>> {
-    const context = { ...this.#context, turnId: this.id, stepId: newId(), timestamp: new Date().toISOString() };
-    return this.#wire.judge(method, { context, ...(plain(defined(params), "the step") as JsonObject) }, read, options.waitForApproval, signals);
+    const context = { ...this.#context, turnId: this.id, stepId: newId(), timestamp: now() };
+    const whole = { context, ...(plain(defined(params), "the step") as JsonObject) };
+    return this.#wire.ask({ method, params: whole, content: read(whole), executionId }, read, waitForApproval, signals);
   }
 }
 
@@ -711,7 +735,7 @@ function guard<A extends unknown[], R>(tool: Tool<A, R>, options: GuardedOptions
     if (typeof inputs !== "object" || inputs === null) {
       throw new TypeError(`the guarded tool ${name} takes its arguments by their names, as one object`);
     }
-    const { executionId, content } = await turn.toolCallRequest(name, inputs, { waitForApproval });
+    const { executionId, content } = await Turn.request(turn, name, inputs, {}, waitForApproval);
     let output: Awaited<R>;
     try {
       // A tool that was called without arguments gets none, unless the policy gives it some.
@@ -755,7 +779,7 @@ async function report<O>(turn: Turn, executionId: string, output: O, waitForAppr
   try {
     return JSON.parse(verdict.content) as O;
   } catch {
-    // The policy put a notice in the output's place. As a text it would be no output of this tool.
+    // The guardian put a notice in the output's place. As a text it would be no output of this tool.
     throw new Denied({ ...verdict, decision: "deny" }, `${verdict.message} ${verdict.content}`);
   }
 }
@@ -768,7 +792,7 @@ const maxAnswer = 16 << 20;
 /** The longest time that timers know, about 24 days. */
 const maxTime = 2 ** 31 - 1;
 
-/** How long a guardian that was slow has to show that it is alive. */
+/** How long a guardian that did not judge a step has to show that it is alive. */
 const aliveTime = 2000;
 
 /** An attempt that may be made again. */
@@ -780,7 +804,7 @@ interface Failure {
 
 /** What has been checked of a guardian's answer. */
 interface Reply {
-  readonly result: Json;
+  readonly result: JsonObject;
   /** The whole reply, as it was written. */
   readonly json: string;
 }
@@ -795,12 +819,17 @@ class Wire {
   readonly #waitForApproval: number;
   readonly #onUnreachable: NonNullable<GuardianOptions["onUnreachable"]>;
   readonly #fetch: typeof globalThis.fetch | undefined;
+  readonly #agent: string;
+  readonly #foreign: boolean; // a browser asks, and from a page of another site
   #warned = false;
 
-  constructor(options: GuardianOptions) {
+  constructor(options: GuardianOptions, agent: string) {
+    this.#agent = agent;
     const environment = nodeProcess()?.env ?? {};
     this.#url = urlOf(options.url ?? (environment["REEVE_URL"] || "http://127.0.0.1:8080/aos"));
     this.#shown = this.#url.replace(/\?.*/s, "");
+    const { location } = globalThis as { location?: { readonly origin?: string } };
+    this.#foreign = location !== undefined && location.origin !== new URL(this.#url).origin;
     this.#key = options.key ?? environment["REEVE_KEY"] ?? "";
     if (!/^[\x21-\x7e]*$/.test(this.#key)) {
       throw new TypeError("the key holds a character that no credential has, such as a space or the end of a line");
@@ -821,93 +850,97 @@ class Wire {
     this.#fetch = options.fetch;
   }
 
-  /** Asks until there is a verdict, and reads the content of the params that may happen. */
-  async judge<T>(
-    method: string,
-    params: JsonObject,
-    read: (params: JsonObject) => T,
-    waitForApproval: number | undefined,
-    signals: readonly (AbortSignal | undefined)[],
-  ): Promise<Verdict<T>> {
-    // Every attempt sends these very bytes: by their ids the guardian knows the act again.
-    const id = newId();
-    const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
-    const end = performance.now() + (waitForApproval === undefined ? this.#waitForApproval : timeOf(waitForApproval, "waitForApproval"));
-    for (let held = false, pause = 250; ; pause = Math.min(pause * 1.5, 2000)) {
-      let reply: Reply;
+  /** Asks until there is a verdict to obey; that of a held act is waited for. */
+  async ask<T>(step: Step<T>, read: (params: JsonObject) => T, waitForApproval: number | undefined, signals: readonly (AbortSignal | undefined)[]): Promise<Verdict<T>> {
+    const until = performance.now() + (waitForApproval === undefined ? this.#waitForApproval : timeOf(waitForApproval, "waitForApproval"));
+    try {
+      let verdict: Verdict<T>;
       try {
-        // The guardian may keep the answer back while it asks people, for as long as we would wait.
-        const limit = Math.min(this.#timeout + Math.max(end - performance.now(), 0), maxTime);
-        reply = await this.#call(method, id, body, limit, signals);
+        verdict = await this.#judge(step, read, until, signals);
       } catch (error) {
-        if (!(error instanceof Unreachable) || held || !(await this.#lets({ method, params }, error, signals))) {
+        if (!(error instanceof Unreachable) || this.#onUnreachable === "deny" || (await this.#alive(signals))) {
           throw error;
         }
-        return { ...unanswered(error), content: read(params), params };
+        return await this.#unjudged(step, error);
       }
-      const answer = answerOf(reply, method, id);
-      const ruling = rulingOf(answer);
-      if (ruling.decision === "deny") {
-        const wait = Math.min(pause, end - performance.now());
-        held = ruling.approval?.state === "held";
-        if (!held || wait <= 0) {
-          throw new Denied(ruling);
+      for (let pause = 250; verdict.pending && performance.now() < until; pause = Math.min(pause * 1.5, 2000)) {
+        await sleep(Math.max(0, Math.min(pause, until - performance.now())), signals);
+        try {
+          verdict = await this.#judge(step, read, until, signals);
+        } catch (error) {
+          if (!(error instanceof Unreachable)) {
+            throw error;
+          } // it is still held, whatever onUnreachable says
         }
-        await sleep(wait, signals);
-        continue;
       }
-      const granted = answer.modifiedRequest === undefined ? params : (answer.modifiedRequest["params"] as JsonObject);
-      try {
-        return { ...ruling, decision: ruling.decision, content: read(granted), params: granted, unreachable: undefined };
-      } catch (error) {
-        if (error instanceof Unusable) {
-          throw new GuardianError(`the guardian's modified request cannot be applied to ${method}: ${error.message}`);
-        }
+      if (verdict.decision === "deny") {
+        throw new Denied(verdict);
+      }
+      return verdict;
+    } catch (error) {
+      if (error instanceof NotAllowed) {
+        error.method = step.method;
+      }
+      throw error;
+    }
+  }
+
+  /** Asks for the verdict. Asking again with the same step is a repeat, however late. */
+  async #judge<T>(step: Step<T>, read: (params: JsonObject) => T, until: number, signals: readonly (AbortSignal | undefined)[]): Promise<Verdict<T>> {
+    const context: JsonObject = { ...(step.params["context"] as JsonObject), timestamp: now() };
+    // The guardian may keep the answer back while it asks people, for as long as we would wait.
+    const limit = Math.min(Math.max(this.#timeout, until - performance.now()), maxTime);
+    const reply = await this.#call(step.method, { ...step.params, context }, context["stepId"] as string, limit, this.#retries, signals);
+    return verdictOf(step, read, reply);
+  }
+
+  /** Asks how the guardian is. */
+  async ping(signals: readonly (AbortSignal | undefined)[]): Promise<Ping> {
+    const { result } = await this.#call("ping", { timestamp: now() }, newId(), this.#timeout, this.#retries, signals);
+    const { status, version, timestamp, metadata } = result;
+    if (status !== "connected" && status !== "error") {
+      throw new GuardianError("the guardian's status is neither connected nor error");
+    }
+    return { status, version: textOr(version), timestamp: textOr(timestamp), metadata: isObject(metadata) ? metadata : {} };
+  }
+
+  /**
+   * Whether a guardian that did not judge a step answers at all. If it does, it is not away: else
+   * what is hard to judge, or waits for a person, would pass.
+   */
+  async #alive(signals: readonly (AbortSignal | undefined)[]): Promise<boolean> {
+    try {
+      await this.#call("ping", { timestamp: now() }, newId(), Math.min(this.#timeout, aliveTime), 0, signals);
+    } catch (error) {
+      if (error instanceof Unreachable) {
+        // A browser tells nobody why it failed: another site's answer may have come, and been kept from us.
+        return this.#foreign && error.cause !== undefined;
+      }
+      if (!(error instanceof GuardianError)) {
         throw error;
       }
-    }
-  }
-
-  /** Asks whether the guardian is alive. */
-  async ping(metadata: Metadata | undefined, signals: readonly (AbortSignal | undefined)[], limit: number = this.#timeout): Promise<PingResult> {
-    const id = newId();
-    const params = plain(defined({ timestamp: new Date().toISOString(), timeout: Math.ceil(limit), metadata }), "ping");
-    const { result } = await this.#call("ping", id, JSON.stringify({ jsonrpc: "2.0", id, method: "ping", params }), limit, signals);
-    const known = isObject(result) && (result["status"] === "connected" || result["status"] === "error");
-    if (!known || typeof result["version"] !== "string" || typeof result["timestamp"] !== "string") {
-      throw new GuardianError("the guardian's answer to ping does not say how it is");
-    }
-    return result as unknown as PingResult;
-  }
-
-  /** Reports whether a step that nobody answered about may happen. */
-  async #lets(step: UnansweredStep, error: Unreachable, signals: readonly (AbortSignal | undefined)[]): Promise<boolean> {
-    if (this.#onUnreachable === "deny") {
-      return false;
-    }
-    if (error.timedOut) {
-      // A slow guardian is not away: else whatever is hard to judge, or waits for people, would pass.
-      try {
-        await this.ping(undefined, signals, Math.min(this.#timeout, aliveTime));
-        return false;
-      } catch (ping) {
-        if (!(ping instanceof Unreachable)) {
-          throw ping;
-        }
-      }
-    }
-    if (typeof this.#onUnreachable === "function") {
-      return (await this.#onUnreachable(step, error)) === true; // and nothing else that is truthy
-    }
-    if (!this.#warned) {
-      this.#warned = true;
-      console.warn(`reeve: ${error.message}. Steps go on without a guardian, since onUnreachable is "allow".`);
     }
     return true;
   }
 
+  /** What onUnreachable makes of a step that nobody judged. */
+  async #unjudged<T>(step: Step<T>, error: Unreachable): Promise<Verdict<T>> {
+    error.method = step.method;
+    const choice = typeof this.#onUnreachable === "function" ? await this.#onUnreachable(step, error) : this.#onUnreachable;
+    if (choice !== "allow") {
+      throw error;
+    }
+    if (!this.#warned) {
+      this.#warned = true;
+      console.warn(`reeve-aos: the agent ${this.#agent} goes on unguarded: ${error.message}`);
+    }
+    return { ...step, ...saidIn({ decision: "allow", message: "" }), decision: "allow", raw: {}, unreachable: error };
+  }
+
   /** Makes one JSON-RPC call, with retries, within a time limit. */
-  async #call(method: string, id: string, body: string, limit: number, signals: readonly (AbortSignal | undefined)[]): Promise<Reply> {
+  async #call(method: string, params: JsonObject, id: string, limit: number, retries: number, signals: readonly (AbortSignal | undefined)[]): Promise<Reply> {
+    // Every attempt sends these very bytes: by their ids the guardian knows the act again.
+    const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
     const end = performance.now() + limit;
     const stop = stopper(limit, signals);
     try {
@@ -917,14 +950,14 @@ class Wire {
         if ("result" in outcome) {
           return outcome;
         }
-        const wait = outcome.after ?? pause;
-        if (attempt >= this.#retries || performance.now() + wait >= end) {
+        const wait = Math.max(pause, outcome.after ?? 0);
+        if (attempt >= retries || performance.now() + wait >= end) {
           throw outcome.error;
         }
         await stop.race(new Promise<void>((resolve) => stop.later(resolve, wait)));
       }
     } catch (error) {
-      throw error === stop.late ? new Unreachable(`the guardian at ${this.#shown} did not answer ${method} within ${Math.round(limit)} ms`, { timedOut: true }) : error;
+      throw error === stop.late ? new Unreachable(`the guardian at ${this.#shown} cannot be reached: no answer within the time limit`) : error;
     } finally {
       stop.done();
     }
@@ -944,7 +977,11 @@ class Wire {
       response = await fetch(this.#url, { method: "POST", headers, body, redirect: "manual", signal });
       answer = await readBounded(response);
     } catch (error) {
-      return { error: new Unreachable(`the guardian at ${this.#shown} cannot be reached: ${causeOf(error)}`, { cause: error }) };
+      const why = causeOf(error);
+      if (typeof why.code === "string" && !lost.test(why.code)) {
+        throw new GuardianError(`the guardian at ${this.#shown} cannot be trusted, or does not speak HTTP: ${why.code}`);
+      }
+      return { error: new Unreachable(`the guardian at ${this.#shown} cannot be reached: ${why.text}`, { cause: error }) };
     }
     const { status } = response;
     if (response.type === "opaqueredirect" || (status >= 300 && status <= 399)) {
@@ -954,30 +991,24 @@ class Wire {
       throw new GuardianError(`the guardian's answer to ${method} is larger than ${maxAnswer} bytes, or no UTF-8`, { status });
     }
     const message = parsed(answer);
-    const said = isObject(message) && isObject(message["error"]) ? this.#said(method, message["error"], status) : undefined;
-    if (status === 429 || status >= 500) {
+    const said = isObject(message) && isObject(message["error"]) && !("result" in message) ? this.#said(method, message["error"], status) : undefined;
+    if (status !== 200 || said !== undefined) {
       // A gateway says that nobody is behind it; a guardian that speaks for itself is there.
-      const away = status >= 502 && status <= 504;
       const text = `the guardian at ${this.#shown} answered ${method} with the HTTP status ${status}`;
-      return { error: said ?? (away ? new Unreachable(text) : new GuardianError(text, { status })), after: retryAfter(response.headers.get("Retry-After")) };
-    }
-    if (status !== 200) {
-      throw said ?? new GuardianError(`the guardian at ${this.#shown} answered ${method} with the HTTP status ${status}`, { status });
+      const error = said ?? ([502, 503, 504].includes(status) ? new Unreachable(text) : new GuardianError(text, { status }));
+      if ([429, 500, 502, 503, 504].includes(status) || (status === 200 && said?.code === -32603)) {
+        return { error, after: retryAfter(response.headers.get("Retry-After")) };
+      }
+      throw error;
     }
     const invalid = (reason: string) => new GuardianError(`the guardian's answer to ${method} ${reason}`, { status });
-    if (!isObject(message) || message["jsonrpc"] !== "2.0") {
-      throw invalid("is not JSON-RPC 2.0");
-    }
-    if ("result" in message === "error" in message) {
-      throw invalid("needs either a result or an error");
-    }
-    if ("error" in message) {
-      throw said ?? invalid("has an error that says nothing");
+    if (!isObject(message) || message["jsonrpc"] !== "2.0" || "error" in message || !isObject(message["result"])) {
+      throw invalid("is not a JSON-RPC 2.0 answer");
     }
     if (message["id"] !== id) {
       throw invalid("has another id than the request");
     }
-    return { result: message["result"] as Json, json: answer };
+    return { result: message["result"], json: answer };
   }
 
   /** The error that a guardian answered. */
@@ -995,60 +1026,52 @@ class Wire {
   }
 }
 
-/** The verdict on a step that passes unjudged. */
-function unanswered(error: Unreachable): Ruling & { readonly decision: "allow"; readonly unreachable: Unreachable } {
-  return {
-    decision: "allow", message: `Nobody judged this: ${error.message}.`, reasoning: "", reasons: [], instead: [], conditions: [],
-    decisionId: undefined, repeat: false, approval: undefined, data: {}, answer: undefined, unreachable: error,
-  };
-}
-
-/** Checks that an answer is a verdict on the request. */
-function answerOf({ result, json }: Reply, method: string, id: string): Answer {
-  const invalid = (reason: string) => new GuardianError(`the guardian's answer to ${method} ${reason}`);
-  if (!isObject(result) || typeof result["message"] !== "string") {
-    throw invalid("is no verdict");
-  }
-  const modified = result["modifiedRequest"];
-  switch (result["decision"]) {
-    case "allow":
-    case "deny":
-      if (modified !== undefined) {
-        throw invalid(`says ${result["decision"]} together with a modified request`);
-      }
-      break;
-    case "modify":
-      if (!isObject(modified) || modified["method"] !== method || modified["id"] !== id || !isObject(modified["params"])) {
-        throw invalid("says modify without a modified request of the same method and id");
+/** Reads an answer. One that is not exactly a verdict is no verdict. */
+function verdictOf<T>(step: Step<T>, read: (params: JsonObject) => T, { result: raw, json }: Reply): Verdict<T> {
+  const { decision } = raw;
+  const modified = raw["modifiedRequest"] ?? undefined;
+  try {
+    if ((decision !== "allow" && decision !== "deny" && decision !== "modify") || (decision === "modify") !== (modified !== undefined)) {
+      throw new Unusable("it decides neither allow, deny nor modify");
+    }
+    let { params, content } = step;
+    if (modified !== undefined) {
+      const { stepId } = params["context"] as JsonObject;
+      if (!isObject(modified) || modified["jsonrpc"] !== "2.0" || modified["method"] !== step.method || modified["id"] !== stepId) {
+        throw new Unusable("its modified request is another one");
       }
       if (!isExact(json)) {
-        throw invalid("says modify, with a number that JavaScript cannot hold exactly");
+        throw new Unusable("it has a number that JavaScript cannot hold exactly");
       }
-      break;
-    default:
-      throw invalid("decides neither allow, deny nor modify");
+      params = member(modified, "params");
+      content = read(params);
+    }
+    return { ...step, ...saidIn(raw), decision, params, content, raw, unreachable: undefined };
+  } catch (error) {
+    if (error instanceof Unusable) {
+      throw new GuardianError(`the guardian's answer to ${step.method} is not a verdict: ${error.message}`);
+    }
+    throw error;
   }
-  return result as unknown as Answer;
 }
 
-/** What an answer says. Other guardians than reeve leave parts of it out. */
-function rulingOf(answer: Answer): Ruling {
-  const data: JsonObject = isObject(answer.data) ? answer.data : {};
-  const texts = (value: unknown) => (Array.isArray(value) ? value.filter((s): s is string => typeof s === "string") : []);
-  const optional = (value: unknown) => (typeof value === "string" ? value : undefined);
-  const approval = data["approval"];
+/** What an answer says beside its decision. What is there must be of its type. */
+function saidIn(raw: JsonObject) {
+  const data = raw["data"] === undefined ? {} : member(raw, "data");
+  const texts = (holder: JsonObject, name: string) => (holder[name] === undefined ? [] : list(holder, name).map((value) => text({ value }, "value")));
+  const asked = data["approval"] === undefined ? undefined : member(data, "approval");
+  const approval: Approval | undefined = asked && { id: text(asked, "id"), state: text(asked, "state"), expiresAt: text(asked, "expires_at") };
   return {
-    decision: answer.decision,
-    message: answer.message,
-    reasoning: optional(answer.reasoning) ?? "",
-    reasons: texts(answer.reasonCode),
-    instead: texts(data["instead"]),
-    conditions: texts(data["conditions"]),
-    decisionId: optional(data["decision_id"]),
-    repeat: data["repeat"] === true,
-    approval: isObject(approval) ? { id: optional(approval["id"]) ?? "", state: optional(approval["state"]) ?? "", expiresAt: optional(approval["expires_at"]) } : undefined,
+    message: text(raw, "message"),
+    reasoning: textOr(raw["reasoning"]),
+    reasons: texts(raw, "reasonCode"),
     data,
-    answer,
+    decisionId: textOr(data["decision_id"]),
+    instead: texts(data, "instead"),
+    conditions: texts(data, "conditions"),
+    repeat: data["repeat"] === true,
+    approval,
+    pending: raw["decision"] === "deny" && approval?.state === "held",
   };
 }
 
@@ -1128,13 +1151,56 @@ async function readBounded(response: Response): Promise<string | undefined> {
   }
 }
 
-/** A JSON text's value; undefined when it is none. */
-function parsed(text: string): Json | undefined {
+/** A JSON text's value; undefined when it is none, or has a member twice. */
+function parsed(json: string): Json | undefined {
   try {
-    return JSON.parse(text) as Json;
+    const value = JSON.parse(json) as Json;
+    return isUnique(json) ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Reports whether no object in a JSON text has a member twice. JSON.parse takes the last of them,
+ * and somebody between the guardian and us may have taken the first.
+ */
+function isUnique(json: string): boolean {
+  const open: (Set<string> | undefined)[] = []; // the names in each open object; of an array there are none
+  const colon = /\s*:/y;
+  for (let i = 0; i < json.length; i++) {
+    const c = json[i];
+    if (c === "{") {
+      open.push(new Set());
+    } else if (c === "[") {
+      open.push(undefined);
+    } else if (c === "}" || c === "]") {
+      open.pop();
+    } else if (c === '"') {
+      const start = i;
+      i = stringEnd(json, i);
+      colon.lastIndex = i + 1;
+      if (colon.test(json)) {
+        const names = open[open.length - 1]!;
+        const name = JSON.parse(json.slice(start, i + 1)) as string;
+        if (names.has(name)) {
+          return false;
+        }
+        names.add(name);
+      }
+    }
+  }
+  return true;
+}
+
+/** Where the string that begins at i ends. */
+function stringEnd(json: string, i: number): number {
+  for (i++; json[i] !== '"'; i++) {
+    if (json[i] === "\\") {
+      i++;
+    }
+  }
+  return i;
 }
 
 /**
@@ -1146,11 +1212,7 @@ function isExact(json: string): boolean {
   for (let i = 0; i < json.length; i++) {
     const c = json[i]!;
     if (c === '"') {
-      for (i++; json[i] !== '"'; i++) {
-        if (json[i] === "\\") {
-          i++;
-        }
-      }
+      i = stringEnd(json, i);
     } else if (c === "-" || (c >= "0" && c <= "9")) {
       number.lastIndex = i;
       const token = number.exec(json)![0];
@@ -1172,20 +1234,22 @@ function retryAfter(header: string | null): number | undefined {
   return Number.isNaN(wait) ? undefined : Math.max(wait, 0);
 }
 
+/**
+ * Node's codes for an answer that did not come. Its other codes mean that one came, and was none of
+ * a guardian: a certificate that nobody vouches for, or what is not HTTP.
+ */
+const lost = /^(E(?!PROTO$)[A-Z0-9]+|EAI_\w+|UND_ERR_(SOCKET|ABORTED|CLOSED|DESTROYED|\w+_TIMEOUT|RES_CONTENT_LENGTH_MISMATCH)|HPE_INVALID_EOF_STATE)$/;
+
 /** Why a fetch failed: undici says only "fetch failed", and keeps the reason as the cause. */
-function causeOf(error: unknown): string {
-  const { cause } = error as { cause?: { code?: unknown; message?: unknown } };
-  for (const said of [cause?.code, cause?.message, (error as Error).message]) {
-    if (typeof said === "string" && said !== "") {
-      return said;
-    }
-  }
-  return String(error);
+function causeOf(error: unknown): { readonly code?: unknown; readonly text: string } {
+  const { cause, message } = (error ?? {}) as { cause?: { code?: unknown; message?: unknown }; message?: unknown };
+  const said = [cause?.code, cause?.message, message].find((s): s is string => typeof s === "string" && s !== "");
+  return { code: cause?.code, text: said ?? String(error) };
 }
 
 // Small things that the rest is made of.
 
-/** The guardian's modified request is none that the step can be taken with. */
+/** The guardian's answer is none that the step can be taken with. */
 class Unusable extends Error {}
 
 function isObject(value: unknown): value is JsonObject {
@@ -1201,10 +1265,10 @@ function member(holder: JsonObject, name: string): JsonObject {
 }
 
 /** A list, as long as the one that was sent. */
-function list(holder: JsonObject, name: string, length: number): Json[] {
+function list(holder: JsonObject, name: string, length?: number): Json[] {
   const value = holder[name];
-  if (!Array.isArray(value) || value.length !== length) {
-    throw new Unusable(`it has no list of ${length} ${name}`);
+  if (!Array.isArray(value) || (length !== undefined && value.length !== length)) {
+    throw new Unusable(`it has no list of ${length ?? "texts as"} ${name}`);
   }
   return value;
 }
@@ -1215,6 +1279,18 @@ function text(holder: Json, name: string): string {
     throw new Unusable(`it has no text as ${name}`);
   }
   return value;
+}
+
+function textOr(value: Json | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** The text of a part that is one. */
+function textPart(part: Json): string {
+  if (text(part, "kind") !== "text") {
+    throw new Unusable("it has other kinds of content");
+  }
+  return text(part, "text");
 }
 
 /** The parts of content, copied: they must not change while the guardian is asked. */
@@ -1228,7 +1304,7 @@ function contentIn<C extends Content>(holder: JsonObject, given: C, sent: readon
   if (!parts.every((part, i) => text(part, "kind") === sent[i]?.kind)) {
     throw new Unusable("it has other kinds of content");
   }
-  return (typeof given === "string" ? text(parts[0]!, "text") : parts) as Same<C>;
+  return (typeof given === "string" ? textPart(parts[0]!) : parts) as Same<C>;
 }
 
 /** Texts in the form in which they were given. */
@@ -1279,6 +1355,10 @@ function idOf(given: string | undefined, what: string): string {
   return given ?? newId();
 }
 
+function now(): string {
+  return new Date().toISOString();
+}
+
 /** A new UUID. */
 function newId(): string {
   const { crypto } = globalThis as { crypto?: { randomUUID?: () => string; getRandomValues?: (array: Uint8Array) => Uint8Array } };
@@ -1305,10 +1385,9 @@ function urlOf(text: string): string {
   } catch {
     throw new TypeError("the guardian's url is not one, such as http://127.0.0.1:8080/aos");
   }
-  if ((url.protocol !== "http:" && url.protocol !== "https:") || url.username !== "" || url.password !== "") {
+  if ((url.protocol !== "http:" && url.protocol !== "https:") || url.username !== "" || url.password !== "" || url.hash !== "") {
     throw new TypeError("the guardian's url begins with http: or https:, and holds no credentials: give them as key");
   }
-  url.hash = "";
   return url.href;
 }
 

@@ -6,10 +6,10 @@
  *     const session = guardian.session();
  *
  *     await session.turn().run(async (turn) => {
- *       const { content: question } = await turn.message("user", "What is in notes.txt?");
+ *       const { content: question } = await turn.userMessage("What is in notes.txt?");
  *       const readFile = turn.guarded(({ path }: { path: string }) => read(path), { name: "read_file" });
  *       const notes = await readFile({ path: "notes.txt" }); // asked, run, reported
- *       const { content: answer } = await turn.message("agent", `It says: ${notes}`);
+ *       const { content: answer } = await turn.agentMessage(`It says: ${notes}`);
  *     });
  *
  * Each method returns a {@link Verdict} whose `content` is what the agent goes on with: what it
@@ -33,22 +33,25 @@ export interface JsonObject {
 }
 /** Arbitrary members, which must be JSON. */
 export type Metadata = Readonly<Record<string, unknown>>;
+/** Who provides an agent (3.1.1). */
+export interface Provider {
+    readonly name?: string | undefined;
+    readonly url?: string | undefined;
+    readonly metadata?: Metadata | undefined;
+}
 /** What an agent says about itself (3.1). It must stay the same for the whole of a session. */
 export interface Agent {
-    readonly id: string;
+    /** The name when absent: one of them is needed. */
+    readonly id?: string | undefined;
     /** The id when absent. */
     readonly name?: string | undefined;
     readonly description?: string | undefined;
     /** The system prompt, which lets the guardian notice when it leaks. Empty when absent. */
     readonly instructions?: string | undefined;
-    /** Empty when absent. */
+    /** "0" when absent. */
     readonly version?: string | undefined;
     /** Empty names when absent. */
-    readonly provider?: {
-        readonly name: string;
-        readonly url: string;
-        readonly metadata?: Metadata | undefined;
-    } | undefined;
+    readonly provider?: Provider | undefined;
     readonly model?: Model | undefined;
     /** Absent tools are unknown; an empty list says that there are none. */
     readonly tools?: readonly ToolDefinition[] | undefined;
@@ -179,100 +182,87 @@ export interface KnowledgeResult {
     readonly mimeType?: string | undefined;
     readonly metadata?: Metadata | undefined;
 }
-/** The guardian's answer to a step as it came (5.1.1); reeve's own members are in `data`. */
-export interface Answer {
-    readonly decision: "allow" | "deny" | "modify";
-    readonly message: string;
-    readonly reasoning?: string;
-    readonly reasonCode?: readonly string[];
-    readonly data?: JsonObject;
-    readonly modifiedRequest?: JsonObject;
-}
 /** What people were asked about an act that a rule holds for them. */
 export interface Approval {
     readonly id: string;
     /** held, approved, used, denied, expired or revoked. */
     readonly state: string;
-    readonly expiresAt: string | undefined;
+    readonly expiresAt: string;
 }
-/** A decision, and why. Lists are empty when the guardian says nothing about the matter. */
-export interface Ruling {
+/** The guardian's answer to a step. Texts and lists are empty when it says nothing about the matter. */
+export interface Verdict<T> {
+    /** A step's method returns no denial: it throws {@link Denied}, whose `verdict` is one. */
     readonly decision: "allow" | "deny" | "modify";
-    /** One to three sentences for a person. */
+    /**
+     * What passes on, in the form in which it was given: what was asked about, or with `modify` what
+     * the guardian made of it. It is always a copy of what was judged, which nobody changed meanwhile.
+     */
+    readonly content: T;
+    /** All of the params that pass on: beside the content such as citations and metadata. */
+    readonly params: JsonObject;
+    /** The answer as it came (5.1.1); empty when nobody could be asked. */
+    readonly raw: JsonObject;
+    /** The step, as AOS names it, such as steps/toolCallRequest. */
+    readonly method: string;
+    /** Of a tool call: the id that its result answers. */
+    readonly executionId: string;
+    /** Why the guardian could not be asked, when the step goes on nevertheless (see onUnreachable). */
+    readonly unreachable: Unreachable | undefined;
+    /** Says to a person what was decided and why. */
     readonly message: string;
     /** Every rule that applied, and what it says. */
     readonly reasoning: string;
-    /** The rules' stable codes. */
+    /** The stable codes of the rules that applied. */
     readonly reasons: readonly string[];
+    /** What the guardian adds: the rules, the risk, the path of a receipt and more. */
+    readonly data: JsonObject;
+    /** The place of the decision in the guardian's ledger. */
+    readonly decisionId: string;
     /** What the agent could do instead. */
     readonly instead: readonly string[];
     /** Sentences under which the step is allowed. */
     readonly conditions: readonly string[];
-    /** The record's place in the ledger. */
-    readonly decisionId: string | undefined;
-    /** This is the recorded answer to a step that was asked about before. */
+    /** It is the recorded answer to a step that was asked about before. */
     readonly repeat: boolean;
-    /** Set when people were asked about the step. */
+    /** What people were asked about this act, if they were. */
     readonly approval: Approval | undefined;
-    /** What the guardian adds: the rules, the risk, the receipt and more. */
-    readonly data: JsonObject;
-    /** The answer as it came; undefined when nobody answered and `onUnreachable` let the step pass. */
-    readonly answer: Answer | undefined;
+    /** It is denied for now: a person must agree first. */
+    readonly pending: boolean;
 }
-/** A step may happen, with this content. */
-export interface Verdict<T> extends Ruling {
-    readonly decision: "allow" | "modify";
-    /**
-     * What the agent goes on with, in the form in which it was given: as the policy changed it, or as
-     * it was sent. It is always a copy of what was judged, which nobody changed meanwhile.
-     */
-    readonly content: T;
-    /** The whole params that may happen; beside the content they hold such as its metadata. */
-    readonly params: JsonObject;
-    /** Why nobody answered, when `onUnreachable` let the step pass. */
-    readonly unreachable: Unreachable | undefined;
-}
-/** A tool may be called. Its result is reported with the same execution id. */
-export interface ToolCallVerdict<I> extends Verdict<I> {
-    readonly executionId: string;
-}
-/** How the guardian is (5.3.1). With the status "error" it cannot record, and decides nothing. */
-export interface PingResult {
+/** How the guardian is (5.3.1). */
+export interface Ping {
+    /** error: it cannot record decisions, and gives none. */
     readonly status: "connected" | "error";
     readonly version: string;
     readonly timestamp: string;
-    readonly metadata?: JsonObject;
+    readonly metadata: JsonObject;
 }
 /** The step must not happen. Denied, Unreachable and GuardianError are the reasons there are. */
 export declare abstract class NotAllowed extends Error {
+    /** Which step, as AOS names it. With steps/toolCallResult a guarded tool has run, and its result is withheld. */
+    method: string;
 }
-/** The guardian denied the step. The error's message is one that a model can act on. */
+/** The guardian said no. The error's message says why and what to do instead, so that a model can read it. */
 export declare class Denied extends NotAllowed {
     readonly name = "Denied";
-    readonly verdict: Ruling;
-    constructor(verdict: Ruling, message?: string);
-    /** The rules' stable codes. */
-    get reasons(): readonly string[];
+    readonly verdict: Verdict<unknown>;
+    /** The stable codes of the rules that applied. */
+    readonly reasons: readonly string[];
     /** What the agent could do instead. */
-    get instead(): readonly string[];
-    /** The record's place in the ledger. */
-    get decisionId(): string | undefined;
-    /** Not denied for good: a person must agree first. The same step may be tried again later. */
-    get pending(): boolean;
-    /** What people were asked, when they were. */
-    get approval(): Approval | undefined;
+    readonly instead: readonly string[];
+    /** The place of the decision in the guardian's ledger. */
+    readonly decisionId: string;
+    /** What people were asked about this act, if they were. */
+    readonly approval: Approval | undefined;
+    /** Not denied for good: a person must agree first. The same act may be tried again later. */
+    readonly pending: boolean;
+    constructor(verdict: Verdict<unknown>, message?: string);
 }
-/** No guardian answered, within the time limit and after retries. */
+/** The guardian did not answer: it is down, too slow, or behind a gateway that cannot reach it. */
 export declare class Unreachable extends NotAllowed {
     readonly name = "Unreachable";
-    /** It was the time limit that ended the attempt. */
-    readonly timedOut: boolean;
-    constructor(message: string, options?: {
-        timedOut?: boolean;
-        cause?: unknown;
-    });
 }
-/** Something answered, and it was no verdict: an error, a refusal, or nothing that a guardian says. */
+/** The guardian answered, and it was no verdict: an error, or what no guardian answers. */
 export declare class GuardianError extends NotAllowed {
     readonly name = "GuardianError";
     /** The JSON-RPC error's code; undefined when there was none. */
@@ -287,14 +277,18 @@ export declare class GuardianError extends NotAllowed {
         data?: Json | undefined;
     });
 }
-/** A tool threw an error, and the policy changed its text. This is what is left of it. */
+/** A tool threw an error, and the guardian changed its text. This is what is left of it: it has no cause, which would show what was taken out. */
 export declare class ToolFailed extends Error {
     readonly name = "ToolFailed";
 }
-/** A step that nobody answered about. */
-export interface UnansweredStep {
+/** A question to the guardian. */
+export interface Step<T = unknown> {
+    /** As AOS names it, such as steps/toolCallRequest. */
     readonly method: string;
     readonly params: JsonObject;
+    /** What the question is about: what the agent goes on with when it is allowed. */
+    readonly content: T;
+    readonly executionId: string;
 }
 /** How a guardian is asked. */
 export interface GuardianOptions {
@@ -309,14 +303,14 @@ export interface GuardianOptions {
     /** How often a request is sent again when nobody answered it, or the guardian was too busy. 2 when absent. */
     readonly retries?: number | undefined;
     /**
-     * What happens to a step when no guardian can be reached: "deny" throws Unreachable, "allow" lets
-     * it pass without any judgement and record (and warns once); of a function, true lets it pass. "deny" when absent.
-     *
-     * An error that a guardian answered, an unintelligible answer, a step that waits for people, and
-     * a guardian that is slow but alive never count as allowed.
+     * "deny" throws Unreachable. "allow" goes on unguarded: a warning is written once, and each verdict
+     * has `unreachable`. A function is given the Step and the Unreachable, and returns "allow" or
+     * "deny". A guardian that is slow but alive is not away: then Unreachable is thrown in any case.
+     * So it is when a page's or worker's request to another site fails, since a browser does not tell
+     * an answer that the page may not read from none. "deny" when absent.
      */
-    readonly onUnreachable?: "deny" | "allow" | ((step: UnansweredStep, error: Unreachable) => boolean | Promise<boolean>) | undefined;
-    /** How long a step that a rule holds waits for people to agree, in milliseconds. 0 when absent: it is Denied, with `pending`. */
+    readonly onUnreachable?: "deny" | "allow" | ((step: Step, error: Unreachable) => "deny" | "allow" | Promise<"deny" | "allow">) | undefined;
+    /** How long to wait when a person must agree first, in milliseconds; then it is Denied, with `pending`. The guardian may keep its answer back so long. 0 when absent. */
     readonly waitForApproval?: number | undefined;
     /** Makes the requests. The global one when absent. */
     readonly fetch?: typeof globalThis.fetch | undefined;
@@ -340,8 +334,6 @@ export interface TurnOptions {
 export interface StepOptions {
     /** Ends the step, as the turn's does. */
     readonly signal?: AbortSignal | undefined;
-    /** Instead of the guardian's. */
-    readonly waitForApproval?: number | undefined;
 }
 /** What can be said about a step that the agent takes for a reason. */
 export interface ReasonedStepOptions extends StepOptions {
@@ -356,19 +348,33 @@ export interface KnowledgeOptions extends ReasonedStepOptions {
 }
 /** What can be said about an event that wakes the agent. */
 export interface TriggerOptions extends StepOptions {
-    /** The event's type, such as email or recurring. */
-    readonly type: string;
     /** The event's id; a new one when absent. */
     readonly id?: string | undefined;
     readonly metadata?: Metadata | undefined;
 }
-/** What can be said about a message. */
-export interface MessageOptions extends ReasonedStepOptions {
+/** What can be said about a message of the user. */
+export interface MessageOptions extends StepOptions {
     /** Unique in the session; a new one when absent. */
     readonly id?: string | undefined;
+    readonly metadata?: Metadata | undefined;
+}
+/** What can be said about a message of the system. */
+export interface ReasonedMessageOptions extends MessageOptions, ReasonedStepOptions {
+}
+/** What can be said about a message of the agent. */
+export interface CitingMessageOptions extends ReasonedMessageOptions {
     /** The sources that the message cites. */
     readonly citation?: readonly Source[] | undefined;
-    readonly metadata?: Metadata | undefined;
+}
+/** What can be said about a tool's call. */
+export interface ToolCallOptions extends ReasonedStepOptions {
+    /** Which its result answers; a new one when absent. */
+    readonly executionId?: string | undefined;
+}
+/** What can be said about a tool's result. */
+export interface ToolResultOptions extends StepOptions {
+    /** The outputs are what the tool said when it failed. */
+    readonly isError?: boolean | undefined;
 }
 /** What can be said about a guarded tool. */
 export interface GuardedOptions {
@@ -384,6 +390,8 @@ export type Guarded<A extends unknown[], R> = (...args: A) => Promise<Awaited<R>
 /** A guardian, and the agent that asks it. It can be used for any number of sessions at once. */
 export declare class Guardian {
     #private;
+    /** The agent, as the guardian is told of it. */
+    readonly agent: Readonly<JsonObject>;
     constructor(options: GuardianOptions);
     /** A session: one conversation or task, of one user. Nothing is asked yet, and nothing needs to be closed. */
     session(options?: SessionOptions): Session;
@@ -396,16 +404,16 @@ export declare class Guardian {
     guarded<A extends unknown[], R>(tool: Tool<A, R>, options?: GuardedOptions & {
         readonly turn?: ((...args: A) => Turn) | undefined;
     }): Guarded<A, R>;
-    /** Asks whether the guardian is alive and able to record (4.9). */
+    /** Asks whether the guardian is there and able to record (4.9). */
     ping(options?: {
-        readonly metadata?: Metadata | undefined;
         readonly signal?: AbortSignal | undefined;
-    }): Promise<PingResult>;
+    }): Promise<Ping>;
 }
 /** One conversation or task. {@link Guardian.session} makes it. */
 declare class Session {
     #private;
     readonly id: string;
+    readonly guardian: Guardian;
     /** A turn: what happens between a prompt, or an event, and the answer to it. */
     turn(options?: TurnOptions): Turn;
 }
@@ -418,30 +426,27 @@ declare class Turn {
     run<R>(body: (turn: Turn) => R): Promise<Awaited<R>>;
     /** Guards a tool, as {@link Guardian.guarded} does; its calls belong to this turn. */
     guarded<A extends unknown[], R>(tool: Tool<A, R>, options?: GuardedOptions): Guarded<A, R>;
-    /** Asks about an event that wakes the agent, before the agent reads its content (4.1). */
-    agentTrigger<C extends Content>(content: C, options: TriggerOptions): Promise<Verdict<Same<C>>>;
-    /**
-     * Asks about a message (4.5): of the user, before the agent reads it; of the agent, or of the
-     * system, such as a notice, before the user does.
-     */
-    message<C extends Content>(role: "user" | "agent" | "system", content: C, options?: MessageOptions): Promise<Verdict<Same<C>>>;
-    /** Asks about retrieved knowledge, before the model reads it (4.2). */
+    /** An event wakes the agent (4.1). The type is the event's, such as "email"; `id` is its id, such as the mail's. */
+    agentTrigger<C extends Content>(type: string, content: C, options?: TriggerOptions): Promise<Verdict<Same<C>>>;
+    /** The user said something, and the agent is about to read it (4.5). */
+    userMessage<C extends Content>(content: C, options?: MessageOptions): Promise<Verdict<Same<C>>>;
+    /** The agent answers, and the user is about to read it (4.5). */
+    agentMessage<C extends Content>(content: C, options?: CitingMessageOptions): Promise<Verdict<Same<C>>>;
+    /** The system says something, such as a guardrail, and the user is about to read it (4.5). */
+    systemMessage<C extends Content>(content: C, options?: ReasonedMessageOptions): Promise<Verdict<Same<C>>>;
+    /** Knowledge was retrieved, and the model is about to read it (4.2). */
     knowledgeRetrieval(results: readonly KnowledgeResult[], options?: KnowledgeOptions): Promise<Verdict<Knowledge>>;
-    /** Asks about memory, before it is stored (4.3). Structured memory is given as its JSON. */
+    /** Memories are about to be stored (4.3). What has structure is given as JSON text. */
     memoryStore<M extends string | readonly string[]>(memory: M, options?: ReasonedStepOptions): Promise<Verdict<SameTexts<M>>>;
-    /** Asks about memory that was retrieved, before the model reads it (4.4). */
+    /** Memories were fetched, and the model is about to read them (4.4). */
     memoryContextRetrieval<M extends string | readonly string[]>(memory: M, options?: ReasonedStepOptions): Promise<Verdict<SameTexts<M>>>;
-    /** Asks about a tool's call, before it is made (4.6). `guarded` does this and the rest. */
-    toolCallRequest<I extends object>(toolId: string, inputs: I, options?: ReasonedStepOptions & {
-        readonly executionId?: string | undefined;
-    }): Promise<ToolCallVerdict<I>>;
-    /** Asks about a tool's result, before the model reads it (4.6). An error's message is given with `isError`. */
-    toolCallResult<O extends string | readonly string[]>(executionId: string, outputs: O, options?: StepOptions & {
-        readonly isError?: boolean | undefined;
-    }): Promise<Verdict<SameTexts<O>>>;
-    /** Asks about an A2A message, before it is sent, or after it was received and before it is used (4.7). */
+    /** A tool is about to be called (4.6). Its result answers the verdict's `executionId`. `guarded` does this and the rest. */
+    toolCallRequest<I extends object>(tool: string, inputs: I, options?: ToolCallOptions): Promise<Verdict<I>>;
+    /** A tool has ended, and the model is about to read its output (4.6): one text, or several. */
+    toolCallResult<O extends string | readonly string[]>(executionId: string, outputs: O, options?: ToolResultOptions): Promise<Verdict<SameTexts<O>>>;
+    /** An A2A message, before it is sent or after it was received (4.7). */
     a2a<M extends object>(message: M, options?: ReasonedStepOptions): Promise<Verdict<M>>;
-    /** Asks about an MCP message, before it is sent, or after it was received and before it is used (4.8). */
+    /** An MCP message, before it is sent or after it was received (4.8). */
     mcp<M extends object>(message: M, options?: ReasonedStepOptions): Promise<Verdict<M>>;
 }
 export type { Session, Turn };

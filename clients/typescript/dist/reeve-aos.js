@@ -6,10 +6,10 @@
  *     const session = guardian.session();
  *
  *     await session.turn().run(async (turn) => {
- *       const { content: question } = await turn.message("user", "What is in notes.txt?");
+ *       const { content: question } = await turn.userMessage("What is in notes.txt?");
  *       const readFile = turn.guarded(({ path }: { path: string }) => read(path), { name: "read_file" });
  *       const notes = await readFile({ path: "notes.txt" }); // asked, run, reported
- *       const { content: answer } = await turn.message("agent", `It says: ${notes}`);
+ *       const { content: answer } = await turn.agentMessage(`It says: ${notes}`);
  *     });
  *
  * Each method returns a {@link Verdict} whose `content` is what the agent goes on with: what it
@@ -28,47 +28,39 @@
 // The errors.
 /** The step must not happen. Denied, Unreachable and GuardianError are the reasons there are. */
 export class NotAllowed extends Error {
+    /** Which step, as AOS names it. With steps/toolCallResult a guarded tool has run, and its result is withheld. */
+    method = "";
 }
-/** The guardian denied the step. The error's message is one that a model can act on. */
+/** The guardian said no. The error's message says why and what to do instead, so that a model can read it. */
 export class Denied extends NotAllowed {
     name = "Denied";
     verdict;
+    /** The stable codes of the rules that applied. */
+    reasons;
+    /** What the agent could do instead. */
+    instead;
+    /** The place of the decision in the guardian's ledger. */
+    decisionId;
+    /** What people were asked about this act, if they were. */
+    approval;
+    /** Not denied for good: a person must agree first. The same act may be tried again later. */
+    pending;
     constructor(verdict, message = verdict.message) {
         super([message, ...(verdict.instead.length > 0 ? ["Instead:", ...verdict.instead] : [])].join(" "));
         this.verdict = verdict;
-    }
-    /** The rules' stable codes. */
-    get reasons() {
-        return this.verdict.reasons;
-    }
-    /** What the agent could do instead. */
-    get instead() {
-        return this.verdict.instead;
-    }
-    /** The record's place in the ledger. */
-    get decisionId() {
-        return this.verdict.decisionId;
-    }
-    /** Not denied for good: a person must agree first. The same step may be tried again later. */
-    get pending() {
-        return this.verdict.approval?.state === "held";
-    }
-    /** What people were asked, when they were. */
-    get approval() {
-        return this.verdict.approval;
+        this.method = verdict.method;
+        this.reasons = verdict.reasons;
+        this.instead = verdict.instead;
+        this.decisionId = verdict.decisionId;
+        this.approval = verdict.approval;
+        this.pending = verdict.pending;
     }
 }
-/** No guardian answered, within the time limit and after retries. */
+/** The guardian did not answer: it is down, too slow, or behind a gateway that cannot reach it. */
 export class Unreachable extends NotAllowed {
     name = "Unreachable";
-    /** It was the time limit that ended the attempt. */
-    timedOut;
-    constructor(message, options = {}) {
-        super(message, "cause" in options ? { cause: options.cause } : {});
-        this.timedOut = options.timedOut ?? false;
-    }
 }
-/** Something answered, and it was no verdict: an error, a refusal, or nothing that a guardian says. */
+/** The guardian answered, and it was no verdict: an error, or what no guardian answers. */
 export class GuardianError extends NotAllowed {
     name = "GuardianError";
     /** The JSON-RPC error's code; undefined when there was none. */
@@ -84,29 +76,31 @@ export class GuardianError extends NotAllowed {
         this.data = details.data;
     }
 }
-/** A tool threw an error, and the policy changed its text. This is what is left of it. */
+/** A tool threw an error, and the guardian changed its text. This is what is left of it: it has no cause, which would show what was taken out. */
 export class ToolFailed extends Error {
     name = "ToolFailed";
 }
 // The client.
 /** A guardian, and the agent that asks it. It can be used for any number of sessions at once. */
 export class Guardian {
+    /** The agent, as the guardian is told of it. */
+    agent;
     #wire;
-    #agent;
     #current;
     constructor(options) {
-        this.#wire = new Wire(options);
         const agent = typeof options.agent === "string" ? { id: options.agent } : options.agent;
-        if (typeof agent?.id !== "string" || agent.id === "") {
-            throw new TypeError("the agent needs an id, which is a string");
+        const { id = agent?.name, name = id } = agent ?? {};
+        if (typeof id !== "string" || id === "") {
+            throw new TypeError('the agent needs an id or a name, such as { id: "helper" }');
         }
         // What the standard requires and the caller leaves out is said to be empty, not made up.
-        const complete = { name: agent.id, instructions: "", version: "", provider: { name: "", url: "" }, ...defined(agent) };
-        this.#agent = plain(complete, "agent");
+        const provider = { name: "", url: "", ...defined(agent.provider ?? {}) };
+        this.agent = plain({ instructions: "", version: "0", ...defined(agent), id, name, provider }, "agent");
+        this.#wire = new Wire(options, id);
     }
     /** A session: one conversation or task, of one user. Nothing is asked yet, and nothing needs to be closed. */
     session(options = {}) {
-        return new Session(this.#wire, this.#agent, options, (turn, body) => this.#run(turn, body));
+        return new Session(this, this.#wire, options, (turn, body) => this.#run(turn, body));
     }
     /**
      * Guards a tool: each call is asked about, made with the inputs that the verdict gives, and its
@@ -123,9 +117,9 @@ export class Guardian {
             return turn;
         });
     }
-    /** Asks whether the guardian is alive and able to record (4.9). */
+    /** Asks whether the guardian is there and able to record (4.9). */
     async ping(options = {}) {
-        return this.#wire.ping(options.metadata, [options.signal]);
+        return this.#wire.ping([options.signal]);
     }
     /** Runs a body within a turn, where the platform can tell what belongs to it. */
     async #run(turn, body) {
@@ -139,12 +133,15 @@ export class Guardian {
 /** One conversation or task. {@link Guardian.session} makes it. */
 class Session {
     id;
+    guardian;
     #wire;
     #context;
     #run;
     /** @internal */
-    constructor(wire, agent, options, run) {
+    constructor(guardian, wire, options, run) {
+        const { agent } = guardian;
         this.id = idOf(options.id, "session");
+        this.guardian = guardian;
         this.#wire = wire;
         this.#run = run;
         this.#context = { agent, session: plain({ id: this.id, metadata: options.metadata }, "session") };
@@ -183,24 +180,31 @@ class Turn {
     guarded(tool, options = {}) {
         return guard(tool, options, () => this);
     }
-    /** Asks about an event that wakes the agent, before the agent reads its content (4.1). */
-    async agentTrigger(content, options) {
-        const event = { type: options.type, id: options.id ?? newId() };
+    /** An event wakes the agent (4.1). The type is the event's, such as "email"; `id` is its id, such as the mail's. */
+    async agentTrigger(type, content, options = {}) {
         const parts = partsOf(content);
-        const trigger = { type: "autonomous", event, content: parts, metadata: options.metadata };
+        const trigger = { type: "autonomous", event: { type, id: idOf(options.id, "event") }, content: parts, metadata: options.metadata };
         return this.#ask("steps/agentTrigger", { trigger }, options, (params) => contentIn(member(params, "trigger"), content, parts));
     }
-    /**
-     * Asks about a message (4.5): of the user, before the agent reads it; of the agent, or of the
-     * system, such as a notice, before the user does.
-     */
-    async message(role, content, options = {}) {
+    /** The user said something, and the agent is about to read it (4.5). */
+    userMessage(content, options = {}) {
+        return this.#message("user", content, options);
+    }
+    /** The agent answers, and the user is about to read it (4.5). */
+    agentMessage(content, options = {}) {
+        return this.#message("agent", content, options);
+    }
+    /** The system says something, such as a guardrail, and the user is about to read it (4.5). */
+    systemMessage(content, options = {}) {
+        return this.#message("system", content, options);
+    }
+    async #message(role, content, options) {
         const parts = partsOf(content);
         const message = { id: idOf(options.id, "message"), role, content: parts, metadata: options.metadata };
         const params = { message, citation: options.citation ?? [], reasoning: options.reasoning };
         return this.#ask("steps/message", params, options, (params) => contentIn(member(params, "message"), content, parts));
     }
-    /** Asks about retrieved knowledge, before the model reads it (4.2). */
+    /** Knowledge was retrieved, and the model is about to read it (4.2). */
     async knowledgeRetrieval(results, options = {}) {
         const step = { query: options.query, keywords: options.keywords, results };
         const { length } = results;
@@ -213,11 +217,11 @@ class Turn {
             return found;
         });
     }
-    /** Asks about memory, before it is stored (4.3). Structured memory is given as its JSON. */
+    /** Memories are about to be stored (4.3). What has structure is given as JSON text. */
     memoryStore(memory, options = {}) {
         return this.#memory("steps/memoryStore", memory, options);
     }
-    /** Asks about memory that was retrieved, before the model reads it (4.4). */
+    /** Memories were fetched, and the model is about to read them (4.4). */
     memoryContextRetrieval(memory, options = {}) {
         return this.#memory("steps/memoryContextRetrieval", memory, options);
     }
@@ -226,62 +230,79 @@ class Turn {
         const { length } = texts;
         return this.#ask(method, { memory: texts, reasoning: options.reasoning }, options, (params) => sameTexts(list(params, "memory", length), memory));
     }
-    /** Asks about a tool's call, before it is made (4.6). `guarded` does this and the rest. */
-    async toolCallRequest(toolId, inputs, options = {}) {
+    /** A tool is about to be called (4.6). Its result answers the verdict's `executionId`. `guarded` does this and the rest. */
+    toolCallRequest(tool, inputs, options = {}) {
+        return Turn.request(this, tool, inputs, options, undefined);
+    }
+    /** A tool has ended, and the model is about to read its output (4.6): one text, or several. */
+    toolCallResult(executionId, outputs, options = {}) {
+        return this.#result(executionId, outputs, options, undefined, [this.#signal, options.signal]);
+    }
+    /** An A2A message, before it is sent or after it was received (4.7). */
+    a2a(message, options = {}) {
+        return this.#protocol("protocols/A2A", message, options);
+    }
+    /** An MCP message, before it is sent or after it was received (4.8). */
+    mcp(message, options = {}) {
+        return this.#protocol("protocols/MCP", message, options);
+    }
+    async #protocol(method, message, options) {
+        const { id } = message;
+        return this.#ask(method, { message, reasoning: options.reasoning }, options, (params) => {
+            const judged = member(params, "message");
+            if (judged["id"] !== id) {
+                throw new Unusable("it is another message");
+            }
+            return judged;
+        });
+    }
+    async #result(executionId, outputs, options, waitForApproval, signals) {
+        const texts = typeof outputs === "string" ? [outputs] : outputs;
+        const parts = texts.map((text) => ({ kind: "text", text }));
+        const result = { outputs: parts, isError: options.isError ?? false };
+        const read = (params) => {
+            if (params["executionId"] !== executionId) {
+                throw new Unusable("it is the result of another call");
+            }
+            return sameTexts(list(member(params, "result"), "outputs", parts.length).map(textPart), outputs);
+        };
+        return this.#ask("steps/toolCallResult", { executionId, result }, options, read, executionId, waitForApproval, signals);
+    }
+    /** @internal Asks about a tool's call, and waits for people as long as the tool says. */
+    static async request(turn, tool, inputs, options, waitForApproval) {
         const executionId = idOf(options.executionId, "execution");
         const named = plain(inputs, "the inputs");
         if (!isObject(named)) {
             throw new TypeError("a tool's inputs are an object that names them");
         }
-        const call = { executionId, toolId, inputs: Object.entries(named).map(([name, value]) => ({ name, value })) };
-        const verdict = await this.#ask("steps/toolCallRequest", { toolCallRequest: call, reasoning: options.reasoning }, options, (params) => {
+        const names = Object.keys(named);
+        const call = { executionId, toolId: tool, inputs: Object.entries(named).map(([name, value]) => ({ name, value })) };
+        const read = (params) => {
             const call = member(params, "toolCallRequest");
-            if (call["toolId"] !== toolId || call["executionId"] !== executionId) {
-                throw new Unusable("it names another call");
+            if (call["toolId"] !== tool || call["executionId"] !== executionId) {
+                throw new Unusable("it is another call");
             }
-            const inputs = list(call, "inputs", Object.keys(named).length).map((input) => {
-                if (!isObject(input) || !("value" in input)) {
-                    throw new Unusable("an input has no value");
+            const values = list(call, "inputs", names.length).map((input, i) => {
+                const name = text(input, "name");
+                const { value } = input;
+                if (name !== names[i] || value === undefined) {
+                    throw new Unusable("it has other inputs");
                 }
-                return [text(input, "name"), input["value"]];
+                return [name, value];
             });
-            const record = Object.fromEntries(inputs);
-            if (!Object.keys(named).every((name) => Object.hasOwn(record, name))) {
-                throw new Unusable("it has other inputs");
-            }
-            return record;
-        });
-        return { ...verdict, executionId };
-    }
-    /** Asks about a tool's result, before the model reads it (4.6). An error's message is given with `isError`. */
-    toolCallResult(executionId, outputs, options = {}) {
-        return this.#result(executionId, outputs, options, [this.#signal, options.signal]);
-    }
-    /** Asks about an A2A message, before it is sent, or after it was received and before it is used (4.7). */
-    a2a(message, options = {}) {
-        return this.#protocol("protocols/A2A", message, options);
-    }
-    /** Asks about an MCP message, before it is sent, or after it was received and before it is used (4.8). */
-    mcp(message, options = {}) {
-        return this.#protocol("protocols/MCP", message, options);
-    }
-    #protocol(method, message, options) {
-        return this.#ask(method, { message, reasoning: options.reasoning }, options, (params) => member(params, "message"));
-    }
-    async #result(executionId, outputs, options, signals) {
-        const texts = typeof outputs === "string" ? [outputs] : outputs;
-        const parts = texts.map((text) => ({ kind: "text", text }));
-        const result = { outputs: parts, isError: options.isError ?? false };
-        return this.#ask("steps/toolCallResult", { executionId, result }, options, (params) => sameTexts(list(member(params, "result"), "outputs", texts.length).map((part) => text(part, "text")), outputs), signals);
+            return Object.fromEntries(values);
+        };
+        return turn.#ask("steps/toolCallRequest", { toolCallRequest: call, reasoning: options.reasoning }, options, read, executionId, waitForApproval);
     }
     /** @internal Reports a result whatever signals say: the tool did run, and that belongs into the record. */
     static report(turn, executionId, outputs, isError, waitForApproval) {
-        return turn.#result(executionId, outputs, { isError, waitForApproval }, []);
+        return turn.#result(executionId, outputs, { isError }, waitForApproval, []);
     }
-    /** Asks about one step. `read` finds the content in the params that may happen. */
-    async #ask(method, params, options, read, signals = [this.#signal, options.signal]) {
-        const context = { ...this.#context, turnId: this.id, stepId: newId(), timestamp: new Date().toISOString() };
-        return this.#wire.judge(method, { context, ...plain(defined(params), "the step") }, read, options.waitForApproval, signals);
+    /** Asks about one step. `read` finds the content in its params, these or modified ones. */
+    async #ask(method, params, options, read, executionId = "", waitForApproval = undefined, signals = [this.#signal, options.signal]) {
+        const context = { ...this.#context, turnId: this.id, stepId: newId(), timestamp: now() };
+        const whole = { context, ...plain(defined(params), "the step") };
+        return this.#wire.ask({ method, params: whole, content: read(whole), executionId }, read, waitForApproval, signals);
     }
 }
 /** Wraps a tool, so that its calls and results are judged in the turn that `turnOf` finds. */
@@ -297,7 +318,7 @@ function guard(tool, options, turnOf) {
         if (typeof inputs !== "object" || inputs === null) {
             throw new TypeError(`the guarded tool ${name} takes its arguments by their names, as one object`);
         }
-        const { executionId, content } = await turn.toolCallRequest(name, inputs, { waitForApproval });
+        const { executionId, content } = await Turn.request(turn, name, inputs, {}, waitForApproval);
         let output;
         try {
             // A tool that was called without arguments gets none, unless the policy gives it some.
@@ -343,7 +364,7 @@ async function report(turn, executionId, output, waitForApproval) {
         return JSON.parse(verdict.content);
     }
     catch {
-        // The policy put a notice in the output's place. As a text it would be no output of this tool.
+        // The guardian put a notice in the output's place. As a text it would be no output of this tool.
         throw new Denied({ ...verdict, decision: "deny" }, `${verdict.message} ${verdict.content}`);
     }
 }
@@ -352,7 +373,7 @@ async function report(turn, executionId, output, waitForApproval) {
 const maxAnswer = 16 << 20;
 /** The longest time that timers know, about 24 days. */
 const maxTime = 2 ** 31 - 1;
-/** How long a guardian that was slow has to show that it is alive. */
+/** How long a guardian that did not judge a step has to show that it is alive. */
 const aliveTime = 2000;
 /** Sends requests, and checks the answers. */
 class Wire {
@@ -364,11 +385,16 @@ class Wire {
     #waitForApproval;
     #onUnreachable;
     #fetch;
+    #agent;
+    #foreign; // a browser asks, and from a page of another site
     #warned = false;
-    constructor(options) {
+    constructor(options, agent) {
+        this.#agent = agent;
         const environment = nodeProcess()?.env ?? {};
         this.#url = urlOf(options.url ?? (environment["REEVE_URL"] || "http://127.0.0.1:8080/aos"));
         this.#shown = this.#url.replace(/\?.*/s, "");
+        const { location } = globalThis;
+        this.#foreign = location !== undefined && location.origin !== new URL(this.#url).origin;
         this.#key = options.key ?? environment["REEVE_KEY"] ?? "";
         if (!/^[\x21-\x7e]*$/.test(this.#key)) {
             throw new TypeError("the key holds a character that no credential has, such as a space or the end of a line");
@@ -388,87 +414,96 @@ class Wire {
         }
         this.#fetch = options.fetch;
     }
-    /** Asks until there is a verdict, and reads the content of the params that may happen. */
-    async judge(method, params, read, waitForApproval, signals) {
-        // Every attempt sends these very bytes: by their ids the guardian knows the act again.
-        const id = newId();
-        const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
-        const end = performance.now() + (waitForApproval === undefined ? this.#waitForApproval : timeOf(waitForApproval, "waitForApproval"));
-        for (let held = false, pause = 250;; pause = Math.min(pause * 1.5, 2000)) {
-            let reply;
+    /** Asks until there is a verdict to obey; that of a held act is waited for. */
+    async ask(step, read, waitForApproval, signals) {
+        const until = performance.now() + (waitForApproval === undefined ? this.#waitForApproval : timeOf(waitForApproval, "waitForApproval"));
+        try {
+            let verdict;
             try {
-                // The guardian may keep the answer back while it asks people, for as long as we would wait.
-                const limit = Math.min(this.#timeout + Math.max(end - performance.now(), 0), maxTime);
-                reply = await this.#call(method, id, body, limit, signals);
+                verdict = await this.#judge(step, read, until, signals);
             }
             catch (error) {
-                if (!(error instanceof Unreachable) || held || !(await this.#lets({ method, params }, error, signals))) {
+                if (!(error instanceof Unreachable) || this.#onUnreachable === "deny" || (await this.#alive(signals))) {
                     throw error;
                 }
-                return { ...unanswered(error), content: read(params), params };
+                return await this.#unjudged(step, error);
             }
-            const answer = answerOf(reply, method, id);
-            const ruling = rulingOf(answer);
-            if (ruling.decision === "deny") {
-                const wait = Math.min(pause, end - performance.now());
-                held = ruling.approval?.state === "held";
-                if (!held || wait <= 0) {
-                    throw new Denied(ruling);
+            for (let pause = 250; verdict.pending && performance.now() < until; pause = Math.min(pause * 1.5, 2000)) {
+                await sleep(Math.max(0, Math.min(pause, until - performance.now())), signals);
+                try {
+                    verdict = await this.#judge(step, read, until, signals);
                 }
-                await sleep(wait, signals);
-                continue;
-            }
-            const granted = answer.modifiedRequest === undefined ? params : answer.modifiedRequest["params"];
-            try {
-                return { ...ruling, decision: ruling.decision, content: read(granted), params: granted, unreachable: undefined };
-            }
-            catch (error) {
-                if (error instanceof Unusable) {
-                    throw new GuardianError(`the guardian's modified request cannot be applied to ${method}: ${error.message}`);
+                catch (error) {
+                    if (!(error instanceof Unreachable)) {
+                        throw error;
+                    } // it is still held, whatever onUnreachable says
                 }
+            }
+            if (verdict.decision === "deny") {
+                throw new Denied(verdict);
+            }
+            return verdict;
+        }
+        catch (error) {
+            if (error instanceof NotAllowed) {
+                error.method = step.method;
+            }
+            throw error;
+        }
+    }
+    /** Asks for the verdict. Asking again with the same step is a repeat, however late. */
+    async #judge(step, read, until, signals) {
+        const context = { ...step.params["context"], timestamp: now() };
+        // The guardian may keep the answer back while it asks people, for as long as we would wait.
+        const limit = Math.min(Math.max(this.#timeout, until - performance.now()), maxTime);
+        const reply = await this.#call(step.method, { ...step.params, context }, context["stepId"], limit, this.#retries, signals);
+        return verdictOf(step, read, reply);
+    }
+    /** Asks how the guardian is. */
+    async ping(signals) {
+        const { result } = await this.#call("ping", { timestamp: now() }, newId(), this.#timeout, this.#retries, signals);
+        const { status, version, timestamp, metadata } = result;
+        if (status !== "connected" && status !== "error") {
+            throw new GuardianError("the guardian's status is neither connected nor error");
+        }
+        return { status, version: textOr(version), timestamp: textOr(timestamp), metadata: isObject(metadata) ? metadata : {} };
+    }
+    /**
+     * Whether a guardian that did not judge a step answers at all. If it does, it is not away: else
+     * what is hard to judge, or waits for a person, would pass.
+     */
+    async #alive(signals) {
+        try {
+            await this.#call("ping", { timestamp: now() }, newId(), Math.min(this.#timeout, aliveTime), 0, signals);
+        }
+        catch (error) {
+            if (error instanceof Unreachable) {
+                // A browser tells nobody why it failed: another site's answer may have come, and been kept from us.
+                return this.#foreign && error.cause !== undefined;
+            }
+            if (!(error instanceof GuardianError)) {
                 throw error;
             }
         }
+        return true;
     }
-    /** Asks whether the guardian is alive. */
-    async ping(metadata, signals, limit = this.#timeout) {
-        const id = newId();
-        const params = plain(defined({ timestamp: new Date().toISOString(), timeout: Math.ceil(limit), metadata }), "ping");
-        const { result } = await this.#call("ping", id, JSON.stringify({ jsonrpc: "2.0", id, method: "ping", params }), limit, signals);
-        const known = isObject(result) && (result["status"] === "connected" || result["status"] === "error");
-        if (!known || typeof result["version"] !== "string" || typeof result["timestamp"] !== "string") {
-            throw new GuardianError("the guardian's answer to ping does not say how it is");
-        }
-        return result;
-    }
-    /** Reports whether a step that nobody answered about may happen. */
-    async #lets(step, error, signals) {
-        if (this.#onUnreachable === "deny") {
-            return false;
-        }
-        if (error.timedOut) {
-            // A slow guardian is not away: else whatever is hard to judge, or waits for people, would pass.
-            try {
-                await this.ping(undefined, signals, Math.min(this.#timeout, aliveTime));
-                return false;
-            }
-            catch (ping) {
-                if (!(ping instanceof Unreachable)) {
-                    throw ping;
-                }
-            }
-        }
-        if (typeof this.#onUnreachable === "function") {
-            return (await this.#onUnreachable(step, error)) === true; // and nothing else that is truthy
+    /** What onUnreachable makes of a step that nobody judged. */
+    async #unjudged(step, error) {
+        error.method = step.method;
+        const choice = typeof this.#onUnreachable === "function" ? await this.#onUnreachable(step, error) : this.#onUnreachable;
+        if (choice !== "allow") {
+            throw error;
         }
         if (!this.#warned) {
             this.#warned = true;
-            console.warn(`reeve: ${error.message}. Steps go on without a guardian, since onUnreachable is "allow".`);
+            console.warn(`reeve-aos: the agent ${this.#agent} goes on unguarded: ${error.message}`);
         }
-        return true;
+        return { ...step, ...saidIn({ decision: "allow", message: "" }), decision: "allow", raw: {}, unreachable: error };
     }
     /** Makes one JSON-RPC call, with retries, within a time limit. */
-    async #call(method, id, body, limit, signals) {
+    async #call(method, params, id, limit, retries, signals) {
+        // Every attempt sends these very bytes: by their ids the guardian knows the act again.
+        const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
         const end = performance.now() + limit;
         const stop = stopper(limit, signals);
         try {
@@ -478,15 +513,15 @@ class Wire {
                 if ("result" in outcome) {
                     return outcome;
                 }
-                const wait = outcome.after ?? pause;
-                if (attempt >= this.#retries || performance.now() + wait >= end) {
+                const wait = Math.max(pause, outcome.after ?? 0);
+                if (attempt >= retries || performance.now() + wait >= end) {
                     throw outcome.error;
                 }
                 await stop.race(new Promise((resolve) => stop.later(resolve, wait)));
             }
         }
         catch (error) {
-            throw error === stop.late ? new Unreachable(`the guardian at ${this.#shown} did not answer ${method} within ${Math.round(limit)} ms`, { timedOut: true }) : error;
+            throw error === stop.late ? new Unreachable(`the guardian at ${this.#shown} cannot be reached: no answer within the time limit`) : error;
         }
         finally {
             stop.done();
@@ -507,7 +542,11 @@ class Wire {
             answer = await readBounded(response);
         }
         catch (error) {
-            return { error: new Unreachable(`the guardian at ${this.#shown} cannot be reached: ${causeOf(error)}`, { cause: error }) };
+            const why = causeOf(error);
+            if (typeof why.code === "string" && !lost.test(why.code)) {
+                throw new GuardianError(`the guardian at ${this.#shown} cannot be trusted, or does not speak HTTP: ${why.code}`);
+            }
+            return { error: new Unreachable(`the guardian at ${this.#shown} cannot be reached: ${why.text}`, { cause: error }) };
         }
         const { status } = response;
         if (response.type === "opaqueredirect" || (status >= 300 && status <= 399)) {
@@ -517,25 +556,19 @@ class Wire {
             throw new GuardianError(`the guardian's answer to ${method} is larger than ${maxAnswer} bytes, or no UTF-8`, { status });
         }
         const message = parsed(answer);
-        const said = isObject(message) && isObject(message["error"]) ? this.#said(method, message["error"], status) : undefined;
-        if (status === 429 || status >= 500) {
+        const said = isObject(message) && isObject(message["error"]) && !("result" in message) ? this.#said(method, message["error"], status) : undefined;
+        if (status !== 200 || said !== undefined) {
             // A gateway says that nobody is behind it; a guardian that speaks for itself is there.
-            const away = status >= 502 && status <= 504;
             const text = `the guardian at ${this.#shown} answered ${method} with the HTTP status ${status}`;
-            return { error: said ?? (away ? new Unreachable(text) : new GuardianError(text, { status })), after: retryAfter(response.headers.get("Retry-After")) };
-        }
-        if (status !== 200) {
-            throw said ?? new GuardianError(`the guardian at ${this.#shown} answered ${method} with the HTTP status ${status}`, { status });
+            const error = said ?? ([502, 503, 504].includes(status) ? new Unreachable(text) : new GuardianError(text, { status }));
+            if ([429, 500, 502, 503, 504].includes(status) || (status === 200 && said?.code === -32603)) {
+                return { error, after: retryAfter(response.headers.get("Retry-After")) };
+            }
+            throw error;
         }
         const invalid = (reason) => new GuardianError(`the guardian's answer to ${method} ${reason}`, { status });
-        if (!isObject(message) || message["jsonrpc"] !== "2.0") {
-            throw invalid("is not JSON-RPC 2.0");
-        }
-        if ("result" in message === "error" in message) {
-            throw invalid("needs either a result or an error");
-        }
-        if ("error" in message) {
-            throw said ?? invalid("has an error that says nothing");
+        if (!isObject(message) || message["jsonrpc"] !== "2.0" || "error" in message || !isObject(message["result"])) {
+            throw invalid("is not a JSON-RPC 2.0 answer");
         }
         if (message["id"] !== id) {
             throw invalid("has another id than the request");
@@ -556,58 +589,52 @@ class Wire {
             : new GuardianError(sentence.slice(0, 2000), { code, status, data });
     }
 }
-/** The verdict on a step that passes unjudged. */
-function unanswered(error) {
-    return {
-        decision: "allow", message: `Nobody judged this: ${error.message}.`, reasoning: "", reasons: [], instead: [], conditions: [],
-        decisionId: undefined, repeat: false, approval: undefined, data: {}, answer: undefined, unreachable: error,
-    };
-}
-/** Checks that an answer is a verdict on the request. */
-function answerOf({ result, json }, method, id) {
-    const invalid = (reason) => new GuardianError(`the guardian's answer to ${method} ${reason}`);
-    if (!isObject(result) || typeof result["message"] !== "string") {
-        throw invalid("is no verdict");
-    }
-    const modified = result["modifiedRequest"];
-    switch (result["decision"]) {
-        case "allow":
-        case "deny":
-            if (modified !== undefined) {
-                throw invalid(`says ${result["decision"]} together with a modified request`);
-            }
-            break;
-        case "modify":
-            if (!isObject(modified) || modified["method"] !== method || modified["id"] !== id || !isObject(modified["params"])) {
-                throw invalid("says modify without a modified request of the same method and id");
+/** Reads an answer. One that is not exactly a verdict is no verdict. */
+function verdictOf(step, read, { result: raw, json }) {
+    const { decision } = raw;
+    const modified = raw["modifiedRequest"] ?? undefined;
+    try {
+        if ((decision !== "allow" && decision !== "deny" && decision !== "modify") || (decision === "modify") !== (modified !== undefined)) {
+            throw new Unusable("it decides neither allow, deny nor modify");
+        }
+        let { params, content } = step;
+        if (modified !== undefined) {
+            const { stepId } = params["context"];
+            if (!isObject(modified) || modified["jsonrpc"] !== "2.0" || modified["method"] !== step.method || modified["id"] !== stepId) {
+                throw new Unusable("its modified request is another one");
             }
             if (!isExact(json)) {
-                throw invalid("says modify, with a number that JavaScript cannot hold exactly");
+                throw new Unusable("it has a number that JavaScript cannot hold exactly");
             }
-            break;
-        default:
-            throw invalid("decides neither allow, deny nor modify");
+            params = member(modified, "params");
+            content = read(params);
+        }
+        return { ...step, ...saidIn(raw), decision, params, content, raw, unreachable: undefined };
     }
-    return result;
+    catch (error) {
+        if (error instanceof Unusable) {
+            throw new GuardianError(`the guardian's answer to ${step.method} is not a verdict: ${error.message}`);
+        }
+        throw error;
+    }
 }
-/** What an answer says. Other guardians than reeve leave parts of it out. */
-function rulingOf(answer) {
-    const data = isObject(answer.data) ? answer.data : {};
-    const texts = (value) => (Array.isArray(value) ? value.filter((s) => typeof s === "string") : []);
-    const optional = (value) => (typeof value === "string" ? value : undefined);
-    const approval = data["approval"];
+/** What an answer says beside its decision. What is there must be of its type. */
+function saidIn(raw) {
+    const data = raw["data"] === undefined ? {} : member(raw, "data");
+    const texts = (holder, name) => (holder[name] === undefined ? [] : list(holder, name).map((value) => text({ value }, "value")));
+    const asked = data["approval"] === undefined ? undefined : member(data, "approval");
+    const approval = asked && { id: text(asked, "id"), state: text(asked, "state"), expiresAt: text(asked, "expires_at") };
     return {
-        decision: answer.decision,
-        message: answer.message,
-        reasoning: optional(answer.reasoning) ?? "",
-        reasons: texts(answer.reasonCode),
-        instead: texts(data["instead"]),
-        conditions: texts(data["conditions"]),
-        decisionId: optional(data["decision_id"]),
-        repeat: data["repeat"] === true,
-        approval: isObject(approval) ? { id: optional(approval["id"]) ?? "", state: optional(approval["state"]) ?? "", expiresAt: optional(approval["expires_at"]) } : undefined,
+        message: text(raw, "message"),
+        reasoning: textOr(raw["reasoning"]),
+        reasons: texts(raw, "reasonCode"),
         data,
-        answer,
+        decisionId: textOr(data["decision_id"]),
+        instead: texts(data, "instead"),
+        conditions: texts(data, "conditions"),
+        repeat: data["repeat"] === true,
+        approval,
+        pending: raw["decision"] === "deny" && approval?.state === "held",
     };
 }
 /** Ends what is waited for: after a time, or when a signal says so. */
@@ -686,14 +713,58 @@ async function readBounded(response) {
         }
     }
 }
-/** A JSON text's value; undefined when it is none. */
-function parsed(text) {
+/** A JSON text's value; undefined when it is none, or has a member twice. */
+function parsed(json) {
     try {
-        return JSON.parse(text);
+        const value = JSON.parse(json);
+        return isUnique(json) ? value : undefined;
     }
     catch {
         return undefined;
     }
+}
+/**
+ * Reports whether no object in a JSON text has a member twice. JSON.parse takes the last of them,
+ * and somebody between the guardian and us may have taken the first.
+ */
+function isUnique(json) {
+    const open = []; // the names in each open object; of an array there are none
+    const colon = /\s*:/y;
+    for (let i = 0; i < json.length; i++) {
+        const c = json[i];
+        if (c === "{") {
+            open.push(new Set());
+        }
+        else if (c === "[") {
+            open.push(undefined);
+        }
+        else if (c === "}" || c === "]") {
+            open.pop();
+        }
+        else if (c === '"') {
+            const start = i;
+            i = stringEnd(json, i);
+            colon.lastIndex = i + 1;
+            if (colon.test(json)) {
+                const names = open[open.length - 1];
+                const name = JSON.parse(json.slice(start, i + 1));
+                if (names.has(name)) {
+                    return false;
+                }
+                names.add(name);
+            }
+        }
+    }
+    return true;
+}
+/** Where the string that begins at i ends. */
+function stringEnd(json, i) {
+    for (i++; json[i] !== '"'; i++) {
+        if (json[i] === "\\") {
+            i++;
+        }
+    }
+    return i;
 }
 /**
  * Reports whether every whole number in a JSON text is what JSON.parse makes of it. One that a
@@ -704,11 +775,7 @@ function isExact(json) {
     for (let i = 0; i < json.length; i++) {
         const c = json[i];
         if (c === '"') {
-            for (i++; json[i] !== '"'; i++) {
-                if (json[i] === "\\") {
-                    i++;
-                }
-            }
+            i = stringEnd(json, i);
         }
         else if (c === "-" || (c >= "0" && c <= "9")) {
             number.lastIndex = i;
@@ -729,18 +796,19 @@ function retryAfter(header) {
     const wait = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
     return Number.isNaN(wait) ? undefined : Math.max(wait, 0);
 }
+/**
+ * Node's codes for an answer that did not come. Its other codes mean that one came, and was none of
+ * a guardian: a certificate that nobody vouches for, or what is not HTTP.
+ */
+const lost = /^(E(?!PROTO$)[A-Z0-9]+|EAI_\w+|UND_ERR_(SOCKET|ABORTED|CLOSED|DESTROYED|\w+_TIMEOUT|RES_CONTENT_LENGTH_MISMATCH)|HPE_INVALID_EOF_STATE)$/;
 /** Why a fetch failed: undici says only "fetch failed", and keeps the reason as the cause. */
 function causeOf(error) {
-    const { cause } = error;
-    for (const said of [cause?.code, cause?.message, error.message]) {
-        if (typeof said === "string" && said !== "") {
-            return said;
-        }
-    }
-    return String(error);
+    const { cause, message } = (error ?? {});
+    const said = [cause?.code, cause?.message, message].find((s) => typeof s === "string" && s !== "");
+    return { code: cause?.code, text: said ?? String(error) };
 }
 // Small things that the rest is made of.
-/** The guardian's modified request is none that the step can be taken with. */
+/** The guardian's answer is none that the step can be taken with. */
 class Unusable extends Error {
 }
 function isObject(value) {
@@ -756,8 +824,8 @@ function member(holder, name) {
 /** A list, as long as the one that was sent. */
 function list(holder, name, length) {
     const value = holder[name];
-    if (!Array.isArray(value) || value.length !== length) {
-        throw new Unusable(`it has no list of ${length} ${name}`);
+    if (!Array.isArray(value) || (length !== undefined && value.length !== length)) {
+        throw new Unusable(`it has no list of ${length ?? "texts as"} ${name}`);
     }
     return value;
 }
@@ -767,6 +835,16 @@ function text(holder, name) {
         throw new Unusable(`it has no text as ${name}`);
     }
     return value;
+}
+function textOr(value) {
+    return typeof value === "string" ? value : "";
+}
+/** The text of a part that is one. */
+function textPart(part) {
+    if (text(part, "kind") !== "text") {
+        throw new Unusable("it has other kinds of content");
+    }
+    return text(part, "text");
 }
 /** The parts of content, copied: they must not change while the guardian is asked. */
 function partsOf(content) {
@@ -778,7 +856,7 @@ function contentIn(holder, given, sent) {
     if (!parts.every((part, i) => text(part, "kind") === sent[i]?.kind)) {
         throw new Unusable("it has other kinds of content");
     }
-    return (typeof given === "string" ? text(parts[0], "text") : parts);
+    return (typeof given === "string" ? textPart(parts[0]) : parts);
 }
 /** Texts in the form in which they were given. */
 function sameTexts(texts, given) {
@@ -823,6 +901,9 @@ function idOf(given, what) {
     }
     return given ?? newId();
 }
+function now() {
+    return new Date().toISOString();
+}
 /** A new UUID. */
 function newId() {
     const { crypto } = globalThis;
@@ -847,10 +928,9 @@ function urlOf(text) {
     catch {
         throw new TypeError("the guardian's url is not one, such as http://127.0.0.1:8080/aos");
     }
-    if ((url.protocol !== "http:" && url.protocol !== "https:") || url.username !== "" || url.password !== "") {
+    if ((url.protocol !== "http:" && url.protocol !== "https:") || url.username !== "" || url.password !== "" || url.hash !== "") {
         throw new TypeError("the guardian's url begins with http: or https:, and holds no credentials: give them as key");
     }
-    url.hash = "";
     return url.href;
 }
 function timeOf(milliseconds, name) {

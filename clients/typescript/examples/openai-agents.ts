@@ -1,42 +1,49 @@
-// An agent of the OpenAI Agents SDK whose function tools are guarded. See ../README.md.
+// An agent of the OpenAI Agents SDK with guarded function tools.
 //
-// It asks an OpenAI-compatible model, named by OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL,
-// and a guardian, named by REEVE_URL and REEVE_KEY.
+//     npm install reeve-aos @openai/agents zod
+//     reeve serve --policy policy.yaml
+//     node openai-agents.ts "What do we know of Ada? Then delete her."
+//
+// The model is any with OpenAI's chat completions: OPENAI_API_KEY and OPENAI_BASE_URL say which.
 import { Agent, OpenAIProvider, Runner, tool } from "@openai/agents";
-import { Guardian, NotAllowed } from "reeve-aos";
+import { Denied, Guardian } from "reeve-aos";
 import { z } from "zod";
 
-const instructions = "You help the office with its customers.";
-const guardian = new Guardian({ agent: { id: "office", name: "Office", instructions } });
+const guardian = new Guardian({ agent: { id: "office", name: "Office helper" } });
 
-// A denial tells the model why, and what to do instead.
-const errorFunction = (_: unknown, error: unknown) => (error instanceof NotAllowed ? `This did not happen. ${error.message}` : "The tool failed.");
+/** Lets the model read why a call was denied, and what to do instead. */
+function tellTheModel(_: unknown, error: unknown): string {
+  if (error instanceof Denied) {
+    return error.message;
+  }
+  throw error;
+}
 
-const customers = new Map([["ada", "Ada Lovelace, card 4111 1111 1111 1111"]]);
-
-const lookUp = tool({
+const lookUpCustomer = tool({
   name: "look_up_customer",
   description: "Looks a customer up.",
   parameters: z.object({ name: z.string() }),
-  execute: guardian.guarded(async ({ name }: { name: string }) => customers.get(name) ?? "There is no such customer.", { name: "look_up_customer" }),
-  errorFunction,
+  execute: guardian.guarded(({ name }: { name: string }) => ({ name, card: "4000 0000 0000 0002" }), { name: "look_up_customer" }),
+  errorFunction: tellTheModel,
 });
 
-const remove = tool({
+const deleteCustomer = tool({
   name: "delete_customer",
-  description: "Deletes a customer.",
+  description: "Deletes a customer for good.",
   parameters: z.object({ name: z.string() }),
-  execute: guardian.guarded(async ({ name }: { name: string }) => (customers.delete(name) ? "Done." : "There is no such customer."), { name: "delete_customer" }),
-  errorFunction,
+  execute: guardian.guarded(async ({ name }: { name: string }) => `${name} is deleted.`, { name: "delete_customer" }),
+  errorFunction: tellTheModel,
 });
 
-const agent = new Agent({ name: "Office", instructions, tools: [lookUp, remove], model: process.env["OPENAI_MODEL"] ?? "gpt-5.5" });
-const runner = new Runner({ modelProvider: new OpenAIProvider({ useResponses: false }), tracingDisabled: true });
+async function main(question: string): Promise<string> {
+  // Without tracingDisabled the SDK tells OpenAI what the agent does.
+  const runner = new Runner({ modelProvider: new OpenAIProvider({ useResponses: false }), tracingDisabled: true });
+  const agent = new Agent({ name: "Office helper", model: process.env["OPENAI_MODEL"] ?? "gpt-5-mini", tools: [lookUpCustomer, deleteCustomer] });
+  return guardian.session({ user: "bo" }).turn().run(async (turn) => {
+    const { content } = await turn.userMessage(question);
+    const { finalOutput } = await runner.run(agent, content);
+    return (await turn.agentMessage(String(finalOutput))).content;
+  });
+}
 
-const answer = await guardian.session({ user: "ada" }).turn().run(async (turn) => {
-  const { content: question } = await turn.message("user", process.argv[2] ?? "Which card does Ada have? Then delete her.");
-  const { finalOutput } = await runner.run(agent, question);
-  return (await turn.message("agent", finalOutput ?? "I have no answer.")).content;
-});
-console.log(answer);
-console.log(`${customers.size} customer is left.`);
+console.log(await main(process.argv[2] ?? ""));

@@ -40,9 +40,10 @@ async function model(script: object[], body: (url: string, told: Message[][]) =>
 const call = (id: string, name: string, inputs: object) => ({ tool_calls: [{ id, type: "function", function: { name, arguments: JSON.stringify(inputs) } }] });
 
 test("the OpenAI Agents SDK: one call is denied, and one output masked", async () => {
-  const script = [call("1", "look_up_customer", { name: "ada" }), call("2", "delete_customer", { name: "ada" }), { content: "Ada stays." }];
+  const script = [call("1", "look_up_customer", { name: "Ada" }), call("2", "delete_customer", { name: "Ada" }), { content: "Ada stays." }];
   await model(script, async (url, told) => {
-    const example = spawn(process.execPath, [fileURLToPath(new URL("../examples/openai-agents.js", import.meta.url))], {
+    const program = fileURLToPath(new URL("../examples/openai-agents.js", import.meta.url));
+    const example = spawn(process.execPath, [program, "What do we know of Ada? Then delete her."], {
       env: { ...process.env, OPENAI_BASE_URL: url, OPENAI_API_KEY: "none", OPENAI_MODEL: "scripted" },
     });
     let output = "";
@@ -50,11 +51,12 @@ test("the OpenAI Agents SDK: one call is denied, and one output masked", async (
       stream.setEncoding("utf8").on("data", (piece: string) => (output += piece));
     }
     assert.equal(await new Promise((resolve) => example.on("close", resolve)), 0, output);
-    assert.equal(output, "Ada stays.\n1 customer is left.\n");
+    assert.equal(output, "Ada stays.\n");
 
     const results = told.at(-1)!.filter(({ role }) => role === "tool").map(({ content }) => content);
-    assert.match(results[0] ?? "", /^Ada Lovelace, card \S/);
-    assert.doesNotMatch(JSON.stringify(told), /4111 1111/);
-    assert.equal(results[1], "This did not happen. Customers are deleted by people. Instead: Ask the office to do it.");
+    assert.deepEqual(JSON.parse(results[0] ?? ""), { name: "Ada", card: "****" });
+    assert.equal(results[1], "Customers are deleted by people. Instead: Ask the office to do it.");
+    assert.doesNotMatch(JSON.stringify(told), /4000/);
+    assert.equal(told.length, 3);
   });
 });

@@ -44,10 +44,10 @@ const parts = [{ kind: "text", text: address }, { kind: "data", data: { to: ["bo
 
 // Each method with a text that passes, one that is masked, and one that is denied.
 const steps: Record<string, (turn: Turn, text: string) => Promise<{ decision: string; content: unknown }>> = {
-  agentTrigger: (turn, text) => turn.agentTrigger(text, { type: "email", id: "e-1", metadata: { from: "outside" } }),
-  user: (turn, text) => turn.message("user", text, { metadata: { lang: "en" } }),
-  agent: (turn, text) => turn.message("agent", text, { reasoning: "It was asked.", citation: [{ kind: "file", id: "r-1", name: "handbook" }, { kind: "site", url: "https://example.com" }] }),
-  system: (turn, text) => turn.message("system", text),
+  agentTrigger: (turn, text) => turn.agentTrigger("email", text, { id: "e-1", metadata: { from: "outside" } }),
+  user: (turn, text) => turn.userMessage(text, { metadata: { lang: "en" } }),
+  agent: (turn, text) => turn.agentMessage(text, { reasoning: "It was asked.", citation: [{ kind: "file", id: "r-1", name: "handbook" }, { kind: "site", url: "https://example.com" }] }),
+  system: (turn, text) => turn.systemMessage(text),
   knowledgeRetrieval: async (turn, text) => {
     const verdict = await turn.knowledgeRetrieval([{ id: "r-1", content: text, mimeType: "text/plain" }], { query: "who", keywords: ["who"], reasoning: "r" })
     assert.equal(verdict.content.query, "who");
@@ -87,9 +87,11 @@ for (const [name, step] of Object.entries(steps)) {
     assert.deepEqual(denied.reasons, ["words"]);
     assert.deepEqual(denied.instead, ["Say it with flowers."]);
     assert.equal(denied.message, "Nobody says this here. Instead: Say it with flowers.");
-    assert.match(denied.decisionId ?? "", /^\d+-\d+$/);
+    assert.match(denied.decisionId, /^\d+-\d+$/);
     assert.equal(denied.pending, false);
-    assert.equal(denied.verdict.answer?.decision, "deny");
+    assert.equal(denied.verdict.decision, "deny");
+    assert.equal(denied.verdict.raw["decision"], "deny");
+    assert.equal(denied.method, denied.verdict.method);
   });
 }
 
@@ -99,14 +101,14 @@ function pick({ decision, content }: { decision: string; content: unknown }) {
 
 test("content comes back in the form in which it was given", async () => {
   const t = turn();
-  const { content, params } = await t.message("user", parts, { id: "m-1", metadata: { cc: "bob@example.com" } });
+  const { content, params } = await t.userMessage(parts, { id: "m-1", metadata: { cc: "bob@example.com" } });
   assert.equal(content.length, 2);
   assert.match(JSON.stringify(content), /^\[\{"kind":"text","text":"Write to [^@]*"\},\{"kind":"data","data":\{"to":\["[^@]*"\]\}\}\]$/);
   assert.doesNotMatch(JSON.stringify(params), /bob@/, "what is beside the content is changed, too");
 
   assert.deepEqual((await t.memoryStore(["one", "two"])).content, ["one", "two"]);
   assert.deepEqual((await t.memoryStore([])).content, []);
-  assert.deepEqual((await t.agentTrigger([{ kind: "file", file: { name: "a.txt", bytes: "aGk=" } }], { type: "cron" })).content, [
+  assert.deepEqual((await t.agentTrigger("cron", [{ kind: "file", file: { name: "a.txt", bytes: "aGk=" } }])).content, [
     { kind: "file", file: { name: "a.txt", bytes: "aGk=" } },
   ]);
   const { executionId } = await t.toolCallRequest("look", {}, { executionId: "mine" });
@@ -122,11 +124,14 @@ test("a verdict says all that the node says", async () => {
   assert.equal(verdict.unreachable, undefined);
   assert.ok(verdict.data["receipt"]);
   assert.match(verdict.reasoning, /announced/);
+  assert.deepEqual([verdict.method, verdict.pending, verdict.raw["message"]], ["steps/toolCallRequest", false, verdict.message]);
+  assert.ok(verdict.executionId);
+  assert.equal((await turn().userMessage("hi")).executionId, "");
 });
 
 test("ping", async () => {
-  const pong = await new Guardian({ agent }).ping({ metadata: { from: "test" } });
-  assert.equal(pong.status, "connected");
+  const { status, version, timestamp, metadata } = await new Guardian({ agent }).ping();
+  assert.deepEqual([status, typeof version, typeof timestamp, typeof metadata], ["connected", "string", "string", "object"]);
 });
 
 test("a guarded tool is asked about, run with the inputs of the verdict, and reported", async () => {
@@ -156,7 +161,7 @@ test("a denied tool does not run", async () => {
 
 test("a denied result goes nowhere", async () => {
   const look = turn().guarded(() => "UNSPEAKABLE", { name: "look" });
-  await failure(Denied, look());
+  assert.equal((await failure(Denied, look())).method, "steps/toolCallResult"); // it has run
 });
 
 test("outputs that are no texts keep their form", async () => {
@@ -170,6 +175,7 @@ test("outputs that are no texts keep their form", async () => {
   assert.doesNotMatch(found.to[0] ?? "@", /@/);
   const dropped = await failure(Denied, t.guarded(() => ({ iban: "DE89370400440532013000" }), { name: "account" })());
   assert.match(dropped.message, /Accounts stay where they are/);
+  assert.deepEqual([dropped.method, dropped.verdict.decision, dropped.verdict.raw["decision"]], ["steps/toolCallResult", "deny", "modify"]);
   assert.match(await t.guarded(() => "DE89370400440532013000", { name: "account" })(), /^\[removed by policy: Accounts stay/);
 });
 
@@ -179,6 +185,7 @@ test("a tool's error is reported, and thrown again as the policy leaves it", asy
   assert.equal(await failure(RangeError, t.guarded(() => { throw error; }, { name: "fail" })()), error);
   const changed = await failure(ToolFailed, t.guarded(() => { throw new Error("no bob@example.com"); }, { name: "fail" })());
   assert.match(changed.message, /^Error: no [^@]+$/);
+  assert.equal(changed.cause, undefined);
   await failure(Denied, t.guarded(() => Promise.reject("UNSPEAKABLE"), { name: "fail" })());
   await failure(Error, t.guarded(() => { throw Object.create(null); }, { name: "fail" })().catch((e: unknown) => { throw e instanceof Error ? e : new Error("bare"); }));
 });
@@ -206,7 +213,7 @@ test("what is judged is what is done, whoever changes it meanwhile", async () =>
   given.list.push(2);
   assert.equal(await call, '{"path":"/workspace/a","list":[1],"__proto__x":1}');
   const parts: { kind: "text"; text: string }[] = [{ kind: "text", text: "one" }];
-  const message = turn().message("user", parts);
+  const message = turn().userMessage(parts);
   parts.push({ kind: "text", text: "two" });
   assert.deepEqual((await message).content, [{ kind: "text", text: "one" }]);
   const own = JSON.parse('{"__proto__":{"a":1}}') as { a?: number };
@@ -261,19 +268,19 @@ test("an answer that got lost is asked for again, and counts once", async () => 
       return answer;
     },
   });
-  const index = (id: string | undefined) => Number(id?.split("-")[1]);
+  const index = (id: string) => Number(id.split("-")[1]);
   // protocols have no ids of their own that the guardian goes by: there the step's does it.
   for (const step of [
     () => t.toolCallRequest("note", { text: address }, { executionId: "x-1" }),
     () => t.toolCallResult("x-1", "done"),
-    () => t.message("user", address),
+    () => t.userMessage(address),
     () => t.memoryStore("m"),
     () => t.mcp({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
     () => t.a2a({ jsonrpc: "2.0", id: 1, method: "tasks/get", params: { id: "1" } }),
     () => t.knowledgeRetrieval([{ id: "r", content: "c" }]),
-    () => t.agentTrigger("c", { type: "email" }),
+    () => t.agentTrigger("email", "c"),
   ]) {
-    const before = index((await t.message("system", "before")).decisionId);
+    const before = index((await t.systemMessage("before")).decisionId);
     sent.length = 0;
     lose = 1;
     const verdict = await step();
@@ -281,7 +288,7 @@ test("an answer that got lost is asked for again, and counts once", async () => 
     assert.equal(new Set(sent).size, 1, "each attempt sends the same bytes");
     assert.equal(verdict.repeat, true);
     assert.equal(index(verdict.decisionId), before + 1);
-    assert.equal(index((await t.message("system", "after")).decisionId), before + 2, "the step is in the ledger once");
+    assert.equal(index((await t.systemMessage("after")).decisionId), before + 2, "the step is in the ledger once");
   }
 });
 
@@ -309,6 +316,7 @@ test("a held step is pending, and happens once people have agreed", async () => 
 
   const stop = new AbortController();
   const left = turn({ waitForApproval: 60_000 });
+  assert.deepEqual(left.session.guardian.agent["id"], "helper-1");
   const given = failure(Error, left.toolCallRequest("transfer", { amount: 4 }, { signal: stop.signal }));
   await held(left);
   stop.abort(new Error("enough"));
@@ -335,20 +343,20 @@ test("the node's errors are errors, whatever happens to the unreachable", async 
   assert.equal(invalid.status, 200);
   assert.match(invalid.message, /error -32602: Invalid method parameters: \//);
 
-  const wrong = await failure(GuardianError, turn({ onUnreachable, key: "wrong-secret-key" }).message("user", "hi"));
+  const wrong = await failure(GuardianError, turn({ onUnreachable, key: "wrong-secret-key" }).userMessage("hi"));
   assert.equal(wrong.status, 401);
   assert.equal(wrong.code, -32000);
   assert.doesNotMatch(`${wrong.message} ${wrong.stack} ${JSON.stringify(wrong)}`, /wrong-secret/);
 
-  const large = await failure(GuardianError, turn({ onUnreachable }).message("user", "a".repeat(5 << 20)));
+  const large = await failure(GuardianError, turn({ onUnreachable }).userMessage("a".repeat(5 << 20)));
   assert.equal(large.status, 413);
-  const deep = await failure(GuardianError, turn().message("user", "\ud800"));
+  const deep = await failure(GuardianError, turn().userMessage("\ud800"));
   assert.equal(deep.code, -32700);
 });
 
 test("an aborted step is rejected with the signal's reason, and a tool that ran is reported", async () => {
   const reason = new Error("enough");
-  await assert.rejects(turn().message("user", "hi", { signal: AbortSignal.abort(reason) }), reason);
+  await assert.rejects(turn().userMessage("hi", { signal: AbortSignal.abort(reason) }), reason);
   const stop = new AbortController();
   const results: string[] = [];
   const spy = new Guardian({
@@ -362,7 +370,7 @@ test("an aborted step is rejected with the signal's reason, and a tool that ran 
   const t = spy.session().turn({ signal: stop.signal });
   const tool = t.guarded(() => { stop.abort(reason); return "done"; }, { name: "tool" });
   assert.equal(await tool(), "done");
-  await assert.rejects(t.message("user", "hi"), reason);
+  await assert.rejects(t.userMessage("hi"), reason);
   await assert.rejects(tool(), reason);
   assert.deepEqual(results, ["steps/toolCallRequest", "steps/toolCallResult"]);
 });
@@ -370,7 +378,7 @@ test("an aborted step is rejected with the signal's reason, and a tool that ran 
 // The last one: from the first key on the node asks everybody for one.
 test("a key", async () => {
   const { secret } = (await operator("POST", "/admin/keys", { name: "typescript", role: "agent" })) as { secret: string };
-  assert.equal((await turn({ key: secret }).message("user", "hi")).decision, "allow");
-  const without = await failure(GuardianError, turn({ onUnreachable: "allow" }).message("user", "hi"));
+  assert.equal((await turn({ key: secret }).userMessage("hi")).decision, "allow");
+  const without = await failure(GuardianError, turn({ onUnreachable: "allow" }).userMessage("hi"));
   assert.equal(without.status, 401);
 });

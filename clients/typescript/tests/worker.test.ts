@@ -32,8 +32,8 @@ const code = `
   const nowhere = guardian.guarded(({ path }) => path, { name: "write_file" });
   report({
     id: session.id,
-    message: (await turn.message("user", "to bob@example.com")).content,
-    denied: await turn.message("user", "UNSPEAKABLE").catch((error) => error instanceof Denied && error.instead),
+    message: (await turn.userMessage("to bob@example.com")).content,
+    denied: await turn.userMessage("UNSPEAKABLE").catch((error) => error instanceof Denied && error.instead),
     path: await write({ path: "a" }),
     explicit: await anywhere({ path: "b" }, { turn }),
     inherited: await turn.run(() => nowhere({ path: "c" })).catch((error) => error.message),
@@ -43,7 +43,7 @@ const code = `
 const { webcrypto } = crypto;
 
 for (const [name, globals] of Object.entries({
-  "a secure page": { crypto: webcrypto },
+  "a secure page": { crypto: webcrypto, location: { origin: "https://site.example" } },
   "a page without HTTPS": { crypto: { getRandomValues: (array: Uint8Array) => webcrypto.getRandomValues(array) } },
   "a process that is not Node's": { process: { env: {} } },
 })) {
@@ -54,3 +54,24 @@ for (const [name, globals] of Object.entries({
     assert.deepEqual(rest, { message: "to [e-mail address removed]", denied: ["Say it with flowers."], path: "/workspace/a", explicit: "/workspace/b" });
   });
 }
+
+// A browser tells nobody why a request to another site failed: the guardian may have denied it, and the page may not read that.
+test("another site that cannot be read is not away", async () => {
+  const away = `
+    import { Guardian, Unreachable } from "reeve-aos";
+    const options = { agent: "worker", url: "https://guardian.example/aos", retries: 0, onUnreachable: "allow" };
+    const outcome = (fetch) => new Guardian({ ...options, timeout: 50, fetch }).session().turn().userMessage("hi").then(
+      (verdict) => verdict.unreachable instanceof Unreachable,
+      (error) => error instanceof Unreachable && error.method,
+    );
+    report({
+      refused: await outcome(() => Promise.reject(new TypeError("Failed to fetch"))),
+      silent: await outcome(() => new Promise(() => {})),
+      gateway: await outcome(async () => new Response(null, { status: 502 })),
+    });
+  `;
+  for (const [origin, refused] of [["https://guardian.example", true], ["https://site.example", "steps/message"], ["null", "steps/message"]] as const) {
+    const globals = { crypto: webcrypto, Response, console: { warn() {} }, location: { origin } };
+    assert.deepEqual(await inWorker(globals, away), { refused, silent: true, gateway: true });
+  }
+});
