@@ -858,7 +858,7 @@ class Wire {
       try {
         verdict = await this.#judge(step, read, until, signals);
       } catch (error) {
-        if (!(error instanceof Unreachable) || this.#onUnreachable === "deny" || (await this.#alive(signals))) {
+        if (!(error instanceof Unreachable) || this.#onUnreachable === "deny" || this.#hidden(error) || (await this.#alive(signals))) {
           throw error;
         }
         return await this.#unjudged(step, error);
@@ -913,14 +913,18 @@ class Wire {
       await this.#call("ping", { timestamp: now() }, newId(), Math.min(this.#timeout, aliveTime), 0, signals);
     } catch (error) {
       if (error instanceof Unreachable) {
-        // A browser tells nobody why it failed: another site's answer may have come, and been kept from us.
-        return this.#foreign && error.cause !== undefined;
+        return this.#hidden(error);
       }
       if (!(error instanceof GuardianError)) {
         throw error;
       }
     }
     return true;
+  }
+
+  /** Whether an answer may have come, and been kept from us: of another site a browser tells nobody why a request failed. */
+  #hidden(error: Unreachable): boolean {
+    return this.#foreign && error.cause !== undefined;
   }
 
   /** What onUnreachable makes of a step that nobody judged. */

@@ -423,7 +423,7 @@ class Wire {
                 verdict = await this.#judge(step, read, until, signals);
             }
             catch (error) {
-                if (!(error instanceof Unreachable) || this.#onUnreachable === "deny" || (await this.#alive(signals))) {
+                if (!(error instanceof Unreachable) || this.#onUnreachable === "deny" || this.#hidden(error) || (await this.#alive(signals))) {
                     throw error;
                 }
                 return await this.#unjudged(step, error);
@@ -478,14 +478,17 @@ class Wire {
         }
         catch (error) {
             if (error instanceof Unreachable) {
-                // A browser tells nobody why it failed: another site's answer may have come, and been kept from us.
-                return this.#foreign && error.cause !== undefined;
+                return this.#hidden(error);
             }
             if (!(error instanceof GuardianError)) {
                 throw error;
             }
         }
         return true;
+    }
+    /** Whether an answer may have come, and been kept from us: of another site a browser tells nobody why a request failed. */
+    #hidden(error) {
+        return this.#foreign && error.cause !== undefined;
     }
     /** What onUnreachable makes of a step that nobody judged. */
     async #unjudged(step, error) {

@@ -171,6 +171,7 @@ test("modified requests that do not fit the other steps", async () => {
     ["a part of another kind", { message: { content: [{ kind: "data", text: "a" }] } }, (t) => t.userMessage(parts)],
     ["a text of another kind", { message: { content: [{ kind: "data", text: "a" }] } }, (t) => t.userMessage("a")],
     ["the result of another call", { executionId: "y", result: { outputs: parts } }, (t) => t.toolCallResult("x", "a")],
+    ["a result of another kind", { executionId: "x", result: { outputs: [{ kind: "data", text: "a" }] } }, (t) => t.toolCallResult("x", "a")],
     ["a document without an id", { knowledgeStep: { results: [{ content: "c" }] } }, (t) => t.knowledgeRetrieval([{ id: "d", content: "c" }])],
     ["another message", { message: { jsonrpc: "2.0", id: 2 } }, (t) => t.mcp({ jsonrpc: "2.0", id: 1 })],
   ] as [string, object, (t: Turn) => Promise<unknown>][]) {
@@ -183,7 +184,9 @@ test("modified requests that do not fit the other steps", async () => {
 test("attempts are made again with the same ids", async () => {
   for (const handlers of [[status(500), allow], [cut, cut, allow], [truncated, allow], [unended, allow], [unrecorded, allow], [status(503), allow], [status(502), allow], [status(429, { "Retry-After": "0" }), allow]]) {
     await misbehaving(handlers, async (options, calls) => {
+      const start = performance.now();
       assert.equal((await turnOf({ ...options, timeout: 20_000 }).userMessage("hi")).decision, "allow");
+      assert.ok(performance.now() - start > 90, "not at once, whatever Retry-After says");
       assert.equal(calls.length, handlers.length);
       assert.equal(new Set(calls.map((call) => JSON.stringify(call))).size, 1);
     });
@@ -249,13 +252,17 @@ test("a guardian that is alive is not away, whatever happens to the unreachable"
     await misbehaving(handler, async (options, calls) => {
       let asked = 0;
       for (const onUnreachable of ["allow", () => (asked++, "allow")] as NonNullable<GuardianOptions["onUnreachable"]>[]) {
-        const t = turnOf({ ...options, timeout: step === silent ? 1000 : 20_000, retries: 0, onUnreachable });
+        const t = turnOf({ ...options, timeout: step === silent ? 500 : 20_000, retries: 0, onUnreachable });
         assert.equal((await failure(Unreachable, t.userMessage("hi"))).method, "steps/message");
       }
       assert.equal(asked, 0);
       assert.deepEqual(calls.map((call) => call.method), ["steps/message", "ping", "steps/message", "ping"]);
     });
   }
+  await misbehaving(cut, async (options, calls) => {
+    await warnings(async () => void (await turnOf({ ...options, retries: 1, onUnreachable: "allow" }).userMessage("hi")));
+    assert.deepEqual(calls.map((call) => call.method), ["steps/message", "steps/message", "ping"]);
+  });
   const stop = new AbortController();
   await misbehaving([cut, () => stop.abort(new RangeError("enough"))], async (options) => {
     await failure(RangeError, turnOf({ ...options, retries: 0, onUnreachable: "allow" }).userMessage("hi", { signal: stop.signal }));

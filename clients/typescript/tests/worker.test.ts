@@ -66,12 +66,14 @@ test("another site that cannot be read is not away", async () => {
     );
     report({
       refused: await outcome(() => Promise.reject(new TypeError("Failed to fetch"))),
+      refusedOnce: await outcome((_, { body }) => (JSON.parse(body).method === "ping" ? new Promise(() => {}) : Promise.reject(new TypeError()))),
+      refusedPing: await outcome((_, { body }) => (JSON.parse(body).method !== "ping" ? new Promise(() => {}) : Promise.reject(new TypeError()))),
       silent: await outcome(() => new Promise(() => {})),
       gateway: await outcome(async () => new Response(null, { status: 502 })),
     });
   `;
   for (const [origin, refused] of [["https://guardian.example", true], ["https://site.example", "steps/message"], ["null", "steps/message"]] as const) {
     const globals = { crypto: webcrypto, Response, console: { warn() {} }, location: { origin } };
-    assert.deepEqual(await inWorker(globals, away), { refused, silent: true, gateway: true });
+    assert.deepEqual(await inWorker(globals, away), { refused, refusedOnce: refused, refusedPing: refused, silent: true, gateway: true });
   }
 });
