@@ -194,7 +194,7 @@ class Verdict(Generic[T]):
         """It is denied for now: a person must agree first."""
         return self.decision == "deny" and self.approval is not None and self.approval.state == "held"
 
-    def obeyed(self) -> Verdict[T]:
+    def _obeyed(self) -> Verdict[T]:
         """This verdict, unless it is a denial: that is raised."""
         if self.decision == "deny":
             raise Denied(self)
@@ -412,7 +412,7 @@ class Guardian(_Guards):
             time.sleep(pause)
             with suppress(Unreachable):  # it is still held, whatever on_unreachable says
                 verdict = self._judge(step, self._limit(until))
-        return verdict.obeyed()
+        return verdict._obeyed()
 
     async def _ask_async(self, step: Step[T], wait: Optional[float] = None) -> Verdict[T]:
         """_ask(), awaited."""
@@ -429,7 +429,7 @@ class Guardian(_Guards):
             await asyncio.sleep(pause)
             with suppress(Unreachable):
                 verdict = await self._wire.in_thread(self._judge, step, self._limit(until))
-        return verdict.obeyed()
+        return verdict._obeyed()
 
     def _tell(self, step: Step[Any]) -> None:
         """Asks without waiting: for what is recorded, and whose verdict nobody needs."""
@@ -450,7 +450,7 @@ class Guardian(_Guards):
         context = {**step.params["context"], "timestamp": _now()}
         params = {**step.params, "context": context}
         try:
-            return step.verdict(self._wire.call(step.method, params, context["stepId"], until, self._retries))
+            return step._verdict(self._wire.call(step.method, params, context["stepId"], until, self._retries))
         except NotAllowed as error:
             error.method = step.method
             raise
@@ -523,7 +523,7 @@ class Step(Generic[T]):
         """What the question is about: what the agent goes on with when it is allowed."""
         return self.read(self.params)
 
-    def verdict(self, answer: Object) -> Verdict[T]:
+    def _verdict(self, answer: Object) -> Verdict[T]:
         """Reads an answer. One that is not exactly a verdict is no verdict."""
         decision, modified = answer.get("decision"), answer.get("modifiedRequest")
         try:
