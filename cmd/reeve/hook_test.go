@@ -78,7 +78,7 @@ func BenchmarkHook(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			for i := range b.N {
 				cmd := exec.Command(filepath.Join(dir, c.program), c.args...)
-				cmd.Stdin = bytes.NewReader(fmt.Appendf(nil, `{"session_id":"s-%d","cwd":"/p","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"go test ./..."},"tool_use_id":"%s-%d"}`, i/8, c.name, i))
+				cmd.Stdin = bytes.NewReader(fmt.Appendf(nil, `{"session_id":"%s-%d","cwd":"/p","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"go test ./..."},"tool_use_id":"t-%d"}`, c.name, i/8, i))
 				out, err := cmd.Output()
 				if err != nil || c.name != "bare" && string(out) != "{}\n" {
 					b.Fatalf("%v: %s", err, out)

@@ -36,8 +36,8 @@ func queueLoad(b *pgx.Batch, l *task.Load) {
 			uuids(l.Dependents))
 	}
 	if len(l.Under) > 0 {
-		b.Queue(`WITH RECURSIVE under AS (SELECT id FROM task WHERE id = ANY($1::uuid[])
-				UNION SELECT t.id FROM task t JOIN under u ON t.parent = u.id WHERE t.parent IS NOT NULL)
+		b.Queue(`WITH RECURSIVE under AS (SELECT id, root FROM task WHERE id = ANY($1::uuid[])
+				UNION SELECT t.id, t.root FROM task t JOIN under u ON t.root = u.root AND t.parent = u.id WHERE t.parent IS NOT NULL)
 			SELECT `+taskColumns+` FROM under u JOIN task t ON t.id = u.id`, uuids(l.Under))
 	}
 	if len(l.Trees) > 0 {

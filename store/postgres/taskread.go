@@ -71,7 +71,7 @@ func conditions(q *task.Query) (where string, args []any) {
 		add("t.status = ?", statusNumber(q.Status))
 	}
 	if q.Parent != (task.ID{}) {
-		add("t.parent = ?", uuid(q.Parent))
+		add("t.root = (SELECT root FROM task WHERE id = ?) AND t.parent = ?", uuid(q.Parent)) // as the index has them
 	}
 	if q.Roots {
 		list = append(list, "t.parent IS NULL")

@@ -1,3 +1,9 @@
+-- Children are found within their tree: one index is written for each change of a
+-- task where two were.
+DROP INDEX task_parent;
+DROP INDEX task_tree;
+CREATE INDEX task_tree ON task (root, parent) WHERE parent IS NOT NULL;
+
 -- What was copied or linked from what: a tree that others were made from is kept as
 -- long as they are.
 CREATE TABLE task_ref (
