@@ -223,15 +223,15 @@ func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top 
 		}
 		root = parent.Root
 	}
+	if top.User == "" && !by.everybody() {
+		top.User = by.User // before the others, of which any may stand first
+	}
 	for i, t := range tasks {
 		if t.User == "" {
 			t.User = top.User
 		}
-		if !by.everybody() {
-			if t.User != "" && t.User != by.User {
-				return root, &task.Error{Code: task.CodeUnauthorized, Field: "user_id", Reason: "Tasks belong to whoever makes them."}
-			}
-			t.User = by.User
+		if !by.everybody() && t.User != by.User {
+			return root, &task.Error{Code: task.CodeUnauthorized, Field: "user_id", Reason: "Tasks belong to whoever makes them."}
 		}
 		if t.User != top.User {
 			return root, mixed("user_id")

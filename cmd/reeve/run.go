@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/signal"
 	"slices"
@@ -212,6 +213,9 @@ func refusedTasks(cmd *cobra.Command, w *workflow, err error) error {
 	var answer *flow.Error
 	if !errors.As(err, &answer) || answer.Code == -32603 {
 		return err
+	}
+	if answer.Code == task.CodeUnauthorized && answer.Data.Field == "" {
+		return err // it is about the caller, and no place in the file
 	}
 	wrong := &task.Error{
 		Code: answer.Code, Task: answer.Data.Task, Field: answer.Data.Field, Reason: answer.Data.Reason,
@@ -510,6 +514,9 @@ func (o *operator) node(hint string) *openNode {
 }
 
 func (n *nodeFlags) client() (*flow.Client, error) {
+	if u, err := url.Parse(n.server); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, usageError{fmt.Errorf("--server: %q is not an http or https URL, such as http://127.0.0.1:8080", n.server)}
+	}
 	client := flow.NewClient(n.server, "")
 	if n.key == "" {
 		return client, nil
