@@ -96,7 +96,10 @@ func (a *Anchorer) Prepare(ctx context.Context) error {
 		a.Now = time.Now
 	}
 	a.tree = NewTree(a.Store, a.Log)
-	a.places = []*place{{name: "log", publish: a.toLog}}
+	a.places = nil
+	if a.Logger.Enabled(ctx, slog.LevelInfo) { // else nothing would be written, and nothing is published
+		a.places = append(a.places, &place{name: "log", publish: a.toLog})
+	}
 	if a.File != "" {
 		a.places = append(a.places, &place{name: "file:" + a.File, publish: a.toFile})
 	}

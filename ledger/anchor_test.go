@@ -222,6 +222,18 @@ func TestAnchorer(t *testing.T) {
 		t.Errorf("a witness that signs something else: %s", logged.String())
 	}
 
+	// A log that leaves checkpoints out is no place where they are published.
+	quiet := openStore(t, t.TempDir())
+	fill(t, quiet, openLog(t, quiet), 5)
+	q := &ledger.Anchorer{Store: quiet, Logger: slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	if err := q.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	q.Publish(t.Context())
+	if anchors, err := quiet.Anchors(t.Context(), 0); err != nil || len(anchors) > 0 {
+		t.Errorf("published in a quiet log: %v, %v", anchors, err)
+	}
+
 	for _, bad := range []string{"", "witness", w.vkey(1), w.vkey(6), strings.Replace(w.vkey(4), "witness", "Witness", 1)} {
 		a := &ledger.Anchorer{Store: s, Witness: witnessServer.URL, WitnessKey: bad}
 		if err := a.Prepare(t.Context()); err == nil {
