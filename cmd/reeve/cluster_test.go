@@ -34,7 +34,7 @@ func TestCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"node 2 is killed", "home   completed"} {
+	for _, want := range []string{"node 2 is killed", "it starts again", "home   completed"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q", want)
 		}

@@ -15,9 +15,10 @@ trap 'kill "${pids[@]}" 2>/dev/null || true; wait 2>/dev/null || true; rm -rf "$
 # Nodes that share a database have one seed: the keys of all their logs come from it.
 head -c 32 /dev/urandom | od -An -v -tx1 | tr -d ' \n' >"$dir/seed"
 
+# Each node executes two tasks at once: six at the start need all three.
 for i in 0 1 2; do
   "$reeve" serve --listen "127.0.0.1:$((first + i))" --data "$dir/node-$i" --database env:DATABASE_URL \
-    --ledger-seed "file:$dir/seed" --allow-commands >"$dir/node-$i.log" 2>&1 &
+    --ledger-seed "file:$dir/seed" --allow-commands --tasks-concurrent 2 >"$dir/node-$i.log" 2>&1 &
   pids+=($!)
 done
 for i in 0 1 2; do
@@ -32,7 +33,7 @@ done
 echo "three nodes are ready on ports $first to $((first + 2))"
 
 (sleep 2 && kill -9 "${pids[2]}" && echo "── node 2 is killed ──") &
-"$reeve" run "$here/relay.yaml" --server "http://127.0.0.1:$first" --result leg-9
+"$reeve" run "$here/relay.yaml" --server "http://127.0.0.1:$first" --result leg-9 >/dev/null # only how it goes
 
 echo
 for log in 0 1 2; do # each node has a log of its own
