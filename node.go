@@ -101,7 +101,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 		}
 	}
 	if err = os.MkdirAll(cfg.Data, 0o700); err != nil {
-		return n, err
+		return n, fmt.Errorf("make the data folder (--data names another one): %w", err)
 	}
 	if n.store, err = openInTurn(ctx, cfg); err != nil {
 		return n, fmt.Errorf("open the database: %w", err)

@@ -304,6 +304,9 @@ func (s *Server) Answered(ctx context.Context, h *approval.Decision) {
 func (s *Server) resume(ctx context.Context, wanted func(r *record) bool) {
 	for after := ""; ; {
 		items, err := s.cfg.Guard.Items(ctx, ledger.ItemQuery{Kind: taskKind, Open: true, After: after})
+		if ctx.Err() != nil {
+			return // the node stops, and the next one goes on
+		}
 		if err != nil {
 			s.cfg.Logger.Error("the messages that wait for an approval cannot be read", "error", err)
 			return

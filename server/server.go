@@ -36,6 +36,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net"
@@ -45,6 +46,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"reeve/act"
@@ -542,20 +544,32 @@ func (s *Server) Run(ctx context.Context, ready func(url string)) error {
 // sockets listens on the addresses that are set; nil is for none.
 func (s *Server) sockets() (main, remote net.Listener, err error) {
 	if s.cfg.Listen != "" {
-		if main, err = net.Listen("tcp", s.cfg.Listen); err != nil {
+		if main, err = listenAt("listen", s.cfg.Listen); err != nil {
 			return nil, nil, err
 		}
 	}
 	if s.cfg.GRPC == nil || s.cfg.GRPCListen == "" {
 		return main, nil, nil
 	}
-	if remote, err = net.Listen("tcp", s.cfg.GRPCListen); err != nil {
+	if remote, err = listenAt("a2a.grpc", s.cfg.GRPCListen); err != nil {
 		if main != nil {
 			main.Close()
 		}
 		return nil, nil, err
 	}
 	return main, remote, nil
+}
+
+// listenAt listens on the address of a setting, and says which one when that fails.
+func listenAt(setting, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s: another program listens on %s already: end it, or give another address (port 0 takes a free one)", setting, address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", setting, err)
+	}
+	return l, nil
 }
 
 // listen serves what comes by TCP, until the server is shut down, and returns its URL.
