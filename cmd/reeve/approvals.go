@@ -52,7 +52,7 @@ func approvalsList() *cobra.Command {
 				}
 			}
 			if n == 0 {
-				fmt.Fprintln(cmd.ErrOrStderr(), "nothing waits for an answer")
+				fmt.Fprintf(cmd.ErrOrStderr(), "nothing waits for an answer%s\n", elsewhere(cmd))
 			}
 			return w.Flush()
 		},

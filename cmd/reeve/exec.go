@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -105,6 +106,9 @@ func (x *execution) run(ctx context.Context, command []string, stdin io.Reader, 
 	}
 	verdict, err := x.ask(ctx, client, intent, stderr)
 	if err != nil {
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			err = fmt.Errorf("%w; is a node running? reeve serve starts one", err)
+		}
 		return failedExec(stderr, fmt.Errorf("ask the node: %w", err))
 	}
 	if !x.allowed(verdict, stderr) {
@@ -350,7 +354,11 @@ func (x *execution) describe(report *a2g.Report, o *sandbox.Outcome, err error, 
 		if l.State != sandbox.Enforced {
 			fmt.Fprintf(stderr, "reeve: %s IS NOT ENFORCED (%s: %s) %s\n", l.Name, strings.ReplaceAll(l.State, "_", " "), l.Mechanism, l.Detail)
 		} else if x.verbose {
-			fmt.Fprintf(stderr, "reeve: %s is enforced by %s. %s\n", l.Name, l.Mechanism, l.Detail)
+			text := fmt.Sprintf("reeve: %s is enforced by %s", l.Name, l.Mechanism)
+			if l.Detail != "" {
+				text += ": " + l.Detail
+			}
+			fmt.Fprintln(stderr, text)
 		}
 	}
 	if x.verbose {

@@ -82,7 +82,7 @@ func (h *hooked) flags(c *cobra.Command) {
 	f.String("unreachable", "", "when the node cannot be reached: block, or decide by itself (default: hook.unreachable of the configuration, or block)")
 	f.DurationVar(&h.Timeout, "timeout", hook.Timeout, "how long to wait for the node; some agents go on after 30 seconds")
 	f.StringVar(&h.Trails, "trails", "", "folder of what a session's hooks tell each other (default: in the user's cache folder)")
-	settingFlags(c, "data", "policy", "keep", "redact")
+	ownFlags(c, "data", "policy", "keep", "redact")
 }
 
 func hookInstall() *cobra.Command {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 	_ "time/tzdata" // schedules have time zones, also where the system has none
@@ -29,7 +30,7 @@ func main() {
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := rootCommand().ExecuteContext(ctx)
+	called, err := rootCommand().ExecuteContextC(ctx)
 	var usage usageError
 	var code exitCode
 	switch {
@@ -38,7 +39,7 @@ func run() int {
 	case errors.As(err, &code):
 		return int(code)
 	case errors.As(err, &usage):
-		fmt.Fprintf(os.Stderr, "reeve: %v\nSee 'reeve help'.\n", err)
+		fmt.Fprintf(os.Stderr, "reeve: %v\nSee '%s --help'.\n", err, called.CommandPath())
 		return 2
 	}
 	fmt.Fprintf(os.Stderr, "reeve: %v\n", err)
@@ -62,7 +63,19 @@ afterwards it can prove what happened.
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: func(cmd *cobra.Command, a []string) error {
+			if len(a) == 0 {
+				return nil
+			}
+			text := fmt.Sprintf("there is no command %q", a[0])
+			if like := cmd.SuggestionsFor(a[0]); len(like) > 0 {
+				text += ": did you mean " + strings.Join(like, " or ") + "?"
+			}
+			return usageError{errors.New(text)}
+		},
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("reeve {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
@@ -103,7 +116,11 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 // group is a command that only has commands below it.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: args(cobra.NoArgs), RunE: func(cmd *cobra.Command, _ []string) error {
-		return usageError{fmt.Errorf("%s needs one of its commands", cmd.CommandPath())}
+		var names []string
+		for _, c := range cmd.Commands() {
+			names = append(names, c.Name())
+		}
+		return usageError{fmt.Errorf("%s needs one of its commands: %s", cmd.CommandPath(), strings.Join(names, ", "))}
 	}}
 	c.AddCommand(commands...)
 	return c

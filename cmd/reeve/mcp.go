@@ -89,7 +89,7 @@ are left out, and calls of them denied, until somebody agrees: reeve mcp tools.`
 	f.StringSliceVar(&x.hosts, "host", nil, "further host names that HTTP clients may use for the proxy")
 	f.StringSliceVar(&x.origins, "origin", nil, "web pages that may use it, such as http://localhost:6274")
 	f.IntVar(&x.maxMessage, "max-message", 16<<20, "size of the largest message, in bytes")
-	settingFlags(c, mcpSettings...)
+	ownFlags(c, mcpSettings...)
 	c.AddCommand(mcpToolsCommand(), mcpInstallCommand())
 	return c
 }
@@ -431,7 +431,7 @@ func listTools(cmd *cobra.Command) (err error) {
 		return err
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(cmd.ErrOrStderr(), "no MCP server has listed tools yet")
+		fmt.Fprintf(cmd.ErrOrStderr(), "no MCP server has listed tools yet%s\n", elsewhere(cmd))
 		return nil
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
@@ -624,7 +624,7 @@ where the file has changed since. Start the client again afterwards.`,
 	c.Flags().StringVar(&url, "url", "", "have the proxies ask the node at this URL")
 	c.Flags().StringVar(&key, "key", "", "reference to the API key for --url: env:NAME or file:PATH")
 	c.Flags().String("pin", "", "what becomes of tools: trust-first, ask or off")
-	settingFlags(c, "data", "policy")
+	ownFlags(c, "data", "policy")
 	return c
 }
 

@@ -57,6 +57,18 @@ func ownConfig(cmd *cobra.Command, command string, names ...string) (reeve.Confi
 	return c, nil
 }
 
+// ownFlags adds settings as flags to a command that reads its configuration so, and
+// says in their help what is different.
+func ownFlags(cmd *cobra.Command, names ...string) {
+	settingFlags(cmd, names...)
+	for name, usage := range map[string]string{
+		"config": "configuration file (YAML); else reeve/reeve.yaml in your own configuration folder, if there",
+		"data":   "Folder for the database, the node's key and its socket. (default reeve/data in your own configuration folder)",
+	} {
+		cmd.Flags().Lookup(name).Usage = usage
+	}
+}
+
 // noData is the data folder where no setting names one.
 const noData = "./reeve-data"
 
@@ -83,6 +95,24 @@ func orOwn(c reeve.Config) reeve.Config {
 		c.Data = data
 	}
 	return c
+}
+
+// elsewhere says where else records may be, to those who found none: a command looks
+// into the data folder here first, while hooks and proxies use the user's own.
+func elsewhere(cmd *cobra.Command) string {
+	c, err := config(cmd)
+	if err != nil || c.Database != "" || cmd.Flags().Changed("data") {
+		return ""
+	}
+	own, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	data := filepath.Join(own, "reeve", "data")
+	if orOwn(c).Data == data || !exists(data) {
+		return ""
+	}
+	return fmt.Sprintf(" (of %s; hooks and proxies keep theirs elsewhere: add --data %s)", c.Data, data)
 }
 
 func exists(name string) bool {

@@ -44,7 +44,7 @@ func sessionsList() *cobra.Command {
 				return err
 			}
 			if len(sessions) == 0 {
-				fmt.Fprintln(cmd.ErrOrStderr(), "no coding agent's session is in these records")
+				fmt.Fprintf(cmd.ErrOrStderr(), "no coding agent's session is in these records%s\n", elsewhere(cmd))
 				return nil
 			}
 			w := cmd.OutOrStdout()
@@ -80,7 +80,7 @@ page that needs nothing else, with --json the same for programs.`,
 			}
 			s, err := oneSession(sessions, a[0])
 			if err != nil {
-				return err
+				return fmt.Errorf("%w%s", err, elsewhere(cmd))
 			}
 			switch w := cmd.OutOrStdout(); {
 			case asHTML:
