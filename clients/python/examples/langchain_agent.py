@@ -1,8 +1,8 @@
 """A LangChain agent with guarded tools.
 
-    pip install reeve-aos langchain langchain-openai
-    reeve serve --policy policy.yaml
-    python langchain_agent.py "What do we know of Ada? Then delete her."
+    pip install ./clients/python langchain langchain-openai
+    reeve serve --policy clients/python/examples/policy.yaml
+    python clients/python/examples/langchain_agent.py "What do we know of Ada? Then delete her."
 
 The model is any that ChatOpenAI speaks to: OPENAI_API_KEY and OPENAI_BASE_URL say which.
 """

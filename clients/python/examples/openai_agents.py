@@ -1,8 +1,8 @@
 """An agent of the OpenAI Agents SDK with guarded function tools.
 
-    pip install reeve-aos openai-agents
-    reeve serve --policy policy.yaml
-    python openai_agents.py "What do we know of Ada? Then delete her."
+    pip install ./clients/python openai-agents
+    reeve serve --policy clients/python/examples/policy.yaml
+    python clients/python/examples/openai_agents.py "What do we know of Ada? Then delete her."
 
 The model is any with OpenAI's chat completions: OPENAI_API_KEY and OPENAI_BASE_URL say which.
 """

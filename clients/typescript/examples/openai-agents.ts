@@ -1,8 +1,8 @@
 // An agent of the OpenAI Agents SDK with guarded function tools.
 //
-//     npm install reeve-aos @openai/agents zod
-//     reeve serve --policy policy.yaml
-//     node openai-agents.ts "What do we know of Ada? Then delete her."
+//     npm install ./clients/typescript @openai/agents zod
+//     reeve serve --policy clients/typescript/examples/policy.yaml
+//     node clients/typescript/examples/openai-agents.ts "What do we know of Ada? Then delete her."
 //
 // The model is any with OpenAI's chat completions: OPENAI_API_KEY and OPENAI_BASE_URL say which.
 import { Agent, OpenAIProvider, Runner, tool } from "@openai/agents";
