@@ -83,6 +83,8 @@ func printSettings(w io.Writer) {
 A node needs none. Each setting can be given as a flag of `+"`reeve serve`"+`, as an environment
 variable, or as a key of the configuration file (`+"`--config FILE`, `REEVE_CONFIG`"+`, else
 `+"`./reeve.yaml`"+` if it is there). A flag wins over the environment, and that over the file.
+Relative paths are those of the folder that the program is started in; `+"`reeve hook` and `reeve mcp`"+`
+take `+"`data` and `policy`"+` of a file as those of the file's own folder.
 Lists are separated by commas in flags and variables. Secrets are never written here: they
 are named by a reference, `+"`env:NAME` or `file:PATH`"+`. This page is what `+"`reeve settings`"+` prints.
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -611,8 +612,11 @@ where the file has changed since. Start the client again afterwards.`,
 				return err
 			}
 			done, err := f.Install(proxy)
+			if errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("%s has no configuration with servers yet: %w", f.Client, err)
+			}
 			if err != nil {
-				return err
+				return fmt.Errorf("%s: %w", f.Path, err)
 			}
 			tellInstalled(cmd.OutOrStdout(), &f, done)
 			return nil
