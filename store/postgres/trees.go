@@ -208,9 +208,19 @@ func (s *Store) dropJobs(ctx context.Context) error {
 // sweep removes some of what is left of trees, and returns how much that was. The
 // roots' texts go last: as long as they are there no other tasks of the same ids can be
 // made, whose rows would be taken for these. See resweep.
+//
+// Of several who sweep one waits for the other, and then leaves what that has swept:
+// a new tree of the same id may be there.
 func sweep(ctx context.Context, tx pgx.Tx, roots []task.ID) (removed int, err error) {
+	rows, err := tx.Query(ctx, `SELECT root FROM task_gone WHERE root = ANY($1::uuid[]) AND NOT swept ORDER BY root FOR UPDATE`, uuids(roots))
+	if err != nil {
+		return 0, err
+	}
+	if roots, err = pgx.CollectRows(rows, scanID); err != nil || len(roots) == 0 {
+		return 0, err
+	}
 	keys := uuids(roots)
-	rows, err := tx.Query(ctx, `DELETE FROM task WHERE id IN (SELECT id FROM task WHERE root = ANY($1::uuid[]) AND parent IS NOT NULL LIMIT $2) RETURNING id`, keys, removeTasks)
+	rows, err = tx.Query(ctx, `DELETE FROM task WHERE id IN (SELECT id FROM task WHERE root = ANY($1::uuid[]) AND parent IS NOT NULL LIMIT $2) RETURNING id`, keys, removeTasks)
 	if err != nil {
 		return 0, err
 	}
@@ -314,22 +324,23 @@ func (s *Store) Scrub(ctx context.Context) error {
 
 // Alone runs f unless another node that shares the database runs one now.
 func (s *Store) Alone(ctx context.Context, f func(ctx context.Context) error) (err error) {
-	c, err := s.pool.Acquire(ctx)
+	// A connection of its own, which f has no need of: the pool may have no other.
+	c, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
 		return err
 	}
-	defer c.Release()
 	had := false
+	defer func() { // also when ctx is over; the server frees the lock with the connection
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), beat)
+		defer cancel()
+		if had {
+			_, _ = c.Exec(end, `SELECT pg_advisory_unlock($1)`, int64(lockAlone)) // so that who asks next has it
+		}
+		_ = c.Close(end)
+	}()
 	if err := c.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, int64(lockAlone)).Scan(&had); err != nil || !had {
 		return err
 	}
-	defer func() { // also when ctx is over; the server frees it with the connection
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), beat)
-		defer cancel()
-		if _, failed := c.Exec(end, `SELECT pg_advisory_unlock($1)`, int64(lockAlone)); failed != nil {
-			err = errors.Join(err, failed, c.Conn().Close(end))
-		}
-	}()
 	return f(ctx)
 }
 

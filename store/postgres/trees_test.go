@@ -3,10 +3,13 @@ package postgres
 import (
 	"context"
 	"testing"
+	"time"
 
 	"reeve/ledger"
 	"reeve/store/storetest"
 	"reeve/task"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // BenchmarkRemoveTrees removes trees while commits go on.
@@ -17,9 +20,9 @@ func BenchmarkRemoveTrees(b *testing.B) {
 // TestAlone: while one node runs something alone, another leaves it out.
 func TestAlone(t *testing.T) {
 	url := storetest.Postgres(t)
-	one, other := open(t, url), open(t, url)
+	one, other := open(t, url+"&pool_max_conns=1"), open(t, url)
 	ran := 0
-	count := func(ctx context.Context) error { ran++; return nil }
+	count := func(ctx context.Context) error { ran++; return one.SweepTrees(ctx) } // which needs the only connection
 	err := one.Alone(t.Context(), func(ctx context.Context) error {
 		count(ctx)
 		return other.Alone(ctx, count)
@@ -29,6 +32,39 @@ func TestAlone(t *testing.T) {
 	}
 	if err := other.Alone(t.Context(), count); err != nil || ran != 2 {
 		t.Errorf("afterwards it ran %d times: %v", ran, err)
+	}
+}
+
+// TestSweepLate: who sweeps a tree leaves alone what has its id since another has swept it.
+func TestSweepLate(t *testing.T) {
+	s := open(t, storetest.Postgres(t))
+	l := tasks(t, s, "tester")
+	tree := func() []*task.Task {
+		return []*task.Task{storetest.NewTask(0, task.ID{}), storetest.NewTask(1, storetest.TaskID(0), 0)}
+	}
+	build := func(ask bool) {
+		t.Helper()
+		if err := l.Apply(t.Context(), &task.Change{Kind: task.Create, Root: storetest.TaskID(0), Tasks: tree(), Ask: ask}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build(false)
+	roots := []task.ID{storetest.TaskID(0)}
+	if gone, err := s.RemoveTrees(t.Context(), roots, time.Time{}, task.ByErasure); err != nil || len(gone) != 1 {
+		t.Fatal(gone, err)
+	}
+	if err := s.SweepTrees(t.Context()); err != nil { // another's
+		t.Fatal(err)
+	}
+	build(true)
+	err := s.transact(t.Context(), func(tx pgx.Tx) error { _, err := sweep(t.Context(), tx, roots); return err })
+	if rows, failed := s.TaskRows(t.Context(), task.RowQuery{Root: roots[0]}); err != nil || failed != nil || len(rows) != 2 {
+		t.Errorf("%d tasks of the new tree are there, want 2: %v, %v", len(rows), err, failed)
+	}
+	for _, id := range []task.ID{storetest.TaskID(0), storetest.TaskID(1)} {
+		if _, err := s.Task(t.Context(), id); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

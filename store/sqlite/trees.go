@@ -239,8 +239,7 @@ func sweepTexts(c *sqlite.Conn, id task.ID) error {
 func (s *Store) resweep(w *task.Writes) (found bool, err error) {
 	err = s.transact(func(c *sqlite.Conn) error {
 		for _, t := range w.New {
-			again := false
-			err := query(c, `SELECT 1 FROM task_gone WHERE root = ? AND swept = 0`, func(*sqlite.Stmt) error { again = true; return nil }, t.ID[:])
+			again, err := unswept(c, t.ID)
 			if err != nil {
 				return err
 			}
@@ -261,6 +260,22 @@ func forget(c *sqlite.Conn, root task.ID) error {
 	return execute(c, `DELETE FROM task_gone WHERE root = ? AND noted = 1 AND swept = 1`, root[:])
 }
 
+// unswept reports whether something may be left of a tree that is gone.
+func unswept(c *sqlite.Conn, root task.ID) (left bool, err error) {
+	err = query(c, `SELECT 1 FROM task_gone WHERE root = ? AND swept = 0`, func(*sqlite.Stmt) error { left = true; return nil }, root[:])
+	return left, err
+}
+
+// sweepOne removes some rows of a tree that was found unswept before. If a commit has
+// swept it since, a new tree of the same id may be there, which stays.
+func sweepOne(c *sqlite.Conn, root task.ID) error {
+	left, err := unswept(c, root)
+	if err == nil && left {
+		_, err = sweep(c, root, removeRows)
+	}
+	return err
+}
+
 // SweepTrees removes what is left of trees that are gone.
 func (s *Store) SweepTrees(ctx context.Context) error {
 	for {
@@ -275,8 +290,7 @@ func (s *Store) SweepTrees(ctx context.Context) error {
 			return err
 		}
 		err = s.step(ctx, func(c *sqlite.Conn) error {
-			_, err := sweep(c, root, removeRows)
-			return err
+			return sweepOne(c, root)
 		})
 		if err != nil {
 			return err

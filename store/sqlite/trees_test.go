@@ -12,6 +12,7 @@ import (
 	"reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"zombiezen.com/go/sqlite"
 )
 
 // TestScrub: of a tree that was erased nothing stays in the files, nor of what its
@@ -63,6 +64,36 @@ func TestScrub(t *testing.T) {
 	}
 	if err := s.Scrub(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestSweepLate: who sweeps a tree leaves alone what has its id since a commit has swept it.
+func TestSweepLate(t *testing.T) {
+	s := open(t, t.TempDir())
+	l, err := storetest.NewTasks(t.Context(), s, "tester")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Log.Close()
+	root := storetest.TaskID(0)
+	build := func() {
+		t.Helper()
+		tree := []*task.Task{storetest.NewTask(0, task.ID{}), storetest.NewTask(1, root, 0)}
+		if err := l.Apply(t.Context(), &task.Change{Kind: task.Create, Root: root, Tasks: tree}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build()
+	if gone, err := s.RemoveTrees(t.Context(), []task.ID{root}, time.Time{}, task.ByErasure); err != nil || len(gone) != 1 {
+		t.Fatal(gone, err)
+	}
+	if err := s.SweepTrees(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	build()
+	err = s.step(t.Context(), func(c *sqlite.Conn) error { return sweepOne(c, root) })
+	if rows, failed := s.TaskRows(t.Context(), task.RowQuery{Root: root}); err != nil || failed != nil || len(rows) != 2 {
+		t.Errorf("%d tasks of the new tree are there, want 2: %v, %v", len(rows), err, failed)
 	}
 }
 

@@ -1,0 +1,27 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"testing"
+
+	"reeve/ledger"
+	"reeve/store/storetest"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// TestUpgrade brings a database of the third schema up to date.
+func TestUpgrade(t *testing.T) {
+	dir := t.TempDir()
+	storetest.Upgrade(t, func(t *testing.T) ledger.Store { return open(t, dir) }, func(t *testing.T) {
+		c, err := sqlite.OpenConn(filepath.Join(dir, dbName), sqlite.OpenReadWrite, sqlite.OpenWAL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := sqlitex.ExecuteScript(c, `DROP TABLE task_ref; DROP TABLE task_gone; DROP INDEX item_over; UPDATE schema_version SET version = 3;`, nil); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
