@@ -64,6 +64,7 @@ type Engine struct {
 	mu      sync.Mutex
 	running map[task.ID]*attempt        // by task
 	busy    map[string]int              // how many of them of each executor
+	again   map[task.ID]bool            // what restart has handed out and is not over
 	watches map[task.ID]map[*Watch]bool // by root
 
 	rewatch  chan struct{}   // wakes the timers when something is due
@@ -85,7 +86,7 @@ func New(cfg Config) *Engine {
 		cfg.Ended = func(string, task.Phase, time.Duration) {}
 	}
 	return &Engine{
-		cfg: cfg, reader: &reader{store: cfg.Store}, running: map[task.ID]*attempt{}, busy: map[string]int{}, watches: map[task.ID]map[*Watch]bool{},
+		cfg: cfg, reader: &reader{store: cfg.Store}, running: map[task.ID]*attempt{}, busy: map[string]int{}, again: map[task.ID]bool{}, watches: map[task.ID]map[*Watch]bool{},
 		rewatch: make(chan struct{}, 1), stopping: context.Background(),
 	}
 }
@@ -134,7 +135,9 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 	}
 	beside.Go(func() {
-		e.keepTime(ctx, limits, func(h task.Handed) { beside.Go(func() { start(ctx, h) }) })
+		e.keepTime(ctx, limits, func(h task.Handed) {
+			beside.Go(func() { defer e.unclaim(h.Task); start(ctx, h) })
+		})
 	})
 	beside.Go(func() { e.keepLease(work) })
 	beside.Go(func() { e.pushAll(ctx) })

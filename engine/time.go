@@ -157,10 +157,30 @@ func (e *Engine) restart(ctx context.Context, executor string, limit int, now ti
 	}
 	for i := range rows {
 		r := rows[i]
-		if now.Sub(r.Updated) > staleAfter {
+		// It may have to wait, for room or for an attempt that takes its time to end, and
+		// is found here again each time.
+		if now.Sub(r.Updated) > staleAfter && e.claim(r.ID) {
 			start(task.Handed{Task: r.ID, Root: r.Root, Attempt: r.Attempt + 1, Run: r.Run})
 		}
 	}
+}
+
+// claim notes that restart hands a task out; false when what it handed out before is
+// not over.
+func (e *Engine) claim(id task.ID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.again[id] {
+		return false
+	}
+	e.again[id] = true
+	return true
+}
+
+func (e *Engine) unclaim(id task.ID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.again, id)
 }
 
 // keepLease stops everything that runs before others may take it for lost: what the
