@@ -442,13 +442,13 @@ func (a *llmAnswer) take(data []byte) error {
 // say reports what came of the answer, but for an end that may be the beginning of a
 // secret, unless it is the last.
 func (a *llmAnswer) say(text string, last bool) {
-	text = a.secrets.mask(a.unsaid + text)
-	n := 0
-	if !last {
-		n = a.secrets.held(text)
+	text = a.unsaid + text
+	if a.unsaid = ""; last {
+		text = a.secrets.mask(text)
+	} else {
+		text, a.unsaid = a.secrets.begun(text)
 	}
-	a.unsaid = text[len(text)-n:]
-	if text = text[:len(text)-n]; text != "" {
+	if text != "" {
 		a.report.say(-1, text)
 	}
 }

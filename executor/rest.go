@@ -389,7 +389,7 @@ func (e *rest) try(ctx context.Context, client *http.Client, c *restCall) (jsont
 	}
 	for name, v := range response.Header {
 		if name != "Set-Cookie" { // a credential that the service gave us
-			result.Headers[cut(name, 200)] = c.secrets.mask(cut(strings.Join(v, ", "), 8<<10))
+			result.Headers[cut(name, 200)] = cut(c.secrets.mask(strings.Join(v, ", ")), 8<<10)
 		}
 	}
 	if err := result.setBody(body, response.Header.Get("Content-Type"), c.secrets); err != nil {
@@ -425,6 +425,7 @@ func (r *restResult) setBody(body []byte, content string, s secrets) error {
 		for cutoff := 0; cutoff < utf8.UTFMax && len(body) > 0 && !utf8.Valid(body); cutoff++ {
 			body = body[:len(body)-1]
 		}
+		body = body[:len(body)-s.held(string(body))] // nor of a secret
 	}
 	if utf8.Valid(body) {
 		text := s.mask(string(body))

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -38,11 +39,62 @@ func (s *secrets) add(texts ...string) {
 	}
 }
 
+// mask replaces all secrets in a text. They are looked for in the text as it came: of
+// two that overlap, such as a credential and a header that is how credentials of its
+// kind begin, replacing the one would hide the other from being found.
 func (s secrets) mask(text string) string {
-	for _, secret := range s {
-		text = strings.ReplaceAll(text, secret, masked)
+	spans := s.spans(text)
+	if len(spans) == 0 {
+		return text
 	}
-	return text
+	var out strings.Builder
+	at := 0
+	for _, span := range spans {
+		out.WriteString(text[at:span.from])
+		out.WriteString(masked)
+		at = span.to
+	}
+	out.WriteString(text[at:])
+	return out.String()
+}
+
+// span is a place in a text.
+type span struct{ from, to int }
+
+// spans are where secrets stand, in order; those that overlap are one.
+func (s secrets) spans(text string) (list []span) {
+	for _, secret := range s {
+		for at := 0; ; at += len(secret) {
+			i := strings.Index(text[at:], secret)
+			if i < 0 {
+				break
+			}
+			at += i
+			list = append(list, span{at, at + len(secret)})
+		}
+	}
+	slices.SortFunc(list, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	merged := list[:0]
+	for _, next := range list {
+		if n := len(merged); n > 0 && next.from < merged[n-1].to {
+			merged[n-1].to = max(merged[n-1].to, next.to)
+		} else {
+			merged = append(merged, next)
+		}
+	}
+	return merged
+}
+
+// begun masks a text whose rest is still to come. It leaves as rest an end that could
+// be the beginning of a secret.
+func (s secrets) begun(text string) (said, rest string) {
+	end := len(text) - s.held(text)
+	for _, span := range s.spans(text) {
+		if span.from < end && end < span.to {
+			end = span.from // they overlap
+		}
+	}
+	return s.mask(text[:end]), text[end:]
 }
 
 // held returns how much of a text's end could be the beginning of a secret, whose rest
