@@ -62,10 +62,9 @@ func (n *Node) erase(ctx context.Context, by act.Principal, q Erase) (Erased, er
 		if erased.Trees, err = n.eraseTrees(ctx, by, &who, &left); err != nil {
 			return erased, fmt.Errorf("trees of tasks, of which %d were erased: %w", erased.Trees, err)
 		}
-		if erased.Trees+erased.A2A > 0 {
-			if err := n.store.Scrub(ctx); err != nil {
-				return erased, fmt.Errorf("erase: %w", err)
-			}
+		// Also when nothing was found: an erasure before may have been broken off here.
+		if err := n.store.Scrub(ctx); err != nil {
+			return erased, fmt.Errorf("erase: %w", err)
 		}
 	} else {
 		var err error

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,14 +38,14 @@ func (n *Node) retainTasks(ctx context.Context) {
 
 // removeOldTasks removes the events of old changes, the A2A tasks and the trees of
 // tasks that ended longer ago than the retention says. What an A2A task shows are its
-// trees, so it goes before them.
+// trees, so it goes before them, and they stay as long as it does.
 func (n *Node) removeOldTasks(ctx context.Context) error {
 	_, events := n.store.TrimTaskEvents(ctx, n.now().Add(-n.cfg.Retention.Age))
 	if n.cfg.Retention.Tasks == 0 {
 		return errors.Join(events, n.finishRemoval(ctx, self, time.Time{}))
 	}
 	before := n.now().Add(-n.cfg.Retention.Tasks)
-	messages, err := n.a2a.RemoveOld(ctx, before)
+	messages, shown, err := n.a2a.RemoveOld(ctx, before)
 	if err != nil {
 		return errors.Join(events, fmt.Errorf("A2A tasks: %w", err))
 	}
@@ -52,6 +53,7 @@ func (n *Node) removeOldTasks(ctx context.Context) error {
 	for after := (task.Place{}); ; {
 		roots, next, err := n.store.EndedTrees(ctx, before, after)
 		var gone []task.Gone
+		roots = slices.DeleteFunc(roots, func(root task.ID) bool { return shown[root] })
 		if err == nil {
 			gone, err = n.store.RemoveTrees(ctx, roots, before, task.ByAge)
 		}

@@ -234,6 +234,36 @@ func TestRetention(t *testing.T) {
 	})
 }
 
+// TestRetentionShown: the trees that an A2A task shows stay as long as it does.
+func TestRetentionShown(t *testing.T) {
+	stores(t, func(t *testing.T, k *keeper) {
+		message, tree := k.said("ann", "system_info_executor", `{"resource":"cpu"}`)
+		k.await(tree, task.Completed)
+		item, err := k.guard.Kept(t.Context(), "a2a.task", message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := []byte(`"updated":"` + time.Now().Add(90*24*time.Hour).UTC().Format(time.RFC3339) + `"`) // somebody came back to it
+		item.Data = regexp.MustCompile(`"updated":"[^"]*"`).ReplaceAll(item.Data, changed)
+		if err := k.guard.Keep(t.Context(), "a2a.test", self, nil, item); err != nil {
+			t.Fatal(err)
+		}
+		shows := func(days int, want string) {
+			t.Helper()
+			k.now = func() time.Time { return time.Now().Add(time.Duration(days) * 24 * time.Hour) }
+			if err := k.removeOldTasks(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if answer := k.call(k.a2a, "ann", "GetTask", `{"id":"`+message+`"}`); !strings.Contains(answer, want) {
+				t.Errorf("after %d days: %s, want %s", days, answer, want)
+			}
+		}
+		shows(91, "TASK_STATE_COMPLETED")
+		shows(91, `"artifacts"`)
+		shows(200, "-32001")
+	})
+}
+
 // TestRetentionRecord: what was removed when the node ended is recorded by the next.
 func TestRetentionRecord(t *testing.T) {
 	stores(t, func(t *testing.T, k *keeper) {

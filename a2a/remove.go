@@ -19,18 +19,33 @@ const removeAtOnce = 32
 
 // RemoveOld removes tasks, with their history and their push configurations, that
 // have changed last before a time, and of which no tree is left that has not ended
-// before it. It returns how many.
-func (s *Server) RemoveOld(ctx context.Context, before time.Time) (removed int, err error) {
-	r := &remover{s: s, what: "retention", by: s.self(), details: map[string]string{"what": "a2a", "before": before.UTC().Format(time.RFC3339)}, list: true}
+// before it. It returns how many, and the trees that tasks show which were made before
+// that time and stay: they must stay, too.
+func (s *Server) RemoveOld(ctx context.Context, before time.Time) (removed int, shown map[task.ID]bool, err error) {
+	shown = map[task.ID]bool{}
+	stays := func(t *record) (bool, error) {
+		for _, root := range t.Roots {
+			if t.Created.Before(before) { // else its trees are young
+				shown[root] = true
+			}
+		}
+		return false, nil
+	}
+	r := &remover{s: s, what: "retention", by: s.self(), details: map[string]string{"what": "a2a", "before": before.UTC().Format(time.RFC3339)}, list: true,
+		left: func(t *record) { _, _ = stays(t) }}
 	err = r.each(ctx, "", func(t *record, item *ledger.Item) (bool, error) {
 		if item.Open || !t.Updated.Before(before) {
-			return false, nil
+			return stays(t)
 		}
-		return s.over(ctx, t, func(row *task.Row) bool {
+		over, err := s.over(ctx, t, func(row *task.Row) bool {
 			return row.Phase.Ended() && row.Next.IsZero() && row.Updated.Before(before)
 		})
+		if err == nil && !over {
+			return stays(t)
+		}
+		return over, err
 	})
-	return r.removed, err
+	return r.removed, shown, err
 }
 
 // RemoveOf removes all tasks of a user likewise, and returns their ids. Those that
@@ -74,9 +89,11 @@ type remover struct {
 	what    string
 	by      act.Principal
 	details map[string]string
-	list    bool // the records list the tasks' ids
+	list    bool            // the records list the tasks' ids
+	left    func(t *record) // is told of those that were wanted and are left; nil for nobody
 
 	tasks   []string // that are about to be removed
+	records []*record
 	items   []guard.Kept
 	ids     []string // that were removed
 	removed int
@@ -102,7 +119,7 @@ func (r *remover) each(ctx context.Context, prefix string, wanted func(t *record
 			}
 			ok, err := wanted(t, &items[i])
 			if err == nil && ok {
-				err = r.add(ctx, &items[i])
+				err = r.add(ctx, t, &items[i])
 			}
 			if err != nil {
 				return err
@@ -116,10 +133,13 @@ func (r *remover) each(ctx context.Context, prefix string, wanted func(t *record
 }
 
 // add has a task removed, unless it has changed since it was looked at.
-func (r *remover) add(ctx context.Context, seen *ledger.Item) error {
+func (r *remover) add(ctx context.Context, t *record, seen *ledger.Item) error {
 	g := r.s.cfg.Guard
 	item, err := g.Kept(ctx, taskKind, seen.ID)
 	if err != nil || !item.Found || item.Version != seen.Version {
+		if r.left != nil {
+			r.left(t)
+		}
 		return err
 	}
 	history, err := g.Kept(ctx, historyKind, seen.ID)
@@ -143,7 +163,7 @@ func (r *remover) add(ctx context.Context, seen *ledger.Item) error {
 			list = append(list, push)
 		}
 	}
-	r.tasks, r.items = append(r.tasks, seen.ID), append(r.items, list...)
+	r.tasks, r.records, r.items = append(r.tasks, seen.ID), append(r.records, t), append(r.items, list...)
 	if len(r.tasks) >= removeAtOnce {
 		return r.flush(ctx)
 	}
@@ -168,11 +188,14 @@ func (r *remover) flush(ctx context.Context) error {
 		r.ids, r.removed = append(r.ids, r.tasks...), r.removed+len(r.tasks)
 	}
 	if errors.Is(err, ledger.ErrLost) && r.list {
+		for _, t := range r.records {
+			r.left(t)
+		}
 		err = nil
 	}
 	for _, id := range r.tasks {
 		r.s.changed(id) // who follows it learns that it is gone
 	}
-	r.tasks, r.items = nil, nil
+	r.tasks, r.records, r.items = nil, nil, nil
 	return err
 }
