@@ -95,13 +95,15 @@ func (n *Node) finishRemoval(ctx context.Context, by act.Principal, before time.
 			roots, names, tasks = append(roots, g.Root), append(names, g.Root.String()), tasks+g.Tasks
 		}
 		details := map[string]string{"what": "tasks", "trees": strconv.Itoa(len(roots)), "tasks": strconv.Itoa(tasks)}
+		who := by
 		if list[0].Why == task.ByAge { // of an erasure the record says how many, never whose
+			who = self // whoever comes to record it
 			details["roots"] = strings.Join(names, " ")
 			if !before.IsZero() {
 				details["before"] = before.UTC().Format(time.RFC3339)
 			}
 		}
-		if _, err := n.guard.Note(ctx, list[0].Why, by, details); err != nil {
+		if _, err := n.guard.Note(ctx, list[0].Why, who, details); err != nil {
 			return err
 		}
 		if err := n.store.NoteTrees(ctx, roots); err != nil {
