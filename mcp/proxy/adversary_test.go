@@ -342,3 +342,21 @@ func FuzzShared(f *testing.F) {
 		}
 	})
 }
+
+// TestUntouchedNoMore: an answer that was housekeeping when it was looked at is judged
+// if its id is that of another call by now.
+func TestUntouchedNoMore(t *testing.T) {
+	p, _ := testProxy(t, func(p *Proxy) { p.Guardian = failing{} })
+	s := p.newSession(newToolbox(), false)
+	for number, want := range map[string]bool{"": true, "1": false} {
+		m, err := read([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.untouched = true
+		s.calls[m.key] = &call{method: "ping", number: number}
+		if on, _ := s.serverMessage(t.Context(), m, nil); bytes.Contains(on, []byte(`"result"`)) != want {
+			t.Errorf("of call %q: %s", number, on)
+		}
+	}
+}

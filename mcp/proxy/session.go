@@ -144,7 +144,7 @@ func (s *session) clientMessage(ctx context.Context, m *message, via asker) (on,
 		return nil, nil
 	}
 	q := s.question(m)
-	q.Answers, q.Method, q.Resource, q.Routine = ask.number, ask.method, ask.resource, ask.number == ""
+	q.answers(ask)
 	a, err := s.judge(ctx, q)
 	return passed(m, a, err, func() []byte { return denial(m.id, ask.method, a, err, "The client's answer is withheld.") }), nil
 }
@@ -286,7 +286,7 @@ func (s *session) serverMessage(ctx context.Context, m *message, via asker) (on,
 		m = listed
 	}
 	q := s.question(m)
-	q.Answers, q.Method, q.Resource, q.Routine = c.number, c.method, c.resource, c.number == ""
+	q.answers(c)
 	a, err := s.judge(ctx, q)
 	const done = "It has been done, but what it gave is withheld."
 	on = passed(m, a, err, func() []byte { return denial(m.id, c.method, a, err, done) })
@@ -389,6 +389,13 @@ func (s *session) question(m *message) *Question {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &Question{Message: m.raw(), Server: s.p.Server, Session: s.name, Agent: s.client, doc: m.doc, untouched: m.untouched}
+}
+
+// answers says which call a message answers. It can be another than when the message
+// was looked at, whose id it has now.
+func (q *Question) answers(c *call) {
+	q.Answers, q.Method, q.Resource, q.Routine = c.number, c.method, c.resource, c.number == ""
+	q.untouched = q.untouched && q.Routine
 }
 
 // untouched reports whether a message is housekeeping that holds no text, and that

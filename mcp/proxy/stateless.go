@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -18,13 +19,15 @@ import (
 // those who show the same credential. Each of their requests stands for itself, and
 // all go into the one program:
 //
-//	client A  id 1 ──┐                    ┌── id "reeve-1"
+//	client A  id 1 ──┐                    ┌── id "reeve-5KX…"
 //	                 ├── shared ── lines ─┤
-//	client B  id 1 ──┘                    └── id "reeve-2"
+//	client B  id 1 ──┘                    └── id "reeve-W2A…"
 //
 // Both number as they like, so the program sees ids and progress tokens of the
-// proxy's own, and what it says goes to the one whose request it is for. What it
-// says of nobody's request (a log message, for example) goes to nobody.
+// proxy's own, and what it says goes to the one whose request it is for. No client
+// can guess them, and so none can have the program speak to another, by a second id
+// that some programs read instead. What it says of nobody's request (a log message,
+// for example) goes to nobody.
 //
 // A program that speaks only the versions with sessions is initialized by the
 // proxy, without any power to ask a client for something: no request could be
@@ -41,8 +44,9 @@ type shared struct {
 	// server/discover, made of that of initialize. nil where it speaks 2026-07-28.
 	discovered []byte
 
+	refusing chan struct{} // bounds the refusals that the program has not taken yet
+
 	mu      sync.Mutex
-	number  int
 	waiting map[string]*exchanged // by the proxy's id
 	used    time.Time
 }
@@ -57,6 +61,7 @@ type exchanged struct {
 // Bounds of a shared program.
 const (
 	maxSaid      = 64
+	maxRefusing  = 64
 	probeTimeout = 10 * time.Second // to tell which versions it speaks
 	startTimeout = time.Minute      // to be initialized
 )
@@ -144,7 +149,7 @@ func (x *Programs) shared(r *http.Request) (*shared, error) {
 			x.mu.Unlock()
 			return nil, errors.New("too many programs run")
 		}
-		s = &shared{p: x.p, tools: newToolbox(), ready: make(chan struct{}), ended: make(chan struct{}), waiting: map[string]*exchanged{}, used: time.Now()}
+		s = &shared{p: x.p, tools: newToolbox(), ready: make(chan struct{}), ended: make(chan struct{}), refusing: make(chan struct{}, maxRefusing), waiting: map[string]*exchanged{}, used: time.Now()}
 		s.tools.lasts = listLasts
 		x.programs[key] = s
 		go func() {
@@ -193,18 +198,16 @@ func (s *shared) start(ctx context.Context, server Server) error {
 			}
 		}
 	}
-	select {
-	case <-s.ended: // some end at what they do not know
-		if err := dial(); err != nil {
-			return err
+	result, err := s.initialize(ctx)
+	if err != nil {
+		select {
+		case <-s.ended: // some end at what they do not know
+			if err := dial(); err != nil {
+				return err
+			}
+			result, err = s.initialize(ctx)
+		case <-time.After(endsByItself):
 		}
-	default:
-	}
-	starting, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	result, err := s.request(starting, "initialize", []byte(`{"protocolVersion":"`+lastWithSessions+`","capabilities":{},"clientInfo":{"name":"reeve","version":"1"}}`))
-	if err == nil {
-		err = s.tell(ctx, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	}
 	if err != nil {
 		s.conn.close()
@@ -212,6 +215,17 @@ func (s *shared) start(ctx context.Context, server Server) error {
 	}
 	s.discovered = discovery(result)
 	return nil
+}
+
+// initialize begins the only session of a program that knows no other way.
+func (s *shared) initialize(ctx context.Context) (rawjson.Value, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	result, err := s.request(ctx, "initialize", []byte(`{"protocolVersion":"`+lastWithSessions+`","capabilities":{},"clientInfo":{"name":"reeve","version":"1"}}`))
+	if err == nil {
+		err = s.tell(ctx, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	}
+	return result, err
 }
 
 // discovery is what server/discover would have given, made of the result of
@@ -248,8 +262,7 @@ func (s *shared) begin(id, token []byte) (string, *exchanged, error) {
 	if len(s.waiting) >= maxOpen {
 		return "", nil, errors.New("too many requests wait for their answers")
 	}
-	s.number++
-	own := "reeve-" + itoa(s.number)
+	own := "reeve-" + rand.Text()
 	s.waiting[own] = e
 	s.used = time.Now()
 	return own, e, nil
@@ -309,18 +322,22 @@ func (s *shared) request(ctx context.Context, method string, params []byte) (raw
 	if err := s.conn.send(ctx, m.raw(), []*message{m}); err != nil {
 		return rawjson.Value{}, err
 	}
+	var raw []byte
 	select {
-	case raw := <-e.answer:
-		m, err := read(raw)
-		if err != nil {
-			return rawjson.Value{}, err
-		}
-		return resultOf(m.root())
+	case raw = <-e.answer:
 	case <-s.ended:
-		return rawjson.Value{}, errors.New("the server ended")
+		select {
+		case raw = <-e.answer: // its last word
+		default:
+			return rawjson.Value{}, errors.New("the server ended")
+		}
 	case <-ctx.Done():
 		return rawjson.Value{}, errors.New("the server did not answer")
 	}
+	if m, err = read(raw); err != nil {
+		return rawjson.Value{}, err
+	}
+	return resultOf(m.root())
 }
 
 // receive takes what the program says. It waits for nobody.
@@ -345,15 +362,26 @@ func (s *shared) receive(raw []byte) {
 	}
 }
 
-// refuse answers what the program asks: nobody is there to be asked.
+// refuse answers what the program asks: nobody is there to be asked. It waits for a
+// program that takes nothing beside what else is read: one that first says all that
+// it has to say would wait for us.
 func (s *shared) refuse(m *message) {
+	select {
+	case s.refusing <- struct{}{}:
+	default:
+		s.p.logger().Warn("a question of the server was not answered, since it does not take the answers", "server", s.p.Server, "method", bounded(m.method))
+		return
+	}
 	answer := errorAnswer(m.id, codeMethod, "No client can be asked here.", nil)
 	if m.method == "ping" {
 		answer = []byte(`{"jsonrpc":"2.0","id":` + m.id + `,"result":{}}`)
 	}
-	if err := s.tell(context.Background(), string(answer)); err != nil {
-		s.p.logger().Warn("the server could not be answered", "server", s.p.Server, "error", err)
-	}
+	go func() {
+		defer func() { <-s.refusing }()
+		if err := s.tell(context.Background(), string(answer)); err != nil {
+			s.p.logger().Warn("the server could not be answered", "server", s.p.Server, "error", err)
+		}
+	}()
 }
 
 // answer hands the answer to a request to who waits for it.
@@ -385,7 +413,7 @@ func (s *shared) notice(m *message) {
 	s.mu.Lock()
 	e := s.waiting[own]
 	s.mu.Unlock()
-	if e == nil {
+	if e == nil || m.method == "notifications/progress" && e.token == nil { // which nobody asked for
 		return
 	}
 	if restored, err := e.restored(m.raw()); err == nil {
@@ -445,7 +473,7 @@ func (s *shared) post(w http.ResponseWriter, r *http.Request, session *session, 
 	}
 	m = x.list[0]
 	if m.method == "server/discover" && s.discovered != nil {
-		s.finish(w, session.fromServer(ctx, slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.root().Get("id").Raw(), []byte(`,"result":`), s.discovered, []byte{'}'}), s.ask), false)
+		s.finish(w, m.id, session.fromServer(ctx, slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.root().Get("id").Raw(), []byte(`,"result":`), s.discovered, []byte{'}'}), s.ask), false)
 		return
 	}
 	var token []byte
@@ -494,9 +522,12 @@ func (s *shared) post(w http.ResponseWriter, r *http.Request, session *session, 
 			for len(e.said) > 0 { // which it said before
 				say(<-e.said)
 			}
-			s.finish(w, session.fromServer(ctx, raw, s.ask), streaming)
+			s.finish(w, m.id, session.fromServer(ctx, raw, s.ask), streaming)
 			return
 		case <-s.ended:
+			if len(e.said)+len(e.answer) > 0 {
+				continue // its last words
+			}
 			text := errorAnswer(string(e.id), codeInternal, "The server has ended.", nil)
 			if streaming {
 				w.Write(plainEvent(text))
@@ -513,10 +544,10 @@ func (s *shared) post(w http.ResponseWriter, r *http.Request, session *session, 
 }
 
 // finish writes the answer to a request, with the status that stands for it.
-func (s *shared) finish(w http.ResponseWriter, x passage, streaming bool) {
+func (s *shared) finish(w http.ResponseWriter, id string, x passage, streaming bool) {
 	raw := x.on
 	if raw == nil {
-		raw = errorAnswer("null", codeInternal, unreadable, nil)
+		raw = errorAnswer(id, codeInternal, unreadable, nil)
 	}
 	if streaming {
 		w.Write(plainEvent(raw))

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -75,6 +76,7 @@ type scriptedProgram struct {
 	ended   func(error)
 	lines   chan []byte
 	once    sync.Once
+	closed  atomic.Bool
 	mu      sync.Mutex
 	got     []string
 }
@@ -101,6 +103,9 @@ func (p *scriptedProgram) send(_ context.Context, raw []byte, _ []*message) erro
 	if err != nil {
 		return err
 	}
+	if p.closed.Load() {
+		return io.ErrClosedPipe
+	}
 	for _, line := range p.of.answer(p, m) {
 		p.lines <- []byte(line)
 	}
@@ -108,7 +113,7 @@ func (p *scriptedProgram) send(_ context.Context, raw []byte, _ []*message) erro
 }
 
 func (p *scriptedProgram) close() error {
-	p.once.Do(func() { close(p.lines) })
+	p.once.Do(func() { p.closed.Store(true); close(p.lines) })
 	return nil
 }
 
@@ -273,14 +278,157 @@ func TestStatelessApart(t *testing.T) {
 	all.Wait()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	refused := 0
-	for _, line := range x.started[0].got {
-		if strings.Contains(line, `"id":"x","error"`) {
-			refused++
+	program := x.started[0]
+	for refused, deadline := 0, time.Now().Add(time.Minute); refused != 2; {
+		if refused = 0; time.Now().After(deadline) {
+			t.Fatal("the server's questions were not refused")
+		}
+		program.mu.Lock()
+		for _, line := range program.got {
+			if strings.Contains(line, `"id":"x","error"`) {
+				refused++
+			}
+		}
+		program.mu.Unlock()
+	}
+	if len(x.started) != 1 {
+		t.Errorf("%d programs", len(x.started))
+	}
+}
+
+// TestStatelessSmuggled: a client that guesses the proxy's ids, and puts them where a
+// careless program looks, does not speak to another client.
+func TestStatelessSmuggled(t *testing.T) {
+	asked, release := make(chan struct{}), make(chan struct{})
+	x := &manyPrograms{}
+	x.answer = func(p *scriptedProgram, m *message) []string {
+		text := m.root().Get("params").Get("arguments").Get("text").Text()
+		if m.method != "tools/call" {
+			return speaks(true)(p, m)
+		}
+		id := string(m.root().Get("id").Raw())
+		if other := m.root().Get("Id"); other.Exists() { // as readers do to whom names are alike
+			id = string(other.Raw())
+		}
+		answer := `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"` + text + `"}]}}`
+		if text != "mine" {
+			return []string{answer}
+		}
+		go func() {
+			close(asked)
+			<-release
+			// Nobody asked for it, and so nobody learns an id from it.
+			p.lines <- []byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + id + `,"progress":1}}`)
+			p.lines <- []byte(answer)
+		}()
+		return nil
+	}
+	url := sharedPrograms(t, x)
+	var all sync.WaitGroup
+	all.Go(func() {
+		if status, kind, got := postAll(t, url, say("1", "mine")); status != http.StatusOK || kind != "application/json" || !strings.Contains(got, `"text":"mine"`) {
+			t.Errorf("%d %s %s", status, kind, got)
+		}
+	})
+	<-asked
+	ctx, cancel := context.WithCancel(t.Context())
+	for n := range 10 { // it is answered to somebody, or to nobody
+		all.Go(func() {
+			r, err := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader(strings.Replace(say("1", "evil"), `"id":1`, fmt.Sprintf(`"id":1,"Id":"reeve-%d"`, n), 1)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r.Header = http.Header{"Content-Type": {"application/json"}, versionHeader: {firstStateless}, methodHeader: {"tools/call"}, nameHeader: {"say"}}
+			if resp, err := http.DefaultClient.Do(r); err == nil {
+				resp.Body.Close()
+			}
+		})
+	}
+	x.mu.Lock()
+	program := x.started[0]
+	x.mu.Unlock()
+	for deadline := time.Now().Add(time.Minute); ; {
+		program.mu.Lock()
+		evil := strings.Count(strings.Join(program.got, "\n"), `"text":"evil"`)
+		program.mu.Unlock()
+		if evil == 10 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d requests came", evil)
 		}
 	}
-	if refused != 2 || len(x.started) != 1 {
-		t.Errorf("%d of the server's questions were refused, by %d programs", refused, len(x.started))
+	close(release)
+	cancel()
+	all.Wait()
+}
+
+// chatty is a program that takes nothing until it has asked as many questions as a
+// pipe would not hold the answers to.
+type chatty struct {
+	receive func([]byte)
+	once    sync.Once
+	ready   chan struct{}
+}
+
+func (x *chatty) dial(_ context.Context, _ *Proxy, _ *session, receive func([]byte), _ func(error)) (connection, error) {
+	x.receive, x.ready = receive, make(chan struct{})
+	return x, nil
+}
+
+func (x *chatty) send(_ context.Context, raw []byte, _ []*message) error {
+	x.once.Do(func() {
+		go func() {
+			for n := range 1000 {
+				x.receive(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, n))
+			}
+			close(x.ready)
+		}()
+	})
+	<-x.ready
+	m, err := read(raw)
+	if err == nil && m.request() {
+		for _, line := range speaks(true)(&scriptedProgram{}, m) {
+			go x.receive([]byte(line))
+		}
+	}
+	return err
+}
+
+func (x *chatty) close() error { return nil }
+
+// TestStatelessChatty: a program that speaks before it listens is heard.
+func TestStatelessChatty(t *testing.T) {
+	p, _ := testProxy(t, nil)
+	url := serve1(t, p.NewPrograms(t.Context(), &chatty{}))
+	if status, _, got := postAll(t, url, say("1", "hi")); status != http.StatusOK || !strings.Contains(got, `"0 hi"`) {
+		t.Errorf("%d %s", status, got)
+	}
+}
+
+// TestStatelessLastWords: what a program said before it ended is passed on, and one
+// that ends at what it does not know is started once more.
+func TestStatelessLastWords(t *testing.T) {
+	x := &manyPrograms{}
+	x.answer = func(p *scriptedProgram, m *message) []string {
+		switch {
+		case m.method == "server/discover":
+			p.lines <- errorAnswer(m.id, codeMethod, "There is no such method.", nil)
+			p.close()
+			return nil
+		case m.method == "tools/call":
+			p.lines <- []byte(speaks(false)(p, m)[0])
+			p.close()
+			return nil
+		}
+		return speaks(false)(p, m)
+	}
+	url := sharedPrograms(t, x)
+	for n := range 20 { // either could come first
+		if status, _, got := postAll(t, url, say("1", "bye"), fmt.Sprint("Authorization: ", n)); status != http.StatusOK || !strings.Contains(got, ` bye"`) {
+			t.Fatalf("%d %s", status, got)
+		}
 	}
 }
 
