@@ -35,7 +35,15 @@ func (n *Node) Serve(ctx context.Context, ready func(url string)) error {
 	}
 	defer context.AfterFunc(ctx, n.flow.Close)() // streams would use up the time for what has begun
 	defer context.AfterFunc(ctx, n.a2a.Close)()
-	defer datadir.WriteURL(n.cfg.Data, "")
+	// What a node that was killed left must be gone before there is a socket that says
+	// that one runs: somebody else may be listening there by now. That of a node that
+	// runs is its own, and Run says so.
+	if _, err := datadir.URL(ctx, n.cfg.Data); errors.Is(err, datadir.ErrNotRunning) {
+		if err := datadir.WriteURL(n.cfg.Data, ""); err != nil {
+			return err
+		}
+		defer datadir.WriteURL(n.cfg.Data, "")
+	}
 	return s.Run(ctx, func(url string) {
 		if err := datadir.WriteURL(n.cfg.Data, url); err != nil {
 			n.logger.Warn("hooks of this machine cannot find the node by its data folder", "error", err)
