@@ -360,3 +360,40 @@ func TestUntouchedNoMore(t *testing.T) {
 		}
 	}
 }
+
+// TestAfterTheLastAnswer: what a server says after it has answered a request does not
+// go to that request's stream, which nobody reads any more.
+func TestAfterTheLastAnswer(t *testing.T) {
+	p, _ := testProxy(t, nil)
+	s := &program{link: p.newLink(newToolbox(), func([]byte) {}), waiting: map[string]chan []byte{}, gone: make(chan struct{})}
+	first, second := make(chan []byte, 16), make(chan []byte, 16)
+	for key, out := range map[string]chan []byte{"1": first, "2": first, "3": second} {
+		s.waiting[key] = out
+	}
+	s.stream(first, false)
+	s.stream(second, false)
+	for _, tt := range []struct {
+		raw string
+		to  chan []byte
+	}{
+		{`{"jsonrpc":"2.0","method":"notifications/message"}`, first},
+		{`{"jsonrpc":"2.0","id":1,"result":{}}`, first},
+		{`{"jsonrpc":"2.0","method":"notifications/message"}`, first},
+		{`{"jsonrpc":"2.0","id":2,"result":{}}`, first},
+		{`{"jsonrpc":"2.0","method":"notifications/message"}`, second},
+		{`{"jsonrpc":"2.0","id":3,"result":{}}`, second},
+	} {
+		s.deliver([]byte(tt.raw))
+		select {
+		case raw := <-tt.to:
+			if string(raw) != tt.raw {
+				t.Errorf("%s, want %s", raw, tt.raw)
+			}
+		default:
+			t.Errorf("%s went elsewhere", tt.raw)
+		}
+	}
+	if len(s.streams) > 0 {
+		t.Errorf("%d streams are left", len(s.streams))
+	}
+}

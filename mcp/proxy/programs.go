@@ -241,7 +241,9 @@ func (x *Programs) begin() (*program, string, error) {
 // end ends the program.
 func (s *program) end() { s.conn.close() }
 
-// deliver hands a message of the server to who waits for it.
+// deliver hands a message of the server to who waits for it. With its last answer a
+// request's stream ends: what the server says afterwards is for another one, although
+// the request is still there for a moment.
 func (s *program) deliver(raw []byte) {
 	m, err := read(raw)
 	if err != nil {
@@ -250,11 +252,19 @@ func (s *program) deliver(raw []byte) {
 	s.mu.Lock()
 	var to chan []byte
 	if m.method == "" {
-		if to = s.waiting[m.key]; to != nil {
-			delete(s.waiting, m.key)
+		to = s.waiting[m.key]
+		delete(s.waiting, m.key)
+		if !slices.Contains(slices.Collect(maps.Values(s.waiting)), to) {
+			s.drop(to)
 		}
 	} else if n := len(s.streams); n > 0 {
 		to = s.streams[n-1]
+	}
+	select {
+	case to <- raw: // under the lock, so that nothing comes after the last answer
+		s.mu.Unlock()
+		return
+	default: // it is nil, or full
 	}
 	s.mu.Unlock()
 	if to == nil {
@@ -374,13 +384,13 @@ func (s *program) stream(to chan []byte, own bool) (stop func()) {
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		for i, c := range s.streams {
-			if c == to {
-				s.streams = append(s.streams[:i:i], s.streams[i+1:]...)
-				return
-			}
-		}
+		s.drop(to)
 	}
+}
+
+// drop has nothing more go to a stream but answers. The lock is held.
+func (s *program) drop(to chan []byte) {
+	s.streams = slices.DeleteFunc(s.streams, func(c chan []byte) bool { return c == to })
 }
 
 // get is the stream of what the server says by itself.
