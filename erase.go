@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reeve/act"
+	"reeve/engine"
 	"reeve/guard"
 	"reeve/ledger"
 	"reeve/task"
@@ -104,6 +105,8 @@ type user struct {
 	trees map[string]bool // the ids of roots of the user's tasks
 	a2a   map[string]bool // those of A2A tasks
 	roots []task.ID
+	// ended are those of which nothing is executed: no record of them is yet to come.
+	ended []task.ID
 }
 
 // tasksOf lists a user's trees.
@@ -116,6 +119,16 @@ func (n *Node) tasksOf(ctx context.Context, id string) (user, error) {
 		}
 		for _, root := range roots {
 			who.trees[root.String()] = true
+			row, err := n.engine.Load().Row(ctx, engine.Caller{Admin: true}, root)
+			if err != nil {
+				if wrong, ok := errors.AsType[*task.Error](err); ok && wrong.Code == task.CodeNotFound {
+					continue
+				}
+				return who, fmt.Errorf("the user's task %s: %w", root, err)
+			}
+			if row.Open == 0 {
+				who.ended = append(who.ended, root)
+			}
 		}
 		if who.roots = append(who.roots, roots...); next == (task.Place{}) {
 			return who, nil
@@ -139,7 +152,7 @@ func (n *Node) eraseMessages(ctx context.Context, by act.Principal, who *user, l
 
 // eraseTrees removes the user's trees, with what they were given and what they gave.
 func (n *Node) eraseTrees(ctx context.Context, by act.Principal, who *user, left *leftover) (int, error) {
-	gone, err := n.store.RemoveTrees(ctx, who.roots, time.Time{}, task.ByErasure)
+	gone, err := n.store.RemoveTrees(ctx, who.ended, time.Time{}, task.ByErasure)
 	if err = errors.Join(err, n.finishRemoval(ctx, by, time.Time{})); err != nil {
 		return len(gone), err
 	}

@@ -46,8 +46,8 @@ func (n *Node) removeOldTasks(ctx context.Context) error {
 	}
 	before := n.now().Add(-n.cfg.Retention.Tasks)
 	messages, shown, err := n.a2a.RemoveOld(ctx, before)
-	if err != nil {
-		return errors.Join(events, fmt.Errorf("A2A tasks: %w", err))
+	if err != nil { // and so it is not known which trees they show
+		return errors.Join(events, fmt.Errorf("A2A tasks: %w", err), n.finishRemoval(ctx, self, time.Time{}))
 	}
 	trees := 0
 	for after := (task.Place{}); ; {

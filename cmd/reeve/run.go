@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reeve"
+	"reeve/engine"
 	"reeve/flow"
 	"reeve/internal/secret"
 	"reeve/ledger"
@@ -151,6 +152,7 @@ func (r *runner) run(cmd *cobra.Command, file string) error {
 	if interrupted {
 		return exitCode(exitInterrupted)
 	}
+	node.linger(ctx, cmd.ErrOrStderr(), signals)
 	return err
 }
 
@@ -477,6 +479,39 @@ type openNode struct {
 	client *flow.Client
 	close  func() error
 	hint   string // the flags that name it, for a command to be tried
+	// tasks counts what this process's own node executes; nil when another is asked.
+	tasks func(context.Context) (int, error)
+}
+
+// linger keeps a node of this command's own for as long as it executes what others
+// gave it, who found it on the data folder and follow it there, or until a signal.
+func (n *openNode) linger(ctx context.Context, told io.Writer, signals <-chan os.Signal) {
+	if n.tasks == nil {
+		return
+	}
+	pause := func(d time.Duration) (signaled bool) {
+		select {
+		case <-signals:
+			return true
+		case <-time.After(d):
+			return false
+		}
+	}
+	for others := false; ; others = true {
+		busy, err := n.tasks(ctx)
+		switch {
+		case err != nil || busy == 0 && !others:
+			return
+		case busy == 0:
+			pause(time.Second) // they read how it ended
+			return
+		case !others:
+			fmt.Fprintln(told, "other workflows are executed by this command's node: it waits for them (Ctrl-C leaves them)")
+		}
+		if pause(200 * time.Millisecond) {
+			return
+		}
+	}
 }
 
 // errNoNode is why what only a running node can do is not done.
@@ -489,7 +524,7 @@ func (n *nodeFlags) running(ctx context.Context, cmd *cobra.Command) (*openNode,
 			return nil, usageError{fmt.Errorf("--server names a node that is elsewhere: leave out%s", hint)}
 		}
 		client, err := n.client()
-		return &openNode{client, func() error { return nil }, " --server " + n.server}, err
+		return &openNode{client: client, close: func() error { return nil }, hint: " --server " + n.server}, err
 	}
 	if n.key != "" {
 		return nil, usageError{errors.New("--key is for --server; on the data folder none is needed")}
@@ -510,7 +545,7 @@ func (n *nodeFlags) running(ctx context.Context, cmd *cobra.Command) (*openNode,
 
 // node is an operator's way to the node's tasks.
 func (o *operator) node(hint string) *openNode {
-	return &openNode{&flow.Client{URL: "http://localhost", HTTP: o.client}, o.close, hint}
+	return &openNode{client: &flow.Client{URL: "http://localhost", HTTP: o.client}, close: o.close, hint: hint}
 }
 
 func (n *nodeFlags) client() (*flow.Client, error) {
@@ -566,7 +601,13 @@ func (n *nodeFlags) open(ctx context.Context, cmd *cobra.Command, log io.Writer,
 		return nil, err
 	}
 	slog.SetDefault(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	stop, err := runNode(ctx, cfg)
+	own, stop, err := runNode(ctx, cfg)
+	if errors.Is(err, ledger.ErrInUse) {
+		if o := bySocket(ctx, cfg.Data); o != nil {
+			return nil, fmt.Errorf("another command has begun on %s at the same moment: run this again, and its node is asked", cfg.Data)
+		}
+		return nil, fmt.Errorf("%w, and its socket in %s cannot be reached: run this as the node's user", err, cfg.Data)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -576,20 +617,19 @@ func (n *nodeFlags) open(ctx context.Context, cmd *cobra.Command, log io.Writer,
 	}
 	node = o.node(dataHint(cmd))
 	node.close = stop
+	node.tasks = func(ctx context.Context) (int, error) {
+		return own.Engine().Count(ctx, engine.Caller{Admin: true}, task.Query{Status: task.InProgress})
+	}
 	return node, nil
 }
 
 // runNode runs a node in this process, which listens on the operator's socket
 // alone. It does not end with ctx, but when it is stopped.
-func runNode(ctx context.Context, cfg reeve.Config) (stop func() error, err error) {
+func runNode(ctx context.Context, cfg reeve.Config) (node *reeve.Node, stop func() error, err error) {
 	cfg.Listen = ""
 	cfg.Tasks.Grace = 0 // when it stops, its workflow has ended, or is left
-	node, err := reeve.Open(ctx, cfg)
-	if errors.Is(err, ledger.ErrInUse) {
-		return nil, fmt.Errorf("%w, and its socket in %s cannot be reached: run this as the node's user", err, cfg.Data)
-	}
-	if err != nil {
-		return nil, err
+	if node, err = reeve.Open(ctx, cfg); err != nil {
+		return nil, nil, err
 	}
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ready, ended := make(chan struct{}), make(chan error, 1)
@@ -598,9 +638,9 @@ func runNode(ctx context.Context, cfg reeve.Config) (stop func() error, err erro
 	case <-ready:
 	case err := <-ended:
 		cancel()
-		return nil, errors.Join(err, node.Close())
+		return nil, nil, errors.Join(err, node.Close())
 	}
-	return func() error {
+	return node, func() error {
 		cancel()
 		return errors.Join(<-ended, node.Close())
 	}, nil
