@@ -133,7 +133,7 @@ func carried(b *testing.B) (io.Reader, io.Writer) {
 	answers, out := pipe(b)
 	copyLines := func(to io.Writer, from io.Reader) {
 		w := &lineWriter{w: to}
-		readLines(from, 1<<20, func(line []byte, _ bool) bool { return w.write(line) == nil })
+		readLines(from, 1<<20, func(line []byte, _ bool) bool { _, err := w.write(line); return err == nil })
 	}
 	go copyLines(toServer, in)
 	go copyLines(out, fromServer)

@@ -21,6 +21,7 @@ type Programs struct {
 	p      *Proxy
 	ctx    context.Context // of the programs
 	server Server
+	takes  time.Duration // how long a shared program has to take a message
 
 	mu       sync.Mutex
 	sessions map[string]*program
@@ -48,7 +49,7 @@ type program struct {
 // NewPrograms returns a handler for a server that is started for each session.
 // The programs end with ctx.
 func (p *Proxy) NewPrograms(ctx context.Context, server Server) *Programs {
-	x := &Programs{p: p, ctx: ctx, server: server, sessions: map[string]*program{}, programs: map[[sha256.Size]byte]*shared{}}
+	x := &Programs{p: p, ctx: ctx, server: server, takes: takeTimeout, sessions: map[string]*program{}, programs: map[[sha256.Size]byte]*shared{}}
 	go x.endIdle()
 	return x
 }

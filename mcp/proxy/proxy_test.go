@@ -41,6 +41,10 @@ func TestMain(m *testing.M) {
 		answerLines()
 		os.Exit(0)
 	}
+	if os.Getenv("REEVE_TEST_SERVER") == "deaf" {
+		answerUntilDeaf()
+		os.Exit(0)
+	}
 	if os.Getenv("REEVE_TEST_SERVER") != "" {
 		if err := testServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil && !errors.Is(err, io.EOF) {
 			fmt.Fprintln(os.Stderr, err)

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -39,6 +40,7 @@ type shared struct {
 	ready chan struct{} // closed when the program can be asked, or err says why not
 	err   error
 	conn  connection
+	takes time.Duration // how long it has to take a message
 	ended chan struct{} // closed when it will say no more
 	// discovered is what it is, where it cannot say so itself: a result of
 	// server/discover, made of that of initialize. nil where it speaks 2026-07-28.
@@ -64,6 +66,10 @@ const (
 	maxRefusing  = 64
 	probeTimeout = 10 * time.Second // to tell which versions it speaks
 	startTimeout = time.Minute      // to be initialized
+	// takeTimeout is how long it has to take a message. One that reads nothing while
+	// it works on a request is no exception, and some do; but one that never reads
+	// would be in the way of all who show the credential.
+	takeTimeout = time.Minute
 )
 
 // lastWithSessions is the version in which a program is initialized.
@@ -135,7 +141,18 @@ func (x *Programs) stateless(w http.ResponseWriter, r *http.Request, raw []byte,
 		refuse(http.StatusBadRequest, codeVersion, "The server does not speak this version.", fmt.Appendf(nil, `{"supported":[%q],"requested":%s}`, firstStateless, rawjson.Quote(version)))
 		return
 	}
-	program.post(w, r, s, raw, m)
+	program.post(w, r, s, raw, func() (*shared, error) {
+		x.forget(program)
+		return x.shared(r)
+	})
+}
+
+// forget has the next request start another program.
+func (x *Programs) forget(s *shared) {
+	x.mu.Lock()
+	maps.DeleteFunc(x.programs, func(_ [sha256.Size]byte, other *shared) bool { return other == s })
+	x.mu.Unlock()
+	go s.stop()
 }
 
 // shared returns the program for who shows a credential, which is started if none
@@ -144,12 +161,17 @@ func (x *Programs) shared(r *http.Request) (*shared, error) {
 	key := sha256.Sum256([]byte(credentialOf(r.Header)))
 	x.mu.Lock()
 	s := x.programs[key]
+	if s != nil && s.over() {
+		delete(x.programs, key)
+		go s.stop()
+		s = nil
+	}
 	if s == nil {
 		if len(x.sessions)+len(x.programs) >= maxPrograms && !x.endOldest() {
 			x.mu.Unlock()
 			return nil, errors.New("too many programs run")
 		}
-		s = &shared{p: x.p, tools: newToolbox(), ready: make(chan struct{}), ended: make(chan struct{}), refusing: make(chan struct{}, maxRefusing), waiting: map[string]*exchanged{}, used: time.Now()}
+		s = &shared{p: x.p, takes: x.takes, tools: newToolbox(), ready: make(chan struct{}), ended: make(chan struct{}), refusing: make(chan struct{}, maxRefusing), waiting: map[string]*exchanged{}, used: time.Now()}
 		s.tools.lasts = listLasts
 		x.programs[key] = s
 		go func() {
@@ -183,6 +205,9 @@ func (s *shared) start(ctx context.Context, server Server) error {
 		ended := make(chan struct{})
 		s.ended = ended
 		s.conn, err = server.dial(ctx, s.p, s.p.newSession(s.tools, false), s.receive, func(error) { close(ended) })
+		if c, ok := s.conn.(*process); ok {
+			c.takes = s.takes
+		}
 		return err
 	}
 	if err := dial(); err != nil {
@@ -280,6 +305,27 @@ func (s *shared) idle(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.waiting) == 0 && now.Sub(s.used) > idleProgram
+}
+
+// over reports whether the program could not be started, has ended, or is about to.
+func (s *shared) over() bool {
+	select {
+	case <-s.ready:
+	default:
+		return false
+	}
+	if s.err != nil {
+		return true
+	}
+	if c, ok := s.conn.(*process); ok && c.spent.Load() {
+		return true
+	}
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // stop ends the program, once it was started.
@@ -460,8 +506,9 @@ func numbered(m *message, own string) ([]byte, error) {
 	return m.doc.Splice(changes)
 }
 
-// post passes on a request, and what the program says of it.
-func (s *shared) post(w http.ResponseWriter, r *http.Request, session *session, raw []byte, m *message) {
+// post passes on a request, and what the program says of it. another gives the
+// program that takes the place of one that takes nothing any more.
+func (s *shared) post(w http.ResponseWriter, r *http.Request, session *session, raw []byte, another func() (*shared, error)) {
 	ctx := r.Context()
 	x := session.fromClient(ctx, raw, s.ask)
 	if x.on == nil {
@@ -469,9 +516,9 @@ func (s *shared) post(w http.ResponseWriter, r *http.Request, session *session, 
 		return
 	}
 	fail := func(status int, text string) {
-		writeJSON(w, status, errorAnswer(m.id, codeInternal, text, nil))
+		writeJSON(w, status, errorAnswer(x.list[0].id, codeInternal, text, nil))
 	}
-	m = x.list[0]
+	m := x.list[0]
 	if m.method == "server/discover" && s.discovered != nil {
 		s.finish(w, m.id, session.fromServer(ctx, slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.root().Get("id").Raw(), []byte(`,"result":`), s.discovered, []byte{'}'}), s.ask), false)
 		return
@@ -480,21 +527,34 @@ func (s *shared) post(w http.ResponseWriter, r *http.Request, session *session, 
 	if v := m.root().Get("params").Get("_meta").Get("progressToken"); v.Exists() {
 		token = v.Raw()
 	}
-	own, e, err := s.begin(m.root().Get("id").Raw(), token)
-	if err != nil {
-		fail(http.StatusServiceUnavailable, "The request cannot be taken: "+err.Error()+".")
-		return
-	}
-	defer s.end(own)
-	sent, err := numbered(m, own)
-	if err == nil {
-		err = s.conn.send(ctx, sent, x.list)
-	}
-	if err != nil {
+	var own string
+	var e *exchanged
+	for again := false; ; again = true {
+		var err error
+		if own, e, err = s.begin(m.root().Get("id").Raw(), token); err != nil {
+			fail(http.StatusServiceUnavailable, "The request cannot be taken: "+err.Error()+".")
+			return
+		}
+		var sent []byte
+		if sent, err = numbered(m, own); err == nil {
+			err = s.conn.send(ctx, sent, x.list)
+		}
+		if err == nil {
+			break
+		}
+		s.end(own)
+		if errors.Is(err, errUntaken) && !again { // it ended after the request came
+			var next *shared
+			if next, err = another(); err == nil {
+				s = next
+				continue
+			}
+		}
 		s.p.logger().Error("a message could not be sent to the server", "server", s.p.Server, "error", err)
 		fail(http.StatusBadGateway, "The server could not be reached.")
 		return
 	}
+	defer s.end(own)
 	streaming := false
 	say := func(raw []byte) bool {
 		x := session.fromServer(ctx, raw, s.ask)

@@ -3,9 +3,11 @@ package proxy
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -104,7 +106,7 @@ func (p *scriptedProgram) send(_ context.Context, raw []byte, _ []*message) erro
 		return err
 	}
 	if p.closed.Load() {
-		return io.ErrClosedPipe
+		return errUntaken
 	}
 	for _, line := range p.of.answer(p, m) {
 		p.lines <- []byte(line)
@@ -529,5 +531,129 @@ func TestStatelessOldServer(t *testing.T) {
 	defer programs.mu.Unlock()
 	if len(programs.programs) != 1 || len(programs.sessions) != 0 {
 		t.Errorf("%d programs, %d sessions", len(programs.programs), len(programs.sessions))
+	}
+}
+
+// answerUntilDeaf is a server that reads nothing any more once its tool was asked to
+// be deaf. Which one it is it says by the id of its process.
+func answerUntilDeaf() {
+	readLines(os.Stdin, 16<<20, func(line []byte, _ bool) bool {
+		m, err := read(line)
+		if err != nil {
+			return false
+		}
+		if m.root().Get("params").Get("arguments").Get("text").Text() == "deaf" {
+			time.Sleep(time.Hour)
+		}
+		for _, answer := range speaks(true)(&scriptedProgram{number: os.Getpid()}, m) {
+			fmt.Println(answer)
+		}
+		return true
+	})
+}
+
+func deaf(t *testing.T) Server {
+	t.Helper()
+	t.Setenv("REEVE_TEST_SERVER", "deaf")
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Command(program)
+}
+
+// TestSharedDeaf: a program that reads nothing any more is ended, those who wait for
+// it are told, and the next who asks has another one.
+func TestSharedDeaf(t *testing.T) {
+	p, _ := testProxy(t, nil)
+	programs := p.NewPrograms(t.Context(), deaf(t))
+	programs.takes = time.Second
+	t.Cleanup(programs.Close)
+	url := serve1(t, programs)
+	_, _, first := postAll(t, url, say("1", "hi"))
+	var all sync.WaitGroup
+	all.Go(func() {
+		if status, _, got := postAll(t, url, say("1", "deaf")); status != http.StatusBadGateway || !strings.Contains(got, "The server has ended.") {
+			t.Errorf("%d %s", status, got)
+		}
+	})
+	for waits := 0; waits == 0; { // it has been sent
+		programs.mu.Lock()
+		for _, s := range programs.programs {
+			s.mu.Lock()
+			waits = len(s.waiting)
+			s.mu.Unlock()
+		}
+		programs.mu.Unlock()
+	}
+	for { // more than a pipe holds: until one does not get all of it through
+		status, _, got := postAll(t, url, say("2", strings.Repeat("x", 200<<10)))
+		if status == http.StatusBadGateway && strings.Contains(got, "could not be reached") {
+			break
+		}
+		if status != http.StatusOK || !strings.Contains(got, "xxx") { // before it was deaf
+			t.Fatalf("%d %.200s", status, got)
+		}
+	}
+	status, _, second := postAll(t, url, say("1", "hi"))
+	if status != http.StatusOK || !strings.Contains(second, ` hi"`) || first == second {
+		t.Errorf("%d %s, and before %s", status, second, first)
+	}
+	all.Wait()
+}
+
+// TestStdioDeaf: a program that reads nothing keeps who sends only until their
+// context ends.
+func TestStdioDeaf(t *testing.T) {
+	p, _ := testProxy(t, nil)
+	c, err := deaf(t).dial(t.Context(), p, nil, func([]byte) {}, func(error) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.close() })
+	if err := c.send(t.Context(), []byte(say("1", "deaf")), nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // who writes, and who waits for it
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		if err := c.send(ctx, []byte(say("2", strings.Repeat("x", 200<<10))), nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		cancel()
+	}
+}
+
+// TestSharedEnded: who asks when the program has ended, or does not take anything any
+// more, and has not been taken away yet, has another one.
+func TestSharedEnded(t *testing.T) {
+	for _, told := range []bool{true, false} {
+		x := &manyPrograms{answer: speaks(true)}
+		p, _ := testProxy(t, nil)
+		programs := p.NewPrograms(t.Context(), x)
+		t.Cleanup(programs.Close)
+		url := serve1(t, programs)
+		postAll(t, url, say("1", "hi"))
+		programs.mu.Lock()
+		var key [32]byte
+		var s *shared
+		for key, s = range programs.programs {
+		}
+		programs.mu.Unlock()
+		if told {
+			s.conn.close()
+			for there := true; there; {
+				programs.mu.Lock()
+				_, there = programs.programs[key]
+				programs.mu.Unlock()
+			}
+			programs.mu.Lock()
+			programs.programs[key] = s // as if it had not been taken away yet
+			programs.mu.Unlock()
+		} else {
+			x.started[0].closed.Store(true) // it takes nothing, and nobody knows
+		}
+		if status, _, got := postAll(t, url, say("1", "hi")); status != http.StatusOK || !strings.Contains(got, `"1 hi"`) {
+			t.Errorf("%v: %d %s", told, status, got)
+		}
 	}
 }

@@ -393,6 +393,9 @@ type process struct {
 	in     io.WriteCloser
 	stdout io.Closer
 	out    lineWriter
+	turn   chan struct{} // holds who writes to it
+	takes  time.Duration // how long it has to take a message before it is ended; 0 is for ever
+	spent  atomic.Bool   // it did not take a message whole, and so takes no other
 	exited chan struct{}
 	err    error // how it exited; set before exited is closed
 }
@@ -412,7 +415,7 @@ func (c command) dial(ctx context.Context, p *Proxy, _ *session, receive func([]
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the server: %w", err)
 	}
-	x := &process{cmd: cmd, in: in, stdout: out, out: lineWriter{w: in}, exited: make(chan struct{})}
+	x := &process{cmd: cmd, in: in, stdout: out, out: lineWriter{w: in}, turn: make(chan struct{}, 1), exited: make(chan struct{})}
 	go func() {
 		err := readLines(out, p.maxMessage(), func(line []byte, long bool) bool {
 			if long {
@@ -436,7 +439,43 @@ func (c command) dial(ctx context.Context, p *Proxy, _ *session, receive func([]
 	return x, nil
 }
 
-func (x *process) send(_ context.Context, raw []byte, _ []*message) error { return x.out.write(raw) }
+// errUntaken is that a server has got nothing of a message, and never will.
+var errUntaken = errors.New("the server takes nothing any more")
+
+// send writes a line. A program that does not read keeps who sends only until ctx
+// ends. The line is written on nevertheless: what came after a part of one could not
+// be read.
+func (x *process) send(ctx context.Context, raw []byte, _ []*message) error {
+	select {
+	case x.turn <- struct{}{}:
+	case <-x.exited:
+		return errUntaken
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	written := make(chan error, 1)
+	go func() {
+		if x.takes > 0 {
+			stuck := time.AfterFunc(x.takes, func() { x.close() })
+			defer stuck.Stop()
+		}
+		n, err := x.out.write(raw)
+		if err != nil {
+			x.spent.Store(true)
+		}
+		if err != nil && n == 0 {
+			err = fmt.Errorf("%w: %w", errUntaken, err)
+		}
+		<-x.turn
+		written <- err
+	}()
+	select {
+	case err := <-written:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // How long a program has to end when its input is closed, and when it is told to.
 const (
@@ -469,15 +508,15 @@ type lineWriter struct {
 	buf []byte
 }
 
-func (l *lineWriter) write(raw []byte) error {
+func (l *lineWriter) write(raw []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.buf = append(append(l.buf[:0], oneLine(raw)...), '\n')
-	_, err := l.w.Write(l.buf)
+	n, err := l.w.Write(l.buf)
 	if cap(l.buf) > 1<<20 {
 		l.buf = nil
 	}
-	return err
+	return n, err
 }
 
 // readLines gives take each line that is not empty, without its end, until the
