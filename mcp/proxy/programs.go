@@ -193,23 +193,32 @@ func orNull(id string) string {
 	return id
 }
 
-// endOldest makes room: it ends the session that was not used for longest, of those
-// that nobody is using. Clients that went away without a word leave theirs behind.
+// endOldest makes room: it ends the program that was not used for longest, of those
+// that nobody is using. Clients that went away without a word leave theirs behind, and
+// whatever is shown as a credential has one.
 func (x *Programs) endOldest() bool {
-	var oldest string
+	var end func()
 	var since time.Time
 	for id, s := range x.sessions {
 		s.mu.Lock()
-		if len(s.waiting) == 0 && len(s.streams) == 0 && (oldest == "" || s.used.Before(since)) {
-			oldest, since = id, s.used
+		if len(s.waiting) == 0 && len(s.streams) == 0 && (end == nil || s.used.Before(since)) {
+			since = s.used
+			end = func() { delete(x.sessions, id); go s.end() }
 		}
 		s.mu.Unlock()
 	}
-	if oldest == "" {
+	for key, s := range x.programs {
+		s.mu.Lock()
+		if s.started() && len(s.waiting) == 0 && (end == nil || s.used.Before(since)) {
+			since = s.used
+			end = func() { delete(x.programs, key); go s.stop() }
+		}
+		s.mu.Unlock()
+	}
+	if end == nil {
 		return false
 	}
-	go x.sessions[oldest].end()
-	delete(x.sessions, oldest)
+	end()
 	return true
 }
 

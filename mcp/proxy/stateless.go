@@ -307,11 +307,19 @@ func (s *shared) idle(now time.Time) bool {
 	return len(s.waiting) == 0 && now.Sub(s.used) > idleProgram
 }
 
-// over reports whether the program could not be started, has ended, or is about to.
-func (s *shared) over() bool {
+// started reports whether the program was started, or could not be.
+func (s *shared) started() bool {
 	select {
 	case <-s.ready:
+		return true
 	default:
+		return false
+	}
+}
+
+// over reports whether the program could not be started, has ended, or is about to.
+func (s *shared) over() bool {
+	if !s.started() {
 		return false
 	}
 	if s.err != nil {

@@ -3,6 +3,7 @@ package proxy
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -656,4 +657,70 @@ func TestSharedEnded(t *testing.T) {
 			t.Errorf("%v: %d %s", told, status, got)
 		}
 	}
+}
+
+// TestSharedCrowd: where as many programs run as may, that which was not used for
+// longest makes room, whether it is shared or a session's; one that is used stays.
+func TestSharedCrowd(t *testing.T) {
+	x := &manyPrograms{}
+	asked, release := make(chan struct{}), make(chan struct{})
+	x.answer = func(p *scriptedProgram, m *message) []string {
+		if m.root().Get("params").Get("arguments").Get("text").Text() == "wait" {
+			close(asked)
+			<-release
+		}
+		return speaks(true)(p, m)
+	}
+	p, _ := testProxy(t, nil)
+	programs := p.NewPrograms(t.Context(), x)
+	t.Cleanup(programs.Close)
+	url := serve1(t, programs)
+	var all sync.WaitGroup
+	all.Go(func() {
+		if status, _, got := postAll(t, url, say("1", "wait")); status != http.StatusOK || !strings.Contains(got, `"0 wait"`) {
+			t.Errorf("%d %s", status, got)
+		}
+	})
+	<-asked
+	ask := func(who string) string {
+		status, _, got := postAll(t, url, `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{`+meta+`}}}`, "Authorization: "+who)
+		if status != http.StatusOK {
+			t.Fatalf("%s: %d %s", who, status, got)
+		}
+		return got
+	}
+	ask("first")
+	_, id, err := programs.begin() // a session, used after it
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range maxPrograms - 3 {
+		ask(fmt.Sprint(n))
+	}
+	running := func() (session, first bool) {
+		programs.mu.Lock()
+		defer programs.mu.Unlock()
+		if n := len(programs.sessions) + len(programs.programs); n > maxPrograms {
+			t.Errorf("%d programs", n)
+		}
+		_, first = programs.programs[sha256.Sum256([]byte("first\n"))]
+		return programs.sessions[id] != nil, first
+	}
+	if session, first := running(); !session || !first {
+		t.Fatal(session, first)
+	}
+	ask("one more")
+	if session, first := running(); !session || first {
+		t.Error("the oldest, which was shared, should have ended:", session, first)
+	}
+	ask("and one more")
+	if session, _ := running(); session {
+		t.Error("the session should have ended")
+	}
+	for n := range maxPrograms {
+		ask(fmt.Sprint("again ", n))
+	}
+	running()
+	close(release)
+	all.Wait()
 }
