@@ -203,7 +203,7 @@ func (x *mcpProxy) serveHTTP(ctx context.Context, p *proxy.Proxy, server proxy.S
 	if err != nil {
 		return err
 	}
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
+	s := mcpServer(mux, mcpReadTimeout, mcpWriteTimeout)
 	slog.Info("the MCP proxy is ready", "url", "http://"+l.Addr().String()+"/mcp", "server", p.Server)
 	context.AfterFunc(ctx, func() { s.Close() }) // streams would never end
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -211,6 +211,59 @@ func (x *mcpProxy) serveHTTP(ctx context.Context, p *proxy.Proxy, server proxy.S
 	}
 	return nil
 }
+
+// How long a client has to send a request, and to take a part of what it gets.
+const (
+	mcpReadTimeout  = 2 * time.Minute
+	mcpWriteTimeout = 30 * time.Second
+)
+
+// mcpServer is a server of which no client holds a connection by doing nothing.
+// Streams last as long as they are read.
+func mcpServer(h http.Handler, read, write time.Duration) *http.Server {
+	return &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			p := &pacedWriter{w, http.NewResponseController(w), write}
+			p.begin()
+			h.ServeHTTP(p, r)
+			p.begin() // the server writes what is left
+		}),
+		// Of a request that has been read, net/http takes ReadTimeout away again.
+		ReadTimeout: read, ReadHeaderTimeout: min(5*time.Second, read), IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+	}
+}
+
+// pacedWriter is a response of which the client has to take each part in time.
+type pacedWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	wait    time.Duration
+}
+
+// pacedPart is how much of a response a client has to take at a time.
+const pacedPart = 64 << 10
+
+func (w *pacedWriter) begin() { w.control.SetWriteDeadline(time.Now().Add(w.wait)) }
+
+func (w *pacedWriter) Write(b []byte) (n int, err error) {
+	for {
+		w.begin()
+		part := b[n:min(n+pacedPart, len(b))]
+		written, err := w.ResponseWriter.Write(part)
+		if n += written; err != nil || n == len(b) {
+			return n, err
+		}
+	}
+}
+
+// FlushError is what http.ResponseController calls.
+func (w *pacedWriter) FlushError() error {
+	w.begin()
+	return w.control.Flush()
+}
+
+// Unwrap is for http.ResponseController.
+func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // guardian returns what decides, and what ends it.
 func (x *mcpProxy) guardian(ctx context.Context, cfg reeve.Config) (proxy.Guardian, func() error, error) {
