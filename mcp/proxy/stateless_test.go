@@ -624,6 +624,12 @@ func TestStdioDeaf(t *testing.T) {
 	}
 }
 
+// swallows takes what nobody reads.
+type swallows struct{}
+
+func (swallows) send(context.Context, []byte, []*message) error { return nil }
+func (swallows) close() error                                   { return nil }
+
 // TestSharedEnded: who asks when the program has ended, or does not take anything any
 // more, and has not been taken away yet, has another one.
 func TestSharedEnded(t *testing.T) {
@@ -648,6 +654,7 @@ func TestSharedEnded(t *testing.T) {
 				programs.mu.Unlock()
 			}
 			programs.mu.Lock()
+			s.conn = swallows{}        // as a pipe can, after its reader's end
 			programs.programs[key] = s // as if it had not been taken away yet
 			programs.mu.Unlock()
 		} else {
