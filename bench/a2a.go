@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -100,11 +99,7 @@ func runA2A(rounds int, each time.Duration, conns []int) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	reeve := filepath.Join(dir, "reeve")
-	if out, err := exec.Command("go", "build", "-o", reeve, "reeve/cmd/reeve").CombinedOutput(); err != nil {
-		return fmt.Errorf("build reeve: %w\n%s", err, out)
-	}
-	self, err := os.Executable()
+	self, reeve, err := programs(dir)
 	if err != nil {
 		return err
 	}

@@ -84,17 +84,24 @@ type server struct {
 	socket  bool // by WebSocket
 }
 
+// programs are this one, which is the yardsticks and the clients, and a node, which is
+// built into a folder.
+func programs(dir string) (self, reeve string, err error) {
+	reeve = filepath.Join(dir, "reeve")
+	if out, err := exec.Command("go", "build", "-o", reeve, "reeve/cmd/reeve").CombinedOutput(); err != nil {
+		return "", "", fmt.Errorf("build reeve: %w\n%s", err, out)
+	}
+	self, err = os.Executable()
+	return self, reeve, err
+}
+
 func run(opa bool, rounds int, each time.Duration, conns []int, latency bool, only string) error {
 	dir, err := os.MkdirTemp("", "reeve-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	reeve := filepath.Join(dir, "reeve")
-	if out, err := exec.Command("go", "build", "-o", reeve, "reeve/cmd/reeve").CombinedOutput(); err != nil {
-		return fmt.Errorf("build reeve: %w\n%s", err, out)
-	}
-	self, err := os.Executable()
+	self, reeve, err := programs(dir)
 	if err != nil {
 		return err
 	}

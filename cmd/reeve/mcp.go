@@ -309,16 +309,11 @@ func (n *nearest) find(old proxy.Guardian) error {
 	if n.now != old {
 		return nil
 	}
-	socket := filepath.Join(n.cfg.Data, reeve.SocketName)
-	const tries = 50 // while another process starts or ends
+	const patience = 5 * time.Second // while another process starts or ends
 	var err error
-	for range tries {
-		if conn, dialed := net.DialTimeout("unix", socket, time.Second); dialed == nil {
-			conn.Close()
-			dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-			}
-			r := &proxy.Remote{URL: "http://localhost", Client: &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 64}}}
+	for began := time.Now(); time.Since(began) < patience; {
+		if o := bySocket(n.ctx, n.cfg.Data); o != nil {
+			r := &proxy.Remote{URL: "http://localhost", Client: o.client}
 			if _, err = r.Touched(n.ctx); err == nil {
 				n.now = r
 				return nil
@@ -337,7 +332,7 @@ func (n *nearest) find(old proxy.Guardian) error {
 			return n.ctx.Err()
 		}
 	}
-	return fmt.Errorf("%w, and its socket %s cannot be reached: run this as the node's user", err, socket)
+	return fmt.Errorf("%w, and its socket in %s cannot be reached: run this as the node's user", err, n.cfg.Data)
 }
 
 // open opens a node in this process, and serves its socket.
@@ -444,9 +439,7 @@ func toolKeeper(cmd *cobra.Command) (r *proxy.Remote, done func() error, err err
 	cfg = orOwn(cfg)
 	cfg.Listen = ""
 	n := &nearest{ctx: cmd.Context(), cfg: cfg}
-	socket := filepath.Join(cfg.Data, reeve.SocketName)
-	if conn, err := net.DialTimeout("unix", socket, time.Second); err == nil {
-		conn.Close()
+	if bySocket(cmd.Context(), cfg.Data) != nil {
 		if err := n.find(nil); err != nil {
 			return nil, nil, err
 		}

@@ -57,7 +57,7 @@ func bySocket(ctx context.Context, data string) *operator {
 	}
 	conn.Close()
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return datadir.Dial(ctx, data) }
-	return &operator{&http.Client{Transport: &http.Transport{DialContext: dial}}, func() error { return nil }}
+	return &operator{&http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 64}}, func() error { return nil }}
 }
 
 // inProcess is a transport to a handler in this process.
