@@ -245,8 +245,13 @@ type Reason struct {
 	Message string // a sentence for a person
 	Instead string // what the agent could do, or empty
 	Effect  Effect
-	Observe bool   // the rule only watches: its effect was not applied
+	Observe bool   // the rule only watches, or an exception lifted it: its effect was not applied
 	Pointer string // where in the request, if at one place
+	// Final says that nobody can let the act pass: no mode softens the reason,
+	// no exception lifts it, and nobody is asked. See Overruler.
+	Final bool
+	// Exception is the name of the policy's exception that lifted the reason.
+	Exception string
 	// Terms are what an escalating rule asks of people; nil for one person,
 	// whoever may answer.
 	Terms *Terms

@@ -112,6 +112,10 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, aga
 	if d.Effect != act.Escalate {
 		return nil, func() {}, nil
 	}
+	if !act.Approvable(d.Reasons) {
+		d.Effect = act.Deny
+		return nil, func() {}, nil
+	}
 	form := formOf(a, d)
 	id := approvalID(a, form)
 	release = sync.OnceFunc(g.approvals.lock(id))

@@ -175,30 +175,32 @@ func (g *Guard) enqueue(ctx context.Context, e *ledger.Entry) (act.Position, err
 // Judge decides about an act from what its session remembers, by a policy. It
 // is a pure function: no clock, no disk, no logger.
 func Judge(a *act.Action, violations []act.Violation, s policy.Session, set *policy.Set) act.Decision {
-	v := set.Evaluate(&policy.Input{Action: a, Session: s, Violations: violations})
+	v := set.Evaluate(&policy.Input{Action: a, Session: s, Violations: violations, Refusals: refusals(a, set)})
 	d := act.Decision{
 		Effect: v.Effect, Reasons: v.Reasons, Edits: v.Edits, Risk: v.Risk, Conditions: v.Conditions,
 		Policy: set.Hash(), Digest: a.Digest, At: a.At,
 	}
-	refusals := a.Refusals
-	if !a.Bounded && (a.Kind == act.ToolCall || a.Kind == act.MCPRequest) && set.Bounds(a.Canonical) {
-		refusals = append(refusals[:len(refusals):len(refusals)], unbounded)
-	}
 	if a.Kind == act.TaskResult && d.Effect == act.Escalate {
-		refusals = append(refusals[:len(refusals):len(refusals)], unheldResult)
+		d.Effect, d.Conditions = act.Deny, nil
+		d.Reasons = append([]act.Reason{unheldResult}, d.Reasons...)
+	}
+	return d
+}
+
+// refusals are why reeve itself denies an act, whatever the policy's rules say.
+func refusals(a *act.Action, set *policy.Set) []act.Reason {
+	list := slices.Clip(a.Refusals)
+	if !a.Bounded && (a.Kind == act.ToolCall || a.Kind == act.MCPRequest) && set.Bounds(a.Canonical) {
+		list = append(list, unbounded)
 	}
 	if a.Kind == act.TaskStart {
 		for _, limit := range set.Limits(a.Canonical) {
 			if !slices.Contains(a.Holds, limit) {
-				refusals = append(refusals[:len(refusals):len(refusals)], unheld(limit, a.Resource))
+				list = append(list, unheld(limit, a.Resource))
 			}
 		}
 	}
-	if len(refusals) > 0 {
-		d.Effect, d.Conditions = act.Deny, nil
-		d.Reasons = append(slices.Clone(refusals), d.Reasons...)
-	}
-	return d
+	return list
 }
 
 // unbounded is why a tool with limits is not called by a door that cannot hold it

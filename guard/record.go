@@ -318,6 +318,10 @@ type reason struct {
 	Effect  string `json:"effect"`
 	Observe bool   `json:"observe,omitzero"`
 	Pointer string `json:"pointer,omitzero"`
+	// Final says that nobody can let the act pass.
+	Final bool `json:"final,omitzero"`
+	// Exception names the policy's exception that lifted the reason.
+	Exception string `json:"exception,omitzero"`
 }
 
 type edit struct {
@@ -353,6 +357,10 @@ func appendReasons(b []byte, d *act.Decision, keep bool) []byte {
 			b = append(b, `,"observe":true`...)
 		}
 		b = appendMember(b, "pointer", r.Pointer)
+		if r.Final {
+			b = append(b, `,"final":true`...)
+		}
+		b = appendMember(b, "exception", r.Exception)
 		b = append(b, '}')
 	}
 	b = append(b, `],"risk":{"score":`...)
@@ -431,7 +439,7 @@ func (g *Guard) recorded(ctx context.Context, a *act.Action, at act.Position, pl
 		e, _ := act.ParseEffect(r.Effect)
 		d.Reasons = append(d.Reasons, act.Reason{
 			Rule: r.Rule, Code: r.Code, Message: r.Message, Instead: r.Instead,
-			Effect: e, Observe: r.Observe, Pointer: r.Pointer,
+			Effect: e, Observe: r.Observe, Pointer: r.Pointer, Final: r.Final, Exception: r.Exception,
 		})
 	}
 	for _, e := range kept.Edits {

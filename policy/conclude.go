@@ -39,6 +39,9 @@ func (s *Set) conclude(e *evaluation) Verdict {
 		}
 		v.Reasons = append(v.Reasons, s.defaultReason)
 	}
+	if len(e.in.Refusals) > 0 {
+		v.Effect = act.Deny
+	}
 	if v.Effect == act.Modify || v.Effect == act.Escalate {
 		edits, problem := e.edits()
 		if problem != nil {
@@ -61,6 +64,9 @@ func (s *Set) conclude(e *evaluation) Verdict {
 			}
 			return int(a.Effect) - int(b.Effect)
 		})
+	}
+	if len(e.in.Refusals) > 0 {
+		v.Reasons = append(slices.Clone(e.in.Refusals), v.Reasons...)
 	}
 	return v
 }

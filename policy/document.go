@@ -135,7 +135,7 @@ const (
 	CodeDefault = "default"
 )
 
-var ownCodes = []string{CodeRuleError, CodeModifyConflict, CodeModifyImpossible, CodeDefault, "approval_required"}
+var ownCodes = append([]string{CodeRuleError, CodeModifyConflict, CodeModifyImpossible, CodeDefault, "approval_required"}, act.FinalCodes...)
 
 const maxReason = 1000 // bytes of a reason or an instead
 

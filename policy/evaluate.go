@@ -31,6 +31,8 @@ type Input struct {
 	Action     *act.Action
 	Session    Session
 	Violations []act.Violation
+	// Refusals are why reeve itself denies the act, whatever the rules say.
+	Refusals []act.Reason
 }
 
 // Finding is what a detector found in one leaf of an action's content.

@@ -153,7 +153,7 @@ func (q *Question) check() error {
 		if len(r.Rule)+len(r.Code)+len(r.Message)+len(r.Instead)+len(r.Pointer) > maxName {
 			return badQuestion("a refusal is longer than %d bytes", maxName)
 		}
-		r.Effect, r.Observe, r.Terms = act.Deny, false, nil
+		r.Effect, r.Observe, r.Terms, r.Exception = act.Deny, false, nil, ""
 	}
 	return nil
 }
