@@ -488,7 +488,7 @@ func (c *caller) standing(a *act.Action) {
 	if c.agent.Violations > 0 || c.violations > 0 {
 		add("agent.violations", "The agent did what no verdict covered, since it became active.")
 	}
-	if a.Kind == act.ToolCall && !c.agent.Asked(a.Canonical, canonical) {
+	if a.IsCall() && !c.agent.Asked(a.Canonical, canonical) {
 		add("agent.capability", "The agent did not register for this tool.")
 	}
 }

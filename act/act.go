@@ -230,6 +230,17 @@ type Action struct {
 	Faults []string
 }
 
+// IsCall reports whether an act is the call of a tool, by whichever door it is
+// asked about: as a step of an agent, as an intent, as an MCP message, or as the
+// start of a task, whose executor is its tool. Everything that holds for calls
+// asks this, so that no door leads around a rule.
+func (a *Action) IsCall() bool {
+	return a.Kind == ToolCall || a.Kind == TaskStart || a.CallsMCP()
+}
+
+// CallsMCP reports whether an act is the MCP message that calls a tool.
+func (a *Action) CallsMCP() bool { return a.Kind == MCPRequest && a.InnerMethod == "tools/call" }
+
 // Digest is a SHA-256 over an act's kind, resource, and arguments or content,
 // names sorted and every number token kept as sent. It binds verdicts,
 // approvals and repeats to what is really done; ids of steps and timestamps

@@ -303,7 +303,7 @@ func (d *decoder) toolCallRequest() *invalid {
 	d.a.Kind = act.ToolCall
 	d.a.ID = call.Get("executionId").Text()
 	d.a.Resource = call.Get("toolId").Text()
-	d.a.Tool = d.declared(call.Get("toolId"))
+	d.a.Tool = d.declared(call.Get("toolId"), "id")
 	d.fixed(call, "toolId", base, "")
 
 	inputs := call.Get("inputs")
@@ -408,15 +408,16 @@ func eachOnce(inputs []input, base string) *invalid {
 	return nil
 }
 
-// declared finds the agent's own declaration of a tool, by its id.
-func (d *decoder) declared(id rawjson.Value) *act.Tool {
-	text := id.Text()
+// declared finds the agent's own declaration of a tool, by the members of it that
+// can be what a call names.
+func (d *decoder) declared(called rawjson.Value, by ...string) *act.Tool {
+	text := called.Text()
 	for _, t := range d.p.Get("context").Get("agent").Get("tools").Elems() {
-		if !textIs(t.Get("id"), text) {
+		if !slices.ContainsFunc(by, func(member string) bool { return textIs(t.Get(member), text) }) {
 			continue
 		}
 		arguments := t.Get("arguments")
-		tool := &act.Tool{ID: text, Name: t.Get("name").Text(), Type: t.Get("type").Text()}
+		tool := &act.Tool{ID: t.Get("id").Text(), Name: t.Get("name").Text(), Type: t.Get("type").Text()}
 		if arguments.Len() > 0 {
 			tool.Arguments = make([]act.ToolArgument, 0, arguments.Len())
 		}
@@ -599,6 +600,9 @@ func (d *decoder) mcp() *invalid {
 		d.a.Kind, d.a.ID, d.a.Answers = act.MCPRequest, m.ID, ""
 	}
 	d.a.InnerMethod, d.a.Resource, d.a.Arguments = m.Method, m.Resource, m.Arguments
+	if d.a.CallsMCP() {
+		d.a.Tool = d.declared(v.Get("params").Get("name"), "name", "id")
+	}
 	d.a.Listed, d.a.Failed = m.Listed, m.Failed
 	var buf [1024]byte
 	d.endDigest(mcp.AppendCanonical(d.beginDigest(buf[:0]), v, beside...), known...)

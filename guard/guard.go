@@ -190,7 +190,7 @@ func Judge(a *act.Action, violations []act.Violation, s policy.Session, set *pol
 // refusals are why reeve itself denies an act, whatever the policy's rules say.
 func refusals(a *act.Action, set *policy.Set) []act.Reason {
 	list := slices.Clip(a.Refusals)
-	if !a.Bounded && (a.Kind == act.ToolCall || a.Kind == act.MCPRequest) && set.Bounds(a.Canonical) {
+	if !a.Bounded && a.IsCall() && a.Kind != act.TaskStart && set.Bounds(a.Canonical) {
 		list = append(list, unbounded)
 	}
 	if a.Kind == act.TaskStart {
@@ -254,7 +254,7 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q asked) (d act.Decis
 	start := g.cfg.Now()
 	a.At = start
 	g.bar(a)
-	if g.cfg.Score != nil && (a.Kind == act.ToolCall || a.Kind == act.TaskStart) {
+	if g.cfg.Score != nil && a.IsCall() {
 		g.askModel(ctx, a)
 	}
 	for range attempts {

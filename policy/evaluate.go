@@ -238,7 +238,7 @@ func (e *evaluation) failure(c *condition, err error) error {
 func (e *evaluation) assess() *hazard.Assessment {
 	if !e.assessed {
 		e.assessed = true
-		if a := e.in.Action; isCall(a) {
+		if a := e.in.Action; a.IsCall() {
 			e.hazards = hazard.Assess(a.Canonical, a.Content)
 			// A model can be talked into a low score by what it reads, but not
 			// into lowering that of the heuristics.
@@ -249,12 +249,6 @@ func (e *evaluation) assess() *hazard.Assessment {
 		}
 	}
 	return &e.hazards
-}
-
-// isCall reports whether an act is the call of a tool, directly or by MCP, or the
-// start of a task, whose executor is its tool.
-func isCall(a *act.Action) bool {
-	return a.Kind == act.ToolCall || a.Kind == act.TaskStart || a.Kind == act.MCPRequest && a.InnerMethod == "tools/call"
 }
 
 // scan runs the detectors over the content.

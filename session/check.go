@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // Checks lists every built-in check that a rule can name with "check:", with
 // the sentence that documents it.
 var Checks = []struct{ Name, Doc string }{
-	{"tool.undeclared", "the agent declared its tools, and the one called is not among them"},
+	{"tool.undeclared", "the agent declared its tools, and the one called is not among them (over MCP it is flagged only: the server may have told of it)"},
 	{"tool.arguments", "a required argument is missing, undeclared, or of the wrong type"},
 	{"tool.confusable", "the tool's name uses characters that look like others"},
 	{"result.orphan", "a result answers a call that nobody asked about in this session"},
@@ -25,7 +26,7 @@ var Checks = []struct{ Name, Doc string }{
 	{"session.shared", "one session is used by two agents, users or organizations"},
 	{"time.skew", "the step's timestamp is more than 15 minutes from the guardian's clock"},
 	{"time.backwards", "the step's timestamp lies more than 5 minutes before an earlier step's"},
-	{"call.loop", "the same call is made for the tenth time in one turn, and nothing new came in between: no other call for the first time, no other answer"},
+	{"call.loop", "the same call is made for the tenth time in one turn (without turns: in ten minutes), and nothing new came in between: no other call for the first time, no other answer. The tasks of a workflow, which are planned, are no loop"},
 	{"session.rate", "the session makes more than 600 calls within a minute"},
 	{"memory.foreign", "memory that was stored for one user is given to another"},
 	{"memory.unknown", "memory is retrieved that was never stored through the guardian"},
@@ -50,9 +51,10 @@ var Checks = []struct{ Name, Doc string }{
 const (
 	maxSkew      = 15 * time.Minute
 	maxBackwards = 5 * time.Minute
-	loopCalls    = 10  // the same call, in one turn
-	loopWindow   = 64  // looking back over this many calls
-	rateCalls    = 600 // calls in one rateWindow
+	loopCalls    = 10               // the same call, in one turn
+	loopWindow   = 64               // looking back over this many calls
+	loopSpan     = 10 * time.Minute // and, where a session has no turns, over this time
+	rateCalls    = 600              // calls in one rateWindow
 	rateWindow   = time.Minute
 )
 
@@ -163,7 +165,11 @@ func (c *checker) tool() {
 	if a.Confusable {
 		c.add("tool.confusable", "", "The name %s uses characters that look like those of another name.", quote(a.Resource))
 	}
-	if a.Kind != act.ToolCall || a.Agent.Tools == nil {
+	if !a.IsCall() || a.Agent.Tools == nil {
+		return
+	}
+	if a.Tool == nil && a.CallsMCP() { // what a server has, the server lists: see mcp
+		c.addUnless(true, "tool.undeclared", "", "The agent declared no tool named %s, and may know it from the server.", quote(a.Resource))
 		return
 	}
 	if a.Tool == nil {
@@ -330,11 +336,12 @@ func (c *checker) fingerprint() {
 // rhythm looks for loops, floods, and steps out of their order.
 func (c *checker) rhythm() {
 	a, s, turn := c.a, c.s, c.hashes.turn
-	switch a.Kind {
-	case act.ToolCall:
-		if n := s.loops(short(a.Digest), turn); n+1 >= loopCalls {
-			c.add("call.loop", "", "The same call is made for the %s time in this turn, and nothing new came in between.", ordinal(n+1))
+	switch {
+	case a.IsCall():
+		if s.sameCall(a, c.hashes) {
+			break
 		}
+		c.loop()
 		if s.inWindow(a.At) && s.windowCalls >= rateCalls {
 			c.add("session.rate", "", "The session has made more than %d calls within a minute.", rateCalls)
 		}
@@ -344,10 +351,25 @@ func (c *checker) rhythm() {
 		if s.Autonomous && a.User.ID == "" {
 			c.add("autonomous", "", "An event, not a person, started this session.")
 		}
-	case act.MessageAgent:
+	case a.Kind == act.MessageAgent:
 		if a.Turn != "" && s.turn != turn {
 			c.addUnless(s.forgets(), "order.unexpected", "", "The agent answers in a turn in which nothing was asked.")
 		}
+	}
+}
+
+// loop looks for the same call over and over. The tasks of a workflow are planned
+// before any of them starts, alike ones, too, and they end: they are no loop.
+func (c *checker) loop() {
+	if c.a.Kind == act.TaskStart {
+		return
+	}
+	since, where := int64(math.MinInt64), "in this turn"
+	if c.a.Turn == "" {
+		since, where = c.a.At.Add(-loopSpan).UnixMilli(), "in this session"
+	}
+	if n := c.s.loops(short(c.a.Digest), c.hashes.turn, since); n+1 >= loopCalls {
+		c.add("call.loop", "", "The same call is made for the %s time %s, and nothing new came in between.", ordinal(n+1), where)
 	}
 }
 

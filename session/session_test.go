@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -159,6 +160,117 @@ func TestMemoryOwners(t *testing.T) {
 	}
 }
 
+// mcpCall is a call of an MCP server's tool, and mcpAnswer what the server answers;
+// digest names what is done or said.
+func mcpCall(id, digest string, edit ...func(*act.Action)) *act.Action {
+	return step(act.MCPRequest, id, append([]func(*act.Action){func(a *act.Action) {
+		a.InnerMethod, a.Step, a.Turn, a.Digest = "tools/call", "", "", sha256.Sum256([]byte(digest))
+	}}, edit...)...)
+}
+
+func mcpAnswer(id, digest string) *act.Action {
+	return step(act.MCPResponse, id, func(a *act.Action) {
+		a.Step, a.Turn, a.Digest = "", "", sha256.Sum256([]byte(digest))
+	})
+}
+
+// TestMCPCalls: a call of an MCP server's tool counts as any other does, whatever
+// ids it has, and once where the agent's step was asked about as well.
+func TestMCPCalls(t *testing.T) {
+	same := func(int) string { return "same" }
+	for _, tt := range []struct {
+		name   string
+		id     func(i int) string
+		answer func(i int) string // nil for none
+		every  time.Duration
+		loop   int // the call that makes a loop; 0 for none
+	}{
+		{"no ids", func(int) string { return "" }, nil, 0, loopCalls},
+		{"one id for all", func(int) string { return "1" }, nil, 0, loopCalls},
+		{"an id each", strconv.Itoa, nil, 0, loopCalls},
+		{"the same answer", strconv.Itoa, same, 0, loopCalls},
+		{"other answers", strconv.Itoa, strconv.Itoa, 0, 0},
+		{"other answers, ids from the start again", func(i int) string { return strconv.Itoa(i % 5) }, strconv.Itoa, 0, 0},
+		{"now and then, in a session without turns", strconv.Itoa, same, 3 * time.Minute, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &State{Known: true}
+			for i := range 2 * loopCalls {
+				at := func(a *act.Action) { a.At = start.Add(time.Duration(i) * tt.every) }
+				call := mcpCall(tt.id(i), "call", at)
+				v, repeat := s.Check(call, nil)
+				if repeat != nil {
+					t.Fatalf("call %d is taken for one that was asked about before", i+1)
+				}
+				if slices.Contains(checks(v), "call.loop") {
+					if i+1 != tt.loop {
+						t.Errorf("call %d is a loop", i+1)
+					}
+					return
+				}
+				remember(s, call, act.Allow)
+				if s.Calls != int64(i+1) {
+					t.Fatalf("after %d calls, %d are counted", i+1, s.Calls)
+				}
+				if tt.answer != nil {
+					remember(s, mcpAnswer(tt.id(i), tt.answer(i)), act.Allow)
+				}
+			}
+			if tt.loop != 0 {
+				t.Error("it is no loop")
+			}
+		})
+	}
+
+	t.Run("the step and the message of one call", func(t *testing.T) {
+		s := &State{Known: true}
+		for i := range 6 {
+			id := fmt.Sprint(i)
+			asked := step(act.ToolCall, "x"+id, func(a *act.Action) { a.Digest = sha256.Sum256([]byte("call")) })
+			for _, a := range []*act.Action{asked, mcpCall("q"+id, "call", func(a *act.Action) { a.Turn = "t-1" })} {
+				if v, _ := s.Check(a, nil); slices.Contains(checks(v), "call.loop") {
+					t.Errorf("call %d is a loop", i+1)
+				}
+				remember(s, a, act.Allow)
+			}
+			if s.Calls != int64(i+1) {
+				t.Fatalf("after %d calls, %d are counted", i+1, s.Calls)
+			}
+		}
+		// A message that no step was asked about counts: here the seventh call is sent twice.
+		remember(s, step(act.ToolCall, "x", func(a *act.Action) { a.Digest = sha256.Sum256([]byte("call")) }), act.Allow)
+		remember(s, mcpCall("q", "call", func(a *act.Action) { a.Turn = "t-1" }), act.Allow)
+		remember(s, mcpCall("r", "call", func(a *act.Action) { a.Turn = "t-1" }), act.Allow)
+		if s.Calls != 8 {
+			t.Errorf("%d calls are counted", s.Calls)
+		}
+	})
+
+	t.Run("tainted and autonomous", func(t *testing.T) {
+		s := &State{Known: true}
+		remember(s, step(act.Trigger, "e", func(a *act.Action) { a.Turn, a.User = "", act.User{} }), act.Allow)
+		v, _ := s.Check(mcpCall("1", "call", func(a *act.Action) { a.User = act.User{} }), nil)
+		if diff := cmp.Diff([]string{"taint.consequential", "autonomous"}, checks(v)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+
+	// The tasks of a workflow are planned, alike ones, too: many are no loop, and each counts.
+	t.Run("tasks", func(t *testing.T) {
+		s := &State{Known: true}
+		for i := range 3 * loopCalls {
+			a := step(act.TaskStart, fmt.Sprint(i), func(a *act.Action) { a.Turn, a.Digest = "", act.Digest{1} })
+			if v, _ := s.Check(a, nil); len(v) != 0 {
+				t.Fatalf("task %d: %v", i+1, checks(v))
+			}
+			remember(s, a, act.Allow)
+		}
+		if s.Calls != 3*loopCalls {
+			t.Errorf("%d calls are counted", s.Calls)
+		}
+	})
+}
+
 // TestLoop: the same call over and over is a loop, unless something new happens
 // meanwhile.
 func TestLoop(t *testing.T) {
@@ -262,7 +374,7 @@ func TestPinning(t *testing.T) {
 		})
 	}
 	call := func(tool string) *act.Action {
-		return step(act.MCPRequest, "c-"+tool, func(a *act.Action) { a.InnerMethod, a.Canonical = "tools/call", tool })
+		return step(act.MCPRequest, "c-"+tool, func(a *act.Action) { a.InnerMethod, a.Canonical, a.Turn = "tools/call", tool, "t-2" })
 	}
 	s := &State{Known: true}
 	remember(s, step(act.MCPRequest, "l", func(a *act.Action) { a.InnerMethod = "tools/list" }), act.Allow)

@@ -84,7 +84,9 @@ type Seen struct {
 	// At is the position of the step's record, once Placed.
 	At     act.Position
 	Placed bool
-	call   bool
+	made   int64 // when, Unix milliseconds
+	call   bool  // it stands for a call that counts
+	wire   bool  // it stands for a call on its way to an MCP server
 }
 
 // who tells one user of a session from another, in hashes; 0 is nobody.
@@ -180,7 +182,11 @@ func remembered(a *act.Action) (keys []uint64) {
 	switch a.Kind {
 	case act.MCPRequest, act.A2ASend:
 		if a.ID != "" {
-			keys = append(keys, hash('q', a.Door, doorOf(a.Kind), a.ID))
+			keys = append(keys, requestOf(a, a.ID))
+		}
+	case act.MCPResponse:
+		if a.Answers != "" {
+			keys = append(keys, resultOf(requestOf(a, a.Answers)))
 		}
 	case act.KnowledgeRetrieve:
 		for _, source := range a.Retrieved[:min(len(a.Retrieved), 256)] {
@@ -190,7 +196,10 @@ func remembered(a *act.Action) (keys []uint64) {
 	return keys
 }
 
-// resultOf is the key of the result of the call with an execution's key.
+// requestOf is the key of a request inside MCP or A2A with this id.
+func requestOf(a *act.Action, id string) uint64 { return hash('q', a.Door, doorOf(a.Kind), id) }
+
+// resultOf is the key of the result of the call with one of a call's keys.
 func resultOf(execution uint64) uint64 { return execution ^ 0x72_65_73_75_6c_74_6f_66 }
 
 // hashes are what an act is compared by, and what it leaves behind. They cost
@@ -222,6 +231,12 @@ func (s *State) hashesOf(a *act.Action) *hashes {
 	return &s.checked
 }
 
+// sameCall reports whether a call counts already, since it was asked about before
+// as a step of the agent.
+func (s *State) sameCall(a *act.Action, h *hashes) bool {
+	return a.CallsMCP() && s.underway(short(a.Digest), h.turn)
+}
+
 func (s *State) forgets() bool { return s.dropped || !s.Known }
 
 func (s *State) find(key uint64) *Seen {
@@ -248,14 +263,17 @@ func (s *State) sameStep(seen *Seen, executionID string) bool {
 // loops counts how often a call was made in a turn, as far back as nothing new
 // happened: no call that had not been made before, and no answer that this one had
 // not given. Who tests after each change makes the same call, and who waits for
-// something gets another answer in the end.
-func (s *State) loops(d Digest, turn uint64) (n int) {
+// something gets another answer in the end. Calls before since do not count.
+func (s *State) loops(d Digest, turn uint64, since int64) (n int) {
 	var calls [loopWindow]int32 // where they stand, the newest first
 	looked, found := 0, 0
 	for i := 0; i < len(s.ids) && looked < loopWindow; i++ {
 		at := (s.next - 1 - i + 2*len(s.ids)) % len(s.ids)
 		if !s.ids[at].call {
 			continue
+		}
+		if s.ids[at].made < since {
+			break
 		}
 		if looked++; s.ids[at].turn == turn {
 			calls[found] = int32(at)
@@ -287,6 +305,24 @@ func (s *State) loops(d Digest, turn uint64) (n int) {
 	return n
 }
 
+// underway reports whether a call of an MCP server's tool is one that was asked
+// about already, as a step of the agent: the host asks once more as the message
+// leaves. It is the same call, and counts once.
+func (s *State) underway(d Digest, turn uint64) bool {
+	looked := 0
+	for i := 0; i < len(s.ids) && looked < loopWindow; i++ {
+		at := (s.next - 1 - i + 2*len(s.ids)) % len(s.ids)
+		seen := &s.ids[at]
+		if !seen.call && !seen.wire {
+			continue
+		}
+		if looked++; seen.Digest == d && seen.turn == turn {
+			return !seen.wire && s.answer(at) == nil
+		}
+	}
+	return false
+}
+
 // answer returns the result of the call whose first id stands at a place; nil if
 // none was told.
 func (s *State) answer(at int) *Seen {
@@ -294,6 +330,9 @@ func (s *State) answer(at int) *Seen {
 		id := &s.ids[(at+i)%len(s.ids)]
 		if id.Step != s.ids[at].Step {
 			break
+		}
+		if id.key == 0 { // of a call without an id
+			continue
 		}
 		if found := s.find(resultOf(id.key)); found != nil {
 			return found
@@ -361,6 +400,8 @@ const (
 	flagCall
 	flagDropped
 	flagListed
+	flagWire
+	flagNewest
 )
 
 // Step is what the session is to remember of an act that was decided. The act
@@ -401,7 +442,10 @@ func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 			st.print[i] = part
 		}
 	}
-	if a.Kind == act.ToolCall {
+	if a.CallsMCP() {
+		st.flags |= flagWire
+	}
+	if a.IsCall() && !s.sameCall(a, &h) {
 		st.flags |= flagCall
 		st.calls++
 		if st.windowCalls++; !s.inWindow(a.At) {
@@ -411,6 +455,9 @@ func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 	st.turn = h.turn
 	if !a.SaidAt.IsZero() {
 		st.saidAt = max(st.saidAt, a.SaidAt.UnixMilli())
+	}
+	if a.Kind == act.MCPRequest || a.Kind == act.MCPResponse {
+		st.flags |= flagNewest
 	}
 	switch a.Kind {
 	case act.Trigger:
@@ -443,17 +490,25 @@ func (s *State) Apply(st *Step) (number int64) {
 	s.lastSaid, s.who, s.print = st.saidAt, st.who, st.print
 	s.turn, s.taintedTurn = st.turn, st.taintedTurn
 	s.windowStart, s.windowCalls = st.windowStart, st.windowCalls
+	seen := Seen{
+		turn: st.turn, Digest: st.digest, Step: st.steps, Effect: st.effect, made: st.at,
+		call: st.flags&flagCall != 0, wire: st.flags&flagWire != 0,
+	}
 	for i, key := range st.keys {
 		if had := s.find(key); had != nil {
-			if had.Effect != act.Escalate || had.Digest != st.digest {
+			newest := st.flags&flagNewest != 0 && i == len(st.keys)-1
+			if !newest && (had.Effect != act.Escalate || had.Digest != st.digest) {
 				continue // an id stands for what it first stood for
 			}
 			had.key = 0 // what was held is decided now
 		}
-		s.remember(Seen{
-			key: key, turn: st.turn, Digest: st.digest, Step: st.steps,
-			Effect: st.effect, call: i == 0 && st.flags&flagCall != 0,
-		})
+		seen.key = key
+		s.remember(seen)
+		seen.call, seen.wire = false, false
+	}
+	if seen.call || seen.wire { // no id is new, or it has none: the call counts all the same
+		seen.key = 0
+		s.remember(seen)
 	}
 	for _, p := range st.tools {
 		if s.tools == nil {
@@ -484,7 +539,7 @@ func (s *State) Tainted(turn string) bool {
 
 // Size is roughly the memory that the State holds, in bytes.
 func (s *State) Size() int {
-	return 480 + len(s.ids)*56 + len(s.index)*24 + len(s.tools)*40 + 8*(cap(s.checked.keys)+cap(s.checked.listed))
+	return 480 + len(s.ids)*72 + len(s.index)*24 + len(s.tools)*40 + 8*(cap(s.checked.keys)+cap(s.checked.listed))
 }
 
 // Write is one durable write of a session's memory: what Step.Append wrote, and
