@@ -102,7 +102,7 @@ func (b *builder) list(section *node, key, name string, check func(string) (prob
 func (b *builder) rule(at *node, name, when, reason, instead string) {
 	r := mapping(at.Line, at.Column,
 		"name", text("constitution "+name), "code", text("constitution."+strings.Fields(name)[0]), "effect", text("deny"),
-		"on", &node{Kind: rawjson.Array, Items: []*node{text("tool.call"), text("mcp.request")}},
+		"on", text(callKind),
 		"when", text(when), "reason", text(reason), "instead", text(instead))
 	b.rules.Items = append(b.rules.Items, r)
 }

@@ -59,16 +59,55 @@ const (
 	replace             // give an argument another value
 )
 
-// kindSet is a set of act.Kinds; otherKinds stands for those not listed there.
+// kindSet is a set of kinds of act as rules tell them apart: those of act.Kinds by
+// their places there, MCP messages that call a tool, and those not listed.
 type kindSet uint32
 
-const otherKinds kindSet = 1 << 31
+// Places beside those of act.Kinds.
+const (
+	mcpCallPlace = 30
+	otherPlace   = 31
+)
 
-func kindBit(k act.Kind) kindSet {
-	if i := slices.Index(act.Kinds, k); i >= 0 {
-		return 1 << i
+// callKinds are the doors by which a tool is called, with a name for each.
+var callKinds = []struct {
+	name string
+	bit  kindSet
+}{
+	{string(act.ToolCall), 1 << slices.Index(act.Kinds, act.ToolCall)},
+	{string(act.TaskStart), 1 << slices.Index(act.Kinds, act.TaskStart)},
+	{string(act.MCPRequest), 1 << mcpCallPlace},
+}
+
+// callKind is the name of them all in a rule.
+const callKind = "call"
+
+// kindOf returns the place of an act's kind in a kindSet.
+func kindOf(a *act.Action) int {
+	if a.CallsMCP() {
+		return mcpCallPlace
 	}
-	return otherKinds
+	if place, ok := kindPlace[a.Kind]; ok {
+		return place
+	}
+	return otherPlace
+}
+
+// of reports whether an act is of one of the kinds.
+func (s kindSet) of(a *act.Action) bool { return s&(1<<kindOf(a)) != 0 }
+
+// missingCalls names the doors by which a tool can be called that a set leaves
+// out, where it has some of them.
+func (s kindSet) missingCalls() (names []string) {
+	for _, c := range callKinds {
+		if s&c.bit == 0 {
+			names = append(names, c.name)
+		}
+	}
+	if len(names) == len(callKinds) {
+		return nil
+	}
+	return names
 }
 
 // named reports whether the rule is bound to tools by their full names, so
@@ -392,7 +431,16 @@ func (d *document) kindsOf(n *node) kindSet {
 			if matchName(w.Text, string(k)) {
 				kinds |= 1 << i
 				matched = true
+				if k == act.MCPRequest {
+					kinds |= 1 << mcpCallPlace
+				}
 			}
+		}
+		if matchName(w.Text, callKind) {
+			for _, c := range callKinds {
+				kinds |= c.bit
+			}
+			matched = true
 		}
 		if !matched {
 			d.at(w, didYouMean(w.Text, kindNames), "there is no kind of act %q", w.Text)
@@ -472,7 +520,7 @@ var kindNames = func() (names []string) {
 	for _, k := range act.Kinds {
 		names = append(names, string(k))
 	}
-	return names
+	return append(names, callKind)
 }()
 
 var detectorNames = []string{"secret", "pii", "pii.card", "pii.ssn", "pii.iban", "pii.email", "pii.phone", "hidden", "injection", "all"}

@@ -78,7 +78,7 @@ func (s *Set) Explain(in *Input) Explanation {
 		default:
 			re.Why = "it matches"
 		}
-		if r.when != nil && r.kinds&kindBit(in.Action.Kind) != 0 && r.fits(in.Action) {
+		if r.when != nil && r.kinds.of(in.Action) && r.fits(in.Action) {
 			re.Values = all.values(r.when)
 		}
 		x.Rules = append(x.Rules, re)
@@ -97,7 +97,7 @@ func (r *rule) fits(a *act.Action) bool {
 func (e *evaluation) whyNot(r *rule, in *Input) string {
 	a := in.Action
 	switch {
-	case r.kinds&kindBit(a.Kind) == 0:
+	case !r.kinds.of(a):
 		return fmt.Sprintf("it is not for %s", a.Kind)
 	case !r.fits(a) && a.Canonical == "":
 		return "it is for named tools, and this act has none"

@@ -14,7 +14,7 @@ type index struct {
 	plain, checked [maxKinds]kindIndex
 }
 
-// maxKinds has a place for each of act.Kinds and one for kinds not listed there.
+// maxKinds has a place for each bit of a kindSet.
 const maxKinds = 32
 
 type kindIndex struct {
@@ -71,10 +71,7 @@ var kindPlace = func() map[act.Kind]int {
 // candidates appends the rules whose kind and resource fit, each once, in
 // their order.
 func (x *index) candidates(dst []*rule, in *Input) []*rule {
-	place, ok := kindPlace[in.Action.Kind]
-	if !ok {
-		place = maxKinds - 1
-	}
+	place := kindOf(in.Action)
 	dst = x.plain[place].candidates(dst, in.Action)
 	if len(in.Violations) > 0 {
 		dst = x.checked[place].candidates(dst, in.Action)

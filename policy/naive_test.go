@@ -113,7 +113,7 @@ func naive(s *Set, in *Input) outcome {
 // naiveMatch reports whether a rule holds, or fails to be evaluated.
 func naiveMatch(s *Set, r *rule, in *Input) (truth, failed, unsure bool) {
 	a := in.Action
-	if r.kinds&kindBit(a.Kind) == 0 {
+	if !r.kinds.of(a) {
 		return
 	}
 	if r.tools != nil && !slices.ContainsFunc(r.tools, func(g string) bool { return naiveGlob(g, a.Canonical) || a.Alias != "" && naiveGlob(g, a.Alias) }) {

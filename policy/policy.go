@@ -315,6 +315,23 @@ func (s *Set) Rules() []RuleInfo {
 	return infos
 }
 
+// Warnings are what is probably not meant: rules about tools that a call by another
+// door passes. They keep no policy from being used.
+func (s *Set) Warnings() (list ErrorList) {
+	for _, r := range s.rules {
+		missing := r.kinds.missingCalls()
+		if missing == nil || r.tools == nil && r.hazard == 0 || r.effect == act.Allow {
+			continue
+		}
+		list = append(list, &Error{
+			File: r.file, Line: r.line, Column: r.column,
+			Message: fmt.Sprintf("the rule %q is about calls of tools, and does not hold for those that come as %s", r.name, strings.Join(missing, " or ")),
+			Hint:    "on: call names all of them",
+		})
+	}
+	return list
+}
+
 func writeText(files []File) []byte {
 	b := []byte(`{"reeve_policy":1,"files":[`)
 	for i, f := range files {

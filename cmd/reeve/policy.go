@@ -29,6 +29,9 @@ func policyCheck() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			for _, w := range set.Warnings() {
+				fmt.Fprintf(cmd.ErrOrStderr(), "warning: %v\n", w)
+			}
 			enforced, watched := 0, 0
 			for _, r := range set.Rules() {
 				if r.Observe {
