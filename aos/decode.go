@@ -572,6 +572,7 @@ func (d *decoder) a2a() *invalid {
 		return &invalid{base + "/method", "The message is a request and a message without its envelope at once, and which of them counts cannot be known.", "a JSON-RPC message with jsonrpc, or else no method"}
 	}
 	beside, known := split(base)
+	d.refuse(a2a.Double(v, base, beside...))
 	m := a2a.Read(v, base, &d.texts, beside...)
 	d.a.Kind, d.a.Answers = act.A2AReceive, m.ID
 	if m.Request {
@@ -594,6 +595,7 @@ func (d *decoder) mcp() *invalid {
 		}
 	}
 	beside, known := split(base)
+	d.refuse(mcp.Double(v, base, beside...))
 	m := mcp.Read(v, base, &d.texts, beside...)
 	d.a.Kind, d.a.Answers = act.MCPResponse, m.ID
 	if m.Request {
@@ -607,6 +609,14 @@ func (d *decoder) mcp() *invalid {
 	var buf [1024]byte
 	d.endDigest(mcp.AppendCanonical(d.beginDigest(buf[:0]), v, beside...), known...)
 	return nil
+}
+
+// refuse refuses a wrapped message that two readers would understand in two ways:
+// whoever gets it may do something else than what was judged.
+func (d *decoder) refuse(double *content.Double) {
+	if double != nil {
+		d.a.Refusals = append(d.a.Refusals, double.Refusal())
+	}
 }
 
 // digest makes the act's digest from its content. The members of the params

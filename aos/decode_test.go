@@ -223,3 +223,48 @@ func TestDocumentation(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestThreat05Wrapped: a wrapped message that readers understand in two ways is
+// refused, since somebody else executes it; one with members that the protocol does
+// not have is not.
+func TestThreat05Wrapped(t *testing.T) {
+	for _, tt := range []struct {
+		message string
+		refused bool
+	}{
+		{`"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call"`, true},
+		{`"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","n\u0041me":"b"}`, true},
+		{`"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"},"param\u017f":{"name":"b"}`, true},
+		{`"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"a","TEXT":"b"}]}`, true},
+		{`"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":1,"X":2,"Name":"b"},"_meta":{"Method":1},"more":{"Name":1}},"trace":{"Method":1}`, false},
+	} {
+		for _, body := range []string{
+			`{"jsonrpc":"2.0","id":1,"method":"protocols/MCP","params":{"message":{` + tt.message + `}}}`,
+			`{"jsonrpc":"2.0","id":1,"method":"protocols/MCP","params":{` + tt.message + `}}`,
+		} {
+			a, err := ActionOf([]byte(body))
+			if err != nil {
+				t.Fatal(body, err)
+			}
+			refused := len(a.Refusals) == 1 && a.Refusals[0].Code == act.CodeAmbiguous && a.Refusals[0].Final
+			if refused != tt.refused {
+				t.Errorf("%s: %+v", body, a.Refusals)
+			}
+		}
+	}
+	for body, want := range map[string]bool{
+		`{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"role":"user","messageId":"1","parts":[{"kind":"text","text":"a"}]}}}`:                            false,
+		`{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"role":"user","messageId":"1","parts":[{"kind":"text","text":"a","Text":"b"}]}}}`:                 true,
+		`{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"role":"user","messageId":"1","taskId":"a","task_id":"b","parts":[{"kind":"text","text":"a"}]}}}`: true,
+		`{"role":"user","messageId":"1","parts":[{"kind":"data","data":{"Role":"agent"}}],"metadata":{"Parts":1}}`:                                                              false,
+		`{"role":"user","Role":"agent","messageId":"1","parts":[{"kind":"text","text":"a"}]}`:                                                                                   true,
+	} {
+		a, err := ActionOf([]byte(`{"jsonrpc":"2.0","id":1,"method":"protocols/A2A","params":{"message":` + body + `}}`))
+		if err != nil {
+			t.Fatal(body, err)
+		}
+		if got := len(a.Refusals) == 1 && a.Refusals[0].Final; got != want {
+			t.Errorf("%s: %+v", body, a.Refusals)
+		}
+	}
+}

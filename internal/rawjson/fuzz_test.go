@@ -33,7 +33,7 @@ func FuzzParseAgrees(f *testing.F) {
 			}
 			return
 		}
-		if e, ok := err.(*SyntaxError); ok && theirs && (e.Reason == "nesting too deep" || e.Reason == "too many values") {
+		if e, ok := err.(*SyntaxError); ok && theirs && (e.Reason == "nesting too deep" || e.Reason == "too many values" || e.Reason == "U+0000 in a name") {
 			return
 		}
 		t.Fatalf("%q: rawjson says %v, jsontext accepts: %v", src, err, theirs)

@@ -1,6 +1,7 @@
 package rawjson
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/maphash"
 	"math"
@@ -194,6 +195,10 @@ func (p *parser) object(parent int32, depth int) error {
 			return err
 		}
 		p.nodes[name].count = -1 // marks a name: see isName
+		if p.nodes[name].escaped && p.hasNull(name) {
+			p.pos = at
+			return p.fail("U+0000 in a name")
+		}
 		if p.repeated(i, name, count, &seen) {
 			p.pos = at
 			return p.fail("duplicate name" + p.shown(name))
@@ -231,6 +236,13 @@ func (p *parser) shown(name int32) string {
 		return ""
 	}
 	return " " + string(raw)
+}
+
+// hasNull reports whether a name holds U+0000, at which some readers end it: it would
+// be another name to them.
+func (p *parser) hasNull(name int32) bool {
+	d := Doc{p.src, p.nodes}
+	return bytes.IndexByte(d.name(name), 0) >= 0
 }
 
 // repeated reports whether the name at node name stands already in object obj,

@@ -5,7 +5,8 @@
 //
 // It refuses what parsers disagree about, since each such difference is a way
 // round a guardian: duplicate names (also when spelled with escapes), invalid
-// UTF-8, lone surrogates, trailing data, and nesting or size beyond a limit.
+// UTF-8, lone surrogates, a name with U+0000 (at which some readers end it), trailing
+// data, and nesting or size beyond a limit.
 package rawjson
 
 import (

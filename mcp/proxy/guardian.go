@@ -181,6 +181,9 @@ func (l *Local) action(q *Question) (*act.Action, error) {
 		Failed: m.Failed, Body: doc.Source(), Refusals: q.Refusals,
 	}
 	a.Agent.ID, a.Agent.Name = l.Principal.Name, q.Agent
+	if double := doubleIn(doc.Root()); double != nil {
+		a.Refusals = append(slices.Clone(q.Refusals), double.Refusal())
+	}
 	if !m.Request {
 		a.Kind, a.ID, a.Answers = act.MCPResponse, "", q.Answers
 		a.Method, a.InnerMethod, a.Resource = q.Method, q.Method, q.Resource
@@ -188,6 +191,16 @@ func (l *Local) action(q *Question) (*act.Action, error) {
 	a.Canonical, a.Confusable = canon.Name(a.Resource)
 	a.Digest = digest(a, doc.Root())
 	return a, nil
+}
+
+// doubleIn looks into a message, or into each of a batch that a proxy refused.
+func doubleIn(v rawjson.Value) (d *content.Double) {
+	for i, e := range v.Elems() {
+		if d = mcp.Double(e, content.Index("", i)); d != nil {
+			return d
+		}
+	}
+	return mcp.Double(v, "")
 }
 
 // digest is the act's digest, in the form in which it is made for a message that

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"strconv"
 
+	"reeve/act"
 	"reeve/internal/rawjson"
+	mcp "reeve/mcp/message"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -41,6 +43,12 @@ func (m *message) request() bool       { return m.method != "" && m.id != "" }
 // errEnvelope is a message that is no JSON-RPC message, or two at once: what it
 // is to one reader it might not be to another.
 var errEnvelope = errors.New("the message is not one JSON-RPC 2.0 request, notification or answer")
+
+// errAmbiguous is a message that does one thing to one reader and another to
+// another: see message.Double.
+type errAmbiguous struct{ reason act.Reason }
+
+func (e *errAmbiguous) Error() string { return e.reason.Message + " " + e.reason.Instead }
 
 // read reads one message. The error says what is wrong with it; id is then its
 // id as far as it can be told.
@@ -85,6 +93,9 @@ func envelope(doc *rawjson.Doc) (*message, error) {
 		answers && m.id == "",
 		root.Get("result").Exists() && root.Get("error").Exists():
 		return nil, errEnvelope
+	}
+	if d := mcp.Double(root, ""); d != nil {
+		return nil, &errAmbiguous{d.Refusal()}
 	}
 	return m, nil
 }

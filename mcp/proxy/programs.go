@@ -155,6 +155,7 @@ func (x *Programs) post(w http.ResponseWriter, r *http.Request) {
 	}
 	parts, batch, err := split(raw)
 	if err != nil {
+		x.p.noteAmbiguous(r.Context(), raw, err)
 		writeJSON(w, http.StatusBadRequest, errorAnswer(idOf(raw), codeInvalid, err.Error(), nil))
 		return
 	}

@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"context"
+	"errors"
 	"strings"
 
 	"reeve/act"
@@ -18,6 +20,20 @@ func errorAnswer(id string, code int, text string, data []byte) []byte {
 		b = append(append(b, `,"data":`...), data...)
 	}
 	return append(b, `}}`...)
+}
+
+// noteAmbiguous has a message recorded that was refused since readers understand it
+// in different ways, and reports whether err says so: nobody sends that by mistake.
+// It does not pass, whatever the guardian says.
+func (p *Proxy) noteAmbiguous(ctx context.Context, raw []byte, err error) bool {
+	if _, ambiguous := errors.AsType[*errAmbiguous](err); !ambiguous {
+		return false
+	}
+	p.logger().Warn("a message that readers understand in different ways was not passed on", "server", p.Server)
+	if _, err := p.Guardian.Judge(ctx, &Question{Message: raw, Server: p.Server}); err != nil {
+		p.logger().Error("a refused message was not recorded", "server", p.Server, "error", err)
+	}
+	return true
 }
 
 // denial answers a message that does not pass: a tool's call with a result that

@@ -63,7 +63,7 @@ func (s *session) fromClient(ctx context.Context, raw []byte, via asker) passage
 }
 
 func (s *session) clientSaid(ctx context.Context, p *piece, via asker) passage {
-	return s.pass(p, func(m *message) (on, back []byte) { return s.clientMessage(ctx, m, via) })
+	return s.pass(ctx, p, func(m *message) (on, back []byte) { return s.clientMessage(ctx, m, via) })
 }
 
 // fromServer decides about what the server sent. on is for the client, back for
@@ -73,7 +73,7 @@ func (s *session) fromServer(ctx context.Context, raw []byte, via asker) passage
 }
 
 func (s *session) serverSaid(ctx context.Context, p *piece, via asker) passage {
-	return s.pass(p, func(m *message) (on, back []byte) { return s.serverMessage(ctx, m, via) })
+	return s.pass(ctx, p, func(m *message) (on, back []byte) { return s.serverMessage(ctx, m, via) })
 }
 
 // unreadable is what a client is told of an answer that is no message.
@@ -94,12 +94,12 @@ func readPiece(raw []byte) *piece {
 }
 
 // pass has each message of what came in one piece decided about.
-func (s *session) pass(from *piece, decide func(*message) (on, back []byte)) passage {
+func (s *session) pass(ctx context.Context, from *piece, decide func(*message) (on, back []byte)) passage {
 	raw, list, batch, err := from.raw, from.list, from.batch, from.err
 	if err != nil {
-		code := codeInvalid
-		if !errors.Is(err, errEnvelope) {
-			code = codeParse
+		code := codeParse
+		if s.p.noteAmbiguous(ctx, raw, err) || errors.Is(err, errEnvelope) {
+			code = codeInvalid
 		}
 		return passage{unread: true, back: errorAnswer(idOf(raw), code, err.Error(), nil)}
 	}

@@ -398,6 +398,7 @@ func (s *shared) request(ctx context.Context, method string, params []byte) (raw
 func (s *shared) receive(raw []byte) {
 	parts, _, err := split(raw)
 	if err != nil {
+		s.p.noteAmbiguous(context.Background(), raw, err)
 		// What cannot be read can be the answer that somebody waits for.
 		if own, err := rawjson.Parse([]byte(idOf(raw))); err == nil {
 			s.answer(own.Root().Text(), errorAnswer(`"own"`, codeInternal, unreadable, nil))

@@ -310,7 +310,7 @@ func TestStatelessSmuggled(t *testing.T) {
 			return speaks(true)(p, m)
 		}
 		id := string(m.root().Get("id").Raw())
-		if other := m.root().Get("Id"); other.Exists() { // as readers do to whom names are alike
+		if other := m.root().Get("answerTo"); other.Exists() { // as no protocol has it
 			id = string(other.Raw())
 		}
 		answer := `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"` + text + `"}]}}`
@@ -337,7 +337,7 @@ func TestStatelessSmuggled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	for n := range 10 { // it is answered to somebody, or to nobody
 		all.Go(func() {
-			r, err := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader(strings.Replace(say("1", "evil"), `"id":1`, fmt.Sprintf(`"id":1,"Id":"reeve-%d"`, n), 1)))
+			r, err := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader(strings.Replace(say("1", "evil"), `"id":1`, fmt.Sprintf(`"id":1,"answerTo":"reeve-%d"`, n), 1)))
 			if err != nil {
 				t.Error(err)
 				return
