@@ -96,7 +96,7 @@ func TestA2G(t *testing.T) {
 			if held.Verdict != a2g.Escalate || held.Approval == nil {
 				t.Fatalf("held: %+v", held)
 			}
-			if code, text := r.ask(identity.Approver, "POST", "/approvals/"+held.Approval.ID, `{"answer":"approve"}`); code != 200 {
+			if code, text := r.answer(held.Approval.ID, "approve"); code != 200 {
 				t.Fatal(text)
 			}
 			for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -190,7 +190,7 @@ func TestA2GPushes(t *testing.T) {
 				if err != nil || held.Approval == nil {
 					t.Fatalf("%+v, %v", held, err)
 				}
-				r.ask(identity.Approver, "POST", "/approvals/"+held.Approval.ID, `{"answer":"`+answer+`"}`)
+				r.answer(held.Approval.ID, answer)
 			}
 			wait("directive i0 APPROVED")
 			wait("directive i1 DENIED")

@@ -55,6 +55,9 @@ func (n *Node) listApprovals(w http.ResponseWriter, r *http.Request) {
 		n.failed(w, "the approvals were not read", err)
 		return
 	}
+	for _, h := range list {
+		h.Seen = "" // what nobody has looked at here
+	}
 	page := ApprovalList{Approvals: list, Next: next}
 	if page.Approvals == nil {
 		page.Approvals = []*approval.Decision{}
@@ -63,7 +66,11 @@ func (n *Node) listApprovals(w http.ResponseWriter, r *http.Request) {
 }
 
 func (n *Node) showApproval(w http.ResponseWriter, r *http.Request) {
-	h, err := n.guard.Approval(r.Context(), r.PathValue("id"))
+	show := n.guard.Approval
+	if _, role := identity.FromContext(r.Context()); answers(role) {
+		show = n.guard.Show
+	}
+	h, err := show(r.Context(), r.PathValue("id"))
 	if err != nil {
 		n.failed(w, "the approval was not read", err)
 		return
@@ -71,10 +78,17 @@ func (n *Node) showApproval(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, h)
 }
 
+// answers reports whether a role answers what is held. Who does sees the exact
+// bytes of it; others see what is kept, masked.
+func answers(role identity.Role) bool { return role == identity.Approver || role == identity.Admin }
+
 // ApprovalAnswer is an approver's answer.
 type ApprovalAnswer struct {
 	Answer string `json:"answer"` // approve or deny
-	Note   string `json:"note,omitzero"`
+	// Seen is the digest that stands beside what the approver looked at. Nobody
+	// agrees without it, or with another's.
+	Seen string `json:"seen,omitzero"`
+	Note string `json:"note,omitzero"`
 	// Decision is the id of the decision that the approver looked at. When it is
 	// given and another is held by now, the answer is refused.
 	Decision string `json:"decision,omitzero"`
@@ -85,7 +99,7 @@ const maxNote = 2000
 
 func (n *Node) answerApproval(w http.ResponseWriter, r *http.Request) {
 	by, role := identity.FromContext(r.Context())
-	if role != identity.Approver && role != identity.Admin {
+	if !answers(role) {
 		answer(w, http.StatusForbidden, map[string]string{"error": "only the roles approver and admin answer"})
 		return
 	}
@@ -98,7 +112,9 @@ func (n *Node) answerApproval(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, map[string]string{"error": "want {\"answer\": \"approve\" or \"deny\"}, with a note of at most 2000 bytes"})
 		return
 	}
-	h, err := n.guard.Answer(r.Context(), r.PathValue("id"), q.Decision, by, q.Answer == "approve", q.Note)
+	h, err := n.guard.Answer(r.Context(), r.PathValue("id"), by, guard.Reply{
+		Agree: q.Answer == "approve", Seen: q.Seen, Decision: q.Decision, Note: q.Note,
+	})
 	if err != nil {
 		n.failed(w, "the answer was not recorded", err)
 		return
@@ -117,6 +133,7 @@ func (n *Node) failed(w http.ResponseWriter, what string, err error) {
 	case errors.Is(err, approval.ErrOwn), errors.Is(err, approval.ErrNotAsked):
 		status = http.StatusForbidden
 	case errors.Is(err, approval.ErrEnded), errors.Is(err, approval.ErrAnswered), errors.Is(err, guard.ErrChanged),
+		errors.Is(err, approval.ErrUnseen), errors.Is(err, approval.ErrUnshown), errors.Is(err, guard.ErrSealed),
 		errors.Is(err, agent.ErrRevoked):
 		status = http.StatusConflict
 	}

@@ -133,6 +133,23 @@ func transfer(step int) string {
 		step, step, time.Now().UTC().Format(time.RFC3339), step)
 }
 
+// seen looks at what is held, and returns what an answer says of it.
+func (r *running) seen(id string) string {
+	r.Helper()
+	code, text := r.ask(identity.Approver, "GET", "/approvals/"+id, "")
+	found := regexp.MustCompile(`"seen":"([^"]+)"`).FindStringSubmatch(text)
+	if code != 200 || found == nil {
+		r.Fatalf("%d %s", code, text)
+	}
+	return found[1]
+}
+
+// answer looks at what is held, and approves or denies it.
+func (r *running) answer(id, answer string) (int, string) {
+	r.Helper()
+	return r.ask(identity.Approver, "POST", "/approvals/"+id, fmt.Sprintf(`{"answer":%q,"seen":%q}`, answer, r.seen(id)))
+}
+
 // held waits until something waits for a person, and returns its id.
 func (r *running) held() string {
 	r.Helper()
@@ -155,6 +172,7 @@ func TestApprovalRoles(t *testing.T) {
 		t.Fatal(text)
 	}
 	id := r.held()
+	seen := r.seen(id)
 	for _, tt := range []struct {
 		role         identity.Role
 		method, path string
@@ -173,8 +191,9 @@ func TestApprovalRoles(t *testing.T) {
 		{identity.Approver, "POST", "/approvals/" + id, `{"answer":"approve","force":true}`, 400},
 		{identity.Approver, "POST", "/approvals/" + id, `{"answer":"approve","decision":"0-99"}`, 409},
 		{identity.Approver, "DELETE", "/approvals/" + id, "", 405},
-		{identity.Approver, "POST", "/approvals/" + id, `{"answer":"approve"}`, 200},
-		{identity.Admin, "POST", "/approvals/" + id, `{"answer":"approve"}`, 409},
+		{identity.Approver, "POST", "/approvals/" + id, `{"answer":"approve"}`, 409}, // not looked at
+		{identity.Approver, "POST", "/approvals/" + id, `{"answer":"approve","seen":"` + seen + `"}`, 200},
+		{identity.Admin, "POST", "/approvals/" + id, `{"answer":"approve","seen":"` + seen + `"}`, 409},
 	} {
 		if got, text := r.ask(tt.role, tt.method, tt.path, tt.body); got != tt.want {
 			t.Errorf("%s %s %s %s: %d, want %d: %s", tt.role, tt.method, tt.path, tt.body, got, tt.want, text)
@@ -197,7 +216,7 @@ func TestApprovalWaits(t *testing.T) {
 	if _, text := r.ask(identity.Agent, "POST", "/", transfer(2)); !strings.Contains(text, "approval_required") || time.Since(begin) > 20*time.Second {
 		t.Errorf("beyond the limit, after %v: %s", time.Since(begin), text)
 	}
-	r.ask(identity.Approver, "POST", "/approvals/"+id, `{"answer":"approve"}`)
+	r.answer(id, "approve")
 	if text := <-answers; !strings.Contains(text, `"decision":"allow"`) || time.Since(begin) > 20*time.Second {
 		t.Errorf("the call that waited, after %v: %s", time.Since(begin), text)
 	}

@@ -3,6 +3,7 @@ package a2a_test
 import (
 	"fmt"
 	"net/http"
+	"reeve/guard"
 	"regexp"
 	"slices"
 	"strings"
@@ -94,7 +95,7 @@ func TestPolicy(t *testing.T) {
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%d approvals: %v", len(list), err)
 		}
-		if _, err := n.guard.Answer(t.Context(), list[0].ID, "", act.Principal{Name: "key:boss", Method: "key"}, agree, ""); err != nil {
+		if _, err := n.guard.Answer(t.Context(), list[0].ID, act.Principal{Name: "key:boss", Method: "key"}, guard.Reply{Agree: agree, Seen: list[0].Seen}); err != nil {
 			t.Fatal(err)
 		}
 		n.wait("ann", id, state)
@@ -119,7 +120,7 @@ func TestHeldTask(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d approvals: %v", len(list), err)
 	}
-	if _, err := n.guard.Answer(t.Context(), list[0].ID, "", act.Principal{Name: "key:boss", Method: "key"}, true, ""); err != nil {
+	if _, err := n.guard.Answer(t.Context(), list[0].ID, act.Principal{Name: "key:boss", Method: "key"}, guard.Reply{Agree: true, Seen: list[0].Seen}); err != nil {
 		t.Fatal(err)
 	}
 	n.wait("ann", a.result("task", "id"), "TASK_STATE_COMPLETED")
@@ -245,7 +246,7 @@ func TestCancel(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d approvals: %v", len(list), err)
 	}
-	if _, err := n.guard.Answer(t.Context(), list[0].ID, "", act.Principal{Name: "key:boss", Method: "key"}, true, ""); err != nil {
+	if _, err := n.guard.Answer(t.Context(), list[0].ID, act.Principal{Name: "key:boss", Method: "key"}, guard.Reply{Agree: true, Seen: list[0].Seen}); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(50 * time.Millisecond)

@@ -13,6 +13,8 @@
 package approval
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,6 +54,10 @@ var (
 	ErrNotAsked = errors.New("the policy asks other people for this")
 	// ErrAnswered: this person has answered already.
 	ErrAnswered = errors.New("you have answered this already")
+	// ErrUnseen: who agrees has not looked at what would be done, or at something else.
+	ErrUnseen = errors.New("nobody agrees to what they have not seen: look at the act as it is held now, and answer with its \"seen\"")
+	// ErrUnshown: what would be done can no longer be shown.
+	ErrUnshown = errors.New("what would be done cannot be shown any more, so nobody can agree to it: have it asked anew")
 )
 
 // Decision is an act that is held, or was.
@@ -70,12 +76,18 @@ type Decision struct {
 	Resource  string `json:"resource,omitzero"`
 	Digest    string `json:"digest"`
 	// Request is what is asked, as it is kept beside the ledger: masked as
-	// configured, and null once it was answered. What an approver reads is what
-	// the digest binds, but for what is masked.
+	// configured, and absent where it is not kept or the decision is over.
 	Request jsontext.Value `json:"request,omitzero"`
 	// Edits says that the policy also changes the request; the approval is for
 	// the changed form.
 	Edits []Edit `json:"edits,omitzero"`
+	// Sealed is what Exact shows, encrypted with a key of the nodes that share
+	// the database; absent once enough people answered, or the time is over.
+	Sealed []byte `json:"sealed,omitzero"`
+	// Seen is a digest of what Exact shows. Who agrees says it.
+	Seen string `json:"seen,omitzero"`
+	// Exact is what those who may answer are shown; it is never stored.
+	Exact *Exact `json:"exact,omitzero"`
 
 	// Asked are the ids of the acts that wait for the answer, of doors that tell
 	// their agents of it: the first maxAsked. The others ask again.
@@ -85,6 +97,32 @@ type Decision struct {
 	Answers []Answer  `json:"answers,omitzero"`
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires"`
+}
+
+// Exact is what would be done, with nothing masked.
+type Exact struct {
+	// Request is the request, byte for byte as it was sent. It and what follows
+	// are texts here, so that no reader of JSON spells them otherwise.
+	Request string `json:"request"`
+	// Changes are those that the policy makes to it.
+	Changes []Change `json:"changes,omitzero"`
+}
+
+// Change is one change of a request: JSON that another takes the place of.
+type Change struct {
+	Pointer string `json:"pointer"`
+	Old     string `json:"old"`
+	New     string `json:"new"`
+}
+
+// Digest is what an answer says of what was looked at.
+func (x *Exact) Digest() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "reeve seen v1\n%d %s\n", len(x.Request), x.Request)
+	for _, c := range x.Changes {
+		fmt.Fprintf(h, "%d %s %d %s\n", len(c.Pointer), c.Pointer, len(c.New), c.New)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
 // Edit is one change that the policy makes to the request.
@@ -107,6 +145,7 @@ type Answer struct {
 	By    string    `json:"by"`
 	Agree bool      `json:"agree"`
 	Note  string    `json:"note,omitzero"`
+	Seen  string    `json:"seen,omitzero"` // the digest of what they looked at
 	At    time.Time `json:"at"`
 }
 
@@ -170,9 +209,10 @@ func (d *Decision) Wait(id string) bool {
 // Open reports whether the decision can still change.
 func (d *Decision) Open() bool { return d.State == Held || d.State == Approved }
 
-// Answer takes a person's answer. A refusal decides at once, and takes back an
-// approval that was not used yet.
-func (d *Decision) Answer(by act.Principal, agree bool, note string, now time.Time) error {
+// Answer takes a person's answer. seen is the digest of what they looked at: to
+// agree, it must be that of what is held. A refusal decides at once, and takes
+// back an approval that was not used yet.
+func (d *Decision) Answer(by act.Principal, agree bool, seen, note string, now time.Time) error {
 	state := d.At(now)
 	switch {
 	case state != Held && (state != Approved || agree):
@@ -190,7 +230,13 @@ func (d *Decision) Answer(by act.Principal, agree bool, note string, now time.Ti
 	if agree && slices.ContainsFunc(d.Answers, func(a Answer) bool { return a.By == by.Name && a.Agree }) {
 		return ErrAnswered
 	}
-	d.Answers = append(d.Answers, Answer{By: by.Name, Agree: agree, Note: note, At: now})
+	switch {
+	case agree && d.Sealed == nil:
+		return ErrUnshown
+	case agree && seen != d.Seen:
+		return ErrUnseen
+	}
+	d.Answers = append(d.Answers, Answer{By: by.Name, Agree: agree, Note: note, Seen: seen, At: now})
 	switch {
 	case !agree && state == Approved:
 		d.State = Revoked

@@ -43,9 +43,9 @@ func TestAnswer(t *testing.T) {
 		{"not used in time", []Need{{Quorum: 1}}, []step{{"key:a", true, 30, nil, Approved}, {"key:b", false, 91, ErrEnded, Expired}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := &Decision{State: Held, Principal: "key:agent", Needs: tt.needs, Created: start, Expires: at(60)}
+			d := &Decision{State: Held, Principal: "key:agent", Needs: tt.needs, Sealed: []byte("sealed"), Seen: "what is held", Created: start, Expires: at(60)}
 			for i, s := range tt.steps {
-				err := d.Answer(act.Principal{Name: s.by}, s.agree, "", at(s.minute))
+				err := d.Answer(act.Principal{Name: s.by}, s.agree, "what is held", "", at(s.minute))
 				if !errors.Is(err, s.err) || (err == nil) != (s.err == nil) {
 					t.Errorf("step %d: error %v, want %v", i, err, s.err)
 				}
@@ -72,6 +72,43 @@ func TestNeeds(t *testing.T) {
 	d := &Decision{Needs: want}
 	if !d.Covers(want[:1]) || d.Covers([]Need{{Rule: "r", Code: "c", Quorum: 2}}) {
 		t.Error("covers")
+	}
+}
+
+// TestAnswerUnseen: nobody agrees to what they have not looked at, or can look
+// at no more. Refusing needs no look.
+func TestAnswerUnseen(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		sealed []byte
+		agree  bool
+		seen   string
+		want   error
+	}{
+		{"nothing seen", []byte("s"), true, "", ErrUnseen},
+		{"another seen", []byte("s"), true, "sha256:other", ErrUnseen},
+		{"nothing to see", nil, true, "sha256:this", ErrUnshown},
+		{"refused unseen", nil, false, "", nil},
+		{"seen", []byte("s"), true, "sha256:this", nil},
+	} {
+		d := &Decision{State: Held, Needs: []Need{{Quorum: 1}}, Sealed: tt.sealed, Seen: "sha256:this", Created: start, Expires: at(60)}
+		if err := d.Answer(act.Principal{Name: "key:a"}, tt.agree, tt.seen, "", at(1)); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+		}
+	}
+}
+
+// TestExactDigest: the digest tells apart whatever a person could see differently.
+func TestExactDigest(t *testing.T) {
+	seen := map[string]int{}
+	for i, x := range []*Exact{
+		{}, {Request: "a"}, {Request: "a "}, {Request: "a", Changes: []Change{{}}}, {Request: "a", Changes: []Change{{Pointer: "/b"}}},
+		{Request: "a", Changes: []Change{{New: "/b"}}}, {Request: "a", Changes: []Change{{}, {}}}, {Request: "a\n0  0 \n"},
+	} {
+		if other, ok := seen[x.Digest()]; ok {
+			t.Errorf("%d and %d have one digest", other, i)
+		}
+		seen[x.Digest()] = i
 	}
 }
 

@@ -329,6 +329,15 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
+// seen is what an approver says of the act that is held.
+func (n *node) seen(id string) string {
+	h, err := n.guard.Show(n.t.Context(), id)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return h.Seen
+}
+
 func TestApproval(t *testing.T) {
 	n := open(t, t.TempDir())
 	root, _ := n.execute(`{"name":"p","schemas":{"method":"pay"},"inputs":{"amount":5}}`)
@@ -337,7 +346,7 @@ func TestApproval(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	by := act.Principal{Name: "key:boss", Method: "key"}
-	if _, err := n.guard.Answer(t.Context(), r.Held, "", by, true, "fine"); err != nil {
+	if _, err := n.guard.Answer(t.Context(), r.Held, by, guard.Reply{Agree: true, Seen: n.seen(r.Held), Note: "fine"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := n.wait(root)["p"]; got.Status() != "completed" {
@@ -345,7 +354,7 @@ func TestApproval(t *testing.T) {
 	}
 	root, _ = n.execute(`{"name":"p","schemas":{"method":"pay"},"inputs":{"amount":6}}`)
 	r = n.until(root, func(r task.Row) bool { return r.Phase == task.Held })
-	if _, err := n.guard.Answer(t.Context(), r.Held, "", by, false, "too much"); err != nil {
+	if _, err := n.guard.Answer(t.Context(), r.Held, by, guard.Reply{Note: "too much"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := n.wait(root)["p"]; got.Status() != "failed" {
@@ -562,7 +571,7 @@ func TestShared(t *testing.T) {
 
 	root, _ = one.execute(`{"name":"p","schemas":{"method":"pay"}}`)
 	r := one.until(root, func(r task.Row) bool { return r.Phase == task.Held })
-	if _, err := two.guard.Answer(t.Context(), r.Held, "", act.Principal{Name: "key:boss", Method: "key"}, true, ""); err != nil {
+	if _, err := two.guard.Answer(t.Context(), r.Held, act.Principal{Name: "key:boss", Method: "key"}, guard.Reply{Agree: true, Seen: two.seen(r.Held)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := one.wait(root)["p"]; got.Status() != task.Completed {

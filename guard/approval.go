@@ -17,7 +17,9 @@ import (
 
 	"reeve/act"
 	"reeve/approval"
+	"reeve/internal/rawjson"
 	"reeve/ledger"
+	"reeve/risk"
 )
 
 // approvalKind is the kind of item that a held decision is.
@@ -27,8 +29,9 @@ const approvalKind = "approval"
 // it is over. Its records stay.
 const approvalsKept = 30 * 24 * time.Hour
 
-// maxShown bounds the request that an approver is shown, in bytes. An act
-// with a longer one cannot be held, since nobody could read what it does.
+// maxShown bounds the request that an approver is shown, and what the policy
+// makes of it, in bytes. An act with a longer one cannot be held, since nobody
+// could read what it does.
 const maxShown = 256 << 10
 
 // formOf binds an approval to an act in the form that the policy gives it.
@@ -96,6 +99,9 @@ func approvalWrite(h *approval.Decision, head *ledger.SessionHead, now time.Time
 		h.Request, h.Edits = nil, nil
 	}
 	var err error
+	if h.State != approval.Held { // enough people answered: nobody need read it again
+		h.Sealed = nil
+	}
 	item.Data, err = h.Data()
 	return &ledger.SessionWrite{Head: head, Item: item}, err
 }
@@ -157,19 +163,22 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, head
 			d.Effect = act.Modify
 		}
 		d.Reasons = slices.Insert(d.Reasons, 0, said(h, act.Allow))
-	case open: // another question than the one that was answered
-		h.State, h.Needs, h.Answers, h.Created, h.Expires, h.Decision = approval.Held, needs, nil, a.At, expires, ""
-	case again:
+	case !open && again:
 		d.Effect = act.Deny
 		d.Reasons = slices.Insert(d.Reasons, 0, over)
 		return nil, nil
-	default:
-		if h = g.hold(a, d, form); h == nil {
+	default: // nobody was asked yet, or another question than the one that was answered
+		var asked []string
+		if open {
+			asked = h.Asked
+		}
+		var err error
+		if h, err = g.hold(a, d, form); h == nil || err != nil {
 			d.Effect = act.Deny
 			d.Reasons = slices.Insert(d.Reasons, 0, unshown)
-			return nil, nil
+			return nil, err
 		}
-		h.Needs, h.Expires = needs, expires
+		h.Needs, h.Expires, h.Asked = needs, expires, asked
 		if a.Bounded {
 			h.Wait(a.ID)
 		}
@@ -179,26 +188,54 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, head
 }
 
 // hold is a new decision about an act that people are asked about; nil when
-// the act cannot be shown to them.
-func (g *Guard) hold(a *act.Action, d *act.Decision, form string) *approval.Decision {
-	shown, _ := g.kept(a)
-	if shown == nil || len(shown) > maxShown {
-		return nil
+// the act cannot be shown to them as it is.
+func (g *Guard) hold(a *act.Action, d *act.Decision, form string) (*approval.Decision, error) {
+	x := exactly(a, d)
+	if x == nil {
+		return nil, nil
 	}
 	h := &approval.Decision{
 		ID: approvalID(a, form), State: approval.Held,
 		Principal: a.Principal.Name, Agent: a.Agent.ID, Session: a.Session,
 		Door: a.Door, Kind: string(a.Kind), Resource: a.Resource, Digest: form,
-		Request: shown, Created: a.At,
+		Seen: x.Digest(), Created: a.At,
+	}
+	if g.cfg.Keep != KeepNone {
+		h.Request, _ = g.kept(a)
 	}
 	for _, e := range d.Edits {
 		edit := approval.Edit{Pointer: e.Pointer}
-		if !g.findsIn(e.Value) {
+		if g.cfg.Keep != KeepNone && !g.findsIn(e.Value) {
 			edit.Value = e.Value
 		}
 		h.Edits = append(h.Edits, edit)
 	}
-	return h
+	var err error
+	h.Sealed, err = g.seal.close(h, x)
+	return h, err
+}
+
+// exactly is an act as people are shown it; nil when it cannot be: it is too
+// long to be read, is no text, or the policy's changes do not fit it.
+func exactly(a *act.Action, d *act.Decision) *approval.Exact {
+	doc, err := rawjson.Parse(a.Body)
+	if err != nil {
+		return nil
+	}
+	x, size := &approval.Exact{Request: string(a.Body)}, len(a.Body)
+	cursor := rawjson.Cursor{Doc: doc}
+	for _, e := range d.Edits {
+		v := cursor.At(e.Pointer)
+		if !v.Exists() {
+			return nil
+		}
+		x.Changes = append(x.Changes, approval.Change{Pointer: e.Pointer, Old: string(v.Raw()), New: string(e.Value)})
+		size += len(e.Pointer) + len(v.Raw()) + len(e.Value)
+	}
+	if size > maxShown {
+		return nil
+	}
+	return x
 }
 
 // over is why an act that people were asked about is not held again.
@@ -211,8 +248,8 @@ var over = act.Reason{
 // unshown is why an act cannot be held.
 var unshown = act.Reason{
 	Rule: "approval", Code: "approval_impossible", Effect: act.Deny,
-	Message: fmt.Sprintf("A person must agree to this, and cannot be shown it: it is larger than %d KiB, or holds what is masked in a name or in encoded data.", maxShown>>10),
-	Instead: "Split it into smaller acts, and keep names plain.",
+	Message: fmt.Sprintf("A person must agree to this, and cannot be shown it exactly: it is larger than %d KiB, or is not one text.", maxShown>>10),
+	Instead: "Split it into smaller acts.",
 }
 
 // said is the reason that people's answer is.
@@ -234,16 +271,42 @@ func stateOf(h *approval.Decision, now time.Time) *act.Approval {
 	return &act.Approval{ID: h.ID, State: string(h.At(now)), Expires: h.Expires}
 }
 
-// Approval returns a held decision in its current state. ErrNotFound when there is none.
+// Approval returns a held decision in its current state, masked: as those see it
+// who only look. ErrNotFound when there is none.
 func (g *Guard) Approval(ctx context.Context, id string) (*approval.Decision, error) {
+	h, err := g.shown(ctx, id)
+	if h != nil {
+		h.Sealed = nil
+	}
+	return h, err
+}
+
+// Show returns a held decision as those see it who may answer: while it is held,
+// with the exact bytes of what would be done. ErrNotFound when there is none.
+func (g *Guard) Show(ctx context.Context, id string) (*approval.Decision, error) {
+	h, err := g.shown(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if h.State == approval.Held && h.Sealed != nil {
+		if h.Exact, err = g.seal.open(h); err != nil {
+			return nil, fmt.Errorf("the approval %s: %w", id, err)
+		}
+	}
+	h.Sealed = nil
+	return h, nil
+}
+
+func (g *Guard) shown(ctx context.Context, id string) (*approval.Decision, error) {
 	h, _, err := g.held(ctx, id)
 	if err == nil && h == nil {
 		err = fmt.Errorf("the approval %q: %w", id, ledger.ErrNotFound)
 	}
-	if err == nil {
-		h.State = h.At(g.cfg.Now())
+	if err != nil {
+		return nil, err
 	}
-	return h, err
+	h.State = h.At(g.cfg.Now())
+	return h, nil
 }
 
 // Approvals lists held decisions in the order of their ids, after one: those
@@ -266,7 +329,7 @@ func (g *Guard) Approvals(ctx context.Context, open bool, after string, limit in
 		if h.Decision == "" {
 			h.Decision = item.Version.String()
 		}
-		h.Request, h.Edits = nil, nil
+		h.Request, h.Edits, h.Sealed = nil, nil, nil
 		if h.State = h.At(g.cfg.Now()); !open || h.Open() {
 			list = append(list, h)
 		}
@@ -274,21 +337,33 @@ func (g *Guard) Approvals(ctx context.Context, open bool, after string, limit in
 	return list, next, nil
 }
 
-// Answer takes a person's answer to a held decision. seen, when not empty, is
-// the id of the decision that the person looked at: another one is not
-// answered by it. It returns the approval's new state, once that is durable;
-// the errors are those of approval.Decision.Answer, ledger.ErrNotFound, and
-// ErrChanged.
-func (g *Guard) Answer(ctx context.Context, id, seen string, by act.Principal, agree bool, note string) (*approval.Decision, error) {
+// Reply is a person's answer to a held decision.
+type Reply struct {
+	Agree bool
+	// Seen is the digest of what the person was shown. Who agrees must say it.
+	Seen string
+	// Decision, when not empty, is the id of the decision that the person looked
+	// at: another one is not answered.
+	Decision string
+	Note     string
+}
+
+// Answer takes a person's answer to a held decision. It returns the approval's
+// new state, once that is durable; the errors are those of
+// approval.Decision.Answer, ledger.ErrNotFound, and ErrChanged.
+func (g *Guard) Answer(ctx context.Context, id string, by act.Principal, r Reply) (*approval.Decision, error) {
+	if g.cfg.Redact != 0 { // the note is for the record, and for the agent
+		r.Note = risk.Mask(r.Note, risk.Scan(r.Note, g.cfg.Redact, nil))
+	}
 	for i := 0; ; i++ {
-		h, err := g.answer(ctx, id, seen, by, agree, note)
+		h, err := g.answer(ctx, id, by, r)
 		if err == nil || i+1 == attempts || !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrStale) {
 			return h, err
 		}
 	}
 }
 
-func (g *Guard) answer(ctx context.Context, id, seen string, by act.Principal, agree bool, note string) (*approval.Decision, error) {
+func (g *Guard) answer(ctx context.Context, id string, by act.Principal, r Reply) (*approval.Decision, error) {
 	defer g.approvals.lock(id)()
 	h, head, err := g.held(ctx, id)
 	if err != nil {
@@ -297,19 +372,20 @@ func (g *Guard) answer(ctx context.Context, id, seen string, by act.Principal, a
 	if h == nil {
 		return nil, fmt.Errorf("the approval %q: %w", id, ledger.ErrNotFound)
 	}
-	if seen != "" && seen != h.Decision {
+	if r.Decision != "" && r.Decision != h.Decision {
 		return nil, ErrChanged
 	}
-	if err := h.Answer(by, agree, note, g.cfg.Now()); err != nil {
+	if err := h.Answer(by, r.Agree, r.Seen, r.Note, g.cfg.Now()); err != nil {
 		return nil, err
 	}
-	answer := "approve"
-	if !agree {
-		answer = "deny"
+	what := "approve"
+	if !r.Agree {
+		what = "deny"
 	}
-	if err := g.change(ctx, h, head, by, answer); err != nil {
+	if err := g.change(ctx, h, head, by, what); err != nil {
 		return nil, err
 	}
+	h.Sealed = nil
 	return h, nil
 }
 
@@ -322,9 +398,26 @@ func (g *Guard) change(ctx context.Context, h *approval.Decision, head *ledger.S
 	if err != nil {
 		return err
 	}
-	e := g.note("approval."+what, by, map[string]string{
+	details := map[string]string{
 		"approval": h.ID, "decision": h.Decision, "state": string(h.State), "digest": h.Digest,
-	})
+	}
+	if last := len(h.Answers) - 1; last >= 0 && what != "expire" {
+		said := &h.Answers[last]
+		for name, value := range map[string]string{"seen": said.Seen, "note": said.Note} {
+			if value != "" {
+				details[name] = value
+			}
+		}
+	}
+	if len(h.Edits) > 0 { // what was agreed to is the changed form
+		var at []string
+		for _, e := range h.Edits {
+			at = append(at, e.Pointer)
+		}
+		details["changed"] = strings.Join(at, " ")
+	}
+	e := g.note("approval."+what, by, details)
+	e.Principal, e.Links = g.masked(e.Principal), g.masked(e.Links)
 	e.Sessions = []*ledger.SessionWrite{write}
 	if _, err := g.enqueue(ctx, e); err != nil {
 		return fmt.Errorf("record the answer: %w", err)

@@ -63,12 +63,22 @@ func codesOf(d act.Decision) (codes []string) {
 	return codes
 }
 
+// seen is what an approver says of the act that was held.
+func (n *node) seen(t testing.TB, d act.Decision) string {
+	t.Helper()
+	h, err := n.Show(context.Background(), d.Approval.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.Seen
+}
+
 func (n *node) answer(t testing.TB, d act.Decision, agree bool) *approval.Decision {
 	t.Helper()
 	if d.Approval == nil {
 		t.Fatalf("nothing was asked: %+v", d)
 	}
-	h, err := n.Answer(context.Background(), d.Approval.ID, "", alice, agree, "")
+	h, err := n.Answer(context.Background(), d.Approval.ID, alice, guard.Reply{Agree: agree, Seen: n.seen(t, d)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +152,7 @@ func TestRefuse(t *testing.T) {
 	if d.Effect != act.Deny || d.Reasons[0].Code != "approval_denied" || d.Reasons[0].Instead == "" {
 		t.Errorf("after the refusal: %+v", d)
 	}
-	if _, err := n.Answer(t.Context(), held.Approval.ID, "", alice, true, ""); !errors.Is(err, approval.ErrEnded) {
+	if _, err := n.Answer(t.Context(), held.Approval.ID, alice, guard.Reply{Agree: true}); !errors.Is(err, approval.ErrEnded) {
 		t.Errorf("agreeing after a refusal: %v", err)
 	}
 	*now = now.Add(approval.Within)
@@ -162,13 +172,13 @@ func TestAnswerRefused(t *testing.T) {
 	n, _ := asker(t, t.TempDir())
 	held, _ := n.decide(t, call("s", "1", "transfer", "100"))
 	ctx := t.Context()
-	if _, err := n.Answer(ctx, held.Approval.ID, "", act.Anonymous, true, ""); !errors.Is(err, approval.ErrOwn) {
+	if _, err := n.Answer(ctx, held.Approval.ID, act.Anonymous, guard.Reply{Agree: true, Seen: n.seen(t, held)}); !errors.Is(err, approval.ErrOwn) {
 		t.Errorf("the asker itself: %v", err)
 	}
-	if _, err := n.Answer(ctx, held.Approval.ID, "0-999", alice, true, ""); !errors.Is(err, guard.ErrChanged) {
+	if _, err := n.Answer(ctx, held.Approval.ID, alice, guard.Reply{Agree: true, Seen: n.seen(t, held), Decision: "0-999"}); !errors.Is(err, guard.ErrChanged) {
 		t.Errorf("another decision was looked at: %v", err)
 	}
-	if _, err := n.Answer(ctx, "none", "", alice, true, ""); err == nil {
+	if _, err := n.Answer(ctx, "none", alice, guard.Reply{Agree: true}); err == nil {
 		t.Error("an approval that is not there was answered")
 	}
 }
@@ -180,7 +190,7 @@ func TestExpire(t *testing.T) {
 	unused, _ := n.decide(t, call("s", "2", "transfer", "2"))
 	n.answer(t, unused, true)
 	*now = now.Add(approval.Within)
-	if _, err := n.Answer(t.Context(), unanswered.Approval.ID, "", alice, true, ""); !errors.Is(err, approval.ErrEnded) {
+	if _, err := n.Answer(t.Context(), unanswered.Approval.ID, alice, guard.Reply{Agree: true, Seen: n.seen(t, unanswered)}); !errors.Is(err, approval.ErrEnded) {
 		t.Errorf("an answer that is too late: %v", err)
 	}
 	if d, _ := n.decide(t, call("s", "3", "transfer", "2")); d.Effect != act.Escalate {
@@ -219,7 +229,7 @@ func TestPolicyChanges(t *testing.T) {
 	if h, _ := n.Approval(t.Context(), d.Approval.ID); len(h.Needs) != 2 {
 		t.Errorf("needs: %+v", h.Needs)
 	}
-	if _, err := n.Answer(t.Context(), d.Approval.ID, "", act.Principal{Name: "key:bob"}, true, ""); err != nil {
+	if _, err := n.Answer(t.Context(), d.Approval.ID, act.Principal{Name: "key:bob"}, guard.Reply{Agree: true, Seen: n.seen(t, d)}); err != nil {
 		t.Fatal(err)
 	}
 	put(asking + "  - {name: unrelated, tools: [wipe], effect: deny}\n")

@@ -75,6 +75,7 @@ type Guard struct {
 	swap      sync.Mutex // serializes SetPolicy
 	sessions  *memory
 	clean     clean
+	seal      sealer
 	approvals approvals
 	intents   stripes
 	agents    stripes
@@ -104,6 +105,10 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 		cfg.Logger = slog.Default()
 	}
 	g := &Guard{cfg: cfg, clean: clean{seed: maphash.MakeSeed()}, sessions: newMemory(cfg.Store, cfg.Log, cfg.SessionBytes)}
+	var err error
+	if g.seal, err = newSealer(cfg.Log); err != nil {
+		return nil, err
+	}
 	if err := g.LoadAgents(ctx); err != nil {
 		return nil, err
 	}

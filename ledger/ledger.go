@@ -18,6 +18,8 @@ package ledger
 
 import (
 	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -280,6 +282,12 @@ func (l *Log) Node() string { return l.lease.Node() }
 // VerifierKey is the public key that checks the log's checkpoints, in the form
 // of C2SP signed-note.
 func (l *Log) VerifierKey() string { return l.signer.vkey }
+
+// Key derives a secret key of 32 bytes from the seed, for one use that is not the
+// ledger's own. All nodes that share the database have the same.
+func (l *Log) Key(use string) ([]byte, error) {
+	return hkdf.Key(sha256.New, l.cfg.Seed, nil, "reeve key v1\n"+use, 32)
+}
 
 // Generation grows when a commit fails: everything enqueued before and not yet
 // durable is gone then, and what rests on it must be judged again.

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"reeve"
 	"reeve/approval"
+	"reeve/internal/visible"
 )
 
 func approvalsCommand() *cobra.Command {
@@ -24,15 +24,15 @@ func approvalsCommand() *cobra.Command {
 }
 
 func approvalsList() *cobra.Command {
-	var all bool
+	var all, asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the acts that wait for an answer",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			after, n := "", 0
-			for {
+			list := []*approval.Decision{}
+			for after := ""; ; {
 				path := "/approvals?after=" + url.QueryEscape(after)
 				if all {
 					path += "&all=1"
@@ -41,40 +41,50 @@ func approvalsList() *cobra.Command {
 				if err := askNode(cmd, "GET", path, nil, &page); err != nil {
 					return err
 				}
-				for _, h := range page.Approvals {
-					if n++; n == 1 {
-						fmt.Fprintln(w, "ID\tSTATE\tAGENT\tACT\tEXPIRES")
-					}
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", h.ID, h.State, printable(agentOf(h)), printable(strings.TrimSpace(h.Kind+" "+h.Resource)), left(h))
-				}
+				list = append(list, page.Approvals...)
 				if after = page.Next; after == "" {
 					break
 				}
 			}
-			if n == 0 {
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), list)
+			}
+			for i, h := range list {
+				if i == 0 {
+					fmt.Fprintln(w, "ID\tSTATE\tAGENT\tACT\tEXPIRES")
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", h.ID, h.State, printable(agentOf(h)), printable(strings.TrimSpace(h.Kind+" "+h.Resource)), left(h))
+			}
+			if len(list) == 0 {
 				fmt.Fprintf(cmd.ErrOrStderr(), "nothing waits for an answer%s\n", elsewhere(cmd))
 			}
 			return w.Flush()
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&all, "all", false, "also those that are over")
 	settingFlags(c, "data", "database")
 	return c
 }
 
 func approvalsShow() *cobra.Command {
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show what would be done, and who is asked",
+		Short: "Show exactly what would be done, and who is asked",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			var h approval.Decision
 			if err := askNode(cmd, "GET", "/approvals/"+url.PathEscape(a[0]), nil, &h); err != nil {
 				return err
 			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), &h)
+			}
 			return showApproval(cmd.OutOrStdout(), &h)
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	settingFlags(c, "data", "database")
 	return c
 }
@@ -87,12 +97,28 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			var h approval.Decision
-			if err := askNode(cmd, "POST", "/approvals/"+url.PathEscape(a[0]), q, &h); err != nil {
+			path := "/approvals/" + url.PathEscape(a[0])
+			if q.Answer == "approve" && q.Seen == "" { // what is printed here is what is agreed to
+				if err := askNode(cmd, "GET", path, nil, &h); err != nil {
+					return err
+				}
+				if h.State == approval.Held {
+					if err := showApproval(cmd.OutOrStdout(), &h); err != nil {
+						return err
+					}
+					fmt.Fprintln(cmd.OutOrStdout())
+				}
+				q.Seen = h.Seen
+			}
+			if err := askNode(cmd, "POST", path, q, &h); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s is %s\n", h.ID, h.State)
 			return nil
 		},
+	}
+	if verb == "approve" {
+		c.Flags().StringVar(&q.Seen, "seen", "", "what show printed as \"seen\": agree only to exactly that, without printing it again")
 	}
 	c.Flags().StringVar(&q.Note, "note", "", "a sentence for the agent and the record")
 	c.Flags().StringVar(&q.Decision, "decision", "", "answer only if this decision, as shown, is still the one that waits")
@@ -106,7 +132,7 @@ func showApproval(out io.Writer, h *approval.Decision) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, row := range [][2]string{
 		{"approval", h.ID}, {"state", string(h.State)}, {"decision", h.Decision}, {"asked by", h.Principal}, {"agent", h.Agent},
-		{"session", h.Session}, {"act", strings.TrimSpace(h.Kind + " " + h.Resource)}, {"digest", h.Digest},
+		{"session", h.Session}, {"act", strings.TrimSpace(h.Kind + " " + h.Resource)}, {"digest", h.Digest}, {"seen", h.Seen},
 		{"asked at", h.Created.Format(time.RFC3339)}, {"expires", left(h)},
 	} {
 		if row[1] != "" {
@@ -130,13 +156,26 @@ func showApproval(out io.Writer, h *approval.Decision) error {
 		}
 		fmt.Fprintf(out, "\n%s %s at %s %s\n", printable(a.By), verb, a.At.Format(time.RFC3339), printable(a.Note))
 	}
+	if h.Exact != nil {
+		showExact(out, h.Exact)
+		return nil
+	}
 	if h.Request != nil {
-		fmt.Fprintf(out, "\nthe request:\n%s\n", readable(h.Request))
+		fmt.Fprintf(out, "\nthe request, as it is kept:\n%s\n", readable(h.Request))
 	}
 	for _, e := range h.Edits {
 		fmt.Fprintf(out, "\nthe policy changes %s to\n%s\n", printable(e.Pointer), readable(e.Value))
 	}
 	return nil
+}
+
+// showExact prints what would be done: every token as it was sent, only the space
+// between tokens is laid out anew.
+func showExact(out io.Writer, x *approval.Exact) {
+	fmt.Fprintf(out, "\nthe request, exactly:\n%s\n", readable(jsontext.Value(x.Request)))
+	for _, c := range x.Changes {
+		fmt.Fprintf(out, "\nthe policy changes %s from\n%s\nto\n%s\n", printable(c.Pointer), readable(jsontext.Value(c.Old)), readable(jsontext.Value(c.New)))
+	}
 }
 
 func people(n int) string {
@@ -162,11 +201,11 @@ func left(h *approval.Decision) string {
 	return text
 }
 
-// readable is JSON over several lines, with what a terminal would act on, and
-// what a person would not see, written as escapes.
+// readable is JSON over several lines, each token as it stands there, with
+// nothing that a terminal would act on or a person would not see.
 func readable(v jsontext.Value) string {
-	v = append(jsontext.Value(nil), v...)
-	if v.Indent(jsontext.WithIndent("  ")) != nil {
+	v = v.Clone()
+	if v.Indent(jsontext.WithIndent("  "), jsontext.PreserveRawStrings(true)) != nil {
 		return printable(string(v))
 	}
 	var lines []string
@@ -176,15 +215,5 @@ func readable(v jsontext.Value) string {
 	return strings.Join(lines, "\n")
 }
 
-// printable writes characters that are not plainly visible as escapes.
-func printable(s string) string {
-	var b strings.Builder
-	for _, c := range s {
-		if c == ' ' || unicode.IsGraphic(c) && !unicode.IsSpace(c) {
-			b.WriteRune(c)
-		} else {
-			fmt.Fprintf(&b, "\\u%04x", c)
-		}
-	}
-	return b.String()
-}
+// printable is a text of others on one line, with every character to be seen.
+func printable(s string) string { return visible.Line(s) }

@@ -43,7 +43,8 @@ func restoreCommand() *cobra.Command {
 		Use:   "restore FILE",
 		Short: "Make a data folder from a backup, checked before it is used",
 		Long: `Checks a backup and copies it into the data folder, which must not have a database.
-Give the ledger's seed with --seed FILE, or the ledger can be read but not continued.
+Give the ledger's seed with --seed FILE, or the ledger can be read but not continued,
+and what people are asked about cannot be shown to them.
 Then run "reeve ledger verify --checkpoints FILE" with checkpoints kept elsewhere: it
 tells what the backup lacks.`,
 		Args: args(cobra.ExactArgs(1)),

@@ -16,6 +16,7 @@ import (
 
 	"reeve"
 	"reeve/act"
+	"reeve/internal/visible"
 	"reeve/ledger"
 )
 
@@ -312,15 +313,7 @@ func pretty(data []byte) []byte {
 	if v.Indent(jsontext.WithIndent("  ")) != nil {
 		return fmt.Appendf(nil, "%q", data)
 	}
-	var b bytes.Buffer
-	for _, r := range string(v) {
-		if r != '\n' && (r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0x200b && r <= 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2060 && r <= 0x206f || r == 0xfeff || r >= 0xe0000) {
-			fmt.Fprintf(&b, `\u{%x}`, r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.Bytes()
+	return []byte(visible.Lines(string(v)))
 }
 
 func ledgerTail() *cobra.Command {

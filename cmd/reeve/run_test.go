@@ -288,7 +288,7 @@ early  x         completed  2.0s
 extra  x         failed     1ms  (optional)
   gone
 late   x         denied     1m32s
-  Denied: \u001b[31mno\u000a(rule)
+  Denied: ⟨U+001B⟩[31mno⟨U+000A⟩(rule)
 end    x         completed  40ms
 never  x         cancelled
   It needs late.
@@ -320,7 +320,7 @@ never  x         cancelled
 
 func TestLastLine(t *testing.T) {
 	for in, want := range map[string]string{
-		"one\ntwo\n": "two", "10%\r20%\r": "20%", "a\tb": "a b", "": "", "\x1b[2J": `\u001b[2J`, "a\r\n": "a", "\u202edrow": `\u202edrow`,
+		"one\ntwo\n": "two", "10%\r20%\r": "20%", "a\tb": "a b", "": "", "\x1b[2J": "⟨U+001B⟩[2J", "a\r\n": "a", "\u202edrow": "⟨U+202E⟩drow",
 	} {
 		if got := lastLine(in); got != want {
 			t.Errorf("the last line of %q is %q, want %q", in, got, want)

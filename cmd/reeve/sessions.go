@@ -22,6 +22,7 @@ import (
 	"reeve/act"
 	"reeve/hook"
 	"reeve/internal/rawjson"
+	"reeve/internal/visible"
 	"reeve/ledger"
 )
 
@@ -603,19 +604,9 @@ func (s *codingStep) Why() string {
 	return harmless(strings.Join(s.Reasons, " "))
 }
 
-// harmless shows control and format characters as escapes, but for line ends: what
-// agents sent must not steer the terminal or deceive the reader.
-func harmless(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if r != '\n' && (r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0x200b && r <= 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2060 && r <= 0x206f || r == 0xfeff || r >= 0xe0000) {
-			fmt.Fprintf(&b, `\u{%x}`, r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
+// harmless is a text of others with every character to be seen, on as many lines as
+// it has: what agents sent must not steer the terminal or deceive the reader.
+func harmless(s string) string { return visible.Lines(s) }
 
 func oneLine(s string, longest int) string {
 	s = strings.Join(strings.Fields(s), " ")

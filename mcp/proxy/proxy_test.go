@@ -331,7 +331,7 @@ func judges(t *testing.T, c *mcp.ClientSession, g *guard.Guard) {
 	if err != nil || len(held) != 1 {
 		t.Fatalf("held: %v, %v", held, err)
 	}
-	if _, err := g.Answer(ctx, held[0].ID, "", identity.Operator, true, ""); err != nil {
+	if _, err := g.Answer(ctx, held[0].ID, identity.Operator, guard.Reply{Agree: true, Seen: held[0].Seen}); err != nil {
 		t.Fatal(err)
 	}
 	if got := ask(t, c, "pay", "x"); got != "pay: x" {
@@ -353,7 +353,7 @@ func TestWaits(t *testing.T) {
 				return
 			}
 			if len(held) == 1 && held[0].State == approval.Held {
-				g.Answer(t.Context(), held[0].ID, "", identity.Operator, true, "")
+				g.Answer(t.Context(), held[0].ID, identity.Operator, guard.Reply{Agree: true, Seen: held[0].Seen})
 				return
 			}
 			time.Sleep(10 * time.Millisecond)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import os
 import socket
 import threading
@@ -33,7 +34,10 @@ def answer_approval(id: str, answer: str) -> None:
             self.sock.connect(os.path.join(os.environ["REEVE_DATA"], "reeve.sock"))
 
     with contextlib.closing(Operator("localhost")) as operator:
-        operator.request("POST", f"/approvals/{id}", f'{{"answer":"{answer}"}}', {"Content-Type": "application/json"})
+        operator.request("GET", f"/approvals/{id}")
+        held = json.loads(operator.getresponse().read())
+        body = json.dumps({"answer": answer, "seen": held.get("seen", "")})
+        operator.request("POST", f"/approvals/{id}", body, {"Content-Type": "application/json"})
         response = operator.getresponse()
         text = response.read()
         assert response.status == 200, text
