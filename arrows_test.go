@@ -29,7 +29,7 @@ var arrows = map[string]string{
 	"mcp/proxy":                "act approval guard identity internal/canon internal/content internal/rawjson mcp/message policy",
 	"mcp/proxy/install":        "internal/rawjson",
 	"session":                  "act",
-	"policy":                   "act internal/canon internal/rawjson internal/yamldoc risk risk/hazard session",
+	"policy":                   "act internal/canon internal/content internal/rawjson internal/yamldoc risk risk/hazard session",
 	"task":                     "internal/rawjson",
 	"ledger":                   "act internal/rawjson task",
 	"store/internal/layout":    "act ledger",

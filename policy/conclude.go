@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"reeve/act"
+	"reeve/internal/canon"
 	"reeve/internal/rawjson"
 	"reeve/risk"
 	"reeve/session"
@@ -54,21 +55,27 @@ func (s *Set) conclude(e *evaluation) Verdict {
 	if v.Effect != act.Deny {
 		v.Conditions = e.conditions()
 	}
-	if len(v.Reasons) > 1 {
-		slices.SortStableFunc(v.Reasons, func(a, b act.Reason) int {
-			if a.Observe != b.Observe {
-				if b.Observe {
-					return -1
-				}
-				return 1
-			}
-			return int(a.Effect) - int(b.Effect)
-		})
-	}
+	sortReasons(v.Reasons)
 	if len(e.in.Refusals) > 0 {
 		v.Reasons = append(slices.Clone(e.in.Refusals), v.Reasons...)
 	}
 	return v
+}
+
+// sortReasons puts those that were applied first, strictest first.
+func sortReasons(reasons []act.Reason) {
+	if len(reasons) < 2 {
+		return
+	}
+	slices.SortStableFunc(reasons, func(a, b act.Reason) int {
+		if a.Observe != b.Observe {
+			if b.Observe {
+				return -1
+			}
+			return 1
+		}
+		return int(a.Effect) - int(b.Effect)
+	})
 }
 
 // observed reports whether a match is only noted: because its rule watches, or
@@ -262,12 +269,15 @@ func (e *evaluation) replacement(m *match, masks risk.Detector) bool {
 	present, same := false, true
 	for i := range e.in.Action.Arguments {
 		a := &e.in.Action.Arguments[i]
-		if a.Name != c.argument {
+		if e.args.name(i) != c.argument {
 			continue
 		}
 		present = true
-		if doc, err := rawjson.Parse(a.Value); err == nil && bytes.Equal(doc.Root().AppendCanonical(nil), value) {
-			continue
+		if doc, err := rawjson.Parse(a.Value); err == nil {
+			had := doc.Root().AppendCanonical(nil)
+			if bytes.Equal(had, value) || e.args.visible && canon.Visible(string(had)) == canon.Visible(string(value)) {
+				continue
+			}
 		}
 		same = false
 		m.edits = append(m.edits, argumentEdit{a.Pointer, value})
@@ -337,7 +347,9 @@ func (e *evaluation) edits() (edits []act.Edit, problem *act.Reason) {
 		}
 		var text string
 		if notices != nil && notices[i] != "" {
-			text = notices[i]
+			if text = notices[i]; text == leaf.Text { // it was dropped before
+				continue
+			}
 		} else if masks != 0 {
 			var masked []risk.Finding
 			for _, f := range e.findings[start:next] {
@@ -456,6 +468,9 @@ func (e *evaluation) unmasked(found risk.Detector) *act.Reason {
 	return impossible(&rule{name: "redact"})
 }
 
+// maxThreats bounds the threats that a decision names.
+const maxThreats = 20
+
 // noThreats is shared by all verdicts without any; nobody appends to it in place.
 var noThreats = []string{}
 
@@ -464,7 +479,7 @@ func (e *evaluation) risk() act.Risk {
 	score, threats := 0.0, noThreats
 	add := func(s float64, threat string) {
 		score = max(score, s)
-		if threat != "" && !slices.Contains(threats, threat) && len(threats) < 20 {
+		if threat != "" && !slices.Contains(threats, threat) && len(threats) < maxThreats {
 			threats = append(threats, threat)
 		}
 	}

@@ -115,12 +115,13 @@ func (e *evaluation) free() {
 	}
 }
 
-// Evaluate judges an action. It is a pure function of the set and its input,
-// safe for concurrent use, and keeps nothing of the input but what stands in
-// the verdict.
-func (s *Set) Evaluate(in *Input) Verdict {
+// evaluate judges an act in one form and one reading. visible says that invisible
+// characters are left out: the act is what visible made, and its arguments are
+// cleaned as they are read.
+func (s *Set) evaluate(in *Input, visible bool) Verdict {
 	e := newEvaluation(in)
 	defer e.free()
+	e.args.visible = visible
 	e.rules = s.index.candidates(e.rules, in)
 	e.judge()
 	return s.conclude(e)

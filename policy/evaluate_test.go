@@ -23,7 +23,7 @@ func call(tool string, args ...string) *Input {
 	for i := 0; i+1 < len(args); i += 2 {
 		arg := act.Argument{Name: args[i], Value: []byte(args[i+1]), Pointer: "/args/" + args[i]}
 		a.Arguments = append(a.Arguments, arg)
-		if v := fromRaw(arg.Value); v.Type().TypeName() == "string" {
+		if v := (jsonAdapter{}).fromRaw(arg.Value); v.Type().TypeName() == "string" {
 			a.Content = append(a.Content, act.Leaf{Pointer: arg.Pointer, Text: fmt.Sprint(v.Value()), Arg: arg.Name, Item: arg.Pointer})
 		}
 	}
@@ -138,9 +138,9 @@ func TestEvaluate(t *testing.T) {
 			"modify\na a modify\n/args/p = {\"a\":[null],\"b\":9007199254740993}"},
 		{"replaced already", allow + "  - {name: a, tools: x, effect: modify, modify: {replace: {argument: p, with: {b: 1, a: 2}}}}\n", call("x", "p", `{"a": 2, "b": 1}`), "allow\ndefault default allow"},
 		{"replace a missing argument", allow + "  - {name: a, tools: x, effect: modify, modify: {replace: {argument: p, with: 1}}}\n", call("x"), "deny\na rule_error deny"},
-		{"replace by an expression", allow + "  - {name: a, tools: x, effect: modify, modify: {replace: {argument: p, with_expr: '{\"to\": \"/ws/\" + args.p, \"n\": [1, 2.5, true, null]}'}}}\n", call("x", "p", `"f"`),
+		{"replace by an expression", allow + "  - {name: a, tools: x, when: 'type(args.p) == string', effect: modify, modify: {replace: {argument: p, with_expr: '{\"to\": \"/ws/\" + args.p, \"n\": [1, 2.5, true, null]}'}}}\n", call("x", "p", `"f"`),
 			"modify\na a modify\n/args/p = {\"n\":[1,2.5,true,null],\"to\":\"/ws/f\"}"},
-		{"an expression cannot carry a secret past a mask", allow + "  - {name: a, tools: x, effect: modify, modify: {replace: {argument: p, with_expr: '\"> \" + args.p'}}}\n  - {name: b, detect: pii.card, effect: modify, modify: redact}\n", call("x", "p", `"`+cardText+`"`),
+		{"an expression cannot carry a secret past a mask", allow + "  - {name: a, tools: x, when: '!args.p.startsWith(\">\")', effect: modify, modify: {replace: {argument: p, with_expr: '\"> \" + args.p'}}}\n  - {name: b, detect: pii.card, effect: modify, modify: redact}\n", call("x", "p", `"`+cardText+`"`),
 			"modify\na a modify\nb pii.card modify\n/args/p = \"> Reader card **** was lost\""},
 		{"replace wins over redact", allow + "  - {name: a, tools: x, effect: modify, modify: {replace: {argument: p, with: ok}}}\n  - {name: b, detect: pii.card, effect: modify, modify: redact}\n", call("x", "p", `"`+cardText+`"`, "q", `"`+cardText+`"`),
 			"modify\na a modify\nb pii.card modify\n/args/q = \"Reader card **** was lost\"\n/args/p = \"ok\""},

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"runtime"
 	"slices"
 	"sort"
 	"strconv"
@@ -527,19 +529,41 @@ func FuzzIndexedAgreesWithNaive(f *testing.F) {
 	for seed := range uint64(100) {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, seed uint64) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		text := randomPolicy(r)
-		set, err := Load(File{"random.yaml", []byte(text)})
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
+	f.Fuzz(func(t *testing.T, seed uint64) { agree(t, seed, 20) })
+}
+
+// agree compares the two evaluators on one random policy, and many requests.
+func agree(t *testing.T, seed uint64, requests int) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 1))
+	text := randomPolicy(r)
+	set, err := Load(File{"random.yaml", []byte(text)})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	for range requests {
+		in := randomInput(r)
+		got, want := outcomeOf(set.evaluate(in, false)), naive(set, in)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("seed %d (-naive +indexed)\n%s\n%s\n%+v\n%+v", seed, diff, text, in.Action, in)
 		}
-		for range 20 {
-			in := randomInput(r)
-			got, want := outcomeOf(set.Evaluate(in)), naive(set, in)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("(-naive +indexed)\n%s\n%s\n%+v\n%+v", diff, text, in.Action, in)
+	}
+}
+
+// comparisons is how often TestThreat27TwoEvaluatorsAgree compares.
+var comparisons = flag.Int("comparisons", 20_000, "how many random policies and requests the two evaluators are compared on")
+
+// TestThreat27TwoEvaluatorsAgree: a fault of the index, or of what is judged lazily,
+// would show as a difference from the evaluator that does neither.
+func TestThreat27TwoEvaluatorsAgree(t *testing.T) {
+	const each = 100 // requests for a policy, whose compilation costs more than they
+	workers, seeds := runtime.GOMAXPROCS(0), max(1, *comparisons/each)
+	for w := range workers {
+		t.Run(fmt.Sprint("worker ", w), func(t *testing.T) {
+			t.Parallel()
+			for seed := w; seed < seeds; seed += workers {
+				agree(t, 1<<40+uint64(seed), each)
 			}
-		}
-	})
+		})
+	}
 }

@@ -13,20 +13,30 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 
 	"reeve/act"
+	"reeve/internal/canon"
 	"reeve/internal/rawjson"
 )
 
 // jsonAdapter shows JSON values to CEL, converting each only when it is read.
-type jsonAdapter struct{}
+type jsonAdapter struct {
+	visible bool // texts are shown without their invisible characters
+}
 
-func (jsonAdapter) NativeToValue(v any) ref.Val {
-	if j, ok := v.(rawjson.Value); ok {
-		return fromJSON(j)
+func (j jsonAdapter) NativeToValue(v any) ref.Val {
+	if value, ok := v.(rawjson.Value); ok {
+		return j.fromJSON(value)
 	}
 	return types.DefaultTypeAdapter.NativeToValue(v)
 }
 
-func fromJSON(v rawjson.Value) ref.Val {
+func (j jsonAdapter) text(s string) string {
+	if j.visible {
+		return canon.Visible(s)
+	}
+	return s
+}
+
+func (j jsonAdapter) fromJSON(v rawjson.Value) ref.Val {
 	switch v.Kind() {
 	case rawjson.Null:
 		return types.NullValue
@@ -35,19 +45,19 @@ func fromJSON(v rawjson.Value) ref.Val {
 	case rawjson.Number:
 		return fromNumber(string(v.Raw()))
 	case rawjson.String:
-		return types.String(v.Text())
+		return types.String(j.text(v.Text()))
 	case rawjson.Array:
 		items := make([]rawjson.Value, 0, v.Len())
 		for _, e := range v.Elems() {
 			items = append(items, e)
 		}
-		return types.NewDynamicList(jsonAdapter{}, items)
+		return types.NewDynamicList(j, items)
 	case rawjson.Object:
 		members := make(map[string]rawjson.Value, v.Len())
 		for name, m := range v.Members() {
-			members[name] = m
+			members[j.text(name)] = m
 		}
-		return types.NewDynamicMap(jsonAdapter{}, members)
+		return types.NewDynamicMap(j, members)
 	}
 	return types.NewErr("no value")
 }
@@ -72,12 +82,12 @@ func fromNumber(s string) ref.Val {
 
 // fromRaw converts one argument's bytes. Numbers and texts without escapes,
 // which most arguments are, need no parse.
-func fromRaw(raw []byte) ref.Val {
+func (j jsonAdapter) fromRaw(raw []byte) ref.Val {
 	n := len(raw)
 	switch {
 	case n == 0:
 	case n >= 2 && raw[0] == '"' && raw[n-1] == '"' && bytes.IndexByte(raw, '\\') < 0 && bytes.IndexByte(raw[1:], '"') == n-2:
-		return types.String(raw[1 : n-1])
+		return types.String(j.text(string(raw[1 : n-1])))
 	case n <= 18 && isDigits(raw):
 		i, _ := strconv.ParseInt(string(raw), 10, 64)
 		return types.Int(i)
@@ -86,7 +96,7 @@ func fromRaw(raw []byte) ref.Val {
 	if err != nil {
 		return types.NewErr("the argument is not valid JSON")
 	}
-	return fromJSON(doc.Root())
+	return j.fromJSON(doc.Root())
 }
 
 func isDigits(raw []byte) bool {
@@ -103,6 +113,8 @@ func isDigits(raw []byte) bool {
 type arguments struct {
 	args []act.Argument
 	vals []ref.Val
+	// visible: names and texts are read without their invisible characters.
+	visible bool
 }
 
 func (a *arguments) reset(args []act.Argument) {
@@ -111,10 +123,13 @@ func (a *arguments) reset(args []act.Argument) {
 	a.vals = a.vals[:0]
 }
 
+// name is the name of an argument, as it is read.
+func (a *arguments) name(i int) string { return jsonAdapter{a.visible}.text(a.args[i].Name) }
+
 func (a *arguments) find(name string) (ref.Val, bool) {
 	at := -1
 	for i := range a.args {
-		if a.args[i].Name != name {
+		if a.name(i) != name {
 			continue
 		}
 		if at >= 0 {
@@ -132,7 +147,7 @@ func (a *arguments) find(name string) (ref.Val, bool) {
 		clear(a.vals)
 	}
 	if a.vals[at] == nil {
-		a.vals[at] = fromRaw(a.args[at].Value)
+		a.vals[at] = jsonAdapter{a.visible}.fromRaw(a.args[at].Value)
 	}
 	return a.vals[at], true
 }
@@ -172,7 +187,7 @@ func (a *arguments) Size() ref.Val { return types.Int(len(a.args)) }
 func (a *arguments) Iterator() traits.Iterator {
 	names := make([]string, len(a.args))
 	for i := range a.args {
-		names[i] = a.args[i].Name
+		names[i] = a.name(i)
 	}
 	return types.NewStringList(jsonAdapter{}, names).Iterator()
 }
@@ -183,11 +198,11 @@ func (a *arguments) Equal(other ref.Val) ref.Val {
 		return types.False
 	}
 	for i := range a.args {
-		v, _ := a.find(a.args[i].Name)
+		v, _ := a.find(a.name(i))
 		if types.IsError(v) {
 			return v
 		}
-		w, ok := m.Find(types.String(a.args[i].Name))
+		w, ok := m.Find(types.String(a.name(i)))
 		if !ok || types.Equal(v, w) != types.True {
 			return types.False
 		}
