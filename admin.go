@@ -61,7 +61,7 @@ func serve[Q, A any](mux *http.ServeMux, pattern string, f func(context.Context,
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		var q Q
 		if r.Method == http.MethodPost {
-			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
+			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAdmin))
 			if err == nil {
 				err = json.Unmarshal(body, &q, json.RejectUnknownMembers(true))
 			}

@@ -87,7 +87,7 @@ func (n *Node) setAgent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var q AgentState
-	if err := json.UnmarshalRead(http.MaxBytesReader(w, r.Body, 64<<10), &q, json.RejectUnknownMembers(true)); err != nil {
+	if err := json.UnmarshalRead(http.MaxBytesReader(w, r.Body, maxAnswer), &q, json.RejectUnknownMembers(true)); err != nil {
 		answer(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
 		return
 	}

@@ -104,7 +104,7 @@ func (n *Node) answerApproval(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var q ApprovalAnswer
-	if err := json.UnmarshalRead(http.MaxBytesReader(w, r.Body, 64<<10), &q, json.RejectUnknownMembers(true)); err != nil {
+	if err := json.UnmarshalRead(http.MaxBytesReader(w, r.Body, maxAnswer), &q, json.RejectUnknownMembers(true)); err != nil {
 		answer(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
 		return
 	}

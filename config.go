@@ -19,6 +19,7 @@ import (
 	"reeve/identity"
 	"reeve/internal/secret"
 	"reeve/risk"
+	"reeve/server"
 
 	"github.com/goccy/go-yaml"
 )
@@ -44,6 +45,11 @@ type Config struct {
 
 	Hosts []string `yaml:"hosts" doc:"Further host names that callers may use for this node (DNS rebinding is refused)."`
 
+	Proxies struct {
+		Trusted []string `yaml:"trusted" doc:"Addresses and networks of the reverse proxies in front of the node, such as 10.0.0.5,10.1.0.0/16. They are believed about whose request it is, for limits and the log, and may have any number of connections; nobody who comes from them is anonymous."`
+		Header  string   `yaml:"header" default:"X-Forwarded-For" doc:"Header in which they say so: X-Forwarded-For, Forwarded, or one with a single address, such as X-Real-IP. The proxy must set it, since it passes on others as callers wrote them."`
+	} `yaml:"proxies"`
+
 	InsecureAnonymous bool `yaml:"insecure-anonymous" doc:"Listen beyond loopback without credentials. Anybody who can reach the node can use it."`
 
 	JWT struct {
@@ -68,6 +74,7 @@ type Config struct {
 	Ledger struct {
 		Origin     string `yaml:"origin" default:"reeve.local" doc:"Name of this ledger in its checkpoints, without a scheme."`
 		Seed       string `yaml:"seed" doc:"Reference to the 32-byte seed (64 hex digits) of the ledger's keys; empty for the file seed in the data folder, made at the first start."`
+		Public     string `yaml:"public" default:"auto" doc:"Who may read proofs, checkpoints and records' metadata at /ledger/: true for everybody who reaches the node, auto for every caller with a credential, or without one where none is needed, false for auditors and admins."`
 		File       string `yaml:"file" doc:"File that a checkpoint is appended to each minute. Keep it where the node's user cannot rewrite it."`
 		URL        string `yaml:"url" doc:"URL that a checkpoint is posted to each minute."`
 		Witness    string `yaml:"witness" doc:"URL of a C2SP tlog-witness that cosigns a checkpoint each minute."`
@@ -292,6 +299,19 @@ func (c *Config) check() error {
 	default:
 		fail("mcp.pin: choose trust-first, ask or off, not %q", c.MCP.Pin)
 	}
+	switch c.Ledger.Public {
+	case "auto", "true", "false":
+	default:
+		fail("ledger.public: choose auto, true or false, not %q", c.Ledger.Public)
+	}
+	if _, err := server.ParseProxies(c.Proxies.Trusted); err != nil {
+		fail("proxies.trusted: %w", err)
+	}
+	if name := c.Proxies.Header; name != "" && strings.ContainsFunc(name, func(r rune) bool {
+		return r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) {
+		fail("proxies.header: %q is no name of a header", name)
+	}
 	if _, err := c.redact(); err != nil {
 		fail("redact: %w", err)
 	}
@@ -342,6 +362,12 @@ func (c *Config) check() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// proxies are the reverse proxies that are believed; check has seen that they can be read.
+func (c *Config) proxies() server.Proxies {
+	trusted, _ := server.ParseProxies(c.Proxies.Trusted)
+	return server.Proxies{Trusted: trusted, Header: c.Proxies.Header}
 }
 
 // a2gSecrets returns what tells the secret that is shared with an agent.

@@ -87,13 +87,12 @@ func (n *Node) begin(ctx context.Context) error {
 
 func (n *Node) serverConfig() server.Config {
 	namespaces := []jsonrpc.Namespace{
-		aos.Namespace(n.decide, n.writable, Version, n.now),
-		n.a2g.Namespace(),
-		n.flow.Namespace(),
+		agentsOnly(aos.Namespace(n.decide, n.writable, Version, n.now)),
+		agentsOnly(n.a2g.Namespace()),
+		n.flow.Namespace(), // who only looks may look at tasks; so it is with A2A
 	}
 	agent := n.a2a.Namespaces()
 	namespaces = append(namespaces, agent...)
-	callers := []identity.Role{identity.Agent, identity.Approver, identity.Auditor, identity.Admin}
 	endpoint := func(own *jsonrpc.Namespace) *jsonrpc.Handler {
 		return &jsonrpc.Handler{Namespaces: namespaces, Own: own, MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Logger: n.logger}
 	}
@@ -102,7 +101,7 @@ func (n *Node) serverConfig() server.Config {
 		Listen: n.cfg.Listen, AllowAnonymous: n.cfg.InsecureAnonymous, Hosts: n.cfg.Hosts,
 		TLSCert: n.cfg.TLS.Cert, TLSKey: n.cfg.TLS.Key,
 		Socket: filepath.Join(n.cfg.Data, SocketName), Operator: n.Admin(),
-		Auth: n.auth,
+		Auth: n.auth, Proxies: n.cfg.proxies(),
 		RPC: map[string]*jsonrpc.Handler{
 			"/": endpoint(nil), "/aos": endpoint(&namespaces[0]),
 			"/a2g": endpoint(&namespaces[1]), "/jsonrpc": endpoint(&namespaces[1]), "/ws": endpoint(&namespaces[1]),
@@ -111,20 +110,20 @@ func (n *Node) serverConfig() server.Config {
 		},
 		Connect: n.connect,
 		Routes: []server.Route{
-			{Pattern: "/ledger/", Handler: n.proofs},
-			{Pattern: "/admin/", Handler: n.Admin(), Roles: []identity.Role{identity.Admin}},
+			{Pattern: "/ledger/", Handler: n.proofs, Roles: n.cfg.ledgerRoles()},
+			{Pattern: "/admin/", Handler: n.Admin(), MaxBody: maxAdmin, JSON: true, Roles: []identity.Role{identity.Admin}},
 			{Pattern: "/agents", Handler: n.Agents(), Roles: []identity.Role{identity.Auditor, identity.Admin}},
-			{Pattern: "/agents/", Handler: n.Agents(), Roles: []identity.Role{identity.Auditor, identity.Admin}},
+			{Pattern: "/agents/", Handler: n.Agents(), MaxBody: maxAnswer, JSON: true, Roles: []identity.Role{identity.Auditor, identity.Admin}},
 			{Pattern: "GET /telemetry", Handler: http.HandlerFunc(n.telemetry), Roles: []identity.Role{identity.Auditor, identity.Admin}},
 			{Pattern: "/approvals", Handler: n.Approvals(), Roles: []identity.Role{identity.Approver, identity.Auditor, identity.Admin}},
-			{Pattern: "/approvals/", Handler: n.Approvals(), Roles: []identity.Role{identity.Approver, identity.Auditor, identity.Admin}},
-			{Pattern: "/mcp/", Handler: proxy.Serve(n.guard), Roles: []identity.Role{identity.Agent, identity.Approver, identity.Admin}},
-			{Pattern: "GET /tasks/{id}/events", Handler: n.stream(n.flow.EventsHandler())},
+			{Pattern: "/approvals/", Handler: n.Approvals(), MaxBody: maxAnswer, JSON: true, Roles: []identity.Role{identity.Approver, identity.Auditor, identity.Admin}},
+			{Pattern: "/mcp/", Handler: proxy.Serve(n.guard), MaxBody: proxy.MaxQuestion, JSON: true, Roles: []identity.Role{identity.Agent, identity.Approver, identity.Admin}},
+			{Pattern: "GET /tasks/{id}/events", Handler: n.stream(n.flow.EventsHandler()), Roles: identity.Roles},
 			{Pattern: "GET /.well-known/agent-card", Handler: n.flow.AgentCard()},
 			{Pattern: "GET /.well-known/agent-card.json", Handler: n.a2a.Card(false)},
 			{Pattern: "GET /a2a/.well-known/agent-card.json", Handler: n.a2a.Card(true)},
-			{Pattern: "/rest/", Handler: n.a2a.REST(), Roles: callers},
-			{Pattern: "/v1/", Handler: n.a2a.RESTv03(), Roles: callers},
+			{Pattern: "/rest/", Handler: n.a2a.REST(), MaxBody: n.cfg.Limits.Body, Roles: identity.Roles},
+			{Pattern: "/v1/", Handler: n.a2a.RESTv03(), MaxBody: n.cfg.Limits.Body, Roles: identity.Roles},
 			{Pattern: "GET /decisions/{id}", Handler: http.HandlerFunc(n.decision), Roles: []identity.Role{identity.Auditor, identity.Admin}},
 		},
 		Concurrent: n.cfg.Limits.Concurrent, Rate: n.cfg.Limits.Rate,
@@ -139,6 +138,37 @@ func (n *Node) serverConfig() server.Config {
 			return server.Status{Policy: n.guard.Policy().Hash(), Records: head.Size, Log: n.LogName()}
 		},
 	}
+}
+
+// agentsOnly has a protocol answer those who act. Approvers and auditors look at what
+// agents do; whoever holds their keys must not be one, nor fill the ledger.
+func agentsOnly(space jsonrpc.Namespace) jsonrpc.Namespace {
+	handle := space.Handle
+	space.Handle = func(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonrpc.Error) {
+		if _, role := identity.FromContext(ctx); !role.Acts() && r.Method != "ping" {
+			return nil, &jsonrpc.Error{Code: jsonrpc.Unauthorized, Message: "Unauthorized", Data: jsonrpc.Reason("Your role is " + string(role) + ", which only looks. Ask with the credential of an agent.")}
+		}
+		return handle(ctx, r)
+	}
+	return space
+}
+
+// Bodies are no larger than these, in bytes.
+const (
+	maxAdmin  = 1 << 20  // of what an operator asks for
+	maxAnswer = 64 << 10 // of a person's answer
+)
+
+// ledgerRoles are who may read the ledger's proofs over HTTP; nil means everybody,
+// also without a credential.
+func (c *Config) ledgerRoles() []identity.Role {
+	switch c.Ledger.Public {
+	case "true":
+		return nil
+	case "false":
+		return []identity.Role{identity.Auditor, identity.Admin}
+	}
+	return identity.Roles
 }
 
 // stream has a handler keep no turn: what it answers goes on for as long as it lasts.
@@ -158,6 +188,9 @@ func (n *Node) telemetry(w http.ResponseWriter, r *http.Request) {
 // connect checks the handshake of a request for a WebSocket, which may be signed
 // for an agent, and returns what notes the connection.
 func (n *Node) connect(ctx context.Context, header http.Header) (func(*jsonrpc.Conn), error) {
+	if _, role := identity.FromContext(ctx); !role.Acts() { // nor does it speak for one
+		return func(*jsonrpc.Conn) {}, nil
+	}
 	did, err := n.a2g.Handshake(ctx, header)
 	return func(c *jsonrpc.Conn) { n.a2g.Opened(c, did) }, err
 }

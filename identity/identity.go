@@ -28,6 +28,9 @@ const (
 	Admin    Role = "admin"    // all of it, and keys, policies, erasure
 )
 
+// Roles are all of them.
+var Roles = []Role{Agent, Approver, Auditor, Admin}
+
 // Acts reports whether a role has tasks made, executed, changed and cancelled, and sends
 // messages to the node as an agent. The others only look at what is theirs.
 func (r Role) Acts() bool { return r == Agent || r == Admin }

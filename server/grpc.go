@@ -46,6 +46,7 @@ func isGRPC(r *http.Request) bool {
 
 // grpcOnly serves the port that gRPC has of its own.
 func (s *Server) grpcOnly(w http.ResponseWriter, r *http.Request) {
+	r = s.placed(r)
 	if !isGRPC(r) {
 		fail(w, http.StatusUnsupportedMediaType, "Only gRPC is spoken on this port.")
 		return
@@ -63,7 +64,7 @@ func (s *Server) remote(w http.ResponseWriter, r *http.Request, local bool) {
 		refuseGRPC(w, grpcPermissionDenied, reason)
 		return
 	}
-	principal, role, err := s.cfg.Auth.Authenticate(r)
+	principal, role, err := s.who(r)
 	if err != nil {
 		refuseGRPC(w, grpcUnauthenticated, s.challenge(w, r, err))
 		return

@@ -50,7 +50,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		}
 		status, word = http.StatusServiceUnavailable, "not ready"
 		checks[s.cfg.Checks[i].Name] = "failed"
-		if s.local {
+		if s.here(r) {
 			checks[s.cfg.Checks[i].Name] = err.Error()
 		}
 	}

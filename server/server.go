@@ -12,7 +12,8 @@
 // # Refusals
 //
 // A JSON-RPC answer has the status 200, whatever it says. These have another
-// one, and on a JSON-RPC endpoint a JSON-RPC error with the id null as the body:
+// one, and on a JSON-RPC endpoint a JSON-RPC error as the body, with the id null but
+// for a 401 of a small request:
 //
 //	401  a credential is missing or wrong (code -32000; with WWW-Authenticate)
 //	403  the Host or Origin is not one of this node's (-32600)
@@ -33,10 +34,12 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net"
@@ -74,6 +77,9 @@ type Config struct {
 	// open it is identity.Operator, with the role admin, and gets Operator.
 	Socket   string
 	Operator http.Handler
+
+	// Proxies are the reverse proxies in front of the node.
+	Proxies Proxies
 
 	// Auth tells who is asking. Required.
 	Auth *identity.Authenticator
@@ -118,6 +124,11 @@ type Route struct {
 	// Pattern is an http.ServeMux pattern.
 	Pattern string
 	Handler http.Handler
+	// MaxBody is the largest body of a request, in bytes. Room for it is reserved before
+	// any of it is read; with 0 none is read.
+	MaxBody int64
+	// JSON says that bodies are read as application/json only.
+	JSON bool
 	// Roles are who may use it; none means everybody, also without a
 	// credential. A credential that is sent must be valid in any case. The
 	// handler finds the caller by identity.FromContext.
@@ -197,7 +208,7 @@ func New(cfg Config) (*Server, error) {
 	s.setHosts()
 	s.ready = readiness{checks: cfg.Checks, logger: s.logger}
 	s.metrics.Gauge("reeve_calls_waiting", "Calls that wait for their turn.", func() float64 { return float64(s.limits.waitingCalls()) })
-	s.welcome = s.guarded(http.HandlerFunc(s.page))
+	s.welcome = s.guarded(Route{Handler: http.HandlerFunc(s.page)})
 	for _, rpc := range cfg.RPC {
 		rpc.Enter, rpc.Reserve, rpc.Refused, rpc.Streaming = s.enter, s.reserve, s.metrics.Refused, streaming
 	}
@@ -205,17 +216,17 @@ func New(cfg Config) (*Server, error) {
 	s.mux.HandleFunc("GET /healthz", s.health)
 	s.mux.HandleFunc("GET /health", s.health)
 	s.mux.HandleFunc("GET /readyz", s.readyz)
-	metrics := s.guarded(s.metrics.handler(), identity.Auditor, identity.Admin)
-	open := s.guarded(s.metrics.handler())
+	metrics := s.guarded(Route{Handler: s.metrics.handler(), Roles: []identity.Role{identity.Auditor, identity.Admin}})
+	open := s.guarded(Route{Handler: s.metrics.handler()})
 	s.mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-		if s.local && !cfg.Auth.Configured() {
+		if s.here(r) && !cfg.Auth.Configured() {
 			open(w, r) // only numbers, and only for this machine
 			return
 		}
 		metrics(w, r)
 	})
 	for _, route := range cfg.Routes {
-		s.mux.HandleFunc(route.Pattern, s.guarded(route.Handler, route.Roles...))
+		s.mux.HandleFunc(route.Pattern, s.guarded(route))
 	}
 	return s, nil
 }
@@ -231,6 +242,7 @@ var (
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r = s.placed(r)
 	if s.cfg.GRPC != nil && s.cfg.GRPCListen == "" && isGRPC(r) {
 		s.remote(w, r, s.local)
 		return
@@ -276,10 +288,15 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Handl
 		rpc.Serve(ctx, w, r) // which refuses it
 		return
 	}
-	principal, role, err := s.cfg.Auth.Authenticate(r)
+	principal, role, err := s.who(r)
 	if err != nil {
 		reason := s.challenge(w, r, err)
-		rpc.RefuseUnknown(w, r, reason)
+		if release, refusal := s.limits.reserve(ctx, callerName(ctx, act.Anonymous), min(max(r.ContentLength, 0), jsonrpc.LargestUnknown)); refusal == nil {
+			defer release()
+			rpc.RefuseUnknown(w, r, reason)
+		} else {
+			jsonrpc.WriteError(w, http.StatusUnauthorized, &jsonrpc.Error{Code: jsonrpc.Unauthorized, Message: "Unauthorized", Data: jsonrpc.Reason(reason)})
+		}
 		return
 	}
 	ctx = identity.NewContext(ctx, principal, role)
@@ -318,7 +335,7 @@ func streaming(ctx context.Context) {
 
 // connect opens a WebSocket.
 func (s *Server) connect(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Handler) {
-	principal, role, err := s.cfg.Auth.Authenticate(r)
+	principal, role, err := s.who(r)
 	if err != nil {
 		fail(w, http.StatusUnauthorized, s.challenge(w, r, err))
 		return
@@ -361,8 +378,6 @@ func (s *Server) enter(ctx context.Context, size int) (func(), *jsonrpc.Refusal)
 	return leave, nil
 }
 
-type addressKey struct{}
-
 // callerName is the name under which a caller's share is counted. Callers
 // without a credential are told apart by their address.
 func callerName(ctx context.Context, p act.Principal) string {
@@ -391,16 +406,16 @@ func (s *Server) challenge(w http.ResponseWriter, r *http.Request, err error) st
 	return e.Reason
 }
 
-// guarded wraps a handler that only these roles may use, each caller within its
-// share.
-func (s *Server) guarded(handler http.Handler, roles ...identity.Role) http.HandlerFunc {
+// guarded wraps a route's handler, which only its roles may use, each caller within
+// its share.
+func (s *Server) guarded(route Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, principal := r.Context(), act.Anonymous
-		if len(roles) > 0 || len(r.Header["Authorization"]) > 0 {
+		if len(route.Roles) > 0 || len(r.Header["Authorization"]) > 0 {
 			var role identity.Role
 			var err error
-			principal, role, err = s.cfg.Auth.Authenticate(r)
-			allowed := len(roles) == 0 || slices.Contains(roles, role)
+			principal, role, err = s.who(r)
+			allowed := len(route.Roles) == 0 || slices.Contains(route.Roles, role)
 			if err == nil && !allowed && principal == act.Anonymous {
 				err = &identity.Error{Missing: true, Reason: "A credential is required here."}
 			}
@@ -415,18 +430,72 @@ func (s *Server) guarded(handler http.Handler, roles ...identity.Role) http.Hand
 			}
 			ctx = identity.NewContext(ctx, principal, role)
 		}
+		name := callerName(ctx, principal)
+		size, release, ok := s.body(ctx, w, r, route, name)
+		if !ok {
+			return
+		}
+		defer release()
 		h := &hold{response: http.NewResponseController(w)}
-		r = r.WithContext(context.WithValue(ctx, holdKey{}, h))
-		leave, refusal := s.limits.enter(ctx, callerName(ctx, principal), 0)
+		leave, refusal := s.limits.enter(ctx, name, size)
 		if refusal != nil {
-			s.metrics.Refused("limit")
-			w.Header().Set("Retry-After", strconv.Itoa(refusal.RetryAfter))
-			fail(w, refusal.Status, refusal.Reason)
+			s.refuseRoute(w, refusal)
 			return
 		}
 		defer h.begin(leave)()
-		handler.ServeHTTP(w, r)
+		route.Handler.ServeHTTP(w, r.WithContext(context.WithValue(ctx, holdKey{}, h)))
 	}
+}
+
+// body reads a request's body, after it has seen to it that it is one that the route
+// reads and that there is room for it. So a body that comes by half, or slowly, holds
+// memory that is counted, and no turn. size is its bytes.
+func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Request, route Route, name string) (size int, release func(), ok bool) {
+	refuse := func(status int, why, reason string) (int, func(), bool) {
+		s.metrics.Refused(why)
+		w.Header().Set("Connection", "close")
+		fail(w, status, reason)
+		return 0, nil, false
+	}
+	tooLarge := fmt.Sprintf("The body is larger than %d bytes, the limit here.", route.MaxBody)
+	switch {
+	case route.JSON && r.Method != http.MethodGet && r.Method != http.MethodHead && !jsonrpc.IsJSON(r.Header):
+		return refuse(http.StatusUnsupportedMediaType, "type", "Send the request as Content-Type: application/json, and not compressed.")
+	case route.MaxBody == 0 || r.ContentLength == 0:
+		r.Body = http.NoBody
+		return 0, func() {}, true
+	case r.ContentLength > route.MaxBody:
+		return refuse(http.StatusRequestEntityTooLarge, "size", tooLarge)
+	}
+	announced := r.ContentLength
+	if announced < 0 {
+		announced = route.MaxBody
+	}
+	release, refusal := s.limits.reserve(ctx, name, announced)
+	if refusal != nil {
+		s.refuseRoute(w, refusal)
+		return 0, nil, false
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, route.MaxBody))
+	if err == nil {
+		r.Body = io.NopCloser(bytes.NewReader(text))
+		return len(text), release, true
+	}
+	release()
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return refuse(http.StatusRequestEntityTooLarge, "size", tooLarge)
+	}
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return refuse(http.StatusRequestTimeout, "slow", "The body did not arrive in time.")
+	}
+	return refuse(http.StatusBadRequest, "parse", "The body ended before it was complete.")
+}
+
+// refuseRoute refuses a request that is no JSON-RPC and is over a limit.
+func (s *Server) refuseRoute(w http.ResponseWriter, refusal *jsonrpc.Refusal) {
+	s.metrics.Refused("limit")
+	w.Header().Set("Retry-After", strconv.Itoa(refusal.RetryAfter))
+	fail(w, refusal.Status, refusal.Reason)
 }
 
 // route serves what is not JSON-RPC. A panic there ends the request only.
@@ -602,11 +671,10 @@ func (s *Server) httpServer(handler http.Handler) *http.Server {
 		// What goes wrong with single connections is the other side's doing.
 		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			host, _, err := net.SplitHostPort(c.RemoteAddr().String())
-			if err != nil {
-				return ctx
+			if a := addressOf(c.RemoteAddr().String()); a.IsValid() {
+				ctx = context.WithValue(ctx, addressKey{}, addressName(a))
 			}
-			return context.WithValue(ctx, addressKey{}, "address:"+host)
+			return ctx
 		},
 	}
 }
@@ -622,11 +690,26 @@ func (s *Server) speakGRPC(server *http.Server, first bool) {
 	server.HTTP2.SendPingTimeout, server.HTTP2.PingTimeout = silence, pingAnswer
 }
 
+// operatorBody is the largest body on the operator's socket: a message for a proxy of
+// MCP, and what stands around it.
+const operatorBody = 40 << 20
+
 // operator serves the socket.
 func (s *Server) operator() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Cache-Control"] = noStore
-		s.cfg.Operator.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), identity.Operator, identity.Admin)))
+		if how := trace(r); how != "" { // a proxy before this would make everybody the operator
+			s.metrics.Refused("forwarded")
+			fail(w, http.StatusForbidden, "Nothing that another program passed on is answered on this socket: "+how+".")
+			return
+		}
+		ctx := identity.NewContext(r.Context(), identity.Operator, identity.Admin)
+		_, release, ok := s.body(ctx, w, r, Route{MaxBody: operatorBody, JSON: true}, identity.Operator.Name)
+		if !ok {
+			return
+		}
+		defer release()
+		s.cfg.Operator.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 

@@ -55,6 +55,11 @@ func rpcError(code int, message, reason string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q,"data":{"reason":%q}}}`, code, message, reason)
 }
 
+// unauthorized is the answer to whoCall of a caller that is not known.
+func unauthorized(reason string) string {
+	return strings.Replace(rpcError(-32000, "Unauthorized", reason), "null", "1", 1)
+}
+
 func newAuth(t testing.TB, anonymous bool, keys ...ledger.Key) *identity.Authenticator {
 	t.Helper()
 	auth, err := identity.New(identity.Config{Anonymous: anonymous})
@@ -139,11 +144,11 @@ func TestCredentials(t *testing.T) {
 		body         string
 	}{
 		{"anonymous agent", open, "POST", "/", "", 200, answered("anonymous agent")},
-		{"credential where none is configured", open, "POST", "/", agent, 401, rpcError(-32000, "Unauthorized", "The API key is not valid.")},
+		{"credential where none is configured", open, "POST", "/", agent, 401, unauthorized("The API key is not valid.")},
 		{"agent", closed, "POST", "/", agent, 200, answered("key:bot agent")},
 		{"admin asks as an agent does", closed, "POST", "/", admin, 200, answered("key:root admin")},
-		{"none", closed, "POST", "/", "", 401, rpcError(-32000, "Unauthorized", required)},
-		{"wrong", closed, "POST", "/", wrong, 401, rpcError(-32000, "Unauthorized", "The API key is not valid.")},
+		{"none", closed, "POST", "/", "", 401, unauthorized(required)},
+		{"wrong", closed, "POST", "/", wrong, 401, unauthorized("The API key is not valid.")},
 		{"wrong verb comes first", closed, "PUT", "/", "", 405, rpcError(-32600, "Invalid Request", "Send JSON-RPC requests with POST.")},
 
 		{"admin", closed, "POST", "/admin/keys", admin, 200, "key:root admin"},

@@ -11,7 +11,7 @@
 // for another content than plain application/json, 413 for a body over the
 // limit, 408 for one that does not arrive in time, and what Handler.Enter
 // refuses (429, 503). These have a JSON-RPC error as their body, too, with the
-// id null.
+// id null; a 401 (RefuseUnknown) has the id of a small request.
 //
 // A result may be followed by a stream of events (Request.Follow): over HTTP the
 // answer is then text/event-stream, and begins with the event "response", whose
@@ -49,6 +49,10 @@ const (
 	InvalidParams  = -32602
 	InternalError  = -32603
 )
+
+// Unauthorized is the code for a credential that is missing, wrong or not enough, of
+// protocols that have none of their own.
+const Unauthorized = -32000
 
 // words are JSON-RPC's own messages, for errors that belong to no protocol.
 var words = map[int]string{
@@ -96,7 +100,8 @@ type Namespace struct {
 	// one is JSON-RPC's own.
 	Words map[int]string
 	// Unauthorized is the protocol's code for a credential that is missing or wrong;
-	// 0 means -32000.
+	// 0 means the
+	// constant of this name.
 	Unauthorized int
 	// IntegerIDs says that a number with a fraction or an exponent is no id.
 	IntegerIDs bool
@@ -252,6 +257,9 @@ func (h *Handler) maxBody() int64 {
 	}
 	return DefaultMaxBody
 }
+
+// IsJSON reports whether a body is read: plain application/json.
+func IsJSON(header http.Header) bool { return isJSON(header) && isPlain(header) }
 
 // isJSON reports whether the content is application/json, whatever its
 // parameters: it is always read as UTF-8. Two headers that could be
@@ -606,27 +614,37 @@ func (h *Handler) count(reason string) {
 }
 
 // RefuseUnknown answers a request with the status 401, since it is not known who
-// sends it: with the code of the protocol that it speaks, as far as the path or the
-// beginning of a small body tells. The caller has set WWW-Authenticate.
+// sends it: with the id and the code of the protocol that it speaks, as far as the
+// path or a small body tells. More than that is not read for a stranger. The caller
+// has set WWW-Authenticate.
 func (h *Handler) RefuseUnknown(w http.ResponseWriter, r *http.Request, reason string) {
 	space := h.Own
-	if space == nil && r.ContentLength >= 0 && r.ContentLength <= firstRead {
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, firstRead))
+	var id []byte
+	if r.ContentLength > 0 && r.ContentLength <= LargestUnknown {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, LargestUnknown))
 		if doc, wrong := rawjson.Parse(body); err == nil && wrong == nil {
 			message := doc.Root()
 			for _, first := range message.Elems() { // of a batch
 				message = first
 				break
 			}
-			space, _ = h.namespace(message.Get("method").Text())
+			if space == nil {
+				space, _ = h.namespace(message.Get("method").Text())
+			}
+			if own := doc.Root().Get("id"); own.Exists() && badID(own, space) == "" { // none of a batch
+				id = own.Raw()
+			}
 		}
 	}
-	code := -32000
+	code := Unauthorized
 	if space != nil && space.Unauthorized != 0 {
 		code = space.Unauthorized
 	}
-	WriteError(w, http.StatusUnauthorized, &Error{Code: code, Message: "Unauthorized", Data: Reason(reason)})
+	send(w, http.StatusUnauthorized, appendError(nil, id, &Error{Code: code, Message: "Unauthorized", Data: Reason(reason)}))
 }
+
+// LargestUnknown is the largest body, in bytes, that is read of a stranger.
+const LargestUnknown = firstRead
 
 // WriteError answers an HTTP request that is refused before JSON-RPC is read,
 // with a JSON-RPC error as the body and the id null.

@@ -364,18 +364,22 @@ func TestRefuseUnknown(t *testing.T) {
 	for _, tt := range []struct {
 		h    *Handler
 		body string
+		id   string
 		code int
 	}{
-		{h, `{"jsonrpc":"2.0","id":1,"method":"aos/echo"}`, -32000},
-		{h, `{"jsonrpc":"2.0","id":1,"method":"flow.echo"}`, -32004},
-		{h, `[{"jsonrpc":"2.0","id":1,"method":"flow.echo"},{}]`, -32004},
-		{h, `[]`, -32000}, {h, `{`, -32000}, {h, ``, -32000}, {h, `{"method":"nobody"}`, -32000},
-		{h, `{"method":"flow.echo","params":"` + strings.Repeat("x", firstRead) + `"}`, -32000},
-		{own, `{`, -32004},
+		{h, `{"jsonrpc":"2.0","id":1,"method":"aos/echo"}`, `1`, -32000},
+		{h, `{"jsonrpc":"2.0","id":"a\u0062","method":"flow.echo"}`, `"a\u0062"`, -32004},
+		{own, `{"jsonrpc":"2.0","id":7,"method":"other"}`, `7`, -32004},
+		{h, `[{"jsonrpc":"2.0","id":1,"method":"flow.echo"},{}]`, `null`, -32004},
+		{h, `{"jsonrpc":"2.0","id":{},"method":"flow.echo"}`, `null`, -32004},
+		{h, `{"jsonrpc":"2.0","id":1,"id":2,"method":"flow.echo"}`, `null`, -32000},
+		{h, `[]`, `null`, -32000}, {h, `{`, `null`, -32000}, {h, ``, `null`, -32000}, {h, `{"method":"nobody"}`, `null`, -32000},
+		{h, `{"id":1,"method":"flow.echo","params":"` + strings.Repeat("x", firstRead) + `"}`, `null`, -32000},
+		{own, `{`, `null`, -32004},
 	} {
 		w := httptest.NewRecorder()
 		tt.h.RefuseUnknown(w, httptest.NewRequest("POST", "/", strings.NewReader(tt.body)), "Who are you?")
-		want := fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":"Unauthorized","data":{"reason":"Who are you?"}}}`, tt.code)
+		want := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"Unauthorized","data":{"reason":"Who are you?"}}}`, tt.id, tt.code)
 		if w.Code != 401 || w.Body.String() != want {
 			t.Errorf("%.60s: %d %s", tt.body, w.Code, w.Body)
 		}

@@ -168,23 +168,29 @@ func (r *Remote) ask(ctx context.Context, method, path string, q, a any) error {
 	return json.Unmarshal(text, a)
 }
 
-// maxAnswer bounds what a node answers, and maxQuestion what it is asked: a
+// maxAnswer bounds what a node answers, and MaxQuestion what it is asked: a
 // message and what stands around it.
 const (
 	maxAnswer   = 64 << 20
-	maxQuestion = 40 << 20
+	MaxQuestion = 40 << 20
 )
 
-// Serve returns what a node serves below /mcp/: to proxies that ask it (every
-// role), and to people who look after tools (/mcp/servers, /mcp/answer: approvers
+// Serve returns what a node serves below /mcp/: to proxies that ask it (agents and
+// admins), and to people who look after tools (/mcp/servers, /mcp/answer: approvers
 // and admins). It wants the caller in the context: see identity.NewContext.
 func Serve(g *guard.Guard) http.Handler {
 	mux := http.NewServeMux()
 	local := func(ctx context.Context) *Local { return &Local{Guard: g, Principal: askerIn(ctx)} }
 	serve(mux, "POST "+judgePath, func(ctx context.Context, q *Question) (*Answer, error) {
+		if err := mayAsk(ctx); err != nil {
+			return nil, err
+		}
 		return local(ctx).Judge(ctx, q)
 	})
 	serve(mux, "POST "+awaitPath, func(ctx context.Context, q *awaitQuestion) (awaitAnswer, error) {
+		if err := mayAsk(ctx); err != nil {
+			return awaitAnswer{}, err
+		}
 		waiting, cancel := context.WithTimeout(ctx, awaitFor)
 		defer cancel()
 		err := g.Await(waiting, q.Approval)
@@ -194,6 +200,9 @@ func Serve(g *guard.Guard) http.Handler {
 		return awaitAnswer{Answered: err == nil}, err
 	})
 	serve(mux, "POST "+toolsPath, func(ctx context.Context, q *toolsQuestion) (toolsAnswer, error) {
+		if err := mayAsk(ctx); err != nil {
+			return toolsAnswer{}, err
+		}
 		denied, err := local(ctx).Tools(ctx, q.Server, q.Pin, q.Definitions)
 		return toolsAnswer{denied}, err
 	})
@@ -240,6 +249,14 @@ func badQuestion(format string, args ...any) error {
 	return refused{http.StatusBadRequest, fmt.Errorf(format, args...)}
 }
 
+// mayAsk: approvers look after what proxies ask, and ask nothing themselves.
+func mayAsk(ctx context.Context) error {
+	if _, role := identity.FromContext(ctx); !role.Acts() {
+		return refused{http.StatusForbidden, errors.New("only the roles agent and admin ask")}
+	}
+	return nil
+}
+
 func mayAnswer(ctx context.Context) error {
 	if _, role := identity.FromContext(ctx); role != identity.Approver && role != identity.Admin {
 		return refused{http.StatusForbidden, errors.New("only the roles approver and admin look after tools")}
@@ -255,7 +272,7 @@ func serve[Q, A any](mux *http.ServeMux, pattern string, f func(context.Context,
 		var err error
 		if r.Method == http.MethodPost {
 			var text []byte
-			if text, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxQuestion)); err == nil {
+			if text, err = io.ReadAll(http.MaxBytesReader(w, r.Body, MaxQuestion)); err == nil {
 				err = json.Unmarshal(text, q, json.RejectUnknownMembers(true))
 			}
 			if err != nil {
