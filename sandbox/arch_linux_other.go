@@ -7,3 +7,5 @@ package sandbox
 const auditArch = 0
 
 var deniedHere, metadataHere []uint32
+
+var modeCallsHere []modeCall

@@ -339,6 +339,11 @@ func attempt(what string, args []string) int {
 		fmt.Println("end")
 	case "allowed":
 		return allowed(args[0])
+	case "numbers":
+		return numbers(args[0], args[1])
+	case "number":
+		n, _ := strconv.Atoi(args[1])
+		tryNumber(args[0], n)
 	case "balloon": // MB
 		n, _ := strconv.Atoi(args[0])
 		balloon(n)
@@ -626,8 +631,8 @@ func self(t testing.TB) string {
 	return p
 }
 
-// TestEscapes tries every escape on this machine and on lesser ones.
-func TestEscapes(t *testing.T) {
+// TestThreat19Escapes tries every escape on this machine and on lesser ones.
+func TestThreat19Escapes(t *testing.T) {
 	for name, v := range machines(t) {
 		t.Run(name, func(t *testing.T) {
 			p, heard := newPlace(t)
@@ -660,6 +665,9 @@ func TestEscapes(t *testing.T) {
 				if b, err := os.ReadFile(p.at(f)); err != nil || string(b) != "secret" {
 					t.Errorf("%s is now %q, %v", f, b, err)
 				}
+			}
+			if found := leftBehind(t, p.at("ws")); found != nil {
+				t.Errorf("left behind: %q", found)
 			}
 			outside, _ := os.ReadDir(p.at("outside"))
 			if len(outside) != 6 {
@@ -847,7 +855,7 @@ func TestUnprivileged(t *testing.T) {
 	if err := errors.Join(os.Mkdir(tmp, 0o755), os.Chown(tmp, user, user)); err != nil {
 		t.Fatal(err)
 	}
-	tests := "Escapes|Allowed|Background|Killed|TestMemory|CPU|ForkBomb|Streams|Proxied|Refus"
+	tests := "Escapes|Threat19|OrdinaryModes|Allowed|Background|Killed|TestMemory|CPU|ForkBomb|Streams|Proxied|Refus"
 	if raceMB == 0 { // the race detector needs more memory than a module has
 		tests += "|WASM"
 	}

@@ -265,8 +265,12 @@ func (mc *machine) planFiles(m act.Manifest, s *scope, p *plan, o *order) {
 		how = append(how, "a root of its own")
 	}
 	state := Enforced
-	if len(how) == 0 {
+	switch {
+	case len(how) == 0:
 		state, how = NotEnforced, []string{"none"}
+	case !mc.seccomp:
+		state = Partly
+		s.notes["filesystem_scope"] = append(s.notes["filesystem_scope"], "without seccomp filters a command can leave behind a program with a set-user-id bit")
 	}
 	s.addBase(mc.root)
 	o.Grants = s.grants
@@ -284,7 +288,7 @@ func (mc *machine) planFiles(m act.Manifest, s *scope, p *plan, o *order) {
 		base += "; /proc is that of its own processes"
 	}
 	base += "; and use /dev/null, zero, full, random and urandom"
-	const instead = "use Linux 6.2 or newer with Landlock, or allow user namespaces"
+	const instead = "use Linux 6.2 or newer with Landlock and seccomp filters, or allow user namespaces"
 	p.add(Limit{Name: "filesystem_scope", State: state, Mechanism: strings.Join(how, ", "), Detail: s.detail("filesystem_scope", true) + "; " + base}, instead)
 	if len(m.FilesystemRead) == 0 {
 		return
