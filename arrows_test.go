@@ -46,7 +46,7 @@ var arrows = map[string]string{
 	"flow":                     "act engine executor identity internal/jsonrpc internal/rawjson ledger task",
 	"a2a":                      "a2a/message act approval engine executor guard identity internal/canon internal/content internal/jsonrpc internal/outbound internal/rawjson ledger task",
 	"aos":                      "act a2a/message internal/canon internal/content internal/jsonrpc internal/rawjson mcp/message",
-	"sandbox":                  "act",
+	"sandbox":                  "act internal/outbound",
 	"a2g":                      "act agent approval guard identity internal/canon internal/content internal/jsonrpc internal/rawjson ledger policy",
 	"server":                   "act agent identity internal/jsonrpc task",
 	"": "a2a a2g act agent aos approval engine executor flow guard identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/secret ledger mcp/proxy policy " +

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"reeve/act"
+	"reeve/internal/outbound"
 )
 
 // filter says which hosts may be reached.
@@ -95,29 +96,13 @@ func (f *filter) address(a netip.Addr) error {
 	a = a.Unmap()
 	switch {
 	case within(f.not, a):
-		return fmt.Errorf("the address %s is blocked", a)
+		return errors.New("its address is blocked")
 	case within(f.addresses, a):
 		return nil
-	case !public(a):
-		return fmt.Errorf("the address %s is not a public one", a)
+	case !outbound.Public(a):
+		return errors.New("its address is not a public one")
 	}
 	return nil
-}
-
-// special are the networks that are not the public internet, or that lead into
-// one that is not, beside those that package netip knows.
-var special = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
-	"240.0.0.0/4", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10", "::/96")
-
-func prefixes(texts ...string) (out []netip.Prefix) {
-	for _, t := range texts {
-		out = append(out, netip.MustParsePrefix(t))
-	}
-	return out
-}
-
-func public(a netip.Addr) bool {
-	return a.IsGlobalUnicast() && !a.IsPrivate() && !a.IsLoopback() && !a.IsLinkLocalUnicast() && !within(special, a)
 }
 
 // proxyEnv sets the variables by which programs find a proxy.
@@ -306,28 +291,38 @@ func (p *proxy) forget(conns ...net.Conn) {
 }
 
 // dial resolves a name once, judges what it resolved to, and dials just that:
-// a second lookup could be answered with another address.
+// a second lookup could be answered with another address. Its errors tell the
+// command nothing of the network that the proxy is in: neither who resolves names,
+// nor what they resolve to.
 func (p *proxy) dial(ctx context.Context, _, hostport string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(hostport)
 	if err != nil {
 		return nil, err
 	}
+	nowhere := fmt.Errorf("%s is not found, or its address is not a public one or is blocked", host)
 	var addresses []netip.Addr
 	if a, err := netip.ParseAddr(host); err == nil {
 		addresses = []netip.Addr{a}
 	} else if addresses, err = p.resolve(ctx, host); err != nil {
-		return nil, err
+		if lookup := (*net.DNSError)(nil); errors.As(err, &lookup) && !lookup.IsNotFound {
+			return nil, fmt.Errorf("%s cannot be looked up now", host)
+		}
+		return nil, nowhere
 	}
 	dialer := net.Dialer{Timeout: proxyDial}
-	err = fmt.Errorf("%s has no address", host)
+	err = nowhere
 	for _, a := range addresses[:min(len(addresses), 8)] {
-		if err = p.filter.address(a); err != nil {
-			p.note(host + " (" + a.Unmap().String() + ")")
+		if p.filter.address(a) != nil {
+			p.note(host)
 			continue
 		}
-		var conn net.Conn
-		if conn, err = dialer.DialContext(ctx, "tcp", net.JoinHostPort(a.Unmap().String(), port)); err == nil {
+		conn, failed := dialer.DialContext(ctx, "tcp", net.JoinHostPort(a.Unmap().String(), port))
+		if failed == nil {
 			return conn, nil
+		}
+		err = fmt.Errorf("%s was not reached", host)
+		if op := (*net.OpError)(nil); errors.As(failed, &op) {
+			err = fmt.Errorf("%s was not reached: %w", host, op.Err)
 		}
 	}
 	return nil, err

@@ -339,7 +339,7 @@ func TestFilter(t *testing.T) {
 	for address, want := range map[string]bool{
 		"93.184.216.34": true, "2606:2800:220:1:248:1893:25c8:1946": true, "127.0.0.1": false, "10.0.0.1": false, "192.168.1.1": false, "172.16.0.1": false,
 		"169.254.169.254": false, "100.100.100.200": false, "0.0.0.0": false, "::": false, "::1": false, "fd00:ec2::254": false, "fe80::1": false,
-		"::ffff:127.0.0.1": false, "64:ff9b::a9fe:a9fe": false, "2002:7f00:1::": false, "::7f00:1": false, "224.0.0.1": false, "255.255.255.255": false, "ff02::1": false,
+		"168.63.129.16": false, "::ffff:127.0.0.1": false, "64:ff9b::a9fe:a9fe": false, "2002:7f00:1::": false, "::7f00:1": false, "224.0.0.1": false, "255.255.255.255": false, "ff02::1": false,
 	} {
 		if err := f.address(netip.MustParseAddr(address)); (err == nil) != want {
 			t.Errorf("%s: %v", address, err)
@@ -347,9 +347,9 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// TestRebinding answers the first lookup with a public address and the second
+// TestThreat13ProxyRebinding answers the first lookup with a public address and the second
 // with a private one, and a name with both.
-func TestRebinding(t *testing.T) {
+func TestThreat13ProxyRebinding(t *testing.T) {
 	f, _ := newFilter(act.Manifest{AllowedDomains: []string{"*.example.com"}})
 	p := newProxy(f)
 	lookups := 0

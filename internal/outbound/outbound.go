@@ -160,15 +160,85 @@ func (d *Dialer) DialContext(ctx context.Context, network, hostport string) (net
 			}
 			return d.checkAddress(to.Addr())
 		}}
-	return dialer.DialContext(ctx, network, hostport)
+	conn, err := dialer.DialContext(ctx, network, hostport)
+	to := asked(hostport)
+	if err != nil {
+		return nil, to.without(err)
+	}
+	return &connection{conn, to}, nil
+}
+
+// asked is the host and port that were asked for, which an error may tell. What
+// the name resolved to, who resolved it, and from which address of this node the
+// connection was made, is nothing that whoever chose the name shall learn.
+type asked string
+
+func (a asked) Network() string { return "tcp" }
+func (a asked) String() string  { return string(a) }
+
+// without is an error that tells no address but the one that was asked for.
+func (a asked) without(err error) error {
+	op, ok := err.(*net.OpError)
+	if !ok {
+		return err
+	}
+	told := &net.OpError{Op: op.Op, Net: op.Net, Addr: a, Err: op.Err}
+	host, _, _ := net.SplitHostPort(string(a))
+	if _, err := netip.ParseAddr(host); err == nil {
+		return told
+	}
+	if lookup := (*net.DNSError)(nil); errors.As(err, &lookup) && !lookup.IsNotFound {
+		told.Err = &net.DNSError{Err: "it cannot be looked up now", Name: host, IsTimeout: lookup.IsTimeout, IsTemporary: lookup.IsTemporary}
+	} else if lookup != nil || errors.Is(err, ErrRefused) {
+		told.Err = &nowhere{host, lookup == nil}
+	}
+	return told
+}
+
+// nowhere is the error for a name that leads to nothing that may be reached. It
+// reads the same whether the name exists, which is nobody's matter whose network
+// it is not; only who tries again knows whether that is of use.
+type nowhere struct {
+	host    string
+	refused bool
+}
+
+func (n *nowhere) Error() string {
+	return fmt.Sprintf("refused: %s is not found, or its address is not a public one or is blocked", n.host)
+}
+
+func (n *nowhere) Is(target error) bool { return n.refused && target == ErrRefused }
+
+// connection is one whose errors tell no address but the one that was asked for.
+type connection struct {
+	net.Conn
+	asked asked
+}
+
+func (c *connection) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	return n, c.asked.without(err)
+}
+
+func (c *connection) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	return n, c.asked.without(err)
 }
 
 // special are the networks that are not the public internet, or that lead into
-// one that is not, beside those that package netip knows: carriers' NAT, tests
-// and documentation, NAT64, 6to4, Teredo and the like. Package sandbox has the
-// same list, and a test compares them.
-var special = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
-	"240.0.0.0/4", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10", "::/96")
+// one that is not, beside those that package netip knows: the registries of
+// special-purpose addresses of IANA (RFC 6890), with carriers' NAT, tests and
+// documentation, NAT64, 6to4 and Teredo. What embeds an IPv4 address is refused
+// whole, since whoever translates it decides where it leads. The last line is of
+// addresses that look public and are a cloud's own, reached from its machines only.
+var special = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.175.48.0/24",
+	"198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+	"64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64", "2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20", "5f00::/16", "fec0::/10", "::/96",
+	"168.63.129.16/32")
+
+// allocated is what of IPv6 is handed out as global unicast. The rest is special,
+// or will be: what is not in here is not public, whatever it turns out to be.
+var allocated = netip.MustParsePrefix("2000::/3")
 
 func prefixes(texts ...string) (out []netip.Prefix) {
 	for _, t := range texts {
@@ -177,10 +247,27 @@ func prefixes(texts ...string) (out []netip.Prefix) {
 	return out
 }
 
-// Public is whether an address is one of the public internet.
+// Public is whether an address is one of the public internet, and not of this
+// machine: its own public address is reached over the loopback, past what guards
+// it from outside.
 func Public(a netip.Addr) bool {
 	a = a.Unmap()
-	return a.IsGlobalUnicast() && !a.IsPrivate() && a.Zone() == "" && !within(special, a)
+	return a.IsGlobalUnicast() && !a.IsPrivate() && a.Zone() == "" && !within(special, a) && (a.Is4() || allocated.Contains(a) && !isatap(a)) && !own(a)
+}
+
+// isatap is whether an address holds an IPv4 address as ISATAP (RFC 5214) does.
+func isatap(a netip.Addr) bool {
+	b := a.As16()
+	return b[8]&^0x02 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
+}
+
+// own is whether this machine has the address. When that cannot be told, it has.
+func own(a netip.Addr) bool {
+	mine, err := net.InterfaceAddrs()
+	return err != nil || slices.ContainsFunc(mine, func(m net.Addr) bool {
+		p, err := netip.ParsePrefix(m.String())
+		return err == nil && p.Addr().Unmap() == a
+	})
 }
 
 func within(nets []netip.Prefix, a netip.Addr) bool {

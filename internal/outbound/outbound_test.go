@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
 	"net"
 	"net/http"
@@ -17,8 +14,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // names answers DNS questions from a function, over a real socket.
@@ -72,7 +67,7 @@ func reply(question []byte, answer func(string) netip.Addr) []byte {
 	return out
 }
 
-func TestAddresses(t *testing.T) {
+func TestThreat13Addresses(t *testing.T) {
 	for address, public := range map[string]bool{
 		"93.184.216.34": true, "1.1.1.1": true, "2606:4700:4700::1111": true, "172.32.0.1": true, "100.128.0.1": true,
 		"127.0.0.1": false, "127.8.9.10": false, "::1": false, // loopback
@@ -82,7 +77,12 @@ func TestAddresses(t *testing.T) {
 		"224.0.0.1": false, "ff02::1": false, // multicast
 		"::ffff:127.0.0.1": false, "::ffff:10.0.0.1": false, "::127.0.0.1": false, // IPv4 in IPv6
 		"64:ff9b::7f00:1": false, "64:ff9b:1::1": false, "2002:7f00:1::": false, "2001:0:1::1": false, // NAT64, 6to4, Teredo
-		"fec0::1": false, "2001:db8::1": false, "198.18.0.1": false, "192.0.0.192": false,
+		"::ffff:0:a00:1": false, "2002:a00:1::1": false, "2001:0:5ef5:79fd::f5ff:fffe": false, "64:ff9b::5db8:d822": false, // translated, also of a public one
+		"2606:4700::5efe:a00:1": false, "2606:4700::200:5efe:a00:1": false, // ISATAP
+		"fec0::1": false, "2001:db8::1": false, "198.18.0.1": false, "192.0.0.192": false, "3fff::1": false, "5f00::1": false, "100:0:0:1::1": false,
+		"4000::1": false, "1::1": false, "8000::1": false, "fb00::1": false, // not handed out
+		"192.31.196.1": false, "192.52.193.1": false, "192.175.48.1": false, "2620:4f:8000::1": false, // special, though some are routed
+		"168.63.129.16": false, "::ffff:168.63.129.16": false, "168.63.129.17": true, // a cloud's own
 	} {
 		a := netip.MustParseAddr(address)
 		if Public(a) != public {
@@ -124,33 +124,82 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestSandboxAgrees: the sandbox's proxy and this package judge addresses by the
-// same list.
-func TestSandboxAgrees(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "../../sandbox/proxy_linux.go", nil, 0)
+// TestThreat13OwnAddresses: a machine's public address leads to its own loopback.
+func TestThreat13OwnAddresses(t *testing.T) {
+	mine, err := net.InterfaceAddrs()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var theirs []netip.Prefix
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok || len(spec.Values) != 1 || spec.Names[0].Name != "special" {
-			return true
+	for _, m := range mine {
+		if a := netip.MustParsePrefix(m.String()).Addr(); !own(a) || Public(a) {
+			t.Errorf("%s: own %v, public %v", a, own(a), Public(a))
 		}
-		for _, arg := range spec.Values[0].(*ast.CallExpr).Args {
-			text, _ := strconv.Unquote(arg.(*ast.BasicLit).Value)
-			theirs = append(theirs, netip.MustParsePrefix(text))
-		}
-		return false
-	})
-	if diff := cmp.Diff(theirs, special, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" || len(theirs) == 0 {
-		t.Errorf("sandbox has another list (-sandbox +outbound):\n%s", diff)
+	}
+	if own(netip.MustParseAddr("93.184.216.34")) {
+		t.Error("every address is this machine's")
 	}
 }
 
-// TestRebinding asks for a name that is public at the first look and the
+// TestThreat13ErrorsTellNothing: whoever may name a host must not learn from errors what
+// a network looks like in which it does not stand.
+func TestThreat13ErrorsTellNothing(t *testing.T) {
+	resolver := names(t, func(name string) netip.Addr {
+		switch name {
+		case "intranet.test":
+			return netip.MustParseAddr("10.20.30.40")
+		case "closed.test":
+			return netip.MustParseAddr("127.0.0.1")
+		}
+		return netip.Addr{}
+	})
+	broken := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "udp", Addr: &net.UDPAddr{IP: net.IPv4(10, 9, 8, 7), Port: 53}, Err: errors.New("unreachable")}
+	}}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.(*net.TCPConn).SetLinger(0) // a reset, whose error names both ends
+			c.Close()
+		}
+	}()
+	_, open, _ := net.SplitHostPort(l.Addr().String())
+	get := func(d *Dialer, url string) string {
+		t.Helper()
+		client := d.Client(Options{})
+		defer client.CloseIdleConnections()
+		response, err := client.Get(url)
+		if err == nil {
+			response.Body.Close()
+			t.Fatalf("%s was reached", url)
+		}
+		for _, telling := range []string{"10.20.30.40", "127.0.0.1", "10.9.8.7", ":53"} {
+			if strings.Contains(err.Error(), telling) {
+				t.Errorf("%s: %v", url, err)
+			}
+		}
+		return err.Error()
+	}
+	there := get(&Dialer{Resolver: resolver}, "http://intranet.test/")
+	missing := get(&Dialer{Resolver: resolver}, "http://nothing.test/")
+	if strings.ReplaceAll(there, "intranet", "nothing") != missing {
+		t.Errorf("a name that exists is told from one that does not:\n%s\n%s", there, missing)
+	}
+	get(&Dialer{Resolver: broken}, "http://intranet.test/")
+	get(&Dialer{Resolver: resolver, AllowPrivate: true}, "http://closed.test:1/")
+	get(&Dialer{Resolver: resolver, AllowPrivate: true}, "http://closed.test:"+open+"/")
+}
+
+// TestThreat13Rebinding asks for a name that is public at the first look and the
 // loopback at the next: what counts is what is connected to.
-func TestRebinding(t *testing.T) {
+func TestThreat13Rebinding(t *testing.T) {
 	reached := atomic.Bool{}
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Store(true) }))
 	defer server.Close()
@@ -200,8 +249,8 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestRedirects follows redirects out of what may be reached.
-func TestRedirects(t *testing.T) {
+// TestThreat13Redirects follows redirects out of what may be reached.
+func TestThreat13Redirects(t *testing.T) {
 	inner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the inner server was reached") }))
 	defer inner.Close()
 	_, innerPort, _ := net.SplitHostPort(inner.Listener.Addr().String())
