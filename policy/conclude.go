@@ -25,12 +25,23 @@ func (s *Set) conclude(e *evaluation) Verdict {
 	applied := false // a rule that was not only observed matched
 	for i := range e.matches {
 		m := &e.matches[i]
+		start := len(v.Reasons)
+		v.Reasons = e.reasons(v.Reasons, m)
 		if effect, ok := m.effect(); ok {
+			if effect != act.Allow && e.lift(s, v.Reasons[start:]) {
+				m.lifted = true
+				continue
+			}
 			applied = true
 			decided = decided || effect != act.Modify
 			v.Effect = act.Stricter(v.Effect, effect)
 		}
-		v.Reasons = e.reasons(v.Reasons, m)
+	}
+	if grave := e.graveReasons(s); grave != nil {
+		if !s.observe && !e.lift(s, grave) {
+			v.Effect, decided = act.Deny, true
+		}
+		v.Reasons = append(v.Reasons, grave...)
 	}
 	// A modify rule says how, not whether: else a card number in a forbidden
 	// call would turn the default's deny into a permission.
@@ -40,8 +51,12 @@ func (s *Set) conclude(e *evaluation) Verdict {
 		}
 		v.Reasons = append(v.Reasons, s.defaultReason)
 	}
-	if len(e.in.Refusals) > 0 {
-		v.Effect = act.Deny
+	refusals := slices.Clone(e.in.Refusals)
+	for i := range refusals {
+		// Of these, only a manifest's limits are the policy's own.
+		if refusals[i].Rule != manifestRule || !e.lift(s, refusals[i:i+1]) {
+			v.Effect = act.Deny
+		}
 	}
 	if v.Effect == act.Modify || v.Effect == act.Escalate {
 		edits, problem := e.edits()
@@ -56,9 +71,7 @@ func (s *Set) conclude(e *evaluation) Verdict {
 		v.Conditions = e.conditions()
 	}
 	sortReasons(v.Reasons)
-	if len(e.in.Refusals) > 0 {
-		v.Reasons = append(slices.Clone(e.in.Refusals), v.Reasons...)
-	}
+	v.Reasons = append(refusals, v.Reasons...)
 	return v
 }
 
@@ -78,9 +91,10 @@ func sortReasons(reasons []act.Reason) {
 	})
 }
 
-// observed reports whether a match is only noted: because its rule watches, or
-// because the session's memory is not certain enough to act on.
-func (m *match) observed() bool { return m.rule.observe || m.unsure }
+// observed reports whether a match is only noted: because its rule watches,
+// because the session's memory is not certain enough to act on, or because an
+// exception has lifted it.
+func (m *match) observed() bool { return m.rule.observe || m.unsure || m.lifted }
 
 // effect returns what a match contributes; ok is false for nothing.
 func (m *match) effect() (act.Effect, bool) {

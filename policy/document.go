@@ -128,6 +128,10 @@ type document struct {
 	exprs   []pending
 
 	manifests []*manifest
+
+	except      []*exception
+	exceptRules []exceptRule
+	grave       *grave // nil when the document says nothing of risk
 }
 
 type list struct {
@@ -153,7 +157,7 @@ const (
 )
 
 var (
-	documentKeys = []string{"version", "name", "description", "default", "mode", "lists", "rules", "manifests"}
+	documentKeys = []string{"version", "name", "description", "default", "mode", "lists", "rules", "manifests", "except", "risk"}
 	ruleKeys     = []string{"name", "description", "on", "tools", "check", "detect", "hazard", "when", "effect", "modify", "conditions", "approval", "code", "reason", "instead", "mode", "risk"}
 	modifyForms  = []string{"redact", "drop"}
 	replaceKeys  = []string{"argument", "with", "with_expr"}
@@ -212,6 +216,8 @@ func readDocument(f File) *document {
 	d.observe = d.modeOf(root.Get("mode"))
 	d.readLists(root.Get("lists"))
 	d.readManifests(root.Get("manifests"))
+	d.readExcept(root.Get("except"))
+	d.readRisk(root.Get("risk"))
 	if v := root.Get("rules"); v != nil && v.Kind != rawjson.Null {
 		if v.Kind != rawjson.Array {
 			d.at(v, "write each rule as - name: …", "rules is a list, not %s", v.Is())
@@ -334,6 +340,8 @@ func (d *document) readRule(n *node) {
 		d.at(n.Get("name"), "use letters, digits, spaces and . _ / -, at most 100", "%q cannot be the name of a rule", r.name)
 	case r.name == "default":
 		d.at(n.Get("name"), "", "a rule cannot be called default: that is the name of what happens when no rule decides")
+	case r.name == graveRule, r.name == manifestRule:
+		d.at(n.Get("name"), "", "a rule cannot be called %s: that is the name of a built-in one", r.name)
 	}
 	d.textOf(n.Get("description"), "description")
 	r.kinds = d.kindsOf(n.Get("on"))

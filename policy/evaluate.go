@@ -82,6 +82,7 @@ type match struct {
 	rule       *rule
 	violations []int // of the checks that the rule names: the certain ones, or else the unsure ones
 	unsure     bool  // there are only unsure ones
+	lifted     bool  // by an exception
 	err        error // the condition failed
 	edits      []argumentEdit
 }

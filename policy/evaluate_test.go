@@ -239,7 +239,7 @@ func TestFixedLeaf(t *testing.T) {
 // An argument can be given fifty thousand times: replacing it is not the work
 // of comparing each with each.
 func TestManyReplacements(t *testing.T) {
-	set := load(t, rules("  - {name: a, tools: x, effect: modify, modify: {replace: {argument: n, with: 1}}}\n"))
+	set := load(t, rules("  - {name: a, tools: x, effect: modify, modify: {replace: {argument: n, with: 1}}}\nrisk: {deny: off}\n"))
 	in := call("x")
 	for i := range 50_000 {
 		in.Action.Arguments = append(in.Action.Arguments, act.Argument{Name: "n", Value: []byte(`"text"`), Pointer: fmt.Sprintf("/args/%06d", i)})

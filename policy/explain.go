@@ -228,7 +228,10 @@ func (x Explanation) String() string {
 	fmt.Fprintf(&b, "%s\n", x.Verdict.Effect)
 	for _, r := range x.Verdict.Reasons {
 		note := ""
-		if r.Observe {
+		switch {
+		case r.Exception != "":
+			note = ", lifted by the exception " + r.Exception
+		case r.Observe:
 			note = ", only observed"
 		}
 		fmt.Fprintf(&b, "  %s (%s%s) %s\n", r.Rule, r.Code, note, r.Message)

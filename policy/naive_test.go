@@ -22,6 +22,7 @@ import (
 	"reeve/act"
 	"reeve/internal/rawjson"
 	"reeve/risk"
+	"reeve/risk/hazard"
 )
 
 // outcome is what the two evaluators are compared by.
@@ -93,6 +94,24 @@ func naive(s *Set, in *Input) outcome {
 		stricter(effect)
 		if effect == "modify" {
 			changes = append(changes, r)
+		}
+	}
+	if kind := in.Action.Kind; kind == act.ToolCall || kind == act.TaskStart || kind == act.MCPRequest && in.Action.InnerMethod == "tools/call" {
+		a := hazard.Assess(in.Action.Canonical, in.Action.Content)
+		if s.grave > 0 && a.Score >= s.grave {
+			least := s.grave
+			if a.Findings[0].Weight < least {
+				least = 0
+			}
+			for i, f := range a.Findings {
+				if f.Weight >= least && i < 8 {
+					say(&rule{name: "risk"}, "risk."+f.Code, "deny", s.observe)
+				}
+			}
+			if !s.observe {
+				stricter("deny")
+				decided = true
+			}
 		}
 	}
 	if !decided && (!applied || s.effect != act.Allow) {
@@ -433,6 +452,9 @@ func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
 func randomPolicy(r *rand.Rand) string {
 	var b strings.Builder
+	if r.IntN(3) == 0 {
+		fmt.Fprintf(&b, "risk: {deny: %s}\n", pick(r, []string{"off", "0.3", "1"}))
+	}
 	fmt.Fprintf(&b, "version: 1\ndefault: %s\nmode: %s\nrules:\n", pick(r, []string{"allow", "allow", "deny", "escalate"}), pick(r, []string{"enforce", "enforce", "enforce", "observe"}))
 	for i := range 1 + r.IntN(12) {
 		fmt.Fprintf(&b, "  - name: r%d\n", i)

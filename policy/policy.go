@@ -50,6 +50,8 @@ type Set struct {
 	observe       bool       // the default only observes
 	defaultReason act.Reason
 	manifests     manifests
+	except        []*exception
+	grave         float64 // the score from which a call's risk denies; 0 for never
 	files         int
 }
 
@@ -126,7 +128,7 @@ func Load(files ...File) (*Set, error) {
 // agree, and every document can use every list.
 func (s *Set) assemble(docs []*document) {
 	var lists []list
-	seenLists, seenRules := map[string]string{}, map[string]string{}
+	seenLists, seenRules, seenExcept := map[string]string{}, map[string]string{}, map[string]string{}
 	s.observe = true
 	others := slices.ContainsFunc(docs, func(d *document) bool { return !isConstitution(d.file) })
 	var first *document
@@ -147,6 +149,13 @@ func (s *Set) assemble(docs []*document) {
 			r.order = len(s.rules)
 			s.rules = append(s.rules, r)
 		}
+		for _, x := range d.except {
+			if where, ok := seenExcept[x.scope.name]; ok && x.scope.name != "" {
+				d.fault(x.scope.line, x.scope.column, "", "the exception %q is also defined in %s", x.scope.name, where)
+			}
+			seenExcept[x.scope.name] = fmt.Sprintf("%s:%d", x.scope.file, x.scope.line)
+			s.except = append(s.except, x)
+		}
 		s.manifests.add(d)
 		if others && isConstitution(d.file) { // it only forbids, and has no default of its own
 			continue
@@ -160,6 +169,7 @@ func (s *Set) assemble(docs []*document) {
 		}
 	}
 	s.manifests.settle()
+	s.settleRisk(docs)
 	if first != nil {
 		s.effect = first.effect
 	}
@@ -201,6 +211,7 @@ func (s *Set) assemble(docs []*document) {
 				}
 			}
 		}
+		d.settleExcept(s.rules, []string{graveRule, manifestRule})
 		for _, r := range d.rules {
 			r.scan = r.detect
 			for _, c := range []*condition{r.when, r.change.withExpr} {

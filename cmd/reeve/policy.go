@@ -42,6 +42,15 @@ func policyCheck() *cobra.Command {
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "the policy compiles: %s, %d of them only watching; default %s\n%s\n",
 				count(enforced+watched, "rule"), watched, set.Default(), set.Hash())
+			if set.GraveRisk() == 0 {
+				fmt.Fprintln(cmd.OutOrStdout(), "note: risk.deny is off: grave risk alone denies nothing")
+			}
+			for _, x := range set.Exceptions() {
+				if !time.Now().Before(x.Until) {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s:%d: the exception %q was over at %s, and lets nothing pass any more\n",
+						x.File, x.Line, x.Name, x.Until.UTC().Format(time.RFC3339))
+				}
+			}
 			return nil
 		},
 	}
