@@ -59,7 +59,8 @@ func actionOf(by act.Principal, body []byte) *act.Action {
 	if texts.Full {
 		a.Refusals = append(a.Refusals, tooMuch)
 	}
-	a.Digest = sha256.Sum256(message.AppendCanonical([]byte(act.A2AReceive), doc.Root()))
+	content.EndDigest(message.AppendCanonical(append(content.BeginDigest(nil, a), ','), doc.Root()), a)
+	a.Earlier = sha256.Sum256(message.AppendCanonical([]byte(act.A2AReceive), doc.Root()))
 	return a
 }
 

@@ -136,30 +136,21 @@ func readIntent(r *jsonrpc.Request) (*act.Action, *Intent, *invalid) {
 	more := d.others(d.p, act.Leaf{Pointer: "/params"}, known...)
 
 	var buf [1024]byte
-	b := appendCall(buf[:0], in.Tool, d.p.Get("arguments"))
+	b := content.AppendArguments(content.BeginDigest(buf[:0], d.a), d.p.Get("arguments"))
 	if more {
 		b = append(b, `,"params":`...)
 		b = content.AppendWithout(b, d.p, known...)
 	}
-	d.a.Digest = sha256.Sum256(append(b, '}'))
+	content.EndDigest(b, d.a)
 	return d.a, in, d.done()
 }
 
-// appendCall appends the canonical JSON that the digest of a tool call is taken
-// over, but for its end: the same as AOS makes of the same call, so that one
-// verdict, approval or budget holds for both. See docs/protocol/aos.md.
-func appendCall(b []byte, tool string, arguments rawjson.Value) []byte {
-	b = append(b, `{"kind":"`...)
-	b = append(b, act.ToolCall...)
-	b = append(b, `","resource":`...)
-	b = rawjson.AppendString(b, tool)
-	b = append(b, `,"arguments":`...)
-	return arguments.AppendCanonical(b)
-}
-
-// callDigest is the digest of the call of a tool with these arguments, an object.
-func callDigest(tool string, arguments rawjson.Value) act.Digest {
-	return sha256.Sum256(append(appendCall(nil, tool, arguments), '}'))
+// callDigest is the digest of the call of a tool with these arguments, an object,
+// and that in the form before.
+func callDigest(tool string, arguments rawjson.Value) (digest, earlier string) {
+	a := act.Action{Kind: act.ToolCall, Resource: tool}
+	content.DigestCall(&a, arguments)
+	return a.Digest.String(), a.Earlier.String()
 }
 
 // context reads the context of an intent. It is no part of the act; what the text
@@ -181,18 +172,7 @@ func (d *decoder) context() *IntentContext {
 
 // arguments reads the arguments of a call.
 func (d *decoder) arguments(v rawjson.Value, base string) *invalid {
-	if v.Len() > content.MaxLeaves {
-		d.texts.Full = true
-		return nil
-	}
-	d.a.Arguments = make([]act.Argument, 0, v.Len())
-	for name, value := range v.Members() {
-		leaf := act.Leaf{Pointer: base, Arg: name}
-		d.texts.AddName(name, leaf)
-		leaf.Pointer = content.Join(base, name)
-		d.a.Arguments = append(d.a.Arguments, act.Argument{Name: name, Value: value.Raw(), Pointer: leaf.Pointer})
-		d.texts.AddAll(value, leaf, nil)
-	}
+	d.a.Arguments = d.texts.AddArguments(v, base)
 	return eachOnce(d.a.Arguments)
 }
 
@@ -257,11 +237,7 @@ func readReport(r *jsonrpc.Request) (*act.Action, *Report, *invalid) {
 	}
 
 	var buf [1024]byte
-	b := append(buf[:0], `{"kind":"`...)
-	b = append(b, act.ToolResult...)
-	b = append(b, `","resource":`...)
-	b = rawjson.AppendString(b, report.Tool)
-	b = append(b, `,"content":{"error":`...)
+	b := append(content.BeginDigest(buf[:0], d.a), `,"content":{"error":`...)
 	b = content.AppendWithout(b, failure)
 	b = append(b, `,"result":`...)
 	b = content.AppendWithout(b, result)
@@ -276,7 +252,7 @@ func readReport(r *jsonrpc.Request) (*act.Action, *Report, *invalid) {
 		b = append(b, `,"params":`...)
 		b = content.AppendWithout(b, d.p, known...)
 	}
-	d.a.Digest = sha256.Sum256(append(b, '}'))
+	content.EndDigest(b, d.a)
 	return d.a, report, d.done()
 }
 
@@ -298,8 +274,8 @@ func (d *decoder) claim(report *Report) *invalid {
 	if report.Tool == "" {
 		return &invalid{"/params/tool", "The report has arguments, and does not say of which tool.", "the tool that was called"}
 	}
-	done := callDigest(report.Tool, arguments).String()
-	if report.Digest != "" && report.Digest != done {
+	done, earlier := callDigest(report.Tool, arguments)
+	if report.Digest != "" && report.Digest != done && report.Digest != earlier {
 		return &invalid{"/params/digest", "The digest is not that of the tool and the arguments in the report, and which of them counts cannot be known.", done}
 	}
 	report.Digest = done
@@ -336,13 +312,9 @@ func readRegister(r *jsonrpc.Request) (*act.Action, *Register, *invalid) {
 	d.others(d.p, act.Leaf{Pointer: "/params"}, "agent_did", "public_key", "capabilities_requested", "metadata", "context")
 
 	var buf [1024]byte
-	b := append(buf[:0], `{"kind":"`...)
-	b = append(b, act.AgentRegister...)
-	b = append(b, `","resource":`...)
-	b = rawjson.AppendString(b, register.AgentDID)
-	b = append(b, `,"content":`...)
+	b := append(content.BeginDigest(buf[:0], d.a), `,"content":`...)
 	b = content.AppendWithout(b, d.p, "agent_did", "context")
-	d.a.Digest = sha256.Sum256(append(b, '}'))
+	content.EndDigest(b, d.a)
 	return d.a, register, d.done()
 }
 

@@ -52,8 +52,9 @@ func TestSameDigestAsAOS(t *testing.T) {
 		if a.Canonical != b.Canonical || a.Kind != b.Kind {
 			t.Errorf("%s: %s %s, %s %s", tt.tool, a.Kind, a.Canonical, b.Kind, b.Canonical)
 		}
-		if got := callDigest(tt.tool, request(t, "", tt.arguments).Params); got != a.Digest {
-			t.Errorf("%s: callDigest is %s", tt.tool, got)
+		got, earlier := callDigest(tt.tool, request(t, "", tt.arguments).Params)
+		if got != a.Digest.String() || earlier != a.Earlier.String() {
+			t.Errorf("%s: callDigest is %s, in the form before %s", tt.tool, got, earlier)
 		}
 	}
 }

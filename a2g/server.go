@@ -171,14 +171,15 @@ func (s *Server) useNonce(ctx context.Context, a *act.Action, c *caller) (refuse
 }
 
 // callOf is the digest of the call that an intent, given as its whole request,
-// asks for: what a report says of what was done is compared with it.
-func callOf(request []byte) string {
+// asks for, also in the form before: what a report says of what was done is
+// compared with it.
+func callOf(request []byte) (digest, earlier string) {
 	doc, err := rawjson.Parse(request)
 	if err != nil {
-		return ""
+		return "", ""
 	}
 	params := doc.Root().Get("params")
-	return callDigest(params.Get("tool").Text(), params.Get("arguments")).String()
+	return callDigest(params.Get("tool").Text(), params.Get("arguments"))
 }
 
 // verdict is what an intent is answered with, as it stands now.
@@ -255,7 +256,11 @@ func (s *Server) report(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonr
 		return nil, s.refuse(ctx, a, c, r.Params)
 	}
 	s.hub.join(c.mailbox, jsonrpc.ConnFrom(ctx), s.cfg.Now())
-	n, violation, err := s.cfg.Guard.Report(ctx, a, agent.Report{Status: report.Status, Tool: report.Tool, Digest: report.Digest})
+	said := agent.Report{Status: report.Status, Tool: report.Tool, Digest: report.Digest}
+	if report.Arguments != nil { // the verdict may be kept under the form before
+		_, said.Earlier = callDigest(report.Tool, r.Params.Get("arguments"))
+	}
+	n, violation, err := s.cfg.Guard.Report(ctx, a, said)
 	if err != nil {
 		return nil, s.failed(err, r.Params)
 	}

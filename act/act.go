@@ -224,6 +224,9 @@ type Action struct {
 
 	Body   []byte // the request's bytes, whole
 	Digest Digest // what is really done: see Digest
+	// Earlier is the digest of the same in the form before this one, which what was
+	// kept under it is compared with; zero where the form has not changed.
+	Earlier Digest
 
 	// Faults are the shortcomings of the data that are noted but not refused,
 	// such as a timestamp without an offset.
@@ -241,8 +244,15 @@ func (a *Action) IsCall() bool {
 // CallsMCP reports whether an act is the MCP message that calls a tool.
 func (a *Action) CallsMCP() bool { return a.Kind == MCPRequest && a.InnerMethod == "tools/call" }
 
-// Digest is a SHA-256 over an act's kind, resource, and arguments or content,
-// names sorted and every number token kept as sent. It binds verdicts,
+// Is reports whether an act is the one that a digest was taken of, in this form or
+// the one before.
+func (a *Action) Is(d Digest) bool {
+	return d == a.Digest || a.Earlier != Digest{} && d == a.Earlier
+}
+
+// Digest is a SHA-256 over what sort of act it is, its resource, and arguments or
+// content, names sorted and every number token kept as sent. Of a call it is the
+// same by every door. It binds verdicts,
 // approvals and repeats to what is really done; ids of steps and timestamps
 // are not part of it.
 type Digest [sha256.Size]byte

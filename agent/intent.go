@@ -36,7 +36,9 @@ type Intent struct {
 	Digest       string `json:"digest"`
 	// Call is the digest of what may be called: the tool with the arguments as
 	// the verdict leaves them. Reports that say what was done are compared with it.
-	Call string `json:"call,omitzero"`
+	// Earlier is the same in the form before.
+	Call    string `json:"call,omitzero"`
+	Earlier string `json:"earlier,omitzero"`
 	// Verdict is what was decided; its Position is where.
 	Verdict act.Decision `json:"verdict"`
 	// Expires is when the verdict ends.
@@ -84,7 +86,8 @@ func (n *Intent) Due() time.Time {
 type Report struct {
 	Status string
 	// Tool and Digest are what the agent says it did; empty when it does not say.
-	Tool, Digest string
+	// Earlier is the digest in the form before, which an intent may be kept under.
+	Tool, Digest, Earlier string
 }
 
 // End takes a report. violation is empty when the report is covered by the
@@ -92,7 +95,7 @@ type Report struct {
 func (n *Intent) End(r Report, now time.Time) (violation string) {
 	switch {
 	case n.Outcome == Reported || n.Outcome == Ambiguous:
-		if r.Status == n.Status && (r.Tool == "" || r.Tool == n.Tool) && n.covers(r.Digest) {
+		if r.Status == n.Status && (r.Tool == "" || r.Tool == n.Tool) && n.covers(&r) {
 			return "" // said twice
 		}
 		n.Outcome = Ambiguous
@@ -112,7 +115,7 @@ func (n *Intent) End(r Report, now time.Time) (violation string) {
 	case r.Tool != "" && r.Tool != n.Tool:
 		n.end(Mismatched, r.Status, now)
 		return "Another tool was used than the one approved."
-	case !n.covers(r.Digest):
+	case !n.covers(&r):
 		n.end(Mismatched, r.Status, now)
 		return "Another act was done than the one approved."
 	case r.Status == "TIMEOUT" || r.Status == "ABORTED":
@@ -123,10 +126,17 @@ func (n *Intent) End(r Report, now time.Time) (violation string) {
 	return ""
 }
 
-// covers reports whether a digest is that of the approved act; a report need not
-// say one.
-func (n *Intent) covers(digest string) bool {
-	return digest == "" || digest == n.Call || digest == n.Digest && n.Verdict.Effect != act.Modify
+// covers reports whether what was done is the approved act; a report need not say.
+func (n *Intent) covers(r *Report) bool {
+	if r.Digest == "" {
+		return true
+	}
+	for _, done := range []string{r.Digest, r.Earlier} {
+		if done != "" && (done == n.Call || done == n.Earlier || done == n.Digest && n.Verdict.Effect != act.Modify) {
+			return true
+		}
+	}
+	return false
 }
 
 // Expire ends an intent whose time is over.

@@ -1,7 +1,6 @@
 package aos
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -328,8 +327,8 @@ func (d *decoder) toolCallRequest() *invalid {
 	slices.SortFunc(values, func(a, b input) int { return strings.Compare(a.name, b.name) })
 
 	var buf [1024]byte
-	b := d.beginDigest(buf[:0])
-	b = append(b, `"arguments":{`...)
+	b := content.BeginDigest(buf[:0], d.a)
+	b = append(b, `,"arguments":{`...)
 	for i, in := range values {
 		if i > 0 {
 			b = append(b, ',')
@@ -628,18 +627,7 @@ func (d *decoder) digest(v rawjson.Value, known ...string) {
 }
 
 // beginDigest begins the canonical JSON that an act's digest is taken over.
-// See docs/protocol/aos.md.
-func (d *decoder) beginDigest(b []byte) []byte {
-	b = append(b, `{"kind":"`...)
-	b = append(b, d.a.Kind...)
-	b = append(b, `","resource":`...)
-	b = rawjson.AppendString(b, d.a.Resource)
-	if d.a.InnerMethod != "" && d.a.InnerMethod != "tools/call" {
-		b = append(b, `,"method":`...)
-		b = rawjson.AppendString(b, d.a.InnerMethod)
-	}
-	return append(b, ',')
-}
+func (d *decoder) beginDigest(b []byte) []byte { return append(content.BeginDigest(b, d.a), ',') }
 
 // endDigest ends the digest. The members of the params that known does not name
 // are read and belong to it; without known, the params are read whole already.
@@ -648,5 +636,5 @@ func (d *decoder) endDigest(b []byte, known ...string) {
 		b = append(b, `,"params":`...)
 		b = content.AppendWithout(b, d.p, known...)
 	}
-	d.a.Digest = sha256.Sum256(append(b, '}'))
+	content.EndDigest(b, d.a)
 }

@@ -57,7 +57,7 @@ func TestAct(t *testing.T) {
 		},
 		Content:   []act.Leaf{{Pointer: "/params/toolCallRequest/inputs/0/value", Text: "Winter gardens", Arg: "title"}},
 		Reasoning: "The reader asked for books on gardens in winter, so the catalogue is searched.",
-		Body:      body, Digest: a.Digest,
+		Body:      body, Digest: a.Digest, Earlier: a.Earlier,
 	}
 	if diff := cmp.Diff(want, a); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -126,13 +126,16 @@ func TestDigestBinds(t *testing.T) {
 		}
 	}
 
-	// The same call by both doors differs in its kind alone.
+	// The same call by both doors is one act; in the form before, its kind told them apart.
 	a, _ := ActionOf(call("send", inputs, first))
 	b, _ := ActionOf(mcpCall("send", `,"arguments":{"b":"x","a":9007199254740993}`))
-	const form = `{"kind":"%s","resource":"send","arguments":{"a":9007199254740993,"b":"x"}}`
+	const form = `{%s,"resource":"send","arguments":{"a":9007199254740993,"b":"x"}}`
 	for _, a := range []*act.Action{a, b} {
-		if want := act.Digest(sum(fmt.Sprintf(form, a.Kind))); a.Digest != want {
-			t.Errorf("%s: the digest is not that of %s", a.Kind, fmt.Sprintf(form, a.Kind))
+		if want := fmt.Sprintf(form, `"v":2,"kind":"call"`); a.Digest != act.Digest(sum(want)) {
+			t.Errorf("%s: the digest is not that of %s", a.Kind, want)
+		}
+		if want := fmt.Sprintf(form, `"kind":"`+string(a.Kind)+`"`); a.Earlier != act.Digest(sum(want)) {
+			t.Errorf("%s: the earlier digest is not that of %s", a.Kind, want)
 		}
 	}
 }

@@ -68,24 +68,9 @@ func (e *Engine) startAction(j *job, number int) *act.Action {
 	texts := content.Set{}
 	inputs := doc.Root().Get("inputs")
 	texts.AddFixed(doc.Root().Get("name"), act.Leaf{Pointer: "/name"})
-	if inputs.Len() > content.MaxLeaves {
-		texts.Full = true
-	} else {
-		for name, value := range inputs.Members() {
-			leaf := act.Leaf{Pointer: "/inputs", Arg: name}
-			texts.AddName(name, leaf)
-			leaf.Pointer = content.Join("/inputs", name)
-			a.Arguments = append(a.Arguments, act.Argument{Name: name, Value: value.Raw(), Pointer: leaf.Pointer})
-			texts.AddAll(value, leaf, nil)
-		}
-	}
+	a.Arguments = texts.AddArguments(inputs, "/inputs")
 	finish(a, &texts)
-	d := append([]byte(nil), `{"kind":"`...)
-	d = append(d, act.TaskStart...)
-	d = append(d, `","resource":`...)
-	d = rawjson.AppendString(d, j.Executor)
-	d = append(d, `,"arguments":`...)
-	a.Digest = sha256.Sum256(append(inputs.AppendCanonical(d), '}'))
+	content.DigestCall(a, inputs)
 	return a
 }
 
@@ -113,7 +98,9 @@ func (e *Engine) resultAction(j *job, number int, result jsontext.Value, failed 
 	texts.AddAll(doc.Root().Get("result"), act.Leaf{Pointer: "/result"}, nil)
 	texts.AddAll(doc.Root().Get("error"), act.Leaf{Pointer: "/error"}, nil)
 	finish(a, &texts)
-	a.Digest = sha256.Sum256(doc.Root().AppendCanonical(append([]byte(nil), act.TaskResult...)))
+	b = append(content.BeginDigest(nil, a), `,"content":`...)
+	content.EndDigest(doc.Root().AppendCanonical(b), a)
+	a.Earlier = sha256.Sum256(doc.Root().AppendCanonical([]byte(act.TaskResult)))
 	return a
 }
 

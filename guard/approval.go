@@ -35,9 +35,9 @@ const approvalsKept = 30 * 24 * time.Hour
 const maxShown = 256 << 10
 
 // formOf binds an approval to an act in the form that the policy gives it.
-func formOf(a *act.Action, d *act.Decision) string {
+func formOf(digest act.Digest, d *act.Decision) string {
 	h := sha256.New()
-	h.Write(a.Digest[:])
+	h.Write(digest[:])
 	for _, e := range d.Edits {
 		fmt.Fprintf(h, "%d %s %d ", len(e.Pointer), e.Pointer, len(e.Value))
 		h.Write(e.Value)
@@ -122,10 +122,13 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, aga
 		d.Effect = act.Deny
 		return nil, func() {}, nil
 	}
-	form := formOf(a, d)
+	form := formOf(a.Digest, d)
 	id := approvalID(a, form)
 	release = sync.OnceFunc(g.approvals.lock(id))
 	h, head, err := g.held(ctx, id)
+	if err == nil && h == nil && a.Earlier != (act.Digest{}) {
+		h, head, err = g.heldEarlier(ctx, a, d, head)
+	}
 	if err == nil {
 		write, err = g.apply(a, d, h, head, form, again)
 	}
@@ -134,6 +137,17 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, aga
 		return nil, nil, err
 	}
 	return write, release, nil
+}
+
+// heldEarlier reads the decision about an act that was held under the digest's
+// form before this one, while it waits or can be used; nil, and the head that was
+// given, when there is none.
+func (g *Guard) heldEarlier(ctx context.Context, a *act.Action, d *act.Decision, none *ledger.SessionHead) (*approval.Decision, *ledger.SessionHead, error) {
+	h, head, err := g.held(ctx, approvalID(a, formOf(a.Earlier, d)))
+	if err != nil || h != nil && (h.Open() || h.State == approval.Denied) {
+		return h, head, err
+	}
+	return nil, none, nil
 }
 
 // apply is what the state of an approval, nil if there is none, makes of a decision.

@@ -311,3 +311,45 @@ func TestApprovalsSurvive(t *testing.T) {
 		t.Errorf("%v", d.Effect)
 	}
 }
+
+// TestApprovedBefore: what was held or agreed to under the digest's form before
+// this one still stands, for that act and once; a refusal, too.
+func TestApprovedBefore(t *testing.T) {
+	for _, agree := range []bool{true, false} {
+		n, _ := asker(t, t.TempDir())
+		before := call("s", "1", "transfer", "100")
+		held, _ := n.decide(t, before)
+		earlier := before.Digest
+		now := func(step, amount string) *act.Action { // the same call, after an upgrade
+			a := call("s", step, "transfer", amount)
+			a.Earlier, a.Digest = a.Digest, act.Digest{1, byte(len(amount))}
+			return a
+		}
+		if a := now("2", "100"); a.Earlier != earlier {
+			t.Fatal("not the same call")
+		}
+		if d, _ := n.decide(t, now("1", "100")); !d.Repeat || d.Effect != act.Escalate {
+			t.Errorf("the same step while it is held: %+v", d)
+		}
+		if d, _ := n.decide(t, now("2", "100")); d.Effect != act.Escalate || d.Approval.ID != held.Approval.ID {
+			t.Errorf("while it is held: %v %+v", d.Effect, d.Approval)
+		}
+		n.answer(t, held, agree)
+		if d, _ := n.decide(t, now("3", "1000")); d.Effect != act.Escalate || d.Approval.ID == held.Approval.ID {
+			t.Errorf("another call: %v %+v", d.Effect, d.Approval)
+		}
+		want := act.Deny
+		if agree {
+			want = act.Allow
+		}
+		if d, _ := n.decide(t, now("1", "100")); d.Effect != want {
+			t.Errorf("after the answer: %v %v", d.Effect, codesOf(d))
+		}
+		if !agree {
+			continue
+		}
+		if d, _ := n.decide(t, now("5", "100")); d.Effect != act.Escalate || d.Approval.ID == held.Approval.ID {
+			t.Errorf("used twice: %v %+v", d.Effect, d.Approval)
+		}
+	}
+}

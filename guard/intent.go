@@ -79,13 +79,14 @@ type Asking struct {
 	// none. It is good once: ErrReplayed.
 	Nonce  string
 	Signed time.Time
-	// Call returns the digest of the call in a request of the door; nil for none.
-	Call func(request []byte) string
+	// Call returns the digest of the call in a request of the door, and that in the
+	// form before; nil for none.
+	Call func(request []byte) (digest, earlier string)
 }
 
-func (q *Asking) call(request []byte) string {
+func (q *Asking) call(request []byte) (digest, earlier string) {
 	if q.Call == nil {
-		return ""
+		return "", ""
 	}
 	return q.Call(request)
 }
@@ -105,7 +106,7 @@ func (g *Guard) Ask(ctx context.Context, a *act.Action, q Asking) (n *agent.Inte
 		return nil, nil, err
 	}
 	if n != nil {
-		if n.Digest != a.Digest.String() {
+		if n.Digest != a.Digest.String() && n.Digest != a.Earlier.String() {
 			return nil, nil, ErrOtherAct
 		}
 		settled, err := g.settled(ctx, n)
@@ -126,9 +127,10 @@ func (g *Guard) Ask(ctx context.Context, a *act.Action, q Asking) (n *agent.Inte
 		}
 		decided = agent.Intent{
 			Agent: a.Agent.ID, ID: a.ID, Principal: a.Principal.Name, Method: a.Principal.Method, Organization: a.Principal.Organization,
-			Session: a.Session, Tool: a.Resource, Digest: a.Digest.String(), Call: q.call(request), Verdict: g.keptVerdict(d),
+			Session: a.Session, Tool: a.Resource, Digest: a.Digest.String(), Verdict: g.keptVerdict(d),
 			Asked: a.At, Expires: a.At.Add(q.Lasts).Truncate(time.Second), Params: q.Params,
 		}
+		decided.Call, decided.Earlier = q.call(request)
 		write, err := intentWrite(&decided, head, a.At)
 		if err != nil || q.Nonce == "" {
 			return []*ledger.SessionWrite{write}, err

@@ -264,7 +264,7 @@ func (c *checker) ids() (repeat *Seen) {
 		fresh = fresh || seen == nil && id.what != "step"
 		switch {
 		case seen == nil:
-		case seen.Digest == short(a.Digest):
+		case seen.Digest.is(a):
 			if repeat == nil {
 				repeat = seen
 			}

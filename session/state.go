@@ -73,6 +73,22 @@ type Digest [16]byte
 
 func short(d act.Digest) Digest { return Digest(d[:16]) }
 
+// is reports whether a digest is an act's, in this form or the one before.
+func (d Digest) is(a *act.Action) bool {
+	return d == short(a.Digest) || a.Earlier != act.Digest{} && d == short(a.Earlier)
+}
+
+// knownAs is the digest that an act is remembered under: in the form before where
+// one of its ids stands for it so already.
+func (s *State) knownAs(a *act.Action, keys []uint64) Digest {
+	for _, key := range keys {
+		if seen := s.find(key); seen != nil && seen.Digest.is(a) {
+			return seen.Digest
+		}
+	}
+	return short(a.Digest)
+}
+
 // Seen is one id that the session has seen, and the act that it stood for.
 type Seen struct {
 	key    uint64
@@ -416,7 +432,7 @@ func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 		steps: s.Steps + 1, calls: s.Calls,
 		windowStart: s.windowStart, windowCalls: s.windowCalls,
 		who: s.who, print: s.print, turn: s.turn, taintedTurn: s.taintedTurn,
-		effect: effect, digest: short(a.Digest), keys: h.keys,
+		effect: effect, digest: s.knownAs(a, h.keys), keys: h.keys,
 	}
 	if s.forgets() {
 		st.flags |= flagDropped

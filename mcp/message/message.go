@@ -137,7 +137,7 @@ func (r *reader) params(v rawjson.Value, base string) {
 			case name == "name" && member.Kind() == rawjson.String:
 				r.texts.AddFixed(member, act.Leaf{Pointer: pointer})
 			case name == "arguments" && member.Kind() == rawjson.Object:
-				r.arguments(member, pointer)
+				r.m.Arguments = r.texts.AddArguments(member, pointer)
 			case name == "arguments":
 				r.texts.AddAll(member, act.Leaf{Pointer: pointer}, nil)
 			default:
@@ -152,19 +152,6 @@ func (r *reader) params(v rawjson.Value, base string) {
 		r.m.Resource = v.Get("uri").Text()
 	}
 	r.lists(v, base)
-}
-
-func (r *reader) arguments(v rawjson.Value, base string) {
-	for name, value := range v.Members() {
-		if len(r.m.Arguments) >= content.MaxLeaves {
-			r.texts.Full = true
-			return
-		}
-		pointer := content.Join(base, name)
-		r.m.Arguments = append(r.m.Arguments, act.Argument{Name: name, Value: value.Raw(), Pointer: pointer})
-		r.texts.AddName(name, act.Leaf{Pointer: base, Arg: name})
-		r.texts.AddAll(value, act.Leaf{Pointer: pointer, Arg: name}, nil)
-	}
 }
 
 // result reads an answer's result.

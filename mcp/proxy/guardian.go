@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"slices"
 	"strings"
@@ -189,7 +188,7 @@ func (l *Local) action(q *Question) (*act.Action, error) {
 		a.Method, a.InnerMethod, a.Resource = q.Method, q.Method, q.Resource
 	}
 	a.Canonical, a.Confusable = canon.Name(a.Resource)
-	a.Digest = digest(a, doc.Root())
+	content.EndDigest(mcp.AppendCanonical(append(content.BeginDigest(nil, a), ','), doc.Root()), a)
 	return a, nil
 }
 
@@ -201,21 +200,6 @@ func doubleIn(v rawjson.Value) (d *content.Double) {
 		}
 	}
 	return mcp.Double(v, "")
-}
-
-// digest is the act's digest, in the form in which it is made for a message that
-// an agent reports: see docs/protocol/aos.md.
-func digest(a *act.Action, message rawjson.Value) act.Digest {
-	b := append(make([]byte, 0, 1024), `{"kind":"`...)
-	b = append(b, a.Kind...)
-	b = append(b, `","resource":`...)
-	b = rawjson.AppendString(b, a.Resource)
-	if a.InnerMethod != "" && a.InnerMethod != "tools/call" {
-		b = append(b, `,"method":`...)
-		b = rawjson.AppendString(b, a.InnerMethod)
-	}
-	b = mcp.AppendCanonical(append(b, ','), message)
-	return sha256.Sum256(append(b, '}'))
 }
 
 // answerOf is a decision as a proxy is told of it.
