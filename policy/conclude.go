@@ -11,6 +11,7 @@ import (
 	"reeve/internal/canon"
 	"reeve/internal/rawjson"
 	"reeve/risk"
+	"reeve/risk/hazard"
 	"reeve/session"
 )
 
@@ -182,7 +183,7 @@ func (e *evaluation) ruleReasons(dst []act.Reason, m *match, reason act.Reason) 
 		}
 	}
 	for i, f := range e.findings {
-		if f.Detector&r.detect != 0 {
+		if e.counts(r, i) {
 			add(f.Detector.String(), "Found: "+f.Name+".", e.in.Action.Content[e.leaves[i]].Pointer)
 		}
 	}
@@ -309,7 +310,8 @@ func (e *evaluation) replacement(m *match, masks risk.Detector) bool {
 // be brought into a form that may pass.
 func (e *evaluation) edits() (edits []act.Edit, problem *act.Reason) {
 	content := e.in.Action.Content
-	var masks risk.Detector
+	var masks []*rule    // that mask what they found
+	var drops *rule      // one that drops
 	var notices []string // for each leaf; nil when nothing is dropped
 	var arguments []argumentEdit
 	values := map[string][]byte{} // of arguments, by pointer
@@ -321,9 +323,10 @@ func (e *evaluation) edits() (edits []act.Edit, problem *act.Reason) {
 		}
 		switch r.change.kind {
 		case redact:
-			masks |= r.detect
+			masks = append(masks, r)
 		case drop:
 			var ok bool
+			drops = r
 			if notices, ok = e.dropped(r, notices); !ok {
 				return nil, impossible(r)
 			}
@@ -364,21 +367,29 @@ func (e *evaluation) edits() (edits []act.Edit, problem *act.Reason) {
 			if text = notices[i]; text == leaf.Text { // it was dropped before
 				continue
 			}
-		} else if masks != 0 {
-			var masked []risk.Finding
-			for _, f := range e.findings[start:next] {
-				if f.Detector&masks != 0 {
-					masked = append(masked, f)
-				}
-			}
-			if len(masked) == 0 {
-				continue
-			}
-			if text = maskText(leaf.Text, masked); text == leaf.Text || leaf.Pointer == "" || leaf.Fixed {
-				return nil, e.unmasked(masked[0].Detector)
+			if e.part(i).Exact {
+				return nil, exact(drops, leaf, e.part(i), nil)
 			}
 		} else {
-			continue
+			var masked []risk.Finding
+			var by *rule
+			for n := start; n < next; n++ {
+				if k := slices.IndexFunc(masks, func(r *rule) bool { return e.counts(r, n) }); k >= 0 {
+					if by == nil {
+						by = masks[k]
+					}
+					masked = append(masked, e.findings[n])
+				}
+			}
+			switch {
+			case len(masked) == 0:
+				continue
+			case e.part(i).Exact:
+				return nil, exact(by, leaf, e.part(i), masked)
+			}
+			if text = maskText(leaf.Text, masked); text == leaf.Text || leaf.Pointer == "" || leaf.Fixed {
+				return nil, impossible(by)
+			}
 		}
 		if leaf.Base64 {
 			text = base64.StdEncoding.EncodeToString([]byte(text))
@@ -425,9 +436,12 @@ func (e *evaluation) dropped(r *rule, notices []string) (all []string, ok bool) 
 	for i := range content {
 		// A text that no edit can change makes no item of its own: else a
 		// message with an id would have a part that cannot be dropped.
-		drops := !content[i].Fixed
+		drops := !content[i].Fixed && r.looksAt(e.part(i))
 		if r.detect != 0 {
-			drops = slices.ContainsFunc(e.leafFindings(i), func(f risk.Finding) bool { return f.Detector&r.detect != 0 })
+			from, to := e.leafFindings(i)
+			for drops = false; from < to && !drops; from++ {
+				drops = e.counts(r, from)
+			}
 		}
 		if drops {
 			if content[i].Pointer == "" {
@@ -460,11 +474,11 @@ func itemOf(l *act.Leaf) string {
 	return l.Pointer
 }
 
-// leafFindings returns the findings in leaf i.
-func (e *evaluation) leafFindings(i int) []risk.Finding {
-	from, _ := slices.BinarySearch(e.leaves, i)
-	to, _ := slices.BinarySearch(e.leaves, i+1)
-	return e.findings[from:to]
+// leafFindings returns where the findings in leaf i begin and end.
+func (e *evaluation) leafFindings(i int) (from, to int) {
+	from, _ = slices.BinarySearch(e.leaves, i)
+	to, _ = slices.BinarySearch(e.leaves, i+1)
+	return from, to
 }
 
 func impossible(r *rule) *act.Reason {
@@ -472,14 +486,35 @@ func impossible(r *rule) *act.Reason {
 		Message: fmt.Sprintf("The rule %s must change something that cannot be changed, so the act cannot pass.", r.name)}
 }
 
-// unmasked is the problem that a detector's finding cannot be masked.
-func (e *evaluation) unmasked(found risk.Detector) *act.Reason {
-	for i := range e.matches {
-		if m := &e.matches[i]; m.rule.change.kind == redact && m.rule.detect&found != 0 && !m.observed() {
-			return impossible(m.rule)
+// exact is the problem that a rule would change a text in which nothing may be
+// changed: what is left of a command is another command.
+func exact(r *rule, leaf *act.Leaf, part hazard.Part, found []risk.Finding) *act.Reason {
+	what := "a command, a program, a query or an address"
+	if part.Use == hazard.Replaced {
+		what = "a text that an edit looks for"
+	}
+	reason := &act.Reason{Rule: r.name, Code: CodeModifyImpossible, Effect: act.Deny, Pointer: leaf.Pointer,
+		Message: fmt.Sprintf("The rule %s would change %s, in which nothing is changed, so the act cannot pass.", r.name, what),
+		Instead: "Ask again without it."}
+	if names := namesOf(found); names != "" {
+		reason.Message = fmt.Sprintf("%s holds %s. Nothing is changed in it, so the act cannot pass (rule %s).", strings.ToUpper(what[:1])+what[1:], names, r.name)
+		reason.Instead = "Ask again without that: name a file or a variable in its place."
+		if !slices.ContainsFunc(found, func(f risk.Finding) bool { return f.Detector != risk.Hidden }) {
+			reason.Instead = "Write it again without those characters."
 		}
 	}
-	return impossible(&rule{name: "redact"})
+	return reason
+}
+
+// namesOf says what was found, each kind once.
+func namesOf(found []risk.Finding) string {
+	var names []string
+	for _, f := range found {
+		if !slices.Contains(names, f.Name) && len(names) < maxHazards {
+			names = append(names, f.Name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // maxThreats bounds the threats that a decision names.

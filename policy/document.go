@@ -12,6 +12,7 @@ import (
 	"reeve/internal/canon"
 	"reeve/internal/rawjson"
 	"reeve/risk"
+	"reeve/risk/hazard"
 	"reeve/session"
 )
 
@@ -26,6 +27,8 @@ type rule struct {
 	tools  []string // canonical globs; nil for any resource
 	check  []string
 	detect risk.Detector
+	texts  useSet  // which texts the detectors count in
+	least  float64 // what a finding weighs at least, to count
 	when   *condition
 	scan   risk.Detector // every detector that the rule needs to have run
 
@@ -158,7 +161,7 @@ const (
 
 var (
 	documentKeys = []string{"version", "name", "description", "default", "mode", "lists", "rules", "manifests", "except", "risk"}
-	ruleKeys     = []string{"name", "description", "on", "tools", "check", "detect", "hazard", "when", "effect", "modify", "conditions", "approval", "code", "reason", "instead", "mode", "risk"}
+	ruleKeys     = []string{"name", "description", "on", "tools", "check", "detect", "texts", "severity", "hazard", "when", "effect", "modify", "conditions", "approval", "code", "reason", "instead", "mode", "risk"}
 	modifyForms  = []string{"redact", "drop"}
 	replaceKeys  = []string{"argument", "with", "with_expr"}
 
@@ -377,6 +380,7 @@ func (d *document) readRule(n *node) {
 		r.effect, _ = d.effectOf(v, "effect")
 	}
 	d.readModify(r, n)
+	d.readTexts(r, n)
 	d.readConditions(r, n)
 	d.readApproval(r, n)
 	if v := n.Get("code"); v != nil {
@@ -399,6 +403,48 @@ func (d *document) readRule(n *node) {
 	}
 	d.rules = append(d.rules, r)
 }
+
+// readTexts reads in which texts a rule's detectors count, and from which weight on.
+func (d *document) readTexts(r *rule, n *node) {
+	v := n.Get("texts")
+	for _, w := range d.words(v, "texts") {
+		i := slices.Index(useNames, w.Text)
+		if i < 0 {
+			d.at(w, didYouMean(w.Text, useNames), "texts: %q is none of the uses of a text", w.Text)
+			continue
+		}
+		r.texts |= 1 << i
+		if r.effect == act.Modify && hazard.Use(i) == hazard.Replaced {
+			d.at(w, "leave it out: such a text is not changed", "what an edit looks for cannot be changed")
+		}
+	}
+	switch {
+	case v == nil && r.effect == act.Modify:
+		r.texts = everyUse &^ (1 << hazard.Replaced)
+	case v == nil:
+		r.texts = everyUse
+	case r.detect == 0 && r.change.kind != drop:
+		d.at(v, "add detect: […]", "texts says where detectors look, and the rule has no detect")
+	}
+	if v := n.Get("severity"); v != nil {
+		f, err := strconv.ParseFloat(v.Text, 64)
+		if v.Kind != rawjson.Number || err != nil || f <= 0 || f > 1 {
+			d.at(v, "0.9 is what is surely a key, 0.5 leaves out what is plainly an example", "severity is a number above 0, at most 1")
+		}
+		if r.detect == 0 {
+			d.at(v, "add detect: […]", "severity is of what detectors find, and the rule has no detect")
+		}
+		r.least = f
+	}
+}
+
+// useSet is a set of uses of a text.
+type useSet uint8
+
+const everyUse useSet = 1<<hazard.Said | 1<<hazard.Run | 1<<hazard.Written | 1<<hazard.Replaced
+
+// useNames are the uses as policies name them, in their order.
+var useNames = []string{"said", "run", "written", "replaced"}
 
 // readTools adds the globs that one entry of tools stands for.
 func (d *document) readTools(p pending, lists []list) {

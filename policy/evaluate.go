@@ -73,6 +73,7 @@ type evaluation struct {
 	leaves     []int         // the leaf of each finding
 	foundMask  risk.Detector // of all findings
 	violations []int         // indices into in.Violations, see match
+	parts      []hazard.Part // what the leaves are for, once that is asked
 	hazards    hazard.Assessment
 	assessed   bool // hazards is known
 }
@@ -167,7 +168,7 @@ func (e *evaluation) judge() {
 // holds decides the parts of a rule that need the detectors.
 func (e *evaluation) holds(m *match) bool {
 	r := m.rule
-	if r.detect != 0 && e.foundMask&r.detect == 0 {
+	if r.detect != 0 && !e.detected(r) {
 		return false
 	}
 	if r.when != nil && r.when.found != 0 {
@@ -178,6 +179,43 @@ func (e *evaluation) holds(m *match) bool {
 		m.err = err
 	}
 	return true
+}
+
+// detected reports whether a rule's detectors found something that counts for it.
+func (e *evaluation) detected(r *rule) bool {
+	if e.foundMask&r.detect == 0 {
+		return false
+	}
+	if r.texts == everyUse && r.least == 0 {
+		return true
+	}
+	for i := range e.findings {
+		if e.counts(r, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// counts reports whether finding i is one of a rule's detectors, in a text that
+// the rule looks at, and grave enough.
+func (e *evaluation) counts(r *rule, i int) bool {
+	f := &e.findings[i]
+	return f.Detector&r.detect != 0 && f.Score >= r.least && r.looksAt(e.part(e.leaves[i]))
+}
+
+func (r *rule) looksAt(p hazard.Part) bool { return r.texts>>p.Use&1 != 0 }
+
+// part is what leaf i is for. Only the texts of calls are anything but said.
+func (e *evaluation) part(i int) hazard.Part {
+	a := e.in.Action
+	if !a.IsCall() {
+		return hazard.Part{}
+	}
+	if e.parts == nil {
+		e.parts = hazard.Parts(a.Canonical, a.Content)
+	}
+	return e.parts[i]
 }
 
 // violated notes which of the violations are of the rule's checks. Certain

@@ -109,6 +109,8 @@ func (e *evaluation) whyNot(r *rule, in *Input) string {
 		return fmt.Sprintf("the call's hazards score %.2f, and the rule asks for %.2f", e.assess().Score, r.hazard)
 	case r.detect != 0 && e.foundMask&r.detect == 0:
 		return "no detector found anything: " + r.detect.String()
+	case r.detect != 0 && !e.detected(r):
+		return "what " + r.detect.String() + " found stands in texts that the rule does not look at, or is not grave enough"
 	}
 	if r.when != nil {
 		if holds, err := e.eval(r.when); err == nil && !holds {

@@ -153,7 +153,7 @@ func naiveMatch(s *Set, r *rule, in *Input) (truth, failed, unsure bool) {
 		}
 		unsure = !sure
 	}
-	if r.detect != 0 && len(naiveFound(r.detect, in)) == 0 {
+	if r.detect != 0 && len(naiveCounted(r, in)) == 0 {
 		return
 	}
 	if r.when != nil {
@@ -205,6 +205,35 @@ func naiveFound(d risk.Detector, in *Input) (found []risk.Finding) {
 	return found
 }
 
+// naiveCounted is what a rule's detectors found in the texts that it looks at,
+// as grave as it asks for.
+func naiveCounted(r *rule, in *Input) (found []risk.Finding) {
+	for i := range in.Action.Content {
+		found = append(found, naiveLeaf(r, in, i)...)
+	}
+	return found
+}
+
+func naiveLeaf(r *rule, in *Input, i int) (found []risk.Finding) {
+	for _, f := range risk.Scan(in.Action.Content[i].Text, r.detect, nil) {
+		if naiveCounts(r, in, i, f) {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+func naiveCounts(r *rule, in *Input, i int, f risk.Finding) bool {
+	return f.Detector&r.detect != 0 && f.Score >= r.least && r.texts>>naivePart(in, i).Use&1 != 0
+}
+
+func naivePart(in *Input, i int) hazard.Part {
+	if a := in.Action; a.IsCall() {
+		return hazard.Parts(a.Canonical, a.Content)[i]
+	}
+	return hazard.Part{}
+}
+
 func naiveCodes(r *rule, in *Input) (codes []string) {
 	if r.code != "" {
 		return []string{r.code}
@@ -215,7 +244,7 @@ func naiveCodes(r *rule, in *Input) (codes []string) {
 			codes = append(codes, v.Check)
 		}
 	}
-	for _, f := range naiveFound(r.detect, in) {
+	for _, f := range naiveCounted(r, in) {
 		codes = append(codes, f.Detector.String())
 	}
 	if r.check == nil && r.detect == 0 && r.hazard == 0 {
@@ -394,18 +423,46 @@ func naiveEdits(s *Set, changes []*rule, in *Input, edits map[string]string) str
 				masks |= r.detect
 			}
 		}
-		if found := risk.Scan(leaf.Text, masks, nil); len(found) > 0 {
+		by := ""
+		var found []risk.Finding
+		for _, f := range risk.Scan(leaf.Text, masks, nil) {
+			for _, r := range changes {
+				if r.change.kind == redact && naiveCounts(r, in, i, f) {
+					found = append(found, f)
+					if by == "" {
+						by = r.name
+					}
+					break
+				}
+			}
+		}
+		if len(found) > 0 {
 			text, changed = naiveMask(leaf.Text, found), true
 		}
 		for _, r := range slices.Backward(changes) {
 			if r.change.kind != drop {
 				continue
 			}
-			for _, other := range content {
-				if other.Item == content[i].Item && (r.detect == 0 || len(risk.Scan(other.Text, r.detect, nil)) > 0) {
+			for k, other := range content {
+				if other.Item == content[i].Item && (r.detect == 0 && r.texts>>naivePart(in, k).Use&1 != 0 || len(naiveLeaf(r, in, k)) > 0) {
 					text, changed = "[removed by policy: "+r.name+"]", true
 				}
 			}
+		}
+		for _, r := range changes {
+			if changed && strings.HasPrefix(text, "[removed by policy: ") && r.change.kind == drop {
+				by = r.name // the last of them
+			}
+		}
+		if text == leaf.Text {
+			changed = false
+		}
+		inside := false
+		for p := range replaced {
+			inside = inside || p == leaf.Pointer || strings.HasPrefix(leaf.Pointer, p+"/")
+		}
+		if changed && !inside && naivePart(in, i).Exact {
+			return by + " modify_impossible deny observe=false"
 		}
 		if changed {
 			if leaf.Base64 {
@@ -475,6 +532,12 @@ func randomPolicy(r *rand.Rand) string {
 		detect := r.IntN(4) == 0 || effect == "modify" && way == "redact"
 		if detect {
 			fmt.Fprintf(&b, "    detect: [%s]\n", pick(r, []string{"secret", "pii", "pii.card, secret", "hidden", "injection", "all"}))
+			if r.IntN(4) == 0 {
+				fmt.Fprintf(&b, "    texts: %s\n", pick(r, []string{"said", "run", "[written, run]", "[said, written]"}))
+			}
+			if r.IntN(4) == 0 {
+				fmt.Fprintf(&b, "    severity: %s\n", pick(r, []string{"0.5", "0.7", "0.9"}))
+			}
 		}
 		var conditions []string
 		for range r.IntN(3) {

@@ -142,7 +142,11 @@ func (s *scanner) card(i int, d *numbers) {
 			continue
 		}
 		if known := i-s.cardAt < 64; brand(d.digits[:n]) && luhn(d.digits[:n]) && (known || grouped(d, g)) {
-			s.add(Card, "pii.card", "card number", i, end, 0.7)
+			weight := 0.7
+			if sampleNumber(sampleCards, d.digits[:n]) {
+				weight = sampleWeight
+			}
+			s.add(Card, "pii.card", "card number", i, end, weight)
 			return
 		}
 	}
@@ -243,7 +247,11 @@ func (s *scanner) ssn(i int, d *numbers) {
 		end+1 < len(text) && text[end] == '-' && isAlnum(text[end+1]) || i > 1 && text[i-1] == '-' && isAlnum(text[i-2]) {
 		return
 	}
-	s.add(SSN, "pii.ssn", "social security number", i, end, 0.7)
+	weight := 0.7
+	if sampleNumber(sampleSSNs, x[:9]) {
+		weight = sampleWeight
+	}
+	s.add(SSN, "pii.ssn", "social security number", i, end, weight)
 }
 
 // ssnFollows reports whether the few words behind a number call it one.

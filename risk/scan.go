@@ -25,6 +25,7 @@ type scanner struct {
 
 	pemSought   bool // pemEnd is known
 	pemEnd      int  // see nextEnd
+	pemRead     int  // up to where an armour was read line by line
 	puttySought int  // up to where the lines of a PuTTY key were sought in vain
 	userColon   int  // before the password of the newest URL that has one
 }

@@ -138,7 +138,11 @@ func (s *scanner) token(i int, f *tokenForm) {
 	if n := end - start; n < f.least || n > f.most || !varied(s.text[start:end], 4) {
 		return
 	}
-	s.add(Secret, f.code, f.name, i, end, 0.9)
+	weight := 0.9
+	if sample(s.text[i:end]) {
+		weight = sampleWeight
+	}
+	s.add(Secret, f.code, f.name, i, end, weight)
 	if f.code == "secret.aws_access_key" {
 		s.awsSecretKey(end)
 	}
@@ -338,7 +342,7 @@ func (s *scanner) basic(i int) {
 func (s *scanner) pem(i int) {
 	const longestLabel = 48
 	text := s.text
-	if text[i:i+4] != "BEGI" || i < 5 || !strings.HasPrefix(text[i:], "BEGIN ") {
+	if text[i:i+4] != "BEGI" || i < 4 || !strings.HasPrefix(text[i:], "BEGIN ") {
 		return
 	}
 	dashes := i // SSH2 puts a space between them and the word
@@ -361,9 +365,20 @@ func (s *scanner) pem(i int) {
 	for body < len(text) && text[body] == '-' {
 		body++
 	}
+	if i < s.pemRead { // inside an armour that was read line by line
+		return
+	}
 	end := s.armoured(body)
 	const longest = 64 << 10
 	if close := s.nextEnd(body); close >= 0 && close-body < longest {
+		if close-body < 24 {
+			return // an example without a key
+		}
+		if !armour(strings.TrimRight(text[body:close], "-")) {
+			s.pemRead = close
+			s.pieces(body, close)
+			return
+		}
 		for end = close; end < len(text) && text[end] == '-'; end++ {
 		}
 		for end < len(text) && end-close < longestLabel && (isAlnum(text[end]) || text[end] == ' ') {
@@ -372,15 +387,57 @@ func (s *scanner) pem(i int) {
 		for end < len(text) && text[end] == '-' {
 			end++
 		}
-		if close-body < 24 {
-			return // an example without a key
-		}
 	}
 	if end-body < 24 {
 		return
 	}
 	s.add(Secret, "secret.private_key", "private key", start, end, 0.95)
 	s.skip = max(s.skip, end)
+}
+
+// armour reports whether a text is what stands between the lines of an armour, and
+// nothing else: base64, ends of lines (written as \n, too), what quotes or indents
+// a line, and headers. What holds quotes, $ or ; is more than a key. Were it
+// masked as one, what was a quoted text could become code.
+func armour(text string) bool {
+	for line := range strings.Lines(strings.NewReplacer(`\r`, "\r", `\n`, "\n").Replace(text)) {
+		line = strings.TrimLeft(strings.TrimSpace(line), "|> \t")
+		name, value, header := strings.Cut(line, ": ")
+		if !header {
+			name = line
+		}
+		for i := range len(name) {
+			if !base64Bytes.has(name[i]) && !(header && name[i] == '-') {
+				return false
+			}
+		}
+		for i := range len(value) {
+			if !base64Bytes.has(value[i]) && strings.IndexByte(" ,.-:@()_", value[i]) < 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// pieces finds the lines of a key that stand between something else, such as the
+// quotes of a program's text: each by itself.
+func (s *scanner) pieces(from, to int) {
+	const least = 32
+	for at := from; at < to; at++ {
+		if !base64Bytes.has(s.text[at]) {
+			continue
+		}
+		end := min(s.run(at, base64Bytes), to)
+		start := at
+		if at > from && s.text[at-1] == '\\' { // the n of \n
+			start++
+		}
+		if end-start >= least && digitsIn(s.text[start:end]) > 0 {
+			s.add(Secret, "secret.private_key", "private key", start, end, 0.95)
+		}
+		at = end
+	}
 }
 
 // nextEnd returns the place of the next line that ends an armour, or -1.

