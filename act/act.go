@@ -185,6 +185,9 @@ type Action struct {
 	// Confusable says that a name used characters that look like others.
 	Confusable bool
 	Server     string // the MCP server or A2A peer, where known
+	// From is who an MCP message comes from: FromClient or FromServer. Empty where it
+	// cannot be told, and for other kinds: see Speaker.
+	From string
 
 	Tool      *Tool // the declaration of the tool called; nil if undeclared or unknown
 	Arguments []Argument

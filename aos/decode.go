@@ -604,7 +604,7 @@ func (d *decoder) mcp() *invalid {
 	if d.a.CallsMCP() {
 		d.a.Tool = d.declared(v.Get("params").Get("name"), "name", "id")
 	}
-	d.a.Listed, d.a.Failed = m.Listed, m.Failed
+	d.a.Listed, d.a.Failed, d.a.From = m.Listed, m.Failed, m.From
 	var buf [1024]byte
 	d.endDigest(mcp.AppendCanonical(d.beginDigest(buf[:0]), v, beside...), known...)
 	return nil

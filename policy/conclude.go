@@ -46,11 +46,16 @@ func (s *Set) conclude(e *evaluation) Verdict {
 	}
 	// A modify rule says how, not whether: else a card number in a forbidden
 	// call would turn the default's deny into a permission.
-	if !decided && (!applied || s.effect != act.Allow) {
+	byDefault := s.defaultReason
+	if e.in.Action.InnerMethod == sampling && e.in.Action.Kind == act.MCPRequest {
+		byDefault = unasked
+		byDefault.Observe = s.observe
+	}
+	if !decided && (!applied || byDefault.Effect != act.Allow) {
 		if !s.observe {
-			v.Effect = act.Stricter(v.Effect, s.effect)
+			v.Effect = act.Stricter(v.Effect, byDefault.Effect)
 		}
-		v.Reasons = append(v.Reasons, s.defaultReason)
+		v.Reasons = append(v.Reasons, byDefault)
 	}
 	refusals := slices.Clone(e.in.Refusals)
 	for i := range refusals {
@@ -74,6 +79,18 @@ func (s *Set) conclude(e *evaluation) Verdict {
 	sortReasons(v.Reasons)
 	v.Reasons = append(refusals, v.Reasons...)
 	return v
+}
+
+// sampling is the method by which an MCP server uses the client's model: it writes
+// what the model reads, at the client's cost. Whatever a policy's default is, it needs
+// a rule that allows it.
+const sampling = "sampling/createMessage"
+
+// unasked is why it is denied where no rule says anything of it.
+var unasked = act.Reason{
+	Rule: "default", Code: "mcp.sampling", Effect: act.Deny,
+	Message: "An MCP server wants to use the client's model, and no rule allows that.",
+	Instead: "Go on without it.",
 }
 
 // sortReasons puts those that were applied first, strictest first.

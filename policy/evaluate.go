@@ -334,6 +334,7 @@ var variables = []variable{
 	{"action.confusable", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Action.Confusable) }, "the name has look-alike characters"},
 	{"action.server", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Server) }, "the MCP server or A2A peer"},
 	{"action.inner_method", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.InnerMethod) }, "the method of a wrapped A2A or MCP message"},
+	{"action.from", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Speaker()) }, "who the text comes from"},
 	{"action.failed", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Action.Failed) }, "a result says that the tool failed"},
 	{"action.reasoning", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Reasoning) }, "the agent's reasoning"},
 

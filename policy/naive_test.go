@@ -114,10 +114,14 @@ func naive(s *Set, in *Input) outcome {
 			}
 		}
 	}
-	if !decided && (!applied || s.effect != act.Allow) {
-		o.Reasons = append(o.Reasons, fmt.Sprintf("default default %s observe=%v", s.effect, s.observe && s.effect != act.Allow))
+	byDefault, code := s.effect, "default"
+	if in.Action.Kind == "mcp.request" && in.Action.InnerMethod == "sampling/createMessage" {
+		byDefault, code = act.Deny, "mcp.sampling"
+	}
+	if !decided && (!applied || byDefault != act.Allow) {
+		o.Reasons = append(o.Reasons, fmt.Sprintf("default %s %s observe=%v", code, byDefault, s.observe && byDefault != act.Allow))
 		if !s.observe {
-			stricter(s.effect.String())
+			stricter(byDefault.String())
 		}
 	}
 	if o.Effect == "modify" || o.Effect == "escalate" {
@@ -577,8 +581,9 @@ func randomPolicy(r *rand.Rand) string {
 func randomInput(r *rand.Rand) *Input {
 	tool := pick(r, someTools)
 	a := &act.Action{
-		Kind: pick(r, []act.Kind{act.ToolCall, act.ToolCall, act.MessageAgent, act.MCPRequest, act.KnowledgeRetrieve, "task.start"}),
-		At:   time.Unix(1770000000, 0), Resource: tool, Canonical: strings.ToLower(strings.TrimSpace(tool)),
+		Kind:        pick(r, []act.Kind{act.ToolCall, act.ToolCall, act.MessageAgent, act.MCPRequest, act.KnowledgeRetrieve, "task.start"}),
+		InnerMethod: pick(r, []string{"", "tools/call", "sampling/createMessage"}),
+		At:          time.Unix(1770000000, 0), Resource: tool, Canonical: strings.ToLower(strings.TrimSpace(tool)),
 	}
 	for _, name := range someArgs {
 		if r.IntN(2) == 0 {

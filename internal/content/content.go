@@ -62,6 +62,15 @@ func (s *Set) AddName(name string, leaf act.Leaf) {
 	}
 }
 
+// AddWord adds the name of a member of the object that leaf points at, however plain
+// it is, unless AddName adds it: where a person is shown it, it says something.
+func (s *Set) AddWord(name string, leaf act.Leaf) {
+	if plain(name, false) || isRandomID(name) {
+		leaf.Text, leaf.Fixed = name, true
+		s.add(leaf)
+	}
+}
+
 func (s *Set) add(leaf act.Leaf) {
 	s.pointers += len(leaf.Pointer)
 	if len(s.Leaves) >= MaxLeaves || s.pointers > MaxPointers {

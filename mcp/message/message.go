@@ -18,6 +18,10 @@ type Message struct {
 	// Request says that the message asks or notifies; else it answers.
 	Request bool
 	Method  string
+	// From is who the message comes from, as far as its form tells: act.FromServer
+	// for what only a server asks or notifies of, and for an answer, since what it
+	// holds may be anything.
+	From string
 	// ID is the message's JSON-RPC id: a string's text, or a number as sent.
 	// Empty for a notification.
 	ID string
@@ -36,6 +40,10 @@ type Message struct {
 func Read(v rawjson.Value, base string, texts *content.Set, beside ...string) Message {
 	m := Message{ID: content.IDOf(v.Get("id")), Method: v.Get("method").Text(), Failed: v.Get("error").Exists()}
 	m.Request = m.Method != ""
+	m.From = act.FromClient
+	if !m.Request || ofServers(m.Method, m.ID != "") {
+		m.From = act.FromServer
+	}
 	r := reader{m: &m, texts: texts}
 	for name, member := range v.Members() {
 		if slices.Contains(beside, name) {
@@ -56,6 +64,18 @@ func Read(v rawjson.Value, base string, texts *content.Set, beside ...string) Me
 		}
 	}
 	return m
+}
+
+// ofServers reports whether only servers send a request or a notification. One that
+// is not known is the server's where nobody answers it: it can say anything.
+func ofServers(method string, request bool) bool {
+	switch method {
+	case "sampling/createMessage", "elicitation/create", "roots/list":
+		return true
+	case "notifications/initialized", "notifications/cancelled", "notifications/roots/list_changed":
+		return false
+	}
+	return !request
 }
 
 // AppendCanonical appends what the message does, in canonical JSON, for a
@@ -150,8 +170,24 @@ func (r *reader) params(v rawjson.Value, base string) {
 		return
 	case "resources/read", "resources/subscribe", "resources/unsubscribe":
 		r.m.Resource = v.Get("uri").Text()
+	case "elicitation/create":
+		r.elicitation(v, base)
 	}
 	r.lists(v, base)
+}
+
+// elicitation reads what is asked of a person: mode, message and url are arguments,
+// and the names of what is to be filled in are texts, since a person reads them.
+func (r *reader) elicitation(v rawjson.Value, base string) {
+	for _, name := range [...]string{"mode", "message", "url"} {
+		if member := v.Get(name); member.Exists() {
+			r.m.Arguments = append(r.m.Arguments, act.Argument{Name: name, Value: member.Raw(), Pointer: content.Join(base, name)})
+		}
+	}
+	schema := content.Join(content.Join(base, "requestedSchema"), "properties")
+	for name := range v.Get("requestedSchema").Get("properties").Members() {
+		r.texts.AddWord(name, act.Leaf{Pointer: schema})
+	}
 }
 
 // result reads an answer's result.

@@ -73,6 +73,7 @@ func TestRead(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, leaves := read(t, tt.src)
+			got.From = "" // see TestFrom
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -173,5 +174,39 @@ func TestCanonical(t *testing.T) {
 func checkCanonical(t *testing.T, b []byte) {
 	if _, err := rawjson.Parse(append(b, '}')); err != nil {
 		t.Errorf("the canonical form is not JSON: %v\n%s", err, b)
+	}
+}
+
+// TestFrom: who a message comes from, as far as its form tells.
+func TestFrom(t *testing.T) {
+	for src, want := range map[string]string{
+		`{"id":1,"method":"tools/call"}`:                                              act.FromClient,
+		`{"id":1,"method":"ping"}`:                                                    act.FromClient,
+		`{"id":1,"method":"x/y"}`:                                                     act.FromClient,
+		`{"id":1,"method":"sampling/createMessage"}`:                                  act.FromServer,
+		`{"id":1,"method":"elicitation/create"}`:                                      act.FromServer,
+		`{"method":"notifications/message"}`:                                          act.FromServer,
+		`{"method":"notifications/anything"}`:                                         act.FromServer,
+		`{"method":"notifications/initialized"}`:                                      act.FromClient,
+		`{"id":1,"result":{"role":"assistant","content":{"type":"text","text":"a"}}}`: act.FromServer,
+		`{"id":1,"error":{"code":1,"message":"a"}}`:                                   act.FromServer,
+	} {
+		if got, _ := read(t, src); got.From != want {
+			t.Errorf("%s comes from %q, want %q", src, got.From, want)
+		}
+	}
+}
+
+// TestElicitation: what a person is asked for is read, the names of the fields, too.
+func TestElicitation(t *testing.T) {
+	m, leaves := read(t, `{"id":1,"method":"elicitation/create","params":{"mode":"form","message":"Sign in","requestedSchema":{"type":"object","properties":{"apiKey":{"type":"string"},"a b":{"type":"string"}}}}}`)
+	if len(m.Arguments) != 2 || m.Arguments[0].Name != "mode" || m.Arguments[1].Name != "message" {
+		t.Errorf("the arguments are %v", m.Arguments)
+	}
+	want := []string{
+		"/params/requestedSchema/properties: apiKey (fixed)", "/params/mode: form", "/params/message: Sign in", "/params/requestedSchema/properties: a b (fixed)",
+	}
+	if diff := cmp.Diff(want, texts(leaves)); diff != "" {
+		t.Errorf("texts (-want +got):\n%s", diff)
 	}
 }

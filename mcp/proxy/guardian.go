@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -26,6 +27,8 @@ type Question struct {
 	Server  string `json:"server"`
 	Session string `json:"session,omitzero"` // empty for none
 	Agent   string `json:"agent,omitzero"`   // what the client calls itself
+	// From is the side that sent the message: act.FromClient or act.FromServer.
+	From string `json:"from,omitzero"`
 	// ID numbers a request within the session, and Answers says of an answer
 	// which request it is for. They are the proxy's own: those of the two sides
 	// are no numbers that only one of them uses.
@@ -147,8 +150,15 @@ func (q *Question) check() error {
 	if len(q.Refusals) > maxRefusals {
 		return badQuestion("there are more than %d refusals", maxRefusals)
 	}
+	if q.From != "" && q.From != act.FromClient && q.From != act.FromServer {
+		return badQuestion("a message comes from the client or the server, not from %.40q", q.From)
+	}
 	for i := range q.Refusals {
 		r := &q.Refusals[i]
+		if !slices.Contains(refusalCodes, r.Code) {
+			return badQuestion("%.40q is not the code of a proxy's refusal: one of %s", r.Code, strings.Join(refusalCodes, ", "))
+		}
+		r.Rule = toolsRule
 		if len(r.Rule)+len(r.Code)+len(r.Message)+len(r.Instead)+len(r.Pointer) > maxName {
 			return badQuestion("a refusal is longer than %d bytes", maxName)
 		}
@@ -156,6 +166,13 @@ func (q *Question) check() error {
 	}
 	return nil
 }
+
+// refusalCodes are those of what a proxy itself refuses. Records name no others
+// for it, whoever asks.
+var refusalCodes = []string{"mcp.unnamed", "mcp.unlisted", "mcp.tool_held", "mcp.tool_refused"}
+
+// toolsRule is the name under which records have a proxy's refusals.
+const toolsRule = "mcp.tools"
 
 // action reads a message as an act.
 func (l *Local) action(q *Question) (*act.Action, error) {
@@ -177,7 +194,7 @@ func (l *Local) action(q *Question) (*act.Action, error) {
 	a := &act.Action{
 		Door: "mcp", Method: m.Method, Kind: act.MCPRequest, Principal: l.Principal, Session: q.Session, Server: q.Server,
 		ID: q.ID, InnerMethod: m.Method, Resource: m.Resource, Arguments: m.Arguments, Content: texts.Leaves,
-		Failed: m.Failed, Body: doc.Source(), Refusals: q.Refusals,
+		Failed: m.Failed, Body: doc.Source(), Refusals: q.Refusals, From: cmp.Or(q.From, m.From),
 	}
 	a.Agent.ID, a.Agent.Name = l.Principal.Name, q.Agent
 	if double := doubleIn(doc.Root()); double != nil {
@@ -274,7 +291,7 @@ func (l *Local) Tools(ctx context.Context, server string, pin guard.Pin, definit
 		}
 		if !granted(set, l.Principal, name) {
 			denied[name] = act.Reason{
-				Rule: "mcp.tools", Code: notGranted, Effect: act.Deny,
+				Rule: toolsRule, Code: notGranted, Effect: act.Deny,
 				Message: "The policy lets nobody call this tool here.", Instead: "Use a tool that is listed.",
 			}
 		}
@@ -328,10 +345,12 @@ func (l *Local) Touched(context.Context) (map[string]bool, error) {
 	for method := range routine {
 		// A rule can speak of the request, or of its empty answer.
 		for _, kind := range []act.Kind{act.MCPRequest, act.MCPResponse} {
-			a := &act.Action{Door: "mcp", Method: method, InnerMethod: method, Kind: kind, Principal: l.Principal}
-			a.Agent.ID = l.Principal.Name
-			if l.Guard.Applies(a) {
-				t.methods[method] = true
+			for _, from := range []string{act.FromClient, act.FromServer} {
+				a := &act.Action{Door: "mcp", Method: method, InnerMethod: method, Kind: kind, Principal: l.Principal, From: from}
+				a.Agent.ID = l.Principal.Name
+				if l.Guard.Applies(a) {
+					t.methods[method] = true
+				}
 			}
 		}
 	}

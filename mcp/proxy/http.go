@@ -148,6 +148,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	header := h.forward(r.Header)
+	header.Set("Content-Type", "application/json")
 	if x.changed && len(x.list) == 1 {
 		setHeaders(header, x.list[0], s.tools)
 	}
@@ -167,9 +168,10 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 
 // body reads the body of a request.
 func (p *Proxy) body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || kind != "application/json" || r.Header.Get("Content-Encoding") != "" {
-		http.Error(w, "The body must be application/json, in no encoding.", http.StatusUnsupportedMediaType)
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	charset := strings.ToLower(params["charset"]) // in another one the server would read other text
+	if err != nil || kind != "application/json" || charset != "" && charset != "utf-8" || r.Header.Get("Content-Encoding") != "" {
+		http.Error(w, "The body must be application/json, in UTF-8 and in no encoding.", http.StatusUnsupportedMediaType)
 		return nil, false
 	}
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(p.maxMessage())))

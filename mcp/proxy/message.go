@@ -18,6 +18,7 @@ const (
 	codeParse          = -32700
 	codeInvalid        = -32600
 	codeInternal       = -32603
+	codeDeclined       = -1     // the user does not let the client's model be asked
 	codeDenied         = -32003 // the policy denies it, or a person must agree first
 	codeHeaderMismatch = -32020 // a header disagrees with the body
 )

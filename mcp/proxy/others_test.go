@@ -25,11 +25,13 @@ func build(t *testing.T, of string) string {
 	return name
 }
 
-// starter is a proxy with the starter policy.
+// starter is a proxy with the starter policy, and a rule that lets servers use the
+// client's model.
 func starter(t *testing.T) *Proxy {
 	t.Helper()
 	g := testGuard(t, testRules)
-	set, err := policy.Load(policy.Starter()...)
+	set, err := policy.Load(append(policy.Starter(), policy.File{Name: "sampling.yaml", Data: []byte("version: 1\nname: sampling\ndefault: allow\n" +
+		"rules:\n  - {name: may-use-the-model, on: mcp.request, when: 'action.inner_method == \"sampling/createMessage\"', effect: allow}\n")})...)
 	if err != nil {
 		t.Fatal(err)
 	}

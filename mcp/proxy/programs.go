@@ -38,6 +38,7 @@ const (
 // program is one session: its program, and what waits for its client.
 type program struct {
 	*link
+	credential [sha256.Size]byte // of who began the session
 
 	mu      sync.Mutex
 	waiting map[string]chan []byte // for the answer to a request, by id
@@ -138,7 +139,7 @@ func (x *Programs) find(w http.ResponseWriter, r *http.Request) *program {
 	x.mu.Lock()
 	s := x.sessions[r.Header.Get(sessionHeader)]
 	x.mu.Unlock()
-	if s == nil {
+	if s == nil || s.credential != sha256.Sum256([]byte(credentialOf(r.Header))) { // nobody speaks in the session of another
 		http.Error(w, "There is no such session: initialize one.", http.StatusNotFound)
 		return nil
 	}
@@ -166,7 +167,7 @@ func (x *Programs) post(w http.ResponseWriter, r *http.Request) {
 		return
 	case len(parts) == 1 && first.method == "initialize" && r.Header.Get(sessionHeader) == "":
 		id := ""
-		if s, id, err = x.begin(); err != nil {
+		if s, id, err = x.begin(r); err != nil {
 			x.p.logger().Error("the server was not started", "server", x.p.Server, "error", err)
 			writeJSON(w, http.StatusServiceUnavailable, errorAnswer(first.id, codeInternal, "The server could not be started: "+err.Error(), nil))
 			return
@@ -224,13 +225,13 @@ func (x *Programs) endOldest() bool {
 }
 
 // begin starts a program.
-func (x *Programs) begin() (*program, string, error) {
+func (x *Programs) begin(r *http.Request) (*program, string, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.sessions)+len(x.programs) >= maxPrograms && !x.endOldest() {
 		return nil, "", errors.New("too many sessions are open")
 	}
-	s := &program{waiting: map[string]chan []byte{}, used: time.Now(), gone: make(chan struct{})}
+	s := &program{credential: sha256.Sum256([]byte(credentialOf(r.Header))), waiting: map[string]chan []byte{}, used: time.Now(), gone: make(chan struct{})}
 	s.link = x.p.newLink(newToolbox(), s.deliver)
 	if err := s.dial(x.ctx, x.server); err != nil {
 		return nil, "", err

@@ -67,6 +67,7 @@ rules:
   - {name: orders, on: mcp.response, detect: injection, effect: modify, modify: drop, reason: It gave orders.}
   - {name: no-secret-sampling, on: mcp.request, when: action.inner_method == "sampling/createMessage" && text.contains("forbidden"), effect: deny, code: sampling, reason: The server must not ask this.}
   - {name: no-secret-file, on: mcp.request, when: action.inner_method == "resources/read" && action.resource.contains("secret"), effect: deny, code: file, reason: Not this file.}
+  - {name: sampling, on: mcp.request, when: action.inner_method == "sampling/createMessage", effect: allow}
   - {name: fit, check: [reply.orphan, id.reused, result.denied], effect: deny}
 `
 
@@ -304,7 +305,7 @@ func judges(t *testing.T, c *mcp.ClientSession, g *guard.Guard) {
 		{"wipe", "all", "failed: Denied by policy: Wiping is never allowed. Instead: Remove one file."},
 		{"never", "x", "failed: Denied by policy: "},
 		{"unlisted", "x", "failed: Denied by policy: The server lists no tool of this name."},
-		{"pay", "x", "failed: Denied by policy: Money moves only when a person agrees. A person must agree first: reeve approvals show "},
+		{"pay", "x", "failed: Denied by policy: Money moves only when a person agrees. A person is asked. When they have agreed, ask for exactly the same again."},
 	} {
 		if got := ask(t, c, tt.tool, tt.text); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s %q: %s, want %s…", tt.tool, tt.text, got, tt.want)
@@ -1133,7 +1134,9 @@ func TestQuestions(t *testing.T) {
 		want       string
 	}{
 		{judgePath, `{"message":"` + ping + `","server":"s"}`, 200, `"effect":"allow"`},
-		{judgePath, `{"message":"` + ping + `","server":"s","refusals":[{"Rule":"r","Effect":3,"Observe":true}]}`, 200, `"effect":"deny"`},
+		{judgePath, `{"message":"` + ping + `","server":"s","refusals":[{"Rule":"r","Code":"mcp.unlisted","Effect":3,"Observe":true}]}`, 200, `"codes":["mcp.unlisted"`},
+		{judgePath, `{"message":"` + ping + `","server":"s","refusals":[{"Rule":"r","Code":"approved"}]}`, 400, "not the code of a proxy's refusal"},
+		{judgePath, `{"message":"` + ping + `","server":"s","from":"user"}`, 400, "comes from the client or the server"},
 		{judgePath, `{"message":"{}","server":"` + strings.Repeat("x", 5000) + `"}`, 400, "longer than"},
 		{judgePath, `{"message":"{\"a\":1,\"a\":2}","server":"s"}`, 400, "not acceptable JSON"},
 		{judgePath, `{"message":{},"server":"s"}`, 400, "given as a string"},

@@ -56,6 +56,21 @@ func denial(id, method string, a *Answer, err error, done string) []byte {
 	return errorAnswer(id, codeDenied, text, details(a))
 }
 
+// refusal answers what a server asked of the client, and may not, as a client would
+// whose user said no. It is not told how to have somebody agree.
+func refusal(m *message, a *Answer, err error) []byte {
+	if a == nil || err != nil {
+		return errorAnswer(m.id, codeInternal, whyNot(a, err), nil)
+	}
+	switch m.method {
+	case "elicitation/create":
+		return []byte(`{"jsonrpc":"2.0","id":` + m.id + `,"result":{"action":"decline"}}`)
+	case "sampling/createMessage":
+		return errorAnswer(m.id, codeDeclined, whyNot(a, err), nil)
+	}
+	return errorAnswer(m.id, codeDenied, whyNot(a, err), nil)
+}
+
 // toolResult is a result that says that the tool failed. Clients of the protocol
 // without sessions want to be told that it is complete; the others pass over that.
 func toolResult(id, text string, details []byte) []byte {
@@ -79,7 +94,7 @@ func whyNot(a *Answer, err error) string {
 	b.WriteString("Denied by policy: ")
 	b.WriteString(a.Why)
 	if a.Approval != "" {
-		b.WriteString(" A person must agree first: reeve approvals show " + a.Approval + ". Then ask for exactly the same again.")
+		b.WriteString(" A person is asked. When they have agreed, ask for exactly the same again.")
 	} else if a.Effect == act.Escalate.String() {
 		b.WriteString(" A person must agree first.")
 	}
@@ -90,7 +105,8 @@ func whyNot(a *Answer, err error) string {
 	return b.String()
 }
 
-// details are a decision for a program.
+// details are a decision for a program. Some show it to the model, so it does not
+// say under which id people are asked.
 func details(a *Answer) []byte {
 	b := append([]byte(`{"effect":`), rawjson.Quote(a.Effect)...)
 	if a.Decision != "" {
@@ -103,9 +119,5 @@ func details(a *Answer) []byte {
 		}
 		b = rawjson.AppendString(b, code)
 	}
-	b = append(b, ']')
-	if a.Approval != "" {
-		b = append(append(b, `,"approval":`...), rawjson.Quote(a.Approval)...)
-	}
-	return append(b, '}')
+	return append(b, "]}"...)
 }

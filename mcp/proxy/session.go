@@ -143,7 +143,7 @@ func (s *session) clientMessage(ctx context.Context, m *message, via asker) (on,
 		s.p.logger().Warn("the client answered what the server did not ask", "server", s.p.Server)
 		return nil, nil
 	}
-	q := s.question(m)
+	q := s.question(m, act.FromClient)
 	q.answers(ask)
 	a, err := s.judge(ctx, q)
 	return passed(m, a, err, func() []byte { return denial(m.id, ask.method, a, err, "The client's answer is withheld.") }), nil
@@ -165,7 +165,7 @@ func (s *session) clientRequest(ctx context.Context, m *message, via asker) (on,
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c.cancel = cancel
-	q := s.question(m)
+	q := s.question(m, act.FromClient)
 	q.Routine = routine[m.method]
 	if fault := s.open(s.calls, m.key, c, q.Routine); fault != "" {
 		return nil, errorAnswer(m.id, codeInvalid, fault, nil)
@@ -209,7 +209,7 @@ func (s *session) clientNotification(ctx context.Context, m *message) []byte {
 		}
 		s.mu.Unlock()
 	}
-	on := s.notification(ctx, m)
+	on := s.notification(ctx, m, act.FromClient)
 	if on != nil {
 		s.cancelled(s.calls, m)
 	}
@@ -242,8 +242,8 @@ func (s *session) cancelled(calls map[string]*call, m *message) {
 	}
 }
 
-func (s *session) notification(ctx context.Context, m *message) []byte {
-	q := s.question(m)
+func (s *session) notification(ctx context.Context, m *message, from string) []byte {
+	q := s.question(m, from)
 	q.Routine = routine[m.method]
 	a, err := s.judge(ctx, q)
 	return passed(m, a, err, func() []byte {
@@ -261,13 +261,13 @@ func (s *session) serverMessage(ctx context.Context, m *message, via asker) (on,
 		if m.method == "notifications/tools/list_changed" {
 			s.tools.outdated()
 		}
-		on := s.notification(ctx, m)
+		on := s.notification(ctx, m, act.FromServer)
 		if on != nil {
 			s.cancelled(s.asks, m)
 		}
 		return on, nil
 	case m.id == "null":
-		q := s.question(m)
+		q := s.question(m, act.FromServer)
 		q.Routine = true
 		a, err := s.judge(ctx, q)
 		return passed(m, a, err, func() []byte { return denial(m.id, "", a, err, "") }), nil
@@ -285,7 +285,7 @@ func (s *session) serverMessage(ctx context.Context, m *message, via asker) (on,
 		}
 		m = listed
 	}
-	q := s.question(m)
+	q := s.question(m, act.FromServer)
 	q.answers(c)
 	a, err := s.judge(ctx, q)
 	const done = "It has been done, but what it gave is withheld."
@@ -312,9 +312,9 @@ func (s *session) inputs(ctx context.Context, raw []byte, pointer string, denial
 	for key, v := range doc.At(pointer).Members() {
 		inner, method, what := []byte(`{"jsonrpc":"2.0","id":`), v.Get("method"), v
 		inner = append(inner, rawjson.Quote(key)...)
-		part := "params"
+		part, from := "params", act.FromServer
 		if pointer == "/params/inputResponses" {
-			part = "result"
+			part, from = "result", act.FromClient
 		} else {
 			what = v.Get("params")
 			inner = append(append(inner, `,"method":`...), rawjson.Quote(method.Text())...)
@@ -326,7 +326,7 @@ func (s *session) inputs(ctx context.Context, raw []byte, pointer string, denial
 		if err != nil {
 			return nil, denial(nil, err)
 		}
-		q := s.question(m)
+		q := s.question(m, from)
 		q.Session = "" // its ids are not those of the session's requests
 		if part == "result" {
 			q.Method = answersTo(v)
@@ -370,25 +370,29 @@ func answersTo(v rawjson.Value) string {
 // serverRequest decides about what the server asks of the client.
 func (s *session) serverRequest(ctx context.Context, m *message) (on, back []byte) {
 	c := &call{method: m.method}
-	q := s.question(m)
+	q := s.question(m, act.FromServer)
 	q.Routine = routine[m.method]
 	if fault := s.open(s.asks, m.key, c, q.Routine); fault != "" {
 		return nil, errorAnswer(m.id, codeInvalid, fault, nil)
 	}
 	q.ID = c.number
 	a, err := s.judge(ctx, q)
-	on = passed(m, a, err, func() []byte { back = denial(m.id, "", a, err, ""); return nil })
+	on = passed(m, a, err, func() []byte {
+		s.p.logger().Warn("what the server asked was not passed on", "method", bounded(m.method), "server", s.p.Server, "why", whyNot(a, err))
+		back = refusal(m, a, err)
+		return nil
+	})
 	if on == nil {
 		s.forget(s.asks, m.key)
 	}
 	return on, back
 }
 
-// question is what the guardian is asked about a message.
-func (s *session) question(m *message) *Question {
+// question is what the guardian is asked about a message, and from is who sent it.
+func (s *session) question(m *message, from string) *Question {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &Question{Message: m.raw(), Server: s.p.Server, Session: s.name, Agent: s.client, doc: m.doc, untouched: m.untouched}
+	return &Question{Message: m.raw(), Server: s.p.Server, Session: s.name, Agent: s.client, From: from, doc: m.doc, untouched: m.untouched}
 }
 
 // answers says which call a message answers. It can be another than when the message

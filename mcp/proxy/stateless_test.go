@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -697,7 +698,7 @@ func TestSharedCrowd(t *testing.T) {
 		return got
 	}
 	ask("first")
-	_, id, err := programs.begin() // a session, used after it
+	_, id, err := programs.begin(httptest.NewRequest("POST", "/mcp", nil)) // a session, used after it
 	if err != nil {
 		t.Fatal(err)
 	}

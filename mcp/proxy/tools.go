@@ -64,7 +64,7 @@ func (t *toolbox) find(name string) (*tool, bool) {
 func (t *toolbox) refusals(ctx context.Context, s *session, name rawjson.Value, via asker) []act.Reason {
 	if name.Kind() != rawjson.String {
 		return []act.Reason{{
-			Rule: "mcp.tools", Code: "mcp.unnamed", Effect: act.Deny,
+			Rule: toolsRule, Code: "mcp.unnamed", Effect: act.Deny,
 			Message: "The call does not name its tool.", Instead: "Name one that is listed.",
 		}}
 	}
@@ -73,7 +73,7 @@ func (t *toolbox) refusals(ctx context.Context, s *session, name rawjson.Value, 
 		if err := t.refresh(ctx, s, via); err != nil {
 			s.p.logger().Error("the server's tools are not known", "server", s.p.Server, "error", err)
 			return []act.Reason{{
-				Rule: "mcp.tools", Code: "mcp.unlisted", Effect: act.Deny,
+				Rule: toolsRule, Code: "mcp.unlisted", Effect: act.Deny,
 				Message: "Which tools the server has is not known. The proxy's log says why.",
 			}}
 		}
@@ -82,7 +82,7 @@ func (t *toolbox) refusals(ctx context.Context, s *session, name rawjson.Value, 
 	switch {
 	case found == nil:
 		return []act.Reason{{
-			Rule: "mcp.tools", Code: "mcp.unlisted", Effect: act.Deny,
+			Rule: toolsRule, Code: "mcp.unlisted", Effect: act.Deny,
 			Message: "The server lists no tool of this name.", Instead: "List the tools, and call one of them.",
 		}}
 	case found.denied != nil:
