@@ -480,3 +480,29 @@ func FuzzAuthenticate(f *testing.F) {
 		}
 	})
 }
+
+// TestThreat15StrictJWKS: a set in which two readers could see different keys is no set.
+func TestThreat15StrictJWKS(t *testing.T) {
+	const x = `"x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"`
+	key := `{"kty":"OKP","crv":"Ed25519","kid":"a",` + x + `}`
+	for name, text := range map[string]string{
+		"keys twice":           `{"keys":[` + key + `],"keys":[]}`,
+		"keys in two cases":    `{"Keys":[` + key + `]}`,
+		"a member twice":       `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"a","kid":"b",` + x + `}]}`,
+		"a member in capital":  `{"keys":[{"KTY":"OKP","crv":"Ed25519","kid":"a",` + x + `}]}`,
+		"a folded K":           `{"\u212aeys":[` + key + `]}`,
+		"an unknown one twice": `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"a","z":1,"z":2,` + x + `}]}`,
+		"behind the end":       `{"keys":[` + key + `]} {}`,
+		"no UTF-8":             `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"\xff",` + x + `}]}`,
+	} {
+		if strings.Contains(text, `\x`) {
+			text = strings.ReplaceAll(text, `\xff`, "\xff")
+		}
+		if keys, err := parseJWKS([]byte(text)); err == nil {
+			t.Errorf("%s: %v", name, keys)
+		}
+	}
+	if keys, err := parseJWKS([]byte(`{"keys":[` + key + `],"more":{"kid":1}}`)); err != nil || len(keys) != 1 {
+		t.Errorf("an ordinary one: %v, %v", keys, err)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"crypto/elliptic"
 	"crypto/rsa"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +19,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/go-json-experiment/json"
 )
 
 // Limits of a JWKS, and when it is read again.
@@ -203,12 +204,21 @@ func readAll(r io.Reader, name string, limit int64) ([]byte, error) {
 // parseJWKS reads a set (RFC 7517, 7518, 8037). Keys of other kinds and uses
 // are passed over, as RFC 7517, section 5 asks; faulty and weak ones are errors.
 func parseJWKS(text []byte) ([]publicKey, error) {
+	// This reader takes names as they are written, and refuses one that stands twice:
+	// of two keys in one place, the issuer may have meant the other.
 	var set struct {
 		Keys []struct {
-			Kty, Use, Kid, Alg, Crv string
-			KeyOps                  []string `json:"key_ops"`
-			N, E, X, Y              string
-		}
+			Kty    string   `json:"kty"`
+			Use    string   `json:"use"`
+			Kid    string   `json:"kid"`
+			Alg    string   `json:"alg"`
+			Crv    string   `json:"crv"`
+			KeyOps []string `json:"key_ops"`
+			N      string   `json:"n"`
+			E      string   `json:"e"`
+			X      string   `json:"x"`
+			Y      string   `json:"y"`
+		} `json:"keys"`
 	}
 	if err := json.Unmarshal(text, &set); err != nil {
 		return nil, err

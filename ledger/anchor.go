@@ -51,6 +51,10 @@ type Anchorer struct {
 	tree   *Tree
 }
 
+// LogPlace is the place of checkpoints that stand in the process's own log alone. It
+// counts for nothing by itself: who has the machine has its log.
+const LogPlace = "log"
+
 // place is one place where checkpoints are published.
 type place struct {
 	name    string
@@ -98,7 +102,7 @@ func (a *Anchorer) Prepare(ctx context.Context) error {
 	a.tree = NewTree(a.Store, a.Log)
 	a.places = nil
 	if a.Logger.Enabled(ctx, slog.LevelInfo) { // else nothing would be written, and nothing is published
-		a.places = append(a.places, &place{name: "log", publish: a.toLog})
+		a.places = append(a.places, &place{name: LogPlace, publish: a.toLog})
 	}
 	if a.File != "" {
 		a.places = append(a.places, &place{name: "file:" + a.File, publish: a.toFile})

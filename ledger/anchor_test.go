@@ -188,7 +188,7 @@ func TestAnchorer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := verifyOK(t, s, ledger.SplitCheckpoints(kept)...); r.Anchored != 303 || r.Confirmed != 303 {
+	if r := verifyOK(t, s, ledger.SplitCheckpoints(kept)...); r.Noted != 303 || r.Confirmed != 303 {
 		t.Errorf("report %+v", r)
 	}
 	python(t, true, "--key", key, "--checkpoints", file, filepath.Join(dir, "reeve.db"))

@@ -101,9 +101,33 @@ func (d database) tileRoot(n int64) []byte {
 	return row[0][:]
 }
 
-// TestTampering changes a log of 700 records in every way that somebody with
+// TestThreat03HeldAgainstWhat: a log that somebody with the key wrote anew, with notes of
+// where it was published, is held against nothing but itself.
+func TestThreat03HeldAgainstWhat(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	l := openLog(t, s)
+	checkpoints := fill(t, s, l, 300)
+	note := func(size int, place string) {
+		if err := s.PutAnchor(t.Context(), ledger.Anchor{Size: uint64(size), Place: place, At: time.Unix(2, 0), Checkpoint: checkpoints[size/100-1]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note(300, ledger.LogPlace)
+	if r := verifyOK(t, s); r.Noted != 0 || r.Confirmed != 0 {
+		t.Errorf("the process's own log counts: %+v", r)
+	}
+	note(200, "file:elsewhere")
+	if r := verifyOK(t, s); r.Noted != 200 || r.NotedAt != "file:elsewhere" || r.Confirmed != 0 {
+		t.Errorf("the database's word counts: %+v", r)
+	}
+	if r := verifyOK(t, s, checkpoints[0]); r.Confirmed != 100 {
+		t.Errorf("with a checkpoint of one's own: %+v", r)
+	}
+}
+
+// TestThreat03Tampering changes a log of 700 records in every way that somebody with
 // the database in his hands can, and reads what Verify says.
-func TestTampering(t *testing.T) {
+func TestThreat03Tampering(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	l := openLog(t, s)
@@ -120,8 +144,8 @@ func TestTampering(t *testing.T) {
 	if cp, _ := ledger.ParseCheckpoint(kept); cp.Size != 700 {
 		t.Fatalf("the newest checkpoint is of %d records", cp.Size)
 	}
-	if r := verifyOK(t, s, kept); r.Anchored != 600 || r.Confirmed != 700 {
-		t.Errorf("anchored to %d, confirmed to %d; want 600 and 700", r.Anchored, r.Confirmed)
+	if r := verifyOK(t, s, kept); r.Noted != 600 || r.Confirmed != 700 {
+		t.Errorf("noted to %d, confirmed to %d; want 600 and 700", r.Noted, r.Confirmed)
 	}
 	l.Close()
 	if err := s.Close(); err != nil {

@@ -43,12 +43,14 @@ type Report struct {
 	// Openings is how many records have what they commit to beside them, and
 	// Absent how many have it no more, or never had.
 	Openings, Absent uint64
-	// Anchored says that the records below it stand under a checkpoint that was
-	// published elsewhere, as the database notes it.
-	Anchored uint64
+	// Noted says that the records below it stand under a checkpoint of which the
+	// database says that it was published at NotedAt, outside of this machine's log.
+	// Nobody has looked there: whoever writes the database writes this note, too.
+	Noted   uint64
+	NotedAt string
 	// Confirmed says that the records below it stand under a checkpoint of
-	// VerifyOptions.Checkpoints. It is worth more than Anchored: it holds even
-	// against somebody who writes the database and has the key.
+	// VerifyOptions.Checkpoints. It alone holds against somebody who writes the
+	// database and has the key.
 	Confirmed uint64
 	// Unchecked is how many checkpoints could not be compared, because the
 	// hashes that they need were pruned.
@@ -77,7 +79,8 @@ const maxProblems = 1000
 type claimed struct {
 	Checkpoint
 	source string
-	given  bool // by the caller
+	place  string // where the database says it was published; empty for the other sources
+	given  bool   // by the caller
 	head   bool // the database's own
 }
 
@@ -189,7 +192,7 @@ func (a *audit) gather(key *verifier, head Head) error {
 			a.problem(n.Size, n.Size, "The checkpoint of %d records noted as published at %s is not to be trusted: it was changed.", n.Size, n.Place)
 			continue
 		}
-		a.claims = append(a.claims, claimed{Checkpoint: cp, source: "the checkpoint published at " + n.Place + " on " + n.At.UTC().Format(time.RFC3339)})
+		a.claims = append(a.claims, claimed{Checkpoint: cp, place: n.Place, source: "the checkpoint published at " + n.Place + " on " + n.At.UTC().Format(time.RFC3339)})
 	}
 	for i, signed := range a.opt.Checkpoints {
 		if cp, err := ParseCheckpoint(signed); err == nil && cp.Origin != key.Name() {
@@ -453,8 +456,8 @@ func (a *audit) compare(c claimed, stored, fresh *tlog.Hash) (storedOK, freshOK 
 			c.source, c.Size, a.id(from), a.id(max(c.Size, 1)-1))
 	case c.given:
 		a.report.Confirmed = max(a.report.Confirmed, c.Size)
-	case !c.head:
-		a.report.Anchored = max(a.report.Anchored, c.Size)
+	case c.place != "" && c.place != LogPlace && c.Size > a.report.Noted:
+		a.report.Noted, a.report.NotedAt = c.Size, c.place
 	}
 	if storedOK || freshOK {
 		a.broken = false

@@ -179,14 +179,15 @@ func printReport(w io.Writer, r *ledger.Report) {
 		fmt.Fprintf(w, "  pruned      records below %d were removed on purpose; their hashes still count\n", r.Pruned)
 	}
 	fmt.Fprintf(w, "  contents    %d records have them beside the log, all as committed; %d do not, or no longer\n", r.Openings, r.Absent)
-	switch {
-	case r.Confirmed > 0:
-		fmt.Fprintf(w, "  confirmed   records below %d stand under a checkpoint that you kept\n", r.Confirmed)
-	case r.Anchored > 0:
-		fmt.Fprintf(w, "  anchored    records below %d stand under a checkpoint that was published elsewhere\n", r.Anchored)
+	if r.Confirmed > 0 {
+		fmt.Fprintf(w, "  anchored    records below %d stand under a checkpoint that you gave: as sure as the place where it was kept\n", r.Confirmed)
 	}
-	if from := max(r.Confirmed, r.Anchored); from < r.Size {
-		fmt.Fprintf(w, "  unanchored  records from %d on: whoever has the key and the database could still rewrite these\n", from)
+	if r.Confirmed < r.Size {
+		fmt.Fprintf(w, "  unanchored  records from %d on: held against nothing but this database; whoever writes it and has the key could have rewritten them\n", r.Confirmed)
+	}
+	if r.Noted > r.Confirmed {
+		fmt.Fprintf(w, "  noted       the database says that a checkpoint of %d records was published at %s: fetch it from there, and give it with --checkpoints\n",
+			r.Noted, visible.Line(r.NotedAt))
 	}
 	if r.Unchecked > 0 {
 		fmt.Fprintf(w, "  unchecked   %d checkpoints need hashes that were pruned\n", r.Unchecked)
