@@ -48,6 +48,9 @@ func (e *Engine) start(ctx context.Context, h task.Handed) {
 		}
 		// The ledger or the store did not take it. What is not durable has not begun.
 		e.cfg.Logger.Error("a task cannot be started", "task", h.Task.String(), "error", err)
+		if errors.Is(err, task.ErrBroken) {
+			return // to try again would keep a worker from the others
+		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -384,6 +387,9 @@ func (e *Engine) finish(j *job, a *attempt, result jsontext.Value, failed error)
 			return outcome
 		}
 		e.cfg.Logger.Error("the end of a task cannot be recorded", "task", j.ID.String(), "error", err)
+		if errors.Is(err, task.ErrBroken) {
+			return outcome
+		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():

@@ -185,6 +185,7 @@ type Ticket struct {
 	parts    []Part
 	sessions []*SessionWrite
 	change   *task.Change
+	broken   bool // its change met rows that are damaged: it is left out of its batch
 	bytes    int
 }
 
@@ -610,14 +611,26 @@ func (c *committer) build(l *Log, g *group, found Found) (*Batch, error) {
 		book = task.NewBook(found.Tasks, *c.load, found.More)
 	}
 	for _, t := range g.tickets {
-		t.pos, t.err = act.Position{}, nil
+		if t.pos = (act.Position{}); t.broken {
+			continue
+		}
+		t.err = nil
 		if c.loses(t) {
 			t.err = ErrLost
 			continue
 		}
 		pos := act.Position{Log: l.lease.Log, Index: c.next.size}
 		if t.change != nil {
-			if refused, err := apply(book, t, pos); err != nil {
+			refused, err := apply(book, t, pos)
+			if t.broken {
+				// The book is of no more use, and what was loaded was changed: all
+				// others begin again without this entry.
+				if found.Tasks, err = found.More(*c.load); err != nil {
+					return nil, err
+				}
+				return c.build(l, g, found)
+			}
+			if err != nil {
 				return nil, err
 			} else if refused {
 				continue
@@ -659,7 +672,8 @@ func apply(book *task.Book, t *Ticket, pos act.Position) (refused bool, err erro
 	}
 	err = book.Apply(t.change, decision)
 	var wrong *task.Error
-	if err == nil || !errors.Is(err, task.ErrMoved) && !errors.As(err, &wrong) {
+	t.broken = errors.Is(err, task.ErrBroken)
+	if err == nil || !t.broken && !errors.Is(err, task.ErrMoved) && !errors.As(err, &wrong) {
 		return false, err
 	}
 	t.err = err

@@ -81,7 +81,7 @@ type claimed struct {
 	source string
 	place  string // where the database says it was published; empty for the other sources
 	given  bool   // by the caller
-	head   bool // the database's own
+	head   bool   // the database's own
 }
 
 // audit is a verification under way. Two trees are built side by side: stored

@@ -97,8 +97,21 @@ func (b *Book) know(list []*Row) error {
 
 // Apply makes one change. decision is the position of the record that it comes
 // with. After an *Error or ErrMoved nothing was changed; after any other error
-// the book is of no more use.
-func (b *Book) Apply(c *Change, decision string) error {
+// the book is of no more use. ErrBroken says that what is stored of the tasks
+// makes no sense: whoever applies the changes of others leaves this one out, and
+// begins a new book.
+func (b *Book) Apply(c *Change, decision string) (err error) {
+	// Rows come from a disk that others can write. Whatever they say, it costs the
+	// change that is about them, and not the process that has everybody's.
+	defer func() {
+		if broken := recover(); broken != nil {
+			err = fmt.Errorf("%w: %v", ErrBroken, broken)
+		}
+	}()
+	return b.apply(c, decision)
+}
+
+func (b *Book) apply(c *Change, decision string) error {
 	switch c.Kind {
 	case Create:
 		return b.create(c)
@@ -116,6 +129,9 @@ func (b *Book) Apply(c *Change, decision string) error {
 	r, root := b.rows[c.Task], b.rows[c.Root]
 	if r == nil || root == nil {
 		return ErrMoved
+	}
+	if r.Root != root.ID || root.Parent != (ID{}) {
+		return fmt.Errorf("%w: %s is not in the tree of %s", ErrBroken, r.ID, root.ID)
 	}
 	switch c.Kind {
 	case Start, Refuse:
@@ -213,7 +229,7 @@ var arrows = map[Phase][]Phase{
 // ours must not become a task that was cancelled and completes.
 func (b *Book) set(r, root *Row, to Phase, at time.Time, message string) {
 	if !slices.Contains(arrows[r.Phase], to) {
-		panic(fmt.Sprintf("task: no arrow from phase %d to %d", r.Phase, to))
+		panic(fmt.Sprintf("no arrow leads from phase %d to %d", r.Phase, to)) // which Apply makes an error
 	}
 	before, asked := r.Status(), r.Phase.Asked()
 	r.Phase, r.Updated = to, at
@@ -539,6 +555,9 @@ func (b *Book) scope(c *Change) (*scope, error) {
 		next = next[1:]
 		s.rows = append(s.rows, r)
 		for _, e := range b.needed[r.ID] {
+			if d := b.rows[e.Task]; d == nil || d.Root != c.Root {
+				return nil, fmt.Errorf("%w: %s, which needs %s, is not in its tree", ErrBroken, e.Task, r.ID)
+			}
 			if waits[e.Task]--; waits[e.Task] == 0 {
 				next = append(next, b.rows[e.Task])
 			}
@@ -550,8 +569,12 @@ func (b *Book) scope(c *Change) (*scope, error) {
 	list := []*Row{b.rows[c.Task]}
 	for len(list) > 0 {
 		r := list[0]
-		list = append(list[1:], children[r.ID]...)
+		list = list[1:]
+		if s.in[r.ID] {
+			return nil, fmt.Errorf("%w: %s is under itself", ErrBroken, r.ID)
+		}
 		s.in[r.ID] = true
+		list = append(list, children[r.ID]...)
 	}
 	return s, nil
 }
@@ -769,7 +792,10 @@ func (b *Book) update(c *Change) error {
 		if p == nil || p.Root != r.Root {
 			return &Error{Code: CodeParent, Field: "updates.parent_id", Task: t.Parent.String(), Reason: "No task with this id is in the tree."}
 		}
-		for ; p != nil; p = b.rows[p.Parent] {
+		for n := 0; p != nil; p = b.rows[p.Parent] {
+			if n++; n > len(b.rows) {
+				return fmt.Errorf("%w: %s is under itself", ErrBroken, p.ID)
+			}
 			if p.ID == r.ID {
 				return &Error{Code: CodeTree, Field: "updates.parent_id", Task: r.ID.String(), Reason: "A task cannot be under itself."}
 			}
@@ -809,14 +835,15 @@ func (b *Book) update(c *Change) error {
 	return nil
 }
 
-// height counts the levels from a task of a loaded tree down to the lowest under it.
+// height counts the levels from a task of a loaded tree down to the lowest under it. A
+// circle, which only a damaged tree has, counts as too deep.
 func (b *Book) height(id ID) int {
 	children := map[ID][]ID{}
 	for _, r := range b.rows {
 		children[r.Parent] = append(children[r.Parent], r.ID)
 	}
 	n := 0
-	for level := []ID{id}; len(level) > 0; n++ {
+	for level := []ID{id}; len(level) > 0 && n <= MaxDepth; n++ {
 		var next []ID
 		for _, id := range level {
 			next = append(next, children[id]...)

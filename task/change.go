@@ -67,6 +67,9 @@ type Change struct {
 // ErrMoved: the task is no longer as the change found it. Nothing was changed.
 var ErrMoved = errors.New("the task has moved on")
 
+// ErrBroken: what is stored of the task, or of its tree, cannot be. Nothing was changed.
+var ErrBroken = errors.New("what is stored of the task is damaged")
+
 // Push is whom to tell of a tree's changes.
 type Push struct {
 	ID      ID // of this push

@@ -220,7 +220,7 @@ func (s *Store) TrimTaskEvents(ctx context.Context, before time.Time) (removed i
 }
 
 // TakePush leases the pushes that are due.
-func (s *Store) TakePush(ctx context.Context, now, until time.Time, most int) ([]task.Push, error) {
+func (s *Store) TakePush(ctx context.Context, now, until time.Time, most int) (list []task.Push, err error) {
 	rows, err := s.pool.Query(ctx, `
 		WITH due AS (SELECT id, due FROM task_push WHERE NOT done AND due <= $1 ORDER BY due LIMIT $3 FOR UPDATE SKIP LOCKED)
 		UPDATE task_push p SET due = $2 FROM due d WHERE p.id = d.id RETURNING p.id, p.root, p.data, d.due`,
@@ -228,16 +228,17 @@ func (s *Store) TakePush(ctx context.Context, now, until time.Time, most int) ([
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (p task.Push, err error) {
-		var id, root pgtype.UUID
-		var data []byte
-		var due int64
-		if err := row.Scan(&id, &root, &data, &due); err != nil {
-			return p, err
+	var id, root pgtype.UUID
+	var data []byte
+	var due int64
+	_, err = pgx.ForEachRow(rows, []any{&id, &root, &data, &due}, func() error {
+		p := task.Push{ID: id.Bytes, Root: root.Bytes, Due: layout.Time(due)}
+		if p.SetData(data) == nil { // a damaged one holds up nobody else's
+			list = append(list, p)
 		}
-		p.ID, p.Root, p.Due = id.Bytes, root.Bytes, layout.Time(due)
-		return p, p.SetData(data)
+		return nil
 	})
+	return list, err
 }
 
 // PutPush writes how far a push has come. One whose tree was deleted is no more.

@@ -37,6 +37,14 @@ var statuses = []task.Status{task.Pending, task.InProgress, task.Completed, task
 
 func statusNumber(s task.Status) int64 { return int64(slices.Index(statuses, s)) }
 
+// statusOf is a stored status; one that is none is empty.
+func statusOf(n int) task.Status {
+	if n < 0 || n >= len(statuses) {
+		return ""
+	}
+	return statuses[n]
+}
+
 func flag(b bool) int64 {
 	if b {
 		return 1
@@ -459,7 +467,7 @@ func (s *Store) TaskEvents(ctx context.Context, root task.ID, after uint64, limi
 			func(stmt *sqlite.Stmt) error {
 				list = append(list, task.Event{
 					Root: root, N: uint64(stmt.ColumnInt64(0)), Task: idOf(stmt, 1), Type: task.EventType(stmt.ColumnInt(2)),
-					At: layout.Time(stmt.ColumnInt64(3)), Status: statuses[stmt.ColumnInt(4)], Progress: stmt.ColumnFloat(5), Message: stmt.ColumnText(6),
+					At: layout.Time(stmt.ColumnInt64(3)), Status: statusOf(stmt.ColumnInt(4)), Progress: stmt.ColumnFloat(5), Message: stmt.ColumnText(6),
 				})
 				return nil
 			}, root[:], int64(min(after, 1<<62)), int64(limit))
@@ -531,15 +539,18 @@ func (s *Store) TakePush(ctx context.Context, now, until time.Time, limit int) (
 	}
 	err = s.write(func(c *sqlite.Conn) error {
 		list = nil
+		var taken []task.ID
 		err := query(c, `SELECT id, root, data, due FROM task_push WHERE done = 0 AND due <= ? ORDER BY due LIMIT ?`, func(stmt *sqlite.Stmt) error {
 			p := task.Push{ID: idOf(stmt, 0), Root: idOf(stmt, 1), Due: layout.Time(stmt.ColumnInt64(3))}
-			err := p.SetData(column(stmt, 2, nil))
-			list = append(list, p)
-			return err
+			taken = append(taken, p.ID)
+			if p.SetData(column(stmt, 2, nil)) == nil { // a damaged one holds up nobody else's
+				list = append(list, p)
+			}
+			return nil
 		}, layout.Nanoseconds(now), int64(limit))
-		for i := range list {
+		for _, id := range taken {
 			if err == nil {
-				err = execute(c, `UPDATE task_push SET due = ? WHERE id = ?`, layout.Nanoseconds(until), list[i].ID[:])
+				err = execute(c, `UPDATE task_push SET due = ? WHERE id = ?`, layout.Nanoseconds(until), id[:])
 			}
 		}
 		return err

@@ -33,7 +33,7 @@ func Exercise(t *testing.T, open func(t *testing.T) ledger.Store) {
 		"Concurrency": concurrency, "Closed": closed,
 		"TaskRoundTrip": taskRoundTrip, "TaskLife": taskLife, "TaskLoad": taskLoad, "TaskTexts": taskTexts, "TaskUpdate": taskUpdate,
 		"TaskDelete": taskDelete, "TaskQueries": taskQueries, "TaskRows": taskRows, "TaskEvents": taskEvents, "TaskPushes": taskPushes,
-		"TaskClaims": taskClaims, "TaskRefused": taskRefused, "TaskFenced": taskFenced, "TaskTree": taskTree, "TaskChain": taskChain, "TaskWriters": taskWriters,
+		"TaskClaims": taskClaims, "TaskRefused": taskRefused, "TaskDamaged": taskDamaged, "TaskFenced": taskFenced, "TaskTree": taskTree, "TaskChain": taskChain, "TaskWriters": taskWriters,
 		"TreesEnded": treesEnded, "TreesOf": treesOf, "TreesLarge": treesLarge, "TreesAlone": treesAlone, "TreesAgain": treesAgain,
 	} {
 		t.Run(name, func(t *testing.T) {
