@@ -31,6 +31,8 @@ import (
 // default. Secrets are never written here: they are named by a reference,
 // env:NAME or file:PATH.
 type Config struct {
+	file string // that the configuration was read from; empty if none
+
 	Listen   string `yaml:"listen" default:"127.0.0.1:8080" doc:"Address to listen on; empty for the operator's socket only. Beyond loopback, callers need credentials."`
 	Data     string `yaml:"data" default:"./reeve-data" doc:"Folder for the database, the node's key and its socket. Created with mode 0700."`
 	Database string `yaml:"database" doc:"Where the ledger is kept: empty for SQLite in the data folder, sqlite:DIR, or postgres://…; the URL may be an env: or file: reference."`
@@ -176,6 +178,9 @@ func (c *Config) Settings() []Setting { return settings(reflect.ValueOf(c).Elem(
 func settings(v reflect.Value, prefix string) (list []Setting) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
+		if !f.IsExported() {
+			continue
+		}
 		key := prefix + f.Tag.Get("yaml")
 		if f.Type.Kind() == reflect.Struct {
 			list = append(list, settings(v.Field(i), key+".")...)
@@ -246,7 +251,7 @@ func Load(file string, getenv func(string) string, flags map[string]string) (Con
 			}
 		}
 	}
-	if file != "" {
+	if c.file = file; file != "" {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return c, fmt.Errorf("read the configuration: %w", err)

@@ -129,7 +129,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	n.guard, err = guard.New(ctx, guard.Config{
 		Log: n.log, Store: n.store, Policy: set, Keep: guard.Keep(cfg.Keep), Redact: redact,
 		SessionBytes: cfg.Limits.Sessions, Observe: n.metrics.Decision, Logger: n.logger,
-		Answered: n.answered, Score: score,
+		Answered: n.answered, Score: score, Tampering: cfg.guarded().Tampering,
 	})
 	if err != nil {
 		return n, err

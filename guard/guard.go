@@ -56,6 +56,9 @@ type Config struct {
 	// Score asks a model for the risk of a tool's call, whose arguments are a JSON
 	// object; ok is false when it did not answer. nil for no model.
 	Score func(ctx context.Context, tool string, arguments []byte) (score float64, threats []string, ok bool)
+	// Tampering tells why an act reaches for what guards it: reasons that nobody
+	// overrules. It is asked once, before the act is judged. nil for nothing.
+	Tampering func(a *act.Action) []act.Reason
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Observe is called after each decision that was answered, with the time
@@ -259,6 +262,7 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q asked) (d act.Decis
 	start := g.cfg.Now()
 	a.At = start
 	g.bar(a)
+	g.defend(a)
 	if g.cfg.Score != nil && a.IsCall() {
 		g.askModel(ctx, a)
 	}
@@ -277,6 +281,14 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q asked) (d act.Decis
 	}
 	g.cfg.Observe(a, &d, g.cfg.Now().Sub(start))
 	return d, modified, nil
+}
+
+// defend refuses an act that reaches for what guards it.
+func (g *Guard) defend(a *act.Action) {
+	if g.cfg.Tampering == nil || slices.ContainsFunc(a.Refusals, func(r act.Reason) bool { return r.Code == act.CodeTampering }) {
+		return
+	}
+	a.Refusals = append(a.Refusals[:len(a.Refusals):len(a.Refusals)], g.cfg.Tampering(a)...)
 }
 
 // askModel notes what a model says of a call, or that it says nothing.

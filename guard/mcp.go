@@ -161,7 +161,7 @@ func (t *MCPTool) reason(s *MCPServer) act.Reason {
 	default:
 		r.Message = "The server changed the tool's definition, and nobody has agreed to that yet."
 	}
-	r.Instead = fmt.Sprintf("Ask a person to look at it: reeve mcp tools diff %s, then reeve mcp tools approve %s TOOL.", s.ID, s.ID)
+	r.Instead = "Do without it until a person has looked at it."
 	return r
 }
 

@@ -255,7 +255,8 @@ func (e *Event) outcome(d *Decision) outcome {
 		}
 		o.effect = act.Deny
 		if d.Approval != "" {
-			o.reason = sentences(o.reason, "To agree, a person runs: reeve approvals approve "+d.Approval+". Then try the same again.")
+			// The model reads this: how people answer is not told to it.
+			o.reason = sentences(o.reason, "A person is asked. Once they have agreed, try the same again.")
 		}
 	}
 	return o

@@ -250,7 +250,7 @@ func (x *execution) ask(ctx context.Context, client *a2g.Client, intent *a2g.Int
 			return verdict, err
 		}
 		if !told {
-			fmt.Fprintf(stderr, "reeve: waiting for a person to agree: reeve approvals show %s\n", verdict.Approval.ID)
+			fmt.Fprintf(stderr, "reeve: waiting for a person to agree%s\n", howToAgree(stderr, verdict.Approval.ID))
 		}
 		select {
 		case <-ctx.Done():
@@ -265,7 +265,7 @@ func (x *execution) ask(ctx context.Context, client *a2g.Client, intent *a2g.Int
 func (x *execution) allowed(v *a2g.Verdict, stderr io.Writer) bool {
 	switch {
 	case v.Verdict == a2g.Escalate:
-		fmt.Fprintf(stderr, "reeve: a person must agree first: reeve approvals show %s\n", v.Approval.ID)
+		fmt.Fprintf(stderr, "reeve: a person must agree first%s\n", howToAgree(stderr, v.Approval.ID))
 	case !v.Allows(time.Now()):
 		fmt.Fprintf(stderr, "reeve: denied (%s): %s\n", v.BlockedBy, printable(v.Message))
 		for _, r := range v.Reasons {
@@ -397,4 +397,13 @@ func signalNumber(name string) int {
 		return 31
 	}
 	return 9
+}
+
+// howToAgree says at a terminal how people answer. Elsewhere an agent may read it,
+// which is not told.
+func howToAgree(w io.Writer, id string) string {
+	if !isTerminal(w) {
+		return ""
+	}
+	return ": reeve approvals show " + printable(id)
 }

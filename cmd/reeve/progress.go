@@ -240,8 +240,12 @@ func tookOf(d time.Duration) string {
 }
 
 // approving is what to do about a task that waits for a person. Of a node elsewhere
-// it is that node's people who do it.
+// it is that node's people who do it; and what is not shown at a terminal may be read
+// by an agent, which is not told how people answer.
 func (f *follower) approving(t *followed) string {
+	if !isTerminal(os.Stdout) {
+		return "waits for a person"
+	}
 	if strings.Contains(f.hint, "--server") {
 		return "waits for a person, as approval " + printable(t.Approval)
 	}

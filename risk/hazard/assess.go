@@ -71,6 +71,8 @@ type assessor struct {
 	commands int            // left to be judged
 	depth    int
 	starved  bool // a bound was hit
+	watch    *Watch
+	dirs     []string // that the scripts went to, if they are watched
 }
 
 // span is a part of the leaf's text, in bytes.
@@ -291,6 +293,7 @@ func (a *assessor) read(c *call) {
 		case roleCode:
 			a.code(languageOf(c.tool+" "+l.Arg, text), text, whole, false)
 		case rolePath:
+			a.watchedFile(text, c.writes, flow{})
 			a.path(text, c.writes, whole)
 		case roleURL:
 			a.url(text, whole)

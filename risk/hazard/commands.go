@@ -163,6 +163,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 		// these are somebody's orders.
 		s.sourceRun = true
 	}
+	s.watched(args, in)
 	c.habits()
 	s.ranFile(name)
 	if w, ok := wrappers[c.name]; ok {
@@ -640,6 +641,7 @@ func (c *invocation) shellFor() {
 // readFile judges that a file is read, and returns its content.
 func (s *shell) readFile(w flow) flow {
 	p := strings.TrimPrefix(w.text, "@")
+	s.watchedFile(p, false, flow{})
 	if p == "" || strings.HasPrefix(p, "-") {
 		return flow{taint: w.taint}
 	}
@@ -680,6 +682,9 @@ func (s *shell) writeFile(w flow, content flow, appends bool) {
 	if p == "" {
 		return
 	}
+	seen := content
+	seen.known = seen.known && !appends
+	s.watchedFile(p, true, seen)
 	if appends {
 		content = both(s.files[p], content)
 		if _, ok := s.files[p]; !ok {
@@ -807,6 +812,9 @@ func cronCommands(text string) string {
 
 // variable judges that a variable is set.
 func (s *shell) variable(name string, v flow) {
+	if s.watch != nil && s.watch.Variable != nil {
+		s.watch.Variable(name, v.text)
+	}
 	switch name {
 	case "HISTFILE":
 		if v.text == "/dev/null" || v.text == "" {

@@ -89,6 +89,9 @@ func (a *assessor) host(raw string, at span) {
 // url judges an address that would be fetched.
 func (a *assessor) url(raw string, at span) {
 	raw = strings.TrimSpace(raw)
+	if a.watch != nil && a.watch.URL != nil {
+		a.watch.URL(raw)
+	}
 	if len(raw) > 64<<10 {
 		raw = raw[:64<<10]
 	}

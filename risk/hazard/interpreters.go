@@ -161,6 +161,9 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 	}
 	a.depth++
 	defer func() { a.depth-- }()
+	if !kept {
+		a.watchedCode(language, text)
+	}
 	switch language {
 	case "sh":
 		a.command(text, &at)

@@ -345,6 +345,7 @@ func (s *shell) outputs(redirs []*syntax.Redirect, out flow, sock, alone bool) f
 				continue
 			}
 			if r.N != nil && r.N.Value == "2" || r.Op == syntax.RdrInOut {
+				s.watchedFile(w.text, true, flow{})
 				continue
 			}
 			s.at = at

@@ -1,0 +1,35 @@
+package reeve
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"reeve/guardian"
+)
+
+// guarded is what this node guards against those that it judges: its own folder,
+// secrets, policy, configuration and programs, and the hooks of coding agents.
+func (c *Config) guarded() *guardian.Guarded {
+	n := guardian.Node{Data: c.Data, Laws: []string{c.Policy, c.file}, Listen: c.Listen, PID: os.Getpid(), Secrets: []string{c.TLS.Key}}
+	n.Home, _ = os.UserHomeDir()
+	for _, ref := range []string{c.Ledger.Seed, c.JWT.Secret, c.Model.Key, c.Tasks.PushSecret, c.A2A.Key} {
+		if name, ok := strings.CutPrefix(ref, "file:"); ok {
+			n.Secrets = append(n.Secrets, name)
+		}
+	}
+	if own, err := os.UserConfigDir(); err == nil {
+		// What the user trusts decides which settings rule.
+		n.Laws = append(n.Laws, filepath.Join(own, "reeve", "trusted"))
+	}
+	// A test's program, or one that has reeve as its library, is no program of reeve's.
+	if program, err := os.Executable(); err == nil && strings.HasPrefix(filepath.Base(program), "reeve") && !strings.Contains(filepath.Base(program), ".test") {
+		for _, name := range []string{"reeve", "reeve-hook"} {
+			if p := filepath.Join(filepath.Dir(program), name+filepath.Ext(program)); exists(p) {
+				n.Programs = append(n.Programs, p)
+			}
+		}
+		n.Programs = append(n.Programs, program)
+	}
+	return guardian.New(n)
+}

@@ -1,0 +1,693 @@
+package guardian
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"reeve/act"
+	"reeve/hook"
+	"reeve/risk/hazard"
+)
+
+// Commands by what they do with the files that they name. Every other command may
+// change them.
+var (
+	// lookers read, or only print their words.
+	lookers = words(`cat tac less more head tail grep egrep fgrep rg ag ls ll stat file wc diff cmp comm sha1sum sha256sum sha512sum
+		md5sum cksum test [ [[ echo print printf bat nl jq yq tree du df realpath readlink basename dirname cd pushd popd pwd which
+		type whereis hash strings sort uniq cut tr column fold od xxd hexdump base64 true false exit return export local declare
+		set unset alias let read sleep date id whoami uname ps top pgrep pidof lsof man help open code fd dir vdir zcat getfacl lsattr
+		getconf gofmt gopls staticcheck`)
+	// printers only print their words: what they print may be run by another,
+	// which is then read.
+	printers = words("echo print printf : true false grep egrep fgrep rg ag man help which type whereis sed sleep")
+	// copiers leave a copy.
+	copiers = words("cp ln mv install rsync scp sftp rclone dd tar zip 7z cpio cat base64 xxd od tac tee split gzip xz zstd openssl sqlite3 sponge pax")
+	// enders take away or close whole folders.
+	enders = words("rm rmdir unlink mv shred wipe srm trash trash-put gio chmod chown chgrp chattr setfacl rename mount umount bindfs find fd fdfind truncate perl rsync")
+	// killers end processes by name or number.
+	killers = words("kill pkill killall killall5 skill snice fuser systemctl service launchctl rc-service initctl supervisorctl docker podman taskkill stop-process")
+	// asIf change nothing although they name what would.
+	gitLooks = words("add diff log show status commit blame grep ls-files check-ignore branch tag push fetch config-get rev-parse shortlog describe cat-file reflog")
+	wraps    = words("env sudo doas nohup nice ionice time timeout stdbuf setsid command builtin exec xargs watch strace unshare flock script runuser busybox toybox")
+)
+
+func base(name string) string {
+	name = strings.ToLower(path.Base(strings.ReplaceAll(strings.TrimSpace(name), `\`, "/")))
+	return strings.TrimSuffix(name, ".exe")
+}
+
+// command looks at one command that would be started.
+func (e *examination) command(c *hazard.Command) {
+	name := base(c.Name)
+	e.went = c.Dirs[1:]
+	if name == "cd" || name == "pushd" || name == "chdir" {
+		return
+	}
+	e.seeks(c, name)
+	if name == "git" && gitReads(c.Words) || printers[name] && !(name == "sed" && inPlace(c.Words)) {
+		e.named2(c, name) // its words are texts, or files that it reads
+		return
+	}
+	if wraps[name] {
+		e.reeveUnder(c, name)
+	}
+	e.decides(c, name)
+	e.ends(c, name)
+	for _, w := range c.Words {
+		e.url(w)
+	}
+	e.agents(c, name)
+	e.paths(c, name)
+	if i := slices.IndexFunc(c.Words, func(w string) bool { return len(w) > 12 && strings.ContainsAny(w, " ;|(\"'") }); i >= 0 && name != "git" {
+		e.text(strings.Join(c.Words, "\n"))
+	}
+}
+
+// named2 looks at the files that a command only reads.
+func (e *examination) named2(c *hazard.Command, name string) {
+	if name == "echo" || name == "print" || name == "printf" || name == ":" || name == "git" {
+		return
+	}
+	for _, w := range c.Words {
+		for _, parts := range e.readings(w, c.Dirs) {
+			for _, p := range e.g.places {
+				if p.kind == secret && compare(parts, p.parts) == within {
+					e.tampers("read " + p.kind.String())
+				}
+			}
+		}
+	}
+}
+
+func gitReads(args []string) bool {
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "-C" || args[i] == "--git-dir" || args[i] == "--work-tree":
+			i++
+		case args[i] == "-c" || strings.HasPrefix(args[i], "--config") || strings.HasPrefix(args[i], "--exec-path"):
+			return false // it can name a program
+		case strings.HasPrefix(args[i], "-"):
+		default:
+			return gitLooks[args[i]]
+		}
+	}
+	return true
+}
+
+func inPlace(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool {
+		return strings.HasPrefix(a, "--in-place") || len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.ContainsRune(a, 'i')
+	})
+}
+
+// isReeve reports whether a word is a program that guards: by its name, or since it
+// is the very file.
+func (e *examination) isReeve(word string, dirs []string) bool {
+	if slices.Contains(e.g.programs, base(word)) {
+		return true
+	}
+	if !strings.ContainsAny(word, "/~") {
+		return false
+	}
+	for _, parts := range e.readings(word, dirs) {
+		for _, p := range e.g.places {
+			if p.kind == program && compare(parts, p.parts) == within {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// decides looks for the subcommands that decide.
+func (e *examination) decides(c *hazard.Command, name string) {
+	words := c.Words
+	switch {
+	case e.isReeve(c.Name, c.Dirs):
+	case name == "go" && len(words) > 1 && (words[0] == "run" || words[0] == "tool"):
+		// go run ./cmd/reeve …: whatever package it is, its words tell.
+		i := slices.IndexFunc(words[1:], func(w string) bool { return !strings.HasPrefix(w, "-") })
+		if i < 0 {
+			return
+		}
+		if words = words[i+2:]; !e.isReeve(c.Words[i+1], c.Dirs) && !e.telling(words) {
+			return
+		}
+	case !lookers[name] && e.telling(words): // under another name: a copy, an alias, a variable
+	default:
+		return
+	}
+	if which := deciding(words); which != "" && e.addresses(which, words, c) {
+		e.tampers("answer for people, or change what decides (" + which + ")")
+		return
+	}
+	if e.starts(words, c) {
+		e.tampers("start a guardian of its own in the place of this one")
+	}
+}
+
+// telling reports whether words can only be those of one of reeve's deciding
+// subcommands, whatever program is said to run them.
+func (e *examination) telling(words []string) bool {
+	for _, d := range []string{"approvals approve", "approvals deny", "ledger erase", "ledger prune", "mcp tools approve", "mcp tools refuse"} {
+		if spells(words, strings.Fields(d), false, 8) {
+			return true
+		}
+	}
+	return false
+}
+
+// deciding names the deciding subcommand that the words are, or may become when
+// more are added or what is not known is put in; empty if none.
+func deciding(words []string) string {
+	if slices.Contains(words, "--help") || slices.Contains(words, "-h") {
+		return ""
+	}
+	for _, d := range Deciding {
+		if spells(words, strings.Fields(d), true, 8) {
+			return d
+		}
+	}
+	return ""
+}
+
+// spells reports whether words are a subcommand with flags among them. What is not
+// known, as far as that counts, can be any word, and so can what is still to come
+// after the first.
+func spells(words, command []string, unknown bool, most int) bool {
+	if len(command) == 0 {
+		return true
+	}
+	if len(words) == 0 || most == 0 {
+		return false
+	}
+	w, rest := words[0], words[1:]
+	if strings.HasPrefix(w, "-") {
+		// What follows can be the flag's value, or a word.
+		return spells(rest, command, unknown, most-1) || len(rest) > 0 && !strings.Contains(w, "=") && spells(rest[1:], command, unknown, most-1)
+	}
+	if !strings.EqualFold(w, command[0]) && !(unknown && (w == "" || strings.ContainsAny(w, "$`*?[{"))) {
+		return false
+	}
+	if len(rest) == 0 && len(command) == 2 && unknown && strings.EqualFold(w, command[0]) {
+		return true // xargs, or a function's arguments, put in the rest
+	}
+	return spells(rest, command[1:], unknown, most-1)
+}
+
+// addresses reports whether a deciding command is for the node that guards, or
+// may be: only another data folder, named in full, is another node's.
+func (e *examination) addresses(which string, words []string, c *hazard.Command) bool {
+	if slices.Contains(personal, which) {
+		return !e.otherHome
+	}
+	data, said := flag(words, "--data")
+	if !said {
+		if data, said = flag(words, "--database"); said {
+			return false // a database that is another's, or needs its password
+		}
+		return !e.otherData
+	}
+	return e.isData(data, c.Dirs)
+}
+
+// isData reports whether a word names the data folder of the node that guards, or
+// may name it.
+func (e *examination) isData(word string, dirs []string) bool {
+	if e.g.data == "" {
+		return true
+	}
+	all := e.readings(word, dirs)
+	if len(all) == 0 { // relative, to a folder that is not known
+		return strings.EqualFold(path.Base(clean(word)), path.Base(e.g.data)) || strings.ContainsAny(word, "$`*?")
+	}
+	own := split(strings.ToLower(e.g.data))
+	return slices.ContainsFunc(all, func(parts []string) bool { return compare(parts, own) == within })
+}
+
+func flag(words []string, name string) (string, bool) {
+	for i, w := range words {
+		if v, ok := strings.CutPrefix(w, name+"="); ok {
+			return v, true
+		}
+		if w == name && i+1 < len(words) {
+			return words[i+1], true
+		}
+	}
+	return "", false
+}
+
+// starts reports whether a command of reeve opens the guarding node's data folder
+// with settings of its own.
+func (e *examination) starts(words []string, c *hazard.Command) bool {
+	if len(words) == 0 || !slices.Contains([]string{"serve", "run", "demo", "exec"}, words[0]) {
+		return false
+	}
+	data, said := flag(words, "--data")
+	return said && e.g.data != "" && len(e.readings(data, c.Dirs)) > 0 && e.isData(data, c.Dirs)
+}
+
+// reeveUnder looks at reeve that gets its words from elsewhere: xargs reeve.
+func (e *examination) reeveUnder(c *hazard.Command, name string) {
+	if name != "xargs" {
+		return
+	}
+	for i, w := range c.Words {
+		if e.isReeve(w, c.Dirs) {
+			words := append(slices.Clone(c.Words[i+1:]), strings.Fields(c.Stdin)...)
+			if which := deciding(words); which != "" && e.addresses(which, words, c) || c.Stdin == "" && len(c.Words) < i+3 {
+				e.tampers("answer for people, or change what decides")
+			}
+			return
+		}
+	}
+}
+
+// seeks notes a search for the guardian's process: what is killed then is it.
+func (e *examination) seeks(c *hazard.Command, name string) {
+	switch name {
+	case "pgrep", "pidof", "grep", "egrep", "awk", "gawk", "sed", "rg":
+		e.sought = e.sought || slices.ContainsFunc(c.Words, func(w string) bool {
+			w = strings.ToLower(strings.Trim(w, "/{}"))
+			return slices.ContainsFunc(e.g.programs, func(p string) bool { return w == p }) || strings.ContainsAny(w, "[.*") && len(w) < 32 && pattern(w, e.g.programs)
+		})
+	}
+}
+
+// ends looks for what ends the guardian.
+func (e *examination) ends(c *hazard.Command, name string) {
+	if name == "xargs" && e.sought && slices.Contains(c.Words, "kill") {
+		e.tampers("end the guardian")
+	}
+	if !killers[name] {
+		return
+	}
+	all := strings.Join(c.Words, " ")
+	named := slices.ContainsFunc(c.Words, func(w string) bool {
+		w = strings.ToLower(w)
+		return slices.ContainsFunc(e.g.programs, func(p string) bool {
+			return w == p || strings.HasPrefix(w, p+".") || strings.HasPrefix(w, p+"@") || strings.Contains(w, p) && !strings.ContainsAny(w, "/ ") ||
+				strings.Contains(w, p) && e.names(w)
+		})
+	})
+	switch name {
+	case "docker", "podman":
+		named = named && slices.ContainsFunc(c.Words[:min(1, len(c.Words))], func(w string) bool {
+			return slices.Contains([]string{"stop", "kill", "rm", "pause", "restart"}, w)
+		})
+	case "systemctl", "service", "launchctl", "rc-service", "initctl", "supervisorctl":
+		named = named && !strings.Contains(all, "status") && !strings.Contains(all, "is-active") && !strings.Contains(all, "list")
+	case "kill", "skill":
+		for i, w := range c.Words {
+			if w == e.g.pid && e.g.pid != "" || w == "-1" && i > 0 || w == "-"+e.g.pid && e.g.pid != "" {
+				named = true
+			}
+			named = named || e.sought && strings.ContainsAny(w, "$`")
+		}
+	case "fuser":
+		named = named || strings.Contains(all, "k") && e.g.port != "" && slices.ContainsFunc(c.Words, func(w string) bool {
+			return w == e.g.port+"/tcp" || w == e.g.port
+		})
+	case "pkill", "killall":
+		for _, w := range c.Words { // every program of a user, or one that a pattern hides
+			named = named || w == "-u" || w == "-U" || w == "." || w == ".*" || pattern(w, e.g.programs)
+		}
+	}
+	if named {
+		e.tampers("end the guardian")
+	}
+}
+
+// names reports whether a text names the guarding node's own folder, or none at all.
+func (e *examination) names(text string) bool {
+	if i := strings.Index(text, "--data"); i >= 0 {
+		data, _ := flag(strings.Fields(text[i:]), "--data")
+		return e.isData(data, nil)
+	}
+	return true
+}
+
+// pattern reports whether a regular expression that is no plain word matches one
+// of the programs' names.
+func pattern(w string, programs []string) bool {
+	if strings.HasPrefix(w, "-") || !strings.ContainsAny(w, "[]().*?|^$+") {
+		return len(w) > 2 && slices.ContainsFunc(programs, func(p string) bool { return strings.Contains(p, strings.ToLower(w)) })
+	}
+	re, err := regexp.Compile("(?i)" + w)
+	return err != nil || slices.ContainsFunc(programs, re.MatchString)
+}
+
+// agents looks for a coding agent that is started without its hooks.
+func (e *examination) agents(c *hazard.Command, name string) {
+	all := strings.ToLower(strings.Join(c.Words, " "))
+	off := false
+	switch name {
+	case "codex":
+		off = strings.Contains(all, "--disable hooks") || strings.Contains(all, "--disable=hooks") || tomlOff.MatchString(all)
+	case "claude":
+		settings, _ := flag(c.Words, "--settings")
+		off = strings.Contains(strings.ToLower(settings), "disableallhooks")
+	}
+	if off {
+		e.tampers("start a coding agent without its hooks")
+	}
+}
+
+var tomlOff = regexp.MustCompile(`hooks["']?\s*=\s*["']?(false|0)`)
+
+// variable looks at a variable that switches hooks off, or that has reeve look at
+// another node.
+func (e *examination) variable(name, value string) {
+	switch name {
+	case "CLAUDE_CODE_SIMPLE", "OPENCODE_PURE":
+		if value != "" && value != "0" && value != "false" {
+			e.tampers("start a coding agent without its hooks")
+		}
+	case "HOME", "XDG_CONFIG_HOME":
+		e.otherHome = value != "" && !strings.ContainsAny(value, "$`*") && len(e.readings(value, nil)) > 0 &&
+			!slices.ContainsFunc(e.readings(value, nil), func(p []string) bool { return compare(p, split(strings.ToLower(e.g.home))) == within })
+	case "REEVE_DATA":
+		e.otherData = value != "" && len(e.readings(value, nil)) > 0 && !e.isData(value, nil)
+	}
+}
+
+// paths looks at the files that a command names.
+func (e *examination) paths(c *hazard.Command, name string) {
+	words := c.Words
+	if e.isReeve(c.Name, c.Dirs) {
+		return // its own commands are judged by their words
+	}
+	for i, w := range words {
+		target := i == len(words)-1 && len(words) > 1 && (name == "cp" || name == "mv" || name == "ln" || name == "install" || name == "rsync")
+		for _, word := range pieces(w) {
+			for _, parts := range e.readings(word, c.Dirs) {
+				e.path(name, parts, target, words)
+			}
+			if e.cwd() == "" && word != "" && word[0] != '/' && word[0] != '~' {
+				e.relativeSetting(name, word)
+			}
+		}
+	}
+}
+
+// relativeSetting looks at a file of a repository's settings, wherever that lies.
+func (e *examination) relativeSetting(name, word string) {
+	parts := split(clean(word))
+	if !lookers[name] && hook.SettingAt("/"+strings.Join(parts, "/"), e.g.home) != nil {
+		e.setting(parts, func([]byte) ([]byte, bool) { return nil, false })
+	}
+}
+
+// pieces are a word, and the parts of it that may be a path: after = and @, and
+// between colons and commas.
+func pieces(w string) []string {
+	list := []string{w}
+	for _, p := range strings.FieldsFunc(w, func(r rune) bool { return strings.ContainsRune("=:,@", r) }) {
+		if p != w && strings.ContainsAny(p, "/~.") {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// path looks at one path that a command names.
+func (e *examination) path(name string, parts []string, target bool, words []string) {
+	git := name == "git"
+	looks := lookers[name] && !copiers[name] || git && gitReads(words) || name == "sed" && !inPlace(words) ||
+		name == "find" && !slices.ContainsFunc(words, func(w string) bool {
+			return strings.HasPrefix(w, "-exec") || strings.HasPrefix(w, "-ok") || w == "-delete" || strings.HasPrefix(w, "-fprint") || w == "-fls"
+		})
+	for _, p := range e.g.places {
+		switch compare(parts, p.parts) {
+		case within:
+			switch p.kind {
+			case secret:
+				e.tampers("reach for " + p.kind.String())
+			case law, program:
+				reads := looks || copiers[name] && !target && name != "mv" && p.kind == law
+				if name == "cat" {
+					reads = p.kind == law
+				}
+				if !reads {
+					e.tampers("change " + p.kind.String() + ", or make a copy of it")
+				}
+			}
+		case above:
+			if p.kind == setting && !enders[name] || target {
+				continue
+			}
+			recursive := name != "chmod" && name != "chown" && name != "chgrp" && name != "rmdir" && name != "rm" ||
+				slices.ContainsFunc(words, func(w string) bool {
+					return w == "--recursive" || len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.ContainsAny(w, "rR")
+				})
+			switch {
+			case enders[name] && recursive && !looks:
+				if p.kind != setting || e.armed(p) {
+					e.tampers("take away or close a folder in which " + p.kind.String() + " lies")
+				}
+			case p.kind == secret && copiers[name] && name != "cat" && name != "ln" && len(words) > 1:
+				e.tampers("copy " + p.kind.String() + ", which lies in that folder")
+			}
+		}
+	}
+	if !looks && !(name == "cp" && !target) && name != "cat" {
+		e.setting(parts, func([]byte) ([]byte, bool) { return nil, name == "rm" || name == "unlink" || name == "mv" && !target })
+	}
+}
+
+// armed reports whether a file of settings has reeve's hooks now.
+func (e *examination) armed(p place) bool {
+	armed := false
+	before := len(e.found)
+	e.setting(split(p.file), func(text []byte) ([]byte, bool) { armed = len(text) > 0; return nil, true })
+	armed = armed && len(e.found) > before
+	e.found = e.found[:before]
+	return armed
+}
+
+// url looks at an address at which the node is asked to decide.
+func (e *examination) url(raw string) {
+	if e.g.port == "" {
+		return
+	}
+	if m := decidingURL.FindStringSubmatch(raw); m != nil && m[1] == e.g.port {
+		e.tampers("answer for people at the guardian's own address")
+	}
+}
+
+var decidingURL = regexp.MustCompile(`(?i)(?:localhost|127\.[0-9.]+|\[?::1\]?|0\.0\.0\.0|[a-z0-9.-]+):([0-9]+)/+(?:admin(?:/|$)|approvals/+[^?#\s]|agents/+[^/\s]+/+)`)
+
+// code looks at a program that an interpreter is given: what it names is found
+// whatever the pieces are put together with.
+func (e *examination) code(text string) {
+	e.url(text)
+	e.text(text)
+	low := strings.ToLower(text)
+	plain := gist(low)
+	changes := changing.MatchString(low)
+	for _, p := range e.g.places {
+		named := strings.Contains(plain, strings.Join(p.parts, ""))
+		for _, from := range []string{e.g.home, e.cwd()} {
+			below, ok := strings.CutPrefix("/"+strings.Join(p.parts, "/"), strings.ToLower(from)+"/")
+			below = strings.ReplaceAll(below, "/", "")
+			named = named || ok && from != "" && len(below) >= 8 && strings.Contains(plain, below)
+		}
+		if !named {
+			continue
+		}
+		switch {
+		case p.kind == secret:
+			e.tampers("reach for " + p.kind.String())
+		case changes:
+			e.tampers("change " + p.kind.String())
+		}
+	}
+	if changes {
+		for _, m := range settingNames.FindAllString(low, 4) {
+			e.relativeSetting("code", m)
+		}
+	}
+}
+
+var (
+	settingNames = regexp.MustCompile(`[\w./~-]*\.(claude|codex|gemini|cursor|copilot|github/hooks|opencode|amazonq)/[\w./-]+`)
+	// changing is what programs that change files have in them.
+	changing = regexp.MustCompile(`["'][rwab+]*[wa+][rwab+]*["']|write|dump|unlink|remove|rename|replace|rmtree|chmod|truncate|symlink|copy|move|system|exec|spawn|subprocess|popen|append|>|delete|rm\b`)
+	notName  = regexp.MustCompile(`[^a-z0-9._~-]+`)
+)
+
+// gist is the names in a text, without what stands between them.
+func gist(low string) string { return notName.ReplaceAllString(low, "") }
+
+// text looks for a deciding command in a text that may be run: as words, whatever
+// quotes and commas they stand in.
+func (e *examination) text(text string) {
+	if len(text) > 256<<10 {
+		return
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`,;()[]{}|&<>", r) })
+	for i, w := range words {
+		if !e.isReeve(w, nil) {
+			continue
+		}
+		rest := words[i+1 : min(len(words), i+16)]
+		if which := deciding(rest); which != "" && e.addresses(which, rest, &hazard.Command{Dirs: []string{""}}) {
+			e.tampers("answer for people, or change what decides (" + which + ")")
+		}
+	}
+}
+
+// tools looks at the arguments of tools that work on files, whatever they are called.
+func (e *examination) tools(leaves []act.Leaf) {
+	if e.isShell() && e.named(runners) {
+		return
+	}
+	reads := e.named(readers) && !e.named(writers)
+	var contents, olds, news []string
+	patch, deletes := "", e.named(words("delete remove unlink rm"))
+	for _, l := range leaves {
+		switch role(l) {
+		case "content":
+			contents = append(contents, l.Text)
+		case "old":
+			olds = append(olds, l.Text)
+		case "new":
+			news = append(news, l.Text)
+		case "patch":
+			patch = l.Text
+		}
+	}
+	change := func(before []byte) ([]byte, bool) {
+		switch {
+		case deletes:
+			return nil, true
+		case patch != "":
+			return patched(before, patch)
+		case len(olds) > 0 && len(olds) == len(news):
+			text := string(before)
+			for i, old := range olds {
+				if old == "" && text == "" {
+					text = news[i]
+				} else if !strings.Contains(text, old) || old == "" {
+					return nil, false
+				} else {
+					text = strings.ReplaceAll(text, old, news[i])
+				}
+			}
+			return []byte(text), true
+		case len(contents) == 1 && len(olds) == 0 && !e.named(words("edit append insert patch")):
+			return []byte(contents[0]), true
+		}
+		return nil, false
+	}
+	for _, l := range leaves {
+		if l.Fixed || role(l) == "content" || role(l) == "old" || role(l) == "new" || strings.ContainsAny(l.Text, "\n\r") || len(l.Text) > 4096 {
+			continue
+		}
+		for _, parts := range e.readings(l.Text, nil) {
+			for _, p := range e.g.places {
+				rel := compare(parts, p.parts)
+				switch {
+				case rel == within && p.kind == secret:
+					e.tampers("reach for " + p.kind.String())
+				case rel == within && p.kind != setting && !reads:
+					e.tampers("change " + p.kind.String())
+				case rel == above && !reads && (deletes || e.named(words("move rename"))):
+					if p.kind != setting || e.armed(p) {
+						e.tampers("take away a folder in which " + p.kind.String() + " lies")
+					}
+				}
+			}
+			if !reads {
+				e.setting(parts, change)
+			}
+		}
+		if !reads && e.cwd() == "" && l.Text != "" && l.Text[0] != '/' && l.Text[0] != '~' {
+			if parts := split(clean(l.Text)); hook.SettingAt("/"+strings.Join(parts, "/"), e.g.home) != nil {
+				e.setting(parts, change)
+			}
+		}
+	}
+	if patch != "" {
+		for _, name := range patchNames.FindAllStringSubmatch(patch, 100) {
+			for _, parts := range e.readings(name[1], []string{""}) {
+				for _, p := range e.g.places {
+					if p.kind != setting && compare(parts, p.parts) == within {
+						e.tampers("change " + p.kind.String())
+					}
+				}
+			}
+		}
+	}
+}
+
+var patchNames = regexp.MustCompile(`(?m)^\s*(?:\*\*\* (?:Add File|Update File|Delete File|Move to):|---|\+\+\+)\s+(?:[ab]/)?(\S[^\t\n]*)`)
+
+// role is what an argument of a tool for files is, by its name.
+func role(l act.Leaf) string {
+	name := l.Arg
+	if i := strings.LastIndexByte(l.Pointer, '/'); i >= 0 && strings.Trim(l.Pointer[i+1:], "0123456789") != "" {
+		name = l.Pointer[i+1:]
+	}
+	switch strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name)) {
+	case "content", "contents", "filetext", "text", "data", "body", "newsource":
+		return "content"
+	case "old", "oldstring", "oldstr", "oldtext", "search", "find":
+		return "old"
+	case "new", "newstring", "newstr", "newtext", "replacement", "replacewith", "replace":
+		return "new"
+	case "patch", "diff":
+		return "patch"
+	case "input", "command", "value":
+		if strings.Contains(l.Text, "*** Begin Patch") {
+			return "patch"
+		}
+	}
+	return ""
+}
+
+// patched applies a patch's changed passages to a text, if each stands in it once.
+func patched(before []byte, patch string) ([]byte, bool) {
+	text := string(before)
+	var from, to []string
+	apply := func() bool {
+		if len(from) == 0 && len(to) == 0 {
+			return true
+		}
+		old, now := strings.Join(from, "\n"), strings.Join(to, "\n")
+		from, to = nil, nil
+		if text == "" && strings.TrimSpace(old) == "" {
+			text = now
+			return true
+		}
+		if strings.TrimSpace(old) == "" || strings.Count(text, old) != 1 {
+			return false
+		}
+		text = strings.Replace(text, old, now, 1)
+		return true
+	}
+	for line := range strings.SplitSeq(patch, "\n") {
+		switch {
+		case strings.HasPrefix(line, "***"), strings.HasPrefix(line, "@@"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "+++"):
+			if strings.HasPrefix(line, "*** Delete File") {
+				return nil, true
+			}
+			if strings.HasPrefix(line, "*** Move to") || !apply() {
+				return nil, false
+			}
+		case strings.HasPrefix(line, "+"):
+			to = append(to, line[1:])
+		case strings.HasPrefix(line, "-"):
+			from = append(from, line[1:])
+		case strings.HasPrefix(line, " "):
+			from, to = append(from, line[1:]), append(to, line[1:])
+		}
+	}
+	if !apply() {
+		return nil, false
+	}
+	return []byte(text), true
+}

@@ -1,0 +1,208 @@
+package hook
+
+import (
+	"bytes"
+	"path"
+	"regexp"
+	"strings"
+
+	"reeve/internal/rawjson"
+)
+
+// A Setting is a file in which a coding agent's hooks are configured, or may be
+// switched off.
+type Setting struct {
+	Agent string
+	// Path is the file below a home folder (User) or a repository, or the end of
+	// its path in both. A star stands for any name.
+	Path string
+	User bool
+}
+
+// Settings are the files of all agents.
+var Settings = func() []Setting {
+	list := []Setting{
+		{"claude-code", ".claude/settings.local.json", false},
+		{"claude-code", ".claude.json", true},
+		{"codex", ".codex/config.toml", false},
+		{"copilot", ".copilot/config.json", true}, {"copilot", ".copilot/hooks/*", true}, {"copilot", ".github/hooks/*", false},
+		{"opencode", ".config/opencode/plugins/*", true}, {"opencode", ".opencode/plugins/*", false},
+		{"amazon-q", ".aws/amazonq/cli-agents/*", true}, {"amazon-q", ".amazonq/cli-agents/*", false},
+	}
+	for id, p := range places {
+		list = append(list, Setting{id, p.user, true}, Setting{id, p.project, false})
+	}
+	return list
+}()
+
+// SettingAt tells which agent's hooks a file configures, by its path with slashes;
+// nil if none's. home is the user's home folder, or empty.
+func SettingAt(name, home string) *Setting {
+	name = strings.ToLower(strings.TrimSuffix(name, backupSuffix))
+	below, inHome := strings.CutPrefix(name, strings.ToLower(home)+"/")
+	for i := range Settings {
+		s := &Settings[i]
+		pattern := strings.ToLower(s.Path)
+		if s.User && home != "" {
+			if ok, _ := path.Match(pattern, below); ok && inHome {
+				return s
+			}
+			continue
+		}
+		parts := strings.Split(name, "/")
+		if n := strings.Count(pattern, "/") + 1; len(parts) >= n {
+			if ok, _ := path.Match(pattern, strings.Join(parts[len(parts)-n:], "/")); ok {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+// Disarms says how a file of settings that becomes after would leave reeve's hooks
+// without effect, or with another one; empty if it would not. before is what it is
+// now, nil if it is not there; after is nil if it is removed.
+func (s *Setting) Disarms(before, after []byte) string {
+	had := hooksIn(before)
+	if after == nil || len(bytes.TrimSpace(after)) == 0 {
+		if len(had) > 0 {
+			return "it takes reeve's hooks away"
+		}
+		return ""
+	}
+	if off := switchedOff(after); off != "" && switchedOff(before) != off {
+		return "it switches hooks off (" + off + ")"
+	}
+	if len(had) == 0 {
+		return ""
+	}
+	if p := places[s.Agent]; p.whole != nil {
+		if !bytes.Equal(before, after) {
+			return "it changes a file that is reeve's own"
+		}
+		return ""
+	}
+	if !strings.HasSuffix(s.Path, ".json") {
+		return ""
+	}
+	if _, err := rawjson.Parse(bytes.TrimPrefix(after, mark)); err != nil {
+		return "what is left is no JSON, which the agent may not read at all"
+	}
+	has := map[string]int{}
+	for _, h := range hooksIn(after) {
+		has[h]++
+	}
+	for _, h := range had {
+		if has[h]--; has[h] < 0 {
+			return "it changes or takes away one of reeve's hooks"
+		}
+	}
+	return ""
+}
+
+// hooksIn lists the entries of reeve's in a file of settings: the event of each, and
+// the whole of what is configured there. Of a file that is no JSON it is the lines.
+func hooksIn(text []byte) (list []string) {
+	if !bytes.Contains(text, []byte("hook")) {
+		return nil
+	}
+	doc, err := rawjson.Parse(bytes.TrimPrefix(text, mark))
+	if err != nil {
+		for line := range bytes.Lines(text) {
+			if ownHook(string(line)) {
+				list = append(list, string(bytes.TrimSpace(line)))
+			}
+		}
+		return list
+	}
+	for event, entries := range doc.Root().Get("hooks").Members() {
+		for _, entry := range entries.Elems() {
+			for s := range entry.Strings() {
+				if ownHook(s.Text()) {
+					list = append(list, event+"\x00"+string(entry.AppendCanonical(nil)))
+					break
+				}
+			}
+		}
+	}
+	return list
+}
+
+func ownHook(text string) bool {
+	return strings.Contains(text, " hook --agent ") || strings.Contains(text, `"hook","--agent"`)
+}
+
+// switches are the settings, in any agent's file, that leave hooks without effect.
+// Names are compared in lower case, without separators.
+var switches = map[string]func(v rawjson.Value) bool{
+	"disableallhooks":  isOn,
+	"disablehooks":     isOn,
+	"enablehooks":      isOff,
+	"claudecodesimple": isOn,
+	"opencodepure":     isOn,
+}
+
+func isOn(v rawjson.Value) bool {
+	switch v.Kind() {
+	case rawjson.Bool:
+		return v.Bool()
+	case rawjson.String:
+		return v.Text() != "" && v.Text() != "0" && !strings.EqualFold(v.Text(), "false")
+	}
+	return v.Kind() != rawjson.Null && string(v.Raw()) != "0"
+}
+
+func isOff(v rawjson.Value) bool {
+	return v.Kind() == rawjson.Bool && !v.Bool() || v.Kind() == rawjson.String && strings.EqualFold(v.Text(), "false")
+}
+
+// tomlOff is how Codex's configuration switches hooks off, and looseOff how any
+// text might, that is no JSON as reeve reads it: with comments, for example.
+var (
+	tomlOff  = regexp.MustCompile(`(?im)\b(codex_)?hooks["']?\s*=\s*false`)
+	looseOff = regexp.MustCompile(`(?i)disable_?all_?hooks|disable_?hooks|claude_code_simple|opencode_pure|\b(enable_?hooks)["']?\s*[:=]\s*["']?false`)
+)
+
+// switchedOff names what in a file of settings leaves hooks without effect.
+func switchedOff(text []byte) string {
+	doc, err := rawjson.Parse(bytes.TrimPrefix(text, mark))
+	if err != nil {
+		if m := tomlOff.Find(text); m != nil {
+			return string(m)
+		}
+		return string(looseOff.Find(text))
+	}
+	off := ""
+	var look func(v rawjson.Value, depth int)
+	look = func(v rawjson.Value, depth int) {
+		if depth > 8 || off != "" {
+			return
+		}
+		for _, e := range v.Elems() {
+			look(e, depth+1)
+		}
+		for name, m := range v.Members() {
+			plain := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
+			if is := switches[plain]; is != nil && is(m) {
+				off = name
+			}
+			if plain == "hooksconfig" || depth == 0 && plain == "hooks" {
+				for inner, x := range m.Members() {
+					switch strings.ToLower(inner) {
+					case "enabled":
+						if isOff(x) {
+							off = name + "." + inner
+						}
+					case "disabled":
+						if x.Kind() == rawjson.Array && x.Len() > 0 || x.Kind() == rawjson.Bool && x.Bool() {
+							off = name + "." + inner
+						}
+					}
+				}
+			}
+			look(m, depth+1)
+		}
+	}
+	look(doc.Root(), 0)
+	return off
+}

@@ -1,0 +1,98 @@
+package hazard
+
+import (
+	"strings"
+
+	"reeve/act"
+)
+
+// A Watch is told what a call would do, as the call is read: which commands it
+// starts, which files it names, which code it hands to an interpreter. Commands
+// around others (env, xargs, sh -c) are told, and so are those inside. Functions
+// that are nil are not called.
+type Watch struct {
+	Command func(*Command)
+	// File is called with each file that the shell itself opens, and with each
+	// argument that is a path. content is what would be written, when known.
+	File func(path string, writes bool, content string, known bool)
+	Code func(language, text string)
+	URL  func(url string)
+	// Variable is called with each variable that is set.
+	Variable func(name, value string)
+}
+
+// Command is one command that a call would start.
+type Command struct {
+	Name  string   // as it is called
+	Words []string // its arguments; what is not known stands as it is written
+	Known bool     // all of it is known
+	Stdin string   // what it is given on standard input, as far as that is known
+	// Around is the command that starts this one with words of its own, such as xargs.
+	Around string
+	// Dirs are the folders that it may run in, the first being where the call
+	// begins, which is not known and empty here.
+	Dirs []string
+}
+
+// Observe reads a call as Assess does, and tells what it sees. Of what cannot be
+// read it tells the words.
+func Observe(tool string, leaves []act.Leaf, w *Watch) {
+	a := &assessor{seen: map[string]int{}, scale: 1, bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands, watch: w}
+	a.read(newCall(tool, leaves))
+}
+
+func (a *assessor) watchedFile(path string, writes bool, content flow) {
+	if a.watch != nil && a.watch.File != nil && path != "" {
+		a.watch.File(path, writes, content.text, content.known)
+	}
+}
+
+func (a *assessor) watchedCode(language, text string) {
+	if a.watch != nil && a.watch.Code != nil {
+		a.watch.Code(language, text)
+	}
+}
+
+// maxDirs is how many folders a script is followed into.
+const maxDirs = 8
+
+// watched tells of a command, and notes where cd leads. Where a script may be in
+// one folder or in another (a subshell, a branch), it is taken to be in both.
+func (s *shell) watched(args []flow, in flow) {
+	if s.watch == nil {
+		return
+	}
+	name := args[0].text
+	c := &Command{Name: name, Known: true, Around: s.around, Dirs: append([]string{""}, s.dirs...)}
+	if in.known {
+		c.Stdin = in.text
+	}
+	for i, a := range args {
+		c.Known = c.Known && a.known
+		if i > 0 {
+			c.Words = append(c.Words, a.text)
+		}
+	}
+	if s.watch.Command != nil {
+		s.watch.Command(c)
+	}
+	switch baseName(name) {
+	case "cd", "pushd", "chdir":
+		to := "~"
+		for _, w := range c.Words {
+			if !strings.HasPrefix(w, "-") {
+				to = w
+			}
+		}
+		if !strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "~") {
+			last := ""
+			if len(s.dirs) > 0 {
+				last = s.dirs[len(s.dirs)-1] + "/"
+			}
+			to = last + to
+		}
+		if len(s.dirs) < maxDirs {
+			s.dirs = append(s.dirs[:len(s.dirs):len(s.dirs)], to)
+		}
+	}
+}
