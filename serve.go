@@ -273,12 +273,17 @@ func (n *Node) retain(ctx context.Context) {
 	})
 }
 
-// watchKeys takes up keys and states of agents that another process changed in a shared database.
+// watchKeys takes up keys and states of agents that another process changed in a shared
+// database: keys soon, since a revoked one must not go on.
 func (n *Node) watchKeys(ctx context.Context) {
+	n.tasks.Go(func() {
+		every(ctx, time.Second, func() {
+			if err := n.refreshKeys(ctx); err != nil && ctx.Err() == nil {
+				n.logger.Error("the API keys could not be read again", "error", err)
+			}
+		})
+	})
 	every(ctx, 5*time.Second, func() {
-		if err := n.refreshKeys(ctx); err != nil && ctx.Err() == nil {
-			n.logger.Error("the API keys could not be read again", "error", err)
-		}
 		if err := n.guard.LoadAgents(ctx); err != nil && ctx.Err() == nil {
 			n.logger.Error("the agents could not be read again", "error", err)
 		}

@@ -9,9 +9,13 @@ package identity
 
 import (
 	"context"
+	"crypto/sha256"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"reeve/act"
 	"reeve/ledger"
@@ -83,11 +87,54 @@ type Authenticator struct {
 	anonymous bool
 	tokens    *tokens // nil without JWT
 	keys      atomic.Pointer[keyRing]
+
+	mu      sync.Mutex
+	list    []ledger.Key  // that keys was made of; guarded by mu, as changed is
+	changed chan struct{} // closed when the keys are replaced
+}
+
+// Credential is what a caller was known by when it was checked. Sockets and streams are
+// open for longer than that, and ask it whether it still holds.
+type Credential struct {
+	Principal act.Principal
+	Role      Role
+	// Ends is from when on a token is not taken; zero where no time says so.
+	Ends time.Time
+
+	auth *Authenticator
+	key  [32]byte // of an API key: the hash of its secret
+}
+
+// Err says why the credential does not hold any more; nil while it does. It costs
+// little: a token's signature is not checked again.
+func (c *Credential) Err() error {
+	switch c.Principal.Method {
+	case act.Anonymous.Method:
+		if !c.auth.anonymous || c.auth.Configured() {
+			return &Error{Missing: true, Reason: needed}
+		}
+	case methodKey:
+		_, _, err := c.auth.keys.Load().holder(c.key)
+		return err
+	default:
+		if !c.Ends.IsZero() && !c.auth.tokens.cfg.Now().Before(c.Ends) {
+			return refused(nil, "The token has expired.")
+		}
+	}
+	return nil
+}
+
+// Changed returns a channel that is closed when the keys are replaced: a credential may
+// not hold any more then.
+func (c *Credential) Changed() <-chan struct{} {
+	c.auth.mu.Lock()
+	defer c.auth.mu.Unlock()
+	return c.auth.changed
 }
 
 // New returns an Authenticator without API keys.
 func New(cfg Config) (*Authenticator, error) {
-	a := &Authenticator{anonymous: cfg.Anonymous}
+	a := &Authenticator{anonymous: cfg.Anonymous, changed: make(chan struct{})}
 	a.keys.Store(&keyRing{})
 	if cfg.JWT != nil {
 		var err error
@@ -100,7 +147,17 @@ func New(cfg Config) (*Authenticator, error) {
 
 // SetKeys replaces the API keys, at once. Revoked keys are not taken, yet they
 // count as configured: revoking the last one must not let everybody in.
-func (a *Authenticator) SetKeys(keys []ledger.Key) { a.keys.Store(newKeyRing(keys)) }
+func (a *Authenticator) SetKeys(keys []ledger.Key) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if slices.Equal(a.list, keys) {
+		return
+	}
+	a.list = slices.Clone(keys)
+	a.keys.Store(newKeyRing(keys))
+	close(a.changed)
+	a.changed = make(chan struct{})
+}
 
 // Configured reports whether any credential is configured. Then one is required.
 func (a *Authenticator) Configured() bool { return a.tokens != nil || a.keys.Load().configured }
@@ -129,32 +186,57 @@ func refused(cause error, reason string) *Error { return &Error{Reason: reason, 
 // longestCredential bounds what is hashed and parsed for a stranger, in bytes.
 const longestCredential = 16 << 10
 
-// Authenticate tells who sent a request. The error is an *Error. A credential
-// that fails is an error, also where none would be needed: it never makes the
-// caller anonymous.
+const needed = "A credential is required: send an API key or a token as Authorization: Bearer."
+
+// Authenticate tells who sent a request; Check says more.
 func (a *Authenticator) Authenticate(r *http.Request) (act.Principal, Role, error) {
+	c, err := a.Check(r)
+	if err != nil {
+		return act.Principal{}, "", err
+	}
+	return c.Principal, c.Role, nil
+}
+
+// Check tells who sent a request, and by which credential. The error is an *Error. A
+// credential that fails is an error, also where none would be needed: it never makes
+// the caller anonymous.
+func (a *Authenticator) Check(r *http.Request) (*Credential, error) {
 	headers := r.Header["Authorization"]
 	if len(headers) == 0 {
 		if a.anonymous && !a.Configured() {
-			return act.Anonymous, Agent, nil
+			return &Credential{Principal: act.Anonymous, Role: Agent, auth: a}, nil
 		}
-		return act.Principal{}, "", &Error{Missing: true, Reason: "A credential is required: send an API key or a token as Authorization: Bearer."}
+		return nil, &Error{Missing: true, Reason: needed}
 	}
 	scheme, credential, _ := strings.Cut(headers[0], " ")
 	credential = strings.TrimSpace(credential)
 	switch {
 	case len(headers) > 1:
-		return act.Principal{}, "", refused(nil, "The header Authorization was sent twice.")
+		return nil, refused(nil, "The header Authorization was sent twice.")
 	case !strings.EqualFold(scheme, "Bearer") || credential == "":
-		return act.Principal{}, "", refused(nil, "The header Authorization is not of the form Bearer CREDENTIAL.")
+		return nil, refused(nil, "The header Authorization is not of the form Bearer CREDENTIAL.")
 	case len(credential) > longestCredential:
-		return act.Principal{}, "", refused(nil, "The credential is too long.")
+		return nil, refused(nil, "The credential is too long.")
 	case strings.HasPrefix(credential, keyPrefix):
-		return a.keys.Load().find(credential)
+		c := &Credential{auth: a, key: sha256.Sum256([]byte(credential))}
+		var err error
+		c.Principal, c.Role, err = a.keys.Load().holder(c.key)
+		return ifKnown(c, err)
 	case a.tokens != nil:
-		return a.tokens.verify(r.Context(), credential)
+		c := &Credential{auth: a}
+		var err error
+		c.Principal, c.Role, c.Ends, err = a.tokens.verify(r.Context(), credential)
+		return ifKnown(c, err)
 	case !a.Configured():
-		return act.Principal{}, "", refused(nil, "No credentials are configured here, so none can be checked. Send none.")
+		return nil, refused(nil, "No credentials are configured here, so none can be checked. Send none.")
 	}
-	return act.Principal{}, "", refused(nil, "The credential is not valid.")
+	return nil, refused(nil, "The credential is not valid.")
+}
+
+// ifKnown never returns both.
+func ifKnown(c *Credential, err error) (*Credential, error) {
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }

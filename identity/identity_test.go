@@ -138,7 +138,7 @@ const good = `"iss":"https://issuer","aud":"reeve","sub":"agent-7","exp":1795255
 
 func claims(rest string) string { return "{" + good + rest + "}" }
 
-func TestTokens(t *testing.T) {
+func TestThreat15Tokens(t *testing.T) {
 	is := newIssuer(t)
 	file := filepath.Join(t.TempDir(), "jwks.json")
 	if err := os.WriteFile(file, is.jwks(t), 0o600); err != nil {
@@ -504,5 +504,83 @@ func TestThreat15StrictJWKS(t *testing.T) {
 	}
 	if keys, err := parseJWKS([]byte(`{"keys":[` + key + `],"more":{"kid":1}}`)); err != nil || len(keys) != 1 {
 		t.Errorf("an ordinary one: %v, %v", keys, err)
+	}
+}
+
+// TestCredentialEnds: what is open asks its credential whether it still holds, and hears
+// when that may have changed.
+func TestCredentialEnds(t *testing.T) {
+	secret := []byte(strings.Repeat("s", 32))
+	now := start
+	a, err := New(Config{Anonymous: true, JWT: &JWT{Secret: secret, Audience: "reeve", Now: func() time.Time { return now }, Leeway: 30 * time.Second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := newIssuer(t)
+	token, err := a.Check(request("Bearer " + is.token(t, "HS256", `{"alg":"HS256"}`, claims(""), secret)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, text, _ := NewKey("bot", Agent, "", start)
+	other, _, _ := NewKey("other", Agent, "", start)
+	a.SetKeys([]ledger.Key{key})
+	held, err := a.Check(request("Bearer " + text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name       string
+		change     func()
+		token, key string
+	}{
+		{"at first", func() {}, "", ""},
+		{"within the leeway", func() { now = token.Ends.Add(-time.Second) }, "", ""},
+		{"at the end", func() { now = token.Ends }, "The token has expired.", ""},
+		{"another key beside it", func() { a.SetKeys([]ledger.Key{key, other}) }, "The token has expired.", ""},
+		{"revoked", func() { key.Revoked = now; a.SetKeys([]ledger.Key{key, other}) }, "The token has expired.", "The API key has been revoked."},
+		{"gone", func() { a.SetKeys([]ledger.Key{other}) }, "The token has expired.", "The API key is not valid."},
+	} {
+		changed := held.Changed()
+		before := a.keys.Load()
+		tt.change()
+		if replaced := a.keys.Load() != before; replaced {
+			select {
+			case <-changed:
+			default:
+				t.Errorf("%s: nobody heard of it", tt.name)
+			}
+		}
+		for what, pair := range map[string]struct {
+			c    *Credential
+			want string
+		}{"token": {token, tt.token}, "key": {held, tt.key}} {
+			got := ""
+			if err := pair.c.Err(); err != nil {
+				got = err.Error()
+			}
+			if got != pair.want {
+				t.Errorf("%s: the %s: %q, want %q", tt.name, what, got, pair.want)
+			}
+		}
+	}
+	// Keys that are read again unchanged wake nobody.
+	changed := held.Changed()
+	a.SetKeys([]ledger.Key{other})
+	select {
+	case <-changed:
+		t.Error("the same keys are a change")
+	default:
+	}
+	open, err := New(Config{Anonymous: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody, err := open.Check(request())
+	if err != nil || nobody.Err() != nil {
+		t.Fatal(err, nobody.Err())
+	}
+	open.SetKeys([]ledger.Key{key})
+	if nobody.Err() == nil {
+		t.Error("nobody may still ask where a credential is needed")
 	}
 }

@@ -92,9 +92,12 @@ func newTokens(cfg JWT) (*tokens, error) {
 
 // verify checks a token. Its header chooses among the keys that we have, and
 // nothing else: no key inside it, and no address of one, is ever used.
-func (t *tokens) verify(ctx context.Context, text string) (act.Principal, Role, error) {
+func (t *tokens) verify(ctx context.Context, text string) (by act.Principal, role Role, ends time.Time, err error) {
+	refuse := func(cause error, reason string) (act.Principal, Role, time.Time, error) {
+		return act.Principal{}, "", time.Time{}, refused(cause, reason)
+	}
 	claims := jwt.MapClaims{}
-	_, err := t.parser.ParseWithClaims(text, claims, func(token *jwt.Token) (any, error) {
+	_, err = t.parser.ParseWithClaims(text, claims, func(token *jwt.Token) (any, error) {
 		if _, critical := token.Header["crit"]; critical { // RFC 7515, section 4.1.11
 			return nil, errors.New("the token has critical headers, and none is understood")
 		}
@@ -106,27 +109,30 @@ func (t *tokens) verify(ctx context.Context, text string) (act.Principal, Role, 
 	})
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired):
-		return act.Principal{}, "", refused(err, "The token has expired.")
+		return refuse(err, "The token has expired.")
 	case err != nil:
-		return act.Principal{}, "", refused(err, "The token is not valid.")
+		return refuse(err, "The token is not valid.")
 	}
 	if err := strict(text); err != nil {
-		return act.Principal{}, "", refused(err, "The token is not valid.")
+		return refuse(err, "The token is not valid.")
 	}
 	subject, _ := claims["sub"].(string)
 	issuer, _ := claims["iss"].(string)
 	if subject == "" || !printable(subject) || !printable(issuer) {
-		return act.Principal{}, "", refused(nil, "The token names no subject, or one that cannot be recorded.")
+		return refuse(nil, "The token names no subject, or one that cannot be recorded.")
 	}
 	organization, _ := claims[t.cfg.OrganizationClaim].(string)
 	if !printable(organization) {
-		return act.Principal{}, "", refused(nil, "The token names an organization that cannot be recorded.")
+		return refuse(nil, "The token names an organization that cannot be recorded.")
 	}
-	role, err := t.role(claims)
-	if err != nil {
-		return act.Principal{}, "", err
+	if role, err = t.role(claims); err != nil {
+		return act.Principal{}, "", time.Time{}, err
 	}
-	return act.Principal{Name: "jwt:" + issuer + "#" + subject, Method: "jwt", Organization: organization}, role, nil
+	until, err := claims.GetExpirationTime()
+	if err != nil || until == nil {
+		return refuse(err, "The token is not valid.")
+	}
+	return act.Principal{Name: "jwt:" + issuer + "#" + subject, Method: "jwt", Organization: organization}, role, until.Add(t.cfg.Leeway), nil
 }
 
 // strict refuses a token whose header or claims another reader could understand

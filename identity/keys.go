@@ -18,6 +18,9 @@ import (
 // keys from tokens, and lets scanners for leaked secrets find them.
 const keyPrefix = "reeve_"
 
+// methodKey is the method of principals that are known by an API key.
+const methodKey = "key"
+
 // keyName is what names a key: it stands in records and on terminals.
 var keyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
@@ -61,14 +64,14 @@ func newKeyRing(keys []ledger.Key) *keyRing {
 		if !ok {
 			continue // a role of a newer version: what it may do is not known here
 		}
-		p := act.Principal{Name: "key:" + k.Name, Method: "key", Organization: k.Organization}
+		p := act.Principal{Name: "key:" + k.Name, Method: methodKey, Organization: k.Organization}
 		ring.byHash[k.Hash] = holder{caller{p, role}, !k.Revoked.IsZero()}
 	}
 	return ring
 }
 
-func (ring *keyRing) find(secret string) (act.Principal, Role, error) {
-	h, ok := ring.byHash[sha256.Sum256([]byte(secret))]
+func (ring *keyRing) holder(hash [32]byte) (act.Principal, Role, error) {
+	h, ok := ring.byHash[hash]
 	if !ok {
 		return act.Principal{}, "", refused(nil, "The API key is not valid.")
 	}

@@ -208,19 +208,19 @@ var tracePrefixes = []string{
 
 // who tells who sent a request. Without credentials whoever is on this machine may
 // ask, and what was forwarded may come from anywhere: nobody is anonymous then.
-func (s *Server) who(r *http.Request) (act.Principal, identity.Role, error) {
-	principal, role, err := s.cfg.Auth.Authenticate(r)
-	if err == nil && principal == act.Anonymous && !s.cfg.AllowAnonymous {
+func (s *Server) who(r *http.Request) (*identity.Credential, error) {
+	c, err := s.cfg.Auth.Check(r)
+	if err == nil && c.Principal == act.Anonymous && !s.cfg.AllowAnonymous {
 		if how := s.forwarded(r); how != "" {
 			s.refusals.Do(func() {
 				s.logger.Warn("a request without a credential was passed on by another program, and refused", "because", how, "from", r.RemoteAddr)
 			})
-			return act.Principal{}, "", &identity.Error{Missing: true, Reason: "This request was passed on by another program (" + how +
+			return nil, &identity.Error{Missing: true, Reason: "This request was passed on by another program (" + how +
 				"), so nobody can tell that it comes from this machine, and a credential is required. " +
 				"An agent of this machine with a proxy in its settings should except this address from it (NO_PROXY)."}
 		}
 	}
-	return principal, role, err
+	return c, err
 }
 
 // here reports whether a request comes from this machine, as far as can be told.

@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -47,6 +46,8 @@ func isGRPC(r *http.Request) bool {
 // grpcOnly serves the port that gRPC has of its own.
 func (s *Server) grpcOnly(w http.ResponseWriter, r *http.Request) {
 	r = s.placed(r)
+	r, x := arrive(r)
+	defer x.end()
 	if !isGRPC(r) {
 		fail(w, http.StatusUnsupportedMediaType, "Only gRPC is spoken on this port.")
 		return
@@ -64,13 +65,18 @@ func (s *Server) remote(w http.ResponseWriter, r *http.Request, local bool) {
 		refuseGRPC(w, grpcPermissionDenied, reason)
 		return
 	}
-	principal, role, err := s.who(r)
+	by, err := s.who(r)
 	if err != nil {
 		refuseGRPC(w, grpcUnauthenticated, s.challenge(w, r, err))
 		return
 	}
-	ctx := identity.NewContext(r.Context(), principal, role)
-	name := callerName(ctx, principal)
+	ctx, h, end := held(identity.NewContext(r.Context(), by.Principal, by.Role), by, nil)
+	defer end()
+	name := callerName(ctx, by.Principal)
+	if refusal := s.connected(ctx, name); refusal != nil {
+		s.refuseLimit(w, refusal)
+		return
+	}
 	// While the length is awaited, the call counts as a small body.
 	release, refusal := s.limits.reserve(ctx, name, weightOf)
 	if refusal != nil {
@@ -101,9 +107,13 @@ func (s *Server) remote(w http.ResponseWriter, r *http.Request, local bool) {
 	}
 	out := &patientWriter{w, http.NewResponseController(w)}
 	out.control.SetWriteDeadline(time.Time{}) // there is one while something is written
-	h := &hold{}
 	defer h.begin(leave)()
-	call := r.WithContext(context.WithValue(ctx, holdKey{}, h))
+	if err := by.Err(); err != nil { // revoked while the message came
+		refuseGRPC(w, grpcUnauthenticated, s.challenge(w, r, err))
+		return
+	}
+	exchangeIn(ctx).await()
+	call := r.WithContext(ctx)
 	call.Body = body
 	s.cfg.GRPC.ServeHTTP(out, call)
 }

@@ -317,9 +317,9 @@ func TestBodiesAreBounded(t *testing.T) {
 	})
 }
 
-// TestHalfReadBodies sends many small bodies of which only the beginning comes, as
+// TestThreat10HalfReadBodies sends many small bodies of which only the beginning comes, as
 // the streams of a few HTTP/2 connections can: they count, too.
-func TestHalfReadBodies(t *testing.T) {
+func TestThreat10HalfReadBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := local(t, nil)
 		const size, streams = 64 << 10, callerBodies/(64<<10) + 10
@@ -362,10 +362,10 @@ func TestHalfReadBodies(t *testing.T) {
 	})
 }
 
-// TestFairness is T25: one agent that asks without end over many connections,
+// TestThreat25Fairness is T25: one agent that asks without end over many connections,
 // with large requests among the small ones, beside nine that ask now and then.
 // The nine must hardly notice.
-func TestFairness(t *testing.T) {
+func TestThreat25Fairness(t *testing.T) {
 	var keys []ledger.Key
 	var credentials []string
 	for i := range 10 {

@@ -90,55 +90,6 @@ func (s *Server) knownHost(host string, local bool) bool {
 	return s.hosts[name] || !local && net.ParseIP(name) != nil
 }
 
-// boundListener bounds the connections that are open at once. The next one
-// waits until one ends.
-type boundListener struct {
-	net.Listener
-	open   chan struct{}
-	once   sync.Once
-	closed chan struct{}
-}
-
-func (l *boundListener) Accept() (net.Conn, error) {
-	select {
-	case l.open <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.open
-		return nil, err
-	}
-	return &boundConn{Conn: c, done: func() { <-l.open }}, nil
-}
-
-func (l *boundListener) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return l.Listener.Close()
-}
-
-type boundConn struct {
-	net.Conn
-	once sync.Once
-	done func()
-}
-
-func (c *boundConn) Close() error {
-	err := c.Conn.Close()
-	c.once.Do(c.done)
-	return err
-}
-
-// CloseWrite lets net/http end an answer to a body that it does not read
-// without the answer being lost.
-func (c *boundConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
-}
-
 // listenSocket listens on a Unix socket that only this user can open. The
 // folder it lies in should be so, too: between its making and its mode there is
 // a moment.

@@ -102,8 +102,10 @@ type Config struct {
 	GRPCReady func(address string)
 
 	// Concurrent is the most calls in work at once; 0 means 1024. Four times as
-	// many may wait, and as many connections be open.
+	// many may wait.
 	Concurrent int
+	// Connections is how many may be open at once; 0 means four times Concurrent.
+	Connections int
 	// Rate is the most calls a second of one principal; 0 for no limit.
 	Rate float64
 
@@ -161,6 +163,7 @@ type Server struct {
 	local   bool            // listens on loopback only
 	hosts   map[string]bool // names that are ours, in lower case, without port
 	limits  *limiter
+	conns   *conns // that came by TCP
 	mux     *http.ServeMux
 	welcome http.HandlerFunc // the page at /
 	metrics *Metrics
@@ -205,6 +208,8 @@ func New(cfg Config) (*Server, error) {
 			return nil, err
 		}
 	}
+	s.conns = newConns(cmp.Or(cfg.Connections, 4*s.limits.total), func() { s.metrics.Refused("connection") })
+	s.metrics.Gauge("reeve_connections", "Connections by TCP that are open.", func() float64 { return float64(s.conns.count()) })
 	s.setHosts()
 	s.ready = readiness{checks: cfg.Checks, logger: s.logger}
 	s.metrics.Gauge("reeve_calls_waiting", "Calls that wait for their turn.", func() float64 { return float64(s.limits.waitingCalls()) })
@@ -243,6 +248,8 @@ var (
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = s.placed(r)
+	r, x := arrive(r)
+	defer x.end()
 	if s.cfg.GRPC != nil && s.cfg.GRPCListen == "" && isGRPC(r) {
 		s.remote(w, r, s.local)
 		return
@@ -288,7 +295,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Handl
 		rpc.Serve(ctx, w, r) // which refuses it
 		return
 	}
-	principal, role, err := s.who(r)
+	by, err := s.who(r)
 	if err != nil {
 		reason := s.challenge(w, r, err)
 		if release, refusal := s.limits.reserve(ctx, callerName(ctx, act.Anonymous), min(max(r.ContentLength, 0), jsonrpc.LargestUnknown)); refusal == nil {
@@ -299,15 +306,23 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Handl
 		}
 		return
 	}
-	ctx = identity.NewContext(ctx, principal, role)
-	ctx = context.WithValue(ctx, holdKey{}, &hold{response: http.NewResponseController(w)})
+	ctx, _, end := held(identity.NewContext(ctx, by.Principal, by.Role), by, http.NewResponseController(w))
+	defer end()
+	name := callerName(ctx, by.Principal)
+	if refusal := s.connected(ctx, name); refusal != nil {
+		s.metrics.Refused("limit")
+		w.Header().Set("Connection", "close")
+		w.Header().Set("Retry-After", strconv.Itoa(refusal.RetryAfter))
+		jsonrpc.WriteError(w, refusal.Status, &jsonrpc.Error{Code: jsonrpc.InternalError, Message: "Internal error", Data: jsonrpc.Reason(refusal.Reason)})
+		return
+	}
 	// A body that announces itself as too large is refused without being read.
 	if limit := cmp.Or(rpc.MaxBody, jsonrpc.DefaultMaxBody); r.ContentLength <= limit {
 		size := r.ContentLength
 		if size < 0 {
 			size = limit
 		}
-		release, refusal := s.limits.reserve(ctx, callerName(ctx, principal), size)
+		release, refusal := s.limits.reserve(ctx, name, size)
 		if refusal != nil {
 			s.metrics.Refused("limit")
 			w.Header().Set("Retry-After", strconv.Itoa(refusal.RetryAfter))
@@ -335,12 +350,24 @@ func streaming(ctx context.Context) {
 
 // connect opens a WebSocket.
 func (s *Server) connect(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Handler) {
-	principal, role, err := s.who(r)
+	by, err := s.who(r)
 	if err != nil {
 		fail(w, http.StatusUnauthorized, s.challenge(w, r, err))
 		return
 	}
-	ctx := identity.NewContext(context.WithValue(s.stopping, addressKey{}, r.Context().Value(addressKey{})), principal, role)
+	// The context of a request does not end with its connection, once that is taken.
+	ctx, over := context.WithCancelCause(s.stopping)
+	defer over(nil)
+	for _, key := range []any{addressKey{}, connKey{}} {
+		if value := r.Context().Value(key); value != nil {
+			ctx = context.WithValue(ctx, key, value)
+		}
+	}
+	ctx = context.WithValue(identity.NewContext(ctx, by.Principal, by.Role), socketKey{}, by)
+	if refusal := s.connected(ctx, callerName(ctx, by.Principal)); refusal != nil {
+		s.refuseRoute(w, refusal)
+		return
+	}
 	opened, err := s.cfg.Connect(ctx, r.Header)
 	if err != nil {
 		s.metrics.Refused("handshake")
@@ -352,7 +379,20 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Ha
 	defer s.taken.Done()
 	s.metrics.inFlight.Dec() // it is no request any more
 	defer s.metrics.inFlight.Inc()
+	exchangeIn(r.Context()).end()
+	go watch(ctx.Done(), by, func(error) { over(jsonrpc.ErrUnauthorized) })
 	rpc.ServeWebSocket(ctx, w, r, opened)
+}
+
+// socketKey is where the context of a WebSocket has the credential that it was opened with.
+type socketKey struct{}
+
+// connected notes whose connection a request came by.
+func (s *Server) connected(ctx context.Context, name string) *jsonrpc.Refusal {
+	if c, ok := ctx.Value(connKey{}).(*conn); ok && !c.belongs(name) {
+		return &jsonrpc.Refusal{Status: 429, RetryAfter: 1, Reason: "You have too many connections that wait for answers. Use fewer."}
+	}
+	return nil
 }
 
 // handshakeRefused is A2G's code for it.
@@ -365,14 +405,41 @@ func (s *Server) reserve(ctx context.Context, size int64) (func(), *jsonrpc.Refu
 }
 
 // enter is the Enter of the JSON-RPC endpoints.
-func (s *Server) enter(ctx context.Context, size int) (func(), *jsonrpc.Refusal) {
+func (s *Server) enter(ctx context.Context, size int) (leave func(), refusal *jsonrpc.Refusal) {
 	principal, _ := identity.FromContext(ctx)
-	leave, refusal := s.limits.enter(ctx, callerName(ctx, principal), size)
+	by, socket := ctx.Value(socketKey{}).(*identity.Credential)
+	if socket {
+		if c, ok := ctx.Value(connKey{}).(*conn); ok {
+			c.await()
+			answered := func() { c.answered() }
+			defer func() {
+				if refusal != nil {
+					answered()
+				} else {
+					turn := leave
+					leave = func() { turn(); answered() }
+				}
+			}()
+		}
+	}
+	leave, refusal = s.limits.enter(ctx, callerName(ctx, principal), size)
 	if refusal != nil {
 		s.metrics.Refused("limit")
 		return nil, refusal
 	}
-	if h, ok := ctx.Value(holdKey{}).(*hold); ok {
+	h, ok := ctx.Value(holdKey{}).(*hold)
+	if ok {
+		by = h.of
+	}
+	if by != nil {
+		// It may have been revoked since the socket was opened, or while the body came.
+		if err := by.Err(); err != nil {
+			leave()
+			s.metrics.Refused("credential")
+			return nil, &jsonrpc.Refusal{Status: http.StatusUnauthorized, Reason: err.Error()}
+		}
+	}
+	if ok {
 		leave = h.begin(leave)
 	}
 	return leave, nil
@@ -411,10 +478,13 @@ func (s *Server) challenge(w http.ResponseWriter, r *http.Request, err error) st
 func (s *Server) guarded(route Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, principal := r.Context(), act.Anonymous
+		var by *identity.Credential
 		if len(route.Roles) > 0 || len(r.Header["Authorization"]) > 0 {
 			var role identity.Role
 			var err error
-			principal, role, err = s.who(r)
+			if by, err = s.who(r); err == nil {
+				principal, role = by.Principal, by.Role
+			}
 			allowed := len(route.Roles) == 0 || slices.Contains(route.Roles, role)
 			if err == nil && !allowed && principal == act.Anonymous {
 				err = &identity.Error{Missing: true, Reason: "A credential is required here."}
@@ -431,19 +501,32 @@ func (s *Server) guarded(route Route) http.HandlerFunc {
 			ctx = identity.NewContext(ctx, principal, role)
 		}
 		name := callerName(ctx, principal)
+		if by != nil {
+			if refusal := s.connected(ctx, name); refusal != nil {
+				s.refuseRoute(w, refusal)
+				return
+			}
+		}
 		size, release, ok := s.body(ctx, w, r, route, name)
 		if !ok {
 			return
 		}
 		defer release()
-		h := &hold{response: http.NewResponseController(w)}
+		ctx, h, end := held(ctx, by, http.NewResponseController(w))
+		defer end()
 		leave, refusal := s.limits.enter(ctx, name, size)
 		if refusal != nil {
 			s.refuseRoute(w, refusal)
 			return
 		}
 		defer h.begin(leave)()
-		route.Handler.ServeHTTP(w, r.WithContext(context.WithValue(ctx, holdKey{}, h)))
+		if by != nil {
+			if err := by.Err(); err != nil { // revoked while the body came
+				fail(w, http.StatusUnauthorized, s.challenge(w, r, err))
+				return
+			}
+		}
+		route.Handler.ServeHTTP(w, r.WithContext(ctx))
 	}
 }
 
@@ -569,6 +652,9 @@ func (s *Server) Run(ctx context.Context, ready func(url string)) error {
 		operator := s.httpServer(s.operator())
 		operator.ReadTimeout, operator.WriteTimeout = 0, 0 // a backup takes its time
 		servers = append(servers, operator)
+		// The operator's connections are counted apart, so that others leave room for them.
+		own := newConns(operatorConns, nil)
+		socket = &sharedListener{Listener: socket, pool: own, name: func(net.Conn) (string, bool) { return identity.Operator.Name, false }}
 		go func() { ended <- operator.Serve(socket) }()
 	}
 	url := ""
@@ -644,7 +730,10 @@ func listenAt(setting, address string) (net.Listener, error) {
 // listen serves what comes by TCP, until the server is shut down, and returns its URL.
 func (s *Server) listen(main *http.Server, listener net.Listener, ended chan<- error) (url string) {
 	address := listener.Addr().String()
-	listener = &boundListener{Listener: listener, open: make(chan struct{}, 4*s.limits.total), closed: make(chan struct{})}
+	listener = &sharedListener{Listener: listener, pool: s.conns, name: func(c net.Conn) (string, bool) {
+		a := addressOf(c.RemoteAddr().String())
+		return addressName(a), s.cfg.Proxies.trusts(a)
+	}}
 	if s.cert != nil {
 		main.TLSConfig = s.cert.config()
 		go func() { ended <- main.ServeTLS(listener, "", "") }()
@@ -671,6 +760,9 @@ func (s *Server) httpServer(handler http.Handler) *http.Server {
 		// What goes wrong with single connections is the other side's doing.
 		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			if own := connOf(c); own != nil {
+				ctx = context.WithValue(ctx, connKey{}, own)
+			}
 			if a := addressOf(c.RemoteAddr().String()); a.IsValid() {
 				ctx = context.WithValue(ctx, addressKey{}, addressName(a))
 			}
@@ -690,6 +782,9 @@ func (s *Server) speakGRPC(server *http.Server, first bool) {
 	server.HTTP2.SendPingTimeout, server.HTTP2.PingTimeout = silence, pingAnswer
 }
 
+// operatorConns are the connections of the operator that may be open at once.
+const operatorConns = 1024
+
 // operatorBody is the largest body on the operator's socket: a message for a proxy of
 // MCP, and what stands around it.
 const operatorBody = 40 << 20
@@ -697,6 +792,8 @@ const operatorBody = 40 << 20
 // operator serves the socket.
 func (s *Server) operator() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r, x := arrive(r)
+		defer x.end()
 		w.Header()["Cache-Control"] = noStore
 		if how := trace(r); how != "" { // a proxy before this would make everybody the operator
 			s.metrics.Refused("forwarded")

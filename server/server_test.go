@@ -192,8 +192,8 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestHosts is DNS rebinding and forged requests from pages of other sites (T21).
-func TestHosts(t *testing.T) {
+// TestThreat21Hosts is DNS rebinding and forged requests from pages of other sites (T21).
+func TestThreat21Hosts(t *testing.T) {
 	key, credential := newKey(t, "bot", identity.Agent)
 	loopback := local(t, func(c *Config) { c.Hosts = []string{"Reeve.example:443"} })
 	beyond := local(t, func(c *Config) {
@@ -246,6 +246,29 @@ func TestHosts(t *testing.T) {
 		if ok := w.Code == 200; ok != tt.ok || !ok && w.Code != 403 {
 			t.Errorf("listening on %s, %q: %d %s", tt.server.cfg.Listen, tt.header, w.Code, w.Body)
 		}
+	}
+	// A stream of events and a WebSocket are opened for no other site either.
+	streams := local(t, func(c *Config) {
+		c.Connect = func(context.Context, http.Header) (func(*jsonrpc.Conn), error) { return nil, nil }
+		c.Routes = []Route{{Pattern: "GET /events", Roles: identity.Roles, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			jsonrpc.ServeEvents(r.Context(), w, func(context.Context, func(jsonrpc.Event) error) error { return nil })
+		})}}
+	})
+	for _, header := range [][]string{
+		{"Host", "evil.example"}, {"Host", "localhost.evil.example:8080"}, {"Host", "127.0.0.1.nip.example"},
+		{"Origin", "http://evil.example"}, {"Origin", "null"}, {"Origin", "http://localhost:3000"}, {"Origin", "https://localhost:8080.evil.example"},
+		{"Host", "evil.example", "Origin", "http://evil.example"},
+	} {
+		if w := ask(streams, "GET", "/events", "", header...); w.Code != 403 {
+			t.Errorf("events with %q: %d", header, w.Code)
+		}
+		socket := append([]string{"Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="}, header...)
+		if w := ask(streams, "GET", "/", "", socket...); w.Code != 403 {
+			t.Errorf("a WebSocket with %q: %d", header, w.Code)
+		}
+	}
+	if w := ask(streams, "GET", "/events", ""); w.Code != 200 {
+		t.Errorf("events for one of this machine: %d", w.Code)
 	}
 	w := ask(loopback, "POST", "/", whoCall, "Origin", "http://evil.example")
 	if want := rpcError(-32600, "Invalid Request", foreign); w.Body.String() != want {
@@ -672,9 +695,9 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestHostileBodies is T10 over a real connection: each is refused for what it
+// TestThreat10HostileBodies is T10 over a real connection: each is refused for what it
 // is, within bounded memory, and the node goes on.
-func TestHostileBodies(t *testing.T) {
+func TestThreat10HostileBodies(t *testing.T) {
 	s := local(t, nil)
 	url, _ := run(t, s)
 	keys := func(n int) io.Reader {
@@ -739,9 +762,9 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestSlowloris opens many connections that send their headers or bodies ever
+// TestThreat10Slowloris opens many connections that send their headers or bodies ever
 // so slowly: others are served, and the slow ones are closed in time.
-func TestSlowloris(t *testing.T) {
+func TestThreat10Slowloris(t *testing.T) {
 	s := local(t, func(c *Config) { c.Concurrent = 32 })
 	server := s.httpServer(s)
 	server.ReadHeaderTimeout, server.ReadTimeout = 500*time.Millisecond, 500*time.Millisecond
@@ -792,37 +815,6 @@ func TestSlowloris(t *testing.T) {
 		if errors.As(err, &timeout) && timeout.Timeout() {
 			t.Error("a connection with slow headers was not closed")
 		}
-	}
-}
-
-func TestConnectionsAreBounded(t *testing.T) {
-	s := local(t, func(c *Config) { c.Concurrent = 1 }) // four connections
-	url, _ := run(t, s)
-	address := strings.TrimPrefix(url, "http://")
-	var held []net.Conn
-	for range 4 {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		held = append(held, c)
-	}
-	fifth, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer fifth.Close()
-	fmt.Fprintf(fifth, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	one := make([]byte, 1)
-	fifth.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
-	if _, err := fifth.Read(one); err == nil {
-		t.Error("a fifth connection was served")
-	}
-	held[0].Close()
-	fifth.SetReadDeadline(time.Now().Add(5 * time.Second))
-	if _, err := fifth.Read(one); err != nil {
-		t.Errorf("a connection that waited was not served once another ended: %v", err)
 	}
 }
 

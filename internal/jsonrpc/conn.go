@@ -107,6 +107,10 @@ var (
 	ErrSlow   = errors.New("the other side does not read what it is sent, and its connection was closed")
 )
 
+// ErrUnauthorized is the cause with which the context of a connection ends whose caller
+// may not use it any more.
+var ErrUnauthorized = errors.New("the credential is not valid any more")
+
 type connKey struct{}
 
 // ConnFrom returns the connection that a call came by, nil over HTTP.
@@ -277,7 +281,13 @@ func (h *Handler) converse(ctx context.Context, c *Conn, header http.Header, ope
 	waiting, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(c.live, stop)()
-	defer context.AfterFunc(ctx, func() { c.close(goodbye{statusGoingAway, "The node stops."}) })()
+	defer context.AfterFunc(ctx, func() {
+		if context.Cause(ctx) == ErrUnauthorized {
+			c.close(goodbye{statusPolicyViolation, "The credential that this was opened with is not valid any more."})
+			return
+		}
+		c.close(goodbye{statusGoingAway, "The node stops."})
+	})()
 
 	var writer sync.WaitGroup
 	writer.Go(c.writeAll)
@@ -339,7 +349,7 @@ func (h *Handler) readAll(waiting, calls context.Context, c *Conn, header http.H
 			*out = h.appendRefused(*out, doc.Root(), refusal)
 			c.answer(*out, written)
 		case refusal != nil:
-			*out = h.appendError(*out, h.Own, nil, InternalError, refusal.Reason)
+			*out = h.appendError(*out, h.Own, nil, refusal.code(h.Own), refusal.Reason)
 			c.answer(*out, written)
 		case err != nil:
 			*out = h.appendUnread(*out, body, err)

@@ -61,6 +61,7 @@ var words = map[int]string{
 	MethodNotFound: "Method not found",
 	InvalidParams:  "Invalid params",
 	InternalError:  "Internal error",
+	Unauthorized:   "Unauthorized",
 }
 
 // Request is one call. Its bytes belong to the request's body, which is never
@@ -129,9 +130,20 @@ func (n *Namespace) word(code int) string {
 
 // Refusal says why a call is not carried out now.
 type Refusal struct {
-	Status     int    // the HTTP status: 429 or 503
-	RetryAfter int    // seconds
+	Status     int    // the HTTP status: 429 or 503; 401 where the caller's credential holds no more
+	RetryAfter int    // seconds; not of a 401
 	Reason     string // a sentence
+}
+
+// code is the error's code where there is no HTTP status.
+func (r *Refusal) code(n *Namespace) int {
+	switch {
+	case r.Status != http.StatusUnauthorized:
+		return InternalError
+	case n != nil && n.Unauthorized != 0:
+		return n.Unauthorized
+	}
+	return Unauthorized
 }
 
 // Limits of a Handler whose fields are zero.
@@ -210,8 +222,12 @@ func (h *Handler) Serve(ctx context.Context, w http.ResponseWriter, r *http.Requ
 
 	leave, refusal := h.enter(ctx, len(body))
 	if refusal != nil {
-		w.Header().Set("Retry-After", strconv.Itoa(refusal.RetryAfter))
-		h.fail(w, refusal.Status, InternalError, refusal.Reason)
+		if refusal.Status == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+		} else {
+			w.Header().Set("Retry-After", strconv.Itoa(refusal.RetryAfter))
+		}
+		h.fail(w, refusal.Status, refusal.code(h.Own), refusal.Reason)
 		return
 	}
 	out := buffers.Get().(*[]byte)
@@ -564,7 +580,7 @@ func (h *Handler) appendRefused(dst []byte, message rawjson.Value, refusal *Refu
 	if badID(id, words) != "" {
 		id = rawjson.Value{}
 	}
-	return h.appendError(dst, words, id.Raw(), InternalError, refusal.Reason)
+	return h.appendError(dst, words, id.Raw(), refusal.code(words), refusal.Reason)
 }
 
 // appendError appends an error answer in a protocol's words, with the sentence
