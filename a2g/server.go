@@ -223,7 +223,7 @@ func blockedByOf(d *act.Decision) string {
 			return ByExpiry
 		case strings.HasPrefix(r.Code, "approval_"):
 			return ByApproval
-		case r.Code == "agent.capability", r.Code == "agent.rate", r.Code == "session.rate", r.Code == "call.loop", family == "limits":
+		case r.Code == "agent.capability", r.Code == "agent.rate", r.Code == "session.rate", r.Code == "call.loop", r.Code == policy.CodeUnenforced:
 			return ByCapability
 		case family == "identity", family == "agent", r.Code == "verdict.revoked":
 			return ByIdentity

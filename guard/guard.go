@@ -197,10 +197,7 @@ func Judge(a *act.Action, violations []act.Violation, s policy.Session, set *pol
 
 // refusals are why reeve itself denies an act, whatever the policy's rules say.
 func refusals(a *act.Action, set *policy.Set) []act.Reason {
-	list := slices.Clip(a.Refusals)
-	if !a.Bounded && a.IsCall() && a.Kind != act.TaskStart && set.Bounds(a.Canonical) {
-		list = append(list, unbounded)
-	}
+	list := append(slices.Clip(a.Refusals), set.Forbids(a)...)
 	if a.Kind == act.TaskStart {
 		for _, limit := range set.Limits(a.Canonical) {
 			if !slices.Contains(a.Holds, limit) {
@@ -209,14 +206,6 @@ func refusals(a *act.Action, set *policy.Set) []act.Reason {
 		}
 	}
 	return list
-}
-
-// unbounded is why a tool with limits is not called by a door that cannot hold it
-// to them.
-var unbounded = act.Reason{
-	Rule: "manifest", Code: "limits.unenforced", Effect: act.Deny,
-	Message: "The policy gives this tool limits, and an agent that asks this way cannot be held to them.",
-	Instead: "Ask over A2G and run it with reeve exec; or let the policy call the limits advisory.",
 }
 
 // unheldResult is why a result that people should agree to is withheld.

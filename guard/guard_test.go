@@ -461,7 +461,7 @@ func TestKeptNames(t *testing.T) {
 
 // TestBounds: a tool with limits of its own is called only by doors that tell them.
 func TestBounds(t *testing.T) {
-	const limits = "{timeout_seconds: 5, advisory: [timeout_seconds]}"
+	const limits = "{timeout_seconds: 5}"
 	all := "[max_memory_mb, max_cpu_percent, timeout_seconds, network_allowed, filesystem_scope, filesystem_read, allowed_domains, blocked_domains, blocked_patterns]"
 	n := open(t, t.TempDir(), func(c *guard.Config) {
 		c.Policy = load(t, rules+"manifests: {'*': "+limits+", build: "+limits+", 'run_*': "+limits+", look: {advisory: "+all+"}}\n")

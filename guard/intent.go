@@ -119,7 +119,7 @@ func (g *Guard) Ask(ctx context.Context, a *act.Action, q Asking) (n *agent.Inte
 	}
 	var decided agent.Intent
 	d, modified, err := g.decide(ctx, a, asked{again: n != nil, also: func(d *act.Decision, modified []byte, set *policy.Set) ([]*ledger.SessionWrite, error) {
-		manifest, _ := set.Manifest(a.Canonical)
+		manifest := set.Permits(a)
 		d.Manifest = &manifest
 		request := modified
 		if request == nil {

@@ -60,7 +60,7 @@ func (s *Set) conclude(e *evaluation) Verdict {
 	refusals := slices.Clone(e.in.Refusals)
 	for i := range refusals {
 		// Of these, only a manifest's limits are the policy's own.
-		if refusals[i].Rule != manifestRule || !e.lift(s, refusals[i:i+1]) {
+		if refusals[i].Rule != manifestRule || !refusals[i].Observe && !e.lift(s, refusals[i:i+1]) {
 			v.Effect = act.Deny
 		}
 	}

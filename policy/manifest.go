@@ -26,6 +26,7 @@ type manifest struct {
 	file    string
 	at      *node
 	given   []string // the limits that the document names
+	observe bool     // its document only observes
 	act.Manifest
 }
 
@@ -43,21 +44,6 @@ func (s *Set) Manifest(canonicalTool string) (m act.Manifest, said bool) {
 		}
 	}
 	return defaultManifest, false
-}
-
-// Bounds reports whether a document gives a tool limits of its own, by its name
-// or a glob other than "*", of which not all are advisory: then nobody may let
-// it run who cannot hold it to them.
-func (s *Set) Bounds(canonicalTool string) bool {
-	m, ok := s.manifests.exact[canonicalTool]
-	if !ok {
-		i := slices.IndexFunc(s.manifests.globs, func(m *manifest) bool { return matchName(m.glob, canonicalTool) })
-		if i < 0 {
-			return false
-		}
-		m = s.manifests.globs[i]
-	}
-	return m.glob != "*" && len(m.Advisory) < len(manifestKeys)-1
 }
 
 // Limits names the limits, as they are written in JSON, that a document gives a
@@ -133,7 +119,7 @@ func (d *document) readManifests(n *node) {
 		return
 	}
 	for _, entry := range n.Members {
-		m := &manifest{file: d.file, at: &node{Line: entry.Line, Column: entry.Column}, Manifest: defaultManifest}
+		m := &manifest{file: d.file, at: &node{Line: entry.Line, Column: entry.Column}, observe: d.observe, Manifest: defaultManifest}
 		if m.glob, _ = canon.Name(entry.Name); m.glob == "" {
 			d.at(m.at, `"*" stands for every tool`, "%q names no tool", entry.Name)
 			continue

@@ -308,7 +308,7 @@ const notGranted = "mcp.not_granted"
 // for what a client is shown; each call is judged by itself.
 func granted(set *policy.Set, who act.Principal, name string) bool {
 	form, _ := canon.Name(name)
-	if set.Bounds(form) {
+	if set.Unheld(form) {
 		return false // the policy gives it limits, and nobody holds it to them here
 	}
 	// A call without arguments: what is denied of it may be let through with some.
