@@ -219,7 +219,7 @@ func (g *Guard) hold(a *act.Action, d *act.Decision, form string) (*approval.Dec
 	}
 	for _, e := range d.Edits {
 		edit := approval.Edit{Pointer: e.Pointer}
-		if g.cfg.Keep != KeepNone && !g.findsIn(e.Value) {
+		if g.cfg.Keep != KeepNone && !g.findsIn(e.Pointer, e.Value) {
 			edit.Value = e.Value
 		}
 		h.Edits = append(h.Edits, edit)

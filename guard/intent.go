@@ -178,7 +178,7 @@ func (g *Guard) keptVerdict(d *act.Decision) act.Decision {
 	for i := range kept.Edits {
 		e := &kept.Edits[i]
 		e.Old = nil
-		if g.findsIn(e.Value) {
+		if g.findsIn(e.Pointer, e.Value) {
 			e.Value = nil
 		}
 	}

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"hash/maphash"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"reeve/act"
@@ -31,7 +31,7 @@ func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.E
 	b := make([]byte, 0, 1280)
 	b = appendClaims(appendPrincipal(b, a.Principal), a, a.User.ID != "" && g.scans(a.User.ID))
 	principal := len(b)
-	b = appendReasons(b, d, keep && !slices.ContainsFunc(d.Edits, func(e act.Edit) bool { return g.findsIn(e.Value) }))
+	b = appendReasons(b, d, keep && !slices.ContainsFunc(d.Edits, func(e act.Edit) bool { return g.findsIn(e.Pointer, e.Value) }))
 	reasons := len(b)
 	b = appendLinks(b, a)
 	e := &ledger.Entry{
@@ -65,10 +65,10 @@ func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.E
 
 // masked masks an opening: names and ids are a caller's text, too.
 func (g *Guard) masked(opening []byte) []byte {
-	if g.cfg.Redact == 0 || len(risk.Scan(string(opening), g.cfg.Redact, nil)) == 0 {
+	if len(opening) == 0 || !holds(opening, g.cfg.Redact) {
 		return opening
 	}
-	return maskStrings(opening, g.cfg.Redact, nil)
+	return mask(opening, g.cfg.Redact, nil)
 }
 
 func appendNew(list []string, s string) []string {
@@ -108,52 +108,43 @@ func (g *Guard) redacted(a *act.Action) []byte {
 			files[leaf.Pointer] = true
 		}
 	}
-	return maskStrings(a.Body, what, files)
+	return mask(a.Body, what, files)
 }
 
 // finds reports whether a request holds something that is to be masked. The
 // agent's description is most of many requests, and alike in all of a session:
 // one that was clean before is not read again.
 func (g *Guard) finds(a *act.Action) bool {
-	body, agent := a.Body, a.Agent.Raw
-	if start := bytes.Index(body, agent); start >= 0 && len(agent) > 128 {
-		if !g.clean.knows(agent) {
-			if g.findsIn(agent) {
-				return true
-			}
-			g.clean.add(agent)
-		}
-		if g.scans(string(body[:start])) {
+	if g.cfg.Redact == 0 {
+		return false
+	}
+	before, after, cut := restOf(a.Body, a.Agent.Raw)
+	if cut && !g.clean.knows(a.Agent.Raw) {
+		if holds(a.Agent.Raw, g.cfg.Redact) {
 			return true
 		}
-		body = body[start+len(agent):]
+		g.clean.add(a.Agent.Raw)
 	}
-	if g.scans(string(body)) {
+	if g.scans(before) || g.scans(after) {
 		return true
 	}
+	// A text that is written without escapes was read already.
+	escaped := strings.IndexByte(before, '\\') >= 0 || strings.IndexByte(after, '\\') >= 0
 	for i := range a.Content {
-		if g.scans(a.Content[i].Text) {
+		if leaf := &a.Content[i]; (escaped || leaf.Base64 || leaf.Fixed) && g.scans(leaf.Text) {
 			return true
 		}
 	}
-	return false
+	return (risk.MayTell(before) || risk.MayTell(after)) && reads(a.Body, g.cfg.Redact, around{})
 }
 
-// findsIn is finds for any JSON text: as it is written, and as it is read.
-func (g *Guard) findsIn(text []byte) bool {
-	if g.scans(string(text)) {
-		return true
+// findsIn is finds for a new value at a place of a request.
+func (g *Guard) findsIn(pointer string, value []byte) bool {
+	if g.cfg.Redact == 0 {
+		return false
 	}
-	doc, err := rawjson.Parse(text)
-	if err != nil {
-		return g.cfg.Redact != 0
-	}
-	for v := range doc.Root().Strings() {
-		if g.scans(v.Text()) {
-			return true
-		}
-	}
-	return false
+	r := redaction{what: g.cfg.Redact}
+	return g.scans(string(value)) || reads(value, g.cfg.Redact, r.named(nameOf(pointer), around{}))
 }
 
 func (g *Guard) scans(text string) bool {
@@ -174,40 +165,6 @@ func (c *clean) slot(text []byte) (*atomic.Uint64, uint64) {
 
 func (c *clean) knows(text []byte) bool { slot, h := c.slot(text); return slot.Load() == h }
 func (c *clean) add(text []byte)        { slot, h := c.slot(text); slot.Store(h) }
-
-// maskStrings masks what the detectors find in the strings of a JSON text. Those
-// named in files are Base64. A text that cannot be masked is not kept: nil.
-func maskStrings(text []byte, what risk.Detector, files map[string]bool) []byte {
-	doc, err := rawjson.Parse(text)
-	if err != nil {
-		return nil
-	}
-	var findings []risk.Finding
-	var reps []rawjson.Replacement
-	for v := range doc.Root().Strings() {
-		plain, file := v.Text(), len(files) > 0 && files[v.Pointer()]
-		if file {
-			decoded, err := base64.StdEncoding.DecodeString(plain)
-			if err != nil {
-				return nil
-			}
-			plain = string(decoded)
-		}
-		if findings = risk.Scan(plain, what, findings[:0]); len(findings) == 0 {
-			continue
-		}
-		plain = risk.Mask(plain, findings)
-		if file {
-			plain = base64.StdEncoding.EncodeToString([]byte(plain))
-		}
-		reps = append(reps, rawjson.Replacement{At: v, With: rawjson.Quote(plain)})
-	}
-	masked, err := doc.Splice(reps)
-	if err != nil {
-		return nil
-	}
-	return masked
-}
 
 // The openings are JSON objects, written by hand since each decision writes three.
 
