@@ -146,6 +146,9 @@ type Leaf struct {
 	Item string
 	// Arg is the name of the argument that the leaf is or lies in, if any.
 	Arg string
+	// Guides says that the text tells a model how to use tools: a description, or a
+	// server's instructions.
+	Guides bool
 	// Base64 says that the string in Body is Text in base64 (a file's bytes).
 	Base64 bool
 	// Fixed says that no edit can change the text: it is a member's name, an

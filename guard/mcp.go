@@ -289,7 +289,7 @@ func withoutNames(d rawjson.Value) (parts []string) {
 func suspicions(d rawjson.Value) (found []string) {
 	base := d.Pointer()
 	for v := range d.Strings() {
-		for _, f := range risk.Scan(v.Text(), risk.Injection|risk.Hidden, nil) {
+		for _, f := range risk.Scan(v.Text(), risk.Injection|risk.Guidance|risk.Hidden, nil) {
 			s := fmt.Sprintf("At %.200s there is what looks like %s.", strings.TrimPrefix(v.Pointer(), base), f.Name)
 			if !slices.Contains(found, s) && len(found) < 20 {
 				found = append(found, s)

@@ -294,12 +294,21 @@ func (e *evaluation) assess() *hazard.Assessment {
 // scan runs the detectors over the content.
 func (e *evaluation) scan(want risk.Detector) {
 	for i := range e.in.Action.Content {
-		e.findings = risk.Scan(e.in.Action.Content[i].Text, want, e.findings)
+		e.findings = risk.Scan(e.in.Action.Content[i].Text, wanted(&e.in.Action.Content[i], want), e.findings)
 		for len(e.leaves) < len(e.findings) {
 			e.foundMask |= e.findings[len(e.leaves)].Detector
 			e.leaves = append(e.leaves, i)
 		}
 	}
+}
+
+// wanted is what is looked for in a leaf: in one that tells a model how to use tools,
+// injection is more.
+func wanted(leaf *act.Leaf, want risk.Detector) risk.Detector {
+	if leaf.Guides && want&risk.Injection != 0 {
+		return want | risk.Guidance
+	}
+	return want
 }
 
 // ResolveName gives conditions their variables.

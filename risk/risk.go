@@ -99,6 +99,9 @@ func Scan(text string, want Detector, dst []Finding) []Finding {
 func scan(text string, want Detector, dst []Finding) []Finding {
 	s := scanner{text: text, want: want, out: dst, phoneAt: never, ssnAt: never, cardAt: never}
 	s.scan()
+	if want&Guidance != 0 {
+		s.guidance()
+	}
 	if s.disguised && want&^Hidden != 0 {
 		s.scanSeen()
 	}

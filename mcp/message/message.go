@@ -214,6 +214,7 @@ func (r *reader) lists(v rawjson.Value, base string) {
 	for name, member := range v.Members() {
 		r.texts.AddName(name, act.Leaf{Pointer: base})
 		pointer := content.Join(base, name)
+		guides := guidance[name]
 		switch {
 		case name == "structuredContent" || name == "content" && member.Kind() == rawjson.Object && !v.Get("role").Exists():
 			// Data in the caller's own terms, such as what a person filled in:
@@ -222,15 +223,20 @@ func (r *reader) lists(v rawjson.Value, base string) {
 		case member.Kind() == rawjson.Array:
 			for i, e := range member.Elems() {
 				item := content.Index(pointer, i)
-				r.all(e, act.Leaf{Pointer: item, Item: item})
+				r.all(e, act.Leaf{Pointer: item, Item: item, Guides: guides})
 			}
 		default:
-			r.member(v, name, member, act.Leaf{Pointer: pointer})
+			r.member(v, name, member, act.Leaf{Pointer: pointer, Guides: guides})
 		}
 		if r.texts.Full {
 			return
 		}
 	}
+}
+
+// guidance are the members of a result that tell a model how to use the server.
+var guidance = map[string]bool{
+	"instructions": true, "tools": true, "prompts": true, "resources": true, "resourceTemplates": true,
 }
 
 // words are the members that hold the protocol's own words.

@@ -143,15 +143,25 @@ func TestServers(t *testing.T) {
 	}{
 		{npm(t, "server-everything", "stdio"), "echo", map[string]any{"message": "hello"}, "Echo: hello"},
 		{npm(t, "server-filesystem", folder), "read_text_file", map[string]any{"path": filepath.Join(folder, "a.txt")}, "card ****"},
-		{npm(t, "server-filesystem", folder), "read_text_file", map[string]any{"path": "/etc/shadow"}, "failed: Denied by policy: Passwords or keys are read."},
+		{npm(t, "server-filesystem", folder), "read_text_file", map[string]any{"path": "/etc/shadow"}, "Passwords or keys are read."},
 		{npm(t, "server-memory"), "create_entities", map[string]any{"entities": []any{map[string]any{"name": "Ann", "entityType": "person", "observations": []any{"sails"}}}}, "[\n  {\n    \"name\": \"Ann\""},
 	} {
-		c := connectStdio(t, starter(t), Command(tt.server[0], tt.server[1:]...))
+		p := starter(t)
+		c := connectStdio(t, p, Command(tt.server[0], tt.server[1:]...))
 		list, err := c.ListTools(t.Context(), nil)
 		if err != nil || len(list.Tools) < 5 {
 			t.Errorf("%v, %v", list, err)
 		}
-		if got := askWith(t, c, tt.tool, tt.args); !strings.HasPrefix(got, tt.want) {
+		known, err := p.Guardian.(*Local).Guard.MCPServers(t.Context())
+		if err != nil || len(known) != 1 {
+			t.Fatal(known, err)
+		}
+		for _, tool := range known[0].Tools {
+			if tool.Held != nil { // nothing speaks against what an honest server lists
+				t.Errorf("%s is held: %q", tool.Name, tool.Held.Found)
+			}
+		}
+		if got := askWith(t, c, tt.tool, tt.args); !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %s, want %s…", tt.tool, got, tt.want)
 		}
 	}
