@@ -48,8 +48,9 @@ type Assessment struct {
 
 // Bounds of one assessment.
 const (
-	maxText     = 512 << 10 // bytes of one leaf that are read
+	maxText     = 512 << 10 // bytes of one leaf that are read, when it is not run
 	maxTotal    = 2 << 20   // bytes of all leaves
+	maxWords    = 4096      // members of a list that are one command's words
 	maxInner    = 512 << 10 // bytes that come to be while reading: decoded, expanded, unwrapped
 	maxLoose    = 48 << 10  // bytes that are read as words
 	maxFindings = 64
@@ -70,7 +71,7 @@ type assessor struct {
 	loose    int            // of texts read as words, since they are no commands that can be parsed
 	commands int            // left to be judged
 	depth    int
-	starved  bool // a bound was hit
+	runs     bool // the leaf is a command, a program, a query or an address
 	watch    *Watch
 	dirs     []string // that the scripts went to, if they are watched
 }
@@ -108,12 +109,15 @@ func (a *assessor) report(code string, weight float64, at span) {
 	a.findings = append(a.findings, f)
 }
 
-// starve notes that a bound was hit, so that a part was not understood.
+// starve notes that a bound was hit, so that a part was not understood. Of what
+// would be run that is grave: nobody can say what it does. Of what is kept or told
+// to somebody it is worth a note.
 func (a *assessor) starve(at span) {
-	if !a.starved {
-		a.starved = true
-		a.report("text.bounds", 0, at)
+	if a.runs && a.floor == 0 {
+		a.report("command.not_understood", 0, at)
+		return
 	}
+	a.report("text.bounds", 0, at)
 }
 
 // spend takes from the bytes of inner texts that may be read, and says whether
@@ -215,7 +219,7 @@ func (c *call) joinArguments() {
 			continue
 		}
 		words := []string{l.Text}
-		for j := i + 1; j < len(c.leaves) && len(words) < 1024; j++ {
+		for j := i + 1; j < len(c.leaves) && len(words) < maxWords; j++ {
 			m := &c.leaves[j]
 			p, n := splitPointer(m.Pointer)
 			sameList := isList && p == parent
@@ -264,48 +268,83 @@ func isDigits(s string) bool {
 	return s != ""
 }
 
+// read judges a call's texts: those that are run first, then the others, the
+// shortest first. So no heap of harmless text uses up what may be read before the
+// text is reached that matters.
 func (a *assessor) read(c *call) {
+	order, total := make([]*leaf, 0, len(c.leaves)), 0
 	for i := range c.leaves {
-		l := &c.leaves[i]
-		if l.skip || l.Text == "" {
-			continue
+		if l := &c.leaves[i]; !l.skip && l.Text != "" {
+			order = append(order, l)
+			total += len(l.Text)
 		}
-		a.pointer, a.size, a.starved = l.Pointer, len(l.Text), false
-		text := l.Text
-		whole := span{0, len(text)}
-		if len(text) > min(maxText, a.bytes) {
-			a.starve(whole)
-			if text = text[:min(maxText, a.bytes)]; text == "" {
-				return
+	}
+	if total > a.bytes {
+		slices.SortStableFunc(order, func(x, y *leaf) int {
+			switch xs, ys := x.role.runs(), y.role.runs(); {
+			case xs && ys:
+				return 0
+			case xs:
+				return -1
+			case ys:
+				return 1
 			}
+			return len(x.Text) - len(y.Text)
+		})
+	}
+	for _, l := range order {
+		a.leaf(c, l)
+	}
+}
+
+// leaf judges one text of a call.
+func (a *assessor) leaf(c *call, l *leaf) {
+	a.pointer, a.size = l.Pointer, len(l.Text)
+	a.runs = l.role.runs() || l.role == roleUnknown && formOf(l.Text) == roleCommand
+	text := l.Text
+	whole := span{0, len(text)}
+	most := min(maxText, a.bytes)
+	if l.role == roleCommand {
+		most = a.bytes
+	}
+	if len(text) > most {
+		a.starve(whole)
+		if text = text[:most]; text == "" {
+			return
 		}
-		a.bytes -= len(text)
-		if l.role != rolePath {
-			a.secrets(text)
-		}
-		switch l.role {
-		case roleCommand:
-			if l.words != nil {
-				a.argv(l.words, whole)
-				continue
+	}
+	a.bytes -= len(text)
+	if l.role != rolePath {
+		a.secrets(text)
+	}
+	switch l.role {
+	case roleCommand:
+		if l.words != nil {
+			if len(l.words) == maxWords {
+				a.starve(whole)
 			}
-			a.command(text, nil)
-		case roleCode:
-			a.code(languageOf(c.tool+" "+l.Arg, text), text, whole, false)
-		case rolePath:
-			a.watchedFile(text, c.writes, flow{})
-			a.path(text, c.writes, whole)
-		case roleURL:
-			a.url(text, whole)
-		case roleSQL:
-			a.sql(text, whole)
-		case roleContent:
-			a.content(c.path, text, whole)
-		case roleProse:
-			a.prose(text, whole)
-		default:
-			a.unknown(text, whole)
+			a.argv(l.words, whole)
+			return
 		}
+		a.command(text, nil)
+	case roleCode:
+		a.code(languageOf(c.tool+" "+l.Arg, text), text, whole, false)
+	case rolePath:
+		for line := range strings.Lines(text) {
+			line = strings.TrimRight(line, "\r\n")
+			a.watchedFile(line, c.writes, flow{})
+			a.path(line, c.writes, whole)
+		}
+	case roleURL:
+		a.url(text, whole)
+	case roleSQL:
+		a.sql(text, whole)
+	case roleContent:
+		a.content(c.path, text, whole)
+	case roleProse:
+		a.prose(text, whole)
+	default:
+		a.unknown(text, whole)
 	}
 }
 
@@ -363,6 +402,10 @@ func (a *assessor) content(path, text string, at span) {
 		return
 	}
 	if len(text) > 128<<10 {
+		if place.write >= 0.7 { // it runs by itself later
+			a.runs = true
+			a.starve(at)
+		}
 		text = text[:128<<10]
 	}
 	a.kept(0.95, 0.75, func() {

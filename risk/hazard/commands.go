@@ -213,6 +213,9 @@ func (s *shell) runs(f flow, language string) flow {
 	case f.taint&fromDecoder != 0:
 		s.report("shell.encoded_run", 0, s.at)
 	}
+	if f.taint&tooLong != 0 {
+		s.starve(s.at)
+	}
 	if !f.known {
 		return flow{taint: f.taint &^ fromFile}
 	}
@@ -499,6 +502,9 @@ scan:
 		return flow{}
 	}
 	// It runs what comes in.
+	if c.in.taint&tooLong != 0 && !c.in.known {
+		c.starve(c.at)
+	}
 	switch {
 	case c.in.known && c.in.text != "":
 		return c.runs(c.in, i.language)

@@ -20,6 +20,11 @@ const (
 	roleProse   // is for people or models
 )
 
+// runs reports whether a text of this role is done when the call is made.
+func (r role) runs() bool {
+	return r == roleCommand || r == roleCode || r == roleSQL || r == roleURL || r == rolePath
+}
+
 func set(words string) map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(words) {

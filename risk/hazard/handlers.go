@@ -110,6 +110,8 @@ func (c *invocation) joined(args []flow) flow {
 		}
 		if b.Len() < 256<<10 {
 			b.WriteString(a.text)
+		} else {
+			out.taint |= tooLong
 		}
 		out.known = out.known && a.known
 		out.taint |= a.taint

@@ -93,6 +93,7 @@ func (a *assessor) url(raw string, at span) {
 		a.watch.URL(raw)
 	}
 	if len(raw) > 64<<10 {
+		a.starve(at)
 		raw = raw[:64<<10]
 	}
 	if _, q, ok := strings.Cut(raw, "?"); ok && !isURL(raw) {

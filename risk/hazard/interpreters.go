@@ -174,8 +174,9 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 	case "vim", "gdb":
 		a.editorCommands(text, at)
 	}
-	if len(text) > 128<<10 {
-		text = text[:128<<10]
+	if len(text) > maxProgram {
+		a.starve(at)
+		text = text[:maxProgram]
 	}
 	if language == "" && strings.Contains(text, "<?") {
 		language = "php"
@@ -184,6 +185,9 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 	p.read(lex(text, language != "js" && language != "c" && language != "lua" && language != "java"), text)
 	return p.judge(text)
 }
+
+// maxProgram is how many bytes of a program are read.
+const maxProgram = 256 << 10
 
 // program is what is known of one text of code.
 type program struct {

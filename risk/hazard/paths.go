@@ -445,7 +445,11 @@ func hexRune(s string) rune {
 
 // path judges a path that would be read, or written.
 func (a *assessor) path(text string, writes bool, at span) {
-	if strings.Contains(text, "\n") || len(text) > 16<<10 {
+	if len(text) > 16<<10 {
+		a.starve(at)
+		return
+	}
+	if strings.Contains(text, "\n") {
 		return
 	}
 	f := normalPath(text)

@@ -11,7 +11,7 @@ import (
 // Bounds of one shell text. A parser that descends needs stack in proportion to
 // what may be nested, so what opens something is counted first.
 const (
-	maxScript  = 256 << 10 // bytes that are parsed
+	maxScript  = 256 << 10 // bytes that are parsed, but for comments and plain texts
 	maxOpeners = 3000      // characters and words that may nest
 	maxNesting = 200       // nodes inside nodes that are walked
 )
@@ -29,6 +29,7 @@ const (
 	fromSystem                    // a directory of the system
 	fromVoid                      // is zeros or noise
 	fromHost                      // what this machine is: its name, its environment
+	tooLong                       // a part was left out: it was too long to be followed
 )
 
 // flow is what passes through a pipe, lies in a file or a variable. The zero
@@ -118,22 +119,27 @@ func (s *shell) script(text string) flow {
 	if s.depth > 0 {
 		inner = len(text)
 	}
-	if s.depth >= maxDepth || len(text) > maxScript || !s.spend(inner) || s.commands <= 0 || openers(text) > maxOpeners {
+	if strings.Contains(text, "\r\n") {
+		// Its places are no longer those of the leaf.
+		s.fixed = &whole
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+	}
+	code, nests := measure(text)
+	if s.depth >= maxDepth || code > maxScript || !s.spend(inner) || s.commands <= 0 || nests > maxOpeners {
 		s.starve(whole)
 		s.wordsOnly(text, whole)
 		return flow{}
 	}
 	s.depth++
 	defer func() { s.depth-- }()
-	if strings.Contains(text, "\r\n") {
-		// Its places are no longer those of the leaf.
-		s.fixed = &whole
-		text = strings.ReplaceAll(text, "\r\n", "\n")
-	}
 	file, err := parse(text)
 	if file == nil || err != nil && len(file.Stmts) == 0 {
 		if !looksWindows(text) {
 			s.report("text.unreadable", 0, whole)
+			if strings.ContainsAny(text, "|;&`$<>") {
+				// What it would do is more than its words, and cannot be told.
+				s.starve(whole)
+			}
 		}
 		s.wordsOnly(text, whole)
 		return flow{}
@@ -158,6 +164,13 @@ func parse(text string) (file *syntax.File, err error) {
 	bash, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
 	if err == nil {
 		return bash, nil
+	}
+	// A shell takes a here-document without an end as it is.
+	if _, rest, ok := strings.Cut(err.Error(), "unclosed here-document `"); ok {
+		closed := text + "\n" + strings.TrimSuffix(rest, "`") + "\n"
+		if f, e := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(closed), ""); e == nil {
+			return f, nil
+		}
 	}
 	if len(text) > 16<<10 {
 		return bash, err
@@ -250,10 +263,12 @@ func (s *shell) statements(all []*syntax.Stmt, in flow) flow {
 // both is what two commands print, one after the other.
 func both(a, b flow) flow {
 	f := flow{known: a.known && b.known, taint: a.taint | b.taint}
-	if len(a.text)+len(b.text) < 64<<10 {
+	switch {
+	case a.text == "" || b.text == "" || len(a.text)+len(b.text) < 64<<10:
 		f.text = a.text + b.text
-	} else {
+	default:
 		f.text, f.known = a.text, false
+		f.taint |= tooLong
 	}
 	return f
 }
@@ -542,6 +557,7 @@ func (s *shell) assign(as *syntax.Assign) {
 	s.at = s.nodeSpan(as)
 	if len(v.text) > 16<<10 {
 		v.text, v.known = v.text[:16<<10], false
+		v.taint |= tooLong
 	}
 	s.variable(name, v)
 	s.vars[name] = v
@@ -647,7 +663,7 @@ func (s *shell) fields(w *syntax.Word) []flow {
 // character that a text can hold: a private use character of the last plane.
 const fieldSplit = '\U0010fffd'
 
-// maxWord bounds what a word may become, in bytes.
+// maxWord bounds what expansions may make of a word, in bytes.
 const maxWord = 128 << 10
 
 // builder puts a word together.
@@ -662,9 +678,14 @@ func (b *builder) flow() flow {
 	return flow{text: b.b.String(), known: b.known, taint: b.taint}
 }
 
-func (b *builder) add(text string) {
+// add adds what the script itself says.
+func (b *builder) add(text string) { b.b.WriteString(text) }
+
+// grow adds what an expansion gives.
+func (b *builder) grow(text string) {
 	if b.b.Len()+len(text) > maxWord {
 		b.known = false
+		b.taint |= tooLong
 		return
 	}
 	b.b.WriteString(text)
@@ -675,7 +696,7 @@ func (b *builder) expanded(f flow, quoted bool) {
 	b.known = b.known && f.known
 	b.taint |= f.taint
 	if quoted || !strings.ContainsAny(f.text, " \t\n") {
-		b.add(f.text)
+		b.grow(f.text)
 		return
 	}
 	b.split = true
@@ -683,7 +704,7 @@ func (b *builder) expanded(f flow, quoted bool) {
 	if strings.TrimLeft(f.text, " \t\n") != f.text {
 		b.add(string(fieldSplit))
 	}
-	b.add(strings.Join(parts, string(fieldSplit)))
+	b.grow(strings.Join(parts, string(fieldSplit)))
 	if strings.TrimRight(f.text, " \t\n") != f.text {
 		b.add(string(fieldSplit))
 	}
@@ -692,6 +713,7 @@ func (b *builder) expanded(f flow, quoted bool) {
 func (s *shell) parts(parts []syntax.WordPart, b *builder, quoted bool) {
 	if s.nesting >= maxNesting {
 		b.known = false
+		b.taint |= tooLong
 		return
 	}
 	s.nesting++
@@ -716,6 +738,7 @@ func (s *shell) parts(parts []syntax.WordPart, b *builder, quoted bool) {
 			v := s.parameter(p)
 			if !s.spend(len(v.text)) {
 				v.text, v.known = "", false
+				v.taint |= tooLong
 			}
 			b.expanded(v, quoted)
 		case *syntax.CmdSubst:
@@ -950,6 +973,9 @@ func globbedPath(pattern string) string {
 // wordsOnly reads a text that could not be parsed: as words, each command's
 // name followed by its words as far as the next sign that ends a command.
 func (s *shell) wordsOnly(text string, at span) {
+	if len(text) > s.loose {
+		s.starve(at)
+	}
 	text = text[:min(len(text), s.loose)]
 	s.loose -= len(text)
 	s.at = at

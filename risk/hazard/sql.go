@@ -138,7 +138,11 @@ var (
 
 // sql judges SQL: a whole statement, or a value that was meant to go into one.
 func (a *assessor) sql(text string, at span) {
-	if len(text) < 2 || len(text) > 256<<10 || !a.spend(len(text)) {
+	if len(text) < 2 {
+		return
+	}
+	if len(text) > 256<<10 || !a.spend(len(text)) {
+		a.starve(at)
 		return
 	}
 	if isSQL(text) {
