@@ -78,7 +78,7 @@ func TestThreat11NotUnderstood(t *testing.T) {
 					if a.Score < Denied {
 						t.Errorf("%s, as %s: %.2f %+v", command, arg, a.Score, a.Findings)
 					}
-					if d := time.Since(begin); d > 3*time.Second {
+					if d := time.Since(begin); d > 20*time.Second {
 						t.Errorf("it took %v", d)
 					}
 				}
@@ -190,7 +190,7 @@ func TestUnderstood(t *testing.T) {
 		if a.Score >= 0.7 {
 			t.Errorf("%s %.80q: %.2f %+v", test.tool, test.text, a.Score, a.Findings)
 		}
-		if d := time.Since(begin); d > 3*time.Second {
+		if d := time.Since(begin); d > 20*time.Second {
 			t.Errorf("%.40q took %v", test.text, d)
 		}
 	}
