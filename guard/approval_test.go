@@ -353,3 +353,105 @@ func TestApprovedBefore(t *testing.T) {
 		}
 	}
 }
+
+// TestThreat17Approval: an approval is good for the act that was seen, once, in time, and
+// under the rules that asked for it: by no other act, agent or session, no second
+// use, no answer to what is no longer held, and no answer that nobody looked for.
+func TestThreat17Approval(t *testing.T) {
+	ask := func(edit func(a *act.Action)) *act.Action {
+		a := call("s", "1", "transfer", "100")
+		if edit != nil {
+			edit(a)
+		}
+		return a
+	}
+	n, now := asker(t, t.TempDir())
+	held, _ := n.decide(t, ask(nil))
+	seen := n.seen(t, held)
+	n.answer(t, held, true)
+	for name, other := range map[string]*act.Action{
+		"other arguments":   call("s", "o1", "transfer", "999"),
+		"another agent":     ask(func(a *act.Action) { a.Agent.ID, a.Step, a.ID = "b", "o2", "o2" }),
+		"another principal": ask(func(a *act.Action) { a.Principal.Name = "key:other" }),
+		"another session":   ask(func(a *act.Action) { a.Session = "s2" }),
+	} {
+		if d, _ := n.decide(t, other); d.Effect == act.Allow || d.Approval != nil && d.Approval.ID == held.Approval.ID {
+			t.Errorf("%s: %v, %+v", name, d.Effect, d.Approval)
+		}
+	}
+	if d, _ := n.decide(t, call("s", "2", "transfer", "100")); d.Effect != act.Allow {
+		t.Fatalf("the act itself: %v %+v", d.Effect, d.Reasons)
+	}
+	again, _ := n.decide(t, call("s", "3", "transfer", "100"))
+	if again.Effect != act.Escalate {
+		t.Errorf("used twice: %v", again.Effect)
+	}
+
+	// A second tab still shows the first request: the one that is held now has
+	// the same act, and another text around it.
+	a := ask(func(a *act.Action) { a.Body = []byte(`{"jsonrpc":"2.0","id":1,"params":{"text":"100"},"note":"new"}`) })
+	a.Session, a.Step, a.ID = "tab", "4", "4"
+	first, _ := n.decide(t, ask(func(a *act.Action) { a.Session = "tab" }))
+	stale := n.seen(t, first)
+	*now = now.Add(2 * approval.Within)
+	later, _ := n.decide(t, a)
+	if later.Approval.ID != first.Approval.ID {
+		t.Fatal("not the same approval")
+	}
+	reply := func(r guard.Reply) error {
+		_, err := n.Answer(t.Context(), later.Approval.ID, alice, r)
+		return err
+	}
+	if err := reply(guard.Reply{Agree: true, Seen: stale}); !errors.Is(err, approval.ErrUnseen) {
+		t.Errorf("the second tab: %v", err)
+	}
+	if err := reply(guard.Reply{Agree: true, Seen: n.seen(t, later), Decision: first.Position.String()}); !errors.Is(err, guard.ErrChanged) {
+		t.Errorf("the decision before: %v", err)
+	}
+	for _, other := range []string{"", seen, "sha256:00"} {
+		if err := reply(guard.Reply{Agree: true, Seen: other}); !errors.Is(err, approval.ErrUnseen) {
+			t.Errorf("seen %q: %v", other, err)
+		}
+	}
+
+	// Of a yes and a no at once one counts, and with a no the act does not come.
+	fresh := n.seen(t, later)
+	var wait sync.WaitGroup
+	errs := make([]error, 2)
+	for i := range errs {
+		wait.Go(func() { errs[i] = reply(guard.Reply{Agree: i == 0, Seen: fresh}) })
+	}
+	wait.Wait()
+	h, err := n.Approval(t.Context(), later.Approval.ID)
+	if err != nil || h.State != approval.Denied && h.State != approval.Revoked {
+		t.Errorf("after a yes and a no at once: %+v, %v, %v", h, err, errs)
+	}
+	if d, _ := n.decide(t, ask(func(a *act.Action) { a.Session, a.Step, a.ID = "tab", "5", "5" })); d.Effect == act.Allow {
+		t.Error("it came through after a no")
+	}
+
+	// Agreed to, and then another policy: what it denies is denied, and what it asks
+	// anew was not agreed to.
+	for _, rule := range []string{"effect: deny", "effect: escalate, approval: {quorum: 2}"} {
+		b := ask(func(a *act.Action) { a.Session = rule })
+		held, _ := n.decide(t, b)
+		n.answer(t, held, true)
+		if err := n.SetPolicy(t.Context(), load(t, asking+"  - {name: new, tools: [transfer], code: new, "+rule+"}\n"), alice); err != nil {
+			t.Fatal(err)
+		}
+		if d, _ := n.decide(t, ask(func(a *act.Action) { a.Session, a.Step, a.ID = rule, "6", "6" })); d.Effect == act.Allow {
+			t.Errorf("another policy (%s): %v", rule, d.Effect)
+		}
+		if err := n.SetPolicy(t.Context(), load(t, asking), alice); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// Agreed to, and too late.
+	late, _ := n.decide(t, ask(func(a *act.Action) { a.Session = "late" }))
+	n.answer(t, late, true)
+	*now = now.Add(2 * approval.Within)
+	if d, _ := n.decide(t, ask(func(a *act.Action) { a.Session, a.Step, a.ID = "late", "7", "7" })); d.Effect == act.Allow {
+		t.Error("too late, and allowed")
+	}
+}

@@ -312,7 +312,7 @@ func printContents(w io.Writer, o *ledger.Opening) {
 func pretty(data []byte) []byte {
 	v := jsontext.Value(bytes.Clone(data))
 	if v.Indent(jsontext.WithIndent("  ")) != nil {
-		return fmt.Appendf(nil, "%q", data)
+		return []byte(visible.Line(string(data)))
 	}
 	return []byte(visible.Lines(string(v)))
 }

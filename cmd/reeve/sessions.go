@@ -51,7 +51,7 @@ func sessionsList() *cobra.Command {
 			w := cmd.OutOrStdout()
 			fmt.Fprintf(w, "%-19s  %9s  %5s  %6s  %6s  %5s  %s\n", "BEGAN", "LASTED", "STEPS", "DENIED", "CHANGED", "FILES", "SESSION")
 			for _, s := range sessions {
-				fmt.Fprintf(w, "%-19s  %9s  %5d  %6d  %6d  %5d  %s\n", s.Began.Local().Format("2006-01-02 15:04:05"), s.Lasted(), len(s.Steps), s.Denied, s.Changed, len(s.Files), harmless(s.ID))
+				fmt.Fprintf(w, "%-19s  %9s  %5d  %6d  %6d  %5d  %s\n", s.Began.Local().Format("2006-01-02 15:04:05"), s.Lasted(), len(s.Steps), s.Denied, s.Changed, len(s.Files), printable(s.ID))
 			}
 			return nil
 		},
@@ -577,7 +577,7 @@ func (s *codingStep) Name() string {
 	if s.Given != "" && s.Label() == "calls" && s.Given != name && s.Server == "" {
 		name += " (" + s.Given + ")"
 	}
-	return harmless(name)
+	return printable(name)
 }
 
 // Verdict is the effect in one word for people.
@@ -617,9 +617,9 @@ func oneLine(s string, longest int) string {
 }
 
 func printSession(w io.Writer, s *codingSession) {
-	fmt.Fprintf(w, "session  %s\n", harmless(s.ID))
+	fmt.Fprintf(w, "session  %s\n", printable(s.ID))
 	if s.Folder != "" {
-		fmt.Fprintf(w, "folder   %s\n", harmless(s.Folder))
+		fmt.Fprintf(w, "folder   %s\n", printable(s.Folder))
 	}
 	fmt.Fprintf(w, "began    %s, lasted %s\n", s.Began.Local().Format("2006-01-02 15:04:05"), s.Lasted())
 	fmt.Fprintf(w, "steps    %d: %d denied, %d changed, %d held for a person\n\n", len(s.Steps), s.Denied, s.Changed, s.Held)
@@ -631,7 +631,7 @@ func printSession(w io.Writer, s *codingSession) {
 		}
 		fmt.Fprintln(w, oneLine(step.Shown(), 160))
 		if step.Child != "" {
-			fmt.Fprintf(w, "%31sin the sub-agent %s\n", "", harmless(step.Child))
+			fmt.Fprintf(w, "%31sin the sub-agent %s\n", "", printable(step.Child))
 		}
 		if why := step.Why(); why != "" {
 			fmt.Fprintf(w, "%31s%s\n", "", oneLine(why, 400))
@@ -641,7 +641,7 @@ func printSession(w io.Writer, s *codingSession) {
 		fmt.Fprintf(w, "\nfiles\n")
 	}
 	for _, f := range s.Files {
-		fmt.Fprintf(w, "  %-7s  %-7s  %s  (%s)\n", f.How, f.State, oneLine(harmless(f.Path), 200), f.Decision)
+		fmt.Fprintf(w, "  %-7s  %-7s  %s  (%s)\n", f.How, f.State, oneLine(printable(f.Path), 200), f.Decision)
 	}
 }
 
