@@ -123,7 +123,7 @@ reeve approvals approve abc --data=HOME/link/data
 reeve approvals approve --data ~/.config/../.config/reeve/data abc
 reeve approvals approve abc --yes
 reeve keys create me --role admin
-reeve agents reinstate did:x
+reeve agents resume did:x
 reeve ledger prune --before 2030-01-01
 reeve restore x.db
 reeve mcp tools approve s t

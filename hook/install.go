@@ -323,12 +323,38 @@ func (in *Installation) present() (file string, text []byte, err error) {
 		return "", nil, err
 	}
 	if to, err := filepath.EvalSymlinks(file); err == nil {
+		if err := in.inProject(to); err != nil {
+			return "", nil, fmt.Errorf("%s %w", file, err)
+		}
 		file = to
 	} else if info, err := os.Lstat(file); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return "", nil, fmt.Errorf("%s is a link that leads to no file", file)
 	}
+	// The file may be new in a folder that is a link.
+	if to, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
+		if err := in.inProject(filepath.Join(to, filepath.Base(file))); err != nil {
+			return "", nil, fmt.Errorf("%s %w", file, err)
+		}
+	}
 	text, err = readConfig(file)
 	return file, text, err
+}
+
+// inProject refuses a file that a repository's links lead to outside of it: they came
+// with the repository, and whose file that is the user was not asked.
+func (in *Installation) inProject(file string) error {
+	if in.Project == "" {
+		return nil
+	}
+	root, err := filepath.EvalSymlinks(in.Project)
+	if err != nil {
+		return err
+	}
+	rel, err := filepath.Rel(root, file)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return fmt.Errorf("is a link that leads out of the repository, to %s; it is not edited", file)
+	}
+	return nil
 }
 
 func readConfig(file string) ([]byte, error) {

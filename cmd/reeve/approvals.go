@@ -98,7 +98,7 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 		RunE: func(cmd *cobra.Command, a []string) error {
 			var h approval.Decision
 			path := "/approvals/" + url.PathEscape(a[0])
-			if q.Answer == "approve" && q.Seen == "" { // what is printed here is what is agreed to
+			if q.Seen == "" { // what is printed here is what is agreed to
 				if err := askNode(cmd, "GET", path, nil, &h); err != nil {
 					return err
 				}
@@ -108,7 +108,12 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 					}
 					fmt.Fprintln(cmd.OutOrStdout())
 				}
-				q.Seen = h.Seen
+				if q.Answer == "approve" {
+					q.Seen = h.Seen
+				}
+			}
+			if err := askTerminal(cmd, a); err != nil {
+				return err
 			}
 			if err := askNode(cmd, "POST", path, q, &h); err != nil {
 				return err

@@ -46,6 +46,13 @@ present folder unless given). Existing files are never overwritten.`,
 				return err
 			}
 		}
+		t, err := reeve.UserTrust()
+		if err == nil {
+			err = t.Add(filepath.Join(dir, "reeve.yaml"))
+		}
+		if err != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "reeve: the configuration is written, and does not rule until it is trusted (reeve trust): %v\n", err)
+		}
 		out := cmd.OutOrStdout()
 		fmt.Fprintf(out, "wrote %s and %s\n\n", filepath.Join(dir, "reeve.yaml"), filepath.Join(dir, "policy"))
 		rules, program := filepath.Join(dir, "policy"), os.Args[0]
@@ -82,7 +89,7 @@ func printSettings(w io.Writer) {
 
 A node needs none. Each setting can be given as a flag of `+"`reeve serve`"+`, as an environment
 variable, or as a key of the configuration file (`+"`--config FILE`, `REEVE_CONFIG`"+`, else
-`+"`./reeve.yaml`"+` if it is there). A flag wins over the environment, and that over the file.
+`+"`./reeve.yaml`"+` if it is there and you have said to trust it, by `+"`reeve trust`"+`). A flag wins over the environment, and that over the file.
 Relative paths are those of the folder that the program is started in; `+"`reeve hook` and `reeve mcp`"+`
 take `+"`data` and `policy`"+` of a file as those of the file's own folder.
 Lists are separated by commas in flags and variables. Secrets are never written here: they

@@ -84,8 +84,9 @@ afterwards it can prove what happened.
 		policyCommand(), decideCommand(),
 		ledgerCommand(), a2gCommand(), execCommand(), agentsCommand(), riskCommand(), approvalsCommand(), keysCommand(),
 		mcpCommand(), hookCommand(), sessionsCommand(),
-		backupCommand(), restoreCommand(), settingsCommand(),
+		backupCommand(), restoreCommand(), settingsCommand(), trustCommand(),
 	)
+	askFirst(root)
 	return root
 }
 
@@ -133,7 +134,7 @@ var settings = sync.OnceValue(new(reeve.Config).Settings)
 // settingFlags adds the flags of a node's settings to a command: all of them,
 // or those named. The configuration file is one of them.
 func settingFlags(cmd *cobra.Command, names ...string) {
-	cmd.Flags().String("config", "", "configuration file (YAML); environment REEVE_CONFIG, else ./reeve.yaml if there")
+	cmd.Flags().String("config", "", "configuration file (YAML); environment REEVE_CONFIG, else ./reeve.yaml if it is trusted: see reeve trust")
 	for _, s := range settings() {
 		wanted := len(names) == 0 && s.Of == ""
 		for _, n := range names {
@@ -159,8 +160,11 @@ func config(cmd *cobra.Command) (reeve.Config, error) {
 	if file == "" {
 		file = os.Getenv("REEVE_CONFIG")
 	}
-	if _, err := os.Stat("reeve.yaml"); file == "" && err == nil {
-		file = "reeve.yaml"
+	if file == "" {
+		var err error
+		if file, err = trustedConfig(); err != nil {
+			return reeve.Config{}, usageError{err}
+		}
 	}
 	given := map[string]string{}
 	for _, s := range settings() {

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	guards "reeve/guardian"
+)
+
+// What decides asks at a terminal, and is what acts are judged by: one list. A new
+// command that answers, revokes or installs belongs to it.
+func TestDecidingCommandsAsk(t *testing.T) {
+	var found []string
+	var walk func(c *cobra.Command, path string)
+	walk = func(c *cobra.Command, path string) {
+		if c.Flags().Lookup("yes") != nil {
+			found = append(found, path)
+		}
+		for _, sub := range c.Commands() {
+			walk(sub, strings.TrimSpace(path+" "+sub.Name()))
+		}
+		words := strings.Fields(path)
+		if n := len(words); n > 0 && slices.Contains([]string{"approve", "deny", "refuse", "revoke", "suspend", "resume", "erase", "prune", "restore", "install", "trust"}, words[n-1]) &&
+			!slices.Contains(guards.Deciding, path) {
+			t.Errorf("%s decides, and is not in the list", path)
+		}
+	}
+	walk(rootCommand(), "")
+	want := slices.Clone(guards.Deciding)
+	slices.Sort(want)
+	slices.Sort(found)
+	if !slices.Equal(found, want) {
+		t.Errorf("these ask: %q\nthese decide: %q", found, want)
+	}
+}
+
+func TestConfirm(t *testing.T) {
+	for answer, ok := range map[string]bool{"yes\n": true, " yes \n": true, "y\n": false, "\n": false, "": false, "yes": false, "YES\n": false, "no\nyes\n": false} {
+		var out strings.Builder
+		if err := confirm(strings.NewReader(answer), &out, "reeve approvals approve a\x1b[2Jb"); (err == nil) != ok {
+			t.Errorf("%q: %v", answer, err)
+		}
+		if strings.Contains(out.String(), "\x1b") || !strings.Contains(out.String(), "approvals approve") {
+			t.Errorf("%q", out.String())
+		}
+	}
+}

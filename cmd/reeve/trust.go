@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"reeve"
+)
+
+func trustCommand() *cobra.Command {
+	var list, remove bool
+	c := &cobra.Command{
+		Use:   "trust [FILE]",
+		Short: "Let the configuration of this folder rule, as it is now",
+		Long: `A reeve.yaml in the present folder may have come with a repository. It rules only once
+you have said so, and only as it was then: when it changes, or a file that it names
+and that lies below its folder, say it again. A file that --config or REEVE_CONFIG names
+rules without this. Without FILE it is ./reeve.yaml.`,
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			file := foundConfig
+			if len(a) > 0 {
+				file = a[0]
+			}
+			t, err := reeve.UserTrust()
+			if err != nil {
+				return err
+			}
+			switch {
+			case list:
+				files, err := t.List()
+				for _, f := range files {
+					state := "trusted"
+					switch err := t.Check(f.Path); {
+					case errors.Is(err, reeve.ErrUntrusted):
+						state = "changed since"
+					case err != nil:
+						state = "cannot be read"
+					}
+					fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", printable(f.Path), state)
+				}
+				return err
+			case remove:
+				was, err := t.Remove(file)
+				if err == nil && !was {
+					err = fmt.Errorf("%s was not trusted", file)
+				}
+				return err
+			}
+			if err := t.Add(file); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is trusted as it is now\n", printable(file))
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&list, "list", false, "list what is trusted")
+	c.Flags().BoolVar(&remove, "remove", false, "trust the file no more")
+	return c
+}
+
+// foundConfig is the configuration that is looked for where a command is run.
+const foundConfig = "reeve.yaml"
+
+// trustedConfig is the configuration in the present folder, empty if there is none.
+// One that nobody has said to trust is an error: to start without it would be to
+// start with other settings than whoever put it there expects.
+func trustedConfig() (string, error) {
+	if _, err := os.Stat(foundConfig); err != nil {
+		return "", nil
+	}
+	t, err := reeve.UserTrust()
+	if err == nil {
+		err = t.Check(foundConfig)
+	}
+	if errors.Is(err, reeve.ErrUntrusted) {
+		at, _ := filepath.Abs(foundConfig)
+		return "", fmt.Errorf("%s: %w. Look at it, and at what it names; then run reeve trust, or name it with --config", printable(at), err)
+	}
+	return foundConfig, err
+}

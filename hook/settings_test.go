@@ -1,0 +1,86 @@
+package hook
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A repository's link does not have its user's files edited.
+func TestProjectLinkOut(t *testing.T) {
+	for _, what := range []string{"file", "folder"} {
+		project, other := t.TempDir(), t.TempDir()
+		target := filepath.Join(other, "settings.json")
+		if err := os.WriteFile(target, []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if what == "folder" {
+			err = os.Symlink(other, filepath.Join(project, ".claude"))
+		} else if err = os.Mkdir(filepath.Join(project, ".claude"), 0o700); err == nil {
+			err = os.Symlink(target, filepath.Join(project, ".claude", "settings.json"))
+		}
+		if err != nil {
+			t.Skip(err)
+		}
+		in := &Installation{Agent: "claude-code", Project: project, Command: []string{"/bin/reeve"}}
+		if _, err := in.Install(); err == nil || !strings.Contains(err.Error(), "out of the repository") {
+			t.Errorf("%s: %v", what, err)
+		}
+		if text, _ := os.ReadFile(target); string(text) != "{}" {
+			t.Errorf("%s: it was edited: %s", what, text)
+		}
+	}
+}
+
+// What a change of settings leaves of reeve's hooks.
+func TestDisarms(t *testing.T) {
+	home := t.TempDir()
+	in := &Installation{Agent: "claude-code", Home: home, Command: []string{"/opt/bin/reeve"}}
+	if _, err := in.Install(); err != nil {
+		t.Fatal(err)
+	}
+	file, _ := in.File()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	armed := string(text)
+	s := SettingAt(filepath.ToSlash(file), filepath.ToSlash(home))
+	if s == nil || s.Agent != "claude-code" {
+		t.Fatalf("%+v", s)
+	}
+	with := func(member string) string {
+		return "{" + member + "," + strings.TrimPrefix(strings.TrimSpace(armed), "{")
+	}
+	for _, tt := range []struct {
+		name, before, after string
+		disarms             bool
+	}{
+		{"a permission", armed, with(`"permissions":{"allow":["Bash(ls)"]}`), false},
+		{"another form", armed, strings.ReplaceAll(armed, "  ", "\t"), false},
+		{"a hook beside", armed, strings.Replace(armed, `"PreToolUse": [`, `"PreToolUse": [{"hooks":[{"type":"command","command":"x"}]},`, 1), false},
+		{"no file", armed, "", true},
+		{"no hooks", armed, "{}", true},
+		{"another event", armed, strings.Replace(armed, "PreToolUse", "PreToolUsed", 1), true},
+		{"another command", armed, strings.Replace(armed, "/opt/bin/reeve", "/tmp/reeve", 1), true},
+		{"another matcher", armed, strings.Replace(armed, `"PreToolUse": [
+      {`, `"PreToolUse": [{"matcher":"Nothing",`, 1), true},
+		{"all off", armed, with(`"disableAllHooks":true`), true},
+		{"all off, escaped", armed, with(`"disable\u0041llHooks":true`), true},
+		{"off by a variable", armed, with(`"env":{"CLAUDE_CODE_SIMPLE":"1"}`), true},
+		{"broken", armed, armed[:len(armed)-4], true},
+		{"with a comment", armed, "// x\n" + armed, true},
+		{"off where there were none", "", `{"disableAllHooks":true}`, true},
+		{"off in another case of the value", "", `{"disableAllHooks":"true"}`, true},
+		{"not off", "", `{"disableAllHooks":false}`, false},
+		{"off as it was", `{"disableAllHooks":true}`, `{"disableAllHooks":true,"x":1}`, false},
+		{"something else", "", `{"permissions":{}}`, false},
+		{"other hooks go", `{"hooks":{"PreToolUse":[{"hooks":[{"command":"x"}]}]}}`, "{}", false},
+	} {
+		if why := s.Disarms([]byte(tt.before), []byte(tt.after)); (why != "") != tt.disarms {
+			t.Errorf("%s: %q", tt.name, why)
+		}
+	}
+}

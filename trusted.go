@@ -1,0 +1,229 @@
+package reeve
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A configuration that lies in the folder where a command is run may have come with
+// a repository that somebody else wrote, and it can name what is run and where
+// secrets go. So it rules only when the user has said so, and only as it was then:
+// with every file below its folder that it names.
+
+// ErrUntrusted says that nobody has said to trust a file as it is now.
+var ErrUntrusted = errors.New("nobody has said to trust this file as it is now")
+
+// Trust is what the user said to trust.
+type Trust struct{ file string }
+
+// UserTrust is what the user said to trust, kept in the user's configuration folder.
+func UserTrust() (*Trust, error) {
+	own, err := os.UserConfigDir()
+	if err != nil {
+		return nil, err
+	}
+	return &Trust{filepath.Join(own, "reeve", "trusted")}, nil
+}
+
+// A TrustedFile is one configuration that the user said to trust.
+type TrustedFile struct {
+	Hash string // of the file and of what it names
+	Path string
+}
+
+// Check is nil when the file is trusted as it is now, and ErrUntrusted when not.
+func (t *Trust) Check(file string) error {
+	name, hash, err := fingerprint(file)
+	if err != nil {
+		return err
+	}
+	list, err := t.List()
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(list, TrustedFile{hash, name}) {
+		return ErrUntrusted
+	}
+	return nil
+}
+
+// Add says to trust a file as it is now.
+func (t *Trust) Add(file string) error {
+	name, hash, err := fingerprint(file)
+	if err != nil {
+		return err
+	}
+	return t.change(name, func(list []TrustedFile) []TrustedFile { return append(list, TrustedFile{hash, name}) })
+}
+
+// Remove says to trust a file no more. It reports whether it was trusted.
+func (t *Trust) Remove(file string) (was bool, err error) {
+	name, err := filepath.Abs(file)
+	if err != nil {
+		return false, err
+	}
+	if to, err := filepath.EvalSymlinks(name); err == nil {
+		name = to
+	}
+	list, err := t.List()
+	if err != nil {
+		return false, err
+	}
+	was = slices.ContainsFunc(list, func(f TrustedFile) bool { return f.Path == name })
+	return was, t.change(name, func(list []TrustedFile) []TrustedFile { return list })
+}
+
+// List is all that is trusted.
+func (t *Trust) List() (list []TrustedFile, err error) {
+	text, err := os.ReadFile(t.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if hash, name, ok := strings.Cut(strings.TrimRight(line, "\n"), "  "); ok {
+			list = append(list, TrustedFile{hash, name})
+		}
+	}
+	return list, err
+}
+
+// change writes the list anew, without a file and with what is added.
+func (t *Trust) change(name string, add func([]TrustedFile) []TrustedFile) error {
+	if strings.ContainsAny(name, "\n\r") {
+		return errors.New("its path has a line end")
+	}
+	list, err := t.List()
+	if err != nil {
+		return err
+	}
+	list = add(slices.DeleteFunc(list, func(f TrustedFile) bool { return f.Path == name }))
+	var text bytes.Buffer
+	for _, f := range list {
+		fmt.Fprintf(&text, "%s  %s\n", f.Hash, f.Path)
+	}
+	if err := os.MkdirAll(filepath.Dir(t.file), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(t.file), "trusted.*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text.Bytes())
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), t.file)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// Bounds of what one configuration names.
+const (
+	maxNamed      = 2000
+	maxNamedBytes = 256 << 20
+)
+
+// fingerprint is a file's path without links, and a hash over it and over all files
+// below its folder that it names.
+func fingerprint(file string) (name, hash string, err error) {
+	if name, err = filepath.Abs(file); err != nil {
+		return "", "", err
+	}
+	if name, err = filepath.EvalSymlinks(name); err != nil {
+		return "", "", err
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return "", "", err
+	}
+	c, err := Load(name, func(string) string { return "" }, nil)
+	if err != nil {
+		return "", "", err
+	}
+	base := filepath.Dir(name)
+	h := sha256.New()
+	fmt.Fprintf(h, "%d\n%s", len(text), text)
+	names, size := 0, int64(0)
+	add := func(p string, info fs.FileInfo) error {
+		if names++; names > maxNamed {
+			return fmt.Errorf("it names more than %d files", maxNamed)
+		}
+		if size += info.Size(); size > maxNamedBytes {
+			return fmt.Errorf("what it names has more than %d MiB", maxNamedBytes>>20)
+		}
+		text, err := os.ReadFile(p)
+		if err == nil {
+			fmt.Fprintf(h, "\n%d %s %d\n%s", len(p), p, len(text), text)
+		}
+		return err
+	}
+	for _, p := range c.names(base) {
+		err := filepath.WalkDir(p, func(p string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := os.Stat(p)
+			switch {
+			case err != nil:
+				return err
+			case info.Mode().IsRegular():
+				return add(p, info)
+			}
+			return nil
+		})
+		if errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintf(h, "\n%d %s -", len(p), p) // one that is put there later is another
+		} else if err != nil {
+			return "", "", fmt.Errorf("%s: %w", p, err)
+		}
+	}
+	return name, "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// names are the files and folders below a folder that a configuration names, but for
+// the data folder, which reeve itself writes.
+func (c *Config) names(base string) (list []string) {
+	for _, s := range c.Settings() {
+		if s.Key == "data" || s.Key == "database" || s.Key == "tasks.scratch" || s.Key == "ledger.file" {
+			continue
+		}
+		var texts []string
+		switch v := s.value.Interface().(type) {
+		case string:
+			texts = []string{v}
+		case []string:
+			texts = v
+		}
+		for _, text := range texts {
+			for _, piece := range []string{text, text[strings.LastIndexByte(text, '=')+1:]} {
+				piece = strings.TrimPrefix(piece, "file:")
+				if piece == "" || strings.Contains(piece, "://") || strings.ContainsAny(piece, "\n\x00") {
+					continue
+				}
+				p := piece
+				if !filepath.IsAbs(p) {
+					p = filepath.Join(base, p)
+				}
+				rel, err := filepath.Rel(base, p)
+				if err != nil || rel == "." || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) || slices.Contains(list, p) {
+					continue
+				}
+				// What is no path but a word, such as a format's name, is no file either.
+				if exists(p) || strings.ContainsAny(piece, `/\.`) || s.Key == "policy" {
+					list = append(list, p)
+				}
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}

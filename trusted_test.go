@@ -1,0 +1,74 @@
+package reeve
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A configuration that came with a repository does not rule until the user has said
+// so, and not when it, or what it names, has changed since.
+func TestThreat24FoundConfigurationIsNotObeyed(t *testing.T) {
+	dir := t.TempDir()
+	trust := &Trust{filepath.Join(t.TempDir(), "reeve", "trusted")}
+	write := func(name, text string) {
+		t.Helper()
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, "reeve.yaml")
+	base := func() {
+		write("reeve.yaml", "policy: ./policy\njwt: {secret: 'file:keys/jwt', audience: x}\ncredentials: ['http://h.example=file:keys/h']\n")
+		write("policy/a.yaml", "one")
+		write("keys/jwt", "one")
+		write("keys/h", "one")
+		os.Remove(filepath.Join(dir, "policy/b.yaml"))
+	}
+	base()
+	if err := trust.Check(file); !errors.Is(err, ErrUntrusted) {
+		t.Fatalf("nobody has said anything: %v", err)
+	}
+	if err := trust.Add(file); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []struct {
+		name, file, text string
+		trusted          bool
+	}{
+		{"nothing", "keys/h", "one", true},
+		{"another file", "src/main.go", "x", true},
+		{"the file", "reeve.yaml", "policy: ./policy\nallow-commands: true\n", false},
+		{"a policy", "policy/a.yaml", "two", false},
+		{"a further policy", "policy/b.yaml", "one", false},
+		{"a secret", "keys/jwt", "two", false},
+		{"a credential", "keys/h", "two", false},
+	} {
+		base()
+		write(change.file, change.text)
+		err := trust.Check(file)
+		if (err == nil) != change.trusted {
+			t.Errorf("%s changes: %v", change.name, err)
+		}
+	}
+	base()
+	other := filepath.Join(t.TempDir(), "reeve.yaml") // the same text elsewhere
+	text, _ := os.ReadFile(file)
+	if err := os.WriteFile(other, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := trust.Check(other); !errors.Is(err, ErrUntrusted) {
+		t.Errorf("a copy elsewhere: %v", err)
+	}
+	if was, err := trust.Remove(file); err != nil || !was {
+		t.Errorf("%v %v", was, err)
+	}
+	if err := trust.Check(file); !errors.Is(err, ErrUntrusted) {
+		t.Errorf("after it was removed: %v", err)
+	}
+}
