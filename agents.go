@@ -2,9 +2,11 @@ package reeve
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"reeve/agent"
+	"reeve/guard"
 	"reeve/identity"
 
 	"github.com/go-json-experiment/json"
@@ -76,8 +78,10 @@ func (n *Node) agentReport(ctx context.Context, did string) (AgentReport, error)
 
 // AgentState gives an agent another state.
 type AgentState struct {
-	State  agent.State `json:"state"` // active, suspended or revoked
-	Reason string      `json:"reason,omitzero"`
+	State agent.State `json:"state,omitzero"` // active, suspended or revoked
+	// ResetKey forgets its public key instead.
+	ResetKey bool   `json:"reset_key,omitzero"`
+	Reason   string `json:"reason,omitzero"`
 }
 
 func (n *Node) setAgent(w http.ResponseWriter, r *http.Request) {
@@ -92,7 +96,20 @@ func (n *Node) setAgent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	did := r.PathValue("did")
-	if q.State != agent.Active && q.State != agent.Suspended && q.State != agent.Revoked || len(did) > agent.MaxDID || len(q.Reason) > maxNote {
+	if q.ResetKey && q.State == "" && len(did) <= agent.MaxDID {
+		known, err := n.guard.ResetKey(r.Context(), did, by)
+		if errors.Is(err, guard.ErrNoKey) {
+			answer(w, http.StatusConflict, map[string]string{"error": err.Error()})
+			return
+		}
+		if err != nil {
+			n.failed(w, "the agent's key was not reset", err)
+			return
+		}
+		answer(w, http.StatusOK, known)
+		return
+	}
+	if q.ResetKey || q.State != agent.Active && q.State != agent.Suspended && q.State != agent.Revoked || len(did) > agent.MaxDID || len(q.Reason) > maxNote {
 		answer(w, http.StatusBadRequest, map[string]string{"error": "want {\"state\": \"active\", \"suspended\" or \"revoked\"}, with a reason of at most 2000 bytes"})
 		return
 	}

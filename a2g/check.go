@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode"
 
+	"reeve/agent"
 	"reeve/internal/jsonrpc"
 	"reeve/internal/rawjson"
 )
@@ -137,8 +137,8 @@ func (f *field) checkText(v rawjson.Value) *fault {
 	case f.max > 0 && len(text) > f.max:
 		return &fault{v, "", fmt.Sprintf("The string has %d bytes.", len(text)), f.one()}
 	}
-	if f.flags&name != 0 && (text == "." || text == ".." || strings.ContainsFunc(text, unicode.IsControl)) {
-		return &fault{v, "", "The string is . or .., or holds control characters: it cannot be a name.", f.one()}
+	if f.flags&did != 0 && !agent.IsDID(text) {
+		return &fault{v, "", "The string is no DID.", f.one()}
 	}
 	for _, w := range f.words {
 		if text == w {
@@ -183,6 +183,8 @@ func (f *field) one() string {
 	}
 	s := "a string"
 	switch {
+	case f.flags&did != 0:
+		s = fmt.Sprintf("a DID of at most %d bytes, such as did:aeon:desk", f.max)
 	case f.flags&filled != 0 && f.max > 0:
 		s = fmt.Sprintf("a string of 1 to %d bytes", f.max)
 	case f.flags&filled != 0:

@@ -109,7 +109,7 @@ func TestDecodeIntent(t *testing.T) {
 
 // TestBatchPointers: fields are named from the call's own root, also in a batch.
 func TestBatchPointers(t *testing.T) {
-	doc, err := rawjson.Parse([]byte(`[1,{"params":{"agent_did":"a","intent_id":"i","tool":"t","arguments":{"x":"y"}}},{"params":{"agent_did":"a"}}]`))
+	doc, err := rawjson.Parse([]byte(`[1,{"params":{"agent_did":"did:aeon:a","intent_id":"i","tool":"t","arguments":{"x":"y"}}},{"params":{"agent_did":"did:aeon:a"}}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,31 +130,31 @@ func TestBatchPointers(t *testing.T) {
 
 func TestDecodeReport(t *testing.T) {
 	half := 0.5
-	_, got, fail := decodeReport(request(t, MethodReport, `{"agent_did":"a","intent_id":"i","status":"FAILURE","error":"no","metrics":{"duration_ms":12.5,"cpu_percent":0.5,"memory_used_mb":null},"tool":"t","arguments":{"b":1,"a":2}}`))
+	_, got, fail := decodeReport(request(t, MethodReport, `{"agent_did":"did:aeon:a","intent_id":"i","status":"FAILURE","error":"no","metrics":{"duration_ms":12.5,"cpu_percent":0.5,"memory_used_mb":null},"tool":"t","arguments":{"b":1,"a":2}}`))
 	if fail != nil {
 		t.Fatal(fail)
 	}
 	a, _, _ := decodeIntent(request(t, MethodIntent, intentWith("t", `{"a":2,"b":1}`, "")))
-	want := &Report{AgentDID: "a", IntentID: "i", Status: Failure, Error: "no", Metrics: &Metrics{DurationMS: 12.5, CPUPercent: &half}, Tool: "t", Arguments: Raw(`{"b":1,"a":2}`), Digest: a.Digest.String()}
+	want := &Report{AgentDID: "did:aeon:a", IntentID: "i", Status: Failure, Error: "no", Metrics: &Metrics{DurationMS: 12.5, CPUPercent: &half}, Tool: "t", Arguments: Raw(`{"b":1,"a":2}`), Digest: a.Digest.String()}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	_, _, fail = decodeReport(request(t, MethodReport, `{"agent_did":"a","intent_id":"i","status":"SUCCESS","tool":"t","arguments":{},"digest":"sha256:`+strings.Repeat("0", 64)+`"}`))
+	_, _, fail = decodeReport(request(t, MethodReport, `{"agent_did":"did:aeon:a","intent_id":"i","status":"SUCCESS","tool":"t","arguments":{},"digest":"sha256:`+strings.Repeat("0", 64)+`"}`))
 	if fail == nil || !strings.Contains(string(fail.Data), `"/params/digest"`) {
 		t.Errorf("a digest that is not of the arguments: %v", fail)
 	}
 }
 
 func TestDecodeRegister(t *testing.T) {
-	a, got, fail := decodeRegister(request(t, MethodRegister, `{"agent_did":"a","public_key":"ed25519:00","capabilities_requested":["t",""],"metadata":{"name":"N","version":"1","n":{"x":[1]}},"plan":"steal it all"}`))
+	a, got, fail := decodeRegister(request(t, MethodRegister, `{"agent_did":"did:aeon:a","public_key":"ed25519:00","capabilities_requested":["t",""],"metadata":{"name":"N","version":"1","n":{"x":[1]}},"plan":"steal it all"}`))
 	if fail == nil {
 		t.Fatalf("an empty capability is taken: %v %v", a, got)
 	}
-	a, got, fail = decodeRegister(request(t, MethodRegister, `{"agent_did":"a","public_key":"ed25519:00","capabilities_requested":["t"],"metadata":{"name":"N","version":"1"},"plan":"steal it all"}`))
+	a, got, fail = decodeRegister(request(t, MethodRegister, `{"agent_did":"did:aeon:a","public_key":"ed25519:00","capabilities_requested":["t"],"metadata":{"name":"N","version":"1"},"plan":"steal it all"}`))
 	if fail != nil {
 		t.Fatal(fail)
 	}
-	want := &Register{AgentDID: "a", PublicKey: "ed25519:00", CapabilitiesRequested: []string{"t"}, Metadata: map[string]any{"name": "N", "version": "1"}}
+	want := &Register{AgentDID: "did:aeon:a", PublicKey: "ed25519:00", CapabilitiesRequested: []string{"t"}, Metadata: map[string]any{"name": "N", "version": "1"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -166,14 +166,14 @@ func TestDecodeRegister(t *testing.T) {
 		many[i] = "t"
 	}
 	list, _ := json.Marshal(many)
-	if _, _, fail := decodeRegister(request(t, MethodRegister, `{"agent_did":"a","capabilities_requested":`+string(list)+`}`)); fail == nil {
+	if _, _, fail := decodeRegister(request(t, MethodRegister, `{"agent_did":"did:aeon:a","capabilities_requested":`+string(list)+`}`)); fail == nil {
 		t.Error("a list without end is taken")
 	}
 }
 
 func TestDecodeHeartbeat(t *testing.T) {
-	got, fail := decodeHeartbeat(request(t, MethodHeartbeat, `{"agent_did":"a","status":"idle","load":0.5}`))
-	if diff := cmp.Diff(&Heartbeat{AgentDID: "a", Status: "idle"}, got); diff != "" || fail != nil {
+	got, fail := decodeHeartbeat(request(t, MethodHeartbeat, `{"agent_did":"did:aeon:a","status":"idle","load":0.5}`))
+	if diff := cmp.Diff(&Heartbeat{AgentDID: "did:aeon:a", Status: "idle"}, got); diff != "" || fail != nil {
 		t.Errorf("%v %s", fail, diff)
 	}
 	if _, fail := decodeHeartbeat(request(t, MethodHeartbeat, `{}`)); fail == nil {
@@ -191,7 +191,7 @@ func TestTooMuch(t *testing.T) {
 	if fail == nil || !strings.Contains(string(fail.Data), "more pieces of text") {
 		t.Errorf("%v", fail)
 	}
-	_, _, fail = decodeReport(request(t, MethodReport, `{"agent_did":"a","intent_id":"i","status":"SUCCESS","result":[`+strings.Repeat(`"x",`, content.MaxLeaves)+`"x"]}`))
+	_, _, fail = decodeReport(request(t, MethodReport, `{"agent_did":"did:aeon:a","intent_id":"i","status":"SUCCESS","result":[`+strings.Repeat(`"x",`, content.MaxLeaves)+`"x"]}`))
 	if fail == nil || !strings.Contains(string(fail.Data), "more pieces of text") {
 		t.Errorf("%v", fail)
 	}
@@ -212,7 +212,7 @@ func requests(t testing.TB) (list [][]byte) {
 			list = append(list, body)
 		}
 	}
-	return append(list, []byte(`{"jsonrpc":"2.0","id":1,"method":"a2g/heartbeat","params":{"agent_did":"a"}}`))
+	return append(list, []byte(`{"jsonrpc":"2.0","id":1,"method":"a2g/heartbeat","params":{"agent_did":"did:aeon:a"}}`))
 }
 
 func fuzzDecode(f *testing.F, method string, decode func(r *jsonrpc.Request) (*act.Action, *jsonrpc.Error)) {

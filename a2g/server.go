@@ -155,6 +155,26 @@ func (s *Server) intent(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonr
 	return s.verdict(n, modified).answer()
 }
 
+// suspend suspends an agent that did another act than the one approved: it is not to
+// be believed any more. A name that nobody registered is barred for this principal
+// only, since anybody can use it.
+func (s *Server) suspend(ctx context.Context, a *act.Action, why string) error {
+	ctx = context.WithoutCancel(ctx)
+	known, err := s.cfg.Guard.Agent(ctx, a.Agent.ID)
+	if err != nil {
+		return err
+	}
+	s.cfg.Logger.Warn("an agent did another act than the one approved, and is suspended", "agent", a.Agent.ID, "principal", a.Principal.Name)
+	if known.State == "" {
+		return s.cfg.Guard.BarStranger(ctx, a.Agent.ID, why, a.Principal)
+	}
+	_, err = s.SetState(ctx, a.Agent.ID, agent.Suspended, why, act.Principal{Name: "reeve", Method: "local"})
+	if errors.Is(err, agent.ErrRevoked) {
+		return nil
+	}
+	return err
+}
+
 // useNonce uses up the nonce of a message's signature, if it has one; refused
 // says that it was used before.
 func (s *Server) useNonce(ctx context.Context, a *act.Action, c *caller) (refused bool, err error) {
@@ -257,6 +277,9 @@ func (s *Server) report(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonr
 	}
 	s.hub.join(c.mailbox, jsonrpc.ConnFrom(ctx), s.cfg.Now())
 	said := agent.Report{Status: report.Status, Tool: report.Tool, Digest: report.Digest}
+	if m := report.Metrics; m != nil {
+		said.MemoryMB, said.CPUPercent, said.DurationMS = m.MemoryUsedMB, m.CPUPercent, &m.DurationMS
+	}
 	if report.Arguments != nil { // the verdict may be kept under the form before
 		_, said.Earlier = callDigest(report.Tool, r.Params.Get("arguments"))
 	}
@@ -273,6 +296,11 @@ func (s *Server) report(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonr
 	s.cfg.Ended(a.Agent.ID, "")
 	if _, err := s.cfg.Guard.CountViolation(ctx, a.Agent.ID, violation, a.Principal); err != nil {
 		return nil, s.failed(err, r.Params)
+	}
+	if n != nil && n.Outcome == agent.Mismatched && violation != agent.ReportedBefore {
+		if err := s.suspend(ctx, a, violation); err != nil {
+			return nil, s.failed(err, r.Params)
+		}
 	}
 	return nil, failure(ExecutionError, violation, r.Params, `,"status":"recorded","violation":`+string(rawjson.Quote(violation)))
 }
@@ -298,7 +326,7 @@ func (s *Server) register(ctx context.Context, r *jsonrpc.Request) ([]byte, *jso
 	}
 	d, known, err := s.cfg.Guard.Register(ctx, a, guard.Registration{
 		DID: register.AgentDID, PublicKey: register.PublicKey, Requested: register.CapabilitiesRequested,
-		Metadata: jsontext.Value(r.Params.Get("metadata").Raw()),
+		Metadata: jsontext.Value(r.Params.Get("metadata").Raw()), Signed: c.nonce != "" && !c.handshake,
 	})
 	if errors.Is(err, agent.ErrRevoked) || errors.Is(err, agent.ErrForeign) || errors.Is(err, agent.ErrKey) {
 		a.Refusals = []act.Reason{{Rule: "a2g", Code: "agent.registration", Message: sentence(err.Error()), Effect: act.Deny}}
@@ -320,7 +348,15 @@ func (s *Server) register(ctx context.Context, r *jsonrpc.Request) ([]byte, *jso
 		s.hub.send(box, notification(MethodPolicy, write(told)))
 	}
 	s.hub.told(box, told.Version)
-	return write(&Registered{AgentDID: known.DID, Status: "registered", Policy: told}), nil
+	answer := &Registered{AgentDID: known.DID, Status: "registered", Policy: told, Signatures: "optional"}
+	switch {
+	case s.cfg.Signed || s.cfg.Secret(known.DID) != "" || known.KeyVerifies():
+		answer.Signatures = "required"
+	case known.PublicKey != "":
+		answer.Warning = "The public_key is not " + keyPrefix + " and 64 hex digits: it can verify nothing, and messages need no signature."
+		s.cfg.Logger.Warn("an agent registered a public key that can verify nothing", "agent", known.DID)
+	}
+	return write(answer), nil
 }
 
 // heartbeat answers a2g/heartbeat. An agent that holds no connection finds there
@@ -402,6 +438,8 @@ type caller struct {
 	code       int
 	reasons    []act.Reason
 	violations int // of an agent that nobody registered, for this principal
+	// owner says that the agent's own credential asks.
+	owner bool
 	// unproven says that it may be somebody else than the agent.
 	unproven bool
 }
@@ -421,18 +459,23 @@ func (s *Server) caller(ctx context.Context, r *jsonrpc.Request, a *act.Action) 
 		return nil, err
 	}
 	c := &caller{agent: known, mailbox: s.hub.mailbox(a.Principal, known.DID)}
-	if known.Principal != "" && known.Principal != a.Principal.Name {
+	if !known.OwnedBy(a.Principal) {
 		c.unproven = true
 		c.deny(PolicyViolation, "identity.foreign", "This agent is registered by somebody else.", "Use the credential that it registered with.")
 		return c, nil
 	}
+	c.owner = known.Principal == a.Principal.Name && a.Principal != act.Anonymous
 	if c.signature(s, r, jsonrpc.ConnFrom(ctx)); c.code != 0 {
 		c.unproven = true
 		return c, nil
 	}
 	if known.State == "" {
-		if c.violations, err = s.cfg.Guard.Stranger(ctx, known.DID, a.Principal.Name); err != nil {
+		stranger, err := s.cfg.Guard.Stranger(ctx, known.DID, a.Principal.Name)
+		if err != nil {
 			return nil, err
+		}
+		if c.violations = stranger.Violations; stranger.Reason != "" {
+			c.deny(PolicyViolation, "agent.suspended", "The agent is suspended: "+strings.TrimSuffix(stranger.Reason, ".")+".", "Ask the operator of this node.")
 		}
 	}
 	now := s.cfg.Now()
@@ -477,6 +520,8 @@ func (c *caller) signature(s *Server, r *jsonrpc.Request, conn *jsonrpc.Conn) {
 	case !errors.Is(err, ErrUnsigned):
 		c.deny(PolicyViolation, "identity.signature", sentence("The signature is not accepted: "+err.Error()), "Sign with the key that this node knows of the agent, and the right time.")
 	case s.hub.shookHands(conn, c.agent.DID):
+	case r.Method == MethodRegister && !s.cfg.Signed && keys.Secret == "" && c.owner:
+		// Its own credential registers again, with the same key: see agent.Register.
 	case s.cfg.Signed || keys.Secret != "" || keys.Public != nil:
 		c.deny(PolicyViolation, "identity.unsigned", "The message is not signed, and this agent's must be.", "Sign it.")
 	}

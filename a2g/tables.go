@@ -24,7 +24,7 @@ const (
 	optional flag = 1 << iota // may be absent or null
 	list                      // an array of values of the type, of at most maxList
 	filled                    // a string that is not empty
-	name                      // a string that can be written in a path and on one line
+	did                       // a decentralized identifier
 )
 
 // field is one row of a table.
@@ -67,7 +67,7 @@ var signatureTable = table{name: "signature", fields: []field{
 // A2G_INTENT
 
 var intentTable = table{name: "a2g/intent params", fields: []field{
-	{name: "agent_did", flags: filled | name, max: maxDID},
+	{name: "agent_did", flags: filled | did, max: maxDID},
 	{name: "intent_id", flags: filled, max: maxID}, // a UUID in the text; some agents have other ids
 	{name: "tool", flags: filled},
 	{name: "arguments", typ: record},
@@ -82,7 +82,7 @@ var intentTable = table{name: "a2g/intent params", fields: []field{
 // A2G_REPORT
 
 var reportTable = table{name: "a2g/report params", fields: []field{
-	{name: "agent_did", flags: filled | name, max: maxDID},
+	{name: "agent_did", flags: filled | did, max: maxDID},
 	{name: "intent_id", flags: filled, max: maxID},
 	{name: "status", words: statuses},
 	{name: "result", typ: anything, flags: optional},
@@ -106,7 +106,7 @@ var signedContext = field{name: "context", typ: object, flags: optional, table: 
 // A2G_REGISTER
 
 var registerTable = table{name: "a2g/register params", fields: []field{
-	{name: "agent_did", flags: filled | name, max: maxDID},
+	{name: "agent_did", flags: filled | did, max: maxDID},
 	{name: "public_key", flags: optional, max: maxKey}, // empty from the Python SDK
 	{name: "capabilities_requested", flags: optional | list | filled, max: maxID},
 	{name: "metadata", typ: record, flags: optional},
@@ -116,7 +116,7 @@ var registerTable = table{name: "a2g/register params", fields: []field{
 // The heartbeat has no form in the text.
 
 var heartbeatTable = table{name: "a2g/heartbeat params", fields: []field{
-	{name: "agent_did", flags: filled | name, max: maxDID},
+	{name: "agent_did", flags: filled | did, max: maxDID},
 	{name: "status", flags: optional, max: maxID},
 	signedContext,
 }}

@@ -215,6 +215,10 @@ type Registered struct {
 	AgentDID string  `json:"agent_did"`
 	Status   string  `json:"status"` // "registered"
 	Policy   *Policy `json:"policy"`
+	// Additions to the text. Signatures is "required" when messages must be signed
+	// from now on, else "optional"; Warning says what is wrong with the key.
+	Signatures string `json:"signatures,omitzero"`
+	Warning    string `json:"warning,omitzero"`
 }
 
 // Policy is the params of g2a/policy (G2A_POLICY): what an agent may do now.

@@ -4,8 +4,11 @@
 package agent
 
 import (
+	"crypto/ed25519"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"reeve/act"
@@ -35,7 +38,7 @@ var (
 	// ErrForeign: another principal registered this agent.
 	ErrForeign = errors.New("the agent is registered by somebody else")
 	// ErrKey: an agent's key does not change by registering again.
-	ErrKey = errors.New("the agent is registered with another public key")
+	ErrKey = errors.New("the agent is registered with another public key; sign with that one, or have an operator reset it")
 )
 
 // MaxDID is the longest DID, in bytes.
@@ -64,13 +67,16 @@ type Agent struct {
 }
 
 // Register takes a registration. An agent that is suspended stays so.
-func (g *Agent) Register(by act.Principal, key string, requested, granted []string, metadata jsontext.Value, now time.Time) error {
+//
+// A key stays until it signs for another, which signed says, or an operator resets
+// it. Who is anonymous owns no DID: whoever has a credential may register it.
+func (g *Agent) Register(by act.Principal, signed bool, key string, requested, granted []string, metadata jsontext.Value, now time.Time) error {
 	switch {
 	case g.State == Revoked:
 		return ErrRevoked
-	case g.Principal != "" && g.Principal != by.Name:
+	case !g.OwnedBy(by):
 		return ErrForeign
-	case g.PublicKey != "" && key != g.PublicKey:
+	case g.PublicKey != "" && key != g.PublicKey && !signed:
 		return ErrKey
 	}
 	if g.State == "" {
@@ -81,6 +87,18 @@ func (g *Agent) Register(by act.Principal, key string, requested, granted []stri
 	}
 	g.Principal, g.PublicKey, g.Requested, g.Granted, g.Metadata, g.Seen = by.Name, key, requested, granted, metadata, now
 	return nil
+}
+
+// KeyVerifies reports whether the public key can check signatures.
+func (g *Agent) KeyVerifies() bool {
+	digits, ok := strings.CutPrefix(g.PublicKey, "ed25519:")
+	key, err := hex.DecodeString(digits)
+	return ok && err == nil && len(key) == ed25519.PublicKeySize
+}
+
+// OwnedBy reports whether a principal may act under the agent's name.
+func (g *Agent) OwnedBy(by act.Principal) bool {
+	return g.Principal == "" || g.Principal == act.Anonymous.Name || g.Principal == by.Name
 }
 
 // Set gives an agent another state.

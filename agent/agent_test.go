@@ -61,13 +61,13 @@ func TestConduct(t *testing.T) {
 func TestStates(t *testing.T) {
 	g := &Agent{DID: "did:a"}
 	by := act.Principal{Name: "key:a"}
-	if err := g.Register(by, "k", nil, nil, nil, start); err != nil || g.State != Active {
+	if err := g.Register(by, false, "k", nil, nil, nil, start); err != nil || g.State != Active {
 		t.Fatalf("%+v, %v", g, err)
 	}
-	if err := g.Register(act.Principal{Name: "key:b"}, "k", nil, nil, nil, start); !errors.Is(err, ErrForeign) {
+	if err := g.Register(act.Principal{Name: "key:b"}, false, "k", nil, nil, nil, start); !errors.Is(err, ErrForeign) {
 		t.Error(err)
 	}
-	if err := g.Register(by, "other", nil, nil, nil, start); !errors.Is(err, ErrKey) {
+	if err := g.Register(by, false, "other", nil, nil, nil, start); !errors.Is(err, ErrKey) {
 		t.Error(err)
 	}
 	g.Violations = 3

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"reeve/act"
@@ -88,6 +89,8 @@ type Report struct {
 	// Tool and Digest are what the agent says it did; empty when it does not say.
 	// Earlier is the digest in the form before, which an intent may be kept under.
 	Tool, Digest, Earlier string
+	// What it used; nil where it does not say.
+	MemoryMB, CPUPercent, DurationMS *float64
 }
 
 // End takes a report. violation is empty when the report is covered by the
@@ -111,7 +114,7 @@ func (n *Intent) End(r Report, now time.Time) (violation string) {
 	case n.Outcome == Unreported || !now.Before(n.Due()):
 		return "The verdict had expired."
 	case n.Outcome == Mismatched:
-		return "The intent was reported before, as another act than the one approved."
+		return ReportedBefore
 	case r.Tool != "" && r.Tool != n.Tool:
 		n.end(Mismatched, r.Status, now)
 		return "Another tool was used than the one approved."
@@ -122,6 +125,34 @@ func (n *Intent) End(r Report, now time.Time) (violation string) {
 		n.end(Ambiguous, r.Status, now)
 	default:
 		n.end(Reported, r.Status, now)
+	}
+	return ""
+}
+
+// ReportedBefore is the violation of a report that follows one of another act.
+const ReportedBefore = "The intent was reported before, as another act than the one approved."
+
+// Exceeded says which limit of the verdict's manifest was exceeded by what a report
+// says was used; empty for none. What is advisory is no limit. Who was stopped at the
+// end of the time needs a moment for it.
+func (n *Intent) Exceeded(r Report) string {
+	m := n.Verdict.Manifest
+	if m == nil || !n.Allowed() {
+		return ""
+	}
+	const moment = 2.0
+	for _, l := range []struct {
+		limit, unit string
+		used        *float64
+		most        float64
+	}{
+		{"max_memory_mb", "MB", r.MemoryMB, float64(m.MaxMemoryMB)},
+		{"max_cpu_percent", "% of a CPU", r.CPUPercent, float64(m.MaxCPUPercent)},
+		{"timeout_seconds", "ms", r.DurationMS, 1000 * (float64(m.TimeoutSeconds) + moment)},
+	} {
+		if l.used != nil && *l.used > l.most && !slices.Contains(m.Advisory, l.limit) {
+			return fmt.Sprintf("It used %g %s, which is more than the verdict's %s allows.", *l.used, l.unit, l.limit)
+		}
 	}
 	return ""
 }

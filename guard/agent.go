@@ -26,21 +26,18 @@ const strangerKind = "stranger"
 
 func strangerID(did, principal string) string { return did + "\n" + principal }
 
-// Stranger returns how often an agent that nobody registered did what no verdict
-// covers, for one principal.
-func (g *Guard) Stranger(ctx context.Context, did, principal string) (violations int, err error) {
+// Stranger returns what is known, for one principal, of an agent that nobody
+// registered: how often it did what no verdict covers, and with a Reason that it is
+// barred.
+func (g *Guard) Stranger(ctx context.Context, did, principal string) (*agent.Agent, error) {
 	item, _, err := g.item(ctx, strangerKind, strangerID(did, principal))
 	if errors.Is(err, ledger.ErrNotFound) {
-		return 0, nil
+		return &agent.Agent{DID: did}, nil
 	}
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	known, err := agent.Parse(item.Data)
-	if err != nil {
-		return 0, err
-	}
-	return known.Violations, nil
+	return agent.Parse(item.Data)
 }
 
 // barred reports whether nothing is allowed to an agent in this state.
@@ -60,7 +57,9 @@ func (g *Guard) LoadAgents(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("the agent %q: %w", item.ID, err)
 			}
-			states[known.DID] = known.State
+			if form := foldDID(known.DID); states[form] != agent.Revoked {
+				states[form] = known.State
+			}
 		}
 		if len(items) < ledger.DefaultItems {
 			g.barred.Store(&states)
@@ -70,9 +69,20 @@ func (g *Guard) LoadAgents(ctx context.Context) error {
 	}
 }
 
+// foldDID brings the spellings of a DID together, also those that are none by its
+// rules: an agent's id over other protocols can be anything.
+func foldDID(did string) string {
+	form, _ := canon.Name(agent.Fold(did))
+	return form
+}
+
 // bar refuses an act of an agent that is suspended or revoked.
 func (g *Guard) bar(a *act.Action) {
-	state := (*g.barred.Load())[a.Agent.ID]
+	states := *g.barred.Load()
+	if len(states) == 0 {
+		return
+	}
+	state := states[foldDID(a.Agent.ID)]
 	code := "agent." + string(state)
 	if state == "" || slices.ContainsFunc(a.Refusals, func(r act.Reason) bool { return r.Code == code }) {
 		return
@@ -185,6 +195,8 @@ type Registration struct {
 	DID, PublicKey string
 	Requested      []string
 	Metadata       jsontext.Value
+	// Signed says that the key that is known of the agent has signed it.
+	Signed bool
 }
 
 // Register decides about a registration, and when it is allowed makes it
@@ -199,7 +211,7 @@ func (g *Guard) Register(ctx context.Context, a *act.Action, r Registration) (d 
 		if known, head, err = g.agent(ctx, r.DID); err != nil {
 			return nil, err
 		}
-		if err := known.Register(a.Principal, r.PublicKey, r.Requested, granted(set, r.Requested), r.Metadata, a.At); err != nil {
+		if err := known.Register(a.Principal, r.Signed, r.PublicKey, r.Requested, granted(set, r.Requested), r.Metadata, a.At); err != nil {
 			return nil, err
 		}
 		write, err := agentWrite(known, head, a.At)
@@ -232,6 +244,20 @@ func (g *Guard) SetAgent(ctx context.Context, did string, state agent.State, rea
 	return known, err
 }
 
+// ResetKey forgets an agent's public key: its next registration brings another.
+func (g *Guard) ResetKey(ctx context.Context, did string, by act.Principal) (*agent.Agent, error) {
+	return g.changeAgent(ctx, did, by, "agent.reset-key", map[string]string{"agent": did}, func(known *agent.Agent) error {
+		if known.PublicKey == "" {
+			return ErrNoKey
+		}
+		known.PublicKey = ""
+		return nil
+	})
+}
+
+// ErrNoKey: the agent has no public key.
+var ErrNoKey = errors.New("the agent has registered no public key")
+
 // SeeAgent notes that a registered agent was heard from.
 func (g *Guard) SeeAgent(ctx context.Context, did string, by act.Principal) (*agent.Agent, error) {
 	return g.changeAgent(ctx, did, by, "agent.heartbeat", map[string]string{"agent": did}, func(known *agent.Agent) error {
@@ -247,7 +273,7 @@ func (g *Guard) CountViolation(ctx context.Context, did, what string, by act.Pri
 		return nil, err
 	}
 	if known.State == "" {
-		return g.countStranger(ctx, did, what, by)
+		return g.changeStranger(ctx, did, "agent.violation", map[string]string{"agent": did, "violation": what}, by, func(known *agent.Agent) { known.Violations++ })
 	}
 	return g.changeAgent(ctx, did, by, "agent.violation", map[string]string{"agent": did, "violation": what}, func(known *agent.Agent) error {
 		known.Violations++
@@ -255,27 +281,39 @@ func (g *Guard) CountViolation(ctx context.Context, did, what string, by act.Pri
 	})
 }
 
-// countStranger counts for an agent that nobody registered, of this principal only.
-func (g *Guard) countStranger(ctx context.Context, did, what string, by act.Principal) (*agent.Agent, error) {
+// BarStranger bars an agent that nobody registered, for this principal only, until an
+// operator has it registered or a month has gone.
+func (g *Guard) BarStranger(ctx context.Context, did, why string, by act.Principal) error {
+	_, err := g.changeStranger(ctx, did, "agent.suspended", map[string]string{"agent": did, "reason": why}, by, func(known *agent.Agent) { known.Reason = why })
+	return err
+}
+
+// changeStranger changes what is known of an agent that nobody registered, for this
+// principal only.
+func (g *Guard) changeStranger(ctx context.Context, did, what string, details map[string]string, by act.Principal, change func(*agent.Agent)) (*agent.Agent, error) {
 	id := strangerID(did, by.Name)
 	defer g.agents.lock(id)()
-	known := &agent.Agent{DID: did, Principal: by.Name}
-	item, head, err := g.item(ctx, strangerKind, id)
-	if err == nil {
-		known, err = agent.Parse(item.Data)
+	for range attempts {
+		known := &agent.Agent{DID: did, Principal: by.Name}
+		item, head, err := g.item(ctx, strangerKind, id)
+		if err == nil {
+			known, err = agent.Parse(item.Data)
+		}
+		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+			return nil, err
+		}
+		change(known)
+		write, err := agentWrite(known, head, g.cfg.Now())
+		if err != nil {
+			return nil, err
+		}
+		e := g.note(what, by, details)
+		e.Sessions = []*ledger.SessionWrite{write}
+		if _, err = g.enqueue(ctx, e); !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrStale) {
+			return known, err
+		}
 	}
-	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
-		return nil, err
-	}
-	known.Violations++
-	write, err := agentWrite(known, head, g.cfg.Now())
-	if err != nil {
-		return nil, err
-	}
-	e := g.note("agent.violation", by, map[string]string{"agent": did, "violation": what})
-	e.Sessions = []*ledger.SessionWrite{write}
-	_, err = g.enqueue(ctx, e)
-	return known, err
+	return nil, ledger.ErrLost
 }
 
 func (g *Guard) changeAgent(ctx context.Context, did string, by act.Principal, what string, details map[string]string, change func(*agent.Agent) error) (known *agent.Agent, err error) {

@@ -459,6 +459,9 @@ func Apply(a *act.Action, d *act.Decision) ([]byte, error) {
 // sessionKey names the session of an act. The principal is part of it: nobody
 // can spoil a session that belongs to another's credential.
 func sessionKey(a *act.Action) ledger.SessionKey {
+	if a.Door == "a2g" { // whose agents name their sessions by themselves, also those of one credential
+		return keyOf("session", a.Principal.Name, a.Session, "agent", a.Agent.ID)
+	}
 	return keyOf("session", a.Principal.Name, a.Session)
 }
 

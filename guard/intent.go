@@ -253,9 +253,13 @@ func (g *Guard) Report(ctx context.Context, a *act.Action, r agent.Report) (n *a
 			a.Session = n.Session
 			violation = n.End(r, now)
 		}
-		a.Standing = slices.DeleteFunc(a.Standing, func(v act.Violation) bool { return v.Check == uncovered })
+		a.Standing = slices.DeleteFunc(a.Standing, func(v act.Violation) bool { return v.Check == uncovered || v.Check == exceeded })
 		if violation != "" {
 			a.Standing = append(a.Standing, act.Violation{Check: uncovered, Message: violation})
+		} else if n != nil {
+			if violation = n.Exceeded(r); violation != "" {
+				a.Standing = append(a.Standing, act.Violation{Check: exceeded, Message: violation})
+			}
 		}
 		_, _, err = g.decide(ctx, a, asked{also: func(*act.Decision, []byte, *policy.Set) ([]*ledger.SessionWrite, error) {
 			if n == nil {
@@ -273,6 +277,10 @@ func (g *Guard) Report(ctx context.Context, a *act.Action, r agent.Report) (n *a
 
 // uncovered is the check that a report violates which no verdict covers.
 const uncovered = "report.uncovered"
+
+// exceeded is the check that a report violates which tells of more than the verdict's
+// manifest allowed.
+const exceeded = "report.exceeded"
 
 // Intent returns one intent of an agent; nil when there is none of this id.
 func (g *Guard) Intent(ctx context.Context, principal, did, id string) (*agent.Intent, error) {

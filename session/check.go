@@ -45,6 +45,7 @@ var Checks = []struct{ Name, Doc string }{
 	{"agent.violations", "an A2G agent did something that no verdict covers, since it became active; a rule that denies for this suspends the agent"},
 	{"model.absent", "a model is configured to score the call's risk, and did not answer"},
 	{"report.uncovered", "an A2G report tells of an act that no verdict covers"},
+	{"report.exceeded", "an A2G report tells of more memory, CPU or time than the verdict's manifest allowed"},
 }
 
 // Limits of the checks.

@@ -18,7 +18,8 @@ func agentsCommand() *cobra.Command {
 		agentsList(), agentsShow(),
 		agentsSet("suspend", agent.Suspended, "Allow an agent nothing until it is resumed"),
 		agentsSet("resume", agent.Active, "End an agent's suspension"),
-		agentsSet("revoke", agent.Revoked, "Allow an agent nothing any more, for good"))
+		agentsSet("revoke", agent.Revoked, "Allow an agent nothing any more, for good"),
+		agentsResetKey())
 }
 
 func agentsList() *cobra.Command {
@@ -76,7 +77,7 @@ func agentsShow() *cobra.Command {
 			row("registered by", r.Principal)
 			row("registered", when(r.Registered))
 			row("seen", when(r.Seen))
-			row("public key", r.PublicKey)
+			row("public key", keyOf(r.Agent))
 			row("asked for", strings.Join(r.Requested, ", "))
 			row("granted", strings.Join(r.Granted, ", "))
 			c := r.Conduct
@@ -103,12 +104,46 @@ func agentsSet(verb string, state agent.State, short string) *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s is %s\n", printable(g.DID), g.State)
+			if name, ok := strings.CutPrefix(g.Principal, "key:"); ok && state != agent.Active {
+				fmt.Fprintf(cmd.OutOrStdout(), "Its credential, the key %s, can still ask under other names: to bar it, too, revoke that key.\n", printable(name))
+			} else if g.Principal != "" && state != agent.Active {
+				fmt.Fprintf(cmd.OutOrStdout(), "Who registered it, %s, can still ask under other names.\n", printable(g.Principal))
+			} else if state != agent.Active {
+				fmt.Fprintln(cmd.OutOrStdout(), "No credential registered it: whoever used the name can still ask under others.")
+			}
 			return nil
 		},
 	}
 	c.Flags().StringVar(&q.Reason, "reason", "", "why, for the agent and the record")
 	settingFlags(c, "data", "database")
 	return c
+}
+
+func agentsResetKey() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "reset-key DID",
+		Short: "Forget an agent's public key, so that it can register another",
+		Long:  "Forgets an agent's public key: until it registers another, its messages need no signature.",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			var g agent.Agent
+			if err := askNode(cmd, "POST", "/agents/"+url.PathEscape(a[0]), reeve.AgentState{ResetKey: true}, &g); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s has no public key any more\n", printable(g.DID))
+			return nil
+		},
+	}
+	settingFlags(c, "data", "database")
+	return c
+}
+
+// keyOf is an agent's public key, and what is wrong with it.
+func keyOf(g *agent.Agent) string {
+	if g.PublicKey != "" && !g.KeyVerifies() {
+		return g.PublicKey + " (not ed25519: and 64 hex digits: it can verify nothing)"
+	}
+	return g.PublicKey
 }
 
 func stateOf(g *agent.Agent) string {
