@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"math"
+	"runtime"
 	"sync"
 	"time"
 
@@ -28,6 +29,11 @@ const (
 	// reading and judging them takes as long as a small call.
 	weightOf  = 16 << 10
 	maxWeight = 16
+	// heavyFrom is the weight from which on a call is heavy: detectors look at it for
+	// tens of milliseconds, and the ledger seals and writes it as a whole. While several
+	// callers are active, one of each is in work, and allHeavy together: what they cost
+	// is what the others wait behind, and a processor is left for those.
+	heavyFrom = 8
 	// maxQueue is how many calls of one caller may wait for their turn.
 	maxQueue = 512
 	// longestWait is for how long they wait.
@@ -50,12 +56,14 @@ const (
 
 // limiter lets callers take turns.
 type limiter struct {
-	total int        // weight in work at once, of all callers
-	rate  rate.Limit // calls a second of one caller; 0 for no limit
-	now   func() time.Time
+	total    int        // weight in work at once, of all callers
+	allHeavy int        // heavy calls in work at once, of all callers, while several are active
+	rate     rate.Limit // calls a second of one caller; 0 for no limit
+	now      func() time.Time
 
 	mu      sync.Mutex
 	used    int   // weight in work
+	heavy   int   // heavy calls in work
 	waiting int   // calls that wait
 	bodies  int64 // bytes reserved for bodies
 	callers map[string]*caller
@@ -68,6 +76,7 @@ type limiter struct {
 type caller struct {
 	name         string
 	used         int // weight in work
+	heavy        int // heavy calls in work
 	bodies       int64
 	waiting      []*waiter
 	tokens       *rate.Limiter // nil without a rate
@@ -82,7 +91,7 @@ type waiter struct {
 }
 
 func newLimiter(total int, perSecond float64) *limiter {
-	return &limiter{total: total, rate: rate.Limit(perSecond), now: time.Now, callers: make(map[string]*caller)}
+	return &limiter{total: total, allHeavy: max(1, runtime.GOMAXPROCS(0)-1), rate: rate.Limit(perSecond), now: time.Now, callers: make(map[string]*caller)}
 }
 
 // busy is the answer when the node, not the caller, is over its limit.
@@ -166,9 +175,13 @@ func sleep(ctx context.Context, d time.Duration) {
 }
 
 // fits reports whether a caller may have so much more in work. A caller with
-// nothing in work always may.
+// nothing in work always may, but for a heavy call where others' are in work.
 func (l *limiter) fits(c *caller, weight int) bool {
-	return c.used == 0 || c.used+weight <= l.share(c)
+	share := l.share(c)
+	if weight >= heavyFrom && share < l.total && (c.heavy > 0 || l.heavy >= l.allHeavy) {
+		return false
+	}
+	return c.used == 0 || c.used+weight <= share
 }
 
 // share is the weight that a caller may have in work now.
@@ -186,6 +199,10 @@ func (l *limiter) share(c *caller) int {
 func (l *limiter) begin(c *caller, weight int) {
 	c.used += weight
 	l.used += weight
+	if weight >= heavyFrom {
+		c.heavy++
+		l.heavy++
+	}
 }
 
 // leave ends a turn and gives what it held to those that wait, one caller after
@@ -194,6 +211,10 @@ func (l *limiter) leave(c *caller, weight int) {
 	l.mu.Lock()
 	c.used -= weight
 	l.used -= weight
+	if weight >= heavyFrom {
+		c.heavy--
+		l.heavy--
+	}
 	l.dispatch()
 	l.mu.Unlock()
 }

@@ -168,6 +168,70 @@ func TestLargeCallsWeighMore(t *testing.T) {
 	})
 }
 
+// TestThreat25HeavyCalls: of callers that all send large calls, each has one in work at
+// most, and a processor is left for small ones, which overtake them. Alone, a caller may
+// use everything.
+func TestThreat25HeavyCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(1024, 0)
+		l.allHeavy = 2
+		var alone []<-chan entered
+		for range 5 {
+			alone = append(alone, begin(t.Context(), l, "alone", 1<<20))
+		}
+		synctest.Wait()
+		if got := inWork(l)["alone"]; got != 5*maxWeight {
+			t.Errorf("a caller alone has a weight of %d in work", got)
+		}
+		for len(alone) > 0 {
+			alone = leaveOne(t, alone)
+		}
+		calls := map[string][]<-chan entered{}
+		names := []string{"a", "b", "c", "d"}
+		for _, name := range names { // so that several are active
+			leave, _ := l.enter(t.Context(), name, 0)
+			leave()
+		}
+		for range 10 {
+			for _, name := range names {
+				calls[name] = append(calls[name], begin(t.Context(), l, name, 3<<20))
+			}
+		}
+		began := time.Now()
+		for total := 40; total > 0; total-- {
+			synctest.Wait()
+			left := 0
+			for _, name := range names {
+				left += min(1, len(calls[name]))
+			}
+			if l.heavy != min(2, left) {
+				t.Fatalf("%d heavy calls are in work, with %d to come", l.heavy, total)
+			}
+			work := inWork(l)
+			for name, weight := range work {
+				if weight > maxWeight {
+					t.Fatalf("%s has a weight of %d in work", name, weight)
+				}
+			}
+			// A small one of somebody else does not wait.
+			leave, refusal := l.enter(t.Context(), "small", 100)
+			if refusal != nil || time.Since(began) > 0 {
+				t.Fatalf("a small call beside heavy ones: %+v after %s", refusal, time.Since(began))
+			}
+			leave()
+			for _, name := range names {
+				if work[name] > 0 {
+					calls[name] = leaveOne(t, calls[name])
+					break
+				}
+			}
+		}
+		if l.heavy != 0 || len(inWork(l)) != 0 {
+			t.Errorf("at the end %d are heavy, and %v in work", l.heavy, inWork(l))
+		}
+	})
+}
+
 func TestWaitingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(1, 0)

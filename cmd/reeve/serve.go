@@ -33,6 +33,7 @@ an environment variable and a key of reeve.yaml: see "reeve settings".`,
 				// much behind: collecting less often saves a twelfth of the CPU.
 				debug.SetGCPercent(300)
 			}
+			limitMemory()
 			node, err := reeve.Open(cmd.Context(), cfg)
 			if err != nil {
 				return err

@@ -106,6 +106,12 @@ func (s *Store) CountTasks(ctx context.Context, q task.Query) (n int, err error)
 	return n, err
 }
 
+// OpenTasks returns how many tasks of a user have not ended, and how many bytes they have.
+func (s *Store) OpenTasks(ctx context.Context, user string) (n int, bytes int64, err error) {
+	err = s.pool.QueryRow(ctx, `SELECT count(*), coalesce(sum(octet_length(x.definition)), 0)::bigint FROM task t JOIN task_text x ON x.id = t.id WHERE t.owner = $1 AND t.status < 2`, user).Scan(&n, &bytes)
+	return n, bytes, err
+}
+
 // TaskRow returns what of a task changes.
 func (s *Store) TaskRow(ctx context.Context, id task.ID) (task.Row, error) {
 	list, err := s.rows(ctx, `SELECT `+columnList+` FROM task WHERE id = $1`, uuid(id))
