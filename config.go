@@ -146,6 +146,11 @@ type Config struct {
 		Pin string `yaml:"pin" default:"trust-first" of:"mcp" doc:"What becomes of the tools of an MCP server: trust-first takes those that it lists first and holds later ones, ask holds all, off takes all."`
 	} `yaml:"mcp"`
 
+	Quotas struct {
+		Tasks     int   `yaml:"tasks" default:"10000" doc:"Most tasks of one principal that have not ended, admins' aside; without credentials, of all together. 0 for no bound."`
+		TaskBytes int64 `yaml:"task-bytes" default:"268435456" doc:"Most bytes that the definitions of such tasks have (256 MiB); 0 for no bound."`
+	} `yaml:"quotas"`
+
 	Limits struct {
 		Body       int64   `yaml:"body" default:"4194304" doc:"Largest request body, in bytes."`
 		Batch      int     `yaml:"batch" default:"100" doc:"Most calls in one JSON-RPC batch."`
@@ -339,6 +344,9 @@ func (c *Config) check() error {
 	}
 	if c.Limits.Body < 1024 || c.Limits.Batch < 1 || c.Limits.Concurrent < 1 || c.Limits.Rate < 0 {
 		fail("limits: body is at least 1024, batch and concurrent at least 1, rate not negative")
+	}
+	if c.Quotas.Tasks < 0 || c.Quotas.TaskBytes < 0 {
+		fail("quotas: none is negative")
 	}
 	if c.A2G.Lasts < time.Second || c.A2G.Session < time.Minute || c.A2G.PerMinute < 0 {
 		fail("a2g: lasts is at least 1s, session at least 1m, per-minute not negative")

@@ -106,6 +106,7 @@ func (n *Node) openEngine(own []executor.Executor) (err error) {
 	callbacks := &outbound.Dialer{AllowPrivate: n.cfg.AllowPrivateCallbacks}
 	n.engine.Store(engine.New(engine.Config{
 		Guard: n.guard, Store: n.store, Executors: n.executors, Dispatcher: n.dispatcher(), Node: n.log.Node(),
+		Quota:      engine.Quota{Tasks: n.cfg.Quotas.Tasks, Bytes: n.cfg.Quotas.TaskBytes},
 		Concurrent: n.cfg.Tasks.Concurrent, Grace: n.cfg.Tasks.Grace,
 		Push:  engine.NewPusher(callbacks.Client(outbound.Options{Timeout: 10 * time.Second, Redirects: 0}), signing),
 		Ended: n.metrics.TaskEnded, Logger: n.logger,

@@ -1,10 +1,14 @@
 package reeve_test
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"reeve/identity"
 )
@@ -120,5 +124,72 @@ func TestThreat06ContentTypes(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestThreat25TaskQuota: of 100 parallel calls no more are carried out than there is room
+// for; another has room of its own, and what has ended makes room.
+func TestThreat25TaskQuota(t *testing.T) {
+	r := start(t, map[string]string{"quotas-tasks": "20", "quotas-task-bytes": "1000000"})
+	create := func(role identity.Role, text string) (id string, reason string) {
+		_, answer := r.ask(role, "POST", "/flow", `{"jsonrpc":"2.0","id":1,"method":"tasks.create","params":[{"name":"x","inputs":{"text":"`+text+`"}}]}`)
+		var a struct {
+			Result struct {
+				ID string `json:"root_task_id"`
+			}
+			Error struct {
+				Code int
+				Data struct{ Reason string }
+			}
+		}
+		if err := json.Unmarshal([]byte(answer), &a); err != nil {
+			t.Error(answer)
+		}
+		if a.Error.Code != 0 && a.Error.Code != -32603 {
+			t.Error(answer)
+		}
+		if a.Error.Code == 0 && a.Result.ID == "" {
+			if found := regexp.MustCompile(`"id":"([0-9a-f-]{36})"`).FindStringSubmatch(answer); found != nil {
+				a.Result.ID = found[1]
+			}
+		}
+		return a.Result.ID, a.Error.Data.Reason
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var made []string
+	for range 100 {
+		wg.Go(func() {
+			if id, reason := create(identity.Agent, "a"); reason == "" {
+				mu.Lock()
+				made = append(made, id)
+				mu.Unlock()
+			} else if !strings.Contains(reason, "20 tasks") {
+				t.Error(reason)
+			}
+		})
+	}
+	wg.Wait()
+	if len(made) != 20 {
+		t.Errorf("%d tasks were made, and 20 are allowed", len(made))
+	}
+	if _, reason := create(identity.Admin, "a"); reason != "" {
+		t.Errorf("an admin: %s", reason)
+	}
+	time.Sleep(1100 * time.Millisecond) // until it is counted again
+	for _, id := range made[:5] {
+		if code, text := r.ask(identity.Agent, "POST", "/flow", `{"jsonrpc":"2.0","id":1,"method":"tasks.delete","params":{"task_id":"`+id+`"}}`); code != 200 || strings.Contains(text, `"error"`) {
+			t.Fatalf("%d %s", code, text)
+		}
+	}
+	id, reason := create(identity.Agent, "a")
+	if reason != "" {
+		t.Fatalf("after five were deleted: %s", reason)
+	}
+	if _, reason := create(identity.Agent, strings.Repeat("x", 1_100_000)); !strings.Contains(reason, "1000000 bytes") {
+		t.Errorf("a task beyond the bytes: %q", reason)
+	}
+	if _, text := r.ask(identity.Agent, "POST", "/flow", `{"jsonrpc":"2.0","id":1,"method":"tasks.update","params":{"task_id":"`+id+`","inputs":{"text":"`+strings.Repeat("x", 1_100_000)+`"}}}`); !strings.Contains(text, "1000000 bytes") {
+		t.Errorf("a task that grows beyond the bytes: %.300s", text)
 	}
 }

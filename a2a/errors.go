@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"reeve/engine"
 	"reeve/internal/jsonrpc"
 	"reeve/internal/rawjson"
 
@@ -63,6 +64,9 @@ func noTask() error { return fail(notFound, "Task not found: there is no such ta
 func failed(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
+	}
+	if q, ok := errors.AsType[*engine.QuotaError](err); ok {
+		return &failure{fault: exhausted, sentence: q.Error()}
 	}
 	return &failure{fault: internal, sentence: "This could not be carried out. Look what has become of it before you try again."}
 }

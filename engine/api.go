@@ -264,8 +264,13 @@ func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top 
 	if c.Push != nil {
 		c.Push.ID, c.Push.Root, c.Push.Created, c.Push.Due = task.NewID(now), root, now, now
 	}
+	made, err := e.reserve(ctx, by, len(tasks), sizeOf(tasks...))
+	if err != nil {
+		return root, err
+	}
 	details := map[string]string{"root": root.String(), "tasks": fmt.Sprint(len(tasks))}
 	_, err = e.cfg.Guard.RecordTask(ctx, cmp.Or(m.Method, "tasks.create"), by.Principal, m.Request, details, c)
+	made(err == nil)
 	return root, err
 }
 
@@ -457,8 +462,13 @@ func (e *Engine) Update(ctx context.Context, by Caller, id task.ID, request json
 				}
 			}
 		}
+		made, err := e.reserve(ctx, by, 0, max(0, sizeOf(to)-sizeOf(t)))
+		if err != nil {
+			return nil, err
+		}
 		_, err = e.cfg.Guard.RecordTask(ctx, "tasks.update", by.Principal, request, links(t),
 			&task.Change{Kind: task.Update, Task: id, Root: t.Root, At: now, Tasks: []*task.Task{to}})
+		made(err == nil)
 		if errors.Is(err, task.ErrMoved) {
 			continue
 		}

@@ -44,6 +44,8 @@ type Config struct {
 	Node       string // this holder of the log: ledger.Log.Node
 	// Concurrent bounds the tasks that are executed at once, of all executors; 0 means 256.
 	Concurrent int
+	// Quota bounds what one user may have open.
+	Quota Quota
 	// Grace is how long running tasks may go on when the node stops; then they are
 	// stopped and given back. 0 means that they are stopped at once.
 	Grace time.Duration
@@ -67,6 +69,9 @@ type Engine struct {
 	again   map[task.ID]bool            // what restart has handed out and is not over
 	watches map[task.ID]map[*Watch]bool // by root
 
+	quotas sync.Mutex
+	usages map[string]*usage // by user; guarded by quotas
+
 	rewatch  chan struct{}   // wakes the timers when something is due
 	stopping context.Context // ends when the node stops; set by Run
 }
@@ -86,7 +91,7 @@ func New(cfg Config) *Engine {
 		cfg.Ended = func(string, task.Phase, time.Duration) {}
 	}
 	return &Engine{
-		cfg: cfg, reader: &reader{store: cfg.Store}, running: map[task.ID]*attempt{}, busy: map[string]int{}, again: map[task.ID]bool{}, watches: map[task.ID]map[*Watch]bool{},
+		cfg: cfg, reader: &reader{store: cfg.Store}, running: map[task.ID]*attempt{}, busy: map[string]int{}, again: map[task.ID]bool{}, watches: map[task.ID]map[*Watch]bool{}, usages: map[string]*usage{},
 		rewatch: make(chan struct{}, 1), stopping: context.Background(),
 	}
 }

@@ -200,6 +200,8 @@ func (s *Server) failed(err error) *jsonrpc.Error {
 		return failure(&task.Error{Code: task.CodeTransition, Reason: "Others are changing the task at the same time. Try again."})
 	case errors.Is(err, ledger.ErrNotFound): // it was deleted in between
 		return failure(&task.Error{Code: task.CodeNotFound, Reason: noSuchTask})
+	case errors.As(err, new(*engine.QuotaError)):
+		return &jsonrpc.Error{Code: jsonrpc.InternalError, Message: "Internal error", Data: jsonrpc.Reason(err.Error())}
 	case errors.Is(err, errStreams):
 		return &jsonrpc.Error{Code: jsonrpc.InternalError, Message: "Internal error", Data: jsonrpc.Reason(sentence(err))}
 	}

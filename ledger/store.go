@@ -173,8 +173,8 @@ type TaskStore interface {
 	// results, and CountTasks how many there are without its Limit and Offset.
 	Tasks(ctx context.Context, q task.Query) ([]*task.Task, error)
 	CountTasks(ctx context.Context, q task.Query) (int, error)
-	// OpenTasks returns how many tasks of a user have not ended, and how many bytes their
-	// definitions have.
+	// OpenTasks returns how many tasks of a user, of all with an empty name, have not
+	// ended, and how many bytes their definitions have.
 	OpenTasks(ctx context.Context, user string) (n int, bytes int64, err error)
 	// TaskRow returns what of a task changes. ErrNotFound when there is none.
 	TaskRow(ctx context.Context, id task.ID) (task.Row, error)

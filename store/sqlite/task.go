@@ -402,10 +402,10 @@ func (s *Store) CountTasks(ctx context.Context, q task.Query) (n int, err error)
 	return n, err
 }
 
-// OpenTasks returns how many tasks of a user have not ended, and how many bytes they have.
+// OpenTasks returns how many tasks of a user, or of all, have not ended, and how many bytes they have.
 func (s *Store) OpenTasks(ctx context.Context, user string) (n int, bytes int64, err error) {
 	err = s.read(ctx, func(c *sqlite.Conn) error {
-		return query(c, `SELECT count(*), coalesce(sum(length(x.definition)), 0) FROM task t JOIN task_text x ON x.id = t.id WHERE t.owner = ? AND t.status < 2`, func(stmt *sqlite.Stmt) error {
+		return query(c, `SELECT count(*), coalesce(sum(length(x.definition)), 0) FROM task t JOIN task_text x ON x.id = t.id WHERE (?1 = '' OR t.owner = ?1) AND t.status < 2`, func(stmt *sqlite.Stmt) error {
 			n, bytes = stmt.ColumnInt(0), stmt.ColumnInt64(1)
 			return nil
 		}, user)

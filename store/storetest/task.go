@@ -338,9 +338,17 @@ func taskChain(t *testing.T, s *suite) {
 	tree = append(tree, NewTask(n, TaskID(0), n-2, n-1))
 	tree[n].Dependencies[1].Required = false
 	s.apply(l, &task.Change{Kind: task.Create, Root: TaskID(0), Tasks: tree, Ask: true})
+	opened := func(user string) (n int) {
+		n, bytes, err := s.OpenTasks(s.ctx, user)
+		s.check(err)
+		s.diff("bytes of open tasks", n > 0, bytes > int64(n))
+		return n
+	}
+	s.diff("open tasks", []int{n + 1, n + 1, 0}, []int{opened(""), opened(tree[0].User), opened("nobody")})
 	h := task.Handed{Task: TaskID(0), Root: TaskID(0), Attempt: 1}
 	s.check(l.Start(s.ctx, h))
 	s.apply(l, &task.Change{Kind: task.Finish, Task: h.Task, Root: h.Root, Attempt: 1, Node: l.Log.Node(), Outcome: task.PhaseFailed, Message: "no"})
+	s.diff("open tasks at the end", 0, opened(""))
 	count, err := s.CountTasks(s.ctx, task.Query{Status: task.Cancelled})
 	s.check(err)
 	s.diff("cancelled", n, count)
