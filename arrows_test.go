@@ -29,7 +29,7 @@ var arrows = map[string]string{
 	"mcp/message":              "act internal/canon internal/content internal/rawjson",
 	"mcp/proxy":                "act approval guard identity internal/canon internal/content internal/rawjson mcp/message policy",
 	"mcp/proxy/install":        "internal/rawjson",
-	"session":                  "act",
+	"session":                  "act internal/rawjson risk risk/hazard",
 	"policy":                   "act internal/canon internal/content internal/rawjson internal/yamldoc risk risk/hazard session",
 	"task":                     "internal/rawjson",
 	"ledger":                   "act internal/rawjson task",

@@ -387,6 +387,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q asked) (ac
 		}
 	}
 	step := s.state.Step(a, d.Effect)
+	step.Masked(a, d.Edits)
 	e.Sessions = append(e.Sessions, &ledger.SessionWrite{Head: s.head, Data: step.Append(nil)})
 	if err := q.add(e, consent, &d, modified, set); err != nil {
 		s.unlock()

@@ -448,7 +448,7 @@ func (e *evaluation) dropped(r *rule, notices []string) (all []string, ok bool) 
 	if reason == "" {
 		reason = r.name
 	}
-	notice := "[removed by policy: " + strings.TrimRight(reason, ".") + "]"
+	notice := risk.DroppedBy + strings.TrimRight(reason, ".") + "]"
 	items := map[string]bool{}
 	for i := range content {
 		// A text that no edit can change makes no item of its own: else a
@@ -592,7 +592,7 @@ func (e *evaluation) risk() act.Risk {
 
 // checkWeights is how grave a violated check is, where it is not 0.5.
 var checkWeights = map[string]float64{
-	"agent.changed": 0.8, "session.shared": 0.8, "memory.foreign": 0.8, "mcp.changed": 0.8,
+	"agent.changed": 0.8, "session.shared": 0.8, "memory.foreign": 0.8, "mcp.changed": 0.8, "mask.written_back": 0.6,
 	"result.orphan": 0.7, "result.denied": 0.7, "result.repeated": 0.7, "id.reused": 0.7,
 	"tool.confusable": 0.7, "tool.undeclared": 0.7, "reply.orphan": 0.6,
 	"memory.unknown": 0.2, "time.skew": 0.1, "time.backwards": 0.2, "citation.unknown": 0.2,

@@ -143,8 +143,8 @@ func tidy(all []Finding, from int) []Finding {
 func settle(text string, want Detector, found []Finding, from int) []Finding {
 	const rounds = 8
 	for range rounds {
-		masked, pieces := mask(text, found[from:])
-		again := scan(masked, want, nil)
+		without, pieces := mask(text, found[from:])
+		again := scan(without, want, nil)
 		if len(again) == 0 {
 			break
 		}
@@ -191,8 +191,8 @@ func Mask(text string, findings []Finding) string {
 	if len(findings) == 0 {
 		return text
 	}
-	masked, _ := mask(text, findings)
-	return masked
+	without, _ := mask(text, findings)
+	return without
 }
 
 func mask(text string, findings []Finding) (string, []piece) {
@@ -226,10 +226,13 @@ func mask(text string, findings []Finding) (string, []piece) {
 // the words of a placeholder announce nothing.
 const removed = " removed]"
 
+// masked stands in the place of a card's number.
+const masked = "****"
+
 func placeholder(f Finding) string {
 	switch f.Detector {
 	case Card:
-		return "****"
+		return masked
 	case Hidden:
 		return ""
 	}

@@ -18,6 +18,7 @@ package session
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"slices"
@@ -25,6 +26,8 @@ import (
 	"weak"
 
 	"reeve/act"
+	"reeve/internal/rawjson"
+	"reeve/risk"
 )
 
 // Bounds of one session's memory.
@@ -63,6 +66,7 @@ type State struct {
 	dropped bool             // ids were dropped
 	tools   map[uint64]Digest
 	listed  bool // an MCP server listed tools, if their pins be lost or not
+	masked  bool // something was masked in what came in
 
 	checked hashes // of the act that was checked last
 }
@@ -418,6 +422,7 @@ const (
 	flagListed
 	flagWire
 	flagNewest
+	flagMasked
 )
 
 // Step is what the session is to remember of an act that was decided. The act
@@ -442,6 +447,9 @@ func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 	}
 	if s.listed {
 		st.flags |= flagListed
+	}
+	if s.masked {
+		st.flags |= flagMasked
 	}
 	if effect == act.Deny || effect == act.Escalate {
 		return st
@@ -496,6 +504,34 @@ func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 	return st
 }
 
+// maxNotices is how many kinds of notices of one step are remembered.
+const maxNotices = 16
+
+// Masked adds the notices that an act's edits put in the place of what came in, so
+// that they are known again when they are written back.
+func (st *Step) Masked(a *act.Action, edits []act.Edit) {
+	if st.effect != act.Modify || a.IsCall() || a.Kind == act.MessageAgent || a.Kind == act.A2ASend || a.Kind == act.MemoryStore || a.Kind == act.MCPRequest {
+		return
+	}
+	var notices []string
+	for i := range edits {
+		text := string(edits[i].Value)
+		if doc, err := rawjson.Parse(edits[i].Value); err == nil && doc.Root().Kind() == rawjson.String {
+			text = doc.Root().Text()
+		}
+		if file, err := base64.StdEncoding.DecodeString(text); err == nil {
+			text = string(file)
+		}
+		if notices = risk.Notices(text, notices); len(notices) >= maxNotices {
+			break
+		}
+	}
+	for _, notice := range notices[:min(len(notices), maxNotices)] {
+		st.flags |= flagMasked
+		st.keys = append(st.keys[:len(st.keys):len(st.keys)], hash('n', notice))
+	}
+}
+
 // Apply remembers a step. Number is the session's step that it became.
 func (s *State) Apply(st *Step) (number int64) {
 	s.Steps, s.Calls = st.steps, st.calls
@@ -503,6 +539,7 @@ func (s *State) Apply(st *Step) (number int64) {
 	s.Autonomous = st.flags&flagAutonomous != 0
 	s.dropped = s.dropped || st.flags&flagDropped != 0
 	s.listed = st.flags&flagListed != 0
+	s.masked = st.flags&flagMasked != 0
 	s.lastSaid, s.who, s.print = st.saidAt, st.who, st.print
 	s.turn, s.taintedTurn = st.turn, st.taintedTurn
 	s.windowStart, s.windowCalls = st.windowStart, st.windowCalls

@@ -543,11 +543,16 @@ func (s *shell) assign(as *syntax.Assign) {
 		v = s.word(as.Value)
 	case as.Array != nil:
 		for _, e := range as.Array.Elems {
-			if e.Value != nil {
-				f := s.word(e.Value)
-				f.text += " "
-				v = both(v, f)
+			if e.Value == nil {
+				continue
 			}
+			f := s.word(e.Value)
+			if v.taint&tooLong != 0 { // what is substituted in it counts all the same
+				v.taint |= f.taint
+				continue
+			}
+			f.text += " "
+			v = both(v, f)
 		}
 	}
 	name := as.Name.Value
