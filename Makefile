@@ -6,5 +6,6 @@ test: ; scripts/test-needs && go test ./...                                     
 check: ; scripts/test-needs && scripts/check                                                   # formatting, vet, staticcheck, known weaknesses, other systems, race, short fuzzing
 bench: ; go run ./bench -opa && go run ./bench -a2a && go test -run '^$$' -bench . ./policy ./session ./risk ./ledger ./engine ./mcp/proxy ./cmd/reeve # ratios: see docs/performance.md
 fuzz: ; scripts/fuzz 60s                                                                       # every fuzz target, a minute each
+soak: ; scripts/test-needs && scripts/soak                                                     # the long forms of tests: 100 kills, 10⁸ comparisons, long fuzzing
 
-.PHONY: run demo test check bench fuzz
+.PHONY: run demo test check bench fuzz soak

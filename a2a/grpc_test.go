@@ -186,7 +186,7 @@ func TestGRPCv03(t *testing.T) {
 
 // Of others' tasks a caller learns over gRPC as much as of those that do not exist, by
 // every method of both versions.
-func TestOwnershipOverGRPC(t *testing.T) {
+func TestThreat14OwnershipOverGRPC(t *testing.T) {
 	n := begin(t, "")
 	id := n.do("ann", "SendMessage", sent(tasks(one("wait")), `{"returnImmediately":true}`)).result("task", "id")
 	n.do("ann", "CreateTaskPushNotificationConfig", `{"taskId":"`+id+`","id":"p","url":"`+n.url+`/callback"}`)

@@ -305,7 +305,7 @@ const nobody = "00000000-0000-4000-8000-000000000001"
 
 // Of others' tasks a caller learns as much as of those that do not exist, by every
 // method and binding.
-func TestOwnership(t *testing.T) {
+func TestThreat14Ownership(t *testing.T) {
 	n := begin(t, "")
 	id := n.do("ann", "SendMessage", sent(tasks(one("wait")), `{"returnImmediately":true}`)).result("task", "id")
 	n.do("ann", "CreateTaskPushNotificationConfig", `{"taskId":"`+id+`","id":"p","url":"`+n.url+`/callback"}`)

@@ -17,9 +17,9 @@ func shown(a answer, own string) string {
 	return strings.ReplaceAll(a.text, own, "ID")
 }
 
-// TestOwnership calls every method about a task as its owner, as another user, as
+// TestThreat14Ownership calls every method about a task as its owner, as another user, as
 // somebody without a credential, as an admin, and on a node that knows no credentials.
-func TestOwnership(t *testing.T) {
+func TestThreat14Ownership(t *testing.T) {
 	n := begin(t)
 	root := n.do("ann", "tasks.create", `{"name":"R","schemas":{"method":"echo"},"children":[{"name":"C"}],"schedule_type":"daily","schedule_expression":"09:30","schedule_enabled":true}`).result("id")
 	ofTask := map[string]string{ // what is to be said of a task, by method; ID stands for it
@@ -108,8 +108,8 @@ func TestOwnership(t *testing.T) {
 	}
 }
 
-// TestOwnStream: who may not execute a tree is not streamed it either.
-func TestOwnStream(t *testing.T) {
+// TestThreat14OwnStream: who may not execute a tree is not streamed it either.
+func TestThreat14OwnStream(t *testing.T) {
 	n := begin(t)
 	root := n.execute("ann", `[{"name":"W","schemas":{"method":"wait"}}]`)
 	n.wait("ann", root, task.InProgress)

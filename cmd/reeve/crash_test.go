@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -22,6 +23,9 @@ import (
 	"reeve/act"
 	"reeve/ledger"
 )
+
+// kills is how often the tests of this package kill a node that works.
+var kills = flag.Int("kills", 8, "how often a node that works is killed")
 
 // node is the program itself, serving in a process of its own.
 type process struct {
@@ -102,13 +106,13 @@ func stepOf(session string, i int) (body, want string) {
 // A node that is killed under load has, when it comes back, every decision that
 // it answered, its ledger verifies, and a step asked about again gets the same
 // decision.
-func TestKill(t *testing.T) {
+func TestThreat01Kill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	acked := map[string]string{} // decision id → effect
 	last := map[string]int{}     // session → its last answered step
 	var mu sync.Mutex
-	const rounds, writers = 8, 8
-	for round := range rounds {
+	const writers = 8
+	for round := range *kills {
 		p := startNode(t, dir)
 		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: writers}, Timeout: 10 * time.Second}
 		var wg sync.WaitGroup
@@ -138,7 +142,7 @@ func TestKill(t *testing.T) {
 		wg.Wait()
 		client.CloseIdleConnections()
 	}
-	if len(acked) < rounds*writers {
+	if len(acked) < *kills*writers {
 		t.Fatalf("only %d decisions were answered", len(acked))
 	}
 

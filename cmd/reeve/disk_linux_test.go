@@ -14,7 +14,7 @@ import (
 
 // On a disk that is full there is no verdict; when there is room again, there
 // are verdicts again, and the ledger holds.
-func TestFullDisk(t *testing.T) {
+func TestThreat02FullDisk(t *testing.T) {
 	storetest.WithSmallDisk(t, 4<<20, func(t *testing.T, mount string) {
 		dir := filepath.Join(mount, "data")
 		p := startNode(t, dir, "--limits-disk", "0")

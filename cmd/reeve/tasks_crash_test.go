@@ -159,8 +159,8 @@ func (s *service) once(t *testing.T, roots []task.ID, kills int) {
 }
 
 // A node that is killed again and again in mid-tree loses no task, and its ledger holds.
-func TestKillTasks(t *testing.T) {
-	const kills = 6
+func TestThreat01KillTasks(t *testing.T) {
+	kills := *kills
 	dir := filepath.Join(t.TempDir(), "data")
 	s := newService(t)
 	var url atomic.Value
@@ -205,8 +205,8 @@ func TestKillTasks(t *testing.T) {
 
 // Three nodes share the work on one PostgreSQL. Whichever is killed, every task of
 // every tree ends.
-func TestKillNodes(t *testing.T) {
-	const kills = 6
+func TestThreat01KillNodes(t *testing.T) {
+	kills := *kills
 	database := storetest.Postgres(t)
 	s := newService(t)
 	seed := filepath.Join(t.TempDir(), "seed")

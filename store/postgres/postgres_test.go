@@ -117,9 +117,9 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestNodes lets several nodes write the same sessions at once: of the writes
+// TestThreat01Nodes lets several nodes write the same sessions at once: of the writes
 // that build on the same one, exactly one wins, and each session is one chain.
-func TestNodes(t *testing.T) {
+func TestThreat01Nodes(t *testing.T) {
 	const nodes, sessions, rounds = 4, 12, 40
 	url := storetest.Postgres(t)
 	var mu sync.Mutex
@@ -243,9 +243,9 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// TestLostConnection cuts the connections: what runs fails, and the next commit
+// TestThreat02LostConnection cuts the connections: what runs fails, and the next commit
 // finds the database again.
-func TestLostConnection(t *testing.T) {
+func TestThreat02LostConnection(t *testing.T) {
 	url := storetest.Postgres(t)
 	s := open(t, url)
 	w := writer(t, s, "one")
@@ -382,4 +382,9 @@ func TestOpen(t *testing.T) {
 	if err := s.Backup(t.Context(), os.DevNull); err == nil || !strings.Contains(err.Error(), "pg_dump") {
 		t.Errorf("backup: %v, want an error that names pg_dump", err)
 	}
+}
+
+func TestThreat22Injection(t *testing.T) {
+	url := storetest.Postgres(t)
+	storetest.Injection(t, func(t *testing.T) ledger.Store { return open(t, url) })
 }

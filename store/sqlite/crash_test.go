@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bufio"
 	"context"
+	flags "flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -72,12 +73,15 @@ func childWriter(dir string) error {
 	}
 }
 
-// TestKill kills a process that writes, at random points, again and again: what
+// kills is how often TestThreat01Kill kills.
+var kills = flags.Int("kills", 12, "how often a process that writes is killed")
+
+// TestThreat01Kill kills a process that writes, at random points, again and again: what
 // it said was durable is there, and everything fits together.
-func TestKill(t *testing.T) {
+func TestThreat01Kill(t *testing.T) {
 	dir := t.TempDir()
 	said := uint64(0)
-	for range 12 {
+	for range *kills {
 		cmd, out := startChild(t, "writer", dir)
 		timer := time.AfterFunc(time.Duration(20+rand.IntN(300))*time.Millisecond, func() { cmd.Process.Kill() })
 		for out.Scan() {

@@ -69,9 +69,9 @@ func probeUntil(s *Store) (err error) {
 	return err
 }
 
-// TestFileLimit is a full disk that any user can have: the process's files may
+// TestThreat02FileLimit is a full disk that any user can have: the process's files may
 // not grow beyond a size.
-func TestFileLimit(t *testing.T) {
+func TestThreat02FileLimit(t *testing.T) {
 	dir := t.TempDir()
 	cmd, out := startChild(t, "limited", dir)
 	var lines []string
@@ -86,8 +86,8 @@ func TestFileLimit(t *testing.T) {
 	whole(t, w)
 }
 
-// TestFullDisk fills a small file system up, and makes room again.
-func TestFullDisk(t *testing.T) {
+// TestThreat02FullDisk fills a small file system up, and makes room again.
+func TestThreat02FullDisk(t *testing.T) {
 	storetest.WithSmallDisk(t, 4<<20, func(t *testing.T, dir string) {
 		ballast := filepath.Join(dir, "ballast")
 		if err := os.WriteFile(ballast, make([]byte, 2<<20), 0o600); err != nil {

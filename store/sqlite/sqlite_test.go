@@ -748,3 +748,8 @@ func TestHeadFilter(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+func TestThreat22Injection(t *testing.T) {
+	dir := t.TempDir()
+	storetest.Injection(t, func(t *testing.T) ledger.Store { return open(t, dir) })
+}
