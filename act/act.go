@@ -81,7 +81,8 @@ func Stricter(a, b Effect) Effect { return min(a, b) }
 // what the caller says about itself.
 type Principal struct {
 	// Name identifies the principal: "key:<name>", "jwt:<issuer>#<subject>",
-	// "socket" for the operator on this machine, or "anonymous".
+	// "socket:<user>(<uid>)" for an operator on this machine ("socket" where the
+	// system does not tell whom), or "anonymous".
 	Name string
 	// Method says how the principal was authenticated: "key", "jwt", "socket"
 	// or "unauthenticated".

@@ -800,7 +800,11 @@ func (s *Server) operator() http.Handler {
 			fail(w, http.StatusForbidden, "Nothing that another program passed on is answered on this socket: "+how+".")
 			return
 		}
-		ctx := identity.NewContext(r.Context(), identity.Operator, identity.Admin)
+		who := identity.Operator
+		if own, ok := r.Context().Value(connKey{}).(*conn); ok {
+			who = identity.Peer(own.Conn)
+		}
+		ctx := identity.NewContext(r.Context(), who, identity.Admin)
 		_, release, ok := s.body(ctx, w, r, Route{MaxBody: operatorBody, JSON: true}, identity.Operator.Name)
 		if !ok {
 			return
