@@ -31,7 +31,7 @@ import (
 var Deciding = []string{
 	"approvals approve", "approvals deny",
 	"keys create", "keys revoke",
-	"agents resume", "agents revoke", "agents suspend",
+	"agents reset-key", "agents resume", "agents revoke", "agents suspend",
 	"ledger erase", "ledger prune", "restore",
 	"hook install", "mcp install", "mcp tools approve", "mcp tools refuse",
 	"trust",
