@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -540,4 +541,29 @@ func python(t testing.TB, ok bool, args ...string) string {
 		t.Errorf("verify_ledger.py: holds %v, want %v\n%s", err == nil, ok, out)
 	}
 	return string(out)
+}
+
+// TestThreat02ClockBackwards: the machine's clock is set back, again and again, while
+// records are written. Their times never run backwards, and the log holds.
+func TestThreat02ClockBackwards(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	if err := s.PutPolicy(t.Context(), policyHash, []byte(policyText), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	var looks atomic.Int64
+	now := func() time.Time {
+		n := looks.Add(1)
+		return time.Unix(2e9-n*86400*(n%3), 0)
+	}
+	l, err := ledger.Open(t.Context(), ledger.Config{Store: s, Origin: origin, Seed: seed, Owner: "test", Now: now, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for i := range 300 {
+		wait(t, enqueue(t, l, entry(i)))
+	}
+	if r := verifyOK(t, s); r.Size != 300 { // which looks at the times, too
+		t.Errorf("%d records", r.Size)
+	}
 }
