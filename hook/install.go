@@ -9,8 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
+	"time"
 
+	"reeve/act"
 	"reeve/internal/rawjson"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,10 +28,13 @@ type Installation struct {
 	// Home is the user's home folder, and Project the repository's, for an
 	// installation that holds in this repository only; else it is empty.
 	Home, Project string
+	// Folder is the agent's own folder of settings, where it is not in the home folder.
+	Folder string
 	// Command is the program and its arguments, without --agent and --event.
 	Command []string
-	// Strict has a missing program block, too.
-	Strict bool
+	// Patience is how long the program may take, as it was told. A while after that the
+	// shell that started it answers in its place.
+	Patience time.Duration
 }
 
 // place is where and how one agent is configured.
@@ -39,50 +45,50 @@ type place struct {
 	grouped       bool                                           // the entries are groups, each with its hooks
 	version       bool                                           // the file has "version": 1
 	whole         func(in *Installation, events []string) []byte // the file is reeve's own
-	// open says that a program which cannot be run lets the agent go on.
-	open bool
-	note string
+	note          string
 }
 
 var places = map[string]place{
 	"claude-code": {
-		user: ".claude/settings.json", project: ".claude/settings.json", grouped: true, open: true,
+		user: ".claude/settings.json", project: ".claude/settings.json", grouped: true,
 		events: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStart", "SubagentStop", "Stop", "SessionEnd"},
-		entry:  func(in *Installation, event string) []byte { return group(in, event, `"timeout":30`) },
+		entry:  func(in *Installation, event string) []byte { return group(in, event, `"timeout":`+seconds(1)) },
 	},
 	"codex": {
-		user: ".codex/hooks.json", project: ".codex/hooks.json", grouped: true, open: true,
+		user: ".codex/hooks.json", project: ".codex/hooks.json", grouped: true,
 		events: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop", "Stop"},
-		entry:  func(in *Installation, event string) []byte { return group(in, event, `"timeout":30`) },
-		note:   "Codex runs a hook only after you have reviewed it: open /hooks there and trust it.",
+		entry:  func(in *Installation, event string) []byte { return group(in, event, `"timeout":`+seconds(1)) },
 	},
 	"gemini": {
-		user: ".gemini/settings.json", project: ".gemini/settings.json", grouped: true, open: true,
+		user: ".gemini/settings.json", project: ".gemini/settings.json", grouped: true,
 		events: []string{"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"},
-		entry:  func(in *Installation, event string) []byte { return group(in, event, `"name":"reeve","timeout":30000`) },
+		entry: func(in *Installation, event string) []byte {
+			return group(in, event, `"name":"reeve","timeout":`+seconds(1000))
+		},
 	},
 	"cursor": {
 		user: ".cursor/hooks.json", project: ".cursor/hooks.json", version: true,
 		events: []string{"sessionStart", "beforeSubmitPrompt", "preToolUse", "beforeReadFile", "postToolUse", "postToolUseFailure", "afterAgentResponse", "sessionEnd"},
 		entry: func(in *Installation, event string) []byte {
-			return obj(nil).str("command", in.line(event)).raw("timeout", []byte("30")).raw("failClosed", []byte("true")).end()
+			return obj(nil).str("command", in.line(event)).raw("timeout", []byte(seconds(1))).raw("failClosed", []byte("true")).end()
 		},
 		note: "Cursor blocks when the hook fails, since failClosed is set. It gives no hook the power to hold back results of its own tools, but for files, which are judged before they are read.",
 	},
 	"copilot": {
 		user: ".copilot/hooks/reeve.json", project: ".github/hooks/reeve.json", whole: copilotFile,
 		events: []string{"sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse", "postToolUseFailure", "subagentStart", "subagentStop", "sessionEnd"},
-		note:   "Copilot denies a call when the hook cannot be run, and lets it pass when the hook takes longer than 30 seconds. It lets no hook block a prompt.",
+		note:   "Copilot lets no hook block a prompt.",
 	},
 	"opencode": {
 		user: ".config/opencode/plugins/reeve.js", project: ".opencode/plugins/reeve.js",
 		whole: func(in *Installation, _ []string) []byte {
-			return []byte(strings.Replace(plugin, "COMMAND", string(stringList(in.words(""))), 1))
+			text := strings.Replace(plugin, "COMMAND", string(stringList(in.words(""))), 1)
+			return []byte(strings.Replace(text, "SECONDS", strconv.Itoa(in.deadline()), 1))
 		},
 		note: "The plugin refuses everything when reeve cannot be run.",
 	},
 	"amazon-q": {
-		user: ".aws/amazonq/cli-agents/reeve.json", project: ".amazonq/cli-agents/reeve.json", open: true, whole: amazonQFile,
+		user: ".aws/amazonq/cli-agents/reeve.json", project: ".amazonq/cli-agents/reeve.json", whole: amazonQFile,
 		events: []string{"agentSpawn", "userPromptSubmit", "preToolUse", "postToolUse"},
 		note:   "Amazon Q has hooks in agents only, and this is one named reeve: start it with q chat --agent reeve, or make it the default with q settings chat.defaultAgent reeve. It can block calls, and nothing else.",
 	},
@@ -98,13 +104,69 @@ func (in *Installation) words(event string) []string {
 	return words
 }
 
-// line is the command as a shell's text.
+// line is the command as a shell's text: run under a shell's watch, but on Windows,
+// which has none.
 func (in *Installation) line(event string) string {
-	line := shellLine(in.words(event))
-	if in.Strict {
-		return "sh -c " + quoted(line+" || exit 2")
+	words := in.words(event)
+	if runtime.GOOS == "windows" {
+		return shellLine(words)
 	}
-	return line
+	code, text := in.failure(event)
+	return shellLine(append([]string{"sh", "-c", watch, "reeve", strconv.Itoa(in.deadline()), code, text}, words...))
+}
+
+// watch runs a hook, and answers in its place when it cannot be run, ends with anything
+// but an answer, or gives none in time. It depends on nothing but a shell and sleep: not
+// on the hook's program, nor on its memory, disk or node. Its arguments are the seconds
+// that the hook has, the exit code and the words of a failure, and the hook. Neither
+// quotation marks of one stroke nor backslashes are in it, which shells read differently.
+const watch = `t=$1 c=$2 o=$3; shift 3; exec 3<&0; ` +
+	// What the hook has written before it failed must not be read as an answer alone:
+	// so there are words on standard output, too.
+	`fail() { m="reeve: $1."; [ $c = 0 ] && echo "$o" || { m="$m $o"; echo "$m"; }; echo "$m" >&2; exit $c; }; ` +
+	`late() { kill -9 $h; fail "the hook gave no answer in $t seconds"; }; trap late USR1; ` +
+	`"$@" <&3 3<&- & h=$!; ` +
+	`(end() { kill $s; exit; }; trap end TERM; sleep $t & s=$!; wait $s; kill -USR1 $$) <&- 3<&- >/dev/null 2>&1 & w=$!; ` +
+	`wait $h; e=$?; kill $w 2>/dev/null; ` +
+	`case $e$c in 0*) exit 0;; 11) exit 1;; 22) echo "$o" >&2; exit 2;; esac; fail "the hook failed with exit code $e"`
+
+// deadline is how many seconds the shell waits for a hook: a few more than it gives
+// itself, and less than any agent waits.
+func (in *Installation) deadline() int {
+	patience := in.Patience
+	if patience == 0 {
+		patience = Timeout
+	}
+	return int((patience + 4*time.Second).Seconds())
+}
+
+// agentPatience is how many seconds an agent waits for its hook. Most agents let the call
+// happen after that, and so it is as long as nobody would wait: it counts only when the
+// shell that watches the hook is stopped itself.
+const agentPatience = 24 * 60 * 60
+
+func seconds(parts int) string { return strconv.Itoa(agentPatience * parts) }
+
+// failure is what an agent is told by the exit code and on standard output when its
+// hook failed. What has happened already cannot be undone: there a code that blocks would
+// keep the agent from ending its turn.
+func (in *Installation) failure(event string) (code, text string) {
+	a, err := Find(in.Agent)
+	if err != nil {
+		return "2", ""
+	}
+	switch a.events[event] {
+	case Start, End, Said, Ignored:
+		return "1", "Nothing is recorded of this."
+	case Result:
+		const notice = "What the tool gave is withheld, since reeve could not judge it."
+		e := &Event{Agent: a, Name: event, Kind: Result, result: rawjson.Value{}}
+		if told := a.answer(e, &outcome{effect: act.Deny, reason: notice}); len(told.Stdout) > 0 && a.ID != "gemini" {
+			return "0", strings.TrimSpace(string(told.Stdout))
+		}
+		return "2", notice
+	}
+	return "2", "Nothing happens without its answer."
 }
 
 func shellLine(words []string) string {
@@ -136,7 +198,7 @@ func group(in *Installation, event, more string) []byte {
 func copilotFile(in *Installation, events []string) []byte {
 	var hooks obj
 	for _, event := range events {
-		entry := obj(nil).str("type", "command").str("bash", in.line(event)).str("powershell", "& "+shellLine(in.words(event))).raw("timeoutSec", []byte("25")).end()
+		entry := obj(nil).str("type", "command").str("bash", in.line(event)).str("powershell", "& "+shellLine(in.words(event))).raw("timeoutSec", []byte(seconds(1))).end()
 		hooks = hooks.raw(event, append(append([]byte{'['}, entry...), ']'))
 	}
 	return indented(obj(nil).raw("version", []byte("1")).raw("hooks", hooks.end()).end(), "")
@@ -149,7 +211,7 @@ func amazonQFile(in *Installation, events []string) []byte {
 		if strings.HasSuffix(event, "ToolUse") {
 			entry = entry.str("matcher", "*")
 		}
-		entry = entry.str("command", in.line(event)).raw("timeout_ms", []byte("25000"))
+		entry = entry.str("command", in.line(event)).raw("timeout_ms", []byte(seconds(1000)))
 		hooks = hooks.raw(event, append(append([]byte{'['}, entry.end()...), ']'))
 	}
 	return indented(obj(nil).str("name", "reeve").str("description", "All tools, each call judged by reeve.").
@@ -178,6 +240,10 @@ func (in *Installation) File() (string, error) {
 	if in.Project != "" {
 		return filepath.Join(in.Project, filepath.FromSlash(p.project)), nil
 	}
+	if in.Folder != "" {
+		_, inside, _ := strings.Cut(p.user, "/")
+		return filepath.Join(in.Folder, filepath.FromSlash(inside)), nil
+	}
 	return filepath.Join(in.Home, filepath.FromSlash(p.user)), nil
 }
 
@@ -185,8 +251,8 @@ func (in *Installation) File() (string, error) {
 func (in *Installation) Advice() []string {
 	p := places[in.Agent]
 	var list []string
-	if p.open && !in.Strict {
-		list = append(list, agentName(in.Agent)+" goes on, unguarded, if the reeve program is missing or cannot be run. Install with --strict for a command that blocks then, too (it needs sh).")
+	if runtime.GOOS == "windows" && p.whole == nil {
+		list = append(list, "On Windows nothing watches over the hook: "+agentName(in.Agent)+" goes on, unguarded, if the reeve program is missing or cannot be run.")
 	}
 	if _, text, err := in.present(); err == nil {
 		if doc, err := rawjson.Parse(bytes.TrimPrefix(text, mark)); err == nil && doc.Root().Get("disableAllHooks").Bool() {
@@ -216,9 +282,6 @@ const maxConfig = 4 << 20
 // Install writes the agent's configuration, and reports whether anything
 // changed. Everything else in the file stays; the file as it was lies beside it.
 func (in *Installation) Install() (changed bool, err error) {
-	if in.Strict && runtime.GOOS == "windows" {
-		return false, errors.New("--strict needs sh, which Windows does not have")
-	}
 	file, before, err := in.present()
 	if err != nil {
 		return false, err

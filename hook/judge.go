@@ -36,6 +36,11 @@ func Judge(ctx context.Context, e *Event, trail *Trail, ask func(context.Context
 	if err != nil {
 		return Answer{}, err
 	}
+	if e.Kind == Call && e.CallID == "" {
+		if err := trail.Decided(e, call, e.outcome(d)); err != nil {
+			return Answer{}, err
+		}
+	}
 	switch {
 	case e.Asks(d):
 		if err := trail.Ask(call); err != nil {

@@ -4,18 +4,24 @@
 import { spawn } from "node:child_process"
 
 const command = COMMAND
+const patience = SECONDS // of one question
 
 function ask(event) {
   return new Promise((resolve, reject) => {
     const guardian = spawn(command[0], command.slice(1), { stdio: ["pipe", "pipe", "pipe"] })
     let out = "", err = ""
+    const late = setTimeout(() => {
+      guardian.kill("SIGKILL")
+      reject(new Error(`reeve gave no answer in ${patience} seconds, so nothing is allowed`))
+    }, patience * 1000)
     guardian.stdout.setEncoding("utf8")
     guardian.stderr.setEncoding("utf8")
     guardian.stdout.on("data", (text) => { out += text })
     guardian.stderr.on("data", (text) => { err += text })
     guardian.stdin.on("error", () => {})
-    guardian.on("error", (e) => reject(new Error("reeve cannot be run, so nothing is allowed: " + e.message)))
+    guardian.on("error", (e) => { clearTimeout(late); reject(new Error("reeve cannot be run, so nothing is allowed: " + e.message)) })
     guardian.on("close", (code) => {
+      clearTimeout(late)
       if (code !== 0) return reject(new Error(err.trim() || "reeve ended with code " + code))
       try { resolve(JSON.parse(out)) } catch { reject(new Error("reeve's answer cannot be read")) }
     })
@@ -23,24 +29,57 @@ function ask(event) {
   })
 }
 
-export const Reeve = async ({ directory }) => ({
-  "chat.message": async (input, output) => {
-    const text = output.parts.filter((p) => p.type === "text").map((p) => p.text).join("\n")
-    const answer = await ask({ event: "chat.message", sessionID: input.sessionID, text, directory })
-    if (answer.deny) throw new Error(answer.deny)
-  },
-  "tool.execute.before": async (input, output) => {
-    const { tool, sessionID, callID } = input
-    const answer = await ask({ event: "tool.execute.before", tool, sessionID, callID, args: output.args, directory })
-    if (answer.deny) throw new Error(answer.deny)
-    if (answer.args) {
-      for (const name of Object.keys(output.args)) delete output.args[name]
-      Object.assign(output.args, answer.args)
-    }
-  },
-  "tool.execute.after": async (input, output) => {
-    const { tool, sessionID, callID, args } = input
-    const answer = await ask({ event: "tool.execute.after", tool, sessionID, callID, args, output: output.output ?? "", directory })
-    if (answer.output !== undefined) output.output = answer.output
-  },
-})
+// The MCP servers that OpenCode has: it names their tools as if they were its own.
+let servers = []
+// The sessions that began another, by the other: a sub-agent's is its parent's.
+const parents = new Map()
+
+function parentOf(session) {
+  let parent
+  for (let n = 0; n < 32 && parents.has(session); n++) parent = session = parents.get(session)
+  return parent
+}
+
+export const Reeve = async ({ directory }) => {
+  const about = (event, { sessionID, callID, tool }, more) =>
+    ask({ event, sessionID, parentID: parentOf(sessionID), callID, tool, directory, servers, ...more })
+  const tell = (event, session) => about(event, { sessionID: session.id }, {}).catch((e) => console.error(e.message))
+  return {
+    config: async (config) => { servers = Object.keys(config.mcp ?? {}) },
+    event: async ({ event }) => {
+      const session = event.properties?.info
+      if (event.type === "session.created") {
+        if (session.parentID) parents.set(session.id, session.parentID)
+        await tell(event.type, session)
+      } else if (event.type === "session.deleted") {
+        await tell(event.type, session)
+        parents.delete(session.id)
+      }
+    },
+    "chat.message": async (input, output) => {
+      const text = output.parts.filter((p) => p.type === "text").map((p) => p.text).join("\n")
+      const answer = await about("chat.message", input, { text })
+      if (answer.deny) throw new Error(answer.deny)
+    },
+    "tool.execute.before": async (input, output) => {
+      const answer = await about("tool.execute.before", input, { args: output.args })
+      if (answer.deny) throw new Error(answer.deny)
+      if (answer.args) {
+        for (const name of Object.keys(output.args)) delete output.args[name]
+        Object.assign(output.args, answer.args)
+      }
+    },
+    "tool.execute.after": async (input, output) => {
+      // Of an MCP server's tool the result is the server's own, and not yet text.
+      const whole = output.output ?? output.content ?? ""
+      const answer = await about("tool.execute.after", input, { args: input.args, output: whole })
+      if (answer.output === undefined) return
+      if (output.output !== undefined) output.output = answer.output
+      else output.content = [{ type: "text", text: answer.output }]
+      delete output.structuredContent
+    },
+    "experimental.text.complete": async (input, output) => {
+      await about("experimental.text.complete", input, { text: output.text }).catch((e) => console.error(e.message))
+    },
+  }
+}

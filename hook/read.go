@@ -1,8 +1,12 @@
 package hook
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"reeve/internal/rawjson"
 )
@@ -67,7 +71,7 @@ var agents = []*Agent{
 	{
 		ID: "opencode", Name: "OpenCode", Provider: "OpenCode", URL: "https://opencode.ai",
 		events: map[string]Kind{
-			"session.created": Start, "session.deleted": End, "chat.message": Prompt, "tool.execute.before": Call, "tool.execute.after": Result,
+			"session.created": Start, "session.deleted": End, "chat.message": Prompt, "experimental.text.complete": Said, "tool.execute.before": Call, "tool.execute.after": Result,
 		},
 		read: readOpenCode, answer: answerOpenCode, asks: never, changes: always,
 	},
@@ -199,6 +203,13 @@ func (e *Event) says(v rawjson.Value) {
 	} else if v.Exists() {
 		e.gather(v, 0)
 	}
+}
+
+func either(is bool, yes, no string) string {
+	if is {
+		return yes
+	}
+	return no
 }
 
 // about describes a session's start or end.
@@ -383,6 +394,9 @@ func readCopilot(e *Event, in rawjson.Value) error {
 	if err := e.session(first(in, "sessionId", "session_id")); err != nil {
 		return err
 	}
+	if parent := first(in, "parentAgentId", "parent_agent_id"); parent != "" {
+		e.Session, e.Child = parent, first(in, "agentId", "agent_id")
+	}
 	e.Cwd = in.Get("cwd").Text()
 	e.CallID = first(in, "toolCallId", "tool_use_id", "toolUseId")
 	switch e.Kind {
@@ -397,7 +411,6 @@ func readCopilot(e *Event, in rawjson.Value) error {
 	case Prompt:
 		e.says(in.Get("prompt"))
 	case Said:
-		e.Child = first(in, "agentId", "agent_id")
 		e.says(firstOf(in, "response", "last_assistant_message"))
 	case Result:
 		switch result := firstOf(in, "toolResult", "tool_result"); {
@@ -415,9 +428,47 @@ func readCopilot(e *Event, in rawjson.Value) error {
 		}
 	}
 	if e.Kind == Call || e.Kind == Result {
-		return e.tool(first(in, "toolName", "tool_name"), firstOf(in, "toolArgs", "tool_input"))
+		if err := e.tool(first(in, "toolName", "tool_name"), firstOf(in, "toolArgs", "tool_input")); err != nil {
+			return err
+		}
+		// Of Copilot's own tools none has a hyphen in its name.
+		if server, _, ok := strings.Cut(e.Tool.Given, "-"); ok {
+			e.Tool.ofServer("-", append(copilotServers(e.Cwd), server))
+		}
 	}
 	return nil
+}
+
+// copilotServers lists the MCP servers that Copilot is configured with, for its user and
+// for the folder it works in. A file that cannot be read names none.
+func copilotServers(cwd string) (servers []string) {
+	folder := Folder("copilot", os.Getenv)
+	if home, err := os.UserHomeDir(); err == nil && folder == "" {
+		folder = filepath.Join(home, ".copilot")
+	}
+	files := []string{filepath.Join(folder, "mcp-config.json")}
+	for dir := cwd; filepath.IsAbs(dir); dir = filepath.Dir(dir) {
+		for _, name := range []string{".mcp.json", ".github/mcp.json", ".vscode/mcp.json", ".copilot/mcp-config.json"} {
+			files = append(files, filepath.Join(dir, filepath.FromSlash(name)))
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	for _, file := range files {
+		text, err := readConfig(file)
+		if err != nil || text == nil {
+			continue
+		}
+		doc, err := rawjson.Parse(bytes.TrimPrefix(text, mark))
+		if err != nil {
+			continue
+		}
+		for server := range firstOf(doc.Root(), "mcpServers", "servers").Members() {
+			servers = append(servers, server)
+		}
+	}
+	return servers
 }
 
 // readOpenCode reads what reeve's plugin for OpenCode sends.
@@ -431,17 +482,21 @@ func readOpenCode(e *Event, in rawjson.Value) error {
 	e.Cwd, e.CallID = in.Get("directory").Text(), in.Get("callID").Text()
 	switch e.Kind {
 	case Start:
-		e.about("The session begins", "")
+		e.about(either(e.Child != "", "A sub-agent begins", "The session begins"), "")
 	case End:
-		e.about("The session ends", "")
-	case Prompt:
+		e.about(either(e.Child != "", "A sub-agent ends", "The session ends"), "")
+	case Prompt, Said:
 		e.says(in.Get("text"))
 	case Result:
 		e.gives(in.Get("output"))
-		return e.tool(in.Get("tool").Text(), in.Get("args"))
-	case Call:
-		return e.tool(in.Get("tool").Text(), in.Get("args"))
 	}
+	if e.Kind != Call && e.Kind != Result {
+		return nil
+	}
+	if err := e.tool(in.Get("tool").Text(), in.Get("args")); err != nil {
+		return err
+	}
+	e.Tool.ofServer("_", textsOf(in.Get("servers")))
 	return nil
 }
 

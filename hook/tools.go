@@ -41,10 +41,10 @@ var toolNames = func() map[string]string {
 		EditFile:   "edit multiedit notebookedit editnotebook replace editfile strreplace strreplaceeditor applypatch patch fswrite searchreplace",
 		DeleteFile: "delete deletefile",
 		ListFiles:  "glob ls list listdirectory listdir listfiles globfilesearch",
-		SearchText: "grep rg searchfilecontent grepsearch search codebasesearch",
+		SearchText: "searchtext grep rg searchfilecontent grepsearch search codebasesearch",
 		WebFetch:   "webfetch fetch",
 		WebSearch:  "websearch googlewebsearch",
-		Subagent:   "task agent",
+		Subagent:   "subagent task agent",
 	} {
 		for word := range strings.FieldsSeq(given) {
 			m[word] = name
@@ -80,6 +80,37 @@ func toolOf(given string) Tool {
 	return t
 }
 
+// ofServer tells a tool of an MCP server that the agent has, where the agent puts the
+// server's name before the tool's. A name that is one of the agent's own tools stays
+// that: a server must not be called so that rules about files miss them.
+func (t *Tool) ofServer(between string, servers []string) {
+	if t.MCP || t.common() {
+		return
+	}
+	for _, server := range servers {
+		name, ok := strings.CutPrefix(t.Given, plainServer(server)+between)
+		if ok && name != "" && len(server) > len(t.Server) { // of several the most special
+			t.Name, t.Server, t.MCP = name, server, true
+		}
+	}
+}
+
+// plainServer is a server's name as agents put it into the names of tools.
+func plainServer(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// common reports whether a tool is one of those that all agents have, whose arguments
+// have common names, too.
+func (t *Tool) common() bool {
+	return !t.MCP && toolNames[strings.ReplaceAll(t.Name, "_", "")] == t.Name
+}
+
 // argumentNames are the agents' names of the arguments that rules look at.
 var argumentNames = map[string]string{
 	"file_path": "path", "filePath": "path", "absolute_path": "path", "target_file": "path", "notebook_path": "path", "filename": "path",
@@ -90,8 +121,10 @@ var argumentNames = map[string]string{
 	"uri": "url",
 }
 
-// patch is the argument that rules see a whole patch as, beside the paths in it.
-const patch, paths = "patch", "paths"
+// The arguments that are made here. A patch is seen whole, and beside it are the paths of
+// the files that it touches. What has one path has it in both forms, so that a rule about
+// paths holds for every tool, and one about path for all but a patch of several files.
+const patch, path, paths = "patch", "path", "paths"
 
 // argument is one argument of a call, under the name that rules know.
 type argument struct {
@@ -108,10 +141,11 @@ func (e *Event) arguments() []argument {
 	if e.input.Kind() != rawjson.Object {
 		return []argument{{name: "input", given: "input", value: e.input.Raw()}}
 	}
+	known := e.Tool.common()
 	var list []argument
 	for given, v := range e.input.Members() {
 		name := given
-		if common, ok := argumentNames[given]; ok && e.Tool.Name != e.Tool.Given && !e.hasLike(common) && !slices.ContainsFunc(list, func(a argument) bool { return a.name == common }) {
+		if common, ok := argumentNames[given]; ok && known && !e.hasLike(common) && !hasArgument(list, common) {
 			name = common
 		}
 		if strings.EqualFold(strings.ReplaceAll(e.Tool.Given, "_", ""), "applypatch") && (given == "command" || given == "input") && !e.hasLike(patch) {
@@ -119,12 +153,34 @@ func (e *Event) arguments() []argument {
 		}
 		list = append(list, argument{name, given, v.Raw()})
 	}
-	if i := slices.IndexFunc(list, func(a argument) bool { return a.name == patch && a.given != patch }); i >= 0 && !e.hasLike(paths) {
-		if files := patched(e.input.Get(list[i].given).Text()); len(files) > 0 {
-			list = append(list, argument{name: paths, value: stringList(files)})
+	if !known || e.hasLike(paths) {
+		return list
+	}
+	if files := e.files(list); len(files) > 0 {
+		if len(files) == 1 && !hasArgument(list, path) && !e.hasLike(path) {
+			list = append(list, argument{name: path, value: rawjson.Quote(files[0])})
 		}
+		list = append(list, argument{name: paths, value: stringList(files)})
 	}
 	return list
+}
+
+// files are the files that a call is about, as its arguments name them.
+func (e *Event) files(list []argument) []string {
+	for _, a := range list {
+		v := e.input.Get(a.given)
+		switch {
+		case a.name == patch && a.given != patch:
+			return patched(v.Text())
+		case a.name == path && v.Kind() == rawjson.String:
+			return []string{v.Text()}
+		}
+	}
+	return nil
+}
+
+func hasArgument(list []argument, name string) bool {
+	return slices.ContainsFunc(list, func(a argument) bool { return a.name == name })
 }
 
 // hasLike reports whether the input has a member whose name is taken for this one.

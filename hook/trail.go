@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"reeve/act"
+	"reeve/internal/rawjson"
 )
 
 // Trail is what a session's hooks tell each other: each is a process of its own,
@@ -124,6 +127,25 @@ func (e *Event) print() string {
 	fmt.Fprintf(h, "%d %s ", len(e.Tool.Given), e.Tool.Given)
 	h.Write(e.input.AppendCanonical(nil))
 	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Decided notes what becomes of a call that the agent has no name for: a denied one has no
+// result, and the next like it must not be taken for it; the result of a changed one comes
+// with the changed arguments.
+func (t *Trail) Decided(e *Event, call string, o outcome) error {
+	switch o.effect {
+	case act.Deny:
+		return t.add("end", call, "denied")
+	case act.Modify:
+		doc, err := rawjson.Parse(o.input)
+		if err != nil {
+			return err
+		}
+		changed := *e
+		changed.input = doc.Root()
+		return t.add("call", changed.print(), call)
+	}
+	return nil
 }
 
 // BeginCall gives a call a name, for its result to be known by.

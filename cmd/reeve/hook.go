@@ -26,8 +26,7 @@ type hooked struct {
 	hook.Run
 	url, key string
 
-	strict, undo  bool // of install
-	user, project bool
+	undo, user, project bool // of install
 }
 
 func hookCommand() *cobra.Command {
@@ -80,7 +79,7 @@ func (h *hooked) flags(c *cobra.Command) {
 	f.StringVar(&h.url, "url", "", "where the node speaks AOS, such as http://127.0.0.1:8080/")
 	f.StringVar(&h.key, "key", "", "reference to an API key of the role agent: env:NAME or file:PATH")
 	f.String("unreachable", "", "when the node cannot be reached: block, or decide by itself (default: hook.unreachable of the configuration, or block)")
-	f.DurationVar(&h.Timeout, "timeout", hook.Timeout, "how long to wait for the node; some agents go on after 30 seconds")
+	f.DurationVar(&h.Timeout, "timeout", hook.Timeout, "how long to wait for the node")
 	f.StringVar(&h.Trails, "trails", "", "folder of what a session's hooks tell each other (default: in the user's cache folder)")
 	ownFlags(c, "data", "policy", "keep", "redact")
 }
@@ -104,7 +103,6 @@ The flags of "reeve hook" given here are passed on to it.`,
 	f.BoolVar(&h.user, "user", false, "for this user, in all folders (the default)")
 	f.BoolVar(&h.project, "project", false, "for the repository in the present folder only")
 	f.BoolVar(&h.undo, "undo", false, "take the hook out again")
-	f.BoolVar(&h.strict, "strict", false, "block also when the reeve program is missing")
 	h.flags(c)
 	return c
 }
@@ -116,7 +114,7 @@ func (h *hooked) install(cmd *cobra.Command, agent string) error {
 	if h.user && h.project {
 		return usageError{errors.New("--user and --project exclude each other")}
 	}
-	in := &hook.Installation{Agent: agent, Strict: h.strict}
+	in := &hook.Installation{Agent: agent, Patience: h.Timeout, Folder: hook.Folder(agent, os.Getenv)}
 	var err error
 	if in.Home, err = os.UserHomeDir(); err != nil {
 		return err
@@ -158,7 +156,11 @@ func (h *hooked) install(cmd *cobra.Command, agent string) error {
 	for _, line := range in.Advice() {
 		fmt.Fprintf(out, "\n%s\n", line)
 	}
-	return nil
+	said, err := in.Trust(cmd.Context())
+	if err == nil && said != "" {
+		fmt.Fprintf(out, "\n%s\n", said)
+	}
+	return err
 }
 
 // installedCommand is this program with the flags that the hook is to have. Paths

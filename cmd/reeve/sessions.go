@@ -413,7 +413,7 @@ func filesOf(tool string, arguments map[string]rawjson.Value) (files []changedFi
 	case how == "":
 		return nil
 	}
-	if path := arguments["path"].Text(); path != "" {
+	if path := arguments["path"].Text(); path != "" && !arguments["paths"].Exists() {
 		files = append(files, changedFile{Path: path, How: how})
 	}
 	for _, v := range arguments["paths"].Elems() {
