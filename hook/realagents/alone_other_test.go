@@ -1,0 +1,5 @@
+//go:build !linux
+
+package realagents
+
+func alone() (done bool, code int) { return false, 0 }
