@@ -124,7 +124,7 @@ var argumentNames = map[string]string{
 // The arguments that are made here. A patch is seen whole, and beside it are the paths of
 // the files that it touches. What has one path has it in both forms, so that a rule about
 // paths holds for every tool, and one about path for all but a patch of several files.
-const patch, path, paths = "patch", "path", "paths"
+const patchArgument, pathArgument, pathsArgument = "patch", "path", "paths"
 
 // argument is one argument of a call, under the name that rules know.
 type argument struct {
@@ -148,19 +148,19 @@ func (e *Event) arguments() []argument {
 		if common, ok := argumentNames[given]; ok && known && !e.hasLike(common) && !hasArgument(list, common) {
 			name = common
 		}
-		if strings.EqualFold(strings.ReplaceAll(e.Tool.Given, "_", ""), "applypatch") && (given == "command" || given == "input") && !e.hasLike(patch) {
-			name = patch
+		if strings.EqualFold(strings.ReplaceAll(e.Tool.Given, "_", ""), "applypatch") && (given == "command" || given == "input") && !e.hasLike(patchArgument) {
+			name = patchArgument
 		}
 		list = append(list, argument{name, given, v.Raw()})
 	}
-	if !known || e.hasLike(paths) {
+	if !known || e.hasLike(pathsArgument) {
 		return list
 	}
 	if files := e.files(list); len(files) > 0 {
-		if len(files) == 1 && !hasArgument(list, path) && !e.hasLike(path) {
-			list = append(list, argument{name: path, value: rawjson.Quote(files[0])})
+		if len(files) == 1 && !hasArgument(list, pathArgument) && !e.hasLike(pathArgument) {
+			list = append(list, argument{name: pathArgument, value: rawjson.Quote(files[0])})
 		}
-		list = append(list, argument{name: paths, value: stringList(files)})
+		list = append(list, argument{name: pathsArgument, value: stringList(files)})
 	}
 	return list
 }
@@ -170,9 +170,9 @@ func (e *Event) files(list []argument) []string {
 	for _, a := range list {
 		v := e.input.Get(a.given)
 		switch {
-		case a.name == patch && a.given != patch:
+		case a.name == patchArgument && a.given != patchArgument:
 			return patched(v.Text())
-		case a.name == path && v.Kind() == rawjson.String:
+		case a.name == pathArgument && v.Kind() == rawjson.String:
 			return []string{v.Text()}
 		}
 	}
