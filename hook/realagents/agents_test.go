@@ -253,7 +253,7 @@ func start(t *testing.T, a *agent, policy string, flags ...string) *run {
 	r := prepare(t, a)
 	r.file("policy.yaml", policy)
 	r.data = filepath.Join(r.home, "reeve")
-	r.reeve(append([]string{"hook", "install", a.id, "--data", r.data, "--policy", filepath.Join(r.home, "policy.yaml"), "--trails", filepath.Join(r.home, "trails")}, flags...)...)
+	r.reeve(append([]string{"hook", "install", "--yes", a.id, "--data", r.data, "--policy", filepath.Join(r.home, "policy.yaml"), "--trails", filepath.Join(r.home, "trails")}, flags...)...)
 	return r
 }
 

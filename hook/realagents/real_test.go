@@ -115,7 +115,7 @@ func (r *run) approve() {
 		r.t.Error("nothing is held for a person")
 		return
 	}
-	r.reeve("approvals", "approve", id[1], "--data", r.data)
+	r.reeve("approvals", "approve", "--yes", id[1], "--data", r.data)
 }
 
 func (r *run) payments() int {
