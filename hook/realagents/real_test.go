@@ -85,13 +85,13 @@ rules:
     when: has(args.amount) && args.amount > 100
     effect: escalate
     reason: Large payments are agreed to.
-  - name: no-cards-in-commands
-    on: tool.call
-    tools: [shell]
-    detect: [pii.card]
+  - name: to-whom
+    on: mcp.request
+    tools: [pay]
+    when: has(args.to) && args.to == "mallory"
     effect: modify
-    modify: redact
-    reason: It has the number of a card.
+    modify: {replace: {argument: to, with: carol}}
+    reason: Mallory is paid by Carol.
   - name: no-secrets-in-results
     on: [tool.result, mcp.response, knowledge.retrieve]
     detect: [secret]
@@ -100,10 +100,7 @@ rules:
     reason: It has a secret.
 `
 
-const (
-	token = "ghp_R8x2LmQ4vT7yK1nB5cW9zD3fH6jS0aPq2E4r"
-	card  = "4111 1111 1111 1111"
-)
+const token = "ghp_R8x2LmQ4vT7yK1nB5cW9zD3fH6jS0aPq2E4r"
 
 var approvalID = regexp.MustCompile(`(?m)^(\S+)\s+held\s`)
 
@@ -118,9 +115,10 @@ func (r *run) approve() {
 	r.reeve("approvals", "approve", "--yes", id[1], "--data", r.data)
 }
 
-func (r *run) payments() int {
+// payments counts what was paid to somebody.
+func (r *run) payments(to string) int {
 	text, _ := os.ReadFile(r.paid)
-	return strings.Count(string(text), "\n")
+	return strings.Count(string(text), " to "+to+"\n")
 }
 
 // One conversation in which the agent does one thing of each kind.
@@ -148,11 +146,11 @@ func TestActs(t *testing.T) {
 				modelserver.Calls(a.edit(r.at("go.sum"), "two", "three")),
 				modelserver.Calls(a.read(r.at("secret.txt"))),
 				modelserver.Calls(a.shell("cat secret.txt")),
-				modelserver.Calls(a.shell("echo '" + card + "' > card.txt; echo AFTER-CARD")),
 				modelserver.Calls(a.pay("alice", 5)),
+				modelserver.Calls(a.pay("mallory", 7)),
 				modelserver.Calls(a.pay("bob", 500)),
 				{Then: func(string) modelserver.Turn {
-					f.must("a payment that needs a person", either(r.payments() == 1, "held", "made"), "held")
+					f.must("a payment that needs a person", either(r.payments("bob") == 0, "held", "made"), "held")
 					r.approve()
 					return modelserver.Calls(a.pay("bob", 500))
 				}},
@@ -182,11 +180,11 @@ func TestActs(t *testing.T) {
 			f.must("a file is edited", either(r.holds("old.txt", "three"), "yes", "no"), "yes")
 			f.must("a lock file is edited", either(r.holds("go.sum", "three"), "yes", "no"), "no")
 			f.must("a secret in a result", either(strings.Contains(told, token), "the model reads it", "masked"), "masked")
-			f.add("a changed command", either(r.has("card.txt"), either(r.holds("card.txt", "4111"), "runs unchanged", "runs changed"), "does not run"))
-			f.add("its output", either(outputs(told, "AFTER-CARD"), "the model reads it", "the model does not read it"))
+			f.add("a changed payment", either(r.payments("mallory") > 0, "made unchanged", either(r.payments("carol") > 0, "made changed", "not made")))
+			f.must("its receipt", either(r.payments("carol") > 0 && !strings.Contains(told, "paid 7 to carol"), "lost", "read if there is one"), "read if there is one")
 			f.must("a payment", either(strings.Contains(told, "paid 5 to alice, receipt 4711"), "made, and the receipt is read", "lost"), "made, and the receipt is read")
 			f.must("once agreed to", either(outputs(told, "paid 500 to bob"), "made, and the receipt is read", "lost"), "made, and the receipt is read")
-			f.must("payments", fmt.Sprint(r.payments()), "2")
+			f.must("agreed to once, payments", fmt.Sprint(r.payments("bob")), "1")
 			f.must("like calls at once", either(strings.Count(r.read("both.txt"), "\n") == 3 && strings.Contains(told, "BOTH-1") && strings.Contains(told, "BOTH-2"), "all run, and all outputs are read", "lost"), "all run, and all outputs are read")
 			f.must("a sub-agent's command", either(r.has("child.txt"), "runs", "does not run"), "runs")
 			f.must("a sub-agent's denied command", either(r.has("child-denied.txt"), "runs", "does not run"), "does not run")
