@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -69,11 +71,21 @@ func TestKillPending(t *testing.T) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(dir, reeve.SocketName))
 		}}}
 		defer socket.CloseIdleConnections()
-		resp, err := socket.Post("http://node/approvals/"+id, "application/json", strings.NewReader(`{"answer":"approve"}`))
+		resp, err := socket.Get("http://node/approvals/" + id)
+		if err != nil {
+			return err
+		}
+		var shown struct{ State, Seen string }
+		err = json.NewDecoder(resp.Body).Decode(&shown)
+		resp.Body.Close()
+		if err != nil || shown.State == "approved" || shown.State == "used" { // answered before the node was killed
+			return err
+		}
+		resp, err = socket.Post("http://node/approvals/"+id, "application/json", strings.NewReader(fmt.Sprintf(`{"answer":"approve","seen":%q}`, shown.Seen)))
 		if err == nil {
-			resp.Body.Close()
-			if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusConflict { // answered before the node was killed
-				err = fmt.Errorf("status %d", resp.StatusCode)
+			defer resp.Body.Close()
+			if text, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusOK {
+				err = fmt.Errorf("status %d: %s", resp.StatusCode, text)
 			}
 		}
 		return err
