@@ -43,6 +43,9 @@ type condition struct {
 	found   risk.Detector // what its calls of found() ask for
 	reads   []argPath     // the arguments that it reads, for the report of a failure
 	implied facts         // the arguments that exist when it holds
+	// spellings are the texts that it holds and could compare names with, when it
+	// goes through the names of an object.
+	spellings []spellings
 }
 
 // variable is one name that conditions may use.
@@ -131,6 +134,8 @@ type compiler struct {
 	env       *cel.Env
 	listNames []string
 	listSizes map[string]int        // by the variable's name
+	lists     map[string]list       // by the variable's name
+	listed    map[string]spellings  // of the lists that were asked for
 	done      map[string]*condition // by kind and text: rules often share conditions
 }
 
@@ -139,13 +144,14 @@ func newCompiler(lists []list) (*compiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &compiler{done: map[string]*condition{}, listSizes: map[string]int{}}
+	c := &compiler{done: map[string]*condition{}, listSizes: map[string]int{}, lists: map[string]list{}, listed: map[string]spellings{}}
 	var options []cel.EnvOption
 	for _, l := range lists {
 		values := types.NewStringList(jsonAdapter{}, l.values)
 		options = append(options, cel.Constant("lists."+l.name, cel.ListType(cel.StringType), values))
 		c.listNames = append(c.listNames, l.name)
 		c.listSizes["lists."+l.name] = len(l.values)
+		c.lists["lists."+l.name] = l
 	}
 	c.env, err = env.Extend(options...)
 	return c, err
@@ -209,11 +215,37 @@ func (c *compiler) compile(d *document, p pending) *condition {
 		d.at(p.node, "", "the condition cannot be compiled: %v", err)
 		return nil
 	}
-	done := &condition{text: text, ast: checked, env: c.env, program: program, found: x.found, reads: x.reads, implied: x.implied(x.native.Expr(), true)}
+	done := &condition{text: text, ast: checked, env: c.env, program: program, found: x.found, reads: x.reads, implied: x.implied(x.native.Expr(), true),
+		spellings: c.spellings(x)}
 	if p.part == whenPart {
 		c.done[key] = done
 	}
 	return done
+}
+
+// spellings gathers the texts that a condition could compare names with. What names
+// no argument it compares with itself.
+func (c *compiler) spellings(x *examiner) []spellings {
+	if !x.loops {
+		return nil
+	}
+	own := spellings{}
+	for _, text := range x.texts {
+		own.add(text)
+	}
+	all := []spellings{own}
+	for _, name := range x.lists {
+		s := c.listed[name]
+		if s == nil {
+			s = spellings{}
+			for _, text := range c.lists[name].values {
+				s.add(text)
+			}
+			c.listed[name] = s
+		}
+		all = append(all, s)
+	}
+	return all
 }
 
 func costText(max uint64, err error) string {

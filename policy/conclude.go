@@ -284,9 +284,9 @@ func (e *evaluation) replacement(m *match, masks risk.Detector) bool {
 	c := &m.rule.change
 	value := c.with
 	if c.withExpr != nil {
-		v, _, err := c.withExpr.program.Eval(e)
+		v, err := e.run(c.withExpr)
 		if err != nil {
-			m.err = e.failure(c.withExpr, err)
+			m.err = err
 			return true
 		}
 		ok := false
@@ -299,21 +299,18 @@ func (e *evaluation) replacement(m *match, masks risk.Detector) bool {
 		}
 	}
 	present, same := false, true
-	for i := range e.in.Action.Arguments {
+	e.args.places(c.argument, func(i int) {
 		a := &e.in.Action.Arguments[i]
-		if e.args.name(i) != c.argument {
-			continue
-		}
 		present = true
 		if doc, err := rawjson.Parse(a.Value); err == nil {
 			had := doc.Root().AppendCanonical(nil)
-			if bytes.Equal(had, value) || e.args.visible && canon.Visible(string(had)) == canon.Visible(string(value)) {
-				continue
+			if bytes.Equal(had, value) || e.reading.visible && canon.Visible(string(had)) == canon.Visible(string(value)) {
+				return
 			}
 		}
 		same = false
 		m.edits = append(m.edits, argumentEdit{a.Pointer, value})
-	}
+	})
 	if !present {
 		m.err = fmt.Errorf("the argument %q is missing", c.argument)
 		return true

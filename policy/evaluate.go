@@ -63,7 +63,8 @@ type evaluation struct {
 	in         *Input
 	rules      []*rule // candidates
 	matches    []match
-	args       arguments
+	args       object
+	reading    reading
 	content    ref.Val
 	text       ref.Val
 	folded     ref.Val
@@ -99,6 +100,7 @@ var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
 func newEvaluation(in *Input) *evaluation {
 	e := evaluations.Get().(*evaluation)
 	e.in = in
+	e.args.reading = &e.reading
 	e.args.reset(in.Action.Arguments)
 	return e
 }
@@ -109,7 +111,7 @@ func (e *evaluation) free() {
 	clear(e.rules)
 	clear(e.matches[:cap(e.matches)])
 	*e = evaluation{
-		grams: e.grams, rules: e.rules[:0], matches: e.matches[:0], args: arguments{vals: e.args.vals},
+		grams: e.grams, rules: e.rules[:0], matches: e.matches[:0], args: object{vals: e.args.vals},
 		findings: e.findings[:0], leaves: e.leaves[:0], violations: e.violations[:0],
 	}
 	if cap(e.findings) < 4096 && cap(e.args.vals) < 4096 && cap(e.rules) < 4096 {
@@ -117,16 +119,17 @@ func (e *evaluation) free() {
 	}
 }
 
-// evaluate judges an act in one form and one reading. visible says that invisible
-// characters are left out: the act is what visible made, and its arguments are
-// cleaned as they are read.
-func (s *Set) evaluate(in *Input, visible bool) Verdict {
+// evaluate judges an act in one form and one reading. Where that leaves out
+// invisible characters, the act is what visible made, and its arguments are cleaned
+// as they are read. differs says that a folded reading may come to something else.
+func (s *Set) evaluate(in *Input, how reading) (v Verdict, differs bool) {
 	e := newEvaluation(in)
 	defer e.free()
-	e.args.visible = visible
+	e.reading = how
 	e.rules = s.index.candidates(e.rules, in)
 	e.judge()
-	return s.conclude(e)
+	v = s.conclude(e)
+	return v, e.reading.differs
 }
 
 // judge finds which candidates match. What costs little goes first: a rule's
@@ -239,15 +242,25 @@ func (e *evaluation) violated(m *match) bool {
 
 // eval evaluates a condition. An error says that it has no answer.
 func (e *evaluation) eval(c *condition) (bool, error) {
-	v, _, err := c.program.Eval(e)
+	v, err := e.run(c)
 	if err != nil {
-		return false, e.failure(c, err)
+		return false, err
 	}
 	b, ok := v.(types.Bool)
 	if !ok {
 		return false, fmt.Errorf("its condition is neither true nor false")
 	}
 	return bool(b), nil
+}
+
+// run evaluates an expression.
+func (e *evaluation) run(c *condition) (ref.Val, error) {
+	e.reading.spellings = c.spellings
+	v, _, err := c.program.Eval(e)
+	if err != nil {
+		return nil, e.failure(c, err)
+	}
+	return v, nil
 }
 
 // failure says why a condition failed. CEL's own words can quote the values

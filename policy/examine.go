@@ -25,6 +25,10 @@ type examiner struct {
 	failed bool
 	found  risk.Detector
 	reads  []argPath
+	// What a condition that goes through names could compare them with.
+	loops bool
+	texts []string
+	lists []string // by the variable's name
 }
 
 func (x *examiner) fail(e ast.Expr, hint, format string, args ...any) {
@@ -36,6 +40,10 @@ func (x *examiner) fail(e ast.Expr, hint, format string, args ...any) {
 // holds the variables of the loops around e.
 func (x *examiner) names(e ast.Expr, bound []string) {
 	switch e.Kind() {
+	case ast.LiteralKind:
+		if text, ok := stringLiteral(e); ok {
+			x.texts = append(x.texts, text)
+		}
 	case ast.IdentKind:
 		x.ident(e, bound)
 	case ast.SelectKind:
@@ -55,6 +63,7 @@ func (x *examiner) names(e ast.Expr, bound []string) {
 		x.fail(e, "", "objects of the type %s are not supported", e.AsStruct().TypeName())
 	case ast.ComprehensionKind:
 		c := e.AsComprehension()
+		x.loops = true
 		x.names(c.IterRange(), bound)
 		for _, v := range []string{c.IterVar(), c.IterVar2()} {
 			// A variable that hides what reeve established would let a
@@ -126,6 +135,9 @@ func (x *examiner) selection(e ast.Expr, bound []string) {
 		if slices.Contains(known, strings.Join(fields[:i+1], ".")) {
 			depth = i + 1
 		}
+	}
+	if namespace == "lists" && depth > 0 {
+		x.lists = append(x.lists, "lists."+strings.Join(fields[:depth], "."))
 	}
 	switch {
 	case depth == 0 && namespace == "lists" && len(known) == 0:

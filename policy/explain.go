@@ -135,6 +135,7 @@ func (e *evaluation) values(c *condition) []ExplainedValue {
 	if err != nil {
 		return nil
 	}
+	e.reading.spellings = c.spellings
 	_, details, _ := program.Eval(e)
 	if details == nil || details.State() == nil {
 		return nil

@@ -64,23 +64,37 @@ func unsettled(last *Verdict) act.Reason {
 	return r
 }
 
-// read judges an act as it stands, and once more as whoever leaves out invisible
-// characters reads it. The stricter reading wins. What only the second one would
-// change is changed: an edit gives a text or an argument as a whole.
+// read judges an act as it stands, and once more as others may read it: who leaves
+// out invisible characters, and who takes Path for path. The strictest reading wins.
+// What only a further one would change is changed: an edit gives a text or an argument
+// as a whole. A folded reading is taken where a name was asked for that the act has in
+// another spelling; every other act has none that could come to something else.
 func (s *Set) read(in *Input) Verdict {
-	v := s.evaluate(in, false)
-	seen := visible(in.Action)
-	if seen == nil || v.Effect == act.Deny {
+	v, differs := s.evaluate(in, reading{})
+	if differs && v.Effect != act.Deny {
+		s.reread(&v, in, reading{folded: true})
+	}
+	if v.Effect == act.Deny {
 		return v
 	}
-	again := *in
-	again.Action = seen
-	w := s.evaluate(&again, true)
+	if seen := visible(in.Action); seen != nil {
+		again := *in
+		again.Action = seen
+		if s.reread(&v, &again, reading{visible: true}) && v.Effect != act.Deny {
+			s.reread(&v, &again, reading{visible: true, folded: true})
+		}
+	}
+	return v
+}
+
+// reread takes a further reading into a verdict.
+func (s *Set) reread(v *Verdict, in *Input, how reading) (differs bool) {
+	w, differs := s.evaluate(in, how)
 	v.join(&w)
 	if len(v.Edits) == 0 && v.Effect != act.Deny {
 		v.Edits = w.Edits
 	}
-	return v
+	return differs
 }
 
 // visible is an act as it reads without invisible characters; nil if it has none.

@@ -113,6 +113,114 @@ func TestThreat09Disguise(t *testing.T) {
 	}
 }
 
+const namesPolicy = `
+version: 1
+default: allow
+risk: {deny: off}
+lists: {places: [path, file_name]}
+rules:
+  - {name: path, tools: "read*", when: 'has(args.path) && !args.path.under("/workspace")', effect: deny}
+  - {name: named, tools: read_named, when: 'args.path != "/workspace/a"', effect: deny}
+  - {name: nested, tools: "copy*", when: 'has(args.options) && has(args.options.path) && args.options.path.may_reach("/etc")', effect: deny}
+  - {name: optional, tools: "optional*", when: 'args.?user_id.orValue("") == "root"', effect: deny}
+  - {name: indexed, tools: "indexed*", when: '"path" in args && args["path"] == "/etc/shadow"', effect: deny}
+  - {name: through, tools: "each*", when: 'args.exists(k, p, k in lists.places && p == "/etc/shadow")', effect: deny}
+  - {name: compared, tools: "same*", when: 'args == {"path": "/etc/shadow"}', effect: deny}
+  - {name: needed, tools: "need*", when: '!has(args.path) || args.path != "/etc/shadow"', effect: allow}
+  - {name: replaced, tools: set_path, effect: modify, modify: {replace: {argument: path, with: /workspace/a}}}
+  - {name: replaced-if, tools: "put*", when: has(args.path), effect: modify, modify: {replace: {argument: path, with: /workspace/a}}}
+`
+
+// TestThreat05FoldedArguments: whoever carries a call out may take an argument's name
+// for another one. A rule about the one is a rule about the other, however it is spelled.
+func TestThreat05FoldedArguments(t *testing.T) {
+	set := load(t, namesPolicy)
+	constitution, err := Load(File{"c.toml", []byte("[filesystem]\nwrite_allow = [\"/workspace/**\"]\n")}, File{"p.yaml", []byte("version: 1\ndefault: allow\nrules: [{name: a, effect: allow}]")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shadow := `"/etc/shadow"`
+	for _, test := range []struct {
+		in   *Input
+		want act.Effect
+	}{
+		{call("read", "path", shadow), act.Deny},
+		{call("read", "Path", shadow), act.Deny},
+		{call("read", "PATH", shadow), act.Deny},
+		{call("read", "pa_th", shadow), act.Deny},
+		{call("read", "pAt\u200bh", shadow), act.Deny},
+		{call("read", "path", `"/workspace/a"`, "Path", shadow), act.Deny},
+		{call("read", "Path", shadow, "path", `"/workspace/a"`), act.Deny},
+		{call("read", "Path", `"/workspace/a"`), act.Allow},
+		{call("read", "paths", shadow), act.Allow},
+		{call("read_named", "path", `"/workspace/a"`, "Path", shadow), act.Deny},
+		{call("copy", "options", `{"Path": "/etc/shadow"}`), act.Deny},
+		{call("copy", "Options", `{"PATH": "/etc/shadow"}`), act.Deny},
+		{call("copy", "options", `{"path": "/a", "Path": "/etc/shadow"}`), act.Deny},
+		{call("copy", "options", `{"path": "/a", "pa\u200bth": "/etc/shadow"}`), act.Deny},
+		{call("copy", "options", `{"path": "/a", "to": {"Path": "/etc/shadow"}}`), act.Allow},
+		{call("optional", "userId", `"root"`), act.Deny},
+		{call("optional", "u\u017fer_id", `"root"`), act.Deny},
+		{call("indexed", "Path", shadow), act.Deny},
+		{call("each", "Path", shadow), act.Deny},
+		{call("each", "fileName", shadow), act.Deny},
+		{call("each", "file_name", `"/a"`, "fileName", shadow), act.Deny},
+		{call("each", "filename2", shadow), act.Allow},
+		{call("same", "Path", shadow), act.Deny},
+		{call("set_path", "path", shadow), act.Modify},
+		{call("put", "Path", shadow), act.Modify},
+	} {
+		for _, arg := range test.in.Action.Arguments {
+			if strings.Contains(string(arg.Value), `\u200b`) { // a name that is not plain is content
+				test.in.Action.Content = append(test.in.Action.Content, act.Leaf{Pointer: arg.Pointer, Text: "pa\u200bth", Arg: arg.Name, Fixed: true})
+			}
+		}
+		if v := set.Evaluate(test.in); v.Effect != test.want {
+			t.Errorf("%s %+v: %s", test.in.Action.Canonical, test.in.Action.Arguments, show(v))
+		}
+	}
+	for _, name := range []string{"path", "Path", "file_path", "filePath", "FILE-PATH"} {
+		if v := constitution.Evaluate(call("write_file", name, shadow)); v.Effect != act.Deny {
+			t.Errorf("a constitution, %s: %s", name, show(v))
+		}
+		if v := constitution.Evaluate(call("write_file", name, `"/workspace/a"`)); v.Effect != act.Allow {
+			t.Errorf("a constitution, %s in its place: %s", name, show(v))
+		}
+	}
+	// No other name survives beside the one that is replaced.
+	v := set.Evaluate(call("set_path", "path", shadow, "Path", shadow))
+	if v.Effect != act.Modify || len(v.Edits) != 2 || string(v.Edits[0].Value) != `"/workspace/a"` || string(v.Edits[1].Value) != `"/workspace/a"` {
+		t.Errorf("replaced: %s", show(v))
+	}
+	// An act with a hundred names is read as one with few.
+	many := make([]string, 0, 200)
+	for i := range 100 {
+		many = append(many, fmt.Sprint("n", i), "1")
+	}
+	if v := set.Evaluate(call("read", append(many, "Path", shadow)...)); v.Effect != act.Deny {
+		t.Errorf("many: %s", show(v))
+	}
+}
+
+// TestFoldedReadingIsRare: names that nobody asked for cost no second reading.
+func TestFoldedReadingIsRare(t *testing.T) {
+	set := load(t, namesPolicy)
+	for _, test := range []struct {
+		in   *Input
+		want bool
+	}{
+		{call("read", "path", `"/workspace/a"`, "maxLines", "1", "Encoding", `"x"`, "fileName", `"a"`), false},
+		{call("each", "maxLines", "1", "path", `"a"`, "filename2", `"a"`), false},
+		{call("write", "Path", `"a"`), false}, // no rule reads it
+		{call("copy", "options", `{"path": "/a", "Depth": 1}`, "Other", `{"Path": 1}`), false},
+		{call("read", "Path", `"/workspace/a"`), true},
+	} {
+		if _, differs := set.evaluate(test.in, reading{}); differs != test.want {
+			t.Errorf("%s %+v: a second reading: %v", test.in.Action.Canonical, test.in.Action.Arguments, differs)
+		}
+	}
+}
+
 // TestAgain: what an edit brings to light is judged.
 func TestAgain(t *testing.T) {
 	for _, test := range []struct{ name, rules, want string }{

@@ -17,9 +17,38 @@ import (
 	"reeve/internal/rawjson"
 )
 
+// A reading is how whoever carries an act out may read its arguments. The zero
+// reading takes them as they stand.
+type reading struct {
+	visible bool // without invisible characters, in names and in texts
+	folded  bool // a name is found under every other one that folds to it
+	// spellings are the names that the condition holds which is being evaluated.
+	spellings []spellings
+	// differs says that the act has a name which was asked for in another spelling,
+	// so that a folded reading may see what this one does not.
+	differs bool
+}
+
+// spellings are the texts of a condition, or of a list, by what they fold to.
+type spellings map[string][]string
+
+func (s spellings) add(name string) {
+	if form := canon.FoldMember(name); !slices.Contains(s[form], name) {
+		s[form] = append(s[form], name)
+	}
+}
+
+// of are the names by which the condition could mean one that folds to form.
+func (r *reading) of(form string) (names []string) {
+	for _, s := range r.spellings {
+		names = append(names, s[form]...)
+	}
+	return names
+}
+
 // jsonAdapter shows JSON values to CEL, converting each only when it is read.
 type jsonAdapter struct {
-	visible bool // texts are shown without their invisible characters
+	reading *reading // nil for the zero one
 }
 
 func (j jsonAdapter) NativeToValue(v any) ref.Val {
@@ -30,7 +59,7 @@ func (j jsonAdapter) NativeToValue(v any) ref.Val {
 }
 
 func (j jsonAdapter) text(s string) string {
-	if j.visible {
+	if j.reading != nil && j.reading.visible {
 		return canon.Visible(s)
 	}
 	return s
@@ -53,11 +82,11 @@ func (j jsonAdapter) fromJSON(v rawjson.Value) ref.Val {
 		}
 		return types.NewDynamicList(j, items)
 	case rawjson.Object:
-		members := make(map[string]rawjson.Value, v.Len())
+		o := &object{reading: j.reading, members: make([]jsonMember, 0, v.Len())}
 		for name, m := range v.Members() {
-			members[j.text(name)] = m
+			o.members = append(o.members, jsonMember{j.text(name), m})
 		}
-		return types.NewDynamicMap(j, members)
+		return o
 	}
 	return types.NewErr("no value")
 }
@@ -108,129 +137,223 @@ func isDigits(raw []byte) bool {
 	return true
 }
 
-// arguments is the variable args: a call's arguments by name. Each value is
-// converted once, when it is first read.
-type arguments struct {
-	args []act.Argument
-	vals []ref.Val
-	// visible: names and texts are read without their invisible characters.
-	visible bool
+// object is an object of JSON, and the variable args: a call's arguments by name.
+// Each value is converted once, when it is first read.
+type object struct {
+	reading *reading
+	// What it holds is one of these.
+	args    []act.Argument
+	members []jsonMember
+	vals    []ref.Val
+	// index is where the names stand that fold to a name, once there are many.
+	index map[string][]int
 }
 
-func (a *arguments) reset(args []act.Argument) {
-	a.args = args
-	clear(a.vals)
-	a.vals = a.vals[:0]
+type jsonMember struct {
+	name  string // as it is read
+	value rawjson.Value
 }
 
-// name is the name of an argument, as it is read.
-func (a *arguments) name(i int) string { return jsonAdapter{a.visible}.text(a.args[i].Name) }
+func (o *object) reset(args []act.Argument) {
+	o.args, o.index = args, nil
+	clear(o.vals)
+	o.vals = o.vals[:0]
+}
 
-func (a *arguments) find(name string) (ref.Val, bool) {
-	at := -1
-	for i := range a.args {
-		if a.name(i) != name {
+func (o *object) len() int { return len(o.args) + len(o.members) }
+
+// name is a name as it is read.
+func (o *object) name(i int) string {
+	if o.members != nil {
+		return o.members[i].name
+	}
+	return jsonAdapter{o.reading}.text(o.args[i].Name)
+}
+
+func (o *object) value(i int) ref.Val {
+	if len(o.vals) == 0 {
+		o.vals = slices.Grow(o.vals, o.len())[:o.len()]
+		clear(o.vals)
+	}
+	if o.vals[i] == nil {
+		if j := (jsonAdapter{o.reading}); o.members != nil {
+			o.vals[i] = j.fromJSON(o.members[i].value)
+		} else {
+			o.vals[i] = j.fromRaw(o.args[i].Value)
+		}
+	}
+	return o.vals[i]
+}
+
+// few is up to how many names are looked through one by one.
+const few = 16
+
+// alike calls yield with the places of the names that fold as name does.
+func (o *object) alike(name string, yield func(i int)) {
+	if o.len() <= few {
+		for i := range o.len() {
+			if is := o.name(i); is == name || canon.SameMember(is, name) {
+				yield(i)
+			}
+		}
+		return
+	}
+	if o.index == nil {
+		o.index = make(map[string][]int, o.len())
+		for i := range o.len() {
+			form := canon.FoldMember(o.name(i))
+			o.index[form] = append(o.index[form], i)
+		}
+	}
+	for _, i := range o.index[canon.FoldMember(name)] {
+		yield(i)
+	}
+}
+
+// places calls yield with where a name stands, as the reading takes names.
+func (o *object) places(name string, yield func(i int)) {
+	o.alike(name, func(i int) {
+		if o.reading.folded || o.name(i) == name {
+			yield(i)
+		} else {
+			o.reading.differs = true
+		}
+	})
+}
+
+func (o *object) find(name string) (ref.Val, bool) {
+	at, times := 0, 0
+	o.places(name, func(i int) { at, times = i, times+1 })
+	switch times {
+	case 0:
+		return nil, false
+	case 1:
+		return o.value(at), true
+	}
+	// The tool may take either of the two; a rule that read the harmless one would
+	// be fooled, so reading it fails.
+	return types.NewErr("the argument is given twice"), true
+}
+
+// names are those by which a condition that goes through them all meets each: in a
+// folded reading, as the condition itself spells them.
+func (o *object) names() []string {
+	names := make([]string, 0, o.len())
+	seen := map[string]bool{}
+	for i := range o.len() {
+		name := o.name(i)
+		if o.reading.spellings == nil && !o.reading.folded {
+			names = append(names, name)
 			continue
 		}
-		if at >= 0 {
-			// The tool may take either of the two; a rule that read the
-			// harmless one would be fooled, so reading it fails.
-			return types.NewErr("the argument is given twice"), true
+		form := canon.FoldMember(name)
+		spellings := o.reading.of(form)
+		switch {
+		case !o.reading.folded:
+			o.reading.differs = o.reading.differs || slices.ContainsFunc(spellings, func(s string) bool { return s != name })
+			names = append(names, name)
+		case seen[form]:
+		case len(spellings) > 0:
+			names = append(names, spellings...)
+		default:
+			names = append(names, name)
 		}
-		at = i
+		seen[form] = true
 	}
-	if at < 0 {
-		return nil, false
-	}
-	if len(a.vals) == 0 {
-		a.vals = slices.Grow(a.vals, len(a.args))[:len(a.args)]
-		clear(a.vals)
-	}
-	if a.vals[at] == nil {
-		a.vals[at] = jsonAdapter{a.visible}.fromRaw(a.args[at].Value)
-	}
-	return a.vals[at], true
+	return names
 }
 
 // FindStringKey is what CEL's interpreter calls for args.name.
-func (a *arguments) FindStringKey(name string) (any, bool) {
-	v, ok := a.find(name)
+func (o *object) FindStringKey(name string) (any, bool) {
+	v, ok := o.find(name)
 	return v, ok
 }
 
-func (a *arguments) Find(key ref.Val) (ref.Val, bool) {
+func (o *object) Find(key ref.Val) (ref.Val, bool) {
 	name, ok := key.(types.String)
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(key), false
 	}
-	return a.find(string(name))
+	return o.find(string(name))
 }
 
-func (a *arguments) Get(key ref.Val) ref.Val {
-	v, ok := a.Find(key)
+func (o *object) Get(key ref.Val) ref.Val {
+	v, ok := o.Find(key)
 	if !ok {
 		return types.ValOrErr(v, "no such key")
 	}
 	return v
 }
 
-func (a *arguments) Contains(key ref.Val) ref.Val {
-	v, ok := a.Find(key)
+func (o *object) Contains(key ref.Val) ref.Val {
+	v, ok := o.Find(key)
 	if !ok && v != nil {
 		return v
 	}
 	return types.Bool(ok)
 }
 
-func (a *arguments) Size() ref.Val { return types.Int(len(a.args)) }
-
-func (a *arguments) Iterator() traits.Iterator {
-	names := make([]string, len(a.args))
-	for i := range a.args {
-		names[i] = a.name(i)
+func (o *object) Size() ref.Val {
+	forms := make(map[string]bool, o.len())
+	for i := range o.len() {
+		forms[canon.FoldMember(o.name(i))] = true
 	}
-	return types.NewStringList(jsonAdapter{}, names).Iterator()
+	if o.reading.folded {
+		return types.Int(len(forms))
+	}
+	o.reading.differs = o.reading.differs || len(forms) < o.len()
+	return types.Int(o.len())
 }
 
-func (a *arguments) Equal(other ref.Val) ref.Val {
+func (o *object) Iterator() traits.Iterator {
+	return types.NewStringList(jsonAdapter{}, o.names()).Iterator()
+}
+
+func (o *object) Equal(other ref.Val) ref.Val {
 	m, ok := other.(traits.Mapper)
-	if !ok || m.Size() != a.Size() {
+	if !ok {
 		return types.False
 	}
-	for i := range a.args {
-		v, _ := a.find(a.name(i))
+	if m.Size() != o.Size() {
+		return types.False
+	}
+	for it := m.Iterator(); it.HasNext() == types.True; {
+		key := it.Next()
+		v, ok := o.Find(key)
+		if !ok {
+			return types.False
+		}
 		if types.IsError(v) {
 			return v
 		}
-		w, ok := m.Find(types.String(a.name(i)))
-		if !ok || types.Equal(v, w) != types.True {
+		if types.Equal(v, m.Get(key)) != types.True {
 			return types.False
 		}
 	}
 	return types.True
 }
 
-func (a *arguments) Type() ref.Type { return types.MapType }
+func (o *object) Type() ref.Type { return types.MapType }
 
-func (a *arguments) Value() any { return a }
+func (o *object) Value() any { return o }
 
-func (a *arguments) ConvertToType(t ref.Type) ref.Val {
+func (o *object) ConvertToType(t ref.Type) ref.Val {
 	switch t {
 	case types.MapType:
-		return a
+		return o
 	case types.TypeType:
 		return types.MapType
 	}
-	return types.NewErr("args cannot be converted to %s", t.TypeName())
+	return types.NewErr("an object cannot be converted to %s", t.TypeName())
 }
 
-func (a *arguments) ConvertToNative(reflect.Type) (any, error) {
+func (o *object) ConvertToNative(reflect.Type) (any, error) {
 	return nil, errNotNative
 }
 
-var errNotNative = errors.New("args has no native form")
+var errNotNative = errors.New("an object has no native form")
 
-var _ traits.Mapper = (*arguments)(nil)
+var _ traits.Mapper = (*object)(nil)
 
 // maxResult bounds the JSON that a replacement's expression may make.
 const maxResult = 1 << 20

@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"reeve/act"
+	"reeve/internal/canon"
 	"reeve/internal/rawjson"
 )
 
@@ -35,10 +34,10 @@ func NewGrammar(kinds map[string]string) Grammar {
 		for word := range strings.FieldsSeq(members) {
 			member, of, _ := strings.Cut(word, ":")
 			k.members[member] = of
-			if other := k.folded[foldName(member)]; other != "" && other != member {
+			if other := k.folded[canon.FoldMember(member)]; other != "" && other != member {
 				k.others[member], k.others[other] = other, member
 			}
-			k.folded[foldName(member)] = member
+			k.folded[canon.FoldMember(member)] = member
 		}
 		g[name] = k
 	}
@@ -73,7 +72,7 @@ func (g Grammar) Double(v rawjson.Value, kind, base string, beside ...string) *D
 	for name, member := range v.Members() {
 		of, known := k.members[name]
 		if !known {
-			if is := k.folded[foldName(name)]; is != "" && !slices.Contains(beside, name) {
+			if is := k.folded[canon.FoldMember(name)]; is != "" && !slices.Contains(beside, name) {
 				return &Double{base, name, is}
 			}
 			continue
@@ -115,39 +114,4 @@ func (g Grammar) double(v rawjson.Value, kind, base string) *Double {
 		}
 	}
 	return nil
-}
-
-// foldName is a member's name as the readers compare it that take several for one:
-// without case, by Unicode's simple folding (ſ is s, and the Kelvin sign k), with
-// the dotted and the dotless i as i, and without "_" and "-" but at the beginning,
-// since some take is_error for isError.
-func foldName(name string) string {
-	b := make([]byte, 0, len(name))
-	for i, r := range name {
-		switch {
-		case 'A' <= r && r <= 'Z':
-			r |= 0x20
-		case r == '_' || r == '-':
-			if i > 0 {
-				continue
-			}
-		case r < utf8.RuneSelf:
-		case r == 'İ' || r == 'ı':
-			r = 'i'
-		default:
-			r = foldRune(r)
-		}
-		b = utf8.AppendRune(b, r)
-	}
-	return string(b)
-}
-
-// foldRune is the same for all characters that are one without case: the smallest
-// lower-case letter of them, where there is one.
-func foldRune(r rune) rune {
-	least := r
-	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-		least = min(least, other)
-	}
-	return unicode.ToLower(least)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"reeve/internal/canon"
 	"reeve/internal/rawjson"
 )
 
@@ -80,8 +81,8 @@ func FuzzFoldName(f *testing.F) {
 			return
 		}
 		for want, got := range map[string]string{"method": into.Method, "params": into.Params, "kelvin": into.Kelvin, "id": into.ID, "tasks": into.Tasks} {
-			if got != "" && foldName(name) != want {
-				t.Errorf("%q is %s to Go, and %q here", name, want, foldName(name))
+			if got != "" && canon.FoldMember(name) != want {
+				t.Errorf("%q is %s to Go, and %q here", name, want, canon.FoldMember(name))
 			}
 		}
 	})
