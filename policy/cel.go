@@ -11,6 +11,7 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/ext"
 
@@ -22,16 +23,19 @@ import (
 // a request of the sizes below, since counting while it runs would cost three
 // to five times as much as the condition itself.
 const (
-	maxCondition   = 8 << 10    // characters
-	maxCost        = 50_000_000 // CEL cost units: some hundred milliseconds at most
-	maxRegex       = 10_000     // instructions of a compiled pattern
-	maxLoops       = 3          // loops within loops
-	sizeOfText     = 1_000_000  // bytes of all text together
-	sizeOfLeaves   = 1_000      // texts in a request, and bytes of each in a loop
-	sizeOfArgs     = 100        // arguments of a call
-	sizeOfArgument = 100_000    // bytes of one argument read by its name
-	sizeOfName     = 1_000      // bytes of a name or an id
-	sizeOfHost     = 100        // bytes of a host
+	maxCondition   = 8 << 10      // characters
+	maxCost        = 50_000_000   // CEL cost units; one is some 10 to 100 nanoseconds at the very worst
+	maxCostAtOnce  = 20 * maxCost // of all conditions that one act can meet
+	maxRegex       = 3_000        // instructions of a compiled pattern
+	maxBreadth     = 200          // instructions of a pattern that one character can set to work
+	costOfStep     = 0.1          // CEL cost units of each of them
+	maxLoops       = 3            // loops within loops
+	sizeOfText     = 1_000_000    // bytes of all text together
+	sizeOfLeaves   = 1_000        // texts in a request, and bytes of each in a loop
+	sizeOfArgs     = 100          // arguments of a call
+	sizeOfArgument = 100_000      // bytes of one argument read by its name
+	sizeOfName     = 1_000        // bytes of a name or an id
+	sizeOfHost     = 100          // bytes of a host
 )
 
 // condition is a compiled expression. It is safe for concurrent use.
@@ -40,6 +44,7 @@ type condition struct {
 	ast     *cel.Ast
 	env     *cel.Env
 	program cel.Program
+	cost    uint64        // at most
 	found   risk.Detector // what its calls of found() ask for
 	reads   []argPath     // the arguments that it reads, for the report of a failure
 	implied facts         // the arguments that exist when it holds
@@ -137,6 +142,7 @@ type compiler struct {
 	lists     map[string]list       // by the variable's name
 	listed    map[string]spellings  // of the lists that were asked for
 	done      map[string]*condition // by kind and text: rules often share conditions
+	breadths  map[string]int        // of the patterns, see breadth
 }
 
 func newCompiler(lists []list) (*compiler, error) {
@@ -144,7 +150,7 @@ func newCompiler(lists []list) (*compiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &compiler{done: map[string]*condition{}, listSizes: map[string]int{}, lists: map[string]list{}, listed: map[string]spellings{}}
+	c := &compiler{done: map[string]*condition{}, listSizes: map[string]int{}, lists: map[string]list{}, listed: map[string]spellings{}, breadths: map[string]int{}}
 	var options []cel.EnvOption
 	for _, l := range lists {
 		values := types.NewStringList(jsonAdapter{}, l.values)
@@ -204,7 +210,7 @@ func (c *compiler) compile(d *document, p pending) *condition {
 	if x.failed {
 		return nil
 	}
-	estimate, err := c.env.EstimateCost(checked, estimator{c.listSizes})
+	estimate, err := c.env.EstimateCost(checked, estimator{c})
 	if err != nil || estimate.Max > maxCost {
 		d.at(p.node, "search less text, nest fewer loops, or shorten the patterns",
 			"the condition could take too long: its cost is up to %s, and the limit is %d", costText(estimate.Max, err), maxCost)
@@ -215,7 +221,7 @@ func (c *compiler) compile(d *document, p pending) *condition {
 		d.at(p.node, "", "the condition cannot be compiled: %v", err)
 		return nil
 	}
-	done := &condition{text: text, ast: checked, env: c.env, program: program, found: x.found, reads: x.reads, implied: x.implied(x.native.Expr(), true),
+	done := &condition{text: text, ast: checked, env: c.env, program: program, cost: estimate.Max, found: x.found, reads: x.reads, implied: x.implied(x.native.Expr(), true),
 		spellings: c.spellings(x)}
 	if p.part == whenPart {
 		c.done[key] = done
@@ -319,10 +325,9 @@ func typeName(t *cel.Type) string {
 	return "a " + cel.FormatCELType(t)
 }
 
-// estimator tells CEL's cost estimate how large the variables can be.
-type estimator struct {
-	lists map[string]int // the length of each named list
-}
+// estimator tells CEL's cost estimate how large the variables can be, and what
+// functions cost.
+type estimator struct{ *compiler }
 
 func (est estimator) EstimateSize(n cost.AstNode) *cost.SizeEstimate {
 	path := n.Path()
@@ -347,7 +352,7 @@ func (est estimator) EstimateSize(n cost.AstNode) *cost.SizeEstimate {
 		}
 		return upTo(sizeOfLeaves)
 	case strings.HasPrefix(root, "lists.") && len(path) == 1:
-		return upTo(uint64(est.lists[root]))
+		return upTo(uint64(est.listSizes[root]))
 	default:
 		return upTo(sizeOfName)
 	}
@@ -359,6 +364,14 @@ func upTo(n uint64) *cost.SizeEstimate {
 }
 
 func (est estimator) EstimateCallCost(function, overloadID string, target *cost.AstNode, args []cost.AstNode) *cost.CallEstimate {
+	if function == overloads.Matches {
+		if target == nil { // matches(text, "…")
+			target, args = &args[0], args[1:]
+		}
+		pattern, _ := stringLiteral(args[0].Expr())
+		perCharacter := costOfStep * float64(est.breadths[pattern])
+		return cost.NewCallEstimate(cost.EstimateSize(est, *target).MultiplyByCostFactor(perCharacter), nil)
+	}
 	perCharacter, own := functionCosts[strings.TrimSuffix(overloadID, "_list")]
 	if !own || target == nil {
 		return nil

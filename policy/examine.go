@@ -164,8 +164,13 @@ func (x *examiner) call(e ast.Expr, bound []string) {
 		last := args[len(args)-1]
 		if pattern, ok := stringLiteral(last); !ok {
 			x.fail(last, `write it in quotes: matches("…")`, "a pattern must be written out, so that it can be checked and compiled at load")
-		} else if problem, hint := patternFault(pattern); problem != "" {
-			x.fail(last, hint, "the pattern %#q cannot be used: %s", shorten(pattern), problem)
+		} else if _, known := x.breadths[pattern]; !known {
+			broad, problem, hint := patternFault(pattern)
+			if problem != "" {
+				x.fail(last, hint, "the pattern %#q cannot be used: %s", shorten(pattern), problem)
+			} else {
+				x.breadths[pattern] = broad
+			}
 		}
 	}
 	if !isOperator(name) && !x.env.HasFunction(name) {

@@ -96,7 +96,8 @@ func TestLoadFaults(t *testing.T) {
 		{"violates nothing", when("violates('call.lop')"), `a.yaml:6:20: there is no check "call.lop" (did you mean call.loop?)`},
 		{"too costly", when("content.exists(a, content.exists(b, a == b))"), `a.yaml:6:11: the condition could take too long: its cost is up to 106006002, and the limit is 50000000 (search less text, nest fewer loops, or shorten the patterns)`},
 		{"huge pattern", when("text.matches('((a{100}){100}){100}')"), "a.yaml:6:24: the pattern `((a{100}){100}){100}` cannot be used: the repetition `{100}` is too large (at most 1000, also of repetitions within each other)"},
-		{"long pattern", when("text.matches('" + strings.Repeat("a{999}", 11) + "')"), "a.yaml:6:24: the pattern `" + strings.Repeat("a{999}", 11) + "` cannot be used: it takes 10991 instructions, and the limit is 10000 (repeat less: x{1000} counts a thousand times)"},
+		{"long pattern", when("text.matches('" + strings.Repeat("a{999}", 11) + "')"), "a.yaml:6:24: the pattern `" + strings.Repeat("a{999}", 11) + "` cannot be used: it takes 10991 instructions, and the limit is 3000 (repeat less, as x{1000} counts a thousand times, or split it: x.matches(r'a') || x.matches(r'b'))"},
+		{"broad pattern", when("text.matches('(x?){500}(x+x+)+y')"), "a.yaml:6:24: the pattern `(x?){500}(x+x+)+y` cannot be used: one character can set 2008 of its instructions to work, and the limit is 200 (repeat less, as x{1000} counts a thousand times, or split it: x.matches(r'a') || x.matches(r'b'))"},
 		{"object", when("Foo{a: 1} == 1"), `a.yaml:6:11: this is not valid YAML: mapping value is not allowed in this context (a text that contains ": " must be quoted)`},
 
 		{"unguarded", when("args.x == 1"), `a.yaml:6:15: args.x is read without knowing that it exists, in a rule that applies to many tools (write has(args.x) && …, or name the tools in full)`},

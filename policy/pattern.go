@@ -2,10 +2,13 @@ package policy
 
 import (
 	"fmt"
+	"math/bits"
 	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
@@ -40,17 +43,112 @@ func newMatcher(pattern string) (*matcher, error) {
 	return m, nil
 }
 
-// patternFault says why RE2 refuses a pattern, and what to write instead. It
-// returns nothing for a pattern that can be used.
-func patternFault(pattern string) (problem, hint string) {
+// patternFault says why a pattern cannot be used, and what to write instead. It
+// returns nothing but the pattern's breadth for one that can be.
+func patternFault(pattern string) (broad int, problem, hint string) {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
-	if err == nil {
-		program, err := syntax.Compile(tree.Simplify())
-		if err == nil && len(program.Inst) > maxRegex {
-			return fmt.Sprintf("it takes %d instructions, and the limit is %d", len(program.Inst), maxRegex), "repeat less: x{1000} counts a thousand times"
-		}
-		return "", ""
+	if err != nil {
+		problem, hint = syntaxFault(err)
+		return 0, problem, hint
 	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return 0, err.Error(), ""
+	}
+	const less = "repeat less, as x{1000} counts a thousand times, or split it: x.matches(r'a') || x.matches(r'b')"
+	if n := len(program.Inst); n > maxRegex {
+		return 0, fmt.Sprintf("it takes %d instructions, and the limit is %d", n, maxRegex), less
+	}
+	if broad = breadth(program); broad > maxBreadth {
+		return 0, fmt.Sprintf("one character can set %d of its instructions to work, and the limit is %d", broad, maxBreadth), less
+	}
+	return broad, "", ""
+}
+
+// breadth returns how many instructions of a program one character can set to
+// work at most. RE2's time is at worst the text's length times this number, of
+// which a hostile text makes use: (x?){500}(x+x+)+y has two thousand, and each x
+// sets all of them to work.
+func breadth(program *syntax.Prog) int {
+	words := (len(program.Inst) + 63) / 64
+	reached := make([][]uint64, len(program.Inst))
+	// from returns the instructions that run without a further character.
+	from := func(start uint32) []uint64 {
+		if reached[start] != nil {
+			return reached[start]
+		}
+		set := make([]uint64, words)
+		for todo := []uint32{start}; len(todo) > 0; {
+			i := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			if set[i/64]&(1<<(i%64)) != 0 {
+				continue
+			}
+			set[i/64] |= 1 << (i % 64)
+			switch inst := &program.Inst[i]; inst.Op {
+			case syntax.InstAlt, syntax.InstAltMatch:
+				todo = append(todo, inst.Out, inst.Arg)
+			case syntax.InstCapture, syntax.InstNop, syntax.InstEmptyWidth:
+				todo = append(todo, inst.Out)
+			}
+		}
+		reached[start] = set
+		return set
+	}
+	most, set := 0, make([]uint64, words)
+	for c := range alphabet(program) {
+		copy(set, from(uint32(program.Start))) // a match may start anywhere
+		for i := range program.Inst {
+			if inst := &program.Inst[i]; takes(inst, c) {
+				for k, w := range from(inst.Out) {
+					set[k] |= w
+				}
+			}
+		}
+		n := 0
+		for _, w := range set {
+			n += bits.OnesCount64(w)
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// alphabet returns a character of each kind that a program tells apart.
+func alphabet(program *syntax.Prog) map[rune]bool {
+	all := map[rune]bool{utf8.MaxRune: true, '\n' + 1: true} // . takes both
+	for i := range program.Inst {
+		switch inst := &program.Inst[i]; inst.Op {
+		case syntax.InstRune, syntax.InstRune1:
+			if len(inst.Rune) == 1 { // which may stand for the other case, too
+				all[inst.Rune[0]] = true
+				for c := unicode.SimpleFold(inst.Rune[0]); c != inst.Rune[0]; c = unicode.SimpleFold(c) {
+					all[c] = true
+				}
+				continue
+			}
+			for k := 0; k < len(inst.Rune); k += 2 {
+				all[inst.Rune[k]] = true // the first of a range: a set of ranges changes nowhere else to more
+			}
+		}
+	}
+	return all
+}
+
+func takes(inst *syntax.Inst, c rune) bool {
+	switch inst.Op {
+	case syntax.InstRune, syntax.InstRune1:
+		return inst.MatchRune(c)
+	case syntax.InstRuneAny:
+		return true
+	case syntax.InstRuneAnyNotNL:
+		return c != '\n'
+	}
+	return false
+}
+
+// syntaxFault says why RE2 refuses a pattern, and what to write instead.
+func syntaxFault(err error) (problem, hint string) {
 	e, ok := err.(*syntax.Error)
 	if !ok {
 		return err.Error(), ""

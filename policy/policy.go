@@ -111,6 +111,11 @@ func Load(files ...File) (*Set, error) {
 	if len(s.rules) > maxRules {
 		errs = append(errs, &Error{Message: fmt.Sprintf("the policy has more than %d rules", maxRules)})
 	}
+	if errs == nil {
+		if e := costAtOnce(s.rules); e != nil {
+			errs = append(errs, e)
+		}
+	}
 	if errs != nil {
 		if len(errs) > maxErrors {
 			errs = append(errs[:maxErrors:maxErrors], &Error{Message: "there are more faults; these are the first"})
