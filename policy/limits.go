@@ -344,7 +344,9 @@ func spellingsOf(text string) [2]string {
 
 // Permits returns what a call may use: its manifest, and where no document says
 // anything of what it names itself (the files and hosts in its arguments), just that.
-// So what was approved can be done, and nothing else.
+// So what was approved can be done, and nothing else. Of a command that is not to be
+// told: what it reaches cannot be read, and the folder that it starts in, or a URL in
+// its text, would be a way to ask for that folder and everything below, or for a host.
 func (s *Set) Permits(a *act.Action) act.Manifest {
 	out := defaultManifest
 	var given []string
@@ -352,6 +354,9 @@ func (s *Set) Permits(a *act.Action) act.Manifest {
 		out, given = m.Manifest, m.given
 	}
 	r := reach(a)
+	if r.runs {
+		return out
+	}
 	if !slices.Contains(given, "filesystem_scope") && !slices.Contains(given, "filesystem_read") {
 		for _, f := range r.files {
 			p, ok := oneReading(f)

@@ -181,6 +181,9 @@ func TestPermits(t *testing.T) {
 		{"create_note", `{"path":"../x"}`, act.Manifest{}},
 		{"create_note", `{"path":"/tmp/%2e%2e/etc"}`, act.Manifest{}},
 		{"shell", `{"command":"cat /etc/passwd"}`, act.Manifest{}},
+		{"run_it", `{"command":["cat","seed"],"dir":"/"}`, act.Manifest{}},
+		{"view_file", `{"command":["cat","seed"],"cwd":"/home/ann"}`, act.Manifest{}},
+		{"shell", `{"command":"true # https://evil.example.com/"}`, act.Manifest{}},
 		{"write_file", `{"path":"/tmp/x"}`, act.Manifest{FilesystemScope: []string{"/tmp/**", "/workspace/**"}}},
 	} {
 		want := tt.want

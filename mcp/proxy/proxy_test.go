@@ -281,7 +281,7 @@ func serve1(t *testing.T, h http.Handler) string {
 func remoteOf(t *testing.T, g *guard.Guard) *Remote {
 	h := Serve(g)
 	return &Remote{URL: serve1(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), identity.Operator, identity.Admin)))
+		h.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), identity.LocalUser(uint32(os.Getuid())), identity.Admin)))
 	}))}
 }
 
@@ -332,7 +332,7 @@ func judges(t *testing.T, c *mcp.ClientSession, g *guard.Guard) {
 	if err != nil || len(held) != 1 {
 		t.Fatalf("held: %v, %v", held, err)
 	}
-	if _, err := g.Answer(ctx, held[0].ID, identity.Operator, guard.Reply{Agree: true, Seen: held[0].Seen}); err != nil {
+	if _, err := g.Answer(ctx, held[0].ID, identity.LocalUser(uint32(os.Getuid())), guard.Reply{Agree: true, Seen: held[0].Seen}); err != nil {
 		t.Fatal(err)
 	}
 	if got := ask(t, c, "pay", "x"); got != "pay: x" {
@@ -354,7 +354,7 @@ func TestWaits(t *testing.T) {
 				return
 			}
 			if len(held) == 1 && held[0].State == approval.Held {
-				g.Answer(t.Context(), held[0].ID, identity.Operator, guard.Reply{Agree: true, Seen: held[0].Seen})
+				g.Answer(t.Context(), held[0].ID, identity.LocalUser(uint32(os.Getuid())), guard.Reply{Agree: true, Seen: held[0].Seen})
 				return
 			}
 			time.Sleep(10 * time.Millisecond)

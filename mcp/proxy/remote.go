@@ -233,7 +233,7 @@ var Here = act.Principal{Name: "mcp", Method: "local"}
 
 func askerIn(ctx context.Context) act.Principal {
 	p, _ := identity.FromContext(ctx)
-	if p == identity.Operator {
+	if p.Method == identity.Operator.Method {
 		return Here
 	}
 	return p

@@ -303,7 +303,9 @@ test("a held step is pending, and happens once people have agreed", async () => 
   const transfer = (turn: Turn) => turn.guarded(({ amount }: { amount: number }) => { runs++; return `moved ${amount}`; }, { name: "transfer", waitForApproval: 60_000 });
   const agreed = turn();
   const moved = transfer(agreed)({ amount: 2 });
-  await operator("POST", `/approvals/${await held(agreed)}`, { answer: "approve" });
+  const id = await held(agreed);
+  const { seen } = (await operator("GET", `/approvals/${id}`)) as { seen: string };
+  await operator("POST", `/approvals/${id}`, { answer: "approve", seen });
   assert.equal(await moved, "moved 2");
   assert.equal(runs, 1);
 
