@@ -46,8 +46,10 @@ type Intent struct {
 	Expires time.Time `json:"expires"`
 	Asked   time.Time `json:"asked"`
 	// Params are the intent's as they came, while people are asked: it is judged
-	// once more when they have answered.
+	// once more when they have answered. They are kept as Sealed, by package guard;
+	// nodes before kept them in clear.
 	Params jsontext.Value `json:"params,omitzero"`
+	Sealed []byte         `json:"sealed,omitzero"`
 
 	Outcome Outcome   `json:"outcome,omitzero"`
 	Status  string    `json:"status,omitzero"` // of the report

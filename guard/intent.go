@@ -55,16 +55,22 @@ func readIntent(item ledger.Item) (*agent.Intent, error) {
 	return n, err
 }
 
-func intentWrite(n *agent.Intent, head *ledger.SessionHead, now time.Time) (*ledger.SessionWrite, error) {
+// intentWrite is the write that keeps an intent: while people are asked with its
+// params, sealed.
+func (g *Guard) intentWrite(n *agent.Intent, head *ledger.SessionHead, now time.Time) (*ledger.SessionWrite, error) {
 	item := &ledger.Item{Kind: intentKind, ID: intentID(n.Principal, n.Agent, n.ID), Open: n.Open(), Due: n.Due()}
 	if !item.Open {
 		item.Due = now.Add(intentsKept)
 	}
-	if n.Verdict.Effect != act.Escalate {
-		n.Params = nil
+	if n.Verdict.Effect != act.Escalate || !item.Open {
+		n.Params, n.Sealed = nil, nil
+	}
+	kept := *n
+	if n.Params != nil {
+		kept.Params, kept.Sealed = nil, g.seal.seal(n.Params, intentBound(n))
 	}
 	var err error
-	item.Data, err = n.Data()
+	item.Data, err = kept.Data()
 	return &ledger.SessionWrite{Head: head, Item: item}, err
 }
 
@@ -131,7 +137,7 @@ func (g *Guard) Ask(ctx context.Context, a *act.Action, q Asking) (n *agent.Inte
 			Asked: a.At, Expires: a.At.Add(q.Lasts).Truncate(time.Second), Params: q.Params,
 		}
 		decided.Call, decided.Earlier = q.call(request)
-		write, err := intentWrite(&decided, head, a.At)
+		write, err := g.intentWrite(&decided, head, a.At)
 		if err != nil || q.Nonce == "" {
 			return []*ledger.SessionWrite{write}, err
 		}
@@ -265,7 +271,7 @@ func (g *Guard) Report(ctx context.Context, a *act.Action, r agent.Report) (n *a
 			if n == nil {
 				return nil, nil
 			}
-			write, err := intentWrite(n, head, now)
+			write, err := g.intentWrite(n, head, now)
 			return []*ledger.SessionWrite{write}, err
 		}})
 		if !errors.Is(err, ledger.ErrLost) {
@@ -282,9 +288,16 @@ const uncovered = "report.uncovered"
 // manifest allowed.
 const exceeded = "report.exceeded"
 
-// Intent returns one intent of an agent; nil when there is none of this id.
+// Intent returns one intent of an agent, with its params while people are asked; nil
+// when there is none of this id.
 func (g *Guard) Intent(ctx context.Context, principal, did, id string) (*agent.Intent, error) {
 	n, _, err := g.intent(ctx, intentID(principal, did, id))
+	if err == nil && n != nil && n.Sealed != nil {
+		if n.Params, err = g.seal.unseal(n.Sealed, intentBound(n)); err != nil {
+			return nil, fmt.Errorf("the intent %q: %w", id, err)
+		}
+		n.Sealed = nil
+	}
 	return n, err
 }
 
@@ -386,7 +399,7 @@ func (g *Guard) endIntent(ctx context.Context, key, how string, change func(*age
 		if err != nil || n == nil || !change(n) {
 			return nil, err
 		}
-		write, err := intentWrite(n, head, g.cfg.Now())
+		write, err := g.intentWrite(n, head, g.cfg.Now())
 		if err != nil {
 			return nil, err
 		}

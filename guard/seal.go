@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"reeve/agent"
 	"reeve/approval"
 	"reeve/ledger"
 
@@ -30,8 +31,13 @@ func newSealer(log *ledger.Log) (sealer, error) {
 	return sealer{aead}, err
 }
 
-// ErrSealed: what is sealed is not this approval's, or was sealed under another seed.
+// ErrSealed: what is sealed is not what it is read for, or was sealed under another seed.
 var ErrSealed = errors.New("what would be done cannot be unsealed: it was sealed by a node with another seed, or changed since")
+
+// intentBound is what an intent's sealed params are good for: that intent alone.
+func intentBound(n *agent.Intent) []byte {
+	return fmt.Appendf(nil, "intent %q %q %q\n%s", n.Principal, n.Agent, n.ID, n.Digest)
+}
 
 // bound is what a sealed text is good for: one approval, for one act.
 func bound(h *approval.Decision) []byte {
@@ -44,14 +50,25 @@ func (s sealer) close(h *approval.Decision, x *approval.Exact) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal a held act: %w", err)
 	}
-	return s.aead.Seal(nil, nil, plain, bound(h)), nil
+	return s.seal(plain, bound(h)), nil
+}
+
+// seal makes a text unreadable, and good only for what it is bound to.
+func (s sealer) seal(plain, bound []byte) []byte { return s.aead.Seal(nil, nil, plain, bound) }
+
+func (s sealer) unseal(sealed, bound []byte) ([]byte, error) {
+	plain, err := s.aead.Open(nil, nil, sealed, bound)
+	if err != nil {
+		return nil, ErrSealed
+	}
+	return plain, nil
 }
 
 // open is what close sealed.
 func (s sealer) open(h *approval.Decision) (*approval.Exact, error) {
-	plain, err := s.aead.Open(nil, nil, h.Sealed, bound(h))
+	plain, err := s.unseal(h.Sealed, bound(h))
 	if err != nil {
-		return nil, ErrSealed
+		return nil, err
 	}
 	x := new(approval.Exact)
 	if json.Unmarshal(plain, x) != nil || x.Digest() != h.Seen {

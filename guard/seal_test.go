@@ -202,3 +202,55 @@ func TestNoteMasked(t *testing.T) {
 		t.Errorf("the reason: %+v", d.Reasons[0])
 	}
 }
+
+// TestThreat17SealedIntent: what an intent asks for is in no file in clear, neither while
+// people are asked nor after, and its node has it as it came until they have answered.
+func TestThreat17SealedIntent(t *testing.T) {
+	const key = "ghp_016C7Aa9Zq4Tb8Xw2Vn5Rm1Lk3Jh6Gf0DdCcYy"
+	params := []byte(`{"tool":"transfer","arguments":{"text":"` + key + `"},"context":{"why":"` + key + `"}}`)
+	for _, after := range []string{"approved", "denied", "expired"} {
+		t.Run(after, func(t *testing.T) {
+			dir := t.TempDir()
+			now := time.Now()
+			n := open(t, dir, func(c *guard.Config) {
+				c.Policy, c.Redact = load(t, asking), risk.Secret
+				c.Now = func() time.Time { return now }
+			})
+			a := intent("i", "transfer", key)
+			held, _, err := n.Ask(t.Context(), a, guard.Asking{Params: params, Lasts: time.Minute})
+			if err != nil || held.Verdict.Effect != act.Escalate {
+				t.Fatalf("%+v, %v", held, err)
+			}
+			got, err := n.Intent(t.Context(), a.Principal.Name, a.Agent.ID, a.ID)
+			if err != nil || !bytes.Equal(got.Params, params) {
+				t.Fatalf("%s, %v", got.Params, err)
+			}
+			if found := inFiles(t, dir, key); found != nil {
+				t.Errorf("held: in clear in %v", found)
+			}
+			switch after {
+			case "approved":
+				n.answer(t, held.Verdict, true)
+				n.ask(t, a)
+			case "denied":
+				n.answer(t, held.Verdict, false)
+				n.ask(t, a)
+			case "expired":
+				now = now.Add(48 * time.Hour)
+				if err := n.ExpireApprovals(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if ended, err := n.EndIntents(t.Context()); err != nil || len(ended) != 1 {
+					t.Fatalf("%v, %v", ended, err)
+				}
+			}
+			got, err = n.Intent(t.Context(), a.Principal.Name, a.Agent.ID, a.ID)
+			if err != nil || got.Params != nil || got.Sealed != nil {
+				t.Errorf("afterwards: %+v, %v", got, err)
+			}
+			if found := inFiles(t, dir, key); found != nil {
+				t.Errorf("%s: in clear in %v", after, found)
+			}
+		})
+	}
+}
