@@ -324,6 +324,7 @@ func (d *decoder) toolCallRequest() *invalid {
 	if err := eachOnce(values, base+"/inputs"); err != nil {
 		return err
 	}
+	d.refuseArguments()
 	slices.SortFunc(values, func(a, b input) int { return strings.Compare(a.name, b.name) })
 
 	var buf [1024]byte
@@ -603,6 +604,7 @@ func (d *decoder) mcp() *invalid {
 	d.a.InnerMethod, d.a.Resource, d.a.Arguments = m.Method, m.Resource, m.Arguments
 	if d.a.CallsMCP() {
 		d.a.Tool = d.declared(v.Get("params").Get("name"), "name", "id")
+		d.refuseArguments()
 	}
 	d.a.Listed, d.a.Failed, d.a.From = m.Listed, m.Failed, m.From
 	var buf [1024]byte
@@ -615,6 +617,31 @@ func (d *decoder) mcp() *invalid {
 func (d *decoder) refuse(double *content.Double) {
 	if double != nil {
 		d.a.Refusals = append(d.a.Refusals, double.Refusal())
+	}
+}
+
+// refuseArguments refuses a call with an argument that is none of those its tool
+// declares, and that some programs take for one of them.
+func (d *decoder) refuseArguments() {
+	if d.a.Tool == nil {
+		return
+	}
+	known, folded := map[string]bool{}, map[string]string{}
+	for _, arg := range d.a.Tool.Arguments {
+		known[arg.Name], folded[canon.FoldMember(arg.Name)] = true, arg.Name
+		if arg.ID != "" {
+			known[arg.ID] = true
+		}
+	}
+	for _, arg := range d.a.Arguments {
+		if is, ok := folded[canon.FoldMember(arg.Name)]; ok && !known[arg.Name] && (arg.ID == "" || !known[arg.ID]) {
+			r := act.Final("tool", act.CodeAmbiguous,
+				fmt.Sprintf("Some programs take the argument %.80q for %.80q, which the tool declares, and others do not.", arg.Name, is),
+				"Name the arguments as the tool declares them.")
+			r.Pointer = arg.Pointer
+			d.a.Refusals = append(d.a.Refusals, r)
+			return
+		}
 	}
 }
 

@@ -271,3 +271,23 @@ func TestThreat05Wrapped(t *testing.T) {
 		}
 	}
 }
+
+// TestThreat05DeclaredArguments: an argument that some programs take for another one,
+// which the tool declares, is refused.
+func TestThreat05DeclaredArguments(t *testing.T) {
+	const declared = `"context":{"agent":{"name":"a","id":"a","instructions":"","version":"1","provider":{"name":"p","url":"u"},"model":{"id":"m","name":"m","provider":{"name":"p","url":"u"}},"tools":[{"id":"t","name":"t","type":"function","description":"d","provider":{"name":"p","url":"u"},"version":"1","outputs":[],"arguments":[{"name":"path","id":"p1","type":"string","description":"d","required":false},{"name":"x","id":"p2","type":"string","description":"d","required":false},{"name":"X","id":"p3","type":"string","description":"d","required":false}]}]},"session":{"id":"s"},"turnId":"t","stepId":"s","timestamp":"2026-01-01T00:00:00Z"}`
+	for inputs, want := range map[string]bool{
+		`{"name":"path","value":1}`:                            false,
+		`{"name":"Path","value":1}`:                            true,
+		`{"name":"path","value":1},{"name":"pa_th","value":2}`: true,
+		`{"name":"Other","value":1}`:                           false,
+	} {
+		a, err := ActionOf([]byte(`{"jsonrpc":"2.0","id":1,"method":"steps/toolCallRequest","params":{` + declared + `,"toolCallRequest":{"executionId":"e","toolId":"t","inputs":[` + inputs + `]}}}`))
+		if err != nil {
+			t.Fatal(inputs, err)
+		}
+		if got := len(a.Refusals) == 1 && a.Refusals[0].Final && a.Refusals[0].Code == act.CodeAmbiguous; got != want {
+			t.Errorf("%s: %+v", inputs, a.Refusals)
+		}
+	}
+}

@@ -163,13 +163,14 @@ func (q *Question) check() error {
 			return badQuestion("a refusal is longer than %d bytes", maxName)
 		}
 		r.Effect, r.Observe, r.Terms, r.Exception = act.Deny, false, nil, ""
+		r.Final = r.Code == act.CodeAmbiguous // such a code is always
 	}
 	return nil
 }
 
 // refusalCodes are those of what a proxy itself refuses. Records name no others
 // for it, whoever asks.
-var refusalCodes = []string{"mcp.unnamed", "mcp.unlisted", "mcp.tool_held", "mcp.tool_refused"}
+var refusalCodes = []string{"mcp.unnamed", "mcp.unlisted", "mcp.tool_held", "mcp.tool_refused", act.CodeAmbiguous}
 
 // toolsRule is the name under which records have a proxy's refusals.
 const toolsRule = "mcp.tools"

@@ -75,7 +75,7 @@ func disagreement(h http.Header, m *message, tools *toolbox) string {
 	if said := params.Get("_meta").Get(metaVersion); said.Exists() && version != "" && said.Text() != version {
 		return fmt.Sprintf("The header %s is %.40q, and the body names the version %.40q.", versionHeader, version, said.Text())
 	}
-	required := version >= firstStateless
+	required := max(version, versionOf(m)) >= firstStateless
 	if method, there := h[methodHeader]; there && method[0] != m.method || required && !there {
 		return fmt.Sprintf("The header %s must be %.80q, as in the body.", methodHeader, m.method)
 	}

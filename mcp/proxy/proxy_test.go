@@ -368,6 +368,7 @@ func TestWaits(t *testing.T) {
 // scripted is a server that answers as a function says, without reading JSON.
 type scripted struct {
 	answer  func(raw []byte) [][]byte
+	schema  string // of the tool echo; {} where it is empty
 	receive func([]byte)
 	mu      sync.Mutex
 	got     [][]byte
@@ -387,13 +388,20 @@ func (s *scripted) send(_ context.Context, raw []byte, _ []*message) error {
 		if err != nil {
 			return err
 		}
-		go s.receive([]byte(`{"jsonrpc":"2.0","id":` + string(doc.Root().Get("id").Raw()) + `,"result":{"tools":[{"name":"echo","inputSchema":{}},{"name":"wipe","inputSchema":{}}]}}`))
+		go s.receive([]byte(`{"jsonrpc":"2.0","id":` + string(doc.Root().Get("id").Raw()) + `,"result":{"tools":[{"name":"echo","inputSchema":` + s.inputSchema() + `},{"name":"wipe","inputSchema":{}}]}}`))
 		return nil
 	}
 	for _, a := range s.answer(raw) {
 		go s.receive(a)
 	}
 	return nil
+}
+
+func (s *scripted) inputSchema() string {
+	if s.schema == "" {
+		return "{}"
+	}
+	return s.schema
 }
 
 func (s *scripted) close() error { return nil }

@@ -175,7 +175,7 @@ func (s *session) clientRequest(ctx context.Context, m *message, via asker) (on,
 	case "tools/list":
 		c.part = root.Get("params").Get("cursor").Exists()
 	case "tools/call":
-		q.Refusals = s.tools.refusals(waiting, s, root.Get("params").Get("name"), via)
+		q.Refusals = s.tools.refusals(waiting, s, root.Get("params"), via)
 	}
 	a, err := s.judge(waiting, q)
 	on = passed(m, a, err, func() []byte { back = denial(m.id, m.method, a, err, ""); return nil })

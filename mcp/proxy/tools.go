@@ -36,10 +36,11 @@ type toolbox struct {
 
 // tool is one tool that was listed.
 type tool struct {
-	hash   string      // of its definition
-	params []binding   // arguments that are also headers
-	denied *act.Reason // why it must not be called
-	hidden bool        // it is not shown
+	hash   string        // of its definition
+	params []binding     // arguments that are also headers
+	schema rawjson.Value // of its arguments
+	denied *act.Reason   // why it must not be called
+	hidden bool          // it is not shown
 }
 
 func newToolbox() *toolbox { return &toolbox{tools: map[string]*tool{}} }
@@ -58,10 +59,12 @@ func (t *toolbox) find(name string) (*tool, bool) {
 	return t.tools[name], t.whole && (t.lasts == 0 || time.Since(t.asked) < t.lasts)
 }
 
-// refusals are why a tool must not be called: the server did not list it, or its
-// definition waits for somebody to agree to it. Where the client has not seen the
+// refusals are why a call with params must not be made: the server did not list the
+// tool, its definition waits for somebody to agree to it, or programs would
+// understand its arguments in different ways. Where the client has not seen the
 // list, or it is out of date, the server is asked for it first.
-func (t *toolbox) refusals(ctx context.Context, s *session, name rawjson.Value, via asker) []act.Reason {
+func (t *toolbox) refusals(ctx context.Context, s *session, params rawjson.Value, via asker) []act.Reason {
+	name := params.Get("name")
 	if name.Kind() != rawjson.String {
 		return []act.Reason{{
 			Rule: toolsRule, Code: "mcp.unnamed", Effect: act.Deny,
@@ -87,6 +90,9 @@ func (t *toolbox) refusals(ctx context.Context, s *session, name rawjson.Value, 
 		}}
 	case found.denied != nil:
 		return []act.Reason{*found.denied}
+	}
+	if r := doubleArgument(found.schema, params.Get("arguments")); r != nil {
+		return []act.Reason{*r}
 	}
 	return nil
 }
@@ -155,7 +161,7 @@ func (t *toolbox) judge(ctx context.Context, s *session, definitions []rawjson.V
 	tools := make(map[string]*tool, len(definitions))
 	for _, d := range definitions {
 		name := d.Get("name").Text()
-		x := &tool{hash: guard.HashTool(d), params: bindings(d.Get("inputSchema"))}
+		x := &tool{hash: guard.HashTool(d), params: bindings(d.Get("inputSchema")), schema: d.Get("inputSchema")}
 		if r, no := denied[name]; no {
 			x.hidden = true
 			if r.Code != notGranted {

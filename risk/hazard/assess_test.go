@@ -203,3 +203,17 @@ func FuzzAssess(f *testing.F) {
 		}
 	})
 }
+
+// TestRolesOfSpellings: an argument has its role in every spelling that programs take
+// for its name.
+func TestRolesOfSpellings(t *testing.T) {
+	for name, want := range map[string]role{
+		"command": roleCommand, "Command": roleCommand, "COMMAND": roleCommand, "coMmAnd": roleCommand, "comm_and": roleCommand,
+		"-command": roleCommand, "my_comMand": roleCommand, "\u212aommand": roleUnknown, "filePath": rolePath, "FILE-PATH": rolePath,
+		"de\u017ftination": rolePath, "url\u017f": roleURL, "\u017fql": roleSQL, "f\u0131le": rolePath, "comments": roleUnknown, "userName": roleUnknown,
+	} {
+		if got := hint(name); got != want {
+			t.Errorf("%q is of the role %d, and should be of %d", name, got, want)
+		}
+	}
+}

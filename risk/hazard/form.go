@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"reeve/internal/canon"
 )
 
 // role is what a text is in a call.
@@ -76,6 +78,11 @@ func words(name string) []string {
 	}
 	var last rune
 	for _, r := range name {
+		if r >= utf8.RuneSelf { // what is one character without case: ſ is s
+			if folded, _ := utf8.DecodeRuneInString(canon.FoldMember(string(r))); folded < utf8.RuneSelf {
+				r = folded
+			}
+		}
 		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
 			flush()
@@ -167,6 +174,13 @@ func hint(name string) role {
 	}
 	for i := len(all) - 1; i >= 0; i-- {
 		if r := roleNames[all[i]]; r != roleUnknown {
+			return r
+		}
+	}
+	// Capitals in the middle of a word cut it, and programs that compare names
+	// without case put it together again: my_comMand.
+	for i := 1; i < len(all)-1; i++ {
+		if r := roleNames[strings.Join(all[i:], "")]; r != roleUnknown {
 			return r
 		}
 	}
