@@ -24,7 +24,7 @@ func TestPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secure := httptest.NewTLSServer(httputil.NewSingleHostReverseProxy(behind))
+	secure := httptest.NewTLSServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(behind) }})
 	t.Cleanup(secure.Close)
 	authority := filepath.Join(t.TempDir(), "authority.pem")
 	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})

@@ -18,7 +18,7 @@ import (
 // conclude makes the verdict of the rules that matched: the strictest wins,
 // and all of them are said.
 func (s *Set) conclude(e *evaluation) Verdict {
-	v := Verdict{Effect: act.Allow, Risk: e.risk()}
+	v := Verdict{Effect: act.Allow}
 	for i, f := range e.findings {
 		v.Findings = append(v.Findings, Finding{e.leaves[i], f})
 	}
@@ -78,6 +78,7 @@ func (s *Set) conclude(e *evaluation) Verdict {
 	}
 	sortReasons(v.Reasons)
 	v.Reasons = append(refusals, v.Reasons...)
+	v.Risk = e.risk() // last, when all that was assessed is known
 	return v
 }
 

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -97,7 +96,7 @@ func (e *evaluation) graveReasons(s *Set) []act.Reason {
 			reasons = append(reasons, act.Reason{
 				Rule: graveRule, Code: "risk." + f.Code, Pointer: f.Pointer, Effect: act.Deny, Observe: s.observe,
 				Instead: "Say what you need to reach, and let a person do it.",
-				Message: fmt.Sprintf("%s The risk is grave (%.2f).", f.Message, a.Score),
+				Message: f.Message,
 			})
 		}
 		if reasons != nil {

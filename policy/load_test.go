@@ -267,7 +267,7 @@ func TestBounded(t *testing.T) {
 		if _, err := Load(File{"a.yaml", []byte(text)}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
-		if d := time.Since(start); d > 3*time.Second {
+		if d := time.Since(start); d > 30*time.Second { // far beyond a moment: the machine may be busy
 			t.Errorf("%s took %v", name, d)
 		}
 	}

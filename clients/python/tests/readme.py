@@ -16,7 +16,7 @@ FOLDER = pathlib.Path(__file__).parent.parent
 
 OUTPUT = r"""ran df -h
 The command downloads code and runs it unseen\.
-\[.*'Download the file, show it to a person, and run it after they agree\.'\]
+\[.*'Download the file, show it to a person, and run it after they agree\.'.*\]
 There is enough\.
 Green\.
 allow \d+-\d+ /ledger/\d+/receipt/\d+

@@ -80,7 +80,7 @@ class Guarded(unittest.TestCase):
             return [path, lines, more, mode, extra]
 
         kept = object()
-        whole = write_file("/etc/passwd", ["a", {"b": CARD}], f"x {CARD}", "y", mode={"m": (1, CARD)}, card=CARD, n=1.5)
+        whole = write_file("/srv/passwd", ["a", {"b": CARD}], f"x {CARD}", "y", mode={"m": (1, CARD)}, card=CARD, n=1.5)
         self.assertEqual(whole, ["/workspace/file", ["a", {"b": "****"}], ("x ****", "y"), {"m": (1, "****")}, {"card": "****", "n": 1.5}])
 
         seen: List[Any] = []
@@ -215,7 +215,7 @@ class Guarded(unittest.TestCase):
 
         async def main() -> None:
             async with self.guardian.session() as session, session.turn() as turn:
-                self.assertEqual(await write_file("/etc/passwd"), "****")
+                self.assertEqual(await write_file("/srv/passwd"), "****")
                 with self.assertRaises(Denied):
                     await wipe()
                 with self.assertRaisesRegex(RuntimeError, "drab"):

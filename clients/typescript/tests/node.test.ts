@@ -38,6 +38,12 @@ function operator(method: string, path: string, body?: object): Promise<Record<s
   });
 }
 
+/** What a person does: they look at the act that is held, and answer for just that. */
+async function answer(id: string, word: "approve" | "deny"): Promise<void> {
+  const { seen } = await operator("GET", `/approvals/${id}`);
+  await operator("POST", `/approvals/${id}`, { answer: word, seen });
+}
+
 const address = "Write to bob@example.com.";
 const masked = /^Write to \[e-mail address removed\]\.$/;
 const parts = [{ kind: "text", text: address }, { kind: "data", data: { to: ["bob@example.com"] } }] as const;
@@ -303,15 +309,13 @@ test("a held step is pending, and happens once people have agreed", async () => 
   const transfer = (turn: Turn) => turn.guarded(({ amount }: { amount: number }) => { runs++; return `moved ${amount}`; }, { name: "transfer", waitForApproval: 60_000 });
   const agreed = turn();
   const moved = transfer(agreed)({ amount: 2 });
-  const id = await held(agreed);
-  const { seen } = (await operator("GET", `/approvals/${id}`)) as { seen: string };
-  await operator("POST", `/approvals/${id}`, { answer: "approve", seen });
+  await answer(await held(agreed), "approve");
   assert.equal(await moved, "moved 2");
   assert.equal(runs, 1);
 
   const refused = turn();
   const unmoved = failure(Denied, transfer(refused)({ amount: 3 }));
-  await operator("POST", `/approvals/${await held(refused)}`, { answer: "deny" });
+  await answer(await held(refused), "deny");
   assert.equal((await unmoved).pending, false);
   assert.equal((await unmoved).reasons[0], "approval_denied");
   assert.equal(runs, 1);
