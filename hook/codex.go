@@ -131,6 +131,16 @@ func (s *codexServer) hooks(folder, file string) (list []codexHook, err error) {
 	return list, nil
 }
 
+// opensShells reports whether Codex, in a folder, opens shells that are typed into.
+func (s *codexServer) opensShells(folder string) (bool, error) {
+	result, err := s.ask("config/read", obj(nil).str("cwd", folder).end())
+	if err != nil {
+		return false, err
+	}
+	setting := result.Get("config").Get("features").Get("unified_exec_tty")
+	return !setting.Exists() || setting.Bool(), nil
+}
+
 // trust writes into Codex' settings that its user trusts these hooks, and that a shell
 // which is open is given no input, since no hook sees that.
 func (s *codexServer) trust(list []codexHook) error {

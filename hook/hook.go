@@ -292,6 +292,9 @@ func (e *Event) Refuse(why string) Answer {
 	case Ignored:
 		return e.Answer(&Decision{Effect: act.Allow})
 	case Call, Prompt, Fetched:
+		if e.Agent.ID == "copilot" && e.Kind == Call { // whose model would read the exit code only
+			return e.Answer(&Decision{Effect: act.Deny, Message: why})
+		}
 		return Block(why)
 	case Result:
 		a := e.Answer(&Decision{Effect: act.Deny, Message: "What the tool gave could not be judged, and is withheld: " + why})

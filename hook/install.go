@@ -108,7 +108,7 @@ func (in *Installation) words(event string) []string {
 // which has none.
 func (in *Installation) line(event string) string {
 	words := in.words(event)
-	if runtime.GOOS == "windows" {
+	if isWindows {
 		return shellLine(words)
 	}
 	code, text := in.failure(event)
@@ -177,12 +177,14 @@ func shellLine(words []string) string {
 	return strings.Join(list, " ")
 }
 
+const isWindows = runtime.GOOS == "windows"
+
 // quoted is a word as a shell reads it back.
 func quoted(word string) string {
 	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@,+") == "" {
 		return word
 	}
-	if runtime.GOOS == "windows" {
+	if isWindows {
 		return `"` + strings.ReplaceAll(word, `"`, `\"`) + `"`
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
@@ -251,7 +253,7 @@ func (in *Installation) File() (string, error) {
 func (in *Installation) Advice() []string {
 	p := places[in.Agent]
 	var list []string
-	if runtime.GOOS == "windows" && p.whole == nil {
+	if isWindows && p.whole == nil {
 		list = append(list, "On Windows nothing watches over the hook: "+agentName(in.Agent)+" goes on, unguarded, if the reeve program is missing or cannot be run.")
 	}
 	if _, text, err := in.present(); err == nil {

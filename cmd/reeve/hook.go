@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -69,7 +70,7 @@ What cannot be read blocks: exit code 2, and a sentence on standard error.`,
 	f.StringVar(&h.Agent, "agent", "", "the agent whose hook this is")
 	f.StringVar(&h.Event, "event", "", "the event, for agents that do not say it on standard input")
 	h.flags(c)
-	c.AddCommand(hookInstall())
+	c.AddCommand(hookInstall(), hookStatus(), hookTest())
 	return c
 }
 
@@ -108,21 +109,12 @@ The flags of "reeve hook" given here are passed on to it.`,
 }
 
 func (h *hooked) install(cmd *cobra.Command, agent string) error {
-	if _, err := hook.Find(agent); err != nil {
-		return usageError{err}
-	}
 	if h.user && h.project {
 		return usageError{errors.New("--user and --project exclude each other")}
 	}
-	in := &hook.Installation{Agent: agent, Patience: h.Timeout, Folder: hook.Folder(agent, os.Getenv)}
-	var err error
-	if in.Home, err = os.UserHomeDir(); err != nil {
+	in, err := h.installation(agent)
+	if err != nil {
 		return err
-	}
-	if h.project {
-		if in.Project, err = os.Getwd(); err != nil {
-			return err
-		}
 	}
 	file, err := in.File()
 	if err != nil {
@@ -133,6 +125,9 @@ func (h *hooked) install(cmd *cobra.Command, agent string) error {
 		changed, err := in.Remove()
 		if err == nil && changed {
 			fmt.Fprintf(out, "took reeve out of %s\n", file)
+			if agent == "codex" {
+				fmt.Fprint(out, "\nCodex' setting features.unified_exec_tty stays false.\n")
+			}
 		} else if err == nil {
 			fmt.Fprintf(out, "reeve is not in %s\n", file)
 		}
@@ -157,10 +152,137 @@ func (h *hooked) install(cmd *cobra.Command, agent string) error {
 		fmt.Fprintf(out, "\n%s\n", line)
 	}
 	said, err := in.Trust(cmd.Context())
-	if err == nil && said != "" {
+	if err != nil {
+		return err
+	}
+	if said != "" {
 		fmt.Fprintf(out, "\n%s\n", said)
 	}
-	return err
+	return prove(cmd, in)
+}
+
+// installation is where an agent's hook is, or is to be.
+func (h *hooked) installation(agent string) (*hook.Installation, error) {
+	if _, err := hook.Find(agent); err != nil {
+		return nil, usageError{err}
+	}
+	in := &hook.Installation{Agent: agent, Patience: h.Timeout, Folder: hook.Folder(agent, os.Getenv)}
+	var err error
+	if in.Home, err = os.UserHomeDir(); err == nil && h.project {
+		in.Project, err = os.Getwd()
+	}
+	return in, err
+}
+
+// prove calls an installed hook as its agent would.
+func prove(cmd *cobra.Command, in *hook.Installation) error {
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	took, err := in.Prove(cmd.Context(), folder)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "\nThe hook was called as the agent calls it: it answered after %d ms, and blocks what it cannot read.\n", took.Milliseconds())
+	return nil
+}
+
+func hookTest() *cobra.Command {
+	h := &hooked{}
+	c := &cobra.Command{
+		Use:   "test AGENT",
+		Short: "Call an installed hook once, as the agent calls it",
+		Long: `Runs the command that stands in the agent's configuration, by a shell, about a command
+that does nothing, and then about nothing that could be read. The first has to be
+answered, and the second blocked. The answer is recorded, in the session reeve-hook-test.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			in, err := h.installation(a[0])
+			if err != nil {
+				return err
+			}
+			return prove(cmd, in)
+		},
+	}
+	c.Flags().BoolVar(&h.project, "project", false, "the hook of the repository in the present folder")
+	return c
+}
+
+func hookStatus() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "status [AGENT]",
+		Short: "Tell for each agent whether its hooks would run here, and why not",
+		Long: `Looks, for each coding agent or one, at what decides whether it runs reeve's hooks for
+this user in the present folder: its settings and those of the repository, managed
+settings, the environment, trust, versions, and the last event that was recorded. The
+exit code is 1 where a hook is installed and would not run or not hold.`,
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			agents := hook.Agents()
+			if len(a) > 0 {
+				if _, err := hook.Find(a[0]); err != nil {
+					return usageError{err}
+				}
+				agents = a
+			}
+			return status(cmd, agents)
+		},
+	}
+	return ledgerFlags(c)
+}
+
+func status(cmd *cobra.Command, agents []string) error {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return err
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	// There may be no ledger yet, which status is not about.
+	sessions, _ := readSessions(cmd, newestRecords)
+	last := map[string]time.Time{}
+	for _, s := range sessions {
+		if !strings.HasSuffix(s.ID, ":reeve-hook-test") && s.Ended.After(last[s.Agent]) {
+			last[s.Agent] = s.Ended
+		}
+	}
+	w, bad := cmd.OutOrStdout(), false
+	for _, agent := range agents {
+		s := hook.StatusOf(cmd.Context(), agent, home, folder, os.Getenv)
+		if len(s.Installed) == 0 {
+			if s.Version != "" || len(agents) == 1 {
+				fmt.Fprintf(w, "%s: not installed; it works unguarded\n", agent)
+			}
+			continue
+		}
+		bad = bad || len(s.Problems) > 0
+		how := "its hooks run"
+		if len(s.Problems) > 0 {
+			how = "NOT GUARDED as it should be"
+		}
+		fmt.Fprintf(w, "%s: %s\n", agent, how)
+		for _, file := range s.Installed {
+			fmt.Fprintf(w, "  installed in %s\n", file)
+		}
+		for _, p := range s.Problems {
+			fmt.Fprintf(w, "  ! %s\n", printable(p))
+		}
+		for _, n := range s.Notes {
+			fmt.Fprintf(w, "  %s\n", printable(n))
+		}
+		if at, ok := last[agent]; ok {
+			fmt.Fprintf(w, "  last event %s\n", at.Local().Format("2006-01-02 15:04:05"))
+		} else {
+			fmt.Fprint(w, "  no event was recorded yet\n")
+		}
+	}
+	if bad {
+		return exitCode(1)
+	}
+	return nil
 }
 
 // installedCommand is this program with the flags that the hook is to have. Paths

@@ -245,6 +245,7 @@ type run struct {
 	paid       string // what the MCP server notes
 	self       string // this program
 	path       string // of the agent's program
+	bin        string // the folder of reeve's programs, this run's own
 }
 
 // start makes a home for an agent, with a policy for reeve and its hook installed.
@@ -272,10 +273,23 @@ func prepare(t *testing.T, a *agent) *run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.self = self
+	r.self, r.bin = self, filepath.Join(dir, "bin")
 	r.path = r.find()
+	for _, program := range []string{"reeve", "reeve-hook"} {
+		r.install(program)
+	}
 	a.setUp(r)
 	return r
+}
+
+// install puts one of reeve's programs into the run's folder.
+func (r *run) install(program string) {
+	r.t.Helper()
+	to := filepath.Join(r.bin, program)
+	os.Remove(to)
+	if err := errors.Join(os.MkdirAll(r.bin, 0o700), os.Link(filepath.Join(programs, program), to)); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // find finds the agent's program.
@@ -339,7 +353,7 @@ func (r *run) has(name string) bool {
 // reeve runs reeve, as the agent's user.
 func (r *run) reeve(args ...string) string {
 	r.t.Helper()
-	cmd := exec.CommandContext(r.t.Context(), filepath.Join(programs, "reeve"), args...)
+	cmd := exec.CommandContext(r.t.Context(), filepath.Join(r.bin, "reeve"), args...)
 	cmd.Env, cmd.Dir = r.environ(), r.work
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -1,0 +1,214 @@
+package hook
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"reeve/internal/rawjson"
+)
+
+// Tried are the versions of the agents that were run with reeve's hooks.
+var Tried = map[string]string{
+	"claude-code": "2.1.197", "codex": "0.169.0", "copilot": "1.0.102", "gemini": "0.61.0", "opencode": "1.18.33",
+}
+
+// programNames are what the agents' own programs are called.
+var programNames = map[string]string{
+	"claude-code": "claude", "codex": "codex", "copilot": "copilot", "gemini": "gemini", "opencode": "opencode", "cursor": "cursor-agent", "amazon-q": "q",
+}
+
+// offVariables are variables with which an agent runs no hooks.
+var offVariables = map[string]string{"claude-code": "CLAUDE_CODE_SIMPLE", "opencode": "OPENCODE_PURE"}
+
+// managed are the files of an agent's settings that are root's.
+var managed = map[string][]string{
+	"claude-code": {"/etc/claude-code/managed-settings.json"},
+	"codex":       {"/etc/codex/requirements.toml", "/etc/codex/managed_config.toml"},
+	"gemini":      {"/etc/gemini-cli/settings.json", "/etc/gemini-cli/system-defaults.json"},
+	"copilot":     {"/etc/github-copilot/policy.d"},
+	"opencode":    {"/etc/opencode/opencode.json"},
+}
+
+// Status is whether an agent would run reeve's hooks.
+type Status struct {
+	Agent     string
+	Version   string   // of the agent's program; empty where it is not found
+	Installed []string // the files that have reeve's hooks
+	Problems  []string // why they would not run, or not hold
+	Notes     []string
+}
+
+// StatusOf looks at everything that decides whether an agent runs reeve's hooks: for the
+// user whose home folder and environment these are, and in a repository's folder.
+func StatusOf(ctx context.Context, agent, home, folder string, getenv func(string) string) *Status {
+	s := &Status{Agent: agent, Version: version(ctx, programNames[agent])}
+	own := &Installation{Agent: agent, Home: home, Folder: Folder(agent, getenv)}
+	for _, in := range []*Installation{own, {Agent: agent, Home: home, Project: folder}} {
+		s.installation(ctx, in)
+	}
+	if len(s.Installed) == 0 {
+		s.Problems = nil
+		return s
+	}
+	s.settings(own, home, folder)
+	if name := offVariables[agent]; name != "" && getenv(name) != "" {
+		s.problem("the variable %s is set: started with it, %s runs no hook", name, agentName(agent))
+	}
+	if tried := Tried[agent]; tried == "" {
+		s.Notes = append(s.Notes, agentName(agent)+"'s own program was not run with reeve: what holds is what its documentation says")
+	} else if s.Version != "" && s.Version != tried {
+		s.Notes = append(s.Notes, fmt.Sprintf("version %s is installed, and %s was tried", s.Version, tried))
+	}
+	return s
+}
+
+func (s *Status) problem(format string, args ...any) {
+	s.Problems = append(s.Problems, fmt.Sprintf(format, args...))
+}
+
+// installation looks at one file that may have reeve's hooks.
+func (s *Status) installation(ctx context.Context, in *Installation) {
+	file, text, err := in.present()
+	if err != nil {
+		s.problem("%v", err)
+		return
+	}
+	if text == nil || !in.wrote(text) {
+		return
+	}
+	s.Installed = append(s.Installed, file)
+	line, err := in.installedLine()
+	if err != nil {
+		s.problem("%s: nothing of it is called before a tool is: install again", file)
+		return
+	}
+	if in.Agent != "opencode" {
+		doc, err := rawjson.Parse(bytes.TrimPrefix(text, mark))
+		if err != nil {
+			s.problem("%s: %v", file, err)
+			return
+		}
+		for _, event := range places[in.Agent].events {
+			if !in.ours(doc.Root().Get("hooks").Get(event)) {
+				s.problem("%s: the event %s has no hook of reeve's: install again", file, event)
+			}
+		}
+		if !strings.Contains(line, "kill -9 $h") && !isWindows {
+			s.problem("%s: it was installed by an older reeve, and lets calls pass when it fails: install again", file)
+		}
+	}
+	if program := programOf.FindStringSubmatch(line); program != nil {
+		name := strings.ReplaceAll(strings.Trim(program[1], "'"), `'\''`, "'")
+		if info, err := os.Stat(name); err != nil || info.IsDir() {
+			s.problem("%s: the program %s is missing: every call is blocked", file, name)
+		}
+	}
+	if in.Agent == "codex" {
+		s.codexTrust(ctx, in, file)
+	}
+}
+
+// programOf is the hook's program in an installed line.
+var programOf = regexp.MustCompile(`('(?:[^']|'\\'')*'|[^ ]+) hook --agent `)
+
+// codexTrust asks Codex itself which hooks it would run.
+func (s *Status) codexTrust(ctx context.Context, in *Installation, file string) {
+	folder := in.Project
+	if folder == "" {
+		folder = in.Home
+	}
+	ctx, cancel := context.WithTimeout(ctx, codexPatience)
+	defer cancel()
+	server, err := startCodex(ctx, folder)
+	if err != nil {
+		s.Notes = append(s.Notes, "whether Codex trusts the hooks could not be asked: "+err.Error())
+		return
+	}
+	defer server.close()
+	list, err := server.hooks(folder, file)
+	if err != nil {
+		s.Notes = append(s.Notes, "whether Codex trusts the hooks could not be asked: "+err.Error())
+		return
+	}
+	if len(list) == 0 {
+		s.problem("Codex does not read %s: hooks are off in its settings, or the folder is not trusted", file)
+	}
+	for _, h := range list {
+		if h.trust != "trusted" && h.trust != "managed" || !h.enabled {
+			s.problem("Codex does not run the hook for %s: it is %s", h.event, either(h.enabled, h.trust, "disabled"))
+		}
+	}
+	if open, err := server.opensShells(folder); err == nil && open {
+		s.problem("Codex opens shells that are typed into, which no hook sees: set features.unified_exec_tty = false, or install again")
+	}
+}
+
+// settings looks for what switches hooks off in all files of settings of the agent.
+func (s *Status) settings(own *Installation, home, folder string) {
+	seen := map[string]bool{}
+	look := func(file string) {
+		text, err := readConfig(file)
+		if seen[file] || err != nil || text == nil {
+			return
+		}
+		seen[file] = true
+		if off := switchedOff(text); off != "" {
+			s.problem("%s switches hooks off (%s)", file, off)
+		}
+	}
+	if file, err := own.File(); err == nil {
+		look(file)
+	}
+	for _, setting := range Settings {
+		switch {
+		case setting.Agent != s.Agent || strings.Contains(setting.Path, "*"):
+		case setting.User:
+			look(filepath.Join(home, filepath.FromSlash(setting.Path)))
+		default:
+			for dir := folder; ; dir = filepath.Dir(dir) {
+				look(filepath.Join(dir, filepath.FromSlash(setting.Path)))
+				if dir == filepath.Dir(dir) {
+					break
+				}
+			}
+		}
+	}
+	for _, file := range managed[s.Agent] {
+		if _, err := os.Stat(file); err != nil {
+			continue
+		}
+		look(file)
+		s.Notes = append(s.Notes, "there are managed settings, which overrule the user's: "+file)
+		if text, err := readConfig(file); err == nil && onlyManaged.Match(text) && !ownHook(string(text)) {
+			s.problem("%s lets only managed hooks run, and reeve's is none of them", file)
+		}
+	}
+}
+
+var onlyManaged = regexp.MustCompile(`(?i)allow_?managed_?hooks_?only["']?\s*[:=]\s*true`)
+
+var versionNumber = regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+`)
+
+// version asks a program for its version.
+func version(ctx context.Context, program string) string {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return ""
+	}
+	return versionNumber.FindString(string(out))
+}
