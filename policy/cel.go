@@ -48,6 +48,7 @@ type condition struct {
 	found   risk.Detector // what its calls of found() ask for
 	reads   []argPath     // the arguments that it reads, for the report of a failure
 	implied facts         // the arguments that exist when it holds
+	exact   []argPath     // the arguments of which it needs to be one text exactly
 	// spellings are the texts that it holds and could compare names with, when it
 	// goes through the names of an object.
 	spellings []spellings
@@ -174,8 +175,8 @@ func (c *compiler) compile(d *document, p pending) *condition {
 		d.at(p.node, "leave the key out if the rule has no condition", "the condition is empty")
 		return nil
 	}
-	strict := !p.rule.named()
-	key := fmt.Sprintf("%v %s", strict, text)
+	strict, anyTool := !p.rule.named(), p.rule.tools == nil
+	key := fmt.Sprintf("%v %v %s", strict, anyTool, text)
 	if done := c.done[key]; done != nil && p.part == whenPart {
 		return done
 	}
@@ -184,7 +185,7 @@ func (c *compiler) compile(d *document, p pending) *condition {
 		d.celIssues(p.node, issues)
 		return nil
 	}
-	x := &examiner{document: d, compiler: c, node: p.node, native: parsed.NativeRep(), strict: strict}
+	x := &examiner{document: d, compiler: c, node: p.node, native: parsed.NativeRep(), strict: strict, anyTool: anyTool}
 	x.names(x.native.Expr(), nil)
 	if x.failed {
 		return nil
@@ -221,7 +222,7 @@ func (c *compiler) compile(d *document, p pending) *condition {
 		d.at(p.node, "", "the condition cannot be compiled: %v", err)
 		return nil
 	}
-	done := &condition{text: text, ast: checked, env: c.env, program: program, cost: estimate.Max, found: x.found, reads: x.reads, implied: x.implied(x.native.Expr(), true),
+	done := &condition{text: text, ast: checked, env: c.env, program: program, cost: estimate.Max, found: x.found, reads: x.reads, implied: x.implied(x.native.Expr(), true), exact: x.exact(x.native.Expr(), true),
 		spellings: c.spellings(x)}
 	if p.part == whenPart {
 		c.done[key] = done
@@ -376,7 +377,11 @@ func (est estimator) EstimateCallCost(function, overloadID string, target *cost.
 	if !own || target == nil {
 		return nil
 	}
-	work := cost.EstimateSize(est, *target).MultiplyByCostFactor(perCharacter)
+	size := cost.EstimateSize(est, *target)
+	if function == mayBe {
+		size = *upTo(sizeOfArgument)
+	}
+	work := size.MultiplyByCostFactor(perCharacter)
 	if len(args) == 1 && args[0].Type().Kind() == types.ListKind {
 		work = work.Multiply(cost.EstimateSize(est, args[0]).AsCost())
 	}
@@ -385,7 +390,6 @@ func (est estimator) EstimateCallCost(function, overloadID string, target *cost.
 		hosts := cost.ListSizeEstimate(*upTo(maxHosts), *upTo(sizeOfHost))
 		return cost.NewCallEstimate(work, &hosts)
 	case "string_lower":
-		size := cost.EstimateSize(est, *target)
 		return cost.NewCallEstimate(work, &size)
 	}
 	return cost.NewCallEstimate(work, nil)

@@ -279,6 +279,8 @@ func (e *evaluation) failure(c *condition, err error) error {
 		return fmt.Errorf("a value that it reads is missing")
 	case strings.Contains(text, "no such overload"):
 		return fmt.Errorf("a value has another type than it expects")
+	case strings.Contains(text, "given twice"):
+		return fmt.Errorf("an argument is given twice")
 	case strings.Contains(text, "too long"):
 		return fmt.Errorf("a value is too long for it")
 	case strings.Contains(text, "index out of bounds"):

@@ -19,12 +19,13 @@ import (
 type examiner struct {
 	*document
 	*compiler
-	node   *node
-	native *ast.AST
-	strict bool // unguarded reads are faults
-	failed bool
-	found  risk.Detector
-	reads  []argPath
+	node    *node
+	native  *ast.AST
+	strict  bool // unguarded reads are faults
+	anyTool bool // the rule is for every tool
+	failed  bool
+	found   risk.Detector
+	reads   []argPath
 	// What a condition that goes through names could compare them with.
 	loops bool
 	texts []string
@@ -337,6 +338,49 @@ func (x *examiner) guardedCall(e ast.Expr, known facts) {
 	for _, a := range args {
 		x.guarded(a, known)
 	}
+	if call.FunctionName() == mayBe && x.anyTool {
+		x.meant(e, call.Target(), known)
+	}
+}
+
+// meant refuses may_be() where it would hold for the calls of all other tools.
+func (x *examiner) meant(e, target ast.Expr, known facts) {
+	for target.Kind() == ast.CallKind && slices.Contains([]string{operators.OptSelect, operators.OptIndex}, target.AsCall().FunctionName()) {
+		args := target.AsCall().Args()
+		first := argPath{x.index(args[1])}
+		if args[0].Kind() == ast.IdentKind && args[0].AsIdent() == "args" && !known[first.String()] {
+			x.fail(e, "name the tools, or write has("+first.String()+") && …", "%s.may_be() holds for every call without this argument, in a rule for all tools", first)
+		}
+		target = args[0]
+	}
+}
+
+// exact returns the arguments that must be one text exactly for e to have the value
+// truth. A rule that stops by it is passed with ["text"], "Text" or "text ".
+func (x *examiner) exact(e ast.Expr, truth bool) (all []argPath) {
+	if e.Kind() != ast.CallKind {
+		return nil
+	}
+	call := e.AsCall()
+	args := call.Args()
+	switch name := call.FunctionName(); name {
+	case operators.LogicalNot:
+		return x.exact(args[0], !truth)
+	case operators.LogicalAnd, operators.LogicalOr:
+		return append(x.exact(args[0], truth), x.exact(args[1], truth)...)
+	case operators.Equals, operators.NotEquals:
+		for i := range 2 {
+			_, text := stringLiteral(args[1-i])
+			if p, ok := x.argPath(args[i]); ok && len(p) > 0 && text && truth == (name == operators.Equals) {
+				all = append(all, p)
+			}
+		}
+	case operators.In, operators.OldIn:
+		if p, ok := x.argPath(args[0]); ok && len(p) > 0 && truth {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // read checks one read of an argument: all places on the way must exist.

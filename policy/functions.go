@@ -22,6 +22,7 @@ var functionCosts = map[string]float64{
 	"string_hosts":     0.5,
 	"string_host_in":   0.2,
 	"string_lower":     0.1,
+	"dyn_may_be":       0.5,
 }
 
 // functionOptions declares what conditions can call beyond CEL's own.
@@ -44,7 +45,7 @@ func functionOptions() []cel.EnvOption {
 	tooLong := func(text string, globs []string) bool {
 		return len(text) > maxGlobText || slices.ContainsFunc(globs, func(g string) bool { return len(g) > maxGlob })
 	}
-	return []cel.EnvOption{
+	return append([]cel.EnvOption{
 		onText("like", "string_like", func(text string, globs []string) ref.Val {
 			if tooLong(text, globs) {
 				return types.NewErr("the text is too long to be matched by like()")
@@ -76,7 +77,7 @@ func functionOptions() []cel.EnvOption {
 				}
 				return types.NewStringList(jsonAdapter{}, hostsOf(string(s)))
 			}))),
-	}
+	}, mayBeOptions...)
 }
 
 // Limits of like() and glob(), whose time is the product of the two lengths.

@@ -33,52 +33,61 @@ func FuzzRemovingAFieldNeverAllows(f *testing.F) {
 	for seed := range uint64(100) {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, seed uint64) {
-		r := rand.New(rand.NewPCG(seed, 2))
-		effect := pick(r, []string{"deny", "escalate", "modify", "allow"})
-		modify, fallback := "", "allow"
-		switch effect {
-		case "modify":
-			modify = ", modify: {replace: {argument: n, with: 1}}"
-		case "allow":
-			fallback = "deny"
+	f.Fuzz(removingAField)
+}
+
+// TestThreat26RemovingAField is the same for seeds of its own.
+func TestThreat26RemovingAField(t *testing.T) {
+	for seed := range uint64(100) {
+		removingAField(t, 1000+seed)
+	}
+}
+
+func removingAField(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 2))
+	effect := pick(r, []string{"deny", "escalate", "modify", "allow"})
+	modify, fallback := "", "allow"
+	switch effect {
+	case "modify":
+		modify = ", modify: {replace: {argument: n, with: 1}}"
+	case "allow":
+		fallback = "deny"
+	}
+	condition := randomSelection(r, 4)
+	text := fmt.Sprintf("version: 1\ndefault: %s\nrules:\n  - {name: rule, tools: tool, effect: %s%s, when: %q}\n", fallback, effect, modify, condition)
+	set, err := Load(File{"a.yaml", []byte(text)})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	for range 20 {
+		all := []act.Argument{
+			{Name: "a", Value: []byte(pick(r, []string{"true", "false"}))},
+			{Name: "b", Value: []byte(pick(r, []string{"true", "false"}))},
+			{Name: "c", Value: []byte(pick(r, []string{"true", "false", "1"}))},
+			{Name: "n", Value: []byte(pick(r, []string{"1", "7", "12", "1.5"}))},
+			{Name: "s", Value: []byte(pick(r, []string{`"yes"`, `"no"`, "null"}))},
+			{Name: "o", Value: []byte(pick(r, []string{`{"x":true,"y":false}`, `{"x":false,"y":true}`, `{"x":true}`}))},
 		}
-		condition := randomSelection(r, 4)
-		text := fmt.Sprintf("version: 1\ndefault: %s\nrules:\n  - {name: rule, tools: tool, effect: %s%s, when: %q}\n", fallback, effect, modify, condition)
-		set, err := Load(File{"a.yaml", []byte(text)})
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
+		for i := range all {
+			all[i].Pointer = "/" + all[i].Name
 		}
-		for range 20 {
-			all := []act.Argument{
-				{Name: "a", Value: []byte(pick(r, []string{"true", "false"}))},
-				{Name: "b", Value: []byte(pick(r, []string{"true", "false"}))},
-				{Name: "c", Value: []byte(pick(r, []string{"true", "false", "1"}))},
-				{Name: "n", Value: []byte(pick(r, []string{"1", "7", "12", "1.5"}))},
-				{Name: "s", Value: []byte(pick(r, []string{`"yes"`, `"no"`, "null"}))},
-				{Name: "o", Value: []byte(pick(r, []string{`{"x":true,"y":false}`, `{"x":false,"y":true}`, `{"x":true}`}))},
-			}
-			for i := range all {
-				all[i].Pointer = "/" + all[i].Name
-			}
-			judge := func(args []act.Argument) act.Effect {
-				return set.Evaluate(&Input{Action: &act.Action{Kind: act.ToolCall, Canonical: "tool", Arguments: args}}).Effect
-			}
-			before := judge(all)
-			for i := range all {
-				less := append(append([]act.Argument(nil), all[:i]...), all[i+1:]...)
-				if after := judge(less); after > before {
-					t.Fatalf("without %s the effect goes from %s to %s\n%s%+v", all[i].Name, before, after, text, all)
-				}
-			}
-			// A field inside an argument counts as one, too.
-			inside := append([]act.Argument(nil), all...)
-			inside[5].Value = []byte("{}")
-			if after := judge(inside); after > before {
-				t.Fatalf("without o's fields the effect goes from %s to %s\n%s", before, after, text)
+		judge := func(args []act.Argument) act.Effect {
+			return set.Evaluate(&Input{Action: &act.Action{Kind: act.ToolCall, Canonical: "tool", Arguments: args}}).Effect
+		}
+		before := judge(all)
+		for i := range all {
+			less := append(append([]act.Argument(nil), all[:i]...), all[i+1:]...)
+			if after := judge(less); after > before {
+				t.Fatalf("without %s the effect goes from %s to %s\n%s%+v", all[i].Name, before, after, text, all)
 			}
 		}
-	})
+		// A field inside an argument counts as one, too.
+		inside := append([]act.Argument(nil), all...)
+		inside[5].Value = []byte("{}")
+		if after := judge(inside); after > before {
+			t.Fatalf("without o's fields the effect goes from %s to %s\n%s", before, after, text)
+		}
+	}
 }
 
 // FuzzLoad feeds the loader anything. It must not panic, and what it accepts

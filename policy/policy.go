@@ -332,18 +332,27 @@ func (s *Set) Rules() []RuleInfo {
 }
 
 // Warnings are what is probably not meant: rules about tools that a call by another
-// door passes. They keep no policy from being used.
+// door passes, or one that says the same in another way. They keep no policy from
+// being used.
 func (s *Set) Warnings() (list ErrorList) {
 	for _, r := range s.rules {
-		missing := r.kinds.missingCalls()
-		if missing == nil || r.tools == nil && r.hazard == 0 || r.effect == act.Allow {
-			continue
+		warn := func(hint, format string, args ...any) {
+			list = append(list, &Error{File: r.file, Line: r.line, Column: r.column, Message: fmt.Sprintf(format, args...), Hint: hint})
 		}
-		list = append(list, &Error{
-			File: r.file, Line: r.line, Column: r.column,
-			Message: fmt.Sprintf("the rule %q is about calls of tools, and does not hold for those that come as %s", r.name, strings.Join(missing, " or ")),
-			Hint:    "on: call names all of them",
-		})
+		if missing := r.kinds.missingCalls(); missing != nil && (r.tools != nil || r.hazard > 0) && r.effect != act.Allow {
+			warn("on: call names all of them",
+				"the rule %q is about calls of tools, and does not hold for those that come as %s", r.name, strings.Join(missing, " or "))
+		}
+		if r.when != nil && act.Stricter(r.effect, act.Escalate) == r.effect {
+			told := map[string]bool{}
+			for _, p := range r.when.exact {
+				if arg := p.String(); !told[arg] {
+					told[arg] = true
+					warn(fmt.Sprintf("%s.may_be(…) holds for these, and where nothing is said", arg),
+						"the rule %q compares %s with a text exactly, and does not hold for a list of it, other capitals or a space more", r.name, arg)
+				}
+			}
+		}
 	}
 	return list
 }
