@@ -110,7 +110,11 @@ func decodeAOS(request []byte) (*Input, error) {
 			a.From = act.FromServer
 		}
 		if mode := m.Get("params").Get("mode"); mode.Exists() {
-			a.Arguments = append(a.Arguments, act.Argument{Name: "mode", Value: mode.Raw(), Pointer: mode.Pointer()})
+			value := mode.Raw()
+			if m.Get("params").Get("requestedSchema").Exists() { // as mcp/message reads it
+				value = []byte(`"form"`)
+			}
+			a.Arguments = append(a.Arguments, act.Argument{Name: "mode", Value: value, Pointer: mode.Pointer()})
 		}
 		leaves(m.Get("params"), m.Get("params"), "")
 		leaves(m.Get("result"), m.Get("result"), "")

@@ -1,6 +1,7 @@
 package content
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,18 +48,19 @@ func NewGrammar(kinds map[string]string) Grammar {
 // A Double is a member's name that is another for some readers.
 type Double struct {
 	Pointer string // of the object that has it
+	What    string // what it names, where that is no member
 	Name    string
 	For     string // the name that they take it for
 }
 
 func (d *Double) String() string {
-	return fmt.Sprintf("Some readers take the member %.80q for %q, and others do not.", d.Name, d.For)
+	return fmt.Sprintf("Some readers take the %s %.80q for %q, and others do not.", cmp.Or(d.What, "member"), d.Name, d.For)
 }
 
 // Refusal is why such a message is refused: nobody can say what it would do.
 func (d *Double) Refusal() act.Reason {
 	r := act.Final("message", act.CodeAmbiguous, d.String()+" What the message does would depend on who reads it.",
-		"Name the members of the protocol as it spells them.")
+		"Name what is the protocol's as it spells it.")
 	r.Pointer = d.Pointer
 	return r
 }
@@ -73,12 +75,12 @@ func (g Grammar) Double(v rawjson.Value, kind, base string, beside ...string) *D
 		of, known := k.members[name]
 		if !known {
 			if is := k.folded[canon.FoldMember(name)]; is != "" && !slices.Contains(beside, name) {
-				return &Double{base, name, is}
+				return &Double{Pointer: base, Name: name, For: is}
 			}
 			continue
 		}
 		if other := k.others[name]; other != "" && v.Get(other).Exists() {
-			return &Double{base, name, other}
+			return &Double{Pointer: base, Name: name, For: other}
 		}
 		if of == "" || member.Kind() != rawjson.Object && member.Kind() != rawjson.Array {
 			continue

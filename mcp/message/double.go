@@ -1,6 +1,10 @@
 package message
 
 import (
+	"strings"
+	"unicode"
+
+	"reeve/internal/canon"
 	"reeve/internal/content"
 	"reeve/internal/rawjson"
 )
@@ -47,7 +51,43 @@ var grammar = content.NewGrammar(map[string]string{
 // Double looks for a member that some readers take for another one of the
 // protocol, where v is a message at the JSON Pointer base: what such a message does
 // depends on who reads it. nil when there is none. The members named in beside are
-// none of the message's own.
+// none of the message's own. The method's name is looked at like a member's: a
+// server that cuts spaces off, or routes names without case, takes "Tools/Call " for
+// the call that reeve does not see.
 func Double(v rawjson.Value, base string, beside ...string) *content.Double {
+	if method := v.Get("method").Text(); method != "" && !defined[method] {
+		if like := alike[letters(method)]; like != "" {
+			return &content.Double{Pointer: content.Join(base, "method"), What: "method", Name: method, For: like}
+		}
+	}
 	return grammar.Double(v, "message", base, beside...)
+}
+
+// defined are the methods of the protocol in every published version, and alike the
+// same by their letters.
+var defined, alike = func() (map[string]bool, map[string]string) {
+	defined, alike := map[string]bool{}, map[string]string{}
+	for name := range strings.FieldsSeq("initialize ping server/discover logging/setLevel completion/complete " +
+		"tools/list tools/call prompts/list prompts/get " +
+		"resources/list resources/templates/list resources/read resources/subscribe resources/unsubscribe subscriptions/listen " +
+		"tasks/get tasks/list tasks/cancel tasks/result tasks/update sampling/createMessage elicitation/create roots/list " +
+		"notifications/initialized notifications/cancelled notifications/progress notifications/message " +
+		"notifications/roots/list_changed notifications/tools/list_changed notifications/prompts/list_changed " +
+		"notifications/resources/list_changed notifications/resources/updated notifications/elicitation/complete " +
+		"notifications/tasks notifications/tasks/status notifications/subscriptions/acknowledged") {
+		defined[name], alike[letters(name)] = true, name
+	}
+	return defined, alike
+}()
+
+// letters is what is left of a method's name for readers that are not strict: its
+// letters and digits, in the form in which look-alikes and cases are one.
+func letters(method string) string {
+	name, _ := canon.Name(method)
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, name)
 }

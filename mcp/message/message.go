@@ -178,11 +178,19 @@ func (r *reader) params(v rawjson.Value, base string) {
 
 // elicitation reads what is asked of a person: mode, message and url are arguments,
 // and the names of what is to be filled in are texts, since a person reads them.
+// Where there is a form, the mode is "form", whatever else it says: clients of
+// versions without modes show the form.
 func (r *reader) elicitation(v rawjson.Value, base string) {
 	for _, name := range [...]string{"mode", "message", "url"} {
-		if member := v.Get(name); member.Exists() {
-			r.m.Arguments = append(r.m.Arguments, act.Argument{Name: name, Value: member.Raw(), Pointer: content.Join(base, name)})
+		member := v.Get(name)
+		if !member.Exists() {
+			continue
 		}
+		value := member.Raw()
+		if name == "mode" && v.Get("requestedSchema").Exists() {
+			value = []byte(`"form"`)
+		}
+		r.m.Arguments = append(r.m.Arguments, act.Argument{Name: name, Value: value, Pointer: content.Join(base, name)})
 	}
 	schema := content.Join(content.Join(base, "requestedSchema"), "properties")
 	for name := range v.Get("requestedSchema").Get("properties").Members() {

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"reeve/internal/content"
 	"reeve/internal/rawjson"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -208,5 +210,44 @@ func TestElicitation(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, texts(leaves)); diff != "" {
 		t.Errorf("texts (-want +got):\n%s", diff)
+	}
+	// A form is one, whatever the mode says: older clients know no modes.
+	m, _ = read(t, `{"id":1,"method":"elicitation/create","params":{"mode":"url","url":"https://example.com","message":"Sign in","requestedSchema":{"type":"object"}}}`)
+	if len(m.Arguments) != 3 || string(m.Arguments[0].Value) != `"form"` {
+		t.Errorf("the arguments are %v", m.Arguments)
+	}
+}
+
+// TestThreat05MethodSpellings: a method that is one of the protocol's to a reader that
+// is not strict, by case, spaces, separators or look-alikes, is nobody's.
+func TestThreat05MethodSpellings(t *testing.T) {
+	for _, like := range []string{
+		"Tools/Call", "TOOLS/CALL", "tools/call ", " tools/call", "tools/call\n", "tools/call\x00", "/tools/call", "tools/call/", "tools//call", "tools/./call",
+		`tools\call`, "tools.call", "tools_call", "toolsCall", "$/tools/call", "t\u043eols/call", "\uff54\uff4f\uff4f\uff4c\uff53/call", "tools\u2044call", "to\u200bols/call",
+		"sampling/createmessage", "Initialize",
+	} {
+		spelled, err := jsontext.AppendQuote(nil, like)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := rawjson.Parse(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":%s,"params":{}}`, spelled))
+		if err != nil {
+			t.Fatal(like, err)
+		}
+		if d := Double(doc.Root(), ""); d == nil || d.Pointer != "/method" {
+			t.Errorf("%q passes: %v", like, d)
+		}
+	}
+	for name := range defined {
+		doc, _ := rawjson.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"` + name + `"}`))
+		if d := Double(doc.Root(), ""); d != nil {
+			t.Errorf("%s is refused: %v", name, d)
+		}
+	}
+	for _, other := range []string{"x/y", "vendor/tools/call", "tools/call2", "notifications/vendor", "textDocument/didOpen"} {
+		doc, _ := rawjson.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"` + other + `"}`))
+		if d := Double(doc.Root(), ""); d != nil {
+			t.Errorf("%s is refused: %v", other, d)
+		}
 	}
 }
