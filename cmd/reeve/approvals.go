@@ -174,8 +174,9 @@ func showApproval(out io.Writer, h *approval.Decision) error {
 	return nil
 }
 
-// showExact prints what would be done: every token as it was sent, only the space
-// between tokens is laid out anew.
+// showExact prints what would be done: every character as its reader will have it,
+// and numbers digit by digit. Only the space between tokens is laid out anew, and no
+// escape is left that hides a letter.
 func showExact(out io.Writer, x *approval.Exact) {
 	fmt.Fprintf(out, "\nthe request, exactly:\n%s\n", readable(jsontext.Value(x.Request)))
 	for _, c := range x.Changes {
@@ -206,11 +207,12 @@ func left(h *approval.Decision) string {
 	return text
 }
 
-// readable is JSON over several lines, each token as it stands there, with
-// nothing that a terminal would act on or a person would not see.
+// readable is JSON over several lines, with nothing that a terminal would act on or
+// a person would not see. A text could be written in escapes alone (\u0072\u006d), which
+// nobody reads: what needs no escape is shown without one.
 func readable(v jsontext.Value) string {
 	v = v.Clone()
-	if v.Indent(jsontext.WithIndent("  "), jsontext.PreserveRawStrings(true)) != nil {
+	if v.Indent(jsontext.WithIndent("  "), jsontext.PreserveRawStrings(false)) != nil {
 		return printable(string(v))
 	}
 	var lines []string

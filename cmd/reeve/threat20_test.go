@@ -130,3 +130,21 @@ func TestThreat20Views(t *testing.T) {
 		t.Error("the page has a script, or no policy against one")
 	}
 }
+
+// TestThreat17EscapesHideNothing: what is written in escapes that JSON does not need
+// is shown to who is asked as its reader will have it; what acts on a terminal, or
+// is not seen, is not.
+func TestThreat17EscapesHideNothing(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"\u0063md":"\u0072\u006d \u002d\u0072 \/etc"}`: `"cmd": "rm -r /etc"`,
+		`{"a":"\u202e\u200b\u0435"}`:                     `"a": "⟨U+202E⟩⟨U+200B⟩⟨U+0435⟩"`,
+		`{"a":"\u001b[2J\u000d\u0022\u005c"}`:            `"a": "\u001b[2J\r\"\\"`,
+		`{"n":1.0000000000000000000000001E+02}`:          `"n": 1.0000000000000000000000001E+02`,
+		`{"a":"\u27e8U+0041\u27e9"}`:                     `"a": "⟨U+27E8⟩U+0041⟨U+27E9⟩"`,
+		`{"a":"{\"b\":\"\\u0072\"}"}`:                    `"a": "{\"b\":\"\\u0072\"}"`,
+	} {
+		if got := readable(jsontext.Value(in)); !strings.Contains(got, want) {
+			t.Errorf("%s is shown as %s, want %s", in, got, want)
+		}
+	}
+}
