@@ -140,7 +140,7 @@ func (e *examination) decides(c *hazard.Command, name string) {
 	default:
 		return
 	}
-	if which := deciding(words); which != "" && e.addresses(which, words, c) {
+	if which := deciding(words, false); which != "" && e.addresses(which, words, c) {
 		e.tampers("answer for people, or change what decides (" + which + ")")
 		return
 	}
@@ -153,7 +153,7 @@ func (e *examination) decides(c *hazard.Command, name string) {
 // subcommands, whatever program is said to run them.
 func (e *examination) telling(words []string) bool {
 	for _, d := range []string{"approvals approve", "approvals deny", "ledger erase", "ledger prune", "mcp tools approve", "mcp tools refuse"} {
-		if spells(words, strings.Fields(d), false, 8) {
+		if spells(words, strings.Fields(d), 0, 8) {
 			return true
 		}
 	}
@@ -161,23 +161,35 @@ func (e *examination) telling(words []string) bool {
 }
 
 // deciding names the deciding subcommand that the words are, or may become when
-// more are added or what is not known is put in; empty if none.
-func deciding(words []string) string {
+// what is not known is put in and, if they are open, when more are added; empty if none.
+func deciding(words []string, open bool) string {
 	if slices.Contains(words, "--help") || slices.Contains(words, "-h") {
 		return ""
 	}
+	known := unknownWords
+	if open {
+		known |= openEnd
+	}
 	for _, d := range Deciding {
-		if spells(words, strings.Fields(d), true, 8) {
+		if spells(words, strings.Fields(d), known, 8) {
 			return d
 		}
 	}
 	return ""
 }
 
+// freedom is what words may turn out to be.
+type freedom uint8
+
+const (
+	unknownWords freedom = 1 << iota // what is not known can be any word
+	openEnd                          // more words are put behind them
+)
+
 // spells reports whether words are a subcommand with flags among them. What is not
 // known, as far as that counts, can be any word, and so can what is still to come
 // after the first.
-func spells(words, command []string, unknown bool, most int) bool {
+func spells(words, command []string, may freedom, most int) bool {
 	if len(command) == 0 {
 		return true
 	}
@@ -187,15 +199,15 @@ func spells(words, command []string, unknown bool, most int) bool {
 	w, rest := words[0], words[1:]
 	if strings.HasPrefix(w, "-") {
 		// What follows can be the flag's value, or a word.
-		return spells(rest, command, unknown, most-1) || len(rest) > 0 && !strings.Contains(w, "=") && spells(rest[1:], command, unknown, most-1)
+		return spells(rest, command, may, most-1) || len(rest) > 0 && !strings.Contains(w, "=") && spells(rest[1:], command, may, most-1)
 	}
-	if !strings.EqualFold(w, command[0]) && !(unknown && (w == "" || strings.ContainsAny(w, "$`*?[{"))) {
+	if !strings.EqualFold(w, command[0]) && !(may&unknownWords != 0 && (w == "" || strings.ContainsAny(w, "$`*?[{"))) {
 		return false
 	}
-	if len(rest) == 0 && len(command) == 2 && unknown && strings.EqualFold(w, command[0]) {
+	if len(rest) == 0 && len(command) == 2 && may&openEnd != 0 && strings.EqualFold(w, command[0]) {
 		return true // xargs, or a function's arguments, put in the rest
 	}
-	return spells(rest, command[1:], unknown, most-1)
+	return spells(rest, command[1:], may, most-1)
 }
 
 // addresses reports whether a deciding command is for the node that guards, or
@@ -258,7 +270,7 @@ func (e *examination) reeveUnder(c *hazard.Command, name string) {
 	for i, w := range c.Words {
 		if e.isReeve(w, c.Dirs) {
 			words := append(slices.Clone(c.Words[i+1:]), strings.Fields(c.Stdin)...)
-			if which := deciding(words); which != "" && e.addresses(which, words, c) || c.Stdin == "" && len(c.Words) < i+3 {
+			if which := deciding(words, true); which != "" && e.addresses(which, words, c) || c.Stdin == "" && len(c.Words) < i+3 {
 				e.tampers("answer for people, or change what decides")
 			}
 			return
@@ -534,7 +546,7 @@ func (e *examination) text(text string) {
 			continue
 		}
 		rest := words[i+1 : min(len(words), i+16)]
-		if which := deciding(rest); which != "" && e.addresses(which, rest, &hazard.Command{Dirs: []string{""}}) {
+		if which := deciding(rest, true); which != "" && e.addresses(which, rest, &hazard.Command{Dirs: []string{""}}) {
 			e.tampers("answer for people, or change what decides (" + which + ")")
 		}
 	}
@@ -560,11 +572,16 @@ func (e *examination) tools(leaves []act.Leaf) {
 			patch = l.Text
 		}
 	}
+	parted := sections(patch)
 	change := func(before []byte) ([]byte, bool) {
 		switch {
 		case deletes:
 			return nil, true
 		case patch != "":
+			// A file that is named beside a patch that names others may be any of them.
+			if len(parted) > 1 || len(parted) == 1 && (parted[0].deletes || parted[0].moves) {
+				return nil, false
+			}
 			return patched(before, patch)
 		case len(olds) > 0 && len(olds) == len(news):
 			text := string(before)
@@ -584,8 +601,11 @@ func (e *examination) tools(leaves []act.Leaf) {
 		return nil, false
 	}
 	for _, l := range leaves {
-		if l.Fixed || role(l) == "content" || role(l) == "old" || role(l) == "new" || strings.ContainsAny(l.Text, "\n\r") || len(l.Text) > 4096 {
+		if l.Fixed || role(l) == "content" || role(l) == "old" || role(l) == "new" || isProse(l) || strings.ContainsAny(l.Text, "\n\r") || len(l.Text) > 4096 {
 			continue
+		}
+		if slices.ContainsFunc(parted, func(s section) bool { return strings.TrimRight(s.name, "\r ") == l.Text }) {
+			continue // what the patch does to it is looked at below
 		}
 		for _, parts := range e.readings(l.Text, nil) {
 			for _, p := range e.g.places {
@@ -611,28 +631,28 @@ func (e *examination) tools(leaves []act.Leaf) {
 			}
 		}
 	}
-	if patch != "" {
-		for _, name := range patchNames.FindAllStringSubmatch(patch, 100) {
-			for _, parts := range e.readings(name[1], []string{""}) {
-				for _, p := range e.g.places {
-					if p.kind != setting && compare(parts, p.parts) == within {
-						e.tampers("change " + p.kind.String())
-					}
+	for i := range parted {
+		name := strings.TrimRight(parted[i].name, "\r ")
+		all := e.readings(name, []string{""})
+		for _, parts := range all {
+			for _, p := range e.g.places {
+				if p.kind != setting && compare(parts, p.parts) == within {
+					e.tampers("change " + p.kind.String())
 				}
 			}
+			e.setting(parts, parted[i].after)
+		}
+		if len(all) == 0 { // relative, to a folder that is not known
+			e.setting(split(clean(name)), parted[i].after)
 		}
 	}
 }
 
-var patchNames = regexp.MustCompile(`(?m)^\s*(?:\*\*\* (?:Add File|Update File|Delete File|Move to):|---|\+\+\+)\s+(?:[ab]/)?(\S[^\t\n]*)`)
+var patchNames = regexp.MustCompile(`(?m)^\s*(?:\*\*\* (?:Add File|Update File|Delete File|Move to):|---|\+\+\+)\s+(?:[ab]/)?(\S[^\t\r\n]*)`)
 
 // role is what an argument of a tool for files is, by its name.
 func role(l act.Leaf) string {
-	name := l.Arg
-	if i := strings.LastIndexByte(l.Pointer, '/'); i >= 0 && strings.Trim(l.Pointer[i+1:], "0123456789") != "" {
-		name = l.Pointer[i+1:]
-	}
-	switch strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name)) {
+	switch name := argument(l); name {
 	case "content", "contents", "filetext", "text", "data", "body", "newsource":
 		return "content"
 	case "old", "oldstring", "oldstr", "oldtext", "search", "find":
@@ -647,6 +667,90 @@ func role(l act.Leaf) string {
 		}
 	}
 	return ""
+}
+
+// argument is the name under which a text stands, in one spelling: the argument's
+// own, or in a list of edits that of the member. AOS has an argument's value under
+// "value", which is no name of it.
+func argument(l act.Leaf) string {
+	name := l.Arg
+	if i := strings.LastIndexByte(l.Pointer, '/'); i >= 0 && strings.Trim(l.Pointer[i+1:], "0123456789") != "" &&
+		!(l.Arg != "" && aosValue.MatchString(l.Pointer)) {
+		name = l.Pointer[i+1:]
+	}
+	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
+}
+
+var aosValue = regexp.MustCompile(`/inputs/[0-9]+/value(/[0-9]+)*$`)
+
+// isProse reports whether a text is a sentence for a model or a person, by the name
+// of its argument: a path that it speaks of is not reached for.
+func isProse(l act.Leaf) bool {
+	switch argument(l) {
+	case "prompt", "description", "query", "title", "message", "fact", "task", "instructions", "goal", "subject", "comment", "note":
+		return strings.Contains(strings.TrimSpace(l.Text), " ")
+	}
+	return false
+}
+
+// A section is what a patch does to one file.
+type section struct {
+	name    string
+	moves   bool // the file gets this name, or loses it
+	deletes bool
+	lines   []string
+}
+
+// sections takes a patch apart, by the files that it names, in the form of
+// apply_patch or of diff.
+func sections(patch string) []section {
+	var list []section
+	old := ""
+	for line := range strings.SplitSeq(patch, "\n") {
+		m := patchNames.FindStringSubmatch(line)
+		switch {
+		case m == nil:
+			if n := len(list); n > 0 {
+				list[n-1].lines = append(list[n-1].lines, line)
+			}
+		case strings.Contains(m[0], "Move to:"):
+			if n := len(list); n > 0 {
+				list[n-1].moves = true
+			}
+			list = append(list, section{name: m[1], moves: true})
+		case strings.HasPrefix(strings.TrimSpace(line), "---"):
+			old = m[1] // the name after +++ says whether it is deleted
+			if old != "/dev/null" {
+				list = append(list, section{name: old})
+			}
+		case strings.HasPrefix(strings.TrimSpace(line), "+++"):
+			n := len(list)
+			switch {
+			case m[1] == "/dev/null" && n > 0:
+				list[n-1].deletes = true
+			case n > 0 && list[n-1].name == m[1] && old == m[1]:
+			case old != "/dev/null" && n > 0: // renamed
+				list[n-1].moves = true
+				list = append(list, section{name: m[1], moves: true})
+			default:
+				list = append(list, section{name: m[1]})
+			}
+		default:
+			list = append(list, section{name: m[1], deletes: strings.Contains(m[0], "Delete File:")})
+		}
+	}
+	return list
+}
+
+// after is a file's text when a patch's section was applied to it.
+func (s *section) after(before []byte) ([]byte, bool) {
+	switch {
+	case s.deletes:
+		return nil, true
+	case s.moves:
+		return nil, false
+	}
+	return patched(before, strings.Join(s.lines, "\n"))
 }
 
 // patched applies a patch's changed passages to a text, if each stands in it once.
@@ -672,10 +776,7 @@ func patched(before []byte, patch string) ([]byte, bool) {
 	for line := range strings.SplitSeq(patch, "\n") {
 		switch {
 		case strings.HasPrefix(line, "***"), strings.HasPrefix(line, "@@"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "+++"):
-			if strings.HasPrefix(line, "*** Delete File") {
-				return nil, true
-			}
-			if strings.HasPrefix(line, "*** Move to") || !apply() {
+			if !apply() {
 				return nil, false
 			}
 		case strings.HasPrefix(line, "+"):

@@ -250,6 +250,8 @@ go vet ./... && gofmt -l .
 go run ./cmd/reeve approvals list --data /tmp/x
 go run ./cmd/reeve approvals approve abc --data /tmp/x
 /tmp/reeve approvals approve abc --data /tmp/x --yes
+reeve approvals
+reeve hook
 reeve approvals list
 reeve approvals show abc
 reeve ledger show --last 3
