@@ -17,6 +17,7 @@ import (
 
 	"reeve/guard"
 	"reeve/identity"
+	"reeve/internal/datadir"
 	"reeve/internal/secret"
 	"reeve/risk"
 	"reeve/server"
@@ -34,7 +35,7 @@ type Config struct {
 	file string // that the configuration was read from; empty if none
 
 	Listen   string `yaml:"listen" default:"127.0.0.1:8080" doc:"Address to listen on; empty for the operator's socket only. Beyond loopback, callers need credentials."`
-	Data     string `yaml:"data" default:"./reeve-data" doc:"Folder for the database, the node's key and its socket. Created with mode 0700."`
+	Data     string `yaml:"data" default:"./reeve-data" doc:"Folder for the database, the node's key and its socket. Created with mode 0700; one that others can write is refused, and in a mount that others can write, as of containers, it is the folder reeve-data."`
 	Database string `yaml:"database" doc:"Where the ledger is kept: empty for SQLite in the data folder, sqlite:DIR, or postgres://…; the URL may be an env: or file: reference."`
 	Policy   string `yaml:"policy" doc:"Policy file or folder; empty for the built-in starter policy. Changes are taken up while running."`
 
@@ -412,7 +413,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 // seedFile is the file in the data folder that the ledger's keys come from.
-func (c *Config) seedFile() string { return filepath.Join(c.Data, "seed") }
+func (c *Config) seedFile() string { return filepath.Join(datadir.Find(c.Data), "seed") }
 
 // exists reports whether a file is there; what cannot be told counts as there.
 func exists(name string) bool {

@@ -86,6 +86,9 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Data, err = datadir.Make(cfg.Data); err != nil {
+		return nil, fmt.Errorf("the data folder (--data names another one): %w", err)
+	}
 	n = &Node{
 		cfg: cfg, started: time.Now(), now: time.Now, logger: slog.Default(), metrics: server.NewMetrics(Version),
 		held: make(chan struct{}, cfg.Approvals.Held), stopping: context.Background(),
@@ -99,9 +102,6 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 		if _, literal := u.User.Password(); literal {
 			n.logger.Warn("the database's password is written in the configuration: name it by a reference, such as --database env:DATABASE_URL")
 		}
-	}
-	if err = os.MkdirAll(cfg.Data, 0o700); err != nil {
-		return n, fmt.Errorf("make the data folder (--data names another one): %w", err)
 	}
 	if n.store, err = openInTurn(ctx, cfg); err != nil {
 		return n, fmt.Errorf("open the database: %w", err)
@@ -240,7 +240,13 @@ func openStore(ctx context.Context, cfg Config, readOnly bool) (ledger.Store, er
 		}
 		return s, nil
 	}
-	s, err := sqlite.Open(cfg.sqlite(), sqlite.Options{ReadOnly: readOnly})
+	dir := datadir.Find(cfg.sqlite())
+	if !readOnly {
+		if dir, err = datadir.Make(dir); err != nil {
+			return nil, err
+		}
+	}
+	s, err := sqlite.Open(dir, sqlite.Options{ReadOnly: readOnly})
 	if err != nil {
 		return nil, err
 	}

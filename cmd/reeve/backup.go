@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reeve"
+	"reeve/internal/datadir"
 	"reeve/store/sqlite"
 )
 
@@ -51,6 +52,9 @@ tells what the backup lacks.`,
 		RunE: func(cmd *cobra.Command, a []string) error {
 			cfg, err := config(cmd)
 			if err != nil {
+				return err
+			}
+			if cfg.Data, err = datadir.Make(cfg.Data); err != nil {
 				return err
 			}
 			if err := sqlite.Restore(a[0], cfg.Data); err != nil {

@@ -435,7 +435,7 @@ func (g *guardian) open(ctx context.Context) (*reeve.Node, error) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	node, err := reeve.Open(ctx, g.cfg)
 	if g.cfg.Hook.Unreachable == "decide" && errors.Is(err, ledger.ErrInUse) {
-		g.cfg.Data = filepath.Join(g.cfg.Data, "aside")
+		g.cfg.Data = filepath.Join(datadir.Find(g.cfg.Data), "aside")
 		g.said += "reeve: the decision is recorded in " + g.cfg.Data + ", since the data folder is in use\n"
 		node, err = reeve.Open(ctx, g.cfg)
 	}

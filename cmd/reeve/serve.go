@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reeve"
+	"reeve/internal/datadir"
 )
 
 func serveCommand() *cobra.Command {
@@ -70,7 +71,7 @@ func welcome(cmd *cobra.Command, cfg reeve.Config, node *reeve.Node, at string) 
 	if policy == "" {
 		policy = "the built-in starter policy (init writes it out to edit)"
 	}
-	database := "in " + cfg.Data
+	database := "in " + datadir.Find(cfg.Data)
 	if cfg.Database != "" {
 		database = "in the configured database"
 	}

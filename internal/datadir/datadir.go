@@ -65,7 +65,7 @@ func URL(ctx context.Context, dir string) (string, error) {
 		return "", ErrNotRunning
 	}
 	conn.Close()
-	name := filepath.Join(dir, urlFile)
+	name := filepath.Join(Find(dir), urlFile)
 	text, err := read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -109,8 +109,13 @@ func read(name string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// Dial connects to the operator's socket of the node that runs on a data folder.
+// Dial connects to the operator's socket of the node that runs on a data folder. What
+// listens in a folder that others can write is no node.
 func Dial(ctx context.Context, dir string) (net.Conn, error) {
+	dir = Find(dir)
+	if err := private(dir, false); err != nil {
+		return nil, err
+	}
 	d := net.Dialer{Timeout: time.Second}
 	return d.DialContext(ctx, "unix", filepath.Join(dir, Socket))
 }
