@@ -36,14 +36,15 @@ type Kind uint8
 
 // The kinds of event.
 const (
-	Ignored Kind = iota // nothing to judge: a notification, a compaction
-	Start               // a session or a sub-agent begins
-	End                 // a session ends
-	Prompt              // what the user wrote, before the model reads it
-	Call                // a tool is about to be called
-	Result              // what a tool gave, before the model reads it
-	Fetched             // a file's content, before the model reads it
-	Said                // what the agent said at the end of a turn
+	Ignored    Kind = iota // nothing to judge: a notification, a compaction
+	Start                  // a session or a sub-agent begins
+	End                    // a session ends
+	Prompt                 // what the user wrote, before the model reads it
+	Call                   // a tool is about to be called
+	Result                 // what a tool gave, before the model reads it
+	Fetched                // a file's content, before the model reads it
+	Said                   // what the agent said at the end of a turn
+	Configured             // the agent's settings have changed
 )
 
 // Agent is one coding agent.
@@ -291,6 +292,8 @@ func (e *Event) Refuse(why string) Answer {
 	switch e.Kind {
 	case Ignored:
 		return e.Answer(&Decision{Effect: act.Allow})
+	case Configured:
+		return Block(why)
 	case Call, Prompt, Fetched:
 		if e.Agent.ID == "copilot" && e.Kind == Call { // whose model would read the exit code only
 			return e.Answer(&Decision{Effect: act.Deny, Message: why})

@@ -51,7 +51,7 @@ type place struct {
 var places = map[string]place{
 	"claude-code": {
 		user: ".claude/settings.json", project: ".claude/settings.json", grouped: true,
-		events: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStart", "SubagentStop", "Stop", "SessionEnd"},
+		events: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStart", "SubagentStop", "Stop", "SessionEnd", "ConfigChange"},
 		entry:  func(in *Installation, event string) []byte { return group(in, event, `"timeout":`+seconds(1)) },
 	},
 	"codex": {

@@ -36,10 +36,10 @@ func (in *Installation) Prove(ctx context.Context, folder string) (time.Duration
 	case in.Agent != "amazon-q" && !rawObject(stdout):
 		return 0, fmt.Errorf("the hook gave no answer that %s understands, and it would go on without one", agentName(in.Agent))
 	}
-	if _, _, exit, err = runHook(ctx, line, folder, []byte("no event")); err != nil {
+	if stdout, _, exit, err = runHook(ctx, line, folder, []byte("no event")); err != nil {
 		return 0, err
 	}
-	if exit != 2 {
+	if exit != 2 && !bytes.Contains(stdout, []byte(`"permissionDecision":"deny"`)) {
 		return 0, fmt.Errorf("the hook let pass what it cannot read (exit code %d)", exit)
 	}
 	return took, nil

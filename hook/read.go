@@ -21,7 +21,7 @@ var agents = []*Agent{
 			"UserPromptSubmit": Prompt, "PreToolUse": Call, "PostToolUse": Result, "PostToolUseFailure": Result,
 			"PermissionRequest": Ignored, "PermissionDenied": Ignored, "Notification": Ignored, "PreCompact": Ignored, "PostCompact": Ignored,
 			"Setup": Ignored, "StopFailure": Ignored, "TeammateIdle": Ignored, "TaskCreated": Ignored, "TaskCompleted": Ignored,
-			"ConfigChange": Ignored, "CwdChanged": Ignored, "FileChanged": Ignored, "InstructionsLoaded": Ignored,
+			"ConfigChange": Configured, "CwdChanged": Ignored, "FileChanged": Ignored, "InstructionsLoaded": Ignored,
 			"WorktreeRemove": Ignored, "PostToolBatch": Ignored, "MessageDisplay": Ignored,
 		},
 		read: readClaude, answer: answerClaude, asks: always, changes: always,
@@ -247,6 +247,8 @@ func readClaude(e *Event, in rawjson.Value) error {
 		}
 	case End:
 		e.about("The session ends", in.Get("reason").Text())
+	case Configured:
+		e.About = in.Get("file_path").Text()
 	case Prompt:
 		e.says(in.Get("prompt"))
 	case Said:

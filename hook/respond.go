@@ -33,6 +33,12 @@ func (r *Run) Respond(ctx context.Context, input []byte, ask func(context.Contex
 	if e.Kind == Ignored {
 		return e.Answer(&Decision{Effect: act.Allow})
 	}
+	if e.Kind == Configured {
+		if why := e.disarmed(); why != "" {
+			return Block(why)
+		}
+		return e.Answer(&Decision{Effect: act.Allow})
+	}
 	trail, err := r.trail(e)
 	if err != nil {
 		return e.Refuse("what the session's hooks tell each other cannot be kept: " + err.Error())

@@ -14,6 +14,34 @@ import (
 	"reeve/internal/rawjson"
 )
 
+// disarmed says why the agent would not run its hook any more after a change of its
+// settings; empty if it would.
+func (e *Event) disarmed() string {
+	if text, err := readConfig(e.About); err == nil && text != nil {
+		if off := switchedOff(text); off != "" {
+			return e.About + " would switch hooks off (" + off + "): a change that takes the guardian away is not taken over."
+		}
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return err.Error()
+	}
+	// One place that has the hook is enough: there may be several.
+	for _, in := range []*Installation{
+		{Agent: e.Agent.ID, Home: home, Folder: Folder(e.Agent.ID, os.Getenv)}, {Agent: e.Agent.ID, Project: e.Cwd},
+	} {
+		if _, err := in.installedLine(); err == nil {
+			return ""
+		}
+	}
+	for _, file := range managed[e.Agent.ID] {
+		if text, err := readConfig(file); err == nil && ownHook(string(text)) {
+			return ""
+		}
+	}
+	return "After this change " + e.Agent.Name + " would not call reeve any more: it is not taken over."
+}
+
 // Tried are the versions of the agents that were run with reeve's hooks.
 var Tried = map[string]string{
 	"claude-code": "2.1.197", "codex": "0.169.0", "copilot": "1.0.102", "gemini": "0.61.0", "opencode": "1.18.33",

@@ -16,7 +16,7 @@ import (
 func (e *Event) Request(turn, call string, now time.Time) ([]byte, error) {
 	context := e.context(turn, call, now)
 	switch e.Kind {
-	case Ignored:
+	case Ignored, Configured:
 		return nil, nil
 	case Start, End:
 		return request("steps/message", &aos.MessageParams{Context: context, Message: message(aos.RoleSystem, []text{{text: e.About}})})
@@ -109,7 +109,7 @@ func (e *Event) context(turn, call string, now time.Time) aos.StepContext {
 }
 
 // stepNames keep a call and its result apart, which share an id.
-var stepNames = [...]string{Ignored: "", Start: "start:", End: "end:", Prompt: "prompt:", Call: "call:", Result: "result:", Fetched: "file:", Said: "said:"}
+var stepNames = [...]string{Ignored: "", Start: "start:", End: "end:", Prompt: "prompt:", Call: "call:", Result: "result:", Fetched: "file:", Said: "said:", Configured: "settings:"}
 
 func message(role string, texts []text) aos.Message {
 	m := aos.Message{ID: rand.Text(), Role: role}
