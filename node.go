@@ -129,7 +129,10 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	n.guard, err = guard.New(ctx, guard.Config{
 		Log: n.log, Store: n.store, Policy: set, Keep: guard.Keep(cfg.Keep), Redact: redact,
 		SessionBytes: cfg.Limits.Sessions, Observe: n.metrics.Decision, Logger: n.logger,
-		Answered: n.answered, Score: score, Tampering: cfg.guarded().Tampering,
+		Answered: n.answered, Score: score, Tampering: cfg.guarded().Tampering, Refused: n.metrics.Quota,
+		Quotas: guard.Quotas{
+			Servers: cfg.Quotas.Servers, Agents: cfg.Quotas.Agents, Held: cfg.Quotas.Held, Bytes: cfg.Quotas.Bytes, Contents: cfg.Quotas.Contents,
+		},
 	})
 	if err != nil {
 		return n, err

@@ -14,6 +14,7 @@ import (
 	"reeve/flow"
 	"reeve/internal/jsonrpc"
 	"reeve/internal/outbound"
+	"reeve/internal/quota"
 	"reeve/internal/secret"
 	"reeve/store/postgres"
 	"reeve/task"
@@ -106,7 +107,8 @@ func (n *Node) openEngine(own []executor.Executor) (err error) {
 	callbacks := &outbound.Dialer{AllowPrivate: n.cfg.AllowPrivateCallbacks}
 	n.engine.Store(engine.New(engine.Config{
 		Guard: n.guard, Store: n.store, Executors: n.executors, Dispatcher: n.dispatcher(), Node: n.log.Node(),
-		Quota:      engine.Quota{Tasks: n.cfg.Quotas.Tasks, Bytes: n.cfg.Quotas.TaskBytes},
+		Quota:      quota.Most{N: n.cfg.Quotas.Tasks, Bytes: n.cfg.Quotas.TaskBytes},
+		Refused:    n.metrics.Quota,
 		Concurrent: n.cfg.Tasks.Concurrent, Grace: n.cfg.Tasks.Grace,
 		Push:  engine.NewPusher(callbacks.Client(outbound.Options{Timeout: 10 * time.Second, Redirects: 0}), signing),
 		Ended: n.metrics.TaskEnded, Logger: n.logger,

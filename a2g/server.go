@@ -332,6 +332,10 @@ func (s *Server) register(ctx context.Context, r *jsonrpc.Request) ([]byte, *jso
 		a.Refusals = []act.Reason{{Rule: "a2g", Code: "agent.registration", Message: sentence(err.Error()), Effect: act.Deny}}
 		d, _, err = s.cfg.Guard.Decide(ctx, a)
 	}
+	if full, ok := errors.AsType[*guard.QuotaError](err); ok {
+		a.Refusals = []act.Reason{{Rule: "a2g", Code: "quota." + full.Quota, Message: full.Reason, Effect: act.Deny}}
+		d, _, err = s.cfg.Guard.Decide(ctx, a)
+	}
 	if err != nil {
 		return nil, s.failed(err, r.Params)
 	}

@@ -22,6 +22,7 @@ import (
 	"reeve/approval"
 	"reeve/executor"
 	"reeve/guard"
+	"reeve/internal/quota"
 	"reeve/ledger"
 	"reeve/task"
 )
@@ -44,8 +45,11 @@ type Config struct {
 	Node       string // this holder of the log: ledger.Log.Node
 	// Concurrent bounds the tasks that are executed at once, of all executors; 0 means 256.
 	Concurrent int
-	// Quota bounds what one user may have open.
-	Quota Quota
+	// Quota bounds what one user may have of tasks that have not ended, and of their
+	// definitions' bytes.
+	Quota quota.Most
+	// Refused is called when a user's bound was reached, with its name; nil for none.
+	Refused func(quota string)
 	// Grace is how long running tasks may go on when the node stops; then they are
 	// stopped and given back. 0 means that they are stopped at once.
 	Grace time.Duration
@@ -69,8 +73,7 @@ type Engine struct {
 	again   map[task.ID]bool            // what restart has handed out and is not over
 	watches map[task.ID]map[*Watch]bool // by root
 
-	quotas sync.Mutex
-	usages map[string]*usage // by user; guarded by quotas
+	tasks quota.Counter
 
 	rewatch  chan struct{}   // wakes the timers when something is due
 	stopping context.Context // ends when the node stops; set by Run
@@ -90,8 +93,12 @@ func New(cfg Config) *Engine {
 	if cfg.Ended == nil {
 		cfg.Ended = func(string, task.Phase, time.Duration) {}
 	}
+	if cfg.Refused == nil {
+		cfg.Refused = func(string) {}
+	}
 	return &Engine{
-		cfg: cfg, reader: &reader{store: cfg.Store}, running: map[task.ID]*attempt{}, busy: map[string]int{}, again: map[task.ID]bool{}, watches: map[task.ID]map[*Watch]bool{}, usages: map[string]*usage{},
+		cfg: cfg, reader: &reader{store: cfg.Store}, running: map[task.ID]*attempt{}, busy: map[string]int{}, again: map[task.ID]bool{}, watches: map[task.ID]map[*Watch]bool{},
+		tasks:   quota.Counter{Most: cfg.Quota, Now: cfg.Now, Count: cfg.Store.OpenTasks},
 		rewatch: make(chan struct{}, 1), stopping: context.Background(),
 	}
 }

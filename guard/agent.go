@@ -181,9 +181,10 @@ func (g *Guard) Agents(ctx context.Context, after string, limit int) (list []*ag
 const strangersKept = 30 * 24 * time.Hour
 
 func agentWrite(known *agent.Agent, head *ledger.SessionHead, now time.Time) (*ledger.SessionWrite, error) {
-	item := &ledger.Item{Kind: agentKind, ID: known.DID, Open: barred(known.State)} // so that these are found by themselves
+	item := &ledger.Item{Kind: agentKind, ID: known.DID, Owner: known.Principal, Open: barred(known.State)} // so that these are found by themselves
 	if known.State == "" {
 		item.Kind, item.ID, item.Due = strangerKind, strangerID(known.DID, known.Principal), now.Add(strangersKept)
+		item.Owner = ""
 	}
 	var err error
 	item.Data, err = known.Data()
@@ -203,6 +204,8 @@ type Registration struct {
 // durable with its record. The errors are those of agent.Agent.Register.
 func (g *Guard) Register(ctx context.Context, a *act.Action, r Registration) (d act.Decision, known *agent.Agent, err error) {
 	defer g.agents.lock(r.DID)()
+	made := func(bool) {}
+	defer func() { made(err == nil) }()
 	d, _, err = g.decide(ctx, a, asked{also: func(d *act.Decision, _ []byte, set *policy.Set) ([]*ledger.SessionWrite, error) {
 		if d.Effect != act.Allow && d.Effect != act.Modify {
 			return nil, nil
@@ -211,16 +214,39 @@ func (g *Guard) Register(ctx context.Context, a *act.Action, r Registration) (d 
 		if known, head, err = g.agent(ctx, r.DID); err != nil {
 			return nil, err
 		}
+		n, before := 1, 0
+		if known.Principal == a.Principal.Name {
+			n, before = 0, sizeOfAgent(known)
+		}
 		if err := known.Register(a.Principal, r.Signed, r.PublicKey, r.Requested, granted(set, r.Requested), r.Metadata, a.At); err != nil {
 			return nil, err
 		}
 		write, err := agentWrite(known, head, a.At)
-		return []*ledger.SessionWrite{write}, err
+		if err != nil {
+			return nil, err
+		}
+		made(false) // of an attempt before
+		made = func(bool) {}
+		taken, err := g.take(ctx, &g.counters.agents, "agents", "registered agents", "Use one of these, or have an operator raise the setting.",
+			a.Principal.Name, n, int64(max(0, len(write.Item.Data)-before)))
+		if err != nil {
+			return nil, err
+		}
+		made = taken
+		return []*ledger.SessionWrite{write}, nil
 	}})
 	if err != nil {
 		known = nil
 	}
 	return d, known, err
+}
+
+func sizeOfAgent(known *agent.Agent) int {
+	data, err := known.Data()
+	if err != nil {
+		return 0
+	}
+	return len(data)
 }
 
 // granted are those of the requested tools that a policy set does not deny altogether.

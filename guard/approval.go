@@ -93,7 +93,7 @@ func (g *Guard) held(ctx context.Context, id string) (*approval.Decision, *ledge
 
 // approvalWrite is the write that keeps a held decision.
 func approvalWrite(h *approval.Decision, head *ledger.SessionHead, now time.Time) (*ledger.SessionWrite, error) {
-	item := &ledger.Item{Kind: approvalKind, ID: h.ID, Open: h.Open(), Due: h.Expires}
+	item := &ledger.Item{Kind: approvalKind, ID: h.ID, Owner: h.Principal, Open: h.Open(), Due: h.Expires}
 	if !item.Open {
 		item.Due = now.Add(approvalsKept)
 		h.Request, h.Edits = nil, nil
@@ -131,6 +131,22 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, aga
 	}
 	if err == nil {
 		write, err = g.apply(a, d, h, head, form, again)
+	}
+	if err == nil && write != nil && write.Item.Open && (h == nil || !h.Open()) {
+		var made func(bool)
+		made, err = g.take(ctx, &g.counters.held, "held", "acts that wait for people", "Wait until some are answered.", a.Principal.Name, 1, int64(len(write.Item.Data)))
+		if full, ok := errors.AsType[*QuotaError](err); ok {
+			release()
+			d.Effect, d.Approval = act.Deny, nil
+			d.Reasons = slices.Insert(d.Reasons, 0, act.Reason{
+				Rule: "approval", Code: "quota.held", Effect: act.Deny, Message: full.Reason, Instead: "Do what nobody has to agree to, or wait.",
+			})
+			return nil, func() {}, nil
+		}
+		if err == nil {
+			unlock := release
+			release = sync.OnceFunc(func() { made(true); unlock() }) // what failed counts until it is counted again
+		}
 	}
 	if err != nil {
 		release()

@@ -59,6 +59,10 @@ type Config struct {
 	// Tampering tells why an act reaches for what guards it: reasons that nobody
 	// overrules. It is asked once, before the act is judged. nil for nothing.
 	Tampering func(a *act.Action) []act.Reason
+	// Quotas bound what one principal may have.
+	Quotas Quotas
+	// Refused is called when a principal's bound was reached, with its name; nil for none.
+	Refused func(quota string)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Observe is called after each decision that was answered, with the time
@@ -82,6 +86,7 @@ type Guard struct {
 	approvals approvals
 	intents   stripes
 	agents    stripes
+	counters  counters
 
 	agentsRead agentsRead
 	barred     atomic.Pointer[map[string]agent.State] // agents that are suspended or revoked
@@ -107,7 +112,11 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	if cfg.Refused == nil {
+		cfg.Refused = func(string) {}
+	}
 	g := &Guard{cfg: cfg, clean: clean{seed: maphash.MakeSeed()}, sessions: newMemory(cfg.Store, cfg.Log, cfg.SessionBytes)}
+	g.count()
 	var err error
 	if g.seal, err = newSealer(cfg.Log); err != nil {
 		return nil, err

@@ -123,10 +123,20 @@ func (g *Guard) PinTools(ctx context.Context, by act.Principal, server string, p
 		if s == nil {
 			s = &MCPServer{ID: id, Name: server, Principal: by.Name}
 		}
+		before, n := s.size(), 0
+		if s.First.IsZero() {
+			n = 1
+		}
 		changes := s.take(definitions, pin, g.cfg.Now())
 		if len(changes) > 0 {
 			details := map[string]string{"server": server, "id": id, "changes": strings.Join(changes[:min(len(changes), 50)], "; ")}
+			made, full := g.take(ctx, &g.counters.servers, "servers", "MCP servers whose tools are remembered", "Use one of these, or have an operator raise the setting.",
+				by.Name, n, int64(max(0, s.size()-before)))
+			if full != nil {
+				return nil, full
+			}
 			err = g.writeServer(ctx, s, head, "mcp.tools", by, details)
+			made(err == nil)
 			if errors.Is(err, ledger.ErrLost) || errors.Is(err, ledger.ErrStale) {
 				continue
 			}
@@ -320,7 +330,7 @@ func (g *Guard) writeServer(ctx context.Context, s *MCPServer, head *ledger.Sess
 	if err != nil {
 		return err
 	}
-	item := &ledger.Item{Kind: toolsKind, ID: s.ID, Data: data}
+	item := &ledger.Item{Kind: toolsKind, ID: s.ID, Owner: s.Principal, Data: data}
 	item.Open = slices.ContainsFunc(s.Tools, func(t *MCPTool) bool { return t.Held != nil && t.Held.Refused == "" })
 	e := g.note(what, by, details)
 	e.Principal, e.Links = g.masked(e.Principal), g.masked(e.Links)

@@ -27,6 +27,21 @@ import (
 // openings of its commitments, which lie beside the log and can expire.
 func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.Entry {
 	keep := g.cfg.Keep == KeepAll || g.cfg.Keep == KeepNotAllowed && d.Effect != act.Allow
+	masked := g.masked(modified)
+	var request []byte
+	var shared [][2]int
+	over := false // a quota, so that nothing is kept
+	if keep {
+		request, shared = g.kept(a)
+		var common []byte
+		if len(shared) > 0 {
+			common = a.Agent.Raw
+		}
+		if over = !g.counters.contents.take(a, len(request)+len(masked), common); over {
+			g.cfg.Refused("contents")
+			keep = false
+		}
+	}
 	// The three openings share one piece of memory, of a size that is mostly enough.
 	b := make([]byte, 0, 1280)
 	b = appendClaims(appendPrincipal(b, a.Principal), a, a.User.ID != "" && g.scans(a.User.ID))
@@ -34,13 +49,16 @@ func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.E
 	b = appendReasons(b, d, keep && !slices.ContainsFunc(d.Edits, func(e act.Edit) bool { return g.findsIn(e.Pointer, e.Value) }))
 	reasons := len(b)
 	b = appendLinks(b, a)
+	if over {
+		b = append(appendMember(b[:len(b)-1], "not_kept", "quotas.contents"), '}')
+	}
 	e := &ledger.Entry{
 		Record: ledger.Record{
 			Time: d.At, Kind: string(a.Kind), Door: a.Door,
 			Effect: d.Effect.String(), Policy: d.Policy,
 		},
 		Request:     a.Body,
-		Modified:    g.masked(modified),
+		Modified:    masked,
 		Principal:   g.masked(b[:principal:principal]),
 		Reasons:     b[principal:reasons:reasons],
 		Links:       g.masked(b[reasons:]),
@@ -58,7 +76,7 @@ func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.E
 		e.Record.Observed = watched.String()
 	}
 	if keep {
-		e.Request, e.Shared = g.kept(a)
+		e.Request, e.Shared = request, shared
 	}
 	return e
 }

@@ -13,6 +13,8 @@ import (
 type Item struct {
 	Kind string // what it is, such as "approval"
 	ID   string // its name among those of its kind
+	// Owner is the principal whose quota it counts for; empty for nobody's.
+	Owner string
 	// Version is the position of the record that wrote it last. Set by the store.
 	Version act.Position
 	// Open says that the item still waits for something.

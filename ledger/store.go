@@ -90,6 +90,9 @@ type Store interface {
 	Item(ctx context.Context, kind, id string) (Item, error)
 	// Items returns the items that a query selects.
 	Items(ctx context.Context, q ItemQuery) ([]Item, error)
+	// CountItems returns how many items of a kind an owner has, or of them those that are
+	// open, and how many bytes of data they have.
+	CountItems(ctx context.Context, kind, owner string, open bool) (n int, bytes int64, err error)
 	// TrimItems removes items that are not open and were due before a time.
 	TrimItems(ctx context.Context, before time.Time) (removed int64, err error)
 

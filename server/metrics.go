@@ -27,6 +27,7 @@ type Metrics struct {
 	size      *prometheus.GaugeVec
 	reloads   *prometheus.CounterVec
 	refused   *prometheus.CounterVec
+	quotas    *prometheus.CounterVec
 	inFlight  prometheus.Gauge
 	ended     *prometheus.CounterVec
 	tasks     *prometheus.HistogramVec
@@ -60,6 +61,9 @@ func NewMetrics(version string) *Metrics {
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "reeve_refused_total", Help: "Requests refused before they reached a protocol, by reason.",
 		}, []string{"reason"}),
+		quotas: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reeve_quota_refused_total", Help: "What a principal's quota left no room for, by quota: tasks, held, agents, servers, or contents that were not kept.",
+		}, []string{"quota"}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "reeve_a2g_ended_total",
 			Help: "How what A2G agents did came to be known: as its verdict covers (reported, ambiguous), or not (violation, mismatched), or not at all (unreported, revoked). Of an agent, governed is reported and ambiguous divided by these and violation.",
@@ -77,7 +81,7 @@ func NewMetrics(version string) *Metrics {
 		Name: "reeve_build_info", Help: "The program that runs; always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.decisions, m.latency, m.batch, m.size, m.reloads, m.refused, m.inFlight, m.ended, m.tasks, build,
+	m.registry.MustRegister(m.decisions, m.latency, m.batch, m.size, m.reloads, m.refused, m.quotas, m.inFlight, m.ended, m.tasks, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -148,6 +152,9 @@ func (m *Metrics) Gauge(name, help string, read func() float64) {
 
 // Refused counts a request that was refused. reason is one of a few fixed words.
 func (m *Metrics) Refused(reason string) { m.refused.WithLabelValues(reason).Inc() }
+
+// Quota counts what a principal's quota left no room for. quota is one of a few fixed words.
+func (m *Metrics) Quota(quota string) { m.quotas.WithLabelValues(quota).Inc() }
 
 func (m *Metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, DisableCompression: true})

@@ -279,6 +279,12 @@ func (l *Local) Tools(ctx context.Context, server string, pin guard.Pin, definit
 		list = append(list, d)
 	}
 	denied, err := l.Guard.PinTools(ctx, l.Principal, server, pin, list)
+	if full, ok := errors.AsType[*guard.QuotaError](err); ok { // what cannot be remembered is not let through
+		denied, err = map[string]act.Reason{}, nil
+		for name := range seen {
+			denied[name] = act.Reason{Rule: toolsRule, Code: "quota." + full.Quota, Effect: act.Deny, Message: full.Reason, Instead: "Use another server's tools."}
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

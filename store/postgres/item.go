@@ -40,15 +40,15 @@ func queueItems(b *pgx.Batch, lease ledger.Lease, batch *ledger.Batch) {
 		if data == nil {
 			data = []byte{}
 		}
-		b.Queue(`INSERT INTO item (kind, id, log, index, open, due, data) VALUES ($1, $2, $3, $4, $5, $6, $7)
-			ON CONFLICT (kind, id) DO UPDATE SET log = excluded.log, index = excluded.index, open = excluded.open, due = excluded.due, data = excluded.data`,
-			item.Kind, item.ID, lease.Log, batch.First+uint64(item.Entry), item.Open, layout.Nanoseconds(item.Due), data)
+		b.Queue(`INSERT INTO item (kind, id, log, index, open, due, data, owner) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+			ON CONFLICT (kind, id) DO UPDATE SET log = excluded.log, index = excluded.index, open = excluded.open, due = excluded.due, data = excluded.data, owner = excluded.owner`,
+			item.Kind, item.ID, lease.Log, batch.First+uint64(item.Entry), item.Open, layout.Nanoseconds(item.Due), data, item.Owner)
 	}
 }
 
 // Item returns a named item.
 func (s *Store) Item(ctx context.Context, kind, id string) (ledger.Item, error) {
-	rows, err := s.pool.Query(ctx, `SELECT kind, id, log, index, open, due, data FROM item WHERE kind = $1 AND id = $2`, kind, id)
+	rows, err := s.pool.Query(ctx, `SELECT kind, id, log, index, open, due, data, owner FROM item WHERE kind = $1 AND id = $2`, kind, id)
 	if err != nil {
 		return ledger.Item{}, err
 	}
@@ -61,7 +61,7 @@ func (s *Store) Items(ctx context.Context, q ledger.ItemQuery) ([]ledger.Item, e
 	if q.Limit <= 0 {
 		q.Limit = ledger.DefaultItems
 	}
-	text := `SELECT kind, id, log, index, open, due, data FROM item WHERE kind = $1 AND id > $2`
+	text := `SELECT kind, id, log, index, open, due, data, owner FROM item WHERE kind = $1 AND id > $2`
 	if q.Open {
 		text += ` AND open`
 	}
@@ -79,9 +79,16 @@ func (s *Store) Items(ctx context.Context, q ledger.ItemQuery) ([]ledger.Item, e
 
 func scanItem(row pgx.CollectableRow) (item ledger.Item, err error) {
 	var due int64
-	err = row.Scan(&item.Kind, &item.ID, &item.Version.Log, &item.Version.Index, &item.Open, &due, &item.Data)
+	err = row.Scan(&item.Kind, &item.ID, &item.Version.Log, &item.Version.Index, &item.Open, &due, &item.Data, &item.Owner)
 	item.Due = layout.Time(due)
 	return item, err
+}
+
+// CountItems returns how many items an owner has, and their bytes.
+func (s *Store) CountItems(ctx context.Context, kind, owner string, open bool) (n int, bytes int64, err error) {
+	err = s.pool.QueryRow(ctx, `SELECT count(*), coalesce(sum(octet_length(data)), 0) FROM item
+		WHERE owner = $1 AND owner <> '' AND kind = $2 AND (open OR NOT $3)`, owner, kind, open).Scan(&n, &bytes)
+	return n, bytes, err
 }
 
 // TrimItems removes items that are not open and were due before a time.

@@ -37,10 +37,15 @@ func TestUpgrade(t *testing.T) {
 		c, err := pgx.Connect(t.Context(), url)
 		if err == nil {
 			defer c.Close(t.Context())
-			_, err = c.Exec(t.Context(), `SET search_path = reeve; DROP TABLE task_ref; DROP TABLE task_gone; DROP INDEX item_over; DROP INDEX task_tree;
+			_, err = c.Exec(t.Context(), `SET search_path = reeve; DROP TABLE task_ref; DROP TABLE task_gone; DROP INDEX item_over; ALTER TABLE item DROP COLUMN owner; DROP INDEX task_tree;
 				CREATE INDEX task_tree ON task (root, id) WHERE parent IS NOT NULL;
 				CREATE INDEX task_parent ON task (parent) WHERE parent IS NOT NULL;
 				UPDATE schema_version SET version = 3`)
+		}
+		for id, data := range storetest.OldItems {
+			if err == nil {
+				_, err = c.Exec(t.Context(), `INSERT INTO item (kind, id, log, index, open, due, data) VALUES ('agent', $1, 0, 0, false, 0, $2)`, id, []byte(data))
+			}
 		}
 		if err != nil {
 			t.Fatal(err)

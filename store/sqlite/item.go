@@ -18,16 +18,16 @@ func insertItem(c *sqlite.Conn, item *ledger.BatchItem, first uint64) error {
 	if item.Open {
 		open = 1
 	}
-	return execute(c, `INSERT INTO item (kind, id, version, open, due, data) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, open = excluded.open, due = excluded.due, data = excluded.data`,
-		item.Kind, item.ID, int64(first)+int64(item.Entry), open, layout.Nanoseconds(item.Due), notNil(item.Data))
+	return execute(c, `INSERT INTO item (kind, id, version, open, due, data, owner) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, open = excluded.open, due = excluded.due, data = excluded.data, owner = excluded.owner`,
+		item.Kind, item.ID, int64(first)+int64(item.Entry), open, layout.Nanoseconds(item.Due), notNil(item.Data), item.Owner)
 }
 
 // Item returns a named item.
 func (s *Store) Item(ctx context.Context, kind, id string) (item ledger.Item, err error) {
 	err = ledger.ErrNotFound
 	failed := s.read(ctx, func(c *sqlite.Conn) error {
-		return query(c, `SELECT id, version, open, due, data FROM item WHERE kind = ? AND id = ?`, func(stmt *sqlite.Stmt) error {
+		return query(c, `SELECT id, version, open, due, data, owner FROM item WHERE kind = ? AND id = ?`, func(stmt *sqlite.Stmt) error {
 			item, err = readItem(stmt, kind), nil
 			return nil
 		}, kind, id)
@@ -43,7 +43,7 @@ func (s *Store) Items(ctx context.Context, q ledger.ItemQuery) (items []ledger.I
 	if q.Limit <= 0 {
 		q.Limit = ledger.DefaultItems
 	}
-	text := `SELECT id, version, open, due, data FROM item WHERE kind = ? AND id > ?`
+	text := `SELECT id, version, open, due, data, owner FROM item WHERE kind = ? AND id > ?`
 	if q.Open {
 		text += ` AND open = 1`
 	}
@@ -65,8 +65,23 @@ func (s *Store) Items(ctx context.Context, q ledger.ItemQuery) (items []ledger.I
 func readItem(stmt *sqlite.Stmt, kind string) ledger.Item {
 	return ledger.Item{
 		Kind: kind, ID: stmt.ColumnText(0), Version: act.Position{Index: uint64(stmt.ColumnInt64(1))},
-		Open: stmt.ColumnInt64(2) != 0, Due: layout.Time(stmt.ColumnInt64(3)), Data: column(stmt, 4, nil),
+		Open: stmt.ColumnInt64(2) != 0, Due: layout.Time(stmt.ColumnInt64(3)), Data: column(stmt, 4, nil), Owner: stmt.ColumnText(5),
 	}
+}
+
+// CountItems returns how many items an owner has, and their bytes.
+func (s *Store) CountItems(ctx context.Context, kind, owner string, open bool) (n int, bytes int64, err error) {
+	text := `SELECT count(*), coalesce(sum(length(data)), 0) FROM item WHERE owner = ? AND owner <> '' AND kind = ?`
+	if open {
+		text += ` AND open = 1`
+	}
+	err = s.read(ctx, func(c *sqlite.Conn) error {
+		return query(c, text, func(stmt *sqlite.Stmt) error {
+			n, bytes = stmt.ColumnInt(0), stmt.ColumnInt64(1)
+			return nil
+		}, owner, kind)
+	})
+	return n, bytes, err
 }
 
 // TrimItems removes items that are not open and were due before a time.

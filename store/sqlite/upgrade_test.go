@@ -20,8 +20,13 @@ func TestUpgrade(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		if err := sqlitex.ExecuteScript(c, `DROP TABLE task_ref; DROP TABLE task_gone; DROP INDEX item_over; UPDATE schema_version SET version = 3;`, nil); err != nil {
+		if err := sqlitex.ExecuteScript(c, `DROP TABLE task_ref; DROP TABLE task_gone; DROP INDEX item_over; DROP INDEX item_owner; ALTER TABLE item DROP COLUMN owner; UPDATE schema_version SET version = 3;`, nil); err != nil {
 			t.Fatal(err)
+		}
+		for id, data := range storetest.OldItems {
+			if err := execute(c, `INSERT INTO item (kind, id, version, open, due, data) VALUES ('agent', ?, 0, 0, 0, ?)`, id, []byte(data)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

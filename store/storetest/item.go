@@ -71,6 +71,20 @@ func items(t *testing.T, s *suite) {
 		s.diff(tt.name, tt.want, got)
 	}
 
+	w = s.writer()
+	s.commit(w,
+		Entry{Record: Record(6, 10), Items: []ledger.Item{{Kind: "pin", ID: "1", Owner: "key:a", Open: true, Data: []byte("12345")}, {Kind: "pin", ID: "2", Owner: "key:a", Data: []byte("678")}}},
+		Entry{Record: Record(7, 10), Items: []ledger.Item{{Kind: "pin", ID: "3", Owner: "key:b", Data: []byte("x")}, {Kind: "other", ID: "1", Owner: "key:a", Data: []byte("x")}, {Kind: "pin", ID: "4"}}})
+	for _, tt := range []struct {
+		owner string
+		open  bool
+		want  [2]int64
+	}{{"key:a", false, [2]int64{2, 8}}, {"key:a", true, [2]int64{1, 5}}, {"key:b", false, [2]int64{1, 1}}, {"key:c", false, [2]int64{}}, {"", false, [2]int64{}}} {
+		n, bytes, err := s.CountItems(ctx, "pin", tt.owner, tt.open)
+		s.check(err)
+		s.diff("items of "+tt.owner, tt.want, [2]int64{int64(n), bytes})
+	}
+
 	removed, err := s.TrimItems(ctx, at(100))
 	s.check(err)
 	s.diff("removed: those that are not open and had a time", int64(1), removed)

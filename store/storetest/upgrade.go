@@ -10,9 +10,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// OldItems are items as they were before they had owners: by id.
+var OldItems = map[string]string{
+	"did:a": `{"did":"did:a","principal":"key:a"}`,
+	"did:b": `{"did":"did:\"principal\":\"key:a\""}`,
+	"did:c": `not "principal`,
+}
+
 // Upgrade tests that what a database of the third schema holds is there after it is
 // brought up to date, and is worked with as if it had been new. down brings a closed
-// database back to that schema.
+// database back to that schema, and adds OldItems.
 func Upgrade(t *testing.T, open func(t *testing.T) ledger.Store, down func(t *testing.T)) {
 	s := &suite{T: t, ctx: t.Context(), open: func() ledger.Store { return open(t) }}
 	s.Store = s.open()
@@ -56,6 +63,9 @@ func Upgrade(t *testing.T, open func(t *testing.T) ledger.Store, down func(t *te
 	for _, tt := range all {
 		s.task(tt)
 	}
+	n, _, err := s.CountItems(s.ctx, "agent", "key:a", false)
+	s.check(err)
+	s.diff("items of an owner", 1, n)
 	want := []task.ID{TaskID(100), TaskID(150), TaskID(160)}
 	s.diff("ended trees", want, s.endedTrees(before))
 	gone, err := s.RemoveTrees(s.ctx, []task.ID{TaskID(100), TaskID(110), TaskID(130), TaskID(150), TaskID(160), TaskID(180)}, before, task.ByAge)
