@@ -82,7 +82,8 @@ func (r *redaction) named(name string, c around) around {
 
 // Members that hold a name and its value: {"name": "API_KEY", "value": "…"}.
 var (
-	nameMembers  = map[string]bool{"name": true, "key": true, "id": true, "field": true, "header": true, "variable": true, "var": true, "parameter": true, "param": true, "k": true, "option": true, "setting": true}
+	nameMembers = map[string]bool{"name": true, "key": true, "id": true, "field": true, "header": true, "variable": true, "var": true, "parameter": true, "param": true, "k": true, "option": true, "setting": true,
+		"label": true, "selector": true, "element": true, "locator": true, "placeholder": true}
 	valueMembers = map[string]bool{"value": true, "val": true, "v": true, "content": true, "data": true, "default": true, "values": true, "stringvalue": true, "string_value": true, "text": true}
 )
 
@@ -177,7 +178,7 @@ func (r *redaction) text(plain string, c around) string {
 	}
 	found := risk.Scan(plain, r.what, nil)
 	if r.what&risk.Secret != 0 {
-		found = risk.Assigned(plain, found)
+		found = risk.Formed(plain, risk.Assigned(plain, found))
 	}
 	const short = 64 // a number under a name that announces one: {"ssn": "…"}
 	if len(found) == 0 && c.name != "" && len(plain) <= short {

@@ -50,6 +50,7 @@ var longestEnding int
 func init() {
 	for t, list := range map[Telling]string{
 		APassword: "password passwort passwd passphrase passcode pwd kennwort motdepasse contrasena contraseña senha wachtwoord lozinka heslo пароль 密码 密碼 口令 パスワード 비밀번호 " +
+			"passord lösenord losenord adgangskode salasana hasło haslo şifre sifre jelszó jelszo parolă κωδικός סיסמה المرور पासवर्ड รหัสผ่าน " +
 			"dbpass userpass rootpass adminpass mysqlpass pgpass smtppass ftppass mailpass sshpass authpass keypass storepass seedphrase recoveryphrase mnemonic",
 		AKey: "secret apikey accesskey secretkey privatekey authkey servicekey subscriptionkey encryptionkey decryptionkey signingkey masterkey storagekey licensekey accountkey " +
 			"sharedaccesskey sshkey deploykey clientkey appkey applicationkey webhookkey hmackey aeskey functionskey hostkey rsakey tlskey sslkey jwtkey cryptkey credential authorization " +
@@ -65,7 +66,7 @@ func init() {
 		}
 	}
 	for t, list := range map[Telling]string{
-		APassword:  "pass pw psw pwd mdp",
+		APassword:  "pass pw psw pwd passw mdp clave parola",
 		AKey:       "jwt auth otp totp psk dsn",
 		ACardsCode: "cvv cvc cvv2 cvc2 cvn csc",
 	} {
@@ -77,7 +78,8 @@ func init() {
 
 // qualifiers stand behind a name and leave it what it is: API_KEY_PROD, password2.
 var qualifiers = wordList("value val text string str plain plaintext raw new old current previous confirm confirmation repeat again hash hashed digest base64 b64 hex encoded " +
-	"prod production dev development test testing stage staging live sandbox local default main primary secondary backup header env var field param")
+	"prod production dev development test testing stage staging live sandbox local default main primary secondary backup header env var field param " +
+	"input inputfield textbox textfield box")
 
 // longestName is how much of a name counts, from its end.
 const longestName = 96
@@ -168,7 +170,9 @@ func nameWords(name string) (words []string) {
 // of the last three. A three is a four that begins with a zero.
 var stems = func() (t [1 << 12]uint32) {
 	for w := range strings.FieldsSeq("pass secr toke utho uth\" uth= uth: uth\\ uth' cook cred bear kenn motd rase senh wach lozi hesl mnem phra conn gehe па 密码 密碼 口令 パス 비밀 " +
-		"pwd key jwt cvv cvc cvn csc otp psk dsn psw mdp") {
+		"pwd key jwt cvv cvc cvn csc otp psk dsn psw mdp pw\" pw= pw: pw' pw\\ swor clav paro enor ngsk lasa hasl hasł ifre jels κωδ סיס مرو पास รหั " +
+		// What the forms know without a name: see forms.
+		"mysq mari curl logi redi nssl sudo cure sig= ure=") {
 		stem := uint32(0)
 		for i := range min(len(w), 4) {
 			stem = stem<<8 | uint32(w[i]|0x20)
@@ -274,6 +278,9 @@ func secretText(t Telling, value string) bool {
 			break
 		}
 		v = strings.TrimSpace(rest)
+	}
+	if strings.Trim(v, "|>+-") == "" { // a block of YAML begins
+		return false
 	}
 	if v == "" || noSecrets[strings.ToLower(v)] || t != APassword && t != ACardsCode && len(v) < 4 {
 		return false
