@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -60,7 +61,7 @@ func (s *events) next() (e event, err error) {
 		value = bytes.TrimPrefix(value, []byte{' '})
 		switch string(name) {
 		case "id", "event", "retry":
-			if hasLineEnd(value) || bytes.ContainsAny(value, "\v\f\x1c\x1d\x1e") || !utf8.Valid(value) {
+			if !token(value) { // else a server could write sentences there that nobody judges
 				e.raw = e.raw[:start]
 				continue
 			}
@@ -86,6 +87,15 @@ func (s *events) next() (e event, err error) {
 		}
 		e.rest = append(append(e.rest, line...), '\n')
 	}
+}
+
+// maxToken is how long an id or a name of an event may be.
+const maxToken = 1 << 10
+
+// token reports whether a field's value is one: no spaces, no line ends, nothing
+// that is not seen.
+func token(value []byte) bool {
+	return len(value) <= maxToken && utf8.Valid(value) && bytes.IndexFunc(value, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) }) < 0
 }
 
 // line reads one line, keeps it as it came, and returns it without its end.
