@@ -3,6 +3,8 @@ package risk
 import (
 	"strings"
 	"unicode/utf8"
+
+	"reeve/internal/canon"
 )
 
 // leads are the first bytes of the characters beyond ASCII that a matcher looks
@@ -82,6 +84,9 @@ var (
 // hides says how the character at i hides something: it is not seen, or turns
 // the order of what is seen. Characters that a script or an emoji needs do not.
 // The answer depends on the characters around, not on those far away.
+//
+// canon.Invisible says what is not seen at all; here is what kind it is of, and
+// where it is excused.
 func (s *scanner) hides(i int) (*hiding, int) {
 	text := s.text
 	switch text[i] { // most characters need no decoding
@@ -91,6 +96,8 @@ func (s *scanner) hides(i int) (*hiding, int) {
 	}
 	r, size := utf8.DecodeRuneInString(text[i:])
 	switch {
+	case r < 0x100: // soft hyphens are in many a text, see disguises; C1 controls are letters that were decoded wrongly
+		return nil, size
 	case r < 0x2000:
 		switch r {
 		case 0x061c: // Arabic letter mark
@@ -100,8 +107,6 @@ func (s *scanner) hides(i int) (*hiding, int) {
 				return nil, size
 			}
 			return selectors, size
-		case 0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180e: // joiner and fillers that show nothing
-			return format, size
 		}
 	case r == 0x200e, r == 0x200f:
 		return s.mark(i, size)
@@ -123,9 +128,6 @@ func (s *scanner) hides(i int) (*hiding, int) {
 			return nil, size
 		}
 		return zeroWidth, size
-	case r >= 0x2060 && r <= 0x2064, r >= 0x206a && r <= 0x206f, r == 0x3164, r == 0xffa0, r >= 0xfff9 && r <= 0xfffb,
-		r >= 0x1bca0 && r <= 0x1bca3, r >= 0x1d173 && r <= 0x1d17a:
-		return format, size
 	case selector(r):
 		// One selector behind a symbol, a keycap or an ideograph chooses its
 		// look. Behind a letter, or several in a row, they carry data.
@@ -139,6 +141,9 @@ func (s *scanner) hides(i int) (*hiding, int) {
 			return nil, size
 		}
 		return tags, size
+	}
+	if canon.Invisible(r) {
+		return format, size
 	}
 	return nil, size
 }

@@ -3,8 +3,11 @@ package risk
 import (
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reeve/internal/canon"
 )
 
 func TestHidden(t *testing.T) {
@@ -48,6 +51,20 @@ func TestNotHidden(t *testing.T) {
 	} {
 		if got := found(text, Hidden); got != nil {
 			t.Errorf("%q: found %q", text, got)
+		}
+	}
+}
+
+// TestHiddenIsInvisible: inside a Latin word everything is found that readers may
+// leave out, and nothing that they see.
+func TestHiddenIsInvisible(t *testing.T) {
+	for r := rune(0x100); r <= unicode.MaxRune; r++ {
+		if r >= 0xd800 && r < 0xe000 {
+			continue
+		}
+		s := scanner{text: "ab" + string(r) + "cd"}
+		if h, _ := s.hides(2); (h != nil) != canon.Invisible(r) {
+			t.Errorf("%U: hidden %t, invisible %t", r, h != nil, canon.Invisible(r))
 		}
 	}
 }

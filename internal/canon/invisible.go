@@ -20,6 +20,9 @@ func Invisible(r rune) bool {
 	if r < 0x0100 {
 		return r < ' ' && (r < '\t' || r > '\r') && r != 0x1b || r >= 0x7f && r < 0xa0 || r == 0xad
 	}
+	if r > 0x206f && r < 0x3164 || r > 0x3164 && r < 0xfe00 { // symbols and the letters of East Asia, of which there are many
+		return false
+	}
 	return unicode.Is(ignorable, r)
 }
 

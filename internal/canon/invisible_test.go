@@ -55,3 +55,12 @@ func FuzzVisible(f *testing.F) {
 		}
 	})
 }
+
+// TestInvisibleShortCuts: what is answered without the table is what the table says.
+func TestInvisibleShortCuts(t *testing.T) {
+	for r := rune(0x100); r <= unicode.MaxRune; r++ {
+		if Invisible(r) != unicode.Is(ignorable, r) {
+			t.Errorf("%U: %t", r, Invisible(r))
+		}
+	}
+}
