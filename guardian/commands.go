@@ -26,9 +26,10 @@ var (
 	// copiers leave a copy.
 	copiers = words("cp ln mv install rsync scp sftp rclone dd tar zip 7z cpio cat base64 xxd od tac tee split gzip xz zstd openssl sqlite3 sponge pax")
 	// enders take away or close whole folders.
-	enders = words("rm rmdir unlink mv shred wipe srm trash trash-put gio chmod chown chgrp chattr setfacl rename mount umount bindfs find fd fdfind truncate perl rsync")
+	enders = words("rm rmdir unlink mv shred wipe srm trash trash-put gio chmod chown chgrp chattr setfacl rename mount umount bindfs find fd fdfind truncate perl rsync remove-item ri rd del erase move-item mi rename-item rni takeown icacls")
 	// killers end processes by name or number.
-	killers = words("kill pkill killall killall5 skill snice fuser systemctl service launchctl rc-service initctl supervisorctl docker podman taskkill stop-process")
+	killers = words(`kill pkill killall killall5 skill snice fuser systemctl service launchctl rc-service initctl supervisorctl docker podman taskkill stop-process
+		dbus-send busctl gdbus qdbus gdb lldb strace ltrace gcore prlimit reptyr bpftrace iptables ip6tables nft ufw firewall-cmd pfctl ss tc`)
 	// asIf change nothing although they name what would.
 	gitLooks = words("add diff log show status commit blame grep ls-files check-ignore branch tag push fetch config-get rev-parse shortlog describe cat-file reflog")
 	wraps    = words("env sudo doas nohup nice ionice time timeout stdbuf setsid command builtin exec xargs watch strace unshare flock script runuser busybox toybox")
@@ -43,6 +44,9 @@ func base(name string) string {
 func (e *examination) command(c *hazard.Command) {
 	name := base(c.Name)
 	e.went = c.Dirs[1:]
+	if name == "git" {
+		c = inFolder(c)
+	}
 	if name == "cd" || name == "pushd" || name == "chdir" {
 		return
 	}
@@ -56,31 +60,151 @@ func (e *examination) command(c *hazard.Command) {
 	}
 	e.decides(c, name)
 	e.ends(c, name)
+	e.calls(c, name)
+	e.within(c, name)
 	for _, w := range c.Words {
 		e.url(w)
 	}
 	e.agents(c, name)
+	e.volumes(c, name)
 	e.paths(c, name)
+	e.madeLinks(c, name)
 	if i := slices.IndexFunc(c.Words, func(w string) bool { return len(w) > 12 && strings.ContainsAny(w, " ;|(\"'") }); i >= 0 && name != "git" {
 		e.text(strings.Join(c.Words, "\n"))
 	}
 }
 
+// inFolder is a command of git as it is in the folders that -C names.
+func inFolder(c *hazard.Command) *hazard.Command {
+	own := *c
+	for i := 0; i+1 < len(c.Words) && strings.HasPrefix(c.Words[i], "-"); i++ {
+		if c.Words[i] == "-C" {
+			own.Dirs = []string{c.Words[i+1]}
+			i++
+		}
+	}
+	return &own
+}
+
 // named2 looks at the files that a command only reads.
 func (e *examination) named2(c *hazard.Command, name string) {
-	if name == "echo" || name == "print" || name == "printf" || name == ":" || name == "git" {
+	if name == "echo" || name == "print" || name == "printf" || name == ":" {
 		return
 	}
 	for _, w := range c.Words {
-		for _, parts := range e.readings(w, c.Dirs) {
-			for _, p := range e.g.places {
-				if p.kind == secret && compare(parts, p.parts) == within {
-					e.tampers("read " + p.kind.String())
+		if name == "git" && strings.ContainsAny(w, " \n") {
+			continue // what a commit says
+		}
+		for _, word := range pieces(w) {
+			for _, parts := range e.readings(word, c.Dirs) {
+				e.process(parts)
+				for _, p := range e.g.places {
+					if p.kind == secret && compare(parts, p.parts) == within {
+						e.tampers("read " + p.kind.String())
+					}
 				}
 			}
 		}
 	}
 }
+
+// process looks at a path below /proc: by it the guardian's memory, its open files
+// and all that it sees can be reached.
+func (e *examination) process(parts []string) {
+	if len(parts) < 2 || parts[0] != "proc" || e.g.pid == "" {
+		return
+	}
+	if parts[1] != e.g.pid && !(e.sought && strings.ContainsAny(parts[1], "*?$`[")) {
+		return
+	}
+	if len(parts) > 2 && !slices.Contains([]string{"status", "stat", "cmdline", "comm"}, parts[2]) {
+		e.tampers("reach for the guardian's process")
+	}
+}
+
+// inner are the flags after which a program is given a command to run.
+var inner = map[string][]string{
+	"npm": {"-c", "--call"}, "npx": {"-c", "--call"}, "pnpm": {"-c", "--call"}, "bunx": {"-c"},
+	"make": {"--eval", "-E"}, "gmake": {"--eval", "-E"}, "git": {"-c", "--config-env"},
+	"vim": {"-c", "--cmd"}, "vi": {"-c", "--cmd"}, "nvim": {"-c", "--cmd"}, "ex": {"-c", "-sc"},
+	"emacs": {"--eval", "-eval", "--execute"}, "man": {"-P", "--pager"}, "ssh": {"-o"}, "rsync": {"-e", "--rsh"},
+}
+
+// within looks at the commands that a command holds in its words or gets on its
+// standard input, where hazards see but a text.
+func (e *examination) within(c *hazard.Command, name string) {
+	run := func(text string) {
+		if i := strings.IndexByte(text, '!'); (name == "git" || strings.Contains(name, "vi") || name == "ex") && i >= 0 {
+			text = text[i+1:] // git's aliases and editors run what follows it
+		} else if name == "git" || name == "ssh" {
+			_, text, _ = strings.Cut(text, "=") // core.pager=…, ProxyCommand=…
+		}
+		e.runs(text)
+		if strings.Contains(name, "vi") || name == "ex" || name == "emacs" {
+			e.edits(text, c.Dirs)
+		}
+	}
+	for i, w := range c.Words {
+		for _, f := range inner[name] {
+			if w == f && i+1 < len(c.Words) {
+				run(c.Words[i+1])
+			} else if v, ok := strings.CutPrefix(w, f+"="); ok {
+				run(v)
+			}
+		}
+		if name == "git" && strings.HasPrefix(w, "!") {
+			run(w)
+		}
+	}
+	if name == "make" || name == "gmake" {
+		e.runs(recipe.ReplaceAllString(c.Stdin, "\n"))
+	}
+}
+
+// recipe is what stands before a recipe's command in a makefile.
+var recipe = regexp.MustCompile(`(?m)(^|\n)\t[@+-]*`)
+
+// runs looks at a text that is run as commands.
+func (e *examination) runs(text string) {
+	if text = strings.TrimSpace(text); text == "" || e.deep >= 3 {
+		return
+	}
+	e.deep++
+	went := e.went
+	e.watch(func(w *hazard.Watch) {
+		hazard.Observe("shell", []act.Leaf{{Pointer: "/command", Arg: "command", Text: text}}, w)
+	})
+	e.went = went
+	e.deep--
+}
+
+// edits looks at the files that an editor's own commands open.
+func (e *examination) edits(text string, dirs []string) {
+	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\"'()|", r) }) {
+		if !strings.ContainsAny(w, "/.") {
+			continue
+		}
+		for _, parts := range e.readings(w, dirs) {
+			e.path("vim", parts, false, nil)
+		}
+	}
+}
+
+// calls looks at a request to the guarding node that names its address and what it
+// asks for apart, or its host in a way that is not known.
+func (e *examination) calls(c *hazard.Command, name string) {
+	switch name {
+	case "curl", "wget", "http", "https", "xh", "invoke-webrequest", "iwr", "invoke-restmethod", "irm":
+	default:
+		return
+	}
+	all := strings.Join(c.Words, " ")
+	if e.port(all) && decidingPath.MatchString(all) {
+		e.tampers("answer for people at the guardian's own address")
+	}
+}
+
+var decidingPath = regexp.MustCompile(`(?i)[^\s/]/+(?:admin(?:[/\s]|$)|approvals/+[^?#\s]|agents/+[^/\s]+/+)`)
 
 func gitReads(args []string) bool {
 	for i := 0; i < len(args); i++ {
@@ -101,6 +225,26 @@ func inPlace(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
 		return strings.HasPrefix(a, "--in-place") || len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.ContainsRune(a, 'i')
 	})
+}
+
+// writesOut reports whether a command that mostly looks at files changes one here.
+func writesOut(name string, args []string) bool {
+	has := func(short, long string) bool {
+		return slices.ContainsFunc(args, func(a string) bool {
+			return strings.HasPrefix(a, long) || len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.Contains(a, short)
+		})
+	}
+	switch name {
+	case "sort", "tree":
+		return has("o", "--output")
+	case "yq":
+		return has("i", "--in")
+	case "gofmt":
+		return has("w", "-w")
+	case "uniq": // its second file is written
+		return len(args) > 1
+	}
+	return false
 }
 
 // isReeve reports whether a word is a program that guards: by its name, or since it
@@ -281,12 +425,33 @@ func (e *examination) reeveUnder(c *hazard.Command, name string) {
 // seeks notes a search for the guardian's process: what is killed then is it.
 func (e *examination) seeks(c *hazard.Command, name string) {
 	switch name {
+	case "lsof", "ss", "netstat", "fuser": // who has the node's port, or its files
+		e.sought = e.sought || slices.ContainsFunc(c.Words, func(w string) bool { return e.port(w) })
 	case "pgrep", "pidof", "grep", "egrep", "awk", "gawk", "sed", "rg":
 		e.sought = e.sought || slices.ContainsFunc(c.Words, func(w string) bool {
 			w = strings.ToLower(strings.Trim(w, "/{}"))
 			return slices.ContainsFunc(e.g.programs, func(p string) bool { return w == p }) || strings.ContainsAny(w, "[.*") && len(w) < 32 && pattern(w, e.g.programs)
 		})
 	}
+}
+
+// port reports whether a word names the port that the node listens on.
+func (e *examination) port(w string) bool { return number(w, e.g.port) }
+
+// number reports whether a number stands in a text by itself.
+func number(text, n string) bool {
+	digit := func(i int) bool { return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9' }
+	for at := 0; n != ""; {
+		i := strings.Index(text[at:], n)
+		if i < 0 {
+			return false
+		}
+		if i += at; !digit(i-1) && !digit(i+len(n)) {
+			return true
+		}
+		at = i + 1
+	}
+	return false
 }
 
 // ends looks for what ends the guardian.
@@ -305,19 +470,40 @@ func (e *examination) ends(c *hazard.Command, name string) {
 				strings.Contains(w, p) && e.names(w)
 		})
 	})
+	at := func(w string) bool { // the guardian's process
+		w = strings.TrimLeft(w, "-p=id")
+		return e.g.pid != "" && w == e.g.pid || e.sought && (w == "" || strings.ContainsAny(w, "$`*") || !c.Known)
+	}
 	switch name {
+	case "gdb", "lldb", "strace", "ltrace", "gcore", "prlimit", "reptyr", "bpftrace":
+		named = slices.ContainsFunc(c.Words, func(w string) bool { return e.g.pid != "" && strings.TrimLeft(w, "-p=id") == e.g.pid }) ||
+			e.sought && slices.ContainsFunc(c.Words, func(w string) bool { return strings.ContainsAny(w, "$`") })
+	case "iptables", "ip6tables", "nft", "ufw", "firewall-cmd", "pfctl", "tc":
+		named = slices.ContainsFunc(c.Words, e.port)
+	case "ss":
+		named = slices.ContainsFunc(c.Words, e.port) && slices.ContainsFunc(c.Words, func(w string) bool {
+			return w == "--kill" || len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, "K")
+		})
+	case "dbus-send", "busctl", "gdbus", "qdbus":
+		named = named && unitEnd.MatchString(all)
 	case "docker", "podman":
+		if slices.Contains(c.Words, "--pid=host") || slices.Contains(c.Words, "--pid") {
+			named = named || slices.ContainsFunc(c.Words, func(w string) bool { return e.g.pid != "" && w == e.g.pid })
+			break
+		}
 		named = named && slices.ContainsFunc(c.Words[:min(1, len(c.Words))], func(w string) bool {
 			return slices.Contains([]string{"stop", "kill", "rm", "pause", "restart"}, w)
 		})
 	case "systemctl", "service", "launchctl", "rc-service", "initctl", "supervisorctl":
-		named = named && !strings.Contains(all, "status") && !strings.Contains(all, "is-active") && !strings.Contains(all, "list")
+		named = named && !slices.ContainsFunc(c.Words, func(w string) bool {
+			return slices.Contains([]string{"status", "is-active", "is-enabled", "show", "cat", "list", "list-units", "print", "start"}, w)
+		})
 	case "kill", "skill":
 		for i, w := range c.Words {
 			if w == e.g.pid && e.g.pid != "" || w == "-1" && i > 0 || w == "-"+e.g.pid && e.g.pid != "" {
 				named = true
 			}
-			named = named || e.sought && strings.ContainsAny(w, "$`")
+			named = named || at(w)
 		}
 	case "fuser":
 		named = named || strings.Contains(all, "k") && e.g.port != "" && slices.ContainsFunc(c.Words, func(w string) bool {
@@ -332,6 +518,9 @@ func (e *examination) ends(c *hazard.Command, name string) {
 		e.tampers("end the guardian")
 	}
 }
+
+// unitEnd is what systemd is asked to do to a unit that then does not run.
+var unitEnd = regexp.MustCompile(`(?i)(stop|kill|restart|disable|mask|reset|freeze)\w*`)
 
 // names reports whether a text names the guarding node's own folder, or none at all.
 func (e *examination) names(text string) bool {
@@ -355,13 +544,24 @@ func pattern(w string, programs []string) bool {
 // agents looks for a coding agent that is started without its hooks.
 func (e *examination) agents(c *hazard.Command, name string) {
 	all := strings.ToLower(strings.Join(c.Words, " "))
+	starts := !slices.ContainsFunc(c.Words, func(w string) bool {
+		return slices.Contains([]string{"--version", "-v", "--help", "-h", "mcp", "config", "doctor", "update", "login", "logout"}, w)
+	})
 	off := false
 	switch name {
+	case "claude", "codex", "gemini", "cursor-agent", "copilot", "opencode":
+		off = starts && (e.otherHome || e.otherSettings)
+	}
+	switch name {
 	case "codex":
-		off = strings.Contains(all, "--disable hooks") || strings.Contains(all, "--disable=hooks") || tomlOff.MatchString(all)
+		off = off || strings.Contains(all, "--disable hooks") || strings.Contains(all, "--disable=hooks") || tomlOff.MatchString(all)
 	case "claude":
 		settings, _ := flag(c.Words, "--settings")
-		off = strings.Contains(strings.ToLower(settings), "disableallhooks")
+		sources, limited := flag(c.Words, "--setting-sources")
+		off = off || strings.Contains(strings.ToLower(settings), "disableallhooks") || slices.Contains(c.Words, "--bare") ||
+			limited && !strings.Contains(sources, "user")
+	case "opencode":
+		off = off || slices.Contains(c.Words, "--pure")
 	}
 	if off {
 		e.tampers("start a coding agent without its hooks")
@@ -378,11 +578,65 @@ func (e *examination) variable(name, value string) {
 		if value != "" && value != "0" && value != "false" {
 			e.tampers("start a coding agent without its hooks")
 		}
+	case "EDITOR", "VISUAL", "PAGER", "BROWSER", "MANPAGER", "LESSOPEN", "PROMPT_COMMAND", "BASH_ENV", "ENV", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR",
+		"GIT_PAGER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND":
+		e.runs(value) // a program that others run
+	case "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "OPENCODE_CONFIG_DIR":
+		e.otherSettings = value != ""
 	case "HOME", "XDG_CONFIG_HOME":
 		e.otherHome = value != "" && !strings.ContainsAny(value, "$`*") && len(e.readings(value, nil)) > 0 &&
 			!slices.ContainsFunc(e.readings(value, nil), func(p []string) bool { return compare(p, split(strings.ToLower(e.g.home))) == within })
 	case "REEVE_DATA":
 		e.otherData = value != "" && len(e.readings(value, nil)) > 0 && !e.isData(value, nil)
+	}
+}
+
+// volumes looks at the folders that a container is given.
+func (e *examination) volumes(c *hazard.Command, name string) {
+	if name != "docker" && name != "podman" && name != "nerdctl" {
+		return
+	}
+	for i, w := range c.Words {
+		f, v, said := strings.Cut(w, "=")
+		if f != "-v" && f != "--volume" && f != "--mount" {
+			continue
+		}
+		if !said && i+1 < len(c.Words) {
+			v = c.Words[i+1]
+		}
+		for _, word := range pieces(v)[min(1, len(pieces(v))-1):] {
+			for _, parts := range e.readings(word, c.Dirs) {
+				for _, p := range e.g.places {
+					if p.kind == secret && len(parts) > 0 && compare(parts, p.parts) == above && (strings.HasPrefix(word, "/") || strings.HasPrefix(word, "~")) && !strings.EqualFold("/"+strings.Join(parts, "/"), e.cwd()) {
+						e.tampers("give a container " + p.kind.String())
+					}
+				}
+			}
+		}
+	}
+}
+
+// madeLinks notes a link that is made, by which what comes later in the act may go.
+func (e *examination) madeLinks(c *hazard.Command, name string) {
+	if name != "ln" && name != "mount" || len(e.linked) >= 16 {
+		return
+	}
+	names := slices.DeleteFunc(slices.Clone(c.Words), func(w string) bool { return strings.HasPrefix(w, "-") })
+	if len(names) == 1 {
+		names = append(names, path.Base(clean(names[0])))
+	}
+	if len(names) != 2 {
+		return
+	}
+	for _, from := range e.readings(names[0], c.Dirs) {
+		for _, to := range e.readings(strings.ToLower(names[1]), c.Dirs) {
+			for i := range to {
+				to[i] = strings.ToLower(to[i])
+			}
+			if len(to) > 0 && len(e.linked) < 16 {
+				e.linked = append(e.linked, link{from, to}, link{from, append(slices.Clone(to), path.Base(clean(names[0])))})
+			}
+		}
 	}
 }
 
@@ -427,8 +681,9 @@ func pieces(w string) []string {
 
 // path looks at one path that a command names.
 func (e *examination) path(name string, parts []string, target bool, words []string) {
+	e.process(parts)
 	git := name == "git"
-	looks := lookers[name] && !copiers[name] || git && gitReads(words) || name == "sed" && !inPlace(words) ||
+	looks := lookers[name] && !copiers[name] && !writesOut(name, words) || git && gitReads(words) || name == "sed" && !inPlace(words) ||
 		name == "find" && !slices.ContainsFunc(words, func(w string) bool {
 			return strings.HasPrefix(w, "-exec") || strings.HasPrefix(w, "-ok") || w == "-delete" || strings.HasPrefix(w, "-fprint") || w == "-fls"
 		})
@@ -448,8 +703,12 @@ func (e *examination) path(name string, parts []string, target bool, words []str
 				}
 			}
 		case above:
-			if p.kind == setting && !enders[name] || target {
+			emptied := name == "rsync" && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--del") })
+			if p.kind == setting && !enders[name] || target && !emptied {
 				continue
+			}
+			if name == "chmod" && slices.ContainsFunc(words, closes) && (p.kind != setting || e.armed(p)) {
+				e.tampers("close a folder in which " + p.kind.String() + " lies")
 			}
 			recursive := name != "chmod" && name != "chown" && name != "chgrp" && name != "rmdir" && name != "rm" ||
 				slices.ContainsFunc(words, func(w string) bool {
@@ -466,9 +725,61 @@ func (e *examination) path(name string, parts []string, target bool, words []str
 		}
 	}
 	if !looks && !(name == "cp" && !target) && name != "cat" {
+		if name == "sed" {
+			e.setting(parts, func(before []byte) ([]byte, bool) { return substituted(before, words) })
+			return
+		}
 		e.setting(parts, func([]byte) ([]byte, bool) { return nil, name == "rm" || name == "unlink" || name == "mv" && !target })
 	}
 }
+
+// substituted is a text after sed's -i with one substitution of plain words: what
+// has a pattern in it, or more than one command, is not foretold.
+func substituted(before []byte, words []string) ([]byte, bool) {
+	var m []string
+	for _, w := range words {
+		switch {
+		case w == "-i" || w == "--in-place" || w == "-e":
+		case strings.HasPrefix(w, "-"):
+			return nil, false
+		case m == nil:
+			if m = plainSubstitution.FindStringSubmatch(w); m == nil {
+				return nil, false
+			}
+			if m[1] != m[3] || m[3] != m[5] || strings.Contains(m[2]+m[4], m[1]) {
+				return nil, false
+			}
+		case strings.HasPrefix(w, "s") && plainSubstitution.MatchString(w):
+			return nil, false
+		}
+	}
+	if m == nil || m[2] == "" {
+		return nil, false
+	}
+	lines := strings.Split(string(before), "\n")
+	for i := range lines {
+		if m[6] == "g" {
+			lines[i] = strings.ReplaceAll(lines[i], m[2], m[4])
+		} else {
+			lines[i] = strings.Replace(lines[i], m[2], m[4], 1)
+		}
+	}
+	return []byte(strings.Join(lines, "\n")), true
+}
+
+// plainSubstitution is s/old/new/, without a character that means something else.
+var plainSubstitution = regexp.MustCompile(`^s([/|#,])([\w "':,@/-]*)([/|#,])([\w "':,@/-]*)([/|#,])(g?)$`)
+
+// closes reports whether a mode leaves a folder's owner no way into it.
+func closes(mode string) bool {
+	if strings.Trim(mode, "01234567") == "" && len(mode) > 0 && len(mode) < 5 {
+		owner := ("000" + mode)[len(mode):][0]
+		return (owner-'0')&5 != 5
+	}
+	return closing.MatchString(mode)
+}
+
+var closing = regexp.MustCompile(`^(?:[ugoa]*[+=-][rwxXst]*,)*(?:[ao]*u[ugoa]*|a[ugo]*|)(?:-[rwst]*x|=[rw]*$)`)
 
 // armed reports whether a file of settings has reeve's hooks now.
 func (e *examination) armed(p place) bool {
@@ -490,7 +801,7 @@ func (e *examination) url(raw string) {
 	}
 }
 
-var decidingURL = regexp.MustCompile(`(?i)(?:localhost|127\.[0-9.]+|\[?::1\]?|0\.0\.0\.0|[a-z0-9.-]+):([0-9]+)/+(?:admin(?:/|$)|approvals/+[^?#\s]|agents/+[^/\s]+/+)`)
+var decidingURL = regexp.MustCompile(`(?i)(?:localhost|127\.[0-9.]+|\[[0-9a-f:.%]+\]|[^\s/:@]+):([0-9]+)/+(?:admin(?:/|$)|approvals/+[^?#\s]|agents/+[^/\s]+/+)`)
 
 // code looks at a program that an interpreter is given: what it names is found
 // whatever the pieces are put together with.
@@ -517,6 +828,18 @@ func (e *examination) code(text string) {
 			e.tampers("change " + p.kind.String())
 		}
 	}
+	if removing.MatchString(low) {
+		for _, p := range e.g.places { // the folder in which it lies
+			above := p.parts[:len(p.parts)-1]
+			below, ok := strings.CutPrefix("/"+strings.Join(above, "/"), strings.ToLower(e.g.home)+"/")
+			if below = strings.ReplaceAll(below, "/", ""); ok && len(below) >= 8 && strings.Contains(plain, below) && (p.kind != setting || e.armed(p)) {
+				e.tampers("take away or close a folder in which " + p.kind.String() + " lies")
+			}
+		}
+	}
+	if ending.MatchString(low) && (e.sought || number(low, e.g.pid) || finding.MatchString(low)) {
+		e.tampers("end the guardian")
+	}
 	if changes {
 		for _, m := range settingNames.FindAllString(low, 4) {
 			e.relativeSetting("code", m)
@@ -528,6 +851,10 @@ var (
 	settingNames = regexp.MustCompile(`[\w./~-]*\.(claude|codex|gemini|cursor|copilot|github/hooks|opencode|amazonq)/[\w./-]+`)
 	// changing is what programs that change files have in them.
 	changing = regexp.MustCompile(`["'][rwab+]*[wa+][rwab+]*["']|write|dump|unlink|remove|rename|replace|rmtree|chmod|truncate|symlink|copy|move|system|exec|spawn|subprocess|popen|append|>|delete|rm\b`)
+	// removing takes whole folders away.
+	removing = regexp.MustCompile(`rmtree|remove-item|move-item|rename-item|removeall|remove_entry|rm_rf|rm_r\b|rmsync|rmdirsync|renamesync|recursive|\.rename|\.move|os\.rename|\bchmod`)
+	ending   = regexp.MustCompile(`\bkill\w*\b|sigkill|sigterm|terminate`)
+	finding  = regexp.MustCompile(`(?:pidof|pgrep|cmdline|process_iter)[\s\S]*\breeve\b|\breeve\b[\s\S]*(?:pidof|pgrep|cmdline|process_iter)`)
 	notName  = regexp.MustCompile(`[^a-z0-9._~-]+`)
 )
 

@@ -226,6 +226,12 @@ func same(pattern, name string) bool {
 // unknownParts are what a shell puts in where a path is known only when it runs.
 var unknownParts = regexp.MustCompile(`\$\{[^}]*\}|\$\([^)]*\)|\$\w+|\{[^}]*\}|` + "`[^`]*`")
 
+// ownProcess is a path by way of the folders of the process that reads it.
+var ownProcess = regexp.MustCompile(`^/+proc/+(?:self|thread-self)/+(root|cwd)(?:/+(.*))?$`)
+
+// link is a link that an act makes: what lies below to is what lies below from.
+type link struct{ from, to []string }
+
 // readings are the paths that a word may mean, run in one of the folders.
 func (e *examination) readings(word string, dirs []string) [][]string {
 	word = strings.TrimSpace(word)
@@ -236,10 +242,24 @@ func (e *examination) readings(word string, dirs []string) [][]string {
 		word = rest
 	}
 	word = strings.ReplaceAll(word, `\`, "/")
+	if m := ownProcess.FindStringSubmatch(word); m != nil { // before "..", which leads up from there
+		if word = "/" + m[2]; m[1] == "cwd" {
+			word = e.cwd() + "/" + m[2]
+		}
+	}
 	var found [][]string
 	add := func(p string) {
 		if p = clean(unknownParts.ReplaceAllString(p, "*")); strings.HasPrefix(p, "/") {
+			if strings.HasPrefix(p, "/proc/self") || strings.HasPrefix(p, "/proc/thread-self") || strings.HasPrefix(p, "/dev/fd") {
+				found = append(found, split(p))
+				return // whose it is depends on who reads it: it is never this process
+			}
 			found = append(found, split(p))
+			for _, l := range e.linked { // a link of this act, not on the disk yet
+				if len(found[0]) < 256 && len(split(p)) >= len(l.to) && compare(split(p)[:len(l.to)], l.to) == within {
+					found = append(found, append(slices.Clone(l.from), split(p)[len(l.to):]...))
+				}
+			}
 			if e.links--; e.links > 0 && !strings.ContainsAny(p, "*?[") {
 				if to := clean(real(filepath.FromSlash(p))); to != p {
 					found = append(found, split(to))
@@ -293,6 +313,9 @@ type examination struct {
 	dir                  *string // where the agent works; nil until asked for
 	sought               bool    // the guardian's process has been looked for
 	otherHome, otherData bool    // a variable names another home, or another data folder
+	linked               []link
+	otherSettings        bool // a variable names another folder of a coding agent's settings
+	deep                 int  // how many texts that are run lie around the present one
 	tool                 string
 	went                 []string // the folders that the script has gone to
 }
@@ -405,7 +428,7 @@ func ascii(s string) bool {
 // deciding or ending the guardian.
 var telling = []string{
 	".claude", ".codex", ".gemini", ".cursor", ".copilot", ".github", "opencode", "amazonq", "hooks", "settings",
-	"approvals", "ledger", "kill", "fuser", "claude_code_simple", "base64", "xxd", "eval", "xargs", "'", "\"", "cd ",
+	"approvals", "ledger", "kill", "fuser", "claude", "codex", "opencode_", "iptables", "proc/", "base64", "xxd", "eval", "xargs", "'", "\"", "cd ",
 }
 
 // read looks at an act's texts.

@@ -141,8 +141,9 @@ func (c *invocation) printf() flow {
 	}
 	args := c.args
 	if args[0].text == "-v" && len(args) > 2 {
-		f := flow{text: unescape(args[2].text), known: args[2].known}
-		c.vars[args[1].text] = f
+		printed := *c
+		printed.args = args[2:]
+		c.vars[args[1].text] = printed.printf()
 		return flow{}
 	}
 	format := unescape(args[0].text)

@@ -836,6 +836,9 @@ func (s *shell) parameter(p *syntax.ParamExp) flow {
 	if !ok && secretName(name) {
 		v.taint |= fromSecret
 	}
+	if p.Index != nil {
+		v = element(v, p.Index)
+	}
 	switch {
 	case p.Length:
 		return flow{text: "1"}
@@ -876,6 +879,35 @@ func (s *shell) parameter(p *syntax.ParamExp) flow {
 				v.text = strings.Replace(v.text, orig.text, with.text, n)
 			}
 		}
+	}
+	return v
+}
+
+// element is one of a list's values, which stand in its text with spaces between
+// them: ${a[1]}. Which it is may not be known; all of them are it then.
+func element(v flow, index syntax.ArithmExpr) flow {
+	w, ok := index.(*syntax.Word)
+	if !ok {
+		v.known = false
+		return v
+	}
+	l := w.Lit()
+	if l == "@" || l == "*" {
+		return v
+	}
+	all := strings.Fields(v.text)
+	if !isDigits(l) || len(l) > 4 {
+		v.known = false
+		return v
+	}
+	n := 0
+	for i := range len(l) {
+		n = n*10 + int(l[i]-'0')
+	}
+	if n < len(all) {
+		v.text = all[n]
+	} else {
+		v.text = ""
 	}
 	return v
 }
