@@ -103,6 +103,9 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 			n.logger.Warn("the database's password is written in the configuration: name it by a reference, such as --database env:DATABASE_URL")
 		}
 	}
+	if cfg.Ledger.Public == "true" && !server.Loopback(cfg.Listen) {
+		n.logger.Warn("everybody who reaches the node reads the ledger's proofs and metadata: the times, kinds, rules and effects of all records (ledger.public: true)", "listen", cfg.Listen)
+	}
 	if n.store, err = openInTurn(ctx, cfg); err != nil {
 		return n, fmt.Errorf("open the database: %w", err)
 	}

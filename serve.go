@@ -101,7 +101,7 @@ func (n *Node) serverConfig() server.Config {
 		Listen: n.cfg.Listen, AllowAnonymous: n.cfg.InsecureAnonymous, Hosts: n.cfg.Hosts,
 		TLSCert: n.cfg.TLS.Cert, TLSKey: n.cfg.TLS.Key,
 		Socket: filepath.Join(n.cfg.Data, SocketName), Operator: n.Admin(),
-		Auth: n.auth, Proxies: n.cfg.proxies(),
+		Auth: n.auth, Proxies: n.cfg.proxies(), Connections: n.connections(openFiles()),
 		RPC: map[string]*jsonrpc.Handler{
 			"/": endpoint(nil), "/aos": endpoint(&namespaces[0]),
 			"/a2g": endpoint(&namespaces[1]), "/jsonrpc": endpoint(&namespaces[1]), "/ws": endpoint(&namespaces[1]),
@@ -158,6 +158,19 @@ const (
 	maxAdmin  = 1 << 20  // of what an operator asks for
 	maxAnswer = 64 << 10 // of a person's answer
 )
+
+// connections is how many callers' connections may be open at once, where the process may
+// have so many files open, 0 for any number: a quarter of these is left for the database
+// and for what tasks open, or the ledger could not be written for all the callers.
+func (n *Node) connections(files int) int {
+	most := 4 * n.cfg.Limits.Concurrent
+	if room := files - max(128, files/4); files > 0 && room < most {
+		most = max(16, room)
+		n.logger.Warn("fewer connections are taken than limits.concurrent allows, since the process may open few files: raise its limit of open files (ulimit -n)",
+			"connections", most, "files", files)
+	}
+	return most
+}
 
 // ledgerRoles are who may read the ledger's proofs over HTTP; nil means everybody,
 // also without a credential.
