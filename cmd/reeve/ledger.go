@@ -483,18 +483,23 @@ func ledgerPrune() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove the oldest records, up to a signed checkpoint",
-		Long: `Removes records in whole tiles of 256, up to a signed checkpoint: the file given, or
-the newest. What remains can still be proved. Keep an export of what goes.`,
+		Long: `Removes records in whole tiles of 256, up to the signed checkpoint that --checkpoint
+names. What remains can still be proved. Keep an export of what goes.`,
 		Args: args(cobra.NoArgs),
+		// Without it, all but the newest records would go.
+		PreRunE: func(*cobra.Command, []string) error {
+			if checkpoint == "" {
+				return usageError{errors.New("say up to where, with --checkpoint FILE: a signed checkpoint that was kept")}
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var q reeve.Prune
-			if checkpoint != "" {
-				text, err := os.ReadFile(checkpoint)
-				if err != nil {
-					return err
-				}
-				q.Checkpoint = string(text)
+			text, err := os.ReadFile(checkpoint)
+			if err != nil {
+				return err
 			}
+			q.Checkpoint = string(text)
 			var pruned reeve.Pruned
 			if err := askNode(cmd, "POST", "/admin/prune", q, &pruned); err != nil {
 				return err
@@ -503,7 +508,7 @@ the newest. What remains can still be proved. Keep an export of what goes.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&checkpoint, "checkpoint", "", "file with a signed checkpoint (default: the newest)")
+	c.Flags().StringVar(&checkpoint, "checkpoint", "", "file with a signed checkpoint, up to which records go")
 	return ledgerFlags(c)
 }
 
