@@ -716,6 +716,7 @@ func policyFor(did string, requested []string, set *policy.Set) *Policy {
 				BlockedPatterns: m.BlockedPatterns, FilesystemScope: m.FilesystemScope, FilesystemRead: m.FilesystemRead,
 				AllowedDomains: m.AllowedDomains, BlockedDomains: m.BlockedDomains, NetworkAllowed: &m.NetworkAllowed,
 				MaxMemoryMB: m.MaxMemoryMB, MaxCPUPercent: m.MaxCPUPercent, TimeoutSeconds: m.TimeoutSeconds,
+				MaxWriteMB: m.MaxWriteMB, MaxWriteFiles: m.MaxWriteFiles,
 			}
 		}
 		p.Capabilities.Tools[tool] = t

@@ -148,6 +148,8 @@ type CapabilityManifest struct {
 	FilesystemScope []string `json:"filesystem_scope"`
 
 	FilesystemRead  []string `json:"filesystem_read,omitzero"`
+	MaxWriteMB      int      `json:"max_write_mb,omitzero"`
+	MaxWriteFiles   int      `json:"max_write_files,omitzero"`
 	AllowedDomains  []string `json:"allowed_domains,omitzero"`
 	BlockedDomains  []string `json:"blocked_domains,omitzero"`
 	BlockedPatterns []string `json:"blocked_patterns,omitzero"`
@@ -255,6 +257,8 @@ type Constraints struct {
 	MaxMemoryMB     int      `json:"max_memory_mb,omitzero"`
 	MaxCPUPercent   int      `json:"max_cpu_percent,omitzero"`
 	TimeoutSeconds  int      `json:"timeout_seconds,omitzero"`
+	MaxWriteMB      int      `json:"max_write_mb,omitzero"`
+	MaxWriteFiles   int      `json:"max_write_files,omitzero"`
 }
 
 // NetworkPolicy names the hosts that may and may not be reached.

@@ -11,6 +11,10 @@ type Manifest struct {
 	// globs such as /workspace/**. FilesystemRead lists what may only be read.
 	FilesystemScope []string `json:"filesystem_scope"`
 	FilesystemRead  []string `json:"filesystem_read,omitempty"`
+	// MaxWriteMB and MaxWriteFiles bound how much more there may be in what
+	// FilesystemScope names than when the act began. 0 is the sandbox's own bound.
+	MaxWriteMB    int `json:"max_write_mb,omitzero"`
+	MaxWriteFiles int `json:"max_write_files,omitzero"`
 	// AllowedDomains are the only hosts that may be reached, BlockedDomains
 	// those that may not, as names or as globs such as *.example.com. When no
 	// domain is allowed by name, NetworkAllowed alone decides.

@@ -225,6 +225,7 @@ type programResult struct {
 	TimedOut        bool            `json:"timed_out,omitzero"`
 	OutOfMemory     bool            `json:"out_of_memory,omitzero"`
 	OverDisk        string          `json:"over_disk,omitzero"`
+	OverQuota       string          `json:"over_quota,omitzero"`
 	DurationSeconds float64         `json:"duration_seconds"`
 	MemoryPeakMB    int             `json:"memory_peak_mb,omitzero"`
 	CPUPercent      float64         `json:"cpu_percent,omitzero"`
@@ -234,6 +235,9 @@ type programResult struct {
 
 // overDisk says why a program was ended that wrote too much.
 func overDisk(o sandbox.Outcome) string {
+	if o.OverDisk == "" {
+		return o.OverQuotaText()
+	}
 	return fmt.Sprintf("it was ended, since it wrote %s to its directory, which is all that it may have there", o.OverDisk)
 }
 
@@ -262,14 +266,14 @@ func (p *program) result(ctx context.Context, o sandbox.Outcome, err error) (jso
 	}
 	stdout, cutOut := p.stdout.text()
 	stderr, cutErr := p.stderr.text()
-	value, err := encode(programResult{Stdout: stdout, Stderr: stderr, ExitCode: o.ExitCode, Signal: o.Signal, TimedOut: o.TimedOut, OutOfMemory: o.OutOfMemory, OverDisk: o.OverDisk,
+	value, err := encode(programResult{Stdout: stdout, Stderr: stderr, ExitCode: o.ExitCode, Signal: o.Signal, TimedOut: o.TimedOut, OutOfMemory: o.OutOfMemory, OverDisk: o.OverDisk, OverQuota: o.OverQuota,
 		DurationSeconds: seconds(o.Duration), MemoryPeakMB: o.MemoryPeakMB, CPUPercent: math.Round(o.CPUPercent*10) / 10, Truncated: cutOut || cutErr, Limits: o.Limits})
 	if err != nil {
 		return nil, err
 	}
 	message := ""
 	switch {
-	case o.OverDisk != "":
+	case o.OverDisk != "" || o.OverQuota != "":
 		message = overDisk(o)
 	case o.TimedOut:
 		message = fmt.Sprintf("it was ended after %d seconds, which is all that it may take", p.manifest.TimeoutSeconds)

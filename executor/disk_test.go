@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -45,5 +46,26 @@ func TestCommandDisk(t *testing.T) {
 				t.Errorf("%s: it took %v", tt.name, took)
 			}
 		}
+	}
+}
+
+// TestCommandQuota: likewise for what the manifest lets a command write to elsewhere, and
+// what it wrote there stays.
+func TestCommandQuota(t *testing.T) {
+	dir := t.TempDir()
+	m := act.Manifest{MaxMemoryMB: 1024, MaxCPUPercent: 200, TimeoutSeconds: 60, FilesystemScope: []string{dir}, MaxWriteMB: 8, Advisory: []string{"max_memory_mb", "max_cpu_percent"}}
+	if _, failure, _ := runCommand(t, CommandConfig{}, `{"command":`+quote("head -c 6000000 /dev/zero > "+dir+"/a")+`}`, &m); failure != nil {
+		t.Errorf("%s %s", failure.Message, failure.Result)
+	}
+	_, failure, _ := runCommand(t, CommandConfig{}, `{"command":`+quote("head -c 20000000 /dev/zero > "+dir+"/a; kill -9 $$")+`}`, &m)
+	if failure == nil || !strings.Contains(failure.Message, "SIGKILL") { // one file never becomes larger
+		t.Errorf("one large file: %+v", failure)
+	}
+	_, failure, _ = runCommand(t, CommandConfig{}, `{"command":`+quote("for i in $(seq 20); do head -c 6000000 /dev/zero > "+dir+"/b$i; done; sleep 60")+`}`, &m)
+	if failure == nil || read[programResult](t, failure.Result).OverQuota != "more than 8 MB" || !strings.Contains(failure.Message, "max_write_mb") {
+		t.Errorf("many files: %+v", failure)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) < 2 {
+		t.Errorf("%d files are left: %v", len(left), err)
 	}
 }

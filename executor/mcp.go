@@ -209,7 +209,7 @@ func (e *mcpExecutor) started(ctx context.Context, job *Job, in mcpInputs) (json
 	if errors.Is(runErr, sandbox.ErrRefused) {
 		return nil, Final(runErr)
 	}
-	if outcome.OverDisk != "" {
+	if outcome.OverDisk != "" || outcome.OverQuota != "" {
 		return nil, &Error{Message: overDisk(outcome)}
 	}
 	if own := (*Error)(nil); errors.As(err, &own) && own.Result == nil && !own.Final {

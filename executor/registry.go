@@ -31,7 +31,7 @@ var executorID = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,127}$`)
 
 // limits are the names that Description.Holds may have: a manifest's, as written in JSON.
 var limits = []string{"max_memory_mb", "max_cpu_percent", "timeout_seconds", "network_allowed", "filesystem_scope", "filesystem_read",
-	"allowed_domains", "blocked_domains", "blocked_patterns"}
+	"max_write_mb", "max_write_files", "allowed_domains", "blocked_domains", "blocked_patterns"}
 
 // Register takes an executor. Its error wraps ErrNoDescription or ErrDuplicate,
 // or says what is wrong with the description.

@@ -130,7 +130,7 @@ func (m *manifest) unheld(r *reached) bool {
 	if m.glob == "*" { // what holds for every tool is for who is told it
 		return false
 	}
-	if m.binds("max_memory_mb", "max_cpu_percent", "timeout_seconds") || m.binds("network_allowed") && !m.NetworkAllowed {
+	if m.binds("max_memory_mb", "max_cpu_percent", "timeout_seconds", "max_write_mb", "max_write_files") || m.binds("network_allowed") && !m.NetworkAllowed {
 		return true
 	}
 	files, hosts := m.binds("filesystem_scope", "filesystem_read"), m.binds("allowed_domains", "blocked_domains")

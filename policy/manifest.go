@@ -99,6 +99,7 @@ func (s *manifests) settle() {
 
 var manifestKeys = []string{
 	"max_memory_mb", "max_cpu_percent", "timeout_seconds", "network_allowed", "filesystem_scope", "filesystem_read",
+	"max_write_mb", "max_write_files",
 	"allowed_domains", "blocked_domains", "blocked_patterns", "advisory",
 }
 
@@ -107,6 +108,8 @@ const (
 	maxMemoryMB    = 1 << 20
 	maxCPUPercent  = 100_000
 	maxTimeout     = 30 * 24 * 60 * 60
+	maxWriteMB     = 1 << 30 // a petabyte
+	maxWriteFiles  = 1_000_000_000
 	maxManifestSay = 1000 // entries of one list
 )
 
@@ -160,6 +163,8 @@ func (d *document) readManifest(m *manifest, n *node) {
 	}
 	m.FilesystemScope = d.entries(n, "filesystem_scope", scope)
 	m.FilesystemRead = d.entries(n, "filesystem_read", absolutePath)
+	d.amount(n, "max_write_mb", maxWriteMB, &m.MaxWriteMB)
+	d.amount(n, "max_write_files", maxWriteFiles, &m.MaxWriteFiles)
 	m.AllowedDomains = d.entries(n, "allowed_domains", domainName)
 	m.BlockedDomains = d.entries(n, "blocked_domains", domainName)
 	m.BlockedPatterns = d.entries(n, "blocked_patterns", notEmpty)

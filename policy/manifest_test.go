@@ -64,7 +64,7 @@ func TestManifestFaults(t *testing.T) {
 		{"[a]", `manifests is a mapping of tools' names to manifests, not a list (write manifests: { "*": {timeout_seconds: 30} })`},
 		{`{" ": {}}`, `" " names no tool ("*" stands for every tool)`},
 		{`{a: 5}`, `a manifest is a mapping, not a number (write {timeout_seconds: 30, …})`},
-		{`{a: {timeout: 5}}`, `a manifest has no key "timeout" (it is one of max_memory_mb, max_cpu_percent, timeout_seconds, network_allowed, filesystem_scope, filesystem_read, allowed_domains, blocked_domains, blocked_patterns, advisory)`},
+		{`{a: {timeout: 5}}`, `a manifest has no key "timeout" (it is one of max_memory_mb, max_cpu_percent, timeout_seconds, network_allowed, filesystem_scope, filesystem_read, max_write_mb, max_write_files, allowed_domains, blocked_domains, blocked_patterns, advisory)`},
 		{`{a: {timeout_seconds: 0}}`, `timeout_seconds is a whole number from 1 to 2592000 (to forbid a tool, write a rule with effect: deny)`},
 		{`{a: {max_memory_mb: 1e3}}`, `max_memory_mb is a whole number from 1 to 1048576 (to forbid a tool, write a rule with effect: deny)`},
 		{`{a: {max_cpu_percent: "50"}}`, `max_cpu_percent is a whole number from 1 to 100000 (to forbid a tool, write a rule with effect: deny)`},

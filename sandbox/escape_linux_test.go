@@ -339,6 +339,12 @@ func attempt(what string, args []string) int {
 		fmt.Println("end")
 	case "allowed":
 		return allowed(args[0])
+	case "fill": // how, MB
+		n, _ := strconv.Atoi(args[1])
+		fills[args[0]]("ws", n)
+		if time.Sleep(500 * time.Millisecond); n > 8 {
+			time.Sleep(time.Minute)
+		}
 	case "numbers":
 		return numbers(args[0], args[1])
 	case "number":

@@ -34,9 +34,6 @@ func (mc *machine) run(ctx context.Context, m act.Manifest, c Command) (Outcome,
 	if err := mc.prepare(o, m, c); err != nil {
 		return Outcome{}, err
 	}
-	if c.Disk != nil && !slices.ContainsFunc(o.Grants, func(g grant) bool { return g.Write && !g.Base && g.Path != c.Disk.Dir }) {
-		o.FileLimit = uint64(c.Disk.Bytes) // what it may write elsewhere, if anything, is not bounded
-	}
 	return mc.runOrder(ctx, m, p, o, c)
 }
 
@@ -55,6 +52,8 @@ func (mc *machine) runOrder(ctx context.Context, m act.Manifest, p *plan, o *ord
 		defer proxy.close()
 		o.Env = proxyEnv(o.Env)
 	}
+	quota := newQuota(m, o.Grants)
+	o.FileLimit = fileLimit(m, o.Grants, c.Disk)
 	group, err := mc.cgroups.make(int64(m.MaxMemoryMB)<<20, m.MaxCPUPercent)
 	if err != nil {
 		return out, fmt.Errorf("sandbox: %w", err)
@@ -70,13 +69,24 @@ func (mc *machine) runOrder(ctx context.Context, m act.Manifest, p *plan, o *ord
 	out.Limits = slices.Clone(p.limits)
 
 	w := mc.watch(m, h)
-	ctx, disk := watchDisk(ctx, c.Disk, func(seen map[fileID]bool) int64 { return unlinked(h.cmd.Process.Pid, c.Disk.Dir, seen) })
+	if quota != nil {
+		ctx = quota.watch(ctx, newTree(h, mc.children, quota.dirs))
+	}
+	ctx, disk := watchDisk(ctx, c.Disk, func(seen map[fileID]bool) int64 {
+		device, _ := deviceOf(c.Disk.Dir)
+		bytes, _ := unlinked(h.cmd.Process.Pid, []uint64{device}, seen)
+		return bytes
+	})
 	started, end, err := h.wait(ctx, time.Duration(m.TimeoutSeconds)*time.Second, group, proxy, &out)
-	if out.OverDisk = disk.stop(); context.Cause(ctx) == errDisk {
+	if out.OverDisk, out.OverQuota = disk.stop(), quota.stop(); context.Cause(ctx) == errDisk {
 		err = nil // it ended the command, and nobody else did
 	}
-	if out.OverDisk == "" && end.Signal == "SIGXFSZ" && o.FileLimit > 0 {
-		out.OverDisk = fmt.Sprintf("more than %d bytes to one file", o.FileLimit)
+	if out.OverDisk == "" && out.OverQuota == "" && end.Signal == "SIGXFSZ" && o.FileLimit > 0 {
+		if most := fmt.Sprintf("more than %d bytes to one file", o.FileLimit); disk != nil && o.FileLimit == uint64(c.Disk.Bytes) {
+			out.OverDisk = most
+		} else {
+			out.OverQuota = most
+		}
 	}
 	out.Duration = cmp.Or(end.Duration, time.Since(started))
 	if w != nil {
@@ -95,6 +105,14 @@ func (mc *machine) runOrder(ctx context.Context, m act.Manifest, p *plan, o *ord
 		}
 	}
 	return out, err
+}
+
+// fileLimit is how large one file may become.
+func fileLimit(m act.Manifest, grants []grant, own *Disk) uint64 {
+	if own == nil || slices.ContainsFunc(grants, func(g grant) bool { return g.Write && !g.Base && g.Path != own.Dir }) {
+		return uint64(quotaOf(m).bytes)
+	}
+	return uint64(min(own.Bytes, quotaOf(m).bytes))
 }
 
 // helper is a started command, seen from outside.

@@ -27,6 +27,10 @@
 //	timeout_seconds    the PID namespace or cgroup.kill end the whole tree; else partly: a subreaper kills it
 //	blocked_patterns   compared with the arguments before the start
 //
+//	max_write_mb       RLIMIT_FSIZE for each file, and a watcher that asks the file systems ten times a second
+//	max_write_files    how much they hold, and counts what is in the scope, with the command standing still, when
+//	                   that could be too much; 10,240 MB and 1,000,000 files where the manifest does not say
+//
 // A directory can be bounded as well (Disk): it is looked at every 100 ms, with what is
 // open and in no directory any more, and the command is killed.
 //
@@ -100,11 +104,17 @@ type Outcome struct {
 	Signal       string
 	TimedOut     bool
 	OutOfMemory  bool   // something was killed, since the memory was used up
-	OverDisk     string // what it wrote too much of, and was ended for; empty for nothing
+	OverDisk     string // what it wrote too much of to Command.Disk, and was ended for; empty for nothing
+	OverQuota    string // likewise to what the manifest names
 	Duration     time.Duration
 	MemoryPeakMB int
 	CPUPercent   float64
 	Limits       []Limit
+}
+
+// OverQuotaText says why a command was ended that wrote more than its manifest allows.
+func (o Outcome) OverQuotaText() string {
+	return fmt.Sprintf("it was ended, since it wrote %s to what filesystem_scope names (max_write_mb, max_write_files); what it wrote is still there", o.OverQuota)
 }
 
 // maxProcesses is how many processes and threads a command may have at once:

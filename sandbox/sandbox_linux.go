@@ -146,6 +146,7 @@ func (mc *machine) plan(m act.Manifest) (*plan, *order, error) {
 	mc.planTimeout(m, p)
 	mc.planNetwork(m, proxy, p, o)
 	mc.planFiles(m, s, p, o)
+	mc.planQuota(m, p)
 	if len(m.BlockedPatterns) > 0 {
 		p.add(Limit{Name: "blocked_patterns", State: Enforced, Mechanism: "arguments compared before the start"}, "")
 	}
@@ -298,6 +299,16 @@ func (mc *machine) planFiles(m act.Manifest, s *scope, p *plan, o *order) {
 		s.notes["filesystem_read"] = append(s.notes["filesystem_read"], "Landlock cannot take away what lies below a directory that may be written")
 	}
 	p.add(Limit{Name: "filesystem_read", State: state, Mechanism: strings.Join(how, ", "), Detail: s.detail("filesystem_read", false)}, instead)
+}
+
+// planQuota is for what a command may write in its scope. Without a list of its processes
+// it cannot be stopped while it is counted.
+func (mc *machine) planQuota(m act.Manifest, p *plan) {
+	state := Enforced
+	if !mc.children {
+		state = Partly
+	}
+	p.addQuota(m, state, "RLIMIT_FSIZE and a watcher")
 }
 
 // addBase adds what every command may read, but for what the manifest lets it write.

@@ -43,6 +43,7 @@ func planCommand(m act.Manifest) (*plan, error) {
 	add("network_allowed", !m.NetworkAllowed)
 	add("filesystem_scope", true)
 	add("filesystem_read", len(m.FilesystemRead) > 0)
+	p.addQuota(m, NotEnforced, "none on "+runtime.GOOS)
 	add("allowed_domains", len(m.AllowedDomains) > 0)
 	add("blocked_domains", len(m.BlockedDomains) > 0)
 	if len(m.BlockedPatterns) > 0 {
@@ -110,6 +111,7 @@ func RunWASM(ctx context.Context, m act.Manifest, module string, c Command) (out
 	if len(m.FilesystemRead) > 0 {
 		p.add(Limit{Name: "filesystem_read", State: Enforced, Mechanism: "wazero on os.Root", Detail: s.detail("filesystem_read", false)}, "")
 	}
+	p.addQuota(m, Partly, "a watcher")
 	if err := p.err(); err != nil {
 		return out, err
 	}
@@ -120,7 +122,8 @@ func RunWASM(ctx context.Context, m act.Manifest, module string, c Command) (out
 	if err := checkCommand(m, Command{Args: j.Args, Env: j.Env}); err != nil {
 		return out, err
 	}
-	watched, disk := watchDisk(ctx, c.Disk, nil)
+	quota := newQuota(m, s.grants)
+	watched, disk := watchDisk(quota.watch(ctx, nil), c.Disk, nil)
 	limited, cancel := context.WithTimeout(watched, time.Duration(m.TimeoutSeconds)*time.Second)
 	defer cancel()
 	start := time.Now()
@@ -129,6 +132,6 @@ func RunWASM(ctx context.Context, m act.Manifest, module string, c Command) (out
 	if limited.Err() != nil {
 		out.ExitCode, out.TimedOut, err = -1, watched.Err() == nil, ctx.Err()
 	}
-	out.OverDisk = disk.stop()
+	out.OverDisk, out.OverQuota = disk.stop(), quota.stop()
 	return out, err
 }

@@ -324,6 +324,9 @@ func (x *execution) describe(report *a2g.Report, o *sandbox.Outcome, err error, 
 	if o.OutOfMemory {
 		result["out_of_memory"] = true
 	}
+	if o.OverQuota != "" {
+		result["over_quota"] = o.OverQuota
+	}
 	report.Metrics = &a2g.Metrics{DurationMS: math.Round(float64(o.Duration.Microseconds())/100) / 10}
 	if o.MemoryPeakMB > 0 {
 		memory, cpu := float64(o.MemoryPeakMB), math.Round(o.CPUPercent*10)/10
@@ -336,6 +339,9 @@ func (x *execution) describe(report *a2g.Report, o *sandbox.Outcome, err error, 
 	case err != nil:
 		report.Status, report.Error, code = a2g.Failure, err.Error(), exitFailed
 		fmt.Fprintln(stderr, "reeve:", err)
+	case o.OverQuota != "":
+		report.Status, report.Error, code = a2g.Failure, o.OverQuotaText(), exitSignal+signalNumber(o.Signal)
+		fmt.Fprintln(stderr, "reeve:", o.OverQuotaText())
 	case o.TimedOut:
 		report.Status, code = a2g.Timeout, exitTimedOut
 		fmt.Fprintf(stderr, "reeve: ended at its time limit, after %s\n", o.Duration.Round(time.Millisecond))
@@ -393,6 +399,8 @@ func signalNumber(name string) int {
 		return 15
 	case "SIGXCPU":
 		return 24
+	case "SIGXFSZ":
+		return 25
 	case "SIGSYS":
 		return 31
 	}
