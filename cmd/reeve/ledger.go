@@ -178,7 +178,11 @@ func printReport(w io.Writer, r *ledger.Report) {
 	if r.Pruned > 0 {
 		fmt.Fprintf(w, "  pruned      records below %d were removed on purpose; their hashes still count\n", r.Pruned)
 	}
-	fmt.Fprintf(w, "  contents    %d records have them beside the log, all as committed; %d do not, or no longer\n", r.Openings, r.Absent)
+	committed := ", all as committed"
+	if !r.OK() { // what is wrong can be with them, and stands above
+		committed = ""
+	}
+	fmt.Fprintf(w, "  contents    %d records have them beside the log%s; %d do not, or no longer\n", r.Openings, committed, r.Absent)
 	if r.Confirmed > 0 {
 		fmt.Fprintf(w, "  anchored    records below %d stand under a checkpoint that you gave: as sure as the place where it was kept\n", r.Confirmed)
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"reeve/approval"
+	"reeve/ledger"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -146,5 +147,15 @@ func TestThreat17EscapesHideNothing(t *testing.T) {
 		if got := readable(jsontext.Value(in)); !strings.Contains(got, want) {
 			t.Errorf("%s is shown as %s, want %s", in, got, want)
 		}
+	}
+}
+
+// TestReportSaysOneThing: where something does not hold, nothing is said to be all right
+// that could be it.
+func TestReportSaysOneThing(t *testing.T) {
+	var b strings.Builder
+	printReport(&b, &ledger.Report{Size: 2, Openings: 2, Problems: []ledger.Problem{{Message: "what lies beside record 0-0 does not hold"}}})
+	if !strings.Contains(b.String(), "DOES NOT HOLD") || strings.Contains(b.String(), "as committed") {
+		t.Error(b.String())
 	}
 }
