@@ -42,21 +42,22 @@ var arrows = map[string]string{
 	"identity":                 "act ledger",
 	"approval":                 "act",
 	"agent":                    "act",
-	"guard":                    "act agent approval internal/canon internal/rawjson ledger policy risk session task",
-	"engine":                   "act approval executor guard internal/canon internal/content internal/rawjson ledger task",
+	"guard":                    "act agent approval internal/canon internal/quota internal/rawjson ledger policy risk session task",
+	"engine":                   "act approval executor guard internal/quota internal/canon internal/content internal/rawjson ledger task",
 	"flow":                     "act engine executor identity internal/jsonrpc internal/rawjson ledger task",
 	"a2a":                      "a2a/message act approval engine executor guard identity internal/canon internal/content internal/jsonrpc internal/outbound internal/rawjson ledger task",
 	"aos":                      "act a2a/message internal/canon internal/content internal/jsonrpc internal/rawjson mcp/message",
 	"sandbox":                  "act internal/outbound",
 	"a2g":                      "act agent approval guard identity internal/canon internal/content internal/jsonrpc internal/rawjson ledger policy",
 	"server":                   "act agent identity internal/jsonrpc task",
-	"": "a2a a2g act agent aos approval engine executor flow guard guardian identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/secret ledger mcp/proxy policy " +
+	"": "a2a a2g act agent aos approval engine executor flow guard guardian identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret ledger mcp/proxy policy " +
 		"risk risk/model server session store/postgres store/sqlite task",
 
 	"guardian":         "act hook internal/canon internal/rawjson risk/hazard",
 	"hook":             "act aos internal/rawjson internal/secret",
 	"internal/secret":  "",
 	"internal/datadir": "",
+	"internal/quota":   "",
 	"internal/yamldoc": "internal/rawjson",
 
 	"examples/agent/agent":     "aos",
@@ -68,6 +69,8 @@ var arrows = map[string]string{
 	"cmd/reeve-hook":           "hook internal/datadir",
 	"bench":                    "",
 	"internal/needs":           "",
+	"internal/modelserver":     "",
+	"hook/realagents":          "internal/modelserver",
 	"vectors":                  "task",
 }
 
