@@ -308,8 +308,13 @@ func (e *evaluation) assess() *hazard.Assessment {
 
 // scan runs the detectors over the content.
 func (e *evaluation) scan(want risk.Detector) {
+	var spread map[int][]risk.Finding
+	if want&risk.Injection != 0 {
+		spread = across(e.in.Action)
+	}
 	for i := range e.in.Action.Content {
 		e.findings = risk.Scan(e.in.Action.Content[i].Text, wanted(&e.in.Action.Content[i], want), e.findings)
+		e.findings = append(e.findings, spread[i]...)
 		for len(e.leaves) < len(e.findings) {
 			e.foundMask |= e.findings[len(e.leaves)].Detector
 			e.leaves = append(e.leaves, i)

@@ -216,6 +216,9 @@ func (e *evaluation) excepts(x *exception) bool {
 				e.foundMask |= f.Detector
 			}
 		}
+		if s.when.found&risk.Injection != 0 && len(across(a)) > 0 {
+			e.foundMask |= risk.Injection
+		}
 	}
 	// A missing argument on one side of ||, and a number that is none, would let
 	// what is not there decide: so every value on the way must be one.

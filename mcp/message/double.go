@@ -53,14 +53,26 @@ var grammar = content.NewGrammar(map[string]string{
 // depends on who reads it. nil when there is none. The members named in beside are
 // none of the message's own. The method's name is looked at like a member's: a
 // server that cuts spaces off, or routes names without case, takes "Tools/Call " for
-// the call that reeve does not see.
+// the call that reeve does not see. So it is with the params of a call under a method
+// that is not known.
 func Double(v rawjson.Value, base string, beside ...string) *content.Double {
 	if method := v.Get("method").Text(); method != "" && !defined[method] {
-		if like := alike[letters(method)]; like != "" {
+		like := alike[letters(method)]
+		if like == "" && callsByAnyName(method, v.Get("params")) {
+			like = "tools/call"
+		}
+		if like != "" {
 			return &content.Double{Pointer: content.Join(base, "method"), What: "method", Name: method, For: like}
 		}
 	}
 	return grammar.Double(v, "message", base, beside...)
+}
+
+// callsByAnyName reports whether a message of a method that is not the protocol's
+// can be the call of a tool to a server that takes a prefix off the method, such as
+// "rpc.", or has a name of its own for it: its params are a call's.
+func callsByAnyName(method string, params rawjson.Value) bool {
+	return params.Get("name").Exists() && (params.Get("arguments").Exists() || strings.Contains(letters(method), letters("tools/call")))
 }
 
 // defined are the methods of the protocol in every published version, and alike the

@@ -238,6 +238,21 @@ func TestThreat05MethodSpellings(t *testing.T) {
 			t.Errorf("%q passes: %v", like, d)
 		}
 	}
+	for _, call := range []string{
+		`"method":"rpc.tools/call","params":{"name":"shell","arguments":{"command":"id"}}`, `"method":"x/y","params":{"arguments":{},"name":"shell"}`,
+		`"method":"x/y","params":{"name":"shell","arguments":null}`, `"method":"vendor/tools/call","params":{"name":"wipe"}`,
+	} {
+		doc, _ := rawjson.Parse([]byte(`{"jsonrpc":"2.0","id":1,` + call + `}`))
+		if d := Double(doc.Root(), ""); d == nil || d.Pointer != "/method" || d.For != "tools/call" {
+			t.Errorf("%s passes: %v", call, d)
+		}
+	}
+	for _, other := range []string{`{"name":"x"}`, `{"arguments":{}}`, `[]`, `{"item":{"name":"x","arguments":{}}}`} {
+		doc, _ := rawjson.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"x/y","params":` + other + `}`))
+		if d := Double(doc.Root(), ""); d != nil {
+			t.Errorf("%s is refused: %v", other, d)
+		}
+	}
 	for name := range defined {
 		doc, _ := rawjson.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"` + name + `"}`))
 		if d := Double(doc.Root(), ""); d != nil {
