@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"reeve/ledger"
 	"reeve/task"
 )
 
@@ -12,7 +13,7 @@ import (
 // attempt begins when the one before is over.
 func TestEnter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := New(Config{})
+		e := New(Config{Store: struct{ ledger.TaskStore }{}}) // nothing of it is asked
 		id := task.NewID(e.cfg.Now())
 		enter := func(ctx context.Context, run, number int) (*attempt, chan bool) {
 			a, entered := &attempt{run: run, number: number, left: make(chan struct{})}, make(chan bool, 1)
