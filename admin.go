@@ -165,7 +165,7 @@ func (n *Node) createKey(ctx context.Context, by act.Principal, q KeyInfo) (KeyI
 	if err := n.store.PutKey(ctx, key); err != nil {
 		return KeyInfo{}, err
 	}
-	if err := n.loadKeys(ctx); err != nil {
+	if err := n.reloadKeys(ctx); err != nil {
 		return KeyInfo{}, err
 	}
 	return KeyInfo{Name: key.Name, Role: key.Role, Organization: key.Organization, Created: key.Created, Secret: secret}, nil
@@ -194,7 +194,7 @@ func (n *Node) revokeKey(ctx context.Context, by act.Principal, q KeyName) (KeyI
 		if err := n.store.PutKey(ctx, k); err != nil {
 			return KeyInfo{}, err
 		}
-		if err := n.loadKeys(ctx); err != nil {
+		if err := n.reloadKeys(ctx); err != nil {
 			return KeyInfo{}, err
 		}
 		return KeyInfo{Name: k.Name, Role: k.Role, Organization: k.Organization, Created: k.Created, Revoked: k.Revoked}, nil
@@ -220,10 +220,9 @@ func (n *Node) backup(ctx context.Context, by act.Principal, q BackupTo) (Nothin
 	return Nothing{}, n.store.Backup(ctx, q.File)
 }
 
-// Prune removes the node's oldest records, up to a signed checkpoint of its
-// log; an empty one means the newest.
+// Prune removes the node's oldest records, up to a signed checkpoint of its log.
 type Prune struct {
-	Checkpoint string `json:"checkpoint,omitzero"`
+	Checkpoint string `json:"checkpoint"`
 }
 
 // Pruned tells from which index on the records are still there.
@@ -232,14 +231,10 @@ type Pruned struct {
 }
 
 func (n *Node) prune(ctx context.Context, by act.Principal, q Prune) (Pruned, error) {
-	checkpoint := []byte(q.Checkpoint)
-	if len(checkpoint) == 0 {
-		head, err := n.store.Head(ctx, n.log.Number())
-		if err != nil {
-			return Pruned{}, err
-		}
-		checkpoint = head.Checkpoint
+	if q.Checkpoint == "" { // not the newest: nearly all would go, and nobody said so
+		return Pruned{}, badRequest("say up to where: \"checkpoint\" has to be a signed checkpoint of this log that was kept")
 	}
+	checkpoint := []byte(q.Checkpoint)
 	cp, err := ledger.OpenCheckpoint(checkpoint, n.log.VerifierKey())
 	if err != nil {
 		return Pruned{}, problem{http.StatusBadRequest, err}

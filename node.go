@@ -378,6 +378,19 @@ func (n *Node) loadKeys(ctx context.Context) error {
 	return nil
 }
 
+// reloadKeys reads the API keys of an open node again. The first of them shuts out
+// whoever asked without one, which the log says where it begins.
+func (n *Node) reloadKeys(ctx context.Context) error {
+	required := n.auth.Configured()
+	if err := n.loadKeys(ctx); err != nil {
+		return err
+	}
+	if !required && n.auth.Configured() {
+		n.logger.Warn("from now on credentials are required, on loopback, too: the first API key was made")
+	}
+	return nil
+}
+
 // Close stops what runs beside the requests and closes the ledger and the store.
 func (n *Node) Close() error {
 	if n.background != nil {

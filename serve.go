@@ -308,7 +308,7 @@ func (n *Node) watchKeys(ctx context.Context) {
 func (n *Node) refreshKeys(ctx context.Context) error {
 	n.keys.Lock()
 	defer n.keys.Unlock()
-	return n.loadKeys(ctx)
+	return n.reloadKeys(ctx)
 }
 
 func every(ctx context.Context, d time.Duration, f func()) {
