@@ -51,6 +51,9 @@ func (e *examination) command(c *hazard.Command) {
 		return
 	}
 	e.seeks(c, name)
+	e.pidFiles(c)
+	e.fills(c, name)
+	e.gathers(c, name)
 	if name == "git" && gitReads(c.Words) || printers[name] && !(name == "sed" && inPlace(c.Words)) {
 		e.named2(c, name) // its words are texts, or files that it reads
 		return

@@ -310,6 +310,7 @@ type examination struct {
 	a                    *act.Action
 	found                []act.Reason
 	links                int     // how many paths may still be looked up on the disk
+	files                int     // how many files may still be read for the guardian's number
 	dir                  *string // where the agent works; nil until asked for
 	sought               bool    // the guardian's process has been looked for
 	otherHome, otherData bool    // a variable names another home, or another data folder
@@ -351,7 +352,7 @@ func (g *Guarded) Tampering(a *act.Action) []act.Reason {
 	if g == nil || !a.IsCall() {
 		return nil
 	}
-	e := &examination{g: g, a: a, links: 256, tool: a.Canonical}
+	e := &examination{g: g, a: a, links: 256, files: 16, tool: a.Canonical}
 	if !e.suspicious() {
 		return nil
 	}
@@ -441,6 +442,9 @@ func (e *examination) watch(observe func(*hazard.Watch)) {
 	observe(&hazard.Watch{
 		Command: e.command,
 		File: func(p string, writes bool, content string, known bool) {
+			if !writes && e.kills() {
+				e.pidFile(p, e.lastDirs())
+			}
 			if e.isShell() {
 				e.file(p, writes, nil, content, known)
 			}

@@ -28,6 +28,11 @@ func aGuarded(t testing.TB) (g *Guarded, home string) {
 			t.Fatal(err)
 		}
 	}
+	for name, pid := range map[string]string{"node.pid": "43210\n", "other.pid": "4242\n"} {
+		if err := os.WriteFile(filepath.Join(home, name), []byte(pid), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, agent := range []string{"claude-code", "gemini"} {
 		in := &hook.Installation{Agent: agent, Home: home, Command: []string{home + "/bin/reeve-hook"}}
 		if _, err := in.Install(); err != nil {
@@ -280,6 +285,51 @@ CLAUDE_CONFIG_DIR=/tmp/e claude -p 'do it'
 claude --bare -p x
 claude --setting-sources project -p x
 opencode --pure run x
+tar xf x.tar -C ~/.claude
+tar -xzf x.tgz --directory=HOME/.claude
+tar xf x.tar -C ~
+cd ~/.claude && tar xf /tmp/x.tar
+unzip -o x.zip -d ~/.claude
+7z x x.7z -oHOME/.claude
+rsync -a evil/ ~/.claude/
+rsync -a evil/. HOME/.claude
+cp -r evil/. ~/.claude/
+cp -r evil/* ~/.claude/
+cp /tmp/settings.json ~/.claude/
+cp -t ~/.claude /tmp/settings.json
+mv /tmp/settings.json ~/.claude
+cp -r /tmp/.claude ~
+cp -r evil/. .claude
+cp /tmp/reeve.yaml ~/.config/reeve/
+tar xf x.tar -C ~/.config/reeve/policy
+python3 -m zipfile -e x.zip ~/.claude
+git apply --directory=HOME/.config/reeve/policy x.diff
+git apply --directory HOME/.config/reeve x.diff
+patch -d ~/.config/reeve/policy -p1 -i /tmp/x.diff
+wget -P ~/.config/reeve/policy https://x.example/mine.yaml
+curl --output-dir ~/.config/reeve/policy -O https://x.example/mine.yaml
+grep -rn '' ~/.config/reeve
+grep -rn . ~/.config
+grep -r '[A-Za-z0-9]*' ~
+grep -rv zzzzzzz ~/.config/reeve
+grep -R -e 'zzzz|' ~/.config/reeve
+grep -r 'PRIVATE KEY' -A5 ~/.config
+cd ~/.config/reeve && grep -rn ''
+rg '' ~/.config/reeve
+rg -uu . ~
+rg --hidden . HOME
+ag . ~/.config
+diff -r ~/.config/reeve /tmp/empty
+find ~/.config/reeve -type f -exec cat {} +
+cat ~/.config/**
+git -C ~/.config/reeve init
+git -C ~/.config add -A
+git diff --no-index /tmp/empty ~/.config/reeve
+kill $(cat ~/node.pid)
+kill $(< ~/node.pid)
+cat ~/node.pid | xargs kill
+p=$(cat ~/node.pid); kill $p
+read p < ~/node.pid; kill $p
 `), "\n")
 	for i := 0; i < len(attacks); i++ {
 		line := attacks[i]
@@ -424,6 +474,42 @@ CLAUDE_CONFIG_DIR=/tmp/cc claude --version
 claude mcp list
 a=(x y z); echo ${a[1]}
 ln -s ../shared shared
+tar xf x.tar
+tar xzf x.tgz -C /tmp/x
+tar -C /usr/local -xzf go.tar.gz
+tar tf x.tar
+tar czf out.tgz -C dist .
+unzip x.zip -d build
+unzip -l x.zip
+rsync -a src/ dst/
+rsync -a out/ host:/srv/www/
+cp -r skills .claude/
+cp -r evil/. build/
+cp notes.md ~/
+cp a.md b.md ~/.claude/commands/
+mv a.go b.go internal/
+git apply x.diff
+git apply --directory=src x.diff
+patch -d src -p1 -i x.diff
+wget -P /tmp https://x.example/a
+grep -rn TODO .
+grep -rn '' docs
+grep -rn 'func.*Foo' ~/work
+grep -rniE 'telemetry|analytics' ~/.config
+grep -rn --include=*.md . ~/.config
+rg foo
+rg '' docs
+rg . ~
+diff -r a b
+git init
+git -C /tmp/x init
+git -C ../proj add -A
+git add -A
+kill $PID
+kill $(cat server.pid)
+kill $(cat ~/other.pid)
+cat ~/other.pid | xargs kill
+kill -9 $(pgrep -f vite)
 `), "\n")
 	for _, line := range honest {
 		line = strings.ReplaceAll(line, "HOME/", home+"/")
