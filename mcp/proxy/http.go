@@ -254,14 +254,18 @@ func (h *Handler) send(ctx context.Context, method string, header http.Header, b
 		r.Body, r.ContentLength = http.NoBody, 0
 	}
 	r.Header = header
-	return h.client.Do(r)
+	resp, err := h.client.Do(r)
+	if err == nil {
+		h.p.answerHeaders(resp.Header)
+	}
+	return resp, err
 }
 
 // answer passes on what the server answers. back goes to the client first.
 // asked are the messages that it answers.
 func (h *Handler) answer(w http.ResponseWriter, r *http.Request, s *session, resp *http.Response, asked []*message, back []byte, via asker) {
-	for _, name := range []string{sessionHeader, versionHeader, "Www-Authenticate", "Cache-Control", "Retry-After", "Allow"} {
-		if v := resp.Header[name]; len(v) > 0 {
+	for name, v := range resp.Header {
+		if name != "Content-Type" {
 			w.Header()[name] = v
 		}
 	}
