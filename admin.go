@@ -220,14 +220,20 @@ func (n *Node) backup(ctx context.Context, by act.Principal, q BackupTo) (Nothin
 	return Nothing{}, n.store.Backup(ctx, q.File)
 }
 
-// Prune removes the node's oldest records, up to a signed checkpoint of its log.
+// Prune removes the node's oldest records, up to a signed checkpoint of its log. A
+// preview tells what would go.
 type Prune struct {
 	Checkpoint string `json:"checkpoint"`
+	Preview    bool   `json:"preview,omitzero"`
 }
 
-// Pruned tells from which index on the records are still there.
+// Pruned tells from which index on the records are still there; a preview, also how
+// many would go, and of when the first and the last of them are.
 type Pruned struct {
-	From uint64 `json:"from"`
+	From    uint64    `json:"from"`
+	Records uint64    `json:"records,omitzero"`
+	First   time.Time `json:"first,omitzero"`
+	Last    time.Time `json:"last,omitzero"`
 }
 
 func (n *Node) prune(ctx context.Context, by act.Principal, q Prune) (Pruned, error) {
@@ -239,9 +245,34 @@ func (n *Node) prune(ctx context.Context, by act.Principal, q Prune) (Pruned, er
 	if err != nil {
 		return Pruned{}, problem{http.StatusBadRequest, err}
 	}
+	if q.Preview {
+		return n.previewPrune(ctx, cp.Size)
+	}
 	if _, err := n.guard.Note(ctx, "prune", by, map[string]string{"checkpoint_size": strconv.FormatUint(cp.Size, 10)}); err != nil {
 		return Pruned{}, err
 	}
 	from, err := ledger.Prune(ctx, n.store, n.log.Number(), checkpoint, n.log.VerifierKey())
-	return Pruned{from}, err
+	return Pruned{From: from}, err
+}
+
+// previewPrune tells what would go by a checkpoint of so many records. The note of
+// it is one record more, so the newest tile that stays is never below the checkpoint.
+func (n *Node) previewPrune(ctx context.Context, size uint64) (Pruned, error) {
+	head, err := n.store.Head(ctx, n.log.Number())
+	if err != nil {
+		return Pruned{}, err
+	}
+	p := Pruned{From: size &^ 255}
+	if p.From <= head.Pruned {
+		return Pruned{From: head.Pruned}, nil
+	}
+	p.Records = p.From - head.Pruned
+	for index, at := range map[uint64]*time.Time{head.Pruned: &p.First, p.From - 1: &p.Last} {
+		r, _, err := ledger.ReadRecord(ctx, n.store, act.Position{Log: n.log.Number(), Index: index})
+		if err != nil {
+			return Pruned{}, err
+		}
+		*at = r.Time
+	}
+	return p, nil
 }

@@ -3,6 +3,7 @@ package reeve
 import (
 	"bytes"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -39,4 +40,27 @@ func TestFirstKeyIsLogged(t *testing.T) {
 	if got := strings.Count(said.String(), "from now on credentials are required"); got != 1 {
 		t.Errorf("said %d times:\n%s", got, said.String())
 	}
+}
+
+// A preview tells what would go, records nothing and removes nothing.
+func TestPreviews(t *testing.T) {
+	n := openNode(t)
+	decided(t, n, message("ann", "1", "hello"), message("ann", "2", "hello"), message("bob", "1", "hello"))
+	head, err := n.store.Head(t.Context(), n.log.Number())
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin := func(path, body, want string) {
+		t.Helper()
+		if status, text := ask(n.Admin(), identity.Operator, identity.Admin, "POST", path, body); status != 200 || text != want {
+			t.Errorf("%s: %d %s, want %s", path, status, text, want)
+		}
+	}
+	admin("/admin/erase", `{"user":"ann","preview":true}`, `{"count":2}`)
+	admin("/admin/prune", `{"preview":true,"checkpoint":`+strconv.Quote(string(head.Checkpoint))+`}`, `{"from":0}`)
+	after, err := n.store.Head(t.Context(), n.log.Number())
+	if err != nil || after.Size != head.Size {
+		t.Errorf("%d records before, %d after, %v", head.Size, after.Size, err)
+	}
+	admin("/admin/erase", `{"user":"ann"}`, `{"count":2}`)
 }

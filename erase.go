@@ -19,9 +19,11 @@ import (
 
 // Erase names what is erased: the contents of decisions, or everything that a
 // user's requests left beside the ledger, and that user's tasks. The records stay.
+// A preview of a user's erasure counts all but A2A tasks and their records.
 type Erase struct {
 	Decisions []string `json:"decisions,omitzero"`
 	User      string   `json:"user,omitzero"`
+	Preview   bool     `json:"preview,omitzero"`
 }
 
 // Erased tells how much was erased: the contents of decisions, trees of tasks, and
@@ -33,6 +35,9 @@ type Erased struct {
 }
 
 func (n *Node) erase(ctx context.Context, by act.Principal, q Erase) (Erased, error) {
+	if q.Preview {
+		return n.previewErase(ctx, q)
+	}
 	var positions []act.Position
 	for _, id := range q.Decisions {
 		pos, err := act.ParsePosition(id)
@@ -81,6 +86,20 @@ func (n *Node) erase(ctx context.Context, by act.Principal, q Erase) (Erased, er
 		return erased, problem{http.StatusNotFound, errors.New("nothing was found to erase")}
 	}
 	return erased, nil
+}
+
+// previewErase counts what would be erased of a user, and erases nothing.
+func (n *Node) previewErase(ctx context.Context, q Erase) (Erased, error) {
+	if q.User == "" || len(q.Decisions) > 0 {
+		return Erased{}, badRequest("a preview is of a user, without decisions")
+	}
+	who, err := n.tasksOf(ctx, q.User)
+	if err != nil {
+		return Erased{}, err
+	}
+	var left leftover
+	found, err := n.positionsOf(ctx, &who, &left)
+	return Erased{Count: len(found), Trees: len(who.ended)}, err
 }
 
 // eraseContents erases what lies beside decisions.

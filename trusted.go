@@ -41,7 +41,7 @@ type TrustedFile struct {
 
 // Check is nil when the file is trusted as it is now, and ErrUntrusted when not.
 func (t *Trust) Check(file string) error {
-	name, hash, err := fingerprint(file)
+	name, hash, _, err := fingerprint(file)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (t *Trust) Check(file string) error {
 
 // Add says to trust a file as it is now.
 func (t *Trust) Add(file string) error {
-	name, hash, err := fingerprint(file)
+	name, hash, _, err := fingerprint(file)
 	if err != nil {
 		return err
 	}
@@ -132,24 +132,37 @@ const (
 	maxNamedBytes = 256 << 20
 )
 
+// Named are a configuration and the files below its folder that it names, each with
+// the hash of what is in it now.
+func Named(file string) ([]TrustedFile, error) {
+	_, _, files, err := fingerprint(file)
+	return files, err
+}
+
+func hashOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
 // fingerprint is a file's path without links, and a hash over it and over all files
-// below its folder that it names.
-func fingerprint(file string) (name, hash string, err error) {
+// below its folder that it names; files are each of them, with its own.
+func fingerprint(file string) (name, hash string, files []TrustedFile, err error) {
 	if name, err = filepath.Abs(file); err != nil {
-		return "", "", err
+		return "", "", nil, err
 	}
 	if name, err = filepath.EvalSymlinks(name); err != nil {
-		return "", "", err
+		return "", "", nil, err
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return "", "", err
+		return "", "", nil, err
 	}
 	c, err := Load(name, func(string) string { return "" }, nil)
 	if err != nil {
-		return "", "", err
+		return "", "", nil, err
 	}
 	base := filepath.Dir(name)
+	files = []TrustedFile{{hashOf(text), name}}
 	h := sha256.New()
 	fmt.Fprintf(h, "%d\n%s", len(text), text)
 	names, size := 0, int64(0)
@@ -162,6 +175,7 @@ func fingerprint(file string) (name, hash string, err error) {
 		}
 		text, err := os.ReadFile(p)
 		if err == nil {
+			files = append(files, TrustedFile{hashOf(text), p})
 			fmt.Fprintf(h, "\n%d %s %d\n%s", len(p), p, len(text), text)
 		}
 		return err
@@ -181,12 +195,13 @@ func fingerprint(file string) (name, hash string, err error) {
 			return nil
 		})
 		if errors.Is(err, fs.ErrNotExist) {
+			files = append(files, TrustedFile{"(none yet)", p})
 			fmt.Fprintf(h, "\n%d %s -", len(p), p) // one that is put there later is another
 		} else if err != nil {
-			return "", "", fmt.Errorf("%s: %w", p, err)
+			return "", "", nil, fmt.Errorf("%s: %w", p, err)
 		}
 	}
-	return name, "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+	return name, "sha256:" + hex.EncodeToString(h.Sum(nil)), files, nil
 }
 
 // names are the files and folders below a folder that a configuration names, but for

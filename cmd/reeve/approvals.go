@@ -112,7 +112,7 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 					q.Seen = h.Seen
 				}
 			}
-			if err := askTerminal(cmd, a); err != nil {
+			if err := askTerminal(cmd, a, ""); err != nil {
 				return err
 			}
 			if err := askNode(cmd, "POST", path, q, &h); err != nil {

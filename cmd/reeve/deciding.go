@@ -27,10 +27,19 @@ func askFirst(root *cobra.Command) {
 		if strings.HasPrefix(path, "approvals ") {
 			continue // they ask once they have shown what is answered
 		}
-		run := c.RunE
+		effect, run := effects[path], c.RunE
+		if effect == nil {
+			panic("reeve: nothing says what " + path + " does")
+		}
 		c.RunE = func(cmd *cobra.Command, a []string) error {
-			if err := askTerminal(cmd, a); err != nil {
+			shown := tell(cmd, a, effect)
+			if err := askTerminal(cmd, a, shown); err != nil {
 				return err
+			}
+			// What an agent can change while a person reads is not what they agreed to.
+			// Of a user, more may be asked meanwhile: all of that is meant.
+			if yes, _ := cmd.Flags().GetBool("yes"); !yes && path != "ledger erase" && tell(cmd, a, effect) != shown {
+				return errors.New("what was shown has changed meanwhile, and nothing was done: look at it again")
 			}
 			return run(cmd, a)
 		}
@@ -40,10 +49,26 @@ func askFirst(root *cobra.Command) {
 // errUnasked is what a command gets that nobody can be asked about.
 var errUnasked = errors.New("this is for a person to decide, and is asked at a terminal: there is none here")
 
-// askTerminal asks at the terminal whether a command is meant. Standard input is not asked
+// tell is what a command does, in harmless lines. What cannot be known is said, too:
+// the command itself says more of why.
+func tell(cmd *cobra.Command, a []string, effect func(*cobra.Command, []string) ([]string, error)) string {
+	lines, err := effect(cmd, a)
+	if err != nil {
+		lines = append(lines, fmt.Sprintf("what it changes is not known: %v", err))
+	}
+	var text strings.Builder
+	for _, line := range lines {
+		fmt.Fprintf(&text, "  %s\n", printable(line))
+	}
+	return text.String()
+}
+
+// askTerminal asks at the terminal whether a command is meant, below what it does.
+// Scripts get to see that on standard error, and go on. Standard input is not asked
 // where there is a terminal: an agent can write what it likes to that.
-func askTerminal(cmd *cobra.Command, a []string) error {
+func askTerminal(cmd *cobra.Command, a []string, shown string) error {
 	if yes, _ := cmd.Flags().GetBool("yes"); yes {
+		fmt.Fprint(cmd.ErrOrStderr(), shown)
 		return nil
 	}
 	in, out, done, err := terminal()
@@ -51,12 +76,12 @@ func askTerminal(cmd *cobra.Command, a []string) error {
 		return fmt.Errorf("%s: %w", cmd.CommandPath(), errUnasked)
 	}
 	defer done()
-	return confirm(in, out, strings.TrimSpace(cmd.CommandPath()+" "+strings.Join(a, " ")))
+	return confirm(in, out, strings.TrimSpace(cmd.CommandPath()+" "+strings.Join(a, " ")), shown)
 }
 
 // confirm asks whether something is meant, and takes nothing but yes for it.
-func confirm(in io.Reader, out io.Writer, what string) error {
-	fmt.Fprintf(out, "%s\nType yes to do this: ", printable(what))
+func confirm(in io.Reader, out io.Writer, what, shown string) error {
+	fmt.Fprintf(out, "%s\n%sType yes to do this: ", printable(what), shown)
 	line, err := bufio.NewReader(io.LimitReader(in, 64)).ReadString('\n')
 	if err != nil || strings.TrimSpace(line) != "yes" {
 		return errors.New("nothing was done")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -40,11 +41,21 @@ func TestDecidingCommandsAsk(t *testing.T) {
 func TestConfirm(t *testing.T) {
 	for answer, ok := range map[string]bool{"yes\n": true, " yes \n": true, "y\n": false, "\n": false, "": false, "yes": false, "YES\n": false, "no\nyes\n": false} {
 		var out strings.Builder
-		if err := confirm(strings.NewReader(answer), &out, "reeve approvals approve a\x1b[2Jb"); (err == nil) != ok {
+		if err := confirm(strings.NewReader(answer), &out, "reeve approvals approve a\x1b[2Jb", "  it is let through\n"); (err == nil) != ok {
 			t.Errorf("%q: %v", answer, err)
 		}
-		if strings.Contains(out.String(), "\x1b") || !strings.Contains(out.String(), "approvals approve") {
+		if strings.Contains(out.String(), "\x1b") || !strings.Contains(out.String(), "approvals approve") || !strings.Contains(out.String(), "\n  it is let through\nType yes") {
 			t.Errorf("%q", out.String())
 		}
+	}
+}
+
+// What is told is harmless, and what is not known is said.
+func TestTell(t *testing.T) {
+	got := tell(nil, nil, func(*cobra.Command, []string) ([]string, error) {
+		return []string{"a\x1b[2J\nb"}, errors.New("no node\x07")
+	})
+	if strings.ContainsAny(got, "\x1b\x07") || strings.Count(got, "\n") != 2 || !strings.Contains(got, "is not known: no node") {
+		t.Errorf("%q", got)
 	}
 }

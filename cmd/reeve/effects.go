@@ -1,0 +1,252 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reeve"
+	"reeve/internal/datadir"
+	"reeve/mcp/proxy/install"
+)
+
+// effects say, in a few lines for whoever is asked, what a deciding command will do.
+// They change nothing. The approvals are not among them: they show what is answered.
+var effects = map[string]func(cmd *cobra.Command, a []string) ([]string, error){
+	"keys create":       keyCreated,
+	"keys revoke":       keyRevoked,
+	"agents reset-key":  agentChanged("its public key is forgotten: until it registers another, its messages need no signature"),
+	"agents resume":     agentChanged("what it asks for is judged again, as that of others is"),
+	"agents revoke":     agentChanged("it is allowed nothing any more, for good"),
+	"agents suspend":    agentChanged("it is allowed nothing until it is resumed"),
+	"ledger erase":      contentsErased,
+	"ledger prune":      recordsPruned,
+	"restore":           backupRestored,
+	"hook install":      hookInstalled,
+	"mcp install":       proxyInstalled,
+	"mcp tools approve": toolsAnswered("calls of them are let through to judgement as they are defined here:"),
+	"mcp tools refuse":  toolsAnswered("these definitions stay out:"),
+	"trust":             configTrusted,
+}
+
+// flagOf is the text of a command's own flag.
+func flagOf(cmd *cobra.Command, name string) string { return cmd.Flags().Lookup(name).Value.String() }
+
+func keyCreated(cmd *cobra.Command, a []string) ([]string, error) {
+	lines := []string{fmt.Sprintf("a new API key %s, of the role %s", a[0], flagOf(cmd, "role"))}
+	var keys []reeve.KeyInfo
+	if err := askNode(cmd, "GET", "/admin/keys", nil, &keys); err != nil {
+		return lines, err
+	}
+	if len(keys) == 0 {
+		lines = append(lines, "it is the first: from then on everybody needs a credential, on loopback, too, also once it is revoked")
+	}
+	return lines, nil
+}
+
+func keyRevoked(cmd *cobra.Command, a []string) ([]string, error) {
+	var keys []reeve.KeyInfo
+	if err := askNode(cmd, "GET", "/admin/keys", nil, &keys); err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(keys, func(k reeve.KeyInfo) bool { return k.Name == a[0] && k.Revoked.IsZero() })
+	if i < 0 {
+		return []string{"there is no valid key of this name"}, nil
+	}
+	others := 0
+	for _, k := range keys {
+		if k.Name != a[0] && k.Role == keys[i].Role && k.Revoked.IsZero() {
+			others++
+		}
+	}
+	return []string{
+		fmt.Sprintf("the key %s, of the role %s, made %s, is let in no more, at once and for good", a[0], keys[i].Role, keys[i].Created.Format(time.DateTime)),
+		fmt.Sprintf("%s of this role stay valid; credentials are required as before", count(others, "other key")),
+	}, nil
+}
+
+func agentChanged(what string) func(*cobra.Command, []string) ([]string, error) {
+	return func(cmd *cobra.Command, a []string) ([]string, error) {
+		lines := []string{fmt.Sprintf("the agent %s: %s", a[0], what)}
+		var r reeve.AgentReport
+		if err := askNode(cmd, "GET", "/agents/"+url.PathEscape(a[0]), nil, &r); err != nil {
+			return lines, err
+		}
+		lines = append(lines, "now it is "+stateOf(r.Agent))
+		if key, ok := strings.CutPrefix(r.Principal, "key:"); ok {
+			return append(lines, fmt.Sprintf("its credential, the key %s, can still ask under other names", key)), nil
+		} else if r.Principal != "" {
+			return append(lines, fmt.Sprintf("who registered it, %s, can still ask under other names", r.Principal)), nil
+		}
+		return append(lines, "no credential registered it: whoever used the name can still ask under others"), nil
+	}
+}
+
+func contentsErased(cmd *cobra.Command, ids []string) ([]string, error) {
+	user := flagOf(cmd, "user")
+	if user == "" {
+		return []string{fmt.Sprintf("the contents of %s go, for good: %s", count(len(ids), "decision"), strings.Join(ids, " ")), "the records stay"}, nil
+	}
+	var found reeve.Erased
+	if err := askNode(cmd, "POST", "/admin/erase", reeve.Erase{User: user, Preview: true}, &found); err != nil {
+		return nil, err
+	}
+	return []string{
+		fmt.Sprintf("of the user %s go, for good: the contents of %s, %s that ended", user, count(found.Count, "request"), count(found.Trees, "task tree")),
+		"and the user's A2A tasks with their messages, which are only counted as they go; the records stay",
+	}, nil
+}
+
+func recordsPruned(cmd *cobra.Command, _ []string) ([]string, error) {
+	text, err := os.ReadFile(flagOf(cmd, "checkpoint"))
+	if err != nil {
+		return nil, err
+	}
+	var p reeve.Pruned
+	if err := askNode(cmd, "POST", "/admin/prune", reeve.Prune{Checkpoint: string(text), Preview: true}, &p); err != nil {
+		return nil, err
+	}
+	if p.Records == 0 {
+		return []string{fmt.Sprintf("no record goes: those below %d are gone already, and records go in whole tiles of 256", p.From)}, nil
+	}
+	return []string{
+		fmt.Sprintf("%s go, for good: %d to %d, from %s to %s", count(int(p.Records), "record"), p.From-p.Records, p.From-1, when(p.First), when(p.Last)),
+		fmt.Sprintf("the records from %d on stay, and can still be proved", p.From),
+	}, nil
+}
+
+func backupRestored(cmd *cobra.Command, a []string) ([]string, error) {
+	cfg, err := config(cmd)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(a[0])
+	if err != nil {
+		return nil, err
+	}
+	data, err := filepath.Abs(datadir.Find(cfg.Data))
+	if err != nil {
+		return nil, err
+	}
+	lines := []string{
+		fmt.Sprintf("the backup %s, %d bytes, of %s, becomes the database of %s", a[0], info.Size(), when(info.ModTime()), data),
+		"a database that is there is not replaced; what came after the backup is not in it",
+	}
+	if seed := flagOf(cmd, "seed"); seed != "" {
+		lines = append(lines, fmt.Sprintf("and %s becomes the seed that the ledger is signed with", seed))
+	}
+	return lines, nil
+}
+
+func hookInstalled(cmd *cobra.Command, a []string) ([]string, error) {
+	h := &hooked{project: flagOf(cmd, "project") == "true"}
+	in, err := h.installation(a[0])
+	if err != nil {
+		return nil, err
+	}
+	file, err := in.File()
+	if err != nil {
+		return nil, err
+	}
+	if flagOf(cmd, "undo") == "true" {
+		return []string{fmt.Sprintf("reeve's hooks are taken out of %s: the agent %s works unguarded then", file, a[0])}, nil
+	}
+	command, err := installedCommand(cmd)
+	if err != nil {
+		return nil, err
+	}
+	state := "which is new"
+	if exists(file) {
+		state = "in which everything else stays"
+	}
+	return []string{
+		fmt.Sprintf("hooks of the agent %s are written into %s, %s", a[0], file, state),
+		fmt.Sprintf("they run %s", strings.Join(slices.Insert(command, 1, "hook", "--agent", a[0]), " ")),
+	}, nil
+}
+
+func proxyInstalled(cmd *cobra.Command, a []string) ([]string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, err
+	}
+	f, err := install.Find(a[0], flagOf(cmd, "project") == "true", home, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	if file := flagOf(cmd, "file"); file != "" {
+		f.Path = file
+	}
+	text, err := os.ReadFile(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	if flagOf(cmd, "undo") == "true" {
+		_, done, err := install.Unwrap(f.Client, text)
+		return []string{fmt.Sprintf("in %s the proxy is taken away from %s: they work unguarded then", f.Path, dash(strings.Join(done.Changed, ", ")))}, err
+	}
+	command, err := proxyCommand(cmd, flagOf(cmd, "url"), flagOf(cmd, "key"))
+	if err != nil {
+		return nil, err
+	}
+	_, done, err := install.Wrap(f.Client, text, command)
+	return []string{
+		fmt.Sprintf("in %s the proxy is put in front of %s; what else is there stays", f.Path, dash(strings.Join(done.Changed, ", "))),
+		"it is " + strings.Join(command, " "),
+	}, err
+}
+
+func toolsAnswered(what string) func(*cobra.Command, []string) ([]string, error) {
+	return func(cmd *cobra.Command, a []string) (lines []string, err error) {
+		r, done, err := toolKeeper(cmd)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, done()) }()
+		found, err := servers(cmd, r, a[0])
+		if err != nil {
+			return nil, err
+		}
+		var shown strings.Builder
+		for _, s := range found {
+			for _, t := range s.Tools {
+				if t.Held != nil && slices.Contains(a[1:], t.Name) {
+					showHeld(&shown, s, t)
+				}
+			}
+		}
+		if shown.Len() == 0 {
+			return []string{"no definition of these tools is held"}, nil
+		}
+		return append([]string{what}, strings.Split(strings.TrimSpace(shown.String()), "\n")...), nil
+	}
+}
+
+func configTrusted(cmd *cobra.Command, a []string) ([]string, error) {
+	file := foundConfig
+	if len(a) > 0 {
+		file = a[0]
+	}
+	switch {
+	case flagOf(cmd, "list") == "true":
+		return []string{"what is trusted is listed"}, nil
+	case flagOf(cmd, "remove") == "true":
+		return []string{fmt.Sprintf("%s is trusted no more", file)}, nil
+	}
+	files, err := reeve.Named(file)
+	if err != nil {
+		return nil, err
+	}
+	lines := []string{"this configuration rules where it lies, with what it names below its folder, as they are now:"}
+	for _, f := range files {
+		lines = append(lines, f.Hash+"  "+f.Path)
+	}
+	return lines, nil
+}
