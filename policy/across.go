@@ -20,6 +20,10 @@ const nearSeam = 1024
 // pause stands for the middle of a long text: more than may lie between two words.
 var pause = strings.Repeat("\n", 32)
 
+// seams is what stands between the texts, in turn: they are cut between words, or
+// within one, or now so and now so.
+var seams = [...][2]string{{"\n", "\n"}, {"", ""}, {"", "\n"}, {"\n", ""}}
+
 // across returns the injections that no text holds alone, by leaf: of each the part
 // that lies there. It costs time in proportion to the texts, and nothing where
 // there is only one.
@@ -39,8 +43,8 @@ func across(a *act.Action) map[int][]risk.Finding {
 		if len(leaves) < 2 {
 			continue
 		}
-		for _, joint := range []string{"\n", ""} { // between words, and within one
-			j := join(a.Content, leaves, joint)
+		for _, joints := range seams {
+			j := join(a.Content, leaves, joints)
 			spread := j.spread()
 			if len(spread) == 0 {
 				continue
@@ -101,11 +105,11 @@ type joined struct {
 // joinedPiece is a part of a leaf's text, at a place in the joined one.
 type joinedPiece struct{ at, size, leaf, from int }
 
-func join(content []act.Leaf, leaves []int, joint string) *joined {
+func join(content []act.Leaf, leaves []int, joints [2]string) *joined {
 	j := &joined{}
 	for n, i := range leaves {
 		if n > 0 {
-			j.text = append(j.text, joint...)
+			j.text = append(j.text, joints[n%2]...)
 		}
 		text := content[i].Text
 		if len(text) <= 2*nearSeam {
