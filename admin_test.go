@@ -2,12 +2,16 @@ package reeve
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
 	"testing"
 
 	"reeve/identity"
+	"reeve/ledger"
+
+	"github.com/go-json-experiment/json"
 )
 
 // Without a checkpoint nobody said what is to go, and nothing does.
@@ -63,4 +67,35 @@ func TestPreviews(t *testing.T) {
 		t.Errorf("%d records before, %d after, %v", head.Size, after.Size, err)
 	}
 	admin("/admin/erase", `{"user":"ann"}`, `{"count":2}`)
+}
+
+// What the preview of a pruning names is what goes, also by the newest checkpoint.
+func TestPreviewIsWhatIsPruned(t *testing.T) {
+	n := openNode(t)
+	var head ledger.Head
+	for head.Size < 256 {
+		_, err := n.guard.Note(t.Context(), "note", identity.Operator, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if head, err = n.store.Head(t.Context(), n.log.Number()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prune := func(preview bool) (p Pruned) {
+		t.Helper()
+		status, text := ask(n.Admin(), identity.Operator, identity.Admin, "POST", "/admin/prune",
+			fmt.Sprintf(`{"preview":%v,"checkpoint":%q}`, preview, head.Checkpoint))
+		if err := json.Unmarshal([]byte(text), &p); status != 200 || err != nil {
+			t.Fatalf("%d %s: %v", status, text, err)
+		}
+		return p
+	}
+	before := prune(true)
+	if before.From != 256 || before.Records != 256 || before.First.IsZero() || before.Last.Before(before.First) {
+		t.Errorf("the preview says %+v", before)
+	}
+	if after := prune(false); after.From != before.From {
+		t.Errorf("records below %d went, and %d was said", after.From, before.From)
+	}
 }

@@ -195,7 +195,6 @@ func fingerprint(file string) (name, hash string, files []TrustedFile, err error
 			return nil
 		})
 		if errors.Is(err, fs.ErrNotExist) {
-			files = append(files, TrustedFile{"(none yet)", p})
 			fmt.Fprintf(h, "\n%d %s -", len(p), p) // one that is put there later is another
 		} else if err != nil {
 			return "", "", nil, fmt.Errorf("%s: %w", p, err)
