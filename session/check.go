@@ -351,7 +351,7 @@ func (c *checker) writtenBack() {
 			continue
 		}
 		for _, notice := range risk.Notices(leaf.Text, nil) {
-			if c.s.find(hash('n', notice)) == nil {
+			if c.s.find(hash('n', kindOfNotice(notice))) == nil && c.s.find(hash('n', notice)) == nil {
 				continue
 			}
 			if parts[i].Use == hazard.Replaced {

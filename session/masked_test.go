@@ -42,6 +42,7 @@ func TestWrittenBack(t *testing.T) {
 			}{
 				{"a file", call(kind, path, ".env", "content", "DB=postgres://shop:[password removed]@localhost"), true},
 				{"a new text", call(kind, path, ".env", "old_string", "x", "new_string", "card ****"), true},
+				{"in other words", call(kind, path, ".env", "content", "DB=postgres://shop:[database password removed]@localhost"), true},
 				{"an old text", call(kind, path, ".env", "old_string", "shop:[password removed]", "new_string", "y"), true},
 				{"a command", call(kind, "command", "echo 'shop:[password removed]' > .env"), true},
 				{"only the changed line", call(kind, path, ".env", "old_string", "PORT=1", "new_string", "PORT=2"), false},

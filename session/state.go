@@ -22,6 +22,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 	"weak"
 
@@ -528,8 +529,18 @@ func (st *Step) Masked(a *act.Action, edits []act.Edit) {
 	}
 	for _, notice := range notices[:min(len(notices), maxNotices)] {
 		st.flags |= flagMasked
-		st.keys = append(st.keys[:len(st.keys):len(st.keys)], hash('n', notice))
+		st.keys = append(st.keys[:len(st.keys):len(st.keys)], hash('n', kindOfNotice(notice)))
 	}
+}
+
+// kindOfNotice is what a notice says was there, by its last word: a model that was shown
+// [GitHub token removed] and writes [token removed] means the same.
+func kindOfNotice(notice string) string {
+	words := strings.Fields(strings.Trim(notice, "[]"))
+	if n := len(words); strings.HasPrefix(notice, "[") && notice != risk.DroppedBy && n > 1 {
+		return words[n-2]
+	}
+	return notice
 }
 
 // Apply remembers a step. Number is the session's step that it became.
