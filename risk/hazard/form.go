@@ -280,6 +280,9 @@ func baseName(s string) string {
 	if len(s) > 4 && strings.EqualFold(s[len(s)-4:], ".exe") {
 		s = strings.ToLower(s[:len(s)-4])
 	}
+	if up := strings.ToUpper(s); up == s { // some systems find CURL as they find curl
+		s = strings.ToLower(s)
+	}
 	for _, p := range versioned {
 		if rest, ok := strings.CutPrefix(s, p); ok && rest != "" && strings.Trim(rest, "0123456789.") == "" {
 			return p

@@ -108,6 +108,8 @@ var habits = []habit{
 	{"aws", "get-secret-value|get-password-data|get-parameters-by-path", "secret.read", 0.6},
 	{"aws", "--user-data", "persist.hook", 0.5},
 	{"aws", "create-launch-template", "persist.hook", 0.5},
+	{"aws", "rm --recursive", "destroy.cloud", 0.5},
+	{"git", "clean -f*|-d*|-x*|-X*|--force", "destroy.tree", 0.3},
 	{"gcloud", "delete", "destroy.cloud", 0.45},
 	{"gcloud", "sinks|logging delete|update", "log.stop", 0.7},
 	{"az", "delete", "destroy.cloud", 0.45},
