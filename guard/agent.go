@@ -53,12 +53,14 @@ func (g *Guard) LoadAgents(ctx context.Context) error {
 			return fmt.Errorf("read the agents that are barred: %w", err)
 		}
 		for _, item := range items {
-			known, err := agent.Parse(item.Data)
-			if err != nil {
-				return fmt.Errorf("the agent %q: %w", item.ID, err)
+			state := agent.Suspended
+			if known, err := agent.Parse(item.Data); err == nil && known.DID == item.ID && barred(known.State) {
+				state = known.State
+			} else { // it is here because it is barred, and what is damaged lets nobody go
+				g.cfg.Logger.Error("what is stored of an agent is damaged, and it counts as suspended", "agent", item.ID, "error", err)
 			}
-			if form := foldDID(known.DID); states[form] != agent.Revoked {
-				states[form] = known.State
+			if form := foldDID(item.ID); states[form] != agent.Revoked {
+				states[form] = state
 			}
 		}
 		if len(items) < ledger.DefaultItems {
@@ -157,7 +159,13 @@ func (g *Guard) agent(ctx context.Context, did string) (*agent.Agent, *ledger.Se
 		return nil, nil, fmt.Errorf("read the agent %q: %w", did, err)
 	}
 	known, err := agent.Parse(item.Data)
-	return known, head, err
+	if err == nil && known.DID != did {
+		err = errors.New("another one stands in its place")
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("what is stored of the agent %q is damaged: %w", did, err)
+	}
+	return known, head, nil
 }
 
 // Agents lists the agents that are known, in the order of their DIDs, after one.

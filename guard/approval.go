@@ -82,8 +82,11 @@ func (g *Guard) held(ctx context.Context, id string) (*approval.Decision, *ledge
 		return nil, nil, fmt.Errorf("read the approval %s: %w", id, err)
 	}
 	h, err := approval.Parse(item.Data)
+	if err == nil && h.ID != id {
+		err = errors.New("another one stands in its place")
+	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("the approval %s: %w", id, err)
+		return nil, nil, fmt.Errorf("what is stored of the approval %s is damaged: %w", id, err)
 	}
 	if h.Decision == "" {
 		h.Decision = item.Version.String()
@@ -457,20 +460,30 @@ func (g *Guard) change(ctx context.Context, h *approval.Decision, head *ledger.S
 	return nil
 }
 
-// ExpireApprovals ends the held decisions whose time is over, each with a record.
+// ExpireApprovals ends the held decisions whose time is over, each with a record. One
+// that cannot be ended, since it is damaged, does not keep the others.
 func (g *Guard) ExpireApprovals(ctx context.Context) error {
 	now := g.cfg.Now()
-	items, err := g.cfg.Store.Items(ctx, ledger.ItemQuery{Kind: approvalKind, Open: true, DueBefore: now})
-	if err != nil {
-		return err
-	}
-	for _, item := range items {
-		err := g.expire(ctx, item.ID, now)
-		if err != nil && !errors.Is(err, ledger.ErrLost) { // else somebody was quicker
+	var failed error
+	for after := ""; ; {
+		items, err := g.cfg.Store.Items(ctx, ledger.ItemQuery{Kind: approvalKind, Open: true, DueBefore: now, After: after})
+		if err != nil {
 			return err
 		}
+		for _, item := range items {
+			err := g.expire(ctx, item.ID, now)
+			if ctx.Err() != nil {
+				return err
+			}
+			if err != nil && !errors.Is(err, ledger.ErrLost) && failed == nil { // else somebody was quicker
+				failed = err
+			}
+		}
+		if len(items) < ledger.DefaultItems {
+			return failed
+		}
+		after = items[len(items)-1].ID
 	}
-	return nil
 }
 
 func (g *Guard) expire(ctx context.Context, id string, now time.Time) error {

@@ -49,10 +49,16 @@ func (g *Guard) intent(ctx context.Context, id string) (*agent.Intent, *ledger.S
 
 func readIntent(item ledger.Item) (*agent.Intent, error) {
 	n, err := agent.ParseIntent(item.Data)
-	if err == nil && n.Verdict.Position == (act.Position{}) {
+	if err == nil && intentID(n.Principal, n.Agent, n.ID) != item.ID {
+		err = errors.New("another one stands in its place")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("what is stored of the intent %s is damaged: %w", item.ID, err)
+	}
+	if n.Verdict.Position == (act.Position{}) {
 		n.Verdict.Position = item.Version // until its first change, the record of the verdict
 	}
-	return n, err
+	return n, nil
 }
 
 // intentWrite is the write that keeps an intent: while people are asked with its
@@ -332,9 +338,10 @@ func (g *Guard) Intents(ctx context.Context, did string, open bool) (list []*age
 const heldKept = time.Hour
 
 // EndIntents ends the intents whose time is over without a report, each with a
-// record.
+// record. One that cannot be ended, since it is damaged, does not keep the others.
 func (g *Guard) EndIntents(ctx context.Context) (ended []*agent.Intent, err error) {
 	now := g.cfg.Now()
+	var failed error
 	for after := ""; ; {
 		items, err := g.cfg.Store.Items(ctx, ledger.ItemQuery{Kind: intentKind, Open: true, DueBefore: now, After: after})
 		if err != nil {
@@ -352,15 +359,18 @@ func (g *Guard) EndIntents(ctx context.Context) (ended []*agent.Intent, err erro
 				n.Expire(now)
 				return true
 			})
-			if err != nil {
+			if ctx.Err() != nil {
 				return ended, err
+			}
+			if err != nil && failed == nil {
+				failed = err
 			}
 			if n != nil {
 				ended = append(ended, n)
 			}
 		}
 		if len(items) < ledger.DefaultItems {
-			return ended, nil
+			return ended, failed
 		}
 		after = items[len(items)-1].ID
 	}

@@ -1,0 +1,138 @@
+package guard_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"reeve/act"
+	"reeve/agent"
+	"reeve/approval"
+	"reeve/guard"
+	"reeve/ledger"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// damages are what a disk, or somebody at it, can make of an item.
+var damages = map[string]string{
+	"nothing": "", "cut off": `{"id":"`, "garbage": "\x00\xff\xfe{", "another kind": `[1, 2]`, "null": "null", "no members": "{}", "wrong members": `{"id":7,"state":[],"did":{},"verdict":"x"}`,
+}
+
+// damage overwrites an item, behind the store's back.
+func damage(t *testing.T, dir, kind, id, data string) {
+	t.Helper()
+	c, err := sqlite.OpenConn(filepath.Join(dir, "reeve.db"), sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	err = sqlitex.Execute(c, `UPDATE item SET data = ? WHERE kind = ? AND id = ?`, &sqlitex.ExecOptions{Args: []any{[]byte(data), kind, id}})
+	if err != nil || c.Changes() != 1 {
+		t.Fatalf("%d items were damaged: %v", c.Changes(), err)
+	}
+}
+
+// TestDamagedApproval: nobody lets pass what a damaged held decision is about, the
+// same act asked for again does not pass either, and the others end in their time.
+func TestDamagedApproval(t *testing.T) {
+	for name, data := range damages {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			n, now := asker(t, dir)
+			var held []string
+			for _, amount := range []string{"1", "2", "3"} {
+				d, _ := n.decide(t, call("s", amount, "transfer", amount))
+				held = append(held, d.Approval.ID)
+			}
+			damage(t, dir, "approval", held[1], data)
+			if h, err := n.Answer(t.Context(), held[1], alice, guard.Reply{Agree: true}); err == nil {
+				t.Errorf("the damaged one was approved: %+v", h)
+			}
+			a := call("s", "4", "transfer", "2")
+			if d, _, err := n.Decide(t.Context(), a); err == nil && (d.Effect == act.Allow || d.Effect == act.Modify) {
+				t.Errorf("what it is about: %+v", d)
+			}
+			if _, _, err := n.Approvals(t.Context(), true, "", 0); err != nil {
+				t.Log(err)
+			}
+			if d, _ := n.decide(t, call("s", "5", "read", "1")); d.Effect != act.Allow {
+				t.Errorf("another act: %+v", d)
+			}
+			*now = now.Add(2 * approval.Within)
+			if err := n.ExpireApprovals(t.Context()); err != nil {
+				t.Log(err)
+			}
+			for _, id := range []string{held[0], held[2]} {
+				if item, err := n.store.Item(t.Context(), "approval", id); err != nil || item.Open {
+					t.Errorf("a sound one still waits: %+v, %v", item, err)
+				}
+			}
+		})
+	}
+}
+
+// TestDamagedIntent: an intent that is damaged keeps no other from being ended.
+func TestDamagedIntent(t *testing.T) {
+	for name, data := range damages {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			n, now := asker(t, dir)
+			for _, id := range []string{"1", "2", "3"} {
+				a, _, err := n.Ask(t.Context(), intent(id, "read", id), guard.Asking{Lasts: time.Minute})
+				if err != nil || a.Verdict.Effect != act.Allow {
+					t.Fatalf("%+v, %v", a, err)
+				}
+			}
+			items, err := n.store.Items(t.Context(), ledger.ItemQuery{Kind: "intent", Open: true})
+			if err != nil || len(items) != 3 {
+				t.Fatalf("%d intents are open: %v", len(items), err)
+			}
+			damage(t, dir, "intent", items[0].ID, data) // the first, by which the others would wait
+			*now = now.Add(24 * time.Hour)
+			ended, err := n.EndIntents(t.Context())
+			if len(ended) < 2 {
+				t.Errorf("%d were ended: %v", len(ended), err)
+			}
+			for _, item := range items[1:] {
+				if item, err := n.store.Item(t.Context(), "intent", item.ID); err != nil || item.Open {
+					t.Errorf("a sound one is still open: %+v, %v", item, err)
+				}
+			}
+		})
+	}
+}
+
+// TestDamagedAgent: an agent that is barred stays so, whatever became of what is stored
+// of it. The node starts, and the others are answered.
+func TestDamagedAgent(t *testing.T) {
+	for name, data := range damages {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			n := open(t, dir, nil)
+			for _, did := range []string{"did:a", "did:b"} {
+				if _, err := n.SetAgent(t.Context(), did, agent.Revoked, "", alice); err != nil {
+					t.Fatal(err)
+				}
+			}
+			n.close()
+			damage(t, dir, "agent", "did:a", data)
+			n = open(t, dir, nil)
+			for i, tt := range []struct {
+				did  string
+				want act.Effect
+			}{{"did:a", act.Deny}, {"did:b", act.Deny}, {"did:c", act.Allow}} {
+				a := call("s"+tt.did, fmt.Sprint(i), "read", "x")
+				a.Agent.ID = tt.did
+				if d, _ := n.decide(t, a); d.Effect != tt.want {
+					t.Errorf("%s: %+v", tt.did, d)
+				}
+			}
+			if _, err := n.SetAgent(t.Context(), "did:a", agent.Active, "", alice); err == nil {
+				t.Error("the damaged one was made active")
+			}
+		})
+	}
+}
