@@ -27,7 +27,7 @@ var arrows = map[string]string{
 	"internal/content":         "act internal/canon internal/rawjson",
 	"a2a/message":              "act internal/canon internal/content internal/rawjson",
 	"mcp/message":              "act internal/canon internal/content internal/rawjson",
-	"mcp/proxy":                "act approval guard identity internal/canon internal/content internal/rawjson mcp/message policy",
+	"mcp/proxy":                "act approval guard identity internal/canon internal/content internal/rawjson mcp/message policy risk",
 	"mcp/proxy/install":        "internal/rawjson",
 	"session":                  "act internal/rawjson risk risk/hazard",
 	"policy":                   "act internal/canon internal/content internal/rawjson internal/yamldoc risk risk/hazard session",
