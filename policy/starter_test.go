@@ -213,3 +213,25 @@ func BenchmarkStarter(b *testing.B) {
 		set.Evaluate(in)
 	}
 }
+
+// TestKeyFoldersTaken: whoever packs or copies a folder of keys takes them, though no
+// file of it is named; and whoever packs another folder does not.
+func TestKeyFoldersTaken(t *testing.T) {
+	set := starterSet(t)
+	takers := []string{"tar cf x.tar %s", "tar czf - %s", "zip -r x.zip %s", "7z a x.7z %s", "cp -r %s x", "cp -a %s/ x", "rsync -a %s/ x/", "mv %s x", "sudo tar cf x %s", "sh -c 'cp -r %s x'", "scp -r %s host:x"}
+	judge := func(command string) act.Effect {
+		return set.Evaluate(call("bash", "command", string(quote(command)))).Effect
+	}
+	for _, taker := range takers {
+		for _, folder := range []string{"~/.ssh", "$HOME/.aws", "/home/ada/.gnupg", "~/.kube", "/root/.azure", "~/.config/gcloud", "~/.password-store"} {
+			if command := fmt.Sprintf(taker, folder); judge(command) > act.Escalate {
+				t.Errorf("%s passes", command)
+			}
+		}
+		for _, folder := range []string{"./src", "~/projects/app", "/tmp/build", "docs"} {
+			if command := fmt.Sprintf(taker, folder); judge(command) != act.Allow {
+				t.Errorf("%s does not pass", command)
+			}
+		}
+	}
+}

@@ -742,6 +742,9 @@ func (c *invocation) copy() flow {
 			f = c.copied(a.text)
 		} else {
 			f = c.readFile(a)
+			if c.holdsSecrets(normalPath(a.text).text) {
+				f.taint |= fromSecret
+			}
 		}
 		content = both(content, f)
 		content.known = f.known
@@ -786,11 +789,29 @@ func (c *invocation) copied(p string) flow {
 	}
 	if strings.HasPrefix(pl.reads, "secret.") && pl.read >= 0.6 {
 		c.report(pl.reads, pl.read, c.at)
+	} else if c.holdsSecrets(f.text) {
+		out.taint |= fromSecret
 	}
 	if p == "/bin/sh" || p == "/bin/bash" || p == "/usr/bin/bash" || p == "/bin/dash" {
 		c.report("shell.hidden_place", 0.8, c.at) // a shell by another name
 	}
 	return out
+}
+
+// holdsSecrets judges that a folder is taken as a whole: what is kept in it for keys and
+// passwords is taken along, although nothing names it.
+func (c *invocation) holdsSecrets(folder string) bool {
+	folder = strings.TrimSuffix(folder, "/")
+	if folder == "" {
+		return false
+	}
+	for _, name := range []string{"credentials", "config", "config.json", "x"} {
+		if pl := placeOf(folder + "/" + name); strings.HasPrefix(pl.reads, "secret.") && pl.read >= 0.6 {
+			c.report(pl.reads, pl.read, c.at)
+			return true
+		}
+	}
+	return false
 }
 
 func (c *invocation) chmod() flow {
