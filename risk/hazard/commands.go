@@ -165,6 +165,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	}
 	s.watched(args, in)
 	c.habits()
+	c.namesSecrets()
 	s.ranFile(name)
 	if w, ok := wrappers[c.name]; ok {
 		if out, done := c.wrapper(w.valued, w.skip); done {
@@ -178,6 +179,30 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 		return f(c)
 	}
 	return c.ordinary()
+}
+
+// speakers are commands whose words are texts, or which use a key for what it is for,
+// or look at a file from outside.
+var speakers = set("echo printf : true false ls stat test [ [[ chmod chown touch grep egrep fgrep rg ag export declare ssh ssh-add ssh-keygen ssh-copy-id kubectl helm")
+
+// namesSecrets judges that a command is given the name of a file of keys or passwords.
+// Whatever the command is, it has the file then: of most it is known what they do with it,
+// and that weighs more; of the others it is not.
+func (c *invocation) namesSecrets() {
+	if speakers[c.name] || c.name == "git" && len(c.args) > 0 && (c.args[0].text == "commit" || c.args[0].text == "tag" || c.args[0].text == "log" || c.args[0].text == "grep") {
+		return
+	}
+	for _, a := range c.args {
+		if !strings.ContainsAny(a.text, "/~") {
+			continue
+		}
+		for _, word := range strings.FieldsFunc(a.text, func(r rune) bool { return strings.ContainsRune(" \t\n=:@,;|&<>'\"`(){}", r) }) {
+			if pl := placeOf(normalPath(word).text); strings.HasPrefix(pl.reads, "secret.") && pl.read >= 0.6 {
+				c.report("secret.read", 0.4, c.at)
+				return
+			}
+		}
+	}
 }
 
 // ranFile judges that a file is run which the script itself brought there.
