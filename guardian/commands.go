@@ -365,7 +365,7 @@ func (e *examination) addresses(which string, words []string, c *hazard.Command)
 	}
 	data, said := flag(words, "--data")
 	if !said {
-		if data, said = flag(words, "--database"); said {
+		if _, said = flag(words, "--database"); said {
 			return false // a database that is another's, or needs its password
 		}
 		return !e.otherData
