@@ -55,7 +55,7 @@ func (e *examination) command(c *hazard.Command) {
 	e.fills(c, name)
 	e.gathers(c, name)
 	if name == "git" && gitReads(c.Words) || printers[name] && !(name == "sed" && inPlace(c.Words)) {
-		e.named2(c, name) // its words are texts, or files that it reads
+		e.lookedAt(c, name) // its words are texts, or files that it reads
 		return
 	}
 	if wraps[name] {
@@ -89,8 +89,8 @@ func inFolder(c *hazard.Command) *hazard.Command {
 	return &own
 }
 
-// named2 looks at the files that a command only reads.
-func (e *examination) named2(c *hazard.Command, name string) {
+// lookedAt looks at the files that a command only reads.
+func (e *examination) lookedAt(c *hazard.Command, name string) {
 	if name == "echo" || name == "print" || name == "printf" || name == ":" {
 		return
 	}

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"reeve/act"
@@ -91,7 +92,7 @@ type place struct {
 func New(n Node) *Guarded {
 	g := &Guarded{home: clean(n.Home), programs: []string{"reeve", "reeve-hook"}}
 	if n.PID > 0 {
-		g.pid = itoa(n.PID)
+		g.pid = strconv.Itoa(n.PID)
 	}
 	if i := strings.LastIndexByte(n.Listen, ':'); i >= 0 && n.Listen[i+1:] != "0" {
 		g.port = n.Listen[i+1:]
@@ -134,16 +135,6 @@ func New(n Node) *Guarded {
 		}
 	}
 	return g
-}
-
-func itoa(n int) string {
-	var b [20]byte
-	i := len(b)
-	for ; n > 0; n /= 10 {
-		i--
-		b[i] = byte('0' + n%10)
-	}
-	return string(b[i:])
 }
 
 // clean is a path in one form: slashes, no drive, no "." and "..".
