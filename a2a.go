@@ -7,11 +7,11 @@ import (
 	"os"
 	"time"
 
-	"reeve/a2a"
-	"reeve/internal/outbound"
-	"reeve/internal/secret"
-	"reeve/server"
-	"reeve/store/postgres"
+	"reeve.example/reeve/a2a"
+	"reeve.example/reeve/internal/outbound"
+	"reeve.example/reeve/internal/secret"
+	"reeve.example/reeve/server"
+	"reeve.example/reeve/store/postgres"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/goccy/go-yaml"

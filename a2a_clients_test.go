@@ -11,9 +11,9 @@ import (
 	"sync"
 	"testing"
 
-	"reeve/identity"
-	"reeve/internal/needs"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/needs"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // boxes pass things between a test's programs: POST puts a body into the box of a

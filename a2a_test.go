@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve"
-	"reeve/identity"
+	"reeve.example/reeve"
+	"reeve.example/reeve/identity"
 
 	newer "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/grpc"

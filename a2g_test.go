@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/a2g"
-	"reeve/identity"
+	"reeve.example/reeve/a2g"
+	"reeve.example/reeve/identity"
 
 	"github.com/coder/websocket"
 	"github.com/go-json-experiment/json"

@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"time"
 
-	"reeve/act"
-	"reeve/identity"
-	"reeve/internal/datadir"
-	"reeve/ledger"
-	"reeve/mcp/proxy"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/mcp/proxy"
 
 	"github.com/go-json-experiment/json"
 )

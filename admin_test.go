@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/identity"
-	"reeve/ledger"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/ledger"
 
 	"github.com/go-json-experiment/json"
 )

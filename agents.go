@@ -5,9 +5,9 @@ import (
 	"errors"
 	"net/http"
 
-	"reeve/agent"
-	"reeve/guard"
-	"reeve/identity"
+	"reeve.example/reeve/agent"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/identity"
 
 	"github.com/go-json-experiment/json"
 )

@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"time"
 
-	"reeve/act"
-	"reeve/agent"
-	"reeve/approval"
-	"reeve/guard"
-	"reeve/identity"
-	"reeve/internal/jsonrpc"
-	"reeve/ledger"
-	"reeve/server"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/agent"
+	"reeve.example/reeve/approval"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/server"
 
 	"github.com/go-json-experiment/json"
 )

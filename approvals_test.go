@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve"
-	"reeve/identity"
+	"reeve.example/reeve"
+	"reeve.example/reeve/identity"
 )
 
 const bank = `

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/identity"
-	"reeve/mcp/proxy"
-	"reeve/server"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/mcp/proxy"
+	"reeve.example/reeve/server"
 
 	"github.com/google/go-cmp/cmp"
 )

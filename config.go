@@ -15,12 +15,12 @@ import (
 	"strings"
 	"time"
 
-	"reeve/guard"
-	"reeve/identity"
-	"reeve/internal/datadir"
-	"reeve/internal/secret"
-	"reeve/risk"
-	"reeve/server"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/internal/secret"
+	"reeve.example/reeve/risk"
+	"reeve.example/reeve/server"
 
 	"github.com/goccy/go-yaml"
 )

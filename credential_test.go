@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/identity"
-	"reeve/task"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/task"
 )
 
 // TestCredentials: a task calls a service as the node, whose credential is then in no

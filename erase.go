@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"time"
 
-	"reeve/act"
-	"reeve/engine"
-	"reeve/guard"
-	"reeve/ledger"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/engine"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json"
 )

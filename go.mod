@@ -1,4 +1,4 @@
-module reeve
+module reeve.example/reeve
 
 go 1.26.0
 

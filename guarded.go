@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"reeve/guardian"
+	"reeve.example/reeve/guardian"
 )
 
 // guarded is what this node guards against those that it judges: its own folder,

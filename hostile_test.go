@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/identity"
+	"reeve.example/reeve/identity"
 )
 
 // worst are texts that cost detectors and the shell reader more than others of their

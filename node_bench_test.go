@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"reeve/server"
+	"reeve.example/reeve/server"
 )
 
 // BenchmarkDecide sends steps of new sessions through the node's whole handler,

@@ -19,11 +19,11 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/identity"
-	"reeve/ledger"
-	"reeve/server"
-	"reeve/store/storetest"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/server"
+	"reeve.example/reeve/store/storetest"
 
 	"github.com/google/go-cmp/cmp"
 )

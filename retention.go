@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"reeve/act"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/task"
 )
 
 // How often what is kept of tasks is looked at, and how soon after the start.

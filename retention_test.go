@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/executor"
-	"reeve/identity"
-	"reeve/internal/jsonrpc"
-	"reeve/ledger"
-	"reeve/store/storetest"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/executor"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/storetest"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -9,16 +9,16 @@ import (
 	"path/filepath"
 	"time"
 
-	"reeve/a2a"
-	"reeve/a2g"
-	"reeve/act"
-	"reeve/aos"
-	"reeve/identity"
-	"reeve/internal/datadir"
-	"reeve/internal/jsonrpc"
-	"reeve/ledger"
-	"reeve/mcp/proxy"
-	"reeve/server"
+	"reeve.example/reeve/a2a"
+	"reeve.example/reeve/a2g"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/aos"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/mcp/proxy"
+	"reeve.example/reeve/server"
 )
 
 // Serve listens and answers until ctx ends, and then finishes what has begun.

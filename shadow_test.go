@@ -9,10 +9,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"reeve/a2g"
-	"reeve/act"
-	"reeve/aos"
-	"reeve/policy"
+	"reeve.example/reeve/a2g"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/aos"
+	"reeve.example/reeve/policy"
 )
 
 // established denies where a caller's word stands for what reeve established, or

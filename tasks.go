@@ -8,16 +8,16 @@ import (
 	"os"
 	"time"
 
-	"reeve/a2a"
-	"reeve/engine"
-	"reeve/executor"
-	"reeve/flow"
-	"reeve/internal/jsonrpc"
-	"reeve/internal/outbound"
-	"reeve/internal/quota"
-	"reeve/internal/secret"
-	"reeve/store/postgres"
-	"reeve/task"
+	"reeve.example/reeve/a2a"
+	"reeve.example/reeve/engine"
+	"reeve.example/reeve/executor"
+	"reeve.example/reeve/flow"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/outbound"
+	"reeve.example/reeve/internal/quota"
+	"reeve.example/reeve/internal/secret"
+	"reeve.example/reeve/store/postgres"
+	"reeve.example/reeve/task"
 )
 
 // executors are those that every node has, and those given to Open.

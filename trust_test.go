@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/identity"
+	"reeve.example/reeve/identity"
 )
 
 // TestOnlyActorsAsk: the keys of those who look are no agents' keys, by any door.

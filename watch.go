@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 
 	"github.com/fsnotify/fsnotify"
 )

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/google/go-cmp/cmp"

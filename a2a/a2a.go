@@ -28,13 +28,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"reeve/act"
-	"reeve/engine"
-	"reeve/executor"
-	"reeve/guard"
-	"reeve/identity"
-	"reeve/internal/jsonrpc"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/engine"
+	"reeve.example/reeve/executor"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -18,9 +18,9 @@ import (
 	"net/url"
 	"strings"
 
-	"reeve/act"
-	"reeve/identity"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/golang-jwt/jwt/v5"
 )

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/a2a"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/a2a"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/golang-jwt/jwt/v5"
 )

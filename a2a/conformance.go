@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"reeve/act"
-	"reeve/executor"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/executor"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"strings"
 
-	"reeve/engine"
-	"reeve/internal/jsonrpc"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/engine"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/rawjson"
 
 	"google.golang.org/grpc/codes"
 )

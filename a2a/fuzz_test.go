@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/internal/rawjson"
-	"reeve/task"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/task"
 
 	newer "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/proto"

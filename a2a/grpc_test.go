@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"reeve/a2a"
+	"reeve.example/reeve/a2a"
 )
 
 func (n *node) dial() *grpc.ClientConn {

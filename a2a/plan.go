@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"reeve/internal/rawjson"
-	"reeve/task"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -16,11 +16,11 @@ import (
 	"sync"
 	"time"
 
-	"reeve/act"
-	"reeve/engine"
-	"reeve/guard"
-	"reeve/internal/outbound"
-	"reeve/ledger"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/engine"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/outbound"
+	"reeve.example/reeve/ledger"
 
 	"github.com/go-json-experiment/json"
 )

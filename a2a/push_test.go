@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"reeve/a2a"
-	"reeve/internal/outbound"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/a2a"
+	"reeve.example/reeve/internal/outbound"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // called is the next callback.

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

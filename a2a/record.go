@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"time"
 
-	"reeve/engine"
-	"reeve/guard"
-	"reeve/internal/rawjson"
-	"reeve/ledger"
-	"reeve/task"
+	"reeve.example/reeve/engine"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

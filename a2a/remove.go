@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"reeve/act"
-	"reeve/engine"
-	"reeve/guard"
-	"reeve/ledger"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/engine"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/task"
 )
 
 // removeAtOnce is how many tasks are removed with one record.

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"reeve/internal/jsonrpc"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // REST answers the HTTP+JSON binding of version 1.0, below /rest.

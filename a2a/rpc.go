@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"strings"
 
-	"reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/jsonrpc"
 )
 
 // methodNames are the operations as version 1.0 names them.

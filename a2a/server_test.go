@@ -3,16 +3,16 @@ package a2a_test
 import (
 	"fmt"
 	"net/http"
-	"reeve/guard"
+	"reeve.example/reeve/guard"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"reeve/a2a"
-	"reeve/act"
-	"reeve/ledger"
+	"reeve.example/reeve/a2a"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
 )
 
 const echoes = `{"tasks":[{"id":"w","name":"W","schemas":{"method":"echo"},"inputs":{"said":"${{ message }}","text":"${{ message.text }}","data":"${{message.data}}"}}]}`

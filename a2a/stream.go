@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"reeve/engine"
-	"reeve/task"
+	"reeve.example/reeve/engine"
+	"reeve.example/reeve/task"
 )
 
 // Bounds of streams.

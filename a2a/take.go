@@ -9,16 +9,16 @@ import (
 	"strings"
 	"time"
 
-	"reeve/a2a/message"
-	"reeve/act"
-	"reeve/approval"
-	"reeve/engine"
-	"reeve/guard"
-	"reeve/internal/canon"
-	"reeve/internal/content"
-	"reeve/internal/rawjson"
-	"reeve/ledger"
-	"reeve/task"
+	"reeve.example/reeve/a2a/message"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/approval"
+	"reeve.example/reeve/engine"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/task"
 )
 
 // inputModes are the media types of what messages may hold.

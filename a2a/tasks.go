@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"reeve/engine"
-	"reeve/guard"
-	"reeve/ledger"
-	"reeve/task"
+	"reeve.example/reeve/engine"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/task"
 )
 
 // allowed refuses who may only look.

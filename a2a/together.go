@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"reeve/engine"
+	"reeve.example/reeve/engine"
 )
 
 // reads makes one of the reads of the same thing that many ask for at once, as the

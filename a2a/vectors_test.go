@@ -3,7 +3,7 @@ package a2a_test
 import (
 	"testing"
 
-	"reeve/vectors"
+	"reeve.example/reeve/vectors"
 )
 
 // TestVectors sends each request of vectors/a2a and compares the answer. See the

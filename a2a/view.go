@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"reeve/engine"
-	"reeve/internal/rawjson"
-	"reeve/task"
+	"reeve.example/reeve/engine"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -18,8 +18,8 @@
 package a2g
 
 import (
-	"reeve/internal/jsonrpc"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // The protocol's methods, of the agent and towards it.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/google/go-cmp/cmp"
 )

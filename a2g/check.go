@@ -5,9 +5,9 @@ import (
 	"math"
 	"strings"
 
-	"reeve/agent"
-	"reeve/internal/jsonrpc"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/agent"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // invalid says which field of a request is wrong, why, and what was expected.

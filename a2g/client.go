@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/coder/websocket"
 	"github.com/go-json-experiment/json"

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/act"
-	"reeve/internal/canon"
-	"reeve/internal/content"
-	"reeve/internal/jsonrpc"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/go-json-experiment/json"
 )

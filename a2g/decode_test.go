@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/act"
-	"reeve/aos"
-	"reeve/internal/content"
-	"reeve/internal/jsonrpc"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/aos"
+	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"reeve/act"
-	"reeve/internal/jsonrpc"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/jsonrpc"
 )
 
 // hub knows which agents can be reached, and keeps what could not be sent until

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // Signatures as the published SDKs make them. Signed is the text

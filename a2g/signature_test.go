@@ -13,7 +13,7 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 var (

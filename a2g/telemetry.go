@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"reeve/act"
-	"reeve/ledger"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
 
 	"github.com/coder/websocket"
 	"github.com/go-json-experiment/json"

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/agent"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/agent"
 )
 
 // TestThreat16Replay: a signature is good once and near its time, in both directions,

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"reeve/act"
-	"reeve/internal/jsonrpc"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // answer is the -32602 for an invalid request.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/internal/jsonrpc"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/jsonrpc"
 
 	"github.com/google/go-cmp/cmp"
 )

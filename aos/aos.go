@@ -26,9 +26,9 @@ import (
 	"strings"
 	"time"
 
-	"reeve/act"
-	"reeve/internal/jsonrpc"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // SessionHeader is the HTTP header that names the session of a message which has

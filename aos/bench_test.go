@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"testing"
 
-	"reeve/act"
-	"reeve/internal/jsonrpc"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // request3KB is a tool call with a realistic description of the agent.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // fault is what is wrong with a request.

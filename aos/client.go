@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 
 	"github.com/go-json-experiment/json"
 )

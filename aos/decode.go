@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	a2a "reeve/a2a/message"
-	"reeve/act"
-	"reeve/internal/canon"
-	"reeve/internal/content"
-	"reeve/internal/jsonrpc"
-	"reeve/internal/rawjson"
-	mcp "reeve/mcp/message"
+	a2a "reeve.example/reeve/a2a/message"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/rawjson"
+	mcp "reeve.example/reeve/mcp/message"
 )
 
 // invalid says which field of a request is wrong, why, and what was expected.

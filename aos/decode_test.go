@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/internal/content"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/content"
 
 	"github.com/google/go-cmp/cmp"
 )

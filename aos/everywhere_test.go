@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // notRead are the places whose strings are no texts, since they are what a

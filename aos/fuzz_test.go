@@ -10,8 +10,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 func addVectors(f *testing.F) {

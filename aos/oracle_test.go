@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/internal/jsonrpc"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )

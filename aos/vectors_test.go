@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/internal/jsonrpc"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"

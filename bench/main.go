@@ -88,7 +88,7 @@ type server struct {
 // built into a folder.
 func programs(dir string) (self, reeve string, err error) {
 	reeve = filepath.Join(dir, "reeve")
-	if out, err := exec.Command("go", "build", "-o", reeve, "reeve/cmd/reeve").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", reeve, "reeve.example/reeve/cmd/reeve").CombinedOutput(); err != nil {
 		return "", "", fmt.Errorf("build reeve: %w\n%s", err, out)
 	}
 	self, err = os.Executable()

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"reeve"
+	"reeve.example/reeve"
 )
 
 // node starts a node with a policy and returns its URL. settings are as on the

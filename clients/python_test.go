@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/internal/needs"
+	"reeve.example/reeve/internal/needs"
 )
 
 // TestPython runs the client's own tests: every step and guarded tools against a

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"reeve"
-	"reeve/internal/needs"
+	"reeve.example/reeve"
+	"reeve.example/reeve/internal/needs"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"reeve/aos"
-	"reeve/examples/agent/agent"
+	"reeve.example/reeve/aos"
+	"reeve.example/reeve/examples/agent/agent"
 
 	"github.com/go-json-experiment/json"
 )

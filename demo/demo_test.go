@@ -15,8 +15,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"reeve/demo"
-	"reeve/policy"
+	"reeve.example/reeve/demo"
+	"reeve.example/reeve/policy"
 )
 
 // allowAll is a guardian without any policy.

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/aos"
-	"reeve/guard"
-	"reeve/internal/jsonrpc"
-	"reeve/ledger"
-	"reeve/policy"
-	"reeve/store/sqlite"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/aos"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/policy"
+	"reeve.example/reeve/store/sqlite"
 )
 
 // startNode starts what of a node the demonstration needs: the starter policy

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/aos"
-	"reeve/examples/agent/agent"
-	"reeve/policy"
+	"reeve.example/reeve/aos"
+	"reeve.example/reeve/examples/agent/agent"
+	"reeve.example/reeve/policy"
 )
 
 // What the agent's README shows works.

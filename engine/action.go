@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"strconv"
 
-	"reeve/act"
-	"reeve/internal/canon"
-	"reeve/internal/content"
-	"reeve/internal/rawjson"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -13,11 +13,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"reeve/act"
-	"reeve/executor"
-	"reeve/internal/rawjson"
-	"reeve/ledger"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/executor"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"reeve/ledger"
-	"reeve/task"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/task"
 )
 
 // TestEnter: of one attempt the second start is refused, and of an older one any. A newer

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"reeve/ledger"
-	"reeve/store/sqlite"
-	"reeve/task"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/sqlite"
+	"reeve.example/reeve/task"
 )
 
 // bare is a store whose tasks pass from ready to completed with nobody looking.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"reeve/engine"
-	"reeve/executor"
-	"reeve/store/storetest"
-	"reeve/task"
+	"reeve.example/reeve/engine"
+	"reeve.example/reeve/executor"
+	"reeve.example/reeve/store/storetest"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -19,12 +19,12 @@ import (
 	"sync"
 	"time"
 
-	"reeve/approval"
-	"reeve/executor"
-	"reeve/guard"
-	"reeve/internal/quota"
-	"reeve/ledger"
-	"reeve/task"
+	"reeve.example/reeve/approval"
+	"reeve.example/reeve/executor"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/quota"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/task"
 )
 
 // Dispatcher hands ready tasks to where there is room. There is one for each way

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"reeve/task"
+	"reeve.example/reeve/task"
 )
 
 // Memory is the dispatcher of a node that has its tasks to itself: a queue for each

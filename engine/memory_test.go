@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/engine"
-	"reeve/task"
+	"reeve.example/reeve/engine"
+	"reeve.example/reeve/task"
 )
 
 // A dispatcher whose queue is short of many rows hands out all of them, each once,

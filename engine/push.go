@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"reeve/internal/rawjson"
-	"reeve/ledger"
-	"reeve/task"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/task"
 )
 
 // Pusher tells others of the changes of trees, by HTTP POST.

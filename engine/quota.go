@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"reeve/internal/quota"
-	"reeve/task"
+	"reeve.example/reeve/internal/quota"
+	"reeve.example/reeve/task"
 )
 
 // QuotaError says that a user has as much as it may have.

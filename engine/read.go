@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"reeve/ledger"
-	"reeve/task"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/task"
 )
 
 // reader reads the tasks that starts ask for. What is asked for while reads are

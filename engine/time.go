@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"reeve/task"
+	"reeve.example/reeve/task"
 )
 
 // How often the engine looks for what time has brought about. What this node

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/ledger"
-	"reeve/task"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/task"
 )
 
 // readyRows is a store of ready rows.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"

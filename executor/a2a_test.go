@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"

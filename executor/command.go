@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/act"
-	"reeve/sandbox"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/sandbox"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"strings"
 
-	"reeve/internal/outbound"
+	"reeve.example/reeve/internal/outbound"
 )
 
 // Credentials are what the node is known by to services: tasks need not hold them. A

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // TestCommandDisk: a command that has too much in its directory is ended, however it

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"reeve/act"
-	"reeve/executor"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/executor"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

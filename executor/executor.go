@@ -21,7 +21,7 @@ import (
 	"errors"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

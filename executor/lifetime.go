@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"time"
 
-	"reeve/act"
-	"reeve/internal/outbound"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/outbound"
 )
 
 // goodbye is how long a peer has to be told that nobody waits any more.

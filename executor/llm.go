@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"reeve/act"
-	"reeve/internal/outbound"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/outbound"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

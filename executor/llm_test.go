@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/sandbox"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/sandbox"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

@@ -7,8 +7,8 @@ import (
 	"io"
 	"time"
 
-	"reeve/act"
-	"reeve/sandbox"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/sandbox"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

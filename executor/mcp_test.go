@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )

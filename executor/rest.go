@@ -17,8 +17,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"reeve/act"
-	"reeve/internal/outbound"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/outbound"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

@@ -6,7 +6,7 @@ import (
 	"os"
 	"runtime"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"reeve/act"
-	"reeve/sandbox"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/sandbox"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

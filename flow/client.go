@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"reeve/task"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"reeve/internal/rawjson"
-	"reeve/ledger"
-	"reeve/task"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/task"
 
 	"github.com/google/go-cmp/cmp"
 )

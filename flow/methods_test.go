@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/task"
+	"reeve.example/reeve/task"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/internal/rawjson"
-	"reeve/task"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/task"
 )
 
 // shown is what a caller sees of an answer, without what is different each time.

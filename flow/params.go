@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"reeve/internal/rawjson"
-	"reeve/task"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/task"
 )
 
 // reader reads the members of an object. The first that is wrong is kept in err,

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/flow"
-	"reeve/task"
+	"reeve.example/reeve/flow"
+	"reeve.example/reeve/task"
 )
 
 // TestRoles has each role call each method about a task that is its own: auditors and

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"reeve/task"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json"
 )

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"reeve/engine"
-	"reeve/internal/jsonrpc"
-	"reeve/task"
+	"reeve.example/reeve/engine"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json"
 )

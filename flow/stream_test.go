@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"reeve/flow"
-	"reeve/internal/rawjson"
-	"reeve/task"
+	"reeve.example/reeve/flow"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/task"
 
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"

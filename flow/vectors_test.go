@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/vectors"
+	"reeve.example/reeve/vectors"
 )
 
 // TestVectors sends each request of vectors/flow and compares the answer. See the

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"reeve/act"
-	"reeve/ledger"
-	"reeve/policy"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/policy"
 )
 
 // Kept is an item that a protocol keeps, as it was read: written again, it loses

@@ -8,11 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"reeve/act"
-	"reeve/agent"
-	"reeve/internal/canon"
-	"reeve/ledger"
-	"reeve/policy"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/agent"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/policy"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

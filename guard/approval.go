@@ -15,11 +15,11 @@ import (
 	"sync"
 	"time"
 
-	"reeve/act"
-	"reeve/approval"
-	"reeve/internal/rawjson"
-	"reeve/ledger"
-	"reeve/risk"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/approval"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/risk"
 )
 
 // approvalKind is the kind of item that a held decision is.

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/approval"
-	"reeve/guard"
-	"reeve/policy"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/approval"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/policy"
 
 	"github.com/google/go-cmp/cmp"
 )

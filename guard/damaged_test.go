@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/agent"
-	"reeve/approval"
-	"reeve/guard"
-	"reeve/ledger"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/agent"
+	"reeve.example/reeve/approval"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/ledger"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"

@@ -19,15 +19,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"reeve/act"
-	"reeve/agent"
-	"reeve/approval"
-	"reeve/internal/rawjson"
-	"reeve/ledger"
-	"reeve/policy"
-	"reeve/risk"
-	"reeve/session"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/agent"
+	"reeve.example/reeve/approval"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/policy"
+	"reeve.example/reeve/risk"
+	"reeve.example/reeve/session"
+	"reeve.example/reeve/task"
 )
 
 // Keep says which requests' contents stay beside the ledger.

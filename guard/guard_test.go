@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/guard"
-	"reeve/ledger"
-	"reeve/policy"
-	"reeve/risk"
-	"reeve/store/sqlite"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/policy"
+	"reeve.example/reeve/risk"
+	"reeve.example/reeve/store/sqlite"
+	"reeve.example/reeve/task"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"reeve/act"
-	"reeve/agent"
-	"reeve/approval"
-	"reeve/ledger"
-	"reeve/policy"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/agent"
+	"reeve.example/reeve/approval"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/policy"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

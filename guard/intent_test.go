@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/agent"
-	"reeve/approval"
-	"reeve/guard"
-	"reeve/ledger"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/agent"
+	"reeve.example/reeve/approval"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/ledger"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"reeve/act"
-	"reeve/internal/canon"
-	"reeve/internal/rawjson"
-	"reeve/ledger"
-	"reeve/policy"
-	"reeve/risk"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/policy"
+	"reeve.example/reeve/risk"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
-	"reeve/act"
-	"reeve/guard"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 func definitions(t *testing.T, list ...string) (all []rawjson.Value) {

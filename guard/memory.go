@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
-	"reeve/ledger"
-	"reeve/session"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/session"
 )
 
 // memory holds the sessions in use. The durable truth is in the store; what is

@@ -11,14 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/agent"
-	"reeve/approval"
-	"reeve/guard"
-	"reeve/internal/rawjson"
-	"reeve/ledger"
-	"reeve/store/postgres"
-	"reeve/store/storetest"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/agent"
+	"reeve.example/reeve/approval"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/postgres"
+	"reeve.example/reeve/store/storetest"
 )
 
 // The guard's memory is the same on PostgreSQL, where a session's steps can be

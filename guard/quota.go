@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"reeve/act"
-	"reeve/internal/quota"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/quota"
 )
 
 // Quotas bound what one principal may have of what stays until it is answered, or for

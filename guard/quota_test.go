@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/guard"
-	"reeve/internal/rawjson"
-	"reeve/ledger"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/ledger"
 )
 
 // as makes an act one of another principal's.

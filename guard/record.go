@@ -13,11 +13,11 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"reeve/act"
-	"reeve/approval"
-	"reeve/internal/rawjson"
-	"reeve/ledger"
-	"reeve/risk"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/approval"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/risk"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

@@ -5,8 +5,8 @@ import (
 	"encoding/base64"
 	"strings"
 
-	"reeve/internal/rawjson"
-	"reeve/risk"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/risk"
 )
 
 // redaction masks what is configured in a JSON text that is kept: what detectors

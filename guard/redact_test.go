@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/act"
-	"reeve/guard"
-	"reeve/internal/rawjson"
-	"reeve/ledger"
-	"reeve/risk"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/risk"
 )
 
 const redacted = risk.Secret | risk.Card | risk.SSN | risk.IBAN

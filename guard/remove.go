@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"reeve/act"
-	"reeve/ledger"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
 )
 
 // removedAt is when an item was due that Remove has emptied: long ago, so that

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"reeve/agent"
-	"reeve/approval"
-	"reeve/ledger"
+	"reeve.example/reeve/agent"
+	"reeve.example/reeve/approval"
+	"reeve.example/reeve/ledger"
 
 	"github.com/go-json-experiment/json"
 )

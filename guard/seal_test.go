@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/approval"
-	"reeve/guard"
-	"reeve/internal/rawjson"
-	"reeve/ledger"
-	"reeve/risk"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/approval"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/risk"
 )
 
 // inFiles reports which files of a folder hold a text, plain or in Base64.

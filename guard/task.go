@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"reeve/act"
-	"reeve/ledger"
-	"reeve/policy"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/policy"
+	"reeve.example/reeve/task"
 )
 
 // DecideTask decides about the start of a task, or about its result, and makes the

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/act"
-	"reeve/hook"
-	"reeve/risk/hazard"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/hook"
+	"reeve.example/reeve/risk/hazard"
 )
 
 // Commands by what they do with the files that they name. Every other command may

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/act"
-	"reeve/hook"
-	"reeve/risk/hazard"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/hook"
+	"reeve.example/reeve/risk/hazard"
 )
 
 // fills looks at a command that puts files into a folder: what they are called, or

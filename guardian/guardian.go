@@ -19,11 +19,11 @@ import (
 	"strconv"
 	"strings"
 
-	"reeve/act"
-	"reeve/hook"
-	"reeve/internal/canon"
-	"reeve/internal/rawjson"
-	"reeve/risk/hazard"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/hook"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/risk/hazard"
 )
 
 // Deciding are the subcommands of reeve that decide or loosen: by them people

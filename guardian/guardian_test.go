@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/act"
-	"reeve/hook"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/hook"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // aGuarded is a home folder with a node that guards, and hooks of two agents.

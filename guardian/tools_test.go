@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // step is a tool's call as a step of AOS has it: each value lies under "value".

@@ -3,8 +3,8 @@ package hook
 import (
 	"strings"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // obj writes a JSON object, member by member.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // Codex runs no hook that its user has not trusted, by the hash of what it is, and says

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // held is the code with which AOS says that a person must agree.

@@ -23,8 +23,8 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // MaxInput is how many bytes of one event are read. An event beyond it is not

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/aos"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/aos"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/google/go-cmp/cmp"
 )

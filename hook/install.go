@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"time"
 
-	"reeve/act"
-	"reeve/internal/secret"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/secret"
 )
 
 // Judge asks about an event and returns the agent's answer. ask puts a request

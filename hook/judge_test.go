@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/act"
-	"reeve/aos"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/aos"
 )
 
 func TestAsk(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // proofSession is the session that proofs are recorded in.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // agents are the agents that are understood. What their events are called and

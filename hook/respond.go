@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // Run is one run of a hook, as the agent's configuration says it.

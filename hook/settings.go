@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // A Setting is a file in which a coding agent's hooks are configured, or may be

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // disarmed says why the agent would not run its hook any more after a change of its

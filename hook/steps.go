@@ -5,8 +5,8 @@ import (
 	"crypto/rand"
 	"time"
 
-	"reeve/aos"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/aos"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/go-json-experiment/json"
 )

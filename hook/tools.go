@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // Tool is the tool that an event is about.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // Trail is what a session's hooks tell each other: each is a process of its own,

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // results are how agents tell of a result; %s stands for its text, as JSON.

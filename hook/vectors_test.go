@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/aos"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/aos"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"

@@ -17,8 +17,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"reeve/act"
-	"reeve/ledger"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
 )
 
 // Role is what a principal may do.

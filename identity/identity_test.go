@@ -27,8 +27,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/ledger"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
 
 	"github.com/google/go-cmp/cmp"
 )

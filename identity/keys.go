@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"reeve/act"
-	"reeve/ledger"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
 )
 
 // keyPrefix begins every API key's secret: reeve_NAME_43 characters. It tells

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // Peer is the principal of whoever opened a connection to the operator's socket: the

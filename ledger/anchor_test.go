@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/ledger"
+	"reeve.example/reeve/ledger"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/mod/sumdb/tlog"

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"reeve/act"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/task"
 )
 
 // nowhere is a store that keeps nothing: what is left is the ledger's own cost.

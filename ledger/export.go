@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 
 	"github.com/go-json-experiment/json"
 )

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // Handler serves the logs of a store openly, as transparency logs are:

@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // Item is a durable thing with a name that lies beside the log and changes only

@@ -27,8 +27,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"reeve/act"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/task"
 
 	"golang.org/x/mod/sumdb/tlog"
 )

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/ledger"
-	"reeve/store/sqlite"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/sqlite"
+	"reeve.example/reeve/task"
 
 	"github.com/google/go-cmp/cmp"
 )

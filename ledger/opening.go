@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // Opening is what a record commits to. A nil field is one that the record does

@@ -16,8 +16,8 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/act"
-	"reeve/ledger"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/mod/sumdb/tlog"

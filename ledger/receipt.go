@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 
 	"github.com/go-json-experiment/json"
 	"golang.org/x/mod/sumdb/tlog"

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 
 	"github.com/go-json-experiment/json"
 	"golang.org/x/mod/sumdb/tlog"

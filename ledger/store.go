@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"reeve/act"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/task"
 
 	"golang.org/x/mod/sumdb/tlog"
 )

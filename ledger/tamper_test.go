@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/ledger"
-	storesqlite "reeve/store/sqlite"
+	"reeve.example/reeve/ledger"
+	storesqlite "reeve.example/reeve/store/sqlite"
 
 	"golang.org/x/mod/sumdb/tlog"
 	"zombiezen.com/go/sqlite"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"reeve/task"
+	"reeve.example/reeve/task"
 )
 
 // TreeStore removes whole trees of tasks. Each step is a transaction of its own,

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 
 	"golang.org/x/mod/sumdb/tlog"
 )

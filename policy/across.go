@@ -4,8 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"reeve/act"
-	"reeve/risk"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/risk"
 )
 
 // A reader puts the parts of a message together: two blocks of text, of which each

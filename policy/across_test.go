@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reeve/act"
-	"reeve/risk"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/risk"
 )
 
 // TestOrdersAcrossTexts cuts an order at each of its places, in two and in many: the

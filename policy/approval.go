@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 var approvalKeys = []string{"quorum", "approvers", "within"}

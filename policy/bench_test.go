@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // benchmarkSet has n rules as real policies have them: most for one tool or a

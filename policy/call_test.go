@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // calls are one call by each door, and others that are none.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // Case is one test of a policy: a request, and what is expected of it.

@@ -15,8 +15,8 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/ext"
 
-	"reeve/internal/rawjson"
-	"reeve/risk"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/risk"
 )
 
 // Limits of a condition. A condition's cost is bounded when it is loaded, for

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/act"
-	"reeve/internal/canon"
-	"reeve/internal/rawjson"
-	"reeve/risk"
-	"reeve/risk/hazard"
-	"reeve/session"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/risk"
+	"reeve.example/reeve/risk/hazard"
+	"reeve.example/reeve/session"
 )
 
 // conclude makes the verdict of the rules that matched: the strictest wins,

@@ -8,12 +8,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"reeve/act"
-	"reeve/internal/canon"
-	"reeve/internal/rawjson"
-	"reeve/risk"
-	"reeve/risk/hazard"
-	"reeve/session"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/risk"
+	"reeve.example/reeve/risk/hazard"
+	"reeve.example/reeve/session"
 )
 
 // rule is one compiled rule. It is immutable.

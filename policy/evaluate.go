@@ -12,9 +12,9 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
 
-	"reeve/act"
-	"reeve/risk"
-	"reeve/risk/hazard"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/risk"
+	"reeve.example/reeve/risk/hazard"
 )
 
 // Session is what conditions may see of a session's memory.

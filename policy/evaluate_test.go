@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 const (

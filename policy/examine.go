@@ -11,7 +11,7 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
-	"reeve/risk"
+	"reeve.example/reeve/risk"
 )
 
 // examiner looks through one expression for what CEL's own checker accepts

@@ -9,9 +9,9 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
-	"reeve/risk"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/risk"
 )
 
 // exception is a named exception of a policy: it lifts what some rules, or reasons

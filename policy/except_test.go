@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 var exceptTime = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -12,8 +12,8 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
 
-	"reeve/act"
-	"reeve/risk"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/risk"
 )
 
 // Explanation says of every rule whether it matched an action, and why not.

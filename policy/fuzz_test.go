@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // randomSelection builds a condition of plain selections with &&, || and !.

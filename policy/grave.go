@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strconv"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // Grave risk denies by itself: a call whose hazards, or whose risk in a model's

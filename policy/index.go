@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // index finds the rules that can match an action by its kind and its resource,

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"reeve/act"
-	"reeve/internal/canon"
-	"reeve/risk"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/risk"
 )
 
 // A manifest is told to whoever executes a call, and is a rule as well: what a call

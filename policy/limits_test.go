@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/act"
-	"reeve/internal/canon"
-	"reeve/internal/content"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reeve/internal/yamldoc"
-	"reeve/session"
+	"reeve.example/reeve/internal/yamldoc"
+	"reeve.example/reeve/session"
 )
 
 func load(t *testing.T, text string) *Set {

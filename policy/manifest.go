@@ -10,9 +10,9 @@ import (
 	"strings"
 	"unicode"
 
-	"reeve/act"
-	"reeve/internal/canon"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // defaultManifest is what a tool may use of which no document says anything,

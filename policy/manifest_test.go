@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 func TestManifest(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 
-	"reeve/internal/canon"
+	"reeve.example/reeve/internal/canon"
 )
 
 // mayBe is the function for rules that stop: args.environment.may_be("production")

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 func arguments(pairs ...string) (all []act.Argument) {

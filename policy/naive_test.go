@@ -19,11 +19,11 @@ import (
 	"cel.dev/cel-go/common/types"
 	"github.com/google/go-cmp/cmp"
 
-	"reeve/act"
-	"reeve/internal/canon"
-	"reeve/internal/rawjson"
-	"reeve/risk"
-	"reeve/risk/hazard"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/risk"
+	"reeve.example/reeve/risk/hazard"
 )
 
 // outcome is what the two evaluators are compared by.

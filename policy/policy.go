@@ -25,9 +25,9 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
-	"reeve/internal/yamldoc"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/yamldoc"
 )
 
 // File is one policy document. In the set's text and hash it goes by the last

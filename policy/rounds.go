@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/act"
-	"reeve/internal/canon"
-	"reeve/internal/content"
-	"reeve/internal/rawjson"
-	"reeve/session"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/session"
 )
 
 // maxRounds is how often an act is judged again in the form that the edits give

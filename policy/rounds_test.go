@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // FuzzWhatIsHandedBack: for every policy and act, the act in the form that was

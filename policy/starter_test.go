@@ -11,9 +11,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"reeve/act"
-	"reeve/internal/canon"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // decodeAOS makes an Input of a valid AOS request, as far as these tests need

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"reeve/internal/yamldoc"
+	"reeve.example/reeve/internal/yamldoc"
 )
 
 type (

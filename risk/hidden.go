@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"reeve/internal/canon"
+	"reeve.example/reeve/internal/canon"
 )
 
 // leads are the first bytes of the characters beyond ASCII that a matcher looks

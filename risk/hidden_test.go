@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reeve/internal/canon"
+	"reeve.example/reeve/internal/canon"
 )
 
 func TestHidden(t *testing.T) {

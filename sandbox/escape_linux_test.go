@@ -23,7 +23,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // This file's test binary is three programs: the tests, the sandbox's helper

@@ -18,8 +18,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"reeve/act"
-	"reeve/internal/outbound"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/outbound"
 )
 
 // filter says which hosts may be reached.

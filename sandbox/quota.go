@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // What a command may add to what its manifest lets it write, where that does not say.

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // fills are ways of filling a disk that a shell does not have. Each makes its files in

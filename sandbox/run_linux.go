@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 func (mc *machine) run(ctx context.Context, m act.Manifest, c Command) (Outcome, error) {

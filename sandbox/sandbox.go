@@ -61,7 +61,7 @@ import (
 	"strings"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // States of a Limit.

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // Plan says how this machine would hold a manifest, before anything runs. Its

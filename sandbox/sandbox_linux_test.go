@@ -24,7 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // modest is a manifest that allows something.

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // Main must be the first call in main. On this system it does nothing.

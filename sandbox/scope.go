@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // BaseDirectories is what every command may read and execute beside what its

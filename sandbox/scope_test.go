@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 func TestScope(t *testing.T) {

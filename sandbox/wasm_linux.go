@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // wasmRuntimeMB is what compiling and running a module may need beside the

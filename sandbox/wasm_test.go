@@ -17,7 +17,7 @@ import (
 	experimentalsys "github.com/tetratelabs/wazero/experimental/sys"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // Modules are written here byte by byte: they are small, and no compiler is

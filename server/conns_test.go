@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"reeve/identity"
-	"reeve/internal/jsonrpc"
-	"reeve/ledger"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/ledger"
 
 	"github.com/coder/websocket"
 )

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/jsonrpc"
 )
 
 // TestThreat11CutBodies: a request of which a part is missing is never judged as if

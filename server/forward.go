@@ -8,8 +8,8 @@ import (
 	"net/netip"
 	"strings"
 
-	"reeve/act"
-	"reeve/identity"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/identity"
 )
 
 // Proxies are the reverse proxies that a node believes.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/identity"
+	"reeve.example/reeve/identity"
 )
 
 // raw sends bytes to an address and returns the answer's status and body.

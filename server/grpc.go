@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"reeve/identity"
-	"reeve/internal/jsonrpc"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/jsonrpc"
 )
 
 // The codes of gRPC that refusals have.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/identity"
+	"reeve.example/reeve/identity"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"reeve/identity"
-	"reeve/internal/jsonrpc"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/jsonrpc"
 )
 
 type holdKey struct{}

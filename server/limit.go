@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"reeve/identity"
-	"reeve/internal/jsonrpc"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/jsonrpc"
 
 	"golang.org/x/time/rate"
 )

@@ -14,9 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"reeve/identity"
-	"reeve/internal/jsonrpc"
-	"reeve/ledger"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/ledger"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"reeve/act"
-	"reeve/agent"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/agent"
+	"reeve.example/reeve/task"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"

@@ -52,9 +52,9 @@ import (
 	"syscall"
 	"time"
 
-	"reeve/act"
-	"reeve/identity"
-	"reeve/internal/jsonrpc"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/jsonrpc"
 
 	"golang.org/x/time/rate"
 )

@@ -28,10 +28,10 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/identity"
-	"reeve/internal/jsonrpc"
-	"reeve/ledger"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/ledger"
 )
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))

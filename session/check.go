@@ -9,9 +9,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"reeve/act"
-	"reeve/risk"
-	"reeve/risk/hazard"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/risk"
+	"reeve.example/reeve/risk/hazard"
 )
 
 // Checks lists every built-in check that a rule can name with "check:", with

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // TestWrittenBack: a notice that stands for what was masked in a result is not

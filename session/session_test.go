@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -26,9 +26,9 @@ import (
 	"time"
 	"weak"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
-	"reeve/risk"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/risk"
 )
 
 // Bounds of one session's memory.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // Retry says how often and when a task that failed is tried again: params.retry.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"

@@ -1,4 +1,4 @@
-module reeve/tools
+module reeve.example/reeve/tools
 
 go 1.26.0
 

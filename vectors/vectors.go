@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/task"
+	"reeve.example/reeve/task"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"

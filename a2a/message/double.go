@@ -1,8 +1,8 @@
 package message
 
 import (
-	"reeve/internal/content"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // grammar is the members of the protocol's objects, in the spellings of all its

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/act"
-	"reeve/internal/content"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // Message is one A2A message: a JSON-RPC request or answer, or a bare message

@@ -19,8 +19,8 @@ import (
 	"runtime"
 	"time"
 
-	"reeve/hook"
-	"reeve/internal/datadir"
+	"reeve.example/reeve/hook"
+	"reeve.example/reeve/internal/datadir"
 )
 
 func main() {

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/hook"
-	"reeve/internal/datadir"
+	"reeve.example/reeve/hook"
+	"reeve.example/reeve/internal/datadir"
 )
 
 // answer is what an agent gets from a hook.
@@ -40,7 +40,7 @@ func start(t *testing.T, event, program string, args ...string) answer {
 func build(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", dir+string(filepath.Separator), "reeve/cmd/reeve", "reeve/cmd/reeve-hook")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", dir+string(filepath.Separator), "reeve.example/reeve/cmd/reeve", "reeve.example/reeve/cmd/reeve-hook")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

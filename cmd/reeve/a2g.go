@@ -17,12 +17,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"reeve"
-	"reeve/a2g"
-	"reeve/act"
-	"reeve/aos"
-	"reeve/internal/secret"
-	"reeve/ledger"
+	"reeve.example/reeve"
+	"reeve.example/reeve/a2g"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/aos"
+	"reeve.example/reeve/internal/secret"
+	"reeve.example/reeve/ledger"
 )
 
 func a2gCommand() *cobra.Command {

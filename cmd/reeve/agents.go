@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve"
-	"reeve/agent"
+	"reeve.example/reeve"
+	"reeve.example/reeve/agent"
 )
 
 func agentsCommand() *cobra.Command {

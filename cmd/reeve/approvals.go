@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"reeve"
-	"reeve/approval"
-	"reeve/internal/visible"
+	"reeve.example/reeve"
+	"reeve.example/reeve/approval"
+	"reeve.example/reeve/internal/visible"
 )
 
 func approvalsCommand() *cobra.Command {

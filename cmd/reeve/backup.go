@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve"
-	"reeve/internal/datadir"
-	"reeve/store/sqlite"
+	"reeve.example/reeve"
+	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/store/sqlite"
 )
 
 func backupCommand() *cobra.Command {

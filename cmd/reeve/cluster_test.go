@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/store/storetest"
+	"reeve.example/reeve/store/storetest"
 )
 
 // The script of examples/cluster, as its README has it.

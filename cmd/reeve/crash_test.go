@@ -19,9 +19,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"reeve"
-	"reeve/act"
-	"reeve/ledger"
+	"reeve.example/reeve"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
 )
 
 // kills is how often the tests of this package kill a node that works.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	guards "reeve/guardian"
+	guards "reeve.example/reeve/guardian"
 )
 
 // What decides asks at a terminal, and is what acts are judged by: one list. A new

@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve"
-	"reeve/act"
-	"reeve/demo"
-	"reeve/ledger"
-	"reeve/policy"
+	"reeve.example/reeve"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/demo"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/policy"
 )
 
 func demoCommand() *cobra.Command {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"reeve/store/storetest"
+	"reeve.example/reeve/store/storetest"
 
 	"golang.org/x/sys/unix"
 )

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve"
-	"reeve/internal/datadir"
-	"reeve/mcp/proxy/install"
+	"reeve.example/reeve"
+	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/mcp/proxy/install"
 )
 
 // effects say, in a few lines for whoever is asked, what a deciding command will do.

@@ -18,10 +18,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
-	"reeve/a2g"
-	"reeve/act"
-	"reeve/internal/secret"
-	"reeve/sandbox"
+	"reeve.example/reeve/a2g"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/secret"
+	"reeve.example/reeve/sandbox"
 )
 
 // The exit codes of reeve exec that are not the command's own.

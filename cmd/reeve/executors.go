@@ -10,9 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"reeve"
-	"reeve/act"
-	"reeve/executor"
+	"reeve.example/reeve"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/executor"
 )
 
 func executorsCommand() *cobra.Command {

@@ -14,12 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve"
-	"reeve/act"
-	"reeve/aos"
-	"reeve/hook"
-	"reeve/internal/datadir"
-	"reeve/ledger"
+	"reeve.example/reeve"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/aos"
+	"reeve.example/reeve/hook"
+	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/ledger"
 )
 
 // hooked is one reeve hook: its flags.

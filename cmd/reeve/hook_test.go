@@ -36,7 +36,7 @@ func TestCodingAgent(t *testing.T) {
 func BenchmarkHook(b *testing.B) {
 	dir := b.TempDir()
 	program := filepath.Join(dir, "reeve")
-	build := exec.Command("go", "build", "-o", dir+"/", ".", "reeve/cmd/reeve-hook")
+	build := exec.Command("go", "build", "-o", dir+"/", ".", "reeve.example/reeve/cmd/reeve-hook")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve"
-	"reeve/policy"
+	"reeve.example/reeve"
+	"reeve.example/reeve/policy"
 )
 
 func initCommand() *cobra.Command {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve"
+	"reeve.example/reeve"
 )
 
 func keysCommand() *cobra.Command {

@@ -14,10 +14,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"reeve"
-	"reeve/act"
-	"reeve/internal/visible"
-	"reeve/ledger"
+	"reeve.example/reeve"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/visible"
+	"reeve.example/reeve/ledger"
 )
 
 func ledgerCommand() *cobra.Command {

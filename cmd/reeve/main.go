@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve"
-	"reeve/sandbox"
+	"reeve.example/reeve"
+	"reeve.example/reeve/sandbox"
 )
 
 func main() {

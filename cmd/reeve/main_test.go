@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/sandbox"
+	"reeve.example/reeve/sandbox"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"

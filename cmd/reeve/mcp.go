@@ -20,13 +20,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"reeve"
-	"reeve/act"
-	"reeve/guard"
-	"reeve/internal/secret"
-	"reeve/ledger"
-	"reeve/mcp/proxy"
-	"reeve/mcp/proxy/install"
+	"reeve.example/reeve"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/secret"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/mcp/proxy"
+	"reeve.example/reeve/mcp/proxy/install"
 )
 
 // mcpProxy is one reeve mcp.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"reeve"
-	"reeve/identity"
-	"reeve/internal/datadir"
-	"reeve/ledger"
+	"reeve.example/reeve"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/ledger"
 )
 
 // operator speaks to a node as its operator: through the socket in the data

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve"
+	"reeve.example/reeve"
 )
 
 // ownConfig is the configuration of what another program starts wherever it works:

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"testing"
 
-	"reeve"
-	"reeve/a2g"
+	"reeve.example/reeve"
+	"reeve.example/reeve/a2g"
 )
 
 // A node that is killed with a thousand intents that wait for people, and again

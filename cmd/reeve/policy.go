@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve"
-	"reeve/act"
-	"reeve/guard"
-	"reeve/policy"
-	"reeve/session"
+	"reeve.example/reeve"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/policy"
+	"reeve.example/reeve/session"
 )
 
 func policyCommand() *cobra.Command {

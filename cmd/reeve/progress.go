@@ -16,9 +16,9 @@ import (
 	"github.com/vbauerster/mpb/v8/cwriter"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"reeve/engine"
-	"reeve/flow"
-	"reeve/task"
+	"reeve.example/reeve/engine"
+	"reeve.example/reeve/flow"
+	"reeve.example/reeve/task"
 )
 
 // follower shows what becomes of a tree while it does.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve/risk/hazard"
+	"reeve.example/reeve/risk/hazard"
 )
 
 func riskCommand() *cobra.Command {

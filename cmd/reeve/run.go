@@ -19,12 +19,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"reeve"
-	"reeve/engine"
-	"reeve/flow"
-	"reeve/internal/secret"
-	"reeve/ledger"
-	"reeve/task"
+	"reeve.example/reeve"
+	"reeve.example/reeve/engine"
+	"reeve.example/reeve/flow"
+	"reeve.example/reeve/internal/secret"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/task"
 )
 
 // The exit codes of reeve run that are not 0 and 1.

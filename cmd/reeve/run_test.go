@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"reeve/flow"
-	"reeve/internal/rawjson"
-	"reeve/task"
+	"reeve.example/reeve/flow"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve"
-	"reeve/internal/datadir"
+	"reeve.example/reeve"
+	"reeve.example/reeve/internal/datadir"
 )
 
 func serveCommand() *cobra.Command {

@@ -18,12 +18,12 @@ import (
 	"github.com/spf13/cobra"
 	"mvdan.cc/sh/v3/syntax"
 
-	"reeve"
-	"reeve/act"
-	"reeve/hook"
-	"reeve/internal/rawjson"
-	"reeve/internal/visible"
-	"reeve/ledger"
+	"reeve.example/reeve"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/hook"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/visible"
+	"reeve.example/reeve/ledger"
 )
 
 func sessionsCommand() *cobra.Command {

@@ -13,8 +13,8 @@ import (
 	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
 
-	"reeve/flow"
-	"reeve/task"
+	"reeve.example/reeve/flow"
+	"reeve.example/reeve/task"
 )
 
 func tasksCommand() *cobra.Command {

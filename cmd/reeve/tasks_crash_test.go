@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"reeve"
-	"reeve/flow"
-	"reeve/ledger"
-	"reeve/store/storetest"
-	"reeve/task"
+	"reeve.example/reeve"
+	"reeve.example/reeve/flow"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/storetest"
+	"reeve.example/reeve/task"
 )
 
 // service is what the tasks of these tests call: it takes a moment, and counts the

@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode"
 
-	"reeve/approval"
-	"reeve/ledger"
+	"reeve.example/reeve/approval"
+	"reeve.example/reeve/ledger"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve"
+	"reeve.example/reeve"
 )
 
 func trustCommand() *cobra.Command {

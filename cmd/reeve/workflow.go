@@ -12,9 +12,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"reeve/internal/rawjson"
-	"reeve/internal/yamldoc"
-	"reeve/task"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/yamldoc"
+	"reeve.example/reeve/task"
 )
 
 // workflow is what a workflow's file says, in the protocol's form.

@@ -50,8 +50,8 @@ func TestWorkflows(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		suffix = ".exe"
 	}
-	build(t, filepath.Join(bin, "prices"+suffix), "reeve/examples/workflow/prices")
-	build(t, filepath.Join(bin, "own"+suffix), "reeve/examples/workflow/own")
+	build(t, filepath.Join(bin, "prices"+suffix), "reeve.example/reeve/examples/workflow/prices")
+	build(t, filepath.Join(bin, "own"+suffix), "reeve.example/reeve/examples/workflow/own")
 	greet := filepath.Join(t.TempDir(), "greet.go")
 	if err := os.WriteFile(greet, []byte(greetSource), 0o600); err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"os"
 	"os/signal"
 
-	"reeve/aos"
-	"reeve/examples/agent/agent"
+	"reeve.example/reeve/aos"
+	"reeve.example/reeve/examples/agent/agent"
 )
 
 func main() {

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/internal/modelserver"
-	"reeve/internal/needs"
+	"reeve.example/reeve/internal/modelserver"
+	"reeve.example/reeve/internal/needs"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

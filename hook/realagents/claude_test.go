@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/internal/modelserver"
+	"reeve.example/reeve/internal/modelserver"
 )
 
 // What is written into Claude Code's settings while it works does not take the hook away:

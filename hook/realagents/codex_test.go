@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"testing"
 
-	"reeve/internal/modelserver"
+	"reeve.example/reeve/internal/modelserver"
 )
 
 // No hook of Codex' sees what is typed into a shell that is open. So none is opened:

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/internal/modelserver"
+	"reeve.example/reeve/internal/modelserver"
 )
 
 // Whatever breaks while an agent works, its next call does not run, and the model is told

@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 var programs string
 
 func build(dir string) error {
-	cmd := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "reeve/cmd/reeve", "reeve/cmd/reeve-hook")
+	cmd := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "reeve.example/reeve/cmd/reeve", "reeve.example/reeve/cmd/reeve-hook")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)

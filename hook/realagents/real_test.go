@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/internal/modelserver"
+	"reeve.example/reeve/internal/modelserver"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"

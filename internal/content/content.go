@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // Bounds of one act's content. An act beyond them must be refused, since part

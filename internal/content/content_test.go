@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
-	"reeve/risk"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/risk"
 
 	"github.com/google/go-cmp/cmp"
 )

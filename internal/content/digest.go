@@ -3,8 +3,8 @@ package content
 import (
 	"crypto/sha256"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // An act's digest is made here for every door, so that one call has one digest

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // IDOf returns a JSON-RPC id: a string's text, or a number as sent; "" for

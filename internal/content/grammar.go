@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/act"
-	"reeve/internal/canon"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // A Grammar is the names that a protocol gives the members of its objects, by the

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"reeve/internal/canon"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // TestDouble: what some readers take for a member of the protocol is found where

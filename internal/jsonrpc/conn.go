@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // Conn is one connection on which both sides send messages: a WebSocket, or a

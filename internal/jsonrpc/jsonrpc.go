@@ -38,7 +38,7 @@ import (
 	"sync"
 	"time"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // The error codes of JSON-RPC 2.0 (section 5.1).

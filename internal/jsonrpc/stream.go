@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // Event is one message of a stream.

@@ -16,7 +16,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"reeve/internal/canon"
+	"reeve.example/reeve/internal/canon"
 )
 
 // Line shows a text on one line.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // told reads a source and returns it as JSON, and what is wrong with it.

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"unicode"
 
-	"reeve/internal/canon"
-	"reeve/internal/content"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // grammar is the members of the protocol's objects, of every published version.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/act"
-	"reeve/internal/content"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // TestStreamTricks: what some clients would take for another message than the one

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"reeve/risk"
+	"reeve.example/reeve/risk"
 )
 
 // passedBack are the headers of an answer that the client gets, and what each may

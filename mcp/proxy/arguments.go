@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"reeve/act"
-	"reeve/internal/canon"
-	"reeve/internal/content"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // doubleArgument looks for an argument, at any depth, whose name the tool's schema

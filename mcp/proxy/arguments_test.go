@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 func value(t testing.TB, text string) rawjson.Value {

@@ -9,14 +9,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"reeve/act"
-	"reeve/approval"
-	"reeve/guard"
-	"reeve/internal/canon"
-	"reeve/internal/content"
-	"reeve/internal/rawjson"
-	mcp "reeve/mcp/message"
-	"reeve/policy"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/approval"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/internal/rawjson"
+	mcp "reeve.example/reeve/mcp/message"
+	"reeve.example/reeve/policy"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // Headers of the protocol.

@@ -19,7 +19,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // maxSessions is how many sessions of HTTP clients are remembered. Of one that

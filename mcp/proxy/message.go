@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
-	mcp "reeve/mcp/message"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
+	mcp "reeve.example/reeve/mcp/message"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

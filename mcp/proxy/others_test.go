@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/internal/needs"
-	"reeve/policy"
+	"reeve.example/reeve/internal/needs"
+	"reeve.example/reeve/policy"
 )
 
 func build(t *testing.T, of string) string {
@@ -170,7 +170,7 @@ func TestServers(t *testing.T) {
 // TestClients: the official clients for Python and TypeScript, which start the
 // program as they start any server.
 func TestClients(t *testing.T) {
-	node, reeve := needs.Node(t), build(t, "reeve/cmd/reeve")
+	node, reeve := needs.Node(t), build(t, "reeve.example/reeve/cmd/reeve")
 	script := func(name string) string {
 		path, err := filepath.Abs(filepath.Join("testdata", name))
 		if err != nil {

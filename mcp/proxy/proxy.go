@@ -39,7 +39,7 @@ import (
 	"sync"
 	"time"
 
-	"reeve/guard"
+	"reeve.example/reeve/guard"
 )
 
 // Proxy judges what passes between the clients and one server. Its fields must

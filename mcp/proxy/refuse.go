@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strings"
 
-	"reeve/act"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // errorAnswer is a JSON-RPC error. id is JSON; data, where not nil, too.

@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"time"
 
-	"reeve/act"
-	"reeve/guard"
-	"reeve/identity"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/identity"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

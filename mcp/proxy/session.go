@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"reeve/act"
-	"reeve/internal/content"
-	"reeve/internal/rawjson"
-	mcp "reeve/mcp/message"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/internal/rawjson"
+	mcp "reeve.example/reeve/mcp/message"
 )
 
 // maxOpen is how many requests of one side may wait for their answers.

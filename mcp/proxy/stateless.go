@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // shared is one program for clients of the protocol without sessions (2026-07-28):

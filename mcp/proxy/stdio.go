@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // Server is the way to an MCP server: Command or Upstream makes one.

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"testing"
 
-	"reeve/internal/rawjson"
-	"reeve/policy"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/policy"
 )
 
 // folding is a message as Go's reader sees it: without case, and the last of several

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"reeve/act"
-	"reeve/guard"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 var itoa = strconv.Itoa

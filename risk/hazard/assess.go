@@ -25,8 +25,8 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/act"
-	"reeve/risk"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/risk"
 )
 
 // Finding is one thing that an act would do and that endangers somebody.

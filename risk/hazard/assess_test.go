@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 func leafOf(arg, text string) act.Leaf {

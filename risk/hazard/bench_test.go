@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // BenchmarkAssess measures what calls cost: an ordinary command of 1 KB, a file

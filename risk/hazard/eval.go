@@ -12,9 +12,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"reeve/act"
-	"reeve/internal/canon"
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // Denied is the score from which a call counts as found, as by default a policy

@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"reeve/internal/canon"
+	"reeve.example/reeve/internal/canon"
 )
 
 // role is what a text is in a call.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // hostile are texts of about n bytes that are made to be slow.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 func one(tool, arg, text string) Assessment {

@@ -3,7 +3,7 @@ package hazard
 import (
 	"strings"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // Use is what a text of a call is for. Policies tell them apart: what is told to

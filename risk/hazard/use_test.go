@@ -3,7 +3,7 @@ package hazard
 import (
 	"testing"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 func TestParts(t *testing.T) {

@@ -3,7 +3,7 @@ package hazard
 import (
 	"strings"
 
-	"reeve/act"
+	"reeve.example/reeve/act"
 )
 
 // A Watch is told what a call would do, as the call is read: which commands it

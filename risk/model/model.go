@@ -37,7 +37,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // The kinds of model server.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"reeve/ledger"
-	"reeve/store/internal/layout"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/internal/layout"
 
 	"github.com/jackc/pgx/v5"
 )

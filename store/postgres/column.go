@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"reeve/store/internal/layout"
-	"reeve/task"
+	"reeve.example/reeve/store/internal/layout"
+	"reeve.example/reeve/task"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"

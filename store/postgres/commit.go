@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"reeve/act"
-	"reeve/ledger"
-	"reeve/store/internal/layout"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/internal/layout"
+	"reeve.example/reeve/task"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"reeve/task"
+	"reeve.example/reeve/task"
 
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"

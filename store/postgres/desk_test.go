@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"reeve/store/storetest"
-	"reeve/task"
+	"reeve.example/reeve/store/storetest"
+	"reeve.example/reeve/task"
 )
 
 // TestDesk gives a node's workers to what its commits make ready and to River's

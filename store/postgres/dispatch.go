@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"reeve/task"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json"
 	"github.com/jackc/pgx/v5"

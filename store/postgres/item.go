@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"reeve/ledger"
-	"reeve/store/internal/layout"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/internal/layout"
 
 	"github.com/jackc/pgx/v5"
 )

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"reeve/ledger"
+	"reeve.example/reeve/ledger"
 
 	"github.com/jackc/pgx/v5"
 )

@@ -26,7 +26,7 @@ import (
 	"sync"
 	"time"
 
-	"reeve/ledger"
+	"reeve.example/reeve/ledger"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/ledger"
-	"reeve/store/storetest"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/storetest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"reeve/act"
-	"reeve/ledger"
-	"reeve/store/internal/layout"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/internal/layout"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"

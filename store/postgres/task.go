@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"reeve/store/internal/layout"
-	"reeve/task"
+	"reeve.example/reeve/store/internal/layout"
+	"reeve.example/reeve/task"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"

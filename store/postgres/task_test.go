@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"reeve/ledger"
-	"reeve/store/storetest"
-	"reeve/task"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/storetest"
+	"reeve.example/reeve/task"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"reeve/ledger"
-	"reeve/store/internal/layout"
-	"reeve/task"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/internal/layout"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/jackc/pgx/v5"

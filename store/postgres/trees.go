@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"reeve/ledger"
-	"reeve/store/internal/layout"
-	"reeve/task"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/internal/layout"
+	"reeve.example/reeve/task"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"

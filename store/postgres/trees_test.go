@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"reeve/ledger"
-	"reeve/store/storetest"
-	"reeve/task"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/storetest"
+	"reeve.example/reeve/task"
 
 	"github.com/jackc/pgx/v5"
 )

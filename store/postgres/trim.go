@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"reeve/act"
-	"reeve/ledger"
-	"reeve/store/internal/layout"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/internal/layout"
 
 	"github.com/jackc/pgx/v5"
 )

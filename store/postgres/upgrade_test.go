@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"reeve/ledger"
-	"reeve/store/storetest"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/storetest"
 
 	"github.com/jackc/pgx/v5"
 )

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"reeve/ledger"
-	"reeve/store/internal/layout"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/internal/layout"
 
 	"zombiezen.com/go/sqlite"
 )

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"reeve/store/internal/layout"
+	"reeve.example/reeve/store/internal/layout"
 
 	"zombiezen.com/go/sqlite"
 )

@@ -3,9 +3,9 @@ package sqlite
 import (
 	"testing"
 
-	"reeve/ledger"
+	"reeve.example/reeve/ledger"
 
-	"reeve/store/storetest"
+	"reeve.example/reeve/store/storetest"
 )
 
 func BenchmarkCommit64(b *testing.B) { storetest.BenchmarkCommit64(b, temporary) }

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"reeve/act"
-	"reeve/ledger"
-	"reeve/store/internal/layout"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/internal/layout"
+	"reeve.example/reeve/task"
 
 	"zombiezen.com/go/sqlite"
 )

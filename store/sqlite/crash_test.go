@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve/store/storetest"
+	"reeve.example/reeve/store/storetest"
 )
 
 // TestMain lets a test start its own program again as another process: the one

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"reeve/store/storetest"
+	"reeve.example/reeve/store/storetest"
 
 	"golang.org/x/sys/unix"
 )

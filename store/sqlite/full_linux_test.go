@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/store/storetest"
+	"reeve.example/reeve/store/storetest"
 
 	"golang.org/x/sys/unix"
 )

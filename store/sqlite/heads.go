@@ -9,8 +9,8 @@ import (
 	"slices"
 	"sync"
 
-	"reeve/ledger"
-	"reeve/store/internal/layout"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/internal/layout"
 
 	"zombiezen.com/go/sqlite"
 )

@@ -5,9 +5,9 @@ import (
 	"math"
 	"time"
 
-	"reeve/act"
-	"reeve/ledger"
-	"reeve/store/internal/layout"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/internal/layout"
 
 	"zombiezen.com/go/sqlite"
 )

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"reeve/act"
-	"reeve/ledger"
-	"reeve/store/internal/layout"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/internal/layout"
 
 	"golang.org/x/mod/sumdb/tlog"
 	"zombiezen.com/go/sqlite"

@@ -25,7 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"reeve/ledger"
+	"reeve.example/reeve/ledger"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"

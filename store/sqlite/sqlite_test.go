@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/ledger"
-	"reeve/store/internal/layout"
-	"reeve/store/storetest"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/internal/layout"
+	"reeve.example/reeve/store/storetest"
 
 	"github.com/google/go-cmp/cmp"
 	"zombiezen.com/go/sqlite"

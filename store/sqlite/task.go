@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"reeve/ledger"
-	"reeve/store/internal/layout"
-	"reeve/task"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/internal/layout"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"zombiezen.com/go/sqlite"

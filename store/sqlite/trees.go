@@ -5,9 +5,9 @@ import (
 	"math"
 	"time"
 
-	"reeve/ledger"
-	"reeve/store/internal/layout"
-	"reeve/task"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/internal/layout"
+	"reeve.example/reeve/task"
 
 	"zombiezen.com/go/sqlite"
 )

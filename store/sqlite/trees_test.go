@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"reeve/ledger"
-	"reeve/store/storetest"
-	"reeve/task"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/storetest"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"zombiezen.com/go/sqlite"

@@ -7,9 +7,9 @@ import (
 	"io"
 	"time"
 
-	"reeve/act"
-	"reeve/ledger"
-	"reeve/store/internal/layout"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/internal/layout"
 
 	"zombiezen.com/go/sqlite"
 )

@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"reeve/ledger"
-	"reeve/store/storetest"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store/storetest"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/ledger"
-	"reeve/task"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/task"
 )
 
 // taskDamaged plants rows that no change could have made, and has every kind of change

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/ledger"
-	"reeve/task"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/task"
 )
 
 // Injection hands a store texts that would be SQL, JSON paths or patterns if any statement

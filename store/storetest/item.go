@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/ledger"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
 )
 
 // items: they are written with their record or not at all, in the order of the

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"reeve/act"
-	"reeve/ledger"
-	"reeve/task"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"reeve/act"
-	"reeve/ledger"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
 
 	"golang.org/x/mod/sumdb/tlog"
 )

@@ -30,7 +30,7 @@ import (
 	"strings"
 	"time"
 
-	"reeve/aos"
+	"reeve.example/reeve/aos"
 )
 
 // Config is what an Agent is made of.

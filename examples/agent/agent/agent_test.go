@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"reeve/aos"
+	"reeve.example/reeve/aos"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"log"
 
-	"reeve/aos"
-	"reeve/examples/agent/agent"
+	"reeve.example/reeve/aos"
+	"reeve.example/reeve/examples/agent/agent"
 )
 
 // A script, an agent and its guardian.

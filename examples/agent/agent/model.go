@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"reeve/aos"
+	"reeve.example/reeve/aos"
 
 	"github.com/go-json-experiment/json"
 )

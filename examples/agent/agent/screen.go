@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"reeve/aos"
+	"reeve.example/reeve/aos"
 )
 
 // Style is how a piece of text looks on a Screen.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"reeve/aos"
+	"reeve.example/reeve/aos"
 
 	"github.com/google/go-cmp/cmp"
 )

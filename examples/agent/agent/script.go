@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/aos"
+	"reeve.example/reeve/aos"
 
 	"github.com/go-json-experiment/json"
 	"github.com/goccy/go-yaml"

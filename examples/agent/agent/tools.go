@@ -19,7 +19,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"reeve/aos"
+	"reeve.example/reeve/aos"
 
 	"github.com/go-json-experiment/json"
 )

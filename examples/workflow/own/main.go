@@ -8,10 +8,10 @@ import (
 	"os"
 	"os/signal"
 
-	"reeve"
-	"reeve/act"
-	"reeve/executor"
-	"reeve/sandbox"
+	"reeve.example/reeve"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/executor"
+	"reeve.example/reeve/sandbox"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

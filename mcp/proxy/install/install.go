@@ -24,7 +24,7 @@ import (
 	"slices"
 	"strings"
 
-	"reeve/internal/rawjson"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // Clients are the clients whose configurations are known.

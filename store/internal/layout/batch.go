@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"reeve/ledger"
+	"reeve.example/reeve/ledger"
 
 	"golang.org/x/mod/sumdb/tlog"
 )

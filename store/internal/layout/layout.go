@@ -22,8 +22,8 @@ import (
 	"math"
 	"time"
 
-	"reeve/act"
-	"reeve/ledger"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
 )
 
 // ErrDamaged says that a column does not hold what the layout demands.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"reeve/act"
-	"reeve/ledger"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/ledger"
 
 	"github.com/google/go-cmp/cmp"
 )

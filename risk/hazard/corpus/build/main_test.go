@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve/risk/hazard"
+	"reeve.example/reeve/risk/hazard"
 )
 
 // TestBuild builds a corpus of two small sources, and reads it back.
