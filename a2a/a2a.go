@@ -32,7 +32,6 @@ import (
 	"reeve.example/reeve/engine"
 	"reeve.example/reeve/executor"
 	"reeve.example/reeve/guard"
-	"reeve.example/reeve/identity"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/task"
 
@@ -140,23 +139,7 @@ func (s *Server) SetGRPC(address string) { s.grpc.Store(&address) }
 func (s *Server) SetURL(url string) { s.url.Store(&url) }
 
 // caller is who sent a request.
-func (s *Server) caller(ctx context.Context) engine.Caller {
-	principal, role := identity.FromContext(ctx)
-	c := engine.Caller{Principal: principal, Reads: !role.Acts()}
-	switch {
-	case s.cfg.Open():
-	case role == identity.Admin:
-		c.User, c.Admin = principal.Name, true
-	default:
-		c.User = principal.Name
-	}
-	return c
-}
-
-// sees reports whether a task is the caller's.
-func sees(by engine.Caller, r *record) bool {
-	return by.Admin || by.User == "" || by.User == r.User
-}
+func (s *Server) caller(ctx context.Context) engine.Caller { return engine.CallerOf(ctx, s.cfg.Open()) }
 
 // watch returns a channel that holds one whenever a task's record has changed on
 // this node. stop must be called.

@@ -157,7 +157,7 @@ func (s *Server) kept(ctx context.Context, by engine.Caller, id string) (*record
 	if err != nil {
 		return nil, item, err
 	}
-	if !sees(by, r) {
+	if !by.Sees(r.User) {
 		return nil, item, noTask()
 	}
 	return r, item, nil

@@ -328,7 +328,7 @@ func (s *Server) records(ctx context.Context, by engine.Caller) (list []*record,
 			if err != nil {
 				return nil, err
 			}
-			if sees(by, r) && len(list) < maxWalk {
+			if by.Sees(r.User) && len(list) < maxWalk {
 				list = append(list, r)
 			}
 		}

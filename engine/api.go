@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"reeve.example/reeve/act"
 	"reeve.example/reeve/executor"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/ledger"
@@ -16,34 +15,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// Caller is who asks for something to be done to tasks.
-type Caller struct {
-	Principal act.Principal
-	// User is whose tasks the caller sees and makes; empty where no credentials are
-	// configured: then all are everybody's.
-	User string
-	// Admin sees everybody's tasks.
-	Admin bool
-	// Reads says that the caller may look, and do nothing.
-	Reads bool
-}
-
-// acts refuses a caller who may only look, before anything else is said.
-func (c Caller) acts() error {
-	if c.Reads {
-		return &task.Error{Code: task.CodeUnauthorized, Reason: OnlyReads}
-	}
-	return nil
-}
-
-// OnlyReads is what a caller is told who may look and do nothing.
-const OnlyReads = "The credential's role may look at tasks, and neither make, execute, change nor cancel any: that is for the roles agent and admin."
-
-// everybody reports whether the caller is confined to nobody's tasks.
-func (c Caller) everybody() bool { return c.Admin || c.User == "" }
-
-func (c Caller) sees(r *task.Row) bool { return c.everybody() || r.User == c.User }
 
 // notFound is what is said of tasks that do not exist, and of those of others.
 func notFound(id task.ID) error {
@@ -53,7 +24,7 @@ func notFound(id task.ID) error {
 // Get returns a task.
 func (e *Engine) Get(ctx context.Context, by Caller, id task.ID) (*task.Task, error) {
 	t, err := e.cfg.Store.Task(ctx, id)
-	if errors.Is(err, ledger.ErrNotFound) || err == nil && !by.sees(&t.Row) {
+	if errors.Is(err, ledger.ErrNotFound) || err == nil && !by.Sees(t.User) {
 		return nil, notFound(id)
 	}
 	return t, err
@@ -62,7 +33,7 @@ func (e *Engine) Get(ctx context.Context, by Caller, id task.ID) (*task.Task, er
 // Row returns what of a task changes.
 func (e *Engine) Row(ctx context.Context, by Caller, id task.ID) (task.Row, error) {
 	r, err := e.cfg.Store.TaskRow(ctx, id)
-	if errors.Is(err, ledger.ErrNotFound) || err == nil && !by.sees(&r) {
+	if errors.Is(err, ledger.ErrNotFound) || err == nil && !by.Sees(r.User) {
 		return task.Row{}, notFound(id)
 	}
 	return r, err

@@ -21,7 +21,6 @@ import (
 
 	"reeve.example/reeve/engine"
 	"reeve.example/reeve/executor"
-	"reeve.example/reeve/identity"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/ledger"
@@ -176,18 +175,7 @@ func takesArray(method string) bool {
 }
 
 // caller is who sent a request.
-func (s *Server) caller(ctx context.Context) engine.Caller {
-	principal, role := identity.FromContext(ctx)
-	c := engine.Caller{Principal: principal, Reads: !role.Acts()}
-	switch {
-	case s.cfg.Open():
-	case role == identity.Admin:
-		c.User, c.Admin = principal.Name, true
-	default:
-		c.User = principal.Name
-	}
-	return c
-}
+func (s *Server) caller(ctx context.Context) engine.Caller { return engine.CallerOf(ctx, s.cfg.Open()) }
 
 // failed is the answer to what could not be done. A stranger learns what it did
 // wrong, and of our own failures nothing.
