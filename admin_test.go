@@ -10,6 +10,7 @@ import (
 
 	"reeve.example/reeve/identity"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/retention"
 
 	"github.com/go-json-experiment/json"
 )
@@ -35,7 +36,7 @@ func TestPruneWithoutCheckpoint(t *testing.T) {
 func TestFirstKeyIsLogged(t *testing.T) {
 	n := openNode(t)
 	var said bytes.Buffer
-	n.logger = slog.New(slog.NewTextHandler(&said, nil))
+	n.keys.Logger = slog.New(slog.NewTextHandler(&said, nil))
 	for _, name := range []string{"ann", "bob"} {
 		if status, text := ask(n.Admin(), identity.Operator, identity.Admin, "POST", "/admin/keys", `{"name":"`+name+`","role":"agent"}`); status != 200 {
 			t.Fatalf("%d %s", status, text)
@@ -82,7 +83,7 @@ func TestPreviewIsWhatIsPruned(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	prune := func(preview bool) (p Pruned) {
+	prune := func(preview bool) (p retention.Pruned) {
 		t.Helper()
 		status, text := ask(n.Admin(), identity.Operator, identity.Admin, "POST", "/admin/prune",
 			fmt.Sprintf(`{"preview":%v,"checkpoint":%q}`, preview, head.Checkpoint))

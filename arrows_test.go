@@ -50,8 +50,10 @@ var arrows = map[string]string{
 	"sandbox":                  "act internal/outbound",
 	"a2g":                      "act agent approval guard identity internal/canon internal/content internal/jsonrpc internal/rawjson ledger policy",
 	"server":                   "act agent identity internal/jsonrpc task",
-	"": "a2a a2g act agent aos approval engine executor flow guard guardian identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret ledger mcp/proxy policy " +
-		"risk risk/model server session store/postgres store/sqlite task",
+	"retention":                "a2a act engine guard ledger task",
+	"operator":                 "a2g act agent approval guard identity internal/datadir ledger retention server",
+	"": "a2a a2g act aos approval engine executor flow guard guardian identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret ledger mcp/proxy operator policy " +
+		"retention risk risk/model server session store/postgres store/sqlite task",
 
 	"guardian":         "act hook internal/canon internal/rawjson risk/hazard",
 	"hook":             "act aos internal/rawjson internal/secret",
@@ -65,7 +67,7 @@ var arrows = map[string]string{
 	"examples/workflow/own":    " act executor sandbox",
 	"examples/workflow/prices": "",
 	"demo":                     "aos examples/agent/agent",
-	"cmd/reeve":                " a2g act agent hook engine executor flow task aos approval demo guard guardian identity internal/datadir internal/rawjson internal/secret internal/visible internal/yamldoc ledger mcp/proxy mcp/proxy/install policy risk/hazard sandbox server session store/postgres store/sqlite",
+	"cmd/reeve":                " a2g act agent hook engine executor flow task aos approval demo guard guardian identity internal/datadir internal/rawjson internal/secret internal/visible internal/yamldoc ledger mcp/proxy mcp/proxy/install operator policy retention risk/hazard sandbox server session store/postgres store/sqlite",
 	"cmd/reeve-hook":           "hook internal/datadir",
 	"bench":                    "",
 	"internal/needs":           "",

@@ -35,6 +35,7 @@ import (
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/secret"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/operator"
 	"reeve.example/reeve/policy"
 	"reeve.example/reeve/risk/model"
 	"reeve.example/reeve/server"
@@ -65,7 +66,7 @@ type Node struct {
 	proofs    *ledger.Handler
 	metrics   *server.Metrics
 
-	keys   sync.Mutex // serializes changes of API keys, and reading them again
+	keys   operator.Keys
 	reload sync.Mutex // serializes ReloadPolicy
 
 	probe    sync.Mutex
@@ -154,7 +155,8 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	if err = n.openEngine(own); err != nil {
 		return n, err
 	}
-	if err = n.loadKeys(ctx); err != nil {
+	n.keys.Guard, n.keys.Store, n.keys.Auth, n.keys.Now, n.keys.Logger = n.guard, n.store, n.auth, n.now, n.logger
+	if err = n.keys.Load(ctx); err != nil {
 		return n, err
 	}
 	n.metrics.Gauge("reeve_sessions_held", "Sessions held in memory.", func() float64 { held, _ := n.guard.Sessions(); return float64(held) })
@@ -368,28 +370,6 @@ func (n *Node) ReloadPolicy(ctx context.Context, by act.Principal) (changed bool
 
 // Guard returns the node's guard.
 func (n *Node) Guard() *guard.Guard { return n.guard }
-
-func (n *Node) loadKeys(ctx context.Context) error {
-	keys, err := n.store.Keys(ctx)
-	if err != nil {
-		return fmt.Errorf("read the API keys: %w", err)
-	}
-	n.auth.SetKeys(keys)
-	return nil
-}
-
-// reloadKeys reads the API keys of an open node again. The first of them shuts out
-// whoever asked without one, which the log says where it begins.
-func (n *Node) reloadKeys(ctx context.Context) error {
-	required := n.auth.Configured()
-	if err := n.loadKeys(ctx); err != nil {
-		return err
-	}
-	if !required && n.auth.Configured() {
-		n.logger.Warn("from now on credentials are required, on loopback, too: the first API key was made")
-	}
-	return nil
-}
 
 // Close stops what runs beside the requests and closes the ledger and the store.
 func (n *Node) Close() error {

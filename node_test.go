@@ -22,6 +22,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/identity"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/operator"
 	"reeve.example/reeve/server"
 	"reeve.example/reeve/store/storetest"
 
@@ -179,20 +180,21 @@ func (s *slowKeys) Keys(ctx context.Context) ([]ledger.Key, error) {
 // TestRevokedStaysRevoked revokes a key while the keys are being read again.
 func TestRevokedStaysRevoked(t *testing.T) {
 	n := openNode(t)
-	key, err := n.createKey(t.Context(), identity.Operator, KeyInfo{Name: "bot", Role: "agent"})
-	if err != nil {
+	var key operator.KeyInfo
+	admin := operator.Within(n.Admin())
+	if err := admin.Ask(t.Context(), "POST", "/admin/keys", operator.KeyInfo{Name: "bot", Role: "agent"}, &key); err != nil {
 		t.Fatal(err)
 	}
 	slow := &slowKeys{Store: n.store, read: make(chan struct{}), meanwhile: make(chan struct{})}
-	n.store = slow
+	n.keys.Store = slow
 	var refresh sync.WaitGroup
 	refresh.Go(func() {
-		if err := n.refreshKeys(t.Context()); err != nil {
+		if err := n.keys.Reload(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
 	<-slow.read
-	if _, err := n.revokeKey(t.Context(), identity.Operator, KeyName{"bot"}); err != nil {
+	if err := admin.Ask(t.Context(), "POST", "/admin/keys/revoke", operator.KeyName{Name: "bot"}, &operator.KeyInfo{}); err != nil {
 		t.Fatal(err)
 	}
 	close(slow.meanwhile)

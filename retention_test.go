@@ -179,7 +179,7 @@ func TestRetention(t *testing.T) {
 		busy, busyTree := k.said("ann", "waiting", `{}`)
 		k.await(busyTree, task.InProgress)
 
-		if err := k.store.Alone(t.Context(), k.removeOldTasks); err != nil {
+		if err := k.store.Alone(t.Context(), k.retention().RemoveOldTasks); err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range []string{done, running, idle, scheduled, tree} {
@@ -188,7 +188,7 @@ func TestRetention(t *testing.T) {
 			}
 		}
 		k.now = func() time.Time { return time.Now().Add(91 * 24 * time.Hour) }
-		if err := k.store.Alone(t.Context(), k.removeOldTasks); err != nil {
+		if err := k.store.Alone(t.Context(), k.retention().RemoveOldTasks); err != nil {
 			t.Fatal(err)
 		}
 		const nobody = "00000000-0000-4000-8000-000000000001"
@@ -222,7 +222,7 @@ func TestRetention(t *testing.T) {
 				t.Errorf("the records do not tell of %s:\n%s", want, all)
 			}
 		}
-		if again := len(k.records("admin.retention")); k.store.Alone(t.Context(), k.removeOldTasks) != nil || len(k.records("admin.retention")) != again {
+		if again := len(k.records("admin.retention")); k.store.Alone(t.Context(), k.retention().RemoveOldTasks) != nil || len(k.records("admin.retention")) != again {
 			t.Error("there are records of nothing that was removed")
 		}
 		close(k.gate)
@@ -245,13 +245,13 @@ func TestRetentionShown(t *testing.T) {
 		}
 		changed := []byte(`"updated":"` + time.Now().Add(90*24*time.Hour).UTC().Format(time.RFC3339) + `"`) // somebody came back to it
 		item.Data = regexp.MustCompile(`"updated":"[^"]*"`).ReplaceAll(item.Data, changed)
-		if err := k.guard.Keep(t.Context(), "a2a.test", self, nil, item); err != nil {
+		if err := k.guard.Keep(t.Context(), "a2a.test", act.Principal{Name: "node", Method: "local"}, nil, item); err != nil {
 			t.Fatal(err)
 		}
 		shows := func(days int, want string) {
 			t.Helper()
 			k.now = func() time.Time { return time.Now().Add(time.Duration(days) * 24 * time.Hour) }
-			if err := k.removeOldTasks(t.Context()); err != nil {
+			if err := k.retention().RemoveOldTasks(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if answer := k.call(k.a2a, "ann", "GetTask", `{"id":"`+message+`"}`); !strings.Contains(answer, want) {
@@ -273,8 +273,8 @@ func TestRetentionRecord(t *testing.T) {
 			t.Fatal(gone, err)
 		}
 		// Who erases something records this, too, and has not done it.
-		if err := k.finishRemoval(t.Context(), act.Principal{Name: "ann", Method: "key"}, time.Time{}); err != nil {
-			t.Fatal(err)
+		if status, answer := ask(k.Admin(), act.Principal{Name: "ann", Method: "key"}, identity.Admin, "POST", "/admin/erase", `{"user":"nobody"}`); status != 404 {
+			t.Fatal(status, answer)
 		}
 		if all := strings.Join(k.records("admin.retention"), "\n"); !strings.Contains(all, done) || strings.Contains(all, "ann") {
 			t.Errorf("there is no record of it that says who did it: %s", all)
@@ -287,7 +287,7 @@ func TestRetentionForever(t *testing.T) {
 	k := keep(t, "retention-tasks", "0s")
 	done := k.run("ann", "system_info_executor", `{"resource":"cpu"}`, task.Completed)
 	k.now = func() time.Time { return time.Now().Add(9999 * time.Hour) }
-	if err := k.removeOldTasks(t.Context()); err != nil {
+	if err := k.retention().RemoveOldTasks(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	k.await(done, task.Completed)

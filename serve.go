@@ -13,11 +13,13 @@ import (
 	"reeve.example/reeve/a2g"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
+	"reeve.example/reeve/approval"
 	"reeve.example/reeve/identity"
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/jsonrpc"
-	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/mcp/proxy"
+	"reeve.example/reeve/operator"
+	"reeve.example/reeve/retention"
 	"reeve.example/reeve/server"
 )
 
@@ -76,8 +78,8 @@ func (n *Node) begin(ctx context.Context) error {
 		return fmt.Errorf("publish checkpoints: %w", err)
 	}
 	n.tasks.Go(func() { n.anchorer.Run(background) })
-	n.tasks.Go(func() { n.retain(background) })
-	n.tasks.Go(func() { n.retainTasks(background) })
+	n.tasks.Go(func() { n.retention().Run(background) })
+	n.tasks.Go(func() { every(background, time.Minute, func() { n.endOverdue(background) }) })
 	n.tasks.Go(func() { n.watchPolicy(background) })
 	n.tasks.Go(func() { n.watchKeys(background) })
 	n.tasks.Go(func() { n.runTasks(background) })
@@ -109,23 +111,17 @@ func (n *Node) serverConfig() server.Config {
 			"/a2a": speaking, "/a2a/": speaking, // some clients add the slash
 		},
 		Connect: n.connect,
-		Routes: []server.Route{
-			{Pattern: "/ledger/", Handler: n.proofs, Roles: n.cfg.ledgerRoles()},
-			{Pattern: "/admin/", Handler: n.Admin(), MaxBody: maxAdmin, JSON: true, Roles: []identity.Role{identity.Admin}},
-			{Pattern: "/agents", Handler: n.Agents(), Roles: []identity.Role{identity.Auditor, identity.Admin}},
-			{Pattern: "/agents/", Handler: n.Agents(), MaxBody: maxAnswer, JSON: true, Roles: []identity.Role{identity.Auditor, identity.Admin}},
-			{Pattern: "GET /telemetry", Handler: http.HandlerFunc(n.telemetry), Roles: []identity.Role{identity.Auditor, identity.Admin}},
-			{Pattern: "/approvals", Handler: n.Approvals(), Roles: []identity.Role{identity.Approver, identity.Auditor, identity.Admin}},
-			{Pattern: "/approvals/", Handler: n.Approvals(), MaxBody: maxAnswer, JSON: true, Roles: []identity.Role{identity.Approver, identity.Auditor, identity.Admin}},
-			{Pattern: "/mcp/", Handler: proxy.Serve(n.guard), MaxBody: proxy.MaxQuestion, JSON: true, Roles: []identity.Role{identity.Agent, identity.Approver, identity.Admin}},
-			{Pattern: "GET /tasks/{id}/events", Handler: n.stream(n.flow.EventsHandler()), Roles: identity.Roles},
-			{Pattern: "GET /.well-known/agent-card", Handler: n.flow.AgentCard()},
-			{Pattern: "GET /.well-known/agent-card.json", Handler: n.a2a.Card(false)},
-			{Pattern: "GET /a2a/.well-known/agent-card.json", Handler: n.a2a.Card(true)},
-			{Pattern: "/rest/", Handler: n.a2a.REST(), MaxBody: n.cfg.Limits.Body, Roles: identity.Roles},
-			{Pattern: "/v1/", Handler: n.a2a.RESTv03(), MaxBody: n.cfg.Limits.Body, Roles: identity.Roles},
-			{Pattern: "GET /decisions/{id}", Handler: http.HandlerFunc(n.decision), Roles: []identity.Role{identity.Auditor, identity.Admin}},
-		},
+		Routes: append(n.operator().Routes(),
+			server.Route{Pattern: "/ledger/", Handler: n.proofs, Roles: n.cfg.ledgerRoles()},
+			server.Route{Pattern: "GET /telemetry", Handler: http.HandlerFunc(n.telemetry), Roles: []identity.Role{identity.Auditor, identity.Admin}},
+			server.Route{Pattern: "/mcp/", Handler: proxy.Serve(n.guard), MaxBody: proxy.MaxQuestion, JSON: true, Roles: []identity.Role{identity.Agent, identity.Approver, identity.Admin}},
+			server.Route{Pattern: "GET /tasks/{id}/events", Handler: n.stream(n.flow.EventsHandler()), Roles: identity.Roles},
+			server.Route{Pattern: "GET /.well-known/agent-card", Handler: n.flow.AgentCard()},
+			server.Route{Pattern: "GET /.well-known/agent-card.json", Handler: n.a2a.Card(false)},
+			server.Route{Pattern: "GET /a2a/.well-known/agent-card.json", Handler: n.a2a.Card(true)},
+			server.Route{Pattern: "/rest/", Handler: n.a2a.REST(), MaxBody: n.cfg.Limits.Body, Roles: identity.Roles},
+			server.Route{Pattern: "/v1/", Handler: n.a2a.RESTv03(), MaxBody: n.cfg.Limits.Body, Roles: identity.Roles},
+		),
 		Concurrent: n.cfg.Limits.Concurrent, Rate: n.cfg.Limits.Rate,
 		Version: Version, Metrics: n.metrics, Logger: n.logger,
 		Checks: []server.Check{
@@ -152,12 +148,6 @@ func agentsOnly(space jsonrpc.Namespace) jsonrpc.Namespace {
 	}
 	return space
 }
-
-// Bodies are no larger than these, in bytes.
-const (
-	maxAdmin  = 1 << 20  // of what an operator asks for
-	maxAnswer = 64 << 10 // of a person's answer
-)
 
 // connections is how many callers' connections may be open at once, where the process may
 // have so many files open, 0 for any number: a quarter of these is left for the database
@@ -190,6 +180,36 @@ func (n *Node) stream(h http.Handler) http.Handler {
 		server.Hold(r.Context(), n.now())
 		h.ServeHTTP(w, r)
 	})
+}
+
+// retention removes what is not kept any longer.
+func (n *Node) retention() *retention.Keeper {
+	return &retention.Keeper{
+		Store: n.store, Log: n.log, Guard: n.guard, Engine: n.engine.Load(), Messages: n.a2a,
+		Contents: n.cfg.Retention.Age, Bytes: n.cfg.Retention.Bytes, Tasks: n.cfg.Retention.Tasks, Now: n.now, Logger: n.logger,
+	}
+}
+
+// operator is what people do to the node.
+func (n *Node) operator() *operator.API {
+	return &operator.API{
+		Guard: n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(),
+		ReloadPolicy: n.ReloadPolicy, Version: Version, Logger: n.logger,
+	}
+}
+
+// SocketName is the operator's socket in the data folder: what is asked there
+// comes from whoever may read that folder.
+const SocketName = datadir.Socket
+
+// Admin serves what an operator does to a node: on the socket in the data folder, and to
+// who opened the node.
+func (n *Node) Admin() http.Handler {
+	mux := n.operator().Mux()
+	mux.Handle("/mcp/", proxy.Serve(n.guard))
+	mux.Handle("POST /flow", n.flowRPC())
+	mux.Handle("GET /tasks/{id}/events", n.flow.EventsHandler())
+	return mux
 }
 
 // telemetry streams the ledger's A2G events. A stream has no turn to keep.
@@ -227,6 +247,27 @@ func (n *Node) decide(ctx context.Context, a *act.Action) (act.Decision, []byte,
 	return d, modified, err
 }
 
+// awaitAnswer waits until people have answered about a held act, as long as is
+// configured, and reports whether they have. Calls that wait have a limit of
+// their own; beyond it, and on a connection of many calls, nobody waits.
+func (n *Node) awaitAnswer(ctx context.Context, held *act.Approval) bool {
+	wait := n.cfg.Approvals.Wait
+	if wait <= 0 || jsonrpc.ConnFrom(ctx) != nil || held == nil || held.State != string(approval.Held) {
+		return false
+	}
+	select {
+	case n.held <- struct{}{}:
+		defer func() { <-n.held }()
+	default:
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	defer context.AfterFunc(n.stopping, cancel)()
+	server.Hold(ctx, time.Now().Add(wait))
+	return n.guard.Await(ctx, held.ID) == nil
+}
+
 // writable says whether decisions can be recorded, as of at most a second ago.
 func (n *Node) writable() error {
 	if err := n.log.Err(); err != nil {
@@ -254,36 +295,17 @@ func (n *Node) disk(context.Context) error {
 	return err
 }
 
-// decision answers an auditor with a record and what lies beside it.
-func (n *Node) decision(w http.ResponseWriter, r *http.Request) {
-	pos, err := act.ParsePosition(r.PathValue("id"))
-	if err != nil {
-		answer(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
-		return
+// endOverdue ends what nobody answered or reported in time, each with a record.
+func (n *Node) endOverdue(ctx context.Context) {
+	if err := n.guard.ExpireApprovals(ctx); err != nil && ctx.Err() == nil {
+		n.logger.Error("approvals whose time is over were not ended", "error", err)
 	}
-	if _, _, err := ledger.ReadRecord(r.Context(), n.store, pos); err != nil {
-		status, text := http.StatusInternalServerError, "the decision could not be read"
-		if errors.Is(err, ledger.ErrNotFound) {
-			status, text = http.StatusNotFound, "there is no decision "+pos.String()
-		}
-		answer(w, status, map[string]string{"error": text})
-		return
+	if _, err := n.guard.EndIntents(ctx); err != nil && ctx.Err() == nil {
+		n.logger.Error("intents whose time is over were not ended", "error", err)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	ledger.Export(r.Context(), n.store, ledger.Range{Log: pos.Log, From: pos.Index, To: pos.Index + 1}, true, w)
-}
-
-// retain removes contents that are older or more than is kept.
-func (n *Node) retain(ctx context.Context) {
-	every(ctx, time.Minute, func() {
-		n.endOverdue(ctx)
-		removed, freed, err := n.store.TrimOpenings(ctx, n.now().Add(-n.cfg.Retention.Age), n.cfg.Retention.Bytes)
-		if err != nil && ctx.Err() == nil {
-			n.logger.Error("contents were not removed", "error", err)
-		} else if removed > 0 {
-			n.logger.Info("contents were removed, as the retention says", "batches", removed, "bytes", freed)
-		}
-	})
+	if _, err := n.store.TrimItems(ctx, n.now()); err != nil && ctx.Err() == nil {
+		n.logger.Error("items that are over were not removed", "error", err)
+	}
 }
 
 // watchKeys takes up keys and states of agents that another process changed in a shared
@@ -291,7 +313,7 @@ func (n *Node) retain(ctx context.Context) {
 func (n *Node) watchKeys(ctx context.Context) {
 	n.tasks.Go(func() {
 		every(ctx, time.Second, func() {
-			if err := n.refreshKeys(ctx); err != nil && ctx.Err() == nil {
+			if err := n.keys.Reload(ctx); err != nil && ctx.Err() == nil {
 				n.logger.Error("the API keys could not be read again", "error", err)
 			}
 		})
@@ -301,14 +323,6 @@ func (n *Node) watchKeys(ctx context.Context) {
 			n.logger.Error("the agents could not be read again", "error", err)
 		}
 	})
-}
-
-// refreshKeys reads the API keys again, and not while one is being made or
-// revoked: what was read before that must not be put in force after it.
-func (n *Node) refreshKeys(ctx context.Context) error {
-	n.keys.Lock()
-	defer n.keys.Unlock()
-	return n.reloadKeys(ctx)
 }
 
 func every(ctx context.Context, d time.Duration, f func()) {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve.example/reeve"
 	"reeve.example/reeve/agent"
+	"reeve.example/reeve/operator"
 )
 
 func agentsCommand() *cobra.Command {
@@ -31,7 +31,7 @@ func agentsList() *cobra.Command {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			after, n := "", 0
 			for {
-				var page reeve.AgentList
+				var page operator.AgentList
 				if err := askNode(cmd, "GET", "/agents?after="+url.QueryEscape(after), nil, &page); err != nil {
 					return err
 				}
@@ -61,7 +61,7 @@ func agentsShow() *cobra.Command {
 		Short: "Show an agent, and how what it asked for ended",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
-			var r reeve.AgentReport
+			var r operator.AgentReport
 			if err := askNode(cmd, "GET", "/agents/"+url.PathEscape(a[0]), nil, &r); err != nil {
 				return err
 			}
@@ -93,7 +93,7 @@ func agentsShow() *cobra.Command {
 }
 
 func agentsSet(verb string, state agent.State, short string) *cobra.Command {
-	q := reeve.AgentState{State: state}
+	q := operator.AgentState{State: state}
 	c := &cobra.Command{
 		Use:   verb + " DID",
 		Short: short,
@@ -127,7 +127,7 @@ func agentsResetKey() *cobra.Command {
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			var g agent.Agent
-			if err := askNode(cmd, "POST", "/agents/"+url.PathEscape(a[0]), reeve.AgentState{ResetKey: true}, &g); err != nil {
+			if err := askNode(cmd, "POST", "/agents/"+url.PathEscape(a[0]), operator.AgentState{ResetKey: true}, &g); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s has no public key any more\n", printable(g.DID))

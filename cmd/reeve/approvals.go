@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"reeve.example/reeve"
 	"reeve.example/reeve/approval"
 	"reeve.example/reeve/internal/visible"
+	"reeve.example/reeve/operator"
 )
 
 func approvalsCommand() *cobra.Command {
@@ -37,7 +37,7 @@ func approvalsList() *cobra.Command {
 				if all {
 					path += "&all=1"
 				}
-				var page reeve.ApprovalList
+				var page operator.ApprovalList
 				if err := askNode(cmd, "GET", path, nil, &page); err != nil {
 					return err
 				}
@@ -90,7 +90,7 @@ func approvalsShow() *cobra.Command {
 }
 
 func approvalsAnswer(verb, short string) *cobra.Command {
-	q := reeve.ApprovalAnswer{Answer: verb}
+	q := operator.ApprovalAnswer{Answer: verb}
 	c := &cobra.Command{
 		Use:   verb + " ID",
 		Short: short,

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve.example/reeve"
 	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/operator"
 	"reeve.example/reeve/store/sqlite"
 )
 
@@ -27,7 +27,7 @@ has both can sign as this node. PostgreSQL is backed up with its own tools.`,
 			if err != nil {
 				return err
 			}
-			if err := askNode(cmd, "POST", "/admin/backup", reeve.BackupTo{File: file}, &reeve.Nothing{}); err != nil {
+			if err := askNode(cmd, "POST", "/admin/backup", operator.BackupTo{File: file}, &operator.Nothing{}); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n", file)

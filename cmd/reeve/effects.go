@@ -15,6 +15,8 @@ import (
 	"reeve.example/reeve"
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/mcp/proxy/install"
+	"reeve.example/reeve/operator"
+	"reeve.example/reeve/retention"
 )
 
 // effects say, in a few lines for whoever is asked, what a deciding command will do.
@@ -41,7 +43,7 @@ func flagOf(cmd *cobra.Command, name string) string { return cmd.Flags().Lookup(
 
 func keyCreated(cmd *cobra.Command, a []string) ([]string, error) {
 	lines := []string{fmt.Sprintf("a new API key %s, of the role %s", a[0], flagOf(cmd, "role"))}
-	var keys []reeve.KeyInfo
+	var keys []operator.KeyInfo
 	if err := askNode(cmd, "GET", "/admin/keys", nil, &keys); err != nil {
 		return lines, err
 	}
@@ -52,11 +54,11 @@ func keyCreated(cmd *cobra.Command, a []string) ([]string, error) {
 }
 
 func keyRevoked(cmd *cobra.Command, a []string) ([]string, error) {
-	var keys []reeve.KeyInfo
+	var keys []operator.KeyInfo
 	if err := askNode(cmd, "GET", "/admin/keys", nil, &keys); err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(keys, func(k reeve.KeyInfo) bool { return k.Name == a[0] && k.Revoked.IsZero() })
+	i := slices.IndexFunc(keys, func(k operator.KeyInfo) bool { return k.Name == a[0] && k.Revoked.IsZero() })
 	if i < 0 {
 		return []string{"there is no valid key of this name"}, nil
 	}
@@ -75,7 +77,7 @@ func keyRevoked(cmd *cobra.Command, a []string) ([]string, error) {
 func agentChanged(what string) func(*cobra.Command, []string) ([]string, error) {
 	return func(cmd *cobra.Command, a []string) ([]string, error) {
 		lines := []string{fmt.Sprintf("the agent %s: %s", a[0], what)}
-		var r reeve.AgentReport
+		var r operator.AgentReport
 		if err := askNode(cmd, "GET", "/agents/"+url.PathEscape(a[0]), nil, &r); err != nil {
 			return lines, err
 		}
@@ -94,8 +96,8 @@ func contentsErased(cmd *cobra.Command, ids []string) ([]string, error) {
 	if user == "" {
 		return []string{fmt.Sprintf("the contents of %s go, for good: %s", count(len(ids), "decision"), strings.Join(ids, " ")), "the records stay"}, nil
 	}
-	var found reeve.Erased
-	if err := askNode(cmd, "POST", "/admin/erase", reeve.Erase{User: user, Preview: true}, &found); err != nil {
+	var found retention.Erased
+	if err := askNode(cmd, "POST", "/admin/erase", operator.Erase{User: user, Preview: true}, &found); err != nil {
 		return nil, err
 	}
 	return []string{
@@ -109,8 +111,8 @@ func recordsPruned(cmd *cobra.Command, _ []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var p reeve.Pruned
-	if err := askNode(cmd, "POST", "/admin/prune", reeve.Prune{Checkpoint: string(text), Preview: true}, &p); err != nil {
+	var p retention.Pruned
+	if err := askNode(cmd, "POST", "/admin/prune", operator.Prune{Checkpoint: string(text), Preview: true}, &p); err != nil {
 		return nil, err
 	}
 	if p.Records == 0 {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve.example/reeve"
+	"reeve.example/reeve/operator"
 )
 
 func keysCommand() *cobra.Command {
@@ -17,14 +17,14 @@ func keysCommand() *cobra.Command {
 }
 
 func keysCreate() *cobra.Command {
-	var q reeve.KeyInfo
+	var q operator.KeyInfo
 	c := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Make a key; its secret is shown once",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			q.Name = a[0]
-			var key reeve.KeyInfo
+			var key operator.KeyInfo
 			if err := askNode(cmd, "POST", "/admin/keys", q, &key); err != nil {
 				return err
 			}
@@ -45,7 +45,7 @@ func keysList() *cobra.Command {
 		Short: "List the keys, revoked ones too",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var keys []reeve.KeyInfo
+			var keys []operator.KeyInfo
 			if err := askNode(cmd, "GET", "/admin/keys", nil, &keys); err != nil {
 				return err
 			}
@@ -71,8 +71,8 @@ func keysRevoke() *cobra.Command {
 		Short: "Revoke a key, at once",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
-			var key reeve.KeyInfo
-			if err := askNode(cmd, "POST", "/admin/keys/revoke", reeve.KeyName{Name: a[0]}, &key); err != nil {
+			var key operator.KeyInfo
+			if err := askNode(cmd, "POST", "/admin/keys/revoke", operator.KeyName{Name: a[0]}, &key); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "revoked %s\n", key.Name)
@@ -101,5 +101,5 @@ func ask(cmd *cobra.Command, mustRun bool, method, path string, q, a any) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, o.close()) }()
-	return o.ask(cmd.Context(), method, path, q, a)
+	return o.Ask(cmd.Context(), method, path, q, a)
 }

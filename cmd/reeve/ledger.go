@@ -18,6 +18,8 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/visible"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/operator"
+	"reeve.example/reeve/retention"
 )
 
 func ledgerCommand() *cobra.Command {
@@ -498,13 +500,13 @@ names. What remains can still be proved. Keep an export of what goes.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var q reeve.Prune
+			var q operator.Prune
 			text, err := os.ReadFile(checkpoint)
 			if err != nil {
 				return err
 			}
 			q.Checkpoint = string(text)
-			var pruned reeve.Pruned
+			var pruned retention.Pruned
 			if err := askNode(cmd, "POST", "/admin/prune", q, &pruned); err != nil {
 				return err
 			}
@@ -517,7 +519,7 @@ names. What remains can still be proved. Keep an export of what goes.`,
 }
 
 func ledgerErase() *cobra.Command {
-	var q reeve.Erase
+	var q operator.Erase
 	c := &cobra.Command{
 		Use:   "erase [DECISION…]",
 		Short: "Erase the contents of decisions, or all of a user's, with the user's tasks; the records stay",
@@ -526,7 +528,7 @@ func ledgerErase() *cobra.Command {
 			if len(ids) == 0 && q.User == "" {
 				return usageError{errors.New("name decisions, or a user with --user")}
 			}
-			var erased reeve.Erased
+			var erased retention.Erased
 			if err := askNode(cmd, "POST", "/admin/erase", q, &erased); err != nil {
 				return err
 			}

@@ -27,6 +27,7 @@ import (
 	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/mcp/proxy"
 	"reeve.example/reeve/mcp/proxy/install"
+	"reeve.example/reeve/operator"
 )
 
 // mcpProxy is one reeve mcp.
@@ -312,8 +313,8 @@ func (n *nearest) find(old proxy.Guardian) error {
 	const patience = 5 * time.Second // while another process starts or ends
 	var err error
 	for began := time.Now(); time.Since(began) < patience; {
-		if o := bySocket(n.ctx, n.cfg.Data); o != nil {
-			r := &proxy.Remote{URL: "http://localhost", Client: o.client}
+		if o := operator.Dial(n.ctx, n.cfg.Data); o != nil {
+			r := &proxy.Remote{URL: "http://localhost", Client: o.HTTP}
 			if _, err = r.Touched(n.ctx); err == nil {
 				n.now = r
 				return nil
@@ -439,7 +440,7 @@ func toolKeeper(cmd *cobra.Command) (r *proxy.Remote, done func() error, err err
 	cfg = orOwn(cfg)
 	cfg.Listen = ""
 	n := &nearest{ctx: cmd.Context(), cfg: cfg}
-	if bySocket(cmd.Context(), cfg.Data) != nil {
+	if operator.Dial(cmd.Context(), cfg.Data) != nil {
 		if err := n.find(nil); err != nil {
 			return nil, nil, err
 		}
@@ -449,7 +450,7 @@ func toolKeeper(cmd *cobra.Command) (r *proxy.Remote, done func() error, err err
 	if err != nil {
 		return nil, nil, err
 	}
-	return &proxy.Remote{URL: "http://localhost", Client: &http.Client{Transport: inProcess{proxy.Serve(node.Guard())}}}, node.Close, nil
+	return &proxy.Remote{URL: "http://localhost", Client: operator.Within(proxy.Serve(node.Guard())).HTTP}, node.Close, nil
 }
 
 // servers are the MCP servers of which tools are known: those of a name or an id,

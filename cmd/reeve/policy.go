@@ -10,6 +10,7 @@ import (
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/guard"
+	"reeve.example/reeve/operator"
 	"reeve.example/reeve/policy"
 	"reeve.example/reeve/session"
 )
@@ -232,8 +233,8 @@ func policyReload() *cobra.Command {
 		Short: "Have the running node read its policy again",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var loaded reeve.PolicyLoaded
-			if err := ask(cmd, true, "POST", "/admin/policy/reload", reeve.Nothing{}, &loaded); err != nil {
+			var loaded operator.PolicyLoaded
+			if err := ask(cmd, true, "POST", "/admin/policy/reload", operator.Nothing{}, &loaded); err != nil {
 				return err
 			}
 			word := "unchanged"

@@ -24,6 +24,7 @@ import (
 	"reeve.example/reeve/flow"
 	"reeve.example/reeve/internal/secret"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/operator"
 	"reeve.example/reeve/task"
 )
 
@@ -544,8 +545,8 @@ func (n *nodeFlags) running(ctx context.Context, cmd *cobra.Command) (*openNode,
 }
 
 // node is an operator's way to the node's tasks.
-func (o *operator) node(hint string) *openNode {
-	return &openNode{client: &flow.Client{URL: "http://localhost", HTTP: o.client}, close: o.close, hint: hint}
+func (o *opened) node(hint string) *openNode {
+	return &openNode{client: &flow.Client{URL: "http://localhost", HTTP: o.HTTP}, close: o.close, hint: hint}
 }
 
 func (n *nodeFlags) client() (*flow.Client, error) {
@@ -603,7 +604,7 @@ func (n *nodeFlags) open(ctx context.Context, cmd *cobra.Command, log io.Writer,
 	slog.SetDefault(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	own, stop, err := runNode(ctx, cfg)
 	if errors.Is(err, ledger.ErrInUse) {
-		if o := bySocket(ctx, cfg.Data); o != nil {
+		if o := operator.Dial(ctx, cfg.Data); o != nil {
 			return nil, fmt.Errorf("another command has begun on %s at the same moment: run this again, and its node is asked", cfg.Data)
 		}
 		return nil, fmt.Errorf("%w, and its socket in %s cannot be reached: run this as the node's user", err, cfg.Data)

@@ -1,10 +1,9 @@
-package reeve
+package retention
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -17,14 +16,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Erase names what is erased: the contents of decisions, or everything that a
-// user's requests left beside the ledger, and that user's tasks. The records stay.
-// A preview of a user's erasure counts all but A2A tasks and their records.
-type Erase struct {
-	Decisions []string `json:"decisions,omitzero"`
-	User      string   `json:"user,omitzero"`
-	Preview   bool     `json:"preview,omitzero"`
-}
+// ErrNothing says that there was nothing to erase.
+var ErrNothing = errors.New("nothing was found to erase")
 
 // Erased tells how much was erased: the contents of decisions, trees of tasks, and
 // A2A tasks.
@@ -34,47 +27,38 @@ type Erased struct {
 	A2A   int `json:"a2a_tasks,omitzero"`
 }
 
-func (n *Node) erase(ctx context.Context, by act.Principal, q Erase) (Erased, error) {
-	if q.Preview {
-		return n.previewErase(ctx, q)
-	}
-	var positions []act.Position
-	for _, id := range q.Decisions {
-		pos, err := act.ParsePosition(id)
-		if err != nil {
-			return Erased{}, problem{http.StatusBadRequest, err}
-		}
-		positions = append(positions, pos)
-	}
+// Erase erases what lies beside decisions, and if a user is named, everything that the
+// user's requests left beside the ledger, with the user's tasks. The records stay.
+func (k *Keeper) Erase(ctx context.Context, by act.Principal, user string, decisions []act.Position) (Erased, error) {
 	var erased Erased
 	var left leftover
-	if q.User != "" {
+	if user != "" {
 		// The records of a user's tasks are known by the tasks, so these go later.
-		who, err := n.tasksOf(ctx, q.User)
+		who, err := k.tasksOf(ctx, user)
 		if err != nil {
 			return erased, err
 		}
-		if erased.A2A, err = n.eraseMessages(ctx, by, &who, &left); err != nil {
+		if erased.A2A, err = k.eraseMessages(ctx, by, &who, &left); err != nil {
 			return erased, fmt.Errorf("A2A tasks, of which %d were erased: %w", erased.A2A, err)
 		}
-		found, err := n.positionsOf(ctx, &who, &left)
+		found, err := k.positionsOf(ctx, &who, &left)
 		if err != nil {
 			return erased, err
 		}
-		positions = append(positions, found...)
-		if erased.Count, err = n.eraseContents(ctx, by, positions, left.unread); err != nil {
+		decisions = append(decisions, found...)
+		if erased.Count, err = k.eraseContents(ctx, by, decisions, left.unread); err != nil {
 			return erased, err
 		}
-		if erased.Trees, err = n.eraseTrees(ctx, by, &who, &left); err != nil {
+		if erased.Trees, err = k.eraseTrees(ctx, by, &who, &left); err != nil {
 			return erased, fmt.Errorf("trees of tasks, of which %d were erased: %w", erased.Trees, err)
 		}
 		// Also when nothing was found: an erasure before may have been broken off here.
-		if err := n.store.Scrub(ctx); err != nil {
+		if err := k.Store.Scrub(ctx); err != nil {
 			return erased, fmt.Errorf("erase: %w", err)
 		}
 	} else {
 		var err error
-		if erased.Count, err = n.eraseContents(ctx, by, positions, 0); err != nil {
+		if erased.Count, err = k.eraseContents(ctx, by, decisions, 0); err != nil {
 			return erased, err
 		}
 	}
@@ -83,27 +67,25 @@ func (n *Node) erase(ctx context.Context, by act.Principal, q Erase) (Erased, er
 		return erased, &left
 	}
 	if erased == (Erased{}) {
-		return erased, problem{http.StatusNotFound, errors.New("nothing was found to erase")}
+		return erased, ErrNothing
 	}
 	return erased, nil
 }
 
-// previewErase counts what would be erased of a user, and erases nothing.
-func (n *Node) previewErase(ctx context.Context, q Erase) (Erased, error) {
-	if q.User == "" || len(q.Decisions) > 0 {
-		return Erased{}, badRequest("a preview is of a user, without decisions")
-	}
-	who, err := n.tasksOf(ctx, q.User)
+// PreviewErase counts what would be erased of a user, but for A2A tasks and their
+// records, and erases nothing.
+func (k *Keeper) PreviewErase(ctx context.Context, user string) (Erased, error) {
+	who, err := k.tasksOf(ctx, user)
 	if err != nil {
 		return Erased{}, err
 	}
 	var left leftover
-	found, err := n.positionsOf(ctx, &who, &left)
+	found, err := k.positionsOf(ctx, &who, &left)
 	return Erased{Count: len(found), Trees: len(who.ended)}, err
 }
 
 // eraseContents erases what lies beside decisions.
-func (n *Node) eraseContents(ctx context.Context, by act.Principal, positions []act.Position, unread int) (int, error) {
+func (k *Keeper) eraseContents(ctx context.Context, by act.Principal, positions []act.Position, unread int) (int, error) {
 	if len(positions) == 0 {
 		return 0, nil
 	}
@@ -112,14 +94,14 @@ func (n *Node) eraseContents(ctx context.Context, by act.Principal, positions []
 	if unread > 0 {
 		details["unread"] = strconv.Itoa(unread)
 	}
-	if _, err := n.guard.Note(ctx, "erase", by, details); err != nil {
+	if _, err := k.Guard.Note(ctx, "erase", by, details); err != nil {
 		return 0, err
 	}
-	return len(positions), n.store.Erase(ctx, positions)
+	return len(positions), k.Store.Erase(ctx, positions)
 }
 
-// user is whose data is erased, with what tells that a record is about that.
-type user struct {
+// person is whose data is erased, with what tells that a record is about that.
+type person struct {
 	id    string
 	trees map[string]bool // the ids of roots of the user's tasks
 	a2a   map[string]bool // those of A2A tasks
@@ -129,16 +111,16 @@ type user struct {
 }
 
 // tasksOf lists a user's trees.
-func (n *Node) tasksOf(ctx context.Context, id string) (user, error) {
-	who := user{id: id, trees: map[string]bool{}, a2a: map[string]bool{}}
+func (k *Keeper) tasksOf(ctx context.Context, id string) (person, error) {
+	who := person{id: id, trees: map[string]bool{}, a2a: map[string]bool{}}
 	for after := (task.Place{}); ; {
-		roots, next, err := n.store.TreesOf(ctx, id, after)
+		roots, next, err := k.Store.TreesOf(ctx, id, after)
 		if err != nil {
 			return who, fmt.Errorf("the user's tasks: %w", err)
 		}
 		for _, root := range roots {
 			who.trees[root.String()] = true
-			row, err := n.engine.Load().Row(ctx, engine.Caller{Admin: true}, root)
+			row, err := k.Engine.Row(ctx, engine.Caller{Admin: true}, root)
 			if err != nil {
 				if wrong, ok := errors.AsType[*task.Error](err); ok && wrong.Code == task.CodeNotFound {
 					continue
@@ -157,25 +139,25 @@ func (n *Node) tasksOf(ctx context.Context, id string) (user, error) {
 }
 
 // eraseMessages removes the user's A2A tasks, with their messages.
-func (n *Node) eraseMessages(ctx context.Context, by act.Principal, who *user, left *leftover) (int, error) {
-	ids, busy, err := n.a2a.RemoveOf(ctx, who.id, by)
+func (k *Keeper) eraseMessages(ctx context.Context, by act.Principal, who *person, left *leftover) (int, error) {
+	ids, busy, err := k.Messages.RemoveOf(ctx, who.id, by)
 	for _, id := range ids {
 		who.a2a[id] = true
 	}
 	left.busy += busy
 	if err == nil {
-		_, err = n.store.TrimItems(ctx, n.now())
+		_, err = k.Store.TrimItems(ctx, k.Now())
 	}
 	return len(ids), err
 }
 
 // eraseTrees removes the user's trees, with what they were given and what they gave.
-func (n *Node) eraseTrees(ctx context.Context, by act.Principal, who *user, left *leftover) (int, error) {
-	gone, err := n.store.RemoveTrees(ctx, who.ended, time.Time{}, task.ByErasure)
-	if err = errors.Join(err, n.finishRemoval(ctx, by, time.Time{})); err != nil {
+func (k *Keeper) eraseTrees(ctx context.Context, by act.Principal, who *person, left *leftover) (int, error) {
+	gone, err := k.Store.RemoveTrees(ctx, who.ended, time.Time{}, task.ByErasure)
+	if err = errors.Join(err, k.finishRemoval(ctx, by, time.Time{})); err != nil {
 		return len(gone), err
 	}
-	rest, err := n.tasksOf(ctx, who.id)
+	rest, err := k.tasksOf(ctx, who.id)
 	if left.busy += len(rest.roots); len(rest.roots) > 0 {
 		left.tree = rest.roots[0]
 	}
@@ -223,19 +205,19 @@ func (l *leftover) Error() string {
 
 // positionsOf finds the decisions about acts for a user, in all logs, and notes
 // of how many it cannot be told whose they are.
-func (n *Node) positionsOf(ctx context.Context, who *user, left *leftover) (found []act.Position, err error) {
-	logs, err := n.store.Logs(ctx)
+func (k *Keeper) positionsOf(ctx context.Context, who *person, left *leftover) (found []act.Position, err error) {
+	logs, err := k.Store.Logs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, log := range logs {
-		head, err := n.store.Head(ctx, log)
+		head, err := k.Store.Head(ctx, log)
 		if err != nil {
 			return nil, fmt.Errorf("read the head of log %d: %w", log, err)
 		}
 		for i := head.Pruned; i < head.Size; i++ {
 			pos := act.Position{Log: log, Index: i}
-			theirs, err := n.isOf(ctx, pos, who)
+			theirs, err := k.isOf(ctx, pos, who)
 			switch {
 			case ctx.Err() != nil:
 				return nil, ctx.Err()
@@ -251,12 +233,12 @@ func (n *Node) positionsOf(ctx context.Context, who *user, left *leftover) (foun
 
 // isOf reports whether an act was decided for a user, as far as it lies beside
 // the decision. Where nothing does any more, it is nobody's.
-func (n *Node) isOf(ctx context.Context, pos act.Position, who *user) (bool, error) {
-	o, err := ledger.ReadOpening(ctx, n.store, pos)
+func (k *Keeper) isOf(ctx context.Context, pos act.Position, who *person) (bool, error) {
+	o, err := ledger.ReadOpening(ctx, k.Store, pos)
 	if errors.Is(err, ledger.ErrNotFound) {
 		// Of the record or of a part of the opening, too: only when the opening
 		// itself is gone is there nothing to erase.
-		if _, gone := n.store.Opening(ctx, pos); errors.Is(gone, ledger.ErrNotFound) {
+		if _, gone := k.Store.Opening(ctx, pos); errors.Is(gone, ledger.ErrNotFound) {
 			return false, nil
 		}
 	}
@@ -291,6 +273,6 @@ func (n *Node) isOf(ctx context.Context, pos act.Position, who *user) (bool, err
 	}
 	// Of tasks and messages the user is who asked; elsewhere that is an agent, which
 	// may serve many, or an administrator.
-	r, _, err := ledger.ReadRecord(ctx, n.store, pos)
+	r, _, err := ledger.ReadRecord(ctx, k.Store, pos)
 	return err == nil && (r.Door == "flow" || r.Door == "a2a"), err
 }
