@@ -193,9 +193,10 @@ type leaf struct {
 
 func newCall(tool string, leaves []act.Leaf) *call {
 	c := &call{tool: strings.ToLower(tool), leaves: make([]leaf, 0, min(len(leaves), 64))}
-	c.writes = writingTool(c.tool)
+	kind, names := kindOfTool(c.tool), hints{}
+	c.writes = kind.writes
 	for _, l := range leaves {
-		one := leaf{Leaf: l, role: roleOf(c.tool, l.Arg, l.Pointer, l.Text)}
+		one := leaf{Leaf: l, role: roleOf(kind, names, l.Arg, l.Pointer, l.Text)}
 		if one.role == rolePath && c.path == "" {
 			c.path = l.Text
 		}

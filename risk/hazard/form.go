@@ -115,8 +115,10 @@ func listed(list, word string) bool {
 	return false
 }
 
-func anyWord(name string, in map[string]bool) bool {
-	for _, w := range words(name) {
+func anyWord(name string, in map[string]bool) bool { return anyOf(words(name), in) }
+
+func anyOf(words []string, in map[string]bool) bool {
+	for _, w := range words {
 		if in[w] {
 			return true
 		}
@@ -127,41 +129,60 @@ func anyWord(name string, in map[string]bool) bool {
 // writingTools are words in the names of tools that write what they are given.
 var writingTools = set("write create edit append save put replace insert update patch delete remove move rename overwrite str")
 
-func writingTool(tool string) bool { return anyWord(tool, writingTools) }
+// toolKind is what a tool's name says of it.
+type toolKind struct{ runs, code, writes, queries bool }
+
+func kindOfTool(tool string) toolKind {
+	all := words(tool)
+	return toolKind{anyOf(all, runningTools), anyOf(all, codeTools), anyOf(all, writingTools), anyOf(all, queryTools)}
+}
+
+// hints are what the names of one call's arguments say. A list of many texts has one
+// name.
+type hints map[string]role
+
+func (h hints) of(name string) role {
+	r, ok := h[name]
+	if !ok {
+		r = hint(name)
+		h[name] = r
+	}
+	return r
+}
 
 // roleOf tells what a text is from the names around it. A hint that the text's
 // form contradicts is not followed.
-func roleOf(tool, arg, pointer, text string) role {
+func roleOf(tool toolKind, names hints, arg, pointer, text string) role {
 	name := arg
 	if last := lastName(pointer); last != "" && !isDigits(last) {
 		name = last
 	}
-	r := hint(name)
+	r := names.of(name)
 	if r == roleUnknown && name != arg {
-		r = hint(arg)
+		r = names.of(arg)
 	}
-	runs, code := anyWord(tool, runningTools), anyWord(tool, codeTools)
+	runs, code := tool.runs, tool.code
 	switch {
-	case r == roleCode && runs && !code, r == roleContent && runs && !writingTool(tool):
+	case r == roleCode && runs && !code, r == roleContent && runs && !tool.writes:
 		r = roleCommand
 	case (r == roleContent || r == roleCommand || r == roleUnknown) && code && !runs, r == roleUnknown && code:
 		r = roleCode
 	case r == roleCode:
-		if writingTool(tool) {
+		if tool.writes {
 			r = roleContent
 		}
 	case r == roleUnknown && runs:
 		r = roleCommand
-	case r == roleSQL && !anyWord(tool, queryTools) && !isSQL(text):
+	case r == roleSQL && !tool.queries && !isSQL(text):
 		r = roleUnknown // a search's query, for example
 	case r == rolePath && strings.Contains(text, "://"), r == roleURL && !looksLikeHost(text):
 		r = roleUnknown
-	case r == roleContent && !writingTool(tool):
+	case r == roleContent && !tool.writes:
 		r = roleUnknown
 		if strings.ContainsAny(text, "\n") && len(text) > 200 {
 			r = roleProse
 		}
-	case r == roleUnknown && anyWord(tool, queryTools) && isSQL(text):
+	case r == roleUnknown && tool.queries && isSQL(text):
 		r = roleSQL
 	}
 	return r

@@ -211,6 +211,14 @@ func matchParts(pattern, names []string) bool {
 }
 
 func matchName(pattern, name string) bool {
+	if pattern == "" || name == "" {
+		return strings.Trim(pattern, "*") == name
+	}
+	// Most names differ from most patterns in their first or their last character.
+	first, last := pattern[0], pattern[len(pattern)-1]
+	if first != '*' && first != '?' && name[0] != first || last != '*' && last != '?' && name[len(name)-1] != last {
+		return false
+	}
 	if !strings.ContainsAny(pattern, "*?") {
 		return pattern == name
 	}
