@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"regexp"
 	"runtime"
@@ -16,7 +17,11 @@ import (
 	"testing"
 	"time"
 
+	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+	"cel.dev/cel-go/interpreter"
 	"github.com/google/go-cmp/cmp"
 
 	"reeve.example/reeve/act"
@@ -29,26 +34,123 @@ import (
 // outcome is what the two evaluators are compared by.
 type outcome struct {
 	Effect  string
-	Reasons []string
+	Reasons []said // sorted
 	Edits   map[string]string
 }
 
+// said is one reason.
+type said struct {
+	Rule, Code, Effect string
+	Observe            bool
+}
+
 func outcomeOf(v Verdict) outcome {
-	o := outcome{Effect: v.Effect.String(), Edits: map[string]string{}}
+	o := outcome{Effect: v.Effect.String()}
 	for _, r := range v.Reasons {
-		o.Reasons = append(o.Reasons, fmt.Sprintf("%s %s %s observe=%v", r.Rule, r.Code, r.Effect, r.Observe))
+		o.Reasons = append(o.Reasons, said{r.Rule, r.Code, r.Effect.String(), r.Observe})
 	}
-	sort.Strings(o.Reasons)
+	o.sort()
 	for _, e := range v.Edits {
-		o.Edits[e.Pointer] = string(e.Value)
+		o.edit(e.Pointer, string(e.Value))
 	}
 	return o
 }
 
-// naive judges by reading docs/policy.md from top to bottom: every rule in
-// turn, everything computed anew, no index, no optimized programs.
-func naive(s *Set, in *Input, folded bool) outcome {
-	o := outcome{Effect: "allow", Edits: map[string]string{}}
+func (o *outcome) edit(pointer, value string) {
+	if o.Edits == nil {
+		o.Edits = map[string]string{}
+	}
+	o.Edits[pointer] = value
+}
+
+func (o *outcome) sort() {
+	slices.SortFunc(o.Reasons, func(a, b said) int {
+		for _, c := range [...]int{strings.Compare(a.Rule, b.Rule), strings.Compare(a.Code, b.Code), strings.Compare(a.Effect, b.Effect)} {
+			if c != 0 {
+				return c
+			}
+		}
+		switch {
+		case a.Observe == b.Observe:
+			return 0
+		case a.Observe:
+			return 1
+		}
+		return -1
+	})
+}
+
+func (o *outcome) equal(p *outcome) bool {
+	return o.Effect == p.Effect && slices.Equal(o.Reasons, p.Reasons) && maps.Equal(o.Edits, p.Edits)
+}
+
+// naive judges by reading docs/policy.md from top to bottom: every rule in turn, no
+// index, nothing left out, no optimized programs. What depends on its argument alone (a
+// program, a pattern, what is found in a text) is worked out once for each argument, so
+// that many acts can be judged by one policy.
+type naive struct {
+	*Set
+	programs map[*condition]cel.Program
+	globs    map[string]*regexp.Regexp
+	scans    map[scanned][]risk.Finding
+	found    map[string][]bool // by text: what each of detectorNames finds in it
+	values   map[string]any    // by its JSON
+
+	in      *Input
+	hazards *hazard.Assessment
+	parts   []hazard.Part
+	vars    map[string]any
+	plain   any // the arguments in a reading that folds no names
+}
+
+// scanned is a text and what was looked for in it.
+type scanned struct {
+	text string
+	want risk.Detector
+}
+
+func newNaive(s *Set) *naive {
+	return &naive{Set: s, programs: map[*condition]cel.Program{}, globs: map[string]*regexp.Regexp{}, scans: map[scanned][]risk.Finding{},
+		found: map[string][]bool{}, values: map[string]any{}}
+}
+
+// look begins with another act.
+func (n *naive) look(in *Input) {
+	n.in, n.hazards, n.parts, n.vars, n.plain = in, nil, nil, nil, nil
+	if len(n.scans) > 10_000 {
+		clear(n.scans)
+		clear(n.found)
+	}
+}
+
+func (n *naive) scan(text string, want risk.Detector) []risk.Finding {
+	key := scanned{text, want}
+	found, ok := n.scans[key]
+	if !ok {
+		found = risk.Scan(text, want, nil)
+		n.scans[key] = found
+	}
+	return found
+}
+
+// assess is what a call would do, and what a model thinks of it.
+func (n *naive) assess() *hazard.Assessment {
+	if n.hazards == nil {
+		n.hazards = new(hazard.Assessment)
+		if a := n.in.Action; a.Kind == act.ToolCall || a.Kind == act.TaskStart || a.Kind == act.MCPRequest && a.InnerMethod == "tools/call" {
+			*n.hazards = hazard.Assess(a.Canonical, a.Content)
+			if a.Model != nil && *a.Model > n.hazards.Score {
+				n.hazards.Score = *a.Model
+				n.hazards.Findings = slices.Insert(n.hazards.Findings, 0, hazard.Finding{Code: "model", Weight: *a.Model})
+			}
+		}
+	}
+	return n.hazards
+}
+
+func (n *naive) judge(folded bool) outcome {
+	s, in := n.Set, n.in
+	o := outcome{Effect: "allow"}
 	effects := []string{"deny", "escalate", "modify", "allow"}
 	stricter := func(e string) {
 		if slices.Index(effects, e) < slices.Index(effects, o.Effect) {
@@ -56,21 +158,20 @@ func naive(s *Set, in *Input, folded bool) outcome {
 		}
 	}
 	say := func(r *rule, code, effect string, observe bool) {
-		line := fmt.Sprintf("%s %s %s observe=%v", r.name, code, effect, observe)
-		if !slices.Contains(o.Reasons, line) {
-			o.Reasons = append(o.Reasons, line)
+		if one := (said{r.name, code, effect, observe}); !slices.Contains(o.Reasons, one) {
+			o.Reasons = append(o.Reasons, one)
 		}
 	}
 	decided, applied := false, false
 	var changes []*rule
 	for _, r := range s.rules {
-		truth, failed, unsure := naiveMatch(s, r, in, folded)
+		truth, failed, unsure := n.match(r, folded)
 		if !truth {
 			continue
 		}
 		observe := r.observe || unsure
 		if !failed || r.effect == act.Deny || r.effect == act.Escalate {
-			for _, code := range naiveCodes(r, in) {
+			for _, code := range n.codes(r) {
 				say(r, code, r.effect.String(), observe)
 			}
 		}
@@ -97,22 +198,19 @@ func naive(s *Set, in *Input, folded bool) outcome {
 			changes = append(changes, r)
 		}
 	}
-	if kind := in.Action.Kind; kind == act.ToolCall || kind == act.TaskStart || kind == act.MCPRequest && in.Action.InnerMethod == "tools/call" {
-		a := hazard.Assess(in.Action.Canonical, in.Action.Content)
-		if s.grave > 0 && a.Score >= s.grave {
-			least := s.grave
-			if a.Findings[0].Weight < least {
-				least = 0
+	if a := n.assess(); s.grave > 0 && a.Score >= s.grave {
+		least := s.grave
+		if a.Findings[0].Weight < least {
+			least = 0
+		}
+		for i, f := range a.Findings {
+			if f.Weight >= least && i < 8 {
+				say(&rule{name: "risk"}, "risk."+f.Code, "deny", s.observe)
 			}
-			for i, f := range a.Findings {
-				if f.Weight >= least && i < 8 {
-					say(&rule{name: "risk"}, "risk."+f.Code, "deny", s.observe)
-				}
-			}
-			if !s.observe {
-				stricter("deny")
-				decided = true
-			}
+		}
+		if !s.observe {
+			stricter("deny")
+			decided = true
 		}
 	}
 	byDefault, code := s.effect, "default"
@@ -120,29 +218,31 @@ func naive(s *Set, in *Input, folded bool) outcome {
 		byDefault, code = act.Deny, "mcp.sampling"
 	}
 	if !decided && (!applied || byDefault != act.Allow) {
-		o.Reasons = append(o.Reasons, fmt.Sprintf("default %s %s observe=%v", code, byDefault, s.observe && byDefault != act.Allow))
+		o.Reasons = append(o.Reasons, said{"default", code, byDefault.String(), s.observe && byDefault != act.Allow})
 		if !s.observe {
 			stricter(byDefault.String())
 		}
 	}
 	if o.Effect == "modify" || o.Effect == "escalate" {
-		if problem := naiveEdits(s, changes, in, folded, o.Edits); problem != "" {
+		edits, problem := n.edits(changes, folded)
+		if problem != nil {
 			o.Effect = "deny"
-			o.Edits = map[string]string{}
-			o.Reasons = append(o.Reasons, problem)
+			o.Reasons = append(o.Reasons, *problem)
+		} else if len(edits) > 0 {
+			o.Edits = edits
 		}
 	}
-	sort.Strings(o.Reasons)
+	o.sort()
 	return o
 }
 
-// naiveMatch reports whether a rule holds, or fails to be evaluated.
-func naiveMatch(s *Set, r *rule, in *Input, folded bool) (truth, failed, unsure bool) {
-	a := in.Action
+// match reports whether a rule holds, or fails to be evaluated.
+func (n *naive) match(r *rule, folded bool) (truth, failed, unsure bool) {
+	in, a := n.in, n.in.Action
 	if !r.kinds.of(a) {
 		return
 	}
-	if r.tools != nil && !slices.ContainsFunc(r.tools, func(g string) bool { return naiveGlob(g, a.Canonical) || a.Alias != "" && naiveGlob(g, a.Alias) }) {
+	if r.tools != nil && !slices.ContainsFunc(r.tools, func(g string) bool { return n.glob(g, a.Canonical) || a.Alias != "" && n.glob(g, a.Alias) }) {
 		return
 	}
 	if r.check != nil {
@@ -158,11 +258,14 @@ func naiveMatch(s *Set, r *rule, in *Input, folded bool) (truth, failed, unsure 
 		}
 		unsure = !sure
 	}
-	if r.detect != 0 && len(naiveCounted(r, in)) == 0 {
+	if r.hazard > 0 && n.assess().Score < r.hazard {
+		return
+	}
+	if r.detect != 0 && len(n.counted(r)) == 0 {
 		return
 	}
 	if r.when != nil {
-		v, err := naiveEval(r.when, in, folded)
+		v, err := n.eval(r.when, folded)
 		if b, ok := v.(bool); err != nil || !ok {
 			failed = true
 		} else if !b {
@@ -170,7 +273,7 @@ func naiveMatch(s *Set, r *rule, in *Input, folded bool) (truth, failed, unsure 
 		}
 	}
 	if r.change.kind == replace && !failed {
-		values, err := naiveReplacement(s, r, in, folded)
+		values, err := n.replacement(r, folded)
 		if err != nil {
 			return true, true, unsure
 		}
@@ -187,7 +290,16 @@ func naiveMatch(s *Set, r *rule, in *Input, folded bool) (truth, failed, unsure 
 	return true, failed, unsure
 }
 
-func naiveGlob(glob, name string) bool {
+func (n *naive) glob(glob, name string) bool {
+	pattern := n.globs[glob]
+	if pattern == nil {
+		pattern = naiveGlob(glob)
+		n.globs[glob] = pattern
+	}
+	return pattern.MatchString(name)
+}
+
+func naiveGlob(glob string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString(`(?s)^`)
 	for _, c := range glob {
@@ -200,46 +312,44 @@ func naiveGlob(glob, name string) bool {
 			b.WriteString(regexp.QuoteMeta(string(c)))
 		}
 	}
-	return regexp.MustCompile(b.String() + `$`).MatchString(name)
+	return regexp.MustCompile(b.String() + `$`)
 }
 
-func naiveFound(d risk.Detector, in *Input) (found []risk.Finding) {
-	for _, leaf := range in.Action.Content {
-		found = risk.Scan(leaf.Text, d, found)
+// counted is what a rule's detectors found in the texts that it looks at, as grave as
+// it asks for.
+func (n *naive) counted(r *rule) (found []risk.Finding) {
+	for i := range n.in.Action.Content {
+		found = append(found, n.leaf(r, i)...)
 	}
 	return found
 }
 
-// naiveCounted is what a rule's detectors found in the texts that it looks at,
-// as grave as it asks for.
-func naiveCounted(r *rule, in *Input) (found []risk.Finding) {
-	for i := range in.Action.Content {
-		found = append(found, naiveLeaf(r, in, i)...)
-	}
-	return found
-}
-
-func naiveLeaf(r *rule, in *Input, i int) (found []risk.Finding) {
-	for _, f := range risk.Scan(in.Action.Content[i].Text, r.detect, nil) {
-		if naiveCounts(r, in, i, f) {
+func (n *naive) leaf(r *rule, i int) (found []risk.Finding) {
+	for _, f := range n.scan(n.in.Action.Content[i].Text, r.detect) {
+		if n.counts(r, i, f) {
 			found = append(found, f)
 		}
 	}
 	return found
 }
 
-func naiveCounts(r *rule, in *Input, i int, f risk.Finding) bool {
-	return f.Detector&r.detect != 0 && f.Score >= r.least && r.texts>>naivePart(in, i).Use&1 != 0
+func (n *naive) counts(r *rule, i int, f risk.Finding) bool {
+	return f.Detector&r.detect != 0 && f.Score >= r.least && r.texts>>n.part(i).Use&1 != 0
 }
 
-func naivePart(in *Input, i int) hazard.Part {
-	if a := in.Action; a.IsCall() {
-		return hazard.Parts(a.Canonical, a.Content)[i]
+func (n *naive) part(i int) hazard.Part {
+	a := n.in.Action
+	if !a.IsCall() {
+		return hazard.Part{}
 	}
-	return hazard.Part{}
+	if n.parts == nil {
+		n.parts = hazard.Parts(a.Canonical, a.Content)
+	}
+	return n.parts[i]
 }
 
-func naiveCodes(r *rule, in *Input) (codes []string) {
+func (n *naive) codes(r *rule) (codes []string) {
+	in := n.in
 	if r.code != "" {
 		return []string{r.code}
 	}
@@ -249,7 +359,14 @@ func naiveCodes(r *rule, in *Input) (codes []string) {
 			codes = append(codes, v.Check)
 		}
 	}
-	for _, f := range naiveCounted(r, in) {
+	if r.hazard > 0 {
+		for i, f := range n.assess().Findings {
+			if i == 0 || i < 8 && f.Weight >= r.hazard/2 {
+				codes = append(codes, "risk."+f.Code)
+			}
+		}
+	}
+	for _, f := range n.counted(r) {
 		codes = append(codes, f.Detector.String())
 	}
 	if r.check == nil && r.detect == 0 && r.hazard == 0 {
@@ -258,47 +375,30 @@ func naiveCodes(r *rule, in *Input) (codes []string) {
 	return codes
 }
 
-// naiveEval gives CEL every variable at once, in Go's own types.
-func naiveEval(c *condition, in *Input, folded bool) (any, error) {
-	program, err := c.env.Program(c.ast)
-	if err != nil {
-		return nil, err
-	}
-	a := in.Action
-	var leaves []string
-	for _, l := range a.Content {
-		leaves = append(leaves, l.Text)
-	}
-	given := map[string]any{}
-	for _, arg := range a.Arguments {
-		d := json.NewDecoder(bytes.NewReader(arg.Value))
-		d.UseNumber()
-		var v any
-		if err := d.Decode(&v); err != nil {
+// eval gives CEL every variable at once, in Go's own types, and a may_be of its own.
+func (n *naive) eval(c *condition, folded bool) (any, error) {
+	program := n.programs[c]
+	if program == nil {
+		var err error
+		program, err = c.env.Program(c.ast, cel.CustomDecoratorV2(func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+			if call, ok := i.(interpreter.InterpretableCall); ok && call.Function() == "may_be" {
+				return naiveMayBe{call, n}, nil
+			}
+			return i, nil
+		}))
+		if err != nil {
 			return nil, err
 		}
-		given[arg.Name] = v
+		n.programs[c] = program
 	}
-	var spelled []string // what the condition could mean
-	if folded {
-		spelled = regexp.MustCompile(`\w+`).FindAllString(c.text, -1)
+	if n.vars == nil {
+		n.vars = n.variables()
 	}
-	args := naiveValue(given, spelled)
-	vars := map[string]any{
-		"action.kind": string(a.Kind), "action.tool": a.Canonical, "action.failed": a.Failed,
-		"action.principal.name": a.Principal.Name, "action.time": a.At,
-		"user.exists": a.User.ID != "", "user.id": a.User.ID,
-		"session.steps": in.Session.Steps, "session.tainted": in.Session.Tainted, "session.age": time.Duration(0),
-		"args": args, "content": leaves, "text": strings.Join(leaves, "\n"), "folded": strings.ToLower(strings.Join(leaves, "\n")),
+	var err error
+	if n.vars["args"], err = n.arguments(c, folded); err != nil {
+		return nil, err
 	}
-	for _, name := range detectorNames {
-		d, _ := risk.ParseDetector(name)
-		vars[foundPrefix+name] = len(naiveFound(d, in)) > 0
-	}
-	for _, name := range checkNames {
-		vars[violatesPrefix+name] = slices.ContainsFunc(in.Violations, func(v act.Violation) bool { return v.Check == name && !v.Unsure })
-	}
-	v, _, err := program.Eval(vars)
+	v, _, err := program.Eval(n.vars)
 	if err != nil {
 		return nil, err
 	}
@@ -306,6 +406,147 @@ func naiveEval(c *condition, in *Input, folded bool) (any, error) {
 		return nil, fmt.Errorf("error")
 	}
 	return v.Value(), nil
+}
+
+// arguments are a call's arguments as a condition reads them.
+func (n *naive) arguments(c *condition, folded bool) (any, error) {
+	if !folded && n.plain != nil {
+		return n.plain, nil
+	}
+	given := map[string]any{}
+	for _, arg := range n.in.Action.Arguments {
+		v, ok := n.values[string(arg.Value)]
+		if !ok {
+			d := json.NewDecoder(bytes.NewReader(arg.Value))
+			d.UseNumber()
+			if err := d.Decode(&v); err != nil {
+				return nil, err
+			}
+			n.values[string(arg.Value)] = v
+		}
+		given[arg.Name] = v
+	}
+	if folded { // what the condition could mean
+		return naiveValue(given, spelling.FindAllString(c.text, -1)), nil
+	}
+	n.plain = naiveValue(given, nil)
+	return n.plain, nil
+}
+
+func (n *naive) variables() map[string]any {
+	in, a := n.in, n.in.Action
+	var leaves []string
+	for _, l := range a.Content {
+		leaves = append(leaves, l.Text)
+	}
+	vars := map[string]any{
+		"action.kind": string(a.Kind), "action.tool": a.Canonical, "action.failed": a.Failed,
+		"action.principal.name": a.Principal.Name, "action.time": a.At,
+		"user.exists": a.User.ID != "", "user.id": a.User.ID,
+		"session.steps": in.Session.Steps, "session.tainted": in.Session.Tainted, "session.age": time.Duration(0),
+		"content": leaves, "text": strings.Join(leaves, "\n"), "folded": strings.ToLower(strings.Join(leaves, "\n")),
+	}
+	for i, name := range detectorNames {
+		vars[foundPrefix+name] = slices.ContainsFunc(leaves, func(text string) bool { return n.finds(text)[i] })
+	}
+	for _, name := range checkNames {
+		vars[violatesPrefix+name] = slices.ContainsFunc(in.Violations, func(v act.Violation) bool { return v.Check == name && !v.Unsure })
+	}
+	return vars
+}
+
+// spelling is what can be a name in a condition.
+var spelling = regexp.MustCompile(`\w+`)
+
+// finds says which of detectorNames find something in a text.
+func (n *naive) finds(text string) []bool {
+	found, ok := n.found[text]
+	if !ok {
+		found = make([]bool, len(detectorNames))
+		for i, name := range detectorNames {
+			d, _ := risk.ParseDetector(name)
+			found[i] = len(n.scan(text, d)) > 0
+		}
+		n.found[text] = found
+	}
+	return found
+}
+
+// naiveMayBe is v.may_be(names): false only where v says something, and none of it is
+// one of the names.
+type naiveMayBe struct {
+	interpreter.InterpretableCall
+	*naive
+}
+
+func (m naiveMayBe) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	value, names := m.Args()[0].Exec(frame), m.Args()[1].Exec(frame)
+	if o, ok := value.(*types.Optional); ok {
+		if !o.HasValue() {
+			return types.True
+		}
+		value = o.GetValue()
+	}
+	if types.IsError(value) {
+		return value
+	}
+	var globs []string
+	if list, ok := names.(traits.Lister); ok {
+		for it := list.Iterator(); it.HasNext() == types.True; {
+			globs = append(globs, string(it.Next().(types.String)))
+		}
+	} else {
+		globs = []string{string(names.(types.String))}
+	}
+	values, members, twice := naiveTexts(value)
+	if twice {
+		return types.True
+	}
+	silent := true
+	for i, text := range slices.Concat(values, members) {
+		text = canon.Visible(text)
+		words := naiveWord.FindAllString(text, -1)
+		if i < len(values) && len(words) > 0 { // what a member is called says nothing yet
+			silent = false
+		}
+		for _, said := range append(words, strings.TrimSpace(text)) {
+			said, _ = canon.Name(said)
+			for _, glob := range globs {
+				glob, _ = canon.Name(glob)
+				if (said != "" || text == "") && m.glob(glob, said) {
+					return types.True
+				}
+			}
+		}
+	}
+	return types.Bool(silent)
+}
+
+// naiveWord is what letters, digits, - and _ make.
+var naiveWord = regexp.MustCompile(`[-_\pL\pM\pN\p{So}]+`)
+
+// naiveTexts are all texts of a value, and all names of members in it.
+func naiveTexts(v ref.Val) (values, members []string, twice bool) {
+	switch v := v.(type) {
+	case *types.Err:
+		return nil, nil, true
+	case types.Null:
+	case traits.Mapper:
+		for it := v.Iterator(); it.HasNext() == types.True; {
+			key := it.Next()
+			value, _ := v.Find(key)
+			texts, names, t := naiveTexts(value)
+			values, members, twice = append(values, texts...), append(append(members, string(key.(types.String))), names...), twice || t
+		}
+	case traits.Lister:
+		for it := v.Iterator(); it.HasNext() == types.True; {
+			texts, names, t := naiveTexts(it.Next())
+			values, members, twice = append(values, texts...), append(members, names...), twice || t
+		}
+	default:
+		values = []string{string(v.ConvertToType(types.StringType).(types.String))}
+	}
+	return values, members, twice
 }
 
 // naiveValue is a value as CEL takes it. Names that fold to one of those that are
@@ -319,9 +560,11 @@ func naiveValue(v any, spelled []string) any {
 		f, _ := v.Float64()
 		return f
 	case []any:
+		read := make([]any, len(v))
 		for i := range v {
-			v[i] = naiveValue(v[i], spelled)
+			read[i] = naiveValue(v[i], spelled)
 		}
+		return read
 	case map[string]any:
 		read := map[string]any{}
 		for k := range v {
@@ -349,27 +592,27 @@ func naiveValue(v any, spelled []string) any {
 	return v
 }
 
-func naiveReplacement(s *Set, r *rule, in *Input, folded bool) (map[string][]byte, error) {
+func (n *naive) replacement(r *rule, folded bool) (map[string][]byte, error) {
 	value := r.change.with
 	if r.change.withExpr != nil {
-		v, err := naiveEval(r.change.withExpr, in, folded)
+		v, err := n.eval(r.change.withExpr, folded)
 		if err != nil {
 			return nil, err
 		}
 		var masks risk.Detector
-		for _, o := range s.rules {
+		for _, o := range n.rules {
 			if o.change.kind != redact || o.observe {
 				continue
 			}
-			if truth, _, unsure := naiveMatch(s, o, in, folded); truth && !unsure {
+			if truth, _, unsure := n.match(o, folded); truth && !unsure {
 				masks |= o.detect
 			}
 		}
 		text := v.(string)
-		value, _ = json.Marshal(naiveMask(text, risk.Scan(text, masks, nil)))
+		value, _ = json.Marshal(naiveMask(text, slices.Clone(n.scan(text, masks))))
 	}
 	values := map[string][]byte{}
-	for _, arg := range in.Action.Arguments {
+	for _, arg := range n.in.Action.Arguments {
 		if arg.Name == r.change.argument || folded && canon.FoldMember(arg.Name) == canon.FoldMember(r.change.argument) {
 			values[arg.Pointer] = value
 		}
@@ -417,13 +660,16 @@ func naiveMask(text string, found []risk.Finding) string {
 	return risk.Mask(text, union)
 }
 
-func naiveEdits(s *Set, changes []*rule, in *Input, folded bool, edits map[string]string) string {
-	content := in.Action.Content
+// edits are what the rules change, or why it cannot be changed.
+func (n *naive) edits(changes []*rule, folded bool) (edits map[string]string, problem *said) {
+	in, content := n.in, n.in.Action.Content
+	impossible := func(name, code string) (map[string]string, *said) { return nil, &said{name, code, "deny", false} }
+	edits = map[string]string{}
 	replaced := map[string][]byte{}
 	for _, r := range changes {
 		switch r.change.kind {
 		case replace:
-			values, _ := naiveReplacement(s, r, in, folded)
+			values, _ := n.replacement(r, folded)
 			for pointer, value := range values {
 				for _, arg := range in.Action.Arguments {
 					if arg.Pointer == pointer && sameJSON(arg.Value, value) {
@@ -434,13 +680,13 @@ func naiveEdits(s *Set, changes []*rule, in *Input, folded bool, edits map[strin
 					continue
 				}
 				if had, ok := replaced[pointer]; ok && !sameJSON(had, value) {
-					return r.name + " modify_conflict deny observe=false"
+					return impossible(r.name, "modify_conflict")
 				}
 				replaced[pointer] = value
 			}
 		case drop:
 			if len(content) == 0 {
-				return r.name + " modify_impossible deny observe=false"
+				return impossible(r.name, "modify_impossible")
 			}
 		}
 	}
@@ -454,9 +700,9 @@ func naiveEdits(s *Set, changes []*rule, in *Input, folded bool, edits map[strin
 		}
 		by := ""
 		var found []risk.Finding
-		for _, f := range risk.Scan(leaf.Text, masks, nil) {
+		for _, f := range n.scan(leaf.Text, masks) {
 			for _, r := range changes {
-				if r.change.kind == redact && naiveCounts(r, in, i, f) {
+				if r.change.kind == redact && n.counts(r, i, f) {
 					found = append(found, f)
 					if by == "" {
 						by = r.name
@@ -473,7 +719,7 @@ func naiveEdits(s *Set, changes []*rule, in *Input, folded bool, edits map[strin
 				continue
 			}
 			for k, other := range content {
-				if other.Item == content[i].Item && (r.detect == 0 && r.texts>>naivePart(in, k).Use&1 != 0 || len(naiveLeaf(r, in, k)) > 0) {
+				if other.Item == content[i].Item && (r.detect == 0 && r.texts>>n.part(k).Use&1 != 0 || len(n.leaf(r, k)) > 0) {
 					text, changed = "[removed by policy: "+r.name+"]", true
 				}
 			}
@@ -490,8 +736,8 @@ func naiveEdits(s *Set, changes []*rule, in *Input, folded bool, edits map[strin
 		for p := range replaced {
 			inside = inside || p == leaf.Pointer || strings.HasPrefix(leaf.Pointer, p+"/")
 		}
-		if changed && !inside && naivePart(in, i).Exact {
-			return by + " modify_impossible deny observe=false"
+		if changed && !inside && n.part(i).Exact {
+			return impossible(by, "modify_impossible")
 		}
 		if changed {
 			if leaf.Base64 {
@@ -508,7 +754,7 @@ func naiveEdits(s *Set, changes []*rule, in *Input, folded bool, edits map[strin
 		}
 		edits[pointer] = string(value)
 	}
-	return ""
+	return edits, nil
 }
 
 // ── random policies and requests ────────────────────────────────────────────
@@ -529,9 +775,11 @@ var (
 		"session.steps > 3", "session.tainted", "user.exists", "action.tool.like('*run')", "action.kind == 'tool.call'",
 		"has(args.path) && args.path.under('/workspace')", "has(args.path) && args.path.may_reach('/etc')",
 		"has(args.a) && args.a in [1, 1500]", "has(args.a) && type(args.a) == string", "'b' in args", "size(args) == 2",
+		"has(args.a) && args.a.may_be('x')", "!has(args.b) || args.b.may_be(['1*', 'true'])", "has(args.path) && !args.path.may_be(['etc', 'X'])",
 		"text.hosts().exists(h, h.host_in(['*.example']))", "true", "false", "1 / size(content) > 0",
 	}
-	namedConditions = []string{"args.a == 1", "args.a", "args.a && args.b", "args.b || args.a", "args.path.startsWith('/')", "args.a.n > 0"}
+	namedConditions = []string{"args.a == 1", "args.a", "args.a && args.b", "args.b || args.a", "args.path.startsWith('/')", "args.a.n > 0",
+		"args.a.may_be('x')", "!args.path.may_be(['etc', '0002'])", "args.a.n.may_be('1')", "args.b.may_be(['N', '?'])"}
 )
 
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
@@ -555,6 +803,9 @@ func randomPolicy(r *rand.Rand) string {
 		}
 		if r.IntN(5) == 0 {
 			fmt.Fprintf(&b, "    check: [%s, %s]\n", pick(r, []string{"tool.undeclared", "call.loop"}), "time.skew")
+		}
+		if r.IntN(8) == 0 {
+			fmt.Fprintf(&b, "    hazard: %s\n", pick(r, []string{"0.1", "0.5", "0.9"}))
 		}
 		effect := pick(r, []string{"deny", "deny", "escalate", "modify", "modify", "allow"})
 		way := pick(r, []string{"redact", "redact", "drop", "replace"})
@@ -615,19 +866,22 @@ func randomInput(r *rand.Rand) *Input {
 			value := pick(r, someJSON)
 			arg := act.Argument{Name: name, Value: []byte(value), Pointer: "/args/" + name}
 			a.Arguments = append(a.Arguments, arg)
-			var text string
-			if json.Unmarshal(arg.Value, &text) == nil && value != "null" {
+			if text, err := strconv.Unquote(value); err == nil {
 				a.Content = append(a.Content, act.Leaf{Pointer: arg.Pointer, Text: text, Item: arg.Pointer, Arg: name})
 			}
 		}
 	}
 	for i := range r.IntN(4) {
 		a.Content = append(a.Content, act.Leaf{
-			Pointer: fmt.Sprintf("/content/%d/text", i), Text: pick(r, someText), Item: fmt.Sprintf("/content/%d", i/2), Base64: r.IntN(4) == 0,
+			Pointer: "/content/" + strconv.Itoa(i) + "/text", Text: pick(r, someText), Item: "/content/" + strconv.Itoa(i/2), Base64: r.IntN(4) == 0,
 		})
 	}
 	if r.IntN(2) == 0 {
 		a.User.ID = "u"
+	}
+	if r.IntN(8) == 0 {
+		score := pick(r, []float64{0, 0.4, 0.95})
+		a.Model = &score
 	}
 	in := &Input{Action: a, Session: Session{Steps: int64(r.IntN(6)), Tainted: r.IntN(2) == 0, Known: true}}
 	for _, check := range []string{"tool.undeclared", "call.loop", "time.skew"} {
@@ -656,19 +910,23 @@ func agree(t *testing.T, seed uint64, requests int) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
+	n := newNaive(set)
 	for range requests {
 		in := randomInput(r)
-		for _, folded := range []bool{false, true} {
-			v, differs := set.evaluate(in, reading{folded: folded})
-			got, want := outcomeOf(v), naive(set, in, folded)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("seed %d, folded %v (-naive +indexed)\n%s\n%s\n%+v\n%+v", seed, folded, diff, text, in.Action, in)
+		n.look(in)
+		plain, folded := n.judge(false), n.judge(true)
+		for _, how := range []reading{{}, {folded: true}} {
+			v, differs := set.evaluate(in, how)
+			got, want := outcomeOf(v), plain
+			if how.folded {
+				want = folded
+			}
+			if !want.equal(&got) {
+				t.Fatalf("seed %d, folded %v (-naive +indexed)\n%s\n%s\n%+v\n%+v", seed, how.folded, cmp.Diff(want, got), text, in.Action, in)
 			}
 			// What is not read twice has no second reading that says something else.
-			if !folded && !differs {
-				if diff := cmp.Diff(got, naive(set, in, true)); diff != "" {
-					t.Fatalf("seed %d: a folded reading differs, and nothing says so\n%s\n%s\n%+v", seed, diff, text, in.Action)
-				}
+			if !how.folded && !differs && !got.equal(&folded) {
+				t.Fatalf("seed %d: a folded reading differs, and nothing says so\n%s\n%s\n%+v", seed, cmp.Diff(got, folded), text, in.Action)
 			}
 		}
 	}
@@ -680,7 +938,7 @@ var comparisons = flag.Int("comparisons", 20_000, "how many random policies and 
 // TestThreat27TwoEvaluatorsAgree: a fault of the index, or of what is judged lazily,
 // would show as a difference from the evaluator that does neither.
 func TestThreat27TwoEvaluatorsAgree(t *testing.T) {
-	const each = 100 // requests for a policy, whose compilation costs more than they
+	const each = 250 // requests for a policy, whose compilation costs more than they
 	workers, seeds := runtime.GOMAXPROCS(0), max(1, *comparisons/each)
 	for w := range workers {
 		t.Run(fmt.Sprint("worker ", w), func(t *testing.T) {
