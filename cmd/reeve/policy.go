@@ -186,7 +186,8 @@ func decideCommand() *cobra.Command {
 		Short: "Judge one request offline; nothing is recorded; - reads standard input",
 		Long: `Judges an AOS request by the policy, as the first step of its session, without a node
 and without a record. Prints the effect and the reasons, and the request as modified.
-Exit code 0 for allow and modify, 1 for deny and escalate.`,
+The exit code is 0 for allow and modify, 3 for deny, 4 for escalate, 1 where the request could
+not be judged.`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			set, in, err := judgeFile(cmd, a[0])
@@ -199,10 +200,7 @@ Exit code 0 for allow and modify, 1 for deny and escalate.`,
 				return err
 			}
 			printDecision(cmd.OutOrStdout(), &d, modified)
-			if d.Effect <= act.Escalate {
-				return fmt.Errorf("the act may not happen: %s", d.Effect)
-			}
-			return nil
+			return verdictExit(d.Effect)
 		},
 	}
 	settingFlags(c, "policy")
