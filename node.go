@@ -39,6 +39,7 @@ import (
 	"reeve.example/reeve/policy"
 	"reeve.example/reeve/risk/model"
 	"reeve.example/reeve/server"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/store/postgres"
 	"reeve.example/reeve/store/sqlite"
 )
@@ -53,7 +54,7 @@ type Node struct {
 	now     func() time.Time
 	logger  *slog.Logger
 
-	store     ledger.Store
+	store     store.Store
 	log       *ledger.Log
 	guard     *guard.Guard
 	a2g       *a2g.Server
@@ -235,7 +236,7 @@ func LoadPolicy(path string) (*policy.Set, error) {
 	return policy.LoadPath(path)
 }
 
-func openStore(ctx context.Context, cfg Config, readOnly bool) (ledger.Store, error) {
+func openStore(ctx context.Context, cfg Config, readOnly bool) (store.Store, error) {
 	url, err := cfg.postgres()
 	if err != nil {
 		return nil, err
@@ -271,7 +272,7 @@ const (
 
 // openInTurn opens the store to write it, when who has it now is done; which a node
 // that runs is not.
-func openInTurn(ctx context.Context, cfg Config) (ledger.Store, error) {
+func openInTurn(ctx context.Context, cfg Config) (store.Store, error) {
 	for began := time.Now(); ; {
 		store, err := openStore(ctx, cfg, false)
 		if !errors.Is(err, ledger.ErrInUse) || time.Since(began) > turn {
@@ -290,7 +291,7 @@ func openInTurn(ctx context.Context, cfg Config) (ledger.Store, error) {
 
 // OpenReader opens a node's database to read it, beside the running node or
 // without one.
-func OpenReader(ctx context.Context, cfg Config) (ledger.Store, error) {
+func OpenReader(ctx context.Context, cfg Config) (store.Store, error) {
 	return openStore(ctx, cfg, true)
 }
 

@@ -24,6 +24,7 @@ import (
 	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/operator"
 	"reeve.example/reeve/server"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/store/storetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,7 +88,7 @@ func decided(t *testing.T, n *Node, steps ...string) (list []act.Position) {
 
 // spoiled is a store of which some openings cannot be read.
 type spoiled struct {
-	ledger.Store
+	store.Store
 	openings map[act.Position]error
 	longPart error
 }
@@ -159,13 +160,13 @@ func TestEraseUser(t *testing.T) {
 // slowKeys is a store whose first list of keys comes late: it was read before, and
 // arrives after, whatever happens meanwhile.
 type slowKeys struct {
-	ledger.Store
+	store.Store
 	later     atomic.Bool   // the first list was asked for
 	read      chan struct{} // closed when the list has been read
 	meanwhile chan struct{} // closed when something else was done
 }
 
-func (s *slowKeys) Keys(ctx context.Context) ([]ledger.Key, error) {
+func (s *slowKeys) Keys(ctx context.Context) ([]identity.Key, error) {
 	keys, err := s.Store.Keys(ctx)
 	if !s.later.Swap(true) {
 		close(s.read)

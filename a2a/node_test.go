@@ -29,6 +29,7 @@ import (
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/policy"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/store/postgres"
 	"reeve.example/reeve/store/sqlite"
 	"reeve.example/reeve/task"
@@ -93,7 +94,7 @@ func begin(t testing.TB, workflow string) *node { return beginIn(t, t.TempDir(),
 func beginIn(t testing.TB, dir, workflow string, change func(*a2a.Config)) *node {
 	t.Helper()
 	n := &node{TB: t, gate: make(chan struct{}), open: &atomic.Bool{}, calls: make(chan *call, 100)}
-	var store ledger.Store
+	var store store.Store
 	var dispatcher engine.Dispatcher
 	var err error
 	shared := strings.HasPrefix(dir, "postgres://")

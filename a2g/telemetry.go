@@ -54,7 +54,7 @@ type Event struct {
 // each. ?from=POSITION, which may be given once for each log, begins after a
 // record; without it the stream begins with what comes next.
 type Telemetry struct {
-	Store  ledger.Store
+	Store  ledger.Reader
 	Logger *slog.Logger
 	// Stopping is done when the node stops serving; nil for never.
 	Stopping context.Context

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/task"
 )
 
@@ -13,7 +12,7 @@ import (
 // attempt begins when the one before is over.
 func TestEnter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := New(Config{Store: struct{ ledger.TaskStore }{}}) // nothing of it is asked
+		e := New(Config{Store: struct{ task.Store }{}}) // nothing of it is asked
 		id := task.NewID(e.cfg.Now())
 		enter := func(ctx context.Context, run, number int) (*attempt, chan bool) {
 			a, entered := &attempt{run: run, number: number, left: make(chan struct{})}, make(chan bool, 1)

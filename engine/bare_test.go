@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/store/sqlite"
 	"reeve.example/reeve/task"
 )
 
 // bare is a store whose tasks pass from ready to completed with nobody looking.
 type bare struct {
-	store ledger.Store
+	store store.Store
 	lease ledger.Lease
 }
 

@@ -39,7 +39,7 @@ type Dispatcher interface {
 // Config is what an Engine is made of. All but the functions is required.
 type Config struct {
 	Guard      *guard.Guard
-	Store      ledger.TaskStore
+	Store      task.Store
 	Executors  *executor.Registry
 	Dispatcher Dispatcher
 	Node       string // this holder of the log: ledger.Log.Node

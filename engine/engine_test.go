@@ -20,6 +20,7 @@ import (
 	"reeve.example/reeve/guard"
 	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/policy"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/store/postgres"
 	"reeve.example/reeve/store/sqlite"
 	"reeve.example/reeve/store/storetest"
@@ -59,7 +60,7 @@ rules:
 type node struct {
 	*engine.Engine
 	t     testing.TB
-	store ledger.Store
+	store store.Store
 	log   *ledger.Log
 	guard *guard.Guard
 	works *works
@@ -142,7 +143,7 @@ func openShared(t testing.TB, url string) *node {
 	return openOn(t, store, store.Dispatcher(slog.Default()))
 }
 
-func openOn(t testing.TB, store ledger.Store, dispatcher engine.Dispatcher) *node {
+func openOn(t testing.TB, store store.Store, dispatcher engine.Dispatcher) *node {
 	t.Helper()
 	n := &node{t: t, store: store, works: &works{keys: map[string]int{}}}
 	var err error

@@ -10,7 +10,6 @@ import (
 
 	"reeve.example/reeve/engine"
 	"reeve.example/reeve/executor"
-	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -95,7 +94,7 @@ func TestLiteral(t *testing.T) {
 	if err := e.Register(executor.NewCommand(executor.CommandConfig{})); err != nil {
 		t.Fatal(err)
 	}
-	x := engine.New(engine.Config{Executors: e, Store: struct{ ledger.TaskStore }{}}) // nothing of it is asked
+	x := engine.New(engine.Config{Executors: e, Store: struct{ task.Store }{}}) // nothing of it is asked
 	tasks, top, err := task.DecodeTasks(jsontext.Value(`{"tasks":[{"id":"a","name":"a"},
 		{"id":"b","name":"b","parent_id":"a","dependencies":["a"],"schemas":{"method":"command_executor"},"inputs":{"command":"echo ${{ a.x }}"}}]}`), task.Reading{Now: time.Now()})
 	if err != nil {

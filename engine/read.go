@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/task"
 )
 
@@ -13,7 +12,7 @@ import (
 // under way is read together: of many starts at once each would else make a round
 // trip for its task, and one for what that depends on.
 type reader struct {
-	store ledger.TaskStore
+	store task.Store
 
 	mu      sync.Mutex
 	waiting []*reading // oldest first

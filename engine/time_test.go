@@ -5,13 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/task"
 )
 
 // readyRows is a store of ready rows.
 type readyRows struct {
-	ledger.TaskStore
+	task.Store
 	rows []task.Row
 }
 

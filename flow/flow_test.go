@@ -25,6 +25,7 @@ import (
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/policy"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/store/sqlite"
 	"reeve.example/reeve/task"
 
@@ -45,7 +46,7 @@ type node struct {
 	testing.TB
 	*engine.Engine
 	server *flow.Server
-	store  ledger.Store
+	store  store.Store
 	log    *ledger.Log
 	url    string
 	open   atomic.Bool // no credentials are configured

@@ -15,7 +15,7 @@ import (
 type Kept struct {
 	ledger.Item
 	Found bool // else there is none yet
-	head  *ledger.SessionHead
+	head  *ledger.KeyHead
 }
 
 // Kept reads an item of a protocol's own kind.
@@ -38,9 +38,9 @@ func (g *Guard) Items(ctx context.Context, q ledger.ItemQuery) ([]ledger.Item, e
 	return g.cfg.Store.Items(ctx, q)
 }
 
-func keptWrites(items []Kept) (writes []*ledger.SessionWrite) {
+func keptWrites(items []Kept) (writes []*ledger.Write) {
 	for i := range items {
-		writes = append(writes, &ledger.SessionWrite{Head: items[i].head, Item: &items[i].Item})
+		writes = append(writes, &ledger.Write{Head: items[i].head, Item: &items[i].Item})
 	}
 	return writes
 }
@@ -49,7 +49,7 @@ func keptWrites(items []Kept) (writes []*ledger.SessionWrite) {
 // durable with the decision. keep may be called more than once. again says that
 // people were asked about the act, and are not asked again. See Decide.
 func (g *Guard) DecideKeeping(ctx context.Context, a *act.Action, again bool, keep func(d *act.Decision, modified []byte) ([]Kept, error)) (act.Decision, []byte, error) {
-	return g.decide(ctx, a, asked{again: again, also: func(d *act.Decision, modified []byte, _ *policy.Set) ([]*ledger.SessionWrite, error) {
+	return g.decide(ctx, a, asked{again: again, also: func(d *act.Decision, modified []byte, _ *policy.Set) ([]*ledger.Write, error) {
 		items, err := keep(d, modified)
 		return keptWrites(items), err
 	}})
@@ -62,7 +62,7 @@ func (g *Guard) Keep(ctx context.Context, what string, by act.Principal, details
 	e := g.note(what, by, details)
 	e.Record.Kind, e.Record.Door = what, "a2a"
 	e.Principal, e.Links = g.masked(e.Principal), g.masked(e.Links)
-	e.Sessions = keptWrites(items)
+	e.Writes = keptWrites(items)
 	if _, err := g.enqueue(ctx, e); err != nil {
 		if errors.Is(err, ledger.ErrStale) {
 			return ledger.ErrLost // it is read again, and then rests on what is there

@@ -98,7 +98,7 @@ func (g *Guard) bar(a *act.Action) {
 // Agent returns what is known of an agent, which must not be changed. One that
 // nobody registered, and no operator has spoken about, has no State.
 func (g *Guard) Agent(ctx context.Context, did string) (*agent.Agent, error) {
-	at, known, err := g.cfg.Store.SessionHead(ctx, ledger.ItemKey(agentKind, did))
+	at, known, err := g.cfg.Store.KeyHead(ctx, ledger.ItemKey(agentKind, did))
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (r *agentsRead) put(did string, known agentRead) {
 	r.read[did] = known
 }
 
-func (g *Guard) agent(ctx context.Context, did string) (*agent.Agent, *ledger.SessionHead, error) {
+func (g *Guard) agent(ctx context.Context, did string) (*agent.Agent, *ledger.KeyHead, error) {
 	item, head, err := g.item(ctx, agentKind, did)
 	if errors.Is(err, ledger.ErrNotFound) && head != nil {
 		return &agent.Agent{DID: did}, head, nil
@@ -188,7 +188,7 @@ func (g *Guard) Agents(ctx context.Context, after string, limit int) (list []*ag
 // registered: anybody can invent their names.
 const strangersKept = 30 * 24 * time.Hour
 
-func agentWrite(known *agent.Agent, head *ledger.SessionHead, now time.Time) (*ledger.SessionWrite, error) {
+func agentWrite(known *agent.Agent, head *ledger.KeyHead, now time.Time) (*ledger.Write, error) {
 	item := &ledger.Item{Kind: agentKind, ID: known.DID, Owner: known.Principal, Open: barred(known.State)} // so that these are found by themselves
 	if known.State == "" {
 		item.Kind, item.ID, item.Due = strangerKind, strangerID(known.DID, known.Principal), now.Add(strangersKept)
@@ -196,7 +196,7 @@ func agentWrite(known *agent.Agent, head *ledger.SessionHead, now time.Time) (*l
 	}
 	var err error
 	item.Data, err = known.Data()
-	return &ledger.SessionWrite{Head: head, Item: item}, err
+	return &ledger.Write{Head: head, Item: item}, err
 }
 
 // Registration is what an agent registers with.
@@ -214,11 +214,11 @@ func (g *Guard) Register(ctx context.Context, a *act.Action, r Registration) (d 
 	defer g.agents.lock(r.DID)()
 	made := func(bool) {}
 	defer func() { made(err == nil) }()
-	d, _, err = g.decide(ctx, a, asked{also: func(d *act.Decision, _ []byte, set *policy.Set) ([]*ledger.SessionWrite, error) {
+	d, _, err = g.decide(ctx, a, asked{also: func(d *act.Decision, _ []byte, set *policy.Set) ([]*ledger.Write, error) {
 		if d.Effect != act.Allow && d.Effect != act.Modify {
 			return nil, nil
 		}
-		var head *ledger.SessionHead
+		var head *ledger.KeyHead
 		if known, head, err = g.agent(ctx, r.DID); err != nil {
 			return nil, err
 		}
@@ -241,7 +241,7 @@ func (g *Guard) Register(ctx context.Context, a *act.Action, r Registration) (d 
 			return nil, err
 		}
 		made = taken
-		return []*ledger.SessionWrite{write}, nil
+		return []*ledger.Write{write}, nil
 	}})
 	if err != nil {
 		known = nil
@@ -342,7 +342,7 @@ func (g *Guard) changeStranger(ctx context.Context, did, what string, details ma
 			return nil, err
 		}
 		e := g.note(what, by, details)
-		e.Sessions = []*ledger.SessionWrite{write}
+		e.Writes = []*ledger.Write{write}
 		if _, err = g.enqueue(ctx, e); !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrStale) {
 			return known, err
 		}
@@ -353,7 +353,7 @@ func (g *Guard) changeStranger(ctx context.Context, did, what string, details ma
 func (g *Guard) changeAgent(ctx context.Context, did string, by act.Principal, what string, details map[string]string, change func(*agent.Agent) error) (known *agent.Agent, err error) {
 	defer g.agents.lock(did)()
 	for range attempts {
-		var head *ledger.SessionHead
+		var head *ledger.KeyHead
 		if known, head, err = g.agent(ctx, did); err != nil {
 			return nil, err
 		}
@@ -365,7 +365,7 @@ func (g *Guard) changeAgent(ctx context.Context, did string, by act.Principal, w
 			return nil, err
 		}
 		e := g.note(what, by, details)
-		e.Sessions = []*ledger.SessionWrite{write}
+		e.Writes = []*ledger.Write{write}
 		if _, err = g.enqueue(ctx, e); err == nil {
 			return known, nil
 		}

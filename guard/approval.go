@@ -56,24 +56,24 @@ func approvalID(a *act.Action, form string) string {
 
 // item reads an item and its head. What it holds may be old, but then a write
 // on that head loses.
-func (g *Guard) item(ctx context.Context, kind, id string) (ledger.Item, *ledger.SessionHead, error) {
+func (g *Guard) item(ctx context.Context, kind, id string) (ledger.Item, *ledger.KeyHead, error) {
 	key := ledger.ItemKey(kind, id)
-	at, known, err := g.cfg.Store.SessionHead(ctx, key)
+	at, known, err := g.cfg.Store.KeyHead(ctx, key)
 	if err != nil {
 		return ledger.Item{}, nil, err
 	}
 	if !known { // where a key was never written there is no item: mostly so, and cheap to know
-		return ledger.Item{}, ledger.NewSessionHead(key, at, false), fmt.Errorf("the %s %q: %w", kind, id, ledger.ErrNotFound)
+		return ledger.Item{}, ledger.NewKeyHead(key, at, false), fmt.Errorf("the %s %q: %w", kind, id, ledger.ErrNotFound)
 	}
 	item, err := g.cfg.Store.Item(ctx, kind, id)
 	if err == nil {
 		at, known = item.Version, true
 	}
-	return item, ledger.NewSessionHead(key, at, known), err
+	return item, ledger.NewKeyHead(key, at, known), err
 }
 
 // held reads a held decision; nil when there is none.
-func (g *Guard) held(ctx context.Context, id string) (*approval.Decision, *ledger.SessionHead, error) {
+func (g *Guard) held(ctx context.Context, id string) (*approval.Decision, *ledger.KeyHead, error) {
 	item, head, err := g.item(ctx, approvalKind, id)
 	if errors.Is(err, ledger.ErrNotFound) && head != nil {
 		return nil, head, nil
@@ -95,7 +95,7 @@ func (g *Guard) held(ctx context.Context, id string) (*approval.Decision, *ledge
 }
 
 // approvalWrite is the write that keeps a held decision.
-func approvalWrite(h *approval.Decision, head *ledger.SessionHead, now time.Time) (*ledger.SessionWrite, error) {
+func approvalWrite(h *approval.Decision, head *ledger.KeyHead, now time.Time) (*ledger.Write, error) {
 	item := &ledger.Item{Kind: approvalKind, ID: h.ID, Owner: h.Principal, Open: h.Open(), Due: h.Expires}
 	if !item.Open {
 		item.Due = now.Add(approvalsKept)
@@ -106,7 +106,7 @@ func approvalWrite(h *approval.Decision, head *ledger.SessionHead, now time.Time
 		h.Sealed = nil
 	}
 	item.Data, err = h.Data()
-	return &ledger.SessionWrite{Head: head, Item: item}, err
+	return &ledger.Write{Head: head, Item: item}, err
 }
 
 // consult brings in what people said about an act that the policy holds. The
@@ -117,7 +117,7 @@ func approvalWrite(h *approval.Decision, head *ledger.SessionHead, now time.Time
 // release must be called, once or more, when the record is durable or will not be: until then
 // nobody else on this node looks at the approval. Without it, of the steps of a
 // session that ask for the same thing at once all would rest on those that lose.
-func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, again bool) (write *ledger.SessionWrite, release func(), err error) {
+func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, again bool) (write *ledger.Write, release func(), err error) {
 	if d.Effect != act.Escalate {
 		return nil, func() {}, nil
 	}
@@ -161,7 +161,7 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, aga
 // heldEarlier reads the decision about an act that was held under the digest's
 // form before this one, while it waits or can be used; nil, and the head that was
 // given, when there is none.
-func (g *Guard) heldEarlier(ctx context.Context, a *act.Action, d *act.Decision, none *ledger.SessionHead) (*approval.Decision, *ledger.SessionHead, error) {
+func (g *Guard) heldEarlier(ctx context.Context, a *act.Action, d *act.Decision, none *ledger.KeyHead) (*approval.Decision, *ledger.KeyHead, error) {
 	h, head, err := g.held(ctx, approvalID(a, formOf(a.Earlier, d)))
 	if err != nil || h != nil && (h.Open() || h.State == approval.Denied) {
 		return h, head, err
@@ -170,7 +170,7 @@ func (g *Guard) heldEarlier(ctx context.Context, a *act.Action, d *act.Decision,
 }
 
 // apply is what the state of an approval, nil if there is none, makes of a decision.
-func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, head *ledger.SessionHead, form string, again bool) (*ledger.SessionWrite, error) {
+func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, head *ledger.KeyHead, form string, again bool) (*ledger.Write, error) {
 	needs, expires := approval.Needs(d.Reasons, a.At)
 	state := approval.Expired
 	if h != nil {
@@ -426,7 +426,7 @@ func (g *Guard) answer(ctx context.Context, id string, by act.Principal, r Reply
 var ErrChanged = errors.New("another request is held under this id now: look at it again")
 
 // change makes a held decision's new state durable, and wakes who waits for it.
-func (g *Guard) change(ctx context.Context, h *approval.Decision, head *ledger.SessionHead, by act.Principal, what string) error {
+func (g *Guard) change(ctx context.Context, h *approval.Decision, head *ledger.KeyHead, by act.Principal, what string) error {
 	write, err := approvalWrite(h, head, g.cfg.Now())
 	if err != nil {
 		return err
@@ -451,7 +451,7 @@ func (g *Guard) change(ctx context.Context, h *approval.Decision, head *ledger.S
 	}
 	e := g.note("approval."+what, by, details)
 	e.Principal, e.Links = g.masked(e.Principal), g.masked(e.Links)
-	e.Sessions = []*ledger.SessionWrite{write}
+	e.Writes = []*ledger.Write{write}
 	if _, err := g.enqueue(ctx, e); err != nil {
 		return fmt.Errorf("record the answer: %w", err)
 	}

@@ -43,7 +43,7 @@ const (
 // Config is what a Guard is made of.
 type Config struct {
 	Log   *ledger.Log
-	Store ledger.Store
+	Store Store
 	// Policy is the set in force until SetPolicy. Required.
 	Policy *policy.Set
 	// Keep is which contents stay beside the ledger; empty means KeepAll.
@@ -248,7 +248,7 @@ func (g *Guard) Decide(ctx context.Context, a *act.Action) (d act.Decision, modi
 type asked struct {
 	// also returns further writes that become durable with the decision. With
 	// it, the recorded decision of an earlier ask is no answer.
-	also func(d *act.Decision, modified []byte, set *policy.Set) ([]*ledger.SessionWrite, error)
+	also func(d *act.Decision, modified []byte, set *policy.Set) ([]*ledger.Write, error)
 	// change returns a change of tasks that becomes durable with the decision.
 	// With it, too, the recorded decision of an earlier ask is no answer.
 	change func(d *act.Decision, modified []byte, set *policy.Set) (*task.Change, error)
@@ -390,14 +390,14 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q asked) (ac
 	}
 	e := g.entry(a, &d, modified)
 	if a.Kind == act.MemoryStore && d.Effect >= act.Modify {
-		if e.Sessions, err = g.sessions.memoriesStored(ctx, a, d.Edits); err != nil {
+		if e.Writes, err = g.sessions.memoriesStored(ctx, a, d.Edits); err != nil {
 			s.unlock()
 			return act.Decision{}, nil, err
 		}
 	}
 	step := s.state.Step(a, d.Effect)
 	step.Masked(a, d.Edits)
-	e.Sessions = append(e.Sessions, &ledger.SessionWrite{Head: s.head, Data: step.Append(nil)})
+	e.Writes = append(e.Writes, &ledger.Write{Head: s.head, Data: step.Append(nil)})
 	if err := q.add(e, consent, &d, modified, set); err != nil {
 		s.unlock()
 		return act.Decision{}, nil, err
@@ -423,16 +423,16 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q asked) (ac
 }
 
 // add adds to an entry what else becomes durable with a decision.
-func (q asked) add(e *ledger.Entry, consent *ledger.SessionWrite, d *act.Decision, modified []byte, set *policy.Set) (err error) {
+func (q asked) add(e *ledger.Entry, consent *ledger.Write, d *act.Decision, modified []byte, set *policy.Set) (err error) {
 	if consent != nil {
-		e.Sessions = append(e.Sessions, consent)
+		e.Writes = append(e.Writes, consent)
 	}
 	if q.also != nil {
 		also, err := q.also(d, modified, set)
 		if err != nil {
 			return err
 		}
-		e.Sessions = append(e.Sessions, also...)
+		e.Writes = append(e.Writes, also...)
 	}
 	if q.change != nil {
 		e.Task, err = q.change(d, modified, set)
@@ -468,7 +468,7 @@ func Apply(a *act.Action, d *act.Decision) ([]byte, error) {
 
 // sessionKey names the session of an act. The principal is part of it: nobody
 // can spoil a session that belongs to another's credential.
-func sessionKey(a *act.Action) ledger.SessionKey {
+func sessionKey(a *act.Action) ledger.Key {
 	if a.Door == "a2g" { // whose agents name their sessions by themselves, also those of one credential
 		return keyOf("session", a.Principal.Name, a.Session, "agent", a.Agent.ID)
 	}
@@ -476,11 +476,11 @@ func sessionKey(a *act.Action) ledger.SessionKey {
 }
 
 // memoryKey names one remembered text of an agent.
-func memoryKey(a *act.Action, text string) ledger.SessionKey {
+func memoryKey(a *act.Action, text string) ledger.Key {
 	return keyOf("memory", a.Principal.Name, a.Agent.ID, text)
 }
 
-func keyOf(parts ...string) (k ledger.SessionKey) {
+func keyOf(parts ...string) (k ledger.Key) {
 	h := sha256.New()
 	var length [8]byte
 	for _, p := range parts {

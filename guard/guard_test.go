@@ -16,6 +16,7 @@ import (
 	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/policy"
 	"reeve.example/reeve/risk"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/store/sqlite"
 	"reeve.example/reeve/task"
 
@@ -52,7 +53,7 @@ var opened atomic.Int32 // nodes, each with a name of its own
 // node is a guard on a real store.
 type node struct {
 	*guard.Guard
-	store ledger.Store
+	store store.Store
 	log   *ledger.Log
 	key   string
 }
@@ -66,7 +67,7 @@ func open(t testing.TB, dir string, edit func(*guard.Config)) *node {
 	return openOn(t, store, edit)
 }
 
-func openOn(t testing.TB, store ledger.Store, edit func(*guard.Config)) *node {
+func openOn(t testing.TB, store store.Store, edit func(*guard.Config)) *node {
 	t.Helper()
 	ctx := context.Background()
 	log, err := ledger.Open(ctx, ledger.Config{Store: store, Origin: "test", Seed: make([]byte, 32), Owner: fmt.Sprint("node ", opened.Add(1))})
@@ -289,7 +290,7 @@ func TestExpired(t *testing.T) {
 // failing is a store whose commits fail while told so, before or after they
 // are durable.
 type failing struct {
-	ledger.Store
+	store.Store
 	mode atomic.Int32 // 1: before, 2: after
 }
 

@@ -35,7 +35,7 @@ func intentID(principal, did, id string) string {
 }
 
 // intent reads an intent; nil when there is none.
-func (g *Guard) intent(ctx context.Context, id string) (*agent.Intent, *ledger.SessionHead, error) {
+func (g *Guard) intent(ctx context.Context, id string) (*agent.Intent, *ledger.KeyHead, error) {
 	item, head, err := g.item(ctx, intentKind, id)
 	if errors.Is(err, ledger.ErrNotFound) && head != nil {
 		return nil, head, nil
@@ -63,7 +63,7 @@ func readIntent(item ledger.Item) (*agent.Intent, error) {
 
 // intentWrite is the write that keeps an intent: while people are asked with its
 // params, sealed.
-func (g *Guard) intentWrite(n *agent.Intent, head *ledger.SessionHead, now time.Time) (*ledger.SessionWrite, error) {
+func (g *Guard) intentWrite(n *agent.Intent, head *ledger.KeyHead, now time.Time) (*ledger.Write, error) {
 	item := &ledger.Item{Kind: intentKind, ID: intentID(n.Principal, n.Agent, n.ID), Open: n.Open(), Due: n.Due()}
 	if !item.Open {
 		item.Due = now.Add(intentsKept)
@@ -77,7 +77,7 @@ func (g *Guard) intentWrite(n *agent.Intent, head *ledger.SessionHead, now time.
 	}
 	var err error
 	item.Data, err = kept.Data()
-	return &ledger.SessionWrite{Head: head, Item: item}, err
+	return &ledger.Write{Head: head, Item: item}, err
 }
 
 // Asking is what an intent comes with.
@@ -130,7 +130,7 @@ func (g *Guard) Ask(ctx context.Context, a *act.Action, q Asking) (n *agent.Inte
 		}
 	}
 	var decided agent.Intent
-	d, modified, err := g.decide(ctx, a, asked{again: n != nil, also: func(d *act.Decision, modified []byte, set *policy.Set) ([]*ledger.SessionWrite, error) {
+	d, modified, err := g.decide(ctx, a, asked{again: n != nil, also: func(d *act.Decision, modified []byte, set *policy.Set) ([]*ledger.Write, error) {
 		manifest := set.Permits(a)
 		d.Manifest = &manifest
 		request := modified
@@ -145,10 +145,10 @@ func (g *Guard) Ask(ctx context.Context, a *act.Action, q Asking) (n *agent.Inte
 		decided.Call, decided.Earlier = q.call(request)
 		write, err := g.intentWrite(&decided, head, a.At)
 		if err != nil || q.Nonce == "" {
-			return []*ledger.SessionWrite{write}, err
+			return []*ledger.Write{write}, err
 		}
 		nonce, err := g.nonce(ctx, a.Agent.ID, q.Nonce, q.Signed)
-		return []*ledger.SessionWrite{write, nonce}, err
+		return []*ledger.Write{write, nonce}, err
 	}})
 	if err != nil {
 		return nil, nil, err
@@ -202,7 +202,7 @@ const nonceKind = "nonce"
 
 // nonce is the write that uses a nonce up. It is remembered for as long as its
 // signature is good.
-func (g *Guard) nonce(ctx context.Context, did, nonce string, signed time.Time) (*ledger.SessionWrite, error) {
+func (g *Guard) nonce(ctx context.Context, did, nonce string, signed time.Time) (*ledger.Write, error) {
 	key := keyOf(nonceKind, did, nonce)
 	id := idEncoding.EncodeToString(key[:])
 	_, head, err := g.item(ctx, nonceKind, id)
@@ -212,7 +212,7 @@ func (g *Guard) nonce(ctx context.Context, did, nonce string, signed time.Time) 
 	case !errors.Is(err, ledger.ErrNotFound):
 		return nil, err
 	}
-	return &ledger.SessionWrite{Head: head, Item: &ledger.Item{Kind: nonceKind, ID: id, Due: signed.Add(noncesKept)}}, nil
+	return &ledger.Write{Head: head, Item: &ledger.Item{Kind: nonceKind, ID: id, Due: signed.Add(noncesKept)}}, nil
 }
 
 // noncesKept is for how long after it was signed a nonce is remembered: longer
@@ -227,7 +227,7 @@ func (g *Guard) UseNonce(ctx context.Context, did, nonce string, signed time.Tim
 			return err
 		}
 		e := g.note("agent.handshake", by, map[string]string{"agent": did})
-		e.Sessions = []*ledger.SessionWrite{write}
+		e.Writes = []*ledger.Write{write}
 		if _, err = g.enqueue(ctx, e); !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrStale) {
 			return err
 		}
@@ -273,12 +273,12 @@ func (g *Guard) Report(ctx context.Context, a *act.Action, r agent.Report) (n *a
 				a.Standing = append(a.Standing, act.Violation{Check: exceeded, Message: violation})
 			}
 		}
-		_, _, err = g.decide(ctx, a, asked{also: func(*act.Decision, []byte, *policy.Set) ([]*ledger.SessionWrite, error) {
+		_, _, err = g.decide(ctx, a, asked{also: func(*act.Decision, []byte, *policy.Set) ([]*ledger.Write, error) {
 			if n == nil {
 				return nil, nil
 			}
 			write, err := g.intentWrite(n, head, now)
-			return []*ledger.SessionWrite{write}, err
+			return []*ledger.Write{write}, err
 		}})
 		if !errors.Is(err, ledger.ErrLost) {
 			return n, violation, err
@@ -414,7 +414,7 @@ func (g *Guard) endIntent(ctx context.Context, key, how string, change func(*age
 			return nil, err
 		}
 		e := g.note("intent."+how, operator, map[string]string{"agent": n.Agent, "intent": n.ID, "decision": n.Verdict.Position.String()})
-		e.Sessions = []*ledger.SessionWrite{write}
+		e.Writes = []*ledger.Write{write}
 		if _, err = g.enqueue(ctx, e); err == nil {
 			return n, nil
 		} else if !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrStale) {

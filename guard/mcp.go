@@ -116,7 +116,7 @@ func (g *Guard) PinTools(ctx context.Context, by act.Principal, server string, p
 	defer g.intents.lock(id)()
 	for range attempts {
 		var s *MCPServer
-		var head *ledger.SessionHead
+		var head *ledger.KeyHead
 		if s, head, err = g.mcpServer(ctx, id); err != nil {
 			return nil, err
 		}
@@ -310,7 +310,7 @@ func suspicions(d rawjson.Value) (found []string) {
 }
 
 // mcpServer reads a server; nil when there is none.
-func (g *Guard) mcpServer(ctx context.Context, id string) (*MCPServer, *ledger.SessionHead, error) {
+func (g *Guard) mcpServer(ctx context.Context, id string) (*MCPServer, *ledger.KeyHead, error) {
 	item, head, err := g.item(ctx, toolsKind, id)
 	if errors.Is(err, ledger.ErrNotFound) && head != nil {
 		return nil, head, nil
@@ -325,7 +325,7 @@ func (g *Guard) mcpServer(ctx context.Context, id string) (*MCPServer, *ledger.S
 	return s, head, nil
 }
 
-func (g *Guard) writeServer(ctx context.Context, s *MCPServer, head *ledger.SessionHead, what string, by act.Principal, details map[string]string) error {
+func (g *Guard) writeServer(ctx context.Context, s *MCPServer, head *ledger.KeyHead, what string, by act.Principal, details map[string]string) error {
 	data, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -334,7 +334,7 @@ func (g *Guard) writeServer(ctx context.Context, s *MCPServer, head *ledger.Sess
 	item.Open = slices.ContainsFunc(s.Tools, func(t *MCPTool) bool { return t.Held != nil && t.Held.Refused == "" })
 	e := g.note(what, by, details)
 	e.Principal, e.Links = g.masked(e.Principal), g.masked(e.Links)
-	e.Sessions = []*ledger.SessionWrite{{Head: head, Item: item}}
+	e.Writes = []*ledger.Write{{Head: head, Item: item}}
 	_, err = g.enqueue(ctx, e)
 	return err
 }

@@ -20,12 +20,12 @@ import (
 // When a commit fails, the ledger's generation grows, and every session of an
 // older generation is read again.
 type memory struct {
-	store ledger.Store
+	store Store
 	log   *ledger.Log
 	limit int
 
 	mu    sync.Mutex
-	held  map[ledger.SessionKey]*held
+	held  map[ledger.Key]*held
 	order *list.List // of *held, least recently used first
 	bytes int
 }
@@ -33,20 +33,20 @@ type memory struct {
 // held is one session in memory.
 type held struct {
 	memory *memory
-	key    ledger.SessionKey
+	key    ledger.Key
 	place  *list.Element
 	users  int // goroutines that hold or wait for lock, and steps pending; guarded by memory.mu
 	bytes  int // as counted in memory.bytes; guarded by memory.mu
 
 	sync       sync.Mutex
 	state      *session.State // nil: to be read from the store
-	head       *ledger.SessionHead
+	head       *ledger.KeyHead
 	generation uint64
 	pending    map[int64]*ledger.Ticket // steps not yet durable
 }
 
-func newMemory(store ledger.Store, log *ledger.Log, limit int) *memory {
-	return &memory{store: store, log: log, limit: limit, held: map[ledger.SessionKey]*held{}, order: list.New()}
+func newMemory(store Store, log *ledger.Log, limit int) *memory {
+	return &memory{store: store, log: log, limit: limit, held: map[ledger.Key]*held{}, order: list.New()}
 }
 
 func (m *memory) size() (n, bytes int) {
@@ -56,7 +56,7 @@ func (m *memory) size() (n, bytes int) {
 }
 
 // lock returns the session, locked, its state read from the store if need be.
-func (m *memory) lock(ctx context.Context, key ledger.SessionKey, now time.Time) (*held, error) {
+func (m *memory) lock(ctx context.Context, key ledger.Key, now time.Time) (*held, error) {
 	m.mu.Lock()
 	h := m.held[key]
 	if h == nil {
@@ -87,11 +87,11 @@ func (m *memory) lock(ctx context.Context, key ledger.SessionKey, now time.Time)
 
 // load reads the state from the store.
 func (h *held) load(ctx context.Context, now time.Time) error {
-	at, ok, err := h.memory.store.SessionHead(ctx, h.key)
+	at, ok, err := h.memory.store.KeyHead(ctx, h.key)
 	if err != nil {
 		return err
 	}
-	h.head = ledger.NewSessionHead(h.key, at, ok)
+	h.head = ledger.NewKeyHead(h.key, at, ok)
 	if !ok {
 		h.state = &session.State{Known: true}
 		return nil
@@ -99,7 +99,7 @@ func (h *held) load(ctx context.Context, now time.Time) error {
 	var writes []session.Write
 	complete := false
 	for len(writes) < session.MaxReplay {
-		w, err := h.memory.store.SessionWrite(ctx, at, h.key)
+		w, err := h.memory.store.KeyWrite(ctx, at, h.key)
 		if errors.Is(err, ledger.ErrNotFound) { // pruned with its record
 			break
 		} else if err != nil {
@@ -201,12 +201,12 @@ func (m *memory) owners(ctx context.Context, a *act.Action) ([]session.Owner, er
 }
 
 // owner looks up for whom one memory was stored, and where that was noted.
-func (m *memory) owner(ctx context.Context, a *act.Action, key ledger.SessionKey) (owner session.Owner, at act.Position, noted bool, err error) {
-	at, noted, err = m.store.SessionHead(ctx, key)
+func (m *memory) owner(ctx context.Context, a *act.Action, key ledger.Key) (owner session.Owner, at act.Position, noted bool, err error) {
+	at, noted, err = m.store.KeyHead(ctx, key)
 	if err != nil || !noted {
 		return 0, at, noted, err
 	}
-	w, err := m.store.SessionWrite(ctx, at, key)
+	w, err := m.store.KeyWrite(ctx, at, key)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound): // pruned: unknown, not foreign
 		return session.OwnerOf(a.User), at, noted, nil
@@ -220,9 +220,9 @@ func (m *memory) owner(ctx context.Context, a *act.Action, key ledger.SessionKey
 
 // memoriesStored are the writes that note for whom memory is stored, in the
 // form in which it is stored. What is stored alike for two users belongs to both.
-func (m *memory) memoriesStored(ctx context.Context, a *act.Action, edits []act.Edit) (writes []*ledger.SessionWrite, err error) {
+func (m *memory) memoriesStored(ctx context.Context, a *act.Action, edits []act.Edit) (writes []*ledger.Write, err error) {
 	mine := session.OwnerOf(a.User)
-	seen := map[ledger.SessionKey]bool{}
+	seen := map[ledger.Key]bool{}
 	for _, leaf := range a.Content[:min(len(a.Content), maxMemories)] {
 		key := memoryKey(a, storedText(leaf, edits))
 		if seen[key] || leaf.Item == "" {
@@ -240,8 +240,8 @@ func (m *memory) memoriesStored(ctx context.Context, a *act.Action, edits []act.
 		if owner != 0 {
 			now = session.SharedOwner
 		}
-		writes = append(writes, &ledger.SessionWrite{
-			Head: ledger.NewSessionHead(key, at, noted),
+		writes = append(writes, &ledger.Write{
+			Head: ledger.NewKeyHead(key, at, noted),
 			Data: binary.LittleEndian.AppendUint64(nil, uint64(now)),
 		})
 	}

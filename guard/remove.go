@@ -21,7 +21,7 @@ func (g *Guard) Remove(ctx context.Context, what string, by act.Principal, detai
 		items[i].Open, items[i].Due, items[i].Data = false, removedAt, nil
 	}
 	e := g.note(what, by, details)
-	e.Sessions = keptWrites(items)
+	e.Writes = keptWrites(items)
 	if _, err := g.enqueue(ctx, e); err != nil {
 		if errors.Is(err, ledger.ErrStale) {
 			return ledger.ErrLost

@@ -141,8 +141,8 @@ func TestSealedElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		key := ledger.ItemKey("approval", to)
-		e := &ledger.Entry{Record: ledger.Record{Kind: "admin.test", Door: "reeve"}, Sessions: []*ledger.SessionWrite{{
-			Head: ledger.NewSessionHead(key, item.Version, true), Item: &item,
+		e := &ledger.Entry{Record: ledger.Record{Kind: "admin.test", Door: "reeve"}, Writes: []*ledger.Write{{
+			Head: ledger.NewKeyHead(key, item.Version, true), Item: &item,
 		}}}
 		ticket, err := n.log.Enqueue(n.log.Generation(), e)
 		if err != nil {

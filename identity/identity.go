@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/ledger"
 )
 
 // Role is what a principal may do.
@@ -89,7 +88,7 @@ type Authenticator struct {
 	keys      atomic.Pointer[keyRing]
 
 	mu      sync.Mutex
-	list    []ledger.Key  // that keys was made of; guarded by mu, as changed is
+	list    []Key         // that keys was made of; guarded by mu, as changed is
 	changed chan struct{} // closed when the keys are replaced
 }
 
@@ -147,7 +146,7 @@ func New(cfg Config) (*Authenticator, error) {
 
 // SetKeys replaces the API keys, at once. Revoked keys are not taken, yet they
 // count as configured: revoking the last one must not let everybody in.
-func (a *Authenticator) SetKeys(keys []ledger.Key) {
+func (a *Authenticator) SetKeys(keys []Key) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if slices.Equal(a.list, keys) {

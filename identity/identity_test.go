@@ -28,7 +28,6 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/ledger"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -289,7 +288,7 @@ func TestKeys(t *testing.T) {
 
 	tests := []struct {
 		name string
-		keys []ledger.Key
+		keys []Key
 		auth []string
 		want outcome
 	}{
@@ -297,19 +296,19 @@ func TestKeys(t *testing.T) {
 		{"no keys, one sent", nil, []string{"Bearer " + secret}, notValid},
 		{"no keys, a token sent", nil, []string{"Bearer a.b.c"}, outcome{Error: "No credentials are configured here, so none can be checked. Send none."}},
 		{"no keys, an empty header sent", nil, []string{""}, malformed},
-		{"none sent", []ledger.Key{key}, nil, required},
-		{"right", []ledger.Key{other, key}, []string{"Bearer " + secret}, holder},
-		{"scheme in another case", []ledger.Key{key}, []string{"bearer  " + secret + " "}, holder},
-		{"another scheme", []ledger.Key{key}, []string{"Basic " + secret}, malformed},
-		{"no scheme", []ledger.Key{key}, []string{secret}, malformed},
-		{"empty", []ledger.Key{key}, []string{"Bearer "}, malformed},
-		{"twice", []ledger.Key{key}, []string{"Bearer " + secret, "Bearer " + secret}, outcome{Error: "The header Authorization was sent twice."}},
-		{"cut short", []ledger.Key{key}, []string{"Bearer " + secret[:len(secret)-1]}, notValid},
-		{"the hash itself", []ledger.Key{key}, []string{"Bearer reeve_" + string(key.Hash[:])}, notValid},
-		{"revoked", []ledger.Key{key, revoked}, []string{"Bearer " + otherSecret}, outcome{Error: "The API key has been revoked."}},
-		{"only revoked ones, none sent", []ledger.Key{revoked}, nil, required},
-		{"role of a newer version", []ledger.Key{newer}, []string{"Bearer " + secret}, notValid},
-		{"a token where there are only keys", []ledger.Key{key}, []string{"Bearer a.b.c"}, outcome{Error: "The credential is not valid."}},
+		{"none sent", []Key{key}, nil, required},
+		{"right", []Key{other, key}, []string{"Bearer " + secret}, holder},
+		{"scheme in another case", []Key{key}, []string{"bearer  " + secret + " "}, holder},
+		{"another scheme", []Key{key}, []string{"Basic " + secret}, malformed},
+		{"no scheme", []Key{key}, []string{secret}, malformed},
+		{"empty", []Key{key}, []string{"Bearer "}, malformed},
+		{"twice", []Key{key}, []string{"Bearer " + secret, "Bearer " + secret}, outcome{Error: "The header Authorization was sent twice."}},
+		{"cut short", []Key{key}, []string{"Bearer " + secret[:len(secret)-1]}, notValid},
+		{"the hash itself", []Key{key}, []string{"Bearer reeve_" + string(key.Hash[:])}, notValid},
+		{"revoked", []Key{key, revoked}, []string{"Bearer " + otherSecret}, outcome{Error: "The API key has been revoked."}},
+		{"only revoked ones, none sent", []Key{revoked}, nil, required},
+		{"role of a newer version", []Key{newer}, []string{"Bearer " + secret}, notValid},
+		{"a token where there are only keys", []Key{key}, []string{"Bearer a.b.c"}, outcome{Error: "The credential is not valid."}},
 	}
 	for _, tt := range tests {
 		auth.SetKeys(tt.keys)
@@ -523,7 +522,7 @@ func TestCredentialEnds(t *testing.T) {
 	}
 	key, text, _ := NewKey("bot", Agent, "", start)
 	other, _, _ := NewKey("other", Agent, "", start)
-	a.SetKeys([]ledger.Key{key})
+	a.SetKeys([]Key{key})
 	held, err := a.Check(request("Bearer " + text))
 	if err != nil {
 		t.Fatal(err)
@@ -536,9 +535,9 @@ func TestCredentialEnds(t *testing.T) {
 		{"at first", func() {}, "", ""},
 		{"within the leeway", func() { now = token.Ends.Add(-time.Second) }, "", ""},
 		{"at the end", func() { now = token.Ends }, "The token has expired.", ""},
-		{"another key beside it", func() { a.SetKeys([]ledger.Key{key, other}) }, "The token has expired.", ""},
-		{"revoked", func() { key.Revoked = now; a.SetKeys([]ledger.Key{key, other}) }, "The token has expired.", "The API key has been revoked."},
-		{"gone", func() { a.SetKeys([]ledger.Key{other}) }, "The token has expired.", "The API key is not valid."},
+		{"another key beside it", func() { a.SetKeys([]Key{key, other}) }, "The token has expired.", ""},
+		{"revoked", func() { key.Revoked = now; a.SetKeys([]Key{key, other}) }, "The token has expired.", "The API key has been revoked."},
+		{"gone", func() { a.SetKeys([]Key{other}) }, "The token has expired.", "The API key is not valid."},
 	} {
 		changed := held.Changed()
 		before := a.keys.Load()
@@ -565,7 +564,7 @@ func TestCredentialEnds(t *testing.T) {
 	}
 	// Keys that are read again unchanged wake nobody.
 	changed := held.Changed()
-	a.SetKeys([]ledger.Key{other})
+	a.SetKeys([]Key{other})
 	select {
 	case <-changed:
 		t.Error("the same keys are a change")
@@ -579,7 +578,7 @@ func TestCredentialEnds(t *testing.T) {
 	if err != nil || nobody.Err() != nil {
 		t.Fatal(err, nobody.Err())
 	}
-	open.SetKeys([]ledger.Key{key})
+	open.SetKeys([]Key{key})
 	if nobody.Err() == nil {
 		t.Error("nobody may still ask where a credential is needed")
 	}

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
@@ -11,7 +12,6 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/ledger"
 )
 
 // keyPrefix begins every API key's secret: reeve_NAME_43 characters. It tells
@@ -24,24 +24,42 @@ const methodKey = "key"
 // keyName is what names a key: it stands in records and on terminals.
 var keyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
+// Key is an API key. The secret itself is never stored.
+type Key struct {
+	Name         string
+	Hash         [32]byte // SHA-256 of the secret
+	Role         string
+	Organization string
+	Created      time.Time
+	Revoked      time.Time // zero while valid
+}
+
+// Keys is where API keys are kept.
+type Keys interface {
+	// PutKey adds an API key, or replaces the one with its name.
+	PutKey(ctx context.Context, k Key) error
+	// Keys lists all API keys, revoked ones too, oldest first.
+	Keys(ctx context.Context) ([]Key, error)
+}
+
 // NewKey makes an API key. The secret is shown to its holder once; the key
 // holds nothing but its hash.
-func NewKey(name string, role Role, organization string, now time.Time) (key ledger.Key, secret string, err error) {
+func NewKey(name string, role Role, organization string, now time.Time) (key Key, secret string, err error) {
 	if !keyName.MatchString(name) {
-		return ledger.Key{}, "", fmt.Errorf("%.80q is no name for a key: use 1 to 64 letters, digits, dots, dashes and underscores, and begin with a letter or digit", name)
+		return Key{}, "", fmt.Errorf("%.80q is no name for a key: use 1 to 64 letters, digits, dots, dashes and underscores, and begin with a letter or digit", name)
 	}
 	if _, ok := ParseRole(string(role)); !ok {
-		return ledger.Key{}, "", fmt.Errorf("%.80q is no role: choose agent, approver, auditor or admin", string(role))
+		return Key{}, "", fmt.Errorf("%.80q is no role: choose agent, approver, auditor or admin", string(role))
 	}
 	if !printable(organization) {
-		return ledger.Key{}, "", errors.New("the organization is longer than 256 bytes or has control characters")
+		return Key{}, "", errors.New("the organization is longer than 256 bytes or has control characters")
 	}
 	var random [32]byte
 	rand.Read(random[:]) // never fails
 	digits := new(big.Int).SetBytes(random[:]).Text(62)
 	const longest = 43 // digits of 2^256 in base 62
 	secret = keyPrefix + name + "_" + strings.Repeat("0", longest-len(digits)) + digits
-	return ledger.Key{Name: name, Hash: sha256.Sum256([]byte(secret)), Role: string(role), Organization: organization, Created: now}, secret, nil
+	return Key{Name: name, Hash: sha256.Sum256([]byte(secret)), Role: string(role), Organization: organization, Created: now}, secret, nil
 }
 
 // keyRing is the keys that are taken, by the hash of their secrets. Looking up
@@ -57,7 +75,7 @@ type holder struct {
 	revoked bool
 }
 
-func newKeyRing(keys []ledger.Key) *keyRing {
+func newKeyRing(keys []Key) *keyRing {
 	ring := &keyRing{configured: len(keys) > 0, byHash: make(map[[32]byte]holder, len(keys))}
 	for _, k := range keys {
 		role, ok := ParseRole(k.Role)

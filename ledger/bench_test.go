@@ -26,7 +26,7 @@ func (s *nowhere) Commit(_ context.Context, _ Lease, _ []Claim, _ *task.Load, bu
 	return err
 }
 
-func benchEntry(session *SessionHead) *Entry {
+func benchEntry(session *KeyHead) *Entry {
 	e := &Entry{
 		Record: Record{
 			Kind: "tool.call", Door: "aos", Effect: "deny", Codes: []string{"shell.pipe"}, Rules: []string{"no-remote-scripts"},
@@ -38,7 +38,7 @@ func benchEntry(session *SessionHead) *Entry {
 		Links:     []byte(`{"session":"0001","turn":"1","step":"7"}`),
 	}
 	if session != nil {
-		e.Sessions = []*SessionWrite{{Head: session, Data: make([]byte, 80)}}
+		e.Writes = []*Write{{Head: session, Data: make([]byte, 80)}}
 	}
 	return e
 }
@@ -55,7 +55,7 @@ func BenchmarkCommitter(b *testing.B) {
 	defer l.Close()
 	g := &group{}
 	for i := range batch {
-		t, err := prepare(benchEntry(NewSessionHead(SessionKey{byte(i)}, act.Position{}, false)), l.cfg.Now)
+		t, err := prepare(benchEntry(NewKeyHead(Key{byte(i)}, act.Position{}, false)), l.cfg.Now)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -26,7 +26,7 @@ type Range struct {
 // and, where openings says so and they are still kept, openings. There a field
 // has its salt in base64 and its bytes as text, or as bytes in base64 when they
 // are not UTF-8.
-func Export(ctx context.Context, store Store, what Range, openings bool, w io.Writer) error {
+func Export(ctx context.Context, store Reader, what Range, openings bool, w io.Writer) error {
 	out := bufio.NewWriter(w)
 	head, err := store.Head(ctx, what.Log)
 	if err != nil {
@@ -60,7 +60,7 @@ func Export(ctx context.Context, store Store, what Range, openings bool, w io.Wr
 	return nil
 }
 
-func exportLine(ctx context.Context, store Store, data []byte, openings bool) ([]byte, error) {
+func exportLine(ctx context.Context, store Reader, data []byte, openings bool) ([]byte, error) {
 	r, err := ParseRecord(data)
 	if err != nil {
 		return nil, fmt.Errorf("the log is damaged, run reeve ledger verify: %w", err)

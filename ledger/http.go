@@ -26,7 +26,7 @@ import (
 //
 // Everything in it is commitments; openings are never served here.
 type Handler struct {
-	store Store
+	store Reader
 	key   func(log uint32) (string, error)
 
 	mu    sync.Mutex
@@ -35,7 +35,7 @@ type Handler struct {
 
 // NewHandler returns a Handler to be mounted at /ledger/. origin and seed are
 // those of Config.
-func NewHandler(store Store, origin string, seed []byte) *Handler {
+func NewHandler(store Reader, origin string, seed []byte) *Handler {
 	return &Handler{
 		store: store, trees: map[uint32]*Tree{},
 		key: func(log uint32) (string, error) { return VerifierKey(origin, seed, log) },

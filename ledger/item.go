@@ -38,9 +38,8 @@ type ItemQuery struct {
 // DefaultItems is how many items a query without a Limit returns.
 const DefaultItems = 1000
 
-// ItemKey is the session key under which an item's writes are compared: who
-// writes an item that another has written since it was read loses (ErrLost).
-func ItemKey(kind, id string) (k SessionKey) {
+// ItemKey is the key under which an item's writes are compared: who writes an item that another has written since it was read loses (ErrLost).
+func ItemKey(kind, id string) (k Key) {
 	h := sha256.New()
 	h.Write([]byte("item\x00" + kind + "\x00" + id))
 	var sum [sha256.Size]byte

@@ -131,9 +131,9 @@ type Entry struct {
 	// many requests, such as the agent's description: they are stored once.
 	Shared [][2]int
 
-	// Sessions are the writes of sessions' memories that this entry makes. Of
-	// two with the same key the last counts.
-	Sessions []*SessionWrite
+	// Writes are what this entry writes under versioned keys. Of two with the same
+	// key the last counts.
+	Writes []*Write
 
 	// Task is a change of tasks that becomes durable with the record, or by itself
 	// when the entry is of no Record.Kind. When it does not apply, nothing of the
@@ -141,35 +141,35 @@ type Entry struct {
 	Task *task.Change
 }
 
-// SessionWrite is what one entry writes to a session's memory, or to an item.
-type SessionWrite struct {
-	Head *SessionHead
+// Write is what one entry writes under a versioned key: a session's memory, or an item.
+type Write struct {
+	Head *KeyHead
 	Data []byte
 	// Item is the item that is written; nil for a session. Its head is that of
 	// its ItemKey.
 	Item *Item
 }
 
-// SessionHead is where a session was last written. The committer moves it on
-// with each write, so that queued writes of one session form a chain. After
-// ErrLost, or when the generation has grown, it is of no more use.
-type SessionHead struct {
-	key   SessionKey
+// KeyHead is where a key was last written. The committer moves it on with each
+// write, so that queued writes of one key form a chain. After ErrLost, or when the
+// generation has grown, it is of no more use.
+type KeyHead struct {
+	key   Key
 	pos   act.Position
 	known bool
 	lost  bool
 
 	// Of the batch numbered serial; owned by the committer.
 	serial uint64
-	claim  int  // place of the session's first claim
+	claim  int  // place of the key's first claim
 	placed bool // the batch holds a write, at next
 	next   act.Position
 }
 
-// NewSessionHead returns the head of a session as Store.SessionHead told it:
-// known is false when the session was never written.
-func NewSessionHead(key SessionKey, pos act.Position, known bool) *SessionHead {
-	return &SessionHead{key: key, pos: pos, known: known}
+// NewKeyHead returns the head of a key as Store.KeyHead told it: known is false
+// when it was never written.
+func NewKeyHead(key Key, pos act.Position, known bool) *KeyHead {
+	return &KeyHead{key: key, pos: pos, known: known}
 }
 
 // Ticket stands for an entry that is queued.
@@ -178,15 +178,15 @@ type Ticket struct {
 	pos  act.Position // valid once done
 	err  error        // likewise
 
-	time     int64 // of the record, Unix microseconds
-	buffer   *[]byte
-	tail     []byte // the record from its kind on
-	opening  []byte
-	parts    []Part
-	sessions []*SessionWrite
-	change   *task.Change
-	broken   bool // its change met rows that are damaged: it is left out of its batch
-	bytes    int
+	time    int64 // of the record, Unix microseconds
+	buffer  *[]byte
+	tail    []byte // the record from its kind on
+	opening []byte
+	parts   []Part
+	writes  []*Write
+	change  *task.Change
+	broken  bool // its change met rows that are damaged: it is left out of its batch
+	bytes   int
 }
 
 // Wait returns the record's position once it is durable. ErrLost: judge again.
@@ -468,7 +468,7 @@ type committer struct {
 	stale bool // a commit failed: tip is to be read again
 
 	serial uint64
-	keys   map[SessionKey]*SessionHead // sessions of this batch
+	keys   map[Key]*KeyHead // keys of this batch
 	claims []Claim
 	parts  map[[32]byte]time.Time // put at, by batches of this process
 	fresh  [][32]byte             // parts that this batch puts
@@ -491,7 +491,7 @@ type tip struct {
 const maxParts = 4096
 
 func (c *committer) start(ctx context.Context, l *Log) (err error) {
-	c.keys = map[SessionKey]*SessionHead{}
+	c.keys = map[Key]*KeyHead{}
 	c.parts = map[[32]byte]time.Time{}
 	c.tip, err = load(ctx, l.cfg.Store, l.lease.Log, l.signer.verifier)
 	return err
@@ -521,7 +521,7 @@ func (c *committer) commit(l *Log, g *group) error {
 		if t.err != nil {
 			continue
 		}
-		for _, w := range t.sessions {
+		for _, w := range t.writes {
 			w.Head.pos, w.Head.known = w.Head.next, true
 		}
 	}
@@ -551,8 +551,8 @@ func (c *committer) recover(ctx context.Context, l *Log) error {
 	return nil
 }
 
-// claim gathers the first claim of each session in the group: those that the
-// store must compare with the sessions' heads. Later ones follow within.
+// claim gathers the first claim of each key in the group: those that the store
+// must compare with the keys' heads. Later ones follow within.
 func (c *committer) claim(g *group) {
 	c.serial++
 	clear(c.keys)
@@ -565,13 +565,13 @@ func (c *committer) claim(g *group) {
 			}
 			t.change.Needs(c.load)
 		}
-		for _, w := range t.sessions {
+		for _, w := range t.writes {
 			h := w.Head
 			if h.lost || h.serial == c.serial {
 				continue
 			}
 			if c.keys[h.key] != nil {
-				h.lost = true // two who each read the session: the first one wins
+				h.lost = true // two who each read the key: the first one wins
 				continue
 			}
 			c.keys[h.key] = h
@@ -664,7 +664,7 @@ func (c *committer) build(l *Log, g *group, found Found) (*Batch, error) {
 }
 
 // apply makes an entry's change of tasks. When it does not apply, the entry loses,
-// and so does what rests on its sessions' writes.
+// and so does what rests on its writes.
 func apply(book *task.Book, t *Ticket, pos act.Position) (refused bool, err error) {
 	decision := ""
 	if t.tail != nil {
@@ -677,7 +677,7 @@ func apply(book *task.Book, t *Ticket, pos act.Position) (refused bool, err erro
 		return false, err
 	}
 	t.err = err
-	for _, w := range t.sessions {
+	for _, w := range t.writes {
 		w.Head.lost = true
 	}
 	return true, nil
@@ -687,13 +687,13 @@ func apply(book *task.Book, t *Ticket, pos act.Position) (refused bool, err erro
 // that did. Whatever rests on its other claims loses with it.
 func (c *committer) loses(t *Ticket) bool {
 	lost := false
-	for _, w := range t.sessions {
+	for _, w := range t.writes {
 		if h := w.Head; h.lost || h.serial != c.serial || c.lost[h.claim] {
 			lost = true
 		}
 	}
 	if lost {
-		for _, w := range t.sessions {
+		for _, w := range t.writes {
 			w.Head.lost = true
 		}
 	}
@@ -726,7 +726,7 @@ func (c *committer) add(t *Ticket) {
 		c.fresh = append(c.fresh, p.Hash)
 		b.Parts = append(b.Parts, p)
 	}
-	for _, w := range t.sessions {
+	for _, w := range t.writes {
 		h := w.Head
 		claim := Claim{Key: h.key, Prev: h.pos, First: !h.known, Data: w.Data}
 		if h.placed {
@@ -745,7 +745,7 @@ func (c *committer) add(t *Ticket) {
 
 // load reads a log's right edge from the store and checks it: the checkpoint
 // is signed by us and fits the stored hashes, and these fit the last records.
-func load(ctx context.Context, store Store, log uint32, key *verifier) (tip, error) {
+func load(ctx context.Context, store Reader, log uint32, key *verifier) (tip, error) {
 	var t tip
 	head, err := store.Head(ctx, log)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/store/sqlite"
 	"reeve.example/reeve/task"
 
@@ -53,7 +54,7 @@ const (
 	policyHash = "sha256:" + "09bfcc6a14b83e2192b8673677725c84883ee9cd0c70e45c9ec09daa8f2b2847"
 )
 
-func openLog(t testing.TB, s ledger.Store) *ledger.Log {
+func openLog(t testing.TB, s store.Store) *ledger.Log {
 	t.Helper()
 	if err := s.PutPolicy(t.Context(), policyHash, []byte(policyText), time.Now()); err != nil {
 		t.Fatal(err)
@@ -99,7 +100,7 @@ func wait(t testing.TB, ticket *ledger.Ticket) act.Position {
 
 // fill appends n entries in batches of about 100, and returns a checkpoint for
 // each batch.
-func fill(t testing.TB, s ledger.Store, l *ledger.Log, n int) (checkpoints [][]byte) {
+func fill(t testing.TB, s store.Store, l *ledger.Log, n int) (checkpoints [][]byte) {
 	t.Helper()
 	for i := 0; i < n; {
 		var last *ledger.Ticket
@@ -116,7 +117,7 @@ func fill(t testing.TB, s ledger.Store, l *ledger.Log, n int) (checkpoints [][]b
 	return checkpoints
 }
 
-func verify(t testing.TB, s ledger.Store, checkpoints ...[]byte) *ledger.Report {
+func verify(t testing.TB, s store.Store, checkpoints ...[]byte) *ledger.Report {
 	t.Helper()
 	r, err := ledger.Verify(t.Context(), s, ledger.VerifyOptions{TrustedKey: key, Checkpoints: checkpoints})
 	if err != nil {
@@ -125,7 +126,7 @@ func verify(t testing.TB, s ledger.Store, checkpoints ...[]byte) *ledger.Report 
 	return r
 }
 
-func verifyOK(t testing.TB, s ledger.Store, checkpoints ...[]byte) *ledger.Report {
+func verifyOK(t testing.TB, s store.Store, checkpoints ...[]byte) *ledger.Report {
 	t.Helper()
 	r := verify(t, s, checkpoints...)
 	for _, p := range r.Problems {
@@ -214,11 +215,11 @@ func TestLog(t *testing.T) {
 func TestSessions(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	l := openLog(t, s)
-	k := ledger.SessionKey{1}
-	write := func(data string, heads ...*ledger.SessionHead) *ledger.Ticket {
+	k := ledger.Key{1}
+	write := func(data string, heads ...*ledger.KeyHead) *ledger.Ticket {
 		e := entry(0)
 		for _, h := range heads {
-			e.Sessions = append(e.Sessions, &ledger.SessionWrite{Head: h, Data: []byte(data)})
+			e.Writes = append(e.Writes, &ledger.Write{Head: h, Data: []byte(data)})
 		}
 		return enqueue(t, l, e)
 	}
@@ -228,7 +229,7 @@ func TestSessions(t *testing.T) {
 			t.Errorf("record %s, %v: want ErrLost", pos, err)
 		}
 	}
-	first := ledger.NewSessionHead(k, act.Position{}, false)
+	first := ledger.NewKeyHead(k, act.Position{}, false)
 	var last act.Position
 	for i := range 20 { // some in one batch, some not
 		ticket := write(fmt.Sprint(i), first)
@@ -240,7 +241,7 @@ func TestSessions(t *testing.T) {
 		}
 	}
 	for i := 19; i >= 0; i-- {
-		w, err := s.SessionWrite(t.Context(), last, k)
+		w, err := s.KeyWrite(t.Context(), last, k)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,34 +252,34 @@ func TestSessions(t *testing.T) {
 	}
 
 	// Another one read the session before it was written.
-	other := ledger.NewSessionHead(k, act.Position{}, false)
-	bystander := ledger.NewSessionHead(ledger.SessionKey{2}, act.Position{}, false)
+	other := ledger.NewKeyHead(k, act.Position{}, false)
+	bystander := ledger.NewKeyHead(ledger.Key{2}, act.Position{}, false)
 	a, b, c := write("x", other, bystander), write("y", other), write("z", bystander)
 	lost(a)
 	lost(b)
 	lost(c) // rests on a
-	if _, ok, _ := s.SessionHead(t.Context(), ledger.SessionKey{2}); ok {
+	if _, ok, _ := s.KeyHead(t.Context(), ledger.Key{2}); ok {
 		t.Error("an entry that lost has written a session")
 	}
 	// Two who both read it as it is: the first one wins.
-	pos, _, err := s.SessionHead(t.Context(), k)
+	pos, _, err := s.KeyHead(t.Context(), k)
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, two := ledger.NewSessionHead(k, pos, true), ledger.NewSessionHead(k, pos, true)
+	one, two := ledger.NewKeyHead(k, pos, true), ledger.NewKeyHead(k, pos, true)
 	a, b = write("one", one), write("two", two)
 	wait(t, a)
 	lost(b)
 	lost(write("two again", two))
 	// Two writes with one key in one entry: the later counts.
-	twice := ledger.NewSessionHead(ledger.SessionKey{3}, act.Position{}, false)
+	twice := ledger.NewKeyHead(ledger.Key{3}, act.Position{}, false)
 	e := entry(0)
-	e.Sessions = []*ledger.SessionWrite{
-		{Head: ledger.NewSessionHead(ledger.SessionKey{3}, act.Position{}, false), Data: []byte("former")},
+	e.Writes = []*ledger.Write{
+		{Head: ledger.NewKeyHead(ledger.Key{3}, act.Position{}, false), Data: []byte("former")},
 		{Head: twice, Data: []byte("latter")},
 	}
 	at := wait(t, enqueue(t, l, e))
-	if w, err := s.SessionWrite(t.Context(), at, ledger.SessionKey{3}); err != nil || string(w.Data) != "latter" {
+	if w, err := s.KeyWrite(t.Context(), at, ledger.Key{3}); err != nil || string(w.Data) != "latter" {
 		t.Errorf("%q, %v", w.Data, err)
 	}
 	size := verifyOK(t, s).Size
@@ -289,7 +290,7 @@ func TestSessions(t *testing.T) {
 
 // faulty fails some commits: before they happen, or after they are durable.
 type faulty struct {
-	ledger.Store
+	store.Store
 	mu     sync.Mutex
 	commit int
 	fail   func(n int) (before, after bool)
@@ -327,19 +328,19 @@ func TestFaults(t *testing.T) {
 	var group sync.WaitGroup
 	for c := range 8 {
 		group.Go(func() {
-			h, gen := ledger.NewSessionHead(ledger.SessionKey{byte(c)}, act.Position{}, false), uint64(0)
+			h, gen := ledger.NewKeyHead(ledger.Key{byte(c)}, act.Position{}, false), uint64(0)
 			for i := range 60 {
 				if gen != l.Generation() {
 					gen = l.Generation()
-					pos, known, err := s.SessionHead(t.Context(), ledger.SessionKey{byte(c)})
+					pos, known, err := s.KeyHead(t.Context(), ledger.Key{byte(c)})
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					h = ledger.NewSessionHead(ledger.SessionKey{byte(c)}, pos, known)
+					h = ledger.NewKeyHead(ledger.Key{byte(c)}, pos, known)
 				}
 				e := entry(c*1000 + i)
-				e.Sessions = []*ledger.SessionWrite{{Head: h, Data: []byte{byte(i)}}}
+				e.Writes = []*ledger.Write{{Head: h, Data: []byte{byte(i)}}}
 				ticket, err := l.Enqueue(gen, e)
 				var pos act.Position
 				if err == nil {

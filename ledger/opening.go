@@ -63,12 +63,12 @@ func prepare(e *Entry, now func() time.Time) (*Ticket, error) {
 	r.clip()
 	t := &Ticket{
 		time: min(max(r.Time.UnixMicro(), 0), maxMicro), buffer: buffers.Get().(*[]byte),
-		sessions: lastPerKey(e.Sessions), bytes: size + 1024, change: e.Task,
+		writes: lastPerKey(e.Writes), bytes: size + 1024, change: e.Task,
 	}
 	if e.Task != nil {
 		t.bytes += e.Task.Size()
 	}
-	for _, w := range t.sessions {
+	for _, w := range t.writes {
 		t.bytes += len(w.Data)
 		if w.Item != nil {
 			t.bytes += len(w.Item.Data)
@@ -112,22 +112,22 @@ func (t *Ticket) release() {
 	if cap(*t.buffer) <= 64<<10 {
 		buffers.Put(t.buffer)
 	}
-	t.buffer, t.tail, t.opening, t.parts, t.sessions = nil, nil, nil, nil, nil
+	t.buffer, t.tail, t.opening, t.parts, t.writes = nil, nil, nil, nil, nil
 }
 
 // lastPerKey drops writes that a later one of the same session replaces.
-func lastPerKey(writes []*SessionWrite) []*SessionWrite {
+func lastPerKey(writes []*Write) []*Write {
 	if len(writes) < 2 {
 		return writes
 	}
-	last := make(map[SessionKey]int, len(writes))
+	last := make(map[Key]int, len(writes))
 	for i, w := range writes {
 		last[w.Head.key] = i
 	}
 	if len(last) == len(writes) {
 		return writes
 	}
-	kept := make([]*SessionWrite, 0, len(last))
+	kept := make([]*Write, 0, len(last))
 	for i, w := range writes {
 		if last[w.Head.key] == i {
 			kept = append(kept, w)
@@ -302,7 +302,7 @@ func (r *Record) check(o *[fields]opened) error {
 // ReadOpening returns what lies beside a record, each field checked against
 // the record's commitment. ErrNotFound when the record or its opening is gone;
 // fields that were not kept are nil.
-func ReadOpening(ctx context.Context, store Store, pos act.Position) (Opening, error) {
+func ReadOpening(ctx context.Context, store Reader, pos act.Position) (Opening, error) {
 	r, _, err := ReadRecord(ctx, store, pos)
 	if err != nil {
 		return Opening{}, err
@@ -321,7 +321,7 @@ func openingOf(o *[fields]opened) Opening {
 	}
 }
 
-func readOpening(ctx context.Context, store Store, r *Record) (*[fields]opened, error) {
+func readOpening(ctx context.Context, store Reader, r *Record) (*[fields]opened, error) {
 	pos := act.Position{Log: r.Log, Index: r.Index}
 	data, err := store.Opening(ctx, pos)
 	if err != nil {

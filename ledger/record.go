@@ -273,7 +273,7 @@ func ParseRecord(data []byte) (Record, error) {
 func hashLeaf(b []byte) tlog.Hash { return sha256.Sum256(b) }
 
 // ReadRecord returns one record, and its bytes. ErrNotFound when there is none.
-func ReadRecord(ctx context.Context, store Store, pos act.Position) (Record, []byte, error) {
+func ReadRecord(ctx context.Context, store Reader, pos act.Position) (Record, []byte, error) {
 	var data []byte
 	err := store.Records(ctx, pos.Log, pos.Index, pos.Index+1, func(index uint64, record []byte) error {
 		if index == pos.Index {

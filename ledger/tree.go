@@ -80,7 +80,7 @@ func rootOf(hashes []tlog.Hash) tlog.Hash {
 
 // readFrontier builds the right edge of a tree of size records from the
 // store's hashes.
-func readFrontier(ctx context.Context, store Store, log uint32, size uint64) (frontier, error) {
+func readFrontier(ctx context.Context, store Reader, log uint32, size uint64) (frontier, error) {
 	f := frontier{size: size}
 	for level := 0; size>>(8*level) != 0; level++ {
 		count := size >> (8 * level)
@@ -105,7 +105,7 @@ func readFrontier(ctx context.Context, store Store, log uint32, size uint64) (fr
 // Tree reads the hashes of one stored log, for proofs and tiles. It keeps the
 // complete tiles that were read lately. It is safe for concurrent use.
 type Tree struct {
-	store Store
+	store Reader
 	log   uint32
 
 	mu    sync.Mutex
@@ -127,7 +127,7 @@ type tile struct {
 const maxTiles = 64
 
 // NewTree returns a reader of one log's hashes.
-func NewTree(store Store, log uint32) *Tree {
+func NewTree(store Reader, log uint32) *Tree {
 	return &Tree{store: store, log: log, tiles: map[tileID]*list.Element{}}
 }
 

@@ -89,7 +89,7 @@ type claimed struct {
 // signed checkpoints tell which of them is right.
 type audit struct {
 	ctx    context.Context
-	store  Store
+	store  Reader
 	opt    VerifyOptions
 	report *Report
 
@@ -109,7 +109,7 @@ type audit struct {
 // every checkpoint known. It works beside a running node. Whatever is wrong
 // with the log stands in the report; the error is for a store that cannot be
 // read, or a key that is none.
-func Verify(ctx context.Context, store Store, opt VerifyOptions) (*Report, error) {
+func Verify(ctx context.Context, store Reader, opt VerifyOptions) (*Report, error) {
 	key, err := newVerifier(opt.TrustedKey)
 	if err != nil {
 		return nil, err

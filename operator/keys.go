@@ -11,13 +11,12 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/guard"
 	"reeve.example/reeve/identity"
-	"reeve.example/reeve/ledger"
 )
 
 // Keys are the API keys of a node. It is safe for concurrent use.
 type Keys struct {
 	Guard  *guard.Guard
-	Store  ledger.Store
+	Store  identity.Keys
 	Auth   *identity.Authenticator // gets them
 	Now    func() time.Time
 	Logger *slog.Logger
@@ -66,7 +65,7 @@ type KeyInfo struct {
 	Secret       string    `json:"secret,omitzero"`
 }
 
-func infoOf(k ledger.Key) KeyInfo {
+func infoOf(k identity.Key) KeyInfo {
 	return KeyInfo{Name: k.Name, Role: k.Role, Organization: k.Organization, Created: k.Created, Revoked: k.Revoked}
 }
 
@@ -122,7 +121,7 @@ func (k *Keys) revoke(r *http.Request, by act.Principal, q KeyName) (KeyInfo, er
 }
 
 // put records the change of a key, stores it and puts it in force.
-func (k *Keys) put(ctx context.Context, what string, by act.Principal, details map[string]string, key ledger.Key) error {
+func (k *Keys) put(ctx context.Context, what string, by act.Principal, details map[string]string, key identity.Key) error {
 	if _, err := k.Guard.Note(ctx, what, by, details); err != nil {
 		return err
 	}

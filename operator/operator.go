@@ -37,7 +37,7 @@ import (
 type API struct {
 	Guard     *guard.Guard
 	Agents    *a2g.Server
-	Store     ledger.Store
+	Store     Store
 	Log       *ledger.Log
 	Keys      *Keys
 	Retention *retention.Keeper
@@ -45,6 +45,12 @@ type API struct {
 	ReloadPolicy func(ctx context.Context, by act.Principal) (changed bool, err error)
 	Version      string
 	Logger       *slog.Logger
+}
+
+// Store is what the operator's interface asks of the database; see store.Store.
+type Store interface {
+	ledger.Reader
+	Backup(ctx context.Context, file string) error
 }
 
 // Bodies are no larger than these, in bytes.

@@ -24,13 +24,23 @@ import (
 	"reeve.example/reeve/engine"
 	"reeve.example/reeve/guard"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/task"
 )
+
+// Store is what is tended of the database; see store.Store.
+type Store interface {
+	ledger.Store
+	task.Trees
+	store.Openings
+	TrimItems(ctx context.Context, before time.Time) (removed int64, err error)
+	TrimTaskEvents(ctx context.Context, before time.Time) (removed int64, err error)
+}
 
 // Keeper removes what is not kept any longer. All but Contents, Bytes and Tasks is
 // required.
 type Keeper struct {
-	Store    ledger.Store
+	Store    Store
 	Log      *ledger.Log // the node's own, which is pruned
 	Guard    *guard.Guard
 	Engine   *engine.Engine

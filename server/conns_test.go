@@ -17,7 +17,6 @@ import (
 
 	"reeve.example/reeve/identity"
 	"reeve.example/reeve/internal/jsonrpc"
-	"reeve.example/reeve/ledger"
 
 	"github.com/coder/websocket"
 )
@@ -382,7 +381,7 @@ func TestThreat15RevokedStreams(t *testing.T) {
 		}
 	}()
 	key.Revoked = time.Now()
-	auth.SetKeys([]ledger.Key{key, other})
+	auth.SetKeys([]identity.Key{key, other})
 	began := time.Now()
 	mine.Write(ctx, websocket.MessageText, []byte(whoCall))
 	for range 3 {
@@ -417,7 +416,7 @@ func TestFirstKeyEndsAnonymousSockets(t *testing.T) {
 	}
 	defer c.CloseNow()
 	key, _ := newKey(t, "first", identity.Admin)
-	auth.SetKeys([]ledger.Key{key})
+	auth.SetKeys([]identity.Key{key})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	if _, got, err := c.Read(ctx); websocket.CloseStatus(err) != websocket.StatusPolicyViolation {

@@ -16,7 +16,6 @@ import (
 
 	"reeve.example/reeve/identity"
 	"reeve.example/reeve/internal/jsonrpc"
-	"reeve.example/reeve/ledger"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -430,7 +429,7 @@ func TestThreat10HalfReadBodies(t *testing.T) {
 // with large requests among the small ones, beside nine that ask now and then.
 // The nine must hardly notice.
 func TestThreat25Fairness(t *testing.T) {
-	var keys []ledger.Key
+	var keys []identity.Key
 	var credentials []string
 	for i := range 10 {
 		key, credential := newKey(t, fmt.Sprint("agent-", i), identity.Agent)

@@ -31,7 +31,6 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/identity"
 	"reeve.example/reeve/internal/jsonrpc"
-	"reeve.example/reeve/ledger"
 )
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -60,7 +59,7 @@ func unauthorized(reason string) string {
 	return strings.Replace(rpcError(-32000, "Unauthorized", reason), "null", "1", 1)
 }
 
-func newAuth(t testing.TB, anonymous bool, keys ...ledger.Key) *identity.Authenticator {
+func newAuth(t testing.TB, anonymous bool, keys ...identity.Key) *identity.Authenticator {
 	t.Helper()
 	auth, err := identity.New(identity.Config{Anonymous: anonymous})
 	if err != nil {
@@ -70,7 +69,7 @@ func newAuth(t testing.TB, anonymous bool, keys ...ledger.Key) *identity.Authent
 	return auth
 }
 
-func newKey(t testing.TB, name string, role identity.Role) (ledger.Key, string) {
+func newKey(t testing.TB, name string, role identity.Role) (identity.Key, string) {
 	t.Helper()
 	key, secret, err := identity.NewKey(name, role, "", time.Now())
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/operator"
 	"reeve.example/reeve/retention"
+	"reeve.example/reeve/store"
 )
 
 func ledgerCommand() *cobra.Command {
@@ -41,7 +42,7 @@ func logFlag(c *cobra.Command, log *uint32) *cobra.Command {
 }
 
 // reading runs f with a node's database, opened to be read.
-func reading(cmd *cobra.Command, f func(ctx context.Context, c reeve.Config, store ledger.Store) error) error {
+func reading(cmd *cobra.Command, f func(ctx context.Context, c reeve.Config, store store.Store) error) error {
 	c, err := config(cmd)
 	if err != nil {
 		return err
@@ -66,7 +67,7 @@ A log that was cut short can only be told by a checkpoint that was kept elsewher
 give the file that --ledger-file wrote, or any signed checkpoints, with --checkpoints.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return reading(cmd, func(ctx context.Context, c reeve.Config, store ledger.Store) error {
+			return reading(cmd, func(ctx context.Context, c reeve.Config, store store.Store) error {
 				return v.run(ctx, c, store, cmd.OutOrStdout())
 			})
 		},
@@ -85,7 +86,7 @@ type verification struct {
 	quick     bool
 }
 
-func (v *verification) run(ctx context.Context, c reeve.Config, store ledger.Store, w io.Writer) error {
+func (v *verification) run(ctx context.Context, c reeve.Config, store store.Store, w io.Writer) error {
 	checkpoints, err := readCheckpoints(v.kept)
 	if err != nil {
 		return err
@@ -149,7 +150,7 @@ func keyOr(given string, c reeve.Config, log uint32) (string, error) {
 
 // signedWith reports whether a log's newest checkpoint is signed with a key.
 // Nodes that share a database may have a seed each.
-func signedWith(ctx context.Context, store ledger.Store, log uint32, key string) bool {
+func signedWith(ctx context.Context, store ledger.Reader, log uint32, key string) bool {
 	head, err := store.Head(ctx, log)
 	if err != nil || head.Size == 0 {
 		return true // for Verify to look at
@@ -214,7 +215,7 @@ func ledgerShow() *cobra.Command {
 					return usageError{err}
 				}
 			}
-			return reading(cmd, func(ctx context.Context, _ reeve.Config, store ledger.Store) error {
+			return reading(cmd, func(ctx context.Context, _ reeve.Config, store store.Store) error {
 				if len(ids) == 0 {
 					return showNewest(ctx, store, log, last, cmd.OutOrStdout())
 				}
@@ -232,7 +233,7 @@ func ledgerShow() *cobra.Command {
 }
 
 // headOf returns the head of a log, or an error that names the log.
-func headOf(ctx context.Context, store ledger.Store, log uint32) (ledger.Head, error) {
+func headOf(ctx context.Context, store ledger.Reader, log uint32) (ledger.Head, error) {
 	head, err := store.Head(ctx, log)
 	if err != nil {
 		err = fmt.Errorf("log %d: %w", log, err)
@@ -240,7 +241,7 @@ func headOf(ctx context.Context, store ledger.Store, log uint32) (ledger.Head, e
 	return head, err
 }
 
-func showNewest(ctx context.Context, store ledger.Store, log uint32, last int, w io.Writer) error {
+func showNewest(ctx context.Context, store ledger.Reader, log uint32, last int, w io.Writer) error {
 	head, err := headOf(ctx, store, log)
 	if err != nil {
 		return err
@@ -260,7 +261,7 @@ func newRecordTable(w io.Writer) recordTable {
 	return recordTable{w}
 }
 
-func (t recordTable) add(ctx context.Context, store ledger.Store, log uint32, from, to uint64) error {
+func (t recordTable) add(ctx context.Context, store ledger.Reader, log uint32, from, to uint64) error {
 	return store.Records(ctx, log, from, to, func(_ uint64, data []byte) error {
 		r, err := ledger.ParseRecord(data)
 		if err != nil {
@@ -285,7 +286,7 @@ func dash(s string) string {
 	return s
 }
 
-func showDecision(ctx context.Context, store ledger.Store, pos act.Position, w io.Writer) error {
+func showDecision(ctx context.Context, store ledger.Reader, pos act.Position, w io.Writer) error {
 	_, data, err := ledger.ReadRecord(ctx, store, pos)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return fmt.Errorf("there is no decision %s", pos)
@@ -330,7 +331,7 @@ func ledgerTail() *cobra.Command {
 		Short: "Show records as they are written, until interrupted",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return reading(cmd, func(ctx context.Context, _ reeve.Config, store ledger.Store) error {
+			return reading(cmd, func(ctx context.Context, _ reeve.Config, store store.Store) error {
 				head, err := headOf(ctx, store, log)
 				if err != nil {
 					return err
@@ -369,7 +370,7 @@ func ledgerExport() *cobra.Command {
 		Short: "Write records as JSON Lines",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return reading(cmd, func(ctx context.Context, _ reeve.Config, store ledger.Store) error {
+			return reading(cmd, func(ctx context.Context, _ reeve.Config, store store.Store) error {
 				return ledger.Export(ctx, store, what, openings, cmd.OutOrStdout())
 			})
 		},
@@ -403,7 +404,7 @@ commits to: request, modified, principal, reasons, links.`,
 				}
 				fields = append(fields, f)
 			}
-			return reading(cmd, func(ctx context.Context, _ reeve.Config, store ledger.Store) error {
+			return reading(cmd, func(ctx context.Context, _ reeve.Config, store store.Store) error {
 				receipt, err := ledger.NewTree(store, pos.Log).MakeReceipt(ctx, pos.Index, fields...)
 				if err != nil {
 					return err

@@ -196,7 +196,7 @@ func readSessions(cmd *cobra.Command, last int) ([]*codingSession, error) {
 	return list, nil
 }
 
-func gatherSessions(ctx context.Context, store ledger.Store, last uint64, sessions map[string]*codingSession) error {
+func gatherSessions(ctx context.Context, store ledger.Reader, last uint64, sessions map[string]*codingSession) error {
 	logs, err := store.Logs(ctx)
 	if err != nil {
 		return err
@@ -235,7 +235,7 @@ func gatherSessions(ctx context.Context, store ledger.Store, last uint64, sessio
 
 // addStep adds a record to its session, if it is a coding agent's. What lay beside
 // it may have expired or been erased: then it belongs to no session any more.
-func addStep(ctx context.Context, store ledger.Store, r *ledger.Record, sessions map[string]*codingSession) error {
+func addStep(ctx context.Context, store ledger.Reader, r *ledger.Record, sessions map[string]*codingSession) error {
 	o, err := ledger.ReadOpening(ctx, store, act.Position{Log: r.Log, Index: r.Index})
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil

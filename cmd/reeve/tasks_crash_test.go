@@ -97,7 +97,7 @@ func (s *service) submit(ctx context.Context, t *testing.T, nodes func() string)
 }
 
 // ended waits until all trees have ended, and checks that each task completed.
-func ended(t *testing.T, store ledger.TaskStore, roots []task.ID) {
+func ended(t *testing.T, store task.Store, roots []task.ID) {
 	t.Helper()
 	deadline := time.Now().Add(60 * time.Second)
 	again := 0

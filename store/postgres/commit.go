@@ -20,7 +20,7 @@ import (
 var errNothing = errors.New("nothing to commit")
 
 // Commit makes a batch durable, in two round trips: one that locks and compares
-// the sessions' heads and reads tasks, and one that writes. See ledger.Store.
+// the sessions' heads and reads tasks, and one that writes. See store.Store.
 //
 // build is called once, but for one case: when another node has made a task of the
 // same id since the tasks were read, nothing was written, and it is called again
@@ -110,7 +110,7 @@ func (s *Store) commit(ctx context.Context, lease ledger.Lease, claims []ledger.
 // known; nobody else sees them before.
 type plan struct {
 	fresh, old []*headMove // each in the order of the keys
-	byKey      map[ledger.SessionKey]*headMove
+	byKey      map[ledger.Key]*headMove
 }
 
 type headMove struct {
@@ -121,7 +121,7 @@ type headMove struct {
 
 // planHeads takes the first claim of each session.
 func planHeads(claims []ledger.Claim) *plan {
-	p := &plan{byKey: make(map[ledger.SessionKey]*headMove, len(claims))}
+	p := &plan{byKey: make(map[ledger.Key]*headMove, len(claims))}
 	for i := range claims {
 		c := &claims[i]
 		if p.byKey[c.Key] != nil {
@@ -233,7 +233,7 @@ func columns(list []*headMove) (keys []pgtype.UUID, places []int64) {
 // Of several claims of one session the later ones chain on the first within
 // this batch, and share its fate.
 func (p *plan) lost(claims []ledger.Claim, lease ledger.Lease, size uint64) (lost []int) {
-	broken := map[ledger.SessionKey]bool{}
+	broken := map[ledger.Key]bool{}
 	for i := range claims {
 		c := &claims[i]
 		m := p.byKey[c.Key]
@@ -313,7 +313,7 @@ func queueRecords(b *pgx.Batch, lease ledger.Lease, batch *ledger.Batch) error {
 // settle moves the heads that were put elsewhere than the batch has them, and
 // puts back those whose record is not in it.
 func (p *plan) settle(b *pgx.Batch, lease ledger.Lease, batch *ledger.Batch) {
-	last := make(map[ledger.SessionKey]uint64, len(batch.Claims)) // offset in the batch
+	last := make(map[ledger.Key]uint64, len(batch.Claims)) // offset in the batch
 	for i := range batch.Claims {
 		last[batch.Claims[i].Key] = uint64(batch.Claims[i].Entry)
 	}

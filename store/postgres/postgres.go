@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -52,7 +53,7 @@ const (
 	lockAlone = 0x72656576_00000003
 )
 
-// Store is an open database. It implements ledger.Store.
+// Store is an open database. It implements store.Store.
 type Store struct {
 	pool  *pgxpool.Pool
 	lives lives
@@ -63,7 +64,7 @@ type Store struct {
 	beating sync.WaitGroup
 }
 
-var _ ledger.Store = (*Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 // Open connects to the database at a URL such as
 // postgres://user:password@host/database?sslmode=verify-full, and brings its

@@ -13,6 +13,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/store/storetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,7 +34,7 @@ func open(tb testing.TB, url string) *Store {
 func TestStore(t *testing.T) {
 	var mu sync.Mutex
 	urls := map[*testing.T]string{}
-	storetest.Exercise(t, func(t *testing.T) ledger.Store {
+	storetest.Exercise(t, func(t *testing.T) store.Store {
 		mu.Lock()
 		defer mu.Unlock()
 		if urls[t] == "" {
@@ -44,10 +45,10 @@ func TestStore(t *testing.T) {
 }
 
 func BenchmarkCommit64(b *testing.B) {
-	storetest.BenchmarkCommit64(b, func(b *testing.B) ledger.Store { return open(b, storetest.DurablePostgres(b)) })
+	storetest.BenchmarkCommit64(b, func(b *testing.B) store.Store { return open(b, storetest.DurablePostgres(b)) })
 }
 
-func writer(t *testing.T, s ledger.Store, owner string) *storetest.Writer {
+func writer(t *testing.T, s store.Store, owner string) *storetest.Writer {
 	t.Helper()
 	w, err := storetest.NewWriter(t.Context(), s, owner)
 	if err != nil {
@@ -123,7 +124,7 @@ func TestThreat01Nodes(t *testing.T) {
 	const nodes, sessions, rounds = 4, 12, 40
 	url := storetest.Postgres(t)
 	var mu sync.Mutex
-	won := map[ledger.SessionKey]map[act.Position]act.Position{} // by session and write before, the write
+	won := map[ledger.Key]map[act.Position]act.Position{} // by session and write before, the write
 	var group sync.WaitGroup
 	for n := range nodes {
 		s := open(t, url)
@@ -134,7 +135,7 @@ func TestThreat01Nodes(t *testing.T) {
 				for i := range uint64(sessions) {
 					// Each node in an order of its own.
 					key := storetest.Key((i*5 + uint64(n)*7) % sessions)
-					pos, ok, err := s.SessionHead(t.Context(), key)
+					pos, ok, err := s.KeyHead(t.Context(), key)
 					if err != nil {
 						t.Error(err)
 						return
@@ -179,13 +180,13 @@ func TestThreat01Nodes(t *testing.T) {
 	total := 0
 	for i := range uint64(sessions) {
 		key := storetest.Key(i)
-		pos, ok, err := s.SessionHead(t.Context(), key)
+		pos, ok, err := s.KeyHead(t.Context(), key)
 		if err != nil || !ok {
 			t.Fatalf("session %d: %v, %v", i, ok, err)
 		}
 		length := 1
 		for ; ; length++ {
-			c, err := s.SessionWrite(t.Context(), pos, key)
+			c, err := s.KeyWrite(t.Context(), pos, key)
 			if err != nil {
 				t.Fatalf("session %d at %v: %v", i, pos, err)
 			}
@@ -233,7 +234,7 @@ func TestDropped(t *testing.T) {
 		t.Errorf("claims that lost (-want +got):\n%s", d)
 	}
 	for n, want := range map[uint64]int{1: 0, 2: 0, 3: -1, 4: 2} {
-		pos, ok, err := s.SessionHead(t.Context(), storetest.Key(n))
+		pos, ok, err := s.KeyHead(t.Context(), storetest.Key(n))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -386,5 +387,5 @@ func TestOpen(t *testing.T) {
 
 func TestThreat22Injection(t *testing.T) {
 	url := storetest.Postgres(t)
-	storetest.Injection(t, func(t *testing.T) ledger.Store { return open(t, url) })
+	storetest.Injection(t, func(t *testing.T) store.Store { return open(t, url) })
 }

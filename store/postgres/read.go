@@ -87,7 +87,7 @@ func (s *Store) batches(ctx context.Context, log uint32, col string, from, to ui
 }
 
 // Records calls f with the records from index from to to, also with those that
-// the head says nothing of: ledger.Verify looks for them. See ledger.Store.
+// the head says nothing of: ledger.Verify looks for them. See store.Store.
 func (s *Store) Records(ctx context.Context, log uint32, from, to uint64, f func(index uint64, record []byte) error) error {
 	head, err := s.Head(ctx, log)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Store) Records(ctx context.Context, log uint32, from, to uint64, f func
 	return s.batches(ctx, log, "records", from, to, func(b *layout.Batch) error { return b.Records(from, to, f) })
 }
 
-// Nodes returns hashes of one level of the tree. See ledger.Store.
+// Nodes returns hashes of one level of the tree. See store.Store.
 func (s *Store) Nodes(ctx context.Context, log uint32, level int, from, to uint64) ([]tlog.Hash, error) {
 	if to < from {
 		return nil, ledger.ErrNotFound
@@ -189,8 +189,8 @@ func (s *Store) OpeningBytes(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// SessionHead returns where the session was last written.
-func (s *Store) SessionHead(ctx context.Context, key ledger.SessionKey) (pos act.Position, ok bool, err error) {
+// KeyHead returns where the session was last written.
+func (s *Store) KeyHead(ctx context.Context, key ledger.Key) (pos act.Position, ok bool, err error) {
 	err = s.pool.QueryRow(ctx, `SELECT log, index FROM session_head WHERE key = $1`, pgtype.UUID{Bytes: key, Valid: true}).
 		Scan(&pos.Log, &pos.Index)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -199,8 +199,8 @@ func (s *Store) SessionHead(ctx context.Context, key ledger.SessionKey) (pos act
 	return pos, err == nil, err
 }
 
-// SessionWrite returns what was written for a session with a record.
-func (s *Store) SessionWrite(ctx context.Context, pos act.Position, key ledger.SessionKey) (claim ledger.Claim, err error) {
+// KeyWrite returns what was written for a session with a record.
+func (s *Store) KeyWrite(ctx context.Context, pos act.Position, key ledger.Key) (claim ledger.Claim, err error) {
 	rows, err := s.pool.Query(ctx, `SELECT first, count, claims FROM batch WHERE log = $1 AND first <= $2 ORDER BY first DESC LIMIT 1`,
 		pos.Log, clamp(pos.Index))
 	if err != nil {

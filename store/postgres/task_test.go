@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/store/storetest"
 	"reeve.example/reeve/task"
 
@@ -524,7 +525,7 @@ func FuzzNotice(f *testing.F) {
 }
 
 func BenchmarkTasks64(b *testing.B) {
-	storetest.BenchmarkTasks64(b, func(b *testing.B) ledger.Store { return open(b, storetest.DurablePostgres(b)) })
+	storetest.BenchmarkTasks64(b, func(b *testing.B) store.Store { return open(b, storetest.DurablePostgres(b)) })
 }
 
 // BenchmarkRiver measures River alone: jobs that do nothing, inserted 64 at a time

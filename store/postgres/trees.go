@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/store/internal/layout"
 	"reeve.example/reeve/task"
 
@@ -56,7 +55,7 @@ func (s *Store) walk(ctx context.Context, text string, args ...any) (found []tas
 	return found, next, err
 }
 
-// EndedTrees returns the roots of trees that ended before a time. See ledger.TreeStore.
+// EndedTrees returns the roots of trees that ended before a time. See task.Trees.
 func (s *Store) EndedTrees(ctx context.Context, before time.Time, after task.Place) (roots []task.ID, next task.Place, err error) {
 	at := layout.Nanoseconds(before)
 	found, next, err := s.walk(ctx, `SELECT id, created, parent IS NULL AND open = 0 AND phase >= 6 AND next = 0 AND updated < $3 FROM task
@@ -79,7 +78,7 @@ func scanID(row pgx.CollectableRow) (id task.ID, err error) {
 	return u.Bytes, err
 }
 
-// TreesOf returns the roots of a user's trees. See ledger.TreeStore.
+// TreesOf returns the roots of a user's trees. See task.Trees.
 func (s *Store) TreesOf(ctx context.Context, user string, after task.Place) (roots []task.ID, next task.Place, err error) {
 	// The index has the beginning of long names only: others are walked over, too.
 	return s.walk(ctx, `SELECT id, created, parent IS NULL AND owner = $1::text FROM task
@@ -87,7 +86,7 @@ func (s *Store) TreesOf(ctx context.Context, user string, after task.Place) (roo
 		text(user), layout.Nanoseconds(after.Created), pgtype.UUID{Bytes: after.ID, Valid: true}, lookRows)
 }
 
-// RemoveTrees removes trees. See ledger.TreeStore. It takes the locks of their roots
+// RemoveTrees removes trees. See task.Trees. It takes the locks of their roots
 // as a commit does, so that no commit changes a tree meanwhile.
 func (s *Store) RemoveTrees(ctx context.Context, roots []task.ID, before time.Time, why string) (gone []task.Gone, err error) {
 	for len(roots) > 0 {
@@ -344,4 +343,4 @@ func (s *Store) Alone(ctx context.Context, f func(ctx context.Context) error) (e
 	return f(ctx)
 }
 
-var _ ledger.TreeStore = (*Store)(nil)
+var _ task.Trees = (*Store)(nil)

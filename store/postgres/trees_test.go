@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/store/storetest"
 	"reeve.example/reeve/task"
 
@@ -14,7 +15,7 @@ import (
 
 // BenchmarkRemoveTrees removes trees while commits go on.
 func BenchmarkRemoveTrees(b *testing.B) {
-	storetest.BenchmarkRemoveTrees(b, func(b *testing.B) ledger.Store { return open(b, storetest.DurablePostgres(b)) })
+	storetest.BenchmarkRemoveTrees(b, func(b *testing.B) store.Store { return open(b, storetest.DurablePostgres(b)) })
 }
 
 // TestAlone: while one node runs something alone, another leaves it out.

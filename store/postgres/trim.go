@@ -54,7 +54,7 @@ func erase(ctx context.Context, tx pgx.Tx, pos act.Position) error {
 	return err
 }
 
-// TrimOpenings removes openings that are too old or too many. See ledger.Store.
+// TrimOpenings removes openings that are too old or too many. See store.Store.
 func (s *Store) TrimOpenings(ctx context.Context, before time.Time, maxBytes int64) (removed int, freed int64, err error) {
 	total, err := s.OpeningBytes(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Store) trimParts(ctx context.Context) (n int, size int64, err error) {
 
 // PruneRecords removes the records below size, rounded down to a complete tile
 // of 256 records, with their openings and their sessions' writes. See
-// ledger.Store.
+// store.Store.
 func (s *Store) PruneRecords(ctx context.Context, log uint32, size uint64, checkpoint []byte) error {
 	err := s.transact(ctx, func(tx pgx.Tx) error {
 		var have uint64

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/store/storetest"
 
 	"github.com/jackc/pgx/v5"
@@ -28,7 +28,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	var fresh []string
 	var last *Store
-	storetest.Upgrade(t, func(t *testing.T) ledger.Store {
+	storetest.Upgrade(t, func(t *testing.T) store.Store {
 		if last = open(t, url); fresh == nil {
 			fresh = indexes(last)
 		}

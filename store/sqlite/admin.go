@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"reeve.example/reeve/identity"
 	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/store/internal/layout"
 
@@ -24,7 +25,7 @@ func (s *Store) Policy(ctx context.Context, hash string) ([]byte, error) {
 }
 
 // PutKey adds an API key, or replaces the one with its name.
-func (s *Store) PutKey(ctx context.Context, k ledger.Key) error {
+func (s *Store) PutKey(ctx context.Context, k identity.Key) error {
 	return s.write(func(c *sqlite.Conn) error {
 		return execute(c, `REPLACE INTO api_key (name, hash, role, organization, created, revoked) VALUES (?, ?, ?, ?, ?, ?)`,
 			k.Name, k.Hash[:], k.Role, k.Organization, layout.Nanoseconds(k.Created), layout.Nanoseconds(k.Revoked))
@@ -32,10 +33,10 @@ func (s *Store) PutKey(ctx context.Context, k ledger.Key) error {
 }
 
 // Keys lists all API keys, oldest first.
-func (s *Store) Keys(ctx context.Context) (keys []ledger.Key, err error) {
+func (s *Store) Keys(ctx context.Context) (keys []identity.Key, err error) {
 	err = s.read(ctx, func(c *sqlite.Conn) error {
 		return query(c, `SELECT name, hash, role, organization, created, revoked FROM api_key ORDER BY created, name`, func(stmt *sqlite.Stmt) error {
-			k := ledger.Key{
+			k := identity.Key{
 				Name: stmt.ColumnText(0), Role: stmt.ColumnText(2), Organization: stmt.ColumnText(3),
 				Created: layout.Time(stmt.ColumnInt64(4)), Revoked: layout.Time(stmt.ColumnInt64(5)),
 			}

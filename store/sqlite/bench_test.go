@@ -3,8 +3,7 @@ package sqlite
 import (
 	"testing"
 
-	"reeve.example/reeve/ledger"
-
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/store/storetest"
 )
 
@@ -12,7 +11,7 @@ func BenchmarkCommit64(b *testing.B) { storetest.BenchmarkCommit64(b, temporary)
 
 func BenchmarkTasks64(b *testing.B) { storetest.BenchmarkTasks64(b, temporary) }
 
-func temporary(b *testing.B) ledger.Store {
+func temporary(b *testing.B) store.Store {
 	s, err := Open(b.TempDir(), Options{})
 	if err != nil {
 		b.Fatal(err)

@@ -44,7 +44,7 @@ func (s *Store) Release(ctx context.Context, lease ledger.Lease) error {
 // errNothing rolls a commit back when every entry of it lost.
 var errNothing = errors.New("nothing to commit")
 
-// Commit makes a batch durable. See ledger.Store.
+// Commit makes a batch durable. See store.Store.
 func (s *Store) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.Claim, load *task.Load, build func(ledger.Found) (*ledger.Batch, error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (s *Store) checkLease(c *sqlite.Conn, lease ledger.Lease) (size uint64, err
 // Of several claims of one session the later ones chain on the first within
 // this batch, and share its fate.
 func (s *Store) lost(c *sqlite.Conn, claims []ledger.Claim, size uint64) (lost []int, err error) {
-	seen := make(map[ledger.SessionKey]bool, len(claims)) // whether it lost
+	seen := make(map[ledger.Key]bool, len(claims)) // whether it lost
 	for i := range claims {
 		claim := &claims[i]
 		loses, again := seen[claim.Key]

@@ -34,14 +34,14 @@ type heads struct {
 	mu     sync.RWMutex // guards what follows; read-locked while runs are read
 	upto   uint64       // the claims of all records below are in here
 	inRuns uint64       // the claims of all records below are in the runs
-	dirty  map[ledger.SessionKey]uint64
+	dirty  map[ledger.Key]uint64
 	since  int // batches whose claims are in dirty
 	runs   [headLevels]run
 	filter []byte
 	failed error // why the last merge failed, if it did
 
 	// What is being merged; nil when nothing is. Changed with flushing held, too.
-	frozen     map[ledger.SessionKey]uint64
+	frozen     map[ledger.Key]uint64
 	frozenUpto uint64
 }
 
@@ -69,7 +69,7 @@ const (
 
 // load reads the runs and the filter, and the claims that are not in them.
 func (h *heads) load(c *sqlite.Conn) error {
-	h.dirty = map[ledger.SessionKey]uint64{}
+	h.dirty = map[ledger.Key]uint64{}
 	h.filter = make([]byte, filterBytes)
 	err := query(c, `SELECT heads_upto FROM head`, func(stmt *sqlite.Stmt) error {
 		h.inRuns = uint64(stmt.ColumnInt64(0))
@@ -176,7 +176,7 @@ func (h *heads) merged() uint64 {
 
 func (h *heads) full() bool { return len(h.dirty) >= maxDirty || h.since >= maxSince }
 
-func (h *heads) put(key ledger.SessionKey, index uint64) {
+func (h *heads) put(key ledger.Key, index uint64) {
 	h.dirty[key] = index
 	for i := 0; i < len(key); i += 4 {
 		bit := binary.LittleEndian.Uint32(key[i:]) % (filterBytes * 8)
@@ -185,7 +185,7 @@ func (h *heads) put(key ledger.SessionKey, index uint64) {
 }
 
 // never reports whether the session was surely never written.
-func (h *heads) never(key ledger.SessionKey) bool {
+func (h *heads) never(key ledger.Key) bool {
 	for i := 0; i < len(key); i += 4 {
 		bit := binary.LittleEndian.Uint32(key[i:]) % (filterBytes * 8)
 		if h.filter[bit/8]&(1<<(bit%8)) == 0 {
@@ -196,7 +196,7 @@ func (h *heads) never(key ledger.SessionKey) bool {
 }
 
 // find returns the index of the record that last wrote the session.
-func (h *heads) find(c *sqlite.Conn, key ledger.SessionKey) (index uint64, ok bool, err error) {
+func (h *heads) find(c *sqlite.Conn, key ledger.Key) (index uint64, ok bool, err error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	if index, ok := h.dirty[key]; ok {
@@ -224,7 +224,7 @@ func (r run) block(key []byte) int64 {
 	return r.id<<32 | int64(uint64(binary.BigEndian.Uint32(key))>>(32-r.depth))
 }
 
-func (r run) find(c *sqlite.Conn, key ledger.SessionKey) (index uint64, ok bool, err error) {
+func (r run) find(c *sqlite.Conn, key ledger.Key) (index uint64, ok bool, err error) {
 	stmt, err := c.Prepare(`SELECT data FROM head_block WHERE id = ?`)
 	if err != nil {
 		return 0, false, err
@@ -266,7 +266,7 @@ func (s *Store) flushHeads() error {
 	h.mu.Lock()
 	if h.frozen == nil {
 		h.frozen, h.frozenUpto = h.dirty, h.upto
-		h.dirty, h.since = make(map[ledger.SessionKey]uint64, len(h.frozen)), 0
+		h.dirty, h.since = make(map[ledger.Key]uint64, len(h.frozen)), 0
 	}
 	filter := slices.Clone(h.filter)
 	h.mu.Unlock()
@@ -296,7 +296,7 @@ func (s *Store) flushHeads() error {
 
 // merge writes a new run: these heads and the runs of all levels up to the
 // first that has room for them all. Nothing refers to it yet.
-func (s *Store) merge(heads map[ledger.SessionKey]uint64, runs [headLevels]run, filter []byte) (level int, merged run, err error) {
+func (s *Store) merge(heads map[ledger.Key]uint64, runs [headLevels]run, filter []byte) (level int, merged run, err error) {
 	newest := make([]entry, 0, len(heads))
 	for key, index := range heads {
 		newest = append(newest, newEntry(key, index))
@@ -367,9 +367,9 @@ func (s *Store) merge(heads map[ledger.SessionKey]uint64, runs [headLevels]run, 
 // entry is a head as it lies in a run: the key, then the index.
 type entry [keySize + 8]byte
 
-const keySize = len(ledger.SessionKey{})
+const keySize = len(ledger.Key{})
 
-func newEntry(key ledger.SessionKey, index uint64) (e entry) {
+func newEntry(key ledger.Key, index uint64) (e entry) {
 	copy(e[:], key[:])
 	binary.LittleEndian.PutUint64(e[keySize:], index)
 	return e

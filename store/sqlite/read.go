@@ -97,7 +97,7 @@ var errEnough = errors.New("enough")
 func clamp(index uint64) uint64 { return min(index, 1<<62) }
 
 // Records calls f with the records from index from to to, also with those that
-// the head says nothing of: ledger.Verify looks for them. See ledger.Store.
+// the head says nothing of: ledger.Verify looks for them. See store.Store.
 func (s *Store) Records(ctx context.Context, log uint32, from, to uint64, f func(index uint64, record []byte) error) error {
 	head, err := s.Head(ctx, log)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Store) Records(ctx context.Context, log uint32, from, to uint64, f func
 	return s.batches(ctx, "records", from, to, func(b *layout.Batch) error { return b.Records(from, to, f) })
 }
 
-// Nodes returns hashes of one level of the tree. See ledger.Store.
+// Nodes returns hashes of one level of the tree. See store.Store.
 func (s *Store) Nodes(ctx context.Context, log uint32, level int, from, to uint64) ([]tlog.Hash, error) {
 	if log != 0 || to < from {
 		return nil, ledger.ErrNotFound
@@ -221,8 +221,8 @@ func (s *Store) OpeningBytes(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// SessionHead returns where the session was last written.
-func (s *Store) SessionHead(ctx context.Context, key ledger.SessionKey) (pos act.Position, ok bool, err error) {
+// KeyHead returns where the session was last written.
+func (s *Store) KeyHead(ctx context.Context, key ledger.Key) (pos act.Position, ok bool, err error) {
 	err = s.read(ctx, func(c *sqlite.Conn) error {
 		known := &s.heads
 		if s.readOnly {
@@ -243,8 +243,8 @@ func (s *Store) SessionHead(ctx context.Context, key ledger.SessionKey) (pos act
 	return pos, ok, err
 }
 
-// SessionWrite returns what was written for a session with a record.
-func (s *Store) SessionWrite(ctx context.Context, pos act.Position, key ledger.SessionKey) (claim ledger.Claim, err error) {
+// KeyWrite returns what was written for a session with a record.
+func (s *Store) KeyWrite(ctx context.Context, pos act.Position, key ledger.Key) (claim ledger.Claim, err error) {
 	if pos.Log != 0 {
 		return claim, ledger.ErrNotFound
 	}

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -49,7 +50,7 @@ type Options struct {
 	ReadOnly bool
 }
 
-// Store is an open database. It implements ledger.Store.
+// Store is an open database. It implements store.Store.
 type Store struct {
 	file     string
 	readOnly bool
@@ -77,7 +78,7 @@ type Store struct {
 	tended   sync.WaitGroup
 }
 
-var _ ledger.Store = (*Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 // Open opens the database in a directory, and makes both if need be. It returns
 // ledger.ErrInUse when another process writes the database, and

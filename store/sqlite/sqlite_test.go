@@ -14,6 +14,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/store/internal/layout"
 	"reeve.example/reeve/store/storetest"
 
@@ -24,7 +25,7 @@ import (
 func TestStore(t *testing.T) {
 	var mu sync.Mutex
 	dirs := map[*testing.T]string{}
-	storetest.Exercise(t, func(t *testing.T) ledger.Store {
+	storetest.Exercise(t, func(t *testing.T) store.Store {
 		mu.Lock()
 		defer mu.Unlock()
 		if dirs[t] == "" {
@@ -44,7 +45,7 @@ func open(t *testing.T, dir string) *Store {
 	return s
 }
 
-func writer(t *testing.T, s ledger.Store) *storetest.Writer {
+func writer(t *testing.T, s store.Store) *storetest.Writer {
 	t.Helper()
 	w, err := storetest.NewWriter(t.Context(), s, "tester")
 	if err != nil {
@@ -95,7 +96,7 @@ func whole(t *testing.T, w *storetest.Writer) {
 		t.Fatalf("the log reads to %d of %d: %v", next, w.Size, err)
 	}
 	for i := uint64(0); i < w.Size+2; i += 1 + w.Size/50 {
-		pos, ok, err := w.Store.SessionHead(t.Context(), storetest.Key(i))
+		pos, ok, err := w.Store.KeyHead(t.Context(), storetest.Key(i))
 		if err != nil || ok != (i < w.Size) || ok && pos.Index != i {
 			t.Fatalf("session %d of %d is at %v, %v: %v", i, w.Size, pos, ok, err)
 		}
@@ -521,7 +522,7 @@ func TestMerge(t *testing.T) {
 	}
 	s := w.Store.(*Store)
 	for i := uint64(0); i < w.Size+5000; i += 97 {
-		pos, ok, err := s.SessionHead(t.Context(), storetest.Key(i))
+		pos, ok, err := s.KeyHead(t.Context(), storetest.Key(i))
 		if err != nil || ok != (i < w.Size) || ok && pos.Index != i {
 			t.Fatalf("session %d of %d is at %v, %v: %v", i, w.Size, pos, ok, err)
 		}
@@ -603,7 +604,7 @@ func TestPruneAfterFailedMerge(t *testing.T) {
 	for range 2 {
 		commit(t, w, entries(w, 10, 0)...)
 		for i := range w.Size {
-			pos, ok, err := s.SessionHead(t.Context(), storetest.Key(i))
+			pos, ok, err := s.KeyHead(t.Context(), storetest.Key(i))
 			if err != nil || !ok || pos.Index != i {
 				t.Fatalf("session %d of %d is at %v, %v: %v", i, w.Size, pos, ok, err)
 			}
@@ -710,7 +711,7 @@ func TestDamaged(t *testing.T) {
 			errs["records"] = s.Records(t.Context(), 0, 0, 5, func(uint64, []byte) error { return nil })
 			_, errs["hashes"] = s.Nodes(t.Context(), 0, 0, 0, 5)
 			_, errs["opening"] = s.Opening(t.Context(), act.Position{Index: 2})
-			_, errs["session"] = s.SessionWrite(t.Context(), act.Position{Index: 2}, storetest.Key(2))
+			_, errs["session"] = s.KeyWrite(t.Context(), act.Position{Index: 2}, storetest.Key(2))
 			wrong := 0
 			for what, err := range errs {
 				switch {
@@ -728,7 +729,7 @@ func TestDamaged(t *testing.T) {
 }
 
 func TestHeadFilter(t *testing.T) {
-	h := heads{dirty: map[ledger.SessionKey]uint64{}, filter: make([]byte, filterBytes)}
+	h := heads{dirty: map[ledger.Key]uint64{}, filter: make([]byte, filterBytes)}
 	for i := range uint64(200_000) {
 		h.put(storetest.Key(i), i)
 	}
@@ -751,5 +752,5 @@ func TestHeadFilter(t *testing.T) {
 
 func TestThreat22Injection(t *testing.T) {
 	dir := t.TempDir()
-	storetest.Injection(t, func(t *testing.T) ledger.Store { return open(t, dir) })
+	storetest.Injection(t, func(t *testing.T) store.Store { return open(t, dir) })
 }

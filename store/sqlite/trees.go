@@ -5,7 +5,6 @@ import (
 	"math"
 	"time"
 
-	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/store/internal/layout"
 	"reeve.example/reeve/task"
 
@@ -106,7 +105,7 @@ func (s *Store) walk(ctx context.Context, check func(c *sqlite.Conn, id task.ID)
 	return roots, next, err
 }
 
-// EndedTrees returns the roots of trees that ended before a time. See ledger.TreeStore.
+// EndedTrees returns the roots of trees that ended before a time. See task.Trees.
 func (s *Store) EndedTrees(ctx context.Context, before time.Time, after task.Place) (roots []task.ID, next task.Place, err error) {
 	at := layout.Nanoseconds(before)
 	check := func(c *sqlite.Conn, id task.ID) (ok bool, err error) {
@@ -121,14 +120,14 @@ func (s *Store) EndedTrees(ctx context.Context, before time.Time, after task.Pla
 		layout.Nanoseconds(after.Created), after.ID[:], at, int64(lookRows))
 }
 
-// TreesOf returns the roots of a user's trees. See ledger.TreeStore.
+// TreesOf returns the roots of a user's trees. See task.Trees.
 func (s *Store) TreesOf(ctx context.Context, user string, after task.Place) (roots []task.ID, next task.Place, err error) {
 	return s.walk(ctx, nil, `SELECT id, created, parent IS NULL FROM task
 		WHERE owner = ?1 AND (created, id) > (?2, ?3) ORDER BY created, id LIMIT ?4`,
 		user, layout.Nanoseconds(after.Created), after.ID[:], int64(lookRows))
 }
 
-// RemoveTrees removes trees. See ledger.TreeStore.
+// RemoveTrees removes trees. See task.Trees.
 func (s *Store) RemoveTrees(ctx context.Context, roots []task.ID, before time.Time, why string) (gone []task.Gone, err error) {
 	text, args := `SELECT size FROM task r WHERE r.id = ?1 AND r.parent IS NULL AND r.open = 0`, []any{nil}
 	if !before.IsZero() {
@@ -391,4 +390,4 @@ func (s *Store) unwipe(ctx context.Context) error {
 // Alone runs f: no other process writes this database.
 func (s *Store) Alone(ctx context.Context, f func(ctx context.Context) error) error { return f(ctx) }
 
-var _ ledger.TreeStore = (*Store)(nil)
+var _ task.Trees = (*Store)(nil)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/store/storetest"
 	"reeve.example/reeve/task"
 
@@ -99,7 +100,7 @@ func TestSweepLate(t *testing.T) {
 
 // BenchmarkRemoveTrees removes trees of one task while commits go on.
 func BenchmarkRemoveTrees(b *testing.B) {
-	storetest.BenchmarkRemoveTrees(b, func(b *testing.B) ledger.Store {
+	storetest.BenchmarkRemoveTrees(b, func(b *testing.B) store.Store {
 		s, err := Open(b.TempDir(), Options{})
 		if err != nil {
 			b.Fatal(err)

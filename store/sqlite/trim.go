@@ -72,7 +72,7 @@ func (s *Store) erase(c *sqlite.Conn, pos act.Position) (err error) {
 
 // TrimOpenings removes openings that are too old or too many. What was too old
 // is overwritten in the database; the room of what was too many is soon
-// written anew. See ledger.Store.
+// written anew. See store.Store.
 func (s *Store) TrimOpenings(ctx context.Context, before time.Time, maxBytes int64) (removed int, freed int64, err error) {
 	total, err := s.OpeningBytes(ctx)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *Store) trimParts() (n int, size int64, err error) {
 
 // PruneRecords removes the records below size, rounded down to a complete tile
 // of 256 records, with their openings and their sessions' writes. See
-// ledger.Store.
+// store.Store.
 func (s *Store) PruneRecords(ctx context.Context, log uint32, size uint64, checkpoint []byte) error {
 	if log != 0 {
 		return ledger.ErrNotFound

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/store/storetest"
 
 	"zombiezen.com/go/sqlite"
@@ -14,7 +14,7 @@ import (
 // TestUpgrade brings a database of the third schema up to date.
 func TestUpgrade(t *testing.T) {
 	dir := t.TempDir()
-	storetest.Upgrade(t, func(t *testing.T) ledger.Store { return open(t, dir) }, func(t *testing.T) {
+	storetest.Upgrade(t, func(t *testing.T) store.Store { return open(t, dir) }, func(t *testing.T) {
 		c, err := sqlite.OpenConn(filepath.Join(dir, dbName), sqlite.OpenReadWrite, sqlite.OpenWAL)
 		if err != nil {
 			t.Fatal(err)

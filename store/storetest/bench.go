@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,7 +19,7 @@ import (
 // BenchmarkCommit64 measures commits of 64 records of 450 bytes, each the first
 // of a session, without and with openings of 3 KB beside them. cpu-ns/entry is
 // what this process spent on one, without waiting for the disk.
-func BenchmarkCommit64(b *testing.B, open func(b *testing.B) ledger.Store) {
+func BenchmarkCommit64(b *testing.B, open func(b *testing.B) store.Store) {
 	for _, c := range []struct {
 		name    string
 		opening []byte
@@ -31,7 +32,7 @@ func BenchmarkCommit64(b *testing.B, open func(b *testing.B) ledger.Store) {
 	}
 }
 
-func benchmarkCommit(b *testing.B, store ledger.Store, opening []byte) {
+func benchmarkCommit(b *testing.B, store store.Store, opening []byte) {
 	const n = 64
 	w, err := NewWriter(b.Context(), store, "bench")
 	if err != nil {
@@ -53,8 +54,8 @@ func benchmarkCommit(b *testing.B, store ledger.Store, opening []byte) {
 		// New keys, at the price of one hash for two.
 		for i := 0; i < n; i += 2 {
 			seq = sha256.Sum256(seq[:])
-			claims[i] = ledger.Claim{Key: ledger.SessionKey(seq[:16]), First: true, Data: data}
-			claims[i+1] = ledger.Claim{Key: ledger.SessionKey(seq[16:]), First: true, Data: data}
+			claims[i] = ledger.Claim{Key: ledger.Key(seq[:16]), First: true, Data: data}
+			claims[i+1] = ledger.Claim{Key: ledger.Key(seq[16:]), First: true, Data: data}
 		}
 		err := store.Commit(b.Context(), w.Lease, claims, nil, func(ledger.Found) (*ledger.Batch, error) {
 			batch.First, batch.At, batch.Nodes = w.Size, w.At, nil
@@ -80,7 +81,7 @@ func benchmarkCommit(b *testing.B, store ledger.Store, opening []byte) {
 // started by one commit and completed by the next, each time read, written over
 // and told of by events, without a record, a book or an engine. An engine is
 // measured against it. The store holds as many more tasks as the name says.
-func BenchmarkTasks64(b *testing.B, open func(b *testing.B) ledger.Store) {
+func BenchmarkTasks64(b *testing.B, open func(b *testing.B) store.Store) {
 	for _, stored := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprintf("stored=%d", stored), func(b *testing.B) {
 			store := open(b)
@@ -90,7 +91,7 @@ func BenchmarkTasks64(b *testing.B, open func(b *testing.B) ledger.Store) {
 	}
 }
 
-func benchmarkTasks(b *testing.B, store ledger.Store, stored int) {
+func benchmarkTasks(b *testing.B, store store.Store, stored int) {
 	const n = 64
 	w, err := NewWriter(b.Context(), store, "bench")
 	if err != nil {
@@ -167,7 +168,7 @@ func benchmarkTasks(b *testing.B, store ledger.Store, stored int) {
 // BenchmarkRemoveTrees compares commits of one task each while nothing else is done
 // with commits while 20,000 trees are removed, of five tasks each: how long the median
 // commit takes, and the slowest of a hundred.
-func BenchmarkRemoveTrees(b *testing.B, open func(b *testing.B) ledger.Store) {
+func BenchmarkRemoveTrees(b *testing.B, open func(b *testing.B) store.Store) {
 	const trees, under = 20_000, 4
 	store := open(b)
 	defer store.Close()

@@ -4,15 +4,15 @@ import (
 	"strings"
 	"testing"
 
-	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/task"
 )
 
 // Injection hands a store texts that would be SQL, JSON paths or patterns if any statement
 // were put together from them: each comes back as it was, finds itself and nothing else,
 // and changes nothing.
-func Injection(t *testing.T, open func(t *testing.T) ledger.Store) {
-	s := &suite{T: t, ctx: t.Context(), open: func() ledger.Store { return open(t) }}
+func Injection(t *testing.T, open func(t *testing.T) store.Store) {
+	s := &suite{T: t, ctx: t.Context(), open: func() store.Store { return open(t) }}
 	s.Store = s.open()
 	t.Cleanup(func() { s.Store.Close() })
 	w := s.writer()

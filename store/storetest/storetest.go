@@ -1,4 +1,4 @@
-// Package storetest is the contract that every ledger.Store keeps, as tests.
+// Package storetest is the contract that every store.Store keeps, as tests.
 package storetest
 
 import (
@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/identity"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/mod/sumdb/tlog"
@@ -23,7 +25,7 @@ import (
 // Exercise tests a store. open opens the database that belongs to the test t:
 // a new one the first time, and the same again after it was closed. Tests close
 // what they open.
-func Exercise(t *testing.T, open func(t *testing.T) ledger.Store) {
+func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 	for name, test := range map[string]func(*testing.T, *suite){
 		"Empty": empty, "Records": records, "Large": large, "Reused": reused, "Nodes": nodes,
 		"Sessions": sessions, "Lost": lost, "Chains": chains, "ManySessions": manySessions,
@@ -37,7 +39,7 @@ func Exercise(t *testing.T, open func(t *testing.T) ledger.Store) {
 		"TreesEnded": treesEnded, "TreesOf": treesOf, "TreesLarge": treesLarge, "TreesAlone": treesAlone, "TreesAgain": treesAgain,
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &suite{T: t, ctx: t.Context(), open: func() ledger.Store { return open(t) }}
+			s := &suite{T: t, ctx: t.Context(), open: func() store.Store { return open(t) }}
 			s.Store = s.open()
 			t.Cleanup(func() { s.Store.Close() })
 			test(t, s)
@@ -48,9 +50,9 @@ func Exercise(t *testing.T, open func(t *testing.T) ledger.Store) {
 // suite is one test's store.
 type suite struct {
 	*testing.T
-	ledger.Store
+	store.Store
 	ctx  context.Context
-	open func() ledger.Store
+	open func() store.Store
 }
 
 // reopen closes the store and opens its database again.
@@ -147,9 +149,9 @@ func empty(t *testing.T, s *suite) {
 	s.is(err, ledger.ErrNotFound)
 	_, err = s.Part(s.ctx, [32]byte{})
 	s.is(err, ledger.ErrNotFound)
-	_, err = s.SessionWrite(s.ctx, w.Pos(0), Key(1))
+	_, err = s.KeyWrite(s.ctx, w.Pos(0), Key(1))
 	s.is(err, ledger.ErrNotFound)
-	_, ok, err := s.SessionHead(s.ctx, Key(1))
+	_, ok, err := s.KeyHead(s.ctx, Key(1))
 	s.check(err)
 	s.diff("a session never written is known", false, ok)
 	s.check(s.Erase(s.ctx, []act.Position{w.Pos(0), {Log: 4711, Index: 3}}))
@@ -236,7 +238,7 @@ func reused(t *testing.T, s *suite) {
 	got, err = s.Part(s.ctx, [32]byte{1})
 	s.check(err)
 	s.diff("part", "part", string(got))
-	claim, err := s.SessionWrite(s.ctx, w.Pos(0), Key(1))
+	claim, err := s.KeyWrite(s.ctx, w.Pos(0), Key(1))
 	s.check(err)
 	s.diff("session's write", "data", string(claim.Data))
 }
@@ -274,22 +276,22 @@ func nodes(t *testing.T, s *suite) {
 }
 
 // head compares the head of a session, and what was written there.
-func (s *suite) head(key ledger.SessionKey, want ledger.Claim, at act.Position) {
+func (s *suite) head(key ledger.Key, want ledger.Claim, at act.Position) {
 	s.Helper()
-	pos, ok, err := s.SessionHead(s.ctx, key)
+	pos, ok, err := s.KeyHead(s.ctx, key)
 	s.check(err)
 	if !ok {
 		s.Fatalf("session %x is not known", key)
 	}
 	s.diff("session's head", at, pos)
-	got, err := s.SessionWrite(s.ctx, pos, key)
+	got, err := s.KeyWrite(s.ctx, pos, key)
 	s.check(err)
 	s.diff("session's write", want, got)
 }
 
-func (s *suite) unknown(key ledger.SessionKey) {
+func (s *suite) unknown(key ledger.Key) {
 	s.Helper()
-	pos, ok, err := s.SessionHead(s.ctx, key)
+	pos, ok, err := s.KeyHead(s.ctx, key)
 	s.check(err)
 	if ok {
 		s.Fatalf("session %x is known, at %v", key, pos)
@@ -304,9 +306,9 @@ func sessions(t *testing.T, s *suite) {
 	s.head(Key(1), one, w.Pos(1))
 	s.head(Key(2), two, w.Pos(1))
 	s.unknown(Key(3))
-	_, err := s.SessionWrite(s.ctx, w.Pos(0), Key(1))
+	_, err := s.KeyWrite(s.ctx, w.Pos(0), Key(1))
 	s.is(err, ledger.ErrNotFound)
-	_, err = s.SessionWrite(s.ctx, w.Pos(1), Key(3))
+	_, err = s.KeyWrite(s.ctx, w.Pos(1), Key(3))
 	s.is(err, ledger.ErrNotFound)
 
 	next := ledger.Claim{Key: Key(1), Prev: w.Pos(1), Data: []byte("next")}
@@ -315,7 +317,7 @@ func sessions(t *testing.T, s *suite) {
 		s.head(Key(1), next, w.Pos(2))
 		s.head(Key(2), two, w.Pos(1))
 		s.unknown(Key(3))
-		old, err := s.SessionWrite(s.ctx, w.Pos(1), Key(1))
+		old, err := s.KeyWrite(s.ctx, w.Pos(1), Key(1))
 		s.check(err)
 		s.diff("the write before", one, old)
 		s.reopen()
@@ -455,7 +457,7 @@ func manySessions(t *testing.T, s *suite) {
 	for range 2 {
 		for range 3000 {
 			n := rng.Uint64N(next + 1000)
-			pos, ok, err := s.SessionHead(s.ctx, Key(n))
+			pos, ok, err := s.KeyHead(s.ctx, Key(n))
 			s.check(err)
 			if want, known := at[n]; ok != known || ok && pos != w.Pos(want) {
 				t.Fatalf("session %d of %d is at %v, %v; want %d, %v", n, next, pos, ok, want, known)
@@ -778,7 +780,7 @@ func keys(t *testing.T, s *suite) {
 	got, err := s.Keys(s.ctx)
 	s.check(err)
 	s.diff("number of keys", 0, len(got))
-	want := []ledger.Key{
+	want := []identity.Key{
 		{Name: "ci", Hash: sha256.Sum256([]byte("1")), Role: "agent", Organization: "ACME \"ü\"", Created: Epoch.Add(123456789)},
 		{Name: "a'b", Hash: sha256.Sum256([]byte("2")), Role: "admin", Created: Epoch.Add(time.Hour), Revoked: Epoch.Add(2 * time.Hour)},
 	}
@@ -857,11 +859,11 @@ func concurrency(t *testing.T, s *suite) {
 		func(rng *rand.Rand) error {
 			// A session's write is there once its head is.
 			n := rng.Uint64N(60)
-			pos, ok, err := s.SessionHead(s.ctx, Key(n))
+			pos, ok, err := s.KeyHead(s.ctx, Key(n))
 			if err != nil || !ok {
 				return err
 			}
-			_, err = s.SessionWrite(s.ctx, pos, Key(n))
+			_, err = s.KeyWrite(s.ctx, pos, Key(n))
 			return err
 		},
 		func(rng *rand.Rand) error {
@@ -882,7 +884,7 @@ func concurrency(t *testing.T, s *suite) {
 		},
 		func(rng *rand.Rand) error { return s.Probe(s.ctx) },
 		func(rng *rand.Rand) error {
-			return s.PutKey(s.ctx, ledger.Key{Name: fmt.Sprint(rng.IntN(5)), Created: Epoch})
+			return s.PutKey(s.ctx, identity.Key{Name: fmt.Sprint(rng.IntN(5)), Created: Epoch})
 		},
 	} {
 		others.Go(func() {

@@ -14,6 +14,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -32,7 +33,7 @@ type Tasks struct {
 }
 
 // NewTasks opens a log of the store. Its clock begins at Epoch.
-func NewTasks(ctx context.Context, store ledger.Store, owner string) (*Tasks, error) {
+func NewTasks(ctx context.Context, store store.Store, owner string) (*Tasks, error) {
 	t := &Tasks{now: Epoch}
 	var err error
 	t.Log, err = ledger.Open(ctx, ledger.Config{
@@ -862,14 +863,14 @@ func taskClaims(t *testing.T, s *suite) {
 	s.check(err)
 	s.diff("records of changes without one", uint64(0), head.Size)
 
-	entry := func(n int, head *ledger.SessionHead) *ledger.Entry {
+	entry := func(n int, head *ledger.KeyHead) *ledger.Entry {
 		return &ledger.Entry{
-			Record:   ledger.Record{Kind: "task.start", Door: "flow", Effect: "allow"},
-			Sessions: []*ledger.SessionWrite{{Head: head, Data: []byte("x")}},
-			Task:     &task.Change{Kind: task.Start, Task: TaskID(n), Root: TaskID(n), Attempt: 1, Node: l.Log.Node()},
+			Record: ledger.Record{Kind: "task.start", Door: "flow", Effect: "allow"},
+			Writes: []*ledger.Write{{Head: head, Data: []byte("x")}},
+			Task:   &task.Change{Kind: task.Start, Task: TaskID(n), Root: TaskID(n), Attempt: 1, Node: l.Log.Node()},
 		}
 	}
-	first := func(n uint64) *ledger.SessionHead { return ledger.NewSessionHead(Key(n), act.Position{}, false) }
+	first := func(n uint64) *ledger.KeyHead { return ledger.NewKeyHead(Key(n), act.Position{}, false) }
 	s.check(l.Enter(s.ctx, entry(1, first(1))))
 	r := s.row(TaskID(1))
 	s.diff("phase", task.Running, r.Phase)
@@ -1020,7 +1021,7 @@ func taskWriters(t *testing.T, s *suite) {
 // Race lets workers of several logs, which may be of several stores on one
 // database, start and finish the tasks of trees at once, each trying all. Every
 // task must be started by exactly one.
-func Race(t *testing.T, store ledger.Store, logs []*Tasks) {
+func Race(t *testing.T, store store.Store, logs []*Tasks) {
 	const trees, width = 4, 24
 	root := func(tree int) int { return tree * 1000 }
 	for tree := range trees {
@@ -1091,7 +1092,7 @@ func Race(t *testing.T, store ledger.Store, logs []*Tasks) {
 }
 
 // Tree reads a whole tree, oldest tasks first.
-func Tree(tb testing.TB, store ledger.TaskStore, root task.ID) []*task.Task {
+func Tree(tb testing.TB, store task.Store, root task.ID) []*task.Task {
 	tb.Helper()
 	list, err := readTree(context.Background(), store, root)
 	if err != nil {
@@ -1100,7 +1101,7 @@ func Tree(tb testing.TB, store ledger.TaskStore, root task.ID) []*task.Task {
 	return list
 }
 
-func readTree(ctx context.Context, store ledger.TaskStore, root task.ID) ([]*task.Task, error) {
+func readTree(ctx context.Context, store task.Store, root task.ID) ([]*task.Task, error) {
 	rows, err := store.TaskRows(ctx, task.RowQuery{Root: root})
 	if err != nil {
 		return nil, err

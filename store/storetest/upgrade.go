@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,8 +20,8 @@ var OldItems = map[string]string{
 // Upgrade tests that what a database of the third schema holds is there after it is
 // brought up to date, and is worked with as if it had been new. down brings a closed
 // database back to that schema, and adds OldItems.
-func Upgrade(t *testing.T, open func(t *testing.T) ledger.Store, down func(t *testing.T)) {
-	s := &suite{T: t, ctx: t.Context(), open: func() ledger.Store { return open(t) }}
+func Upgrade(t *testing.T, open func(t *testing.T) store.Store, down func(t *testing.T)) {
+	s := &suite{T: t, ctx: t.Context(), open: func() store.Store { return open(t) }}
 	s.Store = s.open()
 	t.Cleanup(func() { s.Store.Close() })
 	w := s.writer()

@@ -9,6 +9,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/store"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -30,14 +31,14 @@ type Entry struct {
 // tree's hashes it writes NodeHash, and instead of a signed checkpoint
 // Checkpoint.
 type Writer struct {
-	Store ledger.Store
+	Store store.Store
 	Lease ledger.Lease
 	Size  uint64
 	At    time.Time
 }
 
 // NewWriter acquires a log and goes on where it ends.
-func NewWriter(ctx context.Context, store ledger.Store, owner string) (*Writer, error) {
+func NewWriter(ctx context.Context, store store.Store, owner string) (*Writer, error) {
 	lease, err := store.Acquire(ctx, owner)
 	if err != nil {
 		return nil, err
@@ -58,11 +59,11 @@ func (w *Writer) Pos(i uint64) act.Position { return act.Position{Log: w.Lease.L
 func (w *Writer) Commit(ctx context.Context, entries ...Entry) (lost []int, err error) {
 	type place struct {
 		entry int
-		key   ledger.SessionKey
+		key   ledger.Key
 	}
 	var claims []ledger.Claim
 	var places []place
-	first := map[ledger.SessionKey]int{} // the entry with the session's first claim
+	first := map[ledger.Key]int{} // the entry with the session's first claim
 	for i := range entries {
 		for _, c := range entries[i].Claims {
 			if _, again := first[c.Key]; again {
@@ -81,7 +82,7 @@ func (w *Writer) Commit(ctx context.Context, entries ...Entry) (lost []int, err 
 			out[places[l].entry] = true
 		}
 		b := &ledger.Batch{First: w.Size, At: w.At}
-		last := map[ledger.SessionKey]uint64{}
+		last := map[ledger.Key]uint64{}
 		for i := range entries {
 			e := &entries[i]
 			for _, c := range e.Claims {
@@ -143,7 +144,7 @@ func Record(i uint64, n int) []byte {
 }
 
 // Key is the key of session number i: as random as real ones are.
-func Key(i uint64) (k ledger.SessionKey) {
+func Key(i uint64) (k ledger.Key) {
 	sum := sha256.Sum256(binary.LittleEndian.AppendUint64(nil, i))
 	copy(k[:], sum[:])
 	return k

@@ -134,7 +134,7 @@ var errClaims = fmt.Errorf("%w: the claims of a batch cannot be read", ErrDamage
 
 // FindClaim returns a copy of what was written for a session with one record
 // of a batch of count records. It is ledger.ErrNotFound if nothing was.
-func FindClaim(data []byte, count, entry int, key ledger.SessionKey) (found ledger.Claim, err error) {
+func FindClaim(data []byte, count, entry int, key ledger.Key) (found ledger.Claim, err error) {
 	err = Claims(data, count, func(c *ledger.BatchClaim) error {
 		if c.Entry == entry && c.Key == key {
 			found = c.Claim

@@ -44,9 +44,9 @@ func TestRecords(t *testing.T) {
 
 func claims() []ledger.BatchClaim {
 	return []ledger.BatchClaim{
-		{Entry: 0, Claim: ledger.Claim{Key: ledger.SessionKey{1}, First: true, Data: []byte("first")}},
-		{Entry: 2, Claim: ledger.Claim{Key: ledger.SessionKey{2}, Prev: act.Position{Log: 3, Index: 1 << 40}, Data: []byte("second")}},
-		{Entry: 2, Claim: ledger.Claim{Key: ledger.SessionKey{1}, Prev: act.Position{Index: 7}, Data: []byte{}}},
+		{Entry: 0, Claim: ledger.Claim{Key: ledger.Key{1}, First: true, Data: []byte("first")}},
+		{Entry: 2, Claim: ledger.Claim{Key: ledger.Key{2}, Prev: act.Position{Log: 3, Index: 1 << 40}, Data: []byte("second")}},
+		{Entry: 2, Claim: ledger.Claim{Key: ledger.Key{1}, Prev: act.Position{Index: 7}, Data: []byte{}}},
 	}
 }
 
@@ -74,14 +74,14 @@ func TestClaims(t *testing.T) {
 		}
 	}
 
-	c, err := FindClaim(data, 3, 2, ledger.SessionKey{1})
+	c, err := FindClaim(data, 3, 2, ledger.Key{1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(want[2].Claim, c); d != "" {
 		t.Errorf("found claim differs (-want +got):\n%s", d)
 	}
-	if _, err := FindClaim(data, 3, 1, ledger.SessionKey{1}); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := FindClaim(data, 3, 1, ledger.Key{1}); !errors.Is(err, ledger.ErrNotFound) {
 		t.Errorf("error %v, want ErrNotFound", err)
 	}
 }
