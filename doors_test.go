@@ -13,7 +13,6 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
 	"reeve.example/reeve/guard"
-	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/content"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/ledger"
@@ -112,9 +111,7 @@ func (d *doors) call(door, tool, arguments string) outcome {
 		a = &act.Action{Door: "flow", Kind: act.TaskStart, Resource: tool, Session: "s-task", Step: fmt.Sprint(d.n), ID: fmt.Sprint(d.n), Body: []byte(arguments),
 			Holds: []string{"filesystem_scope", "blocked_domains", "blocked_patterns"}} // by its executor
 		a.Arguments = texts.AddArguments(doc.Root(), "")
-		a.Content = texts.Leaves
-		a.Canonical, a.Confusable = canon.Name(tool)
-		content.DigestCall(a, doc.Root())
+		texts.Complete(a, content.AppendArguments(nil, doc.Root()))
 	}
 	if err != nil {
 		d.Fatal(err)

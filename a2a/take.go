@@ -46,26 +46,19 @@ func actionOf(by act.Principal, body []byte) *act.Action {
 		Door: door, Method: methodNames[opSend], Kind: act.A2AReceive, Principal: by,
 		Agent: act.Agent{ID: by.Name}, Resource: by.Name, Server: by.Name, Body: body,
 	}
-	a.Canonical, a.Confusable = canon.Name(by.Name)
 	doc, err := rawjson.Parse(body)
 	if err != nil { // a client's JSON may be within the limits, and what we make of it not
-		a.Refusals = append(a.Refusals, tooMuch)
+		a.Refusals = append(a.Refusals, content.TooMuch)
+		a.Canonical, a.Confusable = canon.Name(by.Name)
 		return a
 	}
 	texts := content.Set{}
 	read := message.Read(doc.Root(), "", &texts)
 	a.Method, a.InnerMethod, a.ID, a.Arguments = read.Method, read.Method, read.ID, read.Arguments
-	a.Content = texts.Leaves
-	if texts.Full {
-		a.Refusals = append(a.Refusals, tooMuch)
-	}
-	content.EndDigest(message.AppendCanonical(append(content.BeginDigest(nil, a), ','), doc.Root()), a)
+	texts.Complete(a, message.AppendCanonical(nil, doc.Root()))
 	a.Earlier = sha256.Sum256(message.AppendCanonical([]byte(act.A2AReceive), doc.Root()))
 	return a
 }
-
-// tooMuch is why what is too much to be judged does not pass.
-var tooMuch = act.Reason{Rule: "limits", Code: "content.too_much", Effect: act.Deny, Message: "It holds more than can be judged at once."}
 
 // reasons are a decision's reasons as a sentence or more.
 func reasons(d *act.Decision) string {

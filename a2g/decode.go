@@ -3,13 +3,10 @@ package a2g
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/content"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/rawjson"
@@ -59,16 +56,10 @@ func decodeHeartbeat(r *jsonrpc.Request) (*Heartbeat, *jsonrpc.Error) {
 // registration, given as its JSON. The error is a sentence that says what is
 // wrong with the request.
 func ActionOf(body []byte) (*act.Action, error) {
-	doc, err := rawjson.Parse(body)
+	r, err := jsonrpc.RequestOf(body)
 	if err != nil {
-		return nil, fmt.Errorf("the request is not acceptable JSON: %w", err)
+		return nil, err
 	}
-	root := doc.Root()
-	name := root.Get("method")
-	if root.Kind() != rawjson.Object || root.Get("jsonrpc").Text() != "2.0" || name.Kind() != rawjson.String {
-		return nil, errors.New(`the request is not a JSON-RPC 2.0 request: it needs "jsonrpc": "2.0", a method and params`)
-	}
-	r := &jsonrpc.Request{Method: name.Text(), ID: root.Get("id").Raw(), Params: root.Get("params"), Message: root, Body: root.Raw()}
 	var a *act.Action
 	var fault *invalid
 	switch r.Method {
@@ -102,13 +93,12 @@ func newDecoder(r *jsonrpc.Request, kind act.Kind) *decoder {
 	return d
 }
 
-// done ends the reading of an act.
-func (d *decoder) done() *invalid {
+// complete completes an act that does what does says.
+func (d *decoder) complete(does []byte) *invalid {
+	d.texts.Complete(d.a, does)
 	if d.texts.Full {
 		return &invalid{"/params", "It holds more pieces of text than can be judged at once.", fmt.Sprintf("at most %d strings", content.MaxLeaves)}
 	}
-	d.a.Content = d.texts.Leaves
-	d.a.Canonical, d.a.Confusable = canon.Name(d.a.Resource)
 	return nil
 }
 
@@ -136,21 +126,19 @@ func readIntent(r *jsonrpc.Request) (*act.Action, *Intent, *invalid) {
 	more := d.others(d.p, act.Leaf{Pointer: "/params"}, known...)
 
 	var buf [1024]byte
-	b := content.AppendArguments(content.BeginDigest(buf[:0], d.a), d.p.Get("arguments"))
+	b := content.AppendArguments(buf[:0], d.p.Get("arguments"))
 	if more {
 		b = append(b, `,"params":`...)
 		b = content.AppendWithout(b, d.p, known...)
 	}
-	content.EndDigest(b, d.a)
-	return d.a, in, d.done()
+	return d.a, in, d.complete(b)
 }
 
 // callDigest is the digest of the call of a tool with these arguments, an object,
 // and that in the form before.
 func callDigest(tool string, arguments rawjson.Value) (digest, earlier string) {
-	a := act.Action{Kind: act.ToolCall, Resource: tool}
-	content.DigestCall(&a, arguments)
-	return a.Digest.String(), a.Earlier.String()
+	now, before := content.CallDigest(tool, arguments)
+	return now.String(), before.String()
 }
 
 // context reads the context of an intent. It is no part of the act; what the text
@@ -173,31 +161,8 @@ func (d *decoder) context() *IntentContext {
 // arguments reads the arguments of a call.
 func (d *decoder) arguments(v rawjson.Value, base string) *invalid {
 	d.a.Arguments = d.texts.AddArguments(v, base)
-	return eachOnce(d.a.Arguments)
-}
-
-// eachOnce refuses arguments whose names people or tools could take for the same:
-// rules would look at one value, and the tool might be given the other.
-func eachOnce(arguments []act.Argument) *invalid {
-	type label struct {
-		canonical string
-		place     int
-	}
-	labels := make([]label, len(arguments))
-	for i := range arguments {
-		canonical, _ := canon.Name(arguments[i].Name)
-		labels[i] = label{canonical, i}
-	}
-	slices.SortFunc(labels, func(a, b label) int {
-		if c := strings.Compare(a.canonical, b.canonical); c != 0 {
-			return c
-		}
-		return a.place - b.place
-	})
-	for i := range labels[:max(len(labels), 1)-1] {
-		if a, b := &labels[i], &labels[i+1]; a.canonical == b.canonical {
-			return &invalid{arguments[b.place].Pointer, "Two arguments have names that look the same, and which of them counts cannot be known.", "each argument once"}
-		}
+	if arg, _ := content.Twice(d.a.Arguments); arg != nil {
+		return &invalid{arg.Pointer, "Two arguments have names that look the same, and which of them counts cannot be known.", "each argument once"}
 	}
 	return nil
 }
@@ -237,7 +202,7 @@ func readReport(r *jsonrpc.Request) (*act.Action, *Report, *invalid) {
 	}
 
 	var buf [1024]byte
-	b := append(content.BeginDigest(buf[:0], d.a), `,"content":{"error":`...)
+	b := append(buf[:0], `"content":{"error":`...)
 	b = content.AppendWithout(b, failure)
 	b = append(b, `,"result":`...)
 	b = content.AppendWithout(b, result)
@@ -252,8 +217,7 @@ func readReport(r *jsonrpc.Request) (*act.Action, *Report, *invalid) {
 		b = append(b, `,"params":`...)
 		b = content.AppendWithout(b, d.p, known...)
 	}
-	content.EndDigest(b, d.a)
-	return d.a, report, d.done()
+	return d.a, report, d.complete(b)
 }
 
 // claim reads what a report says was done.
@@ -312,10 +276,8 @@ func readRegister(r *jsonrpc.Request) (*act.Action, *Register, *invalid) {
 	d.others(d.p, act.Leaf{Pointer: "/params"}, "agent_did", "public_key", "capabilities_requested", "metadata", "context")
 
 	var buf [1024]byte
-	b := append(content.BeginDigest(buf[:0], d.a), `,"content":`...)
-	b = content.AppendWithout(b, d.p, "agent_did", "context")
-	content.EndDigest(b, d.a)
-	return d.a, register, d.done()
+	b := content.AppendWithout(append(buf[:0], `"content":`...), d.p, "agent_did", "context")
+	return d.a, register, d.complete(b)
 }
 
 // present is the bytes of a value that is there and not null.
@@ -335,20 +297,7 @@ func measured(v rawjson.Value) *float64 {
 	return &x
 }
 
-// others reads the members of an object, which leaf points at, beside the known
-// ones: what the text does not know, for somebody after reeve may. It reports
-// whether there are any.
+// others reads the members of an object beside the known ones: see content.Set.
 func (d *decoder) others(object rawjson.Value, leaf act.Leaf, known ...string) bool {
-	base, any := leaf.Pointer, false
-	for name, v := range object.Others(known) {
-		any = true
-		if d.texts.Full {
-			break
-		}
-		leaf.Pointer = base
-		d.texts.AddName(name, leaf)
-		leaf.Pointer = content.Join(base, name)
-		d.texts.AddAll(v, leaf, nil)
-	}
-	return any
+	return d.texts.AddOthers(object, leaf, known...)
 }

@@ -1,7 +1,6 @@
 package aos
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,22 +53,15 @@ func Decode(r *jsonrpc.Request) (*act.Action, *jsonrpc.Error) {
 // ActionOf returns the act that a single request asks about, given as its
 // JSON. The error is a sentence that says what is wrong with the request.
 func ActionOf(body []byte) (*act.Action, error) {
-	doc, err := rawjson.Parse(body)
+	r, err := jsonrpc.RequestOf(body)
 	if err != nil {
-		return nil, fmt.Errorf("the request is not acceptable JSON: %w", err)
+		return nil, err
 	}
-	root := doc.Root()
-	name := root.Get("method")
-	if root.Kind() != rawjson.Object || root.Get("jsonrpc").Text() != "2.0" || name.Kind() != rawjson.String {
-		return nil, errors.New(`the request is not a JSON-RPC 2.0 request: it needs "jsonrpc": "2.0", a method and params`)
-	}
-	read := methods[name.Text()]
+	read := methods[r.Method]
 	if read == nil {
-		return nil, fmt.Errorf("the method %.80q is none that AOS asks for a decision with", name.Text())
+		return nil, fmt.Errorf("the method %.80q is none that AOS asks for a decision with", r.Method)
 	}
-	a, fault := decode(&jsonrpc.Request{
-		Method: name.Text(), ID: root.Get("id").Raw(), Params: root.Get("params"), Message: root, Body: root.Raw(),
-	}, read)
+	a, fault := decode(r, read)
 	if fault != nil {
 		return nil, fault
 	}
@@ -96,8 +88,6 @@ func decode(r *jsonrpc.Request, read func(*decoder) *invalid) (*act.Action, *inv
 	if d.texts.Full {
 		return nil, &invalid{"/params", "It holds more pieces of text than can be judged at once.", fmt.Sprintf("at most %d strings", content.MaxLeaves)}
 	}
-	d.a.Content = d.texts.Leaves
-	d.a.Canonical, d.a.Confusable = canon.Name(d.a.Resource)
 	if d.a.Tool != nil {
 		d.alias(d.a.Tool.Name)
 	}
@@ -180,7 +170,7 @@ func (d *decoder) agentTrigger() *invalid {
 	d.others(event, act.Leaf{Pointer: "/params/trigger/event"}, "type", "id")
 	d.parts(trigger.Get("content"), "/params/trigger/content")
 	d.others(trigger, act.Leaf{Pointer: "/params/trigger"}, "type", "event", "content")
-	d.digest(trigger, "context", "trigger")
+	d.content(trigger, "context", "trigger")
 	return nil
 }
 
@@ -203,7 +193,7 @@ func (d *decoder) knowledgeRetrieval() *invalid {
 		d.others(result, act.Leaf{Pointer: item, Item: item}, "id", "content", "mimeType")
 	}
 	d.others(step, act.Leaf{Pointer: base}, "query", "keywords", "results")
-	d.digest(step, "context", "knowledgeStep", "reasoning")
+	d.content(step, "context", "knowledgeStep", "reasoning")
 	return nil
 }
 
@@ -223,7 +213,7 @@ func (d *decoder) memory(kind act.Kind) *invalid {
 		pointer := content.Index("/params/memory", i)
 		d.texts.Add(text, act.Leaf{Pointer: pointer, Item: pointer})
 	}
-	d.digest(memory, "context", "memory", "reasoning")
+	d.content(memory, "context", "memory", "reasoning")
 	return nil
 }
 
@@ -251,14 +241,13 @@ func (d *decoder) message() *invalid {
 		d.resources()
 	}
 	var buf [1024]byte
-	b := d.beginDigest(buf[:0])
-	b = append(b, `"content":{"cites":[`...)
+	b := append(buf[:0], `"content":{"cites":[`...)
 	b = content.AppendWithout(b, d.p.Get("citation"))
 	b = append(b, ',')
 	b = content.AppendWithout(b, d.p.Get("citations"))
 	b = append(b, `],"message":`...)
 	b = content.AppendWithout(b, message, "id")
-	d.endDigest(append(b, '}'), "context", "message", "citation", "citations", "reasoning")
+	d.complete(append(b, '}'), "context", "message", "citation", "citations", "reasoning")
 	return nil
 }
 
@@ -311,25 +300,27 @@ func (d *decoder) toolCallRequest() *invalid {
 	more := d.others(call, act.Leaf{Pointer: base}, "executionId", "toolId", "inputs")
 	for i, in := range inputs.Elems() {
 		name, id, value := in.Get("name"), in.Get("id"), in.Get("value")
-		x := input{name.Text(), id.Text(), i, value}
-		leaf := act.Leaf{Pointer: content.Index(base+"/inputs", i) + "/value", Arg: x.name}
-		item := strings.TrimSuffix(leaf.Pointer, "/value") // which shares its bytes
-		d.a.Arguments = append(d.a.Arguments, act.Argument{Name: x.name, ID: x.id, Value: value.Raw(), Pointer: leaf.Pointer})
-		d.fixed(in, "name", item, x.name)
-		d.fixed(in, "id", item, x.name)
-		d.texts.AddAll(value, leaf, nil)
-		more = d.others(in, act.Leaf{Pointer: item, Arg: x.name}, "name", "id", "value") || more
-		values = append(values, x)
+		arg := act.Argument{Name: name.Text(), ID: id.Text(), Value: value.Raw(), Pointer: content.Index(base+"/inputs", i) + "/value"}
+		item := strings.TrimSuffix(arg.Pointer, "/value") // which shares its bytes
+		d.a.Arguments = append(d.a.Arguments, arg)
+		d.fixed(in, "name", item, arg.Name)
+		d.fixed(in, "id", item, arg.Name)
+		d.texts.AddAll(value, act.Leaf{Pointer: arg.Pointer, Arg: arg.Name}, nil)
+		more = d.others(in, act.Leaf{Pointer: item, Arg: arg.Name}, "name", "id", "value") || more
+		values = append(values, input{arg.Name, arg.ID, value})
 	}
-	if err := eachOnce(values, base+"/inputs"); err != nil {
-		return err
+	if arg, byID := content.Twice(d.a.Arguments); arg != nil {
+		member := "/name"
+		if byID {
+			member = "/id"
+		}
+		return &invalid{strings.TrimSuffix(arg.Pointer, "/value") + member, "Two inputs have the same name or id, or names that look the same, and which of them counts cannot be known.", "each input once"}
 	}
 	d.refuseArguments()
 	slices.SortFunc(values, func(a, b input) int { return strings.Compare(a.name, b.name) })
 
 	var buf [1024]byte
-	b := content.BeginDigest(buf[:0], d.a)
-	b = append(b, `,"arguments":{`...)
+	b := append(buf[:0], `"arguments":{`...)
 	for i, in := range values {
 		if i > 0 {
 			b = append(b, ',')
@@ -361,51 +352,14 @@ func (d *decoder) toolCallRequest() *invalid {
 		b = append(b, `,"call":`...)
 		b = content.AppendWithout(b, call, "executionId")
 	}
-	d.endDigest(b, "context", "toolCallRequest", "reasoning")
+	d.complete(b, "context", "toolCallRequest", "reasoning")
 	return nil
 }
 
-// input is one argument of a call, and its place among them.
+// input is one argument of a call.
 type input struct {
 	name, id string
-	place    int
 	value    rawjson.Value
-}
-
-// eachOnce refuses inputs that share a name or an id, or names that people or
-// tools could take for the same: rules would look at one value, and the tool
-// might be given the other. An input's id may be its own name.
-func eachOnce(inputs []input, base string) *invalid {
-	type label struct {
-		canonical string
-		place     int
-		member    string
-	}
-	if len(inputs) < 2 {
-		return nil
-	}
-	var few [16]label
-	labels := few[:0]
-	for _, in := range inputs {
-		canonical, _ := canon.Name(in.name)
-		labels = append(labels, label{canonical, in.place, "/name"})
-		if in.id != "" {
-			canonical, _ := canon.Name(in.id)
-			labels = append(labels, label{canonical, in.place, "/id"})
-		}
-	}
-	slices.SortFunc(labels, func(a, b label) int {
-		if c := strings.Compare(a.canonical, b.canonical); c != 0 {
-			return c
-		}
-		return a.place - b.place
-	})
-	for i := range labels[:len(labels)-1] {
-		if a, b := &labels[i], &labels[i+1]; a.canonical == b.canonical && a.place != b.place {
-			return &invalid{content.Index(base, b.place) + b.member, "Two inputs have the same name or id, or names that look the same, and which of them counts cannot be known.", "each input once"}
-		}
-	}
-	return nil
 }
 
 // declared finds the agent's own declaration of a tool, by the members of it that
@@ -457,17 +411,16 @@ func (d *decoder) toolCallResult() *invalid {
 		known = append(known, "reasoning")
 	}
 	if base == "/params" {
-		d.digest(result, append(known, "executionId", "result")...)
+		d.content(result, append(known, "executionId", "result")...)
 		return nil
 	}
 	var buf [1024]byte
-	b := append(d.beginDigest(buf[:0]), `"content":`...)
-	b = result.AppendCanonical(b)
+	b := result.AppendCanonical(append(buf[:0], `"content":`...))
 	if d.others(holder, act.Leaf{Pointer: base}, "executionId", "result") {
 		b = append(b, `,"toolCallResult":`...)
 		b = content.AppendWithout(b, holder, "executionId", "result")
 	}
-	d.endDigest(b, append(known, "toolCallResult")...)
+	d.complete(b, append(known, "toolCallResult")...)
 	return nil
 }
 
@@ -509,24 +462,9 @@ func (d *decoder) mimeType(object rawjson.Value, pointer, item string) {
 	}
 }
 
-// others reads the members of an object, which leaf points at, beside the known
-// ones: what the text leaves open, and what it does not know, for somebody after
-// reeve may. It reports whether there are any.
+// others reads the members of an object beside the known ones: see content.Set.
 func (d *decoder) others(object rawjson.Value, leaf act.Leaf, known ...string) bool {
-	if !object.HasOthers(known) { // mostly so
-		return false
-	}
-	base := leaf.Pointer
-	for name, v := range object.Others(slices.Clone(known)) {
-		if d.texts.Full {
-			break
-		}
-		leaf.Pointer = base
-		d.texts.AddName(name, leaf)
-		leaf.Pointer = content.Join(base, name)
-		d.texts.AddAll(v, leaf, nil)
-	}
-	return true
+	return d.texts.AddOthers(object, leaf, known...)
 }
 
 // protocol reads the params of a protocol's message and returns the message
@@ -580,7 +518,7 @@ func (d *decoder) a2a() *invalid {
 	}
 	d.a.InnerMethod, d.a.Arguments, d.a.Failed = m.Method, m.Arguments, m.Failed
 	var buf [1024]byte
-	d.endDigest(a2a.AppendCanonical(d.beginDigest(buf[:0]), v, beside...), known...)
+	d.complete(a2a.AppendCanonical(buf[:0], v, beside...), known...)
 	return nil
 }
 
@@ -608,7 +546,7 @@ func (d *decoder) mcp() *invalid {
 	}
 	d.a.Listed, d.a.Failed, d.a.From = m.Listed, m.Failed, m.From
 	var buf [1024]byte
-	d.endDigest(mcp.AppendCanonical(d.beginDigest(buf[:0]), v, beside...), known...)
+	d.complete(mcp.AppendCanonical(buf[:0], v, beside...), known...)
 	return nil
 }
 
@@ -645,23 +583,19 @@ func (d *decoder) refuseArguments() {
 	}
 }
 
-// digest makes the act's digest from its content. The members of the params
-// named in known are read, or are no content.
-func (d *decoder) digest(v rawjson.Value, known ...string) {
+// content completes an act whose digest is that of its content, v. The members of
+// the params named in known are read, or are no content.
+func (d *decoder) content(v rawjson.Value, known ...string) {
 	var buf [1024]byte
-	b := append(d.beginDigest(buf[:0]), `"content":`...)
-	d.endDigest(v.AppendCanonical(b), known...)
+	d.complete(v.AppendCanonical(append(buf[:0], `"content":`...)), known...)
 }
 
-// beginDigest begins the canonical JSON that an act's digest is taken over.
-func (d *decoder) beginDigest(b []byte) []byte { return append(content.BeginDigest(b, d.a), ',') }
-
-// endDigest ends the digest. The members of the params that known does not name
-// are read and belong to it; without known, the params are read whole already.
-func (d *decoder) endDigest(b []byte, known ...string) {
+// complete completes an act that does what does says. The members of the params that
+// known does not name are read and belong to it; without known, the params are read
+// whole already.
+func (d *decoder) complete(does []byte, known ...string) {
 	if known != nil && d.others(d.p, act.Leaf{Pointer: "/params"}, known...) {
-		b = append(b, `,"params":`...)
-		b = content.AppendWithout(b, d.p, known...)
+		does = content.AppendWithout(append(does, `,"params":`...), d.p, known...)
 	}
-	content.EndDigest(b, d.a)
+	d.texts.Complete(d.a, does)
 }

@@ -62,15 +62,14 @@ func (e *Engine) startAction(j *job, number int) *act.Action {
 	a.ID, a.Holds = a.Step, j.description.Holds
 	doc, err := rawjson.Parse(b)
 	if err != nil { // resolved inputs are valid
-		a.Refusals = append(a.Refusals, unreadable)
+		a.Refusals = append(a.Refusals, content.TooMuch)
 		return a
 	}
 	texts := content.Set{}
 	inputs := doc.Root().Get("inputs")
 	texts.AddFixed(doc.Root().Get("name"), act.Leaf{Pointer: "/name"})
 	a.Arguments = texts.AddArguments(inputs, "/inputs")
-	finish(a, &texts)
-	content.DigestCall(a, inputs)
+	texts.Complete(a, content.AppendArguments(nil, inputs))
 	return a
 }
 
@@ -91,31 +90,15 @@ func (e *Engine) resultAction(j *job, number int, result jsontext.Value, failed 
 	a.Step += "/result"
 	doc, err := rawjson.Parse(b)
 	if err != nil {
-		a.Refusals = append(a.Refusals, unreadable)
+		a.Refusals = append(a.Refusals, content.TooMuch)
 		return a
 	}
 	texts := content.Set{}
 	texts.AddAll(doc.Root().Get("result"), act.Leaf{Pointer: "/result"}, nil)
 	texts.AddAll(doc.Root().Get("error"), act.Leaf{Pointer: "/error"}, nil)
-	finish(a, &texts)
-	b = append(content.BeginDigest(nil, a), `,"content":`...)
-	content.EndDigest(doc.Root().AppendCanonical(b), a)
+	texts.Complete(a, doc.Root().AppendCanonical([]byte(`"content":`)))
 	a.Earlier = sha256.Sum256(doc.Root().AppendCanonical([]byte(act.TaskResult)))
 	return a
-}
-
-func finish(a *act.Action, texts *content.Set) {
-	if texts.Full {
-		a.Refusals = append(a.Refusals, unreadable)
-		return
-	}
-	a.Content = texts.Leaves
-}
-
-// unreadable is why what is too much to be judged does not pass.
-var unreadable = act.Reason{
-	Rule: "limits", Code: "content.too_much", Effect: act.Deny,
-	Message: "It holds more than can be judged at once.",
 }
 
 // tooMuch says why an act cannot be recorded.

@@ -1,6 +1,7 @@
-// Package content gathers the texts of an act, each with its JSON Pointer: what
-// detectors read and edits change. It bounds them, since a short request can
-// name a great many of them at a great depth.
+// Package content reads an act out of a message, for every door alike: its
+// arguments, its digest, and its texts, each with its JSON Pointer, which detectors
+// read and edits change. It bounds them, since a short request can name a great many
+// of them at a great depth.
 package content
 
 import (

@@ -509,6 +509,21 @@ func (h *Handler) namespace(method string) (space, words *Namespace) {
 	return nil, nil
 }
 
+// RequestOf reads a single request that is to be understood and not answered, as
+// where a decision is explained. The error is a sentence.
+func RequestOf(body []byte) (*Request, error) {
+	doc, err := rawjson.Parse(body)
+	if err != nil {
+		return nil, fmt.Errorf("the request is not acceptable JSON: %w", err)
+	}
+	message := doc.Root()
+	method := message.Get("method")
+	if message.Kind() != rawjson.Object || message.Get("jsonrpc").Text() != "2.0" || method.Kind() != rawjson.String {
+		return nil, errors.New(`the request is not a JSON-RPC 2.0 request: it needs "jsonrpc": "2.0", a method and params`)
+	}
+	return &Request{Method: method.Text(), ID: message.Get("id").Raw(), Params: message.Get("params"), Message: message, Body: message.Raw()}, nil
+}
+
 func badID(id rawjson.Value, n *Namespace) string {
 	switch id.Kind() {
 	case rawjson.String:

@@ -194,7 +194,7 @@ func (l *Local) action(q *Question) (*act.Action, error) {
 	}
 	a := &act.Action{
 		Door: "mcp", Method: m.Method, Kind: act.MCPRequest, Principal: l.Principal, Session: q.Session, Server: q.Server,
-		ID: q.ID, InnerMethod: m.Method, Resource: m.Resource, Arguments: m.Arguments, Content: texts.Leaves,
+		ID: q.ID, InnerMethod: m.Method, Resource: m.Resource, Arguments: m.Arguments,
 		Failed: m.Failed, Body: doc.Source(), Refusals: q.Refusals, From: cmp.Or(q.From, m.From),
 	}
 	a.Agent.ID, a.Agent.Name = l.Principal.Name, q.Agent
@@ -205,8 +205,7 @@ func (l *Local) action(q *Question) (*act.Action, error) {
 		a.Kind, a.ID, a.Answers = act.MCPResponse, "", q.Answers
 		a.Method, a.InnerMethod, a.Resource = q.Method, q.Method, q.Resource
 	}
-	a.Canonical, a.Confusable = canon.Name(a.Resource)
-	content.EndDigest(mcp.AppendCanonical(append(content.BeginDigest(nil, a), ','), doc.Root()), a)
+	texts.Complete(a, mcp.AppendCanonical(nil, doc.Root()))
 	return a, nil
 }
 
