@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"reeve.example/reeve/a2a"
 	"reeve.example/reeve/a2g"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
@@ -88,28 +87,16 @@ func (n *Node) begin(ctx context.Context) error {
 }
 
 func (n *Node) serverConfig() server.Config {
-	namespaces := []jsonrpc.Namespace{
-		agentsOnly(aos.Namespace(n.decide, n.writable, Version, n.now)),
-		agentsOnly(n.a2g.Namespace()),
-		n.flow.Namespace(), // who only looks may look at tasks; so it is with A2A
-	}
-	agent := n.a2a.Namespaces()
-	namespaces = append(namespaces, agent...)
-	endpoint := func(own *jsonrpc.Namespace) *jsonrpc.Handler {
-		return &jsonrpc.Handler{Namespaces: namespaces, Own: own, MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Logger: n.logger}
-	}
-	speaking := &jsonrpc.Handler{Namespaces: agent, OtherType: a2a.OtherType(), MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Logger: n.logger}
+	// Who only looks may look at tasks, of flow and of A2A.
+	protocols := append([]jsonrpc.Namespace{
+		agentsOnly(aos.Namespace(n.decide, n.writable, Version, n.now)), agentsOnly(n.a2g.Namespace()), n.flow.Namespace(),
+	}, n.a2a.Namespaces()...)
 	return server.Config{
 		Listen: n.cfg.Listen, AllowAnonymous: n.cfg.InsecureAnonymous, Hosts: n.cfg.Hosts,
 		TLSCert: n.cfg.TLS.Cert, TLSKey: n.cfg.TLS.Key,
 		Socket: filepath.Join(n.cfg.Data, SocketName), Operator: n.Admin(),
 		Auth: n.auth, Proxies: n.cfg.proxies(), Connections: n.connections(openFiles()),
-		RPC: map[string]*jsonrpc.Handler{
-			"/": endpoint(nil), "/aos": endpoint(&namespaces[0]),
-			"/a2g": endpoint(&namespaces[1]), "/jsonrpc": endpoint(&namespaces[1]), "/ws": endpoint(&namespaces[1]),
-			"/flow": endpoint(&namespaces[2]), "/tasks": endpoint(&namespaces[2]),
-			"/a2a": speaking, "/a2a/": speaking, // some clients add the slash
-		},
+		RPC:     jsonrpc.Endpoints(jsonrpc.Handler{MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Logger: n.logger}, protocols),
 		Connect: n.connect,
 		Routes: append(n.operator().Routes(),
 			server.Route{Pattern: "/ledger/", Handler: n.proofs, Roles: n.cfg.ledgerRoles()},

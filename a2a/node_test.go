@@ -196,7 +196,7 @@ func beginIn(t testing.TB, dir, workflow string, change func(*a2a.Config)) *node
 }
 
 func (n *node) serve() (stop func()) {
-	rpc := &jsonrpc.Handler{Namespaces: n.Namespaces(), OtherType: a2a.OtherType()}
+	rpc := &jsonrpc.Handler{Namespaces: n.Namespaces(), OtherType: n.Namespaces()[0].OtherType}
 	mux := http.NewServeMux()
 	mux.Handle("POST /{$}", rpc)
 	mux.Handle("POST /a2a", rpc)

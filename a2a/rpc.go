@@ -43,14 +43,11 @@ func (s *Server) Namespaces() []jsonrpc.Namespace {
 	}
 }
 
-// OtherType is what a request is answered whose Content-Type is not application/json.
-func OtherType() *jsonrpc.Error {
-	return (&failure{fault: contentType, sentence: "Send the request as Content-Type: application/json."}).rpc(v1)
-}
-
 func (s *Server) namespace(d dialect, methods map[string]operation, match func(method string) bool) jsonrpc.Namespace {
 	return jsonrpc.Namespace{
-		Match: match, Unnamed: true, Answered: true, Unauthorized: -31401,
+		Paths:     []string{"/a2a", "/a2a/"}, // some clients add the slash
+		OtherType: (&failure{fault: contentType, sentence: "Send the request as Content-Type: application/json."}).rpc(v1),
+		Match:     match, Unnamed: true, Answered: true, Unauthorized: -31401,
 		Words: map[int]string{jsonrpc.ParseError: "Invalid JSON payload", jsonrpc.InvalidRequest: "Request payload validation error"},
 		Handle: func(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonrpc.Error) {
 			result, err := s.call(ctx, d, methods, r)

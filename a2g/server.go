@@ -80,6 +80,7 @@ func NewServer(cfg Config) *Server {
 // its registration and an intent at once is registered when the intent is judged.
 func (s *Server) Namespace() jsonrpc.Namespace {
 	return jsonrpc.Namespace{
+		Paths:   []string{"/a2g", "/jsonrpc", "/ws"},
 		Match:   func(method string) bool { return strings.HasPrefix(method, "a2g/") },
 		Handle:  s.handle,
 		Words:   words,

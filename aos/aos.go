@@ -56,6 +56,7 @@ func Namespace(
 	now func() time.Time,
 ) jsonrpc.Namespace {
 	return jsonrpc.Namespace{
+		Paths: []string{"/aos"}, Posted: true,
 		Match: func(method string) bool {
 			return method == "ping" || strings.HasPrefix(method, "steps/") || strings.HasPrefix(method, "protocols/")
 		},

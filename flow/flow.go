@@ -132,6 +132,7 @@ var looks = map[string]bool{
 // Namespace is the protocol's methods, for a jsonrpc.Handler.
 func (s *Server) Namespace() jsonrpc.Namespace {
 	return jsonrpc.Namespace{
+		Paths: []string{"/flow", "/tasks"},
 		Match: func(method string) bool {
 			return strings.HasPrefix(method, "tasks.") || method == "execute_task_tree" || method == "cancel"
 		},

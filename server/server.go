@@ -86,7 +86,7 @@ type Config struct {
 	// RPC are the JSON-RPC endpoints by path. New sets their Enter and Refused.
 	RPC map[string]*jsonrpc.Handler
 	// Connect, if set, is called before a WebSocket is opened on a path of RPC
-	// other than "/aos", with the request's header and a context that names the
+	// that is not Posted, with the request's header and a context that names the
 	// caller. It returns what gets the connection, or why there is none.
 	Connect func(ctx context.Context, header http.Header) (opened func(*jsonrpc.Conn), err error)
 	// Routes are the other paths.
@@ -287,7 +287,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // call serves a JSON-RPC endpoint.
 func (s *Server) call(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Handler) {
 	ctx := r.Context()
-	if s.cfg.Connect != nil && jsonrpc.IsWebSocket(r) && r.URL.Path != "/aos" {
+	if s.cfg.Connect != nil && jsonrpc.IsWebSocket(r) && !rpc.Posted {
 		s.connect(w, r, rpc)
 		return
 	}

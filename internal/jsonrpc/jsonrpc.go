@@ -91,6 +91,9 @@ func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code
 
 // Namespace is one protocol's methods.
 type Namespace struct {
+	// Paths are where nothing is spoken but this protocol, and others that name the
+	// same path. See Endpoints.
+	Paths []string
 	// Match reports whether a method belongs to the protocol, by its name
 	// alone; Handle answers -32601 for those that do not exist.
 	Match func(method string) bool
@@ -112,6 +115,11 @@ type Namespace struct {
 	// Answered says that the protocol has no notifications: a call without an id
 	// is answered as well, with the id null.
 	Answered bool
+	// Posted says that the protocol is spoken by HTTP requests alone: its paths open no
+	// WebSocket.
+	Posted bool
+	// OtherType, if set, is the Handler's on the protocol's paths.
+	OtherType *Error
 	// InOrder, if set, names the methods that are carried out before anything
 	// sent after them on the same connection is looked at: what an agent asks
 	// right after it registered must find it registered. Other calls of one
@@ -178,6 +186,8 @@ type Handler struct {
 	// HTTP. The call's turn is over by then; whatever else is held for the call
 	// need not be kept as long as the stream lasts.
 	Streaming func(ctx context.Context)
+	// Posted says that no WebSocket is opened here.
+	Posted bool
 	// OtherType, if set, is what a request is answered, with the status 415, whose
 	// content is not application/json; nil means an invalid request.
 	OtherType *Error
@@ -188,6 +198,27 @@ type Handler struct {
 	Logger *slog.Logger
 
 	patience *patience // of connections; nil means usual, and tests have less
+}
+
+// Endpoints are a handler for each path: at / one of all protocols, and at each path that
+// a protocol names, of those that name it. like is what else they all have.
+func Endpoints(like Handler, protocols []Namespace) map[string]*Handler {
+	like.Namespaces = protocols
+	all := map[string]*Handler{"/": &like}
+	for _, n := range protocols {
+		for _, path := range n.Paths {
+			h := all[path]
+			if h == nil {
+				alone := like
+				alone.Namespaces, alone.Own, alone.Posted, alone.OtherType = nil, &n, n.Posted, n.OtherType
+				h, all[path] = &alone, &alone
+			} else {
+				h.Own = nil
+			}
+			h.Namespaces = append(h.Namespaces, n)
+		}
+	}
+	return all
 }
 
 // ServeHTTP answers one HTTP request.
