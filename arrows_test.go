@@ -20,7 +20,7 @@ var arrows = map[string]string{
 	"internal/visible": "internal/canon",
 	"internal/jsonrpc": "internal/rawjson",
 	"risk":             "internal/canon",
-	"risk/hazard":      "act internal/canon internal/rawjson risk",
+	"risk/hazard":      "act internal/canon internal/rawjson internal/yamldoc risk",
 
 	"risk/hazard/corpus/build": "",
 	"risk/model":               "internal/rawjson",

@@ -27,6 +27,8 @@ func TestDocsExamples(t *testing.T) {
 		switch text := block[1]; {
 		case strings.HasPrefix(text, "cases:"):
 			_, err = ParseCases(File{"docs.test.yaml", []byte(text)})
+		case strings.Contains(text, "\nprograms:"):
+			_, err = Load(File{"docs.yaml", []byte("version: 1\ndefault: allow\nrules: [{name: r, effect: allow}]")}, File{"programs.yaml", []byte(text)})
 		case strings.HasPrefix(text, "- name:"):
 			_, err = Load(File{"docs.yaml", []byte("version: 1\ndefault: allow\nrules:\n" + text)})
 		default:

@@ -61,6 +61,7 @@ type Verdict struct {
 // conditions read their variables from. It is reused.
 type evaluation struct {
 	in         *Input
+	table      *hazard.Table
 	rules      []*rule // candidates
 	matches    []match
 	args       object
@@ -97,9 +98,9 @@ type argumentEdit struct {
 
 var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
 
-func newEvaluation(in *Input) *evaluation {
+func (s *Set) newEvaluation(in *Input) *evaluation {
 	e := evaluations.Get().(*evaluation)
-	e.in = in
+	e.in, e.table = in, s.table
 	e.args.reading = &e.reading
 	e.args.reset(in.Action.Arguments)
 	return e
@@ -123,7 +124,7 @@ func (e *evaluation) free() {
 // invisible characters, the act is what visible made, and its arguments are cleaned
 // as they are read. differs says that a folded reading may come to something else.
 func (s *Set) evaluate(in *Input, how reading) (v Verdict, differs bool) {
-	e := newEvaluation(in)
+	e := s.newEvaluation(in)
 	defer e.free()
 	e.reading = how
 	e.rules = s.index.candidates(e.rules, in)
@@ -294,7 +295,7 @@ func (e *evaluation) assess() *hazard.Assessment {
 	if !e.assessed {
 		e.assessed = true
 		if a := e.in.Action; a.IsCall() {
-			e.hazards = hazard.Assess(a.Canonical, a.Content)
+			e.hazards = e.table.Assess(a.Canonical, a.Content)
 			// A model can be talked into a low score by what it reads, but not
 			// into lowering that of the heuristics.
 			if m := a.Model; m != nil && *m > e.hazards.Score {

@@ -47,7 +47,7 @@ type ExplainedValue struct {
 // became of it. It is meant for people: it takes far longer than Evaluate.
 func (s *Set) Explain(in *Input) Explanation {
 	x := Explanation{Verdict: s.Evaluate(in)}
-	e := newEvaluation(in)
+	e := s.newEvaluation(in)
 	defer e.free()
 	e.rules = s.index.candidates(e.rules, in)
 	e.judge()
@@ -56,7 +56,7 @@ func (s *Set) Explain(in *Input) Explanation {
 		matched[e.matches[i].rule] = &e.matches[i]
 	}
 	// Every detector that any rule names, so that it can be said what was found.
-	all := newEvaluation(in)
+	all := s.newEvaluation(in)
 	defer all.free()
 	all.scan(risk.All)
 	for _, r := range s.rules {

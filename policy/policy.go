@@ -28,6 +28,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/yamldoc"
+	"reeve.example/reeve/risk/hazard"
 )
 
 // File is one policy document. In the set's text and hash it goes by the last
@@ -51,7 +52,8 @@ type Set struct {
 	defaultReason act.Reason
 	manifests     manifests
 	except        []*exception
-	grave         float64 // the score from which a call's risk denies; 0 for never
+	table         *hazard.Table // what its own tables add to what is known of programs
+	grave         float64       // the score from which a call's risk denies; 0 for never
 	files         int
 }
 
@@ -90,11 +92,17 @@ func Load(files ...File) (*Set, error) {
 	if errs != nil {
 		return nil, errs
 	}
-	docs := make([]*document, len(files))
-	for i, f := range files {
-		docs[i] = readDocument(f)
+	var docs []*document
+	var programs []File
+	for _, f := range files {
+		if isTable(f) {
+			programs = append(programs, f)
+			continue
+		}
+		docs = append(docs, readDocument(f))
 	}
 	s := &Set{files: len(files)}
+	s.table, errs = readTables(programs)
 	s.assemble(docs)
 	for _, d := range docs {
 		slices.SortStableFunc(d.errs, func(a, b *Error) int {
@@ -230,7 +238,8 @@ func (s *Set) assemble(docs []*document) {
 
 // LoadPath compiles a policy file, or all *.yaml, *.yml and *.toml files of a
 // directory, subdirectories not included. Files named *.test.yaml hold test
-// cases and are passed over; *.toml files are constitutions.
+// cases and are passed over; *.toml files are constitutions; programs.yaml and
+// *.programs.yaml say what programs do.
 func LoadPath(name string) (*Set, error) {
 	files, err := readPath(name)
 	if err != nil {
@@ -277,6 +286,27 @@ func isPolicyFile(name string) bool {
 		return false
 	}
 	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") || isConstitution(name)
+}
+
+// isTable reports whether a file says what programs do, and not what is allowed.
+func isTable(f File) bool {
+	name := strings.TrimSuffix(strings.TrimSuffix(f.base(), ".yaml"), ".yml")
+	return name != f.base() && (name == "programs" || strings.HasSuffix(name, ".programs"))
+}
+
+// readTables adds what the files say of programs to what is built in.
+func readTables(files []File) (*hazard.Table, ErrorList) {
+	var errs ErrorList
+	sources := make([]string, len(files))
+	for i, f := range files {
+		sources[i] = string(f.Data)
+	}
+	t := hazard.Extend(sources, func(i int, f yamldoc.Fault) {
+		if len(errs) < maxErrors {
+			errs = append(errs, &Error{files[i].Name, f.Line, f.Column, f.Message, f.Hint})
+		}
+	})
+	return t, errs
 }
 
 func isTestFile(name string) bool {

@@ -60,6 +60,7 @@ const (
 
 // assessor holds what one call of Assess may still spend, and what it found.
 type assessor struct {
+	table    *Table
 	findings []Finding
 	seen     map[string]int // by code: index in findings of the gravest one
 	pointer  string         // of the leaf being read
@@ -79,11 +80,11 @@ type assessor struct {
 // span is a part of the leaf's text, in bytes.
 type span struct{ start, end int }
 
-// report adds a finding by its code in the table of threats. A weight of 0 is the table's.
+// report adds a finding by its code in the table of effects. A weight of 0 is the table's.
 func (a *assessor) report(code string, weight float64, at span) {
-	t, ok := threats[code]
+	t, ok := a.table.effects[code]
 	if !ok {
-		panic("hazard: no threat " + code)
+		panic("hazard: no effect " + code)
 	}
 	if weight == 0 {
 		weight = t.weight
@@ -139,8 +140,11 @@ func (a *assessor) kept(scale, floor float64, read func()) {
 // Assess judges a tool call by its canonical name and its leaves. What a text
 // is, is told by its form and by where it stands; the names of the tool and of
 // the argument are hints, and unknown ones are read too.
-func Assess(tool string, leaves []act.Leaf) Assessment {
-	a := &assessor{seen: map[string]int{}, scale: 1, bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands}
+func Assess(tool string, leaves []act.Leaf) Assessment { return Default().Assess(tool, leaves) }
+
+// Assess judges a tool call by what the table knows.
+func (t *Table) Assess(tool string, leaves []act.Leaf) Assessment {
+	a := &assessor{table: t, seen: map[string]int{}, scale: 1, bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands}
 	a.read(newCall(tool, leaves))
 	slices.SortStableFunc(a.findings, func(x, y Finding) int {
 		switch {
@@ -234,7 +238,7 @@ func (c *call) joinArguments() {
 		if len(words) < 2 || isList && strings.ContainsAny(strings.TrimSpace(l.Text), " \n;|&") {
 			continue
 		}
-		if isList && l.role != roleCommand && !programs[baseName(l.Text)] {
+		if isList && l.role != roleCommand && !programs()[baseName(l.Text)] {
 			continue
 		}
 		l.role, l.words = roleCommand, words

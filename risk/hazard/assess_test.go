@@ -129,34 +129,22 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// TestThreats checks the tables against each other: a code that no threat has
-// would stop the program that asks.
-func TestThreats(t *testing.T) {
-	for code, th := range threats {
-		if !regexp.MustCompile(`^ASI(0[1-9]|10)$`).MatchString(th.category) || th.technique != "" && !regexp.MustCompile(`^T\d{4}(\.\d{3})?$`).MatchString(th.technique) {
-			t.Errorf("%s: %q %q", code, th.category, th.technique)
+// TestEffects checks the tables against the code: an effect that is not there would
+// stop the program that asks.
+func TestEffects(t *testing.T) {
+	effects := Default().effects
+	for code, e := range effects {
+		if !regexp.MustCompile(`^ASI(0[1-9]|10)$`).MatchString(e.category) || e.technique != "" && !regexp.MustCompile(`^T\d{4}(\.\d{3})?$`).MatchString(e.technique) {
+			t.Errorf("%s: %q %q", code, e.category, e.technique)
 		}
-		if th.weight <= 0 || th.weight > 1 || !strings.HasSuffix(th.message, ".") {
-			t.Errorf("%s: weight %v, message %q", code, th.weight, th.message)
+		if e.weight <= 0 || e.weight > 1 || !strings.HasSuffix(e.message, ".") {
+			t.Errorf("%s: weight %v, message %q", code, e.weight, e.message)
 		}
 	}
 	check := func(where, code string) {
-		if _, ok := threats[code]; !ok && code != "" {
-			t.Errorf("%s: no threat %q", where, code)
+		if _, ok := effects[code]; !ok && code != "" {
+			t.Errorf("%s: no effect %q", where, code)
 		}
-	}
-	for _, h := range habits {
-		check(h.commands, h.code)
-	}
-	for _, h := range windowsHabits {
-		check(h.commands, h.code)
-	}
-	for _, s := range windowsSigns {
-		check(s.parts, s.code)
-	}
-	for _, p := range places {
-		check(p.patterns, p.reads)
-		check(p.patterns, p.writes)
 	}
 	files, err := filepath.Glob("*.go")
 	if err != nil {

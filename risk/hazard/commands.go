@@ -2,61 +2,8 @@ package hazard
 
 import (
 	"strings"
+	"sync"
 )
-
-// wrappers run another command, which is what counts. valued are their options
-// that take a value; skip is how many words stand before the command.
-var wrappers = map[string]struct {
-	valued string
-	skip   int
-}{
-	"sudo":              {"-u --user -g --group -h --host -p --prompt -C -r --role -t --type -U -D --chdir -R --chroot -T", 0},
-	"doas":              {"-u -C", 0},
-	"pkexec":            {"--user", 0},
-	"env":               {"-u --unset -C --chdir -S --split-string", 0},
-	"nohup":             {"", 0},
-	"nice":              {"-n --adjustment", 0},
-	"ionice":            {"-c -n -p", 0},
-	"chrt":              {"-p", 1},
-	"taskset":           {"-c -p", 1},
-	"timeout":           {"-k --kill-after -s --signal", 1},
-	"time":              {"-f --format -o --output", 0},
-	"stdbuf":            {"-i -o -e --input --output --error", 0},
-	"setsid":            {"", 0},
-	"chroot":            {"--userspec --groups", 1},
-	"unshare":           {"-S -G --setuid --setgid --root -R -w", 0},
-	"nsenter":           {"-t --target -S -G", 0},
-	"setarch":           {"", 1},
-	"busybox":           {"", 0},
-	"toybox":            {"", 0},
-	"command":           {"", 0},
-	"builtin":           {"", 0},
-	"exec":              {"-a", 0},
-	"flock":             {"-w -E --wait --timeout", 1},
-	"watch":             {"-n --interval -d", 0},
-	"strace":            {"-e -o -s -p -P -u", 0},
-	"ltrace":            {"-e -o -s -p -u", 0},
-	"catchsegv":         {"", 0},
-	"runuser":           {"-u --user -g --group -s --shell", 0},
-	"setpriv":           {"--reuid --regid --groups", 0},
-	"proxychains":       {"-f", 0},
-	"torsocks":          {"", 0},
-	"torify":            {"", 0},
-	"rlwrap":            {"", 0},
-	"unbuffer":          {"", 0},
-	"systemd-run":       {"-u --unit -p --property --on-calendar --on-active --on-boot -M --machine --description --uid --gid --slice -E --setenv", 0},
-	"dbus-launch":       {"", 0},
-	"xvfb-run":          {"-n -s -e -f", 0},
-	"fakeroot":          {"-s -i -l", 0},
-	"start-stop-daemon": {"-n --name -x --exec -u -c --chuid -p --pidfile", 0},
-	"parallel":          {"-j --jobs -a --arg-file -I --colsep --delay --retries", 0},
-	"xargs":             {"-n -I -P -L -d -s -a -E --max-args --max-procs --replace --delimiter --arg-file", 0},
-	"entr":              {"", 0},
-	"firejail":          {"", 0},
-	"gtimeout":          {"-k -s", 1},
-	"script":            {"", 0},
-	"expect":            {"", 9},
-}
 
 // interpreter is a program that runs text.
 type interpreter struct {
@@ -95,7 +42,7 @@ var harmless = set(`ls stat test [ [[ find locate which whereis type realpath re
 	kill ps pgrep pkill exit return id umount findmnt namei inotifywait fuser lsof mktemp alias export set shellcheck exa eza lsd test dpkg rpm`)
 
 // programs are the names by which a command is told from a sentence.
-var programs = func() map[string]bool {
+var programs = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for _, s := range []string{`apt apt-get aptitude yum dnf zypper pacman apk brew snap flatpak dpkg rpm pip npm npx yarn pnpm cargo go make cmake gcc g++ clang javac java mvn gradle
 		docker podman kubectl helm terraform ansible aws gcloud az gsutil git svn hg ssh scp sftp rsync ftp curl wget nc ncat netcat socat telnet nmap dig nslookup host ping
@@ -108,8 +55,10 @@ var programs = func() map[string]bool {
 			m[w] = true
 		}
 	}
-	for n := range wrappers {
-		m[n] = true
+	for n, o := range builtin().options {
+		if o.wraps >= 0 {
+			m[n] = true
+		}
 	}
 	for n := range interpreters {
 		m[n] = true
@@ -123,7 +72,7 @@ var programs = func() map[string]bool {
 	delete(m, "[")
 	delete(m, ".")
 	return m
-}()
+})
 
 // invocation is one command that would run.
 type invocation struct {
@@ -164,11 +113,20 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 		s.sourceRun = true
 	}
 	s.watched(args, in)
-	c.habits()
+	prints := c.uses()
 	c.namesSecrets()
 	s.ranFile(name)
-	if w, ok := wrappers[c.name]; ok {
-		if out, done := c.wrapper(w.valued, w.skip); done {
+	out := c.does()
+	if prints != 0 {
+		out = flow{taint: out.taint | prints}
+	}
+	return out
+}
+
+// does judges what code has to read of a command: what it runs, reads, writes and sends.
+func (c *invocation) does() flow {
+	if o, ok := c.table.options[c.name]; ok && o.wraps >= 0 {
+		if out, done := c.wrapper(o); done {
 			return out
 		}
 	}
@@ -255,9 +213,10 @@ func (s *shell) runs(f flow, language string) flow {
 	return s.inside(f.text)
 }
 
-// split sorts arguments into options and the rest. valued are the options that
-// take the next word. Options stay separate from what follows "--".
-func (c *invocation) split(valued string) (options map[string]flow, rest []flow) {
+// split sorts arguments into options and the rest. The table says which options take
+// the next word. Options stay separate from what follows "--".
+func (c *invocation) split() (options map[string]flow, rest []flow) {
+	valued := c.table.options[c.name].takes
 	options = map[string]flow{}
 	for i := 0; i < len(c.args); i++ {
 		a := c.args[i]
@@ -321,7 +280,8 @@ func has(options map[string]flow, names ...string) bool {
 }
 
 // wrapper runs what a command wraps. done is false if it wraps nothing.
-func (c *invocation) wrapper(valued string, skip int) (out flow, done bool) {
+func (c *invocation) wrapper(o options) (out flow, done bool) {
+	skip := o.wraps
 	i := 0
 	code := ""
 	for ; i < len(c.args); i++ {
@@ -332,7 +292,7 @@ func (c *invocation) wrapper(valued string, skip int) (out flow, done bool) {
 		}
 		if len(t) > 1 && t[0] == '-' {
 			name, value, has := strings.Cut(t, "=")
-			if !has && listed(valued, t) && i+1 < len(c.args) {
+			if !has && listed(o.takes, t) && i+1 < len(c.args) {
 				i++
 				value = c.args[i].text
 			} else if !has && len(t) == 2 && t == "-c" && (c.name == "flock" || c.name == "script" || c.name == "runuser") && i+1 < len(c.args) {

@@ -265,7 +265,7 @@ func looksLikeCommand(t string) bool {
 		return looksWindows(t) && strings.ContainsAny(rest, " ")
 	}
 	name := baseName(strings.Trim(first, "'\"\\"))
-	if programs[name] {
+	if programs()[name] {
 		// English sentences begin with such words too.
 		if englishPrograms[name] && !strings.ContainsAny(rest, "|;<>$`") && !strings.Contains(rest, " -") && !strings.Contains(rest, " /") && !strings.Contains(rest, " ~") {
 			return false

@@ -89,7 +89,7 @@ func (c *invocation) sshpass() flow {
 		w = 0.85
 	}
 	c.report("priv.brute_force", w, c.at)
-	_, rest := c.split("-p -f -d -P")
+	_, rest := c.split()
 	if len(rest) > 0 {
 		for i, a := range c.args {
 			if a.text == rest[0].text {
@@ -187,8 +187,7 @@ func (c *invocation) printf() flow {
 
 // cat passes on what it is given; tee also writes it.
 func (c *invocation) cat() flow {
-	valued := "-n -c --lines --bytes"
-	options, rest := c.split(valued)
+	options, rest := c.split()
 	if c.name == "tee" || c.name == "sponge" {
 		for _, a := range rest {
 			if isNetworkDevice(a.text) {
@@ -222,7 +221,7 @@ func (c *invocation) cat() flow {
 // decode undoes what is undone in one step, if the text is known, and else
 // notes that the output was hidden in the input.
 func (c *invocation) decode() flow {
-	options, rest := c.split("-w --wrap -in -out -k -pass -K -iv -c -s -l --output -o")
+	options, rest := c.split()
 	in := c.in
 	if c.name != "tr" {
 		for _, a := range rest {
@@ -371,10 +370,7 @@ func (c *invocation) source() flow {
 
 // download is curl and its kin: it reads from a host, and may send to it.
 func (c *invocation) download() flow {
-	options, rest := c.split("-o --output -d --data --data-binary --data-raw --data-urlencode -F --form -T --upload-file -H --header -X --request -u --user -A --user-agent -e --referer -b --cookie -c --cookie-jar -x --proxy -m --max-time --connect-timeout --post-file --post-data --body-file --body-data --method --timeout -t --tries -P --directory-prefix --output-document --retry -K --config --resolve --cacert --cert --key -w --write-out -r --range --limit-rate --interface --max-redirs -U")
-	if c.name == "wget" {
-		options, rest = c.split("-o --output-file -O --output-document --post-file --post-data --body-file --body-data --method --header -U --user-agent -P --directory-prefix -T --timeout -t --tries --user --password -e -i --input-file -A -R -D --accept --reject -l --level -w --wait -Q --quota")
-	}
+	options, rest := c.split()
 	var urls []string
 	names := flow{}
 	for _, a := range rest {
@@ -505,7 +501,7 @@ func (c *invocation) upload(o string, f flow, drops bool) {
 
 // connect is netcat and its kin: a bare connection, in whose end a program may be.
 func (c *invocation) connect() flow {
-	options, rest := c.split("-e --exec -c --sh-exec -p --source-port -s -w --wait -i -g -G -q -x -X --proxy -r --lua-exec -o -b -T -O -I -m")
+	options, rest := c.split()
 	var line []string
 	for _, a := range c.args {
 		line = append(line, a.text)
@@ -614,7 +610,7 @@ func (c *invocation) socat(ends []flow) flow {
 var systemTrees = set("/ /* /. /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /srv /sys /usr /var ~ ~/ ~/* /usr/* /etc/* /var/* /home/* /boot/* /lib/* /bin/* /root/* /usr/bin /usr/lib /usr/local /var/lib /Users /System /Library /Applications ~/Documents ~/Library /var/lib/* ~/.* /mnt /media")
 
 func (c *invocation) remove() flow {
-	options, rest := c.split("")
+	options, rest := c.split()
 	recursive := has(options, "-r", "-R", "--recursive", "--dir")
 	if has(options, "--no-preserve-root") {
 		c.report("destroy.system", 0, c.at)
@@ -667,7 +663,7 @@ func (c *invocation) removes(p string, recursive bool) {
 }
 
 func (c *invocation) shred() flow {
-	_, rest := c.split("-n -s --iterations --size")
+	_, rest := c.split()
 	for _, a := range rest {
 		if pl := placeOf(normalPath(a.text).text); strings.HasPrefix(pl.name, "/dev/") {
 			c.report("destroy.disk", 0.7, c.at)
@@ -714,7 +710,7 @@ func (c *invocation) dd() flow {
 }
 
 func (c *invocation) copy() flow {
-	options, rest := c.split("-t --target-directory -m --mode -o --owner -g --group -S --suffix -e --rsh -P -i -F -c -l -L --exclude --include -b -U")
+	options, rest := c.split()
 	if v, ok := options["-t"]; ok && c.name != "rsync" {
 		rest = append(rest, v)
 	}
@@ -815,7 +811,7 @@ func (c *invocation) holdsSecrets(folder string) bool {
 }
 
 func (c *invocation) chmod() flow {
-	_, rest := c.split("--reference")
+	_, rest := c.split()
 	mode := ""
 	for _, a := range c.args {
 		// u+s looks like a file, -s like an option.
@@ -973,7 +969,7 @@ func (c *invocation) executes(args []flow, starts []string) {
 }
 
 func (c *invocation) su() flow {
-	options, rest := c.split("-c --command -s --shell -g -G")
+	options, rest := c.split()
 	if v, ok := options["-c"]; ok {
 		c.inside(v.text)
 		return flow{}
@@ -989,7 +985,7 @@ func (c *invocation) su() flow {
 }
 
 func (c *invocation) sed() flow {
-	options, rest := c.split("-e --expression -f --file")
+	options, rest := c.split()
 	inPlace := false
 	for o := range options {
 		inPlace = inPlace || strings.HasPrefix(o, "-i") || strings.HasPrefix(o, "--in-place")
@@ -1027,7 +1023,7 @@ func (c *invocation) sed() flow {
 }
 
 func (c *invocation) ssh() flow {
-	options, rest := c.split("-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B")
+	options, rest := c.split()
 	if v, ok := options["-o"]; ok {
 		low := strings.ToLower(v.text)
 		if strings.HasPrefix(low, "proxycommand") || strings.HasPrefix(low, "localcommand") || strings.HasPrefix(low, "permitlocalcommand") {
@@ -1084,7 +1080,7 @@ func (c *invocation) trap() flow {
 func (c *invocation) mkfifo() flow {
 	c.fifo = true
 	if c.name == "mknod" {
-		_, rest := c.split("-m --mode")
+		_, rest := c.split()
 		if len(rest) > 1 && rest[1].text == "b" {
 			c.report("path.device", 0.7, c.at)
 		}
@@ -1093,7 +1089,7 @@ func (c *invocation) mkfifo() flow {
 }
 
 func (c *invocation) crontab() flow {
-	options, rest := c.split("-u")
+	options, rest := c.split()
 	switch {
 	case has(options, "-l"):
 		return flow{text: "", known: false}
@@ -1135,7 +1131,7 @@ func (c *invocation) schedules(f flow) {
 }
 
 func (c *invocation) schedule() flow {
-	options, _ := c.split("-f -q -t")
+	options, _ := c.split()
 	if has(options, "-l", "-r", "-d") {
 		return flow{}
 	}
@@ -1182,7 +1178,7 @@ func (c *invocation) environment() flow {
 }
 
 func (c *invocation) account() flow {
-	options, _ := c.split("-u --uid -g --gid -G --groups -s --shell -d --home -p --password -c --comment -l --login -e --expiredate -k --skel -h -n --ingroup")
+	options, _ := c.split()
 	w := 0.45
 	for o, v := range options {
 		switch o {
@@ -1226,7 +1222,7 @@ func (c *invocation) account() flow {
 var privilegedGroups = set("sudo wheel root admin adm docker lxd disk shadow administrators")
 
 func (c *invocation) truncate() flow {
-	_, rest := c.split("-s --size -r --reference -o")
+	_, rest := c.split()
 	for _, a := range rest {
 		c.writeFile(a, flow{known: true}, false)
 	}
@@ -1236,7 +1232,7 @@ func (c *invocation) truncate() flow {
 // grep looks for words: those that name secrets, over a whole system, are a search
 // for secrets.
 func (c *invocation) grep() flow {
-	options, rest := c.split("-e --regexp -f --file -m -A -B -C --include --exclude --exclude-dir -d -D --color")
+	options, rest := c.split()
 	pattern := options["-e"].text + options["--regexp"].text
 	if pattern == "" && len(rest) > 0 {
 		pattern, rest = rest[0].text, rest[1:]
@@ -1427,7 +1423,7 @@ func (c *invocation) chattr() flow {
 
 // touch with a time or another file's times forges them.
 func (c *invocation) touch() flow {
-	options, rest := c.split("-t -d --date -r --reference --time")
+	options, rest := c.split()
 	if has(options, "-r", "--reference") {
 		ref := options["-r"].text + options["--reference"].text
 		w := 0.35
@@ -1455,7 +1451,7 @@ func (c *invocation) touch() flow {
 
 // readWord sets variables from what comes in.
 func (c *invocation) readWord() flow {
-	_, rest := c.split("-p -t -n -N -d -a -u -i")
+	_, rest := c.split()
 	for _, a := range rest {
 		if isName(a.text) && len(c.vars) < 1024 {
 			c.vars[a.text] = flow{text: "$" + a.text, taint: c.in.taint}
@@ -1482,7 +1478,7 @@ func (c *invocation) packages() flow {
 
 // database gives SQL on the command line to where SQL is judged.
 func (c *invocation) database() flow {
-	options, rest := c.split("-e --execute -c --command -u -h -P -d -U -Q -q -S -f")
+	options, rest := c.split()
 	for _, o := range []string{"-e", "--execute", "-c", "--command", "-Q", "-q"} {
 		if v, ok := options[o]; ok {
 			c.sql(v.text, c.at)

@@ -16,89 +16,6 @@ type place struct {
 	reads, writes string
 }
 
-// places are the sensitive locations, the first that matches counts. ~ is any
-// person's home, * is one name or a part of it, ** is any number of names.
-// Paths without a leading / match at the end of any path.
-var places = []struct {
-	patterns string
-	reads    string
-	read     float64
-	writes   string
-	write    float64
-}{
-	// Public halves and examples are not secret.
-	{"*.pub .env.example .env.sample .env.template", "", 0, "", 0},
-	{"/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/random /dev/urandom /dev/full /dev/fd/* /dev/shm/** /dev/pts/*", "", 0, "", 0},
-
-	// Passwords and keys.
-	{"/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/master.passwd /etc/security/passwd /etc/spwd.db", "secret.read", 0.9, "priv.authentication", 0.9},
-	{"/etc/passwd /etc/group /etc/passwd-", "secret.accounts", 0.35, "priv.admin_account", 0.88},
-	{"~/.ssh/authorized_keys ~/.ssh/authorized_keys2 /etc/ssh/authorized_keys/**", "path.sensitive", 0.3, "persist.key", 0.88},
-	{"~/.ssh/rc /etc/ssh/sshrc", "", 0, "persist.startup", 0.85},
-	{"~/.ssh/config ~/.ssh/known_hosts", "path.sensitive", 0.3, "persist.hook", 0.5},
-	{"~/.ssh/*", "secret.read", 0.88, "persist.key", 0.6},
-	{"~/.ssh", "path.sensitive", 0.5, "persist.key", 0.5},
-	{"id_rsa id_dsa id_ecdsa id_ed25519 /etc/ssh/ssh_host_*_key", "secret.read", 0.88, "persist.key", 0.6},
-	{"~/.gnupg/** ~/.gnupg", "secret.read", 0.85, "persist.key", 0.5},
-	{"~/.aws/credentials ~/.boto ~/.azure/** ~/.config/gcloud/** ~/.oci/** ~/.config/doctl/** ~/.terraform.d/credentials* ~/.config/gh/hosts.yml ~/.config/hub", "secret.read", 0.86, "persist.key", 0.5},
-	{"~/.aws/config ~/.azure ~/.aws", "path.sensitive", 0.4, "persist.key", 0.4},
-	{"~/.netrc ~/_netrc ~/.git-credentials ~/.pgpass ~/.my.cnf ~/.vault-token ~/.s3cfg ~/.htpasswd .htpasswd ~/.cargo/credentials* ~/.gem/credentials ~/.pypirc ~/.vnc/passwd ~/.smbcredentials", "secret.read", 0.85, "persist.key", 0.4},
-	{"~/.docker/config.json ~/.kube/config /etc/kubernetes/admin.conf /etc/kubernetes/pki/** ~/.npmrc ~/.config/rclone/rclone.conf", "secret.read", 0.75, "persist.key", 0.4},
-	{"/var/run/secrets/** /run/secrets/**", "secret.read", 0.86, "persist.key", 0.4},
-	{"**/google-chrome/**/Login?Data **/google-chrome/**/Cookies **/Chrome/**/Login?Data **/Chrome/**/Cookies **/Edge/**/Login?Data Login?Data key3.db key4.db logins.json cookies.sqlite signons.sqlite ~/.mozilla/** **/Firefox/Profiles/**", "secret.read", 0.86, "", 0.3},
-	{"*.kdbx wallet.dat ~/.bitcoin/** ~/.ethereum/** ~/.electrum/** ~/.password-store/** ~/.local/share/keyrings/** ~/Library/Keychains/** /Library/Keychains/**", "secret.read", 0.86, "", 0.3},
-	{"/etc/krb5.keytab *.keytab /tmp/krb5cc_* /etc/ipsec.secrets /etc/wireguard/*.conf /etc/ppp/*-secrets /etc/NetworkManager/system-connections/*", "secret.read", 0.82, "priv.authentication", 0.6},
-	{"/proc/*/environ", "secret.read", 0.8, "", 0},
-	{"/proc/*/mem /proc/kcore /dev/mem /dev/kmem", "secret.memory", 0.85, "code.inject", 0.9},
-	{".env .env.local .env.production .env.*", "path.sensitive", 0.35, "", 0.2},
-	{"credentials.json credentials.xml service-account*.json *.p12 *.pfx *.jks secrets.yml secrets.yaml", "path.sensitive", 0.45, "", 0.2},
-	{"/etc/ssl/private/** *.key", "path.sensitive", 0.5, "", 0.3},
-
-	// What somebody typed, and what logs keep.
-	{"~/.bash_history ~/.zsh_history ~/.sh_history ~/.history ~/.ash_history ~/.mysql_history ~/.psql_history ~/.python_history ~/.rediscli_history ~/.node_repl_history ~/.lesshst ~/.viminfo ~/.local/share/fish/fish_history ConsoleHost_history.txt ~/.zhistory ~/.sqlite_history .bash_history .zsh_history", "secret.history", 0.8, "log.history", 0.85},
-	{"/var/log/wtmp /var/log/btmp /var/log/lastlog /var/run/utmp /run/utmp /var/log/audit/** /var/log/journal/** /run/log/journal/** /var/log/secure /var/log/auth.log*", "path.sensitive", 0.3, "log.clear", 0.88},
-	{"/var/log/messages /var/log/syslog /var/log/kern.log /var/log/cron* /var/log/maillog /var/log/security /var/log/system.log /private/var/log/** /private/var/audit/** /var/log/faillog /var/log/tallylog /var/log/dmesg /var/log/boot.log /var/log/dpkg.log /var/log/yum.log", "", 0.1, "log.clear", 0.85},
-	{"/var/log/** /var/log /private/var/log", "", 0.1, "log.clear", 0.5},
-	{"/var/spool/mail/** /var/mail/**", "path.sensitive", 0.6, "log.clear", 0.82},
-
-	// What runs by itself.
-	{"/etc/crontab /etc/cron.*/** /var/spool/cron/** /var/spool/cron /etc/cron.allow /etc/anacrontab /var/at/** /var/spool/at/** /etc/cron.d", "path.sensitive", 0.25, "persist.cron", 0.85},
-	{"/etc/systemd/** /lib/systemd/** /usr/lib/systemd/** /usr/local/lib/systemd/** /run/systemd/system/** ~/.config/systemd/** /etc/init.d/** /etc/init/** /etc/rc.local /etc/rc.d/** /etc/rc*.d/** /etc/inittab /usr/local/etc/rc.d/** /etc/rc.common /etc/rc.conf", "", 0, "persist.write", 0.84},
-	{"/Library/LaunchAgents/** /Library/LaunchDaemons/** ~/Library/LaunchAgents/** /System/Library/LaunchDaemons/** /System/Library/LaunchAgents/** /Library/StartupItems/** /etc/emond.d/** /etc/periodic/** /Library/Security/SecurityAgentPlugins/**", "", 0, "persist.write", 0.86},
-	{"/etc/profile /etc/profile.d/** /etc/bash.bashrc /etc/bashrc /etc/zshrc /etc/zsh/** /etc/zshenv /etc/zprofile /etc/csh.* /etc/skel/** /etc/environment", "", 0, "persist.startup", 0.82},
-	{"~/.bashrc ~/.bash_profile ~/.bash_login ~/.bash_logout ~/.profile ~/.zshrc ~/.zshenv ~/.zprofile ~/.zlogin ~/.zlogout ~/.kshrc ~/.cshrc ~/.tcshrc ~/.login ~/.logout ~/.shrc ~/.shinit ~/.config/fish/** ~/.bash_aliases ~/.xinitrc ~/.xprofile ~/.xsessionrc ~/.xsession", "", 0, "persist.startup", 0.78},
-	{"~/.config/autostart/** ~/.config/autostart-scripts/** /etc/xdg/autostart/** ~/.config/plasma-workspace/env/**", "", 0, "persist.write", 0.85},
-	{"/etc/ld.so.preload", "", 0, "code.library_hijack", 0.92},
-	{"/etc/ld.so.conf /etc/ld.so.conf.d/**", "", 0, "code.library_hijack", 0.6},
-	{"/etc/pam.d/** /etc/pam.conf /lib/security/** /usr/lib/security/** /lib64/security/** /etc/security/** /lib/x86_64-linux-gnu/security/**", "", 0, "priv.authentication", 0.88},
-	{"/etc/sudoers /etc/sudoers.d/** /usr/local/etc/sudoers /usr/local/etc/sudoers.d/** /etc/doas.conf /etc/polkit-1/** /usr/share/polkit-1/**", "path.sensitive", 0.5, "priv.sudoers", 0.9},
-	{"/etc/ssh/sshd_config /etc/ssh/sshd_config.d/** /etc/ssh/** /usr/local/etc/ssh/**", "", 0, "priv.authentication", 0.8},
-	{"/etc/udev/rules.d/** /lib/udev/rules.d/** /etc/update-motd.d/** /etc/apt/apt.conf.d/** /etc/dpkg/dpkg.cfg.d/** /etc/yum/pluginconf.d/** /etc/NetworkManager/dispatcher.d/** /etc/network/if-*.d/** /etc/dhcp/*-hooks.d/** /etc/modules-load.d/** /etc/modprobe.d/** /etc/acpi/** /etc/logrotate.d/** /etc/binfmt.d/** /etc/motd", "", 0, "persist.write", 0.82},
-	{"sitecustomize.py usercustomize.py **/site-packages/*.pth **/dist-packages/*.pth", "", 0, "persist.hook", 0.85},
-	{"**/.git/hooks/* ~/.gitconfig **/.git/config ~/.vimrc ~/.vim/** ~/.tmux.conf ~/.inputrc ~/.emacs ~/.emacs.d/**", "", 0, "persist.hook", 0.5},
-	{"/etc/hosts /etc/resolv.conf /etc/nsswitch.conf /etc/hosts.allow /etc/hosts.deny", "", 0, "destroy.config", 0.55},
-	{"/etc/fstab /etc/default/grub /boot/** /etc/selinux/** /etc/apparmor.d/** /etc/sysctl.conf /etc/sysctl.d/** /etc/default/**", "", 0, "destroy.config", 0.75},
-	{"/etc/rsyslog.conf /etc/rsyslog.d/** /etc/syslog.conf /etc/systemd/journald.conf /etc/audit/** /etc/libaudit.conf /etc/security/audit_* /etc/syslog-ng/** /etc/auditbeat/**", "", 0, "log.stop", 0.86},
-	{"/etc/ufw/** /etc/iptables/** /etc/nftables.conf /etc/firewalld/**", "", 0, "defense.firewall", 0.82},
-	{"/usr/local/share/ca-certificates/** /etc/pki/ca-trust/** /etc/ssl/certs/** /usr/local/share/certs/**", "", 0, "defense.trust", 0.8},
-	{"/bin/* /sbin/* /usr/bin/* /usr/sbin/* /lib/** /lib64/**", "", 0, "destroy.config", 0.6},
-	{"/proc/sysrq-trigger /proc/sys/kernel/sysrq", "", 0, "destroy.crash", 0.85},
-	{"/proc/sys/kernel/core_pattern /sys/fs/cgroup/**/release_agent /proc/sys/kernel/modprobe /sys/kernel/uevent_helper /proc/sys/fs/binfmt_misc/register", "path.sensitive", 0.2, "code.container_escape", 0.9},
-	{"/proc/sys/kernel/randomize_va_space /proc/sys/kernel/yama/** /proc/self/oom_score_adj", "", 0, "defense.disable", 0.75},
-	{"/var/run/docker.sock /run/docker.sock /run/containerd/**", "code.container_escape", 0.6, "code.container_escape", 0.7},
-	{"/dev/sd* /dev/hd* /dev/vd* /dev/xvd* /dev/nvme* /dev/mmcblk* /dev/disk* /dev/rdisk* /dev/mapper/* /dev/dm-*", "path.device", 0.4, "destroy.format", 0.65},
-	{"/proc/self/** /proc/version /proc/cmdline /proc/*/cmdline /proc/*/fd/** /proc/mounts", "path.sensitive", 0.2, "", 0.2},
-	{"CLAUDE.md AGENTS.md .cursorrules .cursor/rules/** .github/copilot-instructions.md ~/.claude/** .mcp.json mcp.json", "", 0, "agent.instructions", 0.3},
-
-	// Windows. Patterns are in lower case with /, drives are left out.
-	{"/windows/system32/config/** /windows/ntds/** ntds.dit /windows/repair/** /windows/system32/config", "secret.dump", 0.9, "priv.authentication", 0.9},
-	{"/windows/win.ini /boot.ini /windows/system.ini /winnt/win.ini /winnt/** /windows/system32/drivers/etc/hosts /windows/system32/drivers/etc/** /windows/system32/inetsrv/** /windows/debug/** /windows/iis*.log /inetpub/logs/** /windows/php.ini", "path.sensitive", 0.6, "destroy.config", 0.8},
-	{"unattend.xml sysprep.inf sysprep.xml unattended.xml web.config groups.xml sitelist.xml", "path.sensitive", 0.45, "", 0.2},
-	{"**/start?menu/programs/startup/** **/start?menu/programs/startup **/windowspowershell/profile.ps1 **/microsoft.powershell_profile.ps1 /windows/tasks/** /windows/system32/tasks/**", "", 0, "persist.windows", 0.86},
-	{"**/microsoft/credentials/** **/microsoft/protect/** **/microsoft/vault/**", "secret.read", 0.88, "", 0.3},
-	{"/windows/system32/* /windows/syswow64/* /windows/*", "", 0, "destroy.config", 0.7},
-}
-
 // placeRule is one pattern, cut at its slashes once.
 type placeRule struct {
 	parts []string // of the pattern; nil for one that matches a name alone
@@ -106,33 +23,41 @@ type placeRule struct {
 	place place
 }
 
-// placeRules are the patterns in their order, and how to find those that may
-// match a path without comparing it with all of them.
-var placeRules, rulesByFirst, rulesByName, otherRules = func() (all []placeRule, first, name map[string][]int, other []int) {
-	first, name = map[string][]int{}, map[string][]int{}
-	for _, p := range places {
-		for _, pattern := range strings.Fields(p.patterns) {
-			r := placeRule{place: place{pattern, p.read, p.write, p.reads, p.writes}}
-			low, n := strings.ToLower(pattern), len(all)
-			switch {
-			case strings.Contains(low, "/"):
-				r.parts = strings.Split(strings.TrimPrefix(low, "/"), "/")
-				if head := r.parts[0]; head[0] == '.' || strings.ContainsAny(head, "*?") {
-					other = append(other, n)
-				} else {
-					first[head] = append(first[head], n)
-				}
-			case strings.ContainsAny(low, "*?"):
-				r.name, other = low, append(other, n)
-			default:
-				r.name = low
-				name[low] = append(name[low], n)
+// places are the sensitive locations in their order, and how to find those that may
+// match a path without comparing it with all of them. The first that matches counts.
+type places struct {
+	rules       []placeRule
+	first, name map[string][]int // by the pattern's first part, by its whole name
+	other       []int
+}
+
+func newPlaces() places {
+	return places{first: map[string][]int{}, name: map[string][]int{}}
+}
+
+// add adds what the patterns, separated by spaces, are.
+func (p *places) add(patterns string, is place) {
+	for pattern := range strings.FieldsSeq(patterns) {
+		is.name = pattern
+		r := placeRule{place: is}
+		low, n := strings.ToLower(pattern), len(p.rules)
+		switch {
+		case strings.Contains(low, "/"):
+			r.parts = strings.Split(strings.TrimPrefix(low, "/"), "/")
+			if head := r.parts[0]; head[0] == '.' || strings.ContainsAny(head, "*?") {
+				p.other = append(p.other, n)
+			} else {
+				p.first[head] = append(p.first[head], n)
 			}
-			all = append(all, r)
+		case strings.ContainsAny(low, "*?"):
+			r.name, p.other = low, append(p.other, n)
+		default:
+			r.name = low
+			p.name[low] = append(p.name[low], n)
 		}
+		p.rules = append(p.rules, r)
 	}
-	return all, first, name, other
-}()
+}
 
 // placeOf finds what a normalized path is.
 func placeOf(p string) place {
@@ -148,26 +73,27 @@ func placeOf(p string) place {
 	if len(parts) > 64 {
 		parts = parts[len(parts)-64:]
 	}
-	best := len(placeRules)
+	all := &builtin().places
+	best := len(all.rules)
 	look := func(rules []int) {
 		for _, n := range rules {
 			if n >= best {
 				return
 			}
-			if placeRules[n].matches(parts, absolute) {
+			if all.rules[n].matches(parts, absolute) {
 				best = n
 			}
 		}
 	}
 	if absolute {
-		look(rulesByFirst[parts[0]])
+		look(all.first[parts[0]])
 	}
-	look(rulesByName[parts[len(parts)-1]])
-	look(otherRules)
-	if best == len(placeRules) {
+	look(all.name[parts[len(parts)-1]])
+	look(all.other)
+	if best == len(all.rules) {
 		return place{}
 	}
-	return placeRules[best].place
+	return all.rules[best].place
 }
 
 func (r *placeRule) matches(parts []string, absolute bool) bool {

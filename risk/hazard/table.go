@@ -1,0 +1,384 @@
+package hazard
+
+import (
+	"embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/yamldoc"
+)
+
+// Table is what is known of programs: what their options do, how grave that is, and
+// who says so. It is immutable. The one that is built in stands in tables/*.yaml, for
+// people who know attacks to read and check; a policy can add to it.
+type Table struct {
+	effects  map[string]effect
+	programs map[string][]use // of Unix, by name
+	windows  map[string][]use // of Windows, by name in lower case and without .exe
+	options  map[string]options
+	scripts  []script
+	places   places
+}
+
+// effect is what a kind of finding means: the OWASP Agentic (ASI) category, the
+// MITRE ATT&CK technique, the usual weight, and the sentence.
+type effect struct {
+	category, technique string
+	weight              float64
+	message             string
+}
+
+// use is one thing that a program does when its arguments hold certain words.
+type use struct {
+	words  groups
+	effect string
+	weight float64 // 0 is the effect's own
+	prints taint   // what its output holds
+	sends  bool    // the files it is given, and what comes in, go to a host
+}
+
+// groups are words of which one of each must be among the arguments. * stands for
+// anything, ? for one character.
+type groups [][]string
+
+func wordsOf(text string) (w groups) {
+	for group := range strings.FieldsSeq(text) {
+		w = append(w, strings.Split(group, "|"))
+	}
+	return w
+}
+
+// options is how a program's arguments are read.
+type options struct {
+	takes    string // those that take the next word, separated by spaces
+	wraps    int    // words before the command that it runs; -1 for a program that runs none
+	previews groups // with these it only shows what it would do
+}
+
+// script is what a whole script of Windows holds together: every part must be in the
+// text, in lower case.
+type script struct {
+	parts  string
+	effect string
+	weight float64
+}
+
+//go:embed tables/*.yaml
+var tables embed.FS
+
+// builtin is the table that is built in. It is read when it is first needed: most
+// commands of reeve never judge a call.
+var builtin = sync.OnceValue(func() *Table {
+	entries, err := tables.ReadDir("tables")
+	if err != nil {
+		panic(err)
+	}
+	var sources []string
+	for _, e := range entries {
+		text, err := tables.ReadFile("tables/" + e.Name())
+		if err != nil {
+			panic(err)
+		}
+		sources = append(sources, string(text))
+	}
+	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, places: newPlaces()}
+	t.add(sources, sections, func(i int, f yamldoc.Fault) {
+		panic(fmt.Sprintf("hazard: %s:%d:%d: %s", entries[i].Name(), f.Line, f.Column, f.Message)) // a test reads it first
+	})
+	return t
+})
+
+// Extend reads documents that add effects and programs to what is built in. What is
+// wrong with the document of an index is told to fault.
+func Extend(sources []string, fault func(i int, f yamldoc.Fault)) *Table {
+	b := builtin()
+	if len(sources) == 0 {
+		return b
+	}
+	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.windows), maps.Clone(b.options), b.scripts, b.places}
+	t.add(sources, policySections, fault)
+	return t
+}
+
+// Default is the table without a policy's additions.
+func Default() *Table { return builtin() }
+
+// section is a part of a document: its rows' members, and what a row becomes.
+type section struct {
+	name, must, may string
+	read            func(*tableReader, *yamldoc.Node)
+}
+
+// sections stand in the order in which they are read: rows name effects. A policy may
+// have those of policySections; the places of a system and what scripts hold are built in.
+var (
+	policySections = []section{
+		{"effects", "effect weight says", "asi attack", (*tableReader).effect},
+		{"programs", "program source", "words effect weight prints sends", (*tableReader).program},
+		{"windows", "program effect source", "words weight", (*tableReader).windowsProgram},
+		{"options", "program", "takes wraps previews source", (*tableReader).option},
+	}
+	sections = append(policySections[:4:4],
+		section{"scripts", "holds effect source", "weight", (*tableReader).script},
+		section{"places", "paths", "reads read writes write", (*tableReader).place},
+	)
+)
+
+// Bounds of a table.
+const (
+	maxRows         = 10_000 // of all documents
+	maxUses         = 200    // of one program
+	maxGroups       = 8      // of words
+	maxAlternatives = 300    // of a row's words
+	maxCell         = 4000   // bytes
+)
+
+// tableReader reads one document into a table.
+type tableReader struct {
+	*Table
+	root *yamldoc.Node // nil if it cannot be read
+	rows *int          // of all documents
+	tell func(yamldoc.Fault)
+}
+
+// add reads documents into the table. Each may name the effects of every other.
+func (t *Table) add(sources []string, allowed []section, fault func(int, yamldoc.Fault)) {
+	rows := 0
+	readers := make([]tableReader, len(sources))
+	for i, source := range sources {
+		readers[i] = tableReader{Table: t, rows: &rows, tell: func(f yamldoc.Fault) { fault(i, f) }}
+		readers[i].open(source, allowed)
+	}
+	for _, s := range allowed {
+		for i := range readers {
+			readers[i].section(s)
+		}
+	}
+}
+
+func (r *tableReader) fault(n *yamldoc.Node, hint, format string, args ...any) {
+	r.tell(yamldoc.Fault{Line: n.Line, Column: n.Column, Message: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+func (r *tableReader) open(source string, allowed []section) {
+	root := yamldoc.Read(strings.TrimPrefix(source, "\ufeff"), r.tell)
+	if root == nil {
+		return
+	}
+	if root.Kind != rawjson.Object {
+		r.fault(root, "start with version: 1 and programs: …", "a table of programs is a mapping, not %s", root.Is())
+		return
+	}
+	if v := root.Get("version"); v == nil || v.Kind != rawjson.Number || v.Text != "1" {
+		r.fault(root, "write version: 1", "the document does not say that its version is 1")
+	}
+	for _, m := range root.Members {
+		if m.Name != "version" && !slices.ContainsFunc(allowed, func(s section) bool { return s.name == m.Name }) {
+			r.tell(yamldoc.Fault{Line: m.Line, Column: m.Column, Message: fmt.Sprintf("%q is no part of a table of programs", m.Name), Hint: "it has effects, programs, windows and options"})
+		}
+	}
+	r.root = root
+}
+
+func (r *tableReader) section(s section) {
+	if r.root == nil {
+		return
+	}
+	n := r.root.Get(s.name)
+	if n == nil || n.Kind == rawjson.Null {
+		return
+	}
+	if n.Kind != rawjson.Array {
+		r.fault(n, "write each row as - {…}", "%s is a list, not %s", s.name, n.Is())
+		return
+	}
+	for _, row := range n.Items {
+		if *r.rows++; *r.rows == maxRows+1 {
+			r.fault(row, "", "the tables of programs have more than %d rows", maxRows)
+		}
+		if *r.rows > maxRows {
+			return
+		}
+		if r.shape(row, s) {
+			s.read(r, row)
+		}
+	}
+}
+
+// shape reports whether a row is a mapping that has the members it must have, and
+// none without a meaning.
+func (r *tableReader) shape(row *yamldoc.Node, s section) bool {
+	if row.Kind != rawjson.Object {
+		r.fault(row, "write it as - {…}", "a row of %s is a mapping, not %s", s.name, row.Is())
+		return false
+	}
+	ok := true
+	for _, m := range row.Members {
+		if !listed(s.must, m.Name) && !listed(s.may, m.Name) {
+			r.tell(yamldoc.Fault{Line: m.Line, Column: m.Column, Message: fmt.Sprintf("%q is no member of a row of %s", m.Name, s.name), Hint: "it has " + strings.TrimSpace(s.must+" "+s.may)})
+			ok = false
+		} else if m.Value.Kind == rawjson.Object || m.Value.Kind == rawjson.Null || len(m.Value.Text) > maxCell {
+			r.fault(m.Value, "", "%s is a text of at most %d bytes", m.Name, maxCell)
+			ok = false
+		}
+	}
+	for _, name := range strings.Fields(s.must) {
+		if row.Get(name) == nil {
+			r.fault(row, "", "the row does not say its %s", name)
+			ok = false
+		}
+	}
+	return ok
+}
+
+// text is a member's text, empty for none.
+func text(row *yamldoc.Node, name string) string {
+	if n := row.Get(name); n != nil {
+		return strings.TrimSpace(n.Text)
+	}
+	return ""
+}
+
+// weight is a member that is a number above 0, at most 1; 0 for none.
+func (r *tableReader) weight(row *yamldoc.Node, name string) float64 {
+	n := row.Get(name)
+	if n == nil {
+		return 0
+	}
+	f, err := strconv.ParseFloat(n.Text, 64)
+	if n.Kind != rawjson.Number || err != nil || !(f > 0 && f <= 1) {
+		r.fault(n, "0.8 is what hardly anybody wants an agent to do", "%s is a number above 0, at most 1", name)
+	}
+	return f
+}
+
+// code is a member that names an effect.
+func (r *tableReader) code(row *yamldoc.Node, name string) string {
+	code := text(row, name)
+	if _, ok := r.effects[code]; !ok && row.Get(name) != nil {
+		r.fault(row.Get(name), "define it under effects", "there is no effect %q", code)
+	}
+	return code
+}
+
+// words reads groups of words.
+func (r *tableReader) words(n *yamldoc.Node) groups {
+	if n == nil {
+		return nil
+	}
+	w := wordsOf(n.Text)
+	all := 0
+	for _, group := range w {
+		all += len(group)
+		if slices.Contains(group, "") {
+			r.fault(n, "", "a word is empty")
+		}
+	}
+	if len(w) == 0 || len(w) > maxGroups || all > maxAlternatives {
+		r.fault(n, "", "there are 1 to %d groups of words, and at most %d words", maxGroups, maxAlternatives)
+	}
+	return w
+}
+
+func (r *tableReader) effect(row *yamldoc.Node) {
+	code := text(row, "effect")
+	if _, ok := r.effects[code]; ok {
+		r.fault(row, "", "the effect %q is there already", code)
+		return
+	}
+	family, name, ok := strings.Cut(code, ".")
+	if !ok || !effectName(family) || !effectName(name) {
+		r.fault(row.Get("effect"), "such as secret.read", "%q is no name of an effect: a family and a name", code)
+		return
+	}
+	e := effect{category: text(row, "asi"), technique: text(row, "attack"), weight: r.weight(row, "weight"), message: text(row, "says")}
+	if e.category == "" {
+		e.category = "ASI02"
+	}
+	r.effects[code] = e
+}
+
+func effectName(s string) bool {
+	return s != "" && len(s) <= 40 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
+
+// named calls put for each of a row's programs.
+func (r *tableReader) named(row *yamldoc.Node, put func(name string)) {
+	names := strings.Fields(text(row, "program"))
+	if len(names) == 0 {
+		r.fault(row, "", "the row names no program")
+	}
+	for _, name := range names {
+		put(name)
+	}
+}
+
+// printable is what the output of a program may be said to hold.
+var printable = map[string]taint{"": 0, "secret": fromSecret, "host": fromHost, "network": fromNet}
+
+func (r *tableReader) program(row *yamldoc.Node) {
+	u := use{words: r.words(row.Get("words")), effect: r.code(row, "effect"), weight: r.weight(row, "weight")}
+	prints, ok := printable[text(row, "prints")]
+	if !ok {
+		r.fault(row.Get("prints"), "", "prints is one of secret, host and network")
+	}
+	u.prints = prints
+	if n := row.Get("sends"); n != nil {
+		if u.sends = n.Text == "files"; !u.sends {
+			r.fault(n, "", "sends is files, or not there")
+		}
+	}
+	if u.effect == "" && u.prints == 0 && !u.sends {
+		r.fault(row, "", "the row does not say what the program does: effect, prints or sends")
+	}
+	r.named(row, func(name string) { r.put(r.programs, row, name, u) })
+}
+
+func (r *tableReader) windowsProgram(row *yamldoc.Node) {
+	u := use{words: r.words(row.Get("words")), effect: r.code(row, "effect"), weight: r.weight(row, "weight")}
+	r.named(row, func(name string) { r.put(r.windows, row, name, u) })
+}
+
+func (r *tableReader) put(m map[string][]use, row *yamldoc.Node, name string, u use) {
+	if len(m[name]) == maxUses {
+		r.fault(row, "", "%q has more than %d rows", name, maxUses)
+		return
+	}
+	m[name] = append(slices.Clip(m[name]), u)
+}
+
+func (r *tableReader) option(row *yamldoc.Node) {
+	o := options{takes: strings.Join(strings.Fields(text(row, "takes")), " "), wraps: -1}
+	if n := row.Get("wraps"); n != nil {
+		var err error
+		if o.wraps, err = strconv.Atoi(n.Text); err != nil || o.wraps < 0 || o.wraps > 9 {
+			r.fault(n, "", "wraps is how many words stand before the command that the program runs")
+		}
+	}
+	if n := row.Get("previews"); n != nil {
+		o.previews = r.words(n)
+	}
+	r.named(row, func(name string) {
+		if _, ok := r.Table.options[name]; ok {
+			r.fault(row, "", "the options of %q are there already", name)
+			return
+		}
+		r.Table.options[name] = o
+	})
+}
+
+func (r *tableReader) script(row *yamldoc.Node) {
+	r.scripts = append(r.scripts, script{text(row, "holds"), r.code(row, "effect"), r.weight(row, "weight")})
+}
+
+func (r *tableReader) place(row *yamldoc.Node) {
+	r.places.add(text(row, "paths"), place{
+		reads: r.code(row, "reads"), read: r.weight(row, "read"),
+		writes: r.code(row, "writes"), write: r.weight(row, "write"),
+	})
+}

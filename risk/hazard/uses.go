@@ -1,0 +1,148 @@
+package hazard
+
+import (
+	"strings"
+)
+
+// uses reports what the table says that the command does, and returns what its
+// output holds then.
+func (c *invocation) uses() (prints taint) {
+	scale := 1.0
+	if c.previews() {
+		scale = previewed
+	}
+	c.kept(scale, 0, func() {
+		for _, u := range c.table.programs[c.name] {
+			if !u.words.among(c.args) {
+				continue
+			}
+			if u.effect != "" {
+				c.report(u.effect, u.weight, c.at)
+			}
+			prints |= u.prints
+			if u.sends {
+				c.sendsFiles()
+			}
+		}
+	})
+	c.attackTool(c.path)
+	return prints
+}
+
+// sendsFiles judges that the files that the command is given, and what comes in, go
+// to a host.
+func (c *invocation) sendsFiles() {
+	sent := c.in
+	for _, a := range c.args {
+		name := a.text
+		if strings.HasPrefix(name, "-") {
+			var ok bool
+			if _, name, ok = strings.Cut(name, "="); !ok {
+				continue
+			}
+		}
+		sent.taint |= a.taint
+		if strings.Contains(name, "://") {
+			continue
+		}
+		sent.taint |= c.readFile(flow{text: name, known: a.known}).taint
+		if c.holdsSecrets(normalPath(name).text) {
+			sent.taint |= fromSecret
+		}
+	}
+	c.sent(sent, c.at)
+}
+
+// previewed is what is left of a weight when a program only shows what it would do.
+const previewed = 0.3
+
+// previews reports whether the command is told to show what it would do, or what it
+// is, and nothing more. Only of programs that the table knows to obey is that believed.
+func (c *invocation) previews() bool {
+	o, ok := c.table.options[c.name]
+	if !ok || o.previews == nil {
+		return false
+	}
+	var own []flow // without what other options take, and what stands behind them all
+	for i := 0; i < len(c.args) && c.args[i].text != "--"; i++ {
+		t := c.args[i].text
+		if listed(o.takes, t) {
+			i++
+			continue
+		}
+		if strings.HasPrefix(t, "--no-") || listed("false none no 0", t[strings.LastIndexByte(t, '=')+1:]) {
+			return false // --dry-run=false takes it back
+		}
+		own = append(own, c.args[i])
+	}
+	return o.previews.among(own)
+}
+
+// among reports whether each group has a word among the arguments.
+func (w groups) among(args []flow) bool {
+	for _, group := range w {
+		if !anyMatches(group, args) {
+			return false
+		}
+	}
+	return true
+}
+
+func anyMatches(group []string, args []flow) bool {
+	for i, a := range args {
+		if i > 256 {
+			return false
+		}
+		for _, pattern := range group {
+			if wild(pattern, a.text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wild matches with * for anything and ? for one character, in time of the
+// product of two short lengths.
+func wild(pattern, s string) bool {
+	if !strings.ContainsAny(pattern, "*?") {
+		return pattern == s
+	}
+	if len(s) > 512 {
+		s = s[:512]
+	}
+	p, i, star, mark := 0, 0, -1, 0
+	for i < len(s) {
+		switch {
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == s[i]) && pattern[p] != '*':
+			p++
+			i++
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, i
+			p++
+		case star >= 0:
+			mark++
+			p, i = star+1, mark
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}
+
+// attackTools are scripts known by their names wherever they lie.
+var attackTools = set("linpeas linenum autosuid les lse pspy pspy64 mimipenguin lazagne linux-exploit-suggester deepce sudo_bruteforce dirtycow dirtypipe pwnkit chisel merlin mimikatz sharphound rubeus winpeas powerview powerup nishang")
+
+// attackTool reports scripts that are known to serve attacks.
+func (s *shell) attackTool(p string) {
+	name := strings.ToLower(baseName(p))
+	for _, ext := range []string{".sh", ".py", ".pl", ".elf", ".ps1"} {
+		name = strings.TrimSuffix(name, ext)
+	}
+	if attackTools[name] {
+		s.report("code.attack_tool", 0, s.at)
+	}
+}
