@@ -24,7 +24,7 @@ func (n *Node) openA2A() error {
 	_, shared := n.store.(*postgres.Store)
 	cfg := a2a.Config{
 		Guard: n.guard, Engine: n.engine.Load(), Executors: n.executors, Open: func() bool { return !n.auth.Configured() },
-		URL: n.cfg.A2A.URL, Version: Version, Alone: !shared, Node: n.log.Node(), MaxBody: n.cfg.Limits.Body,
+		URL: n.cfg.A2A.URL, Version: Version(), Alone: !shared, Node: n.log.Node(), MaxBody: n.cfg.Limits.Body,
 		Callback: callbacks.Client(outbound.Options{Timeout: 10 * time.Second, Redirects: 3}),
 		Wait:     n.cfg.A2A.Wait, Hold: server.Hold, Logger: n.logger,
 	}

@@ -44,9 +44,6 @@ import (
 	"reeve.example/reeve/store/sqlite"
 )
 
-// Version of this program.
-const Version = "0.1.0"
-
 // Node is one node. It is safe for concurrent use.
 type Node struct {
 	cfg     Config
@@ -92,7 +89,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 		return nil, fmt.Errorf("the data folder (--data names another one): %w", err)
 	}
 	n = &Node{
-		cfg: cfg, started: time.Now(), now: time.Now, logger: slog.Default(), metrics: server.NewMetrics(Version),
+		cfg: cfg, started: time.Now(), now: time.Now, logger: slog.Default(), metrics: server.NewMetrics(Version()),
 		held: make(chan struct{}, cfg.Approvals.Held), stopping: context.Background(),
 	}
 	defer func() {

@@ -89,7 +89,7 @@ func (n *Node) begin(ctx context.Context) error {
 func (n *Node) serverConfig() server.Config {
 	// Who only looks may look at tasks, of flow and of A2A.
 	protocols := append([]jsonrpc.Namespace{
-		agentsOnly(aos.Namespace(n.decide, n.writable, Version, n.now)), agentsOnly(n.a2g.Namespace()), n.flow.Namespace(),
+		agentsOnly(aos.Namespace(n.decide, n.writable, Version(), n.now)), agentsOnly(n.a2g.Namespace()), n.flow.Namespace(),
 	}, n.a2a.Namespaces()...)
 	return server.Config{
 		Listen: n.cfg.Listen, AllowAnonymous: n.cfg.InsecureAnonymous, Hosts: n.cfg.Hosts,
@@ -110,7 +110,7 @@ func (n *Node) serverConfig() server.Config {
 			server.Route{Pattern: "/v1/", Handler: n.a2a.RESTv03(), MaxBody: n.cfg.Limits.Body, Roles: identity.Roles},
 		),
 		Concurrent: n.cfg.Limits.Concurrent, Rate: n.cfg.Limits.Rate,
-		Version: Version, Metrics: n.metrics, Logger: n.logger,
+		Version: Version(), Metrics: n.metrics, Logger: n.logger,
 		Checks: []server.Check{
 			{Name: "store", Run: n.store.Probe},
 			{Name: "ledger", Run: func(context.Context) error { return n.log.Err() }},
@@ -181,7 +181,7 @@ func (n *Node) retention() *retention.Keeper {
 func (n *Node) operator() *operator.API {
 	return &operator.API{
 		Guard: n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(),
-		ReloadPolicy: n.ReloadPolicy, Version: Version, Logger: n.logger,
+		ReloadPolicy: n.ReloadPolicy, Version: Version(), Logger: n.logger,
 	}
 }
 

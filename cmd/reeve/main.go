@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -85,23 +84,10 @@ afterwards it can prove what happened.
 		ledgerCommand(), a2gCommand(), execCommand(), agentsCommand(), riskCommand(), approvalsCommand(), keysCommand(),
 		mcpCommand(), hookCommand(), sessionsCommand(),
 		backupCommand(), restoreCommand(), settingsCommand(), trustCommand(),
+		versionCommand(), licensesCommand(),
 	)
 	askFirst(root)
 	return root
-}
-
-// version is the module's version, or the commit that the binary was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return reeve.Version
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) > 12 {
-			return reeve.Version + " (" + s.Value[:12] + ")"
-		}
-	}
-	return reeve.Version
 }
 
 // args makes a usage error of cobra's checks of arguments.
