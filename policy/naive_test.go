@@ -935,6 +935,9 @@ func agree(t *testing.T, seed uint64, requests int) {
 // comparisons is how often TestThreat27TwoEvaluatorsAgree compares.
 var comparisons = flag.Int("comparisons", 20_000, "how many random policies and requests the two evaluators are compared on")
 
+// compareFrom lets a long run be made of several.
+var compareFrom = flag.Uint64("compare-from", 1<<40, "the seed of the first random policy")
+
 // TestThreat27TwoEvaluatorsAgree: a fault of the index, or of what is judged lazily,
 // would show as a difference from the evaluator that does neither.
 func TestThreat27TwoEvaluatorsAgree(t *testing.T) {
@@ -944,7 +947,7 @@ func TestThreat27TwoEvaluatorsAgree(t *testing.T) {
 		t.Run(fmt.Sprint("worker ", w), func(t *testing.T) {
 			t.Parallel()
 			for seed := w; seed < seeds; seed += workers {
-				agree(t, 1<<40+uint64(seed), each)
+				agree(t, *compareFrom+uint64(seed), each)
 			}
 		})
 	}
