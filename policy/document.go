@@ -124,6 +124,8 @@ func isGlob(s string) bool { return strings.ContainsAny(s, "*?") }
 // document is what one file says, before its conditions are compiled.
 type document struct {
 	*yamlReader
+	include *node      // names the built-in policy that holds, too; nil for none
+	defers  bool       // the default is the included policy's
 	effect  act.Effect // the default
 	observe bool
 	lists   []list
@@ -160,7 +162,7 @@ const (
 )
 
 var (
-	documentKeys = []string{"version", "name", "description", "default", "mode", "lists", "rules", "manifests", "except", "risk"}
+	documentKeys = []string{"version", "name", "description", "include", "default", "mode", "lists", "rules", "manifests", "except", "risk"}
 	ruleKeys     = []string{"name", "description", "on", "tools", "check", "detect", "texts", "severity", "hazard", "when", "effect", "modify", "conditions", "approval", "code", "reason", "instead", "mode", "risk"}
 	modifyForms  = []string{"redact", "drop"}
 	replaceKeys  = []string{"argument", "with", "with_expr"}
@@ -207,7 +209,15 @@ func readDocument(f File) *document {
 	}
 	d.textOf(root.Get("name"), "name")
 	d.textOf(root.Get("description"), "description")
-	if v := root.Get("default"); v == nil {
+	if v := root.Get("include"); v != nil {
+		d.include = v
+		if v.Kind != rawjson.String || v.Text != starterName {
+			d.at(v, "the built-in policy is called "+starterName, "%q is no policy that can be included", v.Text)
+		}
+	}
+	if v := root.Get("default"); v == nil && d.include != nil {
+		d.defers = true
+	} else if v == nil {
 		d.at(root, "add default: allow, or default: deny to forbid everything that no rule allows",
 			"the document does not say what happens when no rule decides")
 	} else if e, ok := d.effectOf(v, "default"); ok {

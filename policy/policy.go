@@ -75,9 +75,13 @@ const (
 
 // Load compiles documents into a Set. The error is an ErrorList that names
 // every fault that was found.
-func Load(files ...File) (*Set, error) {
+func Load(files ...File) (*Set, error) { return compile(files, withIncluded) }
+
+// compile compiles documents. include adds the files that they include.
+func compile(files []File, include func(files []File, docs []*document) []File) (*Set, error) {
 	files = slices.Clone(files)
-	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.base(), b.base()) })
+	byName := func(a, b File) int { return cmp.Compare(a.base(), b.base()) }
+	slices.SortFunc(files, byName)
 	var errs ErrorList
 	total := 0
 	for i, f := range files {
@@ -92,17 +96,14 @@ func Load(files ...File) (*Set, error) {
 	if errs != nil {
 		return nil, errs
 	}
-	var docs []*document
-	var programs []File
-	for _, f := range files {
-		if isTable(f) {
-			programs = append(programs, f)
-			continue
-		}
-		docs = append(docs, readDocument(f))
+	docs, tables := readDocuments(files)
+	if more := include(files, docs); len(more) > len(files) {
+		files = more
+		slices.SortFunc(files, byName)
+		docs, tables = readDocuments(files)
 	}
 	s := &Set{files: len(files)}
-	s.table, errs = readTables(programs)
+	s.table, errs = readTables(tables)
 	s.assemble(docs)
 	for _, d := range docs {
 		slices.SortStableFunc(d.errs, func(a, b *Error) int {
@@ -135,6 +136,18 @@ func Load(files ...File) (*Set, error) {
 	sum := sha256.Sum256(s.text)
 	s.hash = "sha256:" + hex.EncodeToString(sum[:])
 	return s, nil
+}
+
+// readDocuments reads the documents among files, and gives back the tables of programs.
+func readDocuments(files []File) (docs []*document, tables []File) {
+	for _, f := range files {
+		if isTable(f) {
+			tables = append(tables, f)
+			continue
+		}
+		docs = append(docs, readDocument(f))
+	}
+	return docs, tables
 }
 
 // assemble brings the documents together: names must be unique, defaults must
@@ -174,7 +187,7 @@ func (s *Set) assemble(docs []*document) {
 			continue
 		}
 		s.observe = s.observe && d.observe
-		if d.errs == nil {
+		if d.errs == nil && !d.defers {
 			if first != nil && d.effect != first.effect {
 				d.fault(1, 1, "all documents of a policy must agree", "default: %s here, and %s in %s", d.effect, first.effect, first.file)
 			}
@@ -418,5 +431,5 @@ func Parse(text []byte) (*Set, error) {
 	if len(files) == 0 {
 		return nil, ErrorList{{Message: "the text of the policy holds no documents"}}
 	}
-	return Load(files...)
+	return compile(files, func(files []File, _ []*document) []File { return files }) // what was included is among them
 }
