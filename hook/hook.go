@@ -45,6 +45,7 @@ const (
 	Fetched                // a file's content, before the model reads it
 	Said                   // what the agent said at the end of a turn
 	Configured             // the agent's settings have changed
+	Loaded                 // a file of instructions, after the agent has read it
 )
 
 // Agent is one coding agent.
@@ -104,6 +105,7 @@ type Event struct {
 	input  rawjson.Value // the call's arguments
 	result rawjson.Value // what the tool gave, as it came
 	texts  []text        // of a prompt, a result, a message
+	beside beside        // what the agent reads and runs by itself, and no event tells of
 }
 
 // text is one text that is judged. at is the string that it was read from; a
@@ -230,7 +232,7 @@ func (e *Event) outcome(d *Decision) outcome {
 	switch e.Kind {
 	case Ignored:
 		return outcome{effect: act.Allow}
-	case Start, End, Said:
+	case Start, End, Said, Loaded:
 		return o // told, and nothing that could be held back
 	}
 	switch d.Effect {

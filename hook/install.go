@@ -51,7 +51,7 @@ type place struct {
 var places = map[string]place{
 	"claude-code": {
 		user: ".claude/settings.json", project: ".claude/settings.json", grouped: true,
-		events: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStart", "SubagentStop", "Stop", "SessionEnd", "ConfigChange"},
+		events: []string{"SessionStart", "InstructionsLoaded", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStart", "SubagentStop", "Stop", "SessionEnd", "ConfigChange"},
 		entry:  func(in *Installation, event string) []byte { return group(in, event, `"timeout":`+seconds(1)) },
 	},
 	"codex": {
@@ -156,7 +156,7 @@ func (in *Installation) failure(event string) (code, text string) {
 		return "2", ""
 	}
 	switch a.events[event] {
-	case Start, End, Said, Ignored:
+	case Start, End, Said, Loaded, Ignored:
 		return "1", "Nothing is recorded of this."
 	case Result:
 		const notice = "What the tool gave is withheld, since reeve could not judge it."

@@ -32,9 +32,21 @@ func Judge(ctx context.Context, e *Event, trail *Trail, ask func(context.Context
 	if request == nil {
 		return e.Answer(&Decision{Effect: act.Allow}), nil
 	}
+	if e.Kind == Call { // what goes with a call comes first: a call that is recorded as allowed is made
+		if d, err := e.judgeBeside(ctx, turn, call, ask); err != nil || d != nil {
+			return e.refused(d), err
+		}
+	}
 	d, err := ask(ctx, request)
 	if err != nil {
 		return Answer{}, err
+	}
+	if e.Kind == Prompt && d.Effect == act.Allow {
+		if beside, err := e.judgeBeside(ctx, turn, call, ask); err != nil {
+			return Answer{}, err
+		} else if beside != nil {
+			d = beside
+		}
 	}
 	if e.Kind == Call && e.CallID == "" {
 		if err := trail.Decided(e, call, e.outcome(d)); err != nil {
@@ -61,6 +73,14 @@ func Judge(ctx context.Context, e *Event, trail *Trail, ask func(context.Context
 		}
 	}
 	return e.Answer(d), nil
+}
+
+// refused is the answer to an event that a decision about something else bars; nil is none.
+func (e *Event) refused(d *Decision) Answer {
+	if d == nil {
+		return Answer{}
+	}
+	return e.Answer(d)
 }
 
 // names are those of an event's turn and call, from the trail where the agent has

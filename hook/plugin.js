@@ -57,8 +57,11 @@ export const Reeve = async ({ directory }) => {
       }
     },
     "chat.message": async (input, output) => {
-      const text = output.parts.filter((p) => p.type === "text").map((p) => p.text).join("\n")
-      const answer = await about("chat.message", input, { text })
+      // Of the texts OpenCode has made some itself: what is in the files that the prompt names.
+      const texts = output.parts.filter((p) => p.type === "text")
+      const text = texts.filter((p) => !p.synthetic).map((p) => p.text).join("\n")
+      const reads = texts.filter((p) => p.synthetic).map((p) => p.text)
+      const answer = await about("chat.message", input, { text, reads })
       if (answer.deny) throw new Error(answer.deny)
     },
     "tool.execute.before": async (input, output) => {

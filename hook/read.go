@@ -21,7 +21,7 @@ var agents = []*Agent{
 			"UserPromptSubmit": Prompt, "PreToolUse": Call, "PostToolUse": Result, "PostToolUseFailure": Result,
 			"PermissionRequest": Ignored, "PermissionDenied": Ignored, "Notification": Ignored, "PreCompact": Ignored, "PostCompact": Ignored,
 			"Setup": Ignored, "StopFailure": Ignored, "TeammateIdle": Ignored, "TaskCreated": Ignored, "TaskCompleted": Ignored,
-			"ConfigChange": Configured, "CwdChanged": Ignored, "FileChanged": Ignored, "InstructionsLoaded": Ignored,
+			"ConfigChange": Configured, "CwdChanged": Ignored, "FileChanged": Ignored, "InstructionsLoaded": Loaded,
 			"WorktreeRemove": Ignored, "PostToolBatch": Ignored, "MessageDisplay": Ignored,
 		},
 		read: readClaude, answer: answerClaude, asks: always, changes: always,
@@ -251,10 +251,20 @@ func readClaude(e *Event, in rawjson.Value) error {
 		e.About = in.Get("file_path").Text()
 	case Prompt:
 		e.says(in.Get("prompt"))
+		if e.Agent.ID == "claude-code" {
+			return e.claudeReads(in.Get("prompt").Text())
+		}
+	case Loaded:
+		return e.claudeInstructions(in.Get("file_path").Text())
 	case Said:
 		e.says(in.Get("last_assistant_message"))
 	case Call:
-		return e.tool(in.Get("tool_name").Text(), in.Get("tool_input"))
+		if err := e.tool(in.Get("tool_name").Text(), in.Get("tool_input")); err != nil {
+			return err
+		}
+		if e.Agent.ID == "claude-code" && (e.Tool.Given == "Skill" || e.Tool.Given == "SlashCommand") {
+			return e.claudeSkill()
+		}
 	case Result:
 		e.gives(in.Get("tool_response"))
 		if e.Name == "PostToolUseFailure" {
@@ -281,6 +291,7 @@ func readGemini(e *Event, in rawjson.Value) error {
 		e.about("The session ends", in.Get("reason").Text())
 	case Prompt:
 		e.says(in.Get("prompt"))
+		e.readsContents()
 	case Said:
 		e.says(in.Get("prompt_response"))
 	case Result:
@@ -489,6 +500,9 @@ func readOpenCode(e *Event, in rawjson.Value) error {
 		e.about(either(e.Child != "", "A sub-agent ends", "The session ends"), "")
 	case Prompt, Said:
 		e.says(in.Get("text"))
+		for read := range in.Get("reads").Strings() {
+			e.beside.texts = append(e.beside.texts, besideText{"what the prompt names", read.Text()})
+		}
 	case Result:
 		e.gives(in.Get("output"))
 	}

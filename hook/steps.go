@@ -109,7 +109,7 @@ func (e *Event) context(turn, call string, now time.Time) aos.StepContext {
 }
 
 // stepNames keep a call and its result apart, which share an id.
-var stepNames = [...]string{Ignored: "", Start: "start:", End: "end:", Prompt: "prompt:", Call: "call:", Result: "result:", Fetched: "file:", Said: "said:", Configured: "settings:"}
+var stepNames = [...]string{Ignored: "", Start: "start:", End: "end:", Prompt: "prompt:", Call: "call:", Result: "result:", Fetched: "file:", Said: "said:", Configured: "settings:", Loaded: "instructions:"}
 
 func message(role string, texts []text) aos.Message {
 	m := aos.Message{ID: rand.Text(), Role: role}

@@ -31,8 +31,9 @@ type agent struct {
 	// owned says that it is proprietary, and run only where -agents names a folder.
 	owned bool
 	setUp func(r *run)
-	// command are the arguments for one prompt, without any question to a person.
-	command func(r *run, prompt string) []string
+	// command are the arguments for one prompt, and what stands after it, without any
+	// question to a person.
+	command func(r *run, prompt ...string) []string
 	env     func(r *run) []string
 
 	shell func(command string) modelserver.ToolCall
@@ -78,8 +79,8 @@ args = [%q, %q]
 `, r.model.URL+"/v1", r.work, r.self, probeServer, r.paid))
 		},
 		env: func(r *run) []string { return []string{"DUMMY_KEY=dummy", "CODEX_HOME=" + r.home + "/.codex"} },
-		command: func(r *run, prompt string) []string {
-			return []string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", prompt}
+		command: func(r *run, prompt ...string) []string {
+			return append([]string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}, prompt...)
 		},
 		shell: func(c string) modelserver.ToolCall { return call("exec_command", m{"cmd": c}) },
 		write: func(path, content string) modelserver.ToolCall {
@@ -116,8 +117,8 @@ args = [%q, %q]
 		env: func(r *run) []string {
 			return []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + r.model.URL, "GEMINI_TELEMETRY_ENABLED=false"}
 		},
-		command: func(r *run, prompt string) []string {
-			return []string{"-m", "gemini-2.5-flash", "--yolo", "-p", prompt}
+		command: func(r *run, prompt ...string) []string {
+			return append([]string{"-m", "gemini-2.5-flash", "--yolo", "-p"}, prompt...)
 		},
 		shell: func(c string) modelserver.ToolCall {
 			return call("run_shell_command", m{"command": c, "description": "a command"})
@@ -153,7 +154,7 @@ args = [%q, %q]
 		env: func(r *run) []string {
 			return []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1"}
 		},
-		command: func(r *run, prompt string) []string { return []string{"run", prompt} },
+		command: func(r *run, prompt ...string) []string { return append([]string{"run"}, prompt...) },
 		shell: func(c string) modelserver.ToolCall {
 			return call("bash", m{"command": c, "description": "a command"})
 		},
@@ -181,8 +182,8 @@ args = [%q, %q]
 		env: func(r *run) []string {
 			return []string{"ANTHROPIC_BASE_URL=" + r.model.URL, "ANTHROPIC_API_KEY=dummy", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "IS_SANDBOX=1"}
 		},
-		command: func(r *run, prompt string) []string {
-			return []string{"--dangerously-skip-permissions", "-p", prompt}
+		command: func(r *run, prompt ...string) []string {
+			return append([]string{"--dangerously-skip-permissions", "-p"}, prompt...)
 		},
 		shell: func(c string) modelserver.ToolCall {
 			return call("Bash", m{"command": c, "description": "a command"})
@@ -214,8 +215,8 @@ args = [%q, %q]
 				"COPILOT_MODEL=scripted", "COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false", "COPILOT_HOME=" + r.home + "/.copilot",
 			}
 		},
-		command: func(r *run, prompt string) []string {
-			return []string{"--allow-all-tools", "--allow-all-paths", "--no-auto-update", "-p", prompt}
+		command: func(r *run, prompt ...string) []string {
+			return append([]string{"--allow-all-tools", "--allow-all-paths", "--no-auto-update", "-p"}, prompt...)
 		},
 		shell: func(c string) modelserver.ToolCall {
 			return call("bash", m{"command": c, "description": "a command"})
@@ -368,11 +369,11 @@ func (r *run) reeve(args ...string) string {
 const patience = 2 * time.Minute
 
 // prompt runs the agent with one prompt, to its end, and returns what it printed.
-func (r *run) prompt(prompt string) string {
+func (r *run) prompt(prompt ...string) string {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, r.path, r.agent.command(r, prompt)...)
+	cmd := exec.CommandContext(ctx, r.path, r.agent.command(r, prompt...)...)
 	cmd.Env, cmd.Dir = r.environ(), r.work
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -1,0 +1,177 @@
+package hook
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
+)
+
+// claudeEvent is an event of Claude Code's, as it sends them.
+func claudeEvent(t *testing.T, cwd, name string, more ...string) *Event {
+	t.Helper()
+	in := obj(nil).str("session_id", "s").str("cwd", cwd).str("hook_event_name", name)
+	for i := 0; i+1 < len(more); i += 2 {
+		if strings.HasPrefix(more[i+1], "{") {
+			in = in.raw(more[i], []byte(more[i+1]))
+		} else {
+			in = in.str(more[i], more[i+1])
+		}
+	}
+	e, err := Read("claude-code", "", in.end())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func putFile(t *testing.T, dir, name, text string) {
+	t.Helper()
+	file := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// However a prompt names a file with @, its content is judged with it.
+func TestReadsWhatAPromptNames(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	dir := t.TempDir()
+	for _, name := range []string{"plain", "notes.txt", "two words.txt", "deep/er.md", "a,b", "naïve.txt", "x-y_z.go", "wide name"} {
+		putFile(t, dir, name, "content of "+name)
+	}
+	putFile(t, home, "own.txt", "content of own.txt")
+	for prompt, want := range map[string]string{
+		"look at @plain": "plain", "@plain": "plain", "look at (@notes.txt)": "notes.txt", "at @notes.txt, please": "notes.txt",
+		"at @notes.txt.": "notes.txt", "at @notes.txt#L3-9 now": "notes.txt", `@"two words.txt" is it`: "two words.txt", `see @two\ words.txt`: "two words.txt",
+		"@deep/er.md!": "deep/er.md", "@./deep/../deep/er.md": "deep/er.md", "see x@plain": "plain", "a @a,b c": "a,b", "@naïve.txt": "naïve.txt",
+		"@x-y_z.go:12": "x-y_z.go", "see:@plain\u00a0now": "plain", "line\n\t@plain\r\nnext": "plain", "@~/own.txt": "own.txt",
+		"@" + dir + "/plain": "plain", "@@plain": "plain", "@'wide name'": "wide name", "＠ and @plain\ufeff": "plain", "@nothing @plain": "plain",
+	} {
+		e := claudeEvent(t, dir, "UserPromptSubmit", "prompt", prompt)
+		if !slices.ContainsFunc(e.beside.texts, func(b besideText) bool { return b.text == "content of "+want }) {
+			t.Errorf("%q: %s is not judged: %v", prompt, want, e.beside.texts)
+		}
+	}
+	for _, prompt := range []string{"write to me@example.org", "nothing here", "@", "a @ b", "@missing", `@"`} {
+		if e := claudeEvent(t, dir, "UserPromptSubmit", "prompt", prompt); len(e.beside.texts) > 0 {
+			t.Errorf("%q: something is read: %v", prompt, e.beside.texts)
+		}
+	}
+	if e := claudeEvent(t, dir, "UserPromptSubmit", "prompt", "see @docs:file:///etc/x"); len(e.beside.texts) == 0 {
+		t.Error("a resource of a server is not recorded")
+	}
+	putFile(t, dir, "large", strings.Repeat("x", maxBeside+1))
+	if _, err := Read("claude-code", "", obj(nil).str("session_id", "s").str("cwd", dir).str("hook_event_name", "UserPromptSubmit").str("prompt", "@large").end()); err == nil {
+		t.Error("a file that is too large to be judged passes")
+	}
+	if _, err := Read("claude-code", "", obj(nil).str("session_id", "s").str("cwd", dir).str("hook_event_name", "UserPromptSubmit").str("prompt", strings.Repeat("@plain ", maxMentions+1)).end()); err == nil {
+		t.Error("any number of names passes")
+	}
+}
+
+// A skill and a command run what stands in their text: it is judged as calls of the shell,
+// with what is put into it.
+func TestJudgesWhatASkillRuns(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	dir := t.TempDir()
+	putFile(t, dir, ".claude/skills/sk/SKILL.md", "---\nname: sk\n---\nread @note.txt\n!`echo $ARGUMENTS`\n```!\nls -l\n```\n")
+	putFile(t, dir, ".claude/commands/group/cmd.md", "!`whoami`\n")
+	putFile(t, dir, "below/note.txt", "of below")
+	putFile(t, dir, "note.txt", "of the folder")
+	for name, e := range map[string]*Event{
+		"a skill":                   claudeEvent(t, dir, "PreToolUse", "tool_name", "Skill", "tool_input", `{"skill":"sk","args":"forbidden"}`, "tool_use_id", "1"),
+		"a prompt":                  claudeEvent(t, dir, "UserPromptSubmit", "prompt", "/sk forbidden"),
+		"a skill of a folder above": claudeEvent(t, filepath.Join(dir, "below"), "PreToolUse", "tool_name", "Skill", "tool_input", `{"skill":"sk","args":"forbidden"}`, "tool_use_id", "1"),
+	} {
+		if len(e.beside.commands) != 2 || e.beside.commands[0] != "echo forbidden" || strings.TrimSpace(e.beside.commands[1]) != "ls -l" {
+			t.Errorf("%s: %q", name, e.beside.commands)
+		}
+		if !slices.ContainsFunc(e.beside.texts, func(b besideText) bool { return strings.HasPrefix(b.text, "of ") }) {
+			t.Errorf("%s: what it names is not read: %v", name, e.beside.texts)
+		}
+		var asked []string
+		answer, err := Judge(t.Context(), e, openTrail(t, e), func(_ context.Context, request []byte) (*Decision, error) {
+			doc, err := rawjson.Parse(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked = append(asked, doc.Root().Get("method").Text())
+			if strings.Contains(string(request), "echo forbidden") {
+				return &Decision{Effect: act.Deny, Message: "That word is not to be said."}, nil
+			}
+			return &Decision{Effect: act.Allow}, nil
+		})
+		if err != nil || !strings.Contains(string(answer.Stdout), "That word is not to be said.") || strings.Contains(string(answer.Stdout), `"allow"`) {
+			t.Errorf("%s: %v %s, after %v", name, err, answer.Stdout, asked)
+		}
+	}
+	if e := claudeEvent(t, dir, "UserPromptSubmit", "prompt", "/group:cmd"); len(e.beside.commands) != 1 {
+		t.Error("a command of a group is not found")
+	}
+	if e := claudeEvent(t, dir, "UserPromptSubmit", "prompt", "/../../etc/x"); len(e.beside.texts) != 0 {
+		t.Error("a name leads out of the folder")
+	}
+}
+
+func openTrail(t *testing.T, e *Event) *Trail {
+	t.Helper()
+	trail, err := OpenTrail(t.TempDir(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trail
+}
+
+// What must not be read as it is blocks the prompt that names it, also where it could be
+// masked in a result; of what the user said and what was read each is judged as what it is.
+func TestContentsOfAPromptAreNoWordsOfTheUser(t *testing.T) {
+	for agent, input := range map[string]string{
+		"gemini":   `{"session_id":"s","cwd":"/","hook_event_name":"BeforeAgent","prompt":"see @x\n--- Content from referenced files ---\nContent from @x:\nSECRET\n--- End of content ---"}`,
+		"opencode": `{"event":"chat.message","sessionID":"s","text":"see @x","reads":["SECRET"]}`,
+	} {
+		e, err := Read(agent, "", []byte(input))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var asked []string
+		answer, err := Judge(t.Context(), e, openTrail(t, e), func(_ context.Context, request []byte) (*Decision, error) {
+			doc, err := rawjson.Parse(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked = append(asked, doc.Root().Get("method").Text())
+			if !strings.Contains(string(request), "SECRET") {
+				return &Decision{Effect: act.Allow}, nil
+			}
+			return decision(act.Modify, request), nil
+		})
+		if err != nil || !slices.Equal(asked, []string{"steps/message", "steps/knowledgeRetrieval"}) || !strings.Contains(string(answer.Stdout), "have it read with a tool") {
+			t.Errorf("%s: %v, asked %v, answered %s", agent, err, asked, answer.Stdout)
+		}
+	}
+}
+
+// A file of instructions is judged when the agent tells of it; it cannot be held back.
+func TestInstructions(t *testing.T) {
+	dir := t.TempDir()
+	putFile(t, dir, "CLAUDE.md", "do it")
+	e := claudeEvent(t, dir, "InstructionsLoaded", "file_path", filepath.Join(dir, "CLAUDE.md"))
+	var got string
+	answer, err := Judge(t.Context(), e, openTrail(t, e), func(_ context.Context, request []byte) (*Decision, error) {
+		got = string(request)
+		return &Decision{Effect: act.Deny, Message: "no"}, nil
+	})
+	if err != nil || answer.Exit != 0 || !strings.Contains(answer.Stderr, "no") || !strings.Contains(got, "do it") || !strings.Contains(got, "steps/knowledgeRetrieval") {
+		t.Errorf("%v %+v %s", err, answer, got)
+	}
+}
