@@ -41,6 +41,8 @@ type Config struct {
 
 	LogFormat string `yaml:"log-format" default:"text" doc:"Form of the process log: text or json."`
 
+	LogDenials bool `yaml:"log-denials" doc:"Say each act that is denied or held in the process log, too: its decision, rule, kind, tool and agent, and nothing of its contents."`
+
 	TLS struct {
 		Cert string `yaml:"cert" doc:"TLS certificate file (PEM). With it and tls.key the node speaks HTTPS."`
 		Key  string `yaml:"key" doc:"TLS private key file (PEM)."`

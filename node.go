@@ -130,7 +130,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	}
 	n.guard, err = guard.New(ctx, guard.Config{
 		Log: n.log, Store: n.store, Policy: set, Keep: guard.Keep(cfg.Keep), Redact: redact,
-		SessionBytes: cfg.Limits.Sessions, Observe: n.metrics.Decision, Logger: n.logger,
+		SessionBytes: cfg.Limits.Sessions, Observe: n.observe, Logger: n.logger,
 		Answered: n.answered, Score: score, Tampering: cfg.guarded().Tampering, Refused: n.metrics.Quota,
 		Quotas: guard.Quotas{
 			Servers: cfg.Quotas.Servers, Agents: cfg.Quotas.Agents, Held: cfg.Quotas.Held, Bytes: cfg.Quotas.Bytes, Contents: cfg.Quotas.Contents,
@@ -157,6 +157,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	if err = n.keys.Load(ctx); err != nil {
 		return n, err
 	}
+	n.metrics.Gauge("reeve_approvals_waiting", "Acts that wait for people, counted up to 1000; of all nodes that share a database.", n.waiting())
 	n.metrics.Gauge("reeve_sessions_held", "Sessions held in memory.", func() float64 { held, _ := n.guard.Sessions(); return float64(held) })
 	n.metrics.Gauge("reeve_session_bytes", "Bytes of sessions held in memory.", func() float64 { _, size := n.guard.Sessions(); return float64(size) })
 	return n, nil

@@ -370,6 +370,12 @@ func (g *Guard) Approvals(ctx context.Context, open bool, after string, limit in
 	return list, next, nil
 }
 
+// Waiting counts the acts that wait for people, up to the first most.
+func (g *Guard) Waiting(ctx context.Context, most int) (int, error) {
+	items, err := g.cfg.Store.Items(ctx, ledger.ItemQuery{Kind: approvalKind, Open: true, Limit: most})
+	return len(items), err
+}
+
 // Reply is a person's answer to a held decision.
 type Reply struct {
 	Agree bool

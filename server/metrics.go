@@ -31,10 +31,14 @@ type Metrics struct {
 	inFlight  prometheus.Gauge
 	ended     *prometheus.CounterVec
 	tasks     *prometheus.HistogramVec
+	rules     *prometheus.CounterVec
+	loaded    prometheus.Gauge
+	stale     prometheus.Gauge
 
 	mu     sync.Mutex
 	sizes  map[uint32]uint64 // of each log, after its last batch
 	agents map[string]bool   // those that are counted by name
+	named  map[string]bool   // rules with their codes that are counted by name
 }
 
 // NewMetrics returns the metrics of a node of this version.
@@ -72,16 +76,37 @@ func NewMetrics(version string) *Metrics {
 			Name: "reeve_task_seconds", Help: "Time that attempts at tasks took, by executor and status.",
 			Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 60, 600, 3600},
 		}, []string{"executor", "status"}),
+		rules: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reeve_rule_decisions_total",
+			Help: "Decisions that a rule of the policy, or a check of the guardian's own, had a part in, by the effect that it asked for; observe is one that only watches, or that an exception lifted.",
+		}, []string{"rule", "code", "effect"}),
+		loaded: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "reeve_policy_read_timestamp_seconds", Help: "When the policy's files were last read and taken, in seconds since 1970.",
+		}),
+		stale: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "reeve_policy_stale", Help: "1 when the policy's files could not be taken the last time that they were read, so that an older policy is in force.",
+		}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "reeve_http_requests_in_flight", Help: "HTTP requests being served.",
 		}),
-		sizes: make(map[uint32]uint64), agents: make(map[string]bool),
+		sizes: make(map[uint32]uint64), agents: make(map[string]bool), named: make(map[string]bool),
 	}
+	// A counter that begins to be with its first event hides that event from rate().
+	for _, result := range []string{"ok", "failed"} {
+		m.reloads.WithLabelValues(result)
+	}
+	for _, reason := range []string{"connection", "credential", "forwarded", "handshake", "host", "limit", "role"} {
+		m.refused.WithLabelValues(reason)
+	}
+	for _, quota := range []string{"agents", "contents", "held", "servers", "tasks"} {
+		m.quotas.WithLabelValues(quota)
+	}
+	m.loaded.SetToCurrentTime()
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "reeve_build_info", Help: "The program that runs; always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.decisions, m.latency, m.batch, m.size, m.reloads, m.refused, m.quotas, m.inFlight, m.ended, m.tasks, build,
+	m.registry.MustRegister(m.decisions, m.latency, m.batch, m.size, m.reloads, m.refused, m.quotas, m.inFlight, m.ended, m.tasks, m.rules, m.loaded, m.stale, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -90,6 +115,32 @@ func NewMetrics(version string) *Metrics {
 func (m *Metrics) Decision(a *act.Action, d *act.Decision, took time.Duration) {
 	m.decisions.WithLabelValues(a.Door, string(a.Kind), d.Effect.String()).Inc()
 	m.latency.Observe(took.Seconds())
+	for _, r := range d.Reasons {
+		effect := r.Effect.String()
+		if r.Observe {
+			effect = "observe"
+		}
+		rule, code, _ := strings.Cut(m.name(m.named, maxRules, r.Rule+"\x00"+r.Code), "\x00")
+		m.rules.WithLabelValues(rule, code, effect).Inc()
+	}
+}
+
+// maxRules is how many rules are counted by name. A policy may have ten thousand, and
+// each reload can bring others.
+const maxRules = 1000
+
+// name is what somebody is counted as who is called so: by that name, or, beyond the
+// first most, as one with the others.
+func (m *Metrics) name(known map[string]bool, most int, name string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !known[name] {
+		if len(known) >= most {
+			return "other"
+		}
+		known[name] = true
+	}
+	return strings.ToValidUTF8(name, "\ufffd")
 }
 
 // Checkpoint counts a commit: the log's new size, signed in note.
@@ -115,16 +166,7 @@ func (m *Metrics) Ended(did string, how agent.Outcome) {
 	if outcome == "" {
 		outcome = "violation"
 	}
-	m.mu.Lock()
-	if !m.agents[did] {
-		if len(m.agents) >= maxAgents {
-			did = "other"
-		} else {
-			m.agents[did] = true
-		}
-	}
-	m.mu.Unlock()
-	m.ended.WithLabelValues(strings.ToValidUTF8(did, "\ufffd"), outcome).Inc()
+	m.ended.WithLabelValues(m.name(m.agents, maxAgents, did), outcome).Inc()
 }
 
 // TaskEnded counts an attempt at a task.
@@ -139,8 +181,12 @@ func (m *Metrics) TaskEnded(executor string, outcome task.Phase, took time.Durat
 // PolicyReload counts a reload of the policy, ok or not.
 func (m *Metrics) PolicyReload(ok bool) {
 	result := "ok"
-	if !ok {
+	if ok {
+		m.loaded.SetToCurrentTime()
+		m.stale.Set(0)
+	} else {
 		result = "failed"
+		m.stale.Set(1)
 	}
 	m.reloads.WithLabelValues(result).Inc()
 }

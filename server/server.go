@@ -212,6 +212,14 @@ func New(cfg Config) (*Server, error) {
 	s.metrics.Gauge("reeve_connections", "Connections by TCP that are open.", func() float64 { return float64(s.conns.count()) })
 	s.setHosts()
 	s.ready = readiness{checks: cfg.Checks, logger: s.logger}
+	s.metrics.Gauge("reeve_ready", "1 when the node can decide, as /readyz says it; else 0.", func() float64 {
+		for _, err := range s.ready.run(context.Background()) {
+			if err != nil {
+				return 0
+			}
+		}
+		return 1
+	})
 	s.metrics.Gauge("reeve_calls_waiting", "Calls that wait for their turn.", func() float64 { return float64(s.limits.waitingCalls()) })
 	s.welcome = s.guarded(Route{Handler: http.HandlerFunc(s.page)})
 	for _, rpc := range cfg.RPC {

@@ -22,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -445,6 +446,12 @@ func TestMetrics(t *testing.T) {
 	m := NewMetrics("1.2.3")
 	m.Decision(&act.Action{Door: "aos", Kind: act.ToolCall}, &act.Decision{Effect: act.Allow}, 3*time.Millisecond)
 	m.Decision(&act.Action{Door: "aos", Kind: act.ToolCall}, &act.Decision{}, time.Millisecond)
+	m.Decision(&act.Action{Door: "aos", Kind: act.ToolCall}, &act.Decision{Reasons: []act.Reason{
+		{Rule: "no-transfers", Code: "bank", Effect: act.Deny}, {Rule: "new", Code: "new", Effect: act.Deny, Observe: true},
+	}}, time.Millisecond)
+	for i := range maxRules { // a policy's names are not bounded, and what is counted is
+		m.Decision(&act.Action{}, &act.Decision{Reasons: []act.Reason{{Rule: strconv.Itoa(i), Effect: act.Deny}}}, time.Millisecond)
+	}
 	m.Checkpoint(0, 10, nil)
 	m.Checkpoint(0, 14, nil)
 	m.PolicyReload(true)
@@ -455,8 +462,14 @@ func TestMetrics(t *testing.T) {
 	got := ask(s, "GET", "/metrics", "").Body.String()
 	for _, want := range []string{
 		`reeve_decisions_total{door="aos",effect="allow",kind="tool.call"} 1`,
-		`reeve_decisions_total{door="aos",effect="deny",kind="tool.call"} 1`,
-		`reeve_decision_seconds_count 2`,
+		`reeve_decisions_total{door="aos",effect="deny",kind="tool.call"} 2`,
+		`reeve_decision_seconds_count 1003`,
+		`reeve_rule_decisions_total{code="bank",effect="deny",rule="no-transfers"} 1`,
+		`reeve_rule_decisions_total{code="new",effect="observe",rule="new"} 1`,
+		`reeve_rule_decisions_total{code="",effect="deny",rule="other"} 2`,
+		`reeve_policy_stale 1`,
+		`reeve_quota_refused_total{quota="held"} 0`,
+		`reeve_ready 1`,
 		`reeve_ledger_batch_records_sum 4`,
 		`reeve_ledger_records{log="0"} 14`,
 		`reeve_policy_reloads_total{result="failed"} 1`,
