@@ -43,7 +43,7 @@ var arrows = map[string]string{
 	"identity":                 "act",
 	"approval":                 "act",
 	"agent":                    "act",
-	"guard":                    "act agent approval internal/canon internal/quota internal/rawjson ledger policy risk session task",
+	"guard":                    "act agent approval identity internal/canon internal/quota internal/rawjson ledger policy risk session task",
 	"engine":                   "act approval executor guard identity internal/quota internal/canon internal/content internal/rawjson ledger task",
 	"flow":                     "act engine executor identity internal/jsonrpc internal/rawjson ledger task",
 	"a2a":                      "a2a/message act approval engine executor guard identity internal/canon internal/content internal/jsonrpc internal/outbound internal/rawjson ledger task",

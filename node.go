@@ -54,6 +54,7 @@ type Node struct {
 	store     store.Store
 	log       *ledger.Log
 	guard     *guard.Guard
+	door      guard.Door
 	a2g       *a2g.Server
 	flow      *flow.Server
 	a2a       *a2a.Server
@@ -71,7 +72,6 @@ type Node struct {
 	probed   time.Time // when the store was last probed for ping; guarded by probe
 	probeErr error     // likewise
 
-	held     chan struct{}   // calls that wait for people
 	stopping context.Context // done when the node is to stop serving
 
 	background context.CancelFunc
@@ -90,7 +90,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	}
 	n = &Node{
 		cfg: cfg, started: time.Now(), now: time.Now, logger: slog.Default(), metrics: server.NewMetrics(Version()),
-		held: make(chan struct{}, cfg.Approvals.Held), stopping: context.Background(),
+		stopping: context.Background(),
 	}
 	defer func() {
 		if err != nil {
@@ -139,6 +139,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	if err != nil {
 		return n, err
 	}
+	n.door = guard.Door{Guard: n.guard, Wait: cfg.Approvals.Wait, Places: make(chan struct{}, cfg.Approvals.Held), Hold: hold, Logger: n.logger}
 	secrets, err := cfg.a2gSecrets()
 	if err != nil {
 		return n, err

@@ -12,7 +12,6 @@ import (
 	"reeve.example/reeve/a2g"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
-	"reeve.example/reeve/approval"
 	"reeve.example/reeve/identity"
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/jsonrpc"
@@ -72,7 +71,7 @@ func (n *Node) ServeA2G(ctx context.Context, in io.Reader, out io.Writer) error 
 func (n *Node) begin(ctx context.Context) error {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	n.background = stop
-	n.stopping = ctx
+	n.stopping, n.door.Stopping = ctx, ctx
 	if err := n.anchorer.Prepare(background); err != nil {
 		return fmt.Errorf("publish checkpoints: %w", err)
 	}
@@ -89,7 +88,7 @@ func (n *Node) begin(ctx context.Context) error {
 func (n *Node) serverConfig() server.Config {
 	// Who only looks may look at tasks, of flow and of A2A.
 	protocols := append([]jsonrpc.Namespace{
-		agentsOnly(aos.Namespace(n.decide, n.writable, Version(), n.now)), agentsOnly(n.a2g.Namespace()), n.flow.Namespace(),
+		server.AgentsOnly(aos.Namespace(n.door.Decide, n.writable, Version(), n.now)), server.AgentsOnly(n.a2g.Namespace()), n.flow.Namespace(),
 	}, n.a2a.Namespaces()...)
 	return server.Config{
 		Listen: n.cfg.Listen, AllowAnonymous: n.cfg.InsecureAnonymous, Hosts: n.cfg.Hosts,
@@ -121,19 +120,6 @@ func (n *Node) serverConfig() server.Config {
 			return server.Status{Policy: n.guard.Policy().Hash(), Records: head.Size, Log: n.LogName()}
 		},
 	}
-}
-
-// agentsOnly has a protocol answer those who act. Approvers and auditors look at what
-// agents do; whoever holds their keys must not be one, nor fill the ledger.
-func agentsOnly(space jsonrpc.Namespace) jsonrpc.Namespace {
-	handle := space.Handle
-	space.Handle = func(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonrpc.Error) {
-		if _, role := identity.FromContext(ctx); !role.Acts() && r.Method != "ping" {
-			return nil, &jsonrpc.Error{Code: jsonrpc.Unauthorized, Message: "Unauthorized", Data: jsonrpc.Reason("Your role is " + string(role) + ", which only looks. Ask with the credential of an agent.")}
-		}
-		return handle(ctx, r)
-	}
-	return space
 }
 
 // connections is how many callers' connections may be open at once, where the process may
@@ -215,45 +201,17 @@ func (n *Node) connect(ctx context.Context, header http.Header) (func(*jsonrpc.C
 	return func(c *jsonrpc.Conn) { n.a2g.Opened(c, did) }, err
 }
 
+// hold has a call wait for people, unless it came on a connection of many calls.
+func hold(ctx context.Context, until time.Time) bool {
+	if jsonrpc.ConnFrom(ctx) != nil {
+		return false
+	}
+	server.Hold(ctx, until)
+	return true
+}
+
 // LogName is the name of the node's log in its checkpoints.
 func (n *Node) LogName() string { return fmt.Sprintf("%s/%d", n.cfg.Ledger.Origin, n.log.Number()) }
-
-// decide judges an act for the caller of a request.
-func (n *Node) decide(ctx context.Context, a *act.Action) (act.Decision, []byte, error) {
-	a.Principal, _ = identity.FromContext(ctx)
-	if a.Agent.ID == "" && a.Principal != act.Anonymous {
-		a.Agent.ID = a.Principal.Name // a message without context: the agent is who the credential says
-	}
-	d, modified, err := n.guard.Decide(ctx, a)
-	if err == nil && d.Effect == act.Escalate && n.awaitAnswer(ctx, d.Approval) {
-		d, modified, err = n.guard.Decide(ctx, a)
-	}
-	if err != nil && ctx.Err() == nil {
-		n.logger.Error("an act was not decided", "method", a.Method, "error", err)
-	}
-	return d, modified, err
-}
-
-// awaitAnswer waits until people have answered about a held act, as long as is
-// configured, and reports whether they have. Calls that wait have a limit of
-// their own; beyond it, and on a connection of many calls, nobody waits.
-func (n *Node) awaitAnswer(ctx context.Context, held *act.Approval) bool {
-	wait := n.cfg.Approvals.Wait
-	if wait <= 0 || jsonrpc.ConnFrom(ctx) != nil || held == nil || held.State != string(approval.Held) {
-		return false
-	}
-	select {
-	case n.held <- struct{}{}:
-		defer func() { <-n.held }()
-	default:
-		return false
-	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	defer context.AfterFunc(n.stopping, cancel)()
-	server.Hold(ctx, time.Now().Add(wait))
-	return n.guard.Await(ctx, held.ID) == nil
-}
 
 // writable says whether decisions can be recorded, as of at most a second ago.
 func (n *Node) writable() error {

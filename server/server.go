@@ -295,12 +295,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // call serves a JSON-RPC endpoint.
 func (s *Server) call(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Handler) {
 	ctx := r.Context()
-	if s.cfg.Connect != nil && jsonrpc.IsWebSocket(r) && !rpc.Posted {
-		s.connect(w, r, rpc)
-		return
-	}
 	if r.Method != http.MethodPost {
-		rpc.Serve(ctx, w, r) // which refuses it
+		if s.cfg.Connect != nil && jsonrpc.IsWebSocket(r) && !rpc.Posted {
+			s.connect(w, r, rpc)
+		} else {
+			rpc.Serve(ctx, w, r) // which refuses it
+		}
 		return
 	}
 	by, err := s.who(r)
@@ -580,6 +580,19 @@ func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Reques
 		return refuse(http.StatusRequestTimeout, "slow", "The body did not arrive in time.")
 	}
 	return refuse(http.StatusBadRequest, "parse", "The body ended before it was complete.")
+}
+
+// AgentsOnly has a protocol answer those who act. Approvers and auditors look at what
+// agents do; whoever holds their keys must not be one, nor fill the ledger.
+func AgentsOnly(space jsonrpc.Namespace) jsonrpc.Namespace {
+	handle := space.Handle
+	space.Handle = func(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonrpc.Error) {
+		if _, role := identity.FromContext(ctx); !role.Acts() && r.Method != "ping" {
+			return nil, &jsonrpc.Error{Code: jsonrpc.Unauthorized, Message: "Unauthorized", Data: jsonrpc.Reason("Your role is " + string(role) + ", which only looks. Ask with the credential of an agent.")}
+		}
+		return handle(ctx, r)
+	}
+	return space
 }
 
 // refuseRoute refuses a request that is no JSON-RPC and is over a limit.
