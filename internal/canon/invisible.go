@@ -39,11 +39,25 @@ var ignorable = rangetable.Merge(unicode.Other_Default_Ignorable_Code_Point, uni
 // tags is the whole block of tags, assigned or not.
 var tags = &unicode.RangeTable{R32: []unicode.Range32{{Lo: 0xe0000, Hi: 0xe0fff, Stride: 1}}}
 
-// leads are the first bytes of characters that may be invisible.
+// leads are the first bytes of characters that may be invisible. Only those of the table
+// are looked at, and not all there are: this is done whenever the program starts.
 var leads = func() (t [256]bool) {
-	for r := range rune(0xe1000) {
+	lead := func(r rune) {
 		if Invisible(r) {
 			t[string(r)[0]] = true
+		}
+	}
+	for r := range rune(0x0100) {
+		lead(r)
+	}
+	for _, of := range ignorable.R16 {
+		for r := rune(of.Lo); r <= rune(of.Hi); r += rune(of.Stride) {
+			lead(r)
+		}
+	}
+	for _, of := range ignorable.R32 {
+		for r := rune(of.Lo); r <= rune(of.Hi); r += rune(of.Stride) {
+			lead(r)
 		}
 	}
 	return

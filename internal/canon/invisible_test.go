@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 )
 
 func TestVisible(t *testing.T) {
@@ -62,5 +63,18 @@ func TestInvisibleShortCuts(t *testing.T) {
 		if Invisible(r) != unicode.Is(ignorable, r) {
 			t.Errorf("%U: %t", r, Invisible(r))
 		}
+	}
+}
+
+// TestLeads: each invisible character is found by its first byte.
+func TestLeads(t *testing.T) {
+	var want [256]bool
+	for r := range rune(unicode.MaxRune + 1) {
+		if Invisible(r) && utf8.ValidRune(r) {
+			want[string(r)[0]] = true
+		}
+	}
+	if leads != want {
+		t.Errorf("the first bytes are %v, and should be %v", leads, want)
 	}
 }

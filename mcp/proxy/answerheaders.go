@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 
 	"reeve.example/reeve/risk"
 )
@@ -14,13 +15,20 @@ import (
 // sentences.
 var passedBack = map[string]func(string) bool{
 	sessionHeader:   func(s string) bool { return len(s) <= 1024 && visibleASCII.MatchString(s) },
-	versionHeader:   regexp.MustCompile(`^[0-9A-Za-z.-]{1,32}$`).MatchString,
-	"Cache-Control": regexp.MustCompile(`^[a-z-]{1,32}(=[0-9]{1,12})?( *, *[a-z-]{1,32}(=[0-9]{1,12})?){0,9}$`).MatchString,
+	versionHeader:   matches(`^[0-9A-Za-z.-]{1,32}$`),
+	"Cache-Control": matches(`^[a-z-]{1,32}(=[0-9]{1,12})?( *, *[a-z-]{1,32}(=[0-9]{1,12})?){0,9}$`),
 	"Retry-After": func(s string) bool {
 		_, err := http.ParseTime(s)
 		return err == nil || seconds.MatchString(s)
 	},
-	"Allow": regexp.MustCompile(`^[A-Z]{1,16}( *, *[A-Z]{1,16}){0,15}$`).MatchString,
+	"Allow": matches(`^[A-Z]{1,16}( *, *[A-Z]{1,16}){0,15}$`),
+}
+
+// matches compiles a pattern when it is used first: few programs that hold the proxy are
+// one, and repetitions make large programs of small patterns.
+func matches(pattern string) func(string) bool {
+	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+	return func(s string) bool { return compiled().MatchString(s) }
 }
 
 var (
@@ -60,14 +68,14 @@ var schemes = map[string]string{"bearer": "Bearer", "dpop": "DPoP", "basic": "Ba
 // challengeParams are what a client needs to find its authorization server, and to
 // ask for the right token. error_description and its like are sentences.
 var challengeParams = map[string]func(string) bool{
-	"realm": regexp.MustCompile(`^[0-9A-Za-z._~:/@-]{1,256}$`).MatchString,
+	"realm": matches(`^[0-9A-Za-z._~:/@-]{1,256}$`),
 	"resource_metadata": func(s string) bool {
 		u, err := url.Parse(s)
 		return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && len(s) <= 2048 && scope.MatchString(s)
 	},
 	"scope": func(s string) bool { return len(s) <= 2048 && scopes.MatchString(s) },
-	"error": regexp.MustCompile(`^[a-z_]{1,40}$`).MatchString,
-	"algs":  regexp.MustCompile(`^[A-Z]{2}[0-9A-Za-z]{1,8}( [A-Z]{2}[0-9A-Za-z]{1,8}){0,15}$`).MatchString,
+	"error": matches(`^[a-z_]{1,40}$`),
+	"algs":  matches(`^[A-Z]{2}[0-9A-Za-z]{1,8}( [A-Z]{2}[0-9A-Za-z]{1,8}){0,15}$`),
 }
 
 // scope is what needs no escape in quotation marks (RFC 6749, section 3.3).
