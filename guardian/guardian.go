@@ -34,13 +34,13 @@ var Deciding = []string{
 	"keys create", "keys revoke",
 	"agents reset-key", "agents resume", "agents revoke", "agents suspend",
 	"ledger erase", "ledger prune", "restore",
-	"hook install", "mcp install", "mcp tools approve", "mcp tools refuse",
+	"hook install", "hook uninstall", "mcp install", "mcp tools approve", "mcp tools refuse",
 	"trust",
 }
 
 // personal are those of them that change something of the user's own, whatever
 // data folder they name.
-var personal = []string{"hook install", "mcp install", "trust"}
+var personal = []string{"hook install", "hook uninstall", "mcp install", "trust"}
 
 // Node is what a node has to guard.
 type Node struct {

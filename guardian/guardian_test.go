@@ -132,7 +132,10 @@ reeve agents resume did:x
 reeve ledger prune --before 2030-01-01
 reeve restore x.db
 reeve mcp tools approve s t
-reeve hook install codex --undo
+reeve hook uninstall codex
+reeve hook uninstall
+reeve hook uninstall --managed --yes
+reeve hook install codex --managed --url http://127.0.0.1:1/
 reeve hook install claude-code --policy /tmp/open.yaml
 reeve hook --data /tmp/x install codex
 reeve mcp install cursor --undo
@@ -384,6 +387,7 @@ reeve serve
 reeve approvals approve --help
 REEVE_DATA=/tmp/x reeve approvals approve abc
 HOME=/tmp/home reeve hook install codex
+rg 'reeve hook uninstall' docs
 reeve keys create agent1 --data ./testdata/node
 grep -rn "reeve approvals approve" docs
 grep -rn "approvals approve" --include=*.md .

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -163,6 +164,15 @@ func (s *codexServer) trust(list []codexHook) error {
 func (in *Installation) Trust(ctx context.Context) (said string, err error) {
 	if in.Agent != "codex" {
 		return "", nil
+	}
+	if in.Managed {
+		folder, err := os.Getwd()
+		if err != nil {
+			return "", err
+		}
+		ctx, cancel := context.WithTimeout(ctx, codexPatience)
+		defer cancel()
+		return managedTrust(ctx, folder)
 	}
 	const byHand = "Codex runs no hook that was not trusted, and says nothing of it: start codex, open /hooks, and trust reeve's. Set features.unified_exec_tty = false in its config.toml: no hook sees what is typed into an open shell."
 	file, err := in.File()

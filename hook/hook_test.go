@@ -465,7 +465,7 @@ func TestInstallOdd(t *testing.T) {
 	if advice := strings.Join(in.Advice(), "\n"); !strings.Contains(advice, "disableAllHooks") {
 		t.Error(advice)
 	}
-	if err := replaceSame(elsewhere, []byte(before), []byte("{}")); err == nil || !strings.Contains(err.Error(), "changed meanwhile") {
+	if err := (&Installation{}).replaceSame(elsewhere, []byte(before), []byte("{}")); err == nil || !strings.Contains(err.Error(), "changed meanwhile") {
 		t.Errorf("changed meanwhile: %v", err)
 	}
 	if _, err := in.Remove(); err != nil || read(t, file) != before {

@@ -30,6 +30,11 @@ type Installation struct {
 	Home, Project string
 	// Folder is the agent's own folder of settings, where it is not in the home folder.
 	Folder string
+	// Managed is for an installation in the machine's settings, which are its
+	// administrator's: Home, Project and Folder count for nothing then.
+	Managed bool
+	name    string // of a hook that is known by one
+	root    string // where the machine's settings are, of tests that must not write those
 	// Command is the program and its arguments, without --agent and --event.
 	Command []string
 	// Patience is how long the program may take, as it was told. A while after that the
@@ -46,6 +51,9 @@ type place struct {
 	version       bool                                           // the file has "version": 1
 	whole         func(in *Installation, events []string) []byte // the file is reeve's own
 	note          string
+	// managed is what is different in the machine's own settings; nil where an agent
+	// has none.
+	managed *managedPlace
 }
 
 var places = map[string]place{
@@ -53,17 +61,30 @@ var places = map[string]place{
 		user: ".claude/settings.json", project: ".claude/settings.json", grouped: true,
 		events: []string{"SessionStart", "InstructionsLoaded", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStart", "SubagentStop", "Stop", "SessionEnd", "ConfigChange"},
 		entry:  func(in *Installation, event string) []byte { return group(in, event, `"timeout":`+seconds(1)) },
+		managed: &managedPlace{
+			files:    map[string]string{"linux": "/etc/claude-code/managed-settings.json", "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json"},
+			settings: []setting{{[]string{"allowManagedHooksOnly"}, "true"}},
+		},
 	},
 	"codex": {
 		user: ".codex/hooks.json", project: ".codex/hooks.json", grouped: true,
 		events: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop", "Stop"},
 		entry:  func(in *Installation, event string) []byte { return group(in, event, `"timeout":`+seconds(1)) },
+		managed: &managedPlace{
+			files: map[string]string{"linux": codexManaged + "/requirements.toml", "darwin": codexManaged + "/requirements.toml"},
+			whole: codexRequirements,
+		},
 	},
 	"gemini": {
 		user: ".gemini/settings.json", project: ".gemini/settings.json", grouped: true,
 		events: []string{"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"},
 		entry: func(in *Installation, event string) []byte {
-			return group(in, event, `"name":"reeve","timeout":`+seconds(1000))
+			return group(in, event, `"name":`+string(rawjson.Quote(in.name))+`,"timeout":`+seconds(1000))
+		},
+		managed: &managedPlace{
+			files:    map[string]string{"linux": "/etc/gemini-cli/settings.json", "darwin": "/Library/Application Support/GeminiCli/settings.json"},
+			settings: []setting{{[]string{"hooksConfig", "enabled"}, "true"}},
+			note:     "Gemini CLI takes the machine's settings from another file where GEMINI_CLI_SYSTEM_SETTINGS_PATH names one, and a user who reads the hook's name there can name it in hooksConfig.disabled.",
 		},
 	},
 	"cursor": {
@@ -73,11 +94,17 @@ var places = map[string]place{
 			return obj(nil).str("command", in.line(event)).raw("timeout", []byte(seconds(1))).raw("failClosed", []byte("true")).end()
 		},
 		note: "Cursor blocks when the hook fails, since failClosed is set. It gives no hook the power to hold back results of its own tools, but for files, which are judged before they are read.",
+		managed: &managedPlace{
+			files: map[string]string{"linux": "/etc/cursor/hooks.json", "darwin": "/Library/Application Support/Cursor/hooks.json"},
+		},
 	},
 	"copilot": {
 		user: ".copilot/hooks/reeve.json", project: ".github/hooks/reeve.json", whole: copilotFile,
 		events: []string{"sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse", "postToolUseFailure", "subagentStart", "subagentStop", "sessionEnd"},
 		note:   "Copilot lets no hook block a prompt.",
+		managed: &managedPlace{
+			files: map[string]string{"linux": "/etc/github-copilot/policy.d/reeve.json"},
+		},
 	},
 	"opencode": {
 		user: ".config/opencode/plugins/reeve.js", project: ".opencode/plugins/reeve.js",
@@ -86,6 +113,11 @@ var places = map[string]place{
 			return []byte(strings.Replace(text, "SECONDS", strconv.Itoa(in.deadline()), 1))
 		},
 		note: "The plugin refuses everything when reeve cannot be run.",
+		managed: &managedPlace{
+			files:  map[string]string{"linux": "/etc/opencode/reeve.js", "darwin": "/Library/Application Support/opencode/reeve.js"},
+			listed: "opencode.json",
+			note:   "OpenCode runs no plugin, this one neither, where it is started with OPENCODE_PURE or --pure.",
+		},
 	},
 	"amazon-q": {
 		user: ".aws/amazonq/cli-agents/reeve.json", project: ".amazonq/cli-agents/reeve.json", whole: amazonQFile,
@@ -239,6 +271,10 @@ func (in *Installation) File() (string, error) {
 		_, err := Find(in.Agent)
 		return "", err
 	}
+	if in.Managed {
+		file, err := managedFile(in.Agent)
+		return in.root + file, err
+	}
 	if in.Project != "" {
 		return filepath.Join(in.Project, filepath.FromSlash(p.project)), nil
 	}
@@ -253,8 +289,8 @@ func (in *Installation) File() (string, error) {
 func (in *Installation) Advice() []string {
 	p := places[in.Agent]
 	var list []string
-	if isWindows && p.whole == nil {
-		list = append(list, "On Windows nothing watches over the hook: "+agentName(in.Agent)+" goes on, unguarded, if the reeve program is missing or cannot be run.")
+	if isWindows && in.Agent != "opencode" { // whose plugin watches itself
+		list = append(list, "On Windows no shell watches over the hook: where the reeve program is missing, is killed or does not answer, "+agentName(in.Agent)+" does what it does after a hook that failed, and most agents go on, unguarded (docs/hooks.md).")
 	}
 	if _, text, err := in.present(); err == nil {
 		if doc, err := rawjson.Parse(bytes.TrimPrefix(text, mark)); err == nil && doc.Root().Get("disableAllHooks").Bool() {
@@ -263,6 +299,9 @@ func (in *Installation) Advice() []string {
 	}
 	if p.note != "" {
 		list = append(list, p.note)
+	}
+	if in.Managed && p.managed.note != "" {
+		list = append(list, p.managed.note)
 	}
 	return list
 }
@@ -288,16 +327,21 @@ func (in *Installation) Install() (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	p := places[in.Agent]
-	if p.whole != nil {
-		after := p.whole(in, p.events)
-		switch {
-		case bytes.Equal(before, after):
-			return false, nil
-		case before != nil && !in.wrote(before):
+	if err := in.Reachable(); err != nil {
+		return false, err
+	}
+	if whole := in.whole(); whole != nil {
+		after := whole(in, places[in.Agent].events)
+		if before != nil && !in.wrote(before) {
 			return false, fmt.Errorf("%s is there and is not reeve's; it is not overwritten", file)
 		}
-		return true, replaceSame(file, before, after)
+		if changed = !bytes.Equal(before, after); changed {
+			if err := in.replaceSame(file, before, after); err != nil {
+				return false, err
+			}
+		}
+		named, err := in.list(file, true)
+		return changed || named, err
 	}
 	after, err := in.edit(before, true)
 	if err != nil {
@@ -307,11 +351,11 @@ func (in *Installation) Install() (changed bool, err error) {
 		return false, nil
 	}
 	if before != nil && !in.installed(before) { // never a copy of what reeve wrote
-		if err := replaceFile(file+backupSuffix, before); err != nil {
+		if err := in.replaceFile(file+backupSuffix, before); err != nil {
 			return false, err
 		}
 	}
-	return true, replaceSame(file, before, after)
+	return true, in.replaceSame(file, before, after)
 }
 
 // Remove takes reeve out of the agent's configuration again. A file that has not
@@ -321,10 +365,12 @@ func (in *Installation) Remove() (changed bool, err error) {
 	if err != nil || before == nil {
 		return false, err
 	}
-	p := places[in.Agent]
-	if p.whole != nil {
+	if in.whole() != nil {
 		if !in.wrote(before) {
 			return false, fmt.Errorf("%s is not reeve's; it is not removed", file)
+		}
+		if _, err := in.list(file, false); err != nil { // first what names it
+			return false, err
 		}
 		return true, os.Remove(file)
 	}
@@ -339,15 +385,22 @@ func (in *Installation) Remove() (changed bool, err error) {
 	if old, err := readConfig(backup); err == nil && old != nil {
 		// Nothing was changed but by us, if the old file says the same as the rest.
 		if plain, err := in.edit(old, false); err == nil && bytes.Equal(gist(plain), gist(rest)) {
-			if err := replaceSame(file, before, old); err != nil {
+			if err := in.replaceSame(file, before, old); err != nil {
 				return false, err
 			}
 			return true, os.Remove(backup)
 		}
+		for _, s := range in.settings() { // what had been set before stays set
+			if s.isIn(old) {
+				if rest, err = set(rest, s.path, []byte(s.value)); err != nil {
+					return false, fmt.Errorf("%s: %w", file, err)
+				}
+			}
+		}
 	} else if doc, err := rawjson.Parse(bytes.TrimPrefix(rest, mark)); err == nil && !doc.Root().HasOthers([]string{"version"}) {
 		return true, os.Remove(file) // there was none
 	}
-	return true, replaceSame(file, before, rest)
+	return true, in.replaceSame(file, before, rest)
 }
 
 // mark is what some editors write before a text to say that it is UTF-8.
@@ -471,6 +524,25 @@ func (in *Installation) edit(text []byte, add bool) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
 	}
+	text, err := in.editHooks(text, add)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range in.settings() {
+		if add {
+			text, err = set(text, s.path, []byte(s.value))
+		} else {
+			text, err = unset(text, s.path)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// editHooks is edit for the hooks alone.
+func (in *Installation) editHooks(text []byte, add bool) ([]byte, error) {
 	doc, err := rawjson.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("it is not plain JSON, and is not edited (comments are not understood): %w", err)
@@ -483,6 +555,7 @@ func (in *Installation) edit(text []byte, add bool) ([]byte, error) {
 	p := places[in.Agent]
 	var wanted map[string][]byte
 	if add {
+		in.giveName(text)
 		wanted = map[string][]byte{}
 		for _, event := range p.events {
 			wanted[event] = p.entry(in, event)
@@ -591,7 +664,7 @@ func without(object rawjson.Value, name string) []byte {
 
 // replaceSame replaces a file that holds what it held when it was read: the agent, or
 // somebody else, may have written it meanwhile.
-func replaceSame(file string, before, after []byte) error {
+func (in *Installation) replaceSame(file string, before, after []byte) error {
 	now, err := readConfig(file)
 	if err != nil {
 		return err
@@ -599,20 +672,19 @@ func replaceSame(file string, before, after []byte) error {
 	if !bytes.Equal(now, before) || (now == nil) != (before == nil) {
 		return fmt.Errorf("%s was changed meanwhile; nothing was written, so try again", file)
 	}
-	return replaceFile(file, after)
+	return in.replaceFile(file, after)
 }
 
 // replaceFile writes a file whole or not at all, and keeps its mode.
-func replaceFile(file string, text []byte) error {
-	mode := fs.FileMode(0o600)
+func (in *Installation) replaceFile(file string, text []byte) error {
+	mode := in.mode()
 	if info, err := os.Stat(file); err == nil {
 		mode = info.Mode().Perm()
 	}
-	dir := filepath.Dir(file)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := in.makeFolder(file); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".reeve-*")
+	f, err := os.CreateTemp(filepath.Dir(file), ".reeve-*")
 	if err != nil {
 		return err
 	}
@@ -624,4 +696,26 @@ func replaceFile(file string, text []byte) error {
 		os.Remove(f.Name())
 	}
 	return err
+}
+
+// Installed reports whether reeve's hooks are in the agent's configuration.
+func (in *Installation) Installed() bool {
+	_, text, err := in.present()
+	return err == nil && text != nil && in.wrote(text)
+}
+
+// Left says what stays of an installation that was taken out.
+func (in *Installation) Left() []string {
+	var list []string
+	file, text, err := in.present()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if old, err := readConfig(file + backupSuffix); err == nil && old != nil && text != nil {
+		list = append(list, "it was changed since reeve was installed: the file as it was before stays as "+file+backupSuffix)
+	}
+	if in.Agent == "codex" && !in.Managed {
+		list = append(list, "Codex' config.toml keeps features.unified_exec_tty = false, and the trust in hooks that are no longer there")
+	}
+	return list
 }

@@ -110,6 +110,12 @@ func (in *Installation) installedLine() (string, error) {
 		}
 		return shellLine(words), nil
 	}
+	if in.Agent == "codex" && in.Managed {
+		if line := tomlLine(text, in.call()); strings.Contains(line, " hook --agent codex") {
+			return line, nil
+		}
+		return "", errNotInstalled
+	}
 	doc, err := rawjson.Parse(bytes.TrimPrefix(text, mark))
 	if err != nil {
 		return "", err

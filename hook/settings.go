@@ -3,7 +3,9 @@ package hook
 import (
 	"bytes"
 	"path"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 
 	"reeve.example/reeve/internal/rawjson"
@@ -14,7 +16,8 @@ import (
 type Setting struct {
 	Agent string
 	// Path is the file below a home folder (User) or a repository, or the end of
-	// its path in both. A star stands for any name.
+	// its path in both; or from the root, of the machine's own settings. A star stands
+	// for any name.
 	Path string
 	User bool
 }
@@ -25,12 +28,20 @@ var Settings = func() []Setting {
 		{"claude-code", ".claude/settings.local.json", false},
 		{"claude-code", ".claude.json", true},
 		{"codex", ".codex/config.toml", false},
-		{"copilot", ".copilot/config.json", true}, {"copilot", ".copilot/hooks/*", true}, {"copilot", ".github/hooks/*", false},
+		{"copilot", ".copilot/config.json", true}, {"copilot", ".copilot/settings.json", true},
+		{"copilot", ".github/copilot/settings.json", false}, {"copilot", ".github/copilot/settings.local.json", false}, {"copilot", ".copilot/hooks/*", true}, {"copilot", ".github/hooks/*", false},
 		{"opencode", ".config/opencode/plugins/*", true}, {"opencode", ".opencode/plugins/*", false},
 		{"amazon-q", ".aws/amazonq/cli-agents/*", true}, {"amazon-q", ".amazonq/cli-agents/*", false},
 	}
 	for id, p := range places {
 		list = append(list, Setting{id, p.user, true}, Setting{id, p.project, false})
+		if p.managed != nil && p.managed.files[runtime.GOOS] != "" {
+			file := filepath.ToSlash(p.managed.files[runtime.GOOS])
+			list = append(list, Setting{id, file, false})
+			if p.managed.listed != "" {
+				list = append(list, Setting{id, path.Join(path.Dir(file), p.managed.listed), false})
+			}
+		}
 	}
 	return list
 }()
@@ -64,6 +75,12 @@ func SettingAt(name, home string) *Setting {
 // now, nil if it is not there; after is nil if it is removed.
 func (s *Setting) Disarms(before, after []byte) string {
 	had := hooksIn(before)
+	if places[s.Agent].managed != nil && path.Base(s.Path) == places[s.Agent].managed.listed && namesPlugin(before) {
+		if namesPlugin(after) {
+			return ""
+		}
+		return "it takes reeve's plugin away"
+	}
 	if after == nil || len(bytes.TrimSpace(after)) == 0 {
 		if len(had) > 0 {
 			return "it takes reeve's hooks away"
@@ -76,7 +93,7 @@ func (s *Setting) Disarms(before, after []byte) string {
 	if len(had) == 0 {
 		return ""
 	}
-	if p := places[s.Agent]; p.whole != nil {
+	if p := places[s.Agent]; p.whole != nil || path.IsAbs(s.Path) && p.managed.whole != nil {
 		if !bytes.Equal(before, after) {
 			return "it changes a file that is reeve's own"
 		}
@@ -127,6 +144,9 @@ func hooksIn(text []byte) (list []string) {
 	}
 	return list
 }
+
+// namesPlugin reports whether a configuration of OpenCode's names reeve's plugin.
+func namesPlugin(text []byte) bool { return bytes.Contains(text, []byte("opencode/reeve.js")) }
 
 func ownHook(text string) bool {
 	return strings.Contains(text, " hook --agent ") || strings.Contains(text, `"hook","--agent"`)

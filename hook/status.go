@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,9 @@ import (
 // disarmed says why the agent would not run its hook any more after a change of its
 // settings; empty if it would.
 func (e *Event) disarmed() string {
+	if (&Installation{Agent: e.Agent.ID, Managed: true}).overrules() {
+		return "" // whatever a user's settings or a repository's say
+	}
 	if text, err := readConfig(e.About); err == nil && text != nil {
 		if off := switchedOff(text); off != "" {
 			return e.About + " would switch hooks off (" + off + "): a change that takes the guardian away is not taken over."
@@ -28,14 +32,9 @@ func (e *Event) disarmed() string {
 	}
 	// One place that has the hook is enough: there may be several.
 	for _, in := range []*Installation{
-		{Agent: e.Agent.ID, Home: home, Folder: Folder(e.Agent.ID, os.Getenv)}, {Agent: e.Agent.ID, Project: e.Cwd},
+		{Agent: e.Agent.ID, Home: home, Folder: Folder(e.Agent.ID, os.Getenv)}, {Agent: e.Agent.ID, Project: e.Cwd}, {Agent: e.Agent.ID, Managed: true},
 	} {
 		if _, err := in.installedLine(); err == nil {
-			return ""
-		}
-	}
-	for _, file := range managed[e.Agent.ID] {
-		if text, err := readConfig(file); err == nil && ownHook(string(text)) {
 			return ""
 		}
 	}
@@ -52,17 +51,26 @@ var programNames = map[string]string{
 	"claude-code": "claude", "codex": "codex", "copilot": "copilot", "gemini": "gemini", "opencode": "opencode", "cursor": "cursor-agent", "amazon-q": "q",
 }
 
-// offVariables are variables with which an agent runs no hooks.
-var offVariables = map[string]string{"claude-code": "CLAUDE_CODE_SIMPLE", "opencode": "OPENCODE_PURE"}
+// offVariables are variables with which an agent runs no hooks, and machineVariables
+// those with which it looks elsewhere for the machine's settings.
+var (
+	offVariables     = map[string]string{"claude-code": "CLAUDE_CODE_SIMPLE", "opencode": "OPENCODE_PURE"}
+	machineVariables = map[string]string{"gemini": "GEMINI_CLI_SYSTEM_SETTINGS_PATH", "opencode": "OPENCODE_TEST_MANAGED_CONFIG_DIR"}
+)
 
-// managed are the files of an agent's settings that are root's.
-var managed = map[string][]string{
-	"claude-code": {"/etc/claude-code/managed-settings.json"},
-	"codex":       {"/etc/codex/requirements.toml", "/etc/codex/managed_config.toml"},
-	"gemini":      {"/etc/gemini-cli/settings.json", "/etc/gemini-cli/system-defaults.json"},
-	"copilot":     {"/etc/github-copilot/policy.d"},
-	"opencode":    {"/etc/opencode/opencode.json"},
+// alsoManaged are further files of an agent's settings that are root's, beside those that
+// reeve writes.
+var alsoManaged = map[string][]string{
+	"claude-code": {"/etc/claude-code/managed-settings.d/*.json"},
+	"codex":       {"/etc/codex/managed_config.toml", "/etc/codex/config.toml"},
+	"gemini":      {"/etc/gemini-cli/system-defaults.json"},
+	"copilot":     {"/etc/github-copilot/policy.d/*.json"},
+	"opencode":    {"/etc/opencode/opencode.json", "/etc/opencode/opencode.jsonc"},
 }
+
+// overrules reports whether an installation in the machine's settings holds whatever a
+// user's or a repository's settings say of hooks.
+func (in *Installation) overrules() bool { return in.Managed && in.Agent != "gemini" && in.Installed() }
 
 // Status is whether an agent would run reeve's hooks.
 type Status struct {
@@ -78,16 +86,25 @@ type Status struct {
 func StatusOf(ctx context.Context, agent, home, folder string, getenv func(string) string) *Status {
 	s := &Status{Agent: agent, Version: version(ctx, programNames[agent])}
 	own := &Installation{Agent: agent, Home: home, Folder: Folder(agent, getenv)}
-	for _, in := range []*Installation{own, {Agent: agent, Home: home, Project: folder}} {
-		s.installation(ctx, in)
+	machine := &Installation{Agent: agent, Managed: true}
+	for _, in := range []*Installation{own, {Agent: agent, Home: home, Project: folder}, machine} {
+		if _, err := in.File(); err == nil {
+			s.installation(ctx, in, folder)
+		}
 	}
 	if len(s.Installed) == 0 {
 		s.Problems = nil
 		return s
 	}
-	s.settings(own, home, folder)
+	s.settings(own, machine, home, folder)
 	if name := offVariables[agent]; name != "" && getenv(name) != "" {
 		s.problem("the variable %s is set: started with it, %s runs no hook", name, agentName(agent))
+	}
+	if name := machineVariables[agent]; name != "" && getenv(name) != "" && machine.Installed() {
+		s.problem("the variable %s is set: started with it, %s reads the machine's settings elsewhere", name, agentName(agent))
+	}
+	if own.Folder != "" {
+		s.Notes = append(s.Notes, "its user's settings are in "+own.Folder+", by a variable; started without it, it has others")
 	}
 	if tried := Tried[agent]; tried == "" {
 		s.Notes = append(s.Notes, agentName(agent)+"'s own program was not run with reeve: what holds is what its documentation says")
@@ -102,7 +119,7 @@ func (s *Status) problem(format string, args ...any) {
 }
 
 // installation looks at one file that may have reeve's hooks.
-func (s *Status) installation(ctx context.Context, in *Installation) {
+func (s *Status) installation(ctx context.Context, in *Installation, folder string) {
 	file, text, err := in.present()
 	if err != nil {
 		s.problem("%v", err)
@@ -117,7 +134,17 @@ func (s *Status) installation(ctx context.Context, in *Installation) {
 		s.problem("%s: nothing of it is called before a tool is: install again", file)
 		return
 	}
-	if in.Agent != "opencode" {
+	if in.Agent == "codex" && in.Managed {
+		if !bytes.Equal(bytes.TrimSpace(onlyManaged.Find(text)), []byte("allow_managed_hooks_only = true")) {
+			s.problem("%s does not say allow_managed_hooks_only: install again", file)
+		}
+	} else if in.Agent == "opencode" {
+		if own := filepath.Join(filepath.Dir(file), "opencode.json"); in.Managed {
+			if text, err := readConfig(own); err != nil || !namesPlugin(text) {
+				s.problem("%s does not name the plugin %s: install again", own, file)
+			}
+		}
+	} else {
 		doc, err := rawjson.Parse(bytes.TrimPrefix(text, mark))
 		if err != nil {
 			s.problem("%s: %v", file, err)
@@ -128,9 +155,14 @@ func (s *Status) installation(ctx context.Context, in *Installation) {
 				s.problem("%s: the event %s has no hook of reeve's: install again", file, event)
 			}
 		}
-		if !strings.Contains(line, "kill -9 $h") && !isWindows {
-			s.problem("%s: it was installed by an older reeve, and lets calls pass when it fails: install again", file)
+		for _, set := range in.settings() {
+			if !set.isIn(text) {
+				s.problem("%s: %s is not %s: install again", file, strings.Join(set.path, "."), set.value)
+			}
 		}
+	}
+	if in.Agent != "opencode" && !strings.Contains(line, "kill -9 $h") && !isWindows {
+		s.problem("%s: it was installed by an older reeve, and lets calls pass when it fails: install again", file)
 	}
 	if program := programOf.FindStringSubmatch(line); program != nil {
 		name := strings.ReplaceAll(strings.Trim(program[1], "'"), `'\''`, "'")
@@ -139,7 +171,7 @@ func (s *Status) installation(ctx context.Context, in *Installation) {
 		}
 	}
 	if in.Agent == "codex" {
-		s.codexTrust(ctx, in, file)
+		s.codexTrust(ctx, in, file, folder)
 	}
 }
 
@@ -147,10 +179,11 @@ func (s *Status) installation(ctx context.Context, in *Installation) {
 var programOf = regexp.MustCompile(`('(?:[^']|'\\'')*'|[^ ]+) hook --agent `)
 
 // codexTrust asks Codex itself which hooks it would run.
-func (s *Status) codexTrust(ctx context.Context, in *Installation, file string) {
-	folder := in.Project
-	if folder == "" {
-		folder = in.Home
+func (s *Status) codexTrust(ctx context.Context, in *Installation, file, folder string) {
+	if in.Managed {
+		file = codexManaged // as Codex names the source
+	} else if (&Installation{Agent: "codex", Managed: true}).Installed() {
+		return // the machine's hooks run, and no others
 	}
 	ctx, cancel := context.WithTimeout(ctx, codexPatience)
 	defer cancel()
@@ -179,15 +212,20 @@ func (s *Status) codexTrust(ctx context.Context, in *Installation, file string) 
 }
 
 // settings looks for what switches hooks off in all files of settings of the agent.
-func (s *Status) settings(own *Installation, home, folder string) {
+func (s *Status) settings(own, machine *Installation, home, folder string) {
 	seen := map[string]bool{}
+	overruled := machine.overrules()
 	look := func(file string) {
 		text, err := readConfig(file)
 		if seen[file] || err != nil || text == nil {
 			return
 		}
 		seen[file] = true
-		if off := switchedOff(text); off != "" {
+		switch off := switchedOff(text); {
+		case off == "":
+		case overruled:
+			s.Notes = append(s.Notes, fmt.Sprintf("%s would switch hooks off (%s), and the machine's settings overrule it", file, off))
+		default:
 			s.problem("%s switches hooks off (%s)", file, off)
 		}
 	}
@@ -208,14 +246,20 @@ func (s *Status) settings(own *Installation, home, folder string) {
 			}
 		}
 	}
-	for _, file := range managed[s.Agent] {
-		if _, err := os.Stat(file); err != nil {
-			continue
-		}
-		look(file)
-		s.Notes = append(s.Notes, "there are managed settings, which overrule the user's: "+file)
-		if text, err := readConfig(file); err == nil && onlyManaged.Match(text) && !ownHook(string(text)) {
-			s.problem("%s lets only managed hooks run, and reeve's is none of them", file)
+	// The machine's own are overruled by nobody.
+	overruled = false
+	files := slices.Clone(alsoManaged[s.Agent])
+	if file, err := machine.File(); err == nil {
+		files = append(files, file)
+	}
+	for _, pattern := range files {
+		names, _ := filepath.Glob(pattern)
+		for _, file := range names {
+			look(file)
+			s.Notes = append(s.Notes, "there are the machine's settings, which overrule the user's: "+file)
+			if text, err := readConfig(file); err == nil && onlyManaged.Match(text) && !machine.Installed() {
+				s.problem("%s lets only the machine's hooks run, and reeve's is none of them", file)
+			}
 		}
 	}
 }

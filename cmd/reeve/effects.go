@@ -32,6 +32,7 @@ var effects = map[string]func(cmd *cobra.Command, a []string) ([]string, error){
 	"ledger prune":      recordsPruned,
 	"restore":           backupRestored,
 	"hook install":      hookInstalled,
+	"hook uninstall":    hookUninstalled,
 	"mcp install":       proxyInstalled,
 	"mcp tools approve": toolsAnswered("calls of them are let through to judgement as they are defined here:"),
 	"mcp tools refuse":  toolsAnswered("these definitions stay out:"),
@@ -147,8 +148,13 @@ func backupRestored(cmd *cobra.Command, a []string) ([]string, error) {
 	return lines, nil
 }
 
+// whereHooked reads which of an agent's configurations a command is about.
+func whereHooked(cmd *cobra.Command) *hooked {
+	return &hooked{project: flagOf(cmd, "project") == "true", managed: flagOf(cmd, "managed") == "true"}
+}
+
 func hookInstalled(cmd *cobra.Command, a []string) ([]string, error) {
-	h := &hooked{project: flagOf(cmd, "project") == "true"}
+	h := whereHooked(cmd)
 	in, err := h.installation(a[0])
 	if err != nil {
 		return nil, err
@@ -157,10 +163,7 @@ func hookInstalled(cmd *cobra.Command, a []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if flagOf(cmd, "undo") == "true" {
-		return []string{fmt.Sprintf("reeve's hooks are taken out of %s: the agent %s works unguarded then", file, a[0])}, nil
-	}
-	command, err := installedCommand(cmd)
+	command, err := h.installedCommand(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -168,10 +171,30 @@ func hookInstalled(cmd *cobra.Command, a []string) ([]string, error) {
 	if exists(file) {
 		state = "in which everything else stays"
 	}
-	return []string{
+	lines := []string{
 		fmt.Sprintf("hooks of the agent %s are written into %s, %s", a[0], file, state),
 		fmt.Sprintf("they run %s", strings.Join(slices.Insert(command, 1, "hook", "--agent", a[0]), " ")),
-	}, nil
+	}
+	if h.managed {
+		lines = append(lines, "they run for every user of this machine, and where the agent knows how, no other hooks do")
+	}
+	return lines, nil
+}
+
+func hookUninstalled(cmd *cobra.Command, a []string) (lines []string, err error) {
+	for _, agent := range named(a) {
+		in, err := whereHooked(cmd).installation(agent)
+		if err != nil {
+			return nil, err
+		}
+		if file, err := in.File(); err == nil && in.Installed() {
+			lines = append(lines, fmt.Sprintf("reeve's hooks are taken out of %s: the agent %s works unguarded then", file, agent))
+		}
+	}
+	if lines == nil {
+		lines = []string{"nothing: reeve's hooks are not there"}
+	}
+	return lines, nil
 }
 
 func proxyInstalled(cmd *cobra.Command, a []string) ([]string, error) {

@@ -27,7 +27,7 @@ type hooked struct {
 	hook.Run
 	url, key string
 
-	undo, user, project bool // of install
+	user, project, managed bool // where it is installed
 }
 
 func hookCommand() *cobra.Command {
@@ -70,7 +70,7 @@ What cannot be read blocks: exit code 2, and a sentence on standard error.`,
 	f.StringVar(&h.Agent, "agent", "", "the agent whose hook this is")
 	f.StringVar(&h.Event, "event", "", "the event, for agents that do not say it on standard input")
 	h.flags(c)
-	c.AddCommand(hookInstall(), hookStatus(), hookTest())
+	c.AddCommand(hookInstall(), hookUninstall(), hookStatus(), hookTest())
 	return c
 }
 
@@ -89,10 +89,15 @@ func hookInstall() *cobra.Command {
 	h := &hooked{}
 	c := &cobra.Command{
 		Use:   "install AGENT",
-		Short: "Write the hook into an agent's configuration, or take it out again",
+		Short: "Write the hook into an agent's configuration",
 		Long: `Writes the hook into an agent's own configuration: the user's, or with --project the
 one of the repository in the present folder. What else is in the file stays, and the
-file as it was lies beside it, with the ending .before-reeve. --undo takes the hook out.
+file as it was lies beside it, with the ending .before-reeve; "reeve hook uninstall"
+takes the hook out again.
+
+With --managed it is written into the machine's settings, which only root can write:
+neither users nor repositories overrule them, and where the agent knows how, no other
+hooks run. Say with --url which node is asked, or with --data in whose folder.
 
 The flags of "reeve hook" given here are passed on to it.`,
 		Args: args(cobra.ExactArgs(1)),
@@ -100,18 +105,21 @@ The flags of "reeve hook" given here are passed on to it.`,
 			return h.install(cmd, a[0])
 		},
 	}
-	f := c.Flags()
-	f.BoolVar(&h.user, "user", false, "for this user, in all folders (the default)")
-	f.BoolVar(&h.project, "project", false, "for the repository in the present folder only")
-	f.BoolVar(&h.undo, "undo", false, "take the hook out again")
+	h.where(c)
 	h.flags(c)
 	return c
 }
 
+// where adds the flags that say which of an agent's configurations is meant.
+func (h *hooked) where(c *cobra.Command) {
+	f := c.Flags()
+	f.BoolVar(&h.user, "user", false, "for this user, in all folders (the default)")
+	f.BoolVar(&h.project, "project", false, "for the repository in the present folder only")
+	f.BoolVar(&h.managed, "managed", false, "for every user of this machine, in the settings that are root's")
+	c.MarkFlagsMutuallyExclusive("user", "project", "managed")
+}
+
 func (h *hooked) install(cmd *cobra.Command, agent string) error {
-	if h.user && h.project {
-		return usageError{errors.New("--user and --project exclude each other")}
-	}
 	in, err := h.installation(agent)
 	if err != nil {
 		return err
@@ -121,22 +129,10 @@ func (h *hooked) install(cmd *cobra.Command, agent string) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	if h.undo {
-		changed, err := in.Remove()
-		if err == nil && changed {
-			fmt.Fprintf(out, "took reeve out of %s\n", file)
-			if agent == "codex" {
-				fmt.Fprint(out, "\nCodex' setting features.unified_exec_tty stays false.\n")
-			}
-		} else if err == nil {
-			fmt.Fprintf(out, "reeve is not in %s\n", file)
-		}
-		return err
-	}
 	if _, err := hookConfig(cmd); err != nil {
 		return usageError{err}
 	}
-	if in.Command, err = installedCommand(cmd); err != nil {
+	if in.Command, err = h.installedCommand(cmd); err != nil {
 		return err
 	}
 	changed, err := in.Install()
@@ -161,12 +157,90 @@ func (h *hooked) install(cmd *cobra.Command, agent string) error {
 	return prove(cmd, in)
 }
 
+func hookUninstall() *cobra.Command {
+	h := &hooked{}
+	c := &cobra.Command{
+		Use:   "uninstall [AGENT]",
+		Short: "Take the hook out of an agent's configuration, or of all agents'",
+		Long: `Takes out what "reeve hook install" wrote: of the user's configuration, or with --project
+of that of the repository in the present folder, or with --managed of the machine's. A
+file that was not changed since becomes what it was, byte for byte; of others everything
+else stays. What reeve's hooks are still in, and what of its settings stays, is said.`,
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			return h.uninstall(cmd, named(a))
+		},
+	}
+	h.where(c)
+	return c
+}
+
+// named is the one agent that is named, or all there are.
+func named(a []string) []string {
+	if len(a) > 0 {
+		return a[:1]
+	}
+	return hook.Agents()
+}
+
+func (h *hooked) uninstall(cmd *cobra.Command, agents []string) error {
+	out, found := cmd.OutOrStdout(), false
+	var failed []error
+	for _, agent := range agents {
+		in, err := h.installation(agent)
+		if err != nil {
+			return err
+		}
+		file, err := in.File()
+		if err != nil {
+			if len(agents) == 1 {
+				return err
+			}
+			continue // it has no settings of that kind
+		}
+		if !in.Installed() {
+			continue
+		}
+		found = true
+		changed, err := in.Remove()
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		if changed {
+			fmt.Fprintf(out, "took reeve out of %s\n", file)
+		}
+		for _, line := range in.Left() {
+			fmt.Fprintf(out, "  %s\n", printable(line))
+		}
+	}
+	if !found {
+		fmt.Fprintln(out, "reeve is not in the settings of "+strings.Join(agents, ", ")+" there")
+	}
+	// Where else a hook is, it goes on running.
+	for _, agent := range agents {
+		for _, other := range []*hooked{{}, {project: true}, {managed: true}} {
+			if other.project == h.project && other.managed == h.managed {
+				continue
+			}
+			in, err := other.installation(agent)
+			if err != nil {
+				return err
+			}
+			if file, err := in.File(); err == nil && in.Installed() {
+				fmt.Fprintf(out, "reeve is still in %s\n", file)
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
 // installation is where an agent's hook is, or is to be.
 func (h *hooked) installation(agent string) (*hook.Installation, error) {
 	if _, err := hook.Find(agent); err != nil {
 		return nil, usageError{err}
 	}
-	in := &hook.Installation{Agent: agent, Patience: h.Timeout, Folder: hook.Folder(agent, os.Getenv)}
+	in := &hook.Installation{Agent: agent, Managed: h.managed, Patience: h.Timeout, Folder: hook.Folder(agent, os.Getenv)}
 	var err error
 	if in.Home, err = os.UserHomeDir(); err == nil && h.project {
 		in.Project, err = os.Getwd()
@@ -205,7 +279,7 @@ answered, and the second blocked. The answer is recorded, in the session reeve-h
 			return prove(cmd, in)
 		},
 	}
-	c.Flags().BoolVar(&h.project, "project", false, "the hook of the repository in the present folder")
+	h.where(c)
 	return c
 }
 
@@ -219,14 +293,12 @@ settings, the environment, trust, versions, and the last event that was recorded
 exit code is 1 where a hook is installed and would not run or not hold.`,
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
-			agents := hook.Agents()
 			if len(a) > 0 {
 				if _, err := hook.Find(a[0]); err != nil {
 					return usageError{err}
 				}
-				agents = a
 			}
-			return status(cmd, agents)
+			return status(cmd, named(a))
 		},
 	}
 	return ledgerFlags(c)
@@ -287,7 +359,11 @@ func status(cmd *cobra.Command, agents []string) error {
 
 // installedCommand is this program with the flags that the hook is to have. Paths
 // are made absolute: an agent chooses the folder that the hook runs in.
-func installedCommand(cmd *cobra.Command) ([]string, error) {
+func (h *hooked) installedCommand(cmd *cobra.Command) ([]string, error) {
+	if h.managed && !cmd.Flags().Changed("url") && !cmd.Flags().Changed("data") {
+		// Its own folder of each user would be found by variables, when the hook runs.
+		return nil, usageError{errors.New("--managed: say with --url which node is asked, or with --data in whose folder it decides; it holds for every user")}
+	}
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -317,10 +393,10 @@ func installedCommand(cmd *cobra.Command) ([]string, error) {
 	}
 	// Where the user's own folders are is settled now: later, what the agent works
 	// on could say it, by a variable.
-	if file := userConfig(); !cmd.Flags().Lookup("config").Changed && file != "" {
+	if file := userConfig(); !h.managed && !cmd.Flags().Lookup("config").Changed && file != "" {
 		command = append(command, "--config", file)
 	}
-	if !cmd.Flags().Lookup("data").Changed {
+	if !h.managed && !cmd.Flags().Lookup("data").Changed {
 		c, err := hookConfig(cmd)
 		if err != nil {
 			return nil, err

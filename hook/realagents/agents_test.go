@@ -249,6 +249,9 @@ type run struct {
 	self       string // this program
 	path       string // of the agent's program
 	bin        string // the folder of reeve's programs, this run's own
+	etc        string // the machine's settings, if they are the run's own
+	// env and args are added to the agent's.
+	env, args []string
 }
 
 // start makes a home for an agent, with a policy for reeve and its hook installed.
@@ -265,6 +268,9 @@ func start(t *testing.T, a *agent, policy string, flags ...string) *run {
 func prepare(t *testing.T, a *agent) *run {
 	t.Helper()
 	skipElsewhere(t)
+	if *onlyAgent != "" && *onlyAgent != a.id {
+		t.Skipf("-agent %s", *onlyAgent)
+	}
 	dir := t.TempDir()
 	r := &run{t: t, agent: a, model: modelserver.Start(t), home: filepath.Join(dir, "home"), work: filepath.Join(dir, "work"), paid: filepath.Join(dir, "paid")}
 	for _, d := range []string{r.home, r.work, filepath.Join(dir, "tmp")} {
@@ -358,6 +364,7 @@ func (r *run) reeve(args ...string) string {
 	r.t.Helper()
 	cmd := exec.CommandContext(r.t.Context(), filepath.Join(r.bin, "reeve"), args...)
 	cmd.Env, cmd.Dir = r.environ(), r.work
+	r.within(cmd)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		r.t.Fatalf("reeve %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -373,9 +380,10 @@ func (r *run) prompt(prompt ...string) string {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, r.path, r.agent.command(r, prompt...)...)
-	cmd.Env, cmd.Dir = r.environ(), r.work
+	cmd := exec.CommandContext(ctx, r.path, append(r.agent.command(r, prompt...), r.args...)...)
+	cmd.Env, cmd.Dir = append(r.environ(), r.env...), r.work
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	r.within(cmd)
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
 	var out bytes.Buffer

@@ -19,6 +19,9 @@ import (
 // internal/needs the proprietary ones, or the newest versions of all.
 var agentsDir = flag.String("agents", "", "`folder` with a node_modules that has the agents to run")
 
+// onlyAgent is the one agent whose tests are run; empty for all.
+var onlyAgent = flag.String("agent", "", "`name` of the one agent to run")
+
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == probeServer {
 		probe()
