@@ -9,6 +9,16 @@ import (
 	"reeve.example/reeve/guardian"
 )
 
+// UserPolicy is where a user's own policy lies, which hooks and proxies judge by unless
+// a setting names another; empty where the system knows no such folder.
+func UserPolicy() string {
+	own, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(own, "reeve", "policy")
+}
+
 // Tampering tells why an act would reach for a node of this configuration: reasons that
 // nobody can let pass. A node asks for itself; this is for who tries an act without one.
 func (c Config) Tampering(a *act.Action) []act.Reason { return c.guarded().Tampering(a) }
@@ -24,8 +34,9 @@ func (c *Config) guarded() *guardian.Guarded {
 		}
 	}
 	if own, err := os.UserConfigDir(); err == nil {
-		// What the user trusts decides which settings rule.
-		n.Laws = append(n.Laws, filepath.Join(own, "reeve", "trusted"))
+		// What the user trusts decides which settings rule; a policy of his own would rule
+		// from the moment that somebody makes it.
+		n.Laws = append(n.Laws, filepath.Join(own, "reeve", "trusted"), UserPolicy())
 	}
 	// A test's program, or one that has reeve as its library, is no program of reeve's.
 	if program, err := os.Executable(); err == nil && strings.HasPrefix(filepath.Base(program), "reeve") && !strings.Contains(filepath.Base(program), ".test") {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,6 +36,9 @@ func ownConfig(cmd *cobra.Command, command string, names ...string) (reeve.Confi
 	c, err := reeve.Load(file, nobody, given)
 	if err != nil {
 		return c, err
+	}
+	if c.Policy == "" {
+		c.Policy = userPolicy()
 	}
 	base := filepath.Dir(file)
 	for name, path := range map[string]*string{"data": &c.Data, "policy": &c.Policy} {
@@ -84,8 +88,18 @@ func userConfig() string {
 	return ""
 }
 
+// userPolicy is the user's own policy, empty if there is none. It holds for hooks and
+// proxies where no setting names another.
+func userPolicy() string {
+	if name := reeve.UserPolicy(); name != "" && exists(name) {
+		return name
+	}
+	return ""
+}
+
 // orOwn has a command look into the user's own data folder, where hooks and proxies
-// leave their records, if nothing names another one and there is none here.
+// leave their records, and at the policy that they judge by, if nothing names another
+// folder and there is none here.
 func orOwn(c reeve.Config) reeve.Config {
 	own, err := os.UserConfigDir()
 	if err != nil || c.Database != "" || c.Data != noData || exists(c.Data) {
@@ -93,6 +107,7 @@ func orOwn(c reeve.Config) reeve.Config {
 	}
 	if data := filepath.Join(own, "reeve", "data"); exists(data) {
 		c.Data = data
+		c.Policy = cmp.Or(c.Policy, userPolicy())
 	}
 	return c
 }
