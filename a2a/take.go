@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/content"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/wording"
 	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/task"
 )
@@ -62,20 +64,7 @@ func actionOf(by act.Principal, body []byte) *act.Action {
 
 // reasons are a decision's reasons as a sentence or more.
 func reasons(d *act.Decision) string {
-	var list []string
-	for _, r := range d.Reasons {
-		if r.Observe || r.Message == "" || r.Effect > d.Effect {
-			continue
-		}
-		said := strings.TrimSpace(r.Message + " " + r.Instead)
-		if !slices.Contains(list, said) {
-			list = append(list, said)
-		}
-	}
-	if len(list) == 0 {
-		return "The policy does not let this message pass."
-	}
-	return strings.Join(list, " ")
+	return cmp.Or(strings.Join(wording.Deciding(d, wording.Advice), " "), "The policy does not let this message pass.")
 }
 
 // turn is one message on its way to become a tree.

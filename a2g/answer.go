@@ -1,16 +1,15 @@
 package a2g
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/wording"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -135,7 +134,7 @@ func (v *ruling) appendFields(b []byte) ([]byte, bool) {
 	b = append(b, `,"capability_manifest":`...)
 	b = append(b, write(&v.manifest)...)
 	b = append(b, `,"conditions":`...)
-	b = appendStrings(b, v.allConditions())
+	b = rawjson.AppendStrings(b, v.allConditions())
 	if d.Effect == act.Modify {
 		arguments, ok := argumentsIn(v.modified)
 		if !ok {
@@ -169,19 +168,19 @@ func (v *ruling) appendFields(b []byte) ([]byte, bool) {
 
 func (v *ruling) appendRisk(b []byte) []byte {
 	b = append(b, `{"score":`...)
-	b = appendScore(b, v.decision.Risk.Score)
+	b = wording.AppendScore(b, v.decision.Risk.Score)
 	b = append(b, `,"level":`...)
-	b = rawjson.AppendString(b, level(v.decision.Risk))
+	b = rawjson.AppendString(b, wording.Level(v.decision.Risk))
 	b = append(b, `,"model_score":`...)
 	if v.model == nil {
 		b = append(b, "null"...)
 	} else {
-		b = appendScore(b, *v.model)
+		b = wording.AppendScore(b, *v.model)
 	}
 	b = append(b, `,"heuristic_score":`...)
-	b = appendScore(b, v.heuristic)
+	b = wording.AppendScore(b, v.heuristic)
 	b = append(b, `,"threats":`...)
-	b = appendStrings(b, v.decision.Risk.Threats)
+	b = rawjson.AppendStrings(b, v.decision.Risk.Threats)
 	return append(b, '}')
 }
 
@@ -224,12 +223,12 @@ func argumentsIn(request []byte) (arguments []byte, ok bool) {
 
 // denied is the error that a denied intent is answered with (Error Response).
 func (v *ruling) denied() *jsonrpc.Error {
-	message := message(v.decision)
+	message := wording.Message(v.decision)
 	b := append([]byte(`{"intent_id":`), rawjson.Quote(v.intentID)...)
 	b = append(b, `,"risk_score":`...)
-	b = appendScore(b, v.decision.Risk.Score)
+	b = wording.AppendScore(b, v.decision.Risk.Score)
 	b = append(b, `,"level":`...)
-	b = rawjson.AppendString(b, level(v.decision.Risk))
+	b = rawjson.AppendString(b, wording.Level(v.decision.Risk))
 	b = append(b, `,"verdict":"DENIED","reason":`...)
 	b = rawjson.AppendString(b, message)
 	b = append(b, `,"risk_assessment":`...)
@@ -247,7 +246,7 @@ func (v *ruling) appendDenial(b []byte) []byte {
 	b = append(b, `,"reasons":`...)
 	b = appendReasons(b, d.Reasons)
 	b = append(b, `,"instead":`...)
-	b = appendStrings(b, instead(d))
+	b = rawjson.AppendStrings(b, wording.Each(d, wording.Instead))
 	b = append(b, `,"decision":`...)
 	return appendPosition(b, d.Position)
 }
@@ -286,70 +285,6 @@ func appendReasons(b []byte, reasons []act.Reason) []byte {
 		b = append(b, '}')
 	}
 	return append(b, ']')
-}
-
-// instead is what the agent could do, each once.
-func instead(d *act.Decision) (list []string) {
-	for i := range d.Reasons {
-		if r := &d.Reasons[i]; r.Instead != "" && !r.Observe && !slices.Contains(list, r.Instead) {
-			list = append(list, r.Instead)
-		}
-	}
-	return list
-}
-
-// message is one to three sentences for a person: what the strictest rules say.
-func message(d *act.Decision) string {
-	const most = 3
-	var said []string
-	for i := range d.Reasons {
-		r := &d.Reasons[i]
-		if s := sentence(r.Message); s != "" && !r.Observe && r.Effect == d.Effect && len(said) < most && !slices.Contains(said, s) {
-			said = append(said, s)
-		}
-	}
-	if len(said) == 0 {
-		return "The policy does not allow this."
-	}
-	return strings.Join(said, " ")
-}
-
-// sentence ends a text with a full stop, unless it ends with a mark already.
-func sentence(s string) string {
-	s = strings.TrimSpace(s)
-	if s == "" {
-		return ""
-	}
-	switch last, _ := utf8.DecodeLastRuneInString(s); last {
-	case '.', '!', '?', '…', '。', '"', ')':
-		return s
-	}
-	return s + "."
-}
-
-func appendStrings(b []byte, list []string) []byte {
-	b = append(b, '[')
-	for i, s := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = rawjson.AppendString(b, s)
-	}
-	return append(b, ']')
-}
-
-func appendScore(b []byte, score float64) []byte {
-	if math.IsNaN(score) || math.IsInf(score, 0) {
-		score = 1 // JSON has no word for it, and it is no reason for calm
-	}
-	return strconv.AppendFloat(b, score, 'f', -1, 64)
-}
-
-func level(r act.Risk) string {
-	if r.Level != "" {
-		return r.Level
-	}
-	return act.Level(r.Score)
 }
 
 // appendTime appends a time as the SDKs read it: UTC, whole seconds, Z. What is

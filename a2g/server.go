@@ -16,6 +16,7 @@ import (
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/wording"
 	"reeve.example/reeve/policy"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -330,7 +331,7 @@ func (s *Server) register(ctx context.Context, r *jsonrpc.Request) ([]byte, *jso
 		Metadata: jsontext.Value(r.Params.Get("metadata").Raw()), Signed: c.nonce != "" && !c.handshake,
 	})
 	if errors.Is(err, agent.ErrRevoked) || errors.Is(err, agent.ErrForeign) || errors.Is(err, agent.ErrKey) {
-		a.Refusals = []act.Reason{{Rule: "a2g", Code: "agent.registration", Message: sentence(err.Error()), Effect: act.Deny}}
+		a.Refusals = []act.Reason{{Rule: "a2g", Code: "agent.registration", Message: wording.Sentence(err.Error()), Effect: act.Deny}}
 		d, _, err = s.cfg.Guard.Decide(ctx, a)
 	}
 	if full, ok := errors.AsType[*guard.QuotaError](err); ok {
@@ -343,7 +344,7 @@ func (s *Server) register(ctx context.Context, r *jsonrpc.Request) ([]byte, *jso
 	if known == nil {
 		b := appendReasons([]byte(`,"reasons":`), d.Reasons)
 		b = append(b, `,"decision":`...)
-		return nil, failure(RegistrationFailed, message(&d), r.Params, string(appendPosition(b, d.Position)))
+		return nil, failure(RegistrationFailed, wording.Message(&d), r.Params, string(appendPosition(b, d.Position)))
 	}
 	set := s.cfg.Guard.Policy()
 	told := policyFor(known.DID, known.Requested, set)
@@ -427,7 +428,7 @@ func (s *Server) refuse(ctx context.Context, a *act.Action, c *caller, params ra
 	v := &ruling{intentID: cmp.Or(a.ID, a.Answers), decision: &d, heuristic: d.Risk.Heuristic, model: d.Risk.Model, blockedBy: blockedByOf(&d)}
 	e := v.denied()
 	if c.code != PolicyViolation {
-		e.Code, e.Message = c.code, words[c.code]+": "+message(&d)
+		e.Code, e.Message = c.code, words[c.code]+": "+wording.Message(&d)
 	}
 	return e
 }
@@ -523,7 +524,7 @@ func (c *caller) signature(s *Server, r *jsonrpc.Request, conn *jsonrpc.Conn) {
 	case err == nil:
 		c.nonce, c.signed = nonce, at
 	case !errors.Is(err, ErrUnsigned):
-		c.deny(PolicyViolation, "identity.signature", sentence("The signature is not accepted: "+err.Error()), "Sign with the key that this node knows of the agent, and the right time.")
+		c.deny(PolicyViolation, "identity.signature", wording.Sentence("The signature is not accepted: "+err.Error()), "Sign with the key that this node knows of the agent, and the right time.")
 	case s.hub.shookHands(conn, c.agent.DID):
 	case r.Method == MethodRegister && !s.cfg.Signed && keys.Secret == "" && c.owner:
 		// Its own credential registers again, with the same key: see agent.Register.

@@ -1,15 +1,14 @@
 package aos
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/wording"
 )
 
 // answer is the -32602 for an invalid request.
@@ -44,11 +43,11 @@ func appendResult(b []byte, d *act.Decision, modified []byte) []byte {
 	b = append(b, `{"decision":"`...)
 	b = append(b, decision.String()...)
 	b = append(b, `","message":`...)
-	b = rawjson.AppendString(b, message(d))
+	b = rawjson.AppendString(b, wording.Message(d))
 	b = append(b, `,"reasoning":`...)
 	b = rawjson.AppendString(b, reasoningOf(d))
 	b = append(b, `,"reasonCode":`...)
-	b = appendStrings(b, codes(d))
+	b = rawjson.AppendStrings(b, codes(d))
 	b = append(b, `,"data":{"decision_id":"`...)
 	b = strconv.AppendUint(b, uint64(d.Position.Log), 10)
 	b = append(b, '-')
@@ -56,26 +55,26 @@ func appendResult(b []byte, d *act.Decision, modified []byte) []byte {
 	b = append(b, `","policy":`...)
 	b = rawjson.AppendString(b, d.Policy)
 	b = append(b, `,"rules":`...)
-	b = appendStrings(b, distinct(d, func(r *act.Reason) string { return r.Rule }))
+	b = rawjson.AppendStrings(b, wording.Each(d, wording.Rule))
 	b = append(b, `,"risk":{"score":`...)
-	b = appendScore(b, d.Risk.Score)
+	b = wording.AppendScore(b, d.Risk.Score)
 	b = append(b, `,"level":`...)
-	b = rawjson.AppendString(b, level(d.Risk))
+	b = rawjson.AppendString(b, wording.Level(d.Risk))
 	b = append(b, `,"threats":`...)
-	b = appendStrings(b, d.Risk.Threats)
+	b = rawjson.AppendStrings(b, d.Risk.Threats)
 	b = append(b, `},"receipt":"/ledger/`...)
 	b = strconv.AppendUint(b, uint64(d.Position.Log), 10)
 	b = append(b, `/receipt/`...)
 	b = strconv.AppendUint(b, d.Position.Index, 10)
 	b = append(b, `","repeat":`...)
 	b = strconv.AppendBool(b, d.Repeat)
-	if instead := distinct(d, func(r *act.Reason) string { return r.Instead }); len(instead) > 0 {
+	if instead := wording.Each(d, wording.Instead); len(instead) > 0 {
 		b = append(b, `,"instead":`...)
-		b = appendStrings(b, instead)
+		b = rawjson.AppendStrings(b, instead)
 	}
 	if len(d.Conditions) > 0 {
 		b = append(b, `,"conditions":`...)
-		b = appendStrings(b, d.Conditions)
+		b = rawjson.AppendStrings(b, d.Conditions)
 	}
 	if h := d.Approval; h != nil {
 		b = append(b, `,"approval":{"id":`...)
@@ -123,96 +122,15 @@ func appendObserved(b []byte, reasons []act.Reason) []byte {
 	return b
 }
 
-func appendStrings(b []byte, list []string) []byte {
-	b = append(b, '[')
-	for i, s := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = rawjson.AppendString(b, s)
-	}
-	return append(b, ']')
-}
-
-func appendScore(b []byte, score float64) []byte {
-	if math.IsNaN(score) || math.IsInf(score, 0) {
-		score = 1 // JSON has no word for it, and it is no reason for calm
-	}
-	return strconv.AppendFloat(b, score, 'g', -1, 64)
-}
-
-func level(r act.Risk) string {
-	if r.Level != "" {
-		return r.Level
-	}
-	return act.Level(r.Score)
-}
-
 // codes are the stable codes of a decision, each once.
 func codes(d *act.Decision) []string {
-	list := distinct(d, func(r *act.Reason) string { return r.Code })
+	list := wording.Each(d, wording.Code)
 	if d.Effect != act.Escalate {
 		return list
 	}
 	const held = "approval_required"
 	list = slices.DeleteFunc(list, func(s string) bool { return s == held })
 	return slices.Insert(list, 0, held)
-}
-
-// distinct lists what the reasons that count say, each once, in their order.
-func distinct(d *act.Decision, of func(*act.Reason) string) (list []string) {
-	for i := range d.Reasons {
-		r := &d.Reasons[i]
-		if s := of(r); s != "" && !r.Observe && !slices.Contains(list, s) {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
-// message is one or a few sentences for a person: what the strictest rules say.
-func message(d *act.Decision) string {
-	const most = 3
-	var said []string
-	for i := range d.Reasons {
-		r := &d.Reasons[i]
-		if r.Observe || r.Effect != d.Effect {
-			continue
-		}
-		if s := sentence(r.Message); s != "" && len(said) < most && !slices.Contains(said, s) {
-			said = append(said, s)
-		}
-	}
-	text := strings.Join(said, " ")
-	if text == "" {
-		switch d.Effect {
-		case act.Allow:
-			return "No rule of the policy speaks against this."
-		case act.Modify:
-			return "This may happen in the changed form only."
-		case act.Escalate:
-			return "A person must agree to this first."
-		default:
-			return "The policy does not allow this."
-		}
-	}
-	if d.Effect == act.Escalate {
-		text += " A person must agree first."
-	}
-	return text
-}
-
-// sentence ends a text with a full stop, unless it ends with a mark already.
-func sentence(s string) string {
-	s = strings.TrimSpace(s)
-	if s == "" {
-		return ""
-	}
-	switch last, _ := utf8.DecodeLastRuneInString(s); last {
-	case '.', '!', '?', '…', '。', '"', ')':
-		return s
-	}
-	return s + "."
 }
 
 // reasoningOf says how a decision came about: every rule that applied, what it
@@ -247,13 +165,13 @@ func reasoningOf(d *act.Decision) string {
 			b.WriteString(" says ")
 		}
 		b.WriteString(r.Effect.String())
-		if s := sentence(r.Message); s != "" {
+		if s := wording.Sentence(r.Message); s != "" {
 			b.WriteString(": ")
 			b.WriteString(s)
 		} else {
 			b.WriteByte('.')
 		}
-		if s := sentence(r.Instead); s != "" {
+		if s := wording.Sentence(r.Instead); s != "" {
 			b.WriteString(" Instead: ")
 			b.WriteString(s)
 		}

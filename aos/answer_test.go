@@ -11,6 +11,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/wording"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -79,7 +80,7 @@ func TestAnswerStaysSmall(t *testing.T) {
 	if n := len(reasoningOf(&d)); n > 20_000 {
 		t.Errorf("the reasoning has %d bytes", n)
 	}
-	if n := len(message(&d)); n > 400 {
+	if n := len(wording.Message(&d)); n > 400 {
 		t.Errorf("the message has %d bytes", n)
 	}
 }

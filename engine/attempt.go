@@ -16,6 +16,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/executor"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/wording"
 	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/task"
 
@@ -176,22 +177,15 @@ func (e *Engine) attempt(ctx context.Context, h task.Handed, a *attempt, name *s
 	return nil
 }
 
-// reasons is what a decision says in one text.
+// reasons is what a decision says in one text: what each rule says that decided, and
+// its code.
 func reasons(d *act.Decision) string {
-	var said []string
-	for _, r := range d.Reasons {
-		if r.Observe || r.Effect != d.Effect {
-			continue
+	said := wording.Deciding(d, func(r *act.Reason) string {
+		if r.Code == "" {
+			return wording.Advice(r)
 		}
-		text := r.Message
-		if r.Instead != "" {
-			text += " " + r.Instead
-		}
-		if r.Code != "" {
-			text += " (" + r.Code + ")"
-		}
-		said = append(said, text)
-	}
+		return wording.Advice(r) + " (" + r.Code + ")"
+	})
 	if len(said) == 0 {
 		return "the policy says so."
 	}

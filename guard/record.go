@@ -342,14 +342,7 @@ func appendReasons(b []byte, d *act.Decision, keep bool) []byte {
 	b = strconv.AppendFloat(b, d.Risk.Score, 'g', -1, 64)
 	b = append(b, `,"level":`...)
 	b = rawjson.AppendString(b, d.Risk.Level)
-	b = append(b, `,"threats":[`...)
-	for i, t := range d.Risk.Threats {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = rawjson.AppendString(b, t)
-	}
-	b = append(b, `]}`...)
+	b = append(rawjson.AppendStrings(append(b, `,"threats":`...), d.Risk.Threats), '}')
 	switch {
 	case len(d.Edits) == 0:
 	case !keep:

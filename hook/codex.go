@@ -114,7 +114,7 @@ type codexHook struct {
 
 // hooks lists the hooks of reeve's that Codex has read from a file.
 func (s *codexServer) hooks(folder, file string) (list []codexHook, err error) {
-	result, err := s.ask("hooks/list", obj(nil).raw("cwds", stringList([]string{folder})).end())
+	result, err := s.ask("hooks/list", obj(nil).raw("cwds", rawjson.AppendStrings(nil, []string{folder})).end())
 	if err != nil {
 		return nil, err
 	}

@@ -109,7 +109,7 @@ var places = map[string]place{
 	"opencode": {
 		user: ".config/opencode/plugins/reeve.js", project: ".opencode/plugins/reeve.js",
 		whole: func(in *Installation, _ []string) []byte {
-			text := strings.Replace(plugin, "COMMAND", string(stringList(in.words(""))), 1)
+			text := strings.Replace(plugin, "COMMAND", string(rawjson.AppendStrings(nil, in.words(""))), 1)
 			return []byte(strings.Replace(text, "SECONDS", strconv.Itoa(in.deadline()), 1))
 		},
 		note: "The plugin refuses everything when reeve cannot be run.",

@@ -160,7 +160,7 @@ func (e *Event) arguments() []argument {
 		if len(files) == 1 && !hasArgument(list, pathArgument) && !e.hasLike(pathArgument) {
 			list = append(list, argument{name: pathArgument, value: rawjson.Quote(files[0])})
 		}
-		list = append(list, argument{name: pathsArgument, value: stringList(files)})
+		list = append(list, argument{name: pathsArgument, value: rawjson.AppendStrings(nil, files)})
 	}
 	return list
 }
@@ -207,15 +207,4 @@ func patched(text string) (files []string) {
 		}
 	}
 	return files
-}
-
-func stringList(list []string) []byte {
-	b := []byte{'['}
-	for i, s := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = rawjson.AppendString(b, s)
-	}
-	return append(b, ']')
 }

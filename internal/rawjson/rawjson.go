@@ -432,6 +432,18 @@ func (v Value) AppendCanonical(dst []byte) []byte {
 
 const hexDigits = "0123456789abcdef"
 
+// AppendStrings appends a JSON array of strings.
+func AppendStrings(dst []byte, list []string) []byte {
+	dst = append(dst, '[')
+	for i, s := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = AppendString(dst, s)
+	}
+	return append(dst, ']')
+}
+
 // AppendString appends s as a JSON string with the fewest escapes. Invalid
 // UTF-8 becomes U+FFFD.
 func AppendString[T string | []byte](dst []byte, s T) []byte {

@@ -15,6 +15,7 @@ import (
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/content"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/wording"
 	mcp "reeve.example/reeve/mcp/message"
 	"reeve.example/reeve/policy"
 
@@ -221,26 +222,11 @@ func doubleIn(v rawjson.Value) (d *content.Double) {
 
 // answerOf is a decision as a proxy is told of it.
 func answerOf(d *act.Decision, modified []byte) *Answer {
-	a := &Answer{Effect: d.Effect.String(), Message: modified, Decision: d.Position.String()}
-	var said []string
-	for _, r := range d.Reasons {
-		if r.Observe {
-			continue
-		}
-		if r.Code != "" && !slices.Contains(a.Codes, r.Code) {
-			a.Codes = append(a.Codes, r.Code)
-		}
-		if r.Effect != d.Effect {
-			continue
-		}
-		if s := strings.TrimSpace(r.Message); s != "" && len(said) < 3 && !slices.Contains(said, s) {
-			said = append(said, s)
-		}
-		if r.Instead != "" && len(a.Instead) < 3 && !slices.Contains(a.Instead, r.Instead) {
-			a.Instead = append(a.Instead, r.Instead)
-		}
+	a := &Answer{
+		Effect: d.Effect.String(), Message: modified, Decision: d.Position.String(), Why: wording.Why(d),
+		Instead: wording.Few(wording.Deciding(d, wording.Instead)), Codes: wording.Each(d, wording.Code),
 	}
-	if a.Why = strings.Join(said, " "); a.Why == "" && d.Effect <= act.Escalate {
+	if a.Why == "" && d.Effect <= act.Escalate {
 		a.Why = "The policy does not allow this."
 	}
 	if h := d.Approval; h != nil && d.Effect == act.Escalate && h.State == string(approval.Held) {

@@ -112,12 +112,6 @@ func details(a *Answer) []byte {
 	if a.Decision != "" {
 		b = append(append(b, `,"id":`...), rawjson.Quote(a.Decision)...)
 	}
-	b = append(b, `,"codes":[`...)
-	for i, code := range a.Codes {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = rawjson.AppendString(b, code)
-	}
-	return append(b, "]}"...)
+	b = rawjson.AppendStrings(append(b, `,"codes":`...), a.Codes)
+	return append(b, '}')
 }
