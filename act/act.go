@@ -150,8 +150,9 @@ type Leaf struct {
 	// Guides says that the text tells a model how to use tools: a description, or a
 	// server's instructions.
 	Guides bool
-	// Base64 says that the string in Body is Text in base64 (a file's bytes).
-	Base64 bool
+	// File says that the string in Body stands where a file's bytes stand in base64, so
+	// that whoever reads it decodes it; Base64 that Text is what it decodes to.
+	File, Base64 bool
 	// Fixed says that no edit can change the text: it is a member's name, an
 	// id or a tool's name, or what an encoded string at Pointer stands for. Of
 	// a member's name, Pointer is the object. What must not pass with such a

@@ -185,50 +185,77 @@ func recheck(had []act.Violation, a *act.Action) []act.Violation {
 }
 
 // edited is an act in the form that edits give it, read as its door reads acts:
-// every text at or below what was changed is gathered anew. Its body and digest
-// stay those of the act that was asked about.
+// every text at or below what was changed is gathered anew, where it stands. Its body
+// and digest stay those of the act that was asked about.
 func edited(a *act.Action, edits []act.Edit) (*act.Action, error) {
 	b := *a
-	var set content.Set
-	set.Leaves = make([]act.Leaf, 0, len(a.Content))
 	at := pointersOf(edits)
-	gathered := make([]bool, len(edits))
+	over := make([]int, len(a.Content)) // the edit at or above each text, or -1
+	held := make([]bool, len(edits))    // there is a text at or below the edit
+	for i := range a.Content {
+		if over[i] = above(at, a.Content[i].Pointer); over[i] >= 0 {
+			held[over[i]] = true
+		}
+	}
+	arguments, named := make(map[string]int, len(a.Arguments)), make(map[string]int, len(a.Arguments))
+	for i := range a.Arguments {
+		named[a.Arguments[i].Name] = i
+		if p := a.Arguments[i].Pointer; p != "" {
+			arguments[p] = i
+		}
+	}
+	inside := map[int][]act.Edit{} // by argument
+	type change struct{ argument, edit int }
+	var spoken []change // a number or an empty text became something
+	for n := range edits {
+		if i := above(arguments, edits[n].Pointer); i >= 0 {
+			inside[i] = append(inside[i], edits[n])
+			if !held[n] {
+				spoken = append(spoken, change{i, n})
+			}
+		}
+	}
+	slices.SortStableFunc(spoken, func(a, b change) int { return a.argument - b.argument })
+
+	set := content.Set{Leaves: make([]act.Leaf, 0, len(a.Content))}
+	before := func(argument int) error {
+		for len(spoken) > 0 && spoken[0].argument < argument {
+			c := spoken[0]
+			spoken = spoken[1:]
+			if err := gather(&set, &edits[c.edit], act.Leaf{Arg: a.Arguments[c.argument].Name}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	reached := -1 // the argument whose texts are read
 	for i := range a.Content {
 		leaf := a.Content[i]
-		n := above(at, leaf.Pointer)
+		if at, ok := named[leaf.Arg]; ok && leaf.Arg != "" {
+			reached = max(reached, at)
+		} else if reached >= 0 { // behind them all
+			reached = len(a.Arguments)
+		}
+		if err := before(reached); err != nil {
+			return nil, err
+		}
+		n := over[i]
 		if n < 0 {
 			set.Leaves = append(set.Leaves, leaf)
 			continue
 		}
 		// A name stands at its object's pointer, and a string that says something
 		// else when it is decoded is there twice.
-		if gathered[n] {
+		if !held[n] {
 			continue
 		}
-		gathered[n] = true
+		held[n] = false
 		if err := gather(&set, &edits[n], leaf); err != nil {
 			return nil, err
 		}
 	}
-	arguments := make(map[string]int, len(a.Arguments))
-	for i := range a.Arguments {
-		if p := a.Arguments[i].Pointer; p != "" {
-			arguments[p] = i
-		}
-	}
-	inside := map[int][]act.Edit{} // by argument
-	for n := range edits {
-		i := above(arguments, edits[n].Pointer)
-		if i < 0 {
-			continue
-		}
-		inside[i] = append(inside[i], edits[n])
-		if !gathered[n] { // a number or an empty text became something
-			gathered[n] = true
-			if err := gather(&set, &edits[n], act.Leaf{Pointer: edits[n].Pointer, Arg: a.Arguments[i].Name}); err != nil {
-				return nil, err
-			}
-		}
+	if err := before(len(a.Arguments)); err != nil {
+		return nil, err
 	}
 	if set.Full {
 		return nil, errors.New("the changed act holds more texts than can be judged")
@@ -252,8 +279,8 @@ func gather(set *content.Set, e *act.Edit, like act.Leaf) error {
 	if err != nil {
 		return err
 	}
-	proto := act.Leaf{Pointer: e.Pointer, Item: like.Item, Arg: like.Arg}
-	if like.Base64 && like.Pointer == e.Pointer {
+	proto := act.Leaf{Pointer: e.Pointer, Item: like.Item, Arg: like.Arg, Guides: like.Guides}
+	if like.File && like.Pointer == e.Pointer {
 		set.AddFile(doc.Root(), "text/plain", proto)
 		return nil
 	}

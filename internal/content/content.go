@@ -90,6 +90,7 @@ func (s *Set) AddFile(v rawjson.Value, mimeType string, leaf act.Leaf) {
 	}
 	const keyLength = 256 // bytes at most of a key that happens to be Base64
 	text := v.Text()
+	leaf.File = true
 	if file, err := base64.StdEncoding.DecodeString(text); err == nil {
 		added := s.addFile(file, mimeType, leaf)
 		if len(text) <= keyLength && !utf8.Valid(file) && !signed(file) {
