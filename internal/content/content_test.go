@@ -59,7 +59,7 @@ func TestAddFile(t *testing.T) {
 		s.AddFile(parse(t, tt.src), tt.mimeType, act.Leaf{Pointer: "/b"})
 		var want []act.Leaf
 		if tt.text != "" {
-			want = []act.Leaf{{Pointer: "/b", Text: tt.text, Base64: tt.base64}}
+			want = []act.Leaf{{Pointer: "/b", Text: tt.text, File: true, Base64: tt.base64}}
 		}
 		if diff := cmp.Diff(want, s.Leaves); diff != "" {
 			t.Errorf("%s %s (-want +got):\n%s", tt.src, tt.mimeType, diff)
