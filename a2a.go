@@ -2,7 +2,6 @@ package reeve
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"reeve.example/reeve/internal/secret"
 	"reeve.example/reeve/server"
 	"reeve.example/reeve/store/postgres"
+	"reeve.example/reeve/workflow"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/goccy/go-yaml"
@@ -53,17 +53,22 @@ func (n *Node) openA2A() error {
 	return nil
 }
 
-// readWorkflow reads a tree of tasks, in YAML or JSON, that messages are given to.
+// readWorkflow reads a workflow's file whose tasks messages are given to. One that is
+// written as params of tasks.execute, in YAML or JSON, is taken as well: before workflows
+// had a form of their own these files were in that.
 func readWorkflow(name string) (jsontext.Value, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	b, err := yaml.YAMLToJSON(text)
+	w, err := workflow.Read(name, text, workflow.Options{Later: a2a.Placeholders()})
 	if err != nil {
-		return nil, errors.New(yaml.FormatError(err, false, true))
+		if params, wrong := yaml.YAMLToJSON(text); wrong == nil && a2a.CheckWorkflow(params) == nil {
+			return params, nil
+		}
+		return nil, err
 	}
-	return b, a2a.CheckWorkflow(b)
+	return w.JSON(), a2a.CheckWorkflow(w.JSON())
 }
 
 // sameGRPC is the value of a2a.grpc that stands for the node's own address.

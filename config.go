@@ -131,7 +131,7 @@ type Config struct {
 	} `yaml:"llm"`
 
 	A2A struct {
-		Workflow string        `yaml:"workflow" doc:"File with the tree of tasks, in YAML or JSON, that A2A messages of text are given to; empty for none: then messages must hold their tasks."`
+		Workflow string        `yaml:"workflow" doc:"Workflow file, in YAML or JSON, whose tasks A2A messages of text are given to; empty for none: then messages must hold their tasks."`
 		GRPC     string        `yaml:"grpc" doc:"Address on which A2A is spoken over gRPC, such as 127.0.0.1:50051, or same for the node's own; empty for none. Beyond loopback, callers need credentials."`
 		URL      string        `yaml:"url" doc:"URL under which other agents reach the node, for its agent card; empty for the one by which they ask for the card."`
 		GRPCURL  string        `yaml:"grpc-url" doc:"Address under which other agents reach a2a.grpc, for the agent card; empty for the one that is listened on, at the host by which they ask for the card."`

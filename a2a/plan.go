@@ -2,6 +2,8 @@ package a2a
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,6 +107,9 @@ var placeholders = map[string]string{
 	"${{ message.text }}": "text", "${{message.text}}": "text",
 	"${{ message.data }}": "data", "${{message.data}}": "data",
 }
+
+// Placeholders are the texts of a workflow that a message takes the place of.
+func Placeholders() []string { return slices.Sorted(maps.Keys(placeholders)) }
 
 // workflow is the configured workflow for one message. Only whole strings are
 // replaced, and a reference that a client wrote is no reference: a message must

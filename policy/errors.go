@@ -3,6 +3,8 @@ package policy
 import (
 	"fmt"
 	"strings"
+
+	"reeve.example/reeve/internal/words"
 )
 
 // Error is one fault of a policy document: where it is, what is wrong, and
@@ -49,13 +51,7 @@ const maxErrors = 100
 
 // nearest returns the candidate that word was probably meant to be, or "".
 func nearest(word string, candidates []string) string {
-	best, bestAt := "", max(2, len(word)/3+1)
-	for _, c := range candidates {
-		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < bestAt {
-			best, bestAt = c, d
-		}
-	}
-	return best
+	return words.Nearest(word, candidates, max(2, len(word)/3+1))
 }
 
 // didYouMean is a hint: the nearest candidate, or all of them when none is near.
@@ -64,31 +60,4 @@ func didYouMean(word string, candidates []string) string {
 		return "did you mean " + c + "?"
 	}
 	return "it is one of " + strings.Join(candidates, ", ")
-}
-
-// distance is the number of edits between two words: letters put in, left
-// out, changed, or two neighbours swapped.
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return max(len(a), len(b))
-	}
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }

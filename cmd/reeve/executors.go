@@ -13,6 +13,7 @@ import (
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/executor"
+	"reeve.example/reeve/internal/words"
 )
 
 func executorsCommand() *cobra.Command {
@@ -46,7 +47,11 @@ see docs/workflows.md.`,
 				for _, e := range list {
 					ids = append(ids, e.ID)
 				}
-				return usageError{fmt.Errorf("there is no executor %q%s", a[0], meant(a[0], ids))}
+				hint := ""
+				if near := words.Nearest(a[0], ids, len(a[0])/2+1); near != "" {
+					hint = fmt.Sprintf(": did you mean %q?", near)
+				}
+				return usageError{fmt.Errorf("there is no executor %q%s", a[0], hint)}
 			}
 			if asJSON {
 				return printJSON(out, list[i])

@@ -26,6 +26,7 @@ import (
 	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/operator"
 	"reeve.example/reeve/task"
+	"reeve.example/reeve/workflow"
 )
 
 // The exit codes of reeve run that are not 0 and 1.
@@ -104,7 +105,7 @@ func (r *runner) run(cmd *cobra.Command, file string) error {
 	}
 	show := newScreen(told)
 	defer show.close()
-	node, err := r.at.open(ctx, cmd, show, !r.detach && !w.scheduled)
+	node, err := r.at.open(ctx, cmd, show, !r.detach && !w.Scheduled)
 	var usage usageError
 	switch {
 	case errors.As(err, &usage):
@@ -117,8 +118,8 @@ func (r *runner) run(cmd *cobra.Command, file string) error {
 			fmt.Fprintln(cmd.ErrOrStderr(), "reeve:", closing)
 		}
 	}()
-	tasks := jsontext.Value(w.tasks.AppendJSON(nil))
-	if w.scheduled {
+	tasks := w.JSON()
+	if w.Scheduled {
 		return r.schedule(cmd.Context(), cmd, node, w, tasks)
 	}
 	started, err := node.client.Execute(cmd.Context(), flow.Execution{Tasks: tasks})
@@ -133,7 +134,7 @@ func (r *runner) run(cmd *cobra.Command, file string) error {
 		return r.detached(cmd, node, started)
 	}
 	if !r.json && r.result == "" {
-		fmt.Fprintf(show, "%s: %s (%s)\n", printable(w.name), count(w.count, "task"), started.Root)
+		fmt.Fprintf(show, "%s: %s (%s)\n", printable(w.Name), count(w.Count, "task"), started.Root)
 	}
 	f := &follower{client: node.client, root: started.Root, show: show, hint: node.hint}
 	interrupted, err := attend(ctx, leave, f, signals)
@@ -158,7 +159,7 @@ func (r *runner) run(cmd *cobra.Command, file string) error {
 }
 
 // read reads the workflow's file, with what was set.
-func (r *runner) read(cmd *cobra.Command, file string) (*workflow, error) {
+func (r *runner) read(cmd *cobra.Command, file string) (*workflow.Workflow, error) {
 	given := map[string]string{}
 	for _, s := range r.set {
 		name, value, ok := strings.Cut(s, "=")
@@ -176,29 +177,19 @@ func (r *runner) read(cmd *cobra.Command, file string) (*workflow, error) {
 		defer f.Close()
 		in = f
 	}
-	source, err := io.ReadAll(io.LimitReader(in, maxWorkflow+1))
+	source, err := io.ReadAll(io.LimitReader(in, workflow.MaxBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	w, err := readWorkflow(file, source, given)
+	w, err := workflow.Read(file, source, workflow.Options{Set: given})
 	switch {
 	case err != nil || r.result == "":
-	case w.scheduled:
+	case w.Scheduled:
 		err = fmt.Errorf("--result %s: the workflow is executed by its schedule, and not waited for", r.result)
-	case w.find(r.result) == nil:
+	case !w.Has(r.result):
 		err = fmt.Errorf("--result %s: the workflow has no such task", r.result)
 	}
 	return w, err
-}
-
-// find returns the task of an id, nil for none.
-func (w *workflow) find(id string) *node {
-	for _, t := range w.tasks.Items {
-		if n := t.Get("id"); n != nil && n.Text == id {
-			return t
-		}
-	}
-	return nil
 }
 
 // unfit says why nothing was begun, and ends with the code for it.
@@ -212,7 +203,7 @@ func unfit(cmd *cobra.Command, err error) error {
 
 // refusedTasks says why the node did not take the tasks, where it can with the
 // place in the file.
-func refusedTasks(cmd *cobra.Command, w *workflow, err error) error {
+func refusedTasks(cmd *cobra.Command, w *workflow.Workflow, err error) error {
 	var answer *flow.Error
 	if !errors.As(err, &answer) || answer.Code == -32603 {
 		return err
@@ -220,22 +211,19 @@ func refusedTasks(cmd *cobra.Command, w *workflow, err error) error {
 	if answer.Code == task.CodeUnauthorized && answer.Data.Field == "" {
 		return err // it is about the caller, and no place in the file
 	}
-	wrong := &task.Error{
+	wrong := task.Error{
 		Code: answer.Code, Task: answer.Data.Task, Field: answer.Data.Field, Reason: answer.Data.Reason,
 		Expected: answer.Data.Expected, Cycle: answer.Data.Cycle,
 	}
-	if wrong.Task == "" && !strings.HasPrefix(wrong.Field, "tasks[") && len(w.tasks.Items) == 1 {
-		wrong.Field = "tasks[0]." + wrong.Field // of a single task fields are named alone
-	}
-	text := placeOf(w.tasks, wrong)
+	text := w.Place(wrong)
 	if answer.Code == task.CodeExecutor && strings.Contains(text, `"command_executor"`) {
 		text = text[:strings.Index(text, "executor: ")] + "executor: command_executor is off on this node: it needs --allow-commands"
 	}
-	return unfit(cmd, fmt.Errorf("%s:%s", w.file, text))
+	return unfit(cmd, fmt.Errorf("%s:%s", w.File, text))
 }
 
 // schedule makes a workflow that is executed by its schedule.
-func (r *runner) schedule(ctx context.Context, cmd *cobra.Command, node *openNode, w *workflow, tasks jsontext.Value) error {
+func (r *runner) schedule(ctx context.Context, cmd *cobra.Command, node *openNode, w *workflow.Workflow, tasks jsontext.Value) error {
 	made, err := node.client.Create(ctx, tasks)
 	if err != nil {
 		return refusedTasks(cmd, w, err)
@@ -248,10 +236,10 @@ func (r *runner) schedule(ctx context.Context, cmd *cobra.Command, node *openNod
 		return printJSON(cmd.OutOrStdout(), root.Raw)
 	}
 	if root.NextRun.IsZero() {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s is made (%s); its schedule has no run to come\n", printable(w.name), made.Root)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s is made (%s); its schedule has no run to come\n", printable(w.Name), made.Root)
 		return nil
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s is made (%s) and runs first at %s\n", printable(w.name), made.Root, root.NextRun.Local().Format("2006-01-02 15:04:05 MST"))
+	fmt.Fprintf(cmd.OutOrStdout(), "%s is made (%s) and runs first at %s\n", printable(w.Name), made.Root, root.NextRun.Local().Format("2006-01-02 15:04:05 MST"))
 	return nil
 }
 
@@ -315,7 +303,7 @@ func cancelTree(ctx context.Context, client *flow.Client, root task.ID, why stri
 }
 
 // report says what became of a workflow that has ended.
-func (r *runner) report(out, told io.Writer, w *workflow, node *openNode, tasks []*flow.Task, took time.Duration) error {
+func (r *runner) report(out, told io.Writer, w *workflow.Workflow, node *openNode, tasks []*flow.Task, took time.Duration) error {
 	result := outcome(tasks)
 	var failed error
 	if result != "completed" {
@@ -344,7 +332,7 @@ func (r *runner) report(out, told io.Writer, w *workflow, node *openNode, tasks 
 	color := colored(told)
 	fmt.Fprintln(told)
 	table(told, tasks, color)
-	fmt.Fprintf(told, "\n%s %s in %s\n", printable(w.name), painted(result, color), tookOf(took))
+	fmt.Fprintf(told, "\n%s %s in %s\n", printable(w.Name), painted(result, color), tookOf(took))
 	if failed != nil { // what went wrong is not to be buried under results
 		fmt.Fprintf(told, "\nreeve tasks tree %s%s shows all of it, reeve tasks get ID one task\n", tasks[0].ID, node.hint)
 		return failed

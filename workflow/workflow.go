@@ -1,4 +1,11 @@
-package main
+// Package workflow reads the files that people write workflows in: YAML or JSON, with
+// short forms and values that can be set, as docs/workflows.md describes them. What a file
+// says is written as the tasks that the protocol knows; what is wrong with it is told with
+// its place.
+//
+//	w, err := workflow.Read("prices.yaml", source, workflow.Options{Set: map[string]string{"day": "today"}})
+//	started, err := client.Execute(ctx, flow.Execution{Tasks: w.JSON()})
+package workflow
 
 import (
 	"cmp"
@@ -13,18 +20,47 @@ import (
 	"unicode/utf8"
 
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/words"
 	"reeve.example/reeve/internal/yamldoc"
 	"reeve.example/reeve/task"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// workflow is what a workflow's file says, in the protocol's form.
-type workflow struct {
-	file  string
-	name  string
+// Workflow is what a workflow's file says, in the protocol's form.
+type Workflow struct {
+	File  string
+	Name  string
+	Count int // of the tasks in the file
+	// Scheduled says that the whole has a schedule, and is executed by that.
+	Scheduled bool
+
 	tasks *node // an array, with the root that a workflow of several tasks gets
-	count int   // of the tasks in the file
-	// scheduled says that the whole has a schedule, and is executed by that.
-	scheduled bool
+}
+
+// JSON is the workflow's tasks as params of tasks.execute.
+func (w *Workflow) JSON() jsontext.Value { return w.tasks.AppendJSON(nil) }
+
+// Has reports whether there is a task of an id.
+func (w *Workflow) Has(id string) bool {
+	return slices.ContainsFunc(w.tasks.Items, func(t *node) bool { n := t.Get("id"); return n != nil && n.Text == id })
+}
+
+// Place says what a node found wrong with a task, after the place in the file.
+func (w *Workflow) Place(wrong task.Error) string {
+	if wrong.Task == "" && !strings.HasPrefix(wrong.Field, "tasks[") && len(w.tasks.Items) == 1 {
+		wrong.Field = "tasks[0]." + wrong.Field // of a single task fields are named alone
+	}
+	return placeOf(w.tasks, &wrong)
+}
+
+// Options are what a file is read with.
+type Options struct {
+	// Set are values for what the file lets be set.
+	Set map[string]string
+	// Later are texts that something else takes the place of before the tasks are made,
+	// and so name no task.
+	Later []string
 }
 
 // The members of a workflow's file, and of a task in it. What the file has of its
@@ -42,11 +78,11 @@ var (
 	}
 )
 
-// readWorkflow reads a workflow's file. given are values for what the file lets be
-// set. Its error is faults, each with its place.
-func readWorkflow(file string, source []byte, given map[string]string) (*workflow, error) {
-	r := &workflowReader{file: file, source: string(source)}
-	w := r.workflow(given)
+// Read reads a workflow's file. Its error is all that is wrong with it, each with its
+// place.
+func Read(file string, source []byte, o Options) (*Workflow, error) {
+	r := &reader{file: file, source: string(source), later: o.Later}
+	w := r.workflow(o.Set)
 	if len(r.faults) > 0 {
 		return nil, r.faults
 	}
@@ -66,23 +102,24 @@ func (f faults) Error() string {
 // maxFaults is how many faults are told at once.
 const maxFaults = 20
 
-type workflowReader struct {
+type reader struct {
 	file, source string
+	later        []string // see Options
 	faults       faults
 	added        int // bytes that what is set has added
 }
 
-func (r *workflowReader) fault(n *node, format string, args ...any) {
+func (r *reader) fault(n *node, format string, args ...any) {
 	r.faultAt(n.Line, n.Column, format, args...)
 }
 
-func (r *workflowReader) faultAt(line, column int, format string, args ...any) {
+func (r *reader) faultAt(line, column int, format string, args ...any) {
 	if len(r.faults) < maxFaults {
 		r.faults = append(r.faults, fmt.Sprintf("%s:%d:%d: %s", r.file, line, column, fmt.Sprintf(format, args...)))
 	}
 }
 
-func (r *workflowReader) workflow(given map[string]string) *workflow {
+func (r *reader) workflow(given map[string]string) *Workflow {
 	root := r.read()
 	if root == nil {
 		return nil
@@ -92,15 +129,15 @@ func (r *workflowReader) workflow(given map[string]string) *workflow {
 		return nil
 	}
 	r.known(root, "a workflow", workflowMembers, scheduleMembers)
-	w := &workflow{file: r.file, name: strings.TrimSuffix(filepath.Base(r.file), filepath.Ext(r.file))}
+	w := &Workflow{File: r.file, Name: strings.TrimSuffix(filepath.Base(r.file), filepath.Ext(r.file))}
 	if r.file == "-" {
-		w.name = "workflow"
+		w.Name = "workflow"
 	}
 	if n := root.Get("name"); n != nil {
 		if n.Kind != rawjson.String || n.Text == "" {
 			r.fault(n, "name is a text")
 		}
-		w.name = n.Text
+		w.Name = n.Text
 	}
 	list := root.Get("tasks")
 	if list == nil || list.Kind != rawjson.Array || len(list.Items) == 0 {
@@ -116,7 +153,7 @@ func (r *workflowReader) workflow(given map[string]string) *workflow {
 	if len(r.faults) > 0 {
 		return nil
 	}
-	w.count = len(list.Items)
+	w.Count = len(list.Items)
 	r.needs(list)
 	r.root(w, root, list)
 	if len(r.faults) == 0 {
@@ -127,7 +164,7 @@ func (r *workflowReader) workflow(given map[string]string) *workflow {
 }
 
 // known refuses members that stand in none of the lists: most are misspelt.
-func (r *workflowReader) known(n *node, what string, lists ...[]string) {
+func (r *reader) known(n *node, what string, lists ...[]string) {
 	all := slices.Concat(lists...)
 	for _, m := range n.Members {
 		if !slices.Contains(all, m.Name) {
@@ -138,46 +175,15 @@ func (r *workflowReader) known(n *node, what string, lists ...[]string) {
 
 // meant guesses what was meant by a name, as the end of a sentence.
 func meant(name string, all []string) string {
-	best, least := "", len(name)/2+1
-	for _, candidate := range all {
-		if d := distance(name, candidate); d < least {
-			best, least = candidate, d
-		}
+	if best := words.Nearest(name, all, len(name)/2+1); best != "" {
+		return fmt.Sprintf(": did you mean %q?", best)
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(": did you mean %q?", best)
-}
-
-// distance is how many characters must be changed, added or taken away to make
-// one name of another. Both are short, or the answer is far.
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := before
-			if a[i] != b[j] {
-				change++
-			}
-			before = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return ""
 }
 
 // values are those that the file lets be set: what it says itself, or what was
 // given. A given value is of the kind that the file's own is.
-func (r *workflowReader) values(set *node, given map[string]string) map[string]*node {
+func (r *reader) values(set *node, given map[string]string) map[string]*node {
 	values := map[string]*node{}
 	if set != nil && set.Kind != rawjson.Object && set.Kind != rawjson.Null {
 		r.fault(set, "set is a mapping of names to values, not %s", set.Is())
@@ -225,14 +231,14 @@ var (
 )
 
 // expand puts what is set in place of ${{ set.NAME }}, in every text under n.
-func (r *workflowReader) expand(n *node, values map[string]*node) {
+func (r *reader) expand(n *node, values map[string]*node) {
 	for _, m := range n.Members {
 		r.expand(m.Value, values)
 	}
 	for _, item := range n.Items {
 		r.expand(item, values)
 	}
-	if r.added > maxWorkflow {
+	if r.added > MaxBytes {
 		return
 	}
 	if n.Kind != rawjson.String || !strings.Contains(n.Text, "${{") {
@@ -267,13 +273,13 @@ func (r *workflowReader) expand(n *node, values map[string]*node) {
 }
 
 // add counts what a value adds to the file, and refuses what makes it too large.
-func (r *workflowReader) add(n, value *node) bool {
+func (r *reader) add(n, value *node) bool {
 	before := r.added
 	r.added += len(value.AppendJSON(nil))
-	if r.added > maxWorkflow && before <= maxWorkflow {
-		r.fault(n, "the file has more than %d MiB with what is set in it", maxWorkflow>>20)
+	if r.added > MaxBytes && before <= MaxBytes {
+		r.fault(n, "the file has more than %d MiB with what is set in it", MaxBytes>>20)
 	}
-	return r.added <= maxWorkflow
+	return r.added <= MaxBytes
 }
 
 func names[V any](m map[string]V) (list []string) {
@@ -285,7 +291,7 @@ func names[V any](m map[string]V) (list []string) {
 }
 
 // task writes what is short in a task in the protocol's form.
-func (r *workflowReader) task(t *node) {
+func (r *reader) task(t *node) {
 	if t.Kind != rawjson.Object {
 		r.fault(t, "a task is a mapping, not %s", t.Is())
 		return
@@ -335,7 +341,7 @@ func (r *workflowReader) task(t *node) {
 }
 
 // within returns a member that is a mapping, made if it is not there.
-func (r *workflowReader) within(t *node, name string) *node {
+func (r *reader) within(t *node, name string) *node {
 	n := t.Get(name)
 	if n == nil {
 		n = &node{Line: t.Line, Column: t.Column, Kind: rawjson.Object}
@@ -349,7 +355,7 @@ func (r *workflowReader) within(t *node, name string) *node {
 }
 
 // seconds reads a time: 1m30s, or a number of seconds.
-func (r *workflowReader) seconds(n *node) *node {
+func (r *reader) seconds(n *node) *node {
 	if n.Kind != rawjson.String {
 		return n // a number, or the protocol says what is wrong
 	}
@@ -361,7 +367,7 @@ func (r *workflowReader) seconds(n *node) *node {
 }
 
 // needs checks that tasks need tasks that there are.
-func (r *workflowReader) needs(list *node) {
+func (r *reader) needs(list *node) {
 	ids := map[string]*node{}
 	for _, t := range list.Items {
 		id := t.Get("id")
@@ -394,6 +400,9 @@ func (r *workflowReader) needs(list *node) {
 			continue
 		}
 		for s := range inputs.Strings() {
+			if slices.Contains(r.later, s.Text) {
+				continue
+			}
 			for _, id := range task.References(rawjson.Quote(s.Text)) {
 				if ids[id] != nil && !needed[id] {
 					r.fault(s, "${{ %s }} is the result of a task that this one does not need: add %s to needs", id, id)
@@ -410,7 +419,7 @@ const maxEnds = task.MaxNeeds
 
 // root gives several tasks the root that stands for them all: it waits for those
 // that no other needs, so that it ends as the workflow does.
-func (r *workflowReader) root(w *workflow, file, list *node) {
+func (r *reader) root(w *Workflow, file, list *node) {
 	if len(r.faults) > 0 {
 		return
 	}
@@ -455,7 +464,7 @@ func (r *workflowReader) root(w *workflow, file, list *node) {
 		}
 		top = made(rawjson.Object, "")
 		top.Set("id", made(rawjson.String, name))
-		top.Set("name", made(rawjson.String, w.name))
+		top.Set("name", made(rawjson.String, w.Name))
 		top.Set("dependencies", ends)
 		list.Items = append(list.Items, top)
 	}
@@ -470,20 +479,26 @@ func (r *workflowReader) root(w *workflow, file, list *node) {
 		top.Set(m.Name, m.Value)
 	}
 	enabled := top.Get("schedule_enabled")
-	w.scheduled = enabled != nil && enabled.Text == "true"
+	w.Scheduled = enabled != nil && enabled.Text == "true"
 }
 
 // check has the protocol's own decoder look at the tasks: what it says of a member
 // is told with its place in the file.
-func (r *workflowReader) check(list *node) {
-	_, _, err := task.DecodeTasks(list.AppendJSON(nil), task.Reading{Now: time.Now()})
+func (r *reader) check(list *node) {
+	decoded := list.Clone()
+	for s := range decoded.Strings() {
+		if slices.Contains(r.later, s.Text) {
+			s.Text = ""
+		}
+	}
+	_, _, err := task.DecodeTasks(decoded.AppendJSON(nil), task.Reading{Now: time.Now()})
 	if err != nil {
 		r.faults = append(r.faults, r.placed(list, err))
 	}
 }
 
 // placed is an error about tasks as a fault with its place.
-func (r *workflowReader) placed(list *node, err error) string {
+func (r *reader) placed(list *node, err error) string {
 	var wrong *task.Error
 	if !errors.As(err, &wrong) {
 		return err.Error()
@@ -600,11 +615,11 @@ func find(n *node, field string) *node {
 	return n
 }
 
-// maxWorkflow is the longest file that is read, in bytes, with what is set in it.
-const maxWorkflow = yamldoc.MaxBytes
+// MaxBytes is the longest file that is read, in bytes, with what is set in it.
+const MaxBytes = yamldoc.MaxBytes
 
 // read reads the file, nil when it is not acceptable.
-func (r *workflowReader) read() *node {
+func (r *reader) read() *node {
 	text := strings.TrimSpace(r.source)
 	if strings.HasSuffix(strings.ToLower(r.file), ".json") || r.file == "-" && strings.HasPrefix(text, "{") {
 		return r.readJSON()
@@ -623,9 +638,9 @@ func lineOf(source string, offset int) (line, column int) {
 	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
 }
 
-func (r *workflowReader) readJSON() *node {
-	if len(r.source) > maxWorkflow {
-		r.faultAt(1, 1, "the document is larger than %d MiB", maxWorkflow>>20)
+func (r *reader) readJSON() *node {
+	if len(r.source) > MaxBytes {
+		r.faultAt(1, 1, "the document is larger than %d MiB", MaxBytes>>20)
 		return nil
 	}
 	doc, err := rawjson.Parse([]byte(r.source))
