@@ -322,7 +322,19 @@ func deciding(words []string, open bool) string {
 			return d
 		}
 	}
+	for d, flag := range DecidingFlags {
+		if spells(words, strings.Fields(d), known, 8) && slices.ContainsFunc(words, func(w string) bool { return mayBeFlag(w, flag, open) }) {
+			return d + " --" + flag
+		}
+	}
 	return ""
+}
+
+// mayBeFlag reports whether a word is a flag, or may become it when what is not known
+// is put in. Behind open words it may still come.
+func mayBeFlag(word, flag string, open bool) bool {
+	name, _, _ := strings.Cut(word, "=")
+	return open || name == "--"+flag || word == "" || strings.ContainsAny(word, "$`*?[{")
 }
 
 // freedom is what words may turn out to be.

@@ -38,6 +38,9 @@ var Deciding = []string{
 	"trust",
 }
 
+// DecidingFlags are subcommands that decide with one flag, and only tell without it.
+var DecidingFlags = map[string]string{"why": "allow"}
+
 // personal are those of them that change something of the user's own, whatever
 // data folder they name.
 var personal = []string{"hook install", "hook uninstall", "mcp install", "trust"}

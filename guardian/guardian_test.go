@@ -94,6 +94,11 @@ echo reeve approvals approve abc | sh
 echo cmVldmUgYXBwcm92YWxzIGFwcHJvdmUgYWJj | base64 -d | sh
 echo approvals approve abc | xargs reeve
 echo abc | xargs reeve approvals approve
+reeve why 0-1 --allow --reason fine --until 2099-01-01
+reeve --allow why 0-1
+reeve why 0-1 --allow=true
+W=--allow; reeve why 0-1 $W --yes
+echo --allow | xargs reeve why 0-1
 reeve approvals list | awk '{print $1}' | xargs -n1 reeve approvals approve
 find . -maxdepth 0 -exec reeve approvals approve abc \;
 awk 'BEGIN{system("reeve approvals approve abc")}'
@@ -381,6 +386,8 @@ reeve ledger verify
 reeve sessions list
 reeve keys list
 reeve policy check ~/.config/reeve/policy
+reeve why
+reeve why 0-4 --json
 reeve policy test policy/
 reeve serve --data /tmp/x --policy policy/
 reeve serve

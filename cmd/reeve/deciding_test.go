@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ func TestDecidingCommandsAsk(t *testing.T) {
 		}
 	}
 	walk(rootCommand(), "")
-	want := slices.Clone(guards.Deciding)
+	want := slices.Concat(guards.Deciding, slices.Collect(maps.Keys(guards.DecidingFlags)))
 	slices.Sort(want)
 	slices.Sort(found)
 	if !slices.Equal(found, want) {

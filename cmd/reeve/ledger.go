@@ -47,6 +47,7 @@ func reading(cmd *cobra.Command, f func(ctx context.Context, c reeve.Config, sto
 	if err != nil {
 		return err
 	}
+	c = orOwn(c)
 	store, err := reeve.OpenReader(cmd.Context(), c)
 	if err != nil {
 		return fmt.Errorf("open the ledger: %w", err)

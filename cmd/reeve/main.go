@@ -80,7 +80,7 @@ afterwards it can prove what happened.
 	root.AddCommand(
 		serveCommand(), demoCommand(), initCommand(),
 		runCommand(), tasksCommand(), executorsCommand(),
-		policyCommand(), tryCommand(), decideCommand(),
+		policyCommand(), tryCommand(), whyCommand(), decideCommand(),
 		ledgerCommand(), a2gCommand(), execCommand(), agentsCommand(), riskCommand(), approvalsCommand(), keysCommand(),
 		mcpCommand(), hookCommand(), sessionsCommand(),
 		backupCommand(), restoreCommand(), settingsCommand(), trustCommand(),

@@ -210,12 +210,7 @@ func tried(d *act.Decision, x policy.Explanation, inputs []aos.ToolArgumentValue
 			if rule.Rule != r.Rule || !rule.Matched {
 				continue
 			}
-			out.File, out.Line = rule.File, rule.Line
-			for _, v := range rule.Values {
-				if v.Value != "false" { // what held, not every alternative of the condition
-					out.Saw = append(out.Saw, trialValue(v))
-				}
-			}
+			out.File, out.Line, out.Saw = rule.File, rule.Line, sawOf(rule)
 		}
 		t.Reasons = append(t.Reasons, out)
 	}
@@ -235,12 +230,32 @@ func tried(d *act.Decision, x policy.Explanation, inputs []aos.ToolArgumentValue
 	return t
 }
 
+// sawOf are the parts of a rule's condition that held: not every alternative of it.
+func sawOf(rule policy.RuleExplanation) (saw []trialValue) {
+	for _, v := range rule.Values {
+		if v.Value != "false" {
+			saw = append(saw, trialValue(v))
+		}
+	}
+	return saw
+}
+
 func (t trial) print(w io.Writer) {
 	fmt.Fprintf(w, "%s, risk %.2f %s\n", t.Effect, t.Risk.Score, t.Risk.Level)
 	if len(t.Reasons) == 0 {
 		fmt.Fprintln(w, "  no rule met it: the policy's default")
 	}
-	for _, r := range t.Reasons {
+	printReasons(w, t.Reasons)
+	for _, c := range t.Conditions {
+		fmt.Fprintf(w, "\n  on condition: %s\n", c)
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Changed)) {
+		fmt.Fprintf(w, "\n  it would happen with %s = %s\n", name, t.Changed[name])
+	}
+}
+
+func printReasons(w io.Writer, reasons []trialReason) {
+	for _, r := range reasons {
 		where, note := r.Code, ""
 		if r.File != "" {
 			where = fmt.Sprintf("%s:%d", r.File, r.Line)
@@ -255,11 +270,5 @@ func (t trial) print(w io.Writer) {
 		for _, v := range r.Saw {
 			fmt.Fprintf(w, "    %s = %s\n", v.Expression, v.Value)
 		}
-	}
-	for _, c := range t.Conditions {
-		fmt.Fprintf(w, "\n  on condition: %s\n", c)
-	}
-	for _, name := range slices.Sorted(maps.Keys(t.Changed)) {
-		fmt.Fprintf(w, "\n  it would happen with %s = %s\n", name, t.Changed[name])
 	}
 }
