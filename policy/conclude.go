@@ -195,7 +195,10 @@ func (e *evaluation) ruleReasons(dst []act.Reason, m *match, reason act.Reason) 
 	}
 	if r.hazard > 0 {
 		for i, f := range e.assess().Findings {
-			if i == 0 || i < maxHazards && f.Weight >= r.hazard/2 { // the gravest, and what weighs beside it
+			if r.effects != nil && !r.names(f) {
+				continue
+			}
+			if r.effects != nil || i == 0 || i < maxHazards && f.Weight >= r.hazard/2 { // the gravest, and what weighs beside it
 				add("risk."+f.Code, f.Message, f.Pointer)
 			}
 		}

@@ -42,6 +42,7 @@ type rule struct {
 
 	conditions []string   // under which it lets an act pass
 	hazard     float64    // the least score of the call's hazards; 0 when they do not matter
+	effects    []string   // globs: of hazards with such an effect the weight counts, and not the score
 	terms      *act.Terms // who must agree to what it holds; nil for anybody
 }
 
@@ -159,11 +160,12 @@ const (
 	whenPart                 // the condition
 	argumentPart             // the name of the argument to replace
 	withPart                 // the expression to replace it with
+	effectsPart              // a glob for the names of effects
 )
 
 var (
 	documentKeys = []string{"version", "name", "description", "include", "default", "mode", "lists", "rules", "manifests", "except", "risk"}
-	ruleKeys     = []string{"name", "description", "on", "tools", "check", "detect", "texts", "severity", "hazard", "when", "effect", "modify", "conditions", "approval", "code", "reason", "instead", "mode", "risk"}
+	ruleKeys     = []string{"name", "description", "on", "tools", "check", "detect", "texts", "severity", "hazard", "effects", "when", "effect", "modify", "conditions", "approval", "code", "reason", "instead", "mode", "risk"}
 	modifyForms  = []string{"redact", "drop"}
 	replaceKeys  = []string{"argument", "with", "with_expr"}
 
@@ -184,6 +186,9 @@ const (
 )
 
 var ownCodes = append([]string{CodeRuleError, CodeModifyConflict, CodeModifyImpossible, CodeDefault, "approval_required"}, act.FinalCodes...)
+
+// noted is the least weight of an effect that a rule names, if it does not say another.
+const noted = 0.3
 
 const maxReason = 1000 // bytes of a reason or an instead
 
@@ -380,6 +385,13 @@ func (d *document) readRule(n *node) {
 			d.at(v, "0.8 is what hardly anybody wants, 0.5 what somebody may", "hazard is a number above 0, at most 1")
 		}
 		r.hazard = f
+	}
+	for _, w := range d.words(n.Get("effects"), "effects") {
+		d.exprs = append(d.exprs, pending{r, effectsPart, w})
+		r.effects = append(r.effects, w.Text)
+	}
+	if r.effects != nil && r.hazard == 0 {
+		r.hazard = noted
 	}
 	if v := n.Get("when"); v != nil {
 		d.exprs = append(d.exprs, pending{r, whenPart, v})

@@ -143,7 +143,7 @@ func (e *evaluation) judge() {
 		if r.check != nil && !e.violated(&m) {
 			continue
 		}
-		if r.hazard > 0 && e.assess().Score < r.hazard {
+		if r.hazard > 0 && !e.endangers(r) {
 			continue
 		}
 		if r.when != nil && r.when.found == 0 {
@@ -305,6 +305,21 @@ func (e *evaluation) assess() *hazard.Assessment {
 		}
 	}
 	return &e.hazards
+}
+
+// endangers reports whether the call's hazards are grave enough for the rule: all of
+// them together, or one that has an effect that it names.
+func (e *evaluation) endangers(r *rule) bool {
+	a := e.assess()
+	if r.effects == nil {
+		return a.Score >= r.hazard
+	}
+	return slices.ContainsFunc(a.Findings, r.names)
+}
+
+// names reports whether a hazard is one of those that the rule names.
+func (r *rule) names(f hazard.Finding) bool {
+	return f.Weight >= r.hazard && slices.ContainsFunc(r.effects, func(glob string) bool { return matchName(glob, f.Code) })
 }
 
 // scan runs the detectors over the content.

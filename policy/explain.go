@@ -105,7 +105,9 @@ func (e *evaluation) whyNot(r *rule, in *Input) string {
 		return fmt.Sprintf("%q is none of its tools (%s)", a.Canonical, strings.Join(r.tools, ", "))
 	case r.check != nil && !slices.ContainsFunc(in.Violations, func(v act.Violation) bool { return slices.Contains(r.check, v.Check) }):
 		return "the check passes: " + strings.Join(r.check, ", ")
-	case r.hazard > 0 && e.assess().Score < r.hazard:
+	case r.effects != nil && !e.endangers(r):
+		return fmt.Sprintf("none of the call's hazards that weighs %.2f has such an effect: %s", r.hazard, strings.Join(r.effects, ", "))
+	case r.hazard > 0 && !e.endangers(r):
 		return fmt.Sprintf("the call's hazards score %.2f, and the rule asks for %.2f", e.assess().Score, r.hazard)
 	case r.detect != 0 && e.foundMask&r.detect == 0:
 		return "no detector found anything: " + r.detect.String()

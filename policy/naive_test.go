@@ -258,7 +258,7 @@ func (n *naive) match(r *rule, folded bool) (truth, failed, unsure bool) {
 		}
 		unsure = !sure
 	}
-	if r.hazard > 0 && n.assess().Score < r.hazard {
+	if r.hazard > 0 && r.effects == nil && n.assess().Score < r.hazard || r.effects != nil && len(n.dangers(r)) == 0 {
 		return
 	}
 	if r.detect != 0 && len(n.counted(r)) == 0 {
@@ -348,6 +348,22 @@ func (n *naive) part(i int) hazard.Part {
 	return n.parts[i]
 }
 
+// dangers are the hazards that a rule names by their effects.
+func (n *naive) dangers(r *rule) (codes []string) {
+	if r.effects == nil {
+		return nil
+	}
+	for _, f := range n.assess().Findings {
+		for _, glob := range r.effects {
+			if f.Weight >= r.hazard && n.glob(glob, f.Code) {
+				codes = append(codes, "risk."+f.Code)
+				break
+			}
+		}
+	}
+	return codes
+}
+
 func (n *naive) codes(r *rule) (codes []string) {
 	in := n.in
 	if r.code != "" {
@@ -359,7 +375,8 @@ func (n *naive) codes(r *rule) (codes []string) {
 			codes = append(codes, v.Check)
 		}
 	}
-	if r.hazard > 0 {
+	codes = append(codes, n.dangers(r)...)
+	if r.hazard > 0 && r.effects == nil {
 		for i, f := range n.assess().Findings {
 			if i == 0 || i < 8 && f.Weight >= r.hazard/2 {
 				codes = append(codes, "risk."+f.Code)

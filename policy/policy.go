@@ -225,6 +225,11 @@ func (s *Set) assemble(docs []*document) {
 		}
 		for _, p := range d.exprs {
 			switch p.part {
+			case effectsPart:
+				names := s.table.Effects()
+				if !slices.ContainsFunc(names, func(name string) bool { return matchName(p.node.Text, name) }) {
+					d.at(p.node, didYouMean(p.node.Text, names), "there is no effect %q", p.node.Text)
+				}
 			case whenPart:
 				p.rule.when = c.compile(d, p)
 			case withPart:

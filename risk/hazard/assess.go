@@ -72,7 +72,8 @@ type assessor struct {
 	loose    int            // of texts read as words, since they are no commands that can be parsed
 	commands int            // left to be judged
 	depth    int
-	runs     bool // the leaf is a command, a program, a query or an address
+	runs     bool  // the leaf is a command, a program, a query or an address
+	written  files // files that the call's commands wrote so far
 	watch    *Watch
 	dirs     []string // that the scripts went to, if they are watched
 }
@@ -144,7 +145,7 @@ func Assess(tool string, leaves []act.Leaf) Assessment { return Default().Assess
 
 // Assess judges a tool call by what the table knows.
 func (t *Table) Assess(tool string, leaves []act.Leaf) Assessment {
-	a := &assessor{table: t, seen: map[string]int{}, scale: 1, bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands}
+	a := newAssessor(t)
 	a.read(newCall(tool, leaves))
 	slices.SortStableFunc(a.findings, func(x, y Finding) int {
 		switch {
@@ -177,6 +178,10 @@ func score(findings []Finding) float64 {
 		rest *= 1 - w
 	}
 	return min(1-rest, 0.99)
+}
+
+func newAssessor(t *Table) *assessor {
+	return &assessor{table: t, seen: map[string]int{}, written: files{}, scale: 1, bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands}
 }
 
 // call is a tool call, its leaves sorted by what they are.

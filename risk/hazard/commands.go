@@ -165,11 +165,7 @@ func (c *invocation) namesSecrets() {
 
 // ranFile judges that a file is run which the script itself brought there.
 func (s *shell) ranFile(name string) {
-	f, ok := s.files[name]
-	if !ok {
-		f, ok = s.files[strings.TrimPrefix(name, "./")]
-	}
-	if ok {
+	if f, ok := s.files.get(name); ok {
 		s.runs(f, "")
 	}
 	if p := normalPath(name).text; strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || strings.HasPrefix(name, "./") {
@@ -412,6 +408,10 @@ scan:
 			}
 		case len(t) > 2 && listed(i.eval, t[:2]) && t[1] != '-' && !i.shell:
 			code = append(code, flow{text: t[2:], known: a.known, taint: a.taint})
+		case strings.HasPrefix(t, "--") && strings.Contains(t, "=") && listed(i.eval, before(t, '=')):
+			code = append(code, flow{text: t[strings.IndexByte(t, '=')+1:], known: a.known, taint: a.taint})
+		case (c.name == "deno" || c.name == "bun") && file == nil && listed("run test x serve compile cache install", t):
+			// a word before the file
 		case t == "-m" && i.language == "python" && k+1 < len(c.args):
 			module = c.args[k+1].text
 			break scan
@@ -422,11 +422,13 @@ scan:
 			if t == "-f" {
 				script = false
 			}
-		case t == "-" || t == "-s" && i.shell || t == "/dev/stdin":
+		case t == "-" && i.shell && k+1 < len(c.args):
+			file = &c.args[k+1] // no more options
+			break scan
+		case t == "/dev/stdin":
 			file = nil
-			if t != "-" {
-				continue
-			}
+		case t == "-" || i.shell && readsInput(t): // what follows are the script's arguments
+			file = nil
 			break scan
 		case len(t) > 1 && (t[0] == '-' || t[0] == '+' && i.shell):
 		default:
@@ -473,7 +475,7 @@ scan:
 		if f.taint&(fromNet|fromDecoder|fromSocket) != 0 && !f.known {
 			c.runs(flow{taint: f.taint}, i.language)
 		}
-		if content, ok := c.files[f.text]; ok {
+		if content, ok := c.files.get(f.text); ok {
 			if i.shell && (strings.HasPrefix(f.text, "/tmp/") || strings.HasPrefix(f.text, "/var/tmp/") || strings.HasPrefix(f.text, "/dev/shm/")) && content.known {
 				c.report("shell.staged_run", 0, c.at)
 			}
@@ -507,6 +509,11 @@ scan:
 		return flow{taint: fromShell}
 	}
 	return flow{}
+}
+
+// readsInput says whether an option tells a shell to read its script from its input.
+func readsInput(option string) bool {
+	return len(option) > 1 && option[0] == '-' && strings.Contains(option, "s") && strings.Trim(option[1:], "abefhiklmnprstuvxBCEHPT") == ""
 }
 
 // escapeWrappers are programs that nobody needs to start a shell, but who may run
@@ -566,7 +573,7 @@ func (c *invocation) ordinary() flow {
 		if !readers[c.name] && spawnsShell(t) {
 			c.report("shell.escape", 0, c.at)
 		}
-		if content, ok := c.files[t]; ok && content.known && compilers[c.name] {
+		if content, ok := c.files.get(t); ok && content.known && compilers[c.name] {
 			c.code(languageOfFile(t, content.text), content.text, c.at, false)
 			continue
 		}
@@ -636,7 +643,7 @@ func (s *shell) readFile(w flow) flow {
 	if p == "" || strings.HasPrefix(p, "-") {
 		return flow{taint: w.taint}
 	}
-	if f, ok := s.files[p]; ok {
+	if f, ok := s.files.get(p); ok {
 		return f
 	}
 	if g := globbedPath(p); g != "" {
@@ -677,21 +684,22 @@ func (s *shell) writeFile(w flow, content flow, appends bool) {
 	seen.known = seen.known && !appends
 	s.watchedFile(p, true, seen)
 	if appends {
-		content = both(s.files[p], content)
-		if _, ok := s.files[p]; !ok {
+		before, ok := s.files.get(p)
+		if content = both(before, content); !ok {
 			content.known = content.text != ""
 		}
 	}
-	if len(s.files) < 256 {
-		s.files[p] = content
-	}
+	s.files.put(p, content)
 	f := normalPath(p)
 	pl := placeOf(f.text)
 	if pl.name == "" || pl.writes == "" || pl.write == 0 {
 		if f.turns > 0 && f.climbs > 3 {
 			s.report("path.climb", 0.4, s.at)
 		}
-		if strings.HasPrefix(f.text, "/etc/") {
+		switch {
+		case strings.HasPrefix(f.text, "/usr/local/"):
+			s.report("destroy.config", 0.3, s.at)
+		case strings.HasPrefix(f.text, "/etc/"), strings.HasPrefix(f.text, "/usr/"), strings.HasPrefix(f.text, "/sys/"):
 			s.report("destroy.config", 0.45, s.at)
 		}
 		temporary := strings.HasPrefix(f.text, "/tmp/") || strings.HasPrefix(f.text, "/var/tmp/") || strings.HasPrefix(f.text, "/dev/shm/")

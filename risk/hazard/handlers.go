@@ -360,7 +360,7 @@ func (c *invocation) source() flow {
 		c.report("shell.reverse_shell", 0, c.at)
 		return flow{}
 	}
-	content, ok := c.files[f.text]
+	content, ok := c.files.get(f.text)
 	if !ok {
 		c.ranFile(f.text)
 		return flow{}
@@ -444,15 +444,15 @@ func (c *invocation) savesTo(options map[string]flow, urls []string) {
 	if c.name == "wget" || has(options, "-O", "--remote-name") {
 		for _, u := range urls {
 			u, _, _ = strings.Cut(u, "?")
-			if i := strings.LastIndexByte(u, '/'); i > 8 && i+1 < len(u) && len(c.files) < 256 {
+			if i := strings.LastIndexByte(u, '/'); i > 8 && i+1 < len(u) {
 				name := u[i+1:]
-				c.files[name] = flow{taint: fromNet}
+				c.files.put(name, flow{taint: fromNet})
 				dir := options["-P"].text
 				if dir == "" {
 					dir = options["--directory-prefix"].text
 				}
 				if dir != "" {
-					c.files[strings.TrimSuffix(dir, "/")+"/"+name] = flow{taint: fromNet}
+					c.files.put(strings.TrimSuffix(dir, "/")+"/"+name, flow{taint: fromNet})
 				}
 			}
 		}
@@ -557,6 +557,8 @@ func (c *invocation) connect() flow {
 		c.report("shell.reverse_shell", 0, c.at)
 	case c.in.taint&fromShell != 0:
 		c.report("shell.bind_shell", 0, c.at)
+	case c.fifo && c.in.taint&fromFile != 0 && target:
+		c.report("shell.reverse_shell", 0.6, c.at) // whoever writes into the pipe may be a shell
 	case listens:
 		c.report("shell.listener", 0, c.at)
 	}
@@ -616,12 +618,13 @@ func (c *invocation) remove() flow {
 		c.report("destroy.system", 0, c.at)
 	}
 	for _, a := range rest {
-		c.removes(a.text, recursive)
+		c.removes(a.text, recursive, c.at)
 	}
 	return flow{}
 }
 
-func (c *invocation) removes(p string, recursive bool) {
+// removes judges that a path is deleted.
+func (a *assessor) removes(p string, recursive bool, at span) {
 	f := normalPath(strings.TrimSuffix(p, "/"))
 	if p == "/" {
 		f.text = "/"
@@ -629,10 +632,10 @@ func (c *invocation) removes(p string, recursive bool) {
 	rooted := strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || strings.HasPrefix(p, "$HOME") || f.climbs > 3
 	switch {
 	case rooted && recursive && (systemTrees[f.text] || p == "~" || p == "~/" || p == "$HOME" || systemTrees[p]):
-		c.report("destroy.system", 0, c.at)
+		a.report("destroy.system", 0, at)
 		return
 	case recursive && (p == "." || p == "*" || p == ".." || p == "./*" || p == "../*"):
-		c.report("destroy.tree", 0.5, c.at)
+		a.report("destroy.tree", 0.5, at)
 	}
 	pl := placeOf(strings.TrimSuffix(f.text, "/*"))
 	if pl.name == "" {
@@ -650,15 +653,15 @@ func (c *invocation) removes(p string, recursive bool) {
 		if strings.HasSuffix(pl.writes, "history") {
 			w = 0.85
 		}
-		c.report(pl.writes, w, c.at)
+		a.report(pl.writes, w, at)
 	case strings.HasPrefix(pl.writes, "destroy.") || strings.HasPrefix(pl.writes, "priv.") || strings.HasPrefix(pl.writes, "defense.") || pl.writes == "code.library_hijack":
-		c.report("destroy.config", max(pl.write-0.05, 0.6), c.at)
+		a.report("destroy.config", max(pl.write-0.05, 0.6), at)
 	case pl.writes != "" && pl.write >= 0.7:
-		c.report("destroy.config", 0.5, c.at)
+		a.report("destroy.config", 0.5, at)
 	case recursive && strings.Count(f.text, "/") <= 2 && strings.HasPrefix(f.text, "/") && !strings.HasPrefix(f.text, "/tmp") && !strings.HasPrefix(f.text, "/path"):
-		c.report("destroy.tree", 0.5, c.at)
+		a.report("destroy.tree", 0.5, at)
 	case recursive:
-		c.report("destroy.tree", 0.25, c.at)
+		a.report("destroy.tree", 0.25, at)
 	}
 }
 
@@ -721,6 +724,10 @@ func (c *invocation) copy() flow {
 		return flow{}
 	}
 	from, to := rest[:len(rest)-1], rest[len(rest)-1]
+	if c.name == "sftp" || c.name == "ftp" || c.name == "lftp" || c.name == "smbclient" {
+		c.batch(options)
+		return flow{taint: fromNet}
+	}
 	remote := func(t string) bool {
 		i := strings.IndexByte(t, ':')
 		return i > 1 && !strings.ContainsAny(t[:i], "/{") || strings.HasPrefix(t, "rsync://")
@@ -732,8 +739,8 @@ func (c *invocation) copy() flow {
 			continue
 		}
 		f := flow{}
-		if _, written := c.files[a.text]; written {
-			f = c.files[a.text]
+		if had, ok := c.files.get(a.text); ok {
+			f = had
 		} else if c.name == "cp" || c.name == "ln" || c.name == "mv" || c.name == "install" || c.name == "gcp" {
 			f = c.copied(a.text)
 		} else {
@@ -746,7 +753,7 @@ func (c *invocation) copy() flow {
 		content.known = f.known
 	}
 	switch {
-	case remote(to.text) || c.name == "ftp" || c.name == "tftp" || c.name == "sftp":
+	case remote(to.text) || c.name == "tftp":
 		c.sent(content, c.at)
 		return flow{}
 	case c.name == "mv":
@@ -772,6 +779,35 @@ func (c *invocation) copy() flow {
 		}
 	}
 	return flow{}
+}
+
+// batch judges what a program for the transfer of files is ordered to put: line by
+// line on its input, in a file of orders, or by an option.
+func (c *invocation) batch(options map[string]flow) {
+	orders := c.in
+	for _, o := range []string{"-b", "-c", "-e", "-f"} {
+		if v, ok := options[o]; ok {
+			orders = both(orders, v)
+			written, _ := c.files.get(v.text)
+			orders = both(flow{text: orders.text + "\n"}, written)
+		}
+	}
+	sent := flow{taint: orders.taint &^ fromFile}
+	for line := range strings.FieldsFuncSeq(orders.text, func(r rune) bool { return r == '\n' || r == ';' }) {
+		words := strings.Fields(line)
+		if len(words) > 1 && (strings.HasSuffix(words[0], "put") || words[0] == "mirror" || words[0] == "send" || words[0] == "append") {
+			for _, w := range words[1:] {
+				sent.taint |= c.readFile(flow{text: strings.Trim(w, `"'`), known: true}).taint
+			}
+		}
+	}
+	for _, a := range c.args {
+		if !strings.HasPrefix(a.text, "-") && !strings.Contains(a.text, "put ") {
+			sent.taint |= c.readFile(a).taint
+		}
+	}
+	c.report("exfil.upload", 0.2, c.at)
+	c.sent(sent, c.at)
 }
 
 // copied judges that a file is copied on this machine. A copy of a password
@@ -893,7 +929,11 @@ func (c *invocation) find() flow {
 			}
 		case "-delete":
 			for _, s := range starts {
-				if systemTrees[s] && !filtered(c.args[k:]) {
+				switch {
+				case !systemTrees[s]:
+				case filtered(c.args[k:]):
+					c.report("destroy.system", 0.6, c.at)
+				default:
 					c.report("destroy.system", 0, c.at)
 				}
 				if pl := placeOf(normalPath(s).text); strings.HasPrefix(pl.writes, "log.") {
@@ -1034,9 +1074,6 @@ func (c *invocation) ssh() flow {
 			c.inside(strings.Trim(cmd, "; "))
 		}
 	}
-	if has(options, "-R") {
-		c.report("shell.listener", 0.4, c.at)
-	}
 	out := flow{taint: fromNet}
 	for _, a := range c.args {
 		if strings.HasPrefix(a.text, "ProxyCommand") {
@@ -1100,7 +1137,7 @@ func (c *invocation) crontab() flow {
 	case len(rest) > 0:
 		f := c.in
 		if rest[0].text != "-" {
-			f = c.files[rest[0].text]
+			f, _ = c.files.get(rest[0].text)
 			c.report("persist.cron", 0.5, c.at)
 			if f.text == "" && f.taint == 0 {
 				return flow{}
@@ -1292,10 +1329,6 @@ func (c *invocation) git() flow {
 		case strings.HasPrefix(t, "--upload-pack=") || strings.HasPrefix(t, "--receive-pack="):
 			_, cmd, _ := strings.Cut(t, "=")
 			c.inside(cmd)
-		case t == "--force" || t == "-f":
-			if i > 0 && c.args[0].text == "push" {
-				c.report("destroy.tree", 0.25, c.at)
-			}
 		}
 	}
 	return flow{}
@@ -1320,8 +1353,6 @@ func (c *invocation) container() flow {
 			c.report("code.container_escape", 0.5, c.at)
 		case t == "--privileged" || t == "--cap-add=ALL" || t == "--cap-add=SYS_ADMIN" || t == "--pid=host":
 			c.report("code.container_escape", 0.5, c.at)
-		case t == "prune" || t == "system":
-			c.report("destroy.cloud", 0.2, c.at)
 		}
 	}
 	// What runs inside: docker exec name command, docker run image command.
@@ -1341,28 +1372,8 @@ func (c *invocation) kubectl() flow {
 		if low := strings.ToLower(a.text); strings.Contains(low, `"hostpid"`) || strings.Contains(low, `"hostnetwork"`) || strings.Contains(low, `"privileged"`) {
 			c.report("code.container_escape", 0.85, c.at)
 		}
-		switch a.text {
-		case "secret", "secrets":
-			if i > 0 && c.args[0].text == "get" {
-				w := 0.35
-				for _, b := range c.args {
-					if strings.Contains(b.text, "yaml") || strings.Contains(b.text, "json") {
-						w = 0.6
-					}
-				}
-				c.report("secret.read", w, c.at)
-				return flow{taint: fromSecret}
-			}
-		case "delete":
-			c.report("destroy.cloud", 0.3, c.at)
-		case "--all", "--all-namespaces":
-			if c.args[0].text == "delete" {
-				c.report("destroy.cloud", 0.6, c.at)
-			}
-		case "--":
-			if i+1 < len(c.args) {
-				c.kept(0.85, 0, func() { c.invoke(c.args[i+1:], c.in, c.wrap+1) })
-			}
+		if a.text == "--" && i+1 < len(c.args) {
+			c.kept(0.85, 0, func() { c.invoke(c.args[i+1:], c.in, c.wrap+1) })
 			return flow{}
 		}
 	}

@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -29,6 +30,7 @@ const (
 	takesRequest // what a web server's visitors send
 	namesShell   // a string that is a shell's name
 	loops
+	canUnlink // single files
 )
 
 // abilities are the words, in lower case, by what they can do.
@@ -40,13 +42,15 @@ var abilities = func() map[string]ability {
 	}{
 		{canConnect, "socket tcpsocket udpsocket fsockopen pfsockopen stream_socket_client socket_create create_connection open_connection sockaddr_in inet_aton tcpclient tcpstream ztcp gen_tcp dialtcp peeraddr socketchannel connectex peerport make-network-process sockstream"},
 		{canListen, "listen tcpserver createserver tcplistener stream_socket_server socket_listen serversocket localport socketserver"},
-		{canHTTP, "urlopen urlretrieve requests urllib urllib2 httplib curl_exec curl_init lwp httpclient httprequest xmlhttprequest open-uri httparty webclient axios downloadstring downloadfile getstore http.get https.get httpget"},
+		{canHTTP, "urlopen urlretrieve requests urllib urllib2 httplib curl_exec curl_init lwp httpclient httprequest xmlhttprequest open-uri httparty webclient axios downloadstring downloadfile getstore http.get https.get httpget httpx aiohttp lwp undici superagent net_http"},
 		{canRun, "system exec execl execlp execle execv execve execvp execvpe popen popen2 popen3 spawn spawnl spawnv spawnsync execsync execfile execfilesync subprocess proc_open shell_exec passthru pcntl_exec check_output check_call getoutput getstatusoutput processbuilder getruntime child_process pty forkpty open3 os.execute io.popen startprocess execute-shell shell-command call-process start-process term createprocess qx posix_spawn syscall run_command"},
-		{canEval, "eval exec compile assert create_function loadstring instance_eval class_eval __import__ execscript vm runinthiscontext runincontext"},
+		{canEval, "eval exec compile assert create_function loadstring instance_eval class_eval __import__ execscript vm runinthiscontext runincontext runinnewcontext loadstring instance_exec"},
 		{canDecode, "b64decode base64 base64_decode unhexlify fromhex hex2bin atob decode64 decode_base64 gzinflate gzuncompress decompress str_rot13 fromcharcode unescape strrev codecs marshal unpack convert_uudecode"},
 		{canRedirect, "dup2 dup fdopen getinputstream getoutputstream pipe fileno stdin stdout"},
 		{canSetUser, "setuid setresuid setreuid seteuid posix_setuid"},
 		{canDelete, "rmtree rm_rf rm_r removeall remove_entry_secure rmsync rimraf deltree"},
+		{canUnlink, "unlink unlinksync remove removesync rmdir rmdirsync delete rm delete_file deletefile"},
+		{canWrite, "file_put_contents writefile writefilesync appendfile appendfilesync write_text write_bytes createwritestream writealltext writetextfile writetextfilesync"},
 		{canFork, "fork"},
 		{canInject, "ptrace process_vm_writev writeprocessmemory createremotethread virtualallocex virtualalloc openprocess ntmapviewofsection queueuserapc process_vm_readv memfd_create fexecve"},
 		{canCapture, "pynput pyxhook setwindowshookex getasynckeystate keylogger"},
@@ -202,11 +206,16 @@ type program struct {
 	nesting  int // of strings that are read as code
 	taint    taint
 	shells   bool // runs nothing but a shell
+	fetches  bool // names an address that is not this machine's
+	files    []string
 }
 
 func (p *program) read(tokens []token, text string) {
 	for i, t := range tokens {
 		if t.isText {
+			if isWriteMode(t.text) && opens(tokens[max(0, i-3):i]) {
+				p.can |= canWrite
+			}
 			p.strings = append(p.strings, t)
 			p.string(t)
 			continue
@@ -243,6 +252,22 @@ func (p *program) read(tokens []token, text string) {
 			if i+1 < len(tokens) && (tokens[i+1].text == "connect" || tokens[i+1].text == "socket" || tokens[i+1].text == "createconnection") {
 				can = canConnect
 			}
+		case "load", "source", "include": // a text, or an address, as code
+			if p.language == "lua" || p.language == "r" || p.language == "julia" {
+				can = canEval
+			}
+		case "write":
+			if i > 0 && listed("file io bun pathname", tokens[i-1].text) {
+				can = canWrite
+			}
+		case "fetch":
+			if p.language == "js" {
+				can = canHTTP
+			}
+		case "uri", "http", "https": // URI.open, HTTP::Tiny, Net::HTTP.get
+			if i+1 < len(tokens) && listed("open get tiny post request get_response new", tokens[i+1].text) {
+				can = canHTTP
+			}
 		case "bind":
 			if p.can&canConnect != 0 {
 				can = canListen
@@ -257,7 +282,9 @@ func (p *program) read(tokens []token, text string) {
 			}
 		case "require", "import", "use":
 			if i+1 < len(tokens) && tokens[i+1].isText {
-				can = moduleAbility(tokens[i+1].text)
+				if can = moduleAbility(tokens[i+1].text); isURL(tokens[i+1].text) {
+					can = canHTTP | canEval // a module that is fetched
+				}
 			}
 		case "process":
 			if i+1 < len(tokens) && (tokens[i+1].text == "start" || tokens[i+1].text == "new" || tokens[i+1].text == "run") {
@@ -292,13 +319,25 @@ func (p *program) read(tokens []token, text string) {
 	}
 }
 
+// isWriteMode says whether a text is what open is told to write by.
+func isWriteMode(s string) bool {
+	return s != "" && len(s) <= 3 && strings.ContainsAny(s, "wax+") && strings.Trim(s, "wax+bt") == ""
+}
+
+// opens says whether words just before a mode open a file.
+func opens(tokens []token) bool {
+	return slices.ContainsFunc(tokens, func(t token) bool {
+		return !t.isText && listed("open fopen mode opensync file", t.text)
+	})
+}
+
 func moduleAbility(name string) ability {
 	switch strings.TrimPrefix(name, "node:") {
 	case "net", "socket", "tls", "dgram":
 		return canConnect
 	case "child_process":
 		return canRun
-	case "http", "https", "open-uri", "net/http":
+	case "http", "https", "http2", "open-uri", "net/http", "socket.http", "ssl.https", "undici", "axios", "got", "node-fetch", "lwp::simple":
 		return canHTTP
 	case "vm":
 		return canEval
@@ -330,10 +369,12 @@ func (p *program) string(t token) {
 		}
 	case "child_process":
 		p.can |= canRun
-	case "r", "rb", "w", "a":
-		if s != "r" && s != "rb" {
-			p.can |= canWrite
-		}
+	}
+	if listed("array_map array_walk array_filter call_user_func call_user_func_array usort send public_send __send__ getattr", t.callee) {
+		p.can |= abilities[strings.ToLower(s)] // a function that is called by its name
+	}
+	if f, ok := p.written.get(s); ok { // by the command around it
+		p.taint |= f.taint & (fromSecret | fromSystem)
 	}
 	if p.language == "" && p.nesting == 0 && len(s) > 40 && strings.Contains(s, "(") {
 		// Code inside a command's quotes, whoever it is for.
@@ -361,29 +402,46 @@ func (p *program) string(t token) {
 		}
 	case abilities[t.callee]&canDelete != 0 && (systemTrees[s] || s == "/"):
 		p.report("destroy.system", 0, p.at)
-	case strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~") || strings.Contains(s, "..") && strings.Contains(s, "/"):
+	case strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~") || strings.HasPrefix(s, ">") || strings.Contains(s, "..") && strings.Contains(s, "/"):
 		p.file(s)
 	case isURL(s) && len(s) < 2048:
 		p.host(s, p.at)
+		p.fetches = p.fetches || hostOf(s).kind() != "loopback"
 	case len(s) >= 16 && !strings.Contains(s, " "):
 		p.hidden(s, t.callee)
 	}
 }
 
-// file judges a path in a program's string.
+// file judges that a program reads a path that its strings name, and keeps it for
+// what else the program does with paths.
 func (p *program) file(s string) {
+	if rest := strings.TrimLeft(s, ">+< "); rest != s {
+		s, p.can = rest, p.can|canWrite // open(F, ">>/etc/x")
+	}
 	if len(s) > 512 || strings.ContainsAny(s, " \n") {
 		return
 	}
-	pl := placeOf(normalPath(s).text)
-	if pl.read >= 0.3 && pl.reads != "" {
+	if len(p.files) < 64 {
+		p.files = append(p.files, s)
+	}
+	if pl := placeOf(normalPath(s).text); pl.read >= 0.3 && pl.reads != "" {
 		p.taint |= fromSecret
 		if !p.kept {
 			p.report(pl.reads, pl.read, p.at)
 		}
 	}
-	if pl.write >= 0.8 && p.can&canWrite != 0 && !p.kept && pl.writes != "" {
-		p.report(pl.writes, pl.write, p.at)
+}
+
+// changes judges what a program that runs now deletes and writes. Which of its words
+// belongs to which of its strings is not read: what can delete deletes what is named.
+func (p *program) changes() {
+	for _, s := range p.files {
+		if p.can&(canDelete|canUnlink) != 0 {
+			p.removes(s, p.can&canDelete != 0 || strings.ContainsAny(s, "*?"), p.at)
+		}
+		if pl := placeOf(normalPath(s).text); p.can&canWrite != 0 && pl.write >= 0.6 && pl.writes != "" {
+			p.report(pl.writes, pl.write, p.at)
+		}
 	}
 }
 
@@ -437,7 +495,7 @@ func (p *program) judge(text string) taint {
 	}
 	switch {
 	case !short:
-	case has(canHTTP | canEval):
+	case has(canHTTP|canEval) || p.fetches && has(canEval):
 		p.report("shell.download_run", 0, p.at)
 	case has(canHTTP | canRun):
 		p.report("shell.download_run", 0.6, p.at)
@@ -464,6 +522,9 @@ func (p *program) judge(text string) taint {
 	}
 	if p.forks > 0 && short && has(loops) && p.words < 24 || p.forks > 1 && p.words < 8 {
 		p.report("shell.fork_bomb", 0, p.at)
+	}
+	if short {
+		p.changes()
 	}
 	if p.taint&fromSecret != 0 && (talks || has(canHTTP)) {
 		w := 0.0

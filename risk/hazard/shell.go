@@ -40,12 +40,26 @@ type flow struct {
 	taint taint
 }
 
+// files are what the commands of a call wrote so far, by the names that they used.
+type files map[string]flow
+
+func (f files) get(name string) (flow, bool) {
+	content, ok := f[path.Clean(name)] // ./x is x
+	return content, ok
+}
+
+func (f files) put(name string, content flow) {
+	if len(f) < 256 {
+		f[path.Clean(name)] = content
+	}
+}
+
 // shell judges one script and those inside it.
 type shell struct {
 	*assessor
 	vars    map[string]flow
-	files   map[string]flow // written by the script so far
-	fixed   *span           // of the outer text, when this one is inside it
+	files   files // written by the script so far
+	fixed   *span // of the outer text, when this one is inside it
 	nesting int
 	// What the script did so far, for what only matters together.
 	socket    bool // opened /dev/tcp
@@ -64,7 +78,7 @@ func (a *assessor) command(text string, outer *span) {
 		a.starve(span{0, len(text)})
 		return
 	}
-	s := &shell{assessor: a, vars: map[string]flow{}, files: map[string]flow{}, fixed: outer}
+	s := &shell{assessor: a, vars: map[string]flow{}, files: a.written, fixed: outer}
 	if looksWindows(text) {
 		at := span{0, len(text)}
 		if outer != nil {
@@ -91,7 +105,7 @@ func (a *assessor) command(text string, outer *span) {
 
 // argv judges a command whose words come separately: no shell reads them.
 func (a *assessor) argv(argv []string, at span) {
-	s := &shell{assessor: a, vars: map[string]flow{}, files: map[string]flow{}, fixed: &at}
+	s := &shell{assessor: a, vars: map[string]flow{}, files: a.written, fixed: &at}
 	s.at = at
 	args := make([]flow, len(argv))
 	for i, w := range argv {
@@ -753,7 +767,7 @@ func (s *shell) parts(parts []syntax.WordPart, b *builder, quoted bool) {
 			b.taint |= f.taint
 			b.known = false
 			b.add("/dev/fd/63")
-			s.files["/dev/fd/63"] = f
+			s.files.put("/dev/fd/63", f)
 		case *syntax.ArithmExp:
 			b.known = false
 			b.add("1")

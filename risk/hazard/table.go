@@ -55,9 +55,9 @@ func wordsOf(text string) (w groups) {
 
 // options is how a program's arguments are read.
 type options struct {
-	takes    string // those that take the next word, separated by spaces
-	wraps    int    // words before the command that it runs; -1 for a program that runs none
-	previews groups // with these it only shows what it would do
+	takes    string   // those that take the next word, separated by spaces
+	wraps    int      // words before the command that it runs; -1 for a program that runs none
+	previews []groups // with the words of one of them it only shows what it would do
 }
 
 // script is what a whole script of Windows holds together: every part must be in the
@@ -104,6 +104,9 @@ func Extend(sources []string, fault func(i int, f yamldoc.Fault)) *Table {
 	t.add(sources, policySections, fault)
 	return t
 }
+
+// Effects are the names of the effects that the table knows.
+func (t *Table) Effects() []string { return slices.Sorted(maps.Keys(t.effects)) }
 
 // Default is the table without a policy's additions.
 func Default() *Table { return builtin() }
@@ -360,8 +363,12 @@ func (r *tableReader) option(row *yamldoc.Node) {
 			r.fault(n, "", "wraps is how many words stand before the command that the program runs")
 		}
 	}
-	if n := row.Get("previews"); n != nil {
-		o.previews = r.words(n)
+	if n := row.Get("previews"); n != nil && n.Kind == rawjson.Array {
+		for _, item := range n.Items {
+			o.previews = append(o.previews, r.words(item))
+		}
+	} else if n != nil {
+		o.previews = []groups{r.words(n)}
 	}
 	r.named(row, func(name string) {
 		if _, ok := r.Table.options[name]; ok {

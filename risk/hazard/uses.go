@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -70,12 +71,12 @@ func (c *invocation) previews() bool {
 			i++
 			continue
 		}
-		if strings.HasPrefix(t, "--no-") || listed("false none no 0", t[strings.LastIndexByte(t, '=')+1:]) {
+		if strings.HasPrefix(t, "--no-dry") || listed("false none no 0", t[strings.LastIndexByte(t, '=')+1:]) {
 			return false // --dry-run=false takes it back
 		}
 		own = append(own, c.args[i])
 	}
-	return o.previews.among(own)
+	return slices.ContainsFunc(o.previews, func(w groups) bool { return w.among(own) })
 }
 
 // among reports whether each group has a word among the arguments.

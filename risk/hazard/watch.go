@@ -37,7 +37,8 @@ type Command struct {
 // Observe reads a call as Assess does, and tells what it sees. Of what cannot be
 // read it tells the words.
 func Observe(tool string, leaves []act.Leaf, w *Watch) {
-	a := &assessor{table: Default(), seen: map[string]int{}, scale: 1, bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands, watch: w}
+	a := newAssessor(Default())
+	a.watch = w
 	a.read(newCall(tool, leaves))
 }
 
