@@ -168,6 +168,8 @@ func answerGemini(e *Event, o *outcome) Answer {
 	return told(e, o)
 }
 
+// answerCursor never passes a changed call: Cursor takes one with the permission "allow"
+// only, which would pass by the user's own permissions.
 func answerCursor(e *Event, o *outcome) Answer {
 	switch {
 	case e.Kind == Prompt:
@@ -177,8 +179,6 @@ func answerCursor(e *Event, o *outcome) Answer {
 		return obj(nil).raw("continue", []byte("false")).str("user_message", o.reason).answer()
 	case o.effect == act.Allow:
 		return proceed.answer()
-	case e.Kind == Call && o.effect == act.Modify:
-		return obj(nil).str("permission", "allow").str("agent_message", "reeve has changed the arguments: "+o.reason).raw("updated_input", o.input).answer()
 	case e.Kind == Call && o.effect == act.Escalate:
 		return obj(nil).str("permission", "ask").str("user_message", o.reason).str("agent_message", o.reason).answer()
 	case e.Kind == Call, e.Kind == Fetched:

@@ -175,3 +175,53 @@ func TestInstructions(t *testing.T) {
 		t.Errorf("%v %+v %s", err, answer, got)
 	}
 }
+
+// What a call has given up, by a new prompt or a lost result, is no later call's: each result
+// goes to the newest like call of its own turn.
+func TestResultsOfCancelledCalls(t *testing.T) {
+	read := func(input string) *Event {
+		e, err := Read("gemini", "", []byte(input))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	const tool = `"session_id":"s","cwd":"/","tool_name":"run_shell_command","tool_input":{"command":"ls"}`
+	prompt, call := read(`{"session_id":"s","cwd":"/","hook_event_name":"BeforeAgent","prompt":"x"}`), read(`{`+tool+`,"hook_event_name":"BeforeTool"}`)
+	result := read(`{` + tool + `,"hook_event_name":"AfterTool","tool_response":{"llmContent":"x"}}`)
+	trail := openTrail(t, call)
+	begin := func(e *Event) string {
+		_, id, err := trail.names(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	begin(prompt)
+	begin(call) // cancelled: its result never comes
+	begin(prompt)
+	if _, _, err := trail.names(result); err == nil {
+		t.Error("a result of a turn that was given up is taken for one of this")
+	}
+	begin(call) // its result is lost
+	if second := begin(call); begin(result) != second {
+		t.Error("a result is given to a call whose own was lost")
+	}
+}
+
+// An event of Copilot's that tells of a shell in the background says that its output was not seen.
+func TestCopilotNotifications(t *testing.T) {
+	for kind, want := range map[string]Kind{"shell_completed": Loaded, "shell_detached_completed": Loaded, "agent_idle": Ignored} {
+		e, err := Read("copilot", "notification", []byte(`{"sessionId":"s","cwd":"/","message":"Shell command \"x\" has completed.","hook_event_name":"Notification","notification_type":"`+kind+`"}`))
+		if err != nil || e.Kind != want {
+			t.Errorf("%s: %v %v", kind, err, e)
+		}
+	}
+	dir := t.TempDir()
+	putFile(t, dir, "events.jsonl", "part of a line\n"+`{"type":"assistant.message","data":{"content":"earlier"}}`+"\n"+
+		`{"type":"assistant.message","data":{"content":"finished"}}`+"\n"+`{"type":"assistant.message","data":{"content":"a child's","parentToolCallId":"x"}}`+"\n")
+	e, err := Read("copilot", "agentStop", obj(nil).str("sessionId", "s").str("transcriptPath", filepath.Join(dir, "events.jsonl")).end())
+	if err != nil || len(e.texts) != 1 || e.texts[0].text != "finished" {
+		t.Errorf("%v %+v", err, e)
+	}
+}

@@ -141,7 +141,7 @@ func Read(agent, event string, input []byte) (*Event, error) {
 	switch {
 	case e.Name == "":
 		e.Name = event
-	case event != "" && event != e.Name:
+	case event != "" && !strings.EqualFold(event, e.Name): // Copilot calls one event by both its names
 		return nil, fmt.Errorf("the event is a %.60q, and the hook was installed for %.60q", e.Name, event)
 	}
 	if e.Name == "" {

@@ -100,7 +100,7 @@ var places = map[string]place{
 	},
 	"copilot": {
 		user: ".copilot/hooks/reeve.json", project: ".github/hooks/reeve.json", whole: copilotFile,
-		events: []string{"sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse", "postToolUseFailure", "subagentStart", "subagentStop", "sessionEnd"},
+		events: []string{"sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse", "postToolUseFailure", "subagentStart", "subagentStop", "agentStop", "notification", "sessionEnd"},
 		note:   "Copilot lets no hook block a prompt.",
 		managed: &managedPlace{
 			files: map[string]string{"linux": "/etc/github-copilot/policy.d/reeve.json"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,7 +55,7 @@ var agents = []*Agent{
 		},
 		read: readCursor, answer: answerCursor,
 		asks:    func(e *Event) bool { return e.Name == "beforeShellExecution" || e.Name == "beforeMCPExecution" },
-		changes: func(e *Event) bool { return e.Name == "preToolUse" },
+		changes: never,
 	},
 	{
 		ID: "copilot", Name: "GitHub Copilot", Provider: "GitHub", URL: "https://github.com/features/copilot",
@@ -63,8 +64,8 @@ var agents = []*Agent{
 			"subagentStart": Start, "subagentStop": Said, "SubagentStop": Said,
 			"userPromptSubmitted": Prompt, "UserPromptSubmit": Prompt, "preToolUse": Call, "PreToolUse": Call,
 			"postToolUse": Result, "PostToolUse": Result, "postToolUseFailure": Result, "PostToolUseFailure": Result,
-			"agentStop": Ignored, "Stop": Ignored, "errorOccurred": Ignored, "ErrorOccurred": Ignored, "preCompact": Ignored, "PreCompact": Ignored,
-			"notification": Ignored, "Notification": Ignored, "permissionRequest": Ignored, "PermissionRequest": Ignored, "userPromptTransformed": Ignored,
+			"agentStop": Said, "Stop": Said, "errorOccurred": Ignored, "ErrorOccurred": Ignored, "preCompact": Ignored, "PreCompact": Ignored,
+			"notification": Loaded, "Notification": Loaded, "permissionRequest": Ignored, "PermissionRequest": Ignored, "userPromptTransformed": Ignored,
 		},
 		read: readCopilot, answer: answerCopilot, asks: always, changes: always,
 	},
@@ -424,7 +425,23 @@ func readCopilot(e *Event, in rawjson.Value) error {
 	case Prompt:
 		e.says(in.Get("prompt"))
 	case Said:
-		e.says(firstOf(in, "response", "last_assistant_message"))
+		switch e.Name {
+		case "agentStop", "Stop":
+			if e.Child != "" { // which subagentStop tells of, too
+				e.Kind = Ignored
+				return nil
+			}
+			e.texts = copilotSaid(first(in, "transcriptPath", "transcript_path"))
+		default:
+			e.says(firstOf(in, "response", "last_assistant_message"))
+		}
+	case Loaded:
+		if !strings.HasPrefix(first(in, "notification_type", "notificationType"), "shell") {
+			e.Kind = Ignored
+			return nil
+		}
+		e.About = in.Get("message").Text()
+		e.texts = []text{{text: "[" + e.Agent.Name + " gives its model what this command printed itself: not seen by reeve]"}}
 	case Result:
 		switch result := firstOf(in, "toolResult", "tool_result"); {
 		case result.Kind() == rawjson.Object:
@@ -450,6 +467,40 @@ func readCopilot(e *Event, in rawjson.Value) error {
 		}
 	}
 	return nil
+}
+
+// maxTranscript is how much of the end of an agent's transcript is read.
+const maxTranscript = 1 << 20
+
+// copilotSaid is what Copilot's agent said last, by its transcript: the event that ends a
+// turn does not tell it.
+func copilotSaid(transcript string) []text {
+	f, err := os.Open(transcript)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	from := max(0, info.Size()-maxTranscript)
+	end, err := io.ReadAll(io.NewSectionReader(f, from, maxTranscript))
+	if err != nil {
+		return nil
+	}
+	var said []text
+	for line := range bytes.Lines(end) { // of the first there may be a part only, which is no JSON
+		doc, err := rawjson.Parse(line)
+		if err != nil || doc.Root().Get("type").Text() != "assistant.message" || doc.Root().Get("agentId").Exists() {
+			continue
+		}
+		data := doc.Root().Get("data")
+		if content := data.Get("content"); content.Text() != "" && !data.Get("parentToolCallId").Exists() {
+			said = []text{{text: content.Text()}}
+		}
+	}
+	return said
 }
 
 // copilotServers lists the MCP servers that Copilot is configured with, for its user and

@@ -153,6 +153,9 @@ func (e *Event) arguments() []argument {
 		}
 		list = append(list, argument{name, given, v.Raw()})
 	}
+	if why := e.unseen(); why != "" {
+		list = append(list, argument{name: unseenArgument, value: rawjson.Quote(why)})
+	}
 	if !known || e.hasLike(pathsArgument) {
 		return list
 	}
@@ -163,6 +166,23 @@ func (e *Event) arguments() []argument {
 		list = append(list, argument{name: pathsArgument, value: rawjson.AppendStrings(nil, files)})
 	}
 	return list
+}
+
+// unseenArgument is an argument that is made here: why nobody will see what the call gives.
+// It stands beside one that the agent itself may give that name, which makes two of it, and
+// such a call is refused.
+const unseenArgument = "output_unseen"
+
+// unseen says why the result of a call would reach the model past the hooks; empty if it
+// would not.
+func (e *Event) unseen() string {
+	if e.Agent.ID != "copilot" || e.Tool.Name != Shell {
+		return ""
+	}
+	if mode := e.input.Get("mode"); mode.Exists() && !strings.EqualFold(mode.Text(), "sync") || e.input.Get("detach").Bool() {
+		return "When a command in the background ends, Copilot gives its model what it printed, and calls no hook."
+	}
+	return ""
 }
 
 // files are the files that a call is about, as its arguments name them.

@@ -103,7 +103,9 @@ func (t *Trail) lines() (list [][]string, err error) {
 	return list, nil
 }
 
-// BeginTurn notes that a turn begins, and returns its name.
+// BeginTurn notes that a turn begins, and returns its name. What was called before it and
+// has had no result was given up, by the user or by the agent's end: no result that comes
+// later is taken for that call's.
 func (t *Trail) BeginTurn() (string, error) {
 	id := "turn-" + rand.Text()[:10]
 	return id, t.add("turn", id)
@@ -154,8 +156,8 @@ func (t *Trail) BeginCall(e *Event) (string, error) {
 	return id, t.add("call", e.print(), id)
 }
 
-// EndCall returns the name of the oldest call like a result's that has had none,
-// empty if there is none.
+// EndCall returns the name of the newest call like a result's that has had none: of an
+// older one the result was lost. Empty if there is none.
 func (t *Trail) EndCall(e *Event) (string, error) {
 	print, mine := e.print(), rand.Text()
 	for range 64 { // another hook may take the same one
@@ -171,6 +173,10 @@ func (t *Trail) EndCall(e *Event) (string, error) {
 		}
 		free := ""
 		for _, words := range lines {
+			if words[0] == "turn" { // the calls before it were given up
+				free = ""
+				continue
+			}
 			if words[0] != "call" || len(words) != 3 || words[1] != print {
 				continue
 			}
@@ -178,9 +184,7 @@ func (t *Trail) EndCall(e *Event) (string, error) {
 			case mine:
 				return words[2], nil
 			case "":
-				if free == "" {
-					free = words[2]
-				}
+				free = words[2]
 			}
 		}
 		if free == "" {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -35,7 +36,7 @@ func readResult(agent, event string, input []byte, why error) (*Event, error) {
 		e.Name = event
 	}
 	kind, known := a.events[e.Name]
-	if !known || event != "" && event != e.Name {
+	if !known || event != "" && !strings.EqualFold(event, e.Name) {
 		return nil, why
 	}
 	if e.Kind = kind; kind != Result {

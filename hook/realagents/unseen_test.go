@@ -75,3 +75,42 @@ func TestClaudeSkillsRunNothingUnseen(t *testing.T) {
 		t.Error("the model is not told why")
 	}
 }
+
+// Copilot gives its model what a command in the background printed, and calls no hook. Such
+// a call is told to the policy beforehand; of one that may run the record says that its output
+// was not seen.
+func TestCopilotBackground(t *testing.T) {
+	a := agents[4]
+	r := start(t, a, actsPolicy+`  - name: output-past-the-hooks
+    on: call
+    when: has(args.output_unseen) && has(args.command) && args.command.contains("ran")
+    effect: deny
+    reason: Nobody looks at what this prints.
+`)
+	inTheBackground := func(command, name string, value any) modelserver.ToolCall {
+		c := a.shell(command)
+		c.Args.(m)[name] = value
+		return c
+	}
+	r.model.Play("play it",
+		modelserver.Calls(inTheBackground("echo ran > async.txt", "mode", "async")),
+		modelserver.Calls(inTheBackground("echo ran > detached.txt", "detach", true)),
+		modelserver.Calls(inTheBackground("sleep 1; echo LATE", "mode", "async")),
+		modelserver.Calls(a.shell("sleep 4; echo waited")),
+		modelserver.Calls(a.shell("sleep 1; echo waited")),
+		modelserver.Say("finished the play"))
+	r.prompt("play it")
+	if r.has("async.txt") || r.has("detached.txt") || !strings.Contains(r.model.Told("play it"), "Nobody looks at what this prints.") {
+		t.Error("a command runs in the background, or the model is not told why it does not")
+	}
+	record := ""
+	for _, id := range r.sessions() {
+		record += r.reeve("sessions", "show", id, "--data", r.data, "--json")
+	}
+	if !strings.Contains(record, "knowledge.retrieve") {
+		t.Error("the record does not say that an output was not seen")
+	}
+	if !strings.Contains(record, `"message.agent"`) {
+		t.Error("the agent's words are not in the record")
+	}
+}
