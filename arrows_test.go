@@ -62,6 +62,7 @@ var arrows = map[string]string{
 	"guardian":         "act hook internal/canon internal/rawjson risk/hazard",
 	"hook":             "act aos internal/rawjson internal/secret",
 	"internal/secret":  "",
+	"internal/linear":  "",
 	"internal/datadir": "",
 	"internal/quota":   "",
 	"internal/yamldoc": "internal/rawjson",

@@ -4,7 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"reeve.example/reeve/internal/linear"
 )
 
 // TestFormed: a secret that only a program or a format tells is found, and not
@@ -60,20 +61,9 @@ func TestTellsInOtherLanguages(t *testing.T) {
 // Hostile text costs time in proportion to its length here, too.
 func TestFormedLinear(t *testing.T) {
 	for _, unit := range []string{"mysql ", "curl -u ", "curl a:", "password:\n  a\n", "name: password value ", "form-data; name=\"password\"\n", "machine login ", "echo a | ", "a%3d", "sig=", "openssl -k ", "echo a:b | chpasswd ", "'", "name=\"password\"\na\n", "value login x password y machine "} {
-		took := func(n int) time.Duration {
+		linear.Check(t, unit, 25_000, func(n int) func() {
 			text := strings.Repeat(unit, n/len(unit))
-			best := time.Hour
-			for range 3 {
-				begin := time.Now()
-				Formed(text, nil)
-				best = min(best, time.Since(begin))
-			}
-			return best
-		}
-		if short, long := took(25_000), took(100_000); long > 8*short+40*time.Millisecond {
-			t.Errorf("%q: 25 KB take %s, 100 KB %s", unit, short, long)
-		} else {
-			t.Logf("%q: 25 KB take %s, 100 KB %s", unit, short, long)
-		}
+			return func() { Formed(text, nil) }
+		})
 	}
 }

@@ -3,7 +3,8 @@ package risk
 import (
 	"strings"
 	"testing"
-	"time"
+
+	"reeve.example/reeve/internal/linear"
 )
 
 func TestTells(t *testing.T) {
@@ -108,19 +109,10 @@ func FuzzAssigned(f *testing.F) {
 // Hostile text costs time in proportion to its length here, too.
 func TestAssignedLinear(t *testing.T) {
 	for _, unit := range []string{"password=", "password=\"", "token='a", "password: ", "'token: ", "token=<", "\\\"token\\\": \\\"", "--token ", "password=(", "\"token\\\\\":", "a:", " ", "\n\"token: a b "} {
-		took := func(n int) time.Duration {
+		linear.Check(t, unit, 25_000, func(n int) func() {
 			text := strings.Repeat(unit, n/len(unit))
-			best := time.Hour
-			for range 3 {
-				begin := time.Now()
-				Assigned(text, nil)
-				best = min(best, time.Since(begin))
-			}
-			return best
-		}
-		if short, long := took(25_000), took(100_000); long > 8*short+40*time.Millisecond {
-			t.Errorf("%q: 25 KB take %s, 100 KB %s", unit, short, long)
-		}
+			return func() { Assigned(text, nil) }
+		})
 	}
 }
 

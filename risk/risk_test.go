@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"reeve.example/reeve/internal/linear"
 )
 
 func TestMask(t *testing.T) {
@@ -190,25 +191,10 @@ var hostile = []string{
 // Hostile text costs time in proportion to its length.
 func TestLinear(t *testing.T) {
 	for _, unit := range hostile {
-		took := func(n int) time.Duration {
+		linear.Check(t, unit, 25_000, func(n int) func() {
 			text := strings.Repeat(unit, n/len(unit))
-			best := time.Hour
-			for range 3 {
-				begin := time.Now()
-				Scan(text, All, nil)
-				best = min(best, time.Since(begin))
-			}
-			return best
-		}
-		short, long := took(25_000), took(100_000)
-		// Four times the text may take eight times as long, and a fixed part
-		// that keeps small times from being compared.
-		if long > 8*short+20*time.Millisecond {
-			t.Errorf("%q: 25 KB take %s, 100 KB %s", unit, short, long)
-		}
-		if testing.Verbose() {
-			t.Logf("%8.2f ms %q", float64(long.Microseconds())/1000, unit)
-		}
+			return func() { Scan(text, All, nil) }
+		})
 	}
 }
 
