@@ -69,21 +69,11 @@ func (r *reader) get(name string) rawjson.Value {
 
 func (r *reader) has(name string) bool { return r.get(name).Exists() }
 
-// kindOf is a value's kind as a sentence needs it.
-func kindOf(v rawjson.Value) string {
-	switch k := v.Kind(); k {
-	case rawjson.Array, rawjson.Object:
-		return "an " + k.String()
-	default:
-		return "a " + k.String()
-	}
-}
-
 // within reads the members of a member that is an object; it may be missing.
 func (r *reader) within(name string) *reader {
 	v := r.get(name)
 	if v.Exists() && v.Kind() != rawjson.Object {
-		r.fail(name, "It is "+kindOf(v)+", and must be an object.")
+		r.fail(name, "It is "+v.Kind().Noun()+", and must be an object.")
 		v = rawjson.Value{}
 	}
 	return &reader{v: v, prefix: r.prefix + name + "."}
@@ -102,7 +92,7 @@ func (r *reader) text(name string, most int) string {
 	case !v.Exists():
 		return ""
 	case v.Kind() != rawjson.String:
-		r.fail(name, "It is "+kindOf(v)+", and must be a string.")
+		r.fail(name, "It is "+v.Kind().Noun()+", and must be a string.")
 		return ""
 	}
 	s := v.Text()
@@ -140,7 +130,7 @@ func (r *reader) flag(name string, missing bool) bool {
 	case rawjson.Bool:
 		return v.Bool()
 	}
-	r.fail(name, "It is "+kindOf(v)+", and must be true or false.")
+	r.fail(name, "It is "+v.Kind().Noun()+", and must be true or false.")
 	return missing
 }
 
@@ -169,7 +159,7 @@ func (r *reader) object(name string) jsontext.Value {
 	case !v.Exists():
 		return nil
 	case v.Kind() != rawjson.Object:
-		r.fail(name, "It is "+kindOf(v)+", and must be an object.")
+		r.fail(name, "It is "+v.Kind().Noun()+", and must be an object.")
 		return nil
 	case len(v.Raw()) > maxMetadata:
 		r.fail(name, fmt.Sprintf("It has %d bytes, and %d are allowed.", len(v.Raw()), maxMetadata))
@@ -263,7 +253,7 @@ func (d dialect) readParts(r *reader, name string) (parts []part) {
 	for i, v := range list.Elems() {
 		at := &reader{v: v, prefix: fmt.Sprintf("%s%s[%d].", r.prefix, name, i)}
 		if v.Kind() != rawjson.Object {
-			r.fail(fmt.Sprintf("%s[%d]", name, i), "It is "+kindOf(v)+", and must be an object.")
+			r.fail(fmt.Sprintf("%s[%d]", name, i), "It is "+v.Kind().Noun()+", and must be an object.")
 			return nil
 		}
 		parts = append(parts, d.readPart(at))

@@ -164,7 +164,7 @@ func (h *rest10) body(r *http.Request) (rawjson.Value, error) {
 	}
 	v, err := parse(b)
 	if err == nil && v.Kind() != rawjson.Object {
-		err = fail(badParams, "The body is "+kindOf(v)+", and must be an object.")
+		err = fail(badParams, "The body is "+v.Kind().Noun()+", and must be an object.")
 	}
 	return v, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/params"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/wording"
 
@@ -15,15 +16,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// answer is the -32602 for an invalid request. About an intent, it names the
+// invalid is the -32602 for an invalid request. About an intent, it names the
 // intent as far as it can be read.
-func (i *invalid) answer(params rawjson.Value) *jsonrpc.Error {
-	b := append([]byte(`{"field":`), rawjson.Quote(i.field)...)
-	b = append(b, `,"reason":`...)
-	b = rawjson.AppendString(b, i.reason)
-	b = append(b, `,"expected":`...)
-	b = rawjson.AppendString(b, i.expected)
-	b = appendIntentID(b, intentOf(params))
+func invalid(f *params.Fault, about rawjson.Value) *jsonrpc.Error {
+	b := appendIntentID(f.AppendMembers([]byte{'{'}), intentOf(about))
 	return &jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: words[jsonrpc.InvalidParams], Data: append(b, '}')}
 }
 

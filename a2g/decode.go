@@ -9,6 +9,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/content"
 	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/params"
 	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/go-json-experiment/json"
@@ -19,7 +20,7 @@ import (
 func decodeIntent(r *jsonrpc.Request) (*act.Action, *Intent, *jsonrpc.Error) {
 	a, in, err := readIntent(r)
 	if err != nil {
-		return nil, nil, err.answer(r.Params)
+		return nil, nil, invalid(err, r.Params)
 	}
 	return a, in, nil
 }
@@ -30,7 +31,7 @@ func decodeIntent(r *jsonrpc.Request) (*act.Action, *Intent, *jsonrpc.Error) {
 func decodeReport(r *jsonrpc.Request) (*act.Action, *Report, *jsonrpc.Error) {
 	a, report, err := readReport(r)
 	if err != nil {
-		return nil, nil, err.answer(r.Params)
+		return nil, nil, invalid(err, r.Params)
 	}
 	return a, report, nil
 }
@@ -39,7 +40,7 @@ func decodeReport(r *jsonrpc.Request) (*act.Action, *Report, *jsonrpc.Error) {
 func decodeRegister(r *jsonrpc.Request) (*act.Action, *Register, *jsonrpc.Error) {
 	a, register, err := readRegister(r)
 	if err != nil {
-		return nil, nil, err.answer(r.Params)
+		return nil, nil, invalid(err, r.Params)
 	}
 	return a, register, nil
 }
@@ -47,7 +48,7 @@ func decodeRegister(r *jsonrpc.Request) (*act.Action, *Register, *jsonrpc.Error)
 // decodeHeartbeat reads a heartbeat. The error is -32602.
 func decodeHeartbeat(r *jsonrpc.Request) (*Heartbeat, *jsonrpc.Error) {
 	if err := checkParams(r, &heartbeatTable); err != nil {
-		return nil, err.answer(r.Params)
+		return nil, invalid(err, r.Params)
 	}
 	return &Heartbeat{AgentDID: r.Params.Get("agent_did").Text(), Status: r.Params.Get("status").Text()}, nil
 }
@@ -61,7 +62,7 @@ func ActionOf(body []byte) (*act.Action, error) {
 		return nil, err
 	}
 	var a *act.Action
-	var fault *invalid
+	var fault *params.Fault
 	switch r.Method {
 	case MethodIntent:
 		a, _, fault = readIntent(r)
@@ -76,6 +77,14 @@ func ActionOf(body []byte) (*act.Action, error) {
 		return nil, fault
 	}
 	return a, nil
+}
+
+// checkParams checks that a request has params as a table says.
+func checkParams(r *jsonrpc.Request, t *params.Table) *params.Fault {
+	if err := params.Object(r.Params); err != nil {
+		return err
+	}
+	return t.Check(r.Params, r.Message)
 }
 
 // decoder makes one act of one request.
@@ -94,15 +103,15 @@ func newDecoder(r *jsonrpc.Request, kind act.Kind) *decoder {
 }
 
 // complete completes an act that does what does says.
-func (d *decoder) complete(does []byte) *invalid {
+func (d *decoder) complete(does []byte) *params.Fault {
 	d.texts.Complete(d.a, does)
 	if d.texts.Full {
-		return &invalid{"/params", "It holds more pieces of text than can be judged at once.", fmt.Sprintf("at most %d strings", content.MaxLeaves)}
+		return params.Wrong("/params", "It holds more pieces of text than can be judged at once.", fmt.Sprintf("at most %d strings", content.MaxLeaves))
 	}
 	return nil
 }
 
-func readIntent(r *jsonrpc.Request) (*act.Action, *Intent, *invalid) {
+func readIntent(r *jsonrpc.Request) (*act.Action, *Intent, *params.Fault) {
 	if err := checkParams(r, &intentTable); err != nil {
 		return nil, nil, err
 	}
@@ -159,15 +168,15 @@ func (d *decoder) context() *IntentContext {
 }
 
 // arguments reads the arguments of a call.
-func (d *decoder) arguments(v rawjson.Value, base string) *invalid {
+func (d *decoder) arguments(v rawjson.Value, base string) *params.Fault {
 	d.a.Arguments = d.texts.AddArguments(v, base)
 	if arg, _ := content.Twice(d.a.Arguments); arg != nil {
-		return &invalid{arg.Pointer, "Two arguments have names that look the same, and which of them counts cannot be known.", "each argument once"}
+		return params.Wrong(arg.Pointer, "Two arguments have names that look the same, and which of them counts cannot be known.", "each argument once")
 	}
 	return nil
 }
 
-func readReport(r *jsonrpc.Request) (*act.Action, *Report, *invalid) {
+func readReport(r *jsonrpc.Request) (*act.Action, *Report, *params.Fault) {
 	if err := checkParams(r, &reportTable); err != nil {
 		return nil, nil, err
 	}
@@ -221,14 +230,14 @@ func readReport(r *jsonrpc.Request) (*act.Action, *Report, *invalid) {
 }
 
 // claim reads what a report says was done.
-func (d *decoder) claim(report *Report) *invalid {
+func (d *decoder) claim(report *Report) *params.Fault {
 	digest := d.p.Get("digest")
 	if digest.Kind() == rawjson.String {
 		report.Digest = digest.Text()
 		if h, ok := strings.CutPrefix(report.Digest, "sha256:"); !ok || len(h) != 2*sha256.Size || strings.ToLower(h) != h {
-			return &invalid{"/params/digest", "The string is no digest.", "sha256: and 64 hex digits in lower case"}
+			return params.Wrong("/params/digest", "The string is no digest.", "sha256: and 64 hex digits in lower case")
 		} else if _, err := hex.DecodeString(h); err != nil {
-			return &invalid{"/params/digest", "The string is no digest.", "sha256: and 64 hex digits in lower case"}
+			return params.Wrong("/params/digest", "The string is no digest.", "sha256: and 64 hex digits in lower case")
 		}
 	}
 	arguments := d.p.Get("arguments")
@@ -236,17 +245,17 @@ func (d *decoder) claim(report *Report) *invalid {
 		return nil
 	}
 	if report.Tool == "" {
-		return &invalid{"/params/tool", "The report has arguments, and does not say of which tool.", "the tool that was called"}
+		return params.Wrong("/params/tool", "The report has arguments, and does not say of which tool.", "the tool that was called")
 	}
 	done, earlier := callDigest(report.Tool, arguments)
 	if report.Digest != "" && report.Digest != done && report.Digest != earlier {
-		return &invalid{"/params/digest", "The digest is not that of the tool and the arguments in the report, and which of them counts cannot be known.", done}
+		return params.Wrong("/params/digest", "The digest is not that of the tool and the arguments in the report, and which of them counts cannot be known.", done)
 	}
 	report.Digest = done
 	return nil
 }
 
-func readRegister(r *jsonrpc.Request) (*act.Action, *Register, *invalid) {
+func readRegister(r *jsonrpc.Request) (*act.Action, *Register, *params.Fault) {
 	if err := checkParams(r, &registerTable); err != nil {
 		return nil, nil, err
 	}
@@ -258,11 +267,11 @@ func readRegister(r *jsonrpc.Request) (*act.Action, *Register, *invalid) {
 	}
 	metadata := d.p.Get("metadata")
 	if n := len(metadata.Raw()); n > maxMetadata {
-		return nil, nil, &invalid{"/params/metadata", fmt.Sprintf("The value has %d bytes.", n), fmt.Sprintf("at most %d bytes", maxMetadata)}
+		return nil, nil, params.Wrong("/params/metadata", fmt.Sprintf("The value has %d bytes.", n), fmt.Sprintf("at most %d bytes", maxMetadata))
 	}
 	if metadata.Kind() == rawjson.Object {
 		if err := json.Unmarshal(metadata.Raw(), &register.Metadata); err != nil {
-			return nil, nil, &invalid{"/params/metadata", "The value cannot be read.", "an object"}
+			return nil, nil, params.Wrong("/params/metadata", "The value cannot be read.", "an object")
 		}
 		d.a.Agent.Name, d.a.Agent.Version = metadata.Get("name").Text(), metadata.Get("version").Text()
 		d.texts.AddAll(metadata, act.Leaf{Pointer: "/params/metadata"}, nil)

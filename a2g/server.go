@@ -15,6 +15,7 @@ import (
 	"reeve.example/reeve/identity"
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/params"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/wording"
 	"reeve.example/reeve/policy"
@@ -133,8 +134,8 @@ func (s *Server) intent(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonr
 	n, modified, err := s.cfg.Guard.Ask(ctx, a, asking)
 	switch {
 	case errors.Is(err, guard.ErrOtherAct):
-		i := &invalid{"/params/intent_id", "This intent_id was used before, for another act.", "a new intent_id, or the same tool and arguments"}
-		return nil, i.answer(r.Params)
+		wrong := params.Wrong("/params/intent_id", "This intent_id was used before, for another act.", "a new intent_id, or the same tool and arguments")
+		return nil, invalid(wrong, r.Params)
 	case errors.Is(err, guard.ErrReplayed):
 		c.deny(PolicyViolation, "identity.replay", "The nonce of the signature was used before.", "Sign with a new nonce.")
 		return nil, s.refuse(ctx, a, c, r.Params)

@@ -1,47 +1,48 @@
 package a2g
 
+import (
+	"fmt"
+	"math"
+
+	"reeve.example/reeve/agent"
+	"reeve.example/reeve/internal/params"
+	"reeve.example/reeve/internal/rawjson"
+)
+
 // The tables of the messages, field by field, in the order of the text. They are
-// what check walks; nothing else says what valid params are, save the few rules
+// what params checks; nothing else says what valid params are, save the few rules
 // in decode.go. Members that a table does not name are tolerated. An optional
 // field may be null: the text itself writes one so.
 
-// typ is the type of a field's value.
-type typ uint8
+// optional is a member that may be absent or null.
+const optional = params.Optional | params.Nullable
 
-const (
-	str       typ = iota
-	number        // not below zero
-	record        // an object with any members
-	anything      // any value
-	object        // an object with a table of its own
-	timestamp     // a string of digits, or an integer: milliseconds since 1970
+// The protocol's own types of values.
+var (
+	did = &params.Type{
+		Kinds: []rawjson.Kind{rawjson.String}, Is: fmt.Sprintf("a DID of at most %d bytes, such as did:aeon:desk", maxDID),
+		Check: func(v rawjson.Value) string {
+			if !agent.IsDID(v.Text()) {
+				return "The string is no DID."
+			}
+			return ""
+		},
+	}
+	number = &params.Type{
+		Kinds: []rawjson.Kind{rawjson.Number}, Is: "a number that is not below zero",
+		Check: func(v rawjson.Value) string {
+			if x := v.Float(); math.IsNaN(x) || x < 0 {
+				return "The number is below zero or out of range."
+			}
+			return ""
+		},
+	}
+	timestamp = &params.Type{
+		Kinds: []rawjson.Kind{rawjson.String, rawjson.Number}, Is: "milliseconds since 1970, as a string of digits",
+	}
 )
 
-// flag says more about a field.
-type flag uint8
-
-const (
-	optional flag = 1 << iota // may be absent or null
-	list                      // an array of values of the type, of at most maxList
-	filled                    // a string that is not empty
-	did                       // a decentralized identifier
-)
-
-// field is one row of a table.
-type field struct {
-	name  string
-	typ   typ
-	flags flag
-	max   int      // of a string: the most bytes that its text may have; 0 for any
-	words []string // the allowed values of a string; nil for any
-	table *table   // of an object
-}
-
-// table is the description of one object.
-type table struct {
-	name   string // as the text calls it
-	fields []field
-}
+func init() { params.Prepare(&intentTable, &reportTable, &registerTable, &heartbeatTable) }
 
 // The longest names and ids, in bytes, and the longest list. They are kept, and
 // an agent must not choose how much.
@@ -58,65 +59,65 @@ const (
 var statuses = []string{Success, Failure, Timeout, Aborted}
 
 // signatureTable is what the SDKs add to a context.
-var signatureTable = table{name: "signature", fields: []field{
-	{name: "timestamp", typ: timestamp},
-	{name: "nonce", flags: filled, max: maxNonce},
-	{name: "hash", flags: filled, max: maxKey},
+var signatureTable = params.Table{Fields: []params.Field{
+	{Name: "timestamp", Type: timestamp},
+	{Name: "nonce", Flags: params.Filled, Max: maxNonce},
+	{Name: "hash", Flags: params.Filled, Max: maxKey},
 }}
 
 // A2G_INTENT
 
-var intentTable = table{name: "a2g/intent params", fields: []field{
-	{name: "agent_did", flags: filled | did, max: maxDID},
-	{name: "intent_id", flags: filled, max: maxID}, // a UUID in the text; some agents have other ids
-	{name: "tool", flags: filled},
-	{name: "arguments", typ: record},
-	{name: "context", typ: object, flags: optional, table: &table{name: "context", fields: []field{
-		{name: "session_id", flags: optional, max: maxID},
-		{name: "parent_intent", flags: optional, max: maxID},
-		{name: "reasoning", flags: optional},
-		{name: "signature", typ: object, flags: optional, table: &signatureTable},
+var intentTable = params.Table{Fields: []params.Field{
+	{Name: "agent_did", Type: did, Flags: params.Filled, Max: maxDID},
+	{Name: "intent_id", Flags: params.Filled, Max: maxID}, // a UUID in the text; some agents have other ids
+	{Name: "tool", Flags: params.Filled},
+	{Name: "arguments", Type: params.Record},
+	{Name: "context", Flags: optional, Table: &params.Table{Fields: []params.Field{
+		{Name: "session_id", Flags: optional, Max: maxID},
+		{Name: "parent_intent", Flags: optional, Max: maxID},
+		{Name: "reasoning", Flags: optional},
+		{Name: "signature", Flags: optional, Table: &signatureTable},
 	}}},
 }}
 
 // A2G_REPORT
 
-var reportTable = table{name: "a2g/report params", fields: []field{
-	{name: "agent_did", flags: filled | did, max: maxDID},
-	{name: "intent_id", flags: filled, max: maxID},
-	{name: "status", words: statuses},
-	{name: "result", typ: anything, flags: optional},
-	{name: "metrics", typ: object, flags: optional, table: &table{name: "metrics", fields: []field{
-		{name: "duration_ms", typ: number, flags: optional},
-		{name: "memory_used_mb", typ: number, flags: optional},
-		{name: "cpu_percent", typ: number, flags: optional},
+var reportTable = params.Table{Fields: []params.Field{
+	{Name: "agent_did", Type: did, Flags: params.Filled, Max: maxDID},
+	{Name: "intent_id", Flags: params.Filled, Max: maxID},
+	{Name: "status", Words: statuses},
+	{Name: "result", Type: params.Anything, Flags: optional},
+	{Name: "metrics", Flags: optional, Table: &params.Table{Fields: []params.Field{
+		{Name: "duration_ms", Type: number, Flags: optional},
+		{Name: "memory_used_mb", Type: number, Flags: optional},
+		{Name: "cpu_percent", Type: number, Flags: optional},
 	}}},
-	{name: "error", typ: anything, flags: optional}, // a string from the SDKs
-	{name: "tool", flags: optional | filled},
-	{name: "arguments", typ: record, flags: optional},
-	{name: "digest", flags: optional | filled},
+	{Name: "error", Type: params.Anything, Flags: optional}, // a string from the SDKs
+	{Name: "tool", Flags: optional | params.Filled},
+	{Name: "arguments", Type: params.Record, Flags: optional},
+	{Name: "digest", Flags: optional | params.Filled},
 	signedContext,
 }}
 
 // signedContext is the context of messages that need none, for a signature.
-var signedContext = field{name: "context", typ: object, flags: optional, table: &table{name: "context", fields: []field{
-	{name: "signature", typ: object, flags: optional, table: &signatureTable},
+var signedContext = params.Field{Name: "context", Flags: optional, Table: &params.Table{Fields: []params.Field{
+	{Name: "signature", Flags: optional, Table: &signatureTable},
 }}}
 
 // A2G_REGISTER
 
-var registerTable = table{name: "a2g/register params", fields: []field{
-	{name: "agent_did", flags: filled | did, max: maxDID},
-	{name: "public_key", flags: optional, max: maxKey}, // empty from the Python SDK
-	{name: "capabilities_requested", flags: optional | list | filled, max: maxID},
-	{name: "metadata", typ: record, flags: optional},
+var registerTable = params.Table{Fields: []params.Field{
+	{Name: "agent_did", Type: did, Flags: params.Filled, Max: maxDID},
+	{Name: "public_key", Flags: optional, Max: maxKey}, // empty from the Python SDK
+	{Name: "capabilities_requested", Flags: optional | params.List | params.Filled, Max: maxID, Most: maxList},
+	{Name: "metadata", Type: params.Record, Flags: optional},
 	signedContext,
 }}
 
 // The heartbeat has no form in the text.
 
-var heartbeatTable = table{name: "a2g/heartbeat params", fields: []field{
-	{name: "agent_did", flags: filled | did, max: maxDID},
-	{name: "status", flags: optional, max: maxID},
+var heartbeatTable = params.Table{Fields: []params.Field{
+	{Name: "agent_did", Type: did, Flags: params.Filled, Max: maxDID},
+	{Name: "status", Flags: optional, Max: maxID},
 	signedContext,
 }}

@@ -7,18 +7,14 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/params"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/wording"
 )
 
-// answer is the -32602 for an invalid request.
-func (i *invalid) answer() *jsonrpc.Error {
-	b := append([]byte(`{"field":`), rawjson.Quote(i.field)...)
-	b = append(b, `,"reason":`...)
-	b = rawjson.AppendString(b, i.reason)
-	b = append(b, `,"expected":`...)
-	b = rawjson.AppendString(b, i.expected)
-	return &jsonrpc.Error{Code: -32602, Message: words[-32602], Data: append(b, '}')}
+// invalid is the -32602 for an invalid request.
+func invalid(f *params.Fault) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: -32602, Message: words[-32602], Data: append(f.AppendMembers([]byte{'{'}), '}')}
 }
 
 func unknownMethod() *jsonrpc.Error {

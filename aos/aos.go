@@ -88,10 +88,10 @@ func Namespace(
 // ping answers whether the guardian is alive (4.9) and able to record.
 func ping(r *jsonrpc.Request, status func() error, version string, now func() time.Time) ([]byte, *jsonrpc.Error) {
 	if err := paramsOf(r); err != nil {
-		return nil, err.answer()
+		return nil, invalid(err)
 	}
-	if f := pingTable.check(r.Params); f != nil {
-		return nil, (&invalid{f.pointer(r.Message), f.reason, f.expected}).answer()
+	if err := pingTable.Check(r.Params, r.Message); err != nil {
+		return nil, invalid(err)
 	}
 	word := "connected"
 	if status() != nil {

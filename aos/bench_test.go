@@ -61,7 +61,7 @@ func BenchmarkValidate3KB(b *testing.B) {
 	r := requestOf(b, request3KB())
 	b.ReportAllocs()
 	for b.Loop() {
-		if f := toolCallTable.check(r.Params); f != nil {
+		if f := toolCallTable.Check(r.Params, r.Message); f != nil {
 			b.Fatal(f)
 		}
 	}

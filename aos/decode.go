@@ -10,19 +10,13 @@ import (
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/content"
 	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/params"
 	"reeve.example/reeve/internal/rawjson"
 	mcp "reeve.example/reeve/mcp/message"
 )
 
-// invalid says which field of a request is wrong, why, and what was expected.
-type invalid struct{ field, reason, expected string }
-
-func (i *invalid) Error() string {
-	return fmt.Sprintf("%s: %s Expected %s.", i.field, i.reason, i.expected)
-}
-
 // methods read the requests of each method that asks for a decision.
-var methods = map[string]func(d *decoder) *invalid{
+var methods = map[string]func(d *decoder) *params.Fault{
 	"steps/agentTrigger":           (*decoder).agentTrigger,
 	"steps/knowledgeRetrieval":     (*decoder).knowledgeRetrieval,
 	"steps/memoryStore":            (*decoder).memoryStore,
@@ -45,7 +39,7 @@ func Decode(r *jsonrpc.Request) (*act.Action, *jsonrpc.Error) {
 	}
 	a, err := decode(r, read)
 	if err != nil {
-		return nil, err.answer()
+		return nil, invalid(err)
 	}
 	return a, nil
 }
@@ -76,7 +70,7 @@ type decoder struct {
 	texts content.Set
 }
 
-func decode(r *jsonrpc.Request, read func(*decoder) *invalid) (*act.Action, *invalid) {
+func decode(r *jsonrpc.Request, read func(*decoder) *params.Fault) (*act.Action, *params.Fault) {
 	if err := paramsOf(r); err != nil {
 		return nil, err
 	}
@@ -86,7 +80,7 @@ func decode(r *jsonrpc.Request, read func(*decoder) *invalid) (*act.Action, *inv
 		return nil, err
 	}
 	if d.texts.Full {
-		return nil, &invalid{"/params", "It holds more pieces of text than can be judged at once.", fmt.Sprintf("at most %d strings", content.MaxLeaves)}
+		return nil, params.Wrong("/params", "It holds more pieces of text than can be judged at once.", fmt.Sprintf("at most %d strings", content.MaxLeaves))
 	}
 	if d.a.Tool != nil {
 		d.alias(d.a.Tool.Name)
@@ -104,28 +98,19 @@ func (d *decoder) alias(name string) {
 }
 
 // paramsOf checks that a request has params of this protocol.
-func paramsOf(r *jsonrpc.Request) *invalid {
-	if r.Params.Kind() != rawjson.Object {
-		reason := "The params are missing."
-		if r.Params.Exists() {
-			reason = "The value is " + article(r.Params.Kind().String()) + "."
-		}
-		return &invalid{"/params", reason, "an object"}
+func paramsOf(r *jsonrpc.Request) *params.Fault {
+	if err := params.Object(r.Params); err != nil {
+		return err
 	}
 	if r.Params.Get("acs_version").Exists() {
 		// Half of such a request looks like AOS. It must not be half read.
-		return &invalid{"/params/acs_version", "This is a request of ACS, the successor of AOS, and reeve speaks AOS 0.1.0.", "no acs_version, and params as in AOS 0.1.0"}
+		return params.Wrong("/params/acs_version", "This is a request of ACS, the successor of AOS, and reeve speaks AOS 0.1.0.", "no acs_version, and params as in AOS 0.1.0")
 	}
 	return nil
 }
 
 // check compares the params with a table.
-func (d *decoder) check(t *table) *invalid {
-	if f := t.check(d.p); f != nil {
-		return &invalid{f.pointer(d.r.Message), f.reason, f.expected}
-	}
-	return nil
-}
+func (d *decoder) check(t *params.Table) *params.Fault { return t.Check(d.p, d.r.Message) }
 
 // context reads the context, which may be absent in a protocol's message.
 func (d *decoder) context() {
@@ -156,7 +141,7 @@ func (d *decoder) context() {
 
 func (d *decoder) reasoning() { d.a.Reasoning = d.p.Get("reasoning").Text() }
 
-func (d *decoder) agentTrigger() *invalid {
+func (d *decoder) agentTrigger() *params.Fault {
 	if err := d.check(&agentTriggerTable); err != nil {
 		return err
 	}
@@ -174,7 +159,7 @@ func (d *decoder) agentTrigger() *invalid {
 	return nil
 }
 
-func (d *decoder) knowledgeRetrieval() *invalid {
+func (d *decoder) knowledgeRetrieval() *params.Fault {
 	if err := d.check(&knowledgeTable); err != nil {
 		return err
 	}
@@ -197,11 +182,11 @@ func (d *decoder) knowledgeRetrieval() *invalid {
 	return nil
 }
 
-func (d *decoder) memoryStore() *invalid { return d.memory(act.MemoryStore) }
+func (d *decoder) memoryStore() *params.Fault { return d.memory(act.MemoryStore) }
 
-func (d *decoder) memoryContextRetrieval() *invalid { return d.memory(act.MemoryRetrieve) }
+func (d *decoder) memoryContextRetrieval() *params.Fault { return d.memory(act.MemoryRetrieve) }
 
-func (d *decoder) memory(kind act.Kind) *invalid {
+func (d *decoder) memory(kind act.Kind) *params.Fault {
 	if err := d.check(&memoryTable); err != nil {
 		return err
 	}
@@ -217,7 +202,7 @@ func (d *decoder) memory(kind act.Kind) *invalid {
 	return nil
 }
 
-func (d *decoder) message() *invalid {
+func (d *decoder) message() *params.Fault {
 	if err := d.check(&messageParamsTable); err != nil {
 		return err
 	}
@@ -256,12 +241,12 @@ func (d *decoder) sources(name string) {
 	for i, source := range d.p.Get(name).Elems() {
 		item := content.Index("/params/"+name, i)
 		cite := source.Get("url")
-		if textIs(source.Get("kind"), "file") {
+		if source.Get("kind").Is("file") {
 			cite = source.Get("id")
 		}
 		d.a.Cites = append(d.a.Cites, cite.Text())
 		known := []string{"kind", "id"}
-		if textIs(source.Get("kind"), "site") { // which has no id
+		if source.Get("kind").Is("site") { // which has no id
 			known = known[:1]
 		}
 		d.others(source, act.Leaf{Pointer: item, Item: item}, known...)
@@ -280,7 +265,7 @@ func (d *decoder) resources() {
 	}
 }
 
-func (d *decoder) toolCallRequest() *invalid {
+func (d *decoder) toolCallRequest() *params.Fault {
 	if err := d.check(&toolCallTable); err != nil {
 		return err
 	}
@@ -314,7 +299,7 @@ func (d *decoder) toolCallRequest() *invalid {
 		if byID {
 			member = "/id"
 		}
-		return &invalid{strings.TrimSuffix(arg.Pointer, "/value") + member, "Two inputs have the same name or id, or names that look the same, and which of them counts cannot be known.", "each input once"}
+		return params.Wrong(strings.TrimSuffix(arg.Pointer, "/value")+member, "Two inputs have the same name or id, or names that look the same, and which of them counts cannot be known.", "each input once")
 	}
 	d.refuseArguments()
 	slices.SortFunc(values, func(a, b input) int { return strings.Compare(a.name, b.name) })
@@ -367,7 +352,7 @@ type input struct {
 func (d *decoder) declared(called rawjson.Value, by ...string) *act.Tool {
 	text := called.Text()
 	for _, t := range d.p.Get("context").Get("agent").Get("tools").Elems() {
-		if !slices.ContainsFunc(by, func(member string) bool { return textIs(t.Get(member), text) }) {
+		if !slices.ContainsFunc(by, func(member string) bool { return t.Get(member).Is(text) }) {
 			continue
 		}
 		arguments := t.Get("arguments")
@@ -385,13 +370,13 @@ func (d *decoder) declared(called rawjson.Value, by ...string) *act.Tool {
 	return nil
 }
 
-func (d *decoder) toolCallResult() *invalid {
+func (d *decoder) toolCallResult() *params.Fault {
 	// The text puts executionId and result into the params, upstream's schema
 	// puts both into toolCallResult. With both, what the tool gave is not clear.
 	table, holder, base := &resultParamsTable, d.p, "/params"
 	if nested := d.p.Get("toolCallResult"); nested.Exists() {
 		if d.p.Get("executionId").Exists() || d.p.Get("result").Exists() {
-			return &invalid{"/params/toolCallResult", "The result is given in two forms at once, and which of them counts cannot be known.", "either executionId and result in params, or both in params.toolCallResult"}
+			return params.Wrong("/params/toolCallResult", "The result is given in two forms at once, and which of them counts cannot be known.", "either executionId and result in params, or both in params.toolCallResult")
 		}
 		table, holder, base = &resultNestedTable, nested, "/params/toolCallResult"
 	}
@@ -430,10 +415,10 @@ func (d *decoder) parts(parts rawjson.Value, base string) {
 		item := content.Index(base, i)
 		known := []string{"kind", ""}
 		switch kind := part.Get("kind"); {
-		case textIs(kind, "text"):
+		case kind.Is("text"):
 			known[1] = "text"
 			d.texts.Add(part.Get("text"), act.Leaf{Pointer: item + "/text", Item: item})
-		case textIs(kind, "file"):
+		case kind.Is("file"):
 			known[1] = "file"
 			file := part.Get("file")
 			d.others(file, act.Leaf{Pointer: item + "/file", Item: item}, "mimeType", "bytes")
@@ -469,12 +454,12 @@ func (d *decoder) others(object rawjson.Value, leaf act.Leaf, known ...string) b
 
 // protocol reads the params of a protocol's message and returns the message
 // and its JSON Pointer: raw when params itself is one, else params.message.
-func (d *decoder) protocol() (message rawjson.Value, base string, err *invalid) {
+func (d *decoder) protocol() (message rawjson.Value, base string, err *params.Fault) {
 	table := &protocolTable
 	message, base = d.p.Get("message"), "/params/message"
 	if d.p.Get("jsonrpc").Exists() {
 		if message.Exists() {
-			return message, "", &invalid{"/params/message", "The params are a message themselves and hold another, and which of them counts cannot be known.", "either the message in params.message, or the message itself as params"}
+			return message, "", params.Wrong("/params/message", "The params are a message themselves and hold another, and which of them counts cannot be known.", "either the message in params.message, or the message itself as params")
 		}
 		table, message, base = &protocolRawTable, d.p, "/params"
 	}
@@ -482,9 +467,9 @@ func (d *decoder) protocol() (message rawjson.Value, base string, err *invalid) 
 		return message, "", err
 	}
 	if m := message.Get("method"); m.Exists() && m.Kind() != rawjson.String {
-		return message, "", &invalid{base + "/method", "The value is " + article(m.Kind().String()) + ".", "a string"}
+		return message, "", params.Wrong(base+"/method", "The value is "+m.Kind().Noun()+".", "a string")
 	} else if m.Exists() && (message.Get("result").Exists() || message.Get("error").Exists()) {
-		return message, "", &invalid{base + "/method", "The message is a request and an answer at once, and which of them counts cannot be known.", "a method, or else a result or an error"}
+		return message, "", params.Wrong(base+"/method", "The message is a request and an answer at once, and which of them counts cannot be known.", "a method, or else a result or an error")
 	}
 	d.context()
 	d.reasoning()
@@ -501,13 +486,13 @@ func split(base string) (beside, known []string) {
 	return nil, []string{"context", "message", "reasoning"}
 }
 
-func (d *decoder) a2a() *invalid {
+func (d *decoder) a2a() *params.Fault {
 	v, base, err := d.protocol()
 	if err != nil {
 		return err
 	}
 	if a2a.Ambiguous(v) {
-		return &invalid{base + "/method", "The message is a request and a message without its envelope at once, and which of them counts cannot be known.", "a JSON-RPC message with jsonrpc, or else no method"}
+		return params.Wrong(base+"/method", "The message is a request and a message without its envelope at once, and which of them counts cannot be known.", "a JSON-RPC message with jsonrpc, or else no method")
 	}
 	beside, known := split(base)
 	d.refuse(a2a.Double(v, base, beside...))
@@ -522,14 +507,14 @@ func (d *decoder) a2a() *invalid {
 	return nil
 }
 
-func (d *decoder) mcp() *invalid {
+func (d *decoder) mcp() *params.Fault {
 	v, base, err := d.protocol()
 	if err != nil {
 		return err
 	}
-	if textIs(v.Get("method"), "tools/call") {
+	if v.Get("method").Is("tools/call") {
 		if name := v.Get("params").Get("name"); name.Kind() != rawjson.String {
-			return &invalid{base + "/params/name", "A call must name its tool.", "a string"}
+			return params.Wrong(base+"/params/name", "A call must name its tool.", "a string")
 		}
 	}
 	beside, known := split(base)

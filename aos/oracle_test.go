@@ -91,8 +91,8 @@ func validate(t testing.TB, body []byte) error {
 	root := doc.Root()
 	r := &jsonrpc.Request{Method: root.Get("method").Text(), ID: root.Get("id").Raw(), Params: root.Get("params"), Message: root, Body: body}
 	if r.Method == "ping" {
-		if f := pingTable.check(r.Params); f != nil {
-			return &invalid{f.pointer(root), f.reason, f.expected}
+		if f := pingTable.Check(r.Params, root); f != nil {
+			return f
 		}
 		return nil
 	}

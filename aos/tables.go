@@ -1,342 +1,333 @@
 package aos
 
+import (
+	"bytes"
+
+	"reeve.example/reeve/internal/params"
+	"reeve.example/reeve/internal/rawjson"
+)
+
 // The tables of the specification, field by field, in its order. They are what
-// check walks; nothing else says what a valid request is, save the few rules
+// params checks; nothing else says what a valid request is, save the few rules
 // about whole params in decode.go. Where the text and its upstream disagree,
 // the comment says what holds here; the reasons are in docs/protocol/aos.md.
 
-// typ is the type of a field's value.
-type typ uint8
-
-const (
-	str     typ = iota
-	integer     // a number without fraction and exponent
-	boolean
-	record     // an object with any members
-	structure  // an object or an array
-	anything   // any value, null included
-	timestamp  // a string: date and time in ISO 8601
-	base64Text // a string: RFC 4648, section 4
-	object     // an object with a table of its own
+// The protocol's own types of values.
+var (
+	timestamp = &params.Type{
+		Kinds: []rawjson.Kind{rawjson.String}, Is: "a date and time in ISO 8601, such as 2026-04-02T08:15:00Z",
+		Check: func(v rawjson.Value) string {
+			_, _, reason := parseTime(v.Text())
+			return reason
+		},
+	}
+	base64Text = &params.Type{
+		Kinds: []rawjson.Kind{rawjson.String}, Is: "a string in Base64 (RFC 4648, section 4, with padding)",
+		Check: func(v rawjson.Value) string {
+			if !isBase64(v) {
+				return "The string is not Base64."
+			}
+			return ""
+		},
+	}
 )
-
-// flag says more about a field.
-type flag uint8
-
-const (
-	optional flag = 1 << iota // may be absent
-	list                      // an array of values of the type
-	filled                    // a list with at least one element, or a string that is not empty
-	nullable                  // null stands for the value
-)
-
-// field is one row of a table.
-type field struct {
-	name  string
-	typ   typ
-	flags flag
-	words []string // the allowed values of a string; nil for any
-	table *table   // of an object
-}
-
-// table is the description of one object. An object with a tag is a union: the
-// member named by the tag tells which of the variants holds.
-type table struct {
-	name     string // as the specification calls it
-	fields   []field
-	tag      string
-	variants []variant
-	// either names two members of which exactly one must be there.
-	either [2]string
-
-	names []string // of the fields; filled in by prepare
-}
-
-type variant struct {
-	word  string
-	table *table
-}
-
-// maxFields is the largest number of fields in a table.
-const maxFields = 12
 
 func init() {
-	for _, t := range []*table{
-		&agentTriggerTable, &knowledgeTable, &memoryTable, &messageParamsTable, &toolCallTable,
-		&resultParamsTable, &resultNestedTable, &protocolTable, &protocolRawTable, &pingTable,
-	} {
-		t.prepare()
-	}
-}
-
-// prepare collects the names of a table's fields, and of those below it.
-func (t *table) prepare() {
-	if len(t.fields) > maxFields {
-		panic("aos: the table " + t.name + " has more fields than maxFields")
-	}
-	if t.names != nil {
-		return
-	}
-	t.names = make([]string, len(t.fields))
-	for i, f := range t.fields {
-		t.names[i] = f.name
-		if f.table != nil {
-			f.table.prepare()
-		}
-	}
-	for _, v := range t.variants {
-		v.table.prepare()
-	}
+	params.Prepare(&agentTriggerTable, &knowledgeTable, &memoryTable, &messageParamsTable, &toolCallTable,
+		&resultParamsTable, &resultNestedTable, &protocolTable, &protocolRawTable, &pingTable)
 }
 
 // 3.1 Agent, and what belongs to it
 
-var agentTable = table{name: "Agent", fields: []field{
-	{name: "name"},
-	{name: "id"},
-	{name: "description", flags: optional},
-	{name: "instructions"},
-	{name: "version"},
-	{name: "provider", typ: object, table: &table{name: "AgentProvider", fields: []field{
-		{name: "name"},
-		{name: "url"},
-		{name: "metadata", typ: record, flags: optional},
+var agentTable = params.Table{Name: "Agent", Fields: []params.Field{
+	{Name: "name"},
+	{Name: "id"},
+	{Name: "description", Flags: params.Optional},
+	{Name: "instructions"},
+	{Name: "version"},
+	{Name: "provider", Table: &params.Table{Name: "AgentProvider", Fields: []params.Field{
+		{Name: "name"},
+		{Name: "url"},
+		{Name: "metadata", Type: params.Record, Flags: params.Optional},
 	}}},
-	{name: "model", typ: object, flags: optional, table: &modelTable},
-	{name: "tools", typ: object, flags: optional | list, table: &toolTable},
-	{name: "mcpServers", typ: object, flags: optional | list, table: &table{name: "MCPServer", fields: []field{
-		{name: "name"},
-		{name: "version"},
+	{Name: "model", Flags: params.Optional, Table: &modelTable},
+	{Name: "tools", Flags: params.Optional | params.List, Table: &toolTable},
+	{Name: "mcpServers", Flags: params.Optional | params.List, Table: &params.Table{Name: "MCPServer", Fields: []params.Field{
+		{Name: "name"},
+		{Name: "version"},
 	}}},
-	{name: "resources", typ: object, flags: optional | list, table: &table{name: "Resource", fields: []field{
-		{name: "name"},
-		{name: "id"},
-		{name: "description", flags: optional},
-		{name: "content"},
-		{name: "mimeType", flags: optional},
-		{name: "metadata", typ: record, flags: optional},
+	{Name: "resources", Flags: params.Optional | params.List, Table: &params.Table{Name: "Resource", Fields: []params.Field{
+		{Name: "name"},
+		{Name: "id"},
+		{Name: "description", Flags: params.Optional},
+		{Name: "content"},
+		{Name: "mimeType", Flags: params.Optional},
+		{Name: "metadata", Type: params.Record, Flags: params.Optional},
 	}}},
-	{name: "organization", typ: object, flags: optional, table: &organizationTable},
-	{name: "metadata", typ: record, flags: optional},
+	{Name: "organization", Flags: params.Optional, Table: &organizationTable},
+	{Name: "metadata", Type: params.Record, Flags: params.Optional},
 }}
 
-var modelTable = table{name: "Model", fields: []field{
-	{name: "name"},
-	{name: "id"},
-	{name: "provider", typ: object, table: &table{name: "LlmProvider", fields: []field{
-		{name: "name"},
-		{name: "metadata", typ: record, flags: optional},
+var modelTable = params.Table{Name: "Model", Fields: []params.Field{
+	{Name: "name"},
+	{Name: "id"},
+	{Name: "provider", Table: &params.Table{Name: "LlmProvider", Fields: []params.Field{
+		{Name: "name"},
+		{Name: "metadata", Type: params.Record, Flags: params.Optional},
 	}}},
-	{name: "maxTokens", typ: integer, flags: optional},
-	{name: "contextWindow", typ: integer, flags: optional},
-	{name: "stopSequences", flags: optional | list},
-	{name: "defaultParams", typ: record, flags: optional},
-	{name: "metadata", typ: record, flags: optional},
+	{Name: "maxTokens", Type: params.Integer, Flags: params.Optional},
+	{Name: "contextWindow", Type: params.Integer, Flags: params.Optional},
+	{Name: "stopSequences", Flags: params.Optional | params.List},
+	{Name: "defaultParams", Type: params.Record, Flags: params.Optional},
+	{Name: "metadata", Type: params.Record, Flags: params.Optional},
 }}
 
 // 3.2 ToolDefinition
 
 var valueTypes = []string{"string", "number", "boolean", "object", "array", "null"}
 
-var toolTable = table{name: "ToolDefinition", fields: []field{
-	{name: "name"},
-	{name: "id"},
-	{name: "description", flags: optional},
-	{name: "type"},
-	{name: "arguments", typ: object, flags: list | nullable, table: &table{name: "ToolArgumentDefinition", fields: []field{
-		{name: "name"},
-		{name: "id", flags: optional},
-		{name: "description", flags: optional},
-		{name: "type", flags: optional, words: valueTypes},
-		{name: "mimeType", flags: optional | nullable},
-		{name: "required", typ: boolean},
+var toolTable = params.Table{Name: "ToolDefinition", Fields: []params.Field{
+	{Name: "name"},
+	{Name: "id"},
+	{Name: "description", Flags: params.Optional},
+	{Name: "type"},
+	{Name: "arguments", Flags: params.List | params.Nullable, Table: &params.Table{Name: "ToolArgumentDefinition", Fields: []params.Field{
+		{Name: "name"},
+		{Name: "id", Flags: params.Optional},
+		{Name: "description", Flags: params.Optional},
+		{Name: "type", Flags: params.Optional, Words: valueTypes},
+		{Name: "mimeType", Flags: params.Optional | params.Nullable},
+		{Name: "required", Type: params.Boolean},
 	}}},
-	{name: "outputs", typ: object, flags: list | nullable, table: &table{name: "ToolOutputDefinition", fields: []field{
-		{name: "name"},
-		{name: "id", flags: optional},
-		{name: "description", flags: optional},
-		{name: "type", flags: optional, words: valueTypes},
-		{name: "mimeType", flags: optional | nullable},
+	{Name: "outputs", Flags: params.List | params.Nullable, Table: &params.Table{Name: "ToolOutputDefinition", Fields: []params.Field{
+		{Name: "name"},
+		{Name: "id", Flags: params.Optional},
+		{Name: "description", Flags: params.Optional},
+		{Name: "type", Flags: params.Optional, Words: valueTypes},
+		{Name: "mimeType", Flags: params.Optional | params.Nullable},
 	}}},
-	{name: "metadata", typ: record, flags: optional},
+	{Name: "metadata", Type: params.Record, Flags: params.Optional},
 }}
 
 // 3.3 Message, 3.4 Part, 3.5 files
 
-var messageTable = table{name: "Message", fields: []field{
-	{name: "id", flags: filled},
-	{name: "role", words: []string{RoleUser, RoleAgent, RoleSystem}},
-	{name: "content", typ: object, flags: list | filled, table: &partTable},
-	{name: "metadata", typ: record, flags: optional},
+var messageTable = params.Table{Name: "Message", Fields: []params.Field{
+	{Name: "id", Flags: params.Filled},
+	{Name: "role", Words: []string{RoleUser, RoleAgent, RoleSystem}},
+	{Name: "content", Flags: params.List | params.Some, Table: &partTable},
+	{Name: "metadata", Type: params.Record, Flags: params.Optional},
 }}
 
-var partTable = table{name: "Part", tag: "kind", variants: []variant{
-	{"text", &textPartFields},
-	{"file", &table{name: "FilePart", fields: []field{
-		{name: "file", typ: object, table: &fileTable},
-		{name: "metadata", typ: record, flags: optional},
+var partTable = params.Table{Name: "Part", Tag: "kind", Variants: []params.Variant{
+	{Word: "text", Table: &textPartFields},
+	{Word: "file", Table: &params.Table{Name: "FilePart", Fields: []params.Field{
+		{Name: "file", Table: &fileTable},
+		{Name: "metadata", Type: params.Record, Flags: params.Optional},
 	}}},
-	{"data", &table{name: "DataPart", fields: []field{
-		{name: "data", typ: structure}, // the text says both a record and "an object or an array"
-		{name: "metadata", typ: record, flags: optional},
+	{Word: "data", Table: &params.Table{Name: "DataPart", Fields: []params.Field{
+		{Name: "data", Type: params.Structure}, // the text says both a record and "an object or an array"
+		{Name: "metadata", Type: params.Record, Flags: params.Optional},
 	}}},
 }}
 
-var textPartFields = table{name: "TextPart", fields: []field{
-	{name: "text"},
-	{name: "metadata", typ: record, flags: optional},
+var textPartFields = params.Table{Name: "TextPart", Fields: []params.Field{
+	{Name: "text"},
+	{Name: "metadata", Type: params.Record, Flags: params.Optional},
 }}
 
 // textPartTable is a Part that can only be text.
-var textPartTable = table{name: "TextPart", tag: "kind", variants: []variant{{"text", &textPartFields}}}
+var textPartTable = params.Table{Name: "TextPart", Tag: "kind", Variants: []params.Variant{{Word: "text", Table: &textPartFields}}}
 
 // fileTable is FileWithBytes or FileWithUri.
-var fileTable = table{name: "FileWithBytes or FileWithUri", fields: []field{
-	{name: "name", flags: optional},
-	{name: "mimeType", flags: optional},
-	{name: "bytes", typ: base64Text, flags: optional},
-	{name: "uri", flags: optional},
-}, either: [2]string{"bytes", "uri"}}
+var fileTable = params.Table{Name: "FileWithBytes or FileWithUri", Fields: []params.Field{
+	{Name: "name", Flags: params.Optional},
+	{Name: "mimeType", Flags: params.Optional},
+	{Name: "bytes", Type: base64Text, Flags: params.Optional},
+	{Name: "uri", Flags: params.Optional},
+}, Either: [2]string{"bytes", "uri"}}
 
 // 3.6 AgentTrigger
 
-var triggerTable = table{name: "AgentTrigger", fields: []field{
-	{name: "type", words: []string{"autonomous"}},
-	{name: "event", typ: object, table: &table{name: "AgentTriggerEvent", fields: []field{
-		{name: "type"},
-		{name: "id"},
+var triggerTable = params.Table{Name: "AgentTrigger", Fields: []params.Field{
+	{Name: "type", Words: []string{"autonomous"}},
+	{Name: "event", Table: &params.Table{Name: "AgentTriggerEvent", Fields: []params.Field{
+		{Name: "type"},
+		{Name: "id"},
 	}}},
-	{name: "content", typ: object, flags: list | filled, table: &partTable},
-	{name: "metadata", typ: record, flags: optional},
+	{Name: "content", Flags: params.List | params.Some, Table: &partTable},
+	{Name: "metadata", Type: params.Record, Flags: params.Optional},
 }}
 
 // 3.7 Source
 
-var sourceTable = table{name: "Source", tag: "kind", variants: []variant{
-	{"file", &table{name: "FileSource", fields: []field{
-		{name: "id"},
-		{name: "name"},
-		{name: "url", flags: optional},
+var sourceTable = params.Table{Name: "Source", Tag: "kind", Variants: []params.Variant{
+	{Word: "file", Table: &params.Table{Name: "FileSource", Fields: []params.Field{
+		{Name: "id"},
+		{Name: "name"},
+		{Name: "url", Flags: params.Optional},
 	}}},
-	{"site", &table{name: "SiteSource", fields: []field{
-		{name: "url"},
+	{Word: "site", Table: &params.Table{Name: "SiteSource", Fields: []params.Field{
+		{Name: "url"},
 	}}},
 }}
 
 // 3.8 StepContext, 3.9 Session, 3.10 User, 3.11 Organization
 
-var contextTable = table{name: "StepContext", fields: []field{
-	{name: "agent", typ: object, table: &agentTable},
-	{name: "session", typ: object, table: &table{name: "Session", fields: []field{
-		{name: "id", flags: filled},
-		{name: "metadata", typ: record, flags: optional},
+var contextTable = params.Table{Name: "StepContext", Fields: []params.Field{
+	{Name: "agent", Table: &agentTable},
+	{Name: "session", Table: &params.Table{Name: "Session", Fields: []params.Field{
+		{Name: "id", Flags: params.Filled},
+		{Name: "metadata", Type: params.Record, Flags: params.Optional},
 	}}},
-	{name: "turnId", flags: filled},
-	{name: "stepId", flags: filled},
-	{name: "timestamp", typ: timestamp},
-	{name: "user", typ: object, flags: optional, table: &table{name: "User", fields: []field{
-		{name: "id"},
-		{name: "name", flags: optional},
-		{name: "email", flags: optional},
-		{name: "organization", typ: object, table: &organizationTable}, // optional upstream
-		{name: "metadata", typ: record, flags: optional},
+	{Name: "turnId", Flags: params.Filled},
+	{Name: "stepId", Flags: params.Filled},
+	{Name: "timestamp", Type: timestamp},
+	{Name: "user", Flags: params.Optional, Table: &params.Table{Name: "User", Fields: []params.Field{
+		{Name: "id"},
+		{Name: "name", Flags: params.Optional},
+		{Name: "email", Flags: params.Optional},
+		{Name: "organization", Table: &organizationTable}, // optional upstream
+		{Name: "metadata", Type: params.Record, Flags: params.Optional},
 	}}},
 }}
 
-var organizationTable = table{name: "Organization", fields: []field{
-	{name: "id"},
-	{name: "name", flags: optional},
-	{name: "metadata", typ: record, flags: optional},
+var organizationTable = params.Table{Name: "Organization", Fields: []params.Field{
+	{Name: "id"},
+	{Name: "name", Flags: params.Optional},
+	{Name: "metadata", Type: params.Record, Flags: params.Optional},
 }}
 
 // 4 The methods' params
 
-var stepContext = field{name: "context", typ: object, table: &contextTable}
+var stepContext = params.Field{Name: "context", Table: &contextTable}
 
-var reasoning = field{name: "reasoning", flags: optional}
+var reasoning = params.Field{Name: "reasoning", Flags: params.Optional}
 
-var agentTriggerTable = table{name: "steps/agentTrigger params", fields: []field{
+var agentTriggerTable = params.Table{Name: "steps/agentTrigger params", Fields: []params.Field{
 	stepContext,
-	{name: "trigger", typ: object, table: &triggerTable},
+	{Name: "trigger", Table: &triggerTable},
 }}
 
-var knowledgeTable = table{name: "steps/knowledgeRetrieval params", fields: []field{
+var knowledgeTable = params.Table{Name: "steps/knowledgeRetrieval params", Fields: []params.Field{
 	stepContext,
-	{name: "knowledgeStep", typ: object, table: &table{name: "KnowledgeRetrievalStepParams", fields: []field{
-		{name: "query", flags: optional},
-		{name: "keywords", flags: optional | list},
-		{name: "results", typ: object, flags: list, table: &table{name: "KnowledgeRetrievalResult", fields: []field{
-			{name: "id"},
-			{name: "content"},
-			{name: "mimeType", flags: optional},
-			{name: "metadata", typ: record, flags: optional},
+	{Name: "knowledgeStep", Table: &params.Table{Name: "KnowledgeRetrievalStepParams", Fields: []params.Field{
+		{Name: "query", Flags: params.Optional},
+		{Name: "keywords", Flags: params.Optional | params.List},
+		{Name: "results", Flags: params.List, Table: &params.Table{Name: "KnowledgeRetrievalResult", Fields: []params.Field{
+			{Name: "id"},
+			{Name: "content"},
+			{Name: "mimeType", Flags: params.Optional},
+			{Name: "metadata", Type: params.Record, Flags: params.Optional},
 		}}},
 	}}},
 	reasoning,
 }}
 
-var memoryTable = table{name: "steps/memoryStore or steps/memoryContextRetrieval params", fields: []field{
+var memoryTable = params.Table{Name: "steps/memoryStore or steps/memoryContextRetrieval params", Fields: []params.Field{
 	stepContext,
-	{name: "memory", flags: list},
+	{Name: "memory", Flags: params.List},
 	reasoning,
 }}
 
-var messageParamsTable = table{name: "steps/message params", fields: []field{
+var messageParamsTable = params.Table{Name: "steps/message params", Fields: []params.Field{
 	stepContext,
-	{name: "message", typ: object, table: &messageTable},
-	{name: "citation", typ: object, flags: optional | list, table: &sourceTable},  // required in the text
-	{name: "citations", typ: object, flags: optional | list, table: &sourceTable}, // its name upstream
+	{Name: "message", Table: &messageTable},
+	{Name: "citation", Flags: params.Optional | params.List, Table: &sourceTable},  // required in the text
+	{Name: "citations", Flags: params.Optional | params.List, Table: &sourceTable}, // its name upstream
 	reasoning,
 }}
 
-var toolCallTable = table{name: "steps/toolCallRequest params", fields: []field{
+var toolCallTable = params.Table{Name: "steps/toolCallRequest params", Fields: []params.Field{
 	stepContext,
-	{name: "toolCallRequest", typ: object, table: &table{name: "ToolCallRequest", fields: []field{
-		{name: "executionId", flags: filled},
-		{name: "toolId"},
-		{name: "inputs", typ: object, flags: list, table: &table{name: "ToolArgumentValue", fields: []field{
-			{name: "name"},
-			{name: "id", flags: optional},
-			{name: "value", typ: anything},
+	{Name: "toolCallRequest", Table: &params.Table{Name: "ToolCallRequest", Fields: []params.Field{
+		{Name: "executionId", Flags: params.Filled},
+		{Name: "toolId"},
+		{Name: "inputs", Flags: params.List, Table: &params.Table{Name: "ToolArgumentValue", Fields: []params.Field{
+			{Name: "name"},
+			{Name: "id", Flags: params.Optional},
+			{Name: "value", Type: params.Anything},
 		}}},
 	}}},
 	reasoning,
 }}
 
-var resultTable = table{name: "ToolCallResult", fields: []field{
-	{name: "outputs", typ: object, flags: list, table: &textPartTable},
-	{name: "isError", typ: boolean},
+var resultTable = params.Table{Name: "ToolCallResult", Fields: []params.Field{
+	{Name: "outputs", Flags: params.List, Table: &textPartTable},
+	{Name: "isError", Type: params.Boolean},
 }}
 
-var resultParamsTable = table{name: "steps/toolCallResult params", fields: []field{
+var resultParamsTable = params.Table{Name: "steps/toolCallResult params", Fields: []params.Field{
 	stepContext,
-	{name: "executionId", flags: filled},
-	{name: "result", typ: object, table: &resultTable},
+	{Name: "executionId", Flags: params.Filled},
+	{Name: "result", Table: &resultTable},
 }}
 
 // resultNestedTable is the form of upstream's schema.
-var resultNestedTable = table{name: "steps/toolCallResult params", fields: []field{
+var resultNestedTable = params.Table{Name: "steps/toolCallResult params", Fields: []params.Field{
 	stepContext,
-	{name: "toolCallResult", typ: object, table: &table{name: "toolCallResult", fields: []field{
-		{name: "executionId", flags: filled},
-		{name: "result", typ: object, table: &resultTable},
+	{Name: "toolCallResult", Table: &params.Table{Name: "toolCallResult", Fields: []params.Field{
+		{Name: "executionId", Flags: params.Filled},
+		{Name: "result", Table: &resultTable},
 	}}},
 }}
 
-var protocolTable = table{name: "protocols/A2A or protocols/MCP params", fields: []field{
-	{name: "context", typ: object, flags: optional, table: &contextTable}, // not in the text
-	{name: "message", typ: record},
+var protocolTable = params.Table{Name: "protocols/A2A or protocols/MCP params", Fields: []params.Field{
+	{Name: "context", Flags: params.Optional, Table: &contextTable}, // not in the text
+	{Name: "message", Type: params.Record},
 	reasoning,
 }}
 
 // protocolRawTable is for the message itself in params, as upstream's examples have it.
-var protocolRawTable = table{name: "protocols/A2A or protocols/MCP params", fields: []field{
-	{name: "context", typ: object, flags: optional, table: &contextTable},
+var protocolRawTable = params.Table{Name: "protocols/A2A or protocols/MCP params", Fields: []params.Field{
+	{Name: "context", Flags: params.Optional, Table: &contextTable},
 	reasoning,
 }}
 
-var pingTable = table{name: "ping params", fields: []field{
-	{name: "timestamp", typ: timestamp},
-	{name: "timeout", typ: integer, flags: optional},
-	{name: "metadata", typ: record, flags: optional},
+var pingTable = params.Table{Name: "ping params", Fields: []params.Field{
+	{Name: "timestamp", Type: timestamp},
+	{Name: "timeout", Type: params.Integer, Flags: params.Optional},
+	{Name: "metadata", Type: params.Record, Flags: params.Optional},
 }}
+
+// base64Value gives the value of each byte of the alphabet, and 255 for others.
+var base64Value = func() (t [256]byte) {
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	for i := range t {
+		t[i] = 255
+	}
+	for i := range len(alphabet) {
+		t[alphabet[i]] = byte(i)
+	}
+	return t
+}()
+
+// isBase64 reports whether a string is Base64 as RFC 4648 section 4 has it:
+// whole groups of four, padded, no line breaks, no bits left over. It makes no
+// copy, since files can be large.
+func isBase64(v rawjson.Value) bool {
+	raw := v.Raw()
+	s := raw[1 : len(raw)-1]
+	if bytes.IndexByte(s, '\\') >= 0 { // some encoders write / as \/
+		s = []byte(v.Text())
+	}
+	if len(s)%4 != 0 {
+		return false
+	}
+	if len(s) == 0 {
+		return true
+	}
+	var bad byte
+	for _, c := range s[:len(s)-2] {
+		bad |= base64Value[c] & 0xc0
+	}
+	a, b := s[len(s)-2], s[len(s)-1]
+	switch {
+	case bad != 0:
+		return false
+	case a == '=' && b == '=':
+		return base64Value[s[len(s)-3]]&0x0f == 0
+	case b == '=':
+		return base64Value[a] < 64 && base64Value[a]&0x03 == 0
+	}
+	return base64Value[a] < 64 && base64Value[b] < 64
+}

@@ -95,7 +95,7 @@ func (r *reader) push() *task.Push {
 		size += len(name) + len(value)
 		switch {
 		case v.Kind() != rawjson.String:
-			headers.fail(name, "The value is "+kindOf(v)+".", "a string")
+			headers.fail(name, "The value is "+v.Kind().Noun()+".", "a string")
 		case !isToken(name):
 			headers.fail(cut(name), "This is no name of a header.", "letters, digits and dashes")
 		case strings.ContainsFunc(value, func(c rune) bool { return c < 0x20 && c != '\t' || c == 0x7f || c == utf8.RuneError }):

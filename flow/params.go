@@ -56,7 +56,7 @@ func (r *reader) has(names ...string) bool {
 func (r *reader) within(name string) *reader {
 	v, _ := r.get(name)
 	if v.Exists() && v.Kind() != rawjson.Object {
-		r.fail(name, "The value is "+kindOf(v)+".", "an object")
+		r.fail(name, "The value is "+v.Kind().Noun()+".", "an object")
 		v = rawjson.Value{}
 	}
 	return &reader{v: v, prefix: r.prefix + name + "."}
@@ -82,7 +82,7 @@ func (r *reader) id(names ...string) task.ID {
 
 func (r *reader) uuid(v rawjson.Value, name string) task.ID {
 	if v.Kind() != rawjson.String {
-		r.fail(name, "The value is "+kindOf(v)+".", uuidExpected)
+		r.fail(name, "The value is "+v.Kind().Noun()+".", uuidExpected)
 		return task.ID{}
 	}
 	id, err := task.ParseID(v.Text())
@@ -102,7 +102,7 @@ func (r *reader) ids(names ...string) (list []task.ID) {
 	case !v.Exists():
 		r.fail(name, "The ids are missing.", "an array of UUIDs")
 	case v.Kind() != rawjson.Array:
-		r.fail(name, "The value is "+kindOf(v)+".", "an array of UUIDs")
+		r.fail(name, "The value is "+v.Kind().Noun()+".", "an array of UUIDs")
 	case v.Len() == 0 || v.Len() > maxIDs:
 		r.fail(name, fmt.Sprintf("There are %d ids.", v.Len()), fmt.Sprintf("1 to %d ids", maxIDs))
 	default:
@@ -121,7 +121,7 @@ func (r *reader) text(name string, most int) string {
 	}
 	expected := fmt.Sprintf("a string of 1 to %d characters", most)
 	if v.Kind() != rawjson.String {
-		r.fail(name, "The value is "+kindOf(v)+".", expected)
+		r.fail(name, "The value is "+v.Kind().Noun()+".", expected)
 		return ""
 	}
 	s := v.Text()
@@ -145,7 +145,7 @@ func (r *reader) flag(name string, missing bool) bool {
 	case rawjson.Bool:
 		return v.Bool()
 	}
-	r.fail(name, "The value is "+kindOf(v)+".", "true or false")
+	r.fail(name, "The value is "+v.Kind().Noun()+".", "true or false")
 	return missing
 }
 
@@ -159,7 +159,7 @@ func (r *reader) integer(name string, missing, least, most int) int {
 	n, ok := v.Int()
 	switch {
 	case v.Kind() != rawjson.Number:
-		r.fail(name, "The value is "+kindOf(v)+".", expected)
+		r.fail(name, "The value is "+v.Kind().Noun()+".", expected)
 	case !ok || n < int64(least) || n > int64(most):
 		r.fail(name, "Value out of range", expected)
 	default:
@@ -190,7 +190,7 @@ func (r *reader) statusOf(v rawjson.Value, name string) task.Status {
 	switch {
 	case !v.Exists():
 	case v.Kind() != rawjson.String:
-		r.fail(name, "The value is "+kindOf(v)+".", statusExpected)
+		r.fail(name, "The value is "+v.Kind().Noun()+".", statusExpected)
 	case !slices.Contains(task.Statuses, status):
 		r.fail(name, "There is no such status.", statusExpected)
 	default:
@@ -212,16 +212,4 @@ func (r *reader) time(name string, missing time.Time) time.Time {
 	}
 	r.fail(name, "The value is no date and time in ISO 8601, of the years 1970 to 2261.", "such as 2026-01-20T09:00:00Z")
 	return missing
-}
-
-// kindOf is a value's kind as a sentence needs it.
-func kindOf(v rawjson.Value) string {
-	switch k := v.Kind(); k {
-	case rawjson.Absent, rawjson.Null:
-		return k.String()
-	case rawjson.Array, rawjson.Object:
-		return "an " + k.String()
-	default:
-		return "a " + k.String()
-	}
 }

@@ -106,14 +106,14 @@ func (d *decoder) gather(params rawjson.Value) error {
 		return d.gatherAll(list, "tasks", nil)
 	}
 	if params.Kind() != rawjson.Object {
-		return invalid("", "The params are "+kindName(params)+".", "a task, or an array of tasks")
+		return invalid("", "The params are "+params.Kind().Noun()+".", "a task, or an array of tasks")
 	}
 	return d.gatherOne(sent{value: params, only: true})
 }
 
 func (d *decoder) gatherAll(list rawjson.Value, field string, in *Task) error {
 	if list.Kind() != rawjson.Array {
-		return invalid(field, "The value is "+kindName(list)+".", "an array of tasks")
+		return invalid(field, "The value is "+list.Kind().Noun()+".", "an array of tasks")
 	}
 	if list.Len() == 0 && in == nil {
 		return invalid(field, "There is no task.", "at least one task")
@@ -130,7 +130,7 @@ func (d *decoder) gatherAll(list rawjson.Value, field string, in *Task) error {
 // bounds the recursion.
 func (d *decoder) gatherOne(s sent) error {
 	if s.value.Kind() != rawjson.Object {
-		return invalid(strings.TrimSuffix(s.field, "."), "The value is "+kindName(s.value)+".", "a task, which is an object")
+		return invalid(strings.TrimSuffix(s.field, "."), "The value is "+s.value.Kind().Noun()+".", "a task, which is an object")
 	}
 	if len(d.sent) == MaxTree {
 		return &Error{Code: CodeTree, Reason: fmt.Sprintf("There are more than %d tasks in one tree.", MaxTree)}
@@ -251,7 +251,7 @@ func DecodeUpdates(t *Task, updates jsontext.Value) (changed *Task, err error) {
 	}
 	v := doc.Root()
 	if v.Kind() != rawjson.Object {
-		return nil, invalid("updates", "The value is "+kindName(v)+".", "an object")
+		return nil, invalid("updates", "The value is "+v.Kind().Noun()+".", "an object")
 	}
 	for _, name := range []string{"id", "children", "origin_type", "original_task_id", "has_references"} {
 		if !isNull(v.Get(name)) {
@@ -403,7 +403,7 @@ func (r *reader) dependencies(v rawjson.Value, field string) (needs []Dependency
 		return nil, nil
 	}
 	if v.Kind() != rawjson.Array {
-		return nil, invalid(field, "The value is "+kindName(v)+".", "an array")
+		return nil, invalid(field, "The value is "+v.Kind().Noun()+".", "an array")
 	}
 	if v.Len() > MaxNeeds {
 		return nil, invalid(field, fmt.Sprintf("There are %d dependencies.", v.Len()), fmt.Sprintf("at most %d", MaxNeeds))
@@ -421,13 +421,13 @@ func (r *reader) dependencies(v rawjson.Value, field string) (needs []Dependency
 			}
 			if required := m.Get("required"); !isNull(required) {
 				if required.Kind() != rawjson.Bool {
-					return nil, invalid(field+".required", "The value is "+kindName(required)+".", "true or false")
+					return nil, invalid(field+".required", "The value is "+required.Kind().Noun()+".", "true or false")
 				}
 				need.Required = required.Bool()
 			}
 			field += ".id"
 		default:
-			return nil, invalid(field, "The value is "+kindName(m)+".", "an object with an id")
+			return nil, invalid(field, "The value is "+m.Kind().Noun()+".", "an object with an id")
 		}
 		if need.ID, err = r.reference(named, field); err != nil {
 			return nil, err
@@ -509,7 +509,7 @@ func (r *reader) schedule(v rawjson.Value) (err error) {
 	}
 	if given := v.Get("schedule_enabled"); given.Exists() {
 		if !isNull(given) && given.Kind() != rawjson.Bool {
-			return invalid(r.field+"schedule_enabled", "The value is "+kindName(given)+".", "true or false")
+			return invalid(r.field+"schedule_enabled", "The value is "+given.Kind().Noun()+".", "true or false")
 		}
 		s.Enabled = given.Bool()
 	}
@@ -673,7 +673,7 @@ func isNull(v rawjson.Value) bool { return !v.Exists() || v.Kind() == rawjson.Nu
 func text(v rawjson.Value, field string, most int) (string, error) {
 	expected := fmt.Sprintf("a string of 1 to %d characters", most)
 	if v.Kind() != rawjson.String {
-		return "", invalid(field, "The value is "+kindName(v)+".", expected)
+		return "", invalid(field, "The value is "+v.Kind().Noun()+".", expected)
 	}
 	s := v.Text()
 	if n := utf8.RuneCountInString(s); n == 0 || n > most {
@@ -699,7 +699,7 @@ func object(v rawjson.Value, field string, most int) (jsontext.Value, error) {
 		return nil, nil
 	}
 	if v.Kind() != rawjson.Object {
-		return nil, invalid(field, "The value is "+kindName(v)+".", "an object")
+		return nil, invalid(field, "The value is "+v.Kind().Noun()+".", "an object")
 	}
 	if n := len(v.Raw()); n > most {
 		return nil, invalid(field, fmt.Sprintf("The object has %d bytes.", n), fmt.Sprintf("at most %d bytes", most))
@@ -727,18 +727,6 @@ func root(v jsontext.Value) rawjson.Value {
 		return rawjson.Value{}
 	}
 	return doc.Root()
-}
-
-// kindName is a value's kind as a sentence needs it.
-func kindName(v rawjson.Value) string {
-	switch k := v.Kind(); k {
-	case rawjson.Absent, rawjson.Null:
-		return k.String()
-	case rawjson.Array, rawjson.Object:
-		return "an " + k.String()
-	default:
-		return "a " + k.String()
-	}
 }
 
 // sentence is an error as the reason that a client is told.

@@ -78,7 +78,7 @@ func (t *Task) work(field string) (r Retry, timeout time.Duration, err error) {
 	}
 	field += "params.retry"
 	if retry.Kind() != rawjson.Object {
-		return r, 0, invalid(field, "The value is "+kindName(retry)+".", "an object")
+		return r, 0, invalid(field, "The value is "+retry.Kind().Noun()+".", "an object")
 	}
 	r = Retry{Attempts: defaultAttempts, Initial: defaultInitial, Max: defaultMax}
 	if v := retry.Get("max_attempts"); !isNull(v) {

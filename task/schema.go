@@ -173,7 +173,7 @@ func compile(schema jsontext.Value) (s *compiled, err error) {
 		return nil, err
 	}
 	if k := doc.Root().Kind(); k != rawjson.Object && k != rawjson.Bool {
-		return nil, fmt.Errorf("the schema is %s", kindName(doc.Root()))
+		return nil, fmt.Errorf("the schema is %s", doc.Root().Kind().Noun())
 	}
 	nodes := 0
 	if err := bounded(doc.Root(), 1, &nodes); err != nil {

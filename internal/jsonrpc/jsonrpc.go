@@ -471,7 +471,7 @@ func (h *Handler) comma(dst []byte, start int) []byte {
 func (h *Handler) call(ctx context.Context, header http.Header, dst []byte, message rawjson.Value, follow *sequel) []byte {
 	if message.Kind() != rawjson.Object {
 		h.count("invalid")
-		return h.appendError(dst, h.Own, nil, InvalidRequest, "A request is an object, and this is "+article(message.Kind())+".")
+		return h.appendError(dst, h.Own, nil, InvalidRequest, "A request is an object, and this is "+message.Kind().Noun()+".")
 	}
 	method := message.Get("method")
 	r := Request{Method: method.Text(), Params: message.Get("params"), Message: message, Body: message.Raw(), Header: header}
@@ -565,7 +565,7 @@ func badID(id rawjson.Value, n *Namespace) string {
 		}
 		return ""
 	}
-	return "The id is a string or a number, and this is " + article(id.Kind()) + "."
+	return "The id is a string or a number, and this is " + id.Kind().Noun() + "."
 }
 
 func badRequest(version, method, params rawjson.Value) string {
@@ -575,23 +575,13 @@ func badRequest(version, method, params rawjson.Value) string {
 	case !method.Exists():
 		return "The member method is missing."
 	case method.Kind() != rawjson.String:
-		return "The member method is a string, and this is " + article(method.Kind()) + "."
+		return "The member method is a string, and this is " + method.Kind().Noun() + "."
 	}
 	switch params.Kind() {
 	case rawjson.Absent, rawjson.Object, rawjson.Array:
 		return ""
 	}
-	return "The member params is an object or an array, and this is " + article(params.Kind()) + "."
-}
-
-func article(k rawjson.Kind) string {
-	switch k {
-	case rawjson.Null:
-		return "null"
-	case rawjson.Array, rawjson.Object:
-		return "an " + k.String()
-	}
-	return "a " + k.String()
+	return "The member params is an object or an array, and this is " + params.Kind().Noun() + "."
 }
 
 // quote shows a caller's text in a sentence, bounded.

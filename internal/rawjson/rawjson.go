@@ -38,6 +38,17 @@ var kindNames = [...]string{"nothing", "null", "boolean", "number", "string", "a
 
 func (k Kind) String() string { return kindNames[k] }
 
+// Noun is a kind's name as a sentence needs it, with its article.
+func (k Kind) Noun() string {
+	switch k {
+	case Absent, Null:
+		return k.String()
+	case Array, Object:
+		return "an " + k.String()
+	}
+	return "a " + k.String()
+}
+
 // MaxDepth is the deepest nesting that Parse accepts.
 const MaxDepth = 128
 
@@ -431,6 +442,15 @@ func (v Value) AppendCanonical(dst []byte) []byte {
 }
 
 const hexDigits = "0123456789abcdef"
+
+// Is reports whether v is the string s, without a copy unless v has escapes.
+func (v Value) Is(s string) bool {
+	raw := v.Raw()
+	if len(raw) == len(s)+2 && raw[0] == '"' && string(raw[1:len(raw)-1]) == s {
+		return true
+	}
+	return v.Kind() == String && bytes.IndexByte(raw, '\\') >= 0 && v.Text() == s
+}
 
 // AppendStrings appends a JSON array of strings.
 func AppendStrings(dst []byte, list []string) []byte {
