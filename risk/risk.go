@@ -102,6 +102,9 @@ func scan(text string, want Detector, dst []Finding) []Finding {
 	if want&Guidance != 0 {
 		s.guidance()
 	}
+	if want&Injection != 0 {
+		s.escapes()
+	}
 	if s.disguised && want&^Hidden != 0 {
 		s.scanSeen()
 	}

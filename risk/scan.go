@@ -12,8 +12,10 @@ type scanner struct {
 	want Detector
 	out  []Finding
 
-	skip     int // nothing begins before this byte: it belongs to what was found
-	injected int // the end of the newest injected instruction
+	skip       int // nothing begins before this byte: it belongs to what was found
+	injected   int // the end of the newest injected instruction
+	decodings  int // how often the text was decoded before
+	turnedUpTo int // where words that are turned count again
 	// Where the newest word stands that announces a number of some kind.
 	phoneAt, ssnAt, cardAt int
 	// disguised: some characters are not what a person sees. See scanSeen.
@@ -143,6 +145,8 @@ const (
 	aCardWord
 	anInstruction
 	aRoleMarker
+	aTurnedOrder
+	aCutOrder
 )
 
 const fold4 = 0x20202020
@@ -159,7 +163,7 @@ func bucketOf(head uint32) uint32 { return (head & 0xffffff) * 0x9e3779b1 >> 20 
 // triggers by their buckets; bucketAt holds their place plus one, or zero for
 // the heads that begin nothing: nearly all.
 var (
-	bucketAt [1 << 12]uint8
+	bucketAt [1 << 12]uint16
 	triggers [][]trigger
 )
 
@@ -195,8 +199,10 @@ func init() {
 			addTrigger(word[:min(4, len(word))], Injection, anInstruction, 0)
 		}
 	}
+	addDisguises()
 }
 
+// addTrigger adds a word's beginning of up to four bytes.
 func addTrigger(head string, want Detector, k kind, form int) {
 	t := trigger{mask: 1<<(8*len(head)) - 1, want: want, kind: k, form: uint8(form)}
 	if len(head) == 2 { // the third byte, which the bucket depends on, can be any separator
@@ -211,7 +217,7 @@ func addTrigger(head string, want Detector, k kind, form int) {
 	at := &bucketAt[bucketOf(t.head)]
 	if *at == 0 {
 		triggers = append(triggers, nil)
-		*at = uint8(len(triggers))
+		*at = uint16(len(triggers))
 	}
 	bucket := &triggers[*at-1]
 	for _, had := range *bucket {
@@ -220,7 +226,7 @@ func addTrigger(head string, want Detector, k kind, form int) {
 		}
 	}
 	*bucket = append(*bucket, t)
-	if len(triggers) > 255 {
+	if len(triggers) > 1<<12 {
 		panic("risk: too many triggers")
 	}
 }
@@ -233,6 +239,9 @@ func (s *scanner) word(i int) {
 	head := head4(s.text, i)
 	if at := bucketAt[bucketOf(head)]; at != 0 {
 		s.trigger(i, head, triggers[at-1])
+	}
+	if s.want&Injection != 0 && cutInitials>>(head&0x1f)&1 != 0 && !(isAlnum(s.text[i+1]) && isAlnum(s.text[i+2])) {
+		s.cutOrder(i)
 	}
 	if head>>16&0xf0f0 == 0x3030 && s.want&IBAN != 0 { // two digits, or few other bytes
 		s.iban(i)
@@ -285,6 +294,10 @@ func (s *scanner) trigger(i int, head uint32, bucket []trigger) {
 			s.instruction(i)
 		case aRoleMarker:
 			s.roleMarker(i)
+		case aTurnedOrder:
+			s.turnedOrder(i)
+		case aCutOrder:
+			s.cutOrder(i)
 		}
 	}
 }
