@@ -118,7 +118,7 @@ func TestThreat23NamesAreNoCode(t *testing.T) {
 			n++
 			more := or(place == "argument", fmt.Sprintf(`,%s:"x"`, quote(name)), "")
 			message := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%s,"arguments":{"what":%q%s}}}`, n, quote(or(place == "tool", name, "transfer")), what, more)
-			local := &proxy.Local{Guard: k.guard, Principal: act.Anonymous}
+			local := &proxy.Local{Guard: k.guard, Pins: k.pins, Principal: act.Anonymous}
 			v, err := local.Judge(t.Context(), &proxy.Question{Message: proxy.Text(message), Server: or(place == "provider", name, "srv"), Session: or(place == "session", name, "s-proxy"), ID: or(place == "step", fmt.Sprint(name, n), fmt.Sprint(n))})
 			if err != nil {
 				return fmt.Sprintf(`{"error":%q}`, err)

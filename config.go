@@ -15,10 +15,10 @@ import (
 	"strings"
 	"time"
 
-	"reeve.example/reeve/guard"
 	"reeve.example/reeve/identity"
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/secret"
+	"reeve.example/reeve/mcp/pins"
 	"reeve.example/reeve/risk"
 	"reeve.example/reeve/server"
 
@@ -312,8 +312,8 @@ func (c *Config) check() error {
 	if c.Hook.Unreachable != "block" && c.Hook.Unreachable != "decide" {
 		fail("hook.unreachable: choose block or decide, not %q", c.Hook.Unreachable)
 	}
-	switch guard.Pin(c.MCP.Pin) {
-	case guard.PinTrustFirst, guard.PinAsk, guard.PinOff:
+	switch pins.Mode(c.MCP.Pin) {
+	case pins.TrustFirst, pins.Ask, pins.Off:
 	default:
 		fail("mcp.pin: choose trust-first, ask or off, not %q", c.MCP.Pin)
 	}

@@ -25,6 +25,7 @@ import (
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/mcp/pins"
 	"reeve.example/reeve/mcp/proxy"
 	"reeve.example/reeve/policy"
 	"reeve.example/reeve/store/sqlite"
@@ -116,7 +117,7 @@ func newDoors(t *testing.T, text string, score func(context.Context, string, []b
 	var running sync.WaitGroup
 	running.Go(func() { tasks.Run(ctx) })
 	running.Go(func() { messages.Run(ctx) })
-	serve := proxy.Serve(d.guard)
+	serve := proxy.Serve(d.guard, pins.New(d.guard, 0, 0, time.Now))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		serve.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), act.Anonymous, identity.Agent)))
 	}))
@@ -274,7 +275,7 @@ func (d *doors) decide(door string, forms map[string]func() string, question *pr
 		}
 		var guardian proxy.Guardian = d.mcp
 		if door == "proxy" {
-			guardian = &proxy.Local{Guard: d.guard, Principal: act.Anonymous}
+			guardian = &proxy.Local{Guard: d.guard, Pins: pins.New(d.guard, 0, 0, time.Now), Principal: act.Anonymous}
 		}
 		if _, err := guardian.Judge(d.Context(), question); err != nil {
 			d.Fatal(err)

@@ -25,6 +25,7 @@ import (
 
 	"reeve.example/reeve/a2a"
 	"reeve.example/reeve/a2g"
+	"reeve.example/reeve/a2g/intent"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/approval"
 	"reeve.example/reeve/engine"
@@ -35,6 +36,7 @@ import (
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/secret"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/mcp/pins"
 	"reeve.example/reeve/operator"
 	"reeve.example/reeve/policy"
 	"reeve.example/reeve/risk/model"
@@ -55,6 +57,7 @@ type Node struct {
 	log       *ledger.Log
 	guard     *guard.Guard
 	door      guard.Door
+	pins      *pins.Pins
 	a2g       *a2g.Server
 	flow      *flow.Server
 	a2a       *a2a.Server
@@ -133,20 +136,21 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 		SessionBytes: cfg.Limits.Sessions, Observe: n.observe, Logger: n.logger,
 		Answered: n.answered, Score: score, Tampering: cfg.guarded().Tampering, Refused: n.metrics.Quota,
 		Quotas: guard.Quotas{
-			Servers: cfg.Quotas.Servers, Agents: cfg.Quotas.Agents, Held: cfg.Quotas.Held, Bytes: cfg.Quotas.Bytes, Contents: cfg.Quotas.Contents,
+			Agents: cfg.Quotas.Agents, Held: cfg.Quotas.Held, Bytes: cfg.Quotas.Bytes, Contents: cfg.Quotas.Contents,
 		},
 	})
 	if err != nil {
 		return n, err
 	}
 	n.door = guard.Door{Guard: n.guard, Wait: cfg.Approvals.Wait, Places: make(chan struct{}, cfg.Approvals.Held), Hold: hold, Logger: n.logger}
+	n.pins = pins.New(n.guard, cfg.Quotas.Servers, cfg.Quotas.Bytes, time.Now)
 	secrets, err := cfg.a2gSecrets()
 	if err != nil {
 		return n, err
 	}
 	n.a2g = a2g.NewServer(a2g.Config{
 		Guard: n.guard, Lasts: cfg.A2G.Lasts, Session: cfg.A2G.Session, Signed: cfg.A2G.Signed, PerMinute: cfg.A2G.PerMinute,
-		Secret: secrets, Ended: n.metrics.Ended, Logger: n.logger,
+		Secret: secrets, Ended: func(did string, how intent.Outcome) { n.metrics.Ended(did, string(how)) }, Logger: n.logger,
 	})
 	if n.auth, err = cfg.authenticator(); err != nil {
 		return n, err
@@ -370,6 +374,9 @@ func (n *Node) ReloadPolicy(ctx context.Context, by act.Principal) (changed bool
 
 // Guard returns the node's guard.
 func (n *Node) Guard() *guard.Guard { return n.guard }
+
+// Pins returns the tools of MCP servers that the node remembers.
+func (n *Node) Pins() *pins.Pins { return n.pins }
 
 // Close stops what runs beside the requests and closes the ledger and the store.
 func (n *Node) Close() error {

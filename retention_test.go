@@ -14,6 +14,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/executor"
+	"reeve.example/reeve/guard"
 	"reeve.example/reeve/identity"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/ledger"
@@ -239,13 +240,13 @@ func TestRetentionShown(t *testing.T) {
 	stores(t, func(t *testing.T, k *keeper) {
 		message, tree := k.said("ann", "system_info_executor", `{"resource":"cpu"}`)
 		k.await(tree, task.Completed)
-		item, err := k.guard.Kept(t.Context(), "a2a.task", message)
+		item, err := k.guard.Read(t.Context(), "a2a.task", message)
 		if err != nil {
 			t.Fatal(err)
 		}
 		changed := []byte(`"updated":"` + time.Now().Add(90*24*time.Hour).UTC().Format(time.RFC3339) + `"`) // somebody came back to it
 		item.Data = regexp.MustCompile(`"updated":"[^"]*"`).ReplaceAll(item.Data, changed)
-		if err := k.guard.Keep(t.Context(), "a2a.test", act.Principal{Name: "node", Method: "local"}, nil, item); err != nil {
+		if err := k.guard.Write(t.Context(), &guard.Note{Kind: "a2a.test", Door: "a2a", By: act.Principal{Name: "node", Method: "local"}}, item); err != nil {
 			t.Fatal(err)
 		}
 		shows := func(days int, want string) {

@@ -100,7 +100,7 @@ func (n *Node) serverConfig() server.Config {
 		Routes: append(n.operator().Routes(),
 			server.Route{Pattern: "/ledger/", Handler: n.proofs, Roles: n.cfg.ledgerRoles()},
 			server.Route{Pattern: "GET /telemetry", Handler: http.HandlerFunc(n.telemetry), Roles: []identity.Role{identity.Auditor, identity.Admin}},
-			server.Route{Pattern: "/mcp/", Handler: proxy.Serve(n.guard), MaxBody: proxy.MaxQuestion, JSON: true, Roles: []identity.Role{identity.Agent, identity.Approver, identity.Admin}},
+			server.Route{Pattern: "/mcp/", Handler: proxy.Serve(n.guard, n.pins), MaxBody: proxy.MaxQuestion, JSON: true, Roles: []identity.Role{identity.Agent, identity.Approver, identity.Admin}},
 			server.Route{Pattern: "GET /tasks/{id}/events", Handler: n.stream(n.flow.EventsHandler()), Roles: identity.Roles},
 			server.Route{Pattern: "GET /.well-known/agent-card", Handler: n.flow.AgentCard()},
 			server.Route{Pattern: "GET /.well-known/agent-card.json", Handler: n.a2a.Card(false)},
@@ -179,7 +179,7 @@ const SocketName = datadir.Socket
 // who opened the node.
 func (n *Node) Admin() http.Handler {
 	mux := n.operator().Mux()
-	mux.Handle("/mcp/", proxy.Serve(n.guard))
+	mux.Handle("/mcp/", proxy.Serve(n.guard, n.pins))
 	mux.Handle("POST /flow", n.flowRPC())
 	mux.Handle("GET /tasks/{id}/events", n.flow.EventsHandler())
 	return mux
@@ -245,7 +245,7 @@ func (n *Node) endOverdue(ctx context.Context) {
 	if err := n.guard.ExpireApprovals(ctx); err != nil && ctx.Err() == nil {
 		n.logger.Error("approvals whose time is over were not ended", "error", err)
 	}
-	if _, err := n.guard.EndIntents(ctx); err != nil && ctx.Err() == nil {
+	if err := n.a2g.EndIntents(ctx); err != nil && ctx.Err() == nil {
 		n.logger.Error("intents whose time is over were not ended", "error", err)
 	}
 	if _, err := n.store.TrimItems(ctx, n.now()); err != nil && ctx.Err() == nil {

@@ -91,6 +91,10 @@ type Server struct {
 	streams jsonrpc.Streams
 	reads   reads
 
+	tasks     *guard.Items[record]
+	histories *guard.Items[saidSoFar]
+	pushes    *guard.Items[push]
+
 	mu      sync.Mutex
 	changes map[string]map[chan struct{}]bool // who waits for a task's record to change
 	woken   chan struct{}                     // wakes the pushes
@@ -121,6 +125,7 @@ func NewServer(cfg Config) *Server {
 		cfg: cfg, started: cfg.Now(), changes: map[string]map[chan struct{}]bool{}, streams: jsonrpc.Streams{Most: maxStreams, Own: ownStreams},
 		woken: make(chan struct{}, 1), pushing: map[string]bool{}, owners: map[string]int{}, reads: reads{going: map[readKey]*reading{}}, stood: map[task.ID]stood{},
 	}
+	s.tasks, s.histories, s.pushes = s.items()
 	s.closing, s.close = context.WithCancel(context.Background())
 	return s
 }

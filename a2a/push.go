@@ -21,8 +21,6 @@ import (
 	"reeve.example/reeve/guard"
 	"reeve.example/reeve/internal/outbound"
 	"reeve.example/reeve/ledger"
-
-	"github.com/go-json-experiment/json"
 )
 
 // push is a push configuration as it is kept, with how far it has come.
@@ -98,7 +96,7 @@ func (s *Server) putPush(ctx context.Context, by engine.Caller, r *record, confi
 	if config.ID == "" {
 		config.ID = r.ID // as 0.3 has it
 	}
-	list, err := s.pushes(ctx, r.ID)
+	list, err := s.pushesOf(ctx, r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -117,91 +115,47 @@ func (s *Server) putPush(ctx context.Context, by engine.Caller, r *record, confi
 	}
 	p := &push{Config: *config, User: r.User, Version: version, Turn: len(r.Roots), Event: v.row.Events, State: v.State}
 	details := map[string]string{"a2a_task": r.ID, "push": config.ID, "url": config.URL}
-	err = s.keepPush(ctx, r.ID, config.ID, "a2a.push.create", by, details, func(old *push, item *guard.Kept) (*push, error) {
+	err = s.keepPush(ctx, pushID(r.ID, config.ID), "a2a.push.create", by, details, func(old *push, item *guard.Item) bool {
 		item.Open, item.Due = !v.State.Terminal(), s.cfg.Now()
 		if !item.Open {
 			item.Due = time.Time{}
 		}
-		return p, nil
+		*old = *p
+		return true
 	})
 	s.wakePushes()
 	return &p.Config, err
 }
 
 // keepPush changes one configuration, with a record. Without one there is none
-// before.
-func (s *Server) keepPush(ctx context.Context, task, config, what string, by engine.Caller, details map[string]string, change func(p *push, item *guard.Kept) (*push, error)) error {
-	return s.keepPushItem(ctx, pushID(task, config), what, by, details, change)
+// before, and p is Gone. change says whether anything is to be written.
+func (s *Server) keepPush(ctx context.Context, id, what string, by engine.Caller, details map[string]string, change func(p *push, item *guard.Item) (changed bool)) error {
+	_, err := s.pushes.Update(ctx, id, func(p *push, item *guard.Item) (*guard.Note, error) {
+		p.Gone = p.Gone || !item.Found
+		if !change(p, item) {
+			return nil, nil
+		}
+		return note(what, by.Principal, details), nil
+	})
+	return err
 }
 
-// errSame says that there is nothing to change.
-var errSame = errors.New("nothing is to change")
-
-func (s *Server) keepPushItem(ctx context.Context, id, what string, by engine.Caller, details map[string]string, change func(p *push, item *guard.Kept) (*push, error)) error {
-	for range tries {
-		item, err := s.cfg.Guard.Kept(ctx, pushKind, id)
-		if err != nil {
-			return err
-		}
-		p := &push{Gone: true}
-		if item.Found {
-			if p, err = readPushItem(item.Item); err != nil {
-				return err
-			}
-		}
-		if p, err = change(p, &item); errors.Is(err, errSame) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if item.Data, err = json.Marshal(p); err != nil {
-			return err
-		}
-		if err = s.cfg.Guard.Keep(ctx, what, by.Principal, details, item); !errors.Is(err, ledger.ErrLost) {
-			return err
-		}
-	}
-	return ledger.ErrLost
-}
-
-func readPushItem(item ledger.Item) (*push, error) {
-	if guard.Removed(&item) {
-		return &push{Gone: true}, nil
-	}
-	p := &push{}
-	if err := json.Unmarshal(item.Data, p); err != nil {
-		return nil, fmt.Errorf("the push configuration %s: %w", item.ID, err)
-	}
-	return p, nil
-}
-
-// pushes reads the configurations of a task.
-func (s *Server) pushes(ctx context.Context, task string) (list []push, err error) {
-	items, err := s.cfg.Guard.Items(ctx, ledger.ItemQuery{Kind: pushKind, After: task})
-	if err != nil {
-		return nil, err
-	}
-	for _, item := range items {
-		if !strings.HasPrefix(item.ID, task+".") {
-			break
-		}
-		p, err := readPushItem(item)
-		if err != nil {
-			return nil, err
-		}
+// pushesOf reads the configurations of a task. What is damaged is none.
+func (s *Server) pushesOf(ctx context.Context, task string) (list []push, err error) {
+	page, _, _, err := s.pushes.Page(ctx, ledger.ItemQuery{Prefix: task + "."})
+	for _, p := range page {
 		if !p.Gone {
 			list = append(list, *p)
 		}
 	}
-	return list, nil
+	return list, err
 }
 
 func (s *Server) listPushes(ctx context.Context, by engine.Caller, id string) (configs []pushConfig, err error) {
-	if _, _, err := s.kept(ctx, by, id); err != nil {
+	if _, _, err := s.find(ctx, by, id); err != nil {
 		return nil, err
 	}
-	list, err := s.pushes(ctx, id)
+	list, err := s.pushesOf(ctx, id)
 	for _, p := range list {
 		configs = append(configs, p.Config)
 	}
@@ -233,33 +187,34 @@ func (s *Server) getPush(ctx context.Context, by engine.Caller, task, config str
 
 // deletePush removes a configuration; that there is none is no error.
 func (s *Server) deletePush(ctx context.Context, by engine.Caller, id, config string) error {
-	r, _, err := s.kept(ctx, by, id)
+	r, _, err := s.find(ctx, by, id)
 	if err != nil {
 		return err
 	}
 	if config == "" {
 		config = id
 	}
-	return s.keepPush(ctx, r.ID, config, "a2a.push.delete", by, map[string]string{"a2a_task": r.ID, "push": config}, func(p *push, item *guard.Kept) (*push, error) {
+	return s.keepPush(ctx, pushID(r.ID, config), "a2a.push.delete", by, map[string]string{"a2a_task": r.ID, "push": config}, func(p *push, item *guard.Item) bool {
 		if p.Gone {
-			return nil, errSame
+			return false
 		}
 		item.Open, item.Due = false, s.cfg.Now()
-		return &push{Gone: true}, nil
+		*p = push{Gone: true}
+		return true
 	})
 }
 
 // reopenPushes has the configurations of a task tell again, after a message went on.
 func (s *Server) reopenPushes(ctx context.Context, id string) {
-	list, err := s.pushes(ctx, id)
+	list, err := s.pushesOf(ctx, id)
 	for i := range list {
 		by := engine.Caller{Principal: s.self()}
-		e := s.keepPush(ctx, id, list[i].Config.ID, "a2a.push.resume", by, map[string]string{"a2a_task": id, "push": list[i].Config.ID}, func(p *push, item *guard.Kept) (*push, error) {
+		e := s.keepPush(ctx, pushID(id, list[i].Config.ID), "a2a.push.resume", by, map[string]string{"a2a_task": id, "push": list[i].Config.ID}, func(p *push, item *guard.Item) bool {
 			if p.Gone || item.Open {
-				return nil, errSame
+				return false
 			}
 			item.Open, item.Due = true, s.cfg.Now()
-			return p, nil
+			return true
 		})
 		err = errors.Join(err, e)
 	}
@@ -316,7 +271,7 @@ func (s *Server) Run(ctx context.Context) {
 // user who has their share are passed over without being read.
 func (s *Server) duePushes(ctx context.Context, before time.Time, begin func(id string)) error {
 	for after := ""; ; {
-		items, err := s.cfg.Guard.Items(ctx, ledger.ItemQuery{Kind: pushKind, After: after, Open: true, DueBefore: before, Limit: pushPage})
+		items, err := s.cfg.Guard.List(ctx, ledger.ItemQuery{Kind: pushKind, After: after, Open: true, DueBefore: before, Limit: pushPage})
 		if err != nil {
 			return err
 		}
@@ -399,14 +354,14 @@ type telling struct {
 func (s *Server) push(ctx context.Context, id string) {
 	t := &telling{s: s, id: id, task: id[:strings.IndexByte(id, '.')]}
 	held := false
-	err := t.keep(ctx, "a2a.push.begin", func(p *push, item *guard.Kept) (*push, error) {
+	err := t.keep(ctx, "a2a.push.begin", func(p *push, item *guard.Item) bool {
 		if p.Gone || !item.Open {
-			return nil, errSame
+			return false
 		}
 		held = true
 		p.Node, item.Due = s.cfg.Node, s.cfg.Now().Add(pushLease)
 		t.push = *p
-		return p, nil
+		return true
 	})
 	if err != nil || !held {
 		if err != nil && !errors.Is(err, ledger.ErrLost) && ctx.Err() == nil {
@@ -444,9 +399,9 @@ func (t *telling) end(ctx context.Context, why error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	err := t.keep(ctx, "a2a.push.end", func(p *push, item *guard.Kept) (*push, error) {
+	err := t.keep(ctx, "a2a.push.end", func(p *push, item *guard.Item) bool {
 		if p.Gone || p.Node != t.s.cfg.Node {
-			return nil, errSame
+			return false
 		}
 		item.Open, item.Due = stopping, time.Time{}
 		if stopping {
@@ -455,7 +410,7 @@ func (t *telling) end(ctx context.Context, why error) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		p.Turn, p.Event, p.State, p.Node = t.push.Turn, t.push.Event, t.push.State, ""
-		return p, nil
+		return true
 	})
 	if err != nil {
 		t.s.cfg.Logger.Error("how far a push notification has come cannot be kept", "task", t.task, "error", err)
@@ -473,16 +428,16 @@ func (t *telling) renew(ctx context.Context, stop func()) {
 			return
 		case <-ticker.C:
 		}
-		err := t.keep(ctx, "a2a.push.renew", func(p *push, item *guard.Kept) (*push, error) {
+		err := t.keep(ctx, "a2a.push.renew", func(p *push, item *guard.Item) bool {
 			if p.Gone || p.Node != t.s.cfg.Node {
 				stop()
-				return nil, errSame
+				return false
 			}
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			p.Turn, p.Event, p.State = t.push.Turn, t.push.Event, t.push.State
 			item.Due = t.s.cfg.Now().Add(pushLease)
-			return p, nil
+			return true
 		})
 		if err != nil && ctx.Err() == nil {
 			t.s.cfg.Logger.Error("a push notification may be made twice", "task", t.task, "error", err)
@@ -490,8 +445,8 @@ func (t *telling) renew(ctx context.Context, stop func()) {
 	}
 }
 
-func (t *telling) keep(ctx context.Context, what string, change func(p *push, item *guard.Kept) (*push, error)) error {
-	return t.s.keepPushItem(ctx, t.id, what, engine.Caller{Principal: t.s.self()}, map[string]string{"a2a_task": t.task}, change)
+func (t *telling) keep(ctx context.Context, what string, change func(p *push, item *guard.Item) bool) error {
+	return t.s.keepPush(ctx, t.id, what, engine.Caller{Principal: t.s.self()}, map[string]string{"a2a_task": t.task}, change)
 }
 
 // call tells one event, and tries again when it is not taken.
@@ -504,7 +459,7 @@ func (t *telling) call(ctx context.Context, e *event) error {
 	}
 	body := v1.event(nil, e)
 	if t.push.Version != "1.0" {
-		r, _, err := t.s.kept(ctx, t.by, t.task)
+		r, _, err := t.s.find(ctx, t.by, t.task)
 		if err != nil {
 			return err
 		}
@@ -532,12 +487,8 @@ func (t *telling) call(ctx context.Context, e *event) error {
 
 // gone reports whether the configuration was deleted.
 func (t *telling) gone(ctx context.Context) (bool, error) {
-	item, err := t.s.cfg.Guard.Kept(ctx, pushKind, t.id)
-	if err != nil || !item.Found {
-		return err == nil, err
-	}
-	p, err := readPushItem(item.Item)
-	return err == nil && p.Gone, err
+	p, _, err := t.s.pushes.Get(ctx, t.id)
+	return err == nil && (p == nil || p.Gone), err
 }
 
 func (t *telling) post(ctx context.Context, body []byte) error {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/engine"
 	"reeve.example/reeve/guard"
 	"reeve.example/reeve/internal/rawjson"
@@ -29,15 +30,16 @@ const (
 
 // record is what is kept of a task beside the trees that are executed for it.
 type record struct {
-	ID           string    `json:"-"`
-	Context      string    `json:"context,omitzero"`
-	User         string    `json:"user,omitzero"` // whose task it is; empty for everybody's
-	Principal    string    `json:"principal"`     // who began it
-	Method       string    `json:"method,omitzero"`
-	Organization string    `json:"organization,omitzero"`
-	Version      string    `json:"version"` // of the protocol that it was begun in
-	Created      time.Time `json:"created"`
-	Updated      time.Time `json:"updated"`
+	ID           string       `json:"-"`
+	stored       act.Position // where it was written last
+	Context      string       `json:"context,omitzero"`
+	User         string       `json:"user,omitzero"` // whose task it is; empty for everybody's
+	Principal    string       `json:"principal"`     // who began it
+	Method       string       `json:"method,omitzero"`
+	Organization string       `json:"organization,omitzero"`
+	Version      string       `json:"version"` // of the protocol that it was begun in
+	Created      time.Time    `json:"created"`
+	Updated      time.Time    `json:"updated"`
 	// Roots are the trees that its messages became, the newest last.
 	Roots []task.ID `json:"roots,omitempty"`
 	// Rest is the state of a task that does not follow from its newest tree.
@@ -112,6 +114,9 @@ func (r *record) context() string {
 	return r.ID
 }
 
+// waits reports whether people are asked about it.
+func (r *record) waits() bool { return r.Rest != nil && r.Rest.Approval != "" }
+
 func (r *record) origin() *origin {
 	o := &origin{User: r.User}
 	if len(r.Roots) > 0 {
@@ -140,86 +145,104 @@ func newID(user string, now time.Time) string {
 	return id.String()
 }
 
-// kept reads a task's record for a caller, and the item that it is. Of others'
-// tasks a caller learns nothing.
-func (s *Server) kept(ctx context.Context, by engine.Caller, id string) (*record, guard.Kept, error) {
+// items are the kinds of item that a task is stored as.
+func (s *Server) items() (*guard.Items[record], *guard.Items[saidSoFar], *guard.Items[push]) {
+	g := s.cfg.Guard
+	return guard.NewItems(g, guard.Kind[record]{
+			Name: taskKind,
+			Parse: func(item *ledger.Item) (*record, error) {
+				r := &record{}
+				err := json.Unmarshal(item.Data, r)
+				if err == nil && r.Version == "" {
+					err = errors.New("it is of no version of the protocol")
+				}
+				r.ID, r.stored = item.ID, item.Version
+				return r, err
+			},
+			Fill: func(r *record, item *guard.Item) (err error) {
+				r.Updated = s.cfg.Now().UTC()
+				item.Open = r.waits()
+				item.Data, err = json.Marshal(r)
+				return err
+			},
+		}), guard.NewItems(g, guard.Kind[saidSoFar]{
+			Name: historyKind,
+			Parse: func(item *ledger.Item) (*saidSoFar, error) {
+				h := &saidSoFar{}
+				return h, json.Unmarshal(item.Data, h)
+			},
+			Fill: func(h *saidSoFar, item *guard.Item) (err error) {
+				item.Data, err = marshal(h)
+				return err
+			},
+		}), guard.NewItems(g, guard.Kind[push]{
+			Name: pushKind,
+			Parse: func(item *ledger.Item) (*push, error) {
+				p := &push{}
+				return p, json.Unmarshal(item.Data, p)
+			},
+			Fill: func(p *push, item *guard.Item) (err error) {
+				item.Data, err = json.Marshal(p)
+				return err
+			},
+		})
+}
+
+// find reads a task's record for a caller, and the item that it is. Of others' tasks
+// a caller learns nothing.
+func (s *Server) find(ctx context.Context, by engine.Caller, id string) (*record, *guard.Item, error) {
 	if _, err := task.ParseID(id); err != nil { // no id of ours
-		return nil, guard.Kept{}, noTask()
+		return nil, nil, noTask()
 	}
-	item, err := s.cfg.Guard.Kept(ctx, taskKind, id)
+	r, item, err := s.tasks.Get(ctx, id)
 	if err != nil {
-		return nil, item, err
+		return nil, nil, err
 	}
-	if !item.Found {
-		return nil, item, noTask()
-	}
-	r, err := readRecord(item.Item)
-	if err != nil {
-		return nil, item, err
-	}
-	if !by.Sees(r.User) {
-		return nil, item, noTask()
+	if r == nil || !by.Sees(r.User) {
+		return nil, nil, noTask()
 	}
 	return r, item, nil
 }
 
-func readRecord(item ledger.Item) (*record, error) {
-	r := &record{ID: item.ID}
-	if err := json.Unmarshal(item.Data, r); err != nil {
-		return nil, fmt.Errorf("the A2A task %s: %w", item.ID, err)
-	}
-	return r, nil
-}
-
-// write puts a record into its item. One that waits for people is open.
-func (r *record) write(item *guard.Kept, now time.Time) (err error) {
-	r.Updated = now.UTC()
-	item.Open = r.Rest != nil && r.Rest.Approval != ""
-	item.Data, err = json.Marshal(r)
-	return err
-}
-
 // said reads what was said about a task, and the item that it is.
-func (s *Server) said(ctx context.Context, id string) (*saidSoFar, guard.Kept, error) {
-	item, err := s.cfg.Guard.Kept(ctx, historyKind, id)
-	if err != nil {
-		return nil, item, err
-	}
-	h := &saidSoFar{}
-	if item.Found {
-		err = json.Unmarshal(item.Data, h)
+func (s *Server) said(ctx context.Context, id string) (*saidSoFar, *guard.Item, error) {
+	h, item, err := s.histories.Get(ctx, id)
+	if err == nil && h == nil {
+		h = &saidSoFar{}
 	}
 	return h, item, err
 }
 
-// tries is how often a change of a record is tried that others came before.
+// tries is how often a task is looked at again that others changed meanwhile.
 const tries = 5
 
 // change changes a task's record. It returns the record as it is then.
 func (s *Server) change(ctx context.Context, by engine.Caller, id, what string, change func(r *record) error) (*record, error) {
-	for range tries {
-		r, item, err := s.kept(ctx, by, id)
-		if err != nil {
-			return nil, err
+	if _, err := task.ParseID(id); err != nil {
+		return nil, noTask()
+	}
+	r, err := s.tasks.Update(ctx, id, func(r *record, item *guard.Item) (*guard.Note, error) {
+		if !item.Found || !by.Sees(r.User) {
+			return nil, noTask()
 		}
 		if err := change(r); err != nil {
-			return nil, err
-		}
-		if err := r.write(&item, s.cfg.Now()); err != nil {
 			return nil, err
 		}
 		details := map[string]string{"a2a_task": id}
 		if len(r.Roots) > 0 {
 			details["root"] = r.root().String()
 		}
-		err = s.cfg.Guard.Keep(ctx, what, by.Principal, details, item)
-		if errors.Is(err, ledger.ErrLost) {
-			continue
-		}
-		if err == nil {
-			s.changed(id)
-		}
-		return r, err
+		return note(what, by.Principal, details), nil
+	})
+	if errors.Is(err, ledger.ErrLost) {
+		return nil, fail(unsupported, "Others are changing the task at the same time. Try again.")
 	}
-	return nil, fail(unsupported, "Others are changing the task at the same time. Try again.")
+	if err == nil {
+		s.changed(id)
+	}
+	return r, err
+}
+
+func note(what string, by act.Principal, details map[string]string) *guard.Note {
+	return &guard.Note{Kind: what, Door: "a2a", By: by, Details: details}
 }

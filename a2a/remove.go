@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,8 +34,8 @@ func (s *Server) RemoveOld(ctx context.Context, before time.Time) (removed int, 
 	}
 	r := &remover{s: s, what: "retention", by: s.self(), details: map[string]string{"what": "a2a", "before": before.UTC().Format(time.RFC3339)}, list: true,
 		left: func(t *record) { _, _ = stays(t) }}
-	err = r.each(ctx, "", func(t *record, item *ledger.Item) (bool, error) {
-		if item.Open || !t.Updated.Before(before) {
+	err = r.each(ctx, "", func(t *record) (bool, error) {
+		if t.waits() || !t.Updated.Before(before) {
 			return stays(t)
 		}
 		over, err := s.over(ctx, t, func(row *task.Row) bool {
@@ -52,7 +53,7 @@ func (s *Server) RemoveOld(ctx context.Context, before time.Time) (removed int, 
 // are being worked on stay, and are counted.
 func (s *Server) RemoveOf(ctx context.Context, user string, by act.Principal) (ids []string, busy int, err error) {
 	r := &remover{s: s, what: "erase", by: by, details: map[string]string{"what": "a2a"}}
-	err = r.each(ctx, prefixOf(user), func(t *record, item *ledger.Item) (bool, error) {
+	err = r.each(ctx, prefixOf(user), func(t *record) (bool, error) {
 		if t.User != user {
 			return false, nil
 		}
@@ -94,68 +95,55 @@ type remover struct {
 
 	tasks   []string // that are about to be removed
 	records []*record
-	items   []guard.Kept
+	items   []*guard.Item
 	ids     []string // that were removed
 	removed int
 }
 
 // each removes the tasks that are wanted, of those whose ids begin with a prefix.
-func (r *remover) each(ctx context.Context, prefix string, wanted func(t *record, item *ledger.Item) (bool, error)) error {
-	for after := prefix; ; {
-		items, err := r.s.cfg.Guard.Items(ctx, ledger.ItemQuery{Kind: taskKind, After: after})
+func (r *remover) each(ctx context.Context, prefix string, wanted func(t *record) (bool, error)) error {
+	var failed error
+	for t, err := range r.s.tasks.All(ctx, ledger.ItemQuery{Prefix: prefix}) {
+		if damaged, ok := errors.AsType[*guard.DamagedError](err); ok {
+			if prefix != "" { // nobody knows whose it is: the erasure is not whole
+				failed = damaged
+			}
+			continue
+		}
+		ok := false
+		if err == nil {
+			ok, err = wanted(t)
+		}
+		if err == nil && ok {
+			err = r.add(ctx, t)
+		}
 		if err != nil {
 			return err
 		}
-		for i := range items {
-			if !strings.HasPrefix(items[i].ID, prefix) {
-				return r.flush(ctx)
-			}
-			if guard.Removed(&items[i]) {
-				continue
-			}
-			t, err := readRecord(items[i])
-			if err != nil {
-				return err
-			}
-			ok, err := wanted(t, &items[i])
-			if err == nil && ok {
-				err = r.add(ctx, t, &items[i])
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if len(items) < ledger.DefaultItems {
-			return r.flush(ctx)
-		}
-		after = items[len(items)-1].ID
 	}
+	return cmp.Or(r.flush(ctx), failed)
 }
 
 // add has a task removed, unless it has changed since it was looked at.
-func (r *remover) add(ctx context.Context, t *record, seen *ledger.Item) error {
-	g := r.s.cfg.Guard
-	item, err := g.Kept(ctx, taskKind, seen.ID)
-	if err != nil || !item.Found || item.Version != seen.Version {
+func (r *remover) add(ctx context.Context, t *record) error {
+	now, item, err := r.s.tasks.Get(ctx, t.ID)
+	if err != nil || now == nil || item.Version != t.stored {
 		if r.left != nil {
 			r.left(t)
 		}
 		return err
 	}
-	history, err := g.Kept(ctx, historyKind, seen.ID)
+	history, err := r.s.cfg.Guard.Read(ctx, historyKind, t.ID)
 	if err != nil {
 		return err
 	}
-	list := []guard.Kept{item, history}
-	pushes, err := g.Items(ctx, ledger.ItemQuery{Kind: pushKind, After: seen.ID})
+	list := []*guard.Item{item, history}
+	pushes, err := r.s.cfg.Guard.List(ctx, ledger.ItemQuery{Kind: pushKind, Prefix: t.ID + "."})
 	if err != nil {
 		return err
 	}
 	for _, p := range pushes {
-		if !strings.HasPrefix(p.ID, seen.ID+".") {
-			break
-		}
-		push, err := g.Kept(ctx, pushKind, p.ID)
+		push, err := r.s.cfg.Guard.Read(ctx, pushKind, p.ID)
 		if err != nil {
 			return err
 		}
@@ -163,7 +151,7 @@ func (r *remover) add(ctx context.Context, t *record, seen *ledger.Item) error {
 			list = append(list, push)
 		}
 	}
-	r.tasks, r.records, r.items = append(r.tasks, seen.ID), append(r.records, t), append(r.items, list...)
+	r.tasks, r.records, r.items = append(r.tasks, t.ID), append(r.records, t), append(r.items, list...)
 	if len(r.tasks) >= removeAtOnce {
 		return r.flush(ctx)
 	}
@@ -183,7 +171,9 @@ func (r *remover) flush(ctx context.Context) error {
 	if r.list {
 		details["ids"] = strings.Join(r.tasks, " ")
 	}
-	err := r.s.cfg.Guard.Remove(ctx, r.what, r.by, details, r.items...)
+	note := guard.Admin(r.what, r.by, details)
+	note.Plain = true // its ids are looked for
+	err := r.s.cfg.Guard.Remove(ctx, note, r.items...)
 	if err == nil {
 		r.ids, r.removed = append(r.ids, r.tasks...), r.removed+len(r.tasks)
 	}

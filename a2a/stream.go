@@ -58,7 +58,7 @@ func (s *Server) open(ctx context.Context, by engine.Caller, q *request) (*strea
 		}
 		id = r.ID
 	}
-	r, _, err := s.kept(ctx, by, id)
+	r, _, err := s.find(ctx, by, id)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (f *follower) follow(ctx context.Context, send func(*event) error, done fun
 	defer func() { unwatch() }()
 	for {
 		r, err := together(ctx, &f.s.reads, f.key("task", f.id), func(ctx context.Context) (*record, error) {
-			r, _, err := f.s.kept(ctx, f.by, f.id)
+			r, _, err := f.s.find(ctx, f.by, f.id)
 			return r, err
 		})
 		if err != nil {

@@ -97,7 +97,7 @@ func (s *Server) take(ctx context.Context, by engine.Caller, q *request) (*recor
 	t := &turn{by: by, version: q.dialect.version(), message: m, id: newID(by.User, s.cfg.Now())}
 	looked := &record{ID: t.id, Context: m.Context}
 	if m.Task != "" {
-		r, _, err := s.kept(ctx, by, m.Task)
+		r, _, err := s.find(ctx, by, m.Task)
 		if err != nil {
 			return nil, err
 		}
@@ -160,24 +160,20 @@ func takes(v *view, r *record) error {
 // durable with the decision.
 func (s *Server) judge(ctx context.Context, t *turn) error {
 	a := actionOf(t.by.Principal, t.body)
-	_, _, err := s.cfg.Guard.DecideKeeping(ctx, a, t.again, func(d *act.Decision, modified []byte) ([]guard.Kept, error) {
+	_, _, err := s.cfg.Guard.DecideWith(ctx, a, guard.With{Asked: t.again, Items: func(d *guard.Ruling) ([]*guard.Item, error) {
 		now := s.cfg.Now()
-		item, err := s.cfg.Guard.Kept(ctx, taskKind, t.id)
+		r, item, err := s.tasks.Get(ctx, t.id)
 		if err != nil {
 			return nil, err
 		}
-		r := &record{
+		if r != nil && (len(r.Roots) != t.turns || !t.again && r.Rest != nil) {
+			return nil, fail(unsupported, "Another message came before this one. Look at the task.")
+		}
+		begun := &record{
 			ID: t.id, Context: t.message.Context, User: t.by.User, Principal: t.by.Principal.Name, Method: t.by.Principal.Method,
 			Organization: t.by.Principal.Organization, Version: t.version, Created: now.UTC(),
 		}
-		if item.Found {
-			if r, err = readRecord(item.Item); err != nil {
-				return nil, err
-			}
-			if len(r.Roots) != t.turns || !t.again && r.Rest != nil {
-				return nil, fail(unsupported, "Another message came before this one. Look at the task.")
-			}
-		}
+		r = cmp.Or(r, begun)
 		said, history, err := s.said(ctx, t.id)
 		if err != nil {
 			return nil, err
@@ -185,26 +181,25 @@ func (s *Server) judge(ctx context.Context, t *turn) error {
 		t.plan, t.denied, t.record = nil, "", r
 		switch d.Effect {
 		case act.Allow, act.Modify:
-			if err := s.accept(t, r, said, modified, now); err != nil {
+			if err := s.accept(t, r, said, d.Modified, now); err != nil {
 				return nil, err
 			}
 		case act.Escalate:
-			r.Rest = &rest{State: AuthRequired, Why: "Somebody must agree to the message first: " + reasons(d), At: now.UTC(), Approval: d.Approval.ID}
+			r.Rest = &rest{State: AuthRequired, Why: "Somebody must agree to the message first: " + reasons(d.Decision), At: now.UTC(), Approval: d.Approval.ID}
 			said.Pending = t.body
 		default:
 			if len(r.Roots) > 0 && !t.again {
-				t.denied = "The message was not taken: " + reasons(d)
+				t.denied = "The message was not taken: " + reasons(d.Decision)
 				return nil, nil // the decision is recorded, and the task stays as it is
 			}
-			r.Rest = &rest{State: Rejected, Why: reasons(d), At: now.UTC()}
+			r.Rest = &rest{State: Rejected, Why: reasons(d.Decision), At: now.UTC()}
 			said.Pending = nil
 		}
-		if err := r.write(&item, now); err != nil {
+		if err := s.tasks.Fill(r, item); err != nil {
 			return nil, err
 		}
-		history.Data, err = marshal(said)
-		return []guard.Kept{item, history}, err
-	})
+		return []*guard.Item{item, history}, s.histories.Fill(said, history)
+	}})
 	if err == nil {
 		s.changed(t.id)
 	}
@@ -285,28 +280,17 @@ func (s *Server) Answered(ctx context.Context, h *approval.Decision) {
 
 // resume judges again what waits for people, and of which that is wanted.
 func (s *Server) resume(ctx context.Context, wanted func(r *record) bool) {
-	for after := ""; ; {
-		items, err := s.cfg.Guard.Items(ctx, ledger.ItemQuery{Kind: taskKind, Open: true, After: after})
+	for r, err := range s.tasks.All(ctx, ledger.ItemQuery{Open: true}) {
 		if ctx.Err() != nil {
 			return // the node stops, and the next one goes on
 		}
-		if err != nil {
-			s.cfg.Logger.Error("the messages that wait for an approval cannot be read", "error", err)
-			return
+		id := ""
+		if err == nil && r.Rest != nil && wanted(r) {
+			id, err = r.ID, s.goOn(ctx, r)
 		}
-		for _, item := range items {
-			r, err := readRecord(item)
-			if err == nil && r.Rest != nil && wanted(r) {
-				err = s.goOn(ctx, r)
-			}
-			if err != nil && ctx.Err() == nil {
-				s.cfg.Logger.Error("a message that waited for an approval cannot go on", "task", item.ID, "error", err)
-			}
+		if _, said := errors.AsType[*guard.DamagedError](err); err != nil && !said && ctx.Err() == nil {
+			s.cfg.Logger.Error("a message that waited for an approval cannot go on", "task", id, "error", err)
 		}
-		if len(items) < ledger.DefaultItems {
-			return
-		}
-		after = items[len(items)-1].ID
 	}
 }
 

@@ -59,7 +59,7 @@ func (s *Server) answer(ctx context.Context, by engine.Caller, q *request) ([]by
 		}
 		return d.page(nil, p), nil
 	case opPushCreate:
-		r, _, err := s.kept(ctx, by, q.ID)
+		r, _, err := s.find(ctx, by, q.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func (s *Server) send(ctx context.Context, by engine.Caller, q *request) (*event
 	if !q.Now {
 		s.wait(ctx, by, r)
 	}
-	if r, _, err = s.kept(ctx, by, r.ID); err != nil {
+	if r, _, err = s.find(ctx, by, r.ID); err != nil {
 		return nil, err
 	}
 	p, _, err := s.picture(ctx, by, r, q.History, true)
@@ -139,7 +139,7 @@ func (s *Server) wait(ctx context.Context, by engine.Caller, r *record) {
 }
 
 func (s *Server) get(ctx context.Context, by engine.Caller, q *request) (*picture, error) {
-	r, _, err := s.kept(ctx, by, q.ID)
+	r, _, err := s.find(ctx, by, q.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (s *Server) get(ctx context.Context, by engine.Caller, q *request) (*pictur
 // cancel ends a task that has not ended.
 func (s *Server) cancel(ctx context.Context, by engine.Caller, q *request) (*picture, error) {
 	for range tries {
-		r, _, err := s.kept(ctx, by, q.ID)
+		r, _, err := s.find(ctx, by, q.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -312,30 +312,19 @@ func (s *Server) records(ctx context.Context, by engine.Caller) (list []*record,
 	if !by.Admin && by.User != "" {
 		prefix = prefixOf(by.User)
 	}
-	for after := prefix; len(list) < maxWalk; {
-		items, err := s.cfg.Guard.Items(ctx, ledger.ItemQuery{Kind: taskKind, After: after})
+	for r, err := range s.tasks.All(ctx, ledger.ItemQuery{Prefix: prefix}) {
+		if _, damaged := errors.AsType[*guard.DamagedError](err); damaged {
+			continue // the log says which
+		}
 		if err != nil {
 			return nil, err
 		}
-		for _, item := range items {
-			if !strings.HasPrefix(item.ID, prefix) {
-				return list, nil
-			}
-			if guard.Removed(&item) {
-				continue
-			}
-			r, err := readRecord(item)
-			if err != nil {
-				return nil, err
-			}
-			if by.Sees(r.User) && len(list) < maxWalk {
-				list = append(list, r)
-			}
+		if by.Sees(r.User) {
+			list = append(list, r)
 		}
-		if len(items) < ledger.DefaultItems {
+		if len(list) == maxWalk {
 			break
 		}
-		after = items[len(items)-1].ID
 	}
 	return list, nil
 }

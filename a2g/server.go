@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"reeve.example/reeve/a2g/intent"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/agent"
 	"reeve.example/reeve/approval"
@@ -16,6 +17,7 @@ import (
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/params"
+	"reeve.example/reeve/internal/quota"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/wording"
 	"reeve.example/reeve/policy"
@@ -39,9 +41,12 @@ type Config struct {
 	// PerMinute is how many intents one agent may ask for in a minute; 0 for any
 	// number.
 	PerMinute int
+	// Quota bounds one principal's intents that wait for people or for their report;
+	// its zero value does not.
+	Quota quota.Most
 	// Ended is called with each intent that ended and each violation, the
 	// latter with an empty outcome; nil for none.
-	Ended func(did string, how agent.Outcome)
+	Ended func(did string, how intent.Outcome)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Logger is for what an operator should know; nil means slog.Default.
@@ -51,8 +56,9 @@ type Config struct {
 // Server is the governing side: it serves the agents' methods, and sends them
 // g2a/* messages. It is safe for concurrent use.
 type Server struct {
-	cfg Config
-	hub hub
+	cfg     Config
+	hub     hub
+	intents *intent.Intents
 }
 
 // NewServer returns a Server.
@@ -67,7 +73,7 @@ func NewServer(cfg Config) *Server {
 		cfg.Secret = func(string) string { return "" }
 	}
 	if cfg.Ended == nil {
-		cfg.Ended = func(string, agent.Outcome) {}
+		cfg.Ended = func(string, intent.Outcome) {}
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -75,7 +81,7 @@ func NewServer(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	return &Server{cfg: cfg}
+	return &Server{cfg: cfg, intents: intent.New(cfg.Guard, callOf, cfg.Quota.N, cfg.Quota.Bytes, cfg.Now)}
 }
 
 // Namespace is the protocol's methods, for a jsonrpc.Handler. An agent that sends
@@ -113,7 +119,7 @@ func (s *Server) intent(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonr
 	if r.ID == nil {
 		a.Faults = append(a.Faults, "The intent has no id, so nobody learns the verdict.")
 	}
-	asking := guard.Asking{Params: jsontext.Value(r.Params.Raw()), Lasts: s.cfg.Lasts, Call: callOf}
+	q := intent.Asking{Params: jsontext.Value(r.Params.Raw()), Lasts: s.cfg.Lasts}
 	c, err := s.caller(ctx, r, a)
 	if err != nil {
 		return nil, s.failed(err, r.Params)
@@ -128,16 +134,20 @@ func (s *Server) intent(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonr
 			return nil, s.refuse(ctx, a, c, r.Params)
 		}
 	} else {
-		asking.Nonce, asking.Signed = c.nonce, c.signed
+		q.Nonce, q.Signed = c.nonce, c.signed
 	}
 	s.hub.join(c.mailbox, jsonrpc.ConnFrom(ctx), s.cfg.Now())
-	n, modified, err := s.cfg.Guard.Ask(ctx, a, asking)
+	n, modified, err := s.intents.Ask(ctx, a, q)
+	var full *guard.QuotaError
 	switch {
-	case errors.Is(err, guard.ErrOtherAct):
+	case errors.Is(err, intent.ErrOtherAct):
 		wrong := params.Wrong("/params/intent_id", "This intent_id was used before, for another act.", "a new intent_id, or the same tool and arguments")
 		return nil, invalid(wrong, r.Params)
-	case errors.Is(err, guard.ErrReplayed):
+	case errors.Is(err, intent.ErrReplayed):
 		c.deny(PolicyViolation, "identity.replay", "The nonce of the signature was used before.", "Sign with a new nonce.")
+		return nil, s.refuse(ctx, a, c, r.Params)
+	case errors.As(err, &full):
+		c.deny(CapabilityExhausted, "quota."+full.Quota, full.Reason, "Report what is done, or wait.")
 		return nil, s.refuse(ctx, a, c, r.Params)
 	case err != nil:
 		return nil, s.failed(err, r.Params)
@@ -148,10 +158,10 @@ func (s *Server) intent(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonr
 			return nil, s.failed(err, r.Params)
 		}
 		if known.State == agent.Suspended || known.State == agent.Revoked {
-			if _, err := s.cfg.Guard.Withdraw(ctx, a.Agent.ID); err != nil {
+			if _, err := s.intents.Withdraw(ctx, a.Agent.ID); err != nil {
 				return nil, s.failed(err, r.Params)
 			}
-			n.Outcome = agent.Withdrawn
+			n.Outcome = intent.Withdrawn
 		}
 	}
 	s.suspendIfSaid(ctx, n, a.Principal)
@@ -184,8 +194,8 @@ func (s *Server) useNonce(ctx context.Context, a *act.Action, c *caller) (refuse
 	if c.nonce == "" {
 		return false, nil
 	}
-	err = s.cfg.Guard.UseNonce(ctx, a.Agent.ID, c.nonce, c.signed, a.Principal)
-	if errors.Is(err, guard.ErrReplayed) {
+	err = s.intents.UseNonce(ctx, a.Agent.ID, c.nonce, c.signed, a.Principal)
+	if errors.Is(err, intent.ErrReplayed) {
 		c.unproven = true
 		c.deny(PolicyViolation, "identity.replay", "The nonce of the signature was used before.", "Sign with a new nonce.")
 		return true, nil
@@ -206,15 +216,15 @@ func callOf(request []byte) (digest, earlier string) {
 }
 
 // verdict is what an intent is answered with, as it stands now.
-func (s *Server) verdict(n *agent.Intent, modified []byte) *ruling {
+func (s *Server) verdict(n *intent.Intent, modified []byte) *ruling {
 	d := n.Verdict
 	switch {
 	case d.Effect == act.Escalate && n.Outcome != "":
 		deny(&d, "verdict.expired", "Nobody agreed to this in time.", "Ask with a new intent_id.")
 	case !n.Allowed():
-	case n.Outcome == agent.Withdrawn:
+	case n.Outcome == intent.Withdrawn:
 		deny(&d, "verdict.revoked", "This verdict was taken back.", "Ask with a new intent_id.")
-	case n.Outcome == agent.Unreported || !s.cfg.Now().Before(n.Expires):
+	case n.Outcome == intent.Unreported || !s.cfg.Now().Before(n.Expires):
 		deny(&d, "verdict.expired", "This verdict has expired.", "Ask with a new intent_id.")
 	}
 	v := &ruling{
@@ -279,14 +289,14 @@ func (s *Server) report(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonr
 		return nil, s.refuse(ctx, a, c, r.Params)
 	}
 	s.hub.join(c.mailbox, jsonrpc.ConnFrom(ctx), s.cfg.Now())
-	said := agent.Report{Status: report.Status, Tool: report.Tool, Digest: report.Digest}
+	said := intent.Report{Status: report.Status, Tool: report.Tool, Digest: report.Digest}
 	if m := report.Metrics; m != nil {
 		said.MemoryMB, said.CPUPercent, said.DurationMS = m.MemoryUsedMB, m.CPUPercent, &m.DurationMS
 	}
 	if report.Arguments != nil { // the verdict may be kept under the form before
 		_, said.Earlier = callDigest(report.Tool, r.Params.Get("arguments"))
 	}
-	n, violation, err := s.cfg.Guard.Report(ctx, a, said)
+	n, violation, err := s.intents.Report(ctx, a, said)
 	if err != nil {
 		return nil, s.failed(err, r.Params)
 	}
@@ -300,7 +310,7 @@ func (s *Server) report(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonr
 	if _, err := s.cfg.Guard.CountViolation(ctx, a.Agent.ID, violation, a.Principal); err != nil {
 		return nil, s.failed(err, r.Params)
 	}
-	if n != nil && n.Outcome == agent.Mismatched && violation != agent.ReportedBefore {
+	if n != nil && n.Outcome == intent.Mismatched && violation != intent.ReportedBefore {
 		if err := s.suspend(ctx, a, violation); err != nil {
 			return nil, s.failed(err, r.Params)
 		}
@@ -573,7 +583,7 @@ func (s *Server) Handshake(ctx context.Context, header map[string][]string) (did
 	if err != nil {
 		return "", err
 	}
-	return h.AgentDID, s.cfg.Guard.UseNonce(ctx, h.AgentDID, nonce, at, by)
+	return h.AgentDID, s.intents.UseNonce(ctx, h.AgentDID, nonce, at, by)
 }
 
 // Opened notes a new connection, and which agent its handshake proved, if any.
@@ -605,7 +615,7 @@ func (s *Server) Answered(ctx context.Context, h *approval.Decision) {
 		return
 	}
 	for _, id := range h.Asked {
-		n, err := s.cfg.Guard.Intent(ctx, h.Principal, h.Agent, id)
+		n, err := s.intents.Get(ctx, h.Principal, h.Agent, id)
 		if err == nil && n != nil && n.Outcome == "" && n.Verdict.Effect == act.Escalate {
 			err = s.resume(ctx, n)
 		}
@@ -616,7 +626,7 @@ func (s *Server) Answered(ctx context.Context, h *approval.Decision) {
 }
 
 // resume judges a held intent again, as its agent would by asking.
-func (s *Server) resume(ctx context.Context, n *agent.Intent) error {
+func (s *Server) resume(ctx context.Context, n *intent.Intent) error {
 	body := append([]byte(`{"jsonrpc":"2.0","method":"a2g/intent","params":`), n.Params...)
 	a, err := ActionOf(append(body, '}'))
 	if err != nil {
@@ -634,7 +644,7 @@ func (s *Server) resume(ctx context.Context, n *agent.Intent) error {
 		a.Refusals = c.reasons
 	}
 	c.standing(a)
-	decided, modified, err := s.cfg.Guard.Ask(ctx, a, guard.Asking{Params: n.Params, Lasts: s.cfg.Lasts, Call: callOf})
+	decided, modified, err := s.intents.Ask(ctx, a, intent.Asking{Params: n.Params, Lasts: s.cfg.Lasts})
 	if err != nil {
 		return err
 	}
@@ -657,7 +667,7 @@ func (s *Server) SetState(ctx context.Context, did string, state agent.State, re
 	if err != nil || state == agent.Active {
 		return known, err
 	}
-	withdrawn, err := s.cfg.Guard.Withdraw(ctx, did)
+	withdrawn, err := s.intents.Withdraw(ctx, did)
 	for _, n := range withdrawn {
 		s.cfg.Ended(did, n.Outcome)
 	}
@@ -675,7 +685,7 @@ func (s *Server) SetState(ctx context.Context, did string, state agent.State, re
 const violationsCode = "agent.violations"
 
 // suspendIfSaid suspends an agent that a rule denied for its violations.
-func (s *Server) suspendIfSaid(ctx context.Context, n *agent.Intent, by act.Principal) {
+func (s *Server) suspendIfSaid(ctx context.Context, n *intent.Intent, by act.Principal) {
 	if n.Verdict.Effect != act.Deny || n.Verdict.Repeat {
 		return
 	}
@@ -733,4 +743,18 @@ func listOf(list []string) []string {
 		return []string{}
 	}
 	return list
+}
+
+// EndIntents ends the intents whose time is over without a report.
+func (s *Server) EndIntents(ctx context.Context) error {
+	ended, err := s.intents.Expire(ctx)
+	for _, n := range ended {
+		s.cfg.Ended(n.Agent, n.Outcome)
+	}
+	return err
+}
+
+// Intents lists the intents of an agent that are kept. bad are those that are damaged.
+func (s *Server) Intents(ctx context.Context, did string) (list []*intent.Intent, bad []*guard.DamagedError, err error) {
+	return s.intents.Of(ctx, did, false)
 }

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/executor"
+	"reeve.example/reeve/guard"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/task"
@@ -240,7 +242,7 @@ func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top 
 		return root, err
 	}
 	details := map[string]string{"root": root.String(), "tasks": fmt.Sprint(len(tasks))}
-	_, err = e.cfg.Guard.RecordTask(ctx, cmp.Or(m.Method, "tasks.create"), by.Principal, m.Request, details, c)
+	_, err = e.record(ctx, cmp.Or(m.Method, "tasks.create"), by.Principal, m.Request, details, c)
 	made(err == nil)
 	return root, err
 }
@@ -358,7 +360,7 @@ func (e *Engine) Execute(ctx context.Context, by Caller, id task.ID, m Making) (
 		if c.Push != nil {
 			c.Push.ID, c.Push.Root, c.Push.Created, c.Push.Due = task.NewID(now), r.Root, now, now
 		}
-		_, err = e.cfg.Guard.RecordTask(ctx, "tasks.execute", by.Principal, m.Request, links(&task.Task{Row: *r}), c)
+		_, err = e.record(ctx, "tasks.execute", by.Principal, m.Request, links(&task.Task{Row: *r}), c)
 		if !errors.Is(err, task.ErrMoved) {
 			return r.Root, err
 		}
@@ -383,7 +385,7 @@ func (e *Engine) Cancel(ctx context.Context, by Caller, id task.ID, why string) 
 	if err != nil {
 		return r, err
 	}
-	_, err = e.cfg.Guard.RecordTask(ctx, "tasks.cancel", by.Principal, nil, links(&task.Task{Row: r}, "reason", why),
+	_, err = e.record(ctx, "tasks.cancel", by.Principal, nil, links(&task.Task{Row: r}, "reason", why),
 		&task.Change{Kind: task.Cancel, Task: id, Root: r.Root, At: e.cfg.Now(), Message: cmp.Or(why, "Cancelled by user")})
 	if err != nil {
 		return r, err
@@ -437,7 +439,7 @@ func (e *Engine) Update(ctx context.Context, by Caller, id task.ID, request json
 		if err != nil {
 			return nil, err
 		}
-		_, err = e.cfg.Guard.RecordTask(ctx, "tasks.update", by.Principal, request, links(t),
+		_, err = e.record(ctx, "tasks.update", by.Principal, request, links(t),
 			&task.Change{Kind: task.Update, Task: id, Root: t.Root, At: now, Tasks: []*task.Task{to}})
 		made(err == nil)
 		if errors.Is(err, task.ErrMoved) {
@@ -460,7 +462,7 @@ func (e *Engine) Delete(ctx context.Context, by Caller, id task.ID, whole bool) 
 	if err != nil {
 		return err
 	}
-	_, err = e.cfg.Guard.RecordTask(ctx, "tasks.delete", by.Principal, nil, links(&task.Task{Row: r}),
+	_, err = e.record(ctx, "tasks.delete", by.Principal, nil, links(&task.Task{Row: r}),
 		&task.Change{Kind: task.Delete, Task: id, Root: r.Root, At: e.cfg.Now(), Whole: whole})
 	return err
 }
@@ -571,4 +573,9 @@ func (e *Engine) Copy(ctx context.Context, by Caller, id task.ID, how Copying) (
 	}
 	_, err = e.Create(ctx, by, tasks, tasks[0], Making{Request: how.Request, Method: "tasks.copy", References: id})
 	return tasks, err
+}
+
+// record makes a change of tasks durable with a record of what was done, and by whom.
+func (e *Engine) record(ctx context.Context, what string, by act.Principal, request []byte, details map[string]string, c *task.Change) (act.Position, error) {
+	return e.cfg.Guard.RecordTask(ctx, &guard.Note{Kind: what, Door: "flow", By: by, Details: details, Request: request}, c)
 }

@@ -15,6 +15,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/executor"
+	"reeve.example/reeve/guard"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/wording"
 	"reeve.example/reeve/ledger"
@@ -137,12 +138,14 @@ func (e *Engine) attempt(ctx context.Context, h task.Handed, a *attempt, name *s
 		return e.refuse(ctx, j, h, refusal)
 	}
 	began := false
-	_, _, err = e.cfg.Guard.DecideTask(ctx, action, t.Held != "", func(d *act.Decision, modified []byte, manifest act.Manifest, said bool) (*task.Change, error) {
+	_, _, err = e.cfg.Guard.DecideWith(ctx, action, guard.With{Asked: t.Held != "", Task: func(d *guard.Ruling) (*task.Change, error) {
+		manifest, limited := d.Policy.Manifest(action.Canonical)
+		d.Manifest = &manifest
 		c := &task.Change{Task: t.ID, Root: t.Root, At: e.cfg.Now(), Attempt: h.Attempt, Node: e.cfg.Node}
 		began = false
 		switch d.Effect {
 		case act.Escalate:
-			c.Kind, c.Message = task.Hold, "It waits for approval: "+reasons(d)
+			c.Kind, c.Message = task.Hold, "It waits for approval: "+reasons(d.Decision)
 			if d.Approval == nil {
 				return nil, errors.New("engine: an act is held, and no approval says by whom")
 			}
@@ -151,21 +154,21 @@ func (e *Engine) attempt(ctx context.Context, h task.Handed, a *attempt, name *s
 		case act.Allow, act.Modify:
 			c.Kind, began = task.Start, true
 			j.manifest = manifest
-			if !said {
+			if !limited {
 				j.manifest = j.description.Manifest
 			}
 			if d.Effect == act.Modify {
-				if j.inputs, err = inputsOf(modified); err != nil {
+				if j.inputs, err = inputsOf(d.Modified); err != nil {
 					return nil, err
 				}
 				c.Judged = j.inputs
 			}
 			return c, nil
 		default:
-			c.Kind, c.Message = task.Refuse, "Denied: "+reasons(d)
+			c.Kind, c.Message = task.Refuse, "Denied: "+reasons(d.Decision)
 			return c, nil
 		}
-	})
+	}})
 	if err != nil {
 		return err
 	}
@@ -267,7 +270,7 @@ func noExecutor(id string) string {
 
 // refuse ends a task that cannot be executed, whatever the policy says.
 func (e *Engine) refuse(ctx context.Context, j *job, h task.Handed, why string) error {
-	_, err := e.cfg.Guard.RecordTask(ctx, "task.refuse", owner(j.Task), nil, links(j.Task, "reason", why),
+	_, err := e.record(ctx, "task.refuse", owner(j.Task), nil, links(j.Task, "reason", why),
 		&task.Change{Kind: task.Refuse, Task: j.ID, Root: j.Root, At: e.cfg.Now(), Attempt: h.Attempt, Node: e.cfg.Node, Message: why})
 	return err
 }
@@ -349,16 +352,16 @@ func (e *Engine) finish(j *job, a *attempt, result jsontext.Value, failed error)
 	outcome := task.PhaseFailed
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		action := e.resultAction(j, a.number, result, failed)
-		_, _, err := e.cfg.Guard.DecideTask(ctx, action, false, func(d *act.Decision, modified []byte, _ act.Manifest, _ bool) (*task.Change, error) {
+		_, _, err := e.cfg.Guard.DecideWith(ctx, action, guard.With{Task: func(d *guard.Ruling) (*task.Change, error) {
 			outcome = task.PhaseFailed
 			c := &task.Change{Kind: task.Finish, Task: j.ID, Root: j.Root, At: e.cfg.Now(), Attempt: a.number, Node: e.cfg.Node, Outcome: outcome}
 			body := action.Body
 			switch d.Effect {
 			case act.Allow:
 			case act.Modify:
-				body = modified
+				body = d.Modified
 			default:
-				c.Message = "The result is withheld: " + reasons(d)
+				c.Message = "The result is withheld: " + reasons(d.Decision)
 				return c, nil
 			}
 			given, message, err := resultOf(body)
@@ -376,7 +379,7 @@ func (e *Engine) finish(j *job, a *attempt, result jsontext.Value, failed error)
 				c.Message = message
 			}
 			return c, nil
-		})
+		}})
 		if err == nil || errors.Is(err, task.ErrMoved) || ctx.Err() != nil {
 			return outcome
 		}

@@ -26,18 +26,50 @@ const strangerKind = "stranger"
 
 func strangerID(did, principal string) string { return did + "\n" + principal }
 
+// parseAgent reads an agent that is stored under its id.
+func parseAgent(item *ledger.Item) (*agent.Agent, error) {
+	known, err := agent.Parse(item.Data)
+	if err == nil && known.DID != item.ID && item.Kind == agentKind {
+		err = errors.New("another one stands in its place")
+	}
+	return known, err
+}
+
+func newAgents(g *Guard) *Items[agent.Agent] {
+	return NewItems(g, Kind[agent.Agent]{
+		Name: agentKind, Parse: parseAgent,
+		Fill: func(known *agent.Agent, item *Item) (err error) {
+			item.Owner, item.Open = known.Principal, barred(known.State) // so that these are found by themselves
+			item.Data, err = known.Data()
+			return err
+		},
+		Quota: Quota{
+			Name: "agents", What: "registered agents", Instead: "Use one of these, or have an operator raise the setting.",
+			N: g.cfg.Quotas.Agents, Bytes: g.cfg.Quotas.Bytes,
+		},
+	})
+}
+
+func newStrangers(g *Guard) *Items[agent.Agent] {
+	return NewItems(g, Kind[agent.Agent]{
+		Name: strangerKind, Parse: parseAgent,
+		Fill: func(known *agent.Agent, item *Item) (err error) {
+			item.Due = g.cfg.Now().Add(strangersKept)
+			item.Data, err = known.Data()
+			return err
+		},
+	})
+}
+
 // Stranger returns what is known, for one principal, of an agent that nobody
 // registered: how often it did what no verdict covers, and with a Reason that it is
 // barred.
 func (g *Guard) Stranger(ctx context.Context, did, principal string) (*agent.Agent, error) {
-	item, _, err := g.item(ctx, strangerKind, strangerID(did, principal))
-	if errors.Is(err, ledger.ErrNotFound) {
-		return &agent.Agent{DID: did}, nil
+	known, _, err := g.strangers.Get(ctx, strangerID(did, principal))
+	if err == nil && known == nil {
+		known = &agent.Agent{DID: did}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return agent.Parse(item.Data)
+	return known, err
 }
 
 // barred reports whether nothing is allowed to an agent in this state.
@@ -47,28 +79,21 @@ func barred(state agent.State) bool { return state == agent.Suspended || state =
 // another node of the same database may have changed it.
 func (g *Guard) LoadAgents(ctx context.Context) error {
 	states := map[string]agent.State{}
-	for after := ""; ; {
-		items, err := g.cfg.Store.Items(ctx, ledger.ItemQuery{Kind: agentKind, Open: true, After: after})
-		if err != nil {
+	for known, err := range g.agents.All(ctx, ledger.ItemQuery{Open: true}) {
+		did, state := "", agent.Suspended
+		if damaged, ok := errors.AsType[*DamagedError](err); ok {
+			did = damaged.ID // it is here because it is barred, and what is damaged lets nobody go
+		} else if err != nil {
 			return fmt.Errorf("read the agents that are barred: %w", err)
+		} else if did = known.DID; barred(known.State) {
+			state = known.State
 		}
-		for _, item := range items {
-			state := agent.Suspended
-			if known, err := agent.Parse(item.Data); err == nil && known.DID == item.ID && barred(known.State) {
-				state = known.State
-			} else { // it is here because it is barred, and what is damaged lets nobody go
-				g.cfg.Logger.Error("what is stored of an agent is damaged, and it counts as suspended", "agent", item.ID, "error", err)
-			}
-			if form := foldDID(item.ID); states[form] != agent.Revoked {
-				states[form] = state
-			}
+		if form := foldDID(did); states[form] != agent.Revoked {
+			states[form] = state
 		}
-		if len(items) < ledger.DefaultItems {
-			g.barred.Store(&states)
-			return nil
-		}
-		after = items[len(items)-1].ID
 	}
+	g.barred.Store(&states)
+	return nil
 }
 
 // foldDID brings the spellings of a DID together, also those that are none by its
@@ -150,54 +175,24 @@ func (r *agentsRead) put(did string, known agentRead) {
 	r.read[did] = known
 }
 
-func (g *Guard) agent(ctx context.Context, did string) (*agent.Agent, *ledger.KeyHead, error) {
-	item, head, err := g.item(ctx, agentKind, did)
-	if errors.Is(err, ledger.ErrNotFound) && head != nil {
-		return &agent.Agent{DID: did}, head, nil
+func (g *Guard) agent(ctx context.Context, did string) (*agent.Agent, *Item, error) {
+	known, item, err := g.agents.Get(ctx, did)
+	if err == nil && known == nil {
+		known = &agent.Agent{DID: did}
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the agent %q: %w", did, err)
-	}
-	known, err := agent.Parse(item.Data)
-	if err == nil && known.DID != did {
-		err = errors.New("another one stands in its place")
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("what is stored of the agent %q is damaged: %w", did, err)
-	}
-	return known, head, nil
+	return known, item, err
 }
 
-// Agents lists the agents that are known, in the order of their DIDs, after one.
-func (g *Guard) Agents(ctx context.Context, after string, limit int) (list []*agent.Agent, err error) {
-	items, err := g.cfg.Store.Items(ctx, ledger.ItemQuery{Kind: agentKind, After: after, Limit: limit})
-	if err != nil {
-		return nil, err
-	}
-	for _, item := range items {
-		known, err := agent.Parse(item.Data)
-		if err != nil {
-			return nil, fmt.Errorf("the agent %q: %w", item.ID, err)
-		}
-		list = append(list, known)
-	}
-	return list, nil
+// Agents lists the agents that are known, in the order of their DIDs, after one. bad
+// are those of the page that are damaged; next is what to give as after for the next
+// page, empty on the last.
+func (g *Guard) Agents(ctx context.Context, after string, limit int) (list []*agent.Agent, bad []*DamagedError, next string, err error) {
+	return g.agents.Page(ctx, ledger.ItemQuery{After: after, Limit: limit})
 }
 
 // strangersKept is for how long it is remembered what agents did that nobody
 // registered: anybody can invent their names.
 const strangersKept = 30 * 24 * time.Hour
-
-func agentWrite(known *agent.Agent, head *ledger.KeyHead, now time.Time) (*ledger.Write, error) {
-	item := &ledger.Item{Kind: agentKind, ID: known.DID, Owner: known.Principal, Open: barred(known.State)} // so that these are found by themselves
-	if known.State == "" {
-		item.Kind, item.ID, item.Due = strangerKind, strangerID(known.DID, known.Principal), now.Add(strangersKept)
-		item.Owner = ""
-	}
-	var err error
-	item.Data, err = known.Data()
-	return &ledger.Write{Head: head, Item: item}, err
-}
 
 // Registration is what an agent registers with.
 type Registration struct {
@@ -211,50 +206,26 @@ type Registration struct {
 // Register decides about a registration, and when it is allowed makes it
 // durable with its record. The errors are those of agent.Agent.Register.
 func (g *Guard) Register(ctx context.Context, a *act.Action, r Registration) (d act.Decision, known *agent.Agent, err error) {
-	defer g.agents.lock(r.DID)()
-	made := func(bool) {}
-	defer func() { made(err == nil) }()
-	d, _, err = g.decide(ctx, a, asked{also: func(d *act.Decision, _ []byte, set *policy.Set) ([]*ledger.Write, error) {
-		if d.Effect != act.Allow && d.Effect != act.Modify {
+	defer g.agents.Lock(r.DID)()
+	d, _, err = g.decide(ctx, a, With{Items: func(ruling *Ruling) ([]*Item, error) {
+		if known = nil; ruling.Effect != act.Allow && ruling.Effect != act.Modify {
 			return nil, nil
 		}
-		var head *ledger.KeyHead
-		if known, head, err = g.agent(ctx, r.DID); err != nil {
+		var item *Item
+		if known, item, err = g.agent(ctx, r.DID); err != nil {
 			return nil, err
 		}
-		n, before := 1, 0
-		if known.Principal == a.Principal.Name {
-			n, before = 0, sizeOfAgent(known)
-		}
-		if err := known.Register(a.Principal, r.Signed, r.PublicKey, r.Requested, granted(set, r.Requested), r.Metadata, a.At); err != nil {
+		granted := granted(ruling.Policy, r.Requested)
+		if err := known.Register(a.Principal, r.Signed, r.PublicKey, r.Requested, granted, r.Metadata, a.At); err != nil {
 			return nil, err
 		}
-		write, err := agentWrite(known, head, a.At)
-		if err != nil {
-			return nil, err
-		}
-		made(false) // of an attempt before
-		made = func(bool) {}
-		taken, err := g.take(ctx, &g.counters.agents, "agents", "registered agents", "Use one of these, or have an operator raise the setting.",
-			a.Principal.Name, n, int64(max(0, len(write.Item.Data)-before)))
-		if err != nil {
-			return nil, err
-		}
-		made = taken
-		return []*ledger.Write{write}, nil
+		item.Charged = true
+		return []*Item{item}, g.agents.Fill(known, item)
 	}})
 	if err != nil {
 		known = nil
 	}
 	return d, known, err
-}
-
-func sizeOfAgent(known *agent.Agent) int {
-	data, err := known.Data()
-	if err != nil {
-		return 0
-	}
-	return len(data)
 }
 
 // granted are those of the requested tools that a policy set does not deny altogether.
@@ -325,53 +296,24 @@ func (g *Guard) BarStranger(ctx context.Context, did, why string, by act.Princip
 // changeStranger changes what is known of an agent that nobody registered, for this
 // principal only.
 func (g *Guard) changeStranger(ctx context.Context, did, what string, details map[string]string, by act.Principal, change func(*agent.Agent)) (*agent.Agent, error) {
-	id := strangerID(did, by.Name)
-	defer g.agents.lock(id)()
-	for range attempts {
-		known := &agent.Agent{DID: did, Principal: by.Name}
-		item, head, err := g.item(ctx, strangerKind, id)
-		if err == nil {
-			known, err = agent.Parse(item.Data)
-		}
-		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
-			return nil, err
+	return g.strangers.Update(ctx, strangerID(did, by.Name), func(known *agent.Agent, item *Item) (*Note, error) {
+		if !item.Found {
+			*known = agent.Agent{DID: did, Principal: by.Name}
 		}
 		change(known)
-		write, err := agentWrite(known, head, g.cfg.Now())
-		if err != nil {
-			return nil, err
-		}
-		e := g.note(what, by, details)
-		e.Writes = []*ledger.Write{write}
-		if _, err = g.enqueue(ctx, e); !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrStale) {
-			return known, err
-		}
-	}
-	return nil, ledger.ErrLost
+		n := Admin(what, by, details)
+		n.Plain = true
+		return n, nil
+	})
 }
 
-func (g *Guard) changeAgent(ctx context.Context, did string, by act.Principal, what string, details map[string]string, change func(*agent.Agent) error) (known *agent.Agent, err error) {
-	defer g.agents.lock(did)()
-	for range attempts {
-		var head *ledger.KeyHead
-		if known, head, err = g.agent(ctx, did); err != nil {
-			return nil, err
+func (g *Guard) changeAgent(ctx context.Context, did string, by act.Principal, what string, details map[string]string, change func(*agent.Agent) error) (*agent.Agent, error) {
+	return g.agents.Update(ctx, did, func(known *agent.Agent, item *Item) (*Note, error) {
+		if !item.Found {
+			known.DID = did
 		}
-		if err = change(known); err != nil {
-			return nil, err
-		}
-		write, err := agentWrite(known, head, g.cfg.Now())
-		if err != nil {
-			return nil, err
-		}
-		e := g.note(what, by, details)
-		e.Writes = []*ledger.Write{write}
-		if _, err = g.enqueue(ctx, e); err == nil {
-			return known, nil
-		}
-		if !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrStale) {
-			return nil, fmt.Errorf("record admin.%s: %w", what, err)
-		}
-	}
-	return nil, err
+		n := Admin(what, by, details)
+		n.Plain = true
+		return n, change(known)
+	})
 }

@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/base32"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -45,68 +42,45 @@ func formOf(digest act.Digest, d *act.Decision) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-var idEncoding = base32.NewEncoding("abcdefghijkmnpqrstuvwxyz23456789").WithPadding(base32.NoPadding)
-
 // approvalID names the approval of an act. The same act, whatever the ids of
 // its steps, has the same; nobody else's has.
 func approvalID(a *act.Action, form string) string {
-	key := keyOf(approvalKind, a.Principal.Name, a.Agent.ID, cmp.Or(a.Within, a.Session), form)
-	return idEncoding.EncodeToString(key[:10])
+	return ItemID(10, approvalKind, a.Principal.Name, a.Agent.ID, cmp.Or(a.Within, a.Session), form)
 }
 
-// item reads an item and its head. What it holds may be old, but then a write
-// on that head loses.
-func (g *Guard) item(ctx context.Context, kind, id string) (ledger.Item, *ledger.KeyHead, error) {
-	key := ledger.ItemKey(kind, id)
-	at, known, err := g.cfg.Store.KeyHead(ctx, key)
-	if err != nil {
-		return ledger.Item{}, nil, err
-	}
-	if !known { // where a key was never written there is no item: mostly so, and cheap to know
-		return ledger.Item{}, ledger.NewKeyHead(key, at, false), fmt.Errorf("the %s %q: %w", kind, id, ledger.ErrNotFound)
-	}
-	item, err := g.cfg.Store.Item(ctx, kind, id)
-	if err == nil {
-		at, known = item.Version, true
-	}
-	return item, ledger.NewKeyHead(key, at, known), err
-}
-
-// held reads a held decision; nil when there is none.
-func (g *Guard) held(ctx context.Context, id string) (*approval.Decision, *ledger.KeyHead, error) {
-	item, head, err := g.item(ctx, approvalKind, id)
-	if errors.Is(err, ledger.ErrNotFound) && head != nil {
-		return nil, head, nil
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the approval %s: %w", id, err)
-	}
-	h, err := approval.Parse(item.Data)
-	if err == nil && h.ID != id {
-		err = errors.New("another one stands in its place")
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("what is stored of the approval %s is damaged: %w", id, err)
-	}
-	if h.Decision == "" {
-		h.Decision = item.Version.String()
-	}
-	return h, head, nil
-}
-
-// approvalWrite is the write that keeps a held decision.
-func approvalWrite(h *approval.Decision, head *ledger.KeyHead, now time.Time) (*ledger.Write, error) {
-	item := &ledger.Item{Kind: approvalKind, ID: h.ID, Owner: h.Principal, Open: h.Open(), Due: h.Expires}
-	if !item.Open {
-		item.Due = now.Add(approvalsKept)
-		h.Request, h.Edits = nil, nil
-	}
-	var err error
-	if h.State != approval.Held { // enough people answered: nobody need read it again
-		h.Sealed = nil
-	}
-	item.Data, err = h.Data()
-	return &ledger.Write{Head: head, Item: item}, err
+func newApprovals(g *Guard) *Items[approval.Decision] {
+	return NewItems(g, Kind[approval.Decision]{
+		Name: approvalKind,
+		Parse: func(item *ledger.Item) (*approval.Decision, error) {
+			h, err := approval.Parse(item.Data)
+			if err == nil && h.ID != item.ID {
+				err = errors.New("another one stands in its place")
+			}
+			if err != nil {
+				return nil, err
+			}
+			if h.Decision == "" {
+				h.Decision = item.Version.String()
+			}
+			return h, nil
+		},
+		Fill: func(h *approval.Decision, item *Item) (err error) {
+			item.Owner, item.Open, item.Due = h.Principal, h.Open(), h.Expires
+			if !item.Open {
+				item.Due = g.cfg.Now().Add(approvalsKept)
+				h.Request, h.Edits = nil, nil
+			}
+			if h.State != approval.Held { // enough people answered: nobody need read it again
+				h.Sealed = nil
+			}
+			item.Data, err = h.Data()
+			return err
+		},
+		Quota: Quota{
+			Name: "held", What: "acts that wait for people", Instead: "Wait until some are answered.",
+			N: g.cfg.Quotas.Held, Bytes: g.cfg.Quotas.Bytes, Open: true,
+		},
+	})
 }
 
 // consult brings in what people said about an act that the policy holds. The
@@ -117,7 +91,7 @@ func approvalWrite(h *approval.Decision, head *ledger.KeyHead, now time.Time) (*
 // release must be called, once or more, when the record is durable or will not be: until then
 // nobody else on this node looks at the approval. Without it, of the steps of a
 // session that ask for the same thing at once all would rest on those that lose.
-func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, again bool) (write *ledger.Write, release func(), err error) {
+func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, asked bool) (write *Item, release func(), err error) {
 	if d.Effect != act.Escalate {
 		return nil, func() {}, nil
 	}
@@ -127,17 +101,20 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, aga
 	}
 	form := formOf(a.Digest, d)
 	id := approvalID(a, form)
-	release = sync.OnceFunc(g.approvals.lock(id))
-	h, head, err := g.held(ctx, id)
+	release = sync.OnceFunc(g.approvals.Lock(id))
+	h, item, err := g.approvals.Get(ctx, id)
 	if err == nil && h == nil && a.Earlier != (act.Digest{}) {
-		h, head, err = g.heldEarlier(ctx, a, d, head)
+		h, item, err = g.heldEarlier(ctx, a, d, item)
 	}
+	waits := h != nil && h.Open()
 	if err == nil {
-		write, err = g.apply(a, d, h, head, form, again)
+		write, err = g.apply(a, d, h, item, form, asked)
 	}
-	if err == nil && write != nil && write.Item.Open && (h == nil || !h.Open()) {
+	if err == nil && write != nil && write.Open && !waits {
 		var made func(bool)
-		made, err = g.take(ctx, &g.counters.held, "held", "acts that wait for people", "Wait until some are answered.", a.Principal.Name, 1, int64(len(write.Item.Data)))
+		write.Charged = true
+		made, err = g.charge(ctx, []*Item{write})
+		write.Charged = false // it is
 		if full, ok := errors.AsType[*QuotaError](err); ok {
 			release()
 			d.Effect, d.Approval = act.Deny, nil
@@ -159,18 +136,18 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, aga
 }
 
 // heldEarlier reads the decision about an act that was held under the digest's
-// form before this one, while it waits or can be used; nil, and the head that was
+// form before this one, while it waits or can be used; nil, and the item that was
 // given, when there is none.
-func (g *Guard) heldEarlier(ctx context.Context, a *act.Action, d *act.Decision, none *ledger.KeyHead) (*approval.Decision, *ledger.KeyHead, error) {
-	h, head, err := g.held(ctx, approvalID(a, formOf(a.Earlier, d)))
+func (g *Guard) heldEarlier(ctx context.Context, a *act.Action, d *act.Decision, none *Item) (*approval.Decision, *Item, error) {
+	h, item, err := g.approvals.Get(ctx, approvalID(a, formOf(a.Earlier, d)))
 	if err != nil || h != nil && (h.Open() || h.State == approval.Denied) {
-		return h, head, err
+		return h, item, err
 	}
 	return nil, none, nil
 }
 
 // apply is what the state of an approval, nil if there is none, makes of a decision.
-func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, head *ledger.KeyHead, form string, again bool) (*ledger.Write, error) {
+func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item *Item, form string, asked bool) (*Item, error) {
 	needs, expires := approval.Needs(d.Reasons, a.At)
 	state := approval.Expired
 	if h != nil {
@@ -186,7 +163,7 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, head
 	case state == approval.Held && h.Covers(needs):
 		d.Approval = stateOf(h, a.At)
 		if a.Bounded && h.Wait(a.ID) {
-			return approvalWrite(h, head, a.At)
+			return item, g.approvals.Fill(h, item)
 		}
 		return nil, nil
 	case state == approval.Approved && h.Covers(needs):
@@ -196,14 +173,14 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, head
 			d.Effect = act.Modify
 		}
 		d.Reasons = slices.Insert(d.Reasons, 0, said(h, act.Allow))
-	case !open && again:
+	case !open && asked:
 		d.Effect = act.Deny
 		d.Reasons = slices.Insert(d.Reasons, 0, over)
 		return nil, nil
 	default: // nobody was asked yet, or another question than the one that was answered
-		var asked []string
+		var waiting []string
 		if open {
-			asked = h.Asked
+			waiting = h.Asked
 		}
 		var err error
 		if h, err = g.hold(a, d, form); h == nil || err != nil {
@@ -211,13 +188,13 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, head
 			d.Reasons = slices.Insert(d.Reasons, 0, unshown)
 			return nil, err
 		}
-		h.Needs, h.Expires, h.Asked = needs, expires, asked
+		h.Needs, h.Expires, h.Asked = needs, expires, waiting
 		if a.Bounded {
 			h.Wait(a.ID)
 		}
 	}
 	d.Approval = stateOf(h, a.At)
-	return approvalWrite(h, head, a.At)
+	return item, g.approvals.Fill(h, item)
 }
 
 // hold is a new decision about an act that people are asked about; nil when
@@ -238,7 +215,7 @@ func (g *Guard) hold(a *act.Action, d *act.Decision, form string) (*approval.Dec
 	}
 	for _, e := range d.Edits {
 		edit := approval.Edit{Pointer: e.Pointer}
-		if g.cfg.Keep != KeepNone && !g.findsIn(e.Pointer, e.Value) {
+		if g.cfg.Keep != KeepNone && !g.Finds(e.Pointer, e.Value) {
 			edit.Value = e.Value
 		}
 		h.Edits = append(h.Edits, edit)
@@ -331,7 +308,7 @@ func (g *Guard) Show(ctx context.Context, id string) (*approval.Decision, error)
 }
 
 func (g *Guard) shown(ctx context.Context, id string) (*approval.Decision, error) {
-	h, _, err := g.held(ctx, id)
+	h, _, err := g.approvals.Get(ctx, id)
 	if err == nil && h == nil {
 		err = fmt.Errorf("the approval %q: %w", id, ledger.ErrNotFound)
 	}
@@ -343,31 +320,18 @@ func (g *Guard) shown(ctx context.Context, id string) (*approval.Decision, error
 }
 
 // Approvals lists held decisions in the order of their ids, after one: those
-// that are open, or all that are kept.
-// What would be done is left out. next is what to give as after for the next
+// that are open, or all that are kept. What would be done is left out. bad are those
+// of the page that are damaged. next is what to give as after for the next
 // page, empty on the last.
-func (g *Guard) Approvals(ctx context.Context, open bool, after string, limit int) (list []*approval.Decision, next string, err error) {
-	items, err := g.cfg.Store.Items(ctx, ledger.ItemQuery{Kind: approvalKind, Open: open, After: after, Limit: limit})
-	if err != nil {
-		return nil, "", err
-	}
-	if len(items) == limit {
-		next = items[limit-1].ID
-	}
-	for _, item := range items {
-		h, err := approval.Parse(item.Data)
-		if err != nil {
-			return nil, "", fmt.Errorf("the approval %s: %w", item.ID, err)
-		}
-		if h.Decision == "" {
-			h.Decision = item.Version.String()
-		}
+func (g *Guard) Approvals(ctx context.Context, open bool, after string, limit int) (list []*approval.Decision, bad []*DamagedError, next string, err error) {
+	all, bad, next, err := g.approvals.Page(ctx, ledger.ItemQuery{Open: open, After: after, Limit: limit})
+	for _, h := range all {
 		h.Request, h.Edits, h.Sealed = nil, nil, nil
 		if h.State = h.At(g.cfg.Now()); !open || h.Open() {
 			list = append(list, h)
 		}
 	}
-	return list, next, nil
+	return list, bad, next, err
 }
 
 // Waiting counts the acts that wait for people, up to the first most.
@@ -394,55 +358,52 @@ func (g *Guard) Answer(ctx context.Context, id string, by act.Principal, r Reply
 	if g.cfg.Redact != 0 { // the note is for the record, and for the agent
 		r.Note = risk.Mask(r.Note, risk.Scan(r.Note, g.cfg.Redact, nil))
 	}
-	for i := 0; ; i++ {
-		h, err := g.answer(ctx, id, by, r)
-		if err == nil || i+1 == attempts || !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrStale) {
-			return h, err
-		}
-	}
-}
-
-func (g *Guard) answer(ctx context.Context, id string, by act.Principal, r Reply) (*approval.Decision, error) {
-	defer g.approvals.lock(id)()
-	h, head, err := g.held(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if h == nil {
-		return nil, fmt.Errorf("the approval %q: %w", id, ledger.ErrNotFound)
-	}
-	if r.Decision != "" && r.Decision != h.Decision {
-		return nil, ErrChanged
-	}
-	if err := h.Answer(by, r.Agree, r.Seen, r.Note, g.cfg.Now()); err != nil {
-		return nil, err
-	}
 	what := "approve"
 	if !r.Agree {
 		what = "deny"
 	}
-	if err := g.change(ctx, h, head, by, what); err != nil {
-		return nil, err
-	}
-	h.Sealed = nil
-	return h, nil
+	return g.changeApproval(ctx, id, by, what, func(h *approval.Decision) (bool, error) {
+		if r.Decision != "" && r.Decision != h.Decision {
+			return false, ErrChanged
+		}
+		return true, h.Answer(by, r.Agree, r.Seen, r.Note, g.cfg.Now())
+	})
 }
 
 // ErrChanged: what an approver looked at is not what is held now.
 var ErrChanged = errors.New("another request is held under this id now: look at it again")
 
-// change makes a held decision's new state durable, and wakes who waits for it.
-func (g *Guard) change(ctx context.Context, h *approval.Decision, head *ledger.KeyHead, by act.Principal, what string) error {
-	write, err := approvalWrite(h, head, g.cfg.Now())
-	if err != nil {
-		return err
+// changeApproval changes a held decision, and wakes who waits for it once that is
+// durable. changed is whether there is anything to write.
+func (g *Guard) changeApproval(ctx context.Context, id string, by act.Principal, what string, change func(h *approval.Decision) (changed bool, err error)) (*approval.Decision, error) {
+	written := false
+	h, err := g.approvals.Update(ctx, id, func(h *approval.Decision, item *Item) (*Note, error) {
+		if !item.Found {
+			return nil, fmt.Errorf("the approval %q: %w", id, ledger.ErrNotFound)
+		}
+		var err error
+		if written, err = change(h); err != nil || !written {
+			return nil, err
+		}
+		return Admin("approval."+what, by, detailsOf(h, what)), nil
+	})
+	if err != nil || !written {
+		return nil, err
 	}
+	h.Sealed = nil
+	g.waiting.wake(h.ID)
+	g.cfg.Answered(h)
+	return h, nil
+}
+
+// detailsOf is what the record says of a change of a held decision.
+func detailsOf(h *approval.Decision, what string) map[string]string {
 	details := map[string]string{
 		"approval": h.ID, "decision": h.Decision, "state": string(h.State), "digest": h.Digest,
 	}
 	if last := len(h.Answers) - 1; last >= 0 && what != "expire" {
-		said := &h.Answers[last]
-		for name, value := range map[string]string{"seen": said.Seen, "note": said.Note} {
+		answer := &h.Answers[last]
+		for name, value := range map[string]string{"seen": answer.Seen, "note": answer.Note} {
 			if value != "" {
 				details[name] = value
 			}
@@ -455,15 +416,7 @@ func (g *Guard) change(ctx context.Context, h *approval.Decision, head *ledger.K
 		}
 		details["changed"] = strings.Join(at, " ")
 	}
-	e := g.note("approval."+what, by, details)
-	e.Principal, e.Links = g.masked(e.Principal), g.masked(e.Links)
-	e.Writes = []*ledger.Write{write}
-	if _, err := g.enqueue(ctx, e); err != nil {
-		return fmt.Errorf("record the answer: %w", err)
-	}
-	g.approvals.wake(h.ID)
-	g.cfg.Answered(h)
-	return nil
+	return details
 }
 
 // ExpireApprovals ends the held decisions whose time is over, each with a record. One
@@ -471,35 +424,25 @@ func (g *Guard) change(ctx context.Context, h *approval.Decision, head *ledger.K
 func (g *Guard) ExpireApprovals(ctx context.Context) error {
 	now := g.cfg.Now()
 	var failed error
-	for after := ""; ; {
-		items, err := g.cfg.Store.Items(ctx, ledger.ItemQuery{Kind: approvalKind, Open: true, DueBefore: now, After: after})
-		if err != nil {
+	for h, err := range g.approvals.All(ctx, ledger.ItemQuery{Open: true, DueBefore: now}) {
+		if err == nil {
+			_, err = g.changeApproval(ctx, h.ID, operator, "expire", func(h *approval.Decision) (bool, error) {
+				if !h.Open() || h.At(now) != approval.Expired {
+					return false, nil
+				}
+				h.State = approval.Expired
+				return true, nil
+			})
+		}
+		if ctx.Err() != nil {
 			return err
 		}
-		for _, item := range items {
-			err := g.expire(ctx, item.ID, now)
-			if ctx.Err() != nil {
-				return err
-			}
-			if err != nil && !errors.Is(err, ledger.ErrLost) && failed == nil { // else somebody was quicker
-				failed = err
-			}
+		// Else somebody was quicker.
+		if err != nil && !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrNotFound) && failed == nil {
+			failed = err
 		}
-		if len(items) < ledger.DefaultItems {
-			return failed
-		}
-		after = items[len(items)-1].ID
 	}
-}
-
-func (g *Guard) expire(ctx context.Context, id string, now time.Time) error {
-	defer g.approvals.lock(id)()
-	h, head, err := g.held(ctx, id)
-	if err != nil || h == nil || !h.Open() || h.At(now) != approval.Expired {
-		return err
-	}
-	h.State = approval.Expired
-	return g.change(ctx, h, head, operator, "expire")
+	return failed
 }
 
 // pollApprovals is how often Await looks for an answer that another node took.
@@ -507,7 +450,7 @@ const pollApprovals = time.Second
 
 // Await waits until a held decision is held no more, or ctx ends.
 func (g *Guard) Await(ctx context.Context, id string) error {
-	woken, stop := g.approvals.wait(id)
+	woken, stop := g.waiting.wait(id)
 	defer stop()
 	tick := time.NewTicker(pollApprovals)
 	defer tick.Stop()
@@ -526,52 +469,37 @@ func (g *Guard) Await(ctx context.Context, id string) error {
 	}
 }
 
-// approvals is who works on which approval on this node, and who waits for
-// it. The zero value is ready.
-type approvals struct {
-	stripes
-
-	mu      sync.Mutex
-	waiting map[string][]chan struct{}
+// waiting is who on this node waits for which held decision. The zero value is ready.
+type waiting struct {
+	mu sync.Mutex
+	of map[string][]chan struct{}
 }
 
 // wait returns a channel that is closed when the decision changes. stop must be called.
-func (p *approvals) wait(id string) (woken <-chan struct{}, stop func()) {
+func (p *waiting) wait(id string) (woken <-chan struct{}, stop func()) {
 	c := make(chan struct{})
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.waiting == nil {
-		p.waiting = map[string][]chan struct{}{}
+	if p.of == nil {
+		p.of = map[string][]chan struct{}{}
 	}
-	p.waiting[id] = append(p.waiting[id], c)
+	p.of[id] = append(p.of[id], c)
 	return c, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if list := slices.DeleteFunc(p.waiting[id], func(o chan struct{}) bool { return o == c }); len(list) > 0 {
-			p.waiting[id] = list
+		if list := slices.DeleteFunc(p.of[id], func(o chan struct{}) bool { return o == c }); len(list) > 0 {
+			p.of[id] = list
 		} else {
-			delete(p.waiting, id)
+			delete(p.of, id)
 		}
 	}
 }
 
-func (p *approvals) wake(id string) {
+func (p *waiting) wake(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, c := range p.waiting[id] {
+	for _, c := range p.of[id] {
 		close(c)
 	}
-	delete(p.waiting, id)
-}
-
-// stripes are locks for things with names; some names share one. The zero value
-// is ready.
-type stripes [64]sync.Mutex
-
-func (s *stripes) lock(id string) (unlock func()) {
-	h := fnv.New32a()
-	io.WriteString(h, id)
-	l := &s[h.Sum32()%uint32(len(s))]
-	l.Lock()
-	return l.Unlock
+	delete(p.of, id)
 }

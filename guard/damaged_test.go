@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"reeve.example/reeve/a2g/intent"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/agent"
 	"reeve.example/reeve/approval"
@@ -55,7 +56,7 @@ func TestDamagedApproval(t *testing.T) {
 			if d, _, err := n.Decide(t.Context(), a); err == nil && (d.Effect == act.Allow || d.Effect == act.Modify) {
 				t.Errorf("what it is about: %+v", d)
 			}
-			if _, _, err := n.Approvals(t.Context(), true, "", 0); err != nil {
+			if _, _, _, err := n.Approvals(t.Context(), true, "", 0); err != nil {
 				t.Log(err)
 			}
 			if d, _ := n.decide(t, call("s", "5", "read", "1")); d.Effect != act.Allow {
@@ -81,7 +82,7 @@ func TestDamagedIntent(t *testing.T) {
 			dir := t.TempDir()
 			n, now := asker(t, dir)
 			for _, id := range []string{"1", "2", "3"} {
-				a, _, err := n.Ask(t.Context(), intent(id, "read", id), guard.Asking{Lasts: time.Minute})
+				a, _, err := n.Ask(t.Context(), intentOf(id, "read", id), intent.Asking{Lasts: time.Minute})
 				if err != nil || a.Verdict.Effect != act.Allow {
 					t.Fatalf("%+v, %v", a, err)
 				}
@@ -92,7 +93,7 @@ func TestDamagedIntent(t *testing.T) {
 			}
 			damage(t, dir, "intent", items[0].ID, data) // the first, by which the others would wait
 			*now = now.Add(24 * time.Hour)
-			ended, err := n.EndIntents(t.Context())
+			ended, err := n.Expire(t.Context())
 			if len(ended) < 2 {
 				t.Errorf("%d were ended: %v", len(ended), err)
 			}

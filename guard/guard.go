@@ -77,16 +77,20 @@ type Config struct {
 
 // Guard decides, and makes its decisions durable. It is safe for concurrent use.
 type Guard struct {
-	cfg       Config
-	policy    atomic.Pointer[policy.Set]
-	swap      sync.Mutex // serializes SetPolicy
-	sessions  *memory
-	clean     clean
-	seal      sealer
-	approvals approvals
-	intents   stripes
-	agents    stripes
-	counters  counters
+	cfg      Config
+	policy   atomic.Pointer[policy.Set]
+	swap     sync.Mutex // serializes SetPolicy
+	sessions *memory
+	clean    clean
+	seal     sealer
+	locks    locks
+	waiting  waiting
+	damaged  damaged
+	contents contents
+
+	approvals *Items[approval.Decision]
+	agents    *Items[agent.Agent]
+	strangers *Items[agent.Agent]
 
 	agentsRead agentsRead
 	barred     atomic.Pointer[map[string]agent.State] // agents that are suspended or revoked
@@ -116,7 +120,8 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 		cfg.Refused = func(string) {}
 	}
 	g := &Guard{cfg: cfg, clean: clean{seed: maphash.MakeSeed()}, sessions: newMemory(cfg.Store, cfg.Log, cfg.SessionBytes)}
-	g.count()
+	g.contents = contents{most: cfg.Quotas.Contents, seed: maphash.MakeSeed(), logger: cfg.Logger}
+	g.approvals, g.agents, g.strangers = newApprovals(g), newAgents(g), newStrangers(g)
 	var err error
 	if g.seal, err = newSealer(cfg.Log); err != nil {
 		return nil, err
@@ -160,23 +165,13 @@ var operator = act.Principal{Name: "operator", Method: "local"}
 
 // Note records an administrative act, such as a new key or an erasure.
 func (g *Guard) Note(ctx context.Context, what string, by act.Principal, details map[string]string) (act.Position, error) {
-	pos, err := g.enqueue(ctx, g.note(what, by, details))
+	n := Admin(what, by, details)
+	n.Plain = true
+	pos, err := g.enqueue(ctx, g.entryOf(n))
 	if err != nil {
-		return act.Position{}, fmt.Errorf("record admin.%s: %w", what, err)
+		return act.Position{}, fmt.Errorf("record %s: %w", n.Kind, err)
 	}
 	return pos, nil
-}
-
-func (g *Guard) note(what string, by act.Principal, details map[string]string) *ledger.Entry {
-	e := &ledger.Entry{
-		Record:    ledger.Record{Time: g.cfg.Now(), Kind: "admin." + what, Door: "reeve"},
-		Principal: appendPrincipal(nil, by),
-		Links:     appendDetails(nil, details),
-	}
-	if set := g.policy.Load(); set != nil {
-		e.Record.Policy = set.Hash()
-	}
-	return e
 }
 
 // enqueue makes an entry durable that rests on nothing that was read before,
@@ -202,6 +197,15 @@ func Judge(a *act.Action, violations []act.Violation, s policy.Session, set *pol
 		d.Reasons = append([]act.Reason{unheldResult}, d.Reasons...)
 	}
 	return d
+}
+
+// Applies reports whether a rule of the policy says anything of an act by
+// itself, without what its session remembers: whether it must be judged although
+// it is no more than the protocol's own housekeeping.
+func (g *Guard) Applies(a *act.Action) bool {
+	a.At = g.cfg.Now()
+	d := Judge(a, nil, policy.Session{}, g.policy.Load())
+	return slices.ContainsFunc(d.Reasons, func(r act.Reason) bool { return r.Code != policy.CodeDefault })
 }
 
 // refusals are why reeve itself denies an act, whatever the policy's rules say.
@@ -241,22 +245,34 @@ const attempts = 3
 // modified is the whole request with the decision's edits, when the effect is
 // Modify. After an error, the act must not happen.
 func (g *Guard) Decide(ctx context.Context, a *act.Action) (d act.Decision, modified []byte, err error) {
-	return g.decide(ctx, a, asked{})
+	return g.decide(ctx, a, With{})
 }
 
-// asked is what a decision is part of.
-type asked struct {
-	// also returns further writes that become durable with the decision. With
-	// it, the recorded decision of an earlier ask is no answer.
-	also func(d *act.Decision, modified []byte, set *policy.Set) ([]*ledger.Write, error)
-	// change returns a change of tasks that becomes durable with the decision.
-	// With it, too, the recorded decision of an earlier ask is no answer.
-	change func(d *act.Decision, modified []byte, set *policy.Set) (*task.Change, error)
-	// again says that people have been asked about this act, and are not again.
-	again bool
+// Ruling is a decision before it is durable, with what it made of the request.
+type Ruling struct {
+	*act.Decision
+	Modified []byte // the whole request as the decision changes it; nil when it does not
+	Policy   *policy.Set
 }
 
-func (g *Guard) decide(ctx context.Context, a *act.Action, q asked) (d act.Decision, modified []byte, err error) {
+// With is what becomes durable together with a decision. Its functions may be called
+// more than once: what the last call returned counts. With one of them, the recorded
+// decision of an earlier ask is no answer.
+type With struct {
+	Items func(r *Ruling) ([]*Item, error)
+	Task  func(r *Ruling) (*task.Change, error)
+	// Asked says that people have been asked about this act, and are not again.
+	Asked bool
+}
+
+// DecideWith decides about an act, and makes what belongs to the decision durable with
+// it. See Decide. The errors are also those of the functions; *QuotaError; and for a
+// change of a task task.ErrMoved: the task has moved on, and nothing was recorded.
+func (g *Guard) DecideWith(ctx context.Context, a *act.Action, with With) (d act.Decision, modified []byte, err error) {
+	return g.decide(ctx, a, with)
+}
+
+func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decision, modified []byte, err error) {
 	start := g.cfg.Now()
 	a.At = start
 	g.bar(a)
@@ -312,11 +328,11 @@ func (g *Guard) askModel(ctx context.Context, a *act.Action) {
 }
 
 // decideAlone decides about an act outside any session.
-func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q asked) (act.Decision, []byte, error) {
+func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With) (act.Decision, []byte, error) {
 	set := g.policy.Load()
 	violations, _ := (*session.State)(nil).Check(a, nil)
 	d := Judge(a, append(violations, a.Standing...), policy.Session{}, set)
-	consent, release, err := g.consult(ctx, a, &d, q.again)
+	consent, release, err := g.consult(ctx, a, &d, q.Asked)
 	if err != nil {
 		return act.Decision{}, nil, err
 	}
@@ -326,10 +342,13 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q asked) (act.De
 		return act.Decision{}, nil, err
 	}
 	e := g.entry(a, &d, modified)
-	if err := q.add(e, consent, &d, modified, set); err != nil {
+	made, err := g.add(ctx, e, q, consent, &Ruling{&d, modified, set})
+	if err != nil {
 		return act.Decision{}, nil, err
 	}
-	if d.Position, err = g.enqueue(ctx, e); err != nil {
+	d.Position, err = g.enqueue(ctx, e)
+	made(err == nil)
+	if err != nil {
 		return act.Decision{}, nil, err
 	}
 	return d, modified, nil
@@ -338,7 +357,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q asked) (act.De
 // decideInSession decides about a step. The session is locked from the look at
 // its memory until the step is queued, so that of two steps at once only one
 // is the first; it is not locked while the disk is waited for.
-func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q asked) (act.Decision, []byte, error) {
+func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With) (act.Decision, []byte, error) {
 	s, err := g.sessions.lock(ctx, sessionKey(a), a.At)
 	if err != nil {
 		return act.Decision{}, nil, err
@@ -349,7 +368,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q asked) (ac
 		return act.Decision{}, nil, err
 	}
 	violations, repeat := s.state.Check(a, owners)
-	if repeat != nil && q.also == nil && q.change == nil {
+	if repeat != nil && q.Items == nil && q.Task == nil {
 		// Placed steps carry their position; for the others the commit is
 		// waited for, without the lock.
 		at, placed, pending := repeat.At, repeat.Placed, s.pending[repeat.Step]
@@ -377,7 +396,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q asked) (ac
 		Known: s.state.Known, Steps: s.state.Steps, Calls: s.state.Calls, Started: s.state.Started,
 		Tainted: s.state.Tainted(a.Turn), Autonomous: s.state.Autonomous,
 	}, set)
-	consent, release, err := g.consult(ctx, a, &d, q.again)
+	consent, release, err := g.consult(ctx, a, &d, q.Asked)
 	if err != nil {
 		s.unlock()
 		return act.Decision{}, nil, err
@@ -398,12 +417,14 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q asked) (ac
 	step := s.state.Step(a, d.Effect)
 	step.Masked(a, d.Edits)
 	e.Writes = append(e.Writes, &ledger.Write{Head: s.head, Data: step.Append(nil)})
-	if err := q.add(e, consent, &d, modified, set); err != nil {
+	made, err := g.add(ctx, e, q, consent, &Ruling{&d, modified, set})
+	if err != nil {
 		s.unlock()
 		return act.Decision{}, nil, err
 	}
 	t, err := g.cfg.Log.Enqueue(s.generation, e)
 	if err != nil {
+		made(false)
 		s.forget()
 		s.unlock()
 		return act.Decision{}, nil, err
@@ -414,6 +435,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q asked) (ac
 	// Also when the caller has gone away: the step is in the session's memory
 	// and its end must be known.
 	d.Position, err = t.Wait(context.WithoutCancel(ctx))
+	made(err == nil)
 	release() // before the session is locked again: who has it may wait for the approval
 	s.settle(number, t, d.Position, err)
 	if err != nil {
@@ -422,22 +444,27 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q asked) (ac
 	return d, modified, nil
 }
 
-// add adds to an entry what else becomes durable with a decision.
-func (q asked) add(e *ledger.Entry, consent *ledger.Write, d *act.Decision, modified []byte, set *policy.Set) (err error) {
+// add adds to an entry what else becomes durable with a decision. made must be called
+// with whether it did.
+func (g *Guard) add(ctx context.Context, e *ledger.Entry, q With, consent *Item, r *Ruling) (made func(bool), err error) {
+	var items []*Item
 	if consent != nil {
-		e.Writes = append(e.Writes, consent)
+		items = append(items, consent)
 	}
-	if q.also != nil {
-		also, err := q.also(d, modified, set)
+	if q.Items != nil {
+		more, err := q.Items(r)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		e.Writes = append(e.Writes, also...)
+		items = append(items, more...)
 	}
-	if q.change != nil {
-		e.Task, err = q.change(d, modified, set)
+	if q.Task != nil {
+		if e.Task, err = q.Task(r); err != nil {
+			return nil, err
+		}
 	}
-	return err
+	e.Writes = appendItems(e.Writes, items)
+	return g.charge(ctx, items)
 }
 
 // Apply makes the modified request of a decision, nil if there is none. An edit

@@ -11,9 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"reeve.example/reeve/a2g/intent"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/guard"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/mcp/pins"
 	"reeve.example/reeve/policy"
 	"reeve.example/reeve/risk"
 	"reeve.example/reeve/store"
@@ -48,11 +50,16 @@ rules:
     reason: It does not fit the session.
 `
 
+// servers is how many MCP servers one principal of a node may have; 0 is for any number.
+var servers = 0
+
 var opened atomic.Int32 // nodes, each with a name of its own
 
 // node is a guard on a real store.
 type node struct {
 	*guard.Guard
+	*intent.Intents
+	pins  *pins.Pins
 	store store.Store
 	log   *ledger.Log
 	key   string
@@ -82,11 +89,14 @@ func openOn(t testing.TB, store store.Store, edit func(*guard.Config)) *node {
 	if edit != nil {
 		edit(&cfg)
 	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	g, err := guard.New(ctx, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{g, store, log, log.VerifierKey()}
+	n := &node{g, intent.New(g, nil, 0, 0, cfg.Now), pins.New(g, servers, cfg.Quotas.Bytes, cfg.Now), store, log, log.VerifierKey()}
 	t.Cleanup(n.close)
 	return n
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"reeve.example/reeve/a2g/intent"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/agent"
 	"reeve.example/reeve/approval"
@@ -19,8 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// intent makes an intent of the agent did:a.
-func intent(id, tool, text string) *act.Action {
+// intentOf makes an intent of the agent did:a.
+func intentOf(id, tool, text string) *act.Action {
 	a := call("", id, tool, text)
 	a.Door, a.Method, a.Step, a.Turn, a.Agent = "a2g", "a2g/intent", "", "", act.Agent{ID: "did:a"}
 	return a
@@ -28,14 +29,14 @@ func intent(id, tool, text string) *act.Action {
 
 // report makes the report of an intent.
 func report(id string) *act.Action {
-	a := intent("", "", "done")
+	a := intentOf("", "", "done")
 	a.Kind, a.Method, a.Answers = act.ToolResult, "a2g/report", id
 	return a
 }
 
-func (n *node) ask(t testing.TB, a *act.Action) *agent.Intent {
+func (n *node) ask(t testing.TB, a *act.Action) *intent.Intent {
 	t.Helper()
-	got, _, err := n.Ask(t.Context(), a, guard.Asking{Params: []byte(`{}`), Lasts: 5 * time.Minute})
+	got, _, err := n.Ask(t.Context(), a, intent.Asking{Params: []byte(`{}`), Lasts: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,14 +47,14 @@ func (n *node) ask(t testing.TB, a *act.Action) *agent.Intent {
 func TestAsk(t *testing.T) {
 	dir := t.TempDir()
 	n, now := asker(t, dir)
-	first := n.ask(t, intent("i1", "read", "notes"))
+	first := n.ask(t, intentOf("i1", "read", "notes"))
 	if !first.Allowed() || first.Verdict.Repeat || !first.Expires.Equal(now.Add(5*time.Minute).Truncate(time.Second)) {
 		t.Errorf("%+v", first)
 	}
-	if _, _, err := n.Ask(t.Context(), intent("i1", "read", "other"), guard.Asking{}); !errors.Is(err, guard.ErrOtherAct) {
+	if _, _, err := n.Ask(t.Context(), intentOf("i1", "read", "other"), intent.Asking{}); !errors.Is(err, intent.ErrOtherAct) {
 		t.Errorf("another act under the same id: %v", err)
 	}
-	stranger := intent("i1", "read", "other")
+	stranger := intentOf("i1", "read", "other")
 	stranger.Agent.ID = "did:b"
 	if got := n.ask(t, stranger); got.Verdict.Position == first.Verdict.Position {
 		t.Error("another agent's intent was looked up")
@@ -61,7 +62,7 @@ func TestAsk(t *testing.T) {
 	*now = now.Add(time.Hour)
 	n.close()
 	n, _ = asker(t, dir)
-	again := n.ask(t, intent("i1", "read", "notes"))
+	again := n.ask(t, intentOf("i1", "read", "notes"))
 	if !again.Verdict.Repeat || again.Verdict.Position != first.Verdict.Position || !again.Expires.Equal(first.Expires) {
 		t.Errorf("asked again after a restart: %+v", again)
 	}
@@ -77,7 +78,7 @@ func TestAskModified(t *testing.T) {
 			n.close()
 			n, _ = asker(t, dir)
 		}
-		got, modified, err := n.Ask(t.Context(), intent("i1", "pay", "card 4000 0000 0000 0002"), guard.Asking{Lasts: time.Minute})
+		got, modified, err := n.Ask(t.Context(), intentOf("i1", "pay", "card 4000 0000 0000 0002"), intent.Asking{Lasts: time.Minute})
 		if err != nil || got.Verdict.Effect != act.Modify || !strings.Contains(string(modified), "card ****") || got.Verdict.Repeat != (i > 0) {
 			t.Errorf("ask %d: %+v %s, %v", i, got, modified, err)
 		}
@@ -93,7 +94,7 @@ func TestNonce(t *testing.T) {
 	dir := t.TempDir()
 	n, now := asker(t, dir)
 	ask := func(id, nonce string) error {
-		_, _, err := n.Ask(context.Background(), intent(id, "read", id), guard.Asking{Lasts: time.Minute, Nonce: nonce, Signed: *now})
+		_, _, err := n.Ask(context.Background(), intentOf(id, "read", id), intent.Asking{Lasts: time.Minute, Nonce: nonce, Signed: *now})
 		return err
 	}
 	if err := ask("1", "n1"); err != nil {
@@ -101,10 +102,10 @@ func TestNonce(t *testing.T) {
 	}
 	n.close()
 	n, now = asker(t, dir)
-	if err := ask("2", "n1"); !errors.Is(err, guard.ErrReplayed) {
+	if err := ask("2", "n1"); !errors.Is(err, intent.ErrReplayed) {
 		t.Errorf("used before: %v", err)
 	}
-	if err := n.UseNonce(t.Context(), "did:a", "n1", *now, alice); !errors.Is(err, guard.ErrReplayed) {
+	if err := n.UseNonce(t.Context(), "did:a", "n1", *now, alice); !errors.Is(err, intent.ErrReplayed) {
 		t.Errorf("used before, in a handshake: %v", err)
 	}
 	var wait sync.WaitGroup
@@ -113,7 +114,7 @@ func TestNonce(t *testing.T) {
 		wait.Go(func() {
 			if err := ask(fmt.Sprint("at once ", i), "n2"); err == nil {
 				good.Add(1)
-			} else if !errors.Is(err, guard.ErrReplayed) && !errors.Is(err, ledger.ErrLost) {
+			} else if !errors.Is(err, intent.ErrReplayed) && !errors.Is(err, ledger.ErrLost) {
 				t.Error(err)
 			}
 		})
@@ -139,19 +140,19 @@ func TestAskHeld(t *testing.T) {
 		{"agreed, and it came too late", func(d act.Decision) { n.answer(t, d, true); *now = now.Add(approval.Within) }, act.Deny, "approval_expired"},
 	} {
 		id, text := fmt.Sprint("i", i), tt.name
-		held := n.ask(t, intent(id, "transfer", text))
+		held := n.ask(t, intentOf(id, "transfer", text))
 		if held.Verdict.Effect != act.Escalate || held.Params == nil {
 			t.Fatalf("%s: first: %+v", tt.name, held)
 		}
-		if again := n.ask(t, intent(id, "transfer", text)); again.Verdict.Position != held.Verdict.Position {
+		if again := n.ask(t, intentOf(id, "transfer", text)); again.Verdict.Position != held.Verdict.Position {
 			t.Errorf("%s: judged again while it is held", tt.name)
 		}
 		tt.then(held.Verdict)
-		got := n.ask(t, intent(id, "transfer", text))
+		got := n.ask(t, intentOf(id, "transfer", text))
 		if got.Verdict.Effect != tt.effect || got.Verdict.Reasons[0].Code != tt.code {
 			t.Errorf("%s: %v %+v", tt.name, got.Verdict.Effect, got.Verdict.Reasons)
 		}
-		if again := n.ask(t, intent(id, "transfer", text)); again.Verdict.Position != got.Verdict.Position || again.Verdict.Effect != tt.effect || again.Params != nil {
+		if again := n.ask(t, intentOf(id, "transfer", text)); again.Verdict.Position != got.Verdict.Position || again.Verdict.Effect != tt.effect || again.Params != nil {
 			t.Errorf("%s: afterwards: %+v", tt.name, again)
 		}
 	}
@@ -160,27 +161,27 @@ func TestAskHeld(t *testing.T) {
 // TestReport walks how an intent can end.
 func TestReport(t *testing.T) {
 	n, now := asker(t, t.TempDir())
-	success := agent.Report{Status: "SUCCESS"}
+	success := intent.Report{Status: "SUCCESS"}
 	for _, tt := range []struct {
 		id, tool  string
-		reports   []agent.Report
+		reports   []intent.Report
 		wait      time.Duration
-		outcome   agent.Outcome
+		outcome   intent.Outcome
 		violation bool // of the last report
 	}{
-		{"as approved", "read", []agent.Report{{Status: "FAILURE", Tool: "read"}}, 0, agent.Reported, false},
-		{"said twice", "read", []agent.Report{success, success}, 0, agent.Reported, false},
-		{"said twice and differently", "read", []agent.Report{success, {Status: "FAILURE"}}, 0, agent.Ambiguous, true},
-		{"nobody knows", "read", []agent.Report{{Status: "TIMEOUT"}}, 0, agent.Ambiguous, false},
-		{"another tool", "read", []agent.Report{{Status: "SUCCESS", Tool: "wipe"}}, 0, agent.Mismatched, true},
-		{"another tool, and then as approved", "read", []agent.Report{{Status: "SUCCESS", Tool: "wipe"}, success}, 0, agent.Mismatched, true},
-		{"said twice, and the second time of another act", "read", []agent.Report{success, {Status: "SUCCESS", Tool: "wipe"}}, 0, agent.Ambiguous, true},
-		{"another act", "read", []agent.Report{{Status: "SUCCESS", Digest: "sha256:00"}}, 0, agent.Mismatched, true},
-		{"a little late", "read", []agent.Report{success}, 5 * time.Minute, agent.Reported, false},
-		{"too late", "read", []agent.Report{success}, time.Hour, "", true},
-		{"held", "transfer", []agent.Report{success}, 0, "", true},
+		{"as approved", "read", []intent.Report{{Status: "FAILURE", Tool: "read"}}, 0, intent.Reported, false},
+		{"said twice", "read", []intent.Report{success, success}, 0, intent.Reported, false},
+		{"said twice and differently", "read", []intent.Report{success, {Status: "FAILURE"}}, 0, intent.Ambiguous, true},
+		{"nobody knows", "read", []intent.Report{{Status: "TIMEOUT"}}, 0, intent.Ambiguous, false},
+		{"another tool", "read", []intent.Report{{Status: "SUCCESS", Tool: "wipe"}}, 0, intent.Mismatched, true},
+		{"another tool, and then as approved", "read", []intent.Report{{Status: "SUCCESS", Tool: "wipe"}, success}, 0, intent.Mismatched, true},
+		{"said twice, and the second time of another act", "read", []intent.Report{success, {Status: "SUCCESS", Tool: "wipe"}}, 0, intent.Ambiguous, true},
+		{"another act", "read", []intent.Report{{Status: "SUCCESS", Digest: "sha256:00"}}, 0, intent.Mismatched, true},
+		{"a little late", "read", []intent.Report{success}, 5 * time.Minute, intent.Reported, false},
+		{"too late", "read", []intent.Report{success}, time.Hour, "", true},
+		{"held", "transfer", []intent.Report{success}, 0, "", true},
 	} {
-		n.ask(t, intent(tt.id, tt.tool, tt.id))
+		n.ask(t, intentOf(tt.id, tt.tool, tt.id))
 		*now = now.Add(tt.wait)
 		var violation string
 		for _, r := range tt.reports {
@@ -189,7 +190,7 @@ func TestReport(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got := n.ask(t, intent(tt.id, tt.tool, tt.id))
+		got := n.ask(t, intentOf(tt.id, tt.tool, tt.id))
 		if got.Outcome != tt.outcome || (violation != "") != tt.violation {
 			t.Errorf("%s: %s, violation %q", tt.id, got.Outcome, violation)
 		}
@@ -197,7 +198,7 @@ func TestReport(t *testing.T) {
 	if _, violation, err := n.Report(t.Context(), report("never asked"), success); err != nil || violation == "" {
 		t.Errorf("no intent: %q, %v", violation, err)
 	}
-	list, err := n.Intents(t.Context(), "did:a", false)
+	list, _, err := n.Of(t.Context(), "did:a", false)
 	if err != nil || len(list) != 11 {
 		t.Errorf("intents: %d, %v", len(list), err)
 	}
@@ -206,19 +207,19 @@ func TestReport(t *testing.T) {
 // TestEndIntents: what nobody reports ends by itself, and what is taken back at once.
 func TestEndIntents(t *testing.T) {
 	n, now := asker(t, t.TempDir())
-	n.ask(t, intent("1", "read", "a"))
-	n.ask(t, intent("2", "transfer", "b"))
+	n.ask(t, intentOf("1", "read", "a"))
+	n.ask(t, intentOf("2", "transfer", "b"))
 	*now = now.Add(10 * time.Minute)
-	n.ask(t, intent("3", "read", "c"))
-	ended, err := n.EndIntents(t.Context())
-	if err != nil || len(ended) != 1 || ended[0].ID != "1" || ended[0].Outcome != agent.Unreported {
+	n.ask(t, intentOf("3", "read", "c"))
+	ended, err := n.Expire(t.Context())
+	if err != nil || len(ended) != 1 || ended[0].ID != "1" || ended[0].Outcome != intent.Unreported {
 		t.Errorf("%+v, %v", ended, err)
 	}
 	ended, err = n.Withdraw(t.Context(), "did:a")
 	if err != nil || len(ended) != 2 {
 		t.Errorf("%+v, %v", ended, err)
 	}
-	if got := n.ask(t, intent("3", "read", "c")); got.Outcome != agent.Withdrawn || got.Open() {
+	if got := n.ask(t, intentOf("3", "read", "c")); got.Outcome != intent.Withdrawn || got.Open() {
 		t.Errorf("%+v", got)
 	}
 }
@@ -227,7 +228,7 @@ func TestEndIntents(t *testing.T) {
 func TestAgents(t *testing.T) {
 	n := open(t, t.TempDir(), nil)
 	register := func(by, key string) (act.Decision, *agent.Agent, error) {
-		a := intent("", "", "")
+		a := intentOf("", "", "")
 		a.Kind, a.Method, a.Principal.Name = act.AgentRegister, "a2g/register", by
 		return n.Register(t.Context(), a, guard.Registration{DID: "did:a", PublicKey: key, Requested: []string{"read", "wipe"}})
 	}
@@ -268,7 +269,7 @@ func TestAgents(t *testing.T) {
 	if d, known, err := register("key:a", "k1"); err != nil || known != nil || d.Effect != act.Deny {
 		t.Errorf("a revoked agent registers: %+v, %v", known, err)
 	}
-	if list, err := n.Agents(t.Context(), "", 0); err != nil || len(list) != 1 || list[0].State != agent.Revoked {
+	if list, _, _, err := n.Agents(t.Context(), "", 0); err != nil || len(list) != 1 || list[0].State != agent.Revoked {
 		t.Errorf("%+v, %v", list, err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/guard"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/mcp/pins"
 )
 
 func definitions(t *testing.T, list ...string) (all []rawjson.Value) {
@@ -36,7 +36,7 @@ func TestPinTools(t *testing.T) {
 	n := open(t, dir, nil)
 	pin := func(n *node, by act.Principal, list []rawjson.Value) map[string]act.Reason {
 		t.Helper()
-		held, err := n.PinTools(ctx, by, "s", guard.PinTrustFirst, list)
+		held, err := n.pins.Compare(ctx, by, "s", pins.TrustFirst, list)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,13 +53,13 @@ func TestPinTools(t *testing.T) {
 	if held := pin(n, b, changed); len(held) != 0 {
 		t.Errorf("another principal's: %v", held)
 	}
-	servers, err := n.MCPServers(ctx)
+	servers, _, err := n.pins.Servers(ctx)
 	if err != nil || len(servers) != 2 {
 		t.Fatalf("%v, %v", servers, err)
 	}
 	for _, s := range servers {
-		_, err := n.AnswerTool(ctx, s.ID, "x", "", true, b)
-		if want := s.Principal == b.Name; errors.Is(err, guard.ErrNoTool) != want {
+		_, err := n.pins.Answer(ctx, s.ID, "x", "", true, b)
+		if want := s.Principal == b.Name; errors.Is(err, pins.ErrNoTool) != want {
 			t.Errorf("%s: %v", s.Principal, err)
 		}
 	}
@@ -73,15 +73,15 @@ func TestPinTools(t *testing.T) {
 	// A server that lists other names each time, and long ones.
 	for i := range 4 {
 		var list []string
-		for k := range guard.MaxTools {
+		for k := range pins.MaxTools {
 			list = append(list, fmt.Sprintf(`{"name":"t%d-%d","description":%q}`, i, k, strings.Repeat("word ", 2000)))
 		}
 		list = append(list[1:], fmt.Sprintf(`{"name":"long%d","description":%q}`, i, strings.Repeat("word ", 20_000)))
-		if held, err := n.PinTools(ctx, a, "flood", guard.PinTrustFirst, definitions(t, list...)); err != nil || i > 0 && len(held) < guard.MaxTools {
+		if held, err := n.pins.Compare(ctx, a, "flood", pins.TrustFirst, definitions(t, list...)); err != nil || i > 0 && len(held) < pins.MaxTools {
 			t.Errorf("%d held, %v", len(held), err)
 		}
 	}
-	servers, err = n.MCPServers(ctx)
+	servers, _, err = n.pins.Servers(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestPinTools(t *testing.T) {
 				size += len(tool.Held.Definition)
 			}
 		}
-		if len(s.Tools) > 2*guard.MaxTools || size > 5<<20 {
+		if len(s.Tools) > 2*pins.MaxTools || size > 5<<20 {
 			t.Errorf("%s: %d tools, %d bytes", s.Name, len(s.Tools), size)
 		}
 	}
@@ -108,13 +108,13 @@ func TestPinToolsAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 16 {
 		all.Go(func() {
-			if held, err := n.PinTools(ctx, by, "s", guard.PinTrustFirst, list); err != nil || len(held) > 0 {
+			if held, err := n.pins.Compare(ctx, by, "s", pins.TrustFirst, list); err != nil || len(held) > 0 {
 				t.Errorf("%v, %v", held, err)
 			}
 		})
 	}
 	all.Wait()
-	servers, err := n.MCPServers(ctx)
+	servers, _, err := n.pins.Servers(ctx)
 	if err != nil || len(servers) != 1 || len(servers[0].Tools) != 2 {
 		t.Errorf("%v, %v", servers, err)
 	}

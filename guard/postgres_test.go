@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"reeve.example/reeve/a2g/intent"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/agent"
 	"reeve.example/reeve/approval"
@@ -94,8 +95,8 @@ func TestApproveBetweenNodes(t *testing.T) {
 	if allowed.Load() != 1 {
 		t.Errorf("%d allowed, want one", allowed.Load())
 	}
-	first := nodes[0].ask(t, intent("i", "read", "notes"))
-	if again := nodes[1].ask(t, intent("i", "read", "notes")); again.Verdict.Position != first.Verdict.Position {
+	first := nodes[0].ask(t, intentOf("i", "read", "notes"))
+	if again := nodes[1].ask(t, intentOf("i", "read", "notes")); again.Verdict.Position != first.Verdict.Position {
 		t.Errorf("an intent at another node: %v, want the recorded %v", again.Verdict.Position, first.Verdict.Position)
 	}
 	if _, err := nodes[0].SetAgent(t.Context(), "did:a", agent.Suspended, "", alice); err != nil {
@@ -104,7 +105,7 @@ func TestApproveBetweenNodes(t *testing.T) {
 	if err := nodes[1].LoadAgents(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := nodes[1].ask(t, intent("j", "read", "notes")); got.Allowed() {
+	if got := nodes[1].ask(t, intentOf("j", "read", "notes")); got.Allowed() {
 		t.Error("an agent that was suspended at another node")
 	}
 }
@@ -164,11 +165,11 @@ func TestThreat17TwoNodes(t *testing.T) {
 	}
 
 	params := []byte(`{"arguments":{"text":"` + key + `"}}`)
-	asked := intent("i", "transfer", key)
-	if _, _, err := nodes[0].Ask(t.Context(), asked, guard.Asking{Params: params, Lasts: time.Minute}); err != nil {
+	asked := intentOf("i", "transfer", key)
+	if _, _, err := nodes[0].Ask(t.Context(), asked, intent.Asking{Params: params, Lasts: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := nodes[1].Intent(t.Context(), asked.Principal.Name, asked.Agent.ID, asked.ID)
+	got, err := nodes[1].Get(t.Context(), asked.Principal.Name, asked.Agent.ID, asked.ID)
 	if err != nil || !bytes.Equal(got.Params, params) {
 		t.Errorf("at the other node: %s, %v", got.Params, err)
 	}

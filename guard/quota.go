@@ -16,10 +16,9 @@ import (
 // Quotas bound what one principal may have of what stays until it is answered, or for
 // good. A bound of 0 is none.
 type Quotas struct {
-	Servers int   // MCP servers whose tools are pinned
-	Agents  int   // registered agents
-	Held    int   // acts that wait for people
-	Bytes   int64 // of each of these kinds
+	Agents int   // registered agents
+	Held   int   // acts that wait for people
+	Bytes  int64 // of each of these kinds
 	// Contents is how many bytes of contents of a principal's acts are kept of one day
 	// (UTC). Further acts are judged and recorded as ever, without their contents.
 	Contents int64
@@ -27,43 +26,82 @@ type Quotas struct {
 
 // QuotaError says that a principal has as much as it may have.
 type QuotaError struct {
-	Quota  string // its name: servers, agents, held
+	Quota  string // its name, such as held
 	Reason string // a sentence
 }
 
 func (e *QuotaError) Error() string { return e.Reason }
 
-// counters are what principals have.
-type counters struct {
-	servers, agents, held quota.Counter
-	contents              contents
+// Quota bounds what one owner may have of a kind of items. A bound of 0 is none.
+type Quota struct {
+	Name    string // of the setting, such as "agents"
+	What    string // what it bounds, in words
+	Instead string // what who has as much can do: a sentence
+	N       int
+	Bytes   int64 // of their data
+	Open    bool  // only those that are open count
 }
 
-func (g *Guard) count() {
-	of := func(n int, kind string, open bool) quota.Counter {
-		return quota.Counter{Most: quota.Most{N: n, Bytes: g.cfg.Quotas.Bytes}, Now: g.cfg.Now, Count: func(ctx context.Context, owner string) (int, int64, error) {
-			return g.cfg.Store.CountItems(ctx, kind, owner, open)
-		}}
+// counter knows what owners have of a kind of items.
+type counter struct {
+	quota.Counter
+	of Quota
+}
+
+// newCounter returns the counter of a kind of items; nil where nothing is bounded.
+func (g *Guard) newCounter(kind string, q Quota) *counter {
+	if q.N <= 0 && q.Bytes <= 0 {
+		return nil
 	}
-	q := g.cfg.Quotas
-	g.counters.servers = of(q.Servers, toolsKind, false)
-	g.counters.agents = of(q.Agents, agentKind, false)
-	g.counters.held = of(q.Held, approvalKind, true)
-	g.counters.contents = contents{most: q.Contents, seed: maphash.MakeSeed(), logger: g.cfg.Logger}
+	return &counter{of: q, Counter: quota.Counter{
+		Most: quota.Most{N: q.N, Bytes: q.Bytes}, Now: g.cfg.Now,
+		Count: func(ctx context.Context, owner string) (int, int64, error) {
+			return g.cfg.Store.CountItems(ctx, kind, owner, q.Open)
+		},
+	}}
 }
 
-// take takes room for a principal's things before they are made. made must be called with
-// whether they were.
-func (g *Guard) take(ctx context.Context, c *quota.Counter, name, what, instead, owner string, n int, bytes int64) (made func(bool), err error) {
-	made, err = c.Take(ctx, owner, n, bytes)
-	if full, ok := errors.AsType[*quota.Full](err); ok {
-		g.cfg.Refused(name)
-		if full.N > 0 && full.HasN+n > full.N {
-			return nil, &QuotaError{name, fmt.Sprintf("You may have %d %s (the node's quotas.%s), and have %d. %s", full.N, what, name, full.HasN, instead)}
+// charge takes room for items before they are written. made must be called with whether
+// they were. The error is a *QuotaError when there is none.
+func (g *Guard) charge(ctx context.Context, items []*Item) (made func(bool), err error) {
+	all := []func(bool){}
+	made = func(ok bool) {
+		for _, f := range all {
+			f(ok)
 		}
-		return nil, &QuotaError{name, fmt.Sprintf("You may have %d bytes of %s (the node's quotas.bytes), and have %d. %s", full.Bytes, what, full.HasBytes, instead)}
 	}
-	return made, err
+	for _, i := range items {
+		if !i.Charged || i.quota == nil || i.Owner == "" {
+			continue
+		}
+		q := &i.quota.of
+		if q.Open && !i.Open {
+			continue
+		}
+		n, bytes := 1, len(i.Data)
+		if i.Found && i.was.Owner == i.Owner && (i.was.Open || !q.Open) {
+			n, bytes = 0, bytes-i.bytes
+		}
+		one, err := i.quota.Take(ctx, i.Owner, n, int64(max(0, bytes)))
+		if full, ok := errors.AsType[*quota.Full](err); ok {
+			err = g.full(q, n, full)
+		}
+		if err != nil {
+			made(false)
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return made, nil
+}
+
+// full says that a quota has no room.
+func (g *Guard) full(q *Quota, n int, full *quota.Full) error {
+	g.cfg.Refused(q.Name)
+	if full.N > 0 && full.HasN+n > full.N {
+		return &QuotaError{q.Name, fmt.Sprintf("You may have %d %s (the node's quotas.%s), and have %d. %s", full.N, q.What, q.Name, full.HasN, q.Instead)}
+	}
+	return &QuotaError{q.Name, fmt.Sprintf("You may have %d bytes of %s (the node's quotas.bytes), and have %d. %s", full.Bytes, q.What, full.HasBytes, q.Instead)}
 }
 
 // contents counts how many bytes of contents were kept of each principal's acts of this

@@ -16,6 +16,7 @@ import (
 	"reeve.example/reeve/guard"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/mcp/pins"
 )
 
 // as makes an act one of another principal's.
@@ -87,19 +88,21 @@ func TestThreat25HeldQuota(t *testing.T) {
 // pins out: neither its own nor others'.
 func TestThreat25PinQuota(t *testing.T) {
 	dir := t.TempDir()
-	quotas := func(c *guard.Config) { c.Quotas = guard.Quotas{Servers: 5, Bytes: 100 << 10} }
+	quotas := func(c *guard.Config) { c.Quotas = guard.Quotas{Bytes: 100 << 10} }
+	servers = 5
+	defer func() { servers = 0 }()
 	n := open(t, dir, quotas)
 	a, b := act.Principal{Name: "key:a", Method: "key"}, act.Principal{Name: "key:b", Method: "key"}
 	tool := definitions(t, `{"name":"t","description":"reads"}`)
 	changed := definitions(t, `{"name":"t","description":"writes"}`)
-	if held, err := n.PinTools(t.Context(), b, "victim", guard.PinTrustFirst, tool); err != nil || len(held) > 0 {
+	if held, err := n.pins.Compare(t.Context(), b, "victim", pins.TrustFirst, tool); err != nil || len(held) > 0 {
 		t.Fatalf("%v, %v", held, err)
 	}
 	var taken atomic.Int32
 	var wg sync.WaitGroup
 	for i := range 30 {
 		wg.Go(func() {
-			_, err := n.PinTools(context.Background(), a, fmt.Sprint("s", i), guard.PinTrustFirst, tool)
+			_, err := n.pins.Compare(context.Background(), a, fmt.Sprint("s", i), pins.TrustFirst, tool)
 			if full := new(guard.QuotaError); err == nil {
 				taken.Add(1)
 			} else if !errors.As(err, &full) || full.Quota != "servers" {
@@ -113,24 +116,24 @@ func TestThreat25PinQuota(t *testing.T) {
 	}
 	n.close()
 	n = open(t, dir, quotas)
-	if _, err := n.PinTools(t.Context(), a, "after a restart", guard.PinTrustFirst, tool); err == nil {
+	if _, err := n.pins.Compare(t.Context(), a, "after a restart", pins.TrustFirst, tool); err == nil {
 		t.Error("a restart forgets what there is")
 	}
 	for _, who := range []act.Principal{a, b} {
-		servers, err := n.MCPServers(t.Context())
+		servers, _, err := n.pins.Servers(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(servers, func(s *guard.MCPServer) bool { return s.Principal == who.Name })
-		if held, err := n.PinTools(t.Context(), who, servers[i].Name, guard.PinTrustFirst, changed); err != nil || len(held) != 1 {
+		i := slices.IndexFunc(servers, func(s *pins.Server) bool { return s.Principal == who.Name })
+		if held, err := n.pins.Compare(t.Context(), who, servers[i].Name, pins.TrustFirst, changed); err != nil || len(held) != 1 {
 			t.Errorf("%s: a changed tool: %v, %v", who.Name, held, err)
 		}
 	}
 	large := definitions(t, `{"name":"u","description":"`+strings.Repeat("x", 60<<10)+`"}`)
-	if _, err := n.PinTools(t.Context(), b, "first", guard.PinTrustFirst, large); err != nil {
+	if _, err := n.pins.Compare(t.Context(), b, "first", pins.TrustFirst, large); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.PinTools(t.Context(), b, "second", guard.PinTrustFirst, large); err == nil || !strings.Contains(err.Error(), "quotas.bytes") {
+	if _, err := n.pins.Compare(t.Context(), b, "second", pins.TrustFirst, large); err == nil || !strings.Contains(err.Error(), "quotas.bytes") {
 		t.Errorf("beyond the bytes: %v", err)
 	}
 }
@@ -139,7 +142,7 @@ func TestThreat25PinQuota(t *testing.T) {
 func TestThreat25AgentQuota(t *testing.T) {
 	n := open(t, t.TempDir(), func(c *guard.Config) { c.Quotas = guard.Quotas{Agents: 3, Bytes: 10 << 10} })
 	register := func(who, did, metadata string) error {
-		a := as(who, intent(did, "", did))
+		a := as(who, intentOf(did, "", did))
 		a.Kind, a.Agent.ID = act.AgentRegister, did
 		_, known, err := n.Register(t.Context(), a, guard.Registration{DID: did, Metadata: []byte(metadata)})
 		if err == nil && known == nil {

@@ -37,7 +37,7 @@ func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.E
 		if len(shared) > 0 {
 			common = a.Agent.Raw
 		}
-		if over = !g.counters.contents.take(a, len(request)+len(masked), common); over {
+		if over = !g.contents.take(a, len(request)+len(masked), common); over {
 			g.cfg.Refused("contents")
 			keep = false
 		}
@@ -46,7 +46,7 @@ func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.E
 	b := make([]byte, 0, 1280)
 	b = appendClaims(appendPrincipal(b, a.Principal), a, a.User.ID != "" && g.scans(a.User.ID))
 	principal := len(b)
-	b = appendReasons(b, d, keep && !slices.ContainsFunc(d.Edits, func(e act.Edit) bool { return g.findsIn(e.Pointer, e.Value) }))
+	b = appendReasons(b, d, keep && !slices.ContainsFunc(d.Edits, func(e act.Edit) bool { return g.Finds(e.Pointer, e.Value) }))
 	reasons := len(b)
 	b = appendLinks(b, a)
 	if over {
@@ -156,8 +156,9 @@ func (g *Guard) finds(a *act.Action) bool {
 	return (risk.MayTell(before) || risk.MayTell(after)) && reads(a.Body, g.cfg.Redact, around{})
 }
 
-// findsIn is finds for a new value at a place of a request.
-func (g *Guard) findsIn(pointer string, value []byte) bool {
+// Finds reports whether a new value at a place of a request holds what is masked before
+// it is kept.
+func (g *Guard) Finds(pointer string, value []byte) bool {
 	if g.cfg.Redact == 0 {
 		return false
 	}
@@ -414,7 +415,7 @@ func (g *Guard) recorded(ctx context.Context, a *act.Action, at act.Position, pl
 		d.Edits = append(d.Edits, act.Edit{Pointer: e.Pointer, Value: e.Value})
 	}
 	if kept.Approval != "" {
-		h, _, err := g.held(ctx, kept.Approval)
+		h, _, err := g.approvals.Get(ctx, kept.Approval)
 		switch {
 		case err != nil:
 			return act.Decision{}, nil, err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"reeve.example/reeve/agent"
 	"reeve.example/reeve/approval"
 	"reeve.example/reeve/ledger"
 
@@ -33,11 +32,6 @@ func newSealer(log *ledger.Log) (sealer, error) {
 
 // ErrSealed: what is sealed is not what it is read for, or was sealed under another seed.
 var ErrSealed = errors.New("what would be done cannot be unsealed: it was sealed by a node with another seed, or changed since")
-
-// intentBound is what an intent's sealed params are good for: that intent alone.
-func intentBound(n *agent.Intent) []byte {
-	return fmt.Appendf(nil, "intent %q %q %q\n%s", n.Principal, n.Agent, n.ID, n.Digest)
-}
 
 // bound is what a sealed text is good for: one approval, for one act.
 func bound(h *approval.Decision) []byte {
@@ -76,3 +70,10 @@ func (s sealer) open(h *approval.Decision) (*approval.Exact, error) {
 	}
 	return x, nil
 }
+
+// Seal makes a text unreadable for all who have the database alone, and good only for
+// what it is bound to.
+func (g *Guard) Seal(plain, bound []byte) []byte { return g.seal.seal(plain, bound) }
+
+// Unseal is what Seal was given; else ErrSealed.
+func (g *Guard) Unseal(sealed, bound []byte) ([]byte, error) { return g.seal.unseal(sealed, bound) }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"reeve.example/reeve/a2g/intent"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/approval"
 	"reeve.example/reeve/guard"
@@ -79,7 +80,7 @@ func TestShownExactly(t *testing.T) {
 			if err != nil || masked.Exact != nil || masked.Sealed != nil || !strings.Contains(string(masked.Request), "[GitHub token removed]") {
 				t.Errorf("to who only looks: %+v, %v", masked, err)
 			}
-			list, _, err := n.Approvals(t.Context(), true, "", 0)
+			list, _, _, err := n.Approvals(t.Context(), true, "", 0)
 			if err != nil || len(list) != 1 || list[0].Request != nil || list[0].Sealed != nil || list[0].Exact != nil {
 				t.Errorf("in the list: %+v, %v", list, err)
 			}
@@ -216,12 +217,12 @@ func TestThreat17SealedIntent(t *testing.T) {
 				c.Policy, c.Redact = load(t, asking), risk.Secret
 				c.Now = func() time.Time { return now }
 			})
-			a := intent("i", "transfer", key)
-			held, _, err := n.Ask(t.Context(), a, guard.Asking{Params: params, Lasts: time.Minute})
+			a := intentOf("i", "transfer", key)
+			held, _, err := n.Ask(t.Context(), a, intent.Asking{Params: params, Lasts: time.Minute})
 			if err != nil || held.Verdict.Effect != act.Escalate {
 				t.Fatalf("%+v, %v", held, err)
 			}
-			got, err := n.Intent(t.Context(), a.Principal.Name, a.Agent.ID, a.ID)
+			got, err := n.Get(t.Context(), a.Principal.Name, a.Agent.ID, a.ID)
 			if err != nil || !bytes.Equal(got.Params, params) {
 				t.Fatalf("%s, %v", got.Params, err)
 			}
@@ -240,11 +241,11 @@ func TestThreat17SealedIntent(t *testing.T) {
 				if err := n.ExpireApprovals(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if ended, err := n.EndIntents(t.Context()); err != nil || len(ended) != 1 {
+				if ended, err := n.Expire(t.Context()); err != nil || len(ended) != 1 {
 					t.Fatalf("%v, %v", ended, err)
 				}
 			}
-			got, err = n.Intent(t.Context(), a.Principal.Name, a.Agent.ID, a.ID)
+			got, err = n.Get(t.Context(), a.Principal.Name, a.Agent.ID, a.ID)
 			if err != nil || got.Params != nil || got.Sealed != nil {
 				t.Errorf("afterwards: %+v, %v", got, err)
 			}

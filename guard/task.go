@@ -11,23 +11,6 @@ import (
 	"reeve.example/reeve/task"
 )
 
-// DecideTask decides about the start of a task, or about its result, and makes the
-// change of the task that change names durable with the decision. manifest is
-// what the policy lets the executor use, and said whether it says anything of it.
-// task.ErrMoved: the task has moved on, and nothing was recorded. See Decide for the rest.
-// again says that people were asked about this start, and are not asked again.
-func (g *Guard) DecideTask(ctx context.Context, a *act.Action, again bool,
-	change func(d *act.Decision, modified []byte, manifest act.Manifest, said bool) (*task.Change, error),
-) (act.Decision, []byte, error) {
-	return g.decide(ctx, a, asked{again: again, change: func(d *act.Decision, modified []byte, set *policy.Set) (*task.Change, error) {
-		manifest, said := set.Manifest(a.Canonical)
-		if a.Kind == act.TaskStart {
-			d.Manifest = &manifest
-		}
-		return change(d, modified, manifest, said)
-	}})
-}
-
 // Screen returns the body of a result as the policy lets it be said, without a record
 // and without a session's memory; ok is false when the policy does not let it.
 func (g *Guard) Screen(a *act.Action) (body []byte, ok bool) {
@@ -42,22 +25,16 @@ func (g *Guard) Screen(a *act.Action) (body []byte, ok bool) {
 
 // RecordTask records what a client had done to tasks, such as "tasks.create", with
 // the change, and returns where.
-func (g *Guard) RecordTask(ctx context.Context, what string, by act.Principal, request []byte, details map[string]string, change *task.Change) (act.Position, error) {
+func (g *Guard) RecordTask(ctx context.Context, n *Note, change *task.Change) (act.Position, error) {
 	for range attempts {
-		e := g.note(what, by, details)
-		e.Record.Kind, e.Record.Door = what, "flow"
-		e.Principal, e.Links = g.masked(e.Principal), g.masked(e.Links)
-		e.Request = request
-		if e.KeepContent = g.cfg.Keep == KeepAll; e.KeepContent {
-			e.Request = g.masked(request)
-		}
+		e := g.entryOf(n)
 		e.Task = change
 		pos, err := g.enqueue(ctx, e)
 		if !errors.Is(err, ledger.ErrStale) {
-			return pos, wrapTask(what, err)
+			return pos, wrapTask(n.Kind, err)
 		}
 	}
-	return act.Position{}, wrapTask(what, ledger.ErrStale)
+	return act.Position{}, wrapTask(n.Kind, ledger.ErrStale)
 }
 
 // ChangeTask makes a change of a task durable that is no decision of anybody's, such

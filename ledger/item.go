@@ -29,10 +29,19 @@ type Item struct {
 type ItemQuery struct {
 	Kind  string
 	After string // only ids greater than this
-	Open  bool   // only those that are open
+	// Prefix selects only the longer ids that begin with it; empty for all. It is of
+	// characters of one byte.
+	Prefix string
+	Open   bool // only those that are open
 	// DueBefore, when not zero, selects those that are due before it.
 	DueBefore time.Time
 	Limit     int // at most so many; 0 means 1000
+}
+
+// Until is the first id after those with the Prefix, which is not empty.
+func (q *ItemQuery) Until() string {
+	last := len(q.Prefix) - 1
+	return q.Prefix[:last] + string(q.Prefix[last]+1)
 }
 
 // DefaultItems is how many items a query without a Limit returns.

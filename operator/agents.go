@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net/http"
 
+	"reeve.example/reeve/a2g/intent"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/agent"
+	"reeve.example/reeve/guard"
 )
 
 // AgentList is a page of agents, in the order of their DIDs.
@@ -14,27 +16,27 @@ type AgentList struct {
 	Agents []*agent.Agent `json:"agents"`
 	// Next is what to give as after for the next page; empty on the last.
 	Next string `json:"next,omitzero"`
+	// Damaged are those of the page of which what is stored cannot be read.
+	Damaged []*guard.DamagedError `json:"damaged,omitempty"`
 }
 
 // agentsPage is how many agents one answer lists at most.
 const agentsPage = 200
 
 func (o *API) listAgents(r *http.Request, _ act.Principal, _ Nothing) (AgentList, error) {
-	list, err := o.Guard.Agents(r.Context(), r.URL.Query().Get("after"), agentsPage)
+	list, bad, next, err := o.Guard.Agents(r.Context(), r.URL.Query().Get("after"), agentsPage)
 	if err != nil {
 		return AgentList{}, o.failed("the agents were not read", err)
 	}
-	page := AgentList{Agents: append([]*agent.Agent{}, list...)}
-	if len(list) == agentsPage {
-		page.Next = list[len(list)-1].DID
-	}
-	return page, nil
+	return AgentList{Agents: append([]*agent.Agent{}, list...), Next: next, Damaged: bad}, nil
 }
 
 // AgentReport is an agent, and how what it asked for ended.
 type AgentReport struct {
 	*agent.Agent
-	Conduct agent.Conduct `json:"conduct"`
+	Conduct intent.Conduct `json:"conduct"`
+	// Damaged are its intents of which what is stored cannot be read; they are not counted.
+	Damaged []*guard.DamagedError `json:"damaged,omitempty"`
 }
 
 func (o *API) showAgent(r *http.Request, _ act.Principal, _ Nothing) (AgentReport, error) {
@@ -53,8 +55,8 @@ func (o *API) report(ctx context.Context, did string) (AgentReport, error) {
 	if err != nil {
 		return AgentReport{}, err
 	}
-	intents, err := o.Guard.Intents(ctx, did, false)
-	return AgentReport{known, agent.ConductOf(intents, known.Violations)}, err
+	intents, bad, err := o.Agents.Intents(ctx, did)
+	return AgentReport{known, intent.ConductOf(intents, known.Violations), bad}, err
 }
 
 // AgentState gives an agent another state.

@@ -14,6 +14,9 @@ type ApprovalList struct {
 	Approvals []*approval.Decision `json:"approvals"`
 	// Next is what to give as after for the next page; empty on the last.
 	Next string `json:"next,omitzero"`
+	// Damaged are those of the page of which what is stored cannot be read: what they
+	// hold is denied.
+	Damaged []*guard.DamagedError `json:"damaged,omitempty"`
 }
 
 // approvalsPage is how many held decisions one answer lists at most.
@@ -28,14 +31,14 @@ func (o *API) listApprovals(r *http.Request, _ act.Principal, _ Nothing) (Approv
 			return ApprovalList{}, badRequest("limit is a number from 1 to %d", approvalsPage)
 		}
 	}
-	list, next, err := o.Guard.Approvals(r.Context(), q.Get("all") == "", q.Get("after"), limit)
+	list, bad, next, err := o.Guard.Approvals(r.Context(), q.Get("all") == "", q.Get("after"), limit)
 	if err != nil {
 		return ApprovalList{}, o.failed("the approvals were not read", err)
 	}
 	for _, h := range list {
 		h.Seen = "" // what nobody has looked at here
 	}
-	return ApprovalList{Approvals: append([]*approval.Decision{}, list...), Next: next}, nil
+	return ApprovalList{Approvals: append([]*approval.Decision{}, list...), Next: next, Damaged: bad}, nil
 }
 
 // showExact shows who answers the exact bytes of what is held.

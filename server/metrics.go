@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/agent"
 	"reeve.example/reeve/task"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -161,8 +160,7 @@ const maxAgents = 500
 
 // Ended counts how an A2G intent ended; with an empty outcome, an act of the
 // agent that no verdict covers.
-func (m *Metrics) Ended(did string, how agent.Outcome) {
-	outcome := string(how)
+func (m *Metrics) Ended(did, outcome string) {
 	if outcome == "" {
 		outcome = "violation"
 	}

@@ -22,9 +22,9 @@ import (
 
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/guard"
 	"reeve.example/reeve/internal/secret"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/mcp/pins"
 	"reeve.example/reeve/mcp/proxy"
 	"reeve.example/reeve/mcp/proxy/install"
 	"reeve.example/reeve/operator"
@@ -115,7 +115,7 @@ func (x *mcpProxy) run(cmd *cobra.Command, command []string) error {
 		return err
 	}
 	p := &proxy.Proxy{
-		Guardian: guardian, Server: x.name(command), Pin: guard.Pin(cfg.MCP.Pin), Wait: x.wait, MaxMessage: x.maxMessage,
+		Guardian: guardian, Server: x.name(command), Pin: pins.Mode(cfg.MCP.Pin), Wait: x.wait, MaxMessage: x.maxMessage,
 		Hosts: x.hosts, Origins: x.origins,
 	}
 	err = x.serve(ctx, p, command, cmd.InOrStdin(), cmd.OutOrStdout())
@@ -344,7 +344,7 @@ func (n *nearest) open() error {
 	}
 	n.node, n.served = node, make(chan error, 1)
 	go func() { n.served <- node.Serve(n.ctx, nil) }()
-	n.now = &proxy.Local{Guard: node.Guard(), Principal: proxy.Here}
+	n.now = &proxy.Local{Guard: node.Guard(), Pins: node.Pins(), Principal: proxy.Here}
 	return nil
 }
 
@@ -387,7 +387,7 @@ func (n *nearest) Await(ctx context.Context, id string) error {
 }
 
 // Tools implements proxy.Guardian.
-func (n *nearest) Tools(ctx context.Context, server string, pin guard.Pin, definitions jsontext.Value) (denied map[string]act.Reason, err error) {
+func (n *nearest) Tools(ctx context.Context, server string, pin pins.Mode, definitions jsontext.Value) (denied map[string]act.Reason, err error) {
 	err = n.with(func(g proxy.Guardian) error { denied, err = g.Tools(ctx, server, pin, definitions); return err })
 	return denied, err
 }
@@ -450,21 +450,21 @@ func toolKeeper(cmd *cobra.Command) (r *proxy.Remote, done func() error, err err
 	if err != nil {
 		return nil, nil, err
 	}
-	return &proxy.Remote{URL: "http://localhost", Client: operator.Within(proxy.Serve(node.Guard())).HTTP}, node.Close, nil
+	return &proxy.Remote{URL: "http://localhost", Client: operator.Within(proxy.Serve(node.Guard(), node.Pins())).HTTP}, node.Close, nil
 }
 
 // servers are the MCP servers of which tools are known: those of a name or an id,
 // all of them for "".
-func servers(cmd *cobra.Command, r *proxy.Remote, name string) ([]*guard.MCPServer, error) {
+func servers(cmd *cobra.Command, r *proxy.Remote, name string) ([]*pins.Server, error) {
 	all, err := r.Servers(cmd.Context())
 	if err != nil {
 		return nil, err
 	}
-	found := slices.DeleteFunc(all, func(s *guard.MCPServer) bool { return name != "" && s.ID != name && s.Name != name })
+	found := slices.DeleteFunc(all, func(s *pins.Server) bool { return name != "" && s.ID != name && s.Name != name })
 	if len(found) == 0 && name != "" {
 		return nil, fmt.Errorf("no MCP server %q has listed tools: see reeve mcp tools list", name)
 	}
-	slices.SortFunc(found, func(a, b *guard.MCPServer) int { return strings.Compare(a.Name+"\n"+a.ID, b.Name+"\n"+b.ID) })
+	slices.SortFunc(found, func(a, b *pins.Server) int { return strings.Compare(a.Name+"\n"+a.ID, b.Name+"\n"+b.ID) })
 	return found, nil
 }
 
@@ -531,7 +531,7 @@ func diffTools(cmd *cobra.Command, a []string) (err error) {
 
 // showHeld prints a definition that is held, line by line beside the one that was
 // agreed to. All of it that a server wrote is made harmless.
-func showHeld(out io.Writer, s *guard.MCPServer, t *guard.MCPTool) {
+func showHeld(out io.Writer, s *pins.Server, t *pins.Tool) {
 	fmt.Fprintf(out, "server %s (%s)\ntool   %s\nhash   %s\n", s.ID, printable(s.Name), printable(t.Name), t.Held.Hash)
 	if t.Held.Was != "" {
 		fmt.Fprintf(out, "It is defined as %s was, which the server does not list any more.\n", printable(t.Held.Was))

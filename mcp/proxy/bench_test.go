@@ -22,15 +22,15 @@ import (
 //	call  judged-added-µs = judged − direct − 2 · decision; free-added-µs = free − direct
 //	ping  judged/carried: no rule says anything of it
 func BenchmarkCall(b *testing.B) {
-	local := func() Guardian { return &Local{Guard: testGuard(b, testRules), Principal: Here} }
+	fresh := func() Guardian { return local(testGuard(b, testRules)) }
 	b.Run("call", func(b *testing.B) {
 		const line = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello","n":1.50}}}` + "\n"
-		l, id := local(), 0
+		l, id := fresh(), 0
 		took := inTurn(b, map[string]func(){
 			"direct":  exchanges(b, line, direct),
 			"carried": exchanges(b, line, carried),
 			"free":    exchanges(b, line, func(b *testing.B) (io.Reader, io.Writer) { return through(b, yes{}) }),
-			"judged":  exchanges(b, line, func(b *testing.B) (io.Reader, io.Writer) { return through(b, local()) }),
+			"judged":  exchanges(b, line, func(b *testing.B) (io.Reader, io.Writer) { return through(b, fresh()) }),
 			"decision": func() {
 				id++
 				q := &Question{Message: fmt.Appendf(nil, line[:len(line)-1], id), Server: "bench", Session: "bench", ID: itoa(id)}
@@ -48,7 +48,7 @@ func BenchmarkCall(b *testing.B) {
 		took := inTurn(b, map[string]func(){
 			"direct":  exchanges(b, line, direct),
 			"carried": exchanges(b, line, carried),
-			"judged":  exchanges(b, line, func(b *testing.B) (io.Reader, io.Writer) { return through(b, local()) }),
+			"judged":  exchanges(b, line, func(b *testing.B) (io.Reader, io.Writer) { return through(b, fresh()) }),
 		})
 		b.ReportMetric(took["judged"]/took["carried"], "judged/carried")
 		b.ReportMetric(took["judged"]-took["carried"], "judged-added-µs")

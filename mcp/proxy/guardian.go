@@ -17,6 +17,7 @@ import (
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/wording"
 	mcp "reeve.example/reeve/mcp/message"
+	"reeve.example/reeve/mcp/pins"
 	"reeve.example/reeve/policy"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -92,7 +93,7 @@ type Guardian interface {
 	Await(ctx context.Context, approval string) error
 	// Tools compares the tools that a server lists with those that are pinned,
 	// and returns why tools must not be called, by name. definitions is a JSON array.
-	Tools(ctx context.Context, server string, pin guard.Pin, definitions jsontext.Value) (map[string]act.Reason, error)
+	Tools(ctx context.Context, server string, pin pins.Mode, definitions jsontext.Value) (map[string]act.Reason, error)
 	// Touched names the methods of housekeeping of which a rule says something
 	// although the messages hold no text.
 	Touched(ctx context.Context) (map[string]bool, error)
@@ -101,6 +102,7 @@ type Guardian interface {
 // Local is the guardian of a node in this process.
 type Local struct {
 	Guard *guard.Guard
+	Pins  *pins.Pins
 	// Principal is who asks.
 	Principal act.Principal
 
@@ -240,9 +242,9 @@ func (l *Local) Await(ctx context.Context, id string) error { return l.Guard.Awa
 
 // Tools implements Guardian. Beside what is held it tells of tools that the
 // policy lets nobody call by this way.
-func (l *Local) Tools(ctx context.Context, server string, pin guard.Pin, definitions jsontext.Value) (map[string]act.Reason, error) {
+func (l *Local) Tools(ctx context.Context, server string, pin pins.Mode, definitions jsontext.Value) (map[string]act.Reason, error) {
 	switch pin {
-	case guard.PinAsk, guard.PinTrustFirst, guard.PinOff:
+	case pins.Ask, pins.TrustFirst, pins.Off:
 	default:
 		return nil, badQuestion("%q is no way to pin: choose trust-first, ask or off", pin)
 	}
@@ -250,8 +252,8 @@ func (l *Local) Tools(ctx context.Context, server string, pin guard.Pin, definit
 	if err != nil {
 		return nil, badQuestion("the list of tools is not acceptable JSON: %w", err)
 	}
-	if doc.Root().Len() > guard.MaxTools {
-		return nil, badQuestion("the server lists more than %d tools", guard.MaxTools)
+	if doc.Root().Len() > pins.MaxTools {
+		return nil, badQuestion("the server lists more than %d tools", pins.MaxTools)
 	}
 	seen := map[string]bool{}
 	var list []rawjson.Value
@@ -263,7 +265,7 @@ func (l *Local) Tools(ctx context.Context, server string, pin guard.Pin, definit
 		seen[name] = true
 		list = append(list, d)
 	}
-	denied, err := l.Guard.PinTools(ctx, l.Principal, server, pin, list)
+	denied, err := l.Pins.Compare(ctx, l.Principal, server, pin, list)
 	if full, ok := errors.AsType[*guard.QuotaError](err); ok { // what cannot be remembered is not let through
 		denied, err = map[string]act.Reason{}, nil
 		for name := range seen {

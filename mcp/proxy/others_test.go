@@ -38,7 +38,7 @@ func starter(t *testing.T) *Proxy {
 	if err := g.SetPolicy(t.Context(), set, Here); err != nil {
 		t.Fatal(err)
 	}
-	return &Proxy{Guardian: &Local{Guard: g, Principal: Here}, Server: "real"}
+	return &Proxy{Guardian: local(g), Server: "real"}
 }
 
 // everything starts the SDK's own conformance server. It names no port that it
@@ -152,7 +152,7 @@ func TestServers(t *testing.T) {
 		if err != nil || len(list.Tools) < 5 {
 			t.Errorf("%v, %v", list, err)
 		}
-		known, err := p.Guardian.(*Local).Guard.MCPServers(t.Context())
+		known, _, err := p.Guardian.(*Local).Pins.Servers(t.Context())
 		if err != nil || len(known) != 1 {
 			t.Fatal(known, err)
 		}

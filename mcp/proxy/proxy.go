@@ -2,7 +2,7 @@
 // they say to each other: each message becomes an act, is decided about by a
 // Guardian, and only then passes on.
 //
-//	p := &proxy.Proxy{Guardian: &proxy.Local{Guard: g, Principal: who}, Server: "files"}
+//	p := &proxy.Proxy{Guardian: &proxy.Local{Guard: g, Pins: pins.New(g, 0, 0, time.Now), Principal: who}, Server: "files"}
 //	err := p.ServeStdio(ctx, os.Stdin, os.Stdout, proxy.Command("npx", "-y", "server-files"))
 //
 // Either side speaks lines (stdio) or Streamable HTTP:
@@ -28,7 +28,7 @@
 // the policy says anything of it.
 //
 // A call of a tool that the server did not list, or whose definition waits for
-// somebody to agree to it (guard.PinTools), is denied. A denied call is answered
+// somebody to agree to it (pins.Pins.Compare), is denied. A denied call is answered
 // by a tool result that a model can act on; anything else by a JSON-RPC error.
 package proxy
 
@@ -39,7 +39,7 @@ import (
 	"sync"
 	"time"
 
-	"reeve.example/reeve/guard"
+	"reeve.example/reeve/mcp/pins"
 )
 
 // Proxy judges what passes between the clients and one server. Its fields must
@@ -51,8 +51,8 @@ type Proxy struct {
 	// are pinned under it. Required.
 	Server string
 	// Pin says what becomes of new and changed definitions of tools; empty means
-	// guard.PinTrustFirst.
-	Pin guard.Pin
+	// pins.TrustFirst.
+	Pin pins.Mode
 	// Wait is how long a message that a person must agree to waits for the answer.
 	Wait time.Duration
 	// MaxMessage is the size of the largest message, in bytes; 0 means 16 MiB.
@@ -82,11 +82,11 @@ func (p *Proxy) logger() *slog.Logger {
 	return slog.Default()
 }
 
-func (p *Proxy) pin() guard.Pin {
+func (p *Proxy) pin() pins.Mode {
 	if p.Pin != "" {
 		return p.Pin
 	}
-	return guard.PinTrustFirst
+	return pins.TrustFirst
 }
 
 // judgesRoutine reports whether a rule says something of a method of

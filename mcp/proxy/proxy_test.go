@@ -26,6 +26,7 @@ import (
 	"reeve.example/reeve/identity"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/mcp/pins"
 	"reeve.example/reeve/policy"
 	"reeve.example/reeve/store/sqlite"
 
@@ -95,10 +96,15 @@ func testGuard(t testing.TB, rules string) *guard.Guard {
 	return g
 }
 
+// local is a guardian on a guard.
+func local(g *guard.Guard) *Local {
+	return &Local{Guard: g, Pins: pins.New(g, 0, 0, time.Now), Principal: Here}
+}
+
 func testProxy(t testing.TB, edit func(*Proxy)) (*Proxy, *guard.Guard) {
 	t.Helper()
 	g := testGuard(t, testRules)
-	p := &Proxy{Guardian: &Local{Guard: g, Principal: Here}, Server: "test", Logger: slog.New(slog.DiscardHandler)}
+	p := &Proxy{Guardian: local(g), Server: "test", Logger: slog.New(slog.DiscardHandler)}
 	if edit != nil {
 		edit(p)
 	}
@@ -279,7 +285,7 @@ func serve1(t *testing.T, h http.Handler) string {
 
 // remoteOf is the guardian of a node that runs elsewhere.
 func remoteOf(t *testing.T, g *guard.Guard) *Remote {
-	h := Serve(g)
+	h := Serve(g, pins.New(g, 0, 0, time.Now))
 	return &Remote{URL: serve1(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), identity.LocalUser(uint32(os.Getuid())), identity.Admin)))
 	}))}
@@ -328,7 +334,7 @@ func judges(t *testing.T, c *mcp.ClientSession, g *guard.Guard) {
 		t.Errorf("a resource that is denied: %v", err)
 	}
 	// After a person agreed, once.
-	held, _, err := g.Approvals(ctx, true, "", 10)
+	held, _, _, err := g.Approvals(ctx, true, "", 10)
 	if err != nil || len(held) != 1 {
 		t.Fatalf("held: %v, %v", held, err)
 	}
@@ -349,7 +355,7 @@ func TestWaits(t *testing.T) {
 	c := connectStdio(t, p, self(t))
 	go func() {
 		for {
-			held, _, err := g.Approvals(t.Context(), true, "", 10)
+			held, _, _, err := g.Approvals(t.Context(), true, "", 10)
 			if err != nil {
 				return
 			}
@@ -644,7 +650,7 @@ func TestRoutine(t *testing.T) {
 		`  - {name: pings, on: mcp.request, when: action.inner_method == "ping", effect: deny, reason: No pings.}`: true,
 	} {
 		g := testGuard(t, "version: 1\nname: test\ndefault: allow\nrules:\n"+rule+"\n  - {name: x, on: trigger, effect: deny}\n")
-		p := &Proxy{Guardian: &Local{Guard: g, Principal: Here}, Server: "test", Logger: slog.New(slog.DiscardHandler)}
+		p := &Proxy{Guardian: local(g), Server: "test", Logger: slog.New(slog.DiscardHandler)}
 		s := &scripted{answer: func([]byte) [][]byte { return [][]byte{[]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)} }}
 		got := exchange(t, p, s, 1, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 		if denied := strings.Contains(got[0], "No pings."); denied != recorded || len(s.got) == 0 != recorded {
@@ -796,20 +802,20 @@ func TestPins(t *testing.T) {
 	confusable := `{"name":"еcho","description":"Looks like it","inputSchema":{}}`
 	for _, tt := range []struct {
 		name  string
-		pin   guard.Pin
+		pin   pins.Mode
 		lists []string // one after the other
 		want  string   // names visible in the last, and why the others are not
 	}{
-		{"first", guard.PinTrustFirst, []string{echo}, "echo"},
-		{"first, asked", guard.PinAsk, []string{echo}, "!echo: The tool is new"},
-		{"off", guard.PinOff, []string{echo, changed + "," + orders}, "add echo"},
-		{"changed", guard.PinTrustFirst, []string{echo, changed}, "!echo: The server changed"},
-		{"changed and back", guard.PinTrustFirst, []string{echo, changed, echo}, "echo"},
-		{"new", guard.PinTrustFirst, []string{echo, echo + "," + more}, "!more: The tool is new echo"},
-		{"gone and back", guard.PinTrustFirst, []string{echo + "," + more, echo, echo + "," + more}, "echo more"},
-		{"renamed", guard.PinTrustFirst, []string{echo, renamed}, `!shout: The server gave the tool "echo" a new name`},
-		{"orders", guard.PinTrustFirst, []string{echo + "," + orders}, "!add: The tool is new echo"},
-		{"look-alike", guard.PinTrustFirst, []string{echo + "," + confusable}, "!еcho: The tool is new echo"},
+		{"first", pins.TrustFirst, []string{echo}, "echo"},
+		{"first, asked", pins.Ask, []string{echo}, "!echo: The tool is new"},
+		{"off", pins.Off, []string{echo, changed + "," + orders}, "add echo"},
+		{"changed", pins.TrustFirst, []string{echo, changed}, "!echo: The server changed"},
+		{"changed and back", pins.TrustFirst, []string{echo, changed, echo}, "echo"},
+		{"new", pins.TrustFirst, []string{echo, echo + "," + more}, "!more: The tool is new echo"},
+		{"gone and back", pins.TrustFirst, []string{echo + "," + more, echo, echo + "," + more}, "echo more"},
+		{"renamed", pins.TrustFirst, []string{echo, renamed}, `!shout: The server gave the tool "echo" a new name`},
+		{"orders", pins.TrustFirst, []string{echo + "," + orders}, "!add: The tool is new echo"},
+		{"look-alike", pins.TrustFirst, []string{echo + "," + confusable}, "!еcho: The tool is new echo"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, _ := testProxy(t, func(p *Proxy) { p.Pin = tt.pin })
@@ -849,7 +855,7 @@ func TestPins(t *testing.T) {
 // TestApprove: a definition that somebody agreed to is listed, and called.
 func TestApprove(t *testing.T) {
 	ctx := context.Background()
-	p, g := testProxy(t, func(p *Proxy) { p.Pin = guard.PinAsk })
+	p, g := testProxy(t, func(p *Proxy) { p.Pin = pins.Ask })
 	c := connectStdio(t, p, self(t))
 	if got := ask(t, c, "echo", "a"); !strings.Contains(got, "nobody has agreed to its definition yet") {
 		t.Errorf("%s", got)
@@ -922,7 +928,7 @@ func TestPages(t *testing.T) {
 // TestRoles: who only asks looks after no tools.
 func TestRoles(t *testing.T) {
 	g := testGuard(t, testRules)
-	h := Serve(g)
+	h := Serve(g, pins.New(g, 0, 0, time.Now))
 	for role, want := range map[identity.Role]int{identity.Agent: 403, identity.Auditor: 403, identity.Approver: 200, identity.Admin: 200} {
 		r := httptest.NewRequest("GET", serversPath, nil)
 		w := httptest.NewRecorder()
@@ -990,7 +996,7 @@ type yes struct{ Guardian }
 
 func (yes) Judge(context.Context, *Question) (*Answer, error) { return &Answer{Effect: "allow"}, nil }
 func (yes) Touched(context.Context) (map[string]bool, error)  { return nil, nil }
-func (yes) Tools(_ context.Context, _ string, _ guard.Pin, _ jsontext.Value) (map[string]act.Reason, error) {
+func (yes) Tools(_ context.Context, _ string, _ pins.Mode, _ jsontext.Value) (map[string]act.Reason, error) {
 	return nil, nil
 }
 
@@ -1133,7 +1139,7 @@ func TestServerEnds(t *testing.T) {
 // or denied, and nothing that it says of itself lets anything pass.
 func TestQuestions(t *testing.T) {
 	g := testGuard(t, testRules)
-	h := Serve(g)
+	h := Serve(g, pins.New(g, 0, 0, time.Now))
 	who := act.Principal{Name: "key:a", Method: "key"}
 	const ping = `{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}`
 	for _, tt := range []struct {

@@ -13,6 +13,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/guard"
 	"reeve.example/reeve/identity"
+	"reeve.example/reeve/mcp/pins"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -51,7 +52,7 @@ type awaitAnswer struct {
 
 type toolsQuestion struct {
 	Server      string         `json:"server"`
-	Pin         guard.Pin      `json:"pin"`
+	Pin         pins.Mode      `json:"pin"`
 	Definitions jsontext.Value `json:"definitions"`
 }
 
@@ -65,7 +66,9 @@ type touchedAnswer struct {
 
 // Servers are the MCP servers of which tools are known.
 type Servers struct {
-	Servers []*guard.MCPServer `json:"servers"`
+	Servers []*pins.Server `json:"servers"`
+	// Damaged are those of which what is stored cannot be read: none of their tools is called.
+	Damaged []*guard.DamagedError `json:"damaged,omitempty"`
 }
 
 // ToolAnswer is a person's answer about a definition of a tool that is held.
@@ -94,7 +97,7 @@ func (r *Remote) Await(ctx context.Context, id string) error {
 }
 
 // Tools implements Guardian.
-func (r *Remote) Tools(ctx context.Context, server string, pin guard.Pin, definitions jsontext.Value) (map[string]act.Reason, error) {
+func (r *Remote) Tools(ctx context.Context, server string, pin pins.Mode, definitions jsontext.Value) (map[string]act.Reason, error) {
 	var a toolsAnswer
 	err := r.ask(ctx, http.MethodPost, toolsPath, toolsQuestion{server, pin, definitions}, &a)
 	return a.Denied, err
@@ -108,15 +111,15 @@ func (r *Remote) Touched(ctx context.Context) (map[string]bool, error) {
 }
 
 // Servers lists the MCP servers of which tools are known.
-func (r *Remote) Servers(ctx context.Context) ([]*guard.MCPServer, error) {
+func (r *Remote) Servers(ctx context.Context) ([]*pins.Server, error) {
 	var a Servers
 	err := r.ask(ctx, http.MethodGet, serversPath, nil, &a)
 	return a.Servers, err
 }
 
 // Answer answers about a definition of a tool that is held.
-func (r *Remote) Answer(ctx context.Context, q ToolAnswer) (*guard.MCPTool, error) {
-	t := new(guard.MCPTool)
+func (r *Remote) Answer(ctx context.Context, q ToolAnswer) (*pins.Tool, error) {
+	t := new(pins.Tool)
 	return t, r.ask(ctx, http.MethodPost, answerPath, q, t)
 }
 
@@ -178,9 +181,9 @@ const (
 // Serve returns what a node serves below /mcp/: to proxies that ask it (agents and
 // admins), and to people who look after tools (/mcp/servers, /mcp/answer: approvers
 // and admins). It wants the caller in the context: see identity.NewContext.
-func Serve(g *guard.Guard) http.Handler {
+func Serve(g *guard.Guard, p *pins.Pins) http.Handler {
 	mux := http.NewServeMux()
-	local := func(ctx context.Context) *Local { return &Local{Guard: g, Principal: askerIn(ctx)} }
+	local := func(ctx context.Context) *Local { return &Local{Guard: g, Pins: p, Principal: askerIn(ctx)} }
 	serve(mux, "POST "+judgePath, func(ctx context.Context, q *Question) (*Answer, error) {
 		if err := mayAsk(ctx); err != nil {
 			return nil, err
@@ -214,15 +217,15 @@ func Serve(g *guard.Guard) http.Handler {
 		if err := mayAnswer(ctx); err != nil {
 			return Servers{}, err
 		}
-		list, err := g.MCPServers(ctx)
-		return Servers{list}, err
+		list, bad, err := p.Servers(ctx)
+		return Servers{list, bad}, err
 	})
-	serve(mux, "POST "+answerPath, func(ctx context.Context, q *ToolAnswer) (*guard.MCPTool, error) {
+	serve(mux, "POST "+answerPath, func(ctx context.Context, q *ToolAnswer) (*pins.Tool, error) {
 		if err := mayAnswer(ctx); err != nil {
 			return nil, err
 		}
 		by, _ := identity.FromContext(ctx)
-		return g.AnswerTool(ctx, q.Server, q.Tool, q.Hash, q.Agree, by)
+		return p.Answer(ctx, q.Server, q.Tool, q.Hash, q.Agree, by)
 	})
 	return mux
 }
@@ -289,7 +292,7 @@ func serve[Q, A any](mux *http.ServeMux, pattern string, f func(context.Context,
 			switch {
 			case ok:
 				status = p.status
-			case errors.Is(err, guard.ErrNoTool):
+			case errors.Is(err, pins.ErrNoTool):
 				status = http.StatusNotFound
 			case errors.Is(err, guard.ErrChanged):
 				status = http.StatusConflict

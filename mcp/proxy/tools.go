@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/guard"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/mcp/pins"
 )
 
 var itoa = strconv.Itoa
@@ -120,8 +120,8 @@ func (t *toolbox) refresh(ctx context.Context, s *session, via asker) error {
 		for _, d := range result.Get("tools").Elems() {
 			definitions = append(definitions, d)
 		}
-		if len(definitions) > guard.MaxTools {
-			return fmt.Errorf("it lists more than %d tools", guard.MaxTools)
+		if len(definitions) > pins.MaxTools {
+			return fmt.Errorf("it lists more than %d tools", pins.MaxTools)
 		}
 		cursor := result.Get("nextCursor")
 		if cursor.Kind() != rawjson.String {
@@ -161,7 +161,7 @@ func (t *toolbox) judge(ctx context.Context, s *session, definitions []rawjson.V
 	tools := make(map[string]*tool, len(definitions))
 	for _, d := range definitions {
 		name := d.Get("name").Text()
-		x := &tool{hash: guard.HashTool(d), params: bindings(d.Get("inputSchema")), schema: d.Get("inputSchema")}
+		x := &tool{hash: pins.Hash(d), params: bindings(d.Get("inputSchema")), schema: d.Get("inputSchema")}
 		if r, no := denied[name]; no {
 			x.hidden = true
 			if r.Code != notGranted {
@@ -182,8 +182,8 @@ func (t *toolbox) visible(ctx context.Context, s *session, m *message, part bool
 	if !result.Exists() {
 		return m, nil // an error
 	}
-	if list.Kind() != rawjson.Array || list.Len() > guard.MaxTools {
-		return nil, fmt.Errorf("it is no list, or one of more than %d tools", guard.MaxTools)
+	if list.Kind() != rawjson.Array || list.Len() > pins.MaxTools {
+		return nil, fmt.Errorf("it is no list, or one of more than %d tools", pins.MaxTools)
 	}
 	definitions := make([]rawjson.Value, 0, list.Len())
 	for _, d := range list.Elems() {
@@ -204,7 +204,7 @@ func (t *toolbox) visible(ctx context.Context, s *session, m *message, part bool
 	kept, left := []byte{'['}, 0
 	for _, d := range definitions {
 		found, _ := t.find(d.Get("name").Text())
-		if found == nil || found.hidden || part && found.hash != guard.HashTool(d) {
+		if found == nil || found.hidden || part && found.hash != pins.Hash(d) {
 			left++
 			continue
 		}

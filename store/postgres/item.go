@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -65,10 +66,14 @@ func (s *Store) Items(ctx context.Context, q ledger.ItemQuery) ([]ledger.Item, e
 	if q.Open {
 		text += ` AND open`
 	}
-	args := []any{q.Kind, q.After, min(q.Limit, math.MaxInt32)}
+	args := []any{q.Kind, max(q.After, q.Prefix), min(q.Limit, math.MaxInt32)}
+	if q.Prefix != "" {
+		args = append(args, q.Until())
+		text += fmt.Sprintf(` AND id < $%d`, len(args))
+	}
 	if !q.DueBefore.IsZero() {
-		text += ` AND due > 0 AND due < $4`
 		args = append(args, layout.Nanoseconds(q.DueBefore))
+		text += fmt.Sprintf(` AND due > 0 AND due < $%d`, len(args))
 	}
 	rows, err := s.pool.Query(ctx, text+` ORDER BY id LIMIT $3`, args...)
 	if err != nil {

@@ -47,7 +47,11 @@ func (s *Store) Items(ctx context.Context, q ledger.ItemQuery) (items []ledger.I
 	if q.Open {
 		text += ` AND open = 1`
 	}
-	args := []any{q.Kind, q.After}
+	args := []any{q.Kind, max(q.After, q.Prefix)}
+	if q.Prefix != "" {
+		text += ` AND id < ?`
+		args = append(args, q.Until())
+	}
 	if !q.DueBefore.IsZero() {
 		text += ` AND due > 0 AND due < ?`
 		args = append(args, layout.Nanoseconds(q.DueBefore))

@@ -59,6 +59,7 @@ func items(t *testing.T, s *suite) {
 		{"all", ledger.ItemQuery{}, []ledger.Item{a, b, e}},
 		{"open", ledger.ItemQuery{Open: true}, []ledger.Item{a, b}},
 		{"a page", ledger.ItemQuery{After: "a", Limit: 1}, []ledger.Item{b}},
+		{"a prefix", ledger.ItemQuery{Prefix: "a"}, nil},
 		{"due", ledger.ItemQuery{DueBefore: at(2)}, []ledger.Item{e}},
 		{"due and open", ledger.ItemQuery{Open: true, DueBefore: at(3)}, []ledger.Item{a}},
 	} {
@@ -102,12 +103,25 @@ func manyItems(t *testing.T, s *suite) {
 		list = append(list, ledger.Item{Kind: "intent", ID: fmt.Sprintf("%04d", i), Due: Epoch, Data: []byte("x")})
 	}
 	s.commit(w, Entry{Record: Record(0, 10), Items: list})
-	got, err := s.Items(t.Context(), ledger.ItemQuery{Kind: "intent"})
+	got, err := s.Items(t.Context(), ledger.ItemQuery{Kind: "intent", Prefix: "01", After: "0197", DueBefore: Epoch.Add(1)})
+	s.check(err)
+	s.diff("with a prefix, after one", []string{"0198", "0199"}, ids(got))
+	got, err = s.Items(t.Context(), ledger.ItemQuery{Kind: "intent", Prefix: "127", After: "00"})
+	s.check(err)
+	s.diff("with a prefix", 10, len(got))
+	got, err = s.Items(t.Context(), ledger.ItemQuery{Kind: "intent"})
 	s.check(err)
 	s.diff("a query without a limit", ledger.DefaultItems, len(got))
 	removed, err := s.TrimItems(t.Context(), Epoch.Add(1))
 	s.check(err)
 	s.diff("removed", int64(len(list)), removed)
+}
+
+func ids(items []ledger.Item) (list []string) {
+	for i := range items {
+		list = append(list, items[i].ID)
+	}
+	return list
 }
 
 func utc(i ledger.Item) ledger.Item {

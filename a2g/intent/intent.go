@@ -1,4 +1,6 @@
-package agent
+// Package intent is what A2G agents ask for by ids of their own: the acts, the verdicts,
+// how they ended, and the nonces of signatures, which are good once.
+package intent
 
 import (
 	"fmt"
@@ -46,7 +48,7 @@ type Intent struct {
 	Expires time.Time `json:"expires"`
 	Asked   time.Time `json:"asked"`
 	// Params are the intent's as they came, while people are asked: it is judged
-	// once more when they have answered. They are kept as Sealed, by package guard;
+	// once more when they have answered. They are stored as Sealed;
 	// nodes before kept them in clear.
 	Params jsontext.Value `json:"params,omitzero"`
 	Sealed []byte         `json:"sealed,omitzero"`
@@ -185,8 +187,8 @@ func (n *Intent) end(o Outcome, status string, now time.Time) {
 // Data is the intent as it is stored.
 func (n *Intent) Data() ([]byte, error) { return json.Marshal(n) }
 
-// ParseIntent reads what Data wrote.
-func ParseIntent(data []byte) (*Intent, error) {
+// Parse reads what Data wrote.
+func Parse(data []byte) (*Intent, error) {
 	n := new(Intent)
 	if err := json.Unmarshal(data, n); err != nil {
 		return nil, fmt.Errorf("read an intent: %w", err)
