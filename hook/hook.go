@@ -101,6 +101,7 @@ type Event struct {
 	Failed bool
 	// About says what a session's start or end is about.
 	About string
+	off   []string // what in the repository switches hooks off, of a session's start
 
 	input  rawjson.Value // the call's arguments
 	result rawjson.Value // what the tool gave, as it came

@@ -62,8 +62,9 @@ var places = map[string]place{
 		events: []string{"SessionStart", "InstructionsLoaded", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStart", "SubagentStop", "Stop", "SessionEnd", "ConfigChange"},
 		entry:  func(in *Installation, event string) []byte { return group(in, event, `"timeout":`+seconds(1)) },
 		managed: &managedPlace{
-			files:    map[string]string{"linux": "/etc/claude-code/managed-settings.json", "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json"},
-			settings: []setting{{[]string{"allowManagedHooksOnly"}, "true"}},
+			files: map[string]string{"linux": "/etc/claude-code/managed-settings.json", "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json"},
+			// A repository's settings can set variables, and with that one no hook runs.
+			settings: []setting{{[]string{"allowManagedHooksOnly"}, "true"}, {[]string{"env", "CLAUDE_CODE_SIMPLE"}, `"0"`}},
 		},
 	},
 	"codex": {

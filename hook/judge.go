@@ -42,6 +42,13 @@ func Judge(ctx context.Context, e *Event, trail *Trail, ask func(context.Context
 		return Answer{}, err
 	}
 	if e.Kind == Prompt && d.Effect == act.Allow {
+		if off, err := e.judgeOff(ctx, turn, ask); err != nil {
+			return Answer{}, err
+		} else if off != nil {
+			d = off
+		}
+	}
+	if e.Kind == Prompt && d.Effect == act.Allow {
 		if beside, err := e.judgeBeside(ctx, turn, call, ask); err != nil {
 			return Answer{}, err
 		} else if beside != nil {

@@ -13,8 +13,8 @@ import (
 	"reeve.example/reeve/internal/rawjson"
 )
 
-// proofSession is the session that proofs are recorded in.
-const proofSession = "reeve-hook-test"
+// ProofSession is the name of the session that proofs are recorded in.
+const ProofSession = "reeve-hook-test"
 
 // Prove calls the hook as the agent would: with the command that stands in the agent's
 // configuration, by a shell, about a command that does nothing. It returns how long the
@@ -133,17 +133,17 @@ func (in *Installation) sample(folder string) []byte {
 	id := "test-" + rand.Text()
 	command := obj(nil).str("command", "true").end()
 	claude := func(tool string) obj {
-		return obj(nil).str("hook_event_name", in.call()).str("session_id", proofSession).str("cwd", folder).str("tool_name", tool).raw("tool_input", command).str("tool_use_id", id)
+		return obj(nil).str("hook_event_name", in.call()).str("session_id", ProofSession).str("cwd", folder).str("tool_name", tool).raw("tool_input", command).str("tool_use_id", id)
 	}
 	switch in.Agent {
 	case "gemini":
 		return claude("run_shell_command").end()
 	case "cursor":
-		return claude("Shell").str("conversation_id", proofSession).end()
+		return claude("Shell").str("conversation_id", ProofSession).end()
 	case "copilot":
-		return obj(nil).str("sessionId", proofSession).str("cwd", folder).str("toolName", "bash").raw("toolArgs", command).end()
+		return obj(nil).str("sessionId", ProofSession).str("cwd", folder).str("toolName", "bash").raw("toolArgs", command).end()
 	case "opencode":
-		return obj(nil).str("event", in.call()).str("sessionID", proofSession).str("directory", folder).str("callID", id).str("tool", "bash").raw("args", command).end()
+		return obj(nil).str("event", in.call()).str("sessionID", ProofSession).str("directory", folder).str("callID", id).str("tool", "bash").raw("args", command).end()
 	case "amazon-q":
 		return claude("execute_bash").end()
 	}

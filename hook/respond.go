@@ -45,10 +45,12 @@ func (r *Run) Respond(ctx context.Context, input []byte, ask func(context.Contex
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
+	e.look()
 	answer, err := Judge(ctx, e, trail, ask)
 	if err != nil {
 		return e.Refuse(err.Error())
 	}
+	answer.Stderr += e.notices()
 	return answer
 }
 

@@ -211,6 +211,17 @@ func (s *Status) codexTrust(ctx context.Context, in *Installation, file, folder 
 	}
 }
 
+// off takes down that something switches hooks off.
+func (s *Status) off(what string, overruled bool) {
+	switch {
+	case slices.Contains(s.Problems, what): // a user's file lies above the folder, too
+	case overruled:
+		s.Notes = append(s.Notes, what+", and the machine's settings overrule it")
+	default:
+		s.problem("%s", what)
+	}
+}
+
 // settings looks for what switches hooks off in all files of settings of the agent.
 func (s *Status) settings(own, machine *Installation, home, folder string) {
 	seen := map[string]bool{}
@@ -221,30 +232,20 @@ func (s *Status) settings(own, machine *Installation, home, folder string) {
 			return
 		}
 		seen[file] = true
-		switch off := switchedOff(text); {
-		case off == "":
-		case overruled:
-			s.Notes = append(s.Notes, fmt.Sprintf("%s would switch hooks off (%s), and the machine's settings overrule it", file, off))
-		default:
-			s.problem("%s switches hooks off (%s)", file, off)
+		if off := switchedOff(text); off != "" {
+			s.off(fmt.Sprintf("%s switches hooks off (%s)", file, off), overruled)
 		}
 	}
 	if file, err := own.File(); err == nil {
 		look(file)
 	}
 	for _, setting := range Settings {
-		switch {
-		case setting.Agent != s.Agent || strings.Contains(setting.Path, "*"):
-		case setting.User:
+		if setting.Agent == s.Agent && setting.User && !strings.Contains(setting.Path, "*") {
 			look(filepath.Join(home, filepath.FromSlash(setting.Path)))
-		default:
-			for dir := folder; ; dir = filepath.Dir(dir) {
-				look(filepath.Join(dir, filepath.FromSlash(setting.Path)))
-				if dir == filepath.Dir(dir) {
-					break
-				}
-			}
 		}
+	}
+	for _, off := range switchedOffBelow(s.Agent, folder) {
+		s.off(off, overruled)
 	}
 	// The machine's own are overruled by nobody.
 	overruled = false

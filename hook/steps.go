@@ -19,7 +19,8 @@ func (e *Event) Request(turn, call string, now time.Time) ([]byte, error) {
 	case Ignored, Configured:
 		return nil, nil
 	case Start, End:
-		return request("steps/message", &aos.MessageParams{Context: context, Message: message(aos.RoleSystem, []text{{text: e.About}})})
+		texts := append([]text{{text: e.About}}, e.offTexts()...)
+		return request("steps/message", &aos.MessageParams{Context: context, Message: message(aos.RoleSystem, texts)})
 	case Prompt:
 		return request("steps/message", &aos.MessageParams{Context: context, Message: message(aos.RoleUser, e.texts)})
 	case Said:

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -290,7 +291,11 @@ func hookStatus() *cobra.Command {
 		Long: `Looks, for each coding agent or one, at what decides whether it runs reeve's hooks for
 this user in the present folder: its settings and those of the repository, managed
 settings, the environment, trust, versions, and the last event that was recorded. The
-exit code is 1 where a hook is installed and would not run or not hold.`,
+exit code is 1 where a hook is installed and would not run or not hold.
+
+What was due in a session of the last day and did not come is told with a question mark:
+a prompt that nothing followed for ten minutes, a call without its result, a result
+without its call, an agent's process that has run as long without any event.`,
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			if len(a) > 0 {
@@ -317,11 +322,19 @@ func status(cmd *cobra.Command, agents []string) error {
 	sessions, _ := readSessions(cmd, newestRecords)
 	last := map[string]time.Time{}
 	for _, s := range sessions {
-		if !strings.HasSuffix(s.ID, ":reeve-hook-test") && s.Ended.After(last[s.Agent]) {
+		if !strings.HasSuffix(s.ID, ":"+hook.ProofSession) && s.Ended.After(last[s.Agent]) {
 			last[s.Agent] = s.Ended
 		}
 	}
 	w, bad := cmd.OutOrStdout(), false
+	lost := map[string][]string{} // by agent, what was due and did not come
+	now := time.Now()
+	for _, s := range sessions {
+		for _, what := range s.unseen(now) {
+			lost[s.Agent] = append(lost[s.Agent], "in session "+s.ID+", "+what)
+		}
+	}
+	running := hook.Processes()
 	for _, agent := range agents {
 		s := hook.StatusOf(cmd.Context(), agent, home, folder, os.Getenv)
 		if len(s.Installed) == 0 {
@@ -349,6 +362,10 @@ func status(cmd *cobra.Command, agents []string) error {
 			fmt.Fprintf(w, "  last event %s\n", at.Local().Format("2006-01-02 15:04:05"))
 		} else {
 			fmt.Fprint(w, "  no event was recorded yet\n")
+		}
+		own := slices.DeleteFunc(slices.Clone(running), func(p hook.Process) bool { return p.Agent != agent })
+		for _, what := range append(lost[agent], unseenProcesses(own, sessions, now)...) {
+			fmt.Fprintf(w, "  ? %s\n", printable(what))
 		}
 	}
 	if bad {

@@ -40,6 +40,7 @@ an environment variable and a key of reeve.yaml: see "reeve settings".`,
 				return err
 			}
 			context.AfterFunc(cmd.Context(), func() { slog.Info("stopping: requests that have begun are finished") })
+			go watchSessions(cmd.Context(), cmd)
 			err = node.Serve(cmd.Context(), func(at string) { welcome(cmd, cfg, node, at) })
 			if closing := node.Close(); err == nil {
 				err = closing

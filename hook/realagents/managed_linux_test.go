@@ -133,7 +133,6 @@ var switches = map[string][]struct {
 		{name: "the repository's plugin of that name", work: map[string]string{".opencode/plugins/reeve.js": "export const Reeve = async () => ({})\n"}},
 		{name: "the repository's list of plugins", work: map[string]string{"opencode.json": `{"plugin": []}`}},
 		{name: "OPENCODE_PURE", env: []string{"OPENCODE_PURE=1"}},
-		{name: "OPENCODE_TEST_MANAGED_CONFIG_DIR", env: []string{"OPENCODE_TEST_MANAGED_CONFIG_DIR=/nowhere"}},
 	},
 	"claude-code": {
 		{name: "the user's settings", home: map[string]string{".claude/settings.json": `{"disableAllHooks": true}`}},
