@@ -43,6 +43,10 @@ type Reader interface {
 	// Opening returns what lies beside a record: see Entry.Opening.
 	// ErrNotFound when it has expired, was erased, or was never kept.
 	Opening(ctx context.Context, pos act.Position) ([]byte, error)
+	// Openings calls f with what lies beside the records from index from (inclusive)
+	// to to (exclusive), in order and without those that have nothing, until f returns
+	// an error, which Openings returns. f must not keep opening.
+	Openings(ctx context.Context, log uint32, from, to uint64, f func(index uint64, opening []byte) error) error
 	// Part returns a stored part of openings by its SHA-256.
 	Part(ctx context.Context, hash [32]byte) ([]byte, error)
 	// Policy returns a policy set's text by its content hash, which records name.

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"reeve.example/reeve/act"
@@ -101,8 +103,21 @@ type audit struct {
 	broken        bool   // the last checkpoint compared does not
 	time          time.Time
 	hashes        map[string]uint64 // of policies, and the first record that names each
-	partHash      [32]byte
-	partData      []byte
+}
+
+// reader reads tiles, and checks what can be checked of each by itself. Each is used
+// by one goroutine.
+type reader struct {
+	ctx      context.Context
+	store    Reader
+	opt      VerifyOptions
+	found    *found // the tile that is read
+	partHash [32]byte
+	partData []byte
+}
+
+func (a *reader) problem(from, to uint64, format string, args ...any) {
+	a.found.problems = append(a.found.problems, Problem{from, to, fmt.Sprintf(format, args...)})
 }
 
 // Verify reads a whole log and holds it against its hashes, its checkpoint and
@@ -128,20 +143,8 @@ func Verify(ctx context.Context, store Reader, opt VerifyOptions) (*Report, erro
 	if err := a.pruned(head); err != nil {
 		return nil, err
 	}
-	for from := head.Pruned; from < head.Size; {
-		to := min(from+256-from%256, head.Size)
-		if gone, err := a.gone(from, head.Size); err != nil {
-			return nil, err
-		} else if gone {
-			break
-		}
-		if err := a.tile(from, to); err != nil {
-			return nil, err
-		}
-		if opt.Progress != nil {
-			opt.Progress(to, head.Size)
-		}
-		from = to
+	if err := a.tiles(head); err != nil {
+		return nil, err
 	}
 	if err := a.beyond(head); err != nil {
 		return nil, err
@@ -154,11 +157,15 @@ func Verify(ctx context.Context, store Reader, opt VerifyOptions) (*Report, erro
 }
 
 func (a *audit) problem(from, to uint64, format string, args ...any) {
+	a.add(Problem{from, to, fmt.Sprintf(format, args...)})
+}
+
+func (a *audit) add(p Problem) {
 	if len(a.report.Problems) == maxProblems {
 		a.report.More++
 		return
 	}
-	a.report.Problems = append(a.report.Problems, Problem{from, to, fmt.Sprintf(format, args...)})
+	a.report.Problems = append(a.report.Problems, p)
 }
 
 // gather collects the checkpoints that the log must agree with, by size.
@@ -270,13 +277,95 @@ type found struct {
 	all      bool        // every record could be read
 	suspects []uint64    // records that do not fit the hash kept of them
 	root     *tlog.Hash  // the tile's own hash; nil if missing or not complete
+	count    uint64      // of records
+	records  []Record    // those that can be read and are at their place
+	openings uint64      // how many of them have what they commit to beside them
+	problems []Problem   // of the tile by itself
 }
 
-// tile checks the records from from to to, which are in one tile.
-func (a *audit) tile(from, to uint64) error {
-	t, err := a.read(from, to)
-	if err != nil {
-		return err
+// tiles checks all records. Tiles are read on every processor, some ahead of the one
+// that is put into the trees, which they are in their order.
+func (a *audit) tiles(head Head) error {
+	type job struct {
+		from, to uint64
+		found    *found
+		err      error
+		done     chan struct{}
+	}
+	ctx, stop := context.WithCancel(a.ctx)
+	workers := runtime.GOMAXPROCS(0)
+	jobs, inOrder := make(chan *job), make(chan *job, 4*workers)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	running.Go(func() {
+		defer close(inOrder)
+		defer close(jobs)
+		for from := head.Pruned; from < head.Size; {
+			j := &job{from: from, to: min(from+256-from%256, head.Size), done: make(chan struct{})}
+			for _, to := range []chan *job{inOrder, jobs} {
+				select {
+				case to <- j:
+				case <-ctx.Done():
+					return
+				}
+			}
+			from = j.to
+		}
+	})
+	for range workers {
+		running.Go(func() {
+			r := &reader{ctx: ctx, store: a.store, opt: a.opt}
+			for j := range jobs {
+				j.found, j.err = r.read(j.from, j.to)
+				close(j.done)
+			}
+		})
+	}
+	for j := range inOrder {
+		select {
+		case <-j.done:
+		case <-a.ctx.Done():
+			return a.ctx.Err()
+		}
+		if j.err != nil {
+			return j.err
+		}
+		if j.found.count == 0 {
+			if gone, err := a.gone(j.from, head.Size); gone || err != nil {
+				return err
+			}
+		}
+		if err := a.tile(j.found); err != nil {
+			return err
+		}
+		if a.opt.Progress != nil {
+			a.opt.Progress(j.to, head.Size)
+		}
+	}
+	return a.ctx.Err()
+}
+
+// tile puts one tile into the trees, and checks it against them and what came before.
+func (a *audit) tile(t *found) (err error) {
+	from, to := t.from, t.to
+	for i := range t.problems {
+		a.add(t.problems[i])
+	}
+	for i := range t.records {
+		r := &t.records[i]
+		if r.Time.Before(a.time) {
+			a.problem(r.Index, r.Index+1, "Record %s has an earlier time than a record before it.", a.id(r.Index))
+			continue
+		}
+		a.time = r.Time
+		if _, seen := a.hashes[r.Policy]; !seen && r.Policy != "" {
+			a.hashes[r.Policy] = r.Index
+		}
+	}
+	if !a.opt.SkipOpenings {
+		a.report.Openings += t.openings
+		a.report.Absent += uint64(len(t.records)) - t.openings
 	}
 	if t.kept == nil && t.all {
 		t.kept = t.fresh
@@ -321,8 +410,9 @@ func (a *audit) tile(from, to uint64) error {
 }
 
 // read reads one tile's records and hashes, and checks each record by itself.
-func (a *audit) read(from, to uint64) (*found, error) {
+func (a *reader) read(from, to uint64) (*found, error) {
 	t := &found{from: from, to: to, fresh: make([]tlog.Hash, to-from)}
+	a.found = t
 	var err error
 	t.kept, err = a.nodes(0, from, to)
 	if err != nil {
@@ -343,15 +433,14 @@ func (a *audit) read(from, to uint64) (*found, error) {
 		}
 	}
 
-	next, count := from, uint64(0)
-	var records []Record
+	next := from
 	err = a.store.Records(a.ctx, a.opt.Log, from, to, func(index uint64, data []byte) error {
 		if index < next || index >= to {
 			return fmt.Errorf("record %s stands out of order", a.id(index))
 		}
 		a.missing(next, index)
 		next = index + 1
-		count++
+		t.count++
 		t.fresh[index-from] = tlog.RecordHash(data)
 		if t.kept != nil && t.kept[index-from] != t.fresh[index-from] {
 			t.suspects = append(t.suspects, index)
@@ -362,14 +451,8 @@ func (a *audit) read(from, to uint64) (*found, error) {
 			a.problem(index, index+1, "Record %s cannot be read: %v.", a.id(index), err)
 		case r.Log != a.opt.Log || r.Index != index:
 			a.problem(index, index+1, "Record %s says that it is record %s: records were reordered or copied.", a.id(index), r.ID())
-		case r.Time.Before(a.time):
-			a.problem(index, index+1, "Record %s has an earlier time than a record before it.", a.id(index))
 		default:
-			a.time = r.Time
-			records = append(records, r)
-			if _, seen := a.hashes[r.Policy]; !seen && r.Policy != "" {
-				a.hashes[r.Policy] = index
-			}
+			t.records = append(t.records, r)
 		}
 		return nil
 	})
@@ -381,20 +464,15 @@ func (a *audit) read(from, to uint64) (*found, error) {
 	default:
 		a.missing(next, to)
 	}
-	t.all = count == to-from
+	t.all = t.count == to-from
 	if a.opt.SkipOpenings {
 		return t, nil
 	}
-	for i := range records {
-		if err := a.opening(&records[i]); err != nil {
-			return nil, err
-		}
-	}
-	return t, nil
+	return t, a.openings(t)
 }
 
 // nodes returns stored hashes, nil when they are missing.
-func (a *audit) nodes(level int, from, to uint64) ([]tlog.Hash, error) {
+func (a *reader) nodes(level int, from, to uint64) ([]tlog.Hash, error) {
 	hashes, err := a.store.Nodes(a.ctx, a.opt.Log, level, from, to)
 	switch {
 	case errors.Is(err, ErrNotFound):
@@ -407,11 +485,10 @@ func (a *audit) nodes(level int, from, to uint64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-func (a *audit) id(index uint64) string {
-	return act.Position{Log: a.opt.Log, Index: index}.String()
-}
+func (a *audit) id(index uint64) string  { return act.Position{Log: a.opt.Log, Index: index}.String() }
+func (a *reader) id(index uint64) string { return act.Position{Log: a.opt.Log, Index: index}.String() }
 
-func (a *audit) missing(from, to uint64) {
+func (a *reader) missing(from, to uint64) {
 	switch {
 	case to == from+1:
 		a.problem(from, to, "Record %s is missing.", a.id(from))
@@ -482,30 +559,36 @@ func (a *audit) judge(t *found, keptSigned, freshSigned bool) {
 	}
 }
 
-// opening checks what lies beside a record.
-func (a *audit) opening(r *Record) error {
-	pos := act.Position{Log: r.Log, Index: r.Index}
-	data, err := a.store.Opening(a.ctx, pos)
-	if errors.Is(err, ErrNotFound) {
-		a.report.Absent++
+// openings checks what lies beside a tile's records.
+func (a *reader) openings(t *found) error {
+	rest := t.records
+	err := a.store.Openings(a.ctx, a.opt.Log, t.from, t.to, func(index uint64, data []byte) error {
+		for len(rest) > 0 && rest[0].Index < index {
+			rest = rest[1:]
+		}
+		if len(rest) == 0 || rest[0].Index != index {
+			return nil // of a record that is missing, or not at its place
+		}
+		r := &rest[0]
+		t.openings++
+		o, err := parseOpening(data, a.part)
+		if err == nil {
+			err = r.check(&o)
+		}
+		if err != nil {
+			a.problem(index, index+1, "What lies beside record %s does not hold: %v.", a.id(index), err)
+		}
 		return nil
-	} else if err != nil {
-		return fmt.Errorf("read the opening of record %s: %w", pos, err)
-	}
-	a.report.Openings++
-	o, err := parseOpening(data, a.part)
-	if err == nil {
-		err = r.check(&o)
-	}
+	})
 	if err != nil {
-		a.problem(r.Index, r.Index+1, "What lies beside record %s does not hold: %v.", pos, err)
+		return fmt.Errorf("read the openings of records %s to %s: %w", a.id(t.from), a.id(t.to-1), err)
 	}
 	return nil
 }
 
 // part returns a part of openings. The last one is remembered: neighbouring
 // records mostly share it.
-func (a *audit) part(hash [32]byte) ([]byte, error) {
+func (a *reader) part(hash [32]byte) ([]byte, error) {
 	if a.partData == nil || a.partHash != hash {
 		data, err := a.store.Part(a.ctx, hash)
 		if err != nil {

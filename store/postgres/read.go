@@ -52,14 +52,14 @@ func scanBatch(row pgx.CollectableRow) (layout.Batch, error) {
 // clamp brings an index into the range of PostgreSQL's integers.
 func clamp(index uint64) uint64 { return min(index, 1<<62) }
 
-// batches calls f with a column of the batches that have records from index
-// from to to, with no statement open meanwhile. What is missing is passed over:
+// batches calls f with a column of those rows of a table (batch, or opening) that have
+// records from index from to to, with no statement open meanwhile. What is missing is passed over:
 // ledger.Verify finds it.
-func (s *Store) batches(ctx context.Context, log uint32, col string, from, to uint64, f func(b *layout.Batch) error) error {
+func (s *Store) batches(ctx context.Context, log uint32, table, col string, from, to uint64, f func(b *layout.Batch) error) error {
 	from, to = clamp(from), clamp(to)
 	for from < to {
-		rows, err := s.pool.Query(ctx, `SELECT first, count, `+col+` FROM batch
-			WHERE log = $1 AND first >= coalesce((SELECT max(first) FROM batch WHERE log = $1 AND first <= $2), 0) AND first < $3
+		rows, err := s.pool.Query(ctx, `SELECT first, count, `+col+` FROM `+table+`
+			WHERE log = $1 AND first >= coalesce((SELECT max(first) FROM `+table+` WHERE log = $1 AND first <= $2), 0) AND first < $3
 			ORDER BY first LIMIT $4`, log, from, to, window)
 		if err != nil {
 			return err
@@ -94,7 +94,7 @@ func (s *Store) Records(ctx context.Context, log uint32, from, to uint64, f func
 		return err
 	}
 	from = max(from, head.Pruned)
-	return s.batches(ctx, log, "records", from, to, func(b *layout.Batch) error { return b.Records(from, to, f) })
+	return s.batches(ctx, log, "batch", "records", from, to, func(b *layout.Batch) error { return b.Records(from, to, f) })
 }
 
 // Nodes returns hashes of one level of the tree. See store.Store.
@@ -105,7 +105,7 @@ func (s *Store) Nodes(ctx context.Context, log uint32, level int, from, to uint6
 	hashes := make([]tlog.Hash, 0, min(to-from, 1024))
 	var err error
 	if level == 0 {
-		err = s.batches(ctx, log, "leaves", from, to, func(b *layout.Batch) (err error) {
+		err = s.batches(ctx, log, "batch", "leaves", from, to, func(b *layout.Batch) (err error) {
 			hashes, err = b.AppendLeaves(hashes, from, to)
 			return err
 		})
@@ -147,6 +147,11 @@ func (s *Store) Opening(ctx context.Context, pos act.Position) ([]byte, error) {
 		return nil, err
 	}
 	return row.Data[start:end:end], nil
+}
+
+// Openings calls f with what lies beside records. See store.Store.
+func (s *Store) Openings(ctx context.Context, log uint32, from, to uint64, f func(index uint64, opening []byte) error) error {
+	return s.batches(ctx, log, "opening", "data", from, to, func(b *layout.Batch) error { return b.Openings(from, to, f) })
 }
 
 // querier is a pool or a transaction.

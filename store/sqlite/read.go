@@ -47,18 +47,18 @@ func readBatch(stmt *sqlite.Stmt) (layout.Batch, error) {
 	return layout.NewBatch(stmt.ColumnInt64(0), stmt.ColumnInt64(1), column(stmt, 2, nil))
 }
 
-// batches calls f with a column of the batches that have records from index
-// from to to. No statement is open while f runs, so that f may take its time.
+// batches calls f with a column of those rows of a table (batch, or opening) that have
+// records from index from to to. No statement is open while f runs, so that f may take its time.
 // What is missing is passed over: ledger.Verify finds it.
-func (s *Store) batches(ctx context.Context, col string, from, to uint64, f func(b *layout.Batch) error) error {
+func (s *Store) batches(ctx context.Context, table, col string, from, to uint64, f func(b *layout.Batch) error) error {
 	from, to = clamp(from), clamp(to)
 	var list []layout.Batch
 	for from < to {
 		list = list[:0]
 		err := s.read(ctx, func(c *sqlite.Conn) error {
 			size := 0
-			err := query(c, `SELECT first, count, `+col+` FROM batch
-				WHERE first >= coalesce((SELECT max(first) FROM batch WHERE first <= ?), 0) AND first < ? ORDER BY first LIMIT 256`,
+			err := query(c, `SELECT first, count, `+col+` FROM `+table+`
+				WHERE first >= coalesce((SELECT max(first) FROM `+table+` WHERE first <= ?), 0) AND first < ? ORDER BY first LIMIT 256`,
 				func(stmt *sqlite.Stmt) error {
 					b, err := readBatch(stmt)
 					if err != nil {
@@ -104,7 +104,7 @@ func (s *Store) Records(ctx context.Context, log uint32, from, to uint64, f func
 		return err
 	}
 	from = max(from, head.Pruned)
-	return s.batches(ctx, "records", from, to, func(b *layout.Batch) error { return b.Records(from, to, f) })
+	return s.batches(ctx, "batch", "records", from, to, func(b *layout.Batch) error { return b.Records(from, to, f) })
 }
 
 // Nodes returns hashes of one level of the tree. See store.Store.
@@ -142,7 +142,7 @@ func (s *Store) Nodes(ctx context.Context, log uint32, level int, from, to uint6
 // leafHashes returns the hashes of records.
 func (s *Store) leafHashes(ctx context.Context, from, to uint64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, 0, min(to-from, 1024))
-	err := s.batches(ctx, "leaves", from, to, func(b *layout.Batch) (err error) {
+	err := s.batches(ctx, "batch", "leaves", from, to, func(b *layout.Batch) (err error) {
 		hashes, err = b.AppendLeaves(hashes, from, to)
 		return err
 	})
@@ -165,6 +165,14 @@ func (s *Store) Opening(ctx context.Context, pos act.Position) (opening []byte, 
 		return err
 	})
 	return opening, err
+}
+
+// Openings calls f with what lies beside records. See store.Store.
+func (s *Store) Openings(ctx context.Context, log uint32, from, to uint64, f func(index uint64, opening []byte) error) error {
+	if log != 0 {
+		return ctx.Err()
+	}
+	return s.batches(ctx, "opening", "data", from, to, func(b *layout.Batch) error { return b.Openings(from, to, f) })
 }
 
 // findOpening returns the row of openings that a record's is in, and where the

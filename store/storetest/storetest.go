@@ -580,6 +580,20 @@ func (s *suite) kept(w *Writer, n uint64, size int) (list []uint64) {
 		}
 		list = append(list, i)
 	}
+	// The same, all at once, and in parts that begin and end anywhere.
+	for _, step := range []uint64{n, 3} {
+		var again []uint64
+		for from := uint64(0); from < n; from += step {
+			s.check(s.Openings(s.ctx, w.Lease.Log, from, min(from+step, n), func(i uint64, got []byte) error {
+				if !bytes.Equal(got, opening(i, size)) {
+					s.Fatalf("opening %d of many reads %.30q", i, got)
+				}
+				again = append(again, i)
+				return nil
+			}))
+		}
+		s.diff(fmt.Sprintf("openings, %d at once", step), list, again)
+	}
 	return list
 }
 

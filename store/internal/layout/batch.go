@@ -57,6 +57,21 @@ func (b *Batch) Records(from, to uint64, f func(index uint64, record []byte) err
 	})
 }
 
+// Openings calls f with the openings in the column data that belong to records with an
+// index from from to to.
+func (b *Batch) Openings(from, to uint64, f func(index uint64, opening []byte) error) error {
+	for index := max(from, b.First); index < min(to, b.End()); index++ {
+		start, end, err := OpeningSpan(b.Data, b.Count, int(index-b.First))
+		if err == nil && start < end {
+			err = f(index, b.Data[start:end:end])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // AppendLeaves appends the hashes of the column leaves to those of the records
 // from from on, up to index to. It is ledger.ErrNotFound when they do not go on
 // where hashes ends.
