@@ -180,6 +180,9 @@ func (r *redaction) text(plain string, c around) string {
 	if r.what&risk.Secret != 0 {
 		found = risk.Formed(plain, risk.Assigned(plain, found))
 	}
+	if r.what&risk.Card != 0 {
+		found = risk.Parted(plain, found)
+	}
 	const short = 64 // a number under a name that announces one: {"ssn": "…"}
 	if len(found) == 0 && c.name != "" && len(plain) <= short {
 		found = risk.Announced(c.name, plain, r.what)

@@ -56,7 +56,7 @@ func Formed(text string, dst []Finding) []Finding {
 	if !MayTell(text) {
 		return dst
 	}
-	dst = commanded(text, dst)
+	dst = beside(text, commanded(text, dst))
 	low := strings.ToLower(text)
 	for i := range forms {
 		f := &forms[i]
