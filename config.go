@@ -154,8 +154,9 @@ type Config struct {
 		TaskBytes int64 `yaml:"task-bytes" default:"268435456" doc:"Most bytes that the definitions of such tasks have (256 MiB); 0 for no bound."`
 		Held      int   `yaml:"held" default:"1000" doc:"Most acts of one principal that wait for people; further ones are denied. 0 for no bound."`
 		Agents    int   `yaml:"agents" default:"1000" doc:"Most A2G agents that one principal may register; 0 for no bound."`
+		Intents   int   `yaml:"intents" default:"50000" doc:"Most A2G intents of one principal that wait for people or for their report; further ones are denied. 0 for no bound."`
 		Servers   int   `yaml:"servers" default:"100" doc:"Most MCP servers of one principal whose tools are remembered; the tools of a further one are not listed. 0 for no bound."`
-		Bytes     int64 `yaml:"bytes" default:"67108864" doc:"Most bytes that one principal may have of each: acts that wait for people, registered agents, remembered tools (64 MiB); 0 for no bound."`
+		Bytes     int64 `yaml:"bytes" default:"67108864" doc:"Most bytes that one principal may have of each: acts that wait for people, registered agents, open intents, remembered tools (64 MiB); 0 for no bound."`
 		Contents  int64 `yaml:"contents" default:"536870912" doc:"How many bytes of contents of one principal's acts a node keeps of one day, in UTC (512 MiB). Further acts are judged and recorded as ever, and their records say that the contents are not kept. 0 for no bound."`
 	} `yaml:"quotas"`
 
@@ -353,7 +354,7 @@ func (c *Config) check() error {
 	if c.Limits.Body < 1024 || c.Limits.Batch < 1 || c.Limits.Concurrent < 1 || c.Limits.Rate < 0 {
 		fail("limits: body is at least 1024, batch and concurrent at least 1, rate not negative")
 	}
-	if q := c.Quotas; q.Tasks < 0 || q.TaskBytes < 0 || q.Held < 0 || q.Agents < 0 || q.Servers < 0 || q.Bytes < 0 || q.Contents < 0 {
+	if q := c.Quotas; q.Tasks < 0 || q.TaskBytes < 0 || q.Held < 0 || q.Agents < 0 || q.Intents < 0 || q.Servers < 0 || q.Bytes < 0 || q.Contents < 0 {
 		fail("quotas: none is negative")
 	}
 	if c.A2G.Lasts < time.Second || c.A2G.Session < time.Minute || c.A2G.PerMinute < 0 {

@@ -34,6 +34,7 @@ import (
 	"reeve.example/reeve/guard"
 	"reeve.example/reeve/identity"
 	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/internal/quota"
 	"reeve.example/reeve/internal/secret"
 	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/mcp/pins"
@@ -150,6 +151,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	}
 	n.a2g = a2g.NewServer(a2g.Config{
 		Guard: n.guard, Lasts: cfg.A2G.Lasts, Session: cfg.A2G.Session, Signed: cfg.A2G.Signed, PerMinute: cfg.A2G.PerMinute,
+		Quota:  quota.Most{N: cfg.Quotas.Intents, Bytes: cfg.Quotas.Bytes},
 		Secret: secrets, Ended: func(did string, how intent.Outcome) { n.metrics.Ended(did, string(how)) }, Logger: n.logger,
 	})
 	if n.auth, err = cfg.authenticator(); err != nil {

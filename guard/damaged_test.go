@@ -12,6 +12,7 @@ import (
 	"reeve.example/reeve/approval"
 	"reeve.example/reeve/guard"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/mcp/pins"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -133,6 +134,69 @@ func TestDamagedAgent(t *testing.T) {
 			}
 			if _, err := n.SetAgent(t.Context(), "did:a", agent.Active, "", alice); err == nil {
 				t.Error("the damaged one was made active")
+			}
+		})
+	}
+}
+
+// TestDamagedLists: of every kind, one that is damaged fails no list, is named in it, and
+// what depends on it is denied or refused; the others are as they were.
+func TestDamagedLists(t *testing.T) {
+	for name, data := range damages {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			n, _ := asker(t, dir)
+			ids := map[string]string{} // of the one that is damaged, by kind
+			for _, s := range []string{"1", "2"} {
+				held, _ := n.decide(t, call("s"+s, s, "transfer", s))
+				ids["approval"] = held.Approval.ID
+				n.ask(t, intentOf(s, "read", s))
+				if _, err := n.SetAgent(t.Context(), "did:"+s, agent.Suspended, "", alice); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := n.pins.Compare(t.Context(), alice, "server "+s, pins.TrustFirst, definitions(t, `{"name":"x"}`)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, kind := range []string{"intent", "agent", "mcp.tool"} {
+				items, err := n.store.Items(t.Context(), ledger.ItemQuery{Kind: kind})
+				if err != nil || len(items) != 2 {
+					t.Fatalf("%s: %d, %v", kind, len(items), err)
+				}
+				ids[kind] = items[0].ID
+			}
+			n.close()
+			for kind, id := range ids {
+				damage(t, dir, kind, id, data)
+			}
+			n, _ = asker(t, dir) // the node starts
+			check := func(kind string, sound int, bad []*guard.DamagedError, err error) {
+				t.Helper()
+				if err != nil || sound != 1 || len(bad) != 1 || bad[0].ID != ids[kind] || bad[0].Kind != kind {
+					t.Errorf("%s: %d sound, %v, %v", kind, sound, bad, err)
+				}
+			}
+			approvals, bad, _, err := n.Approvals(t.Context(), true, "", 10)
+			check("approval", len(approvals), bad, err)
+			agents, bad, _, err := n.Agents(t.Context(), "", 10)
+			check("agent", len(agents), bad, err)
+			intents, bad, err := n.Of(t.Context(), "did:a", false)
+			check("intent", len(intents), bad, err)
+			servers, bad, err := n.pins.Servers(t.Context())
+			check("mcp.tool", len(servers), bad, err)
+			if _, err := n.Approval(t.Context(), ids["approval"]); err == nil {
+				t.Error("the damaged approval is shown")
+			}
+			refused := 0
+			for _, s := range []string{"server 1", "server 2"} {
+				if held, err := n.pins.Compare(t.Context(), alice, s, pins.TrustFirst, definitions(t, `{"name":"x"}`)); err != nil {
+					refused++
+				} else if len(held) > 0 {
+					t.Errorf("%s: %v", s, held)
+				}
+			}
+			if refused != 1 {
+				t.Errorf("the tools of %d of 2 servers were refused", refused)
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"reeve.example/reeve/a2g/intent"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/guard"
 	"reeve.example/reeve/internal/rawjson"
@@ -216,5 +217,33 @@ func TestThreat25Contents(t *testing.T) {
 	report, err := ledger.Verify(t.Context(), n.store, ledger.VerifyOptions{Log: n.log.Number(), TrustedKey: n.key})
 	if err != nil || !report.OK() {
 		t.Errorf("%v %+v", err, report)
+	}
+}
+
+// TestThreat25IntentQuota: a principal has room for so many intents that nobody has
+// reported; a report makes room, and another principal has its own.
+func TestThreat25IntentQuota(t *testing.T) {
+	now := time.Now()
+	n := open(t, t.TempDir(), func(c *guard.Config) { c.Now = func() time.Time { return now } })
+	intents := intent.New(n.Guard, nil, 3, 0, func() time.Time { return now })
+	ask := func(who, id string) error {
+		_, _, err := intents.Ask(t.Context(), as(who, intentOf(id, "read", id)), intent.Asking{Lasts: time.Minute})
+		return err
+	}
+	for _, tt := range []struct {
+		who, id string
+		full    bool
+	}{{"key:a", "1", false}, {"key:a", "2", false}, {"key:a", "3", false}, {"key:a", "4", true}, {"key:a", "3", false}, {"key:b", "1", false}} {
+		err := ask(tt.who, tt.id)
+		if full := new(guard.QuotaError); errors.As(err, &full) != tt.full || err != nil && !tt.full {
+			t.Errorf("%s %s: %v, want full %t", tt.who, tt.id, err, tt.full)
+		}
+	}
+	if _, _, err := intents.Report(t.Context(), as("key:a", report("1")), intent.Report{Status: "SUCCESS"}); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(5 * time.Second)
+	if err := ask("key:a", "4"); err != nil {
+		t.Errorf("after a report: %v", err)
 	}
 }

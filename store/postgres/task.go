@@ -374,7 +374,8 @@ func queueEvents(b *pgx.Batch, events []task.Event) {
 		states[i], progress[i], messages[i] = statusNumber(e.Status), e.Progress, text(e.Message)
 	}
 	b.Queue(`INSERT INTO task_event (root, n, task, type, at, status, progress, message)
-		SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::smallint[], $5::bigint[], $6::smallint[], $7::float8[], $8::text[])`,
+		SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::smallint[], $5::bigint[], $6::smallint[], $7::float8[], $8::text[])
+		ON CONFLICT (root, n) DO NOTHING`, // a tree whose counter of events is damaged loses events, and the others nothing
 		roots, numbers, tasks, types, times, states, progress, messages)
 }
 

@@ -252,7 +252,10 @@ func writeTasks(c *sqlite.Conn, w *task.Writes) (written int64, err error) {
 	}
 	for i := range w.Events {
 		e := &w.Events[i]
-		err := execute(c, `INSERT INTO task_event (root, n, task, type, at, status, progress, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		// A tree whose counter of events is damaged loses events. The others in the batch
+		// lose nothing.
+		err := execute(c, `INSERT INTO task_event (root, n, task, type, at, status, progress, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (root, n) DO NOTHING`,
 			e.Root[:], int64(e.N), e.Task[:], int64(e.Type), layout.Nanoseconds(e.At), statusNumber(e.Status), e.Progress, e.Message)
 		if err != nil {
 			return 0, err

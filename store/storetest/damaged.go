@@ -53,7 +53,15 @@ func taskDamaged(_ *testing.T, s *suite) {
 		l[0].Size, l[0].Open, l[0].Unmet, l[0].Attempt, l[0].Losses = -1, -5, -7, 1<<30, 1<<30
 		l[1].Unmet = 1 << 30
 	}) // counted wrong
+	var behind []task.Event // the counters of trees that have these are behind them
+	for n := range uint64(5) {
+		tree(func(l []*task.Task) { l[0].Events = n })
+		for i := range uint64(40) {
+			behind = append(behind, task.Event{Root: all[len(all)-3].ID, Task: all[len(all)-3].ID, N: i + 1, At: Epoch, Status: "pending"})
+		}
+	}
 	s.write(w, &task.Writes{New: all})
+	s.write(w, &task.Writes{Events: behind})
 	odd := task.Event{Root: TaskID(10), Task: TaskID(10), N: 1 << 40, Type: 200, At: Epoch, Status: "no status"}
 	s.write(w, &task.Writes{Events: []task.Event{odd}})
 	if _, err := s.TaskEvents(s.ctx, TaskID(10), 0, 10); err != nil {
