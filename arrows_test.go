@@ -31,7 +31,7 @@ var arrows = map[string]string{
 	"a2a/message":              "act internal/canon internal/content internal/rawjson",
 	"mcp/message":              "act internal/canon internal/content internal/rawjson",
 	"mcp/pins":                 "act guard internal/canon internal/rawjson ledger risk",
-	"mcp/proxy":                "act approval guard identity internal/canon internal/content internal/rawjson internal/wording mcp/message mcp/pins policy risk",
+	"mcp/proxy":                "act approval guard identity internal/canon internal/content internal/jsonrpc internal/rawjson internal/wording mcp/message mcp/pins policy risk",
 	"mcp/proxy/install":        "internal/rawjson",
 	"session":                  "act internal/rawjson risk risk/hazard",
 	"workflow":                 "internal/rawjson internal/words internal/yamldoc task",
@@ -58,12 +58,12 @@ var arrows = map[string]string{
 	"a2g":                      "a2g/intent act agent approval guard identity internal/canon internal/content internal/jsonrpc internal/params internal/quota internal/rawjson internal/wording ledger policy",
 	"server":                   "act agent identity internal/jsonrpc task",
 	"retention":                "a2a act engine guard ledger store task",
-	"operator":                 "a2g a2g/intent act agent approval guard identity internal/datadir ledger retention server",
+	"operator":                 "a2g a2g/intent act agent approval guard identity internal/datadir internal/jsonrpc ledger retention server",
 	"": "a2a a2g a2g/intent act aos approval engine executor flow guard guardian identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret ledger mcp/pins mcp/proxy operator policy " +
 		"retention risk risk/model server session store store/postgres store/sqlite task workflow",
 
 	"guardian":         "act hook internal/canon internal/rawjson risk/hazard",
-	"hook":             "act aos internal/rawjson internal/secret",
+	"hook":             "act aos internal/jsonrpc internal/rawjson internal/secret",
 	"internal/secret":  "",
 	"internal/linear":  "",
 	"internal/datadir": "",

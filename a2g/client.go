@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/coder/websocket"
@@ -441,42 +443,13 @@ func (c *Client) send(ctx context.Context, id string, body []byte) (answer []byt
 }
 
 func (c *Client) post(ctx context.Context, body []byte) (answer []byte, again bool, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, bytes.NewReader(body))
+	r, err := jsonrpc.NewRequest(ctx, http.MethodPost, c.URL, "", body)
 	if err != nil {
 		return nil, false, err
 	}
-	req.Header = c.header()
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json")
-	res, err := c.httpClient().Do(req)
-	if err != nil {
-		return nil, true, err
-	}
-	defer res.Body.Close()
-	answer, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
-	switch {
-	case err != nil:
-		return nil, true, err
-	case len(answer) > maxAnswer:
-		return nil, false, errors.New("the answer is too large")
-	case res.StatusCode == http.StatusOK:
-		return answer, false, nil
-	case res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 502 && res.StatusCode <= 504:
-		return nil, true, fmt.Errorf("HTTP status %s", res.Status)
-	}
-	return nil, false, refusalIn(answer, res.Status)
-}
-
-// refusalIn is the error of an answer with another HTTP status than 200: 401, 413
-// and 415 carry a JSON-RPC error that says more than the status.
-func refusalIn(answer []byte, status string) error {
-	var r struct {
-		Error *Error `json:"error"`
-	}
-	if json.Unmarshal(answer, &r) == nil && r.Error != nil {
-		return r.Error
-	}
-	return fmt.Errorf("HTTP status %s", status)
+	maps.Copy(r.Header, c.header())
+	answer, retry, err := jsonrpc.Post[Error](c.httpClient(), r, maxAnswer)
+	return answer, retry != jsonrpc.Never, err
 }
 
 func (c *Client) header() http.Header {
@@ -531,7 +504,7 @@ func (c *Client) open(ctx context.Context) (*link, error) {
 	if err != nil {
 		if res != nil && res.Body != nil {
 			answer, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10))
-			if refused, ok := errors.AsType[*Error](refusalIn(answer, res.Status)); ok {
+			if refused, ok := errors.AsType[*Error](jsonrpc.RefusalIn[Error](answer, res.Status)); ok {
 				return nil, refused
 			}
 		}

@@ -1,16 +1,15 @@
 package aos
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"sync/atomic"
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/jsonrpc"
 
 	"github.com/go-json-experiment/json"
 )
@@ -295,7 +294,7 @@ func (c *Client) post(ctx context.Context, body []byte) ([]byte, error) {
 	pause := 100 * time.Millisecond
 	for try := 0; ; try++ {
 		answer, again, err := c.postOnce(ctx, body)
-		if err == nil || !again || try >= retries || ctx.Err() != nil {
+		if err == nil || again == jsonrpc.Never || try >= retries || ctx.Err() != nil {
 			return answer, err
 		}
 		select {
@@ -307,43 +306,11 @@ func (c *Client) post(ctx context.Context, body []byte) ([]byte, error) {
 	}
 }
 
-// postOnce sends a body once. again says that trying once more may help.
-func (c *Client) postOnce(ctx context.Context, body []byte) (answer []byte, again bool, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, bytes.NewReader(body))
+// postOnce sends a body once.
+func (c *Client) postOnce(ctx context.Context, body []byte) (answer []byte, again jsonrpc.Retry, err error) {
+	r, err := jsonrpc.NewRequest(ctx, http.MethodPost, c.URL, c.Key, body)
 	if err != nil {
-		return nil, false, err
+		return nil, jsonrpc.Never, err
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json")
-	if c.Key != "" {
-		req.Header.Set("Authorization", "Bearer "+c.Key)
-	}
-	client := c.HTTP
-	if client == nil {
-		client = defaultHTTP
-	}
-	res, err := client.Do(req)
-	if err != nil {
-		return nil, true, err
-	}
-	defer res.Body.Close()
-	answer, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
-	switch {
-	case err != nil:
-		return nil, true, err
-	case len(answer) > maxAnswer:
-		return nil, false, errors.New("the answer is too large")
-	case res.StatusCode == http.StatusOK:
-		return answer, false, nil
-	case res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 502 && res.StatusCode <= 504:
-		return nil, true, fmt.Errorf("HTTP status %s", res.Status)
-	}
-	// 401, 413 and 415 carry a JSON-RPC error that says more than the status.
-	var r struct {
-		Error *Error `json:"error"`
-	}
-	if json.Unmarshal(answer, &r) == nil && r.Error != nil {
-		return nil, false, r.Error
-	}
-	return nil, false, fmt.Errorf("HTTP status %s", res.Status)
+	return jsonrpc.Post[Error](cmp.Or(c.HTTP, defaultHTTP), r, maxAnswer)
 }

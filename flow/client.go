@@ -3,10 +3,10 @@ package flow
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json"
@@ -376,18 +377,11 @@ func (c *Client) post(ctx context.Context, body []byte, twice bool) ([]byte, err
 	}
 	for try := 0; ; try++ {
 		answer, again, err := c.postOnce(ctx, body)
-		if err == nil || again == never || again == ifTwice && !twice || try >= retries || !sleep(ctx, pauseFor(try)) {
+		if err == nil || again == jsonrpc.Never || again == jsonrpc.IfTwice && !twice || try >= retries || !sleep(ctx, pauseFor(try)) {
 			return answer, err
 		}
 	}
 }
-
-// When a request may be sent again.
-const (
-	never   = iota
-	ifTwice // when it does no harm
-	always  // it was not carried out
-)
 
 // pauseFor is how long to wait after so many failures, with chance in it, so that
 // many who lost the same node do not come back at once.
@@ -426,38 +420,12 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte, 
 	return defaultHTTP.Do(req)
 }
 
-func (c *Client) postOnce(ctx context.Context, body []byte) (answer []byte, again int, err error) {
-	res, err := c.request(ctx, http.MethodPost, "/flow", body, "Content-Type", "application/json", "Accept", "application/json")
+func (c *Client) postOnce(ctx context.Context, body []byte) (answer []byte, again jsonrpc.Retry, err error) {
+	r, err := jsonrpc.NewRequest(ctx, http.MethodPost, strings.TrimSuffix(c.URL, "/")+"/flow", c.Key, body)
 	if err != nil {
-		return nil, ifTwice, err
+		return nil, jsonrpc.Never, err
 	}
-	defer res.Body.Close()
-	answer, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
-	switch {
-	case err != nil:
-		return nil, ifTwice, err
-	case len(answer) > maxAnswer:
-		return nil, never, errors.New("the answer is too large")
-	case res.StatusCode == http.StatusOK:
-		return answer, never, nil
-	case res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable:
-		return nil, always, fmt.Errorf("HTTP status %s", res.Status)
-	case res.StatusCode == http.StatusBadGateway || res.StatusCode == http.StatusGatewayTimeout:
-		return nil, ifTwice, fmt.Errorf("HTTP status %s", res.Status)
-	}
-	return nil, never, refusalIn(answer, res.Status)
-}
-
-// refusalIn is the error of an answer with another status than 200: 401, 413 and
-// 415 carry a JSON-RPC error that says more.
-func refusalIn(answer []byte, status string) error {
-	var r struct {
-		Error *Error `json:"error"`
-	}
-	if json.Unmarshal(answer, &r) == nil && r.Error != nil {
-		return r.Error
-	}
-	return fmt.Errorf("HTTP status %s", status)
+	return jsonrpc.Post[Error](cmp.Or(c.HTTP, defaultHTTP), r, maxAnswer)
 }
 
 // Events calls f with each event of a task's tree that comes after one, in order

@@ -1,16 +1,15 @@
 package hook
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/secret"
 )
 
@@ -137,37 +136,31 @@ const maxDecision = 4 * MaxInput
 // Ask puts a request before the node at a URL. key refers to an API key of the role
 // agent; empty for none. The error is an *Unreachable when no node answered.
 func Ask(ctx context.Context, url, key string, request []byte) (*Decision, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(request))
+	var credential []byte
+	if key != "" {
+		var err error
+		if credential, err = secret.Read(key); err != nil {
+			return nil, fmt.Errorf("the key for the node: %w", err)
+		}
+	}
+	r, err := jsonrpc.NewRequest(ctx, http.MethodPost, url, string(credential), request)
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	if key != "" {
-		text, err := secret.Read(key)
-		if err != nil {
-			return nil, fmt.Errorf("the key for the node: %w", err)
-		}
-		r.Header.Set("Authorization", "Bearer "+string(text))
-	}
-	resp, err := nodeClient.Do(r)
-	if err != nil {
-		return nil, &Unreachable{err}
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxDecision+1))
+	answer, err := jsonrpc.Fetch(nodeClient, r, maxDecision)
 	switch {
+	case errors.Is(err, jsonrpc.ErrTooLarge):
+		return nil, errors.New("the node's answer is too large")
 	case err != nil:
 		return nil, &Unreachable{err}
-	case len(text) > maxDecision:
-		return nil, errors.New("the node's answer is too large")
-	case resp.StatusCode == http.StatusBadGateway || resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusGatewayTimeout:
-		return nil, &Unreachable{fmt.Errorf("it answers %s", resp.Status)}
-	case resp.StatusCode == http.StatusUnauthorized:
+	case answer.Code == http.StatusBadGateway || answer.Code == http.StatusServiceUnavailable || answer.Code == http.StatusGatewayTimeout:
+		return nil, &Unreachable{fmt.Errorf("it answers %s", answer.Status)}
+	case answer.Code == http.StatusUnauthorized:
 		return nil, errors.New("the node asks for a credential: give an API key of the role agent with --key")
 	}
-	d, err := ReadDecision(text)
-	if err != nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%w (%s)", err, resp.Status)
+	d, err := ReadDecision(answer.Body)
+	if err != nil && answer.Code != http.StatusOK {
+		err = fmt.Errorf("%w (%s)", err, answer.Status)
 	}
 	return d, err
 }

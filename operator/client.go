@@ -1,17 +1,14 @@
 package operator
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 
 	"reeve.example/reeve/identity"
 	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/internal/jsonrpc"
 
 	"github.com/go-json-experiment/json"
 )
@@ -49,36 +46,20 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Ask calls the node and reads its answer into a.
 func (c *Client) Ask(ctx context.Context, method, path string, q, a any) error {
-	var body io.Reader
+	var body []byte
 	if q != nil {
-		text, err := json.Marshal(q)
-		if err != nil {
+		var err error
+		if body, err = json.Marshal(q); err != nil {
 			return err
 		}
-		body = bytes.NewReader(text)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path, body)
+	r, err := jsonrpc.NewRequest(ctx, method, "http://localhost"+path, "", body)
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	resp, err := c.HTTP.Do(r)
+	answer, err := jsonrpc.Fetch(c.HTTP, r, 1<<30)
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		var problem struct {
-			Error string `json:"error"`
-		}
-		if json.Unmarshal(text, &problem) == nil && problem.Error != "" {
-			return errors.New(problem.Error)
-		}
-		return fmt.Errorf("the node answered %s", resp.Status)
-	}
-	return json.Unmarshal(text, a)
+	return answer.Read(a)
 }

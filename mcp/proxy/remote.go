@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/guard"
 	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/mcp/pins"
 
 	"github.com/go-json-experiment/json"
@@ -127,48 +129,25 @@ func (r *Remote) Answer(ctx context.Context, q ToolAnswer) (*pins.Tool, error) {
 var ErrUnreachable = errors.New("the node could not be reached")
 
 func (r *Remote) ask(ctx context.Context, method, path string, q, a any) error {
-	var body io.Reader
+	var body []byte
 	if q != nil {
-		text, err := json.Marshal(q)
-		if err != nil {
+		var err error
+		if body, err = json.Marshal(q); err != nil {
 			return err
 		}
-		body = bytes.NewReader(text)
 	}
-	hr, err := http.NewRequestWithContext(ctx, method, r.URL+path, body)
+	request, err := jsonrpc.NewRequest(ctx, method, r.URL+path, r.Key, body)
 	if err != nil {
 		return err
 	}
-	hr.Header.Set("Content-Type", "application/json")
-	if r.Key != "" {
-		hr.Header.Set("Authorization", "Bearer "+r.Key)
-	}
-	client := r.Client
-	if client == nil {
-		client = http.DefaultClient
-	}
-	resp, err := client.Do(hr)
+	answer, err := jsonrpc.Fetch(cmp.Or(r.Client, http.DefaultClient), request, maxAnswer)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	if err != nil || len(text) > maxAnswer {
-		return fmt.Errorf("%w: its answer broke off, or is too large", ErrUnreachable)
-	}
-	if resp.StatusCode == http.StatusNotFound && !bytes.HasPrefix(text, []byte{'{'}) {
+	if answer.Code == http.StatusNotFound && !bytes.HasPrefix(answer.Body, []byte{'{'}) {
 		return errors.New("the node that runs there serves no MCP proxies")
 	}
-	if resp.StatusCode != http.StatusOK {
-		var problem struct {
-			Error string `json:"error"`
-		}
-		if json.Unmarshal(text, &problem) == nil && problem.Error != "" {
-			return errors.New(problem.Error)
-		}
-		return fmt.Errorf("the node answered %s", resp.Status)
-	}
-	return json.Unmarshal(text, a)
+	return answer.Read(a)
 }
 
 // maxAnswer bounds what a node answers, and MaxQuestion what it is asked: a
