@@ -310,7 +310,11 @@ func (a *assessor) read(c *call) {
 // leaf judges one text of a call.
 func (a *assessor) leaf(c *call, l *leaf) {
 	a.pointer, a.size = l.Pointer, len(l.Text)
-	a.runs = l.role.runs() || l.role == roleUnknown && formOf(l.Text) == roleCommand
+	form := roleUnknown
+	if l.role == roleUnknown {
+		form = formOf(l.Text)
+	}
+	a.runs = l.role.runs() || form == roleCommand
 	text := l.Text
 	whole := span{0, len(text)}
 	most := min(maxText, a.bytes)
@@ -354,7 +358,7 @@ func (a *assessor) leaf(c *call, l *leaf) {
 	case roleProse:
 		a.prose(text, whole)
 	default:
-		a.unknown(text, whole)
+		a.unknown(text, form, whole)
 	}
 }
 
@@ -370,8 +374,8 @@ func (a *assessor) secrets(text string) {
 }
 
 // unknown reads a text of which nothing says what it is.
-func (a *assessor) unknown(text string, at span) {
-	switch formOf(text) {
+func (a *assessor) unknown(text string, form role, at span) {
+	switch form {
 	case roleURL:
 		a.url(text, at)
 	case rolePath:

@@ -142,3 +142,16 @@ func TestManyLeaves(t *testing.T) {
 		t.Errorf("%d findings", len(a.Findings))
 	}
 }
+
+// TestListsAreLinear: a long list costs what its texts cost, one by one.
+func TestListsAreLinear(t *testing.T) {
+	for _, text := range []string{"ab", "path/to/x", "rm", "a b", "https://a.example"} {
+		linear.Check(t, text, 10_000, func(n int) func() {
+			leaves := make([]act.Leaf, n)
+			for i := range leaves {
+				leaves[i] = act.Leaf{Pointer: fmt.Sprint("/arguments/x/", i), Arg: "x", Text: text}
+			}
+			return func() { Assess("tool", leaves) }
+		})
+	}
+}
