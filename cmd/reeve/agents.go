@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve/agent"
+	"reeve.example/reeve/guard"
 	"reeve.example/reeve/operator"
 )
 
@@ -35,6 +36,7 @@ func agentsList() *cobra.Command {
 				if err := askNode(cmd, "GET", "/agents?after="+url.QueryEscape(after), nil, &page); err != nil {
 					return err
 				}
+				sayDamaged(cmd, page.Damaged)
 				for _, g := range page.Agents {
 					if n++; n == 1 {
 						fmt.Fprintln(w, "AGENT\tSTATE\tREGISTERED BY\tSEEN\tVIOLATIONS")
@@ -53,6 +55,13 @@ func agentsList() *cobra.Command {
 	}
 	settingFlags(c, "data", "database")
 	return c
+}
+
+// sayDamaged names what the database holds and cannot be read.
+func sayDamaged(cmd *cobra.Command, list []*guard.DamagedError) {
+	for _, e := range list {
+		fmt.Fprintf(cmd.ErrOrStderr(), "damaged: what is stored of the %s %s cannot be read, and what depends on it is denied; the node's log says why\n", printable(e.Kind), printable(e.ID))
+	}
 }
 
 func agentsShow() *cobra.Command {

@@ -41,6 +41,7 @@ func approvalsList() *cobra.Command {
 				if err := askNode(cmd, "GET", path, nil, &page); err != nil {
 					return err
 				}
+				sayDamaged(cmd, page.Damaged)
 				list = append(list, page.Approvals...)
 				if after = page.Next; after == "" {
 					break

@@ -460,7 +460,8 @@ func servers(cmd *cobra.Command, r *proxy.Remote, name string) ([]*pins.Server, 
 	if err != nil {
 		return nil, err
 	}
-	found := slices.DeleteFunc(all, func(s *pins.Server) bool { return name != "" && s.ID != name && s.Name != name })
+	sayDamaged(cmd, all.Damaged)
+	found := slices.DeleteFunc(all.Servers, func(s *pins.Server) bool { return name != "" && s.ID != name && s.Name != name })
 	if len(found) == 0 && name != "" {
 		return nil, fmt.Errorf("no MCP server %q has listed tools: see reeve mcp tools list", name)
 	}

@@ -861,7 +861,8 @@ func TestApprove(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	node := remoteOf(t, g)
-	servers, err := node.Servers(ctx)
+	known, err := node.Servers(ctx)
+	servers := known.Servers
 	if err != nil || len(servers) != 1 || servers[0].Name != "test" || servers[0].Principal != Here.Name {
 		t.Fatalf("%v, %v", servers, err)
 	}

@@ -113,10 +113,9 @@ func (r *Remote) Touched(ctx context.Context) (map[string]bool, error) {
 }
 
 // Servers lists the MCP servers of which tools are known.
-func (r *Remote) Servers(ctx context.Context) ([]*pins.Server, error) {
-	var a Servers
-	err := r.ask(ctx, http.MethodGet, serversPath, nil, &a)
-	return a.Servers, err
+func (r *Remote) Servers(ctx context.Context) (a Servers, err error) {
+	err = r.ask(ctx, http.MethodGet, serversPath, nil, &a)
+	return a, err
 }
 
 // Answer answers about a definition of a tool that is held.
