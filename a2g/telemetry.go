@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/ledger"
 
 	"github.com/coder/websocket"
@@ -205,47 +206,13 @@ func (s *stream) send(ctx context.Context, e *Event) error {
 	return s.conn.Write(ctx, websocket.MessageText, text)
 }
 
-// beside is what the openings of a record say, as far as they are kept.
-type beside struct {
-	Principal struct {
-		Claims struct {
-			Agent string `json:"agent"`
-		} `json:"claims"`
-	}
-	Links struct {
-		Resource  string `json:"resource"`
-		ID        string `json:"id"`
-		Answers   string `json:"answers"`
-		Agent     string `json:"agent"`
-		Intent    string `json:"intent"`
-		Violation string `json:"violation"`
-		State     string `json:"state"`
-	}
-	Reasons struct {
-		Reasons []reasonBeside `json:"reasons"`
-		Risk    act.Risk       `json:"risk"`
-	}
-	Request struct {
-		Params struct {
-			Status string `json:"status"`
-		} `json:"params"`
-	}
-}
-
-type reasonBeside struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Effect  string `json:"effect"`
-	Observe bool   `json:"observe"`
-}
-
 // phaseOf is what blocked an intent.
-func phaseOf(effect act.Effect, beside []reasonBeside) string {
+func phaseOf(effect act.Effect, reasons []ledger.Reason) string {
 	if effect == act.Escalate {
 		return ByApproval
 	}
 	d := act.Decision{Effect: effect}
-	for _, r := range beside {
+	for _, r := range reasons {
 		e, _ := act.ParseEffect(r.Effect)
 		d.Reasons = append(d.Reasons, act.Reason{Code: r.Code, Effect: e, Observe: r.Observe})
 	}
@@ -257,47 +224,55 @@ func (s *stream) events(ctx context.Context, r *ledger.Record) ([]Event, error) 
 	if r.Door != "a2g" && !strings.HasPrefix(r.Kind, "admin.agent.") {
 		return nil, nil
 	}
-	var b beside
 	o, err := ledger.ReadOpening(ctx, s.Store, act.Position{Log: r.Log, Index: r.Index})
 	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return nil, fmt.Errorf("telemetry: %w", err)
 	}
-	for text, into := range map[*[]byte]any{&o.Principal: &b.Principal, &o.Links: &b.Links, &o.Reasons: &b.Reasons, &o.Request: &b.Request} {
-		if *text != nil {
-			json.Unmarshal(*text, into) // what another version wrote is left out
-		}
-	}
-	e := Event{Position: r.ID(), Time: r.Time, Agent: b.Principal.Claims.Agent, Intent: b.Links.ID, Tool: b.Links.Resource, Codes: r.Codes}
+	// What was not kept, or written by another version, is left out.
+	by, _ := o.Asker()
+	links, _ := o.Linked()
+	details, _ := o.Details()
+	e := Event{Position: r.ID(), Time: r.Time, Agent: by.Claims.Agent, Intent: links.ID, Tool: links.Resource, Codes: r.Codes}
 	switch r.Kind {
 	case string(act.ToolCall):
-		return intentEvents(e, r, &b), nil
+		out, _ := o.Outcome()
+		return intentEvents(e, r, &out), nil
 	case string(act.ToolResult):
-		e.Type, e.Intent, e.Reason = EventExecutionComplete, b.Links.Answers, b.Request.Params.Status
+		e.Type, e.Intent, e.Reason = EventExecutionComplete, links.Answers, statusIn(o.Request)
 		return []Event{e}, nil
 	case "admin.agent.violation":
-		e.Type, e.Agent, e.Reason = EventPolicyViolation, b.Links.Agent, b.Links.Violation
+		e.Type, e.Agent, e.Reason = EventPolicyViolation, details["agent"], details["violation"]
 		return []Event{e}, nil
 	case "admin.agent.heartbeat":
-		e.Type, e.Agent = EventHeartbeat, b.Links.Agent
+		e.Type, e.Agent = EventHeartbeat, details["agent"]
 		return []Event{e}, nil
 	}
 	return nil, nil
 }
 
+// statusIn is how a report said that an act ended.
+func statusIn(report []byte) string {
+	doc, err := rawjson.Parse(report)
+	if err != nil {
+		return ""
+	}
+	return doc.Root().Get("params").Get("status").Text()
+}
+
 // intentEvents are the three things that one record of an intent tells.
-func intentEvents(e Event, r *ledger.Record, b *beside) []Event {
+func intentEvents(e Event, r *ledger.Record, out *ledger.Outcome) []Event {
 	received, risk, end := e, e, e
 	received.Type, received.Codes = EventIntentReceived, nil
 	risk.Type, risk.Codes = EventRiskAssessment, nil
-	if b.Reasons.Risk.Level != "" {
-		risk.RiskScore, risk.RiskLevel, risk.Threats = &b.Reasons.Risk.Score, b.Reasons.Risk.Level, b.Reasons.Risk.Threats
+	if out.Risk.Level != "" {
+		risk.RiskScore, risk.RiskLevel, risk.Threats = &out.Risk.Score, out.Risk.Level, out.Risk.Threats
 	}
 	effect, _ := act.ParseEffect(r.Effect)
 	end.Type, end.Verdict = EventIntentAllowed, (&ruling{decision: &act.Decision{Effect: effect}}).word()
 	if effect <= act.Escalate {
-		end.Type, end.Phase = EventIntentBlocked, phaseOf(effect, b.Reasons.Reasons)
-		if len(b.Reasons.Reasons) > 0 {
-			end.Reason = b.Reasons.Reasons[0].Message
+		end.Type, end.Phase = EventIntentBlocked, phaseOf(effect, out.Reasons)
+		if len(out.Reasons) > 0 {
+			end.Reason = out.Reasons[0].Message
 		}
 	}
 	return slices.Clip([]Event{received, risk, end})

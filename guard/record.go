@@ -18,9 +18,6 @@ import (
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/risk"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // entry is what the ledger keeps of a decision: the record itself, and the
@@ -236,6 +233,7 @@ func appendMember(b []byte, name, value string) []byte {
 	return rawjson.AppendString(b, value)
 }
 
+// appendLinks writes ledger.ActLinks.
 func appendLinks(b []byte, a *act.Action) []byte {
 	b = append(b, `{"digest":`...)
 	b = rawjson.AppendString(b, a.Digest.String())
@@ -260,6 +258,7 @@ func appendLinks(b []byte, a *act.Action) []byte {
 	return append(b, '}')
 }
 
+// appendDetails writes ledger.Details.
 func appendDetails(b []byte, details map[string]string) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(details)) {
@@ -273,47 +272,12 @@ func appendDetails(b []byte, details map[string]string) []byte {
 	return append(b, '}')
 }
 
-// answer is a decision as it is kept beside its record, so that the same act,
-// asked about again, gets the same answer.
-type answer struct {
-	Effect  string   `json:"effect"`
-	Reasons []reason `json:"reasons"`
-	Risk    act.Risk `json:"risk"`
-	Edits   []edit   `json:"edits,omitzero"`
-	// Incomplete says that the edits hold content that is not kept.
-	Incomplete bool   `json:"incomplete,omitzero"`
-	Policy     string `json:"policy"`
-	Approval   string `json:"approval,omitzero"`
-}
-
-type reason struct {
-	Rule    string `json:"rule"`
-	Code    string `json:"code,omitzero"`
-	Message string `json:"message"`
-	Instead string `json:"instead,omitzero"`
-	Effect  string `json:"effect"`
-	Observe bool   `json:"observe,omitzero"`
-	Pointer string `json:"pointer,omitzero"`
-	// Final says that nobody can let the act pass.
-	Final bool `json:"final,omitzero"`
-	// Exception names the policy's exception that lifted the reason.
-	Exception string `json:"exception,omitzero"`
-}
-
-type edit struct {
-	Pointer string         `json:"pointer"`
-	Value   jsontext.Value `json:"value"`
-	// Of is a hash of what was replaced: the same act can be sent again with
-	// its arguments in another order, and an edit must not hit another one.
-	Of string `json:"of"`
-}
-
 func hashOf(raw []byte) string {
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:16])
 }
 
-// appendReasons writes an answer, as json.Marshal would.
+// appendReasons writes a ledger.Outcome, as json.Marshal would.
 func appendReasons(b []byte, d *act.Decision, keep bool) []byte {
 	b = append(b, `{"effect":"`...)
 	b = append(b, d.Effect.String()...)
@@ -392,8 +356,8 @@ func (g *Guard) recorded(ctx context.Context, a *act.Action, at act.Position, pl
 	if o.Reasons == nil {
 		return act.Decision{}, nil, ledger.ErrNotFound
 	}
-	var kept answer
-	if err := json.Unmarshal(o.Reasons, &kept); err != nil {
+	kept, err := o.Outcome()
+	if err != nil {
 		return act.Decision{}, nil, fmt.Errorf("read the recorded answer %s: %w", at, err)
 	}
 	if kept.Incomplete {

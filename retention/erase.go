@@ -12,8 +12,6 @@ import (
 	"reeve.example/reeve/guard"
 	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/task"
-
-	"github.com/go-json-experiment/json"
 )
 
 // ErrNothing says that there was nothing to erase.
@@ -248,27 +246,18 @@ func (k *Keeper) isOf(ctx context.Context, pos act.Position, who *person) (bool,
 	if o.Principal == nil {
 		return false, errors.New("its principal was not kept")
 	}
-	var by struct {
-		Name   string `json:"name"`
-		Claims struct {
-			User     string `json:"user"`
-			UserHash string `json:"user_hash"`
-		} `json:"claims"`
-	}
-	if err := json.Unmarshal(o.Principal, &by); err != nil {
+	by, err := o.Asker()
+	if err != nil {
 		return false, fmt.Errorf("its principal cannot be read: %w", err)
 	}
 	if by.Claims.User == who.id || by.Claims.UserHash == guard.UserHash(who.id) {
 		return true, nil
 	}
-	var about struct {
-		Root string `json:"root"`
-		Task string `json:"a2a_task"`
+	about, err := o.Details()
+	if err != nil {
+		about = nil // of another form: no record of a task
 	}
-	if len(o.Links) > 0 && json.Unmarshal(o.Links, &about) != nil {
-		about.Root, about.Task = "", "" // of another form: no record of a task
-	}
-	if by.Name != who.id && !who.trees[about.Root] && !who.a2a[about.Task] {
+	if by.Name != who.id && !who.trees[about["root"]] && !who.a2a[about["a2a_task"]] {
 		return false, nil
 	}
 	// Of tasks and messages the user is who asked; elsewhere that is an agent, which

@@ -330,7 +330,7 @@ func status(cmd *cobra.Command, agents []string) error {
 	lost := map[string][]string{} // by agent, what was due and did not come
 	now := time.Now()
 	for _, s := range sessions {
-		for _, what := range s.unseen(now) {
+		for _, what := range unseen(s, now) {
 			lost[s.Agent] = append(lost[s.Agent], "in session "+s.ID+", "+what)
 		}
 	}

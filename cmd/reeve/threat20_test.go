@@ -11,6 +11,7 @@ import (
 
 	"reeve.example/reeve/approval"
 	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/report"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -84,7 +85,7 @@ func TestThreat20Views(t *testing.T) {
 	poison(reflect.ValueOf(h))
 	masked := *h
 	masked.Exact = nil
-	s := new(codingSession)
+	s := new(report.Session)
 	poison(reflect.ValueOf(s))
 	for i := range s.Steps { // what the node itself says
 		s.Steps[i].Kind, s.Steps[i].Effect, s.Steps[i].Decision = "tool.call", "deny", "0-1"

@@ -12,6 +12,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/hook"
+	"reeve.example/reeve/report"
 )
 
 // A hook that is not called says nothing. So what is due and does not come is looked for
@@ -25,15 +26,15 @@ const overdue = 10 * time.Minute
 const unseenFor = 24 * time.Hour
 
 // unseen says what was due in a session and did not come.
-func (s *codingSession) unseen(now time.Time) (found []string) {
+func unseen(s *report.Session, now time.Time) (found []string) {
 	if len(s.Steps) == 0 || strings.HasSuffix(s.ID, ":"+hook.ProofSession) || now.Sub(s.Ended) > unseenFor {
 		return nil
 	}
 	prompt := -1
-	open, called := map[string]codingStep{}, map[string]bool{}
-	var orphans []codingStep
+	open, called := map[string]report.Step{}, map[string]bool{}
+	var orphans []report.Step
 	for i, step := range s.Steps {
-		id := step.Child + " " + step.call
+		id := step.Child + " " + step.Call
 		switch act.Kind(step.Kind) {
 		case act.MessageUser:
 			if step.Effect == "allow" && step.Child == "" {
@@ -55,14 +56,14 @@ func (s *codingSession) unseen(now time.Time) (found []string) {
 	if last := s.Steps[len(s.Steps)-1]; prompt == len(s.Steps)-1 && now.Sub(last.Time) > overdue {
 		found = append(found, fmt.Sprintf("the prompt of %s was followed by nothing: neither a call nor the turn's end", clock(last.Time)))
 	}
-	var lost []codingStep
+	var lost []report.Step
 	for _, step := range open {
 		if now.Sub(step.Time) > overdue {
 			lost = append(lost, step)
 		}
 	}
 	if len(lost) > 0 {
-		newest := slices.MaxFunc(lost, func(a, b codingStep) int { return a.Time.Compare(b.Time) })
+		newest := slices.MaxFunc(lost, func(a, b report.Step) int { return a.Time.Compare(b.Time) })
 		found = append(found, fmt.Sprintf("of %s no result came, the newest %s at %s: cancelled, or what it gave was not seen", count(len(lost), "allowed call"), newest.Name(), clock(newest.Time)))
 	}
 	if len(orphans) > 0 {
@@ -76,7 +77,7 @@ func clock(t time.Time) string { return t.Local().Format("15:04:05") }
 
 // unseenProcesses says which of the agents' processes run, and have for a while, without
 // an event that was recorded since they began.
-func unseenProcesses(running []hook.Process, sessions []*codingSession, now time.Time) (found []string) {
+func unseenProcesses(running []hook.Process, sessions []*report.Session, now time.Time) (found []string) {
 	last := map[string]time.Time{}
 	for _, s := range sessions {
 		if s.Ended.After(last[s.Agent]) && !strings.HasSuffix(s.ID, ":"+hook.ProofSession) {
@@ -114,7 +115,7 @@ func watchSessions(ctx context.Context, cmd *cobra.Command) {
 				continue
 			}
 			for _, s := range sessions {
-				tellOnce(told, s.ID, s.unseen(now))
+				tellOnce(told, s.ID, unseen(s, now))
 			}
 			tellOnce(told, "", unseenProcesses(hook.Processes(), sessions, now))
 		}

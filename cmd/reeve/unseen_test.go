@@ -6,48 +6,51 @@ import (
 	"time"
 
 	"reeve.example/reeve/hook"
+	"reeve.example/reeve/report"
 )
 
 // TestUnseen: what is due in a session and does not come is told, and an ordinary session
 // is not spoken of.
 func TestUnseen(t *testing.T) {
 	start := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	step := func(minute int, kind, effect, call string) codingStep {
-		return codingStep{Time: start.Add(time.Duration(minute) * time.Minute), Kind: kind, Effect: effect, call: call}
+	step := func(minute int, kind, effect, call string) report.Step {
+		return report.Step{Time: start.Add(time.Duration(minute) * time.Minute), Kind: kind, Effect: effect, Call: call}
 	}
 	begins := step(0, "message.system", "allow", "")
 	prompt := step(1, "message.user", "allow", "")
-	call, result := step(2, "tool.call", "allow", "a"), step(3, "tool.result", "allow", "a")
+	call, result := step(2, "tool.Call", "allow", "a"), step(3, "tool.result", "allow", "a")
 	says := step(4, "message.agent", "allow", "")
 	ends := step(5, "message.system", "allow", "")
 	for name, tt := range map[string]struct {
-		steps []codingStep
+		steps []report.Step
 		after int // minutes after the start
 		want  string
 	}{
-		"a whole turn":                     {[]codingStep{begins, prompt, call, result, says}, 300, ""},
-		"a turn of words alone":            {[]codingStep{begins, prompt, says}, 300, ""},
-		"a model that thinks":              {[]codingStep{begins, prompt}, 9, ""},
-		"a prompt and nothing":             {[]codingStep{begins, prompt}, 12, "followed by nothing"},
-		"a prompt and the session's end":   {[]codingStep{begins, prompt, ends}, 300, ""},
-		"a prompt that was blocked":        {[]codingStep{begins, step(1, "message.user", "deny", "")}, 300, ""},
-		"a command that works":             {[]codingStep{begins, prompt, call}, 11, ""},
-		"a call without its result":        {[]codingStep{begins, prompt, call, says}, 300, "1 allowed call no result"},
-		"a call that was denied":           {[]codingStep{begins, prompt, step(2, "tool.call", "deny", "a"), says}, 300, ""},
-		"two calls of like names":          {[]codingStep{begins, prompt, call, step(2, "mcp.request", "modify", "b"), result}, 300, "1 allowed call no result"},
-		"a result without its call":        {[]codingStep{begins, prompt, result, says}, 300, "1 result came without a call"},
-		"records that begin in the middle": {[]codingStep{result, says}, 300, ""},
-		"long ago":                         {[]codingStep{begins, prompt}, 3000, ""},
+		"a whole turn":                     {[]report.Step{begins, prompt, call, result, says}, 300, ""},
+		"a turn of words alone":            {[]report.Step{begins, prompt, says}, 300, ""},
+		"a model that thinks":              {[]report.Step{begins, prompt}, 9, ""},
+		"a prompt and nothing":             {[]report.Step{begins, prompt}, 12, "followed by nothing"},
+		"a prompt and the session's end":   {[]report.Step{begins, prompt, ends}, 300, ""},
+		"a prompt that was blocked":        {[]report.Step{begins, step(1, "message.user", "deny", "")}, 300, ""},
+		"a command that works":             {[]report.Step{begins, prompt, call}, 11, ""},
+		"a call without its result":        {[]report.Step{begins, prompt, call, says}, 300, "1 allowed call no result"},
+		"a call that was denied":           {[]report.Step{begins, prompt, step(2, "tool.Call", "deny", "a"), says}, 300, ""},
+		"two calls of like names":          {[]report.Step{begins, prompt, call, step(2, "mcp.request", "modify", "b"), result}, 300, "1 allowed call no result"},
+		"a result without its call":        {[]report.Step{begins, prompt, result, says}, 300, "1 result came without a call"},
+		"records that begin in the middle": {[]report.Step{result, says}, 300, ""},
+		"long ago":                         {[]report.Step{begins, prompt}, 3000, ""},
 		"nothing":                          {nil, 0, ""},
 	} {
-		s := &codingSession{ID: "codex:1", Agent: "codex", Steps: tt.steps}
-		s.finish()
-		got := strings.Join(s.unseen(start.Add(time.Duration(tt.after)*time.Minute)), "; ")
+		s := &report.Session{ID: "codex:1", Agent: "codex", Steps: tt.steps}
+		if n := len(tt.steps); n > 0 {
+			s.Began, s.Ended = tt.steps[0].Time, tt.steps[n-1].Time
+		}
+		got := strings.Join(unseen(s, start.Add(time.Duration(tt.after)*time.Minute)), "; ")
 		if !strings.Contains(got, tt.want) || (tt.want == "") != (got == "") {
 			t.Errorf("%s: %q, and should hold %q", name, got, tt.want)
 		}
 	}
-	if got := (&codingSession{ID: "codex:" + hook.ProofSession, Steps: []codingStep{begins, prompt}}).unseen(start.Add(time.Hour)); got != nil {
+	if got := unseen(&report.Session{ID: "codex:" + hook.ProofSession, Steps: []report.Step{begins, prompt}}, start.Add(time.Hour)); got != nil {
 		t.Errorf("install's proof: %q", got)
 	}
 }
@@ -55,7 +58,7 @@ func TestUnseen(t *testing.T) {
 // TestUnseenProcesses: an agent's process that runs without events is told of.
 func TestUnseenProcesses(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	seen := []*codingSession{{ID: "codex:1", Agent: "codex", Ended: now.Add(-20 * time.Minute)}}
+	seen := []*report.Session{{ID: "codex:1", Agent: "codex", Ended: now.Add(-20 * time.Minute)}}
 	for name, tt := range map[string]struct {
 		process hook.Process
 		want    bool

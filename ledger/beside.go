@@ -1,0 +1,108 @@
+package ledger
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"reeve.example/reeve/act"
+)
+
+// What guard writes beside a record is JSON, and these are its forms: whoever reads an
+// opening reads it by them. The members that they do not name are others' own.
+
+// Asker is who asked for what a record tells of.
+type Asker struct {
+	Name         string `json:"name"`
+	Method       string `json:"method"`
+	Organization string `json:"organization,omitzero"`
+	Claims       Claims `json:"claims,omitzero"`
+}
+
+// Claims are what the asker says of itself and of its user.
+type Claims struct {
+	Agent             string `json:"agent"`
+	AgentName         string `json:"agent_name,omitzero"`
+	AgentVersion      string `json:"agent_version,omitzero"`
+	AgentOrganization string `json:"agent_organization,omitzero"`
+	User              string `json:"user,omitzero"`
+	UserHash          string `json:"user_hash,omitzero"` // where the user is masked
+	UserName          string `json:"user_name,omitzero"`
+	UserEmail         string `json:"user_email,omitzero"`
+	UserOrganization  string `json:"user_organization,omitzero"`
+}
+
+// ActLinks are what an act belongs to: its session, its step, the call that it answers.
+type ActLinks struct {
+	Digest   string   `json:"digest,omitzero"`
+	Method   string   `json:"method,omitzero"`
+	Resource string   `json:"resource,omitzero"`
+	Session  string   `json:"session,omitzero"`
+	Turn     string   `json:"turn,omitzero"`
+	Step     string   `json:"step,omitzero"`
+	ID       string   `json:"id,omitzero"`
+	Answers  string   `json:"answers,omitzero"`
+	Faults   []string `json:"faults,omitzero"`
+	// NotKept names the quota because of which no contents are there.
+	NotKept string `json:"not_kept,omitzero"`
+}
+
+// Details are what a record of an administrative act, of tasks or of agents says in
+// place of Links.
+type Details map[string]string
+
+// Outcome is a decision as it is kept beside its record, so that the same act, asked
+// about again, gets the same answer.
+type Outcome struct {
+	Effect  string   `json:"effect"`
+	Reasons []Reason `json:"reasons"`
+	Risk    act.Risk `json:"risk"`
+	// Incomplete says that the edits hold content that is not kept.
+	Incomplete bool   `json:"incomplete,omitzero"`
+	Edits      []Edit `json:"edits,omitzero"`
+	Policy     string `json:"policy"`
+	Approval   string `json:"approval,omitzero"`
+}
+
+// Reason is one reason of an Outcome.
+type Reason struct {
+	Rule    string `json:"rule"`
+	Code    string `json:"code,omitzero"`
+	Message string `json:"message"`
+	Instead string `json:"instead,omitzero"`
+	Effect  string `json:"effect"`
+	Observe bool   `json:"observe,omitzero"`
+	Pointer string `json:"pointer,omitzero"`
+	// Final says that nobody can let the act pass.
+	Final bool `json:"final,omitzero"`
+	// Exception names the policy's exception that lifted the reason.
+	Exception string `json:"exception,omitzero"`
+}
+
+// Edit is one change of an Outcome.
+type Edit struct {
+	Pointer string         `json:"pointer"`
+	Value   jsontext.Value `json:"value"`
+	// Of is a hash of what was replaced: the same act can be sent again with
+	// its arguments in another order, and an edit must not hit another one.
+	Of string `json:"of"`
+}
+
+// Asker reads who asked. Like its sisters, it returns the zero value for what was not
+// kept, and on an error what could be read before it.
+func (o *Opening) Asker() (a Asker, err error) { return a, read(o.Principal, &a) }
+
+// Linked reads what the act belongs to.
+func (o *Opening) Linked() (l ActLinks, err error) { return l, read(o.Links, &l) }
+
+// Details reads what a record that has no ActLinks says.
+func (o *Opening) Details() (d Details, err error) { return d, read(o.Links, &d) }
+
+// Outcome reads the decision.
+func (o *Opening) Outcome() (out Outcome, err error) { return out, read(o.Reasons, &out) }
+
+func read(text []byte, into any) error {
+	if text == nil {
+		return nil
+	}
+	return json.Unmarshal(text, into)
+}
