@@ -94,14 +94,21 @@ var builtin = sync.OnceValue(func() *Table {
 })
 
 // Extend reads documents that add effects and programs to what is built in. What is
-// wrong with the document of an index is told to fault.
+// wrong with the document of an index is told to fault, and then nothing is added.
 func Extend(sources []string, fault func(i int, f yamldoc.Fault)) *Table {
 	b := builtin()
 	if len(sources) == 0 {
 		return b
 	}
 	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.windows), maps.Clone(b.options), b.scripts, b.places}
-	t.add(sources, policySections, fault)
+	sound := true
+	t.add(sources, policySections, func(i int, f yamldoc.Fault) {
+		sound = false
+		fault(i, f)
+	})
+	if !sound {
+		return b
+	}
 	return t
 }
 
