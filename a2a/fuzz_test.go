@@ -75,7 +75,7 @@ func FuzzWorkflow(f *testing.F) {
 		if tasksIn(data) != nil {
 			return
 		}
-		p, err := s.planOf(&saying{ID: "m", Parts: []part{{Kind: textPart, Text: text}, {Kind: dataPart, Data: data}}}, &record{}, "1.0", time.Unix(1, 0))
+		p, err := s.planOf(&Message{ID: "m", Parts: []part{{Kind: textPart, Text: text}, {Kind: dataPart, Data: data}}}, &record{}, "1.0", time.Unix(1, 0))
 		if err != nil {
 			t.Fatal(err)
 		}

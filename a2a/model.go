@@ -29,8 +29,8 @@ func (s State) Terminal() bool {
 // interrupted reports whether a task waits for somebody.
 func (s State) interrupted() bool { return s == InputRequired || s == AuthRequired }
 
-// saying is a message: what one side says to the other.
-type saying struct {
+// Message is what one side says to the other, in either version.
+type Message struct {
 	ID, Context, Task string
 	Agent             bool // of the agent; else of the user
 	Parts             []part
@@ -40,7 +40,7 @@ type saying struct {
 }
 
 // text is what the message's parts of text say.
-func (m *saying) text() string {
+func (m *Message) text() string {
 	s := ""
 	for _, p := range m.Parts {
 		if p.Kind == textPart {
@@ -87,24 +87,24 @@ type origin struct {
 	Progress   *float64
 }
 
-// picture is a task as it is at one moment.
-type picture struct {
+// taskView is a task as it is at one moment.
+type taskView struct {
 	ID, Context   string
 	State         State
-	Message       *saying // of the state; may be nil
+	Message       *Message // of the state; may be nil
 	At            time.Time
 	Artifacts     []artifact
 	ShowArtifacts bool
-	History       []saying
+	History       []Message
 	Origin        *origin
 	// reply is what the agent says instead of showing a task; nil mostly.
-	reply *saying
+	reply *Message
 }
 
 // event is one thing that a stream tells: exactly one of its members.
 type event struct {
-	task     *picture
-	message  *saying
+	task     *taskView
+	message  *Message
 	status   *statusUpdate
 	artifact *artifactUpdate
 }
@@ -112,7 +112,7 @@ type event struct {
 type statusUpdate struct {
 	Task, Context string
 	State         State
-	Message       *saying
+	Message       *Message
 	At            time.Time
 	Final         bool // of 0.3: the stream ends here
 	Origin        *origin
@@ -136,7 +136,7 @@ type pushConfig struct {
 
 // page is one part of a list of tasks.
 type page struct {
-	Tasks []*picture
+	Tasks []*taskView
 	Next  string
 	Size  int
 	Total int
@@ -164,7 +164,7 @@ type request struct {
 	op      operation
 	dialect dialect
 
-	Message  *saying
+	Message  *Message
 	Metadata jsontext.Value
 	Now      bool // return at once
 	Push     *pushConfig
@@ -182,7 +182,7 @@ type request struct {
 }
 
 // limited is the newest of a history: at most as many as were asked for.
-func limited(history []saying, most *int) []saying {
+func limited(history []Message, most *int) []Message {
 	if most == nil {
 		return history
 	}

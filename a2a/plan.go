@@ -25,7 +25,7 @@ const noWorkflow = "This agent has no workflow that messages of text are given t
 
 // planOf finds the tasks that a message holds, or else those of the configured
 // workflow.
-func (s *Server) planOf(m *saying, r *record, version string, now time.Time) (*plan, error) {
+func (s *Server) planOf(m *Message, r *record, version string, now time.Time) (*plan, error) {
 	for i := range m.Parts {
 		if p := &m.Parts[i]; p.Kind == dataPart {
 			if params := tasksIn(p.Data); params != nil {
@@ -94,7 +94,7 @@ func reasonOf(e *task.Error) string {
 // CheckWorkflow reports why a tree of tasks cannot be the workflow of a Config.
 func CheckWorkflow(workflow jsontext.Value) error {
 	s := &Server{cfg: Config{Workflow: workflow}}
-	p, err := s.planOf(&saying{Parts: []part{{Kind: textPart, Text: "text"}}}, &record{}, "1.0", time.Now())
+	p, err := s.planOf(&Message{Parts: []part{{Kind: textPart, Text: "text"}}}, &record{}, "1.0", time.Now())
 	if err == nil && p.why != "" {
 		err = errors.New(p.why)
 	}
@@ -114,7 +114,7 @@ func Placeholders() []string { return slices.Sorted(maps.Keys(placeholders)) }
 // workflow is the configured workflow for one message. Only whole strings are
 // replaced, and a reference that a client wrote is no reference: a message must
 // not look at results.
-func (s *Server) workflow(m *saying, r *record, version string) (jsontext.Value, error) {
+func (s *Server) workflow(m *Message, r *record, version string) (jsontext.Value, error) {
 	doc, err := rawjson.Parse(s.cfg.Workflow)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (s *Server) workflow(m *saying, r *record, version string) (jsontext.Value,
 }
 
 // placed is what takes a placeholder's place.
-func (m *saying) placed(what string, r *record, version string) []byte {
+func (m *Message) placed(what string, r *record, version string) []byte {
 	switch what {
 	case "text":
 		return rawjson.Quote(m.text())

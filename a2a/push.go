@@ -339,8 +339,8 @@ func (s *Server) unclaim(id string) {
 	}
 }
 
-// telling is one configuration that is being told.
-type telling struct {
+// delivery is a push configuration whose events this node delivers, under a lease.
+type delivery struct {
 	s    *Server
 	id   string // of the item
 	task string
@@ -352,7 +352,7 @@ type telling struct {
 
 // push takes a configuration for this node, and tells all that there is to tell.
 func (s *Server) push(ctx context.Context, id string) {
-	t := &telling{s: s, id: id, task: id[:strings.IndexByte(id, '.')]}
+	t := &delivery{s: s, id: id, task: id[:strings.IndexByte(id, '.')]}
 	held := false
 	err := t.keep(ctx, "a2a.push.begin", func(p *push, item *guard.Item) bool {
 		if p.Gone || !item.Open {
@@ -392,7 +392,7 @@ func (s *Server) push(ctx context.Context, id string) {
 
 // end notes how far a configuration has come. One that has told all, or that
 // nobody takes, is told no more until there is another message.
-func (t *telling) end(ctx context.Context, why error) {
+func (t *delivery) end(ctx context.Context, why error) {
 	stopping := ctx.Err() != nil
 	if why != nil && !stopping {
 		t.s.cfg.Logger.Warn("a push notification is given up", "task", t.task, "error", why)
@@ -419,7 +419,7 @@ func (t *telling) end(ctx context.Context, why error) {
 
 // renew keeps other nodes from telling the same, and stops when the configuration
 // was deleted or another node has it.
-func (t *telling) renew(ctx context.Context, stop func()) {
+func (t *delivery) renew(ctx context.Context, stop func()) {
 	ticker := time.NewTicker(pushLease / 3)
 	defer ticker.Stop()
 	for {
@@ -445,12 +445,12 @@ func (t *telling) renew(ctx context.Context, stop func()) {
 	}
 }
 
-func (t *telling) keep(ctx context.Context, what string, change func(p *push, item *guard.Item) bool) error {
+func (t *delivery) keep(ctx context.Context, what string, change func(p *push, item *guard.Item) bool) error {
 	return t.s.keepPush(ctx, t.id, what, engine.Caller{Principal: t.s.self()}, map[string]string{"a2a_task": t.task}, change)
 }
 
 // call tells one event, and tries again when it is not taken.
-func (t *telling) call(ctx context.Context, e *event) error {
+func (t *delivery) call(ctx context.Context, e *event) error {
 	if gone, err := t.gone(ctx); err != nil || gone {
 		if err == nil {
 			err = errDone
@@ -486,12 +486,12 @@ func (t *telling) call(ctx context.Context, e *event) error {
 }
 
 // gone reports whether the configuration was deleted.
-func (t *telling) gone(ctx context.Context) (bool, error) {
+func (t *delivery) gone(ctx context.Context) (bool, error) {
 	p, _, err := t.s.pushes.Get(ctx, t.id)
 	return err == nil && (p == nil || p.Gone), err
 }
 
-func (t *telling) post(ctx context.Context, body []byte) error {
+func (t *delivery) post(ctx context.Context, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
 	defer cancel()
 	config := &t.push.Config

@@ -216,8 +216,8 @@ func (r *reader) state(name string) State {
 }
 
 // message reads a message.
-func (d dialect) readMessage(r *reader) *saying {
-	m := &saying{
+func (d dialect) readMessage(r *reader) *Message {
+	m := &Message{
 		ID: r.needed("messageId"), Context: r.id("contextId"), Task: r.id("taskId"),
 		Metadata: r.object("metadata"), Extensions: r.texts("extensions"), References: r.texts("referenceTaskIds"),
 	}

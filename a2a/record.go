@@ -69,7 +69,7 @@ const (
 	maxTurns    = 100     // trees of one task
 )
 
-func (h *saidSoFar) add(m *saying) {
+func (h *saidSoFar) add(m *Message) {
 	h.Messages = append(h.Messages, v1.message(nil, m))
 	size := 0
 	for i := len(h.Messages) - 1; i >= 0; i-- {
@@ -81,7 +81,7 @@ func (h *saidSoFar) add(m *saying) {
 }
 
 // read returns the messages as they were said.
-func (h *saidSoFar) read() (list []saying) {
+func (h *saidSoFar) read() (list []Message) {
 	for _, raw := range h.Messages {
 		doc, err := rawjson.Parse(raw)
 		if err != nil {

@@ -94,7 +94,7 @@ func (s *Server) begun(ctx context.Context, by engine.Caller, r *record, q *requ
 	if err != nil {
 		return nil, err
 	}
-	p := &picture{
+	p := &taskView{
 		ID: r.ID, Context: r.context(), State: Submitted, At: r.Updated, History: limited(h.read(), q.History),
 		Artifacts: before.Artifacts, ShowArtifacts: true, Origin: r.origin(),
 	}
@@ -261,7 +261,7 @@ func (f *follower) get(ctx context.Context, id task.ID) (*task.Task, error) {
 }
 
 // tell sends a state, unless it was told.
-func (f *follower) tell(r *record, state State, message *saying, at time.Time, send func(*event) error, done func(State) bool) error {
+func (f *follower) tell(r *record, state State, message *Message, at time.Time, send func(*event) error, done func(State) bool) error {
 	if state == f.state {
 		if done(state) {
 			return errDone
@@ -332,7 +332,7 @@ func (f *follower) status(r *record, e *task.Event, silent bool, send func(*even
 		f.state = state
 		return nil
 	}
-	var message *saying
+	var message *Message
 	if state == AuthRequired {
 		message = held(r, e.Root)
 	}

@@ -29,7 +29,7 @@ var inputModes = []string{
 }
 
 // checkModes refuses a part of another media type.
-func checkModes(m *saying) error {
+func checkModes(m *Message) error {
 	for _, p := range m.Parts {
 		if p.Media == "" {
 			continue
@@ -71,15 +71,15 @@ func reasons(d *act.Decision) string {
 type turn struct {
 	by      engine.Caller
 	version string
-	message *saying
-	body    []byte  // the message as it is judged
-	id      string  // of the task
-	again   bool    // people were asked about it
-	asked   *saying // what the agent asked before, for the history
-	turns   int     // how many the task had when it was looked at
-	record  *record // once the message is judged
-	plan    *plan   // what it becomes; nil for nothing
-	denied  string  // why the task stays as it is
+	message *Message
+	body    []byte   // the message as it is judged
+	id      string   // of the task
+	again   bool     // people were asked about it
+	asked   *Message // what the agent asked before, for the history
+	turns   int      // how many the task had when it was looked at
+	record  *record  // once the message is judged
+	plan    *plan    // what it becomes; nil for nothing
+	denied  string   // why the task stays as it is
 }
 
 // take takes a message: it is judged, recorded with the task that it begins or

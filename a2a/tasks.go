@@ -138,7 +138,7 @@ func (s *Server) wait(ctx context.Context, by engine.Caller, r *record) {
 	}
 }
 
-func (s *Server) get(ctx context.Context, by engine.Caller, q *request) (*picture, error) {
+func (s *Server) get(ctx context.Context, by engine.Caller, q *request) (*taskView, error) {
 	r, _, err := s.find(ctx, by, q.ID)
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (s *Server) get(ctx context.Context, by engine.Caller, q *request) (*pictur
 }
 
 // cancel ends a task that has not ended.
-func (s *Server) cancel(ctx context.Context, by engine.Caller, q *request) (*picture, error) {
+func (s *Server) cancel(ctx context.Context, by engine.Caller, q *request) (*taskView, error) {
 	for range tries {
 		r, _, err := s.find(ctx, by, q.ID)
 		if err != nil {
@@ -217,7 +217,7 @@ func (s *Server) list(ctx context.Context, by engine.Caller, q *request) (*page,
 	slices.SortFunc(found, func(a, b listed) int {
 		return cmp.Or(b.at.Compare(a.at), strings.Compare(a.record.ID, b.record.ID))
 	})
-	p := &page{Tasks: []*picture{}, Total: len(found)}
+	p := &page{Tasks: []*taskView{}, Total: len(found)}
 	from, err := after(found, q.PageToken)
 	if err != nil {
 		return nil, err

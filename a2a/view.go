@@ -20,10 +20,10 @@ func marshal(v any) ([]byte, error) { return json.Marshal(v) }
 // view is a task as its record and its trees show it.
 type view struct {
 	State     State
-	Message   *saying // why, or what is asked; nil for nothing
+	Message   *Message // why, or what is asked; nil for nothing
 	At        time.Time
 	Artifacts []artifact
-	Reply     *saying
+	Reply     *Message
 	row       task.Row               // of the newest tree's root
 	at        map[task.ID]task.Phase // the tasks of the newest tree that are running or held
 }
@@ -96,7 +96,7 @@ func (s *Server) lookAt(ctx context.Context, by engine.Caller, r *record, root t
 	return nil
 }
 
-func held(r *record, root task.ID) *saying {
+func held(r *record, root task.ID) *Message {
 	return said(root.String()+".held", r.ID, r.context(), "Somebody must agree before the work goes on.")
 }
 
@@ -157,7 +157,7 @@ func (v *view) ended(r *record, root *task.Task) {
 }
 
 // addressed is a message of the agent's about a task.
-func (m *saying) addressed(id string, r *record) *saying {
+func (m *Message) addressed(id string, r *record) *Message {
 	if m == nil {
 		return nil
 	}
@@ -169,8 +169,8 @@ func (m *saying) addressed(id string, r *record) *saying {
 // member a2a of its root's result.
 type directive struct {
 	state     State
-	message   *saying
-	reply     *saying
+	message   *Message
+	reply     *Message
 	artifacts []artifact
 	shown     bool // it names the artifacts
 }
@@ -202,14 +202,14 @@ func directiveOf(t *task.Task) *directive {
 }
 
 // saying reads what is said: a text, or an array of parts.
-func (r *reader) saying(name string) *saying {
+func (r *reader) saying(name string) *Message {
 	switch v := r.get(name); v.Kind() {
 	case rawjson.Absent:
 		return nil
 	case rawjson.String:
-		return &saying{Parts: []part{{Kind: textPart, Text: v.Text()}}}
+		return &Message{Parts: []part{{Kind: textPart, Text: v.Text()}}}
 	default:
-		return &saying{Parts: v1.readParts(r, name)}
+		return &Message{Parts: v1.readParts(r, name)}
 	}
 }
 
@@ -244,12 +244,12 @@ func partOf(result jsontext.Value) part {
 }
 
 // picture is a task as a caller is shown it.
-func (s *Server) picture(ctx context.Context, by engine.Caller, r *record, history *int, artifacts bool) (*picture, *view, error) {
+func (s *Server) picture(ctx context.Context, by engine.Caller, r *record, history *int, artifacts bool) (*taskView, *view, error) {
 	v, err := s.look(ctx, by, r, artifacts)
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &picture{
+	p := &taskView{
 		ID: r.ID, Context: r.context(), State: v.State, Message: v.Message, At: v.At, Artifacts: v.Artifacts, ShowArtifacts: artifacts,
 		Origin: r.origin(), reply: v.Reply,
 	}

@@ -143,7 +143,7 @@ func (d dialect) role(agent bool) string {
 	return "ROLE_USER"
 }
 
-func (d dialect) message(b []byte, m *saying) []byte {
+func (d dialect) message(b []byte, m *Message) []byte {
 	o := begin(b)
 	if d == v03 {
 		o.text("kind", "message")
@@ -260,7 +260,7 @@ func (d dialect) artifact(b []byte, a *artifact) []byte {
 	return o.end()
 }
 
-func (d dialect) status(b []byte, s State, m *saying, at time.Time) []byte {
+func (d dialect) status(b []byte, s State, m *Message, at time.Time) []byte {
 	o := begin(b)
 	o.text("state", s.word(d))
 	if m != nil {
@@ -271,7 +271,7 @@ func (d dialect) status(b []byte, s State, m *saying, at time.Time) []byte {
 	return o.end()
 }
 
-func (d dialect) task(b []byte, t *picture) []byte {
+func (d dialect) task(b []byte, t *taskView) []byte {
 	o := begin(b)
 	o.kind(d, "task")
 	o.text("id", t.ID)
@@ -344,7 +344,7 @@ func (d dialect) event(b []byte, e *event) []byte {
 func (d dialect) page(b []byte, p *page) []byte {
 	o := begin(b)
 	o.name("tasks")
-	o.b = appendAll(o.b, p.Tasks, func(b []byte, t **picture) []byte { return d.task(b, *t) })
+	o.b = appendAll(o.b, p.Tasks, func(b []byte, t **taskView) []byte { return d.task(b, *t) })
 	o.text("nextPageToken", p.Next)
 	if d == v1 {
 		o.number("pageSize", p.Size)
@@ -435,8 +435,8 @@ func (r *request) canonical() []byte {
 }
 
 // said is a message of the agent that is one sentence.
-func said(id, task, context, sentence string) *saying {
-	return &saying{ID: id, Task: task, Context: context, Agent: true, Parts: []part{{Kind: textPart, Text: sentence}}}
+func said(id, task, context, sentence string) *Message {
+	return &Message{ID: id, Task: task, Context: context, Agent: true, Parts: []part{{Kind: textPart, Text: sentence}}}
 }
 
 // metadataOf is an object of a few texts.

@@ -30,14 +30,14 @@ type Conn struct {
 	streams sync.WaitGroup // of events that follow answers
 
 	mu      sync.Mutex
-	change  sync.Cond // of what mu guards
-	calls   int       // in work, until their answer is written
-	bytes   int64     // of their messages
-	queue   []message // to be written
-	pushed  int       // messages of Send in queue
-	size    int64     // their bytes
-	ended   bool      // nothing more is queued but the answers of calls in work
-	goodbye goodbye   // how it ends
+	change  sync.Cond  // of what mu guards
+	calls   int        // in work, until their answer is written
+	bytes   int64      // of their messages
+	queue   []message  // to be written
+	pushed  int        // messages of Send in queue
+	size    int64      // their bytes
+	ended   bool       // nothing more is queued but the answers of calls in work
+	goodbye closeFrame // how it ends
 	late    *time.Timer
 }
 
@@ -73,23 +73,23 @@ type wire interface {
 	next() (body []byte, release func(), fault *fault)
 	// write writes one message. Only one is written at a time.
 	write(message []byte) error
-	// end says goodbye and closes; it takes no longer than patience.close.
-	end(goodbye)
+	// end says why and closes; it takes no longer than patience.close.
+	end(closeFrame)
 	// kill ends whatever next, write and end wait for.
 	kill()
 }
 
 // fault is why there is no message.
 type fault struct {
-	reason string  // what the other side is told as an error of the code InvalidRequest; empty for nothing
-	code   int     // another code, if not 0
-	last   bool    // there will be no further message
-	left   bool    // the other side takes what is still written, and has ended by itself
-	end    goodbye // what to close with, if last
+	reason string     // what the other side is told as an error of the code InvalidRequest; empty for nothing
+	code   int        // another code, if not 0
+	last   bool       // there will be no further message
+	left   bool       // the other side takes what is still written, and has ended by itself
+	end    closeFrame // what to close with, if last
 }
 
-// goodbye is a WebSocket's status code and reason.
-type goodbye struct {
+// closeFrame is a WebSocket's status code and reason.
+type closeFrame struct {
 	code   int
 	reason string
 }
@@ -137,7 +137,7 @@ func (c *Conn) Send(data []byte) error {
 	case c.ended:
 		return ErrClosed
 	case c.pushed >= maxPushed || c.pushed > 0 && c.size+int64(len(data)) > maxUnread:
-		c.endLocked(goodbye{statusPolicyViolation, "Messages are not read."})
+		c.endLocked(closeFrame{statusPolicyViolation, "Messages are not read."})
 		go c.wire.kill() // it may have to wait for a lock of the one who writes
 		return ErrSlow
 	}
@@ -173,15 +173,15 @@ func (c *Conn) Done() <-chan struct{} { return c.live.Done() }
 // Close ends the connection, once what is queued and the answers of calls in work
 // are written, or that took too long. It does not wait for it. The other side is
 // told the reason, of which a WebSocket takes 123 bytes.
-func (c *Conn) Close(reason string) { c.close(goodbye{statusNormal, reason}) }
+func (c *Conn) Close(reason string) { c.close(closeFrame{statusNormal, reason}) }
 
-func (c *Conn) close(g goodbye) {
+func (c *Conn) close(g closeFrame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.endLocked(g)
 }
 
-func (c *Conn) endLocked(g goodbye) {
+func (c *Conn) endLocked(g closeFrame) {
 	if c.ended {
 		return
 	}
@@ -259,7 +259,7 @@ func (c *Conn) writeAll() {
 		if !failed && len(m.data) > 0 {
 			if err := c.wire.write(m.data); err != nil {
 				failed = true // the calls in work are finished, and answer nobody
-				c.close(goodbye{statusGoingAway, ""})
+				c.close(closeFrame{statusGoingAway, ""})
 			}
 		}
 		if m.written != nil {
@@ -283,10 +283,10 @@ func (h *Handler) converse(ctx context.Context, c *Conn, header http.Header, ope
 	defer context.AfterFunc(c.live, stop)()
 	defer context.AfterFunc(ctx, func() {
 		if context.Cause(ctx) == ErrUnauthorized {
-			c.close(goodbye{statusPolicyViolation, "The credential that this was opened with is not valid any more."})
+			c.close(closeFrame{statusPolicyViolation, "The credential that this was opened with is not valid any more."})
 			return
 		}
-		c.close(goodbye{statusGoingAway, "The node stops."})
+		c.close(closeFrame{statusGoingAway, "The node stops."})
 	})()
 
 	var writer sync.WaitGroup
@@ -357,7 +357,7 @@ func (h *Handler) readAll(waiting, calls context.Context, c *Conn, header http.H
 			c.answer(*out, written)
 		default:
 			run := func() {
-				var follow sequel
+				var follow followUp
 				*out, leave = h.carry(calls, header, *out, doc.Root(), leave, &follow)
 				leave()
 				if follow.run == nil {

@@ -74,7 +74,7 @@ type Request struct {
 	Body    []byte        // the request object's own bytes, also within a batch
 	Header  http.Header   // of the HTTP request; nil where there was none
 
-	follow *sequel // where Follow puts what follows the answer; nil where nothing can
+	follow *followUp // where Follow puts what follows the answer; nil where nothing can
 }
 
 // Error is a JSON-RPC error object. It is what a Namespace answers a call with
@@ -262,7 +262,7 @@ func (h *Handler) Serve(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		return
 	}
 	out := buffers.Get().(*[]byte)
-	var follow sequel
+	var follow followUp
 	*out, leave = h.answer(ctx, r.Header, (*out)[:0], body, leave, &follow)
 	leave()
 	switch {
@@ -397,7 +397,7 @@ func linger(w http.ResponseWriter, r *http.Request, limit int64) {
 // answer carries out the body's calls and appends the answer, nothing if none
 // is due. leave ends the turn that was entered; the one returned ends the last.
 // What follows the answer is put into follow.
-func (h *Handler) answer(ctx context.Context, header http.Header, dst, body []byte, leave func(), follow *sequel) ([]byte, func()) {
+func (h *Handler) answer(ctx context.Context, header http.Header, dst, body []byte, leave func(), follow *followUp) ([]byte, func()) {
 	doc, err := rawjson.Parse(body)
 	if err != nil {
 		return h.appendUnread(dst, body, err), leave
@@ -416,7 +416,7 @@ func (h *Handler) appendUnread(dst, body []byte, err error) []byte {
 }
 
 // carry carries out a call or a batch of calls and appends the answer, as answer does.
-func (h *Handler) carry(ctx context.Context, header http.Header, dst []byte, root rawjson.Value, leave func(), follow *sequel) ([]byte, func()) {
+func (h *Handler) carry(ctx context.Context, header http.Header, dst []byte, root rawjson.Value, leave func(), follow *followUp) ([]byte, func()) {
 	if root.Kind() != rawjson.Array {
 		return h.call(ctx, header, dst, root, follow), leave
 	}
@@ -468,7 +468,7 @@ func (h *Handler) comma(dst []byte, start int) []byte {
 
 // call carries out one call and appends its answer, nothing for a notification.
 // What follows the answer is put into follow, unless that is nil.
-func (h *Handler) call(ctx context.Context, header http.Header, dst []byte, message rawjson.Value, follow *sequel) []byte {
+func (h *Handler) call(ctx context.Context, header http.Header, dst []byte, message rawjson.Value, follow *followUp) []byte {
 	if message.Kind() != rawjson.Object {
 		h.count("invalid")
 		return h.appendError(dst, h.Own, nil, InvalidRequest, "A request is an object, and this is "+message.Kind().Noun()+".")
@@ -507,7 +507,7 @@ func (h *Handler) call(ctx context.Context, header http.Header, dst []byte, mess
 	}
 	if err != nil {
 		if follow != nil && !err.Follows {
-			*follow = sequel{}
+			*follow = followUp{}
 		}
 		return appendError(dst, r.ID, err)
 	}

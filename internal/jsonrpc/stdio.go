@@ -176,7 +176,7 @@ func (s *stdio) writeLines(out io.Writer) {
 	}
 }
 
-func (s *stdio) end(goodbye) { s.stop() }
+func (s *stdio) end(closeFrame) { s.stop() }
 
 func (s *stdio) kill() {
 	s.fail(ErrSlow)

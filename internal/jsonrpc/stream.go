@@ -25,8 +25,8 @@ type Event struct {
 // several, nor after Follow has returned.
 type Follow func(ctx context.Context, send func(Event) error) error
 
-// sequel is what follows an answer; its zero value is nothing.
-type sequel struct {
+// followUp is the stream of events that follows an answer; its zero value is none.
+type followUp struct {
 	run     Follow
 	unnamed bool // see Namespace.Unnamed
 }
@@ -91,11 +91,11 @@ func (r *Request) CanFollow() bool { return r.follow != nil }
 // until f returns or the client is gone. A client that takes nothing for half a
 // minute counts as gone; a stream that is silent sends a comment now and then.
 func ServeEvents(ctx context.Context, w http.ResponseWriter, f Follow) {
-	(&Handler{}).serveEvents(ctx, w, nil, sequel{run: f})
+	(&Handler{}).serveEvents(ctx, w, nil, followUp{run: f})
 }
 
 // serveEvents streams an answer, if there is one, and what follows it.
-func (h *Handler) serveEvents(ctx context.Context, w http.ResponseWriter, answer []byte, f sequel) {
+func (h *Handler) serveEvents(ctx context.Context, w http.ResponseWriter, answer []byte, f followUp) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	e := &eventWriter{w: w, control: http.NewResponseController(w), wait: h.waits()}
@@ -204,7 +204,7 @@ func (e *eventWriter) write(text []byte) error {
 }
 
 // sendEvents sends what follows an answer on a connection.
-func (h *Handler) sendEvents(ctx context.Context, c *Conn, f sequel) {
+func (h *Handler) sendEvents(ctx context.Context, c *Conn, f followUp) {
 	defer c.streams.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

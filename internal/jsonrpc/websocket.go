@@ -116,15 +116,15 @@ func (w *webSocket) next() ([]byte, func(), *fault) {
 	defer w.reading.Store(0)
 	kind, r, err := w.socket.Reader(context.Background())
 	if err != nil {
-		return nil, nil, &fault{last: true, end: goodbye{statusNormal, ""}}
+		return nil, nil, &fault{last: true, end: closeFrame{statusNormal, ""}}
 	}
 	if kind != websocket.MessageText {
 		w.h.count("binary")
-		return nil, nil, &fault{last: true, end: goodbye{statusUnsupportedData, "Send JSON as text messages."}}
+		return nil, nil, &fault{last: true, end: closeFrame{statusUnsupportedData, "Send JSON as text messages."}}
 	}
 	slow := time.AfterFunc(w.wait.message, func() {
 		w.h.count("slow")
-		w.end(goodbye{statusPolicyViolation, "The message did not arrive in time."})
+		w.end(closeFrame{statusPolicyViolation, "The message did not arrive in time."})
 	})
 	defer slow.Stop()
 	return w.read(r)
@@ -155,12 +155,12 @@ func (w *webSocket) read(r io.Reader) (body []byte, release func(), f *fault) {
 			w.h.count("size")
 			return nil, release, &fault{
 				reason: "The message is larger than " + strconv.FormatInt(limit, 10) + " bytes, the limit of this server.",
-				last:   true, end: goodbye{statusTooBig, "The message is too large."},
+				last:   true, end: closeFrame{statusTooBig, "The message is too large."},
 			}
 		case err == io.EOF:
 			return body, release, nil
 		case err != nil:
-			return nil, release, &fault{last: true, end: goodbye{statusNormal, ""}}
+			return nil, release, &fault{last: true, end: closeFrame{statusNormal, ""}}
 		case len(body) > firstRead && !large:
 			more, f := w.reserve(limit)
 			if f != nil {
@@ -179,7 +179,7 @@ func (w *webSocket) reserve(size int64) (release func(), f *fault) {
 	}
 	release, refusal := w.h.Reserve(w.ctx, size)
 	if refusal != nil {
-		return nil, &fault{reason: refusal.Reason, code: InternalError, last: true, end: goodbye{statusTryAgainLater, refusal.Reason}}
+		return nil, &fault{reason: refusal.Reason, code: InternalError, last: true, end: closeFrame{statusTryAgainLater, refusal.Reason}}
 	}
 	return release, nil
 }
@@ -190,7 +190,7 @@ func (w *webSocket) write(message []byte) error {
 	return w.socket.Write(context.Background(), websocket.MessageText, message)
 }
 
-func (w *webSocket) end(g goodbye) {
+func (w *webSocket) end(g closeFrame) {
 	// The library waits for the other side longer than it says when a message
 	// has come by half.
 	late := time.AfterFunc(w.wait.close, w.kill)
@@ -217,7 +217,7 @@ func (w *webSocket) ping(c *Conn) {
 		case <-ticker.C:
 		}
 		if !w.alive(c.live) {
-			c.close(goodbye{statusGoingAway, ""})
+			c.close(closeFrame{statusGoingAway, ""})
 			w.kill()
 			return
 		}
