@@ -40,7 +40,8 @@ type agent struct {
 	write func(path, content string) modelserver.ToolCall
 	edit  func(path, old, new string) modelserver.ToolCall
 	read  func(path string) modelserver.ToolCall
-	pay   func(to string, amount int) modelserver.ToolCall
+	// tool calls a tool of the MCP server's.
+	tool func(name string, args m) modelserver.ToolCall
 	// subagent has a sub-agent do what a prompt says.
 	subagent func(prompt string) modelserver.ToolCall
 	// wait awaits the sub-agent that the model was told of, where that is a call of
@@ -49,6 +50,11 @@ type agent struct {
 }
 
 type m = map[string]any
+
+// pay pays somebody.
+func (a *agent) pay(to string, amount int) modelserver.ToolCall {
+	return a.tool("pay", m{"to": to, "amount": amount})
+}
 
 func call(name string, args any) modelserver.ToolCall {
 	return modelserver.ToolCall{Name: name, Args: args}
@@ -90,8 +96,8 @@ args = [%q, %q]
 			return modelserver.ToolCall{Name: "apply_patch", Text: "*** Begin Patch\n*** Update File: " + path + "\n@@\n-" + old + "\n+" + new + "\n*** End Patch"}
 		},
 		read: func(path string) modelserver.ToolCall { return call("exec_command", m{"cmd": "cat " + path}) },
-		pay: func(to string, amount int) modelserver.ToolCall {
-			return modelserver.ToolCall{Name: "pay", Namespace: "mcp__probe", Args: m{"to": to, "amount": amount}}
+		tool: func(name string, args m) modelserver.ToolCall {
+			return modelserver.ToolCall{Name: name, Namespace: "mcp__probe", Args: args}
 		},
 		subagent: func(prompt string) modelserver.ToolCall {
 			return modelserver.ToolCall{Namespace: "multi_agent_v1", Name: "spawn_agent", Args: m{"message": prompt}}
@@ -130,9 +136,7 @@ args = [%q, %q]
 			return call("replace", m{"file_path": path, "old_string": old, "new_string": new, "instruction": "change it"})
 		},
 		read: func(path string) modelserver.ToolCall { return call("read_file", m{"file_path": path}) },
-		pay: func(to string, amount int) modelserver.ToolCall {
-			return call("mcp_probe_pay", m{"to": to, "amount": amount})
-		},
+		tool: func(name string, args m) modelserver.ToolCall { return call("mcp_probe_"+name, args) },
 		subagent: func(prompt string) modelserver.ToolCall {
 			return call("invoke_agent", m{"agent_name": "generalist", "prompt": prompt})
 		},
@@ -165,9 +169,7 @@ args = [%q, %q]
 			return call("edit", m{"filePath": path, "oldString": old, "newString": new})
 		},
 		read: func(path string) modelserver.ToolCall { return call("read", m{"filePath": path}) },
-		pay: func(to string, amount int) modelserver.ToolCall {
-			return call("probe_pay", m{"to": to, "amount": amount})
-		},
+		tool: func(name string, args m) modelserver.ToolCall { return call("probe_"+name, args) },
 		subagent: func(prompt string) modelserver.ToolCall {
 			return call("task", m{"description": "a part", "prompt": prompt, "subagent_type": "general"})
 		},
@@ -195,9 +197,7 @@ args = [%q, %q]
 			return call("Edit", m{"file_path": path, "old_string": old, "new_string": new})
 		},
 		read: func(path string) modelserver.ToolCall { return call("Read", m{"file_path": path}) },
-		pay: func(to string, amount int) modelserver.ToolCall {
-			return call("mcp__probe__pay", m{"to": to, "amount": amount})
-		},
+		tool: func(name string, args m) modelserver.ToolCall { return call("mcp__probe__"+name, args) },
 		subagent: func(prompt string) modelserver.ToolCall {
 			return call("Task", m{"description": "a part", "prompt": prompt, "subagent_type": "general-purpose"})
 		},
@@ -228,9 +228,7 @@ args = [%q, %q]
 			return call("edit", m{"path": path, "old_str": old, "new_str": new})
 		},
 		read: func(path string) modelserver.ToolCall { return call("view", m{"path": path}) },
-		pay: func(to string, amount int) modelserver.ToolCall {
-			return call("probe-pay", m{"to": to, "amount": amount})
-		},
+		tool: func(name string, args m) modelserver.ToolCall { return call("probe-"+name, args) },
 		subagent: func(prompt string) modelserver.ToolCall {
 			return call("task", m{"description": "a part", "prompt": prompt, "agent_type": "general-purpose", "name": "child"})
 		},

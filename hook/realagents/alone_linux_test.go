@@ -62,3 +62,17 @@ func loopback() error {
 	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
 	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, lo)
 }
+
+// fullDisk puts a disk on which there is no room over a folder, in this program's own mounts.
+func fullDisk(dir string) error {
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
+		return err
+	}
+	err := os.WriteFile(dir+"/filler", make([]byte, 64<<10), 0o600)
+	if err != nil && !errors.Is(err, unix.ENOSPC) {
+		return err
+	}
+	return nil
+}
+
+func takeDiskAway(dir string) { unix.Unmount(dir, unix.MNT_DETACH) }

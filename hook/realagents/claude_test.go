@@ -30,7 +30,7 @@ func TestClaudeKeepsItsHook(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := start(t, a, actsPolicy)
+			r := start(t, a, actsPolicy())
 			if err := os.Mkdir(r.at(".claude"), 0o700); err != nil {
 				t.Fatal(err)
 			}

@@ -15,7 +15,7 @@ import (
 func TestCodexOpensNoShell(t *testing.T) {
 	a := agents[0]
 	t.Parallel()
-	r := start(t, a, actsPolicy)
+	r := start(t, a, actsPolicy())
 	r.model.Play("play it",
 		modelserver.Call("exec_command", m{"cmd": "bash", "tty": true, "yield_time_ms": 1000}),
 		modelserver.Call("write_stdin", m{"session_id": 1, "chars": "echo forbidden > typed.txt\n", "yield_time_ms": 1000}),

@@ -3,6 +3,7 @@
 package realagents
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -35,6 +36,11 @@ func TestFaults(t *testing.T) {
 			}
 			trails := filepath.Join(r.home, "trails")
 			var node *exec.Cmd
+			full := func() {
+				if err := errors.Join(os.Rename(r.data, r.data+".away"), os.Mkdir(r.data, 0o700), fullDisk(r.data)); err != nil {
+					t.Error(err)
+				}
+			}
 			faults := []struct {
 				name   string
 				damage func()
@@ -50,7 +56,13 @@ func TestFaults(t *testing.T) {
 				{"has a broken policy", func() { r.file("policy.yaml", "version: 1\nrules: [") }, func() { r.file("policy.yaml", policy) }},
 				{"cannot keep its notes", func() { os.Rename(trails, trails+".away"); os.WriteFile(trails, nil, 0o600) },
 					func() { os.Remove(trails); os.Rename(trails+".away", trails) }},
+				{"has no room on its disk", full, func() {
+					takeDiskAway(r.data)
+					os.Remove(r.data)
+					os.Rename(r.data+".away", r.data)
+				}},
 				{"has a node that is frozen", func() { node = r.serve(); node.Process.Signal(syscall.SIGSTOP) }, func() { node.Process.Kill(); node.Wait() }},
+				{"has a node that is gone", func() { addressed(r, "http://127.0.0.1:9/") }, func() { addressed(r, "") }},
 			}
 			var turns []modelserver.Turn
 			for i := range faults {
@@ -84,6 +96,19 @@ func TestFaults(t *testing.T) {
 			}
 			f.compare()
 		})
+	}
+}
+
+// addressed has the hook ask the node at a URL, by its configuration; empty for none.
+func addressed(r *run, url string) {
+	text := "#!/bin/sh\nexec " + filepath.Join(programs, "reeve-hook") + " \"$@\" --url " + url + "\n"
+	hook := filepath.Join(r.bin, "reeve-hook")
+	os.Remove(hook)
+	if url == "" {
+		return
+	}
+	if err := os.WriteFile(hook, []byte(text), 0o700); err != nil {
+		r.t.Error(err)
 	}
 }
 

@@ -63,22 +63,34 @@ func build(dir string) error {
 // probeServer is the argument with which this program is an MCP server.
 const probeServer = "probe-server"
 
-// probe is the MCP server that the agents have: it pays, and notes that it did in
+// probe is the MCP server that the agents have: it pays and deploys, and notes that it did in
 // the file that its second argument names.
 func probe() {
 	type payment struct {
 		To     string `json:"to"`
 		Amount int    `json:"amount"`
 	}
-	server := mcp.NewServer(&mcp.Implementation{Name: "probe", Version: "1"}, nil)
-	mcp.AddTool(server, &mcp.Tool{Name: "pay", Description: "Pays an amount."}, func(_ context.Context, _ *mcp.CallToolRequest, p payment) (*mcp.CallToolResult, any, error) {
+	type deployment struct {
+		Environment string `json:"environment"`
+	}
+	note := func(format string, args ...any) error {
 		f, err := os.OpenFile(os.Args[2], os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, err = fmt.Fprintf(f, format+"\n", args...)
+		return err
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "probe", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "pay", Description: "Pays an amount."}, func(_ context.Context, _ *mcp.CallToolRequest, p payment) (*mcp.CallToolResult, any, error) {
+		if err := note("%d to %s", p.Amount, p.To); err != nil {
 			return nil, nil, err
 		}
-		fmt.Fprintf(f, "%d to %s\n", p.Amount, p.To)
-		f.Close()
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf("paid %d to %s, receipt 4711", p.Amount, p.To)}}}, nil, nil
+	})
+	mcp.AddTool(server, &mcp.Tool{Name: "deploy", Description: "Deploys."}, func(_ context.Context, _ *mcp.CallToolRequest, d deployment) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil, note("deployed to %s", d.Environment)
 	})
 	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		os.Exit(1)

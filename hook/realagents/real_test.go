@@ -64,18 +64,29 @@ func either(is bool, yes, no string) string {
 	return no
 }
 
-// The rules are those that docs/hooks.md shows, and one of each effect.
-const actsPolicy = `version: 1
-default: allow
-rules:
-  - name: no-lockfiles
-    on: tool.call
-    tools: [write_file, edit_file]
-    when: has(args.paths) && args.paths.exists(p, p.endsWith("package-lock.json") || p.endsWith("go.sum"))
-    effect: deny
-    reason: Lock files are written by their tools.
-    instead: Run the package manager.
-  - name: no-forbidden-word
+// rulesOf are the rules that a document shows: what is written there once has to hold in
+// every agent.
+func rulesOf(document string) string {
+	text, err := os.ReadFile(filepath.FromSlash("../../" + document))
+	if err != nil {
+		panic(err) // it lies in the repository
+	}
+	var rules strings.Builder
+	for _, block := range regexp.MustCompile("(?s)```yaml\n(  - name: .*?)```").FindAllStringSubmatch(string(text), -1) {
+		rules.WriteString(block[1])
+	}
+	if rules.Len() == 0 {
+		panic(document + " shows no rule")
+	}
+	return rules.String()
+}
+
+// actsPolicy has the rules that the documents show, and one of each effect.
+func actsPolicy() string {
+	return "version: 1\ndefault: allow\nrules:\n" + rulesOf("docs/hooks.md") + rulesOf("README.md") + moreRules
+}
+
+const moreRules = `  - name: no-forbidden-word
     on: tool.call
     tools: [shell]
     when: has(args.command) && args.command.contains("forbidden")
@@ -117,17 +128,22 @@ func (r *run) approve() {
 	r.reeve("approvals", "approve", "--yes", id[1], "--data", r.data)
 }
 
+// notes are what the MCP server has noted.
+func (r *run) notes() string {
+	text, _ := os.ReadFile(r.paid)
+	return string(text)
+}
+
 // payments counts what was paid to somebody.
 func (r *run) payments(to string) int {
-	text, _ := os.ReadFile(r.paid)
-	return strings.Count(string(text), " to "+to+"\n")
+	return strings.Count(r.notes(), " to "+to+"\n")
 }
 
 // One conversation in which the agent does one thing of each kind.
 func TestActs(t *testing.T) {
 	for _, a := range agents {
 		t.Run(a.id, func(t *testing.T) {
-			r := start(t, a, actsPolicy)
+			r := start(t, a, actsPolicy())
 			f := &facts{t: t, name: a.id}
 			write := func(name, text string) {
 				if err := os.WriteFile(r.at(name), []byte(text), 0o600); err != nil {
@@ -150,6 +166,8 @@ func TestActs(t *testing.T) {
 				modelserver.Calls(a.shell("cat secret.txt")),
 				modelserver.Calls(a.pay("alice", 5)),
 				modelserver.Calls(a.pay("mallory", 7)),
+				modelserver.Calls(a.tool("deploy", m{"environment": "Production "})),
+				modelserver.Calls(a.tool("deploy", m{"environment": "staging"})),
 				modelserver.Calls(a.pay("bob", 500)),
 				{Then: func(string) modelserver.Turn {
 					f.must("a payment that needs a person", either(r.payments("bob") == 0, "held", "made"), "held")
@@ -185,6 +203,8 @@ func TestActs(t *testing.T) {
 			f.add("a changed payment", either(r.payments("mallory") > 0, "made unchanged", either(r.payments("carol") > 0, "made changed", "not made")))
 			f.must("its receipt", either(r.payments("carol") > 0 && !strings.Contains(told, "paid 7 to carol"), "lost", "read if there is one"), "read if there is one")
 			f.must("a payment", either(strings.Contains(told, "paid 5 to alice, receipt 4711"), "made, and the receipt is read", "lost"), "made, and the receipt is read")
+			f.must("a deployment to production, by the rule of the README", either(strings.Contains(r.notes(), "deployed to Production"), "made", "not made"), "not made")
+			f.must("a deployment elsewhere", either(strings.Contains(r.notes(), "deployed to staging"), "made", "not made"), "made")
 			f.must("once agreed to", either(outputs(told, "paid 500 to bob"), "made, and the receipt is read", "lost"), "made, and the receipt is read")
 			f.must("agreed to once, payments", fmt.Sprint(r.payments("bob")), "1")
 			f.must("like calls at once", either(strings.Count(r.read("both.txt"), "\n") == 3 && strings.Contains(told, "BOTH-1") && strings.Contains(told, "BOTH-2"), "all run, and all outputs are read", "lost"), "all run, and all outputs are read")

@@ -26,7 +26,7 @@ func TestPromptsWithFiles(t *testing.T) {
 		}
 		t.Run(a.id, func(t *testing.T) {
 			t.Parallel()
-			r := start(t, a, actsPolicy)
+			r := start(t, a, actsPolicy())
 			for file, text := range map[string]string{"secret.txt": "token " + token + "\n", "plain.txt": "an ordinary line\n"} {
 				if err := os.WriteFile(r.at(file), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
@@ -55,7 +55,7 @@ func TestPromptsWithFiles(t *testing.T) {
 // Claude Code runs the commands in the text of a skill, and calls no hook for them.
 func TestClaudeSkillsRunNothingUnseen(t *testing.T) {
 	a := agents[3]
-	r := start(t, a, actsPolicy)
+	r := start(t, a, actsPolicy())
 	for name, command := range map[string]string{"good": "echo ran > good.txt", "bad": "echo forbidden > bad.txt"} {
 		dir := r.at(".claude/skills/" + name)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -81,7 +81,7 @@ func TestClaudeSkillsRunNothingUnseen(t *testing.T) {
 // was not seen.
 func TestCopilotBackground(t *testing.T) {
 	a := agents[4]
-	r := start(t, a, actsPolicy+`  - name: output-past-the-hooks
+	r := start(t, a, actsPolicy()+`  - name: output-past-the-hooks
     on: call
     when: has(args.output_unseen) && has(args.command) && args.command.contains("ran")
     effect: deny
