@@ -125,6 +125,9 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 
 // does judges what code has to read of a command: what it runs, reads, writes and sends.
 func (c *invocation) does() flow {
+	if c.waitsForInput() {
+		c.report("shell.interactive", 0, c.at)
+	}
 	if o, ok := c.table.options[c.name]; ok && o.wraps >= 0 {
 		if out, done := c.wrapper(o); done {
 			return out

@@ -3,6 +3,7 @@ package hazard
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -64,6 +65,7 @@ type shell struct {
 	// What the script did so far, for what only matters together.
 	socket    bool // opened /dev/tcp
 	fifo      bool // made a named pipe
+	fed       bool // the input comes from a pipe or a redirection
 	elevated  bool
 	loops     int    // around the command
 	around    string // the wrapper that was unwrapped last
@@ -302,7 +304,10 @@ func (s *shell) statement(st *syntax.Stmt, in flow) flow {
 	in, sock := s.inputs(st.Redirs, in)
 	var out flow
 	if st.Cmd != nil {
+		fed := s.fed
+		s.fed = fed || slices.ContainsFunc(st.Redirs, givesInput)
 		out = s.cmd(st.Cmd, in)
+		s.fed = fed
 	}
 	return s.outputs(st.Redirs, out, sock, st.Cmd == nil)
 }
@@ -537,7 +542,10 @@ func (s *shell) binary(c *syntax.BinaryCmd, in flow) flow {
 	for i := len(rest) - 1; i >= 0; i-- {
 		b := rest[i]
 		if b.Op == syntax.Pipe || b.Op == syntax.PipeAll {
+			fed := s.fed
+			s.fed = true
 			out = s.statement(b.Y, out)
+			s.fed = fed
 			continue
 		}
 		right := s.statement(b.Y, in)

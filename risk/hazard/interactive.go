@@ -1,0 +1,84 @@
+package hazard
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A command that only opens an interpreter does nothing until somebody types into it. In an
+// agent's shell there is nobody, but for the agent itself where its tool keeps a terminal:
+// and what it types there later, no rule reads. So such a command is told of.
+
+// sessions are programs other than interpreters that wait for what is typed, with the options
+// that give them something to do instead (does), those whose next word is theirs (takes), and
+// how many words after which they have been told what to do.
+var sessions = map[string]struct {
+	does, takes string
+	words       int
+}{
+	"psql":       {"-c --command -f --file -l --list -V --version -? --help", "-h -U -d -p -v --host --username --dbname --port --set -P", 1 << 10},
+	"mysql":      {"-e --execute -V --version -? --help", "-h -u -P -D -S --host --user --port --database", 1 << 10},
+	"mariadb":    {"-e --execute -V --version -? --help", "-h -u -P -D -S --host --user --port --database", 1 << 10},
+	"sqlite3":    {"-version --version -help -cmd -init", "-separator -newline -nullvalue", 2},
+	"redis-cli":  {"--version --help --scan --stat --pipe --eval", "-h -p -n -a -u --user", 1},
+	"mongosh":    {"--eval --file -f --version --help", "--host --port -u -p", 1 << 10},
+	"ssh":        {"-N -V -Q -O -G -T -W -f", "-b -c -D -E -e -F -I -i -J -L -l -m -o -p -R -S -w -B", 2},
+	"telnet":     {"", "", 1 << 10},
+	"irb":        {"-e -v --version --help", "-r -I", 1},
+	"ghci":       {"-e --version --help", "", 1 << 10},
+	"iex":        {"-e --eval --version --help", "", 1 << 10},
+	"julia":      {"-e -E --eval -v --version -h --help", "", 1},
+	"lua":        {"-e -v", "-l", 1},
+	"scala":      {"-e -version --version -help", "", 1},
+	"jshell":     {"--version --help", "", 1},
+	"clisp":      {"-x --version --help", "", 1},
+	"powershell": {"-c -command -f -file -encodedcommand -version", "", 1},
+}
+
+// givesInput reports whether a redirection gives a command its input.
+func givesInput(r *syntax.Redirect) bool {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc, syntax.RdrIn, syntax.RdrInOut, syntax.DplIn:
+		return r.N == nil || r.N.Value == "0"
+	}
+	return false
+}
+
+// waitsForInput reports whether a command would do nothing but wait for what is typed.
+func (c *invocation) waitsForInput() bool {
+	if c.in.text != "" || c.in.known || c.in.taint != 0 || c.fed {
+		return false
+	}
+	if i, ok := interpreters[c.name]; ok && i.language != "awk" && i.language != "gdb" {
+		for _, a := range c.args {
+			if !listed("-i -l -li -il -q -qi -u -s --login --posix --norc --noprofile", a.text) {
+				return false
+			}
+		}
+		return i.language != "vim"
+	}
+	s, ok := sessions[c.name]
+	if !ok {
+		return false
+	}
+	words := 0
+	for k := 0; k < len(c.args); k++ {
+		t := c.args[k].text
+		switch {
+		case listed(s.does, before(t, '=')):
+			return false
+		case listed(s.takes, t):
+			k++
+		case strings.HasPrefix(t, "-") && len(t) > 1:
+			for _, option := range strings.Fields(s.does) { // -Nf, -cselect
+				if len(option) == 2 && t[1] != '-' && strings.Contains(t[1:], option[1:]) {
+					return false
+				}
+			}
+		default:
+			words++
+		}
+	}
+	return words < s.words
+}
