@@ -18,7 +18,7 @@ func TestUnseen(t *testing.T) {
 	}
 	begins := step(0, "message.system", "allow", "")
 	prompt := step(1, "message.user", "allow", "")
-	call, result := step(2, "tool.Call", "allow", "a"), step(3, "tool.result", "allow", "a")
+	call, result := step(2, "tool.call", "allow", "a"), step(3, "tool.result", "allow", "a")
 	says := step(4, "message.agent", "allow", "")
 	ends := step(5, "message.system", "allow", "")
 	for name, tt := range map[string]struct {
@@ -34,7 +34,7 @@ func TestUnseen(t *testing.T) {
 		"a prompt that was blocked":        {[]report.Step{begins, step(1, "message.user", "deny", "")}, 300, ""},
 		"a command that works":             {[]report.Step{begins, prompt, call}, 11, ""},
 		"a call without its result":        {[]report.Step{begins, prompt, call, says}, 300, "1 allowed call no result"},
-		"a call that was denied":           {[]report.Step{begins, prompt, step(2, "tool.Call", "deny", "a"), says}, 300, ""},
+		"a call that was denied":           {[]report.Step{begins, prompt, step(2, "tool.call", "deny", "a"), says}, 300, ""},
 		"two calls of like names":          {[]report.Step{begins, prompt, call, step(2, "mcp.request", "modify", "b"), result}, 300, "1 allowed call no result"},
 		"a result without its call":        {[]report.Step{begins, prompt, result, says}, 300, "1 result came without a call"},
 		"records that begin in the middle": {[]report.Step{result, says}, 300, ""},
