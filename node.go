@@ -5,7 +5,7 @@
 //	node, err := reeve.Open(ctx, cfg)
 //	if err != nil { … }
 //	defer node.Close()
-//	err = node.Serve(ctx) // until ctx ends
+//	err = node.Serve(ctx, func(url string) { fmt.Println("ready on", url) }) // until ctx ends
 package reeve
 
 import (
