@@ -9,9 +9,9 @@ import (
 	"reeve.example/reeve/a2a"
 	"reeve.example/reeve/internal/outbound"
 	"reeve.example/reeve/internal/secret"
-	"reeve.example/reeve/server"
-	"reeve.example/reeve/store/postgres"
-	"reeve.example/reeve/workflow"
+	"reeve.example/reeve/internal/server"
+	"reeve.example/reeve/internal/store/postgres"
+	"reeve.example/reeve/internal/workflow"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/goccy/go-yaml"

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/needs"
 	"reeve.example/reeve/internal/rawjson"
 )

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"reeve.example/reeve"
-	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/identity"
 
 	newer "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/grpc"

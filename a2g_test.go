@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/a2g"
-	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/identity"
 
 	"github.com/coder/websocket"
 	"github.com/go-json-experiment/json"

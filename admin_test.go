@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"reeve.example/reeve/identity"
-	"reeve.example/reeve/ledger"
-	"reeve.example/reeve/retention"
+	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/retention"
 
 	"github.com/go-json-experiment/json"
 )

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"reeve.example/reeve"
-	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/identity"
 )
 
 const bank = `

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/identity"
-	"reeve.example/reeve/mcp/proxy"
-	"reeve.example/reeve/server"
+	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/mcp/proxy"
+	"reeve.example/reeve/internal/server"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -15,12 +15,12 @@ import (
 	"strings"
 	"time"
 
-	"reeve.example/reeve/identity"
 	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/mcp/pins"
+	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/secret"
-	"reeve.example/reeve/mcp/pins"
-	"reeve.example/reeve/risk"
-	"reeve.example/reeve/server"
+	"reeve.example/reeve/internal/server"
 
 	"github.com/goccy/go-yaml"
 )

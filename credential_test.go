@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/task"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/guardian"
+	"reeve.example/reeve/internal/guardian"
 )
 
 // UserPolicy is where a user's own policy lies, which hooks and proxies judge by unless

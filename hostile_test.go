@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/identity"
 )
 
 // worst are texts that cost detectors and the shell reader more than others of their

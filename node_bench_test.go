@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"reeve.example/reeve/server"
+	"reeve.example/reeve/internal/server"
 )
 
 // BenchmarkDecide sends steps of new sessions through the node's whole handler,

@@ -20,12 +20,12 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/identity"
-	"reeve.example/reeve/ledger"
-	"reeve.example/reeve/operator"
-	"reeve.example/reeve/server"
-	"reeve.example/reeve/store"
-	"reeve.example/reeve/store/storetest"
+	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/operator"
+	"reeve.example/reeve/internal/server"
+	"reeve.example/reeve/internal/store"
+	"reeve.example/reeve/internal/store/storetest"
 
 	"github.com/google/go-cmp/cmp"
 )

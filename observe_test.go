@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/identity"
 )
 
 // called is a call of a tool by MCP.

@@ -14,11 +14,11 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/executor"
-	"reeve.example/reeve/guard"
-	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
-	"reeve.example/reeve/ledger"
-	"reeve.example/reeve/store/storetest"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/store/storetest"
 	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"

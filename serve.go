@@ -12,13 +12,13 @@ import (
 	"reeve.example/reeve/a2g"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
-	"reeve.example/reeve/identity"
 	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
-	"reeve.example/reeve/mcp/proxy"
-	"reeve.example/reeve/operator"
-	"reeve.example/reeve/retention"
-	"reeve.example/reeve/server"
+	"reeve.example/reeve/internal/mcp/proxy"
+	"reeve.example/reeve/internal/operator"
+	"reeve.example/reeve/internal/retention"
+	"reeve.example/reeve/internal/server"
 )
 
 // Serve listens and answers until ctx ends, and then finishes what has begun.

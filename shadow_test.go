@@ -12,7 +12,7 @@ import (
 	"reeve.example/reeve/a2g"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
-	"reeve.example/reeve/policy"
+	"reeve.example/reeve/internal/policy"
 )
 
 // established denies where a caller's word stands for what reeve established, or

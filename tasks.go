@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"reeve.example/reeve/a2a"
-	"reeve.example/reeve/engine"
 	"reeve.example/reeve/executor"
 	"reeve.example/reeve/flow"
+	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/outbound"
 	"reeve.example/reeve/internal/quota"
 	"reeve.example/reeve/internal/secret"
-	"reeve.example/reeve/store/postgres"
+	"reeve.example/reeve/internal/store/postgres"
 	"reeve.example/reeve/task"
 )
 

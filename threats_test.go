@@ -60,8 +60,10 @@ func TestThreatTable(t *testing.T) {
 
 // decoders are the rooms that read what strangers send, or what lies on a disk that others
 // can write. A room that imports a reader and is in neither list is a room to think about.
-var decoders = strings.Fields(`a2a a2a/message a2g aos executor flow hook identity internal/canon internal/content internal/jsonrpc internal/outbound internal/rawjson
-	internal/visible internal/yamldoc ledger mcp/message mcp/proxy mcp/proxy/install policy risk risk/hazard risk/model server session store/internal/layout task`)
+var decoders = strings.Fields(`a2a a2a/message a2g aos executor flow internal/canon internal/content internal/hook internal/identity
+	internal/jsonrpc internal/ledger internal/mcp/message internal/mcp/proxy internal/mcp/proxy/install
+	internal/outbound internal/policy internal/rawjson internal/risk internal/risk/hazard internal/risk/model
+	internal/server internal/session internal/store/internal/layout internal/visible internal/yamldoc task`)
 
 // TestThreat04FuzzTargets: each decoder has a fuzz target. make fuzz and make soak run them all.
 func TestThreat04FuzzTargets(t *testing.T) {

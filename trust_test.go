@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/identity"
 )
 
 // TestOnlyActorsAsk: the keys of those who look are no agents' keys, by any door.

@@ -29,9 +29,9 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/engine"
 	"reeve.example/reeve/executor"
-	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/engine"
+	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/task"
 

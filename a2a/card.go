@@ -19,7 +19,7 @@ import (
 	"strings"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/golang-jwt/jwt/v5"

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"reeve.example/reeve/engine"
+	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/rawjson"
 

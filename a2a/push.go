@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/engine"
-	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/engine"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/outbound"
-	"reeve.example/reeve/ledger"
 )
 
 // push is a push configuration as it is kept, with how far it has come.

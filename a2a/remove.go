@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/engine"
-	"reeve.example/reeve/guard"
-	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/internal/engine"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/task"
 )
 

@@ -3,7 +3,7 @@ package a2a_test
 import (
 	"fmt"
 	"net/http"
-	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/guard"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,7 +12,7 @@ import (
 
 	"reeve.example/reeve/a2a"
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/internal/ledger"
 )
 
 const echoes = `{"tasks":[{"id":"w","name":"W","schemas":{"method":"echo"},"inputs":{"said":"${{ message }}","text":"${{ message.text }}","data":"${{message.data}}"}}]}`

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve.example/reeve/store/storetest"
+	"reeve.example/reeve/internal/store/storetest"
 )
 
 // Two nodes on one PostgreSQL are one agent: what is said to one is known to the

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"reeve.example/reeve/engine"
+	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/task"
 )
 

@@ -12,14 +12,14 @@ import (
 
 	"reeve.example/reeve/a2a/message"
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/approval"
-	"reeve.example/reeve/engine"
-	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/internal/engine"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/wording"
-	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/task"
 )
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"reeve.example/reeve/engine"
-	"reeve.example/reeve/guard"
-	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/internal/engine"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/task"
 )
 

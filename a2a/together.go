@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"reeve.example/reeve/engine"
+	"reeve.example/reeve/internal/engine"
 )
 
 // reads makes one of the reads of the same thing that many ask for at once, as the

@@ -10,17 +10,17 @@ import (
 
 	"reeve.example/reeve/a2g/intent"
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/agent"
-	"reeve.example/reeve/approval"
-	"reeve.example/reeve/guard"
-	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/agent"
+	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/params"
+	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/quota"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/wording"
-	"reeve.example/reeve/policy"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

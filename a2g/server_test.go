@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/guard"
-	"reeve.example/reeve/identity"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
-	"reeve.example/reeve/ledger"
-	"reeve.example/reeve/policy"
-	"reeve.example/reeve/store/sqlite"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/policy"
+	"reeve.example/reeve/internal/store/sqlite"
 )
 
 const secret = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"reeve.example/reeve/agent"
+	"reeve.example/reeve/internal/agent"
 	"reeve.example/reeve/internal/params"
 	"reeve.example/reeve/internal/rawjson"
 )

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/rawjson"
-	"reeve.example/reeve/ledger"
 
 	"github.com/coder/websocket"
 	"github.com/go-json-experiment/json"

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/agent"
+	"reeve.example/reeve/internal/agent"
 )
 
 // TestThreat16Replay: a signature is good once and near its time, in both directions,

@@ -10,9 +10,9 @@ import (
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/content"
 	"reeve.example/reeve/internal/jsonrpc"
+	mcp "reeve.example/reeve/internal/mcp/message"
 	"reeve.example/reeve/internal/params"
 	"reeve.example/reeve/internal/rawjson"
-	mcp "reeve.example/reeve/mcp/message"
 )
 
 // methods read the requests of each method that asks for a decision.

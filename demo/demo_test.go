@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 
 	"reeve.example/reeve/demo"
-	"reeve.example/reeve/policy"
+	"reeve.example/reeve/internal/policy"
 )
 
 // allowAll is a guardian without any policy.

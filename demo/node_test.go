@@ -8,11 +8,11 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
-	"reeve.example/reeve/guard"
+	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/jsonrpc"
-	"reeve.example/reeve/ledger"
-	"reeve.example/reeve/policy"
-	"reeve.example/reeve/store/sqlite"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/policy"
+	"reeve.example/reeve/internal/store/sqlite"
 )
 
 // startNode starts what of a node the demonstration needs: the starter policy

@@ -9,7 +9,7 @@ import (
 
 	"reeve.example/reeve/aos"
 	"reeve.example/reeve/examples/agent/agent"
-	"reeve.example/reeve/policy"
+	"reeve.example/reeve/internal/policy"
 )
 
 // What the agent's README shows works.

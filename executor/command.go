@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/sandbox"
+	"reeve.example/reeve/internal/sandbox"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -39,7 +39,7 @@ type CommandConfig struct {
 
 // NewCommand returns command_executor, which runs a program inside package
 // sandbox, held to the task's manifest. The program that calls it must have
-// called sandbox.Main.
+// called Main.
 func NewCommand(c CommandConfig) Executor {
 	if reflect.ValueOf(c.Manifest).IsZero() {
 		c.Manifest = act.Manifest{MaxMemoryMB: 1024, MaxCPUPercent: 200, TimeoutSeconds: 600}
@@ -291,3 +291,7 @@ func (p *program) result(ctx context.Context, o sandbox.Outcome, err error) (jso
 	}
 	return nil, &Error{Message: message, Result: value}
 }
+
+// Main is what a program that executes commands calls first: commands start in a copy of
+// the program, which builds its sandbox there, and does not come back from Main.
+func Main() { sandbox.Main() }

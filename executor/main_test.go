@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/sandbox"
+	"reeve.example/reeve/internal/sandbox"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

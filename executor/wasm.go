@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/sandbox"
+	"reeve.example/reeve/internal/sandbox"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"reeve.example/reeve/engine"
+	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/task"
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/rawjson"
-	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/task"
 
 	"github.com/google/go-cmp/cmp"

@@ -19,11 +19,11 @@ import (
 	"strings"
 	"time"
 
-	"reeve.example/reeve/engine"
 	"reeve.example/reeve/executor"
+	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/rawjson"
-	"reeve.example/reeve/ledger"
 	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json"

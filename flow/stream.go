@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"reeve.example/reeve/engine"
+	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/task"
 

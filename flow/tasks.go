@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"reeve.example/reeve/engine"
+	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/task"
 

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/approval"
-	"reeve.example/reeve/guard"
-	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/ledger"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

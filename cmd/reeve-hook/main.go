@@ -19,8 +19,8 @@ import (
 	"runtime"
 	"time"
 
-	"reeve.example/reeve/hook"
 	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/internal/hook"
 )
 
 func main() {

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve.example/reeve/hook"
 	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/internal/hook"
 )
 
 // answer is what an agent gets from a hook.

@@ -21,8 +21,8 @@ import (
 	"reeve.example/reeve/a2g"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/secret"
-	"reeve.example/reeve/ledger"
 )
 
 func a2gCommand() *cobra.Command {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve.example/reeve/agent"
-	"reeve.example/reeve/guard"
-	"reeve.example/reeve/operator"
+	"reeve.example/reeve/internal/agent"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/operator"
 )
 
 func agentsCommand() *cobra.Command {

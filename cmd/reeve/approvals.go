@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"reeve.example/reeve/approval"
+	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/visible"
-	"reeve.example/reeve/operator"
 )
 
 func approvalsCommand() *cobra.Command {

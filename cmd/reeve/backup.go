@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve/internal/datadir"
-	"reeve.example/reeve/operator"
-	"reeve.example/reeve/store/sqlite"
+	"reeve.example/reeve/internal/operator"
+	"reeve.example/reeve/internal/store/sqlite"
 )
 
 func backupCommand() *cobra.Command {

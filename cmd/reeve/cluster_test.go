@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"reeve.example/reeve/store/storetest"
+	"reeve.example/reeve/internal/store/storetest"
 )
 
 // The script of examples/cluster, as its README has it.

@@ -21,7 +21,7 @@ import (
 
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/internal/ledger"
 )
 
 // kills is how often the tests of this package kill a node that works.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	guards "reeve.example/reeve/guardian"
+	guards "reeve.example/reeve/internal/guardian"
 )
 
 // askFirst has every command that decides or loosens ask at a terminal whether it is

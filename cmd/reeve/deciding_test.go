@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	guards "reeve.example/reeve/guardian"
+	guards "reeve.example/reeve/internal/guardian"
 )
 
 // What decides asks at a terminal, and is what acts are judged by: one list. A new

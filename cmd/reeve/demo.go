@@ -16,8 +16,8 @@ import (
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/demo"
-	"reeve.example/reeve/ledger"
-	"reeve.example/reeve/policy"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/policy"
 )
 
 func demoCommand() *cobra.Command {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"reeve.example/reeve/store/storetest"
+	"reeve.example/reeve/internal/store/storetest"
 
 	"golang.org/x/sys/unix"
 )

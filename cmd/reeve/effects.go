@@ -14,9 +14,9 @@ import (
 
 	"reeve.example/reeve"
 	"reeve.example/reeve/internal/datadir"
-	"reeve.example/reeve/mcp/proxy/install"
-	"reeve.example/reeve/operator"
-	"reeve.example/reeve/retention"
+	"reeve.example/reeve/internal/mcp/proxy/install"
+	"reeve.example/reeve/internal/operator"
+	"reeve.example/reeve/internal/retention"
 )
 
 // effects say, in a few lines for whoever is asked, what a deciding command will do.

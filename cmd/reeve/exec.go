@@ -20,8 +20,8 @@ import (
 
 	"reeve.example/reeve/a2g"
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/sandbox"
 	"reeve.example/reeve/internal/secret"
-	"reeve.example/reeve/sandbox"
 )
 
 // The exit codes of reeve exec that are not the command's own.

@@ -18,9 +18,9 @@ import (
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
-	"reeve.example/reeve/hook"
 	"reeve.example/reeve/internal/datadir"
-	"reeve.example/reeve/ledger"
+	"reeve.example/reeve/internal/hook"
+	"reeve.example/reeve/internal/ledger"
 )
 
 // hooked is one reeve hook: its flags.

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve"
-	"reeve.example/reeve/policy"
+	"reeve.example/reeve/internal/policy"
 )
 
 func initCommand() *cobra.Command {

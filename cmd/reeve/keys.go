@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve.example/reeve/operator"
+	"reeve.example/reeve/internal/operator"
 )
 
 func keysCommand() *cobra.Command {

@@ -16,11 +16,11 @@ import (
 
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/operator"
+	"reeve.example/reeve/internal/retention"
+	"reeve.example/reeve/internal/store"
 	"reeve.example/reeve/internal/visible"
-	"reeve.example/reeve/ledger"
-	"reeve.example/reeve/operator"
-	"reeve.example/reeve/retention"
-	"reeve.example/reeve/store"
 )
 
 func ledgerCommand() *cobra.Command {

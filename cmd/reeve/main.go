@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve"
-	"reeve.example/reeve/sandbox"
+	"reeve.example/reeve/internal/sandbox"
 )
 
 func main() {

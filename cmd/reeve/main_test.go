@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"reeve.example/reeve/sandbox"
+	"reeve.example/reeve/internal/sandbox"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"

@@ -22,12 +22,12 @@ import (
 
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/mcp/pins"
+	"reeve.example/reeve/internal/mcp/proxy"
+	"reeve.example/reeve/internal/mcp/proxy/install"
+	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/secret"
-	"reeve.example/reeve/ledger"
-	"reeve.example/reeve/mcp/pins"
-	"reeve.example/reeve/mcp/proxy"
-	"reeve.example/reeve/mcp/proxy/install"
-	"reeve.example/reeve/operator"
 )
 
 // mcpProxy is one reeve mcp.

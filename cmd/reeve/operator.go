@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"reeve.example/reeve"
-	"reeve.example/reeve/ledger"
-	"reeve.example/reeve/operator"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/operator"
 )
 
 // opened is the operator's way to a node, which is closed when it was opened for that.

@@ -9,10 +9,10 @@ import (
 
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/guard"
-	"reeve.example/reeve/operator"
-	"reeve.example/reeve/policy"
-	"reeve.example/reeve/session"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/operator"
+	"reeve.example/reeve/internal/policy"
+	"reeve.example/reeve/internal/session"
 )
 
 func policyCommand() *cobra.Command {

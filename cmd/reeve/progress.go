@@ -16,8 +16,8 @@ import (
 	"github.com/vbauerster/mpb/v8/cwriter"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"reeve.example/reeve/engine"
 	"reeve.example/reeve/flow"
+	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/task"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reeve.example/reeve/risk/hazard"
+	"reeve.example/reeve/internal/risk/hazard"
 )
 
 func riskCommand() *cobra.Command {

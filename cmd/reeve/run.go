@@ -20,13 +20,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve"
-	"reeve.example/reeve/engine"
 	"reeve.example/reeve/flow"
+	"reeve.example/reeve/internal/engine"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/secret"
-	"reeve.example/reeve/ledger"
-	"reeve.example/reeve/operator"
+	"reeve.example/reeve/internal/workflow"
 	"reeve.example/reeve/task"
-	"reeve.example/reeve/workflow"
 )
 
 // The exit codes of reeve run that are not 0 and 1.

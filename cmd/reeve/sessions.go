@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve"
+	"reeve.example/reeve/internal/report"
 	"reeve.example/reeve/internal/visible"
-	"reeve.example/reeve/report"
 )
 
 func sessionsCommand() *cobra.Command {

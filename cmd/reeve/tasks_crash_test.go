@@ -17,8 +17,8 @@ import (
 
 	"reeve.example/reeve"
 	"reeve.example/reeve/flow"
-	"reeve.example/reeve/ledger"
-	"reeve.example/reeve/store/storetest"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/store/storetest"
 	"reeve.example/reeve/task"
 )
 

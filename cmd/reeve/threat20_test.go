@@ -9,9 +9,9 @@ import (
 	"time"
 	"unicode"
 
-	"reeve.example/reeve/approval"
-	"reeve.example/reeve/ledger"
-	"reeve.example/reeve/report"
+	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/report"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

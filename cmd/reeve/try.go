@@ -17,8 +17,8 @@ import (
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
-	"reeve.example/reeve/guard"
-	"reeve.example/reeve/policy"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/policy"
 )
 
 // Exit codes of commands that judge one act, so that a script can tell an answer from

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/hook"
-	"reeve.example/reeve/report"
+	"reeve.example/reeve/internal/hook"
+	"reeve.example/reeve/internal/report"
 )
 
 // A hook that is not called says nothing. So what is due and does not come is looked for

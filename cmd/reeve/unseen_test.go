@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"reeve.example/reeve/hook"
-	"reeve.example/reeve/report"
+	"reeve.example/reeve/internal/hook"
+	"reeve.example/reeve/internal/report"
 )
 
 // TestUnseen: what is due in a session and does not come is told, and an ordinary session

@@ -17,11 +17,11 @@ import (
 
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/hook"
+	"reeve.example/reeve/internal/hook"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/rawjson"
-	"reeve.example/reeve/ledger"
-	"reeve.example/reeve/policy"
-	"reeve.example/reeve/store"
+	"reeve.example/reeve/internal/store"
 )
 
 func whyCommand() *cobra.Command {

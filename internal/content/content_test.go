@@ -9,7 +9,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/rawjson"
-	"reeve.example/reeve/risk"
+	"reeve.example/reeve/internal/risk"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -11,7 +11,6 @@ import (
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/executor"
-	"reeve.example/reeve/sandbox"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -43,7 +42,7 @@ func (greeter) Execute(ctx context.Context, job *executor.Job) (jsontext.Value, 
 }
 
 func main() {
-	sandbox.Main() // for commands, which start in a copy of this program
+	executor.Main() // for commands, which start in a copy of this program
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	cfg, err := reeve.Load("", os.Getenv, nil)

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"context"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/task"
+)
+
+// Caller is who asks for something to be done to tasks: by whichever protocol it
+// comes, what a role may see and do is said here alone.
+type Caller struct {
+	Principal act.Principal
+	// User is whose tasks the caller sees and makes; empty where no credentials are
+	// configured: then all are everybody's.
+	User string
+	// Admin sees everybody's tasks.
+	Admin bool
+	// Reads says that the caller may look, and do nothing.
+	Reads bool
+}
+
+// CallerOf is who sent the request of ctx. open says that no credentials are
+// configured.
+func CallerOf(ctx context.Context, open bool) Caller {
+	principal, role := identity.FromContext(ctx)
+	c := Caller{Principal: principal, Reads: !role.Acts()}
+	if !open {
+		c.User, c.Admin = principal.Name, role == identity.Admin
+	}
+	return c
+}
+
+// Sees reports whether what belongs to a user is shown to the caller.
+func (c Caller) Sees(user string) bool { return c.everybody() || user == c.User }
+
+// everybody reports whether the caller is confined to nobody's tasks.
+func (c Caller) everybody() bool { return c.Admin || c.User == "" }
+
+// acts refuses a caller who may only look, before anything else is said.
+func (c Caller) acts() error {
+	if c.Reads {
+		return &task.Error{Code: task.CodeUnauthorized, Reason: OnlyReads}
+	}
+	return nil
+}
+
+// OnlyReads is what a caller is told who may look and do nothing.
+const OnlyReads = "The credential's role may look at tasks, and neither make, execute, change nor cancel any: that is for the roles agent and admin."

@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/task"
+)
+
+// Pusher tells others of the changes of trees, by HTTP POST.
+type Pusher struct {
+	// Client makes the calls; nil for none. It must refuse addresses that callers
+	// may not reach: see package outbound.
+	Client *http.Client
+	// Secret signs each call: X-Reeve-Signature is "t=<Unix seconds>,v1=<hex>", with
+	// the HMAC-SHA256 of "<Unix seconds>.<body>". Empty for no signature.
+	Secret []byte
+
+	woken chan struct{}
+}
+
+// NewPusher returns a Pusher.
+func NewPusher(client *http.Client, secret []byte) Pusher {
+	return Pusher{Client: client, Secret: secret, woken: make(chan struct{}, 1)}
+}
+
+func (p *Pusher) wake() {
+	select {
+	case p.woken <- struct{}{}:
+	default:
+	}
+}
+
+// Bounds of pushes.
+const (
+	pushLease    = 30 * time.Second // longer than a call may take
+	pushTimeout  = 10 * time.Second
+	pushFirst    = time.Second // before the second try; doubled for each that follows
+	pushLongest  = 5 * time.Minute
+	pushAttempts = 12 // of one event; then it is given up, about half an hour later
+	pushAtOnce   = 256
+	pushIdle     = 2 * time.Second // how often a tree is looked at that waits for its schedule
+)
+
+// pushAll tells what is to be told, until ctx ends.
+func (e *Engine) pushAll(ctx context.Context) {
+	if e.cfg.Push.Client == nil {
+		return
+	}
+	var telling sync.WaitGroup
+	defer telling.Wait()
+	room := make(chan struct{}, pushAtOnce)
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		now := e.cfg.Now()
+		if free := cap(room) - len(room); free > 0 {
+			list, err := e.cfg.Store.TakePush(ctx, now, now.Add(pushLease), free)
+			if err != nil && ctx.Err() == nil {
+				e.cfg.Logger.Error("push notifications cannot be read", "error", err)
+			}
+			for i := range list {
+				room <- struct{}{}
+				telling.Go(func() {
+					defer func() { <-room; e.cfg.Push.wake() }()
+					e.push(ctx, &list[i])
+				})
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.cfg.Push.woken:
+		case <-ticker.C:
+		}
+	}
+}
+
+// push tells one receiver, in order, everything that it was not told, and what
+// happens while its lease lasts.
+func (e *Engine) push(ctx context.Context, p *task.Push) {
+	next, err := e.pushEvents(ctx, p)
+	now := e.cfg.Now()
+	p.Due = now
+	if next.After(now) {
+		p.Due = next
+	}
+	if err != nil && ctx.Err() == nil { // else the next node goes on
+		if p.Failures++; p.Failures >= pushAttempts {
+			e.cfg.Logger.Warn("a push notification is given up", "tree", p.Root.String(), "error", err)
+			p.Done = true
+		}
+		p.Due = now.Add(min(pushFirst<<(p.Failures-1), pushLongest))
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := e.cfg.Store.PutPush(ctx, *p); err != nil {
+		e.cfg.Logger.Error("how far a push notification has come cannot be kept", "tree", p.Root.String(), "error", err)
+	}
+}
+
+// pushEvents tells what there is, and returns when to look again.
+func (e *Engine) pushEvents(ctx context.Context, p *task.Push) (next time.Time, err error) {
+	w, stop := e.Watch(p.Root)
+	defer stop()
+	over := time.NewTimer(pushLease / 2)
+	defer over.Stop()
+	for {
+		select {
+		case <-w.C:
+		case <-over.C:
+			return next, nil
+		case <-ctx.Done():
+			return next, ctx.Err()
+		}
+		for more := true; more; {
+			root, err := e.cfg.Store.TaskRow(ctx, p.Root)
+			if errors.Is(err, ledger.ErrNotFound) {
+				p.Done = true // the tree is gone
+				return next, nil
+			}
+			if err != nil {
+				return next, err
+			}
+			events, err := e.cfg.Store.TaskEvents(ctx, p.Root, p.Sent, 100)
+			if err != nil {
+				return next, err
+			}
+			for i := range events {
+				select {
+				case <-over.C: // before the lease ends, and another goes on from where this one was
+					return next, nil
+				default:
+				}
+				if ev := &events[i]; ev.Type == task.StatusUpdate {
+					if err := e.call(ctx, p, ev); err != nil {
+						return next, err
+					}
+				}
+				p.Sent, p.Failures = events[i].N, 0
+			}
+			if more = len(events) > 0; !more && root.Open == 0 {
+				p.Done = root.Phase.Ended() && root.Next.IsZero()
+				return e.cfg.Now().Add(pushIdle), nil // of a schedule: until it runs again
+			}
+		}
+	}
+}
+
+// call makes the callback of one change, in the protocol's form.
+func (e *Engine) call(ctx context.Context, p *task.Push, ev *task.Event) error {
+	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
+	defer cancel()
+	b := append([]byte(nil), `{"task_id":"`...)
+	b = append(b, ev.Task.String()...)
+	b = append(b, `","status":"`...)
+	b = append(b, ev.Status...)
+	b = append(b, `","progress":`...)
+	b = strconv.AppendFloat(b, ev.Progress, 'g', -1, 64)
+	b = append(b, `,"result":`...)
+	result := []byte("null")
+	if ev.Status == task.Completed {
+		if t, err := e.cfg.Store.Task(ctx, ev.Task); err == nil && t.Result != nil {
+			result = t.Result
+		}
+	}
+	b = append(b, result...)
+	if ev.Status == task.Failed || ev.Status == task.Cancelled {
+		b = append(b, `,"error":`...)
+		b = rawjson.AppendString(b, ev.Message)
+	}
+	b = append(b, '}')
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL, bytes.NewReader(b))
+	if err != nil {
+		return err
+	}
+	for name, value := range p.Headers {
+		r.Header.Set(name, value)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", "reeve")
+	r.Header.Set("X-Reeve-Event", fmt.Sprintf("%s/%d", p.Root, ev.N)) // the same at each try
+	if len(e.cfg.Push.Secret) > 0 {
+		at := strconv.FormatInt(time.Now().Unix(), 10)
+		mac := hmac.New(sha256.New, e.cfg.Push.Secret)
+		mac.Write([]byte(at + "."))
+		mac.Write(b)
+		r.Header.Set("X-Reeve-Signature", "t="+at+",v1="+hex.EncodeToString(mac.Sum(nil)))
+	}
+	resp, err := e.cfg.Push.Client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("%s answered %s", r.URL.Host, resp.Status)
+	}
+	return nil
+}

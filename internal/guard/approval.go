@@ -1,0 +1,505 @@
+package guard
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/risk"
+)
+
+// approvalKind is the kind of item that a held decision is.
+const approvalKind = "approval"
+
+// approvalsKept is for how long a decision that was held can be looked up once
+// it is over. Its records stay.
+const approvalsKept = 30 * 24 * time.Hour
+
+// maxShown bounds the request that an approver is shown, and what the policy
+// makes of it, in bytes. An act with a longer one cannot be held, since nobody
+// could read what it does.
+const maxShown = 256 << 10
+
+// formOf binds an approval to an act in the form that the policy gives it.
+func formOf(digest act.Digest, d *act.Decision) string {
+	h := sha256.New()
+	h.Write(digest[:])
+	for _, e := range d.Edits {
+		fmt.Fprintf(h, "%d %s %d ", len(e.Pointer), e.Pointer, len(e.Value))
+		h.Write(e.Value)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// approvalID names the approval of an act. The same act, whatever the ids of
+// its steps, has the same; nobody else's has.
+func approvalID(a *act.Action, form string) string {
+	return ItemID(10, approvalKind, a.Principal.Name, a.Agent.ID, cmp.Or(a.Within, a.Session), form)
+}
+
+func newApprovals(g *Guard) *Items[approval.Decision] {
+	return NewItems(g, Kind[approval.Decision]{
+		Name: approvalKind,
+		Parse: func(item *ledger.Item) (*approval.Decision, error) {
+			h, err := approval.Parse(item.Data)
+			if err == nil && h.ID != item.ID {
+				err = errors.New("another one stands in its place")
+			}
+			if err != nil {
+				return nil, err
+			}
+			if h.Decision == "" {
+				h.Decision = item.Version.String()
+			}
+			return h, nil
+		},
+		Fill: func(h *approval.Decision, item *Item) (err error) {
+			item.Owner, item.Open, item.Due = h.Principal, h.Open(), h.Expires
+			if !item.Open {
+				item.Due = g.cfg.Now().Add(approvalsKept)
+				h.Request, h.Edits = nil, nil
+			}
+			if h.State != approval.Held { // enough people answered: nobody need read it again
+				h.Sealed = nil
+			}
+			item.Data, err = h.Data()
+			return err
+		},
+		Quota: Quota{
+			Name: "held", What: "acts that wait for people", Instead: "Wait until some are answered.",
+			N: g.cfg.Quotas.Held, Bytes: g.cfg.Quotas.Bytes, Open: true,
+		},
+	})
+}
+
+// consult brings in what people said about an act that the policy holds. The
+// policy has just judged the act anew: so a new deny wins, and a rule that
+// nobody was asked about is asked about now. What it returns becomes durable
+// with the decision's record, so that an approval is used by one record only.
+//
+// release must be called, once or more, when the record is durable or will not be: until then
+// nobody else on this node looks at the approval. Without it, of the steps of a
+// session that ask for the same thing at once all would rest on those that lose.
+func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, asked bool) (write *Item, release func(), err error) {
+	if d.Effect != act.Escalate {
+		return nil, func() {}, nil
+	}
+	if !act.Approvable(d.Reasons) {
+		d.Effect = act.Deny
+		return nil, func() {}, nil
+	}
+	form := formOf(a.Digest, d)
+	id := approvalID(a, form)
+	release = sync.OnceFunc(g.approvals.Lock(id))
+	h, item, err := g.approvals.Get(ctx, id)
+	if err == nil && h == nil && a.Earlier != (act.Digest{}) {
+		h, item, err = g.heldEarlier(ctx, a, d, item)
+	}
+	waits := h != nil && h.Open()
+	if err == nil {
+		write, err = g.apply(a, d, h, item, form, asked)
+	}
+	if err == nil && write != nil && write.Open && !waits {
+		var made func(bool)
+		write.Charged = true
+		made, err = g.charge(ctx, []*Item{write})
+		write.Charged = false // it is
+		if full, ok := errors.AsType[*QuotaError](err); ok {
+			release()
+			d.Effect, d.Approval = act.Deny, nil
+			d.Reasons = slices.Insert(d.Reasons, 0, act.Reason{
+				Rule: "approval", Code: "quota.held", Effect: act.Deny, Message: full.Reason, Instead: "Do what nobody has to agree to, or wait.",
+			})
+			return nil, func() {}, nil
+		}
+		if err == nil {
+			unlock := release
+			release = sync.OnceFunc(func() { made(true); unlock() }) // what failed counts until it is counted again
+		}
+	}
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return write, release, nil
+}
+
+// heldEarlier reads the decision about an act that was held under the digest's
+// form before this one, while it waits or can be used; nil, and the item that was
+// given, when there is none.
+func (g *Guard) heldEarlier(ctx context.Context, a *act.Action, d *act.Decision, none *Item) (*approval.Decision, *Item, error) {
+	h, item, err := g.approvals.Get(ctx, approvalID(a, formOf(a.Earlier, d)))
+	if err != nil || h != nil && (h.Open() || h.State == approval.Denied) {
+		return h, item, err
+	}
+	return nil, none, nil
+}
+
+// apply is what the state of an approval, nil if there is none, makes of a decision.
+func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item *Item, form string, asked bool) (*Item, error) {
+	needs, expires := approval.Needs(d.Reasons, a.At)
+	state := approval.Expired
+	if h != nil {
+		state = h.At(a.At)
+	}
+	open := state == approval.Held || state == approval.Approved
+	switch {
+	case state == approval.Denied && a.At.Before(h.Expires):
+		d.Effect = act.Deny
+		d.Reasons = slices.Insert(d.Reasons, 0, said(h, act.Deny))
+		d.Approval = stateOf(h, a.At)
+		return nil, nil
+	case state == approval.Held && h.Covers(needs):
+		d.Approval = stateOf(h, a.At)
+		if a.Bounded && h.Wait(a.ID) {
+			return item, g.approvals.Fill(h, item)
+		}
+		return nil, nil
+	case state == approval.Approved && h.Covers(needs):
+		h.State = approval.Used
+		d.Effect = act.Allow
+		if len(d.Edits) > 0 {
+			d.Effect = act.Modify
+		}
+		d.Reasons = slices.Insert(d.Reasons, 0, said(h, act.Allow))
+	case !open && asked:
+		d.Effect = act.Deny
+		d.Reasons = slices.Insert(d.Reasons, 0, over)
+		return nil, nil
+	default: // nobody was asked yet, or another question than the one that was answered
+		var waiting []string
+		if open {
+			waiting = h.Asked
+		}
+		var err error
+		if h, err = g.hold(a, d, form); h == nil || err != nil {
+			d.Effect = act.Deny
+			d.Reasons = slices.Insert(d.Reasons, 0, unshown)
+			return nil, err
+		}
+		h.Needs, h.Expires, h.Asked = needs, expires, waiting
+		if a.Bounded {
+			h.Wait(a.ID)
+		}
+	}
+	d.Approval = stateOf(h, a.At)
+	return item, g.approvals.Fill(h, item)
+}
+
+// hold is a new decision about an act that people are asked about; nil when
+// the act cannot be shown to them as it is.
+func (g *Guard) hold(a *act.Action, d *act.Decision, form string) (*approval.Decision, error) {
+	x := exactly(a, d)
+	if x == nil {
+		return nil, nil
+	}
+	h := &approval.Decision{
+		ID: approvalID(a, form), State: approval.Held,
+		Principal: a.Principal.Name, Agent: a.Agent.ID, Session: a.Session,
+		Door: a.Door, Kind: string(a.Kind), Resource: a.Resource, Digest: form,
+		Seen: x.Digest(), Created: a.At,
+	}
+	if g.cfg.Keep != KeepNone {
+		h.Request, _ = g.kept(a)
+	}
+	for _, e := range d.Edits {
+		edit := approval.Edit{Pointer: e.Pointer}
+		if g.cfg.Keep != KeepNone && !g.Finds(e.Pointer, e.Value) {
+			edit.Value = e.Value
+		}
+		h.Edits = append(h.Edits, edit)
+	}
+	var err error
+	h.Sealed, err = g.seal.close(h, x)
+	return h, err
+}
+
+// exactly is an act as people are shown it; nil when it cannot be: it is too
+// long to be read, is no text, or the policy's changes do not fit it.
+func exactly(a *act.Action, d *act.Decision) *approval.Exact {
+	doc, err := rawjson.Parse(a.Body)
+	if err != nil {
+		return nil
+	}
+	x, size := &approval.Exact{Request: string(a.Body)}, len(a.Body)
+	cursor := rawjson.Cursor{Doc: doc}
+	for _, e := range d.Edits {
+		v := cursor.At(e.Pointer)
+		if !v.Exists() {
+			return nil
+		}
+		x.Changes = append(x.Changes, approval.Change{Pointer: e.Pointer, Old: string(v.Raw()), New: string(e.Value)})
+		size += len(e.Pointer) + len(v.Raw()) + len(e.Value)
+	}
+	if size > maxShown {
+		return nil
+	}
+	return x
+}
+
+// over is why an act that people were asked about is not held again.
+var over = act.Reason{
+	Rule: "approval", Code: "approval_expired", Effect: act.Deny,
+	Message: "People were asked about this, and their time is over.",
+	Instead: "Ask anew, under a new id.",
+}
+
+// unshown is why an act cannot be held.
+var unshown = act.Reason{
+	Rule: "approval", Code: "approval_impossible", Effect: act.Deny,
+	Message: fmt.Sprintf("A person must agree to this, and cannot be shown it exactly: it is larger than %d KiB, or is not one text.", maxShown>>10),
+	Instead: "Split it into smaller acts.",
+}
+
+// said is the reason that people's answer is.
+func said(h *approval.Decision, effect act.Effect) act.Reason {
+	r := act.Reason{Rule: "approval", Code: "approved", Effect: effect}
+	verb := "agreed to"
+	if effect == act.Deny {
+		r.Code, verb = "approval_denied", "refused"
+		r.Instead = "Do something else, or ask again after " + h.Expires.UTC().Format(time.RFC3339) + "."
+	}
+	r.Message = fmt.Sprintf("%s %s this (approval %s).", strings.Join(h.Who(), " and "), verb, h.ID)
+	if last := len(h.Answers) - 1; last >= 0 && h.Answers[last].Note != "" {
+		r.Message += " " + h.Answers[last].Note
+	}
+	return r
+}
+
+func stateOf(h *approval.Decision, now time.Time) *act.Approval {
+	return &act.Approval{ID: h.ID, State: string(h.At(now)), Expires: h.Expires}
+}
+
+// Approval returns a held decision in its current state, masked: as those see it
+// who only look. ErrNotFound when there is none.
+func (g *Guard) Approval(ctx context.Context, id string) (*approval.Decision, error) {
+	h, err := g.shown(ctx, id)
+	if h != nil {
+		h.Sealed = nil
+	}
+	return h, err
+}
+
+// Show returns a held decision as those see it who may answer: while it is held,
+// with the exact bytes of what would be done. ErrNotFound when there is none.
+func (g *Guard) Show(ctx context.Context, id string) (*approval.Decision, error) {
+	h, err := g.shown(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if h.State == approval.Held && h.Sealed != nil {
+		if h.Exact, err = g.seal.open(h); err != nil {
+			return nil, fmt.Errorf("the approval %s: %w", id, err)
+		}
+	}
+	h.Sealed = nil
+	return h, nil
+}
+
+func (g *Guard) shown(ctx context.Context, id string) (*approval.Decision, error) {
+	h, _, err := g.approvals.Get(ctx, id)
+	if err == nil && h == nil {
+		err = fmt.Errorf("the approval %q: %w", id, ledger.ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	h.State = h.At(g.cfg.Now())
+	return h, nil
+}
+
+// Approvals lists held decisions in the order of their ids, after one: those
+// that are open, or all that are kept. What would be done is left out. bad are those
+// of the page that are damaged. next is what to give as after for the next
+// page, empty on the last.
+func (g *Guard) Approvals(ctx context.Context, open bool, after string, limit int) (list []*approval.Decision, bad []*DamagedError, next string, err error) {
+	all, bad, next, err := g.approvals.Page(ctx, ledger.ItemQuery{Open: open, After: after, Limit: limit})
+	for _, h := range all {
+		h.Request, h.Edits, h.Sealed = nil, nil, nil
+		if h.State = h.At(g.cfg.Now()); !open || h.Open() {
+			list = append(list, h)
+		}
+	}
+	return list, bad, next, err
+}
+
+// Waiting counts the acts that wait for people, up to the first most.
+func (g *Guard) Waiting(ctx context.Context, most int) (int, error) {
+	items, err := g.cfg.Store.Items(ctx, ledger.ItemQuery{Kind: approvalKind, Open: true, Limit: most})
+	return len(items), err
+}
+
+// Reply is a person's answer to a held decision.
+type Reply struct {
+	Agree bool
+	// Seen is the digest of what the person was shown. Who agrees must say it.
+	Seen string
+	// Decision, when not empty, is the id of the decision that the person looked
+	// at: another one is not answered.
+	Decision string
+	Note     string
+}
+
+// Answer takes a person's answer to a held decision. It returns the approval's
+// new state, once that is durable; the errors are those of
+// approval.Decision.Answer, ledger.ErrNotFound, and ErrChanged.
+func (g *Guard) Answer(ctx context.Context, id string, by act.Principal, r Reply) (*approval.Decision, error) {
+	if g.cfg.Redact != 0 { // the note is for the record, and for the agent
+		r.Note = risk.Mask(r.Note, risk.Scan(r.Note, g.cfg.Redact, nil))
+	}
+	what := "approve"
+	if !r.Agree {
+		what = "deny"
+	}
+	return g.changeApproval(ctx, id, by, what, func(h *approval.Decision) (bool, error) {
+		if r.Decision != "" && r.Decision != h.Decision {
+			return false, ErrChanged
+		}
+		return true, h.Answer(by, r.Agree, r.Seen, r.Note, g.cfg.Now())
+	})
+}
+
+// ErrChanged: what an approver looked at is not what is held now.
+var ErrChanged = errors.New("another request is held under this id now: look at it again")
+
+// changeApproval changes a held decision, and wakes who waits for it once that is
+// durable. changed is whether there is anything to write.
+func (g *Guard) changeApproval(ctx context.Context, id string, by act.Principal, what string, change func(h *approval.Decision) (changed bool, err error)) (*approval.Decision, error) {
+	written := false
+	h, err := g.approvals.Update(ctx, id, func(h *approval.Decision, item *Item) (*Note, error) {
+		if !item.Found {
+			return nil, fmt.Errorf("the approval %q: %w", id, ledger.ErrNotFound)
+		}
+		var err error
+		if written, err = change(h); err != nil || !written {
+			return nil, err
+		}
+		return Admin("approval."+what, by, detailsOf(h, what)), nil
+	})
+	if err != nil || !written {
+		return nil, err
+	}
+	h.Sealed = nil
+	g.waiting.wake(h.ID)
+	g.cfg.Answered(h)
+	return h, nil
+}
+
+// detailsOf is what the record says of a change of a held decision.
+func detailsOf(h *approval.Decision, what string) map[string]string {
+	details := map[string]string{
+		"approval": h.ID, "decision": h.Decision, "state": string(h.State), "digest": h.Digest,
+	}
+	if last := len(h.Answers) - 1; last >= 0 && what != "expire" {
+		answer := &h.Answers[last]
+		for name, value := range map[string]string{"seen": answer.Seen, "note": answer.Note} {
+			if value != "" {
+				details[name] = value
+			}
+		}
+	}
+	if len(h.Edits) > 0 { // what was agreed to is the changed form
+		var at []string
+		for _, e := range h.Edits {
+			at = append(at, e.Pointer)
+		}
+		details["changed"] = strings.Join(at, " ")
+	}
+	return details
+}
+
+// ExpireApprovals ends the held decisions whose time is over, each with a record. One
+// that cannot be ended, since it is damaged, does not keep the others.
+func (g *Guard) ExpireApprovals(ctx context.Context) error {
+	now := g.cfg.Now()
+	var failed error
+	for h, err := range g.approvals.All(ctx, ledger.ItemQuery{Open: true, DueBefore: now}) {
+		if err == nil {
+			_, err = g.changeApproval(ctx, h.ID, operator, "expire", func(h *approval.Decision) (bool, error) {
+				if !h.Open() || h.At(now) != approval.Expired {
+					return false, nil
+				}
+				h.State = approval.Expired
+				return true, nil
+			})
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		// Else somebody was quicker.
+		if err != nil && !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrNotFound) && failed == nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// pollApprovals is how often Await looks for an answer that another node took.
+const pollApprovals = time.Second
+
+// Await waits until a held decision is held no more, or ctx ends.
+func (g *Guard) Await(ctx context.Context, id string) error {
+	woken, stop := g.waiting.wait(id)
+	defer stop()
+	tick := time.NewTicker(pollApprovals)
+	defer tick.Stop()
+	for {
+		h, err := g.Approval(ctx, id)
+		if err != nil || h.State != approval.Held {
+			return err
+		}
+		select {
+		case <-woken:
+			return nil
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// waiting is who on this node waits for which held decision. The zero value is ready.
+type waiting struct {
+	mu sync.Mutex
+	of map[string][]chan struct{}
+}
+
+// wait returns a channel that is closed when the decision changes. stop must be called.
+func (p *waiting) wait(id string) (woken <-chan struct{}, stop func()) {
+	c := make(chan struct{})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.of == nil {
+		p.of = map[string][]chan struct{}{}
+	}
+	p.of[id] = append(p.of[id], c)
+	return c, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if list := slices.DeleteFunc(p.of[id], func(o chan struct{}) bool { return o == c }); len(list) > 0 {
+			p.of[id] = list
+		} else {
+			delete(p.of, id)
+		}
+	}
+}
+
+func (p *waiting) wake(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.of[id] {
+		close(c)
+	}
+	delete(p.of, id)
+}

@@ -1,0 +1,457 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/policy"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const asking = `
+version: 1
+name: asking
+default: allow
+rules:
+  - name: transfers
+    on: tool.call
+    tools: [transfer]
+    effect: escalate
+    code: transfer
+    reason: A person must see each transfer.
+  - name: cards
+    detect: [pii.card]
+    effect: modify
+    modify: redact
+    code: pii.card
+    reason: A card number was masked.
+`
+
+var alice = act.Principal{Name: "key:alice", Method: "key"}
+
+func load(t testing.TB, text string) *policy.Set {
+	t.Helper()
+	set, err := policy.Load(policy.File{Name: "test.yaml", Data: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// asker is a node whose policy asks people, with a clock that stands.
+func asker(t testing.TB, dir string) (*node, *time.Time) {
+	now := time.Now()
+	return open(t, dir, func(c *guard.Config) {
+		c.Policy = load(t, asking)
+		c.Now = func() time.Time { return now }
+	}), &now
+}
+
+func codesOf(d act.Decision) (codes []string) {
+	for _, r := range d.Reasons {
+		codes = append(codes, r.Code)
+	}
+	return codes
+}
+
+// seen is what an approver says of the act that was held.
+func (n *node) seen(t testing.TB, d act.Decision) string {
+	t.Helper()
+	h, err := n.Show(context.Background(), d.Approval.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.Seen
+}
+
+func (n *node) answer(t testing.TB, d act.Decision, agree bool) *approval.Decision {
+	t.Helper()
+	if d.Approval == nil {
+		t.Fatalf("nothing was asked: %+v", d)
+	}
+	h, err := n.Answer(context.Background(), d.Approval.ID, alice, guard.Reply{Agree: agree, Seen: n.seen(t, d)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// TestApprove walks an act through its approval: held, held still when asked
+// again, allowed once, and held again.
+func TestApprove(t *testing.T) {
+	n, _ := asker(t, t.TempDir())
+	held, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	if held.Effect != act.Escalate || held.Approval.State != "held" {
+		t.Fatalf("first: %v %+v", held.Effect, held.Approval)
+	}
+	again, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	if !again.Repeat || again.Position != held.Position || again.Effect != act.Escalate {
+		t.Errorf("the same step while it is held: %+v", again)
+	}
+	retry, _ := n.decide(t, call("s", "2", "transfer", "100"))
+	if retry.Effect != act.Escalate || retry.Approval.ID != held.Approval.ID {
+		t.Errorf("the same act in another step: %+v", retry)
+	}
+	for name, other := range map[string]*act.Action{
+		"other arguments": call("s", "3", "transfer", "999"), "another session": call("s2", "3", "transfer", "100"),
+	} {
+		if d, _ := n.decide(t, other); d.Approval.ID == held.Approval.ID {
+			t.Errorf("%s: has the same approval", name)
+		}
+	}
+	h, err := n.Approval(t.Context(), held.Approval.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(h.Request), `"text":"100"`) || h.Decision != held.Position.String() || h.Needs[0].Code != "transfer" {
+		t.Errorf("what the approver sees: %+v", h)
+	}
+	if h := n.answer(t, held, true); h.State != approval.Approved {
+		t.Errorf("after the answer: %s", h.State)
+	}
+
+	done, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	if done.Effect != act.Allow || done.Repeat || done.Approval.State != "used" {
+		t.Errorf("after the answer: %v %+v %+v", done.Effect, done.Approval, done.Reasons)
+	}
+	if diff := cmp.Diff([]string{"approved", "transfer"}, codesOf(done)); diff != "" {
+		t.Errorf("reasons (-want +got):\n%s", diff)
+	}
+	once, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	if once.Effect != act.Allow || !once.Repeat || once.Position != done.Position {
+		t.Errorf("the step that used it, asked about again: %+v", once)
+	}
+	if d, _ := n.decide(t, result("s", "1")); d.Effect != act.Allow {
+		t.Errorf("its result: %v %+v", d.Effect, d.Reasons)
+	}
+	next, _ := n.decide(t, call("s", "5", "transfer", "100"))
+	if next.Effect != act.Escalate || next.Approval.State != "held" {
+		t.Errorf("an approval is used once: %v", next.Effect)
+	}
+	if list, _, _, err := n.Approvals(t.Context(), true, "", 0); err != nil || len(list) != 3 {
+		t.Errorf("open: %d, %v", len(list), err)
+	}
+}
+
+// TestRefuse: a refusal holds for the very same act as long as the question
+// would have, and an approval can be taken back.
+func TestRefuse(t *testing.T) {
+	n, now := asker(t, t.TempDir())
+	held, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	n.answer(t, held, false)
+	d, _ := n.decide(t, call("s", "2", "transfer", "100"))
+	if d.Effect != act.Deny || d.Reasons[0].Code != "approval_denied" || d.Reasons[0].Instead == "" {
+		t.Errorf("after the refusal: %+v", d)
+	}
+	if _, err := n.Answer(t.Context(), held.Approval.ID, alice, guard.Reply{Agree: true}); !errors.Is(err, approval.ErrEnded) {
+		t.Errorf("agreeing after a refusal: %v", err)
+	}
+	*now = now.Add(approval.Within)
+	if d, _ = n.decide(t, call("s", "3", "transfer", "100")); d.Effect != act.Escalate {
+		t.Errorf("after its time: %v", d.Effect)
+	}
+	n.answer(t, d, true)
+	if h := n.answer(t, d, false); h.State != approval.Revoked {
+		t.Errorf("taken back: %s", h.State)
+	}
+	if d, _ = n.decide(t, call("s", "4", "transfer", "100")); d.Effect != act.Escalate {
+		t.Errorf("after it was taken back: %v", d.Effect)
+	}
+}
+
+func TestAnswerRefused(t *testing.T) {
+	n, _ := asker(t, t.TempDir())
+	held, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	ctx := t.Context()
+	if _, err := n.Answer(ctx, held.Approval.ID, act.Anonymous, guard.Reply{Agree: true, Seen: n.seen(t, held)}); !errors.Is(err, approval.ErrOwn) {
+		t.Errorf("the asker itself: %v", err)
+	}
+	if _, err := n.Answer(ctx, held.Approval.ID, alice, guard.Reply{Agree: true, Seen: n.seen(t, held), Decision: "0-999"}); !errors.Is(err, guard.ErrChanged) {
+		t.Errorf("another decision was looked at: %v", err)
+	}
+	if _, err := n.Answer(ctx, "none", alice, guard.Reply{Agree: true}); err == nil {
+		t.Error("an approval that is not there was answered")
+	}
+}
+
+// TestExpire: nobody answers, or nobody comes.
+func TestExpire(t *testing.T) {
+	n, now := asker(t, t.TempDir())
+	unanswered, _ := n.decide(t, call("s", "1", "transfer", "1"))
+	unused, _ := n.decide(t, call("s", "2", "transfer", "2"))
+	n.answer(t, unused, true)
+	*now = now.Add(approval.Within)
+	if _, err := n.Answer(t.Context(), unanswered.Approval.ID, alice, guard.Reply{Agree: true, Seen: n.seen(t, unanswered)}); !errors.Is(err, approval.ErrEnded) {
+		t.Errorf("an answer that is too late: %v", err)
+	}
+	if d, _ := n.decide(t, call("s", "3", "transfer", "2")); d.Effect != act.Escalate {
+		t.Errorf("an approval used too late: %v", d.Effect)
+	}
+	*now = now.Add(time.Second)
+	if err := n.ExpireApprovals(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h, err := n.Approval(t.Context(), unanswered.Approval.ID)
+	if err != nil || h.State != approval.Expired || h.Request != nil {
+		t.Errorf("swept: %+v, %v", h, err)
+	}
+}
+
+// TestPolicyChanges: what is used is judged by the policy of that moment.
+func TestPolicyChanges(t *testing.T) {
+	n, _ := asker(t, t.TempDir())
+	put := func(text string) {
+		t.Helper()
+		if err := n.SetPolicy(t.Context(), load(t, text), alice); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	n.answer(t, held, true)
+	put(asking + "  - {name: frozen, tools: [transfer], effect: deny, code: frozen}\n")
+	if d, _ := n.decide(t, call("s", "2", "transfer", "100")); d.Effect != act.Deny {
+		t.Errorf("a new deny: %v", d.Effect)
+	}
+	put(asking + "  - {name: second, tools: [transfer], effect: escalate, code: second}\n")
+	d, _ := n.decide(t, call("s", "3", "transfer", "100"))
+	if d.Effect != act.Escalate || d.Approval.State != "held" {
+		t.Errorf("a new rule that asks: %v %+v", d.Effect, d.Approval)
+	}
+	if h, _ := n.Approval(t.Context(), d.Approval.ID); len(h.Needs) != 2 {
+		t.Errorf("needs: %+v", h.Needs)
+	}
+	if _, err := n.Answer(t.Context(), d.Approval.ID, act.Principal{Name: "key:bob"}, guard.Reply{Agree: true, Seen: n.seen(t, d)}); err != nil {
+		t.Fatal(err)
+	}
+	put(asking + "  - {name: unrelated, tools: [wipe], effect: deny}\n")
+	if d, _ := n.decide(t, call("s", "4", "transfer", "100")); d.Effect != act.Allow {
+		t.Errorf("an unrelated edit: %v", d.Effect)
+	}
+}
+
+// TestApproveModified: what is agreed to is the form that the policy gave it.
+func TestApproveModified(t *testing.T) {
+	n, _ := asker(t, t.TempDir())
+	const card = "card 4000 0000 0000 0002"
+	held, _ := n.decide(t, call("s", "1", "transfer", card))
+	h, err := n.Approval(t.Context(), held.Approval.ID)
+	if err != nil || len(h.Edits) != 1 || string(h.Edits[0].Value) != `"card ****"` {
+		t.Fatalf("%+v, %v", h, err)
+	}
+	n.answer(t, held, true)
+	d, modified := n.decide(t, call("s", "2", "transfer", card))
+	if d.Effect != act.Modify || !strings.Contains(modified, `"card ****"`) {
+		t.Errorf("%v %s", d.Effect, modified)
+	}
+}
+
+// TestUsedOnce: of many who come at once with an agreed act, one gets through.
+func TestUsedOnce(t *testing.T) {
+	n, _ := asker(t, t.TempDir())
+	held, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	n.answer(t, held, true)
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	count := map[act.Effect]int{}
+	for i := range 20 {
+		wait.Go(func() {
+			d, _, err := n.Decide(context.Background(), call("s", fmt.Sprint("x", i), "transfer", "100"))
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			count[d.Effect]++
+			mu.Unlock()
+		})
+	}
+	wait.Wait()
+	if count[act.Allow] != 1 || count[act.Escalate] != 19 && count[act.Deny] == 0 {
+		t.Errorf("%v, want one allowed", count)
+	}
+}
+
+// TestAwait: who waits is woken by the answer.
+func TestAwait(t *testing.T) {
+	n, _ := asker(t, t.TempDir())
+	held, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	done := make(chan error)
+	go func() { done <- n.Await(t.Context(), held.Approval.ID) }()
+	n.answer(t, held, true)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	other, _ := n.decide(t, call("s", "2", "transfer", "200"))
+	if err := n.Await(ctx, other.Approval.ID); !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller that went away: %v", err)
+	}
+}
+
+// TestApprovalsSurvive: what is held outlives the process.
+func TestApprovalsSurvive(t *testing.T) {
+	dir := t.TempDir()
+	n, _ := asker(t, dir)
+	held, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	n.close()
+	n, _ = asker(t, dir)
+	n.answer(t, held, true)
+	n.close()
+	n, _ = asker(t, dir)
+	if d, _ := n.decide(t, call("s", "1", "transfer", "100")); d.Effect != act.Allow {
+		t.Errorf("%v", d.Effect)
+	}
+}
+
+// TestApprovedBefore: what was held or agreed to under the digest's form before
+// this one still stands, for that act and once; a refusal, too.
+func TestApprovedBefore(t *testing.T) {
+	for _, agree := range []bool{true, false} {
+		n, _ := asker(t, t.TempDir())
+		before := call("s", "1", "transfer", "100")
+		held, _ := n.decide(t, before)
+		earlier := before.Digest
+		now := func(step, amount string) *act.Action { // the same call, after an upgrade
+			a := call("s", step, "transfer", amount)
+			a.Earlier, a.Digest = a.Digest, act.Digest{1, byte(len(amount))}
+			return a
+		}
+		if a := now("2", "100"); a.Earlier != earlier {
+			t.Fatal("not the same call")
+		}
+		if d, _ := n.decide(t, now("1", "100")); !d.Repeat || d.Effect != act.Escalate {
+			t.Errorf("the same step while it is held: %+v", d)
+		}
+		if d, _ := n.decide(t, now("2", "100")); d.Effect != act.Escalate || d.Approval.ID != held.Approval.ID {
+			t.Errorf("while it is held: %v %+v", d.Effect, d.Approval)
+		}
+		n.answer(t, held, agree)
+		if d, _ := n.decide(t, now("3", "1000")); d.Effect != act.Escalate || d.Approval.ID == held.Approval.ID {
+			t.Errorf("another call: %v %+v", d.Effect, d.Approval)
+		}
+		want := act.Deny
+		if agree {
+			want = act.Allow
+		}
+		if d, _ := n.decide(t, now("1", "100")); d.Effect != want {
+			t.Errorf("after the answer: %v %v", d.Effect, codesOf(d))
+		}
+		if !agree {
+			continue
+		}
+		if d, _ := n.decide(t, now("5", "100")); d.Effect != act.Escalate || d.Approval.ID == held.Approval.ID {
+			t.Errorf("used twice: %v %+v", d.Effect, d.Approval)
+		}
+	}
+}
+
+// TestThreat17Approval: an approval is good for the act that was seen, once, in time, and
+// under the rules that asked for it: by no other act, agent or session, no second
+// use, no answer to what is no longer held, and no answer that nobody looked for.
+func TestThreat17Approval(t *testing.T) {
+	ask := func(edit func(a *act.Action)) *act.Action {
+		a := call("s", "1", "transfer", "100")
+		if edit != nil {
+			edit(a)
+		}
+		return a
+	}
+	n, now := asker(t, t.TempDir())
+	held, _ := n.decide(t, ask(nil))
+	seen := n.seen(t, held)
+	n.answer(t, held, true)
+	for name, other := range map[string]*act.Action{
+		"other arguments":   call("s", "o1", "transfer", "999"),
+		"another agent":     ask(func(a *act.Action) { a.Agent.ID, a.Step, a.ID = "b", "o2", "o2" }),
+		"another principal": ask(func(a *act.Action) { a.Principal.Name = "key:other" }),
+		"another session":   ask(func(a *act.Action) { a.Session = "s2" }),
+	} {
+		if d, _ := n.decide(t, other); d.Effect == act.Allow || d.Approval != nil && d.Approval.ID == held.Approval.ID {
+			t.Errorf("%s: %v, %+v", name, d.Effect, d.Approval)
+		}
+	}
+	if d, _ := n.decide(t, call("s", "2", "transfer", "100")); d.Effect != act.Allow {
+		t.Fatalf("the act itself: %v %+v", d.Effect, d.Reasons)
+	}
+	again, _ := n.decide(t, call("s", "3", "transfer", "100"))
+	if again.Effect != act.Escalate {
+		t.Errorf("used twice: %v", again.Effect)
+	}
+
+	// A second tab still shows the first request: the one that is held now has
+	// the same act, and another text around it.
+	a := ask(func(a *act.Action) { a.Body = []byte(`{"jsonrpc":"2.0","id":1,"params":{"text":"100"},"note":"new"}`) })
+	a.Session, a.Step, a.ID = "tab", "4", "4"
+	first, _ := n.decide(t, ask(func(a *act.Action) { a.Session = "tab" }))
+	stale := n.seen(t, first)
+	*now = now.Add(2 * approval.Within)
+	later, _ := n.decide(t, a)
+	if later.Approval.ID != first.Approval.ID {
+		t.Fatal("not the same approval")
+	}
+	reply := func(r guard.Reply) error {
+		_, err := n.Answer(t.Context(), later.Approval.ID, alice, r)
+		return err
+	}
+	if err := reply(guard.Reply{Agree: true, Seen: stale}); !errors.Is(err, approval.ErrUnseen) {
+		t.Errorf("the second tab: %v", err)
+	}
+	if err := reply(guard.Reply{Agree: true, Seen: n.seen(t, later), Decision: first.Position.String()}); !errors.Is(err, guard.ErrChanged) {
+		t.Errorf("the decision before: %v", err)
+	}
+	for _, other := range []string{"", seen, "sha256:00"} {
+		if err := reply(guard.Reply{Agree: true, Seen: other}); !errors.Is(err, approval.ErrUnseen) {
+			t.Errorf("seen %q: %v", other, err)
+		}
+	}
+
+	// Of a yes and a no at once one counts, and with a no the act does not come.
+	fresh := n.seen(t, later)
+	var wait sync.WaitGroup
+	errs := make([]error, 2)
+	for i := range errs {
+		wait.Go(func() { errs[i] = reply(guard.Reply{Agree: i == 0, Seen: fresh}) })
+	}
+	wait.Wait()
+	h, err := n.Approval(t.Context(), later.Approval.ID)
+	if err != nil || h.State != approval.Denied && h.State != approval.Revoked {
+		t.Errorf("after a yes and a no at once: %+v, %v, %v", h, err, errs)
+	}
+	if d, _ := n.decide(t, ask(func(a *act.Action) { a.Session, a.Step, a.ID = "tab", "5", "5" })); d.Effect == act.Allow {
+		t.Error("it came through after a no")
+	}
+
+	// Agreed to, and then another policy: what it denies is denied, and what it asks
+	// anew was not agreed to.
+	for _, rule := range []string{"effect: deny", "effect: escalate, approval: {quorum: 2}"} {
+		b := ask(func(a *act.Action) { a.Session = rule })
+		held, _ := n.decide(t, b)
+		n.answer(t, held, true)
+		if err := n.SetPolicy(t.Context(), load(t, asking+"  - {name: new, tools: [transfer], code: new, "+rule+"}\n"), alice); err != nil {
+			t.Fatal(err)
+		}
+		if d, _ := n.decide(t, ask(func(a *act.Action) { a.Session, a.Step, a.ID = rule, "6", "6" })); d.Effect == act.Allow {
+			t.Errorf("another policy (%s): %v", rule, d.Effect)
+		}
+		if err := n.SetPolicy(t.Context(), load(t, asking), alice); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// Agreed to, and too late.
+	late, _ := n.decide(t, ask(func(a *act.Action) { a.Session = "late" }))
+	n.answer(t, late, true)
+	*now = now.Add(2 * approval.Within)
+	if d, _ := n.decide(t, ask(func(a *act.Action) { a.Session, a.Step, a.ID = "late", "7", "7" })); d.Effect == act.Allow {
+		t.Error("too late, and allowed")
+	}
+}

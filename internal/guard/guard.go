@@ -1,0 +1,523 @@
+// Package guard decides. Judge is pure: an action, what its session remembers
+// and a policy give a decision. Decide judges and then makes the decision
+// durable together with its record in the ledger and the session's memory:
+// no record, no answer.
+//
+//	d, modified, err := g.Decide(ctx, action)
+//	if err != nil || d.Effect != act.Allow { … it must not happen as asked … }
+package guard
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/agent"
+	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/policy"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/risk"
+	"reeve.example/reeve/internal/session"
+	"reeve.example/reeve/task"
+)
+
+// Keep says which requests' contents stay beside the ledger.
+type Keep string
+
+// What is kept.
+const (
+	KeepAll        Keep = "all"
+	KeepNotAllowed Keep = "not-allowed" // of acts that were not plainly allowed
+	KeepNone       Keep = "none"
+)
+
+// Config is what a Guard is made of.
+type Config struct {
+	Log   *ledger.Log
+	Store Store
+	// Policy is the set in force until SetPolicy. Required.
+	Policy *policy.Set
+	// Keep is which contents stay beside the ledger; empty means KeepAll.
+	Keep Keep
+	// Redact is what is masked in the contents before they are kept.
+	Redact risk.Detector
+	// SessionBytes bounds the memory for sessions in use; 0 means 16 MiB.
+	// Sessions beyond it are read again from the store when they go on.
+	SessionBytes int
+	// Score asks a model for the risk of a tool's call, whose arguments are a JSON
+	// object; ok is false when it did not answer. nil for no model.
+	Score func(ctx context.Context, tool string, arguments []byte) (score float64, threats []string, ok bool)
+	// Tampering tells why an act reaches for what guards it: reasons that nobody
+	// overrules. It is asked once, before the act is judged. nil for nothing.
+	Tampering func(a *act.Action) []act.Reason
+	// Quotas bound what one principal may have.
+	Quotas Quotas
+	// Refused is called when a principal's bound was reached, with its name; nil for none.
+	Refused func(quota string)
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Observe is called after each decision that was answered, with the time
+	// that it took; nil for none.
+	Observe func(a *act.Action, d *act.Decision, took time.Duration)
+	// Answered is called with each held decision that changed, once that is
+	// durable, except when it was used; nil for none. It must not block.
+	Answered func(h *approval.Decision)
+	// Logger receives what an operator should know; nil means slog.Default.
+	Logger *slog.Logger
+}
+
+// Guard decides, and makes its decisions durable. It is safe for concurrent use.
+type Guard struct {
+	cfg      Config
+	policy   atomic.Pointer[policy.Set]
+	swap     sync.Mutex // serializes SetPolicy
+	sessions *memory
+	clean    clean
+	seal     sealer
+	locks    locks
+	waiting  waiting
+	damaged  damaged
+	contents contents
+
+	approvals *Items[approval.Decision]
+	agents    *Items[agent.Agent]
+	strangers *Items[agent.Agent]
+
+	agentsRead agentsRead
+	barred     atomic.Pointer[map[string]agent.State] // agents that are suspended or revoked
+}
+
+// New returns a Guard and keeps the policy's text in the store.
+func New(ctx context.Context, cfg Config) (*Guard, error) {
+	if cfg.Keep == "" {
+		cfg.Keep = KeepAll
+	}
+	if cfg.SessionBytes == 0 {
+		cfg.SessionBytes = 16 << 20
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Observe == nil {
+		cfg.Observe = func(*act.Action, *act.Decision, time.Duration) {}
+	}
+	if cfg.Answered == nil {
+		cfg.Answered = func(*approval.Decision) {}
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.Refused == nil {
+		cfg.Refused = func(string) {}
+	}
+	g := &Guard{cfg: cfg, clean: clean{seed: maphash.MakeSeed()}, sessions: newMemory(cfg.Store, cfg.Log, cfg.SessionBytes)}
+	g.contents = contents{most: cfg.Quotas.Contents, seed: maphash.MakeSeed(), logger: cfg.Logger}
+	g.approvals, g.agents, g.strangers = newApprovals(g), newAgents(g), newStrangers(g)
+	var err error
+	if g.seal, err = newSealer(cfg.Log); err != nil {
+		return nil, err
+	}
+	if err := g.LoadAgents(ctx); err != nil {
+		return nil, err
+	}
+	if err := g.SetPolicy(ctx, cfg.Policy, operator); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Policy returns the set in force.
+func (g *Guard) Policy() *policy.Set { return g.policy.Load() }
+
+// Sessions returns how many sessions are held in memory, and their bytes.
+func (g *Guard) Sessions() (n, bytes int) { return g.sessions.size() }
+
+// SetPolicy puts a policy set in force: its text is kept, the change is
+// recorded with who had it done, and only then does it rule. On an error the old
+// set stays.
+func (g *Guard) SetPolicy(ctx context.Context, set *policy.Set, by act.Principal) error {
+	g.swap.Lock()
+	defer g.swap.Unlock()
+	if old := g.policy.Load(); old != nil && old.Hash() == set.Hash() {
+		return nil
+	}
+	if err := g.cfg.Store.PutPolicy(ctx, set.Hash(), set.Text(), g.cfg.Now()); err != nil {
+		return fmt.Errorf("keep the policy's text: %w", err)
+	}
+	if _, err := g.Note(ctx, "policy", by, map[string]string{"policy": set.Hash()}); err != nil {
+		return err
+	}
+	g.policy.Store(set)
+	return nil
+}
+
+// operator is the principal of what the node's own operator does.
+var operator = act.Principal{Name: "operator", Method: "local"}
+
+// Note records an administrative act, such as a new key or an erasure.
+func (g *Guard) Note(ctx context.Context, what string, by act.Principal, details map[string]string) (act.Position, error) {
+	n := Admin(what, by, details)
+	n.Plain = true
+	pos, err := g.enqueue(ctx, g.entryOf(n))
+	if err != nil {
+		return act.Position{}, fmt.Errorf("record %s: %w", n.Kind, err)
+	}
+	return pos, nil
+}
+
+// enqueue makes an entry durable that rests on nothing that was read before,
+// but for the items that it writes.
+func (g *Guard) enqueue(ctx context.Context, e *ledger.Entry) (act.Position, error) {
+	t, err := g.cfg.Log.Enqueue(g.cfg.Log.Generation(), e)
+	if err != nil {
+		return act.Position{}, err
+	}
+	return t.Wait(ctx)
+}
+
+// Judge decides about an act from what its session remembers, by a policy. It
+// is a pure function: no clock, no disk, no logger.
+func Judge(a *act.Action, violations []act.Violation, s policy.Session, set *policy.Set) act.Decision {
+	v := set.Evaluate(&policy.Input{Action: a, Session: s, Violations: violations, Refusals: refusals(a, set)})
+	d := act.Decision{
+		Effect: v.Effect, Reasons: v.Reasons, Edits: v.Edits, Risk: v.Risk, Conditions: v.Conditions,
+		Policy: set.Hash(), Digest: a.Digest, At: a.At,
+	}
+	if a.Kind == act.TaskResult && d.Effect == act.Escalate {
+		d.Effect, d.Conditions = act.Deny, nil
+		d.Reasons = append([]act.Reason{unheldResult}, d.Reasons...)
+	}
+	return d
+}
+
+// Applies reports whether a rule of the policy says anything of an act by
+// itself, without what its session remembers: whether it must be judged although
+// it is no more than the protocol's own housekeeping.
+func (g *Guard) Applies(a *act.Action) bool {
+	a.At = g.cfg.Now()
+	d := Judge(a, nil, policy.Session{}, g.policy.Load())
+	return slices.ContainsFunc(d.Reasons, func(r act.Reason) bool { return r.Code != policy.CodeDefault })
+}
+
+// refusals are why reeve itself denies an act, whatever the policy's rules say.
+func refusals(a *act.Action, set *policy.Set) []act.Reason {
+	list := append(slices.Clip(a.Refusals), set.Forbids(a)...)
+	if a.Kind == act.TaskStart {
+		for _, limit := range set.Limits(a.Canonical) {
+			if !slices.Contains(a.Holds, limit) {
+				list = append(list, unheld(limit, a.Resource))
+			}
+		}
+	}
+	return list
+}
+
+// unheldResult is why a result that people should agree to is withheld.
+var unheldResult = act.Reason{
+	Rule: "approval", Code: "result.unheld", Effect: act.Deny,
+	Message: "A rule wants people to agree to this result, and results do not wait.",
+	Instead: "Have the rule ask about the task's start (task.start).",
+}
+
+// unheld is why a task does not start whose executor cannot hold it to a limit.
+func unheld(limit, executor string) act.Reason {
+	return act.Reason{
+		Rule: "manifest", Code: "limits.unenforced", Effect: act.Deny,
+		Message: fmt.Sprintf("The policy gives %s the limit %s, and it cannot be held to that.", executor, limit),
+		Instead: "Let the policy call the limit advisory, or take an executor that is held to it.",
+	}
+}
+
+// attempts is how often an act is judged when another step of its session,
+// decided elsewhere, comes between.
+const attempts = 3
+
+// Decide judges an act and makes the decision durable. It sets the action's At.
+// modified is the whole request with the decision's edits, when the effect is
+// Modify. After an error, the act must not happen.
+func (g *Guard) Decide(ctx context.Context, a *act.Action) (d act.Decision, modified []byte, err error) {
+	return g.decide(ctx, a, With{})
+}
+
+// Ruling is a decision before it is durable, with what it made of the request.
+type Ruling struct {
+	*act.Decision
+	Modified []byte // the whole request as the decision changes it; nil when it does not
+	Policy   *policy.Set
+}
+
+// With is what becomes durable together with a decision. Its functions may be called
+// more than once: what the last call returned counts. With one of them, the recorded
+// decision of an earlier ask is no answer.
+type With struct {
+	Items func(r *Ruling) ([]*Item, error)
+	Task  func(r *Ruling) (*task.Change, error)
+	// Asked says that people have been asked about this act, and are not again.
+	Asked bool
+}
+
+// DecideWith decides about an act, and makes what belongs to the decision durable with
+// it. See Decide. The errors are also those of the functions; *QuotaError; and for a
+// change of a task task.ErrMoved: the task has moved on, and nothing was recorded.
+func (g *Guard) DecideWith(ctx context.Context, a *act.Action, with With) (d act.Decision, modified []byte, err error) {
+	return g.decide(ctx, a, with)
+}
+
+func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decision, modified []byte, err error) {
+	start := g.cfg.Now()
+	a.At = start
+	g.bar(a)
+	g.defend(a)
+	if g.cfg.Score != nil && a.IsCall() {
+		g.askModel(ctx, a)
+	}
+	for range attempts {
+		if a.Session == "" && a.Step == "" { // an empty name is a name, in a step that has a context
+			d, modified, err = g.decideAlone(ctx, a, q)
+		} else {
+			d, modified, err = g.decideInSession(ctx, a, q)
+		}
+		if !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrStale) {
+			break
+		}
+	}
+	if err != nil {
+		return act.Decision{}, nil, err
+	}
+	g.cfg.Observe(a, &d, g.cfg.Now().Sub(start))
+	return d, modified, nil
+}
+
+// defend refuses an act that reaches for what guards it.
+func (g *Guard) defend(a *act.Action) {
+	if g.cfg.Tampering == nil || slices.ContainsFunc(a.Refusals, func(r act.Reason) bool { return r.Code == act.CodeTampering }) {
+		return
+	}
+	a.Refusals = append(a.Refusals[:len(a.Refusals):len(a.Refusals)], g.cfg.Tampering(a)...)
+}
+
+// askModel notes what a model says of a call, or that it says nothing.
+func (g *Guard) askModel(ctx context.Context, a *act.Action) {
+	arguments := []byte{'{'}
+	for i, arg := range a.Arguments {
+		if i > 0 {
+			arguments = append(arguments, ',')
+		}
+		arguments = append(rawjson.AppendString(arguments, arg.Name), ':')
+		arguments = append(arguments, arg.Value...)
+	}
+	score, threats, ok := g.cfg.Score(ctx, a.Canonical, append(arguments, '}'))
+	a.Model, a.ModelThreats = nil, nil
+	if ok {
+		a.Model, a.ModelThreats = &score, threats
+		return
+	}
+	const absent = "model.absent"
+	if !slices.ContainsFunc(a.Standing, func(v act.Violation) bool { return v.Check == absent }) {
+		a.Standing = append(a.Standing, act.Violation{Check: absent, Message: "The model that scores risk did not answer."})
+	}
+}
+
+// decideAlone decides about an act outside any session.
+func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With) (act.Decision, []byte, error) {
+	set := g.policy.Load()
+	violations, _ := (*session.State)(nil).Check(a, nil)
+	d := Judge(a, append(violations, a.Standing...), policy.Session{}, set)
+	consent, release, err := g.consult(ctx, a, &d, q.Asked)
+	if err != nil {
+		return act.Decision{}, nil, err
+	}
+	defer release()
+	modified, err := Apply(a, &d)
+	if err != nil {
+		return act.Decision{}, nil, err
+	}
+	e := g.entry(a, &d, modified)
+	made, err := g.add(ctx, e, q, consent, &Ruling{&d, modified, set})
+	if err != nil {
+		return act.Decision{}, nil, err
+	}
+	d.Position, err = g.enqueue(ctx, e)
+	made(err == nil)
+	if err != nil {
+		return act.Decision{}, nil, err
+	}
+	return d, modified, nil
+}
+
+// decideInSession decides about a step. The session is locked from the look at
+// its memory until the step is queued, so that of two steps at once only one
+// is the first; it is not locked while the disk is waited for.
+func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With) (act.Decision, []byte, error) {
+	s, err := g.sessions.lock(ctx, sessionKey(a), a.At)
+	if err != nil {
+		return act.Decision{}, nil, err
+	}
+	owners, err := g.sessions.owners(ctx, a)
+	if err != nil {
+		s.unlock()
+		return act.Decision{}, nil, err
+	}
+	violations, repeat := s.state.Check(a, owners)
+	if repeat != nil && q.Items == nil && q.Task == nil {
+		// Placed steps carry their position; for the others the commit is
+		// waited for, without the lock.
+		at, placed, pending := repeat.At, repeat.Placed, s.pending[repeat.Step]
+		wasHeld := repeat.Effect == act.Escalate
+		s.unlock()
+		d, modified, err := g.recorded(ctx, a, at, placed, pending)
+		if err == nil || !errors.Is(err, ledger.ErrNotFound) {
+			return d, modified, err
+		}
+		// The recorded answer has expired, or the act was held until now: it is
+		// judged anew.
+		if s, err = g.sessions.lock(ctx, sessionKey(a), a.At); err != nil {
+			return act.Decision{}, nil, err
+		}
+		violations, _ = s.state.Check(a, owners)
+		if !wasHeld {
+			violations = append(violations, act.Violation{
+				Check: "session.unknown", Unsure: true,
+				Message: "This act was decided before, and that answer is no longer kept.",
+			})
+		}
+	}
+	set := g.policy.Load()
+	d := Judge(a, append(violations, a.Standing...), policy.Session{
+		Known: s.state.Known, Steps: s.state.Steps, Calls: s.state.Calls, Started: s.state.Started,
+		Tainted: s.state.Tainted(a.Turn), Autonomous: s.state.Autonomous,
+	}, set)
+	consent, release, err := g.consult(ctx, a, &d, q.Asked)
+	if err != nil {
+		s.unlock()
+		return act.Decision{}, nil, err
+	}
+	defer release()
+	modified, err := Apply(a, &d)
+	if err != nil {
+		s.unlock()
+		return act.Decision{}, nil, err
+	}
+	e := g.entry(a, &d, modified)
+	if a.Kind == act.MemoryStore && d.Effect >= act.Modify {
+		if e.Writes, err = g.sessions.memoriesStored(ctx, a, d.Edits); err != nil {
+			s.unlock()
+			return act.Decision{}, nil, err
+		}
+	}
+	step := s.state.Step(a, d.Effect)
+	step.Masked(a, d.Edits)
+	e.Writes = append(e.Writes, &ledger.Write{Head: s.head, Data: step.Append(nil)})
+	made, err := g.add(ctx, e, q, consent, &Ruling{&d, modified, set})
+	if err != nil {
+		s.unlock()
+		return act.Decision{}, nil, err
+	}
+	t, err := g.cfg.Log.Enqueue(s.generation, e)
+	if err != nil {
+		made(false)
+		s.forget()
+		s.unlock()
+		return act.Decision{}, nil, err
+	}
+	number := s.state.Apply(step)
+	s.queued(number, t)
+
+	// Also when the caller has gone away: the step is in the session's memory
+	// and its end must be known.
+	d.Position, err = t.Wait(context.WithoutCancel(ctx))
+	made(err == nil)
+	release() // before the session is locked again: who has it may wait for the approval
+	s.settle(number, t, d.Position, err)
+	if err != nil {
+		return act.Decision{}, nil, err
+	}
+	return d, modified, nil
+}
+
+// add adds to an entry what else becomes durable with a decision. made must be called
+// with whether it did.
+func (g *Guard) add(ctx context.Context, e *ledger.Entry, q With, consent *Item, r *Ruling) (made func(bool), err error) {
+	var items []*Item
+	if consent != nil {
+		items = append(items, consent)
+	}
+	if q.Items != nil {
+		more, err := q.Items(r)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, more...)
+	}
+	if q.Task != nil {
+		if e.Task, err = q.Task(r); err != nil {
+			return nil, err
+		}
+	}
+	e.Writes = appendItems(e.Writes, items)
+	return g.charge(ctx, items)
+}
+
+// Apply makes the modified request of a decision, nil if there is none. An edit
+// that cannot be made is an error: a request that should have been changed must
+// not pass unchanged.
+func Apply(a *act.Action, d *act.Decision) ([]byte, error) {
+	if d.Effect != act.Modify {
+		d.Edits = nil
+		return nil, nil
+	}
+	doc, err := rawjson.Parse(a.Body)
+	if err != nil {
+		return nil, fmt.Errorf("guard: the request cannot be read again: %w", err)
+	}
+	reps := make([]rawjson.Replacement, 0, len(d.Edits))
+	cursor := rawjson.Cursor{Doc: doc}
+	for i := range d.Edits {
+		e := &d.Edits[i]
+		v := cursor.At(e.Pointer)
+		if !v.Exists() {
+			return nil, fmt.Errorf("guard: the policy changes %s, which is not in the request", e.Pointer)
+		}
+		e.Old = v.Raw()
+		reps = append(reps, rawjson.Replacement{At: v, With: e.Value})
+	}
+	return doc.Splice(reps)
+}
+
+// sessionKey names the session of an act. The principal is part of it: nobody
+// can spoil a session that belongs to another's credential.
+func sessionKey(a *act.Action) ledger.Key {
+	if a.Door == "a2g" { // whose agents name their sessions by themselves, also those of one credential
+		return keyOf("session", a.Principal.Name, a.Session, "agent", a.Agent.ID)
+	}
+	return keyOf("session", a.Principal.Name, a.Session)
+}
+
+// memoryKey names one remembered text of an agent.
+func memoryKey(a *act.Action, text string) ledger.Key {
+	return keyOf("memory", a.Principal.Name, a.Agent.ID, text)
+}
+
+func keyOf(parts ...string) (k ledger.Key) {
+	h := sha256.New()
+	var length [8]byte
+	for _, p := range parts {
+		for i := range length {
+			length[i] = byte(len(p) >> (8 * i))
+		}
+		h.Write(length[:])
+		h.Write([]byte(p))
+	}
+	var sum [sha256.Size]byte
+	copy(k[:], h.Sum(sum[:0]))
+	return k
+}

@@ -1,0 +1,194 @@
+package guard
+
+import (
+	"context"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/ledger"
+)
+
+// Item is a ledger.Item as it was read: written, it loses against whoever wrote it in
+// between (ledger.ErrLost).
+type Item struct {
+	ledger.Item
+	Found bool // else there is none yet
+	// Charged says that its owner's quota must have room for it: set by who writes it.
+	Charged bool
+
+	head  *ledger.KeyHead
+	quota *counter
+	was   ledger.Item // as it was read, without its data
+	bytes int         // of its data, as it was read
+}
+
+var idEncoding = base32.NewEncoding("abcdefghijkmnpqrstuvwxyz23456789").WithPadding(base32.NoPadding)
+
+// ItemID makes an item's id of bytes of a hash, at most 16, over what tells it from others.
+func ItemID(bytes int, parts ...string) string {
+	key := keyOf(parts...)
+	return idEncoding.EncodeToString(key[:bytes])
+}
+
+// Note is what a record says that something was done which is no decision.
+type Note struct {
+	Kind    string // such as "a2a.cancel"
+	Door    string // by which protocol
+	By      act.Principal
+	Details map[string]string
+	// Request is what asked for it, which is kept where the contents of all acts are;
+	// nil for none.
+	Request []byte
+	// Plain says that who and the details are kept as they are: names by which somebody
+	// looks for the record later. Else they are masked, as an act's are.
+	Plain bool
+}
+
+// Admin is the note of an administrative act.
+func Admin(what string, by act.Principal, details map[string]string) *Note {
+	return &Note{Kind: "admin." + what, Door: "reeve", By: by, Details: details}
+}
+
+// entryOf is a note as an entry of the ledger.
+func (g *Guard) entryOf(n *Note) *ledger.Entry {
+	e := &ledger.Entry{
+		Record:    ledger.Record{Time: g.cfg.Now(), Kind: n.Kind, Door: n.Door},
+		Principal: appendPrincipal(nil, n.By),
+		Links:     appendDetails(nil, n.Details),
+		Request:   n.Request,
+	}
+	if !n.Plain {
+		e.Principal, e.Links = g.masked(e.Principal), g.masked(e.Links)
+	}
+	if e.KeepContent = n.Request != nil && g.cfg.Keep == KeepAll; e.KeepContent {
+		e.Request = g.masked(n.Request)
+	}
+	if set := g.policy.Load(); set != nil {
+		e.Record.Policy = set.Hash()
+	}
+	return e
+}
+
+// Read reads an item. One that Remove has emptied is not found.
+func (g *Guard) Read(ctx context.Context, kind, id string) (*Item, error) {
+	key := ledger.ItemKey(kind, id)
+	at, known, err := g.cfg.Store.KeyHead(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("read the %s %q: %w", kind, id, err)
+	}
+	none := func() *Item {
+		return &Item{Item: ledger.Item{Kind: kind, ID: id}, head: ledger.NewKeyHead(key, at, known)}
+	}
+	if !known { // where a key was never written there is no item: mostly so, and cheap to know
+		return none(), nil
+	}
+	// What is read may be older than the head, or newer; a write on what was read then loses.
+	item, err := g.cfg.Store.Item(ctx, kind, id)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return none(), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the %s %q: %w", kind, id, err)
+	}
+	at = item.Version
+	if Removed(&item) {
+		return none(), nil
+	}
+	i := &Item{Item: item, Found: true, head: ledger.NewKeyHead(key, at, true), was: item, bytes: len(item.Data)}
+	i.was.Data = nil
+	return i, nil
+}
+
+// List lists items of one kind, also those that are Removed.
+func (g *Guard) List(ctx context.Context, q ledger.ItemQuery) ([]ledger.Item, error) {
+	return g.cfg.Store.Items(ctx, q)
+}
+
+// Write writes items with a record of what was done. The error is ledger.ErrLost when
+// another has written one of them since it was read, or when that cannot be told.
+func (g *Guard) Write(ctx context.Context, n *Note, items ...*Item) error {
+	_, err := g.write(ctx, g.entryOf(n), items)
+	if errors.Is(err, ledger.ErrStale) {
+		err = ledger.ErrLost // it is read again, and then rests on what is there
+	}
+	if err != nil && !errors.Is(err, ledger.ErrLost) {
+		return fmt.Errorf("record %s: %w", n.Kind, err)
+	}
+	return err
+}
+
+// write makes an entry durable together with items.
+func (g *Guard) write(ctx context.Context, e *ledger.Entry, items []*Item) (act.Position, error) {
+	made, err := g.charge(ctx, items)
+	if err != nil {
+		return act.Position{}, err
+	}
+	e.Writes = appendItems(e.Writes, items)
+	pos, err := g.enqueue(ctx, e)
+	made(err == nil)
+	return pos, err
+}
+
+func appendItems(writes []*ledger.Write, items []*Item) []*ledger.Write {
+	for _, i := range items {
+		writes = append(writes, &ledger.Write{Head: i.head, Item: &i.Item})
+	}
+	return writes
+}
+
+// removedAt is when an item was due that Remove has emptied: long ago, so that
+// Store.TrimItems takes it away.
+var removedAt = time.Unix(1, 0).UTC()
+
+// Remove empties items, with a record. They are not found any more from then on, and
+// Store.TrimItems takes them away. The error is as Write's.
+func (g *Guard) Remove(ctx context.Context, n *Note, items ...*Item) error {
+	for _, i := range items {
+		i.Open, i.Due, i.Data = false, removedAt, nil
+	}
+	return g.Write(ctx, n, items...)
+}
+
+// Removed reports whether Remove has emptied an item, which is as if there were none.
+func Removed(item *ledger.Item) bool {
+	return !item.Open && len(item.Data) == 0 && item.Due.Equal(removedAt)
+}
+
+// locks are locks for things with names: who works on which item on this node, so that
+// of many at once none loses for ever. The zero value is ready.
+type locks struct {
+	mu   sync.Mutex
+	held map[ledger.Key]*lock
+}
+
+type lock struct {
+	sync.Mutex
+	users int // who has it or waits for it; guarded by locks.mu
+}
+
+func (s *locks) lock(key ledger.Key) (unlock func()) {
+	s.mu.Lock()
+	if s.held == nil {
+		s.held = map[ledger.Key]*lock{}
+	}
+	l := s.held[key]
+	if l == nil {
+		l = &lock{}
+		s.held[key] = l
+	}
+	l.users++
+	s.mu.Unlock()
+	l.Lock()
+	return func() {
+		l.Unlock()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if l.users--; l.users == 0 {
+			delete(s.held, key)
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package guard
+
+import (
+	"container/list"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/session"
+)
+
+// memory holds the sessions in use. The durable truth is in the store; what is
+// held here runs ahead of it by the steps that are queued and not yet durable.
+// When a commit fails, the ledger's generation grows, and every session of an
+// older generation is read again.
+type memory struct {
+	store Store
+	log   *ledger.Log
+	limit int
+
+	mu    sync.Mutex
+	held  map[ledger.Key]*held
+	order *list.List // of *held, least recently used first
+	bytes int
+}
+
+// held is one session in memory.
+type held struct {
+	memory *memory
+	key    ledger.Key
+	place  *list.Element
+	users  int // goroutines that hold or wait for lock, and steps pending; guarded by memory.mu
+	bytes  int // as counted in memory.bytes; guarded by memory.mu
+
+	sync       sync.Mutex
+	state      *session.State // nil: to be read from the store
+	head       *ledger.KeyHead
+	generation uint64
+	pending    map[int64]*ledger.Ticket // steps not yet durable
+}
+
+func newMemory(store Store, log *ledger.Log, limit int) *memory {
+	return &memory{store: store, log: log, limit: limit, held: map[ledger.Key]*held{}, order: list.New()}
+}
+
+func (m *memory) size() (n, bytes int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.held), m.bytes
+}
+
+// lock returns the session, locked, its state read from the store if need be.
+func (m *memory) lock(ctx context.Context, key ledger.Key, now time.Time) (*held, error) {
+	m.mu.Lock()
+	h := m.held[key]
+	if h == nil {
+		h = &held{memory: m, key: key, pending: map[int64]*ledger.Ticket{}}
+		h.place = m.order.PushBack(h)
+		m.held[key] = h
+	} else {
+		m.order.MoveToBack(h.place)
+	}
+	h.users++
+	m.mu.Unlock()
+
+	h.sync.Lock()
+	generation := m.log.Generation()
+	if h.state != nil && h.generation == generation && now.Sub(h.state.Last) <= session.TTL {
+		return h, nil
+	}
+	// Steps of an older generation are settled as failed by their own callers.
+	clear(h.pending)
+	h.generation = generation
+	if err := h.load(ctx, now); err != nil {
+		h.state = nil
+		h.unlock()
+		return nil, fmt.Errorf("read the session's memory: %w", err)
+	}
+	return h, nil
+}
+
+// load reads the state from the store.
+func (h *held) load(ctx context.Context, now time.Time) error {
+	at, ok, err := h.memory.store.KeyHead(ctx, h.key)
+	if err != nil {
+		return err
+	}
+	h.head = ledger.NewKeyHead(h.key, at, ok)
+	if !ok {
+		h.state = &session.State{Known: true}
+		return nil
+	}
+	var writes []session.Write
+	complete := false
+	for len(writes) < session.MaxReplay {
+		w, err := h.memory.store.KeyWrite(ctx, at, h.key)
+		if errors.Is(err, ledger.ErrNotFound) { // pruned with its record
+			break
+		} else if err != nil {
+			return err
+		}
+		writes = append(writes, session.Write{At: at, Data: w.Data})
+		if complete = w.First; complete {
+			break
+		}
+		at = w.Prev
+	}
+	if len(writes) > 0 {
+		h.state, err = session.Restore(writes, complete)
+		if err != nil {
+			return err
+		}
+	}
+	if h.state == nil || now.Sub(h.state.Last) > session.TTL {
+		h.state = &session.State{} // seen before, and forgotten
+	}
+	return nil
+}
+
+// forget drops what is held, so that the next step reads the store. The lock is held.
+func (h *held) forget() { h.state = nil }
+
+// queued unlocks the session while a step that was queued waits for the disk:
+// settle must follow.
+func (h *held) queued(step int64, t *ledger.Ticket) {
+	h.pending[step] = t
+	h.sync.Unlock()
+}
+
+// settle notes how a queued step ended, and gives the session back.
+func (h *held) settle(step int64, t *ledger.Ticket, at act.Position, err error) {
+	h.sync.Lock()
+	// Else another step found it stale first, and may have its number now.
+	if h.pending[step] == t {
+		delete(h.pending, step)
+		if err != nil {
+			h.forget()
+		} else if h.state != nil {
+			h.state.Place(step, at)
+		}
+	}
+	h.unlock()
+}
+
+// unlock gives the session back.
+func (h *held) unlock() {
+	size := 512
+	if h.state != nil {
+		size += h.state.Size()
+	}
+	h.sync.Unlock()
+
+	m := h.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.bytes += size - h.bytes
+	h.bytes = size
+	h.users--
+	// Sessions in use stay, and so do those with queued steps, whose head the
+	// store does not know yet.
+	for e := m.order.Front(); e != nil && m.bytes > m.limit; {
+		old := e.Value.(*held)
+		e = e.Next()
+		if old.users == 0 {
+			m.order.Remove(old.place)
+			delete(m.held, old.key)
+			m.bytes -= old.bytes
+		}
+	}
+}
+
+// maxMemories is how many memories of one step are followed to their owners;
+// those beyond count as never stored.
+const maxMemories = 256
+
+// owners looks up for whom the memory of a memory.retrieve was stored, for each
+// leaf of its content.
+func (m *memory) owners(ctx context.Context, a *act.Action) ([]session.Owner, error) {
+	if a.Kind != act.MemoryRetrieve {
+		return nil, nil
+	}
+	owners := make([]session.Owner, len(a.Content))
+	for i, leaf := range a.Content[:min(len(a.Content), maxMemories)] {
+		if leaf.Item == "" { // not a memory, but said beside them
+			owners[i] = session.SharedOwner
+			continue
+		}
+		owner, _, _, err := m.owner(ctx, a, memoryKey(a, leaf.Text))
+		if err != nil {
+			return nil, err
+		}
+		owners[i] = owner
+	}
+	return owners, nil
+}
+
+// owner looks up for whom one memory was stored, and where that was noted.
+func (m *memory) owner(ctx context.Context, a *act.Action, key ledger.Key) (owner session.Owner, at act.Position, noted bool, err error) {
+	at, noted, err = m.store.KeyHead(ctx, key)
+	if err != nil || !noted {
+		return 0, at, noted, err
+	}
+	w, err := m.store.KeyWrite(ctx, at, key)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound): // pruned: unknown, not foreign
+		return session.OwnerOf(a.User), at, noted, nil
+	case err != nil:
+		return 0, at, noted, err
+	case len(w.Data) == 8:
+		owner = session.Owner(binary.LittleEndian.Uint64(w.Data))
+	}
+	return owner, at, noted, nil
+}
+
+// memoriesStored are the writes that note for whom memory is stored, in the
+// form in which it is stored. What is stored alike for two users belongs to both.
+func (m *memory) memoriesStored(ctx context.Context, a *act.Action, edits []act.Edit) (writes []*ledger.Write, err error) {
+	mine := session.OwnerOf(a.User)
+	seen := map[ledger.Key]bool{}
+	for _, leaf := range a.Content[:min(len(a.Content), maxMemories)] {
+		key := memoryKey(a, storedText(leaf, edits))
+		if seen[key] || leaf.Item == "" {
+			continue
+		}
+		seen[key] = true
+		owner, at, noted, err := m.owner(ctx, a, key)
+		if err != nil {
+			return nil, err
+		}
+		if owner == mine || owner == session.SharedOwner {
+			continue
+		}
+		now := mine
+		if owner != 0 {
+			now = session.SharedOwner
+		}
+		writes = append(writes, &ledger.Write{
+			Head: ledger.NewKeyHead(key, at, noted),
+			Data: binary.LittleEndian.AppendUint64(nil, uint64(now)),
+		})
+	}
+	return writes, nil
+}
+
+// storedText is a leaf's text after the edits.
+func storedText(leaf act.Leaf, edits []act.Edit) string {
+	for _, e := range edits {
+		if e.Pointer == leaf.Pointer {
+			if doc, err := rawjson.Parse(e.Value); err == nil {
+				return doc.Root().Text()
+			}
+		}
+	}
+	return leaf.Text
+}

@@ -1,0 +1,403 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/risk"
+)
+
+// entry is what the ledger keeps of a decision: the record itself, and the
+// openings of its commitments, which lie beside the log and can expire.
+func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.Entry {
+	keep := g.cfg.Keep == KeepAll || g.cfg.Keep == KeepNotAllowed && d.Effect != act.Allow
+	masked := g.masked(modified)
+	var request []byte
+	var shared [][2]int
+	over := false // a quota, so that nothing is kept
+	if keep {
+		request, shared = g.kept(a)
+		var common []byte
+		if len(shared) > 0 {
+			common = a.Agent.Raw
+		}
+		if over = !g.contents.take(a, len(request)+len(masked), common); over {
+			g.cfg.Refused("contents")
+			keep = false
+		}
+	}
+	// The three openings share one piece of memory, of a size that is mostly enough.
+	b := make([]byte, 0, 1280)
+	b = appendClaims(appendPrincipal(b, a.Principal), a, a.User.ID != "" && g.scans(a.User.ID))
+	principal := len(b)
+	b = appendReasons(b, d, keep && !slices.ContainsFunc(d.Edits, func(e act.Edit) bool { return g.Finds(e.Pointer, e.Value) }))
+	reasons := len(b)
+	b = appendLinks(b, a)
+	if over {
+		b = append(appendMember(b[:len(b)-1], "not_kept", "quotas.contents"), '}')
+	}
+	e := &ledger.Entry{
+		Record: ledger.Record{
+			Time: d.At, Kind: string(a.Kind), Door: a.Door,
+			Effect: d.Effect.String(), Policy: d.Policy,
+		},
+		Request:     a.Body,
+		Modified:    masked,
+		Principal:   g.masked(b[:principal:principal]),
+		Reasons:     b[principal:reasons:reasons],
+		Links:       g.masked(b[reasons:]),
+		KeepContent: keep,
+	}
+	watched := act.Allow
+	for _, r := range d.Reasons {
+		e.Record.Rules = appendNew(e.Record.Rules, r.Rule)
+		e.Record.Codes = appendNew(e.Record.Codes, r.Code)
+		if r.Observe {
+			watched = act.Stricter(watched, r.Effect)
+		}
+	}
+	if watched < d.Effect {
+		e.Record.Observed = watched.String()
+	}
+	if keep {
+		e.Request, e.Shared = request, shared
+	}
+	return e
+}
+
+// masked masks an opening: names and ids are a caller's text, too.
+func (g *Guard) masked(opening []byte) []byte {
+	if len(opening) == 0 || !holds(opening, g.cfg.Redact) {
+		return opening
+	}
+	return mask(opening, g.cfg.Redact, nil)
+}
+
+func appendNew(list []string, s string) []string {
+	if s == "" || slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// kept is the request as it is kept: what is configured is masked, and the
+// agent's description, which seldom changes, is stored once.
+func (g *Guard) kept(a *act.Action) (body []byte, shared [][2]int) {
+	body = a.Body
+	if g.cfg.Redact != 0 {
+		body = g.redacted(a)
+	}
+	if start := bytes.Index(body, a.Agent.Raw); start >= 0 && len(a.Agent.Raw) > 128 {
+		shared = [][2]int{{start, start + len(a.Agent.Raw)}}
+	}
+	return body, shared
+}
+
+// redacted masks what the detectors find in a request as it is kept: in the
+// leaves that were judged, and in every other string, such as the agent's
+// instructions. It is nil when something is found where nothing can be masked.
+func (g *Guard) redacted(a *act.Action) []byte {
+	what := g.cfg.Redact
+	if !g.finds(a) {
+		return a.Body // mostly so
+	}
+	files := map[string]bool{} // leaves that are a file's bytes
+	for _, leaf := range a.Content {
+		if leaf.Fixed && g.scans(leaf.Text) {
+			return nil // a name, or encoded data: what cannot be masked is not kept
+		}
+		if leaf.Base64 {
+			files[leaf.Pointer] = true
+		}
+	}
+	return mask(a.Body, what, files)
+}
+
+// finds reports whether a request holds something that is to be masked. The
+// agent's description is most of many requests, and alike in all of a session:
+// one that was clean before is not read again.
+func (g *Guard) finds(a *act.Action) bool {
+	if g.cfg.Redact == 0 {
+		return false
+	}
+	before, after, cut := restOf(a.Body, a.Agent.Raw)
+	if cut && !g.clean.knows(a.Agent.Raw) {
+		if holds(a.Agent.Raw, g.cfg.Redact) {
+			return true
+		}
+		g.clean.add(a.Agent.Raw)
+	}
+	if g.scans(before) || g.scans(after) {
+		return true
+	}
+	// A text that is written without escapes was read already.
+	escaped := strings.IndexByte(before, '\\') >= 0 || strings.IndexByte(after, '\\') >= 0
+	for i := range a.Content {
+		if leaf := &a.Content[i]; (escaped || leaf.Base64 || leaf.Fixed) && g.scans(leaf.Text) {
+			return true
+		}
+	}
+	return (risk.MayTell(before) || risk.MayTell(after)) && reads(a.Body, g.cfg.Redact, around{})
+}
+
+// Finds reports whether a new value at a place of a request holds what is masked before
+// it is kept.
+func (g *Guard) Finds(pointer string, value []byte) bool {
+	if g.cfg.Redact == 0 {
+		return false
+	}
+	r := redaction{what: g.cfg.Redact}
+	return g.scans(string(value)) || reads(value, g.cfg.Redact, r.named(nameOf(pointer), around{}))
+}
+
+func (g *Guard) scans(text string) bool {
+	return g.cfg.Redact != 0 && len(risk.Scan(text, g.cfg.Redact, nil)) > 0
+}
+
+// clean remembers texts in which nothing was found, by a hash that nobody
+// outside the process can aim at. Newer ones displace older ones.
+type clean struct {
+	seed  maphash.Seed
+	slots [1024]atomic.Uint64
+}
+
+func (c *clean) slot(text []byte) (*atomic.Uint64, uint64) {
+	h := maphash.Bytes(c.seed, text)
+	return &c.slots[h%uint64(len(c.slots))], h | 1 // never the empty slot's 0
+}
+
+func (c *clean) knows(text []byte) bool { slot, h := c.slot(text); return slot.Load() == h }
+func (c *clean) add(text []byte)        { slot, h := c.slot(text); slot.Store(h) }
+
+// The openings are JSON objects, written by hand since each decision writes three.
+
+func appendPrincipal(b []byte, p act.Principal) []byte {
+	b = append(b, `{"name":`...)
+	b = rawjson.AppendString(b, p.Name)
+	b = append(b, `,"method":`...)
+	b = rawjson.AppendString(b, p.Method)
+	b = appendMember(b, "organization", p.Organization)
+	return append(b, '}')
+}
+
+// appendClaims adds to a principal what the caller says of itself, under a name
+// of its own. A user's id that will be masked leaves its hash, so that what was
+// kept of that user's acts can still be found and erased.
+func appendClaims(b []byte, a *act.Action, hashed bool) []byte {
+	b = append(b[:len(b)-1], `,"claims":{"agent":`...)
+	b = rawjson.AppendString(b, a.Agent.ID)
+	b = appendMember(b, "agent_name", a.Agent.Name)
+	b = appendMember(b, "agent_version", a.Agent.Version)
+	b = appendMember(b, "agent_organization", a.Agent.Organization)
+	b = appendMember(b, "user", a.User.ID)
+	if hashed {
+		b = appendMember(b, "user_hash", UserHash(a.User.ID))
+	}
+	b = appendMember(b, "user_name", a.User.Name)
+	b = appendMember(b, "user_email", a.User.Email)
+	b = appendMember(b, "user_organization", a.User.Organization)
+	return append(b, '}', '}')
+}
+
+// UserHash is what stands beside a decision for a user whose id is masked: half
+// a SHA-256, in letters only, so that no detector takes it for a number.
+func UserHash(id string) string {
+	sum := sha256.Sum256([]byte("user\x00" + id))
+	letters := make([]byte, 0, len(sum))
+	for _, c := range sum[:len(sum)/2] {
+		letters = append(letters, 'a'+c>>4, 'a'+c&15)
+	}
+	return string(letters)
+}
+
+func appendMember(b []byte, name, value string) []byte {
+	if value == "" {
+		return b
+	}
+	b = append(b, ',', '"')
+	b = append(b, name...)
+	b = append(b, '"', ':')
+	return rawjson.AppendString(b, value)
+}
+
+// appendLinks writes ledger.ActLinks.
+func appendLinks(b []byte, a *act.Action) []byte {
+	b = append(b, `{"digest":`...)
+	b = rawjson.AppendString(b, a.Digest.String())
+	b = appendMember(b, "method", a.Method)
+	b = appendMember(b, "resource", a.Resource)
+	b = appendMember(b, "session", a.Session)
+	b = appendMember(b, "turn", a.Turn)
+	b = appendMember(b, "step", a.Step)
+	b = appendMember(b, "id", a.ID)
+	b = appendMember(b, "answers", a.Answers)
+	for i, f := range a.Faults {
+		if i == 0 {
+			b = append(b, `,"faults":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendString(b, f)
+	}
+	if len(a.Faults) > 0 {
+		b = append(b, ']')
+	}
+	return append(b, '}')
+}
+
+// appendDetails writes ledger.Details.
+func appendDetails(b []byte, details map[string]string) []byte {
+	b = append(b, '{')
+	for i, k := range slices.Sorted(maps.Keys(details)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendString(b, k)
+		b = append(b, ':')
+		b = rawjson.AppendString(b, details[k])
+	}
+	return append(b, '}')
+}
+
+func hashOf(raw []byte) string {
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:16])
+}
+
+// appendReasons writes a ledger.Outcome, as json.Marshal would.
+func appendReasons(b []byte, d *act.Decision, keep bool) []byte {
+	b = append(b, `{"effect":"`...)
+	b = append(b, d.Effect.String()...)
+	b = append(b, `","reasons":[`...)
+	for i, r := range d.Reasons {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"rule":`...)
+		b = rawjson.AppendString(b, r.Rule)
+		b = appendMember(b, "code", r.Code)
+		b = append(b, `,"message":`...)
+		b = rawjson.AppendString(b, r.Message)
+		b = appendMember(b, "instead", r.Instead)
+		b = appendMember(b, "effect", r.Effect.String())
+		if r.Observe {
+			b = append(b, `,"observe":true`...)
+		}
+		b = appendMember(b, "pointer", r.Pointer)
+		if r.Final {
+			b = append(b, `,"final":true`...)
+		}
+		b = appendMember(b, "exception", r.Exception)
+		b = append(b, '}')
+	}
+	b = append(b, `],"risk":{"score":`...)
+	b = strconv.AppendFloat(b, d.Risk.Score, 'g', -1, 64)
+	b = append(b, `,"level":`...)
+	b = rawjson.AppendString(b, d.Risk.Level)
+	b = append(rawjson.AppendStrings(append(b, `,"threats":`...), d.Risk.Threats), '}')
+	switch {
+	case len(d.Edits) == 0:
+	case !keep:
+		b = append(b, `,"incomplete":true`...)
+	default:
+		b = append(b, `,"edits":[`...)
+		for i, e := range d.Edits {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, `{"pointer":`...)
+			b = rawjson.AppendString(b, e.Pointer)
+			b = append(b, `,"value":`...)
+			b = append(b, e.Value...)
+			b = appendMember(b, "of", hashOf(e.Old))
+			b = append(b, '}')
+		}
+		b = append(b, ']')
+	}
+	b = append(b, `,"policy":`...)
+	b = rawjson.AppendString(b, d.Policy)
+	if d.Approval != nil {
+		b = appendMember(b, "approval", d.Approval.ID)
+	}
+	return append(b, '}')
+}
+
+// recorded returns the decision that was recorded for an act which is asked
+// about again. It is ErrNotFound when that answer is no longer kept, when its
+// edits do not fit the form in which the act is sent now, or when the act was
+// held and is so no more: then it is judged anew.
+func (g *Guard) recorded(ctx context.Context, a *act.Action, at act.Position, placed bool, pending *ledger.Ticket) (act.Decision, []byte, error) {
+	if !placed {
+		if pending == nil {
+			return act.Decision{}, nil, ledger.ErrNotFound
+		}
+		var err error
+		if at, err = pending.Wait(ctx); err != nil {
+			return act.Decision{}, nil, err
+		}
+	}
+	o, err := ledger.ReadOpening(ctx, g.cfg.Store, at)
+	if err != nil {
+		return act.Decision{}, nil, err
+	}
+	if o.Reasons == nil {
+		return act.Decision{}, nil, ledger.ErrNotFound
+	}
+	kept, err := o.Outcome()
+	if err != nil {
+		return act.Decision{}, nil, fmt.Errorf("read the recorded answer %s: %w", at, err)
+	}
+	if kept.Incomplete {
+		return act.Decision{}, nil, ledger.ErrNotFound
+	}
+	effect, _ := act.ParseEffect(kept.Effect)
+	d := act.Decision{
+		Effect: effect, Risk: kept.Risk, Policy: kept.Policy, Digest: a.Digest,
+		Position: at, At: a.At, Repeat: true,
+	}
+	for _, r := range kept.Reasons {
+		e, _ := act.ParseEffect(r.Effect)
+		d.Reasons = append(d.Reasons, act.Reason{
+			Rule: r.Rule, Code: r.Code, Message: r.Message, Instead: r.Instead,
+			Effect: e, Observe: r.Observe, Pointer: r.Pointer, Final: r.Final, Exception: r.Exception,
+		})
+	}
+	for _, e := range kept.Edits {
+		d.Edits = append(d.Edits, act.Edit{Pointer: e.Pointer, Value: e.Value})
+	}
+	if kept.Approval != "" {
+		h, _, err := g.approvals.Get(ctx, kept.Approval)
+		switch {
+		case err != nil:
+			return act.Decision{}, nil, err
+		case h != nil:
+			d.Approval = stateOf(h, a.At)
+		}
+	}
+	if d.Effect == act.Escalate && (d.Approval == nil || d.Approval.State != string(approval.Held)) {
+		return act.Decision{}, nil, ledger.ErrNotFound
+	}
+	modified, err := Apply(a, &d)
+	if err != nil {
+		return act.Decision{}, nil, ledger.ErrNotFound
+	}
+	for i, e := range d.Edits {
+		if hashOf(e.Old) != kept.Edits[i].Of {
+			return act.Decision{}, nil, ledger.ErrNotFound
+		}
+	}
+	return d, modified, nil
+}

@@ -1,0 +1,332 @@
+package guardian
+
+import (
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/hook"
+	"reeve.example/reeve/internal/risk/hazard"
+)
+
+// fills looks at a command that puts files into a folder: what they are called, or
+// what stands in them, is not told by the command.
+func (e *examination) fills(c *hazard.Command, name string) {
+	for _, word := range filled(name, c.Words) {
+		for _, parts := range e.readings(word, c.Dirs) {
+			e.filled(parts)
+		}
+		if e.cwd() == "" && word != "." {
+			e.filled(split(clean(word))) // relative, to a folder that is not known
+		}
+	}
+}
+
+// filled looks at a path below which anything may be after a command.
+func (e *examination) filled(parts []string) {
+	const apart = "put files that are not known into a folder in which "
+	// The folder that the agent works in, and the one that all throw things into, are
+	// filled by honest work all day, even where somebody tries reeve out in them.
+	open := strings.EqualFold("/"+strings.Join(parts, "/"), e.cwd()) || len(parts) == 1 && parts[0] == "tmp"
+	for _, p := range e.g.places {
+		rel := compare(parts, p.parts)
+		if rel == above && (open || p.kind == setting && !e.armed(p) || p.kind == program && len(p.parts) > len(parts)+1) {
+			continue // an archive for /usr/local is no reach for one program in it
+		}
+		switch {
+		case rel == above:
+			e.tampers(apart + p.kind.String() + " lies (use a folder of its own)")
+		case rel == within && p.kind != setting:
+			e.tampers("change " + p.kind.String())
+		case rel == within && e.armed(p):
+			e.tampers("change " + p.kind.String())
+		}
+	}
+	for i := range hook.Settings { // those of a repository, wherever it lies
+		dir := split(path.Dir(hook.Settings[i].Path))
+		if n := len(parts) - len(dir); len(dir) > 0 && n >= 0 && compare(parts[n:], dir) == within {
+			e.tampers(apart + setting.String() + " may lie (name the files)")
+		}
+	}
+}
+
+// filled are the paths that a command may put anything below or, where it tells the
+// name, the file that it would write.
+func filled(name string, words []string) []string {
+	value := func(names ...string) []string {
+		var list []string
+		for i, w := range words {
+			for _, n := range names {
+				v, glued := strings.CutPrefix(w, n)
+				switch {
+				case w == n && i+1 < len(words):
+					list = append(list, words[i+1])
+				case glued && strings.HasPrefix(n, "--") && strings.HasPrefix(v, "="):
+					list = append(list, v[1:])
+				case glued && v != "" && !strings.HasPrefix(n, "--"):
+					list = append(list, v)
+				}
+			}
+		}
+		return list
+	}
+	into := func(list []string) []string {
+		if len(list) == 0 {
+			return []string{"."}
+		}
+		return list
+	}
+	has := func(short string, long ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool {
+			return slices.ContainsFunc(long, func(l string) bool { return strings.HasPrefix(w, l) }) ||
+				short != "" && len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.ContainsAny(w, short)
+		})
+	}
+	switch name {
+	case "tar", "bsdtar", "gtar", "jar":
+		if has("x", "--extract", "--get") || len(words) > 0 && !strings.HasPrefix(words[0], "-") && strings.Contains(words[0], "x") {
+			return into(value("-C", "--directory", "--cd"))
+		}
+	case "unzip":
+		if !has("lptvzZ") {
+			return into(value("-d"))
+		}
+	case "7z", "7za", "7zr", "unrar", "unar":
+		if len(words) > 0 && (words[0] == "x" || words[0] == "e") || name == "unar" {
+			return into(value("-o", "--output-directory"))
+		}
+	case "cpio", "pax":
+		if has("ir", "--extract") {
+			return into(value("-D", "--directory"))
+		}
+	case "ditto":
+		if len(words) > 1 {
+			return words[len(words)-1:]
+		}
+	case "wget", "aria2c":
+		return value("-P", "--directory-prefix", "-d", "--dir")
+	case "curl":
+		return value("--output-dir")
+	case "patch":
+		return value("-d", "--directory")
+	case "git":
+		if slices.Contains(words, "apply") || slices.Contains(words, "am") {
+			return value("--directory")
+		}
+	case "python", "python3":
+		if i := slices.Index(words, "-m"); i >= 0 && i+2 < len(words) && (words[i+1] == "tarfile" || words[i+1] == "zipfile") && has("e", "--extract") {
+			return words[len(words)-1:]
+		}
+	case "cp", "mv", "ln", "install", "rsync", "scp", "rclone", "copy", "xcopy", "robocopy", "copy-item", "move-item":
+		return copied(name, words, value("-t", "--target-directory"))
+	}
+	return nil
+}
+
+// copied are the paths below which a copy may put something.
+func copied(name string, words, into []string) []string {
+	if name != "cp" && name != "mv" && name != "ln" && name != "install" {
+		into = nil // -t is another thing to them
+	}
+	from := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
+		return strings.HasPrefix(w, "-") || slices.Contains(into, w)
+	})
+	if len(into) == 0 && len(from) > 1 {
+		into, from = from[len(from)-1:], from[:len(from)-1]
+	}
+	var list []string
+	for _, dir := range into {
+		for _, f := range from {
+			switch {
+			case strings.HasSuffix(f, "/.") || f == "." || f == ".." || strings.HasSuffix(f, "/") && name == "rsync" || name == "rclone" || name == "robocopy" || name == "xcopy":
+				list = append(list, dir) // what is in it, not itself
+			default:
+				list = append(list, dir+"/"+path.Base(clean(f)))
+			}
+		}
+	}
+	return list
+}
+
+// gathers looks at a command that reads all that is below a folder.
+func (e *examination) gathers(c *hazard.Command, name string) {
+	var from []string
+	hidden := true // files whose names begin with a dot are read, too
+	words := c.Words
+	has := func(short string, long ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool {
+			return slices.Contains(long, w) || len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.ContainsAny(w, short)
+		})
+	}
+	switch name {
+	case "grep", "egrep", "fgrep", "zgrep", "ggrep":
+		if !has("rR", "--recursive", "--dereference-recursive", "--directories=recurse") {
+			return
+		}
+		from = searched(words)
+	case "rgrep", "ack", "ugrep", "ug":
+		from = searched(words)
+	case "rg", "ag":
+		if slices.Contains(words, "--files") && name == "rg" {
+			return
+		}
+		hidden = has("u.", "--hidden", "--unrestricted", "--no-ignore")
+		from = searched(words)
+	case "diff":
+		if has("r", "--recursive") {
+			from = words
+		}
+	case "git":
+		at := slices.IndexFunc(words, func(w string) bool { return w == "init" || w == "add" || w == "stash" || w == "--no-index" })
+		if at < 0 {
+			return
+		}
+		if words[at] == "--no-index" {
+			from = words[at+1:]
+			break
+		}
+		if words[at] == "add" && !has("A", "--all") && !slices.Contains(words, ".") && !slices.Contains(words, "*") {
+			return
+		}
+		from = []string{"."}
+		if v, said := flag(words, "--work-tree"); said {
+			from = []string{v}
+		}
+	default:
+		if lookers[name] && !printers[name] && name != "ls" && name != "tree" && name != "du" && name != "stat" && name != "cd" {
+			from = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !strings.Contains(w, "**") })
+		}
+	}
+	for _, word := range from {
+		for _, parts := range e.readings(word, c.Dirs) {
+			for _, p := range e.g.places {
+				if p.kind != secret || compare(parts, p.parts) != above {
+					continue
+				}
+				if name == "git" && strings.EqualFold("/"+strings.Join(parts, "/"), e.cwd()) {
+					continue // the agent's own project
+				}
+				if !hidden && slices.ContainsFunc(p.parts[len(parts):], func(s string) bool { return strings.HasPrefix(s, ".") }) {
+					continue
+				}
+				e.tampers("read all of a folder in which " + p.kind.String() + " lies (name the folders that are meant)")
+			}
+		}
+	}
+}
+
+// searched are the folders in which a search looks; none if what it looks for cannot
+// stand in any file but a text of people.
+func searched(words []string) []string {
+	var patterns, from []string
+	given := slices.ContainsFunc(words, func(w string) bool {
+		return strings.HasPrefix(w, "-e") || strings.HasPrefix(w, "--regexp") || w == "-f" || strings.HasPrefix(w, "--file")
+	})
+	wide := false
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		next := func() string {
+			if i++; i < len(words) {
+				return words[i]
+			}
+			return ""
+		}
+		switch {
+		case w == "-e" || w == "--regexp":
+			patterns = append(patterns, next())
+		case strings.HasPrefix(w, "--regexp="):
+			patterns = append(patterns, w[len("--regexp="):])
+		case w == "--include" || w == "-g" || w == "--glob" || w == "-t" || w == "--type":
+			if plainKind.MatchString(next()) {
+				return nil
+			}
+		case strings.HasPrefix(w, "--include=") || strings.HasPrefix(w, "--glob=") || strings.HasPrefix(w, "--type="):
+			if _, v, _ := strings.Cut(w, "="); plainKind.MatchString(v) {
+				return nil
+			}
+		case w == "-A" || w == "-B" || w == "-C" || w == "-m" || w == "--exclude" || w == "--exclude-dir" || w == "-T":
+			next()
+		case w == "-f" || strings.HasPrefix(w, "--file") || w == "--invert-match" || w == "--passthru" || w == "--files-without-match":
+			wide = true
+		case strings.HasPrefix(w, "-") && w != "-":
+			wide = wide || w[1:2] != "-" && strings.ContainsAny(w, "vfe")
+		case !given && len(patterns) == 0:
+			patterns = append(patterns, w)
+		default:
+			from = append(from, w)
+		}
+	}
+	if len(from) == 0 {
+		from = []string{"."}
+	}
+	if !wide && len(patterns) > 0 && !slices.ContainsFunc(patterns, func(p string) bool { return !narrow(p) }) {
+		return nil
+	}
+	return from
+}
+
+var (
+	// plainKind is a kind of files of which the guardian's data has none.
+	plainKind = regexp.MustCompile(`^(?:\*?\.)?(?:go|md|txt|js|jsx|ts|tsx|py|rs|c|h|cc|cpp|hpp|java|kt|rb|php|css|html|sh|toml|json|ya?ml|xml|sql|swift|cs|vue|svelte|proto|mod)$`)
+	brackets  = regexp.MustCompile(`\[\^?\]?[^\]]*\]|\\[a-zA-Z.()/"'-]|\.\*`)
+	word      = regexp.MustCompile(`[A-Za-z_]{4,}`)
+	keyWords  = regexp.MustCompile(`(?i)key|private|begin|seed`)
+)
+
+// narrow reports whether each line that a pattern finds has a word of the pattern in
+// it, which no key has but by its own words.
+func narrow(pattern string) bool {
+	for part := range strings.SplitSeq(strings.ReplaceAll(pattern, `\|`, "|"), "|") {
+		part = brackets.ReplaceAllString(part, " ")
+		if strings.ContainsAny(part, `?*{}$\`+"`\n") || !word.MatchString(part) || keyWords.MatchString(part) {
+			return false
+		}
+	}
+	return true
+}
+
+// pidFile notes that a file named in the act holds the number of the guardian's
+// process: what is killed by a number from somewhere is then it.
+func (e *examination) pidFile(word string, dirs []string) {
+	if e.g.pid == "" || e.sought || e.files <= 0 {
+		return
+	}
+	for _, parts := range e.readings(word, dirs) {
+		if e.files--; e.files < 0 {
+			return
+		}
+		name := filepath.FromSlash("/" + strings.Join(parts, "/"))
+		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
+			continue
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			continue
+		}
+		text, _ := io.ReadAll(io.LimitReader(f, 4096))
+		f.Close()
+		e.sought = e.sought || number(string(text), e.g.pid)
+	}
+}
+
+// kills reports whether the act ends some process.
+func (e *examination) kills() bool {
+	return slices.ContainsFunc(e.a.Content, func(l act.Leaf) bool { return strings.Contains(strings.ToLower(l.Text), "kill") })
+}
+
+// pidFiles looks at the files that a command names for the guardian's number.
+func (e *examination) pidFiles(c *hazard.Command) {
+	if !e.kills() {
+		return
+	}
+	for _, w := range c.Words {
+		for _, one := range strings.FieldsFunc(w, func(r rune) bool { return strings.ContainsRune(" \t()<>`$\"'=", r) }) {
+			e.pidFile(one, c.Dirs)
+		}
+	}
+}

@@ -1,0 +1,538 @@
+// Package guardian knows what guards an agent: the paths, the programs and the
+// deciding commands of the node that judges it, and the hooks in the settings of
+// coding agents. It tells when an act reaches for them.
+//
+//	g := guardian.New(guardian.Node{Home: home, Data: cfg.Data, Policy: cfg.Policy})
+//	reasons := g.Tampering(action) // final: nobody can let it pass
+//
+// It is not a wall. A program that the agent has written and then starts is not
+// read, and a program of the node's own user can do what that user can. It stops
+// every way of doing so that can be read from the act itself.
+package guardian
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/hook"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/risk/hazard"
+)
+
+// Deciding are the subcommands of reeve that decide or loosen: by them people
+// answer, and change what rules. An agent does not run them, and people who do
+// are asked whether they mean it.
+var Deciding = []string{
+	"approvals approve", "approvals deny",
+	"keys create", "keys revoke",
+	"agents reset-key", "agents resume", "agents revoke", "agents suspend",
+	"ledger erase", "ledger prune", "restore",
+	"hook install", "hook uninstall", "mcp install", "mcp tools approve", "mcp tools refuse",
+	"trust",
+}
+
+// DecidingFlags are subcommands that decide with one flag, and only tell without it.
+var DecidingFlags = map[string]string{"why": "allow"}
+
+// personal are those of them that change something of the user's own, whatever
+// data folder they name.
+var personal = []string{"hook install", "hook uninstall", "mcp install", "trust"}
+
+// Node is what a node has to guard.
+type Node struct {
+	Home string // the user's home folder
+	// Data is the data folder. Secrets are further files that nobody but the node
+	// reads: its seed, keys, sockets.
+	Data    string
+	Secrets []string
+	// Laws are what decides: the policy's file or folder, the configuration.
+	Laws []string
+	// Programs are the programs that guard.
+	Programs []string
+	// Listen is where the node listens, as host:port.
+	Listen string
+	PID    int
+}
+
+// Guarded is what a node guards, in the form that acts are compared with. It does
+// not change. The zero value, and nil, guard nothing.
+type Guarded struct {
+	home, data string
+	places     []place
+	programs   []string // base names
+	port       string
+	pid        string
+}
+
+// kind says what of a place must not be touched.
+type kind uint8
+
+const (
+	secret  kind = iota + 1 // not even read
+	law                     // not changed
+	program                 // not changed, and not copied
+	setting                 // not changed so that hooks do not run
+)
+
+func (k kind) String() string {
+	return [...]string{"", "the guardian's own data", "what the guardian decides by", "the guardian's program", "the settings that have the guardian asked"}[k]
+}
+
+type place struct {
+	kind  kind
+	parts []string // of the path, in lower case
+	file  string   // the path as it is
+}
+
+// New makes the form of what a node guards.
+func New(n Node) *Guarded {
+	g := &Guarded{home: clean(n.Home), programs: []string{"reeve", "reeve-hook"}}
+	if n.PID > 0 {
+		g.pid = strconv.Itoa(n.PID)
+	}
+	if i := strings.LastIndexByte(n.Listen, ':'); i >= 0 && n.Listen[i+1:] != "0" {
+		g.port = n.Listen[i+1:]
+	}
+	add := func(k kind, names ...string) {
+		for _, name := range names {
+			if name == "" {
+				continue
+			}
+			abs, err := filepath.Abs(name)
+			if err != nil {
+				continue
+			}
+			for _, form := range []string{abs, real(abs)} {
+				if parts := split(strings.ToLower(clean(form))); len(parts) > 0 && !slices.ContainsFunc(g.places, func(p place) bool { return p.kind == k && slices.Equal(p.parts, parts) }) {
+					g.places = append(g.places, place{k, parts, clean(form)})
+				}
+			}
+		}
+	}
+	if n.Data != "" {
+		if abs, err := filepath.Abs(n.Data); err == nil {
+			g.data = clean(real(abs))
+		}
+	}
+	add(secret, n.Data)
+	add(secret, n.Secrets...)
+	add(law, n.Laws...)
+	add(program, n.Programs...)
+	for _, p := range n.Programs {
+		if base := strings.ToLower(strings.TrimSuffix(filepath.Base(p), ".exe")); !slices.Contains(g.programs, base) {
+			g.programs = append(g.programs, base)
+		}
+	}
+	if n.Home != "" {
+		for i := range hook.Settings {
+			if s := &hook.Settings[i]; s.User && !strings.Contains(s.Path, "*") {
+				add(setting, filepath.Join(n.Home, filepath.FromSlash(s.Path)))
+			}
+		}
+	}
+	return g
+}
+
+// clean is a path in one form: slashes, no drive, no "." and "..".
+func clean(p string) string {
+	if p == "" {
+		return ""
+	}
+	p = strings.ReplaceAll(p, `\`, "/")
+	if len(p) > 1 && p[1] == ':' {
+		p = p[2:]
+	}
+	return path.Clean(p)
+}
+
+func split(p string) []string {
+	p = strings.Trim(p, "/")
+	if p == "" || p == "." {
+		return nil
+	}
+	return strings.Split(p, "/")
+}
+
+// real follows the links of a path, as far as it is there.
+func real(p string) string {
+	rest := ""
+	for at := p; ; {
+		if to, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(to, rest)
+		}
+		up := filepath.Dir(at)
+		if up == at {
+			return p
+		}
+		at, rest = up, filepath.Join(filepath.Base(at), rest)
+	}
+}
+
+// relation is how a path stands to a place.
+type relation uint8
+
+const (
+	apart  relation = iota
+	within          // it is the place, or lies in it
+	above           // the place lies in it
+)
+
+// compare says how a path, which may hold patterns, stands to a place.
+func compare(parts, place []string) relation {
+	for i, p := range parts {
+		if i == len(place) {
+			return within
+		}
+		if p == "**" {
+			return above
+		}
+		if !same(p, place[i]) {
+			return apart
+		}
+	}
+	if len(parts) == len(place) {
+		return within
+	}
+	return above
+}
+
+// same compares a name that may be a shell's pattern with a name.
+//
+// Upper and lower case are one, as on some systems they are.
+func same(pattern, name string) bool {
+	if pattern = strings.ToLower(pattern); pattern == name {
+		return true
+	}
+	if !strings.ContainsAny(pattern, "*?[") || pattern[0] != '.' && name[0] == '.' {
+		return false
+	}
+	ok, err := path.Match(pattern, name)
+	return ok || err != nil // a pattern that cannot be read may mean it
+}
+
+// unknownParts are what a shell puts in where a path is known only when it runs.
+var unknownParts = regexp.MustCompile(`\$\{[^}]*\}|\$\([^)]*\)|\$\w+|\{[^}]*\}|` + "`[^`]*`")
+
+// ownProcess is a path by way of the folders of the process that reads it.
+var ownProcess = regexp.MustCompile(`^/+proc/+(?:self|thread-self)/+(root|cwd)(?:/+(.*))?$`)
+
+// link is a link that an act makes: what lies below to is what lies below from.
+type link struct{ from, to []string }
+
+// readings are the paths that a word may mean, run in one of the folders.
+func (e *examination) readings(word string, dirs []string) [][]string {
+	word = strings.TrimSpace(word)
+	if word == "" || len(word) > 4096 || strings.ContainsAny(word, "\n\x00") {
+		return nil
+	}
+	if rest, ok := strings.CutPrefix(word, "file://"); ok {
+		word = rest
+	}
+	word = strings.ReplaceAll(word, `\`, "/")
+	if m := ownProcess.FindStringSubmatch(word); m != nil { // before "..", which leads up from there
+		if word = "/" + m[2]; m[1] == "cwd" {
+			word = e.cwd() + "/" + m[2]
+		}
+	}
+	var found [][]string
+	add := func(p string) {
+		if p = clean(unknownParts.ReplaceAllString(p, "*")); strings.HasPrefix(p, "/") {
+			if strings.HasPrefix(p, "/proc/self") || strings.HasPrefix(p, "/proc/thread-self") || strings.HasPrefix(p, "/dev/fd") {
+				found = append(found, split(p))
+				return // whose it is depends on who reads it: it is never this process
+			}
+			found = append(found, split(p))
+			for _, l := range e.linked { // a link of this act, not on the disk yet
+				if len(found[0]) < 256 && len(split(p)) >= len(l.to) && compare(split(p)[:len(l.to)], l.to) == within {
+					found = append(found, append(slices.Clone(l.from), split(p)[len(l.to):]...))
+				}
+			}
+			if e.links--; e.links > 0 && !strings.ContainsAny(p, "*?[") {
+				if to := clean(real(filepath.FromSlash(p))); to != p {
+					found = append(found, split(to))
+				}
+			}
+		}
+	}
+	expanded := word
+	for _, h := range []string{"~", "$HOME", "${HOME}", "$env:USERPROFILE", "%USERPROFILE%"} {
+		if rest, ok := strings.CutPrefix(word, h); ok && (rest == "" || rest[0] == '/') {
+			expanded = e.g.home + rest
+		}
+	}
+	if rest, ok := strings.CutPrefix(word, "~"); ok && rest != "" && rest[0] != '/' { // ~ada/x
+		if user, below, _ := strings.Cut(rest, "/"); strings.EqualFold(user, path.Base(e.g.home)) || user == "+" {
+			expanded = e.g.home + "/" + below
+		}
+	}
+	if strings.HasPrefix(expanded, "/") || len(expanded) > 2 && expanded[1] == ':' {
+		add(expanded)
+		return found
+	}
+	if len(dirs) == 0 {
+		dirs = []string{""}
+	}
+	for _, d := range dirs {
+		switch {
+		case d == "":
+			if d = e.cwd(); d != "" {
+				add(d + "/" + expanded)
+			}
+		case d == "~" || strings.HasPrefix(d, "~/"):
+			add(e.g.home + d[1:] + "/" + expanded)
+		case strings.HasPrefix(d, "/"):
+			add(d + "/" + expanded)
+		default:
+			if base := e.cwd(); base != "" {
+				add(base + "/" + d + "/" + expanded)
+			}
+		}
+	}
+	return found
+}
+
+// An examination is the look at one act.
+type examination struct {
+	g                    *Guarded
+	a                    *act.Action
+	found                []act.Reason
+	links                int     // how many paths may still be looked up on the disk
+	files                int     // how many files may still be read for the guardian's number
+	dir                  *string // where the agent works; nil until asked for
+	sought               bool    // the guardian's process has been looked for
+	otherHome, otherData bool    // a variable names another home, or another data folder
+	linked               []link
+	otherSettings        bool // a variable names another folder of a coding agent's settings
+	deep                 int  // how many texts that are run lie around the present one
+	tool                 string
+	went                 []string // the folders that the script has gone to
+}
+
+// cwd is the folder that the agent works in, as its hook says; empty if it does not.
+func (e *examination) cwd() string {
+	if e.dir == nil {
+		dir := ""
+		if doc, err := rawjson.Parse(e.a.Body); err == nil {
+			dir = doc.Root().Get("params").Get("context").Get("session").Get("metadata").Get("cwd").Text()
+		}
+		e.dir = &dir
+	}
+	return *e.dir
+}
+
+// rule is what tampering is called in reasons.
+const rule = "guardian"
+
+const impossible = "Nobody can let this pass. Do the work without it."
+
+func (e *examination) tampers(what string) {
+	message := "This would " + what + "."
+	if !slices.ContainsFunc(e.found, func(r act.Reason) bool { return r.Message == message }) && len(e.found) < 4 {
+		e.found = append(e.found, act.Final(rule, act.CodeTampering, message, impossible))
+	}
+}
+
+// Tampering returns why an act is tampering with what guards it, nothing if it is
+// not. It looks at links, and at the present text of settings that the act would
+// change, and so is called before the act is judged and not by the policy.
+func (g *Guarded) Tampering(a *act.Action) []act.Reason {
+	if g == nil || !a.IsCall() {
+		return nil
+	}
+	e := &examination{g: g, a: a, links: 256, files: 16, tool: a.Canonical}
+	if !e.suspicious() {
+		return nil
+	}
+	leaves := a.Content
+	e.read(leaves)
+	if plain := visible(leaves); plain != nil && len(e.found) == 0 {
+		e.read(plain)
+	}
+	return e.found
+}
+
+// visible is the texts without invisible characters; nil if there are none.
+func visible(leaves []act.Leaf) []act.Leaf {
+	var plain []act.Leaf
+	for i := range leaves {
+		if text := canon.Visible(leaves[i].Text); text != leaves[i].Text {
+			if plain == nil {
+				plain = slices.Clone(leaves)
+			}
+			plain[i].Text = text
+		}
+	}
+	return plain
+}
+
+// suspicious reports whether an act may be about what is guarded: a text names some
+// of it, or is written so that its words are not to be seen in it. All others are
+// let go on, which most are.
+func (e *examination) suspicious() bool {
+	for i := range e.a.Content {
+		text := e.a.Content[i].Text
+		if strings.ContainsAny(text, "$`*?[\\{%~") || strings.Contains(text, "''") || strings.Contains(text, `""`) {
+			return true
+		}
+		low := strings.ToLower(text)
+		for _, word := range telling {
+			if strings.Contains(low, word) {
+				return true
+			}
+		}
+		for _, p := range e.g.places {
+			if strings.Contains(low, p.parts[len(p.parts)-1]) {
+				return true
+			}
+		}
+		for _, p := range e.g.programs {
+			if strings.Contains(low, p) {
+				return true
+			}
+		}
+		if e.g.pid != "" && strings.Contains(text, e.g.pid) || e.g.port != "" && strings.Contains(text, e.g.port) {
+			return true
+		}
+		if !ascii(text) {
+			return true
+		}
+		if dir := e.cwd(); dir != "" && len(text) < 4096 {
+			return true // what is relative may lead there
+		}
+	}
+	return false
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// telling are words of which one stands in every plain act that is about settings,
+// deciding or ending the guardian.
+var telling = []string{
+	".claude", ".codex", ".gemini", ".cursor", ".copilot", ".github", "opencode", "amazonq", "hooks", "settings",
+	"approvals", "ledger", "kill", "fuser", "claude", "codex", "opencode_", "iptables", "proc/", "base64", "xxd", "eval", "xargs", "'", "\"", "cd ",
+}
+
+// read looks at an act's texts.
+func (e *examination) read(leaves []act.Leaf) {
+	e.tools(leaves)
+	e.watch(func(w *hazard.Watch) { hazard.Observe(e.tool, leaves, w) })
+}
+
+func (e *examination) watch(observe func(*hazard.Watch)) {
+	observe(&hazard.Watch{
+		Command: e.command,
+		File: func(p string, writes bool, content string, known bool) {
+			if !writes && e.kills() {
+				e.pidFile(p, e.lastDirs())
+			}
+			if e.isShell() {
+				e.file(p, writes, nil, content, known)
+			}
+		},
+		Code:     func(_, text string) { e.code(text) },
+		URL:      e.url,
+		Variable: e.variable,
+	})
+}
+
+// isShell reports whether the act runs commands: its files are those that a script
+// opens. Those of other tools are looked at by tools.
+func (e *examination) isShell() bool {
+	return !e.named(readers) && !e.named(writers) || e.named(runners)
+}
+
+var (
+	readers = words("read view cat list ls glob search grep find stat info get head tail tree exists open fetch show diff")
+	writers = words("write edit create delete remove move rename patch append replace update put save insert copy mkdir upload set apply multiedit touch link symlink chmod truncate")
+	runners = words("shell bash exec execute command terminal run powershell cmd process spawn")
+)
+
+func words(list string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		m[w] = true
+	}
+	return m
+}
+
+// named reports whether one of the words is in the tool's name.
+func (e *examination) named(list map[string]bool) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(e.tool, func(r rune) bool {
+		return r < 'a' || r > 'z'
+	}), func(w string) bool { return list[w] })
+}
+
+// file looks at a file that would be opened.
+func (e *examination) file(name string, writes bool, dirs []string, content string, known bool) {
+	if dirs == nil {
+		dirs = e.lastDirs()
+	}
+	for _, parts := range e.readings(name, dirs) {
+		for _, p := range e.g.places {
+			if compare(parts, p.parts) != within {
+				continue
+			}
+			switch {
+			case p.kind == secret && !writes:
+				e.tampers("read " + p.kind.String())
+			case p.kind != setting && writes:
+				e.tampers("change " + p.kind.String())
+			}
+		}
+		if writes {
+			after := []byte(nil)
+			if known {
+				after = []byte(content)
+			}
+			e.setting(parts, func([]byte) ([]byte, bool) { return after, known })
+		}
+	}
+	if writes && len(e.readings(name, dirs)) == 0 {
+		after := []byte(content)
+		e.setting(split(clean("/"+name)), func([]byte) ([]byte, bool) { return after, known })
+	}
+}
+
+// lastDirs are the folders that the script being read has gone to.
+func (e *examination) lastDirs() []string { return append([]string{""}, e.dirs()...) }
+
+func (e *examination) dirs() []string { return e.went }
+
+// maxSetting is the largest file of settings that is looked at.
+const maxSetting = 4 << 20
+
+// setting looks at a change of a file of settings. change gives its text afterwards,
+// from what it is now; ok is false when that cannot be known.
+func (e *examination) setting(parts []string, change func(before []byte) (after []byte, ok bool)) {
+	name := "/" + strings.Join(parts, "/")
+	s := hook.SettingAt(name, e.g.home)
+	if s == nil {
+		return
+	}
+	var before []byte
+	if info, err := os.Stat(filepath.FromSlash(name)); err == nil && info.Mode().IsRegular() && info.Size() <= maxSetting {
+		before, _ = os.ReadFile(filepath.FromSlash(name))
+	}
+	after, ok := change(before)
+	if !ok {
+		e.tampers("change the settings in which " + s.Agent + "'s hooks are configured, in a way that cannot be read beforehand (write the whole file with a tool for files, or edit one passage that is there)")
+		return
+	}
+	if why := s.Disarms(before, after); why != "" {
+		e.tampers("leave the agent's acts unjudged: " + why)
+	}
+}

@@ -1,0 +1,88 @@
+package operator
+
+import (
+	"net/http"
+	"strconv"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/guard"
+)
+
+// ApprovalList is a page of held decisions, in the order of their ids.
+type ApprovalList struct {
+	Approvals []*approval.Decision `json:"approvals"`
+	// Next is what to give as after for the next page; empty on the last.
+	Next string `json:"next,omitzero"`
+	// Damaged are those of the page of which what is stored cannot be read: what they
+	// hold is denied.
+	Damaged []*guard.DamagedError `json:"damaged,omitempty"`
+}
+
+// approvalsPage is how many held decisions one answer lists at most.
+const approvalsPage = 200
+
+func (o *API) listApprovals(r *http.Request, _ act.Principal, _ Nothing) (ApprovalList, error) {
+	q := r.URL.Query()
+	limit := approvalsPage
+	if text := q.Get("limit"); text != "" {
+		var err error
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > approvalsPage {
+			return ApprovalList{}, badRequest("limit is a number from 1 to %d", approvalsPage)
+		}
+	}
+	list, bad, next, err := o.Guard.Approvals(r.Context(), q.Get("all") == "", q.Get("after"), limit)
+	if err != nil {
+		return ApprovalList{}, o.failed("the approvals were not read", err)
+	}
+	for _, h := range list {
+		h.Seen = "" // what nobody has looked at here
+	}
+	return ApprovalList{Approvals: append([]*approval.Decision{}, list...), Next: next, Damaged: bad}, nil
+}
+
+// showExact shows who answers the exact bytes of what is held.
+func (o *API) showExact(r *http.Request, _ act.Principal, _ Nothing) (*approval.Decision, error) {
+	h, err := o.Guard.Show(r.Context(), r.PathValue("id"))
+	if err != nil {
+		err = o.failed("the approval was not read", err)
+	}
+	return h, err
+}
+
+// showKept shows others what is kept of it, masked.
+func (o *API) showKept(r *http.Request, _ act.Principal, _ Nothing) (*approval.Decision, error) {
+	h, err := o.Guard.Approval(r.Context(), r.PathValue("id"))
+	if err != nil {
+		err = o.failed("the approval was not read", err)
+	}
+	return h, err
+}
+
+// ApprovalAnswer is an approver's answer.
+type ApprovalAnswer struct {
+	Answer string `json:"answer"` // approve or deny
+	// Seen is the digest that stands beside what the approver looked at. Nobody
+	// agrees without it, or with another's.
+	Seen string `json:"seen,omitzero"`
+	Note string `json:"note,omitzero"`
+	// Decision is the id of the decision that the approver looked at. When it is
+	// given and another is held by now, the answer is refused.
+	Decision string `json:"decision,omitzero"`
+}
+
+// maxNote is the longest note of a person, in bytes.
+const maxNote = 2000
+
+func (o *API) answerApproval(r *http.Request, by act.Principal, q ApprovalAnswer) (*approval.Decision, error) {
+	if q.Answer != "approve" && q.Answer != "deny" || len(q.Note) > maxNote {
+		return nil, badRequest("want {\"answer\": \"approve\" or \"deny\"}, with a note of at most 2000 bytes")
+	}
+	h, err := o.Guard.Answer(r.Context(), r.PathValue("id"), by, guard.Reply{
+		Agree: q.Answer == "approve", Seen: q.Seen, Decision: q.Decision, Note: q.Note,
+	})
+	if err != nil {
+		err = o.failed("the answer was not recorded", err)
+	}
+	return h, err
+}

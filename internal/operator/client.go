@@ -1,0 +1,65 @@
+package operator
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+
+	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/jsonrpc"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Client speaks to a node as its operator. HTTP is also for what the node serves its
+// operator beside this interface, at any host.
+type Client struct{ HTTP *http.Client }
+
+// Dial is the way to the node that runs on a data folder, by the socket there; nil if
+// none does.
+func Dial(ctx context.Context, data string) *Client {
+	conn, err := datadir.Dial(ctx, data)
+	if err != nil {
+		return nil
+	}
+	conn.Close()
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return datadir.Dial(ctx, data) }
+	return &Client{&http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 64}}}
+}
+
+// Within is the way to a node that this process has opened itself, by what it serves on
+// its socket.
+func Within(node http.Handler) *Client {
+	return &Client{&http.Client{Transport: inProcess{node}}}
+}
+
+// inProcess is a transport to a handler in this process.
+type inProcess struct{ handler http.Handler }
+
+func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	t.handler.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), identity.Operator, identity.Admin)))
+	return w.Result(), nil
+}
+
+// Ask calls the node and reads its answer into a.
+func (c *Client) Ask(ctx context.Context, method, path string, q, a any) error {
+	var body []byte
+	if q != nil {
+		var err error
+		if body, err = json.Marshal(q); err != nil {
+			return err
+		}
+	}
+	r, err := jsonrpc.NewRequest(ctx, method, "http://localhost"+path, "", body)
+	if err != nil {
+		return err
+	}
+	answer, err := jsonrpc.Fetch(c.HTTP, r, 1<<30)
+	if err != nil {
+		return err
+	}
+	return answer.Read(a)
+}

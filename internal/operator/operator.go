@@ -1,0 +1,328 @@
+// Package operator is what people do to a node, as JSON over HTTP, and the client for
+// it: status, policy, keys, backup, erasure and pruning; agents' standing; what is held
+// for an answer; a decision with what lies beside it. It is served on the socket in the
+// data folder, where whoever opens it is the admin, and to callers with a role.
+//
+// Each route stands in one table, with the roles that may use it. Each act is recorded
+// in the ledger before it is answered.
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"reeve.example/reeve/a2g"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/agent"
+	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/retention"
+	"reeve.example/reeve/internal/server"
+
+	"github.com/go-json-experiment/json"
+)
+
+// API is the operator's interface to a node, by what its acts are done with. All of it
+// is required.
+type API struct {
+	Guard     *guard.Guard
+	Agents    *a2g.Server
+	Store     Store
+	Log       *ledger.Log
+	Keys      *Keys
+	Retention *retention.Keeper
+	// ReloadPolicy reads the policy again and puts it in force.
+	ReloadPolicy func(ctx context.Context, by act.Principal) (changed bool, err error)
+	Version      string
+	Logger       *slog.Logger
+}
+
+// Store is what the operator's interface asks of the database; see store.Store.
+type Store interface {
+	ledger.Reader
+	Backup(ctx context.Context, file string) error
+}
+
+// Bodies are no larger than these, in bytes.
+const (
+	maxAdmin  = 1 << 20  // of what an admin asks for
+	maxAnswer = 64 << 10 // of a person's answer
+)
+
+// Who may use a route.
+var (
+	admins  = []identity.Role{identity.Admin}
+	looking = []identity.Role{identity.Auditor, identity.Admin}
+	answers = []identity.Role{identity.Approver, identity.Admin} // and so see the exact bytes of what is held
+	asked   = []identity.Role{identity.Approver, identity.Auditor, identity.Admin}
+)
+
+// row is a route of the operator's interface. Of two rows with one pattern, the caller's
+// role says whose it is.
+type row struct {
+	pattern string
+	roles   []identity.Role
+	max     int64 // bytes of a body; 0 where there is none
+	handler http.HandlerFunc
+}
+
+func (o *API) table() []row {
+	return []row{
+		{"GET /admin/status", admins, 0, serve(o.status)},
+		{"POST /admin/policy/reload", admins, maxAdmin, serve(o.reloadPolicy)},
+		{"GET /admin/keys", admins, 0, serve(o.Keys.list)},
+		{"POST /admin/keys", admins, maxAdmin, serve(o.Keys.create)},
+		{"POST /admin/keys/revoke", admins, maxAdmin, serve(o.Keys.revoke)},
+		{"POST /admin/backup", admins, maxAdmin, serve(o.backup)},
+		{"POST /admin/erase", admins, maxAdmin, serve(o.erase)},
+		{"POST /admin/prune", admins, maxAdmin, serve(o.prune)},
+		{"GET /agents", looking, 0, serve(o.listAgents)},
+		{"GET /agents/{did}", looking, 0, serve(o.showAgent)},
+		{"POST /agents/{did}", admins, maxAnswer, serve(o.setAgent)},
+		{"GET /approvals", asked, 0, serve(o.listApprovals)},
+		{"GET /approvals/{id}", answers, 0, serve(o.showExact)},
+		{"GET /approvals/{id}", looking, 0, serve(o.showKept)},
+		{"POST /approvals/{id}", answers, maxAnswer, serve(o.answerApproval)},
+		{"GET /decisions/{id}", looking, 0, o.decision},
+	}
+}
+
+// Routes are the operator's for a server that knows its callers' roles.
+func (o *API) Routes() (routes []server.Route) {
+	rows := map[string][]row{}
+	table := o.table()
+	for _, one := range table {
+		rows[one.pattern] = append(rows[one.pattern], one)
+	}
+	for _, one := range table {
+		same := rows[one.pattern]
+		if delete(rows, one.pattern); same == nil {
+			continue
+		}
+		route := server.Route{Pattern: one.pattern, MaxBody: one.max, JSON: one.max > 0, Handler: byRole(same)}
+		for _, row := range same {
+			route.Roles = append(route.Roles, row.roles...)
+		}
+		routes = append(routes, route)
+	}
+	return routes
+}
+
+// Mux serves the same on the operator's socket. The request's context names the caller.
+func (o *API) Mux() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, route := range o.Routes() {
+		mux.Handle(route.Pattern, route.Handler)
+	}
+	return mux
+}
+
+// byRole answers with the first of the rows that the caller's role may use.
+func byRole(rows []row) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, role := identity.FromContext(r.Context())
+		for _, row := range rows {
+			if slices.Contains(row.roles, role) {
+				r.Body = http.MaxBytesReader(w, r.Body, row.max)
+				row.handler(w, r)
+				return
+			}
+		}
+		answer(w, http.StatusForbidden, map[string]string{"error": "Your role is " + string(role) + ", which may not do this."})
+	})
+}
+
+// problem is an error that the caller can mend, with its HTTP status.
+type problem struct {
+	status int
+	error
+}
+
+func badRequest(format string, args ...any) error {
+	return problem{http.StatusBadRequest, fmt.Errorf(format, args...)}
+}
+
+// serve makes a handler of a function from a JSON request to a JSON answer.
+func serve[Q, A any](f func(*http.Request, act.Principal, Q) (A, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var q Q
+		if r.Method == http.MethodPost {
+			body, err := io.ReadAll(r.Body)
+			if err == nil {
+				err = json.Unmarshal(body, &q, json.RejectUnknownMembers(true))
+			}
+			if err != nil {
+				answer(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
+				return
+			}
+		}
+		by, _ := identity.FromContext(r.Context())
+		a, err := f(r, by, q)
+		if err != nil {
+			status := http.StatusInternalServerError
+			if p, ok := errors.AsType[problem](err); ok {
+				status = p.status
+			}
+			answer(w, status, map[string]string{"error": err.Error()})
+			return
+		}
+		answer(w, http.StatusOK, a)
+	}
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.MarshalWrite(w, v, json.Deterministic(true))
+}
+
+// failed is what somebody who is no admin can do about an error; the operator is told
+// of what they can do nothing about.
+func (o *API) failed(what string, err error) error {
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return problem{http.StatusNotFound, errors.New("there is nothing of this name")}
+	case errors.Is(err, approval.ErrOwn), errors.Is(err, approval.ErrNotAsked):
+		return problem{http.StatusForbidden, err}
+	case errors.Is(err, approval.ErrEnded), errors.Is(err, approval.ErrAnswered), errors.Is(err, guard.ErrChanged),
+		errors.Is(err, approval.ErrUnseen), errors.Is(err, approval.ErrUnshown), errors.Is(err, guard.ErrSealed),
+		errors.Is(err, agent.ErrRevoked), errors.Is(err, guard.ErrNoKey):
+		return problem{http.StatusConflict, err}
+	}
+	o.Logger.Error(what, "error", err)
+	return errors.New(what)
+}
+
+// Nothing is a request or an answer without members.
+type Nothing struct{}
+
+// Status tells how a node is.
+type Status struct {
+	Version string `json:"version"`
+	Policy  string `json:"policy"`
+	Log     uint32 `json:"log"`
+	Size    uint64 `json:"size"`
+	Key     string `json:"key"` // verifies the ledger's checkpoints
+}
+
+func (o *API) status(r *http.Request, _ act.Principal, _ Nothing) (Status, error) {
+	head, err := o.Store.Head(r.Context(), o.Log.Number())
+	if err != nil {
+		return Status{}, err
+	}
+	return Status{o.Version, o.Guard.Policy().Hash(), o.Log.Number(), head.Size, o.Log.VerifierKey()}, nil
+}
+
+// PolicyLoaded answers a reload.
+type PolicyLoaded struct {
+	Policy  string `json:"policy"`
+	Changed bool   `json:"changed"`
+}
+
+func (o *API) reloadPolicy(r *http.Request, by act.Principal, _ Nothing) (PolicyLoaded, error) {
+	changed, err := o.ReloadPolicy(r.Context(), by)
+	if err != nil {
+		return PolicyLoaded{}, problem{http.StatusUnprocessableEntity, err}
+	}
+	return PolicyLoaded{o.Guard.Policy().Hash(), changed}, nil
+}
+
+// BackupTo names the file that a backup is written to, on the node's machine.
+type BackupTo struct {
+	File string `json:"file"`
+}
+
+func (o *API) backup(r *http.Request, by act.Principal, q BackupTo) (Nothing, error) {
+	if !filepath.IsAbs(q.File) {
+		return Nothing{}, badRequest("the backup's file must be an absolute path, not %q", q.File)
+	}
+	if _, err := os.Stat(q.File); !errors.Is(err, fs.ErrNotExist) {
+		return Nothing{}, badRequest("%s is there already; a backup overwrites nothing", q.File)
+	}
+	if _, err := o.Guard.Note(r.Context(), "backup", by, nil); err != nil {
+		return Nothing{}, err
+	}
+	return Nothing{}, o.Store.Backup(r.Context(), q.File)
+}
+
+// Erase names what is erased: the contents of decisions, or everything that a
+// user's requests left beside the ledger, and that user's tasks. The records stay.
+// A preview of a user's erasure counts all but A2A tasks and their records.
+type Erase struct {
+	Decisions []string `json:"decisions,omitzero"`
+	User      string   `json:"user,omitzero"`
+	Preview   bool     `json:"preview,omitzero"`
+}
+
+func (o *API) erase(r *http.Request, by act.Principal, q Erase) (retention.Erased, error) {
+	if q.Preview {
+		if q.User == "" || len(q.Decisions) > 0 {
+			return retention.Erased{}, badRequest("a preview is of a user, without decisions")
+		}
+		return o.Retention.PreviewErase(r.Context(), q.User)
+	}
+	var decisions []act.Position
+	for _, id := range q.Decisions {
+		pos, err := act.ParsePosition(id)
+		if err != nil {
+			return retention.Erased{}, problem{http.StatusBadRequest, err}
+		}
+		decisions = append(decisions, pos)
+	}
+	erased, err := o.Retention.Erase(r.Context(), by, q.User, decisions)
+	if errors.Is(err, retention.ErrNothing) {
+		err = problem{http.StatusNotFound, err}
+	}
+	return erased, err
+}
+
+// Prune removes the node's oldest records, up to a signed checkpoint of its log. A
+// preview tells what would go.
+type Prune struct {
+	Checkpoint string `json:"checkpoint"`
+	Preview    bool   `json:"preview,omitzero"`
+}
+
+func (o *API) prune(r *http.Request, by act.Principal, q Prune) (retention.Pruned, error) {
+	if q.Checkpoint == "" { // not the newest: nearly all would go, and nobody said so
+		return retention.Pruned{}, badRequest("say up to where: \"checkpoint\" has to be a signed checkpoint of this log that was kept")
+	}
+	checkpoint := []byte(q.Checkpoint)
+	cp, err := ledger.OpenCheckpoint(checkpoint, o.Log.VerifierKey())
+	if err != nil {
+		return retention.Pruned{}, problem{http.StatusBadRequest, err}
+	}
+	if q.Preview {
+		return o.Retention.PreviewPrune(r.Context(), cp.Size)
+	}
+	return o.Retention.Prune(r.Context(), by, checkpoint, cp.Size)
+}
+
+// decision answers with a record and what lies beside it.
+func (o *API) decision(w http.ResponseWriter, r *http.Request) {
+	pos, err := act.ParsePosition(r.PathValue("id"))
+	if err != nil {
+		answer(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
+		return
+	}
+	if _, _, err := ledger.ReadRecord(r.Context(), o.Store, pos); err != nil {
+		status, text := http.StatusInternalServerError, "the decision could not be read"
+		if errors.Is(err, ledger.ErrNotFound) {
+			status, text = http.StatusNotFound, "there is no decision "+pos.String()
+		}
+		answer(w, status, map[string]string{"error": text})
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	ledger.Export(r.Context(), o.Store, ledger.Range{Log: pos.Log, From: pos.Index, To: pos.Index + 1}, true, w)
+}

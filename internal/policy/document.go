@@ -1,0 +1,602 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/risk"
+	"reeve.example/reeve/internal/risk/hazard"
+	"reeve.example/reeve/internal/session"
+)
+
+// rule is one compiled rule. It is immutable.
+type rule struct {
+	name         string
+	file         string
+	line, column int
+	order        int // its place among all rules of the set
+
+	kinds  kindSet
+	tools  []string // canonical globs; nil for any resource
+	check  []string
+	detect risk.Detector
+	texts  useSet  // which texts the detectors count in
+	least  float64 // what a finding weighs at least, to count
+	when   *condition
+	scan   risk.Detector // every detector that the rule needs to have run
+
+	effect  act.Effect
+	change  change // of a modify rule
+	code    string // empty: see reasons
+	reason  string
+	instead string
+	observe bool
+	risk    float64
+
+	conditions []string   // under which it lets an act pass
+	hazard     float64    // the least score of the call's hazards; 0 when they do not matter
+	effects    []string   // globs: of hazards with such an effect the weight counts, and not the score
+	terms      *act.Terms // who must agree to what it holds; nil for anybody
+}
+
+// change is what a modify rule does.
+type change struct {
+	kind     changeKind
+	argument string
+	with     []byte     // raw JSON
+	withExpr *condition // instead of with
+}
+
+type changeKind uint8
+
+const (
+	noChange changeKind = iota
+	redact              // mask what the rule's detectors found
+	drop                // put a notice in place of the item
+	replace             // give an argument another value
+)
+
+// kindSet is a set of kinds of act as rules tell them apart: those of act.Kinds by
+// their places there, MCP messages that call a tool, and those not listed.
+type kindSet uint32
+
+// Places beside those of act.Kinds.
+const (
+	mcpCallPlace = 30
+	otherPlace   = 31
+)
+
+// callKinds are the doors by which a tool is called, with a name for each.
+var callKinds = []struct {
+	name string
+	bit  kindSet
+}{
+	{string(act.ToolCall), 1 << slices.Index(act.Kinds, act.ToolCall)},
+	{string(act.TaskStart), 1 << slices.Index(act.Kinds, act.TaskStart)},
+	{string(act.MCPRequest), 1 << mcpCallPlace},
+}
+
+// callKind is the name of them all in a rule.
+const callKind = "call"
+
+// kindOf returns the place of an act's kind in a kindSet.
+func kindOf(a *act.Action) int {
+	if a.CallsMCP() {
+		return mcpCallPlace
+	}
+	if place, ok := kindPlace[a.Kind]; ok {
+		return place
+	}
+	return otherPlace
+}
+
+// of reports whether an act is of one of the kinds.
+func (s kindSet) of(a *act.Action) bool { return s&(1<<kindOf(a)) != 0 }
+
+// missingCalls names the doors by which a tool can be called that a set leaves
+// out, where it has some of them.
+func (s kindSet) missingCalls() (names []string) {
+	for _, c := range callKinds {
+		if s&c.bit == 0 {
+			names = append(names, c.name)
+		}
+	}
+	if len(names) == len(callKinds) {
+		return nil
+	}
+	return names
+}
+
+// named reports whether the rule is bound to tools by their full names, so
+// that its author knows their arguments.
+func (r *rule) named() bool {
+	return r.tools != nil && !slices.ContainsFunc(r.tools, isGlob)
+}
+
+func isGlob(s string) bool { return strings.ContainsAny(s, "*?") }
+
+// document is what one file says, before its conditions are compiled.
+type document struct {
+	*yamlReader
+	include *node      // names the built-in policy that holds, too; nil for none
+	defers  bool       // the default is the included policy's
+	effect  act.Effect // the default
+	observe bool
+	lists   []list
+	rules   []*rule
+	exprs   []pending
+
+	manifests []*manifest
+
+	except      []*exception
+	exceptRules []exceptRule
+	grave       *grave // nil when the document says nothing of risk
+}
+
+type list struct {
+	name   string
+	values []string
+	at     *node
+}
+
+// pending is a part of a rule that can be read once every list is known.
+type pending struct {
+	rule *rule
+	part part
+	node *node
+}
+
+type part uint8
+
+const (
+	toolsPart    part = iota // a glob, or "lists.NAME" for the globs of a list
+	whenPart                 // the condition
+	argumentPart             // the name of the argument to replace
+	withPart                 // the expression to replace it with
+	effectsPart              // a glob for the names of effects
+)
+
+var (
+	documentKeys = []string{"version", "name", "description", "include", "default", "mode", "lists", "rules", "manifests", "except", "risk"}
+	ruleKeys     = []string{"name", "description", "on", "tools", "check", "detect", "texts", "severity", "hazard", "effects", "when", "effect", "modify", "conditions", "approval", "code", "reason", "instead", "mode", "risk"}
+	modifyForms  = []string{"redact", "drop"}
+	replaceKeys  = []string{"argument", "with", "with_expr"}
+
+	codePattern = regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*$`)
+	listPattern = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,63}$`)
+)
+
+// Codes that reeve itself gives; a rule may not take them.
+const (
+	// CodeRuleError says that a rule's condition could not be evaluated.
+	CodeRuleError = "rule_error"
+	// CodeModifyConflict says that two rules want different values for one argument.
+	CodeModifyConflict = "modify_conflict"
+	// CodeModifyImpossible says that a modify rule applied but there is nothing that it could change.
+	CodeModifyImpossible = "modify_impossible"
+	// CodeDefault is the code of a decision that no rule made.
+	CodeDefault = "default"
+)
+
+var ownCodes = append([]string{CodeRuleError, CodeModifyConflict, CodeModifyImpossible, CodeDefault, "approval_required"}, act.FinalCodes...)
+
+// noted is the least weight of an effect that a rule names, if it does not say another.
+const noted = 0.3
+
+const maxReason = 1000 // bytes of a reason or an instead
+
+func readDocument(f File) *document {
+	d := &document{yamlReader: &yamlReader{file: f.Name, source: strings.TrimPrefix(string(f.Data), "\ufeff")}}
+	read := d.read
+	if isConstitution(f.Name) {
+		read = d.readConstitution
+	}
+	root := read()
+	if root == nil {
+		return d
+	}
+	if root.Kind != rawjson.Object {
+		d.at(root, "start with version: 1, default: … and rules: …", "a policy document is a mapping, not %s", root.Is())
+		return d
+	}
+	d.known(root, documentKeys, "a policy document")
+	if v := root.Get("version"); v == nil {
+		d.at(root, "add version: 1", "the document does not say its version")
+	} else if v.Kind != rawjson.Number || v.Text != "1" {
+		d.at(v, "this reeve reads version: 1", "version %q is not known", v.Text)
+	}
+	d.textOf(root.Get("name"), "name")
+	d.textOf(root.Get("description"), "description")
+	if v := root.Get("include"); v != nil {
+		d.include = v
+		if v.Kind != rawjson.String || v.Text != starterName {
+			d.at(v, "the built-in policy is called "+starterName, "%q is no policy that can be included", v.Text)
+		}
+	}
+	if v := root.Get("default"); v == nil && d.include != nil {
+		d.defers = true
+	} else if v == nil {
+		d.at(root, "add default: allow, or default: deny to forbid everything that no rule allows",
+			"the document does not say what happens when no rule decides")
+	} else if e, ok := d.effectOf(v, "default"); ok {
+		if e == act.Modify {
+			d.at(v, "it is one of allow, escalate, deny", "the default cannot be modify")
+		}
+		d.effect = e
+	}
+	d.observe = d.modeOf(root.Get("mode"))
+	d.readLists(root.Get("lists"))
+	d.readManifests(root.Get("manifests"))
+	d.readExcept(root.Get("except"))
+	d.readRisk(root.Get("risk"))
+	if v := root.Get("rules"); v != nil && v.Kind != rawjson.Null {
+		if v.Kind != rawjson.Array {
+			d.at(v, "write each rule as - name: …", "rules is a list, not %s", v.Is())
+		}
+		for _, item := range v.Items {
+			d.readRule(item)
+		}
+	}
+	return d
+}
+
+// known reports the members of a mapping that have no meaning.
+func (d *document) known(n *node, keys []string, what string) {
+	for _, m := range n.Members {
+		if !slices.Contains(keys, m.Name) {
+			d.fault(m.Line, m.Column, didYouMean(m.Name, keys), "%s has no key %q", what, m.Name)
+		}
+	}
+}
+
+// textOf reads an optional text.
+func (d *document) textOf(n *node, what string) string {
+	if n == nil || n.Kind == rawjson.Null {
+		return ""
+	}
+	if n.Kind == rawjson.Array || n.Kind == rawjson.Object {
+		d.at(n, "", "%s is a text, not %s", what, n.Is())
+		return ""
+	}
+	text := strings.TrimSpace(n.Text)
+	if len(text) > maxReason {
+		d.at(n, "", "%s is longer than %d bytes", what, maxReason)
+	}
+	return text
+}
+
+func (d *document) effectOf(n *node, what string) (act.Effect, bool) {
+	e, ok := act.ParseEffect(n.Text)
+	if n.Kind != rawjson.String || !ok {
+		d.at(n, didYouMean(n.Text, []string{"allow", "deny", "escalate", "modify"}), "%s: %q is not an effect", what, n.Text)
+		return act.Deny, false
+	}
+	return e, true
+}
+
+// modeOf reports whether a mode is observe.
+func (d *document) modeOf(n *node) bool {
+	if n == nil {
+		return false
+	}
+	if n.Text != "enforce" && n.Text != "observe" {
+		d.at(n, didYouMean(n.Text, []string{"enforce", "observe"}), "mode: %q is not a mode", n.Text)
+	}
+	return n.Text == "observe"
+}
+
+// words reads a text or a list of texts. It returns nil when n is absent.
+func (d *document) words(n *node, what string) []*node {
+	switch {
+	case n == nil:
+		return nil
+	case n.Kind == rawjson.String:
+		return []*node{n}
+	case n.Kind == rawjson.Array && len(n.Items) > 0:
+		var words []*node
+		for _, item := range n.Items {
+			if item.Kind != rawjson.String || item.Text == "" {
+				d.at(item, "quote it", "%s is a list of texts; this is %s", what, item.Is())
+				continue
+			}
+			words = append(words, item)
+		}
+		return words
+	}
+	d.at(n, "leave the key out if it should not matter", "%s is a text or a list of texts, not %s", what, n.Is())
+	return nil
+}
+
+func (d *document) readLists(n *node) {
+	if n == nil || n.Kind == rawjson.Null {
+		return
+	}
+	if n.Kind != rawjson.Object {
+		d.at(n, "write lists: { name: [\"…\"] }", "lists is a mapping of names to lists, not %s", n.Is())
+		return
+	}
+	for _, m := range n.Members {
+		l := list{name: m.Name, at: &node{Line: m.Line, Column: m.Column}}
+		if !listPattern.MatchString(m.Name) {
+			d.at(l.at, "use lower-case letters, digits and _", "%q cannot be the name of a list", m.Name)
+			continue
+		}
+		if m.Value.Kind != rawjson.Array {
+			d.at(m.Value, "", "a list is a list of texts, not %s", m.Value.Is())
+			continue
+		}
+		for _, item := range m.Value.Items {
+			if item.Kind != rawjson.String {
+				d.at(item, "quote it", "a list holds texts; this is %s", item.Is())
+				continue
+			}
+			l.values = append(l.values, item.Text)
+		}
+		d.lists = append(d.lists, l)
+	}
+}
+
+func (d *document) readRule(n *node) {
+	if n.Kind != rawjson.Object {
+		d.at(n, "write each rule as - name: …", "a rule is a mapping, not %s", n.Is())
+		return
+	}
+	r := &rule{file: d.file, line: n.Line, column: n.Column}
+	d.known(n, ruleKeys, "a rule")
+	r.name = d.textOf(n.Get("name"), "name")
+	switch {
+	case r.name == "":
+		d.at(n, "add name: …", "the rule has no name")
+	case !ruleName(r.name):
+		d.at(n.Get("name"), "use letters, digits, spaces and . _ / -, at most 100", "%q cannot be the name of a rule", r.name)
+	case r.name == "default":
+		d.at(n.Get("name"), "", "a rule cannot be called default: that is the name of what happens when no rule decides")
+	case r.name == graveRule, r.name == manifestRule:
+		d.at(n.Get("name"), "", "a rule cannot be called %s: that is the name of a built-in one", r.name)
+	}
+	d.textOf(n.Get("description"), "description")
+	r.kinds = d.kindsOf(n.Get("on"))
+	for _, w := range d.words(n.Get("tools"), "tools") {
+		d.exprs = append(d.exprs, pending{r, toolsPart, w})
+	}
+	for _, w := range d.words(n.Get("check"), "check") {
+		if !slices.Contains(checkNames, w.Text) {
+			d.at(w, didYouMean(w.Text, checkNames), "there is no check %q", w.Text)
+		}
+		r.check = append(r.check, w.Text)
+	}
+	for _, w := range d.words(n.Get("detect"), "detect") {
+		det, ok := risk.ParseDetector(w.Text)
+		if !ok {
+			d.at(w, didYouMean(w.Text, detectorNames), "there is no detector %q", w.Text)
+		}
+		r.detect |= det
+	}
+	if v := n.Get("hazard"); v != nil {
+		f, err := strconv.ParseFloat(v.Text, 64)
+		if v.Kind != rawjson.Number || err != nil || f <= 0 || f > 1 {
+			d.at(v, "0.8 is what hardly anybody wants, 0.5 what somebody may", "hazard is a number above 0, at most 1")
+		}
+		r.hazard = f
+	}
+	for _, w := range d.words(n.Get("effects"), "effects") {
+		d.exprs = append(d.exprs, pending{r, effectsPart, w})
+		r.effects = append(r.effects, w.Text)
+	}
+	if r.effects != nil && r.hazard == 0 {
+		r.hazard = noted
+	}
+	if v := n.Get("when"); v != nil {
+		d.exprs = append(d.exprs, pending{r, whenPart, v})
+	}
+	if v := n.Get("effect"); v == nil {
+		d.at(n, "add effect: deny, escalate, modify or allow", "the rule does not say its effect")
+	} else {
+		r.effect, _ = d.effectOf(v, "effect")
+	}
+	d.readModify(r, n)
+	d.readTexts(r, n)
+	d.readConditions(r, n)
+	d.readApproval(r, n)
+	if v := n.Get("code"); v != nil {
+		r.code = d.textOf(v, "code")
+		if !codePattern.MatchString(r.code) || len(r.code) > 64 {
+			d.at(v, "use lower-case words joined by . _ or -", "%q cannot be a code", r.code)
+		} else if slices.Contains(ownCodes, r.code) {
+			d.at(v, "choose another", "the code %s has a meaning of its own", r.code)
+		}
+	}
+	r.reason = d.textOf(n.Get("reason"), "reason")
+	r.instead = d.textOf(n.Get("instead"), "instead")
+	r.observe = d.modeOf(n.Get("mode")) || d.observe
+	if v := n.Get("risk"); v != nil {
+		f, err := strconv.ParseFloat(v.Text, 64)
+		if v.Kind != rawjson.Number || err != nil || f < 0 || f > 1 {
+			d.at(v, "", "risk is a number from 0 to 1")
+		}
+		r.risk = f
+	}
+	d.rules = append(d.rules, r)
+}
+
+// readTexts reads in which texts a rule's detectors count, and from which weight on.
+func (d *document) readTexts(r *rule, n *node) {
+	v := n.Get("texts")
+	for _, w := range d.words(v, "texts") {
+		i := slices.Index(useNames, w.Text)
+		if i < 0 {
+			d.at(w, didYouMean(w.Text, useNames), "texts: %q is none of the uses of a text", w.Text)
+			continue
+		}
+		r.texts |= 1 << i
+		if r.effect == act.Modify && hazard.Use(i) == hazard.Replaced {
+			d.at(w, "leave it out: such a text is not changed", "what an edit looks for cannot be changed")
+		}
+	}
+	switch {
+	case v == nil && r.effect == act.Modify:
+		r.texts = everyUse &^ (1 << hazard.Replaced)
+	case v == nil:
+		r.texts = everyUse
+	case r.detect == 0 && r.change.kind != drop:
+		d.at(v, "add detect: […]", "texts says where detectors look, and the rule has no detect")
+	}
+	if v := n.Get("severity"); v != nil {
+		f, err := strconv.ParseFloat(v.Text, 64)
+		if v.Kind != rawjson.Number || err != nil || f <= 0 || f > 1 {
+			d.at(v, "0.9 is what is surely a key, 0.5 leaves out what is plainly an example", "severity is a number above 0, at most 1")
+		}
+		if r.detect == 0 {
+			d.at(v, "add detect: […]", "severity is of what detectors find, and the rule has no detect")
+		}
+		r.least = f
+	}
+}
+
+// useSet is a set of uses of a text.
+type useSet uint8
+
+const everyUse useSet = 1<<hazard.Said | 1<<hazard.Run | 1<<hazard.Written | 1<<hazard.Replaced
+
+// useNames are the uses as policies name them, in their order.
+var useNames = []string{"said", "run", "written", "replaced"}
+
+// readTools adds the globs that one entry of tools stands for.
+func (d *document) readTools(p pending, lists []list) {
+	globs := []string{p.node.Text}
+	if name, ok := strings.CutPrefix(p.node.Text, "lists."); ok {
+		i := slices.IndexFunc(lists, func(l list) bool { return l.name == name })
+		if i < 0 {
+			d.at(p.node, "define it under lists:", "there is no list %q", name)
+			return
+		}
+		if globs = lists[i].values; len(globs) == 0 {
+			d.at(p.node, "", "the list %q is empty, so that the rule would never apply", name)
+		}
+	}
+	for _, g := range globs {
+		// Patterns take the one form that names take, so that no spelling of
+		// a name slips by a rule and no spelling of a rule is without effect.
+		glob, _ := canon.Name(g)
+		if glob == "" {
+			d.at(p.node, "", "%q names no tool", g)
+			continue
+		}
+		p.rule.tools = append(p.rule.tools, glob)
+	}
+}
+
+func (d *document) kindsOf(n *node) kindSet {
+	if n == nil {
+		return ^kindSet(0)
+	}
+	var kinds kindSet
+	for _, w := range d.words(n, "on") {
+		if w.Text == "*" {
+			return ^kindSet(0)
+		}
+		matched := false
+		for i, k := range act.Kinds {
+			if matchName(w.Text, string(k)) {
+				kinds |= 1 << i
+				matched = true
+				if k == act.MCPRequest {
+					kinds |= 1 << mcpCallPlace
+				}
+			}
+		}
+		if matchName(w.Text, callKind) {
+			for _, c := range callKinds {
+				kinds |= c.bit
+			}
+			matched = true
+		}
+		if !matched {
+			d.at(w, didYouMean(w.Text, kindNames), "there is no kind of act %q", w.Text)
+		}
+	}
+	return kinds
+}
+
+func (d *document) readModify(r *rule, n *node) {
+	v := n.Get("modify")
+	if r.effect != act.Modify {
+		if v != nil {
+			d.at(v, "set effect: modify", "modify: needs effect: modify")
+		}
+		return
+	}
+	switch {
+	case v == nil:
+		d.at(n.Get("effect"), "add modify: redact, drop or {replace: …}", "the rule does not say how it modifies")
+	case v.Kind == rawjson.String && v.Text == "redact":
+		r.change.kind = redact
+		if r.detect == 0 {
+			d.at(v, "add detect: […]", "modify: redact masks what detectors found, and the rule has no detect")
+		}
+	case v.Kind == rawjson.String && v.Text == "drop":
+		r.change.kind = drop
+	case v.Kind == rawjson.Object && len(v.Members) == 1 && v.Members[0].Name == "replace" && v.Members[0].Value.Kind == rawjson.Object:
+		d.readReplace(r, v.Members[0].Value)
+	case v.Kind == rawjson.String:
+		d.at(v, didYouMean(v.Text, modifyForms), "modify: %q is not a way to modify", v.Text)
+	default:
+		d.at(v, "it is redact, drop or {replace: {argument: NAME, with: VALUE}}", "this is not a way to modify")
+	}
+}
+
+func (d *document) readReplace(r *rule, n *node) {
+	d.known(n, replaceKeys, "replace")
+	r.change.kind = replace
+	if r.change.argument = d.textOf(n.Get("argument"), "argument"); r.change.argument == "" {
+		d.at(n, "add argument: NAME", "replace does not say which argument")
+	} else {
+		d.exprs = append(d.exprs, pending{r, argumentPart, n.Get("argument")})
+	}
+	with, expr := n.Get("with"), n.Get("with_expr")
+	switch {
+	case (with == nil) == (expr == nil):
+		d.at(n, "add with: VALUE, or with_expr: a CEL expression", "replace needs exactly one of with and with_expr")
+	case with != nil:
+		r.change.with = with.AppendJSON(nil)
+		if doc, err := rawjson.Parse(r.change.with); err != nil {
+			d.at(with, "", "the value cannot be written as JSON: %v", err)
+		} else {
+			r.change.with = doc.Root().AppendCanonical(nil)
+		}
+	default:
+		d.exprs = append(d.exprs, pending{r, withPart, expr})
+	}
+}
+
+// ruleName reports whether a text can be the name of a rule: letters, digits, spaces
+// and . _ / -, at most 100.
+func ruleName(s string) bool {
+	other := strings.ContainsFunc(s, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsNumber(c) && !strings.ContainsRune(" ._/-", c)
+	})
+	return !other && !strings.ContainsRune(" ._/-", rune(s[0])) && utf8.RuneCountInString(s) <= 100
+}
+
+var checkNames = func() (names []string) {
+	for _, c := range session.Checks {
+		names = append(names, c.Name)
+	}
+	return names
+}()
+
+var kindNames = func() (names []string) {
+	for _, k := range act.Kinds {
+		names = append(names, string(k))
+	}
+	return append(names, callKind)
+}()
+
+var detectorNames = []string{"secret", "pii", "pii.card", "pii.ssn", "pii.iban", "pii.email", "pii.phone", "hidden", "injection", "all"}

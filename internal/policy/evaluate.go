@@ -1,0 +1,498 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/interpreter"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/risk"
+	"reeve.example/reeve/internal/risk/hazard"
+)
+
+// Session is what conditions may see of a session's memory.
+type Session struct {
+	Steps, Calls int64     // steps and tool calls so far, this one not counted
+	Started      time.Time // zero when unknown
+	Tainted      bool      // untrusted content entered the present turn
+	Autonomous   bool      // an event started it, not a person
+	Known        bool      // its memory is whole: nothing expired or was evicted
+}
+
+// Input is what a policy judges.
+type Input struct {
+	Action     *act.Action
+	Session    Session
+	Violations []act.Violation
+	// Refusals are why reeve itself denies the act, whatever the rules say.
+	Refusals []act.Reason
+}
+
+// Finding is what a detector found in one leaf of an action's content.
+type Finding struct {
+	Leaf int // index into Action.Content
+	risk.Finding
+}
+
+// Verdict is what a policy says about an action. The zero value denies.
+type Verdict struct {
+	Effect act.Effect
+	// Reasons holds every rule that matched, and what failed: those that were
+	// applied first, strictest first, then those that only observe.
+	Reasons []act.Reason
+	// Edits make the modified request, when the effect is modify, and the one
+	// that a person is asked to agree to, when it is escalate.
+	Edits []act.Edit
+	// Conditions are what the rules that let the act pass ask for, in sentences.
+	// An act that is denied has none.
+	Conditions []string
+	Risk       act.Risk
+	Findings   []Finding
+}
+
+// evaluation is the working memory of one Evaluate, and the activation that
+// conditions read their variables from. It is reused.
+type evaluation struct {
+	in         *Input
+	table      *hazard.Table
+	rules      []*rule // candidates
+	matches    []match
+	args       object
+	reading    reading
+	content    ref.Val
+	text       ref.Val
+	folded     ref.Val
+	grams      *trigrams // of folded, once a pattern asks
+	gramsMade  bool
+	findings   []risk.Finding
+	leaves     []int         // the leaf of each finding
+	foundMask  risk.Detector // of all findings
+	violations []int         // indices into in.Violations, see match
+	parts      []hazard.Part // what the leaves are for, once that is asked
+	hazards    hazard.Assessment
+	assessed   bool // hazards is known
+}
+
+// match is a rule on its way to matching.
+type match struct {
+	rule       *rule
+	violations []int // of the checks that the rule names: the certain ones, or else the unsure ones
+	unsure     bool  // there are only unsure ones
+	lifted     bool  // by an exception
+	err        error // the condition failed
+	edits      []argumentEdit
+}
+
+// argumentEdit gives one argument another value.
+type argumentEdit struct {
+	pointer string
+	value   []byte
+}
+
+var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
+
+func (s *Set) newEvaluation(in *Input) *evaluation {
+	e := evaluations.Get().(*evaluation)
+	e.in, e.table = in, s.table
+	e.args.reading = &e.reading
+	e.args.reset(in.Action.Arguments)
+	return e
+}
+
+// free returns e to the pool without holding on to a request's bytes.
+func (e *evaluation) free() {
+	e.args.reset(nil)
+	clear(e.rules)
+	clear(e.matches[:cap(e.matches)])
+	*e = evaluation{
+		grams: e.grams, rules: e.rules[:0], matches: e.matches[:0], args: object{vals: e.args.vals},
+		findings: e.findings[:0], leaves: e.leaves[:0], violations: e.violations[:0],
+	}
+	if cap(e.findings) < 4096 && cap(e.args.vals) < 4096 && cap(e.rules) < 4096 {
+		evaluations.Put(e)
+	}
+}
+
+// evaluate judges an act in one form and one reading. Where that leaves out
+// invisible characters, the act is what visible made, and its arguments are cleaned
+// as they are read. differs says that a folded reading may come to something else.
+func (s *Set) evaluate(in *Input, how reading) (v Verdict, differs bool) {
+	e := s.newEvaluation(in)
+	defer e.free()
+	e.reading = how
+	e.rules = s.index.candidates(e.rules, in)
+	e.judge()
+	v = s.conclude(e)
+	return v, e.reading.differs
+}
+
+// judge finds which candidates match. What costs little goes first: a rule's
+// checks and its condition, and only then, once for all rules that are still
+// in question, the detectors.
+func (e *evaluation) judge() {
+	var want risk.Detector
+	for _, r := range e.rules {
+		m := match{rule: r}
+		if r.check != nil && !e.violated(&m) {
+			continue
+		}
+		if r.hazard > 0 && !e.endangers(r) {
+			continue
+		}
+		if r.when != nil && r.when.found == 0 {
+			holds, err := e.eval(r.when)
+			if err == nil && !holds {
+				continue
+			}
+			m.err = err
+		}
+		want |= r.scan
+		e.matches = append(e.matches, m)
+	}
+	if want != 0 {
+		e.scan(want)
+		kept := e.matches[:0]
+		for _, m := range e.matches {
+			if e.holds(&m) {
+				kept = append(kept, m)
+			}
+		}
+		e.matches = kept
+	}
+	e.replacements()
+}
+
+// holds decides the parts of a rule that need the detectors.
+func (e *evaluation) holds(m *match) bool {
+	r := m.rule
+	if r.detect != 0 && !e.detected(r) {
+		return false
+	}
+	if r.when != nil && r.when.found != 0 {
+		holds, err := e.eval(r.when)
+		if err == nil && !holds {
+			return false
+		}
+		m.err = err
+	}
+	return true
+}
+
+// detected reports whether a rule's detectors found something that counts for it.
+func (e *evaluation) detected(r *rule) bool {
+	if e.foundMask&r.detect == 0 {
+		return false
+	}
+	if r.texts == everyUse && r.least == 0 {
+		return true
+	}
+	for i := range e.findings {
+		if e.counts(r, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// counts reports whether finding i is one of a rule's detectors, in a text that
+// the rule looks at, and grave enough.
+func (e *evaluation) counts(r *rule, i int) bool {
+	f := &e.findings[i]
+	return f.Detector&r.detect != 0 && f.Score >= r.least && r.looksAt(e.part(e.leaves[i]))
+}
+
+func (r *rule) looksAt(p hazard.Part) bool { return r.texts>>p.Use&1 != 0 }
+
+// part is what leaf i is for. Only the texts of calls are anything but said.
+func (e *evaluation) part(i int) hazard.Part {
+	a := e.in.Action
+	if !a.IsCall() {
+		return hazard.Part{}
+	}
+	if e.parts == nil {
+		e.parts = hazard.Parts(a.Canonical, a.Content)
+	}
+	return e.parts[i]
+}
+
+// violated notes which of the violations are of the rule's checks. Certain
+// ones decide; unsure ones alone are only flagged.
+func (e *evaluation) violated(m *match) bool {
+	collect := func(unsure bool) {
+		start := len(e.violations)
+		for i := range e.in.Violations {
+			if v := &e.in.Violations[i]; v.Unsure == unsure && slices.Contains(m.rule.check, v.Check) {
+				e.violations = append(e.violations, i)
+			}
+		}
+		m.violations = e.violations[start:len(e.violations):len(e.violations)]
+	}
+	if collect(false); len(m.violations) == 0 {
+		collect(true)
+		m.unsure = true
+	}
+	return len(m.violations) > 0
+}
+
+// eval evaluates a condition. An error says that it has no answer.
+func (e *evaluation) eval(c *condition) (bool, error) {
+	v, err := e.run(c)
+	if err != nil {
+		return false, err
+	}
+	b, ok := v.(types.Bool)
+	if !ok {
+		return false, fmt.Errorf("its condition is neither true nor false")
+	}
+	return bool(b), nil
+}
+
+// run evaluates an expression.
+func (e *evaluation) run(c *condition) (ref.Val, error) {
+	e.reading.spellings = c.spellings
+	v, _, err := c.program.Eval(e)
+	if err != nil {
+		return nil, e.failure(c, err)
+	}
+	return v, nil
+}
+
+// failure says why a condition failed. CEL's own words can quote the values
+// that it met, so they are not used.
+func (e *evaluation) failure(c *condition, err error) error {
+	for _, p := range c.reads {
+		if v, ok := e.args.find(p[0]); !ok {
+			return fmt.Errorf("the argument %q is missing", p[0])
+		} else if types.IsError(v) {
+			return fmt.Errorf("the argument %q is given twice", p[0])
+		}
+	}
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "no such key"):
+		return fmt.Errorf("a value that it reads is missing")
+	case strings.Contains(text, "no such overload"):
+		return fmt.Errorf("a value has another type than it expects")
+	case strings.Contains(text, "given twice"):
+		return fmt.Errorf("an argument is given twice")
+	case strings.Contains(text, "too long"):
+		return fmt.Errorf("a value is too long for it")
+	case strings.Contains(text, "index out of bounds"):
+		return fmt.Errorf("a list that it reads is too short")
+	}
+	return fmt.Errorf("its condition has no result")
+}
+
+// assess judges what a tool call would do, once.
+func (e *evaluation) assess() *hazard.Assessment {
+	if !e.assessed {
+		e.assessed = true
+		if a := e.in.Action; a.IsCall() {
+			e.hazards = e.table.Assess(a.Canonical, a.Content)
+			// A model can be talked into a low score by what it reads, but not
+			// into lowering that of the heuristics.
+			if m := a.Model; m != nil && *m > e.hazards.Score {
+				f := hazard.Finding{Code: "model", Category: "ASI01", Weight: *m, Message: "The model that was asked finds this call dangerous."}
+				e.hazards.Score, e.hazards.Findings = *m, append([]hazard.Finding{f}, e.hazards.Findings...)
+			}
+		}
+	}
+	return &e.hazards
+}
+
+// endangers reports whether the call's hazards are grave enough for the rule: all of
+// them together, or one that has an effect that it names.
+func (e *evaluation) endangers(r *rule) bool {
+	a := e.assess()
+	if r.effects == nil {
+		return a.Score >= r.hazard
+	}
+	return slices.ContainsFunc(a.Findings, r.names)
+}
+
+// names reports whether a hazard is one of those that the rule names.
+func (r *rule) names(f hazard.Finding) bool {
+	return f.Weight >= r.hazard && slices.ContainsFunc(r.effects, func(glob string) bool { return matchName(glob, f.Code) })
+}
+
+// scan runs the detectors over the content.
+func (e *evaluation) scan(want risk.Detector) {
+	var spread map[int][]risk.Finding
+	if want&risk.Injection != 0 {
+		spread = across(e.in.Action)
+	}
+	for i := range e.in.Action.Content {
+		e.findings = risk.Scan(e.in.Action.Content[i].Text, wanted(&e.in.Action.Content[i], want), e.findings)
+		e.findings = append(e.findings, spread[i]...)
+		for len(e.leaves) < len(e.findings) {
+			e.foundMask |= e.findings[len(e.leaves)].Detector
+			e.leaves = append(e.leaves, i)
+		}
+	}
+}
+
+// wanted is what is looked for in a leaf: in one that tells a model how to use tools,
+// injection is more.
+func wanted(leaf *act.Leaf, want risk.Detector) risk.Detector {
+	if leaf.Guides && want&risk.Injection != 0 {
+		return want | risk.Guidance
+	}
+	return want
+}
+
+// ResolveName gives conditions their variables.
+func (e *evaluation) ResolveName(name string) (any, bool) {
+	if name == evaluationName {
+		return e, true
+	}
+	get := variableByName[name]
+	if get == nil {
+		return nil, false
+	}
+	return get(e), true
+}
+
+// Parent is part of CEL's activation.
+func (e *evaluation) Parent() interpreter.Activation { return nil }
+
+var _ cel.Activation = (*evaluation)(nil)
+
+// variables are all that conditions can read. Each namespace holds either what
+// reeve established or what the caller says, never both under one name.
+var variables = []variable{
+	{"action.kind", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Kind) }, "the kind of act, such as tool.call"},
+	{"action.door", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Door) }, "the protocol that it came by"},
+	{"action.method", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Method) }, "the protocol's method"},
+	{"action.time", cel.TimestampType, func(e *evaluation) any { return types.Timestamp{Time: e.in.Action.At} }, "when reeve received it"},
+	{"action.principal.name", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Principal.Name) }, "who asks, by credential"},
+	{"action.principal.method", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Principal.Method) }, "how they proved it"},
+	{"action.principal.organization", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Principal.Organization) }, "the credential's organization"},
+	{"action.tool", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Canonical) }, "the tool's or peer's name in its one form"},
+	{"action.resource", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Resource) }, "the name as sent"},
+	{"action.confusable", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Action.Confusable) }, "the name has look-alike characters"},
+	{"action.server", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Server) }, "the MCP server or A2A peer"},
+	{"action.inner_method", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.InnerMethod) }, "the method of a wrapped A2A or MCP message"},
+	{"action.from", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Speaker()) }, "who the text comes from"},
+	{"action.failed", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Action.Failed) }, "a result says that the tool failed"},
+	{"action.reasoning", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Reasoning) }, "the agent's reasoning"},
+
+	{"agent.id", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Agent.ID) }, "the agent's id, as it says"},
+	{"agent.name", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Agent.Name) }, "its name"},
+	{"agent.version", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Agent.Version) }, "its version"},
+	{"agent.provider", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Agent.Provider) }, "its provider"},
+	{"agent.model", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Agent.Model) }, "its model's id"},
+	{"agent.organization", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Agent.Organization) }, "its organization"},
+
+	{"user.exists", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Action.User.ID != "") }, "the agent names a user"},
+	{"user.id", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.User.ID) }, "the user's id, as the agent says"},
+	{"user.name", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.User.Name) }, "their name"},
+	{"user.email", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.User.Email) }, "their address"},
+	{"user.organization", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.User.Organization) }, "their organization"},
+
+	{"session.id", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Session) }, "the session's id, as the agent says"},
+	{"session.turn", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Turn) }, "the turn's id"},
+	{"session.step", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Step) }, "the step's id"},
+	{"session.steps", cel.IntType, func(e *evaluation) any { return types.Int(e.in.Session.Steps) }, "steps before this one"},
+	{"session.calls", cel.IntType, func(e *evaluation) any { return types.Int(e.in.Session.Calls) }, "tool calls before this one"},
+	{"session.age", cel.DurationType, func(e *evaluation) any { return types.Duration{Duration: e.age()} }, "since its first step"},
+	{"session.tainted", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Session.Tainted) }, "untrusted content entered this turn"},
+	{"session.autonomous", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Session.Autonomous) }, "an event started it, not a person"},
+	{"session.known", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Session.Known) }, "its memory is whole"},
+
+	{"args", cel.MapType(cel.StringType, cel.DynType), func(e *evaluation) any { return &e.args }, "the call's arguments by name"},
+	{"content", cel.ListType(cel.StringType), func(e *evaluation) any { return e.contentList() }, "every piece of text"},
+	{"text", cel.StringType, func(e *evaluation) any { return e.wholeText() }, "all of it, joined by line ends"},
+	{"folded", cel.StringType, func(e *evaluation) any { return e.foldedText() }, "all of it in lower case, look-alikes folded, the invisible removed"},
+}
+
+var variableByName = map[string]func(*evaluation) any{}
+
+func init() {
+	for _, v := range variables {
+		variableByName[v.name] = v.get
+	}
+	for _, name := range detectorNames {
+		mask, _ := risk.ParseDetector(name)
+		variableByName[foundPrefix+name] = func(e *evaluation) any { return types.Bool(e.foundMask&mask != 0) }
+	}
+	for _, name := range checkNames {
+		variableByName[violatesPrefix+name] = func(e *evaluation) any {
+			return types.Bool(slices.ContainsFunc(e.in.Violations, func(v act.Violation) bool { return v.Check == name && !v.Unsure }))
+		}
+	}
+}
+
+func (e *evaluation) age() time.Duration {
+	if e.in.Session.Started.IsZero() {
+		return 0
+	}
+	return max(0, e.in.Action.At.Sub(e.in.Session.Started))
+}
+
+func (e *evaluation) contentList() ref.Val {
+	if e.content == nil {
+		leaves := make([]string, len(e.in.Action.Content))
+		for i := range leaves {
+			leaves[i] = e.in.Action.Content[i].Text
+		}
+		e.content = types.NewStringList(jsonAdapter{}, leaves)
+	}
+	return e.content
+}
+
+func (e *evaluation) wholeText() ref.Val {
+	if e.text == nil {
+		e.text = types.String(joinContent(e.in.Action.Content))
+	}
+	return e.text
+}
+
+func joinContent(content []act.Leaf) string {
+	if len(content) == 1 {
+		return content[0].Text
+	}
+	size := 0
+	for i := range content {
+		size += len(content[i].Text) + 1
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for i := range content {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(content[i].Text)
+	}
+	return b.String()
+}
+
+// trigramsOf returns the filter of s if s is the variable folded, which is
+// what many patterns are run on; for other texts it would not pay.
+func (e *evaluation) trigramsOf(s string) *trigrams {
+	const most = 64 << 10 // a longer text would fill the filter
+	if e.folded == nil || len(s) < 64 || len(s) > most || s != string(e.folded.(types.String)) {
+		return nil
+	}
+	if !e.gramsMade {
+		if e.grams == nil {
+			e.grams = new(trigrams)
+		}
+		e.grams.fill(s)
+		e.gramsMade = true
+	}
+	return e.grams
+}
+
+func (e *evaluation) foldedText() ref.Val {
+	if e.folded == nil {
+		e.folded = types.String(fold(string(e.wholeText().(types.String))))
+	}
+	return e.folded
+}

@@ -1,0 +1,440 @@
+// Package policy turns policy documents, which are YAML with conditions in
+// CEL, into an immutable Set, and judges actions by it.
+//
+//	set, err := policy.LoadPath("policies/")   // every fault, with its place and a hint
+//	verdict := set.Evaluate(&policy.Input{Action: a})
+//	fmt.Println(set.Explain(&policy.Input{Action: a}))
+//
+// Evaluate is pure: no clock, no disk, no state. Rules are found through an
+// index on the kind and the resource of an action, so that ten thousand rules
+// cost what a hundred do; conditions are type-checked and their cost bounded
+// when they are loaded. docs/policy.md describes the documents.
+package policy
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/risk/hazard"
+	"reeve.example/reeve/internal/yamldoc"
+)
+
+// File is one policy document. In the set's text and hash it goes by the last
+// element of its name, so that a policy is the same wherever it lies.
+type File struct {
+	Name string
+	Data []byte
+}
+
+func (f File) base() string { return path.Base(filepath.ToSlash(f.Name)) }
+
+// Set is all documents of a policy, compiled. It is immutable and safe for
+// concurrent use.
+type Set struct {
+	hash          string
+	text          []byte
+	rules         []*rule
+	index         *index
+	effect        act.Effect // the default
+	observe       bool       // the default only observes
+	defaultReason act.Reason
+	manifests     manifests
+	except        []*exception
+	table         *hazard.Table // what its own tables add to what is known of programs
+	grave         float64       // the score from which a call's risk denies; 0 for never
+	files         int
+}
+
+// RuleInfo describes one rule of a Set.
+type RuleInfo struct {
+	Name    string
+	File    string
+	Line    int
+	Effect  act.Effect
+	Observe bool
+}
+
+// Limits of a policy.
+const (
+	maxFiles = 1000
+	maxRules = 100_000
+	maxTotal = 64 << 20 // bytes of all documents
+)
+
+// Load compiles documents into a Set. The error is an ErrorList that names
+// every fault that was found.
+func Load(files ...File) (*Set, error) { return compile(files, withIncluded) }
+
+// compile compiles documents. include adds the files that they include.
+func compile(files []File, include func(files []File, docs []*document) []File) (*Set, error) {
+	files = slices.Clone(files)
+	byName := func(a, b File) int { return cmp.Compare(a.base(), b.base()) }
+	slices.SortFunc(files, byName)
+	var errs ErrorList
+	total := 0
+	for i, f := range files {
+		total += len(f.Data)
+		if i > 0 && f.base() == files[i-1].base() {
+			errs = append(errs, &Error{File: f.Name, Message: "two documents have the same name"})
+		}
+	}
+	if len(files) > maxFiles || total > maxTotal {
+		errs = append(errs, &Error{Message: fmt.Sprintf("the policy is larger than %d files or %d MiB", maxFiles, maxTotal>>20)})
+	}
+	if errs != nil {
+		return nil, errs
+	}
+	docs, tables := readDocuments(files)
+	if more := include(files, docs); len(more) > len(files) {
+		files = more
+		slices.SortFunc(files, byName)
+		docs, tables = readDocuments(files)
+	}
+	s := &Set{files: len(files)}
+	s.table, errs = readTables(tables)
+	s.assemble(docs)
+	for _, d := range docs {
+		slices.SortStableFunc(d.errs, func(a, b *Error) int {
+			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		})
+		errs = append(errs, d.errs...)
+	}
+	if errs == nil && len(s.rules) == 0 {
+		errs = append(errs, &Error{
+			Message: "the policy has no rules",
+			Hint:    "a policy that lets everything pass must say so with a rule such as {name: allow-everything, effect: allow}",
+		})
+	}
+	if len(s.rules) > maxRules {
+		errs = append(errs, &Error{Message: fmt.Sprintf("the policy has more than %d rules", maxRules)})
+	}
+	if errs == nil {
+		if e := costAtOnce(s.rules); e != nil {
+			errs = append(errs, e)
+		}
+	}
+	if errs != nil {
+		if len(errs) > maxErrors {
+			errs = append(errs[:maxErrors:maxErrors], &Error{Message: "there are more faults; these are the first"})
+		}
+		return nil, errs
+	}
+	s.index = newIndex(s.rules)
+	s.text = writeText(files)
+	sum := sha256.Sum256(s.text)
+	s.hash = "sha256:" + hex.EncodeToString(sum[:])
+	return s, nil
+}
+
+// readDocuments reads the documents among files, and gives back the tables of programs.
+func readDocuments(files []File) (docs []*document, tables []File) {
+	for _, f := range files {
+		if isTable(f) {
+			tables = append(tables, f)
+			continue
+		}
+		docs = append(docs, readDocument(f))
+	}
+	return docs, tables
+}
+
+// assemble brings the documents together: names must be unique, defaults must
+// agree, and every document can use every list.
+func (s *Set) assemble(docs []*document) {
+	var lists []list
+	seenLists, seenRules, seenExcept := map[string]string{}, map[string]string{}, map[string]string{}
+	s.observe = true
+	others := slices.ContainsFunc(docs, func(d *document) bool { return !isConstitution(d.file) })
+	var first *document
+	for _, d := range docs {
+		for _, l := range d.lists {
+			if where, ok := seenLists[l.name]; ok {
+				d.at(l.at, "", "the list %q is also defined in %s", l.name, where)
+				continue
+			}
+			seenLists[l.name] = fmt.Sprintf("%s:%d", d.file, l.at.Line)
+			lists = append(lists, l)
+		}
+		for _, r := range d.rules {
+			if where, ok := seenRules[r.name]; ok && r.name != "" {
+				d.fault(r.line, r.column, "", "the rule %q is also defined in %s", r.name, where)
+			}
+			seenRules[r.name] = fmt.Sprintf("%s:%d", r.file, r.line)
+			r.order = len(s.rules)
+			s.rules = append(s.rules, r)
+		}
+		for _, x := range d.except {
+			if where, ok := seenExcept[x.scope.name]; ok && x.scope.name != "" {
+				d.fault(x.scope.line, x.scope.column, "", "the exception %q is also defined in %s", x.scope.name, where)
+			}
+			seenExcept[x.scope.name] = fmt.Sprintf("%s:%d", x.scope.file, x.scope.line)
+			s.except = append(s.except, x)
+		}
+		s.manifests.add(d)
+		if others && isConstitution(d.file) { // it only forbids, and has no default of its own
+			continue
+		}
+		s.observe = s.observe && d.observe
+		if d.errs == nil && !d.defers {
+			if first != nil && d.effect != first.effect {
+				d.fault(1, 1, "all documents of a policy must agree", "default: %s here, and %s in %s", d.effect, first.effect, first.file)
+			}
+			first = d
+		}
+	}
+	s.manifests.settle()
+	s.settleRisk(docs)
+	if first != nil {
+		s.effect = first.effect
+	}
+	message := "No rule decides this, and the policy's default is to " + s.effect.String() + "."
+	switch s.effect {
+	case act.Allow:
+		message = "No rule forbids this."
+	case act.Escalate:
+		message = "No rule decides this, and the policy's default is to ask a person."
+	}
+	s.defaultReason = act.Reason{Rule: "default", Code: CodeDefault, Message: message, Effect: s.effect, Observe: s.observe && s.effect != act.Allow}
+	c, err := newCompiler(lists)
+	if err != nil { // the environment is ours: only a bug can break it
+		docs[0].fault(0, 0, "", "the conditions' environment cannot be made: %v", err)
+		return
+	}
+	for _, d := range docs {
+		for _, p := range d.exprs {
+			if p.part == toolsPart {
+				d.readTools(p, lists)
+			}
+		}
+		for _, r := range d.rules {
+			if slices.Contains(r.tools, "*") {
+				r.tools = nil
+			}
+		}
+		for _, p := range d.exprs {
+			switch p.part {
+			case effectsPart:
+				names := s.table.Effects()
+				if !slices.ContainsFunc(names, func(name string) bool { return matchName(p.node.Text, name) }) {
+					d.at(p.node, didYouMean(p.node.Text, names), "there is no effect %q", p.node.Text)
+				}
+			case whenPart:
+				p.rule.when = c.compile(d, p)
+			case withPart:
+				p.rule.change.withExpr = c.compile(d, p)
+			case argumentPart:
+				arg := argPath{p.rule.change.argument}.String()
+				if !p.rule.named() && (p.rule.when == nil || !p.rule.when.implied[arg]) {
+					d.at(p.node, "add when: has("+arg+"), or name the tools in full",
+						"%s is replaced without knowing that it exists, in a rule that applies to many tools", arg)
+				}
+			}
+		}
+		d.settleExcept(s.rules, []string{graveRule, manifestRule})
+		for _, r := range d.rules {
+			r.scan = r.detect
+			for _, c := range []*condition{r.when, r.change.withExpr} {
+				if c != nil {
+					r.scan |= c.found
+				}
+			}
+		}
+	}
+}
+
+// LoadPath compiles a policy file, or all *.yaml, *.yml and *.toml files of a
+// directory, subdirectories not included. Files named *.test.yaml hold test
+// cases and are passed over; *.toml files are constitutions; programs.yaml and
+// *.programs.yaml say what programs do.
+func LoadPath(name string) (*Set, error) {
+	files, err := readPath(name)
+	if err != nil {
+		return nil, ErrorList{{File: name, Message: err.Error()}}
+	}
+	return Load(files...)
+}
+
+func readPath(name string) ([]File, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, plainPathError(err)
+	}
+	if !info.IsDir() {
+		f, err := readFile(name)
+		return []File{f}, err
+	}
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		return nil, plainPathError(err)
+	}
+	var files []File
+	for _, entry := range entries {
+		if entry.IsDir() || !isPolicyFile(entry.Name()) {
+			continue
+		}
+		if len(files) == maxFiles {
+			return nil, fmt.Errorf("there are more than %d policy files", maxFiles)
+		}
+		f, err := readFile(filepath.Join(name, entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	if len(files) == 0 {
+		return nil, errors.New("there is no policy file (*.yaml, *.yml or *.toml) in this directory")
+	}
+	return files, nil
+}
+
+func isPolicyFile(name string) bool {
+	if strings.HasPrefix(name, ".") || isTestFile(name) {
+		return false
+	}
+	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") || isConstitution(name)
+}
+
+// isTable reports whether a file says what programs do, and not what is allowed.
+func isTable(f File) bool {
+	name := strings.TrimSuffix(strings.TrimSuffix(f.base(), ".yaml"), ".yml")
+	return name != f.base() && (name == "programs" || strings.HasSuffix(name, ".programs"))
+}
+
+// readTables adds what the files say of programs to what is built in.
+func readTables(files []File) (*hazard.Table, ErrorList) {
+	var errs ErrorList
+	sources := make([]string, len(files))
+	for i, f := range files {
+		sources[i] = string(f.Data)
+	}
+	t := hazard.Extend(sources, func(i int, f yamldoc.Fault) {
+		if len(errs) < maxErrors {
+			errs = append(errs, &Error{files[i].Name, f.Line, f.Column, f.Message, f.Hint})
+		}
+	})
+	return t, errs
+}
+
+func isTestFile(name string) bool {
+	return strings.HasSuffix(name, ".test.yaml") || strings.HasSuffix(name, ".test.yml")
+}
+
+// readFile reads a file, but no more of it than a document may have.
+func readFile(name string) (File, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return File{}, plainPathError(err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
+		return File{}, fmt.Errorf("%s is not a regular file", name)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, yamldoc.MaxBytes+1))
+	if err != nil {
+		return File{}, plainPathError(err)
+	}
+	if len(data) > yamldoc.MaxBytes {
+		return File{}, fmt.Errorf("%s is larger than %d MiB", name, yamldoc.MaxBytes>>20)
+	}
+	return File{name, data}, nil
+}
+
+// plainPathError leaves out the system call's name.
+func plainPathError(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// Hash names the policy by its content, as "sha256:" and 64 hexadecimal digits.
+func (s *Set) Hash() string { return s.hash }
+
+// Text returns all documents in one form, from which Parse makes the same Set
+// again: a JSON object {"reeve_policy":1,"files":[{"name":…,"text":…}]}.
+func (s *Set) Text() []byte { return slices.Clone(s.text) }
+
+// Default returns the effect of an action that no rule decides.
+func (s *Set) Default() act.Effect { return s.effect }
+
+// Rules describes the rules in their order.
+func (s *Set) Rules() []RuleInfo {
+	infos := make([]RuleInfo, len(s.rules))
+	for i, r := range s.rules {
+		infos[i] = RuleInfo{r.name, r.file, r.line, r.effect, r.observe}
+	}
+	return infos
+}
+
+// Warnings are what is probably not meant: rules about tools that a call by another
+// door passes, or one that says the same in another way. They keep no policy from
+// being used.
+func (s *Set) Warnings() (list ErrorList) {
+	for _, r := range s.rules {
+		warn := func(hint, format string, args ...any) {
+			list = append(list, &Error{File: r.file, Line: r.line, Column: r.column, Message: fmt.Sprintf(format, args...), Hint: hint})
+		}
+		if missing := r.kinds.missingCalls(); missing != nil && (r.tools != nil || r.hazard > 0) && r.effect != act.Allow {
+			warn("on: call names all of them",
+				"the rule %q is about calls of tools, and does not hold for those that come as %s", r.name, strings.Join(missing, " or "))
+		}
+		if r.when != nil && act.Stricter(r.effect, act.Escalate) == r.effect {
+			told := map[string]bool{}
+			for _, p := range r.when.exact {
+				if arg := p.String(); !told[arg] {
+					told[arg] = true
+					warn(fmt.Sprintf("%s.may_be(…) holds for these, and where nothing is said", arg),
+						"the rule %q compares %s with a text exactly, and does not hold for a list of it, other capitals or a space more", r.name, arg)
+				}
+			}
+		}
+	}
+	return list
+}
+
+func writeText(files []File) []byte {
+	b := []byte(`{"reeve_policy":1,"files":[`)
+	for i, f := range files {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"name":`...)
+		b = rawjson.AppendString(b, f.base())
+		b = append(b, `,"text":`...)
+		b = rawjson.AppendString(b, f.Data)
+		b = append(b, '}')
+	}
+	return append(b, "]}"...)
+}
+
+// Parse compiles the form that Text returns.
+func Parse(text []byte) (*Set, error) {
+	doc, err := rawjson.Parse(text)
+	if err != nil {
+		return nil, ErrorList{{Message: "this is not the text of a policy: " + err.Error()}}
+	}
+	if version, _ := doc.Root().Get("reeve_policy").Int(); version != 1 {
+		return nil, ErrorList{{Message: "this is not the text of a policy that this reeve can read"}}
+	}
+	var files []File
+	for _, f := range doc.Root().Get("files").Elems() {
+		files = append(files, File{f.Get("name").Text(), []byte(f.Get("text").Text())})
+	}
+	if len(files) == 0 {
+		return nil, ErrorList{{Message: "the text of the policy holds no documents"}}
+	}
+	return compile(files, func(files []File, _ []*document) []File { return files }) // what was included is among them
+}

@@ -1,0 +1,435 @@
+// Package hazard judges what a tool call would do: the commands it would run,
+// the paths it would touch, the hosts it would reach, the SQL it would send.
+//
+//	a := hazard.Assess(call.Tool, call.Leaves)
+//	for _, f := range a.Findings {
+//		fmt.Printf("%s: %s (%.2f)\n", f.Code, f.Message, f.Weight)
+//	}
+//
+// Commands are parsed, not matched as text. What a command is known to do is a
+// table: it reads, it writes, it runs what it is given, it talks to the network.
+// What flows between commands is followed: a text from the network that ends in
+// an interpreter, a secret that ends at a host, a literal that is decoded and run.
+//
+// It is a heuristic: it knows forms, not intentions. Reading and writing of
+// ordinary files stays near 0, administration that may be wanted (installing a
+// package, fetching a file) below 0.7, and what hardly anybody wants an agent to
+// do is at 0.8 or more.
+//
+// Everything is bounded: size, nesting, number of commands, rounds of decoding.
+// Where a bound is hit the rest is read as plain words, and that is a finding of
+// its own.
+package hazard
+
+import (
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/risk"
+)
+
+// Finding is one thing that an act would do and that endangers somebody.
+type Finding struct {
+	Code       string  // stable, such as "shell.reverse_shell"
+	Category   string  // code of OWASP's Agentic Top 10, such as "ASI05"
+	Technique  string  // of MITRE ATT&CK, such as "T1059.004", or empty
+	Weight     float64 // from 0 to 1
+	Message    string  // a sentence for a person
+	Pointer    string  // of the leaf
+	Start, End int     // span in the leaf's text, in bytes
+}
+
+// Assessment is what was found in one tool call. The zero Assessment found nothing.
+type Assessment struct {
+	Score    float64 // from 0 to 1
+	Findings []Finding
+}
+
+// Bounds of one assessment.
+const (
+	maxText     = 512 << 10 // bytes of one leaf that are read, when it is not run
+	maxTotal    = 2 << 20   // bytes of all leaves
+	maxWords    = 4096      // members of a list that are one command's words
+	maxInner    = 512 << 10 // bytes that come to be while reading: decoded, expanded, unwrapped
+	maxLoose    = 48 << 10  // bytes that are read as words
+	maxFindings = 64
+	maxDepth    = 12   // texts inside texts
+	maxCommands = 2000 // commands and redirections of one call, wrapped ones included
+)
+
+// assessor holds what one call of Assess may still spend, and what it found.
+type assessor struct {
+	table    *Table
+	findings []Finding
+	seen     map[string]int // by code: index in findings of the gravest one
+	pointer  string         // of the leaf being read
+	size     int            // of its text, in bytes
+	scale    float64        // of the weights: below 1 where a text is kept, and not run
+	floor    float64        // findings below it are left out
+	bytes    int            // of leaves, left to be read
+	inner    int            // of texts inside them
+	loose    int            // of texts read as words, since they are no commands that can be parsed
+	commands int            // left to be judged
+	depth    int
+	runs     bool  // the leaf is a command, a program, a query or an address
+	written  files // files that the call's commands wrote so far
+	watch    *Watch
+	dirs     []string // that the scripts went to, if they are watched
+}
+
+// span is a part of the leaf's text, in bytes.
+type span struct{ start, end int }
+
+// report adds a finding by its code in the table of effects. A weight of 0 is the table's.
+func (a *assessor) report(code string, weight float64, at span) {
+	t, ok := a.table.effects[code]
+	if !ok {
+		panic("hazard: no effect " + code)
+	}
+	if weight == 0 {
+		weight = t.weight
+	}
+	if weight *= a.scale; weight < a.floor {
+		return
+	}
+	// What a parser put in where something was missing has no place of its own.
+	if at.end = min(at.end, a.size); at.end <= at.start || at.start < 0 {
+		at = span{0, a.size}
+	}
+	f := Finding{code, t.category, t.technique, weight, t.message, a.pointer, at.start, at.end}
+	if i, ok := a.seen[code+a.pointer]; ok {
+		if a.findings[i].Weight < weight {
+			a.findings[i] = f
+		}
+		return
+	}
+	if len(a.findings) >= maxFindings {
+		return
+	}
+	a.seen[code+a.pointer] = len(a.findings)
+	a.findings = append(a.findings, f)
+}
+
+// starve notes that a bound was hit, so that a part was not understood. Of what
+// would be run that is grave: nobody can say what it does. Of what is kept or told
+// to somebody it is worth a note.
+func (a *assessor) starve(at span) {
+	if a.runs && a.floor == 0 {
+		a.report("command.not_understood", 0, at)
+		return
+	}
+	a.report("text.bounds", 0, at)
+}
+
+// spend takes from the bytes of inner texts that may be read, and says whether
+// they sufficed.
+func (a *assessor) spend(n int) bool {
+	a.inner -= n
+	return a.inner >= 0
+}
+
+// kept calls read with weights scaled: for text that is kept and not run. Of
+// what may be wanted in a file, only what is grave is reported.
+func (a *assessor) kept(scale, floor float64, read func()) {
+	s, f := a.scale, a.floor
+	a.scale, a.floor = s*scale, max(f, floor)
+	read()
+	a.scale, a.floor = s, f
+}
+
+// Assess judges a tool call by its canonical name and its leaves. What a text
+// is, is told by its form and by where it stands; the names of the tool and of
+// the argument are hints, and unknown ones are read too.
+func Assess(tool string, leaves []act.Leaf) Assessment { return Default().Assess(tool, leaves) }
+
+// Assess judges a tool call by what the table knows.
+func (t *Table) Assess(tool string, leaves []act.Leaf) Assessment {
+	a := newAssessor(t)
+	a.read(newCall(tool, leaves))
+	slices.SortStableFunc(a.findings, func(x, y Finding) int {
+		switch {
+		case x.Weight > y.Weight:
+			return -1
+		case x.Weight < y.Weight:
+			return 1
+		}
+		return 0
+	})
+	return Assessment{score(a.findings), a.findings}
+}
+
+// score is the gravest weight, raised a little by every other kind of finding:
+// ten harmless oddities are not an attack, but of two calls with the same gravest
+// finding the odder one ranks higher. Findings are ordered by weight.
+func score(findings []Finding) float64 {
+	const echo = 0.2 // how much of a further finding's weight counts
+	rest := 1.0
+	var codes []string
+	for _, f := range findings {
+		if slices.Contains(codes, f.Code) {
+			continue
+		}
+		w := f.Weight
+		if len(codes) > 0 {
+			w *= echo
+		}
+		codes = append(codes, f.Code)
+		rest *= 1 - w
+	}
+	return min(1-rest, 0.99)
+}
+
+func newAssessor(t *Table) *assessor {
+	return &assessor{table: t, seen: map[string]int{}, written: files{}, scale: 1, bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands}
+}
+
+// call is a tool call, its leaves sorted by what they are.
+type call struct {
+	tool   string
+	leaves []leaf
+	path   string // where content would be written, if that is known
+	writes bool
+}
+
+type leaf struct {
+	act.Leaf
+	role role
+	// words holds the members of a list of arguments, this leaf the first.
+	words []string
+	skip  bool // read together with another leaf
+}
+
+func newCall(tool string, leaves []act.Leaf) *call {
+	c := &call{tool: strings.ToLower(tool), leaves: make([]leaf, 0, min(len(leaves), 64))}
+	kind, names := kindOfTool(c.tool), hints{}
+	c.writes = kind.writes
+	for _, l := range leaves {
+		one := leaf{Leaf: l, role: roleOf(kind, names, l.Arg, l.Pointer, l.Text)}
+		if one.role == rolePath && c.path == "" {
+			c.path = l.Text
+		}
+		c.leaves = append(c.leaves, one)
+	}
+	c.joinArguments()
+	return c
+}
+
+// joinArguments puts the members of lists together that are one command's
+// words: {"command":"rm","args":["-rf","/"]} and {"argv":["rm","-rf","/"]}.
+func (c *call) joinArguments() {
+	for i := range c.leaves {
+		l := &c.leaves[i]
+		if l.skip {
+			continue
+		}
+		parent, index := splitPointer(l.Pointer)
+		isList := index == "0" && (l.role == roleCommand || l.role == roleUnknown)
+		if !isList && (l.role != roleCommand || strings.ContainsAny(strings.TrimSpace(l.Text), " \n;|&")) {
+			continue
+		}
+		words := []string{l.Text}
+		for j := i + 1; j < len(c.leaves) && len(words) < maxWords; j++ {
+			m := &c.leaves[j]
+			p, n := splitPointer(m.Pointer)
+			sameList := isList && p == parent
+			following := !isList && isDigits(n) && argumentLists[lastName(p)]
+			if !sameList && !following {
+				break
+			}
+			words = append(words, m.Text)
+		}
+		// A list of whole commands is not one command's words.
+		if len(words) < 2 || isList && strings.ContainsAny(strings.TrimSpace(l.Text), " \n;|&") {
+			continue
+		}
+		if isList && l.role != roleCommand && !programs()[baseName(l.Text)] {
+			continue
+		}
+		l.role, l.words = roleCommand, words
+		for j := range words[1:] {
+			c.leaves[i+1+j].skip = true
+		}
+	}
+}
+
+// argumentLists are the names of lists that hold a command's arguments.
+var argumentLists = set("args arguments argv params parameters flags options")
+
+func splitPointer(p string) (parent, last string) {
+	i := strings.LastIndexByte(p, '/')
+	if i < 0 {
+		return "", p
+	}
+	return p[:i], p[i+1:]
+}
+
+func lastName(pointer string) string {
+	_, last := splitPointer(pointer)
+	return strings.ToLower(last)
+}
+
+func isDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// read judges a call's texts: those that are run first, then the others, the
+// shortest first. So no heap of harmless text uses up what may be read before the
+// text is reached that matters.
+func (a *assessor) read(c *call) {
+	order, total := make([]*leaf, 0, len(c.leaves)), 0
+	for i := range c.leaves {
+		if l := &c.leaves[i]; !l.skip && l.Text != "" {
+			order = append(order, l)
+			total += len(l.Text)
+		}
+	}
+	if total > a.bytes {
+		slices.SortStableFunc(order, func(x, y *leaf) int {
+			switch xs, ys := x.role.runs(), y.role.runs(); {
+			case xs && ys:
+				return 0
+			case xs:
+				return -1
+			case ys:
+				return 1
+			}
+			return len(x.Text) - len(y.Text)
+		})
+	}
+	for _, l := range order {
+		a.leaf(c, l)
+	}
+}
+
+// leaf judges one text of a call.
+func (a *assessor) leaf(c *call, l *leaf) {
+	a.pointer, a.size = l.Pointer, len(l.Text)
+	form := roleUnknown
+	if l.role == roleUnknown {
+		form = formOf(l.Text)
+	}
+	a.runs = l.role.runs() || form == roleCommand
+	text := l.Text
+	whole := span{0, len(text)}
+	most := min(maxText, a.bytes)
+	if l.role == roleCommand {
+		most = a.bytes
+	}
+	if len(text) > most {
+		a.starve(whole)
+		if text = text[:most]; text == "" {
+			return
+		}
+	}
+	a.bytes -= len(text)
+	if l.role != rolePath {
+		a.secrets(text)
+	}
+	switch l.role {
+	case roleCommand:
+		if l.words != nil {
+			if len(l.words) == maxWords {
+				a.starve(whole)
+			}
+			a.argv(l.words, whole)
+			return
+		}
+		a.command(text, nil)
+	case roleCode:
+		a.code(languageOf(c.tool+" "+l.Arg, text), text, whole, false)
+	case rolePath:
+		for line := range strings.Lines(text) {
+			line = strings.TrimRight(line, "\r\n")
+			a.watchedFile(line, c.writes, flow{})
+			a.path(line, c.writes, whole)
+		}
+	case roleURL:
+		a.url(text, whole)
+	case roleSQL:
+		a.sql(text, whole)
+	case roleContent:
+		a.content(c.path, text, whole)
+	case roleProse:
+		a.prose(text, whole)
+	default:
+		a.unknown(text, form, whole)
+	}
+}
+
+// secrets notes what looks like a key or password in a text that the call hands
+// on. Where it goes may be where it belongs: it is a note, and no verdict.
+func (a *assessor) secrets(text string) {
+	for i, f := range risk.Scan(text[:min(len(text), 128<<10)], risk.Secret, nil) {
+		if i == 8 {
+			return
+		}
+		a.report("secret.content", 0.35*f.Score, span{f.Start, f.End})
+	}
+}
+
+// unknown reads a text of which nothing says what it is.
+func (a *assessor) unknown(text string, form role, at span) {
+	switch form {
+	case roleURL:
+		a.url(text, at)
+	case rolePath:
+		a.path(text, false, at)
+		a.sql(text, at)
+	case roleCommand:
+		a.command(text, nil)
+	case roleSQL:
+		a.sql(text, at)
+	default:
+		a.sql(text, at)
+		a.prose(text, at)
+	}
+}
+
+// prose is text for people, in which an attack may still be quoted or hidden:
+// only where it goes (hosts) and traversals inside it are looked at.
+func (a *assessor) prose(text string, at span) {
+	if len(text) > 4096 || strings.ContainsAny(text, "\n") {
+		return
+	}
+	if strings.ContainsAny(text, "/\\%") && !strings.Contains(text, " ") {
+		a.path(text, false, at)
+	}
+}
+
+// content is text that would be written to a file. It is judged where it would
+// run later by itself, or where it is a script, and then less sternly than a
+// command that runs now.
+func (a *assessor) content(path, text string, at span) {
+	p := normalPath(path)
+	lang := languageOfFile(p.text, text)
+	place := placeOf(p.text)
+	switch {
+	case place.write >= 0.7 && lang == "":
+		lang = "sh"
+	case lang == "":
+		return
+	}
+	if len(text) > 128<<10 {
+		if place.write >= 0.7 { // it runs by itself later
+			a.runs = true
+			a.starve(at)
+		}
+		text = text[:128<<10]
+	}
+	a.kept(0.95, 0.75, func() {
+		if lang != "sh" {
+			a.code(lang, text, at, true)
+			return
+		}
+		if isCrontab(p.text) {
+			text = cronCommands(text)
+		}
+		a.script(text, at)
+	})
+}

@@ -1,0 +1,95 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/jsonrpc"
+)
+
+type holdKey struct{}
+
+// hold is what a call has of the server that others could use while it waits
+// for people, and by whose right it goes on.
+type hold struct {
+	response *http.ResponseController // nil when what is written has deadlines of its own
+	of       *identity.Credential     // nil where nobody had to have one
+	over     context.CancelCauseFunc  // ends the call
+	done     <-chan struct{}          // closed when the call is over
+
+	mu      sync.Mutex
+	leave   func() // ends the call's turn; nil before it has begun
+	watched bool   // whether the credential is
+}
+
+// held returns the context of a call, and what it holds. end must be called when the
+// call is over.
+func held(ctx context.Context, of *identity.Credential, response *http.ResponseController) (_ context.Context, h *hold, end func()) {
+	ctx, over := context.WithCancelCause(ctx)
+	h = &hold{response: response, of: of, over: over, done: ctx.Done()}
+	return context.WithValue(ctx, holdKey{}, h), h, func() { over(nil) }
+}
+
+// Hold says that a call of this server waits until a time for people: it gives
+// up its turn, may be answered later than others, and ends when its caller's
+// credential does. A time that has come says that the call goes on as a stream, for
+// whose answer nobody waits. Contexts that are no call's are left alone.
+func Hold(ctx context.Context, until time.Time) {
+	h, ok := ctx.Value(holdKey{}).(*hold)
+	if !ok {
+		return
+	}
+	if !until.After(time.Now()) {
+		exchangeIn(ctx).end()
+	}
+	if h.response != nil {
+		h.response.SetWriteDeadline(until.Add(writeTimeout))
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.leave != nil {
+		h.leave()
+	}
+	if h.of != nil && !h.watched {
+		h.watched = true
+		go watch(h.done, h.of, func(error) { h.over(jsonrpc.ErrUnauthorized) })
+	}
+}
+
+// begin notes how the call's turn ends, and returns that.
+func (h *hold) begin(leave func()) func() {
+	leave = sync.OnceFunc(leave)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.leave = leave
+	return leave
+}
+
+// watch looks after the credential of something that is open, and calls end once when
+// it does not hold any more, unless the thing is done before.
+func watch(done <-chan struct{}, c *identity.Credential, end func(error)) {
+	const forEver = 100 * 365 * 24 * time.Hour
+	for {
+		changed := c.Changed() // before it is looked at, so that no change is missed
+		if err := c.Err(); err != nil {
+			end(err)
+			return
+		}
+		wait := forEver
+		if !c.Ends.IsZero() {
+			wait = max(time.Until(c.Ends), 100*time.Millisecond)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-done:
+			timer.Stop()
+			return
+		case <-changed:
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
+}

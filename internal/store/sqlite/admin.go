@@ -1,0 +1,92 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/store/internal/layout"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// PutPolicy keeps a policy set's text for ever.
+func (s *Store) PutPolicy(ctx context.Context, hash string, text []byte, at time.Time) error {
+	return s.write(func(c *sqlite.Conn) error {
+		return execute(c, `INSERT INTO policy (hash, at, text) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING`,
+			hash, at.UnixNano(), notNil(text))
+	})
+}
+
+// Policy returns a policy set's text.
+func (s *Store) Policy(ctx context.Context, hash string) ([]byte, error) {
+	return s.one(ctx, `SELECT text FROM policy WHERE hash = ?`, hash)
+}
+
+// PutKey adds an API key, or replaces the one with its name.
+func (s *Store) PutKey(ctx context.Context, k identity.Key) error {
+	return s.write(func(c *sqlite.Conn) error {
+		return execute(c, `REPLACE INTO api_key (name, hash, role, organization, created, revoked) VALUES (?, ?, ?, ?, ?, ?)`,
+			k.Name, k.Hash[:], k.Role, k.Organization, layout.Nanoseconds(k.Created), layout.Nanoseconds(k.Revoked))
+	})
+}
+
+// Keys lists all API keys, oldest first.
+func (s *Store) Keys(ctx context.Context) (keys []identity.Key, err error) {
+	err = s.read(ctx, func(c *sqlite.Conn) error {
+		return query(c, `SELECT name, hash, role, organization, created, revoked FROM api_key ORDER BY created, name`, func(stmt *sqlite.Stmt) error {
+			k := identity.Key{
+				Name: stmt.ColumnText(0), Role: stmt.ColumnText(2), Organization: stmt.ColumnText(3),
+				Created: layout.Time(stmt.ColumnInt64(4)), Revoked: layout.Time(stmt.ColumnInt64(5)),
+			}
+			stmt.ColumnBytes(1, k.Hash[:])
+			keys = append(keys, k)
+			return nil
+		})
+	})
+	return keys, err
+}
+
+// PutAnchor notes that a checkpoint was published at a place.
+func (s *Store) PutAnchor(ctx context.Context, a ledger.Anchor) error {
+	if a.Log != 0 {
+		return ledger.ErrNotFound
+	}
+	return s.write(func(c *sqlite.Conn) error {
+		return execute(c, `INSERT INTO anchor (size, place, at, checkpoint) VALUES (?, ?, ?, ?)`,
+			int64(a.Size), a.Place, layout.Nanoseconds(a.At), notNil(a.Checkpoint))
+	})
+}
+
+// Anchors lists a log's anchors, oldest first.
+func (s *Store) Anchors(ctx context.Context, log uint32) (anchors []ledger.Anchor, err error) {
+	if log != 0 {
+		return nil, nil
+	}
+	err = s.read(ctx, func(c *sqlite.Conn) error {
+		return query(c, `SELECT size, place, at, checkpoint FROM anchor ORDER BY id`, func(stmt *sqlite.Stmt) error {
+			anchors = append(anchors, ledger.Anchor{
+				Size: uint64(stmt.ColumnInt64(0)), Place: stmt.ColumnText(1),
+				At: layout.Time(stmt.ColumnInt64(2)), Checkpoint: column(stmt, 3, nil),
+			})
+			return nil
+		})
+	})
+	return anchors, err
+}
+
+// Probe reports whether the database can be written, by writing.
+func (s *Store) Probe(ctx context.Context) error {
+	return s.write(func(c *sqlite.Conn) error {
+		return execute(c, `UPDATE head SET probed = ?`, time.Now().UnixNano())
+	})
+}
+
+// notNil is b, or an empty slice: a column that must not be NULL.
+func notNil(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

@@ -1,0 +1,516 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/store/internal/layout"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// heads knows where each session was last written. Sessions' keys are random,
+// and nearly every decision writes one: a row for each would dirty a page of
+// its own in every commit. So the newest heads are in memory only, and after a
+// crash they are read again from the claims of the batches. When there are
+// many, they are merged in the background into runs: arrays sorted by key, one
+// for each level, each level many times larger than the one before. A level is
+// rewritten only when all before it are full, which makes a head's share of the
+// writing small however many sessions there are.
+//
+// A run is cut into blocks by the keys' first bits, so that a head is found
+// with one read by number. A filter in memory tells, without any read, that a
+// session was never written. When it fills up, at some ten million sessions,
+// it answers less often, and no more than that is lost.
+type heads struct {
+	flushing sync.Mutex // held while runs are being merged
+
+	mu     sync.RWMutex // guards what follows; read-locked while runs are read
+	upto   uint64       // the claims of all records below are in here
+	inRuns uint64       // the claims of all records below are in the runs
+	dirty  map[ledger.Key]uint64
+	since  int // batches whose claims are in dirty
+	runs   [headLevels]run
+	filter []byte
+	failed error // why the last merge failed, if it did
+
+	// What is being merged; nil when nothing is. Changed with flushing held, too.
+	frozen     map[ledger.Key]uint64
+	frozenUpto uint64
+}
+
+// run is one sorted array of heads. A run of no entries is none.
+type run struct {
+	id    int64
+	count int64
+	depth uint // how many bits of a key number its block
+}
+
+const (
+	headLevels  = 8
+	levelZero   = 1 << 16 // entries at level 0; each level has levelFactor times more
+	levelFactor = 8
+	blockTarget = 128
+	// Memory and the time to start after a crash are bounded by how much is
+	// not in the runs yet.
+	maxDirty    = 1 << 16
+	maxSince    = 4096
+	hardDirty   = 1 << 20 // when merging fails, no more is taken
+	filterBytes = 4 << 20
+	filterParts = 16
+	chunkBlocks = 48 // blocks that one transaction writes: about 5 ms
+)
+
+// load reads the runs and the filter, and the claims that are not in them.
+func (h *heads) load(c *sqlite.Conn) error {
+	h.dirty = map[ledger.Key]uint64{}
+	h.filter = make([]byte, filterBytes)
+	err := query(c, `SELECT heads_upto FROM head`, func(stmt *sqlite.Stmt) error {
+		h.inRuns = uint64(stmt.ColumnInt64(0))
+		h.upto = h.inRuns
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = query(c, `SELECT level, run, count, depth FROM head_run`, func(stmt *sqlite.Stmt) error {
+		level := stmt.ColumnInt64(0)
+		if level < 0 || level >= headLevels || stmt.ColumnInt64(3) > 32 {
+			return fmt.Errorf("%w: there is no level %d of session heads", layout.ErrDamaged, level)
+		}
+		h.runs[level] = run{stmt.ColumnInt64(1), stmt.ColumnInt64(2), uint(stmt.ColumnInt64(3))}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = query(c, `SELECT part, data FROM head_filter`, func(stmt *sqlite.Stmt) error {
+		part := stmt.ColumnInt64(0)
+		if part < 0 || part >= filterParts || stmt.ColumnLen(1) != filterBytes/filterParts {
+			return fmt.Errorf("%w: the filter of session heads cannot be read", layout.ErrDamaged)
+		}
+		stmt.ColumnBytes(1, h.filter[part*filterBytes/filterParts:])
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	size, err := headSize(c)
+	if err != nil {
+		return err
+	}
+	return h.catchUp(c, size)
+}
+
+func headSize(c *sqlite.Conn) (size uint64, err error) {
+	err = query(c, `SELECT size FROM head`, func(stmt *sqlite.Stmt) error {
+		size = uint64(stmt.ColumnInt64(0))
+		return nil
+	})
+	return size, err
+}
+
+// catchUp takes in the claims of the records below size that are not known:
+// after a start, or after a commit that was reported as failed and was not.
+func (h *heads) catchUp(c *sqlite.Conn, size uint64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if size < h.upto {
+		return fmt.Errorf("%w: the log has shrunk from %d to %d records", layout.ErrDamaged, h.upto, size)
+	}
+	for h.upto < size {
+		stmt, err := c.Prepare(`SELECT first, count, claims FROM batch WHERE first >= ? ORDER BY first LIMIT 64`)
+		if err != nil {
+			return err
+		}
+		stmt.BindInt64(1, int64(h.upto))
+		n := 0
+		err = rows(stmt, func(stmt *sqlite.Stmt) error {
+			b, err := readBatch(stmt)
+			if err != nil {
+				return err
+			}
+			n++
+			h.since++
+			h.upto = b.End()
+			return layout.Claims(b.Data, b.Count, func(c *ledger.BatchClaim) error {
+				h.put(c.Key, b.First+uint64(c.Entry))
+				return nil
+			})
+		})
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fmt.Errorf("%w: the records from %d are missing", layout.ErrDamaged, h.upto)
+		}
+	}
+	return nil
+}
+
+// add takes in the claims of a batch that is now durable, and reports whether
+// it is time to merge.
+func (h *heads) add(b *ledger.Batch) (full bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range b.Claims {
+		h.put(b.Claims[i].Key, b.First+uint64(b.Claims[i].Entry))
+	}
+	h.upto = b.First + uint64(len(b.Records))
+	h.since++
+	return h.full()
+}
+
+// merged is the size of the log below which every claim is in the runs.
+func (h *heads) merged() uint64 {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.inRuns
+}
+
+func (h *heads) full() bool { return len(h.dirty) >= maxDirty || h.since >= maxSince }
+
+func (h *heads) put(key ledger.Key, index uint64) {
+	h.dirty[key] = index
+	for i := 0; i < len(key); i += 4 {
+		bit := binary.LittleEndian.Uint32(key[i:]) % (filterBytes * 8)
+		h.filter[bit/8] |= 1 << (bit % 8)
+	}
+}
+
+// never reports whether the session was surely never written.
+func (h *heads) never(key ledger.Key) bool {
+	for i := 0; i < len(key); i += 4 {
+		bit := binary.LittleEndian.Uint32(key[i:]) % (filterBytes * 8)
+		if h.filter[bit/8]&(1<<(bit%8)) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// find returns the index of the record that last wrote the session.
+func (h *heads) find(c *sqlite.Conn, key ledger.Key) (index uint64, ok bool, err error) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if index, ok := h.dirty[key]; ok {
+		return index, true, nil
+	}
+	if index, ok := h.frozen[key]; ok {
+		return index, true, nil
+	}
+	if h.never(key) {
+		return 0, false, nil
+	}
+	for _, r := range h.runs {
+		if r.count == 0 {
+			continue
+		}
+		if index, ok, err := r.find(c, key); ok || err != nil {
+			return index, ok, err
+		}
+	}
+	return 0, false, nil
+}
+
+// block returns the number of the key's block.
+func (r run) block(key []byte) int64 {
+	return r.id<<32 | int64(uint64(binary.BigEndian.Uint32(key))>>(32-r.depth))
+}
+
+func (r run) find(c *sqlite.Conn, key ledger.Key) (index uint64, ok bool, err error) {
+	stmt, err := c.Prepare(`SELECT data FROM head_block WHERE id = ?`)
+	if err != nil {
+		return 0, false, err
+	}
+	stmt.BindInt64(1, r.block(key[:]))
+	err = rows(stmt, func(stmt *sqlite.Stmt) error {
+		data := column(stmt, 0, nil)
+		if len(data)%len(entry{}) != 0 {
+			return errBlock
+		}
+		lo, hi := 0, len(data)/len(entry{})
+		for lo < hi {
+			mid := (lo + hi) / 2
+			at := data[mid*len(entry{}):]
+			switch bytes.Compare(at[:keySize], key[:]) {
+			case -1:
+				lo = mid + 1
+			case 1:
+				hi = mid
+			default:
+				index, ok = binary.LittleEndian.Uint64(at[keySize:]), true
+				return nil
+			}
+		}
+		return nil
+	})
+	return index, ok, err
+}
+
+var errBlock = fmt.Errorf("%w: a block of session heads cannot be read", layout.ErrDamaged)
+
+// flushHeads merges the heads in memory into the runs. Commits and reads go on
+// meanwhile. After an error the same heads are merged the next time.
+func (s *Store) flushHeads() error {
+	h := &s.heads
+	h.flushing.Lock()
+	defer h.flushing.Unlock()
+
+	h.mu.Lock()
+	if h.frozen == nil {
+		h.frozen, h.frozenUpto = h.dirty, h.upto
+		h.dirty, h.since = make(map[ledger.Key]uint64, len(h.frozen)), 0
+	}
+	filter := slices.Clone(h.filter)
+	h.mu.Unlock()
+
+	level, merged, err := s.merge(h.frozen, h.runs, filter)
+	if err == nil {
+		err = s.write(func(c *sqlite.Conn) error {
+			return errors.Join(
+				execute(c, `DELETE FROM head_run WHERE level <= ?`, int64(level)),
+				execute(c, `INSERT INTO head_run (level, run, count, depth) VALUES (?, ?, ?, ?)`,
+					int64(level), merged.id, merged.count, int64(merged.depth)),
+				execute(c, `UPDATE head SET heads_upto = ?`, int64(h.frozenUpto)))
+		})
+	}
+	h.mu.Lock()
+	if h.failed = err; err == nil {
+		clear(h.runs[:level])
+		h.runs[level], h.frozen = merged, nil
+		h.inRuns = h.frozenUpto
+	}
+	h.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("write the sessions' heads: %w", err)
+	}
+	return s.dropRuns()
+}
+
+// merge writes a new run: these heads and the runs of all levels up to the
+// first that has room for them all. Nothing refers to it yet.
+func (s *Store) merge(heads map[ledger.Key]uint64, runs [headLevels]run, filter []byte) (level int, merged run, err error) {
+	newest := make([]entry, 0, len(heads))
+	for key, index := range heads {
+		newest = append(newest, newEntry(key, index))
+	}
+	slices.SortFunc(newest, entry.compare)
+	sources := []*source{{entries: newest}}
+	total := int64(len(heads))
+	for room := int64(levelZero); ; room *= levelFactor {
+		if r := runs[level]; r.count > 0 {
+			total += r.count
+			sources = append(sources, &source{store: s, next: r.id << 32, end: (r.id + 1) << 32})
+		}
+		if total <= room || level == headLevels-1 {
+			break
+		}
+		level++
+	}
+	for total>>merged.depth > 2*blockTarget && merged.depth < 32 {
+		merged.depth++
+	}
+	// The filter may know more than the runs, and must not know less.
+	for i := range int64(filterParts) {
+		err := s.write(func(c *sqlite.Conn) error {
+			return execute(c, `REPLACE INTO head_filter (part, data) VALUES (?, ?)`, i,
+				filter[i*filterBytes/filterParts:(i+1)*filterBytes/filterParts])
+		})
+		if err != nil {
+			return 0, run{}, err
+		}
+	}
+	if merged.id, err = s.newRun(); err != nil {
+		return 0, run{}, err
+	}
+	w := blockWriter{store: s}
+	for {
+		// The smallest key, from the newest source that has it.
+		var least *source
+		for _, src := range sources {
+			if err := src.fill(); err != nil {
+				return 0, run{}, err
+			}
+			if len(src.entries) == 0 {
+				continue
+			}
+			order := -1
+			if least != nil {
+				order = src.entries[0].compare(least.entries[0])
+			}
+			switch order {
+			case -1:
+				least = src
+			case 0:
+				src.entries = src.entries[1:] // an older head of the same session
+			}
+		}
+		if least == nil {
+			return level, merged, w.flush()
+		}
+		e := &least.entries[0]
+		if err := w.add(merged.block(e[:]), e); err != nil {
+			return 0, run{}, err
+		}
+		least.entries = least.entries[1:]
+		merged.count++
+	}
+}
+
+// entry is a head as it lies in a run: the key, then the index.
+type entry [keySize + 8]byte
+
+const keySize = len(ledger.Key{})
+
+func newEntry(key ledger.Key, index uint64) (e entry) {
+	copy(e[:], key[:])
+	binary.LittleEndian.PutUint64(e[keySize:], index)
+	return e
+}
+
+func (e entry) compare(other entry) int { return bytes.Compare(e[:keySize], other[:keySize]) }
+
+// source yields sorted entries: some in memory, or else those of a run's
+// blocks from number next to end.
+type source struct {
+	entries   []entry
+	store     *Store
+	next, end int64
+}
+
+// fill reads on when no entries are left. None are left after it at the end.
+func (src *source) fill() error {
+	for len(src.entries) == 0 && src.next < src.end {
+		err := src.store.read(context.Background(), func(c *sqlite.Conn) error {
+			stmt, err := c.Prepare(`SELECT id, data FROM head_block WHERE id >= ? AND id < ? ORDER BY id LIMIT 64`)
+			if err != nil {
+				return err
+			}
+			stmt.BindInt64(1, src.next)
+			stmt.BindInt64(2, src.end)
+			src.next = src.end
+			src.entries = make([]entry, 0, 96*blockTarget)
+			var data []byte
+			n := 0
+			return rows(stmt, func(stmt *sqlite.Stmt) error {
+				if n++; n == 64 {
+					src.next = stmt.ColumnInt64(0) + 1
+				}
+				data = column(stmt, 1, data)
+				if len(data)%len(entry{}) != 0 {
+					return errBlock
+				}
+				for part := range slices.Chunk(data, len(entry{})) {
+					src.entries = append(src.entries, entry(part))
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blockWriter writes entries in blocks, a few blocks in each transaction.
+type blockWriter struct {
+	store *Store
+	ids   []int64
+	ends  []int // where each block ends in data
+	data  []byte
+}
+
+func (w *blockWriter) add(id int64, e *entry) error {
+	if n := len(w.ids); n == 0 || w.ids[n-1] != id {
+		if n == chunkBlocks {
+			if err := w.flush(); err != nil {
+				return err
+			}
+		}
+		w.ids = append(w.ids, id)
+		w.ends = append(w.ends, len(w.data))
+	}
+	w.data = append(w.data, e[:]...)
+	w.ends[len(w.ends)-1] = len(w.data)
+	return nil
+}
+
+func (w *blockWriter) flush() error {
+	err := w.store.write(func(c *sqlite.Conn) error {
+		start := 0
+		for i, id := range w.ids {
+			if err := execute(c, `INSERT INTO head_block (id, data) VALUES (?, ?)`, id, w.data[start:w.ends[i]]); err != nil {
+				return err
+			}
+			start = w.ends[i]
+		}
+		return nil
+	})
+	w.ids, w.ends, w.data = w.ids[:0], w.ends[:0], w.data[:0]
+	return err
+}
+
+// newRun returns a number that no run has, not even an abandoned one.
+func (s *Store) newRun() (id int64, err error) {
+	err = s.read(context.Background(), func(c *sqlite.Conn) error {
+		return query(c, `SELECT max(coalesce((SELECT max(run) FROM head_run), 0), coalesce((SELECT max(id) >> 32 FROM head_block), 0)) + 1`,
+			func(stmt *sqlite.Stmt) error { id = stmt.ColumnInt64(0); return nil })
+	})
+	return id, err
+}
+
+// dropRuns removes the blocks of runs that nothing refers to: those that were
+// merged into others, and those that a crash left unfinished.
+func (s *Store) dropRuns() error {
+	s.heads.mu.RLock()
+	runs := s.heads.runs
+	s.heads.mu.RUnlock()
+	for next := int64(0); ; {
+		first := int64(-1)
+		err := s.read(context.Background(), func(c *sqlite.Conn) error {
+			return query(c, `SELECT id FROM head_block WHERE id >= ? ORDER BY id LIMIT 1`,
+				func(stmt *sqlite.Stmt) error { first = stmt.ColumnInt64(0); return nil }, next)
+		})
+		if err != nil || first < 0 {
+			return err
+		}
+		id := first >> 32
+		next = (id + 1) << 32
+		if slices.ContainsFunc(runs[:], func(r run) bool { return r.count > 0 && r.id == id }) {
+			continue
+		}
+		for removed := chunkBlocks; removed > 0; {
+			err := s.write(func(c *sqlite.Conn) error {
+				err := execute(c, `DELETE FROM head_block WHERE id IN (SELECT id FROM head_block WHERE id >= ? AND id < ? LIMIT ?)`,
+					first, next, int64(chunkBlocks))
+				removed = c.Changes()
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// overflow is an error when merging has failed for so long that memory would
+// grow without bound.
+func (h *heads) overflow() error {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if len(h.dirty) < hardDirty {
+		return nil
+	}
+	if h.failed == nil {
+		return errors.New("the sessions' heads cannot be written as fast as they come")
+	}
+	return fmt.Errorf("the sessions' heads cannot be written: %w", h.failed)
+}

@@ -1,0 +1,114 @@
+package sqlite
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/store/internal/layout"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// insertItem writes an item of a batch that begins at first.
+func insertItem(c *sqlite.Conn, item *ledger.BatchItem, first uint64) error {
+	open := int64(0)
+	if item.Open {
+		open = 1
+	}
+	return execute(c, `INSERT INTO item (kind, id, version, open, due, data, owner) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, open = excluded.open, due = excluded.due, data = excluded.data, owner = excluded.owner`,
+		item.Kind, item.ID, int64(first)+int64(item.Entry), open, layout.Nanoseconds(item.Due), notNil(item.Data), item.Owner)
+}
+
+// Item returns a named item.
+func (s *Store) Item(ctx context.Context, kind, id string) (item ledger.Item, err error) {
+	err = ledger.ErrNotFound
+	failed := s.read(ctx, func(c *sqlite.Conn) error {
+		return query(c, `SELECT id, version, open, due, data, owner FROM item WHERE kind = ? AND id = ?`, func(stmt *sqlite.Stmt) error {
+			item, err = readItem(stmt, kind), nil
+			return nil
+		}, kind, id)
+	})
+	if failed != nil {
+		err = failed
+	}
+	return item, err
+}
+
+// Items returns the items that a query selects.
+func (s *Store) Items(ctx context.Context, q ledger.ItemQuery) (items []ledger.Item, err error) {
+	if q.Limit <= 0 {
+		q.Limit = ledger.DefaultItems
+	}
+	text := `SELECT id, version, open, due, data, owner FROM item WHERE kind = ? AND id > ?`
+	if q.Open {
+		text += ` AND open = 1`
+	}
+	args := []any{q.Kind, max(q.After, q.Prefix)}
+	if q.Prefix != "" {
+		text += ` AND id < ?`
+		args = append(args, q.Until())
+	}
+	if !q.DueBefore.IsZero() {
+		text += ` AND due > 0 AND due < ?`
+		args = append(args, layout.Nanoseconds(q.DueBefore))
+	}
+	args = append(args, int64(min(q.Limit, math.MaxInt32)))
+	err = s.read(ctx, func(c *sqlite.Conn) error {
+		return query(c, text+` ORDER BY id LIMIT ?`, func(stmt *sqlite.Stmt) error {
+			items = append(items, readItem(stmt, q.Kind))
+			return nil
+		}, args...)
+	})
+	return items, err
+}
+
+func readItem(stmt *sqlite.Stmt, kind string) ledger.Item {
+	return ledger.Item{
+		Kind: kind, ID: stmt.ColumnText(0), Version: act.Position{Index: uint64(stmt.ColumnInt64(1))},
+		Open: stmt.ColumnInt64(2) != 0, Due: layout.Time(stmt.ColumnInt64(3)), Data: column(stmt, 4, nil), Owner: stmt.ColumnText(5),
+	}
+}
+
+// CountItems returns how many items an owner has, and their bytes.
+func (s *Store) CountItems(ctx context.Context, kind, owner string, open bool) (n int, bytes int64, err error) {
+	text := `SELECT count(*), coalesce(sum(length(data)), 0) FROM item WHERE owner = ? AND owner <> '' AND kind = ?`
+	if open {
+		text += ` AND open = 1`
+	}
+	err = s.read(ctx, func(c *sqlite.Conn) error {
+		return query(c, text, func(stmt *sqlite.Stmt) error {
+			n, bytes = stmt.ColumnInt(0), stmt.ColumnInt64(1)
+			return nil
+		}, owner, kind)
+	})
+	return n, bytes, err
+}
+
+// TrimItems removes items that are not open and were due before a time.
+func (s *Store) TrimItems(ctx context.Context, before time.Time) (removed int64, err error) {
+	for {
+		found := false
+		err := s.read(ctx, func(c *sqlite.Conn) error {
+			return query(c, `SELECT 1 FROM item WHERE due > 0 AND open = 0 AND due < ? LIMIT 1`, func(*sqlite.Stmt) error {
+				found = true
+				return nil
+			}, layout.Nanoseconds(before))
+		})
+		if err != nil || !found {
+			return removed, err
+		}
+		err = s.step(ctx, func(c *sqlite.Conn) error {
+			err := execute(c, `DELETE FROM item WHERE (kind, id) IN
+				(SELECT kind, id FROM item WHERE due > 0 AND open = 0 AND due < ? LIMIT 100)`, layout.Nanoseconds(before))
+			removed += int64(c.Changes())
+			return err
+		})
+		if err != nil {
+			return removed, err
+		}
+	}
+}

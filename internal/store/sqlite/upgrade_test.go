@@ -1,0 +1,32 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"testing"
+
+	"reeve.example/reeve/internal/store"
+	"reeve.example/reeve/internal/store/storetest"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// TestUpgrade brings a database of the third schema up to date.
+func TestUpgrade(t *testing.T) {
+	dir := t.TempDir()
+	storetest.Upgrade(t, func(t *testing.T) store.Store { return open(t, dir) }, func(t *testing.T) {
+		c, err := sqlite.OpenConn(filepath.Join(dir, dbName), sqlite.OpenReadWrite, sqlite.OpenWAL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := sqlitex.ExecuteScript(c, `DROP TABLE task_ref; DROP TABLE task_gone; DROP INDEX item_over; DROP INDEX item_owner; ALTER TABLE item DROP COLUMN owner; UPDATE schema_version SET version = 3;`, nil); err != nil {
+			t.Fatal(err)
+		}
+		for id, data := range storetest.OldItems {
+			if err := execute(c, `INSERT INTO item (kind, id, version, open, due, data) VALUES ('agent', ?, 0, 0, 0, ?)`, id, []byte(data)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

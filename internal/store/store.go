@@ -1,0 +1,73 @@
+// Package store says what a node needs of a database: the whole of what its rooms
+// need each. Two implementations, store/sqlite and store/postgres, pass the one suite
+// store/storetest.
+package store
+
+import (
+	"context"
+	"time"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/task"
+)
+
+// Store keeps a node's ledger and everything that must be durable together with it.
+// Methods are safe for concurrent use; each is one transaction. The errors are those
+// of package ledger.
+type Store interface {
+	ledger.Store
+	Versions
+	Items
+	Openings
+	task.Store
+	task.Trees
+	identity.Keys
+
+	// PutPolicy keeps a policy set's text for ever, by its content hash.
+	PutPolicy(ctx context.Context, hash string, text []byte, at time.Time) error
+
+	// Probe reports whether the store can be written, by writing.
+	Probe(ctx context.Context) error
+	// Backup writes a consistent copy to a new file while the node runs.
+	// Stores that are backed up by their own tools return an error that says so.
+	Backup(ctx context.Context, file string) error
+	Close() error
+}
+
+// Versions reads what was written under versioned keys, such as sessions' memories.
+type Versions interface {
+	// KeyHead returns where a versioned key was last written; ok is false when
+	// it never was.
+	KeyHead(ctx context.Context, key ledger.Key) (pos act.Position, ok bool, err error)
+	// KeyWrite returns what was written under a versioned key with a record.
+	KeyWrite(ctx context.Context, pos act.Position, key ledger.Key) (ledger.Claim, error)
+}
+
+// Items reads named items, and removes those that are over.
+type Items interface {
+	// Item returns a named item. ErrNotFound when there is none.
+	Item(ctx context.Context, kind, id string) (ledger.Item, error)
+	// Items returns the items that a query selects.
+	Items(ctx context.Context, q ledger.ItemQuery) ([]ledger.Item, error)
+	// CountItems returns how many items of a kind an owner has, or of them those that are
+	// open, and how many bytes of data they have.
+	CountItems(ctx context.Context, kind, owner string, open bool) (n int, bytes int64, err error)
+	// TrimItems removes items that are not open and were due before a time.
+	TrimItems(ctx context.Context, before time.Time) (removed int64, err error)
+}
+
+// Openings removes what lies beside records.
+type Openings interface {
+	// Erase removes the openings of these positions for good: their bytes are
+	// overwritten, also in the database's journal.
+	Erase(ctx context.Context, positions []act.Position) error
+	// TrimOpenings removes openings, oldest first, that are older than before
+	// or beyond maxBytes in all, in steps small enough not to hold up commits,
+	// and the parts that nothing refers to any more. It returns how many
+	// batches of openings and bytes it removed.
+	TrimOpenings(ctx context.Context, before time.Time, maxBytes int64) (removed int, freed int64, err error)
+	// OpeningBytes is the size of all openings and parts, in bytes.
+	OpeningBytes(ctx context.Context) (int64, error)
+}
