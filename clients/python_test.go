@@ -38,7 +38,7 @@ func TestPython(t *testing.T) {
 // TestPythonReadme runs the snippets of the README, with the starter policy.
 func TestPythonReadme(t *testing.T) {
 	t.Parallel()
-	env := append(pythonNode(t, "../policy/starter.yaml"), strict...)
+	env := append(pythonNode(t, "../internal/policy/starter.yaml"), strict...)
 	runWith(t, "python", env, needs.Python(t, "clients-python"), "-m", "unittest", "tests.readme")
 }
 

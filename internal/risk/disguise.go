@@ -276,8 +276,9 @@ func (s *scanner) cutOrderOf(i int) {
 	for range 8 {
 		switch {
 		case scoped && take(cutThings):
-			if cut && !s.stated(i) {
-				s.addOrder("injection.override", i, s.sentence(at[p-1]+1), 0.85)
+			end := at[p-1] + 1
+			if inWord := end < len(s.text) && isAlpha(s.text[end]); cut && !inWord && !s.stated(i) {
+				s.addOrder("injection.override", i, s.sentence(end), 0.85)
 			}
 			return
 		case take(cutScopes):

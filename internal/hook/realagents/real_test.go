@@ -67,7 +67,7 @@ func either(is bool, yes, no string) string {
 // rulesOf are the rules that a document shows: what is written there once has to hold in
 // every agent.
 func rulesOf(document string) string {
-	text, err := os.ReadFile(filepath.FromSlash("../../" + document))
+	text, err := os.ReadFile(filepath.FromSlash("../../../" + document))
 	if err != nil {
 		panic(err) // it lies in the repository
 	}

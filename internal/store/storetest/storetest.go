@@ -19,6 +19,7 @@ import (
 	"reeve.example/reeve/internal/store"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -78,7 +79,7 @@ func (s *suite) is(err, want error) {
 
 func (s *suite) diff(what string, want, got any) {
 	s.Helper()
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
 		s.Fatalf("%s (-want +got):\n%s", what, d)
 	}
 }

@@ -908,8 +908,7 @@ func taskRefused(t *testing.T, s *suite) {
 	w := s.writer()
 	old := NewTask(1, task.ID{})
 	old.Root = old.ID
-	event := task.Event{Root: old.ID, Task: old.ID, N: 1, Type: task.StatusUpdate, At: Epoch, Status: task.Pending}
-	s.write(w, &task.Writes{New: []*task.Task{old}, Events: []task.Event{event}})
+	s.write(w, &task.Writes{New: []*task.Task{old}})
 	n := NewTask(2, task.ID{})
 	n.Root = n.ID
 	moved := old.Row
@@ -921,11 +920,6 @@ func taskRefused(t *testing.T, s *suite) {
 	for name, build := range map[string]func() (*ledger.Batch, error){
 		"an error":              func() (*ledger.Batch, error) { return nil, stop },
 		"an error with a batch": func() (*ledger.Batch, error) { return &ledger.Batch{First: w.Size, At: w.At, Tasks: writes()}, stop },
-		"an event that is there": func() (*ledger.Batch, error) {
-			x := writes()
-			x.Events = []task.Event{event}
-			return &ledger.Batch{First: w.Size, At: w.At, Tasks: x}, nil
-		},
 		"a record without its hash": func() (*ledger.Batch, error) {
 			return &ledger.Batch{First: w.Size, At: w.At, Records: [][]byte{[]byte("r")}, Tasks: writes()}, nil
 		},
