@@ -154,7 +154,7 @@ func TestManaged(t *testing.T) {
 		t.Run(a.id, func(t *testing.T) {
 			t.Parallel()
 			f := &facts{t: t, name: a.id + "-managed"}
-			r := machine(t, a, actsPolicy())
+			r := machine(t, a, "version: 1\ndefault: allow\nrules:\n"+moreRules)
 			try := func(name string, n int) string {
 				said := fmt.Sprintf("play %d", n)
 				r.model.Play(said, modelserver.Calls(a.shell(fmt.Sprintf("echo ran > ran-%d.txt", n))),
