@@ -51,7 +51,8 @@ type Config struct {
 	// Redact is what is masked in the contents before they are kept.
 	Redact risk.Detector
 	// SessionBytes bounds the memory for sessions in use; 0 means 16 MiB.
-	// Sessions beyond it are read again from the store when they go on.
+	// Sessions beyond it leave, first those of the principal that has most there, and
+	// are read again from the store when they go on.
 	SessionBytes int
 	// Score asks a model for the risk of a tool's call, whose arguments are a JSON
 	// object; ok is false when it did not answer. nil for no model.
@@ -358,7 +359,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With) (act.Dec
 // its memory until the step is queued, so that of two steps at once only one
 // is the first; it is not locked while the disk is waited for.
 func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With) (act.Decision, []byte, error) {
-	s, err := g.sessions.lock(ctx, sessionKey(a), a.At)
+	s, err := g.sessions.lock(ctx, sessionKey(a), a.Principal.Name, a.At)
 	if err != nil {
 		return act.Decision{}, nil, err
 	}
@@ -380,7 +381,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With) (act
 		}
 		// The recorded answer has expired, or the act was held until now: it is
 		// judged anew.
-		if s, err = g.sessions.lock(ctx, sessionKey(a), a.At); err != nil {
+		if s, err = g.sessions.lock(ctx, sessionKey(a), a.Principal.Name, a.At); err != nil {
 			return act.Decision{}, nil, err
 		}
 		violations, _ = s.state.Check(a, owners)

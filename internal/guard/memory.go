@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"container/heap"
 	"container/list"
 	"context"
 	"encoding/binary"
@@ -26,17 +27,93 @@ type memory struct {
 
 	mu    sync.Mutex
 	held  map[ledger.Key]*held
-	order *list.List // of *held, least recently used first
+	idle  idle
 	bytes int
+}
+
+// idle is the sessions that may leave memory, by principal. When there is no more room
+// it is the principal with the most who loses: nobody with many sessions pushes out
+// those of others.
+type idle struct {
+	of   map[string]*share
+	most shares
+}
+
+// share is one principal's part of what is idle.
+type share struct {
+	principal string
+	order     *list.List // of *held, least recently used first; never empty
+	bytes     int
+	place     int // in idle.most
+}
+
+// shares is a heap: the one with the most bytes is the first.
+type shares []*share
+
+func (s shares) Len() int           { return len(s) }
+func (s shares) Less(i, j int) bool { return s[i].bytes > s[j].bytes }
+func (s shares) Swap(i, j int) {
+	s[i], s[j] = s[j], s[i]
+	s[i].place, s[j].place = i, j
+}
+
+func (s *shares) Push(x any) {
+	one := x.(*share)
+	one.place = len(*s)
+	*s = append(*s, one)
+}
+
+func (s *shares) Pop() any {
+	last := len(*s) - 1
+	one := (*s)[last]
+	(*s)[last] = nil
+	*s = (*s)[:last]
+	return one
+}
+
+// add takes in a session that nobody uses any more.
+func (i *idle) add(h *held) {
+	one := i.of[h.principal]
+	if one == nil {
+		one = &share{principal: h.principal, order: list.New()}
+		i.of[h.principal] = one
+		heap.Push(&i.most, one)
+	}
+	h.place = one.order.PushBack(h)
+	one.bytes += h.bytes
+	heap.Fix(&i.most, one.place)
+}
+
+// remove takes out a session.
+func (i *idle) remove(h *held) {
+	one := i.of[h.principal]
+	one.order.Remove(h.place)
+	h.place = nil
+	one.bytes -= h.bytes
+	if one.order.Len() == 0 {
+		heap.Remove(&i.most, one.place)
+		delete(i.of, one.principal)
+		return
+	}
+	heap.Fix(&i.most, one.place)
+}
+
+// next is the session that leaves first; nil when all are in use.
+func (i *idle) next() *held {
+	if len(i.most) == 0 {
+		return nil
+	}
+	return i.most[0].order.Front().Value.(*held)
 }
 
 // held is one session in memory.
 type held struct {
-	memory *memory
-	key    ledger.Key
-	place  *list.Element
-	users  int // goroutines that hold or wait for lock, and steps pending; guarded by memory.mu
-	bytes  int // as counted in memory.bytes; guarded by memory.mu
+	memory    *memory
+	key       ledger.Key
+	principal string
+	place     *list.Element // in its principal's share; nil while it is in use; guarded by memory.mu
+	users     int           // goroutines that hold or wait for lock, and steps pending; guarded by memory.mu
+	bytes     int           // as counted in memory.bytes; guarded by memory.mu
 
 	sync       sync.Mutex
 	state      *session.State // nil: to be read from the store
@@ -46,7 +123,7 @@ type held struct {
 }
 
 func newMemory(store Store, log *ledger.Log, limit int) *memory {
-	return &memory{store: store, log: log, limit: limit, held: map[ledger.Key]*held{}, order: list.New()}
+	return &memory{store: store, log: log, limit: limit, held: map[ledger.Key]*held{}, idle: idle{of: map[string]*share{}}}
 }
 
 func (m *memory) size() (n, bytes int) {
@@ -55,16 +132,15 @@ func (m *memory) size() (n, bytes int) {
 	return len(m.held), m.bytes
 }
 
-// lock returns the session, locked, its state read from the store if need be.
-func (m *memory) lock(ctx context.Context, key ledger.Key, now time.Time) (*held, error) {
+// lock returns a principal's session, locked, its state read from the store if need be.
+func (m *memory) lock(ctx context.Context, key ledger.Key, principal string, now time.Time) (*held, error) {
 	m.mu.Lock()
 	h := m.held[key]
 	if h == nil {
-		h = &held{memory: m, key: key, pending: map[int64]*ledger.Ticket{}}
-		h.place = m.order.PushBack(h)
+		h = &held{memory: m, key: key, principal: principal, pending: map[int64]*ledger.Ticket{}}
 		m.held[key] = h
-	} else {
-		m.order.MoveToBack(h.place)
+	} else if h.place != nil {
+		m.idle.remove(h)
 	}
 	h.users++
 	m.mu.Unlock()
@@ -161,17 +237,19 @@ func (h *held) unlock() {
 	defer m.mu.Unlock()
 	m.bytes += size - h.bytes
 	h.bytes = size
-	h.users--
 	// Sessions in use stay, and so do those with queued steps, whose head the
 	// store does not know yet.
-	for e := m.order.Front(); e != nil && m.bytes > m.limit; {
-		old := e.Value.(*held)
-		e = e.Next()
-		if old.users == 0 {
-			m.order.Remove(old.place)
-			delete(m.held, old.key)
-			m.bytes -= old.bytes
+	if h.users--; h.users == 0 {
+		m.idle.add(h)
+	}
+	for m.bytes > m.limit {
+		old := m.idle.next()
+		if old == nil {
+			break
 		}
+		m.idle.remove(old)
+		delete(m.held, old.key)
+		m.bytes -= old.bytes
 	}
 }
 

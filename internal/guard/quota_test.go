@@ -18,6 +18,8 @@ import (
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/mcp/pins"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/store"
+	"reeve.example/reeve/internal/store/sqlite"
 )
 
 // as makes an act one of another principal's.
@@ -245,5 +247,46 @@ func TestThreat25IntentQuota(t *testing.T) {
 	now = now.Add(5 * time.Second)
 	if err := ask("key:a", "4"); err != nil {
 		t.Errorf("after a report: %v", err)
+	}
+}
+
+// headReads counts how often a session's memory is looked for in the store.
+type headReads struct {
+	store.Store
+	n atomic.Int32
+}
+
+func (c *headReads) KeyHead(ctx context.Context, key ledger.Key) (act.Position, bool, error) {
+	c.n.Add(1)
+	return c.Store.KeyHead(ctx, key)
+}
+
+// TestThreat25SessionsShare: a principal with any number of sessions pushes none of
+// another's out of memory, and is itself answered as before.
+func TestThreat25SessionsShare(t *testing.T) {
+	db, err := sqlite.Open(t.TempDir(), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reads := &headReads{Store: db}
+	n := openOn(t, reads, func(c *guard.Config) { c.SessionBytes = 64 << 10 })
+	n.decide(t, as("key:quiet", call("mine", "1", "read", "notes")))
+	for i := range 300 {
+		n.decide(t, as("key:loud", call(fmt.Sprint("s", i), "1", "read", "notes")))
+	}
+	if held, bytes := n.Sessions(); held >= 300 || bytes > 64<<10 {
+		t.Fatalf("%d sessions, %d bytes are held: the bound was not reached", held, bytes)
+	}
+	for _, tt := range []struct {
+		principal, session string
+		reads              int32
+	}{{"key:quiet", "mine", 0}, {"key:loud", "s299", 0}, {"key:loud", "s0", 1}} {
+		before := reads.n.Load()
+		if d, _ := n.decide(t, as(tt.principal, result(tt.session, "1"))); d.Effect != act.Allow {
+			t.Errorf("%s of %s has forgotten its call: %+v", tt.session, tt.principal, d.Reasons)
+		}
+		if got := reads.n.Load() - before; got != tt.reads {
+			t.Errorf("%s of %s was read %d times, want %d", tt.session, tt.principal, got, tt.reads)
+		}
 	}
 }
