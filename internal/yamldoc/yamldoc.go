@@ -399,3 +399,25 @@ func (n *Node) AppendJSON(dst []byte) []byte {
 		return append(dst, '}')
 	}
 }
+
+// FromJSON is a value of JSON as if it had been read from YAML, without places.
+func FromJSON(v rawjson.Value) *Node {
+	n := &Node{Kind: v.Kind()}
+	switch n.Kind {
+	case rawjson.Array:
+		n.Items = make([]*Node, 0, v.Len())
+		for _, item := range v.Elems() {
+			n.Items = append(n.Items, FromJSON(item))
+		}
+	case rawjson.Object:
+		n.Members = make([]Member, 0, v.Len())
+		for name, m := range v.Members() {
+			n.Members = append(n.Members, Member{Name: name, Value: FromJSON(m)})
+		}
+	case rawjson.String:
+		n.Text = v.Text()
+	case rawjson.Bool, rawjson.Number:
+		n.Text = string(v.Raw())
+	}
+	return n
+}

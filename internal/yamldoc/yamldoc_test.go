@@ -66,7 +66,8 @@ func keys(n int) string {
 	return b.String()
 }
 
-// FuzzRead reads anything: what is read is JSON, and what is not is said.
+// FuzzRead reads anything: what is read is JSON, which is the same value, and what is not
+// is said.
 func FuzzRead(f *testing.F) {
 	for _, source := range []string{"a: {b: [1, 'x', |\n t\n]}", "- &a [*a]", "a: >-\n  x\n\n  y\nb: \"\\u00e4\"", "? b\n: <<: *a", "a:\n - b\n - c: d\n   e: ~"} {
 		f.Add(source)
@@ -79,8 +80,12 @@ func FuzzRead(f *testing.F) {
 		if value == "" || faults != nil {
 			return
 		}
-		if _, err := rawjson.Parse([]byte(value)); err != nil {
+		doc, err := rawjson.Parse([]byte(value))
+		if err != nil {
 			t.Fatalf("it is read as %s: %v", value, err)
+		}
+		if again := string(FromJSON(doc.Root()).AppendJSON(nil)); again != value {
+			t.Fatalf("it is read as %s, and that as %s", value, again)
 		}
 	})
 }

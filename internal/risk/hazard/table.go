@@ -1,7 +1,7 @@
 package hazard
 
 import (
-	"embed"
+	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
@@ -68,27 +68,27 @@ type script struct {
 	weight float64
 }
 
-//go:embed tables/*.yaml
-var tables embed.FS
+// generated is tables/*.yaml as one array of JSON, in the order of their names. To read
+// YAML takes a process that judges a single call longer than all the rest that it does. A
+// test compares the two, and writes this one: go test ./internal/risk/hazard -update
+//
+//go:embed tables.json
+var generated []byte
 
 // builtin is the table that is built in. It is read when it is first needed: most
 // commands of reeve never judge a call.
 var builtin = sync.OnceValue(func() *Table {
-	entries, err := tables.ReadDir("tables")
+	doc, err := rawjson.Parse(generated)
 	if err != nil {
 		panic(err)
 	}
-	var sources []string
-	for _, e := range entries {
-		text, err := tables.ReadFile("tables/" + e.Name())
-		if err != nil {
-			panic(err)
-		}
-		sources = append(sources, string(text))
+	var roots []*yamldoc.Node
+	for _, root := range doc.Root().Elems() {
+		roots = append(roots, yamldoc.FromJSON(root))
 	}
 	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, places: newPlaces()}
-	t.add(sources, sections, func(i int, f yamldoc.Fault) {
-		panic(fmt.Sprintf("hazard: %s:%d:%d: %s", entries[i].Name(), f.Line, f.Column, f.Message)) // a test reads it first
+	t.add(roots, sections, func(i int, f yamldoc.Fault) {
+		panic(fmt.Sprintf("hazard: table %d: %s", i, f.Message)) // a test reads it first
 	})
 	return t
 })
@@ -102,10 +102,11 @@ func Extend(sources []string, fault func(i int, f yamldoc.Fault)) *Table {
 	}
 	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.windows), maps.Clone(b.options), b.scripts, b.places}
 	sound := true
-	t.add(sources, policySections, func(i int, f yamldoc.Fault) {
+	tell := func(i int, f yamldoc.Fault) {
 		sound = false
 		fault(i, f)
-	})
+	}
+	t.add(read(sources, tell), policySections, tell)
 	if !sound {
 		return b
 	}
@@ -156,13 +157,22 @@ type tableReader struct {
 	tell func(yamldoc.Fault)
 }
 
-// add reads documents into the table. Each may name the effects of every other.
-func (t *Table) add(sources []string, allowed []section, fault func(int, yamldoc.Fault)) {
-	rows := 0
-	readers := make([]tableReader, len(sources))
+// read reads sources; what cannot be read is nil.
+func read(sources []string, fault func(int, yamldoc.Fault)) []*yamldoc.Node {
+	roots := make([]*yamldoc.Node, len(sources))
 	for i, source := range sources {
+		roots[i] = yamldoc.Read(strings.TrimPrefix(source, "\ufeff"), func(f yamldoc.Fault) { fault(i, f) })
+	}
+	return roots
+}
+
+// add reads documents into the table. Each may name the effects of every other.
+func (t *Table) add(roots []*yamldoc.Node, allowed []section, fault func(int, yamldoc.Fault)) {
+	rows := 0
+	readers := make([]tableReader, len(roots))
+	for i, root := range roots {
 		readers[i] = tableReader{Table: t, rows: &rows, tell: func(f yamldoc.Fault) { fault(i, f) }}
-		readers[i].open(source, allowed)
+		readers[i].open(root, allowed)
 	}
 	for _, s := range allowed {
 		for i := range readers {
@@ -175,8 +185,7 @@ func (r *tableReader) fault(n *yamldoc.Node, hint, format string, args ...any) {
 	r.tell(yamldoc.Fault{Line: n.Line, Column: n.Column, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-func (r *tableReader) open(source string, allowed []section) {
-	root := yamldoc.Read(strings.TrimPrefix(source, "\ufeff"), r.tell)
+func (r *tableReader) open(root *yamldoc.Node, allowed []section) {
 	if root == nil {
 		return
 	}

@@ -1,7 +1,10 @@
 package hazard
 
 import (
+	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,6 +19,36 @@ func extended(source string) (*Table, []string) {
 		faults = append(faults, fmt.Sprintf("%d: %s", f.Line, f.Message))
 	})
 	return t, faults
+}
+
+var update = flag.Bool("update", false, "write tables.json")
+
+// What is built in is what stands in the tables that people read.
+func TestGenerated(t *testing.T) {
+	files, err := filepath.Glob("tables/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	want := []byte("[")
+	for i, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		root := read([]string{string(source)}, func(_ int, f yamldoc.Fault) { t.Fatalf("%s:%d:%d: %s", file, f.Line, f.Column, f.Message) })[0]
+		if i > 0 {
+			want = append(want, ",\n"...)
+		}
+		want = root.AppendJSON(want)
+	}
+	want = append(want, "]\n"...)
+	if *update {
+		if err := os.WriteFile("tables.json", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if string(want) != string(generated) {
+		t.Error("tables.json is not what tables/*.yaml say: run go test ./internal/risk/hazard -update")
+	}
 }
 
 // TestTables reads what is built in, and asks that every row says who says so.
