@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve"
@@ -172,37 +171,11 @@ func explain(ctx context.Context, store ledger.Reader, pos act.Position) (*expla
 	} else if err != nil {
 		return nil, err
 	}
-	var links struct {
-		Session  string `json:"session"`
-		Resource string `json:"resource"`
-		Digest   string `json:"digest"`
-	}
-	var by struct {
-		Name   string `json:"name"`
-		Claims struct {
-			Agent string `json:"agent"`
-		} `json:"claims"`
-	}
-	var kept struct {
-		Reasons []struct {
-			Rule      string `json:"rule"`
-			Code      string `json:"code"`
-			Message   string `json:"message"`
-			Instead   string `json:"instead"`
-			Effect    string `json:"effect"`
-			Observe   bool   `json:"observe"`
-			Final     bool   `json:"final"`
-			Exception string `json:"exception"`
-		} `json:"reasons"`
-		Policy   string `json:"policy"`
-		Approval string `json:"approval"`
-	}
-	for text, into := range map[*[]byte]any{&opening.Links: &links, &opening.Principal: &by, &opening.Reasons: &kept} {
-		if *text != nil {
-			if err := json.Unmarshal(*text, into); err != nil {
-				return nil, fmt.Errorf("what lies beside %s cannot be read: %w", pos, err)
-			}
-		}
+	links, err := opening.Linked()
+	by, askerErr := opening.Asker()
+	kept, outcomeErr := opening.Outcome()
+	if err = errors.Join(err, askerErr, outcomeErr); err != nil {
+		return nil, fmt.Errorf("what lies beside %s cannot be read: %w", pos, err)
 	}
 	e.Tool, e.Session, e.Agent, e.Approval, e.Policy = links.Resource, links.Session, cmp.Or(by.Claims.Agent, by.Name), kept.Approval, kept.Policy
 	for _, r := range kept.Reasons {

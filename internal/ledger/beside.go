@@ -89,16 +89,28 @@ type Edit struct {
 
 // Asker reads who asked. Like its sisters, it returns the zero value for what was not
 // kept, and on an error what could be read before it.
-func (o *Opening) Asker() (a Asker, err error) { return a, read(o.Principal, &a) }
+func (o *Opening) Asker() (a Asker, err error) {
+	err = read(o.Principal, &a)
+	return a, err
+}
 
 // Linked reads what the act belongs to.
-func (o *Opening) Linked() (l ActLinks, err error) { return l, read(o.Links, &l) }
+func (o *Opening) Linked() (l ActLinks, err error) {
+	err = read(o.Links, &l)
+	return l, err
+}
 
 // Details reads what a record that has no ActLinks says.
-func (o *Opening) Details() (d Details, err error) { return d, read(o.Links, &d) }
+func (o *Opening) Details() (d Details, err error) {
+	err = read(o.Links, &d)
+	return d, err
+}
 
 // Outcome reads the decision.
-func (o *Opening) Outcome() (out Outcome, err error) { return out, read(o.Reasons, &out) }
+func (o *Opening) Outcome() (out Outcome, err error) {
+	err = read(o.Reasons, &out)
+	return out, err
+}
 
 func read(text []byte, into any) error {
 	if text == nil {
