@@ -8,6 +8,7 @@ import (
 	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/words"
 
 	"google.golang.org/grpc/codes"
 )
@@ -135,9 +136,4 @@ func appendRPCError(b []byte, id []byte, e *jsonrpc.Error) []byte {
 }
 
 // shown bounds what a client wrote, for a sentence.
-func shown(s string) string {
-	if len(s) > 80 {
-		s = strings.ToValidUTF8(s[:80], "") + "…"
-	}
-	return string(rawjson.Quote(s))
-}
+func shown(s string) string { return string(rawjson.Quote(words.Shorten(s, 80))) }

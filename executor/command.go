@@ -14,6 +14,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/sandbox"
+	"reeve.example/reeve/internal/words"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -244,12 +245,7 @@ func overDisk(o sandbox.Outcome) string {
 // lastLine is what a program said last, in short: most often why it failed.
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
-	line := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
-	const long = 300
-	if len(line) > long {
-		line = strings.ToValidUTF8(line[:long], "") + "…"
-	}
-	return line
+	return words.Shorten(strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]), 300)
 }
 
 // result tells how a program ended. One that did not end well is an error, with

@@ -12,6 +12,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/outbound"
+	"reeve.example/reeve/internal/words"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -232,10 +233,7 @@ func encode(v any) (jsontext.Value, error) {
 
 // cut shortens a text, and makes it valid.
 func cut(s string, most int) string {
-	if len(s) > most {
-		s = s[:most] + "…"
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return strings.ToValidUTF8(words.Shorten(s, most), "\uFFFD")
 }
 
 // seconds is a time as results have it.

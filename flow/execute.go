@@ -9,6 +9,7 @@ import (
 
 	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/words"
 	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json"
@@ -97,7 +98,7 @@ func (r *reader) push() *task.Push {
 		case v.Kind() != rawjson.String:
 			headers.fail(name, "The value is "+v.Kind().Noun()+".", "a string")
 		case !isToken(name):
-			headers.fail(cut(name), "This is no name of a header.", "letters, digits and dashes")
+			headers.fail(words.Shorten(name, 80), "This is no name of a header.", "letters, digits and dashes")
 		case strings.ContainsFunc(value, func(c rune) bool { return c < 0x20 && c != '\t' || c == 0x7f || c == utf8.RuneError }):
 			headers.fail(name, "The value cannot stand in a header.", "one line of text")
 		case ours[strings.ToLower(name)]:
@@ -131,14 +132,6 @@ func isToken(s string) bool {
 		}
 	}
 	return s != ""
-}
-
-// cut bounds what a client wrote, for a sentence.
-func cut(s string) string {
-	if len(s) > 80 {
-		return strings.ToValidUTF8(s[:80], "") + "…"
-	}
-	return s
 }
 
 // execute answers tasks.execute: of new tasks, or of a tree that exists.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"reeve.example/reeve/internal/words"
 )
 
 // Book applies changes, in order, to the tasks of one transaction. It is the one
@@ -329,21 +331,11 @@ func (b *Book) ending(r, root *Row, to Phase, at time.Time, message string) {
 	case PhaseComplete:
 		r.Progress = 1
 	default:
-		r.Error = cut(cmp.Or(message, "It failed."), MaxError)
+		r.Error = words.Cut(cmp.Or(message, "It failed."), MaxError)
 	}
 	r.Completed = at
 	b.set(r, root, to, at, r.Error)
 	b.tell(r, root, ends[to], at, r.Error)
-}
-
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xc0 == 0x80 {
-		n--
-	}
-	return s[:n]
 }
 
 // again makes a task that has ended, or never ran, one that is executed.

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/words"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -735,11 +736,11 @@ func sentence(err error) string {
 	if s == "" {
 		return ""
 	}
-	return cut(strings.ToUpper(s[:1])+s[1:], 300) + "."
+	return words.Cut(strings.ToUpper(s[:1])+s[1:], 300) + "."
 }
 
 // quoted quotes what a client wrote, cut to a length for a sentence.
-func quoted(s string) string { return strconv.Quote(cut(s, 80)) }
+func quoted(s string) string { return strconv.Quote(words.Cut(s, 80)) }
 
 // dotted is the name in dots of what a JSON Pointer leads to.
 func dotted(name, pointer string) string {
@@ -748,7 +749,7 @@ func dotted(name, pointer string) string {
 			name += "." + strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 		}
 	}
-	return cut(name, 200)
+	return words.Cut(name, 200)
 }
 
 var errTime = errors.New("the value is no date and time in ISO 8601")

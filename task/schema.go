@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/words"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -68,7 +69,7 @@ func CheckInputs(schema, inputs jsontext.Value) *Error {
 		return nil
 	case errors.As(err, &fault):
 		where, reason := explain(fault)
-		return invalid(cut(strings.Join(append([]string{"inputs"}, where...), "."), 200), cut(reason, 300), "")
+		return invalid(words.Cut(strings.Join(append([]string{"inputs"}, where...), "."), 200), words.Cut(reason, 300), "")
 	default:
 		return invalid("inputs", sentence(err), "")
 	}

@@ -25,6 +25,7 @@ import (
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/secret"
+	"reeve.example/reeve/internal/words"
 	"reeve.example/reeve/internal/workflow"
 	"reeve.example/reeve/task"
 )
@@ -383,9 +384,7 @@ func printResult(w io.Writer, t *flow.Task) {
 			fmt.Fprintf(w, "  … %s more: reeve tasks get %s\n", count(len(shown)-maxShown, "line"), t.ID)
 			return
 		}
-		if line = printable(strings.ReplaceAll(line, "\t", "    ")); len(line) > 1000 {
-			line = strings.ToValidUTF8(line[:1000], "") + "…"
-		}
+		line = words.Shorten(printable(strings.ReplaceAll(line, "\t", "    ")), 1000)
 		fmt.Fprintln(w, strings.TrimRight("  "+line, " "))
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/store"
+	"reeve.example/reeve/internal/words"
 )
 
 func whyCommand() *cobra.Command {
@@ -248,20 +249,12 @@ func (e *explanation) print(w io.Writer) {
 		fmt.Fprintf(w, "  by %s, session %s\n", printable(cmp.Or(e.Agent, "nobody that is known")), printable(cmp.Or(e.Session, "none")))
 	}
 	for _, a := range e.Arguments {
-		fmt.Fprintf(w, "  %s = %s\n", printable(a.Expression), printable(beginning(a.Value)))
+		fmt.Fprintf(w, "  %s = %s\n", printable(a.Expression), printable(words.Shorten(a.Value, 400)))
 	}
 	printReasons(w, e.Reasons)
 	if e.Note != "" {
 		fmt.Fprintf(w, "\n%s\n", e.Note)
 	}
-}
-
-// beginning is a text's beginning, as much as fits a screen.
-func beginning(s string) string {
-	if len(s) <= 400 {
-		return s
-	}
-	return strings.ToValidUTF8(s[:400], "") + "…"
 }
 
 // printWays says how the act could come to pass: for people only, since what a model

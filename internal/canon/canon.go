@@ -22,6 +22,8 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 	"golang.org/x/text/unicode/rangetable"
+
+	"reeve.example/reeve/internal/words"
 )
 
 // Name returns the canonical form of a name: compatibility forms resolved
@@ -51,7 +53,7 @@ func Name(s string) (name string, confusable bool) {
 	// from becoming a loop.
 	for range 8 {
 		if len(s) > MaxName {
-			s, confusable = cut(s), true
+			s, confusable = words.Cut(s, MaxName), true
 		}
 		next, c := fold(s)
 		confusable = confusable || c
@@ -65,15 +67,6 @@ func Name(s string) (name string, confusable bool) {
 
 // MaxName is how many bytes of a name count.
 const MaxName = 1 << 10
-
-// cut returns the beginning of a name that is too long, in whole characters.
-func cut(s string) string {
-	end := MaxName
-	for !utf8.RuneStart(s[end]) && end > MaxName-utf8.UTFMax {
-		end--
-	}
-	return s[:end]
-}
 
 // isCanonical reports whether a name is plain: lower-case ASCII without spaces
 // at its ends or in runs. Most names are.
@@ -100,7 +93,7 @@ func fold(s string) (folded string, confusable bool) {
 	confusable = resolvesToASCII(s)
 	s = norm.NFKC.String(s)
 	if len(s) > MaxName { // some characters stand for many
-		s, confusable = cut(s), true
+		s, confusable = words.Cut(s, MaxName), true
 	}
 	runes := clean(s)
 	var b strings.Builder

@@ -39,6 +39,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/words"
 )
 
 // The error codes of JSON-RPC 2.0 (section 5.1).
@@ -54,8 +55,8 @@ const (
 // protocols that have none of their own.
 const Unauthorized = -32000
 
-// words are JSON-RPC's own messages, for errors that belong to no protocol.
-var words = map[int]string{
+// messages are JSON-RPC's own messages, for errors that belong to no protocol.
+var messages = map[int]string{
 	ParseError:     "Parse error",
 	InvalidRequest: "Invalid Request",
 	MethodNotFound: "Method not found",
@@ -133,7 +134,7 @@ func (n *Namespace) word(code int) string {
 			return w
 		}
 	}
-	return words[code]
+	return messages[code]
 }
 
 // Refusal says why a call is not carried out now.
@@ -585,13 +586,7 @@ func badRequest(version, method, params rawjson.Value) string {
 }
 
 // quote shows a caller's text in a sentence, bounded.
-func quote(s string) string {
-	const longest = 80
-	if len(s) > longest {
-		s = strings.ToValidUTF8(s[:longest], "") + "…"
-	}
-	return strconv.Quote(s)
-}
+func quote(s string) string { return strconv.Quote(words.Shorten(s, 80)) }
 
 // handle calls the namespace. Its panic is an internal error: the caller learns
 // nothing of it, the log everything.

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/words"
 
 	"github.com/go-json-experiment/json"
 	"golang.org/x/mod/sumdb/tlog"
@@ -191,11 +192,7 @@ func clipWord(s string) string {
 	if len(s) <= maxWord {
 		return s
 	}
-	n := maxWord - len("…")
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	return words.Cut(s, maxWord-len("…")) + "…"
 }
 
 // clipList cuts a list to maxList bytes of JSON. The last element then tells

@@ -26,6 +26,9 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"reeve.example/reeve/internal/glob"
+	"reeve.example/reeve/internal/words"
 )
 
 // ErrRefused is what errors wrap when an address or a host may not be reached.
@@ -116,7 +119,7 @@ func (d *Dialer) CheckHost(host string) error {
 	}
 	switch {
 	case host == "" || len(host) > 253 || !ascii(host):
-		return fmt.Errorf("%w: %q is no host's name; write it in ASCII, as xn--…", ErrRefused, shorten(host))
+		return fmt.Errorf("%w: %q is no host's name; write it in ASCII, as xn--…", ErrRefused, words.Shorten(host, 100))
 	case matches(f.blocked, host):
 		return fmt.Errorf("%w: %q is among the blocked domains", ErrRefused, host)
 	case len(d.Allowed) > 0 && !matches(f.allowed, host):
@@ -275,35 +278,7 @@ func within(nets []netip.Prefix, a netip.Addr) bool {
 }
 
 func matches(globs []string, host string) bool {
-	return slices.ContainsFunc(globs, func(g string) bool { return g == host || strings.Contains(g, "*") && match(g, host) })
-}
-
-// match compares a name with a glob: * stands for any characters, dots too, and
-// ? for one. It goes back only to the last *, so that no glob takes long.
-func match(glob, name string) bool {
-	g, n, star, mark := 0, 0, -1, 0
-	for n < len(name) {
-		switch {
-		case g < len(glob) && glob[g] == '*':
-			star, mark = g, n
-			g++
-		case g < len(glob) && (glob[g] == '?' || glob[g] == name[n]):
-			g, n = g+1, n+1
-		case star >= 0:
-			mark++
-			g, n = star+1, mark
-		default:
-			return false
-		}
-	}
-	return strings.Trim(glob[g:], "*") == ""
-}
-
-func shorten(s string) string {
-	if len(s) > 100 {
-		return strings.ToValidUTF8(s[:100], "") + "…"
-	}
-	return s
+	return slices.ContainsFunc(globs, func(g string) bool { return g == host || strings.Contains(g, "*") && glob.Match(g, host) })
 }
 
 // Options say how a client behaves.

@@ -10,6 +10,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard"
@@ -504,7 +505,7 @@ func (d *document) kindsOf(n *node) kindSet {
 		}
 		matched := false
 		for i, k := range act.Kinds {
-			if matchName(w.Text, string(k)) {
+			if glob.Match(w.Text, string(k)) {
 				kinds |= 1 << i
 				matched = true
 				if k == act.MCPRequest {
@@ -512,7 +513,7 @@ func (d *document) kindsOf(n *node) kindSet {
 				}
 			}
 		}
-		if matchName(w.Text, callKind) {
+		if glob.Match(w.Text, callKind) {
 			for _, c := range callKinds {
 				kinds |= c.bit
 			}

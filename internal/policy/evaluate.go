@@ -13,6 +13,7 @@ import (
 	"cel.dev/cel-go/interpreter"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard"
 )
@@ -319,7 +320,7 @@ func (e *evaluation) endangers(r *rule) bool {
 
 // names reports whether a hazard is one of those that the rule names.
 func (r *rule) names(f hazard.Finding) bool {
-	return f.Weight >= r.hazard && slices.ContainsFunc(r.effects, func(glob string) bool { return matchName(glob, f.Code) })
+	return f.Weight >= r.hazard && slices.ContainsFunc(r.effects, func(pattern string) bool { return glob.Match(pattern, f.Code) })
 }
 
 // scan runs the detectors over the content.

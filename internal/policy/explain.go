@@ -13,6 +13,7 @@ import (
 	"cel.dev/cel-go/interpreter"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/risk"
 )
 
@@ -89,7 +90,7 @@ func (s *Set) Explain(in *Input) Explanation {
 // fits reports whether a rule's globs match one of an act's names.
 func (r *rule) fits(a *act.Action) bool {
 	return r.tools == nil || slices.ContainsFunc(r.tools, func(g string) bool {
-		return matchName(g, a.Canonical) || a.Alias != "" && matchName(g, a.Alias)
+		return glob.Match(g, a.Canonical) || a.Alias != "" && glob.Match(g, a.Alias)
 	})
 }
 

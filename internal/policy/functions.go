@@ -10,6 +10,8 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 	"golang.org/x/text/unicode/norm"
+
+	"reeve.example/reeve/internal/glob"
 )
 
 // functionCosts are the costs of our functions for each character of the text
@@ -50,7 +52,7 @@ func functionOptions() []cel.EnvOption {
 			if tooLong(text, globs) {
 				return types.NewErr("the text is too long to be matched by like()")
 			}
-			return types.Bool(slices.ContainsFunc(globs, func(g string) bool { return matchName(g, text) }))
+			return types.Bool(slices.ContainsFunc(globs, func(g string) bool { return glob.Match(g, text) }))
 		}),
 		onText("glob", "string_glob", func(text string, globs []string) ref.Val {
 			if tooLong(text, globs) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/linear"
 	"reeve.example/reeve/internal/rawjson"
 )
@@ -166,19 +167,19 @@ func TestGlobsAgreeWithPatterns(t *testing.T) {
 	}
 	deep := strings.NewReplacer(`/\*\*/`, `/(?:.*/)?`, `\*\*`, `.*`, `\*`, `[^/]*`, `\?`, `[^/]`)
 	for range 20_000 {
-		glob, text := random([]string{"a", "b", "é", "/", "*", "?", "**", "/**/"}, 6), random([]string{"a", "b", "é", "/"}, 7)
-		for strings.Contains(glob, "***") || strings.Contains(glob, "/**/**/") {
-			glob = strings.ReplaceAll(strings.ReplaceAll(glob, "***", "**"), "/**/**/", "/**/")
+		shape, text := random([]string{"a", "b", "é", "/", "*", "?", "**", "/**/"}, 6), random([]string{"a", "b", "é", "/"}, 7)
+		for strings.Contains(shape, "***") || strings.Contains(shape, "/**/**/") {
+			shape = strings.ReplaceAll(strings.ReplaceAll(shape, "***", "**"), "/**/**/", "/**/")
 		}
-		pattern := deep.Replace(regexp.QuoteMeta(glob))
-		if rest, ok := strings.CutPrefix(glob, "**/"); ok {
+		pattern := deep.Replace(regexp.QuoteMeta(shape))
+		if rest, ok := strings.CutPrefix(shape, "**/"); ok {
 			pattern = `(?:.*/)?` + deep.Replace(regexp.QuoteMeta(rest))
 		}
-		if want := regexp.MustCompile(`(?s)^(?:` + pattern + `)$`).MatchString(text); matchPath(glob, text) != want {
-			t.Fatalf("matchPath(%q, %q) = %v, want %v (%s)", glob, text, !want, want, pattern)
+		if want := regexp.MustCompile(`(?s)^(?:` + pattern + `)$`).MatchString(text); matchPath(shape, text) != want {
+			t.Fatalf("matchPath(%q, %q) = %v, want %v (%s)", shape, text, !want, want, pattern)
 		}
-		if want := naiveGlob(glob).MatchString(text); matchName(glob, text) != want {
-			t.Fatalf("matchName(%q, %q) = %v, want %v", glob, text, !want, want)
+		if want := naiveGlob(shape).MatchString(text); glob.Match(shape, text) != want {
+			t.Fatalf("glob.Match(%q, %q) = %v, want %v", shape, text, !want, want)
 		}
 	}
 }
@@ -353,24 +354,24 @@ func FuzzTexts(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, text := range []string{"", "a", "\xff", "\u200b", "\ufdfa", "\uff23\u0301", "İ", "a*b"} {
-		for _, glob := range []string{"", "*", "**", "?", "a*?", "/**/", "**/a", "\xff?"} {
-			f.Add(text, glob)
+		for _, shape := range []string{"", "*", "**", "?", "a*?", "/**/", "**/a", "\xff?"} {
+			f.Add(text, shape)
 		}
 	}
-	f.Fuzz(func(t *testing.T, text, glob string) {
-		if len(text) > maxGlobText || len(glob) > maxGlob {
+	f.Fuzz(func(t *testing.T, text, shape string) {
+		if len(text) > maxGlobText || len(shape) > maxGlob {
 			return
 		}
-		if strings.Contains(text, glob) != matchName("*"+glob+"*", text) && !isGlob(glob) {
-			t.Errorf("*%s* on %q", glob, text)
+		if strings.Contains(text, shape) != glob.Match("*"+shape+"*", text) && !isGlob(shape) {
+			t.Errorf("*%s* on %q", shape, text)
 		}
-		matchPath(glob, text)
+		matchPath(shape, text)
 		fold(text)
 		foldUnicode(text)
-		v := set.Evaluate(call("shell", "a", string(rawjson.Quote(text)), "b", string(rawjson.Quote(glob))))
+		v := set.Evaluate(call("shell", "a", string(rawjson.Quote(text)), "b", string(rawjson.Quote(shape))))
 		for _, r := range v.Reasons {
 			if r.Code == CodeRuleError {
-				t.Errorf("%q and %q: %s", text, glob, r.Message)
+				t.Errorf("%q and %q: %s", text, shape, r.Message)
 			}
 		}
 	})

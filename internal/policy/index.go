@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/glob"
 )
 
 // index finds the rules that can match an action by its kind and its resource,
@@ -207,7 +208,7 @@ func (t *trie) match(dst []*rule, name string) []*rule {
 
 func matching(dst []*rule, globs []*globRules, name string) []*rule {
 	for _, g := range globs {
-		if matchName(g.glob, name) {
+		if glob.Match(g.glob, name) {
 			dst = append(dst, g.rules...)
 		}
 	}

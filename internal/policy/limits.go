@@ -8,6 +8,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/risk"
 )
 
@@ -72,7 +73,7 @@ func (s *manifests) find(name string) *manifest {
 	if m, ok := s.exact[name]; ok {
 		return m
 	}
-	if i := slices.IndexFunc(s.globs, func(m *manifest) bool { return matchName(m.glob, name) }); i >= 0 {
+	if i := slices.IndexFunc(s.globs, func(m *manifest) bool { return glob.Match(m.glob, name) }); i >= 0 {
 		return s.globs[i]
 	}
 	return nil
@@ -146,7 +147,7 @@ func (s *Set) Unheld(canonicalTool string) bool {
 func runs(tool string) bool { return isLike(tool, commandTools) }
 
 func isLike(tool string, globs []string) bool {
-	return slices.ContainsFunc(globs, func(g string) bool { return matchName(g, tool) })
+	return slices.ContainsFunc(globs, func(g string) bool { return glob.Match(g, tool) })
 }
 
 // reached is what a call's arguments name that it would reach.
@@ -171,7 +172,7 @@ func reach(a *act.Action) *reached {
 		r.runs = r.runs || runs(name)
 		r.writes = r.writes || isLike(name, writingTools)
 		r.reads = r.reads || isLike(name, readingTools)
-		r.copies = r.copies || matchName("*copy*", name)
+		r.copies = r.copies || glob.Match("*copy*", name)
 	}
 	at := map[string]string{}
 	for _, arg := range a.Arguments {

@@ -12,6 +12,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/rawjson"
 )
 
@@ -39,7 +40,7 @@ func (s *Set) Manifest(canonicalTool string) (m act.Manifest, said bool) {
 		return m.Manifest, true
 	}
 	for _, m := range s.manifests.globs {
-		if matchName(m.glob, canonicalTool) {
+		if glob.Match(m.glob, canonicalTool) {
 			return m.Manifest, true
 		}
 	}
@@ -51,7 +52,7 @@ func (s *Set) Manifest(canonicalTool string) (m act.Manifest, said bool) {
 func (s *Set) Limits(canonicalTool string) (limits []string) {
 	m, ok := s.manifests.exact[canonicalTool]
 	if !ok {
-		i := slices.IndexFunc(s.manifests.globs, func(m *manifest) bool { return matchName(m.glob, canonicalTool) })
+		i := slices.IndexFunc(s.manifests.globs, func(m *manifest) bool { return glob.Match(m.glob, canonicalTool) })
 		if i < 0 || s.manifests.globs[i].glob == "*" {
 			return nil
 		}

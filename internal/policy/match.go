@@ -5,35 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-// matchName matches a name against a glob: * stands for any characters, ? for
-// one. Its time is bounded by the product of the two lengths.
-func matchName(glob, name string) bool {
-	g, n := 0, 0
-	star, mark := -1, 0 // where to go back to: after the last *, and what it has eaten
-	for n < len(name) {
-		switch {
-		case g < len(glob) && glob[g] == '*':
-			star, mark = g, n
-			g++
-		case g < len(glob) && glob[g] == '?':
-			_, size := utf8.DecodeRuneInString(name[n:])
-			g, n = g+1, n+size
-		case g < len(glob) && glob[g] == name[n]:
-			g, n = g+1, n+1
-		case star >= 0:
-			_, size := utf8.DecodeRuneInString(name[mark:])
-			mark += size
-			g, n = star+1, mark
-		default:
-			return false
-		}
-	}
-	for g < len(glob) && glob[g] == '*' {
-		g++
-	}
-	return g == len(glob)
-}
-
 // matchPath matches a path against a glob in which * and ? do not cross a
 // slash and ** does; "a/**/b" is also "a/b", and "**/b" also "b".
 //

@@ -13,6 +13,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 
 	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/glob"
 )
 
 // mayBe is the function for rules that stop: args.environment.may_be("production")
@@ -126,13 +127,13 @@ func saidToBe(v ref.Val, forms []string) (said, is bool) {
 func textToBe(text string, forms []string) (said, is bool) {
 	text = canon.Visible(text)
 	whole, _ := canon.Name(strings.TrimSpace(text))
-	if len(whole) <= maxGlobText && slices.ContainsFunc(forms, func(f string) bool { return matchName(f, whole) }) {
+	if len(whole) <= maxGlobText && slices.ContainsFunc(forms, func(f string) bool { return glob.Match(f, whole) }) {
 		return true, true
 	}
 	for word := range strings.FieldsFuncSeq(text, func(c rune) bool { return !ofWord(c) }) {
 		said = true
 		word, _ := canon.Name(word)
-		if slices.ContainsFunc(forms, func(f string) bool { return matchName(f, word) }) {
+		if slices.ContainsFunc(forms, func(f string) bool { return glob.Match(f, word) }) {
 			return true, true
 		}
 	}

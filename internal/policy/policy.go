@@ -26,6 +26,7 @@ import (
 	"strings"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/yamldoc"
@@ -227,7 +228,7 @@ func (s *Set) assemble(docs []*document) {
 			switch p.part {
 			case effectsPart:
 				names := s.table.Effects()
-				if !slices.ContainsFunc(names, func(name string) bool { return matchName(p.node.Text, name) }) {
+				if !slices.ContainsFunc(names, func(name string) bool { return glob.Match(p.node.Text, name) }) {
 					d.at(p.node, didYouMean(p.node.Text, names), "there is no effect %q", p.node.Text)
 				}
 			case whenPart:

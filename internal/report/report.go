@@ -20,6 +20,7 @@ import (
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/visible"
+	"reeve.example/reeve/internal/words"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -244,12 +245,12 @@ func (s *Step) read(params rawjson.Value) {
 		texts = append([]string{params.Get("knowledgeStep").Get("query").Text()}, textsIn(params.Get("knowledgeStep").Get("results"), "content")...)
 	}
 	if len(arguments) > 0 {
-		s.Text = shorten(callText(arguments))
+		s.Text = words.Shorten(strings.TrimSpace(callText(arguments)), longestText)
 		s.Files = filesOf(s.Tool, arguments)
 		return
 	}
 	texts = slices.DeleteFunc(texts, func(t string) bool { return strings.TrimSpace(t) == "" })
-	s.Text = shorten(strings.Join(texts, "\n"))
+	s.Text = words.Shorten(strings.TrimSpace(strings.Join(texts, "\n")), longestText)
 }
 
 func textsIn(list rawjson.Value, member string) (texts []string) {
@@ -292,14 +293,6 @@ func sortedArguments(arguments map[string]rawjson.Value) func(func(string, rawjs
 			}
 		}
 	}
-}
-
-func shorten(s string) string {
-	s = strings.TrimSpace(s)
-	if len(s) <= longestText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:longestText], "") + " …"
 }
 
 // filesOf lists the files that a call would change, as far as it tells.

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/outbound"
 )
 
@@ -64,7 +65,7 @@ func ascii(s string) bool {
 }
 
 func matchesDomain(globs []string, host string) bool {
-	return slices.ContainsFunc(globs, func(g string) bool { return g == host || strings.Contains(g, "*") && matchComponent(g, host) })
+	return slices.ContainsFunc(globs, func(g string) bool { return g == host || strings.Contains(g, "*") && glob.Match(g, host) })
 }
 
 func within(nets []netip.Prefix, a netip.Addr) bool {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/glob"
 )
 
 // BaseDirectories is what every command may read and execute beside what its
@@ -219,17 +220,17 @@ func children() (found []grant, note string, err error) {
 // expand finds the files that a glob matches now. Symlinks are not followed
 // below its first wildcard and not granted, and of a directory only a glob that
 // ends in ** grants what is in it: otherwise more would be granted than matches.
-func expand(glob string, visited *int) (found []grant, note string, err error) {
-	parts := strings.Split(strings.Trim(filepath.ToSlash(filepath.Clean(glob)), "/"), "/")
+func expand(pattern string, visited *int) (found []grant, note string, err error) {
+	parts := strings.Split(strings.Trim(filepath.ToSlash(filepath.Clean(pattern)), "/"), "/")
 	first := slices.IndexFunc(parts, func(p string) bool { return strings.ContainsAny(p, "*?") })
-	if filepath.VolumeName(glob) != "" {
+	if filepath.VolumeName(pattern) != "" {
 		return nil, "", errors.New("is a glob, which is not expanded on this system")
 	}
 	literal := "/" + strings.Join(parts[:first], "/")
 	links := linksOf(literal)
 	base, err := filepath.EvalSymlinks(literal)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, glob + " matches nothing", nil
+		return nil, pattern + " matches nothing", nil
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("cannot be resolved: %w", err)
@@ -266,7 +267,7 @@ func expand(glob string, visited *int) (found []grant, note string, err error) {
 				rest = rest[1:] // it may also stand for nothing
 			}
 			switch {
-			case len(rest) == 0 || !matchComponent(rest[0], e.Name()):
+			case len(rest) == 0 || !glob.Match(rest[0], e.Name()):
 			case len(rest) > 1 && e.IsDir():
 				if err := walk(p, rest[1:]); err != nil {
 					return err
@@ -284,30 +285,7 @@ func expand(glob string, visited *int) (found []grant, note string, err error) {
 	}
 	slices.SortFunc(found, func(a, b grant) int { return strings.Compare(a.Path, b.Path) })
 	found = slices.CompactFunc(found, func(a, b grant) bool { return a.Path == b.Path })
-	return found, fmt.Sprintf("%s is the %d that match at the start, and no symlinks; what matches later is not granted", glob, len(found)), nil
-}
-
-// matchComponent matches one name: * stands for any characters, ? for one.
-func matchComponent(glob, name string) bool {
-	g, n, star, mark := 0, 0, -1, 0
-	for n < len(name) {
-		switch {
-		case g < len(glob) && glob[g] == '*':
-			star, mark = g, n
-			g++
-		case g < len(glob) && glob[g] == '?':
-			_, size := utf8.DecodeRuneInString(name[n:])
-			g, n = g+1, n+size
-		case g < len(glob) && glob[g] == name[n]:
-			g, n = g+1, n+1
-		case star >= 0:
-			mark++
-			g, n = star+1, mark
-		default:
-			return false
-		}
-	}
-	return strings.Trim(glob[g:], "*") == ""
+	return found, fmt.Sprintf("%s is the %d that match at the start, and no symlinks; what matches later is not granted", pattern, len(found)), nil
 }
 
 // below is whether p is dir or lies below it.

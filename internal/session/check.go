@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard"
+	"reeve.example/reeve/internal/words"
 )
 
 // Checks lists every built-in check that a rule can name with "check:", with
@@ -541,16 +541,7 @@ func (p *passages) in(text string) bool {
 type quote string
 
 func (q quote) String() string {
-	const longest = 80
-	s := string(q)
-	if len(s) > longest {
-		cut := longest
-		for !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		s = s[:cut] + "…"
-	}
-	return fmt.Sprintf("%q", s)
+	return fmt.Sprintf("%q", words.Shorten(string(q), 80))
 }
 
 func ordinal(n int) string {

@@ -2,7 +2,10 @@
 // probably meant, and cuts what is too long to be shown or kept.
 package words
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Nearest is the candidate that is fewest edits away from a word, and fewer than a
 // limit; "" for none. Letters' cases do not count.
@@ -41,4 +44,25 @@ func distance(a, b string) int {
 		before, last, row = last, row, before
 	}
 	return last[len(b)]
+}
+
+// Cut is the beginning of a text that has more bytes than most, in whole characters.
+func Cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	end := most
+	for end > 0 && end > most-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end]
+}
+
+// Shorten is a text of at most so many bytes, for a sentence: what is cut ends with an
+// ellipsis, and is valid.
+func Shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }

@@ -22,3 +22,22 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+func TestCut(t *testing.T) {
+	for _, tt := range []struct {
+		text           string
+		most           int
+		cut, shortened string
+	}{
+		{"", 0, "", ""}, {"abc", 3, "abc", "abc"}, {"abcd", 3, "abc", "abc…"},
+		{"aéb", 2, "a", "a…"}, {"aéb", 3, "aé", "aé…"}, {"é", 0, "", "…"}, {"日本", 5, "日", "日…"},
+		{"\x80\x80\x80\x80\x80\x80\x80", 6, "\x80\x80", "…"}, // no character begins: it does not look back for ever
+	} {
+		if got := Cut(tt.text, tt.most); got != tt.cut {
+			t.Errorf("%q is cut to %d as %q, want %q", tt.text, tt.most, got, tt.cut)
+		}
+		if got := Shorten(tt.text, tt.most); got != tt.shortened {
+			t.Errorf("%q is shortened to %d as %q, want %q", tt.text, tt.most, got, tt.shortened)
+		}
+	}
+}
