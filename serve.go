@@ -233,7 +233,7 @@ func (n *Node) disk(context.Context) error {
 	if url, _ := n.cfg.postgres(); url == "" {
 		dir = n.cfg.sqlite()
 	}
-	free, err := freeBytes(dir)
+	free, err := FreeBytes(dir)
 	if err == nil && free < n.cfg.Limits.Disk {
 		err = fmt.Errorf("%d bytes are free on the disk of %s, and %d are wanted", free, dir, n.cfg.Limits.Disk)
 	}

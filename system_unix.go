@@ -11,8 +11,8 @@ import (
 // reloadSignals make a node read its policy again.
 var reloadSignals = []os.Signal{unix.SIGHUP}
 
-// freeBytes is what the node may still write on the disk of a folder.
-func freeBytes(dir string) (int64, error) {
+// FreeBytes is what the node may still write on the disk of a folder.
+func FreeBytes(dir string) (int64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, err

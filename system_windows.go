@@ -9,8 +9,8 @@ import (
 // reloadSignals make a node read its policy again: Windows has none.
 var reloadSignals []os.Signal
 
-// freeBytes is what the node may still write on the disk of a folder.
-func freeBytes(dir string) (free int64, err error) {
+// FreeBytes is what the node may still write on the disk of a folder.
+func FreeBytes(dir string) (free int64, err error) {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
 		return 0, err

@@ -83,7 +83,7 @@ afterwards it can prove what happened.
 		policyCommand(), tryCommand(), whyCommand(), decideCommand(),
 		ledgerCommand(), a2gCommand(), execCommand(), agentsCommand(), riskCommand(), approvalsCommand(), keysCommand(),
 		mcpCommand(), hookCommand(), sessionsCommand(),
-		backupCommand(), restoreCommand(), settingsCommand(), trustCommand(),
+		backupCommand(), restoreCommand(), settingsCommand(), trustCommand(), doctorCommand(),
 		versionCommand(), licensesCommand(),
 	)
 	askFirst(root)

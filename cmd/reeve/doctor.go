@@ -1,0 +1,307 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"reeve.example/reeve"
+	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/internal/hook"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/store"
+)
+
+// finding is one line of what doctor found.
+type finding struct {
+	About string `json:"about"`
+	// State is ok, note (worth knowing), or problem.
+	State string `json:"state"`
+	Text  string `json:"text"`
+}
+
+// doctor gathers what stands around a node and its hooks. It changes nothing.
+type doctor struct{ found []finding }
+
+func (d *doctor) add(state, about, format string, args ...any) {
+	d.found = append(d.found, finding{about, state, printable(fmt.Sprintf(format, args...))})
+}
+
+func doctorCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look at everything that reeve needs here, and say what is wrong",
+		Long: `Looks at the configuration, the policy, the data folder and its disk, the node if one runs,
+the ledger's checkpoints and the clock, what waits for people, and the hooks of each coding
+agent. Nothing is changed or made. The exit code is 1 where something is wrong.`,
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d := &doctor{}
+			d.add("ok", "program", "reeve %s, %s/%s", version(), runtime.GOOS, runtime.GOARCH)
+			if c, err := config(cmd); err != nil {
+				d.add("problem", "settings", "%v", err)
+			} else {
+				c = orOwn(c)
+				d.policy(c)
+				if d.data(cmd.Context(), c) {
+					d.node(cmd.Context(), c)
+				}
+			}
+			d.hooks(cmd.Context())
+			return d.report(cmd.OutOrStdout(), asJSON)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	settingFlags(c, "policy", "data", "database", "ledger-seed", "ledger-origin")
+	return c
+}
+
+func (d *doctor) report(w io.Writer, asJSON bool) error {
+	problems := 0
+	for _, f := range d.found {
+		if f.State == "problem" {
+			problems++
+		}
+	}
+	if asJSON {
+		if err := printJSON(w, d.found); err != nil {
+			return err
+		}
+	} else {
+		marks := map[string]string{"ok": "ok", "note": "--", "problem": "!!"}
+		for _, f := range d.found {
+			fmt.Fprintf(w, "%s  %-10s  %s\n", marks[f.State], f.About, f.Text)
+		}
+		switch problems {
+		case 0:
+			fmt.Fprintln(w, "\nnothing is wrong")
+		default:
+			fmt.Fprintf(w, "\n%s\n", count(problems, "problem"))
+		}
+	}
+	if problems > 0 {
+		return exitCode(1)
+	}
+	return nil
+}
+
+func (d *doctor) policy(c reeve.Config) {
+	set, err := reeve.LoadPolicy(c.Policy)
+	if err != nil {
+		d.add("problem", "policy", "%v", err)
+		return
+	}
+	name := c.Policy
+	if name == "" {
+		name = "the built-in starter"
+	}
+	watching := 0
+	for _, r := range set.Rules() {
+		if r.Observe {
+			watching++
+		}
+	}
+	rules := len(set.Rules())
+	d.add("ok", "policy", "%s: %s, %d of them only watching; default %s", name, count(rules, "rule"), watching, set.Default())
+	if watching == rules {
+		d.add("note", "policy", "every rule only watches: nothing is stopped")
+	}
+	if set.GraveRisk() == 0 {
+		d.add("note", "policy", "risk.deny is off: grave risk alone denies nothing")
+	}
+	for _, w := range set.Warnings() {
+		d.add("note", "policy", "%v", w)
+	}
+	for _, x := range set.Exceptions() {
+		if left := time.Until(x.Until); left <= 0 {
+			d.add("note", "policy", "%s:%d: the exception %q is over", x.File, x.Line, x.Name)
+		} else if left < 7*24*time.Hour {
+			d.add("note", "policy", "%s:%d: the exception %q is over on %s", x.File, x.Line, x.Name, x.Until.Format(time.DateOnly))
+		}
+	}
+}
+
+// data looks at the data folder and at what is in the ledger. It reports whether there
+// is a folder.
+func (d *doctor) data(ctx context.Context, c reeve.Config) bool {
+	if c.Database == "" {
+		dir := datadir.Find(c.Data)
+		if !exists(dir) {
+			d.add("note", "data", "there is no %s yet: the first start makes it", c.Data)
+			return false
+		}
+		switch free, err := reeve.FreeBytes(dir); {
+		case err != nil:
+			d.add("problem", "data", "%v", err)
+		case free < 100<<20:
+			d.add("problem", "data", "%s: %d MiB are free on its disk, and without a record there is no answer", dir, free>>20)
+		case free < 2<<30:
+			d.add("note", "data", "%s: %d MiB are free on its disk", dir, free>>20)
+		default:
+			d.add("ok", "data", "%s: %d GiB are free on its disk", dir, free>>30)
+		}
+	}
+	s, err := reeve.OpenReader(ctx, c)
+	if err != nil {
+		d.add("problem", "ledger", "%v", err)
+		return true
+	}
+	if err := errors.Join(d.ledger(ctx, s), s.Close()); err != nil {
+		d.add("problem", "ledger", "%v", err)
+	}
+	return true
+}
+
+func wait(n int) string {
+	if n == 1 {
+		return "1 act waits"
+	}
+	return fmt.Sprintf("%d acts wait", n)
+}
+
+func (d *doctor) ledger(ctx context.Context, s store.Store) error {
+	waiting, err := s.Items(ctx, ledger.ItemQuery{Kind: "approval", Open: true, Limit: 1000})
+	if err != nil {
+		return err
+	}
+	if n := len(waiting); n > 0 {
+		d.add("note", "approvals", "%s for an answer: reeve approvals list", wait(n))
+	}
+	logs, err := s.Logs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, log := range logs {
+		head, err := s.Head(ctx, log)
+		if err != nil {
+			return err
+		}
+		if head.Size == 0 {
+			continue
+		}
+		d.add("ok", "ledger", "log %d: %s", log, count(int(head.Size), "record"))
+		err = s.Records(ctx, log, head.Size-1, head.Size, func(_ uint64, data []byte) error {
+			r, err := ledger.ParseRecord(data)
+			if ahead := time.Until(r.Time); err == nil && ahead > time.Minute {
+				d.add("problem", "clock", "the newest record of log %d is of %s, which is still to come: the clock was set back", log, r.Time.Format(time.RFC3339))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		anchors, err := s.Anchors(ctx, log)
+		if err != nil {
+			return err
+		}
+		elsewhere := uint64(0)
+		for _, a := range anchors {
+			if a.Place != ledger.LogPlace {
+				elsewhere = max(elsewhere, a.Size)
+			}
+		}
+		if elsewhere == 0 {
+			d.add("note", "ledger", "log %d: no checkpoint was published elsewhere (ledger.file, ledger.witness): who writes the database and has the key could rewrite it", log)
+		}
+	}
+	return nil
+}
+
+// node asks the node that runs on the data folder whether it is ready.
+func (d *doctor) node(ctx context.Context, c reeve.Config) {
+	url, err := datadir.URL(ctx, datadir.Find(c.Data))
+	switch {
+	case errors.Is(err, datadir.ErrNotRunning):
+		d.add("note", "node", "none runs on this folder: hooks and proxies decide by themselves")
+		return
+	case err != nil:
+		d.add("problem", "node", "%v", err)
+		return
+	case url == "":
+		d.add("ok", "node", "one runs, and listens on its socket alone")
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var health struct {
+		Version string `json:"version"`
+	}
+	var ready struct {
+		Checks map[string]string `json:"checks"`
+	}
+	if err := fetch(ctx, url+"/healthz", &health); err != nil {
+		d.add("problem", "node", "%s does not answer: %v", url, err)
+		return
+	}
+	if err := fetch(ctx, url+"/readyz", &ready); err != nil {
+		d.add("problem", "node", "%v", err)
+		return
+	}
+	bad := false
+	for name, state := range ready.Checks {
+		if state != "ok" {
+			d.add("problem", "node", "it is not ready: %s: %s", name, state)
+			bad = true
+		}
+	}
+	if !bad {
+		d.add("ok", "node", "%s is ready", url)
+	}
+	if health.Version != "" && !strings.HasPrefix(version(), health.Version) && !strings.HasPrefix(health.Version, version()) {
+		d.add("note", "node", "it runs version %s, and this is %s", health.Version, version())
+	}
+}
+
+// fetch reads a short JSON answer.
+func fetch(ctx context.Context, url string, into any) error {
+	r, err := http.NewRequestWithContext(ctx, "GET", url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	return json.UnmarshalRead(io.LimitReader(resp.Body, 1<<20), into)
+}
+
+func (d *doctor) hooks(ctx context.Context) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		d.add("problem", "hooks", "%v", err)
+		return
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		d.add("problem", "hooks", "%v", err)
+		return
+	}
+	some := false
+	for _, agent := range hook.Agents() {
+		s := hook.StatusOf(ctx, agent, home, folder, os.Getenv)
+		switch {
+		case len(s.Installed) == 0 && s.Version != "":
+			d.add("note", "hooks", "%s %s is here, and works unguarded: reeve hook install %s", agent, s.Version, agent)
+		case len(s.Installed) > 0 && len(s.Problems) == 0:
+			d.add("ok", "hooks", "%s: %s", agent, strings.Join(s.Installed, ", "))
+		}
+		some = some || len(s.Installed) > 0 || s.Version != ""
+		for _, p := range s.Problems {
+			d.add("problem", "hooks", "%s: %s", agent, p)
+		}
+	}
+	if !some {
+		d.add("note", "hooks", "no coding agent is found here")
+	}
+}
