@@ -30,6 +30,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/executor"
+	"reeve.example/reeve/internal/deliver"
 	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/jsonrpc"
@@ -97,7 +98,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	changes map[string]map[chan struct{}]bool // who waits for a task's record to change
-	woken   chan struct{}                     // wakes the pushes
+	woken   deliver.Wake                      // wakes the pushes
 	pushing map[string]bool                   // the pushes that this node is at
 	owners  map[string]int                    // how many of them are a user's
 	stood   map[task.ID]stood
@@ -123,7 +124,7 @@ func NewServer(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg: cfg, started: cfg.Now(), changes: map[string]map[chan struct{}]bool{}, streams: jsonrpc.Streams{Most: maxStreams, Own: ownStreams},
-		woken: make(chan struct{}, 1), pushing: map[string]bool{}, owners: map[string]int{}, reads: reads{going: map[readKey]*reading{}}, stood: map[task.ID]stood{},
+		woken: deliver.NewWake(), pushing: map[string]bool{}, owners: map[string]int{}, reads: reads{going: map[readKey]*reading{}}, stood: map[task.ID]stood{},
 	}
 	s.tasks, s.histories, s.pushes = s.items()
 	s.closing, s.close = context.WithCancel(context.Background())

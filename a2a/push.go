@@ -1,12 +1,10 @@
 package a2a
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"net/netip"
@@ -17,6 +15,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/deliver"
 	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/ledger"
@@ -38,13 +37,9 @@ type push struct {
 
 // Bounds of push notifications.
 const (
-	maxPushes    = 10 // configurations of one task
-	pushLease    = 5 * time.Minute
-	pushTimeout  = 10 * time.Second
-	pushFirst    = time.Second // before the second try; doubled for each that follows
-	pushLongest  = 5 * time.Minute
-	pushAttempts = 12   // of one event; then it is given up, about half an hour later
-	pushAtOnce   = 2048 // configurations that this node tells of
+	maxPushes  = 10 // configurations of one task
+	pushLease  = 5 * time.Minute
+	pushAtOnce = 2048 // configurations that this node tells of
 	// pushOwn are how many of them may be one user's, so that one with receivers
 	// that do not answer, or tasks that never end, leaves room for others.
 	pushOwn  = pushAtOnce / 4
@@ -123,7 +118,7 @@ func (s *Server) putPush(ctx context.Context, by engine.Caller, r *record, confi
 		*old = *p
 		return true
 	})
-	s.wakePushes()
+	s.woken.Up()
 	return &p.Config, err
 }
 
@@ -221,27 +216,18 @@ func (s *Server) reopenPushes(ctx context.Context, id string) {
 	if err != nil {
 		s.cfg.Logger.Error("push notifications of a task do not go on", "task", id, "error", err)
 	}
-	s.wakePushes()
+	s.woken.Up()
 }
 
 // self is the principal of what the node does by itself.
 func (s *Server) self() act.Principal { return act.Principal{Name: "node", Method: "local"} }
 
-func (s *Server) wakePushes() {
-	select {
-	case s.woken <- struct{}{}:
-	default:
-	}
-}
-
 // Run makes push notifications, and has messages go on whose approval was settled,
 // until ctx ends.
 func (s *Server) Run(ctx context.Context) {
-	var telling sync.WaitGroup
-	defer telling.Wait()
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	for n := 0; ; n++ {
+	var deliveries sync.WaitGroup
+	defer deliveries.Wait()
+	s.woken.Loop(ctx, func(n int) {
 		if n%10 == 0 {
 			s.settle(ctx)
 		}
@@ -250,21 +236,15 @@ func (s *Server) Run(ctx context.Context) {
 			before = time.Time{} // whoever was telling them is gone
 		}
 		err := s.duePushes(ctx, before, func(id string) {
-			telling.Go(func() {
-				defer func() { s.unclaim(id); s.wakePushes() }()
+			deliveries.Go(func() {
+				defer func() { s.unclaim(id); s.woken.Up() }()
 				s.push(ctx, id)
 			})
 		})
 		if err != nil && ctx.Err() == nil {
 			s.cfg.Logger.Error("push notifications cannot be read", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.woken:
-		case <-ticker.C:
-		}
-	}
+	})
 }
 
 // duePushes begins the pushes that are due and that there is room for. Those of a
@@ -469,16 +449,17 @@ func (t *delivery) call(ctx context.Context, e *event) error {
 		}
 		body = v03.task(nil, p)
 	}
-	for n := 0; ; n++ {
+	for failures := 1; ; failures++ {
 		err := t.post(ctx, body)
 		if err == nil {
 			return nil
 		}
-		if n+1 == pushAttempts || errors.Is(err, outbound.ErrRefused) { // which would be refused again
+		wait, retry := deliver.Retry(failures, err)
+		if !retry {
 			return err
 		}
 		select {
-		case <-time.After(min(pushFirst<<n, pushLongest)):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -492,33 +473,18 @@ func (t *delivery) gone(ctx context.Context) (bool, error) {
 }
 
 func (t *delivery) post(ctx context.Context, body []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
-	defer cancel()
 	config := &t.push.Config
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, config.URL, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
+	header := http.Header{}
+	header.Set("Content-Type", "application/json")
 	if t.push.Version == "1.0" {
-		r.Header.Set("Content-Type", "application/a2a+json")
-		r.Header.Set("A2A-Version", "1.0")
+		header.Set("Content-Type", "application/a2a+json")
+		header.Set("A2A-Version", "1.0")
 	}
-	r.Header.Set("User-Agent", "reeve")
 	if config.Token != "" {
-		r.Header.Set("X-A2A-Notification-Token", config.Token)
+		header.Set("X-A2A-Notification-Token", config.Token)
 	}
 	if config.Credentials != "" {
-		r.Header.Set("Authorization", config.Scheme+" "+config.Credentials)
+		header.Set("Authorization", config.Scheme+" "+config.Credentials)
 	}
-	resp, err := t.s.cfg.Callback.Do(r)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("%s answered %s", r.URL.Host, resp.Status)
-	}
-	return nil
+	return deliver.Post(ctx, t.s.cfg.Callback, config.URL, header, body)
 }

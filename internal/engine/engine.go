@@ -177,7 +177,7 @@ func (e *Engine) Changed(w *task.Writes) {
 	}
 	e.Noticed(n)
 	if len(w.Pushes) > 0 || len(n.Roots) > 0 {
-		e.cfg.Push.wake()
+		e.cfg.Push.woken.Up()
 	}
 	for _, r := range w.Rows {
 		if r.Phase == task.Delayed {

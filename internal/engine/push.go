@@ -1,19 +1,18 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
 
+	"reeve.example/reeve/internal/deliver"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/task"
@@ -28,30 +27,19 @@ type Pusher struct {
 	// the HMAC-SHA256 of "<Unix seconds>.<body>". Empty for no signature.
 	Secret []byte
 
-	woken chan struct{}
+	woken deliver.Wake
 }
 
 // NewPusher returns a Pusher.
 func NewPusher(client *http.Client, secret []byte) Pusher {
-	return Pusher{Client: client, Secret: secret, woken: make(chan struct{}, 1)}
-}
-
-func (p *Pusher) wake() {
-	select {
-	case p.woken <- struct{}{}:
-	default:
-	}
+	return Pusher{Client: client, Secret: secret, woken: deliver.NewWake()}
 }
 
 // Bounds of pushes.
 const (
-	pushLease    = 30 * time.Second // longer than a call may take
-	pushTimeout  = 10 * time.Second
-	pushFirst    = time.Second // before the second try; doubled for each that follows
-	pushLongest  = 5 * time.Minute
-	pushAttempts = 12 // of one event; then it is given up, about half an hour later
-	pushAtOnce   = 256
-	pushIdle     = 2 * time.Second // how often a tree is looked at that waits for its schedule
+	pushLease  = 30 * time.Second // longer than a call may take
+	pushAtOnce = 256
+	pushIdle   = 2 * time.Second // how often a tree is looked at that waits for its schedule
 )
 
 // pushAll tells what is to be told, until ctx ends.
@@ -59,12 +47,10 @@ func (e *Engine) pushAll(ctx context.Context) {
 	if e.cfg.Push.Client == nil {
 		return
 	}
-	var telling sync.WaitGroup
-	defer telling.Wait()
+	var deliveries sync.WaitGroup
+	defer deliveries.Wait()
 	room := make(chan struct{}, pushAtOnce)
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	for {
+	e.cfg.Push.woken.Loop(ctx, func(int) {
 		now := e.cfg.Now()
 		if free := cap(room) - len(room); free > 0 {
 			list, err := e.cfg.Store.TakePush(ctx, now, now.Add(pushLease), free)
@@ -73,19 +59,13 @@ func (e *Engine) pushAll(ctx context.Context) {
 			}
 			for i := range list {
 				room <- struct{}{}
-				telling.Go(func() {
-					defer func() { <-room; e.cfg.Push.wake() }()
+				deliveries.Go(func() {
+					defer func() { <-room; e.cfg.Push.woken.Up() }()
 					e.push(ctx, &list[i])
 				})
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-e.cfg.Push.woken:
-		case <-ticker.C:
-		}
-	}
+	})
 }
 
 // push tells one receiver, in order, everything that it was not told, and what
@@ -98,11 +78,13 @@ func (e *Engine) push(ctx context.Context, p *task.Push) {
 		p.Due = next
 	}
 	if err != nil && ctx.Err() == nil { // else the next node goes on
-		if p.Failures++; p.Failures >= pushAttempts {
+		p.Failures++
+		wait, retry := deliver.Retry(p.Failures, err)
+		if !retry {
 			e.cfg.Logger.Warn("a push notification is given up", "tree", p.Root.String(), "error", err)
 			p.Done = true
 		}
-		p.Due = now.Add(min(pushFirst<<(p.Failures-1), pushLongest))
+		p.Due = now.Add(wait)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -161,8 +143,6 @@ func (e *Engine) pushEvents(ctx context.Context, p *task.Push) (next time.Time, 
 
 // call makes the callback of one change, in the protocol's form.
 func (e *Engine) call(ctx context.Context, p *task.Push, ev *task.Event) error {
-	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
-	defer cancel()
 	b := append([]byte(nil), `{"task_id":"`...)
 	b = append(b, ev.Task.String()...)
 	b = append(b, `","status":"`...)
@@ -182,31 +162,18 @@ func (e *Engine) call(ctx context.Context, p *task.Push, ev *task.Event) error {
 		b = rawjson.AppendString(b, ev.Message)
 	}
 	b = append(b, '}')
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL, bytes.NewReader(b))
-	if err != nil {
-		return err
-	}
+	header := http.Header{}
 	for name, value := range p.Headers {
-		r.Header.Set(name, value)
+		header.Set(name, value)
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("User-Agent", "reeve")
-	r.Header.Set("X-Reeve-Event", fmt.Sprintf("%s/%d", p.Root, ev.N)) // the same at each try
+	header.Set("Content-Type", "application/json")
+	header.Set("X-Reeve-Event", fmt.Sprintf("%s/%d", p.Root, ev.N)) // the same at each try
 	if len(e.cfg.Push.Secret) > 0 {
 		at := strconv.FormatInt(time.Now().Unix(), 10)
 		mac := hmac.New(sha256.New, e.cfg.Push.Secret)
 		mac.Write([]byte(at + "."))
 		mac.Write(b)
-		r.Header.Set("X-Reeve-Signature", "t="+at+",v1="+hex.EncodeToString(mac.Sum(nil)))
+		header.Set("X-Reeve-Signature", "t="+at+",v1="+hex.EncodeToString(mac.Sum(nil)))
 	}
-	resp, err := e.cfg.Push.Client.Do(r)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("%s answered %s", r.URL.Host, resp.Status)
-	}
-	return nil
+	return deliver.Post(ctx, e.cfg.Push.Client, p.URL, header, b)
 }
