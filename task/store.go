@@ -7,7 +7,8 @@ import (
 
 // Store reads what the commits made of tasks.
 type Store interface {
-	// Task returns a whole  ledger.ErrNotFound when there is none.
+	// Task returns a whole task. ledger.ErrNotFound when there is none, ErrBroken when
+	// what is stored of it cannot be read; in lists it is told by its Broken.
 	Task(ctx context.Context, id ID) (*Task, error)
 	// TasksOf returns those of some tasks that exist, in no order.
 	TasksOf(ctx context.Context, ids []ID) ([]*Task, error)

@@ -38,11 +38,14 @@ func (t *Task) Definition() ([]byte, error) {
 	}, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // checked when it came
 }
 
-// SetDefinition reads what Definition wrote.
+// SetDefinition reads what Definition wrote. The error is an ErrBroken.
 func (t *Task) SetDefinition(data []byte) error {
 	var d definition
 	if err := json.Unmarshal(data, &d); err != nil {
-		return fmt.Errorf("the task %s in the database: %w", t.ID, err)
+		return fmt.Errorf("%w: the definition of %s: %w", ErrBroken, t.ID, err)
+	}
+	if data[0] != '{' { // null is nothing that was written
+		return fmt.Errorf("%w: the definition of %s is no object", ErrBroken, t.ID)
 	}
 	t.ClientID, t.Inputs, t.Params, t.Schemas, t.Dependencies = d.ClientID, d.Inputs, d.Params, d.Schemas, d.Dependencies
 	t.Origin, t.Original, t.Schedule, t.Extra = d.Origin, d.Original, d.Schedule, d.Extra

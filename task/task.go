@@ -189,6 +189,11 @@ type Task struct {
 	Result jsontext.Value // an object, or nil
 	// Judged are the inputs that the policy let through, when it changed them.
 	Judged jsontext.Value
+
+	// Broken is an ErrBroken when what is stored of the definition cannot be read: of a
+	// task in a list, which has nothing then but its row and its result. Such a task is
+	// not executed.
+	Broken error
 }
 
 // Schedule is when a task is executed by itself. The zero value is never.

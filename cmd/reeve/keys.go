@@ -53,7 +53,9 @@ func keysList() *cobra.Command {
 			fmt.Fprintln(w, "NAME\tROLE\tORGANIZATION\tCREATED\tSTATE")
 			for _, k := range keys {
 				state := "valid"
-				if !k.Revoked.IsZero() {
+				if k.Damaged {
+					state = "damaged: it lets nobody in"
+				} else if !k.Revoked.IsZero() {
 					state = "revoked " + k.Revoked.Format(time.DateTime)
 				}
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.Name, k.Role, k.Organization, k.Created.Format(time.DateTime), state)

@@ -201,7 +201,9 @@ func (e *explanation) lookUp(ctx context.Context, store ledger.Reader, request [
 	text, err := store.Policy(ctx, e.Policy)
 	var set *policy.Set
 	if err == nil {
-		set, err = policy.Parse(text)
+		if set, err = policy.Parse(text); err == nil && set.Hash() != e.Policy {
+			set, err = nil, errors.New("what is kept of it is damaged")
+		}
 	}
 	if err != nil {
 		e.Note = "The policy that was in force then cannot be read any more."

@@ -47,7 +47,37 @@ func (e *Engine) List(ctx context.Context, by Caller, q task.Query) ([]*task.Tas
 	if !e.confine(by, &q) {
 		return nil, nil
 	}
-	return e.cfg.Store.Tasks(ctx, q)
+	list, err := e.cfg.Store.Tasks(ctx, q)
+	e.sayEach(list)
+	return list, err
+}
+
+// brokenText is what callers are told of a task whose definition is damaged.
+const brokenText = "What is stored of the task is damaged. An operator finds more in the log."
+
+// sayEach tells of those tasks of a list that are damaged, in the log and in what is shown.
+func (e *Engine) sayEach(list []*task.Task) {
+	for _, t := range list {
+		if t.Broken != nil {
+			e.sayBroken(t)
+			t.Error = brokenText
+		}
+	}
+}
+
+// sayBroken tells the log of a damaged task, each once.
+func (e *Engine) sayBroken(t *task.Task) {
+	const most = 1000 // then all is said once more
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.broken[t.ID] {
+		return
+	}
+	if e.broken == nil || len(e.broken) >= most {
+		e.broken = map[task.ID]bool{}
+	}
+	e.broken[t.ID] = true
+	e.cfg.Logger.Error("a task in the database is damaged: it is not executed", "task", t.ID.String(), "error", t.Broken)
 }
 
 // Count counts the tasks that a query selects.
@@ -136,6 +166,7 @@ func (e *Engine) whole(ctx context.Context, rows []*task.Row, brief func(t *task
 		if err != nil {
 			return nil, err
 		}
+		e.sayEach(tasks)
 		for _, t := range tasks {
 			brief(t)
 			if size > wholeTree {
@@ -507,6 +538,9 @@ func (e *Engine) Copy(ctx context.Context, by Caller, id task.ID, how Copying) (
 	}
 	byID := make(map[task.ID]*task.Task, len(tree))
 	for _, t := range tree {
+		if t.Broken != nil {
+			return nil, t.Broken
+		}
 		byID[t.ID] = t
 	}
 	if byID[id] == nil {

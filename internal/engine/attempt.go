@@ -126,8 +126,11 @@ func (e *Engine) attempt(ctx context.Context, h task.Handed, a *attempt, name *s
 		e.mu.Unlock()
 	}
 	j := &job{Task: t}
-	refusal, err := e.prepare(ctx, j)
-	if err != nil {
+	refusal := ""
+	if t.Broken != nil {
+		e.sayBroken(t)
+		refusal = brokenText
+	} else if refusal, err = e.prepare(ctx, j); err != nil {
 		return err
 	}
 	action := e.startAction(j, h.Attempt)
@@ -169,6 +172,9 @@ func (e *Engine) attempt(ctx context.Context, h task.Handed, a *attempt, name *s
 			return c, nil
 		}
 	}})
+	if damaged, ok := errors.AsType[*guard.DamagedError](err); ok { // and stays so, however often it is tried
+		return e.refuse(ctx, j, h, fmt.Sprintf("What is stored of the %s that it depends on is damaged.", damaged.Kind))
+	}
 	if err != nil {
 		return err
 	}
@@ -243,7 +249,10 @@ func (e *Engine) prepare(ctx context.Context, j *job) (refusal string, err error
 				return "", err
 			}
 			for _, id := range some {
-				if t := found[id]; t != nil {
+				if t := found[id]; t != nil && t.Broken != nil {
+					e.sayBroken(t)
+					return "What is stored of a task that it depends on is damaged: " + id.String() + ".", nil
+				} else if t != nil {
 					size += len(t.Result)
 					j.results = append(j.results, task.Result{ID: id.String(), ClientID: t.ClientID, Status: t.Status(), Value: t.Result})
 				}

@@ -72,6 +72,7 @@ type Engine struct {
 	busy    map[string]int              // how many of them of each executor
 	again   map[task.ID]bool            // what restart has handed out and is not over
 	watches map[task.ID]map[*Watch]bool // by root
+	broken  map[task.ID]bool            // which damaged tasks the log told of
 
 	tasks quota.Counter
 

@@ -114,12 +114,22 @@ func (e *Engine) look(ctx context.Context, limits map[string]int, start func(tas
 // runAgain is when a run is looked at again that is due while the one before goes on.
 const runAgain = time.Second
 
+// brokenAgain is when a schedule that cannot be read is looked at again.
+const brokenAgain = time.Hour
+
 // missedAfter is how late a run may be before it counts as missed.
 const missedAfter = time.Minute
 
 // trigger executes a tree, or a part of one, whose schedule is due.
 func (e *Engine) trigger(ctx context.Context, r *task.Row, now time.Time) {
 	t, err := e.cfg.Store.Task(ctx, r.ID)
+	if errors.Is(err, task.ErrBroken) { // what its schedule is cannot be read
+		e.cfg.Logger.Error("a schedule cannot be kept", "task", r.ID.String(), "error", err)
+		c := &task.Change{Kind: task.Trigger, Task: r.ID, Root: r.Root, At: now, Due: r.Next, Skip: true, Next: now.Add(brokenAgain)}
+		if err := e.cfg.Guard.ChangeTask(ctx, c); err != nil && !errors.Is(err, task.ErrMoved) && ctx.Err() == nil {
+			e.cfg.Logger.Error("a damaged schedule cannot be put off", "task", r.ID.String(), "error", err)
+		}
+	}
 	if err != nil {
 		return
 	}

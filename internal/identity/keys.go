@@ -32,6 +32,9 @@ type Key struct {
 	Organization string
 	Created      time.Time
 	Revoked      time.Time // zero while valid
+	// Damaged says that what is stored of it cannot be read. It lets nobody in; others
+	// still need a credential, as with any key.
+	Damaged bool
 }
 
 // Keys is where API keys are kept.
@@ -79,7 +82,7 @@ func newKeyRing(keys []Key) *keyRing {
 	ring := &keyRing{configured: len(keys) > 0, byHash: make(map[[32]byte]holder, len(keys))}
 	for _, k := range keys {
 		role, ok := ParseRole(k.Role)
-		if !ok {
+		if !ok || k.Damaged {
 			continue // a role of a newer version: what it may do is not known here
 		}
 		p := act.Principal{Name: "key:" + k.Name, Method: methodKey, Organization: k.Organization}

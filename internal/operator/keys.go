@@ -21,7 +21,8 @@ type Keys struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 
-	changing sync.Mutex // no key is read between the change of one and its being in force
+	said     map[string]bool // damaged keys that the log told of; guarded by changing
+	changing sync.Mutex      // no key is read between the change of one and its being in force
 }
 
 // Load reads the keys before there are callers.
@@ -31,6 +32,15 @@ func (k *Keys) Load(ctx context.Context) error {
 		return fmt.Errorf("read the API keys: %w", err)
 	}
 	k.Auth.SetKeys(keys)
+	for _, key := range keys {
+		if key.Damaged && !k.said[key.Name] {
+			if k.said == nil {
+				k.said = map[string]bool{}
+			}
+			k.said[key.Name] = true
+			k.Logger.Error("an API key in the database is damaged: it lets nobody in", "key", key.Name)
+		}
+	}
 	return nil
 }
 
@@ -63,10 +73,11 @@ type KeyInfo struct {
 	Created      time.Time `json:"created,omitzero"`
 	Revoked      time.Time `json:"revoked,omitzero"`
 	Secret       string    `json:"secret,omitzero"`
+	Damaged      bool      `json:"damaged,omitzero"` // it lets nobody in
 }
 
 func infoOf(k identity.Key) KeyInfo {
-	return KeyInfo{Name: k.Name, Role: k.Role, Organization: k.Organization, Created: k.Created, Revoked: k.Revoked}
+	return KeyInfo{Name: k.Name, Role: k.Role, Organization: k.Organization, Created: k.Created, Revoked: k.Revoked, Damaged: k.Damaged}
 }
 
 func (k *Keys) list(r *http.Request, _ act.Principal, _ Nothing) ([]KeyInfo, error) {

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"reeve.example/reeve/internal/identity"
@@ -45,9 +44,7 @@ func (s *Store) Keys(ctx context.Context) ([]identity.Key, error) {
 		if err := row.Scan(&k.Name, &hash, &k.Role, &k.Organization, &created, &revoked); err != nil {
 			return k, err
 		}
-		if copy(k.Hash[:], hash) != len(k.Hash) {
-			return k, fmt.Errorf("%w: the hash of key %q is cut short", layout.ErrDamaged, k.Name)
-		}
+		k.Damaged = copy(k.Hash[:], hash) != len(k.Hash) || len(hash) != len(k.Hash)
 		k.Created, k.Revoked = layout.Time(created), layout.Time(revoked)
 		return k, nil
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/store/internal/layout"
 
@@ -82,10 +83,14 @@ func (s *Store) Items(ctx context.Context, q ledger.ItemQuery) ([]ledger.Item, e
 	return pgx.CollectRows(rows, scanItem)
 }
 
+// scanItem reads a row. One whose numbers cannot be has no data, which no kind can read.
 func scanItem(row pgx.CollectableRow) (item ledger.Item, err error) {
-	var due int64
-	err = row.Scan(&item.Kind, &item.ID, &item.Version.Log, &item.Version.Index, &item.Open, &due, &item.Data, &item.Owner)
-	item.Due = layout.Time(due)
+	var log, index, due int64
+	err = row.Scan(&item.Kind, &item.ID, &log, &index, &item.Open, &due, &item.Data, &item.Owner)
+	if log < 0 || log > math.MaxUint32 || index < 0 {
+		item.Data = nil
+	}
+	item.Version, item.Due = act.Position{Log: uint32(log), Index: uint64(index)}, layout.Time(due)
 	return item, err
 }
 

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -26,18 +25,14 @@ func (s *Store) tasks(ctx context.Context, query string, args ...any) (list []*t
 		return nil, err
 	}
 	var definition, judged, result []byte
-	var wrong error
 	err = eachRow(rows, func(r task.Row) {
 		t := &task.Task{Row: r}
-		wrong = errors.Join(wrong, t.SetDefinition(definition))
+		t.Broken = t.SetDefinition(definition)
 		t.Judged, t.Result = jsontext.Value(judged), jsontext.Value(result)
 		list = append(list, t)
 		definition, judged, result = nil, nil, nil
 	}, &definition, &judged, &result)
-	if err = errors.Join(err, wrong); err != nil {
-		return nil, err
-	}
-	return list, nil
+	return list, err
 }
 
 // Task returns a whole task.
@@ -48,6 +43,9 @@ func (s *Store) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("the task %s: %w", id, ledger.ErrNotFound)
+	}
+	if list[0].Broken != nil {
+		return nil, list[0].Broken
 	}
 	return list[0], nil
 }

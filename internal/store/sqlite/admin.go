@@ -40,7 +40,7 @@ func (s *Store) Keys(ctx context.Context) (keys []identity.Key, err error) {
 				Name: stmt.ColumnText(0), Role: stmt.ColumnText(2), Organization: stmt.ColumnText(3),
 				Created: layout.Time(stmt.ColumnInt64(4)), Revoked: layout.Time(stmt.ColumnInt64(5)),
 			}
-			stmt.ColumnBytes(1, k.Hash[:])
+			k.Damaged = stmt.ColumnBytes(1, k.Hash[:]) != len(k.Hash) || stmt.ColumnLen(1) != len(k.Hash) || !integers(stmt, 4, 5)
 			keys = append(keys, k)
 			return nil
 		})

@@ -66,11 +66,16 @@ func (s *Store) Items(ctx context.Context, q ledger.ItemQuery) (items []ledger.I
 	return items, err
 }
 
+// readItem reads a row. One whose numbers are none has no data, which no kind can read.
 func readItem(stmt *sqlite.Stmt, kind string) ledger.Item {
-	return ledger.Item{
+	item := ledger.Item{
 		Kind: kind, ID: stmt.ColumnText(0), Version: act.Position{Index: uint64(stmt.ColumnInt64(1))},
-		Open: stmt.ColumnInt64(2) != 0, Due: layout.Time(stmt.ColumnInt64(3)), Data: column(stmt, 4, nil), Owner: stmt.ColumnText(5),
+		Open: stmt.ColumnInt64(2) != 0, Due: layout.Time(stmt.ColumnInt64(3)), Owner: stmt.ColumnText(5),
 	}
+	if integers(stmt, 1, 2, 3) {
+		item.Data = column(stmt, 4, nil)
+	}
+	return item
 }
 
 // CountItems returns how many items an owner has, and their bytes.

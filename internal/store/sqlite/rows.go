@@ -56,6 +56,17 @@ func execute(c *sqlite.Conn, text string, args ...any) error {
 	return query(c, text, func(*sqlite.Stmt) error { return nil }, args...)
 }
 
+// integers reports whether columns are whole numbers. SQLite keeps in a column whatever
+// was put there, and reads a text that is none as 0: which is "not revoked", "never due".
+func integers(stmt *sqlite.Stmt, cols ...int) bool {
+	for _, col := range cols {
+		if stmt.ColumnType(col) != sqlite.TypeInteger {
+			return false
+		}
+	}
+	return true
+}
+
 // column copies a column into buf, which grows if need be, and returns it.
 func column(stmt *sqlite.Stmt, col int, buf []byte) []byte {
 	n := stmt.ColumnLen(col)

@@ -92,8 +92,14 @@ func readRow(stmt *sqlite.Stmt) (r task.Row) {
 	r.Started, r.Completed = layout.Time(stmt.ColumnInt64(25)), layout.Time(stmt.ColumnInt64(26))
 	r.Next, r.LastRun, r.Runs = layout.Time(stmt.ColumnInt64(27)), layout.Time(stmt.ColumnInt64(28)), stmt.ColumnInt(29)
 	r.References, r.Decision, r.Outcome = stmt.ColumnInt(30) != 0, stmt.ColumnText(31), stmt.ColumnText(32)
+	if !integers(stmt, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 23, 24, 25, 26, 27, 28, 29, 30) {
+		r.Phase = noPhase
+	}
 	return r
 }
+
+// noPhase is that of a row whose numbers are none: no change can be made of it.
+const noPhase task.Phase = 255
 
 // loadTasks reads what changes look at, within the transaction of a commit.
 func loadTasks(c *sqlite.Conn, l task.Load) (*task.Loaded, error) {
@@ -289,19 +295,17 @@ func insertNeeds(c *sqlite.Conn, t *task.Task) error {
 }
 
 // readTask reads a whole task from rowColumns, definition, judged and result.
-func readTask(stmt *sqlite.Stmt, result bool) (*task.Task, error) {
+func readTask(stmt *sqlite.Stmt, result bool) *task.Task {
 	t := &task.Task{Row: readRow(stmt)}
 	const text = 33
-	if err := t.SetDefinition(column(stmt, text, nil)); err != nil {
-		return nil, err
-	}
+	t.Broken = t.SetDefinition(column(stmt, text, nil))
 	if stmt.ColumnType(text+1) != sqlite.TypeNull {
 		t.Judged = jsontext.Value(column(stmt, text+1, nil))
 	}
 	if result && stmt.ColumnType(text+2) != sqlite.TypeNull {
 		t.Result = jsontext.Value(column(stmt, text+2, nil))
 	}
-	return t, nil
+	return t
 }
 
 // taskColumns are those of a whole task, from task and task_text.
@@ -313,8 +317,8 @@ var taskTables = ` FROM task t JOIN task_text x ON x.id = t.id `
 func (s *Store) Task(ctx context.Context, id task.ID) (t *task.Task, err error) {
 	err = s.read(ctx, func(c *sqlite.Conn) error {
 		return query(c, `SELECT `+taskColumns+taskTables+`WHERE t.id = ?`, func(stmt *sqlite.Stmt) (err error) {
-			t, err = readTask(stmt, true)
-			return err
+			t = readTask(stmt, true)
+			return t.Broken
 		}, id[:])
 	})
 	if err == nil && t == nil {
@@ -333,9 +337,8 @@ func (s *Store) TasksOf(ctx context.Context, ids []task.ID) (list []*task.Task, 
 			}
 			in := strings.Repeat(", ?", len(some))[2:]
 			err := query(c, `SELECT `+taskColumns+taskTables+`WHERE t.id IN (`+in+`)`, func(stmt *sqlite.Stmt) error {
-				t, err := readTask(stmt, true)
-				list = append(list, t)
-				return err
+				list = append(list, readTask(stmt, true))
+				return nil
 			}, args...)
 			if err != nil {
 				return err
@@ -385,9 +388,8 @@ func (s *Store) Tasks(ctx context.Context, q task.Query) (list []*task.Task, err
 		// What is skipped is skipped in the index.
 		return query(c, `SELECT `+taskColumns+taskTables+`WHERE t.id IN (SELECT t.id FROM task t`+where+
 			` ORDER BY t.created DESC, t.id DESC LIMIT ? OFFSET ?) ORDER BY t.created DESC, t.id DESC`, func(stmt *sqlite.Stmt) error {
-			t, err := readTask(stmt, false)
-			list = append(list, t)
-			return err
+			list = append(list, readTask(stmt, false))
+			return nil
 		}, args...)
 	})
 	return list, err
