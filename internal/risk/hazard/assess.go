@@ -75,7 +75,9 @@ type assessor struct {
 	runs     bool  // the leaf is a command, a program, a query or an address
 	written  files // files that the call's commands wrote so far
 	watch    *Watch
-	dirs     []string // that the scripts went to, if they are watched
+	dirs     []string          // that the scripts went to, if they are watched
+	cwd      string            // where cd led, if that is known
+	refs     map[string]string // names that stand for others: declare -n
 }
 
 // span is a part of the leaf's text, in bytes.
@@ -181,7 +183,7 @@ func score(findings []Finding) float64 {
 }
 
 func newAssessor(t *Table) *assessor {
-	return &assessor{table: t, seen: map[string]int{}, written: files{}, scale: 1, bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands}
+	return &assessor{table: t, seen: map[string]int{}, written: files{}, refs: map[string]string{}, scale: 1, bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands}
 }
 
 // call is a tool call, its leaves sorted by what they are.

@@ -15,14 +15,14 @@ type interpreter struct {
 var interpreters = map[string]interpreter{
 	"sh": {true, "sh", "-c"}, "bash": {true, "sh", "-c"}, "dash": {true, "sh", "-c"}, "zsh": {true, "sh", "-c"},
 	"ksh": {true, "sh", "-c"}, "ash": {true, "sh", "-c"}, "rbash": {true, "sh", "-c"}, "mksh": {true, "sh", "-c"},
-	"csh": {true, "sh", "-c"}, "tcsh": {true, "sh", "-c"}, "fish": {true, "sh", "-c --command"}, "bsh": {true, "sh", "-c"}, "pdksh": {true, "sh", "-c"},
+	"csh": {true, "sh", "-c"}, "tcsh": {true, "sh", "-c"}, "fish": {true, "sh", "-c --command"}, "bsh": {true, "sh", "-c"}, "yash": {true, "sh", "-c"}, "osh": {true, "sh", "-c"}, "oksh": {true, "sh", "-c"}, "elvish": {true, "sh", "-c"}, "nu": {true, "sh", "-c --commands"}, "xonsh": {true, "sh", "-c"}, "pdksh": {true, "sh", "-c"},
 	"python": {false, "python", "-c"}, "pypy": {false, "python", "-c"}, "jython": {false, "python", "-c"}, "ipython": {false, "python", "-c"},
 	"perl": {false, "perl", "-e -E"}, "ruby": {false, "ruby", "-e"}, "irb": {false, "ruby", "-e"}, "jruby": {false, "ruby", "-e"},
 	"php": {false, "php", "-r"}, "node": {false, "js", "-e --eval -p --print"}, "nodejs": {false, "js", "-e --eval -p --print"},
 	"deno": {false, "js", "eval"}, "bun": {false, "js", "-e --eval"}, "lua": {false, "lua", "-e"}, "luajit": {false, "lua", "-e"},
 	"tclsh": {false, "tcl", ""}, "wish": {false, "tcl", ""}, "awk": {false, "awk", ""}, "gawk": {false, "awk", ""}, "mawk": {false, "awk", ""}, "nawk": {false, "awk", ""},
 	"osascript": {false, "applescript", "-e"}, "groovy": {false, "java", "-e"}, "jshell": {false, "java", ""}, "jrunscript": {false, "js", "-e"}, "jjs": {false, "js", ""},
-	"scala": {false, "java", "-e"}, "R": {false, "r", "-e"}, "Rscript": {false, "r", "-e"}, "julia": {false, "julia", "-e"}, "guile": {false, "lisp", "-c"},
+	"scala": {false, "java", "-e"}, "r": {false, "r", "-e"}, "Rscript": {false, "r", "-e"}, "julia": {false, "julia", "-e"}, "guile": {false, "lisp", "-c"},
 	"elixir": {false, "elixir", "-e"}, "erl": {false, "elixir", "-eval"}, "gdb": {false, "gdb", "-ex --ex -x"}, "vim": {false, "vim", "-c"}, "vi": {false, "vim", "-c"},
 	"nvim": {false, "vim", "-c"}, "rvim": {false, "vim", "-c"}, "vimdiff": {false, "vim", "-c"}, "view": {false, "vim", "-c"}, "emacs": {false, "lisp", "--eval -eval"}, "ghc": {false, "haskell", "-e"},
 	"crystal": {false, "ruby", "eval"}, "dart": {false, "dart", ""}, "pwsh": {false, "powershell", "-c -Command"}, "stap": {false, "c", "-e"}, "bpftrace": {false, "c", "-e"},
@@ -90,7 +90,16 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 		s.starve(s.at)
 		return flow{}
 	}
+	if out, done := s.named(args, in); done {
+		return out
+	}
 	name := args[0].text
+	if name == "$0" { // the shell itself, or the script
+		name = "sh"
+	}
+	if wrap > 0 && strings.ContainsAny(name, " |;&") {
+		s.wordRun(name) // watch, parallel and others run a text
+	}
 	if g := globbed(name); g != "" {
 		s.report("shell.obfuscated", 0.82, s.at)
 		name = g
@@ -115,6 +124,9 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	s.watched(args, in)
 	prints := c.uses()
 	c.namesSecrets()
+	c.runsWords()
+	c.runsFetched()
+	c.orders()
 	s.ranFile(name)
 	out := c.does()
 	if prints != 0 {
@@ -294,7 +306,7 @@ func (c *invocation) wrapper(o options) (out flow, done bool) {
 			if !has && listed(o.takes, t) && i+1 < len(c.args) {
 				i++
 				value = c.args[i].text
-			} else if !has && len(t) == 2 && t == "-c" && (c.name == "flock" || c.name == "script" || c.name == "runuser") && i+1 < len(c.args) {
+			} else if !has && t[1] != '-' && strings.HasSuffix(t, "c") && (t == "-c" || c.name == "script") && (c.name == "flock" || c.name == "script" || c.name == "runuser") && i+1 < len(c.args) {
 				i++
 				code = c.args[i].text
 			}
@@ -349,6 +361,16 @@ func (c *invocation) withInput(args []flow) []flow {
 		return args
 	}
 	out := append([]flow{}, args...)
+	if mark := c.placeholder(); mark != "" {
+		for i := range out {
+			if strings.Contains(out[i].text, mark) && len(c.in.text) < 16<<10 {
+				out[i].text = strings.ReplaceAll(out[i].text, mark, strings.TrimSpace(c.in.text))
+				out[i].known = out[i].known && c.in.known
+				out[i].taint |= c.in.taint
+			}
+		}
+		return out
+	}
 	n := 0
 	for f := range strings.FieldsSeq(c.in.text) {
 		if n++; n > 64 {
@@ -362,6 +384,23 @@ func (c *invocation) withInput(args []flow) []flow {
 	return out
 }
 
+// placeholder is what xargs and parallel replace with what they read; empty if they append it.
+func (c *invocation) placeholder() string {
+	for i, a := range c.args {
+		switch t := a.text; {
+		case t == "-I" && i+1 < len(c.args):
+			return c.args[i+1].text
+		case strings.HasPrefix(t, "-I") && len(t) > 2:
+			return t[2:]
+		case t == "-i" || c.name == "parallel" && strings.Contains(t, "{}"):
+			return "{}"
+		case strings.HasPrefix(t, "--replace="):
+			return t[len("--replace="):]
+		}
+	}
+	return ""
+}
+
 // interpret judges a call of an interpreter: text after an option, a file, or
 // what comes in.
 func (c *invocation) interpret(i interpreter) flow {
@@ -370,6 +409,7 @@ func (c *invocation) interpret(i interpreter) flow {
 	module := ""
 	script := i.language == "awk" // its first word is the program
 	interactive := false
+	var words []flow // that a script is given: $0 and on
 scan:
 	for k := 0; k < len(c.args); k++ {
 		a := c.args[k]
@@ -379,6 +419,7 @@ scan:
 			k++
 			code = append(code, c.args[k])
 			if i.shell {
+				words = c.args[k+1:]
 				break scan
 			}
 		case i.shell && len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.HasSuffix(t, "c") && k+1 < len(c.args):
@@ -387,11 +428,17 @@ scan:
 				k++
 			}
 			code = append(code, c.args[k])
+			words = c.args[k+1:]
 			break scan
 		case i.shell && (t == "-i" || t == "-li" || t == "-il" || t == "-pi"):
 			interactive = true
-		case i.shell && (t == "-o" || t == "-O" || t == "--rcfile" || t == "--init-file"):
+		case i.shell && (t == "-o" || t == "-O"):
 			k++
+		case i.shell && (t == "--rcfile" || t == "--init-file") && k+1 < len(c.args):
+			k++
+			if f, ok := c.files.get(c.args[k].text); ok {
+				c.runs(f, i.language)
+			}
 		case (i.language == "perl" || i.language == "ruby" || i.language == "php") && len(t) > 2 && t[0] == '-' && t[1] != '-' && strings.ContainsAny(t[1:], "eErR"):
 			// -ne, -lane, -e'code', -rsocket
 			cut := strings.IndexAny(t, "eE")
@@ -459,10 +506,16 @@ scan:
 			f.text += "\n"
 			joined = both(joined, f)
 		}
+		if i.language == "awk" {
+			c.awkRuns(joined.text)
+		}
 		if !joined.known && len(strings.Trim(joined.text, "$(){}\n ")) < 4 {
 			c.report("shell.dynamic_run", 0, c.at)
 		}
 		joined.known = true
+		if i.shell && len(words) > 0 {
+			defer c.given(words)()
+		}
 		r := c.runs(joined, i.language)
 		out.taint |= r.taint
 		if i.shell {
@@ -512,6 +565,20 @@ scan:
 		return flow{taint: fromShell}
 	}
 	return flow{}
+}
+
+// awkRuns judges that awk runs what it reads: the lines that come in, or those of a command.
+func (c *invocation) awkRuns(code string) {
+	squeezed := strings.ReplaceAll(code, " ", "")
+	if !strings.Contains(squeezed, "system(") && !strings.Contains(squeezed, `|"sh`) && !strings.Contains(squeezed, `|"bash`) && !strings.Contains(squeezed, `|"/bin/`) {
+		return
+	}
+	if c.in.taint&(fromNet|fromSocket) != 0 || strings.Contains(code, "getline") && (strings.Contains(code, "curl ") || strings.Contains(code, "wget ")) {
+		c.report("shell.download_run", 0, c.at)
+	}
+	if c.in.known && strings.Contains(squeezed, "system($0)") {
+		c.inside(c.in.text)
+	}
 }
 
 // readsInput says whether an option tells a shell to read its script from its input.
@@ -683,6 +750,9 @@ func (s *shell) writeFile(w flow, content flow, appends bool) {
 	if p == "" {
 		return
 	}
+	if content.text == "" && content.taint&^fromVoid == 0 && strings.HasSuffix(p, "/*") && s.wide(p) {
+		s.report("destroy.system", 0, s.at) // everything there is emptied
+	}
 	seen := content
 	seen.known = seen.known && !appends
 	s.watchedFile(p, true, seen)
@@ -817,6 +887,9 @@ func (s *shell) variable(name string, v flow) {
 	if s.watch != nil && s.watch.Variable != nil {
 		s.watch.Variable(name, v.text)
 	}
+	if commandVariable(name) && strings.ContainsAny(v.text, " |;") {
+		s.wordRun(v.text)
+	}
 	switch name {
 	case "HISTFILE":
 		if v.text == "/dev/null" || v.text == "" {
@@ -847,6 +920,9 @@ func (s *shell) variable(name string, v flow) {
 		}
 		s.report("secret.capture", w, s.at)
 	case "BASH_ENV", "ENV", "PYTHONSTARTUP":
+		if f, ok := s.files.get(v.text); ok {
+			s.runs(f, "sh")
+		}
 		s.report("persist.hook", 0.45, s.at)
 	case "PATH":
 		if strings.HasPrefix(v.text, "/tmp") || strings.HasPrefix(v.text, ".:") {

@@ -10,14 +10,18 @@ var handlers map[string]func(*invocation) flow
 func init() {
 	handlers = map[string]func(*invocation) flow{}
 	for names, f := range map[string]func(*invocation) flow{
-		"echo print": (*invocation).echo,
-		"printf":     (*invocation).printf,
+		"cd pushd chdir":     (*invocation).changeDir,
+		"ls dir lsd exa eza": (*invocation).lists,
+		"trash trash-put gio rimraf del-cli del-cli@latest rimraf@latest": (*invocation).trash,
+		"chown chgrp": (*invocation).owners,
+		"echo print":  (*invocation).echo,
+		"printf":      (*invocation).printf,
 		"cat tac less more head tail nl tee bat sponge": (*invocation).cat,
 		"base64 base32 b64decode b64encode gbase64 basenc uudecode xxd rev tr openssl gpg gunzip zcat gzip bzip2 bzcat xz xzcat zstd unxz uncompress hexdump od": (*invocation).decode,
 		"eval":     (*invocation).eval,
 		"source .": (*invocation).source,
-		"curl wget fetch http https xh aria2c axel lynx links w3m GET POST httpie":                             (*invocation).download,
-		"nc ncat netcat nc.traditional nc.openbsd rcat rustcat pwncat cryptcat sbd powercat telnet socat ztcp": (*invocation).connect,
+		"curl wget fetch http https xh aria2c axel lynx links w3m GET POST get post lwp-request lwp-download httpie": (*invocation).download,
+		"nc ncat netcat nc.traditional nc.openbsd rcat rustcat pwncat cryptcat sbd powercat telnet socat ztcp":       (*invocation).connect,
 		"rm rmdir unlink srm": (*invocation).remove,
 		"shred wipe scrub":    (*invocation).shred,
 		"dd":                  (*invocation).dd,
@@ -63,6 +67,11 @@ func init() {
 }
 
 func (c *invocation) quiet() flow { return flow{} }
+
+func (c *invocation) changeDir() flow {
+	c.goes(c.args)
+	return flow{}
+}
 
 // which prints the name it is given: what is run by it is known.
 func (c *invocation) which() flow {
@@ -352,13 +361,16 @@ func (c *invocation) eval() flow {
 }
 
 func (c *invocation) source() flow {
-	if len(c.args) == 0 {
-		return flow{}
+	if len(c.args) == 0 { // fish reads what comes in
+		return c.runs(c.in, "sh")
 	}
 	f := c.args[0]
 	if isNetworkDevice(f.text) {
 		c.report("shell.reverse_shell", 0, c.at)
 		return flow{}
+	}
+	if f.text == "/dev/stdin" || f.text == "/dev/fd/0" || f.text == "-" || f.text == "/proc/self/fd/0" {
+		return c.runs(c.in, "sh")
 	}
 	content, ok := c.files.get(f.text)
 	if !ok {
@@ -447,7 +459,7 @@ func (c *invocation) savesTo(options map[string]flow, urls []string) {
 			if i := strings.LastIndexByte(u, '/'); i > 8 && i+1 < len(u) {
 				name := u[i+1:]
 				c.files.put(name, flow{taint: fromNet})
-				dir := options["-P"].text
+				dir := options["-P"].text + options["--output-dir"].text
 				if dir == "" {
 					dir = options["--directory-prefix"].text
 				}
@@ -618,6 +630,10 @@ func (c *invocation) remove() flow {
 		c.report("destroy.system", 0, c.at)
 	}
 	for _, a := range rest {
+		if (recursive || strings.HasSuffix(a.text, "*")) && c.wide(a.text) {
+			c.report("destroy.system", 0, c.at)
+			continue
+		}
 		c.removes(a.text, recursive, c.at)
 	}
 	return flow{}
@@ -636,6 +652,9 @@ func (a *assessor) removes(p string, recursive bool, at span) {
 		return
 	case recursive && (p == "." || p == "*" || p == ".." || p == "./*" || p == "../*"):
 		a.report("destroy.tree", 0.5, at)
+	}
+	if recursive && (f.text == ".git" || strings.HasSuffix(f.text, "/.git")) {
+		a.report("destroy.work", 0.45, at) // with all that was ever committed
 	}
 	pl := placeOf(strings.TrimSuffix(f.text, "/*"))
 	if pl.name == "" {
@@ -672,7 +691,7 @@ func (c *invocation) shred() flow {
 			c.report("destroy.disk", 0.7, c.at)
 		} else if strings.HasPrefix(pl.writes, "log.") {
 			c.report(pl.writes, 0.88, c.at)
-		} else if systemTrees[a.text] {
+		} else if c.wide(a.text) {
 			c.report("destroy.system", 0, c.at)
 		} else {
 			c.report("destroy.wipe", 0, c.at)
@@ -756,12 +775,18 @@ func (c *invocation) copy() flow {
 	case remote(to.text) || c.name == "tftp":
 		c.sent(content, c.at)
 		return flow{}
+	case c.name == "rsync":
+		for o := range options {
+			if strings.HasPrefix(o, "--delete") || o == "--remove-source-files" {
+				c.loses([]flow{to})
+			}
+		}
 	case c.name == "mv":
 		for _, a := range from {
 			if pl := placeOf(normalPath(a.text).text); strings.HasPrefix(pl.writes, "log.") && !strings.HasPrefix(pl.name, "/var/log/*") {
 				c.report(pl.writes, min(pl.write, 0.82), c.at)
 			}
-			if systemTrees[strings.TrimSuffix(a.text, "/")] || to.text == "/dev/null" {
+			if c.wide(a.text) || to.text == "/dev/null" {
 				c.report("destroy.system", 0.85, c.at)
 			}
 		}
@@ -771,7 +796,10 @@ func (c *invocation) copy() flow {
 	}
 	c.writeFile(flow{text: strings.TrimSuffix(to.text, "/"), known: to.known}, content, false)
 	// Into a directory: the place of the file in it counts too.
-	name := from[0].text[strings.LastIndexByte(from[0].text, '/')+1:]
+	name := from[0].text[strings.LastIndexAny(from[0].text, "/:")+1:]
+	if content.taint&fromNet != 0 && name != "" {
+		c.files.put(strings.TrimSuffix(to.text, "/")+"/"+name, content)
+	}
 	if name != "" && placeOf(normalPath(to.text).text).name == "" {
 		inside := strings.TrimSuffix(to.text, "/") + "/" + name
 		if pl := placeOf(normalPath(inside).text); pl.name != "" && pl.name[0] == '/' && pl.write >= 0.7 {
@@ -884,6 +912,8 @@ func (c *invocation) chmod() flow {
 			c.report("priv.open_mode", 0.82, c.at)
 		case open:
 			c.report("priv.open_mode", 0.25, c.at)
+		case (strings.HasPrefix(mode, "-") || strings.HasPrefix(mode, "a-") || strings.HasPrefix(mode, "u-") || strings.HasPrefix(mode, "ugo-")) && c.wide(a.text):
+			c.report("destroy.config", 0.82, c.at)
 		case mode == "000" && (systemTrees[f.text] || pl.write >= 0.7):
 			c.report("destroy.config", 0.8, c.at)
 		}
@@ -908,6 +938,19 @@ func (c *invocation) find() flow {
 	}
 	out := flow{}
 	looks := false
+	everything := "" // what it finds, if that is everything in a wide place
+	if !filtered(c.args[k:]) {
+		at := starts
+		if len(at) == 0 {
+			at = []string{"."}
+		}
+		for _, s := range at {
+			if c.wide(s) {
+				everything = strings.TrimSuffix(s, "/") + "/*"
+			}
+		}
+	}
+	out.text = everything
 	for i := k; i < len(c.args); i++ {
 		t := c.args[i].text
 		switch t {
@@ -930,7 +973,7 @@ func (c *invocation) find() flow {
 		case "-delete":
 			for _, s := range starts {
 				switch {
-				case !systemTrees[s]:
+				case !c.wide(s) || filtered(c.args[k:]) && !systemTrees[s]:
 				case filtered(c.args[k:]):
 					c.report("destroy.system", 0.6, c.at)
 				default:
@@ -940,13 +983,13 @@ func (c *invocation) find() flow {
 					c.report(pl.writes, max(pl.write-0.1, 0.6), c.at)
 				}
 			}
-		case "-exec", "-execdir", "-ok", "-okdir", "-x", "--exec":
+		case "-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch":
 			end := i + 1
 			for end < len(c.args) && c.args[end].text != ";" && c.args[end].text != "+" {
 				end++
 			}
 			if args := c.args[i+1 : end]; len(args) > 0 {
-				c.executes(args, starts)
+				c.executes(args, starts, everything)
 				if looks && readers[baseName(args[0].text)] {
 					c.report("secret.search", 0.85, c.at)
 				}
@@ -973,7 +1016,9 @@ func (c *invocation) find() flow {
 func filtered(args []flow) bool {
 	for _, a := range args {
 		switch a.text {
-		case "-type", "-delete", "-depth", "-maxdepth", "-mindepth", "-xdev", "-mount", "-print":
+		case "-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch":
+			return false // what stands behind belongs to the command
+		case "-type", "-delete", "-depth", "-maxdepth", "-mindepth", "-xdev", "-mount", "-print", "-print0", "-H", "--hidden", "-u", "-L", "-P":
 		default:
 			if strings.HasPrefix(a.text, "-") {
 				return true
@@ -985,18 +1030,26 @@ func filtered(args []flow) bool {
 
 // executes judges what find runs for each file: where it begins to look is what
 // the command acts upon.
-func (c *invocation) executes(args []flow, starts []string) {
+func (c *invocation) executes(args []flow, starts []string, everything string) {
 	name := baseName(args[0].text)
 	if interpreters[name].shell && len(args) <= 2 {
 		c.report("shell.escape", 0, c.at)
 		return
 	}
+	found := flow{text: "$found"}
+	if everything != "" {
+		found.text = everything
+	}
 	filled := make([]flow, len(args))
+	named := false
 	for i, a := range args {
 		filled[i] = a
 		if a.text == "{}" {
-			filled[i] = flow{text: "$found"}
+			filled[i], named = found, true
 		}
+	}
+	if !named && c.name != "find" { // fd puts it at the end
+		filled = append(filled, found)
 	}
 	if name == "rm" && len(starts) > 0 {
 		for _, s := range starts {
@@ -1042,6 +1095,14 @@ func (c *invocation) sed() flow {
 		c.report("shell.escape", 0.6, c.at)
 		c.inside(script[strings.IndexByte(script, 'e')+1:])
 	}
+	if words := strings.FieldsFunc(script, func(r rune) bool { return r == '\n' || r == ';' }); len(words) > 0 {
+		for _, w := range words {
+			flags := w[strings.LastIndexAny(w, "/|#,")+1:]
+			if strings.TrimSpace(w) == "e" || strings.HasPrefix(w, "s") && strings.Contains(flags, "e") && strings.Trim(flags, "gepiIm0123456789") == "" {
+				c.runs(flow{taint: c.in.taint, text: c.in.text, known: c.in.known}, "sh")
+			}
+		}
+	}
 	out := c.in
 	out.known = false
 	for _, a := range rest {
@@ -1086,6 +1147,9 @@ func (c *invocation) ssh() flow {
 	c.sent(c.in, c.at)
 	if c.in.taint&fromShell != 0 {
 		c.report("shell.reverse_shell", 0, c.at)
+	}
+	if len(rest) == 1 && c.in.taint&(fromNet|fromSocket) != 0 {
+		c.report("shell.download_run", 0, c.at) // the shell there runs what comes in
 	}
 	if len(rest) > 1 {
 		f := c.joined(rest[1:])
@@ -1187,6 +1251,9 @@ func (c *invocation) alias() flow {
 		if !ok {
 			continue
 		}
+		if len(c.aliases) < 256 {
+			c.aliases[name] = value
+		}
 		if name == "sudo" || name == "su" || name == "ssh" || name == "passwd" {
 			if !strings.HasPrefix(strings.TrimSpace(value), name) {
 				c.report("secret.capture", 0, c.at)
@@ -1203,6 +1270,10 @@ func (c *invocation) environment() flow {
 			if a.text == "+o" && i+1 < len(c.args) && c.args[i+1].text == "history" {
 				c.report("log.history", 0, c.at)
 			}
+		}
+		if len(c.args) > 1 && c.args[0].text == "--" {
+			c.given(append([]flow{{text: "$0"}}, c.args[1:]...))
+			return flow{}
 		}
 		if len(c.args) > 0 {
 			return flow{}
@@ -1336,6 +1407,7 @@ func (c *invocation) git() flow {
 
 func (c *invocation) container() flow {
 	mounts := false
+	c.insideMounts()
 	for i, a := range c.args {
 		t := a.text
 		v := t
@@ -1358,6 +1430,14 @@ func (c *invocation) container() flow {
 	// What runs inside: docker exec name command, docker run image command.
 	if len(c.args) > 1 && (c.args[0].text == "exec" || c.args[0].text == "run") && !mounts {
 		for i := 1; i < len(c.args); i++ {
+			if listed("nc ncat netcat socat", baseName(c.args[i].text)) && i+2 < len(c.args) {
+				c.kept(0.9, 0.8, func() { c.invoke(c.args[i:], flow{}, c.wrap+1) })
+				break
+			}
+			if interpreters[baseName(c.args[i].text)].shell && i+1 == len(c.args) && c.in.taint&(fromNet|fromSocket|fromDecoder) != 0 {
+				c.kept(0.85, 0, func() { c.invoke(c.args[i:], c.in, c.wrap+1) })
+				break
+			}
 			if interpreters[baseName(c.args[i].text)].shell && i+2 < len(c.args) && strings.HasPrefix(c.args[i+1].text, "-") && strings.HasSuffix(c.args[i+1].text, "c") {
 				c.kept(0.85, 0, func() { c.invoke(c.args[i:], flow{}, c.wrap+1) })
 				break
@@ -1365,6 +1445,52 @@ func (c *invocation) container() flow {
 		}
 	}
 	return flow{}
+}
+
+// insideMounts reads what a container is told to do with a folder of this machine that it is
+// given: by the folder's name here.
+func (c *invocation) insideMounts() {
+	var from, to []string
+	for i, a := range c.args {
+		v := a.text
+		if _, after, ok := strings.Cut(v, "="); ok && strings.HasPrefix(v, "-") {
+			v = after
+		}
+		if i == 0 || !strings.HasPrefix(a.text, "-") && c.args[i-1].text != "-v" && c.args[i-1].text != "--volume" && c.args[i-1].text != "--mount" {
+			continue
+		}
+		host, inner, ok := strings.Cut(v, ":")
+		for part := range strings.SplitSeq(v, ",") {
+			if k, value, has := strings.Cut(part, "="); has && (k == "source" || k == "src") {
+				host, ok = value, true
+			} else if has && (k == "target" || k == "dst" || k == "destination") {
+				inner = value
+			}
+		}
+		inner, _, _ = strings.Cut(inner, ":")
+		if ok && len(inner) > 1 && len(from) < 16 && c.wide(host) {
+			from, to = append(from, strings.TrimSuffix(inner, "/")), append(to, strings.TrimSuffix(host, "/"))
+		}
+	}
+	if len(from) == 0 {
+		return
+	}
+	for i := 1; i < len(c.args); i++ {
+		name := baseName(c.args[i].text)
+		if !listed("rm find shred mv truncate rsync chmod chown tar", name) && !interpreters[name].shell {
+			continue
+		}
+		args := append([]flow{}, c.args[i:]...)
+		for k := range args {
+			for m := range from {
+				if strings.Contains(args[k].text, from[m]) {
+					args[k].text = strings.ReplaceAll(args[k].text, from[m], to[m])
+				}
+			}
+		}
+		c.kept(1, 0.85, func() { c.invoke(args, flow{}, c.wrap+1) })
+		return
+	}
 }
 
 func (c *invocation) kubectl() flow {
@@ -1382,6 +1508,12 @@ func (c *invocation) kubectl() flow {
 
 func (c *invocation) archive() flow {
 	out := flow{taint: c.in.taint &^ fromShell}
+	for _, a := range c.args {
+		if a.text == "--remove-files" || c.name == "zip" && strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--") && strings.Contains(a.text, "m") {
+			_, rest := c.split()
+			c.loses(rest)
+		}
+	}
 	for _, a := range c.args {
 		t := a.text
 		if strings.HasPrefix(t, "--checkpoint-action=exec=") || strings.HasPrefix(t, "--to-command=") || strings.HasPrefix(t, "--use-compress-program=") || strings.HasPrefix(t, "--rsh-command=") {
@@ -1423,6 +1555,9 @@ func (c *invocation) unset() flow {
 
 func (c *invocation) chattr() flow {
 	for _, a := range c.args {
+		if c.wide(a.text) {
+			c.report("defense.immutable", 0.82, c.at)
+		}
 		if strings.HasPrefix(a.text, "/") || strings.HasPrefix(a.text, "~") {
 			if pl := placeOf(normalPath(a.text).text); pl.write >= 0.7 {
 				c.report("defense.immutable", 0.8, c.at)
@@ -1462,10 +1597,16 @@ func (c *invocation) touch() flow {
 
 // readWord sets variables from what comes in.
 func (c *invocation) readWord() flow {
-	_, rest := c.split()
+	options, rest := c.split()
+	if v, ok := options["-a"]; ok && c.name == "read" {
+		rest = append(rest, v)
+	}
 	for _, a := range rest {
 		if isName(a.text) && len(c.vars) < 1024 {
 			c.vars[a.text] = flow{text: "$" + a.text, taint: c.in.taint}
+			if line := strings.TrimSpace(c.in.text); line != "" && !strings.Contains(line, "\n") {
+				c.vars[a.text] = flow{text: line, taint: c.in.taint}
+			}
 		}
 	}
 	return flow{}
@@ -1493,6 +1634,17 @@ func (c *invocation) database() flow {
 	for _, o := range []string{"-e", "--execute", "-c", "--command", "-Q", "-q"} {
 		if v, ok := options[o]; ok {
 			c.sql(v.text, c.at)
+			if rest, ok := strings.CutPrefix(strings.TrimSpace(v.text), "system "); ok {
+				c.inside(rest)
+			}
+			if _, rest, ok := strings.Cut(v.text, `\!`); ok {
+				c.inside(rest)
+			}
+		}
+	}
+	for _, order := range []string{".shell ", ".system "} {
+		if _, rest, ok := strings.Cut(c.in.text, order); ok && c.name == "sqlite3" {
+			c.inside(rest)
 		}
 	}
 	if c.name == "sqlite3" {

@@ -1,8 +1,11 @@
 package hazard
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // Code of other languages is not parsed: there are too many, and what an attack
@@ -48,7 +51,7 @@ var abilities = func() map[string]ability {
 		{canDecode, "b64decode base64 base64_decode unhexlify fromhex hex2bin atob decode64 decode_base64 gzinflate gzuncompress decompress str_rot13 fromcharcode unescape strrev codecs marshal unpack convert_uudecode"},
 		{canRedirect, "dup2 dup fdopen getinputstream getoutputstream pipe fileno stdin stdout"},
 		{canSetUser, "setuid setresuid setreuid seteuid posix_setuid"},
-		{canDelete, "rmtree rm_rf rm_r removeall remove_entry_secure rmsync rimraf deltree"},
+		{canDelete, "rmtree rm_rf rm_r removeall remove_tree remove_entry_secure rmsync rimraf deltree"},
 		{canUnlink, "unlink unlinksync remove removesync rmdir rmdirsync delete rm delete_file deletefile"},
 		{canWrite, "file_put_contents writefile writefilesync appendfile appendfilesync write_text write_bytes createwritestream writealltext writetextfile writetextfilesync"},
 		{canFork, "fork"},
@@ -207,6 +210,7 @@ type program struct {
 	taint    taint
 	shells   bool // runs nothing but a shell
 	fetches  bool // names an address that is not this machine's
+	walks    bool // goes through all that lies in a folder
 	files    []string
 }
 
@@ -252,7 +256,14 @@ func (p *program) read(tokens []token, text string) {
 			if i+1 < len(tokens) && (tokens[i+1].text == "connect" || tokens[i+1].text == "socket" || tokens[i+1].text == "createconnection") {
 				can = canConnect
 			}
+		case "include_once", "require_once":
+			if p.language == "php" && i+1 < len(tokens) && tokens[i+1].isText && isURL(tokens[i+1].text) {
+				can = canHTTP | canEval
+			}
 		case "load", "source", "include": // a text, or an address, as code
+			if p.language == "php" && i+1 < len(tokens) && tokens[i+1].isText && isURL(tokens[i+1].text) {
+				can = canHTTP | canEval
+			}
 			if p.language == "lua" || p.language == "r" || p.language == "julia" {
 				can = canEval
 			}
@@ -303,6 +314,15 @@ func (p *program) read(tokens []token, text string) {
 	if p.language == "perl" || p.language == "ruby" || p.language == "php" {
 		if strings.Contains(text, "`") {
 			p.can |= canRun
+		}
+	}
+	for _, mark := range []string{"%x", "qx"} {
+		if _, rest, ok := strings.Cut(text, mark); ok && (p.language == "ruby" || p.language == "perl") && len(rest) > 2 && len(rest) < 16<<10 {
+			p.can |= canRun
+			p.strings = append(p.strings, token{text: strings.TrimRight(rest[1:], ")]}> ;"), isText: true})
+			if strings.Contains(text, "eval") && (strings.Contains(rest, "curl ") || strings.Contains(rest, "wget ")) {
+				p.can |= canHTTP
+			}
 		}
 	}
 	if strings.Contains(text, "/inet/tcp") || strings.Contains(text, "/inet/udp") || strings.Contains(text, "/inet4/") {
@@ -437,7 +457,7 @@ func (p *program) file(s string) {
 func (p *program) changes() {
 	for _, s := range p.files {
 		if p.can&(canDelete|canUnlink) != 0 {
-			p.removes(s, p.can&canDelete != 0 || strings.ContainsAny(s, "*?"), p.at)
+			p.removes(s, p.can&canDelete != 0 || p.walks || strings.ContainsAny(s, "*?"), p.at)
 		}
 		if pl := placeOf(normalPath(s).text); p.can&canWrite != 0 && pl.write >= 0.6 && pl.writes != "" {
 			p.report(pl.writes, pl.write, p.at)
@@ -524,7 +544,14 @@ func (p *program) judge(text string) taint {
 		p.report("shell.fork_bomb", 0, p.at)
 	}
 	if short {
+		p.walks = walksTree.MatchString(text)
 		p.changes()
+		if p.can&(canDelete|canUnlink) != 0 && losesHome.MatchString(text) {
+			p.report("destroy.system", 0, p.at)
+		}
+		if has(canRun) {
+			p.runsStrings()
+		}
 	}
 	if p.taint&fromSecret != 0 && (talks || has(canHTTP)) {
 		w := 0.0
@@ -537,6 +564,36 @@ func (p *program) judge(text string) taint {
 		p.report("code.process", 0, p.at)
 	}
 	return p.taint
+}
+
+// walksTree are the ways to go through a whole tree; losesHome is a deletion of all that is
+// somebody's, by one of the names that languages have for it.
+var (
+	walksTree = regexp.MustCompile(`(?i)\b(?:walk|rglob|walkdir|nftw|fts_open|scandir|readdirsync|find)\b`)
+	losesHome = regexp.MustCompile(`(?i)\b(?:rmtree|remove_tree|rm_rf|rm_r|rmsync|rm|removeall|rimraf|deltree)\s*[( ]\s*[\w.'"()$]{0,40}?(?:homedir\(\)|path\.home\(\)|dir\.home|env(?:iron)?[.\[{(]+['"]?home['"]?[\]})]?|getenv\(['"]home['"]\)|expanduser\(['"]~/?['"]\))\s*(?:,\s*(?:\{|true|ignore)|[);]|$)`)
+)
+
+// runsStrings reads the strings of a program that starts others: each as a command of its
+// own, and from each that names a program on as its words.
+func (p *program) runsStrings() {
+	for i, t := range p.strings {
+		if i > 64 {
+			return
+		}
+		s := &shell{assessor: p.assessor, vars: map[string]flow{}, files: p.written, fixed: &p.at, at: p.at, functions: map[string]*syntax.Stmt{}, aliases: map[string]string{}}
+		if strings.Contains(t.text, " ") && len(t.text) < 16<<10 {
+			s.wordRun(t.text)
+			continue
+		}
+		if !programs()[baseName(t.text)] || i+1 == len(p.strings) {
+			continue
+		}
+		var argv []flow
+		for _, w := range p.strings[i:min(i+8, len(p.strings))] {
+			argv = append(argv, flow{text: w.text, known: true})
+		}
+		p.assessor.kept(1, graveInside, func() { s.invoke(argv, flow{}, 0) })
+	}
 }
 
 func longestString(all []token) int {
@@ -564,6 +621,9 @@ func (a *assessor) editorCommands(text string, at span) {
 		case line == "shell" || strings.HasPrefix(line, "set shell="):
 			a.report("shell.escape", 0, at)
 		default:
+			if i := strings.IndexByte(line, '!'); i > 0 { // :r !command, :w !command
+				a.command(line[i+1:], &at)
+			}
 			for _, l := range []string{"python3", "python", "py3", "pyx", "py", "lua", "perl", "ruby"} {
 				if rest, ok := strings.CutPrefix(line, l+" "); ok {
 					a.code(strings.TrimRight(l, "3x"), rest, at, false)

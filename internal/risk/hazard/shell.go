@@ -71,6 +71,9 @@ type shell struct {
 	around    string // the wrapper that was unwrapped last
 	sourceRun bool   // runs words read at run time
 	at        span
+	functions map[string]*syntax.Stmt // by their names
+	aliases   map[string]string
+	calls     int // of functions and aliases, inside each other
 }
 
 // command judges a text that runs in a shell. outer is the span of the word
@@ -80,7 +83,7 @@ func (a *assessor) command(text string, outer *span) {
 		a.starve(span{0, len(text)})
 		return
 	}
-	s := &shell{assessor: a, vars: map[string]flow{}, files: a.written, fixed: outer}
+	s := &shell{assessor: a, vars: map[string]flow{}, files: a.written, fixed: outer, functions: map[string]*syntax.Stmt{}, aliases: map[string]string{}}
 	if looksWindows(text) {
 		at := span{0, len(text)}
 		if outer != nil {
@@ -107,7 +110,7 @@ func (a *assessor) command(text string, outer *span) {
 
 // argv judges a command whose words come separately: no shell reads them.
 func (a *assessor) argv(argv []string, at span) {
-	s := &shell{assessor: a, vars: map[string]flow{}, files: a.written, fixed: &at}
+	s := &shell{assessor: a, vars: map[string]flow{}, files: a.written, fixed: &at, functions: map[string]*syntax.Stmt{}, aliases: map[string]string{}}
 	s.at = at
 	args := make([]flow, len(argv))
 	for i, w := range argv {
@@ -243,7 +246,7 @@ func (s *shell) nodeSpan(n syntax.Node) span {
 // bash -c.
 func (s *shell) inside(text string) flow {
 	at := s.at
-	inner := &shell{assessor: s.assessor, vars: s.vars, files: s.files, fixed: &at, at: at, elevated: s.elevated, loops: s.loops}
+	inner := &shell{assessor: s.assessor, vars: s.vars, files: s.files, fixed: &at, at: at, elevated: s.elevated, loops: s.loops, functions: s.functions, aliases: s.aliases, calls: s.calls}
 	if looksWindows(text) {
 		s.windows(text, at)
 		if isWindowsOnly(text) {
@@ -344,7 +347,11 @@ func (s *shell) inputs(redirs []*syntax.Redirect, in flow) (flow, bool) {
 				in = s.readFile(w)
 			}
 		case syntax.DplIn:
-			if w := s.word(r.Word); s.socket && w.text != "" && w.text != "-" {
+			w := s.word(r.Word)
+			if w.taint&(fromNet|fromSocket) != 0 {
+				in = flow{taint: w.taint}
+			}
+			if s.socket && w.text != "" && w.text != "-" {
 				in, sock = flow{taint: fromSocket}, true
 			}
 		}
@@ -431,6 +438,8 @@ func (s *shell) cmd(c syntax.Command, in flow) flow {
 	case *syntax.BinaryCmd:
 		return s.binary(c, in)
 	case *syntax.Subshell:
+		cwd := s.cwd
+		defer func() { s.cwd = cwd }()
 		return s.statements(c.Stmts, in)
 	case *syntax.Block:
 		return s.statements(c.Stmts, in)
@@ -471,9 +480,16 @@ func (s *shell) cmd(c syntax.Command, in flow) flow {
 	case *syntax.FuncDecl:
 		return s.function(c, in)
 	case *syntax.DeclClause:
+		other := false // names stand for other names: declare -n
 		for _, as := range c.Args {
+			if as.Name == nil && as.Value != nil {
+				other = other || c.Variant.Value == "nameref" || strings.HasPrefix(as.Value.Lit(), "-") && strings.Contains(as.Value.Lit(), "n")
+			}
 			if as.Name != nil {
 				s.assign(as)
+				if other && len(s.refs) < 64 {
+					s.refs[as.Name.Value] = s.vars[as.Name.Value].text
+				}
 			}
 		}
 	case *syntax.TimeClause:
@@ -483,6 +499,7 @@ func (s *shell) cmd(c syntax.Command, in flow) flow {
 		if out.taint&fromSocket != 0 {
 			s.socket = true
 		}
+		s.vars["COPROC"] = flow{text: "63 60", taint: out.taint}
 		return out
 	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
 		// Substitutions inside them run too.
@@ -502,8 +519,15 @@ func (s *shell) function(c *syntax.FuncDecl, in flow) flow {
 		if callsItself(c) {
 			s.report("shell.fork_bomb", 0, s.nodeSpan(c))
 		}
+		if len(s.functions) < 256 {
+			s.functions[c.Name.Value] = c.Body
+		}
 	}
+	cwd := s.cwd
+	s.calls++ // its own name in it is not followed: it would never end
 	s.statement(c.Body, in)
+	s.calls--
+	s.cwd = cwd
 	return flow{}
 }
 
@@ -578,6 +602,10 @@ func (s *shell) assign(as *syntax.Assign) {
 		}
 	}
 	name := as.Name.Value
+	if old, ok := s.vars[name]; ok && as.Index != nil { // one of a list
+		old.text += " "
+		v = both(old, v)
+	}
 	if as.Append {
 		v = both(s.vars[name], v)
 	}
@@ -658,19 +686,40 @@ func (s *shell) word(w *syntax.Word) flow {
 // fields gives the words that one word becomes: what is not quoted is split at
 // spaces, and {a,b} gives two.
 func (s *shell) fields(w *syntax.Word) []flow {
-	if l := w.Lit(); len(l) > 2 && l[0] == '{' && l[len(l)-1] == '}' && strings.Contains(l, ",") && !strings.ContainsAny(l[1:len(l)-1], "{}") {
+	if l := w.Lit(); strings.Contains(l, "{") && strings.Contains(l, ",") && len(l) < 4096 {
 		var out []flow
-		for p := range strings.SplitSeq(l[1:len(l)-1], ",") {
-			if out = append(out, flow{text: p, known: true}); len(out) >= 256 {
-				break
+		for _, p := range braces(l) {
+			if strings.HasPrefix(p, "~") {
+				p = homed(p)
 			}
+			out = append(out, flow{text: unquote(p, false), known: true})
 		}
 		return out
 	}
 	b := builder{known: true}
-	s.parts(w.Parts, &b, false)
+	if allWords(w) {
+		if p := w.Parts[0].(*syntax.DblQuoted).Parts[0].(*syntax.ParamExp); p.Param.Value == "@" {
+			if given := s.positional(); len(given) > 0 {
+				return given
+			}
+		}
+		s.parts(w.Parts[0].(*syntax.DblQuoted).Parts, &b, false)
+	} else {
+		s.parts(w.Parts, &b, false)
+	}
 	if !b.split {
-		return []flow{b.flow()}
+		f := b.flow()
+		if len(f.text) < 4096 && slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
+			l, ok := p.(*syntax.Lit)
+			return ok && strings.Contains(l.Value, "{") && strings.Contains(l.Value, ",")
+		}) {
+			var out []flow
+			for _, p := range braces(f.text) {
+				out = append(out, flow{text: p, known: f.known, taint: f.taint})
+			}
+			return out
+		}
+		return []flow{f}
 	}
 	f := b.flow()
 	var out []flow
@@ -767,6 +816,14 @@ func (s *shell) parts(parts []syntax.WordPart, b *builder, quoted bool) {
 				v.text, v.known = "", false
 				v.taint |= tooLong
 			}
+			if ifs, ok := s.vars["IFS"]; ok && !quoted && strings.ContainsAny(v.text, ifs.text) {
+				v.text = strings.Map(func(r rune) rune {
+					if strings.ContainsRune(ifs.text, r) {
+						return ' '
+					}
+					return r
+				}, v.text)
+			}
 			b.expanded(v, quoted)
 		case *syntax.CmdSubst:
 			b.expanded(s.substitution(p.Stmts), quoted)
@@ -847,6 +904,9 @@ func (s *shell) parameter(p *syntax.ParamExp) flow {
 		return flow{}
 	}
 	name := p.Param.Value
+	if to, ok := s.refs[name]; ok {
+		name = to
+	}
 	v, ok := s.vars[name]
 	if !ok {
 		text, standard := shellVariables[name]

@@ -21,6 +21,9 @@ func (c *invocation) uses() (prints taint) {
 				c.report(u.effect, u.weight, c.at)
 			}
 			prints |= u.prints
+			if u.prints&fromNet != 0 {
+				c.fetched()
+			}
 			if u.sends {
 				c.sendsFiles()
 			}

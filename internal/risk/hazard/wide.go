@@ -1,0 +1,111 @@
+package hazard
+
+import (
+	"path"
+	"strings"
+)
+
+// What holds everything of somebody, or what a system needs, is spelled in many ways: by
+// its name, from where cd led, by the names that ls and find give for what lies in it.
+
+// wide reports whether a path is such a place, or all that lies in it.
+func (a *assessor) wide(p string) bool {
+	if p == "" || len(p) > 512 {
+		return false
+	}
+	for _, q := range []string{p, a.from(p)} {
+		if q == "" || !strings.HasPrefix(q, "/") && !strings.HasPrefix(q, "~") && !strings.HasPrefix(q, "$HOME") {
+			continue
+		}
+		f := normalPath(q).text
+		if somebodysHome(q) || systemTrees[q] || systemTrees[f] || systemTrees[strings.TrimSuffix(f, "/**")] && f != "/tmp/**" {
+			return true
+		}
+	}
+	return false
+}
+
+// somebodysHome says whether a path is a home directory by its owner's name.
+func somebodysHome(p string) bool {
+	for _, homes := range []string{"/home/", "/Users/", "~"} {
+		if name, ok := strings.CutPrefix(strings.TrimRight(p, "/"), homes); ok && name != "" && !strings.ContainsAny(name, "/*$") {
+			return true
+		}
+	}
+	return false
+}
+
+// from gives a relative path as seen from where cd led, if that is known; empty if not.
+func (a *assessor) from(p string) string {
+	if a.cwd == "" || p == "" || strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || strings.HasPrefix(p, "-") || strings.HasPrefix(p, "$") {
+		return ""
+	}
+	if a.cwd == "~" || strings.HasPrefix(a.cwd, "~/") {
+		joined := path.Join("/"+a.cwd, p) // "/~/…", so that .. has somewhere to stop
+		return strings.TrimPrefix(joined, "/")
+	}
+	return path.Join(a.cwd, p)
+}
+
+// goes follows cd.
+func (s *shell) goes(args []flow) {
+	to := "~"
+	for _, a := range args {
+		if !strings.HasPrefix(a.text, "-") || a.text == "-" {
+			to = a.text
+		}
+	}
+	switch {
+	case strings.HasPrefix(to, "/"), strings.HasPrefix(to, "~"):
+		s.cwd = normalPath(to).text
+	case strings.ContainsAny(to, "$*?`-"):
+		s.cwd = ""
+	default:
+		s.cwd = s.from(to)
+	}
+}
+
+// loses judges that what a path names is gone, or closed to everybody, with all that is in it.
+func (c *invocation) loses(words []flow) {
+	for _, w := range words {
+		if c.wide(w.text) {
+			c.report("destroy.system", 0, c.at)
+		}
+	}
+}
+
+// lists is ls: of a wide place it gives the names of all.
+func (c *invocation) lists() flow {
+	_, rest := c.split()
+	for _, a := range rest {
+		if c.wide(a.text) {
+			return flow{text: strings.TrimSuffix(strings.TrimSuffix(a.text, "*"), "/") + "/*"}
+		}
+	}
+	if len(rest) == 0 && c.wide(c.cwd) {
+		return flow{text: strings.TrimSuffix(c.cwd, "/") + "/*"}
+	}
+	return flow{}
+}
+
+// trash is a program that takes away whatever it is given.
+func (c *invocation) trash() flow {
+	_, rest := c.split()
+	c.loses(rest)
+	return flow{}
+}
+
+// owners is chown and chgrp.
+func (c *invocation) owners() flow {
+	options, rest := c.split()
+	if has(options, "-R", "--recursive") && len(rest) > 1 {
+		for _, a := range rest[1:] {
+			switch p := normalPath(a.text).text; {
+			case p == "/usr/local", p == "/opt", p == "~", p == "/srv", p == "/mnt", p == "/media":
+			case c.wide(a.text):
+				c.report("destroy.config", 0.82, c.at)
+			}
+		}
+	}
+	return flow{}
+}
