@@ -22,6 +22,24 @@ var sampleCards = strings.Fields(`
 // sampleSSNs were printed in advertisements, or are given out for tests.
 var sampleSSNs = strings.Fields("078051120 219099999 123456789 111111111 457555462 987654321")
 
+// sampleSignatures are those of the tokens that pages about JSON web tokens show.
+var sampleSignatures = strings.Fields(`
+	SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c KMUFsIDTnFmyG3nMiGM6H9FNFUROf3wh7SmqJp-QV30
+	TJVA95OrM7E2cBab30RMHrHDcEfxjoYZgeFONFh7HgQ dyt0CoTl4WoVjAHI9Q_CwSKhl6d_9rhM3NrXuJttkao
+	XbPfbIHMI6arZ3Y922BhjWgQzWXcXNrz0ogtVhfEd2o`)
+
+// samplePasswords are what databases of a developer's own machine have as passwords.
+var samplePasswords = wordList("postgres root admin guest test testing demo dev local minioadmin rabbitmq mysql mongo redis hunter2 letmein 1234 12345 123456")
+
+// unlessSample is the weight of a key, less where it says of itself that it is an example,
+// or is of a payment service's test mode, in which no money moves.
+func unlessSample(key string, weight float64) float64 {
+	if sample(key) || strings.HasPrefix(key, "sk_test_") || strings.HasPrefix(key, "rk_test_") {
+		return sampleWeight
+	}
+	return weight
+}
+
 // sample reports whether a key says of itself that it is none, as those of
 // documentation do.
 func sample(key string) bool {

@@ -3,6 +3,7 @@ package risk
 import (
 	"encoding/base64"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -138,11 +139,7 @@ func (s *scanner) token(i int, f *tokenForm) {
 	if n := end - start; n < f.least || n > f.most || !varied(s.text[start:end], 4) {
 		return
 	}
-	weight := 0.9
-	if sample(s.text[i:end]) {
-		weight = sampleWeight
-	}
-	s.add(Secret, f.code, f.name, i, end, weight)
+	s.add(Secret, f.code, f.name, i, end, unlessSample(s.text[i:end], 0.9))
 	if f.code == "secret.aws_access_key" {
 		s.awsSecretKey(end)
 	}
@@ -173,7 +170,7 @@ func (s *scanner) awsSecretKey(i int) {
 		}
 		end := s.run(at, base64Bytes)
 		if v := text[at:end]; len(v) == 40 && mixed(v) {
-			s.add(Secret, "secret.aws_secret_key", "AWS secret key", at, end, 0.9)
+			s.add(Secret, "secret.aws_secret_key", "AWS secret key", at, end, unlessSample(v, 0.9))
 			return
 		}
 		at = end
@@ -221,7 +218,11 @@ func (s *scanner) jwt(i int) {
 	header, rest, ok := strings.Cut(text[i:end], ".")
 	payload, signature, ok2 := strings.Cut(rest, ".")
 	if ok && ok2 && len(header) >= 12 && len(payload) >= 8 && strings.HasPrefix(payload, "eyJ") && len(signature) >= 16 {
-		s.add(Secret, "secret.jwt", "JSON web token", i, end, 0.8)
+		weight := 0.8
+		if slices.Contains(sampleSignatures, signature) {
+			weight = sampleWeight
+		}
+		s.add(Secret, "secret.jwt", "JSON web token", i, end, weight)
 	}
 	s.skip = max(s.skip, end)
 }
@@ -682,7 +683,7 @@ func (s *scanner) value(i int, known *namedSecret) {
 		}
 	}
 	if v := text[i:end]; known.code == "secret.aws_secret_key" && len(v) == 40 && mixed(v) || secretValue(v, known.password(), quoted) {
-		s.add(Secret, known.code, known.name, i, end, 0.8)
+		s.add(Secret, known.code, known.name, i, end, unlessSample(v, 0.8))
 	}
 }
 
@@ -869,5 +870,9 @@ func (s *scanner) urlPassword(i int) {
 	if len(v) < 3 || strings.IndexByte("${<[*%", v[0]) >= 0 || strings.Contains(v, "${") || len(v) <= 12 && weakWords[strings.ToLower(v)] {
 		return
 	}
-	s.add(Secret, "secret.url_password", "password", colon+1, at, 0.8)
+	weight := 0.8
+	if user := text[i+3 : colon]; strings.EqualFold(v, user) || samplePasswords[strings.ToLower(v[:min(len(v), 16)])] {
+		weight = sampleWeight
+	}
+	s.add(Secret, "secret.url_password", "password", colon+1, at, weight)
 }
