@@ -63,7 +63,7 @@ var arrows = map[string]string{
 	"internal/retention":                "a2a act internal/engine internal/guard internal/ledger internal/store task",
 	"internal/operator":                 "a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/retention internal/server",
 	"": "a2a a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/operator internal/policy " +
-		"internal/retention internal/risk internal/risk/model internal/server internal/session internal/store internal/store/postgres internal/store/sqlite task internal/workflow",
+		"internal/retention internal/risk internal/risk/model internal/server internal/session internal/store internal/store/postgres internal/store/sqlite task internal/words internal/workflow internal/yamldoc",
 
 	"internal/guardian": "act internal/hook internal/canon internal/rawjson internal/risk/hazard",
 	"internal/hook":     "act aos internal/jsonrpc internal/rawjson internal/secret",

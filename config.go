@@ -2,7 +2,6 @@ package reeve
 
 import (
 	"cmp"
-	"encoding"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,11 +18,12 @@ import (
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/mcp/pins"
+	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/secret"
 	"reeve.example/reeve/internal/server"
-
-	"github.com/goccy/go-yaml"
+	"reeve.example/reeve/internal/words"
+	"reeve.example/reeve/internal/yamldoc"
 )
 
 // Config is everything that can be set about a node. Each field can be given as
@@ -225,24 +226,122 @@ func (s Setting) Set(text string) (err error) {
 			}
 		}
 	case *bool:
-		*p, err = strconv.ParseBool(text)
+		if *p, err = strconv.ParseBool(text); err != nil {
+			return fmt.Errorf("%q is neither true nor false", text)
+		}
 	case *int:
-		*p, err = strconv.Atoi(text)
+		if *p, err = strconv.Atoi(text); err != nil {
+			return fmt.Errorf("%q is no whole number", text)
+		}
 	case *int64:
-		*p, err = strconv.ParseInt(text, 10, 64)
+		if *p, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return fmt.Errorf("%q is no whole number", text)
+		}
 	case *float64:
-		*p, err = strconv.ParseFloat(text, 64)
+		if *p, err = strconv.ParseFloat(text, 64); err != nil {
+			return fmt.Errorf("%q is no number", text)
+		}
 	case *time.Duration:
-		*p, err = time.ParseDuration(text)
-	case encoding.TextUnmarshaler:
-		err = p.UnmarshalText([]byte(text))
+		if *p, err = words.Duration(text); err != nil {
+			return fmt.Errorf("%q is no length of time: %w", text, err)
+		}
 	default:
 		panic("reeve: setting " + s.Key + " has a type that cannot be set")
 	}
-	if err != nil {
-		return fmt.Errorf("%q is no value for it: %w", text, errors.Unwrap(err))
-	}
 	return nil
+}
+
+// setNode gives the setting a value of a configuration file.
+func (s Setting) setNode(n *yamldoc.Node) error {
+	list, isList := s.value.Addr().Interface().(*[]string)
+	switch {
+	case n.Kind == rawjson.Null: // as if it were not there
+		return nil
+	case n.Kind == rawjson.Array && isList:
+		*list = nil
+		for _, item := range n.Items {
+			if !scalar(item) {
+				return fmt.Errorf("it is a list of texts, and one of them is %s", item.Is())
+			}
+			*list = append(*list, item.Text)
+		}
+		return nil
+	case !scalar(n):
+		return fmt.Errorf("it is one value, not %s", n.Is())
+	}
+	return s.Set(n.Text)
+}
+
+// scalar reports whether a value of a file is one text, number or truth value.
+func scalar(n *yamldoc.Node) bool {
+	return n.Kind == rawjson.String || n.Kind == rawjson.Number || n.Kind == rawjson.Bool
+}
+
+// readSettings gives settings the values that a configuration file has for them.
+func readSettings(text string, list []Setting) error {
+	empty := true
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		empty = empty && (line == "" || line[0] == '#')
+	}
+	if empty {
+		return nil
+	}
+	var errs []error
+	fault := func(f yamldoc.Fault) {
+		hint := ""
+		if f.Hint != "" {
+			hint = " (" + f.Hint + ")"
+		}
+		errs = append(errs, fmt.Errorf("%d:%d: %s%s", f.Line, f.Column, f.Message, hint))
+	}
+	switch root := yamldoc.Read(text, fault); {
+	case root == nil:
+	case root.Kind != rawjson.Object:
+		errs = append(errs, fmt.Errorf("it is a mapping of settings, not %s", root.Is()))
+	default:
+		readMembers(root, "", list, fault)
+	}
+	return errors.Join(errs...)
+}
+
+// readMembers reads the settings whose keys begin with a prefix.
+func readMembers(n *yamldoc.Node, prefix string, list []Setting, fault func(yamldoc.Fault)) {
+	for _, m := range n.Members {
+		key := prefix + m.Name
+		at := func(message, hint string) {
+			fault(yamldoc.Fault{Line: m.Line, Column: m.Column, Message: message, Hint: hint})
+		}
+		var near []string // keys that could stand here
+		section := false
+		for _, s := range list {
+			rest, here := strings.CutPrefix(s.Key, prefix)
+			if !here {
+				continue
+			}
+			first, _, deeper := strings.Cut(rest, ".")
+			near = append(near, first)
+			section = section || deeper && first == m.Name
+		}
+		i := slices.IndexFunc(list, func(s Setting) bool { return s.Key == key })
+		switch {
+		case i >= 0:
+			if err := list[i].setNode(m.Value); err != nil {
+				at(key+": "+err.Error(), "")
+			}
+		case section && m.Value.Kind == rawjson.Object:
+			readMembers(m.Value, key+".", list, fault)
+		case section && m.Value.Kind == rawjson.Null: // all of it is commented out
+		case section:
+			at(fmt.Sprintf("%s: it is a mapping of settings, not %s", key, m.Value.Is()), "")
+		default:
+			hint := ""
+			if like := words.Nearest(m.Name, near, 3); like != "" {
+				hint = "did you mean " + prefix + like + "?"
+			}
+			at(fmt.Sprintf("there is no setting %q", key), hint)
+		}
+	}
 }
 
 // String returns the setting's present value.
@@ -270,8 +369,8 @@ func Load(file string, getenv func(string) string, flags map[string]string) (Con
 		if err != nil {
 			return c, fmt.Errorf("read the configuration: %w", err)
 		}
-		if err := yaml.UnmarshalWithOptions(text, &c, yaml.DisallowUnknownField()); err != nil {
-			return c, fmt.Errorf("configuration %s: %s", file, yaml.FormatError(err, false, true))
+		if err := readSettings(string(text), list); err != nil {
+			return c, fmt.Errorf("configuration %s: %w", file, err)
 		}
 	}
 	for _, s := range list {

@@ -38,6 +38,18 @@ func TestLoadRefuses(t *testing.T) {
 		{name: "wrong type", file: "limits:\n  body: many\n", want: "body"},
 		{name: "address", flags: map[string]string{"listen": "8080"}, want: "listen"},
 		{name: "duration", flags: map[string]string{"retention-age": "long"}, want: "--retention-age"},
+		{name: "mistyped key", file: "retentoin: {age: 1h}\n", want: `1:1: there is no setting "retentoin" (did you mean retention?)`},
+		{name: "mistyped key in a section", file: "retention:\n  agee: 1h\n", want: `2:3: there is no setting "retention.agee"`},
+		{name: "number for a time", file: "retention: {age: 90}\n", want: `retention.age: "90" is no length of time: write 90d`},
+		{name: "list for a text", file: "listen: [a, b]\n", want: "listen: it is one value, not a list"},
+		{name: "mapping for a list", file: "hosts: {a: b}\n", want: "hosts: it is one value, not a mapping"},
+		{name: "mapping in a list", file: "hosts: [{a: b}]\n", want: "a list of texts, and one of them is a mapping"},
+		{name: "text for a section", file: "tls: cert.pem\n", want: "tls: it is a mapping of settings, not a text"},
+		{name: "text for a number", file: "limits: {body: large}\n", want: `limits.body: "large" is no whole number`},
+		{name: "text for a truth value", file: "log-denials: maybe\n", want: `log-denials: "maybe" is neither true nor false`},
+		{name: "a list as the file", file: "- a\n", want: "it is a mapping of settings, not a list"},
+		{name: "the same key twice", file: "listen: a:1\nlisten: b:2\n", want: "2:1"},
+		{name: "flag for a truth value", flags: map[string]string{"log-denials": "maybe"}, want: "neither true nor false"},
 		{name: "half of TLS", flags: map[string]string{"tls-cert": "c.pem"}, want: "cert and key"},
 		{name: "keep", flags: map[string]string{"keep": "some"}, want: "keep"},
 		{name: "detector", flags: map[string]string{"redact": "secrets"}, want: "detector"},
@@ -63,5 +75,31 @@ func TestLoadRefuses(t *testing.T) {
 				t.Errorf("error %v, want one that says %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestConfigFile: sections that are empty or commented out change nothing, and days are a
+// unit of time, in a file as in a flag.
+func TestConfigFile(t *testing.T) {
+	load := func(text string, flags map[string]string) Config {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "reeve.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Load(file, func(string) string { return "" }, flags)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		return c
+	}
+	for _, text := range []string{"", "# nothing\n\n", "tls:\n  # cert: a\nlisten: 127.0.0.1:8080\n"} {
+		if c := load(text, nil); c.Listen != "127.0.0.1:8080" || c.TLS.Cert != "" {
+			t.Errorf("%q: %+v", text, c)
+		}
+	}
+	c := load("retention: {age: 30d}\nhosts: [a.example, b.example]\nledger: {public: true}\nproxies:\n  trusted: 10.0.0.5\nlog-denials: true\n", map[string]string{"retention-tasks": "1d12h"})
+	if c.Retention.Age != 30*24*time.Hour || c.Retention.Tasks != 36*time.Hour || len(c.Hosts) != 2 || c.Ledger.Public != "true" || len(c.Proxies.Trusted) != 1 || !c.LogDenials {
+		t.Errorf("%+v", c)
 	}
 }

@@ -326,7 +326,7 @@ func status(cmd *cobra.Command, agents []string) error {
 			last[s.Agent] = s.Ended
 		}
 	}
-	w, bad := cmd.OutOrStdout(), false
+	w, bad, told := cmd.OutOrStdout(), false, false
 	lost := map[string][]string{} // by agent, what was due and did not come
 	now := time.Now()
 	for _, s := range sessions {
@@ -340,9 +340,11 @@ func status(cmd *cobra.Command, agents []string) error {
 		if len(s.Installed) == 0 {
 			if s.Version != "" || len(agents) == 1 {
 				fmt.Fprintf(w, "%s: not installed; it works unguarded\n", agent)
+				told = true
 			}
 			continue
 		}
+		told = true
 		bad = bad || len(s.Problems) > 0
 		how := "its hooks run"
 		if len(s.Problems) > 0 {
@@ -367,6 +369,9 @@ func status(cmd *cobra.Command, agents []string) error {
 		for _, what := range append(lost[agent], unseenProcesses(own, sessions, now)...) {
 			fmt.Fprintf(w, "  ? %s\n", printable(what))
 		}
+	}
+	if !told {
+		fmt.Fprintln(cmd.ErrOrStderr(), "no hook is installed here, and no coding agent that could have one was found: see reeve hook install --help")
 	}
 	if bad {
 		return exitCode(1)

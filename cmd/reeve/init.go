@@ -92,7 +92,7 @@ variable, or as a key of the configuration file (`+"`--config FILE`, `REEVE_CONF
 `+"`./reeve.yaml`"+` if it is there and you have said to trust it, by `+"`reeve trust`"+`). A flag wins over the environment, and that over the file.
 Relative paths are those of the folder that the program is started in; `+"`reeve hook` and `reeve mcp`"+`
 take `+"`data` and `policy`"+` of a file as those of the file's own folder.
-Lists are separated by commas in flags and variables. Secrets are never written here: they
+Lists are separated by commas in flags and variables. Times are written as `+"`90d`, `12h`, `30m`, `10s`"+`, or several such as `+"`1d12h`"+`. Secrets are never written here: they
 are named by a reference, `+"`env:NAME` or `file:PATH`"+`. This page is what `+"`reeve settings`"+` prints.
 
 | key | flag | variable | default | |

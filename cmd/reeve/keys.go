@@ -45,6 +45,13 @@ func keysList() *cobra.Command {
 		Short: "List the keys, revoked ones too",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := config(cmd)
+			if err != nil {
+				return err
+			}
+			if err := noRecords(cfg); err != nil {
+				return err
+			}
 			var keys []operator.KeyInfo
 			if err := askNode(cmd, "GET", "/admin/keys", nil, &keys); err != nil {
 				return err
@@ -97,6 +104,11 @@ func ask(cmd *cobra.Command, mustRun bool, method, path string, q, a any) (err e
 	}
 	if strings.HasPrefix(path, "/approvals") { // what a hook or a proxy holds, too
 		c = orOwn(c)
+	}
+	if path != "/admin/keys" { // a key can be made before the first start
+		if err := noRecords(c); err != nil {
+			return err
+		}
 	}
 	o, err := openOperator(cmd.Context(), c, mustRun)
 	if err != nil {

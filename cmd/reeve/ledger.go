@@ -48,6 +48,9 @@ func reading(cmd *cobra.Command, f func(ctx context.Context, c reeve.Config, sto
 		return err
 	}
 	c = orOwn(c)
+	if err := noRecords(c); err != nil {
+		return err
+	}
 	store, err := reeve.OpenReader(cmd.Context(), c)
 	if err != nil {
 		return fmt.Errorf("open the ledger: %w", err)

@@ -14,9 +14,11 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"reeve.example/reeve"
 	"reeve.example/reeve/internal/sandbox"
+	"reeve.example/reeve/internal/words"
 )
 
 func main() {
@@ -63,20 +65,10 @@ afterwards it can prove what happened.
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Args: func(cmd *cobra.Command, a []string) error {
-			if len(a) == 0 {
-				return nil
-			}
-			text := fmt.Sprintf("there is no command %q", a[0])
-			if like := cmd.SuggestionsFor(a[0]); len(like) > 0 {
-				text += ": did you mean " + strings.Join(like, " or ") + "?"
-			}
-			return usageError{errors.New(text)}
-		},
+		Args:          args(cobra.NoArgs),
 	}
-	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("reeve {{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		serveCommand(), demoCommand(), initCommand(),
 		runCommand(), tasksCommand(), executorsCommand(),
@@ -90,14 +82,56 @@ afterwards it can prove what happened.
 	return root
 }
 
-// args makes a usage error of cobra's checks of arguments.
+// args makes a usage error of cobra's checks of arguments, which says how the command is
+// called, and what was probably meant.
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, a []string) error {
-		if err := check(cmd, a); err != nil {
-			return usageError{fmt.Errorf("%s: %w", cmd.CommandPath(), err)}
+		switch err := check(cmd, a); {
+		case err == nil:
+			return nil
+		case cmd.HasSubCommands() && len(a) > 0:
+			var names []string
+			for _, c := range cmd.Commands() {
+				names = append(names, c.Name())
+			}
+			of := strings.TrimPrefix(cmd.CommandPath()+" "+a[0], cmd.Root().Name()+" ")
+			return usageError{fmt.Errorf("there is no command %q%s", of, didYouMean(words.Nearest(a[0], names, 3)))}
 		}
-		return nil
+		return usageError{fmt.Errorf("%s is called so: %s", cmd.CommandPath(), cmd.UseLine())}
 	}
+}
+
+// didYouMean asks so after a word that is not known; nothing where none is like it.
+func didYouMean(like string) string {
+	if like == "" {
+		return ""
+	}
+	return ": did you mean " + like + "?"
+}
+
+// flagError says of a flag that cannot be read what was probably meant, or what it takes.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var value *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1:
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		like := words.Nearest(unknown.GetSpecifiedName(), names, 3)
+		if like != "" {
+			like = "--" + like
+		}
+		return usageError{fmt.Errorf("unknown flag --%s%s", unknown.GetSpecifiedName(), didYouMean(like))}
+	case errors.As(err, &value):
+		takes := map[string]string{
+			"bool": "true or false", "duration": "a length of time such as 10s, 5m or 1h30m", "float64": "a number",
+			"int": "a whole number", "int64": "a whole number", "uint32": "a whole number, not negative", "uint64": "a whole number, not negative",
+		}[value.GetFlag().Value.Type()]
+		if takes != "" { // others say it themselves
+			return usageError{fmt.Errorf("flag --%s: %q is not %s", value.GetFlag().Name, value.GetValue(), takes)}
+		}
+	}
+	return usageError{err}
 }
 
 // group is a command that only has commands below it.

@@ -446,6 +446,9 @@ func toolKeeper(cmd *cobra.Command) (r *proxy.Remote, done func() error, err err
 		}
 		return n.now.(*proxy.Remote), n.close, nil
 	}
+	if err := noRecords(cfg); err != nil {
+		return nil, nil, err
+	}
 	node, err := reeve.Open(cmd.Context(), cfg)
 	if err != nil {
 		return nil, nil, err

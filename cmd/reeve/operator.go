@@ -19,6 +19,15 @@ type opened struct {
 // errNotRunning is what an act that only a running node can do gets.
 var errNotRunning = errors.New("no node is running")
 
+// noRecords is the error of a command that only looks, where no node ever was: it must not
+// leave a database and a key in somebody's repository. It is nil where there is something.
+func noRecords(c reeve.Config) error {
+	if c.Database != "" || exists(c.Data) {
+		return nil
+	}
+	return fmt.Errorf("no node has worked here, there is no folder %s: say with --data where its records are, or start one with reeve serve", c.Data)
+}
+
 // openOperator opens the way to a node: through the socket in the data folder while the
 // node runs, else to a node opened for this one command, unless it must run.
 func openOperator(ctx context.Context, c reeve.Config, mustRun bool) (*opened, error) {

@@ -100,7 +100,11 @@ func readSessions(cmd *cobra.Command, last int) ([]*report.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := reeve.OpenReader(cmd.Context(), orOwn(c))
+	c = orOwn(c)
+	if err := noRecords(c); err != nil {
+		return nil, err
+	}
+	store, err := reeve.OpenReader(cmd.Context(), c)
 	if err != nil {
 		return nil, fmt.Errorf("open the ledger: %w", err)
 	}

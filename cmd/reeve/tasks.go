@@ -40,6 +40,9 @@ func aboutTasks(c *cobra.Command, mustRun bool, run func(cmd *cobra.Command, nod
 			if err != nil {
 				return err
 			}
+			if err := noRecords(cfg); err != nil {
+				return err
+			}
 			o, err := openOperator(cmd.Context(), cfg, false)
 			if err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/words"
 )
 
 var approvalKeys = []string{"quorum", "approvers", "within"}
@@ -51,9 +52,9 @@ func (d *document) readApproval(r *rule, n *node) {
 		d.at(a, "", "approvers are at most %d, and at least as many as the quorum", maxApprovers)
 	}
 	if w := v.Get("within"); w != nil {
-		within, err := time.ParseDuration(w.Text)
+		within, err := words.Duration(w.Text)
 		if w.Kind != rawjson.String || err != nil || within < time.Second || within > maxWithin {
-			d.at(w, "write 30m, 8h or 90s", "within is a time from 1s to %s", "720h")
+			d.at(w, "write 30m, 8h, 90s or 2d", "within is a time from 1s to %s", "720h")
 		}
 		t.Within = within
 	}

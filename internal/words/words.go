@@ -1,5 +1,5 @@
 // Package words does to short texts what many rooms need: it finds the word that was
-// probably meant, and cuts what is too long to be shown or kept.
+// probably meant, reads lengths of time, and cuts what is too long to be shown or kept.
 package words
 
 import (

@@ -359,7 +359,7 @@ func (r *reader) seconds(n *node) *node {
 	if n.Kind != rawjson.String {
 		return n // a number, or the protocol says what is wrong
 	}
-	d, err := time.ParseDuration(n.Text)
+	d, err := words.Duration(n.Text)
 	if err != nil || d < 0 {
 		r.fault(n, "%q is no time: write 30s, 5m, 1h30m, or a number of seconds", n.Text)
 	}
