@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -17,6 +18,9 @@ import (
 func WithSmallDisk(t *testing.T, bytes int, f func(t *testing.T, dir string)) {
 	const again = "REEVE_TEST_OWN_MOUNTS"
 	dir := t.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o711); err != nil { // a server of another user's works in it
+		t.Fatal(err)
+	}
 	mounted := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprint("size=", bytes))
 	if mounted == nil {
 		defer unix.Unmount(dir, unix.MNT_DETACH)
@@ -30,8 +34,9 @@ func WithSmallDisk(t *testing.T, bytes int, f func(t *testing.T, dir string)) {
 	cmd.Env = append(os.Environ(), again+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
+		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN}, // it stays the user that it is: a PostgreSQL server is never root
 	}
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,24 +27,45 @@ import (
 // The server does not sync its files, so that tests are quick: see DurablePostgres.
 func Postgres(tb testing.TB) string {
 	tb.Helper()
-	server, err := startPostgres()
+	server, err := sharedPostgres()
 	if err != nil {
 		tb.Fatalf("%v", err)
 	}
-	ctx := context.Background()
-	admin, err := pgx.Connect(ctx, server.url("postgres"))
+	return server.database(tb)
+}
+
+// PostgresIn is Postgres on a server of its own, whose files lie in a folder that is
+// there, and which ends with the test. It takes 60 MB to begin with.
+func PostgresIn(tb testing.TB, folder string) string {
+	tb.Helper()
+	server, err := startPostgres(filepath.Join(folder, "data"), "-c", "max_wal_size=32MB", "-c", "wal_level=minimal", "-c", "max_wal_senders=0")
 	if err != nil {
-		tb.Fatalf("connect to the PostgreSQL server of the tests: %v\n%s", err, server.output())
+		tb.Fatalf("%v", err)
+	}
+	tb.Cleanup(func() {
+		server.stdin.Close()
+		server.keeper.Wait()
+	})
+	return server.database(tb)
+}
+
+// database makes a new, empty database.
+func (s *postgresServer) database(tb testing.TB) string {
+	tb.Helper()
+	ctx := context.Background()
+	admin, err := pgx.Connect(ctx, s.url("postgres"))
+	if err != nil {
+		tb.Fatalf("connect to the PostgreSQL server of the tests: %v\n%s", err, s.output())
 	}
 	defer admin.Close(ctx)
-	server.mu.Lock()
-	server.databases++
-	name := fmt.Sprintf("test%d", server.databases)
-	server.mu.Unlock()
+	s.mu.Lock()
+	s.databases++
+	name := fmt.Sprintf("test%d", s.databases)
+	s.mu.Unlock()
 	if _, err := admin.Exec(ctx, "CREATE DATABASE "+name); err != nil {
 		tb.Fatalf("make a database for the test: %v", err)
 	}
-	return server.url(name)
+	return s.url(name)
 }
 
 // DurablePostgres is Postgres for benchmarks: the server syncs its files from now on.
@@ -76,7 +98,8 @@ type postgresServer struct {
 	log *os.File
 	// stdin is held open as long as the process lives: the server's keeper ends
 	// the server when it is closed.
-	stdin *os.File
+	stdin  *os.File
+	keeper *exec.Cmd
 
 	mu        sync.Mutex
 	databases int
@@ -94,7 +117,11 @@ func (s *postgresServer) output() []byte {
 	return text
 }
 
-var startPostgres = sync.OnceValues(func() (_ *postgresServer, err error) {
+var sharedPostgres = sync.OnceValues(func() (*postgresServer, error) { return startPostgres("") })
+
+// startPostgres starts a server whose files lie in data; with an empty one in a folder
+// of its own.
+func startPostgres(data string, options ...string) (_ *postgresServer, err error) {
 	bin, err := findPostgres()
 	if err != nil {
 		return nil, err
@@ -109,11 +136,14 @@ var startPostgres = sync.OnceValues(func() (_ *postgresServer, err error) {
 			os.RemoveAll(s.dir)
 		}
 	}()
-	attr, err := serverAttributes(s.dir)
+	data = cmp.Or(data, filepath.Join(s.dir, "data"))
+	if err := os.Mkdir(data, 0o700); err != nil {
+		return nil, err
+	}
+	attr, err := serverAttributes(s.dir, data)
 	if err != nil {
 		return nil, err
 	}
-	data := filepath.Join(s.dir, "data")
 	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
 	initdb.SysProcAttr, initdb.Dir = attr, s.dir
 	if out, err := initdb.CombinedOutput(); err != nil {
@@ -137,9 +167,10 @@ var startPostgres = sync.OnceValues(func() (_ *postgresServer, err error) {
 		return nil, err
 	}
 	s.stdin = out
-	keeper := exec.Command("/bin/sh", "-c", `"$0" "$@" </dev/null & cat >/dev/null; kill -QUIT $!; wait; rm -rf "$REEVE_PG_DIR"`,
+	keeper := exec.Command("/bin/sh", append([]string{"-c", `"$0" "$@" </dev/null & cat >/dev/null; kill -QUIT $!; wait; rm -rf "$REEVE_PG_DIR"`,
 		filepath.Join(bin, "postgres"), "-D", data, "-k", s.dir, "-c", "listen_addresses=",
-		"-c", "max_connections=60", "-c", "shared_buffers=64MB", "-c", "log_min_messages=fatal")
+		"-c", "max_connections=60", "-c", "shared_buffers=64MB", "-c", "log_min_messages=fatal"}, options...)...)
+	s.keeper = keeper
 	keeper.Stdin, keeper.Stdout, keeper.Stderr = in, s.log, s.log
 	keeper.Env = append(os.Environ(), "REEVE_PG_DIR="+s.dir)
 	keeper.SysProcAttr, keeper.Dir = attr, "/"
@@ -163,7 +194,7 @@ var startPostgres = sync.OnceValues(func() (_ *postgresServer, err error) {
 			return nil, fmt.Errorf("the PostgreSQL server did not start: %w\n%s", err, bytes.TrimSpace(s.output()))
 		}
 	}
-})
+}
 
 // findPostgres returns the directory of the server's programs.
 func findPostgres() (string, error) {

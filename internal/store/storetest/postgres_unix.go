@@ -11,8 +11,8 @@ import (
 )
 
 // serverAttributes say as whom the server runs, which must not be root, and
-// give that user the directory.
-func serverAttributes(dir string) (*syscall.SysProcAttr, error) {
+// give that user the folders.
+func serverAttributes(folders ...string) (*syscall.SysProcAttr, error) {
 	attr := &syscall.SysProcAttr{Setpgid: true} // an interrupt at the terminal is not for the server
 	if os.Geteuid() != 0 {
 		return attr, nil
@@ -27,8 +27,10 @@ func serverAttributes(dir string) (*syscall.SysProcAttr, error) {
 		if err1 != nil || err2 != nil {
 			continue
 		}
-		if err := os.Chown(dir, uid, gid); err != nil {
-			return nil, err
+		for _, dir := range folders {
+			if err := os.Chown(dir, uid, gid); err != nil {
+				return nil, err
+			}
 		}
 		attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 		return attr, nil
