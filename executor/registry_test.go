@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,6 +61,21 @@ func TestRegister(t *testing.T) {
 func all() []Executor {
 	return []Executor{NewSystemInfo(SystemInfoConfig{}), NewCommand(CommandConfig{}), NewREST(RESTConfig{}), NewLLM(LLMConfig{}),
 		NewMCP(MCPConfig{}), NewA2A(A2AConfig{}), NewWASM(WASMConfig{}), NewAggregate()}
+}
+
+// A schema of this package's is not compiled when its executor is registered.
+func TestOwnSchemas(t *testing.T) {
+	for _, e := range all() {
+		d := e.Describe()
+		if !slices.ContainsFunc(ownSchemas, func(own jsontext.Value) bool { return string(own) == string(d.InputSchema) }) {
+			t.Errorf("the schema of %s is not among them", d.ID)
+		}
+	}
+	for _, own := range ownSchemas {
+		if err := compile(own); err != nil {
+			t.Errorf("%s: %v", own, err)
+		}
+	}
 }
 
 func TestRegistry(t *testing.T) {
