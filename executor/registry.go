@@ -5,13 +5,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // ErrDuplicate is why a second executor of the same id is not taken.
@@ -29,7 +30,7 @@ type registered struct {
 	description Description // as it was at the start
 }
 
-var executorID = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,127}$`)
+var executorID = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_.-]{0,127}$`)
 
 // limits are the names that Description.Holds may have: a manifest's, as written in JSON.
 var limits = []string{"max_memory_mb", "max_cpu_percent", "timeout_seconds", "network_allowed", "filesystem_scope", "filesystem_read",

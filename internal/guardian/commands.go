@@ -8,6 +8,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/hook"
+	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/risk/hazard"
 )
 
@@ -165,7 +166,7 @@ func (e *examination) within(c *hazard.Command, name string) {
 }
 
 // recipe is what stands before a recipe's command in a makefile.
-var recipe = regexp.MustCompile(`(?m)(^|\n)\t[@+-]*`)
+var recipe = lazyregexp.New(`(?m)(^|\n)\t[@+-]*`)
 
 // runs looks at a text that is run as commands.
 func (e *examination) runs(text string) {
@@ -207,7 +208,7 @@ func (e *examination) calls(c *hazard.Command, name string) {
 	}
 }
 
-var decidingPath = regexp.MustCompile(`(?i)[^\s/]/+(?:admin(?:[/\s]|$)|approvals/+[^?#\s]|agents/+[^/\s]+/+)`)
+var decidingPath = lazyregexp.New(`(?i)[^\s/]/+(?:admin(?:[/\s]|$)|approvals/+[^?#\s]|agents/+[^/\s]+/+)`)
 
 func gitReads(args []string) bool {
 	for i := 0; i < len(args); i++ {
@@ -535,7 +536,7 @@ func (e *examination) ends(c *hazard.Command, name string) {
 }
 
 // unitEnd is what systemd is asked to do to a unit that then does not run.
-var unitEnd = regexp.MustCompile(`(?i)(stop|kill|restart|disable|mask|reset|freeze)\w*`)
+var unitEnd = lazyregexp.New(`(?i)(stop|kill|restart|disable|mask|reset|freeze)\w*`)
 
 // names reports whether a text names the guarding node's own folder, or none at all.
 func (e *examination) names(text string) bool {
@@ -583,7 +584,7 @@ func (e *examination) agents(c *hazard.Command, name string) {
 	}
 }
 
-var tomlOff = regexp.MustCompile(`hooks["']?\s*=\s*["']?(false|0)`)
+var tomlOff = lazyregexp.New(`hooks["']?\s*=\s*["']?(false|0)`)
 
 // variable looks at a variable that switches hooks off, or that has reeve look at
 // another node.
@@ -783,7 +784,7 @@ func substituted(before []byte, words []string) ([]byte, bool) {
 }
 
 // plainSubstitution is s/old/new/, without a character that means something else.
-var plainSubstitution = regexp.MustCompile(`^s([/|#,])([\w "':,@/-]*)([/|#,])([\w "':,@/-]*)([/|#,])(g?)$`)
+var plainSubstitution = lazyregexp.New(`^s([/|#,])([\w "':,@/-]*)([/|#,])([\w "':,@/-]*)([/|#,])(g?)$`)
 
 // closes reports whether a mode leaves a folder's owner no way into it.
 func closes(mode string) bool {
@@ -794,7 +795,7 @@ func closes(mode string) bool {
 	return closing.MatchString(mode)
 }
 
-var closing = regexp.MustCompile(`^(?:[ugoa]*[+=-][rwxXst]*,)*(?:[ao]*u[ugoa]*|a[ugo]*|)(?:-[rwst]*x|=[rw]*$)`)
+var closing = lazyregexp.New(`^(?:[ugoa]*[+=-][rwxXst]*,)*(?:[ao]*u[ugoa]*|a[ugo]*|)(?:-[rwst]*x|=[rw]*$)`)
 
 // armed reports whether a file of settings has reeve's hooks now.
 func (e *examination) armed(p place) bool {
@@ -816,7 +817,7 @@ func (e *examination) url(raw string) {
 	}
 }
 
-var decidingURL = regexp.MustCompile(`(?i)(?:localhost|127\.[0-9.]+|\[[0-9a-f:.%]+\]|[^\s/:@]+):([0-9]+)/+(?:admin(?:/|$)|approvals/+[^?#\s]|agents/+[^/\s]+/+)`)
+var decidingURL = lazyregexp.New(`(?i)(?:localhost|127\.[0-9.]+|\[[0-9a-f:.%]+\]|[^\s/:@]+):([0-9]+)/+(?:admin(?:/|$)|approvals/+[^?#\s]|agents/+[^/\s]+/+)`)
 
 // code looks at a program that an interpreter is given: what it names is found
 // whatever the pieces are put together with.
@@ -863,14 +864,14 @@ func (e *examination) code(text string) {
 }
 
 var (
-	settingNames = regexp.MustCompile(`[\w./~-]*\.(claude|codex|gemini|cursor|copilot|github/hooks|opencode|amazonq)/[\w./-]+`)
+	settingNames = lazyregexp.New(`[\w./~-]*\.(claude|codex|gemini|cursor|copilot|github/hooks|opencode|amazonq)/[\w./-]+`)
 	// changing is what programs that change files have in them.
-	changing = regexp.MustCompile(`["'][rwab+]*[wa+][rwab+]*["']|write|dump|unlink|remove|rename|replace|rmtree|chmod|truncate|symlink|copy|move|system|exec|spawn|subprocess|popen|append|>|delete|rm\b`)
+	changing = lazyregexp.New(`["'][rwab+]*[wa+][rwab+]*["']|write|dump|unlink|remove|rename|replace|rmtree|chmod|truncate|symlink|copy|move|system|exec|spawn|subprocess|popen|append|>|delete|rm\b`)
 	// removing takes whole folders away.
-	removing = regexp.MustCompile(`rmtree|remove-item|move-item|rename-item|removeall|remove_entry|rm_rf|rm_r\b|rmsync|rmdirsync|renamesync|recursive|\.rename|\.move|os\.rename|\bchmod`)
-	ending   = regexp.MustCompile(`\bkill\w*\b|sigkill|sigterm|terminate`)
-	finding  = regexp.MustCompile(`(?:pidof|pgrep|cmdline|process_iter)[\s\S]*\breeve\b|\breeve\b[\s\S]*(?:pidof|pgrep|cmdline|process_iter)`)
-	notName  = regexp.MustCompile(`[^a-z0-9._~-]+`)
+	removing = lazyregexp.New(`rmtree|remove-item|move-item|rename-item|removeall|remove_entry|rm_rf|rm_r\b|rmsync|rmdirsync|renamesync|recursive|\.rename|\.move|os\.rename|\bchmod`)
+	ending   = lazyregexp.New(`\bkill\w*\b|sigkill|sigterm|terminate`)
+	finding  = lazyregexp.New(`(?:pidof|pgrep|cmdline|process_iter)[\s\S]*\breeve\b|\breeve\b[\s\S]*(?:pidof|pgrep|cmdline|process_iter)`)
+	notName  = lazyregexp.New(`[^a-z0-9._~-]+`)
 )
 
 // gist is the names in a text, without what stands between them.
@@ -990,7 +991,7 @@ func (e *examination) tools(leaves []act.Leaf) {
 	}
 }
 
-var patchNames = regexp.MustCompile(`(?m)^\s*(?:\*\*\* (?:Add File|Update File|Delete File|Move to):|---|\+\+\+)\s+(?:[ab]/)?(\S[^\t\r\n]*)`)
+var patchNames = lazyregexp.New(`(?m)^\s*(?:\*\*\* (?:Add File|Update File|Delete File|Move to):|---|\+\+\+)\s+(?:[ab]/)?(\S[^\t\r\n]*)`)
 
 // role is what an argument of a tool for files is, by its name.
 func role(l act.Leaf) string {
@@ -1023,7 +1024,7 @@ func argument(l act.Leaf) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
 }
 
-var aosValue = regexp.MustCompile(`/inputs/[0-9]+/value(/[0-9]+)*$`)
+var aosValue = lazyregexp.New(`/inputs/[0-9]+/value(/[0-9]+)*$`)
 
 // isProse reports whether a text is a sentence for a model or a person, by the name
 // of its argument: a path that it speaks of is not reached for.

@@ -5,12 +5,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/hook"
+	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/risk/hazard"
 )
 
@@ -272,10 +272,10 @@ func searched(words []string) []string {
 
 var (
 	// plainKind is a kind of files of which the guardian's data has none.
-	plainKind = regexp.MustCompile(`^(?:\*?\.)?(?:go|md|txt|js|jsx|ts|tsx|py|rs|c|h|cc|cpp|hpp|java|kt|rb|php|css|html|sh|toml|json|ya?ml|xml|sql|swift|cs|vue|svelte|proto|mod)$`)
-	brackets  = regexp.MustCompile(`\[\^?\]?[^\]]*\]|\\[a-zA-Z.()/"'-]|\.\*`)
-	word      = regexp.MustCompile(`[A-Za-z_]{4,}`)
-	keyWords  = regexp.MustCompile(`(?i)key|private|begin|seed`)
+	plainKind = lazyregexp.New(`^(?:\*?\.)?(?:go|md|txt|js|jsx|ts|tsx|py|rs|c|h|cc|cpp|hpp|java|kt|rb|php|css|html|sh|toml|json|ya?ml|xml|sql|swift|cs|vue|svelte|proto|mod)$`)
+	brackets  = lazyregexp.New(`\[\^?\]?[^\]]*\]|\\[a-zA-Z.()/"'-]|\.\*`)
+	word      = lazyregexp.New(`[A-Za-z_]{4,}`)
+	keyWords  = lazyregexp.New(`(?i)key|private|begin|seed`)
 )
 
 // narrow reports whether each line that a pattern finds has a word of the pattern in

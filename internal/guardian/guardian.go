@@ -14,7 +14,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/hook"
+	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk/hazard"
 )
@@ -218,10 +218,10 @@ func same(pattern, name string) bool {
 }
 
 // unknownParts are what a shell puts in where a path is known only when it runs.
-var unknownParts = regexp.MustCompile(`\$\{[^}]*\}|\$\([^)]*\)|\$\w+|\{[^}]*\}|` + "`[^`]*`")
+var unknownParts = lazyregexp.New(`\$\{[^}]*\}|\$\([^)]*\)|\$\w+|\{[^}]*\}|` + "`[^`]*`")
 
 // ownProcess is a path by way of the folders of the process that reads it.
-var ownProcess = regexp.MustCompile(`^/+proc/+(?:self|thread-self)/+(root|cwd)(?:/+(.*))?$`)
+var ownProcess = lazyregexp.New(`^/+proc/+(?:self|thread-self)/+(root|cwd)(?:/+(.*))?$`)
 
 // link is a link that an act makes: what lies below to is what lies below from.
 type link struct{ from, to []string }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
+	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/rawjson"
 )
 
@@ -156,8 +156,8 @@ func newGatherer(e *Event) *gatherer {
 
 // runsInText are the commands in the text of a skill, and substituted what is put into them.
 var (
-	runsInText  = regexp.MustCompile("(?s)!`([^`]+)`|```!(.*?)```")
-	substituted = regexp.MustCompile(`\$(ARGUMENTS(\[[0-9]+\])?|[0-9]+)`)
+	runsInText  = lazyregexp.New("(?s)!`([^`]+)`|```!(.*?)```")
+	substituted = lazyregexp.New(`\$(ARGUMENTS(\[[0-9]+\])?|[0-9]+)`)
 )
 
 // runs gathers the commands that a skill's text runs.

@@ -9,11 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 
+	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/rawjson"
 )
 
@@ -246,7 +246,7 @@ func (in *Installation) giveName(text []byte) {
 	}
 }
 
-var givenName = regexp.MustCompile(`"name": *"(reeve-[A-Z2-7]{26})"`)
+var givenName = lazyregexp.New(`"name": *"(reeve-[A-Z2-7]{26})"`)
 
 // Reachable says why a hook in the machine's settings would not hold every user: what it
 // runs could be replaced by one of them, or cannot be run by them.

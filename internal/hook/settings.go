@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"path"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 
+	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/rawjson"
 )
 
@@ -179,8 +179,8 @@ func isOff(v rawjson.Value) bool {
 // tomlOff is how Codex's configuration switches hooks off, and looseOff how any
 // text might, that is no JSON as reeve reads it: with comments, for example.
 var (
-	tomlOff  = regexp.MustCompile(`(?im)\b(codex_)?hooks["']?\s*=\s*false`)
-	looseOff = regexp.MustCompile(`(?i)disable_?all_?hooks|disable_?hooks|claude_code_simple|opencode_pure|\b(enable_?hooks)["']?\s*[:=]\s*["']?false`)
+	tomlOff  = lazyregexp.New(`(?im)\b(codex_)?hooks["']?\s*=\s*false`)
+	looseOff = lazyregexp.New(`(?i)disable_?all_?hooks|disable_?hooks|claude_code_simple|opencode_pure|\b(enable_?hooks)["']?\s*[:=]\s*["']?false`)
 )
 
 // switchedOff names what in a file of settings leaves hooks without effect.

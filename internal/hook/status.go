@@ -7,11 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/rawjson"
 )
 
@@ -176,7 +176,7 @@ func (s *Status) installation(ctx context.Context, in *Installation, folder stri
 }
 
 // programOf is the hook's program in an installed line.
-var programOf = regexp.MustCompile(`('(?:[^']|'\\'')*'|[^ ]+) hook --agent `)
+var programOf = lazyregexp.New(`('(?:[^']|'\\'')*'|[^ ]+) hook --agent `)
 
 // codexTrust asks Codex itself which hooks it would run.
 func (s *Status) codexTrust(ctx context.Context, in *Installation, file, folder string) {
@@ -265,9 +265,9 @@ func (s *Status) settings(own, machine *Installation, home, folder string) {
 	}
 }
 
-var onlyManaged = regexp.MustCompile(`(?i)allow_?managed_?hooks_?only["']?\s*[:=]\s*true`)
+var onlyManaged = lazyregexp.New(`(?i)allow_?managed_?hooks_?only["']?\s*[:=]\s*true`)
 
-var versionNumber = regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+`)
+var versionNumber = lazyregexp.New(`[0-9]+\.[0-9]+\.[0-9]+`)
 
 // version asks a program for its version.
 func version(ctx context.Context, program string) string {

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"regexp"
 	"strings"
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // keyPrefix begins every API key's secret: reeve_NAME_43 characters. It tells
@@ -22,7 +22,7 @@ const keyPrefix = "reeve_"
 const methodKey = "key"
 
 // keyName is what names a key: it stands in records and on terminals.
-var keyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var keyName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // Key is an API key. The secret itself is never stored.
 type Key struct {

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/glob"
+	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard"
@@ -170,8 +170,8 @@ var (
 	modifyForms  = []string{"redact", "drop"}
 	replaceKeys  = []string{"argument", "with", "with_expr"}
 
-	codePattern = regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*$`)
-	listPattern = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,63}$`)
+	codePattern = lazyregexp.New(`^[a-z0-9]+([._-][a-z0-9]+)*$`)
+	listPattern = lazyregexp.New(`^[a-z_][a-z0-9_]{0,63}$`)
 )
 
 // Codes that reeve itself gives; a rule may not take them.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/glob"
+	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/rawjson"
 )
 
@@ -235,7 +235,7 @@ func notEmpty(s string) (problem, hint string) {
 	return "", ""
 }
 
-var drive = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
+var drive = lazyregexp.New(`^[A-Za-z]:[\\/]`)
 
 func absolutePath(s string) (problem, hint string) {
 	if problem, hint := notEmpty(s); problem != "" {

@@ -3,7 +3,6 @@ package policy
 import (
 	"net/netip"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // maxPath is longer than any path that a system takes, in bytes: Windows has
@@ -176,8 +177,8 @@ func pathGlob(p string, globs []string) bool {
 // home matches the start of a path that is some user's home directory, and
 // elsewhere other names of the root directory.
 var (
-	home      = regexp.MustCompile(`^(~[^/]*|\$home|\$\{home\}|%userprofile%|/root|/var/root|/home/[^/]+|/users/[^/]+|[a-z]:/users/[^/]+)(/|$)`)
-	elsewhere = regexp.MustCompile(`^(/private|/proc/[^/]+/root|/host|[a-z]:)(/|$)`)
+	home      = lazyregexp.New(`^(~[^/]*|\$home|\$\{home\}|%userprofile%|/root|/var/root|/home/[^/]+|/users/[^/]+|[a-z]:/users/[^/]+)(/|$)`)
+	elsewhere = lazyregexp.New(`^(/private|/proc/[^/]+/root|/host|[a-z]:)(/|$)`)
 )
 
 // pathMayReach reports whether p could lie in one of dirs, however it is read.

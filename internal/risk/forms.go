@@ -1,8 +1,9 @@
 package risk
 
 import (
-	"regexp"
 	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // What programs and formats write where a name and its value are not beside each
@@ -13,7 +14,7 @@ import (
 // stands, since most texts have none.
 type form struct {
 	hints []string // in small letters
-	re    *regexp.Regexp
+	re    *lazyregexp.Regexp
 	name  int // the group of a name that must tell; 0 where the form tells by itself
 	value int // the group of the value
 	tells Telling
@@ -22,15 +23,15 @@ type form struct {
 // No repetition in them has a large bound: hostile text would make each byte cost as
 // much. What begins with "[" is a mask.
 var forms = []form{
-	{hints: []string{"convertto-securestring"}, re: regexp.MustCompile(`(?i)\bconvertto-securestring\s+(?:-string\s+)?["']?([^\s"'$\[-][^"'\n]*)`), value: 1, tells: APassword},
+	{hints: []string{"convertto-securestring"}, re: lazyregexp.New(`(?i)\bconvertto-securestring\s+(?:-string\s+)?["']?([^\s"'$\[-][^"'\n]*)`), value: 1, tells: APassword},
 	// A name, and its value below it or in another member.
-	{hints: []string{":\n", ":\r\n", "|\n", "|\r\n", ">\n", "-\n"}, re: regexp.MustCompile(`(?m)^[ \t]*(?:- )?["']?([\w.-]+)["']?:[ \t]*(?:[|>][-+0-9]*)?[ \t]*\r?\n[ \t]+([^\s:#\[{-][^:\s{]+)\r?$`), name: 1, value: 2},
-	{hints: []string{"value", "val:"}, re: regexp.MustCompile(`(?i)\b(?:name|key)["']?\s*[:=]\s*["']?([\w.-]+)["']?[,;\s]+["']?(?:value|val)["']?\s*[:=]\s*["']?([^\s"',;<>\[{}|$][^\s"',;<>{}]*)`), name: 1, value: 2},
-	{hints: []string{"form-data"}, re: regexp.MustCompile(`(?i)\bname="([^"\n]+)"[^\n]*\n(?:[^\r\n]+\r?\n){0,4}\r?\n([^\r\n\[][^\r\n]*)`), name: 1, value: 2},
-	{hints: []string{"machine "}, re: regexp.MustCompile(`\blogin\s+\S+\s+password\s+([^\s\[]\S*)`), value: 1, tells: APassword},
+	{hints: []string{":\n", ":\r\n", "|\n", "|\r\n", ">\n", "-\n"}, re: lazyregexp.New(`(?m)^[ \t]*(?:- )?["']?([\w.-]+)["']?:[ \t]*(?:[|>][-+0-9]*)?[ \t]*\r?\n[ \t]+([^\s:#\[{-][^:\s{]+)\r?$`), name: 1, value: 2},
+	{hints: []string{"value", "val:"}, re: lazyregexp.New(`(?i)\b(?:name|key)["']?\s*[:=]\s*["']?([\w.-]+)["']?[,;\s]+["']?(?:value|val)["']?\s*[:=]\s*["']?([^\s"',;<>\[{}|$][^\s"',;<>{}]*)`), name: 1, value: 2},
+	{hints: []string{"form-data"}, re: lazyregexp.New(`(?i)\bname="([^"\n]+)"[^\n]*\n(?:[^\r\n]+\r?\n){0,4}\r?\n([^\r\n\[][^\r\n]*)`), name: 1, value: 2},
+	{hints: []string{"machine "}, re: lazyregexp.New(`\blogin\s+\S+\s+password\s+([^\s\[]\S*)`), value: 1, tells: APassword},
 	// In addresses.
-	{hints: []string{"sig=", "signature="}, re: regexp.MustCompile(`(?i)[?&](?:sig|signature|x-amz-signature|x-goog-signature)=([^\s&"'<>\[]{8,}[^\s&"'<>]*)`), value: 1, tells: AToken},
-	{hints: []string{"%3d"}, re: regexp.MustCompile(`(?i)([a-z][\w.-]*)%3d([^\s&%"'<>\[]{3}[^\s&%"'<>]*)`), name: 1, value: 2},
+	{hints: []string{"sig=", "signature="}, re: lazyregexp.New(`(?i)[?&](?:sig|signature|x-amz-signature|x-goog-signature)=([^\s&"'<>\[]{8,}[^\s&"'<>]*)`), value: 1, tells: AToken},
+	{hints: []string{"%3d"}, re: lazyregexp.New(`(?i)([a-z][\w.-]*)%3d([^\s&%"'<>\[]{3}[^\s&%"'<>]*)`), name: 1, value: 2},
 }
 
 // programs are those that take a secret by a flag that does not say so.

@@ -1,8 +1,9 @@
 package risk
 
 import (
-	"regexp"
 	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // Guidance looks, beside Injection, for orders that only stand in texts that tell a
@@ -21,14 +22,14 @@ var secretPlaces = []string{
 
 var (
 	// An order about when to do something, or that it must be done.
-	ordered = regexp.MustCompile(`\b(first|always|must|begin|beginning|start|starting|before|prior to|when(ever)?|every time|each time|make sure|be sure|required?|need to|in order to|otherwise|important|mandatory|prerequisite|step 1|as soon as)\b`)
+	ordered = lazyregexp.New(`\b(first|always|must|begin|beginning|start|starting|before|prior to|when(ever)?|every time|each time|make sure|be sure|required?|need to|in order to|otherwise|important|mandatory|prerequisite|step 1|as soon as)\b`)
 	// The act that it orders, of the reader: a verb, or the name of a tool in which one stands.
-	fetches = regexp.MustCompile(`(?:^|[^a-z])((?:[a-z]+_)*(?:read|open|cat|load|fetch|get|call|calling|invoke|invoking|use|using|run|execute|access|retrieve|send|upload|pass|include|copy|dump|list|reading|collect|gather|extract|attach|submit|look|check|view|print|grep|type)(?:_[a-z]+)*)\b`)
+	fetches = lazyregexp.New(`(?:^|[^a-z])((?:[a-z]+_)*(?:read|open|cat|load|fetch|get|call|calling|invoke|invoking|use|using|run|execute|access|retrieve|send|upload|pass|include|copy|dump|list|reading|collect|gather|extract|attach|submit|look|check|view|print|grep|type)(?:_[a-z]+)*)\b`)
 	// What is to become of it.
-	passes = regexp.MustCompile(`\b(pass|put|include|provide|supply|attach|append|paste|add|send|write|insert|give|copy|place|enter|embed|encode)\b[^.\n]{0,60}\b(contents?|it|its|them|value|output|result|text|file|key|data|here|this)\b`)
-	undone = regexp.MustCompile(`\b(never|not|don't|dont|cannot|can't|won't|doesn't|without|avoid|refuses?|denies|blocks?|excludes?|except|reject(s|ed)?|forbidden|disallow(s|ed)?)\b`)
+	passes = lazyregexp.New(`\b(pass|put|include|provide|supply|attach|append|paste|add|send|write|insert|give|copy|place|enter|embed|encode)\b[^.\n]{0,60}\b(contents?|it|its|them|value|output|result|text|file|key|data|here|this)\b`)
+	undone = lazyregexp.New(`\b(never|not|don't|dont|cannot|can't|won't|doesn't|without|avoid|refuses?|denies|blocks?|excludes?|except|reject(s|ed)?|forbidden|disallow(s|ed)?)\b`)
 	// Mail of the user that is to go to somebody else.
-	misdirected = regexp.MustCompile(`\b(must|always|instead|requires?|every|all)\b.*\b(send|sent|bcc|cc|forward(ed)?|redirect(ed)?|deliver(ed)?|copy|copied|recipient)\b.*?[a-z0-9._+-]+@([a-z0-9-]+\.)+[a-z]{2,}`)
+	misdirected = lazyregexp.New(`\b(must|always|instead|requires?|every|all)\b.*\b(send|sent|bcc|cc|forward(ed)?|redirect(ed)?|deliver(ed)?|copy|copied|recipient)\b.*?[a-z0-9._+-]+@([a-z0-9-]+\.)+[a-z]{2,}`)
 )
 
 // Bounds of what is looked at in one text. No honest one names so many places where

@@ -12,13 +12,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/words"
 	"reeve.example/reeve/internal/yamldoc"
@@ -224,10 +224,10 @@ func (r *reader) values(set *node, given map[string]string) map[string]*node {
 }
 
 var (
-	setName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+	setName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_-]*$`)
 	// setting is a reference to what can be set, or what looks like one. A dollar
 	// before it stands for the characters themselves, as in every reference.
-	setting = regexp.MustCompile(`(\$?)\$\{\{[ \t]*set(?:\.([A-Za-z][A-Za-z0-9_-]*))?[ \t]*\}\}`)
+	setting = lazyregexp.New(`(\$?)\$\{\{[ \t]*set(?:\.([A-Za-z][A-Za-z0-9_-]*))?[ \t]*\}\}`)
 )
 
 // expand puts what is set in place of ${{ set.NAME }}, in every text under n.

@@ -3,10 +3,9 @@ package proxy
 import (
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 
+	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/risk"
 )
 
@@ -15,25 +14,18 @@ import (
 // sentences.
 var passedBack = map[string]func(string) bool{
 	sessionHeader:   func(s string) bool { return len(s) <= 1024 && visibleASCII.MatchString(s) },
-	versionHeader:   matches(`^[0-9A-Za-z.-]{1,32}$`),
-	"Cache-Control": matches(`^[a-z-]{1,32}(=[0-9]{1,12})?( *, *[a-z-]{1,32}(=[0-9]{1,12})?){0,9}$`),
+	versionHeader:   lazyregexp.New(`^[0-9A-Za-z.-]{1,32}$`).MatchString,
+	"Cache-Control": lazyregexp.New(`^[a-z-]{1,32}(=[0-9]{1,12})?( *, *[a-z-]{1,32}(=[0-9]{1,12})?){0,9}$`).MatchString,
 	"Retry-After": func(s string) bool {
 		_, err := http.ParseTime(s)
 		return err == nil || seconds.MatchString(s)
 	},
-	"Allow": matches(`^[A-Z]{1,16}( *, *[A-Z]{1,16}){0,15}$`),
-}
-
-// matches compiles a pattern when it is used first: few programs that hold the proxy are
-// one, and repetitions make large programs of small patterns.
-func matches(pattern string) func(string) bool {
-	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-	return func(s string) bool { return compiled().MatchString(s) }
+	"Allow": lazyregexp.New(`^[A-Z]{1,16}( *, *[A-Z]{1,16}){0,15}$`).MatchString,
 }
 
 var (
-	visibleASCII = regexp.MustCompile(`^[\x21-\x7e]+$`)
-	seconds      = regexp.MustCompile(`^[0-9]{1,10}$`)
+	visibleASCII = lazyregexp.New(`^[\x21-\x7e]+$`)
+	seconds      = lazyregexp.New(`^[0-9]{1,10}$`)
 )
 
 // answerHeaders leaves in the headers of a server's answer what may pass.
@@ -68,20 +60,20 @@ var schemes = map[string]string{"bearer": "Bearer", "dpop": "DPoP", "basic": "Ba
 // challengeParams are what a client needs to find its authorization server, and to
 // ask for the right token. error_description and its like are sentences.
 var challengeParams = map[string]func(string) bool{
-	"realm": matches(`^[0-9A-Za-z._~:/@-]{1,256}$`),
+	"realm": lazyregexp.New(`^[0-9A-Za-z._~:/@-]{1,256}$`).MatchString,
 	"resource_metadata": func(s string) bool {
 		u, err := url.Parse(s)
 		return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && len(s) <= 2048 && scope.MatchString(s)
 	},
 	"scope": func(s string) bool { return len(s) <= 2048 && scopes.MatchString(s) },
-	"error": matches(`^[a-z_]{1,40}$`),
-	"algs":  matches(`^[A-Z]{2}[0-9A-Za-z]{1,8}( [A-Z]{2}[0-9A-Za-z]{1,8}){0,15}$`),
+	"error": lazyregexp.New(`^[a-z_]{1,40}$`).MatchString,
+	"algs":  lazyregexp.New(`^[A-Z]{2}[0-9A-Za-z]{1,8}( [A-Z]{2}[0-9A-Za-z]{1,8}){0,15}$`).MatchString,
 }
 
 // scope is what needs no escape in quotation marks (RFC 6749, section 3.3).
 var (
-	scope  = regexp.MustCompile(`^[\x21\x23-\x5b\x5d-\x7e]+$`)
-	scopes = regexp.MustCompile(`^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$`)
+	scope  = lazyregexp.New(`^[\x21\x23-\x5b\x5d-\x7e]+$`)
+	scopes = lazyregexp.New(`^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$`)
 )
 
 // challenges writes anew what a 401 or a 403 asks for, with what may pass of it. What

@@ -9,12 +9,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/rawjson"
 )
 
@@ -556,7 +556,7 @@ func readLine(r *bufio.Reader, limit int) (line []byte, long bool, err error) {
 	}
 }
 
-var idAtEnd = regexp.MustCompile(`"id"\s*:\s*("[^"\\]*"|-?[0-9]+)\s*\}\s*$`)
+var idAtEnd = lazyregexp.New(`"id"\s*:\s*("[^"\\]*"|-?[0-9]+)\s*\}\s*$`)
 
 // idOfLong is the id of an answer that is too long, as what was kept of it tells;
 // null when it does not.

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"regexp"
 	"strings"
 	"time"
 
+	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json"
@@ -76,7 +76,7 @@ const jobKind = "reeve_task"
 func (job) Kind() string { return jobKind }
 
 // queueNames are those that River takes for queues, up to a length.
-var queueNames = regexp.MustCompile(`^[a-z0-9]+([_-]?[a-z0-9]+)*$`)
+var queueNames = lazyregexp.New(`^[a-z0-9]+([_-]?[a-z0-9]+)*$`)
 
 // queueOf is the queue of an executor: its own name when that is one of a queue,
 // else a hash of it, so that no two executors share one.
