@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/rawjson"
@@ -218,10 +219,20 @@ func TestCopilotNotifications(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	putFile(t, dir, "events.jsonl", "part of a line\n"+`{"type":"assistant.message","data":{"content":"earlier"}}`+"\n"+
-		`{"type":"assistant.message","data":{"content":"finished"}}`+"\n"+`{"type":"assistant.message","data":{"content":"a child's","parentToolCallId":"x"}}`+"\n")
+	const earlier = `{"type":"assistant.message","data":{"content":"earlier"}}` + "\n" + `{"type":"hook.start","data":{"hookType":"agentStop"}}` + "\n" + `{"type":"user.message","data":{"content":"go on"}}` + "\n"
+	putFile(t, dir, "events.jsonl", "part of a line\n"+earlier)
+	go func() { // it is written behind the event
+		time.Sleep(100 * time.Millisecond)
+		putFile(t, dir, "events.jsonl", earlier+`{"type":"assistant.message","data":{"content":"finished"}}`+"\n"+
+			`{"type":"assistant.message","data":{"content":"a child's","parentToolCallId":"x"}}`+"\n"+`{"type":"hook.start","data":{"hookType":"agentStop"}}`+"\n")
+	}()
 	e, err := Read("copilot", "agentStop", obj(nil).str("sessionId", "s").str("transcriptPath", filepath.Join(dir, "events.jsonl")).end())
 	if err != nil || len(e.texts) != 1 || e.texts[0].text != "finished" {
+		t.Errorf("%v %+v", err, e)
+	}
+	putFile(t, dir, "events.jsonl", earlier) // and never gets there
+	e, err = Read("copilot", "agentStop", obj(nil).str("sessionId", "s").str("transcriptPath", filepath.Join(dir, "events.jsonl")).end())
+	if err != nil || len(e.texts) != 1 || !strings.Contains(e.texts[0].text, "not seen") {
 		t.Errorf("%v %+v", err, e)
 	}
 }

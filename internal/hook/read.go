@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"reeve.example/reeve/internal/rawjson"
 )
@@ -473,34 +474,57 @@ func readCopilot(e *Event, in rawjson.Value) error {
 const maxTranscript = 1 << 20
 
 // copilotSaid is what Copilot's agent said last, by its transcript: the event that ends a
-// turn does not tell it.
+// turn does not tell it. The transcript is written behind the events, so that it is read
+// until it tells of this very event.
 func copilotSaid(transcript string) []text {
+	const patience, pause = 2 * time.Second, 25 * time.Millisecond
+	for began := time.Now(); time.Since(began) < patience; time.Sleep(pause) {
+		end, err := endOf(transcript)
+		if err != nil {
+			return nil
+		}
+		if said, whole := lastWords(end); whole {
+			return said
+		}
+	}
+	return []text{{text: "[Copilot's words: not seen by reeve]"}}
+}
+
+// endOf reads the end of a transcript.
+func endOf(transcript string) ([]byte, error) {
 	f, err := os.Open(transcript)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return nil
+		return nil, errors.Join(err, os.ErrInvalid)
 	}
-	from := max(0, info.Size()-maxTranscript)
-	end, err := io.ReadAll(io.NewSectionReader(f, from, maxTranscript))
-	if err != nil {
-		return nil
-	}
-	var said []text
-	for line := range bytes.Lines(end) { // of the first there may be a part only, which is no JSON
+	return io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-maxTranscript), maxTranscript))
+}
+
+// lastWords are the main agent's last words in a part of a transcript, and whether the
+// part tells that its turn has ended behind them.
+func lastWords(transcript []byte) (said []text, ended bool) {
+	for line := range bytes.Lines(transcript) { // of the first there may be a part only, which is no JSON
 		doc, err := rawjson.Parse(line)
-		if err != nil || doc.Root().Get("type").Text() != "assistant.message" || doc.Root().Get("agentId").Exists() {
+		if err != nil || doc.Root().Get("agentId").Exists() {
 			continue
 		}
 		data := doc.Root().Get("data")
-		if content := data.Get("content"); content.Text() != "" && !data.Get("parentToolCallId").Exists() {
-			said = []text{{text: content.Text()}}
+		switch doc.Root().Get("type").Text() {
+		case "user.message":
+			said, ended = nil, false
+		case "assistant.message":
+			if content := data.Get("content"); content.Text() != "" && !data.Get("parentToolCallId").Exists() {
+				said, ended = []text{{text: content.Text()}}, false
+			}
+		case "hook.start":
+			ended = ended || data.Get("hookType").Text() == "agentStop"
 		}
 	}
-	return said
+	return said, ended
 }
 
 // copilotServers lists the MCP servers that Copilot is configured with, for its user and
