@@ -35,6 +35,7 @@ var effects = map[string]func(cmd *cobra.Command, a []string) ([]string, error){
 	"hook uninstall":    hookUninstalled,
 	"mcp install":       proxyInstalled,
 	"mcp tools approve": toolsAnswered("calls of them are let through to judgement as they are defined here:"),
+	"mcp tools forget":  serverForgotten,
 	"mcp tools refuse":  toolsAnswered("these definitions stay out:"),
 	"trust":             configTrusted,
 }
@@ -252,6 +253,22 @@ func toolsAnswered(what string) func(*cobra.Command, []string) ([]string, error)
 		}
 		return append([]string{what}, strings.Split(strings.TrimSpace(shown.String()), "\n")...), nil
 	}
+}
+
+func serverForgotten(cmd *cobra.Command, a []string) (lines []string, err error) {
+	r, done, err := toolKeeper(cmd)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	id, name, err := oneServer(cmd, r, a[0])
+	if err != nil {
+		return nil, err
+	}
+	return []string{
+		fmt.Sprintf("what was agreed to, refused or held of the tools of %s (%s) is forgotten", printable(name), id),
+		"what it lists next counts as its first listing: with mcp.pin trust-first it is trusted as it is then",
+	}, nil
 }
 
 func configTrusted(cmd *cobra.Command, a []string) ([]string, error) {

@@ -407,7 +407,11 @@ func mcpToolsCommand() *cobra.Command {
 		Use: "diff [SERVER [TOOL]]", Short: "Show the definitions that are held, beside those that were agreed to", Args: args(cobra.MaximumNArgs(2)),
 		RunE: func(cmd *cobra.Command, a []string) error { return diffTools(cmd, a) },
 	}
-	commands := []*cobra.Command{list, diff}
+	forget := &cobra.Command{
+		Use: "forget SERVER", Short: "Forget the tools of a server, which is then as if it were new", Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error { return forgetTools(cmd, a[0]) },
+	}
+	commands := []*cobra.Command{list, diff, forget}
 	for _, verb := range []struct {
 		name, short string
 		agree       bool
@@ -470,6 +474,45 @@ func servers(cmd *cobra.Command, r *proxy.Remote, name string) ([]*pins.Server, 
 	}
 	slices.SortFunc(found, func(a, b *pins.Server) int { return strings.Compare(a.Name+"\n"+a.ID, b.Name+"\n"+b.ID) })
 	return found, nil
+}
+
+// oneServer is the one server of a name or an id, also one of which what is stored is
+// damaged: it has only its id then.
+func oneServer(cmd *cobra.Command, r *proxy.Remote, name string) (id, called string, err error) {
+	all, err := r.Servers(cmd.Context())
+	if err != nil {
+		return "", "", err
+	}
+	for _, e := range all.Damaged {
+		if e.ID == name {
+			return e.ID, "a server of which what is stored is damaged", nil
+		}
+	}
+	found, err := servers(cmd, r, name)
+	if err != nil {
+		return "", "", err
+	}
+	if len(found) > 1 {
+		return "", "", fmt.Errorf("%d servers are named %q: give the id of one", len(found), name)
+	}
+	return found[0].ID, found[0].Name, nil
+}
+
+func forgetTools(cmd *cobra.Command, server string) (err error) {
+	r, done, err := toolKeeper(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	id, name, err := oneServer(cmd, r, server)
+	if err != nil {
+		return err
+	}
+	if err := r.Forget(cmd.Context(), proxy.ServerName{Server: id}); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "the tools of %s are forgotten\n", printable(name))
+	return nil
 }
 
 func listTools(cmd *cobra.Command) (err error) {

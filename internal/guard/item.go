@@ -148,7 +148,7 @@ var removedAt = time.Unix(1, 0).UTC()
 // Store.TrimItems takes them away. The error is as Write's.
 func (g *Guard) Remove(ctx context.Context, n *Note, items ...*Item) error {
 	for _, i := range items {
-		i.Open, i.Due, i.Data = false, removedAt, nil
+		i.Open, i.Due, i.Data, i.Owner = false, removedAt, nil, "" // nobody's: it takes no room
 	}
 	return g.Write(ctx, n, items...)
 }

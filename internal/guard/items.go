@@ -117,6 +117,31 @@ func (s *Items[T]) Update(ctx context.Context, id string, change func(v *T, item
 	return nil, fmt.Errorf("write the %s %q: %w", s.kind.Name, id, ledger.ErrLost)
 }
 
+// Remove removes an item, also one that is damaged, with the record that note returns: v
+// is nil where it cannot be read. The error is ledger.ErrNotFound when there is none, and
+// ledger.ErrLost when others write it meanwhile too often.
+func (s *Items[T]) Remove(ctx context.Context, id string, note func(v *T) *Note) error {
+	defer s.Lock(id)()
+	for range attempts {
+		item, err := s.guard.Read(ctx, s.kind.Name, id)
+		if err != nil {
+			return err
+		}
+		if !item.Found {
+			return fmt.Errorf("the %s %q: %w", s.kind.Name, id, ledger.ErrNotFound)
+		}
+		item.quota = s.quota
+		v, err := s.Parse(&item.Item)
+		if err != nil {
+			v = nil
+		}
+		if err := s.guard.Remove(ctx, note(v), item); !errors.Is(err, ledger.ErrLost) {
+			return err
+		}
+	}
+	return fmt.Errorf("remove the %s %q: %w", s.kind.Name, id, ledger.ErrLost)
+}
+
 // Page lists the items that a query selects, in the order of their ids: at most as many
 // as its Limit, or 1000. bad are those of them that are damaged. next is what to give as
 // After for the next page; empty on the last.

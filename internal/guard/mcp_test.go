@@ -7,8 +7,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/mcp/pins"
 	"reeve.example/reeve/internal/rawjson"
 )
@@ -117,5 +119,46 @@ func TestPinToolsAtOnce(t *testing.T) {
 	servers, _, err := n.pins.Servers(ctx)
 	if err != nil || len(servers) != 1 || len(servers[0].Tools) != 2 {
 		t.Errorf("%v, %v", servers, err)
+	}
+}
+
+// TestForgetPins: a server that is forgotten makes room, and is as if it were new; so is
+// one of which what is stored is damaged.
+func TestForgetPins(t *testing.T) {
+	servers = 1
+	defer func() { servers = 0 }()
+	for name, data := range damages {
+		t.Run(name, func(t *testing.T) {
+			dir, ctx, now := t.TempDir(), t.Context(), time.Now()
+			n := open(t, dir, func(c *guard.Config) { c.Now = func() time.Time { return now } })
+			by := act.Principal{Name: "key:a", Method: "key"}
+			compare := func(server, tool string) (held int, err error) {
+				list, err := n.pins.Compare(ctx, by, server, pins.TrustFirst, definitions(t, tool))
+				return len(list), err
+			}
+			if held, err := compare("one", `{"name":"x"}`); held != 0 || err != nil {
+				t.Fatalf("%d held, %v", held, err)
+			}
+			list, _, err := n.pins.Servers(ctx)
+			if err != nil || len(list) != 1 {
+				t.Fatalf("%d servers: %v", len(list), err)
+			}
+			if _, err := compare("two", `{"name":"x"}`); err == nil {
+				t.Error("a second server fits")
+			}
+			damage(t, dir, "mcp.tool", list[0].ID, data)
+			for _, want := range []error{nil, pins.ErrNoServer} {
+				if err := n.pins.Forget(ctx, list[0].ID, alice); !errors.Is(err, want) {
+					t.Errorf("forgotten: %v, want %v", err, want)
+				}
+			}
+			now = now.Add(2 * time.Second) // what somebody has is counted anew after one
+			if held, err := compare("two", `{"name":"x"}`); held != 0 || err != nil {
+				t.Errorf("in the room of the one that was forgotten: %d held, %v", held, err)
+			}
+			if list, bad, err := n.pins.Servers(ctx); err != nil || len(list) != 1 || list[0].Name != "two" || len(bad) != 0 {
+				t.Errorf("%d servers, %v, %v", len(list), bad, err)
+			}
+		})
 	}
 }

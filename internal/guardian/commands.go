@@ -300,7 +300,7 @@ func (e *examination) decides(c *hazard.Command, name string) {
 // telling reports whether words can only be those of one of reeve's deciding
 // subcommands, whatever program is said to run them.
 func (e *examination) telling(words []string) bool {
-	for _, d := range []string{"approvals approve", "approvals deny", "ledger erase", "ledger prune", "mcp tools approve", "mcp tools refuse"} {
+	for _, d := range []string{"approvals approve", "approvals deny", "ledger erase", "ledger prune", "mcp tools approve", "mcp tools forget", "mcp tools refuse"} {
 		if spells(words, strings.Fields(d), 0, 8) {
 			return true
 		}

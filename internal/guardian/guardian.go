@@ -34,7 +34,7 @@ var Deciding = []string{
 	"keys create", "keys revoke",
 	"agents reset-key", "agents resume", "agents revoke", "agents suspend",
 	"ledger erase", "ledger prune", "restore",
-	"hook install", "hook uninstall", "mcp install", "mcp tools approve", "mcp tools refuse",
+	"hook install", "hook uninstall", "mcp install", "mcp tools approve", "mcp tools forget", "mcp tools refuse",
 	"trust",
 }
 

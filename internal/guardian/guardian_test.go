@@ -137,6 +137,7 @@ reeve agents resume did:x
 reeve ledger prune --before 2030-01-01
 reeve restore x.db
 reeve mcp tools approve s t
+reeve mcp tools forget s
 reeve hook uninstall codex
 reeve hook uninstall
 reeve hook uninstall --managed --yes

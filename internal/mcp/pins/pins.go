@@ -372,3 +372,23 @@ func (p *Pins) Answer(ctx context.Context, id, tool, hash string, agree bool, by
 	}
 	return t, nil
 }
+
+// ErrNoServer: no tools are remembered of a server of this id.
+var ErrNoServer = errors.New("no tools are remembered of such a server")
+
+// Forget forgets the tools of a server, also where what is stored of them is damaged, and
+// makes room for another. What it lists next is its first listing: with TrustFirst it is
+// trusted then. The error is ErrNoServer when there is none.
+func (p *Pins) Forget(ctx context.Context, id string, by act.Principal) error {
+	err := p.items.Remove(ctx, id, func(s *Server) *guard.Note {
+		details := map[string]string{"id": id, "damaged": "true"}
+		if s != nil {
+			details = map[string]string{"id": id, "server": s.Name, "principal": s.Principal, "tools": strconv.Itoa(len(s.Tools))}
+		}
+		return guard.Admin("mcp.forget", by, details)
+	})
+	if errors.Is(err, ledger.ErrNotFound) {
+		return ErrNoServer
+	}
+	return err
+}

@@ -29,6 +29,7 @@ const (
 	touchedPath = "/mcp/touched"
 	serversPath = "/mcp/servers"
 	answerPath  = "/mcp/answer"
+	forgetPath  = "/mcp/forget"
 )
 
 // awaitFor is how long one request waits for people at most.
@@ -82,6 +83,11 @@ type ToolAnswer struct {
 	Agree bool   `json:"agree"`
 }
 
+// ServerName names an MCP server by its id.
+type ServerName struct {
+	Server string `json:"server"`
+}
+
 // Judge implements Guardian.
 func (r *Remote) Judge(ctx context.Context, q *Question) (*Answer, error) {
 	a := new(Answer)
@@ -124,6 +130,11 @@ func (r *Remote) Answer(ctx context.Context, q ToolAnswer) (*pins.Tool, error) {
 	return t, r.ask(ctx, http.MethodPost, answerPath, q, t)
 }
 
+// Forget forgets the tools of a server.
+func (r *Remote) Forget(ctx context.Context, q ServerName) error {
+	return r.ask(ctx, http.MethodPost, forgetPath, q, new(ServerName))
+}
+
 // ErrUnreachable: the node did not answer.
 var ErrUnreachable = errors.New("the node could not be reached")
 
@@ -157,8 +168,8 @@ const (
 )
 
 // Serve returns what a node serves below /mcp/: to proxies that ask it (agents and
-// admins), and to people who look after tools (/mcp/servers, /mcp/answer: approvers
-// and admins). It wants the caller in the context: see identity.NewContext.
+// admins), and to people who look after tools (/mcp/servers, /mcp/answer,
+// /mcp/forget: approvers and admins). It wants the caller in the context: see identity.NewContext.
 func Serve(g *guard.Guard, p *pins.Pins) http.Handler {
 	mux := http.NewServeMux()
 	local := func(ctx context.Context) *Local { return &Local{Guard: g, Pins: p, Principal: askerIn(ctx)} }
@@ -204,6 +215,13 @@ func Serve(g *guard.Guard, p *pins.Pins) http.Handler {
 		}
 		by, _ := identity.FromContext(ctx)
 		return p.Answer(ctx, q.Server, q.Tool, q.Hash, q.Agree, by)
+	})
+	serve(mux, "POST "+forgetPath, func(ctx context.Context, q *ServerName) (*ServerName, error) {
+		if err := mayAnswer(ctx); err != nil {
+			return nil, err
+		}
+		by, _ := identity.FromContext(ctx)
+		return q, p.Forget(ctx, q.Server, by)
 	})
 	return mux
 }
@@ -270,7 +288,7 @@ func serve[Q, A any](mux *http.ServeMux, pattern string, f func(context.Context,
 			switch {
 			case ok:
 				status = p.status
-			case errors.Is(err, pins.ErrNoTool):
+			case errors.Is(err, pins.ErrNoTool), errors.Is(err, pins.ErrNoServer):
 				status = http.StatusNotFound
 			case errors.Is(err, guard.ErrChanged):
 				status = http.StatusConflict
