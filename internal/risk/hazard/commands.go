@@ -165,8 +165,9 @@ func (c *invocation) namesSecrets() {
 	if speakers[c.name] || c.name == "git" && len(c.args) > 0 && (c.args[0].text == "commit" || c.args[0].text == "tag" || c.args[0].text == "log" || c.args[0].text == "grep") {
 		return
 	}
-	for _, a := range c.args {
-		if !strings.ContainsAny(a.text, "/~") {
+	key := c.keyOf()
+	for i, a := range c.args {
+		if !strings.ContainsAny(a.text, "/~") || i == key {
 			continue
 		}
 		for _, word := range strings.FieldsFunc(a.text, func(r rune) bool { return strings.ContainsRune(" \t\n=:@,;|&<>'\"`(){}", r) }) {
@@ -176,6 +177,52 @@ func (c *invocation) namesSecrets() {
 			}
 		}
 	}
+}
+
+// keyOf is which word is the key with which a copying program opens its connection, which
+// is what a key is for; -1 for none. Before it may stand only what surely takes no word, or
+// a number: else the key could be what is copied. rsync is told by -e how ssh is called,
+// and only a call that does nothing else counts.
+func (c *invocation) keyOf() int {
+	for i := 0; i+1 < len(c.args); i++ {
+		option, next := c.args[i].text, c.args[i+1].text
+		switch {
+		case c.name == "rsync":
+			if (option == "--rsh" || len(option) > 1 && option[0] == '-' && option[1] != '-' && option[len(option)-1] == 'e') && plainSSH(next) {
+				return i + 1
+			}
+		case c.name != "scp":
+			return -1
+		case option == "-i":
+			return i + 1
+		case (option == "-P" || option == "-l") && isDigits(next):
+			i++
+		case len(option) < 2 || option[0] != '-' || strings.Trim(option[1:], "rpqvCB346OTR") != "":
+			return -1
+		}
+	}
+	return -1
+}
+
+// plainSSH reports whether a text calls ssh with a key, a port and a user at most.
+func plainSSH(text string) bool {
+	words := strings.Fields(text)
+	if len(words) == 0 || words[0] != "ssh" {
+		return false
+	}
+	for i := 1; i < len(words); i++ {
+		switch words[i] {
+		case "-4", "-6", "-C", "-q", "-v":
+		case "-i", "-l", "-p":
+			i++
+			if i == len(words) || strings.HasPrefix(words[i], "-") || strings.ContainsAny(words[i], "$`;|&<>()'\"\\") {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // ranFile judges that a file is run which the script itself brought there.
