@@ -11,9 +11,11 @@
 package guardian
 
 import (
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -175,6 +177,44 @@ func real(p string) string {
 	}
 }
 
+// real is what the function of that name gives, in the time of one look at the disk for
+// each folder: the words of a command mostly lie in the same ones. there says that
+// something stands at the path.
+func (e *examination) real(p string) (to string, there bool) {
+	if to, ok := e.resolved[p]; ok {
+		return to, true
+	}
+	up := filepath.Dir(p)
+	if up == p {
+		return p, true
+	}
+	if to, there = e.real(up); !there {
+		return filepath.Join(to, filepath.Base(p)), false
+	}
+	to = filepath.Join(to, filepath.Base(p))
+	info, err := os.Lstat(to)
+	if err != nil {
+		return to, false
+	}
+	if info.Mode()&fs.ModeSymlink != 0 || runtime.GOOS == "windows" { // which has links of other kinds, and short names
+		end, err := filepath.EvalSymlinks(to)
+		if err != nil {
+			return to, false
+		}
+		to = end
+	}
+	if len(e.resolved) < maxResolved {
+		if e.resolved == nil {
+			e.resolved = map[string]string{}
+		}
+		e.resolved[p] = to
+	}
+	return to, true
+}
+
+// maxResolved is how many paths an examination remembers the links of.
+const maxResolved = 1000
+
 // relation is how a path stands to a place.
 type relation uint8
 
@@ -255,7 +295,8 @@ func (e *examination) readings(word string, dirs []string) [][]string {
 				}
 			}
 			if e.links--; e.links > 0 && !strings.ContainsAny(p, "*?[") {
-				if to := clean(real(filepath.FromSlash(p))); to != p {
+				to, _ := e.real(filepath.FromSlash(p))
+				if to = clean(to); to != p {
 					found = append(found, split(to))
 				}
 			}
@@ -303,11 +344,12 @@ type examination struct {
 	g                    *Guarded
 	a                    *act.Action
 	found                []act.Reason
-	links                int     // how many paths may still be looked up on the disk
-	files                int     // how many files may still be read for the guardian's number
-	dir                  *string // where the agent works; nil until asked for
-	sought               bool    // the guardian's process has been looked for
-	otherHome, otherData bool    // a variable names another home, or another data folder
+	links                int               // how many paths may still be looked up on the disk
+	files                int               // how many files may still be read for the guardian's number
+	resolved             map[string]string // paths on the disk, with their links followed
+	dir                  *string           // where the agent works; nil until asked for
+	sought               bool              // the guardian's process has been looked for
+	otherHome, otherData bool              // a variable names another home, or another data folder
 	linked               []link
 	otherSettings        bool // a variable names another folder of a coding agent's settings
 	deep                 int  // how many texts that are run lie around the present one

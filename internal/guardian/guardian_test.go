@@ -530,3 +530,43 @@ kill -9 $(pgrep -f vite)
 		}
 	}
 }
+
+// What is remembered of the disk leads nowhere else than the disk does.
+func TestReal(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{"a/b/c", "d"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a/file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"d/up": "..", "d/b": "../a/b", "d/abs": dir + "/a", "d/loop": "loop", "d/gone": "nowhere/x", "a/b/file": "../file", "d/two": "b"} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := &examination{}
+	var try func(at string, depth int)
+	try = func(at string, depth int) {
+		for range 2 { // also when it is remembered
+			if got, _ := e.real(at); got != real(at) {
+				t.Errorf("%s leads to %s, want %s", at, got, real(at))
+			}
+		}
+		if depth == 4 {
+			return
+		}
+		for _, name := range []string{"a", "b", "d", "up", "abs", "loop", "gone", "file", "two", "c"} {
+			try(at+"/"+name, depth+1)
+		}
+	}
+	try(dir, 0)
+	if len(e.resolved) > maxResolved {
+		t.Errorf("%d paths are remembered", len(e.resolved))
+	}
+}
