@@ -13,6 +13,7 @@ import (
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/mcp/pins"
+	"reeve.example/reeve/internal/rawjson"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -137,6 +138,19 @@ func TestDamagedAgent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// definitions are the tools that an MCP server lists.
+func definitions(t *testing.T, list ...string) (all []rawjson.Value) {
+	t.Helper()
+	for _, text := range list {
+		doc, err := rawjson.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, doc.Root())
+	}
+	return all
 }
 
 // TestDamagedLists: of every kind, one that is damaged fails no list, is named in it, and

@@ -50,9 +50,6 @@ rules:
     reason: It does not fit the session.
 `
 
-// servers is how many MCP servers one principal of a node may have; 0 is for any number.
-var servers = 0
-
 var opened atomic.Int32 // nodes, each with a name of its own
 
 // node is a guard on a real store.
@@ -96,7 +93,7 @@ func openOn(t testing.TB, store store.Store, edit func(*guard.Config)) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{g, intent.New(g, nil, 0, 0, cfg.Now), pins.New(g, servers, cfg.Quotas.Bytes, cfg.Now), store, log, log.VerifierKey()}
+	n := &node{g, intent.New(g, nil, 0, 0, cfg.Now), pins.New(g, 0, 0, cfg.Now), store, log, log.VerifierKey()}
 	t.Cleanup(n.close)
 	return n
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,7 +15,6 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/ledger"
-	"reeve.example/reeve/internal/mcp/pins"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/store"
 	"reeve.example/reeve/internal/store/sqlite"
@@ -84,60 +82,6 @@ func TestThreat25HeldQuota(t *testing.T) {
 	now = now.Add(2 * time.Second) // when it is counted again
 	if d := ask("key:a", 201); d.Effect != act.Escalate {
 		t.Errorf("after an answer: %v %+v", d.Effect, d.Reasons)
-	}
-}
-
-// TestThreat25PinQuota: a principal has room for so many MCP servers, and pushes nobody's
-// pins out: neither its own nor others'.
-func TestThreat25PinQuota(t *testing.T) {
-	dir := t.TempDir()
-	quotas := func(c *guard.Config) { c.Quotas = guard.Quotas{Bytes: 100 << 10} }
-	servers = 5
-	defer func() { servers = 0 }()
-	n := open(t, dir, quotas)
-	a, b := act.Principal{Name: "key:a", Method: "key"}, act.Principal{Name: "key:b", Method: "key"}
-	tool := definitions(t, `{"name":"t","description":"reads"}`)
-	changed := definitions(t, `{"name":"t","description":"writes"}`)
-	if held, err := n.pins.Compare(t.Context(), b, "victim", pins.TrustFirst, tool); err != nil || len(held) > 0 {
-		t.Fatalf("%v, %v", held, err)
-	}
-	var taken atomic.Int32
-	var wg sync.WaitGroup
-	for i := range 30 {
-		wg.Go(func() {
-			_, err := n.pins.Compare(context.Background(), a, fmt.Sprint("s", i), pins.TrustFirst, tool)
-			if full := new(guard.QuotaError); err == nil {
-				taken.Add(1)
-			} else if !errors.As(err, &full) || full.Quota != "servers" {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if taken.Load() != 5 {
-		t.Errorf("%d servers, want 5", taken.Load())
-	}
-	n.close()
-	n = open(t, dir, quotas)
-	if _, err := n.pins.Compare(t.Context(), a, "after a restart", pins.TrustFirst, tool); err == nil {
-		t.Error("a restart forgets what there is")
-	}
-	for _, who := range []act.Principal{a, b} {
-		servers, _, err := n.pins.Servers(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		i := slices.IndexFunc(servers, func(s *pins.Server) bool { return s.Principal == who.Name })
-		if held, err := n.pins.Compare(t.Context(), who, servers[i].Name, pins.TrustFirst, changed); err != nil || len(held) != 1 {
-			t.Errorf("%s: a changed tool: %v, %v", who.Name, held, err)
-		}
-	}
-	large := definitions(t, `{"name":"u","description":"`+strings.Repeat("x", 60<<10)+`"}`)
-	if _, err := n.pins.Compare(t.Context(), b, "first", pins.TrustFirst, large); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := n.pins.Compare(t.Context(), b, "second", pins.TrustFirst, large); err == nil || !strings.Contains(err.Error(), "quotas.bytes") {
-		t.Errorf("beyond the bytes: %v", err)
 	}
 }
 
