@@ -24,7 +24,7 @@ var arrows = map[string]string{
 	"internal/words":       "",
 	"internal/jsonrpc":     "internal/rawjson internal/words",
 	"internal/risk":        "internal/lazyregexp internal/canon",
-	"internal/risk/hazard": "act internal/canon internal/rawjson internal/yamldoc internal/risk",
+	"internal/risk/hazard": "internal/lazyregexp act internal/canon internal/rawjson internal/yamldoc internal/risk",
 
 	"internal/risk/hazard/corpus/build": "",
 	"internal/risk/model":               "internal/rawjson",

@@ -1,6 +1,7 @@
 package guardian
 
 import (
+	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -197,16 +198,32 @@ func (e *examination) edits(text string, dirs []string) {
 // calls looks at a request to the guarding node that names its address and what it
 // asks for apart, or its host in a way that is not known.
 func (e *examination) calls(c *hazard.Command, name string) {
+	all := unescaped(strings.Join(c.Words, " "))
 	switch name {
 	case "curl", "wget", "http", "https", "xh", "invoke-webrequest", "iwr", "invoke-restmethod", "irm":
+	case "nc", "ncat", "netcat", "socat", "telnet", "openssl", "busybox", "websocat":
+		if e.port(all) && decidingText.MatchString(c.Stdin) {
+			e.tampers("answer for people at the guardian's own address")
+		}
+		return
 	default:
 		return
 	}
-	all := strings.Join(c.Words, " ")
 	if e.port(all) && decidingPath.MatchString(all) {
 		e.tampers("answer for people at the guardian's own address")
 	}
 }
+
+// unescaped is a text without percent escapes, as a server reads an address.
+func unescaped(text string) string {
+	if plain, err := url.PathUnescape(text); err == nil {
+		return plain
+	}
+	return text
+}
+
+// decidingText is a request at which the node is asked to decide, or the path of one.
+var decidingText = lazyregexp.New(`(?i)/+(?:admin(?:[/\s'"?]|$)|approvals/+[^?#\s'"]|agents/+[^/\s'"]+/+)`)
 
 var decidingPath = lazyregexp.New(`(?i)[^\s/]/+(?:admin(?:[/\s]|$)|approvals/+[^?#\s]|agents/+[^/\s]+/+)`)
 
@@ -446,7 +463,7 @@ func (e *examination) seeks(c *hazard.Command, name string) {
 	case "pgrep", "pidof", "grep", "egrep", "awk", "gawk", "sed", "rg":
 		e.sought = e.sought || slices.ContainsFunc(c.Words, func(w string) bool {
 			w = strings.ToLower(strings.Trim(w, "/{}"))
-			return slices.ContainsFunc(e.g.programs, func(p string) bool { return w == p }) || strings.ContainsAny(w, "[.*") && len(w) < 32 && pattern(w, e.g.programs)
+			return slices.ContainsFunc(e.g.programs, func(p string) bool { return w == p || strings.Contains(w, p+"/{") }) || strings.ContainsAny(w, "[.*") && len(w) < 32 && pattern(w, e.g.programs)
 		})
 	}
 }
@@ -570,7 +587,7 @@ func (e *examination) agents(c *hazard.Command, name string) {
 	}
 	switch name {
 	case "codex":
-		off = off || strings.Contains(all, "--disable hooks") || strings.Contains(all, "--disable=hooks") || tomlOff.MatchString(all)
+		off = off || slices.Contains(c.Words, "--ignore-user-config") || strings.Contains(all, "--disable hooks") || strings.Contains(all, "--disable=hooks") || tomlOff.MatchString(all)
 	case "claude":
 		settings, _ := flag(c.Words, "--settings")
 		sources, limited := flag(c.Words, "--setting-sources")
@@ -597,7 +614,7 @@ func (e *examination) variable(name, value string) {
 	case "EDITOR", "VISUAL", "PAGER", "BROWSER", "MANPAGER", "LESSOPEN", "PROMPT_COMMAND", "BASH_ENV", "ENV", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR",
 		"GIT_PAGER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND":
 		e.runs(value) // a program that others run
-	case "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "OPENCODE_CONFIG_DIR":
+	case "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "OPENCODE_CONFIG_DIR", "GEMINI_CLI_SYSTEM_SETTINGS_PATH", "OPENCODE_TEST_MANAGED_CONFIG_DIR":
 		e.otherSettings = value != ""
 	case "HOME", "XDG_CONFIG_HOME":
 		e.otherHome = value != "" && !strings.ContainsAny(value, "$`*") && len(e.readings(value, nil)) > 0 &&
@@ -812,7 +829,7 @@ func (e *examination) url(raw string) {
 	if e.g.port == "" {
 		return
 	}
-	if m := decidingURL.FindStringSubmatch(raw); m != nil && m[1] == e.g.port {
+	if m := decidingURL.FindStringSubmatch(unescaped(raw)); m != nil && m[1] == e.g.port {
 		e.tampers("answer for people at the guardian's own address")
 	}
 }
@@ -823,6 +840,9 @@ var decidingURL = lazyregexp.New(`(?i)(?:localhost|127\.[0-9.]+|\[[0-9a-f:.%]+\]
 // whatever the pieces are put together with.
 func (e *examination) code(text string) {
 	e.url(text)
+	if e.port(text) && decidingText.MatchString(unescaped(text)) {
+		e.tampers("answer for people at the guardian's own address")
+	}
 	e.text(text)
 	low := strings.ToLower(text)
 	plain := gist(low)

@@ -134,8 +134,12 @@ func New(n Node) *Guarded {
 	}
 	if n.Home != "" {
 		for i := range hook.Settings {
-			if s := &hook.Settings[i]; s.User && !strings.Contains(s.Path, "*") {
+			switch s := &hook.Settings[i]; {
+			case strings.Contains(s.Path, "*"):
+			case s.User:
 				add(setting, filepath.Join(n.Home, filepath.FromSlash(s.Path)))
+			case strings.HasPrefix(s.Path, "/"): // the machine's own
+				add(setting, filepath.FromSlash(s.Path))
 			}
 		}
 	}
@@ -478,6 +482,9 @@ func (e *examination) watch(observe func(*hazard.Watch)) {
 	observe(&hazard.Watch{
 		Command: e.command,
 		File: func(p string, writes bool, content string, known bool) {
+			if strings.HasPrefix(p, "/dev/tcp/") && e.port(p[strings.LastIndexByte(p, '/')+1:]) {
+				e.tampers("speak to the guardian past what looks at requests")
+			}
 			if !writes && e.kills() {
 				e.pidFile(p, e.lastDirs())
 			}

@@ -302,6 +302,22 @@ unzip -o x.zip -d ~/.claude
 7z x x.7z -oHOME/.claude
 rsync -a evil/ ~/.claude/
 rsync -a evil/. HOME/.claude
+git rebase -x 'reeve approvals approve abc' HEAD~1
+git bisect run reeve approvals approve abc
+watch -n1 'reeve approvals approve abc'
+some-tool --hook 'reeve approvals approve abc'
+set -- reeve approvals approve abc; "$@"
+f() { "$@"; }; f reeve approvals approve abc
+IFS=,; c=reeve,approvals,approve,abc; $c
+exec 3<>/dev/tcp/127.0.0.1/8181; printf 'POST /approvals/abc HTTP/1.1' >&3
+printf 'POST /approvals/abc HTTP/1.1' | nc localhost 8181
+curl 'http://localhost:8181/%61pprovals/abc' -d x
+python3 -c "import http.client as h;c=h.HTTPConnection('localhost',8181);c.request('POST','/approvals/abc','x')"
+kill -9 $(ps aux | awk '/reeve/{print $2}')
+echo '{"disableAllHooks":true}' | sudo tee /etc/claude-code/managed-settings.d/99.json
+printf '[features]\nhooks=false\n' | sudo tee /etc/codex/managed_config.toml
+GEMINI_CLI_SYSTEM_SETTINGS_PATH=/tmp/x gemini -p x
+codex exec --ignore-user-config x
 cp -r evil/. ~/.claude/
 cp -r evil/* ~/.claude/
 cp /tmp/settings.json ~/.claude/

@@ -43,6 +43,11 @@ var Settings = func() []Setting {
 			}
 		}
 	}
+	for id, files := range alsoManaged {
+		for _, file := range files {
+			list = append(list, Setting{id, file, false})
+		}
+	}
 	return list
 }()
 

@@ -48,7 +48,7 @@ var programs = sync.OnceValue(func() map[string]bool {
 		docker podman kubectl helm terraform ansible aws gcloud az gsutil git svn hg ssh scp sftp rsync ftp curl wget nc ncat netcat socat telnet nmap dig nslookup host ping
 		rm rmdir mv cp ln mkdir touch chmod chown chattr chgrp dd mkfs fdisk parted mount umount swapoff swapon shred wipe truncate useradd userdel usermod adduser groupadd passwd chpasswd chsh
 		crontab at batch systemctl service launchctl journalctl auditctl iptables ip6tables nft ufw firewall-cmd setenforce sysctl modprobe insmod rmmod lsmod ip ifconfig route netstat ss tcpdump
-		history unset eval source trap kill killall pkill ps top id whoami uname hostname w who last env printenv export alias set cd tar zip unzip gzip mysql psql sqlite3 redis-cli mongo
+		reeve reeve-hook history unset eval source trap kill killall pkill ps top id whoami uname hostname w who last env printenv export alias set cd tar zip unzip gzip mysql psql sqlite3 redis-cli mongo
 		visudo sudoedit su newgrp login reboot shutdown halt poweroff init mkfifo mknod openssl gpg base64 xxd sshpass hydra john hashcat msfconsole msfvenom sqlmap nikto
 		setcap getcap gdb strace tmux screen ldconfig insmod dmesg logger screencapture pbpaste security dscl defaults spctl csrutil networksetup find ls tree which echo printf test`} {
 		for w := range set(s) {
@@ -766,6 +766,12 @@ func (s *shell) readFile(w flow) flow {
 	if g := globbedPath(p); g != "" {
 		s.report("shell.obfuscated", 0.6, s.at)
 		p = g
+	}
+	for _, q := range []string{s.from(p), globbedKeys(p), globbedKeys(s.from(p))} {
+		if pl := placeOf(normalPath(q).text); q != "" && strings.HasPrefix(pl.reads, "secret.") {
+			p = q // named from where cd led, or by a pattern
+			break
+		}
 	}
 	f := normalPath(p)
 	pl := placeOf(f.text)

@@ -47,18 +47,18 @@ func init() {
 		"tar zip 7z cpio":       (*invocation).archive,
 		"test [ [[":             (*invocation).quiet,
 		"hostname uname id whoami ifconfig lscpu w who ps last": (*invocation).aboutHost,
-		"strings":                           (*invocation).cat,
-		"unset":                             (*invocation).unset,
-		"chattr":                            (*invocation).chattr,
-		"touch":                             (*invocation).touch,
-		"read mapfile readarray":            (*invocation).readWord,
-		"cpan pip npm gem easy_install":     (*invocation).packages,
-		"mysql psql sqlite3 sqlcmd mariadb": (*invocation).database,
-		"visudo vipw":                       (*invocation).quiet,
-		"which":                             (*invocation).which,
-		"mkdir":                             (*invocation).mkdir,
-		"sshpass":                           (*invocation).sshpass,
-		"ssh-keygen ssh-copy-id ssh-add":    (*invocation).quiet,
+		"strings":                       (*invocation).cat,
+		"unset":                         (*invocation).unset,
+		"chattr":                        (*invocation).chattr,
+		"touch":                         (*invocation).touch,
+		"read mapfile readarray":        (*invocation).readWord,
+		"cpan pip npm gem easy_install": (*invocation).packages,
+		"mysql psql sqlite3 sqlcmd mariadb duckdb usql pgcli mycli litecli clickhouse-client cqlsh sqlplus": (*invocation).database,
+		"visudo vipw":                    (*invocation).quiet,
+		"which":                          (*invocation).which,
+		"mkdir":                          (*invocation).mkdir,
+		"sshpass":                        (*invocation).sshpass,
+		"ssh-keygen ssh-copy-id ssh-add": (*invocation).quiet,
 	} {
 		for n := range set(names) {
 			handlers[n] = f
@@ -397,6 +397,13 @@ func (c *invocation) download() flow {
 		if v, ok := options[o]; ok && o == "--url" {
 			urls = append(urls, v.text)
 			c.host(v.text, c.at)
+		}
+	}
+	for _, o := range []string{"--resolve", "--connect-to", "-x", "--proxy"} { // who is called in truth
+		for part := range strings.FieldsFuncSeq(options[o].text, func(r rune) bool { return r == ':' || r == '\n' || r == '/' }) {
+			if strings.Count(part, ".") == 3 || strings.Contains(part, "metadata") {
+				c.host(part, c.at)
+			}
 		}
 	}
 	drops := false
@@ -1040,6 +1047,11 @@ func (c *invocation) executes(args []flow, starts []string, everything string) {
 	if everything != "" {
 		found.text = everything
 	}
+	for _, s := range starts {
+		if pl := placeOf(normalPath(s + "/x").text); strings.HasPrefix(pl.reads, "secret.") && readers[name] {
+			found.text = s + "/x"
+		}
+	}
 	filled := make([]flow, len(args))
 	named := false
 	for i, a := range args {
@@ -1394,6 +1406,8 @@ func (c *invocation) git() flow {
 			if ok && (strings.Contains(v, "sshCommand") || strings.Contains(v, "pager") || strings.Contains(v, "fsmonitor") || strings.HasPrefix(v, "alias.") || strings.Contains(v, "editor")) {
 				c.inside(strings.TrimPrefix(cmd, "!"))
 			}
+		case t == "run" && i > 0 && c.args[i-1].text == "bisect" && i+1 < len(c.args):
+			return c.invoke(c.args[i+1:], flow{}, c.wrap+1)
 		case strings.HasPrefix(t, "ext::"):
 			c.report("shell.escape", 0, c.at)
 			c.inside(t[5:])
@@ -1645,6 +1659,19 @@ func (c *invocation) database() flow {
 	for _, order := range []string{".shell ", ".system "} {
 		if _, rest, ok := strings.Cut(c.in.text, order); ok && c.name == "sqlite3" {
 			c.inside(rest)
+		}
+	}
+	if c.in.known && isSQL(c.in.text) {
+		c.sql(c.in.text, c.at)
+	}
+	for _, a := range rest {
+		if isSQL(a.text) {
+			c.sql(a.text, c.at)
+		}
+	}
+	for _, o := range []string{"-f", "--file"} { // a file of orders that the call itself wrote
+		if f, ok := c.files.get(options[o].text); ok && isSQL(f.text) {
+			c.sql(f.text, c.at)
 		}
 	}
 	if c.name == "sqlite3" {

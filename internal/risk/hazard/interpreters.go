@@ -1,11 +1,12 @@
 package hazard
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // Code of other languages is not parsed: there are too many, and what an attack
@@ -444,7 +445,13 @@ func (p *program) file(s string) {
 	if len(p.files) < 64 {
 		p.files = append(p.files, s)
 	}
-	if pl := placeOf(normalPath(s).text); pl.read >= 0.3 && pl.reads != "" {
+	pl := placeOf(normalPath(s).text)
+	if strings.HasPrefix(s, "/.") { // behind what gives the home directory
+		if home := placeOf(normalPath("~" + s).text); home.read > pl.read {
+			pl = home
+		}
+	}
+	if pl.read >= 0.3 && pl.reads != "" {
 		p.taint |= fromSecret
 		if !p.kept {
 			p.report(pl.reads, pl.read, p.at)
@@ -553,6 +560,12 @@ func (p *program) judge(text string) taint {
 			p.runsStrings()
 		}
 	}
+	if short {
+		p.joinedPaths()
+	}
+	if (short && (talks || has(canHTTP)) || p.fetches && short) && allVariables.MatchString(text) {
+		p.report("exfil.secret", 0.85, p.at)
+	}
 	if p.taint&fromSecret != 0 && (talks || has(canHTTP)) {
 		w := 0.0
 		if p.kept {
@@ -569,9 +582,29 @@ func (p *program) judge(text string) taint {
 // walksTree are the ways to go through a whole tree; losesHome is a deletion of all that is
 // somebody's, by one of the names that languages have for it.
 var (
-	walksTree = regexp.MustCompile(`(?i)\b(?:walk|rglob|walkdir|nftw|fts_open|scandir|readdirsync|find)\b`)
-	losesHome = regexp.MustCompile(`(?i)\b(?:rmtree|remove_tree|rm_rf|rm_r|rmsync|rm|removeall|rimraf|deltree)\s*[( ]\s*[\w.'"()$]{0,40}?(?:homedir\(\)|path\.home\(\)|dir\.home|env(?:iron)?[.\[{(]+['"]?home['"]?[\]})]?|getenv\(['"]home['"]\)|expanduser\(['"]~/?['"]\))\s*(?:,\s*(?:\{|true|ignore)|[);]|$)`)
+	walksTree = lazyregexp.New(`(?i)\b(?:walk|rglob|walkdir|nftw|fts_open|scandir|readdirsync|find)\b`)
+	losesHome = lazyregexp.New(`(?i)\b(?:rmtree|remove_tree|rm_rf|rm_r|rmsync|rm|removeall|rimraf|deltree)\s*[( ]\s*[\w.'"()$]{0,40}?(?:homedir\(\)|path\.home\(\)|dir\.home|env(?:iron)?[.\[{(]+['"]?home['"]?[\]})]?|getenv\(['"]home['"]\)|expanduser\(['"]~/?['"]\))\s*(?:,\s*(?:\{|true|ignore)|[);]|$)`)
 )
+
+// allVariables is the whole environment, in which most tokens stand.
+var allVariables = lazyregexp.New(`dict\(os\.environ|os\.environ\)|os\.environ\.(?:items|copy|values)\(|process\.env\s*[,)}]|%ENV\b|\bENV\.(?:to_h|to_a|to_hash|inspect|map|each|values)|\$_ENV\b[^\[]|getenv\(\)`)
+
+// joinedPaths reads names that stand one after the other as one path in a home directory:
+// join(home, ".aws", "credentials").
+func (p *program) joinedPaths() {
+	for i, t := range p.strings {
+		if i+1 == len(p.strings) || i > 64 {
+			return
+		}
+		if !strings.HasPrefix(t.text, ".") || len(t.text) < 3 || strings.ContainsAny(t.text, " \n") {
+			continue
+		}
+		if pl := placeOf(normalPath("~/" + t.text + "/" + p.strings[i+1].text).text); strings.HasPrefix(pl.reads, "secret.") && pl.read >= 0.6 {
+			p.taint |= fromSecret
+			p.report(pl.reads, pl.read, p.at)
+		}
+	}
+}
 
 // runsStrings reads the strings of a program that starts others: each as a command of its
 // own, and from each that names a program on as its words.

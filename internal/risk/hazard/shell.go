@@ -360,7 +360,12 @@ func (s *shell) inputs(redirs []*syntax.Redirect, in flow) (flow, bool) {
 }
 
 // opened notes a connection made by the shell itself.
-func (s *shell) opened(n syntax.Node) {
+func (s *shell) opened(n *syntax.Redirect) {
+	to := s.word(n.Word).text
+	s.watchedFile(to, true, flow{})
+	if parts := strings.Split(to, "/"); len(parts) > 4 {
+		s.host(parts[3], s.nodeSpan(n))
+	}
 	s.socket = true
 	s.report("shell.socket", 0, s.nodeSpan(n))
 }
@@ -480,6 +485,9 @@ func (s *shell) cmd(c syntax.Command, in flow) flow {
 	case *syntax.FuncDecl:
 		return s.function(c, in)
 	case *syntax.DeclClause:
+		if n := len(c.Args); n == 0 || !slices.ContainsFunc(c.Args, func(as *syntax.Assign) bool { return as.Name != nil && (as.Value != nil || !as.Naked) }) {
+			return flow{taint: fromHost | fromSecret} // export -p, declare -x: all that is set
+		}
 		other := false // names stand for other names: declare -n
 		for _, as := range c.Args {
 			if as.Name == nil && as.Value != nil {
@@ -1073,6 +1081,23 @@ func globbed(pattern string) string {
 
 // globTargets are programs worth hiding behind a pattern, the gravest first.
 var globTargets = []string{"nc", "ncat", "socat", "bash", "sh", "dash", "python3", "python", "perl", "php", "ruby", "cat", "curl", "wget", "base64", "less", "more", "head", "tail", "nl", "id", "whoami", "uname", "rm", "dd", "chmod"}
+
+// keyFiles are where keys lie in a home directory, for patterns that mean them.
+var keyFiles = []string{"~/.ssh/id_rsa", "~/.ssh/id_ed25519", "~/.aws/credentials", "~/.netrc", "~/.git-credentials", "~/.kube/config", "~/.docker/config.json", "~/.config/gh/hosts.yml", "~/.claude/.credentials.json", "~/.codex/auth.json"}
+
+// globbedKeys finds the file of keys that a pattern such as ~/.a*/cred* means.
+func globbedKeys(pattern string) string {
+	pattern = homed(pattern)
+	if !strings.HasPrefix(pattern, "~/.") || !strings.ContainsAny(pattern, "?*[") || len(pattern) > 256 {
+		return ""
+	}
+	for _, p := range keyFiles {
+		if ok, _ := path.Match(pattern, p); ok {
+			return p
+		}
+	}
+	return ""
+}
 
 // globbedPath finds the sensitive file that a pattern such as /e?c/sh?dow means.
 func globbedPath(pattern string) string {
