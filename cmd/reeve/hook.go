@@ -309,6 +309,9 @@ without its call, an agent's process that has run as long without any event.`,
 	return ledgerFlags(c)
 }
 
+// mostUnseen is how many things that were due and did not come status tells of an agent.
+const mostUnseen = 8
+
 func status(cmd *cobra.Command, agents []string) error {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -366,8 +369,15 @@ func status(cmd *cobra.Command, agents []string) error {
 			fmt.Fprint(w, "  no event was recorded yet\n")
 		}
 		own := slices.DeleteFunc(slices.Clone(running), func(p hook.Process) bool { return p.Agent != agent })
-		for _, what := range append(lost[agent], unseenProcesses(own, sessions, now)...) {
+		for _, what := range unseenProcesses(own, sessions, now) {
 			fmt.Fprintf(w, "  ? %s\n", printable(what))
+		}
+		shown := min(len(lost[agent]), mostUnseen) // the newest stand first
+		for _, what := range lost[agent][:shown] {
+			fmt.Fprintf(w, "  ? %s\n", printable(what))
+		}
+		if more := len(lost[agent]) - shown; more > 0 {
+			fmt.Fprintf(w, "  ? and %d more of the last day: see reeve sessions list\n", more)
 		}
 	}
 	if !told {
