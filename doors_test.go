@@ -138,7 +138,7 @@ type givesNothing string
 func (id givesNothing) Describe() executor.Description {
 	return executor.Description{
 		ID: string(id), Name: string(id), Description: "It gives nothing.", InputSchema: []byte(`{"type":"object"}`),
-		Holds: []string{"filesystem_scope", "blocked_domains", "blocked_patterns"},
+		Enforces: []string{"filesystem_scope", "blocked_domains", "blocked_patterns"},
 	}
 }
 

@@ -354,8 +354,8 @@ func makeSeed(name string) ([]byte, error) {
 }
 
 // ReloadPolicy reads the policy again and puts it in force; by is recorded as who
-// had it done. On an error the old one stays in force. The files are read in turn
-// with those of other calls, so that of two the one that read last also rules last.
+// had it done. On an error the old one stays in force. A mutex
+// orders concurrent calls: the one that read the files last sets the policy last.
 func (n *Node) ReloadPolicy(ctx context.Context, by act.Principal) (changed bool, err error) {
 	n.reload.Lock()
 	defer n.reload.Unlock()

@@ -93,15 +93,15 @@ type Server struct {
 	reads   reads
 
 	tasks     *guard.Items[record]
-	histories *guard.Items[saidSoFar]
+	histories *guard.Items[conversation]
 	pushes    *guard.Items[push]
 
-	mu      sync.Mutex
-	changes map[string]map[chan struct{}]bool // who waits for a task's record to change
-	woken   deliver.Wake                      // wakes the pushes
-	pushing map[string]bool                   // the pushes that this node is at
-	owners  map[string]int                    // how many of them are a user's
-	stood   map[task.ID]stood
+	mu         sync.Mutex
+	changes    map[string]map[chan struct{}]bool // who waits for a task's record to change
+	woken      deliver.Wake                      // wakes the pushes
+	pushing    map[string]bool                   // the pushes that this node is at
+	owners     map[string]int                    // how many of them are a user's
+	endedTrees map[task.ID]endedTree
 }
 
 // NewServer returns a Server. Run makes its push notifications, and has messages
@@ -124,7 +124,7 @@ func NewServer(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg: cfg, started: cfg.Now(), changes: map[string]map[chan struct{}]bool{}, streams: jsonrpc.Streams{Most: maxStreams, Own: ownStreams},
-		woken: deliver.NewWake(), pushing: map[string]bool{}, owners: map[string]int{}, reads: reads{going: map[readKey]*reading{}}, stood: map[task.ID]stood{},
+		woken: deliver.NewWake(), pushing: map[string]bool{}, owners: map[string]int{}, reads: reads{going: map[readKey]*reading{}}, endedTrees: map[task.ID]endedTree{},
 	}
 	s.tasks, s.histories, s.pushes = s.items()
 	s.closing, s.close = context.WithCancel(context.Background())

@@ -353,8 +353,8 @@ func (n *node) do(as, method, params string) answer {
 
 var messages atomic.Int32
 
-// said is the params of a message of text; more are members of it.
-func said(text string, more ...string) string {
+// textParams is the params of a message of text; more are members of it.
+func textParams(text string, more ...string) string {
 	return sent(`{"text":`+string(rawjson.Quote(text))+`}`, "", more...)
 }
 

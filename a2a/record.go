@@ -55,8 +55,8 @@ type rest struct {
 	Approval string `json:"approval,omitzero"`
 }
 
-// saidSoFar is what was said about a task.
-type saidSoFar struct {
+// conversation is the messages of a task, in order.
+type conversation struct {
 	Messages []jsontext.Value `json:"messages,omitempty"` // as version 1.0 writes them, the oldest first
 	// Pending is the message that waits for people, as canonical writes it.
 	Pending jsontext.Value `json:"pending,omitzero"`
@@ -69,7 +69,7 @@ const (
 	maxTurns    = 100     // trees of one task
 )
 
-func (h *saidSoFar) add(m *Message) {
+func (h *conversation) add(m *Message) {
 	h.Messages = append(h.Messages, v1.message(nil, m))
 	size := 0
 	for i := len(h.Messages) - 1; i >= 0; i-- {
@@ -81,7 +81,7 @@ func (h *saidSoFar) add(m *Message) {
 }
 
 // read returns the messages as they were said.
-func (h *saidSoFar) read() (list []Message) {
+func (h *conversation) read() (list []Message) {
 	for _, raw := range h.Messages {
 		doc, err := rawjson.Parse(raw)
 		if err != nil {
@@ -146,7 +146,7 @@ func newID(user string, now time.Time) string {
 }
 
 // items are the kinds of item that a task is stored as.
-func (s *Server) items() (*guard.Items[record], *guard.Items[saidSoFar], *guard.Items[push]) {
+func (s *Server) items() (*guard.Items[record], *guard.Items[conversation], *guard.Items[push]) {
 	g := s.cfg.Guard
 	return guard.NewItems(g, guard.Kind[record]{
 			Name: taskKind,
@@ -165,13 +165,13 @@ func (s *Server) items() (*guard.Items[record], *guard.Items[saidSoFar], *guard.
 				item.Data, err = json.Marshal(r)
 				return err
 			},
-		}), guard.NewItems(g, guard.Kind[saidSoFar]{
+		}), guard.NewItems(g, guard.Kind[conversation]{
 			Name: historyKind,
-			Parse: func(item *ledger.Item) (*saidSoFar, error) {
-				h := &saidSoFar{}
+			Parse: func(item *ledger.Item) (*conversation, error) {
+				h := &conversation{}
 				return h, json.Unmarshal(item.Data, h)
 			},
-			Fill: func(h *saidSoFar, item *guard.Item) (err error) {
+			Fill: func(h *conversation, item *guard.Item) (err error) {
 				item.Data, err = marshal(h)
 				return err
 			},
@@ -204,11 +204,11 @@ func (s *Server) find(ctx context.Context, by engine.Caller, id string) (*record
 	return r, item, nil
 }
 
-// said reads what was said about a task, and the item that it is.
-func (s *Server) said(ctx context.Context, id string) (*saidSoFar, *guard.Item, error) {
+// conversation reads the messages of a task, and their item.
+func (s *Server) conversation(ctx context.Context, id string) (*conversation, *guard.Item, error) {
 	h, item, err := s.histories.Get(ctx, id)
 	if err == nil && h == nil {
-		h = &saidSoFar{}
+		h = &conversation{}
 	}
 	return h, item, err
 }

@@ -54,7 +54,7 @@ func TestTasksAreExecuted(t *testing.T) {
 // holds is never taken for a reference to a result.
 func TestWorkflow(t *testing.T) {
 	n := begin(t, "")
-	a := n.do("ann", "SendMessage", said("hello"))
+	a := n.do("ann", "SendMessage", textParams("hello"))
 	if a.result("task", "status", "state") != "TASK_STATE_REJECTED" || !strings.Contains(a.text, "data part") {
 		t.Error(a.text)
 	}
@@ -73,22 +73,22 @@ func TestWorkflow(t *testing.T) {
 // Each message is judged before anything becomes of it.
 func TestPolicy(t *testing.T) {
 	n := begin(t, echoes)
-	denied := n.do("ann", "SendMessage", said("rm -rf /"))
+	denied := n.do("ann", "SendMessage", textParams("rm -rf /"))
 	if denied.result("task", "status", "state") != "TASK_STATE_REJECTED" || !strings.Contains(denied.text, "Nothing is removed here.") {
 		t.Error(denied.text)
 	}
-	changed := n.do("ann", "SendMessage", said("my card is 4111 1111 1111 1111"))
+	changed := n.do("ann", "SendMessage", textParams("my card is 4111 1111 1111 1111"))
 	if strings.Contains(changed.text, "1111") || changed.result("task", "status", "state") != "TASK_STATE_COMPLETED" {
 		t.Error(changed.text)
 	}
 	for agree, state := range map[bool]string{true: "TASK_STATE_COMPLETED", false: "TASK_STATE_REJECTED"} {
 		text := fmt.Sprintf("please pay %v", agree)
-		stream := n.events(n.ask("ann", "POST", "/a2a", `{"jsonrpc":"2.0","id":7,"method":"SendStreamingMessage","params":`+said(text)+`}`))
+		stream := n.events(n.ask("ann", "POST", "/a2a", `{"jsonrpc":"2.0","id":7,"method":"SendStreamingMessage","params":`+textParams(text)+`}`))
 		id := n.next(stream).result("task", "id")
 		if a := n.next(stream); a.result("statusUpdate", "status", "state") != "TASK_STATE_AUTH_REQUIRED" {
 			t.Error(a.text)
 		}
-		if a := n.call("ann", "SendMessage", said("more", `,"taskId":"`+id+`"`)); a.code() != "-32004" {
+		if a := n.call("ann", "SendMessage", textParams("more", `,"taskId":"`+id+`"`)); a.code() != "-32004" {
 			t.Error(a.text)
 		}
 		list, _, _, err := n.guard.Approvals(t.Context(), true, "", 10)
@@ -134,7 +134,7 @@ func TestTurns(t *testing.T) {
 	if a.result("task", "status", "state") != "TASK_STATE_INPUT_REQUIRED" {
 		t.Fatal(a.text)
 	}
-	if wrong := n.call("ann", "SendMessage", said("x", `,"taskId":"`+id+`","contextId":"other"`)); wrong.code() != "-32602" {
+	if wrong := n.call("ann", "SendMessage", textParams("x", `,"taskId":"`+id+`","contextId":"other"`)); wrong.code() != "-32602" {
 		t.Error(wrong.text)
 	}
 	subscribed := n.events(n.ask("ann", "POST", "/a2a", `{"jsonrpc":"2.0","id":7,"method":"SubscribeToTask","params":{"id":"`+id+`"}}`))
@@ -155,7 +155,7 @@ func TestTurns(t *testing.T) {
 	if got := n.do("ann", "GetTask", `{"id":"`+id+`"}`); got.Get("result").Get("history").Len() != 3 || got.result("history", "1", "role") != "ROLE_AGENT" {
 		t.Error(got.text) // what was said, asked back, and said
 	}
-	if a := n.call("ann", "SendMessage", said("more", `,"taskId":"`+id+`"`)); a.code() != "-32004" {
+	if a := n.call("ann", "SendMessage", textParams("more", `,"taskId":"`+id+`"`)); a.code() != "-32004" {
 		t.Error(a.text)
 	}
 }
@@ -210,7 +210,7 @@ func TestRestart(t *testing.T) {
 	done := n.do("ann", "SendMessage", sent(tasks(one("echo")), ""))
 	running := n.do("ann", "SendMessage", sent(tasks(one("wait")), `{"returnImmediately":true}`)).result("task", "id")
 	n.wait("ann", running, "TASK_STATE_WORKING")
-	paid := n.do("ann", "SendMessage", said("please pay", `,"metadata":{"a":1}`)).result("task", "id")
+	paid := n.do("ann", "SendMessage", textParams("please pay", `,"metadata":{"a":1}`)).result("task", "id")
 	n.stop()
 	n = beginIn(t, dir, "", nil)
 	after := n.do("ann", "GetTask", `{"id":"`+done.result("task", "id")+`"}`)
@@ -233,7 +233,7 @@ func TestCancel(t *testing.T) {
 	n := begin(t, string(a2a.ConformanceWorkflow))
 	running := n.do("ann", "SendMessage", sent(tasks(one("wait")), `{"returnImmediately":true}`)).result("task", "id")
 	asked := n.do("ann", "SendMessage", `{"message":{"messageId":"tck-input-required-1","role":"ROLE_USER","parts":[{"text":"book"}]}}`).result("task", "id")
-	held := n.do("ann", "SendMessage", said("please pay")).result("task", "id")
+	held := n.do("ann", "SendMessage", textParams("please pay")).result("task", "id")
 	for _, id := range []string{running, asked, held} {
 		if a := n.do("ann", "CancelTask", `{"id":"`+id+`"}`); a.result("status", "state") != "TASK_STATE_CANCELED" {
 			t.Error(a.text)
@@ -312,7 +312,7 @@ func TestThreat14Ownership(t *testing.T) {
 	push := `{"url":"` + n.url + `/callback"}`
 	asks := []func(as, id string) answer{}
 	for method, params := range map[string]string{
-		"GetTask": `{"id":"ID"}`, "CancelTask": `{"id":"ID"}`, "SubscribeToTask": `{"id":"ID"}`, "SendMessage": said("x", `,"taskId":"ID"`), "SendStreamingMessage": said("x", `,"taskId":"ID"`),
+		"GetTask": `{"id":"ID"}`, "CancelTask": `{"id":"ID"}`, "SubscribeToTask": `{"id":"ID"}`, "SendMessage": textParams("x", `,"taskId":"ID"`), "SendStreamingMessage": textParams("x", `,"taskId":"ID"`),
 		"CreateTaskPushNotificationConfig": `{"taskId":"ID","url":"` + n.url + `/callback"}`, "GetTaskPushNotificationConfig": `{"taskId":"ID","id":"p"}`,
 		"ListTaskPushNotificationConfigs": `{"taskId":"ID"}`, "DeleteTaskPushNotificationConfig": `{"taskId":"ID","id":"p"}`,
 		"tasks/get": `{"id":"ID"}`, "tasks/cancel": `{"id":"ID"}`, "tasks/resubscribe": `{"id":"ID"}`,

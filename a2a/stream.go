@@ -82,7 +82,7 @@ func (s *Server) open(ctx context.Context, by engine.Caller, q *request) (*strea
 
 // begun is the stream of a message that was just taken.
 func (s *Server) begun(ctx context.Context, by engine.Caller, r *record, q *request) (*stream, error) {
-	h, _, err := s.said(ctx, r.ID)
+	h, _, err := s.conversation(ctx, r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (f *follower) tree(ctx context.Context, r *record, root task.ID, current bo
 		if r.Rest != nil || f.s.cfg.Now().Sub(r.Updated) <= lost {
 			return false, false, nil // it is about to be made, or never was
 		}
-		return true, false, f.tell(r, Failed, said(root.String()+".lost", r.ID, r.context(), "The node stopped before the work began, or the tasks were deleted."), r.Updated, send, done)
+		return true, false, f.tell(r, Failed, agentSentence(root.String()+".lost", r.ID, r.context(), "The node stopped before the work began, or the tasks were deleted."), r.Updated, send, done)
 	}
 	if err != nil {
 		return false, false, err

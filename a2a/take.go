@@ -174,7 +174,7 @@ func (s *Server) judge(ctx context.Context, t *turn) error {
 			Organization: t.by.Principal.Organization, Version: t.version, Created: now.UTC(),
 		}
 		r = cmp.Or(r, begun)
-		said, history, err := s.said(ctx, t.id)
+		said, history, err := s.conversation(ctx, t.id)
 		if err != nil {
 			return nil, err
 		}
@@ -208,7 +208,7 @@ func (s *Server) judge(ctx context.Context, t *turn) error {
 
 // accept makes a record that of a task that goes on with a message, as the policy
 // let it through.
-func (s *Server) accept(t *turn, r *record, said *saidSoFar, modified []byte, now time.Time) error {
+func (s *Server) accept(t *turn, r *record, said *conversation, modified []byte, now time.Time) error {
 	m := *t.message
 	if modified != nil {
 		changed, err := readCanonical(modified)
@@ -296,7 +296,7 @@ func (s *Server) resume(ctx context.Context, wanted func(r *record) bool) {
 
 // goOn judges the message of a task again that waited for people.
 func (s *Server) goOn(ctx context.Context, r *record) error {
-	said, _, err := s.said(ctx, r.ID)
+	said, _, err := s.conversation(ctx, r.ID)
 	if err != nil {
 		return err
 	}

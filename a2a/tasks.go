@@ -239,15 +239,15 @@ func (s *Server) list(ctx context.Context, by engine.Caller, q *request) (*page,
 	return p, nil
 }
 
-// stood is how a tree stood that had ended.
-type stood struct {
+// endedTree is a cache entry: the state of a tree that has ended.
+type endedTree struct {
 	updated time.Time // of its root, then
 	state   State
 	at      time.Time
 }
 
-// maxStood bounds how many trees are remembered.
-const maxStood = 2 * maxWalk
+// maxEndedTrees bounds how many trees are remembered.
+const maxEndedTrees = 2 * maxWalk
 
 // standing is a task's state, and since when. Of a tree that has ended, and not
 // changed since, it is remembered: a list looks at many.
@@ -258,7 +258,7 @@ func (s *Server) standing(ctx context.Context, by engine.Caller, r *record) (Sta
 		row, err = s.cfg.Engine.Row(ctx, by, r.root())
 		if err == nil && row.Open == 0 {
 			s.mu.Lock()
-			known, ok := s.stood[row.ID]
+			known, ok := s.endedTrees[row.ID]
 			s.mu.Unlock()
 			if ok && known.updated.Equal(row.Updated) {
 				return known.state, known.at, nil
@@ -272,10 +272,10 @@ func (s *Server) standing(ctx context.Context, by engine.Caller, r *record) (Sta
 	if r.Rest == nil && v.row.ID != (task.ID{}) && v.row.Open == 0 {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if len(s.stood) >= maxStood {
-			clear(s.stood)
+		if len(s.endedTrees) >= maxEndedTrees {
+			clear(s.endedTrees)
 		}
-		s.stood[v.row.ID] = stood{v.row.Updated, v.State, v.At}
+		s.endedTrees[v.row.ID] = endedTree{v.row.Updated, v.State, v.At}
 	}
 	return v.State, v.At, nil
 }

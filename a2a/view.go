@@ -45,7 +45,7 @@ func (s *Server) look(ctx context.Context, by engine.Caller, r *record, all bool
 	if r.Rest != nil {
 		v.State, v.At, v.Message = r.Rest.State, r.Rest.At, nil
 		if r.Rest.Why != "" {
-			v.Message = said(fmt.Sprintf("%s.%d", r.ID, r.Rest.State), r.ID, r.context(), r.Rest.Why)
+			v.Message = agentSentence(fmt.Sprintf("%s.%d", r.ID, r.Rest.State), r.ID, r.context(), r.Rest.Why)
 		}
 	}
 	return v, nil
@@ -56,7 +56,7 @@ func (s *Server) lookAt(ctx context.Context, by engine.Caller, r *record, root t
 	row, err := s.cfg.Engine.Row(ctx, by, root)
 	if wrong, ok := errors.AsType[*task.Error](err); ok && wrong.Code == task.CodeNotFound {
 		if newest && s.cfg.Now().Sub(r.Updated) > lost {
-			v.State, v.Message = Failed, said(root.String()+".lost", r.ID, r.context(), "The node stopped before the work began, or the tasks were deleted.")
+			v.State, v.Message = Failed, agentSentence(root.String()+".lost", r.ID, r.context(), "The node stopped before the work began, or the tasks were deleted.")
 		}
 		return nil
 	}
@@ -97,7 +97,7 @@ func (s *Server) lookAt(ctx context.Context, by engine.Caller, r *record, root t
 }
 
 func held(r *record, root task.ID) *Message {
-	return said(root.String()+".held", r.ID, r.context(), "Somebody must agree before the work goes on.")
+	return agentSentence(root.String()+".held", r.ID, r.context(), "Somebody must agree before the work goes on.")
 }
 
 // going is the state of a tree that is being executed.
@@ -150,9 +150,9 @@ func (v *view) ended(r *record, root *task.Task) {
 			v.Reply = d.reply.addressed(name+".reply", r)
 		}
 	case task.PhaseCancelled:
-		v.State, v.Message = Canceled, said(name, r.ID, r.context(), root.Error)
+		v.State, v.Message = Canceled, agentSentence(name, r.ID, r.context(), root.Error)
 	case task.PhaseFailed:
-		v.State, v.Message = Failed, said(name, r.ID, r.context(), root.Error)
+		v.State, v.Message = Failed, agentSentence(name, r.ID, r.context(), root.Error)
 	}
 }
 
@@ -254,7 +254,7 @@ func (s *Server) picture(ctx context.Context, by engine.Caller, r *record, histo
 		Origin: r.origin(), reply: v.Reply,
 	}
 	if history == nil || *history > 0 {
-		h, _, err := s.said(ctx, r.ID)
+		h, _, err := s.conversation(ctx, r.ID)
 		if err != nil {
 			return nil, nil, err
 		}

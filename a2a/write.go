@@ -434,8 +434,8 @@ func (r *request) canonical() []byte {
 	return o.end()
 }
 
-// said is a message of the agent that is one sentence.
-func said(id, task, context, sentence string) *Message {
+// agentSentence is a message of the agent that is one sentence.
+func agentSentence(id, task, context, sentence string) *Message {
 	return &Message{ID: id, Task: task, Context: context, Agent: true, Parts: []part{{Kind: textPart, Text: sentence}}}
 }
 

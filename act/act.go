@@ -205,9 +205,9 @@ type Action struct {
 	// Bounded says that the door tells the agent what the act may use, so that
 	// tools with limits of their own may be called by it.
 	Bounded bool
-	// Holds names the limits, as a manifest's JSON does, that whoever starts a task
+	// Enforces names the limits, as a manifest's JSON does, that whoever starts a task
 	// holds it to. A task with other limits of its own is not started.
-	Holds []string
+	Enforces []string
 	// Refusals are why reeve itself denies the act, whatever the policy says.
 	Refusals []Reason
 	// Standing are the violations that reeve knows of before it looks at the

@@ -50,7 +50,7 @@ func (e *a2aExecutor) Describe() Description {
 		Tags:        []string{"a2a", "agent", "network"},
 		InputSchema: a2aSchema,
 		Manifest:    act.Manifest{TimeoutSeconds: 600, NetworkAllowed: true},
-		Holds:       networkHolds,
+		Enforces:    networkLimits,
 	}
 }
 

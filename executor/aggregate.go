@@ -27,7 +27,7 @@ func (aggregate) Describe() Description {
 		Tags:        []string{"results"},
 		InputSchema: aggregateSchema,
 		Manifest:    act.Manifest{TimeoutSeconds: 60},
-		Holds:       networkHolds, // it reaches nothing
+		Enforces:    networkLimits, // it reaches nothing
 		Idempotent:  true,
 	}
 }

@@ -50,8 +50,8 @@ func NewCommand(c CommandConfig) Executor {
 
 type command struct{ config CommandConfig }
 
-// sandboxHolds is every limit: the sandbox holds it, or refuses to run.
-var sandboxHolds = limits
+// sandboxLimits is every limit: the sandbox holds it, or refuses to run.
+var sandboxLimits = limits
 
 func (c *command) Describe() Description {
 	return Description{
@@ -63,7 +63,7 @@ func (c *command) Describe() Description {
 		Literal:     []string{"command"},
 		Concurrent:  16,
 		Manifest:    c.config.Manifest,
-		Holds:       sandboxHolds,
+		Enforces:    sandboxLimits,
 	}
 }
 

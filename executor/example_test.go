@@ -21,7 +21,7 @@ func (greeter) Describe() executor.Description {
 		Description: "Greets somebody.",
 		InputSchema: jsontext.Value(`{"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}`),
 		Manifest:    act.Manifest{TimeoutSeconds: 5},
-		Holds:       []string{"network_allowed"}, // since it reaches nothing
+		Enforces:    []string{"network_allowed"}, // since it reaches nothing
 		Idempotent:  true,
 	}
 }

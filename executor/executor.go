@@ -56,10 +56,10 @@ type Description struct {
 	Concurrent int
 	// Manifest is what a task may use when no policy says anything of the executor.
 	Manifest act.Manifest
-	// Holds names the limits of a manifest, as written in JSON, that the executor
+	// Enforces names the limits of a manifest, as written in JSON, that the executor
 	// holds its work to. A start whose policy sets other limits is denied, unless
 	// the policy calls them advisory.
-	Holds []string
+	Enforces []string
 	// Idempotent says that executing a task twice does no more than once.
 	Idempotent bool
 }

@@ -175,9 +175,9 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// networkHolds are the limits that executors hold which call others from the
+// networkLimits are the limits enforced by executors that call others from the
 // node's own process: memory, CPU and files are not among them.
-var networkHolds = []string{"timeout_seconds", "network_allowed", "allowed_domains", "blocked_domains", "blocked_patterns"}
+var networkLimits = []string{"timeout_seconds", "network_allowed", "allowed_domains", "blocked_domains", "blocked_patterns"}
 
 // network is a dialer that reaches what the manifest allows.
 func network(m act.Manifest, allowPrivate bool) (*outbound.Dialer, error) {

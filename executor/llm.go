@@ -53,7 +53,7 @@ func (e *llm) Describe() Description {
 		Tags:        []string{"llm", "model", "network"},
 		InputSchema: llmSchema,
 		Manifest:    act.Manifest{TimeoutSeconds: 600, NetworkAllowed: true},
-		Holds:       networkHolds,
+		Enforces:    networkLimits,
 	}
 }
 

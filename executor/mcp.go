@@ -44,7 +44,7 @@ func (e *mcpExecutor) Describe() Description {
 		Tags:        []string{"mcp", "tool", "network"},
 		InputSchema: mcpSchema,
 		Manifest:    act.Manifest{TimeoutSeconds: 300, NetworkAllowed: true},
-		Holds:       networkHolds, // for a server over HTTP; one that is started is held to all limits
+		Enforces:    networkLimits, // for a server over HTTP; one that is started is held to all limits
 	}
 	if e.config.AllowCommands {
 		d.Manifest.MaxMemoryMB, d.Manifest.MaxCPUPercent = 1024, 200

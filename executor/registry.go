@@ -32,7 +32,7 @@ type registered struct {
 
 var executorID = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_.-]{0,127}$`)
 
-// limits are the names that Description.Holds may have: a manifest's, as written in JSON.
+// limits are the names that Description.Enforces may have: a manifest's, as written in JSON.
 var limits = []string{"max_memory_mb", "max_cpu_percent", "timeout_seconds", "network_allowed", "filesystem_scope", "filesystem_read",
 	"max_write_mb", "max_write_files", "allowed_domains", "blocked_domains", "blocked_patterns"}
 
@@ -88,7 +88,7 @@ func (d Description) check() error {
 	case d.Concurrent < 0:
 		return fmt.Errorf("executor %s: Concurrent is %d; use 0 for the default", d.ID, d.Concurrent)
 	}
-	for _, name := range slices.Concat(d.Holds, d.Manifest.Advisory) {
+	for _, name := range slices.Concat(d.Enforces, d.Manifest.Advisory) {
 		if !slices.Contains(limits, name) {
 			return fmt.Errorf("executor %s: %q is no limit of a manifest; those are %s", d.ID, name, strings.Join(limits, ", "))
 		}

@@ -34,7 +34,7 @@ func TestRegister(t *testing.T) {
 		"an id with a bidi mark":   {Description{ID: "x\u202e", InputSchema: schema}, "must begin with a letter"},
 		"a long id":                {Description{ID: strings.Repeat("x", 129), InputSchema: schema}, "must begin with a letter"},
 		"a negative number":        {Description{ID: "x", InputSchema: schema, Concurrent: -1}, "Concurrent"},
-		"a limit that is none":     {Description{ID: "x", InputSchema: schema, Holds: []string{"memory"}}, `"memory" is no limit`},
+		"a limit that is none":     {Description{ID: "x", InputSchema: schema, Enforces: []string{"memory"}}, `"memory" is no limit`},
 		"a schema that is no JSON": {Description{ID: "x", InputSchema: jsontext.Value(`{`)}, "no JSON object"},
 		"a schema with a member twice": {Description{ID: "x", InputSchema: jsontext.Value(`{"type":"object","type":"array"}`)},
 			"no JSON object"},
@@ -91,7 +91,7 @@ func TestRegistry(t *testing.T) {
 	var ids []string
 	for _, d := range r.List() {
 		ids = append(ids, d.ID)
-		if d.Name == "" || d.Description == "" || d.Manifest.TimeoutSeconds == 0 || len(d.Holds) == 0 {
+		if d.Name == "" || d.Description == "" || d.Manifest.TimeoutSeconds == 0 || len(d.Enforces) == 0 {
 			t.Errorf("%s says little of itself: %+v", d.ID, d)
 		}
 		if e, got, ok := r.Get(d.ID); !ok || e.Describe().ID != d.ID || got.ID != d.ID {

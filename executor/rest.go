@@ -58,7 +58,7 @@ func (e *rest) Describe() Description {
 		Tags:        []string{"http", "rest", "network"},
 		InputSchema: restSchema,
 		Manifest:    act.Manifest{TimeoutSeconds: 300, NetworkAllowed: true},
-		Holds:       networkHolds,
+		Enforces:    networkLimits,
 	}
 }
 

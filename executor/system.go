@@ -39,7 +39,7 @@ func (e *systemInfo) Describe() Description {
 		Tags:        []string{"system", "cpu", "memory", "disk"},
 		InputSchema: systemSchema,
 		Manifest:    act.Manifest{TimeoutSeconds: 30},
-		Holds:       networkHolds, // it reaches nothing
+		Enforces:    networkLimits, // it reaches nothing
 		Idempotent:  true,
 	}
 }

@@ -38,7 +38,7 @@ func (w *wasm) Describe() Description {
 		InputSchema: wasmSchema,
 		Concurrent:  16,
 		Manifest:    act.Manifest{MaxMemoryMB: 256, MaxCPUPercent: 100, TimeoutSeconds: 300},
-		Holds:       sandboxHolds,
+		Enforces:    sandboxLimits,
 	}
 }
 

@@ -283,17 +283,17 @@ func (x *mcpProxy) guardian(ctx context.Context, cfg reeve.Config) (proxy.Guardi
 		return r, func() error { return nil }, nil
 	}
 	cfg.Listen = "" // it serves nobody but the operator's socket
-	n := &nearest{ctx: ctx, cfg: cfg}
+	n := &localGuardian{ctx: ctx, cfg: cfg}
 	if err := n.find(nil); err != nil {
 		return nil, nil, err
 	}
 	return n, n.close, nil
 }
 
-// nearest is the guardian of a data folder: the node that runs on it, or else one
+// localGuardian is the guardian of a data folder: the node that runs on it, or else one
 // in this process, which proxies that come later find running. When that one ends,
 // the next takes its place.
-type nearest struct {
+type localGuardian struct {
 	ctx context.Context
 	cfg reeve.Config
 
@@ -304,7 +304,7 @@ type nearest struct {
 }
 
 // find looks for a node, unless somebody else found another one than old.
-func (n *nearest) find(old proxy.Guardian) error {
+func (n *localGuardian) find(old proxy.Guardian) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.now != old {
@@ -337,7 +337,7 @@ func (n *nearest) find(old proxy.Guardian) error {
 }
 
 // open opens a node in this process, and serves its socket.
-func (n *nearest) open() error {
+func (n *localGuardian) open() error {
 	node, err := reeve.Open(n.ctx, n.cfg)
 	if err != nil {
 		return err
@@ -348,7 +348,7 @@ func (n *nearest) open() error {
 	return nil
 }
 
-func (n *nearest) close() error {
+func (n *localGuardian) close() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.node == nil {
@@ -358,7 +358,7 @@ func (n *nearest) close() error {
 }
 
 // with asks the node, and another one where it has gone.
-func (n *nearest) with(f func(proxy.Guardian) error) error {
+func (n *localGuardian) with(f func(proxy.Guardian) error) error {
 	n.mu.Lock()
 	now := n.now
 	n.mu.Unlock()
@@ -376,24 +376,24 @@ func (n *nearest) with(f func(proxy.Guardian) error) error {
 }
 
 // Judge implements proxy.Guardian.
-func (n *nearest) Judge(ctx context.Context, q *proxy.Question) (a *proxy.Answer, err error) {
+func (n *localGuardian) Judge(ctx context.Context, q *proxy.Question) (a *proxy.Answer, err error) {
 	err = n.with(func(g proxy.Guardian) error { a, err = g.Judge(ctx, q); return err })
 	return a, err
 }
 
 // Await implements proxy.Guardian.
-func (n *nearest) Await(ctx context.Context, id string) error {
+func (n *localGuardian) Await(ctx context.Context, id string) error {
 	return n.with(func(g proxy.Guardian) error { return g.Await(ctx, id) })
 }
 
 // Tools implements proxy.Guardian.
-func (n *nearest) Tools(ctx context.Context, server string, pin pins.Mode, definitions jsontext.Value) (denied map[string]act.Reason, err error) {
+func (n *localGuardian) Tools(ctx context.Context, server string, pin pins.Mode, definitions jsontext.Value) (denied map[string]act.Reason, err error) {
 	err = n.with(func(g proxy.Guardian) error { denied, err = g.Tools(ctx, server, pin, definitions); return err })
 	return denied, err
 }
 
 // Touched implements proxy.Guardian.
-func (n *nearest) Touched(ctx context.Context) (methods map[string]bool, err error) {
+func (n *localGuardian) Touched(ctx context.Context) (methods map[string]bool, err error) {
 	err = n.with(func(g proxy.Guardian) error { methods, err = g.Touched(ctx); return err })
 	return methods, err
 }
@@ -443,7 +443,7 @@ func toolKeeper(cmd *cobra.Command) (r *proxy.Remote, done func() error, err err
 	}
 	cfg = orOwn(cfg)
 	cfg.Listen = ""
-	n := &nearest{ctx: cmd.Context(), cfg: cfg}
+	n := &localGuardian{ctx: cmd.Context(), cfg: cfg}
 	if operator.Dial(cmd.Context(), cfg.Data) != nil {
 		if err := n.find(nil); err != nil {
 			return nil, nil, err

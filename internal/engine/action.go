@@ -59,7 +59,7 @@ func (e *Engine) startAction(j *job, number int) *act.Action {
 	b = append(b, `,"inputs":`...)
 	b = append(append(b, j.inputs...), '}')
 	a := e.newAction(act.TaskStart, j, number, b)
-	a.ID, a.Holds = a.Step, j.description.Holds
+	a.ID, a.Enforces = a.Step, j.description.Enforces
 	doc, err := rawjson.Parse(b)
 	if err != nil { // resolved inputs are valid
 		a.Refusals = append(a.Refusals, content.TooMuch)

@@ -104,7 +104,7 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, ask
 	release = sync.OnceFunc(g.approvals.Lock(id))
 	h, item, err := g.approvals.Get(ctx, id)
 	if err == nil && h == nil && a.Earlier != (act.Digest{}) {
-		h, item, err = g.heldEarlier(ctx, a, d, item)
+		h, item, err = g.earlierApproval(ctx, a, d, item)
 	}
 	waits := h != nil && h.Open()
 	if err == nil {
@@ -135,10 +135,10 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, ask
 	return write, release, nil
 }
 
-// heldEarlier reads the decision about an act that was held under the digest's
+// earlierApproval reads the decision about an act that was held under the digest's
 // form before this one, while it waits or can be used; nil, and the item that was
 // given, when there is none.
-func (g *Guard) heldEarlier(ctx context.Context, a *act.Action, d *act.Decision, none *Item) (*approval.Decision, *Item, error) {
+func (g *Guard) earlierApproval(ctx context.Context, a *act.Action, d *act.Decision, none *Item) (*approval.Decision, *Item, error) {
 	h, item, err := g.approvals.Get(ctx, approvalID(a, formOf(a.Earlier, d)))
 	if err != nil || h != nil && (h.Open() || h.State == approval.Denied) {
 		return h, item, err
@@ -157,7 +157,7 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item
 	switch {
 	case state == approval.Denied && a.At.Before(h.Expires):
 		d.Effect = act.Deny
-		d.Reasons = slices.Insert(d.Reasons, 0, said(h, act.Deny))
+		d.Reasons = slices.Insert(d.Reasons, 0, answerReason(h, act.Deny))
 		d.Approval = stateOf(h, a.At)
 		return nil, nil
 	case state == approval.Held && h.Covers(needs):
@@ -172,7 +172,7 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item
 		if len(d.Edits) > 0 {
 			d.Effect = act.Modify
 		}
-		d.Reasons = slices.Insert(d.Reasons, 0, said(h, act.Allow))
+		d.Reasons = slices.Insert(d.Reasons, 0, answerReason(h, act.Allow))
 	case !open && asked:
 		d.Effect = act.Deny
 		d.Reasons = slices.Insert(d.Reasons, 0, over)
@@ -183,7 +183,7 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item
 			waiting = h.Asked
 		}
 		var err error
-		if h, err = g.hold(a, d, form); h == nil || err != nil {
+		if h, err = g.newApproval(a, d, form); h == nil || err != nil {
 			d.Effect = act.Deny
 			d.Reasons = slices.Insert(d.Reasons, 0, unshown)
 			return nil, err
@@ -197,9 +197,9 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item
 	return item, g.approvals.Fill(h, item)
 }
 
-// hold is a new decision about an act that people are asked about; nil when
+// newApproval is a new decision about an act that people are asked about; nil when
 // the act cannot be shown to them as it is.
-func (g *Guard) hold(a *act.Action, d *act.Decision, form string) (*approval.Decision, error) {
+func (g *Guard) newApproval(a *act.Action, d *act.Decision, form string) (*approval.Decision, error) {
 	x := exactly(a, d)
 	if x == nil {
 		return nil, nil
@@ -211,7 +211,7 @@ func (g *Guard) hold(a *act.Action, d *act.Decision, form string) (*approval.Dec
 		Seen: x.Digest(), Created: a.At,
 	}
 	if g.cfg.Keep != KeepNone {
-		h.Request, _ = g.kept(a)
+		h.Request, _ = g.maskedRequest(a)
 	}
 	for _, e := range d.Edits {
 		edit := approval.Edit{Pointer: e.Pointer}
@@ -262,8 +262,8 @@ var unshown = act.Reason{
 	Instead: "Split it into smaller acts.",
 }
 
-// said is the reason that people's answer is.
-func said(h *approval.Decision, effect act.Effect) act.Reason {
+// answerReason is the reason of a decision that people made.
+func answerReason(h *approval.Decision, effect act.Effect) act.Reason {
 	r := act.Reason{Rule: "approval", Code: "approved", Effect: effect}
 	verb := "agreed to"
 	if effect == act.Deny {

@@ -214,7 +214,7 @@ func refusals(a *act.Action, set *policy.Set) []act.Reason {
 	list := append(slices.Clip(a.Refusals), set.Forbids(a)...)
 	if a.Kind == act.TaskStart {
 		for _, limit := range set.Limits(a.Canonical) {
-			if !slices.Contains(a.Holds, limit) {
+			if !slices.Contains(a.Enforces, limit) {
 				list = append(list, unheld(limit, a.Resource))
 			}
 		}

@@ -114,11 +114,11 @@ type contents struct {
 
 	mu   sync.Mutex
 	day  int64
-	used map[string]*kept
+	used map[string]*usage
 }
 
-// kept is what was kept of a principal's acts.
-type kept struct {
+// usage is the quota of contents that a principal has used today.
+type usage struct {
 	bytes int64
 	// shared is the hash of what its last act had in common with others, which is stored once.
 	shared uint64
@@ -136,7 +136,7 @@ func (c *contents) take(a *act.Action, bytes int, shared []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if day := a.At.Unix() / int64(24*time.Hour/time.Second); day != c.day || c.used == nil {
-		c.day, c.used = day, map[string]*kept{}
+		c.day, c.used = day, map[string]*usage{}
 	}
 	name := a.Principal.Name
 	if c.used[name] == nil && len(c.used) >= maxPrincipals {
@@ -144,7 +144,7 @@ func (c *contents) take(a *act.Action, bytes int, shared []byte) bool {
 	}
 	k := c.used[name]
 	if k == nil {
-		k = &kept{}
+		k = &usage{}
 		c.used[name] = k
 	}
 	if len(shared) > 0 {

@@ -29,7 +29,7 @@ func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.E
 	var shared [][2]int
 	over := false // a quota, so that nothing is kept
 	if keep {
-		request, shared = g.kept(a)
+		request, shared = g.maskedRequest(a)
 		var common []byte
 		if len(shared) > 0 {
 			common = a.Agent.Raw
@@ -93,9 +93,9 @@ func appendNew(list []string, s string) []string {
 	return append(list, s)
 }
 
-// kept is the request as it is kept: what is configured is masked, and the
+// maskedRequest is the request as it is kept: what is configured is masked, and the
 // agent's description, which seldom changes, is stored once.
-func (g *Guard) kept(a *act.Action) (body []byte, shared [][2]int) {
+func (g *Guard) maskedRequest(a *act.Action) (body []byte, shared [][2]int) {
 	body = a.Body
 	if g.cfg.Redact != 0 {
 		body = g.redacted(a)

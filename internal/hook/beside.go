@@ -24,13 +24,13 @@ import (
 // before the prompt or the call goes on: texts as what was looked up, commands as calls of
 // the shell. Nothing of it can be changed: what must not be read as it is blocks the prompt.
 
-// beside is what an agent gives its model beside an event.
-type beside struct {
-	texts    []besideText
+// attachments are what an agent gives its model beside an event: no hook is called for them.
+type attachments struct {
+	texts    []attachment
 	commands []string // that the agent runs to make a text
 }
 
-type besideText struct {
+type attachment struct {
 	name string // a file's, or what else it is
 	text string
 }
@@ -100,7 +100,7 @@ func (e *Event) readsContents() {
 	for i, t := range e.texts {
 		if said, contents, ok := strings.Cut(t.text, geminiContents); ok {
 			e.texts[i] = text{text: said}
-			e.beside.texts = append(e.beside.texts, besideText{"the files that the prompt names", contents})
+			e.beside.texts = append(e.beside.texts, attachment{"the files that the prompt names", contents})
 		}
 	}
 }
@@ -332,7 +332,7 @@ func (g *gatherer) add(name, text string) {
 		return
 	}
 	g.left = max(0, g.left-len(text))
-	g.e.beside.texts = append(g.e.beside.texts, besideText{name, text})
+	g.e.beside.texts = append(g.e.beside.texts, attachment{name, text})
 }
 
 func (g *gatherer) fail(why string) {

@@ -59,7 +59,7 @@ func TestReadsWhatAPromptNames(t *testing.T) {
 		"@" + dir + "/plain": "plain", "@@plain": "plain", "@'wide name'": "wide name", "＠ and @plain\ufeff": "plain", "@nothing @plain": "plain",
 	} {
 		e := claudeEvent(t, dir, "UserPromptSubmit", "prompt", prompt)
-		if !slices.ContainsFunc(e.beside.texts, func(b besideText) bool { return b.text == "content of "+want }) {
+		if !slices.ContainsFunc(e.beside.texts, func(b attachment) bool { return b.text == "content of "+want }) {
 			t.Errorf("%q: %s is not judged: %v", prompt, want, e.beside.texts)
 		}
 	}
@@ -97,7 +97,7 @@ func TestJudgesWhatASkillRuns(t *testing.T) {
 		if len(e.beside.commands) != 2 || e.beside.commands[0] != "echo forbidden" || strings.TrimSpace(e.beside.commands[1]) != "ls -l" {
 			t.Errorf("%s: %q", name, e.beside.commands)
 		}
-		if !slices.ContainsFunc(e.beside.texts, func(b besideText) bool { return strings.HasPrefix(b.text, "of ") }) {
+		if !slices.ContainsFunc(e.beside.texts, func(b attachment) bool { return strings.HasPrefix(b.text, "of ") }) {
 			t.Errorf("%s: what it names is not read: %v", name, e.beside.texts)
 		}
 		var asked []string

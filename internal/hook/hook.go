@@ -106,7 +106,7 @@ type Event struct {
 	input  rawjson.Value // the call's arguments
 	result rawjson.Value // what the tool gave, as it came
 	texts  []text        // of a prompt, a result, a message
-	beside beside        // what the agent reads and runs by itself, and no event tells of
+	beside attachments   // what the agent reads and runs by itself, and no event tells of
 }
 
 // text is one text that is judged. at is the string that it was read from; a

@@ -13,8 +13,8 @@ import (
 	"reeve.example/reeve/internal/secret"
 )
 
-// Judge asks about an event and returns the agent's answer. ask puts a request
-// before the guardian, whoever that is. After an error the event was not judged:
+// Judge asks about an event and returns the agent's answer. ask is the
+// callback that sends a request to the guardian. After an error the event was not judged:
 // Refuse is the answer then.
 func Judge(ctx context.Context, e *Event, trail *Trail, ask func(context.Context, []byte) (*Decision, error)) (Answer, error) {
 	if e.Kind == Ignored {

@@ -576,7 +576,7 @@ func readOpenCode(e *Event, in rawjson.Value) error {
 	case Prompt, Said:
 		e.says(in.Get("text"))
 		for read := range in.Get("reads").Strings() {
-			e.beside.texts = append(e.beside.texts, besideText{"what the prompt names", read.Text()})
+			e.beside.texts = append(e.beside.texts, attachment{"what the prompt names", read.Text()})
 		}
 	case Result:
 		e.gives(in.Get("output"))

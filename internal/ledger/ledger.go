@@ -419,11 +419,11 @@ const (
 	gatherLongest = 2 * time.Millisecond
 )
 
-// gather waits a moment for those whom the last commit answered, and who are
-// about to ask again: a commit that begins with the first of them costs as much
-// as one for all, and leaves the others to wait for the next. It waits until
-// the queue is as long as there were askers lately, and no longer than a commit
-// takes. Who is alone never waits. mu is held.
+// gather is the group commit's delay: the callers that the last commit answered
+// are about to queue their next entries, and a commit that begins with the first
+// of them costs as much as one for all. It waits until the queue is as long as it
+// was lately, and no longer than a commit takes; a single caller never waits.
+// The caller has locked mu.
 func (l *Log) gather() {
 	begin, longest := time.Now(), min(l.pace, gatherLongest)
 	for !l.closed && l.stopped == nil && len(l.queue) == 1 && len(l.queue[0].tickets) < l.askers && time.Since(begin) < longest {

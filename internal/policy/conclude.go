@@ -553,7 +553,8 @@ func (e *evaluation) risk() act.Risk {
 	for _, f := range e.findings {
 		add(f.Score, f.Name)
 	}
-	// Whoever tells limits tells the risk, too, whether a rule asks for it or not.
+	// A door that tells the agent its limits (A2G) tells it the risk score, too: it is then
+	// assessed even if no rule asks for it.
 	model := 0.0
 	if e.assessed || e.in.Action.Bounded {
 		a := e.assess()

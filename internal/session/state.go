@@ -130,6 +130,8 @@ type fingerprint [4]uint64
 
 var fingerprintNames = [...]string{"instructions", "tools", "model", "version"}
 
+// fingerprintOf hashes what an agent says of itself, each part alone, so that a change
+// of any part between two steps is found and named.
 func fingerprintOf(a *act.Action) fingerprint {
 	return fingerprint{
 		hashBytes('i', a.Agent.Instructions), hashBytes('T', a.Agent.Tools),

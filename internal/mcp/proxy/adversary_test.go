@@ -76,7 +76,7 @@ func TestSameID(t *testing.T) {
 	for _, other := range []string{"1.0", "1e0", "10e-1"} {
 		p, _ := testProxy(t, nil)
 		s := p.newSession(newToolbox(), true)
-		say := func(id, uri string) passage {
+		say := func(id, uri string) forwarding {
 			return s.fromClient(t.Context(), []byte(`{"jsonrpc":"2.0","id":`+id+`,"method":"resources/read","params":{"uri":"`+uri+`"}}`), nil)
 		}
 		if x := say("1", "test://a"); x.on == nil {
@@ -111,10 +111,10 @@ func TestSameID(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	p, _ := testProxy(t, nil)
 	s := p.newSession(newToolbox(), true)
-	ask := func(id int, uri string) passage {
+	ask := func(id int, uri string) forwarding {
 		return s.fromClient(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"%s"}}`, id, uri), nil)
 	}
-	cancel := func(id int) passage {
+	cancel := func(id int) forwarding {
 		return s.fromClient(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id), nil)
 	}
 	if ask(1, "test://a").on == nil || cancel(1).on == nil {

@@ -965,7 +965,7 @@ func FuzzMessages(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, client, server string) {
 		s := p.newSession(newToolbox(), true)
-		check := func(raw string, x passage) {
+		check := func(raw string, x forwarding) {
 			for _, b := range [][]byte{x.on, x.back} {
 				if b == nil {
 					continue

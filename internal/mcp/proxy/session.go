@@ -47,9 +47,9 @@ type call struct {
 	cancelled        bool
 }
 
-// passage is what becomes of a message: what goes on to the other side, and
+// forwarding is the outcome of a message: what goes on to the other side, and
 // what goes back to where it came from. Either can be nil.
-type passage struct {
+type forwarding struct {
 	on, back []byte
 	list     []*message // the messages that go on
 	changed  bool       // they are not as they came
@@ -58,21 +58,21 @@ type passage struct {
 
 // fromClient decides about what the client sent. on is for the server, back for
 // the client. via asks the server on the proxy's own account.
-func (s *session) fromClient(ctx context.Context, raw []byte, via asker) passage {
+func (s *session) fromClient(ctx context.Context, raw []byte, via asker) forwarding {
 	return s.clientSaid(ctx, readPiece(raw), via)
 }
 
-func (s *session) clientSaid(ctx context.Context, p *piece, via asker) passage {
+func (s *session) clientSaid(ctx context.Context, p *piece, via asker) forwarding {
 	return s.pass(ctx, p, func(m *message) (on, back []byte) { return s.clientMessage(ctx, m, via) })
 }
 
 // fromServer decides about what the server sent. on is for the client, back for
 // the server.
-func (s *session) fromServer(ctx context.Context, raw []byte, via asker) passage {
+func (s *session) fromServer(ctx context.Context, raw []byte, via asker) forwarding {
 	return s.serverSaid(ctx, readPiece(raw), via)
 }
 
-func (s *session) serverSaid(ctx context.Context, p *piece, via asker) passage {
+func (s *session) serverSaid(ctx context.Context, p *piece, via asker) forwarding {
 	return s.pass(ctx, p, func(m *message) (on, back []byte) { return s.serverMessage(ctx, m, via) })
 }
 
@@ -94,17 +94,17 @@ func readPiece(raw []byte) *piece {
 }
 
 // pass has each message of what came in one piece decided about.
-func (s *session) pass(ctx context.Context, from *piece, decide func(*message) (on, back []byte)) passage {
+func (s *session) pass(ctx context.Context, from *piece, decide func(*message) (on, back []byte)) forwarding {
 	raw, list, batch, err := from.raw, from.list, from.batch, from.err
 	if err != nil {
 		code := codeParse
 		if s.p.noteAmbiguous(ctx, raw, err) || errors.Is(err, errEnvelope) {
 			code = codeInvalid
 		}
-		return passage{unread: true, back: errorAnswer(idOf(raw), code, err.Error(), nil)}
+		return forwarding{unread: true, back: errorAnswer(idOf(raw), code, err.Error(), nil)}
 	}
 	var ons, backs [][]byte
-	p := passage{}
+	p := forwarding{}
 	for _, m := range list {
 		on, back := decide(m)
 		if on != nil {

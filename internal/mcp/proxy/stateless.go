@@ -613,7 +613,7 @@ func (s *shared) post(w http.ResponseWriter, r *http.Request, session *session, 
 }
 
 // finish writes the answer to a request, with the status that stands for it.
-func (s *shared) finish(w http.ResponseWriter, id string, x passage, streaming bool) {
+func (s *shared) finish(w http.ResponseWriter, id string, x forwarding, streaming bool) {
 	raw := x.on
 	if raw == nil {
 		raw = errorAnswer(id, codeInternal, unreadable, nil)

@@ -188,7 +188,7 @@ func (l *link) fromClient(ctx context.Context, raw []byte) {
 const maxShort = 1 << 10
 
 // short reads a short message, and finds out whether it is one that no rule can say
-// anything of: such a one passes at once. nil for a longer one. asked are the
+// anything of: that is forwarded at once. nil for a longer one. asked are the
 // requests of the other side.
 func (l *link) short(ctx context.Context, raw []byte, asked map[string]*call) *piece {
 	if len(raw) > maxShort {

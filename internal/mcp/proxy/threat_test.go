@@ -165,7 +165,7 @@ func TestThreat05ParserDifferential(t *testing.T) {
 		s := p.newSession(newToolbox(), true)
 		s.tools.tools, s.tools.whole = map[string]*tool{"echo": {}, "wipe": {}}, true
 		s.calls["1"] = &call{method: "tools/call", number: "1"}
-		var x passage
+		var x forwarding
 		if strings.Contains(raw, `"params":`) {
 			delete(s.calls, "1")
 			x = s.fromClient(t.Context(), []byte(raw), nil)
@@ -282,7 +282,7 @@ func FuzzDifferential(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		s := p.newSession(newToolbox(), true)
 		s.calls["1"] = &call{method: "tools/call", number: "1"}
-		for _, x := range []passage{s.fromServer(t.Context(), []byte(raw), nil)} {
+		for _, x := range []forwarding{s.fromServer(t.Context(), []byte(raw), nil)} {
 			if x.on == nil {
 				continue
 			}

@@ -13,11 +13,11 @@ const (
 // use, and finding it costs nothing. The Scorer's mutex guards it.
 type cache struct {
 	at     map[question]int // each place's question
-	places []kept           // at most maxAnswers
+	places []cacheEntry     // at most maxAnswers
 	next   int              // the place to take when there are no more
 }
 
-type kept struct {
+type cacheEntry struct {
 	question question
 	answer   answer
 	since    time.Time
@@ -32,7 +32,7 @@ func (c *cache) get(q question, now time.Time) (answer, bool) {
 }
 
 func (c *cache) put(q question, a answer, now time.Time) {
-	k := kept{q, a, now}
+	k := cacheEntry{q, a, now}
 	if i, ok := c.at[q]; ok {
 		c.places[i] = k
 		return

@@ -40,12 +40,12 @@ func (s *Store) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.
 		})
 		switch {
 		case err == nil:
-			s.lives.renew(lease, begin)
+			s.leased.renew(lease, begin)
 			return nil
 		case errors.Is(err, errNothing):
 			return nil
 		case errors.Is(err, ledger.ErrFenced):
-			s.lives.lose(lease)
+			s.leased.lose(lease)
 			return err
 		}
 		// Conflicts arise where locks are taken, before the batch is built.
@@ -82,16 +82,16 @@ func (s *Store) commit(ctx context.Context, lease ledger.Lease, claims []ledger.
 			if err = layout.Check(batch); err == nil {
 				var rest []*task.Row // of what becomes ready
 				if batch.Tasks != nil {
-					kept, rest = s.desk.keep(batch.Tasks.Ready)
+					kept, rest = s.local.keep(batch.Tasks.Ready)
 				}
 				err = p.write(ctx, c.Conn(), lease, batch, rest)
 			}
 		}
 	}
 	if err == nil {
-		s.desk.begin(kept)
+		s.local.begin(kept)
 	} else {
-		s.desk.drop(kept)
+		s.local.drop(kept)
 	}
 	if err != nil && !c.Conn().IsClosed() && c.Conn().PgConn().TxStatus() != 'I' {
 		// Also when ctx is over: the locks must go.

@@ -224,12 +224,12 @@ func (d *Dispatcher) Run(ctx context.Context, work task.Work) error {
 		return nil
 	}
 	workers := river.NewWorkers()
-	river.AddWorker(workers, &worker{ctx: ctx, start: work.Start, desk: &d.store.desk})
+	river.AddWorker(workers, &worker{ctx: ctx, start: work.Start, desk: &d.store.local})
 	queues := make(map[string]river.QueueConfig, len(work.Limits))
 	for executor, limit := range work.Limits {
 		queues[queueOf(executor)] = river.QueueConfig{MaxWorkers: max(1, min(limit, river.QueueNumWorkersMax))}
 	}
-	client, err := river.NewClient(carrier{riverpgxv5.New(pool), &d.store.desk}, &river.Config{
+	client, err := river.NewClient(carrier{riverpgxv5.New(pool), &d.store.local}, &river.Config{
 		Queues: queues, Workers: workers, Logger: d.logger, MaxAttempts: 1, JobTimeout: -1, RescueStuckJobsAfter: rescueJobs,
 		FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll,
 		CompletedJobRetentionPeriod: keepJobs, CancelledJobRetentionPeriod: keepJobs, DiscardedJobRetentionPeriod: keepJobs,
@@ -237,10 +237,10 @@ func (d *Dispatcher) Run(ctx context.Context, work task.Work) error {
 	if err != nil {
 		return fmt.Errorf("the dispatcher: %w", err)
 	}
-	d.store.desk.open(ctx, work, func(queue string) {
+	d.store.local.open(ctx, work, func(queue string) {
 		_, _ = pool.Exec(ctx, notifyRiver, []string{fmt.Sprintf(`{"queue": %q}`, queue)}) // else it looks by itself, a little later
 	})
-	defer d.store.desk.close()
+	defer d.store.local.close()
 	// River ends when it is told to, not with ctx: what runs must return first.
 	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start the dispatcher: %w", err)
@@ -254,7 +254,7 @@ type worker struct {
 	river.WorkerDefaults[job]
 	ctx   context.Context // of Run
 	start func(ctx context.Context, h task.Handed)
-	desk  *desk
+	desk  *localWorkers
 }
 
 // Work starts one attempt. What becomes of it is not River's business.

@@ -36,7 +36,7 @@ func (s *Store) Acquire(ctx context.Context, owner string) (lease ledger.Lease, 
 	if err != nil {
 		return ledger.Lease{}, fmt.Errorf("acquire a log: %w", err)
 	}
-	s.lives.begin(lease, begin)
+	s.leased.begin(lease, begin)
 	s.beating.Go(func() { s.beat(lease) })
 	return lease, nil
 }
@@ -53,7 +53,7 @@ func (s *Store) beat(lease ledger.Lease) {
 			return
 		case <-ticker.C:
 		}
-		if s.lives.over(lease) {
+		if s.leased.over(lease) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(s.stopped, beat)
@@ -62,18 +62,18 @@ func (s *Store) beat(lease ledger.Lease) {
 			lease.Log, lease.Epoch)
 		cancel()
 		if err == nil && tag.RowsAffected() == 0 {
-			s.lives.lose(lease)
+			s.leased.lose(lease)
 			return
 		}
 		if err == nil {
-			s.lives.renew(lease, begin)
+			s.leased.renew(lease, begin)
 		}
 	}
 }
 
 // Release gives the log up.
 func (s *Store) Release(ctx context.Context, lease ledger.Lease) error {
-	s.lives.lose(lease) // before: from the moment it is released others may take it
+	s.leased.lose(lease) // before: from the moment it is released others may take it
 	_, err := s.pool.Exec(ctx, `UPDATE log SET owner = NULL WHERE log = $1 AND epoch = $2`, lease.Log, lease.Epoch)
 	return err
 }
@@ -83,7 +83,7 @@ func (s *Store) Release(ctx context.Context, lease ledger.Lease) error {
 // certain, counted from before it was sent, since the server counts from when it
 // came. It is zero before Acquire, and long ago once the lease is lost.
 func (s *Store) LeaseEnds() time.Time {
-	l := &s.lives
+	l := &s.leased
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -95,21 +95,21 @@ func (s *Store) LeaseEnds() time.Time {
 	return l.last.Add(leaseTime)
 }
 
-// lives is what is known of the newest lease.
-type lives struct {
+// leaseState is what this node knows of its newest lease.
+type leaseState struct {
 	mu    sync.Mutex
 	lease ledger.Lease
 	last  time.Time // when the last sign of life that is certain was sent
 	lost  bool
 }
 
-func (l *lives) begin(lease ledger.Lease, at time.Time) {
+func (l *leaseState) begin(lease ledger.Lease, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lease, l.last, l.lost = lease, at, false
 }
 
-func (l *lives) renew(lease ledger.Lease, at time.Time) {
+func (l *leaseState) renew(lease ledger.Lease, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lease == lease && at.After(l.last) {
@@ -117,7 +117,7 @@ func (l *lives) renew(lease ledger.Lease, at time.Time) {
 	}
 }
 
-func (l *lives) lose(lease ledger.Lease) {
+func (l *leaseState) lose(lease ledger.Lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lease == lease {
@@ -126,7 +126,7 @@ func (l *lives) lose(lease ledger.Lease) {
 }
 
 // over reports whether the lease is known to be lost.
-func (l *lives) over(lease ledger.Lease) bool {
+func (l *leaseState) over(lease ledger.Lease) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.lease == lease && l.lost

@@ -55,9 +55,9 @@ const (
 
 // Store is an open database. It implements store.Store.
 type Store struct {
-	pool  *pgxpool.Pool
-	lives lives
-	desk  desk
+	pool   *pgxpool.Pool
+	leased leaseState
+	local  localWorkers
 
 	stop    context.CancelFunc // ends the heartbeats
 	stopped context.Context

@@ -46,14 +46,14 @@ func TestDesk(t *testing.T) {
 				t.Errorf("%s %v, want %v", what, got, ids)
 			}
 		}
-		took := func(d *desk, queue string, most, want int) {
+		took := func(d *localWorkers, queue string, most, want int) {
 			t.Helper()
 			if n := d.take(queue, most); n != want {
 				t.Errorf("River may fetch %d jobs of %s, want %d", n, queue, want)
 			}
 		}
 
-		var d desk
+		var d localWorkers
 		kept, rest := d.keep(ready("a", 0, 2))
 		named("a desk that is not open keeps", kept)
 		named("and leaves", rest, 0)

@@ -13,14 +13,14 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// desk counts the free workers of a node. What a commit of this node makes ready
+// localWorkers counts the free workers of a node. What a commit of this node makes ready
 // is given to them at once, as many as there are, and only the rest becomes jobs
 // of River: a job costs as much as a task's own rows do, and some milliseconds of
 // its way. A task that is kept has no job; when its node dies before the start, it
 // is a ready task that nobody was handed, as with a lost job.
 //
 // The zero desk has no workers.
-type desk struct {
+type localWorkers struct {
 	mu      sync.Mutex
 	ctx     context.Context // of the dispatcher's Run
 	start   func(ctx context.Context, h task.Handed)
@@ -42,7 +42,7 @@ type workers struct {
 const wakeAfter = 5 * time.Millisecond
 
 // open lets the desk hand out tasks until ctx ends.
-func (d *desk) open(ctx context.Context, work task.Work, wake func(queue string)) {
+func (d *localWorkers) open(ctx context.Context, work task.Work, wake func(queue string)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ctx, d.start, d.room, d.wake = ctx, work.Start, work.Room, wake
@@ -53,7 +53,7 @@ func (d *desk) open(ctx context.Context, work task.Work, wake func(queue string)
 }
 
 // close has nothing more be handed out, and returns when all starts have.
-func (d *desk) close() {
+func (d *localWorkers) close() {
 	d.mu.Lock()
 	d.queues = nil
 	d.mu.Unlock()
@@ -61,7 +61,7 @@ func (d *desk) close() {
 }
 
 // free is how many more tasks workers can take. mu is held.
-func (d *desk) free(w *workers) int {
+func (d *localWorkers) free(w *workers) int {
 	if d.room <= 0 {
 		return max(0, w.limit-w.kept-w.river)
 	}
@@ -74,7 +74,7 @@ func (d *desk) free(w *workers) int {
 
 // keep takes workers for the most urgent of what a commit makes ready. rest is
 // what there are none for.
-func (d *desk) keep(ready []*task.Row) (kept, rest []*task.Row) {
+func (d *localWorkers) keep(ready []*task.Row) (kept, rest []*task.Row) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.queues == nil || d.ctx.Err() != nil {
@@ -94,7 +94,7 @@ func (d *desk) keep(ready []*task.Row) (kept, rest []*task.Row) {
 }
 
 // begin starts what was kept, now that it is durable.
-func (d *desk) begin(kept []*task.Row) {
+func (d *localWorkers) begin(kept []*task.Row) {
 	if len(kept) == 0 {
 		return
 	}
@@ -113,14 +113,14 @@ func (d *desk) begin(kept []*task.Row) {
 }
 
 // drop gives back the workers for what was kept and has not come to be.
-func (d *desk) drop(kept []*task.Row) {
+func (d *localWorkers) drop(kept []*task.Row) {
 	for _, r := range kept {
 		d.ended(queueOf(r.Executor), func(w *workers) { w.kept-- })
 	}
 }
 
 // ended gives back a worker, and wakes River when it had too few.
-func (d *desk) ended(queue string, give func(w *workers)) {
+func (d *localWorkers) ended(queue string, give func(w *workers)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if w := d.queues[queue]; w != nil {
@@ -136,7 +136,7 @@ func (d *desk) ended(queue string, give func(w *workers)) {
 
 // take takes workers for jobs that River is about to fetch: at most as many as it
 // thinks are free.
-func (d *desk) take(queue string, most int) int {
+func (d *localWorkers) take(queue string, most int) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	w := d.queues[queue]
@@ -153,7 +153,7 @@ func (d *desk) take(queue string, most int) int {
 // carrier is River's driver for a node whose workers have other tasks, too.
 type carrier struct {
 	*riverpgxv5.Driver
-	desk *desk
+	desk *localWorkers
 }
 
 // GetExecutor is what River makes its statements with.
@@ -163,13 +163,13 @@ func (c carrier) GetExecutor() riverdriver.Executor {
 
 type fetcher struct {
 	riverdriver.Executor
-	desk *desk
+	local *localWorkers
 }
 
 // JobGetAvailable fetches jobs for the workers that are free.
 func (f fetcher) JobGetAvailable(ctx context.Context, p *riverdriver.JobGetAvailableParams) (*riverdriver.JobGetAvailableResult, error) {
 	some := *p
-	if some.MaxToLock = f.desk.take(p.Queue, p.MaxToLock); some.MaxToLock == 0 {
+	if some.MaxToLock = f.local.take(p.Queue, p.MaxToLock); some.MaxToLock == 0 {
 		return &riverdriver.JobGetAvailableResult{}, nil
 	}
 	got, err := f.Executor.JobGetAvailable(ctx, &some)
@@ -177,9 +177,9 @@ func (f fetcher) JobGetAvailable(ctx context.Context, p *riverdriver.JobGetAvail
 	if err == nil {
 		came = len(got.Jobs)
 	}
-	f.desk.mu.Lock()
-	defer f.desk.mu.Unlock()
-	if w := f.desk.queues[p.Queue]; w != nil {
+	f.local.mu.Lock()
+	defer f.local.mu.Unlock()
+	if w := f.local.queues[p.Queue]; w != nil {
 		w.river -= some.MaxToLock - came
 		w.short = w.short && came == some.MaxToLock
 	}
