@@ -65,14 +65,25 @@ func SettingAt(name, home string) *Setting {
 			}
 			continue
 		}
-		parts := strings.Split(name, "/")
-		if n := strings.Count(pattern, "/") + 1; len(parts) >= n {
-			if ok, _ := path.Match(pattern, strings.Join(parts[len(parts)-n:], "/")); ok {
+		if end, ok := lastNames(name, strings.Count(pattern, "/")+1); ok {
+			if ok, _ := path.Match(pattern, end); ok {
 				return s
 			}
 		}
 	}
 	return nil
+}
+
+// lastNames are the last n names of a path, if it has as many. Every path of every call
+// is compared with all settings, so nothing is copied.
+func lastNames(p string, n int) (string, bool) {
+	at := len(p)
+	for k := 1; k <= n; k++ {
+		if at = strings.LastIndexByte(p[:at], '/'); at < 0 {
+			return p, k == n
+		}
+	}
+	return p[at+1:], true
 }
 
 // Disarms says how a file of settings that becomes after would leave reeve's hooks

@@ -84,3 +84,15 @@ func TestDisarms(t *testing.T) {
 		}
 	}
 }
+
+func TestLastNames(t *testing.T) {
+	for _, p := range []string{"", "/", "a", "/a", "a/b", "/a/b", "/a//b/", "/etc/x/y.json"} {
+		parts := strings.Split(p, "/")
+		for n := 1; n < len(parts)+2; n++ {
+			got, ok := lastNames(p, n)
+			if has := len(parts) >= n; ok != has || ok && got != strings.Join(parts[len(parts)-n:], "/") {
+				t.Errorf("the last %d of %q are %q, %v", n, p, got, ok)
+			}
+		}
+	}
+}
