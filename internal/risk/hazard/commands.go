@@ -712,6 +712,9 @@ func (c *invocation) ordinary() flow {
 // spawnsShell says whether an argument orders a program to start a shell, in
 // whatever language the program has for that.
 func spawnsShell(t string) bool {
+	if rest, ok := strings.CutPrefix(t, "SHELL="); ok && interpreters[baseName(rest)].shell {
+		return false // which shell make or tmux uses
+	}
 	i := strings.Index(t, "/bin/sh")
 	if i < 0 {
 		if i = strings.Index(t, "/bin/bash"); i < 0 {
