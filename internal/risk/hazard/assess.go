@@ -214,6 +214,14 @@ func newCall(tool string, leaves []act.Leaf) *call {
 		c.leaves = append(c.leaves, one)
 	}
 	c.joinArguments()
+	// The hooks call the two texts of an edit old and new, which say nothing where no
+	// file is named: of a move they are paths.
+	for i := range c.leaves {
+		l := &c.leaves[i]
+		if name := c.nameOf(l); c.writes && c.path != "" && l.role == roleUnknown && (name == "old" || name == "new") && formOf(l.Text) != rolePath {
+			l.role = roleContent
+		}
+	}
 	return c
 }
 
