@@ -19,6 +19,7 @@ import (
 	"reeve.example/reeve/internal/hook"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/store"
+	"reeve.example/reeve/internal/words"
 )
 
 // finding is one line of what doctor found.
@@ -86,7 +87,7 @@ func (d *doctor) report(w io.Writer, asJSON bool) error {
 		case 0:
 			fmt.Fprintln(w, "\nnothing is wrong")
 		default:
-			fmt.Fprintf(w, "\n%s\n", count(problems, "problem"))
+			fmt.Fprintf(w, "\n%s\n", words.Count(problems, "problem"))
 		}
 	}
 	if problems > 0 {
@@ -112,7 +113,7 @@ func (d *doctor) policy(c reeve.Config) {
 		}
 	}
 	rules := len(set.Rules())
-	d.add("ok", "policy", "%s: %s, %d of them only watching; default %s", name, count(rules, "rule"), watching, set.Default())
+	d.add("ok", "policy", "%s: %s, %d of them only watching; default %s", name, words.Count(rules, "rule"), watching, set.Default())
 	if watching == rules {
 		d.add("note", "policy", "every rule only watches: nothing is stopped")
 	}
@@ -189,7 +190,7 @@ func (d *doctor) ledger(ctx context.Context, s store.Store) error {
 		if head.Size == 0 {
 			continue
 		}
-		d.add("ok", "ledger", "log %d: %s", log, count(int(head.Size), "record"))
+		d.add("ok", "ledger", "log %d: %s", log, words.Count(int(head.Size), "record"))
 		err = s.Records(ctx, log, head.Size-1, head.Size, func(_ uint64, data []byte) error {
 			r, err := ledger.ParseRecord(data)
 			if ahead := time.Until(r.Time); err == nil && ahead > time.Minute {

@@ -17,6 +17,7 @@ import (
 	"reeve.example/reeve/internal/mcp/proxy/install"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/retention"
+	"reeve.example/reeve/internal/words"
 )
 
 // effects say, in a few lines for whoever is asked, what a deciding command will do.
@@ -72,7 +73,7 @@ func keyRevoked(cmd *cobra.Command, a []string) ([]string, error) {
 	}
 	return []string{
 		fmt.Sprintf("the key %s, of the role %s, made %s, is let in no more, at once and for good", a[0], keys[i].Role, keys[i].Created.Format(time.DateTime)),
-		fmt.Sprintf("%s of this role stay valid; credentials are required as before", count(others, "other key")),
+		fmt.Sprintf("%s of this role stay valid; credentials are required as before", words.Count(others, "other key")),
 	}, nil
 }
 
@@ -96,14 +97,14 @@ func agentChanged(what string) func(*cobra.Command, []string) ([]string, error) 
 func contentsErased(cmd *cobra.Command, ids []string) ([]string, error) {
 	user := flagOf(cmd, "user")
 	if user == "" {
-		return []string{fmt.Sprintf("the contents of %s go, for good: %s", count(len(ids), "decision"), strings.Join(ids, " ")), "the records stay"}, nil
+		return []string{fmt.Sprintf("the contents of %s go, for good: %s", words.Count(len(ids), "decision"), strings.Join(ids, " ")), "the records stay"}, nil
 	}
 	var found retention.Erased
 	if err := askNode(cmd, "POST", "/admin/erase", operator.Erase{User: user, Preview: true}, &found); err != nil {
 		return nil, err
 	}
 	return []string{
-		fmt.Sprintf("of the user %s go, for good: the contents of %s, %s that ended", user, count(found.Count, "request"), count(found.Trees, "task tree")),
+		fmt.Sprintf("of the user %s go, for good: the contents of %s, %s that ended", user, words.Count(found.Count, "request"), words.Count(found.Trees, "task tree")),
 		"and the user's A2A tasks with their messages, which are only counted as they go; the records stay",
 	}, nil
 }
@@ -121,7 +122,7 @@ func recordsPruned(cmd *cobra.Command, _ []string) ([]string, error) {
 		return []string{fmt.Sprintf("no record goes: those below %d are gone already, and records go in whole tiles of 256", p.From)}, nil
 	}
 	return []string{
-		fmt.Sprintf("%s go, for good: %d to %d, from %s to %s", count(int(p.Records), "record"), p.From-p.Records, p.From-1, when(p.First), when(p.Last)),
+		fmt.Sprintf("%s go, for good: %d to %d, from %s to %s", words.Count(int(p.Records), "record"), p.From-p.Records, p.From-1, when(p.First), when(p.Last)),
 		fmt.Sprintf("the records from %d on stay, and can still be proved", p.From),
 	}, nil
 }

@@ -161,7 +161,7 @@ func showExecutor(w io.Writer, e *executorInfo) error {
 		state += ": " + e.Why
 	}
 	fmt.Fprintf(w, "state     %s\n", state)
-	fmt.Fprintf(w, "at once   %s on a node\n", count(e.Concurrent, "task"))
+	fmt.Fprintf(w, "at once   %s on a node\n", words.Count(e.Concurrent, "task"))
 	fmt.Fprintf(w, "manifest  %s, unless the policy has one for it\n", manifestText(&e.Manifest))
 	if e.Idempotent {
 		fmt.Fprintf(w, "twice     does no more than once\n")

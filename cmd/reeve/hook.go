@@ -21,6 +21,7 @@ import (
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/hook"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/report"
 )
 
 // hooked is one reeve hook: its flags.
@@ -333,7 +334,7 @@ func status(cmd *cobra.Command, agents []string) error {
 	lost := map[string][]string{} // by agent, what was due and did not come
 	now := time.Now()
 	for _, s := range sessions {
-		for _, what := range unseen(s, now) {
+		for _, what := range s.Unseen(now) {
 			lost[s.Agent] = append(lost[s.Agent], "in session "+s.ID+", "+what)
 		}
 	}
@@ -369,7 +370,7 @@ func status(cmd *cobra.Command, agents []string) error {
 			fmt.Fprint(w, "  no event was recorded yet\n")
 		}
 		own := slices.DeleteFunc(slices.Clone(running), func(p hook.Process) bool { return p.Agent != agent })
-		for _, what := range unseenProcesses(own, sessions, now) {
+		for _, what := range report.UnseenProcesses(own, sessions, now) {
 			fmt.Fprintf(w, "  ? %s\n", printable(what))
 		}
 		shown := min(len(lost[agent]), mostUnseen) // the newest stand first

@@ -21,6 +21,7 @@ import (
 	"reeve.example/reeve/internal/retention"
 	"reeve.example/reeve/internal/store"
 	"reeve.example/reeve/internal/visible"
+	"reeve.example/reeve/internal/words"
 )
 
 func ledgerCommand() *cobra.Command {
@@ -123,7 +124,7 @@ func (v *verification) run(ctx context.Context, c reeve.Config, store store.Stor
 		bad += len(report.Problems) + report.More
 	}
 	if bad > 0 {
-		return fmt.Errorf("the ledger is not verified: %s", count(bad, "problem"))
+		return fmt.Errorf("the ledger is not verified: %s", words.Count(bad, "problem"))
 	}
 	return nil
 }
@@ -161,13 +162,6 @@ func signedWith(ctx context.Context, store ledger.Reader, log uint32, key string
 	}
 	_, err = ledger.OpenCheckpoint(head.Checkpoint, key)
 	return err == nil
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func printReport(w io.Writer, r *ledger.Report) {
@@ -537,9 +531,9 @@ func ledgerErase() *cobra.Command {
 			if err := askNode(cmd, "POST", "/admin/erase", q, &erased); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "erased the contents of %s", count(erased.Count, "decision"))
+			fmt.Fprintf(cmd.OutOrStdout(), "erased the contents of %s", words.Count(erased.Count, "decision"))
 			if erased.Trees+erased.A2A > 0 {
-				fmt.Fprintf(cmd.OutOrStdout(), ", %s and %s", count(erased.Trees, "task tree"), count(erased.A2A, "A2A task"))
+				fmt.Fprintf(cmd.OutOrStdout(), ", %s and %s", words.Count(erased.Trees, "task tree"), words.Count(erased.A2A, "A2A task"))
 			}
 			fmt.Fprintln(cmd.OutOrStdout())
 			return nil

@@ -13,6 +13,7 @@ import (
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/session"
+	"reeve.example/reeve/internal/words"
 )
 
 func policyCommand() *cobra.Command {
@@ -42,7 +43,7 @@ func policyCheck() *cobra.Command {
 				}
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "the policy compiles: %s, %d of them only watching; default %s\n%s\n",
-				count(enforced+watched, "rule"), watched, set.Default(), set.Hash())
+				words.Count(enforced+watched, "rule"), watched, set.Default(), set.Hash())
 			if set.GraveRisk() == 0 {
 				fmt.Fprintln(cmd.OutOrStdout(), "note: risk.deny is off: grave risk alone denies nothing")
 			}
@@ -109,10 +110,10 @@ func policyTest() *cobra.Command {
 			for _, r := range report.Unused {
 				fmt.Fprintf(out, "no case makes the rule %s match (%s:%d)\n", r.Name, r.File, r.Line)
 			}
-			fmt.Fprintf(out, "%d of %s pass; %d of %s are covered\n", len(report.Results)-report.Failed(), count(len(report.Results), "case"),
-				report.Rules-len(report.Unused), count(report.Rules, "rule"))
+			fmt.Fprintf(out, "%d of %s pass; %d of %s are covered\n", len(report.Results)-report.Failed(), words.Count(len(report.Results), "case"),
+				report.Rules-len(report.Unused), words.Count(report.Rules, "rule"))
 			if report.Failed() > 0 {
-				return fmt.Errorf("%s failed", count(report.Failed(), "case"))
+				return fmt.Errorf("%s failed", words.Count(report.Failed(), "case"))
 			}
 			return nil
 		},

@@ -18,6 +18,7 @@ import (
 
 	"reeve.example/reeve/flow"
 	"reeve.example/reeve/internal/engine"
+	"reeve.example/reeve/internal/words"
 	"reeve.example/reeve/task"
 )
 
@@ -535,7 +536,7 @@ func table(w io.Writer, tasks []*flow.Task, color bool) {
 		shown = slices.DeleteFunc(shown, func(t *flow.Task) bool { return t.Status == task.Completed })
 	}
 	if left -= len(shown); len(shown) == 0 {
-		fmt.Fprintf(w, "%s completed\n", count(left, "task"))
+		fmt.Fprintf(w, "%s completed\n", words.Count(left, "task"))
 		return
 	}
 	fmt.Fprintf(w, "%s  %s  %s  %s\n", pad("TASK", labels), pad("EXECUTOR", executors), pad("STATUS", stateWidth), "TIME")
@@ -554,7 +555,7 @@ func table(w io.Writer, tasks []*flow.Task, color bool) {
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(w, "%s completed\n", count(left, "more task"))
+		fmt.Fprintf(w, "%s completed\n", words.Count(left, "more task"))
 	}
 }
 

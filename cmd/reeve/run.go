@@ -135,7 +135,7 @@ func (r *runner) run(cmd *cobra.Command, file string) error {
 		return r.detached(cmd, node, started)
 	}
 	if !r.json && r.result == "" {
-		fmt.Fprintf(show, "%s: %s (%s)\n", printable(w.Name), count(w.Count, "task"), started.Root)
+		fmt.Fprintf(show, "%s: %s (%s)\n", printable(w.Name), words.Count(w.Count, "task"), started.Root)
 	}
 	f := &follower{client: node.client, root: started.Root, show: show, hint: node.hint}
 	interrupted, err := attend(ctx, leave, f, signals)
@@ -381,7 +381,7 @@ func printResult(w io.Writer, t *flow.Task) {
 	shown := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, line := range shown {
 		if i == maxShown {
-			fmt.Fprintf(w, "  … %s more: reeve tasks get %s\n", count(len(shown)-maxShown, "line"), t.ID)
+			fmt.Fprintf(w, "  … %s more: reeve tasks get %s\n", words.Count(len(shown)-maxShown, "line"), t.ID)
 			return
 		}
 		line = words.Shorten(printable(strings.ReplaceAll(line, "\t", "    ")), 1000)

@@ -3,6 +3,7 @@
 package words
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -65,4 +66,12 @@ func Shorten(s string, most int) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// Count is a number of things, for a sentence: "1 record", "2 records".
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -41,3 +41,11 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+func TestCount(t *testing.T) {
+	for n, want := range []string{"0 records", "1 record", "2 records"} {
+		if got := Count(n, "record"); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
