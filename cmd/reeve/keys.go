@@ -105,7 +105,7 @@ func ask(cmd *cobra.Command, mustRun bool, method, path string, q, a any) (err e
 	if strings.HasPrefix(path, "/approvals") { // what a hook or a proxy holds, too
 		c = orOwn(c)
 	}
-	if path != "/admin/keys" { // a key can be made before the first start
+	if path != "/admin/keys" && !mustRun { // a key can be made before the first start
 		if err := noRecords(c); err != nil {
 			return err
 		}
