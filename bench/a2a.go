@@ -124,7 +124,7 @@ func runA2A(rounds int, each time.Duration, conns []int) error {
 	if err := begin("sample", "/", sendBody(""), self, "-sample", "ADDR"); err != nil {
 		return err
 	}
-	if err := begin("reeve", "/a2a", sendBody(work), reeve, "serve", "--listen", "ADDR", "--data", filepath.Join(dir, "data"), "--tasks-allow-private"); err != nil {
+	if err := begin("reeve", "/a2a", sendBody(work), reeve, append([]string{"serve", "--listen", "ADDR", "--data", filepath.Join(dir, "data"), "--tasks-allow-private"}, unbounded...)...); err != nil {
 		return err
 	}
 

@@ -29,6 +29,11 @@ import (
 	"time"
 )
 
+// unbounded lifts the quotas of a principal: the load has one, and ends nothing that it begins.
+var unbounded = []string{
+	"--quotas-tasks", "0", "--quotas-task-bytes", "0", "--quotas-intents", "0", "--quotas-bytes", "0", "--quotas-contents", "0", "--quotas-agents", "0",
+}
+
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("bench: ")
@@ -112,7 +117,7 @@ func run(opa bool, rounds int, each time.Duration, conns []int, latency bool, on
 	}
 	node := func(name string, args ...string) (*server, error) {
 		addr := freeAddr()
-		args = append([]string{"serve", "--listen", addr, "--data", filepath.Join(dir, name)}, args...)
+		args = append(slices.Concat([]string{"serve", "--listen", addr, "--data", filepath.Join(dir, name)}, unbounded), args...)
 		return start(name, addr, "/", stepBody(), reeve, args...)
 	}
 	var servers []*server
