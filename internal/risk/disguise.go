@@ -233,16 +233,20 @@ func (s *scanner) cutOrder(i int) {
 // cutVerb says whether the first four letters from i on, which is nearly always all
 // that has to be read, begin one of the verbs.
 func (s *scanner) cutVerb(i int) bool {
-	var four [4]byte
-	n := 0
+	verb, n := "", 0
 	for k := i; k < min(len(s.text), i+32); k++ {
-		if c := s.text[k]; isAlpha(c) {
-			if four[n] = c | 0x20; !cutVerbBegins(four[:n+1]) {
-				return false
-			}
-			if n++; n == len(four) {
-				return true
-			}
+		c := s.text[k]
+		if !isAlpha(c) {
+			continue
+		}
+		if n == 0 {
+			verb = cutVerbOf[c&0x1f]
+		}
+		if verb == "" || verb[n] != c|0x20 {
+			return false
+		}
+		if n++; n == 4 {
+			return true
 		}
 	}
 	return false
@@ -289,21 +293,16 @@ func (s *scanner) cutOrderOf(i int) {
 	}
 }
 
-func cutVerbBegins(letters []byte) bool {
+// cutVerbOf is the one of the verbs that begins with a letter, empty for none. They begin
+// with five letters.
+var cutVerbOf = func() (of [32]string) {
 	for _, v := range cutVerbs {
-		if v[:len(letters)] == string(letters) {
-			return true
+		if of[v[0]&0x1f] != "" {
+			panic("risk: two verbs of cut orders begin with the letter of " + v)
 		}
+		of[v[0]&0x1f] = v
 	}
-	return false
-}
-
-// cutInitials has a bit for the first letter of each of the verbs.
-var cutInitials = func() (set uint32) {
-	for _, v := range cutVerbs {
-		set |= 1 << (v[0] & 0x1f)
-	}
-	return set
+	return of
 }()
 
 // addDisguises adds the heads of words at which an order in disguise can begin.

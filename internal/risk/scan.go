@@ -240,7 +240,7 @@ func (s *scanner) word(i int) {
 	if at := bucketAt[bucketOf(head)]; at != 0 {
 		s.trigger(i, head, triggers[at-1])
 	}
-	if s.want&Injection != 0 && cutInitials>>(head&0x1f)&1 != 0 && !(isAlnum(s.text[i+1]) && isAlnum(s.text[i+2])) {
+	if s.want&Injection != 0 && cutVerbOf[head&0x1f] != "" && !(isAlnum(s.text[i+1]) && isAlnum(s.text[i+2])) {
 		s.cutOrder(i)
 	}
 	if head>>16&0xf0f0 == 0x3030 && s.want&IBAN != 0 { // two digits, or few other bytes
