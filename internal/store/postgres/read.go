@@ -171,14 +171,7 @@ func findOpening(ctx context.Context, q querier, pos act.Position, lock string) 
 	if row, err = pgx.CollectOneRow(rows, scanBatch); err != nil {
 		return row, 0, 0, found(err)
 	}
-	i, ok := row.Place(pos.Index)
-	if !ok {
-		return row, 0, 0, ledger.ErrNotFound
-	}
-	start, end, err = layout.OpeningSpan(row.Data, row.Count, i)
-	if err == nil && start == end {
-		err = ledger.ErrNotFound
-	}
+	start, end, err = row.OpeningSpan(pos.Index)
 	return row, start, end, err
 }
 

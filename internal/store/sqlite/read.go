@@ -189,14 +189,7 @@ func findOpening(c *sqlite.Conn, pos act.Position) (row layout.Batch, start, end
 	if err != nil {
 		return row, 0, 0, err
 	}
-	i, ok := row.Place(pos.Index)
-	if !ok {
-		return row, 0, 0, ledger.ErrNotFound
-	}
-	start, end, err = layout.OpeningSpan(row.Data, row.Count, i)
-	if err == nil && start == end {
-		err = ledger.ErrNotFound
-	}
+	start, end, err = row.OpeningSpan(pos.Index)
 	return row, start, end, err
 }
 

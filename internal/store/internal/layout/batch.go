@@ -45,6 +45,20 @@ func (b *Batch) Place(index uint64) (i int, ok bool) {
 	return int(index - b.First), true
 }
 
+// OpeningSpan returns where in the column data of the openings the opening of a record
+// is: from start to end. It is ledger.ErrNotFound when there is none.
+func (b *Batch) OpeningSpan(index uint64) (start, end int64, err error) {
+	i, ok := b.Place(index)
+	if !ok {
+		return 0, 0, ledger.ErrNotFound
+	}
+	start, end, err = OpeningSpan(b.Data, b.Count, i)
+	if err == nil && start == end {
+		err = ledger.ErrNotFound
+	}
+	return start, end, err
+}
+
 // Records calls f with those records of the column records that have an index
 // from from to to.
 func (b *Batch) Records(from, to uint64, f func(index uint64, record []byte) error) error {
