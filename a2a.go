@@ -23,7 +23,7 @@ func (n *Node) openA2A() error {
 	callbacks := &outbound.Dialer{AllowPrivate: n.cfg.AllowPrivateCallbacks}
 	_, shared := n.store.(*postgres.Store)
 	cfg := a2a.Config{
-		Guard: n.guard, Engine: n.engine.Load(), Executors: n.executors, Open: func() bool { return !n.auth.Configured() },
+		Guard: n.guard, Engine: n.engine.Load(), Executors: n.executors, Open: n.open,
 		URL: n.cfg.A2A.URL, Version: Version(), Alone: !shared, Node: n.log.Node(), MaxBody: n.cfg.Limits.Body,
 		Callback: callbacks.Client(outbound.Options{Timeout: 10 * time.Second, Redirects: 3}),
 		Wait:     n.cfg.A2A.Wait, Hold: server.Hold, Logger: n.logger,

@@ -58,6 +58,10 @@ type Config struct {
 
 	InsecureAnonymous bool `yaml:"insecure-anonymous" doc:"Listen beyond loopback without credentials. Anybody who can reach the node can use it."`
 
+	Anonymous string `yaml:"anonymous" default:"until-first-key" doc:"When callers of this machine need no credential: until-first-key, so that the first API key or a JWT setting closes that for good; loopback, with keys, too, on a node that listens on loopback only; never, so that a node can also listen elsewhere before its first key."`
+
+	Keys []string `yaml:"keys" doc:"API keys, beside those that reeve keys create makes: each NAME=ROLE:sha256:HEX, as reeve keys generate prints it, or NAME=ROLE:env:NAME or NAME=ROLE:file:PATH, where sha256:HEX is. The hash is no secret; the key is nowhere at the node."`
+
 	JWT struct {
 		Secret   string        `yaml:"secret" doc:"Reference to a secret for HS256 tokens: env:NAME or file:PATH."`
 		JWKS     string        `yaml:"jwks" doc:"File or https URL of a JWKS for RS256, ES256 and EdDSA tokens."`
@@ -412,6 +416,12 @@ func (c *Config) check() error {
 	if c.Hook.Unreachable != "block" && c.Hook.Unreachable != "decide" {
 		fail("hook.unreachable: choose block or decide, not %q", c.Hook.Unreachable)
 	}
+	if _, err := c.anonymous(); err != nil {
+		fail("anonymous: %w", err)
+	}
+	if _, err := c.keys(); err != nil {
+		fail("keys: %w", err)
+	}
 	switch pins.Mode(c.MCP.Pin) {
 	case pins.TrustFirst, pins.Ask, pins.Off:
 	default:
@@ -489,6 +499,48 @@ func (c *Config) check() error {
 func (c *Config) proxies() server.Proxies {
 	trusted, _ := server.ParseProxies(c.Proxies.Trusted)
 	return server.Proxies{Trusted: trusted, Header: c.Proxies.Header}
+}
+
+// anonymous is when callers without a credential are let in. Beyond loopback that is only
+// where insecure-anonymous says so by name.
+func (c *Config) anonymous() (identity.Anonymous, error) {
+	local := server.Loopback(c.Listen) && (c.A2A.GRPC == "" || c.A2A.GRPC == sameGRPC || server.Loopback(c.A2A.GRPC))
+	switch c.Anonymous {
+	case "", "until-first-key":
+		if server.Loopback(c.Listen) || c.InsecureAnonymous {
+			return identity.UntilFirstKey, nil
+		}
+		return identity.Never, nil
+	case "loopback":
+		if !local || c.InsecureAnonymous {
+			return identity.Never, errors.New("loopback is for a node that listens on loopback and nowhere else")
+		}
+		return identity.Always, nil
+	case "never":
+		if c.InsecureAnonymous {
+			return identity.Never, errors.New("never, and insecure-anonymous, exclude each other")
+		}
+		return identity.Never, nil
+	}
+	return identity.Never, fmt.Errorf("choose until-first-key, loopback or never, not %q", c.Anonymous)
+}
+
+// keys are the API keys that the configuration has.
+func (c *Config) keys() (keys []identity.Key, err error) {
+	for _, text := range c.Keys {
+		key, err := identity.ParseKey(text, func(reference string) (string, error) {
+			text, err := secret.Read(reference)
+			return string(text), err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(keys, func(other identity.Key) bool { return other.Name == key.Name || other.Hash == key.Hash }) {
+			return nil, fmt.Errorf("the key %s is there twice, by its name or its hash", key.Name)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
 }
 
 // a2gSecrets returns what tells the secret that is shared with an agent.

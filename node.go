@@ -9,6 +9,7 @@
 package reeve
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -161,6 +162,10 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 		return n, err
 	}
 	n.keys.Guard, n.keys.Store, n.keys.Auth, n.keys.Now, n.keys.Logger = n.guard, n.store, n.auth, n.now, n.logger
+	n.keys.Anonymous = cmp.Or(cfg.Anonymous, "until-first-key")
+	if n.keys.Given, err = cfg.keys(); err != nil {
+		return n, fmt.Errorf("keys: %w", err)
+	}
 	if err = n.keys.Load(ctx); err != nil {
 		return n, err
 	}
@@ -178,15 +183,17 @@ func newOwner() string {
 	return fmt.Sprintf("%s:%d:%s", host, os.Getpid(), rand.Text())
 }
 
-// authenticator tells who is asking, as configured. Anonymous callers are let
-// in on loopback only, or where a flag says so by name.
+// authenticator tells who is asking, as configured.
 func (c *Config) authenticator() (*identity.Authenticator, error) {
-	cfg := identity.Config{Anonymous: server.Loopback(c.Listen) || c.InsecureAnonymous}
+	anonymous, err := c.anonymous()
+	if err != nil {
+		return nil, fmt.Errorf("anonymous: %w", err)
+	}
+	cfg := identity.Config{Anonymous: anonymous}
 	if c.JWT.Secret != "" || c.JWT.JWKS != "" {
 		cfg.JWT = &identity.JWT{
 			JWKS: c.JWT.JWKS, Issuer: c.JWT.Issuer, Audience: c.JWT.Audience, RoleClaim: c.JWT.RoleFrom, Leeway: c.JWT.Leeway,
 		}
-		var err error
 		if cfg.JWT.Roles, err = c.roles(); err != nil {
 			return nil, fmt.Errorf("jwt.roles: %w", err)
 		}
@@ -200,6 +207,9 @@ func (c *Config) authenticator() (*identity.Authenticator, error) {
 	}
 	return identity.New(cfg)
 }
+
+// open reports whether nobody needs a credential here, and so callers are not told apart.
+func (n *Node) open() bool { return n.auth.Anonymous() && !n.auth.Configured() }
 
 // answered has what waits for people's answer go on, beside the request that
 // brought it.

@@ -91,7 +91,7 @@ func (n *Node) serverConfig() server.Config {
 		server.AgentsOnly(aos.Namespace(n.door.Decide, n.writable, Version(), n.now)), server.AgentsOnly(n.a2g.Namespace()), n.flow.Namespace(),
 	}, n.a2a.Namespaces()...)
 	return server.Config{
-		Listen: n.cfg.Listen, AllowAnonymous: n.cfg.InsecureAnonymous, Hosts: n.cfg.Hosts,
+		Listen: n.cfg.Listen, AllowAnonymous: n.cfg.InsecureAnonymous, BeforeKeys: n.cfg.Anonymous == "never", Hosts: n.cfg.Hosts,
 		TLSCert: n.cfg.TLS.Cert, TLSKey: n.cfg.TLS.Key,
 		Socket: filepath.Join(n.cfg.Data, SocketName), Operator: n.Admin(),
 		Auth: n.auth, Proxies: n.cfg.proxies(), Connections: n.connections(openFiles()),

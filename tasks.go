@@ -114,7 +114,7 @@ func (n *Node) openEngine(own []executor.Executor) (err error) {
 		Ended: n.metrics.TaskEnded, Logger: n.logger,
 	}))
 	n.flow = flow.NewServer(flow.Config{
-		Engine: n.engine.Load(), Executors: n.executors, Open: func() bool { return !n.auth.Configured() }, Version: Version(), Logger: n.logger,
+		Engine: n.engine.Load(), Executors: n.executors, Open: n.open, Version: Version(), Logger: n.logger,
 	})
 	return n.openA2A()
 }

@@ -50,8 +50,16 @@ func keyCreated(cmd *cobra.Command, a []string) ([]string, error) {
 	if err := askNode(cmd, "GET", "/admin/keys", nil, &keys); err != nil {
 		return lines, err
 	}
-	if len(keys) == 0 {
-		lines = append(lines, "it is the first: from then on everybody needs a credential, on loopback, too, also once it is revoked")
+	var now operator.Status
+	if err := askNode(cmd, "GET", "/admin/status", nil, &now); err != nil {
+		return lines, err
+	}
+	switch {
+	case now.Anonymous == "loopback":
+		lines = append(lines, "callers of this machine still need none (anonymous: loopback)")
+	case !now.Credentials:
+		lines = append(lines, "it is the first: from then on everybody needs a credential, on loopback, too, also once it is revoked",
+			"agents, hooks and Prometheus that ask now without one are refused then; the setting anonymous: loopback keeps this machine open")
 	}
 	return lines, nil
 }

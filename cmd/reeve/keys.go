@@ -9,11 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/operator"
 )
 
 func keysCommand() *cobra.Command {
-	return group("keys", "API keys of agents, approvers, auditors and admins", keysCreate(), keysList(), keysRevoke())
+	return group("keys", "API keys of agents, approvers, auditors and admins", keysCreate(), keysGenerate(), keysList(), keysRevoke())
 }
 
 func keysCreate() *cobra.Command {
@@ -39,6 +40,60 @@ func keysCreate() *cobra.Command {
 	return c
 }
 
+func keysGenerate() *cobra.Command {
+	var role, from string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "generate NAME",
+		Short: "Make a key for a configuration, without a node",
+		Long: `Makes a key, and the line by which a configuration gives it to a node: as the setting keys,
+which holds a hash and no secret. No node is asked, and nothing is stored. With --from it is
+about a key whose secret was made elsewhere: reeve_ and at least 32 random characters.`,
+		Example: `  reeve keys generate agent-1
+  reeve keys generate ops --role admin --json
+  REEVE_KEYS="$(reeve keys generate agent-1 --from agent-1.secret)" reeve serve --listen 0.0.0.0:8080`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			made := struct {
+				Name    string `json:"name"`
+				Role    string `json:"role"`
+				Secret  string `json:"secret,omitzero"`
+				Setting string `json:"setting"`
+			}{Name: a[0], Role: role}
+			var key identity.Key
+			if from == "" {
+				var err error
+				if key, made.Secret, err = identity.NewKey(a[0], identity.Role(role), "", time.Now()); err != nil {
+					return usageError{err}
+				}
+			} else {
+				text, err := readFile(cmd, from)
+				if err != nil {
+					return err
+				}
+				if key, err = identity.KnownKey(a[0], identity.Role(role), strings.TrimSpace(string(text))); err != nil {
+					return usageError{err}
+				}
+			}
+			made.Setting = key.Setting()
+			switch out := cmd.OutOrStdout(); {
+			case asJSON:
+				return printJSON(out, made)
+			case from != "":
+				fmt.Fprintln(out, made.Setting)
+			default:
+				fmt.Fprintf(out, "secret   %s\nsetting  %s\n", made.Secret, made.Setting)
+				fmt.Fprintf(cmd.ErrOrStderr(), "give the secret to who asks, and the setting to the node, in its list of keys: the secret is not shown again\n")
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&role, "role", "agent", "agent, approver, auditor or admin")
+	c.Flags().StringVar(&from, "from", "", "file with the secret of a key made elsewhere; - for standard input")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
 func keysList() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
@@ -60,18 +115,28 @@ func keysList() *cobra.Command {
 			fmt.Fprintln(w, "NAME\tROLE\tORGANIZATION\tCREATED\tSTATE")
 			for _, k := range keys {
 				state := "valid"
-				if k.Damaged {
+				if k.Given {
+					state = "valid, by configuration"
+				} else if k.Damaged {
 					state = "damaged: it lets nobody in"
 				} else if !k.Revoked.IsZero() {
 					state = "revoked " + k.Revoked.Format(time.DateTime)
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.Name, k.Role, k.Organization, k.Created.Format(time.DateTime), state)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.Name, k.Role, k.Organization, madeAt(k), state)
 			}
 			return w.Flush()
 		},
 	}
 	settingFlags(c, "data", "database")
 	return c
+}
+
+// madeAt is when a key was made, as far as the node knows.
+func madeAt(k operator.KeyInfo) string {
+	if k.Created.IsZero() {
+		return "-"
+	}
+	return k.Created.Format(time.DateTime)
 }
 
 func keysRevoke() *cobra.Command {

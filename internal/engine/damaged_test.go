@@ -118,7 +118,7 @@ func letsNobodyIn(t *testing.T, n *node, b *before) {
 	if err != nil || len(keys) != 1 {
 		t.Fatalf("%d keys: %v", len(keys), err)
 	}
-	auth, err := identity.New(identity.Config{Anonymous: true})
+	auth, err := identity.New(identity.Config{Anonymous: identity.UntilFirstKey})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 // particular. What a caller says about itself inside a request counts for
 // nothing here.
 //
-//	auth, err := identity.New(identity.Config{Anonymous: true})
+//	auth, err := identity.New(identity.Config{Anonymous: identity.UntilFirstKey})
 //	auth.SetKeys(keys)
 //	principal, role, err := auth.Authenticate(r)
 package identity
@@ -76,14 +76,23 @@ func FromContext(ctx context.Context) (act.Principal, Role) {
 type Config struct {
 	// JWT, if set, takes tokens.
 	JWT *JWT
-	// Anonymous lets callers without a credential in, as agents, while no
-	// credential is configured: neither a JWT nor any API key.
-	Anonymous bool
+	// Anonymous says whether callers without a credential are let in, as agents.
+	Anonymous Anonymous
 }
+
+// Anonymous says when callers without a credential are let in. The zero value is never.
+type Anonymous int
+
+// When they are.
+const (
+	Never         Anonymous = iota
+	UntilFirstKey           // while no credential is configured: neither a JWT nor any API key
+	Always
+)
 
 // Authenticator tells who sent a request. It is safe for concurrent use.
 type Authenticator struct {
-	anonymous bool
+	anonymous Anonymous
 	tokens    *tokens // nil without JWT
 	keys      atomic.Pointer[keyRing]
 
@@ -109,7 +118,7 @@ type Credential struct {
 func (c *Credential) Err() error {
 	switch c.Principal.Method {
 	case act.Anonymous.Method:
-		if !c.auth.anonymous || c.auth.Configured() {
+		if !c.auth.Anonymous() {
 			return &Error{Missing: true, Reason: needed}
 		}
 	case methodKey:
@@ -158,8 +167,13 @@ func (a *Authenticator) SetKeys(keys []Key) {
 	a.changed = make(chan struct{})
 }
 
-// Configured reports whether any credential is configured. Then one is required.
+// Configured reports whether any credential is configured, so that callers are told apart.
 func (a *Authenticator) Configured() bool { return a.tokens != nil || a.keys.Load().configured }
+
+// Anonymous reports whether a caller without a credential is let in now.
+func (a *Authenticator) Anonymous() bool {
+	return a.anonymous == Always || a.anonymous == UntilFirstKey && !a.Configured()
+}
 
 // Error says why a caller was not let in. Its text is for the caller; the cause,
 // for the operator, is what it wraps.
@@ -202,7 +216,7 @@ func (a *Authenticator) Authenticate(r *http.Request) (act.Principal, Role, erro
 func (a *Authenticator) Check(r *http.Request) (*Credential, error) {
 	headers := r.Header["Authorization"]
 	if len(headers) == 0 {
-		if a.anonymous && !a.Configured() {
+		if a.Anonymous() {
 			return &Credential{Principal: act.Anonymous, Role: Agent, auth: a}, nil
 		}
 		return nil, &Error{Missing: true, Reason: needed}
@@ -226,8 +240,10 @@ func (a *Authenticator) Check(r *http.Request) (*Credential, error) {
 		var err error
 		c.Principal, c.Role, c.Ends, err = a.tokens.verify(r.Context(), credential)
 		return ifKnown(c, err)
-	case !a.Configured():
+	case !a.Configured() && a.Anonymous():
 		return nil, refused(nil, "No credentials are configured here, so none can be checked. Send none.")
+	case !a.Configured():
+		return nil, refused(nil, "No credentials are configured here, so none can be checked.")
 	}
 	return nil, refused(nil, "The credential is not valid.")
 }

@@ -147,7 +147,7 @@ func TestThreat15Tokens(t *testing.T) {
 	if got := time.Unix(1795255500, 0).UTC(); got != start.Add(5*time.Minute) {
 		t.Fatalf("the token's end is %s", got)
 	}
-	withJWKS, err := New(Config{Anonymous: true, JWT: &JWT{JWKS: file, Issuer: "https://issuer", Audience: "reeve", Now: clock, Leeway: 30 * time.Second}})
+	withJWKS, err := New(Config{Anonymous: UntilFirstKey, JWT: &JWT{JWKS: file, Issuer: "https://issuer", Audience: "reeve", Now: clock, Leeway: 30 * time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func TestThreat15Tokens(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
-	auth, err := New(Config{Anonymous: true})
+	auth, err := New(Config{Anonymous: UntilFirstKey})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -447,7 +447,7 @@ func TestChallenge(t *testing.T) {
 	}
 	for header, want := range map[string]string{
 		"":         `Bearer realm="reeve"`,
-		"Bearer x": `Bearer realm="reeve", error="invalid_token", error_description="No credentials are configured here, so none can be checked. Send none"`,
+		"Bearer x": `Bearer realm="reeve", error="invalid_token", error_description="No credentials are configured here, so none can be checked"`,
 	} {
 		r := request()
 		if header != "" {
@@ -463,7 +463,7 @@ func TestChallenge(t *testing.T) {
 
 func FuzzAuthenticate(f *testing.F) {
 	secret := []byte(strings.Repeat("s", 32))
-	auth, err := New(Config{Anonymous: true, JWT: &JWT{Secret: secret, Audience: "reeve", Now: func() time.Time { return start }}})
+	auth, err := New(Config{Anonymous: UntilFirstKey, JWT: &JWT{Secret: secret, Audience: "reeve", Now: func() time.Time { return start }}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -511,7 +511,7 @@ func TestThreat15StrictJWKS(t *testing.T) {
 func TestCredentialEnds(t *testing.T) {
 	secret := []byte(strings.Repeat("s", 32))
 	now := start
-	a, err := New(Config{Anonymous: true, JWT: &JWT{Secret: secret, Audience: "reeve", Now: func() time.Time { return now }, Leeway: 30 * time.Second}})
+	a, err := New(Config{Anonymous: UntilFirstKey, JWT: &JWT{Secret: secret, Audience: "reeve", Now: func() time.Time { return now }, Leeway: 30 * time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -570,7 +570,7 @@ func TestCredentialEnds(t *testing.T) {
 		t.Error("the same keys are a change")
 	default:
 	}
-	open, err := New(Config{Anonymous: true})
+	open, err := New(Config{Anonymous: UntilFirstKey})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -581,5 +581,87 @@ func TestCredentialEnds(t *testing.T) {
 	open.SetKeys([]Key{key})
 	if nobody.Err() == nil {
 		t.Error("nobody may still ask where a credential is needed")
+	}
+}
+
+// A key of a configuration is the one that was made, and what is not exactly its form is no
+// key; nothing that is refused is repeated, since it may be a secret.
+func TestGivenKeys(t *testing.T) {
+	elsewhere := func(ref string) (string, error) {
+		if ref == "env:HASH" {
+			return "sha256:" + strings.Repeat("ab", 32), nil
+		}
+		return "", errors.New("a secret is not written here")
+	}
+	key, secret, err := NewKey("agent-1", Admin, "", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := ParseKey(key.Setting(), elsewhere)
+	if err != nil || parsed.Name != "agent-1" || parsed.Role != "admin" || parsed.Hash != key.Hash || !parsed.Given {
+		t.Fatalf("%+v, %v", parsed, err)
+	}
+	known, err := KnownKey("agent-1", Admin, secret)
+	if err != nil || known.Hash != key.Hash {
+		t.Errorf("%+v, %v", known, err)
+	}
+	if k, err := ParseKey("a=agent:env:HASH", elsewhere); err != nil || k.Hash[0] != 0xab {
+		t.Errorf("%+v, %v", k, err)
+	}
+	digits := strings.Repeat("0a", 32)
+	for _, wrong := range []string{
+		"", "=", "a", "a=", "a=agent", "a=agent:", secret, "a=" + secret, "a=agent:" + secret, "a=king:sha256:" + digits, "=agent:sha256:" + digits,
+		"a b=agent:sha256:" + digits, "a=agent:sha256:" + digits[2:], "a=agent:sha256:" + digits + "00", "a=agent:sha256:" + strings.Repeat("zz", 32),
+		"a=agent:sha512:" + digits, "a=Agent:sha256:" + digits, "a=agent:SHA256:" + digits, "a=agent: sha256:" + digits, "a=agent:file:/none",
+	} {
+		if k, err := ParseKey(wrong, elsewhere); err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("%q: %+v, %v", wrong, k, err)
+		}
+	}
+	for _, weak := range []string{"", "reeve_", "reeve_admin", "secret", strings.Repeat("x", 64), "reeve_" + strings.Repeat(" ", 40), "reeve_" + strings.Repeat("x", 600)} {
+		if _, err := KnownKey("a", Agent, weak); err == nil {
+			t.Errorf("%q is taken for a secret", weak)
+		}
+	}
+}
+
+// When nobody needs a credential, and what a key, a revoked one or a token changes.
+func TestThreat15Anonymous(t *testing.T) {
+	key, secret, err := NewKey("k", Agent, "", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	revoked := key
+	revoked.Revoked = time.Now()
+	for _, c := range []struct {
+		when           Anonymous
+		keys           []Key
+		anonymous, key bool
+	}{
+		{Never, nil, false, false},
+		{Never, []Key{key}, false, true},
+		{UntilFirstKey, nil, true, false},
+		{UntilFirstKey, []Key{key}, false, true},
+		{UntilFirstKey, []Key{revoked}, false, false},
+		{UntilFirstKey, []Key{{Name: "x", Damaged: true}}, false, false},
+		{Always, nil, true, false},
+		{Always, []Key{key}, true, true},
+		{Always, []Key{revoked}, true, false}, // and the revoked key makes nobody anonymous
+	} {
+		auth, err := New(Config{Anonymous: c.when})
+		if err != nil {
+			t.Fatal(err)
+		}
+		auth.SetKeys(c.keys)
+		p, role, err := auth.Authenticate(request())
+		if (err == nil) != c.anonymous || err == nil && (p != act.Anonymous || role != Agent) {
+			t.Errorf("%+v: without a credential: %v %v %v", c, p, role, err)
+		}
+		if _, _, err := auth.Authenticate(request("Bearer " + secret)); (err == nil) != c.key {
+			t.Errorf("%+v: with the key: %v", c, err)
+		}
+		if _, _, err := auth.Authenticate(request("Bearer nonsense")); err == nil {
+			t.Errorf("%+v: nonsense is taken", c)
+		}
 	}
 }

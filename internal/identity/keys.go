@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/big"
@@ -32,6 +33,8 @@ type Key struct {
 	Organization string
 	Created      time.Time
 	Revoked      time.Time // zero while valid
+	// Given says that the node's configuration has the key, and no database.
+	Given bool
 	// Damaged says that what is stored of it cannot be read. It lets nobody in; others
 	// still need a credential, as with any key.
 	Damaged bool
@@ -48,21 +51,80 @@ type Keys interface {
 // NewKey makes an API key. The secret is shown to its holder once; the key
 // holds nothing but its hash.
 func NewKey(name string, role Role, organization string, now time.Time) (key Key, secret string, err error) {
-	if !keyName.MatchString(name) {
-		return Key{}, "", fmt.Errorf("%.80q is no name for a key: use 1 to 64 letters, digits, dots, dashes and underscores, and begin with a letter or digit", name)
-	}
-	if _, ok := ParseRole(string(role)); !ok {
-		return Key{}, "", fmt.Errorf("%.80q is no role: choose agent, approver, auditor or admin", string(role))
-	}
-	if !printable(organization) {
-		return Key{}, "", errors.New("the organization is longer than 256 bytes or has control characters")
+	if key, err = named(name, role, organization); err != nil {
+		return Key{}, "", err
 	}
 	var random [32]byte
 	rand.Read(random[:]) // never fails
 	digits := new(big.Int).SetBytes(random[:]).Text(62)
 	const longest = 43 // digits of 2^256 in base 62
 	secret = keyPrefix + name + "_" + strings.Repeat("0", longest-len(digits)) + digits
-	return Key{Name: name, Hash: sha256.Sum256([]byte(secret)), Role: string(role), Organization: organization, Created: now}, secret, nil
+	key.Hash, key.Created = sha256.Sum256([]byte(secret)), now
+	return key, secret, nil
+}
+
+// ParseKey reads a key that a configuration has, NAME=ROLE:HASH. hash reads the hash,
+// where it stands elsewhere.
+func ParseKey(text string, hash func(reference string) (string, error)) (Key, error) {
+	name, rest, ok := strings.Cut(text, "=")
+	role, digest, also := strings.Cut(rest, ":")
+	if !ok || !also {
+		return Key{}, errors.New("a key is given as NAME=ROLE:HASH, as reeve keys generate prints it") // and what is there may be a secret
+	}
+	key, err := named(name, Role(role), "")
+	if err != nil {
+		return Key{}, err
+	}
+	if !strings.HasPrefix(digest, hashPrefix) {
+		if digest, err = hash(digest); err != nil {
+			return Key{}, fmt.Errorf("the key %s: %w", name, err)
+		}
+	}
+	// What is there in its place may be the secret: it is not repeated.
+	sum, err := hex.DecodeString(strings.TrimPrefix(strings.TrimSpace(digest), hashPrefix))
+	if err != nil || len(sum) != len(key.Hash) || !strings.HasPrefix(digest, hashPrefix) {
+		return Key{}, fmt.Errorf("the key %s: its hash is not %s and 64 hex digits", name, hashPrefix)
+	}
+	key.Hash, key.Given = [32]byte(sum), true
+	return key, nil
+}
+
+// hashPrefix begins the hash of a key's secret in a configuration.
+const hashPrefix = "sha256:"
+
+// Setting is the key as a configuration has it.
+func (k Key) Setting() string {
+	return k.Name + "=" + k.Role + ":" + hashPrefix + hex.EncodeToString(k.Hash[:])
+}
+
+// KnownKey is a key whose secret somebody else made: long enough that nobody guesses it.
+func KnownKey(name string, role Role, secret string) (Key, error) {
+	key, err := named(name, role, "")
+	if err != nil {
+		return Key{}, err
+	}
+	const shortest = 32 // characters after the prefix
+	if !strings.HasPrefix(secret, keyPrefix) || len(secret) < len(keyPrefix)+shortest || len(secret) > longestSecret || strings.ContainsAny(secret, " \t\r\n") {
+		return Key{}, fmt.Errorf("the secret of a key begins with %s and has at least %d characters after that, none of them a space", keyPrefix, shortest)
+	}
+	key.Hash = sha256.Sum256([]byte(secret))
+	return key, nil
+}
+
+const longestSecret = 512
+
+// named is a key without a secret yet.
+func named(name string, role Role, organization string) (Key, error) {
+	if !keyName.MatchString(name) {
+		return Key{}, fmt.Errorf("%.80q is no name for a key: use 1 to 64 letters, digits, dots, dashes and underscores, and begin with a letter or digit", name)
+	}
+	if _, ok := ParseRole(string(role)); !ok {
+		return Key{}, fmt.Errorf("%.80q is no role: choose agent, approver, auditor or admin", string(role))
+	}
+	if !printable(organization) {
+		return Key{}, errors.New("the organization is longer than 256 bytes or has control characters")
+	}
+	return Key{Name: name, Role: string(role), Organization: organization}, nil
 }
 
 // keyRing is the keys that are taken, by the hash of their secrets. Looking up

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +22,9 @@ type Keys struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 
+	Given     []identity.Key // of the configuration: they go before stored ones of their names
+	Anonymous string         // the setting, for people
+
 	said     map[string]bool // damaged keys that the log told of; guarded by changing
 	changing sync.Mutex      // no key is read between the change of one and its being in force
 }
@@ -31,7 +35,7 @@ func (k *Keys) Load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the API keys: %w", err)
 	}
-	k.Auth.SetKeys(keys)
+	k.Auth.SetKeys(k.inForce(keys))
 	for _, key := range keys {
 		if key.Damaged && !k.said[key.Name] {
 			if k.said == nil {
@@ -42,6 +46,21 @@ func (k *Keys) Load(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// inForce are the keys that are taken. Of one name, that of the configuration is.
+func (k *Keys) inForce(stored []identity.Key) []identity.Key {
+	keys := slices.Clone(k.Given)
+	for _, key := range stored {
+		if !k.given(key.Name) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func (k *Keys) given(name string) bool {
+	return slices.ContainsFunc(k.Given, func(key identity.Key) bool { return key.Name == name })
 }
 
 // Reload takes up what another process changed in a shared database. It waits while a
@@ -55,11 +74,11 @@ func (k *Keys) Reload(ctx context.Context) error {
 // reload reads the keys again. The first of them shuts out whoever asked without one,
 // which the log says where it begins.
 func (k *Keys) reload(ctx context.Context) error {
-	required := k.Auth.Configured()
+	anonymous := k.Auth.Anonymous()
 	if err := k.Load(ctx); err != nil {
 		return err
 	}
-	if !required && k.Auth.Configured() {
+	if anonymous && !k.Auth.Anonymous() {
 		k.Logger.Warn("from now on credentials are required, on loopback, too: the first API key was made")
 	}
 	return nil
@@ -74,16 +93,17 @@ type KeyInfo struct {
 	Revoked      time.Time `json:"revoked,omitzero"`
 	Secret       string    `json:"secret,omitzero"`
 	Damaged      bool      `json:"damaged,omitzero"` // it lets nobody in
+	Given        bool      `json:"given,omitzero"`   // by the node's configuration
 }
 
 func infoOf(k identity.Key) KeyInfo {
-	return KeyInfo{Name: k.Name, Role: k.Role, Organization: k.Organization, Created: k.Created, Revoked: k.Revoked, Damaged: k.Damaged}
+	return KeyInfo{Name: k.Name, Role: k.Role, Organization: k.Organization, Created: k.Created, Revoked: k.Revoked, Damaged: k.Damaged, Given: k.Given}
 }
 
 func (k *Keys) list(r *http.Request, _ act.Principal, _ Nothing) ([]KeyInfo, error) {
 	keys, err := k.Store.Keys(r.Context())
-	infos := make([]KeyInfo, 0, len(keys))
-	for _, key := range keys {
+	infos := make([]KeyInfo, 0, len(k.Given)+len(keys))
+	for _, key := range slices.Concat(k.Given, keys) {
 		infos = append(infos, infoOf(key))
 	}
 	return infos, err
@@ -92,6 +112,9 @@ func (k *Keys) list(r *http.Request, _ act.Principal, _ Nothing) ([]KeyInfo, err
 func (k *Keys) create(r *http.Request, by act.Principal, q KeyInfo) (KeyInfo, error) {
 	k.changing.Lock()
 	defer k.changing.Unlock()
+	if k.given(q.Name) {
+		return KeyInfo{}, badRequest("the configuration gives a key named %q: choose another name", q.Name)
+	}
 	old, err := k.Store.Keys(r.Context())
 	if err != nil {
 		return KeyInfo{}, err
@@ -118,6 +141,9 @@ type KeyName struct {
 func (k *Keys) revoke(r *http.Request, by act.Principal, q KeyName) (KeyInfo, error) {
 	k.changing.Lock()
 	defer k.changing.Unlock()
+	if k.given(q.Name) {
+		return KeyInfo{}, badRequest("the key %q is given by the configuration: take it out of the setting keys, and start the node again", q.Name)
+	}
 	keys, err := k.Store.Keys(r.Context())
 	if err != nil {
 		return KeyInfo{}, err

@@ -213,6 +213,9 @@ type Status struct {
 	Log     uint32 `json:"log"`
 	Size    uint64 `json:"size"`
 	Key     string `json:"key"` // verifies the ledger's checkpoints
+	// Anonymous is the setting, and Credentials says whether one is required now.
+	Anonymous   string `json:"anonymous"`
+	Credentials bool   `json:"credentials_required"`
 }
 
 func (o *API) status(r *http.Request, _ act.Principal, _ Nothing) (Status, error) {
@@ -220,7 +223,10 @@ func (o *API) status(r *http.Request, _ act.Principal, _ Nothing) (Status, error
 	if err != nil {
 		return Status{}, err
 	}
-	return Status{o.Version, o.Guard.Policy().Hash(), o.Log.Number(), head.Size, o.Log.VerifierKey()}, nil
+	return Status{
+		Version: o.Version, Policy: o.Guard.Policy().Hash(), Log: o.Log.Number(), Size: head.Size, Key: o.Log.VerifierKey(),
+		Anonymous: o.Keys.Anonymous, Credentials: !o.Keys.Auth.Anonymous(),
+	}, nil
 }
 
 // PolicyLoaded answers a reload.

@@ -28,15 +28,14 @@ func Loopback(listen string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// CheckListen refuses an address beyond loopback when no credential is
-// configured, unless anonymous callers are allowed by name. The error says what
-// to do.
-func CheckListen(listen string, configured, allowAnonymous bool) error {
-	if Loopback(listen) || configured || allowAnonymous {
+// CheckListen refuses an address beyond loopback where no credential is required,
+// unless anonymous callers are allowed by name. The error says what to do.
+func CheckListen(listen string, required, allowAnonymous bool) error {
+	if Loopback(listen) || required || allowAnonymous {
 		return nil
 	}
-	return fmt.Errorf("listening on %s would let anybody who can reach it use this node, since no credentials are configured. "+
-		"Make an API key (reeve keys create NAME) or configure JWT; or listen on 127.0.0.1; "+
+	return fmt.Errorf("listening on %s would let anybody who can reach it use this node, since no credential is required. "+
+		"Make an API key (reeve keys create NAME), give one by the setting keys, configure JWT, or set anonymous to never; or listen on 127.0.0.1; "+
 		"or, if that is really meant, allow it with --insecure-anonymous", listen)
 }
 

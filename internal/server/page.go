@@ -34,7 +34,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 		URL         string
 		Credentials bool
 		Status
-	}{URL: "http://" + r.Host + "/", Version: s.cfg.Version, Uptime: time.Since(s.started).Round(time.Second), Credentials: s.cfg.Auth.Configured()}
+	}{URL: "http://" + r.Host + "/", Version: s.cfg.Version, Uptime: time.Since(s.started).Round(time.Second), Credentials: !s.cfg.Auth.Anonymous()}
 	if s.cert != nil {
 		data.URL = "https://" + r.Host + "/"
 	}

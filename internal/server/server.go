@@ -67,6 +67,8 @@ type Config struct {
 	Listen string
 	// AllowAnonymous lets the server listen beyond loopback without credentials.
 	AllowAnonymous bool
+	// BeforeKeys lets it listen there while there is no credential, and nobody is let in.
+	BeforeKeys bool
 	// Hosts are the names, beside those of loopback, that callers may use for
 	// this node: as host or host:port.
 	Hosts []string
@@ -195,11 +197,11 @@ func New(cfg Config) (*Server, error) {
 	if s.logger == nil {
 		s.logger = slog.Default()
 	}
-	if err := CheckListen(cfg.Listen, cfg.Auth.Configured(), cfg.AllowAnonymous); err != nil {
-		return nil, err
-	}
-	if err := CheckListen(cfg.GRPCListen, cfg.Auth.Configured(), cfg.AllowAnonymous); err != nil {
-		return nil, err
+	required := !cfg.Auth.Anonymous() && (cfg.Auth.Configured() || cfg.BeforeKeys)
+	for _, listen := range []string{cfg.Listen, cfg.GRPCListen} {
+		if err := CheckListen(listen, required, cfg.AllowAnonymous); err != nil {
+			return nil, err
+		}
 	}
 	s.cfg.GRPCMaxBody = cmp.Or(cfg.GRPCMaxBody, jsonrpc.DefaultMaxBody)
 	if cfg.TLSCert != "" || cfg.TLSKey != "" {
@@ -232,7 +234,7 @@ func New(cfg Config) (*Server, error) {
 	metrics := s.guarded(Route{Handler: s.metrics.handler(), Roles: []identity.Role{identity.Auditor, identity.Admin}})
 	open := s.guarded(Route{Handler: s.metrics.handler()})
 	s.mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-		if s.here(r) && !cfg.Auth.Configured() {
+		if s.here(r) && cfg.Auth.Anonymous() {
 			open(w, r) // only numbers, and only for this machine
 			return
 		}

@@ -62,7 +62,11 @@ func unauthorized(reason string) string {
 
 func newAuth(t testing.TB, anonymous bool, keys ...identity.Key) *identity.Authenticator {
 	t.Helper()
-	auth, err := identity.New(identity.Config{Anonymous: anonymous})
+	when := identity.Never
+	if anonymous {
+		when = identity.UntilFirstKey
+	}
+	auth, err := identity.New(identity.Config{Anonymous: when})
 	if err != nil {
 		t.Fatal(err)
 	}
