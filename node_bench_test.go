@@ -8,56 +8,98 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"reeve.example/reeve/internal/linear"
 	"reeve.example/reeve/internal/server"
 )
 
 // BenchmarkDecide sends steps of new sessions through the node's whole handler,
 // with its real store and without a network: what is left is what reeve adds.
-// See bench/ for the node against its yardsticks.
+// The processor's time and the allocations are what counts on a machine that does
+// other work. See bench/ for the node against its yardsticks.
 func BenchmarkDecide(b *testing.B) {
-	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	cfg, err := Load("", func(string) string { return "" }, map[string]string{"data": b.TempDir()})
-	if err != nil {
-		b.Fatal(err)
-	}
-	n, err := Open(context.Background(), cfg)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer n.Close()
-	s, err := server.New(n.serverConfig())
-	if err != nil {
-		b.Fatal(err)
-	}
-	pad := strings.Repeat("Help readers find and borrow books. ", 60)
-	var sequence atomic.Int64
-	b.SetParallelism(32)
-	b.ReportAllocs()
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			i := sequence.Add(1)
-			body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"steps/toolCallRequest","params":{"context":{"agent":{"name":"Lending desk","id":"lend-1","instructions":%q,"version":"1","provider":{"name":"B","url":"https://b.example"}},"session":{"id":"s-%d"},"turnId":"t","stepId":"st-%d","timestamp":"2026-04-02T08:15:00Z"},"toolCallRequest":{"executionId":"x-%d","toolId":"read_file","inputs":[{"name":"path","value":"notes/april.txt"}]}}}`, i, pad, i, i, i)
-			r := httptest.NewRequest("POST", "http://127.0.0.1:8080/", bytes.NewReader(body))
-			r.Header.Set("Content-Type", "application/json")
-			w := httptest.NewRecorder()
-			s.ServeHTTP(w, r)
-			if w.Code != http.StatusOK || !bytes.Contains(w.Body.Bytes(), []byte(`"decision":"allow"`)) {
-				b.Errorf("%d %s", w.Code, w.Body)
-				return
-			}
+	rules := filepath.Join(b.TempDir(), "rules.yaml")
+	var text bytes.Buffer
+	text.WriteString("version: 1\nname: bench\ndefault: allow\nrules:\n")
+	for i := range 100 {
+		tool := fmt.Sprintf("tool_%d", i)
+		if i%33 == 0 {
+			tool = "read_file"
 		}
-	})
+		fmt.Fprintf(&text, "  - name: rule-%d\n    on: tool.call\n    tools: [%s]\n    when: args.path.startsWith(\"/etc/secret-%d\")\n    effect: deny\n    reason: This path is not for agents.\n", i, tool, i)
+	}
+	if err := os.WriteFile(rules, text.Bytes(), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	read := `"toolId":"read_file","inputs":[{"name":"path","value":"notes/loans/2026/april.txt"},{"name":"limit","value":200}]`
+	command := `"toolId":"Bash","inputs":[{"name":"command","value":"cd src && grep -rn --include='*.go' \"func Test\" . | sort | head -20; go test ./..."},{"name":"description","value":"Lists tests and runs them"}]`
+	edit := `"toolId":"Edit","inputs":[{"name":"file_path","value":"/home/oda/loans/src/due.go"},{"name":"old_string","value":` + fmt.Sprintf("%q", code[:900]) + `},{"name":"new_string","value":` + fmt.Sprintf("%q", code) + `}]`
+	b.Run("rules", func(b *testing.B) { decide(b, step(desk, "", read), "policy", rules, "keep", "none") })
+	b.Run("starter", func(b *testing.B) { decide(b, step(desk, "", read)) })
+	// As the hooks of coding agents send them: without tools, and with the folder that they work in.
+	coder, folder := `"name":"coder","id":"coder-1","version":"2"`, `,"metadata":{"cwd":"/home/oda/loans"}`
+	b.Run("command", func(b *testing.B) { decide(b, step(coder, folder, command)) })
+	b.Run("edit", func(b *testing.B) { decide(b, step(coder, folder, edit)) })
+}
+
+// code is a file of a program that has nothing wrong in it.
+var code = strings.Repeat(`// Due returns the day on which a loan ends, as the branch counts its days.
+func (l *Loan) Due(b *Branch) (time.Time, error) {
+	if l.Returned != nil {
+		return time.Time{}, fmt.Errorf("loan %d has been returned at %s", l.ID, l.Returned)
+	}
+	return b.Calendar.Add(l.Began, l.Days).Truncate(24 * time.Hour), nil
+}
+
+`, 8)
+
+// tool is a tool as an agent declares it, and desk an agent that describes itself and four of them.
+const tool = `{"name":"read_file","id":"read_file","description":"Reads a text file of the workspace","type":"function_call",` +
+	`"arguments":[{"name":"path","type":"string","required":true,"description":"Path below the workspace."},{"name":"limit","type":"number","required":false}],` +
+	`"outputs":[{"name":"text","type":"string","mimeType":"text/plain"}]}`
+
+var desk = `"name":"Lending desk","id":"lend-1","description":"Front desk of a town library","version":"0.8.0",` +
+	`"model":{"name":"Heron small","id":"heron-s-1","provider":{"name":"Heron Models"},"maxTokens":1024,"contextWindow":16000},` +
+	`"tools":[` + strings.Repeat(tool+",", 3) + tool + `],"organization":{"id":"birch","name":"Birch Library"}`
+
+var instructions = strings.Repeat("Help readers find and borrow books, answer from the catalogue, and never promise what the house rules do not allow. ", 5)
+
+// step is an AOS step of an agent; each № in it becomes its number.
+func step(agent, session, call string) string {
+	return `{"jsonrpc":"2.0","id":"№","method":"steps/toolCallRequest","params":{"context":{"agent":{` + agent + `,"instructions":"` + instructions + `","provider":{"name":"Birch Library","url":"https://birch.example/it"}},` +
+		`"session":{"id":"s-№"` + session + `},"turnId":"t-1","stepId":"st-№","timestamp":"` + time.Now().UTC().Format(time.RFC3339) + `","user":{"id":"reader-9","name":"Oda Lind","organization":{"id":"birch"}}},` +
+		`"toolCallRequest":{"executionId":"x-№",` + call + `},"reasoning":"The reader asked when the loans of April are due, and the notes of April should say so."}}`
+}
+
+func decide(b *testing.B, body string, settings ...string) {
+	send(b, "/", body, `"decision":"allow"`, settings...)
 }
 
 // BenchmarkIntent sends A2G intents for new acts in the same way.
 func BenchmarkIntent(b *testing.B) {
+	send(b, "/a2g", `{"jsonrpc":"2.0","id":"№","method":"a2g/intent","params":{"agent_did":"did:aeon:lending-desk:0.8:birch","intent_id":"550e8400-e29b-41d4-a716-№","tool":"read_file","arguments":{"path":"notes/loans/2026/april.txt","limit":200},`+
+		`"context":{"session_id":"s-№","parent_intent":null,"reasoning":"The reader asked when the loans of April are due, and the notes of April should say so."}}}`, `"verdict":"APPROVED"`)
+}
+
+// BenchmarkCreate makes tasks.
+func BenchmarkCreate(b *testing.B) {
+	send(b, "/flow", `{"jsonrpc":"2.0","id":"№","method":"tasks.create","params":{"name":"Read the notes of April","schemas":{"method":"rest_executor"},"inputs":{"url":"https://birch.example/notes/2026/april","method":"GET"},"params":{"retry":{"max_attempts":3}}}}`, `"status"`)
+}
+
+// send asks a node again and again, each time with another number for №.
+func send(b *testing.B, path, body, want string, settings ...string) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	cfg, err := Load("", func(string) string { return "" }, map[string]string{"data": b.TempDir()})
+	set := map[string]string{"data": b.TempDir(), "quotas-tasks": "0", "quotas-task-bytes": "0", "quotas-intents": "0", "quotas-bytes": "0", "quotas-contents": "0"}
+	for i := 0; i < len(settings); i += 2 {
+		set[settings[i]] = settings[i+1]
+	}
+	cfg, err := Load("", func(string) string { return "" }, set)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -70,22 +112,24 @@ func BenchmarkIntent(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	parts := bytes.Split([]byte(body), []byte("№"))
 	var sequence atomic.Int64
 	b.SetParallelism(32)
 	b.ReportAllocs()
 	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			i := sequence.Add(1)
-			body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"r%d","method":"a2g/intent","params":{"agent_did":"did:aeon:desk","intent_id":"i%d","tool":"read_file","arguments":{"path":"notes/april.txt"},"context":{"session_id":"s-%d"}}}`, i, i, i)
-			r := httptest.NewRequest("POST", "http://127.0.0.1:8080/a2g", bytes.NewReader(body))
-			r.Header.Set("Content-Type", "application/json")
-			w := httptest.NewRecorder()
-			s.ServeHTTP(w, r)
-			if w.Code != http.StatusOK || !bytes.Contains(w.Body.Bytes(), []byte(`"verdict":"APPROVED"`)) {
-				b.Errorf("%d %s", w.Code, w.Body)
-				return
+	linear.Report(b, func() {
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				body := bytes.Join(parts, fmt.Appendf(nil, "%012d", sequence.Add(1)))
+				r := httptest.NewRequest("POST", "http://127.0.0.1:8080"+path, bytes.NewReader(body))
+				r.Header.Set("Content-Type", "application/json")
+				w := httptest.NewRecorder()
+				s.ServeHTTP(w, r)
+				if w.Code != http.StatusOK || !bytes.Contains(w.Body.Bytes(), []byte(want)) {
+					b.Errorf("%d %s", w.Code, w.Body)
+					return
+				}
 			}
-		}
+		})
 	})
 }

@@ -8,3 +8,5 @@ var began = time.Now()
 
 // threadTime is the clock's where the system does not tell a thread's.
 func threadTime() time.Duration { return time.Since(began) }
+
+func processTime() time.Duration { return threadTime() }
