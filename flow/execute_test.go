@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -63,6 +64,55 @@ func TestPriority(t *testing.T) {
 	if diff := cmp.Diff([]string{"first", "0", "1", "2", "3"}, n.turns); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// TestPriorityStarts: of what is ready at once, and has room, the most urgent begins first
+// all the same, by the times that the tasks tell.
+func TestPriorityStarts(t *testing.T) {
+	n := begin(t)
+	const many = 60
+	tasks := `{"id":"r","name":"R","dependencies":["0"]}`
+	for i := range many {
+		tasks += fmt.Sprintf(`,{"id":"%d","name":"%d","parent_id":"r","priority":%d,"schemas":{"method":%q}}`, i, i, (i*7)%4, []string{"count", "echo", "steps"}[i%3])
+	}
+	root := n.execute("", "["+tasks+"]")
+	until := time.Now().Add(20 * time.Second)
+	for {
+		var starts [4][]string
+		started := 0
+		for _, node := range n.do("", "tasks.tree", id(root)).Get("result").Get("children").Elems() {
+			v := node.Get("task")
+			if at := v.Get("started_at"); at.Kind() == rawjson.String {
+				p, _ := v.Get("priority").Int()
+				starts[p] = append(starts[p], at.Text())
+				started++
+			}
+		}
+		if started < many && time.Now().Before(until) {
+			time.Sleep(20 * time.Millisecond)
+			continue
+		}
+		if started < many {
+			t.Fatalf("%d of %d have begun", started, many)
+		}
+		for p := range 3 {
+			if last, next := slices.Max(starts[p]), slices.Min(starts[p+1]); last > next {
+				t.Errorf("a task of priority %d began at %s, and one of priority %d at %s", p, last, p+1, next)
+			}
+		}
+		return
+	}
+}
+
+// TestParallelUpdates: changes of one task at the same time are all made, also while
+// its own work changes it.
+func TestParallelUpdates(t *testing.T) {
+	n := begin(t)
+	root := n.execute("ann", `[{"name":"S","schemas":{"method":"steps"}}]`)
+	parallel(50, func(i int) {
+		n.do("ann", "tasks.update", fmt.Sprintf(`{"task_id":%q,"updates":{"params":{"n%d":1},"priority":%d}}`, root, i, i%4))
+	})
+	n.wait("ann", root, task.Completed)
 }
 
 // TestRetry: a failure is tried again as params.retry says; the attempts of a run

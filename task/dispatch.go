@@ -8,10 +8,12 @@ type Work struct {
 	Limits map[string]int
 	// Room is how many tasks may run at once, of all executors; 0 for no bound but theirs.
 	Room int
-	// Start executes one attempt, and returns when that is over. It is called in a
-	// goroutine of its own. A task that is not ready any more is not started: so a
-	// dispatcher may hand one out twice.
-	Start func(ctx context.Context, h Handed)
+	// Start takes one attempt, and does not block: tasks begin in the order in which they
+	// are taken, as far as one is more urgent than another. What it returns executes the
+	// attempt, and returns when that is over. It must be called, in a goroutine of its
+	// own. A task that is not ready any more is not started: so a dispatcher may hand
+	// one out twice.
+	Start func(ctx context.Context, h Handed) (execute func())
 	// Noticed is told what other nodes have changed. It does not block.
 	Noticed func(n Notice)
 }
@@ -21,6 +23,7 @@ type Handed struct {
 	Task, Root ID
 	Attempt    int // the one that is to begin
 	Run        int
+	Priority   uint8
 }
 
 // Notice is what another node changed.

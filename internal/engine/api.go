@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -375,15 +376,17 @@ func (e *Engine) Execute(ctx context.Context, by Caller, id task.ID, m Making) (
 	if err := by.acts(); err != nil {
 		return id, err
 	}
-	for range attempts {
+	root = id
+	err = e.alone(ctx, id, func() error {
 		list, err := e.rowsUnder(ctx, by, id)
 		if err != nil {
-			return id, err
+			return err
 		}
 		r := list[0]
+		root = r.Root
 		for _, x := range list {
 			if !e.executable(x) {
-				return r.Root, missing(x.ID.String(), x.Executor)
+				return missing(x.ID.String(), x.Executor)
 			}
 		}
 		now := e.cfg.Now()
@@ -392,15 +395,39 @@ func (e *Engine) Execute(ctx context.Context, by Caller, id task.ID, m Making) (
 			c.Push.ID, c.Push.Root, c.Push.Created, c.Push.Due = task.NewID(now), r.Root, now, now
 		}
 		_, err = e.record(ctx, "tasks.execute", by.Principal, m.Request, links(&task.Task{Row: *r}), c)
-		if !errors.Is(err, task.ErrMoved) {
-			return r.Root, err
-		}
-	}
-	return id, moved(id)
+		return err
+	})
+	return root, err
 }
 
-// attempts is how often a change is tried that others came before.
-const attempts = 5
+// changeFor is how long a change is tried that others keep coming before: on this
+// node only what the executor says does, and else other nodes.
+const changeFor = 10 * time.Second
+
+// alone makes a change of a task while no other call of this node changes it, and
+// makes it anew when the task has moved on meanwhile.
+func (e *Engine) alone(ctx context.Context, id task.ID, change func() error) error {
+	unlock, err := e.changes.lock(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	until := time.Now().Add(changeFor)
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		err := change()
+		if !errors.Is(err, task.ErrMoved) {
+			return err
+		}
+		if time.Now().After(until) {
+			return moved(id)
+		}
+		select {
+		case <-time.After(rand.N(pause) + pause/2):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
 
 // moved is said when others keep changing a task at the same time.
 func moved(id task.ID) error {
@@ -425,63 +452,66 @@ func (e *Engine) Cancel(ctx context.Context, by Caller, id task.ID, why string) 
 }
 
 // Update changes a task's definition, as change makes it from what there is.
-func (e *Engine) Update(ctx context.Context, by Caller, id task.ID, request jsontext.Value, change func(t *task.Task) (*task.Task, error)) (*task.Task, error) {
+func (e *Engine) Update(ctx context.Context, by Caller, id task.ID, request jsontext.Value, change func(t *task.Task) (*task.Task, error)) (to *task.Task, err error) {
 	if err := by.acts(); err != nil {
 		return nil, err
 	}
-	for range attempts {
-		t, err := e.Get(ctx, by, id)
-		if err != nil {
-			return nil, err
-		}
-		if t.Origin == task.OriginArchive {
-			return nil, &task.Error{Code: task.CodeTransition, Task: id.String(), Reason: "It is in an archive, and does not change."}
-		}
-		to, err := change(t)
-		if err != nil {
-			return nil, err
-		}
-		if to.Executor = cmp.Or(to.Executor, Group); t.Origin == task.OriginLink {
-			if to.Executor = ""; to.Schedule.Enabled {
-				return nil, &task.Error{Code: task.CodeSchema, Field: "updates.schedule_enabled", Task: id.String(), Reason: "A link is never executed."}
-			}
-		}
-		if to.User != t.User && !by.everybody() {
-			return nil, &task.Error{Code: task.CodeUnauthorized, Field: "updates.user_id", Reason: "Tasks belong to whoever makes them."}
-		}
-		if to.User != t.User {
-			if root, err := e.cfg.Store.TaskRow(ctx, t.Root); err != nil || root.Size > 1 {
-				return nil, cmp.Or(err, mixed("updates.user_id"))
-			}
-		}
-		if err := e.fits([]*task.Task{to}); err != nil {
-			return nil, err
-		}
-		now := e.cfg.Now()
-		if to.Schedule != t.Schedule {
-			to.Next = time.Time{}
-			if to.Schedule.Enabled && !(to.Schedule.Bounded && to.Runs >= to.Schedule.MaxRuns) {
-				if to.Next, err = to.Schedule.First(now, "updates."); err != nil {
-					return nil, err
-				}
-			}
-		}
-		made, err := e.reserve(ctx, by, 0, max(0, sizeOf(to)-sizeOf(t)))
-		if err != nil {
-			return nil, err
-		}
-		_, err = e.record(ctx, "tasks.update", by.Principal, request, links(t),
-			&task.Change{Kind: task.Update, Task: id, Root: t.Root, At: now, Tasks: []*task.Task{to}})
-		made(err == nil)
-		if errors.Is(err, task.ErrMoved) {
-			continue
-		}
-		if err == nil && !to.Next.IsZero() {
-			e.wakeTimers()
-		}
-		return to, err
+	err = e.alone(ctx, id, func() error {
+		to, err = e.update(ctx, by, id, request, change)
+		return err
+	})
+	return to, err
+}
+
+// update makes one try of a change of a task's definition.
+func (e *Engine) update(ctx context.Context, by Caller, id task.ID, request jsontext.Value, change func(t *task.Task) (*task.Task, error)) (*task.Task, error) {
+	t, err := e.Get(ctx, by, id)
+	if err != nil {
+		return nil, err
 	}
-	return nil, moved(id)
+	if t.Origin == task.OriginArchive {
+		return nil, &task.Error{Code: task.CodeTransition, Task: id.String(), Reason: "It is in an archive, and does not change."}
+	}
+	to, err := change(t)
+	if err != nil {
+		return nil, err
+	}
+	if to.Executor = cmp.Or(to.Executor, Group); t.Origin == task.OriginLink {
+		if to.Executor = ""; to.Schedule.Enabled {
+			return nil, &task.Error{Code: task.CodeSchema, Field: "updates.schedule_enabled", Task: id.String(), Reason: "A link is never executed."}
+		}
+	}
+	if to.User != t.User && !by.everybody() {
+		return nil, &task.Error{Code: task.CodeUnauthorized, Field: "updates.user_id", Reason: "Tasks belong to whoever makes them."}
+	}
+	if to.User != t.User {
+		if root, err := e.cfg.Store.TaskRow(ctx, t.Root); err != nil || root.Size > 1 {
+			return nil, cmp.Or(err, mixed("updates.user_id"))
+		}
+	}
+	if err := e.fits([]*task.Task{to}); err != nil {
+		return nil, err
+	}
+	now := e.cfg.Now()
+	if to.Schedule != t.Schedule {
+		to.Next = time.Time{}
+		if to.Schedule.Enabled && !(to.Schedule.Bounded && to.Runs >= to.Schedule.MaxRuns) {
+			if to.Next, err = to.Schedule.First(now, "updates."); err != nil {
+				return nil, err
+			}
+		}
+	}
+	made, err := e.reserve(ctx, by, 0, max(0, sizeOf(to)-sizeOf(t)))
+	if err != nil {
+		return nil, err
+	}
+	_, err = e.record(ctx, "tasks.update", by.Principal, request, links(t),
+		&task.Change{Kind: task.Update, Task: id, Root: t.Root, At: now, Tasks: []*task.Task{to}})
+	made(err == nil)
+	if err == nil && !to.Next.IsZero() {
+		e.wakeTimers()
+	}
+	return to, err
 }
 
 // Delete removes a task that was never executed; whole: with everything under it.

@@ -30,14 +30,15 @@ type attempt struct {
 	begun       atomic.Bool // its start is durable
 	cancel      context.CancelCauseFunc
 	left        chan struct{} // closed when it is over
+	turn        *turn
 }
 
 // start decides about the start of a task, executes it, and decides about its
 // result. It returns when the attempt is over.
-func (e *Engine) start(ctx context.Context, h task.Handed) {
+func (e *Engine) start(ctx context.Context, h task.Handed, turn *turn) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a := &attempt{number: h.Attempt, run: h.Run, cancel: cancel, left: make(chan struct{})}
+	a := &attempt{number: h.Attempt, run: h.Run, cancel: cancel, left: make(chan struct{}), turn: turn}
 	if !e.enter(ctx, h.Task, a) {
 		return
 	}
@@ -48,6 +49,7 @@ func (e *Engine) start(ctx context.Context, h task.Handed) {
 		if err == nil || errors.Is(err, task.ErrMoved) || errors.Is(err, ledger.ErrNotFound) || ctx.Err() != nil {
 			return
 		}
+		a.turn.over() // others can perhaps be started
 		// The ledger or the store did not take it. What is not durable has not begun.
 		e.cfg.Logger.Error("a task cannot be started", "task", h.Task.String(), "error", err)
 		if errors.Is(err, task.ErrBroken) {
@@ -78,6 +80,7 @@ func (e *Engine) enter(ctx context.Context, id task.ID, a *attempt) bool {
 		if a.run < other.run || a.run == other.run && a.number <= other.number {
 			return false
 		}
+		a.turn.over() // nobody knows how long that takes
 		select {
 		case <-other.left:
 		case <-ctx.Done():
@@ -140,6 +143,9 @@ func (e *Engine) attempt(ctx context.Context, h task.Handed, a *attempt, name *s
 	if refusal != "" {
 		return e.refuse(ctx, j, h, refusal)
 	}
+	if !a.turn.wait(ctx) {
+		return context.Cause(ctx)
+	}
 	began := false
 	_, _, err = e.cfg.Guard.DecideWith(ctx, action, guard.With{Asked: t.Held != "", Task: func(d *guard.Ruling) (*task.Change, error) {
 		manifest, limited := d.Policy.Manifest(action.Canonical)
@@ -181,6 +187,7 @@ func (e *Engine) attempt(ctx context.Context, h task.Handed, a *attempt, name *s
 	if began {
 		a.begun.Store(true)
 		t.Attempt = h.Attempt
+		a.turn.over()
 		e.execute(ctx, j, a)
 	}
 	return nil

@@ -15,7 +15,7 @@ func TestEnter(t *testing.T) {
 		e := New(Config{Store: struct{ task.Store }{}}) // nothing of it is asked
 		id := task.NewID(e.cfg.Now())
 		enter := func(ctx context.Context, run, number int) (*attempt, chan bool) {
-			a, entered := &attempt{run: run, number: number, left: make(chan struct{})}, make(chan bool, 1)
+			a, entered := &attempt{run: run, number: number, left: make(chan struct{}), turn: e.turns.take(2)}, make(chan bool, 1)
 			go func() { entered <- e.enter(ctx, id, a) }()
 			synctest.Wait()
 			return a, entered

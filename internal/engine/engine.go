@@ -34,6 +34,9 @@ type Dispatcher interface {
 	Run(ctx context.Context, work task.Work) error
 	// Changed is told what a commit of this node made of tasks. It does not block.
 	Changed(w *task.Writes)
+	// Missed is told of tasks that have been ready for a while: whoever took them may be
+	// gone. They are started if there is room for them.
+	Missed(rows []*task.Row)
 }
 
 // Config is what an Engine is made of. All but the functions is required.
@@ -70,9 +73,11 @@ type Engine struct {
 	mu      sync.Mutex
 	running map[task.ID]*attempt        // by task
 	busy    map[string]int              // how many of them of each executor
-	again   map[task.ID]bool            // what restart has handed out and is not over
 	watches map[task.ID]map[*Watch]bool // by root
 	broken  map[task.ID]bool            // which damaged tasks the log told of
+
+	turns   turns // of starts
+	changes keyed // of clients' changes, by task
 
 	tasks quota.Counter
 
@@ -98,7 +103,7 @@ func New(cfg Config) *Engine {
 		cfg.Refused = func(string) {}
 	}
 	return &Engine{
-		cfg: cfg, reader: &reader{store: cfg.Store}, running: map[task.ID]*attempt{}, busy: map[string]int{}, again: map[task.ID]bool{}, watches: map[task.ID]map[*Watch]bool{},
+		cfg: cfg, reader: &reader{store: cfg.Store}, running: map[task.ID]*attempt{}, busy: map[string]int{}, watches: map[task.ID]map[*Watch]bool{},
 		tasks:   quota.Counter{Most: cfg.Quota, Now: cfg.Now, Count: cfg.Store.OpenTasks},
 		rewatch: make(chan struct{}, 1), stopping: context.Background(),
 	}
@@ -138,20 +143,14 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 		stop(errStopping)
 	})
-	room := make(chan struct{}, e.cfg.Concurrent)
-	start := func(ctx context.Context, h task.Handed) {
-		select {
-		case room <- struct{}{}:
-			defer func() { <-room }()
-			e.start(work, h)
-		case <-ctx.Done():
+	start := func(_ context.Context, h task.Handed) func() {
+		turn := e.turns.take(h.Priority)
+		return func() {
+			defer turn.over()
+			e.start(work, h, turn)
 		}
 	}
-	beside.Go(func() {
-		e.keepTime(ctx, limits, func(h task.Handed) {
-			beside.Go(func() { defer e.unclaim(h.Task); start(ctx, h) })
-		})
-	})
+	beside.Go(func() { e.keepTime(ctx, limits) })
 	beside.Go(func() { e.keepLease(work) })
 	beside.Go(func() { e.pushAll(ctx) })
 	return e.cfg.Dispatcher.Run(ctx, task.Work{Limits: limits, Room: e.cfg.Concurrent, Start: start, Noticed: e.Noticed})

@@ -27,12 +27,12 @@ func (e *Engine) wakeTimers() {
 // keepTime does what becomes due: tasks to be tried again, schedules, and what a
 // node that is gone has left behind. With several nodes each does so, and of two
 // changes the second finds that the task has moved on.
-func (e *Engine) keepTime(ctx context.Context, limits map[string]int, start func(task.Handed)) {
+func (e *Engine) keepTime(ctx context.Context, limits map[string]int) {
 	if rows, err := e.cfg.Store.TaskRows(ctx, task.RowQuery{Phase: task.Held}); err == nil {
 		e.release(ctx, rows) // people may have answered while no node ran
 	}
 	for {
-		next := e.look(ctx, limits, start)
+		next := e.look(ctx, limits)
 		timer := time.NewTimer(next)
 		select {
 		case <-ctx.Done():
@@ -46,7 +46,7 @@ func (e *Engine) keepTime(ctx context.Context, limits map[string]int, start func
 }
 
 // look does everything that is due, and returns when to look again.
-func (e *Engine) look(ctx context.Context, limits map[string]int, start func(task.Handed)) time.Duration {
+func (e *Engine) look(ctx context.Context, limits map[string]int) time.Duration {
 	now := e.cfg.Now()
 	next := lookEvery
 	each := func(q task.RowQuery, f func(r *task.Row) *task.Change) {
@@ -106,7 +106,7 @@ func (e *Engine) look(ctx context.Context, limits map[string]int, start func(tas
 		running.Wait()
 	}
 	for executor, limit := range limits {
-		e.restart(ctx, executor, limit, now, start)
+		e.missed(ctx, executor, limit, now)
 	}
 	return next
 }
@@ -152,9 +152,9 @@ func (e *Engine) trigger(ctx context.Context, r *task.Row, now time.Time) {
 	}
 }
 
-// restart hands out tasks that are ready and that no dispatcher has: whoever took
-// them may be gone. There must be room for them, or they simply wait their turn.
-func (e *Engine) restart(ctx context.Context, executor string, limit int, now time.Time, start func(task.Handed)) {
+// missed finds tasks that are ready and that no dispatcher has: whoever took them may
+// be gone.
+func (e *Engine) missed(ctx context.Context, executor string, limit int, now time.Time) {
 	e.mu.Lock()
 	free := limit - e.busy[executor]
 	e.mu.Unlock()
@@ -165,32 +165,13 @@ func (e *Engine) restart(ctx context.Context, executor string, limit int, now ti
 	if err != nil {
 		return
 	}
+	var waiting []*task.Row
 	for i := range rows {
-		r := rows[i]
-		// It may have to wait, for room or for an attempt that takes its time to end, and
-		// is found here again each time.
-		if now.Sub(r.Updated) > staleAfter && e.claim(r.ID) {
-			start(task.Handed{Task: r.ID, Root: r.Root, Attempt: r.Attempt + 1, Run: r.Run})
+		if now.Sub(rows[i].Updated) > staleAfter {
+			waiting = append(waiting, &rows[i])
 		}
 	}
-}
-
-// claim notes that restart hands a task out; false when what it handed out before is
-// not over.
-func (e *Engine) claim(id task.ID) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.again[id] {
-		return false
-	}
-	e.again[id] = true
-	return true
-}
-
-func (e *Engine) unclaim(id task.ID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.again, id)
+	e.cfg.Dispatcher.Missed(waiting)
 }
 
 // keepLease stops everything that runs before others may take it for lost: what the

@@ -16,26 +16,27 @@ type readyRows struct {
 
 func (r readyRows) TaskRows(context.Context, task.RowQuery) ([]task.Row, error) { return r.rows, nil }
 
-// TestRestartOnce: a task that was handed out again, and has to wait, is not handed out
-// once more each time that somebody looks.
-func TestRestartOnce(t *testing.T) {
+// TestMissed: a dispatcher is told of tasks that have been ready for long, and have room.
+func TestMissed(t *testing.T) {
 	now := time.Now()
 	old, young := task.Row{ID: task.NewID(now), Updated: now.Add(-time.Minute)}, task.Row{ID: task.NewID(now), Updated: now}
-	e := New(Config{Store: readyRows{rows: []task.Row{old, young}}})
-	handed := 0
-	look := func(want int) {
-		t.Helper()
-		e.restart(t.Context(), "echo", 10, now, func(h task.Handed) {
-			if handed++; h.Task != old.ID {
-				t.Errorf("the young task %s was handed out", h.Task)
-			}
-		})
-		if handed != want {
-			t.Errorf("%d were handed out, want %d", handed, want)
-		}
+	told := &missedBy{}
+	e := New(Config{Store: readyRows{rows: []task.Row{old, young}}, Dispatcher: told})
+	e.missed(t.Context(), "echo", 10, now)
+	if len(told.rows) != 1 || told.rows[0].ID != old.ID {
+		t.Errorf("the dispatcher is told of %d missed tasks, want the old one", len(told.rows))
 	}
-	look(1)
-	look(1)
-	e.unclaim(old.ID) // it was not begun
-	look(2)
+	e.busy["echo"] = 10
+	e.missed(t.Context(), "echo", 10, now)
+	if len(told.rows) != 1 {
+		t.Error("the dispatcher is told of missed tasks while there is no room for them")
+	}
 }
+
+// missedBy is a dispatcher that notes what it is told of missed tasks.
+type missedBy struct {
+	Dispatcher
+	rows []*task.Row
+}
+
+func (m *missedBy) Missed(rows []*task.Row) { m.rows = append(m.rows, rows...) }

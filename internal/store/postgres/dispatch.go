@@ -205,6 +205,9 @@ func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handle
 // Changed has nothing to do: the commit has told all nodes.
 func (d *Dispatcher) Changed(*task.Writes) {}
 
+// Missed starts ready tasks that nobody began, as far as this node has room for them.
+func (d *Dispatcher) Missed(rows []*task.Row) { d.store.local.missed(rows) }
+
 // Run hands out tasks until ctx ends, and all that were started have returned.
 func (d *Dispatcher) Run(ctx context.Context, work task.Work) error {
 	cfg := d.store.pool.Config()
@@ -253,7 +256,7 @@ func (d *Dispatcher) Run(ctx context.Context, work task.Work) error {
 type worker struct {
 	river.WorkerDefaults[job]
 	ctx   context.Context // of Run
-	start func(ctx context.Context, h task.Handed)
+	start func(ctx context.Context, h task.Handed) (execute func())
 	desk  *localWorkers
 }
 
@@ -264,7 +267,9 @@ func (w *worker) Work(ctx context.Context, j *river.Job[job]) error {
 	defer cancel()
 	defer context.AfterFunc(w.ctx, cancel)()
 	if w.ctx.Err() == nil {
-		w.start(ctx, task.Handed{Task: j.Args.Task, Root: j.Args.Root, Attempt: j.Args.Attempt, Run: j.Args.Run})
+		w.start(ctx, task.Handed{
+			Task: j.Args.Task, Root: j.Args.Root, Attempt: j.Args.Attempt, Run: j.Args.Run, Priority: uint8(max(j.Priority, 1) - 1),
+		})()
 	}
 	return nil
 }

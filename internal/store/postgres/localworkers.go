@@ -23,10 +23,11 @@ import (
 type localWorkers struct {
 	mu      sync.Mutex
 	ctx     context.Context // of the dispatcher's Run
-	start   func(ctx context.Context, h task.Handed)
+	start   func(ctx context.Context, h task.Handed) (execute func())
 	room    int // for all together; 0 means as many as there are workers
 	queues  map[string]*workers
 	wake    func(queue string) // has River look for jobs
+	begun   map[task.ID]bool   // what was handed out for having been missed
 	started sync.WaitGroup
 }
 
@@ -35,6 +36,9 @@ type workers struct {
 	limit       int
 	kept, river int  // busy, by how their task came
 	short       bool // River could not take all the jobs that it had workers for
+	// behind says that River may have jobs which wait for a worker: what becomes ready
+	// now waits behind them, and overtakes none that is more urgent.
+	behind bool
 }
 
 // wakeAfter is how long workers that become free are waited for before River looks
@@ -46,7 +50,7 @@ func (d *localWorkers) open(ctx context.Context, work task.Work, wake func(queue
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ctx, d.start, d.room, d.wake = ctx, work.Start, work.Room, wake
-	d.queues = make(map[string]*workers, len(work.Limits))
+	d.queues, d.begun = make(map[string]*workers, len(work.Limits)), map[task.ID]bool{}
 	for executor, limit := range work.Limits {
 		d.queues[queueOf(executor)] = &workers{limit: limit}
 	}
@@ -83,14 +87,47 @@ func (d *localWorkers) keep(ready []*task.Row) (kept, rest []*task.Row) {
 	ready = slices.Clone(ready)
 	slices.SortStableFunc(ready, func(a, b *task.Row) int { return cmp.Compare(a.Priority, b.Priority) })
 	for _, r := range ready {
-		if w := d.queues[queueOf(r.Executor)]; w != nil && d.free(w) > 0 {
+		w := d.queues[queueOf(r.Executor)]
+		switch {
+		case w != nil && !w.behind && d.free(w) > 0:
 			w.kept++
 			kept = append(kept, r)
-		} else {
-			rest = append(rest, r)
+			continue
+		case w != nil:
+			w.behind = true
 		}
+		rest = append(rest, r)
 	}
 	return kept, rest
+}
+
+// missed starts ready tasks that nobody began, as far as there are workers. One that was
+// started so before, and is not over, is not started again: each look finds it.
+func (d *localWorkers) missed(rows []*task.Row) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b *task.Row) int { return cmp.Compare(a.Priority, b.Priority) })
+	for _, r := range rows {
+		w := d.queues[queueOf(r.Executor)]
+		if w == nil || d.begun[r.ID] || d.free(w) == 0 {
+			continue
+		}
+		w.kept++
+		d.begun[r.ID] = true
+		d.run(r, func() { delete(d.begun, r.ID) })
+	}
+}
+
+// run starts a task that a worker was taken for. mu is held; it is held when over is called,
+// too.
+func (d *localWorkers) run(r *task.Row, over func()) {
+	queue := queueOf(r.Executor)
+	execute := d.start(d.ctx, task.Handed{Task: r.ID, Root: r.Root, Attempt: r.Attempt + 1, Run: r.Run, Priority: r.Priority})
+	d.started.Go(func() {
+		defer d.ended(queue, func(w *workers) { w.kept--; over() })
+		execute()
+	})
 }
 
 // begin starts what was kept, now that it is durable.
@@ -104,11 +141,7 @@ func (d *localWorkers) begin(kept []*task.Row) {
 		return // who is handed tasks that nobody began finds them
 	}
 	for _, r := range kept {
-		queue, h := queueOf(r.Executor), task.Handed{Task: r.ID, Root: r.Root, Attempt: r.Attempt + 1, Run: r.Run}
-		d.started.Go(func() {
-			defer d.ended(queue, func(w *workers) { w.kept-- })
-			d.start(d.ctx, h)
-		})
+		d.run(r, func() {})
 	}
 }
 
@@ -150,6 +183,17 @@ func (d *localWorkers) take(queue string, most int) int {
 	return n
 }
 
+// fetched is told how many jobs came for the workers that River was given.
+func (d *localWorkers) fetched(queue string, asked, came int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if w := d.queues[queue]; w != nil {
+		w.river -= asked - came
+		w.behind = came == asked
+		w.short = w.short && w.behind
+	}
+}
+
 // carrier is River's driver for a node whose workers have other tasks, too.
 type carrier struct {
 	*riverpgxv5.Driver
@@ -177,11 +221,6 @@ func (f fetcher) JobGetAvailable(ctx context.Context, p *riverdriver.JobGetAvail
 	if err == nil {
 		came = len(got.Jobs)
 	}
-	f.local.mu.Lock()
-	defer f.local.mu.Unlock()
-	if w := f.local.queues[p.Queue]; w != nil {
-		w.river -= some.MaxToLock - came
-		w.short = w.short && came == some.MaxToLock
-	}
+	f.local.fetched(p.Queue, some.MaxToLock, came)
 	return got, err
 }

@@ -21,11 +21,11 @@ func TestDesk(t *testing.T) {
 		var started []task.ID
 		var woken []string
 		release := make(chan struct{})
-		work := task.Work{Limits: map[string]int{"a": 3, "b": 3}, Room: 4, Start: func(_ context.Context, h task.Handed) {
+		work := task.Work{Limits: map[string]int{"a": 3, "b": 3}, Room: 4, Start: func(_ context.Context, h task.Handed) func() {
 			mu.Lock()
 			started = append(started, h.Task)
 			mu.Unlock()
-			<-release
+			return func() { <-release }
 		}}
 		ready := func(executor string, from int, priorities ...uint8) (rows []*task.Row) {
 			for i, p := range priorities {
@@ -66,6 +66,16 @@ func TestDesk(t *testing.T) {
 		took(&d, "b", 3, 1) // for which there is room
 		d.drop(kept)        // the commit failed
 		synctest.Wait()
+		kept, rest = d.keep(ready("a", 0, 3))
+		named("what would overtake River's jobs is not kept:", kept)
+		named("and left", rest, 0)
+		took(&d, "a", 3, 3)
+		d.fetched("a", 3, 3) // and perhaps there are more
+		d.ended("a", func(w *workers) { w.river = 0 })
+		kept, _ = d.keep(ready("a", 0, 3))
+		named("what would overtake more of River's jobs is not kept:", kept)
+		took(&d, "a", 3, 3)
+		d.fetched("a", 3, 0)
 		kept, rest = d.keep(ready("a", 0, 1, 1))
 		named("kept", kept, 0, 1)
 		named("left", rest)

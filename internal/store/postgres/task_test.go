@@ -201,7 +201,7 @@ func startNode(t *testing.T, url, owner string, limits map[string]int, start fun
 	ended := make(chan error, 1)
 	go func() {
 		ended <- n.dispatcher.Run(ctx, task.Work{
-			Limits: limits, Start: func(ctx context.Context, h task.Handed) { start(ctx, n, h) }, Noticed: func(x task.Notice) { n.notices <- x },
+			Limits: limits, Start: func(ctx context.Context, h task.Handed) func() { return func() { start(ctx, n, h) } }, Noticed: func(x task.Notice) { n.notices <- x },
 		})
 	}()
 	n.stop = sync.OnceValue(func() error { cancel(); return <-ended })
@@ -422,7 +422,7 @@ func TestDispatcherEnds(t *testing.T) {
 		}
 	}
 	for _, r := range rows {
-		if !got[task.Handed{Task: r.ID, Root: r.Root, Attempt: 1, Run: 1}] {
+		if !got[task.Handed{Task: r.ID, Root: r.Root, Attempt: 1, Run: 1, Priority: r.Priority}] {
 			t.Errorf("task %v was handed out otherwise: %v", r.ID, got)
 		}
 	}
@@ -550,10 +550,12 @@ func BenchmarkRiver(b *testing.B) {
 	b.ResetTimer()
 	go func() {
 		defer close(over)
-		err := d.Run(ctx, task.Work{Limits: map[string]int{row.Executor: 256}, Noticed: func(task.Notice) {}, Start: func(context.Context, task.Handed) {
-			if left.Add(-1) == 0 {
-				b.StopTimer()
-				cancel()
+		err := d.Run(ctx, task.Work{Limits: map[string]int{row.Executor: 256}, Noticed: func(task.Notice) {}, Start: func(context.Context, task.Handed) func() {
+			return func() {
+				if left.Add(-1) == 0 {
+					b.StopTimer()
+					cancel()
+				}
 			}
 		}})
 		if err != nil {
