@@ -16,23 +16,38 @@ import (
 )
 
 func initCommand() *cobra.Command {
+	profile := policy.DefaultProfile
 	c := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write the starter policy and a configuration here, to edit",
 		Long: `Writes DIR/policy/starter.yaml, its test cases, and DIR/reeve.yaml (DIR is the
-present folder unless given). Existing files are never overwritten.`,
+present folder unless given). Existing files are never overwritten.
+
+The starter policy comes in three strengths:
+  coding   for an agent beside a developer: what is grave is denied, little asks
+  service  for an agent that works for others, with tools and MCP servers
+  strict   for an agent that is not trusted yet: more is denied, much asks`,
+		Example: `  reeve init
+  reeve init --profile service /etc/reeve`,
 		Args: args(cobra.MaximumNArgs(1)),
 	}
+	c.Flags().StringVar(&profile, "profile", profile, "the starter policy's strength: coding, service or strict")
 	c.RunE = func(cmd *cobra.Command, a []string) error {
 		dir := "."
 		if len(a) == 1 {
 			dir = a[0]
 		}
 		files := map[string][]byte{"reeve.yaml": []byte(initialConfig)}
-		for _, f := range policy.Starter() {
+		starter, err := policy.StarterOf(profile)
+		if err != nil {
+			return err
+		}
+		for _, f := range starter {
 			files[filepath.Join("policy", f.Name)] = f.Data
 		}
-		files[filepath.Join("policy", "starter.test.yaml")] = policy.StarterTests()
+		if files[filepath.Join("policy", "starter.test.yaml")], err = policy.StarterTests(profile); err != nil {
+			return err
+		}
 		for name := range files {
 			if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("%s is there already; nothing was written", filepath.Join(dir, name))

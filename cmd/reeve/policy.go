@@ -90,7 +90,11 @@ func policyTest() *cobra.Command {
 			}
 			var cases []policy.Case
 			if name == "" {
-				cases, err = policy.ParseCases(policy.File{Name: "starter.test.yaml", Data: policy.StarterTests()})
+				var tests []byte
+				if tests, err = policy.StarterTests(policy.DefaultProfile); err != nil {
+					return err
+				}
+				cases, err = policy.ParseCases(policy.File{Name: "starter.test.yaml", Data: tests})
 			} else {
 				cases, err = policy.LoadCases(name)
 			}

@@ -70,7 +70,7 @@ const (
 
 var (
 	namespaces  = []string{"action", "agent", "user", "session", "lists"}
-	globalNames = []string{"action", "agent", "user", "session", "lists", "args", "content", "text", "folded"}
+	globalNames = []string{"action", "agent", "user", "session", "lists", "args", "content", "paths", "text", "folded"}
 )
 
 // baseEnv is the environment without lists.
@@ -343,7 +343,7 @@ func (est estimator) EstimateSize(n cost.AstNode) *cost.SizeEstimate {
 	switch root := path[0]; {
 	case root == "text" || root == "folded":
 		return upTo(sizeOfText)
-	case root == "content":
+	case root == "content", root == "paths":
 		return upTo(sizeOfLeaves)
 	case root == "args" && len(path) == 1:
 		return upTo(sizeOfArgs)

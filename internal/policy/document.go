@@ -217,8 +217,8 @@ func readDocument(f File) *document {
 	d.textOf(root.Get("description"), "description")
 	if v := root.Get("include"); v != nil {
 		d.include = v
-		if v.Kind != rawjson.String || v.Text != starterName {
-			d.at(v, "the built-in policy is called "+starterName, "%q is no policy that can be included", v.Text)
+		if _, ok := includedProfile(v.Text); v.Kind != rawjson.String || !ok {
+			d.at(v, "the built-in policy is called starter, or by its profile "+starterName+"/"+strings.Join(Profiles, ", "+starterName+"/"), "%q is no policy that can be included", v.Text)
 		}
 	}
 	if v := root.Get("default"); v == nil && d.include != nil {

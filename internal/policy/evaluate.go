@@ -68,6 +68,7 @@ type evaluation struct {
 	args       object
 	reading    reading
 	content    ref.Val
+	paths      ref.Val
 	text       ref.Val
 	folded     ref.Val
 	grams      *trigrams // of folded, once a pattern asks
@@ -409,6 +410,7 @@ var variables = []variable{
 
 	{"args", cel.MapType(cel.StringType, cel.DynType), func(e *evaluation) any { return &e.args }, "the call's arguments by name"},
 	{"content", cel.ListType(cel.StringType), func(e *evaluation) any { return e.contentList() }, "every piece of text"},
+	{"paths", cel.ListType(cel.StringType), func(e *evaluation) any { return e.pathList() }, "the paths that a call's arguments name"},
 	{"text", cel.StringType, func(e *evaluation) any { return e.wholeText() }, "all of it, joined by line ends"},
 	{"folded", cel.StringType, func(e *evaluation) any { return e.foldedText() }, "all of it in lower case, look-alikes folded, the invisible removed"},
 }
@@ -446,6 +448,24 @@ func (e *evaluation) contentList() ref.Val {
 		e.content = types.NewStringList(jsonAdapter{}, leaves)
 	}
 	return e.content
+}
+
+// pathList is what a call's arguments name as files and folders: not what it would write
+// into them or look for in them, and not what a command reaches, which hazards read.
+func (e *evaluation) pathList() ref.Val {
+	if e.paths == nil {
+		var list []string
+		if a := e.in.Action; a.IsCall() {
+			for _, f := range reach(a).files {
+				i := slices.IndexFunc(a.Content, func(l act.Leaf) bool { return l.Pointer == f.pointer })
+				if use := e.part(i).Use; use != hazard.Written && use != hazard.Replaced {
+					list = append(list, f.text)
+				}
+			}
+		}
+		e.paths = types.NewStringList(jsonAdapter{}, list)
+	}
+	return e.paths
 }
 
 func (e *evaluation) wholeText() ref.Val {

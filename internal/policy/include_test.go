@@ -60,7 +60,7 @@ func TestIncludeFaults(t *testing.T) {
 		with []File
 		want string
 	}{
-		{"another name", "version: 1\ninclude: stater\n", nil, `own.yaml:2:10: "stater" is no policy that can be included (the built-in policy is called starter)`},
+		{"another name", "version: 1\ninclude: stater\n", nil, `own.yaml:2:10: "stater" is no policy that can be included (the built-in policy is called starter, or by its profile starter/coding, starter/service, starter/strict)`},
 		{"another default", "version: 1\ninclude: starter\ndefault: deny\n", nil, "default: allow here, and deny in own.yaml"},
 		{"its file beside it", "version: 1\ninclude: starter\n", []File{{"p/starter.yaml", []byte("version: 1\ndefault: allow\n" + rule)}}, "own.yaml:2:10: the starter policy is included, and p/starter.yaml lies beside"},
 		{"one of its rules", "version: 1\ninclude: starter\nrules: [{name: download-and-run, effect: deny}]\n", nil, `the rule "download-and-run" is also defined in own.yaml:3`},

@@ -126,25 +126,45 @@ func decodeAOS(request []byte) (*Input, error) {
 
 func starterSet(tb testing.TB) *Set {
 	tb.Helper()
-	set, err := Load(Starter()...)
+	return profileSet(tb, DefaultProfile)
+}
+
+func profileSet(tb testing.TB, profile string) *Set {
+	tb.Helper()
+	files, err := StarterOf(profile)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	set, err := Load(files...)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return set
 }
 
-// TestStarter runs the cases beside the starter policy, and asks that they
+// TestStarter runs the cases of each profile of the starter policy, and asks that they
 // make every one of its rules match.
 func TestStarter(t *testing.T) {
-	cases, err := LoadCases("starter.yaml")
+	for _, profile := range Profiles {
+		t.Run(profile, func(t *testing.T) { testStarter(t, profile) })
+	}
+}
+
+func testStarter(t *testing.T, profile string) {
+	text, err := StarterTests(profile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	report := starterSet(t).Test(cases, decodeAOS)
+	cases, err := ParseCases(File{Name: profile + ".test.yaml", Data: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := profileSet(t, profile)
+	report := set.Test(cases, decodeAOS)
 	for _, r := range report.Results {
 		if r.Problem != "" {
 			in, _ := decodeAOS(r.Case.Request)
-			t.Errorf("%s:%d: %s: %s\n%s\n%s", r.Case.File, r.Case.Line, r.Case.Name, r.Problem, r.Case.Request, starterSet(t).Explain(in))
+			t.Errorf("%s:%d: %s: %s\n%s\n%s", r.Case.File, r.Case.Line, r.Case.Name, r.Problem, r.Case.Request, set.Explain(in))
 		}
 	}
 	for _, rule := range report.Unused {

@@ -367,6 +367,7 @@ func (a *assessor) leaf(c *call, l *leaf) {
 		a.content(c.path, text, whole)
 	case roleProse:
 		a.prose(text, whole)
+	case roleSought: // what it says is done to nothing
 	default:
 		a.unknown(text, form, whole)
 	}

@@ -20,6 +20,7 @@ const (
 	roleSQL
 	roleContent // is written somewhere
 	roleProse   // is for people or models
+	roleSought  // is looked for in files or on the web
 )
 
 // runs reports whether a text of this role is done when the call is made.
@@ -129,12 +130,19 @@ func anyOf(words []string, in map[string]bool) bool {
 // writingTools are words in the names of tools that write what they are given.
 var writingTools = set("write create edit append save put replace insert update patch delete remove move rename overwrite str")
 
+// searchTools are words in the names of tools that look for a text, and sought what they
+// call it.
+var (
+	searchTools = set("search grep rg ripgrep")
+	sought      = set("pattern patterns query regex regexp q needle term terms keyword keywords")
+)
+
 // toolKind is what a tool's name says of it.
-type toolKind struct{ runs, code, writes, queries bool }
+type toolKind struct{ runs, code, writes, queries, searches bool }
 
 func kindOfTool(tool string) toolKind {
 	all := words(tool)
-	return toolKind{anyOf(all, runningTools), anyOf(all, codeTools), anyOf(all, writingTools), anyOf(all, queryTools)}
+	return toolKind{anyOf(all, runningTools), anyOf(all, codeTools), anyOf(all, writingTools), anyOf(all, queryTools), anyOf(all, searchTools)}
 }
 
 // hints are what the names of one call's arguments say. A list of many texts has one
@@ -163,6 +171,8 @@ func roleOf(tool toolKind, names hints, arg, pointer, text string) role {
 	}
 	runs, code := tool.runs, tool.code
 	switch {
+	case tool.searches && !runs && !code && !tool.writes && !tool.queries && sought[strings.Join(words(name), "")]:
+		return roleSought
 	case r == roleCode && runs && !code, r == roleContent && runs && !tool.writes:
 		r = roleCommand
 	case (r == roleContent || r == roleCommand || r == roleUnknown) && code && !runs, r == roleUnknown && code:
