@@ -29,6 +29,7 @@ rules:
 // running is a node that serves, with a key for each role.
 type running struct {
 	*testing.T
+	node *reeve.Node
 	url  string
 	keys map[identity.Role]string
 	stop context.CancelFunc
@@ -72,6 +73,15 @@ func start(t *testing.T, settings map[string]string) *running {
 		}
 		r.keys[role] = found[1]
 	}
+	r.serve(n)
+	return r
+}
+
+// serve serves with an opened node until stop is called, or the test is over.
+func (r *running) serve(n *reeve.Node) {
+	t := r.T
+	t.Helper()
+	r.node = n
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
 	ready, done := make(chan string, 1), make(chan error, 1)
@@ -90,7 +100,6 @@ func start(t *testing.T, settings map[string]string) *running {
 	case err := <-done:
 		t.Fatal(err)
 	}
-	return r
 }
 
 // policy puts another policy in force.

@@ -46,6 +46,8 @@ import (
 	"reeve.example/reeve/internal/store"
 	"reeve.example/reeve/internal/store/postgres"
 	"reeve.example/reeve/internal/store/sqlite"
+
+	"golang.org/x/time/rate"
 )
 
 // Node is one node. It is safe for concurrent use.
@@ -73,6 +75,8 @@ type Node struct {
 	keys   operator.Keys
 	reload sync.Mutex // serializes ReloadPolicy
 
+	unread rate.Sometimes // what could not be read again is said now and then
+
 	probe    sync.Mutex
 	probed   time.Time // when the store was last probed for ping; guarded by probe
 	probeErr error     // likewise
@@ -95,7 +99,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	}
 	n = &Node{
 		cfg: cfg, started: time.Now(), now: time.Now, logger: slog.Default(), metrics: server.NewMetrics(Version()),
-		stopping: context.Background(),
+		stopping: context.Background(), unread: rate.Sometimes{First: 1, Interval: 5 * time.Second},
 	}
 	defer func() {
 		if err != nil {

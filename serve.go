@@ -15,10 +15,12 @@ import (
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/mcp/proxy"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/retention"
 	"reeve.example/reeve/internal/server"
+	"reeve.example/reeve/internal/store/postgres"
 )
 
 // Serve listens and answers until ctx ends, and then finishes what has begun.
@@ -79,7 +81,7 @@ func (n *Node) begin(ctx context.Context) error {
 	n.tasks.Go(func() { n.retention().Run(background) })
 	n.tasks.Go(func() { every(background, time.Minute, func() { n.endOverdue(background) }) })
 	n.tasks.Go(func() { n.watchPolicy(background) })
-	n.tasks.Go(func() { n.watchKeys(background) })
+	n.tasks.Go(func() { n.watchOthers(background) })
 	n.tasks.Go(func() { n.runTasks(background) })
 	n.tasks.Go(func() { n.a2a.Run(background) })
 	return nil
@@ -253,21 +255,61 @@ func (n *Node) endOverdue(ctx context.Context) {
 	}
 }
 
-// watchKeys takes up keys and states of agents that another process changed in a shared
-// database: keys soon, since a revoked one must not go on.
-func (n *Node) watchKeys(ctx context.Context) {
+// The node looks so often at what others change in a shared database, beside being told;
+// and after so long without an answer of it, nothing goes on by what it knew.
+const (
+	look       = 500 * time.Millisecond
+	lookWithin = 2 * time.Second
+	unsureFrom = 5 * time.Second
+)
+
+// watchOthers takes up what other processes change in a shared database: a revoked key or
+// a suspended agent must not go on, at any door.
+func (n *Node) watchOthers(ctx context.Context) {
 	n.tasks.Go(func() {
-		every(ctx, time.Second, func() {
-			if err := n.keys.Reload(ctx); err != nil && ctx.Err() == nil {
-				n.logger.Error("the API keys could not be read again", "error", err)
+		n.store.Watch(ctx, n.logger, func(c ledger.Change) {
+			switch c.Kind {
+			case ledger.KeysChanged:
+				n.lookAtKeys(ctx)
+			case ledger.AgentsChanged:
+				n.lookAtAgents(ctx)
+			case ledger.ApprovalChanged:
+				n.guard.ApprovalChanged(c.ID)
+			default:
+				n.lookAtKeys(ctx)
+				n.lookAtAgents(ctx)
 			}
 		})
 	})
-	every(ctx, 5*time.Second, func() {
-		if err := n.guard.LoadAgents(ctx); err != nil && ctx.Err() == nil {
-			n.logger.Error("the agents could not be read again", "error", err)
-		}
+	every(ctx, look, func() {
+		n.lookAtKeys(ctx)
+		n.lookAtAgents(ctx)
 	})
+}
+
+func (n *Node) lookAtKeys(ctx context.Context) {
+	within, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	err := n.keys.Reload(within)
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	n.unread.Do(func() { n.logger.Error("the API keys could not be read again", "error", err) })
+	if _, shared := n.store.(*postgres.Store); shared && n.keys.Age() > unsureFrom {
+		n.auth.Unsure()
+	}
+}
+
+func (n *Node) lookAtAgents(ctx context.Context) {
+	within, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	changed, err := n.guard.LoadAgents(within)
+	if err != nil && ctx.Err() == nil {
+		n.unread.Do(func() { n.logger.Error("the agents could not be read again", "error", err) })
+	}
+	if changed {
+		n.a2g.StandingChanged(within)
+	}
 }
 
 func every(ctx context.Context, d time.Duration, f func()) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/agent"
 	"reeve.example/reeve/internal/jsonrpc"
 )
 
@@ -27,7 +28,8 @@ type mailbox struct {
 	boxKey
 	conns   map[*jsonrpc.Conn]bool
 	pending []Raw
-	version string // of the policy that the agent was told last
+	version string      // of the policy that the agent was told last
+	state   agent.State // that bars it, as it was told; "" for none
 	heard   time.Time
 	minute  time.Time // when the minute began that asked counts
 	asked   int
@@ -155,6 +157,15 @@ func (h *hub) told(box *mailbox, version string) bool {
 	defer h.mu.Unlock()
 	news := box.version != version
 	box.version = version
+	return news
+}
+
+// barred notes which state bars an agent, "" for none, and reports whether that is news.
+func (h *hub) barred(box *mailbox, state agent.State) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	news := box.state != state
+	box.state = state
 	return news
 }
 

@@ -664,21 +664,46 @@ func (s *Server) resume(ctx context.Context, n *intent.Intent) error {
 func (s *Server) SetState(ctx context.Context, did string, state agent.State, reason string, by act.Principal) (*agent.Agent, error) {
 	ctx = context.WithoutCancel(ctx) // it is not stopped half way
 	known, err := s.cfg.Guard.SetAgent(ctx, did, state, reason, by)
-	if err != nil || state == agent.Active {
+	if err != nil {
 		return known, err
+	}
+	if state == agent.Active {
+		for _, box := range s.hub.of(did) {
+			s.hub.barred(box, "")
+		}
+		return known, nil
 	}
 	withdrawn, err := s.intents.Withdraw(ctx, did)
 	for _, n := range withdrawn {
 		s.cfg.Ended(did, n.Outcome)
 	}
-	revoke := &Revoke{AgentDID: did, Reason: reason, At: s.cfg.Now()}
-	if reason == "" {
-		revoke.Reason = "The agent is " + string(state) + "."
-	}
 	for _, box := range s.hub.of(did) {
-		s.hub.send(box, notification(MethodRevoke, revoke.params()))
+		s.tellBarred(box, state, reason)
 	}
 	return known, err
+}
+
+// StandingChanged tells the connected agents that another node has barred. It has taken
+// their verdicts back already.
+func (s *Server) StandingChanged(ctx context.Context) {
+	for _, box := range s.hub.connected() {
+		state, reason := s.cfg.Guard.Barred(box.did), ""
+		if state != "" {
+			if known, err := s.cfg.Guard.Agent(ctx, box.did); err == nil {
+				reason = known.Reason
+			}
+		}
+		s.tellBarred(box, state, reason)
+	}
+}
+
+// tellBarred tells an agent that it is barred, once for each state that bars.
+func (s *Server) tellBarred(box *mailbox, state agent.State, reason string) {
+	if !s.hub.barred(box, state) || state == "" {
+		return
+	}
+	revoke := &Revoke{AgentDID: box.did, Reason: cmp.Or(reason, "The agent is "+string(state)+"."), At: s.cfg.Now()}
+	s.hub.send(box, notification(MethodRevoke, revoke.params()))
 }
 
 // violationsCode is the code of a denial after which the agent is suspended.

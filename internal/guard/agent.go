@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -76,15 +77,17 @@ func (g *Guard) Stranger(ctx context.Context, did, principal string) (*agent.Age
 func barred(state agent.State) bool { return state == agent.Suspended || state == agent.Revoked }
 
 // LoadAgents reads which agents are suspended or revoked: every door asks, and
-// another node of the same database may have changed it.
-func (g *Guard) LoadAgents(ctx context.Context) error {
+// another node of the same database may have changed it. changed says that it was.
+func (g *Guard) LoadAgents(ctx context.Context) (changed bool, err error) {
+	g.barring.Lock() // what was read first is not put in force last
+	defer g.barring.Unlock()
 	states := map[string]agent.State{}
 	for known, err := range g.agents.All(ctx, ledger.ItemQuery{Open: true}) {
 		did, state := "", agent.Suspended
 		if damaged, ok := errors.AsType[*DamagedError](err); ok {
 			did = damaged.ID // it is here because it is barred, and what is damaged lets nobody go
 		} else if err != nil {
-			return fmt.Errorf("read the agents that are barred: %w", err)
+			return false, fmt.Errorf("read the agents that are barred: %w", err)
 		} else if did = known.DID; barred(known.State) {
 			state = known.State
 		}
@@ -92,9 +95,13 @@ func (g *Guard) LoadAgents(ctx context.Context) error {
 			states[form] = state
 		}
 	}
-	g.barred.Store(&states)
-	return nil
+	before := g.barred.Swap(&states)
+	return before == nil || !maps.Equal(*before, states), nil
 }
+
+// Barred returns the state of an agent that is suspended or revoked, and "" for others,
+// as this node knows it.
+func (g *Guard) Barred(did string) agent.State { return (*g.barred.Load())[foldDID(did)] }
 
 // foldDID brings the spellings of a DID together, also those that are none by its
 // rules: an agent's id over other protocols can be anything.
@@ -105,11 +112,10 @@ func foldDID(did string) string {
 
 // bar refuses an act of an agent that is suspended or revoked.
 func (g *Guard) bar(a *act.Action) {
-	states := *g.barred.Load()
-	if len(states) == 0 {
+	if len(*g.barred.Load()) == 0 {
 		return
 	}
-	state := states[foldDID(a.Agent.ID)]
+	state := g.Barred(a.Agent.ID)
 	code := "agent." + string(state)
 	if state == "" || slices.ContainsFunc(a.Refusals, func(r act.Reason) bool { return r.Code == code }) {
 		return
@@ -244,7 +250,7 @@ func (g *Guard) SetAgent(ctx context.Context, did string, state agent.State, rea
 		return known.Set(state, reason, g.cfg.Now())
 	})
 	if err == nil {
-		err = g.LoadAgents(ctx)
+		_, err = g.LoadAgents(ctx)
 	}
 	return known, err
 }

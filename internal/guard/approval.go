@@ -445,13 +445,17 @@ func (g *Guard) ExpireApprovals(ctx context.Context) error {
 	return failed
 }
 
-// pollApprovals is how often Await looks for an answer that another node took.
+// pollApprovals is how often Await looks for an answer that another node took, beside
+// being woken.
 const pollApprovals = time.Second
+
+// ApprovalChanged wakes who waits here for a held decision that another node changed.
+func (g *Guard) ApprovalChanged(id string) { g.waiting.wake(id) }
 
 // Await waits until a held decision is held no more, or ctx ends.
 func (g *Guard) Await(ctx context.Context, id string) error {
 	woken, stop := g.waiting.wait(id)
-	defer stop()
+	defer func() { stop() }()
 	tick := time.NewTicker(pollApprovals)
 	defer tick.Stop()
 	for {
@@ -461,7 +465,8 @@ func (g *Guard) Await(ctx context.Context, id string) error {
 		}
 		select {
 		case <-woken:
-			return nil
+			stop()
+			woken, stop = g.waiting.wait(id)
 		case <-tick.C:
 		case <-ctx.Done():
 			return ctx.Err()

@@ -95,6 +95,7 @@ type Guard struct {
 
 	agentsRead agentsRead
 	barred     atomic.Pointer[map[string]agent.State] // agents that are suspended or revoked
+	barring    sync.Mutex                             // serializes LoadAgents
 }
 
 // New returns a Guard and keeps the policy's text in the store.
@@ -127,7 +128,7 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	if g.seal, err = newSealer(cfg.Log); err != nil {
 		return nil, err
 	}
-	if err := g.LoadAgents(ctx); err != nil {
+	if _, err := g.LoadAgents(ctx); err != nil {
 		return nil, err
 	}
 	if err := g.SetPolicy(ctx, cfg.Policy, operator); err != nil {

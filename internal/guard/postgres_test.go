@@ -102,8 +102,8 @@ func TestApproveBetweenNodes(t *testing.T) {
 	if _, err := nodes[0].SetAgent(t.Context(), "did:a", agent.Suspended, "", alice); err != nil {
 		t.Fatal(err)
 	}
-	if err := nodes[1].LoadAgents(t.Context()); err != nil {
-		t.Fatal(err)
+	if changed, err := nodes[1].LoadAgents(t.Context()); err != nil || !changed {
+		t.Fatal(changed, err)
 	}
 	if got := nodes[1].ask(t, intentOf("j", "read", "notes")); got.Allowed() {
 		t.Error("an agent that was suspended at another node")

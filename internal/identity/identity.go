@@ -10,6 +10,7 @@ package identity
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -95,6 +96,7 @@ type Authenticator struct {
 	anonymous Anonymous
 	tokens    *tokens // nil without JWT
 	keys      atomic.Pointer[keyRing]
+	unsure    atomic.Bool // see Unsure
 
 	mu      sync.Mutex
 	list    []Key         // that keys was made of; guarded by mu, as changed is
@@ -132,8 +134,35 @@ func (c *Credential) Err() error {
 	return nil
 }
 
-// Changed returns a channel that is closed when the keys are replaced: a credential may
-// not hold any more then.
+// ErrUnsure: whether a credential still holds cannot be told at the moment.
+var ErrUnsure = errors.New("whether the credential still holds cannot be told at the moment")
+
+// Lasts says why something that is open by the credential must end: why the credential
+// does not hold, or ErrUnsure.
+func (c *Credential) Lasts() error {
+	if err := c.Err(); err != nil {
+		return err
+	}
+	if byKeys := c.Principal.Method == methodKey || c.Principal.Method == act.Anonymous.Method; byKeys && c.auth.unsure.Load() {
+		return ErrUnsure
+	}
+	return nil
+}
+
+// Unsure says that the keys are too old to rest on: they are read from a database that
+// others change, and it cannot be reached. What is open by a key ends, since that may
+// have been revoked; SetKeys makes the keys sure again.
+func (a *Authenticator) Unsure() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.unsure.Swap(true) {
+		close(a.changed)
+		a.changed = make(chan struct{})
+	}
+}
+
+// Changed returns a channel that is closed when the keys are replaced, or become unsure: a
+// credential may not hold any more then.
 func (c *Credential) Changed() <-chan struct{} {
 	c.auth.mu.Lock()
 	defer c.auth.mu.Unlock()
@@ -158,6 +187,7 @@ func New(cfg Config) (*Authenticator, error) {
 func (a *Authenticator) SetKeys(keys []Key) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.unsure.Store(false)
 	if slices.Equal(a.list, keys) {
 		return
 	}

@@ -521,7 +521,7 @@ func TestCredentialEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	key, text, _ := NewKey("bot", Agent, "", start)
-	other, _, _ := NewKey("other", Agent, "", start)
+	other, secretOther, _ := NewKey("other", Agent, "", start)
 	a.SetKeys([]Key{key})
 	held, err := a.Check(request("Bearer " + text))
 	if err != nil {
@@ -569,6 +569,24 @@ func TestCredentialEnds(t *testing.T) {
 	case <-changed:
 		t.Error("the same keys are a change")
 	default:
+	}
+	// Keys that cannot be read again end what is open by one of them, and new calls go on.
+	fine, err := a.Check(request("Bearer " + secretOther))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed = fine.Changed()
+	a.Unsure()
+	select {
+	case <-changed:
+	default:
+		t.Error("nobody heard that the keys are unsure")
+	}
+	if fine.Err() != nil || !errors.Is(fine.Lasts(), ErrUnsure) || token.Lasts() == nil || errors.Is(token.Lasts(), ErrUnsure) {
+		t.Error(fine.Err(), fine.Lasts(), token.Lasts())
+	}
+	if a.SetKeys([]Key{other}); fine.Lasts() != nil {
+		t.Error("keys that were read again are unsure:", fine.Lasts())
 	}
 	open, err := New(Config{Anonymous: UntilFirstKey})
 	if err != nil {

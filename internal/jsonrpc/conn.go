@@ -282,11 +282,14 @@ func (h *Handler) converse(ctx context.Context, c *Conn, header http.Header, ope
 	defer stop()
 	defer context.AfterFunc(c.live, stop)()
 	defer context.AfterFunc(ctx, func() {
-		if context.Cause(ctx) == ErrUnauthorized {
+		switch cause := context.Cause(ctx); cause {
+		case ErrUnauthorized:
 			c.close(closeFrame{statusPolicyViolation, "The credential that this was opened with is not valid any more."})
-			return
+		case context.Canceled:
+			c.close(closeFrame{statusGoingAway, "The node stops."})
+		default:
+			c.close(closeFrame{statusGoingAway, cause.Error()})
 		}
-		c.close(closeFrame{statusGoingAway, "The node stops."})
 	})()
 
 	var writer sync.WaitGroup

@@ -85,6 +85,23 @@ type Store interface {
 	PutAnchor(ctx context.Context, a Anchor) error
 }
 
+// Change says what was changed in a database that others write, too. The zero Change says
+// that anything may have been.
+type Change struct {
+	Kind ChangeKind
+	ID   string // of an approval
+}
+
+// ChangeKind is what was changed.
+type ChangeKind string
+
+// What is told.
+const (
+	KeysChanged     ChangeKind = "keys"     // API keys
+	AgentsChanged   ChangeKind = "agents"   // which agents are barred
+	ApprovalChanged ChangeKind = "approval" // one held decision
+)
+
 // Lease is the right to write one log, until fenced.
 type Lease struct {
 	Log   uint32

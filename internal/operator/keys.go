@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"reeve.example/reeve/act"
@@ -26,8 +27,12 @@ type Keys struct {
 	Anonymous string         // the setting, for people
 
 	said     map[string]bool // damaged keys that the log told of; guarded by changing
-	changing sync.Mutex      // no key is read between the change of one and its being in force
+	read     atomic.Pointer[time.Time]
+	changing sync.Mutex // no key is read between the change of one and its being in force
 }
+
+// Age is how long ago the keys were read that are in force. Load was called before.
+func (k *Keys) Age() time.Duration { return time.Since(*k.read.Load()) }
 
 // Load reads the keys before there are callers.
 func (k *Keys) Load(ctx context.Context) error {
@@ -36,6 +41,8 @@ func (k *Keys) Load(ctx context.Context) error {
 		return fmt.Errorf("read the API keys: %w", err)
 	}
 	k.Auth.SetKeys(k.inForce(keys))
+	now := time.Now()
+	k.read.Store(&now)
 	for _, key := range keys {
 		if key.Damaged && !k.said[key.Name] {
 			if k.said == nil {

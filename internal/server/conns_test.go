@@ -423,3 +423,25 @@ func TestFirstKeyEndsAnonymousSockets(t *testing.T) {
 		t.Errorf("%s %v", got, err)
 	}
 }
+
+// Where nobody can tell whether a key still holds, what is open by it ends, and its
+// caller is not told that the key is at fault.
+func TestUnsureEndsSockets(t *testing.T) {
+	auth := newAuth(t, true)
+	s := local(t, func(c *Config) {
+		c.Auth = auth
+		c.Connect = func(context.Context, http.Header) (func(*jsonrpc.Conn), error) { return nil, nil }
+	})
+	url, _ := run(t, s)
+	c, _, err := websocket.Dial(t.Context(), url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.CloseNow()
+	auth.Unsure()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if _, got, err := c.Read(ctx); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		t.Errorf("%s %v", got, err)
+	}
+}

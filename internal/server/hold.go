@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -55,7 +56,7 @@ func Hold(ctx context.Context, until time.Time) {
 	}
 	if h.of != nil && !h.watched {
 		h.watched = true
-		go watch(h.done, h.of, func(error) { h.over(jsonrpc.ErrUnauthorized) })
+		go watch(h.done, h.of, h.over)
 	}
 }
 
@@ -69,12 +70,15 @@ func (h *hold) begin(leave func()) func() {
 }
 
 // watch looks after the credential of something that is open, and calls end once when
-// it does not hold any more, unless the thing is done before.
+// it does not hold any more, or nobody knows, unless the thing is done before.
 func watch(done <-chan struct{}, c *identity.Credential, end func(error)) {
 	const forEver = 100 * 365 * 24 * time.Hour
 	for {
 		changed := c.Changed() // before it is looked at, so that no change is missed
-		if err := c.Err(); err != nil {
+		if err := c.Lasts(); err != nil {
+			if !errors.Is(err, identity.ErrUnsure) {
+				err = jsonrpc.ErrUnauthorized
+			}
 			end(err)
 			return
 		}

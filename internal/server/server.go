@@ -390,7 +390,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Ha
 	s.metrics.inFlight.Dec() // it is no request any more
 	defer s.metrics.inFlight.Inc()
 	exchangeIn(r.Context()).end()
-	go watch(ctx.Done(), by, func(error) { over(jsonrpc.ErrUnauthorized) })
+	go watch(ctx.Done(), by, over)
 	rpc.ServeWebSocket(ctx, w, r, opened)
 }
 

@@ -5,6 +5,7 @@ package store
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"reeve.example/reeve/act"
@@ -27,6 +28,12 @@ type Store interface {
 
 	// PutPolicy keeps a policy set's text for ever, by its content hash.
 	PutPolicy(ctx context.Context, hash string, text []byte, at time.Time) error
+
+	// Watch calls changed with what other processes change, one after the other, until
+	// ctx ends. A zero Change says that something may have been missed; it comes at the
+	// beginning, and whenever the connection was lost. A store of one process tells
+	// nothing.
+	Watch(ctx context.Context, logger *slog.Logger, changed func(ledger.Change))
 
 	// Probe reports whether the store can be written, by writing.
 	Probe(ctx context.Context) error

@@ -274,73 +274,10 @@ func (w *worker) Work(ctx context.Context, j *river.Job[job]) error {
 	return nil
 }
 
-// The pauses between tries to listen again.
-const (
-	listenPause    = 50 * time.Millisecond
-	listenMaxPause = 2 * time.Second
-	// listenCheck is how often a silent connection is looked at.
-	listenCheck = 10 * time.Second
-)
-
 // listen tells what other nodes change, until ctx ends. When it may have missed
 // something, it tells that.
 func (d *Dispatcher) listen(ctx context.Context, noticed func(task.Notice)) {
-	for pause := listenPause; ctx.Err() == nil; pause = min(2*pause, listenMaxPause) {
-		begin := time.Now()
-		err := d.listenOnce(ctx, noticed)
-		if ctx.Err() != nil {
-			return
-		}
-		d.logger.Warn("what other nodes change was not heard for a moment", "error", err)
-		if time.Since(begin) > listenMaxPause {
-			pause = listenPause
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
-	}
-}
-
-func (d *Dispatcher) listenOnce(ctx context.Context, noticed func(task.Notice)) error {
-	c, err := pgx.ConnectConfig(ctx, d.store.pool.Config().ConnConfig)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), beat)
-		defer cancel()
-		_ = c.Close(end)
-	}()
-	var schema string
-	if err := c.QueryRow(ctx, `SELECT coalesce(current_schema(), '')`).Scan(&schema); err != nil {
-		return err
-	}
-	if _, err := c.Exec(ctx, `LISTEN `+pgx.Identifier{schema + "." + channel}.Sanitize()); err != nil {
-		return err
-	}
-	noticed(task.Notice{Everything: true})
-	for {
-		wait, cancel := context.WithTimeout(ctx, listenCheck)
-		n, err := c.WaitForNotification(wait)
-		silent := wait.Err() != nil
-		cancel()
-		switch {
-		case err == nil:
-			noticed(readNotice(n.Payload))
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case !silent || c.IsClosed():
-			return err
-		default:
-			check, cancel := context.WithTimeout(ctx, beat)
-			err := c.Ping(check)
-			cancel()
-			if err != nil {
-				return err
-			}
-		}
-	}
+	d.store.listen(ctx, d.logger, channel, func() { noticed(task.Notice{Everything: true}) }, func(payload string) { noticed(readNotice(payload)) })
 }
 
 // readNotice reads a notification. One that cannot be read may say anything.

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"reeve.example/reeve/internal/identity"
@@ -10,6 +11,9 @@ import (
 
 	"zombiezen.com/go/sqlite"
 )
+
+// Watch waits: no other process writes this database.
+func (s *Store) Watch(ctx context.Context, _ *slog.Logger, _ func(ledger.Change)) { <-ctx.Done() }
 
 // PutPolicy keeps a policy set's text for ever.
 func (s *Store) PutPolicy(ctx context.Context, hash string, text []byte, at time.Time) error {

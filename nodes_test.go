@@ -1,0 +1,233 @@
+package reeve_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"reeve.example/reeve"
+	"reeve.example/reeve/a2g"
+	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/store/storetest"
+
+	"github.com/coder/websocket"
+	"github.com/jackc/pgx/v5"
+)
+
+// cluster starts nodes that share a database, with one key for each role.
+func cluster(t *testing.T, nodes int, settings map[string]string) (list []*running, url string) {
+	t.Helper()
+	url = storetest.Postgres(t)
+	seed := filepath.Join(t.TempDir(), "seed")
+	if err := os.WriteFile(seed, []byte(strings.Repeat("07", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shared := map[string]string{"database": url, "ledger-seed": "file:" + seed}
+	maps.Copy(shared, settings)
+	first := start(t, maps.Clone(shared))
+	list = append(list, first)
+	for range nodes - 1 {
+		list = append(list, first.beside(shared))
+	}
+	return list, url
+}
+
+// beside starts another node like this one, with the same keys and the same policy.
+func (r *running) beside(settings map[string]string) *running {
+	r.Helper()
+	flags := map[string]string{"listen": "127.0.0.1:0", "data": r.TempDir(), "policy": r.file}
+	maps.Copy(flags, settings)
+	delete(flags, "policy-text")
+	cfg, err := reeve.Load("", func(string) string { return "" }, flags)
+	if err != nil {
+		r.Fatal(err)
+	}
+	n, err := reeve.Open(r.Context(), cfg)
+	if err != nil {
+		r.Fatal(err)
+	}
+	other := &running{T: r.T, file: cfg.Policy, keys: r.keys}
+	other.serve(n)
+	return other
+}
+
+// cut ends the connections to a database.
+func cut(t *testing.T, url string) {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	if _, err := c.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()`); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// within waits until something is true, and fails when that takes longer than the time.
+func within(t *testing.T, d time.Duration, what string, is func() bool) {
+	t.Helper()
+	for begin := time.Now(); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(begin) > d {
+			t.Errorf("%s: not within %v", what, d)
+			return
+		}
+	}
+}
+
+// atOnce is how long what is changed at one node may take to hold at the others.
+const atOnce = time.Second
+
+// TestNodesKeys revokes keys at one node: the other one's door is shut within a second,
+// and what was opened there by the key ends; also when the database has broken off all
+// connections, and when nobody is told of changes.
+func TestNodesKeys(t *testing.T) {
+	for _, how := range []string{"told", "after the connections were cut", "not told"} {
+		t.Run(how, func(t *testing.T) {
+			nodes, url := cluster(t, 2, nil)
+			one, two := nodes[0], nodes[1]
+			switch how {
+			case "after the connections were cut":
+				cut(t, url)
+				within(t, 10*time.Second, "ready again", func() bool { code, _ := two.ask("", "GET", "/readyz", ""); return code == 200 })
+			case "not told":
+				c, err := pgx.Connect(t.Context(), url)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close(t.Context())
+				if _, err := c.Exec(t.Context(), `DROP FUNCTION reeve.tell CASCADE`); err != nil {
+					t.Fatal(err)
+				}
+			}
+			code, text := one.ask(identity.Admin, "POST", "/admin/keys", `{"name":"late","role":"agent"}`)
+			secret := member(text, "secret")
+			if code != 200 || secret == "" {
+				t.Fatalf("%d %s", code, text)
+			}
+			late := *two
+			late.keys = map[identity.Role]string{identity.Agent: secret}
+			within(t, atOnce, "a new key is taken", func() bool {
+				code, _ := late.ask(identity.Agent, "POST", "/", `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+				return code == 200
+			})
+
+			socket, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(two.url, "http")+"/a2g", &websocket.DialOptions{HTTPHeader: map[string][]string{"Authorization": {"Bearer " + secret}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer socket.CloseNow()
+			ended := make(chan error, 1)
+			go func() { _, _, err := socket.Read(context.Background()); ended <- err }()
+			if code, text := one.ask(identity.Admin, "POST", "/admin/keys/revoke", `{"name":"late"}`); code != 200 {
+				t.Fatalf("%d %s", code, text)
+			}
+			select {
+			case err := <-ended:
+				if websocket.CloseStatus(err) != websocket.StatusPolicyViolation {
+					t.Errorf("the socket ended with %v", err)
+				}
+			case <-time.After(atOnce):
+				t.Errorf("the socket is open after %v", atOnce)
+			}
+			if code, text := late.ask(identity.Agent, "POST", "/", `{"jsonrpc":"2.0","id":1,"method":"ping"}`); code != 401 {
+				t.Errorf("the revoked key: %d %s", code, text)
+			}
+		})
+	}
+}
+
+// member is the value of the first member of a name that is a string.
+func member(text, name string) string {
+	_, after, _ := strings.Cut(text, `"`+name+`":"`)
+	value, _, _ := strings.Cut(after, `"`)
+	return value
+}
+
+// TestNodesSuspended suspends an agent at one node. At the other it is told by its
+// socket, and every door denies what it asks for, within a second; and it may again
+// when it is active again.
+func TestNodesSuspended(t *testing.T) {
+	nodes, _ := cluster(t, 2, map[string]string{"policy-text": governed})
+	one, two := nodes[0], nodes[1]
+	told := make(chan *a2g.Revoke, 8)
+	c := two.agentOf("ws", "did:aeon:desk")
+	c.OnRevoke = func(r *a2g.Revoke) { told <- r }
+	if _, err := c.Register(t.Context(), &a2g.Register{CapabilitiesRequested: []string{"lookup"}}); err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	ask := func() *a2g.Verdict {
+		calls++
+		v, err := c.Ask(t.Context(), intentFor("lookup", fmt.Sprint("i", calls), map[string]any{"n": calls}))
+		if err != nil {
+			var e *a2g.Error
+			if errors.As(err, &e) {
+				return &a2g.Verdict{Verdict: a2g.Denied}
+			}
+			t.Fatal(err)
+		}
+		return v
+	}
+	if v := ask(); v.Verdict != a2g.Approved {
+		t.Fatalf("%+v", v)
+	}
+	for _, state := range []string{"suspended", "active", "suspended"} {
+		if code, text := one.ask(identity.Admin, "POST", "/agents/did:aeon:desk", `{"state":"`+state+`","reason":"It is looked at."}`); code != 200 {
+			t.Fatalf("%d %s", code, text)
+		}
+		if state == "active" {
+			within(t, atOnce, "an active agent asks", func() bool { return ask().Verdict == a2g.Approved })
+			continue
+		}
+		select {
+		case r := <-told:
+			if r.Reason != "It is looked at." {
+				t.Errorf("%+v", r)
+			}
+		case <-time.After(atOnce):
+			t.Errorf("it was not told within %v", atOnce)
+		}
+		if v := ask(); v.Verdict != a2g.Denied {
+			t.Errorf("%+v", v)
+		}
+		code, text := two.ask(identity.Agent, "POST", "/", strings.ReplaceAll(transfer(calls+100), `"id":"clerk"`, `"id":"did:aeon:desk"`))
+		if code != 200 || !strings.Contains(text, "agent.suspended") {
+			t.Errorf("by another door: %d %s", code, text)
+		}
+	}
+	select {
+	case r := <-told:
+		t.Errorf("it was told once more: %+v", r)
+	case <-time.After(100 * time.Millisecond):
+	}
+}
+
+// TestNodesApproval answers at one node what an agent waits for at the other: the wait
+// ends with the answer.
+func TestNodesApproval(t *testing.T) {
+	nodes, _ := cluster(t, 2, map[string]string{"approvals-wait": "30s"})
+	one, two := nodes[0], nodes[1]
+	answered := make(chan string, 1)
+	go func() {
+		_, text := two.ask(identity.Agent, "POST", "/", transfer(1))
+		answered <- text
+	}()
+	if code, text := one.answer(one.held(), "approve"); code != 200 {
+		t.Fatalf("%d %s", code, text)
+	}
+	select {
+	case text := <-answered:
+		if !strings.Contains(text, `"decision":"allow"`) {
+			t.Error(text)
+		}
+	case <-time.After(900 * time.Millisecond): // the poll alone would take a second
+		t.Error("it waits although people have answered")
+	}
+}
