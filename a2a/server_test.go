@@ -91,7 +91,7 @@ func TestPolicy(t *testing.T) {
 		if a := n.call("ann", "SendMessage", textParams("more", `,"taskId":"`+id+`"`)); a.code() != "-32004" {
 			t.Error(a.text)
 		}
-		list, _, _, err := n.guard.Approvals(t.Context(), true, "", 10)
+		list, _, _, err := n.guard.Approvals(t.Context(), true, false, "", 10)
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%d approvals: %v", len(list), err)
 		}
@@ -116,7 +116,7 @@ func TestHeldTask(t *testing.T) {
 	if a.result("task", "status", "state") != "TASK_STATE_AUTH_REQUIRED" {
 		t.Fatal(a.text)
 	}
-	list, _, _, err := n.guard.Approvals(t.Context(), true, "", 10)
+	list, _, _, err := n.guard.Approvals(t.Context(), true, false, "", 10)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d approvals: %v", len(list), err)
 	}
@@ -242,7 +242,7 @@ func TestCancel(t *testing.T) {
 			t.Error(a.text)
 		}
 	}
-	list, _, _, err := n.guard.Approvals(t.Context(), true, "", 10)
+	list, _, _, err := n.guard.Approvals(t.Context(), true, false, "", 10)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d approvals: %v", len(list), err)
 	}

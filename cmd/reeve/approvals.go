@@ -2,16 +2,21 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
+	"github.com/vbauerster/mpb/v8/cwriter"
 
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/operator"
@@ -23,14 +28,24 @@ func approvalsCommand() *cobra.Command {
 		approvalsList(), approvalsShow(), approvalsAnswer("approve", "Let the act happen, once"), approvalsAnswer("deny", "Refuse the act"))
 }
 
+// approvalFlags are those of every command about approvals: which node is asked.
+func approvalFlags(c *cobra.Command) *cobra.Command {
+	new(nodeFlags).add(c)
+	settingFlags(c, "data", "database")
+	return c
+}
+
 func approvalsList() *cobra.Command {
 	var all, asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the acts that wait for an answer",
-		Args:  args(cobra.NoArgs),
+		Short: "List the acts that wait for an answer, and what would happen",
+		Long: `Lists the acts that wait for an answer, the oldest first: what would happen, who asks, which
+rule holds it, and how long there is to answer.`,
+		Example: `  reeve approvals list
+  reeve approvals list --server https://reeve.example --key env:REEVE_KEY --json`,
+		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			list := []*approval.Decision{}
 			for after := ""; ; {
 				path := "/approvals?after=" + url.QueryEscape(after)
@@ -47,25 +62,72 @@ func approvalsList() *cobra.Command {
 					break
 				}
 			}
-			if asJSON {
+			slices.SortStableFunc(list, func(a, b *approval.Decision) int {
+				return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+			})
+			switch {
+			case asJSON:
 				return printJSON(cmd.OutOrStdout(), list)
-			}
-			for i, h := range list {
-				if i == 0 {
-					fmt.Fprintln(w, "ID\tSTATE\tAGENT\tACT\tEXPIRES")
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", h.ID, h.State, printable(agentOf(h)), printable(strings.TrimSpace(h.Kind+" "+h.Resource)), left(h))
-			}
-			if len(list) == 0 {
+			case len(list) == 0:
 				fmt.Fprintf(cmd.ErrOrStderr(), "nothing waits for an answer%s\n", elsewhere(cmd))
+				return nil
 			}
-			return w.Flush()
+			listApprovals(cmd.OutOrStdout(), list, lineWidth(cmd.OutOrStdout()))
+			return nil
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&all, "all", false, "also those that are over")
-	settingFlags(c, "data", "database")
-	return c
+	return approvalFlags(c)
+}
+
+// listApprovals prints acts that are held, each on two lines: who asks, why and for how
+// long, and below it what would happen.
+func listApprovals(out io.Writer, list []*approval.Decision, width int) {
+	fmt.Fprintf(out, "%-16s  %-8s  %-5s  %-20s  RULE\n", "ID", "STATE", "LEFT", "AGENT")
+	for _, h := range list {
+		left := ""
+		if h.Open() {
+			left = shortTime(time.Until(h.Expires))
+		}
+		row := fmt.Sprintf("%-16s  %-8s  %-5s  %s  %s", h.ID, h.State, left, pad(printable(agentOf(h)), 20), printable(rulesOf(h)))
+		fmt.Fprintln(out, runewidth.Truncate(row, width, "…"))
+		fmt.Fprintln(out, runewidth.Truncate("    "+printable(cmp.Or(h.What, strings.TrimSpace(h.Kind+" "+h.Resource))), width, "…"))
+	}
+}
+
+// lineWidth is how wide lines may be: a terminal's width, and 80 columns elsewhere.
+func lineWidth(w io.Writer) int {
+	if f, ok := w.(*os.File); ok && isTerminal(w) {
+		if width, _, err := cwriter.GetSize(int(f.Fd())); err == nil {
+			return max(width, 40)
+		}
+	}
+	return 80
+}
+
+// rulesOf names the rules that ask.
+func rulesOf(h *approval.Decision) string {
+	var names []string
+	for _, n := range h.Needs {
+		if !slices.Contains(names, n.Rule) {
+			names = append(names, n.Rule)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// shortTime is a length of time in its largest unit, such as 58m.
+func shortTime(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%dd", d/(24*time.Hour))
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d >= 2*time.Minute:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	}
+	return fmt.Sprintf("%ds", max(0, d/time.Second))
 }
 
 func approvalsShow() *cobra.Command {
@@ -86,8 +148,7 @@ func approvalsShow() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	settingFlags(c, "data", "database")
-	return c
+	return approvalFlags(c)
 }
 
 func approvalsAnswer(verb, short string) *cobra.Command {
@@ -128,8 +189,7 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 	}
 	c.Flags().StringVar(&q.Note, "note", "", "a sentence for the agent and the record")
 	c.Flags().StringVar(&q.Decision, "decision", "", "answer only if this decision, as shown, is still the one that waits")
-	settingFlags(c, "data", "database")
-	return c
+	return approvalFlags(c)
 }
 
 // showApproval prints a held decision. All of it that an agent wrote is made
@@ -138,7 +198,7 @@ func showApproval(out io.Writer, h *approval.Decision) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, row := range [][2]string{
 		{"approval", h.ID}, {"state", string(h.State)}, {"decision", h.Decision}, {"asked by", h.Principal}, {"agent", h.Agent},
-		{"session", h.Session}, {"act", strings.TrimSpace(h.Kind + " " + h.Resource)}, {"digest", h.Digest}, {"seen", h.Seen},
+		{"session", h.Session}, {"what", h.What}, {"act", strings.TrimSpace(h.Kind + " " + h.Resource)}, {"digest", h.Digest}, {"seen", h.Seen},
 		{"asked at", h.Created.Format(time.RFC3339)}, {"expires", left(h)},
 	} {
 		if row[1] != "" {

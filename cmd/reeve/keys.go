@@ -162,7 +162,20 @@ func askNode(cmd *cobra.Command, method, path string, q, a any) error {
 	return ask(cmd, false, method, path, q, a)
 }
 
+// ask asks the node that runs on the data folder or is opened there, or the one that
+// --server names, in commands that have the flag.
 func ask(cmd *cobra.Command, mustRun bool, method, path string, q, a any) (err error) {
+	at := serverOf(cmd)
+	if err := at.fit(cmd); err != nil {
+		return err
+	}
+	if at.server != "" {
+		key, err := at.credential()
+		if err != nil {
+			return err
+		}
+		return operator.At(at.server, key).Ask(cmd.Context(), method, path, q, a)
+	}
 	c, err := config(cmd)
 	if err != nil {
 		return err

@@ -505,17 +505,25 @@ func (n *openNode) linger(ctx context.Context, told io.Writer, signals <-chan os
 // errNoNode is why what only a running node can do is not done.
 var errNoNode = errors.New("no node is running: start one with reeve serve, or name one with --server")
 
+// fit refuses flags that name two nodes, or none.
+func (n *nodeFlags) fit(cmd *cobra.Command) error {
+	switch hint := dataHint(cmd); {
+	case n.server != "" && hint != "":
+		return usageError{fmt.Errorf("--server names a node that is elsewhere: leave out%s", hint)}
+	case n.server == "" && n.key != "":
+		return usageError{errors.New("--key is for --server; on the data folder none is needed")}
+	}
+	return nil
+}
+
 // running opens the way to a node that runs; nil when there is none.
 func (n *nodeFlags) running(ctx context.Context, cmd *cobra.Command) (*openNode, error) {
+	if err := n.fit(cmd); err != nil {
+		return nil, err
+	}
 	if n.server != "" {
-		if hint := dataHint(cmd); hint != "" {
-			return nil, usageError{fmt.Errorf("--server names a node that is elsewhere: leave out%s", hint)}
-		}
 		client, err := n.client()
 		return &openNode{client: client, close: func() error { return nil }, hint: " --server " + n.server}, err
-	}
-	if n.key != "" {
-		return nil, usageError{errors.New("--key is for --server; on the data folder none is needed")}
 	}
 	cfg, err := config(cmd)
 	if err != nil {
@@ -537,19 +545,40 @@ func (o *opened) node(hint string) *openNode {
 }
 
 func (n *nodeFlags) client() (*flow.Client, error) {
-	if u, err := url.Parse(n.server); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, usageError{fmt.Errorf("--server: %q is not an http or https URL, such as http://127.0.0.1:8080", n.server)}
+	key, err := n.credential()
+	if err != nil {
+		return nil, err
 	}
-	client := flow.NewClient(n.server, "")
+	return flow.NewClient(n.server, key), nil
+}
+
+// credential is the key that is named for a node elsewhere, once its URL is looked at.
+func (n *nodeFlags) credential() (key string, err error) {
+	if u, err := url.Parse(n.server); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", usageError{fmt.Errorf("--server: %q is not an http or https URL, such as http://127.0.0.1:8080", n.server)}
+	}
 	if n.key == "" {
-		return client, nil
+		return "", nil
 	}
 	text, err := secret.Read(n.key)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--key: %w", err)}
+		return "", usageError{fmt.Errorf("--key: %w", err)}
 	}
-	client.Key = strings.TrimSpace(string(text))
-	return client, nil
+	return strings.TrimSpace(string(text)), nil
+}
+
+// serverOf is what nodeFlags say in a command that has them, by their names.
+func serverOf(cmd *cobra.Command) nodeFlags {
+	var n nodeFlags
+	if cmd.Flags().Lookup("server") == nil {
+		return n // its --key, if it has one, is another's
+	}
+	for name, to := range map[string]*string{"server": &n.server, "key": &n.key} {
+		if f := cmd.Flags().Lookup(name); f != nil {
+			*to = f.Value.String()
+		}
+	}
+	return n
 }
 
 // dataHint are the flags that say where the node is, as they were given.

@@ -75,6 +75,9 @@ type Decision struct {
 	Kind      string `json:"kind"`
 	Resource  string `json:"resource,omitzero"`
 	Digest    string `json:"digest"`
+	// What says in one line what would happen: as the request is kept, and to those who
+	// may answer exactly. It is absent where nothing is kept or the decision is over.
+	What string `json:"what,omitzero"`
 	// Request is what is asked, as it is kept beside the ledger: masked as
 	// configured, and absent where it is not kept or the decision is over.
 	Request jsontext.Value `json:"request,omitzero"`
@@ -104,6 +107,8 @@ type Exact struct {
 	// Request is the request, byte for byte as it was sent. It and what follows
 	// are texts here, so that no reader of JSON spells them otherwise.
 	Request string `json:"request"`
+	// What says in one line what the request would do.
+	What string `json:"what,omitzero"`
 	// Changes are those that the policy makes to it.
 	Changes []Change `json:"changes,omitzero"`
 }

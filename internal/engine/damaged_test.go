@@ -174,7 +174,7 @@ func letsNothingPass(t *testing.T, n *node, b *before) {
 	if h, err := n.guard.Answer(t.Context(), b.held, act.Principal{Name: "key:boss", Method: "key"}, guard.Reply{Agree: true}); err == nil {
 		t.Errorf("it was approved: %+v", h)
 	}
-	if list, bad, _, err := n.guard.Approvals(t.Context(), false, "", 10); err != nil || len(list) != 0 || len(bad) != 1 || bad[0].ID != b.held {
+	if list, bad, _, err := n.guard.Approvals(t.Context(), false, false, "", 10); err != nil || len(list) != 0 || len(bad) != 1 || bad[0].ID != b.held {
 		t.Errorf("%d sound, %v, %v", len(list), bad, err)
 	}
 	if r := n.until(b.waits, func(r task.Row) bool { return r.Open == 0 }); r.Status() != task.Failed || !strings.Contains(r.Error, "damaged") {

@@ -17,6 +17,7 @@ import (
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk"
+	"reeve.example/reeve/internal/target"
 )
 
 // approvalKind is the kind of item that a held decision is.
@@ -68,7 +69,7 @@ func newApprovals(g *Guard) *Items[approval.Decision] {
 			item.Owner, item.Open, item.Due = h.Principal, h.Open(), h.Expires
 			if !item.Open {
 				item.Due = g.cfg.Now().Add(approvalsKept)
-				h.Request, h.Edits = nil, nil
+				h.What, h.Request, h.Edits = "", nil, nil
 			}
 			if h.State != approval.Held { // enough people answered: nobody need read it again
 				h.Sealed = nil
@@ -210,8 +211,11 @@ func (g *Guard) newApproval(a *act.Action, d *act.Decision, form string) (*appro
 		Door: a.Door, Kind: string(a.Kind), Resource: a.Resource, Digest: form,
 		Seen: x.Digest(), Created: a.At,
 	}
+	x.What = target.What(a, nil)
 	if g.cfg.Keep != KeepNone {
-		h.Request, _ = g.maskedRequest(a)
+		if h.Request, _ = g.maskedRequest(a); h.Request != nil {
+			h.What = target.What(a, h.Request)
+		}
 	}
 	for _, e := range d.Edits {
 		edit := approval.Edit{Pointer: e.Pointer}
@@ -302,6 +306,7 @@ func (g *Guard) Show(ctx context.Context, id string) (*approval.Decision, error)
 		if h.Exact, err = g.seal.open(h); err != nil {
 			return nil, fmt.Errorf("the approval %s: %w", id, err)
 		}
+		h.What = h.Exact.What
 	}
 	h.Sealed = nil
 	return h, nil
@@ -320,12 +325,17 @@ func (g *Guard) shown(ctx context.Context, id string) (*approval.Decision, error
 }
 
 // Approvals lists held decisions in the order of their ids, after one: those
-// that are open, or all that are kept. What would be done is left out. bad are those
-// of the page that are damaged. next is what to give as after for the next
-// page, empty on the last.
-func (g *Guard) Approvals(ctx context.Context, open bool, after string, limit int) (list []*approval.Decision, bad []*DamagedError, next string, err error) {
+// that are open, or all that are kept. Of what would be done there is the one line,
+// which is exact for those who may answer. bad are those of the page that are damaged.
+// next is what to give as after for the next page, empty on the last.
+func (g *Guard) Approvals(ctx context.Context, open, exact bool, after string, limit int) (list []*approval.Decision, bad []*DamagedError, next string, err error) {
 	all, bad, next, err := g.approvals.Page(ctx, ledger.ItemQuery{Open: open, After: after, Limit: limit})
 	for _, h := range all {
+		if exact && h.State == approval.Held && h.Sealed != nil {
+			if x, err := g.seal.open(h); err == nil { // else it cannot be shown, either
+				h.What = x.What
+			}
+		}
 		h.Request, h.Edits, h.Sealed = nil, nil, nil
 		if h.State = h.At(g.cfg.Now()); !open || h.Open() {
 			list = append(list, h)

@@ -137,7 +137,7 @@ func TestApprove(t *testing.T) {
 	if next.Effect != act.Escalate || next.Approval.State != "held" {
 		t.Errorf("an approval is used once: %v", next.Effect)
 	}
-	if list, _, _, err := n.Approvals(t.Context(), true, "", 0); err != nil || len(list) != 3 {
+	if list, _, _, err := n.Approvals(t.Context(), true, false, "", 0); err != nil || len(list) != 3 {
 		t.Errorf("open: %d, %v", len(list), err)
 	}
 }

@@ -58,7 +58,7 @@ func TestDamagedApproval(t *testing.T) {
 			if d, _, err := n.Decide(t.Context(), a); err == nil && (d.Effect == act.Allow || d.Effect == act.Modify) {
 				t.Errorf("what it is about: %+v", d)
 			}
-			if _, _, _, err := n.Approvals(t.Context(), true, "", 0); err != nil {
+			if _, _, _, err := n.Approvals(t.Context(), true, false, "", 0); err != nil {
 				t.Log(err)
 			}
 			if d, _ := n.decide(t, call("s", "5", "read", "1")); d.Effect != act.Allow {
@@ -190,7 +190,7 @@ func TestDamagedLists(t *testing.T) {
 					t.Errorf("%s: %d sound, %v, %v", kind, sound, bad, err)
 				}
 			}
-			approvals, bad, _, err := n.Approvals(t.Context(), true, "", 10)
+			approvals, bad, _, err := n.Approvals(t.Context(), true, false, "", 10)
 			check("approval", len(approvals), bad, err)
 			agents, bad, _, err := n.Agents(t.Context(), "", 10)
 			check("agent", len(agents), bad, err)

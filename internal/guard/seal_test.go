@@ -80,7 +80,7 @@ func TestShownExactly(t *testing.T) {
 			if err != nil || masked.Exact != nil || masked.Sealed != nil || !strings.Contains(string(masked.Request), "[GitHub token removed]") {
 				t.Errorf("to who only looks: %+v, %v", masked, err)
 			}
-			list, _, _, err := n.Approvals(t.Context(), true, "", 0)
+			list, _, _, err := n.Approvals(t.Context(), true, false, "", 0)
 			if err != nil || len(list) != 1 || list[0].Request != nil || list[0].Sealed != nil || list[0].Exact != nil {
 				t.Errorf("in the list: %+v, %v", list, err)
 			}

@@ -22,7 +22,16 @@ type ApprovalList struct {
 // approvalsPage is how many held decisions one answer lists at most.
 const approvalsPage = 200
 
-func (o *API) listApprovals(r *http.Request, _ act.Principal, _ Nothing) (ApprovalList, error) {
+// listExact lists what is held for those who answer it, and listKept for others.
+func (o *API) listExact(r *http.Request, _ act.Principal, _ Nothing) (ApprovalList, error) {
+	return o.listApprovals(r, true)
+}
+
+func (o *API) listKept(r *http.Request, _ act.Principal, _ Nothing) (ApprovalList, error) {
+	return o.listApprovals(r, false)
+}
+
+func (o *API) listApprovals(r *http.Request, exact bool) (ApprovalList, error) {
 	q := r.URL.Query()
 	limit := approvalsPage
 	if text := q.Get("limit"); text != "" {
@@ -31,7 +40,7 @@ func (o *API) listApprovals(r *http.Request, _ act.Principal, _ Nothing) (Approv
 			return ApprovalList{}, badRequest("limit is a number from 1 to %d", approvalsPage)
 		}
 	}
-	list, bad, next, err := o.Guard.Approvals(r.Context(), q.Get("all") == "", q.Get("after"), limit)
+	list, bad, next, err := o.Guard.Approvals(r.Context(), q.Get("all") == "", exact, q.Get("after"), limit)
 	if err != nil {
 		return ApprovalList{}, o.failed("the approvals were not read", err)
 	}

@@ -1,10 +1,12 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/identity"
@@ -15,7 +17,12 @@ import (
 
 // Client speaks to a node as its operator. HTTP is also for what the node serves its
 // operator beside this interface, at any host.
-type Client struct{ HTTP *http.Client }
+type Client struct {
+	HTTP *http.Client
+	// URL is where the node is, and Key what it is asked with: empty for one that is
+	// reached by its socket.
+	URL, Key string
+}
 
 // Dial is the way to the node that runs on a data folder, by the socket there; nil if
 // none does.
@@ -26,13 +33,16 @@ func Dial(ctx context.Context, data string) *Client {
 	}
 	conn.Close()
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return datadir.Dial(ctx, data) }
-	return &Client{&http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 64}}}
+	return &Client{HTTP: &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 64}}}
 }
+
+// At is the way to a node that is elsewhere.
+func At(url, key string) *Client { return &Client{HTTP: http.DefaultClient, URL: url, Key: key} }
 
 // Within is the way to a node that this process has opened itself, by what it serves on
 // its socket.
 func Within(node http.Handler) *Client {
-	return &Client{&http.Client{Transport: inProcess{node}}}
+	return &Client{HTTP: &http.Client{Transport: inProcess{node}}}
 }
 
 // inProcess is a transport to a handler in this process.
@@ -53,7 +63,7 @@ func (c *Client) Ask(ctx context.Context, method, path string, q, a any) error {
 			return err
 		}
 	}
-	r, err := jsonrpc.NewRequest(ctx, method, "http://localhost"+path, "", body)
+	r, err := jsonrpc.NewRequest(ctx, method, cmp.Or(strings.TrimRight(c.URL, "/"), "http://localhost")+path, c.Key, body)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,6 @@ var (
 	admins  = []identity.Role{identity.Admin}
 	looking = []identity.Role{identity.Auditor, identity.Admin}
 	answers = []identity.Role{identity.Approver, identity.Admin} // and so see the exact bytes of what is held
-	asked   = []identity.Role{identity.Approver, identity.Auditor, identity.Admin}
 )
 
 // row is a route of the operator's interface. Of two rows with one pattern, the caller's
@@ -89,7 +88,8 @@ func (o *API) table() []row {
 		{"GET /agents", looking, 0, serve(o.listAgents)},
 		{"GET /agents/{did}", looking, 0, serve(o.showAgent)},
 		{"POST /agents/{did}", admins, maxAnswer, serve(o.setAgent)},
-		{"GET /approvals", asked, 0, serve(o.listApprovals)},
+		{"GET /approvals", answers, 0, serve(o.listExact)},
+		{"GET /approvals", looking, 0, serve(o.listKept)},
 		{"GET /approvals/{id}", answers, 0, serve(o.showExact)},
 		{"GET /approvals/{id}", looking, 0, serve(o.showKept)},
 		{"POST /approvals/{id}", answers, maxAnswer, serve(o.answerApproval)},

@@ -334,7 +334,7 @@ func judges(t *testing.T, c *mcp.ClientSession, g *guard.Guard) {
 		t.Errorf("a resource that is denied: %v", err)
 	}
 	// After a person agreed, once.
-	held, _, _, err := g.Approvals(ctx, true, "", 10)
+	held, _, _, err := g.Approvals(ctx, true, false, "", 10)
 	if err != nil || len(held) != 1 {
 		t.Fatalf("held: %v, %v", held, err)
 	}
@@ -355,7 +355,7 @@ func TestWaits(t *testing.T) {
 	c := connectStdio(t, p, self(t))
 	go func() {
 		for {
-			held, _, _, err := g.Approvals(t.Context(), true, "", 10)
+			held, _, _, err := g.Approvals(t.Context(), true, false, "", 10)
 			if err != nil {
 				return
 			}

@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"slices"
 	"strings"
 
 	"reeve.example/reeve/act"
@@ -26,6 +27,11 @@ type Part struct {
 	// finds nothing. A text that has the look of one is exact, too, whatever its
 	// argument is called, since nobody knows what the tool does with it.
 	Exact bool
+	// Path says that the text is a path.
+	Path bool
+	// Words says that the text is for a reader, or a file's content: another in its
+	// place does the same to the same thing.
+	Words bool
 }
 
 // Parts tells what the texts of a call are for, by the roles that Assess reads
@@ -34,20 +40,27 @@ func Parts(tool string, leaves []act.Leaf) []Part {
 	c := newCall(tool, leaves)
 	parts := make([]Part, len(leaves))
 	keeps := c.path != "" && !anyWord(c.tool, sendingTools)
+	tells, kind := anyWord(c.tool, tellingTools) && !anyWord(c.tool, askingTools), kindOfTool(c.tool)
+	does := slices.ContainsFunc(c.leaves, func(l leaf) bool { return l.role == roleCommand || keeps && l.role == rolePath })
 	for i := range c.leaves {
 		l := &c.leaves[i]
 		p := &parts[i]
 		name := c.nameOf(l)
+		p.Path = l.role == rolePath
 		switch {
 		case keeps && oldTexts[name]:
-			*p = Part{Replaced, true}
+			*p = Part{Use: Replaced, Exact: true, Words: true}
 		case isPatch(l.Text) && l.role != roleProse, keeps && (l.role == roleContent || newTexts[name] || hint(name) == roleContent && l.role != roleCommand && l.role != roleCode):
 			p.Use = Written
+			p.Words = !isPatch(l.Text) // which names files
 		case l.skip, l.role == roleCommand, l.role == roleCode, l.role == roleSQL, l.role == roleURL:
-			*p = Part{Run, true}
+			*p = Part{Use: Run, Exact: true}
 		case l.role == roleUnknown:
 			form := formOf(l.Text)
 			p.Exact = form == roleCommand || form == roleSQL || form == roleURL && !strings.ContainsAny(l.Text, " \n\t")
+		}
+		if p.Use == Said && !p.Exact && !p.Path && formOf(l.Text) != roleCommand {
+			p.Words = does && inertTexts[name] || !kind.runs && !kind.code && l.role == roleProse && tellingTexts[name] || tells && toldTexts[name]
 		}
 	}
 	return parts
@@ -71,6 +84,21 @@ var sendingTools = set("send mail email message post publish slack tweet comment
 var (
 	oldTexts = set("oldstring oldstr oldtext oldcontent oldcode oldsource old search find")
 	newTexts = set("newstring newstr newtext newcontent newcode newsource new replacement replace codeedit cellsource inserttext filetext")
+)
+
+// What arguments are called that hold words for a reader: what is said of a command, or
+// of a file that is written; what is told by whatever tool; and by one that writes to
+// people. What a model is asked to do is not among them, nor what a service is
+// given.
+var (
+	inertTexts   = set("description reason reasoning rationale explanation thought thoughts justification")
+	tellingTexts = set("message title subject summary comment note notes commitmessage")
+	toldTexts    = set("text body content message title subject summary comment note notes")
+)
+
+var (
+	tellingTools = set("send mail email message slack tweet comment issue reply notify")
+	askingTools  = set("request fetch http api webhook call invoke run exec command query sql agent task model prompt")
 )
 
 // isPatch reports whether a text is a change of files in one of the usual forms.
