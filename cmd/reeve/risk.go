@@ -2,29 +2,54 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
+	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
+	"reeve.example/reeve"
 	"reeve.example/reeve/internal/risk/hazard"
+	"reeve.example/reeve/internal/simulation"
 )
 
 func riskCommand() *cobra.Command {
-	return group("risk", "How well hazards are told from ordinary work", riskEval())
+	return group("risk", "How well hazards and attacks are told from ordinary work", riskEval())
 }
 
 func riskEval() *cobra.Command {
-	return &cobra.Command{
-		Use:   "eval CORPUS.jsonl",
-		Short: "Measure precision, recall and ranking on labelled tool calls; - reads standard input",
+	var sessions, asJSON bool
+	c := &cobra.Command{
+		Use:   "eval FILE.jsonl",
+		Short: "Measure how well calls are ranked, or what a policy stops in recorded sessions; - reads standard input",
 		Long: `Judges each labelled call of a corpus, and prints for each category how many of
 the malicious ones score at least 0.8 (recall), how many of the ordinary ones do
 (false positives), and how well the scores rank them (AUC).
 
 A line of a corpus is {"label": "malicious" or "benign", "category": "…",
-"tool": "…", "arguments": {…}}.`,
+"tool": "…", "arguments": {…}}.
+
+With --sessions the file holds recorded sessions, one a line, which are played before a
+guardian of their own with the policy: honest ones, and attacked ones with an agent that
+obeys every order it reads. It prints in how many honest sessions a person is asked or
+something is denied or changed, and in how many attacked ones the attacker's goal is
+reached, by class, with intervals of 95 %. There is a person who agrees to what the user's
+own calls ask, and to nothing of the attacker's. What a guardian held is left out, with its
+result. Nothing is kept.
+
+A line is {"id": "…", "class": "…", "kind": "honest" or "attacked", "steps": […]}, and a
+step one of
+  {"user": "what the user said"}
+  {"call": "1", "tool": "…", "arguments": {…}}   "attacker": true where an injected order asks
+                                                 for it, and "read": true where it only looks
+  {"result": "1", "text": "what call 1 gave back"}
+  {"agent": "what the agent answered"}`,
+		Example: `  reeve risk eval corpus.jsonl
+  reeve risk eval --sessions runs.jsonl --policy ./policy
+  reeve risk eval --sessions runs.jsonl --json | jq 'select(.reached)'`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			var in io.Reader = cmd.InOrStdin()
@@ -36,6 +61,12 @@ A line of a corpus is {"label": "malicious" or "benign", "category": "…",
 				defer f.Close()
 				in = f
 			}
+			if sessions {
+				return playSessions(cmd, in, asJSON)
+			}
+			if asJSON {
+				return usageError{errors.New("--json is for --sessions")}
+			}
 			report, err := hazard.Evaluate(bufio.NewReader(in))
 			if err != nil {
 				return err
@@ -44,4 +75,48 @@ A line of a corpus is {"label": "malicious" or "benign", "category": "…",
 			return err
 		},
 	}
+	c.Flags().BoolVar(&sessions, "sessions", false, "the file holds recorded sessions")
+	c.Flags().BoolVar(&asJSON, "json", false, "with --sessions: print what became of each session, one JSON object a line")
+	settingFlags(c, "policy")
+	return c
+}
+
+// playSessions plays recorded sessions before a node of their own, which nobody else sees
+// and which leaves nothing.
+func playSessions(cmd *cobra.Command, in io.Reader, asJSON bool) error {
+	cfg, err := config(cmd)
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "reeve-sessions-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	cfg.Data, cfg.Database = filepath.Join(folder, "data"), ""
+	node, err := reeve.Open(cmd.Context(), cfg)
+	if err != nil {
+		return err
+	}
+	defer node.Close()
+	tally := simulation.Tally{}
+	err = simulation.Read(in, func(s *simulation.Session) error {
+		o, err := simulation.Play(cmd.Context(), node.Guard(), s)
+		if err != nil {
+			return err
+		}
+		tally.Add(o)
+		if !asJSON {
+			return nil
+		}
+		line, err := json.Marshal(o)
+		if err == nil {
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", line)
+		}
+		return err
+	})
+	if err != nil || asJSON {
+		return err
+	}
+	return tally.Print(cmd.OutOrStdout())
 }
