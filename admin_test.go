@@ -2,14 +2,15 @@ package reeve
 
 import (
 	"bytes"
-	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/retention"
 
 	"github.com/go-json-experiment/json"
@@ -22,7 +23,7 @@ func TestPruneWithoutCheckpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, body := range []string{`{}`, `{"checkpoint":""}`} {
+	for _, body := range []string{`{}`, `{"checkpoint":""}`, `{"checkpoint":"x","before":"2026-01-01T00:00:00Z"}`} {
 		if status, text := ask(n.Admin(), identity.Operator, identity.Admin, "POST", "/admin/prune", body); status != 400 || !strings.Contains(text, "say up to where") {
 			t.Errorf("%s: %d %s", body, status, text)
 		}
@@ -70,9 +71,11 @@ func TestPreviews(t *testing.T) {
 	admin("/admin/erase", `{"user":"ann"}`, `{"count":2}`)
 }
 
-// What the preview of a pruning names is what goes, also by the newest checkpoint.
+// What the preview of a pruning names is what goes, also by the newest checkpoint; and
+// nothing younger than the setting says.
 func TestPreviewIsWhatIsPruned(t *testing.T) {
 	n := openNode(t)
+	n.cfg.Retention.Records = time.Hour
 	var head ledger.Head
 	for head.Size < 256 {
 		_, err := n.guard.Note(t.Context(), "note", identity.Operator, nil)
@@ -83,20 +86,48 @@ func TestPreviewIsWhatIsPruned(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	prune := func(preview bool) (p retention.Pruned) {
+	ask := func(q operator.Prune) (status int, p retention.Pruned, text string) {
 		t.Helper()
-		status, text := ask(n.Admin(), identity.Operator, identity.Admin, "POST", "/admin/prune",
-			fmt.Sprintf(`{"preview":%v,"checkpoint":%q}`, preview, head.Checkpoint))
-		if err := json.Unmarshal([]byte(text), &p); status != 200 || err != nil {
-			t.Fatalf("%d %s: %v", status, text, err)
+		body, err := json.Marshal(q)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return p
+		if status, text = ask(n.Admin(), identity.Operator, identity.Admin, "POST", "/admin/prune", string(body)); status == 200 {
+			if err := json.Unmarshal([]byte(text), &p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return status, p, text
 	}
-	before := prune(true)
+	newest := operator.Prune{Checkpoint: string(head.Checkpoint)}
+	now := operator.Prune{Before: time.Now().Add(time.Hour)}
+	for _, q := range []operator.Prune{newest, now} {
+		for _, q.Preview = range []bool{true, false} {
+			if status, _, text := ask(q); status != 409 || !strings.Contains(text, "retention.records") {
+				t.Errorf("records of now: %d %s", status, text)
+			}
+		}
+	}
+	n.cfg.Retention.Records = 0
+	if _, p, text := ask(operator.Prune{Before: time.Now().Add(-time.Hour)}); p != (retention.Pruned{}) {
+		t.Errorf("records before there were any: %s", text)
+	}
+	if after, err := n.store.Head(t.Context(), n.log.Number()); err != nil || after.Size != head.Size || after.Pruned != 0 {
+		t.Fatalf("%+v, %v", after, err)
+	}
+	newest.Preview, now.Preview = true, true
+	_, before, _ := ask(newest)
+	if _, other, _ := ask(now); other != before {
+		t.Errorf("up to the checkpoint %+v, before now %+v", before, other)
+	}
 	if before.From != 256 || before.Records != 256 || before.First.IsZero() || before.Last.Before(before.First) {
 		t.Errorf("the preview says %+v", before)
 	}
-	if after := prune(false); after.From != before.From {
-		t.Errorf("records below %d went, and %d was said", after.From, before.From)
+	now.Preview = false
+	if _, after, text := ask(now); after.From != before.From {
+		t.Errorf("%s, and %d was said", text, before.From)
+	}
+	if r, err := ledger.Verify(t.Context(), n.store, ledger.VerifyOptions{Log: n.log.Number(), TrustedKey: n.log.VerifierKey()}); err != nil || !r.OK() || r.Pruned != 256 {
+		t.Errorf("what is left: %+v, %v", r, err)
 	}
 }

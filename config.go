@@ -76,9 +76,10 @@ type Config struct {
 	Redact []string `yaml:"redact" default:"secret,pii.card,pii.ssn,pii.iban" doc:"Detectors whose findings are masked in kept contents; the word none for no masking."`
 
 	Retention struct {
-		Age   time.Duration `yaml:"age" default:"2160h" doc:"How long contents are kept (90 days)."`
-		Bytes int64         `yaml:"bytes" default:"2147483648" doc:"How many bytes of contents are kept; the oldest go first."`
-		Tasks time.Duration `yaml:"tasks" default:"2160h" doc:"How long trees of tasks are kept after all of them ended, and A2A tasks (90 days); 0s for ever."`
+		Age     time.Duration `yaml:"age" default:"2160h" doc:"How long contents are kept (90 days)."`
+		Bytes   int64         `yaml:"bytes" default:"2147483648" doc:"How many bytes of contents are kept; the oldest go first."`
+		Tasks   time.Duration `yaml:"tasks" default:"2160h" doc:"How long trees of tasks are kept after all of them ended, and A2A tasks (90 days); 0s for ever."`
+		Records time.Duration `yaml:"records" default:"4320h" doc:"How old records must be before somebody may prune them (180 days); 0s for no bound. Without pruning they stay for ever."`
 	} `yaml:"retention"`
 
 	Ledger struct {
@@ -478,8 +479,8 @@ func (c *Config) check() error {
 	if c.Tasks.ScratchBytes < 1<<20 {
 		fail("tasks: scratch-bytes is at least 1048576")
 	}
-	if c.Retention.Tasks < 0 {
-		fail("retention: tasks is not negative")
+	if c.Retention.Tasks < 0 || c.Retention.Records < 0 {
+		fail("retention: tasks and records are not negative")
 	}
 	if c.LLM.PromptPrice < 0 || c.LLM.CompletionPrice < 0 {
 		fail("llm: prices are not negative")

@@ -19,6 +19,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -72,7 +73,10 @@ type Node struct {
 	proofs    *ledger.Handler
 	metrics   *server.Metrics
 
-	keys   operator.Keys
+	keys operator.Keys
+	// sealSeed seals the ledger's seed with a passphrase, for a backup.
+	sealSeed func(passphrase []byte) ([]byte, error)
+
 	reload sync.Mutex // serializes ReloadPolicy
 
 	unread rate.Sometimes // what could not be read again is said now and then
@@ -127,6 +131,9 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	if err != nil {
 		return n, fmt.Errorf("open the ledger: %w", err)
 	}
+	n.sealSeed = func(passphrase []byte) ([]byte, error) {
+		return secret.Seal([]byte(hex.EncodeToString(seed)+"\n"), passphrase)
+	}
 	n.proofs = ledger.NewHandler(n.store, cfg.Ledger.Origin, seed)
 	n.anchorer = &ledger.Anchorer{
 		Store: n.store, Log: n.log.Number(), Logger: n.logger, File: cfg.Ledger.File, URL: cfg.Ledger.URL,
@@ -146,6 +153,9 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 		},
 	})
 	if err != nil {
+		return n, err
+	}
+	if err = n.noteRestored(ctx); err != nil {
 		return n, err
 	}
 	n.door = guard.Door{Guard: n.guard, Wait: cfg.Approvals.Wait, Places: make(chan struct{}, cfg.Approvals.Held), Hold: hold, Logger: n.logger}
@@ -177,6 +187,28 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	n.metrics.Gauge("reeve_sessions_held", "Sessions held in memory.", func() float64 { held, _ := n.guard.Sessions(); return float64(held) })
 	n.metrics.Gauge("reeve_session_bytes", "Bytes of sessions held in memory.", func() float64 { _, size := n.guard.Sessions(); return float64(size) })
 	return n, nil
+}
+
+// noteRestored records that the ledger goes on from a backup: what was signed after that,
+// before, is under other records of the same numbers. The place where reeve restore left
+// word of it is asked only here, so it is never recorded twice but after a crash.
+func (n *Node) noteRestored(ctx context.Context) error {
+	file := filepath.Join(n.cfg.Data, datadir.Restored)
+	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	head, err := n.store.Head(ctx, n.log.Number())
+	if err != nil {
+		return err
+	}
+	details := map[string]string{"records": strconv.FormatUint(head.Size, 10), "checkpoint": string(head.Checkpoint)}
+	if _, err := n.guard.Note(ctx, "restore", identity.Operator, details); err != nil {
+		return err
+	}
+	n.logger.Warn("the ledger goes on from a backup: records that came after it are not in this database", "log", n.LogName(), "records", head.Size)
+	return os.Remove(file)
 }
 
 // newOwner names this run of the program to the nodes that share a database. The

@@ -161,7 +161,7 @@ func (n *Node) stream(h http.Handler) http.Handler {
 func (n *Node) retention() *retention.Keeper {
 	return &retention.Keeper{
 		Store: n.store, Log: n.log, Guard: n.guard, Engine: n.engine.Load(), Messages: n.a2a,
-		Contents: n.cfg.Retention.Age, Bytes: n.cfg.Retention.Bytes, Tasks: n.cfg.Retention.Tasks, Now: n.now, Logger: n.logger,
+		Contents: n.cfg.Retention.Age, Bytes: n.cfg.Retention.Bytes, Tasks: n.cfg.Retention.Tasks, Records: n.cfg.Retention.Records, Now: n.now, Logger: n.logger,
 	}
 }
 
@@ -169,7 +169,7 @@ func (n *Node) retention() *retention.Keeper {
 func (n *Node) operator() *operator.API {
 	return &operator.API{
 		Guard: n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(),
-		ReloadPolicy: n.ReloadPolicy, Version: Version(), Logger: n.logger,
+		ReloadPolicy: n.ReloadPolicy, SealSeed: n.sealSeed, Version: Version(), Logger: n.logger,
 	}
 }
 

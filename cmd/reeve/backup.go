@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -11,83 +11,156 @@ import (
 
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/operator"
+	"reeve.example/reeve/internal/secret"
 	"reeve.example/reeve/internal/store/sqlite"
 )
 
 func backupCommand() *cobra.Command {
+	var passphrase string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Copy the database of a running or stopped node to a new file",
-		Long: `Writes a consistent copy of the SQLite database to FILE, while the node goes on.
-The ledger's seed is not in it: copy DATA/seed once, and keep it apart, since who
-has both can sign as this node. PostgreSQL is backed up with its own tools.`,
+		Long: `Writes a consistent copy of the SQLite database to FILE, on the node's machine, while the
+node goes on. With --passphrase the ledger's seed is in it, sealed, and a restored node goes
+on as the same one; else copy DATA/seed once, and keep it apart, since who has both can sign
+as this node. PostgreSQL is backed up with its own tools.`,
+		Example: `  reeve backup /backups/monday.db --passphrase file:/root/passphrase --yes
+  reeve backup copy.db`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			file, err := filepath.Abs(a[0])
 			if err != nil {
 				return err
 			}
-			if err := askNode(cmd, "POST", "/admin/backup", operator.BackupTo{File: file}, &operator.Nothing{}); err != nil {
+			q := operator.BackupTo{File: file}
+			if passphrase != "" {
+				text, err := secret.Read(passphrase)
+				if err != nil {
+					return usageError{fmt.Errorf("--passphrase: %w", err)}
+				}
+				q.Passphrase = string(text)
+				shown := "  the ledger's seed goes into the copy: who has the copy and the passphrase can sign as this node\n"
+				if err := askTerminal(cmd, a, shown); err != nil {
+					return err
+				}
+			}
+			if err := askNode(cmd, "POST", "/admin/backup", q, &operator.Nothing{}); err != nil {
 				return err
 			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), struct {
+					File string `json:"file"`
+					Seed bool   `json:"seed"`
+				}{file, passphrase != ""})
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n", file)
+			if passphrase == "" {
+				fmt.Fprintln(cmd.ErrOrStderr(), "the ledger's seed is not in it: keep a copy of it apart, or add --passphrase; without it the ledger can be read, and not continued")
+			}
 			return nil
 		},
 	}
+	c.Flags().StringVar(&passphrase, "passphrase", "", fmt.Sprintf("reference to a passphrase of at least %d characters, env:NAME or file:PATH: seals the ledger's seed into the copy", secret.Shortest))
+	c.Flags().Bool("yes", false, "do not ask whether it is meant: for scripts of the node's owner")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	settingFlags(c, "data", "database")
 	return c
 }
 
 func restoreCommand() *cobra.Command {
-	var seed string
+	var seed, passphrase string
 	c := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Make a data folder from a backup, checked before it is used",
 		Long: `Checks a backup and copies it into the data folder, which must not have a database.
-Give the ledger's seed with --seed FILE, or the ledger can be read but not continued,
-and what people are asked about cannot be shown to them.
+The ledger's seed is taken from the backup with --passphrase, or from a file with --seed.
+Without one the ledger can be read but not continued, and what people are asked about cannot
+be shown to them. The node's first record says that it goes on from a backup, and from where.
+
 Then run "reeve ledger verify --checkpoints FILE" with checkpoints kept elsewhere: it
 tells what the backup lacks.`,
+		Example: `  reeve restore monday.db --data restored --passphrase file:/root/passphrase
+  reeve restore copy.db --data restored --seed seed.kept`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			cfg, err := config(cmd)
 			if err != nil {
 				return err
 			}
+			if seed != "" && passphrase != "" {
+				return usageError{errors.New("--seed and --passphrase exclude each other")}
+			}
+			text, err := seedOf(a[0], seed, passphrase) // before anything is made
+			if err != nil {
+				return err
+			}
 			if cfg.Data, err = datadir.Make(cfg.Data); err != nil {
 				return err
 			}
-			if err := sqlite.Restore(a[0], cfg.Data); err != nil {
+			to := filepath.Join(cfg.Data, "seed")
+			if text != nil && exists(to) {
+				return fmt.Errorf("%s is there already; move it away first", to)
+			}
+			// First, so that no restored database is without it.
+			restored := filepath.Join(cfg.Data, datadir.Restored)
+			if err := writeNew(restored, nil); err != nil && !errors.Is(err, fs.ErrExist) {
 				return err
+			}
+			if err := sqlite.Restore(a[0], cfg.Data); err != nil {
+				return errors.Join(err, os.Remove(restored))
 			}
 			out := cmd.OutOrStdout()
 			fmt.Fprintf(out, "restored %s into %s\n", a[0], cfg.Data)
-			to := filepath.Join(cfg.Data, "seed")
-			if seed == "" {
-				if _, err := os.Stat(to); err != nil {
-					fmt.Fprintf(out, "no seed is there: copy the old node's to %s before the node starts\n", to)
-				}
-				return nil
+			if text != nil {
+				return writeNew(to, text)
 			}
-			return copyNew(seed, to)
+			if !exists(to) {
+				fmt.Fprintf(out, "no seed is there: copy the old node's to %s before the node starts\n", to)
+			}
+			return nil
 		},
 	}
 	c.Flags().StringVar(&seed, "seed", "", "file with the ledger's seed")
+	c.Flags().StringVar(&passphrase, "passphrase", "", "reference to the passphrase that the backup's seed is sealed with: env:NAME or file:PATH")
 	settingFlags(c, "data")
 	return c
 }
 
-// copyNew copies a secret file to a place where nothing is yet.
-func copyNew(from, to string) error {
-	in, err := os.Open(from)
+// seedOf is the seed for a restored backup; nil where none was asked for.
+func seedOf(backup, file, passphrase string) ([]byte, error) {
+	if file != "" {
+		return os.ReadFile(file)
+	}
+	sealed, err := sqlite.SealedSeed(backup)
+	if err != nil {
+		return nil, fmt.Errorf("restore %s: %w", backup, err)
+	}
+	switch {
+	case passphrase == "" && sealed != nil:
+		return nil, usageError{errors.New("the ledger's seed is sealed in this backup: give its passphrase with --passphrase env:NAME or file:PATH, or another seed with --seed")}
+	case passphrase == "":
+		return nil, nil
+	case sealed == nil:
+		return nil, usageError{errors.New("no seed is sealed in this backup: give the file with --seed")}
+	}
+	text, err := secret.Read(passphrase)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--passphrase: %w", err)}
+	}
+	seed, err := secret.Unseal(sealed, text)
+	if err != nil {
+		return nil, fmt.Errorf("the seed in the backup: %w", err)
+	}
+	return seed, nil
+}
+
+// writeNew writes a file that only its owner can read, where nothing is yet.
+func writeNew(name string, text []byte) error {
+	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, io.LimitReader(in, 1<<10))
+	_, err = out.Write(text)
 	return errors.Join(err, out.Sync(), out.Close())
 }

@@ -118,12 +118,13 @@ func contentsErased(cmd *cobra.Command, ids []string) ([]string, error) {
 }
 
 func recordsPruned(cmd *cobra.Command, _ []string) ([]string, error) {
-	text, err := os.ReadFile(flagOf(cmd, "checkpoint"))
+	q, err := pruneUpTo(flagOf(cmd, "checkpoint"), flagOf(cmd, "before"), time.Now())
 	if err != nil {
 		return nil, err
 	}
+	q.Preview = true
 	var p retention.Pruned
-	if err := askNode(cmd, "POST", "/admin/prune", operator.Prune{Checkpoint: string(text), Preview: true}, &p); err != nil {
+	if err := askNode(cmd, "POST", "/admin/prune", q, &p); err != nil {
 		return nil, err
 	}
 	if p.Records == 0 {
@@ -152,8 +153,11 @@ func backupRestored(cmd *cobra.Command, a []string) ([]string, error) {
 		fmt.Sprintf("the backup %s, %d bytes, of %s, becomes the database of %s", a[0], info.Size(), when(info.ModTime()), data),
 		"a database that is there is not replaced; what came after the backup is not in it",
 	}
-	if seed := flagOf(cmd, "seed"); seed != "" {
+	switch seed := flagOf(cmd, "seed"); {
+	case seed != "":
 		lines = append(lines, fmt.Sprintf("and %s becomes the seed that the ledger is signed with", seed))
+	case flagOf(cmd, "passphrase") != "":
+		lines = append(lines, "and the seed that is sealed in it becomes the one that the ledger is signed with")
 	}
 	return lines, nil
 }

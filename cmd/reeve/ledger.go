@@ -484,37 +484,84 @@ func ledgerKey() *cobra.Command {
 }
 
 func ledgerPrune() *cobra.Command {
-	var checkpoint string
+	var checkpoint, before string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "prune",
-		Short: "Remove the oldest records, up to a signed checkpoint",
-		Long: `Removes records in whole tiles of 256, up to the signed checkpoint that --checkpoint
-names. What remains can still be proved. Keep an export of what goes.`,
+		Short: "Remove the oldest records: those before a day, or up to a signed checkpoint",
+		Long: `Removes records in whole tiles of 256: those that are older than --before, or up to the
+signed checkpoint of --checkpoint. What remains can still be proved. Keep an export of what
+goes. What would go is shown, and asked about, first; records that are younger than the
+node's setting retention.records stay.`,
+		Example: `  reeve ledger export --contents > until-2026.jsonl
+  reeve ledger prune --before 2027-01-01
+  reeve ledger prune --before 400d --yes
+  reeve ledger prune --checkpoint kept.txt`,
 		Args: args(cobra.NoArgs),
 		// Without it, all but the newest records would go.
+		// An age is made a time here, so that what is shown is what goes.
 		PreRunE: func(*cobra.Command, []string) error {
-			if checkpoint == "" {
-				return usageError{errors.New("say up to where, with --checkpoint FILE: a signed checkpoint that was kept")}
+			q, err := pruneUpTo(checkpoint, before, time.Now())
+			if err == nil && before != "" {
+				before = q.Before.Format(time.RFC3339Nano)
 			}
-			return nil
+			return err
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var q operator.Prune
-			text, err := os.ReadFile(checkpoint)
+			q, err := pruneUpTo(checkpoint, before, time.Now())
 			if err != nil {
 				return err
 			}
-			q.Checkpoint = string(text)
 			var pruned retention.Pruned
 			if err := askNode(cmd, "POST", "/admin/prune", q, &pruned); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "records below %d are gone\n", pruned.From)
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), pruned)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s went; those below %d are gone\n", words.Count(int(pruned.Records), "record"), pruned.From)
 			return nil
 		},
 	}
+	c.Flags().StringVar(&before, "before", "", "a day such as 2027-01-31, a time, or an age such as 400d: older records go")
 	c.Flags().StringVar(&checkpoint, "checkpoint", "", "file with a signed checkpoint, up to which records go")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return ledgerFlags(c)
+}
+
+// pruneUpTo reads which records are to go.
+func pruneUpTo(checkpoint, before string, now time.Time) (q operator.Prune, err error) {
+	switch {
+	case (checkpoint == "") == (before == ""):
+		return q, usageError{errors.New("say up to where: either --before DAY|AGE, or --checkpoint FILE, a signed checkpoint that was kept")}
+	case checkpoint != "":
+		text, err := os.ReadFile(checkpoint)
+		if err != nil {
+			return q, err
+		}
+		if q.Checkpoint = string(text); len(strings.TrimSpace(q.Checkpoint)) == 0 {
+			return q, usageError{fmt.Errorf("%s is empty: it is no checkpoint", checkpoint)}
+		}
+		return q, nil
+	}
+	if q.Before, err = moment(before, now); err != nil {
+		return q, usageError{fmt.Errorf("--before %w", err)}
+	}
+	return q, nil
+}
+
+// moment reads a day, a time, or an age.
+func moment(text string, now time.Time) (time.Time, error) {
+	if day, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
+		return day, nil
+	}
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, nil
+	}
+	if age, err := words.Duration(text); err == nil && age > 0 {
+		return now.Add(-age), nil
+	}
+	return time.Time{}, fmt.Errorf("%q is no day such as 2027-01-31, no time such as 2027-01-31T12:00:00Z and no age such as 400d", text)
 }
 
 func ledgerErase() *cobra.Command {

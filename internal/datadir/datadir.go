@@ -20,6 +20,10 @@ import (
 // whoever may read the data folder.
 const Socket = "reeve.sock"
 
+// Restored is the name of the file that says, until a node has recorded it, that the
+// database came from a backup.
+const Restored = "restored"
+
 // urlFile is the name of the file with the node's URL, and longestURL how many bytes
 // of it are read.
 const (

@@ -41,7 +41,7 @@ var Deciding = []string{
 }
 
 // DecidingFlags are subcommands that decide with one flag, and only tell without it.
-var DecidingFlags = map[string]string{"why": "allow"}
+var DecidingFlags = map[string]string{"backup": "passphrase", "why": "allow"}
 
 // personal are those of them that change something of the user's own, whatever
 // data folder they name.

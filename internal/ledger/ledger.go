@@ -284,6 +284,41 @@ func (l *Log) Node() string { return l.lease.Node() }
 // of C2SP signed-note.
 func (l *Log) VerifierKey() string { return l.signer.vkey }
 
+// CheckpointAt signs a checkpoint of the log as it was when it had size records. What is
+// stored of then must be the beginning of what the newest checkpoint covers.
+func (l *Log) CheckpointAt(ctx context.Context, size uint64) ([]byte, error) {
+	head, err := l.cfg.Store.Head(ctx, l.Number())
+	if err != nil {
+		return nil, fmt.Errorf("read the head of log %d: %w", l.Number(), err)
+	}
+	newest, err := l.signer.verifier.open(head.Checkpoint)
+	if err != nil {
+		return nil, fmt.Errorf("the newest checkpoint of log %d: %w", l.Number(), err)
+	}
+	if size == 0 || size > newest.Size {
+		return nil, fmt.Errorf("log %d has %d records, and never had %d under a checkpoint", l.Number(), newest.Size, size)
+	}
+	tree := NewTree(l.cfg.Store, l.Number())
+	root, err := tree.Root(ctx, size)
+	if err != nil {
+		return nil, fmt.Errorf("read the tree of log %d: %w", l.Number(), err)
+	}
+	if size == newest.Size {
+		if root != newest.Root {
+			return nil, fmt.Errorf("log %d does not agree with its newest checkpoint: run reeve ledger verify", l.Number())
+		}
+		return head.Checkpoint, nil
+	}
+	proof, err := tree.ProveTree(ctx, newest.Size, size)
+	if err == nil {
+		err = tlog.CheckTree(proof, int64(newest.Size), newest.Root, int64(size), root)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("log %d does not agree with its newest checkpoint, run reeve ledger verify: %w", l.Number(), err)
+	}
+	return l.signer.sign(size, root), nil
+}
+
 // Key derives a secret key of 32 bytes from the seed, for one use that is not the
 // ledger's own. All nodes that share the database have the same.
 func (l *Log) Key(use string) ([]byte, error) {

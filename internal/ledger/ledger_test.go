@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,8 @@ import (
 	"reeve.example/reeve/task"
 
 	"github.com/google/go-cmp/cmp"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 const origin = "test.local"
@@ -524,6 +527,50 @@ func TestPrune(t *testing.T) {
 		t.Errorf("pruned again below %d, %v", n, err)
 	}
 	verifyOK(t, s, checkpoints...)
+}
+
+// tampered is a store one of whose records has another hash than it had.
+type tampered struct{ store.Store }
+
+func (s tampered) Nodes(ctx context.Context, log uint32, level int, from, to uint64) ([]tlog.Hash, error) {
+	hashes, err := s.Store.Nodes(ctx, log, level, from, to)
+	if level == 0 && from <= 259 && from+uint64(len(hashes)) > 259 {
+		hashes = slices.Clone(hashes)
+		hashes[259-from][0] ^= 1
+	}
+	return hashes, err
+}
+
+// A checkpoint of earlier is signed only for what the log was then.
+func TestCheckpointAt(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	l := openLog(t, s)
+	fill(t, s, l, 1050)
+	for _, size := range []uint64{1, 255, 256, 700, 1049, 1050} {
+		text, err := l.CheckpointAt(t.Context(), size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cp, err := ledger.OpenCheckpoint(text, key)
+		if err != nil || cp.Size != size {
+			t.Errorf("of %d records: %+v, %v", size, cp, err)
+		}
+		if root, err := ledger.NewTree(s, 0).Root(t.Context(), size); err != nil || root != cp.Root {
+			t.Errorf("of %d records: another root, %v", size, err)
+		}
+	}
+	for _, size := range []uint64{0, 1051} {
+		if text, err := l.CheckpointAt(t.Context(), size); err == nil {
+			t.Errorf("of %d records: %s", size, text)
+		}
+	}
+	l.Close()
+	l = openLog(t, tampered{s})
+	for _, size := range []uint64{260, 300, 511} {
+		if text, err := l.CheckpointAt(t.Context(), size); err == nil {
+			t.Errorf("what was changed was signed: %s", text)
+		}
+	}
 }
 
 // python runs the verifier that ships in docs.

@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"reeve.example/reeve/a2g"
 	"reeve.example/reeve/act"
@@ -43,14 +44,16 @@ type API struct {
 	Retention *retention.Keeper
 	// ReloadPolicy reads the policy again and puts it in force.
 	ReloadPolicy func(ctx context.Context, by act.Principal) (changed bool, err error)
-	Version      string
-	Logger       *slog.Logger
+	// SealSeed seals the ledger's seed with a passphrase.
+	SealSeed func(passphrase []byte) ([]byte, error)
+	Version  string
+	Logger   *slog.Logger
 }
 
 // Store is what the operator's interface asks of the database; see store.Store.
 type Store interface {
 	ledger.Reader
-	Backup(ctx context.Context, file string) error
+	Backup(ctx context.Context, file string, sealedSeed []byte) error
 }
 
 // Bodies are no larger than these, in bytes.
@@ -243,9 +246,11 @@ func (o *API) reloadPolicy(r *http.Request, by act.Principal, _ Nothing) (Policy
 	return PolicyLoaded{o.Guard.Policy().Hash(), changed}, nil
 }
 
-// BackupTo names the file that a backup is written to, on the node's machine.
+// BackupTo names the file that a backup is written to, on the node's machine, and the
+// passphrase that the ledger's seed is sealed with in it; without one it is not in it.
 type BackupTo struct {
-	File string `json:"file"`
+	File       string `json:"file"`
+	Passphrase string `json:"passphrase,omitzero"`
 }
 
 func (o *API) backup(r *http.Request, by act.Principal, q BackupTo) (Nothing, error) {
@@ -255,10 +260,19 @@ func (o *API) backup(r *http.Request, by act.Principal, q BackupTo) (Nothing, er
 	if _, err := os.Stat(q.File); !errors.Is(err, fs.ErrNotExist) {
 		return Nothing{}, badRequest("%s is there already; a backup overwrites nothing", q.File)
 	}
-	if _, err := o.Guard.Note(r.Context(), "backup", by, nil); err != nil {
+	var seed []byte
+	details := map[string]string{"seed": "left out"}
+	if q.Passphrase != "" {
+		var err error
+		if seed, err = o.SealSeed([]byte(q.Passphrase)); err != nil {
+			return Nothing{}, problem{http.StatusBadRequest, err}
+		}
+		details["seed"] = "sealed"
+	}
+	if _, err := o.Guard.Note(r.Context(), "backup", by, details); err != nil {
 		return Nothing{}, err
 	}
-	return Nothing{}, o.Store.Backup(r.Context(), q.File)
+	return Nothing{}, o.Store.Backup(r.Context(), q.File, seed)
 }
 
 // Erase names what is erased: the contents of decisions, or everything that a
@@ -292,26 +306,42 @@ func (o *API) erase(r *http.Request, by act.Principal, q Erase) (retention.Erase
 	return erased, err
 }
 
-// Prune removes the node's oldest records, up to a signed checkpoint of its log. A
-// preview tells what would go.
+// Prune removes the node's oldest records: up to a signed checkpoint of its log, or those
+// that are older than a time. A preview tells what would go.
 type Prune struct {
-	Checkpoint string `json:"checkpoint"`
-	Preview    bool   `json:"preview,omitzero"`
+	Checkpoint string    `json:"checkpoint,omitzero"`
+	Before     time.Time `json:"before,omitzero"`
+	Preview    bool      `json:"preview,omitzero"`
 }
 
 func (o *API) prune(r *http.Request, by act.Principal, q Prune) (retention.Pruned, error) {
-	if q.Checkpoint == "" { // not the newest: nearly all would go, and nobody said so
-		return retention.Pruned{}, badRequest("say up to where: \"checkpoint\" has to be a signed checkpoint of this log that was kept")
+	if (q.Checkpoint == "") == q.Before.IsZero() { // not the newest: nearly all would go, and nobody said so
+		return retention.Pruned{}, badRequest("say up to where: either \"before\", a time, or \"checkpoint\", a signed checkpoint of this log that was kept")
 	}
 	checkpoint := []byte(q.Checkpoint)
+	if !q.Before.IsZero() {
+		var err error
+		if checkpoint, err = o.Retention.Before(r.Context(), q.Before); err != nil {
+			return retention.Pruned{}, err
+		}
+		if checkpoint == nil { // no whole tile is that old
+			return o.Retention.PreviewPrune(r.Context(), 0)
+		}
+	}
 	cp, err := ledger.OpenCheckpoint(checkpoint, o.Log.VerifierKey())
 	if err != nil {
 		return retention.Pruned{}, problem{http.StatusBadRequest, err}
 	}
+	var pruned retention.Pruned
 	if q.Preview {
-		return o.Retention.PreviewPrune(r.Context(), cp.Size)
+		pruned, err = o.Retention.PreviewPrune(r.Context(), cp.Size)
+	} else {
+		pruned, err = o.Retention.Prune(r.Context(), by, checkpoint, cp.Size)
 	}
-	return o.Retention.Prune(r.Context(), by, checkpoint, cp.Size)
+	if errors.Is(err, retention.ErrKept) {
+		err = problem{http.StatusConflict, err}
+	}
+	return pruned, err
 }
 
 // decision answers with a record and what lies beside it.

@@ -37,7 +37,7 @@ type Store interface {
 	TrimTaskEvents(ctx context.Context, before time.Time) (removed int64, err error)
 }
 
-// Keeper removes what is not kept any longer. All but Contents, Bytes and Tasks is
+// Keeper removes what is not kept any longer. All but the lengths of time and Bytes is
 // required.
 type Keeper struct {
 	Store    Store
@@ -50,9 +50,11 @@ type Keeper struct {
 	Contents time.Duration
 	Bytes    int64
 	// Tasks is how long trees of tasks are kept when they have ended; 0 is for ever.
-	Tasks  time.Duration
-	Now    func() time.Time
-	Logger *slog.Logger
+	Tasks time.Duration
+	// Records is how old a record has to be to be pruned.
+	Records time.Duration
+	Now     func() time.Time
+	Logger  *slog.Logger
 }
 
 // How often contents are looked at, and tasks; and how soon after the start.

@@ -210,7 +210,7 @@ func conflicts(err error) bool {
 }
 
 // Backup is not this store's business.
-func (s *Store) Backup(context.Context, string) error {
+func (s *Store) Backup(context.Context, string, []byte) error {
 	return errors.New("a PostgreSQL database is backed up by its own tools: use pg_dump or continuous archiving")
 }
 

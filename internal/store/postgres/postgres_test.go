@@ -380,7 +380,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("the error tells the password: %v", err)
 		}
 	}
-	if err := s.Backup(t.Context(), os.DevNull); err == nil || !strings.Contains(err.Error(), "pg_dump") {
+	if err := s.Backup(t.Context(), os.DevNull, nil); err == nil || !strings.Contains(err.Error(), "pg_dump") {
 		t.Errorf("backup: %v, want an error that names pg_dump", err)
 	}
 }

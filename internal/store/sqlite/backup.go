@@ -17,9 +17,9 @@ import (
 const backupPages = 1024
 
 // Backup writes a consistent copy of the database to a new file, which only its
-// owner can read. Commits go on meanwhile. The file appears under its name
-// only when it is whole and on the disk.
-func (s *Store) Backup(ctx context.Context, file string) (err error) {
+// owner can read, with the ledger's seed as it was sealed. Commits go on meanwhile. The
+// file appears under its name only when it is whole and on the disk.
+func (s *Store) Backup(ctx context.Context, file string, sealedSeed []byte) (err error) {
 	if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
 		if err == nil {
 			err = os.ErrExist
@@ -41,6 +41,11 @@ func (s *Store) Backup(ctx context.Context, file string) (err error) {
 	}
 	if err := s.read(ctx, func(c *sqlite.Conn) error { return copyDatabase(ctx, c, part) }); err != nil {
 		return err
+	}
+	if sealedSeed != nil {
+		if err := putSeed(part, sealedSeed); err != nil {
+			return err
+		}
 	}
 	if err := syncFile(part); err != nil {
 		return err
@@ -111,6 +116,9 @@ func Restore(file, dir string) (err error) {
 	if err := verify(part); err != nil {
 		return err
 	}
+	if err := withFile(part, sqlite.OpenReadWrite, func(c *sqlite.Conn) error { return execute(c, `DROP TABLE IF EXISTS sealed_seed`) }); err != nil {
+		return err
+	}
 	// A WAL without its database would be read as part of the new one.
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := ignoreMissing(os.Remove(target + suffix)); err != nil {
@@ -121,6 +129,49 @@ func Restore(file, dir string) (err error) {
 		return err
 	}
 	return syncDir(dir)
+}
+
+// putSeed adds a sealed seed to a copy.
+func putSeed(file string, seed []byte) error {
+	return withFile(file, sqlite.OpenReadWrite, func(c *sqlite.Conn) error {
+		if err := execute(c, `CREATE TABLE sealed_seed (seed BLOB NOT NULL)`); err != nil {
+			return err
+		}
+		return execute(c, `INSERT INTO sealed_seed VALUES (?)`, seed)
+	})
+}
+
+// SealedSeed is the sealed seed that a copy holds; nil where it holds none.
+func SealedSeed(file string) (seed []byte, err error) {
+	if _, err := os.Stat(file); err != nil {
+		return nil, err
+	}
+	err = withFile(file, sqlite.OpenReadOnly, func(c *sqlite.Conn) error {
+		there := false
+		err := query(c, `SELECT 1 FROM sqlite_schema WHERE name = 'sealed_seed'`, func(*sqlite.Stmt) error { there = true; return nil })
+		if err != nil || !there {
+			return err
+		}
+		const longest = 64 << 10
+		return query(c, `SELECT seed FROM sealed_seed`, func(stmt *sqlite.Stmt) error {
+			if seed != nil || stmt.ColumnLen(0) > longest {
+				return layout.ErrDamaged
+			}
+			seed = make([]byte, stmt.ColumnLen(0))
+			stmt.ColumnBytes(0, seed)
+			return nil
+		})
+	})
+	return seed, err
+}
+
+// withFile opens the database of a copy, which nothing else has open.
+func withFile(file string, how sqlite.OpenFlags, f func(*sqlite.Conn) error) error {
+	c, err := sqlite.OpenConn(file, how)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(c), c.Close())
 }
 
 func ignoreMissing(err error) error {

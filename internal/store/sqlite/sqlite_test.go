@@ -420,7 +420,7 @@ func TestBackup(t *testing.T) {
 	copied := *w
 	file := filepath.Join(dir, "backup.db")
 	done := make(chan error)
-	go func() { done <- s.Backup(context.Background(), file) }()
+	go func() { done <- s.Backup(context.Background(), file, []byte("sealed")) }()
 	for more := true; more; {
 		select {
 		case err := <-done:
@@ -432,7 +432,7 @@ func TestBackup(t *testing.T) {
 			commit(t, w, entries(w, 100, 500)...)
 		}
 	}
-	if err := s.Backup(t.Context(), file); !errors.Is(err, os.ErrExist) {
+	if err := s.Backup(t.Context(), file, nil); !errors.Is(err, os.ErrExist) {
 		t.Errorf("a backup over another: %v, want ErrExist", err)
 	}
 	if parts, _ := filepath.Glob(filepath.Join(dir, "*.part*")); parts != nil {
@@ -440,13 +440,19 @@ func TestBackup(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.Backup(ctx, file+"2"); !errors.Is(err, context.Canceled) {
+	if err := s.Backup(ctx, file+"2", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled backup: %v", err)
 	}
 
 	two := filepath.Join(dir, "two")
+	if seed, err := SealedSeed(file); err != nil || string(seed) != "sealed" {
+		t.Errorf("the sealed seed is %q, %v", seed, err)
+	}
 	if err := Restore(file, two); err != nil {
 		t.Fatal(err)
+	}
+	if seed, err := SealedSeed(filepath.Join(two, dbName)); err != nil || seed != nil {
+		t.Errorf("the restored database holds the sealed seed %q, %v", seed, err)
 	}
 	restored := open(t, two)
 	head, err := restored.Head(t.Context(), 0)
