@@ -11,6 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
+	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/rawjson"
 )
 
@@ -184,7 +185,7 @@ func (b *builder) commands(n *node) {
 		if when != "" {
 			when += " || "
 		}
-		when += "folded.contains(" + strconv.Quote(fold(s)) + ")"
+		when += "folded.contains(" + strconv.Quote(canon.Text(s)) + ")"
 	}
 	if when != "" {
 		rule()

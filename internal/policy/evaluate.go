@@ -13,6 +13,7 @@ import (
 	"cel.dev/cel-go/interpreter"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard"
@@ -513,7 +514,7 @@ func (e *evaluation) trigramsOf(s string) *trigrams {
 
 func (e *evaluation) foldedText() ref.Val {
 	if e.folded == nil {
-		e.folded = types.String(fold(string(e.wholeText().(types.String))))
+		e.folded = types.String(canon.Text(string(e.wholeText().(types.String))))
 	}
 	return e.folded
 }

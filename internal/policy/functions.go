@@ -3,13 +3,11 @@ package policy
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
-	"golang.org/x/text/unicode/norm"
 
 	"reeve.example/reeve/internal/glob"
 )
@@ -109,49 +107,4 @@ func texts(v ref.Val) ([]string, bool) {
 		return all, true
 	}
 	return nil, false
-}
-
-// fold brings a text into the form of the variable folded: lower case, with
-// look-alike forms of characters folded together and invisible ones removed.
-func fold(s string) string {
-	i := 0
-	for i < len(s) && lower[s[i]] == s[i] && s[i] < 0x80 {
-		i++
-	}
-	if i == len(s) {
-		return s
-	}
-	b, all := []byte(s), byte(0)
-	for ; i < len(b); i++ {
-		all |= b[i]
-		b[i] = lower[b[i]]
-	}
-	if all >= 0x80 {
-		return foldUnicode(s)
-	}
-	return string(b)
-}
-
-// lower maps ASCII's capitals to small letters and every other byte to itself.
-var lower = func() (t [256]byte) {
-	for i := range t {
-		t[i] = byte(i)
-		if i >= 'A' && i <= 'Z' {
-			t[i] += 'a' - 'A'
-		}
-	}
-	return t
-}()
-
-func foldUnicode(s string) string {
-	s = strings.Map(func(c rune) rune {
-		if c == 0xfdfa || c == 0xfdfb { // each stands for a sentence: a text made of them would grow eighteenfold
-			return ' '
-		}
-		if unicode.In(c, unicode.Cf, unicode.Variation_Selector) {
-			return -1
-		}
-		return c
-	}, s)
-	return strings.ToLower(norm.NFKC.String(s))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/linear"
 	"reeve.example/reeve/internal/rawjson"
@@ -244,26 +245,6 @@ func TestHostIn(t *testing.T) {
 	}
 }
 
-func TestFold(t *testing.T) {
-	for in, want := range map[string]string{
-		"":                                   "",
-		"plain":                              "plain",
-		"Curl HTTP":                          "curl http",
-		"cu\u200brl":                         "curl",
-		"\uff43\uff55\uff52\uff4c":           "curl",
-		"r\u00adm -RF /":                     "rm -rf /",
-		"\u202ecurl\u202c":                   "curl",
-		"ÉCOLE":                              "école",
-		"tag\U000E0061\U000E0062":            "tag",
-		"a \ufe0f b":                         "a  b",
-		strings.Repeat("x", 100) + "Y\u00e9": strings.Repeat("x", 100) + "y\u00e9",
-	} {
-		if got := fold(in); got != want {
-			t.Errorf("fold(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 // FuzzMatcher: looking for a literal first never changes what a pattern matches.
 func FuzzMatcher(f *testing.F) {
 	f.Add(`\b(curl|wget)\b[^\n]*\|\s*(ba|z)?sh`, "curl x | sh")
@@ -366,8 +347,8 @@ func FuzzTexts(f *testing.F) {
 			t.Errorf("*%s* on %q", shape, text)
 		}
 		matchPath(shape, text)
-		fold(text)
-		foldUnicode(text)
+		canon.Text(text)
+
 		v := set.Evaluate(call("shell", "a", string(rawjson.Quote(text)), "b", string(rawjson.Quote(shape))))
 		for _, r := range v.Reasons {
 			if r.Code == CodeRuleError {

@@ -338,7 +338,7 @@ func isNumber(raw []byte) bool {
 // with one space between words; and that without a shell's quotes.
 func spellingsOf(text string) [2]string {
 	one := func(s string) string { return strings.Join(strings.Fields(s), " ") }
-	folded := fold(text)
+	folded := canon.Text(text)
 	bare := strings.NewReplacer(`"`, "", "'", "", "\\\n", "", "\\", "", "${ifs}", " ", "$ifs", " ").Replace(folded)
 	return [2]string{one(folded), one(bare)}
 }

@@ -1,0 +1,232 @@
+package provenance
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+)
+
+// Apply remembers a step, the session's with this number.
+func (m *Memory) Apply(st *Step, number int64) {
+	if st.whole != nil {
+		key := m.Key
+		*m = *st.whole.clone()
+		m.Key = key
+	}
+	m.Foreign = m.Foreign || st.flags&flagForeign != 0
+	m.Heard = m.Heard || st.flags&flagHeard != 0
+	m.add(st.grams)
+	m.notice(st.places, number)
+	for _, t := range st.tags {
+		if !slices.Contains(m.Tags, t) && len(m.Tags) < MaxTags {
+			m.Tags = append(m.Tags, t)
+		}
+	}
+}
+
+// Bound makes a step whole, with all that was remembered before it, where it would be
+// larger than that, or where whole says so. number is the session's step that it will be.
+func (m *Memory) Bound(st *Step, whole bool, number int64) {
+	switch {
+	case len(st.grams) > mostGrams:
+		all := m.clone()
+		all.Apply(st, number)
+		*st = Step{flags: st.flags, whole: all}
+	case whole && !m.Empty():
+		st.whole = m.clone()
+	}
+}
+
+// Whole reports whether a step holds all that was remembered before it.
+func (st *Step) Whole() bool { return st.whole != nil }
+
+// A step's encoding: its flags; of a whole one the memory; the grams as differences,
+// the places, the tags.
+
+// Append appends the step's encoding.
+func (st *Step) Append(b []byte) []byte {
+	flags := st.flags
+	if st.whole != nil {
+		flags |= flagWhole
+	}
+	b = append(b, flags)
+	if st.whole != nil {
+		b = st.whole.append(b)
+	}
+	b = appendGrams(b, st.grams)
+	b = binary.AppendUvarint(b, uint64(len(st.places)))
+	for _, g := range st.places {
+		b = binary.LittleEndian.AppendUint32(b, uint32(g))
+	}
+	return appendTags(b, st.tags)
+}
+
+// Flags of a whole memory.
+const (
+	wholeForeign = 1 << iota
+	wholeHeard
+	wholeLost
+	wholeSmall
+	wholeLarge
+)
+
+func (m *Memory) append(b []byte) []byte {
+	flags := byte(0)
+	for i, is := range [...]bool{m.Foreign, m.Heard, m.Lost, m.small != nil, m.foreign != nil} {
+		if is {
+			flags |= 1 << i
+		}
+	}
+	b = append(b, flags, m.spread)
+	b = appendGrams(b, m.grams)
+	b = binary.AppendUvarint(b, uint64(m.n))
+	b = binary.AppendUvarint(b, uint64(m.trusts))
+	for _, filter := range [...][]uint64{m.small, m.foreign, m.trusted} {
+		for _, w := range filter {
+			b = binary.LittleEndian.AppendUint64(b, w)
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(m.next))
+	b = binary.AppendUvarint(b, uint64(len(m.places)))
+	for _, p := range m.places {
+		b = binary.LittleEndian.AppendUint32(b, uint32(p.gram))
+		b = binary.AppendUvarint(b, uint64(p.step))
+	}
+	return appendTags(b, m.Tags)
+}
+
+func appendGrams(b []byte, grams []gram) []byte {
+	b = binary.AppendUvarint(b, uint64(len(grams)))
+	last := gram(0)
+	for _, g := range grams {
+		b = binary.AppendUvarint(b, uint64(g-last))
+		last = g
+	}
+	return b
+}
+
+func appendTags(b []byte, tags []string) []byte {
+	b = binary.AppendUvarint(b, uint64(len(tags)))
+	for _, t := range tags {
+		b = binary.AppendUvarint(b, uint64(len(t)))
+		b = append(b, t...)
+	}
+	return b
+}
+
+var errStep = errors.New("provenance: a remembered step is damaged")
+
+// ParseStep reads what Append wrote.
+func ParseStep(b []byte) (*Step, error) {
+	r := bytesReader{b: b}
+	st := &Step{flags: r.byte()}
+	if st.flags&flagWhole != 0 {
+		st.flags &^= flagWhole
+		st.whole = r.memory()
+	}
+	st.grams = r.grams()
+	for range r.count(4) {
+		st.places = append(st.places, gram(r.uint32()))
+	}
+	st.tags = r.tags()
+	if r.bad || len(r.b) != 0 {
+		return nil, errStep
+	}
+	return st, nil
+}
+
+// bytesReader reads an encoding. What is missing reads as zero, and is bad.
+type bytesReader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *bytesReader) take(n int) []byte {
+	if r.bad || n > len(r.b) {
+		r.bad, r.b = true, nil
+		return make([]byte, min(n, 8))
+	}
+	taken := r.b[:n]
+	r.b = r.b[n:]
+	return taken
+}
+
+func (r *bytesReader) byte() byte     { return r.take(1)[0] }
+func (r *bytesReader) uint32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
+
+func (r *bytesReader) uvarint() uint64 {
+	n, size := binary.Uvarint(r.b)
+	if size <= 0 {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	r.b = r.b[size:]
+	return n
+}
+
+// count reads how many elements follow, each of at least size bytes.
+func (r *bytesReader) count(size int) int {
+	n := r.uvarint()
+	if n > uint64(len(r.b)/size) {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	return int(n)
+}
+
+func (r *bytesReader) grams() (grams []gram) {
+	last := uint64(0)
+	n := r.count(1)
+	for i := range n {
+		d := r.uvarint()
+		if last += d; last > 1<<32-1 || i > 0 && d == 0 {
+			r.bad = true
+			return nil
+		}
+		grams = append(grams, gram(last))
+	}
+	return grams
+}
+
+func (r *bytesReader) tags() (tags []string) {
+	for range r.count(1) {
+		tags = append(tags, string(r.take(r.count(1))))
+	}
+	return tags
+}
+
+func (r *bytesReader) filter(words int) []uint64 {
+	raw := r.take(8 * words)
+	if r.bad {
+		return nil
+	}
+	filter := make([]uint64, words)
+	for i := range filter {
+		filter[i] = binary.LittleEndian.Uint64(raw[8*i:])
+	}
+	return filter
+}
+
+func (r *bytesReader) memory() *Memory {
+	flags := r.byte()
+	m := &Memory{Foreign: flags&wholeForeign != 0, Heard: flags&wholeHeard != 0, Lost: flags&wholeLost != 0, spread: r.byte()}
+	m.grams = r.grams()
+	n, trusts := r.uvarint(), r.uvarint()
+	m.n, m.trusts = int(n), int(trusts)
+	if flags&wholeSmall != 0 {
+		m.small = r.filter(smallWords)
+	}
+	if flags&wholeLarge != 0 {
+		m.foreign, m.trusted = r.filter(foreignBits/64), r.filter(trustedBits/64)
+	}
+	next := r.uvarint()
+	for range r.count(5) {
+		m.places = append(m.places, place{gram(r.uint32()), uint32(r.uvarint())})
+	}
+	m.Tags = r.tags()
+	if n > 1<<40 || trusts > 1<<40 || len(m.places) > noticed || next > 0 && next >= uint64(len(m.places)) {
+		r.bad = true
+	}
+	m.next = int(next)
+	return m
+}
