@@ -123,6 +123,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	}
 	s.watched(args, in)
 	prints := c.uses()
+	c.takesAway()
 	c.namesSecrets()
 	c.runsWords()
 	c.runsFetched()
@@ -510,7 +511,7 @@ scan:
 		case (c.name == "deno" || c.name == "bun") && file == nil && listed("run test x serve compile cache install", t):
 			// a word before the file
 		case t == "-m" && i.language == "python" && k+1 < len(c.args):
-			module = c.args[k+1].text
+			module, words = c.args[k+1].text, c.args[k+2:]
 			break scan
 		case i.language == "vim" && strings.HasPrefix(t, "+"):
 			code = append(code, flow{text: t[1:], known: a.known})
@@ -544,6 +545,7 @@ scan:
 	}
 	if module != "" {
 		c.module(module)
+		c.asProgram(module, words)
 		return flow{}
 	}
 	if len(code) > 0 {
@@ -575,6 +577,11 @@ scan:
 	}
 	if file != nil && i.language != "awk" && i.language != "vim" && i.language != "gdb" {
 		f := *file
+		for k := range c.args {
+			if &c.args[k] == file {
+				c.asProgram(f.text, c.args[k+1:])
+			}
+		}
 		if f.taint&(fromNet|fromDecoder|fromSocket) != 0 && !f.known {
 			c.runs(flow{taint: f.taint}, i.language)
 		}
@@ -626,6 +633,15 @@ func (c *invocation) awkRuns(code string) {
 	if c.in.known && strings.Contains(squeezed, "system($0)") {
 		c.inside(c.in.text)
 	}
+}
+
+// asProgram judges what a script or a module is told to do, by what is known of programs of
+// its name, and by its words.
+func (c *invocation) asProgram(name string, args []flow) {
+	p := *c
+	p.name, p.args = baseName(name), args
+	p.uses()
+	p.takesAway()
 }
 
 // readsInput says whether an option tells a shell to read its script from its input.

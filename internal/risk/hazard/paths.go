@@ -29,10 +29,11 @@ type places struct {
 	rules       []placeRule
 	first, name map[string][]int // by the pattern's first part, by its whole name
 	other       []int
+	above       map[string]bool // folders of a home in which, deeper, keys and passwords lie
 }
 
 func newPlaces() places {
-	return places{first: map[string][]int{}, name: map[string][]int{}}
+	return places{first: map[string][]int{}, name: map[string][]int{}, above: map[string]bool{}}
 }
 
 // add adds what the patterns, separated by spaces, are.
@@ -43,6 +44,12 @@ func (p *places) add(patterns string, is place) {
 		low, n := strings.ToLower(pattern), len(p.rules)
 		switch {
 		case strings.Contains(low, "/"):
+			if strings.HasPrefix(low, "~/") && strings.HasPrefix(is.reads, "secret.") && is.read >= 0.6 {
+				for dir := low; strings.Count(dir, "/") > 1; {
+					dir = dir[:strings.LastIndexByte(dir, '/')]
+					p.above[dir] = true
+				}
+			}
 			r.parts = strings.Split(strings.TrimPrefix(low, "/"), "/")
 			if head := r.parts[0]; head[0] == '.' || strings.ContainsAny(head, "*?") {
 				p.other = append(p.other, n)

@@ -40,6 +40,8 @@ type use struct {
 	weight float64 // 0 is the effect's own
 	prints taint   // what its output holds
 	sends  bool    // the files it is given, and what comes in, go to a host
+	serves bool    // the folder that it is given, or is in, is shown to whoever asks
+	code   bool    // it runs, or installs, what lies at the addresses that it is given
 }
 
 // groups are words of which one of each must be among the arguments. * stands for
@@ -130,7 +132,7 @@ type section struct {
 var (
 	policySections = []section{
 		{"effects", "effect weight says", "asi attack", (*tableReader).effect},
-		{"programs", "program source", "words effect weight prints sends", (*tableReader).program},
+		{"programs", "program source", "words effect weight prints sends serves fetches", (*tableReader).program},
 		{"windows", "program effect source", "words weight", (*tableReader).windowsProgram},
 		{"options", "program", "takes wraps previews source", (*tableReader).option},
 	}
@@ -352,8 +354,18 @@ func (r *tableReader) program(row *yamldoc.Node) {
 			r.fault(n, "", "sends is files, or not there")
 		}
 	}
-	if u.effect == "" && u.prints == 0 && !u.sends {
-		r.fault(row, "", "the row does not say what the program does: effect, prints or sends")
+	if n := row.Get("serves"); n != nil {
+		if u.serves = n.Text == "files"; !u.serves {
+			r.fault(n, "", "serves is files, or not there")
+		}
+	}
+	if n := row.Get("fetches"); n != nil {
+		if u.code = n.Text == "code"; !u.code {
+			r.fault(n, "", "fetches is code, or not there")
+		}
+	}
+	if u.effect == "" && u.prints == 0 && !u.sends && !u.serves && !u.code {
+		r.fault(row, "", "the row does not say what the program does: effect, prints, sends, serves or fetches")
 	}
 	r.named(row, func(name string) { r.put(r.programs, row, name, u) })
 }

@@ -59,7 +59,7 @@ func TestTables(t *testing.T) {
 	}
 	for name, uses := range b.programs {
 		for _, u := range uses {
-			if u.effect == "" && u.prints == 0 && !u.sends {
+			if u.effect == "" && u.prints == 0 && !u.sends && !u.serves && !u.code {
 				t.Errorf("%s: %+v says nothing", name, u)
 			}
 		}
@@ -122,7 +122,7 @@ func TestExtendRefuses(t *testing.T) {
 		"version: 1\nplaces: [{paths: /x}]": "2: \"places\" is no part of a table of programs",
 		"version: 1\nprograms: {}":          "2: programs is a list, not a mapping",
 		"version: 1\nprograms: [x]":         "2: a row of programs is a mapping, not a text",
-		"version: 1\nprograms:\n  - {program: x, source: y}":                                               "3: the row does not say what the program does: effect, prints or sends",
+		"version: 1\nprograms:\n  - {program: x, source: y}":                                               "3: the row does not say what the program does: effect, prints, sends, serves or fetches",
 		"version: 1\nprograms: [{program: x, effect: secret.read}]":                                        "2: the row does not say its source",
 		"version: 1\nprograms: [{program: x, effect: a.b, source: y}]":                                     "2: there is no effect \"a.b\"",
 		"version: 1\nprograms: [{program: x, effect: secret.read, weight: 2, source: y}]":                  "2: weight is a number above 0, at most 1",

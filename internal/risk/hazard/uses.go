@@ -27,6 +27,12 @@ func (c *invocation) uses() (prints taint) {
 			if u.sends {
 				c.sendsFiles()
 			}
+			if u.serves {
+				c.servesFolder()
+			}
+			if u.code {
+				c.takesCode()
+			}
 		}
 	})
 	c.attackTool(c.path)
@@ -50,11 +56,67 @@ func (c *invocation) sendsFiles() {
 			continue
 		}
 		sent.taint |= c.readFile(flow{text: name, known: a.known}).taint
-		if c.holdsSecrets(normalPath(name).text) {
-			sent.taint |= fromSecret
-		}
+		sent.taint |= c.asWhole(name)
 	}
 	c.sent(sent, c.at)
+}
+
+// asWhole is what is taken along with a folder that is taken as a whole.
+func (c *invocation) asWhole(folder string) (t taint) {
+	if c.wide(folder) {
+		t |= fromSystem
+	}
+	if f := normalPath(folder).text; c.holdsSecrets(f) || builtin().places.above[strings.TrimSuffix(f, "/*")] {
+		t |= fromSecret
+	}
+	return t
+}
+
+// servesFolder judges that a folder, or the one that the command is in, is served to others.
+func (c *invocation) servesFolder() {
+	named := false
+	for _, a := range c.args {
+		t := a.text
+		if strings.HasPrefix(t, "-") {
+			_, v, ok := strings.Cut(t, "=")
+			if !ok {
+				continue
+			}
+			t = v
+		}
+		if t == "" || isDigits(t) || strings.Contains(t, ":") {
+			continue
+		}
+		named = true
+		if c.asWhole(t) != 0 || strings.HasPrefix(placeOf(normalPath(t).text).reads, "secret.") || c.asWhole(c.from(t)) != 0 {
+			c.report("shell.serve", 0, c.at)
+			return
+		}
+	}
+	if !named && c.asWhole(c.cwd) != 0 {
+		c.report("shell.serve", 0, c.at)
+	}
+}
+
+// takesCode judges that a command runs or installs what lies at an address: where that is no
+// place from which everybody takes code, who serves it decides what runs.
+func (c *invocation) takesCode() {
+	for _, a := range c.args {
+		t := a.text
+		if i := strings.Index(t, "://"); i > 0 && !strings.HasPrefix(t, "file:") {
+			for i > 0 && (isLetter(t[i-1]) || t[i-1] == '+') {
+				i--
+			}
+			for _, p := range []string{"git+", "git::", "hg+", "svn+", "source "} {
+				t = strings.TrimPrefix(t[min(i, len(t)):], p)
+				i = 0
+			}
+			if stranger(t) {
+				c.report("code.foreign", 0, c.at)
+				return
+			}
+		}
+	}
 }
 
 // previewed is what is left of a weight when a program only shows what it would do.
