@@ -269,6 +269,32 @@ func FuzzMatcher(f *testing.F) {
 	})
 }
 
+// What is told from names alone is what reading the whole text tells.
+func TestMayReachByName(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	pieces := []string{" ", "\n", "\x00", "..", ".", "...", "/", "/", "/", `\`, "etc", "ETC", "et", "c", ".ssh", "~", "~oda", "oda", "$HOME", "home/oda", "Root", "proc/1/root", "%", "%2e", "%2F", "%65", "%252e",
+		"\uff0e", "\u2025", "\u2026", "\uff45tc", "\u212a", "k", "\u0130", "\u0301", "\u00a0", "\u0085", "\xff", "\xe2\x80", "file:", "c:", "a", "b\u00fcro", "bu\u0308ro", ":", "private"}
+	dirs := []string{"/etc", "/etc/", "/ETC//.", "~/.ssh", "~oda", "~", "/", ".", "..", "/a/..", "etc", `c:\etc`, "/k", "/i\u0307", "/b\u00fcro", "/b\u00fcro/etc", "~/a/k", "%2e", "/%65tc", "/...", "c:"}
+	reached := 0
+	for range 300_000 {
+		var p string
+		for range 1 + random.IntN(9) {
+			p += pieces[random.IntN(len(pieces))]
+		}
+		list := []string{"", dirs[random.IntN(len(dirs))], dirs[random.IntN(len(dirs))]}
+		want := mayReach(p, list)
+		if want {
+			reached++
+		}
+		if !namesOne(p, list) && want {
+			t.Fatalf("%q reaches one of %q, and holds no name of them", p, list)
+		}
+	}
+	if reached < 10_000 {
+		t.Errorf("only %d of the paths reach a folder", reached)
+	}
+}
+
 // FuzzPaths: no path is read wrongly enough to stop the process, and a path
 // that surely lies somewhere could lie there.
 func FuzzPaths(f *testing.F) {
@@ -285,6 +311,9 @@ func FuzzPaths(f *testing.F) {
 		under, reach := pathUnder(p, dirs), pathMayReach(p, dirs)
 		if under && !reach && strings.HasPrefix(dir, "/") {
 			t.Errorf("%q surely lies in %q, and cannot reach it", p, dir)
+		}
+		if !plainName(p) && reach != mayReach(p, dirs) {
+			t.Errorf("%q and %q: %v at a look for the name, and %v read in full", p, dir, reach, !reach)
 		}
 		pathGlob(p, dirs)
 		plainName(p)

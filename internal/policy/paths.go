@@ -96,25 +96,56 @@ func plainPath(p string) bool {
 
 // unescape decodes percent escapes, and leaves alone what is none.
 func unescape(s string) string {
-	if !strings.Contains(s, "%") {
+	first := escapeIn(s)
+	if first < 0 {
 		return s
 	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '%' && i+2 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 2
-				continue
-			}
+	b := append(make([]byte, 0, len(s)), s[:first]...)
+	for i := first; i < len(s); i++ {
+		if escapeAt(s, i) {
+			b = append(b, hexDigit[s[i+1]]<<4|hexDigit[s[i+2]])
+			i += 2
+			continue
 		}
-		b.WriteByte(s[i])
+		b = append(b, s[i])
 	}
-	if !utf8.ValidString(b.String()) {
+	if !utf8.Valid(b) {
 		return s
 	}
-	return b.String()
+	return string(b)
 }
+
+// escapeIn is where the first percent escape of a text begins; -1 if there is none.
+func escapeIn(s string) int {
+	for at := 0; ; at++ {
+		i := strings.IndexByte(s[at:], '%')
+		if i < 0 {
+			return -1
+		}
+		if at += i; escapeAt(s, at) {
+			return at
+		}
+	}
+}
+
+func escapeAt(s string, i int) bool {
+	return s[i] == '%' && i+2 < len(s) && hexDigit[s[i+1]] < 16 && hexDigit[s[i+2]] < 16
+}
+
+// hexDigit is what each byte is as a digit; more than 15 if it is none.
+var hexDigit = func() (t [256]byte) {
+	for i := range t {
+		switch c := byte(i); {
+		case c >= '0' && c <= '9':
+			t[i] = c - '0'
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			t[i] = c | 0x20 - 'a' + 10
+		default:
+			t[i] = 0xff
+		}
+	}
+	return t
+}()
 
 // below reports whether a cleaned path is dir or lies in it.
 func below(p, dir string) bool {
@@ -185,9 +216,13 @@ var (
 // A dir that begins with ~ stands for every user's home directory. A relative
 // path that climbs is taken to climb far enough.
 func pathMayReach(p string, dirs []string) bool {
-	if plainName(p) {
+	if plainName(p) || !namesOne(p, dirs) {
 		return false
 	}
+	return mayReach(p, dirs)
+}
+
+func mayReach(p string, dirs []string) bool {
 	all, _ := readings(p)
 	for i, r := range all {
 		all[i] = strings.ToLower(r)
@@ -205,6 +240,63 @@ func pathMayReach(p string, dirs []string) bool {
 		}
 	}
 	return false
+}
+
+// namesOne reports whether the last name of one of dirs stands in a text, in whatever
+// reading. Without it no reading lies in them: what cleaning and folding leave of a
+// path are names that stood in it, but for one that climbs and then names nothing.
+// Long texts, of which each may be a path, are looked through once instead of being
+// cleaned in all their readings.
+func namesOne(p string, dirs []string) bool {
+	if escapeIn(p) >= 0 {
+		return true // what the escapes stand for is not known yet
+	}
+	forms := []string{strings.ToLower(p)}
+	if !ascii(p) {
+		forms = append(forms, strings.ToLower(norm.NFKC.String(p)))
+	}
+	if slices.ContainsFunc(forms, mayClimb) {
+		return true
+	}
+	for _, dir := range dirs {
+		if dir == "" {
+			continue
+		}
+		name := strings.ToLower(strings.TrimLeft(path.Base(dir), "~"))
+		if name == "" || name == "/" || name == "." || name == ".." || !ascii(name) {
+			return true
+		}
+		for _, form := range forms {
+			if strings.Contains(form, name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mayClimb reports whether ".." may be a name of its own in a text.
+func mayClimb(s string) bool {
+	apart := func(c byte) bool { return c <= ' ' || c == '/' || c == '\\' || c >= 0x7f || c == ':' }
+	for at := 0; ; at++ {
+		i := strings.Index(s[at:], "..")
+		if i < 0 {
+			return false
+		}
+		at += i
+		if (at == 0 || apart(s[at-1])) && (at+2 == len(s) || apart(s[at+2])) {
+			return true
+		}
+	}
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
 }
 
 // plainName reports whether a text is surely nothing but a relative name: most
