@@ -317,13 +317,16 @@ func (e *examination) decides(c *hazard.Command, name string) {
 // telling reports whether words can only be those of one of reeve's deciding
 // subcommands, whatever program is said to run them.
 func (e *examination) telling(words []string) bool {
-	for _, d := range []string{"approvals approve", "approvals deny", "ledger erase", "ledger prune", "mcp tools approve", "mcp tools forget", "mcp tools refuse"} {
-		if spells(words, strings.Fields(d), 0, 8) {
+	for _, d := range telltale {
+		if spells(words, d, 0, 8) {
 			return true
 		}
 	}
 	return false
 }
+
+// telltale are deciding subcommands that no other program has.
+var telltale = [][]string{{"approvals", "approve"}, {"approvals", "deny"}, {"ledger", "erase"}, {"ledger", "prune"}, {"mcp", "tools", "approve"}, {"mcp", "tools", "forget"}, {"mcp", "tools", "refuse"}}
 
 // deciding names the deciding subcommand that the words are, or may become when
 // what is not known is put in and, if they are open, when more are added; empty if none.
@@ -922,7 +925,7 @@ func (e *examination) tools(leaves []act.Leaf) {
 	}
 	reads := e.named(readers) && !e.named(writers)
 	var contents, olds, news []string
-	patch, deletes := "", e.named(words("delete remove unlink rm"))
+	patch, deletes := "", e.named(deleters)
 	for _, l := range leaves {
 		switch role(l) {
 		case "content":
@@ -958,13 +961,16 @@ func (e *examination) tools(leaves []act.Leaf) {
 				}
 			}
 			return []byte(text), true
-		case len(contents) == 1 && len(olds) == 0 && !e.named(words("edit append insert patch")):
+		case len(contents) == 1 && len(olds) == 0 && !e.named(editors):
 			return []byte(contents[0]), true
 		}
 		return nil, false
 	}
 	for _, l := range leaves {
-		if l.Fixed || role(l) == "content" || role(l) == "old" || role(l) == "new" || isProse(l) || strings.ContainsAny(l.Text, "\n\r") || len(l.Text) > 4096 {
+		if l.Fixed || len(l.Text) > 4096 || strings.ContainsAny(l.Text, "\n\r") || isProse(l) {
+			continue
+		}
+		if is := role(l); is == "content" || is == "old" || is == "new" {
 			continue
 		}
 		if slices.ContainsFunc(parted, func(s section) bool { return strings.TrimRight(s.name, "\r ") == l.Text }) {
@@ -978,7 +984,7 @@ func (e *examination) tools(leaves []act.Leaf) {
 					e.tampers("reach for " + p.kind.String())
 				case rel == within && p.kind != setting && !reads:
 					e.tampers("change " + p.kind.String())
-				case rel == above && !reads && (deletes || e.named(words("move rename"))):
+				case rel == above && !reads && (deletes || e.named(movers)):
 					if p.kind != setting || e.armed(p) {
 						e.tampers("take away a folder in which " + p.kind.String() + " lies")
 					}
@@ -1041,8 +1047,10 @@ func argument(l act.Leaf) string {
 		!(l.Arg != "" && aosValue.MatchString(l.Pointer)) {
 		name = l.Pointer[i+1:]
 	}
-	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
+	return unseparated.Replace(strings.ToLower(name))
 }
+
+var unseparated = strings.NewReplacer("_", "", "-", "")
 
 var aosValue = lazyregexp.New(`/inputs/[0-9]+/value(/[0-9]+)*$`)
 

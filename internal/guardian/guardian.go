@@ -182,38 +182,50 @@ func real(p string) string {
 }
 
 // real is what the function of that name gives, in the time of one look at the disk for
-// each folder: the words of a command mostly lie in the same ones. there says that
+// each name: the words of a command mostly lie in the same folders. there says that
 // something stands at the path.
 func (e *examination) real(p string) (to string, there bool) {
-	if to, ok := e.resolved[p]; ok {
-		return to, true
+	if r, ok := e.resolved[p]; ok {
+		return r.to, r.there
 	}
 	up := filepath.Dir(p)
 	if up == p {
 		return p, true
 	}
-	if to, there = e.real(up); !there {
-		return filepath.Join(to, filepath.Base(p)), false
-	}
-	to = filepath.Join(to, filepath.Base(p))
-	info, err := os.Lstat(to)
-	if err != nil {
-		return to, false
-	}
-	if info.Mode()&fs.ModeSymlink != 0 || runtime.GOOS == "windows" { // which has links of other kinds, and short names
-		end, err := filepath.EvalSymlinks(to)
-		if err != nil {
-			return to, false
-		}
-		to = end
+	if to, there = e.real(up); there {
+		to, there = follow(filepath.Join(to, filepath.Base(p)))
+	} else {
+		to = filepath.Join(to, filepath.Base(p))
 	}
 	if len(e.resolved) < maxResolved {
 		if e.resolved == nil {
-			e.resolved = map[string]string{}
+			e.resolved = map[string]resolution{}
 		}
-		e.resolved[p] = to
+		e.resolved[p] = resolution{to, there}
 	}
-	return to, true
+	return to, there
+}
+
+// A resolution is where a path leads, and whether something is there.
+type resolution struct {
+	to    string
+	there bool
+}
+
+// follow follows the last name of a path, if it is a link.
+func follow(p string) (to string, there bool) {
+	info, err := os.Lstat(p)
+	if err != nil {
+		return p, false
+	}
+	if info.Mode()&fs.ModeSymlink == 0 && runtime.GOOS != "windows" { // which has links of other kinds, and short names
+		return p, true
+	}
+	end, err := filepath.EvalSymlinks(p)
+	if err != nil {
+		return p, false
+	}
+	return end, true
 }
 
 // maxResolved is how many paths an examination remembers the links of.
@@ -287,15 +299,18 @@ func (e *examination) readings(word string, dirs []string) [][]string {
 	}
 	var found [][]string
 	add := func(p string) {
-		if p = clean(unknownParts.ReplaceAllString(p, "*")); strings.HasPrefix(p, "/") {
+		if strings.ContainsAny(p, "${`") { // else nothing is unknown, in most words
+			p = unknownParts.ReplaceAllString(p, "*")
+		}
+		if p = clean(p); strings.HasPrefix(p, "/") {
+			parts := split(p)
+			found = append(found, parts)
 			if strings.HasPrefix(p, "/proc/self") || strings.HasPrefix(p, "/proc/thread-self") || strings.HasPrefix(p, "/dev/fd") {
-				found = append(found, split(p))
 				return // whose it is depends on who reads it: it is never this process
 			}
-			found = append(found, split(p))
 			for _, l := range e.linked { // a link of this act, not on the disk yet
-				if len(found[0]) < 256 && len(split(p)) >= len(l.to) && compare(split(p)[:len(l.to)], l.to) == within {
-					found = append(found, append(slices.Clone(l.from), split(p)[len(l.to):]...))
+				if len(found[0]) < 256 && len(parts) >= len(l.to) && compare(parts[:len(l.to)], l.to) == within {
+					found = append(found, append(slices.Clone(l.from), parts[len(l.to):]...))
 				}
 			}
 			if e.links--; e.links > 0 && !strings.ContainsAny(p, "*?[") {
@@ -348,17 +363,18 @@ type examination struct {
 	g                    *Guarded
 	a                    *act.Action
 	found                []act.Reason
-	links                int               // how many paths may still be looked up on the disk
-	files                int               // how many files may still be read for the guardian's number
-	resolved             map[string]string // paths on the disk, with their links followed
-	dir                  *string           // where the agent works; nil until asked for
-	sought               bool              // the guardian's process has been looked for
-	otherHome, otherData bool              // a variable names another home, or another data folder
+	links                int                   // how many paths may still be looked up on the disk
+	files                int                   // how many files may still be read for the guardian's number
+	resolved             map[string]resolution // paths on the disk, with their links followed
+	dir                  *string               // where the agent works; nil until asked for
+	sought               bool                  // the guardian's process has been looked for
+	otherHome, otherData bool                  // a variable names another home, or another data folder
 	linked               []link
 	otherSettings        bool // a variable names another folder of a coding agent's settings
 	deep                 int  // how many texts that are run lie around the present one
 	tool                 string
 	went                 []string // the folders that the script has gone to
+	toolWords            []string // of the tool's name
 }
 
 // cwd is the folder that the agent works in, as its hook says; empty if it does not.
@@ -508,6 +524,11 @@ var (
 	readers = words("read view cat list ls glob search grep find stat info get head tail tree exists open fetch show diff")
 	writers = words("write edit create delete remove move rename patch append replace update put save insert copy mkdir upload set apply multiedit touch link symlink chmod truncate")
 	runners = words("shell bash exec execute command terminal run powershell cmd process spawn")
+
+	// Those of the writers that take files away, that move them, and that change a part of one.
+	deleters = words("delete remove unlink rm")
+	movers   = words("move rename")
+	editors  = words("edit append insert patch")
 )
 
 func words(list string) map[string]bool {
@@ -520,9 +541,10 @@ func words(list string) map[string]bool {
 
 // named reports whether one of the words is in the tool's name.
 func (e *examination) named(list map[string]bool) bool {
-	return slices.ContainsFunc(strings.FieldsFunc(e.tool, func(r rune) bool {
-		return r < 'a' || r > 'z'
-	}), func(w string) bool { return list[w] })
+	if e.toolWords == nil {
+		e.toolWords = strings.FieldsFunc(e.tool, func(r rune) bool { return r < 'a' || r > 'z' })
+	}
+	return slices.ContainsFunc(e.toolWords, func(w string) bool { return list[w] })
 }
 
 // file looks at a file that would be opened.

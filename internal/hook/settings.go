@@ -56,22 +56,46 @@ var Settings = func() []Setting {
 func SettingAt(name, home string) *Setting {
 	name = strings.ToLower(strings.TrimSuffix(name, backupSuffix))
 	below, inHome := strings.CutPrefix(name, strings.ToLower(home)+"/")
-	for i := range Settings {
-		s := &Settings[i]
-		pattern := strings.ToLower(s.Path)
-		if s.User && home != "" {
-			if ok, _ := path.Match(pattern, below); ok && inHome {
-				return s
+	base := path.Base(name)
+	for i := range patterns {
+		p := &patterns[i]
+		if p.base != "" && p.base != base {
+			continue
+		}
+		if p.of.User && home != "" {
+			if ok, _ := path.Match(p.path, below); ok && inHome {
+				return p.of
 			}
 			continue
 		}
-		if end, ok := lastNames(name, strings.Count(pattern, "/")+1); ok {
-			if ok, _ := path.Match(pattern, end); ok {
-				return s
+		if end, ok := lastNames(name, p.names); ok {
+			if ok, _ := path.Match(p.path, end); ok {
+				return p.of
 			}
 		}
 	}
 	return nil
+}
+
+// patterns are the paths of all settings in the form that names are compared with:
+// every path of every call is.
+var patterns = func() []pattern {
+	list := make([]pattern, len(Settings))
+	for i := range Settings {
+		p := strings.ToLower(Settings[i].Path)
+		list[i] = pattern{of: &Settings[i], path: p, names: strings.Count(p, "/") + 1}
+		if base := path.Base(p); !strings.ContainsAny(base, `*?[\`) {
+			list[i].base = base
+		}
+	}
+	return list
+}()
+
+type pattern struct {
+	of    *Setting
+	path  string // in lower case
+	names int    // how many names it has
+	base  string // the last of them, if it stands for itself only
 }
 
 // lastNames are the last n names of a path, if it has as many. Every path of every call
@@ -199,6 +223,8 @@ var (
 	looseOff = lazyregexp.New(`(?i)disable_?all_?hooks|disable_?hooks|claude_code_simple|opencode_pure|\b(enable_?hooks)["']?\s*[:=]\s*["']?false`)
 )
 
+var unseparated = strings.NewReplacer("_", "", "-", "")
+
 // switchedOff names what in a file of settings leaves hooks without effect.
 func switchedOff(text []byte) string {
 	doc, err := rawjson.Parse(bytes.TrimPrefix(text, mark))
@@ -218,7 +244,7 @@ func switchedOff(text []byte) string {
 			look(e, depth+1)
 		}
 		for name, m := range v.Members() {
-			plain := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
+			plain := unseparated.Replace(strings.ToLower(name))
 			if is := switches[plain]; is != nil && is(m) {
 				off = name
 			}
