@@ -25,11 +25,8 @@ func (n *Node) openA2A() error {
 	cfg := a2a.Config{
 		Guard: n.guard, Engine: n.engine.Load(), Executors: n.executors, Open: n.open,
 		URL: n.cfg.A2A.URL, Version: Version(), Alone: !shared, Node: n.log.Node(), MaxBody: n.cfg.Limits.Body,
-		Callback: callbacks.Client(outbound.Options{Timeout: 10 * time.Second, Redirects: 3}),
-		Wait:     n.cfg.A2A.Wait, Hold: server.Hold, Logger: n.logger,
-	}
-	if !n.cfg.AllowPrivateCallbacks {
-		cfg.CheckURL = a2a.PublicURL
+		CheckURL: n.checkCallback, Callback: callbacks.Client(outbound.Options{Timeout: 10 * time.Second, Redirects: 3}),
+		Wait: n.cfg.A2A.Wait, Hold: server.Hold, Logger: n.logger,
 	}
 	var err error
 	switch {

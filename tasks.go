@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"reeve.example/reeve/a2a"
@@ -16,6 +17,7 @@ import (
 	"reeve.example/reeve/internal/outbound"
 	"reeve.example/reeve/internal/quota"
 	"reeve.example/reeve/internal/secret"
+	"reeve.example/reeve/internal/server"
 	"reeve.example/reeve/internal/store/postgres"
 	"reeve.example/reeve/task"
 )
@@ -115,8 +117,22 @@ func (n *Node) openEngine(own []executor.Executor) (err error) {
 	}))
 	n.flow = flow.NewServer(flow.Config{
 		Engine: n.engine.Load(), Executors: n.executors, Open: n.open, Version: Version(), Logger: n.logger,
+		CheckURL: n.checkCallback, Wait: n.cfg.A2A.Wait, Hold: server.Hold,
 	})
 	return n.openA2A()
+}
+
+// checkCallback says why an address may not be told of tasks.
+func (n *Node) checkCallback(address string) error {
+	err := (&outbound.Dialer{AllowPrivate: n.cfg.AllowPrivateCallbacks}).CheckURL(address)
+	if err == nil {
+		return nil
+	}
+	text := strings.TrimPrefix(err.Error(), outbound.ErrRefused.Error()+": ")
+	if !n.cfg.AllowPrivateCallbacks {
+		text += " (a node that is started with --allow-private-callbacks calls such addresses)"
+	}
+	return errors.New(text)
 }
 
 // flowRPC answers the operator's calls of tasks.

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -65,20 +63,7 @@ func (s *Server) checkPush(p *pushConfig) error {
 // PublicURL is a Config.CheckURL that refuses hosts which surely are not of the
 // public internet. What a name resolves to is judged when it is called.
 func PublicURL(address string) error {
-	u, err := url.Parse(address)
-	if err != nil {
-		return err
-	}
-	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-	last := host[strings.LastIndexByte(host, '.')+1:]
-	a, err := netip.ParseAddr(host)
-	switch {
-	case err == nil && !outbound.Public(a), host == "localhost", strings.HasSuffix(host, ".localhost"):
-		return errors.New(host + " is not of the public internet")
-	case err != nil && last != "" && last[0] >= '0' && last[0] <= '9': // such as 2130706433, or 0x7f.1
-		return errors.New(host + " is an address that some read as another")
-	}
-	return nil
+	return (&outbound.Dialer{}).CheckURL(address)
 }
 
 func pushID(task, config string) string {

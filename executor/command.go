@@ -82,7 +82,8 @@ var commandSchema = jsontext.Value(`{
     "cwd": {"type": "string", "description": "The working directory, inside what the manifest names; relative to the task's own directory, which is the default."},
     "env": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Variables of the environment, beside PATH, HOME, TMPDIR and LANG. Nothing is inherited."},
     "timeout": {"type": "number", "exclusiveMinimum": 0, "description": "Seconds that it may take; never more than the manifest allows."},
-    "stdin": {"type": "string", "description": "What the program reads."}
+    "stdin": {"type": "string", "description": "What the program reads."},
+    "limits": {"type": "boolean", "description": "Whether the result tells what held the program to which limit."}
   },
   "additionalProperties": true
 }`)
@@ -93,6 +94,7 @@ type commandInputs struct {
 	Env     map[string]string `json:"env"`
 	Timeout *float64          `json:"timeout"`
 	Stdin   string            `json:"stdin"`
+	Limits  bool              `json:"limits"`
 }
 
 // args are the program and its arguments.
@@ -125,6 +127,7 @@ func (c *command) Execute(ctx context.Context, job *Job) (jsontext.Value, error)
 		return nil, err
 	}
 	defer p.close()
+	p.limits = in.Limits
 	cwd := p.scratch
 	if in.Cwd != "" {
 		if cwd = in.Cwd; !filepath.IsAbs(cwd) {
@@ -175,6 +178,7 @@ type program struct {
 	env            []string
 	stdout, stderr *output
 	report         *reporter
+	limits         bool // the result tells what held it to which limit
 }
 
 func newProgram(job *Job, where scratch, maxOutput int, timeout *float64, env map[string]string) (*program, error) {
@@ -231,7 +235,7 @@ type programResult struct {
 	MemoryPeakMB    int             `json:"memory_peak_mb,omitzero"`
 	CPUPercent      float64         `json:"cpu_percent,omitzero"`
 	Truncated       bool            `json:"truncated,omitzero"`
-	Limits          []sandbox.Limit `json:"limits"`
+	Limits          []sandbox.Limit `json:"limits,omitempty"` // when the inputs ask for it
 }
 
 // overDisk says why a program was ended that wrote too much.
@@ -251,14 +255,17 @@ func lastLine(text string) string {
 // result tells how a program ended. One that did not end well is an error, with
 // what it wrote.
 func (p *program) result(ctx context.Context, o sandbox.Outcome, err error) (jsontext.Value, error) {
-	if gone := ended(ctx); gone != nil {
+	gone := ended(ctx)
+	switch {
+	case errors.Is(gone, context.Canceled): // nobody waits for what it wrote
 		return nil, gone
-	}
-	if errors.Is(err, sandbox.ErrRefused) {
+	case gone == nil && errors.Is(err, sandbox.ErrRefused):
 		return nil, Final(err)
-	}
-	if err != nil {
+	case gone == nil && err != nil:
 		return nil, err
+	}
+	if !p.limits {
+		o.Limits = nil
 	}
 	stdout, cutOut := p.stdout.text()
 	stderr, cutErr := p.stderr.text()
@@ -269,6 +276,8 @@ func (p *program) result(ctx context.Context, o sandbox.Outcome, err error) (jso
 	}
 	message := ""
 	switch {
+	case gone != nil:
+		message = gone.Error()
 	case o.OverDisk != "" || o.OverQuota != "":
 		message = overDisk(o)
 	case o.TimedOut:

@@ -39,6 +39,17 @@ func runCommand(t *testing.T, c CommandConfig, inputs string, m *act.Manifest) (
 
 func quote(s string) string { q, _ := jsontext.AppendQuote(nil, s); return string(q) }
 
+// TestCommandShort: what held the program is told when it is asked for, and of one that
+// had no more time what it wrote until then is.
+func TestCommandShort(t *testing.T) {
+	if r, failure, _ := runCommand(t, CommandConfig{}, `{"command":"echo one"}`, nil); failure != nil || r.Limits != nil {
+		t.Errorf("%+v, %+v", failure, r)
+	}
+	if r, failure, _ := runCommand(t, CommandConfig{}, `{"command":"echo one; sleep 60","timeout":1}`, nil); failure == nil || r.Stdout != "one\n" {
+		t.Errorf("%+v, %+v", failure, r)
+	}
+}
+
 func TestCommand(t *testing.T) {
 	for name, c := range map[string]struct {
 		inputs string
@@ -57,7 +68,7 @@ func TestCommand(t *testing.T) {
 		"a directory below":    {`{"command":"pwd | sed s,.*/,,","cwd":"."}`, "", "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, failure, _ := runCommand(t, CommandConfig{}, c.inputs, nil)
+			r, failure, _ := runCommand(t, CommandConfig{}, strings.Replace(c.inputs, "{", `{"limits":true,`, 1), nil)
 			if (failure != nil) != (c.code != 0) || failure != nil && (failure.Final || !strings.Contains(failure.Message, fmt.Sprint(c.code))) {
 				t.Fatalf("%+v, %+v", failure, r)
 			}

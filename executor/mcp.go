@@ -215,11 +215,10 @@ func (e *mcpExecutor) started(ctx context.Context, job *Job, in mcpInputs) (json
 	if own := (*Error)(nil); errors.As(err, &own) && own.Result == nil && !own.Final {
 		stderr, _ := p.stderr.text()
 		if v, encoding := encode(struct {
-			Stderr   string          `json:"stderr"`
-			ExitCode int             `json:"exit_code"`
-			Signal   string          `json:"signal,omitzero"`
-			Limits   []sandbox.Limit `json:"limits"`
-		}{s.mask(stderr), outcome.ExitCode, outcome.Signal, outcome.Limits}); encoding == nil {
+			Stderr   string `json:"stderr"`
+			ExitCode int    `json:"exit_code"`
+			Signal   string `json:"signal,omitzero"`
+		}{s.mask(stderr), outcome.ExitCode, outcome.Signal}); encoding == nil {
 			own.Result = v
 		}
 	}

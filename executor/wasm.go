@@ -51,7 +51,8 @@ var wasmSchema = jsontext.Value(`{
     "args": {"type": "array", "items": {"type": "string"}, "description": "The module's arguments, without its name."},
     "env": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Variables of the environment, beside PATH, HOME, TMPDIR and LANG."},
     "stdin": {"type": "string", "description": "What the module reads."},
-    "timeout": {"type": "number", "exclusiveMinimum": 0, "description": "Seconds that it may take; never more than the manifest allows."}
+    "timeout": {"type": "number", "exclusiveMinimum": 0, "description": "Seconds that it may take; never more than the manifest allows."},
+    "limits": {"type": "boolean", "description": "Whether the result tells what held the module to which limit."}
   },
   "additionalProperties": true
 }`)
@@ -62,6 +63,7 @@ type wasmInputs struct {
 	Env     map[string]string `json:"env"`
 	Stdin   string            `json:"stdin"`
 	Timeout *float64          `json:"timeout"`
+	Limits  bool              `json:"limits"`
 }
 
 func (w *wasm) Execute(ctx context.Context, job *Job) (jsontext.Value, error) {
@@ -78,6 +80,7 @@ func (w *wasm) Execute(ctx context.Context, job *Job) (jsontext.Value, error) {
 		return nil, err
 	}
 	defer p.close()
+	p.limits = in.Limits
 	args := append([]string{filepath.Base(module)}, in.Args...)
 	outcome, err := sandbox.RunWASM(ctx, p.manifest, module, sandbox.Command{Args: args, Env: p.env, Stdin: stdin(in.Stdin), Stdout: p.stdout, Stderr: p.stderr, Disk: p.disk})
 	return p.result(ctx, outcome, err)

@@ -96,7 +96,7 @@ func TestWASM(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("hidden"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	v, err := try(t, e, `{"module":"try.wasm","args":["echo","a b"],"env":{"A":"c"},"stdin":"given"}`).run(t.Context(), e)
+	v, err := try(t, e, `{"module":"try.wasm","limits":true,"args":["echo","a b"],"env":{"A":"c"},"stdin":"given"}`).run(t.Context(), e)
 	if err != nil {
 		t.Fatal(err)
 	}

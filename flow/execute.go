@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"reeve.example/reeve/internal/engine"
+	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/words"
 	"reeve.example/reeve/task"
@@ -19,9 +20,10 @@ import (
 // options are what a call says beside its params: in the members metadata and
 // configuration of the request, or of its params.
 type options struct {
-	a2a    bool // answer in A2A's shape: one of the two stands beside params
 	stream bool
+	wait   bool // for the end, before the answer
 	push   *task.Push
+	user   string // whose the tasks are that do not say so
 	// metadata is what was found there, each from the request first.
 	task    task.ID
 	message string
@@ -29,10 +31,9 @@ type options struct {
 }
 
 // options reads them. What is wrong is named as it stands in the request.
-func (c *call) options() (*options, error) {
+func (s *Server) options(c *call) (*options, error) {
 	o := &options{}
 	request := &reader{v: c.r.Message}
-	o.a2a = request.has("metadata", "configuration")
 	params := c.params
 	if params.v.Kind() != rawjson.Object {
 		params = &reader{}
@@ -44,13 +45,17 @@ func (c *call) options() (*options, error) {
 		if o.message == "" {
 			o.message = metadata.text("error_message", maxMessage)
 		}
+		if o.user == "" {
+			o.user = metadata.text("user_id", task.MaxName)
+		}
 		if o.task == (task.ID{}) && metadata.has("task_id", "context_id") {
 			o.task = metadata.id("task_id", "context_id")
 		}
 		r.join(metadata)
 		configuration := r.within("configuration")
+		o.wait = o.wait || configuration.flag("blocking", false)
 		if o.push == nil {
-			o.push = configuration.push()
+			o.push = configuration.push(s.cfg.CheckURL)
 		}
 		r.join(configuration)
 		if err := r.failed(); err != nil {
@@ -72,7 +77,7 @@ const (
 )
 
 // push reads a push notification's configuration.
-func (r *reader) push() *task.Push {
+func (r *reader) push(check func(url string) error) *task.Push {
 	const name = "push_notification_config"
 	if !r.has(name) {
 		return nil
@@ -82,6 +87,8 @@ func (r *reader) push() *task.Push {
 	p := &task.Push{URL: c.text("url", maxURL)}
 	if u, err := url.Parse(p.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Hostname() == "" || u.User != nil {
 		c.fail("url", "The value is no address that can be called.", "an http or https URL without user and password")
+	} else if err := check(p.URL); err != nil {
+		c.fail("url", "It may not be called: "+err.Error()+".", "an address of the public internet")
 	}
 	if method, _ := c.get("method"); method.Exists() && method.Text() != "POST" {
 		c.fail("method", "Callbacks are made with POST only.", "POST")
@@ -136,7 +143,7 @@ func isToken(s string) bool {
 
 // execute answers tasks.execute: of new tasks, or of a tree that exists.
 func (s *Server) execute(ctx context.Context, c *call) ([]byte, error) {
-	o, err := c.options()
+	o, err := s.options(c)
 	if err == nil {
 		err = s.room(c, o)
 	}
@@ -171,7 +178,7 @@ type started struct {
 }
 
 func (s *Server) executeNew(ctx context.Context, c *call, o *options, m engine.Making) ([]byte, error) {
-	tasks, top, err := s.decode(c)
+	tasks, top, err := s.decode(c, o.user)
 	if err != nil {
 		return nil, err
 	}
@@ -221,14 +228,27 @@ func (s *Server) startedAnswer(ctx context.Context, c *call, o *options, a start
 	if o.stream {
 		c.r.Follow(s.follow(c.by, a.Root, after))
 	}
-	if !o.a2a {
+	if o.wait && !o.stream && c.r.CanFollow() {
+		s.wait(ctx, c.by, a.Root, after)
+	}
+	if !c.a2a {
 		return json.Marshal(&a)
 	}
 	t, err := s.cfg.Engine.Get(ctx, c.by, a.Root)
 	if err != nil {
 		return nil, err
 	}
-	return s.a2a(t, t.ID, a.Tasks)
+	return s.a2a(c, t, t.ID, a.Tasks)
+}
+
+// wait waits until nothing of a tree is being executed any more. It costs what a stream
+// does, and counts as one; where there is no room for it, nobody waits.
+func (s *Server) wait(ctx context.Context, by engine.Caller, root task.ID, after uint64) {
+	s.cfg.Hold(ctx, s.cfg.Now().Add(s.cfg.Wait))
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Wait)
+	defer cancel()
+	// What cannot be waited for is answered as it is.
+	_ = s.follow(by, root, after)(ctx, func(jsonrpc.Event) error { return nil })
 }
 
 // states are A2A's words for the protocol's.
@@ -286,23 +306,28 @@ type (
 )
 
 // a2a tells of a task in A2A's shape.
-func (s *Server) a2a(t *task.Task, context task.ID, tasks []named) ([]byte, error) {
+func (s *Server) a2a(c *call, t *task.Task, context task.ID, tasks []named) ([]byte, error) {
+	c.shaped = true
 	return json.Marshal(s.execution(t, context, tasks), asChecked)
 }
 
 func (s *Server) execution(t *task.Task, context task.ID, tasks []named) *execution {
 	status := t.Status()
-	data := executionData{Protocol: "a2a", Status: status, Progress: t.Progress, Root: t.Root, Task: t.ID, Tasks: tasks}
+	state := states[status]
+	if t.Phase == task.Waiting && t.ID == t.Root { // its tree is being executed
+		state = states[task.InProgress]
+	}
+	data := executionData{Protocol: "a2a", Status: status, Progress: t.Done(), Root: t.Root, Task: t.ID, Tasks: tasks}
 	if status == task.Failed || status == task.Cancelled {
 		data.Error = t.Error
 	}
 	e := &execution{
 		ID: task.NewID(s.cfg.Now()).String(), Context: context, Kind: "task",
-		Status:    executionStatus{State: states[status], Message: message{Kind: "message", Parts: []messagePart{{Kind: "data", Data: data}}}},
+		Status:    executionStatus{State: state, Message: message{Kind: "message", Parts: []messagePart{{Kind: "data", Data: data}}}},
 		Artifacts: []artifact{},
 		Metadata:  executionMeta{Protocol: "a2a", Root: t.Root, User: t.User},
 	}
-	if status == task.Completed && t.Result != nil {
+	if (status == task.Completed || status == task.Failed) && t.Result != nil {
 		e.Artifacts = append(e.Artifacts, artifact{ID: t.ID.String(), Parts: []artifactPart{{Kind: "data", Data: t.Result}}})
 	}
 	return e
@@ -311,7 +336,7 @@ func (s *Server) execution(t *task.Task, context task.ID, tasks []named) *execut
 // cancel answers tasks.cancel: of one task in the text's form, of several in the
 // upstream's.
 func (s *Server) cancel(ctx context.Context, c *call) ([]byte, error) {
-	o, err := c.options()
+	o, err := s.options(c)
 	if err == nil {
 		err = s.room(c, o)
 	}
@@ -340,8 +365,8 @@ func (s *Server) cancel(ctx context.Context, c *call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.a2a {
-		return s.a2a(t, t.Root, nil)
+	if c.a2a {
+		return s.a2a(c, t, t.Root, nil)
 	}
 	return json.Marshal(struct {
 		Task   task.ID     `json:"task_id"`
@@ -415,7 +440,7 @@ func (s *Server) cancelSeveral(ctx context.Context, c *call, ids []task.ID, forc
 // cancelNow answers the upstream's method cancel, which names the task beside
 // params.
 func (s *Server) cancelNow(ctx context.Context, c *call) ([]byte, error) {
-	o, err := c.options()
+	o, err := s.options(c)
 	if err == nil {
 		err = s.room(c, o)
 	}
@@ -438,6 +463,7 @@ func (s *Server) cancelNow(ctx context.Context, c *call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.shaped = true
 	e := s.execution(t, t.Root, nil)
 	e.Task, e.Final = &t.ID, true
 	return json.Marshal(e, asChecked)

@@ -245,6 +245,139 @@ func TestA2A(t *testing.T) {
 	n.wait("ann", e, task.Completed)
 }
 
+// TestA2AForm: whatever is asked in A2A's form is answered so: what is about one task as a
+// task, with its result as an artifact when it has ended, and everything else with the
+// protocol's name.
+func TestA2AForm(t *testing.T) {
+	n := begin(t)
+	const beside = `,"metadata":{"stream":false}`
+	tasks := `{"tasks":[{"id":"r","name":"R","dependencies":["a"]},{"id":"a","name":"A","parent_id":"r","schemas":{"method":"echo"},"inputs":{"x":1}}]}`
+	// Who wants to wait gets the end.
+	done := n.do("ann", "tasks.execute", `{"tasks":[{"name":"E","schemas":{"method":"echo"},"inputs":{"x":1}}]}`, `,"configuration":{"blocking":true}`)
+	if done.result("status", "state") != "completed" || !strings.Contains(done.result("artifacts"), `{"x":1}`) {
+		t.Errorf("an execution that is waited for: %s", done.text)
+	}
+	plain := n.do("ann", "tasks.execute", `{"tasks":[{"name":"E","schemas":{"method":"echo"}}],"configuration":{"blocking":true}}`)
+	if got := n.do("ann", "tasks.get", id(plain.result("root_task_id"))); got.result("status") != "completed" {
+		t.Errorf("after a plain execution that is waited for: %s", got.text)
+	}
+	root := n.do("ann", "tasks.execute", tasks, beside).result("context_id")
+	n.wait("ann", root, task.Completed)
+	for _, c := range []struct{ method, params, state string }{
+		{"tasks.get", id(root), "completed"},
+		{"tasks.detail", id(root), "completed"},
+		{"tasks.create", `{"name":"C"}`, "submitted"},
+		{"tasks.update", `{"task_id":"` + root + `","updates":{"name":"N"}}`, "completed"},
+		{"tasks.copy", id(root), "submitted"},
+	} {
+		a := n.do("ann", c.method, c.params, beside)
+		if a.result("kind") != "task" || a.result("metadata", "protocol") != "a2a" || a.result("metadata", "user_id") != "key:ann" || a.result("status", "state") != c.state {
+			t.Errorf("%s: %s", c.method, a.text)
+		}
+	}
+	for _, c := range []struct{ method, params string }{
+		{"tasks.list", `{}`}, {"tasks.tree", id(root)}, {"tasks.children", `{"parent_id":"` + root + `"}`}, {"tasks.count", `{}`},
+		{"tasks.delete", id(n.do("ann", "tasks.create", `{"name":"D"}`).result("id"))},
+	} {
+		if a := n.do("ann", c.method, c.params, beside); a.result("metadata", "protocol") != "a2a" {
+			t.Errorf("%s: %s", c.method, a.text)
+		}
+		if c.method == "tasks.delete" {
+			continue
+		}
+		if a := n.do("ann", c.method, c.params); strings.Contains(a.text, `"a2a"`) {
+			t.Errorf("%s in its plain form: %s", c.method, a.text)
+		}
+	}
+	// Whose the tasks are can stand in metadata, as the table of the text has it.
+	n.open.Store(true)
+	u := n.do("", "tasks.create", `{"name":"U"}`, `,"metadata":{"user_id":"user123"}`)
+	if u.result("metadata", "user_id") != "user123" {
+		t.Errorf("a user in metadata: %s", u.text)
+	}
+	n.open.Store(false)
+	if a := n.call("ann", "tasks.create", `{"name":"U"}`, `,"metadata":{"user_id":"bob"}`); a.code() != task.CodeUnauthorized {
+		t.Errorf("another user in metadata: %s", a.text)
+	}
+	// A tree that is being executed is working, and as far as it is.
+	busy := n.do("ann", "tasks.execute", `{"tasks":[{"id":"r","name":"R","dependencies":["w","a"]},{"id":"w","name":"W","parent_id":"r","schemas":{"method":"wait"}},
+		{"id":"a","name":"A","parent_id":"r","schemas":{"method":"echo"}}]}`, beside).result("context_id")
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		a := n.do("ann", "tasks.get", id(busy), beside)
+		if a.result("status", "state") != "working" {
+			t.Fatalf("a tree that is being executed: %s", a.text)
+		}
+		if strings.Contains(a.text, `"progress":0.33`) {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatalf("a tree of which a third has ended: %s", a.text)
+		}
+	}
+	close(n.gate)
+	n.wait("ann", busy, task.Completed)
+}
+
+// TestSubject: the text's own calls name the user as the credential does.
+func TestSubject(t *testing.T) {
+	n := begin(t)
+	a := n.do("ann", "tasks.create", `{"name":"T","user_id":"ann"}`)
+	if got := n.do("ann", "tasks.get", id(a.result("id"))); got.result("user_id") != "key:ann" {
+		t.Errorf("it belongs to %s", got.text)
+	}
+	if got := n.do("ann", "tasks.list", `{"user_id":"ann"}`); got.result("total") != "1" {
+		t.Errorf("the list: %s", got.text)
+	}
+	n.do("ann", "tasks.update", `{"task_id":"`+a.result("id")+`","updates":{"user_id":"ann"}}`)
+	n.do("ann", "tasks.execute", `{"tasks":[{"id":"task1","name":"Task 1","user_id":"ann","schemas":{"method":"echo"},"inputs":{}}]}`)
+	if got := n.call("bob", "tasks.create", `{"name":"T","user_id":"ann"}`); got.code() != task.CodeUnauthorized {
+		t.Errorf("another's subject: %s", got.text)
+	}
+	if got := n.do("bob", "tasks.list", `{"user_id":"ann"}`); got.result("total") != "0" {
+		t.Errorf("another's list: %s", got.text)
+	}
+}
+
+// TestFailedResult: what a task gave although it failed is kept, and nobody builds on it.
+func TestFailedResult(t *testing.T) {
+	n := begin(t)
+	a := n.do("", "tasks.execute", `[{"id":"r","name":"R","schemas":{"method":"echo"},"dependencies":[{"id":"h","required":false}]},{"id":"h","name":"H","parent_id":"r","schemas":{"method":"half"}}]`)
+	root := a.result("root_task_id")
+	got := n.wait("", root, task.Completed)
+	if strings.Contains(got.text, "half") {
+		t.Errorf("who waited for it got %s", got.text)
+	}
+	for _, node := range n.do("", "tasks.tree", id(root)).Get("result").Get("children").Elems() {
+		v := node.Get("task")
+		if v.Get("status").Text() != "failed" || string(v.Get("result").Raw()) != `{"half":"done"}` || v.Get("error").Text() != "It went wrong." {
+			t.Errorf("what failed: %s", v.Raw())
+		}
+	}
+}
+
+// TestWaysOut: a refusal of a tree says what to do instead.
+func TestWaysOut(t *testing.T) {
+	n := begin(t)
+	a := n.do("", "tasks.create", `{"name":"A"}`).result("id")
+	for _, c := range []struct {
+		params string
+		code   int
+		method string
+	}{
+		{`{"name":"B","dependencies":["` + a + `"]}`, task.CodeNeeds, "tasks.create"},
+		{`[{"id":"1","name":"1"},{"id":"2","name":"2","dependencies":["1"]}]`, task.CodeTree, "tasks.execute"},
+	} {
+		if got := n.call("", c.method, c.params); got.code() != c.code || !strings.Contains(got.text, "parent_id") {
+			t.Errorf("%s: %s", c.params, got.text)
+		}
+	}
+	n.do("", "tasks.create", `{"name":"B","parent_id":"`+a+`","dependencies":["`+a+`"]}`)
+	if got := n.call("", "tasks.execute", `{"tasks":[{"name":"T"}]}`, `,"configuration":{"push_notification_config":{"url":"http://10.0.0.1/"}}`); got.code() != -32602 ||
+		!strings.Contains(got.text, "configuration.push_notification_config.url") || !strings.Contains(got.text, "10.0.0.1 is not public") {
+		t.Errorf("a callback that may not be called: %s", got.text)
+	}
+}
+
 // TestPush: a callback at each change of status, with the client's headers, signed.
 func TestPush(t *testing.T) {
 	n := begin(t)
@@ -543,7 +676,7 @@ func TestAgentCard(t *testing.T) {
 		skills = append(skills, s.Get("id").Text())
 	}
 	if c.Get("name").Text() != "reeve" || c.Get("version").Text() != "9.9" || c.Get("url").Text() != n.url || !c.Get("capabilities").Get("streaming").Bool() ||
-		!c.Get("capabilities").Get("push_notifications").Bool() || skills[0] != "tasks.execute" || len(skills) != 10 || c.Get("description").Text() == "" {
+		!c.Get("capabilities").Get("push_notifications").Bool() || skills[0] != "tasks.execute" || len(skills) != 11 || c.Get("description").Text() == "" {
 		t.Errorf("the card is %s", body)
 	}
 	for _, s := range c.Get("skills").Elems() {

@@ -42,6 +42,14 @@ type Config struct {
 	// one who asks for the card has reached it.
 	URL     string
 	Version string // the program's
+	// CheckURL says why an address may not be called by push notifications, before it is
+	// kept; nil for no look. What the engine's client refuses is refused all the same.
+	CheckURL func(url string) error
+	// Wait is how long an execution with configuration.blocking waits for its end before
+	// it is answered as it is; 0 means a minute.
+	Wait time.Duration
+	// Hold is called with the context of a call that waits, and until when; nil for nobody.
+	Hold func(ctx context.Context, until time.Time)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Logger is for what an operator should know; nil means slog.Default.
@@ -61,6 +69,15 @@ type Server struct {
 func NewServer(cfg Config) *Server {
 	if cfg.Open == nil {
 		cfg.Open = func() bool { return false }
+	}
+	if cfg.CheckURL == nil {
+		cfg.CheckURL = func(string) error { return nil }
+	}
+	if cfg.Wait <= 0 {
+		cfg.Wait = time.Minute
+	}
+	if cfg.Hold == nil {
+		cfg.Hold = func(context.Context, time.Time) {}
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -146,6 +163,8 @@ type call struct {
 	r      *jsonrpc.Request
 	params *reader
 	by     engine.Caller
+	a2a    bool // metadata or configuration stands beside params: the answer has A2A's shape
+	shaped bool // and has it already
 }
 
 func (s *Server) handle(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonrpc.Error) {
@@ -157,6 +176,7 @@ func (s *Server) handle(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonr
 		}
 	}
 	c := &call{r: r, params: &reader{v: r.Params}, by: s.caller(ctx)}
+	c.a2a = (&reader{v: r.Message}).has("metadata", "configuration")
 	if c.by.Reads && !looks[r.Method] {
 		return nil, failure(&task.Error{Code: task.CodeUnauthorized, Reason: engine.OnlyReads})
 	}
@@ -166,6 +186,9 @@ func (s *Server) handle(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonr
 	result, err := method(s, ctx, c)
 	if err != nil {
 		return nil, s.failed(err)
+	}
+	if c.a2a && !c.shaped && result[0] == '{' && len(result) > 2 { // what is no task has no other form
+		result = append(result[:len(result)-1], `,"metadata":{"protocol":"a2a"}}`...)
 	}
 	return result, nil
 }

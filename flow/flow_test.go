@@ -116,6 +116,9 @@ func begin(t testing.TB) *node {
 		{"fail", func(context.Context, *executor.Job) (jsontext.Value, error) {
 			return nil, executor.Final(fmt.Errorf("It is made to fail."))
 		}},
+		{"half", func(context.Context, *executor.Job) (jsontext.Value, error) {
+			return nil, &executor.Error{Message: "It went wrong.", Final: true, Result: jsontext.Value(`{"half":"done"}`)}
+		}},
 		{"count", func(_ context.Context, job *executor.Job) (jsontext.Value, error) {
 			n.runs.Add(1)
 			return jsontext.Value(`{"done":true}`), nil
@@ -170,7 +173,12 @@ func begin(t testing.TB) *node {
 		}},
 	})
 	n.Engine, n.store, n.log = e, store, log
-	n.server = flow.NewServer(flow.Config{Engine: e, Executors: executors, Open: n.open.Load, Version: "9.9"})
+	n.server = flow.NewServer(flow.Config{Engine: e, Executors: executors, Open: n.open.Load, Version: "9.9", CheckURL: func(url string) error {
+		if strings.Contains(url, "//10.") {
+			return errors.New("10.0.0.1 is not public")
+		}
+		return nil
+	}})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

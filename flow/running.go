@@ -72,7 +72,7 @@ func (s *Server) runningStatus(ctx context.Context, c *call) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		at.Status, at.Progress, at.Running = string(r.Status()), r.Progress, r.Phase == task.Running
+		at.Status, at.Progress, at.Running = string(r.Status()), r.Done(), r.Phase == task.Running
 		if status := r.Status(); status == task.Failed || status == task.Cancelled {
 			at.Error = &r.Error
 		}

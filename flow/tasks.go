@@ -23,7 +23,11 @@ type named struct {
 
 // create answers tasks.create.
 func (s *Server) create(ctx context.Context, c *call) ([]byte, error) {
-	tasks, top, err := s.decode(c)
+	o, err := s.options(c)
+	if err != nil {
+		return nil, err
+	}
+	tasks, top, err := s.decode(c, o.user)
 	if err != nil {
 		return nil, err
 	}
@@ -31,22 +35,31 @@ func (s *Server) create(ctx context.Context, c *call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.a2a {
+		return s.a2a(c, top, top.ID, names(tasks, top))
+	}
 	answer := struct {
 		ID     task.ID     `json:"id"`
 		Status task.Status `json:"status"`
 		Root   task.ID     `json:"root_task_id"`
 		Tasks  []named     `json:"tasks,omitempty"`
 	}{ID: top.ID, Status: top.Status(), Root: root}
-	if len(tasks) > 1 || top.ClientID != "" {
-		for _, t := range tasks {
-			answer.Tasks = append(answer.Tasks, named{t.ID, t.ClientID, t.Status()})
-		}
-	}
+	answer.Tasks = names(tasks, top)
 	return json.Marshal(&answer)
 }
 
-// decode reads the tasks of a call.
-func (s *Server) decode(c *call) (tasks []*task.Task, top *task.Task, err error) {
+// names are the ids of what was made, where a client cannot know them.
+func names(tasks []*task.Task, top *task.Task) (list []named) {
+	if len(tasks) > 1 || top.ClientID != "" {
+		for _, t := range tasks {
+			list = append(list, named{t.ID, t.ClientID, t.Status()})
+		}
+	}
+	return list
+}
+
+// decode reads the tasks of a call; user is whose those are that do not say so.
+func (s *Server) decode(c *call, user string) (tasks []*task.Task, top *task.Task, err error) {
 	params := c.r.Params
 	if !params.Exists() {
 		return nil, nil, invalid("params", "There are no params.", "a task, or an array of tasks")
@@ -54,6 +67,11 @@ func (s *Server) decode(c *call) (tasks []*task.Task, top *task.Task, err error)
 	tasks, top, err = task.DecodeTasks(jsontext.Value(params.Raw()), task.Reading{Now: s.cfg.Now()})
 	if err != nil {
 		return nil, nil, err
+	}
+	if user != "" && top.Parent == (task.ID{}) {
+		for _, t := range tasks {
+			t.User = cmp.Or(t.User, top.User, user)
+		}
 	}
 	// What an admin makes is the admin's, as everybody's is, unless it says whose.
 	if c.by.Admin && top.Parent == (task.ID{}) {
@@ -93,6 +111,9 @@ func (s *Server) get(ctx context.Context, c *call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.a2a {
+		return s.a2a(c, t, t.ID, nil)
+	}
 	return task.AppendJSON(nil, t, task.Form{}), nil
 }
 
@@ -120,6 +141,9 @@ func (s *Server) update(ctx context.Context, c *call) ([]byte, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if c.a2a {
+		return s.a2a(c, changed, id, nil)
 	}
 	return json.Marshal(&named{ID: id, Status: changed.Status()})
 }
@@ -362,6 +386,9 @@ func (s *Server) copy(ctx context.Context, c *call) ([]byte, error) {
 	tasks, err := s.cfg.Engine.Copy(ctx, c.by, id, engine.Copying{Children: children, Request: c.request()})
 	if err != nil {
 		return nil, err
+	}
+	if c.a2a {
+		return s.a2a(c, tasks[0], tasks[0].ID, nil)
 	}
 	return json.Marshal(struct {
 		Original task.ID     `json:"original_task_id"`

@@ -355,6 +355,9 @@ func (b *Book) again(r, root *Row, unmet int, at time.Time) {
 	}
 }
 
+// otherTree is what is said of a dependency on what is elsewhere, or nowhere.
+const otherTree = "No task with this id is in the tree, and a task depends on tasks of its own tree only: make it part of the tree of what it needs, with that task, or one above it, as its parent_id."
+
 // create inserts tasks, all of one tree.
 func (b *Book) create(c *Change) error {
 	in := make(map[ID]*Task, len(c.Tasks))
@@ -383,7 +386,7 @@ func (b *Book) create(c *Change) error {
 				continue
 			}
 			if r == nil || r.Root != c.Root {
-				return &Error{Code: CodeNeeds, Field: fmt.Sprintf("dependencies[%d].id", i), Task: d.ID.String(), Reason: "No task with this id is in the tree."}
+				return &Error{Code: CodeNeeds, Field: fmt.Sprintf("dependencies[%d].id", i), Task: d.ID.String(), Reason: otherTree}
 			}
 			if c.Ask && (r.Phase == Idle || d.Required && r.Phase.Ended() && r.Phase != PhaseComplete) {
 				return unexecuted(t.ID, t.Name, r)
@@ -782,7 +785,7 @@ func (b *Book) update(c *Change) error {
 	if t.Parent != r.Parent {
 		p := b.rows[t.Parent]
 		if p == nil || p.Root != r.Root {
-			return &Error{Code: CodeParent, Field: "updates.parent_id", Task: t.Parent.String(), Reason: "No task with this id is in the tree."}
+			return &Error{Code: CodeParent, Field: "updates.parent_id", Task: t.Parent.String(), Reason: "No task with this id is in the tree, and a task does not change its tree: make it anew under that parent."}
 		}
 		for n := 0; p != nil; p = b.rows[p.Parent] {
 			if n++; n > len(b.rows) {
@@ -802,7 +805,7 @@ func (b *Book) update(c *Change) error {
 	}
 	for i, d := range t.Dependencies {
 		if n := b.rows[d.ID]; n == nil || n.Root != r.Root {
-			return &Error{Code: CodeNeeds, Field: fmt.Sprintf("updates.dependencies[%d].id", i), Task: d.ID.String(), Reason: "No task with this id is in the tree."}
+			return &Error{Code: CodeNeeds, Field: fmt.Sprintf("updates.dependencies[%d].id", i), Task: d.ID.String(), Reason: otherTree}
 		}
 		if cycle := b.path(r.ID, d.ID); cycle != nil {
 			e := &Error{Code: CodeCircular, Field: fmt.Sprintf("updates.dependencies[%d].id", i), Task: r.ID.String()}

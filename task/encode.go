@@ -20,7 +20,7 @@ type Form struct {
 // AppendJSON appends the task as clients see it: the protocol's members in a fixed
 // order, then ours where they say something, then those that the protocol does not
 // know. What a state rules out is null, whatever the task holds: a result unless
-// completed, an error unless failed or cancelled.
+// completed, or failed with something obtained all the same, an error unless failed or cancelled.
 func AppendJSON(dst []byte, t *Task, form Form) []byte {
 	o := objectWriter{dst: append(dst, '{')}
 	status := t.Status()
@@ -40,7 +40,7 @@ func AppendJSON(dst []byte, t *Task, form Form) []byte {
 	}
 	o.failure(t, status)
 	o.dependencies(t.Dependencies)
-	o.raw("progress", fraction(t.Progress))
+	o.raw("progress", fraction(t.Done()))
 	o.time("created_at", t.Created)
 	o.timeIf(status != Pending, "started_at", t.Started)
 	o.time("updated_at", t.Updated)
@@ -193,11 +193,14 @@ func (o *objectWriter) timeIf(shown bool, name string, t time.Time) {
 }
 
 func (o *objectWriter) result(t *Task, status Status) {
-	if status != Completed {
+	switch {
+	case status == Completed:
+		o.raw("result", orEmpty(t.Result))
+	case status == Failed && len(t.Result) > 0:
+		o.raw("result", t.Result)
+	default:
 		o.raw("result", nil)
-		return
 	}
-	o.raw("result", orEmpty(t.Result))
 }
 
 // failure appends the error, which the protocol wants to be a string that is not

@@ -153,6 +153,15 @@ type Row struct {
 	Decision, Outcome string
 }
 
+// Done is how far the task is, from 0 to 1. A root that waits for its tree is as far as
+// that is.
+func (r *Row) Done() float64 {
+	if r.Phase == Waiting && r.ID == r.Root && r.Size > 0 {
+		return float64(r.Size-r.Open) / float64(r.Size)
+	}
+	return r.Progress
+}
+
 // Executes reports whether the task is ever executed: a link and an archive are not,
 // which have no executor.
 func (r *Row) Executes() bool { return r.Executor != "" }

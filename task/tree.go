@@ -50,7 +50,7 @@ func descend(tasks []*Task, byID map[ID]int) (order []*Task, err error) {
 		}
 	}
 	if len(tops) > 1 {
-		return nil, &Error{Code: CodeTree, Reason: fmt.Sprintf("There are %d roots: %s.", len(tops), some(tops)), Expected: "exactly one root"}
+		return nil, &Error{Code: CodeTree, Reason: fmt.Sprintf("There are %d roots: %s. Tasks of one call are one tree: give all but one a parent_id.", len(tops), some(tops)), Expected: "exactly one root"}
 	}
 	order = make([]*Task, 0, len(tasks))
 	for level, depth := tops, 1; len(level) > 0; depth++ {

@@ -95,6 +95,7 @@ func (e *Engine) confine(by Caller, q *task.Query) bool {
 	if by.everybody() {
 		return true
 	}
+	q.User = by.own(q.User)
 	if q.User != "" && q.User != by.User {
 		return false
 	}
@@ -213,6 +214,9 @@ func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top 
 	if err := by.acts(); err != nil {
 		return task.ID{}, err
 	}
+	for _, t := range tasks {
+		t.User = by.own(t.User)
+	}
 	now := e.cfg.Now()
 	root = top.ID
 	if top.Parent != (task.ID{}) {
@@ -236,7 +240,7 @@ func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top 
 			t.User = top.User
 		}
 		if !by.everybody() && t.User != by.User {
-			return root, &task.Error{Code: task.CodeUnauthorized, Field: "user_id", Reason: "Tasks belong to whoever makes them."}
+			return root, &task.Error{Code: task.CodeUnauthorized, Field: "user_id", Reason: notYours}
 		}
 		if t.User != top.User {
 			return root, mixed("user_id")
@@ -278,6 +282,9 @@ func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top 
 	made(err == nil)
 	return root, err
 }
+
+// notYours is what is said of a task that would be another's.
+const notYours = "Tasks belong to whoever makes them: leave user_id out, or give the subject of your credential."
 
 // mixed is said of a tree that would be of several users: who sees its root sees
 // all of it.
@@ -476,13 +483,14 @@ func (e *Engine) update(ctx context.Context, by Caller, id task.ID, request json
 	if err != nil {
 		return nil, err
 	}
+	to.User = by.own(to.User)
 	if to.Executor = cmp.Or(to.Executor, Group); t.Origin == task.OriginLink {
 		if to.Executor = ""; to.Schedule.Enabled {
 			return nil, &task.Error{Code: task.CodeSchema, Field: "updates.schedule_enabled", Task: id.String(), Reason: "A link is never executed."}
 		}
 	}
 	if to.User != t.User && !by.everybody() {
-		return nil, &task.Error{Code: task.CodeUnauthorized, Field: "updates.user_id", Reason: "Tasks belong to whoever makes them."}
+		return nil, &task.Error{Code: task.CodeUnauthorized, Field: "updates.user_id", Reason: notYours}
 	}
 	if to.User != t.User {
 		if root, err := e.cfg.Store.TaskRow(ctx, t.Root); err != nil || root.Size > 1 {

@@ -260,6 +260,10 @@ func (e *Engine) prepare(ctx context.Context, j *job) (refusal string, err error
 					e.sayBroken(t)
 					return "What is stored of a task that it depends on is damaged: " + id.String() + ".", nil
 				} else if t != nil {
+					if t.Status() != task.Completed { // what it gave all the same is nobody's to build on
+						t = new(*t)
+						t.Result = nil
+					}
 					size += len(t.Result)
 					j.results = append(j.results, task.Result{ID: id.String(), ClientID: t.ClientID, Status: t.Status(), Value: t.Result})
 				}
@@ -314,7 +318,11 @@ func (e *Engine) execute(ctx context.Context, j *job, a *attempt) {
 		e.giveBack(j, a, "The node stopped, and gives it back.")
 		return
 	case errors.Is(cause, errTimeOver) && err != nil:
-		err = fmt.Errorf("it did not end within %v, which is all the time it has", limit)
+		late := &executor.Error{Message: fmt.Sprintf("it did not end within %v, which is all the time it has", limit)}
+		if said, ok := errors.AsType[*executor.Error](err); ok {
+			late.Result = said.Result // what it had until then
+		}
+		err = late
 	}
 	outcome := e.finish(j, a, result, err)
 	e.cfg.Ended(j.Executor, outcome, time.Since(begin))
@@ -338,16 +346,29 @@ func run(ctx context.Context, j *job, p *progress) (result jsontext.Value, err e
 		Manifest: j.manifest, Progress: p.report,
 	})
 	if err != nil {
+		if said, ok := errors.AsType[*executor.Error](err); ok && !acceptable(said.Result) {
+			only := *said
+			only.Result = nil
+			err = &only
+		}
 		return nil, err
 	}
 	if len(result) > task.MaxResult {
 		return nil, executor.Final(fmt.Errorf("the result has %d bytes, and %d are allowed", len(result), task.MaxResult))
 	}
-	doc, err := rawjson.Parse(result)
-	if err != nil || doc.Root().Kind() != rawjson.Object {
+	if !acceptable(result) {
 		return nil, executor.Final(errors.New("the executor gave something that is no JSON object"))
 	}
 	return result, nil
+}
+
+// acceptable reports whether an executor gave a result that can be one.
+func acceptable(result jsontext.Value) bool {
+	if len(result) > task.MaxResult {
+		return false
+	}
+	doc, err := rawjson.Parse(result)
+	return err == nil && doc.Root().Kind() == rawjson.Object
 }
 
 // finish decides about the result of an attempt, and ends the task or has it tried again.
@@ -392,7 +413,7 @@ func (e *Engine) finish(j *job, a *attempt, result jsontext.Value, failed error)
 				c.Kind, c.Message = task.TryAgain, message
 				c.Due = c.At.Add(max(after, retry.Delay(j.Failures+1, rand.Float64())))
 			default:
-				c.Message = message
+				c.Message, c.Result = message, given
 			}
 			return c, nil
 		}})

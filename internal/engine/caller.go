@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/identity"
@@ -34,6 +35,23 @@ func CallerOf(ctx context.Context, open bool) Caller {
 
 // Sees reports whether what belongs to a user is shown to the caller.
 func (c Caller) Sees(user string) bool { return c.everybody() || user == c.User }
+
+// own is a user as tasks have it: a caller who is confined to its own may name itself as
+// its credential does, by the token's subject or the key's name alone. It can reach
+// nobody else so: what it may see is still asked with what comes of it.
+func (c Caller) own(user string) string {
+	if c.everybody() || user == "" {
+		return user
+	}
+	kind, name, _ := strings.Cut(c.User, ":")
+	if kind == "jwt" { // jwt:<issuer>#<subject>; an issuer is a URL without a fragment
+		_, name, _ = strings.Cut(name, "#")
+	}
+	if user == name {
+		return c.User
+	}
+	return user
+}
 
 // everybody reports whether the caller is confined to nobody's tasks.
 func (c Caller) everybody() bool { return c.Admin || c.User == "" }

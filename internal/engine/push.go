@@ -80,6 +80,9 @@ func (e *Engine) push(ctx context.Context, p *task.Push) {
 	if err != nil && ctx.Err() == nil { // else the next node goes on
 		p.Failures++
 		wait, retry := deliver.Retry(p.Failures, err)
+		if p.Failures == 1 && retry {
+			e.cfg.Logger.Warn("a push notification has failed, and is tried again for about twenty minutes", "tree", p.Root.String(), "error", err)
+		}
 		if !retry {
 			e.cfg.Logger.Warn("a push notification is given up", "tree", p.Root.String(), "error", err)
 			p.Done = true

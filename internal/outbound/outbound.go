@@ -128,6 +128,31 @@ func (d *Dialer) CheckHost(host string) error {
 	return nil
 }
 
+// CheckURL says whether an address may be called that is kept for later, as far as it
+// can be told without asking anybody: what its name resolves to is judged when it is
+// dialled.
+func (d *Dialer) CheckURL(address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return fmt.Errorf("%w: it is no URL", ErrRefused)
+	}
+	host := canonical(u.Hostname())
+	if err := d.CheckHost(host); err != nil || d.AllowPrivate {
+		return err
+	}
+	if a, err := netip.ParseAddr(host); err == nil {
+		return d.checkAddress(a)
+	}
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	switch {
+	case last == "localhost":
+		return fmt.Errorf("%w: %s is this machine", ErrRefused, host)
+	case last != "" && last[0] >= '0' && last[0] <= '9': // such as 2130706433, or 0x7f.1
+		return fmt.Errorf("%w: %s is an address that some read as another", ErrRefused, host)
+	}
+	return nil
+}
+
 // checkAddress judges an address that is about to be connected to.
 func (d *Dialer) checkAddress(a netip.Addr) error {
 	zone := a.Zone() != ""

@@ -67,6 +67,31 @@ func reply(question []byte, answer func(string) netip.Addr) []byte {
 	return out
 }
 
+// TestThreat13URL: addresses that surely lead to where no callback may go are refused when
+// they are given, however they are written.
+func TestThreat13URL(t *testing.T) {
+	for _, address := range []string{
+		"http://127.0.0.1/", "http://127.0.0.1:9/cb", "https://[::1]/", "http://[::ffff:127.0.0.1]/", "http://[::ffff:7f00:1]/", "http://10.0.0.1/",
+		"http://169.254.169.254/latest", "http://[fe80::1%25eth0]/", "http://0/", "http://0.0.0.0/", "http://2130706433/", "http://0x7f.1/", "http://0x7f000001/",
+		"http://127.1/", "http://0177.0.0.1/", "http://127.0.0.1./", "http://localhost/", "http://LocalHost./", "http://a.localhost:80/", "http://a.LOCALHOST./",
+		"http://[64:ff9b::7f00:1]/", "http://①②⑦.⓪.⓪.①/", "http://loc\u0430lhost/", "http://%6cocalhost/", "http:///x", "http://", "::", "http://[::1", "http://a b/",
+	} {
+		if err := (&Dialer{}).CheckURL(address); err == nil {
+			t.Errorf("%s is accepted", address)
+		}
+	}
+	for _, address := range []string{"https://callback.url", "http://callback.example:8080/a?b=c", "https://1.1.1.1/", "https://[2606:4700:4700::1111]/", "http://localhost.example/", "http://7a.example/"} {
+		if err := (&Dialer{}).CheckURL(address); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	for _, address := range []string{"http://127.0.0.1:9/cb", "http://localhost/"} {
+		if err := (&Dialer{AllowPrivate: true}).CheckURL(address); err != nil {
+			t.Errorf("%s, with private addresses allowed: %v", address, err)
+		}
+	}
+}
+
 func TestThreat13Addresses(t *testing.T) {
 	for address, public := range map[string]bool{
 		"93.184.216.34": true, "1.1.1.1": true, "2606:4700:4700::1111": true, "172.32.0.1": true, "100.128.0.1": true,
