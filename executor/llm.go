@@ -1,7 +1,6 @@
 package executor
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/outbound"
 
 	"github.com/go-json-experiment/json"
@@ -374,22 +374,17 @@ func (a *llmAnswer) whole(from io.Reader) error {
 
 // stream reads events until the end, or until the budget is used up.
 func (a *llmAnswer) stream(from io.Reader) error {
-	lines := bufio.NewScanner(from)
-	lines.Buffer(make([]byte, 0, 64<<10), maxLLMLine)
-	for lines.Scan() {
-		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
-		if !ok {
-			continue // a comment, an event's name, or the empty line after it
-		}
-		data = bytes.TrimSpace(data)
+	err := jsonrpc.ReadEvents(from, maxLLMLine, nil, func(e jsonrpc.Event) error {
+		data := bytes.TrimSpace(e.Data)
 		if string(data) == "[DONE]" {
-			return nil
+			return errDone
 		}
-		if err := a.take(data); err != nil {
-			return err
-		}
+		return a.take(data)
+	})
+	if errors.Is(err, errDone) {
+		return nil
 	}
-	if err := lines.Err(); err != nil {
+	if err != nil {
 		return err
 	}
 	if a.finish == "" {
@@ -397,6 +392,9 @@ func (a *llmAnswer) stream(from io.Reader) error {
 	}
 	return nil
 }
+
+// errDone is what an endpoint says after the last event.
+var errDone = errors.New("done")
 
 // errBudget is what ended an answer.
 type errBudget struct{ error }

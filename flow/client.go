@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -479,41 +478,31 @@ func (c *Client) follow(ctx context.Context, id task.ID, after *uint64, f func(E
 	// Silence for longer than the node ever is silent means that it is lost.
 	lost := time.AfterFunc(silence, cancel)
 	defer lost.Stop()
-	lines := bufio.NewScanner(res.Body)
-	lines.Buffer(make([]byte, 0, 4<<10), maxEvent)
-	var e Event
-	var data []byte
-	for lines.Scan() {
-		lost.Reset(silence)
-		name, value, _ := strings.Cut(lines.Text(), ":")
-		value = strings.TrimPrefix(value, " ")
-		switch name {
-		case "event":
-			e.Type = value
-		case "id":
-			if e.N, err = strconv.ParseUint(value, 10, 64); err != nil {
-				return true, fmt.Errorf("an event has the id %.40q", value)
+	alive := func() { lost.Reset(silence) }
+	err = jsonrpc.ReadEvents(res.Body, maxEvent, alive, func(read jsonrpc.Event) error {
+		e := Event{Type: read.Name}
+		if read.ID != "" {
+			if e.N, err = strconv.ParseUint(read.ID, 10, 64); err != nil {
+				over = true
+				return fmt.Errorf("an event has the id %.40q", read.ID)
 			}
-		case "data":
-			data = append(data, value...)
-		case "":
-			if lines.Text() != "" || data == nil { // a comment, or the end of nothing
-				continue
-			}
-			if err := json.Unmarshal(data, &e); err != nil {
-				return true, fmt.Errorf("read an event: %w", err)
-			}
-			if e.N > *after {
-				if err := f(e); err != nil {
-					return true, err
-				}
-				*after = e.N
-			}
-			e, data = Event{}, nil
 		}
-	}
+		if err := json.Unmarshal(read.Data, &e); err != nil {
+			over = true
+			return fmt.Errorf("read an event: %w", err)
+		}
+		if e.N <= *after {
+			return nil
+		}
+		if err := f(e); err != nil {
+			over = true
+			return err
+		}
+		*after = e.N
+		return nil
+	})
 	// Whether the tree has ended is known when there is nothing left.
-	return false, lines.Err()
+	return over, err
 }
 
 // silence is how long a stream may be silent: the node sends a comment each half minute.

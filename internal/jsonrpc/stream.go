@@ -1,10 +1,14 @@
 package jsonrpc
 
 import (
+	"bufio"
 	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +21,50 @@ type Event struct {
 	ID   string // its place in the stream, for Last-Event-ID; one line, empty for none
 	Data []byte // one JSON value
 }
+
+// ReadEvents calls f with each event of a stream of server-sent events that has data, and
+// alive, which may be nil, with each line. It returns nil at the stream's end: an event that
+// broke off is none. limit bounds an event's size in bytes; beyond it the error is ErrEventTooLarge.
+// f must not keep an event's data.
+func ReadEvents(from io.Reader, limit int, alive func(), f func(Event) error) error {
+	lines := bufio.NewScanner(from)
+	lines.Buffer(make([]byte, 0, 4<<10), limit)
+	var e Event
+	var data []byte
+	for lines.Scan() {
+		if alive != nil {
+			alive()
+		}
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case name == "data":
+			if len(data)+len(value) > limit {
+				return ErrEventTooLarge
+			}
+			data = append(append(data, value...), '\n') // the lines of an event are lines of its data
+		case name == "event":
+			e.Name = value
+		case name == "id":
+			e.ID = value
+		case lines.Text() == "":
+			if data != nil {
+				e.Data = data[:len(data)-1]
+				if err := f(e); err != nil {
+					return err
+				}
+			}
+			e, data = Event{}, nil
+		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return ErrEventTooLarge
+	}
+	return lines.Err()
+}
+
+// ErrEventTooLarge is an event beyond the bound that its reader set.
+var ErrEventTooLarge = errors.New("an event of the stream is too large")
 
 // Follow sends what follows an answer. It returns when there is nothing more to be
 // sent, when send fails, or soon after ctx ends: the other side has gone then.

@@ -255,3 +255,30 @@ func TestServeEvents(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestReadEvents(t *testing.T) {
+	const stream = ": a comment\n\nevent: a\nid: 7\ndata: {\"n\":\ndata:1}\r\n\r\n\n\nid: 8\n\ndata\n\ndata: broken off"
+	var got []string
+	alive := 0
+	err := ReadEvents(strings.NewReader(stream), 100, func() { alive++ }, func(e Event) error {
+		got = append(got, fmt.Sprintf("%s %s %q", e.Name, e.ID, e.Data))
+		return nil
+	})
+	want := []string{`a 7 "{\"n\":\n1}"`, `  ""`}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil || alive != 14 {
+		t.Errorf("error %v, %d lines, events (-want +got):\n%s", err, alive, diff)
+	}
+	stop := errors.New("stop")
+	if err := ReadEvents(strings.NewReader("data: 1\n\n"), 100, nil, func(Event) error { return stop }); err != stop {
+		t.Errorf("the error of the reader's function is %v", err)
+	}
+	for name, long := range map[string]string{
+		"a line": "data: " + strings.Repeat("x", 200),
+		"lines":  strings.Repeat("data: xxxxxxxxxxxxxxx\n", 20),
+	} {
+		err := ReadEvents(strings.NewReader(long+"\n\n"), 100, nil, func(Event) error { return nil })
+		if !errors.Is(err, ErrEventTooLarge) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+}
