@@ -34,6 +34,7 @@ type running struct {
 	keys map[identity.Role]string
 	stop context.CancelFunc
 	file string // the policy
+	seed string // of nodes that share a database
 }
 
 func start(t *testing.T, settings map[string]string) *running {

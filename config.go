@@ -155,6 +155,11 @@ type Config struct {
 		Pin string `yaml:"pin" default:"trust-first" of:"mcp" doc:"What becomes of the tools of an MCP server: trust-first takes those that it lists first and holds later ones, ask holds all, off takes all."`
 	} `yaml:"mcp"`
 
+	Nodes struct {
+		Name   string `yaml:"name" doc:"Name of this node among those that share its database; empty for the machine's."`
+		Policy string `yaml:"policy" default:"any" doc:"What a node does whose policy is another than that of most nodes that share its database (of as many, than that which came into force first): any, it serves, and says that they differ; same, it does not serve until they are the same."`
+	} `yaml:"nodes"`
+
 	Quotas struct {
 		Tasks     int   `yaml:"tasks" default:"10000" doc:"Most tasks of one principal that have not ended, admins' aside; without credentials, of all together. 0 for no bound."`
 		TaskBytes int64 `yaml:"task-bytes" default:"268435456" doc:"Most bytes that the definitions of such tasks have (256 MiB); 0 for no bound."`
@@ -463,6 +468,12 @@ func (c *Config) check() error {
 	}
 	if c.Limits.Body < 1024 || c.Limits.Batch < 1 || c.Limits.Concurrent < 1 || c.Limits.Rate < 0 {
 		fail("limits: body is at least 1024, batch and concurrent at least 1, rate not negative")
+	}
+	if c.Nodes.Policy != "any" && c.Nodes.Policy != "same" {
+		fail("nodes.policy is %q; it is any or same", c.Nodes.Policy)
+	}
+	if len(c.Nodes.Name) > 200 {
+		fail("nodes.name is longer than 200 bytes")
 	}
 	if q := c.Quotas; q.Tasks < 0 || q.TaskBytes < 0 || q.Held < 0 || q.Agents < 0 || q.Intents < 0 || q.Servers < 0 || q.Bytes < 0 || q.Contents < 0 {
 		fail("quotas: none is negative")

@@ -79,7 +79,10 @@ type Node struct {
 
 	reload sync.Mutex // serializes ReloadPolicy
 
-	unread rate.Sometimes // what could not be read again is said now and then
+	others  others
+	release func() // gives the data folder's claim back
+
+	unread, unmet rate.Sometimes // what could not be read again is said now and then
 
 	probe    sync.Mutex
 	probed   time.Time // when the store was last probed for ping; guarded by probe
@@ -103,7 +106,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	}
 	n = &Node{
 		cfg: cfg, started: time.Now(), now: time.Now, logger: slog.Default(), metrics: server.NewMetrics(Version()),
-		stopping: context.Background(), unread: rate.Sometimes{First: 1, Interval: 5 * time.Second},
+		stopping: context.Background(), unread: rate.Sometimes{First: 1, Interval: 5 * time.Second}, unmet: rate.Sometimes{First: 1, Interval: 5 * time.Second},
 	}
 	defer func() {
 		if err != nil {
@@ -125,14 +128,19 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	if err != nil {
 		return n, err
 	}
+	owner, release := datadir.Claim(cfg.Data)
+	n.release = release
 	n.log, err = ledger.Open(ctx, ledger.Config{
-		Store: n.store, Origin: cfg.Ledger.Origin, Seed: seed, Owner: newOwner(), OnCheckpoint: n.metrics.Checkpoint, OnTasks: n.tasksChanged,
+		Store: n.store, Origin: cfg.Ledger.Origin, Seed: seed, Owner: owner, OnCheckpoint: n.metrics.Checkpoint, OnTasks: n.tasksChanged,
 	})
 	if err != nil {
 		return n, fmt.Errorf("open the ledger: %w", err)
 	}
 	n.sealSeed = func(passphrase []byte) ([]byte, error) {
 		return secret.Seal([]byte(hex.EncodeToString(seed)+"\n"), passphrase)
+	}
+	if err = n.introduce(ctx); err != nil {
+		return n, fmt.Errorf("join the nodes of this database: %w", err)
 	}
 	n.proofs = ledger.NewHandler(n.store, cfg.Ledger.Origin, seed)
 	n.anchorer = &ledger.Anchorer{
@@ -147,7 +155,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	n.guard, err = guard.New(ctx, guard.Config{
 		Log: n.log, Store: n.store, Policy: set, Keep: guard.Keep(cfg.Keep), Redact: redact,
 		SessionBytes: cfg.Limits.Sessions, Observe: n.observe, Logger: n.logger,
-		Answered: n.answered, Score: score, Tampering: cfg.guarded().Tampering, Refused: n.metrics.Quota,
+		Answered: n.answered, Serves: n.refusedNow, Score: score, Tampering: cfg.guarded().Tampering, Refused: n.metrics.Quota,
 		Quotas: guard.Quotas{
 			Agents: cfg.Quotas.Agents, Held: cfg.Quotas.Held, Bytes: cfg.Quotas.Bytes, Contents: cfg.Quotas.Contents,
 		},
@@ -184,6 +192,10 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 		return n, err
 	}
 	n.metrics.Gauge("reeve_approvals_waiting", "Acts that wait for people, counted up to 1000; of all nodes that share a database.", n.waiting())
+	n.metrics.Gauge("reeve_nodes", "Nodes that live and share the database, this one among them.", n.living)
+	n.metrics.Gauge("reeve_nodes_policies", "How many different policies are in force at these nodes: 1 where they are alike.", n.kinds("policy"))
+	n.metrics.Gauge("reeve_nodes_executors", "How many different sets of executors they have.", n.kinds("executors"))
+	n.metrics.Gauge("reeve_nodes_versions", "Of how many different versions they are.", n.kinds("version"))
 	n.metrics.Gauge("reeve_sessions_held", "Sessions held in memory.", func() float64 { held, _ := n.guard.Sessions(); return float64(held) })
 	n.metrics.Gauge("reeve_session_bytes", "Bytes of sessions held in memory.", func() float64 { _, size := n.guard.Sessions(); return float64(size) })
 	return n, nil
@@ -209,14 +221,6 @@ func (n *Node) noteRestored(ctx context.Context) error {
 	}
 	n.logger.Warn("the ledger goes on from a backup: records that came after it are not in this database", "log", n.LogName(), "records", head.Size)
 	return os.Remove(file)
-}
-
-// newOwner names this run of the program to the nodes that share a database. The
-// host and the process do not: of two containers both can be "reeve", 1, and each
-// would take the other's log for its own and fence it.
-func newOwner() string {
-	host, _ := os.Hostname()
-	return fmt.Sprintf("%s:%d:%s", host, os.Getpid(), rand.Text())
 }
 
 // authenticator tells who is asking, as configured.
@@ -408,8 +412,10 @@ func (n *Node) ReloadPolicy(ctx context.Context, by act.Principal) (changed bool
 	before := n.guard.Policy().Hash()
 	set, err := LoadPolicy(n.cfg.Policy)
 	if err == nil {
+		n.beforePolicy(set.Hash())
 		err = n.guard.SetPolicy(ctx, set, by)
 	}
+	n.policyRead(ctx, err)
 	n.metrics.PolicyReload(err == nil)
 	if err == nil && set.Hash() != before {
 		n.a2g.PolicyChanged(ctx, set)
@@ -438,6 +444,9 @@ func (n *Node) Close() error {
 	}
 	if n.store != nil {
 		errs = append(errs, n.store.Close())
+	}
+	if n.release != nil {
+		n.release()
 	}
 	return errors.Join(errs...)
 }

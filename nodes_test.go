@@ -31,6 +31,7 @@ func cluster(t *testing.T, nodes int, settings map[string]string) (list []*runni
 	shared := map[string]string{"database": url, "ledger-seed": "file:" + seed}
 	maps.Copy(shared, settings)
 	first := start(t, maps.Clone(shared))
+	first.seed = shared["ledger-seed"]
 	list = append(list, first)
 	for range nodes - 1 {
 		list = append(list, first.beside(shared))
@@ -229,5 +230,194 @@ func TestNodesApproval(t *testing.T) {
 		}
 	case <-time.After(900 * time.Millisecond): // the poll alone would take a second
 		t.Error("it waits although people have answered")
+	}
+}
+
+// ready is what /readyz says to this machine.
+func (r *running) ready() (int, string) { return r.ask("", "GET", "/readyz", "") }
+
+// metric is the value of a metric, as text.
+func (r *running) metric(name string) string {
+	_, text := r.ask(identity.Auditor, "GET", "/metrics", "")
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// TestNodesDiffer gives one of three nodes a policy of its own: all say so, in the list,
+// at /readyz and as a metric; a reload at one node reaches the others, and names the one
+// where it did not.
+func TestNodesDiffer(t *testing.T) {
+	nodes, url := cluster(t, 2, map[string]string{"nodes-name": "alike"})
+	one, two := nodes[0], nodes[1]
+	own := filepath.Join(t.TempDir(), "policy.yaml")
+	put(t, own, bank)
+	three := one.beside(map[string]string{"database": url, "ledger-seed": one.seed, "policy": own, "nodes-name": "three"})
+	alike := func() {
+		t.Helper()
+		for _, r := range []*running{one, two, three} {
+			within(t, 2*time.Second, "alike", func() bool {
+				code, text := r.ready()
+				return code == 200 && strings.Contains(text, `"nodes":"ok"`) && r.metric("reeve_nodes_policies") == "1" && r.metric("reeve_nodes") == "3"
+			})
+		}
+	}
+	alike()
+	put(t, one.file, strings.Replace(bank, "bank", "other bank", 1))
+	code, text := one.ask(identity.Admin, "POST", "/admin/policy/reload", "{}")
+	if code != 200 || strings.Count(text, `"name":`) != 1 || !strings.Contains(text, `"name":"three"`) || !strings.Contains(text, `"changed":true`) {
+		t.Errorf("%d %s", code, text)
+	}
+	for _, r := range []*running{one, two, three} {
+		within(t, 2*time.Second, "all say so", func() bool {
+			code, text := r.ready()
+			return code == 200 && strings.Contains(text, "differ in their policy") && strings.Contains(text, "of alike, alike") && r.metric("reeve_nodes_policies") == "2"
+		})
+	}
+	code, text = two.ask(identity.Auditor, "GET", "/nodes", "")
+	if code != 200 || strings.Count(text, `"living":true`) != 3 || !strings.Contains(text, `"differences":["the nodes differ in their policy: `) {
+		t.Errorf("%d %s", code, text)
+	}
+	if code, text := two.ask(identity.Agent, "GET", "/nodes", ""); code != 403 {
+		t.Errorf("an agent: %d %s", code, text)
+	}
+	// Where it cannot be read, it is said why.
+	put(t, own, "version: what?")
+	code, text = two.ask(identity.Admin, "POST", "/admin/policy/reload", "{}")
+	if code != 200 || !strings.Contains(text, `"problem":"`) {
+		t.Errorf("%d %s", code, text)
+	}
+	put(t, own, strings.Replace(bank, "bank", "other bank", 1))
+	if code, text := three.ask(identity.Admin, "POST", "/admin/policy/reload", "{}"); code != 200 || strings.Contains(text, "elsewhere") {
+		t.Errorf("%d %s", code, text)
+	}
+	alike()
+}
+
+func put(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNodesSame: of nodes that are to have the same policy, the one with another one
+// answers nothing until it has that of most, and says so to load balancers.
+func TestNodesSame(t *testing.T) {
+	settings := map[string]string{"nodes-policy": "same", "policy-text": strings.Replace(bank, "rules:", "rules:\n  - {name: no wiping, tools: [wipe], effect: deny}", 1)}
+	nodes, url := cluster(t, 2, settings)
+	one := nodes[0]
+	own := filepath.Join(t.TempDir(), "policy.yaml")
+	put(t, own, bank)
+	odd := one.beside(map[string]string{"database": url, "ledger-seed": one.seed, "policy": own, "nodes-policy": "same"})
+	wipe := strings.Replace(transfer(1), `"toolId":"transfer"`, `"toolId":"wipe"`, 1)
+	refused := func(r *running) bool {
+		code, _ := r.ready()
+		asked, text := r.ask(identity.Agent, "POST", "/", wipe)
+		if asked == 200 && !strings.Contains(text, `"decision":"deny"`) {
+			t.Errorf("a node with a weaker policy answers: %s", text)
+		}
+		return code == 503 && asked == 503
+	}
+	// From its first answer on: it has met the others before it serves.
+	if !refused(odd) {
+		t.Error("a node with another policy serves")
+	}
+	for _, r := range nodes {
+		if code, text := r.ask(identity.Agent, "POST", "/", wipe); code != 200 || !strings.Contains(text, `"decision":"deny"`) {
+			t.Errorf("the others: %d %s", code, text)
+		}
+		if code, text := r.ready(); code != 200 {
+			t.Errorf("the others: %d %s", code, text)
+		}
+	}
+	// Also by the operator's socket, which hooks ask, nothing is decided there.
+	strong, err := os.ReadFile(one.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, own, string(strong))
+	if code, text := odd.ask(identity.Admin, "POST", "/admin/policy/reload", "{}"); code != 200 {
+		t.Errorf("%d %s", code, text)
+	}
+	within(t, 2*time.Second, "it serves again", func() bool {
+		code, _ := odd.ask(identity.Agent, "POST", "/", wipe)
+		return code == 200
+	})
+	// One that is given another policy while it serves, stops at once.
+	put(t, own, bank)
+	odd.ask(identity.Admin, "POST", "/admin/policy/reload", "{}")
+	if !refused(odd) {
+		t.Error("it serves by its new policy")
+	}
+}
+
+// TestNodesOneLog: a node that was killed goes on with its log, and one that was taken
+// for dead ends, so that never two write one.
+func TestNodesOneLog(t *testing.T) {
+	url := storetest.Postgres(t)
+	seed := filepath.Join(t.TempDir(), "seed")
+	put(t, seed, strings.Repeat("07", 32))
+	data := t.TempDir()
+	open := func(data string) *reeve.Node {
+		cfg, err := reeve.Load("", func(string) string { return "" }, map[string]string{"listen": "127.0.0.1:0", "data": data, "database": url, "ledger-seed": "file:" + seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := reeve.Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	first := open(data)
+	second := open(data) // beside the first, on its folder: another log
+	if first.LogName() == second.LogName() {
+		t.Error("two nodes that live have one log")
+	}
+	other := open(t.TempDir())
+	defer other.Close()
+	if other.LogName() == first.LogName() || other.LogName() == second.LogName() {
+		t.Error("two nodes that live have one log")
+	}
+	for _, n := range []*reeve.Node{first, second} {
+		if err := n.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// What was given back is taken up.
+	third := open(t.TempDir())
+	if third.LogName() != first.LogName() {
+		t.Errorf("the log %s, want %s", third.LogName(), first.LogName())
+	}
+	if err := third.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	n := open(t.TempDir())
+	defer n.Close()
+	r := &running{T: t}
+	served := make(chan error, 1)
+	ready := make(chan string, 1)
+	go func() { served <- n.Serve(t.Context(), func(url string) { ready <- url }) }()
+	r.url = <-ready
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	if _, err := c.Exec(t.Context(), `UPDATE reeve.log SET epoch = epoch + 1 WHERE 'reeve.local/' || log = $1`, n.LogName()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-served:
+		if err == nil || !strings.Contains(err.Error(), "taken over") {
+			t.Errorf("it ended with %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it goes on although another node has its log")
 	}
 }

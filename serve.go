@@ -26,6 +26,9 @@ import (
 // Serve listens and answers until ctx ends, and then finishes what has begun.
 // ready is called with the node's URL once it listens; nil for nobody.
 func (n *Node) Serve(ctx context.Context, ready func(url string)) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	defer n.endIfLost(end)()
 	cfg := n.serverConfig()
 	defer n.remote(&cfg)()
 	s, err := server.New(cfg)
@@ -46,7 +49,8 @@ func (n *Node) Serve(ctx context.Context, ready func(url string)) error {
 		}
 		defer datadir.WriteURL(n.cfg.Data, "")
 	}
-	return s.Run(ctx, func(url string) {
+	err = s.Run(ctx, func(url string) {
+		n.listensAt(url)
 		if err := datadir.WriteURL(n.cfg.Data, url); err != nil {
 			n.logger.Warn("hooks of this machine cannot find the node by its data folder", "error", err)
 		}
@@ -55,6 +59,7 @@ func (n *Node) Serve(ctx context.Context, ready func(url string)) error {
 			ready(url)
 		}
 	})
+	return errors.Join(err, n.lostError())
 }
 
 // ServeA2G speaks A2G with one caller over a pair of streams, one JSON message a
@@ -76,6 +81,9 @@ func (n *Node) begin(ctx context.Context) error {
 	n.stopping, n.door.Stopping = ctx, ctx
 	if err := n.anchorer.Prepare(background); err != nil {
 		return fmt.Errorf("publish checkpoints: %w", err)
+	}
+	if err := n.serves(background); err != nil {
+		return fmt.Errorf("join the nodes of this database: %w", err)
 	}
 	n.tasks.Go(func() { n.anchorer.Run(background) })
 	n.tasks.Go(func() { n.retention().Run(background) })
@@ -110,12 +118,15 @@ func (n *Node) serverConfig() server.Config {
 			server.Route{Pattern: "/rest/", Handler: n.a2a.REST(), MaxBody: n.cfg.Limits.Body, Roles: identity.Roles},
 			server.Route{Pattern: "/v1/", Handler: n.a2a.RESTv03(), MaxBody: n.cfg.Limits.Body, Roles: identity.Roles},
 		),
+		Serves:     n.refusedNow,
 		Concurrent: n.cfg.Limits.Concurrent, Rate: n.cfg.Limits.Rate,
 		Version: Version(), Metrics: n.metrics, Logger: n.logger,
 		Checks: []server.Check{
 			{Name: "store", Run: n.store.Probe},
 			{Name: "ledger", Run: func(context.Context) error { return n.log.Err() }},
 			{Name: "disk", Run: n.disk},
+			{Name: "serving", Run: func(context.Context) error { return n.refusedNow() }},
+			{Name: "nodes", Run: n.alike, Warns: true},
 		},
 		Status: func() server.Status {
 			head, _ := n.store.Head(context.Background(), n.log.Number())
@@ -169,7 +180,7 @@ func (n *Node) retention() *retention.Keeper {
 func (n *Node) operator() *operator.API {
 	return &operator.API{
 		Guard: n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(),
-		ReloadPolicy: n.ReloadPolicy, SealSeed: n.sealSeed, Version: Version(), Logger: n.logger,
+		ReloadPolicy: n.reloadEverywhere, Members: n.members, SealSeed: n.sealSeed, Version: Version(), Logger: n.logger,
 	}
 }
 
@@ -275,15 +286,23 @@ func (n *Node) watchOthers(ctx context.Context) {
 				n.lookAtAgents(ctx)
 			case ledger.ApprovalChanged:
 				n.guard.ApprovalChanged(c.ID)
+			case ledger.NodesChanged:
+				n.lookAtNodes(ctx)
+			case ledger.ReadPolicy:
+				if c.ID != n.log.Node() {
+					n.tasks.Go(func() { n.readPolicy(ctx, byNode(c.ID)) })
+				}
 			default:
 				n.lookAtKeys(ctx)
 				n.lookAtAgents(ctx)
+				n.lookAtNodes(ctx)
 			}
 		})
 	})
 	every(ctx, look, func() {
 		n.lookAtKeys(ctx)
 		n.lookAtAgents(ctx)
+		n.lookAtNodes(ctx)
 	})
 }
 

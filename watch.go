@@ -41,16 +41,19 @@ func (n *Node) watchPolicy(ctx context.Context) {
 	w.missed = func(err error) {
 		n.logger.Warn("changes of the policy may have been missed, so it is read again", "error", err)
 	}
-	w.reload = func(by act.Principal) {
-		before := n.guard.Policy().Hash()
-		changed, err := n.ReloadPolicy(ctx, by)
-		if err != nil {
-			n.logger.Error("POLICY NOT CHANGED", "error", err)
-		} else if changed {
-			n.logger.Info("a new policy is in force", "policy", n.guard.Policy().Hash(), "before", before)
-		}
-	}
+	w.reload = func(by act.Principal) { n.readPolicy(ctx, by) }
 	w.follow(ctx)
+}
+
+// readPolicy reads the policy again where nobody waits for the answer.
+func (n *Node) readPolicy(ctx context.Context, by act.Principal) {
+	before := n.guard.Policy().Hash()
+	changed, err := n.ReloadPolicy(ctx, by)
+	if err != nil {
+		n.logger.Error("POLICY NOT CHANGED", "error", err)
+	} else if changed {
+		n.logger.Info("a new policy is in force", "policy", n.guard.Policy().Hash(), "before", before)
+	}
 }
 
 // watch watches a policy's folder: a file that is replaced is another file.

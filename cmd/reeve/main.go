@@ -73,7 +73,7 @@ afterwards it can prove what happened.
 		serveCommand(), demoCommand(), initCommand(),
 		runCommand(), tasksCommand(), executorsCommand(),
 		policyCommand(), tryCommand(), whyCommand(), decideCommand(),
-		ledgerCommand(), a2gCommand(), execCommand(), agentsCommand(), riskCommand(), approvalsCommand(), keysCommand(),
+		ledgerCommand(), a2gCommand(), execCommand(), agentsCommand(), riskCommand(), approvalsCommand(), keysCommand(), nodesCommand(),
 		mcpCommand(), hookCommand(), sessionsCommand(),
 		backupCommand(), restoreCommand(), settingsCommand(), trustCommand(), doctorCommand(),
 		versionCommand(), licensesCommand(),

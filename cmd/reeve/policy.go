@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/nodes"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/session"
@@ -233,7 +235,7 @@ func printDecision(w io.Writer, d *act.Decision, modified []byte) {
 func policyReload() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reload",
-		Short: "Have the running node read its policy again",
+		Short: "Have the running node read its policy again, and all that share its database",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var loaded operator.PolicyLoaded
@@ -245,6 +247,13 @@ func policyReload() *cobra.Command {
 				word = "now in force"
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", loaded.Policy, word)
+			for _, n := range loaded.Elsewhere {
+				fmt.Fprintf(cmd.ErrOrStderr(), "not at node %s, where %s is in force: %s\n", printable(n.Name), nodes.Short(n.Policy),
+					printable(cmp.Or(n.Problem, "its own files of the policy are others, or it does not answer")))
+			}
+			if len(loaded.Elsewhere) > 0 {
+				return fmt.Errorf("another policy is in force at %s", words.Count(len(loaded.Elsewhere), "other node"))
+			}
 			return nil
 		},
 	}

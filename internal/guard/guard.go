@@ -60,6 +60,10 @@ type Config struct {
 	// Tampering tells why an act reaches for what guards it: reasons that nobody
 	// overrules. It is asked once, before the act is judged. nil for nothing.
 	Tampering func(a *act.Action) []act.Reason
+	// Serves says why nothing is decided at present, such as that other nodes decide by
+	// another policy; nil where it is. Results of what was begun are recorded all the same.
+	// nil for always.
+	Serves func() error
 	// Quotas bound what one principal may have.
 	Quotas Quotas
 	// Refused is called when a principal's bound was reached, with its name; nil for none.
@@ -277,6 +281,11 @@ func (g *Guard) DecideWith(ctx context.Context, a *act.Action, with With) (d act
 func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decision, modified []byte, err error) {
 	start := g.cfg.Now()
 	a.At = start
+	if g.cfg.Serves != nil && a.Kind != act.TaskResult {
+		if err := g.cfg.Serves(); err != nil {
+			return act.Decision{}, nil, err
+		}
+	}
 	g.bar(a)
 	g.defend(a)
 	if g.cfg.Score != nil && a.IsCall() {

@@ -55,8 +55,9 @@ type Config struct {
 	// Seed is the secret of 32 bytes that each log's signing key is derived
 	// from. Required.
 	Seed []byte
-	// Owner tells the store who holds the log. No other node may ever have the
-	// same, and no later run of this one: each would take the log from the other.
+	// Owner tells the store who holds the log. No other node that lives may have the same:
+	// each would take the log from the other. A later run may, where this one is certainly
+	// over by then: it has the log at once. See datadir.Claim.
 	Owner string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -101,6 +102,7 @@ type Log struct {
 	bytes   int           // in queue
 	askers  int           // entries of the last batch, and those queued when it ended; see gather
 	pace    time.Duration // how long commits have taken lately
+	begun   time.Time     // when the present commit began; zero for none
 	closed  bool
 	stopped error // why the log takes nothing any more, for good
 
@@ -274,6 +276,20 @@ func sameSeed(ctx context.Context, cfg Config) error {
 	return nil
 }
 
+// Lag is how long a record takes at present until it is durable: as commits have taken
+// lately, or the one that is being made, if that takes longer.
+func (l *Log) Lag() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.begun.IsZero() {
+		return l.pace
+	}
+	return max(l.pace, time.Since(l.begun))
+}
+
+// Lease is the right by which the log is written.
+func (l *Log) Lease() Lease { return l.lease }
+
 // Number is the log's number.
 func (l *Log) Number() uint32 { return l.lease.Log }
 
@@ -409,8 +425,12 @@ func (l *Log) run() {
 			return
 		}
 		begin := time.Now()
+		l.mu.Lock()
+		l.begun = begin
+		l.mu.Unlock()
 		err := l.committer.commit(l, g)
 		l.mu.Lock()
+		l.begun = time.Time{}
 		l.pace += (time.Since(begin) - l.pace) / 8
 		l.askers = len(g.tickets) + l.entries
 		l.mu.Unlock()

@@ -89,7 +89,7 @@ type Store interface {
 // that anything may have been.
 type Change struct {
 	Kind ChangeKind
-	ID   string // of an approval
+	ID   string // of an approval; of ReadPolicy the node where it was asked for
 }
 
 // ChangeKind is what was changed.
@@ -100,6 +100,8 @@ const (
 	KeysChanged     ChangeKind = "keys"     // API keys
 	AgentsChanged   ChangeKind = "agents"   // which agents are barred
 	ApprovalChanged ChangeKind = "approval" // one held decision
+	NodesChanged    ChangeKind = "nodes"    // which nodes there are, or their policies
+	ReadPolicy      ChangeKind = "policy"   // the policy is to be read again, at somebody's word
 )
 
 // Lease is the right to write one log, until fenced.

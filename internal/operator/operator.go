@@ -27,6 +27,7 @@ import (
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/nodes"
 	"reeve.example/reeve/internal/retention"
 	"reeve.example/reeve/internal/server"
 
@@ -42,8 +43,11 @@ type API struct {
 	Log       *ledger.Log
 	Keys      *Keys
 	Retention *retention.Keeper
-	// ReloadPolicy reads the policy again and puts it in force.
-	ReloadPolicy func(ctx context.Context, by act.Principal) (changed bool, err error)
+	// ReloadPolicy has all nodes read their policies again and put them in force. elsewhere
+	// are those at which another one is in force than here.
+	ReloadPolicy func(ctx context.Context, by act.Principal) (changed bool, elsewhere []NodePolicy, err error)
+	// Members lists the nodes that share the database, and those that wrote its other logs.
+	Members func(ctx context.Context) ([]nodes.Node, error)
 	// SealSeed seals the ledger's seed with a passphrase.
 	SealSeed func(passphrase []byte) ([]byte, error)
 	Version  string
@@ -82,6 +86,7 @@ func (o *API) table() []row {
 	return []row{
 		{"GET /admin/status", admins, 0, serve(o.status)},
 		{"POST /admin/policy/reload", admins, maxAdmin, serve(o.reloadPolicy)},
+		{"GET /nodes", looking, 0, serve(o.listNodes)},
 		{"GET /admin/keys", admins, 0, serve(o.Keys.list)},
 		{"POST /admin/keys", admins, maxAdmin, serve(o.Keys.create)},
 		{"POST /admin/keys/revoke", admins, maxAdmin, serve(o.Keys.revoke)},
@@ -236,14 +241,52 @@ func (o *API) status(r *http.Request, _ act.Principal, _ Nothing) (Status, error
 type PolicyLoaded struct {
 	Policy  string `json:"policy"`
 	Changed bool   `json:"changed"`
+	// Elsewhere are the nodes at which another policy is in force all the same.
+	Elsewhere []NodePolicy `json:"elsewhere,omitempty"`
+}
+
+// NodePolicy is the policy of another node.
+type NodePolicy struct {
+	Name    string `json:"name"`
+	Policy  string `json:"policy"`
+	Problem string `json:"problem,omitzero"` // why it could not read another one
+}
+
+// NodeList are the nodes that share a database.
+type NodeList struct {
+	Nodes []nodes.Node `json:"nodes"`
+	// Differences say in what they are not alike that live.
+	Differences []string `json:"differences,omitempty"`
+}
+
+// ListNodes is the list of the nodes that live, or of all that wrote a log.
+func ListNodes(list []nodes.Node, all bool) NodeList {
+	answer := NodeList{Nodes: []nodes.Node{}}
+	for _, n := range list {
+		if all || n.Living {
+			answer.Nodes = append(answer.Nodes, n)
+		}
+	}
+	for _, d := range nodes.Differences(list) {
+		answer.Differences = append(answer.Differences, d.String())
+	}
+	return answer
+}
+
+func (o *API) listNodes(r *http.Request, _ act.Principal, _ Nothing) (NodeList, error) {
+	list, err := o.Members(r.Context())
+	if err != nil {
+		return NodeList{}, o.failed("the nodes were not read", err)
+	}
+	return ListNodes(list, r.URL.Query().Get("all") != ""), nil
 }
 
 func (o *API) reloadPolicy(r *http.Request, by act.Principal, _ Nothing) (PolicyLoaded, error) {
-	changed, err := o.ReloadPolicy(r.Context(), by)
+	changed, elsewhere, err := o.ReloadPolicy(r.Context(), by)
 	if err != nil {
 		return PolicyLoaded{}, problem{http.StatusUnprocessableEntity, err}
 	}
-	return PolicyLoaded{o.Guard.Policy().Hash(), changed}, nil
+	return PolicyLoaded{o.Guard.Policy().Hash(), changed, elsewhere}, nil
 }
 
 // BackupTo names the file that a backup is written to, on the node's machine, and the

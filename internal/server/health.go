@@ -15,6 +15,8 @@ type Check struct {
 	Name string
 	// Run returns why it is not true.
 	Run func(context.Context) error
+	// Warns says that the node is ready all the same, and only says what is not so.
+	Warns bool
 }
 
 // writeJSON answers with a JSON value. h's other headers are set already.
@@ -48,8 +50,12 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		if err == nil {
 			continue
 		}
-		status, word = http.StatusServiceUnavailable, "not ready"
 		checks[s.cfg.Checks[i].Name] = "failed"
+		if s.cfg.Checks[i].Warns {
+			checks[s.cfg.Checks[i].Name] = "warning"
+		} else {
+			status, word = http.StatusServiceUnavailable, "not ready"
+		}
 		if s.here(r) {
 			checks[s.cfg.Checks[i].Name] = err.Error()
 		}
@@ -85,6 +91,9 @@ func (r *readiness) run(ctx context.Context) []error {
 		result[i] = check.Run(ctx)
 		cancel()
 		if failed := result[i] != nil; failed != (r.result != nil && r.result[i] != nil) {
+			if check.Warns {
+				continue // who checks says it
+			}
 			if failed {
 				r.logger.Error("the node is not ready", "check", check.Name, "error", result[i])
 			} else {

@@ -103,6 +103,10 @@ type Config struct {
 	// GRPCReady, if set, is called with the address of GRPCListen once it listens.
 	GRPCReady func(address string)
 
+	// Serves says why protocols are not served at present; nil where they are. Who asks is
+	// told so with the status 503, and a load balancer asks another node. nil for always.
+	Serves func() error
+
 	// Concurrent is the most calls in work at once; 0 means 1024. Four times as
 	// many may wait.
 	Concurrent int
@@ -215,8 +219,8 @@ func New(cfg Config) (*Server, error) {
 	s.setHosts()
 	s.ready = readiness{checks: cfg.Checks, logger: s.logger}
 	s.metrics.Gauge("reeve_ready", "1 when the node can decide, as /readyz says it; else 0.", func() float64 {
-		for _, err := range s.ready.run(context.Background()) {
-			if err != nil {
+		for i, err := range s.ready.run(context.Background()) {
+			if err != nil && !cfg.Checks[i].Warns {
 				return 0
 			}
 		}
@@ -430,6 +434,11 @@ func (s *Server) enter(ctx context.Context, size int) (leave func(), refusal *js
 					leave = func() { turn(); answered() }
 				}
 			}()
+		}
+	}
+	if s.cfg.Serves != nil {
+		if err := s.cfg.Serves(); err != nil {
+			return nil, &jsonrpc.Refusal{Status: 503, RetryAfter: 1, Reason: "This node does not serve at the moment: the nodes do not have the same policy. Ask another one."}
 		}
 	}
 	leave, refusal = s.limits.enter(ctx, callerName(ctx, principal), size)

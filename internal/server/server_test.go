@@ -396,7 +396,7 @@ func TestHealth(t *testing.T) {
 	var broken atomic.Bool
 	var runs atomic.Int64
 	checks := []Check{
-		{"store", func(ctx context.Context) error {
+		{Name: "store", Run: func(ctx context.Context) error {
 			runs.Add(1)
 			if _, ok := ctx.Deadline(); !ok {
 				t.Error("the check has no deadline")
@@ -406,7 +406,7 @@ func TestHealth(t *testing.T) {
 			}
 			return nil
 		}},
-		{"ledger", func(context.Context) error { return nil }},
+		{Name: "ledger", Run: func(context.Context) error { return nil }},
 	}
 	key, _ := newKey(t, "k", identity.Agent)
 	s := local(t, func(c *Config) { c.Checks = checks })

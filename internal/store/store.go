@@ -11,6 +11,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/nodes"
 	"reeve.example/reeve/task"
 )
 
@@ -34,6 +35,14 @@ type Store interface {
 	// beginning, and whenever the connection was lost. A store of one process tells
 	// nothing.
 	Watch(ctx context.Context, logger *slog.Logger, changed func(ledger.Change))
+
+	// Announce tells the other nodes what the one says of itself that holds the lease.
+	// ErrFenced when it does not hold it any more.
+	Announce(ctx context.Context, lease ledger.Lease, n nodes.Node) error
+	// Members lists who writes each log, or wrote it last.
+	Members(ctx context.Context) ([]nodes.Node, error)
+	// Tell has the nodes hear of a change, by Watch; this one, too.
+	Tell(ctx context.Context, c ledger.Change) error
 
 	// Probe reports whether the store can be written, by writing.
 	Probe(ctx context.Context) error

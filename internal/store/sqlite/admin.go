@@ -7,6 +7,7 @@ import (
 
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/nodes"
 	"reeve.example/reeve/internal/store/internal/layout"
 
 	"zombiezen.com/go/sqlite"
@@ -14,6 +15,41 @@ import (
 
 // Watch waits: no other process writes this database.
 func (s *Store) Watch(ctx context.Context, _ *slog.Logger, _ func(ledger.Change)) { <-ctx.Done() }
+
+// Announce remembers what the one node says of itself, for as long as it runs.
+func (s *Store) Announce(_ context.Context, lease ledger.Lease, n nodes.Node) error {
+	n.Log, n.Epoch, n.Living = lease.Log, lease.Epoch, true
+	s.member.Store(&n)
+	return nil
+}
+
+// Members is that one node; none where the database is only read.
+func (s *Store) Members(ctx context.Context) ([]nodes.Node, error) {
+	n := s.member.Load()
+	if n == nil {
+		return nil, nil
+	}
+	one := *n
+	head, err := s.Head(ctx, one.Log)
+	if one.Size = head.Size; err == nil && one.Size > 0 {
+		one.Newest, err = s.newest(ctx)
+	}
+	return []nodes.Node{one}, err
+}
+
+// newest is when the newest batch was written.
+func (s *Store) newest(ctx context.Context) (at time.Time, err error) {
+	err = s.read(ctx, func(c *sqlite.Conn) error {
+		return query(c, `SELECT at FROM batch ORDER BY first DESC LIMIT 1`, func(stmt *sqlite.Stmt) error {
+			at = layout.Time(stmt.ColumnInt64(0))
+			return nil
+		})
+	})
+	return at, err
+}
+
+// Tell has nobody to tell.
+func (s *Store) Tell(context.Context, ledger.Change) error { return nil }
 
 // PutPolicy keeps a policy set's text for ever.
 func (s *Store) PutPolicy(ctx context.Context, hash string, text []byte, at time.Time) error {

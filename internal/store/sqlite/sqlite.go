@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/nodes"
 	"reeve.example/reeve/internal/store"
 
 	"zombiezen.com/go/sqlite"
@@ -62,6 +63,8 @@ type Store struct {
 	idle  chan *sqlite.Conn
 
 	heads heads
+
+	member atomic.Pointer[nodes.Node] // the one that has announced itself
 
 	// mu is held by who writes. It guards all of this.
 	mu      sync.Mutex
