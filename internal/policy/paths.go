@@ -251,12 +251,19 @@ func namesOne(p string, dirs []string) bool {
 	if escapeIn(p) >= 0 {
 		return true // what the escapes stand for is not known yet
 	}
-	forms := []string{strings.ToLower(p)}
+	forms := []string{p}
 	if !ascii(p) {
-		forms = append(forms, strings.ToLower(norm.NFKC.String(p)))
+		forms = append(forms, norm.NFKC.String(p))
 	}
 	if slices.ContainsFunc(forms, mayClimb) {
 		return true
+	}
+	rooted := func(dir string) bool { return dir == "" || dir[0] == '/' || dir[0] == '~' }
+	if !slices.ContainsFunc(forms, mayBeRooted) && !slices.ContainsFunc(dirs, func(dir string) bool { return !rooted(dir) }) {
+		return false
+	}
+	for i, form := range forms {
+		forms[i] = strings.ToLower(form)
 	}
 	for _, dir := range dirs {
 		if dir == "" {
@@ -273,6 +280,14 @@ func namesOne(p string, dirs []string) bool {
 		}
 	}
 	return false
+}
+
+// mayBeRooted reports whether a text that does not climb may be a path from the root, a
+// drive, or somebody's home.
+func mayBeRooted(s string) bool {
+	s = strings.TrimSpace(s)
+	s = strings.ToLower(s[:min(len(s), 16)]) // a letter of a drive may be some other in lower case
+	return s != "" && (strings.IndexByte(`/\~$%.`, s[0]) >= 0 || len(s) > 1 && s[1] == ':' || strings.HasPrefix(s, "file:"))
 }
 
 // mayClimb reports whether ".." may be a name of its own in a text.
