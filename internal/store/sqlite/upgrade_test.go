@@ -20,7 +20,11 @@ func TestUpgrade(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		if err := sqlitex.ExecuteScript(c, `DROP TABLE task_ref; DROP TABLE task_gone; DROP INDEX item_over; DROP INDEX item_owner; ALTER TABLE item DROP COLUMN owner; UPDATE schema_version SET version = 3;`, nil); err != nil {
+		if err := sqlitex.ExecuteScript(c, `DROP TABLE task_ref; DROP TABLE task_gone; DROP TABLE item;
+			CREATE TABLE item (kind TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, open INTEGER NOT NULL, due INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (kind, id)) WITHOUT ROWID;
+			CREATE INDEX item_due ON item (kind, due) WHERE due > 0;
+			CREATE INDEX item_open ON item (kind, id) WHERE open = 1;
+			UPDATE schema_version SET version = 3;`, nil); err != nil {
 			t.Fatal(err)
 		}
 		for id, data := range storetest.OldItems {
