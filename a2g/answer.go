@@ -193,7 +193,7 @@ func (v *ruling) allConditions() []string {
 		text := "The value at " + e.Pointer + " was replaced: leave it out."
 		if name, ok := strings.CutPrefix(e.Pointer, base); ok {
 			name, _, _ = strings.Cut(name, "/")
-			name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+			name = rawjson.UnescapePointer(name)
 			text = "The argument " + name + " was replaced: call the tool with modified_arguments."
 		}
 		if !slices.Contains(list, text) {

@@ -746,7 +746,7 @@ func quoted(s string) string { return strconv.Quote(words.Cut(s, 80)) }
 func dotted(name, pointer string) string {
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		if token != "" {
-			name += "." + strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+			name += "." + rawjson.UnescapePointer(token)
 		}
 	}
 	return words.Cut(name, 200)

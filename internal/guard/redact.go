@@ -213,8 +213,7 @@ func isJSON(s string) bool {
 
 // nameOf is the member's name that a JSON pointer ends with.
 func nameOf(pointer string) string {
-	name := pointer[strings.LastIndexByte(pointer, '/')+1:]
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+	return rawjson.UnescapePointer(pointer[strings.LastIndexByte(pointer, '/')+1:])
 }
 
 // restOf is a request's body without the description of its agent, if that is long

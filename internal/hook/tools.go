@@ -73,7 +73,7 @@ func toolOf(given string) Tool {
 		t.Name, t.Server, t.MCP = name, server, true
 		return t
 	}
-	plain := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(given))
+	plain := unseparated.Replace(strings.ToLower(given))
 	if common, ok := toolNames[plain]; ok {
 		t.Name = common
 	}

@@ -55,8 +55,10 @@ var (
 // argumentName is an argument's name as it is compared with these lists.
 func argumentName(name string) string {
 	form, _ := canon.Name(name)
-	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(form)
+	return unseparated.Replace(form)
 }
+
+var unseparated = strings.NewReplacer("_", "", "-", "", " ", "", ".", "")
 
 // of returns the manifest that a document gives an act's tool by any of its names,
 // each once.

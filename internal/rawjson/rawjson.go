@@ -272,8 +272,21 @@ func EscapePointer(name string) string {
 	if !strings.ContainsAny(name, "~/") {
 		return name
 	}
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	return pointerEscapes.Replace(name)
 }
+
+// UnescapePointer is the member name that a JSON Pointer's token stands for.
+func UnescapePointer(token string) string {
+	if !strings.Contains(token, "~") {
+		return token
+	}
+	return pointerUnescapes.Replace(token)
+}
+
+var (
+	pointerEscapes   = strings.NewReplacer("~", "~0", "/", "~1")
+	pointerUnescapes = strings.NewReplacer("~1", "/", "~0", "~")
+)
 
 // At finds the value at a JSON Pointer; the zero Value when there is none.
 func (d *Doc) At(pointer string) Value {
@@ -307,10 +320,7 @@ func (c *Cursor) At(pointer string) Value {
 	for token := range strings.SplitSeq(pointer[1:], "/") {
 		switch v.Kind() {
 		case Object:
-			if strings.Contains(token, "~") {
-				token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-			}
-			v = c.member(v, token)
+			v = c.member(v, UnescapePointer(token))
 		case Array:
 			k, err := strconv.Atoi(token)
 			if err != nil || k < 0 || k >= v.Len() || token != strconv.Itoa(k) {

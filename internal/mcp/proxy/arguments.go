@@ -119,7 +119,7 @@ func (w *argumentWalk) at(pointer string) rawjson.Value {
 			}
 			continue
 		}
-		v = v.Get(strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
+		v = v.Get(rawjson.UnescapePointer(token))
 	}
 	return v
 }
