@@ -31,12 +31,14 @@ func agentsList() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			after, n := "", 0
+			list := []*agent.Agent{}
 			for {
 				var page operator.AgentList
 				if err := askNode(cmd, "GET", "/agents?after="+url.QueryEscape(after), nil, &page); err != nil {
 					return err
 				}
 				sayDamaged(cmd, page.Damaged)
+				list = append(list, page.Agents...)
 				for _, g := range page.Agents {
 					if n++; n == 1 {
 						fmt.Fprintln(w, "AGENT\tSTATE\tREGISTERED BY\tSEEN\tVIOLATIONS")
@@ -47,13 +49,16 @@ func agentsList() *cobra.Command {
 					break
 				}
 			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), list)
+			}
 			if n == 0 {
 				fmt.Fprintln(cmd.ErrOrStderr(), "no agent has registered")
 			}
 			return w.Flush()
 		},
 	}
-	settingFlags(c, "data", "database")
+	jsonFlag(aboutNode(c))
 	return c
 }
 
@@ -73,6 +78,9 @@ func agentsShow() *cobra.Command {
 			var r operator.AgentReport
 			if err := askNode(cmd, "GET", "/agents/"+url.PathEscape(a[0]), nil, &r); err != nil {
 				return err
+			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), r)
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			row := func(name, value string) {
@@ -97,7 +105,7 @@ func agentsShow() *cobra.Command {
 			return w.Flush()
 		},
 	}
-	settingFlags(c, "data", "database")
+	jsonFlag(aboutNode(c))
 	return c
 }
 
@@ -112,6 +120,9 @@ func agentsSet(verb string, state agent.State, short string) *cobra.Command {
 			if err := askNode(cmd, "POST", "/agents/"+url.PathEscape(a[0]), q, &g); err != nil {
 				return err
 			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), g)
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s is %s\n", printable(g.DID), g.State)
 			if name, ok := strings.CutPrefix(g.Principal, "key:"); ok && state != agent.Active {
 				fmt.Fprintf(cmd.OutOrStdout(), "Its credential, the key %s, can still ask under other names: to bar it, too, revoke that key.\n", printable(name))
@@ -124,7 +135,7 @@ func agentsSet(verb string, state agent.State, short string) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&q.Reason, "reason", "", "why, for the agent and the record")
-	settingFlags(c, "data", "database")
+	jsonFlag(aboutNode(c))
 	return c
 }
 
@@ -139,11 +150,14 @@ func agentsResetKey() *cobra.Command {
 			if err := askNode(cmd, "POST", "/agents/"+url.PathEscape(a[0]), operator.AgentState{ResetKey: true}, &g); err != nil {
 				return err
 			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), g)
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s has no public key any more\n", printable(g.DID))
 			return nil
 		},
 	}
-	settingFlags(c, "data", "database")
+	jsonFlag(aboutNode(c))
 	return c
 }
 

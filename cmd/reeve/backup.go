@@ -17,7 +17,6 @@ import (
 
 func backupCommand() *cobra.Command {
 	var passphrase string
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Copy the database of a running or stopped node to a new file",
@@ -32,6 +31,9 @@ as this node. PostgreSQL is backed up with its own tools.`,
 			file, err := filepath.Abs(a[0])
 			if err != nil {
 				return err
+			}
+			if flagOf(cmd, "server") != "" && !filepath.IsAbs(a[0]) {
+				return usageError{fmt.Errorf("%s is written on the node's machine: give the whole path there", a[0])}
 			}
 			q := operator.BackupTo{File: file}
 			if passphrase != "" {
@@ -48,7 +50,7 @@ as this node. PostgreSQL is backed up with its own tools.`,
 			if err := askNode(cmd, "POST", "/admin/backup", q, &operator.Nothing{}); err != nil {
 				return err
 			}
-			if asJSON {
+			if wantsJSON(cmd) {
 				return printJSON(cmd.OutOrStdout(), struct {
 					File string `json:"file"`
 					Seed bool   `json:"seed"`
@@ -63,9 +65,7 @@ as this node. PostgreSQL is backed up with its own tools.`,
 	}
 	c.Flags().StringVar(&passphrase, "passphrase", "", fmt.Sprintf("reference to a passphrase of at least %d characters, env:NAME or file:PATH: seals the ledger's seed into the copy", secret.Shortest))
 	c.Flags().Bool("yes", false, "do not ask whether it is meant: for scripts of the node's owner")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	settingFlags(c, "data", "database")
-	return c
+	return jsonFlag(aboutNode(c))
 }
 
 func restoreCommand() *cobra.Command {

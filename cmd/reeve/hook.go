@@ -260,6 +260,12 @@ func prove(cmd *cobra.Command, in *hook.Installation) error {
 	if err != nil {
 		return err
 	}
+	if wantsJSON(cmd) {
+		return printJSON(cmd.OutOrStdout(), struct {
+			Answered bool  `json:"answered"`
+			Millis   int64 `json:"milliseconds"`
+		}{true, took.Milliseconds()})
+	}
 	fmt.Fprintf(cmd.OutOrStdout(), "\nThe hook was called as the agent calls it: it answered after %d ms, and blocks what it cannot read.\n", took.Milliseconds())
 	return nil
 }
@@ -282,7 +288,7 @@ answered, and the second blocked. The answer is recorded, in the session reeve-h
 		},
 	}
 	h.where(c)
-	return c
+	return jsonFlag(c)
 }
 
 func hookStatus() *cobra.Command {
@@ -307,7 +313,19 @@ without its call, an agent's process that has run as long without any event.`,
 			return status(cmd, named(a))
 		},
 	}
-	return ledgerFlags(c)
+	return jsonFlag(ledgerFlags(c))
+}
+
+// agentStatus is what is told of one agent's hooks.
+type agentStatus struct {
+	Agent     string    `json:"agent"`
+	Version   string    `json:"version,omitzero"`
+	Guarded   bool      `json:"guarded"` // installed, and nothing keeps the hooks from running
+	Installed []string  `json:"installed"`
+	Problems  []string  `json:"problems"`
+	Notes     []string  `json:"notes"`
+	LastEvent time.Time `json:"last_event,omitzero"`
+	Unseen    []string  `json:"unseen"` // what was due and did not come
 }
 
 // mostUnseen is how many things that were due and did not come status tells of an agent.
@@ -330,7 +348,6 @@ func status(cmd *cobra.Command, agents []string) error {
 			last[s.Agent] = s.Ended
 		}
 	}
-	w, bad, told := cmd.OutOrStdout(), false, false
 	lost := map[string][]string{} // by agent, what was due and did not come
 	now := time.Now()
 	for _, s := range sessions {
@@ -339,55 +356,73 @@ func status(cmd *cobra.Command, agents []string) error {
 		}
 	}
 	running := hook.Processes()
+	list, bad := []agentStatus{}, false
 	for _, agent := range agents {
 		s := hook.StatusOf(cmd.Context(), agent, home, folder, os.Getenv)
-		if len(s.Installed) == 0 {
-			if s.Version != "" || len(agents) == 1 {
-				fmt.Fprintf(w, "%s: not installed; it works unguarded\n", agent)
-				told = true
-			}
+		if len(s.Installed) == 0 && s.Version == "" && len(agents) > 1 {
 			continue
 		}
-		told = true
-		bad = bad || len(s.Problems) > 0
-		how := "its hooks run"
-		if len(s.Problems) > 0 {
-			how = "NOT GUARDED as it should be"
+		one := agentStatus{
+			Agent: agent, Version: s.Version, Guarded: len(s.Installed) > 0 && len(s.Problems) == 0, LastEvent: last[agent],
+			Installed: slices.Concat([]string{}, s.Installed), Problems: slices.Concat([]string{}, s.Problems), Notes: slices.Concat([]string{}, s.Notes), Unseen: []string{},
 		}
-		fmt.Fprintf(w, "%s: %s\n", agent, how)
-		for _, file := range s.Installed {
-			fmt.Fprintf(w, "  installed in %s\n", file)
+		if len(s.Installed) > 0 {
+			bad = bad || len(s.Problems) > 0
+			own := slices.DeleteFunc(slices.Clone(running), func(p hook.Process) bool { return p.Agent != agent })
+			one.Unseen = slices.Concat(one.Unseen, report.UnseenProcesses(own, sessions, now), lost[agent])
 		}
-		for _, p := range s.Problems {
-			fmt.Fprintf(w, "  ! %s\n", printable(p))
-		}
-		for _, n := range s.Notes {
-			fmt.Fprintf(w, "  %s\n", printable(n))
-		}
-		if at, ok := last[agent]; ok {
-			fmt.Fprintf(w, "  last event %s\n", at.Local().Format("2006-01-02 15:04:05"))
-		} else {
-			fmt.Fprint(w, "  no event was recorded yet\n")
-		}
-		own := slices.DeleteFunc(slices.Clone(running), func(p hook.Process) bool { return p.Agent != agent })
-		for _, what := range report.UnseenProcesses(own, sessions, now) {
-			fmt.Fprintf(w, "  ? %s\n", printable(what))
-		}
-		shown := min(len(lost[agent]), mostUnseen) // the newest stand first
-		for _, what := range lost[agent][:shown] {
-			fmt.Fprintf(w, "  ? %s\n", printable(what))
-		}
-		if more := len(lost[agent]) - shown; more > 0 {
-			fmt.Fprintf(w, "  ? and %d more of the last day: see reeve sessions list\n", more)
-		}
+		list = append(list, one)
 	}
-	if !told {
+	switch {
+	case wantsJSON(cmd):
+		if err := printJSON(cmd.OutOrStdout(), list); err != nil {
+			return err
+		}
+	case len(list) == 0:
 		fmt.Fprintln(cmd.ErrOrStderr(), "no hook is installed here, and no coding agent that could have one was found: see reeve hook install --help")
+	}
+	if !wantsJSON(cmd) {
+		for _, one := range list {
+			one.print(cmd.OutOrStdout())
+		}
 	}
 	if bad {
 		return exitCode(1)
 	}
 	return nil
+}
+
+func (s *agentStatus) print(w io.Writer) {
+	if len(s.Installed) == 0 {
+		fmt.Fprintf(w, "%s: not installed; it works unguarded\n", s.Agent)
+		return
+	}
+	how := "its hooks run"
+	if !s.Guarded {
+		how = "NOT GUARDED as it should be"
+	}
+	fmt.Fprintf(w, "%s: %s\n", s.Agent, how)
+	for _, file := range s.Installed {
+		fmt.Fprintf(w, "  installed in %s\n", file)
+	}
+	for _, p := range s.Problems {
+		fmt.Fprintf(w, "  ! %s\n", printable(p))
+	}
+	for _, n := range s.Notes {
+		fmt.Fprintf(w, "  %s\n", printable(n))
+	}
+	if s.LastEvent.IsZero() {
+		fmt.Fprint(w, "  no event was recorded yet\n")
+	} else {
+		fmt.Fprintf(w, "  last event %s\n", s.LastEvent.Local().Format("2006-01-02 15:04:05"))
+	}
+	shown := min(len(s.Unseen), mostUnseen) // the newest stand first
+	for _, what := range s.Unseen[:shown] {
+		fmt.Fprintf(w, "  ? %s\n", printable(what))
+	}
+	if more := len(s.Unseen) - shown; more > 0 {
+		fmt.Fprintf(w, "  ? and %d more of the last day: see reeve sessions list\n", more)
+	}
 }
 
 // installedCommand is this program with the flags that the hook is to have. Paths

@@ -87,15 +87,30 @@ policy: ./policy
 `
 
 func settingsCommand() *cobra.Command {
-	return &cobra.Command{
+	return jsonFlag(&cobra.Command{
 		Use:   "settings",
 		Short: "Print everything that can be set, with its flag, variable and default",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			printSettings(cmd.OutOrStdout())
-			return nil
+			if !wantsJSON(cmd) {
+				printSettings(cmd.OutOrStdout())
+				return nil
+			}
+			type setting struct {
+				Key      string `json:"key"`
+				Flag     string `json:"flag"`
+				Variable string `json:"variable,omitzero"`
+				Command  string `json:"command,omitzero"` // whose flag it is, where not the node's
+				Default  string `json:"default,omitzero"`
+				Doc      string `json:"doc"`
+			}
+			var list []setting
+			for _, s := range settings() {
+				list = append(list, setting{s.Key, s.Flag, s.Env, s.Of, s.Default, s.Doc})
+			}
+			return printJSON(cmd.OutOrStdout(), list)
 		},
-	}
+	})
 }
 
 // printSettings writes the reference that docs/configuration.md holds.

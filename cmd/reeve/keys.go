@@ -30,11 +30,15 @@ func keysCreate() *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "key %s, role %s: keep the secret, it is not shown again\n", key.Name, key.Role)
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), key)
+			}
 			fmt.Fprintln(cmd.OutOrStdout(), key.Secret)
 			return nil
 		},
 	}
-	settingFlags(c, "data", "database")
+	aboutNode(c)
+	jsonFlag(c)
 	c.Flags().StringVar(&q.Role, "role", "agent", "agent, approver, auditor or admin")
 	c.Flags().StringVar(&q.Organization, "organization", "", "organization of the key's holder")
 	return c
@@ -100,16 +104,21 @@ func keysList() *cobra.Command {
 		Short: "List the keys, revoked ones too",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := config(cmd)
-			if err != nil {
-				return err
-			}
-			if err := noRecords(cfg); err != nil {
-				return err
+			if cmd.Flag("server").Value.String() == "" { // a list makes no first database, as a first key does
+				cfg, err := config(cmd)
+				if err != nil {
+					return err
+				}
+				if err := noRecords(cfg); err != nil {
+					return err
+				}
 			}
 			var keys []operator.KeyInfo
 			if err := askNode(cmd, "GET", "/admin/keys", nil, &keys); err != nil {
 				return err
+			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), keys)
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "NAME\tROLE\tORGANIZATION\tCREATED\tSTATE")
@@ -127,7 +136,7 @@ func keysList() *cobra.Command {
 			return w.Flush()
 		},
 	}
-	settingFlags(c, "data", "database")
+	jsonFlag(aboutNode(c))
 	return c
 }
 
@@ -149,12 +158,34 @@ func keysRevoke() *cobra.Command {
 			if err := askNode(cmd, "POST", "/admin/keys/revoke", operator.KeyName{Name: a[0]}, &key); err != nil {
 				return err
 			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), key)
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "revoked %s\n", key.Name)
 			return nil
 		},
 	}
-	settingFlags(c, "data", "database")
+	jsonFlag(aboutNode(c))
 	return c
+}
+
+// aboutNode adds the flags that say which node a command asks: that of the data folder, or
+// another.
+func aboutNode(c *cobra.Command) *cobra.Command {
+	settingFlags(c, "data", "database")
+	new(nodeFlags).add(c)
+	return c
+}
+
+// jsonFlag adds the flag for output that programs read; wantsJSON is whether it was given.
+func jsonFlag(c *cobra.Command) *cobra.Command {
+	c.Flags().Bool("json", false, "print JSON")
+	return c
+}
+
+func wantsJSON(cmd *cobra.Command) bool {
+	wants, _ := cmd.Flags().GetBool("json")
+	return wants
 }
 
 // askNode makes one call to the node that a command is about.

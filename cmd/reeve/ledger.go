@@ -73,7 +73,7 @@ give the file that --ledger-file wrote, or any signed checkpoints, with --checkp
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return reading(cmd, func(ctx context.Context, c reeve.Config, store store.Store) error {
-				return v.run(ctx, c, store, cmd.OutOrStdout())
+				return v.run(ctx, c, store, cmd.OutOrStdout(), wantsJSON(cmd))
 			})
 		},
 	}
@@ -81,7 +81,7 @@ give the file that --ledger-file wrote, or any signed checkpoints, with --checkp
 	c.Flags().StringVar(&v.kept, "checkpoints", "", "file of signed checkpoints that were kept elsewhere")
 	c.Flags().IntVar(&v.only, "log", -1, "number of the only log to verify (default: all)")
 	c.Flags().BoolVar(&v.quick, "quick", false, "leave out what lies beside the records")
-	return ledgerFlags(c)
+	return jsonFlag(ledgerFlags(c))
 }
 
 // verification is what is asked of "ledger verify": its flags.
@@ -91,7 +91,7 @@ type verification struct {
 	quick     bool
 }
 
-func (v *verification) run(ctx context.Context, c reeve.Config, store store.Store, w io.Writer) error {
+func (v *verification) run(ctx context.Context, c reeve.Config, store store.Store, w io.Writer, asJSON bool) error {
 	checkpoints, err := readCheckpoints(v.kept)
 	if err != nil {
 		return err
@@ -104,13 +104,17 @@ func (v *verification) run(ctx context.Context, c reeve.Config, store store.Stor
 		logs = []uint32{uint32(v.only)}
 	}
 	bad := 0
+	reports := []verifiedLog{}
 	for _, log := range logs {
 		key, err := keyOr(v.key, c, log)
 		if err != nil {
 			return err
 		}
 		if len(logs) > 1 && !signedWith(ctx, store, log, key) {
-			fmt.Fprintf(w, "log %d is another node's, signed with another key: verify it with --log %d --key KEY\n", log, log)
+			if !asJSON {
+				fmt.Fprintf(w, "log %d is another node's, signed with another key: verify it with --log %d --key KEY\n", log, log)
+			}
+			reports = append(reports, verifiedLog{Log: log, OtherKey: true})
 			bad++
 			continue
 		}
@@ -120,13 +124,47 @@ func (v *verification) run(ctx context.Context, c reeve.Config, store store.Stor
 		if err != nil {
 			return fmt.Errorf("verify log %d: %w", log, err)
 		}
-		printReport(w, report)
+		if !asJSON {
+			printReport(w, report)
+		}
+		reports = append(reports, logVerified(report))
 		bad += len(report.Problems) + report.More
+	}
+	if asJSON {
+		if err := printJSON(w, reports); err != nil {
+			return err
+		}
 	}
 	if bad > 0 {
 		return fmt.Errorf("the ledger is not verified: %s", words.Count(bad, "problem"))
 	}
 	return nil
+}
+
+// verifiedLog is what programs are told of a log that was verified.
+type verifiedLog struct {
+	Log       uint32   `json:"log"`
+	Holds     bool     `json:"holds"`
+	OtherKey  bool     `json:"other_key,omitzero"` // another node's: it was not looked at
+	Records   uint64   `json:"records"`
+	Pruned    uint64   `json:"pruned,omitzero"`
+	Contents  uint64   `json:"contents"`
+	Without   uint64   `json:"without_contents"`
+	Confirmed uint64   `json:"confirmed"` // records below it stand under a checkpoint that was given
+	Unchecked int      `json:"unchecked,omitzero"`
+	Problems  []string `json:"problems"`
+	More      int      `json:"more_problems,omitzero"`
+}
+
+func logVerified(r *ledger.Report) verifiedLog {
+	v := verifiedLog{
+		Log: r.Log, Holds: r.OK(), Records: r.Size, Pruned: r.Pruned, Contents: r.Openings, Without: r.Absent,
+		Confirmed: r.Confirmed, Unchecked: r.Unchecked, Problems: []string{}, More: r.More,
+	}
+	for _, p := range r.Problems {
+		v.Problems = append(v.Problems, p.Message)
+	}
+	return v
 }
 
 // readCheckpoints reads the signed checkpoints of a file; none without a name.
@@ -402,6 +440,9 @@ commits to: request, modified, principal, reasons, links.`,
 				}
 				fields = append(fields, f)
 			}
+			if server := flagOf(cmd, "server"); server != "" {
+				return receiptFrom(cmd, pos, len(fields) > 0)
+			}
 			return reading(cmd, func(ctx context.Context, _ reeve.Config, store store.Store) error {
 				receipt, err := ledger.NewTree(store, pos.Log).MakeReceipt(ctx, pos.Index, fields...)
 				if err != nil {
@@ -413,7 +454,27 @@ commits to: request, modified, principal, reasons, links.`,
 		},
 	}
 	c.Flags().StringSliceVar(&disclose, "disclose", nil, "what to show of the contents")
-	return ledgerFlags(c)
+	return asked(c)
+}
+
+// receiptFrom has a node elsewhere make a receipt. It shows contents to nobody that way.
+func receiptFrom(cmd *cobra.Command, pos act.Position, disclose bool) error {
+	if disclose {
+		return usageError{errors.New("--disclose shows what lies beside the record, which only who has the database can: leave out --server")}
+	}
+	at := serverOf(cmd)
+	if err := at.fit(cmd); err != nil {
+		return err
+	}
+	key, err := at.credential()
+	if err != nil {
+		return err
+	}
+	receipt, err := operator.At(at.server, key).Text(cmd.Context(), fmt.Sprintf("/ledger/%d/receipt/%d", pos.Log, pos.Index))
+	if err == nil {
+		_, err = cmd.OutOrStdout().Write(receipt)
+	}
+	return err
 }
 
 func ledgerVerifyReceipt() *cobra.Command {
@@ -442,6 +503,9 @@ func ledgerVerifyReceipt() *cobra.Command {
 				return fmt.Errorf("the receipt does not hold: %w", err)
 			}
 			w := cmd.OutOrStdout()
+			if wantsJSON(cmd) {
+				return printJSON(w, receiptVerified(&r))
+			}
 			fmt.Fprintf(w, "the receipt holds: decision %s, %s %s at %s, is in a log of %d records\n",
 				r.Record.ID(), r.Record.Kind, dash(r.Record.Effect), r.Record.Time.Format(time.RFC3339), r.Checkpoint.Size)
 			printContents(w, &r.Opening)
@@ -450,7 +514,32 @@ func ledgerVerifyReceipt() *cobra.Command {
 	}
 	c.Flags().StringVar(&key, "key", "", "the log's public key (default: from the node's seed)")
 	c.Flags().Uint32Var(&log, "log", 0, "number of the log, without --key")
-	return ledgerFlags(c)
+	return jsonFlag(ledgerFlags(c))
+}
+
+// verifiedReceipt is what programs are told of a receipt that holds.
+type verifiedReceipt struct {
+	Holds     bool                      `json:"holds"`
+	Decision  string                    `json:"decision"`
+	Kind      string                    `json:"kind"`
+	Effect    string                    `json:"effect"`
+	Time      time.Time                 `json:"time"`
+	Log       string                    `json:"log"`
+	Records   uint64                    `json:"records"`
+	Disclosed map[string]jsontext.Value `json:"disclosed,omitempty"`
+}
+
+func receiptVerified(r *ledger.Receipt) verifiedReceipt {
+	v := verifiedReceipt{
+		Holds: true, Decision: r.Record.ID(), Kind: string(r.Record.Kind), Effect: r.Record.Effect, Time: r.Record.Time,
+		Log: r.Checkpoint.Origin, Records: r.Checkpoint.Size, Disclosed: map[string]jsontext.Value{},
+	}
+	for _, f := range []ledger.Field{ledger.Principal, ledger.Reasons, ledger.Links, ledger.Request, ledger.Modified} {
+		if content := r.Opening.Field(f); content != nil && jsontext.Value(content).IsValid() {
+			v.Disclosed[f.String()] = content
+		}
+	}
+	return v
 }
 
 // readFile reads a named file, or standard input if the name is "-".
@@ -476,16 +565,21 @@ func ledgerKey() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), struct {
+					Log uint32 `json:"log"`
+					Key string `json:"key"`
+				}{log, key})
+			}
 			fmt.Fprintln(cmd.OutOrStdout(), key)
 			return nil
 		},
 	}
-	return ledgerFlags(logFlag(c, &log))
+	return jsonFlag(ledgerFlags(logFlag(c, &log)))
 }
 
 func ledgerPrune() *cobra.Command {
 	var checkpoint, before string
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove the oldest records: those before a day, or up to a signed checkpoint",
@@ -516,7 +610,7 @@ node's setting retention.records stay.`,
 			if err := askNode(cmd, "POST", "/admin/prune", q, &pruned); err != nil {
 				return err
 			}
-			if asJSON {
+			if wantsJSON(cmd) {
 				return printJSON(cmd.OutOrStdout(), pruned)
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s went; those below %d are gone\n", words.Count(int(pruned.Records), "record"), pruned.From)
@@ -525,7 +619,13 @@ node's setting retention.records stay.`,
 	}
 	c.Flags().StringVar(&before, "before", "", "a day such as 2027-01-31, a time, or an age such as 400d: older records go")
 	c.Flags().StringVar(&checkpoint, "checkpoint", "", "file with a signed checkpoint, up to which records go")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return jsonFlag(asked(c))
+}
+
+// asked adds to a command about a ledger the flags that name the node that is asked to
+// change it.
+func asked(c *cobra.Command) *cobra.Command {
+	new(nodeFlags).add(c)
 	return ledgerFlags(c)
 }
 
@@ -578,6 +678,9 @@ func ledgerErase() *cobra.Command {
 			if err := askNode(cmd, "POST", "/admin/erase", q, &erased); err != nil {
 				return err
 			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), erased)
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "erased the contents of %s", words.Count(erased.Count, "decision"))
 			if erased.Trees+erased.A2A > 0 {
 				fmt.Fprintf(cmd.OutOrStdout(), ", %s and %s", words.Count(erased.Trees, "task tree"), words.Count(erased.A2A, "A2A task"))
@@ -587,5 +690,5 @@ func ledgerErase() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&q.User, "user", "", "the user's id, as agents named it, or as tasks have it: key:NAME")
-	return ledgerFlags(c)
+	return jsonFlag(asked(c))
 }

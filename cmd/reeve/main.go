@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,12 +27,15 @@ func main() {
 	os.Exit(run())
 }
 
-// run is main with an exit code: 0 for success, 1 when what was asked for did
-// not succeed or does not hold, 2 for a call that makes no sense.
+// run is main with an exit code: what the help of the program says of them.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	called, err := rootCommand().ExecuteContextC(ctx)
+	root := rootCommand()
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], cobra.ShellCompRequestCmd) {
+		complete(root)
+	}
+	called, err := root.ExecuteContextC(ctx)
 	var usage usageError
 	var code exitCode
 	switch {
@@ -60,7 +64,13 @@ afterwards it can prove what happened.
   reeve serve          start a node on http://127.0.0.1:8080, nothing else to set up
   reeve demo           watch an agent being held to a policy
   reeve init           write the starter policy here, to edit
-  reeve run FILE       execute a workflow, each step of which is judged`,
+  reeve run FILE       execute a workflow, each step of which is judged
+  reeve doctor         is anything wrong here
+
+Exit codes: 0 it was done, or is allowed; 1 it failed, or does not hold; 2 the call, a
+flag, a file or the configuration makes no sense, and nothing was done; 3 denied and 4 held
+for a person, by decide and try; 130 interrupted. What programs read is printed by --json.
+Variables: each setting of reeve settings is one, and NO_COLOR is obeyed.`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -79,6 +89,11 @@ afterwards it can prove what happened.
 		versionCommand(), licensesCommand(),
 	)
 	askFirst(root)
+	help := root.HelpFunc() // most starts, of hooks, show none
+	root.SetHelpFunc(func(cmd *cobra.Command, a []string) {
+		showExamples(root)
+		help(cmd, a)
+	})
 	return root
 }
 
@@ -98,6 +113,16 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 			return usageError{fmt.Errorf("there is no command %q%s", of, didYouMean(words.Nearest(a[0], names, 3)))}
 		}
 		return usageError{fmt.Errorf("%s is called so: %s", cmd.CommandPath(), cmd.UseLine())}
+	}
+}
+
+// notEmpty refuses an argument without a character, as a variable that is not set gives it.
+func notEmpty(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, a []string) error {
+		if slices.Contains(a, "") {
+			return usageError{fmt.Errorf("an argument is empty: %s is called so: %s", cmd.CommandPath(), cmd.UseLine())}
+		}
+		return check(cmd, a)
 	}
 }
 

@@ -430,6 +430,7 @@ func mcpToolsCommand() *cobra.Command {
 		commands = append(commands, c)
 	}
 	for _, c := range commands {
+		c.Args = notEmpty(c.Args) // without a name all of them would be meant
 		settingFlags(c, "data", "database")
 	}
 	return group("tools", "What MCP servers list: see it, and agree to what is held", commands...)

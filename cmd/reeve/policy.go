@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve"
@@ -33,6 +34,9 @@ func policyCheck() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), policyChecked(set))
+			}
 			for _, w := range set.Warnings() {
 				fmt.Fprintf(cmd.ErrOrStderr(), "warning: %v\n", w)
 			}
@@ -59,6 +63,37 @@ func policyCheck() *cobra.Command {
 		},
 	}
 	settingFlags(c, "policy")
+	return jsonFlag(c)
+}
+
+// checkedPolicy is what programs are told of a policy that compiles.
+type checkedPolicy struct {
+	Policy   string   `json:"policy"`
+	Rules    int      `json:"rules"`
+	Watching int      `json:"watching"`
+	Default  string   `json:"default"`
+	Grave    float64  `json:"risk_deny"` // 0 where grave risk alone denies nothing
+	Warnings []string `json:"warnings"`
+	Over     []string `json:"exceptions_over"` // exceptions that let nothing pass any more
+}
+
+func policyChecked(set *policy.Set) checkedPolicy {
+	c := checkedPolicy{
+		Policy: set.Hash(), Rules: len(set.Rules()), Default: set.Default().String(), Grave: set.GraveRisk(), Warnings: []string{}, Over: []string{},
+	}
+	for _, r := range set.Rules() {
+		if r.Observe {
+			c.Watching++
+		}
+	}
+	for _, w := range set.Warnings() {
+		c.Warnings = append(c.Warnings, w.Error())
+	}
+	for _, x := range set.Exceptions() {
+		if !time.Now().Before(x.Until) {
+			c.Over = append(c.Over, x.Name)
+		}
+	}
 	return c
 }
 
@@ -105,6 +140,12 @@ func policyTest() *cobra.Command {
 			}
 			report := set.Test(cases, readRequest)
 			out := cmd.OutOrStdout()
+			if wantsJSON(cmd) {
+				if err := printJSON(out, casesRun(&report)); err != nil || report.Failed() == 0 {
+					return err
+				}
+				return fmt.Errorf("%s failed", words.Count(report.Failed(), "case"))
+			}
 			for _, r := range report.Results {
 				switch {
 				case r.Problem != "":
@@ -126,7 +167,34 @@ func policyTest() *cobra.Command {
 	}
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "name the cases that pass, too")
 	settingFlags(c, "policy")
-	return c
+	return jsonFlag(c)
+}
+
+// testedPolicy is what programs are told of a policy's cases.
+type testedPolicy struct {
+	Cases     []testedCase `json:"cases"`
+	Failed    int          `json:"failed"`
+	Rules     int          `json:"rules"`
+	Uncovered []string     `json:"uncovered"` // rules that no case makes match
+}
+
+type testedCase struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Name    string `json:"name"`
+	Passes  bool   `json:"passes"`
+	Problem string `json:"problem,omitzero"`
+}
+
+func casesRun(report *policy.Report) testedPolicy {
+	t := testedPolicy{Cases: []testedCase{}, Failed: report.Failed(), Rules: report.Rules, Uncovered: []string{}}
+	for _, r := range report.Results {
+		t.Cases = append(t.Cases, testedCase{r.Case.File, r.Case.Line, r.Case.Name, r.Problem == "", r.Problem})
+	}
+	for _, r := range report.Unused {
+		t.Uncovered = append(t.Uncovered, r.Name)
+	}
+	return t
 }
 
 // readRequest reads an AOS or A2G request as a node would: by an unauthenticated
@@ -161,12 +229,44 @@ each rule whether it matched, and why not.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprint(cmd.OutOrStdout(), set.Explain(in))
+			x := set.Explain(in)
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), explained(x))
+			}
+			fmt.Fprint(cmd.OutOrStdout(), x)
 			return nil
 		},
 	}
 	settingFlags(c, "policy")
-	return c
+	return jsonFlag(c)
+}
+
+// explainedRule is what programs are told of one rule and a request.
+type explainedRule struct {
+	Rule    string       `json:"rule"`
+	File    string       `json:"file"`
+	Line    int          `json:"line"`
+	Effect  string       `json:"effect"`
+	Observe bool         `json:"observe,omitzero"`
+	Matched bool         `json:"matched"`
+	Why     string       `json:"why"`
+	Values  []trialValue `json:"values,omitempty"`
+}
+
+func explained(x policy.Explanation) any {
+	rules := []explainedRule{}
+	for _, r := range x.Rules {
+		one := explainedRule{Rule: r.Rule, File: r.File, Line: r.Line, Effect: r.Effect.String(), Observe: r.Observe, Matched: r.Matched, Why: r.Why}
+		for _, v := range r.Values {
+			one.Values = append(one.Values, trialValue(v))
+		}
+		rules = append(rules, one)
+	}
+	return struct {
+		Effect string          `json:"effect"`
+		Risk   act.Risk        `json:"risk"`
+		Rules  []explainedRule `json:"rules"`
+	}{x.Verdict.Effect.String(), x.Verdict.Risk, rules}
 }
 
 // judgeFile reads the policy in force and a request to be judged by it.
@@ -206,12 +306,24 @@ not be judged.`,
 			if err != nil {
 				return err
 			}
+			if wantsJSON(cmd) {
+				t := tried(&d, set.Explain(in), nil, nil)
+				err = printJSON(cmd.OutOrStdout(), struct {
+					trial
+					Act      string         `json:"act"` // digest
+					Modified jsontext.Value `json:"modified,omitempty"`
+				}{t, d.Digest.String(), modified})
+				if err != nil {
+					return err
+				}
+				return verdictExit(d.Effect)
+			}
 			printDecision(cmd.OutOrStdout(), &d, modified)
 			return verdictExit(d.Effect)
 		},
 	}
 	settingFlags(c, "policy")
-	return c
+	return jsonFlag(c)
 }
 
 func printDecision(w io.Writer, d *act.Decision, modified []byte) {
@@ -242,6 +354,9 @@ func policyReload() *cobra.Command {
 			if err := ask(cmd, true, "POST", "/admin/policy/reload", operator.Nothing{}, &loaded); err != nil {
 				return err
 			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), loaded)
+			}
 			word := "unchanged"
 			if loaded.Changed {
 				word = "now in force"
@@ -258,5 +373,6 @@ func policyReload() *cobra.Command {
 		},
 	}
 	settingFlags(c, "data", "policy")
-	return c
+	new(nodeFlags).add(c)
+	return jsonFlag(c)
 }

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -35,6 +36,9 @@ func sessionsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), summaries(sessions))
+			}
 			if len(sessions) == 0 {
 				fmt.Fprintf(cmd.ErrOrStderr(), "no coding agent's session is in these records%s\n", elsewhere(cmd))
 				return nil
@@ -48,7 +52,29 @@ func sessionsList() *cobra.Command {
 		},
 	}
 	c.Flags().IntVar(&last, "last", newestRecords, "how many of the newest records to look through; 0 for all")
-	return ledgerFlags(c)
+	return jsonFlag(ledgerFlags(c))
+}
+
+// summary is a session in a list, for programs: sessions show has its steps.
+type summary struct {
+	ID      string    `json:"session"`
+	Agent   string    `json:"agent"`
+	Folder  string    `json:"folder,omitzero"`
+	Began   time.Time `json:"began"`
+	Ended   time.Time `json:"ended"`
+	Steps   int       `json:"steps"`
+	Denied  int       `json:"denied"`
+	Changed int       `json:"changed"`
+	Held    int       `json:"held"`
+	Files   int       `json:"files"`
+}
+
+func summaries(sessions []*report.Session) []summary {
+	list := []summary{}
+	for _, s := range sessions {
+		list = append(list, summary{s.ID, s.Agent, s.Folder, s.Began, s.Ended, len(s.Steps), s.Denied, s.Changed, s.Held, len(s.Files)})
+	}
+	return list
 }
 
 func sessionsShow() *cobra.Command {

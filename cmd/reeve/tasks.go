@@ -392,6 +392,7 @@ func tasksCancel() *cobra.Command {
 		Short: "End a task and everything under it, also what runs",
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, for whoever waits for it and for the record")
+	jsonFlag(c)
 	return aboutOne(c, false, func(cmd *cobra.Command, node *openNode, id task.ID) error {
 		if err := cancelTree(cmd.Context(), node.client, id, reason); err != nil {
 			return err
@@ -399,6 +400,9 @@ func tasksCancel() *cobra.Command {
 		t, err := node.client.Get(cmd.Context(), id)
 		if err != nil {
 			return err
+		}
+		if wantsJSON(cmd) {
+			return printJSON(cmd.OutOrStdout(), t.Raw)
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s is %s\n", id, stateOfTask(t))
 		return nil
@@ -413,10 +417,14 @@ func tasksRetry() *cobra.Command {
 that failed, what did not complete and what waits for it. What was cancelled stays so:
 copy it, and execute the copy.`,
 	}
+	jsonFlag(c)
 	return aboutOne(c, true, func(cmd *cobra.Command, node *openNode, id task.ID) error {
 		started, err := node.client.Execute(cmd.Context(), flow.Execution{Existing: id})
 		if err != nil {
 			return err
+		}
+		if wantsJSON(cmd) {
+			return printJSON(cmd.OutOrStdout(), map[string]task.ID{"root_task_id": started.Root})
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "started %s\nreeve tasks watch %s%s follows it\n", started.Root, started.Root, node.hint)
 		return nil
@@ -430,10 +438,14 @@ func tasksCopy() *cobra.Command {
 		Short: "Make a task anew, with everything under it",
 	}
 	c.Flags().BoolVar(&alone, "alone", false, "only the task itself")
+	jsonFlag(c)
 	return aboutOne(c, false, func(cmd *cobra.Command, node *openNode, id task.ID) error {
 		made, err := node.client.Copy(cmd.Context(), id, !alone)
 		if err != nil {
 			return err
+		}
+		if wantsJSON(cmd) {
+			return printJSON(cmd.OutOrStdout(), map[string]task.ID{"task_id": made})
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s\n", made)
 		fmt.Fprintf(cmd.ErrOrStderr(), "reeve tasks retry %s%s executes it\n", made, node.hint)
@@ -448,9 +460,13 @@ func tasksDelete() *cobra.Command {
 		Short: "Remove a task that was never executed",
 	}
 	c.Flags().BoolVar(&children, "children", false, "with everything under it")
+	jsonFlag(c)
 	return aboutOne(c, false, func(cmd *cobra.Command, node *openNode, id task.ID) error {
 		if err := node.client.Delete(cmd.Context(), id, children); err != nil {
 			return err
+		}
+		if wantsJSON(cmd) {
+			return printJSON(cmd.OutOrStdout(), map[string]task.ID{"deleted": id})
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "deleted %s\n", id)
 		return nil

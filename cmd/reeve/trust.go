@@ -33,6 +33,7 @@ rules without this. Without FILE it is ./reeve.yaml.`,
 			switch {
 			case list:
 				files, err := t.List()
+				list := []trustedFile{}
 				for _, f := range files {
 					state := "trusted"
 					switch err := t.Check(f.Path); {
@@ -41,7 +42,13 @@ rules without this. Without FILE it is ./reeve.yaml.`,
 					case err != nil:
 						state = "cannot be read"
 					}
-					fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", printable(f.Path), state)
+					list = append(list, trustedFile{f.Path, state})
+				}
+				if wantsJSON(cmd) {
+					return errors.Join(err, printJSON(cmd.OutOrStdout(), list))
+				}
+				for _, f := range list {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", printable(f.Path), f.State)
 				}
 				return err
 			case remove:
@@ -60,7 +67,13 @@ rules without this. Without FILE it is ./reeve.yaml.`,
 	}
 	c.Flags().BoolVar(&list, "list", false, "list what is trusted")
 	c.Flags().BoolVar(&remove, "remove", false, "trust the file no more")
-	return c
+	return jsonFlag(c)
+}
+
+// trustedFile is a configuration in the list of those that are trusted.
+type trustedFile struct {
+	Path  string `json:"path"`
+	State string `json:"state"`
 }
 
 // foundConfig is the configuration that is looked for where a command is run.

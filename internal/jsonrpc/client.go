@@ -106,7 +106,10 @@ func RefusalIn[E any, P protocolError[E]](body []byte, status string) error {
 // {"error": sentence}.
 func (a *Answer) Read(into any) error {
 	if a.Code == http.StatusOK {
-		return json.Unmarshal(a.Body, into)
+		if json.Unmarshal(a.Body, into) != nil {
+			return errors.New("the answer is not in the form of a reeve node of this version")
+		}
+		return nil
 	}
 	var problem struct {
 		Error string `json:"error"`

@@ -3,9 +3,12 @@ package operator
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 
 	"reeve.example/reeve/internal/datadir"
@@ -63,13 +66,33 @@ func (c *Client) Ask(ctx context.Context, method, path string, q, a any) error {
 			return err
 		}
 	}
-	r, err := jsonrpc.NewRequest(ctx, method, cmp.Or(strings.TrimRight(c.URL, "/"), "http://localhost")+path, c.Key, body)
-	if err != nil {
-		return err
-	}
-	answer, err := jsonrpc.Fetch(c.HTTP, r, 1<<30)
+	answer, err := c.fetch(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
 	return answer.Read(a)
+}
+
+// Text reads what the node has at a path, as it is.
+func (c *Client) Text(ctx context.Context, path string) ([]byte, error) {
+	answer, err := c.fetch(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Code != http.StatusOK {
+		return nil, answer.Read(nil)
+	}
+	return answer.Body, nil
+}
+
+func (c *Client) fetch(ctx context.Context, method, path string, body []byte) (*jsonrpc.Answer, error) {
+	r, err := jsonrpc.NewRequest(ctx, method, cmp.Or(strings.TrimRight(c.URL, "/"), "http://localhost")+path, c.Key, body)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := jsonrpc.Fetch(c.HTTP, r, 1<<30)
+	if failed := (*url.Error)(nil); errors.As(err, &failed) && c.URL != "" {
+		return nil, fmt.Errorf("the node %s cannot be asked: %w", c.URL, failed.Err)
+	}
+	return answer, err
 }
