@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -21,11 +22,13 @@ import (
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/visible"
+	"reeve.example/reeve/internal/words"
 )
 
 func approvalsCommand() *cobra.Command {
 	return group("approvals", "Acts that wait for a person: see them, and answer",
-		approvalsList(), approvalsShow(), approvalsAnswer("approve", "Let the act happen, once"), approvalsAnswer("deny", "Refuse the act"))
+		approvalsList(), approvalsShow(), approvalsAnswer("approve", "Let the act happen: once, or what does the same for a while"),
+		approvalsAnswer("deny", "Refuse the act"), approvalsRevoke())
 }
 
 // approvalFlags are those of every command about approvals: which node is asked.
@@ -36,16 +39,21 @@ func approvalFlags(c *cobra.Command) *cobra.Command {
 }
 
 func approvalsList() *cobra.Command {
-	var all, asJSON bool
+	var all, granted, asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the acts that wait for an answer, and what would happen",
 		Long: `Lists the acts that wait for an answer, the oldest first: what would happen, who asks, which
-rule holds it, and how long there is to answer.`,
+rule holds it, and how long there is to answer. With --granted it lists what people agreed to
+for more than once, and lets acts pass now.`,
 		Example: `  reeve approvals list
+  reeve approvals list --granted
   reeve approvals list --server https://reeve.example --key env:REEVE_KEY --json`,
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if granted {
+				return listGranted(cmd, all, asJSON)
+			}
 			list := []*approval.Decision{}
 			for after := ""; ; {
 				path := "/approvals?after=" + url.QueryEscape(after)
@@ -78,6 +86,110 @@ rule holds it, and how long there is to answer.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&all, "all", false, "also those that are over")
+	c.Flags().BoolVar(&granted, "granted", false, "what people agreed to for more than once")
+	return approvalFlags(c)
+}
+
+func listGranted(cmd *cobra.Command, all, asJSON bool) error {
+	list := []*approval.Grant{}
+	for after := ""; ; {
+		path := "/grants?after=" + url.QueryEscape(after)
+		if all {
+			path += "&all=1"
+		}
+		var page operator.GrantList
+		if err := askNode(cmd, "GET", path, nil, &page); err != nil {
+			return err
+		}
+		sayDamaged(cmd, page.Damaged)
+		list = append(list, page.Grants...)
+		if after = page.Next; after == "" {
+			break
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *approval.Grant) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	})
+	out := cmd.OutOrStdout()
+	switch {
+	case asJSON:
+		return printJSON(out, list)
+	case len(list) == 0:
+		fmt.Fprintf(cmd.ErrOrStderr(), "nothing was agreed to for more than once%s\n", elsewhere(cmd))
+		return nil
+	}
+	width := lineWidth(out)
+	fmt.Fprintf(out, "%-16s  %-8s  %-5s  %-20s  BY\n", "ID", "STATE", "LEFT", "AGENT")
+	for _, g := range list {
+		left, state := "", string(g.State)
+		if g.State == approval.Approved {
+			left, state = shortTime(time.Until(g.Until)), "granted"
+		}
+		row := fmt.Sprintf("%-16s  %-8s  %-5s  %s  %s", g.ID, state, left, pad(printable(cmp.Or(g.Agent, g.Principal)), 20), printable(strings.Join(g.Who(), ", ")))
+		fmt.Fprintln(out, runewidth.Truncate(row, width, "…"))
+		fmt.Fprintln(out, runewidth.Truncate("    "+printable(cmp.Or(g.What, strings.TrimSpace(g.Kind+" "+g.Resource))), width, "…"))
+		if g.State != approval.Approved {
+			continue
+		}
+		for _, line := range append([]string{reachOf(g)}, limitsOf(&g.Scope)...) {
+			fmt.Fprintln(out, runewidth.Truncate("      "+line, width, "…"))
+		}
+	}
+	return nil
+}
+
+// reachOf says where a grant holds.
+func reachOf(g *approval.Grant) string {
+	reach := "in all sessions"
+	if g.Session != "" {
+		reach = "in session " + printable(g.Session)
+	}
+	if g.Scope.Folder != "" {
+		reach += ", in " + printable(g.Scope.Folder)
+	}
+	return reach
+}
+
+// limitsOf says what of an act may differ, and which files must not.
+func limitsOf(s *approval.Scope) (lines []string) {
+	if len(s.Differs) > 0 {
+		lines = append(lines, "whatever stands in "+printable(strings.Join(s.Differs, ", ")))
+	}
+	var files []string
+	for _, f := range s.Files {
+		if strings.HasPrefix(f.Sum, "sha256:") && f.Path != f.Real && strings.ContainsAny(f.Path, "./") || strings.HasPrefix(f.Sum, "sha256:") && f.Path == f.Real {
+			files = append(files, f.Path)
+		}
+	}
+	if len(files) > 0 {
+		lines = append(lines, "while unchanged: "+printable(strings.Join(files, ", ")))
+	}
+	return lines
+}
+
+func approvalsRevoke() *cobra.Command {
+	q := operator.GrantChange{State: approval.Revoked}
+	c := &cobra.Command{
+		Use:   "revoke ID",
+		Short: "Take back what was agreed to for more than once",
+		Long: `Takes back what was agreed to for more than once, by its id as list --granted has it, or by
+that of the approval: from then on people are asked again.`,
+		Example: `  reeve approvals list --granted
+  reeve approvals revoke mqg3y2k7c5d4n8ab`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			if err := askTerminal(cmd, a, "  people are asked again about what it covers\n"); err != nil {
+				return err
+			}
+			var g approval.Grant
+			if err := askNode(cmd, "POST", "/grants/"+url.PathEscape(a[0]), q, &g); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is %s\n", g.ID, g.State)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&q.Note, "note", "", "a sentence for the record")
 	return approvalFlags(c)
 }
 
@@ -153,12 +265,17 @@ func approvalsShow() *cobra.Command {
 
 func approvalsAnswer(verb, short string) *cobra.Command {
 	q := operator.ApprovalAnswer{Answer: verb}
+	var lasts, until string
 	c := &cobra.Command{
 		Use:   verb + " ID",
 		Short: short,
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			var h approval.Decision
+			var err error
+			if q.For, err = spanNamed(lasts, until, time.Now()); err != nil {
+				return usageError{err}
+			}
 			path := "/approvals/" + url.PathEscape(a[0])
 			if q.Seen == "" { // what is printed here is what is agreed to
 				if err := askNode(cmd, "GET", path, nil, &h); err != nil {
@@ -174,22 +291,91 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 					q.Seen = h.Seen
 				}
 			}
-			if err := askTerminal(cmd, a, ""); err != nil {
+			if err := askTerminal(cmd, a, question(&h, &q)); err != nil {
 				return err
 			}
 			if err := askNode(cmd, "POST", path, q, &h); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s is %s\n", h.ID, h.State)
+			if h.Grant != "" {
+				fmt.Fprintf(cmd.OutOrStdout(), "what does the same is let through, %s (grant %s)\n", spanText(h.For()), h.Grant)
+			} else if h.State == approval.Approved && !q.For.Once() {
+				fmt.Fprintln(cmd.OutOrStdout(), "only once: somebody else who agreed has said no more than that")
+			}
 			return nil
 		},
 	}
 	if verb == "approve" {
+		c.Long = `Shows exactly what would be done, asks at the terminal, and lets it happen once.
+
+With --for session or --until it also lets through, unasked, what does the same later: what
+the same rules ask about, by the same agent and tool, with the same arguments (a text for
+readers, as of a message, and the content of the same file may be others), nothing graver,
+with the files that it runs unchanged. A command has to be readable whole, and is the same
+only in the same folder. What the policy denies, no agreement lets through.`
+		c.Example = `  reeve approvals approve mqg3y2k7c5d4n8ab
+  reeve approvals approve mqg3y2k7c5d4n8ab --for session
+  reeve approvals approve mqg3y2k7c5d4n8ab --until 7d --note 'The release week.'`
+		c.Flags().StringVar(&lasts, "for", "", "session: also what does the same in this session, for a day at most; or a length of time, as --until")
+		c.Flags().StringVar(&until, "until", "", "also what does the same, for a time such as 2h or 7d, or until the end of a day such as 2027-01-31")
 		c.Flags().StringVar(&q.Seen, "seen", "", "what show printed as \"seen\": agree only to exactly that, without printing it again")
 	}
 	c.Flags().StringVar(&q.Note, "note", "", "a sentence for the agent and the record")
 	c.Flags().StringVar(&q.Decision, "decision", "", "answer only if this decision, as shown, is still the one that waits")
 	return approvalFlags(c)
+}
+
+// question is what is asked about last, below what would be done.
+func question(h *approval.Decision, q *operator.ApprovalAnswer) (shown string) {
+	if h.What != "" {
+		shown = "  " + printable(words.Shorten(h.What, 400)) + "\n"
+	}
+	switch {
+	case q.Answer != "approve":
+	case q.For.Once():
+		shown += "  once\n"
+	default:
+		shown += "  and what does the same, " + spanText(q.For) + "\n"
+	}
+	return shown
+}
+
+// spanNamed is how long somebody agrees for.
+func spanNamed(lasts, until string, now time.Time) (s approval.Span, err error) {
+	if lasts == "session" || lasts == "once" {
+		s.Session, lasts = lasts == "session", ""
+	}
+	if lasts != "" && until != "" {
+		return s, errors.New("--for and --until both name a time: leave one out")
+	}
+	if text := cmp.Or(until, lasts); text != "" {
+		if d, err := words.Duration(text); err == nil && d > 0 {
+			s.Until = now.Add(d)
+		} else if day, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
+			s.Until = day.AddDate(0, 0, 1)
+		} else if s.Until, err = time.Parse(time.RFC3339, text); err != nil {
+			return s, fmt.Errorf("%q is neither a length of time, such as 2h or 7d, nor a day, such as 2027-01-31", text)
+		}
+	}
+	if s.Once() {
+		return s, nil
+	}
+	if _, err := s.At(now); err != nil {
+		return s, err
+	}
+	return s, nil
+}
+
+// spanText says how long somebody agreed for.
+func spanText(s approval.Span) string {
+	switch {
+	case s.Until.IsZero():
+		return "in this session"
+	case s.Session:
+		return "in this session, until " + s.Until.Local().Format("2006-01-02 15:04")
+	}
+	return "until " + s.Until.Local().Format("2006-01-02 15:04")
 }
 
 // showApproval prints a held decision. All of it that an agent wrote is made
@@ -224,6 +410,7 @@ func showApproval(out io.Writer, h *approval.Decision) error {
 	}
 	if h.Exact != nil {
 		showExact(out, h.Exact)
+		showScope(out, &h.Exact.Scope)
 		return nil
 	}
 	if h.Request != nil {
@@ -242,6 +429,22 @@ func showExact(out io.Writer, x *approval.Exact) {
 	fmt.Fprintf(out, "\nthe request, exactly:\n%s\n", readable(jsontext.Value(x.Request)))
 	for _, c := range x.Changes {
 		fmt.Fprintf(out, "\nthe policy changes %s from\n%s\nto\n%s\n", printable(c.Pointer), readable(jsontext.Value(c.Old)), readable(jsontext.Value(c.New)))
+	}
+}
+
+// showScope says what agreement to more than this one act would cover.
+func showScope(out io.Writer, s *approval.Scope) {
+	switch {
+	case s.Once != "":
+		fmt.Fprintf(out, "\nIt can be agreed to once only: %s.\n", printable(s.Once))
+	case s.Same != "":
+		fmt.Fprintln(out, "\nAgreement for more than once would cover the same call by the same agent")
+		if s.Folder != "" {
+			fmt.Fprintf(out, "  in %s\n", printable(s.Folder))
+		}
+		for _, line := range limitsOf(s) {
+			fmt.Fprintln(out, "  "+line)
+		}
 	}
 }
 

@@ -211,7 +211,7 @@ func ask(cmd *cobra.Command, mustRun bool, method, path string, q, a any) (err e
 	if err != nil {
 		return err
 	}
-	if strings.HasPrefix(path, "/approvals") { // what a hook or a proxy holds, too
+	if strings.HasPrefix(path, "/approvals") || strings.HasPrefix(path, "/grants") { // what a hook or a proxy holds, too
 		c = orOwn(c)
 	}
 	if path != "/admin/keys" && !mustRun { // a key can be made before the first start

@@ -9,7 +9,8 @@
 //	  └──────────────────────────┴── taken back ──▶ revoked
 //
 // An approval answers the named rules for one act: one digest, of one principal,
-// agent and session, in the form that the policy gave it. It is used once.
+// agent and session, in the form that the policy gave it. It is used once. Where people
+// agree to more than that, it makes a Grant, which has an end and a scope of its own.
 package approval
 
 import (
@@ -71,6 +72,7 @@ type Decision struct {
 	Principal string `json:"principal"`
 	Agent     string `json:"agent,omitzero"`
 	Session   string `json:"session,omitzero"`
+	Within    string `json:"within,omitzero"` // what stands for the session in a grant; mostly the same
 	Door      string `json:"door"`
 	Kind      string `json:"kind"`
 	Resource  string `json:"resource,omitzero"`
@@ -100,6 +102,8 @@ type Decision struct {
 	Answers []Answer  `json:"answers,omitzero"`
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires"`
+	// Grant is the id of the grant that the answers made, if they did.
+	Grant string `json:"grant,omitzero"`
 }
 
 // Exact is what would be done, with nothing masked.
@@ -111,6 +115,8 @@ type Exact struct {
 	What string `json:"what,omitzero"`
 	// Changes are those that the policy makes to it.
 	Changes []Change `json:"changes,omitzero"`
+	// Scope is what people agree to who agree for more than once.
+	Scope Scope `json:"scope,omitzero"`
 }
 
 // Change is one change of a request: JSON that another takes the place of.
@@ -151,6 +157,7 @@ type Answer struct {
 	Agree bool      `json:"agree"`
 	Note  string    `json:"note,omitzero"`
 	Seen  string    `json:"seen,omitzero"` // the digest of what they looked at
+	For   Span      `json:"for,omitzero"`
 	At    time.Time `json:"at"`
 }
 
@@ -214,11 +221,11 @@ func (d *Decision) Wait(id string) bool {
 // Open reports whether the decision can still change.
 func (d *Decision) Open() bool { return d.State == Held || d.State == Approved }
 
-// Answer takes a person's answer. seen is the digest of what they looked at: to
-// agree, it must be that of what is held. A refusal decides at once, and takes
-// back an approval that was not used yet.
-func (d *Decision) Answer(by act.Principal, agree bool, seen, note string, now time.Time) error {
-	state := d.At(now)
+// Answer takes a person's answer, of which By and At are set here. To agree, Seen must
+// be the digest of what is held. A refusal decides at once, and takes back an approval
+// that was not used yet.
+func (d *Decision) Answer(by act.Principal, a Answer, now time.Time) error {
+	state, agree := d.At(now), a.Agree
 	switch {
 	case state != Held && (state != Approved || agree):
 		return fmt.Errorf("%w: it is %s", ErrEnded, state)
@@ -238,10 +245,14 @@ func (d *Decision) Answer(by act.Principal, agree bool, seen, note string, now t
 	switch {
 	case agree && d.Sealed == nil:
 		return ErrUnshown
-	case agree && seen != d.Seen:
+	case agree && a.Seen != d.Seen:
 		return ErrUnseen
 	}
-	d.Answers = append(d.Answers, Answer{By: by.Name, Agree: agree, Note: note, Seen: seen, At: now})
+	if !agree {
+		a.For = Span{}
+	}
+	a.By, a.At = by.Name, now
+	d.Answers = append(d.Answers, a)
 	switch {
 	case !agree && state == Approved:
 		d.State = Revoked
@@ -252,6 +263,21 @@ func (d *Decision) Answer(by act.Principal, agree bool, seen, note string, now t
 		d.State, d.Expires = Approved, now.Add(d.Expires.Sub(d.Created))
 	}
 	return nil
+}
+
+// For is what all who agreed have agreed to: once, unless each of them said more.
+func (d *Decision) For() Span {
+	var span Span
+	first := true
+	for _, a := range d.Answers {
+		if a.Agree {
+			if span = span.narrower(a.For); first {
+				span = a.For
+			}
+			first = false
+		}
+	}
+	return span
 }
 
 // satisfied reports whether enough people agreed to every rule.

@@ -45,7 +45,7 @@ func TestAnswer(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			d := &Decision{State: Held, Principal: "key:agent", Needs: tt.needs, Sealed: []byte("sealed"), Seen: "what is held", Created: start, Expires: at(60)}
 			for i, s := range tt.steps {
-				err := d.Answer(act.Principal{Name: s.by}, s.agree, "what is held", "", at(s.minute))
+				err := d.Answer(act.Principal{Name: s.by}, Answer{Agree: s.agree, Seen: "what is held"}, at(s.minute))
 				if !errors.Is(err, s.err) || (err == nil) != (s.err == nil) {
 					t.Errorf("step %d: error %v, want %v", i, err, s.err)
 				}
@@ -92,7 +92,7 @@ func TestAnswerUnseen(t *testing.T) {
 		{"seen", []byte("s"), true, "sha256:this", nil},
 	} {
 		d := &Decision{State: Held, Needs: []Need{{Quorum: 1}}, Sealed: tt.sealed, Seen: "sha256:this", Created: start, Expires: at(60)}
-		if err := d.Answer(act.Principal{Name: "key:a"}, tt.agree, tt.seen, "", at(1)); !errors.Is(err, tt.want) {
+		if err := d.Answer(act.Principal{Name: "key:a"}, Answer{Agree: tt.agree, Seen: tt.seen}, at(1)); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 		}
 	}
@@ -131,5 +131,66 @@ func TestData(t *testing.T) {
 	}
 	if (&Decision{}).Open() {
 		t.Error("the zero decision is open")
+	}
+}
+
+// TestSpans: what two people have both agreed to, and which spans there are.
+func TestSpans(t *testing.T) {
+	session, hour, day := Span{Session: true, Until: at(90)}, Span{Until: at(60)}, Span{Until: at(24 * 60)}
+	for _, tt := range []struct{ a, b, want Span }{
+		{Span{}, Span{}, Span{}}, {Span{}, day, Span{}}, {day, Span{}, Span{}}, {day, hour, hour},
+		{session, day, session}, {hour, session, Span{Session: true, Until: at(60)}},
+	} {
+		d := Decision{Answers: []Answer{{Agree: true, For: tt.a}, {Agree: false, For: day}, {Agree: true, For: tt.b}}}
+		if got := d.For(); got != tt.want {
+			t.Errorf("%v and %v: %v, want %v", tt.a, tt.b, got, tt.want)
+		}
+	}
+	if s, err := (Span{Session: true}).At(start); err != nil || !s.Until.Equal(start.Add(SessionLasts)) {
+		t.Errorf("a session: %v, %v", s, err)
+	}
+	if s, err := (Span{}).At(start); err != nil || !s.Once() {
+		t.Errorf("once: %v, %v", s, err)
+	}
+	for _, until := range []time.Time{start, at(-1), start.Add(MaxSpan + 1)} {
+		if _, err := (Span{Until: until}).At(start); !errors.Is(err, ErrSpan) {
+			t.Errorf("until %v: %v", until, err)
+		}
+	}
+}
+
+// TestScopeCovers: every part of a scope counts, and one that is not there covers nothing.
+func TestScopeCovers(t *testing.T) {
+	scope := func(edit func(*Scope)) *Scope {
+		s := &Scope{Same: "sha256:a", Folder: "/f", Differs: []string{"note"}, Files: []File{{"a", "/f/a", "sha256:b"}}, Labels: []string{"l"}, Risk: act.Risk{Score: 0.5, Heuristic: 0.4}}
+		edit(s)
+		return s
+	}
+	shown := scope(func(*Scope) {})
+	for _, tt := range []struct {
+		name string
+		edit func(*Scope)
+		want bool
+	}{
+		{"the same", func(*Scope) {}, true},
+		{"less", func(s *Scope) { s.Differs, s.Labels, s.Risk = nil, nil, act.Risk{} }, true},
+		{"a model's other opinion", func(s *Scope) { s.Risk.Score = 0.6 }, true},
+		{"a worse one", func(s *Scope) { s.Risk.Score = 0.7 }, false},
+		{"a graver hazard", func(s *Scope) { s.Risk.Heuristic = 0.41 }, false},
+		{"something else", func(s *Scope) { s.Same = "sha256:b" }, false},
+		{"elsewhere", func(s *Scope) { s.Folder = "/g" }, false},
+		{"another file", func(s *Scope) { s.Files = []File{{"a", "/f/a", "sha256:c"}} }, false},
+		{"a file less", func(s *Scope) { s.Files = nil }, false},
+		{"a label more", func(s *Scope) { s.Labels = []string{"l", "m"} }, false},
+		{"a text more", func(s *Scope) { s.Differs = []string{"body", "note"} }, false},
+		{"what is once only", func(s *Scope) { s.Once = "why" }, false},
+		{"nothing", func(s *Scope) { *s = Scope{} }, false},
+	} {
+		if got := shown.Covers(scope(tt.edit)); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+	if empty := new(Scope); empty.Covers(new(Scope)) {
+		t.Error("no scope covers")
 	}
 }

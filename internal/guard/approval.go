@@ -45,8 +45,13 @@ func formOf(digest act.Digest, d *act.Decision) string {
 
 // approvalID names the approval of an act. The same act, whatever the ids of
 // its steps, has the same; nobody else's has.
+// The same command in another folder is another act.
 func approvalID(a *act.Action, form string) string {
-	return ItemID(10, approvalKind, a.Principal.Name, a.Agent.ID, cmp.Or(a.Within, a.Session), form)
+	parts := []string{approvalKind, a.Principal.Name, a.Agent.ID, cmp.Or(a.Within, a.Session), form}
+	if folder := target.Folder(a); folder != "" {
+		parts = append(parts, folder)
+	}
+	return ItemID(10, parts...)
 }
 
 func newApprovals(g *Guard) *Items[approval.Decision] {
@@ -92,7 +97,9 @@ func newApprovals(g *Guard) *Items[approval.Decision] {
 // release must be called, once or more, when the record is durable or will not be: until then
 // nobody else on this node looks at the approval. Without it, of the steps of a
 // session that ask for the same thing at once all would rest on those that lose.
-func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, asked bool) (write *Item, release func(), err error) {
+//
+// tainted says that the act's session has read what others wrote.
+func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, asked, tainted bool) (write *Item, release func(), err error) {
 	if d.Effect != act.Escalate {
 		return nil, func() {}, nil
 	}
@@ -108,8 +115,16 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, ask
 		h, item, err = g.earlierApproval(ctx, a, d, item)
 	}
 	waits := h != nil && h.Open()
+	if err == nil && !answered(h, a.At) {
+		var grant *approval.Grant
+		if grant, err = g.granted(ctx, a, d, tainted); grant != nil {
+			release()
+			pass(d, grant)
+			return nil, func() {}, nil
+		}
+	}
 	if err == nil {
-		write, err = g.apply(a, d, h, item, form, asked)
+		write, err = g.apply(a, d, h, item, form, asked, tainted)
 	}
 	if err == nil && write != nil && write.Open && !waits {
 		var made func(bool)
@@ -147,8 +162,18 @@ func (g *Guard) earlierApproval(ctx context.Context, a *act.Action, d *act.Decis
 	return nil, none, nil
 }
 
+// answered reports whether people have said of exactly this act whether it may happen:
+// that goes before what they said of its like.
+func answered(h *approval.Decision, now time.Time) bool {
+	if h == nil {
+		return false
+	}
+	state := h.At(now)
+	return state == approval.Approved || state == approval.Denied && now.Before(h.Expires)
+}
+
 // apply is what the state of an approval, nil if there is none, makes of a decision.
-func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item *Item, form string, asked bool) (*Item, error) {
+func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item *Item, form string, asked, tainted bool) (*Item, error) {
 	needs, expires := approval.Needs(d.Reasons, a.At)
 	state := approval.Expired
 	if h != nil {
@@ -184,7 +209,7 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item
 			waiting = h.Asked
 		}
 		var err error
-		if h, err = g.newApproval(a, d, form); h == nil || err != nil {
+		if h, err = g.newApproval(a, d, form, tainted); h == nil || err != nil {
 			d.Effect = act.Deny
 			d.Reasons = slices.Insert(d.Reasons, 0, unshown)
 			return nil, err
@@ -200,18 +225,21 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item
 
 // newApproval is a new decision about an act that people are asked about; nil when
 // the act cannot be shown to them as it is.
-func (g *Guard) newApproval(a *act.Action, d *act.Decision, form string) (*approval.Decision, error) {
+func (g *Guard) newApproval(a *act.Action, d *act.Decision, form string, tainted bool) (*approval.Decision, error) {
 	x := exactly(a, d)
 	if x == nil {
 		return nil, nil
 	}
 	h := &approval.Decision{
 		ID: approvalID(a, form), State: approval.Held,
-		Principal: a.Principal.Name, Agent: a.Agent.ID, Session: a.Session,
+		Principal: a.Principal.Name, Agent: a.Agent.ID, Session: a.Session, Within: cmp.Or(a.Within, a.Session),
 		Door: a.Door, Kind: string(a.Kind), Resource: a.Resource, Digest: form,
 		Seen: x.Digest(), Created: a.At,
 	}
-	x.What = target.What(a, nil)
+	x.What, x.Scope = target.What(a, nil), *target.Of(a, d, tainted).Look()
+	if slices.ContainsFunc(x.Scope.Files, func(f approval.File) bool { return g.scans(f.Path) }) {
+		x.Scope = approval.Scope{Once: "a path in it holds what must not be kept"}
+	}
 	if g.cfg.Keep != KeepNone {
 		if h.Request, _ = g.maskedRequest(a); h.Request != nil {
 			h.What = target.What(a, h.Request)
@@ -359,6 +387,8 @@ type Reply struct {
 	// at: another one is not answered.
 	Decision string
 	Note     string
+	// For is for how long the person agrees; the zero value is once.
+	For approval.Span
 }
 
 // Answer takes a person's answer to a held decision. It returns the approval's
@@ -372,11 +402,46 @@ func (g *Guard) Answer(ctx context.Context, id string, by act.Principal, r Reply
 	if !r.Agree {
 		what = "deny"
 	}
-	return g.changeApproval(ctx, id, by, what, func(h *approval.Decision) (bool, error) {
+	now := g.cfg.Now()
+	span, err := r.For.At(now)
+	if err != nil {
+		return nil, err
+	}
+	return g.changeApproval(ctx, id, by, what, func(h *approval.Decision) (bool, []*Item, error) {
 		if r.Decision != "" && r.Decision != h.Decision {
-			return false, ErrChanged
+			return false, nil, ErrChanged
 		}
-		return true, h.Answer(by, r.Agree, r.Seen, r.Note, g.cfg.Now())
+		var x *approval.Exact
+		if r.Agree && !span.Once() {
+			if x, err = g.seal.open(h); err != nil {
+				return false, nil, err
+			}
+			switch {
+			case x.Scope.Once != "":
+				return false, nil, fmt.Errorf("%w: %s", approval.ErrOnce, x.Scope.Once)
+			case span.Session && h.Within == "":
+				return false, nil, fmt.Errorf("%w, or until a time: it names no session", approval.ErrOnce)
+			}
+		}
+		was := h.State
+		if err := h.Answer(by, approval.Answer{Agree: r.Agree, Seen: r.Seen, Note: r.Note, For: span}, now); err != nil {
+			return false, nil, err
+		}
+		switch {
+		case x != nil && h.State == approval.Approved:
+			_, item, err := g.newGrant(ctx, h, x, now)
+			if item == nil || err != nil {
+				return true, nil, err
+			}
+			return true, []*Item{item}, nil
+		case was == approval.Approved && h.State == approval.Revoked && h.Grant != "":
+			grant, item, err := g.grants.Get(ctx, h.Grant)
+			if err != nil || grant == nil || grant.Approval != h.ID || grant.Revoke(by, r.Note, now) != nil {
+				return true, nil, err
+			}
+			return true, []*Item{item}, g.grants.Fill(grant, item)
+		}
+		return true, nil, nil
 	})
 }
 
@@ -384,18 +449,20 @@ func (g *Guard) Answer(ctx context.Context, id string, by act.Principal, r Reply
 var ErrChanged = errors.New("another request is held under this id now: look at it again")
 
 // changeApproval changes a held decision, and wakes who waits for it once that is
-// durable. changed is whether there is anything to write.
-func (g *Guard) changeApproval(ctx context.Context, id string, by act.Principal, what string, change func(h *approval.Decision) (changed bool, err error)) (*approval.Decision, error) {
+// durable. changed is whether there is anything to write, and also what else is written
+// with it.
+func (g *Guard) changeApproval(ctx context.Context, id string, by act.Principal, what string, change func(h *approval.Decision) (changed bool, also []*Item, err error)) (*approval.Decision, error) {
 	written := false
-	h, err := g.approvals.Update(ctx, id, func(h *approval.Decision, item *Item) (*Note, error) {
+	h, err := g.approvals.UpdateWith(ctx, id, func(h *approval.Decision, item *Item) (*Note, []*Item, error) {
 		if !item.Found {
-			return nil, fmt.Errorf("the approval %q: %w", id, ledger.ErrNotFound)
+			return nil, nil, fmt.Errorf("the approval %q: %w", id, ledger.ErrNotFound)
 		}
+		var also []*Item
 		var err error
-		if written, err = change(h); err != nil || !written {
-			return nil, err
+		if written, also, err = change(h); err != nil || !written {
+			return nil, nil, err
 		}
-		return Admin("approval."+what, by, detailsOf(h, what)), nil
+		return Admin("approval."+what, by, detailsOf(h, what)), also, nil
 	})
 	if err != nil || !written {
 		return nil, err
@@ -413,7 +480,7 @@ func detailsOf(h *approval.Decision, what string) map[string]string {
 	}
 	if last := len(h.Answers) - 1; last >= 0 && what != "expire" {
 		answer := &h.Answers[last]
-		for name, value := range map[string]string{"seen": answer.Seen, "note": answer.Note} {
+		for name, value := range map[string]string{"seen": answer.Seen, "note": answer.Note, "for": spanOf(answer.For), "grant": h.Grant} {
 			if value != "" {
 				details[name] = value
 			}
@@ -429,19 +496,30 @@ func detailsOf(h *approval.Decision, what string) map[string]string {
 	return details
 }
 
-// ExpireApprovals ends the held decisions whose time is over, each with a record. One
-// that cannot be ended, since it is damaged, does not keep the others.
+// spanOf is what a record says of how long somebody agreed for.
+func spanOf(s approval.Span) string {
+	switch {
+	case s.Once():
+		return ""
+	case s.Session:
+		return "the session, until " + s.Until.UTC().Format(time.RFC3339)
+	}
+	return "until " + s.Until.UTC().Format(time.RFC3339)
+}
+
+// ExpireApprovals ends the held decisions and the grants whose time is over, each with a
+// record. One that cannot be ended, since it is damaged, does not keep the others.
 func (g *Guard) ExpireApprovals(ctx context.Context) error {
 	now := g.cfg.Now()
 	var failed error
 	for h, err := range g.approvals.All(ctx, ledger.ItemQuery{Open: true, DueBefore: now}) {
 		if err == nil {
-			_, err = g.changeApproval(ctx, h.ID, operator, "expire", func(h *approval.Decision) (bool, error) {
+			_, err = g.changeApproval(ctx, h.ID, operator, "expire", func(h *approval.Decision) (bool, []*Item, error) {
 				if !h.Open() || h.At(now) != approval.Expired {
-					return false, nil
+					return false, nil, nil
 				}
 				h.State = approval.Expired
-				return true, nil
+				return true, nil, nil
 			})
 		}
 		if ctx.Err() != nil {
@@ -452,7 +530,7 @@ func (g *Guard) ExpireApprovals(ctx context.Context) error {
 			failed = err
 		}
 	}
-	return failed
+	return cmp.Or(failed, g.expireGrants(ctx))
 }
 
 // pollApprovals is how often Await looks for an answer that another node took, beside

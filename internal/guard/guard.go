@@ -94,6 +94,7 @@ type Guard struct {
 	contents contents
 
 	approvals *Items[approval.Decision]
+	grants    *Items[approval.Grant]
 	agents    *Items[agent.Agent]
 	strangers *Items[agent.Agent]
 
@@ -127,7 +128,7 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	}
 	g := &Guard{cfg: cfg, clean: clean{seed: maphash.MakeSeed()}, sessions: newMemory(cfg.Store, cfg.Log, cfg.SessionBytes)}
 	g.contents = contents{most: cfg.Quotas.Contents, seed: maphash.MakeSeed(), logger: cfg.Logger}
-	g.approvals, g.agents, g.strangers = newApprovals(g), newAgents(g), newStrangers(g)
+	g.approvals, g.grants, g.agents, g.strangers = newApprovals(g), newGrants(g), newAgents(g), newStrangers(g)
 	var err error
 	if g.seal, err = newSealer(cfg.Log); err != nil {
 		return nil, err
@@ -343,7 +344,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With) (act.Dec
 	set := g.policy.Load()
 	violations, _ := (*session.State)(nil).Check(a, nil)
 	d := Judge(a, append(violations, a.Standing...), policy.Session{}, set)
-	consent, release, err := g.consult(ctx, a, &d, q.Asked)
+	consent, release, err := g.consult(ctx, a, &d, q.Asked, false)
 	if err != nil {
 		return act.Decision{}, nil, err
 	}
@@ -407,7 +408,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With) (act
 		Known: s.state.Known, Steps: s.state.Steps, Calls: s.state.Calls, Started: s.state.Started,
 		Tainted: s.state.Tainted(a.Turn), Autonomous: s.state.Autonomous,
 	}, set)
-	consent, release, err := g.consult(ctx, a, &d, q.Asked)
+	consent, release, err := g.consult(ctx, a, &d, q.Asked, s.state.Tainted(a.Turn))
 	if err != nil {
 		s.unlock()
 		return act.Decision{}, nil, err

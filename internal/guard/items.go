@@ -88,6 +88,14 @@ func (s *Items[T]) Lock(id string) (unlock func()) {
 // (then item.Found is false), and is called anew when another has written it meanwhile.
 // The error is ledger.ErrLost when that happens too often.
 func (s *Items[T]) Update(ctx context.Context, id string, change func(v *T, item *Item) (*Note, error)) (*T, error) {
+	return s.UpdateWith(ctx, id, func(v *T, item *Item) (*Note, []*Item, error) {
+		n, err := change(v, item)
+		return n, nil, err
+	})
+}
+
+// UpdateWith is Update for a change that writes other items as well, all with one record.
+func (s *Items[T]) UpdateWith(ctx context.Context, id string, change func(v *T, item *Item) (*Note, []*Item, error)) (*T, error) {
 	defer s.Lock(id)()
 	for range attempts {
 		v, item, err := s.Get(ctx, id)
@@ -97,7 +105,7 @@ func (s *Items[T]) Update(ctx context.Context, id string, change func(v *T, item
 		if v == nil {
 			v = new(T)
 		}
-		n, err := change(v, item)
+		n, also, err := change(v, item)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +115,7 @@ func (s *Items[T]) Update(ctx context.Context, id string, change func(v *T, item
 		if err := s.Fill(v, item); err != nil {
 			return nil, err
 		}
-		if err := s.guard.Write(ctx, n, item); !errors.Is(err, ledger.ErrLost) {
+		if err := s.guard.Write(ctx, n, append(also, item)...); !errors.Is(err, ledger.ErrLost) {
 			if err != nil {
 				v = nil
 			}

@@ -32,7 +32,7 @@ import (
 // answer, and change what rules. An agent does not run them, and people who do
 // are asked whether they mean it.
 var Deciding = []string{
-	"approvals approve", "approvals deny",
+	"approvals approve", "approvals deny", "approvals revoke",
 	"keys create", "keys revoke",
 	"agents reset-key", "agents resume", "agents revoke", "agents suspend",
 	"ledger erase", "ledger prune", "restore",

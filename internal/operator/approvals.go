@@ -78,6 +78,8 @@ type ApprovalAnswer struct {
 	// Decision is the id of the decision that the approver looked at. When it is
 	// given and another is held by now, the answer is refused.
 	Decision string `json:"decision,omitzero"`
+	// For is for how long the approver agrees; without it once, to exactly what was shown.
+	For approval.Span `json:"for,omitzero"`
 }
 
 // maxNote is the longest note of a person, in bytes.
@@ -88,10 +90,46 @@ func (o *API) answerApproval(r *http.Request, by act.Principal, q ApprovalAnswer
 		return nil, badRequest("want {\"answer\": \"approve\" or \"deny\"}, with a note of at most 2000 bytes")
 	}
 	h, err := o.Guard.Answer(r.Context(), r.PathValue("id"), by, guard.Reply{
-		Agree: q.Answer == "approve", Seen: q.Seen, Decision: q.Decision, Note: q.Note,
+		Agree: q.Answer == "approve", Seen: q.Seen, Decision: q.Decision, Note: q.Note, For: q.For,
 	})
 	if err != nil {
 		err = o.failed("the answer was not recorded", err)
 	}
 	return h, err
+}
+
+// GrantList is a page of grants, in the order of their ids.
+type GrantList struct {
+	Grants []*approval.Grant `json:"grants"`
+	// Next is what to give as after for the next page; empty on the last.
+	Next string `json:"next,omitzero"`
+	// Damaged are those of the page of which what is stored cannot be read: they let
+	// nothing pass.
+	Damaged []*guard.DamagedError `json:"damaged,omitempty"`
+}
+
+func (o *API) listGrants(r *http.Request, _ act.Principal, _ Nothing) (GrantList, error) {
+	q := r.URL.Query()
+	list, bad, next, err := o.Guard.Grants(r.Context(), q.Get("all") == "", q.Get("after"), approvalsPage)
+	if err != nil {
+		return GrantList{}, o.failed("the grants were not read", err)
+	}
+	return GrantList{Grants: append([]*approval.Grant{}, list...), Next: next, Damaged: bad}, nil
+}
+
+// GrantChange changes a grant.
+type GrantChange struct {
+	State approval.State `json:"state"` // revoked
+	Note  string         `json:"note,omitzero"`
+}
+
+func (o *API) changeGrant(r *http.Request, by act.Principal, q GrantChange) (*approval.Grant, error) {
+	if q.State != approval.Revoked || len(q.Note) > maxNote {
+		return nil, badRequest("want {\"state\": \"revoked\"}, with a note of at most 2000 bytes")
+	}
+	grant, err := o.Guard.Revoke(r.Context(), r.PathValue("id"), by, q.Note)
+	if err != nil {
+		err = o.failed("the grant was not changed", err)
+	}
+	return grant, err
 }

@@ -71,6 +71,7 @@ var (
 	admins  = []identity.Role{identity.Admin}
 	looking = []identity.Role{identity.Auditor, identity.Admin}
 	answers = []identity.Role{identity.Approver, identity.Admin} // and so see the exact bytes of what is held
+	asked   = []identity.Role{identity.Approver, identity.Auditor, identity.Admin}
 )
 
 // row is a route of the operator's interface. Of two rows with one pattern, the caller's
@@ -101,6 +102,8 @@ func (o *API) table() []row {
 		{"GET /approvals/{id}", answers, 0, serve(o.showExact)},
 		{"GET /approvals/{id}", looking, 0, serve(o.showKept)},
 		{"POST /approvals/{id}", answers, maxAnswer, serve(o.answerApproval)},
+		{"GET /grants", asked, 0, serve(o.listGrants)},
+		{"POST /grants/{id}", answers, maxAnswer, serve(o.changeGrant)},
 		{"GET /decisions/{id}", looking, 0, o.decision},
 	}
 }
@@ -200,11 +203,13 @@ func (o *API) failed(what string, err error) error {
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return problem{http.StatusNotFound, errors.New("there is nothing of this name")}
+	case errors.Is(err, approval.ErrSpan):
+		return problem{http.StatusBadRequest, err}
 	case errors.Is(err, approval.ErrOwn), errors.Is(err, approval.ErrNotAsked):
 		return problem{http.StatusForbidden, err}
 	case errors.Is(err, approval.ErrEnded), errors.Is(err, approval.ErrAnswered), errors.Is(err, guard.ErrChanged),
 		errors.Is(err, approval.ErrUnseen), errors.Is(err, approval.ErrUnshown), errors.Is(err, guard.ErrSealed),
-		errors.Is(err, agent.ErrRevoked), errors.Is(err, guard.ErrNoKey):
+		errors.Is(err, approval.ErrOnce), errors.Is(err, agent.ErrRevoked), errors.Is(err, guard.ErrNoKey):
 		return problem{http.StatusConflict, err}
 	}
 	o.Logger.Error(what, "error", err)

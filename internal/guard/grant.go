@@ -1,0 +1,200 @@
+package guard
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/risk"
+	"reeve.example/reeve/internal/target"
+)
+
+// grantKind is the kind of item that a grant is.
+const grantKind = "grant"
+
+// codeGranted is the code of the reason by which a grant lets an act pass.
+const codeGranted = "granted"
+
+func newGrants(g *Guard) *Items[approval.Grant] {
+	return NewItems(g, Kind[approval.Grant]{
+		Name: grantKind,
+		Parse: func(item *ledger.Item) (*approval.Grant, error) {
+			grant, err := approval.ParseGrant(item.Data)
+			if err == nil && grant.ID != item.ID {
+				err = errors.New("another one stands in its place")
+			}
+			return grant, err
+		},
+		Fill: func(grant *approval.Grant, item *Item) (err error) {
+			item.Owner, item.Open, item.Due = grant.Principal, grant.State == approval.Approved, grant.Until
+			if !item.Open {
+				item.Due = g.cfg.Now().Add(approvalsKept)
+				grant.What, grant.Scope.Files = "", nil
+			}
+			item.Data, err = grant.Data()
+			return err
+		},
+	})
+}
+
+// grantID names the grant for acts that have this in common, in one session or, if it is
+// empty, in all.
+func grantID(a *act.Action, session string, scope *approval.Scope) string {
+	return ItemID(10, grantKind, a.Principal.Name, session, scope.Same)
+}
+
+// granted returns the grant that answers everything that the policy asks of people about
+// an act; nil when there is none. It is read, and not written: to be taken back it needs
+// no turn of those that use it.
+func (g *Guard) granted(ctx context.Context, a *act.Action, d *act.Decision, tainted bool) (*approval.Grant, error) {
+	aim := target.Of(a, d, tainted)
+	if aim.Once != "" {
+		return nil, nil
+	}
+	needs, _ := approval.Needs(d.Reasons, a.At)
+	var scope *approval.Scope
+	for _, session := range []string{cmp.Or(a.Within, a.Session), ""} {
+		grant, _, err := g.grants.Get(ctx, grantID(a, session, &aim.Scope))
+		if damaged, ok := errors.AsType[*DamagedError](err); ok {
+			g.cfg.Logger.Debug("a grant lets nothing pass", "error", damaged)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if grant == nil || grant.Session != session || grant.At(a.At) != approval.Approved {
+			continue
+		}
+		if scope == nil {
+			scope = aim.Look()
+		}
+		if grant.Covers(needs, scope, a.At) {
+			return grant, nil
+		}
+	}
+	return nil, nil
+}
+
+// pass lets an act pass by a grant, and says so in its record.
+func pass(d *act.Decision, grant *approval.Grant) {
+	d.Effect = act.Allow
+	span := "until " + grant.Until.UTC().Format(time.RFC3339)
+	if grant.Session != "" {
+		span = "for this session, " + span
+	}
+	d.Reasons = append([]act.Reason{{
+		Rule: "approval", Code: codeGranted, Effect: act.Allow,
+		Message: fmt.Sprintf("%s agreed to this %s (grant %s).", strings.Join(grant.Who(), " and "), span, grant.ID),
+	}}, d.Reasons...)
+	d.Approval = &act.Approval{ID: grant.ID, State: codeGranted, Expires: grant.Until}
+}
+
+// newGrant makes the grant of an approval that enough people have agreed to, for more
+// than once; nil where they agreed to once.
+func (g *Guard) newGrant(ctx context.Context, h *approval.Decision, x *approval.Exact, now time.Time) (*approval.Grant, *Item, error) {
+	span := h.For()
+	if h.State != approval.Approved || span.Once() {
+		return nil, nil, nil
+	}
+	session := ""
+	if span.Session {
+		session = h.Within
+	}
+	asker := &act.Action{Principal: act.Principal{Name: h.Principal}}
+	grant, item, err := g.grants.Get(ctx, grantID(asker, session, &x.Scope))
+	if damaged, ok := errors.AsType[*DamagedError](err); ok {
+		return nil, nil, damaged
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	grant = &approval.Grant{
+		ID: item.ID, Approval: h.ID, Decision: h.Decision, State: approval.Approved,
+		Principal: h.Principal, Agent: h.Agent, Session: session, Door: h.Door, Kind: h.Kind, Resource: h.Resource,
+		What: (&redaction{what: g.cfg.Redact}).text(x.What, around{}), Scope: x.Scope,
+		Needs: h.Needs, Answers: h.Answers, Created: now, Until: span.Until,
+	}
+	if h.What != "" { // masked by the names of its arguments, too
+		grant.What = h.What
+	}
+	h.Grant = grant.ID
+	return grant, item, g.grants.Fill(grant, item)
+}
+
+// Grants lists grants in the order of their ids, after one: those that let acts pass, or
+// all that are kept.
+func (g *Guard) Grants(ctx context.Context, open bool, after string, limit int) (list []*approval.Grant, bad []*DamagedError, next string, err error) {
+	all, bad, next, err := g.grants.Page(ctx, ledger.ItemQuery{Open: open, After: after, Limit: limit})
+	for _, grant := range all {
+		if grant.State = grant.At(g.cfg.Now()); !open || grant.State == approval.Approved {
+			list = append(list, grant)
+		}
+	}
+	return list, bad, next, err
+}
+
+// Revoke takes a grant back, also by the id of the approval that made it. The errors are
+// ledger.ErrNotFound and approval.ErrEnded.
+func (g *Guard) Revoke(ctx context.Context, id string, by act.Principal, note string) (*approval.Grant, error) {
+	if g.cfg.Redact != 0 {
+		note = risk.Mask(note, risk.Scan(note, g.cfg.Redact, nil))
+	}
+	if item, err := g.Read(ctx, grantKind, id); err != nil {
+		return nil, err
+	} else if !item.Found {
+		h, _, err := g.approvals.Get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if h != nil && h.Grant != "" {
+			id = h.Grant
+		}
+	}
+	return g.endGrant(ctx, id, by, "revoke", func(grant *approval.Grant) error { return grant.Revoke(by, note, g.cfg.Now()) })
+}
+
+func (g *Guard) endGrant(ctx context.Context, id string, by act.Principal, what string, end func(*approval.Grant) error) (*approval.Grant, error) {
+	return g.grants.Update(ctx, id, func(grant *approval.Grant, item *Item) (*Note, error) {
+		if !item.Found {
+			return nil, fmt.Errorf("the grant %q: %w", id, ledger.ErrNotFound)
+		}
+		if err := end(grant); err != nil {
+			return nil, err
+		}
+		details := map[string]string{"grant": grant.ID, "approval": grant.Approval, "decision": grant.Decision, "state": string(grant.State)}
+		if grant.Ended != nil && grant.Ended.Note != "" {
+			details["note"] = grant.Ended.Note
+		}
+		return Admin("grant."+what, by, details), nil
+	})
+}
+
+// expireGrants ends the grants whose time is over, each with a record.
+func (g *Guard) expireGrants(ctx context.Context) error {
+	now := g.cfg.Now()
+	var failed error
+	for grant, err := range g.grants.All(ctx, ledger.ItemQuery{Open: true, DueBefore: now}) {
+		if err == nil {
+			_, err = g.endGrant(ctx, grant.ID, operator, "expire", func(grant *approval.Grant) error {
+				if grant.State != approval.Approved || now.Before(grant.Until) {
+					return approval.ErrEnded // somebody was quicker
+				}
+				grant.State = approval.Expired
+				return nil
+			})
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		if err != nil && !errors.Is(err, approval.ErrEnded) && !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrNotFound) && failed == nil {
+			failed = err
+		}
+	}
+	return failed
+}

@@ -1,0 +1,491 @@
+package target
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/risk/hazard"
+)
+
+// Aim is the scope of an act before the files were looked at.
+type Aim struct {
+	approval.Scope
+	names []named
+	seen  map[named]bool
+}
+
+// named is a file that an act names.
+type named struct {
+	path string
+	use  use
+}
+
+// use is what an act does with a file that it names.
+type use uint8
+
+const (
+	goes    use = iota // the place matters, not what is there
+	runs               // what is there matters
+	program            // a program, looked for where the system looks
+)
+
+// Bounds of what is looked at.
+const (
+	maxFiles = 256
+	maxFile  = 4 << 20  // bytes of a file whose content is read
+	maxBytes = 16 << 20 // of all files
+)
+
+// Of is the scope of an act that was judged: what another has to have in common with it.
+// tainted says that its session has read what others wrote.
+func Of(a *act.Action, d *act.Decision, tainted bool) *Aim {
+	m := &Aim{seen: map[named]bool{}}
+	switch {
+	case !a.IsCall():
+		m.once("it is no call of a tool")
+		return m
+	case len(d.Edits) > 0:
+		m.once("the policy changes it")
+	case a.Confusable:
+		m.once("the tool's name imitates another")
+	}
+	m.same(a)
+	m.labels(a, d, tainted)
+	m.read(a)
+	return m
+}
+
+// once notes why an act can be agreed to once only; the first reason is said.
+func (m *Aim) once(why string) { m.Once = cmp.Or(m.Once, why) }
+
+// same takes the digest of everything that may not differ.
+func (m *Aim) same(a *act.Action) {
+	h := sha256.New()
+	add := func(texts ...string) {
+		for _, t := range texts {
+			fmt.Fprintf(h, "%d %s\n", len(t), t)
+		}
+	}
+	add("reeve scope v1", a.Door, string(a.Kind), a.InnerMethod, a.Resource, a.Canonical, a.Alias, a.Server, a.From)
+	add(a.Principal.Name, a.Principal.Method, a.Principal.Organization)
+	add(a.Agent.ID, a.Agent.Name, a.Agent.Provider, a.Agent.Organization, a.User.ID, a.User.Organization)
+	readers := readersArguments(a)
+	arguments := slices.Clone(a.Arguments)
+	slices.SortFunc(arguments, func(x, y act.Argument) int { return cmp.Compare(x.Name, y.Name) })
+	for i := range arguments {
+		arg := &arguments[i]
+		if i > 0 && arg.Name == arguments[i-1].Name {
+			m.once("an argument is given twice")
+		}
+		if readers[arg.Name] || arg.Name == "timeout" && isNumber(arg.Value) {
+			m.Differs = append(m.Differs, arg.Name)
+			continue
+		}
+		doc, err := rawjson.Parse(arg.Value)
+		if err != nil {
+			m.once("an argument cannot be read")
+			return
+		}
+		add(arg.Name, "is", arg.ID, string(doc.Root().AppendCanonical(nil)))
+	}
+	m.Same = "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+func isNumber(value []byte) bool {
+	doc, err := rawjson.Parse(value)
+	return err == nil && doc.Root().Kind() == rawjson.Number
+}
+
+// labels notes what is known of an act beside what it says.
+func (m *Aim) labels(a *act.Action, d *act.Decision, tainted bool) {
+	m.Risk = d.Risk
+	for _, r := range d.Reasons {
+		m.Labels = append(m.Labels, "reason "+r.Code)
+	}
+	for _, t := range d.Risk.Threats {
+		m.Labels = append(m.Labels, "threat "+t)
+	}
+	if tainted {
+		m.Labels = append(m.Labels, "tainted")
+	}
+	for _, f := range hazard.Assess(a.Canonical, a.Content).Findings {
+		m.Labels = append(m.Labels, "hazard "+f.Code)
+		if f.Code == "command.not_understood" || f.Code == "text.bounds" {
+			m.once("it cannot be read whole")
+		}
+	}
+	slices.Sort(m.Labels)
+	m.Labels = slices.Compact(m.Labels)
+	const most = 64
+	if len(m.Labels) > most {
+		m.Labels = nil
+		m.once("too much was found in it")
+	}
+}
+
+// read reads the commands of an act, and notes the files that it runs and the paths that
+// it goes to.
+func (m *Aim) read(a *act.Action) {
+	if m.Once != "" {
+		return
+	}
+	m.Folder = Folder(a)
+	commands := 0
+	hazard.Observe(a.Canonical, a.Content, &hazard.Watch{
+		Command: func(c *hazard.Command) { commands++; m.command(c) },
+		Code:    func(string, string) { m.once("it gives an interpreter a program of its own") },
+		File: func(file string, _ bool, _ string, _ bool) {
+			m.name(file, goes)
+		},
+	})
+	for i, p := range hazard.Parts(a.Canonical, a.Content) {
+		if p.Path {
+			m.name(a.Content[i].Text, goes)
+		}
+	}
+	switch info, err := os.Stat(m.Folder); {
+	case commands == 0, a.Kind == act.TaskStart: // which begins in an empty folder of its own
+	case m.Folder == "" || !filepath.IsAbs(m.Folder):
+		m.once("it is not known in which folder it would run")
+	case err != nil || !info.IsDir():
+		m.once("the folder in which it would run cannot be looked at from here")
+	}
+	if len(m.names) > maxFiles {
+		m.once("it names too many files")
+	}
+}
+
+// Folder is the folder that an act works in, as far as it is said: by an argument, or
+// by a hook.
+func Folder(a *act.Action) string {
+	for _, arg := range a.Arguments {
+		switch arg.Name {
+		case "cwd", "workdir", "working_directory", "workingDirectory":
+			if text := plain(arg.Value); filepath.IsAbs(text) {
+				return filepath.Clean(text)
+			}
+		}
+	}
+	doc, err := rawjson.Parse(a.Body)
+	if err != nil {
+		return ""
+	}
+	return doc.Root().Get("params").Get("context").Get("session").Get("metadata").Get("cwd").Text()
+}
+
+// readsProgram are the interpreters that run what stands on their standard input, when
+// no file is named.
+var readsProgram = map[string]bool{
+	"sh": true, "bash": true, "zsh": true, "dash": true, "ksh": true, "fish": true, "csh": true, "tcsh": true, "pwsh": true, "powershell": true, "cmd": true,
+	"python": true, "python3": true, "perl": true, "ruby": true, "node": true, "nodejs": true, "deno": true, "bun": true, "php": true, "lua": true, "Rscript": true,
+	"psql": true, "mysql": true, "mariadb": true, "sqlite3": true, "mongosh": true, "redis-cli": true, "ssh": true, "at": true, "batch": true, "parallel": true, "xargs": true,
+}
+
+// impliedFiles are the files that programs run, or take their orders from, without being
+// told.
+var impliedFiles = map[string][]string{
+	"make": {"Makefile", "makefile", "GNUmakefile"}, "gmake": {"Makefile", "makefile", "GNUmakefile"},
+	"npm": nodeFiles, "npx": nodeFiles, "pnpm": nodeFiles, "yarn": nodeFiles, "bun": nodeFiles,
+	"just": {"justfile", "Justfile", ".justfile"}, "task": {"Taskfile.yml", "Taskfile.yaml"},
+	"rake": {"Rakefile", "rakefile"}, "gradle": {"build.gradle", "build.gradle.kts", "settings.gradle"}, "mvn": {"pom.xml"},
+	"cargo": {"Cargo.toml", "build.rs", ".cargo/config.toml"}, "poetry": pythonFiles, "uv": pythonFiles, "twine": {".pypirc"}, "tox": {"tox.ini"},
+	"docker": composeFiles, "docker-compose": composeFiles, "podman": composeFiles,
+	"goreleaser": {".goreleaser.yaml", ".goreleaser.yml"}, "fastlane": {"Fastfile", "fastlane/Fastfile"}, "gem": {"Gemfile"}, "bundle": {"Gemfile"},
+	"git": gitFiles(),
+}
+
+// gitFiles are what says where Git pushes to, and what it runs itself.
+func gitFiles() []string {
+	files := []string{".git", ".git/HEAD", ".git/config", ".gitattributes"}
+	for _, dir := range []string{".git/hooks", ".husky", ".husky/_", ".githooks"} {
+		for _, hook := range []string{"pre-push", "pre-commit", "commit-msg", "prepare-commit-msg", "post-commit", "pre-rebase", "post-checkout", "reference-transaction"} {
+			files = append(files, dir+"/"+hook)
+		}
+	}
+	return files
+}
+
+var (
+	nodeFiles    = []string{"package.json", ".npmrc", ".yarnrc", ".yarnrc.yml"}
+	pythonFiles  = []string{"pyproject.toml", "setup.py"}
+	composeFiles = []string{"compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml", "compose.override.yaml", "docker-compose.override.yml", "Dockerfile"}
+)
+
+// command notes what one command of an act runs.
+func (m *Aim) command(c *hazard.Command) {
+	base := path.Base(strings.ReplaceAll(c.Name, `\`, "/"))
+	switch {
+	case !c.Known:
+		m.once("a part of it is known only when it runs")
+	case c.Around != "":
+		m.once("it runs a command with words that are not known before")
+	case strings.ContainsAny(c.Name+strings.Join(c.Words, ""), "*?["):
+		m.once("it names files by a pattern")
+	case base == "eval" || base == "exec" && len(c.Words) == 0:
+		m.once("it runs what is not known before")
+	}
+	if len(m.names) > maxFiles {
+		m.once("it names too many files")
+	}
+	if m.Once != "" {
+		return
+	}
+	folders := []string{""}
+	for _, d := range c.Dirs {
+		if !slices.Contains(folders, d) {
+			folders = append(folders, d)
+		}
+	}
+	in := func(file string, u use) {
+		for _, d := range folders {
+			if d == "" || filepath.IsAbs(file) || strings.HasPrefix(file, "~") {
+				m.name(file, u)
+			} else {
+				m.name(d+"/"+file, u)
+			}
+		}
+	}
+	if strings.ContainsAny(c.Name, `/\`) {
+		in(c.Name, runs)
+	} else {
+		m.name(c.Name, program)
+	}
+	script := false
+	for _, w := range c.Words {
+		for _, file := range filesIn(w) {
+			in(file, runs)
+			script = script || !strings.HasPrefix(w, "-")
+		}
+	}
+	if readsProgram[base] && !script && c.Stdin == "" {
+		m.once("it runs what another command gives it")
+	}
+	if base == "npx" || base == "npm" || base == "pnpm" || base == "bunx" || base == "yarn" {
+		for _, w := range c.Words {
+			if !strings.HasPrefix(w, "-") {
+				in("node_modules/.bin/"+w, runs)
+			}
+		}
+	}
+	if impliedFiles[base] != nil {
+		m.implied(base, c.Words, in)
+	}
+}
+
+// implied notes what a program takes its orders from without being told: in the folders
+// that it may run in, in those that its words name (make -C dir), and for Git in the
+// one above that is its own.
+func (m *Aim) implied(base string, words []string, in func(string, use)) {
+	var folders []string
+	for _, w := range words {
+		for _, dir := range filesIn(w) {
+			if info, err := os.Stat(m.at(dir)); err == nil && info.IsDir() && len(folders) < 16 {
+				folders = append(folders, dir)
+			}
+		}
+	}
+	if base == "git" {
+		for dir := m.Folder; dir != "" && filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
+			info, err := os.Lstat(filepath.Join(dir, ".git"))
+			if err != nil {
+				continue
+			}
+			if !info.IsDir() {
+				m.once("its repository's settings lie elsewhere")
+			}
+			folders = append(folders, dir)
+			break
+		}
+	}
+	for _, file := range impliedFiles[base] {
+		in(file, runs)
+		for _, dir := range folders {
+			in(dir+"/"+file, runs)
+		}
+	}
+}
+
+// filesIn are the files that a word may name: --file=x, -fx and @x do, too.
+func filesIn(word string) (files []string) {
+	if word == "" || len(word) > 4096 || strings.ContainsAny(word, "\n\x00") {
+		return nil
+	}
+	add := func(s string) {
+		s = strings.TrimPrefix(strings.TrimPrefix(s, "@"), "file://")
+		if s != "" && !slices.Contains(files, s) {
+			files = append(files, s)
+		}
+	}
+	if strings.HasPrefix(word, "-") {
+		if _, value, ok := strings.Cut(word, "="); ok {
+			add(value)
+		} else if len(word) > 2 && word[1] != '-' {
+			add(word[2:])
+		}
+		return files
+	}
+	add(word)
+	if _, value, ok := strings.Cut(word, "="); ok { // if=x
+		add(value)
+	}
+	return files
+}
+
+func (m *Aim) name(file string, u use) {
+	n := named{file, u}
+	if !m.seen[n] {
+		m.seen[n] = true
+		m.names = append(m.names, n)
+	}
+}
+
+// at is the place of a file that an act names.
+func (m *Aim) at(file string) string {
+	if rest, ok := strings.CutPrefix(file, "~"); ok && (rest == "" || rest[0] == '/') {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	if filepath.IsAbs(file) {
+		return filepath.Clean(file)
+	}
+	if m.Folder == "" {
+		return ""
+	}
+	// Not joined by names: x/../y is not y where x is a link.
+	return strings.TrimRight(m.Folder, "/") + "/" + file
+}
+
+// Look looks at the files that the act names, and returns the scope. The state of what
+// stands there is told from what was there when people were asked.
+func (m *Aim) Look() *approval.Scope {
+	left := int64(maxBytes)
+	for _, n := range m.names {
+		if m.Once != "" {
+			break
+		}
+		f := approval.File{Path: n.path}
+		switch at := m.at(n.path); {
+		case n.use == program:
+			found, err := exec.LookPath(n.path)
+			if err != nil {
+				f.Sum = "not found"
+				break
+			}
+			f.Real = real(found)
+			f.Sum = sum(f.Real, &left, true)
+		case at == "":
+			f.Sum = "unknown"
+		default:
+			if f.Real = real(at); n.use == runs {
+				f.Sum = sum(f.Real, &left, false)
+			}
+		}
+		if f.Sum == unreadable {
+			m.once("a file that it may run cannot be read: " + path.Base(n.path))
+		}
+		if n.use != goes && n.use != program && (f.Sum == "absent" || f.Sum == "unknown") && !telling(n.path) {
+			// Most words are no files. That none of this name is there must stay so all the same.
+			f.Real = ""
+		}
+		m.Files = append(m.Files, f)
+	}
+	if m.Once != "" {
+		m.Files = nil
+	}
+	return &m.Scope
+}
+
+// telling reports whether a word says by itself that it is a path.
+func telling(word string) bool { return strings.ContainsAny(word, `/\`) }
+
+// real follows the links of a path, as far as it is there.
+func real(p string) string {
+	rest := ""
+	for at := p; ; {
+		if to, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(to, rest)
+		}
+		up := filepath.Dir(at)
+		if up == at {
+			return filepath.Clean(p)
+		}
+		at, rest = up, filepath.Join(filepath.Base(at), rest)
+	}
+}
+
+// unreadable is the sum of a file that is there and whose content is not known.
+const unreadable = "unreadable"
+
+// sum tells what stands at a place: a file by its content. Of a program that is too
+// large to be read, its size and time.
+func sum(file string, left *int64, program bool) string {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil && os.IsNotExist(err), errorIsNotDir(err):
+		return "absent"
+	case err != nil:
+		return unreadable
+	case info.IsDir():
+		return "folder"
+	case !info.Mode().IsRegular():
+		return unreadable
+	}
+	if info.Size() > maxFile || info.Size() > *left {
+		if program {
+			return fmt.Sprintf("%d bytes of %d", info.Size(), info.ModTime().UnixNano())
+		}
+		return unreadable
+	}
+	*left -= info.Size()
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now
+	if err != nil {
+		return unreadable
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil || len(text) > maxFile {
+		return unreadable
+	}
+	if filepath.Base(file) == "config" && filepath.Base(filepath.Dir(file)) == ".git" {
+		text = withoutBranches(text)
+	}
+	digest := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(digest[:])
+}
+
+// withoutBranches is Git's settings without what it writes itself for each new branch of
+// origin: what is left says where to and by which programs.
+func withoutBranches(text []byte) (kept []byte) {
+	branch := false
+	for line := range bytes.Lines(text) {
+		trimmed := string(bytes.TrimSpace(line))
+		if strings.HasPrefix(trimmed, "[") {
+			branch = strings.HasPrefix(trimmed, `[branch "`) && strings.HasSuffix(trimmed, `"]`) && strings.Count(trimmed, "]") == 1
+		}
+		if branch && (trimmed[:min(1, len(trimmed))] == "[" || trimmed == "remote = origin" || strings.HasPrefix(trimmed, "merge = refs/heads/")) {
+			continue
+		}
+		kept = append(kept, line...)
+	}
+	return kept
+}
+
+func errorIsNotDir(err error) bool {
+	e, ok := err.(*os.PathError)
+	return ok && (e.Err == syscall.ENOTDIR || e.Err == syscall.ENAMETOOLONG || e.Err == syscall.EINVAL)
+}
