@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,9 +15,11 @@ import (
 	"reeve.example/reeve"
 	"reeve.example/reeve/a2g"
 	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/store/storetest"
 
 	"github.com/coder/websocket"
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -419,5 +422,67 @@ func TestNodesOneLog(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("it goes on although another node has its log")
+	}
+}
+
+// TestNodesLedger reads the logs of two nodes as one ledger: every record once, each log
+// in its own order, and all in the order of their times; newest first the same backwards.
+func TestNodesLedger(t *testing.T) {
+	nodes, url := cluster(t, 2, nil)
+	const rounds, each = 3, 100 // more than is read at once
+	for i := range rounds {
+		for k, r := range nodes {
+			var calls []string
+			for c := range each {
+				calls = append(calls, strings.Replace(transfer((i*2+k)*each+c), "transfer", "look", 1))
+			}
+			if code, text := r.ask(identity.Agent, "POST", "/", "["+strings.Join(calls, ",")+"]"); code != 200 || strings.Count(text, `"allow"`) != each {
+				t.Fatalf("%d %s", code, text)
+			}
+		}
+	}
+	cfg, err := reeve.Load("", func(string) string { return "" }, map[string]string{"data": t.TempDir(), "database": url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := reeve.OpenReader(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	logs, err := ledger.AllLogs(t.Context(), store)
+	if err != nil || len(logs) != 2 {
+		t.Fatal(logs, err)
+	}
+	read := func(order ledger.Order) (ids []string) {
+		t.Helper()
+		var last time.Time
+		err := ledger.Merge(t.Context(), store, logs, order, func(r *ledger.Record, _ []byte) error {
+			if !last.IsZero() && (order == ledger.OldestFirst && r.Time.Before(last) || order == ledger.NewestFirst && r.Time.After(last)) {
+				t.Errorf("%s of %v comes after one of %v", r.ID(), r.Time, last)
+			}
+			last, ids = r.Time, append(ids, r.ID())
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ids
+	}
+	oldest, newest := read(ledger.OldestFirst), read(ledger.NewestFirst)
+	slices.Reverse(newest)
+	if d := cmp.Diff(oldest, newest); d != "" {
+		t.Error(d)
+	}
+	next := map[string]int{}
+	for _, id := range oldest {
+		log, index, _ := strings.Cut(id, "-")
+		if index != fmt.Sprint(next[log]) {
+			t.Fatalf("the record %s, want index %d", id, next[log])
+		}
+		next[log]++
+	}
+	if len(next) != 2 || next["0"] < rounds*each || next["1"] < rounds*each {
+		t.Errorf("%v", next)
 	}
 }

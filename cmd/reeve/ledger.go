@@ -42,6 +42,12 @@ func logFlag(c *cobra.Command, log *uint32) *cobra.Command {
 	return c
 }
 
+// oneLogFlag adds the flag for one log instead of all.
+func oneLogFlag(c *cobra.Command, log *int) *cobra.Command {
+	c.Flags().IntVar(log, "log", -1, "number of one log (default: all)")
+	return c
+}
+
 // reading runs f with a node's database, opened to be read.
 func reading(cmd *cobra.Command, f func(ctx context.Context, c reeve.Config, store store.Store) error) error {
 	c, err := config(cmd)
@@ -238,11 +244,10 @@ func printReport(w io.Writer, r *ledger.Report) {
 }
 
 func ledgerShow() *cobra.Command {
-	var last int
-	var log uint32
+	var last, log int
 	c := &cobra.Command{
 		Use:   "show [DECISION…]",
-		Short: "Show the newest records, or decisions with their contents",
+		Short: "Show the newest records of all logs, the newest first, or decisions with their contents",
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			positions := make([]act.Position, len(ids))
 			for i, id := range ids {
@@ -265,7 +270,7 @@ func ledgerShow() *cobra.Command {
 		},
 	}
 	c.Flags().IntVar(&last, "last", 20, "how many records")
-	return ledgerFlags(logFlag(c, &log))
+	return ledgerFlags(oneLogFlag(c, &log))
 }
 
 // headOf returns the head of a log, or an error that names the log.
@@ -277,13 +282,47 @@ func headOf(ctx context.Context, store ledger.Reader, log uint32) (ledger.Head, 
 	return head, err
 }
 
-func showNewest(ctx context.Context, store ledger.Reader, log uint32, last int, w io.Writer) error {
-	head, err := headOf(ctx, store, log)
+// logsOf are the records of one log, or where it is negative of all.
+func logsOf(ctx context.Context, store ledger.Reader, log int) ([]ledger.Range, error) {
+	if log < 0 {
+		return ledger.AllLogs(ctx, store)
+	}
+	if log > math.MaxUint32 {
+		return nil, usageError{fmt.Errorf("--log: there is no log %d", log)}
+	}
+	if _, err := headOf(ctx, store, uint32(log)); err != nil {
+		return nil, err
+	}
+	return []ledger.Range{{Log: uint32(log), To: math.MaxUint64}}, nil
+}
+
+// errEnough ends a reading that has read what was wanted.
+var errEnough = errors.New("enough")
+
+// showNewest prints the newest records, the newest first.
+func showNewest(ctx context.Context, store ledger.Reader, log, last int, w io.Writer) error {
+	logs, err := logsOf(ctx, store, log)
 	if err != nil {
 		return err
 	}
-	from := head.Size - min(head.Size, uint64(max(last, 0)))
-	return newRecordTable(w).add(ctx, store, log, from, head.Size)
+	table := newRecordTable(w)
+	if last <= 0 {
+		return nil
+	}
+	shown := 0
+	err = ledger.Merge(ctx, store, logs, ledger.NewestFirst, func(r *ledger.Record, _ []byte) error {
+		if err := table.add(r); err != nil {
+			return err
+		}
+		if shown++; shown == last {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
 }
 
 // recordTable prints records as lines, of fixed columns: tail has no end at
@@ -297,22 +336,16 @@ func newRecordTable(w io.Writer) recordTable {
 	return recordTable{w}
 }
 
-func (t recordTable) add(ctx context.Context, store ledger.Reader, log uint32, from, to uint64) error {
-	return store.Records(ctx, log, from, to, func(_ uint64, data []byte) error {
-		r, err := ledger.ParseRecord(data)
-		if err != nil {
-			return err
-		}
-		rules := dash(strings.Join(r.Rules, " "))
-		if codes := strings.Join(r.Codes, " "); codes != "" && codes != strings.Join(r.Rules, " ") {
-			rules += " (" + codes + ")"
-		}
-		if r.Observed != "" {
-			rules += " (would " + r.Observed + ")"
-		}
-		_, err = fmt.Fprintf(t, recordColumns, r.ID(), r.Time.Local().Format("2006-01-02 15:04:05.000"), r.Door, r.Kind, dash(r.Effect), rules)
-		return err
-	})
+func (t recordTable) add(r *ledger.Record) error {
+	rules := dash(strings.Join(r.Rules, " "))
+	if codes := strings.Join(r.Codes, " "); codes != "" && codes != strings.Join(r.Rules, " ") {
+		rules += " (" + codes + ")"
+	}
+	if r.Observed != "" {
+		rules += " (would " + r.Observed + ")"
+	}
+	_, err := fmt.Fprintf(t, recordColumns, r.ID(), r.Time.Local().Format("2006-01-02 15:04:05.000"), r.Door, r.Kind, dash(r.Effect), rules)
+	return err
 }
 
 func dash(s string) string {
@@ -361,60 +394,118 @@ func pretty(data []byte) []byte {
 }
 
 func ledgerTail() *cobra.Command {
-	var log uint32
+	var log int
 	c := &cobra.Command{
 		Use:   "tail",
 		Short: "Show records as they are written, until interrupted",
-		Args:  args(cobra.NoArgs),
+		Long: `Shows the records of all logs as they are written, the ten newest first of all. Of several
+nodes' records that were written at nearly the same time, a later one may come first.`,
+		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return reading(cmd, func(ctx context.Context, _ reeve.Config, store store.Store) error {
-				head, err := headOf(ctx, store, log)
-				if err != nil {
-					return err
+				err := tail(ctx, store, log, newRecordTable(cmd.OutOrStdout()))
+				if ctx.Err() != nil {
+					return nil
 				}
-				tab := newRecordTable(cmd.OutOrStdout())
-				next := head.Size - min(head.Size, 10)
-				tick := time.NewTicker(250 * time.Millisecond)
-				defer tick.Stop()
-				for {
-					if err := tab.add(ctx, store, log, next, head.Size); err != nil {
-						return err
-					}
-					next = head.Size
-					select {
-					case <-ctx.Done():
-						return nil
-					case <-tick.C:
-					}
-					if head, err = headOf(ctx, store, log); errors.Is(err, context.Canceled) {
-						return nil
-					} else if err != nil {
-						return err
-					}
-				}
+				return err
 			})
 		},
 	}
-	return ledgerFlags(logFlag(c, &log))
+	return ledgerFlags(oneLogFlag(c, &log))
+}
+
+// tail prints the ten newest records of one log, or of all, and then each that is written.
+func tail(ctx context.Context, store ledger.Reader, log int, table recordTable) error {
+	const before = 10
+	seen := map[uint32]uint64{} // up to where each log was shown
+	logs, err := logsOf(ctx, store, log)
+	if err != nil {
+		return err
+	}
+	var newest []ledger.Record
+	for i := range logs {
+		head, err := headOf(ctx, store, logs[i].Log)
+		if err != nil {
+			return err
+		}
+		seen[logs[i].Log], logs[i].To = head.Size, head.Size
+	}
+	err = ledger.Merge(ctx, store, logs, ledger.NewestFirst, func(r *ledger.Record, _ []byte) error {
+		if newest = append(newest, *r); len(newest) == before {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	for i := range newest {
+		if err := table.add(&newest[len(newest)-1-i]); err != nil {
+			return err
+		}
+	}
+	tick := time.NewTicker(250 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if logs, err = logsOf(ctx, store, log); err != nil {
+			return err
+		}
+		for i := range logs {
+			head, err := headOf(ctx, store, logs[i].Log)
+			if err != nil {
+				return err
+			}
+			logs[i].From, logs[i].To = seen[logs[i].Log], head.Size
+			seen[logs[i].Log] = head.Size
+		}
+		if err := ledger.Merge(ctx, store, logs, ledger.OldestFirst, func(r *ledger.Record, _ []byte) error { return table.add(r) }); err != nil {
+			return err
+		}
+	}
 }
 
 func ledgerExport() *cobra.Command {
-	var what ledger.Range
-	var openings bool
+	var log int
+	var from, to uint64
+	var openings, newest bool
 	c := &cobra.Command{
 		Use:   "export",
 		Short: "Write records as JSON Lines",
-		Args:  args(cobra.NoArgs),
+		Long: `Writes the records of all logs in the order of their times, the oldest first. --from and --to
+are indexes in a log, and so need --log.`,
+		Example: `  reeve ledger export --contents > ledger.jsonl
+  reeve ledger export --newest | head -n 100`,
+		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if log < 0 && (cmd.Flags().Changed("from") || cmd.Flags().Changed("to")) {
+				return usageError{errors.New("--from and --to are indexes in one log: say which with --log")}
+			}
+			order := ledger.OldestFirst
+			if newest {
+				order = ledger.NewestFirst
+			}
 			return reading(cmd, func(ctx context.Context, _ reeve.Config, store store.Store) error {
-				return ledger.Export(ctx, store, what, openings, cmd.OutOrStdout())
+				logs, err := logsOf(ctx, store, log)
+				if err != nil {
+					return err
+				}
+				if log >= 0 {
+					logs[0].From, logs[0].To = from, to
+				}
+				return ledger.ExportLogs(ctx, store, logs, order, openings, cmd.OutOrStdout())
 			})
 		},
 	}
-	logFlag(c, &what.Log)
-	c.Flags().Uint64Var(&what.From, "from", 0, "first index")
-	c.Flags().Uint64Var(&what.To, "to", math.MaxInt64, "index after the last")
+	oneLogFlag(c, &log)
+	c.Flags().Uint64Var(&from, "from", 0, "first index")
+	c.Flags().Uint64Var(&to, "to", math.MaxInt64, "index after the last")
 	c.Flags().BoolVar(&openings, "contents", false, "with what lies beside the records: principals, reasons, requests")
+	c.Flags().BoolVar(&newest, "newest", false, "the newest first")
 	return ledgerFlags(c)
 }
 

@@ -83,50 +83,30 @@ func decisionNamed(ctx context.Context, store ledger.Reader, named []string) (ac
 		}
 		return pos, nil
 	}
-	logs, err := store.Logs(ctx)
+	logs, err := ledger.AllLogs(ctx, store)
 	if err != nil {
 		return act.Position{}, err
 	}
-	var newest ledger.Record
-	for _, log := range logs {
-		r, err := newestRefusal(ctx, store, log)
-		if err != nil {
-			return act.Position{}, err
+	const most = 10_000
+	var found act.Position
+	seen := 0
+	err = ledger.Merge(ctx, store, logs, ledger.NewestFirst, func(r *ledger.Record, _ []byte) error {
+		if seen++; seen > most {
+			return errors.New("no decision of the newest 10,000 records did anything but allow: name one, such as reeve why 0-4")
 		}
-		if r.Effect != "" && (newest.Effect == "" || r.Time.After(newest.Time)) {
-			newest = r
+		if r.Effect == "" || r.Effect == act.Allow.String() {
+			return nil
 		}
+		found = act.Position{Log: r.Log, Index: r.Index}
+		return errEnough
+	})
+	switch {
+	case errors.Is(err, errEnough):
+		return found, nil
+	case err == nil:
+		err = errors.New("no decision did anything but allow: name one, such as reeve why 0-4")
 	}
-	if newest.Effect == "" {
-		return act.Position{}, errors.New("no decision of the newest 10,000 did anything but allow: name one, such as reeve why 0-4")
-	}
-	return act.Position{Log: newest.Log, Index: newest.Index}, nil
-}
-
-// newestRefusal is the newest record of a log that did not simply allow, looking back
-// over 10,000; without an effect if there is none.
-func newestRefusal(ctx context.Context, store ledger.Reader, log uint32) (found ledger.Record, err error) {
-	head, err := headOf(ctx, store, log)
-	if err != nil {
-		return found, err
-	}
-	const batch, most = 500, 10_000
-	least := max(head.Pruned, head.Size-min(head.Size, most))
-	for to := head.Size; to > least && found.Effect == ""; {
-		from := max(least, to-min(to, batch))
-		err := store.Records(ctx, log, from, to, func(_ uint64, data []byte) error {
-			r, err := ledger.ParseRecord(data)
-			if err == nil && r.Effect != "" && r.Effect != act.Allow.String() {
-				found = r
-			}
-			return err
-		})
-		if err != nil {
-			return found, err
-		}
-		to = from
-	}
-	return found, nil
+	return act.Position{}, err
 }
 
 // explanation is what is known of why a decision was made.

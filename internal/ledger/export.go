@@ -21,38 +21,31 @@ type Range struct {
 	From, To uint64
 }
 
-// Export writes records as JSON Lines, for auditors and their tools: each line
+// Export writes the records of a part of a log as JSON Lines: see ExportLogs.
+func Export(ctx context.Context, store Reader, what Range, openings bool, w io.Writer) error {
+	return ExportLogs(ctx, store, []Range{what}, OldestFirst, openings, w)
+}
+
+// ExportLogs writes records of several logs in the order of their times as JSON Lines, for
+// auditors and their tools: each line
 // has decision_id, record (the record's own bytes, as they stand in the log)
 // and, where openings says so and they are still kept, openings. There a field
 // has its salt in base64 and its bytes as text, or as bytes in base64 when they
 // are not UTF-8.
-func Export(ctx context.Context, store Reader, what Range, openings bool, w io.Writer) error {
+func ExportLogs(ctx context.Context, store Reader, what []Range, order Order, openings bool, w io.Writer) error {
 	out := bufio.NewWriter(w)
-	head, err := store.Head(ctx, what.Log)
-	if err != nil {
-		return fmt.Errorf("read the head of log %d: %w", what.Log, err)
-	}
-	to := min(what.To, head.Size)
-	// In steps, so that the store is not held while somebody reads slowly.
-	const step = 256
-	for from := what.From; from < to; from += step {
-		records := make([][]byte, 0, step)
-		err := store.Records(ctx, what.Log, from, min(from+step, to), func(index uint64, data []byte) error {
-			records = append(records, append([]byte(nil), data...))
-			return nil
-		})
+	err := Merge(ctx, store, what, order, func(r *Record, data []byte) error {
+		line, err := exportLine(ctx, store, r, data, openings)
 		if err != nil {
-			return fmt.Errorf("read log %d from record %d: %w", what.Log, from, err)
+			return err
 		}
-		for _, data := range records {
-			line, err := exportLine(ctx, store, data, openings)
-			if err != nil {
-				return err
-			}
-			if _, err := out.Write(line); err != nil {
-				return fmt.Errorf("write the export: %w", err)
-			}
+		if _, err := out.Write(line); err != nil {
+			return fmt.Errorf("write the export: %w", err)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write the export: %w", err)
@@ -60,16 +53,12 @@ func Export(ctx context.Context, store Reader, what Range, openings bool, w io.W
 	return nil
 }
 
-func exportLine(ctx context.Context, store Reader, data []byte, openings bool) ([]byte, error) {
-	r, err := ParseRecord(data)
-	if err != nil {
-		return nil, fmt.Errorf("the log is damaged, run reeve ledger verify: %w", err)
-	}
+func exportLine(ctx context.Context, store Reader, r *Record, data []byte, openings bool) ([]byte, error) {
 	b := append([]byte(`{"decision_id":"`), r.ID()...)
 	b = append(b, `","record":`...)
 	b = append(b, data...)
 	if openings {
-		o, err := readOpening(ctx, store, &r)
+		o, err := readOpening(ctx, store, r)
 		if err == nil {
 			b = append(b, `,"openings":`...)
 			b, err = appendOpening(b, o)
