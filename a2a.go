@@ -14,7 +14,6 @@ import (
 	"reeve.example/reeve/internal/workflow"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/goccy/go-yaml"
 	"google.golang.org/grpc"
 )
 
@@ -50,9 +49,8 @@ func (n *Node) openA2A() error {
 	return nil
 }
 
-// readWorkflow reads a workflow's file whose tasks messages are given to. One that is
-// written as params of tasks.execute, in YAML or JSON, is taken as well: before workflows
-// had a form of their own these files were in that.
+// readWorkflow reads a workflow's file whose tasks messages are given to: the same file
+// that reeve run executes, in which a message has its place.
 func readWorkflow(name string) (jsontext.Value, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -60,9 +58,6 @@ func readWorkflow(name string) (jsontext.Value, error) {
 	}
 	w, err := workflow.Read(name, text, workflow.Options{Later: a2a.Placeholders()})
 	if err != nil {
-		if params, wrong := yaml.YAMLToJSON(text); wrong == nil && a2a.CheckWorkflow(params) == nil {
-			return params, nil
-		}
 		return nil, err
 	}
 	return w.JSON(), a2a.CheckWorkflow(w.JSON())

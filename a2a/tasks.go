@@ -162,7 +162,7 @@ func (s *Server) cancel(ctx context.Context, by engine.Caller, q *request) (*tas
 			return nil, fail(notCancelable, "The task has ended already.")
 		}
 		if r.Rest == nil && v.row.Open > 0 {
-			_, err = s.cfg.Engine.Cancel(ctx, by, r.root(), "")
+			_, err = s.cfg.Engine.Cancel(ctx, by, r.root(), "", false)
 			if _, ok := errors.AsType[*task.Error](err); ok {
 				continue // its tree has ended in the meantime
 			}

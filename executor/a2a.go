@@ -44,13 +44,14 @@ type a2aExecutor struct{ config A2AConfig }
 
 func (e *a2aExecutor) Describe() Description {
 	return Description{
-		ID:          "a2a_executor",
-		Name:        "A2A agent",
-		Description: "Sends a message to an agent that speaks A2A (1.0 or 0.3), waits until its task has ended, and cancels it when nobody waits any more.",
-		Tags:        []string{"a2a", "agent", "network"},
-		InputSchema: a2aSchema,
-		Manifest:    act.Manifest{TimeoutSeconds: 600, NetworkAllowed: true},
-		Enforces:    networkLimits,
+		ID:           "a2a_executor",
+		Name:         "A2A agent",
+		Description:  "Sends a message to an agent that speaks A2A (1.0 or 0.3), waits until its task has ended, and cancels it when nobody waits any more.",
+		Tags:         []string{"a2a", "agent", "network"},
+		InputSchema:  a2aSchema,
+		ResultSchema: a2aResultSchema,
+		Manifest:     act.Manifest{TimeoutSeconds: 600, NetworkAllowed: true},
+		Enforces:     networkLimits,
 	}
 }
 

@@ -21,14 +21,15 @@ type aggregate struct{}
 
 func (aggregate) Describe() Description {
 	return Description{
-		ID:          "aggregate_results_executor",
-		Name:        "Aggregate results",
-		Description: "Puts the results of the tasks that it depends on into one.",
-		Tags:        []string{"results"},
-		InputSchema: aggregateSchema,
-		Manifest:    act.Manifest{TimeoutSeconds: 60},
-		Enforces:    networkLimits, // it reaches nothing
-		Idempotent:  true,
+		ID:           "aggregate_results_executor",
+		Name:         "Aggregate results",
+		Description:  "Puts the results of the tasks that it depends on into one.",
+		Tags:         []string{"results"},
+		InputSchema:  aggregateSchema,
+		ResultSchema: aggregateResultSchema,
+		Manifest:     act.Manifest{TimeoutSeconds: 60},
+		Enforces:     networkLimits, // it reaches nothing
+		Idempotent:   true,
 	}
 }
 

@@ -55,15 +55,16 @@ var sandboxLimits = limits
 
 func (c *command) Describe() Description {
 	return Description{
-		ID:          "command_executor",
-		Name:        "Command",
-		Description: "Runs a program, or a line of shell, inside a sandbox that the kernel holds to the task's manifest.",
-		Tags:        []string{"command", "shell", "sandbox"},
-		InputSchema: commandSchema,
-		Literal:     []string{"command"},
-		Concurrent:  16,
-		Manifest:    c.config.Manifest,
-		Enforces:    sandboxLimits,
+		ID:           "command_executor",
+		Name:         "Command",
+		Description:  "Runs a program, or a line of shell, inside a sandbox that the kernel holds to the task's manifest.",
+		Tags:         []string{"command", "shell", "sandbox"},
+		InputSchema:  commandSchema,
+		ResultSchema: commandResultSchema,
+		Literal:      []string{"command"},
+		Concurrent:   16,
+		Manifest:     c.config.Manifest,
+		Enforces:     sandboxLimits,
 	}
 }
 

@@ -49,6 +49,9 @@ type Description struct {
 	// InputSchema is a JSON Schema of the inputs. It names every member that the
 	// executor reads, and lets others pass: results of dependencies stand beside them.
 	InputSchema jsontext.Value
+	// ResultSchema is a JSON Schema of the result, for people and programs that read it;
+	// nil for none. The node does not hold results to it.
+	ResultSchema jsontext.Value
 	// Literal names inputs that are a program's text when they are a string, such as
 	// a line of shell: results of other tasks must not be put into them.
 	Literal []string

@@ -47,13 +47,14 @@ type llm struct{ config LLMConfig }
 
 func (e *llm) Describe() Description {
 	return Description{
-		ID:          "llm_executor",
-		Name:        "Language model",
-		Description: "Asks a language model, within a budget of tokens and of money.",
-		Tags:        []string{"llm", "model", "network"},
-		InputSchema: llmSchema,
-		Manifest:    act.Manifest{TimeoutSeconds: 600, NetworkAllowed: true},
-		Enforces:    networkLimits,
+		ID:           "llm_executor",
+		Name:         "Language model",
+		Description:  "Asks a language model, within a budget of tokens and of money.",
+		Tags:         []string{"llm", "model", "network"},
+		InputSchema:  llmSchema,
+		ResultSchema: llmResultSchema,
+		Manifest:     act.Manifest{TimeoutSeconds: 600, NetworkAllowed: true},
+		Enforces:     networkLimits,
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/sandbox"
+	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -62,6 +63,15 @@ func (tr *trial) run(ctx context.Context, e Executor) (jsontext.Value, error) {
 	tr.mu.Unlock()
 	if err == nil && (!v.IsValid() || v.Kind() != '{') {
 		tr.t.Errorf("the result is no JSON object: %s", v)
+	}
+	given := v
+	if said, ok := errors.AsType[*Error](err); ok {
+		given = said.Result
+	}
+	if schema := e.Describe().ResultSchema; schema != nil && given != nil {
+		if wrong := task.CheckInputs(schema, given); wrong != nil {
+			tr.t.Errorf("the result is not as its schema says: %s: %s: %s", wrong.Field, wrong.Reason, given)
+		}
 	}
 	return v, err
 }

@@ -38,13 +38,14 @@ type mcpExecutor struct{ config MCPConfig }
 
 func (e *mcpExecutor) Describe() Description {
 	d := Description{
-		ID:          "mcp_executor",
-		Name:        "MCP",
-		Description: "Calls a tool of an MCP server, reads one of its resources, or gets one of its prompts.",
-		Tags:        []string{"mcp", "tool", "network"},
-		InputSchema: mcpSchema,
-		Manifest:    act.Manifest{TimeoutSeconds: 300, NetworkAllowed: true},
-		Enforces:    networkLimits, // for a server over HTTP; one that is started is held to all limits
+		ID:           "mcp_executor",
+		Name:         "MCP",
+		Description:  "Calls a tool of an MCP server, reads one of its resources, or gets one of its prompts.",
+		Tags:         []string{"mcp", "tool", "network"},
+		InputSchema:  mcpSchema,
+		ResultSchema: mcpResultSchema,
+		Manifest:     act.Manifest{TimeoutSeconds: 300, NetworkAllowed: true},
+		Enforces:     networkLimits, // for a server over HTTP; one that is started is held to all limits
 	}
 	if e.config.AllowCommands {
 		d.Manifest.MaxMemoryMB, d.Manifest.MaxCPUPercent = 1024, 200

@@ -96,6 +96,9 @@ func (d Description) check() error {
 	if kind := d.InputSchema.Kind(); !d.InputSchema.IsValid() || kind != '{' {
 		return fmt.Errorf("executor %s: the schema of its inputs is no JSON object, or has a member twice", d.ID)
 	}
+	if kind := d.ResultSchema.Kind(); len(d.ResultSchema) > 0 && (!d.ResultSchema.IsValid() || kind != '{') {
+		return fmt.Errorf("executor %s: the schema of its result is no JSON object, or has a member twice", d.ID)
+	}
 	if slices.ContainsFunc(ownSchemas, func(own jsontext.Value) bool { return bytes.Equal(own, d.InputSchema) }) {
 		return nil
 	}

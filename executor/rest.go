@@ -52,13 +52,14 @@ type rest struct{ config RESTConfig }
 
 func (e *rest) Describe() Description {
 	return Description{
-		ID:          "rest_executor",
-		Name:        "REST",
-		Description: "Calls a web service over HTTP. Only public addresses are reached, and of them only those that the manifest allows.",
-		Tags:        []string{"http", "rest", "network"},
-		InputSchema: restSchema,
-		Manifest:    act.Manifest{TimeoutSeconds: 300, NetworkAllowed: true},
-		Enforces:    networkLimits,
+		ID:           "rest_executor",
+		Name:         "REST",
+		Description:  "Calls a web service over HTTP. Only public addresses are reached, and of them only those that the manifest allows.",
+		Tags:         []string{"http", "rest", "network"},
+		InputSchema:  restSchema,
+		ResultSchema: restResultSchema,
+		Manifest:     act.Manifest{TimeoutSeconds: 300, NetworkAllowed: true},
+		Enforces:     networkLimits,
 	}
 }
 

@@ -33,14 +33,15 @@ type systemInfo struct{ config SystemInfoConfig }
 
 func (e *systemInfo) Describe() Description {
 	return Description{
-		ID:          "system_info_executor",
-		Name:        "System information",
-		Description: "Tells of the processors, the memory and the disks of the machine that the node runs on.",
-		Tags:        []string{"system", "cpu", "memory", "disk"},
-		InputSchema: systemSchema,
-		Manifest:    act.Manifest{TimeoutSeconds: 30},
-		Enforces:    networkLimits, // it reaches nothing
-		Idempotent:  true,
+		ID:           "system_info_executor",
+		Name:         "System information",
+		Description:  "Tells of the processors, the memory and the disks of the machine that the node runs on.",
+		Tags:         []string{"system", "cpu", "memory", "disk"},
+		InputSchema:  systemSchema,
+		ResultSchema: systemResultSchema,
+		Manifest:     act.Manifest{TimeoutSeconds: 30},
+		Enforces:     networkLimits, // it reaches nothing
+		Idempotent:   true,
 	}
 }
 

@@ -31,14 +31,15 @@ type wasm struct{ config WASMConfig }
 
 func (w *wasm) Describe() Description {
 	return Description{
-		ID:          "wasm_executor",
-		Name:        "WASM module",
-		Description: "Runs a WASI module from the node's directory of modules, in memory and time of its own and without a network.",
-		Tags:        []string{"wasm", "wasi", "sandbox"},
-		InputSchema: wasmSchema,
-		Concurrent:  16,
-		Manifest:    act.Manifest{MaxMemoryMB: 256, MaxCPUPercent: 100, TimeoutSeconds: 300},
-		Enforces:    sandboxLimits,
+		ID:           "wasm_executor",
+		Name:         "WASM module",
+		Description:  "Runs a WASI module from the node's directory of modules, in memory and time of its own and without a network.",
+		Tags:         []string{"wasm", "wasi", "sandbox"},
+		InputSchema:  wasmSchema,
+		ResultSchema: commandResultSchema,
+		Concurrent:   16,
+		Manifest:     act.Manifest{MaxMemoryMB: 256, MaxCPUPercent: 100, TimeoutSeconds: 300},
+		Enforces:     sandboxLimits,
 	}
 }
 

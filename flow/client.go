@@ -117,9 +117,15 @@ type Task struct {
 	Attempt      int            `json:"attempt"`
 	Awaiting     string         `json:"awaiting"`    // dependencies, executor, approval or retry
 	Approval     string         `json:"approval_id"` // while it awaits one
-	Judged       jsontext.Value `json:"judged_inputs"`
-	Decision     string         `json:"decision_id"` // of its start, in the ledger
-	Outcome      string         `json:"outcome_id"`  // of its result
+	// Resumable: it was cancelled, and runs when it, or what it is in, is executed again.
+	Resumable bool           `json:"resumable"`
+	Schedule  string         `json:"schedule_type"` // empty for none
+	When      string         `json:"schedule_expression"`
+	Scheduled bool           `json:"schedule_enabled"`
+	Zone      string         `json:"schedule_timezone"`
+	Judged    jsontext.Value `json:"judged_inputs"`
+	Decision  string         `json:"decision_id"` // of its start, in the ledger
+	Outcome   string         `json:"outcome_id"`  // of its result
 	// Raw is all that the node said.
 	Raw jsontext.Value `json:"-"`
 }
@@ -263,7 +269,15 @@ func (c *Client) Execute(ctx context.Context, x Execution) (*Started, error) {
 
 // Cancel ends a task and everything under it. why may be empty.
 func (c *Client) Cancel(ctx context.Context, id task.ID, why string) error {
-	p := idOf(id)
+	return c.cancel(ctx, idOf(id), why)
+}
+
+// Interrupt is Cancel of what is to go on: Execute of the task runs what was ended by it.
+func (c *Client) Interrupt(ctx context.Context, id task.ID, why string) error {
+	return c.cancel(ctx, params{"task_id": id, "resumable": true}, why)
+}
+
+func (c *Client) cancel(ctx context.Context, p params, why string) error {
 	if why != "" {
 		p["error_message"] = why
 	}

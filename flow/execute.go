@@ -28,6 +28,8 @@ type options struct {
 	task    task.ID
 	message string
 	force   bool
+	// resumable: what is cancelled goes on when it is executed again.
+	resumable bool
 }
 
 // options reads them. What is wrong is named as it stands in the request.
@@ -359,7 +361,7 @@ func (s *Server) cancel(ctx context.Context, c *call) ([]byte, error) {
 		return nil, err
 	}
 	if several {
-		return s.cancelSeveral(ctx, c, ids, force, why)
+		return s.cancelSeveral(ctx, c, o, ids, force, why)
 	}
 	t, err := s.cancelOne(ctx, c, o, why)
 	if err != nil {
@@ -378,6 +380,7 @@ func (s *Server) cancel(ctx context.Context, c *call) ([]byte, error) {
 // that force changes only the words.
 func (o *options) reason(params *reader) (force bool, why string) {
 	force, why = params.flag("force", o.force), params.text("error_message", maxMessage)
+	o.resumable = params.flag("resumable", false)
 	switch {
 	case why != "":
 	case o.message != "":
@@ -397,7 +400,7 @@ func (s *Server) cancelOne(ctx context.Context, c *call, o *options, why string)
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.cfg.Engine.Cancel(ctx, c.by, o.task, why)
+	r, err := s.cfg.Engine.Cancel(ctx, c.by, o.task, why, o.resumable)
 	if err != nil {
 		return nil, err
 	}
@@ -418,11 +421,11 @@ type cancelled struct {
 	Error   string      `json:"error,omitzero"`
 }
 
-func (s *Server) cancelSeveral(ctx context.Context, c *call, ids []task.ID, force bool, why string) ([]byte, error) {
+func (s *Server) cancelSeveral(ctx context.Context, c *call, o *options, ids []task.ID, force bool, why string) ([]byte, error) {
 	list := make([]cancelled, 0, len(ids))
 	for _, id := range ids {
 		one := cancelled{Task: id, Status: task.Cancelled, Message: "Task cancelled successfully", Force: force}
-		_, err := s.cfg.Engine.Cancel(ctx, c.by, id, why)
+		_, err := s.cfg.Engine.Cancel(ctx, c.by, id, why, o.resumable)
 		wrong, ok := err.(*task.Error)
 		switch {
 		case ok && wrong.Code == task.CodeNotFound:

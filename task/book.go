@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"reeve.example/reeve/internal/words"
@@ -314,9 +315,21 @@ func (b *Book) end(r, root *Row, to Phase, at time.Time, message string) error {
 	return nil
 }
 
+// needsTask begins what is said of a task whose dependency did not complete.
+const needsTask = "It needs the task"
+
+// NeededFailed reports whether a task was cancelled since something that it rests on failed,
+// by what is said of it.
+func NeededFailed(said string) bool {
+	return strings.HasPrefix(said, needsTask) && strings.HasSuffix(said, " failed.")
+}
+
 // unmet says why a task cannot run.
 func unmet(r *Row) string {
-	return fmt.Sprintf("It needs the task %q (%s), which %s.", r.Name, r.ID, map[Phase]string{
+	if r.Phase == PhaseCancelled && r.Cascade && strings.HasPrefix(r.Error, needsTask) {
+		return r.Error // what ended that one says more
+	}
+	return fmt.Sprintf(needsTask+" %q (%s), which %s.", r.Name, r.ID, map[Phase]string{
 		PhaseFailed: "failed", PhaseCancelled: "was cancelled",
 	}[r.Phase])
 }
@@ -741,14 +754,13 @@ func (b *Book) cancel(c *Change) error {
 		return err
 	}
 	for _, r := range list {
-		if r.Phase.Ended() { // meanwhile, since what it needs was cancelled
-			r.Cascade = false
-			b.mark(r)
-			continue
+		if !r.Phase.Ended() { // else it has meanwhile, since what it needs was cancelled
+			if err := b.end(r, root, PhaseCancelled, c.At, c.Message); err != nil {
+				return err
+			}
 		}
-		if err := b.end(r, root, PhaseCancelled, c.At, c.Message); err != nil {
-			return err
-		}
+		r.Cascade = c.Again
+		b.mark(r)
 	}
 	return nil
 }

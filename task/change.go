@@ -56,6 +56,8 @@ type Change struct {
 	Held     string         // of Hold: the approval
 	Release  string         // of Release: the approval that is over
 
+	Again bool // of Cancel: what is cancelled runs when it is executed again, as if it had failed
+
 	Tasks []*Task // of Create; of Update the one task as it shall be
 	Ask   bool    // of Create: execute at once
 	Whole bool    // of Delete: with everything under it

@@ -91,6 +91,9 @@ func (o *objectWriter) ours(t *Task, form Form) {
 	said("schedule_timezone", t.Schedule.Zone)
 	said("schedule_missed", t.Schedule.Missed)
 	said("awaiting", awaiting[t.Phase])
+	if t.Phase == PhaseCancelled && t.Cascade {
+		o.bool("resumable", true)
+	}
 	if t.Phase == Held {
 		said("approval_id", t.Held)
 	}

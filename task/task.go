@@ -138,8 +138,8 @@ type Row struct {
 	Node string    // who runs it, while Running
 	Due  time.Time // when it may start, while Delayed
 	Held string    // the approval that it waits for, while Held, or has waited for, while Ready
-	// Cascade says that it was cancelled since a dependency did not complete: such
-	// a task runs again when that one does.
+	// Cascade says that it was cancelled since a dependency did not complete, or by
+	// somebody who means to go on: such a task runs when it is executed again.
 	Cascade                              bool
 	Progress                             float64
 	Error                                string

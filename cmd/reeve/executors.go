@@ -17,65 +17,89 @@ import (
 )
 
 func executorsCommand() *cobra.Command {
+	return group("executors", "Executors: what can execute tasks", executorsList(), executorsShow())
+}
+
+// aboutExecutors makes a command about the executors that a node with some settings has.
+func aboutExecutors(c *cobra.Command, run func(out io.Writer, list []executorInfo, a []string, asJSON bool) error) *cobra.Command {
 	var asJSON bool
-	c := &cobra.Command{
-		Use:   "executors [ID]",
-		Short: "List what can execute tasks, or show what one of them takes",
-		Long: `Lists the executors that a node with these settings has, and those that the settings
-leave out; with an ID, the inputs of one. An executor of one's own is written in Go:
-see docs/workflows.md.`,
-		Args: args(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, a []string) error {
-			cfg, err := config(cmd)
-			if err != nil {
-				return err
-			}
-			list, err := executorsOf(cfg)
-			if err != nil {
-				return err
-			}
-			out := cmd.OutOrStdout()
-			if len(a) == 0 {
-				if asJSON {
-					return printJSON(out, list)
-				}
-				return listExecutors(out, list)
-			}
-			i := slices.IndexFunc(list, func(e executorInfo) bool { return e.ID == a[0] })
-			if i < 0 {
-				var ids []string
-				for _, e := range list {
-					ids = append(ids, e.ID)
-				}
-				hint := ""
-				if near := words.Nearest(a[0], ids, len(a[0])/2+1); near != "" {
-					hint = fmt.Sprintf(": did you mean %q?", near)
-				}
-				return usageError{fmt.Errorf("there is no executor %q%s", a[0], hint)}
-			}
-			if asJSON {
-				return printJSON(out, list[i])
-			}
-			return showExecutor(out, &list[i])
-		},
-	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	settingFlags(c, ownSettings...)
+	c.RunE = func(cmd *cobra.Command, a []string) error {
+		cfg, err := config(cmd)
+		if err != nil {
+			return err
+		}
+		list, err := executorsOf(cfg)
+		if err != nil {
+			return err
+		}
+		return run(cmd.OutOrStdout(), list, a, asJSON)
+	}
 	return c
+}
+
+func executorsList() *cobra.Command {
+	return aboutExecutors(&cobra.Command{
+		Use:   "list",
+		Short: "List the executors that a node with these settings has, and those that the settings leave out",
+		Long: `Lists the executors that a node with these settings has, and those that the settings
+leave out. An executor of one's own is written in Go: see docs/workflows.md.`,
+		Example: `  reeve executors list
+  reeve executors list --allow-commands --json`,
+		Args: args(cobra.NoArgs),
+	}, func(out io.Writer, list []executorInfo, _ []string, asJSON bool) error {
+		if asJSON {
+			return printJSON(out, list)
+		}
+		return listExecutors(out, list)
+	})
+}
+
+func executorsShow() *cobra.Command {
+	return aboutExecutors(&cobra.Command{
+		Use:   "show ID",
+		Short: "Show an executor: its inputs, its result, and what it may use",
+		Long: `Shows what an executor takes and what it gives: the members of its inputs and of its
+result, which ${{ TASK.MEMBER }} reads. With --json they are JSON Schemas.`,
+		Example: `  reeve executors show rest_executor
+  reeve executors show command_executor --json | jq .result_schema`,
+		Args: args(cobra.ExactArgs(1)),
+	}, func(out io.Writer, list []executorInfo, a []string, asJSON bool) error {
+		i := slices.IndexFunc(list, func(e executorInfo) bool { return e.ID == a[0] })
+		if i < 0 {
+			var ids []string
+			for _, e := range list {
+				ids = append(ids, e.ID)
+			}
+			hint := ""
+			if near := words.Nearest(a[0], ids, len(a[0])/2+1); near != "" {
+				hint = fmt.Sprintf(": did you mean %q?", near)
+			}
+			return usageError{fmt.Errorf("there is no executor %q%s", a[0], hint)}
+		}
+		if asJSON {
+			return printJSON(out, list[i])
+		}
+		return showExecutor(out, &list[i])
+	})
 }
 
 // executorInfo is what is told of an executor.
 type executorInfo struct {
-	ID          string         `json:"id"`
-	Name        string         `json:"name"`
-	Description string         `json:"description"`
-	Tags        []string       `json:"tags,omitempty"`
-	On          bool           `json:"on"`
-	Why         string         `json:"why,omitzero"` // it is off, or does less than it could
-	Idempotent  bool           `json:"idempotent"`
-	Concurrent  int            `json:"concurrent"`
-	Manifest    act.Manifest   `json:"manifest"`
-	InputSchema jsontext.Value `json:"input_schema"`
+	ID           string         `json:"id"`
+	Name         string         `json:"name"`
+	Description  string         `json:"description"`
+	Tags         []string       `json:"tags,omitempty"`
+	On           bool           `json:"on"`
+	Why          string         `json:"why,omitzero"` // it is off, or does less than it could
+	Idempotent   bool           `json:"idempotent"`
+	Concurrent   int            `json:"concurrent"`
+	Manifest     act.Manifest   `json:"manifest"`
+	InputSchema  jsontext.Value `json:"input_schema"`
+	ResultSchema jsontext.Value `json:"result_schema,omitempty"`
+
+	literal []string // see executor.Description
 }
 
 // executorsOf lists all executors there are, with what the settings make of them.
@@ -93,7 +117,7 @@ func executorsOf(cfg reeve.Config) (list []executorInfo, err error) {
 	for _, d := range every {
 		e := executorInfo{
 			ID: d.ID, Name: d.Name, Description: d.Description, Tags: d.Tags, Idempotent: d.Idempotent,
-			Concurrent: d.Concurrent, Manifest: d.Manifest, InputSchema: d.InputSchema,
+			Concurrent: d.Concurrent, Manifest: d.Manifest, InputSchema: d.InputSchema, ResultSchema: d.ResultSchema, literal: d.Literal,
 		}
 		if e.Concurrent == 0 {
 			e.Concurrent = 64
@@ -141,7 +165,7 @@ func listExecutors(w io.Writer, list []executorInfo) error {
 			fmt.Fprintf(w, "%s       %s\n", strings.Repeat(" ", ids), e.Why)
 		}
 	}
-	_, err := fmt.Fprintf(w, "\nreeve executors ID shows the inputs of one.\n")
+	_, err := fmt.Fprintf(w, "\nreeve executors show ID tells what one takes and gives.\n")
 	return err
 }
 
@@ -166,22 +190,39 @@ func showExecutor(w io.Writer, e *executorInfo) error {
 	if e.Idempotent {
 		fmt.Fprintf(w, "twice     does no more than once\n")
 	}
+	if err := showMembers(w, "INPUT", e.InputSchema); err != nil {
+		return fmt.Errorf("the schema of its inputs: %w", err)
+	}
+	if e.ResultSchema == nil {
+		return nil
+	}
+	if err := showMembers(w, "RESULT", e.ResultSchema); err != nil {
+		return fmt.Errorf("the schema of its result: %w", err)
+	}
+	return nil
+}
+
+// showMembers prints the members that a schema names, as a table.
+func showMembers(w io.Writer, what string, of jsontext.Value) error {
 	var schema struct {
 		Required   []string       `json:"required"`
 		Properties jsontext.Value `json:"properties"`
 	}
-	if err := json.Unmarshal(e.InputSchema, &schema); err != nil {
-		return fmt.Errorf("the schema of its inputs: %w", err)
+	if err := json.Unmarshal(of, &schema); err != nil {
+		return err
+	}
+	if what != "INPUT" {
+		schema.Required = nil // always there, which need not be said
 	}
 	rows, err := inputRows(schema.Properties, schema.Required)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	names, types := len("INPUT"), len("TYPE")
+	names, types := len(what), len("TYPE")
 	for _, r := range rows {
 		names, types = max(names, len(r[0])), max(types, min(len(r[1]), 24))
 	}
-	fmt.Fprintf(w, "\n%s  %s  %s\n", pad("INPUT", names), pad("TYPE", types), "MEANING")
+	fmt.Fprintf(w, "\n%s  %s  %s\n", pad(what, names), pad("TYPE", types), "MEANING")
 	for _, r := range rows {
 		if len(r[1]) > types { // too long for the column: what it means comes below
 			fmt.Fprintf(w, "%s  %s\n%s  %s\n", pad(r[0], names), r[1], strings.Repeat(" ", names+2+types), r[2])

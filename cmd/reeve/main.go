@@ -81,7 +81,7 @@ Variables: each setting of reeve settings is one, and NO_COLOR is obeyed.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		serveCommand(), demoCommand(), initCommand(),
-		runCommand(), tasksCommand(), executorsCommand(),
+		runCommand(), tasksCommand(), schedulesCommand(), executorsCommand(),
 		policyCommand(), tryCommand(), whyCommand(), decideCommand(),
 		ledgerCommand(), a2gCommand(), execCommand(), agentsCommand(), riskCommand(), approvalsCommand(), keysCommand(), nodesCommand(),
 		mcpCommand(), hookCommand(), sessionsCommand(),

@@ -138,6 +138,8 @@ func stateOfTask(t *flow.Task) string {
 	switch {
 	case t.Status == task.Failed && strings.HasPrefix(t.Error, "Denied:"):
 		return "denied"
+	case t.Status == task.Cancelled && isWorkflow(t) && task.NeededFailed(t.Error):
+		return "failed" // as reeve run says it of the whole
 	case t.Status == task.InProgress && t.Awaiting == "retry":
 		return "retrying"
 	case t.Awaiting == "approval":

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve"
+	"reeve.example/reeve/executor"
 	"reeve.example/reeve/flow"
 	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/ledger"
@@ -41,6 +42,8 @@ type runner struct {
 	set    []string
 	json   bool
 	detach bool
+	check  bool
+	resume bool
 	result string
 	at     nodeFlags
 }
@@ -56,21 +59,37 @@ or with --server, that node executes it; without one this command does, by the s
 policy and into the same ledger. - reads standard input. docs/workflows.md explains
 the file.
 
-Ctrl-C cancels the workflow and waits for its end; once more, and nothing is waited for.
+Ctrl-C stops what runs, and the workflow is cancelled; once more, and nothing is waited
+for. --resume goes on with it, or with any workflow that did not complete: what has
+completed stays as it is. Without an id it is the newest one that did not complete.
+
+--check says whether the file can be executed with these settings, and in which order;
+nothing is executed, and no node is asked.
+
+A workflow with a schedule is not executed at once: that is reeve schedules apply.
 
 The exit code is 0 when all tasks completed that had to, 1 when not, 2 when the file
 is not a workflow, and 130 when it was interrupted.`,
 		Example: `  reeve run report.yaml --set month=May
   reeve run report.yaml --result summary | jq .stdout
-  reeve run report.yaml --allow-commands --policy policy.yaml`,
-		Args: args(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, a []string) error { return r.run(cmd, a[0]) },
+  reeve run report.yaml --allow-commands --policy policy.yaml
+  reeve run report.yaml --check
+  reeve run --resume 018f6b1e-3c44-4b0e-9d6a-2f1f0e1c7a55`,
+		Args: func(cmd *cobra.Command, a []string) error {
+			if r.resume {
+				return args(cobra.MaximumNArgs(1))(cmd, a)
+			}
+			return args(cobra.ExactArgs(1))(cmd, a)
+		},
+		RunE: func(cmd *cobra.Command, a []string) error { return r.run(cmd, a) },
 	}
 	f := c.Flags()
 	f.StringArrayVar(&r.set, "set", nil, "give something that the file lets be set a value, as NAME=VALUE; may be repeated")
 	f.BoolVar(&r.json, "json", false, "print what became of it as JSON, and nothing else")
 	f.BoolVar(&r.detach, "detach", false, "only start it; a node must be running")
 	f.StringVar(&r.result, "result", "", "print this task's result as JSON, and nothing else")
+	f.BoolVar(&r.check, "check", false, "only say whether the file can be executed; nothing is begun")
+	f.BoolVar(&r.resume, "resume", false, "go on with the workflow whose id is given in place of a file, or the newest that did not complete")
 	r.at.add(c)
 	settingFlags(c, ownSettings...)
 	return c
@@ -83,13 +102,24 @@ var ownSettings = []string{
 	"llm-url", "llm-key", "llm-model", "llm-prompt-price", "llm-completion-price",
 }
 
-func (r *runner) run(cmd *cobra.Command, file string) error {
-	if r.result != "" && (r.json || r.detach) {
+func (r *runner) run(cmd *cobra.Command, a []string) error {
+	switch {
+	case r.result != "" && (r.json || r.detach):
 		return usageError{errors.New("--result waits for one result: it goes with neither --json nor --detach")}
+	case r.check && (r.resume || r.detach || r.result != ""):
+		return usageError{errors.New("--check executes nothing: it goes with neither --resume, --detach nor --result")}
+	case r.resume && len(r.set) > 0:
+		return usageError{errors.New("--resume goes on with a workflow as it was made: leave out --set")}
 	}
-	w, err := r.read(cmd, file)
-	if err != nil {
-		return unfit(cmd, err)
+	var w *workflow.Workflow
+	var err error
+	if !r.resume {
+		if w, err = r.read(cmd, a[0]); err != nil {
+			return unfit(cmd, err)
+		}
+	}
+	if r.check {
+		return r.checked(cmd, w)
 	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -106,7 +136,7 @@ func (r *runner) run(cmd *cobra.Command, file string) error {
 	}
 	show := newScreen(told)
 	defer show.close()
-	node, err := r.at.open(ctx, cmd, show, !r.detach && !w.Scheduled)
+	node, err := r.at.open(ctx, cmd, show, !r.detach && (r.resume || !w.Scheduled))
 	var usage usageError
 	switch {
 	case errors.As(err, &usage):
@@ -119,16 +149,22 @@ func (r *runner) run(cmd *cobra.Command, file string) error {
 			fmt.Fprintln(cmd.ErrOrStderr(), "reeve:", closing)
 		}
 	}()
-	tasks := w.JSON()
-	if w.Scheduled {
-		return r.schedule(cmd.Context(), cmd, node, w, tasks)
+	if !r.resume && w.Scheduled {
+		return applySchedule(cmd, node, w, r.json)
 	}
-	started, err := node.client.Execute(cmd.Context(), flow.Execution{Tasks: tasks})
-	if cmd.Context().Err() != nil && err != nil {
+	var started *flow.Started
+	if r.resume {
+		started, w, err = r.again(cmd, node, a)
+	} else {
+		started, err = node.client.Execute(cmd.Context(), flow.Execution{Tasks: w.JSON()})
+	}
+	switch {
+	case cmd.Context().Err() != nil && err != nil:
 		fmt.Fprintf(told, "interrupted before the node answered; reeve tasks list%s shows whether it has begun\n", node.hint)
 		return exitCode(exitInterrupted)
-	}
-	if err != nil {
+	case err != nil && r.resume:
+		return err
+	case err != nil:
 		return refusedTasks(cmd, w, err)
 	}
 	if r.detach {
@@ -141,7 +177,7 @@ func (r *runner) run(cmd *cobra.Command, file string) error {
 	interrupted, err := attend(ctx, leave, f, signals)
 	show.close()
 	if interrupted && ctx.Err() != nil {
-		fmt.Fprintf(told, "left; reeve tasks tree %s%s shows what becomes of it\n", started.Root, node.hint)
+		fmt.Fprintf(told, "left; reeve run --resume %s%s goes on with it\n", started.Root, node.hint)
 		return exitCode(exitInterrupted)
 	}
 	if err != nil {
@@ -153,6 +189,7 @@ func (r *runner) run(cmd *cobra.Command, file string) error {
 	}
 	err = r.report(out, told, w, node, flat(tree), time.Since(f.begun))
 	if interrupted {
+		fmt.Fprintf(told, "reeve run --resume %s%s goes on with it\n", started.Root, node.hint)
 		return exitCode(exitInterrupted)
 	}
 	node.linger(ctx, cmd.ErrOrStderr(), signals)
@@ -202,6 +239,9 @@ func unfit(cmd *cobra.Command, err error) error {
 	return exitCode(exitUnfit)
 }
 
+// commandsOff is said of commands on a node that does not run any.
+const commandsOff = "command_executor is off on this node: it needs --allow-commands"
+
 // refusedTasks says why the node did not take the tasks, where it can with the
 // place in the file.
 func refusedTasks(cmd *cobra.Command, w *workflow.Workflow, err error) error {
@@ -218,30 +258,132 @@ func refusedTasks(cmd *cobra.Command, w *workflow.Workflow, err error) error {
 	}
 	text := w.Place(wrong)
 	if answer.Code == task.CodeExecutor && strings.Contains(text, `"command_executor"`) {
-		text = text[:strings.Index(text, "executor: ")] + "executor: command_executor is off on this node: it needs --allow-commands"
+		text = text[:strings.Index(text, "executor: ")] + "executor: " + commandsOff
 	}
 	return unfit(cmd, fmt.Errorf("%s:%s", w.File, text))
 }
 
-// schedule makes a workflow that is executed by its schedule.
-func (r *runner) schedule(ctx context.Context, cmd *cobra.Command, node *openNode, w *workflow.Workflow, tasks jsontext.Value) error {
-	made, err := node.client.Create(ctx, tasks)
-	if err != nil {
-		return refusedTasks(cmd, w, err)
+// again has a workflow go on that did not complete.
+func (r *runner) again(cmd *cobra.Command, node *openNode, a []string) (*flow.Started, *workflow.Workflow, error) {
+	ctx := cmd.Context()
+	var id task.ID
+	var err error
+	if len(a) > 0 {
+		id, err = taskID(a[0])
+	} else {
+		id, err = unfinished(ctx, node)
 	}
-	root, err := node.client.Get(ctx, made.Root)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := node.client.Get(ctx, id)
+	if errors.Is(err, flow.ErrNotFound) {
+		return nil, nil, fmt.Errorf("there is no task %s", id)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	tree, err := node.client.Tree(ctx, t.Root)
+	if err != nil {
+		return nil, nil, err
+	}
+	w := &workflow.Workflow{Name: tree.Task.Name, Count: len(flat(tree))}
+	if isWorkflow(&tree.Task) {
+		w.Count--
+	}
+	started := &flow.Started{Root: t.Root, Task: t.Root}
+	for _, one := range flat(tree) {
+		if one.Awaiting != "" || one.Status == task.InProgress { // it goes on already, since a node runs
+			return started, w, nil
+		}
+	}
+	started, err = node.client.Execute(ctx, flow.Execution{Existing: t.Root})
+	if answer, ok := errors.AsType[*flow.Error](err); ok && answer.Code == task.CodeExecutor && strings.Contains(answer.Data.Reason, `"command_executor"`) {
+		err = errors.New(commandsOff)
+	}
+	return started, w, err
+}
+
+// unfinished is the newest workflow that did not complete.
+func unfinished(ctx context.Context, node *openNode) (task.ID, error) {
+	const newest = 100
+	list, err := node.client.List(ctx, flow.Filter{Roots: true, Limit: newest})
+	if err != nil {
+		return task.ID{}, err
+	}
+	for i := range list.Tasks {
+		if t := &list.Tasks[i]; t.Status != task.Completed && t.Schedule == "" {
+			return t.ID, nil
+		}
+	}
+	return task.ID{}, fmt.Errorf("of the newest %d workflows all have completed: reeve tasks list shows them", newest)
+}
+
+// checked says whether a workflow can be executed with these settings, and what it would do.
+func (r *runner) checked(cmd *cobra.Command, w *workflow.Workflow) error {
+	cfg, err := config(cmd)
 	if err != nil {
 		return err
 	}
+	all, err := executorsOf(cfg)
+	if err != nil {
+		return err
+	}
+	tasks := w.Tasks()
+	var faults []string
+	for _, t := range tasks {
+		if t.Executor == "" {
+			continue
+		}
+		i := slices.IndexFunc(all, func(e executorInfo) bool { return e.ID == t.Executor })
+		var wrong *task.Error
+		switch {
+		case i < 0:
+			wrong = &task.Error{Task: t.ID, Field: "schemas.method", Reason: fmt.Sprintf("there is no executor %q: see reeve executors list", t.Executor)}
+		case !all[i].On:
+			wrong = &task.Error{Task: t.ID, Field: "schemas.method", Reason: fmt.Sprintf("%s is off: it %s", t.Executor, all[i].Why)}
+		default:
+			wrong = engine.Fits(&executor.Description{ID: t.Executor, InputSchema: all[i].InputSchema, Literal: all[i].literal}, t.ID, t.Inputs, t.Later)
+		}
+		if wrong != nil {
+			faults = append(faults, w.File+":"+w.Place(*wrong))
+		}
+	}
+	if len(faults) > 0 {
+		return unfit(cmd, errors.New(strings.Join(faults, "\n")))
+	}
 	if r.json {
-		return printJSON(cmd.OutOrStdout(), root.Raw)
+		return printJSON(cmd.OutOrStdout(), checkReport(w, tasks))
 	}
-	if root.NextRun.IsZero() {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s is made (%s); its schedule has no run to come\n", printable(w.Name), made.Root)
-		return nil
+	out, labels, executors := cmd.OutOrStdout(), len("TASK"), len("EXECUTOR")
+	for _, t := range tasks {
+		labels, executors = max(labels, len(printable(t.ID))), max(executors, len(printable(t.Executor)))
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s is made (%s) and runs first at %s\n", printable(w.Name), made.Root, root.NextRun.Local().Format("2006-01-02 15:04:05 MST"))
-	return nil
+	fmt.Fprintf(out, "%s  %s  NEEDS\n", pad("TASK", labels), pad("EXECUTOR", executors))
+	for _, t := range tasks {
+		fmt.Fprintf(out, "%s  %s  %s\n", pad(printable(t.ID), labels), pad(dash(printable(t.Executor)), executors), dash(printable(strings.Join(t.Needs, ", "))))
+	}
+	_, err = fmt.Fprintf(out, "\n%s: %s; nothing was executed\n", printable(w.Name), words.Count(w.Count, "task"))
+	return err
+}
+
+// checkReport is what --check --json prints.
+func checkReport(w *workflow.Workflow, tasks []workflow.Task) any {
+	type one struct {
+		ID       string   `json:"id"`
+		Executor string   `json:"executor,omitzero"`
+		Needs    []string `json:"needs"`
+	}
+	report := struct {
+		File      string `json:"file"`
+		Name      string `json:"name"`
+		Scheduled bool   `json:"scheduled"`
+		Tasks     []one  `json:"tasks"`
+	}{w.File, w.Name, w.Scheduled, []one{}}
+	for _, t := range tasks {
+		report.Tasks = append(report.Tasks, one{t.ID, t.Executor, append([]string{}, t.Needs...)})
+	}
+	return report
 }
 
 // detached says what was started, and how to find it again.
@@ -268,19 +410,20 @@ func attend(ctx context.Context, leave context.CancelFunc, f *follower, signals 
 				continue
 			}
 			interrupted = true
-			fmt.Fprintln(f.show, "cancelling; Ctrl-C once more leaves at once")
+			fmt.Fprintln(f.show, "stopping; Ctrl-C once more leaves at once")
 			go func() {
-				if err := cancelTree(ctx, f.client, f.root, "Interrupted"); err != nil && ctx.Err() == nil {
-					fmt.Fprintf(f.show, "it could not be cancelled: %v\n", err)
+				if err := cancelTree(ctx, f.client, f.root, f.client.Interrupt, "Interrupted"); err != nil && ctx.Err() == nil {
+					fmt.Fprintf(f.show, "it could not be stopped: %v\n", err)
 				}
 			}()
 		}
 	}
 }
 
-// cancelTree cancels what of a tree has not ended, also when its root has.
-func cancelTree(ctx context.Context, client *flow.Client, root task.ID, why string) error {
-	err := client.Cancel(ctx, root, why)
+// cancelTree cancels what of a tree has not ended, also when its root has. cancel is the
+// client's Cancel or Interrupt.
+func cancelTree(ctx context.Context, client *flow.Client, root task.ID, cancel func(context.Context, task.ID, string) error, why string) error {
+	err := cancel(ctx, root, why)
 	if err == nil {
 		return nil
 	}
@@ -293,7 +436,7 @@ func cancelTree(ctx context.Context, client *flow.Client, root task.ID, why stri
 		if t.Status.Ended() {
 			continue
 		}
-		if client.Cancel(ctx, t.ID, why) == nil {
+		if cancel(ctx, t.ID, why) == nil {
 			cancelled = true
 		}
 	}
@@ -322,6 +465,10 @@ func (r *runner) report(out, told io.Writer, w *workflow.Workflow, node *openNod
 				continue
 			}
 			if t.Status != task.Completed {
+				if t.Result != nil {
+					fmt.Fprintf(told, "\n%s\n", labelOf(t))
+					printResult(told, t)
+				}
 				return fmt.Errorf("the task %s has no result: it is %s: %s", labelOf(t), stateOfTask(t), printable(t.Error))
 			}
 			if err := printJSON(out, t.Result); err != nil {
@@ -335,6 +482,12 @@ func (r *runner) report(out, told io.Writer, w *workflow.Workflow, node *openNod
 	table(told, tasks, color)
 	fmt.Fprintf(told, "\n%s %s in %s\n", printable(w.Name), painted(result, color), tookOf(took))
 	if failed != nil { // what went wrong is not to be buried under results
+		for _, t := range tasks {
+			if t.Status == task.Failed && t.Result != nil {
+				fmt.Fprintf(told, "\n%s\n", labelOf(t))
+				printResult(told, t)
+			}
+		}
 		fmt.Fprintf(told, "\nreeve tasks tree %s%s shows all of it, reeve tasks get ID one task\n", tasks[0].ID, node.hint)
 		return failed
 	}
@@ -373,10 +526,13 @@ func printResult(w io.Writer, t *flow.Task) {
 	text := string(pretty(t.Result))
 	var program struct {
 		Stdout *string `json:"stdout"`
+		Stderr string  `json:"stderr"`
 		Code   *int    `json:"exit_code"`
 	}
 	if json.Unmarshal(t.Result, &program) == nil && program.Stdout != nil && program.Code != nil {
-		text = *program.Stdout
+		if text = *program.Stdout; t.Status == task.Failed {
+			text += program.Stderr
+		}
 	}
 	shown := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, line := range shown {
@@ -427,9 +583,7 @@ func reportOf(result string, tasks []*flow.Task) *runReport {
 		if !t.Started.IsZero() && !t.Completed.IsZero() {
 			one.Seconds = t.Completed.Sub(t.Started).Seconds()
 		}
-		if t.Status == task.Completed {
-			one.Result = t.Result
-		}
+		one.Result = t.Result
 		report.Tasks = append(report.Tasks, one)
 	}
 	return report

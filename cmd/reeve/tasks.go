@@ -227,9 +227,7 @@ func showTask(w io.Writer, t *flow.Task, hint string) {
 	value("inputs", t.Inputs)
 	value("inputs as the policy let them pass", t.Judged)
 	value("params", t.Params)
-	if t.Status == task.Completed {
-		value("result", t.Result)
-	}
+	value("result", t.Result)
 }
 
 // ledgerHint is a hint for commands that look into a folder's ledger: there is none
@@ -394,7 +392,7 @@ func tasksCancel() *cobra.Command {
 	c.Flags().StringVar(&reason, "reason", "", "why, for whoever waits for it and for the record")
 	jsonFlag(c)
 	return aboutOne(c, false, func(cmd *cobra.Command, node *openNode, id task.ID) error {
-		if err := cancelTree(cmd.Context(), node.client, id, reason); err != nil {
+		if err := cancelTree(cmd.Context(), node.client, id, node.client.Cancel, reason); err != nil {
 			return err
 		}
 		t, err := node.client.Get(cmd.Context(), id)
@@ -414,8 +412,9 @@ func tasksRetry() *cobra.Command {
 		Use:   "retry ID",
 		Short: "Execute a task again, with everything under it that did not complete",
 		Long: `Executes a task, or a workflow, that has ended or was never executed: of a workflow
-that failed, what did not complete and what waits for it. What was cancelled stays so:
-copy it, and execute the copy.`,
+that failed or was interrupted, what did not complete and what waits for it. What was
+cancelled stays so: copy it, and execute the copy. reeve run --resume does the same, and
+follows it.`,
 	}
 	jsonFlag(c)
 	return aboutOne(c, true, func(cmd *cobra.Command, node *openNode, id task.ID) error {

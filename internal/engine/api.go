@@ -343,11 +343,7 @@ func (e *Engine) fits(tasks []*task.Task) error {
 		if !ok || len(t.Dependencies) > 0 || len(task.References(t.Inputs)) > 0 {
 			continue
 		}
-		inputs := t.Inputs
-		if inputs == nil {
-			inputs = jsontext.Value("{}")
-		}
-		if wrong := task.CheckInputs(d.InputSchema, inputs); wrong != nil {
+		if wrong := whole(&d, t.Inputs); wrong != nil {
 			if len(tasks) > 1 {
 				wrong.Field = fmt.Sprintf("tasks[%d].%s", i, wrong.Field)
 			}
@@ -355,6 +351,28 @@ func (e *Engine) fits(tasks []*task.Task) error {
 		}
 	}
 	return nil
+}
+
+// Fits reports whether inputs fit an executor, as far as that can be told before it is their
+// turn: later says that results of other tasks will stand among them.
+func Fits(d *executor.Description, id string, inputs jsontext.Value, later bool) *task.Error {
+	t := &task.Task{ClientID: id, Inputs: inputs}
+	if wrong := literal(d, t); wrong != nil || later {
+		return wrong
+	}
+	wrong := whole(d, inputs)
+	if wrong != nil {
+		wrong.Task = id
+	}
+	return wrong
+}
+
+// whole checks inputs to which nothing is added any more.
+func whole(d *executor.Description, inputs jsontext.Value) *task.Error {
+	if inputs == nil {
+		inputs = jsontext.Value("{}")
+	}
+	return task.CheckInputs(d.InputSchema, inputs)
 }
 
 // literal refuses results of other tasks inside a program's text: whoever made the
@@ -441,8 +459,9 @@ func moved(id task.ID) error {
 	return &task.Error{Code: task.CodeTransition, Task: id.String(), Reason: "Others are changing the task at the same time. Try again."}
 }
 
-// Cancel ends a task that has not ended, and everything under it.
-func (e *Engine) Cancel(ctx context.Context, by Caller, id task.ID, why string) (task.Row, error) {
+// Cancel ends a task that has not ended, and everything under it. again: what is
+// cancelled goes on when the task is executed again.
+func (e *Engine) Cancel(ctx context.Context, by Caller, id task.ID, why string, again bool) (task.Row, error) {
 	if err := by.acts(); err != nil {
 		return task.Row{}, err
 	}
@@ -451,7 +470,7 @@ func (e *Engine) Cancel(ctx context.Context, by Caller, id task.ID, why string) 
 		return r, err
 	}
 	_, err = e.record(ctx, "tasks.cancel", by.Principal, nil, links(&task.Task{Row: r}, "reason", why),
-		&task.Change{Kind: task.Cancel, Task: id, Root: r.Root, At: e.cfg.Now(), Message: cmp.Or(why, "Cancelled by user")})
+		&task.Change{Kind: task.Cancel, Task: id, Root: r.Root, At: e.cfg.Now(), Message: cmp.Or(why, "Cancelled by user"), Again: again})
 	if err != nil {
 		return r, err
 	}

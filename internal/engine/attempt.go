@@ -285,7 +285,7 @@ func (e *Engine) prepare(ctx context.Context, j *job) (refusal string, err error
 }
 
 func noExecutor(id string) string {
-	return fmt.Sprintf("Executor not found: there is no executor %q on this node. See reeve executors for those that there are; an own one is added in Go (package executor).", id)
+	return fmt.Sprintf("Executor not found: there is no executor %q on this node. See reeve executors list for those that there are; an own one is added in Go (package executor).", id)
 }
 
 // refuse ends a task that cannot be executed, whatever the policy says.

@@ -178,7 +178,7 @@ func BenchmarkCancel(b *testing.B) {
 			root, _ := nodes[0].execute(`{"name":"s","schemas":{"method":"echo"}}`)
 			nodes[0].until(root, func(r task.Row) bool { return r.Phase == task.Running })
 			begin := time.Now()
-			if _, err := nodes[len(all)%len(nodes)].Cancel(b.Context(), engine.Caller{}, root, ""); err != nil {
+			if _, err := nodes[len(all)%len(nodes)].Cancel(b.Context(), engine.Caller{}, root, "", false); err != nil {
 				b.Fatal(err)
 			}
 			all = append(all, (<-stopped).Sub(begin))

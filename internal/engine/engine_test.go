@@ -373,7 +373,7 @@ func TestCancel(t *testing.T) {
 	})
 	root, _ := n.execute(`{"name":"s","schemas":{"method":"echo"}}`)
 	n.until(root, func(r task.Row) bool { return r.Phase == task.Running })
-	if r, err := n.Cancel(t.Context(), engine.Caller{}, root, ""); err != nil || r.Status() != task.Cancelled {
+	if r, err := n.Cancel(t.Context(), engine.Caller{}, root, "", false); err != nil || r.Status() != task.Cancelled {
 		t.Fatalf("%v, %v", r.Status(), err)
 	}
 	<-stopped
@@ -382,7 +382,7 @@ func TestCancel(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	var wrong *task.Error
-	if _, err := n.Cancel(t.Context(), engine.Caller{}, root, ""); !errors.As(err, &wrong) || wrong.Code != task.CodeTransition {
+	if _, err := n.Cancel(t.Context(), engine.Caller{}, root, "", false); !errors.As(err, &wrong) || wrong.Code != task.CodeTransition {
 		t.Errorf("cancelled again: %v", err)
 	}
 }
@@ -557,7 +557,7 @@ func TestShared(t *testing.T) {
 		root, _ := one.execute(`{"name":"s","schemas":{"method":"echo"}}`)
 		n.until(root, func(r task.Row) bool { return r.Phase == task.Running })
 		begin := time.Now()
-		if _, err := n.Cancel(t.Context(), engine.Caller{}, root, ""); err != nil {
+		if _, err := n.Cancel(t.Context(), engine.Caller{}, root, "", false); err != nil {
 			t.Fatal(err)
 		}
 		select {

@@ -31,7 +31,8 @@ import (
 type Workflow struct {
 	File  string
 	Name  string
-	Count int // of the tasks in the file
+	Named bool // the name stands in the file, and is not the file's own
+	Count int  // of the tasks in the file
 	// Scheduled says that the whole has a schedule, and is executed by that.
 	Scheduled bool
 
@@ -40,6 +41,56 @@ type Workflow struct {
 
 // JSON is the workflow's tasks as params of tasks.execute.
 func (w *Workflow) JSON() jsontext.Value { return w.tasks.AppendJSON(nil) }
+
+// Task is a task of the workflow as a node is asked for it.
+type Task struct {
+	ID, Executor string // the executor is empty for a task that only stands for others
+	Needs        []string
+	Inputs       jsontext.Value // nil for none
+	Later        bool           // the inputs hold results, and are whole when these are there
+}
+
+// Tasks are the tasks in the order of the file; the root that a workflow of several gets is
+// not among them.
+func (w *Workflow) Tasks() (list []Task) {
+	for _, n := range w.tasks.Items[:w.Count] {
+		t := Task{}
+		for _, name := range []string{"name", "id"} {
+			if id := n.Get(name); id != nil {
+				t.ID = id.Text
+			}
+		}
+		if schemas := n.Get("schemas"); schemas != nil {
+			if method := schemas.Get("method"); method != nil {
+				t.Executor = method.Text
+			}
+		}
+		for _, need := range itemsOf(n.Get("dependencies")) {
+			if id := neededID(need); id != nil {
+				t.Needs = append(t.Needs, id.Text)
+			}
+		}
+		if inputs := n.Get("inputs"); inputs != nil {
+			t.Inputs = inputs.AppendJSON(nil)
+		}
+		t.Later = len(t.Needs) > 0 || len(task.References(t.Inputs)) > 0
+		list = append(list, t)
+	}
+	return list
+}
+
+// Mark adds a member to the workflow's root, for who looks for it among a node's tasks.
+func (w *Workflow) Mark(name, value string) {
+	top := w.tasks.Items[len(w.tasks.Items)-1] // the root that several got
+	if len(w.tasks.Items) == w.Count {
+		for _, t := range w.tasks.Items {
+			if t.Get("parent_id") == nil {
+				top = t
+			}
+		}
+	}
+	top.Set(name, &node{Line: top.Line, Column: top.Column, Kind: rawjson.String, Text: value})
+}
 
 // Has reports whether there is a task of an id.
 func (w *Workflow) Has(id string) bool {
@@ -106,7 +157,8 @@ type reader struct {
 	file, source string
 	later        []string // see Options
 	faults       faults
-	added        int // bytes that what is set has added
+	named        bool // the first task has a name of its own
+	added        int  // bytes that what is set has added
 }
 
 func (r *reader) fault(n *node, format string, args ...any) {
@@ -137,7 +189,7 @@ func (r *reader) workflow(given map[string]string) *Workflow {
 		if n.Kind != rawjson.String || n.Text == "" {
 			r.fault(n, "name is a text")
 		}
-		w.Name = n.Text
+		w.Name, w.Named = n.Text, true
 	}
 	list := root.Get("tasks")
 	if list == nil || list.Kind != rawjson.Array || len(list.Items) == 0 {
@@ -147,6 +199,7 @@ func (r *reader) workflow(given map[string]string) *Workflow {
 	if values := r.values(root.Get("set"), given); len(r.faults) == 0 {
 		r.expand(list, values)
 	}
+	r.named = list.Items[0].Get("name") != nil
 	for _, t := range list.Items {
 		r.task(t)
 	}
@@ -467,6 +520,10 @@ func (r *reader) root(w *Workflow, file, list *node) {
 		top.Set("name", made(rawjson.String, w.Name))
 		top.Set("dependencies", ends)
 		list.Items = append(list.Items, top)
+	}
+	if w.Named && len(list.Items) == 1 && !r.named { // the one task is the workflow
+		top.Take("name")
+		top.Set("name", &node{Line: file.Line, Column: file.Column, Kind: rawjson.String, Text: w.Name})
 	}
 	for _, m := range file.Members {
 		if !slices.Contains(scheduleMembers, m.Name) {
