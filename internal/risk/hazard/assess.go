@@ -77,6 +77,9 @@ type assessor struct {
 	watch    *Watch
 	dirs     []string          // that the scripts went to, if they are watched
 	cwd      string            // where cd led, if that is known
+	lost     bool              // cd went where only an unset variable says
+	guarded  bool              // an unset variable ends the script
+	foreign  []string          // folders that strangers filled
 	refs     map[string]string // names that stand for others: declare -n
 }
 

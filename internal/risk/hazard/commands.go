@@ -130,11 +130,17 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.orders()
 	s.ranFile(name)
 	out := c.does()
+	if in.taint&fromKeeper != 0 && !showing[c.name] {
+		out.taint &^= fromKeeper // what takes it does not show it
+	}
 	if prints != 0 {
 		out = flow{taint: out.taint | prints}
 	}
 	return out
 }
+
+// showing are programs that print what comes in, or a part of it.
+var showing = set("cat tee head tail less more jq yq grep egrep rg sed awk gawk cut tr sort uniq base64 xxd od rev fold nl column paste echo printf xargs sh bash zsh dash python ruby perl node sudo env time command strings bat tac hexdump openssl")
 
 // does judges what code has to read of a command: what it runs, reads, writes and sends.
 func (c *invocation) does() flow {
@@ -228,6 +234,9 @@ func plainSSH(text string) bool {
 
 // ranFile judges that a file is run which the script itself brought there.
 func (s *shell) ranFile(name string) {
+	if s.foreign != nil && strings.Contains(name, "/") && s.isForeign(name) {
+		s.report("code.foreign", 0, s.at)
+	}
 	if f, ok := s.files.get(name); ok {
 		s.runs(f, "")
 	}
@@ -520,6 +529,18 @@ scan:
 			if t == "-f" {
 				script = false
 			}
+		case (t == "--import" || t == "--require" || t == "-r" || strings.HasPrefix(t, "--import=")) && i.language == "js" && k+1 <= len(c.args):
+			v := strings.TrimPrefix(t, "--import=")
+			if v == t && k+1 < len(c.args) {
+				k++
+				v = c.args[k].text
+			}
+			if strings.HasPrefix(v, "data:") {
+				_, program, _ := strings.Cut(v, ",")
+				code = append(code, flow{text: program, known: true})
+			} else if content, ok := c.files.get(v); ok {
+				c.runs(content, "js")
+			}
 		case t == "-" && i.shell && k+1 < len(c.args):
 			file = &c.args[k+1] // no more options
 			break scan
@@ -543,6 +564,7 @@ scan:
 			c.readFile(a)
 		}
 	}
+	c.editsInPlace(i)
 	if module != "" {
 		c.module(module)
 		c.asProgram(module, words)
@@ -706,6 +728,10 @@ func (c *invocation) ordinary() flow {
 		if !readers[c.name] && spawnsShell(t) {
 			c.report("shell.escape", 0, c.at)
 		}
+		if (t == "-" || t == "/dev/stdin") && compilers[c.name] && c.in.known {
+			c.code(languageOf("", c.in.text), c.in.text, c.at, false)
+			continue
+		}
 		if content, ok := c.files.get(t); ok && content.known && compilers[c.name] {
 			c.code(languageOfFile(t, content.text), content.text, c.at, false)
 			continue
@@ -828,6 +854,11 @@ func (s *shell) writeFile(w flow, content flow, appends bool) {
 	seen := content
 	seen.known = seen.known && !appends
 	s.watchedFile(p, true, seen)
+	s.wrote(p, content, appends)
+}
+
+// wrote judges that a file is written, by where it lies and by what comes into it.
+func (s *shell) wrote(p string, content flow, appends bool) {
 	if appends {
 		before, ok := s.files.get(p)
 		if content = both(before, content); !ok {
@@ -835,8 +866,15 @@ func (s *shell) writeFile(w flow, content flow, appends bool) {
 		}
 	}
 	s.files.put(p, content)
-	f := normalPath(p)
+	from := p
+	if q := s.from(p); q != "" {
+		from = q // as seen from where cd led
+	}
+	f := normalPath(from)
 	pl := placeOf(f.text)
+	if s.shadows(f.text) {
+		s.report("code.library_hijack", 0.6, s.at)
+	}
 	if pl.name == "" || pl.writes == "" || pl.write == 0 {
 		if f.turns > 0 && f.climbs > 3 {
 			s.report("path.climb", 0.4, s.at)
@@ -873,6 +911,11 @@ func (s *shell) writeFile(w flow, content flow, appends bool) {
 	if code == "persist.startup" && content.known && harmlessProfile(content.text) && strings.HasPrefix(f.text, "~") {
 		code, weight = "persist.profile", 0
 	}
+	if strings.HasSuffix(pl.name, "/.ssh/known_hosts") || strings.HasSuffix(f.text, "/.ssh/config") {
+		if low := strings.ToLower(content.text); strings.Contains(low, "proxycommand") || strings.Contains(low, "localcommand") || strings.Contains(low, "exec ") {
+			code, weight = "persist.startup", 0.6
+		}
+	}
 	if code == "log.clear" && appends {
 		weight = min(weight, 0.4)
 		if strings.Contains(pl.name, "wtmp") || strings.Contains(pl.name, "audit") {
@@ -901,6 +944,16 @@ func (s *shell) writeFile(w flow, content flow, appends bool) {
 	}
 }
 
+// shadows says whether a file would be run in the place of a program that is known.
+func (s *shell) shadows(p string) bool {
+	for _, dir := range []string{"~/.local/bin/", "~/bin/", "/usr/local/bin/"} {
+		if name, ok := strings.CutPrefix(p, dir); ok && (listed("sudo su ssh git ls cat sh bash python python3 node npm gpg curl passwd kubectl docker login", name)) {
+			return true
+		}
+	}
+	return false
+}
+
 // harmlessProfile says whether lines only set what people set: paths, aliases
 // of harmless names, colours, completions.
 func harmlessProfile(text string) bool {
@@ -909,7 +962,7 @@ func harmlessProfile(text string) bool {
 		low := strings.ToLower(line)
 		switch {
 		case line == "" || line[0] == '#':
-		case strings.Contains(low, "hist") || strings.Contains(low, "ld_preload") || strings.Contains(low, "prompt_command"):
+		case strings.Contains(low, "hist") || strings.Contains(low, "ld_preload") || strings.Contains(low, "prompt_command"), strings.Contains(low, "curl ") || strings.Contains(low, "wget ") || strings.Contains(low, "base64") || strings.Contains(low, "/tmp/") || strings.Contains(low, "/dev/"):
 			return false
 		case strings.HasPrefix(line, "alias sudo") || strings.HasPrefix(line, "alias su=") || strings.HasPrefix(line, "alias ssh"):
 			return false
@@ -991,16 +1044,28 @@ func (s *shell) variable(name string, v flow) {
 			}
 		}
 		s.report("secret.capture", w, s.at)
-	case "BASH_ENV", "ENV", "PYTHONSTARTUP":
-		if f, ok := s.files.get(v.text); ok {
-			s.runs(f, "sh")
+	case "BASH_ENV", "ENV", "PYTHONSTARTUP", "NODE_OPTIONS", "RUBYOPT", "PERL5OPT", "JAVA_TOOL_OPTIONS", "PYTHONHOME", "ZDOTDIR", "GIT_CONFIG_GLOBAL", "GCONV_PATH":
+		for word := range strings.FieldsFuncSeq(v.text, func(r rune) bool { return r == ' ' || r == '=' || r == ':' }) {
+			if f, ok := s.files.get(word); ok {
+				s.runs(f, "")
+			}
+			if temporary(normalPath(word).text) {
+				s.report("code.library_hijack", 0.6, s.at)
+			}
 		}
-		s.report("persist.hook", 0.45, s.at)
+		if name == "BASH_ENV" || name == "ENV" || name == "PYTHONSTARTUP" {
+			s.report("persist.hook", 0.45, s.at)
+		}
 	case "PATH":
 		if strings.HasPrefix(v.text, "/tmp") || strings.HasPrefix(v.text, ".:") {
 			s.report("code.library_hijack", 0.6, s.at)
 		}
 	}
+}
+
+// temporary says whether a file lies where everybody may put one.
+func temporary(p string) bool {
+	return strings.HasPrefix(p, "/tmp/") || strings.HasPrefix(p, "/var/tmp/") || strings.HasPrefix(p, "/dev/shm/")
 }
 
 // secretName says whether a variable's name says that it holds a secret.

@@ -1,7 +1,10 @@
 package hazard
 
 import (
+	"slices"
 	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // handlers are the commands of which the effect depends on more than a word.
@@ -55,6 +58,7 @@ func init() {
 		"cpan pip npm gem easy_install": (*invocation).packages,
 		"mysql psql sqlite3 sqlcmd mariadb duckdb usql pgcli mycli litecli clickhouse-client cqlsh sqlplus": (*invocation).database,
 		"visudo vipw":                    (*invocation).quiet,
+		"ed ex red patch":                (*invocation).edits,
 		"which":                          (*invocation).which,
 		"mkdir":                          (*invocation).mkdir,
 		"sshpass":                        (*invocation).sshpass,
@@ -406,6 +410,7 @@ func (c *invocation) download() flow {
 			}
 		}
 	}
+	c.empties(options, urls)
 	drops := false
 	for _, u := range urls {
 		drops = drops || dropHost(u)
@@ -429,6 +434,11 @@ func (c *invocation) download() flow {
 		return flow{}
 	}
 	out := flow{taint: fromNet}
+	for _, u := range urls {
+		if stranger(u) {
+			out.taint |= fromStranger
+		}
+	}
 	c.savesTo(options, urls)
 	switch {
 	case has(options, "-o", "--output", "--output-document") && c.name != "wget", has(options, "--remote-name") && c.name == "curl", c.name == "curl" && has(options, "-O", "-J"):
@@ -446,6 +456,33 @@ func (c *invocation) download() flow {
 		}
 	}
 	return out
+}
+
+// empties judges a request that deletes: elsewhere it is somebody's data, and on this machine
+// where a whole index or collection of a store is named.
+func (c *invocation) empties(options map[string]flow, urls []string) {
+	deletes := false
+	for _, o := range []string{"-X", "--request", "--method"} {
+		deletes = deletes || strings.EqualFold(strings.TrimSpace(options[o].text), "delete")
+	}
+	if c.name != "curl" && c.name != "wget" {
+		for _, u := range urls {
+			deletes = deletes || u == "DELETE"
+		}
+	}
+	if !deletes {
+		return
+	}
+	for _, u := range urls {
+		h := hostOf(u)
+		p := strings.Trim(h.path, "/")
+		switch kind := h.kind(); {
+		case h.name == "" || u == "DELETE":
+		case kind == "public" && strings.Contains(h.name, "."), strings.ContainsAny(p, "*") || strings.Contains(p, "_all"),
+			p != "" && !strings.Contains(p, "/") && listed("9200 5984 8086 6333 7700 8108 8983 2379 8500", h.port):
+			c.report("destroy.cloud", 0.45, c.at)
+		}
+	}
 }
 
 // savesTo remembers where a download ends.
@@ -498,7 +535,9 @@ func (c *invocation) upload(o string, f flow, drops bool) {
 	case "-T", "--upload-file", "--post-file", "--body-file":
 		file = f.text
 	case "-H", "--header", "-u", "--user", "-b", "--cookie":
-		f.taint &^= fromSecret // a token that is meant for the host
+		if f.taint&fromHost == 0 { // a token that is meant for the host, and not all that is set
+			f.taint &^= fromSecret
+		}
 	default:
 		if i := strings.IndexByte(f.text, '@'); i >= 0 && (i == 0 || f.text[i-1] == '=') && o != "--data-raw" {
 			file, _, _ = strings.Cut(f.text[i+1:], ";")
@@ -581,6 +620,9 @@ func (c *invocation) connect() flow {
 	case listens:
 		c.report("shell.listener", 0, c.at)
 	}
+	if low := strings.ToLower(c.in.text[:min(len(c.in.text), 4096)]); strings.Contains(low, "flush_all") || strings.Contains(low, "flushall") || strings.Contains(low, "flushdb") {
+		c.report("destroy.store", 0.45, c.at)
+	}
 	c.sent(c.in, c.at)
 	for _, a := range rest {
 		if a.taint&fromSecret != 0 {
@@ -597,7 +639,8 @@ func (c *invocation) connect() flow {
 // socat connects any two things; a program on one side and the network on the
 // other is a shell for somebody.
 func (c *invocation) socat(ends []flow) flow {
-	program, network, listens := false, false, false
+	program, network, listens, nets := false, false, false, 0
+	sent := c.in
 	for _, e := range ends {
 		low := strings.ToLower(e.text)
 		kind := before(low, ':')
@@ -609,7 +652,15 @@ func (c *invocation) socat(ends []flow) flow {
 		case strings.HasPrefix(kind, "tcp") || strings.HasPrefix(kind, "udp") || strings.HasPrefix(kind, "openssl") || strings.HasPrefix(kind, "ssl") || strings.HasPrefix(kind, "sctp") || strings.HasPrefix(kind, "socks") || strings.HasPrefix(kind, "proxy") || strings.HasPrefix(kind, "vsock"):
 			network = true
 		case e.text != "-" && e.text != "stdio" && e.text != "stdin":
-			c.readFile(flow{text: strings.TrimPrefix(e.text, "file:"), known: e.known})
+			name := e.text
+			if listed("file open gopen create", kind) {
+				name, _, _ = strings.Cut(name[len(kind)+1:], ",")
+			}
+			sent.taint |= c.readFile(flow{text: name, known: e.known}).taint
+			continue
+		}
+		if network && !program {
+			nets++
 		}
 	}
 	switch {
@@ -619,10 +670,12 @@ func (c *invocation) socat(ends []flow) flow {
 		c.report("shell.reverse_shell", 0, c.at)
 	case c.in.taint&fromShell != 0 && network:
 		c.report("shell.reverse_shell", 0, c.at)
+	case listens && nets > 1: // from one port to another
+		c.report("shell.tunnel", 0.5, c.at)
 	case listens:
 		c.report("shell.listener", 0.35, c.at)
 	}
-	c.sent(c.in, c.at)
+	c.sent(sent, c.at)
 	return flow{taint: fromSocket}
 }
 
@@ -637,6 +690,9 @@ func (c *invocation) remove() flow {
 		c.report("destroy.system", 0, c.at)
 	}
 	for _, a := range rest {
+		if recursive && c.unsetTree(a.text) || recursive && c.lost && listed(". * ./* ./", a.text) {
+			c.report("destroy.unknown", 0, c.at)
+		}
 		if (recursive || strings.HasSuffix(a.text, "*")) && c.wide(a.text) {
 			c.report("destroy.system", 0, c.at)
 			continue
@@ -644,6 +700,24 @@ func (c *invocation) remove() flow {
 		c.removes(a.text, recursive, c.at)
 	}
 	return flow{}
+}
+
+// unsetTree says whether a path begins with a variable that nothing set, and is all of the
+// system, or a part of it, where the variable is empty.
+func (c *invocation) unsetTree(p string) bool {
+	name, ok := strings.CutPrefix(p, "$")
+	if !ok || c.guarded {
+		return false
+	}
+	end := strings.IndexByte(name, '/')
+	if end <= 0 || !isName(name[:end]) {
+		return false
+	}
+	if _, set := c.vars[name[:end]]; set {
+		return false
+	}
+	rest := name[end:]
+	return systemTrees[rest] || systemTrees[strings.TrimSuffix(rest, "/")] || rest == "/.*" || rest == "/**"
 }
 
 // removes judges that a path is deleted.
@@ -654,11 +728,14 @@ func (a *assessor) removes(p string, recursive bool, at span) {
 	}
 	rooted := strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || strings.HasPrefix(p, "$HOME") || f.climbs > 3
 	switch {
-	case rooted && recursive && (systemTrees[f.text] || p == "~" || p == "~/" || p == "$HOME" || systemTrees[p]):
+	case rooted && recursive && (systemTrees[f.text] || p == "~" || p == "~/" || p == "$HOME" || systemTrees[p] || a.wide(p)):
 		a.report("destroy.system", 0, at)
 		return
 	case recursive && (p == "." || p == "*" || p == ".." || p == "./*" || p == "../*"):
 		a.report("destroy.tree", 0.5, at)
+	}
+	if recursive && rooted && holdsStores(f.text) {
+		a.report("destroy.store", 0, at)
 	}
 	if recursive && (f.text == ".git" || strings.HasSuffix(f.text, "/.git")) {
 		a.report("destroy.work", 0.45, at) // with all that was ever committed
@@ -689,6 +766,17 @@ func (a *assessor) removes(p string, recursive bool, at span) {
 	case recursive:
 		a.report("destroy.tree", 0.25, at)
 	}
+}
+
+// holdsStores says whether a folder is where databases, virtual machines and backups keep
+// what they have.
+func holdsStores(p string) bool {
+	for _, dir := range []string{"/var/lib/", "/var/backups", "/srv/", "/backup", "/var/spool/", "/var/opt/", "/mnt/", "/media/", "/Volumes/"} {
+		if strings.HasPrefix(p, dir) && !strings.HasPrefix(p, "/var/lib/apt/lists") {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *invocation) shred() flow {
@@ -750,7 +838,7 @@ func (c *invocation) copy() flow {
 		return flow{}
 	}
 	from, to := rest[:len(rest)-1], rest[len(rest)-1]
-	if c.name == "sftp" || c.name == "ftp" || c.name == "lftp" || c.name == "smbclient" {
+	if c.name == "sftp" || c.name == "ftp" || c.name == "lftp" || c.name == "smbclient" || c.name == "tftp" {
 		c.batch(options)
 		return flow{taint: fromNet}
 	}
@@ -775,17 +863,23 @@ func (c *invocation) copy() flow {
 				f.taint |= fromSecret
 			}
 		}
+		if remote(to.text) {
+			f.taint |= c.asWhole(a.text)
+		}
 		content = both(content, f)
 		content.known = f.known
 	}
 	switch {
-	case remote(to.text) || c.name == "tftp":
+	case remote(to.text):
 		c.sent(content, c.at)
 		return flow{}
 	case c.name == "rsync":
 		for o := range options {
-			if strings.HasPrefix(o, "--delete") || o == "--remove-source-files" {
+			if strings.HasPrefix(o, "--delete") {
 				c.loses([]flow{to})
+			}
+			if o == "--remove-source-files" {
+				c.loses(from)
 			}
 		}
 	case c.name == "mv":
@@ -809,6 +903,9 @@ func (c *invocation) copy() flow {
 	}
 	if name != "" && placeOf(normalPath(to.text).text).name == "" {
 		inside := strings.TrimSuffix(to.text, "/") + "/" + name
+		if q := c.from(inside); q != "" {
+			inside = q
+		}
 		if pl := placeOf(normalPath(inside).text); pl.name != "" && pl.name[0] == '/' && pl.write >= 0.7 {
 			c.writeFile(flow{text: inside, known: to.known}, content, false)
 		}
@@ -832,7 +929,8 @@ func (c *invocation) batch(options map[string]flow) {
 		words := strings.Fields(line)
 		if len(words) > 1 && (strings.HasSuffix(words[0], "put") || words[0] == "mirror" || words[0] == "send" || words[0] == "append") {
 			for _, w := range words[1:] {
-				sent.taint |= c.readFile(flow{text: strings.Trim(w, `"'`), known: true}).taint
+				w = strings.Trim(w, `"'`)
+				sent.taint |= c.readFile(flow{text: w, known: true}).taint | c.asWhole(w)
 			}
 		}
 	}
@@ -997,6 +1095,16 @@ func (c *invocation) find() flow {
 			}
 			if args := c.args[i+1 : end]; len(args) > 0 {
 				c.executes(args, starts, everything)
+				if listed("rm shred truncate unlink", baseName(args[0].text)) {
+					for k := range c.args[:i] {
+						if c.args[k].text == ".git" && k > 0 && c.args[k-1].text == "-name" {
+							c.report("destroy.work", 0.45, c.at)
+						}
+					}
+					if args[0].text != "rm" && slices.Contains(starts, "/") {
+						c.report("destroy.system", 0.6, c.at)
+					}
+				}
 				if looks && readers[baseName(args[0].text)] {
 					c.report("secret.search", 0.85, c.at)
 				}
@@ -1119,20 +1227,84 @@ func (c *invocation) sed() flow {
 	out.known = false
 	for _, a := range rest {
 		if inPlace {
-			f := normalPath(a.text)
-			pl := placeOf(f.text)
-			if pl.write > 0 && pl.writes != "" {
-				code, w := pl.writes, pl.write
-				if code == "persist.startup" && strings.HasPrefix(f.text, "~") {
-					code, w = "persist.profile", 0
-				}
-				c.report(code, w, c.at)
-			}
+			c.wrote(a.text, flow{text: sedAdds(script), known: true}, true)
 			continue
 		}
 		out = both(out, c.readFile(a))
 	}
 	return out
+}
+
+// sedAdds is what a script for sed puts into a file, as far as that stands in it.
+func sedAdds(script string) string {
+	var out strings.Builder
+	for line := range strings.FieldsFuncSeq(script, func(r rune) bool { return r == '\n' || r == ';' }) {
+		line = strings.TrimLeft(line, " \t0123456789,$!")
+		if strings.HasPrefix(line, "/") { // an address: /re/a text
+			if end := closing(line[1:], "/"); end >= 0 {
+				line = strings.TrimLeft(line[end+2:], " \t!")
+			}
+		}
+		switch {
+		case len(line) < 2:
+		case line[0] == 'a' || line[0] == 'i' || line[0] == 'c':
+			out.WriteString(strings.TrimLeft(line[1:], "\\ \t") + "\n")
+		case line[0] == 's':
+			mark := line[1:2]
+			if end := closing(line[2:], mark); end >= 0 {
+				with := line[2+end+1:]
+				if end := closing(with, mark); end >= 0 {
+					with = with[:end]
+				}
+				out.WriteString(strings.ReplaceAll(with, `\`+mark, mark) + "\n")
+			}
+		case line[0] == 'r' || line[0] == 'w' || line[0] == 'e':
+			out.WriteString(line + "\n")
+		}
+	}
+	return out.String()
+}
+
+// editsInPlace judges that an interpreter writes the files that it is given: perl -pi, ruby
+// -i, awk -i inplace, vim -c wq.
+func (c *invocation) editsInPlace(i interpreter) {
+	writes := false
+	for k, a := range c.args {
+		t := a.text
+		switch i.language {
+		case "perl", "ruby":
+			if len(t) > 1 && t[0] == '-' && t[1] != '-' && t[1] != 'M' && t[1] != 'I' && t[1] != 'r' {
+				cut := strings.IndexAny(t, "eE")
+				if cut < 0 {
+					cut = len(t)
+				}
+				writes = writes || strings.Contains(t[:cut], "i")
+			}
+		case "awk":
+			writes = writes || t == "inplace" && k > 0 && c.args[k-1].text == "-i"
+		case "vim":
+			writes = writes || strings.HasPrefix(t, "-cx") || strings.HasPrefix(t, "-cwq") || k > 0 && (c.args[k-1].text == "-c" || c.args[k-1].text == "-sc") && (strings.HasSuffix(t, "wq") || strings.HasSuffix(t, "x") || strings.HasSuffix(t, "w") || strings.HasSuffix(t, "update"))
+		}
+	}
+	if !writes {
+		return
+	}
+	for k, a := range c.args {
+		if k > 0 && strings.ContainsAny(a.text, "/.~") && !strings.HasPrefix(a.text, "-") && !strings.ContainsAny(a.text, " \n") {
+			c.writeFile(a, flow{}, true)
+		}
+	}
+}
+
+// edits is ed, ex and patch: they write the file that they are given.
+func (c *invocation) edits() flow {
+	_, rest := c.split()
+	for _, a := range rest {
+		if strings.ContainsAny(a.text, "/.~") && !strings.ContainsAny(a.text, " \n") {
+			c.writeFile(a, flow{text: c.in.text, taint: c.in.taint}, true)
+		}
+	}
+	return flow{}
 }
 
 func (c *invocation) ssh() flow {
@@ -1170,10 +1342,13 @@ func (c *invocation) ssh() flow {
 		}
 		// What runs elsewhere endangers somebody else; it is judged the same, but
 		// for files: what a pipe brings there is wanted there.
+		cwd := c.cwd
+		c.cwd = "~" // where a login begins
 		c.kept(0.9, 0, func() {
 			inner := c.inside(f.text)
 			out.taint |= inner.taint
 		})
+		c.cwd = cwd
 	}
 	return out
 }
@@ -1279,6 +1454,9 @@ func (c *invocation) alias() flow {
 func (c *invocation) environment() flow {
 	if c.name == "set" {
 		for i, a := range c.args {
+			if len(a.text) > 1 && a.text[0] == '-' && strings.Contains(a.text, "u") && strings.Trim(a.text, "-euxofEvhmBCTabktn") == "" || a.text == "nounset" {
+				c.guarded = true
+			}
 			if a.text == "+o" && i+1 < len(c.args) && c.args[i+1].text == "history" {
 				c.report("log.history", 0, c.at)
 			}
@@ -1362,7 +1540,7 @@ func (c *invocation) grep() flow {
 	for _, w := range []string{"password", "passwd", "passw", "secret", "api_key", "apikey", "aws_secret", "private key", "token", "begin rsa", "credential", "akia", "pwd="} {
 		wanted = wanted || strings.Contains(low, w)
 	}
-	recursive := has(options, "-r", "-R", "--recursive", "-ri", "-rin")
+	recursive := has(options, "-r", "-R", "--recursive", "-ri", "-rin") || c.name == "rg" || c.name == "ag"
 	out := c.in
 	out.known = false
 	for _, a := range rest {
@@ -1397,6 +1575,7 @@ func (c *invocation) lookup() flow {
 }
 
 func (c *invocation) git() flow {
+	c.gitDiscards()
 	for i, a := range c.args {
 		t := a.text
 		switch {
@@ -1406,6 +1585,10 @@ func (c *invocation) git() flow {
 			if ok && (strings.Contains(v, "sshCommand") || strings.Contains(v, "pager") || strings.Contains(v, "fsmonitor") || strings.HasPrefix(v, "alias.") || strings.Contains(v, "editor")) {
 				c.inside(strings.TrimPrefix(cmd, "!"))
 			}
+		case t == "push":
+			c.pushesElsewhere(c.args[i+1:])
+		case t == "clone" && i+1 < len(c.args):
+			c.clones(c.args[i+1:])
 		case t == "run" && i > 0 && c.args[i-1].text == "bisect" && i+1 < len(c.args):
 			return c.invoke(c.args[i+1:], flow{}, c.wrap+1)
 		case strings.HasPrefix(t, "ext::"):
@@ -1417,6 +1600,76 @@ func (c *invocation) git() flow {
 		}
 	}
 	return flow{}
+}
+
+// gitDiscards judges that all that is not committed is thrown away, by whatever subcommand.
+func (c *invocation) gitDiscards() {
+	verb, staged, worktree, hard, all, named := "", false, false, false, false, false
+	for i, a := range c.args {
+		switch t := a.text; {
+		case t == "-C" || t == "-c" || i > 0 && verb == "" && listed("-C -c", c.args[i-1].text):
+		case t == "--staged" || t == "-S":
+			staged = true
+		case t == "--worktree" || t == "-W":
+			worktree = true
+		case t == "--hard":
+			hard = true
+		case strings.HasPrefix(t, "-"):
+		case verb == "":
+			verb = t
+		case t == "." || t == ":/" || t == "*":
+			all = true
+		case !strings.HasPrefix(t, "HEAD"):
+			named = true
+		}
+	}
+	if verb == "checkout" && all || verb == "restore" && all && (!staged || worktree) || verb == "reset" && hard && !named {
+		c.report("destroy.work", 0.4, c.at)
+	}
+}
+
+// pushesElsewhere judges that a push names an address in the place of a remote.
+func (c *invocation) pushesElsewhere(args []flow) {
+	for i, a := range args {
+		if strings.HasPrefix(a.text, "-") || i > 0 && listed("-o --push-option --receive-pack --exec --repo", args[i-1].text) {
+			continue
+		}
+		if at, _, ok := strings.Cut(a.text, ":"); strings.Contains(a.text, "://") && stranger(a.text) || ok && strings.Contains(at, "@") && stranger(at) {
+			c.report("publish.elsewhere", 0, c.at)
+		}
+		return
+	}
+}
+
+// clones remembers a folder that comes from where nobody takes code: what runs in it later is
+// what a stranger wrote.
+func (c *invocation) clones(args []flow) {
+	var words []string
+	for _, a := range args {
+		if !strings.HasPrefix(a.text, "-") {
+			words = append(words, a.text)
+		}
+	}
+	if len(words) == 0 || !stranger(words[0]) || len(c.foreign) > 16 {
+		return
+	}
+	dir := strings.TrimSuffix(words[0], ".git")
+	dir = dir[strings.LastIndexByte(dir, '/')+1:]
+	if len(words) > 1 {
+		dir = words[1]
+	}
+	c.foreign = append(c.foreign, strings.TrimSuffix(dir, "/"))
+}
+
+// isForeign says whether a file lies in such a folder.
+func (a *assessor) isForeign(p string) bool {
+	p = strings.TrimPrefix(p, "./")
+	for _, dir := range a.foreign {
+		if dir == "." && !strings.HasPrefix(p, "/") && !strings.HasPrefix(p, "~") || p == dir || strings.HasPrefix(p, dir+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *invocation) container() flow {
@@ -1441,6 +1694,14 @@ func (c *invocation) container() flow {
 			c.report("code.container_escape", 0.5, c.at)
 		}
 	}
+	if len(c.args) > 2 && c.args[0].text == "exec" || len(c.args) > 3 && c.args[0].text == "compose" && c.args[1].text == "exec" {
+		if words := c.inContainer(); len(words) > 0 {
+			fed := c.fed
+			c.fed = true // a shell there is opened to look around
+			c.kept(0.9, 0.36, func() { c.invoke(words, c.in, c.wrap+1) })
+			c.fed = fed
+		}
+	}
 	// What runs inside: docker exec name command, docker run image command.
 	if len(c.args) > 1 && (c.args[0].text == "exec" || c.args[0].text == "run") && !mounts {
 		for i := 1; i < len(c.args); i++ {
@@ -1459,6 +1720,25 @@ func (c *invocation) container() flow {
 		}
 	}
 	return flow{}
+}
+
+// inContainer is the command that runs in a container that is there: what it deletes there is
+// gone, too.
+func (c *invocation) inContainer() []flow {
+	args := c.args[1:]
+	if c.args[0].text == "compose" {
+		args = c.args[2:]
+	}
+	for i := 0; i < len(args); i++ {
+		switch t := args[i].text; {
+		case listed("-e --env -u --user -w --workdir --env-file --index --detach-keys", t):
+			i++
+		case strings.HasPrefix(t, "-"):
+		default:
+			return args[i+1:]
+		}
+	}
+	return nil
 }
 
 // insideMounts reads what a container is told to do with a folder of this machine that it is
@@ -1508,7 +1788,13 @@ func (c *invocation) insideMounts() {
 }
 
 func (c *invocation) kubectl() flow {
+	if c.in.text != "" && listed("apply create replace", c.verb()) {
+		c.manifest(c.in.text)
+	}
 	for i, a := range c.args {
+		if f, ok := c.files.get(a.text); ok && i > 0 && f.known {
+			c.manifest(f.text)
+		}
 		if low := strings.ToLower(a.text); strings.Contains(low, `"hostpid"`) || strings.Contains(low, `"hostnetwork"`) || strings.Contains(low, `"privileged"`) {
 			c.report("code.container_escape", 0.85, c.at)
 		}
@@ -1520,8 +1806,31 @@ func (c *invocation) kubectl() flow {
 	return flow{}
 }
 
+// verb is the first word that is no option.
+func (c *invocation) verb() string {
+	for _, a := range c.args {
+		if !strings.HasPrefix(a.text, "-") {
+			return a.text
+		}
+	}
+	return ""
+}
+
+// manifest judges what a cluster is told to run: what has the node's own rights has the node.
+func (c *invocation) manifest(text string) {
+	squeezed := strings.ToLower(strings.Join(strings.Fields(strings.NewReplacer(`"`, "", "'", "").Replace(text[:min(len(text), 64<<10)])), ""))
+	for _, sign := range []string{"hostpid:true", "hostnetwork:true", "hostipc:true", "privileged:true", "hostpath:{path:/}", "hostpath:path:/etc", "hostpath:path:/root", "docker.sock"} {
+		if strings.Contains(squeezed, sign) {
+			c.report("code.container_escape", 0.82, c.at)
+		}
+	}
+}
+
 func (c *invocation) archive() flow {
 	out := flow{taint: c.in.taint &^ fromShell}
+	if c.in.taint&fromStranger != 0 && len(c.foreign) < 16 {
+		c.foreign = append(c.foreign, ".") // what is unpacked here
+	}
 	for _, a := range c.args {
 		if a.text == "--remove-files" || c.name == "zip" && strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--") && strings.Contains(a.text, "m") {
 			_, rest := c.split()
@@ -1544,7 +1853,7 @@ func (c *invocation) archive() flow {
 		}
 		if strings.ContainsAny(t, "/~.") || placeOf(t).name != "" || t == "*" {
 			f := c.copied(t)
-			if p := normalPath(t).text; p == "/" || p == "/etc" || p == "~" || p == "/home" || p == "/root" || p == "/var" || t == "*" && c.vars["PWD"].text == "/etc" {
+			if p := normalPath(t).text; c.wide(t) || p == "/" || p == "/etc" || p == "~" || p == "/home" || p == "/root" || p == "/var" || t == "*" && c.vars["PWD"].text == "/etc" {
 				f.taint |= fromSystem
 			}
 			out.taint |= f.taint &^ fromFile
@@ -1626,7 +1935,15 @@ func (c *invocation) readWord() flow {
 	return flow{}
 }
 
+// installScript finds what a package runs when it is installed.
+var installScript = lazyregexp.New(`"(?:pre|post)?(?:install|prepare)"\s*:\s*"((?:[^"\\]|\\.)*)"`)
+
 func (c *invocation) packages() flow {
+	if f, ok := c.files.get("package.json"); ok && c.name == "npm" && listed("i install ci add", c.verb()) {
+		for _, m := range installScript.FindAllStringSubmatch(f.text[:min(len(f.text), 64<<10)], 8) {
+			c.inside(unquoteDouble(m[1]))
+		}
+	}
 	if c.name == "cpan" && (c.in.text != "" && strings.Contains(c.in.text, "exec")) {
 		c.report("shell.escape", 0, c.at)
 	}

@@ -105,6 +105,16 @@ func (c *invocation) runsFetched() {
 	if !installers[c.name] {
 		return
 	}
+	if c.foreign != nil {
+		for i, a := range c.args {
+			if i > 0 && c.args[i-1].text == "-C" && c.isForeign(a.text) || c.isForeign("x") {
+				c.report("code.foreign", 0, c.at)
+			}
+		}
+		if len(c.args) == 0 && c.isForeign("x") {
+			c.report("code.foreign", 0, c.at)
+		}
+	}
 	for _, a := range c.args {
 		if f, ok := c.files.get(strings.TrimPrefix(a.text, "@")); ok && f.taint&fromNet != 0 {
 			c.report("shell.download_run", 0, c.at)
@@ -127,6 +137,11 @@ func (c *invocation) runsFetched() {
 		c.recipes(c.in.text)
 	}
 	if c.name == "make" || c.name == "gmake" {
+		for i, a := range c.args {
+			if f, ok := c.files.get(a.text); ok && i > 0 && listed("-f --file --makefile", c.args[i-1].text) {
+				c.recipes(f.text)
+			}
+		}
 		for _, name := range []string{"Makefile", "makefile", "GNUmakefile"} {
 			if f, ok := c.files.get(name); ok {
 				if f.taint&fromNet != 0 {

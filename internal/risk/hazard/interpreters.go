@@ -35,6 +35,8 @@ const (
 	namesShell   // a string that is a shell's name
 	loops
 	canUnlink // single files
+	canQuery  // SQL
+	canEmpty  // an address's DELETE
 )
 
 // abilities are the words, in lower case, by what they can do.
@@ -54,8 +56,9 @@ var abilities = func() map[string]ability {
 		{canSetUser, "setuid setresuid setreuid seteuid posix_setuid"},
 		{canDelete, "rmtree rm_rf rm_r removeall remove_tree remove_entry_secure rmsync rimraf deltree"},
 		{canUnlink, "unlink unlinksync remove removesync rmdir rmdirsync delete rm delete_file deletefile"},
-		{canWrite, "file_put_contents writefile writefilesync appendfile appendfilesync write_text write_bytes createwritestream writealltext writetextfile writetextfilesync"},
+		{canWrite, "file_put_contents writefile writefilesync appendfile appendfilesync copyfile copyfilesync copy2 copytree inplace symlink symlinksync write_text write_bytes createwritestream writealltext writetextfile writetextfilesync"},
 		{canFork, "fork"},
+		{canQuery, "execute executemany executescript exec_query query raw queryraw executeraw executerawunsafe queryrawunsafe exec_driver_sql prepare sqlalchemy sqlite3 psycopg2 psycopg pymysql mysql pg duckdb knex sequelize"},
 		{canInject, "ptrace process_vm_writev writeprocessmemory createremotethread virtualallocex virtualalloc openprocess ntmapviewofsection queueuserapc process_vm_readv memfd_create fexecve"},
 		{canCapture, "pynput pyxhook setwindowshookex getasynckeystate keylogger"},
 		{takesRequest, "_get _post _request _cookie http_get_vars request.getparameter"},
@@ -74,6 +77,7 @@ type token struct {
 	isText bool
 	callee string // of a string: the word before it, if only signs are between
 	at     int
+	end    int
 }
 
 // lex cuts code into words and strings, comments left out. hash says that #
@@ -93,7 +97,7 @@ func lex(text string, hash bool) []token {
 				j++
 			}
 			w := strings.ToLower(text[i:j])
-			out = append(out, token{text: w, at: i})
+			out = append(out, token{text: w, at: i, end: j})
 			last, join = w, false
 			i = j
 		case c == '"' || c == '\'' || c == '`':
@@ -115,10 +119,11 @@ func lex(text string, hash bool) []token {
 			if strings.Contains(s, `\`) && len(s) < 64<<10 {
 				s = unescape(s)
 			}
-			if n := len(out) - 1; join && n >= 0 && out[n].isText && len(out[n].text) < 16<<10 {
+			if n := len(out) - 1; join && n >= 0 && out[n].isText && out[n].text != "HOME" && len(out[n].text) < 16<<10 {
 				out[n].text += s
+				out[n].end = i + len(quote)*2 + end
 			} else {
-				out = append(out, token{text: s, isText: true, callee: last, at: i})
+				out = append(out, token{text: s, isText: true, callee: last, at: i, end: i + len(quote)*2 + end})
 			}
 			join = false
 			i += len(quote)*2 + end
@@ -190,7 +195,13 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 		language = "php"
 	}
 	p := program{assessor: a, language: language, kept: kept, at: at}
-	p.read(lex(text, language != "js" && language != "c" && language != "lua" && language != "java"), text)
+	tokens := lex(text, language != "js" && language != "c" && language != "lua" && language != "java")
+	p.read(tokens, text)
+	if !kept {
+		for _, path := range foldedPaths(tokens, text) {
+			p.file(path)
+		}
+	}
 	return p.judge(text)
 }
 
@@ -212,13 +223,15 @@ type program struct {
 	shells   bool // runs nothing but a shell
 	fetches  bool // names an address that is not this machine's
 	walks    bool // goes through all that lies in a folder
+	recurses bool // with all that is in it
+	queries  []string
 	files    []string
 }
 
 func (p *program) read(tokens []token, text string) {
 	for i, t := range tokens {
 		if t.isText {
-			if isWriteMode(t.text) && opens(tokens[max(0, i-3):i]) {
+			if isWriteMode(t.text) && opens(tokens[max(0, i-8):i]) {
 				p.can |= canWrite
 			}
 			p.strings = append(p.strings, t)
@@ -272,6 +285,22 @@ func (p *program) read(tokens []token, text string) {
 			if i > 0 && listed("file io bun pathname", tokens[i-1].text) {
 				can = canWrite
 			}
+		case "copy", "rename", "replace", "link", "cp", "mv", "move", "renamesync":
+			if i > 0 && listed("shutil os fs fileutils file", tokens[i-1].text) {
+				can = canWrite
+			}
+		case "delete":
+			if i > 0 && listed("requests httpx axios session client http superagent got request", tokens[i-1].text) {
+				can = canEmpty
+			}
+		case "directory":
+			if i > 0 && tokens[i-1].text == "delete" && p.language == "lisp" {
+				can = canDelete
+			}
+		case "recursive":
+			if p.can&canUnlink != 0 {
+				p.recurses = true
+			}
 		case "fetch":
 			if p.language == "js" {
 				can = canHTTP
@@ -311,6 +340,9 @@ func (p *program) read(tokens []token, text string) {
 			p.forks++
 		}
 		p.can |= can
+		if !p.kept && p.nesting == 0 {
+			p.loses(tokens, i, text)
+		}
 	}
 	if p.language == "perl" || p.language == "ruby" || p.language == "php" {
 		if strings.Contains(text, "`") {
@@ -408,6 +440,12 @@ func (p *program) string(t token) {
 		p.assessor.kept(1, 0.9, func() { p.command(s, &p.at) })
 		return
 	}
+	if !p.kept && p.language != "" && p.language != "sh" && isSQL(s) {
+		if len(p.queries) < 32 {
+			p.queries = append(p.queries, s)
+		}
+		return
+	}
 	runs := abilities[t.callee]&canRun != 0 || t.callee == "getline" ||
 		p.language != "" && (t.callee == "execute" || t.callee == "run" || t.callee == "call" || t.callee == "script")
 	if t.callee == "exec" && p.language == "python" {
@@ -464,7 +502,7 @@ func (p *program) file(s string) {
 func (p *program) changes() {
 	for _, s := range p.files {
 		if p.can&(canDelete|canUnlink) != 0 {
-			p.removes(s, p.can&canDelete != 0 || p.walks || strings.ContainsAny(s, "*?"), p.at)
+			p.removes(s, p.can&canDelete != 0 || p.walks || p.recurses || strings.ContainsAny(s, "*?"), p.at)
 		}
 		if pl := placeOf(normalPath(s).text); p.can&canWrite != 0 && pl.write >= 0.6 && pl.writes != "" {
 			p.report(pl.writes, pl.write, p.at)
@@ -524,6 +562,10 @@ func (p *program) judge(text string) taint {
 	case !short:
 	case has(canHTTP|canEval) || p.fetches && has(canEval):
 		p.report("shell.download_run", 0, p.at)
+	case has(canRun|canEval) && slices.ContainsFunc(p.strings, func(t token) bool {
+		return strings.HasPrefix(t.text, "curl ") || strings.HasPrefix(t.text, "wget ")
+	}):
+		p.report("shell.download_run", 0, p.at)
 	case has(canHTTP | canRun):
 		p.report("shell.download_run", 0.6, p.at)
 	}
@@ -562,11 +604,28 @@ func (p *program) judge(text string) taint {
 	}
 	if short {
 		p.joinedPaths()
+		if has(canQuery) {
+			for _, q := range p.queries {
+				p.sql(q, p.at)
+			}
+		}
+		if losesRows.MatchString(text) {
+			p.report("destroy.store", 0.45, p.at)
+		}
+		if setsID.MatchString(text) {
+			p.report("priv.setuid", 0.8, p.at)
+		}
+		if showsKey.MatchString(text) {
+			p.report("secret.shown", 0, p.at)
+		}
+		if has(canEmpty) && p.fetches {
+			p.report("destroy.cloud", 0.45, p.at)
+		}
 	}
 	if (short && (talks || has(canHTTP)) || p.fetches && short) && allVariables.MatchString(text) {
 		p.report("exfil.secret", 0.85, p.at)
 	}
-	if p.taint&fromSecret != 0 && (talks || has(canHTTP)) {
+	if p.taint&fromSecret != 0 && (talks || has(canHTTP) || p.fetches && short) {
 		w := 0.0
 		if p.kept {
 			w = 0.8 // a program that asks for a password, perhaps, and where it belongs
@@ -578,6 +637,12 @@ func (p *program) judge(text string) taint {
 	}
 	return p.taint
 }
+
+// setsID gives a file the rights of its owner; showsKey prints what a keeper of secrets gives out.
+var (
+	setsID   = lazyregexp.New(`(?i)\bchmod(?:sync)?\W.{0,120}?\b0?o?[4-7][0-7]{3}\b`)
+	showsKey = lazyregexp.New(`(?is)(?:\b(?:print|puts|pprint|say|echo)\b|console\.log).{0,200}\b(?:keyring\.get_password|get_secret_value|getsecretvalue|access_secret_version|get_secret|getpassword)\(`)
+)
 
 // walksTree are the ways to go through a whole tree; losesHome is a deletion of all that is
 // somebody's, by one of the names that languages have for it.

@@ -1,6 +1,11 @@
 package hazard
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
+)
 
 // Whatever a program is called, its subcommands say what they do: a verb that takes away
 // beside a thing that lasts. dropdb, db:drop, database drop, delete-db-instance and
@@ -30,10 +35,51 @@ var packageRunners = set("npm pnpm yarn bun poetry uv pdm")
 
 // takesAway reports a command whose words say that it takes away what lasts.
 func (c *invocation) takesAway() {
+	if sqlClients[c.name] {
+		for _, a := range c.args {
+			t := a.text
+			if strings.HasPrefix(t, "-") {
+				_, t, _ = strings.Cut(t, "=")
+			}
+			if isSQL(t) {
+				c.sql(t, c.at)
+			}
+		}
+	}
+	if c.name == "ansible" {
+		options, _ := c.split()
+		if v, ok := options["-a"]; ok {
+			c.kept(0.9, 0.36, func() { c.inside(v.text) })
+		}
+	}
+	if (c.around == "xargs" || c.around == "parallel") && manyStores[c.name] {
+		for i, a := range c.args {
+			if takes, weak, _, others := parseName(a.text); i < 4 && others == 0 && (takes || weak) && isWordy(a.text) && !c.names("pod", "pods") {
+				c.report("destroy.store", 0.45, c.at)
+			}
+		}
+	}
 	if noResources[c.name] || tellers[c.name] {
 		return
 	}
 	c.verbAndThing(c.args, packageRunners[c.name])
+}
+
+// sqlClients are programs that take queries as words; manyStores take away, one after the
+// other, whatever xargs gives them.
+var (
+	sqlClients = set("clickhouse cqlsh influx bq cypher-shell snowsql snow trino presto beeline hive impala-shell spark-sql isql osql dolt turso wrangler cockroach ysqlsh usql athena surreal arangosh")
+	manyStores = set("kubectl oc redis-cli valkey-cli aws gcloud az gh glab doctl mc etcdctl heroku gsutil")
+)
+
+// names says whether one of the words is among the arguments.
+func (c *invocation) names(words ...string) bool {
+	for _, a := range c.args {
+		if slices.Contains(words, a.text) {
+			return true
+		}
+	}
+	return false
 }
 
 // verbAndThing looks at the first words of a command. joined says that the verb and the thing
@@ -117,6 +163,34 @@ func parseName(name string) (takes, weak bool, what string, others int) {
 	}
 	return
 }
+
+// wholeLosses are functions that empty or drop all of a store.
+var wholeLosses = set("flushall flushdb drop_all delete_all destroy_all truncate_all dropdb dropdatabase drop_database deletebucketcommand remove_collection dropcollection droptable drop_table")
+
+// loses judges a function's name in a program that runs now: its verb and what it takes.
+func (p *program) loses(tokens []token, i int, text string) {
+	t := tokens[i]
+	if t.end > len(text) || t.end-t.at < 7 || i > 0 && listed("def function func fn sub class", tokens[i-1].text) {
+		return
+	}
+	calls := t.end < len(text) && text[t.end] == '('
+	switch {
+	case wholeLosses[t.text]:
+		p.report("destroy.store", 0.45, p.at)
+	case !calls:
+	case t.text == "deletemany" || t.text == "delete_many" || t.text == "deletemanyasync" || t.text == "remove_many":
+		if rest := strings.TrimLeft(text[t.end+1:], " \n"); strings.HasPrefix(rest, ")") || strings.HasPrefix(rest, "{}") || strings.HasPrefix(rest, "{ }") {
+			p.report("destroy.store", 0.45, p.at)
+		}
+	default:
+		if takes, _, what, _ := parseName(text[t.at:t.end]); takes && what != "" {
+			p.report(what, 0.45, p.at)
+		}
+	}
+}
+
+// losesRows is how programs take all rows of a model, and make its tables anew.
+var losesRows = lazyregexp.New(`(?i)\.(?:all|objects\.all)(?:\(\))?\.(?:delete|destroy_all|delete_all)\b|\.sync\(\s*\{\s*force:\s*true`)
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 func isUpper(c byte) bool  { return c >= 'A' && c <= 'Z' }

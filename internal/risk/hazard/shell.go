@@ -21,16 +21,18 @@ const (
 type taint uint16
 
 const (
-	fromNet     taint = 1 << iota // was downloaded
-	fromSocket                    // comes over a bare connection
-	fromSecret                    // holds passwords or keys
-	fromDecoder                   // was decoded or decrypted
-	fromFile                      // the content of some file
-	fromShell                     // is what a shell answers whose orders nobody sees
-	fromSystem                    // a directory of the system
-	fromVoid                      // is zeros or noise
-	fromHost                      // what this machine is: its name, its environment
-	tooLong                       // a part was left out: it was too long to be followed
+	fromNet      taint = 1 << iota // was downloaded
+	fromSocket                     // comes over a bare connection
+	fromSecret                     // holds passwords or keys
+	fromDecoder                    // was decoded or decrypted
+	fromFile                       // the content of some file
+	fromShell                      // is what a shell answers whose orders nobody sees
+	fromSystem                     // a directory of the system
+	fromVoid                       // is zeros or noise
+	fromHost                       // what this machine is: its name, its environment
+	tooLong                        // a part was left out: it was too long to be followed
+	fromKeeper                     // a program gave it out that keeps secrets
+	fromStranger                   // came from an address that is no usual place for code
 )
 
 // flow is what passes through a pipe, lies in a file or a variable. The zero
@@ -100,7 +102,9 @@ func (a *assessor) command(text string, outer *span) {
 			a.code(i.language, rest, s.spanOf(0, len(text)), false)
 		}
 	}
-	s.script(text)
+	if out := s.script(text); out.taint&fromKeeper != 0 && a.depth == 0 && outer == nil {
+		a.report("secret.shown", 0, s.spanOf(0, len(text)))
+	}
 	s.conclude(text)
 	if a.depth == 0 {
 		// Whatever language it is in, a socket that a shell is tied to is plain.
@@ -949,6 +953,10 @@ func (s *shell) parameter(p *syntax.ParamExp) flow {
 			}
 		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
 			return s.word(p.Exp.Word)
+		case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+			if !ok && !v.known {
+				v.text = "${" + name + ":?}"
+			}
 		default:
 			v.known = false
 		}

@@ -9,7 +9,7 @@ import (
 // that was meant to go into one, by how it breaks out of its place.
 
 // sqlVerbs begin statements.
-var sqlVerbs = set("select insert update delete drop create alter truncate grant revoke exec execute declare merge replace with show describe explain call copy load attach pragma set use begin commit vacuum")
+var sqlVerbs = set("select insert update delete drop create alter truncate grant revoke exec execute declare merge replace with show describe explain call copy load attach pragma set use begin commit vacuum begin use set explain do match")
 
 // isSQL says whether a text is a whole statement.
 func isSQL(text string) bool {
@@ -24,7 +24,7 @@ func isSQL(text string) bool {
 		}
 		t = strings.TrimLeft(t[end+1:], " \t\r\n(;")
 	}
-	i := strings.IndexAny(t, " \t\r\n(*")
+	i := strings.IndexAny(t, " \t\r\n(*;")
 	if i <= 0 || i > 12 {
 		return false
 	}
@@ -43,8 +43,9 @@ func isSQL(text string) bool {
 // sqlSigns are words that follow a verb in SQL and seldom in sentences.
 var sqlSigns = map[string][]string{
 	"select": {" from ", " from\n", "\nfrom ", "@@", "select *", "()", "select 1", "sleep(", "'", "count("}, "insert": {"insert into ", "insert ignore ", "insert or "}, "update": {" set "}, "delete": {"delete from ", "delete\nfrom"},
-	"drop": {"drop table", "drop database", "drop schema", "drop index", "drop view", "drop user", "drop column", "drop function"}, "create": {"create table", "create index", "create view", "create user", "create function", "create or replace", "create unique", "create database", "create role", "create extension", "create trigger", "create alias"}, "alter": {"alter table", "alter user", "alter role", "alter database", "alter system"},
+	"drop": {"drop table", "drop database", "drop keyspace", "drop collection", "drop role", "drop measurement", "drop tablespace", "drop materialized", "drop schema", "drop index", "drop view", "drop user", "drop column", "drop function"}, "create": {"create table", "create index", "create view", "create user", "create function", "create or replace", "create unique", "create database", "create role", "create extension", "create trigger", "create alias"}, "alter": {"alter table", "alter user", "alter role", "alter database", "alter system"},
 	"truncate": {"truncate table", "truncate "}, "grant": {" to "}, "revoke": {" from "}, "exec": {"xp_", "sp_", "exec(", "exec ("}, "execute": {"xp_", "sp_", "immediate"}, "declare": {"@"}, "merge": {" into "}, "replace": {"into "},
+	"begin": {"delete from ", "drop ", "truncate ", "update ", "alter "}, "use": {"; drop ", "; delete ", ";drop ", "; truncate "}, "set": {"; drop ", "; delete ", "; truncate "}, "explain": {"delete from "}, "do": {"$$"}, "match": {" delete ", "\ndelete "},
 	"with": {" as (", " as(\n", " as (\n"}, "call": {"("}, "copy": {" from ", " to "}, "load": {"load data"}, "attach": {"database"}, "pragma": {"("},
 }
 
@@ -199,18 +200,33 @@ func (a *assessor) statement(ts []sqlToken, at span) {
 			a.report("sql.file", 0, at)
 		case t.kind == 'w' && t.text == "infile":
 			a.report("sql.file", 0.5, at)
+			if next.kind == 's' && placeOf(normalPath(next.text).text).read >= 0.3 {
+				a.report("sql.file", 0, at)
+			}
+		case t.kind == 'w' && untrusted[t.text]:
+			a.report("sql.execute", 0.82, at)
+		case t.kind == 's' && i > 0 && (ts[i-1].text == "execute" || ts[i-1].text == "exec" || ts[i-1].text == "immediate") && isSQL(t.text) && a.depth < maxDepth:
+			a.depth++
+			a.sql(t.text, at)
+			a.depth--
+		case t.kind == 'w' && t.text == "delete" && first != "delete" && (next.text == "from" && first != "revoke" && !limited(ts[i:]) || first == "merge" || first == "match" || first == "alter"):
+			a.report("sql.destroy", 0.5, at)
+		case t.kind == 'w' && t.text == "drop" && first == "alter" && (next.text == "column" || next.text == "partition"):
+			a.report("sql.destroy", 0.45, at)
 		case t.kind == 'w' && (t.text == "mysql.user" || t.text == "pg_shadow" || t.text == "pg_authid" || t.text == "sys.user$" || t.text == "sys.sql_logins" || t.text == "mysql.global_priv"):
 			a.report("sql.credentials", 0.7, at)
 		case t.kind == 'w' && sqlSchema[t.text]:
 			a.report("sql.schema", 0, at)
 		case t.kind == 'w' && t.text == "where":
-			where = true
+			where = !always(ts[i+1:])
 		case t.kind == 'w' && t.text == "from":
 			from = true
 		case t.kind == 'w' && t.text == "or" && tautology(ts[i+1:]):
 			a.report("sql.injection", 0.82, at)
 		case t.kind == 'w' && t.text == "union" && i+1 < len(ts) && ts[len(ts)-1].kind == 'c' && ts[len(ts)-1].text[0] != '/':
 			a.report("sql.injection", 0.7, at)
+		case t.kind == 'w' && first == "drop" && (t.text == "keyspace" || t.text == "collection" || t.text == "tablespace" || t.text == "user" || t.text == "role" || t.text == "measurement" || t.text == "series"):
+			a.report("sql.destroy", 0.6, at)
 		case t.kind == 'w' && first == "drop" && (t.text == "database" || t.text == "schema"):
 			a.report("sql.destroy", 0.82, at)
 		case t.kind == 'w' && first == "drop" && t.text == "table":
@@ -233,6 +249,50 @@ func (a *assessor) statement(ts []sqlToken, at span) {
 			first = ""
 		}
 	}
+}
+
+// untrusted are the languages in which a database's functions may do anything.
+var untrusted = set("plpythonu plpython2u plpython3u plperlu pltclu plsh plv8u pljavau")
+
+// limited says whether a deletion inside a statement chooses among the rows.
+func limited(ts []sqlToken) bool {
+	depth := 0
+	for i, t := range ts {
+		switch {
+		case t.kind == '(':
+			depth++
+		case t.kind == ')':
+			if depth--; depth < 0 {
+				return false
+			}
+		case t.kind == ';':
+			return false
+		case t.kind == 'w' && t.text == "where" && depth == 0:
+			return !always(ts[i+1:])
+		}
+	}
+	return false
+}
+
+// always says whether a condition chooses nothing: true, 1, 1=1, id=id.
+func always(ts []sqlToken) bool {
+	for len(ts) > 0 && ts[0].kind == '(' {
+		ts = ts[1:]
+	}
+	ends := func(i int) bool {
+		return i >= len(ts) || ts[i].kind == ';' || ts[i].kind == ')' || ts[i].kind == 'c' || ts[i].kind == 'w' && (ts[i].text == "returning" || ts[i].text == "limit" || ts[i].text == "order")
+	}
+	switch {
+	case len(ts) == 0:
+		return false
+	case (ts[0].text == "true" || ts[0].kind == 'n' && ts[0].text != "0") && ends(1):
+		return true
+	case len(ts) < 3 || !ends(3):
+		return false
+	case ts[1].kind == '=' && ts[0].kind == ts[2].kind && ts[0].text == ts[2].text:
+		return true
+	}
+	return tautology(ts[:3])
 }
 
 // tautology says whether what follows "or" is always true: 1=1, 'a'='a', true.

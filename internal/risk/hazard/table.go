@@ -340,13 +340,13 @@ func (r *tableReader) named(row *yamldoc.Node, put func(name string)) {
 }
 
 // printable is what the output of a program may be said to hold.
-var printable = map[string]taint{"": 0, "secret": fromSecret, "host": fromHost, "network": fromNet}
+var printable = map[string]taint{"": 0, "secret": fromSecret, "key": fromSecret | fromKeeper, "host": fromHost, "network": fromNet}
 
 func (r *tableReader) program(row *yamldoc.Node) {
 	u := use{words: r.words(row.Get("words")), effect: r.code(row, "effect"), weight: r.weight(row, "weight")}
 	prints, ok := printable[text(row, "prints")]
 	if !ok {
-		r.fault(row.Get("prints"), "", "prints is one of secret, host and network")
+		r.fault(row.Get("prints"), "", "prints is one of secret, key, host and network")
 	}
 	u.prints = prints
 	if n := row.Get("sends"); n != nil {

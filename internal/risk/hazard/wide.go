@@ -17,7 +17,7 @@ func (a *assessor) wide(p string) bool {
 		if q == "" || !strings.HasPrefix(q, "/") && !strings.HasPrefix(q, "~") && !strings.HasPrefix(q, "$HOME") {
 			continue
 		}
-		f := normalPath(q).text
+		f := strings.TrimSuffix(normalPath(q).text, "/**/*")
 		if somebodysHome(q) || systemTrees[q] || systemTrees[f] || systemTrees[strings.TrimSuffix(f, "/**")] && f != "/tmp/**" {
 			return true
 		}
@@ -55,11 +55,19 @@ func (s *shell) goes(args []flow) {
 			to = a.text
 		}
 	}
+	s.lost = false
+	if s.isForeign(to) && len(s.foreign) < 16 {
+		s.foreign = append(s.foreign, ".")
+	}
 	switch {
 	case strings.HasPrefix(to, "/"), strings.HasPrefix(to, "~"):
 		s.cwd = normalPath(to).text
 	case strings.ContainsAny(to, "$*?`-"):
 		s.cwd = ""
+		if name, ok := strings.CutPrefix(to, "$"); ok && isName(strings.TrimSuffix(name, "/")) && !s.guarded {
+			_, set := s.vars[strings.TrimSuffix(name, "/")]
+			s.lost = !set
+		}
 	default:
 		s.cwd = s.from(to)
 	}
@@ -98,6 +106,11 @@ func (c *invocation) trash() flow {
 // owners is chown and chgrp.
 func (c *invocation) owners() flow {
 	options, rest := c.split()
+	for i, a := range rest {
+		if pl := placeOf(normalPath(a.text).text); i > 0 && strings.HasPrefix(pl.writes, "priv.") && pl.write >= 0.8 {
+			c.report(pl.writes, 0, c.at)
+		}
+	}
 	if has(options, "-R", "--recursive") && len(rest) > 1 {
 		for _, a := range rest[1:] {
 			switch p := normalPath(a.text).text; {

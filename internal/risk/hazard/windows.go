@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"strconv"
 	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // Commands of Windows are read by our own reader: cmd.exe and PowerShell have
@@ -108,9 +110,90 @@ func (a *assessor) windows(text string, at span) {
 			a.report(s.effect, s.weight, at)
 		}
 	}
+	a.windowsPipes(low, at)
 	for _, line := range windowsCommands(low) {
 		a.windowsCommand(line, at)
 	}
+}
+
+// Cmdlets that list what lies in a folder, that take away what they are given, and that send.
+var (
+	listsItems   = set("get-childitem gci ls dir get-item gi")
+	takesItems   = set("remove-item ri rm del erase rd rmdir clear-content clc")
+	asksAddress  = set("invoke-webrequest iwr invoke-restmethod irm curl wget")
+	deletesPath  = lazyregexp.New(`\[(?:system\.)?io\.(?:directory|file)\]::delete\(\s*['"]([^'"]+)['"]`)
+	joinedPlaces = lazyregexp.New(`join-path\s+(?:-path\s+)?([^\s'"]+|['"][^'"]*['"])\s+(?:-childpath\s+)?['"]?([^'")\s]+)`)
+)
+
+// windowsPipes follows what flows from one cmdlet to the next: what is listed is what is
+// deleted, and the environment is what is sent.
+func (a *assessor) windowsPipes(low string, at span) {
+	for _, m := range deletesPath.FindAllStringSubmatch(low, 16) {
+		if wideOnWindows(m[1]) {
+			a.report("destroy.system", 0, at)
+		}
+	}
+	for _, m := range joinedPlaces.FindAllStringSubmatch(low, 16) {
+		base := windowsHome(m[1])
+		if pl := placeOf(normalPath(base + "/" + m[2]).text); pl.read >= 0.6 && pl.reads != "" {
+			a.report(pl.reads, pl.read, at)
+		}
+	}
+	for statement := range strings.FieldsFuncSeq(low, func(r rune) bool { return r == ';' || r == '\n' }) {
+		parts := strings.Split(statement, "|")
+		if len(parts) < 2 || len(parts) > 32 {
+			continue
+		}
+		wide, all := false, false
+		for _, part := range parts {
+			words := strings.Fields(strings.TrimLeft(part, " ({&'\""))
+			for len(words) > 1 && (isCommandFlag(words[0]) || words[0] == "powershell" || words[0] == "pwsh" || words[0] == "powershell.exe") {
+				words = words[1:]
+			}
+			if len(words) == 0 {
+				continue
+			}
+			name := strings.Trim(words[0], `"'`)
+			switch {
+			case listsItems[name]:
+				for _, w := range words[1:] {
+					w = strings.Trim(w, `"')`)
+					wide, all = wide || wideOnWindows(w), all || w == "env:"
+				}
+			case wide && (takesItems[name] || strings.Contains(part, ".delete()")):
+				a.report("destroy.system", 0, at)
+			case all && asksAddress[name] && (strings.Contains(part, "post") || strings.Contains(part, "put") || strings.Contains(part, "-body")):
+				a.report("exfil.secret", 0.85, at)
+			}
+		}
+	}
+}
+
+// windowsHome writes the names of somebody's home as ~, and slashes as they are elsewhere.
+func windowsHome(p string) string {
+	p = slashed(strings.ToLower(strings.Trim(p, `"'() `)))
+	for _, home := range []string{"$home", "$env:userprofile", "${env:userprofile}", "%userprofile%", "$env:homepath", "%homepath%"} {
+		if rest, ok := strings.CutPrefix(p, home); ok {
+			return "~" + rest
+		}
+	}
+	return p
+}
+
+// wideOnWindows says whether a path is somebody's home, a system's folder or a whole drive.
+func wideOnWindows(p string) bool {
+	if p = windowsHome(p); p == "" || p[0] == '-' {
+		return false
+	}
+	drive := len(p) > 1 && p[1] == ':'
+	if drive {
+		p = p[2:]
+	}
+	p = strings.TrimRight(strings.TrimSuffix(p, "*"), "/")
+	if strings.HasPrefix(p, "/users/") && strings.Count(p, "/") == 2 {
+		return true
+	}
+	return p == "" && drive || listed("~ ~/documents ~/desktop ~/appdata ~/onedrive /users /windows /programdata", p) || p == "/program files"
 }
 
 // lower is text in lower case, its places kept: strings.ToLower makes some
@@ -218,6 +301,16 @@ func (a *assessor) windowsCommand(words []string, at span) {
 		args := make([]flow, 0, len(rest))
 		for _, r := range rest {
 			args = append(args, flow{text: strings.Trim(r, `"'`)})
+		}
+		if strings.HasPrefix(name, "remove-az") || strings.HasPrefix(name, "remove-ec2") || strings.HasPrefix(name, "remove-s3") || strings.HasPrefix(name, "remove-rds") || strings.HasPrefix(name, "remove-gc") {
+			a.report("destroy.cloud", 0.45, at)
+		}
+		if takesItems[name] {
+			for _, w := range rest {
+				if wideOnWindows(w) {
+					a.report("destroy.system", 0, at)
+				}
+			}
 		}
 		for _, u := range a.table.windows[name] {
 			if u.words.among(args) {
