@@ -51,6 +51,8 @@ type Config struct {
 
 	Hosts []string `yaml:"hosts" doc:"Further host names that callers may use for this node (DNS rebinding is refused)."`
 
+	Origins []string `yaml:"origins" doc:"Origins of web pages of other sites that may call the node from a browser, each exactly, such as https://app.example; none stands for several. Such a page has there what its user has: with a credential that it is given, or without one where none is needed."`
+
 	Proxies struct {
 		Trusted []string `yaml:"trusted" doc:"Addresses and networks of the reverse proxies in front of the node, such as 10.0.0.5,10.1.0.0/16. They are believed about whose request it is, for limits and the log, and may have any number of connections; nobody who comes from them is anonymous."`
 		Header  string   `yaml:"header" default:"X-Forwarded-For" doc:"Header in which they say so: X-Forwarded-For, Forwarded, or one with a single address, such as X-Real-IP. The proxy must set it, since it passes on others as callers wrote them."`
@@ -407,6 +409,9 @@ func (c *Config) check() error {
 	}
 	if _, _, err := net.SplitHostPort(c.A2A.GRPC); err != nil && c.A2A.GRPC != "" && (c.A2A.GRPC != sameGRPC || c.Listen == "") {
 		fail("a2a.grpc: %q is not an address such as 127.0.0.1:50051; same is one where listen is set", c.A2A.GRPC)
+	}
+	if _, err := server.ParseOrigins(c.Origins); err != nil {
+		fail("origins: %w", err)
 	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		fail("log-format: %q is neither text nor json", c.LogFormat)

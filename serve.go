@@ -95,13 +95,22 @@ func (n *Node) begin(ctx context.Context) error {
 	return nil
 }
 
+// origins are those of the setting, as browsers write them.
+func (c *Config) origins() []string {
+	list, err := server.ParseOrigins(c.Origins)
+	if err != nil {
+		return nil // check has refused it
+	}
+	return list
+}
+
 func (n *Node) serverConfig() server.Config {
 	// Who only looks may look at tasks, of flow and of A2A.
 	protocols := append([]jsonrpc.Namespace{
 		server.AgentsOnly(aos.Namespace(n.door.Decide, n.writable, Version(), n.now)), server.AgentsOnly(n.a2g.Namespace()), n.flow.Namespace(),
 	}, n.a2a.Namespaces()...)
 	return server.Config{
-		Listen: n.cfg.Listen, AllowAnonymous: n.cfg.InsecureAnonymous, BeforeKeys: n.cfg.Anonymous == "never", Hosts: n.cfg.Hosts,
+		Listen: n.cfg.Listen, AllowAnonymous: n.cfg.InsecureAnonymous, BeforeKeys: n.cfg.Anonymous == "never", Hosts: n.cfg.Hosts, Origins: n.cfg.origins(),
 		TLSCert: n.cfg.TLS.Cert, TLSKey: n.cfg.TLS.Key,
 		Socket: filepath.Join(n.cfg.Data, SocketName), Operator: n.Admin(),
 		Auth: n.auth, Proxies: n.cfg.proxies(), Connections: n.connections(openFiles()),

@@ -72,6 +72,9 @@ type Config struct {
 	// Hosts are the names, beside those of loopback, that callers may use for
 	// this node: as host or host:port.
 	Hosts []string
+	// Origins are those of pages of other sites that may call from a browser, as
+	// ParseOrigins returns them; none by default.
+	Origins []string
 	// TLSCert and TLSKey are PEM files; with both, the server speaks HTTPS only.
 	// They are read again when they change.
 	TLSCert, TLSKey string
@@ -278,6 +281,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.metrics.inFlight.Dec()
 
 	rpc := s.cfg.RPC[r.URL.Path]
+	if s.knownHost(r.Host, s.local) && s.crossOrigin(w, r) {
+		return
+	}
 	if reason := s.foreign(r, s.local); reason != "" {
 		s.metrics.Refused("host")
 		if rpc != nil {
