@@ -433,6 +433,34 @@ func TestDoorsTaint(t *testing.T) {
 	}
 }
 
+// TestDoorsOrigin: what a tool gave is foreign by every door, and what an act is done
+// upon is looked up there; a label by the tool's name makes it one's own.
+func TestDoorsOrigin(t *testing.T) {
+	const policy = "version: 1\ndefault: allow\nlabels: [%s]\nacts: [{name: deploy, tools: [deploy_app], control: [x, list]}]\nrules: [{name: foreign, acts: deploy, when: 'action.control.exists(v, v.origin() == \"foreign\")', effect: deny, code: foreign}]\n"
+	for _, door := range doorNames {
+		for _, own := range []bool{false, true} {
+			label := ""
+			if own {
+				label = "{tools: [deploy_app], label: own}"
+			}
+			d := newDoors(t, fmt.Sprintf(policy, label), nil)
+			var got []outcome
+			if ofTasks(door) {
+				got = d.calls(door, "deploy_app", `{"x":"done"}`, `{"list":["done"]}`)
+			} else {
+				got = append(got, d.call(door, "deploy_app", `{"x":"account-123456"}`))
+				d.result(door, "Somebody outside says: account-123456.")
+				got = append(got, d.call(door, "deploy_app", `{"list":["b","ACCOUNT-123456"]}`))
+			}
+			for i, want := range []bool{false, !own} {
+				if foreign := slices.Contains(got[i].Codes, "foreign"); foreign != want {
+					t.Errorf("%s: call %d has %v, own %v", door, i+1, got[i], own)
+				}
+			}
+		}
+	}
+}
+
 // result has the newest call by a door give a text.
 func (d *doors) result(door, text string) {
 	d.Helper()

@@ -281,9 +281,32 @@ type Reason struct {
 	Final bool
 	// Exception is the name of the policy's exception that lifted the reason.
 	Exception string
+	// Traces are where the values came from that the act is done upon, of a rule that
+	// asks for that: those that neither the user nor one's own sources have named.
+	Traces []Trace
 	// Terms are what an escalating rule asks of people; nil for one person,
 	// whoever may answer.
 	Terms *Terms
+}
+
+// Trace says where a value came from that an act is done upon.
+type Trace struct {
+	Argument string `json:"argument"`           // whose value it is, or what it was read from
+	Value    string `json:"value"`              // shortened, and masked
+	Origin   string `json:"origin"`             // "foreign" or "unknown"
+	Decision string `json:"decision,omitempty"` // the id of the record of what brought it in, where that is known
+}
+
+// String draws the way of the value, from what brought it in to what would carry it out.
+func (t Trace) String() string {
+	from := "stands in nothing that was read: the agent put it together, or was told it elsewhere"
+	if t.Origin == "foreign" {
+		from = "was read in foreign text"
+		if t.Decision != "" {
+			from += ", first in decision " + t.Decision
+		}
+	}
+	return fmt.Sprintf("%s: %q %s", t.Argument, t.Value, from)
 }
 
 // Terms say who must agree before an act that a rule holds may happen.

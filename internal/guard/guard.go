@@ -126,10 +126,13 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	if cfg.Refused == nil {
 		cfg.Refused = func(string) {}
 	}
-	g := &Guard{cfg: cfg, clean: clean{seed: maphash.MakeSeed()}, sessions: newMemory(cfg.Store, cfg.Log, cfg.SessionBytes)}
+	g := &Guard{cfg: cfg, clean: clean{seed: maphash.MakeSeed()}}
 	g.contents = contents{most: cfg.Quotas.Contents, seed: maphash.MakeSeed(), logger: cfg.Logger}
 	g.approvals, g.grants, g.agents, g.strangers = newApprovals(g), newGrants(g), newAgents(g), newStrangers(g)
 	var err error
+	if g.sessions, err = newMemory(cfg.Store, cfg.Log, cfg.SessionBytes); err != nil {
+		return nil, err
+	}
 	if g.seal, err = newSealer(cfg.Log); err != nil {
 		return nil, err
 	}
@@ -404,10 +407,11 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With) (act
 		}
 	}
 	set := g.policy.Load()
-	d := Judge(a, append(violations, a.Standing...), policy.Session{
+	remembered := policy.Session{
 		Known: s.state.Known, Steps: s.state.Steps, Calls: s.state.Calls, Started: s.state.Started,
-		Tainted: s.state.Tainted(a.Turn), Autonomous: s.state.Autonomous,
-	}, set)
+		Tainted: s.state.Tainted(a.Turn), Autonomous: s.state.Autonomous, Values: &s.state.Values, At: s.state.At,
+	}
+	d := Judge(a, append(violations, a.Standing...), remembered, set)
 	consent, release, err := g.consult(ctx, a, &d, q.Asked, s.state.Tainted(a.Turn))
 	if err != nil {
 		s.unlock()
@@ -419,6 +423,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With) (act
 		s.unlock()
 		return act.Decision{}, nil, err
 	}
+	endorsed := endorse(a, &d, remembered, set)
 	e := g.entry(a, &d, modified)
 	if a.Kind == act.MemoryStore && d.Effect >= act.Modify {
 		if e.Writes, err = g.sessions.memoriesStored(ctx, a, d.Edits); err != nil {
@@ -428,6 +433,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With) (act
 	}
 	step := s.state.Step(a, d.Effect)
 	step.Masked(a, d.Edits)
+	s.state.Read(step, a, set.Source(a, s.state.CalledBy(a)), endorsed)
 	e.Writes = append(e.Writes, &ledger.Write{Head: s.head, Data: step.Append(nil)})
 	made, err := g.add(ctx, e, q, consent, &Ruling{&d, modified, set})
 	if err != nil {

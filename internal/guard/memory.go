@@ -4,6 +4,8 @@ import (
 	"container/heap"
 	"container/list"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,6 +14,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/provenance"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/session"
 )
@@ -24,6 +27,7 @@ type memory struct {
 	store Store
 	log   *ledger.Log
 	limit int
+	key   []byte // from which the sessions' own keys are derived
 
 	mu    sync.Mutex
 	held  map[ledger.Key]*held
@@ -122,8 +126,20 @@ type held struct {
 	pending    map[int64]*ledger.Ticket // steps not yet durable
 }
 
-func newMemory(store Store, log *ledger.Log, limit int) *memory {
-	return &memory{store: store, log: log, limit: limit, held: map[ledger.Key]*held{}, idle: idle{of: map[string]*share{}}}
+func newMemory(store Store, log *ledger.Log, limit int) (*memory, error) {
+	key, err := log.Key("values of sessions")
+	if err != nil {
+		return nil, fmt.Errorf("derive the key of sessions' values: %w", err)
+	}
+	return &memory{store: store, log: log, limit: limit, key: key, held: map[ledger.Key]*held{}, idle: idle{of: map[string]*share{}}}, nil
+}
+
+// valuesKey is the key under which a session's values are remembered: the same on all
+// nodes of a database, and nobody's who has the database alone.
+func (m *memory) valuesKey(session ledger.Key) provenance.Key {
+	h := hmac.New(sha256.New, m.key)
+	h.Write(session[:])
+	return provenance.NewKey([16]byte(h.Sum(nil)[:16]))
 }
 
 func (m *memory) size() (n, bytes int) {
@@ -163,6 +179,14 @@ func (m *memory) lock(ctx context.Context, key ledger.Key, principal string, now
 
 // load reads the state from the store.
 func (h *held) load(ctx context.Context, now time.Time) error {
+	if err := h.restore(ctx, now); err != nil {
+		return err
+	}
+	h.state.Values.Key = h.memory.valuesKey(h.key)
+	return nil
+}
+
+func (h *held) restore(ctx context.Context, now time.Time) error {
 	at, ok, err := h.memory.store.KeyHead(ctx, h.key)
 	if err != nil {
 		return err
@@ -194,7 +218,7 @@ func (h *held) load(ctx context.Context, now time.Time) error {
 		}
 	}
 	if h.state == nil || now.Sub(h.state.Last) > session.TTL {
-		h.state = &session.State{} // seen before, and forgotten
+		h.state = &session.State{Values: provenance.Memory{Lost: true}} // seen before, and forgotten
 	}
 	return nil
 }

@@ -301,6 +301,7 @@ func appendReasons(b []byte, d *act.Decision, keep bool) []byte {
 			b = append(b, `,"final":true`...)
 		}
 		b = appendMember(b, "exception", r.Exception)
+		b = appendTraces(b, r.Traces)
 		b = append(b, '}')
 	}
 	b = append(b, `],"risk":{"score":`...)
@@ -333,6 +334,27 @@ func appendReasons(b []byte, d *act.Decision, keep bool) []byte {
 		b = appendMember(b, "approval", d.Approval.ID)
 	}
 	return append(b, '}')
+}
+
+// appendTraces adds where the values came from that a reason is about.
+func appendTraces(b []byte, traces []act.Trace) []byte {
+	for i, t := range traces {
+		if i == 0 {
+			b = append(b, `,"traces":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = append(b, `{"argument":`...)
+		b = rawjson.AppendString(b, t.Argument)
+		b = append(b, `,"value":`...)
+		b = rawjson.AppendString(b, t.Value)
+		b = appendMember(b, "origin", t.Origin)
+		b = append(appendMember(b, "decision", t.Decision), '}')
+	}
+	if len(traces) > 0 {
+		b = append(b, ']')
+	}
+	return b
 }
 
 // recorded returns the decision that was recorded for an act which is asked
@@ -372,7 +394,7 @@ func (g *Guard) recorded(ctx context.Context, a *act.Action, at act.Position, pl
 		e, _ := act.ParseEffect(r.Effect)
 		d.Reasons = append(d.Reasons, act.Reason{
 			Rule: r.Rule, Code: r.Code, Message: r.Message, Instead: r.Instead,
-			Effect: e, Observe: r.Observe, Pointer: r.Pointer, Final: r.Final, Exception: r.Exception,
+			Effect: e, Observe: r.Observe, Pointer: r.Pointer, Final: r.Final, Exception: r.Exception, Traces: r.Traces,
 		})
 	}
 	for _, e := range kept.Edits {

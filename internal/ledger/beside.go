@@ -76,6 +76,8 @@ type Reason struct {
 	Final bool `json:"final,omitzero"`
 	// Exception names the policy's exception that lifted the reason.
 	Exception string `json:"exception,omitzero"`
+	// Traces are where the values came from that the act would be done upon.
+	Traces []act.Trace `json:"traces,omitzero"`
 }
 
 // Edit is one change of an Outcome.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/provenance"
 	"reeve.example/reeve/internal/rawjson"
 )
 
@@ -64,7 +65,7 @@ var (
 	caseFileKeys = []string{"version", "description", "cases"}
 	caseKeys     = []string{"name", "description", "request", "request_file", "session", "violations", "expect"}
 	expectKeys   = []string{"effect", "codes", "rules", "edits"}
-	sessionKeys  = []string{"steps", "calls", "tainted", "autonomous", "known"}
+	sessionKeys  = []string{"steps", "calls", "tainted", "autonomous", "known", "said", "own", "foreign", "labels", "planned"}
 )
 
 const maxCases = 10_000
@@ -194,8 +195,12 @@ func (d *document) readCase(n *node, dir string) Case {
 		d.known(c.session, sessionKeys, "session")
 		for _, m := range c.session.Members {
 			want := rawjson.Bool
-			if m.Name == "steps" || m.Name == "calls" {
+			switch m.Name {
+			case "steps", "calls":
 				want = rawjson.Number
+			case "said", "own", "foreign", "labels", "planned":
+				d.words(m.Value, "session."+m.Name)
+				continue
 			}
 			if m.Value.Kind != want {
 				d.at(m.Value, "", "session.%s is %s", m.Name, (&node{Kind: want}).Is())
@@ -273,6 +278,27 @@ func (c *Case) prepare(in *Input) {
 	if c.session == nil {
 		return
 	}
+	values := &provenance.Memory{}
+	texts := func(n *node) (list []string) {
+		for _, item := range append([]*node{n}, n.Items...) {
+			if item.Kind == rawjson.String {
+				list = append(list, item.Text)
+			}
+		}
+		return list
+	}
+	// What the agent read, in the order of trust: the case says no other.
+	for i, name := range []string{"said", "own", "foreign"} {
+		for _, m := range c.session.Members {
+			if m.Name != name {
+				continue
+			}
+			in.Session.Values = values
+			for _, text := range texts(m.Value) {
+				values.Apply(values.Read(provenance.Text{Said: text, By: provenance.User - provenance.Origin(i)}), 0)
+			}
+		}
+	}
 	for _, m := range c.session.Members {
 		count := int64(0)
 		fmt.Sscan(m.Value.Text, &count)
@@ -287,6 +313,10 @@ func (c *Case) prepare(in *Input) {
 			in.Session.Autonomous = m.Value.Text == "true"
 		case "known":
 			in.Session.Known = m.Value.Text == "true"
+		case "labels":
+			in.Session.Values, values.Tags = values, texts(m.Value)
+		case "planned":
+			in.Session.Values, values.Planned = values, texts(m.Value)
 		}
 	}
 }

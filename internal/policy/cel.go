@@ -28,12 +28,14 @@ const (
 	maxCostAtOnce  = 20 * maxCost // of all conditions that one act can meet
 	maxRegex       = 3_000        // instructions of a compiled pattern
 	maxBreadth     = 200          // instructions of a pattern that one character can set to work
+	costOfOrigin   = 1            // CEL cost units of each character whose origin is asked
 	costOfStep     = 0.1          // CEL cost units of each of them
 	maxLoops       = 3            // loops within loops
 	sizeOfText     = 1_000_000    // bytes of all text together
 	sizeOfLeaves   = 1_000        // texts in a request, and bytes of each in a loop
 	sizeOfArgs     = 100          // arguments of a call
 	sizeOfArgument = 100_000      // bytes of one argument read by its name
+	sizeOfItem     = 10           // bytes of each of its members in a loop
 	sizeOfName     = 1_000        // bytes of a name or an id
 	sizeOfHost     = 100          // bytes of a host
 )
@@ -46,6 +48,7 @@ type condition struct {
 	program cel.Program
 	cost    uint64        // at most
 	found   risk.Detector // what its calls of found() ask for
+	traces  bool          // it asks for the origin of something
 	reads   []argPath     // the arguments that it reads, for the report of a failure
 	implied facts         // the arguments that exist when it holds
 	exact   []argPath     // the arguments of which it needs to be one text exactly
@@ -211,7 +214,7 @@ func (c *compiler) compile(d *document, p pending) *condition {
 	if x.failed {
 		return nil
 	}
-	estimate, err := c.env.EstimateCost(checked, estimator{c})
+	estimate, err := c.env.EstimateCost(checked, estimator{c, x.ranges, x.items})
 	if err != nil || estimate.Max > maxCost {
 		d.at(p.node, "search less text, nest fewer loops, or shorten the patterns",
 			"the condition could take too long: its cost is up to %s, and the limit is %d", costText(estimate.Max, err), maxCost)
@@ -222,7 +225,7 @@ func (c *compiler) compile(d *document, p pending) *condition {
 		d.at(p.node, "", "the condition cannot be compiled: %v", err)
 		return nil
 	}
-	done := &condition{text: text, ast: checked, env: c.env, program: program, cost: estimate.Max, found: x.found, reads: x.reads, implied: x.implied(x.native.Expr(), true), exact: x.exact(x.native.Expr(), true),
+	done := &condition{text: text, ast: checked, env: c.env, program: program, cost: estimate.Max, found: x.found, traces: x.traces, reads: x.reads, implied: x.implied(x.native.Expr(), true), exact: x.exact(x.native.Expr(), true),
 		spellings: c.spellings(x)}
 	if p.part == whenPart {
 		c.done[key] = done
@@ -328,13 +331,30 @@ func typeName(t *cel.Type) string {
 
 // estimator tells CEL's cost estimate how large the variables can be, and what
 // functions cost.
-type estimator struct{ *compiler }
+type estimator struct {
+	*compiler
+	ranges map[int64]bool  // the expressions that loops go through, which are arguments
+	items  map[string]bool // the loops' variables then
+}
 
+// EstimateSize says how large a value can be. What a loop goes through in an argument
+// is many members or long ones: together they are no longer than the argument.
 func (est estimator) EstimateSize(n cost.AstNode) *cost.SizeEstimate {
 	path := n.Path()
+	switch e := n.Expr(); {
+	case e == nil && len(path) > 2 && path[0] == "args" && path[len(path)-1] == "@items", e == nil && len(path) == 0: // what a loop has at hand
+		return upTo(sizeOfItem)
+	case e == nil:
+	case est.ranges[e.ID()]:
+		return upTo(sizeOfArgument / sizeOfItem)
+	case est.isItem(e):
+		return upTo(sizeOfItem)
+	}
 	if len(path) == 0 {
 		// Something computed, such as hosts(): as large as what it came from.
 		switch n.Type().Kind() {
+		case types.OpaqueKind: // an argument that may be missing
+			return upTo(sizeOfArgument / sizeOfItem)
 		case types.StringKind, types.BytesKind, types.ListKind, types.MapKind, types.DynKind:
 			return upTo(sizeOfLeaves)
 		}
@@ -345,6 +365,11 @@ func (est estimator) EstimateSize(n cost.AstNode) *cost.SizeEstimate {
 		return upTo(sizeOfText)
 	case root == "content", root == "paths":
 		return upTo(sizeOfLeaves)
+	case root == "action.control", root == "action.carries":
+		if len(path) == 1 {
+			return upTo(sizeOfArgument / sizeOfItem)
+		}
+		return upTo(sizeOfItem)
 	case root == "args" && len(path) == 1:
 		return upTo(sizeOfArgs)
 	case root == "args" && path[1] != "@values" && path[1] != "@keys":
@@ -357,6 +382,19 @@ func (est estimator) EstimateSize(n cost.AstNode) *cost.SizeEstimate {
 	default:
 		return upTo(sizeOfName)
 	}
+}
+
+// isItem reports whether an expression is what a loop through an argument has at hand,
+// or its text.
+func (est estimator) isItem(e ast.Expr) bool {
+	switch e.Kind() {
+	case ast.IdentKind:
+		return est.items[e.AsIdent()]
+	case ast.CallKind:
+		call := e.AsCall()
+		return call.FunctionName() == overloads.TypeConvertString && len(call.Args()) == 1 && est.isItem(call.Args()[0])
+	}
+	return false
 }
 
 func upTo(n uint64) *cost.SizeEstimate {
@@ -372,6 +410,9 @@ func (est estimator) EstimateCallCost(function, overloadID string, target *cost.
 		pattern, _ := stringLiteral(args[0].Expr())
 		perCharacter := costOfStep * float64(est.breadths[pattern])
 		return cost.NewCallEstimate(cost.EstimateSize(est, *target).MultiplyByCostFactor(perCharacter), nil)
+	}
+	if overloadID == "dyn_origin" {
+		return cost.NewCallEstimate(cost.EstimateSize(est, args[0]).MultiplyByCostFactor(costOfOrigin), nil)
 	}
 	perCharacter, own := functionCosts[strings.TrimSuffix(overloadID, "_list")]
 	if !own || target == nil {

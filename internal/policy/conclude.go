@@ -129,7 +129,11 @@ func (m *match) effect() (act.Effect, bool) {
 // reasons appends what a match has to say.
 func (e *evaluation) reasons(dst []act.Reason, m *match) []act.Reason {
 	r := m.rule
-	reason := act.Reason{Rule: r.name, Code: r.code, Message: r.reason, Instead: r.instead, Effect: r.effect, Observe: m.observed(), Terms: r.terms}
+	var traces []act.Trace
+	if r.acts != nil || r.when != nil && r.when.traces {
+		traces = e.traces()
+	}
+	reason := act.Reason{Rule: r.name, Code: r.code, Traces: traces, Message: r.reason, Instead: r.instead, Effect: r.effect, Observe: m.observed(), Terms: r.terms}
 	if m.err == nil || r.effect == act.Deny || r.effect == act.Escalate {
 		dst = e.ruleReasons(dst, m, reason)
 	}

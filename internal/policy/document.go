@@ -43,6 +43,8 @@ type rule struct {
 
 	conditions []string   // under which it lets an act pass
 	hazard     float64    // the least score of the call's hazards; 0 when they do not matter
+	acts       []string   // globs for the names of acts that the rule is for; nil for any act
+	endorse    bool       // an approval endorses the act's targets for the session
 	effects    []string   // globs: of hazards with such an effect the weight counts, and not the score
 	terms      *act.Terms // who must agree to what it holds; nil for anybody
 }
@@ -138,6 +140,8 @@ type document struct {
 
 	except      []*exception
 	exceptRules []exceptRule
+	labels      []*label
+	sinks       []*sink
 	grave       *grave // nil when the document says nothing of risk
 }
 
@@ -162,11 +166,13 @@ const (
 	argumentPart             // the name of the argument to replace
 	withPart                 // the expression to replace it with
 	effectsPart              // a glob for the names of effects
+	actsPart                 // a glob for the names of acts
+	valuesPart               // a value that is one's own, or "lists.NAME" for those of a list
 )
 
 var (
-	documentKeys = []string{"version", "name", "description", "include", "default", "mode", "lists", "rules", "manifests", "except", "risk"}
-	ruleKeys     = []string{"name", "description", "on", "tools", "check", "detect", "texts", "severity", "hazard", "effects", "when", "effect", "modify", "conditions", "approval", "code", "reason", "instead", "mode", "risk"}
+	documentKeys = []string{"version", "name", "description", "include", "default", "mode", "lists", "rules", "manifests", "except", "risk", "labels", "acts"}
+	ruleKeys     = []string{"name", "description", "on", "tools", "check", "detect", "texts", "severity", "hazard", "effects", "acts", "when", "effect", "modify", "conditions", "approval", "endorse", "code", "reason", "instead", "mode", "risk"}
 	modifyForms  = []string{"redact", "drop"}
 	replaceKeys  = []string{"argument", "with", "with_expr"}
 
@@ -237,6 +243,8 @@ func readDocument(f File) *document {
 	d.readManifests(root.Get("manifests"))
 	d.readExcept(root.Get("except"))
 	d.readRisk(root.Get("risk"))
+	d.readLabels(root.Get("labels"))
+	d.readSinks(root.Get("acts"))
 	if v := root.Get("rules"); v != nil && v.Kind != rawjson.Null {
 		if v.Kind != rawjson.Array {
 			d.at(v, "write each rule as - name: …", "rules is a list, not %s", v.Is())
@@ -394,6 +402,10 @@ func (d *document) readRule(n *node) {
 	if r.effects != nil && r.hazard == 0 {
 		r.hazard = noted
 	}
+	for _, w := range d.words(n.Get("acts"), "acts") {
+		d.exprs = append(d.exprs, pending{r, actsPart, w})
+		r.acts = append(r.acts, w.Text)
+	}
 	if v := n.Get("when"); v != nil {
 		d.exprs = append(d.exprs, pending{r, whenPart, v})
 	}
@@ -406,6 +418,15 @@ func (d *document) readRule(n *node) {
 	d.readTexts(r, n)
 	d.readConditions(r, n)
 	d.readApproval(r, n)
+	if v := n.Get("endorse"); v != nil {
+		switch {
+		case v.Text != "once" && v.Text != "session":
+			d.at(v, didYouMean(v.Text, []string{"once", "session"}), "endorse: %q is neither once nor session", v.Text)
+		case r.effect != act.Escalate:
+			d.at(v, "use effect: escalate, or leave it out", "only what people are asked about can be endorsed")
+		}
+		r.endorse = v.Text == "session"
+	}
 	if v := n.Get("code"); v != nil {
 		r.code = d.textOf(v, "code")
 		if !codePattern.MatchString(r.code) || len(r.code) > 64 {
@@ -491,6 +512,17 @@ func (d *document) readTools(p pending, lists []list) {
 			continue
 		}
 		p.rule.tools = append(p.rule.tools, glob)
+	}
+}
+
+// settleActs checks that there is an act with the name that a rule gives.
+func (d *document) settleActs(p pending, sinks []*sink) {
+	if !slices.ContainsFunc(sinks, func(s *sink) bool { return glob.Match(p.node.Text, s.name) }) {
+		var names []string
+		for _, s := range sinks {
+			names = append(names, s.name)
+		}
+		d.at(p.node, didYouMean(p.node.Text, names), "there is no act %q", p.node.Text)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/glob"
+	"reeve.example/reeve/internal/provenance"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard"
 )
@@ -26,6 +27,10 @@ type Session struct {
 	Tainted      bool      // untrusted content entered the present turn
 	Autonomous   bool      // an event started it, not a person
 	Known        bool      // its memory is whole: nothing expired or was evicted
+	// Values are what is known of where the session's values came from; nil for nothing.
+	Values *provenance.Memory
+	// At is the position of the record of one of its steps, where that is known; nil for none.
+	At func(step int64) (act.Position, bool)
 }
 
 // Input is what a policy judges.
@@ -63,6 +68,8 @@ type Verdict struct {
 // conditions read their variables from. It is reused.
 type evaluation struct {
 	in         *Input
+	set        *Set
+	targets    *targets // once they are asked for
 	table      *hazard.Table
 	rules      []*rule // candidates
 	matches    []match
@@ -103,7 +110,7 @@ var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
 
 func (s *Set) newEvaluation(in *Input) *evaluation {
 	e := evaluations.Get().(*evaluation)
-	e.in, e.table = in, s.table
+	e.in, e.set, e.table = in, s, s.table
 	e.args.reading = &e.reading
 	e.args.reset(in.Action.Arguments)
 	return e
@@ -144,6 +151,9 @@ func (e *evaluation) judge() {
 	for _, r := range e.rules {
 		m := match{rule: r}
 		if r.check != nil && !e.violated(&m) {
+			continue
+		}
+		if r.acts != nil && !e.isOneOf(r.acts) {
 			continue
 		}
 		if r.hazard > 0 && !e.endangers(r) {
@@ -384,6 +394,9 @@ var variables = []variable{
 	{"action.inner_method", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.InnerMethod) }, "the method of a wrapped A2A or MCP message"},
 	{"action.from", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Speaker()) }, "who the text comes from"},
 	{"action.failed", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Action.Failed) }, "a result says that the tool failed"},
+	{"action.control", cel.ListType(cel.StringType), func(e *evaluation) any { return textsOf(e.targetsOf().control) }, "upon whom or what the act is done"},
+	{"action.carries", cel.ListType(cel.StringType), func(e *evaluation) any { return textsOf(e.targetsOf().carries) }, "the content that it carries"},
+	{"action.acts", cel.ListType(cel.StringType), func(e *evaluation) any { return types.NewStringList(jsonAdapter{}, e.targetsOf().names) }, "the names of the policy's acts that it is"},
 	{"action.reasoning", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Reasoning) }, "the agent's reasoning"},
 
 	{"agent.id", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Agent.ID) }, "the agent's id, as it says"},
@@ -407,6 +420,15 @@ var variables = []variable{
 	{"session.age", cel.DurationType, func(e *evaluation) any { return types.Duration{Duration: e.age()} }, "since its first step"},
 	{"session.tainted", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Session.Tainted) }, "untrusted content entered this turn"},
 	{"session.autonomous", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Session.Autonomous) }, "an event started it, not a person"},
+	{"session.foreign", cel.BoolType, func(e *evaluation) any {
+		v := e.in.Session.Values
+		return types.Bool(v != nil && (v.Foreign || v.Lost))
+	}, "text that is neither the user's nor one's own was read in it"},
+	{"session.heard", cel.BoolType, func(e *evaluation) any {
+		return types.Bool(e.in.Session.Values != nil && e.in.Session.Values.Heard)
+	}, "a user's message was seen in it"},
+	{"session.labels", cel.ListType(cel.StringType), func(e *evaluation) any { return types.NewStringList(jsonAdapter{}, e.sessionLabels()) }, "the tags of what was read in it"},
+	{"session.planned", cel.ListType(cel.StringType), func(e *evaluation) any { return types.NewStringList(jsonAdapter{}, e.planned()) }, "tools called or planned before anything foreign was read"},
 	{"session.known", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Session.Known) }, "its memory is whole"},
 
 	{"args", cel.MapType(cel.StringType, cel.DynType), func(e *evaluation) any { return &e.args }, "the call's arguments by name"},
@@ -419,6 +441,7 @@ var variables = []variable{
 var variableByName = map[string]func(*evaluation) any{}
 
 func init() {
+	variableByName[originsOfAct] = func(e *evaluation) any { return origins{e} }
 	for _, v := range variables {
 		variableByName[v.name] = v.get
 	}

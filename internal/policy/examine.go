@@ -27,9 +27,13 @@ type examiner struct {
 	found   risk.Detector
 	reads   []argPath
 	// What a condition that goes through names could compare them with.
-	loops bool
-	texts []string
-	lists []string // by the variable's name
+	loops  bool
+	ranges map[int64]bool  // what loops go through, where that is an argument
+	items  map[string]bool // and their variables
+	// traces says that it asks for the origin of something.
+	traces bool
+	texts  []string
+	lists  []string // by the variable's name
 }
 
 func (x *examiner) fail(e ast.Expr, hint, format string, args ...any) {
@@ -65,6 +69,12 @@ func (x *examiner) names(e ast.Expr, bound []string) {
 	case ast.ComprehensionKind:
 		c := e.AsComprehension()
 		x.loops = true
+		if c.IterVar2() == "" && x.ofArgument(c.IterRange()) {
+			if x.ranges == nil {
+				x.ranges, x.items = map[int64]bool{}, map[string]bool{}
+			}
+			x.ranges[c.IterRange().ID()], x.items[c.IterVar()] = true, true
+		}
 		x.names(c.IterRange(), bound)
 		for _, v := range []string{c.IterVar(), c.IterVar2()} {
 			// A variable that hides what reeve established would let a
@@ -90,6 +100,8 @@ func (x *examiner) ident(e ast.Expr, bound []string) {
 		mask, _ := risk.ParseDetector(strings.TrimPrefix(name, foundPrefix))
 		x.found |= mask
 	case strings.HasPrefix(name, violatesPrefix):
+	case name == originsOfAct:
+		x.traces = true
 	case slices.Contains(namespaces, name):
 		x.fail(e, "it has "+strings.Join(x.fields(name), ", "), "%s alone is not a value", name)
 	case slices.Contains(globalNames, name), isTypeName(name):
@@ -185,7 +197,7 @@ func isOperator(name string) bool {
 }
 
 func functionNames(env *cel.Env) []string {
-	names := []string{"has", "all", "exists", "exists_one", "filter", "map", "found", "violates"}
+	names := []string{"has", "all", "exists", "exists_one", "filter", "map", "found", "violates", originName}
 	for name := range env.Functions() {
 		if !isOperator(name) {
 			names = append(names, name)
@@ -471,6 +483,29 @@ func (x *examiner) argPath(e ast.Expr) (argPath, bool) {
 		}
 	}
 	return nil, false
+}
+
+// ofArgument reports whether e is one argument, or another value where it is missing.
+func (x *examiner) ofArgument(e ast.Expr) bool {
+	switch e.Kind() {
+	case ast.SelectKind:
+		p, ok := x.argPath(e)
+		return ok && len(p) > 0
+	case ast.IdentKind: // a loop's variable in a loop
+		return x.items[e.AsIdent()]
+	case ast.CallKind:
+		call := e.AsCall()
+		switch call.FunctionName() {
+		case operators.Index:
+			p, ok := x.argPath(e)
+			return ok && len(p) > 0
+		case operators.OptSelect, operators.OptIndex:
+			return belowArgs(call.Args()[0]) || x.ofArgument(call.Args()[0])
+		case "orValue":
+			return x.ofArgument(call.Target())
+		}
+	}
+	return false
 }
 
 // index names an index: a literal text as itself, all else in brackets.

@@ -106,6 +106,8 @@ func (e *evaluation) whyNot(r *rule, in *Input) string {
 		return fmt.Sprintf("%q is none of its tools (%s)", a.Canonical, strings.Join(r.tools, ", "))
 	case r.check != nil && !slices.ContainsFunc(in.Violations, func(v act.Violation) bool { return slices.Contains(r.check, v.Check) }):
 		return "the check passes: " + strings.Join(r.check, ", ")
+	case r.acts != nil && !e.isOneOf(r.acts):
+		return "it is none of the acts " + strings.Join(r.acts, ", ")
 	case r.effects != nil && !e.endangers(r):
 		return fmt.Sprintf("none of the call's hazards that weighs %.2f has such an effect: %s", r.hazard, strings.Join(r.effects, ", "))
 	case r.hazard > 0 && !e.endangers(r):
@@ -241,6 +243,9 @@ func (x Explanation) String() string {
 			note = ", only observed"
 		}
 		fmt.Fprintf(&b, "  %s (%s%s) %s\n", r.Rule, r.Code, note, r.Message)
+		for _, t := range r.Traces {
+			fmt.Fprintf(&b, "    %s\n", t)
+		}
 		if r.Instead != "" {
 			fmt.Fprintf(&b, "    instead: %s\n", r.Instead)
 		}

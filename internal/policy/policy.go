@@ -53,6 +53,9 @@ type Set struct {
 	defaultReason act.Reason
 	manifests     manifests
 	except        []*exception
+	labels        []*label
+	sinks         []*sink
+	ownValues     []string      // globs, folded
 	table         *hazard.Table // what its own tables add to what is known of programs
 	grave         float64       // the score from which a call's risk denies; 0 for never
 	files         int
@@ -184,6 +187,7 @@ func (s *Set) assemble(docs []*document) {
 			s.except = append(s.except, x)
 		}
 		s.manifests.add(d)
+		s.labels, s.sinks = append(s.labels, d.labels...), append(s.sinks, d.sinks...)
 		if others && isConstitution(d.file) { // it only forbids, and has no default of its own
 			continue
 		}
@@ -224,6 +228,16 @@ func (s *Set) assemble(docs []*document) {
 				r.tools = nil
 			}
 		}
+		for _, l := range d.labels {
+			if slices.Contains(l.scope.tools, "*") {
+				l.scope.tools = nil
+			}
+		}
+		for _, k := range d.sinks {
+			if slices.Contains(k.scope.tools, "*") {
+				k.scope.tools = nil
+			}
+		}
 		for _, p := range d.exprs {
 			switch p.part {
 			case effectsPart:
@@ -231,6 +245,10 @@ func (s *Set) assemble(docs []*document) {
 				if !slices.ContainsFunc(names, func(name string) bool { return glob.Match(p.node.Text, name) }) {
 					d.at(p.node, didYouMean(p.node.Text, names), "there is no effect %q", p.node.Text)
 				}
+			case actsPart:
+				d.settleActs(p, s.sinks)
+			case valuesPart:
+				s.ownValues = append(s.ownValues, d.ownValues(p, lists)...)
 			case whenPart:
 				p.rule.when = c.compile(d, p)
 			case withPart:

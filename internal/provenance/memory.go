@@ -81,6 +81,9 @@ const (
 	noticed     = 64        // grams of which it is known when they were read
 	// MaxTags bounds the tags that a session has.
 	MaxTags = 32
+	// MaxPlanned and MaxName bound the names of tools that are planned, and their bytes.
+	MaxPlanned = 64
+	MaxName    = 100
 )
 
 // Memory is what one session knows of its values. The zero Memory with a Key is ready.
@@ -93,6 +96,9 @@ type Memory struct {
 	// named may then have been foreign.
 	Lost bool
 	Tags []string // of what was read: the policy's own words
+	// Planned are the names of tools that were used or planned before anything foreign
+	// was read.
+	Planned []string
 
 	grams   []gram   // all while they are few, then the first that are trusted; sorted
 	small   []uint64 // a filter, once there are more
@@ -174,7 +180,7 @@ func (m *Memory) Exact() bool { return m.small == nil && !m.Lost }
 
 // Empty reports whether there is nothing to remember.
 func (m *Memory) Empty() bool {
-	return len(m.grams) == 0 && m.small == nil && !m.Foreign && !m.Heard && !m.Lost && len(m.Tags) == 0
+	return len(m.grams) == 0 && m.small == nil && !m.Foreign && !m.Heard && !m.Lost && len(m.Tags) == 0 && len(m.Planned) == 0
 }
 
 // add remembers grams, which are sorted and new.
@@ -265,8 +271,10 @@ func (m *Memory) notice(grams []gram, step int64) {
 // Size is roughly the memory that it holds, in bytes.
 func (m *Memory) Size() int {
 	size := 4*cap(m.grams) + 8*(len(m.small)+len(m.foreign)+len(m.trusted)) + 8*cap(m.places)
-	for _, t := range m.Tags {
-		size += 16 + len(t)
+	for _, list := range [...][]string{m.Tags, m.Planned} {
+		for _, t := range list {
+			size += 16 + len(t)
+		}
 	}
 	return size
 }
@@ -276,6 +284,6 @@ func (m *Memory) clone() *Memory {
 	c := *m
 	c.grams, c.small = slices.Clone(m.grams), slices.Clone(m.small)
 	c.foreign, c.trusted = slices.Clone(m.foreign), slices.Clone(m.trusted)
-	c.places, c.Tags = slices.Clone(m.places), slices.Clone(m.Tags)
+	c.places, c.Tags, c.Planned = slices.Clone(m.places), slices.Clone(m.Tags), slices.Clone(m.Planned)
 	return &c
 }

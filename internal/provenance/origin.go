@@ -2,6 +2,8 @@ package provenance
 
 import (
 	"unicode/utf8"
+
+	"reeve.example/reeve/internal/canon"
 )
 
 // shortest is up to how many signs a word must be a whole field to count as one's own
@@ -176,18 +178,21 @@ func (m *Memory) stepOf(g gram) int64 {
 	return 0
 }
 
-// Endorsed reports whether a person has endorsed a value for what it is used as: a
-// tool and its argument.
-func (m *Memory) Endorsed(use, value string) bool {
-	is, _ := m.has(m.endorsement(use, value))
-	return is
+// Use is a value and what it is used as: an argument of a tool.
+type Use struct{ Tool, Argument, Value string }
+
+// Endorsed reports whether a person has endorsed a value for its use.
+func (m *Memory) Endorsed(u Use) bool {
+	is, exactly := m.has(m.endorsement(u))
+	return is && exactly
 }
 
 // endorsement is what an endorsed value leaves behind.
-func (m *Memory) endorsement(use, value string) gram {
-	s := fold(value)
+func (m *Memory) endorsement(u Use) gram {
+	s := fold(u.Value)
 	if j, ok := joined(s); ok {
 		s = j
 	}
-	return newGram(wholeOf(m.Key.sum(use), m.Key.sum(s)), ofEndorsed)
+	use := wholeOf(m.Key.sum(u.Tool), m.Key.sum(canon.FoldMember(u.Argument)))
+	return newGram(wholeOf(use, m.Key.sum(s)), ofEndorsed)
 }

@@ -142,9 +142,9 @@ func TestEcho(t *testing.T) {
 func TestEndorsed(t *testing.T) {
 	m := heard(t, foreign("to DE89370400440532013000"))
 	st := m.Read()
-	m.Endorse(st, "send_money/recipient", "DE89370400440532013000")
+	m.Endorse(st, Use{"send_money", "recipient", "DE89370400440532013000"})
 	m.Apply(st, 2)
-	if !m.Endorsed("send_money/recipient", "DE89 3704 0044 0532 0130 00") || m.Endorsed("send_mail/to", "DE89370400440532013000") || m.Origin("DE89370400440532013000") != Foreign {
+	if !m.Endorsed(Use{"send_money", "Recipient", "DE89 3704 0044 0532 0130 00"}) || m.Endorsed(Use{"send_mail", "recipient", "DE89370400440532013000"}) || m.Origin("DE89370400440532013000") != Foreign {
 		t.Error("it is endorsed for another use, or not for its own")
 	}
 }

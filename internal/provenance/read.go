@@ -19,6 +19,16 @@ type Text struct {
 	Fields []string
 }
 
+// Source is what a policy says of where a text comes from. The zero Source is of
+// nobody that is known.
+type Source struct {
+	By     Origin
+	Fields []string // JSON Pointers, with * for any member: places in a result that are one's own
+	Tags   []string // how confidential it is, in the policy's own words
+	// Of a user's message, whose its files are, and what it quotes.
+	Files, Quotes Origin
+}
+
 // Step is what one act adds to a session's memory. It is made durable with the act's
 // record.
 type Step struct {
@@ -26,6 +36,7 @@ type Step struct {
 	grams  []gram // sorted, and new
 	places []gram // of foreign words that stand by themselves
 	tags   []string
+	plans  []string
 	whole  *Memory // all of the memory with this step, where that is shorter
 }
 
@@ -84,9 +95,9 @@ func (m *Memory) Uses(values ...string) *Step {
 	return st
 }
 
-// Endorse adds to a step that a person agreed to a value, for what it is used as.
-func (m *Memory) Endorse(st *Step, use, value string) {
-	g := m.endorsement(use, value)
+// Endorse adds to a step that a person agreed to a value, for its use.
+func (m *Memory) Endorse(st *Step, u Use) {
+	g := m.endorsement(u)
 	if is, _ := m.has(g); is {
 		return
 	}
@@ -104,13 +115,22 @@ func (m *Memory) Tag(st *Step, tags ...string) {
 	}
 }
 
+// Plan adds names of tools to a step, that were planned before anything foreign was read.
+func (st *Step) Plan(tools ...string) {
+	for _, t := range tools {
+		if t != "" && len(t) <= MaxName && len(st.plans) < MaxPlanned {
+			st.plans = append(st.plans, t)
+		}
+	}
+}
+
 // Taint adds to a step that foreign text was read, whatever it said.
 func (st *Step) Taint() { st.flags |= flagForeign }
 
 // Empty reports whether a step adds nothing.
 func (st *Step) Empty(m *Memory) bool {
 	news := st.flags&flagForeign != 0 && !m.Foreign || st.flags&flagHeard != 0 && !m.Heard
-	return !news && len(st.grams) == 0 && len(st.tags) == 0 && len(st.places) == 0 && st.whole == nil
+	return !news && len(st.grams) == 0 && len(st.tags) == 0 && len(st.plans) == 0 && len(st.places) == 0 && st.whole == nil
 }
 
 // Join adds what another step adds.
@@ -121,7 +141,7 @@ func (st *Step) Join(o *Step) {
 		return found
 	}))
 	st.places = append(st.places, o.places...)
-	st.tags = append(st.tags, o.tags...)
+	st.tags, st.plans = append(st.tags, o.tags...), append(st.plans, o.plans...)
 }
 
 // finish brings what was gathered into a step.

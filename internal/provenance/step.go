@@ -22,6 +22,11 @@ func (m *Memory) Apply(st *Step, number int64) {
 			m.Tags = append(m.Tags, t)
 		}
 	}
+	for _, t := range st.plans {
+		if !slices.Contains(m.Planned, t) && len(m.Planned) < MaxPlanned {
+			m.Planned = append(m.Planned, t)
+		}
+	}
 }
 
 // Bound makes a step whole, with all that was remembered before it, where it would be
@@ -41,7 +46,7 @@ func (m *Memory) Bound(st *Step, whole bool, number int64) {
 func (st *Step) Whole() bool { return st.whole != nil }
 
 // A step's encoding: its flags; of a whole one the memory; the grams as differences,
-// the places, the tags.
+// the places, the tags, the plans.
 
 // Append appends the step's encoding.
 func (st *Step) Append(b []byte) []byte {
@@ -58,7 +63,7 @@ func (st *Step) Append(b []byte) []byte {
 	for _, g := range st.places {
 		b = binary.LittleEndian.AppendUint32(b, uint32(g))
 	}
-	return appendTags(b, st.tags)
+	return appendTexts(appendTexts(b, st.tags), st.plans)
 }
 
 // Flags of a whole memory.
@@ -92,7 +97,7 @@ func (m *Memory) append(b []byte) []byte {
 		b = binary.LittleEndian.AppendUint32(b, uint32(p.gram))
 		b = binary.AppendUvarint(b, uint64(p.step))
 	}
-	return appendTags(b, m.Tags)
+	return appendTexts(appendTexts(b, m.Tags), m.Planned)
 }
 
 func appendGrams(b []byte, grams []gram) []byte {
@@ -105,9 +110,9 @@ func appendGrams(b []byte, grams []gram) []byte {
 	return b
 }
 
-func appendTags(b []byte, tags []string) []byte {
-	b = binary.AppendUvarint(b, uint64(len(tags)))
-	for _, t := range tags {
+func appendTexts(b []byte, texts []string) []byte {
+	b = binary.AppendUvarint(b, uint64(len(texts)))
+	for _, t := range texts {
 		b = binary.AppendUvarint(b, uint64(len(t)))
 		b = append(b, t...)
 	}
@@ -128,7 +133,7 @@ func ParseStep(b []byte) (*Step, error) {
 	for range r.count(4) {
 		st.places = append(st.places, gram(r.uint32()))
 	}
-	st.tags = r.tags()
+	st.tags, st.plans = r.texts(), r.texts()
 	if r.bad || len(r.b) != 0 {
 		return nil, errStep
 	}
@@ -188,11 +193,11 @@ func (r *bytesReader) grams() (grams []gram) {
 	return grams
 }
 
-func (r *bytesReader) tags() (tags []string) {
+func (r *bytesReader) texts() (texts []string) {
 	for range r.count(1) {
-		tags = append(tags, string(r.take(r.count(1))))
+		texts = append(texts, string(r.take(r.count(1))))
 	}
-	return tags
+	return texts
 }
 
 func (r *bytesReader) filter(words int) []uint64 {
@@ -223,7 +228,7 @@ func (r *bytesReader) memory() *Memory {
 	for range r.count(5) {
 		m.places = append(m.places, place{gram(r.uint32()), uint32(r.uvarint())})
 	}
-	m.Tags = r.tags()
+	m.Tags, m.Planned = r.texts(), r.texts()
 	if n > 1<<40 || trusts > 1<<40 || len(m.places) > noticed || next > 0 && next >= uint64(len(m.places)) {
 		r.bad = true
 	}

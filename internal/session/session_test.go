@@ -3,6 +3,7 @@ package session
 import (
 	"crypto/sha256"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/provenance"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -413,7 +415,9 @@ func TestRestore(t *testing.T) {
 				a.Listed = []act.Definition{{Name: fmt.Sprint(i), Hash: act.Digest{byte(i)}}}
 			}
 		})
+		a.Content = []act.Leaf{{Pointer: "/t", Text: fmt.Sprintf("value%dx and account%dy", i, i)}}
 		st := live.Step(a, act.Effect(i%4))
+		live.Read(st, a, provenance.Source{By: provenance.Origin(1 + i%3), Tags: []string{fmt.Sprint("tag", i%5)}}, nil)
 		at := act.Position{Index: uint64(1000 + i)}
 		writes = append([]Write{{At: at, Data: st.Append(nil)}}, writes...)
 		live.Place(live.Apply(st), at)
@@ -422,7 +426,7 @@ func TestRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(live, back, cmp.AllowUnexported(State{}, Seen{}, who{}), cmp.Comparer(func(a, b hashes) bool { return a.keys == nil && b.keys == nil }), cmp.Transformer("ms", time.Time.UnixMilli)); diff != "" {
+	if diff := cmp.Diff(live, back, cmp.Exporter(func(reflect.Type) bool { return true }), cmp.Comparer(func(a, b hashes) bool { return a.keys == nil && b.keys == nil }), cmp.Transformer("ms", time.Time.UnixMilli)); diff != "" {
 		t.Errorf("restored state (-live +restored):\n%s", diff)
 	}
 }
@@ -708,7 +712,7 @@ func FuzzParseStep(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was written cannot be read: %v", err)
 		}
-		if diff := cmp.Diff(st, again, cmp.AllowUnexported(Step{}, who{}, pin{})); diff != "" {
+		if diff := cmp.Diff(st, again, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
 			t.Errorf("(-first +again):\n%s", diff)
 		}
 	})

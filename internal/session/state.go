@@ -27,8 +27,10 @@ import (
 	"weak"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/provenance"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk"
+	"reeve.example/reeve/internal/words"
 )
 
 // Bounds of one session's memory.
@@ -52,6 +54,8 @@ type State struct {
 	Last         time.Time
 	// Autonomous says that an event, not a person, started the session.
 	Autonomous bool
+	// Values are what is known of where the session's values came from.
+	Values provenance.Memory
 
 	lastSaid    int64 // the newest timestamp that the agent gave, Unix milliseconds
 	who         who
@@ -66,8 +70,11 @@ type State struct {
 	index   map[uint64]int32 // key → place in ids, once there are many
 	dropped bool             // ids were dropped
 	tools   map[uint64]Digest
-	listed  bool // an MCP server listed tools, if their pins be lost or not
-	masked  bool // something was masked in what came in
+	listed  bool     // an MCP server listed tools, if their pins be lost or not
+	masked  bool     // something was masked in what came in
+	names   []string // of the tools called, for their results
+	// sinceWhole counts the steps since one that holds all of Values.
+	sinceWhole int
 
 	checked hashes // of the act that was checked last
 }
@@ -105,9 +112,10 @@ type Seen struct {
 	// At is the position of the step's record, once Placed.
 	At     act.Position
 	Placed bool
-	made   int64 // when, Unix milliseconds
-	call   bool  // it stands for a call that counts
-	wire   bool  // it stands for a call on its way to an MCP server
+	made   int64  // when, Unix milliseconds
+	tool   uint16 // the place in names of the tool called, from 1
+	call   bool   // it stands for a call that counts
+	wire   bool   // it stands for a call on its way to an MCP server
 }
 
 // who tells one user of a session from another, in hashes; 0 is nobody.
@@ -411,6 +419,8 @@ type Step struct {
 	digest      Digest
 	keys        []uint64
 	tools       []pin
+	called      string           // the tool that was called
+	values      *provenance.Step // nil for nothing
 }
 
 type pin struct {
@@ -471,6 +481,9 @@ func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 	}
 	if a.CallsMCP() {
 		st.flags |= flagWire
+	}
+	if a.IsCall() {
+		st.called = words.Cut(a.Canonical, maxCallName)
 	}
 	if a.IsCall() && !s.sameCall(a, &h) {
 		st.flags |= flagCall
@@ -558,7 +571,14 @@ func (s *State) Apply(st *Step) (number int64) {
 	s.windowStart, s.windowCalls = st.windowStart, st.windowCalls
 	seen := Seen{
 		turn: st.turn, Digest: st.digest, Step: st.steps, Effect: st.effect, made: st.at,
-		call: st.flags&flagCall != 0, wire: st.flags&flagWire != 0,
+		call: st.flags&flagCall != 0, wire: st.flags&flagWire != 0, tool: s.nameOf(st.called),
+	}
+	s.sinceWhole++
+	if st.values != nil {
+		s.Values.Apply(st.values, st.steps)
+		if st.values.Whole() {
+			s.sinceWhole = 0
+		}
 	}
 	for i, key := range st.keys {
 		if had := s.find(key); had != nil {
@@ -605,7 +625,7 @@ func (s *State) Tainted(turn string) bool {
 
 // Size is roughly the memory that the State holds, in bytes.
 func (s *State) Size() int {
-	return 480 + len(s.ids)*72 + len(s.index)*24 + len(s.tools)*40 + 8*(cap(s.checked.keys)+cap(s.checked.listed))
+	return 720 + len(s.ids)*72 + len(s.index)*24 + len(s.tools)*40 + 8*(cap(s.checked.keys)+cap(s.checked.listed)) + s.Values.Size() + len(s.names)*48
 }
 
 // Write is one durable write of a session's memory: what Step.Append wrote, and
@@ -619,18 +639,25 @@ type Write struct {
 // that they reach back to the first.
 func Restore(writes []Write, complete bool) (*State, error) {
 	s := &State{Known: true}
+	whole := complete // all that was read is in the writes
 	for i := len(writes) - 1; i >= 0; i-- {
 		st, err := parseStep(writes[i].Data)
 		if err != nil {
 			return nil, err
 		}
 		s.Place(s.Apply(st), writes[i].At)
+		whole = st.values != nil && (whole || st.values.Whole())
 	}
 	s.dropped = s.dropped || !complete
+	s.Values.Lost = s.Values.Lost || !whole
 	return s, nil
 }
 
-const stepVersion = 1
+// The versions of a step's encoding. The first had nothing of values.
+const (
+	firstVersion = 1
+	stepVersion  = 2
+)
 
 // Append appends the step's encoding.
 func (st *Step) Append(b []byte) []byte {
@@ -653,15 +680,21 @@ func (st *Step) Append(b []byte) []byte {
 		b = binary.LittleEndian.AppendUint64(b, p.key)
 		b = append(b, p.digest[:]...)
 	}
+	b = binary.AppendUvarint(b, uint64(len(st.called)))
+	b = append(b, st.called...)
+	if st.values != nil {
+		b = st.values.Append(b)
+	}
 	return b
 }
 
 var errStep = errors.New("session: a remembered step is damaged")
 
 func parseStep(b []byte) (*Step, error) {
-	if len(b) < 3 || b[0] != stepVersion {
+	if len(b) < 3 || b[0] != stepVersion && b[0] != firstVersion {
 		return nil, errStep
 	}
+	version := b[0]
 	st := &Step{flags: b[1], effect: act.Effect(b[2])}
 	b = b[3:]
 	for _, p := range [...]*int64{&st.at, &st.saidAt, &st.started, &st.steps, &st.calls, &st.windowStart, &st.windowCalls} {
@@ -698,8 +731,22 @@ func parseStep(b []byte) (*Step, error) {
 		copy(p.digest[:], b[8:])
 		st.tools, b = append(st.tools, p), b[24:]
 	}
-	if len(b) != 0 {
+	if version == firstVersion {
+		if len(b) != 0 {
+			return nil, errStep
+		}
+		return st, nil
+	}
+	n, size = binary.Uvarint(b)
+	if size <= 0 || n > uint64(len(b)-size) || n > maxCallName {
 		return nil, errStep
+	}
+	st.called, b = string(b[size:size+int(n)]), b[size+int(n):]
+	if len(b) > 0 {
+		var err error
+		if st.values, err = provenance.ParseStep(b); err != nil {
+			return nil, errStep
+		}
 	}
 	return st, nil
 }

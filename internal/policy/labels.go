@@ -1,0 +1,210 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/glob"
+	"reeve.example/reeve/internal/provenance"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/session"
+)
+
+// A label says where texts come from: which acts bring them, and whose they then are.
+type label struct {
+	scope   *rule // its kinds and tools
+	servers []string
+	parts   partSet // of a user's message only these
+	by      provenance.Origin
+	fields  []string
+	tags    []string
+}
+
+// partSet is a set of parts of a user's message.
+type partSet uint8
+
+const (
+	filesPart partSet = 1 << iota
+	quotesPart
+)
+
+var (
+	labelKeys  = []string{"on", "tools", "servers", "parts", "label", "own", "tags", "values"}
+	labelNames = []string{"own", "foreign", "user"}
+	partNames  = []string{"files", "quotes"}
+)
+
+// Limits of labels.
+const (
+	maxLabels = 1000
+	maxTag    = 64 // bytes
+)
+
+// readLabels reads where a document says that texts come from.
+func (d *document) readLabels(n *node) {
+	if n == nil || n.Kind == rawjson.Null {
+		return
+	}
+	if n.Kind != rawjson.Array {
+		d.at(n, "write each label as - {tools: […], label: own}", "labels is a list, not %s", n.Is())
+		return
+	}
+	if len(n.Items) > maxLabels {
+		d.at(n, "", "there are more than %d labels", maxLabels)
+		return
+	}
+	for _, item := range n.Items {
+		d.readLabel(item)
+	}
+}
+
+func (d *document) readLabel(n *node) {
+	if n.Kind != rawjson.Object {
+		d.at(n, "write each label as - {tools: […], label: own}", "a label is a mapping, not %s", n.Is())
+		return
+	}
+	d.known(n, labelKeys, "a label")
+	if v := n.Get("values"); v != nil {
+		d.readOwnValues(n, v)
+		return
+	}
+	l := &label{scope: &rule{file: d.file, line: n.Line, column: n.Column, effect: act.Allow}}
+	l.scope.kinds = d.kindsOf(n.Get("on"))
+	for _, w := range d.words(n.Get("tools"), "tools") {
+		d.exprs = append(d.exprs, pending{l.scope, toolsPart, w})
+	}
+	for _, w := range d.words(n.Get("servers"), "servers") {
+		name, _ := canon.Name(w.Text)
+		l.servers = append(l.servers, name)
+	}
+	for _, w := range d.words(n.Get("parts"), "parts") {
+		i := slices.Index(partNames, w.Text)
+		if i < 0 {
+			d.at(w, didYouMean(w.Text, partNames), "parts: %q is no part of a user's message", w.Text)
+			continue
+		}
+		l.parts |= 1 << i
+	}
+	user := act.Action{Kind: act.MessageUser}
+	if v := n.Get("label"); v != nil {
+		var ok bool
+		switch l.by, ok = provenance.Parse(v.Text); {
+		case !ok || l.by == provenance.Unknown:
+			d.at(v, didYouMean(v.Text, labelNames), "label: %q is none: it is own, foreign or, of a user's message, user", v.Text)
+		case l.by == provenance.User && (!l.scope.kinds.of(&user) || n.Get("on") == nil):
+			d.at(v, "write on: message.user", "only what stands in a user's message is the user's")
+		}
+	}
+	for _, w := range d.words(n.Get("own"), "own") {
+		if !strings.HasPrefix(w.Text, "/") {
+			d.at(w, "such as /*/id", "%q is no JSON Pointer", w.Text)
+			continue
+		}
+		l.fields = append(l.fields, w.Text)
+	}
+	for _, w := range d.words(n.Get("tags"), "tags") {
+		switch {
+		case !codePattern.MatchString(w.Text) || len(w.Text) > maxTag:
+			d.at(w, "use lower-case words joined by . _ or -", "%q cannot be a tag", w.Text)
+		case w.Text == provenance.Foreign.String():
+			d.at(w, "write label: foreign", "foreign is no tag: a session has it when it read anything foreign")
+		}
+		l.tags = append(l.tags, w.Text)
+	}
+	if l.by == provenance.Unknown && l.fields == nil && l.tags == nil {
+		d.at(n, "add label: own, own: [/id] or tags: [private]", "the label says nothing")
+	}
+	if l.by == provenance.Own && l.fields != nil {
+		d.at(n.Get("own"), "leave label: own out", "all of it is own already")
+	}
+	d.labels = append(d.labels, l)
+}
+
+// readOwnValues reads values that are one's own wherever they stand.
+func (d *document) readOwnValues(n, v *node) {
+	for _, m := range n.Members {
+		if m.Name != "values" && m.Name != "label" {
+			d.fault(m.Line, m.Column, "make it a label of its own", "values are own wherever they stand, and take no %s", m.Name)
+		}
+	}
+	if l := n.Get("label"); l == nil || l.Text != provenance.Own.String() {
+		d.at(n, "add label: own", "a label of values makes them own")
+	}
+	for _, w := range d.words(v, "values") {
+		d.exprs = append(d.exprs, pending{part: valuesPart, node: w})
+	}
+}
+
+// ownValue is a value, or a glob, that is one's own wherever it stands.
+func (d *document) ownValues(p pending, lists []list) (values []string) {
+	values = []string{p.node.Text}
+	if name, ok := strings.CutPrefix(p.node.Text, "lists."); ok {
+		i := slices.IndexFunc(lists, func(l list) bool { return l.name == name })
+		if i < 0 {
+			d.at(p.node, "define it under lists:", "there is no list %q", name)
+			return nil
+		}
+		values = lists[i].values
+	}
+	folded := make([]string, 0, len(values))
+	for _, v := range values {
+		f := canon.Text(strings.TrimSpace(v))
+		if strings.Trim(f, "*?") == "" || len(f) > maxGlob {
+			d.at(p.node, "name what is one's own", "%q is no value", v)
+			continue
+		}
+		folded = append(folded, f)
+	}
+	return folded
+}
+
+// Source is where the policy says that the texts of an act come from. tool is what
+// they are the result of, as the session knows it.
+func (s *Set) Source(a *act.Action, tool string) provenance.Source {
+	src := provenance.Source{By: provenance.Foreign, Files: provenance.Foreign, Quotes: provenance.Foreign}
+	switch a.Kind {
+	case act.MessageUser:
+		src.By = provenance.User
+	case act.MessageSystem:
+		src.By = provenance.Own
+	}
+	if len(s.labels) == 0 || !session.Brings(a) {
+		return src
+	}
+	server, _ := canon.Name(a.Server)
+	own, foreign := false, false
+	for _, l := range s.labels {
+		if !l.scope.kinds.of(a) || l.servers != nil && !anyGlob(l.servers, server) || l.scope.tools != nil && !anyGlob(l.scope.tools, tool) {
+			continue
+		}
+		src.Tags = append(src.Tags, l.tags...)
+		if l.parts != 0 {
+			if a.Kind == act.MessageUser && l.by != provenance.Unknown {
+				if l.parts&filesPart != 0 {
+					src.Files = l.by
+				}
+				if l.parts&quotesPart != 0 {
+					src.Quotes = l.by
+				}
+			}
+			continue
+		}
+		own, foreign = own || l.by == provenance.Own, foreign || l.by == provenance.Foreign
+		src.Fields = append(src.Fields, l.fields...)
+	}
+	switch {
+	case foreign:
+		src.By = provenance.Foreign
+	case own && a.Kind != act.MessageUser:
+		src.By = provenance.Own
+	case own:
+		src.By = provenance.Own
+	}
+	return src
+}
+
+func anyGlob(globs []string, name string) bool {
+	return name != "" && slices.ContainsFunc(globs, func(g string) bool { return glob.Match(g, name) })
+}

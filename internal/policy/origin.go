@@ -1,0 +1,210 @@
+package policy
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/glob"
+	"reeve.example/reeve/internal/provenance"
+)
+
+// origin() says who named a value. It is a function of the session, so the macro gives
+// it a variable that no expression can spell.
+const (
+	originName   = "origin"
+	originCall   = "@origin"
+	originsOfAct = "@origins"
+)
+
+func originMacro(eh cel.MacroExprFactory, target ast.Expr, _ []ast.Expr) (ast.Expr, *cel.Error) {
+	return eh.NewCall(originCall, target, eh.NewIdent(originsOfAct)), nil
+}
+
+var originOptions = []cel.EnvOption{
+	cel.Macros(cel.ReceiverMacro(originName, 0, originMacro)),
+	cel.Variable(originsOfAct, cel.DynType),
+	cel.Function(originCall, cel.Overload("dyn_origin", []*cel.Type{cel.DynType, cel.DynType}, cel.StringType,
+		cel.BinaryBinding(func(value, of ref.Val) ref.Val {
+			o, ok := of.(origins)
+			if !ok {
+				return types.NoSuchOverloadErr()
+			}
+			return types.String(o.e.originOf(value, 0).String())
+		}))),
+}
+
+// origins is the evaluation as a value of conditions, for origin() alone.
+type origins struct{ e *evaluation }
+
+func (o origins) ConvertToNative(reflect.Type) (any, error) { return nil, errNotNative }
+func (o origins) ConvertToType(ref.Type) ref.Val            { return types.NewErr("no value") }
+func (o origins) Equal(ref.Val) ref.Val                     { return types.False }
+func (o origins) Type() ref.Type                            { return types.DynType }
+func (o origins) Value() any                                { return nil }
+
+// originOf says who named a value: of a list or an object, the least trusted of what is
+// in it.
+func (e *evaluation) originOf(v ref.Val, depth int) provenance.Origin {
+	least := provenance.User
+	switch v := v.(type) {
+	case types.String:
+		o, _ := e.trace("", string(v))
+		return o
+	case types.Int:
+		o, _ := e.trace("", strconv.FormatInt(int64(v), 10))
+		return o
+	case types.Uint:
+		o, _ := e.trace("", strconv.FormatUint(uint64(v), 10))
+		return o
+	case types.Double:
+		o, _ := e.trace("", strconv.FormatFloat(float64(v), 'f', -1, 64))
+		return o
+	case types.Bool, types.Null: // of which there are too few to tell anything
+		return provenance.User
+	case *types.Optional:
+		if !v.HasValue() {
+			return provenance.User
+		}
+		return e.originOf(v.GetValue(), depth)
+	case traits.Mapper:
+		for it := v.Iterator(); it.HasNext() == types.True && depth < 32; {
+			if member, found := v.Find(it.Next()); found {
+				least = min(least, e.originOf(member, depth+1))
+			}
+		}
+		return least
+	case traits.Lister:
+		for it := v.Iterator(); it.HasNext() == types.True && depth < 32; {
+			least = min(least, e.originOf(it.Next(), depth+1))
+		}
+		return least
+	}
+	return provenance.Unknown
+}
+
+// trace says who named a value that an argument has, and at which step of the session
+// it was first read where that is known. Where no argument is named, it is any that has
+// the value.
+func (e *evaluation) trace(argument, value string) (provenance.Origin, int64) {
+	values := e.in.Session.Values
+	o, step := provenance.Unknown, int64(0)
+	if values != nil {
+		o, step = values.Trace(value)
+	}
+	if o < provenance.Own && e.set.isOwn(value) {
+		return provenance.Own, 0
+	}
+	if o < provenance.User && values != nil && e.endorsed(argument, value) {
+		return provenance.User, 0
+	}
+	return o, step
+}
+
+// isOwn reports whether the policy says that a value is one's own wherever it stands.
+func (s *Set) isOwn(value string) bool {
+	if len(s.ownValues) == 0 || len(value) > maxGlobText {
+		return false
+	}
+	f := canon.Text(value)
+	return slices.ContainsFunc(s.ownValues, func(g string) bool { return glob.Match(g, f) })
+}
+
+// endorsed reports whether a person has agreed to a value for this tool and for each
+// argument that has it.
+func (e *evaluation) endorsed(argument, value string) bool {
+	all := false
+	for _, t := range e.targetsOf().control {
+		if t.text != value || argument != "" && t.argument != argument {
+			continue
+		}
+		if all = e.in.Session.Values.Endorsed(e.use(t)); !all {
+			return false
+		}
+	}
+	return all
+}
+
+// Endorses are the values that an approval of an act makes the user's, for the session,
+// by the rules that held it; nil where none of them says so.
+func (s *Set) Endorses(in *Input, rules []string) (list []provenance.Use) {
+	if !slices.ContainsFunc(s.rules, func(r *rule) bool { return r.endorse && slices.Contains(rules, r.name) }) {
+		return nil
+	}
+	e := s.newEvaluation(in)
+	defer e.free()
+	for _, t := range e.targetsOf().control {
+		if o, _ := e.trace(t.argument, t.text); o < provenance.Own {
+			list = append(list, e.use(t))
+		}
+	}
+	return list
+}
+
+// use is a target as what it is used as.
+func (e *evaluation) use(t target) provenance.Use {
+	return provenance.Use{Tool: e.in.Action.Canonical, Argument: t.argument, Value: t.text}
+}
+
+// maxTraces is how many values one reason tells the origin of.
+const maxTraces = 4
+
+// traces tell of the values upon which the act is done, and that nobody trusted has
+// named, where they came from.
+func (e *evaluation) traces() (list []act.Trace) {
+	for _, t := range e.targetsOf().control {
+		o, step := e.trace(t.argument, t.text)
+		if o >= provenance.Own {
+			continue
+		}
+		one := act.Trace{Argument: t.argument, Value: shorten(hush(t.text)), Origin: o.String()}
+		if at := e.in.Session.At; at != nil && step > 0 {
+			if position, ok := at(step); ok {
+				one.Decision = position.String()
+			}
+		}
+		if list = append(list, one); len(list) == maxTraces {
+			break
+		}
+	}
+	return list
+}
+
+// texts of a list of values.
+func textsOf(list []target) ref.Val {
+	texts := make([]string, len(list))
+	for i := range list {
+		texts[i] = list[i].text
+	}
+	return types.NewStringList(jsonAdapter{}, texts)
+}
+
+// planned are the tools that were called or planned before anything foreign was read.
+func (e *evaluation) planned() []string {
+	if e.in.Session.Values == nil {
+		return []string{}
+	}
+	return e.in.Session.Values.Planned
+}
+
+// sessionLabels are the tags of what a session has read, with foreign for what is not
+// one's own.
+func (e *evaluation) sessionLabels() []string {
+	v := e.in.Session.Values
+	if v == nil {
+		return []string{}
+	}
+	labels := slices.Clone(v.Tags)
+	if v.Foreign || v.Lost {
+		labels = append(labels, provenance.Foreign.String())
+	}
+	return labels
+}

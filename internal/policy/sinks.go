@@ -1,0 +1,321 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/glob"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/risk/hazard"
+)
+
+// A sink is an act by which something goes out, or is done to something: it says which
+// arguments name upon whom or what, and which carry content.
+type sink struct {
+	name    string
+	scope   *rule // its kinds and tools
+	control []argument
+	carries []argument
+	reaches reachSet
+}
+
+// argument names arguments of a call: a glob for the name, and a way into the value.
+type argument struct {
+	glob string // folded as the readers do that take Path for path
+	path []string
+}
+
+// reachSet is a set of what is read from an act beside its arguments.
+type reachSet uint8
+
+const (
+	reachHosts reachSet = 1 << iota
+	reachPaths
+	reachLinks
+	reachImages
+)
+
+var (
+	sinkKeys   = []string{"name", "description", "on", "tools", "control", "carries", "reaches"}
+	reachNames = []string{"hosts", "paths", "links", "images"}
+)
+
+// maxSinks bounds the acts of a policy, maxControl the values that one act is done upon.
+const (
+	maxSinks   = 1000
+	maxControl = 1000
+)
+
+// readSinks reads the acts that a document knows.
+func (d *document) readSinks(n *node) {
+	if n == nil || n.Kind == rawjson.Null {
+		return
+	}
+	if n.Kind != rawjson.Array {
+		d.at(n, "write each act as - {name: payment, tools: […], control: […]}", "acts is a list, not %s", n.Is())
+		return
+	}
+	if len(n.Items) > maxSinks {
+		d.at(n, "", "there are more than %d acts", maxSinks)
+		return
+	}
+	for _, item := range n.Items {
+		d.readSink(item)
+	}
+}
+
+func (d *document) readSink(n *node) {
+	if n.Kind != rawjson.Object {
+		d.at(n, "write each act as - {name: payment, tools: […], control: […]}", "an act is a mapping, not %s", n.Is())
+		return
+	}
+	d.known(n, sinkKeys, "an act")
+	s := &sink{scope: &rule{file: d.file, line: n.Line, column: n.Column, effect: act.Allow}}
+	s.name = d.textOf(n.Get("name"), "name")
+	switch {
+	case s.name == "":
+		d.at(n, "add name: …", "the act has no name")
+	case !codePattern.MatchString(s.name) || len(s.name) > maxTag:
+		d.at(n.Get("name"), "use lower-case words joined by . _ or -", "%q cannot be the name of an act", s.name)
+	}
+	d.textOf(n.Get("description"), "description")
+	if v := n.Get("on"); v != nil {
+		s.scope.kinds = d.kindsOf(v)
+	} else {
+		for _, c := range callKinds {
+			s.scope.kinds |= c.bit
+		}
+	}
+	for _, w := range d.words(n.Get("tools"), "tools") {
+		d.exprs = append(d.exprs, pending{s.scope, toolsPart, w})
+	}
+	s.control = d.argumentsOf(n.Get("control"), "control")
+	s.carries = d.argumentsOf(n.Get("carries"), "carries")
+	for _, w := range d.words(n.Get("reaches"), "reaches") {
+		i := slices.Index(reachNames, w.Text)
+		if i < 0 {
+			d.at(w, didYouMean(w.Text, reachNames), "reaches: %q is nothing that is read from an act", w.Text)
+			continue
+		}
+		s.reaches |= 1 << i
+	}
+	if s.control == nil && s.reaches == 0 {
+		d.at(n, "add control: [recipient], or reaches: [hosts]", "the act does not say upon whom or what it is done")
+	}
+	d.sinks = append(d.sinks, s)
+}
+
+func (d *document) argumentsOf(n *node, what string) (list []argument) {
+	for _, w := range d.words(n, what) {
+		name, way, _ := strings.Cut(w.Text, "/")
+		a := argument{glob: canon.FoldMember(name)}
+		if name == "" {
+			d.at(w, "", "%q names no argument", w.Text)
+			continue
+		}
+		if way != "" {
+			a.path = strings.Split(way, "/")
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// target is one value upon which an act is done, or that it carries.
+type target struct {
+	argument string // whose value it is, or what it was read from: "hosts"
+	text     string
+}
+
+// targets are what an act is done upon, what it carries, and as what.
+type targets struct {
+	names            []string
+	control, carries []target
+}
+
+// targetsOf reads what the policy's acts say of an act. Invisible characters are left
+// out where the reading does so.
+func (e *evaluation) targetsOf() *targets {
+	if e.targets != nil {
+		return e.targets
+	}
+	t := &targets{}
+	e.targets = t
+	a := e.in.Action
+	for _, s := range e.set.sinks {
+		if !s.scope.kinds.of(a) || !s.scope.fits(a) {
+			continue
+		}
+		if !slices.Contains(t.names, s.name) {
+			t.names = append(t.names, s.name)
+		}
+		for i := range a.Arguments {
+			t.control = e.argumentTargets(t.control, s.control, &a.Arguments[i])
+			t.carries = e.argumentTargets(t.carries, s.carries, &a.Arguments[i])
+		}
+		if s.reaches&(reachHosts|reachPaths) != 0 && a.IsCall() {
+			t.control = e.reached(t.control, s.reaches)
+		}
+		if s.reaches&(reachLinks|reachImages) != 0 {
+			for i := range a.Content {
+				t.control, t.carries = linked(t.control, t.carries, a.Content[i].Text, s.reaches)
+			}
+		}
+	}
+	return t
+}
+
+// addTarget adds a target. What is beyond the bound shows as one that nobody named.
+func addTarget(list []target, t target) []target {
+	switch {
+	case len(list) > maxControl || slices.Contains(list, t):
+		return list
+	case len(list) == maxControl:
+		t.text = "too-many-values.invalid"
+	}
+	return append(list, t)
+}
+
+// isOneOf reports whether the act is one of the policy's acts with these names.
+func (e *evaluation) isOneOf(globs []string) bool {
+	return slices.ContainsFunc(e.targetsOf().names, func(name string) bool { return anyGlob(globs, name) })
+}
+
+// argumentTargets adds the values of an argument, where one of the patterns names it.
+func (e *evaluation) argumentTargets(list []target, patterns []argument, arg *act.Argument) []target {
+	name := ""
+	for _, p := range patterns {
+		if name == "" {
+			name = canon.FoldMember(jsonAdapter{&e.reading}.text(arg.Name))
+		}
+		if !glob.Match(p.glob, name) {
+			continue
+		}
+		doc, err := rawjson.Parse(arg.Value)
+		if err != nil {
+			continue
+		}
+		list = e.scalars(list, doc.Root(), p.path, arg.Name)
+	}
+	return list
+}
+
+// scalars adds the texts and numbers at or below a way into a value.
+func (e *evaluation) scalars(list []target, v rawjson.Value, way []string, name string) []target {
+	switch v.Kind() {
+	case rawjson.String:
+		if len(way) == 0 {
+			list = addTarget(list, target{name, jsonAdapter{&e.reading}.text(v.Text())})
+		}
+	case rawjson.Number:
+		if len(way) == 0 {
+			list = addTarget(list, target{name, string(v.Raw())})
+		}
+	case rawjson.Array:
+		below := way
+		if len(way) > 0 && way[0] == "*" {
+			below = way[1:]
+		}
+		for _, m := range v.Elems() { // a list in the place of one value is each of them
+			list = e.scalars(list, m, below, name)
+		}
+	case rawjson.Object:
+		for member, m := range v.Members() {
+			switch {
+			case len(way) == 0:
+				if !plainMember(member) {
+					list = addTarget(list, target{name, jsonAdapter{&e.reading}.text(member)})
+				}
+				list = e.scalars(list, m, nil, name)
+			case way[0] == "*" || canon.FoldMember(member) == canon.FoldMember(way[0]):
+				list = e.scalars(list, m, way[1:], name)
+			}
+		}
+	}
+	return list
+}
+
+// plainMember reports whether a member's name is no more than that: letters and marks
+// between words.
+func plainMember(name string) bool {
+	return len(name) <= 40 && !strings.ContainsFunc(name, func(r rune) bool { return r|0x20-'a' >= 26 && r != '_' && r != '-' && r != ' ' || r >= 0x80 })
+}
+
+// reached adds the hosts and paths that a call would reach, as it is read for hazards.
+func (e *evaluation) reached(list []target, what reachSet) []target {
+	a := e.in.Action
+	w := hazard.Watch{}
+	if what&reachHosts != 0 {
+		w.URL = func(url string) {
+			if !strings.Contains(url, "//") {
+				url = "//" + url
+			}
+			for _, h := range hostsOf(url) {
+				list = addTarget(list, target{"hosts", h})
+			}
+		}
+	}
+	if what&reachPaths != 0 {
+		w.File = func(path string, _ bool, _ string, _ bool) { list = addTarget(list, target{"paths", path}) }
+	}
+	hazard.Observe(a.Canonical, a.Content, &w)
+	if what&reachHosts != 0 {
+		for i := range a.Content {
+			if e.part(i).Use == hazard.Run {
+				for _, h := range hostsOf(a.Content[i].Text) {
+					list = addTarget(list, target{"hosts", h})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// linked adds the addresses that a text shows: those of images, which are fetched
+// without a click, and all others. Their hosts say where something would go, and the
+// rest of them carries it.
+func linked(control, carries []target, text string, what reachSet) (c, d []target) {
+	for at := 0; ; {
+		i := strings.Index(text[at:], "://")
+		if i < 0 {
+			return control, carries
+		}
+		i += at
+		start := i
+		for start > 0 && text[start-1]|0x20-'a' < 26 {
+			start--
+		}
+		end := i + 3
+		for end < len(text) && text[end] > ' ' && !strings.ContainsRune("\"'<>`)]}|\\", rune(text[end])) {
+			end++
+		}
+		at = end
+		image := isImage(text[:start])
+		name := "links"
+		if image {
+			name = "images"
+		}
+		if image && what&reachImages == 0 || !image && what&reachLinks == 0 {
+			continue
+		}
+		url := strings.TrimRight(text[start:end], ".,;:!?")
+		for _, h := range hostsOf(url) {
+			control = addTarget(control, target{name, h})
+		}
+		carries = addTarget(carries, target{name, url})
+	}
+}
+
+// isImage reports whether what stands before an address makes an image of it: Markdown's
+// ![…](, or a source in HTML.
+func isImage(before string) bool {
+	before = strings.TrimRight(before, " <\"'")
+	if strings.HasSuffix(before, "](") {
+		open := strings.LastIndexByte(before, '[')
+		return open > 0 && before[open-1] == '!'
+	}
+	lower := strings.ToLower(before[max(0, len(before)-512):])
+	return strings.HasSuffix(lower, "src=") || strings.HasSuffix(lower, "srcset=") || strings.HasSuffix(lower, "url(") || strings.HasSuffix(lower, "background=") || strings.HasSuffix(lower, "poster=")
+}

@@ -1,0 +1,248 @@
+package session
+
+import (
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/provenance"
+	"reeve.example/reeve/internal/rawjson"
+)
+
+// Bounds of what is read into a session's values.
+const (
+	maxInstructions = 64 << 10 // bytes of an agent's instructions
+	maxUsed         = 256      // values of an act that the agent may have made up
+	maxUsedText     = 1024     // bytes of each: a longer text is no target
+	maxCallNames    = 256      // names of tools that are remembered for their results
+	maxCallName     = 200      // bytes of each
+	wholeEvery      = MaxReplay / 2
+)
+
+// Brings reports whether an act brings text to the agent that somebody wrote. What an
+// MCP server lists of itself is agreed to otherwise (see mcp/pins), and says nothing
+// that was asked for.
+func Brings(a *act.Action) bool {
+	switch a.Kind {
+	case act.MessageUser, act.MessageSystem, act.ToolResult, act.TaskResult, act.KnowledgeRetrieve, act.MemoryRetrieve, act.Trigger, act.A2AReceive:
+		return true
+	case act.MCPRequest:
+		return a.Speaker() == act.FromServer && a.ID != ""
+	case act.MCPResponse:
+		return a.Listed == nil && !slices.Contains(housekeeping, a.InnerMethod)
+	}
+	return false
+}
+
+// housekeeping are the methods of MCP whose answers tell of the server, and not of
+// what was asked.
+var housekeeping = []string{
+	"initialize", "server/discover", "ping", "tools/list", "prompts/list", "resources/list", "resources/templates/list",
+	"logging/setLevel", "resources/subscribe", "resources/unsubscribe", "completion/complete",
+}
+
+// CalledBy is the canonical name of the tool whose result an act is, or of the executor
+// or peer that it comes from; empty when that is not known. What a session remembers of
+// the call counts before what the result says of itself.
+func (s *State) CalledBy(a *act.Action) string {
+	if s != nil {
+		switch {
+		case a.Answers == "":
+		case a.Kind == act.ToolResult:
+			if seen := s.find(hash('x', a.Answers)); seen != nil {
+				return s.callName(seen)
+			}
+			return ""
+		case a.Kind == act.MCPResponse:
+			if seen := s.find(hash('q', a.Door, doorOf(a.Kind), a.Answers)); seen != nil && seen.tool > 0 {
+				return s.callName(seen)
+			}
+		}
+	}
+	if a.Door == "a2g" { // whose reports name their tools as they please
+		return ""
+	}
+	return a.Canonical
+}
+
+func (s *State) callName(seen *Seen) string {
+	if seen.tool == 0 {
+		return ""
+	}
+	return s.names[seen.tool-1]
+}
+
+// nameOf is the place of a tool's name from 1; 0 when there is no more room.
+func (s *State) nameOf(tool string) uint16 {
+	if tool == "" {
+		return 0
+	}
+	i := slices.Index(s.names, tool)
+	if i < 0 {
+		if len(s.names) == maxCallNames {
+			return 0
+		}
+		i = len(s.names)
+		s.names = append(s.names, tool)
+	}
+	return uint16(i + 1)
+}
+
+// Read adds to a step what the session's values gain by an act that was let through:
+// the texts that it brings, from the source that the policy says, or what it uses. It
+// must be the state's next step. endorsed are the values that a person has just agreed
+// to, by what they are used as.
+func (s *State) Read(st *Step, a *act.Action, from provenance.Source, endorsed []provenance.Use) {
+	if st.effect == act.Deny || st.effect == act.Escalate {
+		s.bound(st)
+		return
+	}
+	var texts []provenance.Text
+	if st.print[0] != s.print[0] && len(a.Agent.Instructions) <= maxInstructions {
+		if doc, err := rawjson.Parse(a.Agent.Instructions); err == nil {
+			texts = append(texts, provenance.Text{Said: doc.Root().Text(), By: provenance.Own})
+		}
+	}
+	if Brings(a) {
+		for i := range a.Content {
+			texts = appendTexts(texts, a, &a.Content[i], from)
+		}
+	}
+	st.values = s.Values.Read(texts...)
+	if !s.Values.Foreign && !s.Values.Lost {
+		st.values.Plan(planned(a)...)
+	}
+	if Brings(a) {
+		s.Values.Tag(st.values, from.Tags...)
+		if from.By == provenance.Foreign {
+			st.values.Taint()
+		}
+	} else if used := uses(a); used != nil {
+		st.values.Join(s.Values.Uses(used...))
+	}
+	for _, u := range endorsed {
+		s.Values.Endorse(st.values, u)
+	}
+	s.bound(st)
+}
+
+// bound makes a step whole now and then, so that a session's values can be rebuilt
+// from its newest writes.
+func (s *State) bound(st *Step) {
+	if st.values == nil {
+		st.values = s.Values.Read()
+	}
+	s.Values.Bound(st.values, s.sinceWhole+1 >= wholeEvery, st.steps)
+}
+
+// appendTexts adds the texts of one leaf of what comes in.
+func appendTexts(texts []provenance.Text, a *act.Action, leaf *act.Leaf, from provenance.Source) []provenance.Text {
+	one := provenance.Text{Said: leaf.Text, By: from.By, At: within(a, leaf), Fields: from.Fields}
+	if a.Kind != act.MessageUser {
+		return append(texts, one)
+	}
+	if leaf.File || leaf.Base64 {
+		one.By = from.Files
+		return append(texts, one)
+	}
+	own, quoted := unquote(leaf.Text)
+	one.Said = own
+	if quoted != "" {
+		texts = append(texts, provenance.Text{Said: quoted, By: from.Quotes})
+	}
+	return append(texts, one)
+}
+
+// results are the places at which the result of a call stands in a request, the longest
+// first. Own fields are counted from there.
+var results = []string{
+	"/params/message/result/structuredContent", "/params/result/structuredContent", "/result/structuredContent",
+	"/params/message/result", "/params/result", "/result",
+}
+
+// within is where a leaf stands in the result that it is a part of; empty for a text
+// that is a result by itself.
+func within(a *act.Action, leaf *act.Leaf) string {
+	if leaf.Item != "" { // a part, which is a text or data
+		rest, is := strings.CutPrefix(leaf.Pointer, leaf.Item+"/data")
+		if is {
+			return rest
+		}
+		return ""
+	}
+	for _, base := range results {
+		if rest, is := strings.CutPrefix(leaf.Pointer, base); is && !strings.HasPrefix(rest, "/content/") {
+			return rest
+		}
+	}
+	return ""
+}
+
+// forwarded begins a message that somebody passes on.
+var forwarded = []string{"-----original message", "---------- forwarded message", "begin forwarded message", "----- forwarded"}
+
+// unquote tells what a user says apart from what they quote: lines that begin with >,
+// and a message that is passed on.
+func unquote(text string) (own, quoted string) {
+	if !strings.Contains(text, ">") && !strings.Contains(text, "orwarded") && !strings.Contains(text, "riginal") && !strings.Contains(text, "ORIGINAL") && !strings.Contains(text, "ORWARDED") {
+		return text, ""
+	}
+	var said, cited strings.Builder
+	passed := false
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(line)
+		lower := strings.ToLower(trimmed)
+		passed = passed || slices.ContainsFunc(forwarded, func(begin string) bool { return strings.HasPrefix(lower, begin) })
+		if passed || strings.HasPrefix(trimmed, ">") {
+			cited.WriteString(line)
+		} else {
+			said.WriteString(line)
+		}
+	}
+	return said.String(), cited.String()
+}
+
+// uses are the values that an act uses, which are short: of a call, its arguments, and
+// of a message to others, what it says.
+func uses(a *act.Action) (values []string) {
+	if !a.IsCall() && a.Kind != act.A2ASend && a.Kind != act.MCPRequest && a.Kind != act.MemoryStore {
+		return nil
+	}
+	for i := range a.Content {
+		if l := &a.Content[i]; len(l.Text) <= maxUsedText && len(values) < maxUsed {
+			values = append(values, l.Text)
+		}
+	}
+	return values
+}
+
+// planned are the tools that an act plans or uses: the one that it calls, and those that
+// the agent says it will call, in data with a member plan beside its words.
+func planned(a *act.Action) (tools []string) {
+	if a.IsCall() {
+		return []string{a.Canonical}
+	}
+	if a.Kind != act.MessageAgent {
+		return nil
+	}
+	for i := range a.Content {
+		l := &a.Content[i]
+		if rest, is := strings.CutPrefix(l.Pointer, l.Item+"/data/plan/"); is && l.Item != "" && !strings.Contains(rest, "/") {
+			name, _ := canon.Name(l.Text)
+			tools = append(tools, name)
+		}
+	}
+	return tools
+}
+
+// At is the position of the record of one of the session's steps, as far as that is
+// remembered, and the tool whose result it was.
+func (s *State) At(step int64) (at act.Position, ok bool) {
+	for i := range s.ids {
+		if s.ids[i].Step == step && s.ids[i].Placed {
+			return s.ids[i].At, true
+		}
+	}
+	return act.Position{}, false
+}
