@@ -223,7 +223,7 @@ func answerOpenCode(e *Event, o *outcome) Answer {
 		return proceed.answer()
 	case e.Kind == Call && o.effect == act.Modify:
 		return obj(nil).raw("args", o.input).answer()
-	case e.Kind == Call, e.Kind == Prompt:
+	case e.Kind == Call, e.Kind == Prompt, e.Kind == Fetched:
 		return obj(nil).str("deny", o.reason).answer()
 	case e.Kind == Result:
 		return obj(nil).str("output", e.text(o)).answer()

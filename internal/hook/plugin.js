@@ -29,6 +29,9 @@ function ask(event) {
   })
 }
 
+// What OpenCode writes before the text of a file of instructions.
+const marker = "Instructions from: "
+
 // The MCP servers that OpenCode has: it names their tools as if they were its own.
 let servers = []
 // The sessions that began another, by the other: a sub-agent's is its parent's.
@@ -40,10 +43,27 @@ function parentOf(session) {
   return parent
 }
 
+// The files of instructions that a session's model has been given, and what was answered
+// about them: OpenCode puts them into each request anew.
+const instructions = new Map()
+
 export const Reeve = async ({ directory }) => {
   const about = (event, { sessionID, callID, tool }, more) =>
     ask({ event, sessionID, parentID: parentOf(sessionID), callID, tool, directory, servers, ...more })
   const tell = (event, session) => about(event, { sessionID: session.id }, {}).catch((e) => console.error(e.message))
+  // instruction is what the model may read of one file of instructions.
+  const instruction = async (sessionID, file) => {
+    const [head, ...lines] = file.split("\n")
+    const answered = instructions.get(sessionID) ?? new Map()
+    if (!answered.has(file)) {
+      if (answered.size > 100) answered.clear()
+      const answer = await about("experimental.chat.system.transform", { sessionID }, { file: head.slice(marker.length), text: lines.join("\n") })
+        .catch((e) => ({ deny: e.message }))
+      answered.set(file, answer.deny ? `${head}\n[withheld: ${answer.deny}]\n` : file)
+      instructions.set(sessionID, answered)
+    }
+    return answered.get(file)
+  }
   return {
     config: async (config) => { servers = Object.keys(config.mcp ?? {}) },
     event: async ({ event }) => {
@@ -54,6 +74,7 @@ export const Reeve = async ({ directory }) => {
       } else if (event.type === "session.deleted") {
         await tell(event.type, session)
         parents.delete(session.id)
+        instructions.delete(session.id)
       }
     },
     "chat.message": async (input, output) => {
@@ -63,6 +84,13 @@ export const Reeve = async ({ directory }) => {
       const reads = texts.filter((p) => p.synthetic).map((p) => p.text)
       const answer = await about("chat.message", input, { text, reads })
       if (answer.deny) throw new Error(answer.deny)
+    },
+    "experimental.chat.system.transform": async ({ sessionID }, output) => {
+      for (const [i, text] of output.system.entries()) {
+        const [own, ...files] = text.split(new RegExp(`^(?=${marker})`, "m"))
+        output.system[i] = own
+        for (const file of files) output.system[i] += await instruction(sessionID, file)
+      }
     },
     "tool.execute.before": async (input, output) => {
       const answer = await about("tool.execute.before", input, { args: output.args })

@@ -74,6 +74,7 @@ var agents = []*Agent{
 		ID: "opencode", Name: "OpenCode", Provider: "OpenCode", URL: "https://opencode.ai",
 		events: map[string]Kind{
 			"session.created": Start, "session.deleted": End, "chat.message": Prompt, "experimental.text.complete": Said, "tool.execute.before": Call, "tool.execute.after": Result,
+			"experimental.chat.system.transform": Fetched,
 		},
 		read: readOpenCode, answer: answerOpenCode, asks: never, changes: always,
 	},
@@ -578,6 +579,9 @@ func readOpenCode(e *Event, in rawjson.Value) error {
 		for read := range in.Get("reads").Strings() {
 			e.beside.texts = append(e.beside.texts, attachment{"what the prompt names", read.Text()})
 		}
+	case Fetched:
+		e.About = in.Get("file").Text()
+		e.says(in.Get("text"))
 	case Result:
 		e.gives(in.Get("output"))
 	}

@@ -5,6 +5,7 @@ package realagents
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,5 +113,32 @@ func TestCopilotBackground(t *testing.T) {
 	}
 	if !strings.Contains(record, `"message.agent"`) {
 		t.Error("the agent's words are not in the record")
+	}
+}
+
+// OpenCode gives its model files of instructions without a question of its own. The plugin
+// asks before each, and withholds the one that must not be read as it is.
+func TestOpenCodeInstructions(t *testing.T) {
+	a := agents[slices.IndexFunc(agents, func(a *agent) bool { return a.id == "opencode" })]
+	r := start(t, a, actsPolicy())
+	for name, text := range map[string]string{
+		r.at("AGENTS.md"): "Be brief.\n\ntoken " + token + "\n",
+		filepath.Join(r.home, ".config", "opencode", "AGENTS.md"): "Speak plainly.\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.model.Play("play it", modelserver.Calls(a.shell("echo one > one.txt")), modelserver.Say("finished"))
+	r.prompt("play it")
+	told := r.model.Told("play it")
+	if strings.Contains(told, token) || !strings.Contains(told, "[withheld: ") {
+		t.Error("the model read a file of instructions that must not be read as it is")
+	}
+	if !strings.Contains(told, "Speak plainly.") || !r.has("one.txt") {
+		t.Error("the other file is lost, or the agent did not go on")
+	}
+	if n := strings.Count(strings.Join(r.record(), "\n"), "knowledge.retrieve"); n == 0 {
+		t.Error("the files are not in the record")
 	}
 }
