@@ -47,7 +47,7 @@ var arrows = map[string]string{
 	"internal/store":                    "act internal/identity internal/ledger internal/nodes task",
 	"internal/store/internal/layout":    "act internal/ledger",
 	"internal/store/sqlite":             "act internal/identity internal/ledger internal/nodes internal/store internal/store/internal/layout task",
-	"internal/store/postgres":           "internal/lazyregexp act internal/identity internal/ledger internal/nodes internal/store internal/store/internal/layout task",
+	"internal/store/postgres":           "internal/lazyregexp act internal/identity internal/ledger internal/nodes internal/quota internal/store internal/store/internal/layout task",
 	"internal/store/storetest":          "act internal/identity internal/ledger internal/store task",
 	"internal/outbound":                 "internal/words internal/glob",
 	"executor":                          "internal/jsonrpc internal/lazyregexp act internal/outbound internal/rawjson internal/sandbox internal/words",
@@ -63,7 +63,7 @@ var arrows = map[string]string{
 	"internal/sandbox":                  "act internal/outbound internal/glob",
 	"a2g/intent":                        "act internal/approval internal/guard internal/ledger",
 	"a2g":                               "a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/canon internal/content internal/jsonrpc internal/params internal/quota internal/rawjson internal/wording internal/ledger internal/policy",
-	"internal/server":                   "act internal/agent internal/identity internal/jsonrpc task",
+	"internal/server":                   "act internal/agent internal/identity internal/jsonrpc internal/quota task",
 	"internal/retention":                "a2a act internal/engine internal/guard internal/ledger internal/store task",
 	"internal/operator":                 "a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/nodes internal/retention internal/server",
 	"": "a2a a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy " +

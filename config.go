@@ -107,7 +107,7 @@ type Config struct {
 		Signed    bool          `yaml:"signed" doc:"Every A2G agent must sign, also one without a secret or a registered key."`
 		Lasts     time.Duration `yaml:"lasts" default:"5m" doc:"How long an A2G verdict is good for."`
 		Session   time.Duration `yaml:"session" default:"24h" doc:"For how long a registered A2G agent may be silent before it has to register again."`
-		PerMinute int           `yaml:"per-minute" default:"0" doc:"Most intents of one A2G agent in a minute; 0 for no limit."`
+		PerMinute int           `yaml:"per-minute" default:"0" doc:"Most intents of one A2G agent in a minute, at all nodes that share a database together; 0 for no limit."`
 	} `yaml:"a2g"`
 
 	Approvals struct {
@@ -170,14 +170,14 @@ type Config struct {
 		Intents   int   `yaml:"intents" default:"50000" doc:"Most A2G intents of one principal that wait for people or for their report; further ones are denied. 0 for no bound."`
 		Servers   int   `yaml:"servers" default:"100" doc:"Most MCP servers of one principal whose tools are remembered; the tools of a further one are not listed. 0 for no bound."`
 		Bytes     int64 `yaml:"bytes" default:"67108864" doc:"Most bytes that one principal may have of each: acts that wait for people, registered agents, open intents, remembered tools (64 MiB); 0 for no bound."`
-		Contents  int64 `yaml:"contents" default:"536870912" doc:"How many bytes of contents of one principal's acts a node keeps of one day, in UTC (512 MiB); of nodes that share a database each counts by itself, and from its start. Further acts are judged and recorded as ever, and their records say that the contents are not kept. 0 for no bound."`
+		Contents  int64 `yaml:"contents" default:"536870912" doc:"How many bytes of contents of one principal's acts are kept of one day, in UTC (512 MiB); of nodes that share a database all together. Further acts are judged and recorded as ever, and their records say that the contents are not kept. 0 for no bound."`
 	} `yaml:"quotas"`
 
 	Limits struct {
 		Body       int64   `yaml:"body" default:"4194304" doc:"Largest request body, in bytes."`
 		Batch      int     `yaml:"batch" default:"100" doc:"Most calls in one JSON-RPC batch."`
 		Concurrent int     `yaml:"concurrent" default:"1024" doc:"Most requests at once."`
-		Rate       float64 `yaml:"rate" default:"0" doc:"Most requests a second for each principal; 0 for no limit."`
+		Rate       float64 `yaml:"rate" default:"0" doc:"Most requests a second for each principal, at all nodes that share a database together; 0 for no limit."`
 		Sessions   int     `yaml:"sessions" default:"16777216" doc:"Bytes of memory for the sessions in use; beyond them the principal with most in memory loses its oldest ones, which are read again when they go on."`
 		Disk       int64   `yaml:"disk" default:"67108864" doc:"Free bytes on the data folder's disk below which the node is not ready."`
 	} `yaml:"limits"`

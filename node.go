@@ -156,6 +156,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 		Log: n.log, Store: n.store, Policy: set, Keep: guard.Keep(cfg.Keep), Redact: redact,
 		SessionBytes: cfg.Limits.Sessions, Observe: n.observe, Logger: n.logger,
 		Answered: n.answered, Serves: n.refusedNow, Score: score, Tampering: cfg.guarded().Tampering, Refused: n.metrics.Quota,
+		Shared: n.shared(),
 		Quotas: guard.Quotas{
 			Agents: cfg.Quotas.Agents, Held: cfg.Quotas.Held, Bytes: cfg.Quotas.Bytes, Contents: cfg.Quotas.Contents,
 		},
@@ -175,7 +176,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	n.a2g = a2g.NewServer(a2g.Config{
 		Guard: n.guard, Lasts: cfg.A2G.Lasts, Session: cfg.A2G.Session, Signed: cfg.A2G.Signed, PerMinute: cfg.A2G.PerMinute,
 		Quota:  quota.Most{N: cfg.Quotas.Intents, Bytes: cfg.Quotas.Bytes},
-		Secret: secrets, Ended: func(did string, how intent.Outcome) { n.metrics.Ended(did, string(how)) }, Logger: n.logger,
+		Shared: n.portions(), Secret: secrets, Ended: func(did string, how intent.Outcome) { n.metrics.Ended(did, string(how)) }, Logger: n.logger,
 	})
 	if n.auth, err = cfg.authenticator(); err != nil {
 		return n, err

@@ -16,6 +16,7 @@ import (
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/nodes"
 	"reeve.example/reeve/internal/operator"
+	"reeve.example/reeve/internal/quota"
 	"reeve.example/reeve/internal/store/postgres"
 )
 
@@ -307,6 +308,23 @@ func (n *Node) reloadEverywhere(ctx context.Context, by act.Principal) (changed 
 		case <-time.After(pause):
 		}
 	}
+}
+
+// shared is where rates and quotas are had together with the other nodes; nil where the
+// database is this one's alone.
+func (n *Node) shared() quota.Shared {
+	if s, ok := n.store.(*postgres.Store); ok {
+		return s
+	}
+	return nil
+}
+
+// portions is shared, in portions; nil likewise.
+func (n *Node) portions() *quota.Portions {
+	if shared := n.shared(); shared != nil {
+		return &quota.Portions{From: shared}
+	}
+	return nil
 }
 
 // byNode is who reads the policy again because it was asked for at another node.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -484,5 +486,104 @@ func TestNodesLedger(t *testing.T) {
 	}
 	if len(next) != 2 || next["0"] < rounds*each || next["1"] < rounds*each {
 		t.Errorf("%v", next)
+	}
+}
+
+// TestNodesRate: what a principal may do in a second it may do at all nodes together, within
+// a tenth, whichever it asks, and also once one of them is gone with what it had taken.
+func TestNodesRate(t *testing.T) {
+	const rate = 60
+	nodes, _ := cluster(t, 3, map[string]string{"limits-rate": fmt.Sprint(rate)})
+	load := func(over time.Duration, asked []*running) (answered int64) {
+		var n atomic.Int64
+		var group sync.WaitGroup
+		end := time.Now().Add(over)
+		for i := range 12 {
+			r := asked[i%len(asked)]
+			group.Go(func() {
+				for time.Now().Before(end) {
+					switch code, text := r.ask(identity.Agent, "POST", "/", `{"jsonrpc":"2.0","id":1,"method":"ping"}`); code {
+					case 200:
+						if time.Now().Before(end) {
+							n.Add(1)
+						}
+					case 429:
+					default:
+						t.Errorf("%d %s", code, text)
+						return
+					}
+				}
+			})
+		}
+		group.Wait()
+		return n.Load()
+	}
+	load(2*time.Second, nodes) // uses up what a silent principal has saved
+	check := func(what string, got int64, seconds int) {
+		t.Helper()
+		if want := float64(rate * seconds); float64(got) > 1.1*want || float64(got) < 0.85*want { // the machine may be slow
+			t.Errorf("%s: %d calls in %d seconds, want %v", what, got, seconds, want)
+		}
+	}
+	check("at three nodes", load(3*time.Second, nodes), 3)
+	check("at one", load(3*time.Second, nodes[:1]), 3)
+	nodes[2].stop()
+	check("at two, one has gone", load(3*time.Second, nodes[:2]), 3)
+}
+
+// TestNodesQuota: as many acts wait for people as a principal may have, of all nodes
+// together, however many are asked for at once; and what was answered makes room.
+func TestNodesQuota(t *testing.T) {
+	for _, most := range []int{5, 200} {
+		t.Run(fmt.Sprint(most), func(t *testing.T) {
+			nodes, _ := cluster(t, 3, map[string]string{"quotas-held": fmt.Sprint(most)})
+			var held atomic.Int64
+			var group sync.WaitGroup
+			tries := most + most/2 + 30
+			for i := range 12 {
+				group.Go(func() {
+					for n := i; n < tries; n += 12 {
+						step := strings.NewReplacer(`"id":"s"`, fmt.Sprintf(`"id":"s%d"`, n)).Replace(transfer(n))
+						code, text := nodes[n%3].ask(identity.Agent, "POST", "/", strings.Replace(step, `"250"`, fmt.Sprintf(`"%d"`, n), 1))
+						if code != 200 {
+							t.Errorf("%d %s", code, text)
+						} else if strings.Contains(text, "approval_id") || strings.Contains(text, `"held`) {
+							held.Add(1)
+						}
+					}
+				})
+			}
+			group.Wait()
+			stored := int64(0)
+			for after := ""; ; {
+				_, text := nodes[0].ask(identity.Approver, "GET", "/approvals?after="+after, "")
+				stored += int64(strings.Count(text, `"state":"held"`))
+				if after = member(text, "next"); after == "" {
+					break
+				}
+			}
+			if low := int64(most - most/10); stored > int64(most+most/10) || stored < low {
+				t.Errorf("%d are held, want %d within a tenth", stored, most)
+			}
+			t.Logf("%d of %d are held (%d were said to be)", stored, most, held.Load())
+		})
+	}
+}
+
+// TestNodesPerMinute: the intents of an agent in a minute are counted at all nodes together.
+func TestNodesPerMinute(t *testing.T) {
+	nodes, _ := cluster(t, 2, map[string]string{"a2g-per-minute": "10", "policy-text": governed})
+	if second := time.Now().Second(); second > 50 {
+		time.Sleep(time.Duration(61-second) * time.Second) // the minute of the clock counts
+	}
+	approved := 0
+	for i := range 30 {
+		v, err := nodes[i%2].agentOf("http", "did:aeon:busy").Ask(t.Context(), intentFor("lookup", fmt.Sprint("i", i), map[string]any{"n": i}))
+		if err == nil && v.Verdict == a2g.Approved {
+			approved++
+		}
+	}
+	if approved != 10 {
+		t.Errorf("%d intents, want 10", approved)
 	}
 }

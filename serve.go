@@ -128,6 +128,7 @@ func (n *Node) serverConfig() server.Config {
 			server.Route{Pattern: "/v1/", Handler: n.a2a.RESTv03(), MaxBody: n.cfg.Limits.Body, Roles: identity.Roles},
 		),
 		Serves:     n.refusedNow,
+		Shared:     n.portions(),
 		Concurrent: n.cfg.Limits.Concurrent, Rate: n.cfg.Limits.Rate,
 		Version: Version(), Metrics: n.metrics, Logger: n.logger,
 		Checks: []server.Check{

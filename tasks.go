@@ -110,6 +110,7 @@ func (n *Node) openEngine(own []executor.Executor) (err error) {
 	n.engine.Store(engine.New(engine.Config{
 		Guard: n.guard, Store: n.store, Executors: n.executors, Dispatcher: n.dispatcher(), Node: n.log.Node(),
 		Quota:      quota.Most{N: n.cfg.Quotas.Tasks, Bytes: n.cfg.Quotas.TaskBytes},
+		Shared:     n.shared(),
 		Refused:    n.metrics.Quota,
 		Concurrent: n.cfg.Tasks.Concurrent, Grace: n.cfg.Tasks.Grace,
 		Push:  engine.NewPusher(callbacks.Client(outbound.Options{Timeout: 10 * time.Second, Redirects: 0}), signing),

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"time"
 
@@ -41,6 +43,9 @@ type Config struct {
 	// PerMinute is how many intents one agent may ask for in a minute; 0 for any
 	// number.
 	PerMinute int
+	// Shared has PerMinute together with other nodes, by the minutes of the clock; nil where
+	// there are none.
+	Shared *quota.Portions
 	// Quota bounds one principal's intents that wait for people or for their report;
 	// its zero value does not.
 	Quota quota.Most
@@ -501,11 +506,25 @@ func (s *Server) caller(ctx context.Context, r *jsonrpc.Request, a *act.Action) 
 		c.deny(PolicyViolation, "agent."+string(known.State), "The agent is "+string(known.State)+reasonOf(known)+".", "Ask the operator of this node.")
 	case known.State == agent.Active && now.Sub(known.Seen) > s.cfg.Session && now.Sub(s.hub.seen(c.mailbox)) > s.cfg.Session:
 		c.deny(SessionExpired, "session.expired", "The agent was silent for too long.", "Register again.")
-	case r.Method == MethodIntent && s.cfg.PerMinute > 0 && !s.hub.allows(c.mailbox, s.cfg.PerMinute, now):
+	case r.Method == MethodIntent && s.cfg.PerMinute > 0 && !s.allows(ctx, c.mailbox, now):
 		c.deny(CapabilityExhausted, "agent.rate", "The agent asks more often than it may.", "Wait a minute.")
 	}
 	c.standing(a)
 	return c, nil
+}
+
+// allows counts an intent, and reports whether it is one of those that an agent may ask
+// for in a minute, at all nodes together. Where that cannot be known, at this one.
+func (s *Server) allows(ctx context.Context, box *mailbox, now time.Time) bool {
+	if s.cfg.Shared != nil {
+		most := float64(s.cfg.PerMinute)
+		name := fmt.Sprintf("intents %d %q %q", now.Unix()/60, box.principal, box.did)
+		_, ok, err := s.cfg.Shared.Take(ctx, name, quota.Bucket{Most: most, Portion: max(1, math.Floor(most/32)), Keep: 2 * time.Minute}, 1)
+		if err == nil {
+			return ok
+		}
+	}
+	return s.hub.allows(box, s.cfg.PerMinute, now)
 }
 
 func reasonOf(known *agent.Agent) string {

@@ -51,6 +51,8 @@ type Config struct {
 	// Quota bounds what one user may have of tasks that have not ended, and of their
 	// definitions' bytes.
 	Quota quota.Most
+	// Shared has it together with other nodes; nil where there are none.
+	Shared quota.Shared
 	// Refused is called when a user's bound was reached, with its name; nil for none.
 	Refused func(quota string)
 	// Grace is how long running tasks may go on when the node stops; then they are
@@ -102,11 +104,15 @@ func New(cfg Config) *Engine {
 	if cfg.Refused == nil {
 		cfg.Refused = func(string) {}
 	}
-	return &Engine{
+	e := &Engine{
 		cfg: cfg, reader: &reader{store: cfg.Store}, running: map[task.ID]*attempt{}, busy: map[string]int{}, watches: map[task.ID]map[*Watch]bool{},
 		tasks:   quota.Counter{Most: cfg.Quota, Now: cfg.Now, Count: cfg.Store.OpenTasks},
 		rewatch: make(chan struct{}, 1), stopping: context.Background(),
 	}
+	if cfg.Shared != nil {
+		e.tasks.Reserve = cfg.Shared.ReserveTasks
+	}
+	return e
 }
 
 // Group is the executor of a task that names none: it does nothing, and stands

@@ -24,6 +24,7 @@ import (
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/policy"
+	"reeve.example/reeve/internal/quota"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/session"
@@ -66,6 +67,8 @@ type Config struct {
 	Serves func() error
 	// Quotas bound what one principal may have.
 	Quotas Quotas
+	// Shared has the quotas together with other nodes; nil where there are none.
+	Shared quota.Shared
 	// Refused is called when a principal's bound was reached, with its name; nil for none.
 	Refused func(quota string)
 	// Now is the clock; nil means time.Now.
@@ -128,6 +131,9 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	}
 	g := &Guard{cfg: cfg, clean: clean{seed: maphash.MakeSeed()}}
 	g.contents = contents{most: cfg.Quotas.Contents, seed: maphash.MakeSeed(), logger: cfg.Logger}
+	if cfg.Shared != nil {
+		g.contents.shared = &quota.Portions{From: cfg.Shared, Now: cfg.Now}
+	}
 	g.approvals, g.grants, g.agents, g.strangers = newApprovals(g), newGrants(g), newAgents(g), newStrangers(g)
 	var err error
 	if g.sessions, err = newMemory(cfg.Store, cfg.Log, cfg.SessionBytes); err != nil {

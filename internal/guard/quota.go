@@ -53,12 +53,18 @@ func (g *Guard) newCounter(kind string, q Quota) *counter {
 	if q.N <= 0 && q.Bytes <= 0 {
 		return nil
 	}
-	return &counter{of: q, Counter: quota.Counter{
+	c := &counter{of: q, Counter: quota.Counter{
 		Most: quota.Most{N: q.N, Bytes: q.Bytes}, Now: g.cfg.Now,
 		Count: func(ctx context.Context, owner string) (int, int64, error) {
 			return g.cfg.Store.CountItems(ctx, kind, owner, q.Open)
 		},
 	}}
+	if shared := g.cfg.Shared; shared != nil {
+		c.Reserve = func(ctx context.Context, r quota.Reservation) (granted, has quota.Room, err error) {
+			return shared.ReserveItems(ctx, kind, q.Open, r)
+		}
+	}
+	return c
 }
 
 // charge takes room for items before they are written. made must be called with whether
@@ -105,10 +111,12 @@ func (g *Guard) full(q *Quota, n int, full *quota.Full) error {
 }
 
 // contents counts how many bytes of contents were kept of each principal's acts of this
-// day, by this node since it started: so that none fills the disk, or makes others'
+// day, by the nodes of a shared database together, else by this one since it started: so
+// that none fills the disk, or makes others'
 // contents go before their time.
 type contents struct {
 	most   int64
+	shared *quota.Portions // what all nodes keep together; nil for one node
 	seed   maphash.Seed
 	logger *slog.Logger
 
@@ -127,6 +135,19 @@ type usage struct {
 
 // maxPrincipals is of how many principals it is remembered; the others are one.
 const maxPrincipals = 4096
+
+// together reports whether there is room for contents in what all nodes keep of a principal
+// today. Where that cannot be known there is none.
+func (c *contents) together(name string, bytes int) bool {
+	if c.shared == nil || bytes <= 0 {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	most := float64(c.most)
+	_, ok, err := c.shared.Take(ctx, fmt.Sprintf("contents %d %s", c.day, name), quota.Bucket{Most: most, Portion: max(1, most/64), Keep: 25 * time.Hour}, float64(bytes))
+	return ok && err == nil
+}
 
 // take reports whether an act's contents can be kept.
 func (c *contents) take(a *act.Action, bytes int, shared []byte) bool {
@@ -154,7 +175,7 @@ func (c *contents) take(a *act.Action, bytes int, shared []byte) bool {
 			k.shared = h
 		}
 	}
-	if k.bytes+int64(bytes) <= c.most {
+	if k.bytes+int64(bytes) <= c.most && c.together(name, bytes) {
 		k.bytes += int64(bytes)
 		return true
 	}

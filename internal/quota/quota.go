@@ -32,6 +32,8 @@ type Counter struct {
 	Now  func() time.Time
 	// Count counts what an owner has in the store.
 	Count func(ctx context.Context, owner string) (n int, bytes int64, err error)
+	// Reserve, if set, is asked instead, where others make such things too: see Shared.
+	Reserve func(ctx context.Context, r Reservation) (granted, has Room, err error)
 
 	mu    sync.Mutex
 	usage map[string]*usage
@@ -46,6 +48,9 @@ type usage struct {
 	bytes   int64
 	flying  int   // of n, what is being made
 	afloat  int64 // likewise of bytes
+
+	room     Room      // reserved, and not used yet; with Reserve
+	reserved time.Time // when it was
 }
 
 // recount is how old a count may be, and again how soon another is made where it says that
@@ -68,6 +73,9 @@ func (c *Counter) Take(ctx context.Context, owner string, n int, bytes int64) (m
 	u := c.of(owner)
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if c.Reserve != nil {
+		return c.takeReserved(ctx, u, owner, Room{max(0, n), max(0, bytes)})
+	}
 	full := func() bool {
 		return c.Most.N > 0 && n > 0 && u.n+n > c.Most.N || c.Most.Bytes > 0 && bytes > 0 && u.bytes+bytes > c.Most.Bytes
 	}
@@ -95,6 +103,77 @@ func (c *Counter) Take(ctx context.Context, owner string, n int, bytes int64) (m
 			u.bytes -= bytes
 		}
 	}, nil
+}
+
+// portions is how many portions all that an owner may have is dealt out in: so much of it
+// can lie with nodes that do not use it.
+const portions = 64
+
+// reservedFor is for how long a node uses what it has reserved. The store keeps it for
+// longer.
+const reservedFor = 15 * time.Second
+
+// takeReserved takes room out of what is reserved for this node, and reserves more where
+// that is not enough. u is locked.
+func (c *Counter) takeReserved(ctx context.Context, u *usage, owner string, want Room) (made func(bool), err error) {
+	enough := func() bool {
+		return (c.Most.N <= 0 || u.room.N >= want.N) && (c.Most.Bytes <= 0 || u.room.Bytes >= want.Bytes)
+	}
+	portion := Room{max(1, c.Most.N/portions), max(1, c.Most.Bytes/portions)}
+	now := c.Now()
+	if now.Sub(u.reserved) > reservedFor {
+		u.room = Room{}
+	}
+	if !enough() {
+		if age := now.Sub(u.counted); age < again && full(c.Most, u, want) {
+			return nil, &Full{c.Most, u.n, u.bytes}
+		}
+		granted, has, err := c.Reserve(ctx, Reservation{
+			Owner: owner, Most: c.Most, Flying: Room{u.flying, u.afloat}, Want: want, Portion: portion,
+		})
+		if err != nil {
+			return nil, err
+		}
+		u.room, u.reserved, u.n, u.bytes, u.counted = granted, now, has.N, has.Bytes, now
+		if !enough() {
+			return nil, &Full{c.Most, has.N, has.Bytes}
+		}
+	}
+	u.room.N -= want.N
+	u.room.Bytes -= want.Bytes
+	u.flying += want.N
+	u.afloat += want.Bytes
+	return func(ok bool) {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.flying -= want.N
+		u.afloat -= want.Bytes
+		if !ok && c.Now().Sub(u.reserved) <= reservedFor {
+			u.room.N += want.N
+			u.room.Bytes += want.Bytes
+		}
+		if ok && portion.N <= 1 && c.Most.N > 0 {
+			go c.giveBack(u, owner)
+		}
+	}, nil
+}
+
+// giveBack reserves no more than what is being made. Of a small number that an owner may
+// have, what was made would else count twice until the reservation is over.
+func (c *Counter) giveBack(u *usage, owner string) {
+	ctx, cancel := context.WithTimeout(context.Background(), again)
+	defer cancel()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	_, has, err := c.Reserve(ctx, Reservation{Owner: owner, Most: c.Most, Flying: Room{u.flying, u.afloat}})
+	if err == nil { // else it goes with its time
+		u.room, u.n, u.bytes, u.counted = Room{}, has.N, has.Bytes, c.Now()
+	}
+}
+
+// full reports whether there was no room for what is wanted when it was counted last.
+func full(most Most, u *usage, want Room) bool {
+	return most.N > 0 && want.N > 0 && u.n+want.N > most.N || most.Bytes > 0 && want.Bytes > 0 && u.bytes+want.Bytes > most.Bytes
 }
 
 func (c *Counter) of(owner string) *usage {

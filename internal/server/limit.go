@@ -9,6 +9,7 @@ import (
 
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/quota"
 
 	"golang.org/x/time/rate"
 )
@@ -56,9 +57,10 @@ const (
 
 // limiter lets callers take turns.
 type limiter struct {
-	total    int        // weight in work at once, of all callers
-	allHeavy int        // heavy calls in work at once, of all callers, while several are active
-	rate     rate.Limit // calls a second of one caller; 0 for no limit
+	total    int             // weight in work at once, of all callers
+	allHeavy int             // heavy calls in work at once, of all callers, while several are active
+	rate     rate.Limit      // calls a second of one caller; 0 for no limit
+	shared   *quota.Portions // of the rate at all nodes; nil for one node
 	now      func() time.Time
 
 	mu      sync.Mutex
@@ -90,6 +92,33 @@ type waiter struct {
 	turn   chan struct{} // closed when it has come
 }
 
+// sharedRate waits until a call is within the rate that its caller has at all nodes
+// together. ok is false where that cannot be known: then the rate holds for each node.
+func (l *limiter) sharedRate(ctx context.Context, name string) (refusal *jsonrpc.Refusal, ok bool) {
+	perSecond := float64(l.rate)
+	b := quota.Bucket{PerSecond: perSecond, Most: max(1, math.Ceil(perSecond)), Portion: max(1, math.Floor(perSecond/portionsOfSecond)), Keep: max(time.Minute, time.Duration(2/perSecond*float64(time.Second)))}
+	for patience := longestDelay; ; {
+		within, cancel := context.WithTimeout(ctx, longestDelay)
+		wait, taken, err := l.shared.Take(within, "rate "+name, b, 1)
+		cancel()
+		switch {
+		case err != nil && ctx.Err() == nil:
+			return nil, false
+		case taken:
+			return nil, true
+		case err != nil || wait > patience:
+			return refuse(ctx, &jsonrpc.Refusal{Status: 429, RetryAfter: max(1, int(math.Ceil(wait.Seconds()))), Reason: "You call more often than these nodes allow. Ask again later."}), true
+		}
+		wait = max(wait, time.Millisecond)
+		patience -= wait
+		sleep(ctx, wait)
+	}
+}
+
+// portionsOfSecond is in how many portions what a caller may do in a second is dealt out
+// to nodes.
+const portionsOfSecond = 20
+
 func newLimiter(total int, perSecond float64) *limiter {
 	return &limiter{total: total, allHeavy: max(1, runtime.GOMAXPROCS(0)-1), rate: rate.Limit(perSecond), now: time.Now, callers: make(map[string]*caller)}
 }
@@ -100,6 +129,12 @@ var busy = &jsonrpc.Refusal{Status: 503, RetryAfter: 1, Reason: "The node is at 
 // enter waits for a call's turn. It returns what ends the turn, or why there is none.
 func (l *limiter) enter(ctx context.Context, name string, size int) (leave func(), refusal *jsonrpc.Refusal) {
 	weight := min(1+size/weightOf, maxWeight, l.total)
+	together := false
+	if l.shared != nil && l.rate > 0 {
+		if refusal, together = l.sharedRate(ctx, name); refusal != nil {
+			return nil, refusal
+		}
+	}
 	l.mu.Lock()
 	now := l.now()
 	c := l.caller(name, now)
@@ -107,7 +142,7 @@ func (l *limiter) enter(ctx context.Context, name string, size int) (leave func(
 		l.mu.Unlock()
 		return nil, refuse(ctx, busy)
 	}
-	if c.tokens != nil {
+	if c.tokens != nil && !together {
 		r := c.tokens.ReserveN(now, 1)
 		if delay := r.DelayFrom(now); delay > longestDelay {
 			r.CancelAt(now)

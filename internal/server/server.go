@@ -55,6 +55,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/quota"
 
 	"golang.org/x/time/rate"
 )
@@ -117,6 +118,9 @@ type Config struct {
 	Connections int
 	// Rate is the most calls a second of one principal; 0 for no limit.
 	Rate float64
+
+	// Shared has Rate together with other nodes; nil where there are none.
+	Shared *quota.Portions
 
 	// Version is the program's.
 	Version string
@@ -197,6 +201,7 @@ func New(cfg Config) (*Server, error) {
 		metrics: cfg.Metrics, logger: cfg.Logger,
 		refusals: rate.Sometimes{First: 10, Interval: time.Second},
 	}
+	s.limits.shared = cfg.Shared
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	if s.metrics == nil {
 		s.metrics = NewMetrics(cfg.Version)

@@ -106,8 +106,11 @@ func (s *Store) TrimItems(ctx context.Context, before time.Time) (removed int64,
 	for {
 		tag, err := s.pool.Exec(ctx, `DELETE FROM item WHERE (kind, id) IN (SELECT kind, id FROM item
 			WHERE due > 0 AND NOT open AND due < $1 LIMIT 500 FOR UPDATE SKIP LOCKED)`, layout.Nanoseconds(before))
-		if removed += tag.RowsAffected(); err != nil || tag.RowsAffected() == 0 {
+		if removed += tag.RowsAffected(); err != nil {
 			return removed, err
+		}
+		if tag.RowsAffected() == 0 {
+			return removed, s.trimShares(ctx)
 		}
 	}
 }

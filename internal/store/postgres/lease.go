@@ -103,6 +103,13 @@ type leaseState struct {
 	lost  bool
 }
 
+// node names the holder of the lease.
+func (l *leaseState) node() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lease.Node()
+}
+
 func (l *leaseState) begin(lease ledger.Lease, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

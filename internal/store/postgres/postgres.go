@@ -49,6 +49,8 @@ const (
 	// are made, and logs acquired.
 	lockMigrate = 0x72656576_00000001
 	lockAcquire = 0x72656576_00000002
+	// lockReserve is that of reservations, with a hash of what is reserved.
+	lockReserve = 0x72657376
 	// lockAlone is that of what one node does at a time: see Alone.
 	lockAlone = 0x72656576_00000003
 )

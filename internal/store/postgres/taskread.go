@@ -106,9 +106,11 @@ func (s *Store) CountTasks(ctx context.Context, q task.Query) (n int, err error)
 
 // OpenTasks returns how many tasks of a user, or of all, have not ended, and how many bytes they have.
 func (s *Store) OpenTasks(ctx context.Context, user string) (n int, bytes int64, err error) {
-	err = s.pool.QueryRow(ctx, `SELECT count(*), coalesce(sum(octet_length(x.definition)), 0)::bigint FROM task t JOIN task_text x ON x.id = t.id WHERE ($1 = '' OR t.owner = $1) AND t.status < 2`, user).Scan(&n, &bytes)
+	err = s.pool.QueryRow(ctx, openTasks, user).Scan(&n, &bytes)
 	return n, bytes, err
 }
+
+const openTasks = `SELECT count(*), coalesce(sum(octet_length(x.definition)), 0)::bigint FROM task t JOIN task_text x ON x.id = t.id WHERE ($1 = '' OR t.owner = $1) AND t.status < 2`
 
 // TaskRow returns what of a task changes.
 func (s *Store) TaskRow(ctx context.Context, id task.ID) (task.Row, error) {
