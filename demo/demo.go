@@ -28,6 +28,10 @@ var policyText []byte
 //go:embed script.yaml
 var scriptText []byte
 
+// Profile is that of the starter policy which the demonstration needs: its agent
+// believes whatever it reads.
+const Profile = "strict"
+
 // Policy is the policy document that the demonstration adds to the starter
 // policy, for an agent whose demonstration runs in dir (see Options.Dir).
 func Policy(dir string) []byte {

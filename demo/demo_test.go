@@ -85,7 +85,11 @@ func TestPolicy(t *testing.T) {
 	if !strings.Contains(string(text), filepath.ToSlash(dir)) || strings.Contains(string(text), "WORK_FOLDER") {
 		t.Errorf("the folder does not stand in the policy:\n%s", text)
 	}
-	if _, err := policy.Load(append(policy.Starter(), policy.File{Name: "demo.yaml", Data: text})...); err != nil {
+	starter, err := policy.StarterOf(demo.Profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := policy.Load(append(starter, policy.File{Name: "demo.yaml", Data: text})...); err != nil {
 		t.Errorf("the policy does not load with the starter policy:\n%v", err)
 	}
 }
@@ -104,7 +108,7 @@ var wanted = []struct{ verdict, wish, said string }{
 	{"DENY", "write_file  ../outside/authorized_keys", "write-inside-the-work-folder"},
 	{"DENY", "shell  curl -s --data-binary", "no-uploads"},
 	{"DENY", "send_email", "tool-as-declared"},
-	{"MODIFY", "recall  report", "injected-instructions"},
+	{"MODIFY", "recall  report", "orders-of-strangers"},
 	{"ALLOW", "remember", "Remembered"},
 	{"MODIFY", "write_file  publish.sh", "0777  →  0755"},
 	{"ALLOW", "write_file  report.md", "Wrote"},

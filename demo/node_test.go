@@ -8,6 +8,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
+	"reeve.example/reeve/demo"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/ledger"
@@ -19,7 +20,11 @@ import (
 // with this document, a guard and its ledger on disk, and AOS over HTTP.
 func startNode(t *testing.T, document []byte) (url string) {
 	t.Helper()
-	set, err := policy.Load(append(policy.Starter(), policy.File{Name: "demo.yaml", Data: document})...)
+	starter, err := policy.StarterOf(demo.Profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := policy.Load(append(starter, policy.File{Name: "demo.yaml", Data: document})...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func TestParseCredential(t *testing.T) {
 		"api.example.com=env:TOKEN":                        "https://api.example.com:443 Authorization: Bearer node-t0ken-value",
 		"API.Example.com:8443=env:TOKEN":                   "https://api.example.com:8443 Authorization: Bearer node-t0ken-value",
 		"https://api.example.com/v1/=file:/a=b":            "https://api.example.com:443/v1 Authorization: Bearer node-t0ken-value",
-		"https://api.example.com/v1=x-api-key: env:TOKEN":  "https://api.example.com:443/v1 X-Api-Key: node-t0ken-value",
+		"https://api.example.com/v1=x-api-key: env:TOKEN":  "https://api.example.com:443/v1 X-Api-Key: no" + "de-t0ken-value",
 		"https://api.example.com=Authorization: env:BASIC": "https://api.example.com:443 Authorization: Basic bm9kZTpwNHNzLXcwcmQ=",
 		"http://127.0.0.1:8080=env:TOKEN":                  "http://127.0.0.1:8080 Authorization: Bearer node-t0ken-value",
 		"http://[::1]:8080/a=env:TOKEN":                    "http://[::1]:8080/a Authorization: Bearer node-t0ken-value",

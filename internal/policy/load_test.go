@@ -58,7 +58,7 @@ func TestLoadFaults(t *testing.T) {
 		{"unknown list of tools", head + "rules: [{name: a, effect: deny, tools: lists.x}]", `a.yaml:3:40: there is no list "x" (define it under lists:)`},
 		{"unknown check", head + "rules: [{name: a, effect: deny, check: tool.undeclard}]", `a.yaml:3:40: there is no check "tool.undeclard" (did you mean tool.undeclared?)`},
 		{"unknown detector", head + "rules: [{name: a, effect: deny, detect: [secrets]}]", `a.yaml:3:42: there is no detector "secrets" (did you mean secret?)`},
-		{"modify without how", head + "rules: [{name: a, effect: modify}]", `a.yaml:3:27: the rule does not say how it modifies (add modify: redact, drop or {replace: …})`},
+		{"modify without how", head + "rules: [{name: a, effect: modify}]", `a.yaml:3:27: the rule does not say how it modifies (add modify: redact, drop, mark or {replace: …})`},
 		{"modify with deny", head + "rules: [{name: a, effect: deny, modify: drop}]", `a.yaml:3:41: modify: needs effect: modify (set effect: modify)`},
 		{"redact without detect", head + "rules: [{name: a, effect: modify, modify: redact}]", `a.yaml:3:43: modify: redact masks what detectors found, and the rule has no detect (add detect: […])`},
 		{"replace nothing", head + "rules: [{name: a, tools: x, effect: modify, modify: {replace: {argument: b}}}]", `a.yaml:3:64: replace needs exactly one of with and with_expr (add with: VALUE, or with_expr: a CEL expression)`},

