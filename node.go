@@ -299,7 +299,11 @@ func openStore(ctx context.Context, cfg Config, readOnly bool) (store.Store, err
 	}
 	// Never a nil store in an interface that is not nil.
 	if url != "" {
-		s, err := postgres.Open(ctx, url)
+		open := postgres.Open
+		if readOnly {
+			open = postgres.OpenReader
+		}
+		s, err := open(ctx, url)
 		if err != nil {
 			return nil, err
 		}

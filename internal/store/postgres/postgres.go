@@ -19,14 +19,12 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 
-	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/store"
 
 	"github.com/jackc/pgx/v5"
@@ -71,8 +69,15 @@ var _ store.Store = (*Store)(nil)
 // Open connects to the database at a URL such as
 // postgres://user:password@host/database?sslmode=verify-full, and brings its
 // schema up to date. The tables are in the schema "reeve", or in the URL's
-// search_path. It returns ledger.ErrNewerSchema when a newer reeve wrote them.
-func Open(ctx context.Context, url string) (*Store, error) {
+// search_path. It returns ledger.ErrNewerSchema when a newer reeve wrote them in a way
+// that this one cannot work with.
+func Open(ctx context.Context, url string) (*Store, error) { return connect(ctx, url, false) }
+
+// OpenReader connects to a database to read it. It changes nothing there, and returns
+// ErrOlderSchema where it would have to be brought up to date first.
+func OpenReader(ctx context.Context, url string) (*Store, error) { return connect(ctx, url, true) }
+
+func connect(ctx context.Context, url string, readOnly bool) (*Store, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		// The parser's message quotes the URL, with the password in it masked.
@@ -93,7 +98,15 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the database: %w", err)
 	}
-	if err := migrate(ctx, pool, params["search_path"]); err != nil {
+	steps, err := schemaSteps()
+	if err == nil {
+		if readOnly {
+			err = steps.look(ctx, pool)
+		} else {
+			err = steps.bring(ctx, pool, params["search_path"], func() error { return migrateRiver(ctx, pool.Config()) })
+		}
+	}
+	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
@@ -124,71 +137,6 @@ func (s *Store) Close() error {
 	s.beating.Wait()
 	s.pool.Close()
 	return nil
-}
-
-//go:embed migrations/*.sql
-var migrations embed.FS
-
-// migrate brings the schema up to date, each step in a transaction. Of several
-// nodes one makes it, and the others wait.
-func migrate(ctx context.Context, pool *pgxpool.Pool, path string) error {
-	names, err := migrations.ReadDir("migrations")
-	if err != nil {
-		return err
-	}
-	c, err := pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Release()
-	// The lock is the connection's: not all steps of River can be in one transaction.
-	if _, err := c.Exec(ctx, `SELECT pg_advisory_lock($1)`, int64(lockMigrate)); err != nil {
-		return err
-	}
-	defer func() {
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), beat)
-		defer cancel()
-		if _, err := c.Exec(end, `SELECT pg_advisory_unlock($1)`, int64(lockMigrate)); err != nil {
-			_ = c.Conn().Close(end)
-		}
-	}()
-	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-		if path == schema {
-			if _, err := tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS `+schema); err != nil {
-				return err
-			}
-		}
-		if _, err := tx.Exec(ctx, `CREATE TABLE IF NOT EXISTS schema_version (version integer NOT NULL)`); err != nil {
-			return err
-		}
-		var version int
-		if err := tx.QueryRow(ctx, `SELECT coalesce(max(version), 0) FROM schema_version`).Scan(&version); err != nil {
-			return err
-		}
-		if version > len(names) {
-			return fmt.Errorf("%w: its schema is version %d, this reeve knows %d", ledger.ErrNewerSchema, version, len(names))
-		}
-		for i := version; i < len(names); i++ {
-			text, err := migrations.ReadFile("migrations/" + names[i].Name())
-			if err != nil {
-				return err
-			}
-			if _, err := tx.Exec(ctx, string(text)); err != nil { // without parameters: many statements at once
-				return fmt.Errorf("migration %s: %w", names[i].Name(), err)
-			}
-			if _, err := tx.Exec(ctx, `DELETE FROM schema_version`); err != nil {
-				return err
-			}
-			if _, err := tx.Exec(ctx, `INSERT INTO schema_version VALUES ($1)`, i+1); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return migrateRiver(ctx, pool.Config())
 }
 
 // attempts is how often a transaction is tried that PostgreSQL breaks off to

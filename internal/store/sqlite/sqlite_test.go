@@ -124,9 +124,16 @@ func TestNewerSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
+	before, err := os.ReadFile(filepath.Join(dir, dbName))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, opts := range []Options{{}, {ReadOnly: true}} {
 		if _, err := Open(dir, opts); !errors.Is(err, ledger.ErrNewerSchema) {
 			t.Errorf("%+v: %v, want ErrNewerSchema", opts, err)
+		}
+		if after, err := os.ReadFile(filepath.Join(dir, dbName)); err != nil || !bytes.Equal(before, after) {
+			t.Errorf("%+v: the refused database was changed: %v", opts, err)
 		}
 	}
 	// It was given back.
