@@ -174,6 +174,7 @@ type Action struct {
 	Session string // empty where the protocol or the caller has none
 	Turn    string
 	Step    string
+	Folder  string    // that the agent works in; empty where it does not say
 	SaidAt  time.Time // the caller's timestamp; zero when none
 
 	// ID is what the caller uses to name this act when it asks again: an

@@ -132,7 +132,9 @@ func (d *decoder) context() {
 			Organization: u.Get("organization").Get("id").Text(),
 		}
 	}
-	a.Session, a.Turn, a.Step = c.Get("session").Get("id").Text(), c.Get("turnId").Text(), c.Get("stepId").Text()
+	session := c.Get("session")
+	a.Session, a.Turn, a.Step = session.Get("id").Text(), c.Get("turnId").Text(), c.Get("stepId").Text()
+	a.Folder = session.Get("metadata").Get("cwd").Text() // as reeve's hooks send it
 	var zoned bool
 	if a.SaidAt, zoned, _ = parseTime(c.Get("timestamp").Text()); !zoned {
 		a.Faults = append(a.Faults, "the timestamp has no offset and was taken as UTC")

@@ -24,7 +24,6 @@ import (
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/hook"
 	"reeve.example/reeve/internal/lazyregexp"
-	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk/hazard"
 )
 
@@ -366,7 +365,6 @@ type examination struct {
 	links                int                   // how many paths may still be looked up on the disk
 	files                int                   // how many files may still be read for the guardian's number
 	resolved             map[string]resolution // paths on the disk, with their links followed
-	dir                  *string               // where the agent works; nil until asked for
 	sought               bool                  // the guardian's process has been looked for
 	otherHome, otherData bool                  // a variable names another home, or another data folder
 	linked               []link
@@ -378,16 +376,7 @@ type examination struct {
 }
 
 // cwd is the folder that the agent works in, as its hook says; empty if it does not.
-func (e *examination) cwd() string {
-	if e.dir == nil {
-		dir := ""
-		if doc, err := rawjson.Parse(e.a.Body); err == nil {
-			dir = doc.Root().Get("params").Get("context").Get("session").Get("metadata").Get("cwd").Text()
-		}
-		e.dir = &dir
-	}
-	return *e.dir
-}
+func (e *examination) cwd() string { return e.a.Folder }
 
 // rule is what tampering is called in reasons.
 const rule = "guardian"

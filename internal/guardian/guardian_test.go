@@ -8,7 +8,6 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/hook"
-	"reeve.example/reeve/internal/rawjson"
 )
 
 // aGuarded is a home folder with a node that guards, and hooks of two agents.
@@ -52,10 +51,7 @@ func aGuarded(t testing.TB) (g *Guarded, home string) {
 
 // call is a tool's call in a folder, as a hook tells of it.
 func call(cwd, tool string, args ...string) *act.Action {
-	a := &act.Action{Kind: act.ToolCall, Canonical: tool, Resource: tool}
-	if cwd != "" {
-		a.Body = []byte(`{"params":{"context":{"session":{"metadata":{"cwd":` + string(rawjson.Quote(cwd)) + `}}}}}`)
-	}
+	a := &act.Action{Kind: act.ToolCall, Canonical: tool, Resource: tool, Folder: cwd}
 	for i := 0; i < len(args); i += 2 {
 		a.Content = append(a.Content, act.Leaf{Pointer: "/params/arguments/" + args[i], Arg: args[i], Text: args[i+1]})
 	}
