@@ -178,7 +178,7 @@ type Config struct {
 		Batch      int     `yaml:"batch" default:"100" doc:"Most calls in one JSON-RPC batch."`
 		Concurrent int     `yaml:"concurrent" default:"1024" doc:"Most requests at once."`
 		Rate       float64 `yaml:"rate" default:"0" doc:"Most requests a second for each principal, at all nodes that share a database together; 0 for no limit."`
-		Sessions   int     `yaml:"sessions" default:"16777216" doc:"Bytes of memory for the sessions in use; beyond them the principal with most in memory loses its oldest ones, which are read again when they go on."`
+		Sessions   int     `yaml:"sessions" default:"8388608" doc:"Bytes of memory for the sessions in use; beyond them the principal with most in memory loses its oldest ones, which are read again when they go on."`
 		Disk       int64   `yaml:"disk" default:"67108864" doc:"Free bytes on the data folder's disk below which the node is not ready."`
 	} `yaml:"limits"`
 }

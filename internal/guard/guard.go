@@ -51,7 +51,7 @@ type Config struct {
 	Keep Keep
 	// Redact is what is masked in the contents before they are kept.
 	Redact risk.Detector
-	// SessionBytes bounds the memory for sessions in use; 0 means 16 MiB.
+	// SessionBytes bounds the memory for sessions in use; 0 means 8 MiB.
 	// Sessions beyond it leave, first those of the principal that has most there, and
 	// are read again from the store when they go on.
 	SessionBytes int
@@ -112,7 +112,7 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 		cfg.Keep = KeepAll
 	}
 	if cfg.SessionBytes == 0 {
-		cfg.SessionBytes = 16 << 20
+		cfg.SessionBytes = 8 << 20
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -392,7 +392,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With) (act
 	if repeat != nil && q.Items == nil && q.Task == nil {
 		// Placed steps carry their position; for the others the commit is
 		// waited for, without the lock.
-		at, placed, pending := repeat.At, repeat.Placed, s.pending[repeat.Step]
+		at, placed, pending := repeat.At, repeat.Placed, s.ticket(repeat.Step)
 		wasHeld := repeat.Effect == act.Escalate
 		s.unlock()
 		d, modified, err := g.recorded(ctx, a, at, placed, pending)

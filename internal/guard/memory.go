@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -123,7 +124,35 @@ type held struct {
 	state      *session.State // nil: to be read from the store
 	head       *ledger.KeyHead
 	generation uint64
-	pending    map[int64]*ledger.Ticket // steps not yet durable
+	pending    []queuedStep // not yet durable; mostly none, and then nil
+}
+
+// queuedStep is a step of a session that waits for the disk.
+type queuedStep struct {
+	step   int64
+	ticket *ledger.Ticket
+}
+
+// ticket is that of a step that waits for the disk; nil for none.
+func (h *held) ticket(step int64) *ledger.Ticket {
+	for _, p := range h.pending {
+		if p.step == step {
+			return p.ticket
+		}
+	}
+	return nil
+}
+
+// done takes a step out of those that wait, if it is the one of the ticket.
+func (h *held) done(step int64, t *ledger.Ticket) bool {
+	i := slices.Index(h.pending, queuedStep{step, t})
+	if i < 0 {
+		return false
+	}
+	if h.pending = slices.Delete(h.pending, i, i+1); len(h.pending) == 0 {
+		h.pending = nil // most sessions in memory have none
+	}
+	return true
 }
 
 func newMemory(store Store, log *ledger.Log, limit int) (*memory, error) {
@@ -153,7 +182,7 @@ func (m *memory) lock(ctx context.Context, key ledger.Key, principal string, now
 	m.mu.Lock()
 	h := m.held[key]
 	if h == nil {
-		h = &held{memory: m, key: key, principal: principal, pending: map[int64]*ledger.Ticket{}}
+		h = &held{memory: m, key: key, principal: principal}
 		m.held[key] = h
 	} else if h.place != nil {
 		m.idle.remove(h)
@@ -167,7 +196,7 @@ func (m *memory) lock(ctx context.Context, key ledger.Key, principal string, now
 		return h, nil
 	}
 	// Steps of an older generation are settled as failed by their own callers.
-	clear(h.pending)
+	h.pending = nil
 	h.generation = generation
 	if err := h.load(ctx, now); err != nil {
 		h.state = nil
@@ -229,7 +258,7 @@ func (h *held) forget() { h.state = nil }
 // queued unlocks the session while a step that was queued waits for the disk:
 // settle must follow.
 func (h *held) queued(step int64, t *ledger.Ticket) {
-	h.pending[step] = t
+	h.pending = append(h.pending, queuedStep{step, t})
 	h.sync.Unlock()
 }
 
@@ -237,8 +266,7 @@ func (h *held) queued(step int64, t *ledger.Ticket) {
 func (h *held) settle(step int64, t *ledger.Ticket, at act.Position, err error) {
 	h.sync.Lock()
 	// Else another step found it stale first, and may have its number now.
-	if h.pending[step] == t {
-		delete(h.pending, step)
+	if h.done(step, t) {
 		if err != nil {
 			h.forget()
 		} else if h.state != nil {
