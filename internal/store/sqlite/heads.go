@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/store/internal/layout"
@@ -26,8 +27,9 @@ import (
 //
 // A run is cut into blocks by the keys' first bits, so that a head is found
 // with one read by number. A filter in memory tells, without any read, that a
-// session was never written. When it fills up, at some ten million sessions,
-// it answers less often, and no more than that is lost.
+// session was never written. It is read once some sessions were looked for in the
+// runs: a program that decides once and ends has no use for it. When it fills up, at
+// some ten million sessions, it answers less often, and no more than that is lost.
 type heads struct {
 	flushing sync.Mutex // held while runs are being merged
 
@@ -37,8 +39,12 @@ type heads struct {
 	dirty  map[ledger.Key]uint64
 	since  int // batches whose claims are in dirty
 	runs   [headLevels]run
-	filter []byte
 	failed error // why the last merge failed, if it did
+
+	// filter knows every key in the runs, in frozen and in dirty; nil until it is read.
+	filter  []byte
+	changed [filterParts]bool // the parts of it that are not written as they are
+	looked  atomic.Int64      // how many keys were looked for in the runs, without a filter
 
 	// What is being merged; nil when nothing is. Changed with flushing held, too.
 	frozen     map[ledger.Key]uint64
@@ -65,12 +71,14 @@ const (
 	filterBytes = 4 << 20
 	filterParts = 16
 	chunkBlocks = 48 // blocks that one transaction writes: about 5 ms
+	filterAfter = 32 // keys looked for in the runs before the filter is read
+	// closeSince is from how many batches on Close merges, so that the next start has few to read.
+	closeSince = 256
 )
 
-// load reads the runs and the filter, and the claims that are not in them.
+// load reads which runs there are, and the claims that are not in them.
 func (h *heads) load(c *sqlite.Conn) error {
 	h.dirty = map[ledger.Key]uint64{}
-	h.filter = make([]byte, filterBytes)
 	err := query(c, `SELECT heads_upto FROM head`, func(stmt *sqlite.Stmt) error {
 		h.inRuns = uint64(stmt.ColumnInt64(0))
 		h.upto = h.inRuns
@@ -90,22 +98,39 @@ func (h *heads) load(c *sqlite.Conn) error {
 	if err != nil {
 		return err
 	}
-	err = query(c, `SELECT part, data FROM head_filter`, func(stmt *sqlite.Stmt) error {
-		part := stmt.ColumnInt64(0)
-		if part < 0 || part >= filterParts || stmt.ColumnLen(1) != filterBytes/filterParts {
-			return fmt.Errorf("%w: the filter of session heads cannot be read", layout.ErrDamaged)
-		}
-		stmt.ColumnBytes(1, h.filter[part*filterBytes/filterParts:])
-		return nil
-	})
-	if err != nil {
-		return err
-	}
 	size, err := headSize(c)
 	if err != nil {
 		return err
 	}
 	return h.catchUp(c, size)
+}
+
+// readFilter reads the filter, if that was not done yet.
+func (h *heads) readFilter(c *sqlite.Conn) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.filter != nil {
+		return nil
+	}
+	filter := make([]byte, filterBytes)
+	err := query(c, `SELECT part, data FROM head_filter`, func(stmt *sqlite.Stmt) error {
+		part := stmt.ColumnInt64(0)
+		if part < 0 || part >= filterParts || stmt.ColumnLen(1) != filterBytes/filterParts {
+			return fmt.Errorf("%w: the filter of session heads cannot be read", layout.ErrDamaged)
+		}
+		stmt.ColumnBytes(1, filter[part*filterBytes/filterParts:])
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	h.filter = filter
+	for _, known := range []map[ledger.Key]uint64{h.frozen, h.dirty} {
+		for key := range known {
+			h.note(key)
+		}
+	}
+	return nil
 }
 
 func headSize(c *sqlite.Conn) (size uint64, err error) {
@@ -174,13 +199,30 @@ func (h *heads) merged() uint64 {
 	return h.inRuns
 }
 
+// unmerged is how many batches have claims that are not in the runs.
+func (h *heads) unmerged() int {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.since
+}
+
 func (h *heads) full() bool { return len(h.dirty) >= maxDirty || h.since >= maxSince }
 
 func (h *heads) put(key ledger.Key, index uint64) {
 	h.dirty[key] = index
+	if h.filter != nil {
+		h.note(key)
+	}
+}
+
+// note has the filter know a key.
+func (h *heads) note(key ledger.Key) {
 	for i := 0; i < len(key); i += 4 {
 		bit := binary.LittleEndian.Uint32(key[i:]) % (filterBytes * 8)
-		h.filter[bit/8] |= 1 << (bit % 8)
+		if at, mask := bit/8, byte(1)<<(bit%8); h.filter[at]&mask == 0 {
+			h.filter[at] |= mask
+			h.changed[at/(filterBytes/filterParts)] = true
+		}
 	}
 }
 
@@ -197,6 +239,12 @@ func (h *heads) never(key ledger.Key) bool {
 
 // find returns the index of the record that last wrote the session.
 func (h *heads) find(c *sqlite.Conn, key ledger.Key) (index uint64, ok bool, err error) {
+	if h.looked.Load() >= filterAfter {
+		if err := h.readFilter(c); err != nil {
+			return 0, false, err
+		}
+		h.looked.Store(0)
+	}
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	if index, ok := h.dirty[key]; ok {
@@ -205,12 +253,15 @@ func (h *heads) find(c *sqlite.Conn, key ledger.Key) (index uint64, ok bool, err
 	if index, ok := h.frozen[key]; ok {
 		return index, true, nil
 	}
-	if h.never(key) {
+	if h.filter != nil && h.never(key) {
 		return 0, false, nil
 	}
 	for _, r := range h.runs {
 		if r.count == 0 {
 			continue
+		}
+		if h.filter == nil {
+			h.looked.Add(1)
 		}
 		if index, ok, err := r.find(c, key); ok || err != nil {
 			return index, ok, err
@@ -263,15 +314,18 @@ func (s *Store) flushHeads() error {
 	h.flushing.Lock()
 	defer h.flushing.Unlock()
 
+	err := s.read(context.Background(), h.readFilter)
+	if err != nil {
+		return fmt.Errorf("read the filter of sessions: %w", err)
+	}
 	h.mu.Lock()
 	if h.frozen == nil {
 		h.frozen, h.frozenUpto = h.dirty, h.upto
-		h.dirty, h.since = make(map[ledger.Key]uint64, len(h.frozen)), 0
+		h.dirty, h.since = map[ledger.Key]uint64{}, 0
 	}
-	filter := slices.Clone(h.filter)
 	h.mu.Unlock()
 
-	level, merged, err := s.merge(h.frozen, h.runs, filter)
+	level, merged, err := s.merge(h.frozen, h.runs)
 	if err == nil {
 		err = s.write(func(c *sqlite.Conn) error {
 			return errors.Join(
@@ -296,7 +350,7 @@ func (s *Store) flushHeads() error {
 
 // merge writes a new run: these heads and the runs of all levels up to the
 // first that has room for them all. Nothing refers to it yet.
-func (s *Store) merge(heads map[ledger.Key]uint64, runs [headLevels]run, filter []byte) (level int, merged run, err error) {
+func (s *Store) merge(heads map[ledger.Key]uint64, runs [headLevels]run) (level int, merged run, err error) {
 	newest := make([]entry, 0, len(heads))
 	for key, index := range heads {
 		newest = append(newest, newEntry(key, index))
@@ -317,15 +371,8 @@ func (s *Store) merge(heads map[ledger.Key]uint64, runs [headLevels]run, filter 
 	for total>>merged.depth > 2*blockTarget && merged.depth < 32 {
 		merged.depth++
 	}
-	// The filter may know more than the runs, and must not know less.
-	for i := range int64(filterParts) {
-		err := s.write(func(c *sqlite.Conn) error {
-			return execute(c, `REPLACE INTO head_filter (part, data) VALUES (?, ?)`, i,
-				filter[i*filterBytes/filterParts:(i+1)*filterBytes/filterParts])
-		})
-		if err != nil {
-			return 0, run{}, err
-		}
+	if err := s.writeFilter(); err != nil {
+		return 0, run{}, err
 	}
 	if merged.id, err = s.newRun(); err != nil {
 		return 0, run{}, err
@@ -362,6 +409,35 @@ func (s *Store) merge(heads map[ledger.Key]uint64, runs [headLevels]run, filter 
 		least.entries = least.entries[1:]
 		merged.count++
 	}
+}
+
+// writeFilter writes the parts of the filter that have changed. It may know more than the
+// runs, and must not know less.
+func (s *Store) writeFilter() error {
+	h := &s.heads
+	for i := range int64(filterParts) {
+		h.mu.Lock()
+		changed := h.changed[i]
+		var part []byte
+		if changed {
+			part = slices.Clone(h.filter[i*filterBytes/filterParts : (i+1)*filterBytes/filterParts])
+		}
+		h.changed[i] = false
+		h.mu.Unlock()
+		if !changed {
+			continue
+		}
+		err := s.write(func(c *sqlite.Conn) error {
+			return execute(c, `REPLACE INTO head_filter (part, data) VALUES (?, ?)`, i, part)
+		})
+		if err != nil {
+			h.mu.Lock()
+			h.changed[i] = true
+			h.mu.Unlock()
+			return err
+		}
+	}
+	return nil
 }
 
 // entry is a head as it lies in a run: the key, then the index.

@@ -338,6 +338,9 @@ func do(c *sqlite.Conn, query string) error {
 // Close ends all use of the database, copies the WAL into it, and gives up the
 // lock. A crash loses nothing that Close would save.
 func (s *Store) Close() error {
+	if !s.readOnly && s.heads.unmerged() >= closeSince {
+		_ = s.flushHeads() // else the next start reads the same from the batches
+	}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()

@@ -526,7 +526,10 @@ func TestMerge(t *testing.T) {
 			// A merge that is cut off leaves blocks that nothing refers to.
 			s := w.Store.(*Store)
 			s.heads.flushing.Lock()
-			if _, _, err := s.merge(s.heads.dirty, s.heads.runs, s.heads.filter); err != nil {
+			if err := s.read(t.Context(), s.heads.readFilter); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := s.merge(s.heads.dirty, s.heads.runs); err != nil {
 				t.Fatal(err)
 			}
 			s.heads.flushing.Unlock()
@@ -738,6 +741,52 @@ func TestDamaged(t *testing.T) {
 				t.Error("nothing was noticed")
 			}
 		})
+	}
+}
+
+// Closing merges where many commits left heads, so that the next start reads few claims;
+// and what is looked for then is found with the filter and before it is read.
+func TestHeadsAtClose(t *testing.T) {
+	dir := t.TempDir()
+	w := writer(t, open(t, dir))
+	for i := range uint64(closeSince) {
+		commit(t, w, storetest.Entry{Record: []byte("r"), Claims: []ledger.Claim{{Key: storetest.Key(i), First: true}}})
+	}
+	w.Store.Close()
+	s := open(t, dir)
+	if n := s.heads.unmerged(); n != 0 || s.heads.filter != nil {
+		t.Errorf("%d batches are read at a start, and the filter is read: %v", n, s.heads.filter != nil)
+	}
+	for round := range 2 {
+		for i := range uint64(2 * closeSince) {
+			pos, ok, err := s.KeyHead(t.Context(), storetest.Key(i))
+			if err != nil || ok != (i < closeSince) || ok && pos.Index != i {
+				t.Fatalf("round %d: session %d is at %v, %v: %v", round, i, pos, ok, err)
+			}
+		}
+		if s.heads.filter == nil {
+			t.Error("the filter was not read")
+		}
+	}
+	// New keys are in the filter, whether it was read before or after they came.
+	w = writer(t, s)
+	commit(t, w, storetest.Entry{Record: []byte("r"), Claims: []ledger.Claim{{Key: storetest.Key(9999), First: true}}})
+	w.Store.Close()
+	s = open(t, dir)
+	w = writer(t, s)
+	commit(t, w, storetest.Entry{Record: []byte("r"), Claims: []ledger.Claim{{Key: storetest.Key(9998), First: true}}})
+	if err := s.flushHeads(); err != nil {
+		t.Fatal(err)
+	}
+	w.Store.Close()
+	s = open(t, dir)
+	if err := s.read(t.Context(), s.heads.readFilter); err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []uint64{0, 9998, 9999} {
+		if s.heads.never(storetest.Key(i)) {
+			t.Errorf("the filter denies session %d", i)
+		}
 	}
 }
 
