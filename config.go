@@ -113,6 +113,8 @@ type Config struct {
 	Approvals struct {
 		Wait time.Duration `yaml:"wait" default:"0s" doc:"How long a call whose act is held waits for a person's answer before it is told to come again."`
 		Held int           `yaml:"held" default:"256" doc:"Most calls that wait at once; the others are told at once to come again."`
+
+		Notify notifySettings `yaml:"notify"`
 	} `yaml:"approvals"`
 
 	AllowCommands         bool `yaml:"allow-commands" doc:"Tasks may run commands (command_executor), each inside the sandbox."`
@@ -181,6 +183,20 @@ type Config struct {
 		Sessions   int     `yaml:"sessions" default:"8388608" doc:"Bytes of memory for the sessions in use; beyond them the principal with most in memory loses its oldest ones, which are read again when they go on."`
 		Disk       int64   `yaml:"disk" default:"67108864" doc:"Free bytes on the data folder's disk below which the node is not ready."`
 	} `yaml:"limits"`
+}
+
+// notifySettings are where people are told that an act waits for them.
+type notifySettings struct {
+	Desktop  bool     `yaml:"desktop" doc:"Tell who sits at this machine that an act waits for a person, by notify-send or osascript."`
+	Webhooks []string `yaml:"webhooks" doc:"URLs that are told, each as URL or FORM=URL, with json (the default), slack or teams as the form; the URL may be an env: or file: reference."`
+	Secret   string   `yaml:"secret" doc:"Reference to a secret that the calls of webhooks are signed with, as push notifications are: env:NAME or file:PATH."`
+	SMTP     string   `yaml:"smtp" doc:"Mail server for e-mails, smtp://host:587 (STARTTLS is required, but on this machine) or smtps://host:465; empty for none."`
+	User     string   `yaml:"user" doc:"User at the mail server; empty for none."`
+	Password string   `yaml:"password" doc:"Reference to the user's password: env:NAME or file:PATH."`
+	From     string   `yaml:"from" doc:"E-mail address that the e-mails come from."`
+	To       []string `yaml:"to" doc:"E-mail addresses that are told."`
+	Contents bool     `yaml:"contents" doc:"Notices say what would happen, as it is kept: masked, and not where keep is none. Otherwise they name the agent, the tool and the rule."`
+	URL      string   `yaml:"url" doc:"Address where people answer, which notices name; empty for none."`
 }
 
 // Setting is one thing that can be set: one leaf of Config.
@@ -413,6 +429,7 @@ func (c *Config) check() error {
 	if _, err := server.ParseOrigins(c.Origins); err != nil {
 		fail("origins: %w", err)
 	}
+	errs = append(errs, c.Approvals.Notify.check()...)
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		fail("log-format: %q is neither text nor json", c.LogFormat)
 	}

@@ -38,6 +38,7 @@ import (
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/mcp/pins"
+	"reeve.example/reeve/internal/notice"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/quota"
@@ -68,6 +69,7 @@ type Node struct {
 	a2a       *a2a.Server
 	engine    atomic.Pointer[engine.Engine] // set by Open, while commits are made already
 	executors *executor.Registry
+	notices   *notice.Teller // nil where nobody is told
 	auth      *identity.Authenticator
 	anchorer  *ledger.Anchorer
 	proofs    *ledger.Handler
@@ -155,7 +157,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	n.guard, err = guard.New(ctx, guard.Config{
 		Log: n.log, Store: n.store, Policy: set, Keep: guard.Keep(cfg.Keep), Redact: redact,
 		SessionBytes: cfg.Limits.Sessions, Observe: n.observe, Logger: n.logger,
-		Answered: n.answered, Serves: n.refusedNow, Score: score, Tampering: cfg.guarded().Tampering, Refused: n.metrics.Quota,
+		Answered: n.answered, Beside: n.beside, Serves: n.refusedNow, Score: score, Tampering: cfg.guarded().Tampering, Refused: n.metrics.Quota,
 		Shared: n.shared(),
 		Quotas: guard.Quotas{
 			Agents: cfg.Quotas.Agents, Held: cfg.Quotas.Held, Bytes: cfg.Quotas.Bytes, Contents: cfg.Quotas.Contents,
@@ -167,6 +169,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	if err = n.noteRestored(ctx); err != nil {
 		return n, err
 	}
+	n.notices = n.teller()
 	n.door = guard.Door{Guard: n.guard, Wait: cfg.Approvals.Wait, Places: make(chan struct{}, cfg.Approvals.Held), Hold: hold, Logger: n.logger}
 	n.pins = pins.New(n.guard, cfg.Quotas.Servers, cfg.Quotas.Bytes, time.Now)
 	secrets, err := cfg.a2gSecrets()
@@ -443,6 +446,7 @@ func (n *Node) Close() error {
 		n.background()
 	}
 	n.tasks.Wait()
+	n.flushNotices()
 	var errs []error
 	if n.log != nil {
 		errs = append(errs, n.log.Close())

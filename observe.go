@@ -13,6 +13,9 @@ import (
 // allowed, where that is set.
 func (n *Node) observe(a *act.Action, d *act.Decision, took time.Duration) {
 	n.metrics.Decision(a, d, took)
+	if n.notices != nil && d.Effect == act.Escalate && d.Approval != nil {
+		n.notices.Held(d.Approval.ID)
+	}
 	if !n.cfg.LogDenials || d.Effect != act.Deny && d.Effect != act.Escalate {
 		return
 	}

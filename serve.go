@@ -88,6 +88,9 @@ func (n *Node) begin(ctx context.Context) error {
 	n.tasks.Go(func() { n.anchorer.Run(background) })
 	n.tasks.Go(func() { n.retention().Run(background) })
 	n.tasks.Go(func() { every(background, time.Minute, func() { n.endOverdue(background) }) })
+	if n.notices != nil {
+		n.tasks.Go(func() { n.notices.Run(background) })
+	}
 	n.tasks.Go(func() { n.watchPolicy(background) })
 	n.tasks.Go(func() { n.watchOthers(background) })
 	n.tasks.Go(func() { n.runTasks(background) })

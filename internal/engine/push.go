@@ -2,9 +2,6 @@ package engine
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,8 +20,7 @@ type Pusher struct {
 	// Client makes the calls; nil for none. It must refuse addresses that callers
 	// may not reach: see package outbound.
 	Client *http.Client
-	// Secret signs each call: X-Reeve-Signature is "t=<Unix seconds>,v1=<hex>", with
-	// the HMAC-SHA256 of "<Unix seconds>.<body>". Empty for no signature.
+	// Secret signs each call: see deliver.Sign. Empty for no signature.
 	Secret []byte
 
 	woken deliver.Wake
@@ -171,12 +167,6 @@ func (e *Engine) call(ctx context.Context, p *task.Push, ev *task.Event) error {
 	}
 	header.Set("Content-Type", "application/json")
 	header.Set("X-Reeve-Event", fmt.Sprintf("%s/%d", p.Root, ev.N)) // the same at each try
-	if len(e.cfg.Push.Secret) > 0 {
-		at := strconv.FormatInt(time.Now().Unix(), 10)
-		mac := hmac.New(sha256.New, e.cfg.Push.Secret)
-		mac.Write([]byte(at + "."))
-		mac.Write(b)
-		header.Set("X-Reeve-Signature", "t="+at+",v1="+hex.EncodeToString(mac.Sum(nil)))
-	}
+	deliver.Sign(header, e.cfg.Push.Secret, b, time.Now())
 	return deliver.Post(ctx, e.cfg.Push.Client, p.URL, header, b)
 }

@@ -99,7 +99,7 @@ func newApprovals(g *Guard) *Items[approval.Decision] {
 // session that ask for the same thing at once all would rest on those that lose.
 //
 // tainted says that the act's session has read what others wrote.
-func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, asked, tainted bool) (write *Item, release func(), err error) {
+func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, asked, tainted bool) (writes []*Item, release func(), err error) {
 	if d.Effect != act.Escalate {
 		return nil, func() {}, nil
 	}
@@ -123,6 +123,7 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, ask
 			return nil, func() {}, nil
 		}
 	}
+	var write *Item
 	if err == nil {
 		write, err = g.apply(a, d, h, item, form, asked, tainted)
 	}
@@ -144,11 +145,29 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, ask
 			release = sync.OnceFunc(func() { made(true); unlock() }) // what failed counts until it is counted again
 		}
 	}
+	if err == nil && write != nil {
+		writes = append(writes, write)
+		if write.Open && !waits && g.cfg.Beside != nil {
+			var told *Item
+			if told, err = g.beside(ctx, write); err == nil && told != nil {
+				writes = append(writes, told)
+			}
+		}
+	}
 	if err != nil {
 		release()
 		return nil, nil, err
 	}
-	return write, release, nil
+	return writes, release, nil
+}
+
+// beside is what becomes durable with a held decision that is about to.
+func (g *Guard) beside(ctx context.Context, write *Item) (*Item, error) {
+	h, err := approval.Parse(write.Data)
+	if err != nil {
+		return nil, err
+	}
+	return g.cfg.Beside(ctx, h)
 }
 
 // earlierApproval reads the decision about an act that was held under the digest's

@@ -79,6 +79,9 @@ type Config struct {
 	// Answered is called with each held decision that changed, once that is
 	// durable, except when it was used; nil for none. It must not block.
 	Answered func(h *approval.Decision)
+	// Beside is called when an act is held, and what it returns becomes durable with that;
+	// nil for nothing.
+	Beside func(ctx context.Context, h *approval.Decision) (*Item, error)
 	// Logger receives what an operator should know; nil means slog.Default.
 	Logger *slog.Logger
 }
@@ -470,11 +473,8 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With) (act
 
 // add adds to an entry what else becomes durable with a decision. made must be called
 // with whether it did.
-func (g *Guard) add(ctx context.Context, e *ledger.Entry, q With, consent *Item, r *Ruling) (made func(bool), err error) {
-	var items []*Item
-	if consent != nil {
-		items = append(items, consent)
-	}
+func (g *Guard) add(ctx context.Context, e *ledger.Entry, q With, consent []*Item, r *Ruling) (made func(bool), err error) {
+	items := consent
 	if q.Items != nil {
 		more, err := q.Items(r)
 		if err != nil {
