@@ -59,8 +59,8 @@ type Config struct {
 	Targets []Target
 	// Node names this run of the program to others of the database.
 	Node     string
-	Contents bool   // what would happen is told
-	URL      string // where people answer
+	Contents bool             // what would happen is told
+	URL      string           // where people answer
 	Now      func() time.Time // nil means time.Now
 	Logger   *slog.Logger     // nil means slog.Default
 }
