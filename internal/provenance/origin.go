@@ -120,10 +120,12 @@ func (m *Memory) trace(s string) (Origin, int64) {
 		return Foreign, m.stepOf(newGram(first.hash, ofForeign))
 	case m.Lost:
 		return Foreign, 0
-	case own && least >= Own:
-		if asked, _ := m.has(newGram(whole, ofAgent)); !asked {
-			return Own, 0
-		}
+	}
+	if !own || least < Own {
+		own, _ = m.has(newGram(whole, ofOwn)) // as a whole value
+	}
+	if asked, _ := m.has(newGram(whole, ofAgent)); own && !asked {
+		return Own, 0
 	}
 	return Unknown, 0
 }

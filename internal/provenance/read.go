@@ -14,7 +14,9 @@ type Text struct {
 	By   Origin // User, Own, or Foreign; Unknown is Foreign
 	// At is where the text stands in the JSON that it is a part of, and Fields are the
 	// places in that, or in the text itself where it is JSON, that are one's own
-	// although the text is not: JSON Pointers in which * is any member.
+	// although the text is not: JSON Pointers in which * is any member. They are as
+	// whole values: a name that somebody else chose may hold an order, and what
+	// stands within it is nobody's.
 	At     string
 	Fields []string
 }
@@ -57,6 +59,7 @@ type reader struct {
 	places []gram
 	text   Text
 	by     Origin
+	values bool // what is one's own are whole values
 }
 
 // Read is what the memory is to remember of texts that come in. It changes nothing.
@@ -71,7 +74,7 @@ func (m *Memory) Read(texts ...Text) *Step {
 		if r.by == User {
 			st.flags |= flagHeard
 		}
-		if r.by == Foreign && matches(t.Fields, t.At) {
+		if r.values = r.by == Foreign && matches(t.Fields, t.At); r.values {
 			r.by = Own
 		}
 		r.read(t.Said, t.At, false, 0)
@@ -166,6 +169,9 @@ func (r *reader) read(s, at string, field bool, depth int) {
 		}
 	}
 	s = fold(s)
+	if r.values && r.value(s) {
+		return
+	}
 	r.words(s, field)
 	if other, differs := decoded(s); differs {
 		r.words(other, field)
@@ -179,9 +185,9 @@ func looksLikeJSON(s string) bool {
 
 // json reads a value of JSON, each text and number as a field.
 func (r *reader) json(v rawjson.Value, at string, depth int) {
-	by := r.by
+	by, values := r.by, r.values
 	if by == Foreign && matches(r.text.Fields, at) {
-		r.by = Own
+		r.by, r.values = Own, true
 	}
 	switch v.Kind() {
 	case rawjson.String:
@@ -200,7 +206,27 @@ func (r *reader) json(v rawjson.Value, at string, depth int) {
 			r.json(e, at+"/"+rawjson.EscapePointer(name), depth)
 		}
 	}
-	r.by = by
+	r.by, r.values = by, values
+}
+
+// value remembers a value of several words as what it is, and reports whether it was one.
+func (r *reader) value(s string) bool {
+	n, whole := 0, uint64(0)
+	words(mailboxes(s), func(w string, _ bool) {
+		if n++; n == 1 {
+			whole = r.Key.tokenOf(w).hash
+		} else {
+			whole = wholeOf(whole, r.Key.tokenOf(w).hash)
+		}
+	})
+	if n < 2 {
+		return false
+	}
+	if j, ok := joined(s); ok {
+		r.word(r.Key.tokenOf(j), false)
+	}
+	r.add(whole, r.owner())
+	return true
 }
 
 func itoa(i int) string {
