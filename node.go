@@ -318,7 +318,7 @@ func openStore(ctx context.Context, cfg Config, readOnly bool) (store.Store, err
 			return nil, err
 		}
 	}
-	s, err := sqlite.Open(dir, sqlite.Options{ReadOnly: readOnly})
+	s, err := sqlite.Open(dir, sqlite.Options{ReadOnly: readOnly, Logger: cfg.Logger})
 	if err != nil {
 		return nil, err
 	}

@@ -55,8 +55,15 @@ var damagedRows = []struct {
 		check: func(t *testing.T, n *node, _ *before) { remembersNothing(t, n) },
 	}, {
 		name:     "where a session was written",
-		postgres: `UPDATE session_head SET index = -5`, sqlite: `INSERT INTO head_run VALUES (99, 1, 1, 1)`, closed: true,
+		postgres: `UPDATE session_head SET index = -5`,
 		check: func(t *testing.T, n *node, _ *before) { remembersNothing(t, n) },
+	}, {
+		name: "the index of sessions", sqlite: `INSERT INTO head_run VALUES (99, 1, 1, 1)`,
+		check: func(t *testing.T, n *node, _ *before) { // it is made again
+			if d, _, err := n.guard.Decide(t.Context(), plain("old", "2")); err != nil || d.Effect != act.Allow {
+				t.Errorf("in a session that the index forgot: %+v, %v", d, err)
+			}
+		},
 	}, {
 		name:     "a key's hash",
 		postgres: `UPDATE api_key SET hash = substring(hash from 1 for 5)`, sqlite: `UPDATE api_key SET hash = substr(hash, 1, 5)`, check: letsNobodyIn,

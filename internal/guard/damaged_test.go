@@ -140,6 +140,35 @@ func TestDamagedAgent(t *testing.T) {
 	}
 }
 
+// TestDamagedAgentOpen: what says that an agent is barred is no integer any more: it stays
+// barred.
+func TestDamagedAgentOpen(t *testing.T) {
+	for _, value := range []string{"'x'", "2", "-1", "0.5", "x'ff'", "''"} {
+		t.Run(value, func(t *testing.T) {
+			dir := t.TempDir()
+			n := open(t, dir, nil)
+			if _, err := n.SetAgent(t.Context(), "did:a", agent.Revoked, "", alice); err != nil {
+				t.Fatal(err)
+			}
+			n.close()
+			c, err := sqlite.OpenConn(filepath.Join(dir, "reeve.db"), sqlite.OpenReadWrite)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sqlitex.Execute(c, `UPDATE item SET open = `+value+` WHERE kind = 'agent'`, nil); err != nil || c.Changes() != 1 {
+				t.Fatalf("%d items were damaged: %v", c.Changes(), err)
+			}
+			c.Close()
+			n = open(t, dir, nil)
+			a := call("s", "1", "read", "x")
+			a.Agent.ID = "did:a"
+			if d, _ := n.decide(t, a); d.Effect != act.Deny {
+				t.Errorf("%+v", d)
+			}
+		})
+	}
+}
+
 // definitions are the tools that an MCP server lists.
 func definitions(t *testing.T, list ...string) (all []rawjson.Value) {
 	t.Helper()

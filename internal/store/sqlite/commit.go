@@ -144,6 +144,12 @@ func (s *Store) lost(c *sqlite.Conn, claims []ledger.Claim, size uint64) (lost [
 			loses = loses || claim.First || claim.Prev.Log != 0 || claim.Prev.Index < size
 		} else {
 			head, ok, err := s.heads.find(c, claim.Key)
+			if errors.Is(err, layout.ErrDamaged) {
+				// Nobody can say whether it is on its head. Who reads it is told why, and
+				// the others of the batch are not in it.
+				ok, head = claim.First, ^uint64(0)
+				err = nil
+			}
 			if err != nil {
 				return nil, err
 			}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,11 @@ import (
 // session was never written. It is read once some sessions were looked for in the
 // runs: a program that decides once and ends has no use for it. When it fills up, at
 // some ten million sessions, it answers less often, and no more than that is lost.
+//
+// A head that is not found says that a session is new, and a new session remembers
+// nothing that it did. So what is damaged here must never read as "not found": blocks
+// and filter carry a sum. Once it is noticed, the next start makes all of it again from
+// the batches (repair.go).
 type heads struct {
 	flushing sync.Mutex // held while runs are being merged
 
@@ -39,7 +45,9 @@ type heads struct {
 	dirty  map[ledger.Key]uint64
 	since  int // batches whose claims are in dirty
 	runs   [headLevels]run
-	failed error // why the last merge failed, if it did
+	failed error       // why the last merge failed, if it did
+	gone   bool        // heads of records that were pruned were lost: who is not found may have been there
+	hurt   atomic.Bool // something here was found to be damaged
 
 	// filter knows every key in the runs, in frozen and in dirty; nil until it is read.
 	filter  []byte
@@ -98,6 +106,9 @@ func (h *heads) load(c *sqlite.Conn) error {
 	if err != nil {
 		return err
 	}
+	if err := h.loadMarks(c); err != nil {
+		return err
+	}
 	size, err := headSize(c)
 	if err != nil {
 		return err
@@ -112,19 +123,17 @@ func (h *heads) readFilter(c *sqlite.Conn) error {
 	if h.filter != nil {
 		return nil
 	}
-	filter := make([]byte, filterBytes)
-	err := query(c, `SELECT part, data FROM head_filter`, func(stmt *sqlite.Stmt) error {
-		part := stmt.ColumnInt64(0)
-		if part < 0 || part >= filterParts || stmt.ColumnLen(1) != filterBytes/filterParts {
-			return fmt.Errorf("%w: the filter of session heads cannot be read", layout.ErrDamaged)
-		}
-		stmt.ColumnBytes(1, filter[part*filterBytes/filterParts:])
-		return nil
-	})
+	filter, whole, err := filterOf(c)
 	if err != nil {
 		return err
 	}
+	if !whole && h.runs != [headLevels]run{} {
+		return errFilter
+	}
 	h.filter = filter
+	for i := range h.changed {
+		h.changed[i] = !whole // then all of them are written: one that is missing is damaged
+	}
 	for _, known := range []map[ledger.Key]uint64{h.frozen, h.dirty} {
 		for key := range known {
 			h.note(key)
@@ -239,7 +248,12 @@ func (h *heads) never(key ledger.Key) bool {
 
 // find returns the index of the record that last wrote the session.
 func (h *heads) find(c *sqlite.Conn, key ledger.Key) (index uint64, ok bool, err error) {
-	if h.looked.Load() >= filterAfter {
+	defer func() {
+		if err != nil && errors.Is(err, layout.ErrDamaged) && err != errGone {
+			h.hurt.Store(true)
+		}
+	}()
+	if h.gone || h.looked.Load() >= filterAfter {
 		if err := h.readFilter(c); err != nil {
 			return 0, false, err
 		}
@@ -267,6 +281,9 @@ func (h *heads) find(c *sqlite.Conn, key ledger.Key) (index uint64, ok bool, err
 			return index, ok, err
 		}
 	}
+	if h.gone {
+		return 0, false, errGone
+	}
 	return 0, false, nil
 }
 
@@ -281,10 +298,12 @@ func (r run) find(c *sqlite.Conn, key ledger.Key) (index uint64, ok bool, err er
 		return 0, false, err
 	}
 	stmt.BindInt64(1, r.block(key[:]))
+	there := false
 	err = rows(stmt, func(stmt *sqlite.Stmt) error {
-		data := column(stmt, 0, nil)
-		if len(data)%len(entry{}) != 0 {
-			return errBlock
+		there = true
+		data, err := r.open(r.block(key[:]), column(stmt, 0, nil))
+		if err != nil {
+			return err
 		}
 		lo, hi := 0, len(data)/len(entry{})
 		for lo < hi {
@@ -302,10 +321,41 @@ func (r run) find(c *sqlite.Conn, key ledger.Key) (index uint64, ok bool, err er
 		}
 		return nil
 	})
+	if err == nil && !there {
+		err = errBlock
+	}
 	return index, ok, err
 }
 
-var errBlock = fmt.Errorf("%w: a block of session heads cannot be read", layout.ErrDamaged)
+// seal appends the sum of a block's entries, or of a part of the filter; open checks that of
+// a block, and that the entries are those of this block in their order. What older programs
+// wrote has no sum.
+func seal(data []byte) []byte {
+	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, sums))
+}
+
+var sums = crc32.MakeTable(crc32.Castagnoli)
+
+func (r run) open(id int64, data []byte) ([]byte, error) {
+	switch n := len(data) - 4; {
+	case len(data) == 0:
+		return nil, errBlock
+	case len(data)%len(entry{}) == 0:
+	case len(data)%len(entry{}) != 4 || binary.LittleEndian.Uint32(data[n:]) != crc32.Checksum(data[:n], sums):
+		return nil, errBlock
+	default:
+		data = data[:n]
+	}
+	var last []byte
+	for at := 0; at < len(data); at += len(entry{}) {
+		key := data[at : at+keySize]
+		if r.block(key) != id || bytes.Compare(last, key) >= 0 {
+			return nil, errBlock
+		}
+		last = key
+	}
+	return data, nil
+}
 
 // flushHeads merges the heads in memory into the runs. Commits and reads go on
 // meanwhile. After an error the same heads are merged the next time.
@@ -335,6 +385,9 @@ func (s *Store) flushHeads() error {
 				execute(c, `UPDATE head SET heads_upto = ?`, int64(h.frozenUpto)))
 		})
 	}
+	if errors.Is(err, layout.ErrDamaged) {
+		h.hurt.Store(true)
+	}
 	h.mu.Lock()
 	if h.failed = err; err == nil {
 		clear(h.runs[:level])
@@ -361,7 +414,7 @@ func (s *Store) merge(heads map[ledger.Key]uint64, runs [headLevels]run) (level 
 	for room := int64(levelZero); ; room *= levelFactor {
 		if r := runs[level]; r.count > 0 {
 			total += r.count
-			sources = append(sources, &source{store: s, next: r.id << 32, end: (r.id + 1) << 32})
+			sources = append(sources, &source{store: s, run: r, next: r.id << 32, end: (r.id + 1) << 32})
 		}
 		if total <= room || level == headLevels-1 {
 			break
@@ -377,7 +430,8 @@ func (s *Store) merge(heads map[ledger.Key]uint64, runs [headLevels]run) (level 
 	if merged.id, err = s.newRun(); err != nil {
 		return 0, run{}, err
 	}
-	w := blockWriter{store: s}
+	// Every block is written, also one in which no key falls: one that is missing is damaged.
+	w := blockWriter{store: s, next: merged.id << 32}
 	for {
 		// The smallest key, from the newest source that has it.
 		var least *source
@@ -400,6 +454,9 @@ func (s *Store) merge(heads map[ledger.Key]uint64, runs [headLevels]run) (level 
 			}
 		}
 		if least == nil {
+			if err := w.upTo(merged.id<<32 + 1<<merged.depth); err != nil {
+				return 0, run{}, err
+			}
 			return level, merged, w.flush()
 		}
 		e := &least.entries[0]
@@ -428,7 +485,7 @@ func (s *Store) writeFilter() error {
 			continue
 		}
 		err := s.write(func(c *sqlite.Conn) error {
-			return execute(c, `REPLACE INTO head_filter (part, data) VALUES (?, ?)`, i, part)
+			return execute(c, `REPLACE INTO head_filter (part, data) VALUES (?, ?)`, i, seal(part))
 		})
 		if err != nil {
 			h.mu.Lock()
@@ -458,6 +515,7 @@ func (e entry) compare(other entry) int { return bytes.Compare(e[:keySize], othe
 type source struct {
 	entries   []entry
 	store     *Store
+	run       run
 	next, end int64
 }
 
@@ -480,10 +538,11 @@ func (src *source) fill() error {
 					src.next = stmt.ColumnInt64(0) + 1
 				}
 				data = column(stmt, 1, data)
-				if len(data)%len(entry{}) != 0 {
-					return errBlock
+				entries, err := src.run.open(stmt.ColumnInt64(0), data)
+				if err != nil {
+					return err
 				}
-				for part := range slices.Chunk(data, len(entry{})) {
+				for part := range slices.Chunk(entries, len(entry{})) {
 					src.entries = append(src.entries, entry(part))
 				}
 				return nil
@@ -499,23 +558,33 @@ func (src *source) fill() error {
 // blockWriter writes entries in blocks, a few blocks in each transaction.
 type blockWriter struct {
 	store *Store
+	next  int64 // the block that is begun next
 	ids   []int64
 	ends  []int // where each block ends in data
 	data  []byte
 }
 
 func (w *blockWriter) add(id int64, e *entry) error {
-	if n := len(w.ids); n == 0 || w.ids[n-1] != id {
-		if n == chunkBlocks {
+	if err := w.upTo(id + 1); err != nil {
+		return err
+	}
+	w.data = append(w.data, e[:]...)
+	w.ends[len(w.ends)-1] = len(w.data)
+	return nil
+}
+
+// upTo begins the blocks below id that have not begun. What was flushed has ended: keys come
+// in their order.
+func (w *blockWriter) upTo(id int64) error {
+	for ; w.next < id; w.next++ {
+		if len(w.ids) == chunkBlocks {
 			if err := w.flush(); err != nil {
 				return err
 			}
 		}
-		w.ids = append(w.ids, id)
+		w.ids = append(w.ids, w.next)
 		w.ends = append(w.ends, len(w.data))
 	}
-	w.data = append(w.data, e[:]...)
-	w.ends[len(w.ends)-1] = len(w.data)
 	return nil
 }
 
@@ -523,7 +592,7 @@ func (w *blockWriter) flush() error {
 	err := w.store.write(func(c *sqlite.Conn) error {
 		start := 0
 		for i, id := range w.ids {
-			if err := execute(c, `INSERT INTO head_block (id, data) VALUES (?, ?)`, id, w.data[start:w.ends[i]]); err != nil {
+			if err := execute(c, `INSERT INTO head_block (id, data) VALUES (?, ?)`, id, seal(w.data[start:w.ends[i]:w.ends[i]])); err != nil {
 				return err
 			}
 			start = w.ends[i]

@@ -45,7 +45,7 @@ func (s *Store) Items(ctx context.Context, q ledger.ItemQuery) (items []ledger.I
 	}
 	text := `SELECT id, version, open, due, data, owner FROM item WHERE kind = ? AND id > ?`
 	if q.Open {
-		text += ` AND open = 1`
+		text += ` AND open <> 0`
 	}
 	args := []any{q.Kind, max(q.After, q.Prefix)}
 	if q.Prefix != "" {
@@ -82,7 +82,7 @@ func readItem(stmt *sqlite.Stmt, kind string) ledger.Item {
 func (s *Store) CountItems(ctx context.Context, kind, owner string, open bool) (n int, bytes int64, err error) {
 	text := `SELECT count(*), coalesce(sum(length(data)), 0) FROM item WHERE owner = ? AND owner <> '' AND kind = ?`
 	if open {
-		text += ` AND open = 1`
+		text += ` AND open <> 0`
 	}
 	err = s.read(ctx, func(c *sqlite.Conn) error {
 		return query(c, text, func(stmt *sqlite.Stmt) error {

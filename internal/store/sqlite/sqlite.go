@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -49,6 +50,8 @@ type Options struct {
 	// without one. Nothing is written and no lock is taken: methods that write
 	// return an error.
 	ReadOnly bool
+	// Logger is told what was damaged and made again. Nil is none.
+	Logger *slog.Logger
 }
 
 // Store is an open database. It implements store.Store.
@@ -130,7 +133,11 @@ func Open(dir string, opts Options) (_ *Store, err error) {
 	if err := migrate(s.writer); err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.file, err)
 	}
-	if err := s.heads.load(s.writer); err != nil {
+	log := opts.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	if err := s.loadHeads(log); err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.file, err)
 	}
 	s.tended.Go(s.tend)
@@ -341,6 +348,7 @@ func (s *Store) Close() error {
 	if !s.readOnly && s.heads.unmerged() >= closeSince {
 		_ = s.flushHeads() // else the next start reads the same from the batches
 	}
+	_ = s.markHurt() // else it is noticed once more
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()

@@ -562,7 +562,7 @@ func TestMerge(t *testing.T) {
 	}
 	var stored int64
 	err := s.read(t.Context(), func(c *sqlite.Conn) error {
-		return query(c, `SELECT sum(length(data)) / 24 FROM head_block`, func(stmt *sqlite.Stmt) error {
+		return query(c, `SELECT sum(length(data) - 4) / 24 FROM head_block`, func(stmt *sqlite.Stmt) error {
 			stored = stmt.ColumnInt64(0)
 			return nil
 		})

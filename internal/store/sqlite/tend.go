@@ -74,6 +74,7 @@ func (s *Store) tend() {
 		if full {
 			err = s.flushHeads()
 		}
+		err = errors.Join(err, s.markHurt())
 		switch {
 		case s.erased.Load():
 			err = errors.Join(err, beside(s.truncate))
