@@ -11,11 +11,14 @@ import (
 
 // grammar is the members of the protocol's objects, of every published version.
 // What is the caller's own is not looked into: arguments, structuredContent, _meta,
-// schemas, what a person filled in, data of errors and of log messages, metadata,
+// schemas, what a person filled in, data of errors but for their elicitations, of log messages, metadata,
 // and what is experimental.
 var grammar = content.NewGrammar(map[string]string{
 	"message": "jsonrpc id method params:params result:result error:error",
-	"error":   "code message data",
+	"error":   "code message data:refused",
+	// An error that asks a person first (-32042) lists what; the rest of data is the caller's own.
+	"refused":     "elicitations:elicitation",
+	"elicitation": "_meta mode message elicitationId url requestedSchema",
 	"params": "_meta name arguments uri cursor level protocolVersion capabilities:capabilities clientInfo:named " +
 		"ref:named argument:argument context:context task:task taskId requestId reason progressToken progress total message " +
 		"logger data messages:content systemPrompt includeContext temperature maxTokens stopSequences metadata " +

@@ -253,6 +253,26 @@ func TestThreat05MethodSpellings(t *testing.T) {
 			t.Errorf("%s is refused: %v", other, d)
 		}
 	}
+	for data, at := range map[string]string{
+		`{"elicitations":[{"mode":"url","Url":"https://evil.example","url":"https://a.example"}]}`:              "/error/data/elicitations/0",
+		`{"elicitations":[{"mode":"url","url":"https://a.example"},{"elicitation_id":"x"}]}`:                    "/error/data/elicitations/1",
+		`{"Elicitations":[{"mode":"url"}]}`:                                                                     "/error/data",
+		`{"elicitations":[{"mode":"url","url":"https://a.example","elicitationId":"1","message":"m"}],"Url":1}`: "",
+		`{"supported":["2025-06-18"],"Name":{"Method":1}}`:                                                      "",
+		`["Url"]`: "", `"url"`: "",
+	} {
+		doc, err := rawjson.Parse([]byte(`{"jsonrpc":"2.0","id":1,"error":{"code":-32042,"message":"m","data":` + data + `}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if d := Double(doc.Root(), ""); d != nil {
+			got = d.Pointer
+		}
+		if got != at {
+			t.Errorf("%s: a double at %q, want %q", data, got, at)
+		}
+	}
 	for name := range defined {
 		doc, _ := rawjson.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"` + name + `"}`))
 		if d := Double(doc.Root(), ""); d != nil {
