@@ -318,7 +318,7 @@ func openStore(ctx context.Context, cfg Config, readOnly bool) (store.Store, err
 			return nil, err
 		}
 	}
-	s, err := sqlite.Open(dir, sqlite.Options{ReadOnly: readOnly, Logger: cfg.Logger})
+	s, err := sqlite.Open(dir, sqlite.Options{ReadOnly: readOnly, Logger: slog.Default()})
 	if err != nil {
 		return nil, err
 	}
