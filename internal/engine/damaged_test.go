@@ -56,7 +56,7 @@ var damagedRows = []struct {
 	}, {
 		name:     "where a session was written",
 		postgres: `UPDATE session_head SET index = -5`,
-		check: func(t *testing.T, n *node, _ *before) { remembersNothing(t, n) },
+		check:    func(t *testing.T, n *node, _ *before) { remembersNothing(t, n) },
 	}, {
 		name: "the index of sessions", sqlite: `INSERT INTO head_run VALUES (99, 1, 1, 1)`,
 		check: func(t *testing.T, n *node, _ *before) { // it is made again
