@@ -161,7 +161,7 @@ func TestCompose(t *testing.T) {
 	if err := yaml.UnmarshalStrict(text, &compose); err != nil {
 		t.Fatal(err)
 	}
-	image, err := os.ReadFile("Dockerfile")
+	image, err := os.ReadFile("image/main.go")
 	if err != nil {
 		t.Fatal(err)
 	}

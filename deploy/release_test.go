@@ -2,7 +2,10 @@ package deploy
 
 import (
 	"bytes"
-	"context"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"debug/elf"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,10 +16,6 @@ import (
 	"testing"
 
 	"github.com/goreleaser/goreleaser/v2/pkg/config"
-	"github.com/goreleaser/nfpm/v2"
-	_ "github.com/goreleaser/nfpm/v2/deb"
-	"github.com/goreleaser/nfpm/v2/files"
-	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
 // release reads what is released as goreleaser does: with its own types, strictly.
@@ -58,88 +57,200 @@ func TestRelease(t *testing.T) {
 			}
 		}
 	}
-	for _, d := range project.DockersV2 {
-		there(d.Dockerfile)
-	}
-	if len(project.Builds) != 2 || len(project.NFPMs) != 1 || len(project.DockersV2) != 1 || len(project.Casks) != 1 || len(project.Signs) != 1 || len(project.SBOMs) != 2 {
+	if len(project.Builds) != 2 || len(project.NFPMs) != 1 || len(project.Casks) != 1 || len(project.Signs) != 1 || len(project.SBOMs) != 1 {
 		t.Error("something is not released")
 	}
 }
 
-// snapshot builds the programs and packages of this system, as the configuration says, and
-// returns the packages' paths by format.
-func snapshot(t *testing.T) map[string]string {
+// dist is the folder with what scripts/release --snapshot built, as a release would.
+func dist(t *testing.T) string {
 	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("packages are for Linux")
+	dir, err := filepath.Abs("../dist")
+	if err != nil {
+		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	project := release(t)
-	p := project.NFPMs[0]
-	info := &nfpm.Info{
-		Name: p.PackageName, Arch: runtime.GOARCH, Platform: "linux", Version: "0.0.1-dev", Section: p.Section, Priority: "optional",
-		Maintainer: p.Maintainer, Vendor: p.Vendor, Homepage: p.Homepage, License: p.License, Description: p.Description,
+	if _, err := os.Stat(filepath.Join(dir, "SHA256SUMS")); err != nil {
+		t.Fatalf("there is no snapshot of a release to look at: run scripts/release --snapshot first (%v)", err)
 	}
-	for _, c := range p.Contents {
-		info.Contents = append(info.Contents, &files.Content{Source: c.Source, Destination: c.Destination, Type: c.Type})
+	return dir
+}
+
+// one is the one file of a pattern.
+func one(t *testing.T, dir, pattern string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%d files %s: %v, %v", len(found), pattern, found, err)
 	}
-	info.Scripts.PostInstall, info.Scripts.PreRemove, info.Scripts.PostRemove = p.Scripts.PostInstall, p.Scripts.PreRemove, p.Scripts.PostRemove
-	for _, b := range project.Builds {
-		program := filepath.Join(dir, b.Binary)
-		cmd := exec.Command("go", append(append([]string{"build", "-o", program}, b.Flags...), "-ldflags="+strings.Join(b.Ldflags, " "), b.Main)...)
-		cmd.Env = append(os.Environ(), b.Env...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		info.Contents = append(info.Contents, &files.Content{Source: program, Destination: filepath.Join(p.Bindir, b.Binary), FileInfo: &files.ContentFileInfo{Mode: 0o755}})
+	return found[0]
+}
+
+// TestSnapshot: all that is promised was built, the sums are those of the files, each program
+// is static and was built reproducibly, and each has its bill of materials.
+func TestSnapshot(t *testing.T) {
+	dir := dist(t)
+	text, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	packages := map[string]string{}
-	for _, format := range p.Formats {
-		packager, err := nfpm.Get(format)
+	sums := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		sums[name] = sum
+	}
+	summed := func(pattern string) {
+		t.Helper()
+		file := one(t, dir, pattern)
+		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		one := *info // each packager changes what it is given
-		one.Contents = nil
-		for _, c := range info.Contents {
-			copied := *c
-			one.Contents = append(one.Contents, &copied)
-		}
-		var b bytes.Buffer
-		if err := packager.Package(nfpm.WithDefaults(&one), &b); err != nil {
-			t.Fatalf("%s: %v", format, err)
-		}
-		packages[format] = filepath.Join(dir, packager.ConventionalFileName(&one))
-		if err := os.WriteFile(packages[format], b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
+		if got := fmt.Sprintf("%x", sha256.Sum256(content)); sums[filepath.Base(file)] != got {
+			t.Errorf("%s: the sum is %s, and SHA256SUMS says %q", file, got, sums[filepath.Base(file)])
 		}
 	}
-	return packages
+	for _, system := range []string{"linux", "darwin", "windows"} {
+		for _, arch := range []string{"amd64", "arm64"} {
+			form, suffix := "tar.gz", ""
+			if system == "windows" {
+				form, suffix = "zip", ".exe"
+			}
+			summed(fmt.Sprintf("reeve_*_%s_%s.%s", system, arch, form))
+			for _, program := range []string{"reeve", "reeve-hook"} {
+				file := one(t, dir, fmt.Sprintf("%s_%s_%s*/%s%s", program, system, arch, program, suffix))
+				built(t, file, system, arch)
+				bill(t, one(t, dir, fmt.Sprintf("%s_*_%s_%s.cdx.json", program, system, arch)), file)
+			}
+		}
+	}
+	for _, pattern := range []string{"reeve_*_amd64.deb", "reeve_*_arm64.deb", "reeve-*.x86_64.rpm", "reeve-*.aarch64.rpm"} {
+		summed(pattern)
+	}
+	cask, err := os.ReadFile(one(t, dir, "homebrew/Casks/reeve.rb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, sum := range sums {
+		if strings.Contains(name, "_darwin_") && strings.HasSuffix(name, ".tar.gz") && !strings.Contains(string(cask), sum) {
+			t.Errorf("the cask does not have the sum of %s", name)
+		}
+	}
+}
+
+// built looks at what a program was built from, and that it needs no other.
+func built(t *testing.T, file, system, arch string) {
+	t.Helper()
+	info, err := buildinfo.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	if settings["CGO_ENABLED"] != "0" || settings["-trimpath"] != "true" || settings["GOOS"] != system || settings["GOARCH"] != arch {
+		t.Errorf("%s was built with %v", file, settings)
+	}
+	if system == "linux" {
+		static(t, file)
+	}
+}
+
+// static says that a program needs no interpreter and no library.
+func static(t *testing.T, file string) {
+	t.Helper()
+	f, err := elf.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if libraries, err := f.ImportedLibraries(); err != nil || len(libraries) > 0 {
+		t.Errorf("%s needs %v, %v", file, libraries, err)
+	}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			t.Errorf("%s needs an interpreter", file)
+		}
+	}
+}
+
+// bill holds a bill of materials against the program that it is of.
+func bill(t *testing.T, file, program string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b struct {
+		Format     string `json:"bomFormat"`
+		Components []struct {
+			Ref      string `json:"bom-ref"`
+			Version  string `json:"version"`
+			Licences []any  `json:"licenses"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(text, &b); err != nil || b.Format != "CycloneDX" {
+		t.Fatalf("%s: %v", file, err)
+	}
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for _, c := range b.Components {
+		if versions[c.Ref] = c.Version; len(c.Licences) == 0 {
+			t.Errorf("%s: %s has no licence", file, c.Ref)
+		}
+	}
+	for _, m := range info.Deps {
+		if versions[m.Path] != m.Version {
+			t.Errorf("%s: %s is %q, and the program has %s", file, m.Path, versions[m.Path], m.Version)
+		}
+	}
+	if versions["go"] != info.GoVersion || len(versions) != len(info.Deps)+1 {
+		t.Errorf("%s: %d components, Go %q; the program has %d modules and is of %s", file, len(versions), versions["go"], len(info.Deps), info.GoVersion)
+	}
+}
+
+// needs ends a test that cannot be made here. On Linux that is a fault of the machine, and
+// not a reason to know less.
+func needs(t *testing.T, programs ...string) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("this is about Linux")
+	}
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			t.Fatalf("this test needs the program %s: scripts/test-needs check installs it", p)
+		}
+	}
+}
+
+// needsRoot ends a test that makes name spaces and mounts in them.
+func needsRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Fatal("this test makes a copy of this system, or a system of its own, and needs root for that: run it with sudo -E")
+	}
 }
 
 // TestPackages installs the deb in a copy of this system, starts the node as its unit says,
 // asks it, and removes the package, which names the agents that it leaves blocked.
 func TestPackages(t *testing.T) {
-	packages := snapshot(t)
-	if info, err := os.Stat(packages["rpm"]); err != nil || info.Size() < 5<<20 {
-		t.Errorf("the rpm: %v, %v", info, err)
-	}
-	if _, err := exec.LookPath("dpkg"); err != nil || os.Geteuid() != 0 {
-		t.Skip("needs dpkg, and root to make a copy of this system")
-	}
+	needs(t, "dpkg", "unshare", "setpriv", "script", "curl", "ip")
+	needsRoot(t)
+	deb := one(t, dist(t), "reeve_*_"+runtime.GOARCH+".deb")
 	dir := t.TempDir()
-	if err := exec.Command("unshare", "--mount", "sh", "-ec", overlay, "sh", dir, "true").Run(); err != nil {
-		t.Skipf("no overlay of this system can be mounted: %v", err)
+	if out, err := exec.Command("unshare", "--mount", "sh", "-ec", overlay, "sh", dir, "true").CombinedOutput(); err != nil {
+		t.Fatalf("no overlay of this system can be mounted, which the test of the package needs: a container must be privileged for it (%v: %s)", err, out)
 	}
 	// In a name space of processes of its own, so that nothing is left running.
-	script, err := filepath.Abs("deploy/testdata/install.sh")
+	script, err := filepath.Abs("testdata/install.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "--mount-proc", "sh", "-ec", overlay, "sh", dir,
-		"sh", script, packages["deb"])
+	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "--mount-proc", "sh", "-ec", overlay, "sh", dir,
+		"sh", script, deb)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -180,9 +291,7 @@ exec chroot "$dir/root" "$@"
 
 // TestUnit: systemd reads the unit without a complaint.
 func TestUnit(t *testing.T) {
-	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Skip("no systemd here")
-	}
+	needs(t, "systemd-analyze")
 	text, err := os.ReadFile("package/reeve.service")
 	if err != nil {
 		t.Fatal(err)

@@ -70,7 +70,6 @@ type play struct {
 	turns  []Turn
 	next   int
 	told   []string // what the model was told, request by request
-	tools  []string // the tools that it was offered at last
 }
 
 // Start starts a model, which ends with the test.
@@ -102,18 +101,6 @@ func (s *Server) Told(prompt string) string {
 		}
 	}
 	return ""
-}
-
-// Tools are the names of the tools that a conversation's model was offered.
-func (s *Server) Tools(prompt string) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, p := range s.plays {
-		if p.prompt == prompt {
-			return slices.Clone(p.tools)
-		}
-	}
-	return nil
 }
 
 // Left is how many turns of a conversation have not been played.
@@ -217,7 +204,6 @@ func (s *Server) turn(path string, r *request) (id string, t Turn) {
 		return fmt.Sprintf("aside-%d", s.asides), Say("A title")
 	}
 	p.told = append(p.told, r.told)
-	p.tools = r.tools
 	t = Say("done")
 	if p.next < len(p.turns) {
 		t = p.turns[p.next]
