@@ -278,16 +278,10 @@ func (e *evaluation) reached(list []target, what reachSet) []target {
 // rest of them carries it.
 func linked(control, carries []target, text string, what reachSet) (c, d []target) {
 	for at := 0; ; {
-		i := strings.Index(text[at:], "://")
-		if i < 0 {
+		start, end := nextLink(text, at)
+		if start < 0 {
 			return control, carries
 		}
-		i += at
-		start := i
-		for start > 0 && text[start-1]|0x20-'a' < 26 {
-			start--
-		}
-		end := i + 3
 		for end < len(text) && text[end] > ' ' && !strings.ContainsRune("\"'<>`)]}|\\", rune(text[end])) {
 			end++
 		}
@@ -301,10 +295,44 @@ func linked(control, carries []target, text string, what reachSet) (c, d []targe
 			continue
 		}
 		url := strings.TrimRight(text[start:end], ".,;:!?")
-		for _, h := range hostsOf(url) {
+		address := url
+		if !strings.Contains(url, "//") {
+			address = "//" + url
+		}
+		for _, h := range hostsOf(address) {
 			control = addTarget(control, target{name, h})
 		}
 		carries = addTarget(carries, target{name, url})
+	}
+}
+
+// nextLink finds where the next address begins that a reader's program makes a link of,
+// and where its host may: with a scheme; without one, as a page has it; or by www alone, as
+// chats do. It is -1 when there is none.
+func nextLink(text string, at int) (start, host int) {
+	for {
+		i := strings.IndexAny(text[at:], ":/wW")
+		if i < 0 {
+			return -1, -1
+		}
+		i += at
+		at = i + 1
+		before := byte(' ')
+		if i > 0 {
+			before = text[i-1]
+		}
+		switch rest := text[i:]; {
+		case strings.HasPrefix(rest, "://"):
+			start = i
+			for start > 0 && text[start-1]|0x20-'a' < 26 {
+				start--
+			}
+			return start, i + 3
+		case strings.HasPrefix(rest, "//") && strings.IndexByte("(\"'=<", before) >= 0:
+			return i, i + 2
+		case len(rest) > 4 && strings.EqualFold(rest[:4], "www.") && rest[4] > ' ' && before|0x20-'a' >= 26 && before-'0' >= 10 && strings.IndexByte("@._-", before) < 0:
+			return i, i + 4
+		}
 	}
 }
 
