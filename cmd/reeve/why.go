@@ -354,12 +354,13 @@ func (x *exceptionOf) yaml(e *explanation) (string, error) {
 	if !e.exact {
 		return "", errors.New("the call is kept masked, so that no exception can name exactly what was asked: write one by hand")
 	}
-	var conditions []string
+	var conditions, names []string
 	for i := range e.action.Arguments {
 		arg := &e.action.Arguments[i]
 		if e.action.Canonical == hook.Shell && (arg.Name == "description" || arg.Name == "timeout") {
 			continue // the model's own words, and how long it waits: other ones each time
 		}
+		names = append(names, string(rawjson.Quote(arg.Name)))
 		doc, err := rawjson.Parse(arg.Value)
 		if err != nil || doc.Root().Kind() == rawjson.Object || doc.Root().Kind() == rawjson.Array {
 			return "", fmt.Errorf("the argument %s is no single value: write the exception by hand", arg.Name)
@@ -369,6 +370,14 @@ func (x *exceptionOf) yaml(e *explanation) (string, error) {
 	}
 	if len(conditions) == 0 {
 		return "", errors.New("the call has no arguments by which an exception could tell it: write one by hand")
+	}
+	// One argument more would be another act: a second command, or a folder to run it in.
+	if e.action.Canonical == hook.Shell {
+		names = append(names, `"description"`, `"timeout"`)
+	}
+	conditions = append(conditions, "args.all(name, name in ["+strings.Join(names, ", ")+"])")
+	if e.action.Server != "" { // the same name at another server is another tool
+		conditions = append(conditions, "action.server == "+string(rawjson.Quote(e.action.Server)))
 	}
 	quote := func(s string) string { return string(rawjson.Quote(s)) }
 	quoted := make([]string, len(rules))
