@@ -295,6 +295,7 @@ type Trace struct {
 	Argument string `json:"argument"`           // whose value it is, or what it was read from
 	Value    string `json:"value"`              // shortened, and masked
 	Origin   string `json:"origin"`             // "foreign" or "unknown"
+	Source   string `json:"source,omitempty"`   // the tool whose result it stands in, where that is known
 	Decision string `json:"decision,omitempty"` // the id of the record of what brought it in, where that is known
 }
 
@@ -303,6 +304,9 @@ func (t Trace) String() string {
 	from := "stands in nothing that was read: the agent put it together, or was told it elsewhere"
 	if t.Origin == "foreign" {
 		from = "was read in foreign text"
+		if t.Source != "" {
+			from = fmt.Sprintf("was read in what %q gave", t.Source)
+		}
 		if t.Decision != "" {
 			from += ", first in decision " + t.Decision
 		}

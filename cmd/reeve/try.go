@@ -184,6 +184,31 @@ type trialReason struct {
 	Instead string       `json:"instead,omitempty"`
 	Note    string       `json:"note,omitempty"`
 	Saw     []trialValue `json:"saw,omitempty"`
+	// Ways are those of values, from what brought them in to what would carry them out.
+	Ways []way `json:"ways,omitempty"`
+}
+
+// way is the way of one value that neither the user nor one's own sources have named.
+type way struct {
+	act.Trace
+	// From says what brought it in, and To what would be done upon it.
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// wayOf draws the way of a value.
+func wayOf(t act.Trace, tool string) way {
+	w := way{Trace: t, From: "foreign text", To: t.Argument}
+	if t.Origin != "foreign" {
+		w.From = "nothing that was read"
+	}
+	if t.Decision != "" {
+		w.From += ", decision " + t.Decision
+	}
+	if tool != "" {
+		w.To += " of " + tool
+	}
+	return w
 }
 
 // trialValue is a part of a rule's condition that held, with its value.
@@ -266,6 +291,9 @@ func printReasons(w io.Writer, reasons []trialReason) {
 		fmt.Fprintf(w, "\n  %s by %s, %s%s\n    %s\n", r.Effect, r.Rule, where, note, r.Message)
 		if r.Instead != "" {
 			fmt.Fprintf(w, "    instead: %s\n", r.Instead)
+		}
+		for _, way := range r.Ways {
+			fmt.Fprintf(w, "    %s ──▶ %q ──▶ %s\n", printable(way.From), way.Value, printable(way.To))
 		}
 		for _, v := range r.Saw {
 			fmt.Fprintf(w, "    %s = %s\n", v.Expression, v.Value)

@@ -161,6 +161,9 @@ func explain(ctx context.Context, store ledger.Reader, pos act.Position) (*expla
 	e.Tool, e.Session, e.Agent, e.Approval, e.Policy = links.Resource, links.Session, cmp.Or(by.Claims.Agent, by.Name), kept.Approval, kept.Policy
 	for _, r := range kept.Reasons {
 		d := trialReason{Rule: r.Rule, Code: r.Code, Effect: r.Effect, Message: r.Message, Instead: r.Instead}
+		for _, t := range r.Traces {
+			d.Ways = append(d.Ways, broughtBy(ctx, store, wayOf(t, links.Resource)))
+		}
 		switch {
 		case r.Final:
 			d.Note, e.final = "nobody can let this pass", true
@@ -173,6 +176,25 @@ func explain(ctx context.Context, store ledger.Reader, pos act.Position) (*expla
 	}
 	e.lookUp(ctx, store, opening.Request, links.Digest)
 	return e, nil
+}
+
+// broughtBy says of the way of a value what the record tells of what brought it in.
+func broughtBy(ctx context.Context, store ledger.Reader, w way) way {
+	pos, err := act.ParsePosition(w.Decision)
+	if err != nil {
+		return w
+	}
+	record, _, err := ledger.ReadRecord(ctx, store, pos)
+	if err != nil {
+		return w
+	}
+	w.From = fmt.Sprintf("%s in decision %s", record.Kind, w.Decision)
+	if opening, err := ledger.ReadOpening(ctx, store, pos); err == nil {
+		if links, err := opening.Linked(); err == nil && cmp.Or(w.Source, links.Resource, links.Answers) != "" {
+			w.From += ", of " + cmp.Or(w.Source, links.Resource, links.Answers)
+		}
+	}
+	return w
 }
 
 // lookUp adds what the act was and what the rules saw: the act as it is kept, judged

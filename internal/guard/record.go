@@ -349,6 +349,7 @@ func appendTraces(b []byte, traces []act.Trace) []byte {
 		b = append(b, `,"value":`...)
 		b = rawjson.AppendString(b, t.Value)
 		b = appendMember(b, "origin", t.Origin)
+		b = appendMember(b, "source", t.Source)
 		b = append(appendMember(b, "decision", t.Decision), '}')
 	}
 	if len(traces) > 0 {

@@ -133,7 +133,17 @@ func (e *evaluation) reasons(dst []act.Reason, m *match) []act.Reason {
 	if r.acts != nil || r.when != nil && r.when.traces {
 		traces = e.traces()
 	}
+	told := ""
+	for i, t := range traces {
+		if told += " " + t.String() + "."; i == 1 {
+			break
+		}
+	}
 	reason := act.Reason{Rule: r.name, Code: r.code, Traces: traces, Message: r.reason, Instead: r.instead, Effect: r.effect, Observe: m.observed(), Terms: r.terms}
+	if told != "" && reason.Message == "" {
+		reason.Message = "The rule " + r.name + " applies."
+	}
+	reason.Message += told
 	if m.err == nil || r.effect == act.Deny || r.effect == act.Escalate {
 		dst = e.ruleReasons(dst, m, reason)
 	}

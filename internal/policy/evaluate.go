@@ -29,8 +29,9 @@ type Session struct {
 	Known        bool      // its memory is whole: nothing expired or was evicted
 	// Values are what is known of where the session's values came from; nil for nothing.
 	Values *provenance.Memory
-	// At is the position of the record of one of its steps, where that is known; nil for none.
-	At func(step int64) (act.Position, bool)
+	// At is the position of the record of one of its steps, where that is known, and the
+	// tool whose result it was; nil for none.
+	At func(step int64) (at act.Position, tool string, ok bool)
 }
 
 // Input is what a policy judges.
@@ -218,6 +219,9 @@ func (e *evaluation) detected(r *rule) bool {
 // the rule looks at, and grave enough.
 func (e *evaluation) counts(r *rule, i int) bool {
 	f := &e.findings[i]
+	if r.change.kind == redact && e.given(i) {
+		return false
+	}
 	return f.Detector&r.detect != 0 && f.Score >= r.least && e.looksAt(r, e.leaves[i])
 }
 

@@ -15,6 +15,7 @@ import (
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/provenance"
+	"reeve.example/reeve/internal/risk"
 )
 
 // origin() says who named a value. It is a function of the session, so the macro gives
@@ -133,6 +134,22 @@ func (e *evaluation) endorsed(argument, value string) bool {
 	return all
 }
 
+// given reports whether finding i is a personal number that the user gave for this very
+// use: it is what the act is done upon, and masked it would be done upon nothing.
+func (e *evaluation) given(i int) bool {
+	f, leaf := &e.findings[i], &e.in.Action.Content[e.leaves[i]]
+	if f.Detector&(risk.Card|risk.SSN|risk.IBAN|risk.Email|risk.Phone) == 0 || leaf.Arg == "" || e.in.Session.Values == nil {
+		return false
+	}
+	return slices.ContainsFunc(e.targetsOf().control, func(t target) bool {
+		if t.argument != leaf.Arg || t.text != leaf.Text {
+			return false
+		}
+		o, _ := e.trace(t.argument, t.text)
+		return o == provenance.User
+	})
+}
+
 // Endorses are the values that an approval of an act makes the user's, for the session,
 // by the rules that held it; nil where none of them says so.
 func (s *Set) Endorses(in *Input, rules []string) (list []provenance.Use) {
@@ -167,8 +184,8 @@ func (e *evaluation) traces() (list []act.Trace) {
 		}
 		one := act.Trace{Argument: t.argument, Value: shorten(hush(t.text)), Origin: o.String()}
 		if at := e.in.Session.At; at != nil && step > 0 {
-			if position, ok := at(step); ok {
-				one.Decision = position.String()
+			if position, tool, ok := at(step); ok {
+				one.Decision, one.Source = position.String(), shorten(tool)
 			}
 		}
 		if list = append(list, one); len(list) == maxTraces {

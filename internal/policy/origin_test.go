@@ -211,3 +211,28 @@ func TestListsCost(t *testing.T) {
 		}
 	}
 }
+
+// TestGivenIsNotMasked: a number that the user gave to be used so is not masked there,
+// and one that a mail gave is, also beside it.
+func TestGivenIsNotMasked(t *testing.T) {
+	set, err := Load(File{"p.yaml", []byte("version: 1\ndefault: allow\nacts: [{name: pay, tools: [send_money], control: [recipient]}]\nrules: [{name: mask, on: call, detect: pii.iban, effect: modify, modify: redact}]\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := remembered("pay DE89370400440532013000", "", "pay GB29NWBK60161331926819")
+	for _, c := range []struct {
+		args  []string
+		edits int
+	}{
+		{[]string{"recipient", `"DE89370400440532013000"`}, 0},
+		{[]string{"recipient", `"GB29NWBK60161331926819"`}, 1},
+		{[]string{"subject", `"DE89370400440532013000"`}, 1},
+		{[]string{"recipient", `"DE89370400440532013000"`, "subject", `"to GB29NWBK60161331926819"`}, 1},
+	} {
+		in := call("send_money", c.args...)
+		in.Session.Values = values
+		if v := set.Evaluate(in); len(v.Edits) != c.edits {
+			t.Errorf("%v: %v %+v", c.args, v.Effect, v.Edits)
+		}
+	}
+}

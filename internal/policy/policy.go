@@ -125,6 +125,9 @@ func compile(files []File, include func(files []File, docs []*document) []File) 
 		errs = append(errs, &Error{Message: fmt.Sprintf("the policy has more than %d rules", maxRules)})
 	}
 	if errs == nil {
+		for _, r := range s.rules {
+			r.narrow(s.sinks)
+		}
 		if e := costAtOnce(s.rules); e != nil {
 			errs = append(errs, e)
 		}

@@ -178,6 +178,27 @@ func addTarget(list []target, t target) []target {
 	return append(list, t)
 }
 
+// narrow has a rule that is for acts looked at for their kinds and tools only, so that
+// it costs the others nothing.
+func (r *rule) narrow(sinks []*sink) {
+	if r.acts == nil {
+		return
+	}
+	var kinds kindSet
+	var tools []string
+	any := r.tools != nil
+	for _, s := range sinks {
+		if anyGlob(r.acts, s.name) {
+			kinds |= s.scope.kinds
+			tools = append(tools, s.scope.tools...)
+			any = any || s.scope.tools == nil
+		}
+	}
+	if r.kinds &= kinds; !any {
+		r.tools = tools
+	}
+}
+
 // isOneOf reports whether the act is one of the policy's acts with these names.
 func (e *evaluation) isOneOf(globs []string) bool {
 	return slices.ContainsFunc(e.targetsOf().names, func(name string) bool { return anyGlob(globs, name) })

@@ -8,6 +8,7 @@ import (
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/provenance"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/words"
 )
 
 // Bounds of what is read into a session's values.
@@ -105,6 +106,7 @@ func (s *State) Read(st *Step, a *act.Action, from provenance.Source, endorsed [
 		}
 	}
 	if Brings(a) {
+		st.called = words.Cut(s.CalledBy(a), maxCallName)
 		for i := range a.Content {
 			texts = appendTexts(texts, a, &a.Content[i], from)
 		}
@@ -237,12 +239,12 @@ func planned(a *act.Action) (tools []string) {
 }
 
 // At is the position of the record of one of the session's steps, as far as that is
-// remembered, and the tool whose result it was.
-func (s *State) At(step int64) (at act.Position, ok bool) {
+// remembered, and the tool whose result it was, if it was one.
+func (s *State) At(step int64) (at act.Position, tool string, ok bool) {
 	for i := range s.ids {
-		if s.ids[i].Step == step && s.ids[i].Placed {
-			return s.ids[i].At, true
+		if seen := &s.ids[i]; seen.Step == step && seen.Placed {
+			return seen.At, s.callName(seen), true
 		}
 	}
-	return act.Position{}, false
+	return act.Position{}, "", false
 }
