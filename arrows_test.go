@@ -58,6 +58,7 @@ var arrows = map[string]string{
 	"internal/guard":                    "act internal/agent internal/approval internal/canon internal/identity internal/ledger internal/policy internal/provenance internal/quota internal/rawjson internal/risk internal/session internal/target internal/words task",
 	"internal/notice":                   "internal/deliver act internal/approval internal/guard internal/ledger internal/visible internal/words",
 	"internal/engine":                   "internal/deliver act internal/approval executor internal/guard internal/identity internal/quota internal/canon internal/content internal/rawjson internal/wording internal/ledger task",
+	"internal/apflow":                   "executor internal/jsonrpc internal/rawjson",
 	"flow":                              "act internal/engine executor internal/identity internal/jsonrpc internal/rawjson internal/ledger task internal/words",
 	"a2a":                               "internal/deliver a2a/message act internal/approval internal/engine executor internal/guard internal/identity internal/canon internal/content internal/jsonrpc internal/outbound internal/rawjson internal/wording internal/ledger task internal/words",
 	"aos":                               "act a2a/message internal/canon internal/content internal/jsonrpc internal/params internal/rawjson internal/wording internal/mcp/message",
@@ -67,7 +68,7 @@ var arrows = map[string]string{
 	"internal/server":                   "act internal/agent internal/identity internal/jsonrpc internal/quota task",
 	"internal/retention":                "a2a act internal/engine internal/guard internal/ledger internal/store task",
 	"internal/operator":                 "a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/nodes internal/retention internal/server",
-	"": "internal/notice a2a a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy " +
+	"": "internal/notice internal/apflow a2a a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy " +
 		"internal/retention internal/risk internal/risk/model internal/server internal/session internal/store internal/store/postgres internal/store/sqlite task internal/words internal/workflow internal/yamldoc",
 
 	"internal/guardian": "internal/lazyregexp act internal/hook internal/canon internal/rawjson internal/risk/hazard",

@@ -12,6 +12,7 @@ import (
 	"reeve.example/reeve/a2g"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
+	"reeve.example/reeve/internal/apflow"
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
@@ -112,6 +113,9 @@ func (n *Node) serverConfig() server.Config {
 	protocols := append([]jsonrpc.Namespace{
 		server.AgentsOnly(aos.Namespace(n.door.Decide, n.writable, Version(), n.now)), server.AgentsOnly(n.a2g.Namespace()), n.flow.Namespace(),
 	}, n.a2a.Namespaces()...)
+	// Last: but for their own paths the methods are flow's.
+	upstream := apflow.New(n.flow.Namespace(), Version(), n.executors.List)
+	protocols = append(protocols, upstream.Tasks(), upstream.System())
 	return server.Config{
 		Listen: n.cfg.Listen, AllowAnonymous: n.cfg.InsecureAnonymous, BeforeKeys: n.cfg.Anonymous == "never", Hosts: n.cfg.Hosts, Origins: n.cfg.origins(),
 		TLSCert: n.cfg.TLS.Cert, TLSKey: n.cfg.TLS.Key,
@@ -125,6 +129,7 @@ func (n *Node) serverConfig() server.Config {
 			server.Route{Pattern: "/mcp/", Handler: proxy.Serve(n.guard, n.pins), MaxBody: proxy.MaxQuestion, JSON: true, Roles: []identity.Role{identity.Agent, identity.Approver, identity.Admin}},
 			server.Route{Pattern: "GET /tasks/{id}/events", Handler: n.stream(n.flow.EventsHandler()), Roles: identity.Roles},
 			server.Route{Pattern: "GET /.well-known/agent-card", Handler: n.flow.AgentCard()},
+			server.Route{Pattern: "GET " + apflow.Path + "/.well-known/agent-card", Handler: n.flow.AgentCard()},
 			server.Route{Pattern: "GET /.well-known/agent-card.json", Handler: n.a2a.Card(false)},
 			server.Route{Pattern: "GET /a2a/.well-known/agent-card.json", Handler: n.a2a.Card(true)},
 			server.Route{Pattern: "/rest/", Handler: n.a2a.REST(), MaxBody: n.cfg.Limits.Body, Roles: identity.Roles},

@@ -132,6 +132,14 @@ func (r *Request) Follow(f Follow) bool {
 	return true
 }
 
+// Rewrite replaces what Follow was given, if it was: for who passes a call on and tells what
+// follows in other words.
+func (r *Request) Rewrite(with func(Follow) Follow) {
+	if r.follow != nil && r.follow.run != nil {
+		r.follow.run = with(r.follow.run)
+	}
+}
+
 // CanFollow reports whether something can follow the answer.
 func (r *Request) CanFollow() bool { return r.follow != nil }
 
