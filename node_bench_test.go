@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -42,6 +43,8 @@ func BenchmarkDecide(b *testing.B) {
 	edit := `"toolId":"Edit","inputs":[{"name":"file_path","value":"/home/oda/loans/src/due.go"},{"name":"old_string","value":` + fmt.Sprintf("%q", code[:900]) + `},{"name":"new_string","value":` + fmt.Sprintf("%q", code) + `}]`
 	b.Run("rules", func(b *testing.B) { decide(b, step(desk, "", read), "policy", rules, "keep", "none") })
 	b.Run("starter", func(b *testing.B) { decide(b, step(desk, "", read)) })
+	// One caller, whose every step is a commit of its own.
+	b.Run("alone", func(b *testing.B) { sendBy(b, 1, "/", step(desk, "", read), `"decision":"allow"`) })
 	// As the hooks of coding agents send them: without tools, and with the folder that they work in.
 	coder, folder := `"name":"coder","id":"coder-1","version":"2"`, `,"metadata":{"cwd":"/home/oda/loans"}`
 	b.Run("command", func(b *testing.B) { decide(b, step(coder, folder, command)) })
@@ -92,8 +95,12 @@ func BenchmarkCreate(b *testing.B) {
 	send(b, "/flow", `{"jsonrpc":"2.0","id":"№","method":"tasks.create","params":{"name":"Read the notes of April","schemas":{"method":"rest_executor"},"inputs":{"url":"https://birch.example/notes/2026/april","method":"GET"},"params":{"retry":{"max_attempts":3}}}}`, `"status"`)
 }
 
-// send asks a node again and again, each time with another number for №.
+// send has 64 callers ask a node again and again, each time with another number for №.
 func send(b *testing.B, path, body, want string, settings ...string) {
+	sendBy(b, 64, path, body, want, settings...)
+}
+
+func sendBy(b *testing.B, callers int, path, body, want string, settings ...string) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	set := map[string]string{"data": b.TempDir(), "quotas-tasks": "0", "quotas-task-bytes": "0", "quotas-intents": "0", "quotas-bytes": "0", "quotas-contents": "0"}
 	for i := 0; i < len(settings); i += 2 {
@@ -114,22 +121,29 @@ func send(b *testing.B, path, body, want string, settings ...string) {
 	}
 	parts := bytes.Split([]byte(body), []byte("№"))
 	var sequence atomic.Int64
-	b.SetParallelism(32)
 	b.ReportAllocs()
 	b.ResetTimer()
 	linear.Report(b, func() {
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				body := bytes.Join(parts, fmt.Appendf(nil, "%012d", sequence.Add(1)))
-				r := httptest.NewRequest("POST", "http://127.0.0.1:8080"+path, bytes.NewReader(body))
-				r.Header.Set("Content-Type", "application/json")
-				w := httptest.NewRecorder()
-				s.ServeHTTP(w, r)
-				if w.Code != http.StatusOK || !bytes.Contains(w.Body.Bytes(), []byte(want)) {
-					b.Errorf("%d %s", w.Code, w.Body)
-					return
+		var all sync.WaitGroup
+		for range callers {
+			all.Go(func() {
+				for {
+					i := sequence.Add(1)
+					if i > int64(b.N) {
+						return
+					}
+					body := bytes.Join(parts, fmt.Appendf(nil, "%012d", i))
+					r := httptest.NewRequest("POST", "http://127.0.0.1:8080"+path, bytes.NewReader(body))
+					r.Header.Set("Content-Type", "application/json")
+					w := httptest.NewRecorder()
+					s.ServeHTTP(w, r)
+					if w.Code != http.StatusOK || !bytes.Contains(w.Body.Bytes(), []byte(want)) {
+						b.Errorf("%d %s", w.Code, w.Body)
+						return
+					}
 				}
-			}
-		})
+			})
+		}
+		all.Wait()
 	})
 }
