@@ -27,6 +27,7 @@ import (
 	"reeve.example/reeve/internal/quota"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk"
+	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/session"
 	"reeve.example/reeve/task"
 )
@@ -60,7 +61,8 @@ type Config struct {
 	Score func(ctx context.Context, tool string, arguments []byte) (score float64, threats []string, ok bool)
 	// Tampering tells why an act reaches for what guards it: reasons that nobody
 	// overrules. It is asked once, before the act is judged. nil for nothing.
-	Tampering func(a *act.Action) []act.Reason
+	// It also gives what it read the act to do, if it did.
+	Tampering func(a *act.Action) ([]act.Reason, *hazard.Reading)
 	// Serves says why nothing is decided at present, such as that other nodes decide by
 	// another policy; nil where it is. Results of what was begun are recorded all the same.
 	// nil for always.
@@ -206,7 +208,13 @@ func (g *Guard) enqueue(ctx context.Context, e *ledger.Entry) (act.Position, err
 // Judge decides about an act from what its session remembers, by a policy. It
 // is a pure function: no clock, no disk, no logger.
 func Judge(a *act.Action, violations []act.Violation, s policy.Session, set *policy.Set) act.Decision {
-	v := set.Evaluate(&policy.Input{Action: a, Session: s, Violations: violations, Refusals: refusals(a, set)})
+	return judge(&policy.Input{Action: a, Session: s, Violations: violations}, set)
+}
+
+func judge(in *policy.Input, set *policy.Set) act.Decision {
+	a := in.Action
+	in.Refusals = refusals(a, set)
+	v := set.Evaluate(in)
 	d := act.Decision{
 		Effect: v.Effect, Reasons: v.Reasons, Edits: v.Edits, Risk: v.Risk, Conditions: v.Conditions,
 		Policy: set.Hash(), Digest: a.Digest, At: a.At,
@@ -300,15 +308,15 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 		}
 	}
 	g.bar(a)
-	g.defend(a)
+	read := g.defend(a)
 	if g.cfg.Score != nil && a.IsCall() {
 		g.askModel(ctx, a)
 	}
 	for range attempts {
 		if a.Session == "" && a.Step == "" { // an empty name is a name, in a step that has a context
-			d, modified, err = g.decideAlone(ctx, a, q)
+			d, modified, err = g.decideAlone(ctx, a, q, read)
 		} else {
-			d, modified, err = g.decideInSession(ctx, a, q)
+			d, modified, err = g.decideInSession(ctx, a, q, read)
 		}
 		if !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrStale) {
 			break
@@ -321,12 +329,15 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 	return d, modified, nil
 }
 
-// defend refuses an act that reaches for what guards it.
-func (g *Guard) defend(a *act.Action) {
+// defend refuses an act that reaches for what guards it, and returns what it was read to
+// do, if it was.
+func (g *Guard) defend(a *act.Action) *hazard.Reading {
 	if g.cfg.Tampering == nil || slices.ContainsFunc(a.Refusals, func(r act.Reason) bool { return r.Code == act.CodeTampering }) {
-		return
+		return nil
 	}
-	a.Refusals = append(a.Refusals[:len(a.Refusals):len(a.Refusals)], g.cfg.Tampering(a)...)
+	found, read := g.cfg.Tampering(a)
+	a.Refusals = append(a.Refusals[:len(a.Refusals):len(a.Refusals)], found...)
+	return read
 }
 
 // askModel notes what a model says of a call, or that it says nothing.
@@ -352,10 +363,10 @@ func (g *Guard) askModel(ctx context.Context, a *act.Action) {
 }
 
 // decideAlone decides about an act outside any session.
-func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With) (act.Decision, []byte, error) {
+func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With, read *hazard.Reading) (act.Decision, []byte, error) {
 	set := g.policy.Load()
 	violations, _ := (*session.State)(nil).Check(a, nil)
-	d := Judge(a, append(violations, a.Standing...), policy.Session{}, set)
+	d := judge(&policy.Input{Action: a, Violations: append(violations, a.Standing...), Reading: read}, set)
 	consent, release, err := g.consult(ctx, a, &d, q.Asked, false)
 	if err != nil {
 		return act.Decision{}, nil, err
@@ -381,7 +392,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With) (act.Dec
 // decideInSession decides about a step. The session is locked from the look at
 // its memory until the step is queued, so that of two steps at once only one
 // is the first; it is not locked while the disk is waited for.
-func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With) (act.Decision, []byte, error) {
+func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read *hazard.Reading) (act.Decision, []byte, error) {
 	s, err := g.sessions.lock(ctx, sessionKey(a), a.Principal.Name, a.At)
 	if err != nil {
 		return act.Decision{}, nil, err
@@ -420,7 +431,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With) (act
 		Known: s.state.Known, Steps: s.state.Steps, Calls: s.state.Calls, Started: s.state.Started,
 		Tainted: s.state.Tainted(a.Turn), Autonomous: s.state.Autonomous, Values: &s.state.Values, At: s.state.At,
 	}
-	d := Judge(a, append(violations, a.Standing...), remembered, set)
+	d := judge(&policy.Input{Action: a, Violations: append(violations, a.Standing...), Session: remembered, Reading: read}, set)
 	consent, release, err := g.consult(ctx, a, &d, q.Asked, s.state.Tainted(a.Turn))
 	if err != nil {
 		s.unlock()

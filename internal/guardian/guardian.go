@@ -394,19 +394,27 @@ func (e *examination) tampers(what string) {
 // not. It looks at links, and at the present text of settings that the act would
 // change, and so is called before the act is judged and not by the policy.
 func (g *Guarded) Tampering(a *act.Action) []act.Reason {
+	found, _ := g.Look(a)
+	return found
+}
+
+// Look is Tampering, and what the act was read to do on the way; nil if it was not read.
+func (g *Guarded) Look(a *act.Action) ([]act.Reason, *hazard.Reading) {
 	if g == nil || !a.IsCall() {
-		return nil
+		return nil, nil
 	}
 	e := &examination{g: g, a: a, links: 256, files: 16, tool: a.Canonical}
 	if !e.suspicious() {
-		return nil
+		return nil, nil
 	}
-	leaves := a.Content
-	e.read(leaves)
-	if plain := visible(leaves); plain != nil && len(e.found) == 0 {
-		e.read(plain)
+	var reading *hazard.Reading
+	e.tools(a.Content)
+	e.watch(func(w *hazard.Watch) { reading = hazard.Read(a, w) })
+	if plain := visible(a.Content); plain != nil && len(e.found) == 0 {
+		e.tools(plain)
+		e.watch(func(w *hazard.Watch) { hazard.Observe(e.tool, plain, w) })
 	}
-	return e.found
+	return e.found, reading
 }
 
 // visible is the texts without invisible characters; nil if there are none.
@@ -475,12 +483,6 @@ func ascii(s string) bool {
 var telling = []string{
 	".claude", ".codex", ".gemini", ".cursor", ".copilot", ".github", "opencode", "amazonq", "hooks", "settings",
 	"approvals", "ledger", "kill", "fuser", "claude", "codex", "opencode_", "iptables", "proc/", "base64", "xxd", "eval", "xargs", "'", "\"", "cd ",
-}
-
-// read looks at an act's texts.
-func (e *examination) read(leaves []act.Leaf) {
-	e.tools(leaves)
-	e.watch(func(w *hazard.Watch) { hazard.Observe(e.tool, leaves, w) })
 }
 
 func (e *examination) watch(observe func(*hazard.Watch)) {

@@ -41,6 +41,8 @@ type Input struct {
 	Violations []act.Violation
 	// Refusals are why reeve itself denies the act, whatever the rules say.
 	Refusals []act.Reason
+	// Reading is what the act would do, where somebody has read that before; nil where not.
+	Reading *hazard.Reading
 }
 
 // Finding is what a detector found in one leaf of an action's content.
@@ -315,7 +317,7 @@ func (e *evaluation) assess() *hazard.Assessment {
 	if !e.assessed {
 		e.assessed = true
 		if a := e.in.Action; a.IsCall() {
-			e.hazards = e.table.Assess(a.Canonical, a.Content)
+			e.hazards = e.table.AssessRead(a, e.in.Reading)
 			// A model can be talked into a low score by what it reads, but not
 			// into lowering that of the heuristics.
 			if m := a.Model; m != nil && *m > e.hazards.Score {

@@ -152,6 +152,11 @@ func Assess(tool string, leaves []act.Leaf) Assessment { return Default().Assess
 func (t *Table) Assess(tool string, leaves []act.Leaf) Assessment {
 	a := newAssessor(t)
 	a.read(newCall(tool, leaves))
+	return a.assessment()
+}
+
+// assessment is what was found, the gravest first.
+func (a *assessor) assessment() Assessment {
 	slices.SortStableFunc(a.findings, func(x, y Finding) int {
 		switch {
 		case x.Weight > y.Weight:

@@ -190,6 +190,21 @@ func FuzzAssess(f *testing.F) {
 			}
 			last = fd.Weight
 		}
+		// Who watches changes nothing of what is found, and what was found of one act is
+		// taken for no other.
+		one := &act.Action{Kind: act.ToolCall, Canonical: "execute_command", Content: leaves}
+		read := Read(one, &Watch{
+			Command: func(c *Command) {}, File: func(string, bool, string, bool) {}, Code: func(string, string) {},
+			URL: func(string) {}, Variable: func(string, string) {},
+		})
+		if d := cmp.Diff(a, Default().AssessRead(one, read)); d != "" {
+			t.Errorf("watched it is something else: %s", d)
+		}
+		edited := *one
+		edited.Content = []act.Leaf{leafOf("command", "rm -rf /")}
+		if got := Default().AssessRead(&edited, read); got.Score < 0.8 {
+			t.Errorf("an edited act has what was found of the one before: %v", got)
+		}
 	})
 }
 

@@ -35,11 +35,33 @@ type Command struct {
 }
 
 // Observe reads a call as Assess does, and tells what it sees. Of what cannot be
-// read it tells the words.
-func Observe(tool string, leaves []act.Leaf, w *Watch) {
+// read it tells the words. It returns what Assess does.
+func Observe(tool string, leaves []act.Leaf, w *Watch) Assessment {
 	a := newAssessor(Default())
 	a.watch = w
 	a.read(newCall(tool, leaves))
+	return a.assessment()
+}
+
+// A Reading is what one act would do, by the built-in table: its hazards, found when
+// somebody else read it. Whoever judges the very same act need not read it again.
+type Reading struct {
+	of         *act.Action
+	assessment Assessment
+}
+
+// Read observes an act, and returns the reading.
+func Read(a *act.Action, w *Watch) *Reading {
+	return &Reading{a, Observe(a.Canonical, a.Content, w)}
+}
+
+// AssessRead judges an act as Assess does. What it was found to do before is taken where
+// that was this very act, not a changed form of it, and by the same table.
+func (t *Table) AssessRead(a *act.Action, before *Reading) Assessment {
+	if before != nil && before.of == a && t == Default() {
+		return before.assessment
+	}
+	return t.Assess(a.Canonical, a.Content)
 }
 
 func (a *assessor) watchedFile(path string, writes bool, content flow) {
