@@ -86,7 +86,7 @@ var arrows = map[string]string{
 	"examples/workflow/own":    " act executor",
 	"examples/workflow/prices": "",
 	"demo":                     "aos examples/agent/agent",
-	"cmd/reeve":                " a2g act internal/agent internal/hook internal/engine executor flow task aos internal/approval demo internal/guard internal/guardian internal/identity internal/datadir internal/rawjson internal/secret internal/visible internal/words internal/workflow internal/ledger internal/mcp/pins internal/mcp/proxy internal/mcp/proxy/install internal/nodes internal/operator internal/policy internal/retention internal/report internal/risk/hazard internal/sandbox internal/server internal/session internal/simulation internal/store internal/store/postgres internal/store/sqlite",
+	"cmd/reeve":                " a2g act internal/agent internal/hook internal/engine executor flow task aos internal/approval demo internal/guard internal/guardian internal/identity internal/datadir internal/rawjson internal/secret internal/visible internal/words internal/workflow internal/jsonrpc internal/ledger internal/mcp/pins internal/mcp/proxy internal/mcp/proxy/install internal/nodes internal/operator internal/policy internal/retention internal/report internal/risk/hazard internal/sandbox internal/server internal/session internal/simulation internal/store internal/store/postgres internal/store/sqlite",
 	"cmd/reeve-hook":           "internal/hook internal/datadir",
 	"bench":                    "",
 	"deploy/image":             "",

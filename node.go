@@ -169,6 +169,9 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	if err = n.noteRestored(ctx); err != nil {
 		return n, err
 	}
+	for _, note := range set.Notes(n.now()) {
+		n.logger.Warn("policy: " + note)
+	}
 	n.notices = n.teller()
 	n.door = guard.Door{Guard: n.guard, Wait: cfg.Approvals.Wait, Places: make(chan struct{}, cfg.Approvals.Held), Hold: hold, Logger: n.logger}
 	n.pins = pins.New(n.guard, cfg.Quotas.Servers, cfg.Quotas.Bytes, time.Now)

@@ -211,7 +211,7 @@ func listApprovals(out io.Writer, list []*approval.Decision, width int) {
 // lineWidth is how wide lines may be: a terminal's width, and 80 columns elsewhere.
 func lineWidth(w io.Writer) int {
 	if f, ok := w.(*os.File); ok && isTerminal(w) {
-		if width, _, err := cwriter.GetSize(int(f.Fd())); err == nil {
+		if width, _, err := cwriter.GetSize(int(f.Fd())); err == nil && width > 0 {
 			return max(width, 40)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"reeve.example/reeve"
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/hook"
+	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/store"
 	"reeve.example/reeve/internal/words"
@@ -106,29 +107,12 @@ func (d *doctor) policy(c reeve.Config) {
 	if name == "" {
 		name = "the built-in starter"
 	}
-	watching := 0
-	for _, r := range set.Rules() {
-		if r.Observe {
-			watching++
-		}
-	}
-	rules := len(set.Rules())
-	d.add("ok", "policy", "%s: %s, %d of them only watching; default %s", name, words.Count(rules, "rule"), watching, set.Default())
-	if watching == rules {
-		d.add("note", "policy", "every rule only watches: nothing is stopped")
-	}
-	if set.GraveRisk() == 0 {
-		d.add("note", "policy", "risk.deny is off: grave risk alone denies nothing")
+	d.add("ok", "policy", "%s: %s, %d of them only watching; default %s", name, words.Count(len(set.Rules()), "rule"), set.Watching(), set.Default())
+	for _, note := range set.Notes(time.Now()) {
+		d.add("note", "policy", "%s", note)
 	}
 	for _, w := range set.Warnings() {
 		d.add("note", "policy", "%v", w)
-	}
-	for _, x := range set.Exceptions() {
-		if left := time.Until(x.Until); left <= 0 {
-			d.add("note", "policy", "%s:%d: the exception %q is over", x.File, x.Line, x.Name)
-		} else if left < 7*24*time.Hour {
-			d.add("note", "policy", "%s:%d: the exception %q is over on %s", x.File, x.Line, x.Name, x.Until.Format(time.DateOnly))
-		}
 	}
 }
 
@@ -163,20 +147,13 @@ func (d *doctor) data(ctx context.Context, c reeve.Config) bool {
 	return true
 }
 
-func wait(n int) string {
-	if n == 1 {
-		return "1 act waits"
-	}
-	return fmt.Sprintf("%d acts wait", n)
-}
-
 func (d *doctor) ledger(ctx context.Context, s store.Store) error {
 	waiting, err := s.Items(ctx, ledger.ItemQuery{Kind: "approval", Open: true, Limit: 1000})
 	if err != nil {
 		return err
 	}
 	if n := len(waiting); n > 0 {
-		d.add("note", "approvals", "%s for an answer: reeve approvals list", wait(n))
+		d.add("note", "approvals", "waiting for an answer: %s (reeve approvals list)", words.Count(n, "act"))
 	}
 	logs, err := s.Logs(ctx)
 	if err != nil {
@@ -263,18 +240,17 @@ func (d *doctor) node(ctx context.Context, c reeve.Config) {
 	}
 }
 
-// fetch reads a short JSON answer.
+// fetch reads a short JSON answer, also that of a node that is not ready.
 func fetch(ctx context.Context, url string, into any) error {
-	r, err := http.NewRequestWithContext(ctx, "GET", url, nil)
+	r, err := jsonrpc.NewRequest(ctx, http.MethodGet, url, "", nil)
 	if err != nil {
 		return err
 	}
-	resp, err := http.DefaultClient.Do(r)
+	answer, err := jsonrpc.Fetch(http.DefaultClient, r, 1<<20)
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	return json.UnmarshalRead(io.LimitReader(resp.Body, 1<<20), into)
+	return json.Unmarshal(answer.Body, into)
 }
 
 func (d *doctor) hooks(ctx context.Context) {

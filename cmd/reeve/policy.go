@@ -40,24 +40,10 @@ func policyCheck() *cobra.Command {
 			for _, w := range set.Warnings() {
 				fmt.Fprintf(cmd.ErrOrStderr(), "warning: %v\n", w)
 			}
-			enforced, watched := 0, 0
-			for _, r := range set.Rules() {
-				if r.Observe {
-					watched++
-				} else {
-					enforced++
-				}
-			}
 			fmt.Fprintf(cmd.OutOrStdout(), "the policy compiles: %s, %d of them only watching; default %s\n%s\n",
-				words.Count(enforced+watched, "rule"), watched, set.Default(), set.Hash())
-			if set.GraveRisk() == 0 {
-				fmt.Fprintln(cmd.OutOrStdout(), "note: risk.deny is off: grave risk alone denies nothing")
-			}
-			for _, x := range set.Exceptions() {
-				if !time.Now().Before(x.Until) {
-					fmt.Fprintf(cmd.OutOrStdout(), "%s:%d: the exception %q was over at %s, and lets nothing pass any more\n",
-						x.File, x.Line, x.Name, x.Until.UTC().Format(time.RFC3339))
-				}
+				words.Count(len(set.Rules()), "rule"), set.Watching(), set.Default(), set.Hash())
+			for _, note := range set.Notes(time.Now()) {
+				fmt.Fprintf(cmd.OutOrStdout(), "note: %s\n", note)
 			}
 			return nil
 		},
@@ -71,6 +57,7 @@ type checkedPolicy struct {
 	Policy   string   `json:"policy"`
 	Rules    int      `json:"rules"`
 	Watching int      `json:"watching"`
+	Notes    []string `json:"notes"`
 	Default  string   `json:"default"`
 	Grave    float64  `json:"risk_deny"` // 0 where grave risk alone denies nothing
 	Warnings []string `json:"warnings"`
@@ -80,11 +67,7 @@ type checkedPolicy struct {
 func policyChecked(set *policy.Set) checkedPolicy {
 	c := checkedPolicy{
 		Policy: set.Hash(), Rules: len(set.Rules()), Default: set.Default().String(), Grave: set.GraveRisk(), Warnings: []string{}, Over: []string{},
-	}
-	for _, r := range set.Rules() {
-		if r.Observe {
-			c.Watching++
-		}
+		Watching: set.Watching(), Notes: append([]string{}, set.Notes(time.Now())...),
 	}
 	for _, w := range set.Warnings() {
 		c.Warnings = append(c.Warnings, w.Error())

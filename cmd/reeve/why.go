@@ -16,6 +16,7 @@ import (
 
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/hook"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/policy"
@@ -58,7 +59,7 @@ into the policy, after asking at the terminal. Nothing lifts what nobody can let
 				}
 				e.print(cmd.OutOrStdout())
 				if isTerminal(cmd.OutOrStdout()) {
-					e.printWays(cmd.OutOrStdout())
+					e.printWays(cmd.OutOrStdout(), heldState(ctx, store, e.Approval))
 				}
 				return nil
 			})
@@ -210,11 +211,13 @@ func (e *explanation) lookUp(ctx context.Context, store ledger.Reader, request [
 	if err != nil {
 		e.Note = "The policy that was in force then cannot be read any more."
 	} else {
+		rules := map[string]policy.RuleInfo{}
+		for _, r := range set.Rules() {
+			rules[r.Name] = r
+		}
 		for i := range e.Reasons {
-			for _, r := range set.Rules() {
-				if r.Name == e.Reasons[i].Rule {
-					e.Reasons[i].File, e.Reasons[i].Line = r.File, r.Line
-				}
+			if r, ok := rules[e.Reasons[i].Rule]; ok {
+				e.Reasons[i].File, e.Reasons[i].Line = r.File, r.Line
 			}
 		}
 	}
@@ -262,22 +265,54 @@ func (e *explanation) print(w io.Writer) {
 }
 
 // printWays says how the act could come to pass: for people only, since what a model
-// reads never names what answers for them.
-func (e *explanation) printWays(w io.Writer) {
-	switch effect, _ := act.ParseEffect(e.Effect); {
+// reads never names what answers for them. held is the state of what was asked of them,
+// empty where that is not known any more.
+func (e *explanation) printWays(w io.Writer, held approval.State) {
+	effect, _ := act.ParseEffect(e.Effect)
+	switch {
 	case e.final:
 		fmt.Fprintln(w, "\nNobody can let this pass.")
-	case effect == act.Escalate:
-		fmt.Fprintf(w, "\nways on\n  agree to exactly this, once    reeve approvals approve %s\n", e.Approval)
-		fallthrough
-	case effect == act.Deny:
-		if effect == act.Deny {
-			fmt.Fprint(w, "\nways on\n")
-		}
-		fmt.Fprintf(w, "  let it pass until a day        reeve why %s --allow --reason REASON --until %s\n",
-			e.Decision, time.Now().AddDate(0, 0, 30).Format(time.DateOnly))
-		fmt.Fprintf(w, "  change the rule                docs/policy.md; reeve policy check tells what is wrong with it\n")
+		return
+	case effect != act.Escalate && effect != act.Deny:
+		return
 	}
+	day := time.Now().AddDate(0, 0, 30).Format(time.DateOnly)
+	var ways [][2]string
+	if effect == act.Escalate && held == approval.Held {
+		approve := "reeve approvals approve " + e.Approval
+		ways = [][2]string{
+			{"agree to exactly this, once", approve},
+			{"  and to the same in this session", approve + " --for session"},
+			{"  and to the same until a day", approve + " --until " + day},
+			{"refuse it", "reeve approvals deny " + e.Approval},
+		}
+	} else if effect == act.Escalate {
+		fmt.Fprintf(w, "\nPeople were asked about this (approval %s, %s); it can be asked again.\n", e.Approval, cmp.Or(string(held), "over"))
+	}
+	ways = append(ways,
+		[2]string{"let it pass by the policy", fmt.Sprintf("reeve why %s --allow --reason REASON --until %s", e.Decision, day)},
+		[2]string{"change the rule", "see docs/policy.md; reeve policy check tells what is wrong"})
+	fmt.Fprint(w, "\nways on\n")
+	for _, way := range ways {
+		fmt.Fprintf(w, "  %s\n      %s\n", way[0], way[1])
+	}
+}
+
+// heldState is how it stands with what was asked of people about a decision, empty where
+// nothing was, or that is not known any more.
+func heldState(ctx context.Context, store store.Store, id string) approval.State {
+	if id == "" {
+		return ""
+	}
+	item, err := store.Item(ctx, "approval", id)
+	if err != nil {
+		return ""
+	}
+	h, err := approval.Parse(item.Data)
+	if err != nil {
+		return ""
+	}
+	return h.At(time.Now())
 }
 
 // exceptionOf is an exception to be made of one decision.

@@ -130,6 +130,7 @@ func isGlob(s string) bool { return strings.ContainsAny(s, "*?") }
 type document struct {
 	*yamlReader
 	include *node      // names the built-in policy that holds, too; nil for none
+	older   int        // the version of the starter that it is, if that is older; else 0
 	defers  bool       // the default is the included policy's
 	effect  act.Effect // the default
 	observe bool
@@ -220,12 +221,16 @@ func readDocument(f File) *document {
 	} else if v.Kind != rawjson.Number || v.Text != "1" {
 		d.at(v, "this reeve reads version: 1", "version %q is not known", v.Text)
 	}
-	d.textOf(root.Get("name"), "name")
+	d.older = olderStarter(d.textOf(root.Get("name"), "name"))
 	d.textOf(root.Get("description"), "description")
 	if v := root.Get("include"); v != nil {
 		d.include = v
-		if _, ok := includedProfile(v.Text); v.Kind != rawjson.String || !ok {
-			d.at(v, "the built-in policy is called starter, or by its profile "+starterName+"/"+strings.Join(Profiles, ", "+starterName+"/"), "%q is no policy that can be included", v.Text)
+		if _, err := readIncluded(v.Text); err != nil || v.Kind != rawjson.String {
+			hint := "write include: starter"
+			if err != nil {
+				hint = err.Error()
+			}
+			d.at(v, hint, "%q is no policy that can be included", v.Text)
 		}
 	}
 	if v := root.Get("default"); v == nil && d.include != nil {

@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/glob"
@@ -59,6 +60,7 @@ type Set struct {
 	table         *hazard.Table // what its own tables add to what is known of programs
 	grave         float64       // the score from which a call's risk denies; 0 for never
 	files         int
+	notes         []string // see Notes
 }
 
 // RuleInfo describes one rule of a Set.
@@ -191,6 +193,10 @@ func (s *Set) assemble(docs []*document) {
 		}
 		s.manifests.add(d)
 		s.labels, s.sinks = append(s.labels, d.labels...), append(s.sinks, d.sinks...)
+		if d.older > 0 {
+			s.notes = append(s.notes, fmt.Sprintf("%s is version %d of the starter policy, and this reeve has version %d: see what has changed, then include starter@%d, or starter to follow it",
+				d.file, d.older, StarterVersion, StarterVersion))
+		}
 		if others && isConstitution(d.file) { // it only forbids, and has no default of its own
 			continue
 		}
@@ -425,6 +431,40 @@ func (s *Set) Warnings() (list ErrorList) {
 		}
 	}
 	return list
+}
+
+// soon is how long before its end an exception is noted.
+const soon = 7 * 24 * time.Hour
+
+// Notes are what is worth knowing of a policy at a time, and nothing that is wrong with
+// it: that it stops less than one may think, or will.
+func (s *Set) Notes(now time.Time) []string {
+	notes := slices.Clone(s.notes)
+	if !slices.ContainsFunc(s.rules, func(r *rule) bool { return !r.observe }) {
+		notes = append(notes, "every rule only watches: nothing is stopped")
+	}
+	if s.grave == 0 {
+		notes = append(notes, "risk.deny is off: grave risk alone denies nothing")
+	}
+	for _, x := range s.Exceptions() {
+		until := x.Until.UTC().Format(time.RFC3339)
+		if left := x.Until.Sub(now); left <= 0 {
+			notes = append(notes, fmt.Sprintf("%s:%d: the exception %q is over since %s, and lets nothing pass any more", x.File, x.Line, x.Name, until))
+		} else if left < soon {
+			notes = append(notes, fmt.Sprintf("%s:%d: the exception %q is over at %s", x.File, x.Line, x.Name, until))
+		}
+	}
+	return notes
+}
+
+// Watching counts the rules that only observe.
+func (s *Set) Watching() (n int) {
+	for _, r := range s.rules {
+		if r.observe {
+			n++
+		}
+	}
+	return n
 }
 
 func writeText(files []File) []byte {
