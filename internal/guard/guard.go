@@ -141,7 +141,7 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	}
 	g.approvals, g.grants, g.agents, g.strangers = newApprovals(g), newGrants(g), newAgents(g), newStrangers(g)
 	var err error
-	if g.sessions, err = newMemory(cfg.Store, cfg.Log, cfg.SessionBytes); err != nil {
+	if g.sessions, err = newMemory(cfg.Store, cfg.Log, cfg.SessionBytes, cfg.Shared != nil); err != nil {
 		return nil, err
 	}
 	if g.seal, err = newSealer(cfg.Log); err != nil {

@@ -28,7 +28,9 @@ type memory struct {
 	store Store
 	log   *ledger.Log
 	limit int
-	key   []byte // from which the sessions' own keys are derived
+	// shared says that other nodes write the same sessions.
+	shared bool
+	key    []byte // from which the sessions' own keys are derived
 
 	mu    sync.Mutex
 	held  map[ledger.Key]*held
@@ -124,6 +126,7 @@ type held struct {
 	state      *session.State // nil: to be read from the store
 	head       *ledger.KeyHead
 	generation uint64
+	roams      int          // how many more times it is looked whether another node has written it
 	pending    []queuedStep // not yet durable; mostly none, and then nil
 }
 
@@ -155,12 +158,12 @@ func (h *held) done(step int64, t *ledger.Ticket) bool {
 	return true
 }
 
-func newMemory(store Store, log *ledger.Log, limit int) (*memory, error) {
+func newMemory(store Store, log *ledger.Log, limit int, shared bool) (*memory, error) {
 	key, err := log.Key("values of sessions")
 	if err != nil {
 		return nil, fmt.Errorf("derive the key of sessions' values: %w", err)
 	}
-	return &memory{store: store, log: log, limit: limit, key: key, held: map[ledger.Key]*held{}, idle: idle{of: map[string]*share{}}}, nil
+	return &memory{store: store, log: log, limit: limit, shared: shared, key: key, held: map[ledger.Key]*held{}, idle: idle{of: map[string]*share{}}}, nil
 }
 
 // valuesKey is the key under which a session's values are remembered: the same on all
@@ -192,7 +195,7 @@ func (m *memory) lock(ctx context.Context, key ledger.Key, principal string, now
 
 	h.sync.Lock()
 	generation := m.log.Generation()
-	if h.state != nil && h.generation == generation && now.Sub(h.state.Last) <= session.TTL {
+	if h.state != nil && h.generation == generation && now.Sub(h.state.Last) <= session.TTL && h.followed(ctx) {
 		return h, nil
 	}
 	// Steps of an older generation are settled as failed by their own callers.
@@ -204,6 +207,54 @@ func (m *memory) lock(ctx context.Context, key ledger.Key, principal string, now
 		return nil, fmt.Errorf("read the session's memory: %w", err)
 	}
 	return h, nil
+}
+
+// roaming is for how many steps a session is taken for one that goes from node to node,
+// after it was found so. To look first costs a question; to be wrong costs the step a
+// second try, with a reading of the whole session.
+const roaming = 16
+
+// mostFollowed is how many writes of other nodes are followed one by one. Beyond that the
+// session is read anew.
+const mostFollowed = 32
+
+// followed reports whether the state is up to date, as far as can be known before the
+// commit, having taken up what other nodes have written since.
+func (h *held) followed(ctx context.Context) bool {
+	if h.roams == 0 || len(h.pending) > 0 {
+		return true
+	}
+	h.roams--
+	mine, known := h.head.At()
+	at, ok, err := h.memory.store.KeyHead(ctx, h.key)
+	if err != nil || !ok {
+		return err == nil && !known // else it is read anew, and that says what is wrong
+	}
+	if known && at == mine {
+		return true
+	}
+	h.roams = roaming
+	newest := at
+	var writes []session.Write
+	for len(writes) < mostFollowed {
+		w, err := h.memory.store.KeyWrite(ctx, at, h.key)
+		if err != nil {
+			return false
+		}
+		writes = append(writes, session.Write{At: at, Data: w.Data})
+		if first := w.First && !known; first || known && !w.First && w.Prev == mine {
+			if err := h.state.Follow(writes); err != nil {
+				return false
+			}
+			h.head = ledger.NewKeyHead(h.key, newest, true)
+			return true
+		}
+		if w.First { // another session by now
+			return false
+		}
+		at = w.Prev
+	}
+	return false
 }
 
 // load reads the state from the store.
@@ -221,6 +272,9 @@ func (h *held) restore(ctx context.Context, now time.Time) error {
 		return err
 	}
 	h.head = ledger.NewKeyHead(h.key, at, ok)
+	if h.memory.shared && ok {
+		h.roams = roaming // by another node, perhaps
+	}
 	if !ok {
 		h.state = &session.State{Known: true}
 		return nil
@@ -268,6 +322,9 @@ func (h *held) settle(step int64, t *ledger.Ticket, at act.Position, err error) 
 	// Else another step found it stale first, and may have its number now.
 	if h.done(step, t) {
 		if err != nil {
+			if h.memory.shared && errors.Is(err, ledger.ErrLost) {
+				h.roams = roaming
+			}
 			h.forget()
 		} else if h.state != nil {
 			h.state.Place(step, at)

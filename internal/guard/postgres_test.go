@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -201,5 +202,80 @@ func TestThreat17TwoNodes(t *testing.T) {
 	if log, err := ledger.Open(t.Context(), ledger.Config{Store: store, Origin: "test", Seed: bytes.Repeat([]byte{7}, 32), Owner: "stranger"}); err == nil {
 		log.Close()
 		t.Error("a node with another seed shares the database")
+	}
+}
+
+// countedReads counts the writes of sessions that are read.
+type countedReads struct {
+	guard.Store
+	heads, writes atomic.Int64
+}
+
+func (c *countedReads) KeyHead(ctx context.Context, key ledger.Key) (act.Position, bool, error) {
+	c.heads.Add(1)
+	return c.Store.KeyHead(ctx, key)
+}
+
+func (c *countedReads) KeyWrite(ctx context.Context, pos act.Position, key ledger.Key) (ledger.Claim, error) {
+	c.writes.Add(1)
+	return c.Store.KeyWrite(ctx, pos, key)
+}
+
+// TestRoaming: a session whose steps go from node to node, as behind a load balancer, is
+// judged as on one node, and a step reads what the others wrote since, not all of it.
+func TestRoaming(t *testing.T) {
+	url := storetest.Postgres(t)
+	var nodes []*node
+	var reads []*countedReads
+	for range 3 {
+		store, err := postgres.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted := &countedReads{Store: store}
+		nodes = append(nodes, openOn(t, store, func(c *guard.Config) { c.Shared, c.Store = store, counted }))
+		reads = append(reads, counted)
+	}
+	alone, err := postgres.Open(t.Context(), storetest.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := openOn(t, alone, nil)
+	said := func(d act.Decision) string {
+		text := fmt.Sprint(d.Effect, d.Repeat)
+		for _, r := range d.Reasons {
+			text += " " + r.Code
+		}
+		return text
+	}
+	const steps = 150
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range steps {
+		make := func() *act.Action { return call("s", fmt.Sprint(i), "read", fmt.Sprint("notes ", i)) }
+		switch random.IntN(6) {
+		case 0: // the result of an earlier call, or of none
+			of := fmt.Sprint(random.IntN(i + 2))
+			make = func() *act.Action { return result("s", of) }
+		case 1:
+			make = func() *act.Action { return call("s", fmt.Sprint(i), "wipe", "disk") }
+		case 2: // what was asked before
+			of := random.IntN(i + 1)
+			make = func() *act.Action { return call("s", fmt.Sprint(of), "read", fmt.Sprint("notes ", of)) }
+		case 3: // again and again
+			make = func() *act.Action { return call("s", fmt.Sprint(i), "read", "the same") }
+		}
+		want, _ := one.decide(t, make())
+		got, _ := nodes[random.IntN(3)].decide(t, make())
+		if said(got) != said(want) {
+			t.Errorf("step %d: %s, on one node %s", i, said(got), said(want))
+		}
+	}
+	heads, writes := int64(0), int64(0)
+	for _, r := range reads {
+		heads, writes = heads+r.heads.Load(), writes+r.writes.Load()
+	}
+	t.Logf("%d steps: %d heads and %d writes were read", steps, heads, writes)
+	if writes > 5*steps {
+		t.Errorf("%d steps read %d writes", steps, writes)
 	}
 }

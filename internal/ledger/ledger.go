@@ -174,6 +174,10 @@ func NewKeyHead(key Key, pos act.Position, known bool) *KeyHead {
 	return &KeyHead{key: key, pos: pos, known: known}
 }
 
+// At is where the key was last written; known is false when it never was. Nothing may be
+// queued that writes it.
+func (h *KeyHead) At() (pos act.Position, known bool) { return h.pos, h.known }
+
 // Ticket stands for an entry that is queued.
 type Ticket struct {
 	done <-chan struct{}

@@ -422,12 +422,24 @@ func TestRestore(t *testing.T) {
 		writes = append([]Write{{At: at, Data: st.Append(nil)}}, writes...)
 		live.Place(live.Apply(st), at)
 	}
-	back, err := Restore(writes, true)
-	if err != nil {
-		t.Fatal(err)
+	same := func(what string, back *State, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(live, back, cmp.Exporter(func(reflect.Type) bool { return true }), cmp.Comparer(func(a, b hashes) bool { return a.keys == nil && b.keys == nil }), cmp.Transformer("ms", time.Time.UnixMilli)); diff != "" {
+			t.Errorf("%s (-live +restored):\n%s", what, diff)
+		}
 	}
-	if diff := cmp.Diff(live, back, cmp.Exporter(func(reflect.Type) bool { return true }), cmp.Comparer(func(a, b hashes) bool { return a.keys == nil && b.keys == nil }), cmp.Transformer("ms", time.Time.UnixMilli)); diff != "" {
-		t.Errorf("restored state (-live +restored):\n%s", diff)
+	back, err := Restore(writes, true)
+	same("restored state", back, err)
+	// One that was read before, and follows what another node has written since.
+	for _, since := range []int{1, 2, 31, 299} {
+		back, err := Restore(writes[since:], true)
+		if err == nil {
+			err = back.Follow(writes[:since])
+		}
+		same(fmt.Sprintf("with %d writes of another node", since), back, err)
 	}
 }
 

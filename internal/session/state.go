@@ -653,6 +653,22 @@ func Restore(writes []Write, complete bool) (*State, error) {
 	return s, nil
 }
 
+// Follow brings a State up to date with later writes, newest first, that were made
+// elsewhere: the first of them follows the newest step that the State has.
+func (s *State) Follow(writes []Write) error {
+	whole := !s.Values.Lost
+	for i := len(writes) - 1; i >= 0; i-- {
+		st, err := parseStep(writes[i].Data)
+		if err != nil {
+			return err
+		}
+		s.Place(s.Apply(st), writes[i].At)
+		whole = st.values != nil && (whole || st.values.Whole())
+	}
+	s.Values.Lost = s.Values.Lost || !whole
+	return nil
+}
+
 // The versions of a step's encoding. The first had nothing of values.
 const (
 	firstVersion = 1

@@ -108,7 +108,7 @@ func connect(ctx context.Context, url string, readOnly bool) (*Store, error) {
 	}
 	if err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("open the database: %w", err)
+		return nil, err
 	}
 	s := &Store{pool: pool}
 	s.stopped, s.stop = context.WithCancel(context.Background())
