@@ -83,6 +83,7 @@ var arrows = map[string]string{
 
 	"examples/agent/agent":     "aos",
 	"examples/agent":           "aos examples/agent/agent",
+	"examples/cluster":         "",
 	"examples/workflow/own":    " act executor",
 	"examples/workflow/prices": "",
 	"demo":                     "aos examples/agent/agent",
