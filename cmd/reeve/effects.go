@@ -256,7 +256,7 @@ func toolsAnswered(what string) func(*cobra.Command, []string) ([]string, error)
 		var shown strings.Builder
 		for _, s := range found {
 			for _, t := range s.Tools {
-				if t.Held != nil && slices.Contains(a[1:], t.Name) {
+				if t.Held != nil && (len(a) == 1 && t.Held.Refused == "" || slices.Contains(a[1:], t.Name)) {
 					showHeld(&shown, s, t)
 				}
 			}

@@ -28,6 +28,7 @@ import (
 	"reeve.example/reeve/internal/mcp/proxy/install"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/secret"
+	"reeve.example/reeve/internal/words"
 )
 
 // mcpProxy is one reeve mcp.
@@ -92,7 +93,7 @@ are left out, and calls of them denied, until somebody agrees: reeve mcp tools.`
 	f.StringSliceVar(&x.origins, "origin", nil, "web pages that may use it, such as http://localhost:6274")
 	f.IntVar(&x.maxMessage, "max-message", 16<<20, "size of the largest message, in bytes")
 	ownFlags(c, mcpSettings...)
-	c.AddCommand(mcpToolsCommand(), mcpInstallCommand())
+	c.AddCommand(mcpToolsCommand(), mcpInstallCommand(), mcpStatusCommand())
 	return c
 }
 
@@ -417,15 +418,21 @@ func mcpToolsCommand() *cobra.Command {
 		agree       bool
 	}{{"approve", "Agree to held definitions", true}, {"refuse", "Refuse held definitions", false}} {
 		var hash string
+		var all bool
 		c := &cobra.Command{
-			Use: verb.name + " SERVER TOOL…", Short: verb.short, Args: args(cobra.MinimumNArgs(2)),
+			Use: verb.name + " SERVER (TOOL… | --all)", Short: verb.short, Args: args(cobra.MinimumNArgs(1)),
+			Example: "  reeve mcp tools " + verb.name + " files read_file\n  reeve mcp tools " + verb.name + " files --all",
 			RunE: func(cmd *cobra.Command, a []string) error {
-				if hash != "" && len(a) > 2 {
+				switch {
+				case all == (len(a) > 1):
+					return usageError{errors.New("name the tools, or say --all for all that are held")}
+				case hash != "" && len(a) != 2:
 					return usageError{errors.New("--hash is of one tool")}
 				}
 				return answerTools(cmd, a[0], a[1:], hash, verb.agree)
 			},
 		}
+		c.Flags().BoolVar(&all, "all", false, "all definitions of the server that are held, as they are shown")
 		c.Flags().StringVar(&hash, "hash", "", "answer only if this, as shown, is still the definition that is held")
 		commands = append(commands, c)
 	}
@@ -653,6 +660,16 @@ func answerTools(cmd *cobra.Command, server string, tools []string, hash string,
 	if len(found) > 1 {
 		return fmt.Errorf("%d servers are named %q: give the id of one", len(found), server)
 	}
+	if len(tools) == 0 { // all that are held
+		for _, t := range found[0].Tools {
+			if t.Held != nil && t.Held.Refused == "" {
+				tools = append(tools, t.Name)
+			}
+		}
+		if len(tools) == 0 {
+			return fmt.Errorf("no definition of a tool of %q is held", server)
+		}
+	}
 	for _, name := range tools {
 		t := found[0].Tool(name)
 		if t == nil || t.Held == nil {
@@ -672,6 +689,159 @@ func answerTools(cmd *cobra.Command, server string, tools []string, hash string,
 		fmt.Fprintf(cmd.OutOrStdout(), "%s of %s is %s\n", printable(name), printable(found[0].Name), word)
 	}
 	return nil
+}
+
+// clientStatus is how it stands with the MCP servers in one configuration of a client.
+type clientStatus struct {
+	Client string `json:"client"`
+	File   string `json:"file"`
+	// Judged are behind the proxy, Unjudged could be, and Elsewhere are no commands.
+	Judged    []string `json:"judged"`
+	Unjudged  []string `json:"unjudged"`
+	Elsewhere []string `json:"elsewhere"`
+	Problem   string   `json:"problem,omitempty"`
+}
+
+// serverStatus is how it stands with the tools of one server.
+type serverStatus struct {
+	Server string   `json:"server"`
+	Name   string   `json:"name"`
+	Tools  int      `json:"tools"`
+	Held   []string `json:"held"` // new or changed, and not listed until somebody has agreed
+}
+
+func mcpStatusCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Tell which MCP servers are judged, and whose tools are held",
+		Long: `Looks at the configurations of all clients, the user's and those of the project in the present
+folder: which servers are behind the proxy, which could be and are not, and which are no
+commands. Then the servers that have listed tools, and which of these are held since they are
+new or were changed.`,
+		Example: "  reeve mcp status\n  reeve mcp tools diff",
+		Args:    args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			clients, err := clientStatuses()
+			if err != nil {
+				return err
+			}
+			tools, err := serverStatuses(cmd)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), map[string]any{"clients": clients, "servers": tools})
+			}
+			printMCPStatus(cmd.OutOrStdout(), clients, tools)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	settingFlags(c, "data", "database")
+	return c
+}
+
+func clientStatuses() ([]clientStatus, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, err
+	}
+	list := []clientStatus{}
+	seen := map[string]bool{}
+	for _, client := range install.Clients {
+		for _, project := range []bool{false, true} {
+			f, err := install.Find(client, project, home, os.Getenv)
+			if err != nil || seen[f.Path] {
+				continue // it has none of that kind here
+			}
+			seen[f.Path] = true
+			text, err := os.ReadFile(f.Path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			s := clientStatus{Client: client, File: f.Path, Judged: []string{}, Unjudged: []string{}, Elsewhere: []string{}}
+			if err == nil {
+				var behind, rest install.Done
+				if _, behind, err = install.Unwrap(client, text); err == nil {
+					_, rest, err = install.Wrap(client, text, []string{"reeve", "mcp"})
+				}
+				s.Judged, s.Unjudged, s.Elsewhere = append(s.Judged, behind.Changed...), append(s.Unjudged, rest.Changed...), append(s.Elsewhere, rest.Left...)
+			}
+			if err != nil {
+				s.Problem = err.Error()
+			}
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
+
+// serverStatuses are the servers whose tools are known here; none where no node was.
+func serverStatuses(cmd *cobra.Command) (list []serverStatus, err error) {
+	list = []serverStatus{}
+	cfg, err := config(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if noRecords(orOwn(cfg)) != nil {
+		return list, nil
+	}
+	r, done, err := toolKeeper(cmd)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	all, err := servers(cmd, r, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		one := serverStatus{Server: s.ID, Name: s.Name, Tools: len(s.Tools), Held: []string{}}
+		for _, t := range s.Tools {
+			if t.Held != nil && t.Held.Refused == "" {
+				one.Held = append(one.Held, t.Name)
+			}
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+func printMCPStatus(out io.Writer, clients []clientStatus, tools []serverStatus) {
+	if len(clients) == 0 {
+		fmt.Fprintln(out, "no client has a configuration with MCP servers here")
+	}
+	for _, c := range clients {
+		fmt.Fprintf(out, "%s, %s\n", c.Client, printable(c.File))
+		for _, row := range []struct {
+			mark, says string
+			names      []string
+		}{
+			{"ok", "judged", c.Judged}, {"!!", "not judged: reeve mcp install " + c.Client, c.Unjudged}, {"--", "at a URL, not judged by the proxy", c.Elsewhere},
+		} {
+			for _, name := range row.names {
+				fmt.Fprintf(out, "  %s  %s: %s\n", row.mark, printable(name), row.says)
+			}
+		}
+		if c.Problem != "" {
+			fmt.Fprintf(out, "  !!  %s\n", printable(c.Problem))
+		}
+		if len(c.Judged)+len(c.Unjudged)+len(c.Elsewhere) == 0 && c.Problem == "" {
+			fmt.Fprintln(out, "  no servers")
+		}
+	}
+	for i, s := range tools {
+		if i == 0 {
+			fmt.Fprintln(out, "\nservers that have listed tools")
+		}
+		if len(s.Held) == 0 {
+			fmt.Fprintf(out, "  ok  %s (%s): %s\n", printable(s.Name), s.Server, words.Count(s.Tools, "tool"))
+			continue
+		}
+		fmt.Fprintf(out, "  !!  %s (%s): new or changed, and held: %s\n      reeve mcp tools diff %s shows what, and reeve mcp tools approve %s --all agrees\n",
+			printable(s.Name), s.Server, printable(strings.Join(s.Held, ", ")), s.Server, s.Server)
+	}
 }
 
 func mcpInstallCommand() *cobra.Command {
