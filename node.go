@@ -146,7 +146,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	}
 	n.proofs = ledger.NewHandler(n.store, cfg.Ledger.Origin, seed)
 	n.anchorer = &ledger.Anchorer{
-		Store: n.store, Log: n.log.Number(), Logger: n.logger, File: cfg.Ledger.File, URL: cfg.Ledger.URL,
+		Store: n.store, Log: n.log.Number(), Logger: n.logger, Tried: n.metrics.Published, File: cfg.Ledger.File, URL: cfg.Ledger.URL,
 		Witness: cfg.Ledger.Witness, WitnessKey: cfg.Ledger.WitnessKey,
 	}
 	redact, _ := cfg.redact()

@@ -46,6 +46,9 @@ type Anchorer struct {
 	Client *http.Client
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Tried is told, for file, url and witness, whether what was published last arrived;
+	// nil for nobody.
+	Tried func(kind string, ok bool)
 
 	places []*place
 	tree   *Tree
@@ -157,6 +160,9 @@ func (a *Anchorer) Publish(ctx context.Context) {
 			published, err := p.publish(ctx, cp, head.Checkpoint)
 			if err == nil {
 				err = a.Store.PutAnchor(ctx, Anchor{Log: a.Log, Size: cp.Size, Place: p.name, At: a.Now(), Checkpoint: published})
+			}
+			if kind, _, _ := strings.Cut(p.name, ":"); a.Tried != nil && kind != LogPlace {
+				a.Tried(kind, err == nil)
 			}
 			if err != nil {
 				p.failed = true

@@ -116,10 +116,17 @@ func TestAnchorer(t *testing.T) {
 	defer urlServer.Close()
 	var logged bytes.Buffer
 	file := filepath.Join(dir, "checkpoints")
+	var telling sync.Mutex // places are tried at once
+	told := map[string]string{}
+	tried := func(kind string, ok bool) {
+		telling.Lock()
+		defer telling.Unlock()
+		told[kind] += map[bool]string{true: "+", false: "-"}[ok]
+	}
 	newAnchorer := func() *ledger.Anchorer {
 		a := &ledger.Anchorer{
 			Store: s, Logger: slog.New(slog.NewTextHandler(&logged, nil)), File: file, URL: urlServer.URL,
-			Witness: witnessServer.URL + "/submit/", WitnessKey: w.vkey(4),
+			Witness: witnessServer.URL + "/submit/", WitnessKey: w.vkey(4), Tried: tried,
 		}
 		if err := a.Prepare(t.Context()); err != nil {
 			t.Fatal(err)
@@ -157,6 +164,9 @@ func TestAnchorer(t *testing.T) {
 	want := map[string]int{"log 3": 1, "file 3": 1, "url 3": 1, "witness 3": 1, "log 303": 1, "file 303": 1, "url 303": 1, "witness 303": 1}
 	if diff := cmp.Diff(want, count(places())); diff != "" {
 		t.Errorf("anchors (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"file": "++", "url": "--++", "witness": "++"}, told); diff != "" {
+		t.Errorf("what was told (-want +got):\n%s", diff)
 	}
 	if w.size != 303 || w.calls != 2 {
 		t.Errorf("the witness has seen %d records in %d calls", w.size, w.calls)

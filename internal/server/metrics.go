@@ -19,20 +19,21 @@ import (
 // Metrics is what a node counts, served at /metrics in Prometheus' format. It
 // has its own registry. It is safe for concurrent use.
 type Metrics struct {
-	registry  *prometheus.Registry
-	decisions *prometheus.CounterVec
-	latency   prometheus.Histogram
-	batch     prometheus.Histogram
-	size      *prometheus.GaugeVec
-	reloads   *prometheus.CounterVec
-	refused   *prometheus.CounterVec
-	quotas    *prometheus.CounterVec
-	inFlight  prometheus.Gauge
-	ended     *prometheus.CounterVec
-	tasks     *prometheus.HistogramVec
-	rules     *prometheus.CounterVec
-	loaded    prometheus.Gauge
-	stale     prometheus.Gauge
+	registry    *prometheus.Registry
+	decisions   *prometheus.CounterVec
+	latency     prometheus.Histogram
+	batch       prometheus.Histogram
+	size        *prometheus.GaugeVec
+	reloads     *prometheus.CounterVec
+	refused     *prometheus.CounterVec
+	quotas      *prometheus.CounterVec
+	inFlight    prometheus.Gauge
+	ended       *prometheus.CounterVec
+	tasks       *prometheus.HistogramVec
+	rules       *prometheus.CounterVec
+	loaded      prometheus.Gauge
+	stale       prometheus.Gauge
+	unpublished *prometheus.GaugeVec
 
 	mu     sync.Mutex
 	sizes  map[uint32]uint64 // of each log, after its last batch
@@ -85,6 +86,9 @@ func NewMetrics(version string) *Metrics {
 		stale: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "reeve_policy_stale", Help: "1 when the policy's files could not be taken the last time that they were read, so that an older policy is in force.",
 		}),
+		unpublished: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "reeve_checkpoint_publish_failing", Help: "1 when the newest checkpoint could not be published at a place, file, url or witness, the last time that it was tried.",
+		}, []string{"place"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "reeve_http_requests_in_flight", Help: "HTTP requests being served.",
 		}),
@@ -105,7 +109,7 @@ func NewMetrics(version string) *Metrics {
 		Name: "reeve_build_info", Help: "The program that runs; always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.decisions, m.latency, m.batch, m.size, m.reloads, m.refused, m.quotas, m.inFlight, m.ended, m.tasks, m.rules, m.loaded, m.stale, build,
+	m.registry.MustRegister(m.decisions, m.latency, m.batch, m.size, m.reloads, m.refused, m.quotas, m.inFlight, m.ended, m.tasks, m.rules, m.loaded, m.stale, m.unpublished, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -187,6 +191,15 @@ func (m *Metrics) PolicyReload(ok bool) {
 		m.stale.Set(1)
 	}
 	m.reloads.WithLabelValues(result).Inc()
+}
+
+// Published tells whether a checkpoint arrived at a kind of place: file, url or witness.
+func (m *Metrics) Published(kind string, ok bool) {
+	failing := 0.0
+	if !ok {
+		failing = 1
+	}
+	m.unpublished.WithLabelValues(kind).Set(failing)
 }
 
 // Gauge adds a gauge that is read when the metrics are. The name must be new.

@@ -460,6 +460,8 @@ func TestMetrics(t *testing.T) {
 	m.Checkpoint(0, 14, nil)
 	m.PolicyReload(true)
 	m.PolicyReload(false)
+	m.Published("file", true)
+	m.Published("url", false)
 	m.Gauge("reeve_sessions", "Sessions in memory.", func() float64 { return 7 })
 	s := local(t, func(c *Config) { c.Metrics = m })
 	ask(s, "POST", "/", "{")
@@ -472,6 +474,8 @@ func TestMetrics(t *testing.T) {
 		`reeve_rule_decisions_total{code="new",effect="observe",rule="new"} 1`,
 		`reeve_rule_decisions_total{code="",effect="deny",rule="other"} 2`,
 		`reeve_policy_stale 1`,
+		`reeve_checkpoint_publish_failing{place="file"} 0`,
+		`reeve_checkpoint_publish_failing{place="url"} 1`,
 		`reeve_quota_refused_total{quota="held"} 0`,
 		`reeve_ready 1`,
 		`reeve_ledger_batch_records_sum 4`,
