@@ -397,7 +397,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	if err != nil {
 		return act.Decision{}, nil, err
 	}
-	owners, err := g.sessions.owners(ctx, a)
+	owners, storedBy, err := g.sessions.owners(ctx, a)
 	if err != nil {
 		s.unlock()
 		return act.Decision{}, nil, err
@@ -446,14 +446,16 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	endorsed := endorse(a, &d, remembered, set)
 	e := g.entry(a, &d, modified)
 	if a.Kind == act.MemoryStore && d.Effect >= act.Modify {
-		if e.Writes, err = g.sessions.memoriesStored(ctx, a, d.Edits); err != nil {
+		if e.Writes, err = g.sessions.memoriesStored(ctx, a, d.Edits, &s.state.Values); err != nil {
 			s.unlock()
 			return act.Decision{}, nil, err
 		}
 	}
 	step := s.state.Step(a, d.Effect)
 	step.Masked(a, d.Edits)
-	s.state.Read(step, a, set.Source(a, s.state.CalledBy(a)), endorsed)
+	from := set.Source(a, s.state.CalledBy(a))
+	from.Each = storedBy
+	s.state.Read(step, a, from, endorsed)
 	e.Writes = append(e.Writes, &ledger.Write{Head: s.head, Data: step.Append(nil)})
 	made, err := g.add(ctx, e, q, consent, &Ruling{&d, modified, set})
 	if err != nil {

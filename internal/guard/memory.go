@@ -366,73 +366,112 @@ func (h *held) unlock() {
 // those beyond count as never stored.
 const maxMemories = 256
 
-// owners looks up for whom the memory of a memory.retrieve was stored, for each
-// leaf of its content.
-func (m *memory) owners(ctx context.Context, a *act.Action) ([]session.Owner, error) {
-	if a.Kind != act.MemoryRetrieve {
-		return nil, nil
+// keeping is what was noted of one remembered text: for whom it was stored, and what it
+// was in the session that stored it. Its zero value was never stored through the guardian.
+type keeping struct {
+	owner session.Owner
+	by    provenance.Origin
+}
+
+// append appends what is noted: the owner, and in a byte of its own the origin.
+func (k keeping) append(b []byte) []byte {
+	return append(binary.LittleEndian.AppendUint64(b, uint64(k.owner)), byte(k.by))
+}
+
+// parseKeeping reads what append wrote, and what was written before origins were noted.
+func parseKeeping(data []byte) (k keeping) {
+	if len(data) == 8 || len(data) == 9 {
+		k.owner = session.Owner(binary.LittleEndian.Uint64(data))
 	}
-	owners := make([]session.Owner, len(a.Content))
+	if len(data) == 9 {
+		k.by = min(provenance.Origin(data[8]), provenance.User)
+	}
+	return k
+}
+
+// owners looks up what was noted of the memory of a memory.retrieve, for each leaf of
+// its content: for whom it was stored, and what it was.
+func (m *memory) owners(ctx context.Context, a *act.Action) (owners []session.Owner, by []provenance.Origin, err error) {
+	if a.Kind != act.MemoryRetrieve {
+		return nil, nil, nil
+	}
+	owners, by = make([]session.Owner, len(a.Content)), make([]provenance.Origin, len(a.Content))
 	for i, leaf := range a.Content[:min(len(a.Content), maxMemories)] {
 		if leaf.Item == "" { // not a memory, but said beside them
 			owners[i] = session.SharedOwner
 			continue
 		}
-		owner, _, _, err := m.owner(ctx, a, memoryKey(a, leaf.Text))
+		kept, _, _, err := m.kept(ctx, a, memoryKey(a, leaf.Text))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		owners[i] = owner
+		owners[i], by[i] = kept.owner, kept.by
 	}
-	return owners, nil
+	return owners, by, nil
 }
 
-// owner looks up for whom one memory was stored, and where that was noted.
-func (m *memory) owner(ctx context.Context, a *act.Action, key ledger.Key) (owner session.Owner, at act.Position, noted bool, err error) {
+// kept looks up what was noted of one memory, and where.
+func (m *memory) kept(ctx context.Context, a *act.Action, key ledger.Key) (kept keeping, at act.Position, noted bool, err error) {
 	at, noted, err = m.store.KeyHead(ctx, key)
 	if err != nil || !noted {
-		return 0, at, noted, err
+		return keeping{}, at, noted, err
 	}
 	w, err := m.store.KeyWrite(ctx, at, key)
 	switch {
-	case errors.Is(err, ledger.ErrNotFound): // pruned: unknown, not foreign
-		return session.OwnerOf(a.User), at, noted, nil
+	case errors.Is(err, ledger.ErrNotFound): // pruned: unknown, not another's
+		return keeping{owner: session.OwnerOf(a.User)}, at, noted, nil
 	case err != nil:
-		return 0, at, noted, err
-	case len(w.Data) == 8:
-		owner = session.Owner(binary.LittleEndian.Uint64(w.Data))
+		return keeping{}, at, noted, err
 	}
-	return owner, at, noted, nil
+	return parseKeeping(w.Data), at, noted, nil
 }
 
 // memoriesStored are the writes that note for whom memory is stored, in the
-// form in which it is stored. What is stored alike for two users belongs to both.
-func (m *memory) memoriesStored(ctx context.Context, a *act.Action, edits []act.Edit) (writes []*ledger.Write, err error) {
+// form in which it is stored, and what it is: the user's own words, or else what the
+// session had read. What is stored alike for two users belongs to both, and what is
+// stored alike under two origins has the one that is trusted less.
+func (m *memory) memoriesStored(ctx context.Context, a *act.Action, edits []act.Edit, values *provenance.Memory) (writes []*ledger.Write, err error) {
 	mine := session.OwnerOf(a.User)
 	seen := map[ledger.Key]bool{}
 	for _, leaf := range a.Content[:min(len(a.Content), maxMemories)] {
-		key := memoryKey(a, storedText(leaf, edits))
+		text := storedText(leaf, edits)
+		key := memoryKey(a, text)
 		if seen[key] || leaf.Item == "" {
 			continue
 		}
 		seen[key] = true
-		owner, at, noted, err := m.owner(ctx, a, key)
+		old, at, noted, err := m.kept(ctx, a, key)
 		if err != nil {
 			return nil, err
 		}
-		if owner == mine || owner == session.SharedOwner {
+		now := keeping{old.owner, storedAs(values, text)}
+		switch {
+		case old.owner == 0:
+			now.owner = mine
+		case old.owner != mine:
+			now.owner = session.SharedOwner
+		}
+		if noted && old.owner != 0 {
+			now.by = min(now.by, old.by)
+		}
+		if noted && now == old {
 			continue
 		}
-		now := mine
-		if owner != 0 {
-			now = session.SharedOwner
-		}
-		writes = append(writes, &ledger.Write{
-			Head: ledger.NewKeyHead(key, at, noted),
-			Data: binary.LittleEndian.AppendUint64(nil, uint64(now)),
-		})
+		writes = append(writes, &ledger.Write{Head: ledger.NewKeyHead(key, at, noted), Data: now.append(nil)})
 	}
 	return writes, nil
+}
+
+// storedAs is whose a text is that is about to be remembered: the user's if the user
+// said it; else foreign where anything foreign was read, since that may be what it says.
+func storedAs(values *provenance.Memory, text string) provenance.Origin {
+	switch {
+	case values.Origin(text) == provenance.User:
+		return provenance.User
+	case values.Foreign || values.Lost:
+		return provenance.Foreign
+	}
+	return provenance.Own
 }
 
 // storedText is a leaf's text after the edits.

@@ -110,11 +110,33 @@ func groups(s string, i int) bool {
 	return digit(i-1) && digit(i+1) && digit(i+2) && digit(i+3) && !digit(i+4) && !(digit(i-1) && digit(i-2) && digit(i-3) && digit(i-4))
 }
 
+// letters are the small letters of ASCII.
+var letters = func() (t [256]bool) {
+	for c := byte('a'); c <= 'z'; c++ {
+		t[c] = true
+	}
+	return
+}()
+
+// plain reports whether a word is made of small letters only, as most are: it is its own
+// form, has no parts, and stands for nothing by itself.
+func plain(w string) bool {
+	for i := range len(w) {
+		if !letters[w[i]] {
+			return false
+		}
+	}
+	return true
+}
+
 // marks may stand around a word without being of it.
 const marks = `:-_#$%&=+@!?^.`
 
 // trim takes the marks around a word away. What begins a path stays.
 func trim(s string) string {
+	if s != "" && letters[s[0]] && letters[s[len(s)-1]] { // as most words
+		return s
+	}
 	for s != "" {
 		r, size := utf8.DecodeRuneInString(s)
 		if r >= utf8.RuneSelf && unicode.In(r, unicode.Sc, unicode.Pd, unicode.Po) {

@@ -34,6 +34,9 @@ func (t token) tiny() bool { return utf8.RuneCountInString(t.text) < 3 }
 
 // tokenOf makes a token of a word.
 func (k Key) tokenOf(w string) token {
+	if plain(w) {
+		return token{k.sum(w), len(w) <= shortest, plainWord, w}
+	}
 	f, kind := form(w)
 	return token{k.sum(f), utf8.RuneCountInString(f) <= shortest, kind, w}
 }

@@ -27,6 +27,9 @@ type Source struct {
 	By     Origin
 	Fields []string // JSON Pointers, with * for any member: places in a result that are one's own
 	Tags   []string // how confidential it is, in the policy's own words
+	// Each is what each text was when it was stored, of memory; where that is trusted
+	// more than By, it counts.
+	Each []Origin
 	// Of a user's message, whose its files are, and what it quotes.
 	Files, Quotes Origin
 }
@@ -279,6 +282,9 @@ func (r *reader) words(s string, whole bool) {
 			r.add(pairOf(before.hash, t.hash), r.owner())
 		}
 		before = t
+		if plain(w) && len(run.digits)+len(run.account) == 0 {
+			return
+		}
 		run.add(w, emit)
 		parts(w, t.kind, func(p string) { r.word(r.Key.tokenOf(p), true) })
 		if t.kind == mailbox && r.by == Foreign { // whose host is anybody's

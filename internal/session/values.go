@@ -108,7 +108,11 @@ func (s *State) Read(st *Step, a *act.Action, from provenance.Source, endorsed [
 	if Brings(a) {
 		st.called = words.Cut(s.CalledBy(a), maxCallName)
 		for i := range a.Content {
-			texts = appendTexts(texts, a, &a.Content[i], from)
+			one := from
+			if i < len(from.Each) {
+				one.By = max(from.By, from.Each[i])
+			}
+			texts = appendTexts(texts, a, &a.Content[i], one)
 		}
 	}
 	st.values = s.Values.Read(texts...)
@@ -117,7 +121,7 @@ func (s *State) Read(st *Step, a *act.Action, from provenance.Source, endorsed [
 	}
 	if Brings(a) {
 		s.Values.Tag(st.values, from.Tags...)
-		if from.By == provenance.Foreign {
+		if from.By == provenance.Foreign && from.Each == nil {
 			st.values.Taint()
 		}
 	} else if used := uses(a); used != nil {
