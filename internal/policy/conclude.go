@@ -139,6 +139,9 @@ func (e *evaluation) reasons(dst []act.Reason, m *match) []act.Reason {
 			break
 		}
 	}
+	if told != "" && r.endorse {
+		told += " Who agrees lets the tool use this for the rest of the session."
+	}
 	reason := act.Reason{Rule: r.name, Code: r.code, Traces: traces, Message: r.reason, Instead: r.instead, Effect: r.effect, Observe: m.observed(), Terms: r.terms}
 	if told != "" && reason.Message == "" {
 		reason.Message = "The rule " + r.name + " applies."

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -234,5 +235,18 @@ func TestGivenIsNotMasked(t *testing.T) {
 		if v := set.Evaluate(in); len(v.Edits) != c.edits {
 			t.Errorf("%v: %v %+v", c.args, v.Effect, v.Edits)
 		}
+	}
+}
+
+// TestFlowDocs: the example in docs/information-flow.md loads.
+func TestFlowDocs(t *testing.T) {
+	text, err := os.ReadFile("../../docs/information-flow.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), "```yaml\n")
+	example, _, _ := strings.Cut(after, "```")
+	if _, err := Load(File{"docs.yaml", []byte(example)}); err != nil {
+		t.Errorf("%v\n%s", err, example)
 	}
 }
