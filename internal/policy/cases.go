@@ -19,6 +19,7 @@ type Case struct {
 	Name    string
 	File    string
 	Line    int
+	Class   string // for figures; empty for none
 	Request []byte // the request as JSON
 	Expect  Expect
 
@@ -63,7 +64,8 @@ func (r *Report) Failed() int {
 
 var (
 	caseFileKeys = []string{"version", "description", "cases"}
-	caseKeys     = []string{"name", "description", "request", "request_file", "session", "violations", "expect"}
+	caseKeys     = []string{"name", "description", "class", "request", "request_file", "command", "call", "mcp", "result", "session", "violations", "expect"}
+	callKeys     = []string{"tool", "args"}
 	expectKeys   = []string{"effect", "codes", "rules", "edits"}
 	sessionKeys  = []string{"steps", "calls", "tainted", "autonomous", "known", "said", "own", "foreign", "labels", "planned"}
 )
@@ -156,14 +158,20 @@ func (d *document) readCase(n *node, dir string) Case {
 		return c
 	}
 	d.known(n, caseKeys, "a case")
-	if c.Name = d.textOf(n.Get("name"), "name"); c.Name == "" {
-		d.at(n, "add name: …", "the case has no name")
-	}
+	c.Name, c.Class = d.textOf(n.Get("name"), "name"), d.textOf(n.Get("class"), "class")
 	d.textOf(n.Get("description"), "description")
 	request, file := n.Get("request"), n.Get("request_file")
+	var short []string
+	for _, key := range shortKeys {
+		if n.Get(key) != nil {
+			short = append(short, key)
+		}
+	}
 	switch {
-	case (request == nil) == (file == nil):
-		d.at(n, "add request: with the request, or request_file: with a file's name", "a case needs exactly one request")
+	case len(short) == 1 && request == nil && file == nil:
+		d.readShort(&c, n.Get(short[0]), short[0])
+	case len(short) > 0 || (request == nil) == (file == nil):
+		d.at(n, "add request: with the request, request_file: with a file's name, or one of "+strings.Join(shortKeys, ", "), "a case needs exactly one request")
 	case request != nil && request.Kind == rawjson.String:
 		c.Request = []byte(request.Text)
 	case request != nil:
@@ -184,6 +192,9 @@ func (d *document) readCase(n *node, dir string) Case {
 		if _, err := rawjson.Parse(c.Request); err != nil {
 			d.at(n, "", "the request is not valid JSON: %v", err)
 		}
+	}
+	if c.Name == "" {
+		d.at(n, "add name: …", "the case has no name")
 	}
 	for _, w := range d.words(n.Get("violations"), "violations") {
 		if !slices.Contains(checkNames, w.Text) {
@@ -209,6 +220,68 @@ func (d *document) readCase(n *node, dir string) Case {
 	}
 	d.readExpect(&c.Expect, n)
 	return c
+}
+
+// shortKeys are the short forms of a request: a command, a call of a tool, one of a tool of
+// an MCP server, and what a tool gave.
+var shortKeys = []string{"command", "call", "mcp", "result"}
+
+// readShort makes the request that a short form stands for, and a name of it.
+func (d *document) readShort(c *Case, n *node, key string) {
+	const longest = 60
+	name, tool, args := "", "shell", []byte("[]")
+	switch {
+	case n.Kind == rawjson.String && (key == "command" || key == "result"):
+		name = key + " " + strings.Join(strings.Fields(n.Text), " ")
+		args = append(rawjson.AppendString([]byte(`[{"name":"command","value":`), n.Text), "}]"...)
+	case n.Kind == rawjson.Object && key != "command" && key != "result":
+		d.known(n, callKeys, key)
+		if tool = d.textOf(n.Get("tool"), "tool"); tool == "" {
+			d.at(n, "add tool: …", "the call names no tool")
+		}
+		name = key + " " + tool
+		if v := n.Get("args"); v != nil && v.Kind == rawjson.Object {
+			args = args[:1]
+			for i, m := range v.Members {
+				if i > 0 {
+					args = append(args, ',')
+				}
+				args = append(rawjson.AppendString(append(args, `{"name":`...), m.Name), `,"value":`...)
+				args = append(m.Value.AppendJSON(args), '}')
+				if m.Value.Kind == rawjson.String {
+					name += " " + strings.Join(strings.Fields(m.Value.Text), " ")
+				}
+			}
+			args = append(args, ']')
+			if key == "mcp" {
+				args = v.AppendJSON(nil)
+			}
+		} else if v != nil {
+			d.at(v, "write args: {name: value}", "args is a mapping, not %s", v.Is())
+		} else if key == "mcp" {
+			args = []byte("{}")
+		}
+	default:
+		d.at(n, "command and result are texts; call and mcp are {tool: NAME, args: {…}}", "%s cannot be %s", key, n.Is())
+		return
+	}
+	if c.Name == "" {
+		c.Name = strings.ToValidUTF8(name[:min(len(name), longest)], "")
+	}
+	const context = `"context":{"agent":{"id":"a","name":"a","version":"1","instructions":"","provider":{"name":"a","url":"https://a.example"}},"session":{"id":"s"},"turnId":"t","stepId":"st","timestamp":"2026-04-02T08:15:00Z"}`
+	request := []byte(`{"jsonrpc":"2.0","id":1,"method":`)
+	switch key {
+	case "mcp":
+		request = append(request, `"protocols/MCP","params":{`+context+`,"message":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":`...)
+		request = append(append(append(rawjson.AppendString(request, tool), `,"arguments":`...), args...), "}}}}"...)
+	case "result":
+		request = append(request, `"steps/toolCallResult","params":{`+context+`,"executionId":"x","result":{"isError":false,"outputs":[{"kind":"text","text":`...)
+		request = append(rawjson.AppendString(request, n.Text), "}]}}}"...)
+	default:
+		request = append(request, `"steps/toolCallRequest","params":{`+context+`,"toolCallRequest":{"executionId":"x","toolId":`...)
+		request = append(append(append(rawjson.AppendString(request, tool), `,"inputs":`...), args...), "}}}"...)
+	}
+	c.Request = request
 }
 
 func (d *document) readExpect(x *Expect, n *node) {

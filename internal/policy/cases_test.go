@@ -117,13 +117,16 @@ func TestCaseFaults(t *testing.T) {
 		"":                                       "a.test.yaml:1:1: the document is empty",
 		"rules: []":                              "there is no", // unknown key, and no cases
 		"cases: [a]":                             "a.test.yaml:1:9: a case is a mapping, not a text (write each case as - name: …)",
-		"- name: a":                              "a.test.yaml:1:3: a case needs exactly one request (add request: with the request, or request_file: with a file's name)",
+		"- name: a":                              "a.test.yaml:1:3: a case needs exactly one request (add request: with the request, request_file: with a file's name, or one of command, call, mcp, result)",
 		"- {name: a, request: {}}":               "a.test.yaml:1:4: the case does not say what it expects (add expect: { effect: … })",
 		"- {name: a, request: {}, expect: alow}": `a.test.yaml:1:34: expect: "alow" is not an effect (did you mean allow?)`,
 		"- {name: a, request: '{', expect: allow}":                      "a.test.yaml:1:4: the request is not valid JSON: unexpected end of data at byte 1",
 		"- {name: a, request_file: ../../etc/passwd, expect: allow}":    `a.test.yaml:1:27: "../../etc/passwd" is not a file in this directory (name a file beside this one)`,
 		"- {name: a, request_file: none.json, expect: allow}":           "a.test.yaml:1:27: none.json cannot be read: no such file or directory",
 		"- {name: a, request: {}, session: {steps: yes}, expect: deny}": "a.test.yaml:1:43: session.steps is a number",
+		"- {command: ls, result: ok, expect: deny}":                     "a.test.yaml:1:4: a case needs exactly one request",
+		"- {command: {a: b}, name: a, expect: deny}":                    "a.test.yaml:1:14: command cannot be a mapping",
+		"- {mcp: {tool: a, arg: {}}, expect: deny}":                     `a.test.yaml:1:19: mcp has no key "arg" (did you mean args?)`,
 		"- {name: a, request: {}, violations: [x], expect: deny}":       `a.test.yaml:1:39: there is no check "x"`,
 	} {
 		_, err := ParseCases(File{"a.test.yaml", []byte(text)})

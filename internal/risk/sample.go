@@ -100,6 +100,9 @@ func common(v string) bool {
 		v = s
 	}
 	v = strings.ToLower(v)
+	if half := len(v) / 2; half > 2 && v[:half] == v[half:] { // twice the same
+		v = v[:half]
+	}
 	plain := strings.Map(func(r rune) rune {
 		switch r {
 		case ' ', '-', '_', '.', '!', '^', '?', '*', '#', '/', ',':
@@ -270,8 +273,8 @@ func urlWeight(user, password, host string) float64 {
 var written = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 
 // sampleToken reports whether a JSON web token opens nothing: it is printed in documents,
-// it has no signature, or it ended long ago, which nobody can change without a new signature.
-func sampleToken(header, payload, signature string) bool {
+// or it ended long ago, which nobody can change without a new signature.
+func sampleToken(payload, signature string) bool {
 	if published[plainValue(signature)] {
 		return true
 	}

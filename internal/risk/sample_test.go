@@ -186,7 +186,7 @@ func TestStandIns(t *testing.T) {
 		"AKIAIOSFODNN7EXAMPLE", "AKIAI44QH8DHBEXAMPLE", "xoxb-not-a-real-token-this-will-not-work", "ghp_PersonalAccessToken01245678900000000", "ghp_0123456789abcdefghijABCDEFGHIJ012345",
 		"ghp_1234567890abcdef1234567890abcdef12345678", "glpat-ACCTEST1234567890123", "hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
 		"secret: \"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\"", "access_key: A1B2C3D4E5F6G7H8I9J0", "secret = '7f3a2b8c9d1e4f5a6b7c8d9e0f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c'",
-		"password: hunter2", "password: 'S3cret!'", "PASSWORD=Passw0rd123", "password: changeme123", "postgres://user:p%40ssword@db/x", "https://me:swordfish12@example.com/", "http://x:y9z8@localhost:3000",
+		"password: hunter2", "password = 'hunter2hunter2'", "token = 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c'", "password: 'S3cret!'", "PASSWORD=Passw0rd123", "password: changeme123", "postgres://user:p%40ssword@db/x", "https://me:swordfish12@example.com/", "http://x:y9z8@localhost:3000",
 		"Authorization: Basic YWxhZGRpbjpvcGVuc2VzYW1l", "AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
 		"access_token=2YotnFZFEjr1zCsicMWpAA", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ==\n-----END OPENSSH PRIVATE KEY-----",
 	} {

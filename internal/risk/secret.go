@@ -218,7 +218,7 @@ func (s *scanner) jwt(i int) {
 	payload, signature, ok2 := strings.Cut(rest, ".")
 	if ok && ok2 && len(header) >= 12 && len(payload) >= 8 && strings.HasPrefix(payload, "eyJ") && len(signature) >= 16 {
 		weight := 0.8
-		if sampleToken(header, payload, signature) {
+		if sampleToken(payload, signature) {
 			weight = sampleWeight
 		}
 		s.add(Secret, "secret.jwt", "JSON web token", i, end, weight)
@@ -766,6 +766,9 @@ func namedWeight(v string, known *namedSecret) float64 {
 			return sampleWeight
 		}
 		return unlessSample(v, 6, 0.8)
+	}
+	if parts := strings.Split(v, "."); len(parts) == 3 && strings.HasPrefix(v, "eyJ") && sampleToken(parts[1], parts[2]) {
+		return sampleWeight
 	}
 	return unlessSample(v, 16, 0.8)
 }

@@ -172,9 +172,12 @@ func (c *invocation) namesSecrets() {
 	if speakers[c.name] || c.name == "git" && len(c.args) > 0 && (c.args[0].text == "commit" || c.args[0].text == "tag" || c.args[0].text == "log" || c.args[0].text == "grep") {
 		return
 	}
-	key := c.keyOf()
+	key, own := c.keyOf(), c.table.keys[c.name]
 	for i, a := range c.args {
-		if !strings.ContainsAny(a.text, "/~") || i == key {
+		option, _, joined := strings.Cut(a.text, "=")
+		switch {
+		case !strings.ContainsAny(a.text, "/~"), i == key,
+			joined && listed(own, option), i > 0 && listed(own, c.args[i-1].text) && !strings.HasPrefix(a.text, "-"):
 			continue
 		}
 		for _, word := range strings.FieldsFunc(a.text, func(r rune) bool { return strings.ContainsRune(" \t\n=:@,;|&<>'\"`(){}", r) }) {

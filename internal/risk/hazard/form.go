@@ -171,7 +171,7 @@ func roleOf(tool toolKind, names hints, arg, pointer, text string) role {
 	}
 	runs, code := tool.runs, tool.code
 	switch {
-	case tool.searches && !runs && !code && !tool.writes && !tool.queries && sought[strings.Join(words(name), "")]:
+	case tool.searches && !runs && !code && !tool.writes && !tool.queries && (sought[strings.Join(words(name), "")] || sought[strings.Join(words(arg), "")]):
 		return roleSought
 	case r == roleCode && runs && !code, r == roleContent && runs && !tool.writes:
 		r = roleCommand

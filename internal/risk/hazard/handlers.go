@@ -788,7 +788,7 @@ func (c *invocation) shred() flow {
 			c.report(pl.writes, 0.88, c.at)
 		} else if c.wide(a.text) {
 			c.report("destroy.system", 0, c.at)
-		} else {
+		} else if strings.ContainsAny(a.text, "/~*?[") || !a.known { // else one file of the folder that it works in
 			c.report("destroy.wipe", 0, c.at)
 		}
 	}

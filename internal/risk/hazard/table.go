@@ -21,8 +21,10 @@ type Table struct {
 	programs map[string][]use // of Unix, by name
 	windows  map[string][]use // of Windows, by name in lower case and without .exe
 	options  map[string]options
-	scripts  []script
-	places   places
+	// keys are the options with which a program is told its key, separated by spaces.
+	keys    map[string]string
+	scripts []script
+	places  places
 }
 
 // effect is what a kind of finding means: the OWASP Agentic (ASI) category, the
@@ -88,7 +90,7 @@ var builtin = sync.OnceValue(func() *Table {
 	for _, root := range doc.Root().Elems() {
 		roots = append(roots, yamldoc.FromJSON(root))
 	}
-	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, places: newPlaces()}
+	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, places: newPlaces()}
 	t.add(roots, sections, func(i int, f yamldoc.Fault) {
 		panic(fmt.Sprintf("hazard: table %d: %s", i, f.Message)) // a test reads it first
 	})
@@ -102,7 +104,7 @@ func Extend(sources []string, fault func(i int, f yamldoc.Fault)) *Table {
 	if len(sources) == 0 {
 		return b
 	}
-	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.windows), maps.Clone(b.options), b.scripts, b.places}
+	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.scripts, b.places}
 	sound := true
 	tell := func(i int, f yamldoc.Fault) {
 		sound = false
@@ -137,6 +139,7 @@ var (
 		{"options", "program", "takes wraps previews source", (*tableReader).option},
 	}
 	sections = append(policySections[:4:4],
+		section{"keys", "program options source", "", (*tableReader).key},
 		section{"scripts", "holds effect source", "weight", (*tableReader).script},
 		section{"places", "paths", "reads read writes write", (*tableReader).place},
 	)
@@ -405,6 +408,12 @@ func (r *tableReader) option(row *yamldoc.Node) {
 		}
 		r.Table.options[name] = o
 	})
+}
+
+// key reads which options of a program name a file of keys that it uses for what it is for.
+func (r *tableReader) key(row *yamldoc.Node) {
+	list := strings.Join(strings.Fields(text(row, "options")), " ")
+	r.named(row, func(name string) { r.keys[name] = list })
 }
 
 func (r *tableReader) script(row *yamldoc.Node) {
