@@ -281,7 +281,7 @@ func (e *evaluation) reached(list []target, what reachSet) []target {
 	if what&reachPaths != 0 {
 		w.File = func(path string, _ bool, _ string, _ bool) { list = addTarget(list, target{"paths", path}) }
 	}
-	hazard.Observe(a.Canonical, a.Content, &w)
+	hazard.Named(a, e.in.Reading, w.File, w.URL)
 	if what&reachHosts != 0 {
 		for i := range a.Content {
 			if e.part(i).Use == hazard.Run {

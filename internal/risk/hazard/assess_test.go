@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -205,6 +206,15 @@ func FuzzAssess(f *testing.F) {
 		})
 		if d := cmp.Diff(a, Default().AssessRead(one, read)); d != "" {
 			t.Errorf("watched it is something else: %s", d)
+		}
+		var told, again []string
+		for list, before := range map[*[]string]*Reading{&told: nil, &again: read} {
+			Named(one, before, func(p string, w bool, c string, k bool) {
+				*list = append(*list, fmt.Sprintf("%q %v %q %v", p, w, c, k))
+			}, func(url string) { *list = append(*list, url) })
+		}
+		if d := cmp.Diff(told, again); d != "" {
+			t.Errorf("what it names is something else when it is told again: %s", d)
 		}
 		edited := *one
 		edited.Content = []act.Leaf{leafOf("command", "rm -rf /")}

@@ -43,16 +43,59 @@ func Observe(tool string, leaves []act.Leaf, w *Watch) Assessment {
 	return a.assessment()
 }
 
-// A Reading is what one act would do, by the built-in table: its hazards, found when
-// somebody else read it. Whoever judges the very same act need not read it again.
+// A Reading is what one act would do, by the built-in table: its hazards, and the files
+// and addresses that it names, found when somebody else read it. Whoever judges the very
+// same act need not read it again.
 type Reading struct {
 	of         *act.Action
 	assessment Assessment
+	named      []reached // in the order in which they were told
+}
+
+// reached is a file or an address that an act names.
+type reached struct {
+	address bool
+	text    string
+	writes  bool
+	content string
+	known   bool
 }
 
 // Read observes an act, and returns the reading.
 func Read(a *act.Action, w *Watch) *Reading {
-	return &Reading{a, Observe(a.Canonical, a.Content, w)}
+	r := &Reading{of: a}
+	noting := *w
+	noting.File = func(path string, writes bool, content string, known bool) {
+		r.named = append(r.named, reached{text: path, writes: writes, content: content, known: known})
+		if w.File != nil {
+			w.File(path, writes, content, known)
+		}
+	}
+	noting.URL = func(url string) {
+		r.named = append(r.named, reached{address: true, text: url})
+		if w.URL != nil {
+			w.URL(url)
+		}
+	}
+	r.assessment = Observe(a.Canonical, a.Content, &noting)
+	return r
+}
+
+// Named tells of the files and addresses that an act names, as Observe does: from a
+// reading of this very act, if there is one.
+func Named(a *act.Action, before *Reading, file func(path string, writes bool, content string, known bool), url func(string)) {
+	if before == nil || before.of != a {
+		Observe(a.Canonical, a.Content, &Watch{File: file, URL: url})
+		return
+	}
+	for _, n := range before.named {
+		switch {
+		case n.address && url != nil:
+			url(n.text)
+		case !n.address && file != nil:
+			file(n.text, n.writes, n.content, n.known)
+		}
+	}
 }
 
 // AssessRead judges an act as Assess does. What it was found to do before is taken where
