@@ -268,7 +268,7 @@ func (n *Node) reloadEverywhere(ctx context.Context, by act.Principal) (changed 
 	if changed, err = n.ReloadPolicy(ctx, by); err != nil {
 		return changed, nil, err
 	}
-	if _, shared := n.store.(*postgres.Store); !shared {
+	if n.shared() == nil {
 		return changed, nil, nil
 	}
 	before, err := n.store.Members(ctx)

@@ -587,3 +587,65 @@ func TestNodesPerMinute(t *testing.T) {
 		t.Errorf("%d intents, want 10", approved)
 	}
 }
+
+// TestNodesSession: what a session reads at one node it has read at all: an act that
+// follows from it is denied at another.
+func TestNodesSession(t *testing.T) {
+	nodes, _ := cluster(t, 3, map[string]string{"policy-text": "version: 1\nname: taint\ndefault: allow\nrules: [{name: tainted, on: call, when: session.tainted, effect: deny, code: tainted}]\n"})
+	call := func(step int) string { return strings.Replace(transfer(step), "transfer", "look", 1) }
+	result := strings.NewReplacer(`"method":"steps/toolCallRequest"`, `"method":"steps/toolCallResult"`,
+		`"toolCallRequest":{"toolId":"look","executionId":"e2","inputs":[{"name":"what","value":"250"}]}`,
+		`"executionId":"e1","result":{"outputs":[{"kind":"text","text":"Somebody outside wrote this."}],"isError":false}`).Replace(call(2))
+	for i, step := range []struct {
+		at   int
+		body string
+		want string
+	}{
+		{0, call(1), `"decision":"allow"`}, {1, result, `"decision":"allow"`}, {2, call(3), `tainted`}, {0, call(4), `tainted`}, {1, call(5), `tainted`},
+	} {
+		if code, text := nodes[step.at].ask(identity.Agent, "POST", "/", step.body); code != 200 || !strings.Contains(text, step.want) {
+			t.Errorf("step %d at node %d: %d %s, want %s", i, step.at, code, text, step.want)
+		}
+	}
+}
+
+// TestNodesOneUse: of twelve who ask at once at three nodes for what was agreed to once,
+// one has it.
+func TestNodesOneUse(t *testing.T) {
+	nodes, _ := cluster(t, 3, nil)
+	if code, text := nodes[0].ask(identity.Agent, "POST", "/", transfer(1)); code != 200 {
+		t.Fatalf("%d %s", code, text)
+	}
+	if code, text := nodes[1].answer(nodes[1].held(), "approve"); code != 200 {
+		t.Fatalf("%d %s", code, text)
+	}
+	var allowed atomic.Int64
+	var group sync.WaitGroup
+	for i := range 12 {
+		group.Go(func() {
+			code, text := nodes[i%3].ask(identity.Agent, "POST", "/", transfer(1))
+			again := strings.Contains(text, `"repeat":true`) // the same step is answered as it was
+			if code == 200 && strings.Contains(text, `"decision":"allow"`) && !again {
+				allowed.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	if allowed.Load() != 1 {
+		t.Errorf("%d were allowed, want one", allowed.Load())
+	}
+}
+
+// TestNodesStream: a tree that is executed at one node is followed to its end at another.
+func TestNodesStream(t *testing.T) {
+	nodes, _ := cluster(t, 2, nil)
+	code, text := nodes[0].ask(identity.Agent, "POST", "/tasks", `{"jsonrpc":"2.0","id":1,"method":"tasks.execute","params":{"tasks":[{"name":"T","schemas":{"method":"system_info_executor"},"inputs":{"resource":"cpu"}}]}}`)
+	root := member(text, "root_task_id")
+	if code != 200 || root == "" {
+		t.Fatalf("%d %s", code, text)
+	}
+	code, text = nodes[1].ask(identity.Agent, "GET", "/tasks/"+root+"/events", "")
+	if code != 200 || !strings.Contains(text, "task_completed") && !strings.Contains(text, `"completed"`) {
+		t.Errorf("%d %s", code, text)
+	}
+}

@@ -21,7 +21,6 @@ import (
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/retention"
 	"reeve.example/reeve/internal/server"
-	"reeve.example/reeve/internal/store/postgres"
 )
 
 // Serve listens and answers until ctx ends, and then finishes what has begun.
@@ -318,8 +317,10 @@ func (n *Node) watchOthers(ctx context.Context) {
 		})
 	})
 	every(ctx, look, func() {
-		n.lookAtKeys(ctx)
-		n.lookAtAgents(ctx)
+		if n.shared() != nil { // else nobody else changes them
+			n.lookAtKeys(ctx)
+			n.lookAtAgents(ctx)
+		}
 		n.lookAtNodes(ctx)
 	})
 }
@@ -332,7 +333,7 @@ func (n *Node) lookAtKeys(ctx context.Context) {
 		return
 	}
 	n.unread.Do(func() { n.logger.Error("the API keys could not be read again", "error", err) })
-	if _, shared := n.store.(*postgres.Store); shared && n.keys.Age() > unsureFrom {
+	if n.keys.Age() > unsureFrom {
 		n.auth.Unsure()
 	}
 }
