@@ -338,6 +338,53 @@ func TestSubject(t *testing.T) {
 	}
 }
 
+// TestResumable: what was cancelled by somebody who means to go on runs when the tree is
+// executed again, and what had completed does not; what was cancelled otherwise stays so.
+func TestResumable(t *testing.T) {
+	n := begin(t)
+	const tree = `[{"id":"r","name":"R","schemas":{"method":"echo"},"dependencies":["w"]},{"id":"d","name":"D","parent_id":"r","schemas":{"method":"count"}},
+		{"id":"w","name":"W","parent_id":"r","dependencies":["d"],"schemas":{"method":"wait"}}]`
+	states := func(root string) string {
+		t.Helper()
+		tree := n.do("ann", "tasks.tree", id(root)).Get("result")
+		all := []string{tree.Get("task").Get("name").Text() + " " + tree.Get("task").Get("status").Text() + " " + string(tree.Get("task").Get("resumable").Raw())}
+		for _, c := range tree.Get("children").Elems() {
+			all = append(all, c.Get("task").Get("name").Text()+" "+c.Get("task").Get("status").Text()+" "+string(c.Get("task").Get("resumable").Raw()))
+		}
+		slices.Sort(all)
+		return strings.Join(all, ", ")
+	}
+	running := func() string {
+		t.Helper()
+		a := n.do("ann", "tasks.execute", tree)
+		for _, m := range a.Get("result").Get("tasks").Elems() {
+			if m.Get("client_id").Text() == "w" {
+				n.wait("ann", m.Get("id").Text(), task.InProgress)
+			}
+		}
+		return a.result("root_task_id")
+	}
+	root, other := running(), running()
+	n.do("ann", "tasks.cancel", `{"task_id":"`+root+`","resumable":true,"error_message":"Interrupted"}`)
+	if got := states(root); got != "D completed , R cancelled true, W cancelled true" {
+		t.Errorf("after the interruption: %s", got)
+	}
+	n.do("ann", "tasks.cancel", id(other))
+	if got := states(other); got != "D completed , R cancelled , W cancelled " {
+		t.Errorf("after a cancel: %s", got)
+	}
+	if a := n.call("ann", "tasks.execute", id(other)); a.code() != task.CodeTransition {
+		t.Errorf("what was cancelled for good: %s", a.text)
+	}
+	runs := n.runs.Load()
+	n.do("ann", "tasks.execute", id(root))
+	close(n.gate)
+	n.wait("ann", root, task.Completed)
+	if got := n.runs.Load() - runs; got != 0 {
+		t.Errorf("what had completed ran %d times more", got)
+	}
+}
+
 // TestFailedResult: what a task gave although it failed is kept, and nobody builds on it.
 func TestFailedResult(t *testing.T) {
 	n := begin(t)

@@ -284,7 +284,13 @@ func (e *Engine) prepare(ctx context.Context, j *job) (refusal string, err error
 	return "", nil
 }
 
+// commands is the executor that a node has only if it is allowed to.
+const commands = "command_executor"
+
 func noExecutor(id string) string {
+	if id == commands {
+		return fmt.Sprintf("Executor not found: the executor %q is off on this node: --allow-commands (allow-commands) switches it on.", id)
+	}
 	return fmt.Sprintf("Executor not found: there is no executor %q on this node. See reeve executors list for those that there are; an own one is added in Go (package executor).", id)
 }
 
