@@ -185,11 +185,15 @@ that of the approval: from then on people are asked again.`,
 			if err := askNode(cmd, "POST", "/grants/"+url.PathEscape(a[0]), q, &g); err != nil {
 				return err
 			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), &g)
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s is %s\n", g.ID, g.State)
 			return nil
 		},
 	}
 	c.Flags().StringVar(&q.Note, "note", "", "a sentence for the record")
+	jsonFlag(c)
 	return approvalFlags(c)
 }
 
@@ -282,10 +286,14 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 					return err
 				}
 				if h.State == approval.Held {
-					if err := showApproval(cmd.OutOrStdout(), &h); err != nil {
+					out := cmd.OutOrStdout()
+					if wantsJSON(cmd) { // for whoever is asked, and not for programs
+						out = cmd.ErrOrStderr()
+					}
+					if err := showApproval(out, &h); err != nil {
 						return err
 					}
-					fmt.Fprintln(cmd.OutOrStdout())
+					fmt.Fprintln(out)
 				}
 				if q.Answer == "approve" {
 					q.Seen = h.Seen
@@ -297,6 +305,9 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 			if err := askNode(cmd, "POST", path, q, &h); err != nil {
 				return err
 			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), &h)
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s is %s\n", h.ID, h.State)
 			if h.Grant != "" {
 				fmt.Fprintf(cmd.OutOrStdout(), "what does the same is let through, %s (grant %s)\n", spanText(h.For()), h.Grant)
@@ -306,6 +317,7 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 			return nil
 		},
 	}
+	jsonFlag(c)
 	if verb == "approve" {
 		c.Long = `Shows exactly what would be done, asks at the terminal, and lets it happen once.
 

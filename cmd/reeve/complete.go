@@ -26,8 +26,8 @@ import (
 var completions = map[string]func(cmd *cobra.Command) []string{
 	"agents reset-key": agentIDs, "agents resume": agentIDs, "agents revoke": agentIDs, "agents show": agentIDs, "agents suspend": agentIDs,
 	"approvals approve": approvalIDs, "approvals deny": approvalIDs, "approvals show": approvalIDs,
-	"executors":    executorIDs,
-	"hook install": agentNames, "hook status": agentNames, "hook test": agentNames, "hook uninstall": agentNames,
+	"executors show": executorIDs,
+	"hook install":   agentNames, "hook status": agentNames, "hook test": agentNames, "hook uninstall": agentNames,
 	"keys revoke":  keyNames,
 	"ledger erase": decisionIDs, "ledger receipt": decisionIDs, "ledger show": decisionIDs, "why": decisionIDs,
 	"sessions show": sessionIDs,

@@ -34,8 +34,8 @@ reeve demo --url http://127.0.0.1:8080`,
 reeve doctor --data /var/lib/reeve --json`,
 	"exec": `reeve exec --dir . -- ls
 reeve exec --intent intent.json -v -- make`,
-	"executors": `reeve executors
-reeve executors command_executor --json`,
+	"executors list": `reeve executors list --json`,
+	"executors show": `reeve executors show command_executor --json`,
 	"hook": `reeve hook install claude-code
 reeve hook status`,
 	"hook install": `reeve hook install claude-code

@@ -404,6 +404,7 @@ func mcpToolsCommand() *cobra.Command {
 		Use: "list", Short: "List the tools of MCP servers, and which of them are held", Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return listTools(cmd) },
 	}
+	jsonFlag(list)
 	diff := &cobra.Command{
 		Use: "diff [SERVER [TOOL]]", Short: "Show the definitions that are held, beside those that were agreed to", Args: args(cobra.MaximumNArgs(2)),
 		RunE: func(cmd *cobra.Command, a []string) error { return diffTools(cmd, a) },
@@ -532,6 +533,9 @@ func listTools(cmd *cobra.Command) (err error) {
 	all, err := servers(cmd, r, "")
 	if err != nil {
 		return err
+	}
+	if wantsJSON(cmd) {
+		return printJSON(cmd.OutOrStdout(), slices.Concat([]*pins.Server{}, all))
 	}
 	if len(all) == 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "no MCP server has listed tools yet%s\n", elsewhere(cmd))

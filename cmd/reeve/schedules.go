@@ -250,7 +250,7 @@ nothing (and has it go on, if it was paused), another of the same name takes its
 // aboutSchedule makes a command that does something with the schedules of a name.
 func aboutSchedule(c *cobra.Command, did string, do func(ctx context.Context, node *openNode, t *flow.Task) error) *cobra.Command {
 	c.Args = args(cobra.ExactArgs(1))
-	return aboutTasks(c, false, func(cmd *cobra.Command, node *openNode, a []string) error {
+	return aboutTasks(jsonFlag(c), false, func(cmd *cobra.Command, node *openNode, a []string) error {
 		found, err := scheduled(cmd.Context(), node, a[0])
 		if err != nil {
 			return err
@@ -259,7 +259,13 @@ func aboutSchedule(c *cobra.Command, did string, do func(ctx context.Context, no
 			if err := do(cmd.Context(), node, &found[i]); err != nil {
 				return err
 			}
+			if wantsJSON(cmd) {
+				continue
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s (%s) %s\n", printable(found[i].Name), found[i].ID, did)
+		}
+		if wantsJSON(cmd) {
+			return printJSON(cmd.OutOrStdout(), rawList(found))
 		}
 		return nil
 	})

@@ -48,16 +48,13 @@ var printsNoData = map[string]string{
 }
 
 // owing are commands that print data and have no --json yet.
-var owing = []string{
-	"approvals approve", "approvals deny", "ledger show", "ledger tail",
-	"mcp tools approve", "mcp tools diff", "mcp tools forget", "mcp tools list", "mcp tools refuse",
-}
+var owing = []string{"ledger show", "ledger tail", "mcp tools approve", "mcp tools diff", "mcp tools forget", "mcp tools refuse"}
 
 // hereAlone are the commands that work with what is on this machine alone, and why none of
 // another machine can be asked.
 var hereAlone = map[string]string{
 	"a2g": "it has --url", "hook": "it has --url", "hook install": "it has --url", "mcp": "it has --url", "mcp install": "it has --url",
-	"serve": "is the node", "restore": "makes a data folder", "executors": "of these settings", "doctor": "looks at this machine",
+	"serve": "is the node", "restore": "makes a data folder", "executors list": "of these settings", "executors show": "of these settings", "mcp status": "looks at this machine", "doctor": "looks at this machine",
 	"hook status": "looks at this machine", "try": "by this machine's policy",
 	"sessions list": "reads the records", "sessions show": "reads the records", "why": "reads the records and writes the policy",
 	"ledger show": "reads the records", "ledger tail": "reads the records", "ledger export": "reads the records",
