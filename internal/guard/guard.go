@@ -430,6 +430,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	remembered := policy.Session{
 		Known: s.state.Known, Steps: s.state.Steps, Calls: s.state.Calls, Started: s.state.Started,
 		Tainted: s.state.Tainted(a.Turn), Autonomous: s.state.Autonomous, Values: &s.state.Values, At: s.state.At,
+		Written: s.state.Written,
 	}
 	d := judge(&policy.Input{Action: a, Violations: append(violations, a.Standing...), Session: remembered, Reading: read}, set)
 	consent, release, err := g.consult(ctx, a, &d, q.Asked, s.state.Tainted(a.Turn))
@@ -453,6 +454,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	}
 	step := s.state.Step(a, d.Effect)
 	step.Masked(a, d.Edits)
+	s.state.Wrote(step, a)
 	from := set.Source(a, s.state.CalledBy(a))
 	from.Each = storedBy
 	s.state.Read(step, a, from, endorsed)

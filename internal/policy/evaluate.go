@@ -32,6 +32,9 @@ type Session struct {
 	// At is the position of the record of one of its steps, where that is known, and the
 	// tool whose result it was; nil for none.
 	At func(step int64) (at act.Position, tool string, ok bool)
+	// Written is how grave it would be to run a file that the session wrote, by its name; 0
+	// for one that it did not write. Nil for nothing.
+	Written func(name string) float64
 }
 
 // Input is what a policy judges.
@@ -318,6 +321,7 @@ func (e *evaluation) assess() *hazard.Assessment {
 		e.assessed = true
 		if a := e.in.Action; a.IsCall() {
 			e.hazards = e.table.AssessRead(a, e.in.Reading)
+			e.runsWritten()
 			// A model can be talked into a low score by what it reads, but not
 			// into lowering that of the heuristics.
 			if m := a.Model; m != nil && *m > e.hazards.Score {
@@ -327,6 +331,19 @@ func (e *evaluation) assess() *hazard.Assessment {
 		}
 	}
 	return &e.hazards
+}
+
+// runsWritten adds what the files do that the call runs and the session wrote before.
+func (e *evaluation) runsWritten() {
+	if e.in.Session.Written == nil {
+		return
+	}
+	for _, name := range e.hazards.Ran {
+		if w := e.in.Session.Written(name); w > 0 {
+			e.hazards = e.hazards.With(hazard.Finding{Code: "shell.written_run", Category: "ASI05", Technique: "T1059", Weight: w,
+				Message: fmt.Sprintf("The call runs %.80q, which this session wrote, and which would do what a command may not do unasked.", name)})
+		}
+	}
 }
 
 // endangers reports whether the call's hazards are grave enough for the rule: all of

@@ -30,6 +30,7 @@ import (
 	"reeve.example/reeve/internal/provenance"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk"
+	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/words"
 )
 
@@ -436,6 +437,7 @@ const (
 	flagWire
 	flagNewest
 	flagMasked
+	flagFile // behind the keys stand those of files, and how many these are
 )
 
 // Step is what the session is to remember of an act that was decided. The act
@@ -548,6 +550,71 @@ func (st *Step) Masked(a *act.Action, edits []act.Edit) {
 	}
 }
 
+// A file that was written is remembered under one key of its name, of which the lowest bits
+// say how grave it would be to run it.
+const (
+	fileTiers = 4
+	askedFrom = 0.4 // below, to run it is ordinary
+	graveFrom = 0.8
+)
+
+// split parts the keys of files from the others.
+func (st *Step) split() (keys, files []uint64) {
+	last := len(st.keys) - 1
+	if st.flags&flagFile == 0 || last < 0 || st.keys[last] > uint64(last) {
+		return st.keys, nil
+	}
+	at := last - int(st.keys[last])
+	return st.keys[:at], st.keys[at:last]
+}
+
+// Wrote has the step remember the files that its call writes and that would do harm if they
+// were run, and those that would do it no longer.
+func (s *State) Wrote(st *Step, a *act.Action) {
+	if !a.IsCall() || st.effect == act.Deny || st.effect == act.Escalate {
+		return
+	}
+	var keys []uint64
+	for _, f := range hazard.Default().Written(a.Canonical, a.Content) {
+		weight, tier := f.Weight, uint64(0)
+		if f.Copy != "" {
+			if f.Copy == f.Name {
+				continue
+			}
+			weight = s.Written(f.Copy)
+		}
+		switch {
+		case weight >= graveFrom:
+			tier = 2
+		case weight >= askedFrom:
+			tier = 1
+		}
+		if tier == 0 && s.Written(f.Name) == 0 {
+			continue
+		}
+		if tier == 0 && f.Copy == "" && hazard.IsEdit(a.Canonical, a.Content) {
+			continue // what else is in the file stays
+		}
+		keys = append(keys, hash('f', f.Name)&^(fileTiers-1)|tier)
+	}
+	if keys != nil {
+		st.flags |= flagFile
+		st.keys = append(append(st.keys[:len(st.keys):len(st.keys)], keys...), uint64(len(keys)))
+	}
+}
+
+// Written is how grave it would be to run a file that the session wrote, by its name.
+func (s *State) Written(name string) float64 {
+	key := hash('f', name) &^ (fileTiers - 1)
+	switch {
+	case s.find(key|2) != nil:
+		return 0.85
+	case s.find(key|1) != nil:
+		return 0.45
+	}
+	return 0
+}
+
 // kindOfNotice is what a notice says was there, by its last word: a model that was shown
 // [GitHub token removed] and writes [token removed] means the same.
 func kindOfNotice(notice string) string {
@@ -580,9 +647,10 @@ func (s *State) Apply(st *Step) (number int64) {
 			s.sinceWhole = 0
 		}
 	}
-	for i, key := range st.keys {
+	keys, files := st.split()
+	for i, key := range keys {
 		if had := s.find(key); had != nil {
-			newest := st.flags&flagNewest != 0 && i == len(st.keys)-1
+			newest := st.flags&flagNewest != 0 && i == len(keys)-1
 			if !newest && (had.Effect != act.Escalate || had.Digest != st.digest) {
 				continue // an id stands for what it first stood for
 			}
@@ -594,6 +662,16 @@ func (s *State) Apply(st *Step) (number int64) {
 	}
 	if seen.call || seen.wire { // no id is new, or it has none: the call counts all the same
 		seen.key = 0
+		s.remember(seen)
+	}
+	seen.call, seen.wire = false, false
+	for _, key := range files {
+		for tier := range uint64(fileTiers) { // a file is what was written to it last
+			if had := s.find(key&^(fileTiers-1) | tier); had != nil {
+				had.key = 0
+			}
+		}
+		seen.key = key
 		s.remember(seen)
 	}
 	for _, p := range st.tools {

@@ -44,6 +44,8 @@ type Finding struct {
 type Assessment struct {
 	Score    float64 // from 0 to 1
 	Findings []Finding
+	// Ran are the files, by their names, that the call runs and did not write itself.
+	Ran []string
 }
 
 // Bounds of one assessment.
@@ -80,6 +82,9 @@ type assessor struct {
 	lost     bool              // cd went where only an unset variable says
 	guarded  bool              // an unset variable ends the script
 	foreign  []string          // folders that strangers filled
+	runFiles []string          // by their names, if the call did not write them
+	readFrom []string          // files that were read, and could be what an interpreter is fed
+	copies   [][2]string       // files that were copied, and where
 	refs     map[string]string // names that stand for others: declare -n
 }
 
@@ -166,7 +171,18 @@ func (a *assessor) assessment() Assessment {
 		}
 		return 0
 	})
-	return Assessment{score(a.findings), a.findings}
+	return Assessment{score(a.findings), a.findings, a.runFiles}
+}
+
+// With is the assessment with one finding more.
+func (a Assessment) With(f Finding) Assessment {
+	at := slices.IndexFunc(a.Findings, func(had Finding) bool { return had.Weight < f.Weight })
+	if at < 0 {
+		at = len(a.Findings)
+	}
+	a.Findings = slices.Insert(slices.Clip(a.Findings), at, f)
+	a.Score = score(a.Findings)
+	return a
 }
 
 // score is the gravest weight, raised a little by every other kind of finding:

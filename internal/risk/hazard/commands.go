@@ -237,6 +237,9 @@ func plainSSH(text string) bool {
 
 // ranFile judges that a file is run which the script itself brought there.
 func (s *shell) ranFile(name string) {
+	if _, written := s.files.get(name); !written && strings.ContainsAny(name, "/.") {
+		s.ran(name)
+	}
 	if s.foreign != nil && strings.Contains(name, "/") && s.isForeign(name) {
 		s.report("code.foreign", 0, s.at)
 	}
@@ -617,6 +620,9 @@ scan:
 			return c.runs(content, i.language)
 		}
 		c.ranFile(f.text)
+		if !strings.ContainsAny(f.text, "/.") {
+			c.ran(f.text)
+		}
 		c.attackTool(f.text)
 		if isURL(f.text) {
 			c.report("shell.download_run", 0, c.at)
@@ -635,6 +641,9 @@ scan:
 		out.taint |= fromShell
 		return out
 	case c.in.taint&fromFile != 0 && !c.fifo, c.in.text != "":
+		for _, name := range c.readFrom {
+			c.ran(name)
+		}
 		c.report("shell.dynamic_run", 0, c.at)
 	}
 	if i.shell || interactive {
@@ -810,6 +819,9 @@ func (s *shell) readFile(w flow) flow {
 	}
 	if f, ok := s.files.get(p); ok {
 		return f
+	}
+	if len(s.readFrom) < maxRan {
+		s.readFrom = append(s.readFrom, p)
 	}
 	if g := globbedPath(p); g != "" {
 		s.report("shell.obfuscated", 0.6, s.at)

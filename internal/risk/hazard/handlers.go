@@ -378,6 +378,7 @@ func (c *invocation) source() flow {
 	}
 	content, ok := c.files.get(f.text)
 	if !ok {
+		c.ran(f.text)
 		c.ranFile(f.text)
 		return flow{}
 	}
@@ -894,6 +895,11 @@ func (c *invocation) copy() flow {
 	}
 	if len(from) == 0 {
 		return flow{}
+	}
+	for _, a := range from {
+		if _, known := c.files.get(a.text); !known && len(c.copies) < maxRan {
+			c.copies = append(c.copies, [2]string{a.text, to.text}, [2]string{a.text, a.text})
+		}
 	}
 	c.writeFile(flow{text: strings.TrimSuffix(to.text, "/"), known: to.known}, content, false)
 	// Into a directory: the place of the file in it counts too.
@@ -1934,6 +1940,9 @@ func (c *invocation) readWord() flow {
 	}
 	return flow{}
 }
+
+// packageScript finds what a package's scripts run.
+var packageScript = lazyregexp.New(`"[\w:.-]+"\s*:\s*"((?:[^"\\]|\\.)*)"`)
 
 // installScript finds what a package runs when it is installed.
 var installScript = lazyregexp.New(`"(?:pre|post)?(?:install|prepare)"\s*:\s*"((?:[^"\\]|\\.)*)"`)

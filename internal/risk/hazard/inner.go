@@ -102,9 +102,10 @@ var installers = set("java make gmake dpkg rpm apt apt-get dnf yum zypper pacman
 // runsFetched judges that a command is given a file that was downloaded, or what comes from
 // the network on its input, and runs it.
 func (c *invocation) runsFetched() {
-	if !installers[c.name] {
+	if !installers[c.name] && !packageRunners[c.name] {
 		return
 	}
+	c.runsImplied()
 	if c.foreign != nil {
 		for i, a := range c.args {
 			if i > 0 && c.args[i-1].text == "-C" && c.isForeign(a.text) || c.isForeign("x") {
@@ -149,6 +150,23 @@ func (c *invocation) runsFetched() {
 				}
 				c.recipes(f.text)
 			}
+		}
+	}
+}
+
+// runsImplied notes the files that a command runs without being told, or by an option.
+func (c *invocation) runsImplied() {
+	switch c.name {
+	case "make", "gmake":
+		c.ran("Makefile")
+	case "just":
+		c.ran("justfile")
+	case "npm", "pnpm", "yarn", "bun":
+		c.ran("package.json")
+	}
+	for i, a := range c.args {
+		if i > 0 && listed("-f --file --makefile", c.args[i-1].text) {
+			c.ran(a.text)
 		}
 	}
 }

@@ -1,0 +1,142 @@
+package hazard
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/act"
+)
+
+// Two calls belong together: a file that one writes and another runs does what was written.
+// A call says which files it runs (Assessment.Ran), and Written what files that it writes
+// would do.
+
+// A File is a file that a call writes, by its name, and how grave it would be to run it.
+type File struct {
+	Name   string
+	Weight float64
+	Copy   string // the file whose content it gets; empty for a content of its own
+}
+
+// maxRan is how many files of one call are told.
+const maxRan = 16
+
+// ran notes that a file is run which the call did not write itself.
+func (a *assessor) ran(name string) {
+	if base := scriptName(name); base != "" && len(a.runFiles) < maxRan {
+		a.runFiles = append(a.runFiles, base)
+	}
+}
+
+// scriptName is what a file is known by from one call to the next: where it lies is spelled
+// in many ways.
+func scriptName(name string) string {
+	name = path.Base(strings.TrimRight(slashed(strings.TrimSpace(name)), "/"))
+	if name == "." || name == "/" || name == ".." || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "$") || len(name) > 255 {
+		return ""
+	}
+	return name
+}
+
+// Written tells of the files that a call writes what it would be to run them. Of a source of
+// a language that is compiled, or of prose, nothing is told.
+func (t *Table) Written(tool string, leaves []act.Leaf) (files []File) {
+	if !slices.ContainsFunc(leaves, func(l act.Leaf) bool { return writesFiles(l.Text) }) && !kindOfTool(strings.ToLower(tool)).writes {
+		return nil // most calls
+	}
+	c := newCall(tool, leaves)
+	add := func(name, text string) {
+		if strings.HasPrefix(name, "/dev/") {
+			return
+		}
+		if base := scriptName(name); base != "" && len(files) < maxRan {
+			files = append(files, File{Name: base, Weight: t.ifRun(base, text)})
+		}
+	}
+	for i := range c.leaves {
+		l := &c.leaves[i]
+		switch {
+		case c.writes && c.path != "" && l.role != rolePath && !oldTexts[c.nameOf(l)] && (l.role == roleContent || newTexts[c.nameOf(l)]):
+			add(c.path, l.Text)
+		case l.role == roleCommand && l.words == nil && writesFiles(l.Text):
+			a := newAssessor(t)
+			a.pointer, a.size, a.runs = l.Pointer, len(l.Text), true
+			a.command(l.Text, nil)
+			for name, f := range a.written {
+				if f.text != "" {
+					add(name, f.text)
+				}
+			}
+			for _, pair := range a.copies {
+				if from, to := scriptName(pair[0]), scriptName(pair[1]); from != "" && to != "" && len(files) < maxRan {
+					files = append(files, File{Name: to, Copy: from})
+				}
+			}
+		}
+	}
+	return files
+}
+
+// IsEdit reports whether a call changes a passage of a file, and leaves the rest of it.
+func IsEdit(tool string, leaves []act.Leaf) bool {
+	c := newCall(tool, leaves)
+	for i := range c.leaves {
+		if oldTexts[c.nameOf(&c.leaves[i])] {
+			return true
+		}
+	}
+	return strings.Contains(tool, "append") || strings.Contains(tool, "insert")
+}
+
+// writesFiles is a quick look for what a command needs to write a text, or a copy, to a file.
+func writesFiles(text string) bool {
+	if strings.Contains(text, "cp ") || strings.Contains(text, "mv ") || strings.Contains(text, "ln ") || strings.Contains(text, "install ") {
+		return true
+	}
+	return strings.Contains(text, "tee ") || strings.Contains(text, ">") && (strings.Contains(text, "<<") || strings.Contains(text, "echo ") || strings.Contains(text, "printf "))
+}
+
+// ifRun is how grave it would be to run a file.
+func (t *Table) ifRun(name, text string) float64 {
+	const most = 64 << 10
+	if len(text) > most {
+		text = text[:most]
+	}
+	lang := languageOfFile(name, text)
+	base := strings.ToLower(name)
+	makes := strings.Contains(base, "makefile") || strings.HasSuffix(base, ".mk") || base == "justfile"
+	if lang == "" && !makes && base != "package.json" && strings.Contains(base, ".") && !listed(".txt .dat .tmp .log .in .out .conf .cfg .env .bak .x .run .cmd", path.Ext(base)) {
+		return 0
+	}
+	a := newAssessor(t)
+	a.size, a.runs = len(text), true
+	at := span{0, len(text)}
+	switch {
+	case lang != "" && lang != "sh":
+		a.code(lang, text, at, false)
+	case lang == "sh":
+		a.command(text, nil)
+	case makes:
+		for line := range strings.Lines(text) {
+			if rest, ok := strings.CutPrefix(line, "\t"); ok {
+				a.command(strings.TrimLeft(rest, "@-+ "), &at)
+			}
+		}
+	case base == "package.json":
+		for _, m := range packageScript.FindAllStringSubmatch(text, 64) {
+			a.command(unquoteDouble(m[1]), &at)
+		}
+	case strings.HasPrefix(strings.TrimSpace(text), "import ") || strings.HasPrefix(strings.TrimSpace(text), "from "):
+		a.code("python", text, at, false)
+	default:
+		a.command(text, nil)
+	}
+	weight := 0.0
+	for _, f := range a.findings {
+		if f.Code != "text.unreadable" && f.Code != "command.not_understood" && f.Code != "shell.interactive" {
+			weight = max(weight, f.Weight)
+		}
+	}
+	return weight
+}
