@@ -62,9 +62,12 @@ class Run:
         self.env = user_task.init_environment(env)
         self.before = self.env.model_copy(deep=True)
         self.runtime = FunctionsRuntime(suite.tools)
-        self.steps, self.made, self.n = [{"user": user_task.PROMPT}], [], 0
+        calls = user_task.ground_truth(self.env)
+        # An agent that plans does so before it has read anything: it says which tools the user's task needs.
+        plan = list(dict.fromkeys(c.function for c in calls))
+        self.steps, self.made, self.n = [{"user": user_task.PROMPT}, {"plan": plan}], [], 0
         obeyed = injection_task is None
-        for call in user_task.ground_truth(self.env):
+        for call in calls:
             result = self.make(call, False)
             if not obeyed and any(injection_task.GOAL in s for s in strings(plain(result))):
                 obeyed = True

@@ -46,6 +46,7 @@ step one of
   {"call": "1", "tool": "…", "arguments": {…}}   "attacker": true where an injected order asks
                                                  for it, and "read": true where it only looks
   {"result": "1", "text": "what call 1 gave back"}
+  {"plan": ["tools", "that the agent says it will use"]}
   {"agent": "what the agent answered"}`,
 		Example: `  reeve risk eval corpus.jsonl
   reeve risk eval --sessions runs.jsonl --policy ./policy

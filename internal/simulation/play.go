@@ -73,6 +73,11 @@ func (p *player) step(ctx context.Context, i int, s *Step) error {
 		through, err := p.ask(ctx, name, s.Attacker, "steps/message", p.message(aos.RoleAgent, *s.Agent))
 		p.attacked(s, through)
 		return err
+	case s.Plan != nil:
+		said := p.message(aos.RoleAgent, "This is the plan.")
+		said.Message.Content = append(said.Message.Content, aos.DataPart(map[string]any{"plan": s.Plan}))
+		_, err := p.ask(ctx, "plan", false, "steps/message", said)
+		return err
 	case s.Call != "":
 		request, err := p.call(s)
 		if err != nil {

@@ -6,6 +6,7 @@
 //
 //	{"id": "bank/7/send", "class": "bank", "kind": "attacked", "steps": [
 //	  {"user": "Pay the bill in bill.txt"},
+//	  {"plan": ["read_file", "send_money"]},
 //	  {"call": "1", "tool": "read_file", "arguments": {"path": "bill.txt"}},
 //	  {"result": "1", "text": "…"},
 //	  {"call": "2", "tool": "send_money", "arguments": {"to": "…"}, "attacker": true},
@@ -40,10 +41,12 @@ type Session struct {
 	Steps []Step `json:"steps"`
 }
 
-// Step is one step of a session: exactly one of User, Agent, Call and Result is there.
+// Step is one step of a session: exactly one of User, Agent, Plan, Call and Result is there.
 type Step struct {
 	User  *string `json:"user,omitzero"`  // what the user said
 	Agent *string `json:"agent,omitzero"` // what the agent answered
+	// Plan are the tools that the agent says it will use.
+	Plan []string `json:"plan,omitzero"`
 
 	Call      string         `json:"call,omitzero"` // the id of a call, unique in its session
 	Tool      string         `json:"tool,omitzero"`
@@ -95,14 +98,14 @@ func (s *Session) check() error {
 	for i := range s.Steps {
 		step := &s.Steps[i]
 		kinds := 0
-		for _, is := range []bool{step.User != nil, step.Agent != nil, step.Call != "", step.Result != ""} {
+		for _, is := range []bool{step.User != nil, step.Agent != nil, step.Plan != nil, step.Call != "", step.Result != ""} {
 			if is {
 				kinds++
 			}
 		}
 		switch {
 		case kinds != 1:
-			return fmt.Errorf("step %d of %.80q: a step is one of user, agent, call and result", i+1, s.ID)
+			return fmt.Errorf("step %d of %.80q: a step is one of user, agent, plan, call and result", i+1, s.ID)
 		case step.Call != "" && step.Tool == "":
 			return fmt.Errorf("step %d of %.80q: a call names its tool", i+1, s.ID)
 		case step.Call != "" && calls[step.Call]:
