@@ -107,14 +107,14 @@ func (g *Guard) newGrant(ctx context.Context, h *approval.Decision, x *approval.
 		session = h.Within
 	}
 	asker := &act.Action{Principal: act.Principal{Name: h.Principal}}
-	grant, item, err := g.grants.Get(ctx, grantID(asker, session, &x.Scope))
+	_, item, err := g.grants.Get(ctx, grantID(asker, session, &x.Scope))
 	if damaged, ok := errors.AsType[*DamagedError](err); ok {
 		return nil, nil, damaged
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	grant = &approval.Grant{
+	grant := &approval.Grant{
 		ID: item.ID, Approval: h.ID, Decision: h.Decision, State: approval.Approved,
 		Principal: h.Principal, Agent: h.Agent, Session: session, Door: h.Door, Kind: h.Kind, Resource: h.Resource,
 		What: (&redaction{what: g.cfg.Redact}).text(x.What, around{}), Scope: x.Scope,
