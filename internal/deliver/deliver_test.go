@@ -88,6 +88,7 @@ func TestLoop(t *testing.T) {
 		}
 		before := looked
 		time.Sleep(3*time.Second + time.Millisecond)
+		synctest.Wait()
 		if looked-before != 3 {
 			t.Errorf("it looked %d times in three seconds", looked-before)
 		}
