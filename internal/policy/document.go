@@ -247,19 +247,38 @@ func readDocument(f File) *document {
 	d.observe = d.modeOf(root.Get("mode"))
 	d.readLists(root.Get("lists"))
 	d.readManifests(root.Get("manifests"))
-	d.readExcept(root.Get("except"))
+	for _, item := range d.items(root, "except", "write each exception as - name: …", 0) {
+		d.readException(item)
+	}
 	d.readRisk(root.Get("risk"))
-	d.readLabels(root.Get("labels"))
-	d.readSinks(root.Get("acts"))
-	if v := root.Get("rules"); v != nil && v.Kind != rawjson.Null {
-		if v.Kind != rawjson.Array {
-			d.at(v, "write each rule as - name: …", "rules is a list, not %s", v.Is())
-		}
-		for _, item := range v.Items {
-			d.readRule(item)
-		}
+	for _, item := range d.items(root, "labels", labelForm, maxLabels) {
+		d.readLabel(item)
+	}
+	for _, item := range d.items(root, "acts", sinkForm, maxSinks) {
+		d.readSink(item)
+	}
+	for _, item := range d.items(root, "rules", "write each rule as - name: …", 0) { // maxRules is of all files
+		d.readRule(item)
 	}
 	return d
+}
+
+// items are the members of the list that a document has under a name; none where it has
+// none, or something else, or more than most, which is 0 for any number. hint says how one
+// is written.
+func (d *document) items(root *node, name, hint string, most int) []*node {
+	n := root.Get(name)
+	switch {
+	case n == nil || n.Kind == rawjson.Null:
+		return nil
+	case n.Kind != rawjson.Array:
+		d.at(n, hint, "%s is a list, not %s", name, n.Is())
+		return nil
+	case most > 0 && len(n.Items) > most:
+		d.at(n, "", "there are more than %d %s", most, name)
+		return nil
+	}
+	return n.Items
 }
 
 // known reports the members of a mapping that have no meaning.

@@ -30,20 +30,7 @@ type exception struct {
 
 var exceptKeys = []string{"name", "reason", "rules", "codes", "on", "tools", "when", "until"}
 
-// readExcept reads the exceptions of a document.
-func (d *document) readExcept(n *node) {
-	if n == nil || n.Kind == rawjson.Null {
-		return
-	}
-	if n.Kind != rawjson.Array {
-		d.at(n, "write each exception as - name: …", "except is a list, not %s", n.Is())
-		return
-	}
-	for _, item := range n.Items {
-		d.readException(item)
-	}
-}
-
+// readException reads one exception of a document.
 func (d *document) readException(n *node) {
 	if n.Kind != rawjson.Object {
 		d.at(n, "write each exception as - name: …", "an exception is a mapping, not %s", n.Is())

@@ -42,27 +42,12 @@ const (
 	maxTag    = 64 // bytes
 )
 
-// readLabels reads where a document says that texts come from.
-func (d *document) readLabels(n *node) {
-	if n == nil || n.Kind == rawjson.Null {
-		return
-	}
-	if n.Kind != rawjson.Array {
-		d.at(n, "write each label as - {tools: […], label: own}", "labels is a list, not %s", n.Is())
-		return
-	}
-	if len(n.Items) > maxLabels {
-		d.at(n, "", "there are more than %d labels", maxLabels)
-		return
-	}
-	for _, item := range n.Items {
-		d.readLabel(item)
-	}
-}
+const labelForm = "write each label as - {tools: […], label: own}"
 
+// readLabel reads one thing that a document says of where texts come from.
 func (d *document) readLabel(n *node) {
 	if n.Kind != rawjson.Object {
-		d.at(n, "write each label as - {tools: […], label: own}", "a label is a mapping, not %s", n.Is())
+		d.at(n, labelForm, "a label is a mapping, not %s", n.Is())
 		return
 	}
 	d.known(n, labelKeys, "a label")

@@ -48,27 +48,12 @@ const (
 	maxControl = 1000
 )
 
-// readSinks reads the acts that a document knows.
-func (d *document) readSinks(n *node) {
-	if n == nil || n.Kind == rawjson.Null {
-		return
-	}
-	if n.Kind != rawjson.Array {
-		d.at(n, "write each act as - {name: payment, tools: […], control: […]}", "acts is a list, not %s", n.Is())
-		return
-	}
-	if len(n.Items) > maxSinks {
-		d.at(n, "", "there are more than %d acts", maxSinks)
-		return
-	}
-	for _, item := range n.Items {
-		d.readSink(item)
-	}
-}
+const sinkForm = "write each act as - {name: payment, tools: […], control: […]}"
 
+// readSink reads one act that a document knows.
 func (d *document) readSink(n *node) {
 	if n.Kind != rawjson.Object {
-		d.at(n, "write each act as - {name: payment, tools: […], control: […]}", "an act is a mapping, not %s", n.Is())
+		d.at(n, sinkForm, "an act is a mapping, not %s", n.Is())
 		return
 	}
 	d.known(n, sinkKeys, "an act")
