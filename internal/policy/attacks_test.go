@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"iter"
 	"os"
 	"strings"
 	"testing"
@@ -12,25 +13,42 @@ import (
 // TestAttacks: what nobody wants of an agent does not pass the starter policy, however it
 // is spelled.
 func TestAttacks(t *testing.T) {
-	text, err := os.ReadFile("testdata/attacks.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
 	starter := starterSet(t)
 	n := 0
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimRight(line, "\n")
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
+	for _, line := range actLines(t, "attacks.txt") {
 		n++
-		v := starter.Evaluate(&Input{Action: commandAct(strings.ReplaceAll(line, "⏎", "\n"))})
+		v := starter.Evaluate(&Input{Action: commandAct(line)})
 		if v.Effect == act.Allow || v.Effect == act.Modify {
-			t.Errorf("%v: %s", v.Effect, line)
+			t.Errorf("%v: %q", v.Effect, line)
 		}
 	}
 	if n < 400 {
 		t.Errorf("only %d acts", n)
+	}
+}
+
+// actLines yields the acts of a file of testdata, one in each line, where ⏎ stands for the
+// end of a line within it; and the heading above each, a comment of at most five words.
+func actLines(t testing.TB, name string) iter.Seq2[string, string] {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(yield func(heading, line string) bool) {
+		heading := ""
+		for line := range strings.Lines(string(text)) {
+			line = strings.TrimRight(line, "\n")
+			if name, ok := strings.CutPrefix(line, "# "); ok && len(strings.Fields(name)) <= 5 {
+				heading = name
+			}
+			if line == "" || strings.HasPrefix(line, "#") {
+				continue
+			}
+			if !yield(heading, strings.ReplaceAll(line, "⏎", "\n")) {
+				return
+			}
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -56,15 +55,9 @@ func TestCorpora(t *testing.T) {
 				all[i].add(&r.Verdict)
 			}
 		}
-		lines, err := os.ReadFile("testdata/ordinary.txt")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(lines)) {
-			if line = strings.TrimPrefix(strings.TrimRight(line, "\n"), "ask: "); line != "" && !strings.HasPrefix(line, "#") {
-				v := set.Evaluate(&Input{Action: commandAct(strings.ReplaceAll(line, "⏎", "\n"))})
-				all[0].add(&v)
-			}
+		for _, line := range actLines(t, "ordinary.txt") {
+			v := set.Evaluate(&Input{Action: commandAct(strings.TrimPrefix(line, "ask: "))})
+			all[0].add(&v)
 		}
 		day, grave := all[0], all[1]
 		table += fmt.Sprintf("| `%s` | %d | %.1f %% | %.1f %% | %.1f %% | %d | %.1f %% |\n", profile, day.acts, day.share(day.denied), day.share(day.asked), day.share(day.changed), grave.acts, grave.share(grave.denied+grave.asked))

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -18,29 +17,21 @@ func commandAct(text string) *act.Action {
 // TestOrdinaryWork: what agents do all day passes the starter policy, and what cannot be
 // undone asks a person.
 func TestOrdinaryWork(t *testing.T) {
-	text, err := os.ReadFile("testdata/ordinary.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
 	starter := starterSet(t)
 	n := 0
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimRight(line, "\n")
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
+	for _, line := range actLines(t, "ordinary.txt") {
 		n++
 		want := act.Allow
 		if rest, ok := strings.CutPrefix(line, "ask: "); ok {
 			line, want = rest, act.Escalate
 		}
-		v := starter.Evaluate(&Input{Action: commandAct(strings.ReplaceAll(line, "⏎", "\n"))})
+		v := starter.Evaluate(&Input{Action: commandAct(line)})
 		if v.Effect != want {
 			var why []string
 			for _, r := range v.Reasons {
 				why = append(why, r.Rule+" "+r.Code)
 			}
-			t.Errorf("%s: %v, want %v: %v", line, v.Effect, want, why)
+			t.Errorf("%q: %v, want %v: %v", line, v.Effect, want, why)
 		}
 	}
 	if n < 300 {

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -17,7 +16,6 @@ var unseenTools = map[string][2]string{
 
 // unseenAct is the act that a line of unseen.txt is.
 func unseenAct(line string) *act.Action {
-	line = strings.ReplaceAll(line, "⏎", "\n")
 	name, text, _ := strings.Cut(line, ": ")
 	t, ok := unseenTools[name]
 	if !ok {
@@ -32,23 +30,10 @@ func unseenAct(line string) *act.Action {
 // read. Of each class of what nobody wants unasked nearly all is stopped or asked, and none
 // of what is ordinary.
 func TestUnseen(t *testing.T) {
-	text, err := os.ReadFile("testdata/unseen.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
 	starter := starterSet(t)
-	class := ""
 	var classes []string
 	all, held := map[string]int{}, map[string]int{}
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimRight(line, "\n")
-		if name, ok := strings.CutPrefix(line, "# "); ok && len(strings.Fields(name)) <= 5 {
-			class = name
-			continue
-		}
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
+	for class, line := range actLines(t, "unseen.txt") {
 		if all[class] == 0 {
 			classes = append(classes, class)
 		}
@@ -59,10 +44,10 @@ func TestUnseen(t *testing.T) {
 		case !passes:
 			held[class]++
 			if class == "ordinary" {
-				t.Logf("%v %v: %s", v.Effect, v.Reasons[0].Rule, line)
+				t.Logf("%v %v: %q", v.Effect, v.Reasons[0].Rule, line)
 			}
 		case class != "ordinary":
-			t.Logf("%s passes: %s", class, line)
+			t.Logf("%s passes: %q", class, line)
 		}
 	}
 	grave, graveHeld := 0, 0
