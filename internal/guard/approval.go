@@ -125,7 +125,7 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, ask
 	}
 	var write *Item
 	if err == nil {
-		write, err = g.apply(a, d, h, item, form, asked, tainted)
+		h, write, err = g.apply(a, d, h, item, form, asked, tainted)
 	}
 	if err == nil && write != nil && write.Open && !waits {
 		var made func(bool)
@@ -149,7 +149,7 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, ask
 		writes = append(writes, write)
 		if write.Open && !waits && g.cfg.Beside != nil {
 			var told *Item
-			if told, err = g.beside(ctx, write); err == nil && told != nil {
+			if told, err = g.cfg.Beside(ctx, h); err == nil && told != nil {
 				writes = append(writes, told)
 			}
 		}
@@ -159,15 +159,6 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, ask
 		return nil, nil, err
 	}
 	return writes, release, nil
-}
-
-// beside is what becomes durable with a held decision that is about to.
-func (g *Guard) beside(ctx context.Context, write *Item) (*Item, error) {
-	h, err := approval.Parse(write.Data)
-	if err != nil {
-		return nil, err
-	}
-	return g.cfg.Beside(ctx, h)
 }
 
 // earlierApproval reads the decision about an act that was held under the digest's
@@ -191,8 +182,9 @@ func answered(h *approval.Decision, now time.Time) bool {
 	return state == approval.Approved || state == approval.Denied && now.Before(h.Expires)
 }
 
-// apply is what the state of an approval, nil if there is none, makes of a decision.
-func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item *Item, form string, asked, tainted bool) (*Item, error) {
+// apply is what the state of an approval, nil if there is none, makes of a decision; it
+// returns the approval that is to be written, and nil where it stays as it is.
+func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item *Item, form string, asked, tainted bool) (*approval.Decision, *Item, error) {
 	needs, expires := approval.Needs(d.Reasons, a.At)
 	state := approval.Expired
 	if h != nil {
@@ -204,13 +196,13 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item
 		d.Effect = act.Deny
 		d.Reasons = slices.Insert(d.Reasons, 0, answerReason(h, act.Deny))
 		d.Approval = stateOf(h, a.At)
-		return nil, nil
+		return nil, nil, nil
 	case state == approval.Held && h.Covers(needs):
 		d.Approval = stateOf(h, a.At)
 		if a.Bounded && h.Wait(a.ID) {
-			return item, g.approvals.Fill(h, item)
+			return h, item, g.approvals.Fill(h, item)
 		}
-		return nil, nil
+		return nil, nil, nil
 	case state == approval.Approved && h.Covers(needs):
 		h.State = approval.Used
 		d.Effect = act.Allow
@@ -221,7 +213,7 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item
 	case !open && asked:
 		d.Effect = act.Deny
 		d.Reasons = slices.Insert(d.Reasons, 0, over)
-		return nil, nil
+		return nil, nil, nil
 	default: // nobody was asked yet, or another question than the one that was answered
 		var waiting []string
 		if open {
@@ -231,7 +223,7 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item
 		if h, err = g.newApproval(a, d, form, tainted); h == nil || err != nil {
 			d.Effect = act.Deny
 			d.Reasons = slices.Insert(d.Reasons, 0, unshown)
-			return nil, err
+			return nil, nil, err
 		}
 		h.Needs, h.Expires, h.Asked = needs, expires, waiting
 		if a.Bounded {
@@ -239,7 +231,7 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item
 		}
 	}
 	d.Approval = stateOf(h, a.At)
-	return item, g.approvals.Fill(h, item)
+	return h, item, g.approvals.Fill(h, item)
 }
 
 // newApproval is a new decision about an act that people are asked about; nil when
@@ -448,7 +440,7 @@ func (g *Guard) Answer(ctx context.Context, id string, by act.Principal, r Reply
 		}
 		switch {
 		case x != nil && h.State == approval.Approved:
-			_, item, err := g.newGrant(ctx, h, x, now)
+			item, err := g.newGrant(ctx, h, x, now)
 			if item == nil || err != nil {
 				return true, nil, err
 			}

@@ -97,10 +97,10 @@ func pass(d *act.Decision, grant *approval.Grant) {
 
 // newGrant makes the grant of an approval that enough people have agreed to, for more
 // than once; nil where they agreed to once.
-func (g *Guard) newGrant(ctx context.Context, h *approval.Decision, x *approval.Exact, now time.Time) (*approval.Grant, *Item, error) {
+func (g *Guard) newGrant(ctx context.Context, h *approval.Decision, x *approval.Exact, now time.Time) (*Item, error) {
 	span := h.For()
-	if h.State != approval.Approved || span.Once() {
-		return nil, nil, nil
+	if span.Once() {
+		return nil, nil
 	}
 	session := ""
 	if span.Session {
@@ -109,10 +109,10 @@ func (g *Guard) newGrant(ctx context.Context, h *approval.Decision, x *approval.
 	asker := &act.Action{Principal: act.Principal{Name: h.Principal}}
 	_, item, err := g.grants.Get(ctx, grantID(asker, session, &x.Scope))
 	if damaged, ok := errors.AsType[*DamagedError](err); ok {
-		return nil, nil, damaged
+		return nil, damaged
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	grant := &approval.Grant{
 		ID: item.ID, Approval: h.ID, Decision: h.Decision, State: approval.Approved,
@@ -124,7 +124,7 @@ func (g *Guard) newGrant(ctx context.Context, h *approval.Decision, x *approval.
 		grant.What = h.What
 	}
 	h.Grant = grant.ID
-	return grant, item, g.grants.Fill(grant, item)
+	return item, g.grants.Fill(grant, item)
 }
 
 // Grants lists grants in the order of their ids, after one: those that let acts pass, or

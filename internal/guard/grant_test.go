@@ -248,7 +248,7 @@ func TestGrantEnds(t *testing.T) {
 // else, or to something else, or as somebody else.
 func TestThreat17Grant(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git")
+		t.Fatal("this test needs git: ", err)
 	}
 	eachStore(t, func(t *testing.T, store store.Store) {
 		n, _ := often(t, store)
