@@ -402,46 +402,36 @@ func TestThreat15RevokedStreams(t *testing.T) {
 	}
 }
 
-// The first key ends what was open while nobody needed one.
-func TestFirstKeyEndsAnonymousSockets(t *testing.T) {
-	auth := newAuth(t, true)
-	s := local(t, func(c *Config) {
-		c.Auth = auth
-		c.Connect = func(context.Context, http.Header) (func(*jsonrpc.Conn), error) { return nil, nil }
-	})
-	url, _ := run(t, s)
-	c, _, err := websocket.Dial(t.Context(), url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.CloseNow()
-	key, _ := newKey(t, "first", identity.Admin)
-	auth.SetKeys([]identity.Key{key})
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	if _, got, err := c.Read(ctx); websocket.CloseStatus(err) != websocket.StatusPolicyViolation {
-		t.Errorf("%s %v", got, err)
-	}
-}
-
-// Where nobody can tell whether a key still holds, what is open by it ends, and its
-// caller is not told that the key is at fault.
-func TestUnsureEndsSockets(t *testing.T) {
-	auth := newAuth(t, true)
-	s := local(t, func(c *Config) {
-		c.Auth = auth
-		c.Connect = func(context.Context, http.Header) (func(*jsonrpc.Conn), error) { return nil, nil }
-	})
-	url, _ := run(t, s)
-	c, _, err := websocket.Dial(t.Context(), url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.CloseNow()
-	auth.Unsure()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	if _, got, err := c.Read(ctx); websocket.CloseStatus(err) != websocket.StatusGoingAway {
-		t.Errorf("%s %v", got, err)
+// The first key ends what was open while nobody needed one. Where nobody can tell whether
+// a key still holds, what is open by it ends, and its caller is not told that the key is
+// at fault.
+func TestEndedSockets(t *testing.T) {
+	first, _ := newKey(t, "first", identity.Admin)
+	for name, tt := range map[string]struct {
+		happens func(*identity.Authenticator)
+		want    websocket.StatusCode
+	}{
+		"the first key": {func(a *identity.Authenticator) { a.SetKeys([]identity.Key{first}) }, websocket.StatusPolicyViolation},
+		"unsure":        {(*identity.Authenticator).Unsure, websocket.StatusGoingAway},
+	} {
+		t.Run(name, func(t *testing.T) {
+			auth := newAuth(t, true)
+			s := local(t, func(c *Config) {
+				c.Auth = auth
+				c.Connect = func(context.Context, http.Header) (func(*jsonrpc.Conn), error) { return nil, nil }
+			})
+			url, _ := run(t, s)
+			c, _, err := websocket.Dial(t.Context(), url, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.CloseNow()
+			tt.happens(auth)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			if _, got, err := c.Read(ctx); websocket.CloseStatus(err) != tt.want {
+				t.Errorf("%s %v", got, err)
+			}
+		})
 	}
 }
