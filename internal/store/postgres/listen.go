@@ -41,6 +41,8 @@ func (s *Store) listen(ctx context.Context, logger *slog.Logger, channel string,
 			return
 		}
 		logger.Warn("what other nodes change was not heard for a moment", "error", err)
+		// What cut this connection mostly cut the others too: each would fail one call.
+		s.pool.Reset()
 		if time.Since(begin) > listenMaxPause {
 			pause = listenPause
 		}
