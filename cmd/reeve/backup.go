@@ -24,7 +24,7 @@ func backupCommand() *cobra.Command {
 node goes on. With --passphrase the ledger's seed is in it, sealed, and a restored node goes
 on as the same one; else copy DATA/seed once, and keep it apart, since who has both can sign
 as this node. PostgreSQL is backed up with its own tools.`,
-		Example: `  reeve backup /backups/monday.db --passphrase file:/root/passphrase --yes
+		Example: `  reeve backup /backups/monday.db --passphrase file:/etc/reeve/passphrase --yes
   reeve backup copy.db`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
@@ -80,7 +80,7 @@ be shown to them. The node's first record says that it goes on from a backup, an
 
 Then run "reeve ledger verify --checkpoints FILE" with checkpoints kept elsewhere: it
 tells what the backup lacks.`,
-		Example: `  reeve restore monday.db --data restored --passphrase file:/root/passphrase
+		Example: `  reeve restore monday.db --data restored --passphrase file:/etc/reeve/passphrase
   reeve restore copy.db --data restored --seed seed.kept`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
