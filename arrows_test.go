@@ -21,6 +21,7 @@ var arrows = map[string]string{
 	"internal/visible":     "internal/canon",
 	"internal/deliver":     "internal/outbound",
 	"internal/glob":        "",
+	"internal/links":       "",
 	"internal/words":       "",
 	"internal/jsonrpc":     "internal/rawjson internal/words",
 	"internal/risk":        "internal/lazyregexp internal/canon",
@@ -54,7 +55,7 @@ var arrows = map[string]string{
 	"internal/identity":                 "internal/lazyregexp act",
 	"internal/approval":                 "act",
 	"internal/agent":                    "act",
-	"internal/target":                   "act internal/approval internal/rawjson internal/risk/hazard internal/words",
+	"internal/target":                   "act internal/approval internal/links internal/rawjson internal/risk/hazard internal/words",
 	"internal/guard":                    "act internal/agent internal/approval internal/canon internal/identity internal/ledger internal/policy internal/provenance internal/quota internal/rawjson internal/risk internal/risk/hazard internal/session internal/target internal/words task",
 	"internal/notice":                   "internal/deliver act internal/approval internal/guard internal/ledger internal/visible internal/words",
 	"internal/engine":                   "internal/deliver act internal/approval executor internal/guard internal/identity internal/quota internal/canon internal/content internal/rawjson internal/wording internal/ledger task",
@@ -71,7 +72,7 @@ var arrows = map[string]string{
 	"": "internal/notice internal/apflow a2a a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy " +
 		"internal/retention internal/risk internal/risk/model internal/server internal/session internal/store internal/store/postgres internal/store/sqlite task internal/words internal/workflow internal/yamldoc",
 
-	"internal/guardian": "internal/lazyregexp act internal/hook internal/canon internal/rawjson internal/risk/hazard",
+	"internal/guardian": "internal/lazyregexp act internal/hook internal/links internal/canon internal/rawjson internal/risk/hazard",
 	"internal/hook":     "internal/lazyregexp act aos internal/jsonrpc internal/rawjson internal/secret",
 	"internal/secret":   "",
 	"internal/linear":   "",

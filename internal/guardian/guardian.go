@@ -24,6 +24,7 @@ import (
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/hook"
 	"reeve.example/reeve/internal/lazyregexp"
+	"reeve.example/reeve/internal/links"
 	"reeve.example/reeve/internal/risk/hazard"
 )
 
@@ -110,7 +111,7 @@ func New(n Node) *Guarded {
 			if err != nil {
 				continue
 			}
-			for _, form := range []string{abs, real(abs)} {
+			for _, form := range []string{abs, links.Resolve(abs)} {
 				if parts := split(strings.ToLower(clean(form))); len(parts) > 0 && !slices.ContainsFunc(g.places, func(p place) bool { return p.kind == k && slices.Equal(p.parts, parts) }) {
 					g.places = append(g.places, place{k, parts, clean(form)})
 				}
@@ -119,7 +120,7 @@ func New(n Node) *Guarded {
 	}
 	if n.Data != "" {
 		if abs, err := filepath.Abs(n.Data); err == nil {
-			g.data = clean(real(abs))
+			g.data = clean(links.Resolve(abs))
 		}
 	}
 	add(secret, n.Data)
@@ -165,22 +166,7 @@ func split(p string) []string {
 	return strings.Split(p, "/")
 }
 
-// real follows the links of a path, as far as it is there.
-func real(p string) string {
-	rest := ""
-	for at := p; ; {
-		if to, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(to, rest)
-		}
-		up := filepath.Dir(at)
-		if up == at {
-			return p
-		}
-		at, rest = up, filepath.Join(filepath.Base(at), rest)
-	}
-}
-
-// real is what the function of that name gives, in the time of one look at the disk for
+// real is what links.Resolve gives, in the time of one look at the disk for
 // each name: the words of a command mostly lie in the same folders. there says that
 // something stands at the path.
 func (e *examination) real(p string) (to string, there bool) {

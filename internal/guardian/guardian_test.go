@@ -8,6 +8,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/hook"
+	"reeve.example/reeve/internal/links"
 )
 
 // aGuarded is a home folder with a node that guards, and hooks of two agents.
@@ -566,8 +567,8 @@ func TestReal(t *testing.T) {
 	var try func(at string, depth int)
 	try = func(at string, depth int) {
 		for range 2 { // also when it is remembered
-			if got, _ := e.real(at); got != real(at) {
-				t.Errorf("%s leads to %s, want %s", at, got, real(at))
+			if got, _ := e.real(at); got != links.Resolve(at) {
+				t.Errorf("%s leads to %s, want %s", at, got, links.Resolve(at))
 			}
 		}
 		if depth == 4 {

@@ -17,6 +17,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/links"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk/hazard"
 )
@@ -382,12 +383,12 @@ func (m *Aim) Look() *approval.Scope {
 				f.Sum = "not found"
 				break
 			}
-			f.Real = real(found)
+			f.Real = links.Resolve(found)
 			f.Sum = sum(f.Real, &left, true)
 		case at == "":
 			f.Sum = "unknown"
 		default:
-			if f.Real = real(at); n.use == runs {
+			if f.Real = links.Resolve(at); n.use == runs {
 				f.Sum = sum(f.Real, &left, false)
 			}
 		}
@@ -408,21 +409,6 @@ func (m *Aim) Look() *approval.Scope {
 
 // telling reports whether a word says by itself that it is a path.
 func telling(word string) bool { return strings.ContainsAny(word, `/\`) }
-
-// real follows the links of a path, as far as it is there.
-func real(p string) string {
-	rest := ""
-	for at := p; ; {
-		if to, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(to, rest)
-		}
-		up := filepath.Dir(at)
-		if up == at {
-			return filepath.Clean(p)
-		}
-		at, rest = up, filepath.Join(filepath.Base(at), rest)
-	}
-}
 
 // unreadable is the sum of a file that is there and whose content is not known.
 const unreadable = "unreadable"
