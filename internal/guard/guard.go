@@ -453,8 +453,8 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		}
 	}
 	step := s.state.Step(a, d.Effect)
-	step.Masked(a, d.Edits)
-	s.state.Wrote(step, a)
+	s.state.Masked(step, a, d.Edits)
+	s.state.Touched(step, a)
 	from := set.Source(a, s.state.CalledBy(a))
 	from.Each = storedBy
 	s.state.Read(step, a, from, endorsed)

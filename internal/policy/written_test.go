@@ -31,7 +31,7 @@ func TestWrittenThenRun(t *testing.T) {
 				return v.Effect
 			}
 			st := s.Step(a, v.Effect)
-			s.Wrote(st, a)
+			s.Touched(st, a)
 			data := st.Append(nil)
 			s.Apply(st)
 			if again, err := session.Restore([]session.Write{{Data: data}}, true); err != nil || i == 0 && again.Written("x") != s.Written("x") {

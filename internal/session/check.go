@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/internal/risk"
-	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/words"
 )
 
@@ -46,7 +44,7 @@ var Checks = []struct{ Name, Doc string }{
 	{"agent.capability", "an A2G agent asks for a tool that it did not register for"},
 	{"agent.violations", "an A2G agent did something that no verdict covers, since it became active; a rule that denies for this suspends the agent"},
 	{"model.absent", "a model is configured to score the call's risk, and did not answer"},
-	{"mask.written_back", "a call would write a notice such as [password removed] over what reeve masked in a result of this session"},
+	{"mask.written_back", "a call would write a notice such as [password removed] into the file of which a result of this session was masked, a copy of it, or a file that then takes its place; or, where the result was of no file that is known (a search, a service), anywhere"},
 	{"report.uncovered", "an A2G report tells of an act that no verdict covers"},
 	{"report.exceeded", "an A2G report tells of more memory, CPU or time than the verdict's manifest allowed"},
 }
@@ -334,32 +332,6 @@ func (c *checker) fingerprint() {
 		}
 		if len(changed) > 0 {
 			c.add("agent.changed", "", "The agent's %s changed within the session.", strings.Join(changed, " and "))
-		}
-	}
-}
-
-// writtenBack looks in what a call writes or runs for the notices that stand, in
-// results of this session, for what was masked. Written over the original they
-// destroy it, and an edit that looks for one finds nothing.
-func (c *checker) writtenBack() {
-	if !c.a.IsCall() || !c.s.masked {
-		return
-	}
-	parts := hazard.Parts(c.a.Canonical, c.a.Content)
-	for i, leaf := range c.a.Content {
-		if parts[i].Use == hazard.Said {
-			continue
-		}
-		for _, notice := range risk.Notices(leaf.Text, nil) {
-			if c.s.find(hash('n', kindOfNotice(notice))) == nil && c.s.find(hash('n', notice)) == nil {
-				continue
-			}
-			if parts[i].Use == hazard.Replaced {
-				c.add("mask.written_back", leaf.Pointer, "The edit looks for %s, which stands in what was shown and not in the file, so it finds nothing. Look for a line without it.", quote(notice))
-				break
-			}
-			c.add("mask.written_back", leaf.Pointer, "%s stands for something that was masked when it was read. Written back, it would destroy that. Write only the changed lines, and leave the masked place untouched.", quote(notice))
-			break
 		}
 	}
 }

@@ -1,10 +1,14 @@
 package session
 
 import (
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // TestWrittenBack: a notice that stands for what was masked in a result is not
@@ -25,7 +29,7 @@ func TestWrittenBack(t *testing.T) {
 	result := &act.Action{Kind: act.ToolResult, At: at, Session: "s", Step: "1", Agent: act.Agent{ID: "a"}}
 	s.Check(result, nil)
 	step := s.Step(result, act.Modify)
-	step.Masked(result, []act.Edit{{Pointer: "/x", Value: []byte(`"DB=postgres://shop:[password removed]@localhost and ****"`)}})
+	s.Masked(step, result, []act.Edit{{Pointer: "/x", Value: []byte(`"DB=postgres://shop:[password removed]@localhost and ****"`)}})
 	data := step.Append(nil)
 	s.Apply(step)
 	restored, err := Restore([]Write{{Data: data}}, true)
@@ -65,5 +69,131 @@ func TestWrittenBack(t *testing.T) {
 	fresh := &State{Known: true}
 	if v, _ := fresh.Check(call(act.ToolCall, path, "a.md", "content", "[password removed]"), nil); len(v) > 0 {
 		t.Errorf("%+v", v)
+	}
+}
+
+// deed is one call of a session, and what came back: with shown, something in it was
+// masked.
+type deed struct {
+	tool  string
+	args  []string // names and values
+	shown string
+}
+
+func (st deed) call(kind act.Kind, id string) *act.Action {
+	a := &act.Action{Kind: kind, At: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), Session: "s", Step: "c" + id, ID: id, Resource: st.tool, Canonical: st.tool, Agent: act.Agent{ID: "a"}}
+	if kind == act.MCPRequest {
+		a.InnerMethod = "tools/call"
+	}
+	for i := 0; i < len(st.args); i += 2 {
+		arg, _, _ := strings.Cut(st.args[i], "/")
+		a.Content = append(a.Content, act.Leaf{Pointer: "/args/" + st.args[i], Arg: arg, Text: st.args[i+1]})
+	}
+	return a
+}
+
+// TestWrittenBackToItsFile: a notice is stopped where it would take the place of what was
+// masked, whatever the way, and is a word like others in other files.
+func TestWrittenBackToItsFile(t *testing.T) {
+	const (
+		line   = "DB=postgres://shop:[password removed]@localhost"
+		hidden = "REI9cG9zdGdyZXM6Ly9zaG9wOltwYXNzd29yZCByZW1vdmVkXUBsb2NhbGhvc3Q=" // line
+	)
+	read := deed{"read", []string{"file_path", "/home/ada/shop/.env"}, line}
+	cat := deed{"bash", []string{"command", "cat /home/ada/shop/.env"}, line}
+	write := func(path, text string) deed {
+		return deed{"write", []string{"file_path", path, "content", text}, ""}
+	}
+	bash := func(command string) deed { return deed{"bash", []string{"command", command}, ""} }
+	for _, test := range []struct {
+		name  string
+		steps []deed // the last is the one that is asked about
+		want  bool
+	}{
+		{"over the original", []deed{read, write("/home/ada/shop/.env", line)}, true},
+		{"in another spelling", []deed{read, write("/home/ada/shop/conf/../.env", line)}, true},
+		{"relative", []deed{read, write(".env", line)}, true},
+		{"of Windows", []deed{read, write(`C:\Users\ada\shop\.ENV`, line)}, true},
+		{"by way of the process's folder", []deed{read, write("/proc/self/cwd/.env", line)}, true},
+		{"in capitals", []deed{read, write(".env", strings.ToUpper(line))}, true},
+		{"with what is not seen", []deed{read, write(".env", "DB=shop:[pass\u200bword removed]")}, true},
+		{"in base64", []deed{read, deed{"write_file", []string{"path", ".env", "content", hidden}, ""}}, true},
+		{"in a note elsewhere", []deed{read, write("docs/notes.md", "It says "+line)}, false},
+		{"in a test elsewhere", []deed{read, write("mask_test.go", "want := \"[password removed]\"")}, false},
+		{"in a message of a commit", []deed{read, bash("git commit -m 'mask: .env reads [password removed]'")}, false},
+		{"in what is searched", []deed{read, bash("grep -rn '\\[password removed\\]' docs")}, false},
+		{"in another file by the shell", []deed{read, bash("echo 'a .env with [password removed]' > notes.md")}, false},
+		{"in a document by a heredoc", []deed{read, bash("cat > notes.md <<'EOF'\n.env has [password removed]\nEOF")}, false},
+		{"by the shell", []deed{cat, bash("echo '" + line + "' > /home/ada/shop/.env")}, true},
+		{"from its folder", []deed{cat, bash("cd /home/ada/shop && echo '" + line + "' > .env")}, true},
+		{"by a heredoc", []deed{cat, bash("cat > .env <<'EOF'\n" + line + "\nEOF")}, true},
+		{"by tee", []deed{cat, bash("printf '%s\\n' '" + line + "' | sudo tee .env")}, true},
+		{"by sed", []deed{cat, bash("sed -i 's/^DB=.*/DB=[password removed]/' .env")}, true},
+		{"by python", []deed{cat, bash("python3 -c \"open('.env','w').write('[password removed]')\"")}, true},
+		{"by a pattern", []deed{cat, bash("echo '" + line + "' | tee .e*")}, true},
+		{"by a variable", []deed{cat, bash("F=$(ls -a | head -3 | tail -1); echo '" + line + "' > $F")}, true},
+		{"decoded", []deed{cat, bash("echo " + hidden + " | base64 -d > .env")}, true},
+		{"by a server for files", []deed{read, deed{"write_file", []string{"path", "shop/.env", "content", line}, ""}}, true},
+		{"of many", []deed{read, deed{"push_files", []string{"files/0/path", "a", "files/0/content", "x", "files/1/path", ".env", "files/1/content", line}, ""}}, true},
+		{"an edit that looks for it", []deed{read, deed{"edit", []string{"file_path", ".env", "old_string", "shop:[password removed]", "new_string", "y"}, ""}}, true},
+		{"edits of a server", []deed{read, deed{"edit_file", []string{"path", ".env", "edits/0/oldText", "x", "edits/0/newText", line}, ""}}, true},
+		{"an edit of another file", []deed{read, deed{"edit", []string{"file_path", "doc.md", "old_string", "[password removed]", "new_string", "y"}, ""}}, false},
+		{"a patch", []deed{read, deed{"apply_patch", []string{"input", "*** Begin Patch\n*** Update File: shop/.env\n@@\n-A=1\n+" + line + "\n*** End Patch\n"}, ""}}, true},
+		{"a patch of another", []deed{read, deed{"apply_patch", []string{"input", "*** Begin Patch\n*** Update File: docs/a.md\n@@\n-A=1\n+" + line + "\n*** End Patch\n"}, ""}}, false},
+		{"a patch that is kept", []deed{read, write("fix.patch", "--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-A\n+"+line+"\n")}, true},
+		{"a script that writes it", []deed{read, write("fix.py", "open('.env','w').write('[password removed]')")}, true},
+		{"a file that is moved there", []deed{read, write("/tmp/new", line), bash("mv /tmp/new .env")}, true},
+		{"a file that is copied there", []deed{read, write("/tmp/new", line), bash("cd /home/ada && cp -f /tmp/new shop/.env")}, true},
+		{"a file that is poured there", []deed{read, write("/tmp/new", line), bash("cat /tmp/new > .env")}, true},
+		{"a file that is moved there in steps", []deed{read, write("/tmp/new", line), bash("mv /tmp/new other"), bash("install -m 600 other .env")}, true},
+		{"a file that a server moves", []deed{read, write("/tmp/new", line), deed{"move_file", []string{"source", "/tmp/new", "destination", ".env"}, ""}}, true},
+		{"a file that was mended", []deed{read, write("/tmp/new", line), write("/tmp/new", "A=1"), bash("mv /tmp/new .env")}, false},
+		{"a file that is moved elsewhere", []deed{read, write("/tmp/new", line), bash("mv /tmp/new docs/notes.md")}, false},
+		{"over a copy", []deed{read, bash("cp .env .env.bak"), write(".env.bak", line)}, true},
+		{"of a copy", []deed{bash("cp .env /tmp/look"), deed{"read", []string{"file_path", "/tmp/look"}, line}, write(".env", line)}, true},
+		{"of a copy that was poured", []deed{bash("cat .env > look"), deed{"read", []string{"file_path", "look"}, line}, write(".env", line)}, true},
+		{"by a link", []deed{bash("ln -s .env e"), read, write("e", line)}, true},
+		{"after a new name", []deed{read, bash("mv .env prod.env"), write("prod.env", line)}, true},
+		{"after a folder was read", []deed{deed{"bash", []string{"command", "grep -rn DB ."}, line}, write("any.conf", line)}, true},
+		{"of what no file is named by", []deed{deed{"get_config", nil, line}, write("any.conf", line)}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, kind := range []act.Kind{act.ToolCall, act.MCPRequest} {
+				s, last := &State{Known: true}, len(test.steps)-1
+				var writes []Write
+				apply := func(a *act.Action, effect act.Effect, edits []act.Edit) {
+					s.Check(a, nil)
+					st := s.Step(a, effect)
+					s.Masked(st, a, edits)
+					s.Touched(st, a)
+					writes = append([]Write{{Data: st.Append(nil)}}, writes...)
+					s.Apply(st)
+				}
+				for i, one := range test.steps[:last] {
+					a := one.call(kind, strconv.Itoa(i))
+					apply(a, act.Allow, nil)
+					result := &act.Action{Kind: act.ToolResult, At: a.At, Session: "s", Step: "r" + a.ID, Answers: a.ID, Agent: a.Agent,
+						Content: []act.Leaf{{Pointer: "/x", Text: "DB=postgres://shop:swordfish@localhost, and it says [password removed]"}}}
+					if kind == act.MCPRequest {
+						result.Kind = act.MCPResponse
+					}
+					if one.shown == "" {
+						apply(result, act.Allow, nil)
+						continue
+					}
+					apply(result, act.Modify, []act.Edit{{Pointer: "/x", Value: rawjson.Quote(one.shown + ", and it says [password removed]")}})
+				}
+				restored, err := Restore(writes, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, state := range []*State{s, restored} {
+					v, _ := state.Check(test.steps[last].call(kind, "last"), nil)
+					if got := slices.ContainsFunc(v, func(v act.Violation) bool { return v.Check == "mask.written_back" }); got != test.want {
+						t.Errorf("%s, restored %d times: %v, %+v", kind, i, got, v)
+					}
+				}
+			}
+		})
 	}
 }

@@ -18,19 +18,14 @@ package session
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 	"weak"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/provenance"
-	"reeve.example/reeve/internal/rawjson"
-	"reeve.example/reeve/internal/risk"
-	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/words"
 )
 
@@ -273,7 +268,7 @@ func (s *State) forgets() bool { return s.dropped || !s.Known }
 
 func (s *State) find(key uint64) *Seen {
 	if s.index != nil {
-		if i, ok := s.index[key]; ok {
+		if i, ok := s.index[key]; ok && s.ids[i].key == key {
 			return &s.ids[i]
 		}
 		return nil
@@ -419,6 +414,7 @@ type Step struct {
 	effect      act.Effect
 	digest      Digest
 	keys        []uint64
+	facts       []uint64 // of files: see files.go
 	tools       []pin
 	called      string           // the tool that was called
 	values      *provenance.Step // nil for nothing
@@ -437,7 +433,7 @@ const (
 	flagWire
 	flagNewest
 	flagMasked
-	flagFile // behind the keys stand those of files, and how many these are
+	flagFile // behind the keys stand the facts about files, and how many these are
 )
 
 // Step is what the session is to remember of an act that was decided. The act
@@ -522,109 +518,6 @@ func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 	return st
 }
 
-// maxNotices is how many kinds of notices of one step are remembered.
-const maxNotices = 16
-
-// Masked adds the notices that an act's edits put in the place of what came in, so
-// that they are known again when they are written back.
-func (st *Step) Masked(a *act.Action, edits []act.Edit) {
-	if st.effect != act.Modify || a.IsCall() || a.Kind == act.MessageAgent || a.Kind == act.A2ASend || a.Kind == act.MemoryStore || a.Kind == act.MCPRequest {
-		return
-	}
-	var notices []string
-	for i := range edits {
-		text := string(edits[i].Value)
-		if doc, err := rawjson.Parse(edits[i].Value); err == nil && doc.Root().Kind() == rawjson.String {
-			text = doc.Root().Text()
-		}
-		if file, err := base64.StdEncoding.DecodeString(text); err == nil {
-			text = string(file)
-		}
-		if notices = risk.Notices(text, notices); len(notices) >= maxNotices {
-			break
-		}
-	}
-	for _, notice := range notices[:min(len(notices), maxNotices)] {
-		st.flags |= flagMasked
-		st.keys = append(st.keys[:len(st.keys):len(st.keys)], hash('n', kindOfNotice(notice)))
-	}
-}
-
-// A file that was written is remembered under one key of its name, of which the lowest bits
-// say how grave it would be to run it.
-const (
-	fileTiers = 4
-	askedFrom = 0.4 // below, to run it is ordinary
-	graveFrom = 0.8
-)
-
-// split parts the keys of files from the others.
-func (st *Step) split() (keys, files []uint64) {
-	last := len(st.keys) - 1
-	if st.flags&flagFile == 0 || last < 0 || st.keys[last] > uint64(last) {
-		return st.keys, nil
-	}
-	at := last - int(st.keys[last])
-	return st.keys[:at], st.keys[at:last]
-}
-
-// Wrote has the step remember the files that its call writes and that would do harm if they
-// were run, and those that would do it no longer.
-func (s *State) Wrote(st *Step, a *act.Action) {
-	if !a.IsCall() || st.effect == act.Deny || st.effect == act.Escalate {
-		return
-	}
-	var keys []uint64
-	for _, f := range hazard.Default().Written(a.Canonical, a.Content) {
-		weight, tier := f.Weight, uint64(0)
-		if f.Copy != "" {
-			if f.Copy == f.Name {
-				continue
-			}
-			weight = s.Written(f.Copy)
-		}
-		switch {
-		case weight >= graveFrom:
-			tier = 2
-		case weight >= askedFrom:
-			tier = 1
-		}
-		if tier == 0 && s.Written(f.Name) == 0 {
-			continue
-		}
-		if tier == 0 && f.Copy == "" && hazard.IsEdit(a.Canonical, a.Content) {
-			continue // what else is in the file stays
-		}
-		keys = append(keys, hash('f', f.Name)&^(fileTiers-1)|tier)
-	}
-	if keys != nil {
-		st.flags |= flagFile
-		st.keys = append(append(st.keys[:len(st.keys):len(st.keys)], keys...), uint64(len(keys)))
-	}
-}
-
-// Written is how grave it would be to run a file that the session wrote, by its name.
-func (s *State) Written(name string) float64 {
-	key := hash('f', name) &^ (fileTiers - 1)
-	switch {
-	case s.find(key|2) != nil:
-		return 0.85
-	case s.find(key|1) != nil:
-		return 0.45
-	}
-	return 0
-}
-
-// kindOfNotice is what a notice says was there, by its last word: a model that was shown
-// [GitHub token removed] and writes [token removed] means the same.
-func kindOfNotice(notice string) string {
-	words := strings.Fields(strings.Trim(notice, "[]"))
-	if n := len(words); strings.HasPrefix(notice, "[") && notice != risk.DroppedBy && n > 1 {
-		return words[n-2]
-	}
-	return notice
-}
-
 // Apply remembers a step. Number is the session's step that it became.
 func (s *State) Apply(st *Step) (number int64) {
 	s.Steps, s.Calls = st.steps, st.calls
@@ -632,6 +525,7 @@ func (s *State) Apply(st *Step) (number int64) {
 	s.Autonomous = st.flags&flagAutonomous != 0
 	s.dropped = s.dropped || st.flags&flagDropped != 0
 	s.listed = st.flags&flagListed != 0
+	wasMasked := s.masked
 	s.masked = st.flags&flagMasked != 0
 	s.lastSaid, s.who, s.print = st.saidAt, st.who, st.print
 	s.turn, s.taintedTurn = st.turn, st.taintedTurn
@@ -647,10 +541,9 @@ func (s *State) Apply(st *Step) (number int64) {
 			s.sinceWhole = 0
 		}
 	}
-	keys, files := st.split()
-	for i, key := range keys {
+	for i, key := range st.keys {
 		if had := s.find(key); had != nil {
-			newest := st.flags&flagNewest != 0 && i == len(keys)-1
+			newest := st.flags&flagNewest != 0 && i == len(st.keys)-1
 			if !newest && (had.Effect != act.Escalate || had.Digest != st.digest) {
 				continue // an id stands for what it first stood for
 			}
@@ -665,15 +558,10 @@ func (s *State) Apply(st *Step) (number int64) {
 		s.remember(seen)
 	}
 	seen.call, seen.wire = false, false
-	for _, key := range files {
-		for tier := range uint64(fileTiers) { // a file is what was written to it last
-			if had := s.find(key&^(fileTiers-1) | tier); had != nil {
-				had.key = 0
-			}
-		}
-		seen.key = key
-		s.remember(seen)
+	if st.flags&flagMasked != 0 && !wasMasked && st.facts == nil { // by a step that is gone, or of an older form
+		st.facts = []uint64{factOf(factMasked, "", 1)}
 	}
+	s.learn(st.facts, seen)
 	for _, p := range st.tools {
 		if s.tools == nil {
 			s.tools = make(map[uint64]Digest)
@@ -755,7 +643,8 @@ const (
 
 // Append appends the step's encoding.
 func (st *Step) Append(b []byte) []byte {
-	b = slices.Grow(b, 160+8*len(st.keys)+24*len(st.tools))
+	begin := len(b)
+	b = slices.Grow(b, 160+8*(len(st.keys)+len(st.facts))+24*len(st.tools))
 	b = append(b, stepVersion, st.flags, byte(st.effect))
 	for _, n := range [...]int64{st.at, st.saidAt, st.started, st.steps, st.calls, st.windowStart, st.windowCalls} {
 		b = binary.AppendVarint(b, n)
@@ -765,9 +654,19 @@ func (st *Step) Append(b []byte) []byte {
 		b = binary.LittleEndian.AppendUint64(b, h)
 	}
 	b = append(b, st.digest[:]...)
-	b = binary.AppendUvarint(b, uint64(len(st.keys)))
+	facts := len(st.facts)
+	if facts > 0 {
+		b[begin+1] |= flagFile
+		facts++ // how many they are stands behind them
+	}
+	b = binary.AppendUvarint(b, uint64(len(st.keys)+facts))
 	for _, k := range st.keys {
 		b = binary.LittleEndian.AppendUint64(b, k)
+	}
+	if facts > 0 {
+		for _, k := range append(st.facts[:facts-1:facts-1], uint64(facts-1)) {
+			b = binary.LittleEndian.AppendUint64(b, k)
+		}
 	}
 	b = binary.AppendUvarint(b, uint64(len(st.tools)))
 	for _, p := range st.tools {
@@ -814,6 +713,10 @@ func parseStep(b []byte) (*Step, error) {
 	b = b[size:]
 	for range n {
 		st.keys, b = append(st.keys, binary.LittleEndian.Uint64(b)), b[8:]
+	}
+	if last := len(st.keys) - 1; st.flags&flagFile != 0 && last >= 0 && st.keys[last] <= uint64(last) {
+		at := last - int(st.keys[last])
+		st.keys, st.facts = st.keys[:at:at], st.keys[at:last]
 	}
 	n, size = binary.Uvarint(b)
 	if size <= 0 || n > uint64(len(b)-size)/24 {

@@ -868,6 +868,9 @@ func (s *shell) writeFile(w flow, content flow, appends bool) {
 	}
 	seen := content
 	seen.known = seen.known && !appends
+	if n := len(s.readFrom); n > 0 && !content.known && content.taint&fromFile != 0 && len(s.copies) < maxRan {
+		s.copies = append(s.copies, [2]string{s.readFrom[n-1], p})
+	}
 	s.watchedFile(p, true, seen)
 	s.wrote(p, content, appends)
 }

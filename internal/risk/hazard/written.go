@@ -42,10 +42,18 @@ func scriptName(name string) string {
 // Written tells of the files that a call writes what it would be to run them. Of a source of
 // a language that is compiled, or of prose, nothing is told.
 func (t *Table) Written(tool string, leaves []act.Leaf) (files []File) {
-	if !slices.ContainsFunc(leaves, func(l act.Leaf) bool { return writesFiles(l.Text) }) && !kindOfTool(strings.ToLower(tool)).writes {
+	if !slices.ContainsFunc(leaves, func(l act.Leaf) bool { return writesFiles(l.Text) }) && !kindOfTool(strings.ToLower(tool)).writes && !anyWord(strings.ToLower(tool), movingTools) {
 		return nil // most calls
 	}
 	c := newCall(tool, leaves)
+	copied := func(from, to string) {
+		if from, to = scriptName(from), scriptName(to); from != "" && to != "" && len(files) < maxRan {
+			files = append(files, File{Name: to, Copy: from})
+		}
+	}
+	if paths := c.paths(); len(paths) > 1 && anyWord(c.tool, movingTools) {
+		copied(paths[0], paths[len(paths)-1])
+	}
 	add := func(name, text string) {
 		if strings.HasPrefix(name, "/dev/") {
 			return
@@ -69,9 +77,7 @@ func (t *Table) Written(tool string, leaves []act.Leaf) (files []File) {
 				}
 			}
 			for _, pair := range a.copies {
-				if from, to := scriptName(pair[0]), scriptName(pair[1]); from != "" && to != "" && len(files) < maxRan {
-					files = append(files, File{Name: to, Copy: from})
-				}
+				copied(pair[0], pair[1])
 			}
 		}
 	}
@@ -94,7 +100,7 @@ func writesFiles(text string) bool {
 	if strings.Contains(text, "cp ") || strings.Contains(text, "mv ") || strings.Contains(text, "ln ") || strings.Contains(text, "install ") {
 		return true
 	}
-	return strings.Contains(text, "tee ") || strings.Contains(text, ">") && (strings.Contains(text, "<<") || strings.Contains(text, "echo ") || strings.Contains(text, "printf "))
+	return strings.Contains(text, "tee ") || strings.Contains(text, "dd ") || strings.Contains(text, ">") && (strings.Contains(text, "<") || strings.Contains(text, "echo ") || strings.Contains(text, "printf ") || strings.Contains(text, "cat "))
 }
 
 // ifRun is how grave it would be to run a file.

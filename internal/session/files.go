@@ -1,0 +1,366 @@
+package session
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"path"
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/risk"
+	"reeve.example/reeve/internal/risk/hazard"
+)
+
+// What a session knows of files are facts: a class and a name, hashed, of which the lowest
+// bits hold what is so. A fact of the kind relates is followed by what it relates to. A
+// newer fact of the same class and name takes the place of an older one. Names are those
+// that files lie under, without their folders, which are spelled in many ways.
+const (
+	factRuns   = 'f' // how grave it would be to run a file that the session wrote: a tier
+	factHolds  = 'h' // a file that the session wrote holds a notice in the place of something
+	factMasked = 'w' // something was masked in what was shown of a file; the name "": of any
+	factCopy   = 'c' // the file is a copy, or has the name of, another
+	factShows  = 'p' // a call shows something of a file
+)
+
+const (
+	tiers     = 4
+	relates   = 3   // a tier: the next value is the fact's other side
+	askedFrom = 0.4 // below, to run it is ordinary
+	graveFrom = 0.8
+)
+
+func factOf(class byte, name string, tier uint64) uint64 {
+	return hash(class, name)&^(tiers-1) | tier
+}
+
+// learn remembers facts.
+func (s *State) learn(facts []uint64, seen Seen) {
+	for i := 0; i < len(facts); i++ {
+		key := facts[i]
+		for tier := range uint64(tiers) {
+			if had := s.find(key&^(tiers-1) | tier); had != nil {
+				had.key = 0
+			}
+		}
+		seen.key, seen.Digest = key, Digest{}
+		if key&(tiers-1) == relates && i+1 < len(facts) {
+			i++
+			binary.LittleEndian.PutUint64(seen.Digest[:], facts[i])
+		}
+		s.remember(seen)
+	}
+}
+
+// knows reports whether a fact is so.
+func (s *State) knows(class byte, name string, tier uint64) bool {
+	return s.find(factOf(class, name, tier)) != nil
+}
+
+// other is what a fact relates to.
+func (s *State) other(fact uint64) (uint64, bool) {
+	seen := s.find(fact)
+	if seen == nil {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(seen.Digest[:]), true
+}
+
+// origin is the file that one was a copy of when it was made, or that one itself, as a number.
+func (s *State) origin(name string) uint64 { return s.originOf(hash(factCopy, name)) }
+
+func (s *State) originOf(file uint64) uint64 {
+	if from, ok := s.other(file&^(tiers-1) | relates); ok {
+		file = from
+	}
+	return file &^ (tiers - 1)
+}
+
+// nameOfFile is what a file is known by; empty for what is no name.
+func nameOfFile(p string) string {
+	p = strings.ReplaceAll(canon.Visible(p), `\`, "/")
+	name := strings.ToLower(strings.Trim(path.Base(strings.TrimRight(strings.TrimSpace(p), "/")), `"'`))
+	if name == "." || name == ".." || name == "/" || len(name) > 255 {
+		return ""
+	}
+	return name
+}
+
+// maskedAt is the fact that something was masked in what was shown of a file.
+func maskedAt(origin uint64) uint64 { return origin ^ 0x6d_61_73_6b_65_64<<8&^(tiers-1) | 1 }
+
+// masksIn reports whether something was masked in what was shown of a file, or of a folder
+// that it lies in.
+func (s *State) masksIn(p string) bool {
+	for _, part := range strings.FieldsFunc(strings.ReplaceAll(p, `\`, "/"), func(r rune) bool { return r == '/' }) {
+		if name := nameOfFile(part); name != "" && s.find(maskedAt(s.origin(name))) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// maxNotices is how many kinds of notices of one step are remembered.
+const maxNotices = 16
+
+// Masked adds to a step what its edits put in the place of what came in, and of which files
+// that was, so that it is known again when it is written back.
+func (s *State) Masked(st *Step, a *act.Action, edits []act.Edit) {
+	if st.effect != act.Modify || a.IsCall() || a.Kind == act.MessageAgent || a.Kind == act.A2ASend || a.Kind == act.MemoryStore || a.Kind == act.MCPRequest {
+		return
+	}
+	var kinds []string
+	for i := range edits {
+		before := map[string]int{}
+		for j := range a.Content {
+			if l := &a.Content[j]; l.Pointer == edits[i].Pointer || strings.HasPrefix(l.Pointer, edits[i].Pointer+"/") {
+				countNotices(before, l.Text)
+			}
+		}
+		after := map[string]int{}
+		countNotices(after, textOf(edits[i].Value))
+		for kind, n := range after {
+			if n > before[kind] && !slices.Contains(kinds, kind) && len(kinds) < maxNotices {
+				kinds = append(kinds, kind)
+			}
+		}
+	}
+	if kinds == nil {
+		return
+	}
+	slices.Sort(kinds)
+	st.flags |= flagMasked
+	for _, kind := range kinds {
+		st.keys = append(st.keys[:len(st.keys):len(st.keys)], hash('n', kind))
+	}
+	shown := s.shownBy(a)
+	for _, file := range shown {
+		st.facts = append(st.facts, maskedAt(s.originOf(file)))
+	}
+	if shown == nil {
+		st.facts = append(st.facts, factOf(factMasked, "", 1))
+	}
+}
+
+// textOf is the text of an edit, decoded where a file's bytes stand for it.
+func textOf(value []byte) string {
+	text := string(value)
+	if doc, err := rawjson.Parse(value); err == nil && doc.Root().Kind() == rawjson.String {
+		text = doc.Root().Text()
+	}
+	if file, err := base64.StdEncoding.DecodeString(text); err == nil {
+		text = string(file)
+	}
+	return text
+}
+
+// countNotices counts the notices of each kind in a text.
+func countNotices(n map[string]int, text string) {
+	text = strings.ToLower(text)
+	for _, notice := range risk.Notices(text, nil) {
+		n[kindOfNotice(notice)] += strings.Count(text, notice)
+	}
+}
+
+// shownBy are the files that the call shows of which an act is the result; nil where
+// that is not known.
+func (s *State) shownBy(a *act.Action) (files []uint64) {
+	if a.Answers == "" {
+		return nil
+	}
+	for i := range maxShownFiles {
+		file, ok := s.other(shows(callKey(a, a.Answers), i))
+		if !ok {
+			break
+		}
+		files = append(files, file)
+	}
+	return files
+}
+
+// maxShownFiles is how many files of one call are remembered. Of a call that shows more
+// it is not known which.
+const maxShownFiles = 4
+
+// callKey is what a call is remembered by until its result comes.
+func callKey(a *act.Action, id string) uint64 {
+	if a.Kind == act.MCPRequest || a.Kind == act.MCPResponse {
+		return requestOf(a, id)
+	}
+	return hash('x', id)
+}
+
+// shows is the fact that a call shows its file of this number.
+func shows(call uint64, i int) uint64 {
+	return hash(factShows, string(binary.LittleEndian.AppendUint64(nil, call)), string(rune('0'+i)))&^(tiers-1) | relates
+}
+
+// Touched adds to a step what its call does with files: which it shows, which it writes, and
+// what it would be to run these.
+func (s *State) Touched(st *Step, a *act.Action) {
+	if !a.IsCall() || st.effect == act.Deny || st.effect == act.Escalate {
+		return
+	}
+	if names, all := hazard.Shown(a.Canonical, a.Content); all && a.ID != "" && len(names) <= maxShownFiles {
+		for i, name := range names {
+			st.facts = append(st.facts, shows(callKey(a, a.ID), i), hash(factCopy, nameOfFile(name)))
+		}
+	}
+	s.wrote(st, a)
+	if !s.masked || !s.suspects(a) {
+		return
+	}
+	puts, _ := hazard.Puts(a.Canonical, a.Content)
+	for _, p := range puts {
+		tier := uint64(0)
+		switch {
+		case p.Old:
+			continue
+		case s.noticeIn(p.Text) != "":
+			tier = 1
+		case len(p.Files) != 1 || hazard.IsEdit(a.Canonical, a.Content):
+			continue // what else is in the file stays
+		}
+		for _, file := range p.Files {
+			if name := nameOfFile(file); name != "" && len(st.facts) < maxFacts && (tier == 1 || s.knows(factHolds, name, 1)) {
+				st.facts = append(st.facts, factOf(factHolds, name, tier))
+			}
+		}
+	}
+}
+
+// maxFacts is about how many facts one step adds.
+const maxFacts = 64
+
+// wrote adds the files that a call writes and that would do harm if they were run, those
+// that would do it no longer, and what is a copy of what.
+func (s *State) wrote(st *Step, a *act.Action) {
+	for _, f := range hazard.Default().Written(a.Canonical, a.Content) {
+		weight, tier := f.Weight, uint64(0)
+		if f.Copy != "" {
+			if f.Copy == f.Name {
+				continue
+			}
+			s.copied(st, nameOfFile(f.Copy), nameOfFile(f.Name))
+			weight = s.Written(f.Copy)
+		}
+		switch {
+		case weight >= graveFrom:
+			tier = 2
+		case weight >= askedFrom:
+			tier = 1
+		}
+		if tier == 0 && s.Written(f.Name) == 0 {
+			continue
+		}
+		if tier == 0 && f.Copy == "" && hazard.IsEdit(a.Canonical, a.Content) {
+			continue // what else is in the file stays
+		}
+		st.facts = append(st.facts, factOf(factRuns, f.Name, tier))
+	}
+}
+
+// copied adds that a file is a copy of another.
+func (s *State) copied(st *Step, from, to string) {
+	if from == "" || to == "" || from == to || len(st.facts) > maxFacts {
+		return
+	}
+	if origin := s.origin(from); origin != s.origin(to) {
+		st.facts = append(st.facts, factOf(factCopy, to, relates), origin)
+	}
+	if s.knows(factHolds, from, 1) {
+		st.facts = append(st.facts, factOf(factHolds, to, 1))
+	}
+}
+
+// Written is how grave it would be to run a file that the session wrote, by its name.
+func (s *State) Written(name string) float64 {
+	switch {
+	case s.knows(factRuns, name, 2):
+		return 0.85
+	case s.knows(factRuns, name, 1):
+		return 0.45
+	}
+	return 0
+}
+
+// kindOfNotice is what a notice says was there, by its last word: a model that was shown
+// [GitHub token removed] and writes [token removed] means the same.
+func kindOfNotice(notice string) string {
+	words := strings.Fields(strings.Trim(notice, "[]"))
+	if n := len(words); strings.HasPrefix(notice, "[") && notice != risk.DroppedBy && n > 1 {
+		return words[n-2]
+	}
+	return notice
+}
+
+// noticeIn is a notice in a text that stands for what was masked in this session; empty
+// for none.
+func (s *State) noticeIn(text string) string {
+	for _, form := range [...]string{text, canon.Visible(text)} {
+		for _, notice := range risk.Notices(strings.ToLower(form), nil) {
+			if s.find(hash('n', kindOfNotice(notice))) != nil || s.find(hash('n', notice)) != nil {
+				return notice
+			}
+		}
+	}
+	return ""
+}
+
+// suspects is a quick look for what an act needs in one of its texts to write back what was
+// masked: a notice, what may be one encoded, or the name of a file that holds one.
+func (s *State) suspects(a *act.Action) bool {
+	for i := range a.Content {
+		text := a.Content[i].Text
+		if s.noticeIn(text) != "" {
+			return true
+		}
+		if len(text) > 4096 && strings.ContainsAny(text[:4096], " \n") {
+			continue
+		}
+		if len(text) > 16 && (strings.Contains(text, "base64") || !strings.ContainsAny(text[:16], " ./-")) {
+			return true
+		}
+		for _, name := range hazard.Names(text) {
+			if name = nameOfFile(name); name != "" && s.knows(factHolds, name, 1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// writtenBack looks in what a call writes or runs for the notices that stand, in what this
+// session was shown, for what was masked. Written over the original they destroy it,
+// and an edit that looks for one finds nothing. In another file they are words.
+func (c *checker) writtenBack() {
+	if !c.a.IsCall() || !c.s.masked {
+		return
+	}
+	s := c.s
+	if !s.suspects(c.a) {
+		return
+	}
+	any := s.forgets() || s.knows(factMasked, "", 1)
+	puts, copies := hazard.Puts(c.a.Canonical, c.a.Content)
+	for _, p := range puts {
+		notice := s.noticeIn(p.Text)
+		if notice == "" || !any && !p.Anywhere && !slices.ContainsFunc(p.Files, s.masksIn) {
+			continue
+		}
+		if p.Old {
+			c.add("mask.written_back", p.Pointer, "The edit looks for %s, which stands in what was shown and not in the file, so it finds nothing. Look for a line without it.", quote(notice))
+			continue
+		}
+		c.add("mask.written_back", p.Pointer, "%s stands for something that was masked when it was read. Written back, it would destroy that. Write only the changed lines, and leave the masked place untouched.", quote(notice))
+	}
+	for _, pair := range copies {
+		if from := nameOfFile(pair[0]); from != "" && s.knows(factHolds, from, 1) && s.masksIn(pair[1]) {
+			c.add("mask.written_back", "", "%s holds what was shown with something masked, and would take the place of the original. Change only the lines of the original that are to change.", quote(pair[0]))
+			break
+		}
+	}
+}
