@@ -193,11 +193,14 @@ func (m *Memory) Endorsed(u Use) bool {
 }
 
 // endorsement is what an endorsed value leaves behind.
-func (m *Memory) endorsement(u Use) gram {
+func (m *Memory) endorsement(u Use) gram { return newGram(m.Key.Sum(u), ofEndorsed) }
+
+// Sum names a value and its use, in the form in which values are compared: nobody without
+// the key can aim at it, or read it back.
+func (k Key) Sum(u Use) uint64 {
 	s := fold(u.Value)
 	if j, ok := joined(s); ok {
 		s = j
 	}
-	use := wholeOf(m.Key.sum(u.Tool), m.Key.sum(canon.FoldMember(u.Argument)))
-	return newGram(wholeOf(use, m.Key.sum(s)), ofEndorsed)
+	return wholeOf(wholeOf(k.sum(u.Tool), k.sum(canon.FoldMember(u.Argument))), k.sum(s))
 }
