@@ -200,6 +200,9 @@ type Action struct {
 	Content   []Leaf
 	Reasoning string
 	Failed    bool // a result that says the tool failed
+	// Dialogue is the approval that was answered in a window of the agent's own, as the
+	// agent says when it tells of the result. guard.Guard sees whether it can be so.
+	Dialogue string
 
 	// Within is what an approval of the act is bound to; empty means its session.
 	Within string
@@ -329,6 +332,9 @@ type Approval struct {
 	ID      string
 	State   string // one of package approval's states
 	Expires time.Time
+	// Dialogue says that nobody in particular is asked, so that the agent's own user may
+	// answer in a window of the agent's.
+	Dialogue bool
 }
 
 // Edit replaces one leaf of the request. Value is raw JSON, and so is Old: what

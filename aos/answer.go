@@ -79,7 +79,11 @@ func appendResult(b []byte, d *act.Decision, modified []byte) []byte {
 		b = rawjson.AppendString(b, h.State)
 		b = append(b, `,"expires_at":"`...)
 		b = h.Expires.UTC().AppendFormat(b, "2006-01-02T15:04:05Z")
-		b = append(b, `"}`...)
+		b = append(b, '"')
+		if h.Dialogue {
+			b = append(b, `,"dialogue":true`...)
+		}
+		b = append(b, '}')
 	}
 	b = appendObserved(b, d.Reasons)
 	b = append(b, '}')

@@ -134,7 +134,8 @@ func (d *decoder) context() {
 	}
 	session := c.Get("session")
 	a.Session, a.Turn, a.Step = session.Get("id").Text(), c.Get("turnId").Text(), c.Get("stepId").Text()
-	a.Folder = session.Get("metadata").Get("cwd").Text() // as reeve's hooks send it
+	// What follows reeve's hooks send.
+	a.Folder, a.Dialogue = session.Get("metadata").Get("cwd").Text(), session.Get("metadata").Get("approval").Text()
 	var zoned bool
 	if a.SaidAt, zoned, _ = parseTime(c.Get("timestamp").Text()); !zoned {
 		a.Faults = append(a.Faults, "the timestamp has no offset and was taken as UTC")

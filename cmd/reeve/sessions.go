@@ -164,6 +164,9 @@ func printSession(w io.Writer, s *report.Session) {
 			fmt.Fprint(w, "  ")
 		}
 		fmt.Fprintln(w, oneLine(step.Shown(), 160))
+		if step.Agreed {
+			fmt.Fprintf(w, "%31sits user agreed to the call, in the agent's own window\n", "")
+		}
 		if step.Child != "" {
 			fmt.Fprintf(w, "%31sin the sub-agent %s\n", "", printable(step.Child))
 		}

@@ -8,6 +8,9 @@
 //	  ├── nobody answers ────▶ expired ◀── nobody uses it in time
 //	  └──────────────────────────┴── taken back ──▶ revoked
 //
+// Where the agent's own user is asked in a window of the agent's, the result of what was
+// held says so, and the decision ends as dialogue.
+//
 // An approval answers the named rules for one act: one digest, of one principal,
 // agent and session, in the form that the policy gave it. It is used once. Where people
 // agree to more than that, it makes a Grant, which has an end and a scope of its own.
@@ -39,6 +42,7 @@ const (
 	Expired  State = "expired"  // nobody answered, or nobody used it, in time
 	Revoked  State = "revoked"  // an approval was taken back before its use
 	Used     State = "used"     // the act came through
+	Dialogue State = "dialogue" // it has happened: the agent's own user agreed, in the agent's window, as the agent says
 )
 
 // Within is how long people have to answer, and the answer to be used, when the
@@ -217,6 +221,26 @@ func (d *Decision) Wait(id string) bool {
 	d.Asked = append(d.Asked, id)
 	return true
 }
+
+// Anybody reports whether nobody in particular is asked, and one answer is enough: then the
+// agent's own user may give it, in a window of the agent's.
+func (d *Decision) Anybody() bool {
+	return len(d.Needs) > 0 && !slices.ContainsFunc(d.Needs, func(n Need) bool { return n.Quorum > 1 || len(n.Approvers) > 0 })
+}
+
+// Outside ends what is open, since the agent says that its own user agreed in its window
+// and that it has happened.
+func (d *Decision) Outside(now time.Time) bool {
+	if state := d.At(now); state != Held && state != Approved {
+		return false
+	}
+	d.State = Dialogue
+	d.Answers = append(d.Answers, Answer{By: ByDialogue, Agree: true, At: now})
+	return true
+}
+
+// ByDialogue stands for who agreed in a window of the agent's own.
+const ByDialogue = "the agent's user, as the agent says"
 
 // Open reports whether the decision can still change.
 func (d *Decision) Open() bool { return d.State == Held || d.State == Approved }

@@ -321,7 +321,30 @@ func answerReason(h *approval.Decision, effect act.Effect) act.Reason {
 }
 
 func stateOf(h *approval.Decision, now time.Time) *act.Approval {
-	return &act.Approval{ID: h.ID, State: string(h.At(now)), Expires: h.Expires}
+	return &act.Approval{ID: h.ID, State: string(h.At(now)), Expires: h.Expires, Dialogue: h.Anybody()}
+}
+
+// outside ends a held decision that was answered in a window of the agent's own: a result
+// says so. Nothing is allowed by it, since the act has happened. It is believed of what the
+// agent itself was held for, what is held still, and what anybody may answer; else the
+// act's claim goes, and the result is that of an act that nobody agreed to.
+func (g *Guard) outside(ctx context.Context, a *act.Action) (*Item, error) {
+	if a.Dialogue == "" {
+		return nil, nil
+	}
+	h, item, err := g.approvals.Get(ctx, a.Dialogue)
+	if damaged, ok := errors.AsType[*DamagedError](err); ok && damaged != nil {
+		h, err = nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	mine := h != nil && h.Principal == a.Principal.Name && h.Agent == a.Agent.ID && h.Session == a.Session
+	if a.Answers == "" || !mine || !h.Anybody() || !h.Outside(a.At) {
+		a.Dialogue = ""
+		return nil, nil
+	}
+	return item, g.approvals.Fill(h, item)
 }
 
 // Approval returns a held decision in its current state, masked: as those see it

@@ -455,3 +455,91 @@ func TestThreat17Approval(t *testing.T) {
 		t.Error("too late, and allowed")
 	}
 }
+
+// What an agent's own user agreed to, in the agent's window, is recorded as that: the agent
+// says so with the result, and nothing is allowed by it.
+func TestDialogue(t *testing.T) {
+	const named = `
+version: 1
+name: asking
+default: allow
+rules:
+  - {name: transfers, on: tool.call, tools: [transfer], effect: escalate, code: transfer, reason: A person must see each transfer.}
+  - {name: large, on: tool.call, tools: [large], effect: escalate, code: large, reason: The chief must agree., approval: {approvers: ["key:chief"]}}
+  - {name: two, on: tool.call, tools: [two], effect: escalate, code: two, reason: Two must agree., approval: {quorum: 2}}
+  - {name: never, on: tool.call, tools: [never], effect: deny}
+  - {name: result-of-a-call, check: [result.orphan, result.denied], effect: deny}
+`
+	for _, tt := range []struct {
+		name   string
+		tool   string
+		before func(t *testing.T, n *node, d act.Decision, now *time.Time)
+		change func(a *act.Action)
+		want   string // the check that the result violates
+		state  approval.State
+	}{
+		{name: "its user agreed", tool: "transfer", want: "result.dialogue", state: approval.Dialogue},
+		{name: "somebody agreed as well", tool: "transfer", before: func(t *testing.T, n *node, d act.Decision, _ *time.Time) { n.answer(t, d, true) }, want: "result.dialogue", state: approval.Dialogue},
+		{name: "somebody refused", tool: "transfer", before: func(t *testing.T, n *node, d act.Decision, _ *time.Time) { n.answer(t, d, false) }, want: "result.denied", state: approval.Denied},
+		{name: "its time was over", tool: "transfer", before: func(_ *testing.T, _ *node, _ act.Decision, now *time.Time) { *now = now.Add(2 * time.Hour) }, want: "result.denied", state: approval.Expired},
+		{name: "nothing is said", tool: "transfer", change: func(a *act.Action) { a.Dialogue = "" }, want: "result.denied", state: approval.Held},
+		{name: "another approval is named", tool: "transfer", change: func(a *act.Action) { a.Dialogue = "nosuchapproval" }, want: "result.denied", state: approval.Held},
+		{name: "another agent's", tool: "transfer", change: func(a *act.Action) { a.Agent.ID = "b" }, want: "result.denied", state: approval.Held},
+		{name: "another principal's", tool: "transfer", change: func(a *act.Action) { a.Principal = alice }, want: "result.orphan", state: approval.Held},
+		{name: "another session's", tool: "transfer", change: func(a *act.Action) { a.Session = "s2" }, want: "result.orphan", state: approval.Held},
+		{name: "somebody in particular is asked", tool: "large", want: "result.denied", state: approval.Held},
+		{name: "two are asked", tool: "two", want: "result.denied", state: approval.Held},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			now := time.Now()
+			n := open(t, t.TempDir(), func(c *guard.Config) { c.Policy, c.Now = load(t, named), func() time.Time { return now } })
+			held, _ := n.decide(t, call("s", "1", tt.tool, "100"))
+			if held.Effect != act.Escalate || held.Approval.Dialogue != (tt.tool == "transfer") {
+				t.Fatalf("the call: %v %+v", held.Effect, held.Approval)
+			}
+			if tt.before != nil {
+				tt.before(t, n, held, &now)
+			}
+			a := result("s", "1")
+			a.Dialogue = held.Approval.ID
+			if tt.change != nil {
+				tt.change(a)
+			}
+			d, _ := n.decide(t, a)
+			if tt.want == "result.dialogue" {
+				if d.Effect != act.Allow || a.Dialogue == "" {
+					t.Errorf("the result: %v %v", d.Effect, codesOf(d))
+				}
+			} else if d.Effect != act.Deny || !strings.Contains(strings.Join(codesOf(d), " "), tt.want) {
+				t.Errorf("the result: %v %v", d.Effect, codesOf(d))
+			}
+			h, err := n.Approval(t.Context(), held.Approval.ID)
+			if err != nil || h.State != tt.state {
+				t.Fatalf("the approval is %s (%v), want %s", h.State, err, tt.state)
+			}
+			if tt.state != approval.Dialogue {
+				return
+			}
+			// It was for what has happened, and nothing else.
+			again, _ := n.decide(t, call("s", "2", tt.tool, "100"))
+			if again.Effect != act.Escalate || again.Approval.State != "held" {
+				t.Errorf("the same call once more: %v %+v", again.Effect, again.Approval)
+			}
+			second := result("s", "2")
+			second.Answers, second.Dialogue = "2", "nosuchapproval"
+			if d, _ := n.decide(t, second); d.Effect != act.Deny {
+				t.Errorf("the second result: %v %v", d.Effect, codesOf(d))
+			}
+		})
+	}
+
+	// What was denied stays denied, whatever the agent says its user said.
+	n := open(t, t.TempDir(), func(c *guard.Config) { c.Policy = load(t, named) })
+	held, _ := n.decide(t, call("s", "1", "transfer", "100"))
+	n.decide(t, call("s", "2", "never", "100"))
+	a := result("s", "2")
+	a.Dialogue = held.Approval.ID
+	if d, _ := n.decide(t, a); d.Effect != act.Deny {
+		t.Errorf("the result of a denied call: %v %v", d.Effect, codesOf(d))
+	}
+}

@@ -402,6 +402,11 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		s.unlock()
 		return act.Decision{}, nil, err
 	}
+	ended, err := g.outside(ctx, a)
+	if err != nil {
+		s.unlock()
+		return act.Decision{}, nil, err
+	}
 	violations, repeat := s.state.Check(a, owners)
 	if repeat != nil && q.Items == nil && q.Task == nil {
 		// Placed steps carry their position; for the others the commit is
@@ -439,6 +444,9 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		return act.Decision{}, nil, err
 	}
 	defer release()
+	if ended != nil {
+		consent = append(consent, ended)
+	}
 	modified, err := Apply(a, &d)
 	if err != nil {
 		s.unlock()
@@ -482,6 +490,9 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	s.settle(number, t, d.Position, err)
 	if err != nil {
 		return act.Decision{}, nil, err
+	}
+	if ended != nil {
+		g.waiting.wake(a.Dialogue)
 	}
 	return d, modified, nil
 }

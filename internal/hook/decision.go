@@ -40,6 +40,7 @@ func ReadDecision(answer []byte) (*Decision, error) {
 	}
 	if effect == act.Deny && slices.Contains(d.Codes, held) {
 		d.Effect, d.Approval = act.Escalate, data.Get("approval").Get("id").Text()
+		d.Dialogue = data.Get("approval").Get("dialogue").Bool()
 	}
 	return d, nil
 }
@@ -69,7 +70,7 @@ func DecisionOf(d *act.Decision, modified []byte) *Decision {
 	if d.Effect == act.Escalate {
 		h.Message = sentences(h.Message, "A person must agree first.")
 		if d.Approval != nil {
-			h.Approval = d.Approval.ID
+			h.Approval, h.Dialogue = d.Approval.ID, d.Approval.Dialogue
 		}
 	}
 	return h
@@ -85,9 +86,8 @@ func addNew(list []string, s string) []string {
 // unanswered is the code for the result of a call that was not allowed.
 const unanswered = "result.denied"
 
-// Unanswered reports whether a result was denied since its call was not allowed:
-// so it is, too, when the agent's user agreed to the call, which the guardian
-// does not see.
+// Unanswered reports whether a result was denied since its call was not allowed. So it is,
+// too, when the agent's user agreed in the agent's window to what was held no longer.
 func (d *Decision) Unanswered() bool {
 	return d.Effect == act.Deny && slices.Contains(d.Codes, unanswered)
 }

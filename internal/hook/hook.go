@@ -46,6 +46,7 @@ const (
 	Said                   // what the agent said at the end of a turn
 	Configured             // the agent's settings have changed
 	Loaded                 // a file of instructions, after the agent has read it
+	Asking                 // the agent asks its user whether a tool may be called
 )
 
 // Agent is one coding agent.
@@ -99,6 +100,10 @@ type Event struct {
 	Tool Tool
 	// Failed says that the tool failed.
 	Failed bool
+	// Agreed says, of a result, that the agent had asked its user about the call, and
+	// Approval that this was a held decision, and which.
+	Agreed   bool
+	Approval string
 	// About says what a session's start or end is about.
 	About string
 	off   []string // what in the repository switches hooks off, of a session's start
@@ -197,6 +202,7 @@ type Decision struct {
 	Codes    []string
 	ID       string // the record's position
 	Approval string // the id of what is held for people
+	Dialogue bool   // the agent's own user may answer it
 	Modified []byte // the whole request as it may pass, with the effect Modify
 	// Conditions are what should be known of what passes.
 	Conditions []string
@@ -237,7 +243,7 @@ func (e *Event) outcome(d *Decision) outcome {
 		o.note = guardianSays + strings.Join(d.Conditions, " ")
 	}
 	switch e.Kind {
-	case Ignored:
+	case Ignored, Asking:
 		return outcome{effect: act.Allow}
 	case Start, End, Said, Loaded:
 		return o // told, and nothing that could be held back
@@ -260,7 +266,7 @@ func (e *Event) outcome(d *Decision) outcome {
 			o.input = nil
 		}
 	case act.Escalate:
-		if e.Kind == Call && e.Agent.asks(e) {
+		if e.Kind == Call && d.Dialogue && e.Agent.asks(e) {
 			return o
 		}
 		o.effect = act.Deny
@@ -299,7 +305,7 @@ func sentences(a, b string) string {
 // result is withheld as after a denial; and what has happened is only spoken of.
 func (e *Event) Refuse(why string) Answer {
 	switch e.Kind {
-	case Ignored:
+	case Ignored, Asking:
 		return e.Answer(&Decision{Effect: act.Allow})
 	case Configured:
 		return Block(why)

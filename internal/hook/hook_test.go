@@ -2,6 +2,7 @@ package hook
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -268,14 +269,75 @@ func TestTrail(t *testing.T) {
 	if call, _ := trail.EndCall(other); call != "" {
 		t.Errorf("another call's result has the name %q", call)
 	}
-	if trail.Asked("c 1\nask") {
+	if _, asked := trail.Asked(e, "c 1\nask"); asked {
 		t.Error("nobody was asked")
 	}
-	if err := trail.Ask("c 1\nask"); err != nil {
+	if err := trail.Ask(e, "c 1\nask", "id"); err != nil {
 		t.Fatal(err)
 	}
-	if !trail.Asked("c 1\nask") || trail.Asked("c") {
+	if _, asked := trail.Asked(e, "c"); asked {
 		t.Error("who was asked is not told apart")
+	}
+	if approval, asked := trail.Asked(e, "c 1\nask"); !asked || approval != "id" {
+		t.Errorf("asked: %v, %q", asked, approval)
+	}
+	if approval, asked := trail.Asked(other, "c 1\nask"); !asked || approval != "" {
+		t.Errorf("another call was made than the one that was shown, and it is said to be agreed to: %v, %q", asked, approval)
+	}
+}
+
+// The agent asks its user of its own accord, and the result that follows says so: that of
+// this call, in this turn, and none else.
+func TestAskedOwn(t *testing.T) {
+	for _, c := range []struct{ name, agent, asking, result, other string }{
+		{"claude-code", "claude-code",
+			`{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"make","description":"Build it"}}`,
+			`{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Bash","tool_use_id":"t1","tool_input":{"command":"make"},"tool_response":{"stdout":"ok"}}`,
+			`{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Bash","tool_use_id":"t2","tool_input":{"command":"make install"},"tool_response":{"stdout":"ok"}}`},
+		{"codex", "codex",
+			`{"session_id":"s","turn_id":"1","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"make","description":"May I build?"}}`,
+			`{"session_id":"s","turn_id":"1","hook_event_name":"PostToolUse","tool_name":"Bash","tool_use_id":"t1","tool_input":{"command":"make"},"tool_response":"ok"}`,
+			`{"session_id":"s","turn_id":"1","hook_event_name":"PostToolUse","tool_name":"Bash","tool_use_id":"t2","tool_input":{"command":"make install"},"tool_response":"ok"}`},
+		{"gemini", "gemini",
+			`{"session_id":"s","hook_event_name":"Notification","notification_type":"ToolPermission","message":"m","details":{"type":"exec","title":"Confirm","command":"make","rootCommand":"make"}}`,
+			`{"session_id":"s","hook_event_name":"AfterTool","tool_name":"run_shell_command","tool_input":{"command":"make"},"tool_response":{"llmContent":"ok"}}`,
+			`{"session_id":"s","hook_event_name":"AfterTool","tool_name":"run_shell_command","tool_input":{"command":"make install"},"tool_response":{"llmContent":"ok"}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			var said []bool
+			ask := func(_ context.Context, request []byte) (*Decision, error) {
+				said = append(said, bytes.Contains(request, []byte(`"answered":"in the agent's own window"`)))
+				return &Decision{Effect: act.Allow}, nil
+			}
+			tell := func(input string) {
+				t.Helper()
+				e, err := Read(c.agent, "", []byte(input))
+				if err != nil {
+					t.Fatal(err)
+				}
+				trail, err := OpenTrail(dir, e)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if e.Kind == Result && e.CallID == "" {
+					if _, err := trail.BeginCall(e); err != nil {
+						t.Fatal(err)
+					}
+				}
+				answer, err := Judge(t.Context(), e, trail, ask)
+				if err != nil || strings.TrimSpace(string(answer.Stdout)) != "{}" || answer.Exit != 0 {
+					t.Fatalf("%s: %+v %v", input, answer, err)
+				}
+			}
+			tell(c.result)
+			tell(c.asking)
+			tell(c.other)
+			tell(c.result)
+			if diff := cmp.Diff([]bool{false, false, true}, said); diff != "" {
+				t.Errorf("who asked its user (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

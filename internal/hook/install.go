@@ -59,7 +59,7 @@ type place struct {
 var places = map[string]place{
 	"claude-code": {
 		user: ".claude/settings.json", project: ".claude/settings.json", grouped: true,
-		events: []string{"SessionStart", "InstructionsLoaded", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStart", "SubagentStop", "Stop", "SessionEnd", "ConfigChange"},
+		events: []string{"SessionStart", "InstructionsLoaded", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "SubagentStart", "SubagentStop", "Stop", "SessionEnd", "ConfigChange"},
 		entry:  func(in *Installation, event string) []byte { return group(in, event, `"timeout":`+seconds(1)) },
 		managed: &managedPlace{
 			files: map[string]string{"linux": "/etc/claude-code/managed-settings.json", "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json"},
@@ -69,7 +69,7 @@ var places = map[string]place{
 	},
 	"codex": {
 		user: ".codex/hooks.json", project: ".codex/hooks.json", grouped: true,
-		events: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop", "Stop"},
+		events: []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "SubagentStart", "SubagentStop", "Stop"},
 		entry:  func(in *Installation, event string) []byte { return group(in, event, `"timeout":`+seconds(1)) },
 		managed: &managedPlace{
 			files: map[string]string{"linux": codexManaged + "/requirements.toml", "darwin": codexManaged + "/requirements.toml"},
@@ -78,7 +78,7 @@ var places = map[string]place{
 	},
 	"gemini": {
 		user: ".gemini/settings.json", project: ".gemini/settings.json", grouped: true,
-		events: []string{"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"},
+		events: []string{"SessionStart", "BeforeAgent", "BeforeTool", "Notification", "AfterTool", "AfterAgent", "SessionEnd"},
 		entry: func(in *Installation, event string) []byte {
 			return group(in, event, `"name":`+string(rawjson.Quote(in.name))+`,"timeout":`+seconds(1000))
 		},
@@ -189,7 +189,7 @@ func (in *Installation) failure(event string) (code, text string) {
 		return "2", ""
 	}
 	switch a.events[event] {
-	case Start, End, Said, Loaded, Ignored:
+	case Start, End, Said, Loaded, Ignored, Asking:
 		return "1", "Nothing is recorded of this."
 	case Result:
 		const notice = "What the tool gave is withheld, since reeve could not judge it."

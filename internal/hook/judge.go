@@ -24,6 +24,14 @@ func Judge(ctx context.Context, e *Event, trail *Trail, ask func(context.Context
 	if err != nil {
 		return Answer{}, err
 	}
+	if e.Kind == Asking {
+		return e.Answer(&Decision{Effect: act.Allow}), trail.AskOwn(e)
+	}
+	asked := false
+	if e.Kind == Result {
+		e.Approval, asked = trail.Asked(e, call)
+		e.Agreed = e.Approval != "" || !asked && trail.AskedOwn(e)
+	}
 	request, err := e.Request(turn, call, time.Now())
 	if err != nil {
 		return Answer{}, fmt.Errorf("the event cannot be told to the guardian: %w", err)
@@ -61,12 +69,13 @@ func Judge(ctx context.Context, e *Event, trail *Trail, ask func(context.Context
 	}
 	switch {
 	case e.Asks(d):
-		if err := trail.Ask(call); err != nil {
+		if err := trail.Ask(e, call, d.Approval); err != nil {
 			return Answer{}, err
 		}
-	case e.Kind == Result && d.Unanswered() && trail.Asked(call):
-		// The user agreed in the agent's window, and the record says that reeve did
-		// not see it. What the tool gave is judged all the same.
+	case e.Kind == Result && d.Unanswered() && asked:
+		// The user agreed in the agent's window to what was held no longer, since its time was
+		// over or somebody else had refused, or to another call than the one that was made.
+		// The record says so, and what the tool gave is judged all the same.
 		if request, err = e.AsRetrieved(turn, call, time.Now()); err != nil {
 			return Answer{}, err
 		}

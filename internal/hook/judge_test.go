@@ -74,17 +74,19 @@ func TestJudgeResults(t *testing.T) {
 	const id = `"session_id":"s","tool_name":"Bash","tool_input":{"command":"deploy"},"tool_use_id":"t"`
 	call := `{` + id + `,"hook_event_name":"PreToolUse"}`
 	result := `{` + id + `,"hook_event_name":"PostToolUse","tool_response":{"stdout":"done"}}`
+	held := &Decision{Effect: act.Escalate, Approval: "a1", Dialogue: true}
 	denied := &Decision{Effect: act.Deny, Message: "Not allowed.", Codes: []string{"result.denied"}}
 	for name, c := range map[string]struct {
 		call, result, read *Decision
 		readErr            error
 		want               string // in the answer to the result
 	}{
-		"agreed":        {&Decision{Effect: act.Escalate}, denied, &Decision{Effect: act.Allow}, nil, "{}\n"},
-		"agreed, bad":   {&Decision{Effect: act.Escalate}, denied, &Decision{Effect: act.Deny, Message: "Worse."}, nil, "Worse."},
-		"agreed, else":  {&Decision{Effect: act.Escalate}, &Decision{Effect: act.Deny, Message: "Both.", Codes: []string{"result.denied", "own"}}, &Decision{Effect: act.Allow}, nil, "Both."},
-		"agreed, error": {&Decision{Effect: act.Escalate}, denied, nil, errors.New("the disk is full"), "the disk is full"},
-		"never asked":   {&Decision{Effect: act.Deny}, denied, &Decision{Effect: act.Allow}, nil, "Not allowed."},
+		"agreed":                   {held, denied, &Decision{Effect: act.Allow}, nil, "{}\n"},
+		"not its user's to answer": {&Decision{Effect: act.Escalate, Approval: "a1"}, denied, &Decision{Effect: act.Allow}, nil, "Not allowed."},
+		"agreed, bad":              {held, denied, &Decision{Effect: act.Deny, Message: "Worse."}, nil, "Worse."},
+		"agreed, else":             {held, &Decision{Effect: act.Deny, Message: "Both.", Codes: []string{"result.denied", "own"}}, &Decision{Effect: act.Allow}, nil, "Both."},
+		"agreed, error":            {held, denied, nil, errors.New("the disk is full"), "the disk is full"},
+		"never asked":              {&Decision{Effect: act.Deny}, denied, &Decision{Effect: act.Allow}, nil, "Not allowed."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ask := func(_ context.Context, request []byte) (*Decision, error) {

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ var agents = []*Agent{
 		events: map[string]Kind{
 			"SessionStart": Start, "SessionEnd": End, "SubagentStart": Start, "SubagentStop": Said, "Stop": Said,
 			"UserPromptSubmit": Prompt, "PreToolUse": Call, "PostToolUse": Result, "PostToolUseFailure": Result,
-			"PermissionRequest": Ignored, "PermissionDenied": Ignored, "Notification": Ignored, "PreCompact": Ignored, "PostCompact": Ignored,
+			"PermissionRequest": Asking, "PermissionDenied": Ignored, "Notification": Ignored, "PreCompact": Ignored, "PostCompact": Ignored,
 			"Setup": Ignored, "StopFailure": Ignored, "TeammateIdle": Ignored, "TaskCreated": Ignored, "TaskCompleted": Ignored,
 			"ConfigChange": Configured, "CwdChanged": Ignored, "FileChanged": Ignored, "InstructionsLoaded": Loaded,
 			"WorktreeRemove": Ignored, "PostToolBatch": Ignored, "MessageDisplay": Ignored,
@@ -33,7 +34,7 @@ var agents = []*Agent{
 		events: map[string]Kind{
 			"SessionStart": Start, "SessionEnd": End, "SubagentStart": Start, "SubagentStop": Said, "Stop": Said,
 			"UserPromptSubmit": Prompt, "PreToolUse": Call, "PostToolUse": Result,
-			"PermissionRequest": Ignored, "PreCompact": Ignored, "PostCompact": Ignored, "Interrupt": Ignored, "StopFailure": Ignored,
+			"PermissionRequest": Asking, "PreCompact": Ignored, "PostCompact": Ignored, "Interrupt": Ignored, "StopFailure": Ignored,
 		},
 		read: readClaude, answer: answerCodex, asks: never, changes: never,
 	},
@@ -41,7 +42,7 @@ var agents = []*Agent{
 		ID: "gemini", Name: "Gemini CLI", Provider: "Google", URL: "https://geminicli.com",
 		events: map[string]Kind{
 			"SessionStart": Start, "SessionEnd": End, "BeforeAgent": Prompt, "AfterAgent": Said, "BeforeTool": Call, "AfterTool": Result,
-			"BeforeModel": Ignored, "AfterModel": Ignored, "BeforeToolSelection": Ignored, "Notification": Ignored, "PreCompress": Ignored,
+			"BeforeModel": Ignored, "AfterModel": Ignored, "BeforeToolSelection": Ignored, "Notification": Asking, "PreCompress": Ignored,
 		},
 		read: readGemini, answer: answerGemini, asks: never, changes: always,
 	},
@@ -261,6 +262,8 @@ func readClaude(e *Event, in rawjson.Value) error {
 		return e.claudeInstructions(in.Get("file_path").Text())
 	case Said:
 		e.says(in.Get("last_assistant_message"))
+	case Asking:
+		return e.tool(in.Get("tool_name").Text(), in.Get("tool_input"))
 	case Call:
 		if err := e.tool(in.Get("tool_name").Text(), in.Get("tool_input")); err != nil {
 			return err
@@ -297,6 +300,8 @@ func readGemini(e *Event, in rawjson.Value) error {
 		e.readsContents()
 	case Said:
 		e.says(in.Get("prompt_response"))
+	case Asking:
+		return e.geminiAsks(in)
 	case Result:
 		response := in.Get("tool_response")
 		e.Failed = response.Get("error").Exists() && response.Get("error").Kind() != rawjson.Null
@@ -324,6 +329,27 @@ func readGemini(e *Event, in rawjson.Value) error {
 		}
 	}
 	return nil
+}
+
+// geminiAsks reads what Gemini CLI's user is asked. It tells of the dialogue what that
+// shows, and not the call.
+func (e *Event) geminiAsks(in rawjson.Value) error {
+	shown := in.Get("details")
+	if in.Get("notification_type").Text() != "ToolPermission" {
+		e.Kind = Ignored
+		return nil
+	}
+	name := shown.Get("title").Text()
+	switch shown.Get("type").Text() {
+	case "exec":
+		name = "run_shell_command"
+	case "edit":
+		name = "replace"
+	case "mcp":
+		e.Tool, e.input = Tool{Name: shown.Get("toolName").Text(), Server: shown.Get("serverName").Text(), MCP: true}, shown
+		return nil
+	}
+	return e.tool(cmp.Or(name, "ask"), shown)
 }
 
 func readCursor(e *Event, in rawjson.Value) error {

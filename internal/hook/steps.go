@@ -16,7 +16,7 @@ import (
 func (e *Event) Request(turn, call string, now time.Time) ([]byte, error) {
 	context := e.context(turn, call, now)
 	switch e.Kind {
-	case Ignored, Configured:
+	case Ignored, Configured, Asking:
 		return nil, nil
 	case Start, End:
 		texts := append([]text{{text: e.About}}, e.offTexts()...)
@@ -97,11 +97,14 @@ func (e *Event) context(turn, call string, now time.Time) aos.StepContext {
 		parent = e.Agent.ID + ":" + e.Session
 	}
 	for _, m := range []struct{ name, value string }{
-		{"tool", e.Tool.Given}, {"server", e.Tool.Server}, {"cwd", e.Cwd}, {"model", e.Model}, {"version", e.Version}, {"parent", parent},
+		{"tool", e.Tool.Given}, {"server", e.Tool.Server}, {"cwd", e.Cwd}, {"model", e.Model}, {"version", e.Version}, {"parent", parent}, {"approval", e.Approval},
 	} {
 		if m.value != "" {
 			c.Session.Metadata[m.name] = m.value
 		}
+	}
+	if e.Agreed {
+		c.Session.Metadata["answered"] = "in the agent's own window"
 	}
 	if e.User != "" {
 		c.User = &aos.User{ID: e.User, Email: e.User}
@@ -110,7 +113,7 @@ func (e *Event) context(turn, call string, now time.Time) aos.StepContext {
 }
 
 // stepNames keep a call and its result apart, which share an id.
-var stepNames = [...]string{Ignored: "", Start: "start:", End: "end:", Prompt: "prompt:", Call: "call:", Result: "result:", Fetched: "file:", Said: "said:", Configured: "settings:", Loaded: "instructions:"}
+var stepNames = [...]string{Ignored: "", Start: "start:", End: "end:", Prompt: "prompt:", Call: "call:", Result: "result:", Fetched: "file:", Said: "said:", Configured: "settings:", Loaded: "instructions:", Asking: ""}
 
 func message(role string, texts []text) aos.Message {
 	m := aos.Message{ID: rand.Text(), Role: role}

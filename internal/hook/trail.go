@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 // lines that are only ever appended, so that hooks that run at once need no lock.
 //
 // Nothing is allowed because of it but to show the result of a call that the
-// agent's user was asked about; whoever writes into it gains no more.
+// agent's user was asked about, and to say so; whoever writes into it gains no more.
 type Trail struct{ name string }
 
 // Bounds of a trail. What lies before its last part is forgotten.
@@ -197,16 +198,62 @@ func (t *Trail) EndCall(e *Event) (string, error) {
 	return "", nil
 }
 
-// Ask notes that the agent's user is asked about a call.
-func (t *Trail) Ask(call string) error { return t.add("ask", hex.EncodeToString([]byte(call))) }
+// Ask notes that the agent's user is asked about a call, which is held as an approval.
+func (t *Trail) Ask(e *Event, call, approval string) error {
+	return t.add("ask", hex.EncodeToString([]byte(call)), hex.EncodeToString([]byte(approval)), e.print())
+}
 
-// Asked reports whether the agent's user was asked about a call.
-func (t *Trail) Asked(call string) bool {
+// Asked reports whether the agent's user was asked about a call, whose result an event is,
+// and under which approval; that is empty where the call that was made is not the one that
+// the user was shown.
+func (t *Trail) Asked(e *Event, call string) (approval string, asked bool) {
 	lines, _ := t.lines()
 	for _, words := range lines {
-		if words[0] == "ask" && len(words) == 2 && words[1] == hex.EncodeToString([]byte(call)) {
-			return true
+		if words[0] != "ask" || len(words) != 4 || words[1] != hex.EncodeToString([]byte(call)) {
+			continue
+		}
+		asked, approval = true, ""
+		if words[3] == e.print() {
+			id, _ := hex.DecodeString(words[2])
+			approval = string(id)
 		}
 	}
-	return false
+	return approval, asked
+}
+
+// AskOwn notes that an agent asks its user about a call, for reasons of its own.
+func (t *Trail) AskOwn(e *Event) error { return t.add("own", e.subject()) }
+
+// AskedOwn reports whether an agent has asked its user, in this turn, about the call whose
+// result an event is.
+func (t *Trail) AskedOwn(e *Event) bool {
+	lines, _ := t.lines()
+	asked := false
+	for _, words := range lines {
+		switch {
+		case words[0] == "turn":
+			asked = false
+		case words[0] == "own" && len(words) == 2 && words[1] == e.subject():
+			asked = true
+		}
+	}
+	return asked
+}
+
+// subject is what a call is about: the command, the file, the address, or else all of its
+// arguments. An agent that asks its user describes the call in words of its own.
+func (e *Event) subject() string {
+	h := sha256.New()
+	list := e.arguments()
+	at := slices.IndexFunc(list, func(a argument) bool { return a.name == "command" || a.name == pathArgument || a.name == "url" })
+	switch {
+	case e.Tool.MCP:
+		fmt.Fprintf(h, "mcp %s", e.Tool.Name)
+	case at >= 0:
+		fmt.Fprintf(h, "%s %s", list[at].name, list[at].value)
+	default:
+		fmt.Fprintf(h, "%s ", e.Tool.Name)
+		h.Write(e.input.AppendCanonical(nil))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }

@@ -73,7 +73,10 @@ type Step struct {
 	Reasons  []string  `json:"reasons,omitzero"`
 	Rules    []string  `json:"rules,omitzero"`
 	Failed   bool      `json:"failed,omitzero"`
-	Files    []File    `json:"-"`
+	// Agreed says that the agent asked its user in a window of its own, and that this is
+	// the result of what the user was asked about.
+	Agreed bool   `json:"agreed,omitzero"`
+	Files  []File `json:"-"`
 
 	Call string `json:"-"` // what joins a call and its result
 }
@@ -222,6 +225,7 @@ const longestText = 2000
 func (s *Step) read(params rawjson.Value) {
 	about := params.Get("context").Get("session").Get("metadata")
 	s.Given, s.Server = about.Get("tool").Text(), about.Get("server").Text()
+	s.Agreed = about.Get("answered").Text() != ""
 	arguments := map[string]rawjson.Value{}
 	var texts []string
 	switch {

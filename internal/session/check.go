@@ -20,6 +20,7 @@ var Checks = []struct{ Name, Doc string }{
 	{"tool.confusable", "the tool's name uses characters that look like others"},
 	{"result.orphan", "a result answers a call that nobody asked about in this session"},
 	{"result.denied", "a result answers a call that was denied"},
+	{"result.dialogue", "a result answers a call that was held, and the agent says that its user agreed in a window of the agent's own"},
 	{"result.repeated", "a call gets a second, different result"},
 	{"id.reused", "an execution, step or message id is used again for something else"},
 	{"agent.changed", "the agent's instructions, tools, model or version changed within the session"},
@@ -296,13 +297,29 @@ func (c *checker) result() {
 		switch {
 		case call == nil:
 			c.addUnless(s.forgets(), "result.orphan", "", "No call with the execution id %s was asked about in this session.", quote(a.Answers))
-		case call.Effect == act.Deny || call.Effect == act.Escalate:
-			c.add("result.denied", "", "The call %s was denied, and here is its result.", quote(a.Answers))
+		default:
+			c.barred(call)
 		}
 	case act.MCPResponse, act.A2AReceive:
-		if s.find(hash('q', a.Door, doorOf(a.Kind), a.Answers)) == nil {
+		request := s.find(requestOf(a, a.Answers))
+		if request == nil {
 			c.addUnless(s.forgets(), "reply.orphan", "", "No request with the id %s was reported in this session.", quote(a.Answers))
+			return
 		}
+		c.barred(request)
+	}
+}
+
+// barred says that what was not allowed has happened, if it was not. Who was held may say
+// that its user agreed in its own window: nobody here saw that, and so it is said.
+func (c *checker) barred(call *Seen) {
+	switch {
+	case call.Effect == act.Escalate && c.a.Dialogue != "":
+		c.add("result.dialogue", "", "The call %s was held (approval %s). The agent says that its user agreed in its own window.", quote(c.a.Answers), quote(c.a.Dialogue))
+	case call.Effect == act.Escalate:
+		c.add("result.denied", "", "The call %s was held, and here is its result.", quote(c.a.Answers))
+	case call.Effect == act.Deny:
+		c.add("result.denied", "", "The call %s was denied, and here is its result.", quote(c.a.Answers))
 	}
 }
 

@@ -67,13 +67,14 @@ func TestChecks(t *testing.T) {
 	}}
 	arg := func(name, value string) act.Argument { return act.Argument{Name: name, Value: []byte(value)} }
 	call := step(act.ToolCall, "x-1")
+	dialogue := func(a *act.Action) { a.Dialogue = "a1" }
 	user := func(id string) func(*act.Action) { return func(a *act.Action) { a.User.ID = id } }
 
 	for _, tt := range []struct {
 		name   string
 		before []*act.Action
-		effect act.Effect // of what went before; the zero value stands for allow
-		denied bool       // what went before was denied
+		held   bool // what went before; else it was allowed
+		denied bool // what went before was denied
 		a      *act.Action
 		want   []string
 		repeat bool
@@ -91,6 +92,10 @@ func TestChecks(t *testing.T) {
 		{name: "result in a new session", a: step(act.ToolResult, "x-1"), want: []string{"result.orphan"}},
 		{name: "result of another call", before: []*act.Action{call}, a: step(act.ToolResult, "x-2"), want: []string{"result.orphan"}},
 		{name: "result of a denied call", before: []*act.Action{call}, denied: true, a: step(act.ToolResult, "x-1"), want: []string{"result.denied"}},
+		{name: "result of a held call", before: []*act.Action{call}, held: true, a: step(act.ToolResult, "x-1"), want: []string{"result.denied"}},
+		{name: "result of a held call, which its user agreed to", before: []*act.Action{call}, held: true, a: step(act.ToolResult, "x-1", dialogue), want: []string{"result.dialogue"}},
+		{name: "result of a denied call, which its user is said to have agreed to", before: []*act.Action{call}, denied: true, a: step(act.ToolResult, "x-1", dialogue), want: []string{"result.denied"}},
+		{name: "result of no call, which its user is said to have agreed to", a: step(act.ToolResult, "x-1", dialogue), want: []string{"result.orphan"}},
 		{name: "same result again", before: []*act.Action{call, step(act.ToolResult, "x-1")}, a: step(act.ToolResult, "x-1"), repeat: true},
 		{name: "second result", before: []*act.Action{call, step(act.ToolResult, "x-1")}, a: step(act.ToolResult, "x-1", other, func(a *act.Action) { a.Step = "st-9" }), want: []string{"result.repeated"}},
 
@@ -122,6 +127,8 @@ func TestChecks(t *testing.T) {
 
 		{name: "MCP answer", before: []*act.Action{step(act.MCPRequest, "c1")}, a: step(act.MCPResponse, "c1")},
 		{name: "MCP answer to nothing", a: step(act.MCPResponse, "c1"), want: []string{"reply.orphan"}},
+		{name: "MCP answer of a denied request", before: []*act.Action{step(act.MCPRequest, "c1")}, denied: true, a: step(act.MCPResponse, "c1"), want: []string{"result.denied"}},
+		{name: "MCP answer of a held request, which its user agreed to", before: []*act.Action{step(act.MCPRequest, "c1")}, held: true, a: step(act.MCPResponse, "c1", dialogue), want: []string{"result.dialogue"}},
 		{name: "MCP ids may come again", before: []*act.Action{step(act.MCPRequest, "1")}, a: step(act.MCPRequest, "1", other, func(a *act.Action) { a.Step = "st-9" })},
 		{name: "cited source unknown", a: step(act.MessageUser, "m", func(a *act.Action) { a.Cites, a.Resources = []string{"rules"}, []string{} }), want: []string{"citation.unknown"}},
 		{name: "cited source retrieved", before: []*act.Action{step(act.KnowledgeRetrieve, "k", func(a *act.Action) { a.Retrieved = []string{"rules"} })},
@@ -133,6 +140,9 @@ func TestChecks(t *testing.T) {
 				effect := act.Allow
 				if tt.denied {
 					effect = act.Deny
+				}
+				if tt.held {
+					effect = act.Escalate
 				}
 				remember(s, b, effect)
 			}
