@@ -39,6 +39,7 @@ func TestThreat17ExceptionIsExact(t *testing.T) {
 		{"query", "", []string{"sql", `"DELETE FROM sessions"`}},
 	} {
 		base := toolCall(tt.tool, tt.server, tt.args...)
+		base.Folder = "/home/ada/app"
 		e := &explanation{Decision: "0-4", Time: base.At, action: base, exact: true, Reasons: []trialReason{{Rule: "all", Effect: "deny"}}}
 		text, err := (&exceptionOf{reason: "It was read.", until: "2027-12-31"}).yaml(e)
 		if err != nil {
@@ -77,6 +78,14 @@ func TestThreat17ExceptionIsExact(t *testing.T) {
 				args[i+1] = other
 				others[fmt.Sprintf("%s, form %d", tt.args[i], k)] = toolCall(tt.tool, tt.server, args...)
 			}
+		}
+		for _, other := range others {
+			other.Folder = base.Folder
+		}
+		for _, folder := range []string{"", "/", "/home/ada", "/home/ada/app2", "/home/ada/app/../prod"} {
+			elsewhere := toolCall(tt.tool, tt.server, tt.args...)
+			elsewhere.Folder = folder
+			others["in the folder "+folder] = elsewhere
 		}
 		for name, other := range others {
 			if got := judge(other); got != act.Deny {

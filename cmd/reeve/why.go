@@ -436,6 +436,9 @@ func (x *exceptionOf) yaml(e *explanation) (string, error) {
 	if e.action.Server != "" { // the same name at another server is another tool
 		conditions = append(conditions, "action.server == "+string(rawjson.Quote(e.action.Server)))
 	}
+	if e.action.Folder != "" { // the same words in another folder do something else
+		conditions = append(conditions, "session.folder == "+string(rawjson.Quote(e.action.Folder)))
+	}
 	quote := func(s string) string { return string(rawjson.Quote(s)) }
 	quoted := make([]string, len(rules))
 	for i, r := range rules {

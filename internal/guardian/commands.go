@@ -2,7 +2,9 @@ package guardian
 
 import (
 	"net/url"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,6 +50,8 @@ func (e *examination) command(c *hazard.Command) {
 	e.went = c.Dirs[1:]
 	if name == "git" {
 		c = inFolder(c)
+	} else {
+		c = e.movedTo(c)
 	}
 	if name == "cd" || name == "pushd" || name == "chdir" {
 		return
@@ -89,6 +93,85 @@ func inFolder(c *hazard.Command) *hazard.Command {
 		}
 	}
 	return &own
+}
+
+// movedTo is a command as it may be in the folders that its options name: -C, --cwd,
+// --chdir and the like of whatever program, where what is guarded lies below them.
+func (e *examination) movedTo(c *hazard.Command) *hazard.Command {
+	own := *c
+	for i, w := range c.Words {
+		_, dir, glued := strings.Cut(w, "=")
+		switch {
+		case strings.HasPrefix(w, "-") && glued:
+		case len(w) > 2 && w[0] == '-' && w[1] != '-' && strings.ContainsAny(w[2:3], "/~$."):
+			dir = w[2:]
+		case !strings.HasPrefix(w, "-") && i > 0 && strings.HasPrefix(c.Words[i-1], "-"):
+			dir = w
+		default:
+			continue
+		}
+		if len(own.Dirs) < maxFolders && !slices.Contains(own.Dirs, dir) && e.leadsTo(dir, c.Dirs) {
+			own.Dirs = append(own.Dirs[:len(own.Dirs):len(own.Dirs)], dir)
+		}
+	}
+	return &own
+}
+
+// maxFolders is how many folders a command or a program may be in.
+const maxFolders = 16
+
+// leadsTo reports whether something that is guarded lies below a folder.
+func (e *examination) leadsTo(dir string, dirs []string) bool {
+	for _, parts := range e.readings(dir, dirs) {
+		for _, p := range e.g.places {
+			if len(parts) > 0 && len(parts) < len(p.parts) && compare(parts, p.parts) == above {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// goes looks at the paths that a program puts together by going to folders: whatever it
+// calls for that, each text in it may be a folder for those behind it.
+func (e *examination) goes(text string, changes bool) {
+	dirs := append([]string{""}, e.went...)
+	low := strings.ToLower(text)
+	ofHome := strings.Contains(low, "home") || strings.Contains(low, "profile")
+	var words []string
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`,;()[]{}|&<>=+", r) }) {
+		if len(words) > 512 {
+			break
+		}
+		if len(word) > 512 {
+			continue
+		}
+		if words = append(words, word); ofHome && word[0] == '/' { // behind a variable that holds the home folder
+			words = append(words, "~"+word)
+		}
+	}
+	for _, word := range words {
+		if len(dirs) < maxFolders && e.leadsTo(word, dirs) {
+			for _, parts := range e.readings(word, dirs) {
+				if dir := "/" + strings.Join(parts, "/"); !slices.Contains(dirs, dir) {
+					dirs = append(dirs, dir)
+				}
+			}
+		}
+	}
+	for _, word := range words { // the folder may be named behind what lies in it
+		for _, parts := range e.readings(word, dirs) {
+			for _, p := range e.g.places {
+				switch {
+				case compare(parts, p.parts) != within:
+				case p.kind == secret:
+					e.tampers("reach for " + p.kind.String())
+				case changes && (p.kind != setting || e.armed(p)):
+					e.tampers("change " + p.kind.String())
+				}
+			}
+		}
+	}
 }
 
 // lookedAt looks at the files that a command only reads.
@@ -577,31 +660,109 @@ func pattern(w string, programs []string) bool {
 	return err != nil || slices.ContainsFunc(programs, re.MatchString)
 }
 
-// agents looks for a coding agent that is started without its hooks.
+// agentsNamed are the programs and packages of the coding agents that have hooks.
+var agentsNamed = map[string]string{
+	"claude": "claude", "claude-code": "claude", "codex": "codex", "gemini": "gemini", "gemini-cli": "gemini", "cursor-agent": "cursor-agent",
+	"copilot": "copilot", "opencode": "opencode", "opencode-ai": "opencode",
+}
+
+// agents looks for a coding agent that is started without its hooks, or with others.
+// Many programs start others (npx, mise exec, env), so each word may be its name.
 func (e *examination) agents(c *hazard.Command, name string) {
-	all := strings.ToLower(strings.Join(c.Words, " "))
-	starts := !slices.ContainsFunc(c.Words, func(w string) bool {
+	if lookers[name] || name == "git" || name == "mkdir" || name == "touch" || name == "npm" || e.isReeve(c.Name, c.Dirs) {
+		return
+	}
+	words := append([]string{c.Name}, c.Words...)
+	for i, w := range words {
+		w = base(w)
+		if at := strings.LastIndexByte(w, '@'); at > 0 {
+			w = w[:at] // a version
+		}
+		if agent := agentsNamed[w]; agent != "" {
+			if e.unhooked(agent, words[i+1:], c.Dirs) {
+				e.tampers("start a coding agent without its hooks, or with settings of which that cannot be told beforehand")
+			}
+			return
+		}
+		if i > 0 && !strings.HasPrefix(w, "-") && strings.ContainsAny(w, " \n") {
+			return // a text
+		}
+	}
+}
+
+// unhooked reports whether a coding agent that is started with these words may leave its
+// hooks out.
+func (e *examination) unhooked(agent string, words, dirs []string) bool {
+	if slices.ContainsFunc(words, func(w string) bool {
 		return slices.Contains([]string{"--version", "-v", "--help", "-h", "mcp", "config", "doctor", "update", "login", "logout"}, w)
-	})
-	off := false
-	switch name {
-	case "claude", "codex", "gemini", "cursor-agent", "copilot", "opencode":
-		off = starts && (e.otherHome || e.otherSettings)
+	}) {
+		return false
 	}
-	switch name {
-	case "codex":
-		off = off || slices.Contains(c.Words, "--ignore-user-config") || strings.Contains(all, "--disable hooks") || strings.Contains(all, "--disable=hooks") || tomlOff.MatchString(all)
-	case "claude":
-		settings, _ := flag(c.Words, "--settings")
-		sources, limited := flag(c.Words, "--setting-sources")
-		off = off || strings.Contains(strings.ToLower(settings), "disableallhooks") || slices.Contains(c.Words, "--bare") ||
-			limited && !strings.Contains(sources, "user")
-	case "opencode":
-		off = off || slices.Contains(c.Words, "--pure")
+	if e.otherHome || e.otherSettings {
+		return true
 	}
-	if off {
-		e.tampers("start a coding agent without its hooks")
+	for i, w := range words {
+		if !strings.HasPrefix(w, "-") {
+			continue
+		}
+		option, value, said := strings.Cut(strings.ToLower(strings.TrimLeft(w, "-")), "=")
+		if said {
+			_, value, _ = strings.Cut(w, "=")
+		} else if i+1 < len(words) {
+			value = words[i+1]
+		}
+		switch {
+		case strings.Contains(option, "mcp"):
+		case option == "bare" || option == "pure" || option == "ignore-user-config" || strings.HasPrefix(option, "no-") && (strings.Contains(option, "hook") || strings.Contains(option, "plugin")):
+			return true
+		case option == "setting-sources":
+			if !strings.Contains(value, "user") {
+				return true
+			}
+		case option == "disable" || option == "enable" || option == "c" || option == "config":
+			if off := strings.ToLower(value); option == "disable" && strings.Contains(off, "hook") || tomlOff.MatchString(off) {
+				return true
+			}
+			if agent == "codex" && strings.HasPrefix(strings.Trim(strings.ToLower(value), `"' `), "hooks") {
+				return true // other hooks
+			}
+			if option == "config" && !strings.Contains(value, "=") && e.settingsOff(value, dirs) {
+				return true
+			}
+		case strings.Contains(option, "config-dir") || strings.Contains(option, "config-home") || strings.Contains(option, "home-dir"):
+			return true
+		case strings.Contains(option, "setting") || strings.Contains(option, "config-file") || strings.Contains(option, "config-path"):
+			if e.settingsOff(value, dirs) {
+				return true
+			}
+		}
 	}
+	return false
+}
+
+// settingsOff reports whether settings, which are a text or lie in a file, may switch hooks
+// off: they do, or cannot be read as they will be then.
+func (e *examination) settingsOff(value string, dirs []string) bool {
+	if value = strings.TrimSpace(value); strings.HasPrefix(value, "{") {
+		return hook.SwitchesOff([]byte(value)) || !strings.HasSuffix(value, "}")
+	}
+	all := e.readings(value, dirs)
+	if len(all) == 0 {
+		return true
+	}
+	for _, parts := range all {
+		name := "/" + strings.Join(parts, "/")
+		if e.files--; e.files < 0 || slices.Contains(e.written, strings.ToLower(name)) {
+			return true
+		}
+		info, err := os.Stat(filepath.FromSlash(name))
+		if err != nil || !info.Mode().IsRegular() || info.Size() > maxSetting {
+			continue
+		}
+		text, err := os.ReadFile(filepath.FromSlash(name))
+		return err != nil || hook.SwitchesOff(text)
+	}
+	return true
 }
 
 var tomlOff = lazyregexp.New(`hooks["']?\s*=\s*["']?(false|0)`)
@@ -612,6 +773,10 @@ func (e *examination) variable(name, value string) {
 	switch name {
 	case "CLAUDE_CODE_SIMPLE", "OPENCODE_PURE":
 		if value != "" && value != "0" && value != "false" {
+			e.tampers("start a coding agent without its hooks")
+		}
+	case "OPENCODE_CONFIG_CONTENT":
+		if hook.SwitchesOff([]byte(value)) {
 			e.tampers("start a coding agent without its hooks")
 		}
 	case "EDITOR", "VISUAL", "PAGER", "BROWSER", "MANPAGER", "LESSOPEN", "PROMPT_COMMAND", "BASH_ENV", "ENV", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR",
@@ -867,6 +1032,7 @@ func (e *examination) code(text string) {
 			e.tampers("change " + p.kind.String())
 		}
 	}
+	e.goes(text, changes)
 	if removing.MatchString(low) {
 		for _, p := range e.g.places { // the folder in which it lies
 			above := p.parts[:len(p.parts)-1]

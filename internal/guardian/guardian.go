@@ -357,6 +357,7 @@ type examination struct {
 	otherSettings        bool // a variable names another folder of a coding agent's settings
 	deep                 int  // how many texts that are run lie around the present one
 	tool                 string
+	written              []string // the files that the act opens to write, as far as they are known
 	went                 []string // the folders that the script has gone to
 	toolWords            []string // of the tool's name
 }
@@ -477,6 +478,11 @@ func (e *examination) watch(observe func(*hazard.Watch)) {
 		File: func(p string, writes bool, content string, known bool) {
 			if strings.HasPrefix(p, "/dev/tcp/") && e.port(p[strings.LastIndexByte(p, '/')+1:]) {
 				e.tampers("speak to the guardian past what looks at requests")
+			}
+			if writes && len(e.written) < 64 {
+				for _, parts := range e.readings(p, e.lastDirs()) {
+					e.written = append(e.written, strings.ToLower("/"+strings.Join(parts, "/")))
+				}
 			}
 			if !writes && e.kills() {
 				e.pidFile(p, e.lastDirs())

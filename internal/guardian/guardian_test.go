@@ -352,7 +352,56 @@ kill $(< ~/node.pid)
 cat ~/node.pid | xargs kill
 p=$(cat ~/node.pid); kill $p
 read p < ~/node.pid; kill $p
+python3 -c "import os; os.chdir('HOME/.config/reeve'); print(open('data/seed').read())"
+python3 -c "import os; os.chdir(os.path.expanduser('~/.config')); os.chdir('reeve'); print(open('data/seed').read())"
+python3 -c "import os; os.chdir(os.path.expanduser('~')); os.chdir('.config'); open('reeve/policy/mine.yaml','w')"
+python3 -c "import subprocess; subprocess.run(['cat','data/seed'], cwd='HOME/.config/reeve')"
+python3 -c "import os; fd=os.open('HOME/.config', os.O_RDONLY); print(os.open('reeve/data/seed', 0, dir_fd=fd))"
+python3 -c "import contextlib as c; x = c.chdir('HOME/.config'); x.__enter__(); print(open('reeve/data/seed').read())"
+node -e 'process.chdir("HOME/.config"); console.log(require("fs").readFileSync("reeve/data/seed"))'
+node -e 'require("child_process").execSync("cat data/seed", {cwd: require("os").homedir() + "/.config/reeve"})'
+ruby -e 'Dir.chdir("HOME/.config/reeve") { puts File.read("data/seed") }'
+perl -e 'chdir "HOME/.config/reeve"; open F, "<data/seed"; print <F>'
+php -r 'chdir("HOME/.config/reeve"); echo file_get_contents("data/seed");'
+cd ~/.config && python3 -c "print(open('reeve/data/seed').read())"
+cd ~/.config/reeve && node -e 'require("fs").writeFileSync("policy/mine.yaml", "")'
+env -C ~/.config/reeve cat data/seed
+env --chdir=HOME/.config/reeve cat data/seed
+sudo -D HOME/.config/reeve cat data/seed
+make -C ~/.config/reeve data/seed
+tar cf - -C ~/.config reeve/data
+tar cf - -CHOME/.config reeve/data
+npm --prefix ~/.config/reeve exec -- cat data/seed
+systemd-run --working-directory=HOME/.config/reeve cat data/seed
+flatpak run --cwd=HOME/.config/reeve org.x cat data/seed
+claude --settings ~/off.json -p x
+claude --settings=HOME/off.json -p x
+claude --settings /tmp/not-there.json -p x
+claude -p x --settings ~/link-to-off.json
+echo '{"disableAllHooks":true}' > ~/on.json && claude --settings ~/on.json -p x
+cd ~ && claude --settings off.json
+npx -y @anthropic-ai/claude-code --settings '{"disableAllHooks":true}' -p x
+npx @anthropic-ai/claude-code@latest --bare -p x
+bunx @openai/codex --disable hooks exec x
+mise exec -- codex -c 'hooks={}' exec x
+codex -c 'hooks.PreToolUse=[]' exec x
+codex --config 'features.hooks=false' exec x
+uv run codex --ignore-user-config exec x
+copilot --config-dir /tmp/e -p x
+copilot --no-hooks -p x
+gemini --settings-file HOME/off.json
+OPENCODE_CONFIG_CONTENT='{"opencodePure":true}' opencode run x
+timeout 60 claude --settings ~/off.json -p x
+script -qc "claude --settings ~/off.json -p x" /dev/null
 `), "\n")
+	for name, text := range map[string]string{"off.json": `{"disableAllHooks":true}`, "on.json": `{"model":"opus"}`} {
+		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(home+"/off.json", home+"/link-to-off.json"); err != nil {
+		t.Fatal(err)
+	}
 	for i := 0; i < len(attacks); i++ {
 		line := attacks[i]
 		if strings.Contains(line, "<<'E'") { // as far as its end
@@ -451,6 +500,30 @@ cp docs/hooks.md /tmp/hooks.md
 chmod +x scripts/run.sh
 chmod 700 ~/.config
 codex exec 'do it'
+claude --settings ~/on.json -p hi
+claude --settings '{"model":"opus"}' -p hi
+claude --mcp-config mcp.json -p hi
+claude --setting-sources user,project -p hi
+codex -c model=o3 exec 'do it'
+codex -c 'model_reasoning_effort="high"' exec 'do it'
+codex --profile fast exec 'do it'
+gemini -p 'do it' --output-format json
+npx -y @openai/codex exec 'do it'
+npm install -g @anthropic-ai/claude-code
+brew install opencode
+pip install codex
+mkdir -p ~/work/claude --mode=700
+grep -rn 'claude --bare' docs
+echo 'claude --settings off.json'
+python3 -c "import os; os.chdir('/tmp'); print(open('data/seed').read())"
+python3 -c "import subprocess; subprocess.run(['ls','-la'], cwd='HOME/work/proj')"
+python3 -c "from pathlib import Path; print(list(Path('HOME').glob('*.md')))"
+python3 -c "import os; os.chdir('HOME'); open('notes.md','w').write('x')"
+make -C HOME/work/proj build
+make -C ~/work/proj data
+tar czf out.tgz -C HOME work
+env -C ~/work/proj ls data
+npm --prefix ~/work/proj run build
 claude -p 'explain disableAllHooks in the docs'
 .git/hooks/pre-commit
 echo x > .git/hooks/pre-commit

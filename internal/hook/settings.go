@@ -225,6 +225,9 @@ var (
 
 var unseparated = strings.NewReplacer("_", "", "-", "")
 
+// SwitchesOff reports whether settings, of whatever agent, leave hooks without effect.
+func SwitchesOff(text []byte) bool { return switchedOff(text) != "" }
+
 // switchedOff names what in a file of settings leaves hooks without effect.
 func switchedOff(text []byte) string {
 	doc, err := rawjson.Parse(bytes.TrimPrefix(text, mark))

@@ -439,6 +439,7 @@ var variables = []variable{
 	{"user.organization", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.User.Organization) }, "their organization"},
 
 	{"session.id", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Session) }, "the session's id, as the agent says"},
+	{"session.folder", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Folder) }, "the folder that the agent works in, as its hook says; empty where nothing does"},
 	{"session.turn", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Turn) }, "the turn's id"},
 	{"session.step", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Step) }, "the step's id"},
 	{"session.steps", cel.IntType, func(e *evaluation) any { return types.Int(e.in.Session.Steps) }, "steps before this one"},
