@@ -6,6 +6,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/policy"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -30,6 +31,12 @@ func TestWrittenAsRead(t *testing.T) {
 		Edits:    []act.Edit{{Pointer: "/a", Value: jsontext.Value(`"new"`), Old: jsontext.Value(`"old"`)}},
 		Approval: &act.Approval{ID: "h1"},
 	}
+	model := 0.5
+	judged := *a
+	judged.Refusals, judged.Enforces, judged.Bounded = []act.Reason{{Rule: "g", Code: "guardian.tampering", Final: true, Message: "no"}, {Rule: "l", Code: "c"}}, []string{"a", "b"}, true
+	judged.Model, judged.ModelThreats = &model, []string{"exfiltration"}
+	asked := *a
+	asked.Door, asked.Server, asked.From = "mcp", "files", act.FromServer
 	asker := appendClaims(appendPrincipal(nil, a.Principal), a, true)
 	links := appendLinks(nil, a)
 	links = append(appendMember(links[:len(links)-1], "not_kept", "quotas.contents"), '}')
@@ -41,6 +48,9 @@ func TestWrittenAsRead(t *testing.T) {
 		{"who asked", asker, new(ledger.Asker)},
 		{"an administrator", appendPrincipal(nil, act.Principal{Name: "n", Method: "local"}), new(ledger.Asker)},
 		{"the links", links, new(ledger.ActLinks)},
+		{"the links of a proxy's question", appendLinks(nil, &asked), new(ledger.ActLinks)},
+		{"what it was judged by", appendGiven(nil, &policy.Input{Action: &judged, Violations: []act.Violation{{Check: "call.loop", Unsure: true, Message: "m", Pointer: "/p"}, {Check: "id.reused"}}}, true), new(ledger.Given)},
+		{"nothing it was judged by", appendGiven(nil, &policy.Input{Action: a, Session: policy.Session{Known: true}}, false), new(ledger.Given)},
 		{"the details", appendDetails(nil, map[string]string{"b": "2", "a": "1"}), new(ledger.Details)},
 		{"the outcome", appendReasons(nil, d, true), new(ledger.Outcome)},
 		{"an outcome whose edits are not kept", appendReasons(nil, d, false), new(ledger.Outcome)},

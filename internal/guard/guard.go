@@ -313,7 +313,7 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 		g.askModel(ctx, a)
 	}
 	for range attempts {
-		if a.Session == "" && a.Step == "" { // an empty name is a name, in a step that has a context
+		if !inSession(a) {
 			d, modified, err = g.decideAlone(ctx, a, q, read)
 		} else {
 			d, modified, err = g.decideInSession(ctx, a, q, read)
@@ -328,6 +328,10 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 	g.cfg.Observe(a, &d, g.cfg.Now().Sub(start))
 	return d, modified, nil
 }
+
+// inSession reports whether an act is a step of a session: an empty name is a name, in a
+// step that has a context.
+func inSession(a *act.Action) bool { return a.Session != "" || a.Step != "" }
 
 // defend refuses an act that reaches for what guards it, and returns what it was read to
 // do, if it was.
@@ -366,7 +370,8 @@ func (g *Guard) askModel(ctx context.Context, a *act.Action) {
 func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With, read *hazard.Reading) (act.Decision, []byte, error) {
 	set := g.policy.Load()
 	violations, _ := (*session.State)(nil).Check(a, nil)
-	d := judge(&policy.Input{Action: a, Violations: append(violations, a.Standing...), Reading: read}, set)
+	in := &policy.Input{Action: a, Violations: append(violations, a.Standing...), Reading: read}
+	d := judge(in, set)
 	consent, release, err := g.consult(ctx, a, &d, q.Asked, false)
 	if err != nil {
 		return act.Decision{}, nil, err
@@ -376,7 +381,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With, read *ha
 	if err != nil {
 		return act.Decision{}, nil, err
 	}
-	e := g.entry(a, &d, modified)
+	e := g.entry(in, &d, modified)
 	made, err := g.add(ctx, e, q, consent, &Ruling{&d, modified, set})
 	if err != nil {
 		return act.Decision{}, nil, err
@@ -437,7 +442,8 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		Tainted: s.state.Tainted(a.Turn), Autonomous: s.state.Autonomous, Values: &s.state.Values, At: s.state.At,
 		Written: s.state.Written,
 	}
-	d := judge(&policy.Input{Action: a, Violations: append(violations, a.Standing...), Session: remembered, Reading: read}, set)
+	in := &policy.Input{Action: a, Violations: append(violations, a.Standing...), Session: remembered, Reading: read}
+	d := judge(in, set)
 	consent, release, err := g.consult(ctx, a, &d, q.Asked, s.state.Tainted(a.Turn))
 	if err != nil {
 		s.unlock()
@@ -453,7 +459,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		return act.Decision{}, nil, err
 	}
 	endorsed := endorse(a, &d, remembered, set)
-	e := g.entry(a, &d, modified)
+	e := g.entry(in, &d, modified)
 	if a.Kind == act.MemoryStore && d.Effect >= act.Modify {
 		if e.Writes, err = g.sessions.memoriesStored(ctx, a, d.Edits, &s.state.Values); err != nil {
 			s.unlock()

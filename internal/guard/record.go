@@ -16,13 +16,15 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk"
 )
 
 // entry is what the ledger keeps of a decision: the record itself, and the
 // openings of its commitments, which lie beside the log and can expire.
-func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.Entry {
+func (g *Guard) entry(in *policy.Input, d *act.Decision, modified []byte) *ledger.Entry {
+	a := in.Action
 	keep := g.cfg.Keep == KeepAll || g.cfg.Keep == KeepNotAllowed && d.Effect != act.Allow
 	masked := g.masked(modified)
 	var request []byte
@@ -43,12 +45,15 @@ func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.E
 	b := make([]byte, 0, 1280)
 	b = appendClaims(appendPrincipal(b, a.Principal), a, a.User.ID != "" && g.scans(a.User.ID))
 	principal := len(b)
-	b = appendReasons(b, d, keep && !slices.ContainsFunc(d.Edits, func(e act.Edit) bool { return g.Finds(e.Pointer, e.Value) }))
-	reasons := len(b)
 	b = appendLinks(b, a)
 	if over {
 		b = append(appendMember(b[:len(b)-1], "not_kept", "quotas.contents"), '}')
 	}
+	links := len(b)
+	asker, linked := g.masked(b[:principal:principal]), g.masked(b[principal:links:links])
+	whole := same(request, a.Body) && same(asker, b[:principal]) && same(linked, b[principal:links])
+	b = appendReasons(b, d, keep && !slices.ContainsFunc(d.Edits, func(e act.Edit) bool { return g.Finds(e.Pointer, e.Value) }))
+	b = append(appendGiven(append(b[:len(b)-1], `,"given":`...), in, keep && !whole), '}')
 	e := &ledger.Entry{
 		Record: ledger.Record{
 			Time: d.At, Kind: string(a.Kind), Door: a.Door,
@@ -56,9 +61,9 @@ func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.E
 		},
 		Request:     a.Body,
 		Modified:    masked,
-		Principal:   g.masked(b[:principal:principal]),
-		Reasons:     b[principal:reasons:reasons],
-		Links:       g.masked(b[reasons:]),
+		Principal:   asker,
+		Reasons:     b[links:],
+		Links:       linked,
 		KeepContent: keep,
 	}
 	watched := act.Allow
@@ -77,6 +82,9 @@ func (g *Guard) entry(a *act.Action, d *act.Decision, modified []byte) *ledger.E
 	}
 	return e
 }
+
+// same reports whether two texts are one piece of memory: what is masked is another.
+func same(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 // masked masks an opening: names and ids are a caller's text, too.
 func (g *Guard) masked(opening []byte) []byte {
@@ -244,6 +252,10 @@ func appendLinks(b []byte, a *act.Action) []byte {
 	b = appendMember(b, "step", a.Step)
 	b = appendMember(b, "id", a.ID)
 	b = appendMember(b, "answers", a.Answers)
+	if a.Door == "mcp" { // whose requests do not say it
+		b = appendMember(b, "server", a.Server)
+		b = appendMember(b, "from", a.From)
+	}
 	for i, f := range a.Faults {
 		if i == 0 {
 			b = append(b, `,"faults":[`...)
@@ -334,6 +346,68 @@ func appendReasons(b []byte, d *act.Decision, keep bool) []byte {
 		b = appendMember(b, "approval", d.Approval.ID)
 	}
 	return append(b, '}')
+}
+
+// appendGiven writes a ledger.Given. Messages and places are left out: they may quote the act.
+func appendGiven(b []byte, in *policy.Input, masked bool) []byte {
+	a := in.Action
+	b = append(b, `{"v":`...)
+	b = strconv.AppendInt(b, ledger.GivenVersion, 10)
+	for i, v := range in.Violations {
+		b = appendNext(b, "violations", i)
+		b = append(b, `{"check":`...)
+		b = rawjson.AppendString(b, v.Check)
+		b = append(appendIs(b, "unsure", v.Unsure), '}')
+	}
+	b = appendEnd(b, len(in.Violations))
+	for i, r := range a.Refusals {
+		b = appendNext(b, "refusals", i)
+		b = append(b, `{"rule":`...)
+		b = rawjson.AppendString(b, r.Rule)
+		b = append(b, `,"code":`...)
+		b = rawjson.AppendString(b, r.Code)
+		b = append(appendIs(b, "final", r.Final), '}')
+	}
+	b = appendEnd(b, len(a.Refusals))
+	if len(a.Enforces) > 0 {
+		b = rawjson.AppendStrings(append(b, `,"enforces":`...), a.Enforces)
+	}
+	b = appendIs(b, "bounded", a.Bounded)
+	if a.Model != nil {
+		b = strconv.AppendFloat(append(b, `,"model":`...), *a.Model, 'g', -1, 64)
+	}
+	if len(a.ModelThreats) > 0 {
+		b = rawjson.AppendStrings(append(b, `,"model_threats":`...), a.ModelThreats)
+	}
+	b = appendIs(b, "forgotten", inSession(a) && !in.Session.Known)
+	return append(appendIs(b, "masked", masked), '}')
+}
+
+// appendNext begins element i of a list that is a member.
+func appendNext(b []byte, name string, i int) []byte {
+	if i > 0 {
+		return append(b, ',')
+	}
+	b = append(b, ',', '"')
+	b = append(b, name...)
+	return append(b, `":[`...)
+}
+
+// appendEnd ends a list of n elements, which is left out if there are none.
+func appendEnd(b []byte, n int) []byte {
+	if n == 0 {
+		return b
+	}
+	return append(b, ']')
+}
+
+func appendIs(b []byte, name string, is bool) []byte {
+	if !is {
+		return b
+	}
+	b = append(b, ',', '"')
+	b = append(b, name...)
+	return append(b, `":true`...)
 }
 
 // appendTraces adds where the values came from that a reason is about.

@@ -33,15 +33,18 @@ type Claims struct {
 
 // ActLinks are what an act belongs to: its session, its step, the call that it answers.
 type ActLinks struct {
-	Digest   string   `json:"digest,omitzero"`
-	Method   string   `json:"method,omitzero"`
-	Resource string   `json:"resource,omitzero"`
-	Session  string   `json:"session,omitzero"`
-	Turn     string   `json:"turn,omitzero"`
-	Step     string   `json:"step,omitzero"`
-	ID       string   `json:"id,omitzero"`
-	Answers  string   `json:"answers,omitzero"`
-	Faults   []string `json:"faults,omitzero"`
+	Digest   string `json:"digest,omitzero"`
+	Method   string `json:"method,omitzero"`
+	Resource string `json:"resource,omitzero"`
+	Session  string `json:"session,omitzero"`
+	Turn     string `json:"turn,omitzero"`
+	Step     string `json:"step,omitzero"`
+	ID       string `json:"id,omitzero"`
+	Answers  string `json:"answers,omitzero"`
+	// Server and From are where an MCP message came from that a proxy asked about.
+	Server string   `json:"server,omitzero"`
+	From   string   `json:"from,omitzero"`
+	Faults []string `json:"faults,omitzero"`
 	// NotKept names the quota because of which no contents are there.
 	NotKept string `json:"not_kept,omitzero"`
 }
@@ -61,6 +64,43 @@ type Outcome struct {
 	Edits      []Edit `json:"edits,omitzero"`
 	Policy     string `json:"policy"`
 	Approval   string `json:"approval,omitzero"`
+	// Given is nil in what was written before there was such a thing.
+	Given *Given `json:"given,omitzero"`
+}
+
+// Given is what an act was judged by beside its request, its session's memory and the
+// policy, so that it can be judged again. It quotes nothing of the act.
+type Given struct {
+	Version    int         `json:"v"` // GivenVersion of whoever wrote it
+	Violations []Violation `json:"violations,omitzero"`
+	// Refusals are why reeve itself denied it, whatever the policy said.
+	Refusals []Refusal `json:"refusals,omitzero"`
+	// Enforces and Bounded are those of act.Action.
+	Enforces []string `json:"enforces,omitzero"`
+	Bounded  bool     `json:"bounded,omitzero"`
+	// Model and Threats are what a model said of the call.
+	Model   *float64 `json:"model,omitzero"`
+	Threats []string `json:"model_threats,omitzero"`
+	// Forgotten says that the session's memory was gone, Masked that what is kept of the
+	// act is not all of what was judged.
+	Forgotten bool `json:"forgotten,omitzero"`
+	Masked    bool `json:"masked,omitzero"`
+}
+
+// GivenVersion is the form of Given.
+const GivenVersion = 1
+
+// Violation is a check that an act did not pass.
+type Violation struct {
+	Check  string `json:"check"`
+	Unsure bool   `json:"unsure,omitzero"`
+}
+
+// Refusal is why reeve itself denied an act.
+type Refusal struct {
+	Rule  string `json:"rule"`
+	Code  string `json:"code"`
+	Final bool   `json:"final,omitzero"`
 }
 
 // Reason is one reason of an Outcome.

@@ -60,6 +60,10 @@ type Versions interface {
 	KeyHead(ctx context.Context, key ledger.Key) (pos act.Position, ok bool, err error)
 	// KeyWrite returns what was written under a versioned key with a record.
 	KeyWrite(ctx context.Context, pos act.Position, key ledger.Key) (ledger.Claim, error)
+	// Claims calls f with what was written under versioned keys with the records from index
+	// from (inclusive) to to (exclusive), in order, until f returns an error, which Claims
+	// returns. f must not keep the claim's data.
+	Claims(ctx context.Context, log uint32, from, to uint64, f func(index uint64, c *ledger.Claim) error) error
 }
 
 // Items reads named items, and removes those that are over.

@@ -197,6 +197,11 @@ func (s *Store) KeyHead(ctx context.Context, key ledger.Key) (pos act.Position, 
 	return pos, err == nil, err
 }
 
+// Claims calls f with what was written under versioned keys. See store.Store.
+func (s *Store) Claims(ctx context.Context, log uint32, from, to uint64, f func(index uint64, c *ledger.Claim) error) error {
+	return s.batches(ctx, log, "batch", "claims", from, to, func(b *layout.Batch) error { return b.Claims(from, to, f) })
+}
+
 // KeyWrite returns what was written for a session with a record.
 func (s *Store) KeyWrite(ctx context.Context, pos act.Position, key ledger.Key) (claim ledger.Claim, err error) {
 	rows, err := s.pool.Query(ctx, `SELECT first, count, claims FROM batch WHERE log = $1 AND first <= $2 ORDER BY first DESC LIMIT 1`,

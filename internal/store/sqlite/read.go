@@ -244,6 +244,14 @@ func (s *Store) KeyHead(ctx context.Context, key ledger.Key) (pos act.Position, 
 	return pos, ok, err
 }
 
+// Claims calls f with what was written under versioned keys. See store.Store.
+func (s *Store) Claims(ctx context.Context, log uint32, from, to uint64, f func(index uint64, c *ledger.Claim) error) error {
+	if log != 0 {
+		return ctx.Err()
+	}
+	return s.batches(ctx, "batch", "claims", from, to, func(b *layout.Batch) error { return b.Claims(from, to, f) })
+}
+
 // KeyWrite returns what was written for a session with a record.
 func (s *Store) KeyWrite(ctx context.Context, pos act.Position, key ledger.Key) (claim ledger.Claim, err error) {
 	if pos.Log != 0 {

@@ -321,6 +321,22 @@ func sessions(t *testing.T, s *suite) {
 		old, err := s.KeyWrite(s.ctx, w.Pos(1), Key(1))
 		s.check(err)
 		s.diff("the write before", one, old)
+		for _, span := range [][2]uint64{{0, 3}, {1, 2}, {2, 99}, {0, 1}, {3, 2}} {
+			var want, got []ledger.BatchClaim
+			for _, c := range []ledger.BatchClaim{{Entry: 1, Claim: one}, {Entry: 1, Claim: two}, {Entry: 2, Claim: next}} {
+				if uint64(c.Entry) >= span[0] && uint64(c.Entry) < span[1] {
+					want = append(want, c)
+				}
+			}
+			s.check(s.Claims(s.ctx, w.Lease.Log, span[0], span[1], func(index uint64, c *ledger.Claim) error {
+				c.Data = bytes.Clone(c.Data)
+				got = append(got, ledger.BatchClaim{Entry: int(index), Claim: *c})
+				return nil
+			}))
+			s.diff(fmt.Sprintf("the claims from %d to %d", span[0], span[1]), want, got)
+		}
+		enough := errors.New("enough")
+		s.is(s.Claims(s.ctx, w.Lease.Log, 0, 3, func(uint64, *ledger.Claim) error { return enough }), enough)
 		s.reopen()
 	}
 }

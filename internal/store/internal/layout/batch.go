@@ -86,6 +86,18 @@ func (b *Batch) Openings(from, to uint64, f func(index uint64, opening []byte) e
 	return nil
 }
 
+// Claims calls f with those claims of the column claims that belong to records with an
+// index from from to to.
+func (b *Batch) Claims(from, to uint64, f func(index uint64, c *ledger.Claim) error) error {
+	return Claims(b.Data, b.Count, func(c *ledger.BatchClaim) error {
+		index := b.First + uint64(c.Entry)
+		if index < from || index >= to {
+			return nil
+		}
+		return f(index, &c.Claim)
+	})
+}
+
 // AppendLeaves appends the hashes of the column leaves to those of the records
 // from from on, up to index to. It is ledger.ErrNotFound when they do not go on
 // where hashes ends.
