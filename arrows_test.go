@@ -69,7 +69,7 @@ var arrows = map[string]string{
 	"a2g":                               "a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/canon internal/content internal/jsonrpc internal/params internal/quota internal/rawjson internal/wording internal/ledger internal/policy",
 	"internal/server":                   "act internal/agent internal/identity internal/jsonrpc internal/quota task",
 	"internal/retention":                "a2a act internal/engine internal/guard internal/ledger internal/store task",
-	"internal/operator":                 "a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/nodes internal/retention internal/server",
+	"internal/operator":                 "a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/nodes internal/policy internal/replay internal/retention internal/server",
 	"": "internal/notice internal/apflow a2a a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy " +
 		"internal/retention internal/risk internal/risk/model internal/server internal/session internal/store internal/store/postgres internal/store/sqlite task internal/words internal/workflow internal/yamldoc",
 
@@ -81,6 +81,7 @@ var arrows = map[string]string{
 	"internal/quota":    "",
 
 	"internal/simulation": "act aos internal/guard",
+	"internal/replay":     "a2a a2g act aos internal/engine internal/guard internal/ledger internal/mcp/proxy internal/policy internal/provenance internal/session internal/words",
 	"internal/yamldoc":    "internal/rawjson",
 
 	"examples/agent/agent":     "aos",
@@ -89,7 +90,7 @@ var arrows = map[string]string{
 	"examples/workflow/own":    " act executor",
 	"examples/workflow/prices": "",
 	"demo":                     "aos examples/agent/agent",
-	"cmd/reeve":                " a2g act internal/agent internal/hook internal/engine executor flow task aos internal/approval demo internal/guard internal/guardian internal/identity internal/datadir internal/rawjson internal/secret internal/visible internal/words internal/workflow internal/jsonrpc internal/ledger internal/mcp/pins internal/mcp/proxy internal/mcp/proxy/install internal/nodes internal/operator internal/policy internal/retention internal/report internal/risk/hazard internal/sandbox internal/server internal/session internal/simulation internal/store internal/store/postgres internal/store/sqlite",
+	"cmd/reeve":                " a2g act internal/agent internal/hook internal/engine executor flow task aos internal/approval demo internal/guard internal/guardian internal/identity internal/datadir internal/rawjson internal/secret internal/visible internal/words internal/workflow internal/jsonrpc internal/ledger internal/mcp/pins internal/mcp/proxy internal/mcp/proxy/install internal/nodes internal/operator internal/policy internal/replay internal/retention internal/report internal/risk/hazard internal/sandbox internal/server internal/session internal/simulation internal/store internal/store/postgres internal/store/sqlite",
 	"cmd/reeve-hook":           "internal/hook internal/datadir",
 	"bench":                    "",
 	"deploy/image":             "",

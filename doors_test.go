@@ -49,6 +49,7 @@ type outcome struct {
 type doors struct {
 	*testing.T
 	guard  *guard.Guard
+	store  *sqlite.Store
 	judged chan outcome // of calls, as they are decided
 	n      int
 	trails string
@@ -75,7 +76,7 @@ func newDoors(t *testing.T, text string, score func(context.Context, string, []b
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { log.Close() })
-	d := &doors{T: t, judged: make(chan outcome, 1000), trails: t.TempDir()}
+	d := &doors{T: t, store: store, judged: make(chan outcome, 1000), trails: t.TempDir()}
 	d.guard, err = guard.New(t.Context(), guard.Config{
 		Log: log, Store: store, Policy: set, Score: score,
 		Observe: func(a *act.Action, decision *act.Decision, _ time.Duration) {

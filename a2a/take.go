@@ -42,8 +42,8 @@ func checkModes(m *Message) error {
 	return nil
 }
 
-// actionOf is the act of taking a message whose canonical form is body.
-func actionOf(by act.Principal, body []byte) *act.Action {
+// ActionOf is the act of taking a message whose canonical form is body.
+func ActionOf(by act.Principal, body []byte) *act.Action {
 	a := &act.Action{
 		Door: door, Method: methodNames[opSend], Kind: act.A2AReceive, Principal: by,
 		Agent: act.Agent{ID: by.Name}, Resource: by.Name, Server: by.Name, Body: body,
@@ -159,7 +159,7 @@ func takes(v *view, r *record) error {
 // judge has the guard decide about a message, and makes what becomes of the task
 // durable with the decision.
 func (s *Server) judge(ctx context.Context, t *turn) error {
-	a := actionOf(t.by.Principal, t.body)
+	a := ActionOf(t.by.Principal, t.body)
 	_, _, err := s.cfg.Guard.DecideWith(ctx, a, guard.With{Asked: t.again, Items: func(d *guard.Ruling) ([]*guard.Item, error) {
 		now := s.cfg.Now()
 		r, item, err := s.tasks.Get(ctx, t.id)

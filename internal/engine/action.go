@@ -60,16 +60,7 @@ func (e *Engine) startAction(j *job, number int) *act.Action {
 	b = append(append(b, j.inputs...), '}')
 	a := e.newAction(act.TaskStart, j, number, b)
 	a.ID, a.Enforces = a.Step, j.description.Enforces
-	doc, err := rawjson.Parse(b)
-	if err != nil { // resolved inputs are valid
-		a.Refusals = append(a.Refusals, content.TooMuch)
-		return a
-	}
-	texts := content.Set{}
-	inputs := doc.Root().Get("inputs")
-	texts.AddFixed(doc.Root().Get("name"), act.Leaf{Pointer: "/name"})
-	a.Arguments = texts.AddArguments(inputs, "/inputs")
-	texts.Complete(a, content.AppendArguments(nil, inputs))
+	complete(a)
 	return a
 }
 
@@ -86,18 +77,43 @@ func (e *Engine) resultAction(j *job, number int, result jsontext.Value, failed 
 	}
 	b = append(b, '}')
 	a := e.newAction(act.TaskResult, j, number, b)
-	a.Answers, a.Failed = a.Step, failed != nil
+	a.Answers = a.Step
 	a.Step += "/result"
-	doc, err := rawjson.Parse(b)
-	if err != nil {
+	complete(a)
+	return a
+}
+
+// complete reads the body of a task's act: what it says, and its digest.
+func complete(a *act.Action) {
+	doc, err := rawjson.Parse(a.Body)
+	if err != nil { // of a start the resolved inputs are valid, and may be too much together
 		a.Refusals = append(a.Refusals, content.TooMuch)
-		return a
+		return
 	}
 	texts := content.Set{}
+	if a.Kind == act.TaskStart {
+		inputs := doc.Root().Get("inputs")
+		texts.AddFixed(doc.Root().Get("name"), act.Leaf{Pointer: "/name"})
+		a.Arguments = texts.AddArguments(inputs, "/inputs")
+		texts.Complete(a, content.AppendArguments(nil, inputs))
+		return
+	}
+	a.Failed = doc.Root().Get("error").Exists()
 	texts.AddAll(doc.Root().Get("result"), act.Leaf{Pointer: "/result"}, nil)
 	texts.AddAll(doc.Root().Get("error"), act.Leaf{Pointer: "/error"}, nil)
 	texts.Complete(a, doc.Root().AppendCanonical([]byte(`"content":`)))
 	a.Earlier = sha256.Sum256(doc.Root().AppendCanonical([]byte(act.TaskResult)))
+}
+
+// ActionOf is the act of a task's start, or of taking its result, as its record has it:
+// all that the body says of it.
+func ActionOf(kind act.Kind, body []byte) *act.Action {
+	a := &act.Action{Door: "flow", Method: "tasks.execute", Kind: kind, Body: body}
+	if doc, err := rawjson.Parse(body); err == nil {
+		a.Resource = doc.Root().Get("executor").Text()
+	}
+	a.Canonical, a.Confusable = canon.Name(a.Resource)
+	complete(a)
 	return a
 }
 

@@ -103,7 +103,7 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, ask
 	if d.Effect != act.Escalate {
 		return nil, func() {}, nil
 	}
-	if !act.Approvable(d.Reasons) {
+	if !Held(d) {
 		d.Effect = act.Deny
 		return nil, func() {}, nil
 	}

@@ -211,6 +211,14 @@ func Judge(a *act.Action, violations []act.Violation, s policy.Session, set *pol
 	return judge(&policy.Input{Action: a, Session: s, Violations: violations}, set)
 }
 
+// Remembered is what a policy may see of a session's memory when it judges the next act.
+func Remembered(s *session.State, a *act.Action) policy.Session {
+	return policy.Session{
+		Known: s.Known, Steps: s.Steps, Calls: s.Calls, Started: s.Started,
+		Tainted: s.Tainted(a.Turn), Autonomous: s.Autonomous, Values: &s.Values, At: s.At, Written: s.Written,
+	}
+}
+
 func judge(in *policy.Input, set *policy.Set) act.Decision {
 	a := in.Action
 	in.Refusals = refusals(a, set)
@@ -437,11 +445,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		}
 	}
 	set := g.policy.Load()
-	remembered := policy.Session{
-		Known: s.state.Known, Steps: s.state.Steps, Calls: s.state.Calls, Started: s.state.Started,
-		Tainted: s.state.Tainted(a.Turn), Autonomous: s.state.Autonomous, Values: &s.state.Values, At: s.state.At,
-		Written: s.state.Written,
-	}
+	remembered := Remembered(s.state, a)
 	in := &policy.Input{Action: a, Violations: append(violations, a.Standing...), Session: remembered, Reading: read}
 	d := judge(in, set)
 	consent, release, err := g.consult(ctx, a, &d, q.Asked, s.state.Tainted(a.Turn))

@@ -159,17 +159,20 @@ func (h *held) done(step int64, t *ledger.Ticket) bool {
 }
 
 func newMemory(store Store, log *ledger.Log, limit int, shared bool) (*memory, error) {
-	key, err := log.Key("values of sessions")
+	key, err := log.Key(ValuesUse)
 	if err != nil {
 		return nil, fmt.Errorf("derive the key of sessions' values: %w", err)
 	}
 	return &memory{store: store, log: log, limit: limit, shared: shared, key: key, held: map[ledger.Key]*held{}, idle: idle{of: map[string]*share{}}}, nil
 }
 
-// valuesKey is the key under which a session's values are remembered: the same on all
+// ValuesUse names the key from which those of sessions' values are derived: see ledger.DeriveKey.
+const ValuesUse = "values of sessions"
+
+// ValuesKey is the key under which a session's values are remembered: the same on all
 // nodes of a database, and nobody's who has the database alone.
-func (m *memory) valuesKey(session ledger.Key) provenance.Key {
-	h := hmac.New(sha256.New, m.key)
+func ValuesKey(key []byte, session ledger.Key) provenance.Key {
+	h := hmac.New(sha256.New, key)
 	h.Write(session[:])
 	return provenance.NewKey([16]byte(h.Sum(nil)[:16]))
 }
@@ -262,7 +265,7 @@ func (h *held) load(ctx context.Context, now time.Time) error {
 	if err := h.restore(ctx, now); err != nil {
 		return err
 	}
-	h.state.Values.Key = h.memory.valuesKey(h.key)
+	h.state.Values.Key = ValuesKey(h.memory.key, h.key)
 	return nil
 }
 

@@ -341,8 +341,11 @@ func (l *Log) CheckpointAt(ctx context.Context, size uint64) ([]byte, error) {
 
 // Key derives a secret key of 32 bytes from the seed, for one use that is not the
 // ledger's own. All nodes that share the database have the same.
-func (l *Log) Key(use string) ([]byte, error) {
-	return hkdf.Key(sha256.New, l.cfg.Seed, nil, "reeve key v1\n"+use, 32)
+func (l *Log) Key(use string) ([]byte, error) { return DeriveKey(l.cfg.Seed, use) }
+
+// DeriveKey is Log.Key for who has the seed and not the log.
+func DeriveKey(seed []byte, use string) ([]byte, error) {
+	return hkdf.Key(sha256.New, seed, nil, "reeve key v1\n"+use, 32)
 }
 
 // Generation grows when a commit fails: everything enqueued before and not yet

@@ -314,6 +314,19 @@ func ReadOpening(ctx context.Context, store Reader, pos act.Position) (Opening, 
 	return openingOf(o), nil
 }
 
+// Open reads what lies beside the record from the bytes that the store has, each field
+// checked against the record's commitment. part returns the bytes of a part.
+func (r *Record) Open(stored []byte, part func(hash [32]byte) ([]byte, error)) (Opening, error) {
+	o, err := parseOpening(stored, part)
+	if err == nil {
+		err = r.check(&o)
+	}
+	if err != nil {
+		return Opening{}, fmt.Errorf("the opening of record %s: %w", r.ID(), err)
+	}
+	return openingOf(&o), nil
+}
+
 func openingOf(o *[fields]opened) Opening {
 	return Opening{
 		Request: o[Request].content, Modified: o[Modified].content, Principal: o[Principal].content,

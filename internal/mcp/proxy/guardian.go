@@ -183,6 +183,11 @@ func (l *Local) action(q *Question) (*act.Action, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
+	return ActionOf(q, l.Principal)
+}
+
+// ActionOf is the act that a question is about, for whoever asks it.
+func ActionOf(q *Question, by act.Principal) (*act.Action, error) {
 	doc := q.doc
 	if doc == nil {
 		var err error
@@ -196,11 +201,11 @@ func (l *Local) action(q *Question) (*act.Action, error) {
 		return nil, badQuestion("the message holds more than %d pieces of text", content.MaxLeaves)
 	}
 	a := &act.Action{
-		Door: "mcp", Method: m.Method, Kind: act.MCPRequest, Principal: l.Principal, Session: q.Session, Server: q.Server,
+		Door: "mcp", Method: m.Method, Kind: act.MCPRequest, Principal: by, Session: q.Session, Server: q.Server,
 		ID: q.ID, InnerMethod: m.Method, Resource: m.Resource, Arguments: m.Arguments,
 		Failed: m.Failed, Body: doc.Source(), Refusals: q.Refusals, From: cmp.Or(q.From, m.From),
 	}
-	a.Agent.ID, a.Agent.Name = l.Principal.Name, q.Agent
+	a.Agent.ID, a.Agent.Name = by.Name, q.Agent
 	if double := doubleIn(doc.Root()); double != nil {
 		a.Refusals = append(slices.Clone(q.Refusals), double.Refusal())
 	}

@@ -1,0 +1,52 @@
+package guard
+
+import (
+	"slices"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/session"
+)
+
+// What follows is for whoever judges recorded acts again.
+
+// Restore gives an act that was read again what it was judged by the first time, and
+// returns its violations.
+func Restore(a *act.Action, given *ledger.Given) []act.Violation {
+	a.Refusals = nil
+	for _, r := range given.Refusals {
+		a.Refusals = append(a.Refusals, act.Reason{Rule: r.Rule, Code: r.Code, Final: r.Final, Effect: act.Deny})
+	}
+	a.Enforces, a.Bounded, a.Model, a.ModelThreats = given.Enforces, given.Bounded, given.Model, given.Threats
+	if len(given.Violations) == 0 {
+		return nil
+	}
+	// Where they are in the act is not kept, and is needed when the act is changed: of
+	// the checks that need no memory it is found again.
+	again, _ := (*session.State)(nil).Check(a, nil)
+	violations := make([]act.Violation, len(given.Violations))
+	for i, v := range given.Violations {
+		violations[i] = act.Violation{Check: v.Check, Unsure: v.Unsure}
+		if at := slices.IndexFunc(again, func(w act.Violation) bool { return w.Check == v.Check }); at >= 0 {
+			violations[i].Pointer, violations[i].Message = again[at].Pointer, again[at].Message
+			again = slices.Delete(again, at, at+1)
+		}
+	}
+	return violations
+}
+
+// Ruled is what the policy said of a recorded act before people were asked.
+func Ruled(o *ledger.Outcome) act.Effect {
+	effect, _ := act.ParseEffect(o.Effect)
+	if len(o.Reasons) > 0 && o.Reasons[0].Rule == "approval" && slices.Contains(afterwards, o.Reasons[0].Code) {
+		return act.Escalate
+	}
+	return effect
+}
+
+// afterwards are the codes of what becomes of an act that the policy holds.
+var afterwards = []string{"approved", "approval_denied", codeGranted, over.Code, unshown.Code, "quota.held"}
+
+// Held reports whether people are asked about an act that was judged: not when there is
+// something that they could not agree to.
+func Held(d *act.Decision) bool { return d.Effect == act.Escalate && act.Approvable(d.Reasons) }

@@ -1,0 +1,69 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/act"
+)
+
+// Missing is what is not known of an act that is judged again.
+type Missing uint8
+
+// What can be missing.
+const (
+	MissingText  Missing = 1 << iota // what the caller says, but the act's kind and the tool's name
+	MissingScore                     // what a model says of the call
+)
+
+// Unclear names what of the policy may say something else of an act than it does, because
+// something of the act is missing: rules, exceptions, and the built-in ones.
+func (s *Set) Unclear(in *Input, missing Missing) (names []string) {
+	a := in.Action
+	if a.IsCall() && s.grave > 0 {
+		names = append(names, graveRule)
+	}
+	for _, r := range s.index.candidates(nil, in) {
+		if missing&MissingScore != 0 && r.hazard > 0 || missing&MissingText != 0 && r.looksAtText() {
+			names = append(names, r.name)
+		}
+	}
+	if missing&MissingText == 0 {
+		return names
+	}
+	if a.IsCall() && s.manifests.of(a) != nil {
+		names = append(names, manifestRule)
+	}
+	for _, x := range s.except {
+		if x.scope.kinds.of(a) && x.scope.fits(a) && x.scope.looksAtText() {
+			names = append(names, x.scope.name)
+		}
+	}
+	return names
+}
+
+// looksAtText reports whether what a rule says depends on what the caller says, beyond
+// the act's kind and the tool's name.
+func (r *rule) looksAtText() bool {
+	return r.detect != 0 || r.hazard > 0 || r.acts != nil || r.effect == act.Modify || r.when.looksAtText() || r.change.withExpr.looksAtText()
+}
+
+// plainVariables are those that conditions read which do not depend on it.
+var plainVariables = []string{
+	"action.kind", "action.door", "action.method", "action.time", "action.tool", "action.resource", "action.confusable",
+	"action.server", "action.inner_method", "action.from", "action.failed",
+	"session.steps", "session.calls", "session.age", "session.tainted", "session.autonomous", "session.foreign", "session.heard",
+	"session.labels", "session.planned", "session.known",
+}
+
+func (c *condition) looksAtText() bool {
+	if c == nil {
+		return false
+	}
+	for _, ref := range c.ast.NativeRep().ReferenceMap() {
+		if ref.Name != "" && ref.Value == nil && !slices.Contains(plainVariables, ref.Name) && !strings.HasPrefix(ref.Name, violatesPrefix) {
+			return true
+		}
+	}
+	return false
+}

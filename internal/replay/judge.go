@@ -1,0 +1,239 @@
+package replay
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"reeve.example/reeve/a2a"
+	"reeve.example/reeve/a2g"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/aos"
+	"reeve.example/reeve/internal/engine"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/mcp/proxy"
+	"reeve.example/reeve/internal/policy"
+)
+
+// worker judges the acts of some sessions.
+type worker struct {
+	*shared
+	queue chan []*item
+	past  *pasts
+	tally *tally
+}
+
+// Why it cannot be told what would become of an act.
+const (
+	Gone    = "contents gone"       // expired, erased, or never kept
+	Masked  = "masked"              // a rule looks at what is kept masked
+	Memory  = "session memory gone" // pruned with its records
+	Score   = "no model's score"    // a model is asked now, and none was then
+	Older   = "written by an older reeve"
+	Damaged = "damaged"
+	Unread  = "cannot be read again" // not as the act that was judged
+	Program = "this reeve decides otherwise by the policy of then, too"
+)
+
+// told is what is known of an act beside its record.
+type told struct {
+	asker   ledger.Asker
+	links   ledger.ActLinks
+	outcome ledger.Outcome
+	request []byte
+}
+
+// judge judges one act again and counts what comes of it. An error is of the store, or of
+// ctx.
+func (w *worker) judge(ctx context.Context, one *item) error {
+	var t told
+	why := Damaged
+	if !one.damaged {
+		why = w.open(ctx, one, &t)
+	}
+	var was *past
+	if one.step != nil { // whatever becomes of the act: the next one needs it
+		var err error
+		if was, err = w.past.before(ctx, w.store, w.o.Key, one); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			w.unknown(one, &t, Damaged)
+			return nil
+		}
+		defer w.past.after(was, one)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if why != "" {
+		w.unknown(one, &t, why)
+		return nil
+	}
+	a := read(one, &t)
+	if a == nil {
+		w.unknown(one, &t, Unread)
+		return nil
+	}
+	in := &policy.Input{Action: a, Violations: guard.Restore(a, t.outcome.Given)}
+	if a.Session != "" || a.Step != "" {
+		if was == nil {
+			w.unknown(one, &t, Memory)
+			return nil
+		}
+		if given := t.outcome.Given; given.Forgotten {
+			if !one.step.Follows(was.state) {
+				was.forget(was.state.Values.Key)
+			}
+			was.state.Known = false
+		}
+		if was.gone || !one.step.Follows(was.state) {
+			w.unknown(one, &t, Memory)
+			return nil
+		}
+		in.Session = guard.Remembered(was.state, a)
+	}
+	w.compare(ctx, one, &t, in)
+	return nil
+}
+
+// compare judges an act by the candidate, and sets what comes of it against the record.
+func (w *worker) compare(ctx context.Context, one *item, t *told, in *policy.Input) {
+	d := w.ruled(in, w.candidate)
+	if why := w.unclear(in, t, &d); why != "" {
+		w.unknown(one, t, why)
+		return
+	}
+	before := guard.Ruled(&t.outcome)
+	if before == d.Effect && before == act.Modify && t.outcome.Incomplete {
+		w.unknown(one, t, Masked)
+		return
+	}
+	if before == d.Effect && (before != act.Modify || sameEdits(&t.outcome, &d)) {
+		w.tally.same(one, t, before)
+		return
+	}
+	// What another reeve decided otherwise by the same policy is no difference of policies.
+	if set := w.policyOf(ctx, t.outcome.Policy); set != nil && set.Hash() != w.candidate.Hash() {
+		if again := w.ruled(in, set); again.Effect != before || before == act.Modify && !sameEdits(&t.outcome, &again) {
+			w.unknown(one, t, Program)
+			return
+		}
+	} else if set != nil {
+		w.unknown(one, t, Program)
+		return
+	}
+	w.tally.changed(one, t, before, &d)
+}
+
+// ruled is what a policy says of an act before people are asked.
+func (w *worker) ruled(in *policy.Input, set *policy.Set) act.Decision {
+	d := guard.Judge(in.Action, in.Violations, in.Session, set)
+	if d.Effect == act.Escalate && !guard.Held(&d) {
+		d.Effect = act.Deny
+	}
+	return d
+}
+
+// unclear says why it cannot be told what the candidate says of an act: something that it
+// looks at is not known. A denial that rests on something else stands.
+func (w *worker) unclear(in *policy.Input, t *told, d *act.Decision) string {
+	why, missing := "", policy.Missing(0)
+	if t.outcome.Given.Masked {
+		why, missing = Masked, policy.MissingText
+	}
+	if a := in.Action; w.o.Scored && a.IsCall() && a.Model == nil && !slices.ContainsFunc(in.Violations, func(v act.Violation) bool { return v.Check == "model.absent" }) {
+		why, missing = cmp.Or(why, Score), missing|policy.MissingScore
+	}
+	if missing == 0 {
+		return ""
+	}
+	names := w.candidate.Unclear(in, missing)
+	if len(names) == 0 {
+		return ""
+	}
+	if d.Effect == act.Deny && len(w.candidate.Exceptions()) == 0 && slices.ContainsFunc(d.Reasons, func(r act.Reason) bool {
+		return r.Effect == act.Deny && !r.Observe && r.Code != policy.CodeDefault && r.Rule != "modify" && !slices.Contains(names, r.Rule)
+	}) {
+		return ""
+	}
+	return why
+}
+
+func (w *worker) unknown(one *item, t *told, why string) { w.tally.unknown(one, t, why) }
+
+// sameEdits reports whether a decision changes an act as it was changed.
+func sameEdits(was *ledger.Outcome, d *act.Decision) bool {
+	return slices.EqualFunc(was.Edits, d.Edits, func(a ledger.Edit, b act.Edit) bool {
+		return a.Pointer == b.Pointer && bytes.Equal(a.Value, b.Value)
+	})
+}
+
+// open reads what lies beside a record; why says what is missing of it.
+func (w *worker) open(ctx context.Context, one *item, t *told) (why string) {
+	if one.opening == nil {
+		return Gone
+	}
+	opening, err := one.record.Open(one.opening, func(hash [32]byte) ([]byte, error) { return w.part(ctx, hash) })
+	if errors.Is(err, ledger.ErrNotFound) {
+		return Gone
+	}
+	if err != nil {
+		return Damaged
+	}
+	var errs [3]error
+	t.request = opening.Request
+	t.asker, errs[0] = opening.Asker()
+	t.links, errs[1] = opening.Linked()
+	t.outcome, errs[2] = opening.Outcome()
+	switch {
+	case errors.Join(errs[:]...) != nil:
+		return Damaged
+	case opening.Principal == nil || opening.Reasons == nil || opening.Links == nil || t.request == nil:
+		return Gone
+	case t.outcome.Given == nil || t.outcome.Given.Version < ledger.GivenVersion:
+		return Older
+	case t.outcome.Given.Version > ledger.GivenVersion:
+		return Unread
+	}
+	return ""
+}
+
+// read reads the act of a record as its door did; nil where what is kept gives another one.
+func read(one *item, t *told) *act.Action {
+	by := act.Principal{Name: t.asker.Name, Method: t.asker.Method, Organization: t.asker.Organization}
+	var a *act.Action
+	var err error
+	switch one.record.Door {
+	case "aos":
+		a, err = aos.ActionOf(t.request)
+	case "a2g":
+		a, err = a2g.ActionOf(t.request)
+	case "a2a":
+		a = a2a.ActionOf(by, t.request)
+	case "flow":
+		a = engine.ActionOf(act.Kind(one.record.Kind), t.request)
+		a.User.ID = t.asker.Claims.User
+	case "mcp":
+		l := &t.links
+		a, err = proxy.ActionOf(&proxy.Question{
+			Message: t.request, Server: l.Server, Session: l.Session, Agent: t.asker.Claims.AgentName, From: l.From,
+			ID: l.ID, Answers: l.Answers, Method: l.Method, Resource: l.Resource,
+		}, by)
+	}
+	if err != nil || a == nil || string(a.Kind) != one.record.Kind {
+		return nil
+	}
+	a.Principal, a.At = by, one.record.Time
+	a.Session, a.Turn, a.Step, a.ID, a.Answers = t.links.Session, t.links.Turn, t.links.Step, t.links.ID, t.links.Answers
+	if a.Agent.ID == "" {
+		a.Agent.ID = t.asker.Claims.Agent
+	}
+	if a.Digest.String() != t.links.Digest && !t.outcome.Given.Masked {
+		return nil
+	}
+	return a
+}

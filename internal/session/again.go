@@ -1,0 +1,19 @@
+package session
+
+// Steps that were written can be played again, to have the memory before each of them.
+
+// ParseStep reads what Step.Append wrote.
+func ParseStep(data []byte) (*Step, error) { return parseStep(data) }
+
+// IsStep reports whether what was written under a key can be a step, and not the note of
+// one remembered text.
+func IsStep(data []byte) bool {
+	const least = 3 + 7 + 9*8 + 16
+	return len(data) >= least && (data[0] == stepVersion || data[0] == firstVersion)
+}
+
+// Follows reports whether a step is the next one of a session with this memory.
+func (st *Step) Follows(s *State) bool { return st.steps == s.Steps+1 }
+
+// Forgot reports whether the memory was not whole when the step was taken.
+func (st *Step) Forgot() bool { return st.flags&flagDropped != 0 }
