@@ -42,7 +42,7 @@ var arrows = map[string]string{
 	"internal/session":                  "act internal/canon internal/provenance internal/rawjson internal/risk internal/risk/hazard internal/words",
 	"internal/report":                   "act internal/hook internal/rawjson internal/visible internal/ledger internal/words",
 	"internal/workflow":                 "internal/lazyregexp internal/rawjson internal/words internal/yamldoc task",
-	"internal/policy":                   "internal/lazyregexp internal/provenance internal/words act internal/canon internal/content internal/rawjson internal/yamldoc internal/risk internal/risk/hazard internal/session internal/glob",
+	"internal/policy":                   "internal/habits internal/lazyregexp internal/provenance internal/words act internal/canon internal/content internal/rawjson internal/yamldoc internal/risk internal/risk/hazard internal/session internal/glob",
 	"task":                              "internal/rawjson internal/words",
 	"internal/ledger":                   "act internal/rawjson task internal/words",
 	"internal/nodes":                    "",

@@ -16,9 +16,6 @@ type View struct {
 	Key      provenance.Key
 	User     string // empty for nobody that was named
 	Settings Settings
-	// Stale says that something was taken back that the profile may still hold: nothing is
-	// usual until it is made anew.
-	Stale bool
 	// Hour is what was done so far in the present hour, this act not counted.
 	Hour Count
 	// Then is the note of the act when it was decided: what was usual and new then counts,
@@ -60,7 +57,7 @@ func (v *View) Usual(u Use, tags []string) bool {
 	case v.Then != nil:
 		t := v.Target(u, tags)
 		return slices.ContainsFunc(v.Then.Targets, func(o Target) bool { return o.Usual && o.Value == t.Value && o.Private == t.Private })
-	case v.Profile == nil || v.Stale || len(v.Profile.values) == 0:
+	case v.Profile == nil || len(v.Profile.values) == 0:
 		return false
 	}
 	return v.IsUsual(v.Target(u, tags))
@@ -69,7 +66,7 @@ func (v *View) Usual(u Use, tags []string) bool {
 // IsUsual is Usual for a target.
 func (v *View) IsUsual(t Target) bool {
 	p := v.Profile
-	if p == nil || v.Stale {
+	if p == nil {
 		return false
 	}
 	for _, h := range [...]Hash{t.Value, t.Mine} {

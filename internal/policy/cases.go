@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/habits"
 	"reeve.example/reeve/internal/provenance"
 	"reeve.example/reeve/internal/rawjson"
 )
@@ -67,7 +69,7 @@ var (
 	caseKeys     = []string{"name", "description", "class", "request", "request_file", "command", "call", "mcp", "result", "session", "violations", "expect"}
 	callKeys     = []string{"tool", "args"}
 	expectKeys   = []string{"effect", "codes", "rules", "edits"}
-	sessionKeys  = []string{"steps", "calls", "tainted", "autonomous", "known", "said", "own", "foreign", "labels", "planned"}
+	sessionKeys  = []string{"steps", "calls", "tainted", "autonomous", "known", "said", "own", "foreign", "labels", "planned", "usual", "new", "outside"}
 )
 
 const maxCases = 10_000
@@ -207,9 +209,9 @@ func (d *document) readCase(n *node, dir string) Case {
 		for _, m := range c.session.Members {
 			want := rawjson.Bool
 			switch m.Name {
-			case "steps", "calls":
+			case "steps", "calls", "outside":
 				want = rawjson.Number
-			case "said", "own", "foreign", "labels", "planned":
+			case "said", "own", "foreign", "labels", "planned", "usual", "new":
 				d.words(m.Value, "session."+m.Name)
 				continue
 			}
@@ -327,7 +329,7 @@ func (s *Set) Test(cases []Case, decode func(request []byte) (*Input, error)) Re
 			report.Results = append(report.Results, result)
 			continue
 		}
-		c.prepare(in)
+		c.prepare(s, in)
 		result.Verdict = s.Evaluate(in)
 		for _, r := range result.Verdict.Reasons {
 			used[r.Rule] = true
@@ -344,7 +346,7 @@ func (s *Set) Test(cases []Case, decode func(request []byte) (*Input, error)) Re
 }
 
 // prepare gives an input the session and the violations that the case speaks of.
-func (c *Case) prepare(in *Input) {
+func (c *Case) prepare(set *Set, in *Input) {
 	for _, check := range c.violations {
 		in.Violations = append(in.Violations, act.Violation{Check: check, Message: checkThreat[check] + "."})
 	}
@@ -352,6 +354,7 @@ func (c *Case) prepare(in *Input) {
 		return
 	}
 	values := &provenance.Memory{}
+	var known then
 	texts := func(n *node) (list []string) {
 		for _, item := range append([]*node{n}, n.Items...) {
 			if item.Kind == rawjson.String {
@@ -390,7 +393,17 @@ func (c *Case) prepare(in *Input) {
 			in.Session.Values, values.Tags = values, texts(m.Value)
 		case "planned":
 			in.Session.Values, values.Planned = values, texts(m.Value)
+		case "usual":
+			known.usual = texts(m.Value)
+		case "new":
+			known.note.New = texts(m.Value)
+		case "outside":
+			known.note.Outside, _ = strconv.ParseFloat(m.Value.Text, 64)
 		}
+	}
+	if known.usual != nil || known.note.New != nil || known.note.Outside != 0 {
+		in.Session.Habits = &habits.View{Then: &known.note}
+		set.remember(in, &known)
 	}
 }
 

@@ -49,6 +49,7 @@ type condition struct {
 	cost    uint64        // at most
 	found   risk.Detector // what its calls of found() ask for
 	traces  bool          // it asks for the origin of something
+	habits  bool          // it asks what is usual
 	reads   []argPath     // the arguments that it reads, for the report of a failure
 	implied facts         // the arguments that exist when it holds
 	exact   []argPath     // the arguments of which it needs to be one text exactly
@@ -72,8 +73,8 @@ const (
 )
 
 var (
-	namespaces  = []string{"action", "agent", "user", "session", "lists"}
-	globalNames = []string{"action", "agent", "user", "session", "lists", "args", "content", "paths", "text", "folded"}
+	namespaces  = []string{"action", "agent", "user", "session", "habits", "lists"}
+	globalNames = []string{"action", "agent", "user", "session", "habits", "lists", "args", "content", "paths", "text", "folded"}
 )
 
 // baseEnv is the environment without lists.
@@ -225,7 +226,7 @@ func (c *compiler) compile(d *document, p pending) *condition {
 		d.at(p.node, "", "the condition cannot be compiled: %v", err)
 		return nil
 	}
-	done := &condition{text: text, ast: checked, env: c.env, program: program, cost: estimate.Max, found: x.found, traces: x.traces, reads: x.reads, implied: x.implied(x.native.Expr(), true), exact: x.exact(x.native.Expr(), true),
+	done := &condition{text: text, ast: checked, env: c.env, program: program, cost: estimate.Max, found: x.found, traces: x.traces, habits: x.habits, reads: x.reads, implied: x.implied(x.native.Expr(), true), exact: x.exact(x.native.Expr(), true),
 		spellings: c.spellings(x)}
 	if p.part == whenPart {
 		c.done[key] = done
@@ -411,7 +412,7 @@ func (est estimator) EstimateCallCost(function, overloadID string, target *cost.
 		perCharacter := costOfStep * float64(est.breadths[pattern])
 		return cost.NewCallEstimate(cost.EstimateSize(est, *target).MultiplyByCostFactor(perCharacter), nil)
 	}
-	if overloadID == "dyn_origin" {
+	if overloadID == "dyn_origin" || overloadID == "dyn_usual" {
 		return cost.NewCallEstimate(cost.EstimateSize(est, args[0]).MultiplyByCostFactor(costOfOrigin), nil)
 	}
 	perCharacter, own := functionCosts[strings.TrimSuffix(overloadID, "_list")]

@@ -29,7 +29,7 @@ func (s *Set) conclude(e *evaluation) Verdict {
 		start := len(v.Reasons)
 		v.Reasons = e.reasons(v.Reasons, m)
 		if effect, ok := m.effect(); ok {
-			if effect != act.Allow && e.lift(s, v.Reasons[start:]) {
+			if effect != act.Allow && (e.lift(s, v.Reasons[start:]) || e.pass(m, v.Reasons[start:])) {
 				m.lifted = true
 				continue
 			}
@@ -138,6 +138,9 @@ func (e *evaluation) reasons(dst []act.Reason, m *match) []act.Reason {
 		if told += " " + t.String() + "."; i == 1 {
 			break
 		}
+	}
+	if said := e.unusual(r); said != "" {
+		told += " " + said
 	}
 	if told != "" && r.endorse {
 		told += " Who agrees lets the tool use this for the rest of the session."

@@ -45,6 +45,7 @@ type rule struct {
 	hazard     float64    // the least score of the call's hazards; 0 when they do not matter
 	acts       []string   // globs for the names of acts that the rule is for; nil for any act
 	endorse    bool       // an approval endorses the act's targets for the session
+	usual      bool       // what is usual passes
 	effects    []string   // globs: of hazards with such an effect the weight counts, and not the score
 	terms      *act.Terms // who must agree to what it holds; nil for anybody
 }
@@ -144,7 +145,8 @@ type document struct {
 	exceptRules []exceptRule
 	labels      []*label
 	sinks       []*sink
-	grave       *grave // nil when the document says nothing of risk
+	grave       *grave            // nil when the document says nothing of risk
+	habits      *settingsOfHabits // nil where it says nothing of them
 }
 
 type list struct {
@@ -173,8 +175,8 @@ const (
 )
 
 var (
-	documentKeys = []string{"version", "name", "description", "include", "default", "mode", "lists", "rules", "manifests", "except", "risk", "labels", "acts"}
-	ruleKeys     = []string{"name", "description", "on", "tools", "check", "detect", "texts", "severity", "hazard", "effects", "acts", "when", "effect", "modify", "conditions", "approval", "endorse", "code", "reason", "instead", "mode", "risk"}
+	documentKeys = []string{"version", "name", "description", "include", "default", "mode", "lists", "rules", "manifests", "except", "risk", "labels", "acts", "habits"}
+	ruleKeys     = []string{"name", "description", "on", "tools", "check", "detect", "texts", "severity", "hazard", "effects", "acts", "when", "effect", "modify", "conditions", "approval", "endorse", "unless", "code", "reason", "instead", "mode", "risk"}
 	modifyForms  = []string{"redact", "drop", "mark"}
 	replaceKeys  = []string{"argument", "with", "with_expr"}
 
@@ -251,6 +253,7 @@ func readDocument(f File) *document {
 		d.readException(item)
 	}
 	d.readRisk(root.Get("risk"))
+	d.readHabits(root.Get("habits"))
 	for _, item := range d.items(root, "labels", labelForm, maxLabels) {
 		d.readLabel(item)
 	}
@@ -452,6 +455,7 @@ func (d *document) readRule(n *node) {
 		}
 		r.endorse = v.Text == "session"
 	}
+	d.readUnless(r, n)
 	if v := n.Get("code"); v != nil {
 		r.code = d.textOf(v, "code")
 		if !codePattern.MatchString(r.code) || len(r.code) > 64 {

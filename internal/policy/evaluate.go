@@ -15,6 +15,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/glob"
+	"reeve.example/reeve/internal/habits"
 	"reeve.example/reeve/internal/provenance"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard"
@@ -32,6 +33,8 @@ type Session struct {
 	// At is the position of the record of one of its steps, where that is known, and the
 	// tool whose result it was; nil for none.
 	At func(step int64) (at act.Position, tool string, ok bool)
+	// Habits are what is known of what the agent usually does; nil for nothing.
+	Habits *habits.View
 	// Written is how grave it would be to run a file that the session wrote, by its name; 0
 	// for one that it did not write. Nil for nothing.
 	Written func(name string) float64
@@ -75,7 +78,8 @@ type Verdict struct {
 type evaluation struct {
 	in         *Input
 	set        *Set
-	targets    *targets // once they are asked for
+	targets    *targets    // once they are asked for
+	habitsOf   *habits.Act // likewise
 	table      *hazard.Table
 	rules      []*rule // candidates
 	matches    []match
@@ -458,6 +462,10 @@ var variables = []variable{
 	{"session.planned", cel.ListType(cel.StringType), func(e *evaluation) any { return types.NewStringList(jsonAdapter{}, e.planned()) }, "tools called or planned before anything foreign was read"},
 	{"session.known", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Session.Known) }, "its memory is whole"},
 
+	{"habits.sessions", cel.IntType, func(e *evaluation) any { return types.Int(e.in.Session.Habits.Sessions()) }, "sessions by which the agent is known"},
+	{"habits.new", cel.ListType(cel.StringType), func(e *evaluation) any { return types.NewStringList(jsonAdapter{}, e.newIn()) }, "in which of the settled dimensions the act is new: tool, target, private, begin, hour"},
+	{"habits.outside", cel.DoubleType, func(e *evaluation) any { return types.Double(e.outside()) }, "how many times the usual the session's or the hour's counts are; 0 within it"},
+
 	{"args", cel.MapType(cel.StringType, cel.DynType), func(e *evaluation) any { return &e.args }, "the call's arguments by name"},
 	{"content", cel.ListType(cel.StringType), func(e *evaluation) any { return e.contentList() }, "every piece of text"},
 	{"paths", cel.ListType(cel.StringType), func(e *evaluation) any { return e.pathList() }, "the paths that a call's arguments name"},
@@ -469,6 +477,7 @@ var variableByName = map[string]func(*evaluation) any{}
 
 func init() {
 	variableByName[originsOfAct] = func(e *evaluation) any { return origins{e} }
+	variableByName[habitsOfAct] = func(e *evaluation) any { return usuals{e} }
 	for _, v := range variables {
 		variableByName[v.name] = v.get
 	}

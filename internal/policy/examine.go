@@ -32,6 +32,7 @@ type examiner struct {
 	items  map[string]bool // and their variables
 	// traces says that it asks for the origin of something.
 	traces bool
+	habits bool // it asks what is usual
 	texts  []string
 	lists  []string // by the variable's name
 }
@@ -102,6 +103,8 @@ func (x *examiner) ident(e ast.Expr, bound []string) {
 	case strings.HasPrefix(name, violatesPrefix):
 	case name == originsOfAct:
 		x.traces = true
+	case name == habitsOfAct:
+		x.habits = true
 	case slices.Contains(namespaces, name):
 		x.fail(e, "it has "+strings.Join(x.fields(name), ", "), "%s alone is not a value", name)
 	case slices.Contains(globalNames, name), isTypeName(name):
@@ -142,6 +145,7 @@ func (x *examiner) selection(e ast.Expr, bound []string) {
 		return
 	}
 	namespace := root.AsIdent()
+	x.habits = x.habits || namespace == "habits"
 	known := x.fields(namespace)
 	depth := 0 // how many of the fields name the variable
 	for i := range fields {

@@ -183,6 +183,9 @@ func (e *evaluation) traces() (list []act.Trace) {
 			continue
 		}
 		one := act.Trace{Argument: t.argument, Value: shorten(hush(t.text)), Origin: o.String()}
+		if t.whole != "" && slices.ContainsFunc(list, func(o act.Trace) bool { return o.Argument == one.Argument && o.Value == one.Value }) {
+			continue
+		}
 		if at := e.in.Session.At; at != nil && step > 0 {
 			if position, tool, ok := at(step); ok {
 				one.Decision, one.Source = position.String(), shorten(tool)
@@ -197,9 +200,11 @@ func (e *evaluation) traces() (list []act.Trace) {
 
 // texts of a list of values.
 func textsOf(list []target) ref.Val {
-	texts := make([]string, len(list))
+	texts := make([]string, 0, len(list))
 	for i := range list {
-		texts[i] = list[i].text
+		if t := &list[i]; t.whole == "" || !slices.Contains(texts, t.text) { // a host stands there once
+			texts = append(texts, t.text)
+		}
 	}
 	return types.NewStringList(jsonAdapter{}, texts)
 }

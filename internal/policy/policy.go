@@ -28,6 +28,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/glob"
+	"reeve.example/reeve/internal/habits"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/yamldoc"
@@ -56,7 +57,9 @@ type Set struct {
 	except        []*exception
 	labels        []*label
 	sinks         []*sink
-	ownValues     []string      // globs, folded
+	ownValues     []string // globs, folded
+	habits        habits.Settings
+	asksHabits    bool          // a rule asks what is usual
 	table         *hazard.Table // what its own tables add to what is known of programs
 	grave         float64       // the score from which a call's risk denies; 0 for never
 	files         int
@@ -210,6 +213,7 @@ func (s *Set) assemble(docs []*document) {
 	}
 	s.manifests.settle()
 	s.settleRisk(docs)
+	s.settleHabits(docs)
 	if first != nil {
 		s.effect = first.effect
 	}
@@ -273,8 +277,10 @@ func (s *Set) assemble(docs []*document) {
 		d.settleExcept(s.rules, []string{graveRule, manifestRule})
 		for _, r := range d.rules {
 			r.scan = r.detect
+			s.asksHabits = s.asksHabits || r.usual
 			for _, c := range []*condition{r.when, r.change.withExpr} {
 				if c != nil {
+					s.asksHabits = s.asksHabits || c.habits
 					r.scan |= c.found
 				}
 			}

@@ -112,6 +112,7 @@ func (d *document) argumentsOf(n *node, what string) (list []argument) {
 type target struct {
 	argument string // whose value it is, or what it was read from: "hosts"
 	text     string
+	whole    string // of an address the whole, where the text is its host
 }
 
 // targets are what an act is done upon, what it carries, and as what.
@@ -158,7 +159,7 @@ func addTarget(list []target, t target) []target {
 	case len(list) > maxControl || slices.Contains(list, t):
 		return list
 	case len(list) == maxControl:
-		t.text = "too-many-values.invalid"
+		t.text, t.whole = "too-many-values.invalid", ""
 	}
 	return append(list, t)
 }
@@ -213,11 +214,11 @@ func (e *evaluation) scalars(list []target, v rawjson.Value, way []string, name 
 	switch v.Kind() {
 	case rawjson.String:
 		if len(way) == 0 {
-			list = addTarget(list, target{name, jsonAdapter{&e.reading}.text(v.Text())})
+			list = addTarget(list, target{argument: name, text: jsonAdapter{&e.reading}.text(v.Text())})
 		}
 	case rawjson.Number:
 		if len(way) == 0 {
-			list = addTarget(list, target{name, string(v.Raw())})
+			list = addTarget(list, target{argument: name, text: string(v.Raw())})
 		}
 	case rawjson.Array:
 		below := way
@@ -232,7 +233,7 @@ func (e *evaluation) scalars(list []target, v rawjson.Value, way []string, name 
 			switch {
 			case len(way) == 0:
 				if !plainMember(member) {
-					list = addTarget(list, target{name, jsonAdapter{&e.reading}.text(member)})
+					list = addTarget(list, target{argument: name, text: jsonAdapter{&e.reading}.text(member)})
 				}
 				list = e.scalars(list, m, nil, name)
 			case way[0] == "*" || canon.FoldMember(member) == canon.FoldMember(way[0]):
@@ -255,28 +256,81 @@ func (e *evaluation) reached(list []target, what reachSet) []target {
 	w := hazard.Watch{}
 	if what&reachHosts != 0 {
 		w.URL = func(url string) {
+			whole := url
 			if !strings.Contains(url, "//") {
 				url = "//" + url
 			}
 			for _, h := range hostsOf(url) {
-				list = addTarget(list, target{"hosts", h})
+				list = addTarget(list, target{"hosts", h, address(whole)})
 			}
 		}
 	}
 	if what&reachPaths != 0 {
-		w.File = func(path string, _ bool, _ string, _ bool) { list = addTarget(list, target{"paths", path}) }
+		w.File = func(path string, _ bool, _ string, _ bool) {
+			list = addTarget(list, target{argument: "paths", text: path})
+		}
 	}
 	hazard.Named(a, e.in.Reading, w.File, w.URL)
 	if what&reachHosts != 0 {
 		for i := range a.Content {
 			if e.part(i).Use == hazard.Run {
-				for _, h := range hostsOf(a.Content[i].Text) {
-					list = addTarget(list, target{"hosts", h})
-				}
+				list = commandTargets(list, a.Content[i].Text)
 			}
 		}
 	}
 	return list
+}
+
+// commandTargets adds the hosts that stand in a command, each with all of its address. One
+// that also stands there in another way, or whose address the shell would make something
+// else of, may be reached elsewhere than it says: then only the same command is the same.
+func commandTargets(list []target, text string) []target {
+	hosts := hostsOf(text)
+	if len(hosts) == 0 {
+		return list
+	}
+	var whole []string
+	plain := !strings.ContainsAny(text, "$`\\")
+	for at := 0; plain; {
+		i := strings.Index(text[at:], "://")
+		if i < 0 {
+			break
+		}
+		start := at + i
+		for start > at && text[start-1]|0x20-'a' < 26 {
+			start--
+		}
+		end := at + i + 3
+		for end < len(text) && text[end] > ' ' && !strings.ContainsRune(";|&<>()", rune(text[end])) {
+			end++
+		}
+		one := strings.TrimRight(text[start:end], `"'`)
+		if whole = append(whole, one); strings.ContainsAny(one, "\"'{}[]*!") || len(whole) > maxControl {
+			plain = false
+		}
+		at = end
+	}
+	for _, h := range hosts {
+		var of []string
+		for _, w := range whole {
+			if slices.Contains(hostsOf(w), h) {
+				of = append(of, w)
+			}
+		}
+		if !plain || strings.Count(strings.ToLower(text), h) != len(of) {
+			of = []string{text}
+		}
+		for _, w := range of {
+			list = addTarget(list, target{"hosts", h, address(w)})
+		}
+	}
+	return list
+}
+
+// address is all of an address but the mark of a place in it, which is not sent.
+func address(url string) string {
+	url, _, _ = strings.Cut(url, "#")
+	return url
 }
 
 // linked adds the addresses that a text shows: those of images, which are fetched
@@ -301,14 +355,14 @@ func linked(control, carries []target, text string, what reachSet) (c, d []targe
 			continue
 		}
 		url := strings.TrimRight(text[start:end], ".,;:!?")
-		address := url
+		full := url
 		if !strings.Contains(url, "//") {
-			address = "//" + url
+			full = "//" + url
 		}
-		for _, h := range hostsOf(address) {
-			control = addTarget(control, target{name, h})
+		for _, h := range hostsOf(full) {
+			control = addTarget(control, target{name, h, address(url)})
 		}
-		carries = addTarget(carries, target{name, url})
+		carries = addTarget(carries, target{argument: name, text: url})
 	}
 }
 

@@ -1,0 +1,390 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/habits"
+	"reeve.example/reeve/internal/provenance"
+	"reeve.example/reeve/internal/rawjson"
+)
+
+// usual() says whether a value upon which an act is done is usual for the agent. Like
+// origin() it is a function of what is remembered, by a variable that no expression can
+// spell.
+const (
+	usualName   = "usual"
+	usualCall   = "@usual"
+	habitsOfAct = "@habits"
+)
+
+// usualCode stands in the place of an exception's name where a rule does not hold since
+// all that it is about is usual.
+const usualCode = "usual"
+
+func usualMacro(eh cel.MacroExprFactory, target ast.Expr, _ []ast.Expr) (ast.Expr, *cel.Error) {
+	return eh.NewCall(usualCall, target, eh.NewIdent(habitsOfAct)), nil
+}
+
+var usualOptions = []cel.EnvOption{
+	cel.Macros(cel.ReceiverMacro(usualName, 0, usualMacro)),
+	cel.Variable(habitsOfAct, cel.DynType),
+	cel.Function(usualCall, cel.Overload("dyn_usual", []*cel.Type{cel.DynType, cel.DynType}, cel.BoolType,
+		cel.BinaryBinding(func(value, of ref.Val) ref.Val {
+			u, ok := of.(usuals)
+			if !ok {
+				return types.NoSuchOverloadErr()
+			}
+			return types.Bool(u.e.usualOf(value, 0))
+		}))),
+}
+
+// usuals is the evaluation as a value of conditions, for usual() alone.
+type usuals struct{ e *evaluation }
+
+func (u usuals) ConvertToNative(reflect.Type) (any, error) { return nil, errNotNative }
+func (u usuals) ConvertToType(ref.Type) ref.Val            { return types.NewErr("no value") }
+func (u usuals) Equal(ref.Val) ref.Val                     { return types.False }
+func (u usuals) Type() ref.Type                            { return types.DynType }
+func (u usuals) Value() any                                { return nil }
+
+// usualOf reports whether a value is usual: of a list or an object, all that is in it.
+func (e *evaluation) usualOf(v ref.Val, depth int) bool {
+	if e.in.Session.Habits == nil || depth >= 32 {
+		return false
+	}
+	switch v := v.(type) {
+	case types.String:
+		return e.isUsual(string(v))
+	case types.Int:
+		return e.isUsual(strconv.FormatInt(int64(v), 10))
+	case types.Uint:
+		return e.isUsual(strconv.FormatUint(uint64(v), 10))
+	case types.Double:
+		return e.isUsual(strconv.FormatFloat(float64(v), 'f', -1, 64))
+	case *types.Optional:
+		return !v.HasValue() || e.usualOf(v.GetValue(), depth+1)
+	case traits.Mapper:
+		for it := v.Iterator(); it.HasNext() == types.True; {
+			if member, found := v.Find(it.Next()); found && !e.usualOf(member, depth+1) {
+				return false
+			}
+		}
+		return true
+	case traits.Lister:
+		for it := v.Iterator(); it.HasNext() == types.True; {
+			if !e.usualOf(it.Next(), depth+1) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// isUsual reports whether a text is something upon which the act is done, and usual as
+// each argument that has it.
+func (e *evaluation) isUsual(text string) bool {
+	all := false
+	for _, t := range e.targetsOf().control {
+		if t.text != text {
+			continue
+		}
+		if all = e.in.Session.Habits.Usual(e.habit(t), e.tags()); !all {
+			return false
+		}
+	}
+	return all
+}
+
+// tags are those of what the session has read.
+func (e *evaluation) tags() []string {
+	if e.in.Session.Values == nil {
+		return nil
+	}
+	return e.in.Session.Values.Tags
+}
+
+// habit is a target as the use by which habits know it: all of an address, and not its
+// host alone.
+func (e *evaluation) habit(t target) habits.Use {
+	u := e.use(t)
+	if t.whole != "" {
+		u.Value = t.whole
+	}
+	return u
+}
+
+// allUsual reports whether everything upon which the act is done, and that nobody trusted
+// has named, is usual; false where there is no such thing.
+func (e *evaluation) allUsual() bool {
+	if e.in.Session.Habits == nil {
+		return false
+	}
+	any := false
+	for _, t := range e.targetsOf().control {
+		if o, _ := e.trace(t.argument, t.text); o >= provenance.Own {
+			continue
+		}
+		if any = e.in.Session.Habits.Usual(e.habit(t), e.tags()); !any {
+			return false
+		}
+	}
+	return any
+}
+
+// pass has a rule that is for what is unusual pass what is usual, and says so.
+func (e *evaluation) pass(m *match, reasons []act.Reason) bool {
+	if !m.rule.usual || m.err != nil || !e.allUsual() {
+		return false
+	}
+	for i := range reasons {
+		reasons[i].Observe, reasons[i].Exception = true, usualCode
+		reasons[i].Message = strings.TrimSpace(reasons[i].Message) + " It passes, since this is usual for the agent" + known(e.in.Session.Habits)
+	}
+	return true
+}
+
+// known says how well the agent is known.
+func known(v *habits.View) string {
+	if v.Sessions() == 0 {
+		return "."
+	}
+	return fmt.Sprintf(", which is known by %d sessions.", v.Sessions())
+}
+
+// unusual says beside a rule's reason what habits know of it.
+func (e *evaluation) unusual(r *rule) string {
+	v := e.in.Session.Habits
+	if v.Sessions() == 0 || !r.usual && (r.when == nil || !r.when.habits) {
+		return ""
+	}
+	var said []string
+	if r.usual && !e.allUsual() {
+		said = append(said, "It is not usual for the agent"+known(v))
+	}
+	act := e.habitual()
+	for i, n := range v.News(act) {
+		if said = append(said, n.String()); i == 2 {
+			break
+		}
+	}
+	if times, of := v.Outside(act); times > 0 {
+		said = append(said, of)
+	}
+	if changed := v.Changed(e.in.Action.At); changed != "" && len(said) > 0 {
+		said = append(said, changed)
+	}
+	return strings.Join(said, " ")
+}
+
+// habitual is the act as habits are asked about it.
+func (e *evaluation) habitual() *habits.Act {
+	if e.habitsOf == nil {
+		v := e.in.Session.Habits
+		a := e.in.Action
+		e.habitsOf = &habits.Act{Tool: a.Canonical, First: e.in.Session.Calls == 0, Calls: e.in.Session.Calls, At: a.At}
+		for _, t := range e.targetsOf().control {
+			if len(e.habitsOf.Targets) == maxHabits {
+				break
+			}
+			e.habitsOf.Targets = append(e.habitsOf.Targets, v.Target(e.habit(t), e.tags()))
+		}
+	}
+	return e.habitsOf
+}
+
+// maxHabits bounds the targets of one act that are learned, and looked at for news.
+const maxHabits = 32
+
+// newIn are the classes of the dimensions in which the act is new.
+func (e *evaluation) newIn() []string {
+	v := e.in.Session.Habits
+	switch {
+	case v == nil || !e.in.Action.IsCall():
+		return []string{}
+	case v.Then != nil:
+		return v.Then.New
+	}
+	list := []string{}
+	if v.Sessions() < habits.Learning {
+		return list
+	}
+	for _, n := range v.News(e.habitual()) {
+		if !slices.Contains(list, n.Class) {
+			list = append(list, n.Class)
+		}
+	}
+	return list
+}
+
+// outside is how far the act's counts lie outside of what is usual.
+func (e *evaluation) outside() float64 {
+	v := e.in.Session.Habits
+	switch {
+	case v == nil || !e.in.Action.IsCall():
+		return 0
+	case v.Then != nil:
+		return v.Then.Outside
+	}
+	times, _ := v.Outside(&habits.Act{Calls: e.in.Session.Calls})
+	return times
+}
+
+// Habits reports whether a rule asks what is usual: else nothing of it is noted, and
+// nothing read.
+func (s *Set) Habits() bool { return s.asksHabits }
+
+// HabitSettings are what the policy says of what is usual.
+func (s *Set) HabitSettings() habits.Settings { return s.habits }
+
+// Note fills in what is to be noted of a decision about a call, for what is learned of it:
+// upon what it is done, what of that may be taught, and in what it was new. agreed says
+// that a person let it pass.
+func (s *Set) Note(in *Input, n *habits.Note, agreed bool) {
+	e := s.newEvaluation(in)
+	defer e.free()
+	v := in.Session.Habits
+	n.Tool = v.Tool(in.Action.Canonical)
+	control := e.targetsOf().control
+	for i, t := range e.habitual().Targets {
+		t.Usual = v.IsUsual(t)
+		t.Teaches = e.teaches(control[i], agreed)
+		if t.Teaches == habits.Nothing && t.Usual {
+			t.Teaches = habits.Again
+		}
+		if k := slices.IndexFunc(in.Action.Content, func(l act.Leaf) bool { return l.Arg == control[i].argument && l.Text == control[i].text }); k >= 0 {
+			t.Pointer = in.Action.Content[k].Pointer
+		}
+		n.Targets = append(n.Targets, t)
+	}
+	for _, c := range e.targetsOf().carries {
+		n.Out += len(c.text)
+	}
+	n.New = e.newIn()
+	n.Outside = e.outside()
+}
+
+// then is what a case says that habits knew of its act.
+type then struct {
+	usual []string
+	note  habits.Note
+}
+
+// remember notes which of an act's targets are usual: those that have one of the values.
+func (s *Set) remember(in *Input, t *then) {
+	e := s.newEvaluation(in)
+	defer e.free()
+	control := e.targetsOf().control
+	for i, target := range e.habitual().Targets {
+		use := e.habit(control[i])
+		target.Usual = slices.ContainsFunc(t.usual, func(v string) bool {
+			return in.Session.Habits.Target(habits.Use{Tool: use.Tool, Argument: use.Argument, Value: v}, e.tags()).Value == target.Value
+		})
+		t.note.Targets = append(t.note.Targets, target)
+	}
+}
+
+// teaches is what an act teaches of one of its targets, if it happens. What the agent made
+// up in a session that has read nothing foreign can only be the user's word; in any other
+// it may be an attacker's.
+func (e *evaluation) teaches(t target, agreed bool) habits.Teaches {
+	if agreed {
+		return habits.ForAll
+	}
+	values := e.in.Session.Values
+	switch o, _ := e.trace(t.argument, t.text); {
+	case values == nil:
+		return habits.Nothing
+	case o == provenance.Own:
+		return habits.ForAll
+	case o == provenance.User, o == provenance.Unknown && values.Heard && !values.Foreign && !values.Lost:
+		return habits.ForUser
+	}
+	return habits.Nothing
+}
+
+// settingsOfHabits is what a document says of habits.
+type settingsOfHabits struct {
+	habits.Settings
+	at *node
+}
+
+// readHabits reads from when on something is usual.
+func (d *document) readHabits(n *node) {
+	if n == nil || n.Kind == rawjson.Null {
+		return
+	}
+	if n.Kind != rawjson.Object {
+		d.at(n, "write habits: {sessions: 3, days: 2, alarms: 0.01}", "habits is a mapping, not %s", n.Is())
+		return
+	}
+	d.known(n, []string{"sessions", "days", "alarms"}, "habits")
+	s := settingsOfHabits{habits.Default, n}
+	count := func(name string, into *int) {
+		if v := n.Get(name); v != nil {
+			i, err := strconv.Atoi(v.Text)
+			if v.Kind != rawjson.Number || err != nil || i < 1 || i > habits.MaxTaught {
+				d.at(v, "", "habits.%s is a whole number from 1 to %d", name, habits.MaxTaught)
+			}
+			*into = i
+		}
+	}
+	count("sessions", &s.Sessions)
+	count("days", &s.Days)
+	if s.Days > s.Sessions {
+		d.at(n, "", "something cannot be seen on %d days in %d sessions", s.Days, s.Sessions)
+	}
+	if v := n.Get("alarms"); v != nil {
+		f, err := strconv.ParseFloat(v.Text, 64)
+		if v.Kind != rawjson.Number || err != nil || !(f > 0 && f <= 1) || math.IsNaN(f) {
+			d.at(v, "0.01 is one session in a hundred", "habits.alarms is a number above 0, at most 1")
+		}
+		s.Alarms = f
+	}
+	d.habits = &s
+}
+
+// settleHabits takes what the documents say of habits, which must be one thing.
+func (s *Set) settleHabits(docs []*document) {
+	s.habits = habits.Default
+	var first *document
+	for _, d := range docs {
+		if d.habits == nil {
+			continue
+		}
+		if first != nil && first.habits.Settings != d.habits.Settings {
+			d.at(d.habits.at, "all documents of a policy must agree", "habits is another one in %s", first.file)
+		}
+		first = d
+		s.habits = d.habits.Settings
+	}
+}
+
+// readUnless reads whether a rule is for what is unusual only.
+func (d *document) readUnless(r *rule, n *node) {
+	v := n.Get("unless")
+	if v == nil {
+		return
+	}
+	switch {
+	case v.Text != usualName:
+		d.at(v, didYouMean(v.Text, []string{usualName}), "unless: %q is no reason to let something pass", v.Text)
+	case r.effect != act.Escalate:
+		d.at(v, "use effect: escalate, or leave it out", "what is usual is not asked about; what is denied stays so")
+	case n.Get("acts") == nil:
+		d.at(v, "add acts: …", "only of acts is it known upon whom or what they are done")
+	}
+	r.usual = true
+}
