@@ -215,7 +215,8 @@ func Judge(a *act.Action, violations []act.Violation, s policy.Session, set *pol
 func Remembered(s *session.State, a *act.Action) policy.Session {
 	return policy.Session{
 		Known: s.Known, Steps: s.Steps, Calls: s.Calls, Started: s.Started,
-		Tainted: s.Tainted(a.Turn), Autonomous: s.Autonomous, Values: &s.Values, At: s.At, Written: s.Written,
+		Tainted: s.Tainted(a.Turn), Autonomous: s.Autonomous, Values: &s.Values, At: s.At,
+		Written: s.Written, Wrote: s.Wrote,
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"reeve.example/reeve/internal/provenance"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard"
+	"reeve.example/reeve/internal/session"
 )
 
 // Session is what conditions may see of a session's memory.
@@ -38,6 +39,9 @@ type Session struct {
 	// Written is how grave it would be to run a file that the session wrote, by its name; 0
 	// for one that it did not write. Nil for nothing.
 	Written func(name string) float64
+	// Wrote reports whether the session has itself written exactly this text into a file.
+	// Who reads it back reads nothing that came from elsewhere.
+	Wrote func(text string) bool
 }
 
 // Input is what a policy judges.
@@ -372,13 +376,25 @@ func (e *evaluation) scan(want risk.Detector) {
 		spread = across(e.in.Action)
 	}
 	for i := range e.in.Action.Content {
-		e.findings = risk.Scan(e.in.Action.Content[i].Text, wanted(&e.in.Action.Content[i], want), e.findings)
-		e.findings = append(e.findings, spread[i]...)
+		looked := wanted(&e.in.Action.Content[i], want)
+		own := looked&risk.Injection != 0 && e.wrote(i)
+		if own {
+			looked &^= risk.Injection | risk.Guidance
+		}
+		e.findings = risk.Scan(e.in.Action.Content[i].Text, looked, e.findings)
+		if !own {
+			e.findings = append(e.findings, spread[i]...)
+		}
 		for len(e.leaves) < len(e.findings) {
 			e.foundMask |= e.findings[len(e.leaves)].Detector
 			e.leaves = append(e.leaves, i)
 		}
 	}
+}
+
+// wrote reports whether leaf i of what comes in is a text that the session wrote itself.
+func (e *evaluation) wrote(i int) bool {
+	return e.in.Session.Wrote != nil && session.Returns(e.in.Action) && e.in.Session.Wrote(e.in.Action.Content[i].Text)
 }
 
 // wanted is what is looked for in a leaf: in one that tells a model how to use tools,

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"reeve.example/reeve/act"
@@ -24,6 +25,7 @@ const (
 	factMasked = 'w' // something was masked in what was shown of a file; the name "": of any
 	factCopy   = 'c' // the file is a copy, or has the name of, another
 	factShows  = 'p' // a call shows something of a file
+	factText   = 'o' // the session wrote exactly this text into a file, or gave that this path; the name "": any
 )
 
 const (
@@ -247,6 +249,13 @@ func (s *State) wrote(st *Step, a *act.Action) {
 			s.copied(st, nameOfFile(f.Copy), nameOfFile(f.Name))
 			weight = s.Written(f.Copy)
 		}
+		if f.Text != "" && len(st.facts) < maxFacts {
+			for _, text := range []string{"", bare(f.Text), bare(f.Path)} {
+				if !s.knows(factText, text, 1) {
+					st.facts = append(st.facts, factOf(factText, text, 1))
+				}
+			}
+		}
 		switch {
 		case weight >= graveFrom:
 			tier = 2
@@ -261,6 +270,61 @@ func (s *State) wrote(st *Step, a *act.Action) {
 		}
 		st.facts = append(st.facts, factOf(factRuns, f.Name, tier))
 	}
+}
+
+// Wrote reports whether the session itself has written exactly this text into a file, by a
+// call that was let through as it was. What it was told by others before stays theirs, and
+// what the agent made of that nobody's: reading one's own words back changes neither.
+func (s *State) Wrote(text string) bool {
+	if s == nil || !s.knows(factText, "", 1) {
+		return false
+	}
+	text = bare(text)
+	return text != "" && s.knows(factText, text, 1)
+}
+
+// Returns reports whether an act brings what a call of this session gave, in which the
+// session's own writing can come back.
+func Returns(a *act.Action) bool {
+	return a.Answers != "" && (a.Kind == act.ToolResult || a.Kind == act.MCPResponse)
+}
+
+// own reports whether all that an act brings is what the session has written itself.
+func (s *State) own(a *act.Action) bool {
+	return Returns(a) && len(a.Content) > 0 && !slices.ContainsFunc(a.Content, func(l act.Leaf) bool { return l.Text != "" && !s.Wrote(l.Text) })
+}
+
+// bare is a text as it was written: without the numbers that tools which show files put
+// before its lines, if all lines have one, and without the white space around it.
+func bare(text string) string {
+	text = strings.TrimSpace(text)
+	next, begins := 0, text
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		number, rest, found := cutNumber(line)
+		if !found || next != 0 && number != next {
+			return begins
+		}
+		next = number + 1
+		b.WriteString(rest)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// cutNumber parts a line from the number before it.
+func cutNumber(line string) (number int, rest string, found bool) {
+	line = strings.TrimLeft(line, " ")
+	digits := len(line) - len(strings.TrimLeft(line, "0123456789"))
+	if digits == 0 || digits > 7 {
+		return 0, "", false
+	}
+	number, _ = strconv.Atoi(line[:digits])
+	for _, mark := range []string{"\t", "→", ": ", "| ", ":", "|"} {
+		if rest, found = strings.CutPrefix(line[digits:], mark); found {
+			return number, rest, true
+		}
+	}
+	return 0, "", false
 }
 
 // copied adds that a file is a copy of another.

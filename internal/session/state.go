@@ -504,7 +504,9 @@ func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 		}
 		st.taintedTurn = h.turn
 	case act.ToolResult, act.TaskResult, act.KnowledgeRetrieve, act.MCPResponse, act.A2AReceive:
-		st.taintedTurn = h.turn
+		if !s.own(a) {
+			st.taintedTurn = h.turn
+		}
 	case act.MessageUser:
 		st.flags &^= flagAutonomous
 	}

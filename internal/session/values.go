@@ -108,6 +108,9 @@ func (s *State) Read(st *Step, a *act.Action, from provenance.Source, endorsed [
 	if Brings(a) {
 		st.called = words.Cut(s.CalledBy(a), maxCallName)
 		for i := range a.Content {
+			if Returns(a) && s.Wrote(a.Content[i].Text) {
+				continue
+			}
 			one := from
 			if i < len(from.Each) {
 				one.By = max(from.By, from.Each[i])
@@ -121,7 +124,7 @@ func (s *State) Read(st *Step, a *act.Action, from provenance.Source, endorsed [
 	}
 	if Brings(a) {
 		s.Values.Tag(st.values, from.Tags...)
-		if from.By == provenance.Foreign && from.Each == nil {
+		if from.By == provenance.Foreign && from.Each == nil && !s.own(a) {
 			st.values.Taint()
 		}
 	} else if used := uses(a); used != nil {

@@ -17,6 +17,8 @@ type File struct {
 	Name   string
 	Weight float64
 	Copy   string // the file whose content it gets; empty for a content of its own
+	Path   string // as the call names it
+	Text   string // what is written
 }
 
 // maxRan is how many files of one call are told.
@@ -59,7 +61,7 @@ func (t *Table) Written(tool string, leaves []act.Leaf) (files []File) {
 			return
 		}
 		if base := scriptName(name); base != "" && len(files) < maxRan {
-			files = append(files, File{Name: base, Weight: t.ifRun(base, text)})
+			files = append(files, File{Name: base, Weight: t.ifRun(base, text), Path: name, Text: text})
 		}
 	}
 	for i := range c.leaves {
