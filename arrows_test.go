@@ -70,7 +70,8 @@ var arrows = map[string]string{
 	"internal/server":                   "act internal/agent internal/identity internal/jsonrpc internal/quota task",
 	"internal/retention":                "a2a act internal/engine internal/guard internal/ledger internal/store task",
 	"internal/operator":                 "a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/nodes internal/policy internal/replay internal/retention internal/server",
-	"": "internal/notice internal/apflow a2a a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy " +
+	"internal/console":                  "act internal/agent internal/approval internal/identity internal/operator internal/server internal/visible",
+	"": "internal/notice internal/apflow a2a a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy internal/console " +
 		"internal/retention internal/risk internal/risk/model internal/server internal/session internal/store internal/store/postgres internal/store/sqlite task internal/words internal/workflow internal/yamldoc",
 
 	"internal/guardian": "internal/lazyregexp act internal/hook internal/links internal/canon internal/rawjson internal/risk/hazard",
@@ -90,12 +91,13 @@ var arrows = map[string]string{
 	"examples/workflow/own":    " act executor",
 	"examples/workflow/prices": "",
 	"demo":                     "aos examples/agent/agent",
-	"cmd/reeve":                " a2g act internal/agent internal/hook internal/engine executor flow task aos internal/approval demo internal/guard internal/guardian internal/identity internal/datadir internal/rawjson internal/secret internal/visible internal/words internal/workflow internal/jsonrpc internal/ledger internal/mcp/pins internal/mcp/proxy internal/mcp/proxy/install internal/nodes internal/operator internal/policy internal/replay internal/retention internal/report internal/risk/hazard internal/sandbox internal/server internal/session internal/simulation internal/store internal/store/postgres internal/store/sqlite",
+	"cmd/reeve":                " a2g act internal/agent internal/hook internal/engine executor flow task aos internal/approval demo internal/guard internal/guardian internal/identity internal/datadir internal/rawjson internal/secret internal/visible internal/words internal/workflow internal/jsonrpc internal/ledger internal/mcp/pins internal/mcp/proxy internal/mcp/proxy/install internal/nodes internal/operator internal/policy internal/replay internal/retention internal/report internal/risk/hazard internal/sandbox internal/server internal/session internal/simulation internal/store internal/store/postgres internal/store/sqlite internal/console",
 	"cmd/reeve-hook":           "internal/hook internal/datadir",
 	"bench":                    "",
 	"deploy/image":             "",
 	"deploy/sbom":              "",
 	"internal/needs":           "",
+	"internal/chromium":        "",
 	"internal/modelserver":     "",
 	"internal/hook/realagents": "internal/modelserver",
 	"vectors":                  "task",

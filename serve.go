@@ -13,6 +13,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
 	"reeve.example/reeve/internal/apflow"
+	"reeve.example/reeve/internal/console"
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
@@ -112,17 +113,19 @@ func (n *Node) serverConfig() server.Config {
 	protocols := append([]jsonrpc.Namespace{
 		server.AgentsOnly(aos.Namespace(n.door.Decide, n.writable, Version(), n.now)), server.AgentsOnly(n.a2g.Namespace()), n.flow.Namespace(),
 	}, n.a2a.Namespaces()...)
+	pages := n.console()
 	// Last: but for their own paths the methods are flow's.
 	upstream := apflow.New(n.flow.Namespace(), Version(), n.executors.List)
 	protocols = append(protocols, upstream.Tasks(), upstream.System())
 	return server.Config{
 		Listen: n.cfg.Listen, AllowAnonymous: n.cfg.InsecureAnonymous, BeforeKeys: n.cfg.Anonymous == "never", Hosts: n.cfg.Hosts, Origins: n.cfg.origins(),
 		TLSCert: n.cfg.TLS.Cert, TLSKey: n.cfg.TLS.Key,
-		Socket: filepath.Join(n.cfg.Data, SocketName), Operator: n.Admin(),
+		Socket: filepath.Join(n.cfg.Data, SocketName), Operator: withCode(n.Admin(), pages),
 		Auth: n.auth, Proxies: n.cfg.proxies(), Connections: n.connections(openFiles()),
 		RPC:     jsonrpc.Endpoints(jsonrpc.Handler{MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Logger: n.logger}, protocols),
 		Connect: n.connect,
-		Routes: append(n.operator().Routes(),
+		Home:    console.Home,
+		Routes: append(append(n.operator().Routes(), pages.Routes()...),
 			server.Route{Pattern: "/ledger/", Handler: n.proofs, Roles: n.cfg.ledgerRoles()},
 			server.Route{Pattern: "GET /telemetry", Handler: http.HandlerFunc(n.telemetry), Roles: []identity.Role{identity.Auditor, identity.Admin}},
 			server.Route{Pattern: "/mcp/", Handler: proxy.Serve(n.guard, n.pins), MaxBody: proxy.MaxQuestion, JSON: true, Roles: []identity.Role{identity.Agent, identity.Approver, identity.Admin}},
@@ -144,10 +147,6 @@ func (n *Node) serverConfig() server.Config {
 			{Name: "disk", Run: n.disk},
 			{Name: "serving", Run: func(context.Context) error { return n.refusedNow() }},
 			{Name: "nodes", Run: n.alike, Warns: true},
-		},
-		Status: func() server.Status {
-			head, _ := n.store.Head(context.Background(), n.log.Number())
-			return server.Status{Policy: n.guard.Policy().Hash(), Records: head.Size, Log: n.LogName()}
 		},
 	}
 }
@@ -199,6 +198,19 @@ func (n *Node) operator() *operator.API {
 		Guard: n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(),
 		ReloadPolicy: n.reloadEverywhere, Members: n.members, SealSeed: n.sealSeed, Version: Version(), Logger: n.logger,
 	}
+}
+
+// console is what people see of the node in a browser.
+func (n *Node) console() *console.Console {
+	return console.New(console.Config{Node: n.Admin(), Auth: n.auth, Version: Version(), Now: n.now, Logger: n.logger})
+}
+
+// withCode also gives codes that let a browser in: to whoever can open the socket.
+func withCode(operator http.Handler, pages *console.Console) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", operator)
+	mux.Handle("POST /admin/console", pages.Code())
+	return mux
 }
 
 // SocketName is the operator's socket in the data folder: what is asked there

@@ -39,6 +39,7 @@ var effects = map[string]func(cmd *cobra.Command, a []string) ([]string, error){
 	"mcp tools forget":  serverForgotten,
 	"mcp tools refuse":  toolsAnswered("these definitions stay out:"),
 	"trust":             configTrusted,
+	"console":           browserLetIn,
 }
 
 // flagOf is the text of a command's own flag.

@@ -41,6 +41,27 @@ type part struct {
 	texts         map[string]string // by the file's name within the module
 }
 
+// readVendored adds what the console has of others: see internal/console/vendored.txt.
+func readVendored(t *testing.T, parts map[string]*part) {
+	const room = "../../internal/console/"
+	list, err := os.ReadFile(room + "vendored.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(list)) {
+		f := strings.Fields(line)
+		if f[0] == "#" {
+			continue
+		}
+		name, _, _ := strings.Cut(f[0], ".")
+		text, err := os.ReadFile(room + name + ".LICENSE")
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts[f[0]] = &part{name: f[0], version: f[1], texts: map[string]string{"LICENSE": string(text)}}
+	}
+}
+
 func licensesText(t *testing.T) string {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -48,6 +69,7 @@ func licensesText(t *testing.T) string {
 	}
 	parts := map[string]*part{"Go": {name: "Go", texts: map[string]string{}}}
 	readLicenses(t, parts["Go"], strings.TrimSpace(string(root)), ".")
+	readVendored(t, parts)
 	for _, system := range []string{"linux", "darwin", "windows"} {
 		cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", ".", "../reeve-hook")
 		cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")

@@ -85,7 +85,7 @@ Variables: each setting of reeve settings is one, and NO_COLOR is obeyed.`,
 		policyCommand(), tryCommand(), whyCommand(), decideCommand(),
 		ledgerCommand(), a2gCommand(), execCommand(), agentsCommand(), riskCommand(), approvalsCommand(), keysCommand(), nodesCommand(),
 		mcpCommand(), hookCommand(), sessionsCommand(),
-		backupCommand(), restoreCommand(), settingsCommand(), trustCommand(), doctorCommand(),
+		consoleCommand(), backupCommand(), restoreCommand(), settingsCommand(), trustCommand(), doctorCommand(),
 		versionCommand(), licensesCommand(),
 	)
 	askFirst(root)

@@ -42,7 +42,7 @@ func leaves(t testing.TB) map[string]*cobra.Command {
 var printsNoData = map[string]string{
 	"a2g": "speaks the protocol", "hook": "speaks with the agent", "mcp": "speaks with client and server", "serve": "runs", "demo": "is to be looked at",
 	"exec": "prints what its command prints", "init": "writes files", "restore": "writes files", "hook install": "writes a file",
-	"hook uninstall": "writes a file", "mcp install": "writes a file", "licenses": "is a text", "ledger export": "is JSON always",
+	"console": "opens a browser", "hook uninstall": "writes a file", "mcp install": "writes a file", "licenses": "is a text", "ledger export": "is JSON always",
 	"ledger receipt": "has a form of its own", "completion bash": "is a script", "completion zsh": "is a script", "completion fish": "is a script",
 	"completion powershell": "is a script",
 }
@@ -59,7 +59,7 @@ var hereAlone = map[string]string{
 	"sessions list": "reads the records", "sessions show": "reads the records", "why": "reads the records and writes the policy",
 	"ledger show": "reads the records", "ledger tail": "reads the records", "ledger export": "reads the records",
 	"mcp tools approve": "by the socket alone", "mcp tools refuse": "by the socket alone", "mcp tools forget": "by the socket alone",
-	"mcp tools list": "by the socket alone", "mcp tools diff": "by the socket alone",
+	"console": "by the socket alone", "mcp tools list": "by the socket alone", "mcp tools diff": "by the socket alone",
 	"ledger verify": "reads every record", "ledger key": "from the seed", "ledger verify-receipt": "offline",
 }
 

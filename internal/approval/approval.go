@@ -121,6 +121,29 @@ type Exact struct {
 	Changes []Change `json:"changes,omitzero"`
 	// Scope is what people agree to who agree for more than once.
 	Scope Scope `json:"scope,omitzero"`
+	// Parts are what was read in its texts: what they run, and what of it is dangerous.
+	Parts []Part `json:"parts,omitempty"`
+}
+
+// Part is one text of an act, as it was read.
+type Part struct {
+	Pointer string `json:"pointer"`
+	Use     string `json:"use"`  // run, written or replaced
+	Text    string `json:"text"` // exactly
+	// Commands are those that it starts, in the order in which they are read: also within
+	// others.
+	Commands []string  `json:"commands,omitempty"`
+	Findings []Finding `json:"findings,omitempty"`
+}
+
+// Finding is something dangerous that a part would do.
+type Finding struct {
+	Code    string  `json:"code"`
+	Message string  `json:"message"`
+	Weight  float64 `json:"weight"`
+	// Start and End are where in the text it is, in bytes; both 0 where that is not known.
+	Start int `json:"start,omitzero"`
+	End   int `json:"end,omitzero"`
 }
 
 // Change is one change of a request: JSON that another takes the place of.
@@ -245,31 +268,33 @@ const ByDialogue = "the agent's user, as the agent says"
 // Open reports whether the decision can still change.
 func (d *Decision) Open() bool { return d.State == Held || d.State == Approved }
 
-// Answer takes a person's answer, of which By and At are set here. To agree, Seen must
-// be the digest of what is held. A refusal decides at once, and takes back an approval
-// that was not used yet.
-func (d *Decision) Answer(by act.Principal, a Answer, now time.Time) error {
-	state, agree := d.At(now), a.Agree
+// May says why a person cannot answer; nil if they can. agree is which answer it is about.
+func (d *Decision) May(by act.Principal, agree bool, now time.Time) error {
+	state := d.At(now)
 	switch {
 	case state != Held && (state != Approved || agree):
 		return fmt.Errorf("%w: it is %s", ErrEnded, state)
 	case by.Name == d.Principal:
 		return ErrOwn
-	}
-	asked := false
-	for _, n := range d.Needs {
-		asked = asked || n.asks(by.Name)
-	}
-	if !asked {
+	case !slices.ContainsFunc(d.Needs, func(n Need) bool { return n.asks(by.Name) }):
 		return ErrNotAsked
-	}
-	if agree && slices.ContainsFunc(d.Answers, func(a Answer) bool { return a.By == by.Name && a.Agree }) {
+	case agree && slices.ContainsFunc(d.Answers, func(a Answer) bool { return a.By == by.Name && a.Agree }):
 		return ErrAnswered
-	}
-	switch {
-	case agree && d.Sealed == nil:
+	case agree && d.Sealed == nil && d.Exact == nil:
 		return ErrUnshown
-	case agree && a.Seen != d.Seen:
+	}
+	return nil
+}
+
+// Answer takes a person's answer, of which By and At are set here. To agree, Seen must
+// be the digest of what is held. A refusal decides at once, and takes back an approval
+// that was not used yet.
+func (d *Decision) Answer(by act.Principal, a Answer, now time.Time) error {
+	state, agree := d.At(now), a.Agree
+	if err := d.May(by, agree, now); err != nil {
+		return err
+	}
+	if agree && a.Seen != d.Seen {
 		return ErrUnseen
 	}
 	if !agree {

@@ -247,7 +247,7 @@ func (g *Guard) newApproval(a *act.Action, d *act.Decision, form string, tainted
 		Door: a.Door, Kind: string(a.Kind), Resource: a.Resource, Digest: form,
 		Seen: x.Digest(), Created: a.At,
 	}
-	x.What, x.Scope = target.What(a, nil), *target.Of(a, d, tainted).Look()
+	x.What, x.Scope, x.Parts = target.What(a, nil), *target.Of(a, d, tainted).Look(), target.Parts(a)
 	if slices.ContainsFunc(x.Scope.Files, func(f approval.File) bool { return g.scans(f.Path) }) {
 		x.Scope = approval.Scope{Once: "a path in it holds what must not be kept"}
 	}

@@ -306,9 +306,9 @@ func unescaped(text string) string {
 }
 
 // decidingText is a request at which the node is asked to decide, or the path of one.
-var decidingText = lazyregexp.New(`(?i)/+(?:admin(?:[/\s'"?]|$)|approvals/+[^?#\s'"]|agents/+[^/\s'"]+/+)`)
+var decidingText = lazyregexp.New(`(?i)/+(?:(?:admin|console)(?:[/\s'"?]|$)|approvals/+[^?#\s'"]|agents/+[^/\s'"]+/+)`)
 
-var decidingPath = lazyregexp.New(`(?i)[^\s/]/+(?:admin(?:[/\s]|$)|approvals/+[^?#\s]|agents/+[^/\s]+/+)`)
+var decidingPath = lazyregexp.New(`(?i)[^\s/]/+(?:(?:admin|console)(?:[/\s]|$)|approvals/+[^?#\s]|agents/+[^/\s]+/+)`)
 
 func gitReads(args []string) bool {
 	for i := 0; i < len(args); i++ {
@@ -1002,7 +1002,7 @@ func (e *examination) url(raw string) {
 	}
 }
 
-var decidingURL = lazyregexp.New(`(?i)(?:localhost|127\.[0-9.]+|\[[0-9a-f:.%]+\]|[^\s/:@]+):([0-9]+)/+(?:admin(?:/|$)|approvals/+[^?#\s]|agents/+[^/\s]+/+)`)
+var decidingURL = lazyregexp.New(`(?i)(?:localhost|127\.[0-9.]+|\[[0-9a-f:.%]+\]|[^\s/:@]+):([0-9]+)/+(?:(?:admin|console)(?:/|$)|approvals/+[^?#\s]|agents/+[^/\s]+/+)`)
 
 // code looks at a program that an interpreter is given: what it names is found
 // whatever the pieces are put together with.

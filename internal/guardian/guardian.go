@@ -37,7 +37,7 @@ var Deciding = []string{
 	"agents reset-key", "agents resume", "agents revoke", "agents suspend",
 	"ledger erase", "ledger prune", "restore",
 	"hook install", "hook uninstall", "mcp install", "mcp tools approve", "mcp tools forget", "mcp tools refuse",
-	"trust",
+	"trust", "console",
 }
 
 // DecidingFlags are subcommands that decide with one flag, and only tell without it.

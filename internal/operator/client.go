@@ -45,16 +45,29 @@ func At(url, key string) *Client { return &Client{HTTP: http.DefaultClient, URL:
 // Within is the way to a node that this process has opened itself, by what it serves on
 // its socket.
 func Within(node http.Handler) *Client {
-	return &Client{HTTP: &http.Client{Transport: inProcess{node}}}
+	return As(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		node.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), identity.Operator, identity.Admin)))
+	}))
 }
+
+// As is the way to a node of this process in the name of somebody: of whom the context
+// names that it is asked with, and with no more than their role may.
+func As(node http.Handler) *Client { return &Client{HTTP: &http.Client{Transport: inProcess{node}}} }
 
 // inProcess is a transport to a handler in this process.
 type inProcess struct{ handler http.Handler }
 
 func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
-	t.handler.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), identity.Operator, identity.Admin)))
+	t.handler.ServeHTTP(w, r)
 	return w.Result(), nil
+}
+
+// StatusOf is the HTTP status that the node answered with an error; 0 where it answered
+// nothing.
+func StatusOf(err error) int {
+	p, _ := errors.AsType[problem](err)
+	return p.status
 }
 
 // Ask calls the node and reads its answer into a.
@@ -70,7 +83,10 @@ func (c *Client) Ask(ctx context.Context, method, path string, q, a any) error {
 	if err != nil {
 		return err
 	}
-	return answer.Read(a)
+	if err := answer.Read(a); err != nil {
+		return problem{answer.Code, err}
+	}
+	return nil
 }
 
 // Text reads what the node has at a path, as it is.

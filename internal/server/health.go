@@ -19,8 +19,8 @@ type Check struct {
 	Warns bool
 }
 
-// writeJSON answers with a JSON value. h's other headers are set already.
-func writeJSON(w http.ResponseWriter, status int, v any) {
+// WriteJSON answers with a JSON value. w's other headers are set already.
+func WriteJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	json.MarshalWrite(w, v, json.Deterministic(true)) // an error means that the client has gone
@@ -28,12 +28,12 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 
 // fail answers a request that is no JSON-RPC with what is wrong.
 func fail(w http.ResponseWriter, status int, reason string) {
-	writeJSON(w, status, map[string]string{"error": reason})
+	WriteJSON(w, status, map[string]string{"error": reason})
 }
 
 // health says that the process lives.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, struct {
+	WriteJSON(w, http.StatusOK, struct {
 		Status  string `json:"status"`
 		Version string `json:"version"`
 		Uptime  int64  `json:"uptime_seconds"`
@@ -60,7 +60,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 			checks[s.cfg.Checks[i].Name] = err.Error()
 		}
 	}
-	writeJSON(w, status, struct {
+	WriteJSON(w, status, struct {
 		Status string            `json:"status"`
 		Checks map[string]string `json:"checks"`
 	}{word, checks})

@@ -126,8 +126,10 @@ type Config struct {
 	Version string
 	// Checks tell whether the node is ready. Each has two seconds.
 	Checks []Check
-	// Status is shown on the page at /; nil for none.
-	Status func() Status
+	// Home is the path below which people's pages are, such as /console/; empty for none. A
+	// browser that asks for / is sent there, and a page of another origin is answered
+	// nothing there, also if Origins names it: what people do there they do themselves.
+	Home string
 	// Metrics is served at /metrics; nil means NewMetrics(Version).
 	Metrics *Metrics
 	// Logger is for what an operator should know; nil means slog.Default.
@@ -148,13 +150,11 @@ type Route struct {
 	// credential. A credential that is sent must be valid in any case. The
 	// handler finds the caller by identity.FromContext.
 	Roles []identity.Role
-}
-
-// Status is what the page at / shows of a node.
-type Status struct {
-	Policy  string // content hash of the policy in force
-	Records uint64 // in the ledger
-	Log     string // name of the ledger's log
+	// Who, if set, tells who asks by something else than the header Authorization, such
+	// as a cookie; nil for nobody who is known. Roles are the handler's business then, and
+	// so is the header. Pages of other origins are refused below Config.Home only: a route
+	// with Who belongs there.
+	Who func(*http.Request) *identity.Credential
 }
 
 // The limits of a connection.
@@ -178,7 +178,6 @@ type Server struct {
 	limits  *limiter
 	conns   *conns // that came by TCP
 	mux     *http.ServeMux
-	welcome http.HandlerFunc // the page at /
 	metrics *Metrics
 	logger  *slog.Logger
 	started time.Time
@@ -235,7 +234,6 @@ func New(cfg Config) (*Server, error) {
 		return 1
 	})
 	s.metrics.Gauge("reeve_calls_waiting", "Calls that wait for their turn.", func() float64 { return float64(s.limits.waitingCalls()) })
-	s.welcome = s.guarded(Route{Handler: http.HandlerFunc(s.page)})
 	for _, rpc := range cfg.RPC {
 		rpc.Enter, rpc.Reserve, rpc.Refused, rpc.Streaming = s.enter, s.reserve, s.metrics.Refused, streaming
 	}
@@ -286,7 +284,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.metrics.inFlight.Dec()
 
 	rpc := s.cfg.RPC[r.URL.Path]
-	if s.knownHost(r.Host, s.local) && s.crossOrigin(w, r) {
+	if own := s.cfg.Home != "" && strings.HasPrefix(r.URL.Path, s.cfg.Home); !own && s.knownHost(r.Host, s.local) && s.crossOrigin(w, r) {
 		return
 	}
 	if reason := s.foreign(r, s.local); reason != "" {
@@ -299,8 +297,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if rpc != nil {
-		if r.Method == http.MethodGet && r.URL.Path == "/" && acceptsHTML(r.Header) {
-			s.welcome(w, r)
+		if s.cfg.Home != "" && r.Method == http.MethodGet && r.URL.Path == "/" && acceptsHTML(r.Header) {
+			http.Redirect(w, r, s.cfg.Home, http.StatusSeeOther)
 			return
 		}
 		s.call(w, r, rpc)
@@ -509,7 +507,12 @@ func (s *Server) guarded(route Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, principal := r.Context(), act.Anonymous
 		var by *identity.Credential
-		if len(route.Roles) > 0 || len(r.Header["Authorization"]) > 0 {
+		if route.Who != nil {
+			if by = route.Who(r); by != nil {
+				principal = by.Principal
+				ctx = identity.NewContext(ctx, principal, by.Role)
+			}
+		} else if len(route.Roles) > 0 || len(r.Header["Authorization"]) > 0 {
 			var role identity.Role
 			var err error
 			if by, err = s.who(r); err == nil {
@@ -656,7 +659,7 @@ func (s *Server) nowhere(w http.ResponseWriter, r *http.Request, plain http.Hand
 		return
 	}
 	paths := slices.Sorted(maps.Keys(s.cfg.RPC))
-	writeJSON(w, http.StatusNotFound, struct {
+	WriteJSON(w, http.StatusNotFound, struct {
 		Error string   `json:"error"`
 		Paths []string `json:"paths"`
 	}{"There is nothing at this path. Agents ask with POST " + strings.Join(paths, " or ") + ".", paths})

@@ -1,0 +1,237 @@
+package console
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/operator"
+	"reeve.example/reeve/internal/visible"
+)
+
+// queueView is the acts that wait, those that end first on top.
+type queueView struct {
+	Waiting []waitingView
+	Over    []*approval.Decision // what was answered, the newest first
+	All     bool
+	Grants  []*approval.Grant
+	More    bool // more than one page is waiting
+	Damaged int
+}
+
+// waitingView is one that waits, with what the visitor can do about it.
+type waitingView struct {
+	*approval.Decision
+	Rules  string
+	Agreed int
+	Cannot string
+}
+
+func (v *visit) approvals() (view, error) {
+	all := v.FormValue("all") != ""
+	var list operator.ApprovalList
+	path := "/approvals"
+	if all {
+		path += "?all=1"
+	}
+	if err := v.ask("GET", path, nil, &list); err != nil {
+		return view{}, err
+	}
+	q := queueView{All: all, More: list.Next != "", Damaged: len(list.Damaged)}
+	for _, h := range list.Approvals {
+		if h.State != approval.Held {
+			q.Over = append(q.Over, h)
+			continue
+		}
+		one := waitingView{Decision: h, Rules: rulesOf(h), Cannot: v.cannot(h)}
+		for _, a := range h.Answers {
+			if a.Agree {
+				one.Agreed++
+			}
+		}
+		q.Waiting = append(q.Waiting, one)
+	}
+	slices.SortStableFunc(q.Waiting, func(a, b waitingView) int {
+		return cmp.Or(a.Expires.Compare(b.Expires), cmp.Compare(a.ID, b.ID))
+	})
+	slices.SortStableFunc(q.Over, func(a, b *approval.Decision) int { return b.Created.Compare(a.Created) })
+	var grants operator.GrantList
+	if err := v.ask("GET", "/grants", nil, &grants); err != nil {
+		return view{}, err
+	}
+	q.Grants = grants.Grants
+	title := "Approvals"
+	if n := len(q.Waiting); n > 0 {
+		title = plural(n, "act") + " wait — Approvals"
+	}
+	return view{template: "approvals", title: title, data: q}, nil
+}
+
+// cannot says why the visitor cannot answer; empty if they can, as far as the page knows.
+func (v *visit) cannot(h *approval.Decision) string {
+	if !v.may(answers) {
+		return "your role, " + string(v.Role) + ", only looks"
+	}
+	shown := *h
+	if shown.Exact == nil {
+		shown.Exact = &approval.Exact{} // the list does not have it
+	}
+	if err := shown.May(v.By, true, v.console.Now()); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func rulesOf(h *approval.Decision) string {
+	var names []string
+	for _, n := range h.Needs {
+		if !slices.Contains(names, n.Rule) {
+			names = append(names, n.Rule)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// actView is one act that people are asked about.
+type actView struct {
+	*approval.Decision
+	Rules    string
+	Parts    []partView
+	Changes  []changeView
+	Cannot   string // why the visitor cannot agree
+	Refuses  bool   // whether the visitor can refuse
+	NoMore   string // why it can be agreed to once only
+	Problem  string // what went wrong with an answer
+	Note     string // what they wrote, after that
+	Agreed   []string
+	Expected int
+}
+
+// partView is a text of the act, as it was read.
+type partView struct {
+	approval.Part
+	Before string // what a passage takes the place of
+	Edit   bool
+	Pieces []piece
+}
+
+type changeView struct{ Pointer, Old, New string }
+
+// Lines is the difference that the policy makes to one value.
+func (c changeView) Lines() []line { return diff(unquoted(c.Old), unquoted(c.New)) }
+
+func (v *visit) approval() (view, error) { return v.showApproval(http.StatusOK, "") }
+
+func (v *visit) showApproval(status int, problem string) (view, error) {
+	var h approval.Decision
+	if err := v.ask("GET", "/approvals/"+url.PathEscape(v.PathValue("id")), nil, &h); err != nil {
+		return view{}, err
+	}
+	a := actView{Decision: &h, Rules: rulesOf(&h), Problem: problem, Note: v.FormValue("note")}
+	for _, answer := range h.Answers {
+		if answer.Agree {
+			a.Agreed = append(a.Agreed, answer.By)
+		}
+	}
+	for _, n := range h.Needs {
+		a.Expected = max(a.Expected, n.Quorum)
+	}
+	now := v.console.Now()
+	if v.may(answers) {
+		if err := h.May(v.By, true, now); err != nil {
+			a.Cannot = err.Error()
+		}
+		a.Refuses = h.May(v.By, false, now) == nil
+	} else {
+		a.Cannot = "your role, " + string(v.Role) + ", only looks"
+	}
+	if x := h.Exact; x != nil {
+		a.NoMore = x.Scope.Once
+		a.Parts = partViews(x.Parts)
+		for _, c := range x.Changes {
+			a.Changes = append(a.Changes, changeView{c.Pointer, c.Old, c.New})
+		}
+	}
+	return view{"approval", stateTitle(&h), a, status, ""}, nil
+}
+
+func stateTitle(h *approval.Decision) string {
+	if h.State == approval.Held {
+		return "May this happen? — Approvals"
+	}
+	return "This is " + string(h.State) + " — Approvals"
+}
+
+// partViews puts a passage that is replaced beside what takes its place.
+func partViews(parts []approval.Part) (list []partView) {
+	for i, p := range parts {
+		one := partView{Part: p, Pieces: marked(p)}
+		switch {
+		case p.Use == "replaced" && i+1 < len(parts) && parts[i+1].Use == "written":
+			continue // shown with the next
+		case p.Use == "written" && i > 0 && parts[i-1].Use == "replaced":
+			one.Edit, one.Before = true, parts[i-1].Text
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// marked is a part's text in pieces, so that what was found in it can be marked.
+func marked(p approval.Part) (list []piece) {
+	cuts := []int{0, len(p.Text)}
+	for _, f := range p.Findings {
+		if f.Start >= 0 && f.Start < f.End && f.End <= len(p.Text) {
+			cuts = append(cuts, f.Start, f.End)
+		}
+	}
+	slices.Sort(cuts)
+	cuts = slices.Compact(cuts)
+	for i := 1; i < len(cuts); i++ {
+		from, to := cuts[i-1], cuts[i]
+		var codes []string
+		for _, f := range p.Findings {
+			if f.Start <= from && to <= f.End && f.Start < f.End && !slices.Contains(codes, f.Code) {
+				codes = append(codes, f.Code)
+			}
+		}
+		list = append(list, piece{numbered(visible.Lines(p.Text[from:to])), strings.Join(codes, ", ")})
+	}
+	return list
+}
+
+// answer takes a person's answer. There is none that a key gives by itself: the form names
+// which button was pressed, and without one nothing is answered.
+func (v *visit) answer() (view, error) {
+	q := operator.ApprovalAnswer{Seen: v.PostFormValue("seen"), Decision: v.PostFormValue("decision"), Note: strings.TrimSpace(v.PostFormValue("note"))}
+	switch v.PostFormValue("answer") {
+	case "once":
+		q.Answer = "approve"
+	case "session":
+		q.Answer, q.For.Session = "approve", true
+	case "until":
+		hours := map[string]time.Duration{"1h": time.Hour, "8h": 8 * time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}[v.PostFormValue("until")]
+		if hours == 0 {
+			return v.showApproval(http.StatusBadRequest, "Choose for how long you agree.")
+		}
+		q.Answer, q.For.Until = "approve", v.console.Now().Add(hours)
+	case "deny":
+		if q.Answer = "deny"; q.Note == "" {
+			return v.showApproval(http.StatusUnprocessableEntity, "Say why: the agent is told your reason, and goes on by it.")
+		}
+	default:
+		return v.showApproval(http.StatusBadRequest, "Nothing was answered: choose one of the buttons.")
+	}
+	var after approval.Decision
+	if err := v.ask("POST", "/approvals/"+url.PathEscape(v.PathValue("id")), q, &after); err != nil {
+		if status := operator.StatusOf(err); status != 0 && status < 500 && status != http.StatusNotFound {
+			return v.showApproval(status, "Your answer was not taken: "+sentence(err.Error()))
+		}
+		return view{}, err
+	}
+	return there(home + "approvals/" + url.PathEscape(v.PathValue("id")))
+}

@@ -1,0 +1,72 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/internal/agent"
+	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/operator"
+)
+
+// todayView is what a person on duty has to know first.
+type todayView struct {
+	Sentence string
+	Waiting  []waitingView
+	More     int // that wait beside these
+	Barred   []*agent.Agent
+	Empty    bool // nothing has been recorded yet
+	Node     *operator.Status
+	Looks    bool // whether the visitor may look at agents and decisions
+}
+
+const fewWait = 5
+
+func (v *visit) today() (view, error) {
+	t := todayView{Looks: v.may(looking)}
+	var list operator.ApprovalList
+	if err := v.ask("GET", "/approvals", nil, &list); err != nil {
+		return view{}, err
+	}
+	for _, h := range list.Approvals {
+		if h.State == approval.Held {
+			t.Waiting = append(t.Waiting, waitingView{Decision: h, Rules: rulesOf(h), Cannot: v.cannot(h)})
+		}
+	}
+	slices.SortStableFunc(t.Waiting, func(a, b waitingView) int { return a.Expires.Compare(b.Expires) })
+	said := []string{"Nothing waits for people"}
+	switch n := len(t.Waiting); {
+	case n == 1:
+		said[0] = "1 act waits for an answer"
+	case n > 1:
+		said[0] = fmt.Sprintf("%d acts wait for an answer", n)
+	}
+	if len(t.Waiting) > fewWait {
+		t.More = len(t.Waiting) - fewWait
+		t.Waiting = t.Waiting[:fewWait]
+	}
+	if t.Looks {
+		var agents operator.AgentList
+		if err := v.ask("GET", "/agents", nil, &agents); err != nil {
+			return view{}, err
+		}
+		for _, a := range agents.Agents {
+			if a.State == agent.Suspended || a.State == agent.Revoked {
+				t.Barred = append(t.Barred, a)
+			}
+		}
+		if n := len(t.Barred); n > 0 {
+			said = append(said, plural(n, "agent")+" may do nothing")
+		}
+	}
+	if v.may(admins) {
+		t.Node = new(operator.Status)
+		if err := v.ask("GET", "/admin/status", nil, t.Node); err != nil {
+			return view{}, err
+		}
+		t.Empty = t.Node.Size == 0
+	}
+	t.Sentence = strings.Join(said, ", ") + "."
+	return view{template: "today", title: "Today", data: t}, nil
+}
