@@ -172,6 +172,8 @@ type Action struct {
 	Agent   Agent
 	User    User
 	Session string // empty where the protocol or the caller has none
+	Parent  string // the session that began this one; empty where nobody says so
+	Task    string // the root of the tree of tasks that it belongs to; empty for none
 	Turn    string
 	Step    string
 	Folder  string    // that the agent works in; empty where it does not say

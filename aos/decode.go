@@ -136,6 +136,7 @@ func (d *decoder) context() {
 	a.Session, a.Turn, a.Step = session.Get("id").Text(), c.Get("turnId").Text(), c.Get("stepId").Text()
 	// What follows reeve's hooks send.
 	a.Folder, a.Dialogue = session.Get("metadata").Get("cwd").Text(), session.Get("metadata").Get("approval").Text()
+	a.Parent = session.Get("metadata").Get("parent").Text()
 	var zoned bool
 	if a.SaidAt, zoned, _ = parseTime(c.Get("timestamp").Text()); !zoned {
 		a.Faults = append(a.Faults, "the timestamp has no offset and was taken as UTC")

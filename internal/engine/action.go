@@ -36,7 +36,7 @@ func (e *Engine) newAction(kind act.Kind, j *job, number int, body []byte) *act.
 	step := fmt.Sprintf("%s/%d/%d", j.ID, j.Run, number)
 	a := &act.Action{
 		Door: "flow", Method: "tasks.execute", Kind: kind, Principal: owner(j.Task),
-		Session: e.session(j.Root), Within: j.Root.String(), Step: step, Resource: j.Executor, Body: body,
+		Session: e.session(j.Root), Within: j.Root.String(), Task: j.Root.String(), Step: step, Resource: j.Executor, Body: body,
 		User: act.User{ID: j.User},
 	}
 	a.Canonical, a.Confusable = canon.Name(j.Executor)

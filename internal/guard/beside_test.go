@@ -38,7 +38,7 @@ func TestWrittenAsRead(t *testing.T) {
 	asked := *a
 	asked.Door, asked.Server, asked.From = "mcp", "files", act.FromServer
 	asker := appendClaims(appendPrincipal(nil, a.Principal), a, true)
-	links := appendLinks(nil, a)
+	links := appendLinks(nil, a, &act.Decision{})
 	links = append(appendMember(links[:len(links)-1], "not_kept", "quotas.contents"), '}')
 	for _, tt := range []struct {
 		name    string
@@ -48,7 +48,7 @@ func TestWrittenAsRead(t *testing.T) {
 		{"who asked", asker, new(ledger.Asker)},
 		{"an administrator", appendPrincipal(nil, act.Principal{Name: "n", Method: "local"}), new(ledger.Asker)},
 		{"the links", links, new(ledger.ActLinks)},
-		{"the links of a proxy's question", appendLinks(nil, &asked), new(ledger.ActLinks)},
+		{"the links of a proxy's question", appendLinks(nil, &asked, &act.Decision{}), new(ledger.ActLinks)},
 		{"what it was judged by", appendGiven(nil, &policy.Input{Action: &judged, Violations: []act.Violation{{Check: "call.loop", Unsure: true, Message: "m", Pointer: "/p"}, {Check: "id.reused"}}}, true), new(ledger.Given)},
 		{"nothing it was judged by", appendGiven(nil, &policy.Input{Action: a, Session: policy.Session{Known: true}}, false), new(ledger.Given)},
 		{"the details", appendDetails(nil, map[string]string{"b": "2", "a": "1"}), new(ledger.Details)},

@@ -401,7 +401,7 @@ func TestUserHash(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(o.Principal), id) || !strings.Contains(string(o.Principal), `"user_hash":"`+guard.UserHash(id)+`"`) {
+		if strings.Contains(string(o.Principal), id) || !strings.Contains(string(o.Principal), `"user_hash":"`+ledger.UserHash(id)+`"`) {
 			t.Fatalf("%s: %s", id, o.Principal)
 		}
 	}

@@ -45,7 +45,7 @@ func (g *Guard) entry(in *policy.Input, d *act.Decision, modified []byte) *ledge
 	b := make([]byte, 0, 1280)
 	b = appendClaims(appendPrincipal(b, a.Principal), a, a.User.ID != "" && g.scans(a.User.ID))
 	principal := len(b)
-	b = appendLinks(b, a)
+	b = appendLinks(b, a, d)
 	if over {
 		b = append(appendMember(b[:len(b)-1], "not_kept", "quotas.contents"), '}')
 	}
@@ -212,23 +212,12 @@ func appendClaims(b []byte, a *act.Action, hashed bool) []byte {
 	b = appendMember(b, "agent_organization", a.Agent.Organization)
 	b = appendMember(b, "user", a.User.ID)
 	if hashed {
-		b = appendMember(b, "user_hash", UserHash(a.User.ID))
+		b = appendMember(b, "user_hash", ledger.UserHash(a.User.ID))
 	}
 	b = appendMember(b, "user_name", a.User.Name)
 	b = appendMember(b, "user_email", a.User.Email)
 	b = appendMember(b, "user_organization", a.User.Organization)
 	return append(b, '}', '}')
-}
-
-// UserHash is what stands beside a decision for a user whose id is masked: half
-// a SHA-256, in letters only, so that no detector takes it for a number.
-func UserHash(id string) string {
-	sum := sha256.Sum256([]byte("user\x00" + id))
-	letters := make([]byte, 0, len(sum))
-	for _, c := range sum[:len(sum)/2] {
-		letters = append(letters, 'a'+c>>4, 'a'+c&15)
-	}
-	return string(letters)
 }
 
 func appendMember(b []byte, name, value string) []byte {
@@ -242,18 +231,26 @@ func appendMember(b []byte, name, value string) []byte {
 }
 
 // appendLinks writes ledger.ActLinks.
-func appendLinks(b []byte, a *act.Action) []byte {
+func appendLinks(b []byte, a *act.Action, d *act.Decision) []byte {
 	b = append(b, `{"digest":`...)
 	b = rawjson.AppendString(b, a.Digest.String())
 	b = appendMember(b, "method", a.Method)
 	b = appendMember(b, "resource", a.Resource)
+	if a.Canonical != a.Resource {
+		b = appendMember(b, "tool", a.Canonical)
+	}
+	b = appendMember(b, "server", a.Server)
 	b = appendMember(b, "session", a.Session)
+	b = appendMember(b, "parent", a.Parent)
 	b = appendMember(b, "turn", a.Turn)
 	b = appendMember(b, "step", a.Step)
 	b = appendMember(b, "id", a.ID)
 	b = appendMember(b, "answers", a.Answers)
+	b = appendMember(b, "task", a.Task)
+	if d.Approval != nil {
+		b = appendMember(b, "approval", d.Approval.ID)
+	}
 	if a.Door == "mcp" { // whose requests do not say it
-		b = appendMember(b, "server", a.Server)
 		b = appendMember(b, "from", a.From)
 	}
 	for i, f := range a.Faults {

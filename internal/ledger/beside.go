@@ -36,13 +36,17 @@ type ActLinks struct {
 	Digest   string `json:"digest,omitzero"`
 	Method   string `json:"method,omitzero"`
 	Resource string `json:"resource,omitzero"`
+	Tool     string `json:"tool,omitzero"` // the resource in its one form, where that differs
 	Session  string `json:"session,omitzero"`
+	Parent   string `json:"parent,omitzero"` // the session that began this one
 	Turn     string `json:"turn,omitzero"`
 	Step     string `json:"step,omitzero"`
 	ID       string `json:"id,omitzero"`
 	Answers  string `json:"answers,omitzero"`
-	// Server and From are where an MCP message came from that a proxy asked about.
-	Server string   `json:"server,omitzero"`
+	Task     string `json:"task,omitzero"` // the root of the tree of tasks
+	Approval string `json:"approval,omitzero"`
+	Server   string `json:"server,omitzero"`
+	// From is where an MCP message came from that a proxy asked about.
 	From   string   `json:"from,omitzero"`
 	Faults []string `json:"faults,omitzero"`
 	// NotKept names the quota because of which no contents are there.

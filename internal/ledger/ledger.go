@@ -106,6 +106,7 @@ type Log struct {
 	closed  bool
 	stopped error // why the log takes nothing any more, for good
 
+	indexer   indexer
 	committer committer // owned by the committer's goroutine
 }
 
@@ -188,6 +189,7 @@ type Ticket struct {
 	buffer  *[]byte
 	tail    []byte // the record from its kind on
 	opening []byte
+	facts   []byte
 	parts   []Part
 	writes  []*Write
 	change  *task.Change
@@ -245,6 +247,7 @@ func Open(ctx context.Context, cfg Config) (*Log, error) {
 	if err != nil {
 		return nil, errors.Join(err, cfg.Store.Release(ctx, lease))
 	}
+	l.startIndexer(context.WithoutCancel(ctx))
 	go l.run()
 	return l, nil
 }
@@ -414,6 +417,7 @@ func (l *Log) Close() error {
 	if again {
 		return nil
 	}
+	l.endIndexer()
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
 	if err := l.cfg.Store.Release(ctx, l.lease); err != nil && !errors.Is(err, ErrFenced) {
@@ -588,6 +592,7 @@ func (c *committer) commit(l *Log, g *group) error {
 		}
 	}
 	if c.next.size > c.tip.size {
+		l.sealed(c.tip.size, c.next.size)
 		c.tip = c.next
 		l.cfg.OnCheckpoint(l.lease.Log, c.tip.size, c.batch.Checkpoint)
 	}
@@ -659,12 +664,13 @@ func (c *committer) build(l *Log, g *group, found Found) (*Batch, error) {
 	c.next = c.tip
 	b := &c.batch
 	clear(b.Openings)
+	clear(b.Facts)
 	clear(b.Parts)
 	clear(b.Claims)
 	clear(b.Items)
 	*b = Batch{
 		First: c.tip.size, At: time.UnixMicro(max(l.cfg.Now().UnixMicro(), c.tip.time)).UTC(),
-		Records: b.Records[:0], Leaves: b.Leaves[:0], Openings: b.Openings[:0], Parts: b.Parts[:0],
+		Records: b.Records[:0], Leaves: b.Leaves[:0], Openings: b.Openings[:0], Facts: b.Facts[:0], Parts: b.Parts[:0],
 		Claims: b.Claims[:0], Items: b.Items[:0], Nodes: b.Nodes[:0],
 	}
 	c.arena, c.offsets = c.arena[:0], c.offsets[:0]
@@ -775,6 +781,7 @@ func (c *committer) add(t *Ticket) {
 	b.Leaves = append(b.Leaves, leaf)
 	b.Nodes = c.next.add(leaf, b.Nodes)
 	b.Openings = append(b.Openings, t.opening)
+	b.Facts = append(b.Facts, t.facts)
 	for _, p := range t.parts {
 		at, ok := c.parts[p.Hash]
 		if ok && b.At.Sub(at) < PartWindow/2 {

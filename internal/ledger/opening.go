@@ -84,27 +84,46 @@ func prepare(e *Entry, now func() time.Time) (*Ticket, error) {
 		}
 	}
 	b := appendRecordTail((*t.buffer)[:0], &r)
-	end := len(b)
-	b = append(b, openingVersion)
-	for f, c := range contents {
-		if c == nil || !e.KeepContent && (Field(f) == Request || Field(f) == Modified) {
-			continue
+	var ends [3]int // of the record, of the contents, of the facts
+	ends[0] = len(b)
+	for i, facts := range [...]bool{false, true} {
+		b = append(b, openingVersion)
+		for f, c := range contents {
+			kept := e.KeepContent || Field(f) != Request && Field(f) != Modified
+			if c == nil || !kept || Field(f).fact() != facts {
+				continue
+			}
+			b = append(b, byte(f)+1)
+			b = append(b, salt(f)...)
+			if Field(f) == Request {
+				b, t.parts = appendPieces(b, c, e.Shared)
+			} else {
+				b, _ = appendPieces(b, c, nil)
+			}
 		}
-		b = append(b, byte(f)+1)
-		b = append(b, salt(f)...)
-		if Field(f) == Request {
-			b, t.parts = appendPieces(b, c, e.Shared)
+		if len(b) == ends[i]+1 { // nothing of it
+			b = b[:ends[i]]
 		} else {
-			b, _ = appendPieces(b, c, nil)
+			b = append(b, 0)
 		}
+		ends[i+1] = len(b)
 	}
-	if len(b) > end+1 {
-		b = append(b, 0)
-		t.opening = b[end:len(b):len(b)]
-	}
-	t.tail = b[:end:end]
+	t.tail = b[:ends[0]:ends[0]]
+	t.opening, t.facts = piece(b, ends[0], ends[1]), piece(b, ends[1], ends[2])
 	*t.buffer = b
 	return t, nil
+}
+
+// fact reports whether a field is of the facts: who asked, and what it belongs to. They
+// lie apart from the contents, which go sooner.
+func (f Field) fact() bool { return f == Principal || f == Links }
+
+// piece is a part of a buffer; nil for an empty one.
+func piece(b []byte, from, to int) []byte {
+	if from == to {
+		return nil
+	}
+	return b[from:to:to]
 }
 
 // release gives up what the ticket holds for the committer.
@@ -112,7 +131,7 @@ func (t *Ticket) release() {
 	if cap(*t.buffer) <= 64<<10 {
 		buffers.Put(t.buffer)
 	}
-	t.buffer, t.tail, t.opening, t.parts, t.writes = nil, nil, nil, nil, nil
+	t.buffer, t.tail, t.opening, t.facts, t.parts, t.writes = nil, nil, nil, nil, nil, nil
 }
 
 // lastPerKey drops writes that a later one of the same session replaces.
@@ -336,16 +355,40 @@ func openingOf(o *[fields]opened) Opening {
 
 func readOpening(ctx context.Context, store Reader, r *Record) (*[fields]opened, error) {
 	pos := act.Position{Log: r.Log, Index: r.Index}
-	data, err := store.Opening(ctx, pos)
-	if err != nil {
-		return nil, fmt.Errorf("the opening of record %s: %w", pos, err)
-	}
-	o, err := parseOpening(data, func(hash [32]byte) ([]byte, error) { return store.Part(ctx, hash) })
+	o, err := joinOpening(ctx, store, pos)
 	if err == nil {
-		err = r.check(&o)
+		err = r.check(o)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the opening of record %s: %w", pos, err)
 	}
-	return &o, nil
+	return o, nil
+}
+
+// joinOpening reads the contents and the facts of a record. ErrNotFound when there are
+// neither.
+func joinOpening(ctx context.Context, store Reader, pos act.Position) (*[fields]opened, error) {
+	var o [fields]opened
+	data, err := store.Opening(ctx, pos)
+	found := err == nil
+	if found {
+		o, err = parseOpening(data, func(hash [32]byte) ([]byte, error) { return store.Part(ctx, hash) })
+	}
+	if err != nil && (found || !errors.Is(err, ErrNotFound)) {
+		return nil, err
+	}
+	err = store.Facts(ctx, pos.Log, pos.Index, pos.Index+1, func(_ uint64, data []byte) error {
+		found = true
+		facts, err := parseOpening(append([]byte(nil), data...), noParts)
+		for f := range facts {
+			if facts[f].present {
+				o[f] = facts[f]
+			}
+		}
+		return err
+	})
+	if err == nil && !found {
+		err = ErrNotFound
+	}
+	return &o, err
 }

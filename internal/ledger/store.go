@@ -47,8 +47,17 @@ type Reader interface {
 	// to to (exclusive), in order and without those that have nothing, until f returns
 	// an error, which Openings returns. f must not keep opening.
 	Openings(ctx context.Context, log uint32, from, to uint64, f func(index uint64, opening []byte) error) error
+	// Facts is Openings for the facts: see Batch.Facts.
+	Facts(ctx context.Context, log uint32, from, to uint64, f func(index uint64, facts []byte) error) error
 	// Part returns a stored part of openings by its SHA-256.
 	Part(ctx context.Context, hash [32]byte) ([]byte, error)
+	// Segments lists the segments of a log's index. Of two that cover the same records
+	// either will do.
+	Segments(ctx context.Context, log uint32) ([]Segment, error)
+	// SegmentPage returns the last page of a segment that begins with a posting not after
+	// at, or where next says so the first one that begins after it. ErrNotFound when
+	// there is none; ErrStale when the segment itself is not there, or no more.
+	SegmentPage(ctx context.Context, log uint32, seg Segment, at Posting, next bool) (SegmentPage, error)
 	// Policy returns a policy set's text by its content hash, which records name.
 	Policy(ctx context.Context, hash string) ([]byte, error)
 	// Anchors lists a log's anchors, oldest first.
@@ -77,6 +86,15 @@ type Store interface {
 	// Commit's. ErrFenced when the lease's epoch is no longer the newest, or the
 	// head is not at the batch's First.
 	Commit(ctx context.Context, lease Lease, claims []Claim, load *task.Load, build func(Found) (*Batch, error)) error
+
+	// PutSegment writes a segment of the index, in place of those within it. It is
+	// ErrStale when segments of the log were dropped since since.
+	PutSegment(ctx context.Context, log uint32, seg Segment, since uint64, pages []SegmentPage) error
+	// SegmentsDropped counts how often segments of a log were dropped.
+	SegmentsDropped(ctx context.Context, log uint32) (uint64, error)
+	// DropSegments removes the segments that have any record from index from (inclusive)
+	// to to (exclusive).
+	DropSegments(ctx context.Context, log uint32, from, to uint64) error
 
 	// PruneRecords removes whole batches of records that lie below size. The
 	// hashes needed to prove everything from size on stay.
@@ -154,7 +172,10 @@ type Batch struct {
 	At       time.Time // never before the At of the batch before
 	Records  [][]byte
 	Leaves   []tlog.Hash // the hash of each record
-	Openings [][]byte    // beside each record; nil for none
+	Openings [][]byte    // the contents beside each record; nil for none
+	// Facts are the openings of the fields that tell who asked, and what it belongs to:
+	// they stay when the contents go, and are what records are found by. nil for none.
+	Facts [][]byte
 	// Parts are those that this batch's openings refer to and that were not in
 	// a batch of the last PartWindow. So a part may go once it was last put
 	// more than PartWindow before the At of the oldest batch of openings kept.

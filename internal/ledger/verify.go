@@ -561,28 +561,32 @@ func (a *audit) judge(t *found, keptSigned, freshSigned bool) {
 
 // openings checks what lies beside a tile's records.
 func (a *reader) openings(t *found) error {
-	rest := t.records
-	err := a.store.Openings(a.ctx, a.opt.Log, t.from, t.to, func(index uint64, data []byte) error {
-		for len(rest) > 0 && rest[0].Index < index {
-			rest = rest[1:]
-		}
-		if len(rest) == 0 || rest[0].Index != index {
-			return nil // of a record that is missing, or not at its place
-		}
-		r := &rest[0]
-		t.openings++
-		o, err := parseOpening(data, a.part)
-		if err == nil {
-			err = r.check(&o)
-		}
+	beside := make(map[uint64]bool, len(t.records)) // records that have contents, or facts
+	for _, read := range []func(context.Context, uint32, uint64, uint64, func(uint64, []byte) error) error{a.store.Openings, a.store.Facts} {
+		rest := t.records
+		err := read(a.ctx, a.opt.Log, t.from, t.to, func(index uint64, data []byte) error {
+			for len(rest) > 0 && rest[0].Index < index {
+				rest = rest[1:]
+			}
+			if len(rest) == 0 || rest[0].Index != index {
+				return nil // of a record that is missing, or not at its place
+			}
+			r := &rest[0]
+			beside[index] = true
+			o, err := parseOpening(data, a.part)
+			if err == nil {
+				err = r.check(&o)
+			}
+			if err != nil {
+				a.problem(index, index+1, "What lies beside record %s does not hold: %v.", a.id(index), err)
+			}
+			return nil
+		})
 		if err != nil {
-			a.problem(index, index+1, "What lies beside record %s does not hold: %v.", a.id(index), err)
+			return fmt.Errorf("read the openings of records %s to %s: %w", a.id(t.from), a.id(t.to-1), err)
 		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("read the openings of records %s to %s: %w", a.id(t.from), a.id(t.to-1), err)
 	}
+	t.openings = uint64(len(beside))
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/engine"
-	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/task"
 )
@@ -250,7 +249,7 @@ func (k *Keeper) isOf(ctx context.Context, pos act.Position, who *person) (bool,
 	if err != nil {
 		return false, fmt.Errorf("its principal cannot be read: %w", err)
 	}
-	if by.Claims.User == who.id || by.Claims.UserHash == guard.UserHash(who.id) {
+	if by.Claims.User == who.id || by.Claims.UserHash == ledger.UserHash(who.id) {
 		return true, nil
 	}
 	about, err := o.Details()

@@ -81,9 +81,12 @@ type Items interface {
 
 // Openings removes what lies beside records.
 type Openings interface {
-	// Erase removes the openings of these positions for good: their bytes are
-	// overwritten, also in the database's journal.
+	// Erase removes the openings of these positions for good, with their facts: their
+	// bytes are overwritten, also in the database's journal.
 	Erase(ctx context.Context, positions []act.Position) error
+	// TrimFacts removes facts that are older than a time, and returns how many batches of
+	// them. What found records by them goes with them.
+	TrimFacts(ctx context.Context, before time.Time) (removed int, err error)
 	// TrimOpenings removes openings, oldest first, that are older than before
 	// or beyond maxBytes in all, in steps small enough not to hold up commits,
 	// and the parts that nothing refers to any more. It returns how many

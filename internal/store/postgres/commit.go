@@ -287,15 +287,12 @@ func queueRecords(b *pgx.Batch, lease ledger.Lease, batch *ledger.Batch) error {
 		b.Queue(`INSERT INTO node (log, level, n, hash) SELECT $1, * FROM unnest($2::integer[], $3::bigint[], $4::bytea[])`,
 			lease.Log, levels, ns, hashes)
 	}
-	openings := 0
-	for from, to := range layout.Groups(batch.Openings) {
-		data, err := layout.AppendOpenings(nil, batch.Openings[from:to])
-		if err != nil {
-			return err
-		}
-		openings += len(data)
-		b.Queue(`INSERT INTO opening (log, first, count, at, size, data) VALUES ($1, $2, $3, $4, $5, $6)`,
-			lease.Log, batch.First+uint64(from), to-from, at, len(data), data)
+	openings, err := queueOpenings(b, "opening", lease, batch, batch.Openings)
+	if err != nil {
+		return err
+	}
+	if _, err := queueOpenings(b, "fact", lease, batch, batch.Facts); err != nil {
+		return err
 	}
 	parts := slices.Clone(batch.Parts)
 	slices.SortFunc(parts, func(a, b ledger.Part) int { return bytes.Compare(a.Hash[:], b.Hash[:]) })
@@ -308,6 +305,21 @@ func queueRecords(b *pgx.Batch, lease ledger.Lease, batch *ledger.Batch) error {
 	b.Queue(`UPDATE log SET size = $2, checkpoint = $3, opening_bytes = opening_bytes + $4 WHERE log = $1`,
 		lease.Log, batch.First+uint64(len(batch.Records)), batch.Checkpoint, openings)
 	return nil
+}
+
+// queueOpenings queues the writing of a batch's openings, or its facts, in groups, and
+// returns their bytes.
+func queueOpenings(b *pgx.Batch, table string, lease ledger.Lease, batch *ledger.Batch, openings [][]byte) (size int, err error) {
+	for from, to := range layout.Groups(openings) {
+		data, err := layout.AppendOpenings(nil, openings[from:to])
+		if err != nil {
+			return 0, err
+		}
+		size += len(data)
+		b.Queue(`INSERT INTO `+table+` (log, first, count, at, size, data) VALUES ($1, $2, $3, $4, $5, $6)`,
+			lease.Log, batch.First+uint64(from), to-from, batch.At.UnixNano(), len(data), data)
+	}
+	return size, nil
 }
 
 // settle moves the heads that were put elsewhere than the batch has them, and

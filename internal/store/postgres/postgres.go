@@ -49,6 +49,8 @@ const (
 	lockAcquire = 0x72656576_00000002
 	// lockReserve is that of reservations, with a hash of what is reserved.
 	lockReserve = 0x72657376
+	// lockSegments is that of who writes or drops a log's segments, with the log's number.
+	lockSegments = 0x72656567
 	// lockAlone is that of what one node does at a time: see Alone.
 	lockAlone = 0x72656576_00000003
 )

@@ -142,7 +142,7 @@ func (s *Store) upper(ctx context.Context, log uint32, level int, from, to uint6
 
 // Opening returns what lies beside a record.
 func (s *Store) Opening(ctx context.Context, pos act.Position) ([]byte, error) {
-	row, start, end, err := findOpening(ctx, s.pool, pos, "")
+	row, start, end, err := findOpening(ctx, s.pool, "opening", pos, "")
 	if err != nil {
 		return nil, err
 	}
@@ -154,16 +154,21 @@ func (s *Store) Openings(ctx context.Context, log uint32, from, to uint64, f fun
 	return s.batches(ctx, log, "opening", "data", from, to, func(b *layout.Batch) error { return b.Openings(from, to, f) })
 }
 
+// Facts calls f with the facts of records. See store.Store.
+func (s *Store) Facts(ctx context.Context, log uint32, from, to uint64, f func(index uint64, facts []byte) error) error {
+	return s.batches(ctx, log, "fact", "data", from, to, func(b *layout.Batch) error { return b.Openings(from, to, f) })
+}
+
 // querier is a pool or a transaction.
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// findOpening returns the row of openings that a record's is in, and where in
-// its data it is. It is ledger.ErrNotFound if there is none. lock is empty or
+// findOpening returns the row of openings, or of facts, that a record's is in, and where
+// in its data it is. It is ledger.ErrNotFound if there is none. lock is empty or
 // FOR UPDATE.
-func findOpening(ctx context.Context, q querier, pos act.Position, lock string) (row layout.Batch, start, end int64, err error) {
-	rows, err := q.Query(ctx, `SELECT first, count, data FROM opening WHERE log = $1 AND first <= $2 ORDER BY first DESC LIMIT 1 `+lock,
+func findOpening(ctx context.Context, q querier, table string, pos act.Position, lock string) (row layout.Batch, start, end int64, err error) {
+	rows, err := q.Query(ctx, `SELECT first, count, data FROM `+table+` WHERE log = $1 AND first <= $2 ORDER BY first DESC LIMIT 1 `+lock,
 		pos.Log, clamp(pos.Index))
 	if err != nil {
 		return row, 0, 0, err

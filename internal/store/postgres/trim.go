@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"reeve.example/reeve/act"
@@ -21,7 +23,12 @@ func (s *Store) Erase(ctx context.Context, positions []act.Position) error {
 		n := min(len(positions), 128)
 		err := s.transact(ctx, func(tx pgx.Tx) error {
 			for _, pos := range positions[:n] {
-				if err := erase(ctx, tx, pos); err != nil {
+				for _, table := range []string{"opening", "fact"} {
+					if err := erase(ctx, tx, table, pos); err != nil {
+						return err
+					}
+				}
+				if err := dropSegments(ctx, tx, pos.Log, pos.Index, pos.Index+1); err != nil {
 					return err
 				}
 			}
@@ -32,14 +39,14 @@ func (s *Store) Erase(ctx context.Context, positions []act.Position) error {
 		}
 		positions = positions[n:]
 	}
-	if _, err := s.pool.Exec(ctx, `VACUUM opening`); err != nil {
+	if _, err := s.pool.Exec(ctx, `VACUUM opening, fact, segment_page`); err != nil {
 		return fmt.Errorf("erase: the bytes are removed, but old versions of the rows stay until the next vacuum: %w", err)
 	}
 	return nil
 }
 
-func erase(ctx context.Context, tx pgx.Tx, pos act.Position) error {
-	row, start, end, err := findOpening(ctx, tx, pos, "FOR UPDATE")
+func erase(ctx context.Context, tx pgx.Tx, table string, pos act.Position) error {
+	row, start, end, err := findOpening(ctx, tx, table, pos, "FOR UPDATE")
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil
 	}
@@ -50,7 +57,7 @@ func erase(ctx context.Context, tx pgx.Tx, pos act.Position) error {
 	from, to := layout.TableSpan(i)
 	clear(row.Data[start:end])
 	clear(row.Data[from:to])
-	_, err = tx.Exec(ctx, `UPDATE opening SET data = $3 WHERE log = $1 AND first = $2`, pos.Log, row.First, row.Data)
+	_, err = tx.Exec(ctx, `UPDATE `+table+` SET data = $3 WHERE log = $1 AND first = $2`, pos.Log, row.First, row.Data)
 	return err
 }
 
@@ -82,6 +89,46 @@ func (s *Store) trimOpenings(ctx context.Context, before, excess int64) (n int, 
 			SELECT count(*), coalesce(sum(size), 0)::bigint FROM gone`, before, excess, layout.TrimRows, layout.TrimBytes).Scan(&n, &size)
 	})
 	return n, size, err
+}
+
+// TrimFacts removes facts that are older than a time. See store.Store.
+func (s *Store) TrimFacts(ctx context.Context, before time.Time) (removed int, err error) {
+	for {
+		n := 0
+		err := s.transact(ctx, func(tx pgx.Tx) error {
+			rows, err := tx.Query(ctx, `DELETE FROM fact f USING (SELECT log, first FROM fact WHERE at < $1 ORDER BY at, log, first LIMIT $2) d
+				WHERE f.log = d.log AND f.first = d.first RETURNING f.log, f.first, f.count`, before.UnixNano(), layout.TrimRows)
+			if err != nil {
+				return err
+			}
+			type stretch struct{ from, to uint64 }
+			gone := map[uint32]stretch{}
+			var log uint32
+			var first, count uint64
+			n = 0
+			_, err = pgx.ForEachRow(rows, []any{&log, &first, &count}, func() error {
+				n++
+				g, again := gone[log]
+				if !again {
+					g.from = first
+				}
+				gone[log] = stretch{min(g.from, first), max(g.to, first+count)}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			for _, log := range slices.Sorted(maps.Keys(gone)) {
+				if err := dropSegments(ctx, tx, log, gone[log].from, gone[log].to); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if removed += n; err != nil || n == 0 {
+			return removed, err
+		}
+	}
 }
 
 // trimParts removes some parts that no opening refers to any more.
@@ -126,6 +173,19 @@ func (s *Store) PruneRecords(ctx context.Context, log uint32, size uint64, check
 		if tag.RowsAffected() == 0 {
 			break
 		}
+	}
+	for {
+		tag, err := s.pool.Exec(ctx, `DELETE FROM fact WHERE log = $1 AND first IN
+			(SELECT first FROM fact WHERE log = $1 AND first + count <= (SELECT pruned FROM log WHERE log = $1) ORDER BY first LIMIT $2)`, log, layout.TrimRows)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			break
+		}
+	}
+	if err := s.DropSegments(ctx, log, 0, size-size%layout.Tile); err != nil {
+		return err
 	}
 	for n := 1; n > 0; {
 		err := s.transact(ctx, func(tx pgx.Tx) error {

@@ -188,14 +188,15 @@ func (s *Store) insert(c *sqlite.Conn, b *ledger.Batch) error {
 			return err
 		}
 	}
-	var openings int64
-	for from, to := range layout.Groups(b.Openings) {
-		n, err := s.insertOpenings(c, b.First+uint64(from), at, b.Openings[from:to])
-		if err != nil {
-			return err
-		}
-		openings += n
+	openings, err := s.insertOpenings(c, "opening", b.First, at, b.Openings)
+	if err != nil {
+		return err
 	}
+	facts, err := s.insertOpenings(c, "fact", b.First, at, b.Facts)
+	if err != nil {
+		return err
+	}
+	written += facts
 	for _, p := range b.Parts {
 		err := execute(c, `INSERT INTO part (hash, last_put, size, data) VALUES (?, ?, ?, ?)
 			ON CONFLICT (hash) DO UPDATE SET last_put = max(last_put, excluded.last_put)`,
@@ -219,19 +220,26 @@ func (s *Store) insert(c *sqlite.Conn, b *ledger.Batch) error {
 // commitOverhead is about what a commit writes besides its columns.
 const commitOverhead = 16 << 10
 
-// insertOpenings writes one group of openings, and returns its bytes.
-func (s *Store) insertOpenings(c *sqlite.Conn, first uint64, at int64, openings [][]byte) (size int64, err error) {
-	s.records, err = layout.AppendOpenings(shrunk(s.records), openings)
-	if err != nil {
-		return 0, err
+// insertOpenings writes the openings of a batch, or its facts, in groups, and returns
+// their bytes.
+func (s *Store) insertOpenings(c *sqlite.Conn, table string, first uint64, at int64, openings [][]byte) (written int64, err error) {
+	for from, to := range layout.Groups(openings) {
+		s.records, err = layout.AppendOpenings(shrunk(s.records), openings[from:to])
+		if err != nil {
+			return 0, err
+		}
+		size := int64(len(s.records))
+		err = execute(c, `INSERT INTO `+table+` (first, count, at, size, data) VALUES (?, ?, ?, ?, zeroblob(?))`,
+			int64(first)+int64(from), int64(to-from), at, size, size)
+		if err == nil {
+			err = fill(c, table, "data", first+uint64(from), s.records)
+		}
+		if err != nil {
+			return 0, err
+		}
+		written += size
 	}
-	size = int64(len(s.records))
-	err = execute(c, `INSERT INTO opening (first, count, at, size, data) VALUES (?, ?, ?, ?, zeroblob(?))`,
-		int64(first), int64(len(openings)), at, size, size)
-	if err == nil {
-		err = fill(c, "opening", "data", first, s.records)
-	}
-	return size, err
+	return written, nil
 }
 
 // fill writes the last column of a row, which was made of zeros. A long

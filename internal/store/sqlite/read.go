@@ -158,7 +158,7 @@ func (s *Store) leafHashes(ctx context.Context, from, to uint64) ([]tlog.Hash, e
 // Opening returns what lies beside a record.
 func (s *Store) Opening(ctx context.Context, pos act.Position) (opening []byte, err error) {
 	err = s.read(ctx, func(c *sqlite.Conn) error {
-		row, start, end, err := findOpening(c, pos)
+		row, start, end, err := findOpening(c, "opening", pos)
 		if err == nil {
 			opening = row.Data[start:end:end]
 		}
@@ -175,14 +175,22 @@ func (s *Store) Openings(ctx context.Context, log uint32, from, to uint64, f fun
 	return s.batches(ctx, "opening", "data", from, to, func(b *layout.Batch) error { return b.Openings(from, to, f) })
 }
 
-// findOpening returns the row of openings that a record's is in, and where the
-// record's opening is in the row's data: from start to end. It is
+// Facts calls f with the facts of records. See store.Store.
+func (s *Store) Facts(ctx context.Context, log uint32, from, to uint64, f func(index uint64, facts []byte) error) error {
+	if log != 0 {
+		return ctx.Err()
+	}
+	return s.batches(ctx, "fact", "data", from, to, func(b *layout.Batch) error { return b.Openings(from, to, f) })
+}
+
+// findOpening returns the row of openings, or of facts, that a record's is in, and where
+// the record's opening is in the row's data: from start to end. It is
 // ledger.ErrNotFound if there is none.
-func findOpening(c *sqlite.Conn, pos act.Position) (row layout.Batch, start, end int64, err error) {
+func findOpening(c *sqlite.Conn, table string, pos act.Position) (row layout.Batch, start, end int64, err error) {
 	if pos.Log != 0 {
 		return row, 0, 0, ledger.ErrNotFound
 	}
-	err = query(c, `SELECT first, count, data FROM opening WHERE first <= ? ORDER BY first DESC LIMIT 1`, func(stmt *sqlite.Stmt) error {
+	err = query(c, `SELECT first, count, data FROM `+table+` WHERE first <= ? ORDER BY first DESC LIMIT 1`, func(stmt *sqlite.Stmt) error {
 		row, err = readBatch(stmt)
 		return err
 	}, int64(clamp(pos.Index)))

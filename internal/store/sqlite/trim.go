@@ -25,9 +25,14 @@ func (s *Store) Erase(ctx context.Context, positions []act.Position) error {
 	}
 	for len(positions) > 0 {
 		n := min(len(positions), 128)
-		err := s.write(func(c *sqlite.Conn) error {
+		err := s.securely(func(c *sqlite.Conn) error {
 			for _, pos := range positions[:n] {
-				if err := s.erase(c, pos); err != nil {
+				for _, table := range []string{"opening", "fact"} {
+					if err := s.erase(c, table, pos); err != nil {
+						return err
+					}
+				}
+				if err := dropSegments(c, pos.Index, pos.Index+1); err != nil {
 					return err
 				}
 			}
@@ -44,15 +49,15 @@ func (s *Store) Erase(ctx context.Context, positions []act.Position) error {
 	return nil
 }
 
-func (s *Store) erase(c *sqlite.Conn, pos act.Position) (err error) {
-	row, start, end, err := findOpening(c, pos)
+func (s *Store) erase(c *sqlite.Conn, table string, pos act.Position) (err error) {
+	row, start, end, err := findOpening(c, table, pos)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	blob, err := c.OpenBlob("main", "opening", "data", int64(row.First), true)
+	blob, err := c.OpenBlob("main", table, "data", int64(row.First), true)
 	if err != nil {
 		return err
 	}
@@ -136,6 +141,56 @@ func (s *Store) trimOpenings(before, excess int64) (n int, size int64, err error
 	return len(old), size, nil
 }
 
+// TrimFacts removes facts that are older than a time, overwritten in the database.
+func (s *Store) TrimFacts(ctx context.Context, before time.Time) (removed int, err error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return removed, err
+		}
+		n, err := s.trimFacts(before.UnixNano())
+		if removed += n; err != nil || n == 0 {
+			return removed, err
+		}
+	}
+}
+
+func (s *Store) trimFacts(before int64) (n int, err error) {
+	err = s.securely(func(c *sqlite.Conn) error {
+		n = 0
+		var from, to uint64
+		// They lie in the order of their times.
+		err := query(c, `DELETE FROM fact WHERE first IN (SELECT first FROM (SELECT first, at FROM fact ORDER BY first LIMIT ?) WHERE at < ?) RETURNING first, count`,
+			func(stmt *sqlite.Stmt) error {
+				first, end := uint64(stmt.ColumnInt64(0)), uint64(stmt.ColumnInt64(0)+stmt.ColumnInt64(1))
+				if n++; n == 1 {
+					from = first
+				}
+				from, to = min(from, first), max(to, end)
+				return nil
+			}, int64(layout.TrimRows), before)
+		if err != nil || n == 0 {
+			return err
+		}
+		return dropSegments(c, from, to)
+	})
+	return n, err
+}
+
+// securely is write, with what is removed overwritten with zeros.
+func (s *Store) securely(f func(c *sqlite.Conn) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, err := s.writable()
+	if err != nil {
+		return err
+	}
+	if err := do(c, "PRAGMA secure_delete=ON"); err != nil {
+		return s.broken(err)
+	}
+	defer do(c, "PRAGMA secure_delete=FAST")
+	return s.transact(f)
+}
+
 // trimParts removes some parts that no opening refers to any more.
 func (s *Store) trimParts() (n int, size int64, err error) {
 	err = s.write(func(c *sqlite.Conn) error {
@@ -206,7 +261,17 @@ func (s *Store) PruneRecords(ctx context.Context, log uint32, size uint64, check
 			return err
 		}
 	}
-	return nil
+	for removed := layout.TrimRows; removed > 0; {
+		err := s.write(func(c *sqlite.Conn) error {
+			err := execute(c, `DELETE FROM fact WHERE first IN (SELECT first FROM fact WHERE first + count <= ? ORDER BY first LIMIT ?)`, int64(size), int64(layout.TrimRows))
+			removed = c.Changes()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return s.write(func(c *sqlite.Conn) error { return dropSegments(c, 0, size) })
 }
 
 // mergeBelow merges the sessions' heads of all records below size into the runs.

@@ -31,7 +31,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		"Empty": empty, "Records": records, "Large": large, "Reused": reused, "Nodes": nodes,
 		"Sessions": sessions, "Lost": lost, "Chains": chains, "ManySessions": manySessions,
 		"Fencing": fencing, "Release": release, "Refused": refused,
-		"Openings": openings, "Erase": erase, "TrimByAge": trimByAge, "TrimByBytes": trimByBytes, "TrimParts": trimParts,
+		"Openings": openings, "Erase": erase, "TrimByAge": trimByAge, "TrimByBytes": trimByBytes, "TrimParts": trimParts, "Facts": facts, "Segments": segments,
 		"Items": items, "ManyItems": manyItems, "Prune": prune, "Policies": policies, "Keys": keys, "Anchors": anchors,
 		"Concurrency": concurrency, "Closed": closed,
 		"TaskRoundTrip": taskRoundTrip, "TaskLife": taskLife, "TaskLoad": taskLoad, "TaskTexts": taskTexts, "TaskUpdate": taskUpdate,

@@ -22,6 +22,7 @@ var Epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type Entry struct {
 	Record  []byte
 	Opening []byte
+	Facts   []byte
 	Claims  []ledger.Claim
 	Parts   []ledger.Part
 	Items   []ledger.Item
@@ -102,6 +103,7 @@ func (w *Writer) Commit(ctx context.Context, entries ...Entry) (lost []int, err 
 			b.Records = append(b.Records, e.Record)
 			b.Leaves = append(b.Leaves, tlog.RecordHash(e.Record))
 			b.Openings = append(b.Openings, e.Opening)
+			b.Facts = append(b.Facts, e.Facts)
 			b.Parts = append(b.Parts, e.Parts...)
 			for _, item := range e.Items {
 				b.Items = append(b.Items, ledger.BatchItem{Entry: len(b.Records) - 1, Item: item})

@@ -234,8 +234,8 @@ var errOpening = fmt.Errorf("%w: a group of openings cannot be read", ErrDamaged
 // Check refuses a batch that is not whole, before any of it is written.
 func Check(b *ledger.Batch) error {
 	n := len(b.Records)
-	if len(b.Leaves) != n || len(b.Openings) != n && len(b.Openings) != 0 {
-		return fmt.Errorf("a batch of %d records has %d leaf hashes and %d openings", n, len(b.Leaves), len(b.Openings))
+	if len(b.Leaves) != n || len(b.Openings) != n && len(b.Openings) != 0 || len(b.Facts) != n && len(b.Facts) != 0 {
+		return fmt.Errorf("a batch of %d records has %d leaf hashes, %d openings and %d facts", n, len(b.Leaves), len(b.Openings), len(b.Facts))
 	}
 	last := 0
 	for i := range b.Claims {
