@@ -80,6 +80,7 @@ type Config struct {
 	Retention struct {
 		Age     time.Duration `yaml:"age" default:"2160h" doc:"How long contents are kept (90 days)."`
 		Bytes   int64         `yaml:"bytes" default:"2147483648" doc:"How many bytes of contents are kept; the oldest go first."`
+		Links   time.Duration `yaml:"links" default:"17520h" doc:"How long it is kept who asked for what in which session, by which decisions are found, apart from the contents (two years); never shorter than those. 0s for as long as the records."`
 		Tasks   time.Duration `yaml:"tasks" default:"2160h" doc:"How long trees of tasks are kept after all of them ended, and A2A tasks (90 days); 0s for ever."`
 		Records time.Duration `yaml:"records" default:"4320h" doc:"How old records must be before somebody may prune them (180 days); 0s for no bound. Without pruning they stay for ever."`
 	} `yaml:"retention"`
@@ -512,8 +513,8 @@ func (c *Config) check() error {
 	if c.Tasks.ScratchBytes < 1<<20 {
 		fail("tasks: scratch-bytes is at least 1048576")
 	}
-	if c.Retention.Tasks < 0 || c.Retention.Records < 0 {
-		fail("retention: tasks and records are not negative")
+	if c.Retention.Links < 0 || c.Retention.Tasks < 0 || c.Retention.Records < 0 {
+		fail("retention: links, tasks and records are not negative")
 	}
 	if c.LLM.PromptPrice < 0 || c.LLM.CompletionPrice < 0 {
 		fail("llm: prices are not negative")

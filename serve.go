@@ -188,7 +188,7 @@ func (n *Node) stream(h http.Handler) http.Handler {
 func (n *Node) retention() *retention.Keeper {
 	return &retention.Keeper{
 		Store: n.store, Log: n.log, Guard: n.guard, Engine: n.engine.Load(), Messages: n.a2a,
-		Contents: n.cfg.Retention.Age, Bytes: n.cfg.Retention.Bytes, Tasks: n.cfg.Retention.Tasks, Records: n.cfg.Retention.Records, Now: n.now, Logger: n.logger,
+		Contents: n.cfg.Retention.Age, Links: n.cfg.Retention.Links, Bytes: n.cfg.Retention.Bytes, Tasks: n.cfg.Retention.Tasks, Records: n.cfg.Retention.Records, Now: n.now, Logger: n.logger,
 	}
 }
 

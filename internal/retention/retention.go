@@ -49,6 +49,9 @@ type Keeper struct {
 	// 0 is for no limit of size.
 	Contents time.Duration
 	Bytes    int64
+	// Links is how long it is kept who asked, and what a record belongs to; 0 is for as
+	// long as the records. Contents that are kept longer keep it as long as they.
+	Links time.Duration
 	// Tasks is how long trees of tasks are kept when they have ended; 0 is for ever.
 	Tasks time.Duration
 	// Records is how old a record has to be to be pruned.
@@ -96,6 +99,15 @@ func (k *Keeper) removeOldContents(ctx context.Context) {
 		k.Logger.Error("contents were not removed", "error", err)
 	} else if removed > 0 {
 		k.Logger.Info("contents were removed, as the retention says", "batches", removed, "bytes", freed)
+	}
+	if k.Links == 0 {
+		return
+	}
+	removed, err = k.Store.TrimFacts(ctx, k.Now().Add(-max(k.Links, k.Contents)))
+	if err != nil && ctx.Err() == nil {
+		k.Logger.Error("who asked for old decisions was not removed", "error", err)
+	} else if removed > 0 {
+		k.Logger.Info("who asked for old decisions was removed, as the retention says", "batches", removed)
 	}
 }
 
