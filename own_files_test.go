@@ -53,7 +53,7 @@ func judged(t *testing.T, set *policy.Set, request []byte) act.Decision {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return guard.Judge(a, nil, policy.Session{Known: true}, set)
+	return guard.Judge(a, nil, policy.Session{Known: true, Local: true}, set)
 }
 
 // asResult makes the step with which an agent reports what a tool gave.

@@ -216,7 +216,7 @@ func Remembered(s *session.State, a *act.Action) policy.Session {
 	return policy.Session{
 		Known: s.Known, Steps: s.Steps, Calls: s.Calls, Started: s.Started,
 		Tainted: s.Tainted(a.Turn), Autonomous: s.Autonomous, Values: &s.Values, At: s.At,
-		Written: s.Written, Wrote: s.Wrote,
+		Written: s.Written, Wrote: s.Wrote, Local: s.Local(a),
 	}
 }
 
@@ -472,6 +472,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		}
 	}
 	step := s.state.Step(a, d.Effect)
+	step.Gives(a, read)
 	s.state.Masked(step, a, d.Edits)
 	s.state.Touched(step, a)
 	from := set.Source(a, s.state.CalledBy(a))

@@ -69,7 +69,7 @@ var (
 	caseKeys     = []string{"name", "description", "class", "request", "request_file", "command", "call", "mcp", "result", "session", "violations", "expect"}
 	callKeys     = []string{"tool", "args"}
 	expectKeys   = []string{"effect", "codes", "rules", "edits"}
-	sessionKeys  = []string{"steps", "calls", "tainted", "autonomous", "known", "said", "own", "foreign", "labels", "planned", "usual", "new", "outside"}
+	sessionKeys  = []string{"steps", "calls", "tainted", "autonomous", "local", "known", "said", "own", "foreign", "labels", "planned", "usual", "new", "outside"}
 )
 
 const maxCases = 10_000
@@ -385,6 +385,8 @@ func (c *Case) prepare(set *Set, in *Input) {
 			in.Session.Calls = count
 		case "tainted":
 			in.Session.Tainted = m.Value.Text == "true"
+		case "local":
+			in.Session.Local = m.Value.Text == "true"
 		case "autonomous":
 			in.Session.Autonomous = m.Value.Text == "true"
 		case "known":

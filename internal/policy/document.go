@@ -671,4 +671,4 @@ var kindNames = func() (names []string) {
 	return append(names, callKind)
 }()
 
-var detectorNames = []string{"secret", "pii", "pii.card", "pii.ssn", "pii.iban", "pii.email", "pii.phone", "hidden", "injection", "all"}
+var detectorNames = []string{"secret", "pii", "pii.card", "pii.ssn", "pii.iban", "pii.email", "pii.phone", "hidden", "injection", "unseen", "all"}

@@ -42,6 +42,8 @@ type Session struct {
 	// Wrote reports whether the session has itself written exactly this text into a file.
 	// Who reads it back reads nothing that came from elsewhere.
 	Wrote func(text string) bool
+	// Local says that the act brings what was read from the machine itself.
+	Local bool
 }
 
 // Input is what a policy judges.
@@ -443,6 +445,7 @@ var variables = []variable{
 	{"action.control", cel.ListType(cel.StringType), func(e *evaluation) any { return textsOf(e.targetsOf().control) }, "upon whom or what the act is done"},
 	{"action.carries", cel.ListType(cel.StringType), func(e *evaluation) any { return textsOf(e.targetsOf().carries) }, "the content that it carries"},
 	{"action.acts", cel.ListType(cel.StringType), func(e *evaluation) any { return types.NewStringList(jsonAdapter{}, e.targetsOf().names) }, "the names of the policy's acts that it is"},
+	{"action.local", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Session.Local) }, "what it brings was read from the machine itself"},
 	{"action.reasoning", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Reasoning) }, "the agent's reasoning"},
 
 	{"agent.id", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Agent.ID) }, "the agent's id, as it says"},

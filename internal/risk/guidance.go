@@ -11,7 +11,7 @@ import (
 // instructions. There it is an attack to send the reader to a place where secrets
 // lie, or its user's mail to an address; in a manual it can be advice. It belongs to
 // no name of a policy: what it finds is Injection's.
-const Guidance Detector = Injection << 1
+const Guidance Detector = Unseen << 1
 
 // secretPlaces are where secrets lie, as a text names the place.
 var secretPlaces = []string{

@@ -280,7 +280,7 @@ func (s *scanner) scanSeen() {
 		i += size
 	}
 	from = append(from, int32(len(text)))
-	again := scanner{text: string(seen), want: s.want &^ Hidden, phoneAt: never, ssnAt: never, cardAt: never}
+	again := scanner{text: string(seen), want: s.want &^ (Hidden | Unseen), phoneAt: never, ssnAt: never, cardAt: never}
 	again.scan()
 	for _, f := range again.out {
 		f.Start = int(from[f.Start])

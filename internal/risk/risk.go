@@ -40,15 +40,16 @@ const (
 	Phone                          // phone numbers
 	Hidden                         // characters that people do not see
 	Injection                      // instructions aimed at a model
+	Unseen                         // what a page, a mail or a terminal does not show
 )
 
 // All is every detector.
-const All = Injection<<1 - 1
+const All = Unseen<<1 - 1
 
-var detectorNames = [...]string{"secret", "pii.card", "pii.ssn", "pii.iban", "pii.email", "pii.phone", "hidden", "injection"}
+var detectorNames = [...]string{"secret", "pii.card", "pii.ssn", "pii.iban", "pii.email", "pii.phone", "hidden", "injection", "unseen"}
 
 // ParseDetector reads a detector's name: one of secret, pii.card, pii.ssn,
-// pii.iban, pii.email, pii.phone, hidden, injection, or the groups pii and all.
+// pii.iban, pii.email, pii.phone, hidden, injection, unseen, or the groups pii and all.
 func ParseDetector(name string) (Detector, bool) {
 	switch name {
 	case "all":
@@ -105,7 +106,10 @@ func scan(text string, want Detector, dst []Finding) []Finding {
 	if want&Injection != 0 {
 		s.escapes()
 	}
-	if s.disguised && want&^Hidden != 0 {
+	if want&Unseen != 0 {
+		s.unseen()
+	}
+	if s.disguised && want&^(Hidden|Unseen) != 0 {
 		s.scanSeen()
 	}
 	return s.out

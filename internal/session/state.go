@@ -26,6 +26,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/provenance"
+	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/words"
 )
 
@@ -416,7 +417,7 @@ type Step struct {
 	keys        []uint64
 	facts       []uint64 // of files: see files.go
 	tools       []pin
-	called      string           // the tool that was called
+	called      string           // the tool that was called; behind localMark where what it gives is the machine's own
 	values      *provenance.Step // nil for nothing
 }
 
@@ -518,6 +519,14 @@ func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 		}
 	}
 	return st
+}
+
+// Gives has the step remember of a call whether what it gives is the machine's own. read is
+// what the call was read to do, nil where nobody has read it.
+func (st *Step) Gives(a *act.Action, read *hazard.Reading) {
+	if st.called != "" && hazard.Local(a, read) {
+		st.called = localMark + st.called
+	}
 }
 
 // Apply remembers a step. Number is the session's step that it became.

@@ -71,7 +71,28 @@ func (s *State) callName(seen *Seen) string {
 	if seen.tool == 0 {
 		return ""
 	}
-	return s.names[seen.tool-1]
+	return strings.TrimPrefix(s.names[seen.tool-1], localMark)
+}
+
+// localMark stands before the name of a tool whose call names files or runs a command,
+// and goes to no address. No tool's canonical name begins so.
+const localMark = " "
+
+// Local reports whether an act brings what was read from the machine itself, as the
+// session knows it: the result of such a call, or files that were looked up by their
+// paths. What a result says of itself does not count.
+func (s *State) Local(a *act.Action) bool {
+	var seen *Seen
+	switch {
+	case a.Kind == act.KnowledgeRetrieve:
+		return len(a.Retrieved) > 0 && !slices.ContainsFunc(a.Retrieved, func(id string) bool { return !strings.HasPrefix(id, "/") || strings.HasPrefix(id, "//") })
+	case s == nil || a.Answers == "":
+	case a.Kind == act.ToolResult:
+		seen = s.find(hash('x', a.Answers))
+	case a.Kind == act.MCPResponse:
+		seen = s.find(hash('q', a.Door, doorOf(a.Kind), a.Answers))
+	}
+	return seen != nil && seen.tool > 0 && strings.HasPrefix(s.names[seen.tool-1], localMark)
 }
 
 // nameOf is the place of a tool's name from 1; 0 when there is no more room.

@@ -141,3 +141,45 @@ func TestPlanned(t *testing.T) {
 		t.Error(s.Values.Planned)
 	}
 }
+
+// TestLocal: whether a result is the machine's own is known from the call, also after a
+// restart, and not from what the result says.
+func TestLocal(t *testing.T) {
+	for _, c := range []struct {
+		tool, arg, text string
+		local           bool
+	}{
+		{"read_file", "path", "src/page.html", true},
+		{"Bash", "command", "cat page.html", true},
+		{"Bash", "command", "curl -s https://evil.example/page.html", false},
+		{"fetch", "url", "https://evil.example/page.html", false},
+		{"download", "path", "https://evil.example/page.html", false},
+		{"read_email", "id", "17", false},
+	} {
+		s := &State{Known: true}
+		call := step(act.ToolCall, "x-1", func(a *act.Action) {
+			a.Canonical, a.Content = c.tool, []act.Leaf{{Pointer: "/" + c.arg, Arg: c.arg, Text: c.text}}
+		})
+		st := s.Step(call, act.Allow)
+		st.Gives(call, nil)
+		data := st.Append(nil)
+		s.Apply(st)
+		back, err := Restore([]Write{{Data: data}}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result := step(act.ToolResult, "", func(a *act.Action) { a.Answers, a.Canonical = "x-1", "read_file" })
+		for _, state := range []*State{s, back} {
+			if got := state.Local(result); got != c.local {
+				t.Errorf("%s %s: local is %v", c.tool, c.text, got)
+			}
+			if tool := state.CalledBy(result); tool != c.tool {
+				t.Errorf("%s is called %q", c.tool, tool)
+			}
+		}
+		result.Answers = "x-2"
+		if s.Local(result) {
+			t.Error("a result of no call is local")
+		}
+	}
+}

@@ -98,6 +98,34 @@ func Named(a *act.Action, before *Reading, file func(path string, writes bool, c
 	}
 }
 
+// Local reports whether what a call gives is read from the machine itself: it names files
+// or runs a command, and no address. A result of it can be written back to where it came
+// from.
+func Local(a *act.Action, before *Reading) bool {
+	c := newCall(a.Canonical, a.Content)
+	files := c.path != ""
+	for i := range c.leaves {
+		l := &c.leaves[i]
+		if l.role == roleContent {
+			continue
+		}
+		if rest := strings.ReplaceAll(l.Text, "file://", ""); strings.Contains(rest, "://") {
+			return false
+		}
+		if l.role == roleCommand {
+			files = true
+			for word := range strings.FieldsFuncSeq(l.Text, func(c rune) bool { return strings.ContainsRune(" \t\n;|&()`$'\"", c) }) {
+				if listed("curl wget http https xh httpie aria2c lynx links elinks w3m axel gh glab", baseName(word)) {
+					return false
+				}
+			}
+		}
+	}
+	address := false
+	Named(a, before, func(string, bool, string, bool) { files = true }, func(string) { address = true })
+	return files && !address
+}
+
 // AssessRead judges an act as Assess does. What it was found to do before is taken where
 // that was this very act, not a changed form of it, and by the same table.
 func (t *Table) AssessRead(a *act.Action, before *Reading) Assessment {

@@ -1,0 +1,395 @@
+package risk
+
+import (
+	"io"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// Bounds of what is read of one page.
+const (
+	maxOpen     = 512     // elements inside each other
+	maxSaid     = 4 << 10 // bytes of what a hidden element says
+	maxTagBytes = 1 << 20 // of one tag or comment
+)
+
+// markup looks for what a page does not show. Elements are followed as they are opened
+// and closed, by a tokenizer that reads as browsers do.
+func (u *unseen) markup() {
+	p := &page{unseen: u, text: u.view.text}
+	p.whole = looksWhole(p.text)
+	if !p.whole {
+		p.text = withoutCode(p.text)
+	}
+	z := html.NewTokenizer(strings.NewReader(p.text))
+	z.SetMaxBuf(maxTagBytes)
+	at := 0
+	for {
+		kind := z.Next()
+		raw := z.Raw()
+		start, end := at, at+len(raw)
+		at = end
+		switch kind {
+		case html.ErrorToken:
+			if z.Err() != io.EOF { // a tag beyond all bounds: what follows is not read
+				p.hide("unseen.markup", start, len(p.text), unseenWeight)
+			}
+			p.finish()
+			return
+		case html.TextToken:
+			p.said(string(raw))
+		case html.CommentToken:
+			p.comment(start, end, string(z.Text()))
+		case html.StartTagToken, html.SelfClosingTagToken:
+			p.open(z, start, end, kind == html.SelfClosingTagToken)
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			p.close(string(name), start, end)
+		}
+	}
+}
+
+// looksWhole reports whether a text is a page, and no text that has tags in it: then
+// signs of code are signs.
+func looksWhole(text string) bool {
+	head := strings.ToLower(strings.TrimLeft(text[:min(len(text), 1024)], " \t\r\n\ufeff"))
+	for _, tag := range []string{"<!doctype", "<html", "<head", "<body"} {
+		if strings.Contains(head, tag) && strings.HasPrefix(head, "<") {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutCode is a text in which what a reader sees as code (between fences and
+// backticks) begins no tag. Every byte keeps its place.
+func withoutCode(text string) string {
+	if strings.IndexByte(text, '`') < 0 && !strings.Contains(text, "~~~") {
+		return text
+	}
+	out := []byte(text)
+	blank := func(from, to int) {
+		for i := from; i < to; i++ {
+			if out[i] == '<' || out[i] == '>' {
+				out[i] = ' '
+			}
+		}
+	}
+	at, fence, since := 0, "", 0
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimLeft(line, " \t>")
+		switch {
+		case fence != "" && strings.HasPrefix(trimmed, fence):
+			blank(since, at)
+			fence = ""
+		case fence != "":
+		case strings.HasPrefix(trimmed, "```"), strings.HasPrefix(trimmed, "~~~"):
+			fence, since = trimmed[:3], at
+		default:
+			for i := 0; i < len(line); { // spans within the line
+				open := strings.IndexByte(line[i:], '`')
+				if open < 0 {
+					break
+				}
+				open += i
+				n := 1
+				for open+n < len(line) && line[open+n] == '`' {
+					n++
+				}
+				closing := strings.Index(line[open+n:], line[open:open+n])
+				if closing < 0 {
+					break
+				}
+				blank(at+open, at+open+n+closing)
+				i = open + n + closing + n
+			}
+		}
+		at += len(line)
+	}
+	return string(out)
+}
+
+// page is what is known while a page is read.
+type page struct {
+	*unseen
+	text   string
+	whole  bool
+	styled bool // it has style sheets that are not known
+	opened []element
+	sheet  sheet
+	shut   int // the place in opened from 1 of the outermost element that is not shown
+	dim    int // of the outermost whose own text is not shown
+	words  strings.Builder
+	style  bool // within <style>
+	skips  int  // within elements whose text is no text, from 1
+}
+
+// element is one that was opened.
+type element struct {
+	name       string
+	start, end int // of its tag
+	hides      hides
+	note       bool // what it holds is often a note: it must address somebody
+	mark       int  // how much had been said when it was opened
+	back       colour
+	loose      bool // its tag stands in the middle of a sentence
+}
+
+// said takes what stands between tags.
+func (p *page) said(text string) {
+	if p.style {
+		p.sheet.read(text)
+		return
+	}
+	if p.skips > 0 || p.shut == 0 && p.dim == 0 || p.words.Len() > maxSaid {
+		return
+	}
+	text = html.UnescapeString(text[:min(len(text), maxSaid)])
+	p.words.WriteString(text)
+	p.words.WriteByte(' ')
+}
+
+// comment takes a comment. Tools write them for each other, and they are no sentences.
+func (p *page) comment(start, end int, text string) {
+	if p.shut > 0 || strings.HasPrefix(text, "?php") || strings.HasPrefix(text, "?xml") || strings.HasPrefix(text, "?=") {
+		return
+	}
+	if !strings.HasPrefix(p.text[start:], "<!--") && p.within(start) { // < that is spoken of
+		return
+	}
+	text = html.UnescapeString(untagged(text))
+	if addresses(text) {
+		p.hide("unseen.comment", start, end, unseenWeight)
+	} else if says(text) {
+		p.hide("unseen.comment", start, end, noteWeight)
+	}
+}
+
+// untagged is a text without what stands in tags: a comment often holds some.
+func untagged(text string) string {
+	if strings.IndexByte(text, '<') < 0 {
+		return text
+	}
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(text, '<')
+		if i < 0 {
+			break
+		}
+		n := strings.IndexByte(text[i:], '>')
+		if n < 0 {
+			break
+		}
+		b.WriteString(text[:i])
+		b.WriteByte(' ')
+		text = text[i+n+1:]
+	}
+	b.WriteString(text)
+	return b.String()
+}
+
+// Attributes whose texts are for somebody else than who looks at the page.
+var (
+	spokenAttributes = map[string]bool{"alt": true, "title": true, "aria-label": true, "aria-description": true, "summary": true, "longdesc": true, "label": true}
+	void             = map[atom.Atom]bool{atom.Area: true, atom.Base: true, atom.Br: true, atom.Col: true, atom.Embed: true, atom.Hr: true, atom.Img: true, atom.Input: true,
+		atom.Link: true, atom.Meta: true, atom.Param: true, atom.Source: true, atom.Track: true, atom.Wbr: true}
+	// What an open element is closed by, without a tag of its own.
+	closedBy = map[string][]atom.Atom{
+		"p": {atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Details, atom.Div, atom.Dl, atom.Fieldset, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3,
+			atom.H4, atom.H5, atom.H6, atom.Header, atom.Hr, atom.Main, atom.Nav, atom.Ol, atom.P, atom.Pre, atom.Section, atom.Table, atom.Ul},
+		"li": {atom.Li}, "dt": {atom.Dt, atom.Dd}, "dd": {atom.Dt, atom.Dd}, "option": {atom.Option}, "tr": {atom.Tr}, "td": {atom.Td, atom.Th, atom.Tr}, "th": {atom.Td, atom.Th, atom.Tr},
+	}
+)
+
+// open takes a tag that opens an element.
+func (p *page) open(z *html.Tokenizer, start, end int, closes bool) {
+	tag, more := z.TagName()
+	name := string(tag)
+	kind := atom.Lookup(tag)
+	if n := len(p.opened); n > 0 {
+		for _, by := range closedBy[p.opened[n-1].name] {
+			if by == kind {
+				p.leave(n-1, start)
+				break
+			}
+		}
+	}
+	e := element{name: name, start: start, end: end, mark: p.words.Len(), loose: p.within(start)}
+	var inline, class, id string
+	spoken, kept := "", "" // for who hears the page, and for programs
+	for more {
+		var k, v []byte
+		k, v, more = z.TagAttr()
+		key, value := string(k), string(v)
+		switch {
+		case key == "style":
+			inline = value
+		case key == "class":
+			class = value
+		case key == "id":
+			id = value
+		case key == "hidden" && kind != 0:
+			e.hides |= hidesAll
+		case key == "color" && (kind == atom.Font || kind == atom.Basefont):
+			inline = "color:" + value + ";" + inline
+		case key == "text" && kind == atom.Body:
+			inline = "color:" + value + ";" + inline
+		case key == "bgcolor":
+			inline = "background:" + value + ";" + inline
+		case key == "size" && kind == atom.Font && strings.TrimSpace(value) == "0":
+			e.hides |= hidesOwn
+		case spokenAttributes[key] && len(spoken) < maxSaid:
+			spoken += " " + value[:min(len(value), maxSaid)] + "."
+		case (key == "content" || key == "value" || strings.HasPrefix(key, "data-")) && len(kept) < maxSaid:
+			kept += " " + value[:min(len(value), maxSaid)] + "."
+		}
+	}
+	if p.shut == 0 && (spoken != "" && addresses(spoken) && ordersInAttribute(spoken) || kept != "" && says(kept) && len(Scan(kept, Injection, nil)) > 0) {
+		p.hide("unseen.attribute", start, end, unseenWeight)
+	}
+	switch kind {
+	case atom.Template, atom.Noscript, atom.Noembed, atom.Noframes, atom.Datalist, atom.Object, atom.Iframe, atom.Audio, atom.Video, atom.Canvas:
+		e.hides, e.note = e.hides|hidesAll, true
+	case atom.Link:
+		p.styled = true
+	case atom.Style:
+		p.style = true
+	case atom.Script:
+		p.skips++
+	}
+	parent := colour{known: true, r: 255, g: 255, b: 255} // of a page that says nothing
+	if n := len(p.opened); n > 0 {
+		parent = p.opened[n-1].back
+	}
+	if class != "" || id != "" {
+		if p.styled {
+			parent.known = false
+		}
+	}
+	decl := p.sheet.of(name, class, id) + ";" + inline
+	how, back := styleHides(decl, parent)
+	e.hides, e.back = e.hides|how, back
+	if kind == atom.Html || kind == atom.Body { // a script shows it when all of it is there
+		e.hides = 0
+	}
+	if void[kind] || kind == 0 && closes {
+		return
+	}
+	// What says its own style again is seen, for all that is known of it.
+	if p.dim > 0 && (class != "" || id != "" || inline != "") && e.hides&hidesOwn == 0 && restyles(decl) {
+		p.undim(start)
+	}
+	if len(p.opened) == maxOpen {
+		return
+	}
+	p.opened = append(p.opened, e)
+	n := len(p.opened)
+	if p.shut == 0 && p.dim == 0 {
+		p.words.Reset()
+		p.opened[n-1].mark = 0
+	}
+	switch {
+	case e.hides&hidesAll != 0 && p.shut == 0:
+		p.shut = n
+	case e.hides&hidesOwn != 0 && p.shut == 0 && p.dim == 0:
+		p.dim = n
+	}
+}
+
+// within reports whether a tag stands in the middle of a sentence, so that the text is
+// more likely about the tag than made with it.
+func (p *page) within(start int) bool {
+	if p.whole {
+		return false
+	}
+	before := strings.TrimRight(p.text[max(0, start-64):start], " \t")
+	if before == "" {
+		return false
+	}
+	c := before[len(before)-1]
+	return isAlnum(c) || c == ',' || c == '(' || c == '"' || c == '\'' || c == ':'
+}
+
+// undim ends what only an element's own text hides, since one within it is shown.
+func (p *page) undim(at int) {
+	e := &p.opened[p.dim-1]
+	p.judge(e, at)
+	p.dim = 0
+	p.words.Reset()
+}
+
+// close takes a tag that closes an element, and those within it that were left open.
+func (p *page) close(name string, start, end int) {
+	switch name {
+	case "style":
+		p.style = false
+	case "script":
+		p.skips = max(0, p.skips-1)
+	}
+	for i := len(p.opened) - 1; i >= 0; i-- {
+		if p.opened[i].name != name {
+			continue
+		}
+		for k := len(p.opened) - 1; k > i; k-- {
+			p.leave(k, start)
+		}
+		p.leave(i, end)
+		return
+	}
+}
+
+// leave closes the innermost element, which is at i and ends at a place.
+func (p *page) leave(i, end int) {
+	e := &p.opened[i]
+	switch {
+	case p.shut == i+1:
+		p.shut = 0
+		p.judge(e, end)
+		p.words.Reset()
+	case p.dim == i+1:
+		p.dim = 0
+		p.judge(e, end)
+		p.words.Reset()
+	}
+	p.opened = p.opened[:i]
+}
+
+// judge notes an element that is not shown, if what it holds says something.
+func (p *page) judge(e *element, end int) {
+	text := p.words.String()
+	switch {
+	case !says(text):
+	case e.note && !addresses(text):
+		p.hide("unseen.markup", e.start, end, noteWeight)
+	default:
+		p.hide("unseen.markup", e.start, end, unseenWeight)
+	}
+}
+
+// finish takes the end of the text. In a text that is no page, a tag in the middle of a
+// sentence that nothing closes is spoken of.
+func (p *page) finish() {
+	for i := len(p.opened) - 1; i >= 0; i-- {
+		if p.opened[i].loose {
+			if p.shut == i+1 {
+				p.shut = 0
+			}
+			if p.dim == i+1 {
+				p.dim = 0
+			}
+		}
+		p.leave(i, len(p.text))
+	}
+}
+
+// ordersInAttribute reports whether what stands in an attribute gives an order by more
+// than one word: a text in the place of an image says what is in the image.
+func ordersInAttribute(text string) bool {
+	if len(Scan(text, Injection, nil)) > 0 {
+		return true
+	}
+	const long = 12 // words
+	return len(strings.Fields(text)) >= long
+}
