@@ -188,6 +188,9 @@ func (t *Tool) reason(s *Server) act.Reason {
 		r.Message = "The tool is new, and nobody has agreed to its definition yet."
 	default:
 		r.Message = "The server changed the tool's definition, and nobody has agreed to that yet."
+		if changed := t.Changed(); len(changed) > 0 {
+			r.Message = fmt.Sprintf("The server changed the tool's definition (%s), and nobody has agreed to that yet.", strings.Join(changed, "; "))
+		}
 	}
 	r.Instead = "Do without it until a person has looked at it."
 	return r

@@ -290,6 +290,9 @@ func (s *session) serverMessage(ctx context.Context, m *message, via asker) (on,
 	a, err := s.judge(ctx, q)
 	const done = "It has been done, but what it gave is withheld."
 	on = passed(m, a, err, func() []byte { return denial(m.id, c.method, a, err, done) })
+	if c.method == "tools/list" && !c.part && on != nil {
+		on = s.tools.withStandIn(on)
+	}
 	if m.root().Get("result").Get("inputRequests").Exists() {
 		asked, refused := s.inputs(ctx, on, "/result/inputRequests", func(a *Answer, err error) []byte { return denial(m.id, c.method, a, err, "") })
 		if on = asked; on == nil {

@@ -3,13 +3,17 @@ package proxy
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/mcp/pins"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/words"
 )
 
 var itoa = strconv.Itoa
@@ -32,6 +36,7 @@ type toolbox struct {
 	asked   time.Time
 	version int // counts what made it out of date
 	tools   map[string]*tool
+	held    string // says what is held back; empty for nothing
 }
 
 // tool is one tool that was listed.
@@ -59,6 +64,13 @@ func (t *toolbox) find(name string) (*tool, bool) {
 	return t.tools[name], t.whole && (t.lasts == 0 || time.Since(t.asked) < t.lasts)
 }
 
+// holds says what is held back.
+func (t *toolbox) holds() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.held
+}
+
 // refusals are why a call with params must not be made: the server did not list the
 // tool, its definition waits for somebody to agree to it, or programs would
 // understand its arguments in different ways. Where the client has not seen the
@@ -82,7 +94,10 @@ func (t *toolbox) refusals(ctx context.Context, s *session, params rawjson.Value
 		}
 		found, _ = t.find(name.Text())
 	}
+	held := t.holds()
 	switch {
+	case name.Text() == standIn && held != "":
+		return []act.Reason{{Rule: toolsRule, Code: "mcp.tool_held", Effect: act.Deny, Message: held, Instead: "Do without them until then."}}
 	case found == nil:
 		return []act.Reason{{
 			Rule: toolsRule, Code: "mcp.unlisted", Effect: act.Deny,
@@ -135,18 +150,19 @@ func (t *toolbox) refresh(ctx context.Context, s *session, via asker) error {
 // take has a whole list of tools, as of a version, compared with those that are
 // pinned, and keeps it.
 func (t *toolbox) take(ctx context.Context, s *session, definitions []rawjson.Value, version int) error {
-	tools, err := t.judge(ctx, s, definitions)
+	tools, held, err := t.judge(ctx, s, definitions)
 	if err != nil {
 		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.held = held
 	t.tools, t.whole, t.asked = tools, version == t.version, time.Now()
 	return nil
 }
 
-// judge has definitions compared with those that are pinned.
-func (t *toolbox) judge(ctx context.Context, s *session, definitions []rawjson.Value) (map[string]*tool, error) {
+// judge has definitions compared with those that are pinned, and says which are held back.
+func (t *toolbox) judge(ctx context.Context, s *session, definitions []rawjson.Value) (map[string]*tool, string, error) {
 	list := []byte{'['}
 	for i, d := range definitions {
 		if i > 0 {
@@ -156,11 +172,18 @@ func (t *toolbox) judge(ctx context.Context, s *session, definitions []rawjson.V
 	}
 	denied, err := s.p.Guardian.Tools(ctx, s.p.Server, s.p.pin(), append(list, ']'))
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	tools := make(map[string]*tool, len(definitions))
+	waiting := map[string]string{}
 	for _, d := range definitions {
 		name := d.Get("name").Text()
+		if name == standIn {
+			denied[name] = act.Reason{Rule: toolsRule, Code: "mcp.tool_held", Effect: act.Deny, Message: "The server gives a tool the name under which reeve tells of what it holds back."}
+		}
+		if r, no := denied[name]; no && r.Code == "mcp.tool_held" {
+			waiting[name] = r.Message
+		}
 		x := &tool{hash: pins.Hash(d), params: bindings(d.Get("inputSchema")), schema: d.Get("inputSchema")}
 		if r, no := denied[name]; no {
 			x.hidden = true
@@ -170,7 +193,60 @@ func (t *toolbox) judge(ctx context.Context, s *session, definitions []rawjson.V
 		}
 		tools[name] = x
 	}
-	return tools, nil
+	return tools, heldText(waiting), nil
+}
+
+// standIn is the name of the tool that stands in a list for those that are held back, so
+// that who uses the client sees there that something is. A call of it is answered with the
+// same text. No server's tool has this name.
+const standIn = "reeve_held_back"
+
+// heldText says in reeve's own words which tools are held back and why: a model reads it,
+// so nothing of the definitions is in it.
+func heldText(waiting map[string]string) string {
+	if len(waiting) == 0 {
+		return ""
+	}
+	names := slices.Sorted(maps.Keys(waiting))
+	var b strings.Builder
+	fmt.Fprintf(&b, "reeve holds back %s of this server, until a person has looked at what it says. This is no tool, and needs no call. A person sees more with: reeve mcp status.", words.Count(len(names), "tool"))
+	const most = 20
+	for i, name := range names {
+		if i == most {
+			fmt.Fprintf(&b, " And %d more.", len(names)-most)
+			break
+		}
+		fmt.Fprintf(&b, " %s: %s", pins.Plain(name), waiting[name])
+	}
+	return b.String()
+}
+
+// withStandIn adds to a list of tools the one that says what is held back.
+func (t *toolbox) withStandIn(answer []byte) []byte {
+	held := t.holds()
+	if held == "" {
+		return answer
+	}
+	doc, err := rawjson.Parse(answer)
+	if err != nil {
+		return answer
+	}
+	list := doc.Root().Get("result").Get("tools")
+	if list.Kind() != rawjson.Array {
+		return answer
+	}
+	all := []byte{'['}
+	for _, d := range list.Elems() {
+		all = append(append(all, d.Raw()...), ',')
+	}
+	all = append(all, `{"name":"`+standIn+`","title":"Tools are held back","description":`...)
+	all = rawjson.AppendString(all, held)
+	all = append(all, `,"inputSchema":{"type":"object","properties":{}},"annotations":{"readOnlyHint":true}}]`...)
+	with, err := doc.Splice([]rawjson.Replacement{{At: list, With: all}})
+	if err != nil {
+		return answer
+	}
+	return with
 }
 
 // visible returns an answer to tools/list without the tools that must not be
