@@ -124,6 +124,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	s.watched(args, in)
 	prints := c.uses()
 	c.takesAway()
+	c.strange()
 	c.namesSecrets()
 	c.runsWords()
 	c.runsFetched()
