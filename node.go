@@ -76,6 +76,8 @@ type Node struct {
 	metrics   *server.Metrics
 
 	keys operator.Keys
+	// replays judges what was recorded again, under another policy.
+	replays *operator.Replays
 	// sealSeed seals the ledger's seed with a passphrase, for a backup.
 	sealSeed func(passphrase []byte) ([]byte, error)
 
@@ -166,6 +168,11 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	if err != nil {
 		return n, err
 	}
+	values, err := n.log.Key(guard.ValuesUse)
+	if err != nil {
+		return n, err
+	}
+	n.replays = operator.NewReplays(n.store, n.guard.Policy, values, score != nil)
 	if err = n.noteRestored(ctx); err != nil {
 		return n, err
 	}
@@ -372,6 +379,19 @@ func (c *Config) LedgerKey(log uint32) (string, error) {
 		return "", err
 	}
 	return ledger.VerifierKey(c.Ledger.Origin, seed, log)
+}
+
+// ValuesKey is the key under which sessions' values are remembered, for whoever judges
+// recorded acts again.
+func (c *Config) ValuesKey() ([]byte, error) {
+	if c.Ledger.Seed == "" && !exists(c.seedFile()) {
+		return nil, fmt.Errorf("there is no seed in %s: without it nothing can be told of where the values of sessions came from", c.Data)
+	}
+	seed, err := c.seed()
+	if err != nil {
+		return nil, err
+	}
+	return ledger.DeriveKey(seed, guard.ValuesUse)
 }
 
 // seed is the secret that the ledger's keys come from, made at the first start.

@@ -195,7 +195,7 @@ func (n *Node) retention() *retention.Keeper {
 // operator is what people do to the node.
 func (n *Node) operator() *operator.API {
 	return &operator.API{
-		Guard: n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(),
+		Guard: n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(), Replays: n.replays,
 		ReloadPolicy: n.reloadEverywhere, Members: n.members, SealSeed: n.sealSeed, Version: Version(), Logger: n.logger,
 	}
 }

@@ -75,8 +75,12 @@ reeve mcp install claude-code --project --undo`,
 	"mcp tools refuse":  `reeve mcp tools refuse files run_anything`,
 	"policy check":      `reeve policy check mine/policy`,
 	"policy explain":    `reeve policy explain request.json --policy mine/policy`,
-	"policy reload":     `reeve policy reload --data /var/lib/reeve`,
-	"policy test":       `reeve policy test mine/policy --verbose`,
+	"policy replay": `reeve policy replay --candidate ./policy
+reeve policy replay --since 7d --candidate stricter.yaml --json > replay.json
+reeve policy replay --since 2026-11-01 --until 2026-11-08 --candidate ./policy --acts 20
+reeve policy replay --candidate ./policy --server https://guard.example --key file:auditor.key`,
+	"policy reload": `reeve policy reload --data /var/lib/reeve`,
+	"policy test":   `reeve policy test mine/policy --verbose`,
 	"serve": `reeve serve
 reeve serve --policy mine/policy --data /var/lib/reeve
 reeve serve --listen 0.0.0.0:8080 --anonymous never --tls-cert cert.pem --tls-key key.pem`,

@@ -69,7 +69,8 @@ afterwards it can prove what happened.
 
 Exit codes: 0 it was done, or is allowed; 1 it failed, or does not hold; 2 the call, a
 flag, a file or the configuration makes no sense, and nothing was done; 3 denied and 4 held
-for a person, by decide and try; 130 interrupted. What programs read is printed by --json.
+for a person, by decide and try (policy replay: decided otherwise, and not to be told); 130
+interrupted. What programs read is printed by --json.
 Variables: each setting of reeve settings is one, and NO_COLOR is obeyed.`,
 		Version:       version(),
 		SilenceErrors: true,

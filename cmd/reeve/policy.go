@@ -22,7 +22,7 @@ import (
 )
 
 func policyCommand() *cobra.Command {
-	return group("policy", "Check, test and understand a policy", policyCheck(), policyTest(), policyExplain(), policyReload())
+	return group("policy", "Check, test and understand a policy", policyCheck(), policyTest(), policyExplain(), policyReplay(), policyReload())
 }
 
 func policyCheck() *cobra.Command {

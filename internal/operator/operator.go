@@ -43,6 +43,7 @@ type API struct {
 	Log       *ledger.Log
 	Keys      *Keys
 	Retention *retention.Keeper
+	Replays   *Replays
 	// ReloadPolicy has all nodes read their policies again and put them in force. elsewhere
 	// are those at which another one is in force than here.
 	ReloadPolicy func(ctx context.Context, by act.Principal) (changed bool, elsewhere []NodePolicy, err error)
@@ -105,6 +106,7 @@ func (o *API) table() []row {
 		{"GET /grants", asked, 0, serve(o.listGrants)},
 		{"POST /grants/{id}", answers, maxAnswer, serve(o.changeGrant)},
 		{"GET /decisions/{id}", looking, 0, o.decision},
+		{"POST /api/v1/policy/replay", looking, maxCandidate, o.replay},
 	}
 }
 

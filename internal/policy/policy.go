@@ -293,11 +293,20 @@ func (s *Set) assemble(docs []*document) {
 // cases and are passed over; *.toml files are constitutions; programs.yaml and
 // *.programs.yaml say what programs do.
 func LoadPath(name string) (*Set, error) {
+	files, err := Files(name)
+	if err != nil {
+		return nil, err
+	}
+	return Load(files...)
+}
+
+// Files are the documents that LoadPath compiles.
+func Files(name string) ([]File, error) {
 	files, err := readPath(name)
 	if err != nil {
 		return nil, ErrorList{{File: name, Message: err.Error()}}
 	}
-	return Load(files...)
+	return files, nil
 }
 
 func readPath(name string) ([]File, error) {

@@ -116,17 +116,26 @@ func (w *worker) compare(ctx context.Context, one *item, t *told, in *policy.Inp
 		w.tally.same(one, t, before)
 		return
 	}
-	// What another reeve decided otherwise by the same policy is no difference of policies.
-	if set := w.policyOf(ctx, t.outcome.Policy); set != nil && set.Hash() != w.candidate.Hash() {
-		if again := w.ruled(in, set); again.Effect != before || before == act.Modify && !sameEdits(&t.outcome, &again) {
-			w.unknown(one, t, Program)
-			return
-		}
-	} else if set != nil {
+	if w.otherwise(ctx, in, t, before) {
 		w.unknown(one, t, Program)
 		return
 	}
 	w.tally.changed(one, t, before, &d)
+}
+
+// otherwise reports whether the policy that decided would decide otherwise now, so that a
+// difference is none of the policies: another reeve decided, or knew other things. Of what
+// is kept masked that is not asked.
+func (w *worker) otherwise(ctx context.Context, in *policy.Input, t *told, before act.Effect) bool {
+	if t.outcome.Given.Masked {
+		return false
+	}
+	set := w.policyOf(ctx, t.outcome.Policy)
+	if set == nil {
+		return false
+	}
+	again := w.ruled(in, set)
+	return again.Effect != before || before == act.Modify && !sameEdits(&t.outcome, &again)
 }
 
 // ruled is what a policy says of an act before people are asked.
@@ -191,6 +200,8 @@ func (w *worker) open(ctx context.Context, one *item, t *told) (why string) {
 	t.outcome, errs[2] = opening.Outcome()
 	switch {
 	case errors.Join(errs[:]...) != nil:
+		return Damaged
+	case opening.Reasons != nil && (t.outcome.Policy != one.record.Policy || t.outcome.Effect != one.record.Effect):
 		return Damaged
 	case opening.Principal == nil || opening.Reasons == nil || opening.Links == nil || t.request == nil:
 		return Gone

@@ -258,6 +258,15 @@ func (t *tally) report() *Report {
 	return r
 }
 
+// Shorten leaves no more groups and agents than this, and says so; 0 leaves all.
+func (r *Report) Shorten(most int) {
+	if most <= 0 {
+		return
+	}
+	r.Left = r.Left || len(r.Changes) > most || len(r.Agents) > most
+	r.Changes, r.Agents = r.Changes[:min(len(r.Changes), most)], r.Agents[:min(len(r.Agents), most)]
+}
+
 // rank orders changes: what would be let through first, from the widest step on, then
 // what would be stopped, from the widest step on, then what would be changed otherwise.
 func (c *Change) rank() int {
