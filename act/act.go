@@ -302,12 +302,17 @@ type Trace struct {
 	Origin   string `json:"origin"`             // "foreign" or "unknown"
 	Source   string `json:"source,omitempty"`   // the tool whose result it stands in, where that is known
 	Decision string `json:"decision,omitempty"` // the id of the record of what brought it in, where that is known
+	// Forgotten says that it may have been read in what the session does not remember.
+	Forgotten bool `json:"forgotten,omitempty"`
 }
 
 // String draws the way of the value, from what brought it in to what would carry it out.
 func (t Trace) String() string {
 	from := "stands in nothing that was read: the agent put it together, or was told it elsewhere"
-	if t.Origin == "foreign" {
+	switch {
+	case t.Forgotten:
+		from = "may have been read in what this session does not remember, or read before the policy asked where values come from"
+	case t.Origin == "foreign":
 		from = "was read in foreign text"
 		if t.Source != "" {
 			from = fmt.Sprintf("was read in what %q gave", t.Source)

@@ -101,6 +101,8 @@ type Guard struct {
 	damaged  damaged
 	contents contents
 
+	instructions Instructions
+
 	approvals *Items[approval.Decision]
 	grants    *Items[approval.Grant]
 	agents    *Items[agent.Agent]
@@ -144,6 +146,7 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	if g.sessions, err = newMemory(cfg.Store, cfg.Log, cfg.SessionBytes, cfg.Shared != nil); err != nil {
 		return nil, err
 	}
+	g.instructions.Key = ValuesKey(g.sessions.key, keyOf("instructions"))
 	if g.seal, err = newSealer(cfg.Log); err != nil {
 		return nil, err
 	}
@@ -212,11 +215,12 @@ func Judge(a *act.Action, violations []act.Violation, s policy.Session, set *pol
 }
 
 // Remembered is what a policy may see of a session's memory when it judges the next act.
-func Remembered(s *session.State, a *act.Action) policy.Session {
+func Remembered(s *session.State, a *act.Action, i *Instructions) policy.Session {
 	return policy.Session{
 		Known: s.Known, Steps: s.Steps, Calls: s.Calls, Started: s.Started,
 		Tainted: s.Tainted(a.Turn), Autonomous: s.Autonomous, Values: &s.Values, At: s.At,
 		Written: s.Written, Wrote: s.Wrote, Local: s.Local(a),
+		Instructed: i.of(a),
 	}
 }
 
@@ -446,7 +450,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		}
 	}
 	set := g.policy.Load()
-	remembered := Remembered(s.state, a)
+	remembered := Remembered(s.state, a, &g.instructions)
 	in := &policy.Input{Action: a, Violations: append(violations, a.Standing...), Session: remembered, Reading: read}
 	d := judge(in, set)
 	consent, release, err := g.consult(ctx, a, &d, q.Asked, s.state.Tainted(a.Turn))
@@ -475,9 +479,11 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	step.Gives(a, read)
 	s.state.Masked(step, a, d.Edits)
 	s.state.Touched(step, a)
-	from := set.Source(a, s.state.CalledBy(a))
-	from.Each = storedBy
-	s.state.Read(step, a, from, endorsed)
+	if set.Follows() {
+		from := set.Source(a, s.state.CalledBy(a))
+		from.Each = storedBy
+		s.state.Read(step, a, from, endorsed)
+	}
 	e.Writes = append(e.Writes, &ledger.Write{Head: s.head, Data: step.Append(nil)})
 	made, err := g.add(ctx, e, q, consent, &Ruling{&d, modified, set})
 	if err != nil {

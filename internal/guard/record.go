@@ -421,7 +421,10 @@ func appendTraces(b []byte, traces []act.Trace) []byte {
 		b = rawjson.AppendString(b, t.Value)
 		b = appendMember(b, "origin", t.Origin)
 		b = appendMember(b, "source", t.Source)
-		b = append(appendMember(b, "decision", t.Decision), '}')
+		if b = appendMember(b, "decision", t.Decision); t.Forgotten {
+			b = append(b, `,"forgotten":true`...)
+		}
+		b = append(b, '}')
 	}
 	if len(traces) > 0 {
 		b = append(b, ']')

@@ -36,6 +36,8 @@ type Session struct {
 	At func(step int64) (at act.Position, tool string, ok bool)
 	// Habits are what is known of what the agent usually does; nil for nothing.
 	Habits *habits.View
+	// Instructed reports whether a value stands in the agent's own instructions; nil for none.
+	Instructed func(value string) bool
 	// Written is how grave it would be to run a file that the session wrote, by its name; 0
 	// for one that it did not write. Nil for nothing.
 	Written func(name string) float64

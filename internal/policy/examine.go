@@ -33,8 +33,10 @@ type examiner struct {
 	// traces says that it asks for the origin of something.
 	traces bool
 	habits bool // it asks what is usual
-	texts  []string
-	lists  []string // by the variable's name
+	// follows says that it reads something of where the session's values came from.
+	follows bool
+	texts   []string
+	lists   []string // by the variable's name
 }
 
 func (x *examiner) fail(e ast.Expr, hint, format string, args ...any) {
@@ -102,9 +104,9 @@ func (x *examiner) ident(e ast.Expr, bound []string) {
 		x.found |= mask
 	case strings.HasPrefix(name, violatesPrefix):
 	case name == originsOfAct:
-		x.traces = true
+		x.traces, x.follows = true, true
 	case name == habitsOfAct:
-		x.habits = true
+		x.habits, x.follows = true, true
 	case slices.Contains(namespaces, name):
 		x.fail(e, "it has "+strings.Join(x.fields(name), ", "), "%s alone is not a value", name)
 	case slices.Contains(globalNames, name), isTypeName(name):
@@ -155,6 +157,9 @@ func (x *examiner) selection(e ast.Expr, bound []string) {
 	}
 	if namespace == "lists" && depth > 0 {
 		x.lists = append(x.lists, "lists."+strings.Join(fields[:depth], "."))
+	}
+	if namespace == "session" && slices.Contains(followed, strings.Join(fields[:depth], ".")) {
+		x.follows = true
 	}
 	switch {
 	case depth == 0 && namespace == "lists" && len(known) == 0:

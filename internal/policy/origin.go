@@ -52,6 +52,24 @@ func (o origins) Equal(ref.Val) ref.Val                     { return types.False
 func (o origins) Type() ref.Type                            { return types.DynType }
 func (o origins) Value() any                                { return nil }
 
+// followed are the variables of a session that come from where its values came from.
+var followed = []string{"foreign", "heard", "labels", "planned"}
+
+// Follows reports whether a rule asks where a session's values came from. Where none
+// does, nobody needs to read for that what comes in.
+func (s *Set) Follows() bool { return s.follows }
+
+// followsOrigins reports whether one of the rules asks where values came from.
+func followsOrigins(rules []*rule, sinks []*sink) bool {
+	return slices.ContainsFunc(rules, func(r *rule) bool {
+		return r.follows() || r.change.kind == redact && len(sinks) > 0 // what the user gave for its use is not masked
+	})
+}
+
+func (r *rule) follows() bool {
+	return r.acts != nil || r.when != nil && r.when.follows || r.change.withExpr != nil && r.change.withExpr.follows
+}
+
 // originOf says who named a value: of a list or an object, the least trusted of what is
 // in it.
 func (e *evaluation) originOf(v ref.Val, depth int) provenance.Origin {
@@ -100,6 +118,9 @@ func (e *evaluation) trace(argument, value string) (provenance.Origin, int64) {
 	o, step := provenance.Unknown, int64(0)
 	if values != nil {
 		o, step = values.Trace(value)
+	}
+	if o == provenance.Unknown && e.in.Session.Instructed != nil && e.in.Session.Instructed(value) {
+		return provenance.Own, 0
 	}
 	if o < provenance.Own && e.set.isOwn(value) {
 		return provenance.Own, 0
@@ -186,6 +207,7 @@ func (e *evaluation) traces() (list []act.Trace) {
 		if t.whole != "" && slices.ContainsFunc(list, func(o act.Trace) bool { return o.Argument == one.Argument && o.Value == one.Value }) {
 			continue
 		}
+		one.Forgotten = step == provenance.Forgotten
 		if at := e.in.Session.At; at != nil && step > 0 {
 			if position, tool, ok := at(step); ok {
 				one.Decision, one.Source = position.String(), shorten(tool)

@@ -250,3 +250,30 @@ func TestFlowDocs(t *testing.T) {
 		t.Errorf("%v\n%s", err, example)
 	}
 }
+
+// TestFollows: a policy follows where values come from as soon as one rule asks.
+func TestFollows(t *testing.T) {
+	const acts = "acts: [{name: pay, tools: [pay], control: [to]}]\n"
+	for text, want := range map[string]bool{
+		"rules: [{name: a, effect: deny}]":                                                                                                false,
+		acts + "rules: [{name: a, effect: deny}]":                                                                                         false,
+		acts + "rules: [{name: a, effect: deny, acts: pay}]":                                                                              true,
+		acts + "rules: [{name: a, effect: modify, modify: redact, detect: pii}]":                                                          true,
+		"rules: [{name: a, effect: modify, modify: redact, detect: pii}]":                                                                 false,
+		"rules: [{name: a, effect: deny, when: session.foreign}]":                                                                         true,
+		"rules: [{name: a, effect: deny, when: '!session.heard'}]":                                                                        true,
+		"rules: [{name: a, effect: deny, when: '\"x\" in session.labels'}]":                                                               true,
+		"rules: [{name: a, effect: deny, when: 'action.tool in session.planned'}]":                                                        true,
+		"rules: [{name: a, effect: deny, when: 'session.tainted && session.calls > 3'}]":                                                  false,
+		"rules: [{name: a, effect: deny, tools: pay, when: 'args.to.origin() == \"foreign\"'}]":                                           true,
+		"rules: [{name: a, effect: deny, when: 'content.exists(v, v.origin() == \"foreign\")', mode: observe}]":                           true,
+		"rules: [{name: a, effect: modify, tools: p, when: has(args.x), modify: {replace: {argument: x, with_expr: 'session.foreign'}}}]": true,
+	} {
+		set, err := Load(File{"f.yaml", []byte("version: 1\ndefault: allow\n" + text)})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if set.Follows() != want {
+			t.Errorf("%s: follows %v", text, !want)
+		}
+	}
+}

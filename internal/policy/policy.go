@@ -61,6 +61,7 @@ type Set struct {
 	habits        habits.Settings
 	asksHabits    bool          // a rule asks what is usual
 	table         *hazard.Table // what its own tables add to what is known of programs
+	follows       bool          // see Follows
 	grave         float64       // the score from which a call's risk denies; 0 for never
 	files         int
 	notes         []string // see Notes
@@ -144,6 +145,7 @@ func compile(files []File, include func(files []File, docs []*document) []File) 
 		return nil, errs
 	}
 	s.index = newIndex(s.rules)
+	s.follows = followsOrigins(s.rules, s.sinks)
 	s.text = writeText(files)
 	sum := sha256.Sum256(s.text)
 	s.hash = "sha256:" + hex.EncodeToString(sum[:])

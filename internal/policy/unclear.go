@@ -12,8 +12,9 @@ type Missing uint8
 
 // What can be missing.
 const (
-	MissingText  Missing = 1 << iota // what the caller says, but the act's kind and the tool's name
-	MissingScore                     // what a model says of the call
+	MissingText    Missing = 1 << iota // what the caller says, but the act's kind and the tool's name
+	MissingScore                       // what a model says of the call
+	MissingOrigins                     // where the session's values came from, since nobody asked then
 )
 
 // Unclear names what of the policy may say something else of an act than it does, because
@@ -24,7 +25,7 @@ func (s *Set) Unclear(in *Input, missing Missing) (names []string) {
 		names = append(names, graveRule)
 	}
 	for _, r := range s.index.candidates(nil, in) {
-		if missing&MissingScore != 0 && r.hazard > 0 || missing&MissingText != 0 && r.looksAtText() {
+		if missing&MissingScore != 0 && r.hazard > 0 || missing&MissingText != 0 && r.looksAtText() || missing&MissingOrigins != 0 && r.follows() {
 			names = append(names, r.name)
 		}
 	}

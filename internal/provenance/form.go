@@ -345,6 +345,13 @@ func isDigits(s string) bool {
 
 // strip takes all but letters and digits away.
 func strip(w string) string {
+	kept := 0 // most words have nothing to take away
+	for kept < len(w) && (letters[w[kept]] || w[kept]-'0' < 10) {
+		kept++
+	}
+	if kept == len(w) {
+		return w
+	}
 	return strings.Map(func(r rune) rune {
 		if r < utf8.RuneSelf && !(r|0x20-'a' < 26 && r >= 'A' || r-'0' < 10 && r >= '0') {
 			return -1

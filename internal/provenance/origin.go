@@ -47,8 +47,11 @@ func (m *Memory) Origin(value string) Origin {
 	return o
 }
 
+// Forgotten is the step of what may be foreign only because a part of the memory is gone.
+const Forgotten = -1
+
 // Trace says who named a value, and of one that is foreign at which step of the
-// session it was first read; 0 where that is not known.
+// session it was first read; 0 where that is not known, or Forgotten.
 func (m *Memory) Trace(value string) (o Origin, step int64) {
 	s := mailboxes(fold(value))
 	if j, ok := joined(s); ok {
@@ -117,12 +120,12 @@ func (m *Memory) trace(s string) (Origin, int64) {
 		return Own, 0
 	case standing == n:
 		return least, at
-	case at > 0 || standing > 0 && least == Foreign:
+	case at != 0 || standing > 0 && least == Foreign:
 		return Foreign, at
 	case foreign:
 		return Foreign, m.stepOf(newGram(first.hash, ofForeign))
 	case m.Lost:
-		return Foreign, 0
+		return Foreign, Forgotten
 	}
 	if !own || least < Own {
 		own, _ = m.has(newGram(whole, ofOwn)) // as a whole value
@@ -163,7 +166,7 @@ func (m *Memory) one(t token) (Origin, int64) {
 		}
 	}
 	if m.Lost {
-		return Foreign, 0
+		return Foreign, Forgotten
 	}
 	if own, _ := m.has(newGram(hash, ofOwn)); own {
 		if asked, _ := m.has(newGram(hash, ofAgent)); !asked {

@@ -69,6 +69,13 @@ type reader struct {
 func (m *Memory) Read(texts ...Text) *Step {
 	r := reader{Memory: m}
 	st := &Step{}
+	size := 0
+	for _, t := range texts {
+		size += len(t.Said)
+	}
+	if size > 0 {
+		r.grams = make([]gram, 0, min(size/4+8, mostGrams))
+	}
 	for _, t := range texts {
 		r.text, r.by = t, max(t.By, Foreign)
 		if r.by == Foreign {

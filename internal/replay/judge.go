@@ -34,6 +34,7 @@ const (
 	Score   = "no model's score"    // a model is asked now, and none was then
 	Older   = "written by an older reeve"
 	Damaged = "damaged"
+	Origins = "where values came from was not asked"
 	Unread  = "cannot be read again" // not as the act that was judged
 	Program = "this reeve decides otherwise by the policy of then, too"
 )
@@ -94,7 +95,7 @@ func (w *worker) judge(ctx context.Context, one *item) error {
 			w.unknown(one, &t, Memory)
 			return nil
 		}
-		in.Session = guard.Remembered(was.state, a)
+		in.Session = guard.Remembered(was.state, a, &w.instructions)
 	}
 	w.compare(ctx, one, &t, in)
 	return nil
@@ -103,7 +104,7 @@ func (w *worker) judge(ctx context.Context, one *item) error {
 // compare judges an act by the candidate, and sets what comes of it against the record.
 func (w *worker) compare(ctx context.Context, one *item, t *told, in *policy.Input) {
 	d := w.ruled(in, w.candidate)
-	if why := w.unclear(in, t, &d); why != "" {
+	if why := w.unclear(one, in, t, &d); why != "" {
 		w.unknown(one, t, why)
 		return
 	}
@@ -149,13 +150,16 @@ func (w *worker) ruled(in *policy.Input, set *policy.Set) act.Decision {
 
 // unclear says why it cannot be told what the candidate says of an act: something that it
 // looks at is not known. A denial that rests on something else stands.
-func (w *worker) unclear(in *policy.Input, t *told, d *act.Decision) string {
+func (w *worker) unclear(one *item, in *policy.Input, t *told, d *act.Decision) string {
 	why, missing := "", policy.Missing(0)
 	if t.outcome.Given.Masked {
 		why, missing = Masked, policy.MissingText
 	}
 	if a := in.Action; w.o.Scored && a.IsCall() && a.Model == nil && !slices.ContainsFunc(in.Violations, func(v act.Violation) bool { return v.Check == "model.absent" }) {
 		why, missing = cmp.Or(why, Score), missing|policy.MissingScore
+	}
+	if v := in.Session.Values; v != nil && v.Lost && one.step.Unread() {
+		why, missing = cmp.Or(why, Origins), missing|policy.MissingOrigins
 	}
 	if missing == 0 {
 		return ""

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/policy"
 )
@@ -60,7 +61,8 @@ func Run(ctx context.Context, store Store, candidate *policy.Set, o Options) (*R
 		return nil, err
 	}
 	var done atomic.Uint64
-	shared := &shared{store: store, candidate: candidate, o: &o, policies: map[string]*then{candidate.Hash(): {set: candidate}}}
+	shared := &shared{store: store, candidate: candidate, o: &o, policies: map[string]*then{candidate.Hash(): {set: candidate}},
+		instructions: guard.Instructions{Key: guard.ValuesKey(o.Key, ledger.Key{})}}
 	workers := make([]*worker, o.Workers)
 	var group sync.WaitGroup
 	for i := range workers {
@@ -178,6 +180,8 @@ type shared struct {
 	store     Store
 	candidate *policy.Set
 	o         *Options
+
+	instructions guard.Instructions
 
 	mu       sync.Mutex
 	policies map[string]*then

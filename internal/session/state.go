@@ -421,6 +421,10 @@ type Step struct {
 	values      *provenance.Step // nil for nothing
 }
 
+// Unread reports whether nobody read what the step's act brought, since the policy of then
+// did not ask where values come from.
+func (st *Step) Unread() bool { return st.values == nil }
+
 type pin struct {
 	key    uint64
 	digest Digest
@@ -546,7 +550,9 @@ func (s *State) Apply(st *Step) (number int64) {
 		call: st.flags&flagCall != 0, wire: st.flags&flagWire != 0, tool: s.nameOf(st.called),
 	}
 	s.sinceWhole++
-	if st.values != nil {
+	if st.values == nil { // nobody read what came in
+		s.Values.Lost = true
+	} else {
 		s.Values.Apply(st.values, st.steps)
 		if st.values.Whole() {
 			s.sinceWhole = 0

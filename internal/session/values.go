@@ -7,18 +7,16 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/provenance"
-	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/words"
 )
 
 // Bounds of what is read into a session's values.
 const (
-	maxInstructions = 64 << 10 // bytes of an agent's instructions
-	maxUsed         = 256      // values of an act that the agent may have made up
-	maxUsedText     = 1024     // bytes of each: a longer text is no target
-	maxCallNames    = 256      // names of tools that are remembered for their results
-	maxCallName     = 200      // bytes of each
-	wholeEvery      = MaxReplay / 2
+	maxUsed      = 256  // values of an act that the agent may have made up
+	maxUsedText  = 1024 // bytes of each: a longer text is no target
+	maxCallNames = 256  // names of tools that are remembered for their results
+	maxCallName  = 200  // bytes of each
+	wholeEvery   = MaxReplay / 2
 )
 
 // Brings reports whether an act brings text to the agent that somebody wrote. What an
@@ -114,18 +112,14 @@ func (s *State) nameOf(tool string) uint16 {
 // Read adds to a step what the session's values gain by an act that was let through:
 // the texts that it brings, from the source that the policy says, or what it uses. It
 // must be the state's next step. endorsed are the values that a person has just agreed
-// to, by what they are used as.
+// to, by what they are used as. A step that it is not called for is one whose texts nobody
+// has read: what the session does not know may be foreign from then on.
 func (s *State) Read(st *Step, a *act.Action, from provenance.Source, endorsed []provenance.Use) {
 	if st.effect == act.Deny || st.effect == act.Escalate {
 		s.bound(st)
 		return
 	}
 	var texts []provenance.Text
-	if st.print[0] != s.print[0] && len(a.Agent.Instructions) <= maxInstructions {
-		if doc, err := rawjson.Parse(a.Agent.Instructions); err == nil {
-			texts = append(texts, provenance.Text{Said: doc.Root().Text(), By: provenance.Own})
-		}
-	}
 	if Brings(a) {
 		st.called = words.Cut(s.CalledBy(a), maxCallName)
 		for i := range a.Content {
