@@ -258,9 +258,15 @@ func ledgerShow() *cobra.Command {
 			}
 			return reading(cmd, func(ctx context.Context, _ reeve.Config, store store.Store) error {
 				if len(ids) == 0 {
-					return showNewest(ctx, store, log, last, cmd.OutOrStdout())
+					return showNewest(ctx, store, log, last, recordsAs(ctx, cmd, store))
 				}
 				for _, pos := range positions {
+					if wantsJSON(cmd) {
+						if err := showLine(ctx, store, pos, true, cmd.OutOrStdout()); err != nil {
+							return err
+						}
+						continue
+					}
 					if err := showDecision(ctx, store, pos, cmd.OutOrStdout()); err != nil {
 						return err
 					}
@@ -270,7 +276,23 @@ func ledgerShow() *cobra.Command {
 		},
 	}
 	c.Flags().IntVar(&last, "last", 20, "how many records")
+	linesFlag(c)
 	return ledgerFlags(oneLogFlag(c, &log))
+}
+
+// linesFlag is --json of a command that prints records: a line each, as ledger export has them.
+func linesFlag(c *cobra.Command) {
+	c.Flags().Bool("json", false, "print JSON, a record in each line, as ledger export does")
+}
+
+// showLine prints a record as ledger export does.
+func showLine(ctx context.Context, store ledger.Reader, pos act.Position, contents bool, w io.Writer) error {
+	if _, _, err := ledger.ReadRecord(ctx, store, pos); errors.Is(err, ledger.ErrNotFound) {
+		return fmt.Errorf("there is no decision %s", pos)
+	} else if err != nil {
+		return err
+	}
+	return ledger.Export(ctx, store, ledger.Range{Log: pos.Log, From: pos.Index, To: pos.Index + 1}, contents, w)
 }
 
 // headOf returns the head of a log, or an error that names the log.
@@ -300,12 +322,11 @@ func logsOf(ctx context.Context, store ledger.Reader, log int) ([]ledger.Range, 
 var errEnough = errors.New("enough")
 
 // showNewest prints the newest records, the newest first.
-func showNewest(ctx context.Context, store ledger.Reader, log, last int, w io.Writer) error {
+func showNewest(ctx context.Context, store ledger.Reader, log, last int, table recordTable) error {
 	logs, err := logsOf(ctx, store, log)
 	if err != nil {
 		return err
 	}
-	table := newRecordTable(w)
 	if last <= 0 {
 		return nil
 	}
@@ -326,17 +347,34 @@ func showNewest(ctx context.Context, store ledger.Reader, log, last int, w io.Wr
 }
 
 // recordTable prints records as lines, of fixed columns: tail has no end at
-// which widths would be known.
-type recordTable struct{ io.Writer }
+// which widths would be known. With json they are JSON.
+type recordTable struct {
+	io.Writer
+	json func(r *ledger.Record) error
+}
 
 const recordColumns = "%-10s  %-23s  %-5s  %-18s  %-8s  %s\n"
 
 func newRecordTable(w io.Writer) recordTable {
 	fmt.Fprintf(w, recordColumns, "DECISION", "TIME", "DOOR", "KIND", "EFFECT", "RULES")
-	return recordTable{w}
+	return recordTable{Writer: w}
+}
+
+// recordsAs is how a command prints records.
+func recordsAs(ctx context.Context, cmd *cobra.Command, store ledger.Reader) recordTable {
+	w := cmd.OutOrStdout()
+	if !wantsJSON(cmd) {
+		return newRecordTable(w)
+	}
+	return recordTable{w, func(r *ledger.Record) error {
+		return showLine(ctx, store, act.Position{Log: r.Log, Index: r.Index}, false, w)
+	}}
 }
 
 func (t recordTable) add(r *ledger.Record) error {
+	if t.json != nil {
+		return t.json(r)
+	}
 	rules := dash(strings.Join(r.Rules, " "))
 	if codes := strings.Join(r.Codes, " "); codes != "" && codes != strings.Join(r.Rules, " ") {
 		rules += " (" + codes + ")"
@@ -403,7 +441,7 @@ nodes' records that were written at nearly the same time, a later one may come f
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return reading(cmd, func(ctx context.Context, _ reeve.Config, store store.Store) error {
-				err := tail(ctx, store, log, newRecordTable(cmd.OutOrStdout()))
+				err := tail(ctx, store, log, recordsAs(ctx, cmd, store))
 				if ctx.Err() != nil {
 					return nil
 				}
@@ -411,6 +449,7 @@ nodes' records that were written at nearly the same time, a later one may come f
 			})
 		},
 	}
+	linesFlag(c)
 	return ledgerFlags(oneLogFlag(c, &log))
 }
 

@@ -440,12 +440,24 @@ func mcpToolsCommand() *cobra.Command {
 	for _, c := range commands {
 		c.Args = notEmpty(c.Args) // without a name all of them would be meant
 		settingFlags(c, "data", "database")
+		new(nodeFlags).add(c)
+		if c != list {
+			jsonFlag(c)
+		}
 	}
 	return group("tools", "What MCP servers list: see it, and agree to what is held", commands...)
 }
 
-// toolKeeper reaches the node of a data folder for what is said about tools.
+// toolKeeper reaches the node of a data folder, or the one that --server names, for what is
+// said about tools.
 func toolKeeper(cmd *cobra.Command) (r *proxy.Remote, done func() error, err error) {
+	if node := serverOf(cmd); node.server != "" {
+		key, err := node.credential()
+		if err != nil {
+			return nil, nil, err
+		}
+		return &proxy.Remote{URL: strings.TrimSuffix(node.server, "/"), Key: key}, func() error { return nil }, nil
+	}
 	cfg, err := config(cmd)
 	if err != nil {
 		return nil, nil, err
@@ -520,6 +532,9 @@ func forgetTools(cmd *cobra.Command, server string) (err error) {
 	if err := r.Forget(cmd.Context(), proxy.ServerName{Server: id}); err != nil {
 		return err
 	}
+	if wantsJSON(cmd) {
+		return printJSON(cmd.OutOrStdout(), map[string]string{"server": id, "name": name, "state": "forgotten"})
+	}
 	fmt.Fprintf(cmd.OutOrStdout(), "the tools of %s are forgotten\n", printable(name))
 	return nil
 }
@@ -573,19 +588,33 @@ func diffTools(cmd *cobra.Command, a []string) (err error) {
 	if err != nil {
 		return err
 	}
-	shown := 0
+	shown, list := 0, []heldTool{}
 	for _, s := range all {
 		for _, t := range s.Tools {
 			if t.Held != nil && (a[1] == "" || t.Name == a[1]) {
+				list = append(list, heldTool{s.ID, s.Name, t})
+				if wantsJSON(cmd) {
+					continue
+				}
 				showHeld(cmd.OutOrStdout(), s, t)
 				shown++
 			}
 		}
 	}
-	if shown == 0 {
+	switch {
+	case wantsJSON(cmd):
+		return printJSON(cmd.OutOrStdout(), list)
+	case shown == 0:
 		fmt.Fprintln(cmd.ErrOrStderr(), "no definition of a tool is held")
 	}
 	return nil
+}
+
+// heldTool is a tool with the definition that is held, beside the one that was agreed to.
+type heldTool struct {
+	Server string     `json:"server"`
+	Name   string     `json:"server_name"`
+	Tool   *pins.Tool `json:"tool"`
 }
 
 // showHeld prints a definition that is held, line by line beside the one that was
@@ -674,6 +703,10 @@ func answerTools(cmd *cobra.Command, server string, tools []string, hash string,
 			return fmt.Errorf("no definition of a tool of %q is held", server)
 		}
 	}
+	word, answered := "agreed to", []toolAnswer{}
+	if !agree {
+		word = "refused"
+	}
 	for _, name := range tools {
 		t := found[0].Tool(name)
 		if t == nil || t.Held == nil {
@@ -686,13 +719,24 @@ func answerTools(cmd *cobra.Command, server string, tools []string, hash string,
 		if _, err := r.Answer(cmd.Context(), proxy.ToolAnswer{Server: found[0].ID, Tool: name, Hash: seen, Agree: agree}); err != nil {
 			return err
 		}
-		word := "agreed to"
-		if !agree {
-			word = "refused"
+		answered = append(answered, toolAnswer{found[0].ID, name, seen, strings.ReplaceAll(word, " to", "")})
+		if wantsJSON(cmd) {
+			continue
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s of %s is %s\n", printable(name), printable(found[0].Name), word)
 	}
+	if wantsJSON(cmd) {
+		return printJSON(cmd.OutOrStdout(), answered)
+	}
 	return nil
+}
+
+// toolAnswer is what was said of one held definition.
+type toolAnswer struct {
+	Server string `json:"server"`
+	Tool   string `json:"tool"`
+	Hash   string `json:"hash"`
+	State  string `json:"state"`
 }
 
 // clientStatus is how it stands with the MCP servers in one configuration of a client.

@@ -47,9 +47,6 @@ var printsNoData = map[string]string{
 	"completion powershell": "is a script",
 }
 
-// owing are commands that print data and have no --json yet.
-var owing = []string{"ledger show", "ledger tail", "mcp tools approve", "mcp tools diff", "mcp tools forget", "mcp tools refuse"}
-
 // hereAlone are the commands that work with what is on this machine alone, and why none of
 // another machine can be asked.
 var hereAlone = map[string]string{
@@ -58,8 +55,7 @@ var hereAlone = map[string]string{
 	"hook status": "looks at this machine", "try": "by this machine's policy",
 	"sessions list": "reads the records", "sessions show": "reads the records", "why": "reads the records and writes the policy",
 	"ledger show": "reads the records", "ledger tail": "reads the records", "ledger export": "reads the records",
-	"mcp tools approve": "by the socket alone", "mcp tools refuse": "by the socket alone", "mcp tools forget": "by the socket alone",
-	"console": "by the socket alone", "mcp tools list": "by the socket alone", "mcp tools diff": "by the socket alone",
+	"console":       "by the socket alone",
 	"ledger verify": "reads every record", "ledger key": "from the seed", "ledger verify-receipt": "offline",
 }
 
@@ -75,9 +71,6 @@ func TestEveryCommand(t *testing.T) {
 			t.Errorf("%s: it has no example", path)
 		}
 		_, no := printsNoData[path]
-		if slices.Contains(owing, path) {
-			continue
-		}
 		if has := c.Flags().Lookup("json") != nil; has == no {
 			t.Errorf("%s: --json: %v", path, has)
 		}
