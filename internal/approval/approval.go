@@ -225,9 +225,13 @@ func (d *Decision) Covers(needs []Need) bool {
 	return true
 }
 
+// setBack is how much earlier than a decision the present may be, since the clocks of nodes
+// differ. Beyond it somebody has set the clock back, and nothing is in time any more.
+const setBack = 15 * time.Minute
+
 // At is the decision's state at a time.
 func (d *Decision) At(now time.Time) State {
-	if d.Open() && !now.Before(d.Expires) {
+	if d.Open() && (!now.Before(d.Expires) || now.Before(d.Created.Add(-setBack))) {
 		return Expired
 	}
 	return d.State

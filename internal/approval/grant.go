@@ -75,6 +75,9 @@ type Scope struct {
 	// whether its session has read what others wrote.
 	Labels []string `json:"labels,omitzero"`
 	Risk   act.Risk `json:"risk,omitzero"`
+	// Defined is a hash of the server's definition of the tool, where that is known: by
+	// another one the same words may mean something else.
+	Defined string `json:"defined,omitzero"`
 }
 
 // File is a file that an act runs or goes to, as it was when people were asked.
@@ -89,7 +92,7 @@ type File struct {
 // Covers reports whether a later act does the same to the same thing, and nothing worse.
 func (s *Scope) Covers(later *Scope) bool {
 	switch {
-	case s.Once != "" || later.Once != "" || s.Same == "" || s.Same != later.Same || s.Folder != later.Folder:
+	case s.Once != "" || later.Once != "" || s.Same == "" || s.Same != later.Same || s.Folder != later.Folder || s.Defined != later.Defined:
 		return false
 	case !slices.Equal(s.Files, later.Files), later.Risk.Heuristic > s.Risk.Heuristic:
 		return false

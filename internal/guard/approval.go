@@ -17,6 +17,7 @@ import (
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk"
+	"reeve.example/reeve/internal/session"
 	"reeve.example/reeve/internal/target"
 )
 
@@ -32,10 +33,16 @@ const approvalsKept = 30 * 24 * time.Hour
 // could read what it does.
 const maxShown = 256 << 10
 
-// formOf binds an approval to an act in the form that the policy gives it.
-func formOf(digest act.Digest, d *act.Decision) string {
+// formOf binds an approval to an act in the form that the policy gives it, and to the
+// definition of its tool, where the server's is known: by another one the same words
+// may mean something else.
+func formOf(digest act.Digest, d *act.Decision, defined session.Digest) string {
 	h := sha256.New()
 	h.Write(digest[:])
+	if defined != (session.Digest{}) {
+		h.Write([]byte("defined "))
+		h.Write(defined[:])
+	}
 	for _, e := range d.Edits {
 		fmt.Fprintf(h, "%d %s %d ", len(e.Pointer), e.Pointer, len(e.Value))
 		h.Write(e.Value)
@@ -98,8 +105,9 @@ func newApprovals(g *Guard) *Items[approval.Decision] {
 // nobody else on this node looks at the approval. Without it, of the steps of a
 // session that ask for the same thing at once all would rest on those that lose.
 //
-// tainted says that the act's session has read what others wrote.
-func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, asked, tainted bool) (writes []*Item, release func(), err error) {
+// tainted says that the act's session has read what others wrote, and defined is how its
+// tool is defined.
+func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, asked, tainted bool, defined session.Digest) (writes []*Item, release func(), err error) {
 	if d.Effect != act.Escalate {
 		return nil, func() {}, nil
 	}
@@ -107,17 +115,17 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, ask
 		d.Effect = act.Deny
 		return nil, func() {}, nil
 	}
-	form := formOf(a.Digest, d)
+	form := formOf(a.Digest, d, defined)
 	id := approvalID(a, form)
 	release = sync.OnceFunc(g.approvals.Lock(id))
 	h, item, err := g.approvals.Get(ctx, id)
 	if err == nil && h == nil && a.Earlier != (act.Digest{}) {
-		h, item, err = g.earlierApproval(ctx, a, d, item)
+		h, item, err = g.earlierApproval(ctx, a, d, defined, item)
 	}
 	waits := h != nil && h.Open()
 	if err == nil && !answered(h, a.At) {
 		var grant *approval.Grant
-		if grant, err = g.granted(ctx, a, d, tainted); grant != nil {
+		if grant, err = g.granted(ctx, a, d, tainted, defined); grant != nil {
 			release()
 			pass(d, grant)
 			return nil, func() {}, nil
@@ -125,7 +133,7 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, ask
 	}
 	var write *Item
 	if err == nil {
-		h, write, err = g.apply(a, d, h, item, form, asked, tainted)
+		h, write, err = g.apply(a, d, h, item, form, asked, tainted, defined)
 	}
 	if err == nil && write != nil && write.Open && !waits {
 		var made func(bool)
@@ -164,8 +172,8 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, ask
 // earlierApproval reads the decision about an act that was held under the digest's
 // form before this one, while it waits or can be used; nil, and the item that was
 // given, when there is none.
-func (g *Guard) earlierApproval(ctx context.Context, a *act.Action, d *act.Decision, none *Item) (*approval.Decision, *Item, error) {
-	h, item, err := g.approvals.Get(ctx, approvalID(a, formOf(a.Earlier, d)))
+func (g *Guard) earlierApproval(ctx context.Context, a *act.Action, d *act.Decision, defined session.Digest, none *Item) (*approval.Decision, *Item, error) {
+	h, item, err := g.approvals.Get(ctx, approvalID(a, formOf(a.Earlier, d, defined)))
 	if err != nil || h != nil && (h.Open() || h.State == approval.Denied) {
 		return h, item, err
 	}
@@ -184,7 +192,7 @@ func answered(h *approval.Decision, now time.Time) bool {
 
 // apply is what the state of an approval, nil if there is none, makes of a decision; it
 // returns the approval that is to be written, and nil where it stays as it is.
-func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item *Item, form string, asked, tainted bool) (*approval.Decision, *Item, error) {
+func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item *Item, form string, asked, tainted bool, defined session.Digest) (*approval.Decision, *Item, error) {
 	needs, expires := approval.Needs(d.Reasons, a.At)
 	state := approval.Expired
 	if h != nil {
@@ -220,7 +228,7 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item
 			waiting = h.Asked
 		}
 		var err error
-		if h, err = g.newApproval(a, d, form, tainted); h == nil || err != nil {
+		if h, err = g.newApproval(a, d, form, tainted, defined); h == nil || err != nil {
 			d.Effect = act.Deny
 			d.Reasons = slices.Insert(d.Reasons, 0, unshown)
 			return nil, nil, err
@@ -236,7 +244,7 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item
 
 // newApproval is a new decision about an act that people are asked about; nil when
 // the act cannot be shown to them as it is.
-func (g *Guard) newApproval(a *act.Action, d *act.Decision, form string, tainted bool) (*approval.Decision, error) {
+func (g *Guard) newApproval(a *act.Action, d *act.Decision, form string, tainted bool, defined session.Digest) (*approval.Decision, error) {
 	x := exactly(a, d)
 	if x == nil {
 		return nil, nil
@@ -248,6 +256,7 @@ func (g *Guard) newApproval(a *act.Action, d *act.Decision, form string, tainted
 		Seen: x.Digest(), Created: a.At,
 	}
 	x.What, x.Scope, x.Parts = target.What(a, nil), *target.Of(a, d, tainted).Look(), target.Parts(a)
+	x.Scope.Defined = defined.String()
 	if slices.ContainsFunc(x.Scope.Files, func(f approval.File) bool { return g.scans(f.Path) }) {
 		x.Scope = approval.Scope{Once: "a path in it holds what must not be kept"}
 	}

@@ -543,3 +543,71 @@ rules:
 		t.Errorf("the result of a denied call: %v %v", d.Effect, codesOf(d))
 	}
 }
+
+// TestThreat17DefinitionChanged: a tool that its server has defined anew since people agreed
+// is asked about anew, once and for a session.
+func TestThreat17DefinitionChanged(t *testing.T) {
+	for _, forSession := range []bool{false, true} {
+		n, _ := asker(t, t.TempDir())
+		list := func(step, definition string) {
+			t.Helper()
+			a := call("s", step, "", "x")
+			a.Kind, a.Server, a.InnerMethod, a.ID = act.MCPResponse, "bank", "tools/list", ""
+			a.Listed = []act.Definition{{Name: "transfer", Hash: act.Digest{definition[0]}}}
+			a.Digest = act.Digest{1, definition[0]}
+			if d, _ := n.decide(t, a); d.Effect != act.Allow {
+				t.Fatalf("the list: %v %+v", d.Effect, d.Reasons)
+			}
+		}
+		ask := func(step string) *act.Action {
+			a := call("s", step, "transfer", "100")
+			a.Server = "bank"
+			return a
+		}
+		list("l1", "a")
+		held, _ := n.decide(t, ask("1"))
+		reply := guard.Reply{Agree: true, Seen: n.seen(t, held)}
+		if forSession {
+			reply.For = approval.Span{Session: true}
+		}
+		if _, err := n.Answer(t.Context(), held.Approval.ID, alice, reply); err != nil {
+			t.Fatal(err)
+		}
+		if forSession {
+			if d, _ := n.decide(t, ask("1a")); d.Effect != act.Allow {
+				t.Errorf("what was agreed to: %v", d.Effect)
+			}
+		}
+		list("l2", "b")
+		if d, _ := n.decide(t, ask("2")); d.Effect != act.Escalate {
+			t.Errorf("for a session %v: defined anew: %v", forSession, d.Effect)
+		}
+		list("l3", "a")
+		if d, _ := n.decide(t, ask("3")); d.Effect != act.Allow {
+			t.Errorf("for a session %v: as it was agreed to: %v", forSession, d.Effect)
+		}
+	}
+}
+
+// TestThreat17ClockSetBack: who sets the clock back does not bring an agreement back.
+func TestThreat17ClockSetBack(t *testing.T) {
+	n, now := asker(t, t.TempDir())
+	was := *now
+	held, _ := n.decide(t, call("s", "1", "transfer", "1"))
+	n.answer(t, held, true)
+	*now = was.Add(-24 * time.Hour)
+	if d, _ := n.decide(t, call("s", "2", "transfer", "1")); d.Effect == act.Allow {
+		t.Error("used the day before")
+	}
+	*now = was.Add(2 * approval.Within)
+	unused, _ := n.decide(t, call("s", "3", "transfer", "2"))
+	n.answer(t, unused, true)
+	*now = now.Add(2 * approval.Within)
+	if err := n.ExpireApprovals(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	*now = now.Add(-2 * approval.Within)
+	if d, _ := n.decide(t, call("s", "4", "transfer", "2")); d.Effect == act.Allow {
+		t.Error("what had ended is back")
+	}
+}

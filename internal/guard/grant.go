@@ -12,6 +12,7 @@ import (
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/risk"
+	"reeve.example/reeve/internal/session"
 	"reeve.example/reeve/internal/target"
 )
 
@@ -52,7 +53,7 @@ func grantID(a *act.Action, session string, scope *approval.Scope) string {
 // granted returns the grant that answers everything that the policy asks of people about
 // an act; nil when there is none. It is read, and not written: to be taken back it needs
 // no turn of those that use it.
-func (g *Guard) granted(ctx context.Context, a *act.Action, d *act.Decision, tainted bool) (*approval.Grant, error) {
+func (g *Guard) granted(ctx context.Context, a *act.Action, d *act.Decision, tainted bool, defined session.Digest) (*approval.Grant, error) {
 	aim := target.Of(a, d, tainted)
 	if aim.Once != "" {
 		return nil, nil
@@ -73,6 +74,7 @@ func (g *Guard) granted(ctx context.Context, a *act.Action, d *act.Decision, tai
 		}
 		if scope == nil {
 			scope = aim.Look()
+			scope.Defined = defined.String()
 		}
 		if grant.Covers(needs, scope, a.At) {
 			return grant, nil

@@ -385,7 +385,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With, read *ha
 	violations, _ := (*session.State)(nil).Check(a, nil)
 	in := &policy.Input{Action: a, Violations: append(violations, a.Standing...), Reading: read}
 	d := judge(in, set)
-	consent, release, err := g.consult(ctx, a, &d, q.Asked, false)
+	consent, release, err := g.consult(ctx, a, &d, q.Asked, false, session.Digest{})
 	if err != nil {
 		return act.Decision{}, nil, err
 	}
@@ -453,7 +453,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	remembered := Remembered(s.state, a, &g.instructions)
 	in := &policy.Input{Action: a, Violations: append(violations, a.Standing...), Session: remembered, Reading: read}
 	d := judge(in, set)
-	consent, release, err := g.consult(ctx, a, &d, q.Asked, s.state.Tainted(a.Turn))
+	consent, release, err := g.consult(ctx, a, &d, q.Asked, s.state.Tainted(a.Turn), s.state.Defined(a))
 	if err != nil {
 		s.unlock()
 		return act.Decision{}, nil, err

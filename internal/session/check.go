@@ -433,6 +433,15 @@ func (c *checker) mcp() {
 	}
 }
 
+// Defined is how the server last defined the tool that an act calls; zero where that is
+// not known.
+func (s *State) Defined(a *act.Action) Digest {
+	if !a.IsCall() || a.Server == "" {
+		return Digest{}
+	}
+	return s.tools[hash('d', a.Server, a.Canonical)]
+}
+
 func (c *checker) citations() {
 	if len(c.a.Cites) == 0 {
 		return

@@ -19,6 +19,7 @@ package session
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"slices"
 	"time"
@@ -79,6 +80,14 @@ type State struct {
 // Digest is the first half of an act.Digest: enough to tell acts apart that
 // were made to collide.
 type Digest [16]byte
+
+// String is the digest in hex; empty for the zero value, which is none.
+func (d Digest) String() string {
+	if d == (Digest{}) {
+		return ""
+	}
+	return hex.EncodeToString(d[:])
+}
 
 func short(d act.Digest) Digest { return Digest(d[:16]) }
 
