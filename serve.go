@@ -89,6 +89,7 @@ func (n *Node) begin(ctx context.Context) error {
 	n.tasks.Go(func() { n.anchorer.Run(background) })
 	n.tasks.Go(func() { n.retention().Run(background) })
 	n.tasks.Go(func() { every(background, time.Minute, func() { n.endOverdue(background) }) })
+	n.tasks.Go(func() { every(background, time.Minute, func() { n.learnHabits(background) }) })
 	if n.notices != nil {
 		n.tasks.Go(func() { n.notices.Run(background) })
 	}
@@ -280,6 +281,14 @@ func (n *Node) disk(context.Context) error {
 		err = fmt.Errorf("%d bytes are free on the disk of %s, and %d are wanted", free, dir, n.cfg.Limits.Disk)
 	}
 	return err
+}
+
+// learnHabits takes the sessions that are over into their agents' habits. What other nodes
+// are writing now is read with the next.
+func (n *Node) learnHabits(ctx context.Context) {
+	if _, err := n.guard.Learn(ctx, n.now().Add(-time.Minute)); err != nil && ctx.Err() == nil {
+		n.logger.Error("agents' habits were not learned from", "error", err)
+	}
 }
 
 // endOverdue ends what nobody answered or reported in time, each with a record.

@@ -180,11 +180,13 @@ type Need struct {
 
 // Answer is one person's.
 type Answer struct {
-	By    string    `json:"by"`
-	Agree bool      `json:"agree"`
-	Note  string    `json:"note,omitzero"`
-	Seen  string    `json:"seen,omitzero"` // the digest of what they looked at
-	For   Span      `json:"for,omitzero"`
+	By    string `json:"by"`
+	Agree bool   `json:"agree"`
+	Note  string `json:"note,omitzero"`
+	Seen  string `json:"seen,omitzero"` // the digest of what they looked at
+	For   Span   `json:"for,omitzero"`
+	// Usual says that what the act is done upon is usual for its agent from now on.
+	Usual bool      `json:"usual,omitzero"`
 	At    time.Time `json:"at"`
 }
 
@@ -331,6 +333,18 @@ func (d *Decision) For() Span {
 		}
 	}
 	return span
+}
+
+// Usual reports whether all who agreed say that what the act is done upon is usual.
+func (d *Decision) Usual() bool {
+	usual := false
+	for _, a := range d.Answers {
+		if a.Agree && !a.Usual {
+			return false
+		}
+		usual = usual || a.Agree
+	}
+	return usual
 }
 
 // satisfied reports whether enough people agreed to every rule.

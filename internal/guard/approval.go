@@ -432,6 +432,8 @@ type Reply struct {
 	Note     string
 	// For is for how long the person agrees; the zero value is once.
 	For approval.Span
+	// Usual says that upon whom or what the act is done is usual for its agent from now on.
+	Usual bool
 }
 
 // Answer takes a person's answer to a held decision. It returns the approval's
@@ -467,16 +469,24 @@ func (g *Guard) Answer(ctx context.Context, id string, by act.Principal, r Reply
 			}
 		}
 		was := h.State
-		if err := h.Answer(by, approval.Answer{Agree: r.Agree, Seen: r.Seen, Note: r.Note, For: span}, now); err != nil {
+		if err := h.Answer(by, approval.Answer{Agree: r.Agree, Seen: r.Seen, Note: r.Note, For: span, Usual: r.Agree && r.Usual}, now); err != nil {
 			return false, nil, err
+		}
+		var taught []*Item
+		if h.State == approval.Approved && h.Usual() {
+			item, err := g.teach(ctx, h.Decision, by)
+			if err != nil {
+				return false, nil, err
+			}
+			taught = append(taught, item)
 		}
 		switch {
 		case x != nil && h.State == approval.Approved:
 			item, err := g.newGrant(ctx, h, x, now)
 			if item == nil || err != nil {
-				return true, nil, err
+				return true, taught, err
 			}
-			return true, []*Item{item}, nil
+			return true, append(taught, item), nil
 		case was == approval.Approved && h.State == approval.Revoked && h.Grant != "":
 			grant, item, err := g.grants.Get(ctx, h.Grant)
 			if err != nil || grant == nil || grant.Approval != h.ID || grant.Revoke(by, r.Note, now) != nil {
@@ -484,7 +494,7 @@ func (g *Guard) Answer(ctx context.Context, id string, by act.Principal, r Reply
 			}
 			return true, []*Item{item}, g.grants.Fill(grant, item)
 		}
-		return true, nil, nil
+		return true, taught, nil
 	})
 }
 
@@ -523,7 +533,7 @@ func detailsOf(h *approval.Decision, what string) map[string]string {
 	}
 	if last := len(h.Answers) - 1; last >= 0 && what != "expire" {
 		answer := &h.Answers[last]
-		for name, value := range map[string]string{"seen": answer.Seen, "note": answer.Note, "for": spanOf(answer.For), "grant": h.Grant} {
+		for name, value := range map[string]string{"seen": answer.Seen, "note": answer.Note, "for": spanOf(answer.For), "grant": h.Grant, "usual": map[bool]string{true: "said"}[answer.Usual]} {
 			if value != "" {
 				details[name] = value
 			}

@@ -22,6 +22,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/agent"
 	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/habits"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/quota"
@@ -103,6 +104,11 @@ type Guard struct {
 
 	instructions Instructions
 
+	habits       *profiles
+	profileItems *Items[habits.Profile]
+	learned      *Items[learned]
+	scholar      scholar
+
 	approvals *Items[approval.Decision]
 	grants    *Items[approval.Grant]
 	agents    *Items[agent.Agent]
@@ -150,6 +156,10 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	if g.seal, err = newSealer(cfg.Log); err != nil {
 		return nil, err
 	}
+	if g.habits, err = newProfiles(cfg.Log); err != nil {
+		return nil, err
+	}
+	g.profileItems, g.learned = newHabits(g), newLearned(g)
 	if _, err := g.LoadAgents(ctx); err != nil {
 		return nil, err
 	}
@@ -384,6 +394,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With, read *ha
 	set := g.policy.Load()
 	violations, _ := (*session.State)(nil).Check(a, nil)
 	in := &policy.Input{Action: a, Violations: append(violations, a.Standing...), Reading: read}
+	in.Session.Habits = g.habitsOf(ctx, a, set)
 	d := judge(in, set)
 	consent, release, err := g.consult(ctx, a, &d, q.Asked, false, session.Digest{})
 	if err != nil {
@@ -395,6 +406,8 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With, read *ha
 		return act.Decision{}, nil, err
 	}
 	e := g.entry(in, &d, modified)
+	noted := g.note(&d, in, set, nil)
+	e.Links = appendHabits(e.Links, noted)
 	made, err := g.add(ctx, e, q, consent, &Ruling{&d, modified, set})
 	if err != nil {
 		return act.Decision{}, nil, err
@@ -404,6 +417,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With, read *ha
 	if err != nil {
 		return act.Decision{}, nil, err
 	}
+	g.habits.count(noted)
 	return d, modified, nil
 }
 
@@ -411,6 +425,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With, read *ha
 // its memory until the step is queued, so that of two steps at once only one
 // is the first; it is not locked while the disk is waited for.
 func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read *hazard.Reading) (act.Decision, []byte, error) {
+	usual := g.habitsOf(ctx, a, g.policy.Load()) // before the session is locked: it may be read from the disk
 	s, err := g.sessions.lock(ctx, sessionKey(a), a.Principal.Name, a.At)
 	if err != nil {
 		return act.Decision{}, nil, err
@@ -451,6 +466,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	}
 	set := g.policy.Load()
 	remembered := Remembered(s.state, a, &g.instructions)
+	remembered.Habits = usual
 	in := &policy.Input{Action: a, Violations: append(violations, a.Standing...), Session: remembered, Reading: read}
 	d := judge(in, set)
 	consent, release, err := g.consult(ctx, a, &d, q.Asked, s.state.Tainted(a.Turn), s.state.Defined(a))
@@ -469,6 +485,8 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	}
 	endorsed := endorse(a, &d, remembered, set)
 	e := g.entry(in, &d, modified)
+	noted := g.note(&d, in, set, s.state)
+	e.Links = appendHabits(e.Links, noted)
 	if a.Kind == act.MemoryStore && d.Effect >= act.Modify {
 		if e.Writes, err = g.sessions.memoriesStored(ctx, a, d.Edits, &s.state.Values); err != nil {
 			s.unlock()
@@ -509,6 +527,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	if err != nil {
 		return act.Decision{}, nil, err
 	}
+	g.habits.count(noted)
 	if ended != nil {
 		g.waiting.wake(a.Dialogue)
 	}

@@ -160,6 +160,9 @@ type hour struct {
 // Count is how much was done.
 type Count struct{ Calls, Denied, Bytes uint32 }
 
+// Add counts a decision.
+func (c *Count) Add(n *Note) { c.add(n.did()) }
+
 func (c *Count) add(o Count) { c.Calls += o.Calls; c.Denied += o.Denied; c.Bytes += o.Bytes }
 
 func bucketOf(n uint32) int {

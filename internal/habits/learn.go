@@ -113,6 +113,9 @@ func (l *Learner) Settle(until time.Time) []*Session {
 	return list
 }
 
+// Begins is the place of one of the session's records.
+func (s *Session) Begins() act.Position { return s.from[0] }
+
 // Over reports whether a session is over at a time.
 func (s *Session) Over(at time.Time) bool { return at.UnixMilli()-s.Last > Quiet.Milliseconds() }
 
@@ -145,16 +148,7 @@ func (s *Session) add(n *Note, at act.Position) {
 			s.print[i] = p
 		}
 	}
-	did := Count{Bytes: uint32(min(n.Out/byteUnit, 1<<24))}
-	switch {
-	case n.Ran:
-		did.Calls = 1
-	case n.Denied:
-		did.Denied = 1
-	}
-	if !n.Ran {
-		did.Bytes = 0
-	}
+	did := n.did()
 	s.count.add(did)
 	s.addHour(n.At/time.Hour.Milliseconds(), did)
 	if !n.Ran {
@@ -183,6 +177,17 @@ func (s *Session) add(n *Note, at act.Position) {
 			s.see(one)
 		}
 	}
+}
+
+// did is what a note counts for.
+func (n *Note) did() Count {
+	switch {
+	case n.Ran:
+		return Count{Calls: 1, Bytes: uint32(min(n.Out/byteUnit, 1<<24))}
+	case n.Denied:
+		return Count{Denied: 1}
+	}
+	return Count{}
 }
 
 func (s *Session) addHour(at int64, did Count) {

@@ -91,6 +91,15 @@ func (p *Profile) Teach(w Word) error {
 	return nil
 }
 
+// Words are what a target is known as for all users: with what its session had read.
+func (t *Target) Words() []Word {
+	list := []Word{{Hash: t.Value, Subject: t.Of}}
+	if t.Private != 0 {
+		list = append(list, Word{Hash: join(t.Value, t.Private), Subject: OfPrivate})
+	}
+	return list
+}
+
 // said puts a value among those that are known.
 func (p *Profile) said(w Word) {
 	if i := p.subjectOf(w.Subject); i >= 0 {
@@ -123,6 +132,11 @@ func (p *Profile) Exclude(w Word) error {
 	}
 	p.values = slices.DeleteFunc(p.values, func(v value) bool { return slices.Contains(v.by[:v.taught], uint32(w.Hash)) })
 	return nil
+}
+
+// Empty reports whether nobody said anything.
+func (s *Said) Empty() bool {
+	return len(s.Frozen)+len(s.Forgot)+len(s.Taught)+len(s.Incidents) == 0
 }
 
 // excluded reports whether a session teaches nothing, at somebody's word.

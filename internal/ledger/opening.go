@@ -237,7 +237,8 @@ type opened struct {
 	present       bool
 }
 
-// parseOpening reads a stored opening. part returns the bytes of a part.
+// parseOpening reads a stored opening. part returns the bytes of a part; with nil the
+// fields that have parts are without them.
 func parseOpening(b []byte, part func(hash [32]byte) ([]byte, error)) (o [fields]opened, err error) {
 	bad := errors.New("it is not in the form that reeve writes")
 	if len(b) == 0 || b[0] != openingVersion {
@@ -287,7 +288,9 @@ func parseOpening(b []byte, part func(hash [32]byte) ([]byte, error)) (o [fields
 				return o, bad
 			}
 			hash := [32]byte(b)
-			b = b[sha256.Size:]
+			if b = b[sha256.Size:]; part == nil {
+				continue
+			}
 			data, err := part(hash)
 			if err != nil {
 				return o, fmt.Errorf("a part of it: %w", err)
@@ -302,6 +305,13 @@ func parseOpening(b []byte, part func(hash [32]byte) ([]byte, error)) (o [fields
 		return o, bad
 	}
 	return o, nil
+}
+
+// LinksOf returns the links of a stored opening, as Openings gives it; nil where there are
+// none. It is not compared with what the record commits to.
+func LinksOf(opening []byte) ([]byte, error) {
+	o, err := parseOpening(opening, nil)
+	return o[Links].content, err
 }
 
 // check compares an opening with the commitments of its record.

@@ -94,7 +94,10 @@ func (k *Keeper) eraseContents(ctx context.Context, by act.Principal, positions 
 	if _, err := k.Guard.Note(ctx, "erase", by, details); err != nil {
 		return 0, err
 	}
-	return len(positions), k.Store.Erase(ctx, positions)
+	if err := k.Store.Erase(ctx, positions); err != nil {
+		return len(positions), err
+	}
+	return len(positions), k.Guard.HabitsAnew(ctx, by, false)
 }
 
 // person is whose data is erased, with what tells that a record is about that.

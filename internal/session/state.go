@@ -173,6 +173,15 @@ func hashBytes(class byte, p []byte) uint64 {
 	return binary.LittleEndian.Uint64(sum[:]) ^ uint64(class)
 }
 
+// Print is what tells an agent from what it was before: short hashes of its instructions,
+// tools, model and version; 0 where it does not say.
+func (s *State) Print(a *act.Action) (short [4]uint32) {
+	for i, h := range s.hashesOf(a).print {
+		short[i] = uint32(h)
+	}
+	return short
+}
+
 func doorOf(k act.Kind) string {
 	if k == act.MCPRequest || k == act.MCPResponse {
 		return "mcp"

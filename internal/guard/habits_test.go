@@ -1,0 +1,301 @@
+package guard_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/habits"
+	"reeve.example/reeve/internal/store/postgres"
+	"reeve.example/reeve/internal/store/storetest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const habitual = `
+version: 1
+default: allow
+acts:
+  - {name: payment, tools: [pay], control: [text]}
+rules:
+  - name: stranger
+    acts: payment
+    when: session.foreign && !action.control.all(v, v.origin() in ["user", "own"])
+    unless: usual
+    effect: escalate
+  - name: watched
+    acts: payment
+    when: action.control.exists(v, v.startsWith("watched"))
+    effect: deny
+    mode: observe
+  - name: forbidden
+    acts: payment
+    when: action.control.exists(v, v.startsWith("forbidden"))
+    effect: deny
+`
+
+var approver = act.Principal{Name: "key:boss", Method: "key"}
+
+// life plays sessions of agents, days apart.
+type life struct {
+	*node
+	t   *testing.T
+	now *time.Time
+	n   int
+}
+
+func (l *life) act(a *act.Action) act.Decision {
+	l.t.Helper()
+	d, _ := l.decide(l.t, a)
+	*l.now = l.now.Add(time.Second)
+	return d
+}
+
+// pay has an agent pay somebody whom a text named, in a session of its own a day later. A
+// person answers what is asked; with neither it is left.
+func (l *life) pay(kind act.Kind, to string, answer *guard.Reply, edit func(*act.Action)) act.Decision {
+	l.t.Helper()
+	l.n++
+	*l.now = l.now.Add(24 * time.Hour)
+	session := fmt.Sprint("s", l.n)
+	first := told(kind, session, "1", "", "pay "+to)
+	a := call(session, "2", "pay", to)
+	for _, one := range []*act.Action{first, a} {
+		if edit != nil {
+			edit(one)
+		}
+	}
+	l.act(first)
+	d := l.act(a)
+	if d.Effect == act.Escalate && answer != nil {
+		l.answer(d.Approval.ID, *answer)
+		again := call(session, "3", "pay", to)
+		if edit != nil {
+			edit(again)
+		}
+		if got := l.act(again); got.Effect != map[bool]act.Effect{true: act.Allow}[answer.Agree] {
+			l.t.Fatalf("after the answer %v it is %v", answer.Agree, got.Effect)
+		}
+	}
+	l.learn()
+	return d
+}
+
+func (l *life) answer(id string, r guard.Reply) {
+	l.t.Helper()
+	ctx := context.Background()
+	held, err := l.Show(ctx, id)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	r.Seen = held.Seen
+	if _, err := l.Answer(ctx, id, approver, r); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *life) learn() {
+	l.t.Helper()
+	*l.now = l.now.Add(time.Hour)
+	if _, err := l.Learn(context.Background(), *l.now); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *life) report() *habits.Report {
+	l.t.Helper()
+	r, err := l.Habits(context.Background(), act.Anonymous.Name, "a", "", true)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return r
+}
+
+// TestHabits: what is usual is learned from the ledger, on each store, by whichever node,
+// across restarts; made anew it is the same.
+func TestHabits(t *testing.T) {
+	run := func(t *testing.T, open func(edit func(*guard.Config)) *node) {
+		now := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+		edit := func(c *guard.Config) {
+			c.Policy = load(t, habitual)
+			c.Now = func() time.Time { return now }
+		}
+		l := &life{node: open(edit), t: t, now: &now}
+		asked := func(kind act.Kind, to string, answer *guard.Reply) bool {
+			return l.pay(kind, to, answer, nil).Effect == act.Escalate
+		}
+		agree := &guard.Reply{Agree: true}
+		for i := range 3 {
+			if !asked(act.ToolResult, "bill-1", agree) {
+				t.Fatalf("not asked the %dth time", i+1)
+			}
+			l.node = open(edit) // restarted, or another one
+		}
+		if asked(act.ToolResult, "bill-1", nil) {
+			t.Error("asked about what is usual")
+		}
+		// Nothing else is.
+		for range 4 {
+			for name, a := range map[string]*guard.Reply{"left-1": nil, "refused-1": {}} {
+				if !asked(act.ToolResult, name, a) {
+					t.Errorf("%s is not asked about", name)
+				}
+			}
+			asked(act.MessageUser, "watched-1", nil)
+			asked(act.MessageUser, "forbidden-1", nil)
+			asked(act.MessageUser, "named-1", nil)
+		}
+		for name, want := range map[string]bool{"bill-1": false, "named-1": false, "watched-1": true, "left-1": true, "refused-1": true, "bill-2": true} {
+			if got := asked(act.ToolResult, name, nil); got != want {
+				t.Errorf("%s, which foreign text names, is asked about: %v, want %v", name, got, want)
+			}
+		}
+		// As another user, what a user always named is asked about.
+		d := l.pay(act.ToolResult, "named-1", nil, func(a *act.Action) { a.User.ID = "eve" })
+		if d.Effect != act.Escalate {
+			t.Errorf("one user's habit counts for another: %v", d.Effect)
+		}
+		kept := l.report()
+		if err := l.HabitsAnew(context.Background(), approver, false); err != nil {
+			t.Fatal(err)
+		}
+		l.learn()
+		if diff := cmp.Diff(kept, l.report()); diff != "" {
+			t.Errorf("made anew the profile is another one (-kept +anew):\n%s", diff)
+		}
+		texts := map[string]bool{}
+		for _, v := range kept.Values {
+			texts[v.Text] = true
+			if v.Mine {
+				t.Errorf("a user's own value is shown: %v", v)
+			}
+		}
+		if !texts["bill-1"] || !texts["pay"] || texts["named-1"] {
+			t.Errorf("it shows %v", texts)
+		}
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		dir := t.TempDir()
+		var last *node
+		run(t, func(edit func(*guard.Config)) *node {
+			if last != nil {
+				last.close()
+			}
+			last = open(t, dir, edit)
+			return last
+		})
+	})
+	t.Run("postgres", func(t *testing.T) {
+		url := storetest.Postgres(t)
+		run(t, func(edit func(*guard.Config)) *node {
+			store, err := postgres.Open(context.Background(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return openOn(t, store, edit)
+		})
+	})
+}
+
+// People can teach at once, mark an incident, forget and freeze, and what was erased is in
+// no profile.
+func TestPeopleSayWhatIsUsual(t *testing.T) {
+	ctx := context.Background()
+	now := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+	l := &life{t: t, now: &now, node: open(t, t.TempDir(), func(c *guard.Config) {
+		c.Policy = load(t, habitual)
+		c.Now = func() time.Time { return now }
+	})}
+	asked := func(to string, answer *guard.Reply) bool {
+		return l.pay(act.ToolResult, to, answer, nil).Effect == act.Escalate
+	}
+	agree := &guard.Reply{Agree: true}
+	asked("taught-1", &guard.Reply{Agree: true, Usual: true})
+	if asked("taught-1", nil) {
+		t.Error("asked about what a person said is usual")
+	}
+	var decisions []act.Position
+	for range 3 {
+		decisions = append(decisions, l.pay(act.ToolResult, "bad-1", agree, nil).Position)
+		asked("good-1", agree)
+	}
+	if asked("bad-1", nil) || asked("good-1", nil) {
+		t.Fatal("nothing was learned")
+	}
+	if err := l.Incident(ctx, decisions[1], approver); err != nil {
+		t.Fatal(err)
+	}
+	if !asked("bad-1", nil) {
+		t.Error("what the incident's session taught is usual still")
+	}
+	if asked("good-1", nil) || asked("taught-1", nil) {
+		t.Error("what another session taught is usual no more")
+	}
+	if n, err := l.ForgetHabits(ctx, act.Anonymous.Name, "a", "", "good-1", approver); n != 1 || err != nil {
+		t.Errorf("%d were forgotten: %v", n, err)
+	}
+	if !asked("good-1", nil) {
+		t.Error("what was forgotten is usual")
+	}
+	if err := l.FreezeHabits(ctx, act.Anonymous.Name, "a", true, approver); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		asked("cold-1", agree)
+	}
+	if !asked("cold-1", nil) {
+		t.Error("something was learned while it was frozen")
+	}
+	if err := l.FreezeHabits(ctx, act.Anonymous.Name, "a", false, approver); err != nil {
+		t.Fatal(err)
+	}
+	var all []act.Position
+	for range 3 {
+		all = append(all, l.pay(act.ToolResult, "erased-1", agree, nil).Position)
+	}
+	if asked("erased-1", nil) {
+		t.Fatal("nothing was learned after the thaw")
+	}
+	for _, at := range all { // the decision, and the one after it that let the act pass
+		if err := l.store.Erase(ctx, []act.Position{at, {Log: at.Log, Index: at.Index + 1}, {Log: at.Log, Index: at.Index + 2}, {Log: at.Log, Index: at.Index + 3}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.HabitsAnew(ctx, approver, false); err != nil {
+		t.Fatal(err)
+	}
+	l.learn()
+	if !asked("erased-1", nil) {
+		t.Error("what was erased is usual still")
+	}
+	if _, err := l.ForgetHabits(ctx, act.Anonymous.Name, "a", "", "", approver); err != nil {
+		t.Fatal(err)
+	}
+	if !asked("taught-1", nil) {
+		t.Error("all was forgotten, and something is usual")
+	}
+}
+
+// A policy that asks nothing of habits notes nothing, and learns nothing.
+func TestNoHabitsNoNotes(t *testing.T) {
+	ctx := context.Background()
+	n := open(t, t.TempDir(), nil)
+	d, _ := n.decide(t, call("s", "1", "read", "notes"))
+	opening, err := n.store.Opening(ctx, d.Position)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if links := string(opening); strings.Contains(links, `"habits"`) {
+		t.Errorf("it is noted: %s", links)
+	}
+	if n, err := n.Learn(ctx, time.Now().Add(time.Hour)); n != 0 || err != nil {
+		t.Errorf("it learned from %d sessions: %v", n, err)
+	}
+	if _, err := n.Habits(ctx, act.Anonymous.Name, "a", "", true); err != guard.ErrNoHabits {
+		t.Errorf("habits: %v", err)
+	}
+}
