@@ -94,12 +94,12 @@ type notes struct {
 func (n *notes) peek(ctx context.Context) (*noted, error) {
 	for len(n.queue) == 0 && n.next < n.end {
 		to := min(n.end, n.next+notesAtOnce)
-		err := n.guard.cfg.Store.Openings(ctx, n.log, n.next, to, func(index uint64, opening []byte) error {
-			if !bytes.Contains(opening, []byte(`,"habits":{`)) {
+		err := n.guard.cfg.Store.Facts(ctx, n.log, n.next, to, func(index uint64, facts []byte) error {
+			if !bytes.Contains(facts, []byte(`,"habits":{`)) {
 				return nil
 			}
 			at := act.Position{Log: n.log, Index: index}
-			note, err := noteOf(opening)
+			note, err := noteOf(facts)
 			if err != nil { // it teaches nothing
 				n.guard.cfg.Logger.Warn("a note of habits cannot be read, and teaches nothing", "decision", at.String(), "error", err)
 			} else if note != nil {
@@ -118,9 +118,9 @@ func (n *notes) peek(ctx context.Context) (*noted, error) {
 	return &n.queue[0], nil
 }
 
-// noteOf is the note in a stored opening; nil for none.
-func noteOf(opening []byte) (*habits.Note, error) {
-	links, err := ledger.LinksOf(opening)
+// noteOf is the note in stored facts; nil for none.
+func noteOf(facts []byte) (*habits.Note, error) {
+	links, err := ledger.LinksOf(facts)
 	if err != nil || links == nil {
 		return nil, err
 	}

@@ -37,6 +37,7 @@ type ActLinks struct {
 	Method   string `json:"method,omitzero"`
 	Resource string `json:"resource,omitzero"`
 	Tool     string `json:"tool,omitzero"` // the resource in its one form, where that differs
+	Server   string `json:"server,omitzero"`
 	Session  string `json:"session,omitzero"`
 	Parent   string `json:"parent,omitzero"` // the session that began this one
 	Turn     string `json:"turn,omitzero"`
@@ -45,12 +46,13 @@ type ActLinks struct {
 	Answers  string `json:"answers,omitzero"`
 	Task     string `json:"task,omitzero"` // the root of the tree of tasks
 	Approval string `json:"approval,omitzero"`
-	Server   string `json:"server,omitzero"`
 	// From is where an MCP message came from that a proxy asked about.
 	From   string   `json:"from,omitzero"`
 	Faults []string `json:"faults,omitzero"`
 	// NotKept names the quota because of which no contents are there.
 	NotKept string `json:"not_kept,omitzero"`
+	// Habits is the note for what is learned of the agent: see package habits.
+	Habits jsontext.Value `json:"habits,omitzero"`
 }
 
 // Details are what a record of an administrative act, of tasks or of agents says in

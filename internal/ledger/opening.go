@@ -237,8 +237,7 @@ type opened struct {
 	present       bool
 }
 
-// parseOpening reads a stored opening. part returns the bytes of a part; with nil the
-// fields that have parts are without them.
+// parseOpening reads a stored opening. part returns the bytes of a part.
 func parseOpening(b []byte, part func(hash [32]byte) ([]byte, error)) (o [fields]opened, err error) {
 	bad := errors.New("it is not in the form that reeve writes")
 	if len(b) == 0 || b[0] != openingVersion {
@@ -288,9 +287,7 @@ func parseOpening(b []byte, part func(hash [32]byte) ([]byte, error)) (o [fields
 				return o, bad
 			}
 			hash := [32]byte(b)
-			if b = b[sha256.Size:]; part == nil {
-				continue
-			}
+			b = b[sha256.Size:]
 			data, err := part(hash)
 			if err != nil {
 				return o, fmt.Errorf("a part of it: %w", err)
@@ -307,10 +304,10 @@ func parseOpening(b []byte, part func(hash [32]byte) ([]byte, error)) (o [fields
 	return o, nil
 }
 
-// LinksOf returns the links of a stored opening, as Openings gives it; nil where there are
-// none. It is not compared with what the record commits to.
-func LinksOf(opening []byte) ([]byte, error) {
-	o, err := parseOpening(opening, nil)
+// LinksOf returns the links among stored facts, as Reader.Facts gives them; nil where there
+// are none. They are not compared with what the record commits to.
+func LinksOf(facts []byte) ([]byte, error) {
+	o, err := parseOpening(facts, noParts)
 	return o[Links].content, err
 }
 

@@ -66,8 +66,10 @@ func (k *Keeper) Prune(ctx context.Context, by act.Principal, checkpoint []byte,
 	if _, err := k.Guard.Note(ctx, "prune", by, map[string]string{"checkpoint_size": strconv.FormatUint(size, 10)}); err != nil {
 		return Pruned{}, err
 	}
-	p.From, err = ledger.Prune(ctx, k.Store, k.Log.Number(), checkpoint, k.Log.VerifierKey())
-	return p, err
+	if p.From, err = ledger.Prune(ctx, k.Store, k.Log.Number(), checkpoint, k.Log.VerifierKey()); err != nil {
+		return p, err
+	}
+	return p, k.Guard.HabitsAnew(ctx, by, true)
 }
 
 // PreviewPrune tells what would go by a checkpoint of so many records, or why nothing

@@ -99,9 +99,6 @@ func (k *Keeper) removeOldContents(ctx context.Context) {
 		k.Logger.Error("contents were not removed", "error", err)
 	} else if removed > 0 {
 		k.Logger.Info("contents were removed, as the retention says", "batches", removed, "bytes", freed)
-		if err := k.Guard.HabitsAnew(ctx, self, true); err != nil && ctx.Err() == nil {
-			k.Logger.Error("agents' habits hold what was removed, until they are made anew", "error", err)
-		}
 	}
 	if k.Links == 0 {
 		return
@@ -111,6 +108,9 @@ func (k *Keeper) removeOldContents(ctx context.Context) {
 		k.Logger.Error("who asked for old decisions was not removed", "error", err)
 	} else if removed > 0 {
 		k.Logger.Info("who asked for old decisions was removed, as the retention says", "batches", removed)
+		if err := k.Guard.HabitsAnew(ctx, self, true); err != nil && ctx.Err() == nil {
+			k.Logger.Error("agents' habits hold what was removed, until they are made anew", "error", err)
+		}
 	}
 }
 
