@@ -297,6 +297,8 @@ def check_database(file, key, kept):
             problems.append("Record 0-%d cannot be read." % index)
 
     expect, policies = pruned, set()
+    # What lies beside records: databases of older programs have no table fact.
+    tables = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ('opening', 'fact')")]
     for first, count, leaves, records in db.execute("SELECT first, count, leaves, records FROM batch ORDER BY first"):
         if first + count <= pruned:
             continue
@@ -318,7 +320,10 @@ def check_database(file, key, kept):
             problems.append("The records of the batch from 0-%d cannot be taken apart." % first)
             whole = False
         expect = first + count
-        for at, n, data in db.execute("SELECT first, count, data FROM opening WHERE first >= ? AND first < ?", (first, expect)):
+        beside = []
+        for table in tables:
+            beside += db.execute("SELECT first, count, data FROM %s WHERE first >= ? AND first < ?" % table, (first, expect)).fetchall()
+        for at, n, data in beside:
             for i in range(n):
                 offset, length = struct.unpack_from("<II", data, 8 * i)
                 if not length or not decoded.get(at + i):

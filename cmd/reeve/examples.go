@@ -64,6 +64,8 @@ reeve ledger show 0-12`,
 reeve ledger verify --checkpoints kept/checkpoints --json`,
 	"ledger verify-receipt": `reeve ledger verify-receipt receipt --key "$(cat ledger.pub)"`,
 	"licenses":              `reeve licenses`,
+	"ledger index": `reeve ledger index
+reeve ledger index --data /var/lib/reeve --json`,
 	"mcp": `reeve mcp -- npx -y @modelcontextprotocol/server-filesystem /workspace
 reeve mcp --upstream https://tools.example/mcp --listen 127.0.0.1:8090`,
 	"mcp install": `reeve mcp install cursor

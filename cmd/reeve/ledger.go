@@ -26,8 +26,8 @@ import (
 
 func ledgerCommand() *cobra.Command {
 	return group("ledger", "Read, verify and keep the record of what was decided",
-		ledgerVerify(), ledgerShow(), ledgerTail(), ledgerExport(), ledgerReceipt(), ledgerVerifyReceipt(),
-		ledgerKey(), ledgerPrune(), ledgerErase())
+		ledgerVerify(), ledgerSearch(), ledgerShow(), ledgerTail(), ledgerExport(), ledgerReceipt(), ledgerVerifyReceipt(),
+		ledgerKey(), ledgerIndex(), ledgerPrune(), ledgerErase())
 }
 
 // ledgerFlags are the flags of commands that read a ledger.
@@ -774,24 +774,10 @@ func pruneUpTo(checkpoint, before string, now time.Time) (q operator.Prune, err 
 		}
 		return q, nil
 	}
-	if q.Before, err = moment(before, now); err != nil {
+	if q.Before, err = operator.Moment(before, now); err != nil {
 		return q, usageError{fmt.Errorf("--before %w", err)}
 	}
 	return q, nil
-}
-
-// moment reads a day, a time, or an age.
-func moment(text string, now time.Time) (time.Time, error) {
-	if day, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
-		return day, nil
-	}
-	if t, err := time.Parse(time.RFC3339, text); err == nil {
-		return t, nil
-	}
-	if age, err := words.Duration(text); err == nil && age > 0 {
-		return now.Add(-age), nil
-	}
-	return time.Time{}, fmt.Errorf("%q is no day such as 2027-01-31, no time such as 2027-01-31T12:00:00Z and no age such as 400d", text)
 }
 
 func ledgerErase() *cobra.Command {

@@ -414,6 +414,22 @@ func BuildIndex(ctx context.Context, store Store, log uint32, progress func(done
 	return buildIndex(ctx, store, log, head.Pruned, head.Size, progress)
 }
 
+// RebuildIndex makes the index of a log anew. It returns up to where the log is covered,
+// and how many records it has.
+func RebuildIndex(ctx context.Context, store Store, log uint32) (covered, size uint64, err error) {
+	head, err := store.Head(ctx, log)
+	if err == nil {
+		err = store.DropSegments(ctx, log, 0, 1<<62)
+	}
+	if err == nil {
+		err = buildIndex(ctx, store, log, head.Pruned, head.Size, nil)
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("make the index of log %d anew: %w", log, err)
+	}
+	return max(head.Pruned, head.Size>>segmentBits[0]<<segmentBits[0]), head.Size, nil
+}
+
 func buildIndex(ctx context.Context, store Store, log uint32, from, to uint64, progress func(done, size uint64)) error {
 	list, err := store.Segments(ctx, log)
 	if err != nil {

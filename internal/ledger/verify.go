@@ -149,6 +149,9 @@ func Verify(ctx context.Context, store Reader, opt VerifyOptions) (*Report, erro
 	if err := a.beyond(head); err != nil {
 		return nil, err
 	}
+	if err := a.index(head); err != nil {
+		return nil, err
+	}
 	if err := a.policies(); err != nil {
 		return nil, err
 	}

@@ -95,6 +95,8 @@ func (o *API) table() []row {
 		{"POST /admin/backup", admins, maxAdmin, serve(o.backup)},
 		{"POST /admin/erase", admins, maxAdmin, serve(o.erase)},
 		{"POST /admin/prune", admins, maxAdmin, serve(o.prune)},
+		{"POST /admin/index", admins, maxAdmin, serve(o.index)},
+		{"GET /api/v1/decisions", looking, 0, serve(o.decisions)},
 		{"GET /agents", looking, 0, serve(o.listAgents)},
 		{"GET /agents/{did}", looking, 0, serve(o.showAgent)},
 		{"POST /agents/{did}", admins, maxAnswer, serve(o.setAgent)},

@@ -1,0 +1,176 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/words"
+)
+
+// Decisions answers a query: what GET /api/v1/decisions tells, and what commands and
+// pages show.
+func Decisions(ctx context.Context, store ledger.Reader, q ledger.Query) (ledger.Answer, error) {
+	a, err := ledger.Search(ctx, store, q)
+	if errors.Is(err, ledger.ErrQuery) {
+		err = problem{http.StatusBadRequest, err}
+	}
+	return a, err
+}
+
+func (o *API) decisions(r *http.Request, _ act.Principal, _ Nothing) (ledger.Answer, error) {
+	q, err := ParseQuery(r.URL.Query(), o.Retention.Now())
+	if err != nil {
+		return ledger.Answer{}, problem{http.StatusBadRequest, err}
+	}
+	a, err := Decisions(r.Context(), o.Store, q)
+	if err != nil && StatusOf(err) == 0 {
+		err = o.failed("the decisions were not read", err)
+	}
+	return a, err
+}
+
+// questions are the parameters of a query that are names, in the order in which they are
+// told.
+var questions = []struct {
+	name string
+	at   func(q *ledger.Query) *string
+}{
+	{"agent", func(q *ledger.Query) *string { return &q.Agent }},
+	{"principal", func(q *ledger.Query) *string { return &q.Principal }},
+	{"user", func(q *ledger.Query) *string { return &q.User }},
+	{"organization", func(q *ledger.Query) *string { return &q.Organization }},
+	{"session", func(q *ledger.Query) *string { return &q.Session }},
+	{"tool", func(q *ledger.Query) *string { return &q.Tool }},
+	{"effect", func(q *ledger.Query) *string { return &q.Effect }},
+	{"rule", func(q *ledger.Query) *string { return &q.Rule }},
+	{"door", func(q *ledger.Query) *string { return &q.Door }},
+	{"kind", func(q *ledger.Query) *string { return &q.Kind }},
+	{"task", func(q *ledger.Query) *string { return &q.Task }},
+	{"approval", func(q *ledger.Query) *string { return &q.Approval }},
+	{"text", func(q *ledger.Query) *string { return &q.Text }},
+	{"cursor", func(q *ledger.Query) *string { return &q.Cursor }},
+}
+
+// ParseQuery reads a query from the parameters of an address. Parameters that there are
+// not, and those that are given twice, are refused: an auditor who mistypes one must not
+// take what is found for all.
+func ParseQuery(params url.Values, now time.Time) (q ledger.Query, err error) {
+	for name, values := range params {
+		if len(values) != 1 {
+			return q, fmt.Errorf("%.80q is given %d times", name, len(values))
+		}
+		value := values[0]
+		i := slices.IndexFunc(questions, func(one struct {
+			name string
+			at   func(q *ledger.Query) *string
+		}) bool {
+			return one.name == name
+		})
+		switch {
+		case i >= 0:
+			*questions[i].at(&q) = value
+		case name == "since":
+			q.Since, err = Moment(value, now)
+		case name == "until":
+			q.Until, err = Moment(value, now)
+		case name == "limit":
+			if q.Limit, err = strconv.Atoi(value); err != nil || q.Limit < 1 {
+				err = fmt.Errorf("limit is 1 to %d, not %.80q", ledger.MaxLines, value)
+			}
+		case name == "order":
+			if q.Oldest = value == "oldest"; !q.Oldest && value != "newest" {
+				err = fmt.Errorf("order is newest or oldest, not %.80q", value)
+			}
+		case name == "log":
+			var log uint64
+			if log, err = strconv.ParseUint(value, 10, 32); err != nil {
+				err = fmt.Errorf("log is a log's number, not %.80q", value)
+			}
+			q.Logs = []uint32{uint32(log)}
+		default:
+			err = fmt.Errorf("nothing is asked by %.80q", name)
+		}
+		if err != nil {
+			return q, err
+		}
+	}
+	return q, nil
+}
+
+// Params writes a query as the parameters of an address, as ParseQuery reads it.
+func Params(q ledger.Query) url.Values {
+	params := url.Values{}
+	for _, one := range questions {
+		if value := *one.at(&q); value != "" {
+			params.Set(one.name, value)
+		}
+	}
+	for name, t := range map[string]time.Time{"since": q.Since, "until": q.Until} {
+		if !t.IsZero() {
+			params.Set(name, t.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	if q.Limit > 0 {
+		params.Set("limit", strconv.Itoa(q.Limit))
+	}
+	if q.Oldest {
+		params.Set("order", "oldest")
+	}
+	for _, log := range q.Logs {
+		params.Add("log", strconv.FormatUint(uint64(log), 10))
+	}
+	return params
+}
+
+// Moment reads a day, a time, or an age.
+func Moment(text string, now time.Time) (time.Time, error) {
+	if day, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
+		return day, nil
+	}
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, nil
+	}
+	if age, err := words.Duration(text); err == nil && age > 0 {
+		return now.Add(-age), nil
+	}
+	return time.Time{}, fmt.Errorf("%.80q is no day such as 2027-01-31, no time such as 2027-01-31T12:00:00Z and no age such as 400d", text)
+}
+
+// Indexed tells how much of the logs the index covers.
+type Indexed struct {
+	Logs []IndexedLog `json:"logs"`
+}
+
+// IndexedLog is one log of them.
+type IndexedLog struct {
+	Log     uint32 `json:"log"`
+	Records uint64 `json:"records"`
+	Covered uint64 `json:"covered"`
+}
+
+// index makes the index of all logs anew.
+func (o *API) index(r *http.Request, by act.Principal, _ Nothing) (Indexed, error) {
+	made := Indexed{Logs: []IndexedLog{}}
+	if _, err := o.Guard.Note(r.Context(), "index", by, nil); err != nil {
+		return made, err
+	}
+	logs, err := o.Store.Logs(r.Context())
+	for _, log := range logs {
+		if err != nil {
+			break
+		}
+		one := IndexedLog{Log: log}
+		if one.Covered, one.Records, err = ledger.RebuildIndex(r.Context(), o.Retention.Store, log); err == nil {
+			made.Logs = append(made.Logs, one)
+		}
+	}
+	return made, err
+}
