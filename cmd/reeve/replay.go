@@ -92,13 +92,13 @@ func (w *whatIf) run(cmd *cobra.Command) (*replay.Report, error) {
 		return nil, usageError{fmt.Errorf("--limit is not negative, and --acts is between 0 and %d", mostNamed)}
 	}
 	now := time.Now()
-	since, err := moment(w.since, now)
+	since, err := operator.Moment(w.since, now)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--since %w", err)}
 	}
 	var until time.Time
 	if w.until != "" {
-		if until, err = moment(w.until, now); err != nil {
+		if until, err = operator.Moment(w.until, now); err != nil {
 			return nil, usageError{fmt.Errorf("--until %w", err)}
 		}
 		if !since.Before(until) {
