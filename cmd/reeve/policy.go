@@ -22,7 +22,7 @@ import (
 )
 
 func policyCommand() *cobra.Command {
-	return group("policy", "Check, test and understand a policy", policyCheck(), policyTest(), policyExplain(), policyReplay(), policyReload())
+	return group("policy", "Check, test and understand a policy", policyCheck(), policyTest(), policyExplain(), policyDetectors(), policyReplay(), policyReload())
 }
 
 func policyCheck() *cobra.Command {
@@ -48,6 +48,37 @@ func policyCheck() *cobra.Command {
 				fmt.Fprintf(cmd.OutOrStdout(), "note: %s\n", note)
 			}
 			return nil
+		},
+	}
+	settingFlags(c, "policy")
+	return jsonFlag(c)
+}
+
+func policyDetectors() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "detectors [FILE|DIR]",
+		Short: "List every detector that rules can name: the built-in ones and the policy's own",
+		Long:  "Lists what rules can name under detect: and in found(), the built-in detectors and then those of the policy named, else of the configured one.",
+		Example: `  reeve policy detectors
+  reeve policy detectors ./policy --json | jq -r '.[] | select(.file != "") | .name'`,
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			_, set, err := policyOf(cmd, a)
+			if err != nil {
+				return err
+			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), set.Detectors())
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, d := range set.Detectors() {
+				where := ""
+				if d.File != "" {
+					where = fmt.Sprintf("%s:%d, %s", d.File, d.Line, words.Count(d.Examples, "example"))
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\n", d.Name, d.Finds, where)
+			}
+			return w.Flush()
 		},
 	}
 	settingFlags(c, "policy")

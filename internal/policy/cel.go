@@ -101,7 +101,7 @@ var baseEnv = sync.OnceValues(func() (*cel.Env, error) {
 			cel.ValidateComprehensionNestingLimit(maxLoops),
 		),
 		cel.Macros(
-			cel.GlobalMacro("found", 1, namedMacro("found", foundPrefix, "detector", detectorNames)),
+			cel.GlobalMacro("found", 1, namedMacro("found", foundPrefix, "detector", nil)),
 			cel.GlobalMacro("violates", 1, namedMacro("violates", violatesPrefix, "check", checkNames)),
 		),
 	}
@@ -118,14 +118,15 @@ var baseEnv = sync.OnceValues(func() (*cel.Env, error) {
 })
 
 // namedMacro turns found("secret") into a variable of that name, so that a
-// misspelt name is found at load and the evaluation need not look it up.
+// misspelt name is found at load and the evaluation need not look it up. Without names
+// the examiner knows which there are.
 func namedMacro(function, prefix, what string, names []string) cel.MacroFactory {
 	return func(eh cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
 		name, ok := stringLiteral(args[0])
 		if !ok {
 			return nil, eh.NewError(args[0].ID(), fmt.Sprintf("%s() takes the name of a %s in quotes", function, what))
 		}
-		if !slices.Contains(names, name) {
+		if names != nil && !slices.Contains(names, name) {
 			return nil, eh.NewError(args[0].ID(), fmt.Sprintf("there is no %s %q; %s", what, name, didYouMean(name, names)))
 		}
 		return eh.NewIdent(prefix + name), nil
@@ -142,6 +143,7 @@ func stringLiteral(e ast.Expr) (string, bool) {
 
 // compiler compiles the conditions of one set.
 type compiler struct {
+	of        *Set
 	env       *cel.Env
 	listNames []string
 	listSizes map[string]int        // by the variable's name
@@ -151,12 +153,12 @@ type compiler struct {
 	breadths  map[string]int        // of the patterns, see breadth
 }
 
-func newCompiler(lists []list) (*compiler, error) {
+func newCompiler(lists []list, of *Set) (*compiler, error) {
 	env, err := baseEnv()
 	if err != nil {
 		return nil, err
 	}
-	c := &compiler{done: map[string]*condition{}, listSizes: map[string]int{}, lists: map[string]list{}, listed: map[string]spellings{}, breadths: map[string]int{}}
+	c := &compiler{of: of, done: map[string]*condition{}, listSizes: map[string]int{}, lists: map[string]list{}, listed: map[string]spellings{}, breadths: map[string]int{}}
 	var options []cel.EnvOption
 	for _, l := range lists {
 		values := types.NewStringList(jsonAdapter{}, l.values)
@@ -164,6 +166,9 @@ func newCompiler(lists []list) (*compiler, error) {
 		c.listNames = append(c.listNames, l.name)
 		c.listSizes["lists."+l.name] = len(l.values)
 		c.lists["lists."+l.name] = l
+	}
+	for _, o := range of.detectors.Own {
+		options = append(options, cel.Variable(foundPrefix+o.Name, cel.BoolType))
 	}
 	c.env, err = env.Extend(options...)
 	return c, err

@@ -225,7 +225,7 @@ func (e *evaluation) ruleReasons(dst []act.Reason, m *match, reason act.Reason) 
 	}
 	for i, f := range e.findings {
 		if e.counts(r, i) {
-			add(f.Detector.String(), "Found: "+f.Name+".", e.in.Action.Content[e.leaves[i]].Pointer)
+			add(e.set.nameOf(f.Detector), "Found: "+f.Name+".", e.in.Action.Content[e.leaves[i]].Pointer)
 		}
 	}
 	return dst
@@ -315,7 +315,7 @@ func (e *evaluation) replacement(m *match, masks risk.Detector) bool {
 		}
 		ok := false
 		value, ok = appendValue(nil, v, func(s string) string {
-			return maskText(s, risk.Scan(s, masks, nil))
+			return maskText(s, e.set.detectors.Scan(s, masks, nil))
 		}, 0)
 		if !ok {
 			m.err = fmt.Errorf("the new value of %q cannot be written as JSON", c.argument)

@@ -145,6 +145,7 @@ type document struct {
 	exceptRules []exceptRule
 	labels      []*label
 	sinks       []*sink
+	detectors   []*detector
 	grave       *grave            // nil when the document says nothing of risk
 	habits      *settingsOfHabits // nil where it says nothing of them
 }
@@ -171,11 +172,12 @@ const (
 	withPart                 // the expression to replace it with
 	effectsPart              // a glob for the names of effects
 	actsPart                 // a glob for the names of acts
+	detectPart               // the name of a detector
 	valuesPart               // a value that is one's own, or "lists.NAME" for those of a list
 )
 
 var (
-	documentKeys = []string{"version", "name", "description", "include", "default", "mode", "lists", "rules", "manifests", "except", "risk", "labels", "acts", "habits"}
+	documentKeys = []string{"version", "name", "description", "include", "default", "mode", "lists", "rules", "manifests", "except", "risk", "labels", "acts", "habits", "detectors"}
 	ruleKeys     = []string{"name", "description", "on", "tools", "check", "detect", "texts", "severity", "hazard", "effects", "acts", "when", "effect", "modify", "conditions", "approval", "endorse", "unless", "code", "reason", "instead", "mode", "risk"}
 	modifyForms  = []string{"redact", "drop", "mark"}
 	replaceKeys  = []string{"argument", "with", "with_expr"}
@@ -254,6 +256,9 @@ func readDocument(f File) *document {
 	}
 	d.readRisk(root.Get("risk"))
 	d.readHabits(root.Get("habits"))
+	for _, item := range d.items(root, "detectors", detectorForm, risk.MaxOwn) {
+		d.readDetector(item)
+	}
 	for _, item := range d.items(root, "labels", labelForm, maxLabels) {
 		d.readLabel(item)
 	}
@@ -410,11 +415,7 @@ func (d *document) readRule(n *node) {
 		r.check = append(r.check, w.Text)
 	}
 	for _, w := range d.words(n.Get("detect"), "detect") {
-		det, ok := risk.ParseDetector(w.Text)
-		if !ok {
-			d.at(w, didYouMean(w.Text, detectorNames), "there is no detector %q", w.Text)
-		}
-		r.detect |= det
+		d.exprs = append(d.exprs, pending{r, detectPart, w})
 	}
 	if v := n.Get("hazard"); v != nil {
 		f, err := strconv.ParseFloat(v.Text, 64)
@@ -496,7 +497,7 @@ func (d *document) readTexts(r *rule, n *node) {
 		r.texts = everyUse &^ (1 << hazard.Replaced)
 	case v == nil:
 		r.texts = everyUse
-	case r.detect == 0 && r.change.kind != drop:
+	case n.Get("detect") == nil && r.change.kind != drop:
 		d.at(v, "add detect: […]", "texts says where detectors look, and the rule has no detect")
 	}
 	if v := n.Get("severity"); v != nil {
@@ -504,7 +505,7 @@ func (d *document) readTexts(r *rule, n *node) {
 		if v.Kind != rawjson.Number || err != nil || f <= 0 || f > 1 {
 			d.at(v, "0.9 is what is surely a key, 0.5 leaves out what is plainly an example", "severity is a number above 0, at most 1")
 		}
-		if r.detect == 0 {
+		if n.Get("detect") == nil {
 			d.at(v, "add detect: […]", "severity is of what detectors find, and the rule has no detect")
 		}
 		r.least = f
@@ -604,7 +605,7 @@ func (d *document) readModify(r *rule, n *node) {
 		d.at(n.Get("effect"), "add modify: redact, drop, mark or {replace: …}", "the rule does not say how it modifies")
 	case v.Kind == rawjson.String && v.Text == "redact":
 		r.change.kind = redact
-		if r.detect == 0 {
+		if n.Get("detect") == nil {
 			d.at(v, "add detect: […]", "modify: redact masks what detectors found, and the rule has no detect")
 		}
 	case v.Kind == rawjson.String && v.Text == "drop":
@@ -670,5 +671,3 @@ var kindNames = func() (names []string) {
 	}
 	return append(names, callKind)
 }()
-
-var detectorNames = []string{"secret", "pii", "pii.card", "pii.ssn", "pii.iban", "pii.email", "pii.phone", "hidden", "injection", "unseen", "all"}

@@ -385,7 +385,7 @@ func (e *evaluation) scan(want risk.Detector) {
 		if own {
 			looked &^= risk.Injection | risk.Guidance
 		}
-		e.findings = risk.Scan(e.in.Action.Content[i].Text, looked, e.findings)
+		e.findings = e.set.detectors.Scan(e.in.Action.Content[i].Text, looked, e.findings)
 		if !own {
 			e.findings = append(e.findings, spread[i]...)
 		}
@@ -417,6 +417,10 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 	}
 	get := variableByName[name]
 	if get == nil {
+		if own, ok := strings.CutPrefix(name, foundPrefix); ok {
+			bits, ok := e.set.detectorOf(own)
+			return types.Bool(e.foundMask&bits != 0), ok
+		}
 		return nil, false
 	}
 	return get(e), true

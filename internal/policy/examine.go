@@ -100,8 +100,12 @@ func (x *examiner) ident(e ast.Expr, bound []string) {
 	switch {
 	case slices.Contains(bound, name):
 	case strings.HasPrefix(name, foundPrefix):
-		mask, _ := risk.ParseDetector(strings.TrimPrefix(name, foundPrefix))
-		x.found |= mask
+		of := strings.TrimPrefix(name, foundPrefix)
+		bits, ok := x.compiler.of.detectorOf(of)
+		if !ok {
+			x.fail(e, didYouMean(of, x.compiler.of.detectorNames()), "there is no detector %q", of)
+		}
+		x.found |= bits
 	case strings.HasPrefix(name, violatesPrefix):
 	case name == originsOfAct:
 		x.traces, x.follows = true, true

@@ -199,7 +199,7 @@ func (e *evaluation) excepts(x *exception) bool {
 		mask := e.foundMask
 		defer func() { e.foundMask = mask }()
 		for i := range a.Content {
-			for _, f := range risk.Scan(a.Content[i].Text, wanted(&a.Content[i], s.when.found), nil) {
+			for _, f := range e.set.detectors.Scan(a.Content[i].Text, wanted(&a.Content[i], s.when.found), nil) {
 				e.foundMask |= f.Detector
 			}
 		}

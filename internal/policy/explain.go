@@ -14,7 +14,6 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/glob"
-	"reeve.example/reeve/internal/risk"
 )
 
 // Explanation says of every rule whether it matched an action, and why not.
@@ -59,7 +58,7 @@ func (s *Set) Explain(in *Input) Explanation {
 	// Every detector that any rule names, so that it can be said what was found.
 	all := s.newEvaluation(in)
 	defer all.free()
-	all.scan(risk.All)
+	all.scan(s.everyDetector())
 	for _, r := range s.rules {
 		re := RuleExplanation{Rule: r.name, File: r.file, Line: r.line, Effect: r.effect, Observe: r.observe}
 		m := matched[r]
@@ -113,9 +112,9 @@ func (e *evaluation) whyNot(r *rule, in *Input) string {
 	case r.hazard > 0 && !e.endangers(r):
 		return fmt.Sprintf("the call's hazards score %.2f, and the rule asks for %.2f", e.assess().Score, r.hazard)
 	case r.detect != 0 && e.foundMask&r.detect == 0:
-		return "no detector found anything: " + r.detect.String()
+		return "no detector found anything: " + e.set.nameOf(r.detect)
 	case r.detect != 0 && !e.detected(r):
-		return "what " + r.detect.String() + " found stands in texts that the rule does not look at, or is not grave enough"
+		return "what " + e.set.nameOf(r.detect) + " found stands in texts that the rule does not look at, or is not grave enough"
 	}
 	if r.when != nil {
 		if holds, err := e.eval(r.when); err == nil && !holds {

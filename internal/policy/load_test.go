@@ -92,7 +92,7 @@ func TestLoadFaults(t *testing.T) {
 		{"atomic group", when("text.matches('(?>a)')"), "a.yaml:6:24: the pattern `(?>a)` cannot be used: RE2 does not know `(?>` (groups are (…), (?:…) and (?P<name>…), and flags (?i), (?m) and (?s))"},
 		{"computed pattern", when("text.matches(agent.id)"), `a.yaml:6:29: a pattern must be written out, so that it can be checked and compiled at load (write it in quotes: matches("…"))`},
 		{"found of a variable", when("found(agent.id)"), `a.yaml:6:22: found() takes the name of a detector in quotes`},
-		{"found of nothing", when("found('secrets')"), `a.yaml:6:17: there is no detector "secrets" (did you mean secret?)`},
+		{"found of nothing", when("found('secrets')"), `a.yaml:6:16: there is no detector "secrets" (did you mean secret?)`},
 		{"violates nothing", when("violates('call.lop')"), `a.yaml:6:20: there is no check "call.lop" (did you mean call.loop?)`},
 		{"too costly", when("content.exists(a, content.exists(b, a == b))"), `a.yaml:6:11: the condition could take too long: its cost is up to 106006002, and the limit is 50000000 (search less text, nest fewer loops, or shorten the patterns)`},
 		{"huge pattern", when("text.matches('((a{100}){100}){100}')"), "a.yaml:6:24: the pattern `((a{100}){100}){100}` cannot be used: the repetition `{100}` is too large (at most 1000, also of repetitions within each other)"},

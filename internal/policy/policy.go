@@ -30,6 +30,7 @@ import (
 	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/habits"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/yamldoc"
 )
@@ -57,7 +58,9 @@ type Set struct {
 	except        []*exception
 	labels        []*label
 	sinks         []*sink
-	ownValues     []string // globs, folded
+	ownValues     []string     // globs, folded
+	detectors     risk.Scanner // all that there are
+	ownDetectors  []DetectorInfo
 	habits        habits.Settings
 	asksHabits    bool          // a rule asks what is usual
 	table         *hazard.Table // what its own tables add to what is known of programs
@@ -227,7 +230,8 @@ func (s *Set) assemble(docs []*document) {
 		message = "No rule decides this, and the policy's default is to ask a person."
 	}
 	s.defaultReason = act.Reason{Rule: "default", Code: CodeDefault, Message: message, Effect: s.effect, Observe: s.observe && s.effect != act.Allow}
-	c, err := newCompiler(lists)
+	s.settleDetectors(docs)
+	c, err := newCompiler(lists, s)
 	if err != nil { // the environment is ours: only a bug can break it
 		docs[0].fault(0, 0, "", "the conditions' environment cannot be made: %v", err)
 		return
@@ -260,6 +264,8 @@ func (s *Set) assemble(docs []*document) {
 				if !slices.ContainsFunc(names, func(name string) bool { return glob.Match(p.node.Text, name) }) {
 					d.at(p.node, didYouMean(p.node.Text, names), "there is no effect %q", p.node.Text)
 				}
+			case detectPart:
+				s.readDetect(d, p)
 			case actsPart:
 				d.settleActs(p, s.sinks)
 			case valuesPart:

@@ -252,7 +252,7 @@ func (s *scanner) disguises(i, size int) bool {
 
 // scanSeen scans the text once more as a person sees it: what is hidden left
 // out, what looks like ASCII brought to it.
-func (s *scanner) scanSeen() {
+func (s *scanner) scanSeen(d Scanner) {
 	text := s.text
 	seen := make([]byte, 0, len(text))
 	from := make([]int32, 0, len(text)+1) // where each byte of seen came from
@@ -282,6 +282,7 @@ func (s *scanner) scanSeen() {
 	from = append(from, int32(len(text)))
 	again := scanner{text: string(seen), want: s.want &^ (Hidden | Unseen), phoneAt: never, ssnAt: never, cardAt: never}
 	again.scan()
+	again.owns(d.Own)
 	for _, f := range again.out {
 		f.Start = int(from[f.Start])
 		last := int(from[f.End-1])

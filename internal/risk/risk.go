@@ -28,7 +28,7 @@ import (
 )
 
 // Detector is a set of detectors.
-type Detector uint32
+type Detector uint64
 
 // The detectors.
 const (
@@ -46,8 +46,6 @@ const (
 // All is every detector.
 const All = Unseen<<1 - 1
 
-var detectorNames = [...]string{"secret", "pii.card", "pii.ssn", "pii.iban", "pii.email", "pii.phone", "hidden", "injection", "unseen"}
-
 // ParseDetector reads a detector's name: one of secret, pii.card, pii.ssn,
 // pii.iban, pii.email, pii.phone, hidden, injection, unseen, or the groups pii and all.
 func ParseDetector(name string) (Detector, bool) {
@@ -57,8 +55,10 @@ func ParseDetector(name string) (Detector, bool) {
 	case "pii":
 		return Card | SSN | IBAN | Email | Phone, true
 	}
-	if i := slices.Index(detectorNames[:], name); i >= 0 {
-		return 1 << i, true
+	for i, d := range Detectors {
+		if d.Name == name {
+			return 1 << i, true
+		}
 	}
 	return 0, false
 }
@@ -66,9 +66,9 @@ func ParseDetector(name string) (Detector, bool) {
 // String gives the names of the set's detectors, separated by commas.
 func (d Detector) String() string {
 	var names []string
-	for i, n := range detectorNames {
+	for i, built := range Detectors {
 		if d&(1<<i) != 0 {
-			names = append(names, n)
+			names = append(names, built.Name)
 		}
 	}
 	return strings.Join(names, ",")
@@ -87,17 +87,12 @@ type Finding struct {
 // Findings of one detector do not overlap. Once all of them are masked the same
 // detectors find nothing more.
 func Scan(text string, want Detector, dst []Finding) []Finding {
-	from := len(dst)
-	dst = scan(text, want, dst)
-	if len(dst) == from {
-		return dst
-	}
-	return settle(text, want, tidy(dst, from), from)
+	return Scanner{}.Scan(text, want, dst)
 }
 
 // scan is one pass, and a second one over the text as a person sees it when
 // that is another text.
-func scan(text string, want Detector, dst []Finding) []Finding {
+func (d Scanner) scan(text string, want Detector, dst []Finding) []Finding {
 	s := scanner{text: text, want: want, out: dst, phoneAt: never, ssnAt: never, cardAt: never}
 	s.scan()
 	if want&Guidance != 0 {
@@ -109,8 +104,9 @@ func scan(text string, want Detector, dst []Finding) []Finding {
 	if want&Unseen != 0 {
 		s.unseen()
 	}
+	s.owns(d.Own)
 	if s.disguised && want&^(Hidden|Unseen) != 0 {
-		s.scanSeen()
+		s.scanSeen(d)
 	}
 	return s.out
 }
@@ -127,10 +123,10 @@ func tidy(all []Finding, from int) []Finding {
 		}
 		return b.End - a.End
 	})
-	var last [len(detectorNames)]int // the newest kept finding of each detector
+	var last [64]int // the newest kept finding of each detector
 	kept := all[:from]
 	for _, f := range all[from:] {
-		i := bits.TrailingZeros32(uint32(f.Detector))
+		i := bits.TrailingZeros64(uint64(f.Detector))
 		if p := last[i] - 1; p >= from && f.Start < kept[p].End {
 			if f.Score > kept[p].Score {
 				kept[p].Code, kept[p].Name, kept[p].Score = f.Code, f.Name, f.Score
@@ -147,11 +143,11 @@ func tidy(all []Finding, from int) []Finding {
 // settle adds what would come to light only once the findings are masked, so
 // that masked text is clean: a number that was no card because of what stood
 // before it, for example. Hardly any text needs a second round.
-func settle(text string, want Detector, found []Finding, from int) []Finding {
+func (d Scanner) settle(text string, want Detector, found []Finding, from int) []Finding {
 	const rounds = 8
 	for range rounds {
 		without, pieces := mask(text, found[from:])
-		again := scan(without, want, nil)
+		again := d.scan(without, want, nil)
 		if len(again) == 0 {
 			break
 		}

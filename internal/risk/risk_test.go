@@ -78,7 +78,8 @@ func TestScanAppends(t *testing.T) {
 }
 
 func TestDetectorNames(t *testing.T) {
-	for i, name := range detectorNames {
+	for i, one := range Detectors {
+		name := one.Name
 		d, ok := ParseDetector(name)
 		if !ok || d != 1<<i || d.String() != name {
 			t.Errorf("ParseDetector(%q) = %v, %v", name, d, ok)
@@ -139,7 +140,7 @@ func FuzzScan(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, want uint8) {
 		at := 0
-		var ends [len(detectorNames)]int
+		var ends [64]int
 		for _, x := range Scan(text, Detector(want), nil) {
 			if x.Start < at || x.End <= x.Start || x.End > len(text) {
 				t.Fatalf("span %d to %d behind %d of %d", x.Start, x.End, at, len(text))
