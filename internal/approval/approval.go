@@ -102,6 +102,11 @@ type Decision struct {
 	// their agents of it: the first maxAsked. The others ask again.
 	Asked []string `json:"asked,omitzero"`
 
+	// Policy is the hash of the one that held it. Stale says that another is in force by
+	// now, by which the act is judged again when it comes; it is never stored.
+	Policy string `json:"policy,omitzero"`
+	Stale  bool   `json:"stale,omitzero"`
+
 	Needs   []Need    `json:"needs"`
 	Answers []Answer  `json:"answers,omitzero"`
 	Created time.Time `json:"created"`

@@ -149,7 +149,8 @@ func (p *Page) note(method string, params json.RawMessage) {
 			p.Said = append(p.Said, string(params))
 		}
 	case "Log.entryAdded": // what a Content Security Policy stopped comes here, too
-		if bytes.Contains(params, []byte(`"level":"error"`)) {
+		// A page that refuses something has a status of 4xx, which is no complaint.
+		if bytes.Contains(params, []byte(`"level":"error"`)) && !bytes.Contains(params, []byte("responded with a status of 4")) {
 			p.Said = append(p.Said, string(params))
 		}
 	case "Network.requestWillBeSent":

@@ -253,7 +253,7 @@ func (g *Guard) newApproval(a *act.Action, d *act.Decision, form string, tainted
 		ID: approvalID(a, form), State: approval.Held,
 		Principal: a.Principal.Name, Agent: a.Agent.ID, Session: a.Session, Within: cmp.Or(a.Within, a.Session),
 		Door: a.Door, Kind: string(a.Kind), Resource: a.Resource, Digest: form,
-		Seen: x.Digest(), Created: a.At,
+		Seen: x.Digest(), Created: a.At, Policy: d.Policy,
 	}
 	x.What, x.Scope, x.Parts = target.What(a, nil), *target.Of(a, d, tainted).Look(), target.Parts(a)
 	x.Scope.Defined = defined.String()
@@ -391,7 +391,7 @@ func (g *Guard) shown(ctx context.Context, id string) (*approval.Decision, error
 	if err != nil {
 		return nil, err
 	}
-	h.State = h.At(g.cfg.Now())
+	h.State, h.Stale = h.At(g.cfg.Now()), h.Policy != "" && h.Policy != g.Policy().Hash()
 	return h, nil
 }
 

@@ -41,6 +41,7 @@ function watch() {
   const now = $("#standing");
   if (!opened || !now) return;
   if (now.dataset.state !== opened.state || now.dataset.decision !== opened.decision) {
+    if (opened.state !== "held") { location.reload(); return; } // there was nothing to read but how it goes on
     $("#changed").hidden = false;
     for (const b of all("[data-answer] button")) b.disabled = true;
   }
