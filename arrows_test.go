@@ -34,8 +34,8 @@ var arrows = map[string]string{
 	"internal/content":                  "act internal/canon internal/rawjson",
 	"a2a/message":                       "act internal/canon internal/content internal/rawjson",
 	"internal/mcp/message":              "act internal/canon internal/content internal/rawjson",
-	"internal/mcp/pins":                 "act internal/guard internal/canon internal/rawjson internal/ledger internal/risk",
-	"internal/mcp/proxy":                "internal/lazyregexp act internal/approval internal/guard internal/identity internal/canon internal/content internal/jsonrpc internal/rawjson internal/wording internal/mcp/message internal/mcp/pins internal/policy internal/risk",
+	"internal/mcp/pins":                 "act internal/guard internal/canon internal/rawjson internal/ledger internal/risk internal/words",
+	"internal/mcp/proxy":                "internal/lazyregexp act internal/approval internal/guard internal/identity internal/canon internal/content internal/jsonrpc internal/rawjson internal/wording internal/mcp/message internal/mcp/pins internal/policy internal/risk internal/words",
 	"internal/mcp/proxy/install":        "internal/rawjson",
 	"internal/provenance":               "internal/canon internal/rawjson",
 	"internal/habits":                   "act internal/provenance internal/rawjson",
@@ -70,7 +70,7 @@ var arrows = map[string]string{
 	"internal/server":                   "act internal/agent internal/identity internal/jsonrpc internal/quota task",
 	"internal/retention":                "a2a act internal/engine internal/guard internal/ledger internal/store task",
 	"internal/operator":                 "a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/nodes internal/policy internal/replay internal/retention internal/server",
-	"internal/console":                  "act internal/agent internal/approval internal/identity internal/operator internal/server internal/visible",
+	"internal/console":                  "act internal/agent internal/approval internal/identity internal/ledger internal/mcp/pins internal/mcp/proxy internal/operator internal/server internal/visible",
 	"": "internal/notice internal/apflow a2a a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy internal/console " +
 		"internal/retention internal/risk internal/risk/model internal/server internal/session internal/store internal/store/postgres internal/store/sqlite task internal/words internal/workflow internal/yamldoc",
 
@@ -97,7 +97,7 @@ var arrows = map[string]string{
 	"deploy/image":             "",
 	"deploy/sbom":              "",
 	"internal/needs":           "",
-	"internal/chromium":        "",
+	"internal/chromium":        "internal/needs",
 	"internal/modelserver":     "",
 	"internal/hook/realagents": "internal/modelserver",
 	"vectors":                  "task",

@@ -24,6 +24,8 @@ import (
 	"testing"
 	"time"
 
+	"reeve.example/reeve/internal/needs"
+
 	"github.com/coder/websocket"
 )
 
@@ -210,6 +212,22 @@ func (p *Page) Look(name string) {
 	}
 	if err != nil {
 		p.Fatal(err)
+	}
+}
+
+// Accessible fails the test where axe finds something on the page that keeps people from
+// using it: of WCAG 2.2, levels A and AA.
+func (p *Page) Accessible() {
+	p.Helper()
+	axe, err := os.ReadFile(filepath.Join(needs.Dir(p.T, "axe"), "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Eval(string(axe) + "; 1")
+	found := p.Eval(`axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(r =>
+		r.violations.map(v => v.id + ": " + v.help + "\n" + v.nodes.slice(0, 4).map(n => "  " + n.html.slice(0, 200) + "\n  " + n.failureSummary.replaceAll("\n", " ")).join("\n")).join("\n"))`)
+	if found != "" {
+		p.Errorf("%s, as axe sees it:\n%s", p.Eval("location.pathname"), found)
 	}
 }
 

@@ -111,11 +111,18 @@ func (c *Console) table() []page {
 		{"{$}", anybody, (*visit).today, nil},
 		{"approvals", answering, (*visit).approvals, nil},
 		{"approvals/{id}", answering, (*visit).approval, (*visit).answer},
+		{"agents", looking, (*visit).agents, nil},
+		{"agents/{did...}", looking, (*visit).agent, (*visit).setAgent},
+		{"tools", answers, (*visit).tools, (*visit).answerTool},
+		{"policy", looking, (*visit).policy, nil},
+		{"policy/edit", looking, (*visit).editPolicy, (*visit).checkPolicy},
+		{"policy/reload", admins, (*visit).toPolicy, (*visit).reloadPolicy},
+		{"node", looking, (*visit).showNode, nil},
 	}
 }
 
 // maxForm is the largest body of a form, in bytes.
-const maxForm = 64 << 10
+const maxForm = 1 << 20
 
 // Routes are the console's for a node's server.
 func (c *Console) Routes() []server.Route {
@@ -278,6 +285,10 @@ func (v *visit) nav() (items []navItem) {
 	}{
 		{"Today", "", "t", anybody},
 		{"Approvals", "approvals", "a", answering},
+		{"Agents", "agents", "e", looking},
+		{"MCP tools", "tools", "m", answers},
+		{"Policy", "policy", "p", looking},
+		{"Node", "node", "n", looking},
 	} {
 		if !v.may(item.roles) {
 			continue

@@ -10,7 +10,9 @@ import (
 	"io/fs"
 	"mime"
 	"net/http"
+	"net/url"
 	"path"
+	"reflect"
 	"strings"
 	"time"
 
@@ -69,7 +71,9 @@ func pages(now func() time.Time) map[string]*template.Template {
 		"left":  func(t time.Time) string { return short(t.Sub(now())) },
 		"soon":  func(t time.Time) bool { return t.Sub(now()) < 2*time.Minute },
 		"short": short, "size": size, "plural": plural, "join": strings.Join,
-		"percent": func(f float64) string { return fmt.Sprintf("%.0f %%", 100*f) },
+		"times": times, "seg": url.PathEscape,
+		"definitions": func(before, after any) []line { return diff(indented(before), indented(after)) },
+		"percent":     func(f float64) string { return fmt.Sprintf("%.0f %%", 100*f) },
 	}).ParseFS(files, "templates/layout.html", "templates/parts.html"))
 	all := map[string]*template.Template{}
 	entries, err := fs.ReadDir(files, "templates")
@@ -99,6 +103,8 @@ func text(v any) string {
 	case string:
 		return v
 	case []byte:
+		return string(v)
+	case jsontext.Value:
 		return string(v)
 	case nil:
 		return ""
@@ -131,6 +137,22 @@ func readable(v any) template.HTML {
 	}
 	return lines(string(raw))
 }
+
+// indented is JSON over several lines; empty for none.
+func indented(v any) string {
+	raw := jsontext.Value(text(v)).Clone()
+	if len(raw) == 0 || raw.Indent(jsontext.WithIndent("  "), jsontext.PreserveRawStrings(false)) != nil {
+		return text(v)
+	}
+	return string(raw)
+}
+
+// times multiplies numbers of any kind.
+func times(a, b any) float64 {
+	return reflect.ValueOf(a).Convert(floats).Float() * reflect.ValueOf(b).Convert(floats).Float()
+}
+
+var floats = reflect.TypeFor[float64]()
 
 // unquoted is the text that a JSON string stands for, and other JSON as it is.
 func unquoted(raw string) string {
@@ -216,6 +238,12 @@ const maxDiff = 2000
 // diff is the difference of two texts by lines.
 func diff(before, after string) (list []line) {
 	a, b := strings.Split(before, "\n"), strings.Split(after, "\n")
+	if before == "" {
+		a = nil
+	}
+	if after == "" {
+		b = nil
+	}
 	show := func(sign, text string) { list = append(list, line{sign, see(text)}) }
 	start := 0
 	for start < len(a) && start < len(b) && a[start] == b[start] {

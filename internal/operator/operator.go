@@ -88,6 +88,8 @@ func (o *API) table() []row {
 	return []row{
 		{"GET /admin/status", admins, 0, serve(o.status)},
 		{"POST /admin/policy/reload", admins, maxAdmin, serve(o.reloadPolicy)},
+		{"GET /policy", looking, 0, serve(o.showPolicy)},
+		{"POST /policy/check", looking, maxAdmin, serve(o.checkPolicy)},
 		{"GET /nodes", looking, 0, serve(o.listNodes)},
 		{"GET /admin/keys", admins, 0, serve(o.Keys.list)},
 		{"POST /admin/keys", admins, maxAdmin, serve(o.Keys.create)},

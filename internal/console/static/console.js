@@ -55,6 +55,10 @@ for (const form of all("form[data-answer]")) {
   });
 }
 
+// On a narrow screen the navigation scrolls: where one is stands in it.
+const here = $("#nav a[aria-current]");
+if (here) here.parentElement.scrollLeft = here.offsetLeft - 60;
+
 // Keys.
 let going = false;
 document.addEventListener("keydown", (e) => {

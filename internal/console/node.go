@@ -1,0 +1,29 @@
+package console
+
+import (
+	"reeve.example/reeve/internal/operator"
+)
+
+// nodeView is how the nodes are.
+type nodeView struct {
+	operator.NodeList
+	Status *operator.Status
+	Keys   []operator.KeyInfo
+}
+
+func (v *visit) showNode() (view, error) {
+	var n nodeView
+	if err := v.ask("GET", "/nodes", nil, &n.NodeList); err != nil {
+		return view{}, err
+	}
+	if v.may(admins) {
+		n.Status = new(operator.Status)
+		if err := v.ask("GET", "/admin/status", nil, n.Status); err != nil {
+			return view{}, err
+		}
+		if err := v.ask("GET", "/admin/keys", nil, &n.Keys); err != nil {
+			return view{}, err
+		}
+	}
+	return view{template: "node", title: "Node", data: n}, nil
+}

@@ -1,0 +1,93 @@
+package console
+
+import (
+	"cmp"
+	"net/http"
+	"strings"
+
+	"reeve.example/reeve/internal/operator"
+)
+
+// policyView is the policy that is in force.
+type policyView struct {
+	operator.PolicyShown
+	Reloads bool
+	Said    string // how a reload went
+	Problem string
+}
+
+func (v *visit) policy() (view, error) { return v.showPolicy(0, "", "") }
+
+func (v *visit) showPolicy(status int, said, problem string) (view, error) {
+	p := policyView{Reloads: v.may(admins), Said: said, Problem: problem}
+	if err := v.ask("GET", "/policy", nil, &p.PolicyShown); err != nil {
+		return view{}, err
+	}
+	return view{template: "policy", title: "Policy", data: p, status: status}, nil
+}
+
+func (v *visit) toPolicy() (view, error) { return there(home + "policy") }
+
+// reloadPolicy has the node read its policy again.
+func (v *visit) reloadPolicy() (view, error) {
+	var done operator.PolicyLoaded
+	if err := v.ask("POST", "/admin/policy/reload", struct{}{}, &done); err != nil {
+		if status := operator.StatusOf(err); status >= 400 && status < 500 {
+			return v.showPolicy(status, "", err.Error())
+		}
+		return view{}, err
+	}
+	if done.Changed {
+		return v.showPolicy(0, "Another policy is in force now.", "")
+	}
+	return v.showPolicy(0, "The policy was read again, and is the same.", "")
+}
+
+// editView is a document that somebody writes.
+type editView struct {
+	Name, Text string
+	Checked    *operator.PolicyChecked
+	Ruled      string // the hash of what is in force
+}
+
+func (v *visit) editPolicy() (view, error) {
+	var now operator.PolicyShown
+	if err := v.ask("GET", "/policy", nil, &now); err != nil {
+		return view{}, err
+	}
+	e := editView{Name: v.FormValue("file"), Ruled: now.Hash}
+	for _, f := range now.Files {
+		if f.Name == cmp.Or(e.Name, f.Name) && e.Text == "" {
+			e.Name, e.Text = f.Name, f.Text
+		}
+	}
+	return v.checked(e, now.Files)
+}
+
+// checkPolicy says what is wrong with what was written. Nothing is stored by it.
+func (v *visit) checkPolicy() (view, error) {
+	var now operator.PolicyShown
+	if err := v.ask("GET", "/policy", nil, &now); err != nil {
+		return view{}, err
+	}
+	e := editView{Name: v.PostFormValue("file"), Text: strings.ReplaceAll(v.PostFormValue("text"), "\r\n", "\n"), Ruled: now.Hash}
+	return v.checked(e, now.Files)
+}
+
+// checked checks a document together with the others of the policy.
+func (v *visit) checked(e editView, files []operator.PolicyFile) (view, error) {
+	q := operator.PolicyCandidate{Files: []operator.PolicyFile{{Name: cmp.Or(e.Name, "policy.yaml"), Text: e.Text}}}
+	for _, f := range files {
+		if f.Name != e.Name {
+			q.Files = append(q.Files, f)
+		}
+	}
+	e.Checked = new(operator.PolicyChecked)
+	if err := v.ask("POST", "/policy/check", q, e.Checked); err != nil {
+		if operator.StatusOf(err) != http.StatusBadRequest {
+			return view{}, err
+		}
+		e.Checked.Faults = []operator.PolicyFault{{Message: err.Error()}}
+	}
+	return view{template: "edit", title: "Edit — Policy", data: e}, nil
+}
