@@ -16,6 +16,7 @@ import (
 	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/provenance"
 	"reeve.example/reeve/internal/risk"
+	"reeve.example/reeve/internal/session"
 )
 
 // origin() says who named a value. It is a function of the session, so the macro gives
@@ -60,9 +61,9 @@ var followed = []string{"foreign", "heard", "labels", "planned"}
 func (s *Set) Follows() bool { return s.follows }
 
 // followsOrigins reports whether one of the rules asks where values came from.
-func followsOrigins(rules []*rule, sinks []*sink) bool {
+func followsOrigins(rules []*rule) bool {
 	return slices.ContainsFunc(rules, func(r *rule) bool {
-		return r.follows() || r.change.kind == redact && len(sinks) > 0 // what the user gave for its use is not masked
+		return r.follows() || r.change.kind == redact && r.detect&personal != 0 // what the user gave for its use is not masked
 	})
 }
 
@@ -155,12 +156,31 @@ func (e *evaluation) endorsed(argument, value string) bool {
 	return all
 }
 
+// personal are the detectors of what somebody says of themselves to have it used.
+const personal = risk.Card | risk.SSN | risk.IBAN | risk.Email | risk.Phone
+
+// saidBack reports whether a personal number in what comes in, or in what the agent answers
+// its user, is one that the user said in this session: the agent has it and so has the user,
+// and masked the agent could no longer tell which payment is meant. Where the policy masks
+// such numbers in what the user says, the agent has never seen it.
+func (e *evaluation) saidBack(f *risk.Finding, leaf *act.Leaf) bool {
+	a := e.in.Action
+	if a.Kind != act.MessageAgent && (a.Kind == act.MessageUser || !session.Brings(a)) || f.Detector&e.set.masksUser != 0 {
+		return false
+	}
+	o, _ := e.in.Session.Values.Trace(leaf.Text[f.Start:f.End])
+	return o == provenance.User
+}
+
 // given reports whether finding i is a personal number that the user gave for this very
 // use: it is what the act is done upon, and masked it would be done upon nothing.
 func (e *evaluation) given(i int) bool {
 	f, leaf := &e.findings[i], &e.in.Action.Content[e.leaves[i]]
-	if f.Detector&(risk.Card|risk.SSN|risk.IBAN|risk.Email|risk.Phone) == 0 || leaf.Arg == "" || e.in.Session.Values == nil {
+	if f.Detector&personal == 0 || e.in.Session.Values == nil {
 		return false
+	}
+	if leaf.Arg == "" {
+		return e.saidBack(f, leaf)
 	}
 	return slices.ContainsFunc(e.targetsOf().control, func(t target) bool {
 		if t.argument != leaf.Arg || t.text != leaf.Text {

@@ -238,6 +238,42 @@ func TestGivenIsNotMasked(t *testing.T) {
 	}
 }
 
+// TestSaidBackIsNotMasked: what the user said is not masked where it comes back, in a result
+// or an answer, unless the policy keeps it from the agent; what others said is, and so is
+// what goes out.
+func TestSaidBackIsNotMasked(t *testing.T) {
+	load := func(on string) *Set {
+		set, err := Load(File{"p.yaml", []byte("version: 1\ndefault: allow\nrules: [{name: mask, on: [" + on + "], detect: pii, effect: modify, modify: redact}]\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return set
+	}
+	const mine, theirs = "DE89370400440532013000", "GB29NWBK60161331926819"
+	values := remembered("pay DE89 3704 0044 0532 0130 00", "", "pay "+theirs)
+	for _, c := range []struct {
+		on   string
+		kind act.Kind
+		text string
+		want bool // it is changed
+	}{
+		{"tool.result", act.ToolResult, "paid to " + mine, false},
+		{"tool.result", act.ToolResult, "paid to " + theirs, true},
+		{"tool.result", act.ToolResult, "paid to FR1420041010050500013M02606", true},
+		{"message.agent", act.MessageAgent, "I paid " + mine, false},
+		{"message.agent", act.MessageAgent, "I paid " + theirs, true},
+		{"a2a.send", act.A2ASend, "pay " + mine, true},
+		{"memory.store", act.MemoryStore, "account " + mine, true},
+		{"message.user", act.MessageUser, "pay " + mine, true},
+		{"message.user, tool.result", act.ToolResult, "paid to " + mine, true},
+	} {
+		in := &Input{Action: &act.Action{Kind: c.kind, Content: []act.Leaf{{Pointer: "/t", Text: c.text}}}, Session: Session{Values: values}}
+		if v := load(c.on).Evaluate(in); (len(v.Edits) > 0) != c.want {
+			t.Errorf("%s, %q: %v %+v", c.on, c.text, v.Effect, v.Edits)
+		}
+	}
+}
+
 // TestFlowDocs: the example in docs/information-flow.md loads.
 func TestFlowDocs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/information-flow.md")
@@ -259,7 +295,8 @@ func TestFollows(t *testing.T) {
 		acts + "rules: [{name: a, effect: deny}]":                                                                                         false,
 		acts + "rules: [{name: a, effect: deny, acts: pay}]":                                                                              true,
 		acts + "rules: [{name: a, effect: modify, modify: redact, detect: pii}]":                                                          true,
-		"rules: [{name: a, effect: modify, modify: redact, detect: pii}]":                                                                 false,
+		"rules: [{name: a, effect: modify, modify: redact, detect: pii}]":                                                                 true,
+		"rules: [{name: a, effect: modify, modify: redact, detect: secret}]":                                                              false,
 		"rules: [{name: a, effect: deny, when: session.foreign}]":                                                                         true,
 		"rules: [{name: a, effect: deny, when: '!session.heard'}]":                                                                        true,
 		"rules: [{name: a, effect: deny, when: '\"x\" in session.labels'}]":                                                               true,

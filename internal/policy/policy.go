@@ -65,6 +65,7 @@ type Set struct {
 	asksHabits    bool          // a rule asks what is usual
 	table         *hazard.Table // what its own tables add to what is known of programs
 	follows       bool          // see Follows
+	masksUser     risk.Detector // what is masked in what users say
 	grave         float64       // the score from which a call's risk denies; 0 for never
 	files         int
 	notes         []string // see Notes
@@ -148,7 +149,12 @@ func compile(files []File, include func(files []File, docs []*document) []File) 
 		return nil, errs
 	}
 	s.index = newIndex(s.rules)
-	s.follows = followsOrigins(s.rules, s.sinks)
+	s.follows = followsOrigins(s.rules)
+	for _, r := range s.rules {
+		if user := (&act.Action{Kind: act.MessageUser}); r.change.kind == redact && r.kinds.of(user) && !r.observe {
+			s.masksUser |= r.detect
+		}
+	}
 	s.text = writeText(files)
 	sum := sha256.Sum256(s.text)
 	s.hash = "sha256:" + hex.EncodeToString(sum[:])

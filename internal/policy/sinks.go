@@ -7,6 +7,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/glob"
+	"reeve.example/reeve/internal/provenance"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk/hazard"
 )
@@ -259,6 +260,14 @@ func (e *evaluation) reached(list []target, what reachSet) []target {
 			whole := url
 			if !strings.Contains(url, "//") {
 				url = "//" + url
+			}
+			if login, is := strings.CutPrefix(url, "ssh://"); is && strings.Contains(login, "@") {
+				// Who names user@host has named the host for that.
+				login, _, _ = strings.Cut(login, "/")
+				if o, _ := e.trace("hosts", login); o >= provenance.Own {
+					list = addTarget(list, target{argument: "hosts", text: login})
+					return
+				}
 			}
 			for _, h := range hostsOf(url) {
 				list = addTarget(list, target{"hosts", h, address(whole)})

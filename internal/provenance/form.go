@@ -483,6 +483,10 @@ func parts(w string, kind shape, yield func(part string)) {
 	if other, differs := percent(w); differs {
 		part(other)
 	}
+	if login, _, ok := strings.Cut(w, ":"); ok && kind == mailbox && strings.IndexByte(login, '@') >= 0 { // as ssh writes where a file goes
+		part(login)
+		part(login[strings.LastIndexByte(login, '@')+1:])
+	}
 	switch kind {
 	case address:
 		f, _ := form(w)

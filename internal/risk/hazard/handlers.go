@@ -840,12 +840,18 @@ func (c *invocation) copy() flow {
 	}
 	from, to := rest[:len(rest)-1], rest[len(rest)-1]
 	if c.name == "sftp" || c.name == "ftp" || c.name == "lftp" || c.name == "smbclient" || c.name == "tftp" {
+		c.logsInto(rest[0].text)
 		c.batch(options)
 		return flow{taint: fromNet}
 	}
 	remote := func(t string) bool {
 		i := strings.IndexByte(t, ':')
 		return i > 1 && !strings.ContainsAny(t[:i], "/{") || strings.HasPrefix(t, "rsync://")
+	}
+	for _, a := range rest {
+		if remote(a.text) {
+			c.logsInto(a.text)
+		}
 	}
 	var content flow
 	for _, a := range from {
@@ -1313,8 +1319,34 @@ func (c *invocation) edits() flow {
 	return flow{}
 }
 
+// logsInto tells who watches of a host that is not written as an address: ssh, scp, rsync
+// and git take [user@]host[:path].
+func (c *invocation) logsInto(to string) {
+	switch {
+	case c.watch == nil || c.watch.URL == nil || to == "":
+	case strings.Contains(to, "://"):
+		c.watch.URL(to)
+	case strings.HasPrefix(to, "["): // an address of version 6
+		c.watch.URL("ssh://" + to)
+	default:
+		login, _, _ := strings.Cut(to, ":")
+		c.watch.URL("ssh://" + login)
+	}
+}
+
 func (c *invocation) ssh() flow {
 	options, rest := c.split()
+	if len(rest) > 0 {
+		c.logsInto(rest[0].text)
+	}
+	for hop := range strings.SplitSeq(options["-J"].text, ",") {
+		c.logsInto(hop)
+	}
+	for _, a := range c.args {
+		if name, ok := strings.CutPrefix(strings.ToLower(strings.TrimPrefix(a.text, "-o")), "hostname"); ok && name != "" {
+			c.logsInto(strings.Trim(name, "= "))
+		}
+	}
 	if v, ok := options["-o"]; ok {
 		low := strings.ToLower(v.text)
 		if strings.HasPrefix(low, "proxycommand") || strings.HasPrefix(low, "localcommand") || strings.HasPrefix(low, "permitlocalcommand") {
@@ -1597,6 +1629,8 @@ func (c *invocation) git() flow {
 			c.clones(c.args[i+1:])
 		case t == "run" && i > 0 && c.args[i-1].text == "bisect" && i+1 < len(c.args):
 			return c.invoke(c.args[i+1:], flow{}, c.wrap+1)
+		case isLogin(t):
+			c.logsInto(t)
 		case strings.HasPrefix(t, "ext::"):
 			c.report("shell.escape", 0, c.at)
 			c.inside(t[5:])
@@ -1606,6 +1640,12 @@ func (c *invocation) git() flow {
 		}
 	}
 	return flow{}
+}
+
+// isLogin reports whether a text is a repository as ssh knows it: user@host:path.
+func isLogin(t string) bool {
+	login, _, ok := strings.Cut(t, ":")
+	return ok && strings.Contains(login, "@") && !strings.ContainsAny(login, "/ ")
 }
 
 // gitDiscards judges that all that is not committed is thrown away, by whatever subcommand.
