@@ -340,10 +340,18 @@ func ReadOpening(ctx context.Context, store Reader, pos act.Position) (Opening, 
 	return openingOf(o), nil
 }
 
-// Open reads what lies beside the record from the bytes that the store has, each field
-// checked against the record's commitment. part returns the bytes of a part.
-func (r *Record) Open(stored []byte, part func(hash [32]byte) ([]byte, error)) (Opening, error) {
-	o, err := parseOpening(stored, part)
+// Open reads what lies beside the record from the contents and the facts that the store
+// has, nil for none, each field checked against the record's commitment. part returns the
+// bytes of a part.
+func (r *Record) Open(contents, facts []byte, part func(hash [32]byte) ([]byte, error)) (Opening, error) {
+	var o [fields]opened
+	var err error
+	if contents != nil {
+		o, err = parseOpening(contents, part)
+	}
+	if err == nil && facts != nil {
+		err = addFacts(&o, facts)
+	}
 	if err == nil {
 		err = r.check(&o)
 	}
@@ -386,16 +394,21 @@ func joinOpening(ctx context.Context, store Reader, pos act.Position) (*[fields]
 	}
 	err = store.Facts(ctx, pos.Log, pos.Index, pos.Index+1, func(_ uint64, data []byte) error {
 		found = true
-		facts, err := parseOpening(append([]byte(nil), data...), noParts)
-		for f := range facts {
-			if facts[f].present {
-				o[f] = facts[f]
-			}
-		}
-		return err
+		return addFacts(&o, append([]byte(nil), data...))
 	})
 	if err == nil && !found {
 		err = ErrNotFound
 	}
 	return &o, err
+}
+
+// addFacts adds the facts to the contents.
+func addFacts(o *[fields]opened, data []byte) error {
+	facts, err := parseOpening(data, noParts)
+	for f := range facts {
+		if facts[f].present {
+			o[f] = facts[f]
+		}
+	}
+	return err
 }

@@ -187,10 +187,7 @@ func sameEdits(was *ledger.Outcome, d *act.Decision) bool {
 
 // open reads what lies beside a record; why says what is missing of it.
 func (w *worker) open(ctx context.Context, one *item, t *told) (why string) {
-	if one.opening == nil {
-		return Gone
-	}
-	opening, err := one.record.Open(one.opening, func(hash [32]byte) ([]byte, error) { return w.part(ctx, hash) })
+	opening, err := one.record.Open(one.opening, one.facts, func(hash [32]byte) ([]byte, error) { return w.part(ctx, hash) })
 	if errors.Is(err, ledger.ErrNotFound) {
 		return Gone
 	}

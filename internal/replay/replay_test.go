@@ -372,7 +372,7 @@ func (e edited) rewritten(t *testing.T) store.Store {
 // faulty is a store of which some rows are damaged.
 type faulty struct {
 	store.Store
-	records, openings, claims func(index uint64, data []byte) ([]byte, error)
+	records, openings, facts, claims func(index uint64, data []byte) ([]byte, error)
 }
 
 var errDamaged = errors.New("the database is damaged")
@@ -385,11 +385,8 @@ func (f faulty) Openings(ctx context.Context, log uint32, from, to uint64, each 
 	return f.Store.Openings(ctx, log, from, to, func(index uint64, data []byte) error { return spoilt(f.openings, index, data, each) })
 }
 
-func (f faulty) Opening(ctx context.Context, pos act.Position) (data []byte, err error) {
-	if data, err = f.Store.Opening(ctx, pos); err == nil && f.openings != nil {
-		data, err = f.openings(pos.Index, data)
-	}
-	return data, err
+func (f faulty) Facts(ctx context.Context, log uint32, from, to uint64, each func(uint64, []byte) error) error {
+	return f.Store.Facts(ctx, log, from, to, func(index uint64, data []byte) error { return spoilt(f.facts, index, data, each) })
 }
 
 func (f faulty) Claims(ctx context.Context, log uint32, from, to uint64, each func(uint64, *ledger.Claim) error) error {
@@ -443,6 +440,9 @@ func TestDamaged(t *testing.T) {
 		"opening gone":    {faulty{openings: gone}, 0},
 		"opening flipped": {faulty{openings: flipped}, 0},
 		"opening short":   {faulty{openings: short}, 0},
+		"facts gone":      {faulty{facts: gone}, 0},
+		"facts flipped":   {faulty{facts: flipped}, 0},
+		"facts short":     {faulty{facts: short}, 0},
 		"claim short":     {faulty{claims: short}, 0},
 	} {
 		tt.store.Store = n.store

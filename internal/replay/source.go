@@ -16,7 +16,8 @@ import (
 // item is one record with what lies beside it.
 type item struct {
 	record  ledger.Record
-	opening []byte        // nil where there is none
+	opening []byte        // its contents, nil where there are none
+	facts   []byte        // who asked, and what it belongs to; likewise
 	claim   ledger.Claim  // of the session's write, if there is a step
 	step    *session.Step // nil outside a session
 	damaged bool          // something of it cannot be read
@@ -25,7 +26,7 @@ type item struct {
 func (i *item) at() act.Position {
 	return act.Position{Log: i.record.Log, Index: i.record.Index}
 }
-func (i *item) size() int { return 1024 + len(i.opening) + len(i.claim.Data) }
+func (i *item) size() int { return 1024 + len(i.opening) + len(i.facts) + len(i.claim.Data) }
 
 // source reads the records of a window from all logs, in the order of their times.
 type source struct {
@@ -150,23 +151,18 @@ func (s *source) each(ctx context.Context, passed func(records uint64), f func(*
 // fill reads on. A damaged row does not end it: what cannot be read is counted as that.
 func (r *reader) fill(ctx context.Context, store Store) error {
 	from, to := r.from, min(r.from+spanRecords, r.to)
-	openings, size := map[uint64][]byte{}, 0
 	bad := map[uint64]bool{}
-	err := store.Openings(ctx, r.log, from, to, func(index uint64, opening []byte) error {
-		if size += len(opening); size > spanBytes && index > from {
-			to = index
-			return errEnough
-		}
-		openings[index] = bytes.Clone(opening)
-		return nil
+	openings, to, err := gather(ctx, from, to, bad, func(from, to uint64, f func(uint64, []byte) error) error {
+		return store.Openings(ctx, r.log, from, to, f)
 	})
-	if err != nil && !errors.Is(err, errEnough) {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if to, err = r.oneByOne(ctx, store, from, to, openings, bad); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
+	}
+	facts, to, err := gather(ctx, from, to, bad, func(from, to uint64, f func(uint64, []byte) error) error {
+		return store.Facts(ctx, r.log, from, to, f)
+	})
+	if err != nil {
+		return err
 	}
 	claims := map[uint64]ledger.Claim{}
 	unclaimed := false // what was written of sessions cannot be read
@@ -194,7 +190,7 @@ func (r *reader) fill(ctx context.Context, store Store) error {
 		if record.Effect == "" {
 			return nil
 		}
-		one := &item{record: record, opening: openings[index], damaged: bad[index] || unclaimed}
+		one := &item{record: record, opening: openings[index], facts: facts[index], damaged: bad[index] || unclaimed}
 		if c, ok := claims[index]; ok {
 			if one.step, err = session.ParseStep(c.Data); err != nil {
 				one.damaged = true
@@ -224,23 +220,35 @@ func (r *reader) damaged(index uint64) *item {
 	return &item{record: ledger.Record{Log: r.log, Index: index}, damaged: true}
 }
 
-// oneByOne reads openings of which one of a group is damaged, until there are many bytes.
-func (r *reader) oneByOne(ctx context.Context, store Store, from, to uint64, openings map[uint64][]byte, bad map[uint64]bool) (uint64, error) {
-	clear(openings)
+// gather reads what lies beside records, until it is much, and returns up to where. Of rows
+// that are damaged it notes whose they are. The error is ctx's alone.
+func gather(ctx context.Context, from, to uint64, bad map[uint64]bool, read func(from, to uint64, f func(uint64, []byte) error) error) (map[uint64][]byte, uint64, error) {
 	size := 0
+	all := map[uint64][]byte{}
+	take := func(index uint64, data []byte) error {
+		if size += len(data); size > spanBytes && index > from {
+			to = index
+			return errEnough
+		}
+		all[index] = bytes.Clone(data)
+		return nil
+	}
+	err := read(from, to, take)
+	if err == nil || errors.Is(err, errEnough) {
+		return all, to, nil
+	}
+	clear(all)
+	size = 0
 	for index := from; index < to; index++ {
-		data, err := store.Opening(ctx, act.Position{Log: r.log, Index: index})
+		err := read(index, index+1, take)
 		switch {
 		case ctx.Err() != nil:
-			return to, ctx.Err()
-		case err == nil:
-			openings[index] = data
-		case !errors.Is(err, ledger.ErrNotFound):
+			return nil, to, context.Cause(ctx)
+		case errors.Is(err, errEnough):
+			return all, to, nil
+		case err != nil:
 			bad[index] = true
 		}
-		if size += len(data); size > spanBytes {
-			return index + 1, nil
-		}
 	}
-	return to, nil
+	return all, to, nil
 }
