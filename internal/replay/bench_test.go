@@ -40,10 +40,10 @@ func BenchmarkJudge(b *testing.B) {
 	}
 	linear.Report(b, func() {
 		b.RunParallel(func(pb *testing.PB) {
-			state := &session.State{Known: true}
+			state, instructions := &session.State{Known: true}, guard.Instructions{}
 			for i := 0; pb.Next(); i++ {
 				a := acts[i%len(acts)]
-				guard.Judge(a, nil, guard.Remembered(state, a), set)
+				guard.Judge(a, nil, guard.Remembered(state, a, &instructions), set)
 			}
 		})
 	})
