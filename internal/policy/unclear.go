@@ -15,17 +15,19 @@ const (
 	MissingText    Missing = 1 << iota // what the caller says, but the act's kind and the tool's name
 	MissingScore                       // what a model says of the call
 	MissingOrigins                     // where the session's values came from, since nobody asked then
+	MissingHabits                      // what was usual for the agent then
 )
 
 // Unclear names what of the policy may say something else of an act than it does, because
 // something of the act is missing: rules, exceptions, and the built-in ones.
 func (s *Set) Unclear(in *Input, missing Missing) (names []string) {
 	a := in.Action
-	if a.IsCall() && s.grave > 0 {
+	if missing&(MissingText|MissingScore) != 0 && a.IsCall() && s.grave > 0 {
 		names = append(names, graveRule)
 	}
 	for _, r := range s.index.candidates(nil, in) {
-		if missing&MissingScore != 0 && r.hazard > 0 || missing&MissingText != 0 && r.looksAtText() || missing&MissingOrigins != 0 && r.follows() {
+		if missing&MissingScore != 0 && r.hazard > 0 || missing&MissingText != 0 && r.looksAtText() ||
+			missing&MissingOrigins != 0 && r.follows() || missing&MissingHabits != 0 && r.asksHabits() {
 			names = append(names, r.name)
 		}
 	}
@@ -47,6 +49,11 @@ func (s *Set) Unclear(in *Input, missing Missing) (names []string) {
 // the act's kind and the tool's name.
 func (r *rule) looksAtText() bool {
 	return r.detect != 0 || r.hazard > 0 || r.acts != nil || r.effect == act.Modify || r.when.looksAtText() || r.change.withExpr.looksAtText()
+}
+
+// asksHabits reports whether what a rule says depends on what is usual for the agent.
+func (r *rule) asksHabits() bool {
+	return r.usual || r.when != nil && r.when.habits || r.change.withExpr != nil && r.change.withExpr.habits
 }
 
 // plainVariables are those that conditions read which do not depend on it.

@@ -33,6 +33,7 @@ const (
 	Memory  = "session memory gone" // pruned with its records
 	Score   = "no model's score"    // a model is asked now, and none was then
 	Older   = "written by an older reeve"
+	Habits  = "what was usual then was not kept"
 	Damaged = "damaged"
 	Origins = "where values came from was not asked"
 	Unread  = "cannot be read again" // not as the act that was judged
@@ -151,21 +152,26 @@ func (w *worker) ruled(in *policy.Input, set *policy.Set) act.Decision {
 // unclear says why it cannot be told what the candidate says of an act: something that it
 // looks at is not known. A denial that rests on something else stands.
 func (w *worker) unclear(one *item, in *policy.Input, t *told, d *act.Decision) string {
-	why, missing := "", policy.Missing(0)
-	if t.outcome.Given.Masked {
-		why, missing = Masked, policy.MissingText
+	why := ""
+	var names []string // of what may say something else
+	for _, m := range [...]struct {
+		what policy.Missing
+		why  string
+		is   bool
+	}{
+		{policy.MissingText, Masked, t.outcome.Given.Masked},
+		{policy.MissingScore, Score, w.o.Scored && unscored(in)},
+		{policy.MissingOrigins, Origins, one.step != nil && one.step.Unread() && in.Session.Values != nil && in.Session.Values.Lost},
+		{policy.MissingHabits, Habits, w.candidate.Habits()},
+	} {
+		if !m.is {
+			continue
+		}
+		if list := w.candidate.Unclear(in, m.what); len(list) > 0 {
+			why, names = cmp.Or(why, m.why), append(names, list...)
+		}
 	}
-	if a := in.Action; w.o.Scored && a.IsCall() && a.Model == nil && !slices.ContainsFunc(in.Violations, func(v act.Violation) bool { return v.Check == "model.absent" }) {
-		why, missing = cmp.Or(why, Score), missing|policy.MissingScore
-	}
-	if v := in.Session.Values; v != nil && v.Lost && one.step.Unread() {
-		why, missing = cmp.Or(why, Origins), missing|policy.MissingOrigins
-	}
-	if missing == 0 {
-		return ""
-	}
-	names := w.candidate.Unclear(in, missing)
-	if len(names) == 0 {
+	if why == "" {
 		return ""
 	}
 	if d.Effect == act.Deny && len(w.candidate.Exceptions()) == 0 && slices.ContainsFunc(d.Reasons, func(r act.Reason) bool {
@@ -174,6 +180,12 @@ func (w *worker) unclear(one *item, in *policy.Input, t *told, d *act.Decision) 
 		return ""
 	}
 	return why
+}
+
+// unscored reports whether an act is a call that no model was asked about.
+func unscored(in *policy.Input) bool {
+	a := in.Action
+	return a.IsCall() && a.Model == nil && !slices.ContainsFunc(in.Violations, func(v act.Violation) bool { return v.Check == "model.absent" })
 }
 
 func (w *worker) unknown(one *item, t *told, why string) { w.tally.unknown(one, t, why) }
