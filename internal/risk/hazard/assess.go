@@ -86,6 +86,7 @@ type assessor struct {
 	readFrom []string          // files that were read, and could be what an interpreter is fed
 	copies   [][2]string       // files that were copied, and where
 	refs     map[string]string // names that stand for others: declare -n
+	inText   *textPlace        // the text of the call in which what is read was found; nil for its own
 }
 
 // span is a part of the leaf's text, in bytes.
@@ -103,12 +104,16 @@ func (a *assessor) report(code string, weight float64, at span) {
 	if weight *= a.scale; weight < a.floor {
 		return
 	}
+	pointer := a.pointer
+	if a.inText != nil { // which has no place in the request
+		pointer, a.size, at = a.inText.pointer, a.inText.size, span{0, a.inText.size}
+	}
 	// What a parser put in where something was missing has no place of its own.
 	if at.end = min(at.end, a.size); at.end <= at.start || at.start < 0 {
 		at = span{0, a.size}
 	}
-	f := Finding{code, t.category, t.technique, weight, t.message, a.pointer, at.start, at.end}
-	if i, ok := a.seen[code+a.pointer]; ok {
+	f := Finding{code, t.category, t.technique, weight, t.message, pointer, at.start, at.end}
+	if i, ok := a.seen[code+pointer]; ok {
 		if a.findings[i].Weight < weight {
 			a.findings[i] = f
 		}
@@ -117,7 +122,7 @@ func (a *assessor) report(code string, weight float64, at span) {
 	if len(a.findings) >= maxFindings {
 		return
 	}
-	a.seen[code+a.pointer] = len(a.findings)
+	a.seen[code+pointer] = len(a.findings)
 	a.findings = append(a.findings, f)
 }
 
@@ -274,6 +279,9 @@ func (c *call) joinArguments() {
 			words = append(words, m.Text)
 		}
 		// A list of whole commands is not one command's words.
+		if isList && manyCommands[lastName(parent)] {
+			continue
+		}
 		if len(words) < 2 || isList && strings.ContainsAny(strings.TrimSpace(l.Text), " \n;|&") {
 			continue
 		}
@@ -286,6 +294,9 @@ func (c *call) joinArguments() {
 		}
 	}
 }
+
+// manyCommands are the names of lists of which each member is a command.
+var manyCommands = set("commands cmds scripts lines steps runs")
 
 // argumentLists are the names of lists that hold a command's arguments.
 var argumentLists = set("args arguments argv params parameters flags options")
@@ -338,6 +349,7 @@ func (a *assessor) read(c *call) {
 	}
 	for _, l := range order {
 		a.leaf(c, l)
+		a.nested(c, l)
 	}
 }
 

@@ -57,7 +57,7 @@ func Parts(tool string, leaves []act.Leaf) []Part {
 			*p = Part{Use: Run, Exact: true}
 		case l.role == roleUnknown:
 			form := formOf(l.Text)
-			p.Exact = form == roleCommand || form == roleSQL || form == roleURL && !strings.ContainsAny(l.Text, " \n\t")
+			p.Exact = form == roleCommand || form == roleSQL || form == roleURL && !strings.ContainsAny(l.Text, " \n\t") || holdsCommand(c.tool, l)
 		}
 		if p.Use == Said && !p.Exact && !p.Path && formOf(l.Text) != roleCommand {
 			p.Words = does && inertTexts[name] || !kind.runs && !kind.code && l.role == roleProse && tellingTexts[name] || tells && toldTexts[name]
