@@ -62,31 +62,32 @@ const (
 
 // assessor holds what one call of Assess may still spend, and what it found.
 type assessor struct {
-	table    *Table
-	findings []Finding
-	seen     map[string]int // by code: index in findings of the gravest one
-	pointer  string         // of the leaf being read
-	size     int            // of its text, in bytes
-	scale    float64        // of the weights: below 1 where a text is kept, and not run
-	floor    float64        // findings below it are left out
-	bytes    int            // of leaves, left to be read
-	inner    int            // of texts inside them
-	loose    int            // of texts read as words, since they are no commands that can be parsed
-	commands int            // left to be judged
-	depth    int
-	runs     bool  // the leaf is a command, a program, a query or an address
-	written  files // files that the call's commands wrote so far
-	watch    *Watch
-	dirs     []string          // that the scripts went to, if they are watched
-	cwd      string            // where cd led, if that is known
-	lost     bool              // cd went where only an unset variable says
-	guarded  bool              // an unset variable ends the script
-	foreign  []string          // folders that strangers filled
-	runFiles []string          // by their names, if the call did not write them
-	readFrom []string          // files that were read, and could be what an interpreter is fed
-	copies   [][2]string       // files that were copied, and where
-	refs     map[string]string // names that stand for others: declare -n
-	inText   *textPlace        // the text of the call in which what is read was found; nil for its own
+	table     *Table
+	findings  []Finding
+	seen      map[string]int // by code: index in findings of the gravest one
+	pointer   string         // of the leaf being read
+	size      int            // of its text, in bytes
+	scale     float64        // of the weights: below 1 where a text is kept, and not run
+	floor     float64        // findings below it are left out
+	rehearsed bool           // what is destroyed are data of tests
+	bytes     int            // of leaves, left to be read
+	inner     int            // of texts inside them
+	loose     int            // of texts read as words, since they are no commands that can be parsed
+	commands  int            // left to be judged
+	depth     int
+	runs      bool  // the leaf is a command, a program, a query or an address
+	written   files // files that the call's commands wrote so far
+	watch     *Watch
+	dirs      []string          // that the scripts went to, if they are watched
+	cwd       string            // where cd led, if that is known
+	lost      bool              // cd went where only an unset variable says
+	guarded   bool              // an unset variable ends the script
+	foreign   []string          // folders that strangers filled
+	runFiles  []string          // by their names, if the call did not write them
+	readFrom  []string          // files that were read, and could be what an interpreter is fed
+	copies    [][2]string       // files that were copied, and where
+	refs      map[string]string // names that stand for others: declare -n
+	inText    *textPlace        // the text of the call in which what is read was found; nil for its own
 }
 
 // span is a part of the leaf's text, in bytes.
@@ -100,6 +101,9 @@ func (a *assessor) report(code string, weight float64, at span) {
 	}
 	if weight == 0 {
 		weight = t.weight
+	}
+	if a.rehearsed && code == "destroy.store" {
+		weight *= previewed
 	}
 	if weight *= a.scale; weight < a.floor {
 		return

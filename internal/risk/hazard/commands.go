@@ -122,6 +122,9 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 		s.sourceRun = true
 	}
 	s.watched(args, in)
+	before := s.rehearsed
+	s.rehearsed = c.rehearses()
+	defer func() { s.rehearsed = before }()
 	prints := c.uses()
 	c.takesAway()
 	c.strange()

@@ -2030,9 +2030,13 @@ func (c *invocation) database() flow {
 	if c.in.known && isSQL(c.in.text) {
 		c.sql(c.in.text, c.at)
 	}
-	for _, a := range rest {
-		if isSQL(a.text) {
-			c.sql(a.text, c.at)
+	for _, a := range c.args { // each by itself: an option can be given more than once
+		text := a.text
+		if strings.HasPrefix(text, "--") {
+			_, text, _ = strings.Cut(text, "=")
+		}
+		if isSQL(text) {
+			c.sql(text, c.at)
 		}
 	}
 	for _, o := range []string{"-f", "--file"} { // a file of orders that the call itself wrote

@@ -64,6 +64,7 @@ type shell struct {
 	files   files // written by the script so far
 	fixed   *span // of the outer text, when this one is inside it
 	nesting int
+	beside  []string // the variables that are set for the command alone
 	// What the script did so far, for what only matters together.
 	socket    bool // opened /dev/tcp
 	fifo      bool // made a named pipe
@@ -632,9 +633,11 @@ func (s *shell) assign(as *syntax.Assign) {
 
 func (s *shell) call(c *syntax.CallExpr, in flow) flow {
 	s.at = s.nodeSpan(c)
+	var beside []string
 	for _, as := range c.Assigns {
 		if as.Name != nil {
 			s.assign(as)
+			beside = append(beside, as.Name.Value)
 		}
 	}
 	var args []flow
@@ -652,6 +655,9 @@ func (s *shell) call(c *syntax.CallExpr, in flow) flow {
 	if len(c.Args) > 0 && obfuscated(c.Args[0], args[0]) {
 		s.report("shell.obfuscated", 0, s.at)
 	}
+	before := s.beside
+	s.beside = beside
+	defer func() { s.beside = before }()
 	return s.invoke(args, in, 0)
 }
 

@@ -9,7 +9,7 @@ import (
 // output holds then.
 func (c *invocation) uses() (prints taint) {
 	scale := 1.0
-	if c.previews() {
+	if c.previews() || c.publishesHere() {
 		scale = previewed
 	}
 	c.kept(scale, 0, func() {
