@@ -32,6 +32,7 @@ import (
 	"reeve.example/reeve/executor"
 	"reeve.example/reeve/flow"
 	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/console"
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/guard"
@@ -76,6 +77,7 @@ type Node struct {
 	metrics   *server.Metrics
 
 	keys operator.Keys
+	tail console.Tail // tells the console's open pages what changes
 	// replays judges what was recorded again, under another policy.
 	replays *operator.Replays
 	// sealSeed seals the ledger's seed with a passphrase, for a backup.
@@ -135,7 +137,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	owner, release := datadir.Claim(cfg.Data)
 	n.release = release
 	n.log, err = ledger.Open(ctx, ledger.Config{
-		Store: n.store, Origin: cfg.Ledger.Origin, Seed: seed, Owner: owner, OnCheckpoint: n.metrics.Checkpoint, OnTasks: n.tasksChanged,
+		Store: n.store, Origin: cfg.Ledger.Origin, Seed: seed, Owner: owner, OnCheckpoint: n.checkpoint, OnTasks: n.tasksChanged,
 	})
 	if err != nil {
 		return n, fmt.Errorf("open the ledger: %w", err)
@@ -213,6 +215,12 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	n.metrics.Gauge("reeve_sessions_held", "Sessions held in memory.", func() float64 { held, _ := n.guard.Sessions(); return float64(held) })
 	n.metrics.Gauge("reeve_session_bytes", "Bytes of sessions held in memory.", func() float64 { _, size := n.guard.Sessions(); return float64(size) })
 	return n, nil
+}
+
+// checkpoint tells of records that are durable by now. The committer calls it.
+func (n *Node) checkpoint(log uint32, size uint64, note []byte) {
+	n.metrics.Checkpoint(log, size, note)
+	n.tail.Changed()
 }
 
 // noteRestored records that the ledger goes on from a backup: what was signed after that,

@@ -203,7 +203,9 @@ func (n *Node) operator() *operator.API {
 
 // console is what people see of the node in a browser.
 func (n *Node) console() *console.Console {
-	return console.New(console.Config{Node: n.Admin(), Auth: n.auth, Version: Version(), Now: n.now, Logger: n.logger})
+	return console.New(console.Config{
+		Node: n.Admin(), Auth: n.auth, Tail: &n.tail, Stopping: func() <-chan struct{} { return n.stopping.Done() }, Version: Version(), Now: n.now, Logger: n.logger,
+	})
 }
 
 // withCode also gives codes that let a browser in: to whoever can open the socket.
@@ -317,6 +319,7 @@ const (
 func (n *Node) watchOthers(ctx context.Context) {
 	n.tasks.Go(func() {
 		n.store.Watch(ctx, n.logger, func(c ledger.Change) {
+			n.tail.Changed()
 			switch c.Kind {
 			case ledger.KeysChanged:
 				n.lookAtKeys(ctx)

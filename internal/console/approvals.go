@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/visible"
 )
@@ -99,6 +100,7 @@ func rulesOf(h *approval.Decision) string {
 // actView is one act that people are asked about.
 type actView struct {
 	*approval.Decision
+	Before   []ledger.Line
 	Rules    string
 	Parts    []partView
 	Changes  []changeView
@@ -127,11 +129,12 @@ func (c changeView) Lines() []line { return diff(unquoted(c.Old), unquoted(c.New
 func (v *visit) approval() (view, error) { return v.showApproval(http.StatusOK, "") }
 
 func (v *visit) showApproval(status int, problem string) (view, error) {
-	var h approval.Decision
-	if err := v.ask("GET", "/approvals/"+url.PathEscape(v.PathValue("id")), nil, &h); err != nil {
+	var shown operator.ApprovalShown
+	if err := v.ask("GET", "/approvals/"+url.PathEscape(v.PathValue("id")), nil, &shown); err != nil {
 		return view{}, err
 	}
-	a := actView{Decision: &h, Rules: rulesOf(&h), Problem: problem, Note: v.FormValue("note")}
+	h := shown.Decision
+	a := actView{Decision: h, Before: shown.Before, Rules: rulesOf(h), Problem: problem, Note: v.FormValue("note")}
 	for _, answer := range h.Answers {
 		if answer.Agree {
 			a.Agreed = append(a.Agreed, answer.By)
@@ -156,7 +159,7 @@ func (v *visit) showApproval(status int, problem string) (view, error) {
 			a.Changes = append(a.Changes, changeView{c.Pointer, c.Old, c.New})
 		}
 	}
-	return view{"approval", stateTitle(&h), a, status, ""}, nil
+	return view{"approval", stateTitle(h), a, status, ""}, nil
 }
 
 func stateTitle(h *approval.Decision) string {

@@ -41,7 +41,11 @@ type Config struct {
 	// Node answers the operator's interface; a request's context names the caller.
 	Node http.Handler
 	// Auth knows keys and tokens.
-	Auth    *identity.Authenticator
+	Auth *identity.Authenticator
+	// Tail tells of what changes, and Stopping is done when the node is to stop.
+	Tail     *Tail
+	Stopping func() <-chan struct{}
+
 	Version string
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -111,6 +115,10 @@ func (c *Console) table() []page {
 		{"{$}", anybody, (*visit).today, nil},
 		{"approvals", answering, (*visit).approvals, nil},
 		{"approvals/{id}", answering, (*visit).approval, (*visit).answer},
+		{"live", looking, (*visit).live, nil},
+		{"sessions", looking, (*visit).runs, nil},
+		{"session", looking, (*visit).run, nil},
+		{"decisions/{id}", looking, (*visit).decision, nil},
 		{"agents", looking, (*visit).agents, nil},
 		{"agents/{did...}", looking, (*visit).agent, (*visit).setAgent},
 		{"tools", answers, (*visit).tools, (*visit).answerTool},
@@ -132,6 +140,7 @@ func (c *Console) Routes() []server.Route {
 		{Pattern: "GET " + home + "login", Handler: http.HandlerFunc(c.loginPage), Who: c.who},
 		{Pattern: "POST " + home + "login", Handler: own(c.login), MaxBody: maxForm, Who: nobody},
 		{Pattern: "POST " + home + "logout", Handler: own(c.logout), Who: nobody},
+		{Pattern: "GET " + home + "events", Handler: http.HandlerFunc(c.events), Who: c.who},
 		{Pattern: "GET " + home, Handler: http.HandlerFunc(c.missing), Who: c.who},
 	}
 	for _, p := range c.table() {
@@ -284,6 +293,8 @@ func (v *visit) nav() (items []navItem) {
 		roles           []identity.Role
 	}{
 		{"Today", "", "t", anybody},
+		{"Live", "live", "l", looking},
+		{"Sessions", "sessions", "s", looking},
 		{"Approvals", "approvals", "a", answering},
 		{"Agents", "agents", "e", looking},
 		{"MCP tools", "tools", "m", answers},

@@ -51,21 +51,21 @@ func (o *API) listApprovals(r *http.Request, exact bool) (ApprovalList, error) {
 }
 
 // showExact shows who answers the exact bytes of what is held.
-func (o *API) showExact(r *http.Request, _ act.Principal, _ Nothing) (*approval.Decision, error) {
+func (o *API) showExact(r *http.Request, _ act.Principal, _ Nothing) (ApprovalShown, error) {
 	h, err := o.Guard.Show(r.Context(), r.PathValue("id"))
 	if err != nil {
-		err = o.failed("the approval was not read", err)
+		return ApprovalShown{}, o.failed("the approval was not read", err)
 	}
-	return h, err
+	return o.withBefore(r.Context(), h)
 }
 
 // showKept shows others what is kept of it, masked.
-func (o *API) showKept(r *http.Request, _ act.Principal, _ Nothing) (*approval.Decision, error) {
+func (o *API) showKept(r *http.Request, _ act.Principal, _ Nothing) (ApprovalShown, error) {
 	h, err := o.Guard.Approval(r.Context(), r.PathValue("id"))
 	if err != nil {
-		err = o.failed("the approval was not read", err)
+		return ApprovalShown{}, o.failed("the approval was not read", err)
 	}
-	return h, err
+	return o.withBefore(r.Context(), h)
 }
 
 // ApprovalAnswer is an approver's answer.

@@ -99,6 +99,7 @@ func (o *API) table() []row {
 		{"POST /admin/prune", admins, maxAdmin, serve(o.prune)},
 		{"POST /admin/index", admins, maxAdmin, serve(o.index)},
 		{"GET /api/v1/decisions", looking, 0, serve(o.decisions)},
+		{"GET /api/v1/decisions/{id}", looking, 0, serve(o.explain)},
 		{"GET /agents", looking, 0, serve(o.listAgents)},
 		{"GET /agents/{did}", looking, 0, serve(o.showAgent)},
 		{"POST /agents/{did}", admins, maxAnswer, serve(o.setAgent)},

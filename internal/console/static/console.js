@@ -105,3 +105,29 @@ if ("Notification" in window && isSecureContext) {
 const lost = $("#lost");
 document.addEventListener("htmx:error", () => { if (lost) lost.hidden = false; });
 document.addEventListener("htmx:after:swap", () => { if (lost) lost.hidden = true; });
+
+// A list that somebody looks at stands still: what comes meanwhile comes afterwards.
+let still = false, missed = false;
+const pausable = () => $("[data-pausable]");
+const looked = () => still || (pausable() && (pausable().matches(":hover") || pausable().contains(document.activeElement) && document.activeElement.matches("a")));
+document.addEventListener("htmx:config:request", (e) => {
+  if (e.target.closest?.("[data-pausable]") && looked()) {
+    e.preventDefault();
+    missed = true;
+    const note = $("#paused");
+    if (note) note.hidden = false;
+  }
+});
+setInterval(() => {
+  if (missed && !looked()) {
+    missed = false;
+    $("#paused").hidden = true;
+    htmx.trigger(document.body, "changed");
+  }
+}, 400);
+const pause = $("[data-pause]");
+pause?.addEventListener("click", () => {
+  still = !still;
+  pause.setAttribute("aria-pressed", still);
+  pause.textContent = still ? "Go on" : "Pause";
+});
