@@ -125,7 +125,8 @@ func (e *Event) claudeSkill() error {
 	if said == "" {
 		said = string(arguments.Raw())
 	}
-	g.command(strings.TrimPrefix(first(e.input, "skill", "command", "name"), "/"), said)
+	name, rest, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(first(e.input, "skill", "command", "name")), "/"), " ")
+	g.command(name, strings.TrimSpace(rest+" "+said))
 	return g.err
 }
 
@@ -163,14 +164,22 @@ var (
 // runs gathers the commands that a skill's text runs.
 func (g *gatherer) runs(text, arguments string) {
 	for _, m := range runsInText.FindAllStringSubmatch(text, -1) {
-		if len(g.e.beside.commands) == maxCommands {
-			g.fail("the skill runs too many commands")
+		command := substituted.ReplaceAllLiteralString(m[1]+m[2], arguments)
+		if !g.run(command) {
 			return
 		}
-		command := substituted.ReplaceAllLiteralString(m[1]+m[2], arguments)
-		g.e.beside.commands = append(g.e.beside.commands, command)
 		g.add("the output of "+command, "["+g.e.Agent.Name+" runs this itself: its output is not seen by reeve]")
 	}
+}
+
+// run gathers a command that the agent runs, and reports whether there is room for it.
+func (g *gatherer) run(command string) bool {
+	if len(g.e.beside.commands) == maxCommands {
+		g.fail("the skill runs too many commands")
+		return false
+	}
+	g.e.beside.commands = append(g.e.beside.commands, command)
+	return true
 }
 
 // command reads the files of a command or a skill of this name: of the user, of the
@@ -199,19 +208,16 @@ func (g *gatherer) command(name, arguments string) {
 		}
 	}
 	for _, folder := range folders {
-		for _, name := range names {
-			if !filepath.IsLocal(filepath.FromSlash(name)) {
+		for _, file := range skillFiles(folder, names) {
+			text, ok := g.file(file)
+			if !ok {
 				continue
 			}
-			for _, file := range []string{"commands/" + name + ".md", "skills/" + name + "/SKILL.md"} {
-				file = filepath.Join(folder, filepath.FromSlash(file))
-				text, ok := g.file(file)
-				if !ok {
-					continue
-				}
-				g.runs(text, arguments)
-				g.mentioned(text)
+			for _, command := range headCommands(text) {
+				g.run(command)
 			}
+			g.runs(text, arguments)
+			g.mentioned(text)
 		}
 	}
 }

@@ -236,3 +236,32 @@ func TestCopilotNotifications(t *testing.T) {
 		t.Errorf("%v %+v", err, e)
 	}
 }
+
+// TestSkillsByWhateverName: what a skill or command runs is found by its folder, its file,
+// the name at its head, whatever their case, and with the hooks that it brings along.
+func TestSkillsByWhateverName(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HOME", filepath.Join(dir, "home"))
+	const runs = "---\ndescription: d\nname: \"Other-Name\"\n---\n!`echo told`\n"
+	putFile(t, dir, ".claude/skills/folder/SKILL.md", runs)
+	putFile(t, dir, ".claude/skills/small/skill.md", "!`echo told`\n")
+	putFile(t, dir, ".claude/commands/ns/deep/cmd.md", "!`echo told`\n")
+	putFile(t, dir, ".claude/commands/headed.md", "---\nname: called\n---\n!`echo told`\n")
+	putFile(t, dir, "elsewhere/SKILL.md", "!`echo told`\n")
+	if err := os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, ".claude/skills/linked")); err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, dir, ".claude/skills/hooked/SKILL.md", "---\nname: hooked\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: echo told\n          timeout: 5\n  Stop: [{hooks: [{type: command, command: 'echo told'}]}]\n  PostToolUse:\n    - hooks:\n        - type: command\n          command: |\n            echo told\n            echo more\n---\nhi\n")
+	for input, n := range map[string]int{
+		`{"skill":"folder"}`: 1, `{"skill":"FOLDER"}`: 1, `{"skill":"Other-Name"}`: 1, `{"skill":"other-name"}`: 1, `{"skill":"/other-name"}`: 1,
+		`{"skill":"small"}`: 1, `{"skill":"ns:deep:cmd"}`: 1, `{"skill":"cmd"}`: 1, `{"command":"/ns:deep:cmd with words"}`: 1, `{"skill":"called"}`: 1,
+		`{"skill":"linked"}`: 1, `{"skill":"hooked"}`: 3, `{"skill":"none"}`: 0, `{"skill":"../folder"}`: 0, `{"skill":""}`: 0,
+	} {
+		for _, tool := range []string{"Skill", "SlashCommand"} {
+			e := claudeEvent(t, dir, "PreToolUse", "tool_name", tool, "tool_input", input, "tool_use_id", "1")
+			if got := e.beside.commands; len(got) != n || n > 0 && !strings.Contains(got[0], "echo told") {
+				t.Errorf("%s %s: %q, want %d", tool, input, got, n)
+			}
+		}
+	}
+}
