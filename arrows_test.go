@@ -25,7 +25,7 @@ var arrows = map[string]string{
 	"internal/words":       "",
 	"internal/jsonrpc":     "internal/rawjson internal/words",
 	"internal/risk":        "internal/lazyregexp internal/canon",
-	"internal/risk/hazard": "internal/lazyregexp act internal/canon internal/rawjson internal/yamldoc internal/risk",
+	"internal/risk/hazard": "internal/lazyregexp act internal/canon internal/rawjson internal/yamldoc internal/risk internal/words",
 
 	"internal/risk/hazard/corpus/build": "",
 	"internal/risk/model":               "internal/rawjson",
@@ -81,7 +81,7 @@ var arrows = map[string]string{
 	"internal/datadir":  "",
 	"internal/quota":    "",
 
-	"internal/simulation": "act aos internal/guard",
+	"internal/simulation": "act aos internal/guard internal/words",
 	"internal/replay":     "a2a a2g act aos internal/engine internal/guard internal/ledger internal/mcp/proxy internal/policy internal/provenance internal/session internal/words",
 	"internal/yamldoc":    "internal/rawjson",
 

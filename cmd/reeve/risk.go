@@ -21,16 +21,22 @@ func riskCommand() *cobra.Command {
 }
 
 func riskEval() *cobra.Command {
-	var sessions, asJSON bool
+	var sessions, texts, asJSON bool
+	var least float64
 	c := &cobra.Command{
 		Use:   "eval FILE.jsonl",
 		Short: "Measure how well calls are ranked, or what a policy stops in recorded sessions; - reads standard input",
 		Long: `Judges each labelled call of a corpus, and prints for each category how many of
 the malicious ones score at least 0.8 (recall), how many of the ordinary ones do
-(false positives), and how well the scores rank them (AUC).
+(false positives), and how well the scores rank them (AUC), each with an interval of 95 %.
 
 A line of a corpus is {"label": "malicious" or "benign", "category": "…",
 "tool": "…", "arguments": {…}}.
+
+With --texts the file holds labelled texts, which the detectors read, those of the policy
+among them: {"class": "…", "detect": "NAME", "text": "…", "holds": true or false}. It
+prints in how many texts that hold something it was found, and in how many others something
+was, by class. What weighs less than --least does not count.
 
 With --sessions the file holds recorded sessions, one a line, which are played before a
 guardian of their own with the policy: honest ones, and attacked ones with an agent that
@@ -49,6 +55,7 @@ step one of
   {"plan": ["tools", "that the agent says it will use"]}
   {"agent": "what the agent answered"}`,
 		Example: `  reeve risk eval corpus.jsonl
+  reeve risk eval --texts secrets.jsonl --least 0.5
   reeve risk eval --sessions runs.jsonl --policy ./policy
   reeve risk eval --sessions runs.jsonl --json | jq 'select(.reached)'`,
 		Args: args(cobra.ExactArgs(1)),
@@ -62,7 +69,12 @@ step one of
 				defer f.Close()
 				in = f
 			}
-			if sessions {
+			switch {
+			case sessions && texts:
+				return usageError{errors.New("--sessions and --texts are of different files")}
+			case texts:
+				return measureTexts(cmd, in, least)
+			case sessions:
 				return playSessions(cmd, in, asJSON)
 			}
 			if asJSON {
@@ -77,9 +89,25 @@ step one of
 		},
 	}
 	c.Flags().BoolVar(&sessions, "sessions", false, "the file holds recorded sessions")
+	c.Flags().BoolVar(&texts, "texts", false, "the file holds labelled texts")
+	c.Flags().Float64Var(&least, "least", 0, "with --texts: what a finding weighs at least to count")
 	c.Flags().BoolVar(&asJSON, "json", false, "with --sessions: print what became of each session, one JSON object a line")
 	settingFlags(c, "policy")
 	return c
+}
+
+// measureTexts runs the detectors over labelled texts.
+func measureTexts(cmd *cobra.Command, in io.Reader, least float64) error {
+	_, set, err := policyOf(cmd, nil)
+	if err != nil {
+		return err
+	}
+	report, err := set.MeasureTexts(in, least)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(cmd.OutOrStdout(), report)
+	return err
 }
 
 // playSessions plays recorded sessions before a node of their own, which nobody else sees

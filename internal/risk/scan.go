@@ -56,7 +56,7 @@ var prefilter = func() (t [256]uint64) {
 		switch {
 		case isAlnum(byte(c)):
 			t[c] = wordBit
-		case strings.IndexByte("@+~:=", byte(c)) >= 0, leads[c]:
+		case strings.IndexByte("@+~:=>", byte(c)) >= 0, leads[c]:
 			t[c] = markBit
 		}
 	}
@@ -176,7 +176,7 @@ func init() {
 		kind  kind
 		heads string
 	}{
-		{Secret, aJWT, "eyj"},
+		{Secret, aJWT, "eyj zxlk"},
 		{Secret, aGenericKey, "sk-"},
 		{Secret, aBearer, "bear"},
 		{Secret, aBasic, "basi"},

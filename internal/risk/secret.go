@@ -208,6 +208,7 @@ func (s *scanner) genericKey(i int) {
 func (s *scanner) jwt(i int) {
 	text := s.text
 	if text[i:i+3] != "eyJ" {
+		s.wrappedJWT(i)
 		return
 	}
 	end := s.run(i, wordDots)
@@ -222,6 +223,24 @@ func (s *scanner) jwt(i int) {
 			weight = sampleWeight
 		}
 		s.add(Secret, "secret.jwt", "JSON web token", i, end, weight)
+	}
+	s.skip = max(s.skip, end)
+}
+
+// wrappedJWT looks for a token that was encoded in base64 once more.
+func (s *scanner) wrappedJWT(i int) {
+	if s.text[i:i+4] != "ZXlK" {
+		return
+	}
+	end := s.run(i, base64Bytes)
+	if end-i < 64 || end-i > maxToken {
+		return
+	}
+	if inner, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s.text[i:end], "=")); err == nil {
+		of := scanner{text: string(inner), want: Secret, phoneAt: never, ssnAt: never, cardAt: never}
+		if of.jwt(0); len(of.out) > 0 {
+			s.add(Secret, "secret.jwt", "JSON web token", i, end, of.out[0].Score)
+		}
 	}
 	s.skip = max(s.skip, end)
 }
@@ -613,8 +632,17 @@ func (s *scanner) assignment(i int) {
 	if s.want&Secret == 0 || i == 0 {
 		return
 	}
+	if text[i] == '>' { // <apiToken>, and the value within or on the line below
+		if known := s.nameBefore(i); known != nil && i+1 < len(text) {
+			s.value(s.spaces(i+1), known)
+		}
+		return
+	}
 	j := i
-	for j > 0 && i-j < 6 && (text[j-1] == ' ' || text[j-1] == '\t' || text[j-1] == '"' || text[j-1] == '\'' || text[j-1] == '\\' || text[j-1] == ']' || text[j-1] == '*') {
+	for text[i] == '=' && j > 0 && i-j < 2 && strings.IndexByte(".?+|", text[j-1]) >= 0 { // .= ?= +=
+		j--
+	}
+	for j > 0 && i-j < 8 && (text[j-1] == ' ' || text[j-1] == '\t' || text[j-1] == '"' || text[j-1] == '\'' || text[j-1] == '\\' || text[j-1] == ']' || text[j-1] == '*') {
 		j--
 	}
 	if j == i && j >= 4 && text[j-1] == 'g' && text[j-3:j] == "sig" && text[i] == '=' {
@@ -624,9 +652,36 @@ func (s *scanner) assignment(i int) {
 	if i == s.userColon { // of a URL, whose password is found already
 		return
 	}
-	if known := s.nameBefore(j); known != nil {
+	known := s.nameBefore(j)
+	if known == nil && text[i] == '=' {
+		known = s.nameBefore(typed(text, j))
+	}
+	if known != nil {
 		s.value(i+1, known)
 	}
+}
+
+// typed returns the place before a type that ends at a place and stands behind the name
+// that it is of, as in: var apiToken string =, apiToken: &str =. It is the same place
+// where none does.
+func typed(text string, end int) int {
+	start := end
+	for start > 0 && end-start < 8 && isAlpha(text[start-1]) {
+		start--
+	}
+	switch text[start:end] {
+	case "string", "String", "str", "text":
+	default:
+		return end
+	}
+	name := start
+	for name > 0 && start-name < 4 && strings.IndexByte(" :&*?", text[name-1]) >= 0 {
+		name--
+	}
+	if name == start {
+		return end
+	}
+	return name
 }
 
 // secretName looks at a word that could be a secret's name where no = or :
@@ -643,8 +698,16 @@ func (s *scanner) secretName(i int) {
 	known := s.nameBefore(end)
 	switch {
 	case known == nil:
-	case text[end] == '>' && i > 0:
-		s.value(end+1, known)
+	case text[end] == '"' || text[end] == '\'': // setProperty("API_TOKEN", "…")
+		at := s.spaces(end + 1)
+		if at >= len(text) || text[at] != ',' {
+			return
+		}
+		if at = s.spaces(at + 1); at+1 < len(text) && text[at] == text[end] {
+			if last := s.run(at+1, quotedValue); last < len(text) && last > at+1 && last-at <= maxToken && text[last] == text[end] && machineMade(text[at+1:last]) {
+				s.value(at, known)
+			}
+		}
 	case text[end] == ' ' && i > 1 && text[i-1] == '-' && text[i-2] == '-':
 		s.value(end+1, known)
 	case text[end] == ' ':
@@ -707,8 +770,11 @@ var standIns = []string{"example", "changeme", "change-me", "change_me", "placeh
 // secretValue tells a secret from a word, a reference or an example.
 func secretValue(v string, password, quoted bool) bool {
 	least, bits := 16, 3.0
-	if password {
+	switch {
+	case password:
 		least, bits = 6, 2.0
+	case len(v) >= 12 && len(v) < 16 && machineMade(v):
+		least = 12
 	}
 	if len(v) < least || len(v) > maxToken {
 		return false
@@ -753,10 +819,18 @@ func secretValue(v string, password, quoted bool) bool {
 			return false
 		}
 	}
-	if !password && (strings.Contains(low, "key") || strings.Contains(low, "token") || strings.Contains(low, "secret")) {
+	if !password && (strings.Contains(low, "key") || strings.Contains(low, "token") || strings.Contains(low, "secret")) && !randomBehind(v) {
 		return false // the name of one: testRSA2048PrivateKey
 	}
 	return entropy(v[:min(len(v), 128)]) >= bits
+}
+
+// randomBehind reports whether what follows a short prefix, as of key-…, is long and looks
+// drawn at random.
+func randomBehind(v string) bool {
+	const long = 24
+	i := strings.LastIndexByte(v, '-')
+	return i > 0 && len(v)-i-1 >= long && machineMade(v[i+1:])
 }
 
 // namedWeight is the weight of a value that a name calls a secret.
@@ -800,7 +874,18 @@ func isPath(v string) bool {
 			start = false
 		}
 	}
-	return dots > 0 && !start
+	return dots > 0 && !start && !randomChain(v)
+}
+
+// randomChain reports whether a part of a chain looks drawn at random.
+func randomChain(v string) bool {
+	const long = 20
+	for part := range strings.SplitSeq(v, ".") {
+		if len(part) >= long && machineMade(part) {
+			return true
+		}
+	}
+	return false
 }
 
 // wordy reports whether v is made of words and short numbers with signs between

@@ -2,6 +2,8 @@ package risk
 
 import (
 	"encoding/base64"
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -211,6 +213,38 @@ func TestSamples(t *testing.T) {
 		found := Scan(text, Secret|Card|SSN, nil)
 		if len(found) != 1 || found[0].Score < 0.5 != sample {
 			t.Errorf("%s: %+v", text, found)
+		}
+	}
+}
+
+// TestSecretSpellings: a name and a value drawn at random are told together in whatever
+// way languages and formats write an assignment.
+func TestSecretSpellings(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	for range 50 {
+		for _, least := range []int{14, 20, 40} {
+			value := drawn(r, alnums, least)
+			if !machineMade(value) || wordy(value) {
+				continue
+			}
+			for _, format := range []string{
+				`System.setProperty("SHOP_TOKEN", "%s")`, `os.Setenv("SHOP_TOKEN", "%s")`, `$shopToken .= "%s"`, `SHOP_TOKEN ?= "%s"`, `shop_token ||= '%s'`,
+				"<shopToken>\n    %s\n</shopToken>", "<shopToken>%s</shopToken>", `var shopToken string = "%s"`, `let shop_token: &str = "%s";`, `String shopToken = "%s";`,
+				`const shopToken: string = "%s"`, `shop_token: %s`, `shopToken := "%s"`, `"shop_token" => "%s"`,
+			} {
+				text := fmt.Sprintf(format, value)
+				if found := Scan(text, Secret, nil); len(found) != 1 || text[found[0].Start:found[0].End] != value {
+					t.Errorf("%q: %v", text, found)
+				}
+			}
+		}
+	}
+	for _, text := range []string{
+		`("token", "access_token_2024")`, `words("password", "confirmed")`, "<token>\n  the name of it\n</token>", `var token string = "default"`, `if token == "missing"`,
+		`["token", "bearer", "basic"]`, `token: string = load()`, "a => b, c > d, x -> y", `<label for="token">Token</label>`,
+	} {
+		if found := Scan(text, Secret, nil); len(found) > 0 {
+			t.Errorf("%q: %v", text, found)
 		}
 	}
 }

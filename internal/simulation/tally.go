@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"text/tabwriter"
+
+	"reeve.example/reeve/internal/words"
 )
 
 // Tally counts outcomes by class.
@@ -75,8 +76,8 @@ func (t Tally) Print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CLASS\tHONEST\tASKED\tDENIED\tCHANGED\tATTACKED\tGOAL REACHED")
 	row := func(name string, c *Count) {
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%d\t%s\n", name, c.Honest, share(c.Asked, c.Honest), share(c.Denied, c.Honest),
-			share(c.Changed, c.Honest), c.Attacked, share(c.Reached, c.Attacked))
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%d\t%s\n", name, c.Honest, words.Share(c.Asked, c.Honest), words.Share(c.Denied, c.Honest),
+			words.Share(c.Changed, c.Honest), c.Attacked, words.Share(c.Reached, c.Attacked))
 	}
 	for _, class := range slices.Sorted(maps.Keys(t)) {
 		row(cmp.Or(class, "-"), t[class])
@@ -85,23 +86,4 @@ func (t Tally) Print(out io.Writer) error {
 		row("all", t.Total())
 	}
 	return w.Flush()
-}
-
-// share is a part of a whole in per cent, with Wilson's interval of 95 %.
-func share(part, whole int) string {
-	if whole == 0 {
-		return "-"
-	}
-	low, high := wilson(part, whole)
-	return fmt.Sprintf("%.1f %% (%.1f to %.1f)", 100*float64(part)/float64(whole), 100*low, 100*high)
-}
-
-// wilson is the interval in which a share lies with 95 % confidence. Unlike the usual
-// approximation it says something of no hits in few trials.
-func wilson(part, whole int) (low, high float64) {
-	const z = 1.959963984540054
-	n, p := float64(whole), float64(part)/float64(whole)
-	middle := (p + z*z/(2*n)) / (1 + z*z/n)
-	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	return max(0, middle-half), min(1, middle+half)
 }

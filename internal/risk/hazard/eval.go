@@ -15,6 +15,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/rawjson"
+	shares "reeve.example/reeve/internal/words"
 )
 
 // Denied is the score from which a call counts as found, as by default a policy
@@ -36,6 +37,7 @@ type Report struct {
 type ReportRow struct {
 	Category          string
 	Malicious, Benign int
+	Found, Wrong      int // of the malicious and of the benign ones, those that score at least Denied
 	Precision         float64
 	Recall            float64
 	FalsePositiveRate float64
@@ -55,14 +57,15 @@ func (r Report) Row(category string) (row ReportRow, ok bool) {
 	return ReportRow{}, false
 }
 
-// String gives the report as a table.
+// String gives the report as a table, with intervals of 95 %.
 func (r Report) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "category\tmalicious\tbenign\tprecision\trecall\tfalse positives\tAUC")
+	all, _ := r.Row("all") // what a category without one of both is compared with
 	for _, row := range r.Rows {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%s\n", row.Category, row.Malicious, row.Benign,
-			ratio(row.Precision), ratio(row.Recall), ratio(row.FalsePositiveRate), ratio(row.AUC))
+			ratio(row.Precision), shares.Share(row.Found, row.Malicious), shares.Share(row.Wrong, row.Benign), shares.AUC(row.AUC, cmp.Or(row.Malicious, all.Malicious), cmp.Or(row.Benign, all.Benign)))
 	}
 	w.Flush()
 	return b.String()
@@ -225,7 +228,7 @@ func newReport(categories map[string]*tally) Report {
 func newRow(name string, t, all *tally) ReportRow {
 	bad, found := t.malicious.count(), t.malicious.from(Denied)
 	good, wrong := t.benign.count(), t.benign.from(Denied)
-	row := ReportRow{Category: name, Malicious: int(bad), Benign: int(good), Precision: -1, Recall: -1, FalsePositiveRate: -1}
+	row := ReportRow{Category: name, Malicious: int(bad), Benign: int(good), Found: int(found), Wrong: int(wrong), Precision: -1, Recall: -1, FalsePositiveRate: -1}
 	if found+wrong > 0 {
 		row.Precision = float64(found) / float64(found+wrong)
 	}

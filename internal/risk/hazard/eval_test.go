@@ -85,10 +85,10 @@ func TestEvaluate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `category  malicious  benign  precision  recall  false positives  AUC
-a         2          1       1.0000     0.5000  0.0000           0.7500
-b         0          1       0.0000     -       1.0000           0.2500
-all       2          2       0.5000     0.5000  0.5000           0.5000
+	const want = `category  malicious  benign  precision  recall                false positives          AUC
+a         2          1       1.0000     50.0 % (9.5 to 90.5)  0.0 % (0.0 to 79.3)      0.750 (0.093 to 1.000)
+b         0          1       0.0000     -                     100.0 % (20.7 to 100.0)  0.250 (0.000 to 0.967)
+all       2          2       0.5000     50.0 % (9.5 to 90.5)  50.0 % (9.5 to 90.5)     0.500 (0.000 to 1.000)
 `
 	if got := r.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
