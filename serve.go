@@ -193,11 +193,19 @@ func (n *Node) retention() *retention.Keeper {
 	}
 }
 
+// stops is closed when the node stops serving; nil for one that does not serve.
+func (n *Node) stops() <-chan struct{} {
+	if n.stopping == nil {
+		return nil
+	}
+	return n.stopping.Done()
+}
+
 // operator is what people do to the node.
 func (n *Node) operator() *operator.API {
 	return &operator.API{
 		Guard: n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(), Replays: n.replays,
-		ReloadPolicy: n.reloadEverywhere, Members: n.members, SealSeed: n.sealSeed, Version: Version(), Logger: n.logger,
+		ReloadPolicy: n.reloadEverywhere, Members: n.members, SealSeed: n.sealSeed, Stopping: n.stops, Version: Version(), Logger: n.logger,
 	}
 }
 
@@ -233,7 +241,7 @@ func (n *Node) Admin() http.Handler {
 // telemetry streams the ledger's A2G events. A stream has no turn to keep.
 func (n *Node) telemetry(w http.ResponseWriter, r *http.Request) {
 	server.Hold(r.Context(), n.now())
-	(&a2g.Telemetry{Store: n.store, Logger: n.logger, Stopping: n.stopping}).ServeHTTP(w, r)
+	(&a2g.Telemetry{Store: n.store, Tail: n.log.Tail(), Logger: n.logger, Stopping: n.stopping}).ServeHTTP(w, r)
 }
 
 // connect checks the handshake of a request for a WebSocket, which may be signed
@@ -314,6 +322,33 @@ const (
 	unsureFrom = 5 * time.Second
 )
 
+// tellEvery is how often the other nodes are told at most that records were written.
+const tellEvery = 100 * time.Millisecond
+
+// tellWritten tells the nodes that share the database when this one has written records:
+// who follows the logs at any of them sees all. It is beside the commits, which it must
+// not hold up, and many of them are told of at once.
+func (n *Node) tellWritten(ctx context.Context) {
+	if n.shared() == nil {
+		return
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.log.Written():
+		}
+		if err := n.store.Tell(ctx, ledger.Change{Kind: ledger.RecordsWritten, ID: n.log.Node()}); err != nil && ctx.Err() == nil {
+			n.logger.Warn("the other nodes were not told of new records", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(tellEvery):
+		}
+	}
+}
+
 // watchOthers takes up what other processes change in a shared database: a revoked key or
 // a suspended agent must not go on, at any door.
 func (n *Node) watchOthers(ctx context.Context) {
@@ -329,17 +364,21 @@ func (n *Node) watchOthers(ctx context.Context) {
 				n.guard.ApprovalChanged(c.ID)
 			case ledger.NodesChanged:
 				n.lookAtNodes(ctx)
+			case ledger.RecordsWritten:
+				n.log.Tail().Wake()
 			case ledger.ReadPolicy:
 				if c.ID != n.log.Node() {
 					n.tasks.Go(func() { n.readPolicy(ctx, byNode(c.ID)) })
 				}
 			default:
+				n.log.Tail().Wake()
 				n.lookAtKeys(ctx)
 				n.lookAtAgents(ctx)
 				n.lookAtNodes(ctx)
 			}
 		})
 	})
+	n.tasks.Go(func() { n.tellWritten(ctx) })
 	every(ctx, look, func() {
 		if n.shared() != nil { // else nobody else changes them
 			n.lookAtKeys(ctx)

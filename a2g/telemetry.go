@@ -56,16 +56,16 @@ type Event struct {
 // record; without it the stream begins with what comes next.
 type Telemetry struct {
 	Store  ledger.Reader
+	Tail   *ledger.Tail // tells when there is something new
 	Logger *slog.Logger
 	// Stopping is done when the node stops serving; nil for never.
 	Stopping context.Context
 }
 
 const (
-	telemetryPoll  = 200 * time.Millisecond // how often the ledger is looked at
-	telemetryBeat  = 30 * time.Second       // between heartbeats of a silent stream
-	telemetryWrite = 10 * time.Second       // for a reader to take a frame
-	telemetryBatch = 500                    // records read at once
+	telemetryBeat  = 30 * time.Second // between heartbeats of a silent stream
+	telemetryWrite = 10 * time.Second // for a reader to take a frame
+	telemetryBatch = 500              // records read at once
 )
 
 // ServeHTTP answers the upgrade, and streams until the reader goes away.
@@ -130,10 +130,10 @@ func (s *stream) begin(ctx context.Context) error {
 }
 
 func (s *stream) run(ctx context.Context) error {
-	poll, beat := time.NewTicker(telemetryPoll), time.NewTicker(telemetryBeat)
-	defer poll.Stop()
+	beat := time.NewTicker(telemetryBeat)
 	defer beat.Stop()
 	for {
+		written := s.Tail.Written()
 		told, err := s.tell(ctx)
 		if err != nil {
 			return err
@@ -145,7 +145,7 @@ func (s *stream) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-poll.C:
+		case <-written:
 		case <-beat.C:
 			if err := s.send(ctx, &Event{Type: EventHeartbeat, Time: time.Now().UTC()}); err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -430,7 +431,23 @@ func RebuildIndex(ctx context.Context, store Store, log uint32) (covered, size u
 	return max(head.Pruned, head.Size>>segmentBits[0]<<segmentBits[0]), head.Size, nil
 }
 
+// buildIndex seals what is not sealed of a stretch. Somebody else may do so at the same
+// time, or drop what was sealed: it begins again then with what is there.
 func buildIndex(ctx context.Context, store Store, log uint32, from, to uint64, progress func(done, size uint64)) error {
+	for try := 1; ; try++ {
+		err := sealAll(ctx, store, log, from, to, progress)
+		if !errors.Is(err, ErrStale) || try == sealTries {
+			return err
+		}
+		select { // two that began again at once would be in each other's way again
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(rand.N(sealPause)):
+		}
+	}
+}
+
+func sealAll(ctx context.Context, store Store, log uint32, from, to uint64, progress func(done, size uint64)) error {
 	list, err := store.Segments(ctx, log)
 	if err != nil {
 		return fmt.Errorf("read the index of log %d: %w", log, err)
@@ -479,8 +496,12 @@ func buildIndex(ctx context.Context, store Store, log uint32, from, to uint64, p
 	return nil
 }
 
-// sealTries is how often a segment is made anew when facts of its log went meanwhile.
-const sealTries = 8
+// sealTries is how often sealing begins again when segments went meanwhile, and sealPause
+// how long it waits before at most.
+const (
+	sealTries = 50
+	sealPause = 100 * time.Millisecond
+)
 
 // sealRecords makes a segment of level 0, of records and their facts.
 func sealRecords(ctx context.Context, store Store, log uint32, seg Segment) error {
@@ -544,24 +565,18 @@ func sealSegments(ctx context.Context, store Store, log uint32, seg Segment, the
 
 // seal writes a segment that was made while nothing of its log was dropped.
 func seal(ctx context.Context, store Store, log uint32, seg Segment, fill func(w *pageWriter) error) error {
-	for try := 1; ; try++ {
-		since, err := store.SegmentsDropped(ctx, log)
-		if err != nil {
-			return err
-		}
-		w := &pageWriter{seg: seg}
-		if err := fill(w); err != nil {
-			return err
-		}
-		err = store.PutSegment(ctx, log, seg, since, w.end())
-		if seg.Level == 0 && errors.Is(err, ErrStale) && try < sealTries {
-			continue
-		}
-		if err != nil {
-			err = fmt.Errorf("write the index of records %d to %d of log %d: %w", seg.From(), seg.To()-1, log, err)
-		}
+	since, err := store.SegmentsDropped(ctx, log)
+	if err != nil {
 		return err
 	}
+	w := &pageWriter{seg: seg}
+	if err = fill(w); err == nil {
+		err = store.PutSegment(ctx, log, seg, since, w.end())
+	}
+	if err != nil {
+		err = fmt.Errorf("write the index of records %d to %d of log %d: %w", seg.From(), seg.To()-1, log, err)
+	}
+	return err
 }
 
 // segmentReader reads a segment's postings, page by page.

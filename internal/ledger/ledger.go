@@ -107,6 +107,7 @@ type Log struct {
 	stopped error // why the log takes nothing any more, for good
 
 	indexer   indexer
+	tail, own Tail
 	committer committer // owned by the committer's goroutine
 }
 
@@ -293,6 +294,13 @@ func (l *Log) Lag() time.Duration {
 	}
 	return max(l.pace, time.Since(l.begun))
 }
+
+// Tail wakes those who follow what is written, here and where somebody else wakes it for
+// other logs.
+func (l *Log) Tail() *Tail { return &l.tail }
+
+// Written is closed when this log is written from now on.
+func (l *Log) Written() <-chan struct{} { return l.own.Written() }
 
 // Lease is the right by which the log is written.
 func (l *Log) Lease() Lease { return l.lease }
@@ -595,6 +603,8 @@ func (c *committer) commit(l *Log, g *group) error {
 		l.sealed(c.tip.size, c.next.size)
 		c.tip = c.next
 		l.cfg.OnCheckpoint(l.lease.Log, c.tip.size, c.batch.Checkpoint)
+		l.own.Wake()
+		l.tail.Wake()
 	}
 	if c.batch.Tasks != nil {
 		l.cfg.OnTasks(c.batch.Tasks)

@@ -220,6 +220,88 @@ func Search(ctx context.Context, store Reader, q Query) (Answer, error) {
 	}
 }
 
+// Tally is how many records a query finds in all, and the first and the last of them.
+type Tally struct {
+	N           int
+	First, Last Line // of zero Decision when there is none
+}
+
+// Count counts what a query without a text finds. Where the index covers a log, its
+// records are not read.
+func Count(ctx context.Context, store Reader, q Query) (t Tally, err error) {
+	if q.Cursor, q.Limit, q.Oldest = "", 0, false; q.Text != "" {
+		return t, wrongQuery("what has a text is not counted")
+	}
+	if err := q.Check(); err != nil {
+		return t, err
+	}
+	logs, err := store.Logs(ctx)
+	if err != nil {
+		return t, fmt.Errorf("list the logs: %w", err)
+	}
+	s := &search{ctx: ctx, store: store, q: q, terms: q.terms(), begun: time.Now()}
+	for _, log := range logs {
+		if len(q.Logs) > 0 && !slices.Contains(q.Logs, log) {
+			continue
+		}
+		c, err := s.open(log, mark{})
+		if err != nil {
+			return t, err
+		}
+		if err := c.count(&t); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+// count adds what is found in one log.
+func (c *logSearch) count(t *Tally) error {
+	var found []uint64 // the newest and the oldest
+	for c.from < c.to {
+		list, named, err := c.candidates()
+		if err != nil {
+			return err
+		}
+		if !named && len(list) > 0 {
+			s := *c.search
+			s.idle, s.bytes = 0, 0
+			one := &logSearch{search: &s, log: c.log}
+			if err := one.look(list); err != nil {
+				return err
+			}
+			list = list[:0]
+			for i := range one.found {
+				list = append(list, one.found[i].mark.pos.Index)
+			}
+		}
+		if len(list) == 0 {
+			continue
+		}
+		t.N += len(list)
+		found = append(found[:min(len(found), 1)], list[0], list[len(list)-1])
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	for _, index := range []uint64{found[0], found[len(found)-1]} {
+		l, err := ReadLine(c.ctx, c.store, act.Position{Log: c.log, Index: index})
+		if errors.Is(err, ErrNotFound) {
+			continue // pruned meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		if t.First.Decision == "" || l.Time.Before(t.First.Time) {
+			t.First = l
+		}
+		if t.Last.Decision == "" || !l.Time.Before(t.Last.Time) {
+			t.Last = l
+		}
+	}
+	return nil
+}
+
 // search is a query under way.
 type search struct {
 	ctx   context.Context
@@ -371,7 +453,7 @@ func (c *logSearch) fill() error {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		list, err := c.candidates()
+		list, _, err := c.candidates()
 		if err != nil {
 			return err
 		}
@@ -413,8 +495,9 @@ func (c *logSearch) passed(index uint64) {
 }
 
 // candidates are records to look at next, in the order of the search: those that the index
-// names, and all where there is none. What it has passed is not looked at again.
-func (c *logSearch) candidates() (list []uint64, err error) {
+// names, and all where there is none: named says which. What it has passed is not looked at
+// again.
+func (c *logSearch) candidates() (list []uint64, named bool, err error) {
 	newest := !c.q.Oldest
 	at := c.from
 	if newest {
@@ -443,7 +526,7 @@ func (c *logSearch) candidates() (list []uint64, err error) {
 		}
 		c.idle += len(list)
 		c.passed(list[len(list)-1])
-		return list, nil
+		return list, false, nil
 	}
 	seg := c.segments[i]
 	if c.in == nil || c.seg != seg {
@@ -453,16 +536,16 @@ func (c *logSearch) candidates() (list []uint64, err error) {
 		index, ok, err := c.in.seek(at)
 		if errors.Is(err, ErrStale) { // another took its place
 			if err = c.refresh(); err == nil {
-				return list, nil
+				return list, true, nil
 			}
 		}
 		if errors.Is(err, errPage) {
 			// Damaged: what it covers is read as if it were not there.
 			c.segments = slices.Delete(c.segments, i, i+1)
-			return list, nil
+			return list, true, nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, true, err
 		}
 		if !ok || newest && index < c.from || !newest && index >= c.to {
 			if newest {
@@ -470,18 +553,18 @@ func (c *logSearch) candidates() (list []uint64, err error) {
 			} else {
 				c.from = min(c.to, max(c.from, seg.To()))
 			}
-			return list, nil
+			return list, true, nil
 		}
 		list = append(list, index)
 		c.passed(index)
 		if c.from >= c.to || newest && index == seg.From() || !newest && index == seg.To()-1 {
-			return list, nil
+			return list, true, nil
 		}
 		if at = index + 1; newest {
 			at = index - 1
 		}
 	}
-	return list, nil
+	return list, true, nil
 }
 
 // look reads candidates that stand close together, and keeps those that fit.

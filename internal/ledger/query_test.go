@@ -152,6 +152,13 @@ func TestSearch(t *testing.T) {
 			if !q.Oldest {
 				slices.Reverse(want)
 			}
+			n, err := ledger.Count(t.Context(), s, q)
+			if err != nil || n.N != len(want) {
+				t.Fatalf("%s: %+v is counted as %d, %v, want %d", what, q, n.N, err, len(want))
+			}
+			if len(want) > 0 && (n.First.Decision != want[0] && n.First.Decision != want[len(want)-1] || n.First.Time.After(n.Last.Time)) {
+				t.Fatalf("%s: %+v is from %s to %s, want %s and %s", what, q, n.First.Decision, n.Last.Decision, want[0], want[len(want)-1])
+			}
 			if diff := cmp.Diff(want, answers(t, s, q)); diff != "" {
 				t.Fatalf("%s: %+v (-want +got):\n%s", what, q, diff)
 			}

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,13 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/server"
 	"reeve.example/reeve/internal/words"
+
+	"github.com/go-json-experiment/json"
 )
 
 // Decisions answers a query: what GET /api/v1/decisions tells, and what commands and
@@ -35,6 +41,73 @@ func (o *API) decisions(r *http.Request, _ act.Principal, _ Nothing) (ledger.Ans
 		err = o.failed("the decisions were not read", err)
 	}
 	return a, err
+}
+
+// How many streams of decisions are open at once, and of one caller.
+const mostStreams, ownStreams = 64, 16
+
+// streamDecisions streams what is decided from now on, of what a query asks for: an event
+// for each decision, whose id says where a reader goes on that comes back.
+func (o *API) streamDecisions(w http.ResponseWriter, r *http.Request) {
+	params := r.URL.Query()
+	from := r.Header.Get("Last-Event-ID")
+	if params.Has("after") {
+		from = cmp.Or(from, params.Get("after"))
+		params.Del("after")
+	}
+	q, err := ParseQuery(params, o.Retention.Now())
+	if err == nil {
+		err = q.Check()
+	}
+	var places ledger.Places
+	if err == nil && from != "" {
+		places, err = ledger.ParsePlaces(from)
+	}
+	if err == nil && (q.Text != "" || q.Cursor != "" || q.Limit != 0 || q.Oldest) {
+		err = errors.New("a stream is asked for without text, cursor, limit and order")
+	}
+	if err != nil {
+		answer(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
+		return
+	}
+	if places == nil {
+		if places, err = ledger.Ends(r.Context(), o.Store); err != nil {
+			answer(w, http.StatusInternalServerError, map[string]string{"error": o.failed("the ledger was not read", err).Error()})
+			return
+		}
+	}
+	by, _ := identity.FromContext(r.Context())
+	leave := o.streams.Enter(by.Name)
+	if leave == nil {
+		answer(w, http.StatusTooManyRequests, map[string]string{"error": "too many streams are open"})
+		return
+	}
+	defer leave()
+	server.Hold(r.Context(), o.Retention.Now())
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	if o.Stopping != nil {
+		go func() {
+			select {
+			case <-o.Stopping():
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+	}
+	jsonrpc.ServeEvents(ctx, w, func(ctx context.Context, send func(jsonrpc.Event) error) error {
+		err := o.Log.Tail().Follow(ctx, o.Store, q, places, func(l *ledger.Line, at ledger.Places) error {
+			text, err := json.Marshal(l)
+			if err != nil {
+				return err
+			}
+			return send(jsonrpc.Event{Name: "decision", ID: at.String(), Data: text})
+		})
+		if err != nil && ctx.Err() == nil {
+			o.Logger.Warn("a stream of decisions ended", "error", err)
+		}
+		return err
+	})
 }
 
 // questions are the parameters of a query that are names, in the order in which they are

@@ -26,6 +26,7 @@ import (
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/nodes"
 	"reeve.example/reeve/internal/retention"
@@ -51,8 +52,12 @@ type API struct {
 	Members func(ctx context.Context) ([]nodes.Node, error)
 	// SealSeed seals the ledger's seed with a passphrase.
 	SealSeed func(passphrase []byte) ([]byte, error)
+	// Stopping is closed when the node stops serving: streams end then. nil for never.
+	Stopping func() <-chan struct{}
 	Version  string
 	Logger   *slog.Logger
+
+	streams jsonrpc.Streams
 }
 
 // Store is what the operator's interface asks of the database; see store.Store.
@@ -85,6 +90,7 @@ type row struct {
 }
 
 func (o *API) table() []row {
+	o.streams.Most, o.streams.Own = mostStreams, ownStreams
 	return []row{
 		{"GET /admin/status", admins, 0, serve(o.status)},
 		{"POST /admin/policy/reload", admins, maxAdmin, serve(o.reloadPolicy)},
@@ -100,6 +106,7 @@ func (o *API) table() []row {
 		{"POST /admin/index", admins, maxAdmin, serve(o.index)},
 		{"GET /api/v1/decisions", looking, 0, serve(o.decisions)},
 		{"GET /api/v1/decisions/{id}", looking, 0, serve(o.explain)},
+		{"GET /api/v1/decisions/stream", looking, 0, o.streamDecisions},
 		{"GET /agents", looking, 0, serve(o.listAgents)},
 		{"GET /agents/{did}", looking, 0, serve(o.showAgent)},
 		{"POST /agents/{did}", admins, maxAnswer, serve(o.setAgent)},
