@@ -119,7 +119,7 @@ func asking(cmd *cobra.Command, f func(ctx context.Context, ask decisionsFunc) e
 	if at.server == "" {
 		return reading(cmd, func(ctx context.Context, _ reeve.Config, store store.Store) error {
 			return f(ctx, func(ctx context.Context, q ledger.Query) (ledger.Answer, error) {
-				return operator.Decisions(ctx, store, q)
+				return ledger.Search(ctx, store, q)
 			})
 		})
 	}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	_ "embed"
 	"errors"
 	"fmt"
 	"html/template"
 	"io"
+	"net/url"
 	"strings"
 	"time"
 
@@ -14,108 +16,166 @@ import (
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/report"
+	"reeve.example/reeve/internal/store"
 	"reeve.example/reeve/internal/visible"
 )
 
 func sessionsCommand() *cobra.Command {
-	return group("sessions", "See what coding agents did, session by session", sessionsList(), sessionsShow())
+	return group("sessions", "See what agents did, session by session", sessionsList(), sessionsShow())
 }
 
 // newestRecords is how many records are looked through unless a flag says more.
 const newestRecords = 20_000
 
+// sessionsFunc and windowFunc answer from a database that is open, or from a node elsewhere.
+type (
+	sessionsFunc func(ctx context.Context, q ledger.Query) (report.Runs, error)
+	windowFunc   func(ctx context.Context, id string, q ledger.Query) (report.Window, error)
+)
+
+// askingSessions runs f with who tells of sessions: the node of --server, or the command's
+// database.
+func askingSessions(cmd *cobra.Command, f func(ctx context.Context, list sessionsFunc, show windowFunc) error) error {
+	at := serverOf(cmd)
+	if err := at.fit(cmd); err != nil {
+		return err
+	}
+	if at.server == "" {
+		return reading(cmd, func(ctx context.Context, _ reeve.Config, store store.Store) error {
+			return f(ctx, func(ctx context.Context, q ledger.Query) (report.Runs, error) { return report.List(ctx, store, q) },
+				func(ctx context.Context, id string, q ledger.Query) (report.Window, error) {
+					return report.Show(ctx, store, id, q)
+				})
+		})
+	}
+	key, err := at.credential()
+	if err != nil {
+		return err
+	}
+	node := operator.At(at.server, key)
+	return f(cmd.Context(), func(ctx context.Context, q ledger.Query) (runs report.Runs, err error) {
+		err = node.Ask(ctx, "GET", "/api/v1/sessions?"+operator.Params(q).Encode(), nil, &runs)
+		return runs, err
+	}, func(ctx context.Context, id string, q ledger.Query) (w report.Window, err error) {
+		err = node.Ask(ctx, "GET", "/api/v1/sessions/"+url.PathEscape(id)+"?"+operator.Params(q).Encode(), nil, &w)
+		return w, err
+	})
+}
+
+// newestSessions lists at most so many sessions, 0 for all.
+func newestSessions(ctx context.Context, list sessionsFunc, q ledger.Query, most int) (runs []report.Run, err error) {
+	for {
+		q.Limit = 100
+		if most > 0 {
+			q.Limit = min(q.Limit, most-len(runs))
+		}
+		some, err := list(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, some.Runs...)
+		if q.Cursor = some.Next; q.Cursor == "" || most > 0 && len(runs) >= most {
+			return runs, nil
+		}
+	}
+}
+
 func sessionsList() *cobra.Command {
 	var last int
+	var q ledger.Query
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the sessions of coding agents, the newest first",
-		Args:  args(cobra.NoArgs),
+		Short: "List what agents did, run by run: sessions and trees of tasks, the newest first",
+		Long: `Lists the runs of agents, by whichever door they came: coding agents, AOS, A2G, MCP, A2A and
+tasks. A session is shown with those that it began. With --server another node is asked.`,
+		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			sessions, err := readSessions(cmd, last)
-			if err != nil {
-				return err
+			if last < 0 {
+				return usageError{errors.New("--last is not negative")}
 			}
-			if wantsJSON(cmd) {
-				return printJSON(cmd.OutOrStdout(), summaries(sessions))
-			}
-			if len(sessions) == 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "no coding agent's session is in these records%s\n", elsewhere(cmd))
+			return askingSessions(cmd, func(ctx context.Context, list sessionsFunc, _ windowFunc) error {
+				runs, err := newestSessions(ctx, list, q, last)
+				if err != nil {
+					return err
+				}
+				if wantsJSON(cmd) {
+					return printJSON(cmd.OutOrStdout(), append([]report.Run{}, runs...))
+				}
+				if len(runs) == 0 {
+					fmt.Fprintf(cmd.ErrOrStderr(), "no session is in these records%s\n", elsewhere(cmd))
+					return nil
+				}
+				w := cmd.OutOrStdout()
+				fmt.Fprintf(w, "%-19s  %9s  %-5s  %5s  %6s  %7s  %5s  %s\n", "BEGAN", "LASTED", "DOOR", "STEPS", "DENIED", "CHANGED", "HELD", "SESSION")
+				for i := range runs {
+					s := &runs[i]
+					fmt.Fprintf(w, "%-19s  %9s  %-5s  %5d  %6d  %7d  %5d  %s\n", s.Began.Local().Format(time.DateTime), s.Lasted(), printable(s.Door), s.Steps, s.Denied, s.Changed, s.Held, printable(s.ID))
+				}
 				return nil
-			}
-			w := cmd.OutOrStdout()
-			fmt.Fprintf(w, "%-19s  %9s  %5s  %6s  %6s  %5s  %s\n", "BEGAN", "LASTED", "STEPS", "DENIED", "CHANGED", "FILES", "SESSION")
-			for _, s := range sessions {
-				fmt.Fprintf(w, "%-19s  %9s  %5d  %6d  %6d  %5d  %s\n", s.Began.Local().Format("2006-01-02 15:04:05"), s.Lasted(), len(s.Steps), s.Denied, s.Changed, len(s.Files), printable(s.ID))
-			}
-			return nil
+			})
 		},
 	}
-	c.Flags().IntVar(&last, "last", newestRecords, "how many of the newest records to look through; 0 for all")
-	return jsonFlag(ledgerFlags(c))
-}
-
-// summary is a session in a list, for programs: sessions show has its steps.
-type summary struct {
-	ID      string    `json:"session"`
-	Agent   string    `json:"agent"`
-	Folder  string    `json:"folder,omitzero"`
-	Began   time.Time `json:"began"`
-	Ended   time.Time `json:"ended"`
-	Steps   int       `json:"steps"`
-	Denied  int       `json:"denied"`
-	Changed int       `json:"changed"`
-	Held    int       `json:"held"`
-	Files   int       `json:"files"`
-}
-
-func summaries(sessions []*report.Session) []summary {
-	list := []summary{}
-	for _, s := range sessions {
-		list = append(list, summary{s.ID, s.Agent, s.Folder, s.Began, s.Ended, len(s.Steps), s.Denied, s.Changed, s.Held, len(s.Files)})
-	}
-	return list
+	c.Flags().IntVar(&last, "last", 100, "how many sessions at most; 0 for all")
+	c.Flags().StringVar(&q.Agent, "agent", "", "those in which this agent did something")
+	c.Flags().StringVar(&q.User, "user", "", "those in which something was done for this user")
+	c.Flags().StringVar(&q.Door, "door", "", "those that came by this protocol")
+	c.Flags().StringVar(&q.Effect, "effect", "", "those in which something was decided so")
+	return jsonFlag(asked(c))
 }
 
 func sessionsShow() *cobra.Command {
-	var last int
 	var asHTML, asJSON bool
 	c := &cobra.Command{
 		Use:   "show SESSION",
 		Short: "Show every step of a session, what was decided and why, and the files that it changed",
-		Long: `Shows every step of a coding agent's session with its verdict and reason, and the files
-that it changed, as far as its steps tell: of a command, what can be read from its text.
-SESSION is a session's name, or the beginning or end of one. With --html it writes one
-page that needs nothing else, with --json the same for programs.`,
+		Long: `Shows every step of a session with its verdict and reason, and the files that it changed, as
+far as its steps tell: of a command, what can be read from its text. SESSION is a session's name
+or the root of a tree of tasks, or the beginning or end of one that is among the newest. With
+--html it writes one page that needs nothing else, with --json the same for programs.`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			if asHTML && asJSON {
 				return usageError{errors.New("--html and --json exclude each other")}
 			}
-			sessions, err := readSessions(cmd, last)
-			if err != nil {
-				return err
-			}
-			s, err := report.Find(sessions, a[0])
-			if err != nil {
-				return fmt.Errorf("%w%s", err, elsewhere(cmd))
-			}
-			switch w := cmd.OutOrStdout(); {
-			case asHTML:
-				return sessionPage.Execute(w, s)
-			case asJSON:
-				return json.MarshalWrite(w, s, jsontext.WithIndent("  "), json.Deterministic(true))
-			default:
-				printSession(w, s)
-				return nil
-			}
+			return askingSessions(cmd, func(ctx context.Context, list sessionsFunc, show windowFunc) error {
+				id := a[0]
+				if _, err := show(ctx, id, ledger.Query{Oldest: true, Limit: 1}); err != nil {
+					runs, listErr := newestSessions(ctx, list, ledger.Query{}, longestList)
+					if listErr != nil {
+						return listErr
+					}
+					if id, err = report.Named(runs, a[0]); err != nil {
+						return fmt.Errorf("%w%s", err, elsewhere(cmd))
+					}
+				}
+				s, err := report.Collect(id, func(cursor string) (report.Window, error) {
+					return show(ctx, id, ledger.Query{Oldest: true, Cursor: cursor})
+				})
+				if err != nil {
+					return err
+				}
+				switch w := cmd.OutOrStdout(); {
+				case asHTML:
+					return sessionPage.Execute(w, s)
+				case asJSON:
+					return json.MarshalWrite(w, s, jsontext.WithIndent("  "), json.Deterministic(true))
+				default:
+					printSession(w, s)
+					return nil
+				}
+			})
 		},
 	}
-	c.Flags().IntVar(&last, "last", newestRecords, "how many of the newest records to look through; 0 for all")
 	c.Flags().BoolVar(&asHTML, "html", false, "write a page")
 	c.Flags().BoolVar(&asJSON, "json", false, "write JSON")
-	return ledgerFlags(c)
+	return asked(c)
 }
+
+// longestList is among how many sessions a part of a name is looked for.
+const longestList = 1000
 
 // readSessions reads the sessions from the ledger of a command.
 func readSessions(cmd *cobra.Command, last int) ([]*report.Session, error) {

@@ -120,6 +120,7 @@ func (l *Line) named(f func(kind byte, name string)) {
 	one(byUser, l.userHash())
 	one(bySession, l.Session)
 	one(bySession, l.Parent) // a session shows what those did that it began
+	one(bySession, l.Task)   // and what is done for a tree of tasks is a run, too
 	one(byTask, l.Task)
 	one(byApproval, l.Approval)
 	one(byOrganization, l.Organization)

@@ -25,7 +25,7 @@ type Query struct {
 	Principal    string `json:"principal,omitzero"`
 	User         string `json:"user,omitzero"` // an id; whose is masked is found by it, too
 	Organization string `json:"organization,omitzero"`
-	Session      string `json:"session,omitzero"` // with the sessions that it began
+	Session      string `json:"session,omitzero"` // with those that it began; or a tree of tasks
 	Tool         string `json:"tool,omitzero"`    // as rules name it, or as it was sent
 	Effect       string `json:"effect,omitzero"`
 	Rule         string `json:"rule,omitzero"` // a rule's name, or a reason's code
@@ -103,7 +103,7 @@ func (q *Query) Fits(l *Line) bool {
 	same := func(asked string, is ...string) bool { return asked == "" || slices.Contains(is, asked) }
 	return (q.Since.IsZero() || !l.Time.Before(q.Since)) && (q.Until.IsZero() || l.Time.Before(q.Until)) &&
 		same(q.Agent, l.Agent) && same(q.Principal, l.Principal) && same(q.Organization, l.Organization) &&
-		same(q.Session, l.Session, l.Parent) && same(q.Tool, l.Tool, l.Resource) && same(q.Effect, l.Effect) &&
+		same(q.Session, l.Session, l.Parent, l.Task) && same(q.Tool, l.Tool, l.Resource) && same(q.Effect, l.Effect) &&
 		(q.Rule == "" || slices.Contains(l.Rules, q.Rule) || slices.Contains(l.Codes, q.Rule)) &&
 		same(q.Door, l.Door) && same(q.Kind, l.Kind) && same(q.Task, l.Task) && same(q.Approval, l.Approval) &&
 		(q.User == "" || l.userHash() == UserHash(q.User))
@@ -159,6 +159,13 @@ func parseMark(cursor string) (p mark, err error) {
 		return p, wrongQuery("the cursor is none that an answer gave: %.80q", cursor)
 	}
 	return p, nil
+}
+
+// CursorBefore is the cursor of an answer that begins with a line, the newest first.
+func CursorBefore(l *Line) string {
+	pos := l.Position()
+	pos.Index++ // which is never in an answer of what lies before it
+	return mark{there: true, micro: l.Time.UnixMicro(), pos: pos}.String()
 }
 
 // Search answers a query. It reads in steps, and no more than bounded work: see Answer.

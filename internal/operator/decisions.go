@@ -15,32 +15,20 @@ import (
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/report"
 	"reeve.example/reeve/internal/server"
 	"reeve.example/reeve/internal/words"
 
 	"github.com/go-json-experiment/json"
 )
 
-// Decisions answers a query: what GET /api/v1/decisions tells, and what commands and
-// pages show.
-func Decisions(ctx context.Context, store ledger.Reader, q ledger.Query) (ledger.Answer, error) {
-	a, err := ledger.Search(ctx, store, q)
-	if errors.Is(err, ledger.ErrQuery) {
-		err = problem{http.StatusBadRequest, err}
-	}
-	return a, err
-}
-
 func (o *API) decisions(r *http.Request, _ act.Principal, _ Nothing) (ledger.Answer, error) {
 	q, err := ParseQuery(r.URL.Query(), o.Retention.Now())
 	if err != nil {
 		return ledger.Answer{}, problem{http.StatusBadRequest, err}
 	}
-	a, err := Decisions(r.Context(), o.Store, q)
-	if err != nil && StatusOf(err) == 0 {
-		err = o.failed("the decisions were not read", err)
-	}
-	return a, err
+	a, err := ledger.Search(r.Context(), o.Store, q)
+	return a, o.asked("the decisions were not read", err)
 }
 
 // How many streams of decisions are open at once, and of one caller.
@@ -246,4 +234,40 @@ func (o *API) index(r *http.Request, by act.Principal, _ Nothing) (Indexed, erro
 		}
 	}
 	return made, err
+}
+
+// listSessions lists runs of agents, by whichever door: those that have a step of what is
+// asked for.
+func (o *API) listSessions(r *http.Request, _ act.Principal, _ Nothing) (report.Runs, error) {
+	q, err := ParseQuery(r.URL.Query(), o.Retention.Now())
+	if err != nil {
+		return report.Runs{}, problem{http.StatusBadRequest, err}
+	}
+	runs, err := report.List(r.Context(), o.Store, q)
+	return runs, o.asked("the sessions were not read", err)
+}
+
+// showSession shows a part of one run's steps, the oldest first, or of them those that are
+// asked for.
+func (o *API) showSession(r *http.Request, _ act.Principal, _ Nothing) (report.Window, error) {
+	params := r.URL.Query()
+	newest := params.Get("order") == "newest"
+	q, err := ParseQuery(params, o.Retention.Now())
+	if err != nil {
+		return report.Window{}, problem{http.StatusBadRequest, err}
+	}
+	q.Oldest = !newest
+	w, err := report.Show(r.Context(), o.Store, r.PathValue("id"), q)
+	return w, o.asked("the session was not read", err)
+}
+
+// asked is what an auditor is told of an error.
+func (o *API) asked(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ledger.ErrQuery):
+		return problem{http.StatusBadRequest, err}
+	}
+	return o.failed(what, err)
 }

@@ -106,6 +106,8 @@ func (o *API) table() []row {
 		{"POST /admin/index", admins, maxAdmin, serve(o.index)},
 		{"GET /api/v1/decisions", looking, 0, serve(o.decisions)},
 		{"GET /api/v1/decisions/{id}", looking, 0, serve(o.explain)},
+		{"GET /api/v1/sessions", looking, 0, serve(o.listSessions)},
+		{"GET /api/v1/sessions/{id}", looking, 0, serve(o.showSession)},
 		{"GET /api/v1/decisions/stream", looking, 0, o.streamDecisions},
 		{"GET /agents", looking, 0, serve(o.listAgents)},
 		{"GET /agents/{did}", looking, 0, serve(o.showAgent)},

@@ -127,7 +127,7 @@ func (o *API) before(ctx context.Context, principal, session string, pos act.Pos
 	if err != nil {
 		return nil, err
 	}
-	found, err := Decisions(ctx, o.Store, ledger.Query{Session: session, Principal: principal, Until: at.Time.Add(1), Limit: 4 * stepsBefore})
+	found, err := ledger.Search(ctx, o.Store, ledger.Query{Session: session, Principal: principal, Until: at.Time.Add(1), Limit: 4 * stepsBefore})
 	if err != nil {
 		return nil, err
 	}

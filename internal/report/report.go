@@ -25,26 +25,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Find is the session of a name, or of a part of one that no other has.
-func Find(sessions []*Session, name string) (*Session, error) {
-	var found []*Session
-	for _, s := range sessions {
-		if s.ID == name {
-			return s, nil
-		}
-		if strings.HasPrefix(s.ID, name) || strings.HasSuffix(s.ID, name) || strings.HasPrefix(s.ID, s.Agent+":"+name) {
-			found = append(found, s)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return nil, fmt.Errorf("no session is named %.80q in these records: see reeve sessions list", name)
-	case 1:
-		return found[0], nil
-	}
-	return nil, fmt.Errorf("%d sessions are named like %.80q: say more of the name", len(found), name)
-}
-
 // Session is what the ledger has of one session and its sub-agents.
 type Session struct {
 	ID      string    `json:"session"`
@@ -65,6 +45,8 @@ type Step struct {
 	Time     time.Time `json:"time"`
 	Kind     string    `json:"kind"` // such as tool.call
 	Effect   string    `json:"effect"`
+	Door     string    `json:"door,omitzero"`
+	Turn     string    `json:"turn,omitzero"`
 	Tool     string    `json:"tool,omitzero"`
 	Given    string    `json:"given,omitzero"` // the tool, as the agent calls it
 	Server   string    `json:"server,omitzero"`
@@ -75,10 +57,12 @@ type Step struct {
 	Failed   bool      `json:"failed,omitzero"`
 	// Agreed says that the agent asked its user in a window of its own, and that this is
 	// the result of what the user was asked about.
-	Agreed bool   `json:"agreed,omitzero"`
-	Files  []File `json:"-"`
+	Agreed   bool   `json:"agreed,omitzero"`
+	Approval string `json:"approval,omitzero"`
+	Folder   string `json:"folder,omitzero"`
+	Files    []File `json:"files,omitempty"` // that it would change
 
-	Call string `json:"-"` // what joins a call and its result
+	Call string `json:"call,omitzero"` // what joins a call and its result
 }
 
 // File is a file that a step changed, or may have.
