@@ -34,7 +34,7 @@ var arrows = map[string]string{
 	"internal/content":                  "act internal/canon internal/rawjson",
 	"a2a/message":                       "act internal/canon internal/content internal/rawjson",
 	"internal/mcp/message":              "act internal/canon internal/content internal/rawjson",
-	"internal/mcp/pins":                 "act internal/guard internal/canon internal/rawjson internal/ledger internal/risk internal/words",
+	"internal/mcp/pins":                 "internal/lazyregexp act internal/guard internal/canon internal/rawjson internal/ledger internal/risk internal/words",
 	"internal/mcp/proxy":                "internal/lazyregexp act internal/approval internal/guard internal/identity internal/canon internal/content internal/jsonrpc internal/rawjson internal/wording internal/mcp/message internal/mcp/pins internal/policy internal/risk internal/words",
 	"internal/mcp/proxy/install":        "internal/rawjson",
 	"internal/provenance":               "internal/canon internal/rawjson",

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"reeve.example/reeve/act"
@@ -148,11 +149,12 @@ func (p *Pins) Compare(ctx context.Context, by act.Principal, server string, mod
 		return nil, nil
 	}
 	id := serverID(by.Name, server)
+	others := sync.OnceValue(func() map[string]string { return p.elsewhere(ctx, id, by) })
 	s, err := p.items.Update(ctx, id, func(s *Server, item *guard.Item) (*guard.Note, error) {
 		if !item.Found {
 			*s = Server{ID: id, Name: server, Principal: by.Name}
 		}
-		changes := s.take(definitions, mode, p.now())
+		changes := s.take(definitions, mode, p.now(), others)
 		if len(changes) == 0 {
 			return nil, nil
 		}
@@ -197,8 +199,9 @@ func (t *Tool) reason(s *Server) act.Reason {
 }
 
 // take brings what is known of a server up to date with what it lists, and says
-// what changed.
-func (s *Server) take(definitions []rawjson.Value, mode Mode, now time.Time) (changes []string) {
+// what changed. elsewhere gives the tools of other servers, by name, with their servers;
+// it is asked where a definition is new.
+func (s *Server) take(definitions []rawjson.Value, mode Mode, now time.Time, elsewhere func() map[string]string) (changes []string) {
 	first := s.First.IsZero()
 	if first {
 		s.First = now
@@ -239,7 +242,8 @@ func (s *Server) take(definitions []rawjson.Value, mode Mode, now time.Time) (ch
 			t = &Tool{Name: name}
 			s.Tools = append(s.Tools, t)
 		}
-		found := suspicions(d)
+		found := append(suspicions(d), s.reaches(d, listed, elsewhere())...)
+		found = found[:min(len(found), maxFound)]
 		if confusable {
 			found = append(found, "Its name uses characters that look like others.")
 		}
@@ -315,6 +319,9 @@ func withoutNames(d rawjson.Value) (parts []string) {
 	return parts
 }
 
+// maxFound is how much is said against one definition.
+const maxFound = 20
+
 // suspicions says what speaks against a definition: instructions for a model and
 // characters that people do not see, in any of its texts.
 func suspicions(d rawjson.Value) (found []string) {
@@ -322,7 +329,7 @@ func suspicions(d rawjson.Value) (found []string) {
 	for v := range d.Strings() {
 		for _, f := range risk.Scan(v.Text(), risk.Injection|risk.Guidance|risk.Hidden, nil) {
 			s := fmt.Sprintf("At %.200s there is what looks like %s.", strings.TrimPrefix(v.Pointer(), base), f.Name)
-			if !slices.Contains(found, s) && len(found) < 20 {
+			if !slices.Contains(found, s) && len(found) < maxFound {
 				found = append(found, s)
 			}
 		}
