@@ -841,11 +841,19 @@ func (e *examination) madeLinks(c *hazard.Command, name string) {
 	}
 }
 
+// finders print where files of a name lie.
+var finders = words("locate plocate mlocate slocate mdfind es")
+
 // paths looks at the files that a command names.
 func (e *examination) paths(c *hazard.Command, name string) {
 	words := c.Words
 	if e.isReeve(c.Name, c.Dirs) {
 		return // its own commands are judged by their words
+	}
+	if finders[name] { // what they print is named by another command
+		for _, w := range words {
+			e.anywhere(strings.Trim(w, "*/"), func(p string) { e.path("cp", split(p), false, words) })
+		}
 	}
 	for i, w := range words {
 		target := i == len(words)-1 && len(words) > 1 && (name == "cp" || name == "mv" || name == "ln" || name == "install" || name == "rsync")
@@ -1150,6 +1158,8 @@ func (e *examination) tools(leaves []act.Leaf) {
 					e.tampers("reach for " + p.kind.String())
 				case rel == within && p.kind != setting && !reads:
 					e.tampers("change " + p.kind.String())
+				case rel == above && p.kind == secret && e.named(gatherers) && !strings.EqualFold("/"+strings.Join(parts, "/"), e.cwd()):
+					e.tampers("take along a folder in which " + p.kind.String() + " lies (name the folders that are meant)")
 				case rel == above && !reads && (deletes || e.named(movers)):
 					if p.kind != setting || e.armed(p) {
 						e.tampers("take away a folder in which " + p.kind.String() + " lies")

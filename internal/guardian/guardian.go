@@ -11,7 +11,9 @@
 package guardian
 
 import (
+	"encoding/base64"
 	"io/fs"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -273,9 +275,7 @@ func (e *examination) readings(word string, dirs []string) [][]string {
 	if word == "" || len(word) > 4096 || strings.ContainsAny(word, "\n\x00") {
 		return nil
 	}
-	if rest, ok := strings.CutPrefix(word, "file://"); ok {
-		word = rest
-	}
+	word = ofURL(word)
 	word = strings.ReplaceAll(word, `\`, "/")
 	if m := ownProcess.FindStringSubmatch(word); m != nil { // before "..", which leads up from there
 		if word = "/" + m[2]; m[1] == "cwd" {
@@ -324,6 +324,9 @@ func (e *examination) readings(word string, dirs []string) [][]string {
 	if len(dirs) == 0 {
 		dirs = []string{""}
 	}
+	if e.cwd() == "" {
+		e.anywhere(expanded, add)
+	}
 	for _, d := range dirs {
 		switch {
 		case d == "":
@@ -341,6 +344,48 @@ func (e *examination) readings(word string, dirs []string) [][]string {
 		}
 	}
 	return found
+}
+
+// ofURL is the path of a file's URL, and any other word as it is.
+func ofURL(word string) string {
+	const scheme = "file:"
+	if len(word) < len(scheme) || !strings.EqualFold(word[:len(scheme)], scheme) {
+		return word
+	}
+	word = word[len(scheme):]
+	if rest, ok := strings.CutPrefix(word, "//"); ok { // a host, mostly empty
+		if i := strings.IndexByte(rest, '/'); i >= 0 {
+			word = rest[i:]
+		}
+	}
+	if plain, err := url.PathUnescape(word); err == nil {
+		word = plain
+	}
+	return word
+}
+
+// anywhere tells of the guardian's own data and laws where a relative path may lead there, run
+// in a folder that is not known: from the home folder, and where at least two of its names
+// are those in which such a place ends.
+func (e *examination) anywhere(word string, add func(string)) {
+	parts := split(strings.ToLower(clean(word)))
+	for len(parts) > 0 && parts[0] == ".." {
+		parts = parts[1:]
+	}
+	home := split(strings.ToLower(e.g.home))
+	for _, p := range e.g.places {
+		if p.kind != secret && p.kind != law {
+			continue
+		}
+		for k := len(p.parts) - 2; k > 0; k-- {
+			if k < len(home) {
+				break
+			}
+			if len(parts) >= len(p.parts)-k && compare(parts, p.parts[k:]) == within {
+				add("/" + strings.Join(p.parts[:k], "/") + "/" + strings.Join(parts, "/"))
+			}
+		}
+	}
 }
 
 // An examination is the look at one act.
@@ -397,11 +442,26 @@ func (g *Guarded) Look(a *act.Action) ([]act.Reason, *hazard.Reading) {
 	var reading *hazard.Reading
 	e.tools(a.Content)
 	e.watch(func(w *hazard.Watch) { reading = hazard.Read(a, w) })
+	e.encoded()
 	if plain := visible(a.Content); plain != nil && len(e.found) == 0 {
 		e.tools(plain)
 		e.watch(func(w *hazard.Watch) { hazard.Observe(e.tool, plain, w) })
 	}
 	return e.found, reading
+}
+
+// encoded looks for deciding commands in texts that are base64 as a whole: a tool may decode
+// them before it runs them.
+func (e *examination) encoded() {
+	for i := range e.a.Content {
+		text := strings.TrimRight(strings.TrimSpace(e.a.Content[i].Text), "=")
+		if len(text) < 16 || len(text) > 64<<10 || strings.ContainsAny(text[:16], " ./:{<\n") {
+			continue
+		}
+		if plain, err := base64.RawStdEncoding.DecodeString(text); err == nil {
+			e.text(string(plain))
+		}
+	}
 }
 
 // visible is the texts without invisible characters; nil if there are none.
@@ -433,10 +493,14 @@ func (e *examination) suspicious() bool {
 				return true
 			}
 		}
+		above := strings.Trim(low, "/")
 		for _, p := range e.g.places {
-			if strings.Contains(low, p.parts[len(p.parts)-1]) {
+			if strings.Contains(low, p.parts[len(p.parts)-1]) || strings.Contains(low, "/") && len(above) > 1 && strings.Contains(strings.ToLower(p.file), above) {
 				return true
 			}
+		}
+		if len(text) >= 16 && !strings.ContainsAny(text[:16], " ./:{<\n") {
+			return true // encoded, perhaps
 		}
 		for _, p := range e.g.programs {
 			if strings.Contains(low, p) {
@@ -510,8 +574,10 @@ var (
 
 	// Those of the writers that take files away, that move them, and that change a part of one.
 	deleters = words("delete remove unlink rm")
-	movers   = words("move rename")
-	editors  = words("edit append insert patch")
+	// gatherers take all that is in a folder with them.
+	gatherers = words("archive compress zip tar pack bundle backup upload export sync mirror copy clone snapshot")
+	movers    = words("move rename")
+	editors   = words("edit append insert patch")
 )
 
 func words(list string) map[string]bool {

@@ -347,9 +347,11 @@ func (s *shell) inputs(redirs []*syntax.Redirect, in flow) (flow, bool) {
 				in = flow{taint: fromSocket}
 				continue
 			}
-			if r.Op == syntax.RdrIn && (r.N == nil || r.N.Value == "0") {
+			if r.Op == syntax.RdrIn {
 				s.at = s.nodeSpan(r)
-				in = s.readFile(w)
+				if f := s.readFile(w); r.N == nil || r.N.Value == "0" { // else it is opened, and read later
+					in = f
+				}
 			}
 		case syntax.DplIn:
 			w := s.word(r.Word)
