@@ -2,11 +2,13 @@ package risk
 
 import (
 	"crypto/sha256"
+	_ "embed"
 	"encoding/base64"
 	"encoding/hex"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -70,9 +72,22 @@ var published = func() map[string]bool {
 	return m
 }()
 
-// publishedKeys are private keys that their makers print for everybody: the SHA-256 of
-// their DER, by who does. A key of a test that is not here is a key.
-var publishedKeys = map[string]string{}
+// publishedKeyList is of private keys that stand in the sources of public projects: the
+// SHA-256 of their DER, and where. A key of a test that is not here is a key.
+//
+//go:embed published_keys.txt
+var publishedKeyList string
+
+// publishedKeys are the hashes of that list.
+var publishedKeys = sync.OnceValue(func() map[string]bool {
+	keys := map[string]bool{}
+	for line := range strings.Lines(publishedKeyList) {
+		if sum, _, ok := strings.Cut(line, " "); ok && len(sum) == 2*sha256.Size {
+			keys[sum] = true
+		}
+	}
+	return keys
+})
 
 // plainValue is a value without what parts its groups, in lower case.
 func plainValue(v string) string {
@@ -293,23 +308,38 @@ func sampleToken(payload, signature string) bool {
 // little for any key, or is a published one.
 func keyWeight(body string) float64 {
 	const least = 40 // bytes of the smallest: Ed25519 in PKCS #8 has 48
+	der := keyIn(body)
+	if der == nil {
+		return 0.95
+	}
+	if len(der) < least || isPublished(der) && !strings.Contains(body, ": ") { // a header can hold anything
+		return sampleWeight
+	}
+	return 0.95
+}
+
+// keyIn is what stands in a private key's armour, also where a program's text has it line by
+// line; nil for what is no base64.
+func keyIn(body string) []byte {
 	const most = 16 << 10
 	if len(body) > most {
-		return 0.95
+		return nil
 	}
 	var text strings.Builder
 	for line := range strings.Lines(strings.NewReplacer(`\r`, "\n", `\n`, "\n", `"`, "\n", "`", "\n", "'", "\n").Replace(body)) {
-		if line = strings.Trim(line, " \t\r\n|>+,;()"); !strings.Contains(line, ": ") && !strings.HasPrefix(line, "-") {
+		line = strings.Trim(line, " \t\r\n|>,;()")
+		if line != "+" && !strings.Contains(line, ": ") && !strings.HasPrefix(line, "-") { // + joins texts, and is a letter of base64
 			text.WriteString(line)
 		}
 	}
 	der, err := base64.StdEncoding.DecodeString(text.String())
 	if err != nil {
-		return 0.95
+		return nil
 	}
+	return der
+}
+
+func isPublished(der []byte) bool {
 	sum := sha256.Sum256(der)
-	if len(der) < least || publishedKeys[hex.EncodeToString(sum[:])] != "" {
-		return sampleWeight
-	}
-	return 0.95
+	return publishedKeys()[hex.EncodeToString(sum[:])]
 }

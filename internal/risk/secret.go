@@ -396,7 +396,7 @@ func (s *scanner) pem(i int) {
 		}
 		if !armour(strings.TrimRight(text[body:close], "-")) {
 			s.pemRead = close
-			s.pieces(body, close)
+			s.pieces(body, close, keyWeight(strings.TrimRight(text[body:close], "-")))
 			return
 		}
 		for end = close; end < len(text) && text[end] == '-'; end++ {
@@ -446,7 +446,7 @@ func armour(text string) bool {
 
 // pieces finds the lines of a key that stand between something else, such as the
 // quotes of a program's text: each by itself.
-func (s *scanner) pieces(from, to int) {
+func (s *scanner) pieces(from, to int, weight float64) {
 	const least = 32
 	for at := from; at < to; at++ {
 		if !base64Bytes.has(s.text[at]) {
@@ -458,7 +458,7 @@ func (s *scanner) pieces(from, to int) {
 			start++
 		}
 		if end-start >= least && digitsIn(s.text[start:end]) > 0 {
-			s.add(Secret, "secret.private_key", "private key", start, end, 0.95)
+			s.add(Secret, "secret.private_key", "private key", start, end, weight)
 		}
 		at = end
 	}
