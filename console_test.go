@@ -1,6 +1,7 @@
 package reeve_test
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net/http"
@@ -505,4 +506,209 @@ func TestConsoleApprovals(t *testing.T) {
 	p.Says("You cannot agree, since you have answered this already.")
 	p.Clean()
 	other.Clean()
+}
+
+// hostile is what an agent writes that wants a page to act, or a person to see something else.
+var hostile = []string{
+	`<script>window.pwned=1</script>`, `"><img src=x onerror=window.pwned=1>`, `'><svg onload=window.pwned=1>`, `javascript:window.pwned=1`,
+	`</textarea></pre><iframe src=//evil.example></iframe>`, `<a href=//evil.example hx-get=//evil.example hx-trigger=load>x</a>`, `<form action=//evil.example><button>Approve once`,
+	`<div hx-on:load="window.pwned=1" hx-vals="js:{a:window.pwned=1}">`, `<base href=//evil.example>`, `<style>body{display:none}</style>`, `<meta http-equiv=refresh content=0;url=//evil.example>`,
+	"safe\u202egpj.exe", "a\u200bb\u2060c\ufeffd", "\x1b[2J\x1b[31mred", "pаypal", "\u2028\u2029", "{{.Seen}}", "⟨U+0041⟩", "-->]]><!--", "&lt;b&gt;", "a\rb",
+	"<dialog open>Nothing waits for an answer</dialog>", "data-answer name=answer value=once", "\u00ad\u034f\u3164", "z" + strings.Repeat("\u0301", 60), strings.Repeat("<b>", 300),
+}
+
+// TestThreat17ConsoleHostile: whatever an agent writes in any field, no page acts on it, and
+// nothing of it is unseen.
+func TestThreat17ConsoleHostile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it drives a browser")
+	}
+	r := start(t, map[string]string{"policy-text": "version: 1\nname: all\ndefault: allow\nrules:\n  - {name: ask, on: call, effect: escalate, code: ask, reason: All is looked at.}\nrisk: {deny: off}"})
+	for i, bad := range hostile {
+		body := strings.NewReplacer(`"Help."`, quote(bad), `"https://birch.example"`, quote("https://birch.example/"+bad), `"turnId":"t"`, `"turnId":`+quote(bad), `"id":"u"`, `"id":`+quote(bad), `"id":"s-a"`, `"id":`+quote(bad)).
+			Replace(step(i+1, "a", "tool", "command", bad, bad, bad, "path", bad, "old_string", bad, "new_string", bad+"\n"+bad))
+		body = strings.Replace(body, `"toolId":"tool"`, `"toolId":`+quote(bad), 1)
+		body = strings.Replace(body, `"name":"a","id":"a"`, `"name":`+quote(bad)+`,"id":`+quote(bad), 1)
+		if code, text := r.ask(identity.Agent, "POST", "/", body); code != 200 {
+			t.Errorf("%q: %d %s", bad, code, text)
+		}
+		r.ask(identity.Agent, "POST", "/", `{"jsonrpc":"2.0","id":1,"method":"a2g/register","params":{"agent_did":`+quote(fmt.Sprintf("did:example:a%d", i))+`,"capabilities_requested":[`+quote(bad)+`],"metadata":{"name":`+quote(bad)+`}}}`)
+		r.ask(identity.Agent, "POST", "/mcp/tools", `{"server":`+quote(bad)+`,"pin":"ask","definitions":[{"name":`+quote(bad)+`,"description":`+quote(bad)+`}]}`)
+		r.ask(identity.Admin, "POST", fmt.Sprintf("/agents/did:example:a%d", i), `{"state":"suspended","reason":`+quote(bad)+`}`)
+	}
+	p := chromium.Open(t)
+	p.Size(1280, 860, "light")
+	r.enter(p, identity.Admin)
+	pages := []string{"", "approvals?all=1", "agents", "tools", "live", "sessions", "policy", "node", "agents/did:example:a0", "agents/did:example:a5"}
+	for _, from := range []struct{ path, links string }{{"approvals?all=1", "a.act, td a"}, {"live", "td a"}, {"sessions", "td a"}} {
+		p.Go(r.url + "/console/" + from.path)
+		links := p.Eval(fmt.Sprintf(`[...document.querySelectorAll("main")][0] && [...document.querySelectorAll(%q)].map(a => a.getAttribute("href")).join("\n")`, from.links))
+		found := strings.Fields(links)
+		if len(found) < 5 {
+			t.Errorf("%s leads to %d pages", from.path, len(found))
+		}
+		for _, link := range found {
+			pages = append(pages, strings.TrimPrefix(link, "/console/"))
+		}
+	}
+	for _, path := range append(pages, "live?agent="+url.QueryEscape(hostile[0]), "live?since="+url.QueryEscape(hostile[1]), "session?session="+url.QueryEscape(hostile[2]), "approvals/"+url.PathEscape(hostile[0]), "login?to="+url.QueryEscape(hostile[3])) {
+		p.Go(r.url + "/console/" + path)
+		if said := p.Eval(`String(window.pwned)`); said != "undefined" {
+			t.Fatalf("%s acted on what an agent wrote", path)
+		}
+		if bad := p.Eval(`[...document.querySelectorAll("main script, main img, main iframe, main style, main base, meta[http-equiv], main dialog, [onload], [onerror], [hx-on\\:load], main [hx-vals], main svg:not([role=img]):not([aria-hidden])")].map(e => e.outerHTML.slice(0, 100)).join()`); bad != "" {
+			t.Errorf("%s has %s", path, bad)
+		}
+		if bad := p.Eval(`[...document.querySelectorAll("a[href], form[action], [hx-get], [hx-post]")].map(e => e.getAttribute("href") ?? e.getAttribute("action") ?? e.getAttribute("hx-get") ?? e.getAttribute("hx-post")).filter(h => !/^[\/#]/.test(h) || /^\/[\/\\]/.test(h)).join()`); bad != "" {
+			t.Errorf("%s leads to %s", path, bad)
+		}
+		if bad := p.Eval(`(() => { const t = document.title + [...document.querySelectorAll("[title]")].map(e => e.title).join("") + document.querySelector("main").innerText; return [...t].filter(c => /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u200b-\u200f\u2028-\u202e\u2060-\u2065\u3164\ufeff\uffa0]/.test(c)).map(c => c.codePointAt(0).toString(16)).slice(0, 5).join() })()`); bad != "" {
+			t.Errorf("%s shows characters that are not seen: %s", path, bad)
+		}
+		if p.Eval(`getComputedStyle(document.body).display`) == "none" {
+			t.Errorf("%s is hidden", path)
+		}
+	}
+	p.Clean()
+}
+
+// TestConsoleLive: while agents ask as fast as they can, the page stays small, follows by
+// itself, and stands still under the pointer.
+func TestConsoleLive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it drives a browser")
+	}
+	r := start(t, map[string]string{"policy-text": "version: 1\nname: all\ndefault: allow\nrules: [{name: no secrets, tools: [read_secret], effect: deny}]"})
+	p := chromium.Open(t)
+	p.Size(1280, 860, "light")
+	r.enter(p, identity.Admin)
+	p.Go(r.url + "/console/live")
+	p.Says("No agent has asked yet")
+	p.Eval(`window.longest = 0; new PerformanceObserver(l => l.getEntries().forEach(e => window.longest = Math.max(window.longest, e.duration))).observe({type: "longtask"})`)
+
+	done, over := make(chan int), make(chan struct{})
+	const clients = 8
+	for c := range clients {
+		go func() {
+			n := 0
+			for ; ; n++ {
+				select {
+				case <-over:
+					done <- n
+					return
+				default:
+				}
+				tool := fmt.Sprintf("tool_%d", n%50)
+				if n%10 == 0 {
+					tool = "read_secret"
+				}
+				r.ask(identity.Agent, "POST", "/", step(c*1_000_000+n, fmt.Sprintf("agent-%d", c), tool, "path", fmt.Sprint(n)))
+			}
+		}()
+	}
+	p.Says("read_secret")
+	begin := time.Now()
+	most := 0
+	for time.Since(begin) < 5*time.Second {
+		var n int
+		fmt.Sscan(p.Eval(`document.querySelectorAll("*").length`), &n)
+		most = max(most, n)
+		time.Sleep(100 * time.Millisecond)
+	}
+	if most > 500 {
+		t.Errorf("the page has %d elements", most)
+	}
+	// Under the pointer nothing moves.
+	p.Eval(`window.changes = 0; new MutationObserver(() => window.changes++).observe(document.querySelector("#live"), {childList: true, subtree: true, characterData: true})`)
+	p.Until("it changes", `window.changes > 0`)
+	p.Do("Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": 700, "y": 400})
+	p.Until("it says that it stands still", `!document.querySelector("#paused").hidden`)
+	p.Eval(`window.changes = 0`)
+	time.Sleep(2500 * time.Millisecond)
+	if n := p.Eval(`window.changes`); n != "0" {
+		t.Errorf("under the pointer it changed %s times", n)
+	}
+	p.Do("Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": 5, "y": 5})
+	p.Until("it goes on", `window.changes > 0 && document.querySelector("#paused").hidden`)
+	close(over)
+	asked := 0
+	for range clients {
+		asked += <-done
+	}
+	t.Logf("%d decisions, %.0f a second; at most %d elements; the longest task took %s ms", asked, float64(asked)/time.Since(begin).Seconds(), most, p.Eval("window.longest"))
+	p.Clean()
+}
+
+// TestConsoleEvents: a page that lost its stream is told what it missed; the stream ends
+// with the login, and is nobody else's.
+func TestConsoleEvents(t *testing.T) {
+	r := start(t, map[string]string{"policy-text": asking})
+	v := r.visitor().login(identity.Approver)
+	open := func(last string, headers ...string) (*http.Response, *bufio.Reader) {
+		q, _ := http.NewRequest("GET", r.url+"/console/events", nil)
+		if last != "" {
+			q.Header.Set("Last-Event-ID", last)
+		}
+		for i := 0; i+1 < len(headers); i += 2 {
+			q.Header.Set(headers[i], headers[i+1])
+		}
+		resp, err := v.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { resp.Body.Close() })
+		return resp, bufio.NewReader(resp.Body)
+	}
+	next := func(b *bufio.Reader) (event string) {
+		for {
+			line, err := b.ReadString('\n')
+			if err != nil || line == "\n" {
+				return event
+			}
+			if !strings.HasPrefix(line, ":") {
+				event += line
+			}
+		}
+	}
+	resp, stream := open("")
+	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || kind != "text/event-stream" {
+		t.Fatalf("%d %s", resp.StatusCode, kind)
+	}
+	first := next(stream)
+	id, _, _ := strings.Cut(strings.TrimPrefix(first, "id: "), "\n")
+	if !strings.HasPrefix(first, "id: ") || strings.Contains(first, "event") {
+		t.Errorf("the first event: %q", first)
+	}
+	r.waits(1)
+	if event := next(stream); !strings.Contains(event, "event: changed") {
+		t.Errorf("after a change: %q", event)
+	}
+	_, again := open(id)
+	if event := next(again); !strings.Contains(event, "event: changed") {
+		t.Errorf("who comes again is told %q", event)
+	}
+	for _, origin := range []string{"https://evil.example", "http://localhost:3000", "null"} {
+		if resp, _ := open("", "Origin", origin); resp.StatusCode != 403 {
+			t.Errorf("a page of %s listens: %d", origin, resp.StatusCode)
+		}
+	}
+	q, _ := http.NewRequest("GET", r.url+"/console/events", nil)
+	if resp, err := http.DefaultClient.Do(q); err != nil || resp.StatusCode != 204 {
+		t.Errorf("a stranger: %v %v", resp, err)
+	}
+	v.send("POST", "/console/logout", "")
+	ended := make(chan struct{})
+	go func() {
+		for {
+			if _, err := again.ReadString('\n'); err != nil {
+				close(ended)
+				return
+			}
+		}
+	}()
+	select {
+	case <-ended:
+	case <-time.After(5 * time.Second):
+		t.Error("the stream goes on after the logout")
+	}
 }

@@ -28,6 +28,7 @@ import (
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/server"
+	"reeve.example/reeve/internal/visible"
 )
 
 // home is where the pages are.
@@ -330,7 +331,7 @@ func (v *visit) waiting() int {
 
 // write writes a page.
 func (c *Console) write(w http.ResponseWriter, r *http.Request, v *visit, status int, name, title string, data any) {
-	f := frame{Title: title, Body: data, Version: c.Version, Here: r.URL.RequestURI()}
+	f := frame{Title: visible.Line(title), Body: data, Version: c.Version, Here: r.URL.RequestURI()}
 	if v != nil {
 		f.Who, f.Role, f.Nav = v.By.Name, v.Role, v.nav()
 	}

@@ -39,7 +39,7 @@ type foldView struct {
 // Bounds of what is shown at once: a page stays quick, however fast agents are.
 const (
 	liveLines = 1000
-	liveRows  = 40
+	liveRows  = 32
 )
 
 // asked is the query of a page's address, and what it leaves out.
