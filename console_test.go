@@ -82,6 +82,21 @@ func office(t *testing.T) *running {
 			t.Fatalf("%d: %d %s", i, code, text)
 		}
 	}
+	const harvest = "c0000000-0000-4000-8000-000000000001"
+	var list []string
+	for i, needs := range []string{"", "t0", "t0", "t1", "t1,t2", "t3,t4", "t2"} {
+		var all []string
+		for need := range strings.SplitSeq(needs, ",") {
+			if need != "" {
+				all = append(all, fmt.Sprintf(`{"id":%q,"required":true}`, need))
+			}
+		}
+		list = append(list, fmt.Sprintf(`{"id":"t%d","name":%q,"parent_id":%q,"dependencies":[%s],"schemas":{"method":"system_info_executor"},"inputs":{"resource":"cpu"}}`,
+			i, []string{"Fetch the orders", "Sort the apples", "Sort the pears", "Press", "Bottle", "Deliver", "Compost"}[i], harvest, strings.Join(all, ",")))
+	}
+	if code, text := r.ask(identity.Agent, "POST", "/flow", `{"jsonrpc":"2.0","id":1,"method":"tasks.execute","params":{"tasks":[{"id":"`+harvest+`","name":"Harvest"},`+strings.Join(list, ",")+`]}}`); code != 200 || strings.Contains(text, `"error":{`) {
+		t.Fatal(text)
+	}
 	r.ask(identity.Admin, "POST", "/agents/did:example:tidy", `{"state":"suspended","reason":"It deletes too much."}`)
 	r.ask(identity.Agent, "POST", "/mcp/tools", `{"server":"files","pin":"ask","definitions":[{"name":"read_file","description":"Reads a file.","inputSchema":{"type":"object"}}]}`)
 	return r
@@ -97,6 +112,9 @@ var rooms = []struct{ name, path, says string }{
 	{"sessions", "sessions", "s-clerk"},
 	{"session", "session?session=s-clerk", "transfer"},
 	{"decision", "decisions/0-6", "Commands on the production host"},
+	{"tasks", "tasks", "Harvest"},
+	{"task", "tasks/c0000000-0000-4000-8000-000000000001", "What depends on what"},
+	{"whatif", "policy/whatif", "Judge it again"},
 	{"agents", "agents", "did:example:clerk"},
 	{"agent", "agents/did:example:tidy", "It deletes too much."},
 	{"tools", "tools", "MCP tools"},
@@ -556,7 +574,7 @@ func TestThreat17ConsoleHostile(t *testing.T) {
 		if said := p.Eval(`String(window.pwned)`); said != "undefined" {
 			t.Fatalf("%s acted on what an agent wrote", path)
 		}
-		if bad := p.Eval(`[...document.querySelectorAll("main script, main img, main iframe, main style, main base, meta[http-equiv], main dialog, [onload], [onerror], [hx-on\\:load], main [hx-vals], main svg:not([role=img]):not([aria-hidden])")].map(e => e.outerHTML.slice(0, 100)).join()`); bad != "" {
+		if bad := p.Eval(`[...document.querySelectorAll("main script, main img, main iframe, main style, main base, meta[http-equiv], main dialog, [onload], [onerror], [hx-on\\:load], main [hx-vals], main svg:not([role]):not([aria-hidden])")].map(e => e.outerHTML.slice(0, 100)).join()`); bad != "" {
 			t.Errorf("%s has %s", path, bad)
 		}
 		if bad := p.Eval(`[...document.querySelectorAll("a[href], form[action], [hx-get], [hx-post]")].map(e => e.getAttribute("href") ?? e.getAttribute("action") ?? e.getAttribute("hx-get") ?? e.getAttribute("hx-post")).filter(h => !/^[\/#]/.test(h) || /^\/[\/\\]/.test(h)).join()`); bad != "" {
@@ -710,5 +728,39 @@ func TestConsoleEvents(t *testing.T) {
 	case <-ended:
 	case <-time.After(5 * time.Second):
 		t.Error("the stream goes on after the logout")
+	}
+}
+
+// TestConsoleWhatIf: a rule is taken away in the page, and what it stopped is named.
+func TestConsoleWhatIf(t *testing.T) {
+	r := start(t, map[string]string{"policy-text": "version: 1\nname: all\ndefault: allow\nrules:\n  - {name: no secrets, tools: [read_secret], effect: deny}\n"})
+	for i := range 7 {
+		r.ask(identity.Agent, "POST", "/", step(i+1, "clerk", []string{"read_secret", "read_file"}[i%2], "path", fmt.Sprint(i)))
+	}
+	v := r.visitor().login(identity.Auditor)
+	_, page := v.send("GET", "/console/policy/whatif", "")
+	file := regexp.MustCompile(`name="file" value="([^"]+)"`).FindStringSubmatch(page)
+	if file == nil {
+		t.Fatal(page)
+	}
+	form := func(text, window string) string {
+		return url.Values{"file": {file[1]}, "text": {text}, "window": {window}}.Encode()
+	}
+	now := "version: 1\nname: all\ndefault: allow\nrules:\n  - {name: no secrets, tools: [read_secret], effect: deny}\n"
+	if _, page = v.send("POST", "/console/policy/whatif", form(now, "24h")); !strings.Contains(page, "Nothing would be decided otherwise") {
+		t.Errorf("under the same policy: %s", page)
+	}
+	looser := strings.Replace(now, "effect: deny", "effect: allow", 1)
+	if _, page = v.send("POST", "/console/policy/whatif", form(looser, "24h")); !strings.Contains(page, "<b>4</b> looser") || !strings.Contains(page, "read_secret") || !strings.Contains(page, `href="/console/decisions/0-`) {
+		t.Errorf("under a looser one: %s", page)
+	}
+	for _, bad := range []string{form("rules: 7", "24h"), form(now, "forever"), form("", "1h")} {
+		if resp, page := v.send("POST", "/console/policy/whatif", bad); resp.StatusCode < 400 || !strings.Contains(page, `role="alert"`) {
+			t.Errorf("%s: %d", bad, resp.StatusCode)
+		}
+	}
+	// It is in force for nobody.
+	if _, text := r.ask(identity.Agent, "POST", "/", step(99, "clerk", "read_secret", "path", "x")); !strings.Contains(text, `"decision":"deny"`) {
+		t.Error(text)
 	}
 }

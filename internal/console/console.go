@@ -124,7 +124,10 @@ func (c *Console) table() []page {
 		{"agents/{did...}", looking, (*visit).agent, (*visit).setAgent},
 		{"tools", answers, (*visit).tools, (*visit).answerTool},
 		{"policy", looking, (*visit).policy, nil},
-		{"policy/edit", looking, (*visit).editPolicy, (*visit).checkPolicy},
+		{"policy/edit", looking, (*visit).editPolicy, (*visit).editPolicy},
+		{"policy/whatif", looking, (*visit).whatIf, (*visit).tryPolicy},
+		{"tasks", anybody, (*visit).tasks, nil},
+		{"tasks/{id}", anybody, (*visit).task, (*visit).changeTask},
 		{"policy/reload", admins, (*visit).toPolicy, (*visit).reloadPolicy},
 		{"node", looking, (*visit).showNode, nil},
 	}
@@ -299,6 +302,7 @@ func (v *visit) nav() (items []navItem) {
 		{"Approvals", "approvals", "a", answering},
 		{"Agents", "agents", "e", looking},
 		{"MCP tools", "tools", "m", answers},
+		{"Tasks", "tasks", "k", anybody},
 		{"Policy", "policy", "p", looking},
 		{"Node", "node", "n", looking},
 	} {

@@ -71,7 +71,13 @@ func pages(now func() time.Time) map[string]*template.Template {
 		"left":  func(t time.Time) string { return short(t.Sub(now())) },
 		"soon":  func(t time.Time) bool { return t.Sub(now()) < 2*time.Minute },
 		"short": short, "size": size, "plural": plural, "join": strings.Join,
-		"times": times, "plain": visible.Line, "seg": url.PathEscape, "base": path.Base,
+		"times": times,
+		"cut": func(s string, most int) string {
+			if r := []rune(s); len(r) > most {
+				return string(r[:most-1]) + "…"
+			}
+			return s
+		}, "plain": visible.Line, "seg": url.PathEscape, "base": path.Base,
 		"definitions": func(before, after any) []line { return diff(indented(before), indented(after)) },
 		"percent":     func(f float64) string { return fmt.Sprintf("%.0f %%", 100*f) },
 	}).ParseFS(files, "templates/layout.html", "templates/parts.html"))

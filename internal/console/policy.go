@@ -50,40 +50,31 @@ type editView struct {
 	Ruled      string // the hash of what is in force
 }
 
+// edited is the document that was sent, or one of those that are in force; and these.
+func (v *visit) edited() (e editView, files []operator.PolicyFile, err error) {
+	var now operator.PolicyShown
+	if err := v.ask("GET", "/policy", nil, &now); err != nil {
+		return e, nil, err
+	}
+	e = editView{Name: v.FormValue("file"), Text: strings.ReplaceAll(v.PostFormValue("text"), "\r\n", "\n"), Ruled: now.Hash}
+	if v.Method != http.MethodPost {
+		for _, f := range now.Files {
+			if f.Name == cmp.Or(e.Name, f.Name) && e.Text == "" {
+				e.Name, e.Text = f.Name, f.Text
+			}
+		}
+	}
+	return e, now.Files, nil
+}
+
+// editPolicy says what is wrong with a document, in force or sent. Nothing is stored by it.
 func (v *visit) editPolicy() (view, error) {
-	var now operator.PolicyShown
-	if err := v.ask("GET", "/policy", nil, &now); err != nil {
+	e, files, err := v.edited()
+	if err != nil {
 		return view{}, err
-	}
-	e := editView{Name: v.FormValue("file"), Ruled: now.Hash}
-	for _, f := range now.Files {
-		if f.Name == cmp.Or(e.Name, f.Name) && e.Text == "" {
-			e.Name, e.Text = f.Name, f.Text
-		}
-	}
-	return v.checked(e, now.Files)
-}
-
-// checkPolicy says what is wrong with what was written. Nothing is stored by it.
-func (v *visit) checkPolicy() (view, error) {
-	var now operator.PolicyShown
-	if err := v.ask("GET", "/policy", nil, &now); err != nil {
-		return view{}, err
-	}
-	e := editView{Name: v.PostFormValue("file"), Text: strings.ReplaceAll(v.PostFormValue("text"), "\r\n", "\n"), Ruled: now.Hash}
-	return v.checked(e, now.Files)
-}
-
-// checked checks a document together with the others of the policy.
-func (v *visit) checked(e editView, files []operator.PolicyFile) (view, error) {
-	q := operator.PolicyCandidate{Files: []operator.PolicyFile{{Name: cmp.Or(e.Name, "policy.yaml"), Text: e.Text}}}
-	for _, f := range files {
-		if f.Name != e.Name {
-			q.Files = append(q.Files, f)
-		}
 	}
 	e.Checked = new(operator.PolicyChecked)
-	if err := v.ask("POST", "/policy/check", q, e.Checked); err != nil {
+	if err := v.ask("POST", "/policy/check", operator.PolicyCandidate{Files: candidate(e, files)}, e.Checked); err != nil {
 		if operator.StatusOf(err) != http.StatusBadRequest {
 			return view{}, err
 		}
