@@ -331,6 +331,7 @@ only in the same folder. What the policy denies, no agreement lets through.`
   reeve approvals approve mqg3y2k7c5d4n8ab --until 7d --note 'The release week.'`
 		c.Flags().StringVar(&lasts, "for", "", "session: also what does the same in this session, for a day at most; or a length of time, as --until")
 		c.Flags().StringVar(&until, "until", "", "also what does the same, for a time such as 2h or 7d, or until the end of a day such as 2027-01-31")
+		c.Flags().BoolVar(&q.Usual, "usual", false, "also: upon whom or what it is done is usual for the agent from now on, and is not asked about again where a rule passes what is usual")
 		c.Flags().StringVar(&q.Seen, "seen", "", "what show printed as \"seen\": agree only to exactly that, without printing it again")
 	}
 	c.Flags().StringVar(&q.Note, "note", "", "a sentence for the agent and the record")
@@ -349,6 +350,9 @@ func question(h *approval.Decision, q *operator.ApprovalAnswer) (shown string) {
 		shown += "  once\n"
 	default:
 		shown += "  and what does the same, " + spanText(q.For) + "\n"
+	}
+	if q.Usual {
+		shown += "  and upon whom or what it is done is usual for the agent from now on\n"
 	}
 	return shown
 }

@@ -21,6 +21,15 @@ reeve a2g --stdio --url https://guard.example --key file:agent.key`,
 	"approvals deny":    `reeve approvals deny c5tfz73ck94sbbdb --note 'Not on a Friday.'`,
 	"approvals show": `reeve approvals show c5tfz73ck94sbbdb
 reeve approvals show c5tfz73ck94sbbdb --server https://guard.example --key file:ann.key`,
+	"habits": `reeve habits
+reeve habits mailer
+reeve habits mailer --user ann --json`,
+	"habits forget": `reeve habits forget mailer eve@x.example
+reeve habits forget mailer`,
+	"habits freeze":   `reeve habits freeze mailer`,
+	"habits incident": `reeve habits incident 0-1234`,
+	"habits rebuild":  `reeve habits rebuild mailer`,
+	"habits thaw":     `reeve habits thaw mailer`,
 	"completion": `source <(reeve completion bash)
 reeve completion zsh > "${fpath[1]}/_reeve"
 reeve completion fish > ~/.config/fish/completions/reeve.fish

@@ -172,6 +172,9 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 // Policy returns the set in force.
 func (g *Guard) Policy() *policy.Set { return g.policy.Load() }
 
+// Now is the guard's clock.
+func (g *Guard) Now() time.Time { return g.cfg.Now() }
+
 // Sessions returns how many sessions are held in memory, and their bytes.
 func (g *Guard) Sessions() (n, bytes int) { return g.sessions.size() }
 

@@ -44,6 +44,9 @@ const maxSaid = 200
 // ErrFull: no more can be said of one agent.
 var ErrFull = errors.New("so much was said of this agent's habits that there is no room for more: forget all of them, and it begins anew")
 
+// ErrFrozen: it is so already.
+var ErrFrozen = errors.New("nothing changes")
+
 func (s *Said) add(list *[]Word, w Word) error {
 	if i := slices.IndexFunc(*list, func(o Word) bool { return o.Hash == w.Hash }); i >= 0 {
 		(*list)[i] = w
@@ -59,7 +62,7 @@ func (s *Said) add(list *[]Word, w Word) error {
 // Freeze has nothing learned from a time on, and Thaw ends that.
 func (p *Profile) Freeze(at time.Time) error {
 	if p.FrozenAt(at) {
-		return errors.New("nothing is learned of this agent already")
+		return fmt.Errorf("%w: nothing is learned of this agent already", ErrFrozen)
 	}
 	if len(p.Said.Frozen) == maxSaid {
 		return ErrFull
@@ -74,7 +77,7 @@ func (p *Profile) Thaw(at time.Time) error {
 		p.Said.Frozen[n-1].To = at
 		return nil
 	}
-	return errors.New("this agent's habits are not frozen")
+	return fmt.Errorf("%w: something is learned of this agent already", ErrFrozen)
 }
 
 // FrozenAt reports whether nothing was learned at a time.

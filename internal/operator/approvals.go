@@ -80,6 +80,8 @@ type ApprovalAnswer struct {
 	Decision string `json:"decision,omitzero"`
 	// For is for how long the approver agrees; without it once, to exactly what was shown.
 	For approval.Span `json:"for,omitzero"`
+	// Usual says that upon whom or what the act is done is usual for its agent from now on.
+	Usual bool `json:"usual,omitzero"`
 }
 
 // maxNote is the longest note of a person, in bytes.
@@ -90,7 +92,7 @@ func (o *API) answerApproval(r *http.Request, by act.Principal, q ApprovalAnswer
 		return nil, badRequest("want {\"answer\": \"approve\" or \"deny\"}, with a note of at most 2000 bytes")
 	}
 	h, err := o.Guard.Answer(r.Context(), r.PathValue("id"), by, guard.Reply{
-		Agree: q.Answer == "approve", Seen: q.Seen, Decision: q.Decision, Note: q.Note, For: q.For,
+		Agree: q.Answer == "approve", Seen: q.Seen, Decision: q.Decision, Note: q.Note, For: q.For, Usual: q.Usual,
 	})
 	if err != nil {
 		err = o.failed("the answer was not recorded", err)

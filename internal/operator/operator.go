@@ -120,6 +120,10 @@ func (o *API) table() []row {
 		{"GET /grants", asked, 0, serve(o.listGrants)},
 		{"POST /grants/{id}", answers, maxAnswer, serve(o.changeGrant)},
 		{"GET /decisions/{id}", looking, 0, o.decision},
+		{"GET /api/v1/habits", looking, 0, serve(o.listHabits)},
+		{"GET /api/v1/agents/{id}/habits", looking, 0, serve(o.showHabits)},
+		{"POST /api/v1/agents/{id}/habits", admins, maxAnswer, serve(o.sayHabits)},
+		{"POST /api/v1/decisions/{id}/incident", answers, maxAnswer, serve(o.incident)},
 		{"POST /api/v1/policy/replay", looking, maxCandidate, o.replay},
 	}
 }
