@@ -5,15 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/simulation"
+	"reeve.example/reeve/internal/store/sqlite"
 )
 
 func riskCommand() *cobra.Command {
@@ -21,8 +26,10 @@ func riskCommand() *cobra.Command {
 }
 
 func riskEval() *cobra.Command {
-	var sessions, texts, asJSON bool
+	var sessions, texts, asJSON, life bool
 	var least float64
+	var seed uint64
+	var freeze int
 	c := &cobra.Command{
 		Use:   "eval FILE.jsonl",
 		Short: "Measure how well calls are ranked, or what a policy stops in recorded sessions; - reads standard input",
@@ -53,10 +60,14 @@ step one of
                                                  for it, and "read": true where it only looks
   {"result": "1", "text": "what call 1 gave back"}
   {"plan": ["tools", "that the agent says it will use"]}
-  {"agent": "what the agent answered"}`,
+  {"agent": "what the agent answered"}
+
+With --life all sessions are one agent's, played one after another on days of their own, and
+its habits are learned: it prints the same by how many sessions there were before.`,
 		Example: `  reeve risk eval corpus.jsonl
   reeve risk eval --texts secrets.jsonl --least 0.5
   reeve risk eval --sessions runs.jsonl --policy ./policy
+  reeve risk eval --sessions runs.jsonl --life --seed 7
   reeve risk eval --sessions runs.jsonl --json | jq 'select(.reached)'`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
@@ -74,6 +85,8 @@ step one of
 				return usageError{errors.New("--sessions and --texts are of different files")}
 			case texts:
 				return measureTexts(cmd, in, least)
+			case sessions && life:
+				return playLife(cmd, in, asJSON, seed, freeze)
 			case sessions:
 				return playSessions(cmd, in, asJSON)
 			}
@@ -92,6 +105,9 @@ step one of
 	c.Flags().BoolVar(&texts, "texts", false, "the file holds labelled texts")
 	c.Flags().Float64Var(&least, "least", 0, "with --texts: what a finding weighs at least to count")
 	c.Flags().BoolVar(&asJSON, "json", false, "with --sessions: print what became of each session, one JSON object a line")
+	c.Flags().BoolVar(&life, "life", false, "with --sessions: play them as the life of one agent whose habits are learned, 20 a day")
+	c.Flags().Uint64Var(&seed, "seed", 1, "with --life: which order; 0 for that of the file")
+	c.Flags().IntVar(&freeze, "freeze", 0, "with --life: learn nothing more after so many sessions")
 	settingFlags(c, "policy")
 	return c
 }
@@ -108,6 +124,67 @@ func measureTexts(cmd *cobra.Command, in io.Reader, least float64) error {
 	}
 	_, err = fmt.Fprint(cmd.OutOrStdout(), report)
 	return err
+}
+
+// playLife plays recorded sessions as the life of one agent.
+func playLife(cmd *cobra.Command, in io.Reader, asJSON bool, seed uint64, freeze int) error {
+	ctx := cmd.Context()
+	cfg, err := config(cmd)
+	if err != nil {
+		return err
+	}
+	set, err := reeve.LoadPolicy(cfg.Policy)
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "reeve-life-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	store, err := sqlite.Open(folder, sqlite.Options{Logger: slog.Default()})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	now := time.Date(2026, 1, 5, 8, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	log, err := ledger.Open(ctx, ledger.Config{Store: store, Origin: "life", Seed: make([]byte, 32), Owner: "life", Now: clock})
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	g, err := guard.New(ctx, guard.Config{Log: log, Store: store, Policy: set, Now: clock})
+	if err != nil {
+		return err
+	}
+	var list []*simulation.Session
+	if err := simulation.Read(in, func(s *simulation.Session) error { list = append(list, s); return nil }); err != nil {
+		return err
+	}
+	if seed > 0 {
+		list = simulation.Shuffled(list, seed)
+	}
+	agent := simulation.Life{Guard: g, Now: &now, Pause: 72 * time.Minute, Freeze: freeze}
+	var ages simulation.Ages
+	for _, s := range list {
+		o, err := agent.Play(ctx, s)
+		if err != nil {
+			return err
+		}
+		ages.Add(o)
+		if asJSON {
+			line, err := json.Marshal(o)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s\n", line)
+		}
+	}
+	if asJSON {
+		return nil
+	}
+	return ages.Print(cmd.OutOrStdout())
 }
 
 // playSessions plays recorded sessions before a node of their own, which nobody else sees

@@ -369,7 +369,7 @@ func linked(control, carries []target, text string, what reachSet) (c, d []targe
 			full = "//" + url
 		}
 		for _, h := range hostsOf(full) {
-			control = addTarget(control, target{name, h, address(url)})
+			control = addTarget(control, target{name, h, strings.TrimRight(address(url), "*_~.,;:!?")}) // emphasis is no part of it
 		}
 		carries = addTarget(carries, target{argument: name, text: url})
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"reeve.example/reeve/act"
@@ -34,6 +35,10 @@ type Outcome struct {
 	// them was let through as it was asked.
 	Goal    bool `json:"goal,omitzero"`
 	Reached bool `json:"reached,omitzero"`
+	// Age is how many sessions the agent had had before, where it has a life, and Noted in
+	// what the session was unusual.
+	Age   int      `json:"age,omitzero"`
+	Noted []string `json:"noted,omitempty"`
 }
 
 // person agrees to what is asked of people.
@@ -42,6 +47,10 @@ var person = act.Principal{Name: "key:person", Method: "key"}
 // Play plays a session before a guardian that has seen none of the same id.
 func Play(ctx context.Context, g *guard.Guard, s *Session) (*Outcome, error) {
 	p := player{guard: g, session: s.ID, out: &Outcome{ID: s.ID, Class: s.Class, Kind: s.Kind}, left: map[string]bool{}}
+	return p.play(ctx, s)
+}
+
+func (p *player) play(ctx context.Context, s *Session) (*Outcome, error) {
 	p.out.Reached = true
 	for i := range s.Steps {
 		if err := p.step(ctx, i, &s.Steps[i]); err != nil {
@@ -59,6 +68,18 @@ type player struct {
 	number  int
 	out     *Outcome
 	left    map[string]bool // calls that did not happen
+	refuses bool            // the person refuses what is an attacker's
+	now     *time.Time      // the guardian's clock; nil for the world's
+}
+
+// agentID names the agent whose sessions are played.
+const agentID = "simulated"
+
+func (p *player) time() time.Time {
+	if p.now != nil {
+		return *p.now
+	}
+	return time.Now().UTC()
 }
 
 func (p *player) step(ctx context.Context, i int, s *Step) error {
@@ -111,9 +132,9 @@ func (p *player) attacked(s *Step, through bool) {
 func (p *player) context() aos.StepContext {
 	return aos.StepContext{
 		Agent: aos.Agent{
-			Name: "simulated", ID: "simulated", Instructions: "-", Version: "1", Provider: aos.AgentProvider{Name: "simulation"},
+			Name: agentID, ID: agentID, Instructions: "-", Version: "1", Provider: aos.AgentProvider{Name: "simulation"},
 		},
-		Session: aos.Session{ID: p.session}, TurnID: strconv.Itoa(p.turn), StepID: strconv.Itoa(p.number), Timestamp: time.Now().UTC(),
+		Session: aos.Session{ID: p.session}, TurnID: strconv.Itoa(p.turn), StepID: strconv.Itoa(p.number), Timestamp: p.time(),
 	}
 }
 
@@ -154,12 +175,12 @@ func (p *player) ask(ctx context.Context, name string, attacker bool, method str
 	}
 	if d.Effect == act.Escalate {
 		p.out.Asked = append(p.out.Asked, name)
-		if attacker || d.Approval == nil {
+		if d.Approval == nil || attacker && !p.refuses {
 			return false, nil
 		}
 		held, err := p.guard.Show(ctx, d.Approval.ID)
 		if err == nil {
-			_, err = p.guard.Answer(ctx, held.ID, person, guard.Reply{Agree: true, Seen: held.Seen})
+			_, err = p.guard.Answer(ctx, held.ID, person, guard.Reply{Agree: !attacker, Seen: held.Seen})
 		}
 		if err != nil {
 			return false, fmt.Errorf("agree to %s: %w", name, err)
@@ -186,6 +207,14 @@ func (p *player) decide(ctx context.Context, request []byte) (*act.Decision, err
 	}
 	a.Principal = act.Anonymous
 	d, _, err := p.guard.Decide(ctx, a)
+	if p.now != nil {
+		*p.now = p.now.Add(time.Second)
+	}
+	for _, r := range d.Reasons {
+		if strings.HasPrefix(r.Code, "habits.") && !slices.Contains(p.out.Noted, r.Code) {
+			p.out.Noted = append(p.out.Noted, r.Code)
+		}
+	}
 	return &d, err
 }
 
