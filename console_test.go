@@ -401,6 +401,19 @@ func TestConsoleCode(t *testing.T) {
 	if _, text := v.send("GET", "/console/", ""); !strings.Contains(text, "socket:") || !strings.Contains(text, "<span>admin</span>") {
 		t.Errorf("whoever has the socket is not the operator: %s", text)
 	}
+	// What stays open by it is looked after like what is open by a key.
+	q, err := http.NewRequestWithContext(t.Context(), "GET", r.url+"/console/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := v.Do(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Body.Close()
+	if line, err := bufio.NewReader(events.Body).ReadString('\n'); err != nil || events.StatusCode != 200 {
+		t.Errorf("its stream of events: %d %q %v", events.StatusCode, line, err)
+	}
 	if resp, _ := r.visitor().send("POST", "/console/login", "secret="+code.Code); resp.StatusCode != 401 {
 		t.Errorf("the code a second time: %d", resp.StatusCode)
 	}

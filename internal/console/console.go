@@ -365,7 +365,7 @@ func (c *Console) Code() http.Handler {
 			server.WriteJSON(w, http.StatusForbidden, map[string]string{"error": "Your role is " + string(role) + ", which may not do this."})
 			return
 		}
-		text, ends := c.sessions.code(&identity.Credential{Principal: by, Role: role})
+		text, ends := c.sessions.code(c.Auth.Vouched(by, role))
 		server.WriteJSON(w, http.StatusOK, Code{text, ends})
 	})
 }

@@ -104,7 +104,8 @@ type Authenticator struct {
 }
 
 // Credential is what a caller was known by when it was checked. Sockets and streams are
-// open for longer than that, and ask it whether it still holds.
+// open for longer than that, and ask it whether it still holds. The zero Credential does
+// not.
 type Credential struct {
 	Principal act.Principal
 	Role      Role
@@ -118,6 +119,9 @@ type Credential struct {
 // Err says why the credential does not hold any more; nil while it does. It costs
 // little: a token's signature is not checked again.
 func (c *Credential) Err() error {
+	if c.auth == nil {
+		return refused(nil, "The credential is not valid.")
+	}
 	switch c.Principal.Method {
 	case act.Anonymous.Method:
 		if !c.auth.Anonymous() {
@@ -164,6 +168,9 @@ func (a *Authenticator) Unsure() {
 // Changed returns a channel that is closed when the keys are replaced, or become unsure: a
 // credential may not hold any more then.
 func (c *Credential) Changed() <-chan struct{} {
+	if c.auth == nil {
+		return nil
+	}
 	c.auth.mu.Lock()
 	defer c.auth.mu.Unlock()
 	return c.auth.changed
@@ -276,6 +283,12 @@ func (a *Authenticator) Check(r *http.Request) (*Credential, error) {
 		return nil, refused(nil, "No credentials are configured here, so none can be checked.")
 	}
 	return nil, refused(nil, "The credential is not valid.")
+}
+
+// Vouched is the credential of somebody whom the machine vouches for, and no key or token:
+// it holds while the program runs.
+func (a *Authenticator) Vouched(by act.Principal, role Role) *Credential {
+	return &Credential{Principal: by, Role: role, auth: a}
 }
 
 // ifKnown never returns both.

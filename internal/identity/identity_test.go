@@ -683,3 +683,26 @@ func TestThreat15Anonymous(t *testing.T) {
 		}
 	}
 }
+
+// A credential that nobody has checked holds for nothing, and one that the machine vouches
+// for holds whatever becomes of the keys.
+func TestCredentialOfNobody(t *testing.T) {
+	var none Credential
+	if err := none.Lasts(); err == nil {
+		t.Error("the zero credential holds")
+	}
+	if none.Changed() != nil {
+		t.Error("it can still change")
+	}
+	auth, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := auth.Vouched(Operator, Admin)
+	changed := c.Changed()
+	auth.Unsure()
+	<-changed
+	if err := c.Lasts(); err != nil {
+		t.Error(err)
+	}
+}
