@@ -80,3 +80,17 @@ rules:
 		t.Errorf("warnings: %v", w)
 	}
 }
+
+// TestLiteralPatterns: what looks like alternatives in a tool's pattern is letters, and would
+// let pass what it seems to stop: that is said.
+func TestLiteralPatterns(t *testing.T) {
+	for pattern, warned := range map[string]bool{"deploy_{app,site}": true, "deploy_[ab]*": true, "deploy_app|deploy_site": true, "deploy_*": false, "deploy_?": false} {
+		set, err := Load(File{Name: "p.yaml", Data: []byte("version: 1\nrules:\n  - {name: deploys, on: call, tools: ['" + pattern + "'], effect: deny}\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := set.Warnings(); (w != nil) != warned || warned && !strings.Contains(w.Error(), "no alternatives") {
+			t.Errorf("%s: %v", pattern, w)
+		}
+	}
+}

@@ -448,6 +448,12 @@ func (s *Set) Warnings() (list ErrorList) {
 			warn("on: call names all of them",
 				"the rule %q is about calls of tools, and does not hold for those that come as %s", r.name, strings.Join(missing, " or "))
 		}
+		for _, tool := range r.tools {
+			if strings.ContainsAny(tool, "{}[]|") {
+				warn("give each as a pattern of its own, as in tools: [deploy_app, deploy_site]",
+					"the rule %q names the tool %.80q: braces, brackets and bars are letters in a pattern, and no alternatives", r.name, tool)
+			}
+		}
 		if r.when != nil && act.Stricter(r.effect, act.Escalate) == r.effect {
 			told := map[string]bool{}
 			for _, p := range r.when.exact {
