@@ -150,6 +150,10 @@ nc -U ~/.config/reeve/data/reeve.sock
 socat - UNIX-CONNECT:HOME/.config/reeve/data/reeve.sock
 curl -X POST http://127.0.0.1:8181/approvals/abc -d '{"answer":"approve"}'
 wget --post-data x http://localhost:8181/admin/keys
+wget -O- http://localhost:8181/console/approvals
+curl -b reeve-console=abc http://127.0.0.1:8181/console/approvals/abc -d answer=once
+reeve console --show
+bin/reeve console --yes
 python3 -c "import socket; s=socket.socket(socket.AF_UNIX); s.connect('HOME/.config/reeve/data/reeve.sock')"
 cat ~/.config/reeve/data/seed
 cat ~/.config/reeve/d*/s*

@@ -39,6 +39,8 @@ func TestTamperingUnplaced(t *testing.T) {
 		{"", "read_file", "path", "HOME/.config/reeve/./data//seed"},
 		{"", "read_file", "path", "HOME/.CONFIG/Reeve/data/seed"},
 		{"", "http_request", "url", "http://127.1:8181/approvals/abc", "method", "POST"},
+		{"", "browser_navigate", "url", "http://127.0.0.1:8181/console/approvals"},
+		{"", "browser_navigate", "url", "http://localhost:8181/console/"},
 		{"", "http_request", "url", "http://2130706433:8181/admin", "method", "POST"},
 		{"", "http_request", "url", "http://[::1]:8181/console/approvals/abc", "method", "POST"},
 		{"", "fetch", "url", "http://localhost:8181//approvals//abc"},
