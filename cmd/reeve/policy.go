@@ -262,7 +262,7 @@ func readRequest(request []byte) (*policy.Input, error) {
 	var state *session.State
 	if a.Session != "" {
 		state = &session.State{Known: true}
-		in.Session.Known = true
+		in.Session.Known, in.Session.Past = true, state.Past
 	}
 	in.Violations, _ = state.Check(a, nil)
 	return in, nil

@@ -18,7 +18,7 @@ const maxEndorsed = 64
 // values upon which it is done are the user's from now on in this session, as the same
 // argument of the same tool. The reason of the approval says so.
 func endorse(a *act.Action, d *act.Decision, s policy.Session, set *policy.Set) []provenance.Use {
-	if d.Effect < act.Modify || len(d.Reasons) == 0 || d.Reasons[0].Rule != "approval" || d.Reasons[0].Code != "approved" {
+	if !agreedTo(d) || d.Reasons[0].Code != "approved" {
 		return nil
 	}
 	var rules []string
@@ -42,4 +42,10 @@ func endorse(a *act.Action, d *act.Decision, s policy.Session, set *policy.Set) 
 	}
 	d.Reasons[0].Message += fmt.Sprintf(" In this session, %s may use these from now on as if the user had named them: %s.", a.Resource, strings.Join(told, ", "))
 	return list
+}
+
+// agreedTo reports whether an act passes because people have agreed to it, or to what does the same.
+func agreedTo(d *act.Decision) bool {
+	return d.Effect >= act.Modify && len(d.Reasons) > 0 && d.Reasons[0].Rule == "approval" &&
+		(d.Reasons[0].Code == "approved" || d.Reasons[0].Code == codeGranted)
 }

@@ -233,7 +233,7 @@ func Remembered(s *session.State, a *act.Action, i *Instructions) policy.Session
 		Known: s.Known, Steps: s.Steps, Calls: s.Calls, Started: s.Started,
 		Tainted: s.Tainted(a.Turn), Autonomous: s.Autonomous, Values: &s.Values, At: s.At,
 		Written: s.Written, Wrote: s.Wrote, Local: s.Local(a),
-		Instructed: i.of(a),
+		Instructed: i.of(a), Past: s.Past,
 	}
 }
 
@@ -500,6 +500,10 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	step.Gives(a, read)
 	s.state.Masked(step, a, d.Edits)
 	s.state.Touched(step, a)
+	if keys := set.Counted(); keys != nil {
+		called := s.state.CalledBy(a)
+		s.state.Counts(step, a, keys, func(key uint64) bool { return set.Counts(key, a, called) }, agreedTo(&d))
+	}
 	if set.Follows() {
 		from := set.Source(a, s.state.CalledBy(a))
 		from.Each = storedBy

@@ -14,6 +14,7 @@ import (
 	"reeve.example/reeve/internal/habits"
 	"reeve.example/reeve/internal/provenance"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/session"
 )
 
 // Case is one test of a policy: a request, and what is expected of it.
@@ -69,7 +70,7 @@ var (
 	caseKeys     = []string{"name", "description", "class", "request", "request_file", "command", "call", "mcp", "result", "session", "violations", "expect"}
 	callKeys     = []string{"tool", "args"}
 	expectKeys   = []string{"effect", "codes", "rules", "edits"}
-	sessionKeys  = []string{"steps", "calls", "tainted", "autonomous", "local", "known", "said", "own", "foreign", "labels", "planned", "usual", "new", "outside"}
+	sessionKeys  = []string{"steps", "calls", "tainted", "autonomous", "local", "known", "said", "own", "foreign", "labels", "planned", "usual", "new", "outside", "did", "approved"}
 )
 
 const maxCases = 10_000
@@ -211,7 +212,7 @@ func (d *document) readCase(n *node, dir string) Case {
 			switch m.Name {
 			case "steps", "calls", "outside":
 				want = rawjson.Number
-			case "said", "own", "foreign", "labels", "planned", "usual", "new":
+			case "said", "own", "foreign", "labels", "planned", "usual", "new", "did", "approved":
 				d.words(m.Value, "session."+m.Name)
 				continue
 			}
@@ -350,8 +351,25 @@ func (c *Case) prepare(set *Set, in *Input) {
 	for _, check := range c.violations {
 		in.Violations = append(in.Violations, act.Violation{Check: check, Message: checkThreat[check] + "."})
 	}
+	in.Session.Past = NewPast
 	if c.session == nil {
 		return
+	}
+	past := map[uint64]session.Done{}
+	did := func(names []string, approved bool) {
+		for _, k := range set.counted {
+			if n := countOf(names, k.name); n > 0 {
+				d := past[k.key]
+				d.Count += n
+				if approved {
+					d.Approved += n
+				}
+				for range min(n, session.MaxTimes) {
+					d.Times = append(d.Times, in.Action.At.UnixMilli())
+				}
+				past[k.key] = d
+			}
+		}
 	}
 	values := &provenance.Memory{}
 	var known then
@@ -391,6 +409,8 @@ func (c *Case) prepare(set *Set, in *Input) {
 			in.Session.Autonomous = m.Value.Text == "true"
 		case "known":
 			in.Session.Known = m.Value.Text == "true"
+		case "did", "approved":
+			did(texts(m.Value), m.Name == "approved")
 		case "labels":
 			in.Session.Values, values.Tags = values, texts(m.Value)
 		case "planned":
@@ -403,10 +423,20 @@ func (c *Case) prepare(set *Set, in *Input) {
 			known.note.Outside, _ = strconv.ParseFloat(m.Value.Text, 64)
 		}
 	}
+	in.Session.Past = func(key uint64) (session.Done, bool) { return past[key], in.Session.Known }
 	if known.usual != nil || known.note.New != nil || known.note.Outside != 0 {
 		in.Session.Habits = &habits.View{Then: &known.note}
 		set.remember(in, &known)
 	}
+}
+
+func countOf(names []string, name string) (n int64) {
+	for _, one := range names {
+		if one == name {
+			n++
+		}
+	}
+	return n
 }
 
 // compare says how a verdict differs from what is expected, or nothing.

@@ -50,6 +50,7 @@ type condition struct {
 	found   risk.Detector // what its calls of found() ask for
 	traces  bool          // it asks for the origin of something
 	habits  bool          // it asks what is usual
+	past    []string      // the names of the acts that it asks the session's past for
 	follows bool          // it reads something of where the session's values came from
 	reads   []argPath     // the arguments that it reads, for the report of a failure
 	implied facts         // the arguments that exist when it holds
@@ -232,7 +233,7 @@ func (c *compiler) compile(d *document, p pending) *condition {
 		d.at(p.node, "", "the condition cannot be compiled: %v", err)
 		return nil
 	}
-	done := &condition{text: text, ast: checked, env: c.env, program: program, cost: estimate.Max, found: x.found, traces: x.traces, habits: x.habits, follows: x.follows, reads: x.reads, implied: x.implied(x.native.Expr(), true), exact: x.exact(x.native.Expr(), true),
+	done := &condition{text: text, ast: checked, env: c.env, program: program, cost: estimate.Max, found: x.found, traces: x.traces, habits: x.habits, follows: x.follows, past: x.past, reads: x.reads, implied: x.implied(x.native.Expr(), true), exact: x.exact(x.native.Expr(), true),
 		spellings: c.spellings(x)}
 	if p.part == whenPart {
 		c.done[key] = done

@@ -36,6 +36,9 @@ type Session struct {
 	At func(step int64) (at act.Position, tool string, ok bool)
 	// Habits are what is known of what the agent usually does; nil for nothing.
 	Habits *habits.View
+	// Past is what the session has done of an act that the policy counts, and whether that is
+	// all of it; nil for nothing that is known.
+	Past func(key uint64) (d session.Done, sure bool)
 	// Instructed reports whether a value stands in the agent's own instructions; nil for none.
 	Instructed func(value string) bool
 	// Written is how grave it would be to run a file that the session wrote, by its name; 0
@@ -313,6 +316,8 @@ func (e *evaluation) failure(c *condition, err error) error {
 	}
 	text := err.Error()
 	switch {
+	case strings.Contains(text, unremembered):
+		return fmt.Errorf("it is not known what this session did before")
 	case strings.Contains(text, "no such key"):
 		return fmt.Errorf("a value that it reads is missing")
 	case strings.Contains(text, "no such overload"):
@@ -501,6 +506,7 @@ var variables = []variable{
 var variableByName = map[string]func(*evaluation) any{}
 
 func init() {
+	variableByName[pastOfAct] = func(e *evaluation) any { return pasts{e} }
 	variableByName[originsOfAct] = func(e *evaluation) any { return origins{e} }
 	variableByName[habitsOfAct] = func(e *evaluation) any { return usuals{e} }
 	for _, v := range variables {

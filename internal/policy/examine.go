@@ -32,7 +32,8 @@ type examiner struct {
 	items  map[string]bool // and their variables
 	// traces says that it asks for the origin of something.
 	traces bool
-	habits bool // it asks what is usual
+	habits bool     // it asks what is usual
+	past   []string // the acts that it asks the session's past for
 	// follows says that it reads something of where the session's values came from.
 	follows bool
 	texts   []string
@@ -107,6 +108,7 @@ func (x *examiner) ident(e ast.Expr, bound []string) {
 		}
 		x.found |= bits
 	case strings.HasPrefix(name, violatesPrefix):
+	case name == pastOfAct:
 	case name == originsOfAct:
 		x.traces, x.follows = true, true
 	case name == habitsOfAct:
@@ -186,6 +188,9 @@ func (x *examiner) call(e ast.Expr, bound []string) {
 		x.names(a, bound)
 	}
 	name := call.FunctionName()
+	if name == pastCall {
+		x.pastOf(e, args[0])
+	}
 	if name == "matches" && len(args) > 0 {
 		last := args[len(args)-1]
 		if pattern, ok := stringLiteral(last); !ok {
@@ -210,7 +215,7 @@ func isOperator(name string) bool {
 }
 
 func functionNames(env *cel.Env) []string {
-	names := []string{"has", "all", "exists", "exists_one", "filter", "map", "found", "violates", originName}
+	names := []string{"has", "all", "exists", "exists_one", "filter", "map", "found", "violates", "did", "approved", originName}
 	for name := range env.Functions() {
 		if !isOperator(name) {
 			names = append(names, name)

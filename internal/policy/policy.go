@@ -65,6 +65,7 @@ type Set struct {
 	asksHabits    bool          // a rule asks what is usual
 	table         *hazard.Table // what its own tables add to what is known of programs
 	follows       bool          // see Follows
+	counted       []counted     // the acts that rules ask the session's past for
 	masksUser     risk.Detector // what is masked in what users say
 	grave         float64       // the score from which a call's risk denies; 0 for never
 	files         int
@@ -149,6 +150,7 @@ func compile(files []File, include func(files []File, docs []*document) []File) 
 		return nil, errs
 	}
 	s.index = newIndex(s.rules)
+	s.settlePast()
 	s.follows = followsOrigins(s.rules)
 	for _, r := range s.rules {
 		if user := (&act.Action{Kind: act.MessageUser}); r.change.kind == redact && r.kinds.of(user) && !r.observe {
@@ -286,6 +288,12 @@ func (s *Set) assemble(docs []*document) {
 					d.at(p.node, "add when: has("+arg+"), or name the tools in full",
 						"%s is replaced without knowing that it exists, in a rule that applies to many tools", arg)
 				}
+			}
+		}
+		for _, k := range d.sinks {
+			if k.control == nil && k.reaches == 0 && !s.asksPast(k.name) {
+				d.fault(k.scope.line, k.scope.column, "add control: [recipient], or reaches: [hosts]",
+					"the act does not say upon whom or what it is done, and no rule asks whether it was: did(%q)", k.name)
 			}
 		}
 		d.settleExcept(s.rules, []string{graveRule, manifestRule})

@@ -87,9 +87,6 @@ func (d *document) readSink(n *node) {
 		}
 		s.reaches |= 1 << i
 	}
-	if s.control == nil && s.reaches == 0 {
-		d.at(n, "add control: [recipient], or reaches: [hosts]", "the act does not say upon whom or what it is done")
-	}
 	d.sinks = append(d.sinks, s)
 }
 

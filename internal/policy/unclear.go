@@ -16,6 +16,7 @@ const (
 	MissingScore                       // what a model says of the call
 	MissingOrigins                     // where the session's values came from, since nobody asked then
 	MissingHabits                      // what was usual for the agent then
+	MissingPast                        // what the session had done of the acts that rules count now
 )
 
 // Unclear names what of the policy may say something else of an act than it does, because
@@ -27,7 +28,8 @@ func (s *Set) Unclear(in *Input, missing Missing) (names []string) {
 	}
 	for _, r := range s.index.candidates(nil, in) {
 		if missing&MissingScore != 0 && r.hazard > 0 || missing&MissingText != 0 && r.looksAtText() ||
-			missing&MissingOrigins != 0 && r.follows() || missing&MissingHabits != 0 && r.asksHabits() {
+			missing&MissingOrigins != 0 && r.follows() || missing&MissingHabits != 0 && r.asksHabits() ||
+			missing&MissingPast != 0 && r.when != nil && r.when.past != nil {
 			names = append(names, r.name)
 		}
 	}

@@ -35,6 +35,7 @@ const (
 	Older   = "written by an older reeve"
 	Habits  = "what was usual then was not kept"
 	Damaged = "damaged"
+	Counted = "acts were not counted"
 	Origins = "where values came from was not asked"
 	Unread  = "cannot be read again" // not as the act that was judged
 	Program = "this reeve decides otherwise by the policy of then, too"
@@ -163,6 +164,10 @@ func (w *worker) unclear(one *item, in *policy.Input, t *told, d *act.Decision) 
 		{policy.MissingScore, Score, w.o.Scored && unscored(in)},
 		{policy.MissingOrigins, Origins, one.step != nil && one.step.Unread() && in.Session.Values != nil && in.Session.Values.Lost},
 		{policy.MissingHabits, Habits, w.candidate.Habits()},
+		{policy.MissingPast, Counted, in.Session.Past != nil && slices.ContainsFunc(w.candidate.Counted(), func(key uint64) bool {
+			_, sure := in.Session.Past(key)
+			return !sure
+		})},
 	} {
 		if !m.is {
 			continue

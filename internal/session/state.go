@@ -71,6 +71,7 @@ type State struct {
 	listed  bool     // an MCP server listed tools, if their pins be lost or not
 	masked  bool     // something was masked in what came in
 	names   []string // of the tools called, for their results
+	past    []Done   // of the acts that the policy's rules ask for
 	// sinceWhole counts the steps since one that holds all of Values.
 	sinceWhole int
 
@@ -437,6 +438,9 @@ type Step struct {
 	tools       []pin
 	called      string           // the tool that was called; behind localMark where what it gives is the machine's own
 	values      *provenance.Step // nil for nothing
+	counted     bool             // past says what of the acts that rules ask for it was
+	pastWhole   bool             // all that the session has done of them
+	past        []Done
 }
 
 // Unread reports whether nobody read what the step's act brought, since the policy of then
@@ -567,6 +571,7 @@ func (s *State) Apply(st *Step) (number int64) {
 		turn: st.turn, Digest: st.digest, Step: st.steps, Effect: st.effect, made: st.at,
 		call: st.flags&flagCall != 0, wire: st.flags&flagWire != 0, tool: s.nameOf(st.called),
 	}
+	s.applyPast(st)
 	s.sinceWhole++
 	if st.values == nil { // nobody read what came in
 		s.Values.Lost = true
@@ -626,7 +631,7 @@ func (s *State) Tainted(turn string) bool {
 
 // Size is roughly the memory that the State holds, in bytes.
 func (s *State) Size() int {
-	return 720 + len(s.ids)*72 + len(s.index)*24 + len(s.tools)*40 + 8*(cap(s.checked.keys)+cap(s.checked.listed)) + s.Values.Size() + len(s.names)*48
+	return 720 + len(s.ids)*72 + len(s.index)*24 + len(s.tools)*40 + 8*(cap(s.checked.keys)+cap(s.checked.listed)) + s.Values.Size() + len(s.names)*48 + len(s.past)*(56+8*MaxTimes)
 }
 
 // Write is one durable write of a session's memory: what Step.Append wrote, and
@@ -670,17 +675,23 @@ func (s *State) Follow(writes []Write) error {
 	return nil
 }
 
-// The versions of a step's encoding. The first had nothing of values.
+// The versions of a step's encoding. The first had nothing of values, and the third says
+// which acts it was that rules ask for.
 const (
 	firstVersion = 1
 	stepVersion  = 2
+	pastVersion  = 3
 )
 
 // Append appends the step's encoding.
 func (st *Step) Append(b []byte) []byte {
 	begin := len(b)
 	b = slices.Grow(b, 160+8*(len(st.keys)+len(st.facts))+24*len(st.tools))
-	b = append(b, stepVersion, st.flags, byte(st.effect))
+	version := byte(stepVersion)
+	if st.counted {
+		version = pastVersion
+	}
+	b = append(b, version, st.flags, byte(st.effect))
 	for _, n := range [...]int64{st.at, st.saidAt, st.started, st.steps, st.calls, st.windowStart, st.windowCalls} {
 		b = binary.AppendVarint(b, n)
 	}
@@ -710,6 +721,9 @@ func (st *Step) Append(b []byte) []byte {
 	}
 	b = binary.AppendUvarint(b, uint64(len(st.called)))
 	b = append(b, st.called...)
+	if st.counted {
+		b = st.appendPast(b)
+	}
 	if st.values != nil {
 		b = st.values.Append(b)
 	}
@@ -719,7 +733,7 @@ func (st *Step) Append(b []byte) []byte {
 var errStep = errors.New("session: a remembered step is damaged")
 
 func parseStep(b []byte) (*Step, error) {
-	if len(b) < 3 || b[0] != stepVersion && b[0] != firstVersion {
+	if len(b) < 3 || b[0] < firstVersion || b[0] > pastVersion {
 		return nil, errStep
 	}
 	version := b[0]
@@ -774,6 +788,12 @@ func parseStep(b []byte) (*Step, error) {
 		return nil, errStep
 	}
 	st.called, b = string(b[size:size+int(n)]), b[size+int(n):]
+	if version == pastVersion {
+		var err error
+		if b, err = st.parsePast(b); err != nil {
+			return nil, errStep
+		}
+	}
 	if len(b) > 0 {
 		var err error
 		if st.values, err = provenance.ParseStep(b); err != nil {

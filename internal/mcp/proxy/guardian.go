@@ -311,7 +311,7 @@ func granted(set *policy.Set, who act.Principal, name string) bool {
 		return false // the policy gives it limits, and nobody holds it to them here
 	}
 	// A call without arguments: what is denied of it may be let through with some.
-	in := &policy.Input{Action: &act.Action{
+	in := &policy.Input{Session: policy.Session{Past: policy.NewPast}, Action: &act.Action{
 		Door: "mcp", Method: "tools/call", InnerMethod: "tools/call", Kind: act.MCPRequest,
 		Principal: who, Resource: name, Canonical: form,
 	}}
