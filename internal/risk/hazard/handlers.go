@@ -640,7 +640,7 @@ func (c *invocation) connect() flow {
 // socat connects any two things; a program on one side and the network on the
 // other is a shell for somebody.
 func (c *invocation) socat(ends []flow) flow {
-	program, network, listens, nets := false, false, false, 0
+	program, network, listens, file, nets := false, false, false, false, 0
 	sent := c.in
 	for _, e := range ends {
 		low := strings.ToLower(e.text)
@@ -656,6 +656,7 @@ func (c *invocation) socat(ends []flow) flow {
 			name := e.text
 			if listed("file open gopen create", kind) {
 				name, _, _ = strings.Cut(name[len(kind)+1:], ",")
+				file = file || kind != "create" && !strings.HasPrefix(name, "/dev/")
 			}
 			sent.taint |= c.readFile(flow{text: name, known: e.known}).taint
 			continue
@@ -675,6 +676,8 @@ func (c *invocation) socat(ends []flow) flow {
 		c.report("shell.tunnel", 0.5, c.at)
 	case listens:
 		c.report("shell.listener", 0.35, c.at)
+	case file && network:
+		c.report("exfil.upload", 0, c.at)
 	}
 	c.sent(sent, c.at)
 	return flow{taint: fromSocket}

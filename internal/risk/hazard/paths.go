@@ -193,6 +193,10 @@ func normalPath(s string) pathForm {
 		f.odd = true
 		s = s[:i]
 	}
+	if bare := unslashed(s); bare != s {
+		f.odd = true
+		s = bare
+	}
 	s = slashed(s)
 	for _, form := range []string{"....//", "..../", ".../.", "..;/", "././.", "/...//"} {
 		if strings.Contains(s, form) {
@@ -316,13 +320,63 @@ func homed(s string) string {
 // %c0%ae (overlong), %u002e, 0x2e, and full-width dots and slashes.
 func decodePath(s string) string {
 	for range 4 {
-		d := decodeOnce(s)
+		d := bareEscapes(decodeOnce(s))
 		if d == s {
 			break
 		}
 		s = d
 	}
 	return wideForms.Replace(s)
+}
+
+// bareEscapes undoes escapes that lost their sign on the way, as of ..2f..2fetc: a
+// careless filter takes the sign and a careless server puts it back. They are told by the
+// dots before them.
+func bareEscapes(s string) string {
+	low := strings.ToLower(s)
+	if !strings.Contains(low, "..2f") && !strings.Contains(low, "..5c") && !strings.Contains(low, "2e2e2f") && !strings.Contains(low, "2e2e5c") && !strings.Contains(low, "2e2e/") {
+		return s
+	}
+	return strings.NewReplacer("2f", "/", "2F", "/", "2e", ".", "2E", ".", "5c", `\`, "5C", `\`).Replace(s)
+}
+
+// unslashed is a path in which a backslash hides a dot or a slash, \.\.\/, without them,
+// where it then climbs more often than if they part names.
+func unslashed(s string) string {
+	if !strings.Contains(s, `\.`) && !strings.Contains(s, `/\/`) {
+		return s
+	}
+	climbs := func(path string) (n int) {
+		for part := range strings.SplitSeq(path, "/") {
+			if part == ".." {
+				n++
+			}
+		}
+		return n
+	}
+	for _, bare := range []string{strings.ReplaceAll(s, `/\/`, ""), strings.ReplaceAll(s, `\`, "")} {
+		if climbs(bare) > climbs(slashed(s)) {
+			return bare
+		}
+	}
+	return s
+}
+
+// packedPath is the path that a name is in Base64 or in hexadecimal digits: one that
+// climbs, or leads to a place where secrets lie. Names of files can look so, too, and
+// stand for nothing.
+func packedPath(s string) (string, bool) {
+	if len(s) < 12 || len(s) > 4096 || strings.ContainsAny(s, "./\\ ~$") {
+		return "", false
+	}
+	for _, decode := range []func(string) (string, bool){unbase64, unhex} {
+		if inner, ok := decode(s); ok && !strings.ContainsAny(inner, "\n ") {
+			if f := normalPath(inner); f.turns > 0 || strings.HasPrefix(f.text, "/") && placeOf(f.text).read >= 0.3 {
+				return inner, true
+			}
+		}
+	}
+	return "", false
 }
 
 // wideForms are characters that some systems fold to dots and slashes.
@@ -392,6 +446,10 @@ func (a *assessor) path(text string, writes bool, at span) {
 	}
 	if strings.Contains(text, "\n") {
 		return
+	}
+	if inner, ok := packedPath(text); ok {
+		a.report("path.encoded", 0, at)
+		text = inner
 	}
 	f := normalPath(text)
 	p := placeOf(f.text)
