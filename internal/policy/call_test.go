@@ -85,7 +85,7 @@ rules:
 // let pass what it seems to stop: that is said.
 func TestLiteralPatterns(t *testing.T) {
 	for pattern, warned := range map[string]bool{"deploy_{app,site}": true, "deploy_[ab]*": true, "deploy_app|deploy_site": true, "deploy_*": false, "deploy_?": false} {
-		set, err := Load(File{Name: "p.yaml", Data: []byte("version: 1\nrules:\n  - {name: deploys, on: call, tools: ['" + pattern + "'], effect: deny}\n")})
+		set, err := Load(File{Name: "p.yaml", Data: []byte("version: 1\ndefault: allow\nrules:\n  - {name: deploys, on: call, tools: ['" + pattern + "'], effect: deny}\n")})
 		if err != nil {
 			t.Fatal(err)
 		}
