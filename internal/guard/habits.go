@@ -68,6 +68,7 @@ type known struct {
 	found   bool
 	read    time.Time
 	bytes   int
+	speaks  *habits.Speaks
 
 	hour int64 // hours since 1970, and what was decided here in it
 	did  habits.Count
@@ -91,7 +92,7 @@ func (g *Guard) habitsOf(ctx context.Context, a *act.Action, set *policy.Set) *h
 	if err != nil && ctx.Err() == nil {
 		g.cfg.Logger.Error("what an agent usually does could not be read: nothing is usual", "agent", a.Agent.ID, "error", err)
 	}
-	v := &habits.View{Key: k.key, Settings: set.HabitSettings(), Profile: k.profile, Hour: k.did}
+	v := &habits.View{Key: k.key, Settings: set.HabitSettings(), Profile: k.profile, Hour: k.did, Speaks: k.speaks}
 	if a.User.ID != "" {
 		v.User = UserOfHabits(a.User.ID, a.User.Organization)
 	}
@@ -123,7 +124,7 @@ func (g *Guard) profile(ctx context.Context, principal, agent string) (known, er
 	case err != nil:
 		return fresh, err
 	case k != nil && k.found == found && (!found || k.version == at):
-		fresh.profile, fresh.version, fresh.found, fresh.bytes = k.profile, k.version, k.found, k.bytes
+		fresh.profile, fresh.version, fresh.found, fresh.bytes, fresh.speaks = k.profile, k.version, k.found, k.bytes, k.speaks
 	case found:
 		p, item, err := g.profileItems.Get(ctx, id)
 		if err != nil {
@@ -131,6 +132,9 @@ func (g *Guard) profile(ctx context.Context, principal, agent string) (known, er
 		}
 		fresh.profile, fresh.version, fresh.found = p, item.Version, true
 		fresh.bytes = 512 + len(item.Data)*3/2
+		if p != nil {
+			fresh.speaks = p.Speaks(g.policy.Load().HabitSettings())
+		}
 	}
 	s.keep(&fresh)
 	return fresh, nil

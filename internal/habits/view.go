@@ -21,7 +21,20 @@ type View struct {
 	// Then is the note of the act when it was decided: what was usual and new then counts,
 	// whatever is known by now.
 	Then *Note
+	// Speaks are the dimensions that are settled, where that was worked out before.
+	Speaks *Speaks
+
+	who Hash // of User, once it is asked for
 }
+
+// Speaks is which of a profile's dimensions are settled, by the settings.
+type Speaks struct {
+	settings Settings
+	set      uint64
+}
+
+// Speaks works out which dimensions are settled: for as long as the profile stays as it is.
+func (p *Profile) Speaks(s Settings) *Speaks { return &Speaks{s, p.speaking(s)} }
 
 // Use is a value that an act is done upon, as what it is used as.
 type Use = provenance.Use
@@ -40,7 +53,12 @@ func subjectName(tool, argument string) string {
 	return strings.ToValidUTF8(strings.TrimSpace(tool+" "+argument), "?")
 }
 
-func (v *View) user() Hash { return hashOf(v.Key, "@user", "", v.User) }
+func (v *View) user() Hash {
+	if v.who == 0 {
+		v.who = hashOf(v.Key, "@user", "", v.User)
+	}
+	return v.who
+}
 
 // Tool is a tool as a value.
 func (v *View) Tool(name string) Hash { return hashOf(v.Key, "@tool", "", name) }
@@ -103,7 +121,12 @@ func (v *View) News(a *Act) (list []News) {
 		return nil
 	}
 	p := v.Profile
-	speak := p.speaking(v.Settings)
+	var speak uint64
+	if v.Speaks != nil && v.Speaks.settings == v.Settings {
+		speak = v.Speaks.set
+	} else {
+		speak = p.speaking(v.Settings)
+	}
 	if speak == 0 {
 		return nil
 	}

@@ -91,6 +91,7 @@ type evaluation struct {
 	set        *Set
 	targets    *targets    // once they are asked for
 	habitsOf   *habits.Act // likewise
+	usual      *bool       // whether all is usual, likewise
 	table      *hazard.Table
 	rules      []*rule // candidates
 	matches    []match

@@ -129,6 +129,14 @@ func (e *evaluation) habit(t target) habits.Use {
 // allUsual reports whether everything upon which the act is done, and that nobody trusted
 // has named, is usual; false where there is no such thing.
 func (e *evaluation) allUsual() bool {
+	if e.usual == nil {
+		is := e.isAllUsual()
+		e.usual = &is
+	}
+	return *e.usual
+}
+
+func (e *evaluation) isAllUsual() bool {
 	if e.in.Session.Habits == nil {
 		return false
 	}
@@ -171,7 +179,10 @@ func (e *evaluation) unusual(r *rule) string {
 		return ""
 	}
 	var said []string
-	if r.usual && !e.allUsual() {
+	if r.usual && e.allUsual() { // and that is said
+		return ""
+	}
+	if r.usual {
 		said = append(said, "It is not usual for the agent"+known(v))
 	}
 	act := e.habitual()

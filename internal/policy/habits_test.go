@@ -197,6 +197,7 @@ func BenchmarkUsual(b *testing.B) {
 	}
 	a := call("send_email", "to", `"p899@x.example"`).Action
 	values := remembered("", "", "write to p899@x.example")
+	v.Speaks = v.Profile.Speaks(v.Settings)
 	in := &Input{Action: a, Session: Session{Known: true, Values: values, Habits: v}}
 	without := &Input{Action: a, Session: Session{Known: true, Values: values}}
 	for name, in := range map[string]*Input{"with": in, "without": without} {
