@@ -18,6 +18,7 @@ import json
 import sqlite3
 import struct
 import sys
+import zipfile
 
 FIELDS = ("request", "modified", "principal", "reasons", "links")
 
@@ -370,9 +371,31 @@ def check_receipt(data, key):
     return "record %d-%d of %s: %s, %s" % (r["log"], index, r["time"], r["kind"], r.get("effect", "no effect"))
 
 
+def check_evidence(file, key):
+    """An archive of reeve evidence: each record of the key's log has a proof, and none is missing."""
+    problems, last, n = [], None, 0
+    with zipfile.ZipFile(file) as z:
+        for line in z.read("decisions.jsonl").splitlines():
+            log, index = (int(x) for x in json.loads(line)["decision"].split("-"))
+            if not key.name.endswith("/%d" % log):
+                continue
+            if last is not None and index != last + 1:
+                problems.append("Records %d-%d to %d-%d are missing." % (log, last + 1, log, index - 1))
+            last, n = index, n + 1
+            try:
+                proved = check_receipt(z.read("receipts/%d/%d.tlog-proof" % (log, index)), key)
+                if not proved.startswith("record %d-%d of " % (log, index)):
+                    raise Bad("it is of another record")
+            except (Bad, ValueError, KeyError, TypeError) as e:
+                problems.append("The proof of %d-%d does not hold: %s." % (log, index, e))
+    if not n:
+        problems.append("The evidence has no record of the log whose key this is.")
+    return problems, "%d records of evidence" % n
+
+
 def main():
     parser = argparse.ArgumentParser(description="Checks a reeve ledger, or one receipt, without reeve.")
-    parser.add_argument("file", help="reeve.db in the data folder, or a receipt")
+    parser.add_argument("file", help="reeve.db in the data folder, an archive of reeve evidence, or a receipt")
     parser.add_argument("--key", required=True, help="the log's public key, NAME+HASH+KEY")
     parser.add_argument("--checkpoints", help="a file of signed checkpoints that was kept elsewhere")
     args = parser.parse_args()
@@ -385,6 +408,11 @@ def main():
             with open(args.checkpoints, "rb") as f:
                 kept = split_notes(f.read())
         problems, what = check_database(args.file, key, kept)
+    elif start[:4] == b"PK\x03\x04":
+        try:
+            problems, what = check_evidence(args.file, key)
+        except (zipfile.BadZipFile, ValueError, KeyError) as e:
+            problems, what = ["The archive cannot be read: %s." % e], "an archive of evidence"
     else:
         try:
             with open(args.file, "rb") as f:

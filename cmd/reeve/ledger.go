@@ -78,6 +78,9 @@ A log that was cut short can only be told by a checkpoint that was kept elsewher
 give the file that --ledger-file wrote, or any signed checkpoints, with --checkpoints.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if v.evidence != "" {
+				return verifyEvidence(v.evidence, v.key, cmd.OutOrStdout())
+			}
 			return reading(cmd, func(ctx context.Context, c reeve.Config, store store.Store) error {
 				return v.run(ctx, c, store, cmd.OutOrStdout(), wantsJSON(cmd))
 			})
@@ -85,6 +88,7 @@ give the file that --ledger-file wrote, or any signed checkpoints, with --checkp
 	}
 	c.Flags().StringVar(&v.key, "key", "", "the log's public key, as 'reeve ledger key' prints it (default: from the node's seed)")
 	c.Flags().StringVar(&v.kept, "checkpoints", "", "file of signed checkpoints that were kept elsewhere")
+	c.Flags().StringVar(&v.evidence, "evidence", "", "verify this archive of reeve evidence instead, offline, with --key")
 	c.Flags().IntVar(&v.only, "log", -1, "number of the only log to verify (default: all)")
 	c.Flags().BoolVar(&v.quick, "quick", false, "leave out what lies beside the records")
 	return jsonFlag(ledgerFlags(c))
@@ -93,6 +97,7 @@ give the file that --ledger-file wrote, or any signed checkpoints, with --checkp
 // verification is what is asked of "ledger verify": its flags.
 type verification struct {
 	key, kept string
+	evidence  string
 	only      int
 	quick     bool
 }

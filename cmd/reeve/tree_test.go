@@ -56,7 +56,7 @@ var hereAlone = map[string]string{
 	"why":         "reads the records and writes the policy",
 	"ledger show": "reads the records", "ledger tail": "reads the records", "ledger export": "reads the records",
 	"console":       "by the socket alone",
-	"ledger verify": "reads every record", "ledger key": "from the seed", "ledger verify-receipt": "offline",
+	"ledger verify": "reads every record", "evidence": "reads every record", "ledger key": "from the seed", "ledger verify-receipt": "offline",
 }
 
 // Each command says what it does and how it is called, prints JSON where it prints data, and

@@ -197,3 +197,11 @@ func olderFacts(ctx context.Context, store Reader, pos act.Position) (*Opening, 
 func cloneOpening(o *[fields]opened) Opening {
 	return Opening{Principal: append([]byte(nil), o[Principal].content...), Links: append([]byte(nil), o[Links].content...)}
 }
+
+// LineOf is the line of a receipt, with the facts that it discloses.
+func LineOf(r *Receipt) Line {
+	if r.Opening.Principal == nil && r.Opening.Links == nil {
+		return lineOf(&r.Record, nil)
+	}
+	return lineOf(&r.Record, &r.Opening)
+}

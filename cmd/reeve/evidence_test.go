@@ -1,0 +1,156 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"reeve.example/reeve"
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/store/sqlite"
+)
+
+// TestEvidenceChanged: an archive in which a record, a proof or what is told of it was
+// changed or left out does not hold, whoever made it.
+func TestEvidenceChanged(t *testing.T) {
+	dir := t.TempDir()
+	c := reeve.Config{}
+	c.Data, c.Ledger.Origin = filepath.Join(dir, "data"), "test.local"
+	seedFile := filepath.Join(dir, "seed")
+	if err := os.WriteFile(seedFile, []byte(strings.Repeat("2a", 32)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.Ledger.Seed = "file:" + seedFile
+	s, err := sqlite.Open(c.Data, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	log, err := ledger.Open(t.Context(), ledger.Config{Store: s, Origin: c.Ledger.Origin, Seed: bytes.Repeat([]byte{0x2a}, 32), Owner: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		ticket, err := log.Enqueue(log.Generation(), &ledger.Entry{
+			Record:    ledger.Record{Kind: string(act.ToolCall), Door: "aos", Effect: "deny", Rules: []string{"<script>alert(1)</script>"}},
+			Principal: []byte(`{"name":"key:k","method":"key","claims":{"agent":"a","user":"ann"}}`), Links: []byte(`{"digest":"d","session":"s"}`),
+		})
+		if err == nil {
+			_, err = ticket.Wait(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	log.Close()
+	whole := filepath.Join(dir, "whole.zip")
+	q := ledger.Query{Oldest: true, Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour), Limit: 2}
+	e := &evidence{Since: q.Since, Until: q.Until, Made: time.Now(), Version: "test"}
+	if err := e.write(context.Background(), c, s, q, whole); err != nil {
+		t.Fatal(err)
+	}
+	key, err := c.LedgerKey(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(name string, text []byte) []byte{
+		"as it was": func(_ string, text []byte) []byte { return text },
+		"another agent": func(_ string, text []byte) []byte {
+			return bytes.ReplaceAll(text, []byte(`"agent":"a"`), []byte(`"agent":"b"`))
+		},
+		"another effect":      func(_ string, text []byte) []byte { return bytes.Replace(text, []byte(`"deny"`), []byte(`"allow"`), 1) },
+		"a line is left out":  func(name string, text []byte) []byte { return cutLine(name, evidenceLines, text) },
+		"a proof is left out": func(name string, text []byte) []byte { return unless(name == "receipts/0/2.tlog-proof", text) },
+		"a proof is changed": func(name string, text []byte) []byte {
+			if name == "receipts/0/2.tlog-proof" {
+				text = bytes.Replace(text, []byte("index 2"), []byte("index 3"), 1)
+			}
+			return text
+		},
+	} {
+		file := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".zip")
+		rewrite(t, whole, file, change)
+		if python, err := exec.LookPath("python3"); err == nil && name != "another agent" && name != "another effect" {
+			text, err := exec.Command(python, "../../docs/verify_ledger.py", file, "--key", key).CombinedOutput()
+			if (err == nil) != (name == "as it was") {
+				t.Errorf("%s: the other verifier says %v\n%s", name, err, text)
+			}
+		}
+		var out bytes.Buffer
+		if err := verifyEvidence(file, key, &out); (err == nil) != (name == "as it was") {
+			t.Errorf("%s: %v\n%s", name, err, out.String())
+		}
+	}
+	z, err := zip.OpenReader(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	page, err := z.Open(evidencePage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := io.ReadAll(page); bytes.Contains(text, []byte("<script")) || !bytes.Contains(text, []byte("5 records")) {
+		t.Errorf("the page is\n%s", text)
+	}
+}
+
+func unless(gone bool, text []byte) []byte {
+	if gone {
+		return nil
+	}
+	return text
+}
+
+// cutLine leaves out the third line of one file.
+func cutLine(name, of string, text []byte) []byte {
+	if name != of {
+		return text
+	}
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	return bytes.Join(append(lines[:2:2], lines[3:]...), nil)
+}
+
+// rewrite copies an archive, with each file as change makes it; nil leaves it out.
+func rewrite(t *testing.T, from, to string, change func(name string, text []byte) []byte) {
+	t.Helper()
+	z, err := zip.OpenReader(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	f, err := os.Create(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w := zip.NewWriter(f)
+	for _, file := range z.File {
+		r, err := file.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if text = change(file.Name, text); err != nil || text == nil {
+			continue
+		}
+		out, err := w.Create(file.Name)
+		if err == nil {
+			_, err = out.Write(text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
