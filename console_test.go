@@ -62,6 +62,7 @@ rules:
   - {name: payments, tools: [transfer], effect: escalate, code: payments, reason: A person must agree to payments.}
   - {name: production, tools: [execute_command], effect: escalate, code: production, reason: Commands on the production host need a second pair of eyes., approval: {within: 10m}}
   - {name: two agree, tools: [delete_account], effect: escalate, code: two, reason: Two people agree to what cannot be undone., approval: {quorum: 2}}
+  - {name: no secrets, tools: [read_secret], effect: deny, code: secrets, reason: Secrets are read by nobody.}
   - {name: the code of others, tools: [edit_file], effect: escalate, code: edit, reason: Edits of the billing code are looked at.}
 risk: {deny: off}
 `
@@ -76,6 +77,7 @@ func office(t *testing.T) *running {
 		step(3, "tidy", "delete_account", "account", "ada@birch.example"),
 		step(4, "coder", "edit_file", "path", "billing/total.go", "old_string", "func total(items []Item) int {\n\tsum := 0\n\tfor _, i := range items {\n\t\tsum += i.Price\n\t}\n\treturn sum\n}", "new_string", "func total(items []Item) int {\n\tsum := 0\n\tfor _, i := range items {\n\t\tsum += i.Price * i.Count\n\t}\n\treturn sum\n}"),
 		step(5, "clerk", "read_file", "path", "invoices/2026-11.csv"),
+		step(6, "clerk", "read_secret", "name", "payroll"),
 		`{"jsonrpc":"2.0","id":1,"method":"a2g/register","params":{"agent_did":"did:example:clerk","capabilities_requested":["transfer","read_file"],"metadata":{"name":"Clerk","model":"m-1"}}}`,
 	} {
 		if code, text := r.ask(identity.Agent, "POST", "/", q); code != 200 {
@@ -104,11 +106,12 @@ func office(t *testing.T) *running {
 
 // rooms are the pages of the console, and what stands on each.
 var rooms = []struct{ name, path, says string }{
-	{"today", "", "acts wait for an answer"},
+	{"today", "", "4 acts wait for an answer, 1 denial in the last day, 1 agent may do nothing."},
 	{"approvals", "approvals", "execute_command: cd /srv/app"},
 	{"approvals-all", "approvals?all=1", "execute_command: cd /srv/app"},
 	{"live", "live", "read_file"},
-	{"live-denied", "live?effect=deny", "Nothing fits these filters"},
+	{"live-denied", "live?effect=deny", "read_secret"},
+	{"live-none", "live?effect=modify", "Nothing fits these filters"},
 	{"sessions", "sessions", "s-clerk"},
 	{"session", "session?session=s-clerk", "transfer"},
 	{"decision", "decisions/0-6", "Commands on the production host"},
@@ -138,7 +141,7 @@ func TestConsolePages(t *testing.T) {
 	p.Accessible()
 	p.Look("login-light")
 	r.enter(p, identity.Admin)
-	acts := strings.Fields(p.Eval(`[...document.querySelectorAll("a.act")].map(a => a.getAttribute("href").slice(9)).join(" ")`))
+	acts := strings.Fields(p.Eval(`[...document.querySelectorAll("#waiting a.act")].map(a => a.getAttribute("href").slice(9)).join(" ")`))
 	all := rooms
 	for i, act := range acts {
 		all = append(all, struct{ name, path, says string }{fmt.Sprintf("approval-%d", i), act, "May this happen?"})

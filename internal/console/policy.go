@@ -3,18 +3,24 @@ package console
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"strings"
 
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
 )
 
 // policyView is the policy that is in force.
 type policyView struct {
 	operator.PolicyShown
+	Hits    map[string]*ledger.Line // the newest decision of each rule; nil for one that never decided
 	Reloads bool
 	Said    string // how a reload went
 	Problem string
 }
+
+// maxHits bounds for how many rules it is looked up when they decided last.
+const maxHits = 200
 
 func (v *visit) policy() (view, error) { return v.showPolicy(0, "", "") }
 
@@ -22,6 +28,16 @@ func (v *visit) showPolicy(status int, said, problem string) (view, error) {
 	p := policyView{Reloads: v.may(admins), Said: said, Problem: problem}
 	if err := v.ask("GET", "/policy", nil, &p.PolicyShown); err != nil {
 		return view{}, err
+	}
+	p.Hits = map[string]*ledger.Line{}
+	for _, rule := range p.Rules[:min(len(p.Rules), maxHits)] {
+		var newest ledger.Answer
+		if err := v.ask("GET", "/api/v1/decisions?"+url.Values{"rule": {rule.Name}, "limit": {"1"}}.Encode(), nil, &newest); err != nil {
+			return view{}, err
+		}
+		if p.Hits[rule.Name] = nil; len(newest.Lines) > 0 {
+			p.Hits[rule.Name] = &newest.Lines[0]
+		}
 	}
 	return view{template: "policy", title: "Policy", data: p, status: status}, nil
 }

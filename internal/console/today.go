@@ -7,6 +7,7 @@ import (
 
 	"reeve.example/reeve/internal/agent"
 	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
 )
 
@@ -16,7 +17,8 @@ type todayView struct {
 	Waiting  []waitingView
 	More     int // that wait beside these
 	Barred   []*agent.Agent
-	Empty    bool // nothing has been recorded yet
+	Denied   []foldView // since yesterday, what is alike together
+	Empty    bool       // nothing has been recorded yet
 	Node     *operator.Status
 	Looks    bool // whether the visitor may look at agents and decisions
 }
@@ -55,6 +57,18 @@ func (v *visit) today() (view, error) {
 			if a.State == agent.Suspended || a.State == agent.Revoked {
 				t.Barred = append(t.Barred, a)
 			}
+		}
+		var denied ledger.Answer
+		if err := v.ask("GET", "/api/v1/decisions?effect=deny&since=24h&limit=1000", nil, &denied); err != nil {
+			return view{}, err
+		}
+		var n int
+		if t.Denied, n = fold(denied.Lines, fewWait); n > 0 {
+			word := plural(n, "denial")
+			if denied.Next != "" {
+				word = "more than " + word
+			}
+			said = append(said, word+" in the last day")
 		}
 		if n := len(t.Barred); n > 0 {
 			said = append(said, plural(n, "agent")+" may do nothing")
