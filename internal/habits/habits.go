@@ -309,6 +309,7 @@ func hourOfWeek(unix int64) int64 { return unix / 3600 % (7 * 24) }
 // more, and nobody's outside the node.
 func NewKey(secret []byte, principal, agent string) provenance.Key {
 	h := hmac.New(sha256.New, secret)
+	h.Write([]byte("habits of agents"))
 	for _, part := range [...]string{principal, agent} {
 		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(part))))
 		h.Write([]byte(part))

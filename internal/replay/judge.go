@@ -99,6 +99,7 @@ func (w *worker) judge(ctx context.Context, one *item) error {
 		}
 		in.Session = guard.Remembered(was.state, a, &w.instructions)
 	}
+	in.Session.Habits = guard.HabitsThen(w.o.Key, a, &t.links)
 	w.compare(ctx, one, &t, in)
 	return nil
 }
