@@ -43,6 +43,7 @@ import (
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/quota"
+	"reeve.example/reeve/internal/replay"
 	"reeve.example/reeve/internal/risk/model"
 	"reeve.example/reeve/internal/secret"
 	"reeve.example/reeve/internal/server"
@@ -80,6 +81,8 @@ type Node struct {
 	tail console.Tail // tells the console's open pages what changes
 	// replays judges what was recorded again, under another policy.
 	replays *operator.Replays
+	// shadow counts what the candidate beside the policy would have decided.
+	shadow replay.Shadow
 	// sealSeed seals the ledger's seed with a passphrase, for a backup.
 	sealSeed func(passphrase []byte) ([]byte, error)
 
@@ -160,7 +163,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	}
 	n.guard, err = guard.New(ctx, guard.Config{
 		Log: n.log, Store: n.store, Policy: set, Keep: guard.Keep(cfg.Keep), Redact: redact,
-		SessionBytes: cfg.Limits.Sessions, Observe: n.observe, Logger: n.logger,
+		SessionBytes: cfg.Limits.Sessions, Observe: n.observe, Shadowed: n.shadowed, Logger: n.logger,
 		Answered: n.answered, Beside: n.beside, Serves: n.refusedNow, Score: score, Tampering: cfg.guarded().Look, Refused: n.metrics.Quota,
 		Shared: n.shared(),
 		Quotas: guard.Quotas{
@@ -170,11 +173,11 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	if err != nil {
 		return n, err
 	}
-	values, err := n.log.Key(guard.ValuesUse)
+	keys, err := guard.DeriveKeys(n.log.Key)
 	if err != nil {
 		return n, err
 	}
-	n.replays = operator.NewReplays(n.store, n.guard.Policy, values, score != nil)
+	n.replays = operator.NewReplays(n.store, n.guard.Policy, keys, score != nil)
 	if err = n.noteRestored(ctx); err != nil {
 		return n, err
 	}
@@ -389,17 +392,17 @@ func (c *Config) LedgerKey(log uint32) (string, error) {
 	return ledger.VerifierKey(c.Ledger.Origin, seed, log)
 }
 
-// ValuesKey is the key under which sessions' values are remembered, for whoever judges
-// recorded acts again.
-func (c *Config) ValuesKey() ([]byte, error) {
+// PastKeys are the keys under which what sessions and agents did is remembered, for whoever
+// judges recorded acts again.
+func (c *Config) PastKeys() (guard.Keys, error) {
 	if c.Ledger.Seed == "" && !exists(c.seedFile()) {
-		return nil, fmt.Errorf("there is no seed in %s: without it nothing can be told of where the values of sessions came from", c.Data)
+		return guard.Keys{}, fmt.Errorf("there is no seed in %s: without it nothing can be told of where the values of sessions came from", c.Data)
 	}
 	seed, err := c.seed()
 	if err != nil {
-		return nil, err
+		return guard.Keys{}, err
 	}
-	return ledger.DeriveKey(seed, guard.ValuesUse)
+	return guard.DeriveKeys(func(use string) ([]byte, error) { return ledger.DeriveKey(seed, use) })
 }
 
 // seed is the secret that the ledger's keys come from, made at the first start.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/guard"
 )
 
 // observe counts a decision that was answered, and says in the process log what was not
@@ -33,6 +34,12 @@ func (n *Node) observe(a *act.Action, d *act.Decision, took time.Duration) {
 		}
 	}
 	n.logger.Warn("not allowed", said...)
+}
+
+// shadowed counts a decision that was held against what a candidate would have decided.
+func (n *Node) shadowed(a *act.Action, s *guard.Shadowed) {
+	n.shadow.Count(a, s)
+	n.metrics.Shadowed(s.Was, s.Would, s.Changed, s.Failed)
 }
 
 // maxLogged is how many bytes of a name stand in the process log.

@@ -18,7 +18,7 @@ import (
 func (d *doors) replayed(candidate *policy.Set, o replay.Options) *replay.Report {
 	d.Helper()
 	var err error
-	if o.Key, err = ledger.DeriveKey(make([]byte, 32), guard.ValuesUse); err != nil {
+	if o.Keys, err = guard.DeriveKeys(func(use string) ([]byte, error) { return ledger.DeriveKey(make([]byte, 32), use) }); err != nil {
 		d.Fatal(err)
 	}
 	o.Acts = 10

@@ -91,7 +91,9 @@ reeve policy replay --since 7d --candidate stricter.yaml --json > replay.json
 reeve policy replay --since 2026-11-01 --until 2026-11-08 --candidate ./policy --acts 20
 reeve policy replay --candidate ./policy --server https://guard.example --key file:auditor.key`,
 	"policy reload": `reeve policy reload --data /var/lib/reeve`,
-	"policy test":   `reeve policy test mine/policy --verbose`,
+	"policy shadow": `reeve policy shadow
+reeve policy shadow --json --server https://guard.example --key file:auditor.key`,
+	"policy test": `reeve policy test mine/policy --verbose`,
 	"serve": `reeve serve
 reeve serve --policy mine/policy --data /var/lib/reeve
 reeve serve --listen 0.0.0.0:8080 --anonymous never --tls-cert cert.pem --tls-key key.pem`,

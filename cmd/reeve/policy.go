@@ -22,7 +22,7 @@ import (
 )
 
 func policyCommand() *cobra.Command {
-	return group("policy", "Check, test and understand a policy", policyCheck(), policyTest(), policyExplain(), policyDetectors(), policyReplay(), policyReload())
+	return group("policy", "Check, test and understand a policy", policyCheck(), policyTest(), policyExplain(), policyDetectors(), policyReplay(), policyShadow(), policyReload())
 }
 
 func policyCheck() *cobra.Command {

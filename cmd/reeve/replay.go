@@ -60,7 +60,7 @@ otherwise, 4 where none would as far as it can be told, and of some it cannot; 1
 			if wantsJSON(cmd) {
 				err = printJSON(cmd.OutOrStdout(), report)
 			} else {
-				printReplay(cmd.OutOrStdout(), report)
+				printReplay(cmd.OutOrStdout(), "again", report)
 			}
 			if err != nil {
 				return err
@@ -80,6 +80,37 @@ otherwise, 4 where none would as far as it can be told, and of some it cannot; 1
 	c.Flags().IntVar(&w.limit, "limit", 50, "how many groups and agents to show; 0 for all")
 	c.Flags().IntVar(&w.acts, "acts", 3, "how many acts of each group to name")
 	settingFlags(c, "data", "database", "policy", "ledger-seed", "ledger-origin")
+	new(nodeFlags).add(c)
+	return jsonFlag(c)
+}
+
+func policyShadow() *cobra.Command {
+	var limit int
+	c := &cobra.Command{
+		Use:   "shadow",
+		Short: "Say what the candidate beside the running node's policy would have decided otherwise",
+		Long: `Tells what the candidate beside the policy, its documents with mode: shadow, would have
+decided otherwise of what the running node has decided since that candidate is there. Of
+what was decided before, policy replay tells.`,
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit < 0 {
+				return usageError{errors.New("--limit is not negative")}
+			}
+			var report replay.Report
+			if err := ask(cmd, true, "GET", "/api/v1/policy/shadow", nil, &report); err != nil {
+				return err
+			}
+			report.Shorten(limit)
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), report)
+			}
+			printReplay(cmd.OutOrStdout(), "also", &report)
+			return nil
+		},
+	}
+	c.Flags().IntVar(&limit, "limit", 50, "how many groups and agents to show; 0 for all")
+	settingFlags(c, "data")
 	new(nodeFlags).add(c)
 	return jsonFlag(c)
 }
@@ -133,13 +164,13 @@ func (w *whatIf) ask(cmd *cobra.Command, since, until time.Time) (*replay.Report
 		if err != nil {
 			return err
 		}
-		key, err := c.ValuesKey()
+		keys, err := c.PastKeys()
 		if err != nil {
 			return err
 		}
 		shown := &share{w: cmd.ErrOrStderr()}
 		report, err = replay.Run(ctx, store, candidate, replay.Options{
-			Since: since, Until: until, Key: key, Acts: w.acts, Scored: c.Model.URL != "", Progress: shown.progress(),
+			Since: since, Until: until, Keys: keys, Acts: w.acts, Scored: c.Model.URL != "", Progress: shown.progress(),
 		})
 		shown.clear()
 		return err
@@ -171,8 +202,8 @@ func (s *share) clear() {
 	}
 }
 
-func printReplay(w io.Writer, r *replay.Report) {
-	fmt.Fprintf(w, "%s judged again under %s\n\n", words.Count(r.Acts, "act"), r.Candidate)
+func printReplay(w io.Writer, how string, r *replay.Report) {
+	fmt.Fprintf(w, "%s judged %s under %s\n\n", words.Count(r.Acts, "act"), how, r.Candidate)
 	fmt.Fprintf(w, "%8d the same\n%8d changed%s\n%8d cannot be told%s\n", r.Same, r.Changed, parts(
 		[]string{"let through more", "let through less", "changed otherwise"}, []int{r.Looser, r.Stricter, r.Changed - r.Looser - r.Stricter}),
 		r.CannotTell, because(r.Because))

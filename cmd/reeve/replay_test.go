@@ -37,11 +37,11 @@ func TestReplayDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := cfg.ValuesKey()
+	keys, err := cfg.PastKeys()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := replay.Run(t.Context(), store, set, replay.Options{Key: key, Acts: 9})
+	r, err := replay.Run(t.Context(), store, set, replay.Options{Keys: keys, Acts: 9})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,11 +4,39 @@ import (
 	"slices"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/habits"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/session"
 )
 
 // What follows is for whoever judges recorded acts again.
+
+// Keys are those under which what is remembered is looked up: without them it tells nothing.
+type Keys struct{ Values []byte }
+
+// DeriveKeys derives them from a ledger's seed: by Log.Key, or by ledger.DeriveKey.
+func DeriveKeys(key func(use string) ([]byte, error)) (k Keys, err error) {
+	k.Values, err = key(valuesUse)
+	return k, err
+}
+
+// Then is what was usual for the agent of a recorded call, as it counted then; nil where
+// nobody asked.
+func (k Keys) Then(a *act.Action, links *ledger.ActLinks, set *policy.Set) (*habits.View, error) {
+	if len(links.Habits) == 0 {
+		return nil, nil
+	}
+	note, err := habits.ParseNote(links.Habits)
+	if err != nil {
+		return nil, err
+	}
+	v := &habits.View{Key: habits.NewKey(k.Values, a.Principal.Name, a.Agent.ID), Settings: set.HabitSettings(), Then: note}
+	if a.User.ID != "" {
+		v.User = UserOfHabits(a.User.ID, a.User.Organization)
+	}
+	return v, nil
+}
 
 // Restore gives an act that was read again what it was judged by the first time, and
 // returns its violations.

@@ -79,6 +79,9 @@ type Config struct {
 	// Observe is called after each decision that was answered, with the time
 	// that it took; nil for none.
 	Observe func(a *act.Action, d *act.Decision, took time.Duration)
+	// Shadowed is called after each decision that was answered while the policy has a
+	// candidate beside it, with what that would have decided; nil for none.
+	Shadowed func(a *act.Action, s *Shadowed)
 	// Answered is called with each held decision that changed, once that is
 	// durable, except when it was used; nil for none. It must not block.
 	Answered func(h *approval.Decision)
@@ -399,6 +402,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With, read *ha
 	in := &policy.Input{Action: a, Violations: append(violations, a.Standing...), Reading: read}
 	in.Session.Habits = g.habitsOf(ctx, a, set)
 	d := judge(in, set)
+	would := g.shadow(in, &d, set)
 	consent, release, err := g.consult(ctx, a, &d, q.Asked, false, session.Digest{})
 	if err != nil {
 		return act.Decision{}, nil, err
@@ -421,6 +425,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With, read *ha
 		return act.Decision{}, nil, err
 	}
 	g.habits.count(noted)
+	g.shadowed(a, would, d.Position)
 	return d, modified, nil
 }
 
@@ -472,6 +477,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	remembered.Habits = usual
 	in := &policy.Input{Action: a, Violations: append(violations, a.Standing...), Session: remembered, Reading: read}
 	d := judge(in, set)
+	would := g.shadow(in, &d, set)
 	consent, release, err := g.consult(ctx, a, &d, q.Asked, s.state.Tainted(a.Turn), s.state.Defined(a))
 	if err != nil {
 		s.unlock()
@@ -535,6 +541,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		return act.Decision{}, nil, err
 	}
 	g.habits.count(noted)
+	g.shadowed(a, would, d.Position)
 	if ended != nil {
 		g.waiting.wake(a.Dialogue)
 	}

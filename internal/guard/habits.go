@@ -75,7 +75,7 @@ type known struct {
 }
 
 func newProfiles(log *ledger.Log) (*profiles, error) {
-	secret, err := log.Key(ValuesUse)
+	secret, err := log.Key(valuesUse)
 	if err != nil {
 		return nil, fmt.Errorf("derive the key of agents' habits: %w", err)
 	}
@@ -100,19 +100,6 @@ func (g *Guard) habitsOf(ctx context.Context, a *act.Action, set *policy.Set) *h
 		v.Hour = habits.Count{}
 	}
 	return v
-}
-
-// HabitsThen is what was known of an act's agent when the act was decided, as the note
-// beside its record has it; nil for none. key is the ledger's for ValuesUse.
-func HabitsThen(key []byte, a *act.Action, links *ledger.ActLinks) *habits.View {
-	if key == nil || links.Habits == nil {
-		return nil
-	}
-	n, err := habits.ParseNote(links.Habits)
-	if err != nil {
-		return nil
-	}
-	return &habits.View{Key: habits.NewKey(key, a.Principal.Name, a.Agent.ID), Then: n}
 }
 
 // UserOfHabits is a user as habits tell users apart.

@@ -159,15 +159,16 @@ func (h *held) done(step int64, t *ledger.Ticket) bool {
 }
 
 func newMemory(store Store, log *ledger.Log, limit int, shared bool) (*memory, error) {
-	key, err := log.Key(ValuesUse)
+	key, err := log.Key(valuesUse)
 	if err != nil {
 		return nil, fmt.Errorf("derive the key of sessions' values: %w", err)
 	}
 	return &memory{store: store, log: log, limit: limit, shared: shared, key: key, held: map[ledger.Key]*held{}, idle: idle{of: map[string]*share{}}}, nil
 }
 
-// ValuesUse names the key from which those of sessions' values are derived: see ledger.DeriveKey.
-const ValuesUse = "values of sessions"
+// valuesUse is what the key is for from which those of sessions' values, and of agents'
+// habits, are derived: see ledger.DeriveKey.
+const valuesUse = "values of sessions"
 
 // ValuesKey is the key under which a session's values are remembered: the same on all
 // nodes of a database, and nobody's who has the database alone.

@@ -29,6 +29,7 @@ import (
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/nodes"
+	"reeve.example/reeve/internal/replay"
 	"reeve.example/reeve/internal/retention"
 	"reeve.example/reeve/internal/server"
 
@@ -45,6 +46,7 @@ type API struct {
 	Keys      *Keys
 	Retention *retention.Keeper
 	Replays   *Replays
+	Shadow    *replay.Shadow
 	// ReloadPolicy has all nodes read their policies again and put them in force. elsewhere
 	// are those at which another one is in force than here.
 	ReloadPolicy func(ctx context.Context, by act.Principal) (changed bool, elsewhere []NodePolicy, err error)
@@ -124,6 +126,7 @@ func (o *API) table() []row {
 		{"GET /api/v1/agents/{id}/habits", looking, 0, serve(o.showHabits)},
 		{"POST /api/v1/agents/{id}/habits", admins, maxAnswer, serve(o.sayHabits)},
 		{"POST /api/v1/decisions/{id}/incident", answers, maxAnswer, serve(o.incident)},
+		{"GET /api/v1/policy/shadow", looking, 0, serve(o.shadow)},
 		{"POST /api/v1/policy/replay", looking, maxCandidate, o.replay},
 	}
 }

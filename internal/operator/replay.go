@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/replay"
 	"reeve.example/reeve/internal/server"
@@ -46,15 +47,15 @@ var errBusy = problem{http.StatusTooManyRequests, errors.New("another replay is 
 type Replays struct {
 	Store  replay.Store
 	Policy func() *policy.Set
-	Key    []byte // see replay.Options
+	Keys   guard.Keys
 	Scored bool
 
 	busy chan struct{}
 }
 
 // NewReplays is the way to a node's past.
-func NewReplays(store replay.Store, policy func() *policy.Set, key []byte, scored bool) *Replays {
-	return &Replays{Store: store, Policy: policy, Key: key, Scored: scored, busy: make(chan struct{}, 1)}
+func NewReplays(store replay.Store, policy func() *policy.Set, keys guard.Keys, scored bool) *Replays {
+	return &Replays{Store: store, Policy: policy, Keys: keys, Scored: scored, busy: make(chan struct{}, 1)}
 }
 
 // Run judges a window again; progress is called now and then, nil for never.
@@ -86,7 +87,7 @@ func (p *Replays) Run(ctx context.Context, q *Replay, progress func(done, of uin
 		errors.New("that is more than a node judges again in ten minutes: take a smaller window, or reeve policy replay on its machine")})
 	defer cancel()
 	r, err := replay.Run(ctx, p.Store, candidate, replay.Options{
-		Since: q.Since, Until: q.Until, Key: p.Key, Scored: p.Scored, Acts: q.Acts, Progress: progress, Workers: max(1, runtime.GOMAXPROCS(0)/2),
+		Since: q.Since, Until: q.Until, Keys: p.Keys, Scored: p.Scored, Acts: q.Acts, Progress: progress, Workers: max(1, runtime.GOMAXPROCS(0)/2),
 	})
 	if err == nil {
 		r.Shorten(q.Limit)
@@ -104,4 +105,17 @@ func (o *API) replay(w http.ResponseWriter, r *http.Request) {
 		}
 		return report, err
 	})(w, r)
+}
+
+// errNoShadow is what who asks for a candidate's differences gets where there is none.
+var errNoShadow = problem{http.StatusNotFound, errors.New("no candidate is beside this node's policy: a document with mode: shadow is one")}
+
+// shadow tells what the candidate beside the policy would have decided otherwise since it
+// is there.
+func (o *API) shadow(*http.Request, act.Principal, Nothing) (*replay.Report, error) {
+	candidate := o.Guard.Policy().Shadow()
+	if candidate == nil {
+		return nil, errNoShadow
+	}
+	return o.Shadow.Report(candidate.Hash(), time.Now()), nil
 }

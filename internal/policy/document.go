@@ -248,7 +248,9 @@ func readDocument(f File) *document {
 		}
 		d.effect = e
 	}
-	d.observe = d.modeOf(root.Get("mode"))
+	if mode := root.Get("mode"); mode == nil || mode.Text != shadowMode { // see apart
+		d.observe = d.modeOf(mode)
+	}
 	d.readLists(root.Get("lists"))
 	d.readManifests(root.Get("manifests"))
 	for _, item := range d.items(root, "except", "write each exception as - name: …", 0) {

@@ -32,6 +32,7 @@ import (
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard"
+	"reeve.example/reeve/internal/words"
 	"reeve.example/reeve/internal/yamldoc"
 )
 
@@ -67,6 +68,7 @@ type Set struct {
 	follows       bool          // see Follows
 	counted       []counted     // the acts that rules ask the session's past for
 	masksUser     risk.Detector // what is masked in what users say
+	shadow        *Set          // see Shadow
 	grave         float64       // the score from which a call's risk denies; 0 for never
 	files         int
 	notes         []string // see Notes
@@ -90,7 +92,10 @@ const (
 
 // Load compiles documents into a Set. The error is an ErrorList that names
 // every fault that was found.
-func Load(files ...File) (*Set, error) { return compile(files, withIncluded) }
+func Load(files ...File) (*Set, error) {
+	live, candidate := apart(files)
+	return withShadow(live, candidate, withIncluded)
+}
 
 // compile compiles documents. include adds the files that they include.
 func compile(files []File, include func(files []File, docs []*document) []File) (*Set, error) {
@@ -158,9 +163,14 @@ func compile(files []File, include func(files []File, docs []*document) []File) 
 		}
 	}
 	s.text = writeText(files)
+	s.settleHash()
+	return s, nil
+}
+
+// settleHash names the set by its text.
+func (s *Set) settleHash() {
 	sum := sha256.Sum256(s.text)
 	s.hash = "sha256:" + hex.EncodeToString(sum[:])
-	return s, nil
 }
 
 // readDocuments reads the documents among files, and gives back the tables of programs.
@@ -429,7 +439,8 @@ func plainPathError(err error) error {
 func (s *Set) Hash() string { return s.hash }
 
 // Text returns all documents in one form, from which Parse makes the same Set
-// again: a JSON object {"reeve_policy":1,"files":[{"name":…,"text":…}]}.
+// again: a JSON object {"reeve_policy":1,"files":[{"name":…,"text":…}]}, with the same of its
+// Shadow as the member shadow where it has one.
 func (s *Set) Text() []byte { return slices.Clone(s.text) }
 
 // Default returns the effect of an action that no rule decides.
@@ -486,6 +497,9 @@ func (s *Set) Notes(now time.Time) []string {
 	if !slices.ContainsFunc(s.rules, func(r *rule) bool { return !r.observe }) {
 		notes = append(notes, "every rule only watches: nothing is stopped")
 	}
+	if s.shadow != nil {
+		notes = append(notes, fmt.Sprintf("a candidate of %s is judged by beside it, and stops nothing: reeve policy shadow", words.Count(len(s.shadow.rules), "rule")))
+	}
 	if s.grave == 0 {
 		notes = append(notes, "risk.deny is off: grave risk alone denies nothing")
 	}
@@ -534,12 +548,18 @@ func Parse(text []byte) (*Set, error) {
 	if version, _ := doc.Root().Get("reeve_policy").Int(); version != 1 {
 		return nil, ErrorList{{Message: "this is not the text of a policy that this reeve can read"}}
 	}
-	var files []File
-	for _, f := range doc.Root().Get("files").Elems() {
-		files = append(files, File{f.Get("name").Text(), []byte(f.Get("text").Text())})
-	}
+	files := filesIn(doc.Root())
 	if len(files) == 0 {
 		return nil, ErrorList{{Message: "the text of the policy holds no documents"}}
 	}
-	return compile(files, func(files []File, _ []*document) []File { return files }) // what was included is among them
+	// What was included is among them.
+	return withShadow(files, filesIn(doc.Root().Get("shadow")), func(files []File, _ []*document) []File { return files })
+}
+
+// filesIn are the documents in the text of a policy.
+func filesIn(text rawjson.Value) (files []File) {
+	for _, f := range text.Get("files").Elems() {
+		files = append(files, File{f.Get("name").Text(), []byte(f.Get("text").Text())})
+	}
+	return files
 }

@@ -12,11 +12,12 @@ type Missing uint8
 
 // What can be missing.
 const (
-	MissingText    Missing = 1 << iota // what the caller says, but the act's kind and the tool's name
-	MissingScore                       // what a model says of the call
-	MissingOrigins                     // where the session's values came from, since nobody asked then
-	MissingHabits                      // what was usual for the agent then
-	MissingPast                        // what the session had done of the acts that rules count now
+	MissingText        Missing = 1 << iota // what the caller says, but the act's kind and the tool's name
+	MissingScore                           // what a model says of the call
+	MissingOrigins                         // where the session's values came from, since nobody asked then
+	MissingHabits                          // what was usual for the agent then
+	MissingHabitsCount                     // by how many sessions the agent was known then
+	MissingPast                            // what the session had done of the acts that rules count now
 )
 
 // Unclear names what of the policy may say something else of an act than it does, because
@@ -29,6 +30,7 @@ func (s *Set) Unclear(in *Input, missing Missing) (names []string) {
 	for _, r := range s.index.candidates(nil, in) {
 		if missing&MissingScore != 0 && r.hazard > 0 || missing&MissingText != 0 && r.looksAtText() ||
 			missing&MissingOrigins != 0 && r.follows() || missing&MissingHabits != 0 && r.asksHabits() ||
+			missing&MissingHabitsCount != 0 && r.when.names(countOfHabits) ||
 			missing&MissingPast != 0 && r.when != nil && r.when.past != nil {
 			names = append(names, r.name)
 		}
@@ -56,6 +58,20 @@ func (r *rule) looksAtText() bool {
 // asksHabits reports whether what a rule says depends on what is usual for the agent.
 func (r *rule) asksHabits() bool {
 	return r.usual || r.when != nil && r.when.habits || r.change.withExpr != nil && r.change.withExpr.habits
+}
+
+const countOfHabits = "habits.sessions"
+
+// names reports whether a condition reads a variable.
+func (c *condition) names(variable string) bool {
+	if c != nil {
+		for _, ref := range c.ast.NativeRep().ReferenceMap() {
+			if ref.Name == variable {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // plainVariables are those that conditions read which do not depend on it.

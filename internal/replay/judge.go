@@ -60,11 +60,11 @@ func (w *worker) judge(ctx context.Context, one *item) error {
 	var was *past
 	if one.step != nil { // whatever becomes of the act: the next one needs it
 		var err error
-		if was, err = w.past.before(ctx, w.store, w.o.Key, one); err != nil {
+		if was, err = w.past.before(ctx, w.store, w.o.Keys.Values, one); err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			w.unknown(one, &t, Damaged)
+			w.tally.unknown(Damaged)
 			return nil
 		}
 		defer w.past.after(was, one)
@@ -73,18 +73,18 @@ func (w *worker) judge(ctx context.Context, one *item) error {
 		return context.Cause(ctx)
 	}
 	if why != "" {
-		w.unknown(one, &t, why)
+		w.tally.unknown(why)
 		return nil
 	}
 	a := read(one, &t)
 	if a == nil {
-		w.unknown(one, &t, Unread)
+		w.tally.unknown(Unread)
 		return nil
 	}
 	in := &policy.Input{Action: a, Violations: guard.Restore(a, t.outcome.Given)}
 	if a.Session != "" || a.Step != "" {
 		if was == nil {
-			w.unknown(one, &t, Memory)
+			w.tally.unknown(Memory)
 			return nil
 		}
 		if given := t.outcome.Given; given.Forgotten {
@@ -94,12 +94,16 @@ func (w *worker) judge(ctx context.Context, one *item) error {
 			was.state.Known = false
 		}
 		if was.gone || !one.step.Follows(was.state) {
-			w.unknown(one, &t, Memory)
+			w.tally.unknown(Memory)
 			return nil
 		}
 		in.Session = guard.Remembered(was.state, a, &w.instructions)
 	}
-	in.Session.Habits = guard.HabitsThen(w.o.Key, a, &t.links)
+	var err error
+	if in.Session.Habits, err = w.o.Keys.Then(a, &t.links, w.candidate); err != nil {
+		w.tally.unknown(Damaged)
+		return nil
+	}
 	w.compare(ctx, one, &t, in)
 	return nil
 }
@@ -108,23 +112,40 @@ func (w *worker) judge(ctx context.Context, one *item) error {
 func (w *worker) compare(ctx context.Context, one *item, t *told, in *policy.Input) {
 	d := w.ruled(in, w.candidate)
 	if why := w.unclear(one, in, t, &d); why != "" {
-		w.unknown(one, t, why)
+		w.tally.unknown(why)
 		return
 	}
 	before := guard.Ruled(&t.outcome)
 	if before == d.Effect && before == act.Modify && t.outcome.Incomplete {
-		w.unknown(one, t, Masked)
+		w.tally.unknown(Masked)
 		return
 	}
 	if before == d.Effect && (before != act.Modify || sameEdits(&t.outcome, &d)) {
-		w.tally.same(one, t, before)
+		w.tally.same(t.agent(), before)
 		return
 	}
 	if w.otherwise(ctx, in, t, before) {
-		w.unknown(one, t, Program)
+		w.tally.unknown(Program)
 		return
 	}
-	w.tally.changed(one, t, before, &d)
+	g := group{before, d.Effect, guard.Decisive(d.Reasons, d.Effect), t.agent(), short(t.links.Resource), one.record.Kind}
+	if d.Effect > before {
+		g.rule = t.stopped(before)
+	}
+	w.tally.changed(g, one.at())
+}
+
+// agent is the name of whose act it was.
+func (t *told) agent() string { return short(cmp.Or(t.asker.Claims.Agent, t.asker.Name)) }
+
+// stopped is the rule that gave the act the effect that it had.
+func (t *told) stopped(effect act.Effect) string {
+	for _, r := range t.outcome.Reasons {
+		if e, _ := act.ParseEffect(r.Effect); e == effect && !r.Observe {
+			return r.Rule
+		}
+	}
+	return ""
 }
 
 // otherwise reports whether the policy that decided would decide otherwise now, so that a
@@ -164,7 +185,8 @@ func (w *worker) unclear(one *item, in *policy.Input, t *told, d *act.Decision) 
 		{policy.MissingText, Masked, t.outcome.Given.Masked},
 		{policy.MissingScore, Score, w.o.Scored && unscored(in)},
 		{policy.MissingOrigins, Origins, one.step != nil && one.step.Unread() && in.Session.Values != nil && in.Session.Values.Lost},
-		{policy.MissingHabits, Habits, w.candidate.Habits()},
+		{policy.MissingHabits, Habits, in.Action.IsCall() && in.Session.Habits == nil && w.candidate.Habits()},
+		{policy.MissingHabitsCount, Habits, in.Action.IsCall() && w.candidate.Habits()},
 		{policy.MissingPast, Counted, in.Session.Past != nil && slices.ContainsFunc(w.candidate.Counted(), func(key uint64) bool {
 			_, sure := in.Session.Past(key)
 			return !sure
@@ -193,8 +215,6 @@ func unscored(in *policy.Input) bool {
 	a := in.Action
 	return a.IsCall() && a.Model == nil && !slices.ContainsFunc(in.Violations, func(v act.Violation) bool { return v.Check == "model.absent" })
 }
-
-func (w *worker) unknown(one *item, t *told, why string) { w.tally.unknown(one, t, why) }
 
 // sameEdits reports whether a decision changes an act as it was changed.
 func sameEdits(was *ledger.Outcome, d *act.Decision) bool {

@@ -2,7 +2,7 @@
 // memory that they had, under a candidate policy, and tells what would be decided
 // otherwise. It reads, and changes nothing.
 //
-//	report, err := replay.Run(ctx, store, candidate, replay.Options{Since: yesterday, Key: key})
+//	report, err := replay.Run(ctx, store, candidate, replay.Options{Since: yesterday, Keys: keys})
 //
 // An act comes to one of three ends, which are counted apart: the same, changed, or that
 // it cannot be told, because what it was judged by is not there any more.
@@ -34,9 +34,9 @@ type Options struct {
 	// Since and Until are the window: the records from one time to before another. Zero
 	// is the oldest record, and the newest at the start.
 	Since, Until time.Time
-	// Key is the ledger's for guard.ValuesUse, without which no session's values can be
+	// Keys are those of the ledger's seed, without which nothing that is remembered can be
 	// looked up.
-	Key []byte
+	Keys guard.Keys
 	// Scored says that a model is asked for the risk of calls now: of a call that none was
 	// asked about, it cannot be told what it would have said.
 	Scored bool
@@ -62,7 +62,7 @@ func Run(ctx context.Context, store Store, candidate *policy.Set, o Options) (*R
 	}
 	var done atomic.Uint64
 	shared := &shared{store: store, candidate: candidate, o: &o, policies: map[string]*then{candidate.Hash(): {set: candidate}},
-		instructions: guard.Instructions{Key: guard.ValuesKey(o.Key, ledger.Key{})}}
+		instructions: guard.Instructions{Key: guard.ValuesKey(o.Keys.Values, ledger.Key{})}}
 	workers := make([]*worker, o.Workers)
 	var group sync.WaitGroup
 	for i := range workers {

@@ -112,11 +112,11 @@ func (n *node) call(session string, i int, tool, text string) act.Decision {
 
 func options(t testing.TB) replay.Options {
 	t.Helper()
-	key, err := ledger.DeriveKey(make([]byte, 32), guard.ValuesUse)
+	keys, err := guard.DeriveKeys(func(use string) ([]byte, error) { return ledger.DeriveKey(make([]byte, 32), use) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	return replay.Options{Key: key, Acts: 2}
+	return replay.Options{Keys: keys, Acts: 2}
 }
 
 func run(t testing.TB, s replay.Store, set *policy.Set, o replay.Options) *replay.Report {

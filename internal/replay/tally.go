@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/words"
 )
 
@@ -94,19 +93,18 @@ func newTally(acts int) *tally {
 	return &tally{acts: acts, because: map[string]int{}, groups: map[group]*Change{}, agents: map[string]*Agent{}}
 }
 
-func (t *tally) unknown(_ *item, _ *told, why string) { t.because[why]++ }
+func (t *tally) unknown(why string) { t.because[why]++ }
 
-func (t *tally) same(_ *item, by *told, effect act.Effect) {
+func (t *tally) same(agent string, effect act.Effect) {
 	t.equal++
 	if effect >= act.Modify {
-		if a := t.agent(by); a != nil {
+		if a := t.agent(agent); a != nil {
 			a.Passed++
 		}
 	}
 }
 
-func (t *tally) agent(by *told) *Agent {
-	name := nameOf(by)
+func (t *tally) agent(name string) *Agent {
 	a := t.agents[name]
 	if a == nil {
 		if len(t.agents) == mostAgents {
@@ -119,8 +117,6 @@ func (t *tally) agent(by *told) *Agent {
 	return a
 }
 
-func nameOf(by *told) string { return short(cmp.Or(by.asker.Claims.Agent, by.asker.Name)) }
-
 func short(s string) string {
 	if len(s) > mostNames {
 		return words.Cut(s, mostNames) + "…"
@@ -128,18 +124,19 @@ func short(s string) string {
 	return s
 }
 
-func (t *tally) changed(one *item, by *told, before act.Effect, d *act.Decision) {
+// changed counts an act that would be decided otherwise.
+func (t *tally) changed(g group, at act.Position) {
 	t.changes++
 	switch {
-	case d.Effect > before:
+	case g.to > g.from:
 		t.looser++
-	case d.Effect < before:
+	case g.to < g.from:
 		t.stricter++
 	}
-	if before >= act.Modify {
-		if a := t.agent(by); a != nil {
+	if g.from >= act.Modify {
+		if a := t.agent(g.agent); a != nil {
 			a.Passed++
-			switch d.Effect {
+			switch g.to {
 			case act.Deny:
 				a.Denied++
 			case act.Escalate:
@@ -147,45 +144,19 @@ func (t *tally) changed(one *item, by *told, before act.Effect, d *act.Decision)
 			}
 		}
 	}
-	g := group{before, d.Effect, "", nameOf(by), short(by.links.Resource), one.record.Kind}
-	if d.Effect > before {
-		g.rule = stopped(&by.outcome, before)
-	} else {
-		g.rule = stops(d)
-	}
 	c := t.groups[g]
 	if c == nil {
 		if len(t.groups) == mostGroups {
 			t.left = true
 			return
 		}
-		c = &Change{From: before.String(), To: d.Effect.String(), Rule: g.rule, Agent: g.agent, Tool: g.tool, Kind: g.kind, from: before, to: d.Effect}
+		c = &Change{From: g.from.String(), To: g.to.String(), Rule: g.rule, Agent: g.agent, Tool: g.tool, Kind: g.kind, from: g.from, to: g.to}
 		t.groups[g] = c
 	}
 	c.Acts++
 	if len(c.first) < t.acts {
-		c.first = append(c.first, one.at())
+		c.first = append(c.first, at)
 	}
-}
-
-// stopped is the rule that gave an act the effect that it had.
-func stopped(was *ledger.Outcome, effect act.Effect) string {
-	for _, r := range was.Reasons {
-		if e, _ := act.ParseEffect(r.Effect); e == effect && !r.Observe {
-			return r.Rule
-		}
-	}
-	return ""
-}
-
-// stops is the rule that gives it the effect that it would have.
-func stops(d *act.Decision) string {
-	for i := range d.Reasons {
-		if r := &d.Reasons[i]; r.Effect == d.Effect && !r.Observe {
-			return r.Rule
-		}
-	}
-	return ""
 }
 
 // join takes up what another tally has counted.
@@ -202,7 +173,9 @@ func (t *tally) join(o *tally) {
 				t.left = true
 				continue
 			}
-			t.groups[g] = c
+			own := *c
+			own.first = slices.Clone(c.first)
+			t.groups[g] = &own
 			continue
 		}
 		had.Acts += c.Acts

@@ -31,6 +31,7 @@ type Metrics struct {
 	ended       *prometheus.CounterVec
 	tasks       *prometheus.HistogramVec
 	rules       *prometheus.CounterVec
+	shadowed    *prometheus.CounterVec
 	loaded      prometheus.Gauge
 	stale       prometheus.Gauge
 	unpublished *prometheus.GaugeVec
@@ -80,6 +81,10 @@ func NewMetrics(version string) *Metrics {
 			Name: "reeve_rule_decisions_total",
 			Help: "Decisions that a rule of the policy, or a check of the guardian's own, had a part in, by the effect that it asked for; observe is one that only watches, or that an exception lifted.",
 		}, []string{"rule", "code", "effect"}),
+		shadowed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reeve_shadow_decisions_total",
+			Help: "What the candidate beside the policy would have decided (would) of what the policy decided (was): changed is yes where they differ, and failed where it could not be asked.",
+		}, []string{"was", "would", "changed"}),
 		loaded: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "reeve_policy_read_timestamp_seconds", Help: "When the policy's files were last read and taken, in seconds since 1970.",
 		}),
@@ -109,7 +114,7 @@ func NewMetrics(version string) *Metrics {
 		Name: "reeve_build_info", Help: "The program that runs; always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.decisions, m.latency, m.batch, m.size, m.reloads, m.refused, m.quotas, m.inFlight, m.ended, m.tasks, m.rules, m.loaded, m.stale, m.unpublished, build,
+	m.registry.MustRegister(m.decisions, m.latency, m.batch, m.size, m.reloads, m.refused, m.quotas, m.inFlight, m.ended, m.tasks, m.rules, m.shadowed, m.loaded, m.stale, m.unpublished, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -126,6 +131,18 @@ func (m *Metrics) Decision(a *act.Action, d *act.Decision, took time.Duration) {
 		rule, code, _ := strings.Cut(m.name(m.named, maxRules, r.Rule+"\x00"+r.Code), "\x00")
 		m.rules.WithLabelValues(rule, code, effect).Inc()
 	}
+}
+
+// Shadowed counts a decision that was held against a candidate's.
+func (m *Metrics) Shadowed(was, would act.Effect, changed, failed bool) {
+	word := "no"
+	switch {
+	case failed:
+		word = "failed"
+	case changed:
+		word = "yes"
+	}
+	m.shadowed.WithLabelValues(was.String(), would.String(), word).Inc()
 }
 
 // maxRules is how many rules are counted by name. A policy may have ten thousand, and
