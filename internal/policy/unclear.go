@@ -93,3 +93,11 @@ func (c *condition) looksAtText() bool {
 	}
 	return false
 }
+
+// SameLabels reports whether another policy says the same of where texts come from.
+func (s *Set) SameLabels(o *Set) bool {
+	return slices.EqualFunc(s.labels, o.labels, func(a, b *label) bool {
+		return a.scope.kinds == b.scope.kinds && slices.Equal(a.scope.tools, b.scope.tools) && slices.Equal(a.servers, b.servers) &&
+			a.parts == b.parts && a.by == b.by && slices.Equal(a.fields, b.fields) && slices.Equal(a.tags, b.tags)
+	})
+}

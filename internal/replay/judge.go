@@ -37,6 +37,7 @@ const (
 	Damaged = "damaged"
 	Counted = "acts were not counted"
 	Origins = "where values came from was not asked"
+	Labels  = "read under other labels"
 	Unread  = "cannot be read again" // not as the act that was judged
 	Program = "this reeve decides otherwise by the policy of then, too"
 )
@@ -111,7 +112,7 @@ func (w *worker) judge(ctx context.Context, one *item) error {
 // compare judges an act by the candidate, and sets what comes of it against the record.
 func (w *worker) compare(ctx context.Context, one *item, t *told, in *policy.Input) {
 	d := w.ruled(in, w.candidate)
-	if why := w.unclear(one, in, t, &d); why != "" {
+	if why := w.unclear(ctx, one, in, t, &d); why != "" {
 		w.tally.unknown(why)
 		return
 	}
@@ -155,7 +156,7 @@ func (w *worker) otherwise(ctx context.Context, in *policy.Input, t *told, befor
 	if t.outcome.Given.Masked {
 		return false
 	}
-	set := w.policyOf(ctx, t.outcome.Policy)
+	set := w.policyOf(ctx, t.outcome.Policy).set
 	if set == nil {
 		return false
 	}
@@ -174,7 +175,7 @@ func (w *worker) ruled(in *policy.Input, set *policy.Set) act.Decision {
 
 // unclear says why it cannot be told what the candidate says of an act: something that it
 // looks at is not known. A denial that rests on something else stands.
-func (w *worker) unclear(one *item, in *policy.Input, t *told, d *act.Decision) string {
+func (w *worker) unclear(ctx context.Context, one *item, in *policy.Input, t *told, d *act.Decision) string {
 	why := ""
 	var names []string // of what may say something else
 	for _, m := range [...]struct {
@@ -185,6 +186,7 @@ func (w *worker) unclear(one *item, in *policy.Input, t *told, d *act.Decision) 
 		{policy.MissingText, Masked, t.outcome.Given.Masked},
 		{policy.MissingScore, Score, w.o.Scored && unscored(in)},
 		{policy.MissingOrigins, Origins, one.step != nil && one.step.Unread() && in.Session.Values != nil && in.Session.Values.Lost},
+		{policy.MissingOrigins, Labels, w.relabeled(ctx, in, t)},
 		{policy.MissingHabits, Habits, in.Action.IsCall() && in.Session.Habits == nil && w.candidate.Habits()},
 		{policy.MissingHabitsCount, Habits, in.Action.IsCall() && w.candidate.Habits()},
 		{policy.MissingPast, Counted, in.Session.Past != nil && slices.ContainsFunc(w.candidate.Counted(), func(key uint64) bool {
@@ -208,6 +210,13 @@ func (w *worker) unclear(one *item, in *policy.Input, t *told, d *act.Decision) 
 		return ""
 	}
 	return why
+}
+
+// relabeled reports whether a session has read what the candidate may call another's: what
+// is remembered was labelled by the policy of then.
+func (w *worker) relabeled(ctx context.Context, in *policy.Input, t *told) bool {
+	v := in.Session.Values
+	return v != nil && !v.Empty() && w.candidate.Follows() && !w.policyOf(ctx, t.outcome.Policy).labels
 }
 
 // unscored reports whether an act is a call that no model was asked about.

@@ -61,7 +61,7 @@ func Run(ctx context.Context, store Store, candidate *policy.Set, o Options) (*R
 		return nil, err
 	}
 	var done atomic.Uint64
-	shared := &shared{store: store, candidate: candidate, o: &o, policies: map[string]*then{candidate.Hash(): {set: candidate}},
+	shared := &shared{store: store, candidate: candidate, o: &o, policies: map[string]*then{candidate.Hash(): {set: candidate, labels: true}},
 		instructions: guard.Instructions{Key: guard.ValuesKey(o.Keys.Values, ledger.Key{})}}
 	workers := make([]*worker, o.Workers)
 	var group sync.WaitGroup
@@ -192,14 +192,16 @@ type shared struct {
 type then struct {
 	once sync.Once
 	set  *policy.Set
+	// labels says that it labelled what was read as the candidate would.
+	labels bool
 }
 
 // mostPolicies bounds how many policies of a window are held: of further ones nothing is
 // asked.
 const mostPolicies = 16
 
-// policyOf is the policy of a hash, nil where it cannot be had.
-func (s *shared) policyOf(ctx context.Context, hash string) *policy.Set {
+// policyOf is the policy of a hash; its set is nil where it cannot be had.
+func (s *shared) policyOf(ctx context.Context, hash string) *then {
 	s.mu.Lock()
 	p := s.policies[hash]
 	if p == nil && len(s.policies) < mostPolicies {
@@ -208,7 +210,7 @@ func (s *shared) policyOf(ctx context.Context, hash string) *policy.Set {
 	}
 	s.mu.Unlock()
 	if p == nil {
-		return nil
+		return new(then)
 	}
 	p.once.Do(func() {
 		if p.set != nil {
@@ -216,11 +218,11 @@ func (s *shared) policyOf(ctx context.Context, hash string) *policy.Set {
 		}
 		if text, err := s.store.Policy(ctx, hash); err == nil {
 			if set, err := policy.Parse(text); err == nil && set.Hash() == hash {
-				p.set = set
+				p.set, p.labels = set, set.SameLabels(s.candidate)
 			}
 		}
 	})
-	return p.set
+	return p
 }
 
 // parts are pieces that many openings share, such as an agent's description. It is safe

@@ -91,6 +91,13 @@ func call(agent, session string, n int, tool, text string) []byte {
 		agent, strings.Repeat("Be careful. ", 20), session, n, time.Now().UTC().Format(time.RFC3339), n, tool, text)
 }
 
+// result is the request of what a call gave.
+func result(session string, n, of int, text string) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"steps/toolCallResult","params":{"context":{"agent":{"name":"A","id":"agent-s","instructions":"i","version":"1","provider":{"name":"p","url":"u"}},
+		"session":{"id":%q},"turnId":"t","stepId":"st-%d","timestamp":%q},"executionId":"x-%d","result":{"outputs":[{"kind":"text","text":%q}],"isError":false}}}`,
+		session, n, time.Now().UTC().Format(time.RFC3339), of, text)
+}
+
 func (n *node) decide(request []byte) act.Decision {
 	n.Helper()
 	a, err := aos.ActionOf(request)
@@ -268,6 +275,24 @@ func TestCannotTell(t *testing.T) {
 		}
 		because(t, run(t, scored.store, scored.guard.Policy(), o), 1, map[string]int{})
 		because(t, run(t, scored.store, scored.guard.Policy(), options(t)), 1, map[string]int{})
+	})
+	t.Run("labels", func(t *testing.T) {
+		const rules = "version: 1\ndefault: allow\nrisk: {deny: off}\n%srules: [{name: r, on: call, tools: [pay], when: 'session.foreign', effect: deny}]\n"
+		n := openSQLite(t, func(c *guard.Config) { c.Policy = load(t, fmt.Sprintf(rules, "")) })
+		n.call("s", 1, "read", "x")
+		n.decide(result("s", 2, 1, "Somebody wrote this."))
+		if d := n.call("s", 3, "pay", "x"); d.Effect != act.Deny {
+			t.Fatalf("%+v", d)
+		}
+		n.call("s", 4, "read", "y")
+		because(t, run(t, n.store, n.guard.Policy(), options(t)), 4, map[string]int{})
+		own := load(t, fmt.Sprintf(rules, "labels: [{tools: [read], label: own}]\n"))
+		because(t, run(t, n.store, own, options(t)), 3, map[string]int{replay.Labels: 1})
+		// Nor can it be told where the policy of then asked for nothing of the kind.
+		plain := openSQLite(t, func(c *guard.Config) { c.Policy = nothing })
+		plain.call("s", 1, "read", "x")
+		plain.call("s", 2, "pay", "x")
+		because(t, run(t, plain.store, own, options(t)), 1, map[string]int{replay.Origins: 1})
 	})
 	t.Run("older", func(t *testing.T) {
 		n := openSQLite(t, nil)
