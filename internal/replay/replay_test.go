@@ -548,7 +548,7 @@ func TestGrowsAndEnds(t *testing.T) {
 
 // Many records take no more memory than few: what is held is bounded.
 func TestMemoryBound(t *testing.T) {
-	records := 40_000
+	records := 16_000
 	if testing.Short() {
 		records = 4000
 	}
