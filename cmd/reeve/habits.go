@@ -215,14 +215,18 @@ func habitsIncident() *cobra.Command {
 		Short: "Have the session of a decision teach nothing, and what it taught be forgotten",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
-			if err := askNode(cmd, "POST", "/api/v1/decisions/"+url.PathEscape(a[0])+"/incident", operator.Nothing{}, new(operator.Nothing)); err != nil {
+			var marked operator.Incident
+			if err := askNode(cmd, "POST", "/api/v1/decisions/"+url.PathEscape(a[0])+"/incident", operator.Nothing{}, &marked); err != nil {
 				return err
+			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), marked)
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), "done, and recorded")
 			return nil
 		},
 	}
-	return aboutNode(c)
+	return jsonFlag(aboutNode(c))
 }
 
 // habitsChanged says what a word on an agent's habits does.

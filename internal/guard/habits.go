@@ -437,10 +437,11 @@ func (g *Guard) RebuildHabits(ctx context.Context, principal, agent string, by a
 }
 
 // Incident has the session of a decision teach nothing, and what it taught be forgotten.
-func (g *Guard) Incident(ctx context.Context, decision act.Position, by act.Principal) error {
+// It returns whose session that was.
+func (g *Guard) Incident(ctx context.Context, decision act.Position, by act.Principal) (principal, agent string, err error) {
 	n, err := g.noteAt(ctx, decision)
 	if err != nil {
-		return err
+		return "", "", err
 	}
 	mark := func(p *habits.Profile) error {
 		return p.Exclude(habits.Word{Hash: n.Session, At: g.cfg.Now().UTC(), By: by.Name})
@@ -457,11 +458,11 @@ func (g *Guard) Incident(ctx context.Context, decision act.Position, by act.Prin
 			}
 			p.Principal, p.Agent = who.Name, who.Claims.Agent
 		}
-		item.Open = true
+		item.Open, principal, agent = true, p.Principal, p.Agent
 		return Admin("habits.incident", by, map[string]string{"decision": decision.String(), "agent": p.Agent, "principal": p.Principal}), mark(p)
 	})
 	g.habits.forget(n.Agent)
-	return err
+	return principal, agent, err
 }
 
 // noteAt is the note beside a decision. ErrNoHabits when it has none.

@@ -226,8 +226,8 @@ func TestPeopleSayWhatIsUsual(t *testing.T) {
 	if asked("bad-1", nil) || asked("good-1", nil) {
 		t.Fatal("nothing was learned")
 	}
-	if err := l.Incident(ctx, decisions[1], approver); err != nil {
-		t.Fatal(err)
+	if principal, agent, err := l.Incident(ctx, decisions[1], approver); err != nil || principal != act.Anonymous.Name || agent != "a" {
+		t.Fatalf("the incident is of %q, %q: %v", principal, agent, err)
 	}
 	if !asked("bad-1", nil) {
 		t.Error("what the incident's session taught is usual still")

@@ -127,14 +127,23 @@ func (o *API) sayHabits(r *http.Request, by act.Principal, q HabitsWord) (*habit
 	return o.Habits(ctx, agent, principal, "", "")
 }
 
+// Incident says whose session teaches nothing any more. It is not a report: who answers
+// approvals need not see what an agent usually does.
+type Incident struct {
+	Decision  string `json:"decision"`
+	Agent     string `json:"agent"`
+	Principal string `json:"principal"`
+}
+
 // incident has the session of a decision teach nothing.
-func (o *API) incident(r *http.Request, by act.Principal, _ Nothing) (Nothing, error) {
+func (o *API) incident(r *http.Request, by act.Principal, _ Nothing) (Incident, error) {
 	pos, err := act.ParsePosition(r.PathValue("id"))
 	if err != nil {
-		return Nothing{}, problem{http.StatusBadRequest, err}
+		return Incident{}, problem{http.StatusBadRequest, err}
 	}
-	if err := o.Guard.Incident(r.Context(), pos, by); err != nil {
-		return Nothing{}, o.habitsFailed("the incident was not recorded", err)
+	principal, agent, err := o.Guard.Incident(r.Context(), pos, by)
+	if err != nil {
+		return Incident{}, o.habitsFailed("the incident was not recorded", err)
 	}
-	return Nothing{}, nil
+	return Incident{pos.String(), agent, principal}, nil
 }
