@@ -3,6 +3,7 @@ package reeve_test
 import (
 	"bufio"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -540,6 +541,85 @@ func TestConsoleApprovals(t *testing.T) {
 	p.Says("You cannot agree, since you have answered this already.")
 	p.Clean()
 	other.Clean()
+}
+
+// TestConsoleSessions: the pages of sessions say what the interface says, part by part, and
+// a session is opened whatever its agent calls it.
+func TestConsoleSessions(t *testing.T) {
+	r := start(t, map[string]string{"policy-text": asking})
+	named := func(q, session string) string {
+		return regexp.MustCompile(`"session":\{"id":"[^"]*"`).ReplaceAllLiteralString(q, `"session":{"id":`+quote(session))
+	}
+	want := []string{"..", ".", "a/../b", "a//b", "%2e%2e", "?session=x&cursor=1", "#", "ä ö+%", `"><b>`}
+	for i := range 50 {
+		want = append(want, fmt.Sprint("s-", i))
+	}
+	for i, session := range want {
+		if code, text := r.ask(identity.Agent, "POST", "/", named(step(i, "clerk", "read_file", "path", fmt.Sprintf("invoices/%d.csv", i)), session)); code != 200 {
+			t.Fatalf("%q: %d %s", session, code, text)
+		}
+	}
+	var long []string
+	for i := range 201 {
+		tool := []string{"read_file", "read_secret", "transfer"}[i%3]
+		long = append(long, named(step(1000+i, "clerk", tool, "path", fmt.Sprint("of the long one ", i, ".")), "long"))
+	}
+	for i, q := range long {
+		if code, text := r.ask(identity.Agent, "POST", "/", q); code != 200 {
+			t.Fatalf("%d: %d %s", i, code, text)
+		}
+	}
+	v := r.visitor().login(identity.Auditor)
+	next := regexp.MustCompile(`<a class="button" href="([^"]+)"`)
+	found, pages := map[string]bool{}, 0
+	for path := "/console/sessions"; path != ""; pages++ {
+		_, text := v.send("GET", path, "")
+		for _, m := range regexp.MustCompile(`href="(/console/session\?session=[^"]*)"`).FindAllStringSubmatch(text, -1) {
+			if found[m[1]] {
+				t.Errorf("%s is listed twice", m[1])
+			}
+			found[m[1]] = true
+		}
+		path = ""
+		if m := next.FindStringSubmatch(text); m != nil {
+			path = html.UnescapeString(m[1])
+		}
+	}
+	if len(found) != len(want)+1 || pages != 2 {
+		t.Errorf("%d sessions on %d pages, want %d on 2", len(found), pages, len(want)+1)
+	}
+	for i, session := range want {
+		link := "/console/session?session=" + url.QueryEscape(session)
+		if resp, text := v.send("GET", link, ""); resp.StatusCode != 200 || !strings.Contains(text, fmt.Sprintf("invoices/%d.csv", i)) || !strings.Contains(text, "1 step in 0s") {
+			t.Errorf("%q: %d", session, resp.StatusCode)
+		}
+	}
+	// Of a long one the whole is counted on each page, and each step is on one.
+	steps, pages := 0, 0
+	for path := "/console/session?session=long"; path != ""; pages++ {
+		_, text := v.send("GET", path, "")
+		steps += strings.Count(text, "of the long one ")
+		if !strings.Contains(text, "201 steps in") || !strings.Contains(text, `deny</span> 67`) || !strings.Contains(text, `escalate</span> 67`) {
+			t.Errorf("%s counts otherwise", path)
+		}
+		path = ""
+		if m := next.FindStringSubmatch(text); m != nil {
+			path = html.UnescapeString(m[1])
+		}
+	}
+	if steps != len(long) || pages != 2 {
+		t.Errorf("%d steps on %d pages", steps, pages)
+	}
+	// Filters are those of the interface, with its errors.
+	for path, says := range map[string]string{"effect=deny": "long", "agent=nobody": "No session fits these filters", "since=never": "no day such as", "tool=transfer": "long"} {
+		_, text := v.send("GET", "/console/sessions?"+path, "")
+		if !strings.Contains(text, says) || strings.Contains(text, "session=s-1\"") {
+			t.Errorf("%s does not say %q", path, says)
+		}
+	}
+	if resp, _ := v.send("GET", "/console/session?session=none", ""); resp.StatusCode != 404 {
+		t.Errorf("a session that there is not: %d", resp.StatusCode)
+	}
 }
 
 // hostile is what an agent writes that wants a page to act, or a person to see something else.

@@ -3,12 +3,12 @@ package console
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
+	"reeve.example/reeve/internal/report"
 )
 
 // filters are what decisions are narrowed by: the address is the filter.
@@ -134,57 +134,48 @@ func (v *visit) decision() (view, error) {
 	return view{template: "decision", title: d.Decision + " — Why", data: d}, nil
 }
 
-// runView is one session in a list.
-type runView struct {
-	Session, Principal, Agent, Door string
-	First, Last                     time.Time
-	Steps, Stopped, Held            int
+// runsView is a part of the list of agents' runs.
+type runsView struct {
+	Runs    []report.Run
+	Older   string // the address of what follows
+	Filters map[string]string
+	Set     bool // whether any is set
+	Problem string
 }
 
-// runs lists the sessions of what was decided last.
+// runs lists agents' runs: sessions by whichever door, and trees of tasks.
 func (v *visit) runs() (view, error) {
-	asked := v.asked()
-	asked.Set("limit", "1000")
-	var found ledger.Answer
-	if err := v.ask("GET", "/api/v1/decisions?"+asked.Encode(), nil, &found); err != nil {
-		return view{}, err
+	q := v.asked()
+	s := runsView{Filters: map[string]string{}, Set: len(q) > 0}
+	for name := range q {
+		s.Filters[name] = q.Get(name)
 	}
-	at := map[[2]string]*runView{}
-	var list []*runView
-	for _, line := range found.Lines {
-		if line.Session == "" {
-			continue
-		}
-		key := [2]string{line.Principal, line.Session}
-		one := at[key]
-		if one == nil {
-			one = &runView{Session: line.Session, Principal: line.Principal, Agent: line.Agent, Door: line.Door, Last: line.Time}
-			at[key] = one
-			list = append(list, one)
-		}
-		one.First = line.Time
-		one.Steps++
-		switch line.Effect {
-		case "deny":
-			one.Stopped++
-		case "escalate":
-			one.Held++
-		}
+	if cursor := v.FormValue("cursor"); cursor != "" {
+		q.Set("cursor", cursor)
 	}
-	return view{template: "sessions", title: "Sessions", data: struct {
-		Runs []*runView
-		More bool
-	}{list, found.Next != ""}}, nil
+	q.Set("limit", "50")
+	var found report.Runs
+	if err := v.ask("GET", "/api/v1/sessions?"+q.Encode(), nil, &found); err != nil {
+		if operator.StatusOf(err) != http.StatusBadRequest {
+			return view{}, err
+		}
+		s.Problem = sentence(err.Error())
+		return view{template: "sessions", title: "Sessions", data: s, status: http.StatusBadRequest}, nil
+	}
+	if s.Runs = found.Runs; found.Next != "" {
+		q.Set("cursor", found.Next)
+		q.Del("limit")
+		s.Older = home + "sessions?" + q.Encode()
+	}
+	return view{template: "sessions", title: "Sessions", data: s}, nil
 }
 
-// storyView is one session as turns and steps.
+// storyView is a window of one run, as turns and steps.
 type storyView struct {
-	Session, Principal string
-	Agents             []string
-	Turns              []turnView
-	Steps              int
-	Next               string // the address of what follows
-	Counts             map[string]int
+	report.Run
+	Turns []turnView
+	Shown int    // steps of this window
+	Next  string // the address of what follows
 }
 
 type turnView struct {
@@ -194,59 +185,47 @@ type turnView struct {
 
 // stepView is one step, and the pause before it if that was long.
 type stepView struct {
-	ledger.Line
-	Idle  time.Duration
-	Child bool // of a session that this one began
+	report.Step
+	Idle time.Duration
 }
 
-// A window of a session, and from when on a pause is shown.
-const (
-	storySteps = "200"
-	idle       = time.Minute
-)
+// idle is from when on a pause is shown.
+const idle = time.Minute
 
-// run is the story of one session.
+// run is the story of one run.
 func (v *visit) run() (view, error) {
-	s := storyView{Session: v.FormValue("session"), Principal: v.FormValue("principal"), Counts: map[string]int{}}
-	if s.Session == "" {
+	id := v.FormValue("session")
+	if id == "" {
 		return there(home + "sessions")
 	}
-	asked := url.Values{"session": {s.Session}, "order": {"oldest"}, "limit": {storySteps}}
-	if s.Principal != "" {
-		asked.Set("principal", s.Principal)
-	}
+	asked := url.Values{}
 	if cursor := v.FormValue("cursor"); cursor != "" {
 		asked.Set("cursor", cursor)
 	}
-	var found ledger.Answer
-	if err := v.ask("GET", "/api/v1/decisions?"+asked.Encode(), nil, &found); err != nil {
+	var found report.Window
+	if err := v.ask("GET", "/api/v1/sessions/"+segment(id)+"?"+asked.Encode(), nil, &found); err != nil {
 		return view{}, err
 	}
+	s := storyView{Run: found.Run, Shown: len(found.Steps)}
 	var last time.Time
-	for _, line := range found.Lines {
-		step := stepView{Line: line, Child: line.Session != s.Session}
-		if !last.IsZero() && line.Time.Sub(last) >= idle {
-			step.Idle = line.Time.Sub(last)
+	for _, one := range found.Steps {
+		step := stepView{Step: one}
+		if !last.IsZero() && one.Time.Sub(last) >= idle {
+			step.Idle = one.Time.Sub(last)
 		}
-		last = line.Time
-		if n := len(s.Turns); n == 0 || s.Turns[n-1].Turn != line.Turn {
-			s.Turns = append(s.Turns, turnView{Turn: line.Turn})
+		last = one.Time
+		if n := len(s.Turns); n == 0 || s.Turns[n-1].Turn != one.Turn {
+			s.Turns = append(s.Turns, turnView{Turn: one.Turn})
 		}
 		turn := &s.Turns[len(s.Turns)-1]
 		turn.Steps = append(turn.Steps, step)
-		s.Steps++
-		if line.Effect != "" {
-			s.Counts[line.Effect]++
-		}
-		if line.Agent != "" && !slices.Contains(s.Agents, line.Agent) {
-			s.Agents = append(s.Agents, line.Agent)
-		}
 	}
 	if found.Next != "" {
-		asked.Del("order")
-		asked.Del("limit")
-		asked.Set("cursor", found.Next)
-		s.Next = home + "session?" + asked.Encode()
+		s.Next = home + "session?" + url.Values{"session": {id}, "cursor": {found.Next}}.Encode()
 	}
-	return view{template: "session", title: s.Session + " — Sessions", data: s}, nil
+	return view{template: "session", title: id + " — Sessions", data: &s}, nil
 }
+
+// segment is a name of others as one segment of a path, whatever is in it: a name of dots
+// alone would lead elsewhere.
+func segment(name string) string { return strings.ReplaceAll(url.PathEscape(name), ".", "%2E") }
