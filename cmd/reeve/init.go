@@ -71,8 +71,8 @@ The starter policy comes in three strengths:
 		out := cmd.OutOrStdout()
 		fmt.Fprintf(out, "wrote %s and %s\n\n", filepath.Join(dir, "reeve.yaml"), filepath.Join(dir, "policy"))
 		rules, program := filepath.Join(dir, "policy"), os.Args[0]
-		fmt.Fprintf(out, "  edit    %s\n  check   %s policy check %s\n  test    %s policy test %s\n  run     %s serve --policy %s\n",
-			filepath.Join(rules, "starter.yaml"), program, rules, program, rules, program, rules)
+		fmt.Fprintf(out, "  edit    %s\n  check   %s policy check %s\n  test    %s policy test %s\n  run     %s serve --policy %s\n  look    %s console\n",
+			filepath.Join(rules, "starter.yaml"), program, rules, program, rules, program, rules, program)
 		return nil
 	}
 	return c

@@ -736,8 +736,11 @@ func serverOf(cmd *cobra.Command) nodeFlags {
 }
 
 // dataHint are the flags that say where the node is, as they were given.
-func dataHint(cmd *cobra.Command) (hint string) {
-	for _, name := range []string{"config", "data", "database"} {
+func dataHint(cmd *cobra.Command) string { return flagsHint(cmd, "config", "data", "database") }
+
+// flagsHint are those of a command's flags that were given, to be given to another.
+func flagsHint(cmd *cobra.Command, names ...string) (hint string) {
+	for _, name := range names {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
 			hint += " --" + name + " " + f.Value.String()
 		}
