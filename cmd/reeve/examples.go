@@ -67,8 +67,10 @@ reeve ledger erase --user ada`,
 	"ledger receipt": `reeve ledger receipt 0-12 --disclose request,reasons > receipt
 reeve ledger verify-receipt receipt`,
 	"ledger show": `reeve ledger show --last 50
-reeve ledger show 0-12`,
-	"ledger tail": `reeve ledger tail`,
+reeve ledger show 0-12
+reeve ledger show 0-12 --server https://guard.example --key file:auditor.key`,
+	"ledger tail": `reeve ledger tail
+reeve ledger tail --json --server https://guard.example --key file:auditor.key`,
 	"ledger verify": `reeve ledger verify
 reeve ledger verify --checkpoints kept/checkpoints --json`,
 	"ledger verify-receipt": `reeve ledger verify-receipt receipt --key "$(cat ledger.pub)"`,

@@ -248,58 +248,6 @@ func printReport(w io.Writer, r *ledger.Report) {
 	}
 }
 
-func ledgerShow() *cobra.Command {
-	var last, log int
-	c := &cobra.Command{
-		Use:   "show [DECISION…]",
-		Short: "Show the newest records of all logs, the newest first, or decisions with their contents",
-		RunE: func(cmd *cobra.Command, ids []string) error {
-			positions := make([]act.Position, len(ids))
-			for i, id := range ids {
-				var err error
-				if positions[i], err = act.ParsePosition(id); err != nil {
-					return usageError{err}
-				}
-			}
-			return reading(cmd, func(ctx context.Context, _ reeve.Config, store store.Store) error {
-				if len(ids) == 0 {
-					return showNewest(ctx, store, log, last, recordsAs(ctx, cmd, store))
-				}
-				for _, pos := range positions {
-					if wantsJSON(cmd) {
-						if err := showLine(ctx, store, pos, true, cmd.OutOrStdout()); err != nil {
-							return err
-						}
-						continue
-					}
-					if err := showDecision(ctx, store, pos, cmd.OutOrStdout()); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		},
-	}
-	c.Flags().IntVar(&last, "last", 20, "how many records")
-	linesFlag(c)
-	return ledgerFlags(oneLogFlag(c, &log))
-}
-
-// linesFlag is --json of a command that prints records: a line each, as ledger export has them.
-func linesFlag(c *cobra.Command) {
-	c.Flags().Bool("json", false, "print JSON, a record in each line, as ledger export does")
-}
-
-// showLine prints a record as ledger export does.
-func showLine(ctx context.Context, store ledger.Reader, pos act.Position, contents bool, w io.Writer) error {
-	if _, _, err := ledger.ReadRecord(ctx, store, pos); errors.Is(err, ledger.ErrNotFound) {
-		return fmt.Errorf("there is no decision %s", pos)
-	} else if err != nil {
-		return err
-	}
-	return ledger.Export(ctx, store, ledger.Range{Log: pos.Log, From: pos.Index, To: pos.Index + 1}, contents, w)
-}
-
 // headOf returns the head of a log, or an error that names the log.
 func headOf(ctx context.Context, store ledger.Reader, log uint32) (ledger.Head, error) {
 	head, err := store.Head(ctx, log)
@@ -326,71 +274,6 @@ func logsOf(ctx context.Context, store ledger.Reader, log int) ([]ledger.Range, 
 // errEnough ends a reading that has read what was wanted.
 var errEnough = errors.New("enough")
 
-// showNewest prints the newest records, the newest first.
-func showNewest(ctx context.Context, store ledger.Reader, log, last int, table recordTable) error {
-	logs, err := logsOf(ctx, store, log)
-	if err != nil {
-		return err
-	}
-	if last <= 0 {
-		return nil
-	}
-	shown := 0
-	err = ledger.Merge(ctx, store, logs, ledger.NewestFirst, func(r *ledger.Record, _ []byte) error {
-		if err := table.add(r); err != nil {
-			return err
-		}
-		if shown++; shown == last {
-			return errEnough
-		}
-		return nil
-	})
-	if errors.Is(err, errEnough) {
-		return nil
-	}
-	return err
-}
-
-// recordTable prints records as lines, of fixed columns: tail has no end at
-// which widths would be known. With json they are JSON.
-type recordTable struct {
-	io.Writer
-	json func(r *ledger.Record) error
-}
-
-const recordColumns = "%-10s  %-23s  %-5s  %-18s  %-8s  %s\n"
-
-func newRecordTable(w io.Writer) recordTable {
-	fmt.Fprintf(w, recordColumns, "DECISION", "TIME", "DOOR", "KIND", "EFFECT", "RULES")
-	return recordTable{Writer: w}
-}
-
-// recordsAs is how a command prints records.
-func recordsAs(ctx context.Context, cmd *cobra.Command, store ledger.Reader) recordTable {
-	w := cmd.OutOrStdout()
-	if !wantsJSON(cmd) {
-		return newRecordTable(w)
-	}
-	return recordTable{w, func(r *ledger.Record) error {
-		return showLine(ctx, store, act.Position{Log: r.Log, Index: r.Index}, false, w)
-	}}
-}
-
-func (t recordTable) add(r *ledger.Record) error {
-	if t.json != nil {
-		return t.json(r)
-	}
-	rules := dash(strings.Join(r.Rules, " "))
-	if codes := strings.Join(r.Codes, " "); codes != "" && codes != strings.Join(r.Rules, " ") {
-		rules += " (" + codes + ")"
-	}
-	if r.Observed != "" {
-		rules += " (would " + r.Observed + ")"
-	}
-	_, err := fmt.Fprintf(t, recordColumns, r.ID(), r.Time.Local().Format("2006-01-02 15:04:05.000"), r.Door, r.Kind, dash(r.Effect), rules)
-	return err
-}
-
 func dash(s string) string {
 	if s == "" {
 		return "-"
@@ -398,29 +281,10 @@ func dash(s string) string {
 	return s
 }
 
-func showDecision(ctx context.Context, store ledger.Reader, pos act.Position, w io.Writer) error {
-	_, data, err := ledger.ReadRecord(ctx, store, pos)
-	if errors.Is(err, ledger.ErrNotFound) {
-		return fmt.Errorf("there is no decision %s", pos)
-	} else if err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "record %s\n%s\n", pos, pretty(data))
-	o, err := ledger.ReadOpening(ctx, store, pos)
-	if errors.Is(err, ledger.ErrNotFound) {
-		fmt.Fprintf(w, "\nWhat lay beside it has expired, was erased, or was never kept.\n")
-		return nil
-	} else if err != nil {
-		return err
-	}
-	printContents(w, &o)
-	return nil
-}
-
 // printContents shows what lies beside a record, as far as it is there.
-func printContents(w io.Writer, o *ledger.Opening) {
+func printContents(w io.Writer, content func(ledger.Field) []byte) {
 	for _, f := range []ledger.Field{ledger.Principal, ledger.Reasons, ledger.Links, ledger.Request, ledger.Modified} {
-		if content := o.Field(f); content != nil {
+		if content := content(f); content != nil {
 			fmt.Fprintf(w, "\n%s\n%s\n", f, pretty(content))
 		}
 	}
@@ -434,83 +298,6 @@ func pretty(data []byte) []byte {
 		return []byte(visible.Line(string(data)))
 	}
 	return []byte(visible.Lines(string(v)))
-}
-
-func ledgerTail() *cobra.Command {
-	var log int
-	c := &cobra.Command{
-		Use:   "tail",
-		Short: "Show records as they are written, until interrupted",
-		Long: `Shows the records of all logs as they are written, the ten newest first of all. Of several
-nodes' records that were written at nearly the same time, a later one may come first.`,
-		Args: args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return reading(cmd, func(ctx context.Context, _ reeve.Config, store store.Store) error {
-				err := tail(ctx, store, log, recordsAs(ctx, cmd, store))
-				if ctx.Err() != nil {
-					return nil
-				}
-				return err
-			})
-		},
-	}
-	linesFlag(c)
-	return ledgerFlags(oneLogFlag(c, &log))
-}
-
-// tail prints the ten newest records of one log, or of all, and then each that is written.
-func tail(ctx context.Context, store ledger.Reader, log int, table recordTable) error {
-	const before = 10
-	seen := map[uint32]uint64{} // up to where each log was shown
-	logs, err := logsOf(ctx, store, log)
-	if err != nil {
-		return err
-	}
-	var newest []ledger.Record
-	for i := range logs {
-		head, err := headOf(ctx, store, logs[i].Log)
-		if err != nil {
-			return err
-		}
-		seen[logs[i].Log], logs[i].To = head.Size, head.Size
-	}
-	err = ledger.Merge(ctx, store, logs, ledger.NewestFirst, func(r *ledger.Record, _ []byte) error {
-		if newest = append(newest, *r); len(newest) == before {
-			return errEnough
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return err
-	}
-	for i := range newest {
-		if err := table.add(&newest[len(newest)-1-i]); err != nil {
-			return err
-		}
-	}
-	tick := time.NewTicker(250 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		if logs, err = logsOf(ctx, store, log); err != nil {
-			return err
-		}
-		for i := range logs {
-			head, err := headOf(ctx, store, logs[i].Log)
-			if err != nil {
-				return err
-			}
-			logs[i].From, logs[i].To = seen[logs[i].Log], head.Size
-			seen[logs[i].Log] = head.Size
-		}
-		if err := ledger.Merge(ctx, store, logs, ledger.OldestFirst, func(r *ledger.Record, _ []byte) error { return table.add(r) }); err != nil {
-			return err
-		}
-	}
 }
 
 func ledgerExport() *cobra.Command {
@@ -643,7 +430,7 @@ func ledgerVerifyReceipt() *cobra.Command {
 			}
 			fmt.Fprintf(w, "the receipt holds: decision %s, %s %s at %s, is in a log of %d records\n",
 				r.Record.ID(), r.Record.Kind, dash(r.Record.Effect), r.Record.Time.Format(time.RFC3339), r.Checkpoint.Size)
-			printContents(w, &r.Opening)
+			printContents(w, r.Opening.Field)
 			return nil
 		},
 	}

@@ -15,10 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"reeve.example/reeve"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
-	"reeve.example/reeve/internal/store"
 	"reeve.example/reeve/internal/words"
 )
 
@@ -71,7 +69,7 @@ With --server another node is asked, as auditor.`,
 			default:
 				out = &tableLines{w: w, progress: cmd.ErrOrStderr(), text: q.Text != ""}
 			}
-			return asking(cmd, func(ctx context.Context, ask decisionsFunc) error { return find(ctx, ask, q, most, out) })
+			return looking(cmd, func(ctx context.Context, at records) error { return find(ctx, at.ask, q, most, out) })
 		},
 	}
 	f := c.Flags()
@@ -109,30 +107,6 @@ func count(all ...bool) (n int) {
 
 // decisionsFunc answers a query: of a database that is open, or of a node elsewhere.
 type decisionsFunc func(ctx context.Context, q ledger.Query) (ledger.Answer, error)
-
-// asking runs f with who answers queries: the node of --server, or the command's database.
-func asking(cmd *cobra.Command, f func(ctx context.Context, ask decisionsFunc) error) error {
-	at := serverOf(cmd)
-	if err := at.fit(cmd); err != nil {
-		return err
-	}
-	if at.server == "" {
-		return reading(cmd, func(ctx context.Context, _ reeve.Config, store store.Store) error {
-			return f(ctx, func(ctx context.Context, q ledger.Query) (ledger.Answer, error) {
-				return ledger.Search(ctx, store, q)
-			})
-		})
-	}
-	key, err := at.credential()
-	if err != nil {
-		return err
-	}
-	node := operator.At(at.server, key)
-	return f(cmd.Context(), func(ctx context.Context, q ledger.Query) (a ledger.Answer, err error) {
-		err = node.Ask(ctx, "GET", "/api/v1/decisions?"+operator.Params(q).Encode(), nil, &a)
-		return a, err
-	})
-}
 
 // find writes what a query finds, page by page: at most so many lines, 0 for all.
 func find(ctx context.Context, ask decisionsFunc, q ledger.Query, most int, out lineWriter) error {

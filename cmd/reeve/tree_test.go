@@ -53,8 +53,8 @@ var hereAlone = map[string]string{
 	"a2g": "it has --url", "hook": "it has --url", "hook install": "it has --url", "mcp": "it has --url", "mcp install": "it has --url",
 	"serve": "is the node", "restore": "makes a data folder", "executors list": "of these settings", "executors show": "of these settings", "mcp status": "looks at this machine", "doctor": "looks at this machine",
 	"hook status": "looks at this machine", "try": "by this machine's policy",
-	"why":         "reads the records and writes the policy",
-	"ledger show": "reads the records", "ledger tail": "reads the records", "ledger export": "reads the records",
+	"why":           "reads the records and writes the policy",
+	"ledger export": "reads the records",
 	"console":       "by the socket alone",
 	"ledger verify": "reads every record", "evidence": "reads every record", "ledger key": "from the seed", "ledger verify-receipt": "offline",
 }

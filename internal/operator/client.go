@@ -5,15 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"time"
 
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/ledger"
 
 	"github.com/go-json-experiment/json"
 )
@@ -102,13 +105,109 @@ func (c *Client) Text(ctx context.Context, path string) ([]byte, error) {
 }
 
 func (c *Client) fetch(ctx context.Context, method, path string, body []byte) (*jsonrpc.Answer, error) {
-	r, err := jsonrpc.NewRequest(ctx, method, cmp.Or(strings.TrimRight(c.URL, "/"), "http://localhost")+path, c.Key, body)
+	r, err := c.request(ctx, method, path, body)
 	if err != nil {
 		return nil, err
 	}
 	answer, err := jsonrpc.Fetch(c.HTTP, r, 1<<30)
+	return answer, c.unasked(err)
+}
+
+func (c *Client) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
+	return jsonrpc.NewRequest(ctx, method, cmp.Or(strings.TrimRight(c.URL, "/"), "http://localhost")+path, c.Key, body)
+}
+
+// unasked says of an error of a request which node could not be asked.
+func (c *Client) unasked(err error) error {
 	if failed := (*url.Error)(nil); errors.As(err, &failed) && c.URL != "" {
-		return nil, fmt.Errorf("the node %s cannot be asked: %w", c.URL, failed.Err)
+		return fmt.Errorf("the node %s cannot be asked: %w", c.URL, failed.Err)
 	}
-	return answer, err
+	return err
+}
+
+// Bounds of a stream of decisions.
+const (
+	maxEvent = 1 << 20          // bytes of one event
+	silence  = 90 * time.Second // the node sends a comment each half minute
+	again    = time.Second      // before a connection that was lost is made again
+)
+
+// Follow calls f with each decision that a query asks for and the node makes from now on,
+// until ctx ends, the node refuses, or f returns an error, which Follow returns. A connection
+// that is lost is made again, of which lost is told, and goes on where it was lost.
+//
+// begun is called once nothing is missed any more: after the first connection, and after
+// each one that could not go on where the one before was lost, since nothing had come yet.
+func (c *Client) Follow(ctx context.Context, q ledger.Query, begun func() error, lost func(error), f func(l *ledger.Line) error) error {
+	for s := (stream{Client: c, path: "/api/v1/decisions/stream?" + Params(q).Encode(), begun: begun, f: f}); ; {
+		over, err := s.read(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case over || !s.open:
+			return err
+		}
+		lost(cmp.Or(err, errors.New("the node ended it")))
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(again):
+		}
+	}
+}
+
+// stream is a stream of decisions that is read by one connection after the other.
+type stream struct {
+	*Client
+	path  string
+	begun func() error
+	f     func(l *ledger.Line) error
+	open  bool   // it was once
+	after string // where the last event stood
+}
+
+// read reads by one connection. over says that there is no use in another.
+func (s *stream) read(ctx context.Context) (over bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r, err := s.request(ctx, http.MethodGet, s.path, nil)
+	if err != nil {
+		return true, err
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	if s.after != "" {
+		r.Header.Set("Last-Event-ID", s.after)
+	}
+	res, err := s.HTTP.Do(r)
+	if err != nil {
+		return false, s.unasked(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		said, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
+		refused := jsonrpc.Answer{Code: res.StatusCode, Status: res.Status, Body: said}
+		err := cmp.Or(refused.Read(nil), errors.New("the answer is no stream of events"))
+		return res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests, problem{res.StatusCode, err}
+	}
+	if s.open = true; s.after == "" {
+		if err := s.begun(); err != nil {
+			return true, err
+		}
+	}
+	lost := time.AfterFunc(silence, cancel)
+	defer lost.Stop()
+	err = jsonrpc.ReadEvents(res.Body, maxEvent, func() { lost.Reset(silence) }, func(e jsonrpc.Event) error {
+		var l ledger.Line
+		if err := json.Unmarshal(e.Data, &l); err != nil {
+			over = true
+			return errors.New("the stream is not in the form of a reeve node of this version")
+		}
+		if err := s.f(&l); err != nil {
+			over = true
+			return err
+		}
+		s.after = e.ID
+		return nil
+	})
+	return over, err
 }
