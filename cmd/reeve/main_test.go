@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 // TestScripts runs the program as a user does. The scripts have commands of
 // their own: http METHOD URL [FILE] [Header:value…] prints the status, the
 // headers of interest and the body; ready waits until a node answers; capture
-// NAME REGEXP sets a variable to what the expression's group finds in stdout.
+// NAME REGEXP sets a variable to what the expression's group finds in stdout;
+// lived DATA POLICY has agents of a node work for some days that are over.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
@@ -47,7 +48,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("NO_COLOR", "1")
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"http": cmdHTTP, "ready": cmdReady, "capture": cmdCapture},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"http": cmdHTTP, "ready": cmdReady, "capture": cmdCapture, "lived": cmdLived},
 	})
 }
 
