@@ -70,7 +70,7 @@ var arrows = map[string]string{
 	"internal/server":                   "act internal/agent internal/identity internal/jsonrpc internal/quota task",
 	"internal/retention":                "a2a act internal/engine internal/guard internal/ledger internal/store task",
 	"internal/operator":                 "a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/nodes internal/policy internal/replay internal/report internal/retention internal/server internal/words internal/habits",
-	"internal/console":                  "act internal/agent internal/approval internal/identity internal/ledger internal/mcp/pins internal/mcp/proxy internal/operator internal/report internal/server internal/visible flow internal/replay task",
+	"internal/console":                  "act internal/agent internal/approval internal/habits internal/identity internal/ledger internal/mcp/pins internal/mcp/proxy internal/operator internal/report internal/server internal/visible flow internal/replay task",
 	"": "internal/notice internal/apflow a2a a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy internal/console " +
 		"internal/replay internal/retention internal/risk internal/risk/model internal/server internal/session internal/store internal/store/postgres internal/store/sqlite task internal/words internal/workflow internal/yamldoc",
 

@@ -59,7 +59,9 @@ const asking = `
 version: 1
 name: desk
 default: allow
+acts: [{name: mail, tools: [send_mail], control: [to]}]
 rules:
+  - {name: strangers, acts: mail, when: session.foreign, unless: usual, effect: escalate, code: strangers, reason: A person agrees to whom it writes.}
   - {name: payments, tools: [transfer], effect: escalate, code: payments, reason: A person must agree to payments.}
   - {name: production, tools: [execute_command], effect: escalate, code: production, reason: Commands on the production host need a second pair of eyes., approval: {within: 10m}}
   - {name: two agree, tools: [delete_account], effect: escalate, code: two, reason: Two people agree to what cannot be undone., approval: {quorum: 2}}
@@ -84,6 +86,15 @@ func office(t *testing.T) *running {
 		if code, text := r.ask(identity.Agent, "POST", "/", q); code != 200 {
 			t.Fatalf("%d: %d %s", i, code, text)
 		}
+	}
+	for i := range 3 {
+		q := step(40+i, "mailer", "send_mail", "to", "ann@birch.example", "subject", "Good morning")
+		if code, text := r.ask(identity.Agent, "POST", "/", strings.ReplaceAll(q, `"id":"s-mailer"`, fmt.Sprintf(`"id":"s-mailer-%d"`, i))); code != 200 || !strings.Contains(text, `"allow"`) {
+			t.Fatalf("%d %s", code, text)
+		}
+	}
+	if n, err := r.node.Guard().Learn(t.Context(), time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(n, err)
 	}
 	const harvest = "c0000000-0000-4000-8000-000000000001"
 	var list []string
@@ -121,6 +132,8 @@ var rooms = []struct{ name, path, says string }{
 	{"whatif", "policy/whatif", "Judge it again"},
 	{"agents", "agents", "did:example:clerk"},
 	{"agent", "agents/did:example:tidy", "It deletes too much."},
+	{"habits", "habits?agent=mailer", "send_mail to"},
+	{"habits-none", "habits?agent=nobody", "Nothing was learned yet"},
 	{"tools", "tools", "MCP tools"},
 	{"policy", "policy", "two agree"},
 	{"policy-edit", "policy/edit", "It can be used"},

@@ -11,6 +11,12 @@ import (
 	"reeve.example/reeve/internal/operator"
 )
 
+// agentsView is the agents that registered, and those whose habits are known by any name.
+type agentsView struct {
+	operator.AgentList
+	Known operator.HabitsList
+}
+
 func (v *visit) agents() (view, error) {
 	var list operator.AgentList
 	path := "/agents"
@@ -20,12 +26,17 @@ func (v *visit) agents() (view, error) {
 	if err := v.ask("GET", path, nil, &list); err != nil {
 		return view{}, err
 	}
-	return view{template: "agents", title: "Agents", data: list}, nil
+	a := agentsView{AgentList: list}
+	if err := v.ask("GET", "/api/v1/habits", nil, &a.Known); err != nil {
+		return view{}, err
+	}
+	return view{template: "agents", title: "Agents", data: a}, nil
 }
 
 // agentView is one agent, and what may be done about it.
 type agentView struct {
 	operator.AgentReport
+	Habits  habitsView
 	Changes bool // whether the visitor may change its state
 	Problem string
 	Note    string
@@ -36,6 +47,10 @@ func (v *visit) agent() (view, error) { return v.showAgent(0, "") }
 func (v *visit) showAgent(status int, problem string) (view, error) {
 	a := agentView{Changes: v.may(admins), Problem: problem, Note: v.FormValue("reason")}
 	if err := v.ask("GET", "/agents/"+url.PathEscape(v.PathValue("did")), nil, &a.AgentReport); err != nil {
+		return view{}, err
+	}
+	var err error
+	if a.Habits, err = v.habitsOf(a.DID, v.FormValue("principal")); err != nil {
 		return view{}, err
 	}
 	return view{template: "agent", title: a.DID + " — Agents", data: a, status: status}, nil

@@ -67,6 +67,7 @@ func pages(now func() time.Time) map[string]*template.Template {
 	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
 		"asset": func(name string) string { return home + "static/" + name + "?" + assets[name].version },
 		"see":   see, "lines": lines, "json": readable, "time": stamp, "diff": diff, "marked": marked,
+		"day":   func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
 		"ago":   func(t time.Time) string { return ago(now().Sub(t)) },
 		"left":  func(t time.Time) string { return short(t.Sub(now())) },
 		"soon":  func(t time.Time) bool { return t.Sub(now()) < 2*time.Minute },
