@@ -106,6 +106,7 @@ func (o *API) table() []row {
 		{"POST /admin/erase", admins, maxAdmin, serve(o.erase)},
 		{"POST /admin/prune", admins, maxAdmin, serve(o.prune)},
 		{"POST /admin/index", admins, maxAdmin, serve(o.index)},
+		{"GET /api/v1/openapi.json", asked, 0, describe},
 		{"GET /api/v1/decisions", looking, 0, serve(o.decisions)},
 		{"GET /api/v1/decisions/{id}", looking, 0, serve(o.explain)},
 		{"GET /api/v1/sessions", looking, 0, serve(o.listSessions)},
