@@ -678,7 +678,7 @@ func TestThreat17ConsoleHostile(t *testing.T) {
 			pages = append(pages, strings.TrimPrefix(link, "/console/"))
 		}
 	}
-	for _, path := range append(pages, "live?agent="+url.QueryEscape(hostile[0]), "live?since="+url.QueryEscape(hostile[1]), "session?session="+url.QueryEscape(hostile[2]), "approvals/"+url.PathEscape(hostile[0]), "login?to="+url.QueryEscape(hostile[3])) {
+	for _, path := range append(pages, "live?agent="+url.QueryEscape(hostile[0]), "live?since="+url.QueryEscape(hostile[1]), "session?session="+url.QueryEscape(hostile[2]), "habits?agent="+url.QueryEscape(hostile[4])+"&principal="+url.QueryEscape(hostile[11]), "approvals/"+url.PathEscape(hostile[0]), "login?to="+url.QueryEscape(hostile[3])) {
 		p.Go(r.url + "/console/" + path)
 		if said := p.Eval(`String(window.pwned)`); said != "undefined" {
 			t.Fatalf("%s acted on what an agent wrote", path)
