@@ -9,7 +9,7 @@ import (
 // as ECMA-48 has them; colours and movements by themselves hide nothing, and are left.
 func (u *unseen) terminal() {
 	text := u.view.text
-	if strings.IndexAny(text, "\x1b\b\r\x7f\u009b\u009d") < 0 {
+	if !strings.ContainsAny(text, "\x1b\b\r\x7f\u009b\u009d") {
 		return
 	}
 	t := screen{unseen: u}
