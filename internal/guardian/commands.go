@@ -135,7 +135,7 @@ func (e *examination) leadsTo(dir string, dirs []string) bool {
 // goes looks at the paths that a program puts together by going to folders: whatever it
 // calls for that, each text in it may be a folder for those behind it.
 func (e *examination) goes(text string, changes bool) {
-	dirs := append([]string{""}, e.went...)
+	dirs := e.lastDirs()
 	low := strings.ToLower(text)
 	ofHome := strings.Contains(low, "home") || strings.Contains(low, "profile")
 	var words []string

@@ -629,9 +629,7 @@ func (e *examination) file(name string, writes bool, dirs []string, content stri
 }
 
 // lastDirs are the folders that the script being read has gone to.
-func (e *examination) lastDirs() []string { return append([]string{""}, e.dirs()...) }
-
-func (e *examination) dirs() []string { return e.went }
+func (e *examination) lastDirs() []string { return append([]string{""}, e.went...) }
 
 // maxSetting is the largest file of settings that is looked at.
 const maxSetting = 4 << 20

@@ -1,6 +1,7 @@
 package guardian
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,7 +17,7 @@ func TestTamperingUnplaced(t *testing.T) {
 		}
 		return len(g.Tampering(call(c[0], c[1], args...))) > 0
 	}
-	for _, c := range [][]string{
+	attacks := [][]string{
 		{"", "read_file", "path", ".config/reeve/data/seed"},
 		{"", "read_file", "path", "../../.config/reeve/data/seed"},
 		{"", "read_file", "path", "reeve/data/seed"},
@@ -78,12 +79,8 @@ func TestTamperingUnplaced(t *testing.T) {
 		{"", "shell", "command", "strings HOME/.config/reeve/data/reeve.db-wal"},
 		{"", "shell", "command", "inotifywait HOME/.config/reeve/data"},
 		{"", "shell", "command", "ln HOME/.config/reeve/data/seed /tmp/s"},
-	} {
-		if !tampers(c) {
-			t.Errorf("is let pass: %q", c)
-		}
 	}
-	for _, c := range [][]string{
+	honest := [][]string{
 		{"", "read_file", "path", "data/seed.sql"},
 		{"", "read_file", "path", "src/main.go"},
 		{"", "write_file", "path", "policy/mine.yaml", "content", "x"},
@@ -98,9 +95,10 @@ func TestTamperingUnplaced(t *testing.T) {
 		{"", "upload", "file", "HOME/work/proj/report.pdf"},
 		{"", "store", "data", "aGVsbG8gd29ybGQsIHRoaXMgaXMgYSBub3Rl"},
 		{"", "shell", "command", "locate passwd"},
-	} {
-		if tampers(c) {
-			t.Errorf("is denied: %q", c)
+	}
+	for i, c := range slices.Concat(attacks, honest) {
+		if want := i < len(attacks); tampers(c) != want {
+			t.Errorf("%q: denied %v, want %v", c, !want, want)
 		}
 	}
 }

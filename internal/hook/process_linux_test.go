@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,13 @@ func TestProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { cmd.Process.Kill(); cmd.Wait() }()
+	// For an instant after a program was put in a process's place it has no words yet.
+	line := filepath.Join("/proc", strconv.Itoa(cmd.Process.Pid), "cmdline")
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if words, err := os.ReadFile(line); err == nil && len(words) > 0 {
+			break
+		}
+	}
 	for _, p := range Processes() {
 		if p.PID == cmd.Process.Pid {
 			if since := time.Since(p.Began); p.Agent != "copilot" || p.Folder != dir || since < -2*time.Second || since > time.Minute {

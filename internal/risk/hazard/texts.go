@@ -71,16 +71,13 @@ func jsonLeaves(l *leaf, text string) []act.Leaf {
 	if err != nil {
 		return nil
 	}
-	n := nest{arg: l.Arg, base: l.Pointer}
+	var n nest
 	n.json(doc.Root(), l.Pointer, l.Arg, 0)
 	return n.leaves
 }
 
 // nest gathers the texts of a value.
-type nest struct {
-	arg, base string
-	leaves    []act.Leaf
-}
+type nest struct{ leaves []act.Leaf }
 
 func (n *nest) add(pointer, arg, text string) {
 	if len(n.leaves) < maxNestedAll && text != "" {
@@ -119,7 +116,7 @@ func yamlLeaves(l *leaf, text string) []act.Leaf {
 	if root == nil || faults > 0 || root.Members == nil && root.Items == nil {
 		return nil
 	}
-	n := nest{arg: l.Arg, base: l.Pointer}
+	var n nest
 	n.yaml(root, l.Pointer, l.Arg, 0)
 	return n.leaves
 }
