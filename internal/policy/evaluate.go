@@ -507,9 +507,9 @@ var variables = []variable{
 var variableByName = map[string]func(*evaluation) any{}
 
 func init() {
-	variableByName[pastOfAct] = func(e *evaluation) any { return pasts{e} }
-	variableByName[originsOfAct] = func(e *evaluation) any { return origins{e} }
-	variableByName[habitsOfAct] = func(e *evaluation) any { return usuals{e} }
+	for _, name := range [...]string{originsOfAct, habitsOfAct, pastOfAct} {
+		variableByName[name] = func(e *evaluation) any { return memories{e} }
+	}
 	for _, v := range variables {
 		variableByName[v.name] = v.get
 	}

@@ -77,7 +77,7 @@ func functionOptions() []cel.EnvOption {
 				}
 				return types.NewStringList(jsonAdapter{}, hostsOf(string(s)))
 			}))),
-	}, slices.Concat(mayBeOptions, originOptions, usualOptions, pastOptions)...)
+	}, slices.Concat(mayBeOptions, rememberedOptions, pastOptions)...)
 }
 
 // Limits of like() and glob(), whose time is the product of the two lengths.

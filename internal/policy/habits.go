@@ -3,16 +3,11 @@ package policy
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
-	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
-	"cel.dev/cel-go/common/types/traits"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/habits"
@@ -20,77 +15,16 @@ import (
 	"reeve.example/reeve/internal/rawjson"
 )
 
-// usual() says whether a value upon which an act is done is usual for the agent. Like
-// origin() it is a function of what is remembered, by a variable that no expression can
-// spell.
-const (
-	usualName   = "usual"
-	usualCall   = "@usual"
-	habitsOfAct = "@habits"
-)
-
 // usualCode stands in the place of an exception's name where a rule does not hold since
 // all that it is about is usual.
 const usualCode = "usual"
 
-func usualMacro(eh cel.MacroExprFactory, target ast.Expr, _ []ast.Expr) (ast.Expr, *cel.Error) {
-	return eh.NewCall(usualCall, target, eh.NewIdent(habitsOfAct)), nil
-}
-
-var usualOptions = []cel.EnvOption{
-	cel.Macros(cel.ReceiverMacro(usualName, 0, usualMacro)),
-	cel.Variable(habitsOfAct, cel.DynType),
-	cel.Function(usualCall, cel.Overload("dyn_usual", []*cel.Type{cel.DynType, cel.DynType}, cel.BoolType,
-		cel.BinaryBinding(func(value, of ref.Val) ref.Val {
-			u, ok := of.(usuals)
-			if !ok {
-				return types.NoSuchOverloadErr()
-			}
-			return types.Bool(u.e.usualOf(value, 0))
-		}))),
-}
-
-// usuals is the evaluation as a value of conditions, for usual() alone.
-type usuals struct{ e *evaluation }
-
-func (u usuals) ConvertToNative(reflect.Type) (any, error) { return nil, errNotNative }
-func (u usuals) ConvertToType(ref.Type) ref.Val            { return types.NewErr("no value") }
-func (u usuals) Equal(ref.Val) ref.Val                     { return types.False }
-func (u usuals) Type() ref.Type                            { return types.DynType }
-func (u usuals) Value() any                                { return nil }
-
 // usualOf reports whether a value is usual: of a list or an object, all that is in it.
-func (e *evaluation) usualOf(v ref.Val, depth int) bool {
-	if e.in.Session.Habits == nil || depth >= 32 {
-		return false
-	}
-	switch v := v.(type) {
-	case types.String:
-		return e.isUsual(string(v))
-	case types.Int:
-		return e.isUsual(strconv.FormatInt(int64(v), 10))
-	case types.Uint:
-		return e.isUsual(strconv.FormatUint(uint64(v), 10))
-	case types.Double:
-		return e.isUsual(strconv.FormatFloat(float64(v), 'f', -1, 64))
-	case *types.Optional:
-		return !v.HasValue() || e.usualOf(v.GetValue(), depth+1)
-	case traits.Mapper:
-		for it := v.Iterator(); it.HasNext() == types.True; {
-			if member, found := v.Find(it.Next()); found && !e.usualOf(member, depth+1) {
-				return false
-			}
-		}
-		return true
-	case traits.Lister:
-		for it := v.Iterator(); it.HasNext() == types.True; {
-			if !e.usualOf(it.Next(), depth+1) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
+func (e *evaluation) usualOf(v ref.Val) bool {
+	return e.in.Session.Habits != nil && eachIn(v, 0, func(v ref.Val) bool {
+		text, ok := asText(v)
+		return ok && e.isUsual(text)
+	})
 }
 
 // isUsual reports whether a text is something upon which the act is done, and usual as

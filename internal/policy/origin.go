@@ -19,39 +19,103 @@ import (
 	"reeve.example/reeve/internal/session"
 )
 
-// origin() says who named a value. It is a function of the session, so the macro gives
-// it a variable that no expression can spell.
+// origin() says who named a value, and usual() whether it is usual for the agent. Both ask
+// what is remembered, so their macros give them a variable that no expression can spell.
 const (
 	originName   = "origin"
 	originCall   = "@origin"
 	originsOfAct = "@origins"
+	usualName    = "usual"
+	usualCall    = "@usual"
+	habitsOfAct  = "@habits"
 )
 
-func originMacro(eh cel.MacroExprFactory, target ast.Expr, _ []ast.Expr) (ast.Expr, *cel.Error) {
-	return eh.NewCall(originCall, target, eh.NewIdent(originsOfAct)), nil
+var rememberedOptions = []cel.EnvOption{
+	cel.Variable(originsOfAct, cel.DynType),
+	cel.Variable(habitsOfAct, cel.DynType),
+	cel.Macros(rememberedMacro(originName, originCall, originsOfAct), rememberedMacro(usualName, usualCall, habitsOfAct)),
+	rememberedFunction(originCall, "dyn_origin", cel.StringType, func(e *evaluation, value ref.Val) ref.Val {
+		return types.String(e.originOf(value).String())
+	}),
+	rememberedFunction(usualCall, "dyn_usual", cel.BoolType, func(e *evaluation, value ref.Val) ref.Val {
+		return types.Bool(e.usualOf(value))
+	}),
 }
 
-var originOptions = []cel.EnvOption{
-	cel.Macros(cel.ReceiverMacro(originName, 0, originMacro)),
-	cel.Variable(originsOfAct, cel.DynType),
-	cel.Function(originCall, cel.Overload("dyn_origin", []*cel.Type{cel.DynType, cel.DynType}, cel.StringType,
+func rememberedMacro(name, call, variable string) cel.Macro {
+	return cel.ReceiverMacro(name, 0, func(eh cel.MacroExprFactory, target ast.Expr, _ []ast.Expr) (ast.Expr, *cel.Error) {
+		return eh.NewCall(call, target, eh.NewIdent(variable)), nil
+	})
+}
+
+func rememberedFunction(call, overload string, result *cel.Type, answer func(*evaluation, ref.Val) ref.Val) cel.EnvOption {
+	return cel.Function(call, cel.Overload(overload, []*cel.Type{cel.DynType, cel.DynType}, result,
 		cel.BinaryBinding(func(value, of ref.Val) ref.Val {
-			o, ok := of.(origins)
+			m, ok := of.(memories)
 			if !ok {
 				return types.NoSuchOverloadErr()
 			}
-			return types.String(o.e.originOf(value, 0).String())
-		}))),
+			return answer(m.e, value)
+		})))
 }
 
-// origins is the evaluation as a value of conditions, for origin() alone.
-type origins struct{ e *evaluation }
+// memories is the evaluation as a value of conditions, for the functions alone that ask
+// what is remembered.
+type memories struct{ e *evaluation }
 
-func (o origins) ConvertToNative(reflect.Type) (any, error) { return nil, errNotNative }
-func (o origins) ConvertToType(ref.Type) ref.Val            { return types.NewErr("no value") }
-func (o origins) Equal(ref.Val) ref.Val                     { return types.False }
-func (o origins) Type() ref.Type                            { return types.DynType }
-func (o origins) Value() any                                { return nil }
+func (m memories) ConvertToNative(reflect.Type) (any, error) { return nil, errNotNative }
+func (m memories) ConvertToType(ref.Type) ref.Val            { return types.NewErr("no value") }
+func (m memories) Equal(ref.Val) ref.Val                     { return types.False }
+func (m memories) Type() ref.Type                            { return types.DynType }
+func (m memories) Value() any                                { return nil }
+
+// maxDepth is how deep lists and objects are looked into for what is in them.
+const maxDepth = 32
+
+// eachIn calls yield with all that is in a value and is itself neither a list nor an
+// object, until it reports false. Of what lies too deep it reports false as well.
+func eachIn(v ref.Val, depth int, yield func(ref.Val) bool) bool {
+	switch v := v.(type) {
+	case *types.Optional:
+		return !v.HasValue() || eachIn(v.GetValue(), depth, yield)
+	case traits.Mapper:
+		if depth >= maxDepth {
+			return false
+		}
+		for it := v.Iterator(); it.HasNext() == types.True; {
+			if member, found := v.Find(it.Next()); found && !eachIn(member, depth+1, yield) {
+				return false
+			}
+		}
+		return true
+	case traits.Lister:
+		if depth >= maxDepth {
+			return false
+		}
+		for it := v.Iterator(); it.HasNext() == types.True; {
+			if !eachIn(it.Next(), depth+1, yield) {
+				return false
+			}
+		}
+		return true
+	}
+	return yield(v)
+}
+
+// asText is a text or a number as the text that it is in an argument.
+func asText(v ref.Val) (text string, ok bool) {
+	switch v := v.(type) {
+	case types.String:
+		return string(v), true
+	case types.Int:
+		return strconv.FormatInt(int64(v), 10), true
+	case types.Uint:
+		return strconv.FormatUint(uint64(v), 10), true
+	case types.Double:
+		return strconv.FormatFloat(float64(v), 'f', -1, 64), true
+	}
+	return "", false
+}
 
 // followed are the variables of a session that come from where its values came from.
 var followed = []string{"foreign", "heard", "labels", "planned"}
@@ -72,43 +136,25 @@ func (r *rule) follows() bool {
 }
 
 // originOf says who named a value: of a list or an object, the least trusted of what is
-// in it.
-func (e *evaluation) originOf(v ref.Val, depth int) provenance.Origin {
+// in it, and nobody where that cannot be told.
+func (e *evaluation) originOf(v ref.Val) provenance.Origin {
 	least := provenance.User
-	switch v := v.(type) {
-	case types.String:
-		o, _ := e.trace("", string(v))
-		return o
-	case types.Int:
-		o, _ := e.trace("", strconv.FormatInt(int64(v), 10))
-		return o
-	case types.Uint:
-		o, _ := e.trace("", strconv.FormatUint(uint64(v), 10))
-		return o
-	case types.Double:
-		o, _ := e.trace("", strconv.FormatFloat(float64(v), 'f', -1, 64))
-		return o
-	case types.Bool, types.Null: // of which there are too few to tell anything
-		return provenance.User
-	case *types.Optional:
-		if !v.HasValue() {
-			return provenance.User
+	all := eachIn(v, 0, func(v ref.Val) bool {
+		switch v.(type) {
+		case types.Bool, types.Null: // of which there are too few to tell anything
+			return true
 		}
-		return e.originOf(v.GetValue(), depth)
-	case traits.Mapper:
-		for it := v.Iterator(); it.HasNext() == types.True && depth < 32; {
-			if member, found := v.Find(it.Next()); found {
-				least = min(least, e.originOf(member, depth+1))
-			}
+		text, ok := asText(v)
+		if ok {
+			o, _ := e.trace("", text)
+			least = min(least, o)
 		}
-		return least
-	case traits.Lister:
-		for it := v.Iterator(); it.HasNext() == types.True && depth < 32; {
-			least = min(least, e.originOf(it.Next(), depth+1))
-		}
-		return least
+		return ok
+	})
+	if !all {
+		return provenance.Unknown
 	}
-	return provenance.Unknown
+	return least
 }
 
 // trace says who named a value that an argument has, and at which step of the session

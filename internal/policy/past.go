@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -55,22 +54,13 @@ var pastOptions = []cel.EnvOption{
 		cel.FunctionBinding(func(args ...ref.Val) ref.Val {
 			name, ok1 := args[0].(types.String)
 			window, ok2 := args[1].(types.Int)
-			of, ok3 := args[2].(pasts)
+			of, ok3 := args[2].(memories)
 			if !ok1 || !ok2 || !ok3 {
 				return types.NoSuchOverloadErr()
 			}
 			return of.e.did(string(name), int64(window))
 		}))),
 }
-
-// pasts is the evaluation as a value of conditions, for did() and approved() alone.
-type pasts struct{ e *evaluation }
-
-func (p pasts) ConvertToNative(reflect.Type) (any, error) { return nil, errNotNative }
-func (p pasts) ConvertToType(ref.Type) ref.Val            { return types.NewErr("no value") }
-func (p pasts) Equal(ref.Val) ref.Val                     { return types.False }
-func (p pasts) Type() ref.Type                            { return types.DynType }
-func (p pasts) Value() any                                { return nil }
 
 // did is how often the session has done an act before this one.
 func (e *evaluation) did(name string, window int64) ref.Val {

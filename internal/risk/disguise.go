@@ -96,21 +96,11 @@ func decoded(text string) (plain string, from []int) {
 // escapeAt decodes the escape that a text begins with; its size is 0 if it is none.
 func escapeAt(text string) (char string, size int) {
 	hex := func(at, digits int) (string, int) {
-		if len(text) < at+digits {
+		n, ok := hexRune(text, at, digits)
+		switch {
+		case !ok:
 			return "", 0
-		}
-		n := rune(0)
-		for _, c := range []byte(text[at : at+digits]) {
-			switch {
-			case isDigit(c):
-				n = n<<4 | rune(c-'0')
-			case c|0x20-'a' <= 5:
-				n = n<<4 | rune(c|0x20-'a'+10)
-			default:
-				return "", 0
-			}
-		}
-		if digits == 2 && n >= utf8.RuneSelf {
+		case digits == 2 && n >= utf8.RuneSelf:
 			return string([]byte{byte(n)}), at + digits
 		}
 		return string(n), at + digits
