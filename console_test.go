@@ -146,7 +146,7 @@ var rooms = []struct{ name, path, says string }{
 // on a narrow screen.
 func TestConsolePages(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it drives a browser")
+		t.Skip("-short leaves out what drives a browser")
 	}
 	r := office(t)
 	p := chromium.Open(t)
@@ -449,7 +449,7 @@ func (r *running) asks(body string) chan string {
 // TestConsoleApprovals: an agent waits, a person clicks, the agent goes on.
 func TestConsoleApprovals(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it drives a browser")
+		t.Skip("-short leaves out what drives a browser")
 	}
 	r := start(t, map[string]string{"policy-text": asking, "approvals-wait": "50s"})
 	p := chromium.Open(t)
@@ -648,7 +648,7 @@ var hostile = []string{
 // nothing of it is unseen.
 func TestThreat17ConsoleHostile(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it drives a browser")
+		t.Skip("-short leaves out what drives a browser")
 	}
 	r := start(t, map[string]string{"policy-text": "version: 1\nname: all\ndefault: allow\nrules:\n  - {name: ask, on: call, effect: escalate, code: ask, reason: All is looked at.}\nrisk: {deny: off}"})
 	for i, bad := range hostile {
@@ -703,7 +703,7 @@ func TestThreat17ConsoleHostile(t *testing.T) {
 // itself, and stands still under the pointer.
 func TestConsoleLive(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it drives a browser")
+		t.Skip("-short leaves out what drives a browser")
 	}
 	r := start(t, map[string]string{"policy-text": "version: 1\nname: all\ndefault: allow\nrules: [{name: no secrets, tools: [read_secret], effect: deny}]"})
 	p := chromium.Open(t)

@@ -206,7 +206,7 @@ func listApprovals(out io.Writer, list []*approval.Decision, width int) {
 		if h.Open() {
 			left = shortTime(time.Until(h.Expires))
 		}
-		row := fmt.Sprintf("%-16s  %-8s  %-5s  %s  %s", h.ID, h.State, left, pad(printable(agentOf(h)), 20), printable(rulesOf(h)))
+		row := fmt.Sprintf("%-16s  %-8s  %-5s  %s  %s", h.ID, h.State, left, pad(printable(agentOf(h)), 20), printable(strings.Join(h.Rules(), ", ")))
 		fmt.Fprintln(out, runewidth.Truncate(row, width, "…"))
 		fmt.Fprintln(out, runewidth.Truncate("    "+printable(cmp.Or(h.What, strings.TrimSpace(h.Kind+" "+h.Resource))), width, "…"))
 	}
@@ -220,17 +220,6 @@ func lineWidth(w io.Writer) int {
 		}
 	}
 	return 80
-}
-
-// rulesOf names the rules that ask.
-func rulesOf(h *approval.Decision) string {
-	var names []string
-	for _, n := range h.Needs {
-		if !slices.Contains(names, n.Rule) {
-			names = append(names, n.Rule)
-		}
-	}
-	return strings.Join(names, ", ")
 }
 
 // shortTime is a length of time in its largest unit, such as 58m.

@@ -19,7 +19,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"reeve.example/reeve"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/ledger"
 )
@@ -170,15 +169,7 @@ func TestThreat01Kill(t *testing.T) {
 func readBack(t *testing.T, dir string) (*ledger.Report, map[string]string) {
 	t.Helper()
 	ctx := context.Background()
-	cfg, err := reeve.Load("", func(string) string { return "" }, map[string]string{"data": dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := reeve.OpenReader(ctx, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
+	cfg, store := openReader(t, map[string]string{"data": dir})
 	key, err := cfg.LedgerKey(0)
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"reeve.example/reeve"
 	"reeve.example/reeve/internal/sandbox"
+	"reeve.example/reeve/internal/store"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -50,6 +52,21 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"http": cmdHTTP, "ready": cmdReady, "capture": cmdCapture, "lived": cmdLived},
 	})
+}
+
+// openReader opens the database of a node's settings to read, until the test ends.
+func openReader(t *testing.T, settings map[string]string) (reeve.Config, store.Store) {
+	t.Helper()
+	cfg, err := reeve.Load("", func(string) string { return "" }, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := reeve.OpenReader(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return cfg, s
 }
 
 func cmdReady(ts *testscript.TestScript, neg bool, args []string) {

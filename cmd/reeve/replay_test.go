@@ -24,15 +24,7 @@ func TestReplayDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := reeve.Load("", func(string) string { return "" }, map[string]string{"data": filepath.Join(base, "data"), "policy": filepath.Join(base, "policy")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := reeve.OpenReader(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
+	cfg, store := openReader(t, map[string]string{"data": filepath.Join(base, "data"), "policy": filepath.Join(base, "policy")})
 	set, err := reeve.LoadPolicy(cfg.Policy)
 	if err != nil {
 		t.Fatal(err)

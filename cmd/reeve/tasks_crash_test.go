@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"reeve.example/reeve"
 	"reeve.example/reeve/flow"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/store/storetest"
@@ -185,15 +184,7 @@ func TestThreat01KillTasks(t *testing.T) {
 	for _, list := range lists {
 		roots = append(roots, list...)
 	}
-	cfg, err := reeve.Load("", func(string) string { return "" }, map[string]string{"data": dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := reeve.OpenReader(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
+	_, store := openReader(t, map[string]string{"data": dir})
 	ended(t, store, roots)
 	s.once(t, roots, kills)
 	p.Process.Kill()
@@ -251,15 +242,7 @@ func TestThreat01KillNodes(t *testing.T) {
 	for _, list := range lists {
 		roots = append(roots, list...)
 	}
-	cfg, err := reeve.Load("", func(string) string { return "" }, map[string]string{"data": t.TempDir(), "database": database, "ledger-seed": "file:" + seed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := reeve.OpenReader(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
+	cfg, store := openReader(t, map[string]string{"data": t.TempDir(), "database": database, "ledger-seed": "file:" + seed})
 	ended(t, store, roots)
 	s.once(t, roots, kills+1)
 	for _, p := range nodes {

@@ -377,6 +377,16 @@ func (n Need) asks(name string) bool {
 	})
 }
 
+// Rules names the rules that ask.
+func (d *Decision) Rules() (names []string) {
+	for _, n := range d.Needs {
+		if !slices.Contains(names, n.Rule) {
+			names = append(names, n.Rule)
+		}
+	}
+	return names
+}
+
 // Who lists those who agreed, or after a refusal who refused.
 func (d *Decision) Who() (names []string) {
 	refused := d.State == Denied || d.State == Revoked

@@ -48,7 +48,7 @@ func (v *visit) approvals() (view, error) {
 			q.Over = append(q.Over, h)
 			continue
 		}
-		one := waitingView{Decision: h, Rules: rulesOf(h), Cannot: v.cannot(h)}
+		one := waitingView{Decision: h, Rules: strings.Join(h.Rules(), ", "), Cannot: v.cannot(h)}
 		for _, a := range h.Answers {
 			if a.Agree {
 				one.Agreed++
@@ -85,16 +85,6 @@ func (v *visit) cannot(h *approval.Decision) string {
 		return err.Error()
 	}
 	return ""
-}
-
-func rulesOf(h *approval.Decision) string {
-	var names []string
-	for _, n := range h.Needs {
-		if !slices.Contains(names, n.Rule) {
-			names = append(names, n.Rule)
-		}
-	}
-	return strings.Join(names, ", ")
 }
 
 // actView is one act that people are asked about.
@@ -134,7 +124,7 @@ func (v *visit) showApproval(status int, problem string) (view, error) {
 		return view{}, err
 	}
 	h := shown.Decision
-	a := actView{Decision: h, Before: shown.Before, Rules: rulesOf(h), Problem: problem, Note: v.FormValue("note")}
+	a := actView{Decision: h, Before: shown.Before, Rules: strings.Join(h.Rules(), ", "), Problem: problem, Note: v.FormValue("note")}
 	for _, answer := range h.Answers {
 		if answer.Agree {
 			a.Agreed = append(a.Agreed, answer.By)

@@ -216,7 +216,7 @@ rm -rf ~/.claude
 mv ~/.claude/settings.json /tmp
 echo '{}' > ~/.claude/settings.json
 echo '{"disableAllHooks":true}' > .claude/settings.local.json
-printf '{"disableAllHooks": true}' > HOME/work/proj/.claude/settings.json
+printf '{"disableAllHooks": true}' > HOME/src/proj/.claude/settings.json
 mkdir -p .claude && cat > .claude/settings.local.json <<'E'
 {"disableAllHooks": true}
 E
@@ -516,18 +516,18 @@ npx -y @openai/codex exec 'do it'
 npm install -g @anthropic-ai/claude-code
 brew install opencode
 pip install codex
-mkdir -p ~/work/claude --mode=700
+mkdir -p ~/src/claude --mode=700
 grep -rn 'claude --bare' docs
 echo 'claude --settings off.json'
 python3 -c "import os; os.chdir('/tmp'); print(open('data/seed').read())"
-python3 -c "import subprocess; subprocess.run(['ls','-la'], cwd='HOME/work/proj')"
+python3 -c "import subprocess; subprocess.run(['ls','-la'], cwd='HOME/src/proj')"
 python3 -c "from pathlib import Path; print(list(Path('HOME').glob('*.md')))"
 python3 -c "import os; os.chdir('HOME'); open('notes.md','w').write('x')"
-make -C HOME/work/proj build
-make -C ~/work/proj data
+make -C HOME/src/proj build
+make -C ~/src/proj data
 tar czf out.tgz -C HOME work
-env -C ~/work/proj ls data
-npm --prefix ~/work/proj run build
+env -C ~/src/proj ls data
+npm --prefix ~/src/proj run build
 claude -p 'explain disableAllHooks in the docs'
 .git/hooks/pre-commit
 echo x > .git/hooks/pre-commit

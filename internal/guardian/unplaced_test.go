@@ -91,8 +91,8 @@ func TestTamperingUnplaced(t *testing.T) {
 		{"", "shell", "command", "cat ../README.md"},
 		{"", "shell", "command", "exec 5<notes.txt; cat <&5"},
 		{"", "read_file", "uri", "file:///tmp/notes%20of%20ada.txt"},
-		{"", "archive", "inputs", "HOME/work/proj", "output", "/tmp/x.zip"},
-		{"", "upload", "file", "HOME/work/proj/report.pdf"},
+		{"", "archive", "inputs", "HOME/src/proj", "output", "/tmp/x.zip"},
+		{"", "upload", "file", "HOME/src/proj/report.pdf"},
 		{"", "store", "data", "aGVsbG8gd29ybGQsIHRoaXMgaXMgYSBub3Rl"},
 		{"", "shell", "command", "locate passwd"},
 	}

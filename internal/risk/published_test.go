@@ -20,11 +20,11 @@ import (
 func TestPublishedKeys(t *testing.T) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
-		t.Skip("there is no Go here")
+		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "src/crypto/tls/testdata/example-key.pem"))
 	if err != nil {
-		t.Skip("Go's sources are not here")
+		t.Fatal(err)
 	}
 	known := strings.TrimSpace(string(text))
 	made := func(key any) string {
