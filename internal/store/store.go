@@ -26,6 +26,7 @@ type Store interface {
 	task.Store
 	task.Trees
 	identity.Keys
+	Followers
 
 	// PutPolicy keeps a policy set's text for ever, by its content hash.
 	PutPolicy(ctx context.Context, hash string, text []byte, at time.Time) error
@@ -51,6 +52,15 @@ type Store interface {
 	// Stores that are backed up by their own tools return an error that says so.
 	Backup(ctx context.Context, file string, sealedSeed []byte) error
 	Close() error
+}
+
+// Followers keeps how far those have come who follow a log beside the program that writes
+// it, and must go on there after it has ended.
+type Followers interface {
+	// Reached returns what a follower of a log kept last. ErrNotFound when it kept nothing.
+	Reached(ctx context.Context, follower string, log uint32) ([]byte, error)
+	// PutReached keeps it, in place of what the follower kept before.
+	PutReached(ctx context.Context, follower string, log uint32, data []byte) error
 }
 
 // Versions reads what was written under versioned keys, such as sessions' memories.

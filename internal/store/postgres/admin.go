@@ -75,6 +75,22 @@ func (s *Store) Anchors(ctx context.Context, log uint32) ([]ledger.Anchor, error
 	})
 }
 
+// Reached returns what a follower of a log kept last.
+func (s *Store) Reached(ctx context.Context, follower string, log uint32) (data []byte, err error) {
+	err = s.pool.QueryRow(ctx, `SELECT data FROM reached WHERE log = $1 AND follower = $2`, log, follower).Scan(&data)
+	return data, found(err)
+}
+
+// PutReached keeps how far a follower of a log has come.
+func (s *Store) PutReached(ctx context.Context, follower string, log uint32, data []byte) error {
+	tag, err := s.pool.Exec(ctx, `INSERT INTO reached (log, follower, data) SELECT log, $2, $3 FROM log WHERE log = $1
+		ON CONFLICT (log, follower) DO UPDATE SET data = $3`, log, follower, notNil(data))
+	if err == nil && tag.RowsAffected() == 0 {
+		err = ledger.ErrNotFound
+	}
+	return err
+}
+
 // notNil is b, or an empty slice: a column that must not be NULL.
 func notNil(b []byte) []byte {
 	if b == nil {

@@ -116,6 +116,24 @@ func (s *Store) Anchors(ctx context.Context, log uint32) (anchors []ledger.Ancho
 	return anchors, err
 }
 
+// Reached returns what a follower of the log kept last.
+func (s *Store) Reached(ctx context.Context, follower string, log uint32) ([]byte, error) {
+	if log != 0 {
+		return nil, ledger.ErrNotFound
+	}
+	return s.one(ctx, `SELECT data FROM reached WHERE follower = ?`, follower)
+}
+
+// PutReached keeps how far a follower of the log has come.
+func (s *Store) PutReached(ctx context.Context, follower string, log uint32, data []byte) error {
+	if log != 0 {
+		return ledger.ErrNotFound
+	}
+	return s.write(func(c *sqlite.Conn) error {
+		return execute(c, `REPLACE INTO reached (follower, data) VALUES (?, ?)`, follower, notNil(data))
+	})
+}
+
 // Probe reports whether the database can be written, by writing.
 func (s *Store) Probe(ctx context.Context) error {
 	return s.write(func(c *sqlite.Conn) error {

@@ -32,7 +32,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		"Sessions": sessions, "Lost": lost, "Chains": chains, "ManySessions": manySessions,
 		"Fencing": fencing, "Release": release, "Refused": refused,
 		"Openings": openings, "Erase": erase, "TrimByAge": trimByAge, "TrimByBytes": trimByBytes, "TrimParts": trimParts, "Facts": facts, "Segments": segments,
-		"Items": items, "ManyItems": manyItems, "Prune": prune, "Policies": policies, "Keys": keys, "Anchors": anchors,
+		"Items": items, "ManyItems": manyItems, "Prune": prune, "Policies": policies, "Keys": keys, "Anchors": anchors, "Reached": reached,
 		"Concurrency": concurrency, "Closed": closed,
 		"TaskRoundTrip": taskRoundTrip, "TaskLife": taskLife, "TaskLoad": taskLoad, "TaskTexts": taskTexts, "TaskUpdate": taskUpdate,
 		"TaskDelete": taskDelete, "TaskQueries": taskQueries, "TaskRows": taskRows, "TaskEvents": taskEvents, "TaskPushes": taskPushes,
@@ -854,6 +854,34 @@ func anchors(t *testing.T, s *suite) {
 	got, err = s.Anchors(s.ctx, 4711)
 	s.check(err)
 	s.diff("number of anchors of another log", 0, len(got))
+}
+
+func reached(t *testing.T, s *suite) {
+	w := s.writer()
+	log := w.Lease.Log
+	none := func(follower string, log uint32) {
+		t.Helper()
+		if data, err := s.Reached(s.ctx, follower, log); !errors.Is(err, ledger.ErrNotFound) {
+			t.Errorf("a follower that kept nothing has %q, %v", data, err)
+		}
+	}
+	none("traces", log)
+	for _, data := range [][]byte{[]byte("7"), []byte("9 with\x00more"), nil} {
+		s.check(s.PutReached(s.ctx, "traces", log, data))
+		s.check(s.PutReached(s.ctx, "events'--", log, []byte("3")))
+		s.reopen()
+		got, err := s.Reached(s.ctx, "traces", log)
+		s.check(err)
+		s.diff("what was kept", string(data), string(got))
+		got, err = s.Reached(s.ctx, "events'--", log)
+		s.check(err)
+		s.diff("what another follower kept", "3", string(got))
+	}
+	none("others", log)
+	none("traces", 4711)
+	if err := s.PutReached(s.ctx, "traces", 4711, []byte("1")); !errors.Is(err, ledger.ErrNotFound) {
+		t.Errorf("kept for a log that is not there: %v", err)
+	}
 }
 
 // concurrency does everything at once while one goroutine commits.
