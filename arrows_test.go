@@ -38,7 +38,7 @@ var arrows = map[string]string{
 	"internal/mcp/proxy":                "internal/lazyregexp act internal/approval internal/guard internal/identity internal/canon internal/content internal/jsonrpc internal/rawjson internal/wording internal/mcp/message internal/mcp/pins internal/policy internal/risk internal/words",
 	"internal/mcp/proxy/install":        "internal/rawjson",
 	"internal/provenance":               "internal/canon internal/rawjson",
-	"internal/habits":                   "act internal/provenance internal/rawjson",
+	"internal/habits":                   "act internal/provenance internal/rawjson internal/words",
 	"internal/session":                  "act internal/canon internal/provenance internal/rawjson internal/risk internal/risk/hazard internal/words",
 	"internal/report":                   "act internal/hook internal/rawjson internal/visible internal/ledger internal/words",
 	"internal/workflow":                 "internal/lazyregexp internal/rawjson internal/words internal/yamldoc task",

@@ -201,18 +201,20 @@ func (g *Guard) note(d *act.Decision, in *policy.Input, set *policy.Set, state *
 		Agent: HabitsID(a.Principal.Name, a.Agent.ID), At: a.At.UnixMilli(),
 		Ran: d.Effect >= act.Modify, Denied: d.Effect == act.Deny,
 	}
-	agreed := false
+	// A grant lets pass for as long as people said, and no longer: what it lets pass is not
+	// agreed to again.
+	agreed, granted := false, false
 	for i, r := range d.Reasons {
 		switch {
 		case i == 0 && r.Rule == "approval" && r.Effect == act.Allow:
-			agreed = n.Ran
+			agreed, granted = n.Ran && r.Code != codeGranted, n.Ran && r.Code == codeGranted
 		case r.Code == "approval_denied", strings.HasPrefix(r.Code, "agent.") && r.Rule == "agent":
 			n.Objected = true
 		case watches(&r):
 			n.Watched = true
 		}
 	}
-	n.Watched = n.Watched && !agreed
+	n.Watched = n.Watched && !agreed && !granted
 	set.Note(in, n, agreed)
 	if d.Effect == act.Modify { // what ran is not what was asked
 		for i := range n.Targets {
@@ -433,7 +435,17 @@ func (g *Guard) FreezeHabits(ctx context.Context, principal, agent string, freez
 
 // RebuildHabits has an agent's profile made anew with the next Learn.
 func (g *Guard) RebuildHabits(ctx context.Context, principal, agent string, by act.Principal) error {
-	return g.changeHabits(ctx, HabitsID(principal, agent), by, "rebuild", map[string]string{}, true, func(*habits.Profile) error { return nil })
+	id := HabitsID(principal, agent)
+	err := g.changeHabits(ctx, id, by, "rebuild", map[string]string{}, true, func(*habits.Profile) error { return nil })
+	if _, damaged := errors.AsType[*DamagedError](err); !damaged {
+		return err
+	}
+	item, err := g.Read(ctx, habitsKind, id) // what it says is read by nobody
+	if err != nil {
+		return err
+	}
+	item.Open = true
+	return g.Write(ctx, Admin("habits.rebuild", by, map[string]string{"agent": agent, "principal": principal}), item)
 }
 
 // Incident has the session of a decision teach nothing, and what it taught be forgotten.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/habits"
 	"reeve.example/reeve/internal/store/postgres"
@@ -297,5 +298,72 @@ func TestNoHabitsNoNotes(t *testing.T) {
 	}
 	if _, err := n.Habits(ctx, act.Anonymous.Name, "a", "", true); err != guard.ErrNoHabits {
 		t.Errorf("habits: %v", err)
+	}
+}
+
+// For as long as people agreed, and no longer: what a grant lets pass teaches nothing, so
+// that it is asked about again when the grant is over.
+func TestGrantsTeachNothing(t *testing.T) {
+	now := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+	l := &life{t: t, now: &now, node: open(t, t.TempDir(), func(c *guard.Config) {
+		c.Policy = load(t, habitual)
+		c.Now = func() time.Time { return now }
+	})}
+	week := &guard.Reply{Agree: true, For: approval.Span{Until: now.Add(8 * 24 * time.Hour)}}
+	if d := l.pay(act.ToolResult, "bill-1", week, nil); d.Effect != act.Escalate {
+		t.Fatalf("it is not asked about: %v", d.Effect)
+	}
+	for range 6 {
+		if d := l.pay(act.ToolResult, "bill-1", nil, nil); d.Effect != act.Allow || d.Reasons[0].Code != "granted" {
+			t.Fatalf("the grant does not cover it: %v %v", d.Effect, d.Reasons)
+		}
+	}
+	now = now.Add(3 * 24 * time.Hour)
+	if d := l.pay(act.ToolResult, "bill-1", nil, nil); d.Effect != act.Escalate {
+		t.Errorf("after the week that people agreed to it passes still: %v", d.Reasons)
+	}
+}
+
+// TestDamagedProfile: an agent whose profile is damaged has no habits until it is made
+// anew, and the others learn on. So they do where a clock was ahead for a while.
+func TestDamagedProfile(t *testing.T) {
+	ctx := context.Background()
+	for name, data := range damages {
+		t.Run(name, func(t *testing.T) {
+			now := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+			dir := t.TempDir()
+			edit := func(c *guard.Config) {
+				c.Policy = load(t, habitual)
+				c.Now = func() time.Time { return now }
+			}
+			l := &life{t: t, now: &now, node: open(t, dir, edit)}
+			agree := &guard.Reply{Agree: true}
+			other := func(a *act.Action) { a.Agent.ID = "b" }
+			for range 3 {
+				l.pay(act.ToolResult, "bill-1", agree, nil)
+			}
+			l.close()
+			damage(t, dir, "habits", guard.HabitsID(act.Anonymous.Name, "a"), data)
+			l.node = open(t, dir, edit)
+			if d := l.pay(act.ToolResult, "bill-1", nil, nil); d.Effect != act.Escalate {
+				t.Errorf("something is usual for whose profile is damaged: %v", d.Effect)
+			}
+			now = now.Add(365 * 24 * time.Hour)
+			l.act(call("ahead", "1", "pay", "nobody"))
+			now = now.Add(-364 * 24 * time.Hour)
+			for range 3 {
+				l.pay(act.ToolResult, "bill-2", agree, other)
+			}
+			if d := l.pay(act.ToolResult, "bill-2", nil, other); d.Effect != act.Allow {
+				t.Errorf("the other agent learned nothing: %v", d.Effect)
+			}
+			if err := l.RebuildHabits(ctx, act.Anonymous.Name, "a", approver); err != nil {
+				t.Fatal(err)
+			}
+			l.learn()
+			if d := l.pay(act.ToolResult, "bill-1", nil, nil); d.Effect != act.Allow {
+				t.Errorf("made anew, it has learned nothing: %v", d.Effect)
+			}
+		})
 	}
 }

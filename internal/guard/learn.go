@@ -67,7 +67,7 @@ type scholar struct {
 // How much is read, settled and written at once.
 const (
 	notesAtOnce    = 1024
-	window         = 6 * time.Hour
+	clockAhead     = time.Hour
 	learnedBytes   = 4 << 20
 	profilesAtOnce = 2000 // profiles made anew in one reading of the ledger
 )
@@ -87,6 +87,7 @@ type notes struct {
 	log   uint32
 	next  uint64 // the first record that was not read
 	end   uint64
+	until int64 // later ones are of a clock that was ahead: nothing waits for it
 	queue []noted
 }
 
@@ -100,9 +101,13 @@ func (n *notes) peek(ctx context.Context) (*noted, error) {
 			}
 			at := act.Position{Log: n.log, Index: index}
 			note, err := noteOf(facts)
-			if err != nil { // it teaches nothing
+			switch {
+			case err != nil: // it teaches nothing
 				n.guard.cfg.Logger.Warn("a note of habits cannot be read, and teaches nothing", "decision", at.String(), "error", err)
-			} else if note != nil {
+			case note == nil:
+			case note.At > n.until:
+				n.guard.cfg.Logger.Warn("a decision was made when the clock was ahead, and teaches nothing", "decision", at.String())
+			default:
 				n.queue = append(n.queue, noted{note, at})
 			}
 			return nil
@@ -187,7 +192,7 @@ func (g *Guard) learn(ctx context.Context, l *learned, item *Item, until time.Ti
 		}
 		s.version, s.begun = item.Version, item.Found
 	}
-	logs, err := g.logs(ctx, s.next)
+	logs, err := g.logs(ctx, s.next, until)
 	if err != nil {
 		return 0, err
 	}
@@ -205,9 +210,7 @@ func (g *Guard) learn(ctx context.Context, l *learned, item *Item, until time.Ti
 			if c == nil {
 				continue
 			}
-			if g.Barred(c.profile.Agent) != "" {
-				c.profile.Said.Incidents = append(c.profile.Said.Incidents, habits.Word{Hash: one.ID, At: time.UnixMilli(one.Last).UTC(), By: "suspended"})
-			}
+			c.profile.Bar(one, g.Barred(c.profile.Agent) != "")
 			c.profile.Learn(one)
 			total++
 		}
@@ -242,8 +245,8 @@ func (g *Guard) learn(ctx context.Context, l *learned, item *Item, until time.Ti
 	return total, err
 }
 
-// logs are the notes of all logs from where each was read before.
-func (g *Guard) logs(ctx context.Context, from map[uint32]uint64) ([]*notes, error) {
+// logs are the notes of all logs from where each was read before, to learn until a time.
+func (g *Guard) logs(ctx context.Context, from map[uint32]uint64, until time.Time) ([]*notes, error) {
 	numbers, err := g.cfg.Store.Logs(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the logs: %w", err)
@@ -254,49 +257,34 @@ func (g *Guard) logs(ctx context.Context, from map[uint32]uint64) ([]*notes, err
 		if err != nil {
 			return nil, fmt.Errorf("read the head of log %d: %w", log, err)
 		}
-		list = append(list, &notes{guard: g, log: log, next: max(from[log], head.Pruned), end: head.Size})
+		list = append(list, &notes{guard: g, log: log, next: max(from[log], head.Pruned), end: head.Size, until: until.Add(clockAhead).UnixMilli()})
 	}
 	return list, nil
 }
 
-// settle reads notes until a time, of all logs side by side, and gives on the sessions
-// that are over, in the order in which they ended.
+// settle reads notes until a time, of all logs side by side in the order of their times,
+// and gives on the sessions that are over, in the order in which they ended.
 func (g *Guard) settle(ctx context.Context, l *habits.Learner, logs []*notes, until time.Time, learn func([]*habits.Session) error) error {
 	for {
-		var first time.Time // of what was not read
+		var next *notes
 		for _, log := range logs {
 			n, err := log.peek(ctx)
 			if err != nil {
 				return err
 			}
-			if n != nil {
-				if at := time.UnixMilli(n.note.At); first.IsZero() || at.Before(first) {
-					first = at
-				}
+			if n != nil && (next == nil || n.note.At < next.queue[0].note.At) {
+				next = log
 			}
 		}
-		if first.IsZero() || first.After(until) {
+		if next == nil || next.queue[0].note.At > until.UnixMilli() {
 			return learn(l.Settle(until))
 		}
-		to := first.Add(window)
-		if to.After(until) {
-			to = until
-		}
-		for _, log := range logs {
-			for {
-				n, err := log.peek(ctx)
-				if err != nil {
-					return err
-				}
-				if n == nil || n.note.At > to.UnixMilli() {
-					break
-				}
-				l.Observe(n.note, n.at)
-				log.queue = log.queue[1:]
+		l.Observe(next.queue[0].note, next.queue[0].at)
+		next.queue = next.queue[1:]
+		if ended := l.Ended(); len(ended) > 0 {
+			if err := learn(ended); err != nil {
+				return err
 			}
-		}
-		if err := learn(l.Settle(to)); err != nil {
-			return err
 		}
 	}
 }
@@ -308,12 +296,15 @@ type changedProfile struct {
 }
 
 // changing is the profile of a session's agent, to be changed; nil where it is not known
-// whose it is.
+// whose it is, or where it is damaged: then nothing is usual, and the others learn on.
 func (g *Guard) changing(ctx context.Context, changed map[string]*changedProfile, s *habits.Session) (*changedProfile, error) {
 	if c := changed[s.Agent]; c != nil {
 		return c, nil
 	}
 	p, item, err := g.profileItems.Get(ctx, s.Agent)
+	if _, damaged := errors.AsType[*DamagedError](err); damaged {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -490,7 +481,7 @@ func (g *Guard) anew(ctx context.Context, ids []string, until time.Time, others 
 		}
 		made[id] = &changedProfile{p, item}
 	}
-	logs, err := g.logs(ctx, nil)
+	logs, err := g.logs(ctx, nil, until)
 	if err != nil {
 		return err
 	}

@@ -230,20 +230,17 @@ func (v *value) usual(s Settings) bool {
 	if int(v.taught) < s.Sessions {
 		return false
 	}
-	var days []uint16
-	for _, d := range v.on[:v.taught] {
-		if !slices.Contains(days, d) {
-			days = append(days, d)
+	days, on := 0, v.on[:v.taught]
+	for i, d := range on {
+		if !slices.Contains(on[:i], d) {
+			days++
 		}
 	}
-	return len(days) >= s.Days
+	return days >= s.Days
 }
 
 // subjectOf is the place of a dimension, which is made where there is room; -1 where not.
 func (p *Profile) subjectOf(name string) int {
-	if len(name) > maxSubject {
-		name = name[:maxSubject]
-	}
 	if i := slices.IndexFunc(p.subjects, func(s subject) bool { return s.name == name }); i >= 0 {
 		return i
 	}

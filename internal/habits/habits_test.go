@@ -340,6 +340,143 @@ func TestRebuiltEqualsKept(t *testing.T) {
 	}
 }
 
+// However often somebody looks which sessions are over, and whatever the clock does, what
+// is learned of them is the same: also of those in whose course others end, and of those
+// that end while the agent is suspended.
+func TestLearnedTheSameWheneverLookedAt(t *testing.T) {
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		v := View{Key: key, Settings: Default}
+		kept := &Profile{Principal: "key:ann", Agent: "mailer"}
+		var l Learner
+		var notes []noted
+		now, newest := begin, begin
+		barred := false
+		for i := range 400 {
+			now = now.Add(time.Duration(r.IntN(30)) * time.Minute)
+			switch r.IntN(40) {
+			case 0:
+				now = now.Add(-time.Duration(r.IntN(50)) * time.Hour) // the clock is set back
+			case 1:
+				barred = !barred
+			}
+			target := v.Target(use(fmt.Sprintf("p%d@x.example", r.IntN(20))), nil)
+			target.Teaches = Teaches(r.IntN(4))
+			n := noted{Note{
+				Agent: "mailer", Session: v.Session(fmt.Sprint(r.IntN(6))), At: now.UnixMilli(), Tool: v.Tool(fmt.Sprint(r.IntN(9))),
+				Ran: true, Objected: r.IntN(30) == 0, Print: Print{uint32(1 + i/150)}, Targets: []Target{target},
+			}, act.Position{Index: uint64(i)}}
+			notes = append(notes, n)
+			if now.After(newest) {
+				newest = now
+			}
+			l.Observe(&n.note, n.at)
+			var over []*Session
+			switch r.IntN(3) {
+			case 0:
+				over = l.Settle(newest.Add(-time.Duration(r.IntN(600)) * time.Second))
+			case 1:
+				over = l.Ended()
+			}
+			for _, s := range over {
+				kept.Bar(s, barred)
+				kept.Learn(s)
+			}
+		}
+		again := kept.Anew()
+		for _, s := range l.Settle(newest.Add(time.Hour)) {
+			kept.Bar(s, barred)
+			kept.Learn(s)
+		}
+		again.Said = kept.Said
+		var anew Learner
+		for i := range notes {
+			anew.Observe(&notes[i].note, notes[i].at)
+		}
+		for _, s := range anew.Settle(newest.Add(time.Hour)) {
+			again.Learn(s)
+		}
+		is, _ := kept.Data()
+		made, _ := again.Data()
+		if !bytes.Equal(is, made) {
+			t.Fatalf("seed %d: made anew it is another one:\n%s", seed, cmp.Diff(kept, again, cmp.AllowUnexported(Profile{}, subject{}, value{}, chapter{}, hour{})))
+		}
+	}
+}
+
+// Who sets the clock back, and on again, makes no second day.
+func TestClockSetBackMakesNoDays(t *testing.T) {
+	w := newWorld()
+	for i := range 1000 {
+		w.now = begin.Add(-time.Duration(i%300) * day)
+		w.n++
+		target := w.view.Target(use("mallory@evil.example"), nil)
+		target.Teaches = ForUser
+		w.note(Note{Agent: "mailer", Session: w.view.Session(fmt.Sprint("s", w.n)), At: w.now.UnixMilli(), Ran: true, Tool: 1, Targets: []Target{target}})
+	}
+	w.settle(begin.Add(time.Hour))
+	if w.usual("", "mallory@evil.example") {
+		t.Error("what was said on one day, by a clock that was set back, is usual")
+	}
+}
+
+// However often an agent is suspended, its profile stays small, and nothing is taught by
+// what ends meanwhile.
+func TestSuspendedTeachesNothing(t *testing.T) {
+	w := newWorld()
+	v := w.view
+	for i := range 3 * maxSaid {
+		for range 3 {
+			w.n++
+			w.now = w.now.Add(day)
+			target := v.Target(use("mallory@evil.example"), nil)
+			target.Teaches = ForUser
+			n := Note{Agent: "mailer", Session: v.Session(fmt.Sprint("s", w.n)), At: w.now.UnixMilli(), Ran: true, Tool: 1, Targets: []Target{target}}
+			w.learner.Observe(&n, act.Position{})
+			for _, s := range w.learner.Settle(w.now.Add(time.Hour)) {
+				w.profile.Bar(s, true)
+				w.profile.Learn(s)
+			}
+		}
+		w.now = w.now.Add(day)
+		w.learner.Observe(&Note{Agent: "mailer", Session: v.Session(fmt.Sprint("free", i)), At: w.now.UnixMilli(), Ran: true, Tool: 1}, act.Position{})
+		for _, s := range w.learner.Settle(w.now.Add(time.Hour)) {
+			w.profile.Bar(s, false)
+			w.profile.Learn(s)
+		}
+	}
+	data, err := w.profile.Data()
+	if err != nil || len(data) > 64<<10 {
+		t.Errorf("the profile takes %d bytes: %v", len(data), err)
+	}
+	if w.usual("", "mallory@evil.example") || w.profile.sessions != 3*maxSaid {
+		t.Errorf("%d sessions taught something", w.profile.sessions)
+	}
+}
+
+// A dimension that is silent says why.
+func TestSilentSaysWhy(t *testing.T) {
+	w := newWorld()
+	why := func(dimension string) string {
+		for _, d := range w.profile.Report(w.view.Settings, w.now).Dimensions {
+			if d.Name == dimension {
+				return d.Why
+			}
+		}
+		return "not there"
+	}
+	for i := range 300 {
+		w.session(day, mailTo("bob@corp.example", ForAll), mailTo(fmt.Sprint("c", i, "@x.example"), Nothing))
+		want := map[int]string{9: "it is learning", 39: "it has too few sessions for as few alarms as the policy allows", 299: ""}
+		if want, ok := want[i]; ok && why(OfTools) != want {
+			t.Errorf("after %d sessions: %q, want %q", i+1, why(OfTools), want)
+		}
+	}
+	if got := why("send_mail to"); got != "news are too common in it" {
+		t.Errorf("of the recipients: %q", got)
+	}
+}
+
 func TestNewsWithinTheBudget(t *testing.T) {
 	w := newWorld()
 	r := rand.New(rand.NewPCG(7, 7))

@@ -2,6 +2,7 @@ package habits
 
 import (
 	"cmp"
+	"container/list"
 	"slices"
 	"time"
 
@@ -26,8 +27,7 @@ type Session struct {
 	First, Last int64 // Unix milliseconds
 
 	print    Print
-	begins   Hash // the tool of the first call, and that call's time
-	beginsAt int64
+	begins   Hash // the tool of the first call
 	count    Count
 	hours    []hour
 	seen     []seen
@@ -49,7 +49,9 @@ type seen struct {
 // Learner gathers notes until their sessions are over. The zero Learner is ready. It is
 // not safe for concurrent use.
 type Learner struct {
-	open  map[sessionKey]*Session
+	open  map[sessionKey]*list.Element
+	order list.List // of *Session, by Last
+	now   int64     // the newest time that was seen, Unix milliseconds
 	ended []*Session
 }
 
@@ -58,59 +60,55 @@ type sessionKey struct {
 	id    Hash
 }
 
-// Observe takes in a note, which stands beside the record at a position. Notes of one
-// log come in its order.
+func (s *Session) key() sessionKey { return sessionKey{s.Agent, s.ID} }
+
+// Observe takes in a note, which stands beside the record at a position. Notes come in the
+// order of their times. Where a clock went back, what comes then is of the time before:
+// nobody makes another day of one that way.
 func (l *Learner) Observe(n *Note, at act.Position) {
 	if l.open == nil {
-		l.open = map[sessionKey]*Session{}
+		l.open = map[sessionKey]*list.Element{}
 	}
-	key := sessionKey{n.Agent, n.Session}
-	s := l.open[key]
-	if s != nil && n.At-s.Last > Quiet.Milliseconds() {
-		l.end(key)
-		s = nil
-	}
-	if s == nil {
-		if len(l.open) >= maxOpen {
-			l.end(l.oldest())
+	l.now = max(l.now, n.At)
+	l.end(l.now)
+	e := l.open[sessionKey{n.Agent, n.Session}]
+	if e == nil {
+		if l.order.Len() >= maxOpen {
+			l.endOne(l.order.Front())
 		}
-		s = &Session{Agent: n.Agent, ID: n.Session, First: n.At, Last: n.At}
-		l.open[key] = s
+		e = l.order.PushBack(&Session{Agent: n.Agent, ID: n.Session, First: l.now})
+		l.open[sessionKey{n.Agent, n.Session}] = e
 	}
-	s.add(n, at)
+	e.Value.(*Session).add(n, at, l.now)
+	l.order.MoveToBack(e)
 }
 
-func (l *Learner) end(key sessionKey) {
-	l.ended = append(l.ended, l.open[key])
-	delete(l.open, key)
-}
-
-func (l *Learner) oldest() (key sessionKey) {
-	var least *Session
-	for k, s := range l.open {
-		if least == nil || compareSessions(s, least) < 0 {
-			key, least = k, s
-		}
+// end ends the sessions that are over at a time: always in the order in which they were
+// seen last, so that it is the same however often somebody looks.
+func (l *Learner) end(now int64) {
+	for e := l.order.Front(); e != nil && now-e.Value.(*Session).Last > Quiet.Milliseconds(); e = l.order.Front() {
+		l.endOne(e)
 	}
-	return key
 }
 
-func compareSessions(a, b *Session) int {
-	return cmp.Or(cmp.Compare(a.Last, b.Last), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.ID, b.ID))
+func (l *Learner) endOne(e *list.Element) {
+	s := l.order.Remove(e).(*Session)
+	delete(l.open, s.key())
+	l.ended = append(l.ended, s)
 }
 
 // Settle gives back the sessions that are over at a time, in the order in which they
 // ended.
 func (l *Learner) Settle(until time.Time) []*Session {
-	for key, s := range l.open {
-		if s.Over(until) {
-			l.end(key)
-		}
-	}
-	list := l.ended
+	l.end(until.UnixMilli())
+	return l.Ended()
+}
+
+// Ended gives back the sessions that were over when the last note came, likewise.
+func (l *Learner) Ended() []*Session {
+	ended := l.ended
 	l.ended = nil
-	slices.SortFunc(list, compareSessions)
-	return list
+	return ended
 }
 
 // Begins is the place of one of the session's records.
@@ -122,8 +120,8 @@ func (s *Session) Over(at time.Time) bool { return at.UnixMilli()-s.Last > Quiet
 // From are the first records, by log, that sessions which are not over still need.
 func (l *Learner) From() map[uint32]uint64 {
 	from := map[uint32]uint64{}
-	for _, s := range l.open {
-		for _, at := range s.from {
+	for e := l.order.Front(); e != nil; e = e.Next() {
+		for _, at := range e.Value.(*Session).from {
 			if i, ok := from[at.Log]; !ok || at.Index < i {
 				from[at.Log] = at.Index
 			}
@@ -132,15 +130,12 @@ func (l *Learner) From() map[uint32]uint64 {
 	return from
 }
 
-// Open counts the sessions that are not over.
-func (l *Learner) Open() int { return len(l.open) }
-
-// add takes a note into its session.
-func (s *Session) add(n *Note, at act.Position) {
+// add takes a note into its session, at a time that is never before that of another.
+func (s *Session) add(n *Note, at act.Position, now int64) {
 	if !slices.ContainsFunc(s.from, func(p act.Position) bool { return p.Log == at.Log }) {
 		s.from = append(s.from, at)
 	}
-	s.First, s.Last = min(s.First, n.At), max(s.Last, n.At)
+	s.Last = now
 	s.objected = s.objected || n.Objected
 	s.alarmed = s.alarmed || len(n.New) > 0 || n.Outside > 0
 	for i, p := range n.Print {
@@ -150,12 +145,12 @@ func (s *Session) add(n *Note, at act.Position) {
 	}
 	did := n.did()
 	s.count.add(did)
-	s.addHour(n.At/time.Hour.Milliseconds(), did)
+	s.addHour(now/time.Hour.Milliseconds(), did)
 	if !n.Ran {
 		return
 	}
-	if s.begins == 0 || n.At < s.beginsAt {
-		s.begins, s.beginsAt = n.Tool, n.At
+	if s.begins == 0 {
+		s.begins = n.Tool
 	}
 	if n.Watched {
 		return
@@ -215,7 +210,7 @@ func (s *Session) see(one seen) {
 // Settle.
 func (p *Profile) Learn(s *Session) {
 	end := s.Last / 1000
-	if p.FrozenAt(time.UnixMilli(s.Last)) || p.Said.excluded(s.ID) || p.Said.forgot(0, end) {
+	if at := time.UnixMilli(s.Last); p.FrozenAt(at) || within(p.Said.Barred, at) || p.Said.excluded(s.ID) || p.Said.forgot(0, end) {
 		return
 	}
 	shift(&p.alarmed, s.alarmed)
@@ -282,16 +277,20 @@ func (v *value) teach(session uint32, day uint16) {
 	if slices.Contains(v.by[:n], session) {
 		return
 	}
-	if n == MaxTaught {
-		// One of several on one day makes room for another day.
-		n = slices.IndexFunc(v.on[1:], func(d uint16) bool { return slices.Index(v.on[:], d) < slices.Index(v.on[1:], d)+1 }) + 1
-		if n == 0 || slices.Contains(v.on[:], day) {
+	if n < MaxTaught {
+		v.by[n], v.on[n] = session, day
+		v.taught++
+		return
+	}
+	if slices.Contains(v.on[:], day) {
+		return
+	}
+	for i, d := range v.on { // one of several on one day makes room for another day
+		if slices.Contains(v.on[:i], d) {
+			v.by[i], v.on[i] = session, day
 			return
 		}
-	} else {
-		v.taught++
 	}
-	v.by[n], v.on[n] = session, day
 }
 
 // put is the value with a hash, which is made where there is none.

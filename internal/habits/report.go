@@ -113,7 +113,7 @@ func (p *Profile) Report(s Settings, now time.Time) *Report {
 		case d.seen < Learning:
 			one.Why = "it is learning"
 		default:
-			one.Why = "news are too common in it"
+			one.Why = d.silent(p.sessions, s)
 		}
 		for k := 0; k < one.Of; k += 32 {
 			part := min(32, one.Of-k)
@@ -167,6 +167,19 @@ func (p *Profile) Report(s Settings, now time.Time) *Report {
 		r.Volumes = append(r.Volumes, one)
 	}
 	return r
+}
+
+// silent says why a dimension that has learned is not settled.
+func (d *subject) silent(sessions uint32, s Settings) string {
+	later := *d // if nothing new comes from now on
+	later.seen = max(d.seen, window)
+	switch {
+	case d.rate(sessions) <= s.Alarms:
+		return "others that are more settled take up the alarms that the policy allows"
+	case later.rate(uint32(uint64(sessions)*uint64(later.seen)/uint64(d.seen))) <= s.Alarms:
+		return "it has too few sessions for as few alarms as the policy allows"
+	}
+	return "news are too common in it"
 }
 
 // Words are what a value can be known as in a profile: by each dimension, for all users

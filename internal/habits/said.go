@@ -18,6 +18,9 @@ type Said struct {
 	Forgot []Word `json:"forgot,omitzero"`
 	// Taught are values that a person says are usual.
 	Taught []Word `json:"taught,omitzero"`
+	// Barred are the times in which the agent was suspended or revoked: sessions that ended
+	// then teach nothing. They are noted as sessions end.
+	Barred []Span `json:"barred,omitzero"`
 	// Incidents are sessions that teach nothing.
 	Incidents []Word `json:"incidents,omitzero"`
 }
@@ -82,7 +85,28 @@ func (p *Profile) Thaw(at time.Time) error {
 
 // FrozenAt reports whether nothing was learned at a time.
 func (p *Profile) FrozenAt(at time.Time) bool {
-	return slices.ContainsFunc(p.Said.Frozen, func(s Span) bool { return !at.Before(s.From) && (s.To.IsZero() || at.Before(s.To)) })
+	return within(p.Said.Frozen, at)
+}
+
+func within(spans []Span, at time.Time) bool {
+	return slices.ContainsFunc(spans, func(s Span) bool { return !at.Before(s.From) && (s.To.IsZero() || at.Before(s.To)) })
+}
+
+// Bar notes whether the agent was suspended or revoked when a session ended that is about
+// to be learned.
+func (p *Profile) Bar(s *Session, barred bool) {
+	list, at := p.Said.Barred, time.UnixMilli(s.Last).UTC()
+	open := len(list) > 0 && list[len(list)-1].To.IsZero()
+	switch {
+	case barred && !open:
+		if len(list) == maxSaid { // what lay between the two oldest teaches nothing, too
+			list[1].From = list[0].From
+			list = slices.Delete(list, 0, 1)
+		}
+		p.Said.Barred = append(list, Span{From: at})
+	case !barred && open:
+		list[len(list)-1].To = at
+	}
 }
 
 // Teach makes a value usual at a person's word.
@@ -139,7 +163,7 @@ func (p *Profile) Exclude(w Word) error {
 
 // Empty reports whether nobody said anything.
 func (s *Said) Empty() bool {
-	return len(s.Frozen)+len(s.Forgot)+len(s.Taught)+len(s.Incidents) == 0
+	return len(s.Frozen)+len(s.Forgot)+len(s.Taught)+len(s.Barred)+len(s.Incidents) == 0
 }
 
 // excluded reports whether a session teaches nothing, at somebody's word.

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"reeve.example/reeve/internal/provenance"
+	"reeve.example/reeve/internal/words"
 )
 
 // View is a profile as one act of one user meets it. The zero View knows nothing, so that
@@ -49,8 +51,16 @@ func (v *View) Target(u Use, tags []string) Target {
 	return t
 }
 
+// subjectName names the dimension of a tool's argument.
 func subjectName(tool, argument string) string {
-	return strings.ToValidUTF8(strings.TrimSpace(tool+" "+argument), "?")
+	name := tool + " " + argument
+	if argument == "" {
+		name = tool
+	}
+	if len(name) > maxSubject || !utf8.ValidString(name) {
+		name = strings.ToValidUTF8(words.Cut(name, maxSubject), "?")
+	}
+	return name
 }
 
 func (v *View) user() Hash {

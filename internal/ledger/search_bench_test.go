@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/linear"
 )
 
 // BenchmarkSearch asks what the console asks, of as many decisions as the environment says:
@@ -64,22 +65,26 @@ func BenchmarkSearch(b *testing.B) {
 	} {
 		b.Run(one.name, func(b *testing.B) {
 			found := 0
-			for b.Loop() {
-				a, err := ledger.Search(b.Context(), s, one.q)
-				if err != nil {
-					b.Fatal(err)
+			linear.Report(b, func() {
+				for b.Loop() {
+					a, err := ledger.Search(b.Context(), s, one.q)
+					if err != nil {
+						b.Fatal(err)
+					}
+					found = len(a.Lines)
 				}
-				found = len(a.Lines)
-			}
+			})
 			b.ReportMetric(float64(found), "lines")
 		})
 	}
 	b.Run("count of the denied", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := ledger.Count(b.Context(), s, ledger.Query{Effect: "deny"}); err != nil {
-				b.Fatal(err)
+		linear.Report(b, func() {
+			for b.Loop() {
+				if _, err := ledger.Count(b.Context(), s, ledger.Query{Effect: "deny"}); err != nil {
+					b.Fatal(err)
+				}
 			}
-		}
+		})
 	})
 }
 

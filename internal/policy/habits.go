@@ -150,8 +150,12 @@ func (e *evaluation) habitual() *habits.Act {
 	return e.habitsOf
 }
 
-// maxHabits bounds the targets of one act that are learned, and looked at for news.
-const maxHabits = 32
+// maxHabits bounds the targets of one act that are learned, and looked at for news, and
+// maxPointer what a note says of where one stands: names of arguments are the caller's.
+const (
+	maxHabits  = 32
+	maxPointer = 512
+)
 
 // newIn are the classes of the dimensions in which the act is new.
 func (e *evaluation) newIn() []string {
@@ -209,7 +213,7 @@ func (s *Set) Note(in *Input, n *habits.Note, agreed bool) {
 		if t.Teaches == habits.Nothing && t.Usual {
 			t.Teaches = habits.Again
 		}
-		if k := slices.IndexFunc(in.Action.Content, func(l act.Leaf) bool { return l.Arg == control[i].argument && l.Text == control[i].text }); k >= 0 {
+		if k := slices.IndexFunc(in.Action.Content, func(l act.Leaf) bool { return l.Arg == control[i].argument && l.Text == control[i].text }); k >= 0 && len(in.Action.Content[k].Pointer) <= maxPointer {
 			t.Pointer = in.Action.Content[k].Pointer
 		}
 		n.Targets = append(n.Targets, t)
