@@ -49,6 +49,9 @@ type Session struct {
 	Wrote func(text string) bool
 	// Local says that the act brings what was read from the machine itself.
 	Local bool
+	// CalledBy is the tool whose result an act is, as the session knows it; nil to believe
+	// what the act says of itself.
+	CalledBy func(a *act.Action) string
 }
 
 // Input is what a policy judges.
@@ -92,6 +95,7 @@ type evaluation struct {
 	targets    *targets    // once they are asked for
 	habitsOf   *habits.Act // likewise
 	usual      *bool       // whether all is usual, likewise
+	asks       bool        // a rule asks about what the act is done upon, whatever is found in it
 	table      *hazard.Table
 	rules      []*rule // candidates
 	matches    []match
@@ -190,6 +194,7 @@ func (e *evaluation) judge() {
 		}
 		want |= r.scan
 		e.matches = append(e.matches, m)
+		e.asks = e.asks || r.acts != nil && r.effect == act.Escalate && !m.observed() && m.err == nil && r.scan == 0
 	}
 	if want != 0 {
 		e.scan(want)

@@ -218,22 +218,44 @@ func (e *evaluation) saidBack(f *risk.Finding, leaf *act.Leaf) bool {
 	return o == provenance.User
 }
 
-// given reports whether finding i is a personal number that the user gave for this very
-// use: it is what the act is done upon, and masked it would be done upon nothing.
+// worked are the detectors of what acts are done upon. Nobody pays to a number of social
+// security, and a card is charged by those who have it already.
+const worked = risk.IBAN | risk.Email | risk.Phone
+
+// workedWith reports whether a finding in what comes in is what the agent works with: an
+// account or an address in a source that a label names as one's own, all of it or some
+// fields, and that no tag calls confidential. Masked, nothing could be done upon it.
+func (e *evaluation) workedWith(f *risk.Finding) bool {
+	a := e.in.Action
+	if f.Detector&worked == 0 || a.Kind == act.MessageUser || !session.Brings(a) {
+		return false
+	}
+	tool := a.Canonical
+	if e.in.Session.CalledBy != nil {
+		tool = e.in.Session.CalledBy(a)
+	}
+	from := e.set.Source(a, tool)
+	return (from.By == provenance.Own || from.Fields != nil) && from.Tags == nil
+}
+
+// given reports whether finding i is a personal number that is here to be used: in what
+// comes in, see workedWith and saidBack; in a call, what it is done upon, where that is the
+// user's or one's own, or a rule asks a person about just that. Masked, the act would be
+// done upon nothing.
 func (e *evaluation) given(i int) bool {
 	f, leaf := &e.findings[i], &e.in.Action.Content[e.leaves[i]]
 	if f.Detector&personal == 0 || e.in.Session.Values == nil {
 		return false
 	}
 	if leaf.Arg == "" {
-		return e.saidBack(f, leaf)
+		return e.saidBack(f, leaf) || e.workedWith(f)
 	}
 	return slices.ContainsFunc(e.targetsOf().control, func(t target) bool {
 		if t.argument != leaf.Arg || t.text != leaf.Text {
 			return false
 		}
 		o, _ := e.trace(t.argument, t.text)
-		return o == provenance.User
+		return o >= provenance.Own || e.asks
 	})
 }
 

@@ -238,6 +238,65 @@ func TestGivenIsNotMasked(t *testing.T) {
 	}
 }
 
+// TestAskedIsNotMasked: what a person is asked to agree to is done upon what they saw, and
+// not upon a notice in its place; what is one's own is used as it is.
+func TestAskedIsNotMasked(t *testing.T) {
+	const mine, theirs, known = "DE89370400440532013000", "GB29NWBK60161331926819", "FR1420041010050500013M02606"
+	values := remembered("pay "+mine, "account "+known, "pay "+theirs)
+	for _, c := range []struct {
+		rule, account string
+		edits         int
+	}{
+		{"- {name: ask, acts: pay, when: session.foreign, effect: escalate}", theirs, 0},
+		{"- {name: ask, acts: pay, when: session.foreign, effect: escalate, mode: observe}", theirs, 1},
+		{"- {name: ask, acts: pay, when: session.heard && false, effect: escalate}", theirs, 1},
+		{"- {name: ask, on: call, effect: escalate}", theirs, 1}, // which is about the call, and not whom it pays
+		{"", known, 0},
+		{"", mine, 0},
+		{"", theirs, 1},
+	} {
+		set, err := Load(File{"p.yaml", []byte("version: 1\ndefault: allow\nacts: [{name: pay, tools: [send_money], control: [recipient]}]\nrules:\n- {name: mask, on: call, detect: pii.iban, effect: modify, modify: redact}\n" + c.rule + "\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := call("send_money", "recipient", `"`+c.account+`"`)
+		in.Session.Values = values
+		if v := set.Evaluate(in); len(v.Edits) != c.edits {
+			t.Errorf("%s, %s: %v %+v", c.rule, c.account, v.Effect, v.Edits)
+		}
+	}
+}
+
+// TestWorkedWithIsNotMasked: accounts and addresses in a source of one's own are what the
+// agent works with; cards and social security numbers are not, nor is what a tag calls
+// confidential, nor what another tool says of itself.
+func TestWorkedWithIsNotMasked(t *testing.T) {
+	const account, card = "from GB29NWBK60161331926819", "card 5555 5555 5555 4444 is charged"
+	for _, c := range []struct {
+		label, tool, text string
+		want              bool // it is changed
+	}{
+		{"{tools: [transactions], label: own}", "transactions", account, false},
+		{"{tools: [transactions], own: [/*/id]}", "transactions", account, false},
+		{"{tools: [transactions], label: own, tags: [private]}", "transactions", account, true},
+		{"{tools: [transactions], tags: [private]}", "transactions", account, true},
+		{"{tools: [transactions], label: foreign}", "transactions", account, true},
+		{"{tools: [transactions], label: own}", "read_mail", account, true},
+		{"{tools: [transactions], label: own}", "", account, true},
+		{"{tools: [transactions], label: own}", "transactions", card, true},
+	} {
+		set, err := Load(File{"p.yaml", []byte("version: 1\ndefault: allow\nlabels: [" + c.label + "]\nrules: [{name: mask, on: tool.result, detect: pii, effect: modify, modify: redact}]\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := &Input{Action: &act.Action{Kind: act.ToolResult, Canonical: "transactions", Content: []act.Leaf{{Pointer: "/t", Text: c.text}}}}
+		in.Session = Session{Values: remembered("", "", ""), CalledBy: func(*act.Action) string { return c.tool }}
+		if v := set.Evaluate(in); (len(v.Edits) > 0) != c.want {
+			t.Errorf("%s, of %q: %v %+v", c.label, c.tool, v.Effect, v.Edits)
+		}
+	}
+}
+
 // TestSaidBackIsNotMasked: what the user said is not masked where it comes back, in a result
 // or an answer, unless the policy keeps it from the agent; what others said is, and so is
 // what goes out.
