@@ -144,7 +144,12 @@ func (n *Node) serverConfig() server.Config {
 		Version: Version(), Metrics: n.metrics, Logger: n.logger,
 		Checks: []server.Check{
 			{Name: "store", Run: n.store.Probe},
-			{Name: "ledger", Run: func(context.Context) error { return n.log.Err() }},
+			{Name: "ledger", Run: func(context.Context) error {
+				if n.log.Err() == nil {
+					return nil
+				}
+				return n.writable()
+			}},
 			{Name: "disk", Run: n.disk},
 			{Name: "serving", Run: func(context.Context) error { return n.refusedNow() }},
 			{Name: "nodes", Run: n.alike, Warns: true},
@@ -268,17 +273,20 @@ func (n *Node) LogName() string { return fmt.Sprintf("%s/%d", n.cfg.Ledger.Origi
 
 // writable says whether decisions can be recorded, as of at most a second ago.
 func (n *Node) writable() error {
-	if err := n.log.Err(); err != nil {
-		return err
-	}
 	n.probe.Lock()
 	defer n.probe.Unlock()
 	if n.now().Sub(n.probed) > time.Second {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		n.probeErr, n.probed = n.store.Probe(ctx), n.now()
+		if n.probeErr == nil {
+			_ = n.log.Try(ctx) // Err tells
+		}
 	}
-	return n.probeErr
+	if n.probeErr != nil {
+		return n.probeErr
+	}
+	return n.log.Err()
 }
 
 func (n *Node) disk(context.Context) error {

@@ -371,6 +371,19 @@ func (l *Log) Err() error {
 	return nil
 }
 
+// Try has a log whose last commit failed commit once more, with nothing in it, and returns
+// Err. Without it a node whom nobody asks because its ledger failed would never learn that
+// it can be written again. It writes nothing, so the caller makes sure first that the
+// database can be written.
+func (l *Log) Try(ctx context.Context) error {
+	if l.Err() != nil {
+		if t, err := l.enqueue(l.Generation(), &Ticket{buffer: new([]byte), bytes: 1024}); err == nil {
+			_, _ = t.Wait(ctx) // Err tells, also of those that came to be in between
+		}
+	}
+	return l.Err()
+}
+
 // Enqueue puts an entry in the queue. The order of the calls is the order in
 // the log. It returns ErrStale when gen is not the current generation, and
 // blocks while the queue is full.
@@ -379,6 +392,11 @@ func (l *Log) Enqueue(gen uint64, e *Entry) (*Ticket, error) {
 	if err != nil {
 		return nil, err
 	}
+	return l.enqueue(gen, t)
+}
+
+// enqueue puts a ticket in the queue. See Enqueue.
+func (l *Log) enqueue(gen uint64, t *Ticket) (_ *Ticket, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.stopped == nil && !l.closed && gen == l.generation.Load() &&

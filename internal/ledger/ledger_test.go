@@ -427,6 +427,32 @@ func TestQueueFailsWithBatch(t *testing.T) {
 	verifyOK(t, s)
 }
 
+// A log that failed is tried without an entry: a node that is not ready is asked nothing.
+func TestTry(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	var down atomic.Bool
+	l := openLog(t, &faulty{Store: s, fail: func(int) (bool, bool) { return down.Load(), false }})
+	if err := l.Try(t.Context()); err != nil || l.Generation() != 1 {
+		t.Errorf("a log that did not fail: %v, generation %d", err, l.Generation())
+	}
+	wait(t, enqueue(t, l, entry(1)))
+	down.Store(true)
+	if _, err := enqueue(t, l, entry(2)).Wait(t.Context()); !errors.Is(err, errDisk) {
+		t.Fatalf("error %v, want %v", err, errDisk)
+	}
+	if err := l.Try(t.Context()); !errors.Is(err, errDisk) {
+		t.Errorf("while it fails: %v, want %v", err, errDisk)
+	}
+	down.Store(false)
+	if err := l.Try(t.Context()); err != nil {
+		t.Errorf("when it can be written again: %v", err)
+	}
+	if pos := wait(t, enqueue(t, l, entry(3))); pos.Index != 1 {
+		t.Errorf("the next record stands at %s, want 1: trying records nothing", pos)
+	}
+	verifyOK(t, s)
+}
+
 func TestFenced(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	old := openLog(t, s)
