@@ -21,7 +21,7 @@ func UserPolicy() string {
 
 // Tampering tells why an act would reach for a node of this configuration: reasons that
 // nobody can let pass. A node asks for itself; this is for who tries an act without one.
-func (c Config) Tampering(a *act.Action) []act.Reason { return c.guarded().Tampering(a) }
+func (c Config) Tampering(a *act.Action) []act.Reason { return c.guarded().Tampering(a, nil) }
 
 // guarded is what this node guards against those that it judges: its own folder,
 // secrets, policy, configuration and programs, and the hooks of coding agents.

@@ -61,9 +61,9 @@ type Config struct {
 	// object; ok is false when it did not answer. nil for no model.
 	Score func(ctx context.Context, tool string, arguments []byte) (score float64, threats []string, ok bool)
 	// Tampering tells why an act reaches for what guards it: reasons that nobody
-	// overrules. It is asked once, before the act is judged. nil for nothing.
-	// It also gives what it read the act to do, if it did.
-	Tampering func(a *act.Action) ([]act.Reason, *hazard.Reading)
+	// overrules. It is asked once, before the act is judged, with a reading of the act that
+	// the policy goes on with. nil for nothing.
+	Tampering func(a *act.Action, read *hazard.Reading) []act.Reason
 	// Serves says why nothing is decided at present, such as that other nodes decide by
 	// another policy; nil where it is. Results of what was begun are recorded all the same.
 	// nil for always.
@@ -227,7 +227,7 @@ func (g *Guard) enqueue(ctx context.Context, e *ledger.Entry) (act.Position, err
 // Judge decides about an act from what its session remembers, by a policy. It
 // is a pure function: no clock, no disk, no logger.
 func Judge(a *act.Action, violations []act.Violation, s policy.Session, set *policy.Set) act.Decision {
-	return judge(&policy.Input{Action: a, Session: s, Violations: violations}, set)
+	return judge(&policy.Input{Action: a, Session: s, Violations: violations, Reading: hazard.Read(a)}, set)
 }
 
 // Remembered is what a policy may see of a session's memory when it judges the next act.
@@ -337,7 +337,8 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 		}
 	}
 	g.bar(a)
-	read := g.defend(a)
+	read := hazard.Read(a)
+	g.defend(a, read)
 	if g.cfg.Score != nil && a.IsCall() {
 		g.askModel(ctx, a)
 	}
@@ -362,15 +363,12 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 // step that has a context.
 func inSession(a *act.Action) bool { return a.Session != "" || a.Step != "" }
 
-// defend refuses an act that reaches for what guards it, and returns what it was read to
-// do, if it was.
-func (g *Guard) defend(a *act.Action) *hazard.Reading {
+// defend refuses an act that reaches for what guards it.
+func (g *Guard) defend(a *act.Action, read *hazard.Reading) {
 	if g.cfg.Tampering == nil || slices.ContainsFunc(a.Refusals, func(r act.Reason) bool { return r.Code == act.CodeTampering }) {
-		return nil
+		return
 	}
-	found, read := g.cfg.Tampering(a)
-	a.Refusals = append(a.Refusals[:len(a.Refusals):len(a.Refusals)], found...)
-	return read
+	a.Refusals = append(slices.Clip(a.Refusals), g.cfg.Tampering(a, read)...)
 }
 
 // askModel notes what a model says of a call, or that it says nothing.
@@ -503,9 +501,9 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		}
 	}
 	step := s.state.Step(a, d.Effect)
-	step.Gives(a, read)
+	step.Gives(read)
 	s.state.Masked(step, a, d.Edits)
-	s.state.Touched(step, a)
+	s.state.Touched(step, a, read)
 	if keys := set.Counted(); keys != nil {
 		called := s.state.CalledBy(a)
 		s.state.Counts(step, a, keys, func(key uint64) bool { return set.Counts(key, a, called) }, agreedTo(&d))

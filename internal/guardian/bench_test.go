@@ -16,7 +16,7 @@ func BenchmarkTampering(b *testing.B) {
 			one := call(project, a.tool, a.arg, a.text)
 			b.ReportAllocs()
 			for b.Loop() {
-				g.Tampering(one)
+				g.Tampering(one, nil)
 			}
 		})
 	}

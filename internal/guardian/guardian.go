@@ -426,29 +426,23 @@ func (e *examination) tampers(what string) {
 // Tampering returns why an act is tampering with what guards it, nothing if it is
 // not. It looks at links, and at the present text of settings that the act would
 // change, and so is called before the act is judged and not by the policy.
-func (g *Guarded) Tampering(a *act.Action) []act.Reason {
-	found, _ := g.Look(a)
-	return found
-}
-
-// Look is Tampering, and what the act was read to do on the way; nil if it was not read.
-func (g *Guarded) Look(a *act.Action) ([]act.Reason, *hazard.Reading) {
+// read is a reading of the act, in which what the look finds on its way stays for others.
+func (g *Guarded) Tampering(a *act.Action, read *hazard.Reading) []act.Reason {
 	if g == nil || !a.IsCall() {
-		return nil, nil
+		return nil
 	}
 	e := &examination{g: g, a: a, links: 256, files: 16, tool: a.Canonical}
 	if !e.suspicious() {
-		return nil, nil
+		return nil
 	}
-	var reading *hazard.Reading
 	e.tools(a.Content)
-	e.watch(func(w *hazard.Watch) { reading = hazard.Read(a, w) })
+	e.watch(read.For(a).Watch)
 	e.encoded()
 	if plain := visible(a.Content); plain != nil && len(e.found) == 0 {
 		e.tools(plain)
 		e.watch(func(w *hazard.Watch) { hazard.Observe(e.tool, plain, w) })
 	}
-	return e.found, reading
+	return e.found
 }
 
 // encoded looks for deciding commands in texts that are base64 as a whole: a tool may decode

@@ -416,14 +416,14 @@ script -qc "claude --settings ~/off.json -p x" /dev/null
 		}
 		line = strings.ReplaceAll(line, "HOME", home)
 		line = strings.ReplaceAll(line, "$"+home, "$HOME")
-		if r := g.Tampering(call(work, "shell", "command", line)); len(r) == 0 {
+		if r := g.Tampering(call(work, "shell", "command", line), nil); len(r) == 0 {
 			t.Errorf("is let pass: %s", line)
 		} else if r[0].Code != act.CodeTampering || !r[0].Final || strings.Contains(r[0].Message+r[0].Instead, "abc") {
 			t.Errorf("%s: %+v", line, r[0])
 		}
 	}
 	for _, line := range []string{"export CODEX_HOME=/tmp/e; codex exec 'do it'", "HOME=/tmp/e claude -p hi", "env HOME=/tmp/e claude -p hi"} {
-		if len(g.Tampering(call(work, "shell", "command", line))) == 0 {
+		if len(g.Tampering(call(work, "shell", "command", line), nil)) == 0 {
 			t.Errorf("is let pass: %s", line)
 		}
 	}
@@ -615,7 +615,7 @@ kill -9 $(pgrep -f vite)
 `), "\n")
 	for _, line := range honest {
 		line = strings.ReplaceAll(line, "HOME/", home+"/")
-		if r := g.Tampering(call(work, "shell", "command", line)); len(r) != 0 {
+		if r := g.Tampering(call(work, "shell", "command", line), nil); len(r) != 0 {
 			t.Errorf("is denied: %s: %s", line, r[0].Message)
 		}
 	}

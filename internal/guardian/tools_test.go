@@ -96,7 +96,7 @@ func TestTamperingByTools(t *testing.T) {
 		{"docs about it", "write_file", []string{"path", work + "/docs/a.md", "content", "Run `reeve approvals approve ID` at a terminal.\nNever rm -rf ~/.config/reeve.\n"}, false},
 	} {
 		for door, make := range map[string]func(string, string, ...string) *act.Action{"mcp": call, "aos": step} {
-			if r := g.Tampering(make(work, tt.tool, tt.args...)); (len(r) > 0) != tt.stops {
+			if r := g.Tampering(make(work, tt.tool, tt.args...), nil); (len(r) > 0) != tt.stops {
 				t.Errorf("%s (%s): stopped %v, want %v: %+v", tt.name, door, len(r) > 0, tt.stops, r)
 			}
 		}

@@ -15,7 +15,7 @@ func TestTamperingUnplaced(t *testing.T) {
 		for _, a := range c[2:] {
 			args = append(args, strings.ReplaceAll(a, "HOME", home))
 		}
-		return len(g.Tampering(call(c[0], c[1], args...))) > 0
+		return len(g.Tampering(call(c[0], c[1], args...), nil)) > 0
 	}
 	attacks := [][]string{
 		{"", "read_file", "path", ".config/reeve/data/seed"},

@@ -61,7 +61,7 @@ type Input struct {
 	Violations []act.Violation
 	// Refusals are why reeve itself denies the act, whatever the rules say.
 	Refusals []act.Reason
-	// Reading is what the act would do, where somebody has read that before; nil where not.
+	// Reading is what the act would do, as others read it too; nil where nobody does.
 	Reading *hazard.Reading
 }
 
@@ -97,7 +97,8 @@ type evaluation struct {
 	usual      *bool       // whether all is usual, likewise
 	asks       bool        // a rule asks about what the act is done upon, whatever is found in it
 	table      *hazard.Table
-	rules      []*rule // candidates
+	call       *hazard.Reading // what the act would do
+	rules      []*rule         // candidates
 	matches    []match
 	args       object
 	reading    reading
@@ -111,7 +112,6 @@ type evaluation struct {
 	leaves     []int         // the leaf of each finding
 	foundMask  risk.Detector // of all findings
 	violations []int         // indices into in.Violations, see match
-	parts      []hazard.Part // what the leaves are for, once that is asked
 	hazards    hazard.Assessment
 	assessed   bool // hazards is known
 }
@@ -136,7 +136,7 @@ var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
 
 func (s *Set) newEvaluation(in *Input) *evaluation {
 	e := evaluations.Get().(*evaluation)
-	e.in, e.set, e.table = in, s, s.table
+	e.in, e.set, e.table, e.call = in, s, s.table, in.Reading.For(in.Action)
 	e.args.reading = &e.reading
 	e.args.reset(in.Action.Arguments)
 	return e
@@ -258,14 +258,10 @@ func (e *evaluation) looksAt(r *rule, i int) bool {
 
 // part is what leaf i is for. Only the texts of calls are anything but said.
 func (e *evaluation) part(i int) hazard.Part {
-	a := e.in.Action
-	if !a.IsCall() {
+	if !e.in.Action.IsCall() {
 		return hazard.Part{}
 	}
-	if e.parts == nil {
-		e.parts = hazard.Parts(a.Canonical, a.Content)
-	}
-	return e.parts[i]
+	return e.call.Parts()[i]
 }
 
 // violated notes which of the violations are of the rule's checks. Certain
@@ -343,7 +339,7 @@ func (e *evaluation) assess() *hazard.Assessment {
 	if !e.assessed {
 		e.assessed = true
 		if a := e.in.Action; a.IsCall() {
-			e.hazards = e.table.AssessRead(a, e.in.Reading)
+			e.hazards = e.call.Assess(e.table)
 			e.runsWritten()
 			// A model can be talked into a low score by what it reads, but not
 			// into lowering that of the heuristics.

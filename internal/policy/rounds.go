@@ -10,6 +10,7 @@ import (
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/content"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/session"
 )
 
@@ -36,7 +37,7 @@ func (s *Set) Evaluate(in *Input) Verdict {
 			break
 		}
 		again := *in
-		again.Action = a
+		again.Action, again.Reading = a, hazard.Read(a)
 		again.Violations = recheck(in.Violations, a)
 		last = s.read(&again)
 		v.join(&last)
@@ -79,7 +80,7 @@ func (s *Set) read(in *Input) Verdict {
 	}
 	if seen := visible(in.Action); seen != nil {
 		again := *in
-		again.Action = seen
+		again.Action, again.Reading = seen, hazard.Read(seen)
 		if s.reread(&v, &again, reading{visible: true}) && v.Effect != act.Deny {
 			s.reread(&v, &again, reading{visible: true, folded: true})
 		}

@@ -276,7 +276,7 @@ func (e *evaluation) reached(list []target, what reachSet) []target {
 			list = addTarget(list, target{argument: "paths", text: path})
 		}
 	}
-	hazard.Named(a, e.in.Reading, w.File, w.URL)
+	e.call.Named(w.File, w.URL)
 	if what&reachHosts != 0 {
 		for i := range a.Content {
 			if e.part(i).Use == hazard.Run {

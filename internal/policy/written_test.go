@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/session"
 )
 
@@ -31,7 +32,7 @@ func TestWrittenThenRun(t *testing.T) {
 				return v.Effect
 			}
 			st := s.Step(a, v.Effect)
-			s.Touched(st, a)
+			s.Touched(st, a, hazard.Read(a))
 			data := st.Append(nil)
 			s.Apply(st)
 			if again, err := session.Restore([]session.Write{{Data: data}}, true); err != nil || i == 0 && again.Written("x") != s.Written("x") {

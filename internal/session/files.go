@@ -201,12 +201,12 @@ func shows(call uint64, i int) uint64 {
 }
 
 // Touched adds to a step what its call does with files: which it shows, which it writes, and
-// what it would be to run these.
-func (s *State) Touched(st *Step, a *act.Action) {
+// what it would be to run these. read is what the call does.
+func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
 	if !a.IsCall() || st.effect == act.Deny || st.effect == act.Escalate {
 		return
 	}
-	if names, all := hazard.Shown(a.Canonical, a.Content); all && a.ID != "" && len(names) <= maxShownFiles {
+	if names, all := read.Shown(); all && a.ID != "" && len(names) <= maxShownFiles {
 		for i, name := range names {
 			st.facts = append(st.facts, shows(callKey(a, a.ID), i), hash(factCopy, nameOfFile(name)))
 		}

@@ -9,6 +9,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/risk/hazard"
 )
 
 // TestWrittenBack: a notice that stands for what was masked in a result is not
@@ -165,7 +166,7 @@ func TestWrittenBackToItsFile(t *testing.T) {
 					s.Check(a, nil)
 					st := s.Step(a, effect)
 					s.Masked(st, a, edits)
-					s.Touched(st, a)
+					s.Touched(st, a, hazard.Read(a))
 					writes = append([]Write{{Data: st.Append(nil)}}, writes...)
 					s.Apply(st)
 				}

@@ -548,9 +548,9 @@ func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 }
 
 // Gives has the step remember of a call whether what it gives is the machine's own. read is
-// what the call was read to do, nil where nobody has read it.
-func (st *Step) Gives(a *act.Action, read *hazard.Reading) {
-	if st.called != "" && hazard.Local(a, read) {
+// what the call does.
+func (st *Step) Gives(read *hazard.Reading) {
+	if st.called != "" && read.Local() {
 		st.called = localMark + st.called
 	}
 }

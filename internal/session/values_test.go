@@ -7,6 +7,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/provenance"
+	"reeve.example/reeve/internal/risk/hazard"
 )
 
 // says gives an act a text.
@@ -161,7 +162,7 @@ func TestLocal(t *testing.T) {
 			a.Canonical, a.Content = c.tool, []act.Leaf{{Pointer: "/" + c.arg, Arg: c.arg, Text: c.text}}
 		})
 		st := s.Step(call, act.Allow)
-		st.Gives(call, nil)
+		st.Gives(hazard.Read(call))
 		data := st.Append(nil)
 		s.Apply(st)
 		back, err := Restore([]Write{{Data: data}}, true)

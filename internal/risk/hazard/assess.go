@@ -164,8 +164,12 @@ func Assess(tool string, leaves []act.Leaf) Assessment { return Default().Assess
 
 // Assess judges a tool call by what the table knows.
 func (t *Table) Assess(tool string, leaves []act.Leaf) Assessment {
+	return t.assess(newCall(tool, leaves))
+}
+
+func (t *Table) assess(c *call) Assessment {
 	a := newAssessor(t)
-	a.read(newCall(tool, leaves))
+	a.read(c)
 	return a.assessment()
 }
 

@@ -200,16 +200,17 @@ func FuzzAssess(f *testing.F) {
 		// Who watches changes nothing of what is found, and what was found of one act is
 		// taken for no other.
 		one := &act.Action{Kind: act.ToolCall, Canonical: "execute_command", Content: leaves}
-		read := Read(one, &Watch{
+		read := Read(one)
+		read.Watch(&Watch{
 			Command: func(c *Command) {}, File: func(string, bool, string, bool) {}, Code: func(string, string) {},
 			URL: func(string) {}, Variable: func(string, string) {},
 		})
-		if d := cmp.Diff(a, Default().AssessRead(one, read)); d != "" {
+		if d := cmp.Diff(a, read.For(one).Assess(Default())); d != "" {
 			t.Errorf("watched it is something else: %s", d)
 		}
 		var told, again []string
-		for list, before := range map[*[]string]*Reading{&told: nil, &again: read} {
-			Named(one, before, func(p string, w bool, c string, k bool) {
+		for list, before := range map[*[]string]*Reading{&told: Read(one), &again: read} {
+			before.Named(func(p string, w bool, c string, k bool) {
 				*list = append(*list, fmt.Sprintf("%q %v %q %v", p, w, c, k))
 			}, func(url string) { *list = append(*list, url) })
 		}
@@ -218,7 +219,7 @@ func FuzzAssess(f *testing.F) {
 		}
 		edited := *one
 		edited.Content = []act.Leaf{leafOf("command", "rm -rf /")}
-		if got := Default().AssessRead(&edited, read); got.Score < 0.8 {
+		if got := read.For(&edited).Assess(Default()); got.Score < 0.8 {
 			t.Errorf("an edited act has what was found of the one before: %v", got)
 		}
 	})

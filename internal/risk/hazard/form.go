@@ -69,14 +69,8 @@ var (
 
 // words cuts a name such as "execute_command" or "filePath" into its words, in lower case.
 func words(name string) []string {
-	var out []string
 	var b strings.Builder
-	flush := func() {
-		if b.Len() > 0 {
-			out = append(out, b.String())
-			b.Reset()
-		}
-	}
+	b.Grow(len(name) + 4) // the cuts before capitals
 	var last rune
 	for _, r := range name {
 		if r >= utf8.RuneSelf { // what is one character without case: ſ is s
@@ -86,17 +80,16 @@ func words(name string) []string {
 		}
 		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			flush()
+			b.WriteByte(' ')
 		case unicode.IsUpper(r) && unicode.IsLower(last):
-			flush()
+			b.WriteByte(' ')
 			b.WriteRune(unicode.ToLower(r))
 		default:
 			b.WriteRune(unicode.ToLower(r))
 		}
 		last = r
 	}
-	flush()
-	return out
+	return strings.Fields(b.String())
 }
 
 // listed says whether a word is in a list that is separated by spaces.

@@ -31,7 +31,7 @@ func TestLogins(t *testing.T) {
 	} {
 		var got []string
 		a := &act.Action{Kind: act.ToolCall, Canonical: "bash", Content: []act.Leaf{{Pointer: "/c", Arg: "command", Text: command}}}
-		Named(a, nil, nil, func(url string) {
+		Read(a).Named(nil, func(url string) {
 			if !slices.Contains(got, url) {
 				got = append(got, url)
 			}

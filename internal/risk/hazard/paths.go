@@ -211,7 +211,7 @@ func normalPath(s string) pathForm {
 	}
 	s = homed(s)
 	absolute := strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~")
-	var out []string
+	out := make([]string, 0, strings.Count(s, "/")+1)
 	for part := range strings.SplitSeq(s, "/") {
 		switch part {
 		case "", ".":
@@ -325,6 +325,9 @@ func decodePath(s string) string {
 			break
 		}
 		s = d
+	}
+	if strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		return s // as nearly all: replacing copies also what it leaves as it is
 	}
 	return wideForms.Replace(s)
 }

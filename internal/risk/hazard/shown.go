@@ -8,7 +8,7 @@ import (
 )
 
 // What is shown of a file and what is put into one belong together where the showing left
-// something out: Shown says of which files a call shows something, and Puts where its texts
+// something out: Reading.Shown says of which files a call shows something, and Puts where its texts
 // may end.
 
 // maxShown is how many files of one call are told.
@@ -17,11 +17,8 @@ const maxShown = 8
 // plainReaders are programs that show the files among their words, and no others.
 var plainReaders = set("cat tac nl head tail less more bat batcat sed gsed awk gawk mawk cut sort uniq tr wc jq yq strings xxd hexdump od column fold fmt rev paste cd pwd echo true sudo type get-content gc")
 
-// Shown tells the files, by the names that they lie under, of which a call shows something.
-// all says that these are all of them: not so where the call looks through folders, or
-// where it cannot be told.
-func Shown(tool string, leaves []act.Leaf) (names []string, all bool) {
-	c := newCall(tool, leaves)
+// shown is Reading.Shown.
+func (c *call) shown() (names []string, all bool) {
 	if kindOfTool(c.tool).searches {
 		return nil, false
 	}

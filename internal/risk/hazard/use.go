@@ -36,9 +36,10 @@ type Part struct {
 
 // Parts tells what the texts of a call are for, by the roles that Assess reads
 // them in.
-func Parts(tool string, leaves []act.Leaf) []Part {
-	c := newCall(tool, leaves)
-	parts := make([]Part, len(leaves))
+func Parts(tool string, leaves []act.Leaf) []Part { return newCall(tool, leaves).parts() }
+
+func (c *call) parts() []Part {
+	parts := make([]Part, len(c.leaves))
 	keeps := c.path != "" && !anyWord(c.tool, sendingTools)
 	tells, kind := anyWord(c.tool, tellingTools) && !anyWord(c.tool, askingTools), kindOfTool(c.tool)
 	does := slices.ContainsFunc(c.leaves, func(l leaf) bool { return l.role == roleCommand || keeps && l.role == rolePath })

@@ -1,0 +1,140 @@
+package hazard
+
+import (
+	"strings"
+
+	"reeve.example/reeve/act"
+)
+
+// A Reading is what one call would do, by the built-in table. Several ask that of the same
+// act: who looks after the guardian, the policy, what a session remembers. So it is read once,
+// when the first of them asks, and each has what the first one had. It is for one goroutine.
+type Reading struct {
+	of         *act.Action
+	call       *call
+	parts      []Part
+	done       bool // the following are known
+	assessment Assessment
+	named      []reached // in the order in which they were told
+}
+
+// reached is a file or an address that a call names.
+type reached struct {
+	address bool
+	text    string
+	writes  bool
+	content string
+	known   bool
+}
+
+// Read begins to read an act, which must not change as long as the reading is used.
+func Read(a *act.Action) *Reading { return &Reading{of: a} }
+
+// For is the reading if it is one of this very act, and else a new one: an act that was
+// changed does something else. r may be nil.
+func (r *Reading) For(a *act.Action) *Reading {
+	if r != nil && r.of == a {
+		return r
+	}
+	return Read(a)
+}
+
+// sorted is the call with its texts sorted by what they are.
+func (r *Reading) sorted() *call {
+	if r.call == nil {
+		r.call = newCall(r.of.Canonical, r.of.Content)
+	}
+	return r.call
+}
+
+// Watch reads the call and tells what it sees: see Observe.
+func (r *Reading) Watch(w *Watch) {
+	noting := *w
+	r.named = r.named[:0]
+	noting.File = func(path string, writes bool, content string, known bool) {
+		r.named = append(r.named, reached{text: path, writes: writes, content: content, known: known})
+		if w.File != nil {
+			w.File(path, writes, content, known)
+		}
+	}
+	noting.URL = func(url string) {
+		r.named = append(r.named, reached{address: true, text: url})
+		if w.URL != nil {
+			w.URL(url)
+		}
+	}
+	a := newAssessor(Default())
+	a.watch = &noting
+	a.read(r.sorted())
+	r.assessment, r.done = a.assessment(), true
+}
+
+// read reads the call unless somebody has.
+func (r *Reading) read() {
+	if !r.done {
+		r.Watch(&Watch{})
+	}
+}
+
+// Named tells of the files and addresses that the call names.
+func (r *Reading) Named(file func(path string, writes bool, content string, known bool), url func(string)) {
+	r.read()
+	for _, n := range r.named {
+		switch {
+		case n.address && url != nil:
+			url(n.text)
+		case !n.address && file != nil:
+			file(n.text, n.writes, n.content, n.known)
+		}
+	}
+}
+
+// Assess judges the call by a table.
+func (r *Reading) Assess(t *Table) Assessment {
+	if t != Default() {
+		return t.assess(r.sorted())
+	}
+	r.read()
+	return r.assessment
+}
+
+// Parts tells what the call's texts are for: see the function of that name.
+func (r *Reading) Parts() []Part {
+	if r.parts == nil {
+		r.parts = r.sorted().parts()
+	}
+	return r.parts
+}
+
+// Shown tells the files, by the names that they lie under, of which the call shows something.
+// all says that these are all of them: not so where the call looks through folders, or
+// where it cannot be told.
+func (r *Reading) Shown() (names []string, all bool) { return r.sorted().shown() }
+
+// Local reports whether what a call gives is read from the machine itself: it names files
+// or runs a command, and no address. A result of it can be written back to where it came
+// from.
+func (r *Reading) Local() bool {
+	c := r.sorted()
+	files := c.path != ""
+	for i := range c.leaves {
+		l := &c.leaves[i]
+		if l.role == roleContent {
+			continue
+		}
+		if rest := strings.ReplaceAll(l.Text, "file://", ""); strings.Contains(rest, "://") {
+			return false
+		}
+		if l.role == roleCommand {
+			files = true
+			for word := range strings.FieldsFuncSeq(l.Text, func(c rune) bool { return strings.ContainsRune(" \t\n;|&()`$'\"", c) }) {
+				if listed("curl wget http https xh httpie aria2c lynx links elinks w3m axel gh glab", baseName(word)) {
+					return false
+				}
+			}
+		}
+	}
+	address := false
+	r.Named(func(string, bool, string, bool) { files = true }, func(string) { address = true })
+	return files && !address
+}
