@@ -873,3 +873,52 @@ func TestConsoleWhatIf(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestConsoleWhy: the page of a decision says what the conditions met, what would have to
+// differ, why the other rules did not meet it, and what would let exactly it pass: with
+// what the session remembered then.
+func TestConsoleWhy(t *testing.T) {
+	r := start(t, map[string]string{"policy-text": `
+version: 1
+name: why
+default: allow
+rules:
+  - {name: large, tools: [transfer], when: 'args.amount > 100.0 && args.to != "Oak Ltd"', effect: deny, reason: Large sums are moved by people.}
+  - {name: after others, tools: [read_file], when: 'session.steps > 1', effect: deny, reason: Nothing more is read here.}
+  - {name: never, tools: [drop_table], effect: deny}
+`})
+	for i, q := range []string{
+		step(1, "clerk", "read_file", "path", "a.csv"),
+		strings.Replace(step(2, "clerk", "transfer", "to", "Birch Ltd", "amount", "x"), `"x"`, "250.5", 1),
+		step(3, "clerk", "read_file", "path", "a.csv"),
+	} {
+		if code, text := r.ask(identity.Agent, "POST", "/", q); code != 200 {
+			t.Fatalf("%d: %d %s", i, code, text)
+		}
+	}
+	v := r.visitor().login(identity.Auditor)
+	_, list := v.send("GET", "/console/live", "")
+	ids := map[string]string{}
+	for _, m := range regexp.MustCompile(`href="(/console/decisions/[^"]+)">(\w+)</a>`).FindAllStringSubmatch(list, -1) {
+		if ids[m[2]] == "" {
+			ids[m[2]] = m[1]
+		}
+	}
+	for tool, says := range map[string][]string{
+		"transfer": {
+			"args.amount &gt; 100.0", "250.5", "not (args.amount &gt; 100.0)", "not (args.to != &#34;Oak Ltd&#34;)", "the tool is another than transfer",
+			"&#34;transfer&#34; is none of its tools (drop_table)", "What would let exactly this pass", "args[\\&#34;to\\&#34;] == \\&#34;Birch Ltd\\&#34;",
+		},
+		"read_file": {"Nothing more is read here.", "session.steps &gt; 1", "it matches"},
+	} {
+		if resp, page := v.send("GET", ids[tool], ""); resp.StatusCode != 200 {
+			t.Errorf("%s %s: %d", tool, ids[tool], resp.StatusCode)
+		} else {
+			for _, want := range says {
+				if !strings.Contains(page, want) {
+					t.Errorf("%s does not say %q:\n%s", tool, want, page)
+				}
+			}
+		}
+	}
+}

@@ -304,23 +304,21 @@ each rule whether it matched, and why not.`,
 
 // explainedRule is what programs are told of one rule and a request.
 type explainedRule struct {
-	Rule    string       `json:"rule"`
-	File    string       `json:"file"`
-	Line    int          `json:"line"`
-	Effect  string       `json:"effect"`
-	Observe bool         `json:"observe,omitzero"`
-	Matched bool         `json:"matched"`
-	Why     string       `json:"why"`
-	Values  []trialValue `json:"values,omitempty"`
+	Rule    string           `json:"rule"`
+	File    string           `json:"file"`
+	Line    int              `json:"line"`
+	Effect  string           `json:"effect"`
+	Observe bool             `json:"observe,omitzero"`
+	Matched bool             `json:"matched"`
+	Why     string           `json:"why"`
+	Values  []operator.Value `json:"values,omitempty"`
 }
 
 func explained(x policy.Explanation) any {
 	rules := []explainedRule{}
 	for _, r := range x.Rules {
 		one := explainedRule{Rule: r.Rule, File: r.File, Line: r.Line, Effect: r.Effect.String(), Observe: r.Observe, Matched: r.Matched, Why: r.Why}
-		for _, v := range r.Values {
-			one.Values = append(one.Values, trialValue(v))
-		}
+		one.Values = valuesOf(r.Values)
 		rules = append(rules, one)
 	}
 	return struct {

@@ -18,6 +18,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
 	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/policy"
 )
 
@@ -175,46 +176,17 @@ type trial struct {
 
 // trialReason is one rule that met the call.
 type trialReason struct {
-	Rule    string       `json:"rule"`
-	File    string       `json:"file,omitempty"`
-	Line    int          `json:"line,omitempty"`
-	Code    string       `json:"code"`
-	Effect  string       `json:"effect"`
-	Message string       `json:"message"`
-	Instead string       `json:"instead,omitempty"`
-	Note    string       `json:"note,omitempty"`
-	Saw     []trialValue `json:"saw,omitempty"`
+	Rule    string           `json:"rule"`
+	File    string           `json:"file,omitempty"`
+	Line    int              `json:"line,omitempty"`
+	Code    string           `json:"code"`
+	Effect  string           `json:"effect"`
+	Message string           `json:"message"`
+	Instead string           `json:"instead,omitempty"`
+	Note    string           `json:"note,omitempty"`
+	Saw     []operator.Value `json:"saw,omitempty"`
 	// Ways are those of values, from what brought them in to what would carry them out.
-	Ways []way `json:"ways,omitempty"`
-}
-
-// way is the way of one value that neither the user nor one's own sources have named.
-type way struct {
-	act.Trace
-	// From says what brought it in, and To what would be done upon it.
-	From string `json:"from"`
-	To   string `json:"to"`
-}
-
-// wayOf draws the way of a value.
-func wayOf(t act.Trace, tool string) way {
-	w := way{Trace: t, From: "foreign text", To: t.Argument}
-	if t.Origin != "foreign" {
-		w.From = "nothing that was read"
-	}
-	if t.Decision != "" {
-		w.From += ", decision " + t.Decision
-	}
-	if tool != "" {
-		w.To += " of " + tool
-	}
-	return w
-}
-
-// trialValue is a part of a rule's condition that held, with its value.
-type trialValue struct {
-	Expression string `json:"expression"`
-	Value      string `json:"value"`
+	Ways []operator.Way `json:"ways,omitempty"`
 }
 
 // tried puts a decision together with what the rules saw. inputs are the call's arguments
@@ -222,20 +194,12 @@ type trialValue struct {
 func tried(d *act.Decision, x policy.Explanation, inputs []aos.ToolArgumentValue, modified []byte) trial {
 	t := trial{Effect: d.Effect.String(), Reasons: []trialReason{}, Conditions: d.Conditions, Risk: d.Risk, Policy: d.Policy}
 	for _, r := range d.Reasons {
-		out := trialReason{Rule: r.Rule, Code: r.Code, Effect: r.Effect.String(), Message: r.Message, Instead: r.Instead}
-		switch {
-		case r.Final:
-			out.Note = "nobody can let this pass"
-		case r.Exception != "":
-			out.Note = "lifted by the exception " + r.Exception
-		case r.Observe:
-			out.Note = "only watching"
-		}
+		out := trialReason{Rule: r.Rule, Code: r.Code, Effect: r.Effect.String(), Message: r.Message, Instead: r.Instead, Note: noteOf(r.Final, r.Exception, r.Observe)}
 		for _, rule := range x.Rules {
 			if rule.Rule != r.Rule || !rule.Matched {
 				continue
 			}
-			out.File, out.Line, out.Saw = rule.File, rule.Line, sawOf(rule)
+			out.File, out.Line, out.Saw = rule.File, rule.Line, sawOf(valuesOf(rule.Values))
 		}
 		t.Reasons = append(t.Reasons, out)
 	}
@@ -255,14 +219,29 @@ func tried(d *act.Decision, x policy.Explanation, inputs []aos.ToolArgumentValue
 	return t
 }
 
-// sawOf are the parts of a rule's condition that held: not every alternative of it.
-func sawOf(rule policy.RuleExplanation) (saw []trialValue) {
-	for _, v := range rule.Values {
-		if v.Value != "false" {
-			saw = append(saw, trialValue(v))
-		}
+// noteOf is what is said beside a reason that does not simply count.
+func noteOf(final bool, exception string, observe bool) string {
+	switch {
+	case final:
+		return "nobody can let this pass"
+	case exception != "":
+		return "lifted by the exception " + exception
+	case observe:
+		return "only watching"
 	}
-	return saw
+	return ""
+}
+
+func valuesOf(list []policy.ExplainedValue) (values []operator.Value) {
+	for _, v := range list {
+		values = append(values, operator.Value(v))
+	}
+	return values
+}
+
+// sawOf are the parts of a rule's condition that held: not every alternative of it.
+func sawOf(values []operator.Value) []operator.Value {
+	return slices.DeleteFunc(slices.Clone(values), func(v operator.Value) bool { return v.Value == "false" })
 }
 
 func (t trial) print(w io.Writer) {

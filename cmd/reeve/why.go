@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,10 +16,9 @@ import (
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/approval"
-	"reeve.example/reeve/internal/hook"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/policy"
-	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/store"
 	"reeve.example/reeve/internal/words"
 )
@@ -47,19 +45,19 @@ into the policy, after asking at the terminal. Nothing lifts what nobody can let
 				if err != nil {
 					return err
 				}
-				e, err := explain(ctx, store, pos)
+				d, err := explain(ctx, c, store, pos)
 				if err != nil {
 					return err
 				}
 				switch {
 				case allow:
-					return x.write(cmd, c, e)
+					return x.write(cmd, c, d)
 				case asJSON:
-					return printJSON(cmd.OutOrStdout(), e)
+					return printJSON(cmd.OutOrStdout(), d)
 				}
-				e.print(cmd.OutOrStdout())
+				printWhy(cmd.OutOrStdout(), d)
 				if isTerminal(cmd.OutOrStdout()) {
-					e.printWays(cmd.OutOrStdout(), heldState(ctx, store, e.Approval))
+					printWays(cmd.OutOrStdout(), d, heldState(ctx, store, d.Held))
 				}
 				return nil
 			})
@@ -110,167 +108,50 @@ func decisionNamed(ctx context.Context, store ledger.Reader, named []string) (ac
 	return act.Position{}, err
 }
 
-// explanation is what is known of why a decision was made.
-type explanation struct {
-	Decision string    `json:"decision"`
-	Effect   string    `json:"effect"`
-	Time     time.Time `json:"time"`
-	Kind     string    `json:"kind"`
-	Tool     string    `json:"tool,omitempty"`
-	Agent    string    `json:"agent,omitempty"`
-	Session  string    `json:"session,omitempty"`
-	Approval string    `json:"approval,omitempty"`
-	// Arguments are the call's, as they are kept: masked where they held a secret.
-	Arguments []trialValue  `json:"arguments,omitempty"`
-	Reasons   []trialReason `json:"reasons"`
-	Policy    string        `json:"policy,omitempty"`
-	// Note says what could not be told, and why.
-	Note string `json:"note,omitempty"`
-
-	action *act.Action // as it is kept; nil if it is not
-	exact  bool        // the action is what was judged, byte for byte
-	final  bool        // nobody can let it pass
-}
-
-func explain(ctx context.Context, store ledger.Reader, pos act.Position) (*explanation, error) {
-	record, _, err := ledger.ReadRecord(ctx, store, pos)
-	if errors.Is(err, ledger.ErrNotFound) {
+// explain is why a decision of this folder's records was made.
+func explain(ctx context.Context, c reeve.Config, store store.Store, pos act.Position) (*operator.DecisionShown, error) {
+	keys, _ := c.PastKeys() // without them it is not known where values came from, and all else is
+	d, err := operator.NewReplays(store, func() *policy.Set { return nil }, keys, false).Explain(ctx, pos)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
 		return nil, fmt.Errorf("there is no decision %s", pos)
-	} else if err != nil {
+	case err != nil:
 		return nil, err
+	case d.Effect == "":
+		return nil, fmt.Errorf("%s is no decision: it is a record of %s", pos, d.Kind)
 	}
-	e := &explanation{Decision: record.ID(), Effect: record.Effect, Time: record.Time, Kind: record.Kind, Reasons: []trialReason{}}
-	if record.Effect == "" {
-		return nil, fmt.Errorf("%s is no decision: it is a record of %s", pos, record.Kind)
-	}
-	opening, err := ledger.ReadOpening(ctx, store, pos)
-	if errors.Is(err, ledger.ErrNotFound) {
-		e.Note = "What lay beside the record has expired, was erased, or was never kept: the rules' names are left."
-		for _, rule := range record.Rules {
-			e.Reasons = append(e.Reasons, trialReason{Rule: rule, Effect: record.Effect})
-		}
-		return e, nil
-	} else if err != nil {
-		return nil, err
-	}
-	links, err := opening.Linked()
-	by, askerErr := opening.Asker()
-	kept, outcomeErr := opening.Outcome()
-	if err = errors.Join(err, askerErr, outcomeErr); err != nil {
-		return nil, fmt.Errorf("what lies beside %s cannot be read: %w", pos, err)
-	}
-	e.Tool, e.Session, e.Agent, e.Approval, e.Policy = links.Resource, links.Session, cmp.Or(by.Claims.Agent, by.Name), kept.Approval, kept.Policy
-	for _, r := range kept.Reasons {
-		d := trialReason{Rule: r.Rule, Code: r.Code, Effect: r.Effect, Message: r.Message, Instead: r.Instead}
-		for _, t := range r.Traces {
-			d.Ways = append(d.Ways, broughtBy(ctx, store, wayOf(t, links.Resource)))
-		}
-		switch {
-		case r.Final:
-			d.Note, e.final = "nobody can let this pass", true
-		case r.Exception != "":
-			d.Note = "lifted by the exception " + r.Exception
-		case r.Observe:
-			d.Note = "only watching"
-		}
-		e.Reasons = append(e.Reasons, d)
-	}
-	e.lookUp(ctx, store, opening.Request, links.Digest)
-	return e, nil
+	return d, nil
 }
 
-// broughtBy says of the way of a value what the record tells of what brought it in.
-func broughtBy(ctx context.Context, store ledger.Reader, w way) way {
-	pos, err := act.ParsePosition(w.Decision)
-	if err != nil {
-		return w
+func printWhy(w io.Writer, d *operator.DecisionShown) {
+	fmt.Fprintf(w, "%s  %s  %s  %s %s\n", d.Decision, d.Effect, d.Time.Local().Format(time.DateTime), d.Kind, printable(d.Tool))
+	if who := cmp.Or(d.Agent, d.Principal); who != "" || d.Session != "" {
+		fmt.Fprintf(w, "  by %s, session %s\n", printable(cmp.Or(who, "nobody that is known")), printable(cmp.Or(d.Session, "none")))
 	}
-	record, _, err := ledger.ReadRecord(ctx, store, pos)
-	if err != nil {
-		return w
-	}
-	w.From = fmt.Sprintf("%s in decision %s", record.Kind, w.Decision)
-	if opening, err := ledger.ReadOpening(ctx, store, pos); err == nil {
-		if links, err := opening.Linked(); err == nil && cmp.Or(w.Source, links.Resource, links.Answers) != "" {
-			w.From += ", of " + cmp.Or(w.Source, links.Resource, links.Answers)
-		}
-	}
-	return w
-}
-
-// lookUp adds what the act was and what the rules saw: the act as it is kept, judged
-// again by the policy as it was then.
-func (e *explanation) lookUp(ctx context.Context, store ledger.Reader, request []byte, digest string) {
-	text, err := store.Policy(ctx, e.Policy)
-	var set *policy.Set
-	if err == nil {
-		if set, err = policy.Parse(text); err == nil && set.Hash() != e.Policy {
-			set, err = nil, errors.New("what is kept of it is damaged")
-		}
-	}
-	if err != nil {
-		e.Note = "The policy that was in force then cannot be read any more."
-	} else {
-		rules := map[string]policy.RuleInfo{}
-		for _, r := range set.Rules() {
-			rules[r.Name] = r
-		}
-		for i := range e.Reasons {
-			if r, ok := rules[e.Reasons[i].Rule]; ok {
-				e.Reasons[i].File, e.Reasons[i].Line = r.File, r.Line
-			}
-		}
-	}
-	if request == nil {
-		e.Note = strings.TrimSpace(e.Note + " The act itself was not kept, or is no longer.")
-		return
-	}
-	in, err := readRequest(request)
-	if err != nil {
-		return // a door whose requests are not read here
-	}
-	e.action, e.exact = in.Action, in.Action.Digest.String() == digest
-	for i := range in.Action.Arguments {
-		arg := &in.Action.Arguments[i]
-		e.Arguments = append(e.Arguments, trialValue{arg.Name, string(arg.Value)})
-	}
-	if !e.exact {
-		e.Note = strings.TrimSpace(e.Note + " The act is kept masked: what the rules saw then can be more than this.")
-	}
-	if set == nil {
-		return
-	}
-	in.Action.At = e.Time
-	for _, r := range set.Explain(in).Rules {
-		for i := range e.Reasons {
-			if r.Matched && r.Rule == e.Reasons[i].Rule && e.Reasons[i].Saw == nil {
-				e.Reasons[i].Saw = sawOf(r)
-			}
-		}
-	}
-}
-
-func (e *explanation) print(w io.Writer) {
-	fmt.Fprintf(w, "%s  %s  %s  %s %s\n", e.Decision, e.Effect, e.Time.Local().Format(time.DateTime), e.Kind, printable(e.Tool))
-	if e.Agent != "" || e.Session != "" {
-		fmt.Fprintf(w, "  by %s, session %s\n", printable(cmp.Or(e.Agent, "nobody that is known")), printable(cmp.Or(e.Session, "none")))
-	}
-	for _, a := range e.Arguments {
+	for _, a := range d.Arguments {
 		fmt.Fprintf(w, "  %s = %s\n", printable(a.Expression), printable(words.Shorten(a.Value, 400)))
 	}
-	printReasons(w, e.Reasons)
-	if e.Note != "" {
-		fmt.Fprintf(w, "\n%s\n", e.Note)
+	var reasons []trialReason
+	for _, r := range d.Reasons {
+		one := trialReason{Rule: r.Rule, Code: r.Code, Effect: r.Effect, Message: r.Message, Instead: r.Instead, Note: noteOf(r.Final, r.Exception, r.Observe), Ways: r.Ways}
+		if r.Says != nil {
+			one.File, one.Line, one.Saw = r.Says.File, r.Says.Line, sawOf(r.Says.Values)
+		}
+		reasons = append(reasons, one)
+	}
+	printReasons(w, reasons)
+	if d.Note != "" {
+		fmt.Fprintf(w, "\n%s\n", d.Note)
 	}
 }
 
 // printWays says how the act could come to pass: for people only, since what a model
 // reads never names what answers for them. held is the state of what was asked of them,
 // empty where that is not known any more.
-func (e *explanation) printWays(w io.Writer, held approval.State) {
-	effect, _ := act.ParseEffect(e.Effect)
+func printWays(w io.Writer, d *operator.DecisionShown, held approval.State) {
+	effect, _ := act.ParseEffect(d.Effect)
 	switch {
-	case e.final:
+	case d.Final():
 		fmt.Fprintln(w, "\nNobody can let this pass.")
 		return
 	case effect != act.Escalate && effect != act.Deny:
@@ -279,18 +160,18 @@ func (e *explanation) printWays(w io.Writer, held approval.State) {
 	day := time.Now().AddDate(0, 0, 30).Format(time.DateOnly)
 	var ways [][2]string
 	if effect == act.Escalate && held == approval.Held {
-		approve := "reeve approvals approve " + e.Approval
+		approve := "reeve approvals approve " + d.Held
 		ways = [][2]string{
 			{"agree to exactly this, once", approve},
 			{"  and to the same in this session", approve + " --for session"},
 			{"  and to the same until a day", approve + " --until " + day},
-			{"refuse it", "reeve approvals deny " + e.Approval},
+			{"refuse it", "reeve approvals deny " + d.Held},
 		}
 	} else if effect == act.Escalate {
-		fmt.Fprintf(w, "\nPeople were asked about this (approval %s, %s); it can be asked again.\n", e.Approval, cmp.Or(string(held), "over"))
+		fmt.Fprintf(w, "\nPeople were asked about this (approval %s, %s); it can be asked again.\n", d.Held, cmp.Or(string(held), "over"))
 	}
 	ways = append(ways,
-		[2]string{"let it pass by the policy", fmt.Sprintf("reeve why %s --allow --reason REASON --until %s", e.Decision, day)},
+		[2]string{"let it pass by the policy", fmt.Sprintf("reeve why %s --allow --reason REASON --until %s", d.Decision, day)},
 		[2]string{"change the rule", "see docs/policy.md; reeve policy check tells what is wrong"})
 	fmt.Fprint(w, "\nways on\n")
 	for _, way := range ways {
@@ -320,11 +201,11 @@ type exceptionOf struct{ reason, until string }
 
 // write asks whether the exception is meant, and writes it into the policy. A policy
 // that then has a fault is put back.
-func (x *exceptionOf) write(cmd *cobra.Command, c reeve.Config, e *explanation) error {
+func (x *exceptionOf) write(cmd *cobra.Command, c reeve.Config, d *operator.DecisionShown) error {
 	if x.reason == "" || x.until == "" {
 		return usageError{errors.New("--allow needs --reason, for whoever reads the records, and --until, the exception's last day")}
 	}
-	text, err := x.yaml(e)
+	text, err := d.Except(x.reason, x.until)
 	if err != nil {
 		return err
 	}
@@ -344,7 +225,7 @@ func (x *exceptionOf) write(cmd *cobra.Command, c reeve.Config, e *explanation) 
 	for _, line := range lines {
 		fmt.Fprintf(&shown, "  %s\n", printable(line))
 	}
-	if err := askTerminal(cmd, []string{e.Decision}, shown.String()); err != nil {
+	if err := askTerminal(cmd, []string{d.Decision}, shown.String()); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -385,66 +266,4 @@ func (x *exceptionOf) place(c reeve.Config, text string) (file, whole string, er
 		return "", "", err
 	}
 	return filepath.Join(c.Policy, name), fmt.Sprintf("version: 1\ndefault: %s\nexcept:\n%s", set.Default(), text), nil
-}
-
-// yaml is the exception that lets exactly the act pass.
-func (x *exceptionOf) yaml(e *explanation) (string, error) {
-	var rules []string
-	for _, r := range e.Reasons {
-		effect, _ := act.ParseEffect(r.Effect)
-		switch {
-		case r.Note == "nobody can let this pass":
-			return "", fmt.Errorf("nobody can let this pass: %s", r.Message)
-		case effect > act.Escalate || r.Note != "" || slices.Contains(rules, r.Rule):
-		case r.Rule == "default":
-			return "", errors.New("no rule decided this, but the policy's default: write a rule with effect: allow")
-		default:
-			rules = append(rules, r.Rule)
-		}
-	}
-	if len(rules) == 0 {
-		return "", errors.New("no rule stopped this: there is nothing to lift")
-	}
-	if e.action == nil || !e.action.IsCall() {
-		return "", errors.New("an exception for exactly this act is written for calls of tools whose arguments are kept: write one by hand")
-	}
-	if !e.exact {
-		return "", errors.New("the call is kept masked, so that no exception can name exactly what was asked: write one by hand")
-	}
-	var conditions, names []string
-	for i := range e.action.Arguments {
-		arg := &e.action.Arguments[i]
-		if e.action.Canonical == hook.Shell && (arg.Name == "description" || arg.Name == "timeout") {
-			continue // the model's own words, and how long it waits: other ones each time
-		}
-		names = append(names, string(rawjson.Quote(arg.Name)))
-		doc, err := rawjson.Parse(arg.Value)
-		if err != nil || doc.Root().Kind() == rawjson.Object || doc.Root().Kind() == rawjson.Array {
-			return "", fmt.Errorf("the argument %s is no single value: write the exception by hand", arg.Name)
-		}
-		name := string(rawjson.Quote(arg.Name))
-		conditions = append(conditions, fmt.Sprintf("%s in args && args[%s] == %s", name, name, arg.Value))
-	}
-	if len(conditions) == 0 {
-		return "", errors.New("the call has no arguments by which an exception could tell it: write one by hand")
-	}
-	// One argument more would be another act: a second command, or a folder to run it in.
-	if e.action.Canonical == hook.Shell {
-		names = append(names, `"description"`, `"timeout"`)
-	}
-	conditions = append(conditions, "args.all(name, name in ["+strings.Join(names, ", ")+"])")
-	if e.action.Server != "" { // the same name at another server is another tool
-		conditions = append(conditions, "action.server == "+string(rawjson.Quote(e.action.Server)))
-	}
-	if e.action.Folder != "" { // the same words in another folder do something else
-		conditions = append(conditions, "session.folder == "+string(rawjson.Quote(e.action.Folder)))
-	}
-	quote := func(s string) string { return string(rawjson.Quote(s)) }
-	quoted := make([]string, len(rules))
-	for i, r := range rules {
-		quoted[i] = quote(r)
-	}
-	return fmt.Sprintf("  - name: %s\n    reason: %s\n    rules: [%s]\n    on: call\n    tools: [%s]\n    when: %s\n    until: %s\n",
-		quote("like "+e.Decision+" of "+e.Time.UTC().Format(time.DateOnly)), quote(x.reason), strings.Join(quoted, ", "),
-		quote(e.action.Canonical), quote(strings.Join(conditions, " && ")), x.until), nil
 }

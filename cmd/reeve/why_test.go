@@ -5,27 +5,29 @@ import (
 	"testing"
 
 	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/operator"
 )
 
 // TestWays: what a person can do about a decision, and nothing where nobody can.
 func TestWays(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
-		e         explanation
+		d         operator.DecisionShown
 		held      approval.State
 		says, not []string
 	}{
-		{"asked", explanation{Decision: "0-4", Effect: "escalate", Approval: "abc"}, approval.Held,
+		{"asked", operator.DecisionShown{Line: ledger.Line{Decision: "0-4", Effect: "escalate"}, Held: "abc"}, approval.Held,
 			[]string{"approve abc\n", "approve abc --for session", "approve abc --until 2", "deny abc", "why 0-4 --allow"}, nil},
-		{"answered", explanation{Decision: "0-4", Effect: "escalate", Approval: "abc"}, approval.Used,
+		{"answered", operator.DecisionShown{Line: ledger.Line{Decision: "0-4", Effect: "escalate"}, Held: "abc"}, approval.Used,
 			[]string{"approval abc, used", "why 0-4 --allow"}, []string{"approve abc"}},
-		{"asked long ago", explanation{Decision: "0-4", Effect: "escalate", Approval: "abc"}, "", []string{"over"}, []string{"approve abc"}},
-		{"denied", explanation{Decision: "0-4", Effect: "deny"}, "", []string{"why 0-4 --allow"}, []string{"approvals"}},
-		{"final", explanation{Decision: "0-4", Effect: "deny", final: true}, "", []string{"Nobody can let this pass"}, []string{"--allow"}},
-		{"allowed", explanation{Decision: "0-4", Effect: "allow"}, "", nil, []string{"reeve"}},
+		{"asked long ago", operator.DecisionShown{Line: ledger.Line{Decision: "0-4", Effect: "escalate"}, Held: "abc"}, "", []string{"over"}, []string{"approve abc"}},
+		{"denied", operator.DecisionShown{Line: ledger.Line{Decision: "0-4", Effect: "deny"}}, "", []string{"why 0-4 --allow"}, []string{"approvals"}},
+		{"final", operator.DecisionShown{Line: ledger.Line{Decision: "0-4", Effect: "deny"}, Reasons: []operator.ReasonShown{{Reason: ledger.Reason{Final: true}}}}, "", []string{"Nobody can let this pass"}, []string{"--allow"}},
+		{"allowed", operator.DecisionShown{Line: ledger.Line{Decision: "0-4", Effect: "allow"}}, "", nil, []string{"reeve"}},
 	} {
 		var b strings.Builder
-		tt.e.printWays(&b, tt.held)
+		printWays(&b, &tt.d, tt.held)
 		for _, want := range tt.says {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("%s: %q is not said:\n%s", tt.name, want, &b)

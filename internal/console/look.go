@@ -66,7 +66,7 @@ func static(w http.ResponseWriter, r *http.Request) {
 func pages(now func() time.Time) map[string]*template.Template {
 	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
 		"asset": func(name string) string { return home + "static/" + name + "?" + assets[name].version },
-		"see":   see, "lines": lines, "json": readable, "time": stamp, "diff": diff, "marked": marked,
+		"see":   see, "lines": lines, "json": readable, "time": stamp, "diff": diff, "marked": marked, "partViews": partViews,
 		"day":   func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
 		"ago":   func(t time.Time) string { return ago(now().Sub(t)) },
 		"left":  func(t time.Time) string { return short(t.Sub(now())) },

@@ -35,6 +35,9 @@ type RuleExplanation struct {
 	// Values are the parts of the condition with their values. What looks like
 	// a secret is masked, and long values are shortened.
 	Values []ExplainedValue
+	// Otherwise says in what the act would have to differ for the rule not to match: each
+	// is enough by itself. Empty for a rule that did not match.
+	Otherwise []string
 }
 
 // ExplainedValue is the value that a part of a condition had.
@@ -78,8 +81,14 @@ func (s *Set) Explain(in *Input) Explanation {
 		default:
 			re.Why = "it matches"
 		}
+		var condition *watched
 		if r.when != nil && r.kinds.of(in.Action) && r.fits(in.Action) {
-			re.Values = all.values(r.when)
+			if condition = all.watch(r.when); condition != nil {
+				re.Values = condition.values()
+			}
+		}
+		if re.Matched {
+			re.Otherwise = all.otherwise(r, m, condition)
 		}
 		x.Rules = append(x.Rules, re)
 	}
@@ -132,9 +141,15 @@ const (
 	maxValueText = 80 // characters
 )
 
-// values evaluates a condition once more, remembering the value of each part,
-// and lists those that decide: comparisons, calls, and what they read.
-func (e *evaluation) values(c *condition) []ExplainedValue {
+// watched is a condition with the value that each part of it had.
+type watched struct {
+	*condition
+	state interpreter.EvalState
+}
+
+// watch evaluates a condition once more, remembering the value of each part; nil where it
+// cannot.
+func (e *evaluation) watch(c *condition) *watched {
 	program, err := c.env.Program(c.ast, cel.EvalOptions(cel.OptExhaustiveEval))
 	if err != nil {
 		return nil
@@ -144,7 +159,12 @@ func (e *evaluation) values(c *condition) []ExplainedValue {
 	if details == nil || details.State() == nil {
 		return nil
 	}
-	state, info := details.State(), c.ast.NativeRep().SourceInfo()
+	return &watched{c, details.State()}
+}
+
+// values lists the parts that decide: comparisons, calls, and what they read.
+func (c *watched) values() []ExplainedValue {
+	info := c.ast.NativeRep().SourceInfo()
 	var values []ExplainedValue
 	seen := map[string]bool{}
 	var show func(x ast.Expr)
@@ -155,7 +175,7 @@ func (e *evaluation) values(c *condition) []ExplainedValue {
 		deeper, listed := parts(x)
 		if listed {
 			text, err := cel.ExprToString(x, info)
-			if value, ok := valueOf(state, x.ID()); err == nil && ok && !seen[text] {
+			if value, ok := valueOf(c.state, x.ID()); err == nil && ok && !seen[text] {
 				seen[text] = true
 				values = append(values, ExplainedValue{shorten(text), shorten(hush(value))})
 			}

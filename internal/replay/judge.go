@@ -77,16 +77,26 @@ func (w *worker) judge(ctx context.Context, one *item) error {
 		w.tally.unknown(why)
 		return nil
 	}
-	a := read(one, &t)
-	if a == nil {
-		w.tally.unknown(Unread)
+	in, why := w.input(one, &t, was)
+	if why != "" {
+		w.tally.unknown(why)
 		return nil
 	}
-	in := &policy.Input{Action: a, Violations: guard.Restore(a, t.outcome.Given)}
+	w.compare(ctx, one, &t, in)
+	return nil
+}
+
+// input is an act as it was judged, with what its session remembered. why says what of it
+// is not known any more; the act is nil if that is the act itself.
+func (w *worker) input(one *item, t *told, was *past) (in *policy.Input, why string) {
+	a := read(one, t)
+	if a == nil {
+		return nil, Unread
+	}
+	in = &policy.Input{Action: a, Violations: guard.Restore(a, t.outcome.Given)}
 	if a.Session != "" || a.Step != "" {
 		if was == nil {
-			w.tally.unknown(Memory)
-			return nil
+			return in, Memory
 		}
 		if given := t.outcome.Given; given.Forgotten {
 			if !one.step.Follows(was.state) {
@@ -95,18 +105,18 @@ func (w *worker) judge(ctx context.Context, one *item) error {
 			was.state.Known = false
 		}
 		if was.gone || !one.step.Follows(was.state) {
-			w.tally.unknown(Memory)
-			return nil
+			return in, Memory
 		}
 		in.Session = guard.Remembered(was.state, a, &w.instructions)
 	}
+	if w.candidate == nil {
+		return in, ""
+	}
 	var err error
 	if in.Session.Habits, err = w.o.Keys.Then(a, &t.links, w.candidate); err != nil {
-		w.tally.unknown(Damaged)
-		return nil
+		return in, Damaged
 	}
-	w.compare(ctx, one, &t, in)
-	return nil
+	return in, ""
 }
 
 // compare judges an act by the candidate, and sets what comes of it against the record.

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"encoding/json"
@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/policy"
+	"reeve.example/reeve/internal/replay"
 )
 
 // toolCall is a call of a tool with arguments in their order.
@@ -40,8 +42,11 @@ func TestThreat17ExceptionIsExact(t *testing.T) {
 	} {
 		base := toolCall(tt.tool, tt.server, tt.args...)
 		base.Folder = "/home/ada/app"
-		e := &explanation{Decision: "0-4", Time: base.At, action: base, exact: true, Reasons: []trialReason{{Rule: "all", Effect: "deny"}}}
-		text, err := (&exceptionOf{reason: "It was read.", until: "2027-12-31"}).yaml(e)
+		d := &DecisionShown{
+			Line: ledger.Line{Decision: "0-4", Time: base.At}, again: &replay.Again{Action: base, Exact: true},
+			Reasons: []ReasonShown{{Reason: ledger.Reason{Rule: "all", Effect: "deny"}}},
+		}
+		text, err := d.Except("It was read.", "2027-12-31")
 		if err != nil {
 			t.Fatal(err)
 		}
