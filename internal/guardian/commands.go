@@ -56,6 +56,7 @@ func (e *examination) command(c *hazard.Command) {
 	if name == "cd" || name == "pushd" || name == "chdir" {
 		return
 	}
+	e.notes(c, name)
 	e.seeks(c, name)
 	e.pidFiles(c)
 	e.fills(c, name)
@@ -75,7 +76,7 @@ func (e *examination) command(c *hazard.Command) {
 		e.url(w)
 	}
 	e.agents(c, name)
-	e.volumes(c, name)
+	e.mounts(c, name)
 	e.paths(c, name)
 	e.madeLinks(c, name)
 	if i := slices.IndexFunc(c.Words, func(w string) bool { return len(w) > 12 && strings.ContainsAny(w, " ;|(\"'") }); i >= 0 && name != "git" {
@@ -158,6 +159,9 @@ func (e *examination) goes(text string, changes bool) {
 				}
 			}
 		}
+	}
+	if printing.MatchString(low) {
+		e.listsIn(words, dirs)
 	}
 	for _, word := range words { // the folder may be named behind what lies in it
 		for _, parts := range e.readings(word, dirs) {
@@ -792,31 +796,6 @@ func (e *examination) variable(name, value string) {
 	}
 }
 
-// volumes looks at the folders that a container is given.
-func (e *examination) volumes(c *hazard.Command, name string) {
-	if name != "docker" && name != "podman" && name != "nerdctl" {
-		return
-	}
-	for i, w := range c.Words {
-		f, v, said := strings.Cut(w, "=")
-		if f != "-v" && f != "--volume" && f != "--mount" {
-			continue
-		}
-		if !said && i+1 < len(c.Words) {
-			v = c.Words[i+1]
-		}
-		for _, word := range pieces(v)[min(1, len(pieces(v))-1):] {
-			for _, parts := range e.readings(word, c.Dirs) {
-				for _, p := range e.g.places {
-					if p.kind == secret && len(parts) > 0 && compare(parts, p.parts) == above && (strings.HasPrefix(word, "/") || strings.HasPrefix(word, "~")) && !strings.EqualFold("/"+strings.Join(parts, "/"), e.cwd()) {
-						e.tampers("give a container " + p.kind.String())
-					}
-				}
-			}
-		}
-	}
-}
-
 // madeLinks notes a link that is made, by which what comes later in the act may go.
 func (e *examination) madeLinks(c *hazard.Command, name string) {
 	if name != "ln" && name != "mount" || len(e.linked) >= 16 {
@@ -893,9 +872,7 @@ func (e *examination) path(name string, parts []string, target bool, words []str
 	e.process(parts)
 	git := name == "git"
 	looks := lookers[name] && !copiers[name] && !writesOut(name, words) || git && gitReads(words) || name == "sed" && !inPlace(words) ||
-		name == "find" && !slices.ContainsFunc(words, func(w string) bool {
-			return strings.HasPrefix(w, "-exec") || strings.HasPrefix(w, "-ok") || w == "-delete" || strings.HasPrefix(w, "-fprint") || w == "-fls"
-		})
+		name == "find" && !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-fprint") || w == "-fls" }) // what it runs is given what it finds
 	for _, p := range e.g.places {
 		switch compare(parts, p.parts) {
 		case within:
@@ -1067,6 +1044,7 @@ var (
 	// removing takes whole folders away.
 	removing = lazyregexp.New(`rmtree|remove-item|move-item|rename-item|removeall|remove_entry|rm_rf|rm_r\b|rmsync|rmdirsync|renamesync|recursive|\.rename|\.move|os\.rename|\bchmod`)
 	ending   = lazyregexp.New(`\bkill\w*\b|sigkill|sigterm|terminate`)
+	printing = lazyregexp.New(`print|echo|puts|console\.|say\b|stdout|write`)
 	finding  = lazyregexp.New(`(?:pidof|pgrep|cmdline|process_iter)[\s\S]*\breeve\b|\breeve\b[\s\S]*(?:pidof|pgrep|cmdline|process_iter)`)
 	notName  = lazyregexp.New(`[^a-z0-9._~-]+`)
 )

@@ -396,6 +396,7 @@ type examination struct {
 	found                []act.Reason
 	links                int                   // how many paths may still be looked up on the disk
 	files                int                   // how many files may still be read for the guardian's number
+	contents             int                   // how many files may still be searched
 	resolved             map[string]resolution // paths on the disk, with their links followed
 	sought               bool                  // the guardian's process has been looked for
 	otherHome, otherData bool                  // a variable names another home, or another data folder
@@ -406,6 +407,11 @@ type examination struct {
 	written              []string // the files that the act opens to write, as far as they are known
 	went                 []string // the folders that the script has gone to
 	toolWords            []string // of the tool's name
+	lists                []listed // what the act's commands may print the names of
+	takers               []ran    // the commands that may be given these
+	listers              []ran    // and those that may print them
+	filledIn             []string // variables that read sets
+	reads                []string // the files that the act reads, as far as they are known
 }
 
 // cwd is the folder that the agent works in, as its hook says; empty if it does not.
@@ -431,13 +437,14 @@ func (g *Guarded) Tampering(a *act.Action, read *hazard.Reading) []act.Reason {
 	if g == nil || !a.IsCall() {
 		return nil
 	}
-	e := &examination{g: g, a: a, links: 256, files: 16, tool: a.Canonical}
+	e := &examination{g: g, a: a, links: 256, files: 16, contents: 64, tool: a.Canonical}
 	if !e.suspicious() {
 		return nil
 	}
 	e.tools(a.Content)
 	e.watch(read.For(a).Watch)
 	e.encoded()
+	e.given()
 	if plain := visible(a.Content); plain != nil && len(e.found) == 0 {
 		e.tools(plain)
 		e.watch(func(w *hazard.Watch) { hazard.Observe(e.tool, plain, w) })
@@ -542,6 +549,9 @@ func (e *examination) watch(observe func(*hazard.Watch)) {
 				for _, parts := range e.readings(p, e.lastDirs()) {
 					e.written = append(e.written, strings.ToLower("/"+strings.Join(parts, "/")))
 				}
+			}
+			if !writes {
+				e.looksInto(p, e.lastDirs())
 			}
 			if !writes && e.kills() {
 				e.pidFile(p, e.lastDirs())

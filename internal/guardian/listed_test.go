@@ -1,0 +1,99 @@
+package guardian
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestTamperingListed: what names the guardian's files is another command, in whatever way
+// its output reaches the one that changes or reads them.
+func TestTamperingListed(t *testing.T) {
+	g, home := aGuarded(t)
+	if err := os.WriteFile(home+"/.config/reeve/policy/mine.yaml", []byte("default: deny\n"), 0o600); err != nil { // a search finds what stands there
+		t.Fatal(err)
+	}
+	lists := []string{ // of a policy's files
+		"find ~/.config/reeve/policy -type f", "find ~ -name mine.yaml", "find ~/.config -name '*.yaml'", "find / -iname '*.YAML' -path '*reeve*'", "find ~/.config -type f",
+		"grep -rl deny ~/.config/reeve", "grep -rl --include=*.yaml deny ~/.config", "rg -l deny ~/.config/reeve/policy", "rg --files ~/.config/reeve", "ls -d ~/.config/reeve/policy/*",
+		"ls ~/.config/reeve/policy/mine.yaml", "fd -e yaml . ~/.config/reeve", "fd -H mine ~", "fdfind mine ~/.config", "echo ~/.config/reeve/policy/*", "printf '%s\\n' ~/.config/reeve/policy/*.yaml", "realpath ~/.config/reeve/policy/mine.yaml",
+		"find HOME/.config/reeve", "locate mine.yaml", "readlink -f ~/link/policy/mine.yaml", "ls -1 ~/.config/reeve/policy | sed s,^,HOME/.config/reeve/policy/,", "find ~/.config/reeve -name '*.yaml' | head -1", "find ~/link/ -name 'm*'", "find ~/.config -regex '.*mine.*'",
+		"cd ~/.config && find . -name '*.yaml'", "du -a ~/.config/reeve | cut -f2", "tree -fi ~/.config/reeve/policy", "git ls-files ~/.config/reeve", "python3 -c 'import glob; print(*glob.glob(\"HOME/.config/reeve/policy/*\"))'",
+	}
+	ways := []string{
+		"VERB $(LIST)", "VERB `LIST`", "LIST | xargs VERB", "LIST | xargs -r -n1 VERB", "LIST | xargs -I{} VERB {}", "for f in $(LIST); do VERB \"$f\"; done", "LIST | while read -r f; do VERB \"$f\"; done",
+		"while read -r f; do VERB \"$f\"; done < <(LIST)", "f=$(LIST); VERB $f", "mapfile -t a < <(LIST); VERB \"${a[@]}\"", "LIST > /tmp/l; xargs VERB < /tmp/l", "LIST | parallel VERB {}", "VERB \"$(LIST)\"", "LIST | xargs sh -c 'VERB \"$@\"' x", "x() { VERB $(LIST); }; x", "LIST | tee /tmp/l | xargs VERB",
+		"VERB $(echo $(LIST))", "a=($(LIST)); VERB \"${a[0]}\"", "read f < <(LIST); VERB $f", "set -- $(LIST); VERB \"$1\"", "LIST | sort | uniq | xargs VERB",
+	}
+	verbs := []string{"sed -i s/deny/allow/", "perl -pi -e s/deny/allow/", "rm -f", "truncate -s 0", "cp /tmp/open.yaml", "tee", "chmod 000", "ex -sc '%s/deny/allow/|x'", "unlink", "vim -es -c wq", "shred -u", "sponge", "yq -i .default=1", "awk -i inplace 1", "mv -t /tmp", "zork --edit", "patch -i x.diff"}
+	for _, line := range strings.Split(strings.TrimSpace(`
+find . -name '*.go' | xargs gofmt -w
+find . -name '*.go' -print0 | xargs -0 sed -i s/a/b/
+find ~ -name '*.pyc' -delete
+find ~ -name '*.md' -exec wc -l {} \;
+find ~ -type d -name node_modules -prune -exec rm -rf {} +
+find ~/work -mtime +30 | xargs rm
+find / -name libfoo.so 2>/dev/null | xargs ls -l
+find ~ -size +100M -exec ls -lh {} \;
+find ~ -size +100M | xargs du -h
+find ~ -type f | wc -l
+find ~ \( -name '*.log' -o -name '*.tmp' \) -delete
+find ~ -maxdepth 1 -name '*.txt' | xargs cat
+find ~ -name '*.yaml' | xargs grep foo
+find ~ -name '*.yaml' -exec cat {} +
+find ~ -name .DS_Store -print -delete
+find ~ -type f -exec file {} +
+find ~ -iname '*.jpg' | while read -r f; do mv "$f" ~/pictures/; done
+for f in $(find ~/work -name '*.txt'); do sed -i s/a/b/ "$f"; done
+grep -rl TODO ~/work | xargs sed -i s/TODO/DONE/
+grep -rl --include=*.go foo ~ | xargs sed -i s/foo/bar/
+grep -rl zzyzx ~ | xargs sed -i s/zzyzx/bar/
+rg -l foo ~ | xargs sed -i s/foo/bar/
+rg -l foo | xargs sed -i s/foo/bar/
+ls ~ | while read f; do echo "$f"; done
+ls ~/work | xargs -I{} git -C ~/work/{} pull
+cat $(find . -name '*.md')
+fd -e log . ~ | xargs rm
+fd foo ~ | xargs rm
+git ls-files | xargs wc -l
+git diff --name-only | xargs gofmt -w
+ls ~/.config; sed -i "s/a/$b/" notes.txt
+ls ~/.config/reeve/policy; rm "$TMPDIR/x"
+ls -la ~; cp "$src" /tmp/x
+du -sh ~/* | sort -h
+locate stdio.h | xargs cat
+x=$(ls *.txt | head -1); rm "$x"
+sh -c 'for f in *.txt; do mv "$f" "$f.bak"; done'
+curl -fsS https://x.example/list | xargs -n1 wget -q
+tar cf x.tar -T list.txt
+python3 -c "import glob; print(*glob.glob('/tmp/*'))" | xargs rm -f
+find ~ -name '*.go' | cpio -o > /tmp/go.cpio
+echo $(ls ~/.config)
+test -f "$f" && find ~ -name "$f"
+find ~/work -type d -empty -delete
+find ~ -newer x -name '*.txt' -o -name '*.csv' | xargs head
+`), "\n") {
+		line = strings.ReplaceAll(line, "HOME", home)
+		if r := g.Tampering(call(home+"/work/proj", "shell", "command", line)); len(r) > 0 {
+			t.Errorf("is denied: %s: %s", line, r[0].Message)
+		}
+	}
+	step := 1
+	if testing.Short() {
+		step = 11 // each of them many times, in other company
+	}
+	lines := 0
+	for _, l := range lists {
+		for _, w := range ways {
+			for _, v := range verbs {
+				if lines++; lines%step != 0 {
+					continue
+				}
+				line := strings.ReplaceAll(strings.NewReplacer("LIST", l, "VERB", v).Replace(w), "HOME", home)
+				if len(g.Tampering(call(home+"/work/proj", "shell", "command", line))) == 0 {
+					t.Errorf("is let pass: %s", line)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package guardian
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
+	"reeve.example/reeve/internal/risk/hazard"
+	"reeve.example/reeve/internal/yamldoc"
+)
+
+// Containers, sandboxes and machines within the machine are given folders of it. What
+// happens inside is not read, so none is given a folder in which the guardian's own data
+// lie, by whatever program.
+
+var (
+	// runtimes are programs of which an option that is not known may be a mount.
+	runtimes = words(`docker podman nerdctl finch buildah ctr crictl runc crun lxc lxc-start incus lxd apptainer singularity udocker bwrap systemd-nspawn flatpak
+		firejail toolbox distrobox multipass limactl lima colima virtiofsd qemu-system-x86_64 qemu-system-aarch64 kvm docker-compose podman-compose kubectl k3s minikube kind vagrant nsjail proot fakechroot`)
+	// mounting are options that mount, of whatever program. The first value is from outside.
+	mounting = words(`-v --volume --mount --volumes --bind --ro-bind --dev-bind --bind-try --ro-bind-try --dev-bind-try --bind-ro -B --filesystem --rootfs --shared-dir
+		-virtfs -fsdev --device --opt -o --driver-opts --bindmount --bindmount_ro -b --rbind --mount-string --source --overlay-src --disk --contain`)
+	// inside are keys of what a mount is called inside, and not what it is.
+	inside = words("dst dest destination target readonly ro rw type consistency bind-propagation volume-opt tmpfs-size tag mount_tag security_model id model writeout")
+)
+
+// mounts looks at the folders that a command gives to what it starts.
+func (e *examination) mounts(c *hazard.Command, name string) {
+	if lookers[name] || name == "git" || name == "ssh" {
+		return
+	}
+	knows := runtimes[name]
+	for i, w := range c.Words {
+		option, value, said := strings.Cut(w, "=")
+		switch {
+		case mounting[option] && said:
+		case mounting[w] && i+1 < len(c.Words):
+			value = c.Words[i+1]
+		case knows && len(w) > 2 && (strings.HasPrefix(w, "-v") || strings.HasPrefix(w, "-B")) && strings.ContainsAny(w[2:3], "/~$"):
+			value = w[2:]
+		case knows && said && (option == "source" || option == "device"):
+		case knows && name == "multipass" && i > 0 && c.Words[0] == "mount":
+			value = w
+		default:
+			continue
+		}
+		if !knows && !outsideAndInside.MatchString(value) && !strings.Contains(value, "bind") {
+			continue // another program's option, of which nothing says that it is a mount
+		}
+		e.mount(value, c.Dirs)
+	}
+	e.composed(c, name)
+}
+
+// outsideAndInside is a folder of the machine, and what it is called inside.
+var outsideAndInside = lazyregexp.New(`^[/~$.][^:\n]*:/`)
+
+// mount looks at what one mount brings in: from:to, or a list of keys and values.
+func (e *examination) mount(value string, dirs []string) {
+	switch name, _, _ := strings.Cut(value, ":"); name { // as flatpak says it
+	case "host":
+		value = "/"
+	case "home":
+		value = "~"
+	}
+	for part := range strings.SplitSeq(value, ",") {
+		key, from, said := strings.Cut(part, "=")
+		switch {
+		case said && inside[strings.ToLower(key)]:
+			continue
+		case !said:
+			from = part
+		}
+		if i := strings.IndexByte(from, '='); i > 0 && strings.ContainsAny(from[i+1:], "/~$") { // --opt device=/x
+			from = from[i+1:]
+		}
+		if i := strings.IndexByte(from, ':'); i > 1 || i == 1 && from[0] == '/' || i == 1 && from[0] == '~' || i == 1 && from[0] == '.' {
+			from = from[:i]
+		}
+		if from == "" || !strings.ContainsAny(from[:1], "/~$.%`") {
+			continue
+		}
+		e.holdsOwn(from, dirs)
+	}
+}
+
+// holdsOwn looks at a folder that is given away.
+func (e *examination) holdsOwn(folder string, dirs []string) {
+	for _, parts := range e.readings(folder, dirs) {
+		if len(parts) > 0 && parts[0] == "proc" && e.g.pid != "" && (len(parts) == 1 || parts[1] == e.g.pid) {
+			e.tampers("give a container the guardian's process")
+		}
+		for _, p := range e.g.places {
+			rel := compare(parts, p.parts)
+			if rel == apart || p.kind == setting && rel == above || strings.EqualFold("/"+strings.Join(parts, "/"), e.cwd()) && rel == above {
+				continue // an agent's own project is given to containers all day
+			}
+			if p.kind == secret || rel == within && p.kind != setting {
+				e.tampers("give a container " + p.kind.String())
+			}
+		}
+	}
+}
+
+// composed looks at the files in which a command is told what to mount.
+func (e *examination) composed(c *hazard.Command, name string) {
+	var files []string
+	compose := name == "docker-compose" || name == "podman-compose" || runtimes[name] && slices.Contains(c.Words, "compose")
+	switch {
+	case compose, runtimes[name] && (slices.Contains(c.Words, "apply") || slices.Contains(c.Words, "create") || slices.Contains(c.Words, "kube")):
+		files = slices.Concat(values(c.Words, "-f"), values(c.Words, "--file"), values(c.Words, "--filename"))
+		if i := slices.Index(c.Words, "kube"); i >= 0 {
+			files = append(files, c.Words[i+1:]...)
+		}
+		if compose && len(files) == 0 {
+			files = []string{"compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"}
+		}
+		e.mountsIn(c.Stdin, c.Dirs)
+	case name == "devcontainer":
+		files = []string{".devcontainer/devcontainer.json", ".devcontainer.json"}
+	}
+	for _, f := range files {
+		if text, ok := e.readFile(f, c.Dirs); ok {
+			e.mountsIn(text, c.Dirs)
+		}
+	}
+}
+
+// readFile is the text of a file that an act names, as it is now.
+func (e *examination) readFile(name string, dirs []string) (text string, ok bool) {
+	for _, parts := range e.readings(name, dirs) {
+		file := filepath.FromSlash("/" + strings.Join(parts, "/"))
+		info, err := os.Stat(file)
+		if err != nil || !info.Mode().IsRegular() || info.Size() > maxSetting {
+			continue
+		}
+		if e.contents--; e.contents < 0 {
+			return "", false
+		}
+		if read, err := os.ReadFile(file); err == nil {
+			return string(read), true
+		}
+	}
+	return "", false
+}
+
+// mountsIn looks at the texts of a YAML or JSON text that tell of mounts, in whatever place.
+func (e *examination) mountsIn(text string, dirs []string) {
+	if len(text) > 256<<10 {
+		return
+	}
+	for doc := range strings.SplitSeq("\n"+text, "\n---") {
+		root := yamldoc.Read(doc, func(yamldoc.Fault) {})
+		left := 4096
+		var walk func(n *yamldoc.Node, name string, depth int)
+		walk = func(n *yamldoc.Node, name string, depth int) {
+			if left--; n == nil || left < 0 || depth > 32 {
+				return
+			}
+			for _, m := range n.Members {
+				walk(m.Value, m.Name, depth+1)
+			}
+			for _, i := range n.Items {
+				walk(i, name, depth+1)
+			}
+			switch {
+			case n.Members != nil || n.Items != nil:
+			case name == "source" || name == "device" || name == "path" || name == "src":
+				e.holdsOwn(n.Text, dirs)
+			case outsideAndInside.MatchString(n.Text) || name == "mounts":
+				e.mount(n.Text, dirs)
+			}
+		}
+		walk(root, "", 0)
+	}
+}
