@@ -74,7 +74,7 @@ find ~/work -type d -empty -delete
 find ~ -newer x -name '*.txt' -o -name '*.csv' | xargs head
 `), "\n") {
 		line = strings.ReplaceAll(line, "HOME", home)
-		if r := g.Tampering(call(home+"/work/proj", "shell", "command", line)); len(r) > 0 {
+		if r := g.Tampering(call(home+"/work/proj", "shell", "command", line), nil); len(r) > 0 {
 			t.Errorf("is denied: %s: %s", line, r[0].Message)
 		}
 	}
@@ -90,7 +90,7 @@ find ~ -newer x -name '*.txt' -o -name '*.csv' | xargs head
 					continue
 				}
 				line := strings.ReplaceAll(strings.NewReplacer("LIST", l, "VERB", v).Replace(w), "HOME", home)
-				if len(g.Tampering(call(home+"/work/proj", "shell", "command", line))) == 0 {
+				if len(g.Tampering(call(home+"/work/proj", "shell", "command", line), nil)) == 0 {
 					t.Errorf("is let pass: %s", line)
 				}
 			}

@@ -43,7 +43,7 @@ func TestTamperingMounts(t *testing.T) {
 			}
 			line := strings.ReplaceAll(f, "FROM", from)
 			line = strings.ReplaceAll(strings.ReplaceAll(line, "HOME", home), "$"+home, "$HOME")
-			if len(g.Tampering(call(home+"/work/proj", "shell", "command", line))) == 0 {
+			if len(g.Tampering(call(home+"/work/proj", "shell", "command", line), nil)) == 0 {
 				t.Errorf("is let pass: %s", line)
 			}
 		}
@@ -86,7 +86,7 @@ systemd-nspawn -D /x --bind=/srv:/srv
 lxc config device add c d disk source=/srv path=/
 `), "\n") {
 		line = strings.ReplaceAll(line, "HOME/", home+"/")
-		if r := g.Tampering(call(home+"/work/proj", "shell", "command", line)); len(r) > 0 {
+		if r := g.Tampering(call(home+"/work/proj", "shell", "command", line), nil); len(r) > 0 {
 			t.Errorf("is denied: %s: %s", line, r[0].Message)
 		}
 	}
