@@ -30,8 +30,10 @@ var completions = map[string]func(cmd *cobra.Command) []string{
 	"hook install":   agentNames, "hook status": agentNames, "hook test": agentNames, "hook uninstall": agentNames,
 	"keys revoke":  keyNames,
 	"ledger erase": decisionIDs, "ledger receipt": decisionIDs, "ledger show": decisionIDs, "why": decisionIDs,
-	"sessions show": sessionIDs,
-	"tasks cancel":  taskIDs, "tasks copy": taskIDs, "tasks delete": taskIDs, "tasks get": taskIDs, "tasks retry": taskIDs, "tasks tree": taskIDs, "tasks watch": taskIDs,
+	"sessions clear":  sessionIDs,
+	"sessions labels": sessionIDs,
+	"sessions show":   sessionIDs,
+	"tasks cancel":    taskIDs, "tasks copy": taskIDs, "tasks delete": taskIDs, "tasks get": taskIDs, "tasks retry": taskIDs, "tasks tree": taskIDs, "tasks watch": taskIDs,
 }
 
 // flagWords are the values of flags that are one of few words.

@@ -37,6 +37,7 @@ var effects = map[string]func(cmd *cobra.Command, a []string) ([]string, error){
 	"ledger erase":      contentsErased,
 	"ledger prune":      recordsPruned,
 	"restore":           backupRestored,
+	"sessions clear":    labelsCleared,
 	"hook install":      hookInstalled,
 	"hook uninstall":    hookUninstalled,
 	"mcp install":       proxyInstalled,

@@ -99,13 +99,15 @@ reeve policy shadow --json --server https://guard.example --key file:auditor.key
 	"serve": `reeve serve
 reeve serve --policy mine/policy --data /var/lib/reeve
 reeve serve --listen 0.0.0.0:8080 --anonymous never --tls-cert cert.pem --tls-key key.pem`,
-	"sessions list": `reeve sessions list --last 0`,
-	"sessions show": `reeve sessions show 4f2c --html > session.html`,
-	"settings":      `reeve settings --json`,
-	"tasks cancel":  `reeve tasks cancel 0199c2a0-6a3e-7b51-9d43-1f6f0c9a7b10 --reason 'Not needed.'`,
-	"tasks copy":    `reeve tasks copy 0199c2a0-6a3e-7b51-9d43-1f6f0c9a7b10`,
-	"tasks delete":  `reeve tasks delete 0199c2a0-6a3e-7b51-9d43-1f6f0c9a7b10 --children`,
-	"tasks get":     `reeve tasks get 0199c2a0-6a3e-7b51-9d43-1f6f0c9a7b10 --json`,
+	"sessions clear":  `reeve sessions clear 4f2c foreign`,
+	"sessions labels": `reeve sessions labels 4f2c`,
+	"sessions list":   `reeve sessions list --last 0`,
+	"sessions show":   `reeve sessions show 4f2c --html > session.html`,
+	"settings":        `reeve settings --json`,
+	"tasks cancel":    `reeve tasks cancel 0199c2a0-6a3e-7b51-9d43-1f6f0c9a7b10 --reason 'Not needed.'`,
+	"tasks copy":      `reeve tasks copy 0199c2a0-6a3e-7b51-9d43-1f6f0c9a7b10`,
+	"tasks delete":    `reeve tasks delete 0199c2a0-6a3e-7b51-9d43-1f6f0c9a7b10 --children`,
+	"tasks get":       `reeve tasks get 0199c2a0-6a3e-7b51-9d43-1f6f0c9a7b10 --json`,
 	"tasks list": `reeve tasks list --status failed
 reeve tasks list --server https://guard.example --key env:REEVE_KEY --json`,
 	"tasks retry": `reeve tasks retry 0199c2a0-6a3e-7b51-9d43-1f6f0c9a7b10`,

@@ -24,7 +24,7 @@ import (
 )
 
 func sessionsCommand() *cobra.Command {
-	return group("sessions", "See what agents did, session by session", sessionsList(), sessionsShow())
+	return group("sessions", "See what agents did, session by session", sessionsList(), sessionsShow(), sessionsLabels(), sessionsClear())
 }
 
 // newestRecords is how many records are looked through unless a flag says more.
@@ -172,6 +172,97 @@ or the root of a tree of tasks, or the beginning or end of one that is among the
 	c.Flags().BoolVar(&asHTML, "html", false, "write a page")
 	c.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	return asked(c)
+}
+
+// labelsPath is where a session's labels are.
+func labelsPath(session string) string {
+	return "/api/v1/sessions/" + url.PathEscape(session) + "/labels"
+}
+
+func sessionsLabels() *cobra.Command {
+	var principal, agent string
+	c := &cobra.Command{
+		Use:   "labels SESSION",
+		Short: "Show what a session has read, as the policy's rules ask for it",
+		Long: `Shows the labels of a session: foreign, where it has read anything that is not one's own, and
+the tags that the policy gives to what it has read; and which tools were called or planned before
+that. See docs/information-flow.md.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			l, err := labelsOf(cmd, a[0])
+			if err != nil {
+				return err
+			}
+			return printLabels(cmd, l)
+		},
+	}
+	namedSession(c, &principal, &agent)
+	return jsonFlag(aboutNode(c))
+}
+
+func sessionsClear() *cobra.Command {
+	var principal, agent string
+	c := &cobra.Command{
+		Use:   "clear SESSION LABEL …",
+		Short: "Take labels away from a session: vouch for what it has read until now",
+		Long: `Takes labels away from a session, and records who did. With the label foreign a person vouches
+for what the session has read until now: rules that ask whether it has read anything foreign no
+longer hold, until it reads something new. Values keep who named them: what foreign text has
+named is still foreign. A tag that is taken away says that what was read is not confidential
+here. Nobody clears a session of their own credential.`,
+		Args: args(cobra.MinimumNArgs(2)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			var l operator.SessionLabels
+			if err := askNode(cmd, "POST", labelsPath(a[0]), operator.LabelsWord{Clear: a[1:], Principal: principal, Agent: agent}, &l); err != nil {
+				return err
+			}
+			return printLabels(cmd, &l)
+		},
+	}
+	namedSession(c, &principal, &agent)
+	return jsonFlag(aboutNode(c))
+}
+
+// namedSession adds the flags that tell sessions of one name apart.
+func namedSession(c *cobra.Command, principal, agent *string) {
+	c.Flags().StringVar(principal, "principal", "", "the session's credential, where several have one of the name")
+	c.Flags().StringVar(agent, "agent", "", "the session's agent, where several of one credential have one of the name")
+}
+
+// labelsOf asks for the labels of the session that a command names.
+func labelsOf(cmd *cobra.Command, session string) (*operator.SessionLabels, error) {
+	q := url.Values{"principal": {flagOf(cmd, "principal")}, "agent": {flagOf(cmd, "agent")}}
+	l := new(operator.SessionLabels)
+	return l, askNode(cmd, "GET", labelsPath(session)+"?"+q.Encode(), nil, l)
+}
+
+func printLabels(cmd *cobra.Command, l *operator.SessionLabels) error {
+	if wantsJSON(cmd) {
+		return printJSON(cmd.OutOrStdout(), l)
+	}
+	none := func(list []string) string {
+		if len(list) == 0 {
+			return "none"
+		}
+		return printable(strings.Join(list, ", "))
+	}
+	heard := "no: nothing can be the user's"
+	if l.Heard {
+		heard = "yes"
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "session     %s\nagent       %s\ncredential  %s\nlabels      %s\nplanned     %s\nuser heard  %s\n",
+		printable(l.Session), printable(l.Agent), printable(l.Principal), none(l.Labels), none(l.Planned), heard)
+	return err
+}
+
+// labelsCleared says what taking labels away does.
+func labelsCleared(cmd *cobra.Command, a []string) ([]string, error) {
+	lines := []string{fmt.Sprintf("the session %s is taken to have read nothing that is %s", a[0], strings.Join(a[1:], ", "))}
+	l, err := labelsOf(cmd, a[0])
+	if err != nil {
+		return lines, err
+	}
+	return append(lines, fmt.Sprintf("it is of %s (%s), and its labels are: %s", l.Agent, l.Principal, strings.Join(l.Labels, ", "))), nil
 }
 
 // longestList is among how many sessions a part of a name is looked for.

@@ -592,13 +592,21 @@ func Apply(a *act.Action, d *act.Decision) ([]byte, error) {
 	return doc.Splice(reps)
 }
 
-// sessionKey names the session of an act. The principal is part of it: nobody
-// can spoil a session that belongs to another's credential.
+// sessionKey names the session of an act.
 func sessionKey(a *act.Action) ledger.Key {
-	if a.Door == "a2g" { // whose agents name their sessions by themselves, also those of one credential
-		return keyOf("session", a.Principal.Name, a.Session, "agent", a.Agent.ID)
+	return SessionName{Principal: a.Principal.Name, Door: a.Door, Agent: a.Agent.ID, Session: a.Session}.key()
+}
+
+// SessionName tells one session from all others.
+type SessionName struct{ Principal, Door, Agent, Session string }
+
+// key is the session's in the ledger. The principal is part of it: nobody can spoil a
+// session that belongs to another's credential.
+func (n SessionName) key() ledger.Key {
+	if n.Door == "a2g" { // whose agents name their sessions by themselves, also those of one credential
+		return keyOf("session", n.Principal, n.Session, "agent", n.Agent)
 	}
-	return keyOf("session", a.Principal.Name, a.Session)
+	return keyOf("session", n.Principal, n.Session)
 }
 
 // memoryKey names one remembered text of an agent.

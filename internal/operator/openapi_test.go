@@ -73,12 +73,13 @@ func TestOpenAPIRoutes(t *testing.T) {
 	follows := slices.DeleteFunc(slices.Clone(asks), func(name string) bool { return slices.Contains([]string{"text", "cursor", "limit", "order"}, name) })
 	habitsOf := []string{"principal", "user", "organization"}
 	queries := map[string][]string{
-		"GET /api/v1/decisions":          asks,
-		"GET /api/v1/decisions/stream":   append(follows, "after"),
-		"GET /api/v1/sessions":           asks,
-		"GET /api/v1/sessions/{id}":      asks,
-		"GET /api/v1/habits":             {"agent"},
-		"GET /api/v1/agents/{id}/habits": habitsOf,
+		"GET /api/v1/decisions":            asks,
+		"GET /api/v1/decisions/stream":     append(follows, "after"),
+		"GET /api/v1/sessions":             asks,
+		"GET /api/v1/sessions/{id}":        asks,
+		"GET /api/v1/habits":               {"agent"},
+		"GET /api/v1/agents/{id}/habits":   habitsOf,
+		"GET /api/v1/sessions/{id}/labels": {"principal", "agent"},
 	}
 	for _, route := range (&API{}).Routes() {
 		if !strings.Contains(route.Pattern, " /api/v1/") {
@@ -126,7 +127,7 @@ func TestOpenAPIRoutes(t *testing.T) {
 func TestOpenAPISchemas(t *testing.T) {
 	of := schemas{}
 	for _, v := range []any{ledger.Answer{}, ledger.Line{}, DecisionShown{}, report.Runs{}, report.Window{}, HabitsList{}, habits.Report{}, HabitsWord{},
-		Nothing{}, Incident{}, Replay{}, replay.Report{}} {
+		Nothing{}, Incident{}, SessionLabels{}, LabelsWord{}, Replay{}, replay.Report{}} {
 		of.ref(reflect.TypeOf(v))
 	}
 	of["Error"] = map[string]any{"type": "object", "properties": map[string]any{"error": map[string]any{"type": "string"}}, "required": []any{"error"}}

@@ -111,6 +111,8 @@ func (o *API) table() []row {
 		{"GET /api/v1/decisions/{id}", looking, 0, serve(o.explain)},
 		{"GET /api/v1/sessions", looking, 0, serve(o.listSessions)},
 		{"GET /api/v1/sessions/{id}", looking, 0, serve(o.showSession)},
+		{"GET /api/v1/sessions/{id}/labels", asked, 0, serve(o.showLabels)},
+		{"POST /api/v1/sessions/{id}/labels", answers, maxAnswer, serve(o.clearLabels)},
 		{"GET /api/v1/decisions/stream", looking, 0, o.streamDecisions},
 		{"GET /agents", looking, 0, serve(o.listAgents)},
 		{"GET /agents/{did}", looking, 0, serve(o.showAgent)},
@@ -233,7 +235,8 @@ func (o *API) failed(what string, err error) error {
 		return problem{http.StatusForbidden, err}
 	case errors.Is(err, approval.ErrEnded), errors.Is(err, approval.ErrAnswered), errors.Is(err, guard.ErrChanged),
 		errors.Is(err, approval.ErrUnseen), errors.Is(err, approval.ErrUnshown), errors.Is(err, guard.ErrSealed),
-		errors.Is(err, approval.ErrOnce), errors.Is(err, agent.ErrRevoked), errors.Is(err, guard.ErrNoKey):
+		errors.Is(err, approval.ErrOnce), errors.Is(err, agent.ErrRevoked), errors.Is(err, guard.ErrNoKey),
+		errors.Is(err, guard.ErrForgotten), errors.Is(err, guard.ErrNoLabel):
 		return problem{http.StatusConflict, err}
 	}
 	o.Logger.Error(what, "error", err)

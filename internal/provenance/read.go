@@ -42,13 +42,16 @@ type Step struct {
 	places []gram // of foreign words that stand by themselves
 	tags   []string
 	plans  []string
-	whole  *Memory // all of the memory with this step, where that is shorter
+	clears []string // tags that a person took away; the mark of foreign text by flagVouched
+	whole  *Memory  // all of the memory with this step, where that is shorter
 }
 
 const (
 	flagForeign = 1 << iota
 	flagHeard
 	flagWhole
+	flagVouched // a person vouched for what was read until now
+	flagClears
 )
 
 // mostGrams is how many grams of a step are written one by one. A step with more
@@ -125,6 +128,17 @@ func (m *Memory) Tag(st *Step, tags ...string) {
 		if !slices.Contains(m.Tags, t) && !slices.Contains(st.tags, t) && len(m.Tags)+len(st.tags) < MaxTags {
 			st.tags = append(st.tags, t)
 		}
+	}
+}
+
+// Clear adds to a step that a person took labels away: tags, or with vouched the mark that
+// foreign text was read. Who said which value stays as it is.
+func (st *Step) Clear(vouched bool, tags ...string) {
+	if vouched {
+		st.flags |= flagVouched
+	}
+	if st.clears = append(st.clears, tags...); st.clears != nil {
+		st.flags |= flagClears
 	}
 }
 

@@ -13,6 +13,10 @@ func (m *Memory) Apply(st *Step, number int64) {
 		*m = *st.whole.clone()
 		m.Key = key
 	}
+	if st.flags&flagVouched != 0 {
+		m.Foreign, m.Lost = false, false
+	}
+	m.Tags = slices.DeleteFunc(m.Tags, func(t string) bool { return slices.Contains(st.clears, t) })
 	m.Foreign = m.Foreign || st.flags&flagForeign != 0
 	m.Heard = m.Heard || st.flags&flagHeard != 0
 	m.add(st.grams)
@@ -36,7 +40,7 @@ func (m *Memory) Bound(st *Step, whole bool, number int64) {
 	case len(st.grams) > mostGrams:
 		all := m.clone()
 		all.Apply(st, number)
-		*st = Step{flags: st.flags, whole: all}
+		*st = Step{flags: st.flags &^ flagClears, whole: all}
 	case whole && !m.Empty():
 		st.whole = m.clone()
 	}
@@ -46,7 +50,7 @@ func (m *Memory) Bound(st *Step, whole bool, number int64) {
 func (st *Step) Whole() bool { return st.whole != nil }
 
 // A step's encoding: its flags; of a whole one the memory; the grams as differences,
-// the places, the tags, the plans.
+// the places, the tags, the plans, and the tags taken away where there are any.
 
 // Append appends the step's encoding.
 func (st *Step) Append(b []byte) []byte {
@@ -63,7 +67,11 @@ func (st *Step) Append(b []byte) []byte {
 	for _, g := range st.places {
 		b = binary.LittleEndian.AppendUint32(b, uint32(g))
 	}
-	return appendTexts(appendTexts(b, st.tags), st.plans)
+	b = appendTexts(appendTexts(b, st.tags), st.plans)
+	if st.clears != nil {
+		b = appendTexts(b, st.clears)
+	}
+	return b
 }
 
 // Flags of a whole memory.
@@ -134,6 +142,9 @@ func ParseStep(b []byte) (*Step, error) {
 		st.places = append(st.places, gram(r.uint32()))
 	}
 	st.tags, st.plans = r.texts(), r.texts()
+	if st.flags&flagClears != 0 {
+		st.clears = r.texts()
+	}
 	if r.bad || len(r.b) != 0 {
 		return nil, errStep
 	}

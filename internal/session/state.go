@@ -470,25 +470,8 @@ const (
 func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 	h := *s.hashesOf(a)
 	s.checked = hashes{}
-	st := &Step{
-		at: a.At.UnixMilli(), saidAt: s.lastSaid, started: s.Started.UnixMilli(),
-		steps: s.Steps + 1, calls: s.Calls,
-		windowStart: s.windowStart, windowCalls: s.windowCalls,
-		who: s.who, print: s.print, turn: s.turn, taintedTurn: s.taintedTurn,
-		effect: effect, digest: s.knownAs(a, h.keys), keys: h.keys,
-	}
-	if s.forgets() {
-		st.flags |= flagDropped
-	}
-	if s.Autonomous {
-		st.flags |= flagAutonomous
-	}
-	if s.listed {
-		st.flags |= flagListed
-	}
-	if s.masked {
-		st.flags |= flagMasked
-	}
+	st := s.unchanged(a.At)
+	st.effect, st.digest, st.keys = effect, s.knownAs(a, h.keys), h.keys
 	if effect == act.Deny || effect == act.Escalate {
 		return st
 	}
@@ -543,6 +526,29 @@ func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 		if known, ok := s.tools[key]; (!ok || known != short(d.Hash)) && len(s.tools)+len(st.tools) < maxTools {
 			st.tools = append(st.tools, pin{key, short(d.Hash)})
 		}
+	}
+	return st
+}
+
+// unchanged is a step that leaves the session as it is.
+func (s *State) unchanged(at time.Time) *Step {
+	st := &Step{
+		at: at.UnixMilli(), saidAt: s.lastSaid, started: s.Started.UnixMilli(),
+		steps: s.Steps + 1, calls: s.Calls,
+		windowStart: s.windowStart, windowCalls: s.windowCalls,
+		who: s.who, print: s.print, turn: s.turn, taintedTurn: s.taintedTurn,
+	}
+	if s.forgets() {
+		st.flags |= flagDropped
+	}
+	if s.Autonomous {
+		st.flags |= flagAutonomous
+	}
+	if s.listed {
+		st.flags |= flagListed
+	}
+	if s.masked {
+		st.flags |= flagMasked
 	}
 	return st
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/canon"
@@ -149,6 +150,31 @@ func (s *State) Read(st *Step, a *act.Action, from provenance.Source, endorsed [
 		s.Values.Endorse(st.values, u)
 	}
 	s.bound(st)
+}
+
+// Labels are the tags of what the session has read, and foreign where it read anything
+// that is not one's own, or where that is not known.
+func (s *State) Labels() []string {
+	labels := slices.Clone(s.Values.Tags)
+	if s.Values.Foreign || s.Values.Lost || s.taintedTurn != 0 {
+		labels = append(labels, provenance.Foreign.String())
+	}
+	return labels
+}
+
+// Clear is the step by which a person takes labels away that the session has: who vouches
+// for what it has read takes away that it is foreign. It must be the state's next step.
+func (s *State) Clear(at time.Time, labels []string) *Step {
+	st := s.unchanged(at)
+	st.effect = act.Allow
+	vouched := slices.Contains(labels, provenance.Foreign.String())
+	if vouched {
+		st.taintedTurn = 0
+	}
+	st.values = s.Values.Read()
+	s.Values.Bound(st.values, true, st.steps) // so that nothing before it is looked for
+	st.values.Clear(vouched, slices.DeleteFunc(slices.Clone(labels), func(l string) bool { return l == provenance.Foreign.String() })...)
+	return st
 }
 
 // bound makes a step whole now and then, so that a session's values can be rebuilt

@@ -1,0 +1,116 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/session"
+)
+
+// Labels are what a session has read, as rules ask for it.
+type Labels struct {
+	Labels  []string // tags, and foreign
+	Planned []string // tools
+	Heard   bool     // a message of the user was seen
+}
+
+// Errors of labels.
+var (
+	// ErrForgotten: the session's memory has expired.
+	ErrForgotten = errors.New("what this session has read is not remembered any more")
+	// ErrNoLabel: there is nothing to take away.
+	ErrNoLabel = errors.New("the session does not have this label")
+)
+
+// Labels returns what a session has read. ErrNotFound, of package ledger, where there is
+// none.
+func (g *Guard) Labels(ctx context.Context, of SessionName) (Labels, error) {
+	s, err := g.lockKnown(ctx, of)
+	if err != nil {
+		return Labels{}, err
+	}
+	defer s.unlock()
+	v := &s.state.Values
+	return Labels{s.state.Labels(), slices.Clone(v.Planned), v.Heard}, nil
+}
+
+// lockKnown locks a session that is remembered.
+func (g *Guard) lockKnown(ctx context.Context, of SessionName) (*held, error) {
+	s, err := g.sessions.lock(ctx, of.key(), of.Principal, g.cfg.Now())
+	if err != nil {
+		return nil, err
+	}
+	if _, known := s.head.At(); !known && s.state.Steps == 0 {
+		err = fmt.Errorf("the session %.80q: %w", of.Session, ledger.ErrNotFound)
+	} else if !s.state.Known {
+		err = ErrForgotten
+	}
+	if err != nil {
+		s.unlock()
+		return nil, err
+	}
+	return s, nil
+}
+
+// ClearLabels takes labels away from a session at a person's word, and records it: a tag
+// that what it read was confidential, or foreign, by which the person vouches for what it
+// has read until now. Values keep who named them, and what is read from then on is labelled
+// anew. Nobody clears a session of their own.
+func (g *Guard) ClearLabels(ctx context.Context, of SessionName, labels []string, by act.Principal) (at act.Position, err error) {
+	if by.Name == of.Principal {
+		return act.Position{}, approval.ErrOwn
+	}
+	for range attempts {
+		at, err = g.clearLabels(ctx, of, labels, by)
+		if !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrStale) {
+			break
+		}
+	}
+	return at, err
+}
+
+func (g *Guard) clearLabels(ctx context.Context, of SessionName, labels []string, by act.Principal) (act.Position, error) {
+	s, err := g.lockKnown(ctx, of)
+	if err != nil {
+		return act.Position{}, err
+	}
+	has := s.state.Labels()
+	for _, l := range labels {
+		if !slices.Contains(has, l) {
+			s.unlock()
+			return act.Position{}, fmt.Errorf("%w: %.80q is none of %s", ErrNoLabel, l, strings.Join(has, ", "))
+		}
+	}
+	e := g.entryOf(Admin("session.clear", by, map[string]string{
+		"session": of.Session, "agent": of.Agent, "principal": of.Principal, "labels": strings.Join(labels, " "),
+	}))
+	at, err := g.step(ctx, s, s.state.Clear(g.cfg.Now(), labels), e)
+	if err != nil {
+		return act.Position{}, fmt.Errorf("record that labels were cleared: %w", err)
+	}
+	return at, nil
+}
+
+// step makes a session's next step durable with a record, and gives the session back.
+func (g *Guard) step(ctx context.Context, s *held, step *session.Step, e *ledger.Entry) (act.Position, error) {
+	e.Writes = append(e.Writes, &ledger.Write{Head: s.head, Data: step.Append(nil)})
+	t, err := g.cfg.Log.Enqueue(s.generation, e)
+	if err != nil {
+		s.forget()
+		s.unlock()
+		return act.Position{}, err
+	}
+	number := s.state.Apply(step)
+	s.queued(number, t)
+	// Also when the caller has gone away: the step is in the session's memory and its end
+	// must be known.
+	at, err := t.Wait(context.WithoutCancel(ctx))
+	s.settle(number, t, at, err)
+	return at, err
+}
