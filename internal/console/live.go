@@ -1,8 +1,11 @@
 package console
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,8 +21,11 @@ var filters = []string{"agent", "tool", "effect", "rule", "door", "session", "us
 type liveView struct {
 	Filters []filterView
 	Set     []filterView // those that are set
+	Stopped []foldView   // denied, held or changed: among thousands that pass one would not be seen
 	Rows    []foldView
-	Read    int    // how many decisions the rows stand for
+	Read    int // how many decisions the rows stand for
+	Left    int // decisions that are in no row
+	Looked  sinceView
 	More    bool   // there are older ones
 	Older   string // the address of those
 	Problem string
@@ -31,16 +37,34 @@ type filterView struct{ Name, Value, Without string }
 // foldView is decisions that are alike.
 type foldView struct {
 	ledger.Line
+	Count  int
+	Agents int // how many have done it
+	First  time.Time
+	Only   string // the address at which only these are shown
+}
+
+// Fresh reports whether the newest of them came since the visitor last looked.
+func (f foldView) Fresh(since time.Time) bool { return !since.IsZero() && f.Time.After(since) }
+
+// sinceView is what has happened since the visitor last looked.
+type sinceView struct {
+	At    time.Time // zero at the first look
 	Count int
-	First time.Time
-	Only  string // the address at which only these are shown
+	More  bool // there are others
+	Not   int  // of them were denied, held or changed
+	Only  string
 }
 
 // Bounds of what is shown at once: a page stays quick, however fast agents are.
 const (
-	liveLines = 1000
-	liveRows  = 32
+	liveLines   = 1000
+	liveRows    = 24
+	liveStopped = 10
+	stoppedAge  = time.Hour // what was stopped earlier is found by its filter
 )
+
+// stopping are the effects that somebody who looks must not miss.
+var stopping = []string{"deny", "escalate", "modify"}
 
 // asked is the query of a page's address, and what it leaves out.
 func (v *visit) asked() url.Values {
@@ -85,7 +109,19 @@ func (v *visit) live() (view, error) {
 		l.Problem = sentence(err.Error())
 		return view{template: "live", title: "Live", data: l, status: http.StatusBadRequest}, nil
 	}
-	l.Rows, l.Read = fold(found.Lines, liveRows)
+	passed := found.Lines
+	if first := v.FormValue("cursor") == ""; first && q.Get("effect") == "" {
+		stopped, err := v.stopped(q)
+		if err != nil {
+			return view{}, err
+		}
+		l.Stopped, _, _ = fold(stopped, liveStopped)
+		passed = slices.DeleteFunc(slices.Clone(found.Lines), func(line ledger.Line) bool { return slices.Contains(stopping, line.Effect) })
+		if l.Looked, err = v.sinceLooked(found.Lines); err != nil {
+			return view{}, err
+		}
+	}
+	l.Rows, l.Read, l.Left = fold(passed, liveRows)
 	if l.More = found.Next != ""; l.More {
 		q.Set("cursor", found.Next)
 		l.Older = home + "live?" + q.Encode()
@@ -96,33 +132,106 @@ func (v *visit) live() (view, error) {
 	return view{template: "live", title: "Live", data: l}, nil
 }
 
-// fold puts decisions together that are alike, the newest first, into so many rows at most.
-func fold(lines []ledger.Line, most int) (rows []foldView, read int) {
+// stopped are the newest decisions that did not simply let an act pass, of those that are
+// asked for, the newest first.
+func (v *visit) stopped(q url.Values) (list []ledger.Line, err error) {
+	asked := maps.Clone(q)
+	asked.Set("limit", "200")
+	if asked.Get("since") == "" {
+		asked.Set("since", v.console.Now().Add(-stoppedAge).UTC().Format(time.RFC3339))
+	}
+	for _, effect := range stopping {
+		asked.Set("effect", effect)
+		var found ledger.Answer
+		if err := v.ask("GET", "/api/v1/decisions?"+asked.Encode(), nil, &found); err != nil {
+			return nil, err
+		}
+		list = append(list, found.Lines...)
+	}
+	slices.SortStableFunc(list, func(a, b ledger.Line) int { return b.Time.Compare(a.Time) })
+	return list, nil
+}
+
+// sinceLooked counts what has happened since the visitor last had this page before them.
+// newest are decisions that were read already. While the page is open, the time stands.
+func (v *visit) sinceLooked(newest []ledger.Line) (s sinceView, err error) {
+	s.At = v.session.look(v.console.Now(), v.Header.Get("HX-Request") == "")
+	if s.At.IsZero() {
+		return s, nil
+	}
+	since := url.Values{"since": {s.At.UTC().Format(time.RFC3339)}}
+	s.Only = home + "live?" + since.Encode()
+	if n := len(newest); v.asked().Encode() != "" || n == liveLines && newest[n-1].Time.After(s.At) {
+		since.Set("limit", strconv.Itoa(liveLines))
+		var found ledger.Answer
+		if err := v.ask("GET", "/api/v1/decisions?"+since.Encode(), nil, &found); err != nil {
+			return s, err
+		}
+		newest, s.More = found.Lines, found.Next != ""
+	}
+	for _, line := range newest {
+		if line.Effect == "" || !line.Time.After(s.At) {
+			continue
+		}
+		if s.Count++; slices.Contains(stopping, line.Effect) {
+			s.Not++
+		}
+	}
+	return s, nil
+}
+
+// fold puts decisions together that are alike, the newest first, into so many rows at most:
+// what each agent does with a tool is a row, or if that is too many, what all do with it.
+// read counts the decisions, and left those of them that are in no row.
+func fold(lines []ledger.Line, most int) (rows []foldView, read, left int) {
+	rows, left = foldBy(lines, most, true)
+	if left > 0 {
+		rows, left = foldBy(lines, most, false)
+	}
+	for _, row := range rows {
+		read += row.Count
+	}
+	return rows, read + left, left
+}
+
+func foldBy(lines []ledger.Line, most int, who bool) (rows []foldView, left int) {
 	at := map[string]int{}
+	agents := map[string]bool{}
 	for _, line := range lines {
 		if line.Effect == "" {
 			continue // no decision: somebody's administration, a checkpoint
 		}
-		key := strings.Join([]string{line.Agent, line.Principal, line.Tool, line.Server, line.Kind, line.Effect, line.Door, strings.Join(line.Rules, "\x00")}, "\x01")
+		key := strings.Join([]string{line.Tool, line.Server, line.Kind, line.Effect, line.Door, strings.Join(line.Rules, "\x00")}, "\x01")
+		whose := key + "\x01" + line.Agent + "\x01" + line.Principal
+		if who {
+			key = whose
+		}
 		i, known := at[key]
 		if !known {
 			if len(rows) == most {
+				left++
 				continue
 			}
 			only := url.Values{"effect": {line.Effect}}
-			for name, value := range map[string]string{"agent": line.Agent, "tool": line.Tool, "door": line.Door, "kind": line.Kind} {
+			for name, value := range map[string]string{"tool": line.Tool, "door": line.Door, "kind": line.Kind} {
 				if value != "" {
 					only.Set(name, value)
 				}
 			}
+			if who && line.Agent != "" {
+				only.Set("agent", line.Agent)
+			}
 			i, at[key] = len(rows), len(rows)
 			rows = append(rows, foldView{Line: line, Only: home + "live?" + only.Encode()})
 		}
+		if !agents[whose] {
+			agents[whose] = true
+			rows[i].Agents++
+		}
 		rows[i].Count++
 		rows[i].First = line.Time
-		read++
 	}
-	return rows, read
+	return rows, left
 }
 
 // decision is why one decision was made.

@@ -39,6 +39,20 @@ type session struct {
 	credential  *identity.Credential
 	began, seen time.Time
 	over        chan struct{} // closed when it ends: what it has open ends, too
+
+	mu            sync.Mutex
+	live, looking time.Time // when the live page was last shown, and when it was before it was opened
+}
+
+// look notes that the live page is shown now, and returns when it was before it was opened.
+func (s *session) look(now time.Time, opened bool) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if opened {
+		s.looking = s.live
+	}
+	s.live = now
+	return s.looking
 }
 
 // code lets one browser in, once.

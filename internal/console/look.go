@@ -67,6 +67,12 @@ func pages(now func() time.Time) map[string]*template.Template {
 	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
 		"asset": func(name string) string { return home + "static/" + name + "?" + assets[name].version },
 		"see":   see, "lines": lines, "json": readable, "time": stamp, "diff": diff, "marked": marked, "partViews": partViews,
+		"folded": func(rows []foldView, since time.Time) any {
+			return struct {
+				Rows  []foldView
+				Since time.Time
+			}{rows, since}
+		},
 		"day":   func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
 		"ago":   func(t time.Time) string { return ago(now().Sub(t)) },
 		"left":  func(t time.Time) string { return short(t.Sub(now())) },

@@ -63,7 +63,7 @@ func (v *visit) today() (view, error) {
 			return view{}, err
 		}
 		var n int
-		if t.Denied, n = fold(denied.Lines, fewWait); n > 0 {
+		if t.Denied, n, _ = fold(denied.Lines, fewWait); n > 0 {
 			word := plural(n, "denial")
 			if denied.Next != "" {
 				word = "more than " + word
