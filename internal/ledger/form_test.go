@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -80,8 +81,18 @@ func TestRecordAlwaysFits(t *testing.T) {
 func FuzzParseRecord(f *testing.F) {
 	f.Add([]byte(`{"v":1,"log":0,"index":0,"time":"2026-11-21T09:41:00.000005Z","kind":"tool.call","codes":["a"]}`))
 	f.Add([]byte(`{"v":1,"log":0,"index":0,"time":"2026-11-21T09:41:00.000005Z","kind":""}`))
+	f.Add([]byte(`{"v":1,"log":7,"index":18446744073709551615,"time":"2026-11-21T09:41:00.000005Z","kind":"tool.call","door":"a\\b","effect":"deny","would":"allow","rules":["x","y z"],"policy":"sha256:0"}`))
+	full := Record{Log: 3, Index: 17, Time: time.UnixMicro(1_800_000_000_000_000).UTC(), Kind: "tool.call", Door: "aos", Effect: "modify", Observed: "deny", Codes: []string{"a", "b"}, Rules: []string{"no-secrets"}, Policy: "sha256:1"}
+	for i := range full.Commitments {
+		full.Commitments[i] = commitTo([]byte("salt"), []byte{byte(i)})
+	}
+	f.Add(appendRecordTail(appendRecordHead(nil, act.Position{Log: 3, Index: 17}, full.Time.UnixMicro()), &full))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := ParseRecord(b)
+		slow, wrong := decodeRecord(b)
+		if scanned, ok := scanRecord(string(b)); ok && err == nil && (wrong != nil || !reflect.DeepEqual(scanned, slow)) {
+			t.Errorf("%q is read as %+v, and by a decoder as %+v, %v", b, scanned, slow, wrong)
+		}
 		if err != nil {
 			return
 		}

@@ -93,7 +93,8 @@ const (
 )
 
 func termOf(kind byte, name string) Term {
-	sum := sha256.Sum256(append([]byte{kind}, name...))
+	var b [96]byte // which most names fit into
+	sum := sha256.Sum256(append(append(b[:0], kind), name...))
 	return Term(binary.BigEndian.Uint64(sum[:]))
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -221,6 +222,25 @@ func clipList(list []string) []string {
 // ParseRecord reads a record. It accepts exactly the bytes that reeve writes:
 // a record in any other form is refused.
 func ParseRecord(data []byte) (Record, error) {
+	if len(data) > MaxRecord {
+		return Record{}, fmt.Errorf("a record of %d bytes: the limit is %d", len(data), MaxRecord)
+	}
+	r, ok := scanRecord(string(data))
+	if !ok {
+		var err error
+		if r, err = decodeRecord(data); err != nil {
+			return Record{}, err
+		}
+	}
+	again := appendRecordHead(make([]byte, 0, len(data)), act.Position{Log: r.Log, Index: r.Index}, r.Time.UnixMicro())
+	if !bytes.Equal(appendRecordTail(again, &r), data) {
+		return Record{}, errors.New("it is not in the form that reeve writes")
+	}
+	return r, nil
+}
+
+// decodeRecord reads a record whatever its form, and says what is wrong with what is none.
+func decodeRecord(data []byte) (Record, error) {
 	var w struct {
 		V         int      `json:"v"`
 		Log       uint32   `json:"log"`
@@ -239,9 +259,6 @@ func ParseRecord(data []byte) (Record, error) {
 		Reasons   []byte   `json:"reasons"`
 		Links     []byte   `json:"links"`
 	}
-	if len(data) > MaxRecord {
-		return Record{}, fmt.Errorf("a record of %d bytes: the limit is %d", len(data), MaxRecord)
-	}
 	if err := json.Unmarshal(data, &w); err != nil {
 		return Record{}, fmt.Errorf("it is not a record: %w", err)
 	}
@@ -259,11 +276,92 @@ func ParseRecord(data []byte) (Record, error) {
 	for f, b := range [fields][]byte{w.Request, w.Modified, w.Principal, w.Reasons, w.Links} {
 		copy(r.Commitments[f][:], b)
 	}
-	again := appendRecordHead(make([]byte, 0, len(data)), act.Position{Log: r.Log, Index: r.Index}, t.UnixMicro())
-	if !bytes.Equal(appendRecordTail(again, &r), data) {
-		return Record{}, errors.New("it is not in the form that reeve writes")
-	}
 	return r, nil
+}
+
+// scanRecord reads a record as reeve writes it, without escapes. It takes a fifth of a
+// decoder's time, which counts where a million are verified. ok is false for every other; and
+// what it reads is held against the bytes afterwards, so that it need not be strict itself.
+func scanRecord(text string) (r Record, ok bool) {
+	s := recordScan{text}
+	if strings.Contains(text, `\`) || !s.skip(`{"v":1,"log":`) {
+		return r, false
+	}
+	r.Log = uint32(s.number())
+	s.skip(`,"index":`)
+	r.Index = s.number()
+	var err error
+	if r.Time, err = time.Parse(timeLayout, s.word("time")); err != nil {
+		return r, false
+	}
+	r.Kind, r.Door, r.Effect, r.Observed = s.word("kind"), s.word("door"), s.word("effect"), s.word("would")
+	r.Codes, r.Rules = s.list("codes"), s.list("rules")
+	r.Policy = s.word("policy")
+	for f, name := range fieldNames {
+		var sum [(sha256.Size + 2) / 3 * 4]byte
+		var decoded [len(sum) / 4 * 3]byte
+		if copy(sum[:], s.word(name)) > 0 {
+			if n, err := base64.StdEncoding.Decode(decoded[:], sum[:]); n != sha256.Size || err != nil {
+				return r, false
+			}
+			r.Commitments[f] = Commitment(decoded[:sha256.Size])
+		}
+	}
+	return r, s.rest == "}"
+}
+
+// recordScan goes through a record. What is not where it should be reads as nothing.
+type recordScan struct{ rest string }
+
+func (s *recordScan) skip(text string) (there bool) {
+	s.rest, there = strings.CutPrefix(s.rest, text)
+	return there
+}
+
+func (s *recordScan) number() (n uint64) {
+	for s.rest != "" && s.rest[0]-'0' < 10 {
+		n, s.rest = n*10+uint64(s.rest[0]-'0'), s.rest[1:]
+	}
+	return n
+}
+
+// member goes to the value of the next member if that has this name.
+func (s *recordScan) member(name string) bool {
+	if n := len(name) + 4; len(s.rest) > n && s.rest[:2] == `,"` && s.rest[2:n-2] == name && s.rest[n-2:n] == `":` {
+		s.rest = s.rest[n:]
+		return true
+	}
+	return false
+}
+
+// text reads a string.
+func (s *recordScan) text() string {
+	if !s.skip(`"`) {
+		return ""
+	}
+	text, rest, _ := strings.Cut(s.rest, `"`)
+	s.rest = rest
+	return text
+}
+
+func (s *recordScan) word(name string) string {
+	if !s.member(name) {
+		return ""
+	}
+	return s.text()
+}
+
+func (s *recordScan) list(name string) (list []string) {
+	if !s.member(name) || !s.skip("[") {
+		return nil
+	}
+	for {
+		list = append(list, s.text())
+		if !s.skip(",") {
+			s.skip("]")
+			return list
+		}
+	}
 }
 
 // hashLeaf is RFC 6962's hash of a record, given with a zero byte before it.

@@ -101,32 +101,24 @@ func (s *Set) reread(v *Verdict, in *Input, how reading) (differs bool) {
 // visible is an act as it reads without invisible characters; nil if it has none.
 // Its arguments are cleaned as they are read, see arguments.
 func visible(a *act.Action) *act.Action {
-	changed := false
-	clean := func(s string) string {
-		v := canon.Visible(s)
-		changed = changed || len(v) != len(s)
-		return v
+	hides := func(texts ...string) bool {
+		return slices.ContainsFunc(texts, func(s string) bool { return len(canon.Visible(s)) != len(s) })
 	}
-	c := *a
-	for i := range a.Content {
-		if text := clean(a.Content[i].Text); len(text) != len(a.Content[i].Text) {
-			if &c.Content[0] == &a.Content[0] {
-				c.Content = slices.Clone(a.Content)
-			}
-			c.Content[i].Text = text
-		}
+	// What an argument says is content; what content leaves out (a name that
+	// is plain, an id) has no such character.
+	if !slices.ContainsFunc(a.Content, func(l act.Leaf) bool { return hides(l.Text) }) &&
+		!slices.ContainsFunc(a.Arguments, func(arg act.Argument) bool { return hides(arg.Name) }) &&
+		!hides(a.Agent.ID, a.Agent.Name, a.Agent.Organization, a.User.ID, a.User.Name, a.User.Email, a.User.Organization, a.Reasoning, a.Resource, a.Server) {
+		return nil // nearly all
 	}
-	for i := range a.Arguments {
-		clean(a.Arguments[i].Name)
-		// What an argument says is content; what content leaves out (a name that
-		// is plain, an id) has no such character.
+	c, clean := *a, canon.Visible
+	c.Content = slices.Clone(a.Content)
+	for i := range c.Content {
+		c.Content[i].Text = clean(c.Content[i].Text)
 	}
 	c.Agent.ID, c.Agent.Name, c.Agent.Organization = clean(a.Agent.ID), clean(a.Agent.Name), clean(a.Agent.Organization)
 	c.User = act.User{ID: clean(a.User.ID), Name: clean(a.User.Name), Email: clean(a.User.Email), Organization: clean(a.User.Organization)}
 	c.Reasoning, c.Resource, c.Server = clean(a.Reasoning), clean(a.Resource), clean(a.Server)
-	if !changed {
-		return nil
-	}
 	return &c
 }
 
