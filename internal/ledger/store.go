@@ -87,8 +87,9 @@ type Store interface {
 	// head is not at the batch's First.
 	Commit(ctx context.Context, lease Lease, claims []Claim, load *task.Load, build func(Found) (*Batch, error)) error
 
-	// PutSegment writes a segment of the index, in place of those within it. It is
-	// ErrStale when segments of the log were dropped since since.
+	// PutSegment writes a segment of the index, in place of those within it, unless one that
+	// covers it is there: two may seal at once. It is ErrStale when segments of the log were
+	// dropped since since.
 	PutSegment(ctx context.Context, log uint32, seg Segment, since uint64, pages []SegmentPage) error
 	// SegmentsDropped counts how often segments of a log were dropped.
 	SegmentsDropped(ctx context.Context, log uint32) (uint64, error)

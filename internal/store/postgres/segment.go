@@ -68,6 +68,14 @@ func (s *Store) PutSegment(ctx context.Context, log uint32, seg ledger.Segment, 
 		if now != since {
 			return ledger.ErrStale
 		}
+		for level := seg.Level + 1; level < ledger.SegmentLevels; level++ {
+			var covered bool
+			err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM segment WHERE log = $1 AND level = $2 AND n = $3)`,
+				log, level, ledger.SegmentOf(level, seg.From()).N).Scan(&covered)
+			if err != nil || covered {
+				return err
+			}
+		}
 		for level := range seg.Level + 1 {
 			if err := deleteSegments(ctx, tx, log, level, seg.From(), seg.To()); err != nil {
 				return err

@@ -79,6 +79,17 @@ func (s *Store) PutSegment(ctx context.Context, log uint32, seg ledger.Segment, 
 		if now != since {
 			return ledger.ErrStale
 		}
+		covered := false
+		for level := seg.Level + 1; level < ledger.SegmentLevels && !covered; level++ {
+			err := query(c, `SELECT 1 FROM segment WHERE level = ? AND n = ?`, func(*sqlite.Stmt) error { covered = true; return nil },
+				int64(level), int64(ledger.SegmentOf(level, seg.From()).N))
+			if err != nil {
+				return err
+			}
+		}
+		if covered {
+			return nil
+		}
 		if err := dropWithin(c, seg); err != nil {
 			return err
 		}

@@ -130,6 +130,9 @@ func segments(t *testing.T, s *suite) {
 	put(above)
 	there(above)
 	s.diff("page of what was replaced", "no segment", page(a, 0, 0, false))
+	put(a)
+	there(above)
+	s.diff("page of what is covered", "no segment", page(a, 0, 0, false))
 
 	// What was made before facts went is not written.
 	since, err := s.SegmentsDropped(s.ctx, log)
