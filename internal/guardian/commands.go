@@ -77,6 +77,7 @@ func (e *examination) command(c *hazard.Command) {
 	}
 	e.agents(c, name)
 	e.mounts(c, name)
+	e.scripts(c, name)
 	e.paths(c, name)
 	e.madeLinks(c, name)
 	if i := slices.IndexFunc(c.Words, func(w string) bool { return len(w) > 12 && strings.ContainsAny(w, " ;|(\"'") }); i >= 0 && name != "git" {
@@ -249,12 +250,9 @@ func (e *examination) within(c *hazard.Command, name string) {
 		}
 	}
 	if name == "make" || name == "gmake" {
-		e.runs(recipe.ReplaceAllString(c.Stdin, "\n"))
+		e.runs(recipes("", c.Stdin))
 	}
 }
-
-// recipe is what stands before a recipe's command in a makefile.
-var recipe = lazyregexp.New(`(?m)(^|\n)\t[@+-]*`)
 
 // runs looks at a text that is run as commands.
 func (e *examination) runs(text string) {

@@ -3,11 +3,11 @@
 // coding agents. It tells when an act reaches for them.
 //
 //	g := guardian.New(guardian.Node{Home: home, Data: cfg.Data, Policy: cfg.Policy})
-//	reasons := g.Tampering(action) // final: nobody can let it pass
+//	reasons := g.Tampering(action, nil) // final: nobody can let it pass
 //
-// It is not a wall. A program that the agent has written and then starts is not
-// read, and a program of the node's own user can do what that user can. It stops
-// every way of doing so that can be read from the act itself.
+// It is not a wall. A program that was compiled or fetched is not read, and a program of
+// the node's own user can do what that user can. It stops every way of doing so that can
+// be read from the act itself, and from the scripts on the disk that the act runs.
 package guardian
 
 import (
@@ -394,9 +394,10 @@ type examination struct {
 	g                    *Guarded
 	a                    *act.Action
 	found                []act.Reason
-	links                int                   // how many paths may still be looked up on the disk
-	files                int                   // how many files may still be read for the guardian's number
-	contents             int                   // how many files may still be searched
+	links                int // how many paths may still be looked up on the disk
+	files                int // how many files may still be read for the guardian's number
+	contents             int // how many files may still be searched
+	scriptsRead          int
 	resolved             map[string]resolution // paths on the disk, with their links followed
 	sought               bool                  // the guardian's process has been looked for
 	otherHome, otherData bool                  // a variable names another home, or another data folder

@@ -148,31 +148,38 @@ func (e *examination) readFile(name string, dirs []string) (text string, ok bool
 
 // mountsIn looks at the texts of a YAML or JSON text that tell of mounts, in whatever place.
 func (e *examination) mountsIn(text string, dirs []string) {
-	if len(text) > 256<<10 {
+	eachText(text, func(name, text string) {
+		switch {
+		case name == "source" || name == "device" || name == "path" || name == "src":
+			e.holdsOwn(text, dirs)
+		case outsideAndInside.MatchString(text) || name == "mounts":
+			e.mount(text, dirs)
+		}
+	})
+}
+
+// eachText gives the texts of a YAML or JSON text, with the names that they stand under.
+func eachText(text string, give func(name, text string)) {
+	if len(text) > maxScript {
 		return
 	}
-	for doc := range strings.SplitSeq("\n"+text, "\n---") {
-		root := yamldoc.Read(doc, func(yamldoc.Fault) {})
-		left := 4096
-		var walk func(n *yamldoc.Node, name string, depth int)
-		walk = func(n *yamldoc.Node, name string, depth int) {
-			if left--; n == nil || left < 0 || depth > 32 {
-				return
-			}
-			for _, m := range n.Members {
-				walk(m.Value, m.Name, depth+1)
-			}
-			for _, i := range n.Items {
-				walk(i, name, depth+1)
-			}
-			switch {
-			case n.Members != nil || n.Items != nil:
-			case name == "source" || name == "device" || name == "path" || name == "src":
-				e.holdsOwn(n.Text, dirs)
-			case outsideAndInside.MatchString(n.Text) || name == "mounts":
-				e.mount(n.Text, dirs)
-			}
+	left := 4096
+	var walk func(n *yamldoc.Node, name string, depth int)
+	walk = func(n *yamldoc.Node, name string, depth int) {
+		if left--; n == nil || left < 0 || depth > 32 {
+			return
 		}
-		walk(root, "", 0)
+		for _, m := range n.Members {
+			walk(m.Value, m.Name, depth+1)
+		}
+		for _, i := range n.Items {
+			walk(i, name, depth+1)
+		}
+		if n.Members == nil && n.Items == nil {
+			give(name, n.Text)
+		}
+	}
+	for doc := range strings.SplitSeq("\n"+text, "\n---") {
+		walk(yamldoc.Read(doc, func(yamldoc.Fault) {}), "", 0)
 	}
 }

@@ -1,0 +1,211 @@
+package guardian
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/lazyregexp"
+	"reeve.example/reeve/internal/risk/hazard"
+)
+
+// A script that lies on the disk is read when it is run, whoever wrote it and however long
+// ago: what it does to the guardian is the same as if the call did it. What is compiled is
+// not read, and neither is what a script fetches.
+
+var (
+	shells       = words("sh bash zsh dash ksh ash mksh yash fish source .")
+	interpreters = words("python python2 python3 pypy pypy3 node nodejs deno bun tsx ts-node perl ruby php lua luajit rscript osascript tclsh expect pwsh powershell groovy julia elixir")
+	// instructed are programs that are told what to run by a file of the folder.
+	instructed = map[string][]string{
+		"make": {"GNUmakefile", "makefile", "Makefile"}, "gmake": {"GNUmakefile", "makefile", "Makefile"}, "just": {"justfile", "Justfile", ".justfile"}, "task": {"Taskfile.yml", "Taskfile.yaml"},
+		"npm": {"package.json"}, "pnpm": {"package.json"}, "yarn": {"package.json"}, "rake": {"Rakefile"}, "invoke": {"tasks.py"}, "pre-commit": {".pre-commit-config.yaml"}, "lefthook": {"lefthook.yml"},
+	}
+	instructing = words("-f --file --makefile --justfile -t --taskfile")
+)
+
+// told stands for a program that is told what to run by a file.
+const told = "a file of commands"
+
+// maxScript is the largest script that is read, and maxScripts how many of one act are.
+const (
+	maxScript  = 256 << 10
+	maxScripts = 8
+)
+
+// scripts reads the script that a command runs.
+func (e *examination) scripts(c *hazard.Command, name string) {
+	if e.deep > 2 || e.isReeve(c.Name, c.Dirs) {
+		return
+	}
+	version := strings.TrimRight(name, "0123456789.")
+	switch files := instructed[name]; {
+	case files != nil:
+		e.instructed(c, files)
+	case shells[name], interpreters[version]:
+		if i := slices.IndexFunc(c.Words, func(w string) bool { return w != "" && w[0] != '-' && w != "run" }); i >= 0 && !slices.ContainsFunc(c.Words[:i], given) {
+			e.script(c.Words[i], name, c.Dirs)
+		}
+	case strings.Contains(c.Name, "/"):
+		e.script(c.Name, "", c.Dirs)
+	}
+}
+
+// given reports whether an option gives an interpreter its program.
+func given(option string) bool {
+	return option == "-m" || option == "-e" || option == "-r" || option == "-p" || option == "-E" || option == "--eval" || strings.HasPrefix(option, "-") && !strings.HasPrefix(option, "--") && strings.HasSuffix(option, "c")
+}
+
+// instructed reads the file that tells a program what to run.
+func (e *examination) instructed(c *hazard.Command, files []string) {
+	named := false
+	for i, w := range c.Words {
+		if option, v, said := strings.Cut(w, "="); instructing[option] {
+			if !said && i+1 < len(c.Words) {
+				v = c.Words[i+1]
+			}
+			named = true
+			e.script(v, told, c.Dirs)
+		}
+	}
+	dirs := slices.Clone(c.Dirs)
+	for _, option := range []string{"-C", "--directory", "--prefix", "--dir", "--cwd", "-d"} {
+		dirs = append(dirs, values(c.Words, option)...)
+	}
+	if !named {
+		for _, f := range files {
+			with := told
+			switch path.Ext(f) {
+			case ".py":
+				with = "python"
+			case "":
+				if f == "Rakefile" {
+					with = "rake"
+				}
+			}
+			e.script(f, with, dirs)
+		}
+	}
+}
+
+// script reads one script, as the interpreter does that is named, or that it names.
+func (e *examination) script(name, with string, dirs []string) {
+	if e.scriptsRead++; e.scriptsRead > maxScripts {
+		return
+	}
+	text, ok := e.readFile(name, dirs)
+	if !ok || len(text) > maxScript || strings.IndexByte(text, 0) >= 0 {
+		return
+	}
+	if with == told {
+		e.interprets("sh", recipes(name, text), dirs)
+		return
+	}
+	first, _, _ := strings.Cut(text, "\n")
+	if with == "" {
+		if with = interpreterIn(first); with == "" {
+			with = "sh" // which is what runs a text that names none
+		}
+	}
+	e.interprets(with, text, dirs)
+}
+
+// namedIn reports whether a text names what is guarded. A script full of variables may reach
+// for anything, as nearly all do: it is looked at closely where it speaks of the guardian.
+func (g *Guarded) namedIn(text string) bool {
+	low := strings.ToLower(text)
+	for _, p := range g.programs {
+		for at := 0; ; {
+			i := strings.Index(low[at:], p)
+			if i < 0 {
+				break
+			}
+			i += at
+			if !letter(low, i-1) && !letter(low, i+len(p)) {
+				return true
+			}
+			at = i + 1
+		}
+	}
+	for _, p := range g.places {
+		if n := len(p.parts); n > 1 && p.kind != program && strings.Contains(low, p.parts[n-2]+"/"+p.parts[n-1]) {
+			return true
+		}
+	}
+	return number(text, g.pid) && strings.Contains(low, "kill") || number(text, g.port) && decidingText.MatchString(text)
+}
+
+// letter reports whether a letter or a digit stands at a place of a text.
+func letter(s string, at int) bool {
+	return at >= 0 && at < len(s) && (s[at] >= 'a' && s[at] <= 'z' || s[at] >= '0' && s[at] <= '9')
+}
+
+// interprets looks at a text as a program of this name would take it.
+func (e *examination) interprets(with, text string, dirs []string) {
+	named := e.g.namedIn(text)
+	if shells[with] {
+		if in := dirs[len(dirs)-1]; in != "" && !strings.Contains(in, "'") {
+			text = "cd '" + in + "'\n" + text
+		}
+		if named {
+			e.runs(text)
+		} else if e.deep < 3 { // only for the scripts that it runs in turn
+			e.deep++
+			hazard.Observe("shell", []act.Leaf{{Pointer: "/command", Arg: "command", Text: text}}, &hazard.Watch{Command: func(c *hazard.Command) { e.scripts(c, base(c.Name)) }})
+			e.deep--
+		}
+		return
+	}
+	if !named {
+		return
+	}
+	if with == "rake" {
+		with, text = "ruby", rakeRuns.ReplaceAllString(text, "system")
+	}
+	went := e.went
+	e.went = dirs[1:]
+	e.code(text)
+	if end := "END-OF-THIS-SCRIPT"; !strings.Contains(text, end) { // what it starts in turn
+		e.runs(with + " - <<'" + end + "'\n" + text + "\n" + end)
+	}
+	e.went = went
+}
+
+// rakeRuns is what rake calls a command by.
+var rakeRuns = lazyregexp.New(`\bsh\b`)
+
+// recipes are the commands in a file that tells a program what to run: the lines that are
+// moved in, without the marks before them, or the texts of JSON and YAML.
+func recipes(name, text string) string {
+	var b strings.Builder
+	if ext := path.Ext(name); ext == ".json" || ext == ".yml" || ext == ".yaml" {
+		eachText(text, func(_, text string) { b.WriteString(text + "\n") })
+		return b.String()
+	}
+	for line := range strings.Lines(text) {
+		if line[0] == '\t' || line[0] == ' ' {
+			b.WriteString(makeVariable.ReplaceAllString(strings.TrimLeft(line, " \t@+-"), "$$$1"))
+		}
+	}
+	return strings.ReplaceAll(b.String(), "$$", "$")
+}
+
+// makeVariable is a variable as make and just write it.
+var makeVariable = lazyregexp.New(`(?:\$\(|\$\{|\{\{\s*)(\w+)(?:\)|\}|\s*\}\})`)
+
+var shebang = lazyregexp.New(`^#!\s*(\S+)(?:\s+(?:-\S+\s+)*(\S+))?`)
+
+// interpreterIn is the interpreter that a script's first line names.
+func interpreterIn(first string) string {
+	m := shebang.FindStringSubmatch(first)
+	if m == nil {
+		return ""
+	}
+	name := path.Base(filepath.ToSlash(m[1]))
+	if name == "env" {
+		name = path.Base(m[2])
+	}
+	return name
+}
