@@ -392,6 +392,15 @@ func (c *Config) LedgerKey(log uint32) (string, error) {
 	return ledger.VerifierKey(c.Ledger.Origin, seed, log)
 }
 
+// SignEvidence signs what an archive of evidence holds with the keys of the logs in it.
+func (c *Config) SignEvidence(logs []uint32, text string) ([]byte, error) {
+	seed, err := c.seed()
+	if err != nil {
+		return nil, err
+	}
+	return ledger.SignEvidence(c.Ledger.Origin, seed, logs, text)
+}
+
 // PastKeys are the keys under which what sessions and agents did is remembered, for whoever
 // judges recorded acts again.
 func (c *Config) PastKeys() (guard.Keys, error) {

@@ -99,8 +99,8 @@ class Key:
             raise SystemExit("the key is damaged, or is not an Ed25519 key")
         self.public = key[1:]
 
-    def open(self, note):
-        """Returns the size and root of a signed checkpoint of this log."""
+    def text(self, note):
+        """Returns the text of a note, if this key has signed it, and nothing else."""
         text, _, signatures = bytes(note or b"").rpartition(b"\n\n")
         text += b"\n"
         signed = False
@@ -111,11 +111,17 @@ class Key:
             signature = base64.b64decode(parts[2])
             if signature[:4] == self.id:
                 if not ed25519_verify(self.public, text, signature[4:]):
-                    raise Bad("a checkpoint's signature is wrong: it was changed")
+                    raise Bad("its signature is wrong: it was changed")
                 signed = True
-        lines = text.decode("utf-8", "replace").split("\n")
-        if not signed or len(lines) < 4 or lines[0] != self.name:
-            raise Bad("a checkpoint is not signed by " + self.name)
+        if not signed:
+            raise Bad("it is not signed by " + self.name)
+        return text.decode("utf-8", "replace")
+
+    def open(self, note):
+        """Returns the size and root of a signed checkpoint of this log."""
+        lines = self.text(note).split("\n")
+        if len(lines) < 4 or lines[0] != self.name:
+            raise Bad("it is no checkpoint of " + self.name)
         return int(lines[1]), base64.b64decode(lines[2])
 
 
@@ -372,22 +378,57 @@ def check_receipt(data, key):
 
 
 def check_evidence(file, key):
-    """An archive of reeve evidence: each record of the key's log has a proof, and none is missing."""
+    """An archive of reeve evidence: each record of the key's log has a proof, none is
+    missing, and all else in it is what the key has signed."""
     problems, last, n = [], None, 0
     with zipfile.ZipFile(file) as z:
+        names = z.namelist()
+        told = {"manifest.txt"}
+        held, policies = b"", set()
         for line in z.read("decisions.jsonl").splitlines():
-            log, index = (int(x) for x in json.loads(line)["decision"].split("-"))
+            said = json.loads(line)
+            log, index = (int(x) for x in said["decision"].split("-"))
+            name = "receipts/%d/%d.tlog-proof" % (log, index)
+            told.add(name)
+            if said.get("approval") or "approval" in said.get("kind", ""):
+                held += line + b"\n"
+            if said.get("policy"):
+                policies.add(said["policy"])
             if not key.name.endswith("/%d" % log):
                 continue
             if last is not None and index != last + 1:
                 problems.append("Records %d-%d to %d-%d are missing." % (log, last + 1, log, index - 1))
             last, n = index, n + 1
             try:
-                proved = check_receipt(z.read("receipts/%d/%d.tlog-proof" % (log, index)), key)
+                proved = check_receipt(z.read(name), key)
                 if not proved.startswith("record %d-%d of " % (log, index)):
                     raise Bad("it is of another record")
             except (Bad, ValueError, KeyError, TypeError) as e:
                 problems.append("The proof of %d-%d does not hold: %s." % (log, index, e))
+        try:
+            head, *lines = key.text(z.read("manifest.txt")).splitlines()
+            if head != "reeve evidence v1":
+                raise Bad("it is of an unknown form")
+            for line in lines[3:]:
+                want, name = line.split("  ", 1)
+                told.add(name)
+                if name not in names:
+                    problems.append("%s is missing." % name)
+                elif hashlib.sha256(z.read(name)).hexdigest() != want:
+                    problems.append("%s was changed." % name)
+        except (Bad, ValueError, KeyError) as e:
+            problems.append("The manifest does not hold: %s." % e)
+        if "approvals.jsonl" not in names or z.read("approvals.jsonl") != held:
+            problems.append("approvals.jsonl does not say what decisions.jsonl says of what people were asked.")
+        for policy in sorted(policies):
+            name = "policies/%s.yaml" % policy.replace(":", "-")
+            if name not in names:
+                problems.append("The text of the policy %s is missing." % policy)
+            elif policy != "sha256:" + hashlib.sha256(z.read(name)).hexdigest():
+                problems.append("The text of the policy %s is another." % policy)
+        if len(names) != len(set(names)):
+            problems.append("A file is in it twice.")
+        problems += ["%s is no part of it." % name for name in sorted(set(names) - told)]
     if not n:
         problems.append("The evidence has no record of the log whose key this is.")
     return problems, "%d records of evidence" % n

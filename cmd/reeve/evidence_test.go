@@ -4,6 +4,8 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -38,9 +40,18 @@ func TestEvidenceChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 5 {
+	policy := []byte("version: 1\ndefault: deny\n")
+	hash := fmt.Sprintf("sha256:%x", sha256.Sum256(policy))
+	if err := s.PutPolicy(t.Context(), hash, policy, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		kind := string(act.ToolCall)
+		if i == 3 {
+			kind = "approval.approved"
+		}
 		ticket, err := log.Enqueue(log.Generation(), &ledger.Entry{
-			Record:    ledger.Record{Kind: string(act.ToolCall), Door: "aos", Effect: "deny", Rules: []string{"<script>alert(1)</script>"}},
+			Record:    ledger.Record{Kind: kind, Door: "aos", Effect: "deny", Policy: hash, Rules: []string{"<script>alert(1)</script>"}},
 			Principal: []byte(`{"name":"key:k","method":"key","claims":{"agent":"a","user":"ann"}}`), Links: []byte(`{"digest":"d","session":"s"}`),
 		})
 		if err == nil {
@@ -75,10 +86,26 @@ func TestEvidenceChanged(t *testing.T) {
 			}
 			return text
 		},
+		"who agreed":                changed(evidenceApprovals, `"agent":"a"`, `"agent":"b"`),
+		"answers are left out":      func(name string, text []byte) []byte { return unless(name == evidenceApprovals, text) },
+		"another policy":            changed(policyName(hash), "deny", "allow"),
+		"a policy is left out":      func(name string, text []byte) []byte { return unless(name == policyName(hash), text) },
+		"another page":              changed(evidencePage, "deny", "none"),
+		"another key":               changed(evidenceKeys, "test.local", "best.local"),
+		"another checkpoint":        changed("checkpoints/0.txt", "test.local", "best.local"),
+		"a checkpoint is left out":  func(name string, text []byte) []byte { return unless(name == "checkpoints/0.txt", text) },
+		"another time":              changed(evidenceManifest, "since 2", "since 1"),
+		"the manifest is left out":  func(name string, text []byte) []byte { return unless(name == evidenceManifest, text) },
+		"the manifest is of no key": changed(evidenceManifest, "— test", "— best"),
+		"the last record is left out": func(name string, text []byte) []byte {
+			return unless(name == "receipts/0/4.tlog-proof", cutLast(name, text))
+		},
+		"a file is added":       func(name string, text []byte) []byte { return text },
+		"a file is there twice": func(name string, text []byte) []byte { return text },
 	} {
 		file := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".zip")
-		rewrite(t, whole, file, change)
-		if python, err := exec.LookPath("python3"); err == nil && name != "another agent" && name != "another effect" {
+		rewrite(t, whole, file, change, map[string]string{"a file is added": "more.txt", "a file is there twice": evidencePage}[name])
+		if python, err := exec.LookPath("python3"); err == nil {
 			text, err := exec.Command(python, "../../docs/verify_ledger.py", file, "--key", key).CombinedOutput()
 			if (err == nil) != (name == "as it was") {
 				t.Errorf("%s: the other verifier says %v\n%s", name, err, text)
@@ -119,8 +146,28 @@ func cutLine(name, of string, text []byte) []byte {
 	return bytes.Join(append(lines[:2:2], lines[3:]...), nil)
 }
 
-// rewrite copies an archive, with each file as change makes it; nil leaves it out.
-func rewrite(t *testing.T, from, to string, change func(name string, text []byte) []byte) {
+// cutLast leaves out the last line of what is told of the records.
+func cutLast(name string, text []byte) []byte {
+	if name != evidenceLines {
+		return text
+	}
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	return bytes.Join(lines[:len(lines)-2], nil)
+}
+
+// changed replaces a text in one file.
+func changed(of, old, new string) func(name string, text []byte) []byte {
+	return func(name string, text []byte) []byte {
+		if name != of {
+			return text
+		}
+		return bytes.ReplaceAll(text, []byte(old), []byte(new))
+	}
+}
+
+// rewrite copies an archive, with each file as change makes it; nil leaves it out. more is
+// a file that is added, if it is named.
+func rewrite(t *testing.T, from, to string, change func(name string, text []byte) []byte, more string) {
 	t.Helper()
 	z, err := zip.OpenReader(from)
 	if err != nil {
@@ -145,6 +192,15 @@ func rewrite(t *testing.T, from, to string, change func(name string, text []byte
 		out, err := w.Create(file.Name)
 		if err == nil {
 			_, err = out.Write(text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if more != "" {
+		out, err := w.Create(more)
+		if err == nil {
+			_, err = io.WriteString(out, "<h1>Nothing was denied</h1>")
 		}
 		if err != nil {
 			t.Fatal(err)
