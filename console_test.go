@@ -2,6 +2,7 @@ package reeve_test
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"html"
 	"io"
@@ -10,15 +11,18 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/time/rate"
 
 	"reeve.example/reeve/internal/chromium"
 	"reeve.example/reeve/internal/console"
 	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
 )
 
@@ -139,6 +143,7 @@ var rooms = []struct{ name, path, says string }{
 	{"tools", "tools", "MCP tools"},
 	{"policy", "policy", "two agree"},
 	{"policy-edit", "policy/edit", "It can be used"},
+	{"ledger", "ledger?decision=0-6", "It holds"},
 	{"node", "node", "API keys"},
 	{"missing", "nowhere", "The console has no page at this address"},
 }
@@ -941,4 +946,77 @@ rules:
 			}
 		}
 	}
+}
+
+// TestThreat03ConsoleReceipt: the browser agrees with the verifier about each receipt, also
+// about all that were changed in one place, and shows what does not hold.
+func TestThreat03ConsoleReceipt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it drives a browser")
+	}
+	r := office(t)
+	_, receipt := r.ask(identity.Admin, "GET", "/ledger/0/receipt/6", "")
+	receipt = strings.TrimSpace(receipt) + "\n"
+	_, key := r.ask(identity.Admin, "GET", "/ledger/0/key", "")
+	key = strings.TrimSpace(key)
+	if _, err := ledger.VerifyReceipt([]byte(receipt), key); err != nil {
+		t.Fatal(err)
+	}
+	// Changed receipts: each character becomes another, or goes, or comes twice; and lines do.
+	var changed []string
+	for i := range len(receipt) {
+		for _, c := range []byte{receipt[i] ^ 1, 'A', '0', '\n', '='} {
+			if (i+int(c))%3 == 0 && c != receipt[i] && c < 0x80 {
+				changed = append(changed, receipt[:i]+string(c)+receipt[i+1:])
+			}
+		}
+		if i%5 == 0 {
+			changed = append(changed, receipt[:i]+receipt[i+1:], receipt[:i]+receipt[i:i+1]+receipt[i:], receipt[:i])
+		}
+	}
+	lines := strings.SplitAfter(receipt, "\n")
+	for i := range lines {
+		for j := range lines {
+			swapped := slices.Clone(lines)
+			swapped[i], swapped[j] = swapped[j], swapped[i]
+			changed = append(changed, strings.Join(swapped, ""))
+		}
+		changed = append(changed, strings.Join(slices.Delete(slices.Clone(lines), i, i+1), ""), strings.Join(slices.Insert(slices.Clone(lines), i, lines[i]), ""))
+	}
+	changed = slices.DeleteFunc(changed, func(s string) bool { return !utf8.ValidString(s) })
+	p := chromium.Open(t)
+	p.Size(1280, 900, "light")
+	r.enter(p, identity.Admin)
+	p.Go(r.url + "/console/ledger?decision=0-6")
+	p.Says("It holds: this record is number 6 of")
+	p.Look("ledger-checked")
+	text, err := json.Marshal(changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdicts := p.Eval(fmt.Sprintf(`(async () => { let s = ""; for (const one of %s) { try { await checkReceipt(one, %q); s += "1"; } catch { s += "0"; } } return s; })()`, text, key))
+	if len(verdicts) != len(changed) {
+		t.Fatalf("%d verdicts of %d: %.200s", len(verdicts), len(changed), verdicts)
+	}
+	held := 0
+	for i, one := range changed {
+		_, err := ledger.VerifyReceipt([]byte(one), key)
+		if (err == nil) != (verdicts[i] == '1') {
+			t.Errorf("the verifier says %v and the browser %c of %q", err, verdicts[i], one)
+		}
+		if err == nil {
+			held++
+		}
+	}
+	t.Logf("%d changed receipts, of which %d hold", len(changed), held)
+	// Another log's key, and one that is none.
+	other, err := ledger.VerifierKey("elsewhere", make([]byte, 32), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{other, key[1:], "", key + "A"} {
+		p.Eval(fmt.Sprintf(`document.querySelector("#vkey").value = %q; document.querySelector("#receipt-form").requestSubmit()`, bad))
+		p.Says("It does not hold")
+	}
+	p.Clean()
 }

@@ -240,6 +240,7 @@ func (n *Node) Admin() http.Handler {
 	mux.Handle("/mcp/", proxy.Serve(n.guard, n.pins))
 	mux.Handle("POST /flow", n.flowRPC())
 	mux.Handle("GET /tasks/{id}/events", n.flow.EventsHandler())
+	mux.Handle("GET /ledger/", n.proofs)
 	return mux
 }
 

@@ -130,6 +130,7 @@ func (c *Console) table() []page {
 		{"tasks", anybody, (*visit).tasks, nil},
 		{"tasks/{id}", anybody, (*visit).task, (*visit).changeTask},
 		{"policy/reload", admins, (*visit).toPolicy, (*visit).reloadPolicy},
+		{"ledger", looking, (*visit).ledger, nil},
 		{"node", looking, (*visit).showNode, nil},
 	}
 }
@@ -308,6 +309,7 @@ func (v *visit) nav() (items []navItem) {
 		{"MCP tools", "tools", "m", answers},
 		{"Tasks", "tasks", "k", anybody},
 		{"Policy", "policy", "p", looking},
+		{"Ledger", "ledger", "d", looking},
 		{"Node", "node", "n", looking},
 	} {
 		if !v.may(item.roles) {

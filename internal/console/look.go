@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"math"
 	"mime"
 	"net/http"
 	"net/url"
@@ -77,7 +78,8 @@ func pages(now func() time.Time) map[string]*template.Template {
 		"ago":   func(t time.Time) string { return ago(now().Sub(t)) },
 		"left":  func(t time.Time) string { return short(t.Sub(now())) },
 		"soon":  func(t time.Time) bool { return t.Sub(now()) < 2*time.Minute },
-		"short": short, "size": size, "plural": plural, "join": strings.Join,
+		"short": short, "size": size, "plural": plural,
+		"plural64": func(n uint64, one string) string { return plural(int(min(n, math.MaxInt)), one) }, "join": strings.Join,
 		"times": times,
 		"cut": func(s string, most int) string {
 			if r := []rune(s); len(r) > most {

@@ -20,6 +20,7 @@ type todayView struct {
 	Denied   []foldView // since yesterday, what is alike together
 	Empty    bool       // nothing has been recorded yet
 	Node     *operator.Status
+	Logs     []logView
 	Looks    bool // whether the visitor may look at agents and decisions
 }
 
@@ -69,6 +70,10 @@ func (v *visit) today() (view, error) {
 				word = "more than " + word
 			}
 			said = append(said, word+" in the last day")
+		}
+		var err error
+		if t.Logs, err = v.logs(); err != nil {
+			return view{}, err
 		}
 		if n := len(t.Barred); n > 0 {
 			said = append(said, plural(n, "agent")+" may do nothing")

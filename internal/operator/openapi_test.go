@@ -126,7 +126,7 @@ func TestOpenAPIRoutes(t *testing.T) {
 // The schemas are those of what the node reads and answers with.
 func TestOpenAPISchemas(t *testing.T) {
 	of := schemas{}
-	for _, v := range []any{ledger.Answer{}, ledger.Line{}, DecisionShown{}, report.Runs{}, report.Window{}, HabitsList{}, habits.Report{}, HabitsWord{},
+	for _, v := range []any{ledger.Answer{}, ledger.Line{}, DecisionShown{}, LedgerShown{}, report.Runs{}, report.Window{}, HabitsList{}, habits.Report{}, HabitsWord{},
 		Nothing{}, Incident{}, SessionLabels{}, LabelsWord{}, Replay{}, replay.Report{}} {
 		of.ref(reflect.TypeOf(v))
 	}

@@ -114,6 +114,7 @@ func (o *API) table() []row {
 		{"GET /api/v1/sessions/{id}/labels", asked, 0, serve(o.showLabels)},
 		{"POST /api/v1/sessions/{id}/labels", answers, maxAnswer, serve(o.clearLabels)},
 		{"GET /api/v1/decisions/stream", looking, 0, o.streamDecisions},
+		{"GET /api/v1/ledger", looking, 0, serve(o.showLedger)},
 		{"GET /agents", looking, 0, serve(o.listAgents)},
 		{"GET /agents/{did}", looking, 0, serve(o.showAgent)},
 		{"POST /agents/{did}", admins, maxAnswer, serve(o.setAgent)},
