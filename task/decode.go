@@ -84,6 +84,7 @@ type decoder struct {
 	beside []string
 	sent   []sent
 	names  map[string]ID // the ids of the call: as written, and UUIDs as we write them
+	made   []ID          // for those tasks that bring none
 }
 
 // sent is one task as it was sent.
@@ -163,7 +164,7 @@ func (d *decoder) gatherChildren(s sent, in *Task) error {
 func (d *decoder) identify(s *sent) error {
 	t, v, field := s.task, s.value.Get("id"), s.field+"id"
 	if isNull(v) {
-		t.ID = NewID(d.now)
+		t.ID = d.newID()
 		return nil
 	}
 	name, err := text(v, field, MaxName)
@@ -172,7 +173,7 @@ func (d *decoder) identify(s *sent) error {
 	}
 	id, err := ParseID(name)
 	if err != nil {
-		t.ClientID, id = name, NewID(d.now)
+		t.ClientID, id = name, d.newID()
 	} else {
 		name = id.String()
 	}
@@ -181,6 +182,15 @@ func (d *decoder) identify(s *sent) error {
 	}
 	t.ID, d.names[name] = id, id
 	return nil
+}
+
+// newID is the next of the call's new ids.
+func (d *decoder) newID() (id ID) {
+	if d.made == nil {
+		d.made = NewIDs(d.now, len(d.sent))
+	}
+	id, d.made = d.made[0], d.made[1:]
+	return id
 }
 
 // lookup finds what an id in the call means. A UUID that is not in the call is a

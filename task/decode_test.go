@@ -1,6 +1,7 @@
 package task
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -464,4 +465,17 @@ func thousand() string {
 		fmt.Fprintf(&b, `,{"id":"task%d","name":"Task %d","parent_id":"task0","priority":1,"schemas":{"type":"local","method":"rest_executor","input_schema":{"type":"object","required":["url"]}},"inputs":{"url":"https://example.com/%d","body":"${{ task%d.body }}"},"dependencies":[{"id":"task%d","required":true}]}`, i, i, i, i-1, i-1)
 	}
 	return b.String() + `]}`
+}
+
+// TestDecodeOrder: tasks of one call are listed in the order in which they were given.
+func TestDecodeOrder(t *testing.T) {
+	tasks, _, err := DecodeTasks(jsontext.Value(`[{"id":"z","name":"z","dependencies":[{"id":"y"}]},{"id":"y","name":"y","parent_id":"z"},{"id":"x","name":"x","parent_id":"z"},{"id":"w","name":"w","parent_id":"y"}]`), Reading{Now: noon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i < len(tasks); i++ {
+		if bytes.Compare(tasks[i-1].ID[:], tasks[i].ID[:]) >= 0 {
+			t.Errorf("%s comes before %s", tasks[i-1].ID, tasks[i].ID)
+		}
+	}
 }

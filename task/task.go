@@ -6,10 +6,12 @@
 package task
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -28,6 +30,17 @@ func NewID(now time.Time) (id ID) {
 	id[6] = id[6]&0x0f | 0x40
 	id[8] = id[8]&0x3f | 0x80
 	return id
+}
+
+// NewIDs returns ids of tasks that are made at once, in the order in which the tasks were
+// given: whoever lists them has them in that order.
+func NewIDs(now time.Time, n int) []ID {
+	ids := make([]ID, n)
+	for i := range ids {
+		ids[i] = NewID(now)
+	}
+	slices.SortFunc(ids, func(a, b ID) int { return bytes.Compare(a[:], b[:]) })
+	return ids
 }
 
 // ParseID reads a UUID in its usual form, in lower or upper case.

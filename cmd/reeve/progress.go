@@ -532,7 +532,6 @@ func table(w io.Writer, tasks []*flow.Task, color bool) {
 		labels = max(labels, min(runewidth.StringWidth(labelOf(t)), 40))
 		executors = max(executors, min(runewidth.StringWidth(printable(executorOf(t))), 32))
 	}
-	slices.SortStableFunc(shown, byStart)
 	left := len(shown)
 	if left > maxRows {
 		shown = slices.DeleteFunc(shown, func(t *flow.Task) bool { return t.Status == task.Completed })
@@ -575,17 +574,4 @@ func durationOf(t *flow.Task) string {
 		return tookOf(time.Since(begun))
 	}
 	return tookOf(t.Completed.Sub(begun))
-}
-
-// byStart orders tasks as they began; what never did comes last.
-func byStart(a, b *flow.Task) int {
-	switch {
-	case a.Started.IsZero() && b.Started.IsZero():
-		return 0
-	case a.Started.IsZero():
-		return 1
-	case b.Started.IsZero():
-		return -1
-	}
-	return a.Started.Compare(b.Started)
 }

@@ -570,8 +570,6 @@ type taskReport struct {
 func reportOf(result string, tasks []*flow.Task) *runReport {
 	fine := excused(tasks)
 	report := &runReport{Root: tasks[0].ID, Status: result, Tasks: []taskReport{}}
-	tasks = slices.Clone(tasks)
-	slices.SortStableFunc(tasks, byStart)
 	for _, t := range tasks {
 		if isWorkflow(t) && len(tasks) > 1 && t.Status != task.Failed {
 			continue

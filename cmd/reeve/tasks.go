@@ -269,7 +269,6 @@ type branch struct {
 
 func branches(n *flow.Node, before, begin, below string) (list []branch) {
 	list = append(list, branch{before + begin + labelOf(&n.Task), &n.Task})
-	slices.SortStableFunc(n.Children, func(a, b flow.Node) int { return byStart(&a.Task, &b.Task) })
 	for i := range n.Children {
 		begin, next := "├─ ", "│  "
 		if i == len(n.Children)-1 {

@@ -624,8 +624,8 @@ func (e *Engine) Copy(ctx context.Context, by Caller, id task.ID, how Copying) (
 	}
 	now := e.cfg.Now()
 	ids := make(map[task.ID]task.ID, len(list))
-	for _, t := range list {
-		ids[t.ID] = task.NewID(now)
+	for i, made := range task.NewIDs(now, len(list)) {
+		ids[list[i].ID] = made
 	}
 	for i, t := range list {
 		c := *t

@@ -2,6 +2,7 @@ package risk
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"reeve.example/reeve/internal/canon"
@@ -64,7 +65,24 @@ func (s *scanner) beyond(i int) {
 	}
 	s.disguised = true
 	s.skip = max(s.skip, end)
-	s.add(Hidden, worst.code, worst.name, i, end, worst.score)
+	score := worst.score
+	if breaksOnly(text, i, end) {
+		score = sampleWeight
+	}
+	s.add(Hidden, worst.code, worst.name, i, end, score)
+}
+
+// breaksOnly reports whether a run is of zero-width spaces alone, and stands beside
+// something else than letters and digits on at least one side. Pages have them where a
+// line may break, before addresses and in braces, and sources that were copied from pages.
+// They say nothing, and part no word: a rule that asks for a severity leaves them be.
+func breaksOnly(text string, i, end int) bool {
+	const most = 16 * len("\u200b") // more of them in a row are counted by somebody
+	if end-i > most || strings.Trim(text[i:end], "\u200b") != "" {
+		return false
+	}
+	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	return !word(before(text, i)) || !word(after(text, end))
 }
 
 // hiding is a way to hide.

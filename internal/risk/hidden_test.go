@@ -55,6 +55,21 @@ func TestNotHidden(t *testing.T) {
 	}
 }
 
+// TestHiddenBreaks: where spaces of no width part no word, a rule that asks for a severity
+// leaves them be; within a word, among others of their kind and in long rows it does not.
+func TestHiddenBreaks(t *testing.T) {
+	for text, small := range map[string]bool{
+		"see: \u200b\u200bhttps://a.example": true, "{\u200b\u200bid}\u200b": true, "results.\u200b\n": true, `"\u200b"`: true,
+		"ig\u200bnore": false, "日\u200b本": false, "1\u200b2": false, ". \u200b\u200d\u200b.": false, "." + strings.Repeat("\u200b", 17) + ".": false,
+	} {
+		for _, f := range Scan(text, Hidden, nil) {
+			if (f.Score < 0.4) != small {
+				t.Errorf("%q weighs %.2f", text, f.Score)
+			}
+		}
+	}
+}
+
 // TestHiddenIsInvisible: inside a Latin word everything is found that readers may
 // leave out, and nothing that they see.
 func TestHiddenIsInvisible(t *testing.T) {

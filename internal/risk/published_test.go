@@ -48,19 +48,23 @@ func TestPublishedKeys(t *testing.T) {
 		text    string
 		example bool
 	}{
-		"as a file":           {known + "\n", true},
-		"with CRLF":           {strings.ReplaceAll(known, "\n", "\r\n"), true},
-		"as JSON":             {`{"key":"` + strings.ReplaceAll(known, "\n", `\n`) + `"}`, true},
-		"indented in YAML":    {"key: |\n  " + strings.ReplaceAll(known, "\n", "\n  "), true},
-		"in a program":        {"var key = " + quoted(known), true},
-		"a new key":           {made(curve), false},
-		"another kind":        {made(edwards), false},
-		"a new one quoted":    {"var key = " + quoted(made(curve)), false},
-		"named an example":    {"// example-key.pem, testdata, published\n" + made(curve), false},
-		"a header in it":      {first + "\nComment: AKIAQ3" + "EGRIM7QK4T7NSB\n\n" + rest, false},
-		"another letter":      {strings.Replace(known, "MH", "MG", 1), false},
-		"two keys in one":     {strings.Replace(known, "\n-----END", "\n"+strings.Split(made(edwards), "\n")[1]+"\n-----END", 1), false},
-		"one after the other": {known + "\n" + made(curve), false},
+		"as a file":            {known + "\n", true},
+		"with CRLF":            {strings.ReplaceAll(known, "\n", "\r\n"), true},
+		"as JSON":              {`{"key":"` + strings.ReplaceAll(known, "\n", `\n`) + `"}`, true},
+		"indented in YAML":     {"key: |\n  " + strings.ReplaceAll(known, "\n", "\n  "), true},
+		"in a program":         {"var key = " + quoted(known), true},
+		"a new key":            {made(curve), false},
+		"another kind":         {made(edwards), false},
+		"a new one quoted":     {"var key = " + quoted(made(curve)), false},
+		"named an example":     {"// example-key.pem, testdata, published\n" + made(curve), false},
+		"a header in it":       {first + "\nComment: AKIAQ3" + "EGRIM7QK4T7NSB\n\n" + rest, false},
+		"with a checksum":      {strings.Replace(known, "\n-----END", "\n=aB3d\n-----END", 1), true},
+		"behind a checksum":    {strings.Replace(known, "\n-----END", "\n=aB3d\n"+strings.Split(made(edwards), "\n")[1]+"\n-----END", 1), false},
+		"said to be encrypted": {first + "\nProc-Type: 4,ENCRYPTED\nDEK-Info: DES-EDE3-CBC,0123456789ABCDEF\n\n" + rest, true},
+		"a key as a cipher":    {first + "\nDEK-Info: AES-256-CBC,AKIAQ3" + "EGRIM7QK4T7NSB\n\n" + rest, false},
+		"another letter":       {strings.Replace(known, "MH", "MG", 1), false},
+		"two keys in one":      {strings.Replace(known, "\n-----END", "\n"+strings.Split(made(edwards), "\n")[1]+"\n-----END", 1), false},
+		"one after the other":  {known + "\n" + made(curve), false},
 	} {
 		worst := 0.0
 		for _, f := range Scan(c.text, Secret, nil) {

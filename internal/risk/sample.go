@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"reeve.example/reeve/internal/lazyregexp"
+
 	"github.com/go-json-experiment/json"
 )
 
@@ -58,6 +60,9 @@ var published = func() map[string]bool {
 		{"GitHub: documentation of OAuth apps", "gho_16C7e42F292c6912E7710c838347Ae178B4a ghp_16C7e42F292c6912E7710c838347Ae178B4a ghu_16C7e42F292c6912E7710c838347Ae178B4a ghr_1B4a2e77838347a7E420ce178F2E7c6912E169246c34E1ccbF66C46812d16D5B1A9Dc86A1498"},
 		{"Microsoft: Azurite and the storage emulator", "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="},
 		{"Microsoft: Cosmos DB emulator", "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="},
+		{"Docker: Engine API, swarm and registry", `SWMTKN-1-3pu6hszjas19xyp7ghgosyx9k8atbfcr8p2is99znpy26u2lkl-1awxwuwd3z9j1z3puu7rcgdbx
+			SWMTKN-1-3pu6hszjas19xyp7ghgosyx9k8atbfcr8p2is99znpy26u2lkl-7p73s1dx5in4tatdymyhg9hu2 SWMTKN-1-49nj1cmql0jkz5s954yi3oex3nedyz0fb0xx14ie39trti4wxv-8vxv8rssmk743ojnwacrr2e7c conta1n3rize14`},
+		{"GitHub and golang.org/x/oauth2: answers of OAuth", "90d64460d14870c08c81352a05dedd3465940a7c e72e16c7e42f292c6912e7710c838347ae178b4a"},
 		{"Telegram: Bot API", "123456:ABC-DEF1234ghIkl-zyx57W2v1u123ew11 110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"},
 		{"RFC 6749, 6750: OAuth 2.0", "2YotnFZFEjr1zCsicMWpAA tGzv3JOkF0XG5Qx2TlKWIA SplxlOBeZQQYbYS6WxSbIA gX1fBat3bV 7Fjfp0ZBr1KtDRbnfVdmIw mF_9.B5f-4.1JqM vF9dft4qmT SlAV32hkKG 8xLOxBtZp8"},
 		{"RFC 5849: OAuth 1.0", "kkk9d7dh3k39sjv7 hh5s93j4hdidpola hdhd0244k9j7ao03 nnch734d00sl2jdk pfkkdhi9sl3r4s00 ad180jjd733klru7"},
@@ -279,17 +284,32 @@ func exampleHost(host string) bool {
 // could be meant for another.
 func urlWeight(user, password, host string) float64 {
 	const long = 16
-	if strings.EqualFold(password, user) || common(password) || exampleHost(host) && (len(password) < long || entropy(password[:min(len(password), 128)]) < 3.3) {
+	const few = 3 // so short a one is found by trying all of them
+	if strings.EqualFold(password, user) || common(password) || len(password) <= few || exampleHost(host) && (len(password) < long || entropy(password[:min(len(password), 128)]) < 3.3) {
+		return sampleWeight
+	}
+	if rest, found := strings.CutPrefix(password, user); found && user != "" && wordsOnly(rest) { // deployer:deployer-secret
 		return sampleWeight
 	}
 	return unlessSample(password, 6, 0.8)
+}
+
+// wordsOnly reports whether a text is of the words of examples alone.
+func wordsOnly(v string) bool {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(v), func(r rune) bool { return r == '-' || r == '_' || r == '.' }) {
+		if !exampleWords[word] {
+			return false
+		}
+	}
+	return true
 }
 
 // written is before any version that knows this rule: what ended by then opens nothing.
 var written = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 
 // sampleToken reports whether a JSON web token opens nothing: it is printed in documents,
-// or it ended long ago, which nobody can change without a new signature.
+// it ended long ago, which nobody can change without a new signature, or all that it
+// claims is said in the words of examples, so that it speaks of nobody.
 func sampleToken(payload, signature string) bool {
 	if published[plainValue(signature)] {
 		return true
@@ -301,7 +321,27 @@ func sampleToken(payload, signature string) bool {
 	if err != nil || len(text) > maxToken || json.Unmarshal(text, &claims) != nil {
 		return false
 	}
-	return claims.Exp > 0 && claims.Exp < float64(written)
+	return claims.Exp > 0 && claims.Exp < float64(written) || ofNobody(text)
+}
+
+// ofNobody reports whether a token's claims are words of examples, and at least one is there.
+func ofNobody(payload []byte) bool {
+	var claims map[string]any
+	if json.Unmarshal(payload, &claims) != nil || len(claims) == 0 {
+		return false
+	}
+	said := 0
+	for name, v := range claims {
+		text, ok := v.(string)
+		switch {
+		case ok && (common(text) || exampleWords[strings.ToLower(text)] || strings.EqualFold(text, map[string]string{"iss": "issuer", "sub": "subject", "aud": "audience"}[name])):
+			said++
+		case !ok && (name == "exp" || name == "iat" || name == "nbf"):
+		default:
+			return false
+		}
+	}
+	return said > 0
 }
 
 // keyWeight is the weight of a private key's armour: less where what it holds is too
@@ -312,11 +352,30 @@ func keyWeight(body string) float64 {
 	if der == nil {
 		return 0.95
 	}
-	if len(der) < least || isPublished(der) && !strings.Contains(body, ": ") { // a header can hold anything
+	if len(der) < least || isPublished(der) && onlyCipher(body) { // another header can hold anything
 		return sampleWeight
 	}
 	return 0.95
 }
+
+// cipherHeader are the two headers with which PEM says that a key is encrypted, and how:
+// they have no room for anything else.
+var cipherHeader = lazyregexp.New(`^(Proc-Type: 4,ENCRYPTED|DEK-Info: [A-Z0-9-]{1,16},[0-9A-Fa-f]{16,32})$`)
+
+// onlyCipher reports whether a key's armour has no other headers than those.
+func onlyCipher(body string) bool {
+	for line := range strings.Lines(lineEnds.Replace(body)) {
+		if strings.Contains(line, ": ") && !cipherHeader.MatchString(trimArmour(line)) {
+			return false
+		}
+	}
+	return true
+}
+
+// lineEnds undoes how a program's text has an armour line by line.
+var lineEnds = strings.NewReplacer(`\r`, "\n", `\n`, "\n", `"`, "\n", "`", "\n", "'", "\n")
+
+func trimArmour(line string) string { return strings.Trim(line, " \t\r\n|>,;()") }
 
 // keyIn is what stands in a private key's armour, also where a program's text has it line by
 // line; nil for what is no base64.
@@ -326,8 +385,16 @@ func keyIn(body string) []byte {
 		return nil
 	}
 	var text strings.Builder
-	for line := range strings.Lines(strings.NewReplacer(`\r`, "\n", `\n`, "\n", `"`, "\n", "`", "\n", "'", "\n").Replace(body)) {
-		line = strings.Trim(line, " \t\r\n|>,;()")
+	summed := false
+	for line := range strings.Lines(lineEnds.Replace(body)) {
+		line = trimArmour(line)
+		switch {
+		case summed && line != "" && !strings.HasPrefix(line, "-"):
+			return nil // something else behind the end
+		case len(line) == 5 && line[0] == '=': // OpenPGP's checksum of what stands before it
+			summed = true
+			continue
+		}
 		if line != "+" && !strings.Contains(line, ": ") && !strings.HasPrefix(line, "-") { // + joins texts, and is a letter of base64
 			text.WriteString(line)
 		}

@@ -18,6 +18,9 @@ import (
 // looks like them weighs as much as any other.
 func TestSampleWeights(t *testing.T) {
 	const head = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ."
+	token := func(claims string) string {
+		return "ey" + "JhbGciOiJIUzI1NiJ9." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + "." + strings.Repeat("Zq7", 14) + "w"
+	}
 	for _, tt := range []struct {
 		text  string
 		light bool
@@ -30,6 +33,17 @@ func TestSampleWeights(t *testing.T) {
 		{"postgres://App:app@db:5432/app", true},
 		{"postgres://app:ap" + "p2@db:5432/app", false},
 		{"postgres://app:ro" + "otroot9Zq@db:5432/app", false},
+		{"tcp://john:doe@1.2.3.4:5/path", true},
+		{"tcp://john:do" + "e7@1.2.3.4:5/path", false},
+		{"Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("deployuser:deployuser-secret")), true},
+		{"Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("deployuser:deployuser-7Kq2")), false},
+		{token(`{"foo":"bar"}`), true},
+		{token(`{"iss":"issuer","sub":"subject"}`), true},
+		{token(`{"sub":"test","iat":1516239022}`), true},
+		{token(`{"sub":"ada"}`), false},
+		{token(`{"foo":"bar","scope":"payments:write"}`), false},
+		{token(`{"foo":"bar","jti":81}`), false},
+		{token(`{"iat":1516239022}`), false},
 		{"sk_test_4eC39HqLyjWDarjtT1zdp7dc", true},
 		{"sk" + "_live_4eC39HqLyjWDarjtT1zdp7dc", false},
 		{`AKIAIOSFODNN7EXAMPLE wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY`, true},
@@ -44,6 +58,18 @@ func TestSampleWeights(t *testing.T) {
 				t.Errorf("%s: %s weighs %v", tt.text, f.Code, f.Score)
 			}
 		}
+	}
+}
+
+// TestNoSecretNames: names that end like a secret's.
+func TestNoSecretNames(t *testing.T) {
+	for _, text := range []string{`publicKeyToken="6595b64144ccf1df"`, `[ "$PWD" = "/q7Zk2mWx81" ]`, `[ "${PWD}" = "a7Zk2mWx81Q" ]`} {
+		if found := Scan(text, Secret, nil); len(found) > 0 {
+			t.Errorf("%s: %v", text, found)
+		}
+	}
+	if found := Scan(`PWD = "a7Zk2mWx81Q"`, Secret, nil); len(found) == 0 {
+		t.Error("a password by its short name is not found")
 	}
 }
 

@@ -581,6 +581,7 @@ var secretsByLast = func() (t [26][]uint8) {
 // place in a list, or go into every form of a page.
 var notSecret = []string{"pagetoken", "nexttoken", "continuationtoken", "synctoken", "resumetoken", "cursortoken", "starttoken", "changetoken", "idempotencytoken",
 	"cancellationtoken", "csrftoken", "xsrftoken", "paginationtoken", "clienttoken", "requesttoken", "forwardtoken", "backwardtoken", "eostoken", "bostoken", "padtoken", "unktoken", "stoptoken", "skiptoken",
+	"publickeytoken",                  // of .NET: the short form of a key that all may know
 	"googcredential", "amzcredential"} // which name who signed
 
 // nameBefore returns the secret whose name ends at i, or nil.
@@ -607,6 +608,9 @@ func (s *scanner) nameBefore(i int) *namedSecret {
 		}
 	}
 	name := buf[n:]
+	if string(name) == "pwd" && i >= 4 && (text[i-4] == '$' || text[i-4] == '{') { // where a shell stands
+		return nil
+	}
 	for _, k := range secretsByLast[text[i-1]|0x20-'a'] {
 		known := &namedSecrets[k]
 		if hasEnding(name, known.ending) {
