@@ -36,6 +36,19 @@ func (n *Node) observe(a *act.Action, d *act.Decision, took time.Duration) {
 	n.logger.Warn("not allowed", said...)
 }
 
+// unusual counts what was noted as unusual, and has people told of each cause once.
+func (n *Node) unusual(ctx context.Context, u guard.Noted) {
+	if !u.Begun {
+		return
+	}
+	for _, in := range u.In {
+		n.metrics.Unusual(in)
+	}
+	if n.notices != nil {
+		n.tasks.Go(func() { n.notices.Unusual(ctx, u.Agent, u.Decision, u.Line.String()) })
+	}
+}
+
 // shadowed counts a decision that was held against what a candidate would have decided.
 func (n *Node) shadowed(a *act.Action, s *guard.Shadowed) {
 	n.shadow.Count(a, s)

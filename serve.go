@@ -302,6 +302,16 @@ func (n *Node) disk(context.Context) error {
 	return err
 }
 
+// LearnHabits takes the sessions that are over into their agents' habits, as a node does
+// once a minute while it serves: for a program that decides by itself, such as a hook. It
+// takes a few seconds at most; what is left is learned the next time.
+func (n *Node) LearnHabits(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, flushTime)
+	defer cancel()
+	n.learnHabits(ctx)
+	n.tasks.Wait() // people are told meanwhile
+}
+
 // learnHabits takes the sessions that are over into their agents' habits. What other nodes
 // are writing now is read with the next.
 func (n *Node) learnHabits(ctx context.Context) {

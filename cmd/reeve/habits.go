@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -62,7 +64,12 @@ the decisions; those of users are shown for that user only. See docs/habits.md.`
 		if wantsJSON(cmd) {
 			return printJSON(cmd.OutOrStdout(), r)
 		}
-		return showHabits(cmd.OutOrStdout(), &r)
+		var list operator.HabitsList
+		if err := askNode(cmd, "GET", "/api/v1/habits?"+url.Values{"agent": {a[0]}}.Encode(), nil, &list); err != nil {
+			return err
+		}
+		list.Unusual = slices.DeleteFunc(list.Unusual, func(u operator.UnusualLine) bool { return u.Principal != r.Principal })
+		return errors.Join(showHabits(cmd.OutOrStdout(), &r), showUnusual(cmd.OutOrStdout(), list.Unusual))
 	}
 	w.flags(c, true)
 	jsonFlag(aboutNode(c))
@@ -88,6 +95,23 @@ func habitsList(cmd *cobra.Command) error {
 	}
 	if list.More {
 		fmt.Fprintln(cmd.ErrOrStderr(), "there are others: name the agent")
+	}
+	return errors.Join(w.Flush(), showUnusual(cmd.OutOrStdout(), list.Unusual))
+}
+
+// showUnusual lists what was unusual lately, one cause a line.
+func showUnusual(out io.Writer, list []operator.UnusualLine) error {
+	if len(list) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nAGENT\tSINCE\tLAST\tACTS\tSESSIONS\tDECISION\tUNUSUAL")
+	for _, u := range list {
+		acts := fmt.Sprint(u.Acts)
+		if u.Asked > 0 {
+			acts += fmt.Sprintf(" (%d asked)", u.Asked)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", printable(u.Agent), when(u.First), when(u.Last), acts, u.Sessions, u.Decision, printable(u.Text))
 	}
 	return w.Flush()
 }

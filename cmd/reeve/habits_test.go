@@ -23,10 +23,10 @@ import (
 // cmdLived plays a month that is over with a node's guard, by a clock of its own: on each
 // day the agent mailer mails team@corp.example, whom a source of one's own names, and ann@
 // or bea@corp.example, whom the user of that name names. On the last day its model is
-// another one. It sets LAST to the last decision.
+// another one. It sets LAST to the last decision. Unlearned, no node learns of it.
 func cmdLived(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: lived DATA POLICY")
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: lived DATA POLICY [unlearned]")
 	}
 	data := ts.MkAbs(args[0])
 	text, err := os.ReadFile(filepath.Join(data, "seed"))
@@ -73,8 +73,10 @@ func cmdLived(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Setenv("LAST", d.Position.String())
 			now = now.Add(time.Second)
 		}
-		_, err := g.Learn(ctx, now.Add(time.Hour))
-		ts.Check(err)
+		if len(args) == 2 {
+			_, err := g.Learn(ctx, now.Add(time.Hour))
+			ts.Check(err)
+		}
 	}
 }
 

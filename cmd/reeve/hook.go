@@ -570,6 +570,9 @@ func (g *guardian) decide(ctx context.Context, request []byte) (*hook.Decision, 
 	if err != nil {
 		return nil, fmt.Errorf("the act was not decided: %w", err)
 	}
+	if a.Kind == act.MessageSystem { // as a session begins with: of those before it is learned, since no node runs that would
+		g.node.LearnHabits(ctx)
+	}
 	return hook.DecisionOf(&d, modified), nil
 }
 

@@ -82,6 +82,9 @@ type Config struct {
 	// Shadowed is called after each decision that was answered while the policy has a
 	// candidate beside it, with what that would have decided; nil for none.
 	Shadowed func(a *act.Action, s *Shadowed)
+	// Unusual is called with what was noted as unusual, one cause a line, each time that
+	// more was; nil for none.
+	Unusual func(ctx context.Context, n Noted)
 	// Answered is called with each held decision that changed, once that is
 	// durable, except when it was used; nil for none. It must not block.
 	Answered func(h *approval.Decision)
@@ -110,6 +113,7 @@ type Guard struct {
 	habits       *profiles
 	profileItems *Items[habits.Profile]
 	learned      *Items[learned]
+	unusual      *Items[habits.Unusual]
 	scholar      scholar
 
 	approvals *Items[approval.Decision]
@@ -135,6 +139,9 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	}
 	if cfg.Observe == nil {
 		cfg.Observe = func(*act.Action, *act.Decision, time.Duration) {}
+	}
+	if cfg.Unusual == nil {
+		cfg.Unusual = func(context.Context, Noted) {}
 	}
 	if cfg.Answered == nil {
 		cfg.Answered = func(*approval.Decision) {}
@@ -162,7 +169,7 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	if g.habits, err = newProfiles(cfg.Log); err != nil {
 		return nil, err
 	}
-	g.profileItems, g.learned = newHabits(g), newLearned(g)
+	g.profileItems, g.learned, g.unusual = newHabits(g), newLearned(g), newUnusual(g)
 	if _, err := g.LoadAgents(ctx); err != nil {
 		return nil, err
 	}

@@ -210,6 +210,10 @@ func (g *Guard) note(d *act.Decision, in *policy.Input, set *policy.Set, state *
 			agreed, granted = n.Ran && r.Code != codeGranted, n.Ran && r.Code == codeGranted
 		case r.Code == "approval_denied", strings.HasPrefix(r.Code, "agent.") && r.Rule == "agent":
 			n.Objected = true
+		case strings.HasPrefix(r.Code, "habits."):
+			if n.Said = max(n.Said, habits.SaidNoted); !r.Observe {
+				n.Said = habits.SaidAsked
+			}
 		case watches(&r):
 			n.Watched = true
 		}
@@ -244,10 +248,9 @@ func (g *Guard) note(d *act.Decision, in *policy.Input, set *policy.Set, state *
 }
 
 // watches reports whether a reason would have stopped the act, and a rule or the policy
-// only observes. Some are of the session or of the agent's habits, and say nothing against
-// the act.
+// only observes. Some are of the session, and say nothing against the act.
 func watches(r *act.Reason) bool {
-	return r.Observe && r.Exception == "" && r.Effect < act.Modify && !strings.HasPrefix(r.Code, "habits.") && !slices.Contains(asides, r.Code)
+	return r.Observe && r.Exception == "" && r.Effect < act.Modify && !slices.Contains(asides, r.Code)
 }
 
 // asides are checks that note what is worth knowing of a session.

@@ -367,3 +367,102 @@ func TestDamagedProfile(t *testing.T) {
 		})
 	}
 }
+
+const watchful = `
+version: 1
+default: allow
+habits: {alarms: 0.2}
+rules:
+  - name: unusual
+    on: call
+    when: size(habits.new) > 0 || habits.outside >= 3.0
+    effect: escalate
+    mode: observe
+    code: habits.unusual
+`
+
+// TestUnusual: what a policy notes as unusual is told once for each cause, and listed with
+// how many acts it shows in; also where the node is restarted, or another one reads on.
+func TestUnusual(t *testing.T) {
+	ctx := context.Background()
+	now := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+	var begun []guard.Noted
+	dir := t.TempDir()
+	edit := func(c *guard.Config) {
+		c.Policy = load(t, watchful)
+		c.Now = func() time.Time { return now }
+		c.Unusual = func(_ context.Context, n guard.Noted) {
+			if n.Begun {
+				begun = append(begun, n)
+			}
+		}
+	}
+	l := &life{t: t, now: &now, node: open(t, dir, edit)}
+	day := func(model string, tools ...string) {
+		now = now.Add(24 * time.Hour)
+		l.n++
+		for i, tool := range tools {
+			a := call(fmt.Sprint("s", l.n), fmt.Sprint(i), tool, "notes")
+			a.Agent.Raw, a.Agent.ModelRaw = []byte(`{}`), []byte(model)
+			l.act(a)
+		}
+	}
+	for range 210 {
+		day(`"small"`, "look")
+	}
+	l.learn()
+	if len(begun) > 0 {
+		t.Fatalf("what it always does is unusual: %+v", begun)
+	}
+	restart := func() {
+		l.close()
+		l.node = open(t, dir, edit)
+		if _, err := l.Learn(ctx, now.Add(-time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(what string, causes, lines, acts, sessions int) {
+		t.Helper()
+		list, err := l.Unusual(ctx, "a", 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(begun) != causes || len(list) != lines || list[0].Acts != acts || list[0].Sessions != sessions {
+			t.Errorf("%s: told %d times, and listed %+v", what, len(begun), list)
+		}
+	}
+	day(`"small"`, "burn", "burn", "look", "wipe") // one cause, and no day between
+	now = now.Add(2 * time.Minute)
+	restart()
+	check("before the session is over", 1, 1, 3, 1)
+	now = now.Add(-20 * time.Hour)
+	day(`"small"`, "sink")
+	l.learn()
+	restart()
+	check("the next session", 1, 1, 4, 2)
+	now = now.Add(48 * time.Hour)
+	day(`"small"`, "fell")
+	l.learn()
+	check("days later", 2, 2, 1, 1)
+	if said := begun[1].String(); !strings.HasPrefix(said, "a tool that it never used") {
+		t.Errorf("it says %q", said)
+	}
+	// With another model all that is new has that cause.
+	day(`"large"`, "drill")
+	l.learn()
+	day(`"large"`, "mine")
+	l.learn()
+	day(`"large"`, "hew")
+	l.learn()
+	list, err := l.Unusual(ctx, "", 9)
+	if err != nil || len(list) > 3 || !strings.Contains(list[0].String(), "Its model changed on") || list[0].Acts < 3 {
+		t.Errorf("after its model changed: %+v, %v", list, err)
+	}
+	if list, err := l.Unusual(ctx, "nobody", 9); len(list) > 0 || err != nil {
+		t.Errorf("of nobody: %v, %v", list, err)
+	}
+	now = now.Add(habits.UnusualKept + time.Hour)
+	if list, err := l.Unusual(ctx, "a", 9); len(list) > 0 || err != nil {
+		t.Errorf("after a month: %v, %v", list, err)
+	}
+}

@@ -555,7 +555,7 @@ func TestNoteKeepsWhatItSays(t *testing.T) {
 	n := Note{
 		Agent: "abc", Session: 1<<64 - 1, At: 1234, Tool: 7, Ran: true, Watched: true, Objected: true, Denied: true, Print: Print{1, 0, 3, 1<<32 - 1},
 		Targets: []Target{{Of: "send \"x\" to", Value: 1, Mine: 2, Private: 3, Teaches: ForAll, Usual: true, Pointer: "/a/b"}, {Of: "y", Value: 5, Mine: 6}},
-		Out:     99, New: []string{OfTools, OfHours}, Outside: 2.5,
+		Out:     99, New: []string{OfTools, OfHours}, Outside: 2.5, Said: SaidAsked,
 	}
 	for _, n := range []Note{n, {Agent: "a"}} {
 		got, err := ParseNote(n.Append(nil))

@@ -35,7 +35,19 @@ type Note struct {
 	// how far its count lay outside of what is usual.
 	New     []string `json:"new,omitzero"`
 	Outside float64  `json:"outside,omitzero"`
+	// Said is what the policy made of that.
+	Said SaidOf `json:"said,omitzero"`
 }
+
+// SaidOf is what a policy made of something unusual.
+type SaidOf uint8
+
+// What a policy says of something unusual.
+const (
+	SaidNothing SaidOf = iota
+	SaidNoted
+	SaidAsked // or denied
+)
 
 // Target is one value upon which the act was done.
 type Target struct {
@@ -129,6 +141,9 @@ func (n *Note) Append(b []byte) []byte {
 	if n.Outside != 0 {
 		b = strconv.AppendFloat(append(b, `,"outside":`...), n.Outside, 'g', -1, 64)
 	}
+	if n.Said != SaidNothing {
+		b = strconv.AppendUint(append(b, `,"said":`...), uint64(n.Said), 10)
+	}
 	return append(b, '}')
 }
 
@@ -147,7 +162,7 @@ func ParseNote(data []byte) (*Note, error) {
 	if err := json.Unmarshal(data, n); err != nil {
 		return nil, fmt.Errorf("read a note of habits: %w", err)
 	}
-	if n.Agent == "" || len(n.Targets) > maxTargets || n.Out < 0 {
+	if n.Agent == "" || len(n.Targets) > maxTargets || n.Out < 0 || n.Said > SaidAsked {
 		return nil, fmt.Errorf("this is no note of habits")
 	}
 	for i := range n.Targets {

@@ -242,18 +242,22 @@ func (v *View) Sessions() int {
 // Changed says what of the agent changed when its present chapter began, and when; ""
 // for one that was always the same or is so for long.
 func (v *View) Changed(now time.Time) string {
-	if v == nil || v.Profile == nil {
+	if v == nil {
 		return ""
 	}
-	c := v.Profile.chapters
-	if len(c) < 2 {
-		return ""
+	said, _ := v.Profile.changed(now)
+	return said
+}
+
+func (p *Profile) changed(now time.Time) (said string, since time.Time) {
+	if p == nil || len(p.chapters) < 2 {
+		return "", since
 	}
-	last := c[len(c)-1]
-	if now.Sub(time.Unix(last.since, 0)) > recent {
-		return ""
+	before, last := &p.chapters[len(p.chapters)-2], &p.chapters[len(p.chapters)-1]
+	if since = time.Unix(last.since, 0).UTC(); now.Sub(since) > recent {
+		return "", since
 	}
-	return fmt.Sprintf("Its %s changed on %s.", strings.Join(last.print.from(c[len(c)-2].print), ", "), time.Unix(last.since, 0).UTC().Format("Monday, 2 January"))
+	return fmt.Sprintf("Its %s changed on %s.", strings.Join(last.print.from(before.print), ", "), since.Format("Monday, 2 January")), since
 }
 
 // recent is for how long a change of the agent is told beside what is new.

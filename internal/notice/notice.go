@@ -1,5 +1,5 @@
-// Package notice tells people that an act waits for them: on their desktop, by a webhook,
-// by e-mail. What is told says who asks and which rule holds it; of what would happen only
+// Package notice tells people that an act waits for them, or that an agent does what it
+// does not usually do: on their desktop, by a webhook, by e-mail. What is told says who asks and which rule holds it; of what would happen only
 // where that is set, and masked.
 //
 // That a notice is due becomes durable with the decision that holds the act. It is told
@@ -28,14 +28,16 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Notice is what is told of one act that waits.
+// Notice is what is told of one act that waits, or of what is unusual: then Unusual says
+// what, and nobody is waited for.
 type Notice struct {
-	Approval string    `json:"approval"`
+	Approval string    `json:"approval,omitzero"`
 	Decision string    `json:"decision"`
 	Agent    string    `json:"agent,omitzero"`
 	Tool     string    `json:"tool,omitzero"`
-	Rules    []string  `json:"rules"`
-	Expires  time.Time `json:"expires"`
+	Rules    []string  `json:"rules,omitzero"`
+	Expires  time.Time `json:"expires,omitzero"`
+	Unusual  string    `json:"unusual,omitzero"`
 	// What says what would happen; empty where contents are not told.
 	What string `json:"what,omitzero"`
 	// URL is where people answer; empty where none is set.
@@ -71,12 +73,41 @@ type Teller struct {
 	items *guard.Items[due]
 	woken deliver.Wake
 
-	mu     sync.Mutex
-	made   map[string]bool      // notices that are about to become durable
-	ours   map[string]time.Time // notices that this node is to tell, and when
-	window time.Time            // when the present minute began
-	told   int                  // in it
-	more   int                  // that were not told one by one in it
+	mu   sync.Mutex
+	made map[string]bool      // notices that are about to become durable
+	ours map[string]time.Time // notices that this node is to tell, and when
+	acts minute               // what was told of acts that wait
+	odd  minute               // and of what is unusual: neither crowds out the other
+}
+
+// minute is how much was told of one thing lately.
+type minute struct {
+	begun time.Time
+	told  int
+	more  int // that were not told one by one
+}
+
+// one reports whether one more is told by itself.
+func (m *minute) one(now time.Time) bool {
+	if m.more == 0 && now.Sub(m.begun) >= time.Minute || now.Before(m.begun) {
+		m.begun, m.told = now, 0
+	}
+	if m.told < perMinute {
+		m.told++
+		return true
+	}
+	m.more++
+	return false
+}
+
+// over ends the minute, if it is over, and returns how many are to be told of together.
+func (m *minute) over(now time.Time) (more int) {
+	if now.Sub(m.begun) < time.Minute {
+		return 0
+	}
+	more = m.more
+	*m = minute{begun: now}
+	return more
 }
 
 // due is a notice that is to be told, and how far that has come.
@@ -277,7 +308,7 @@ func (t *Teller) tell(ctx context.Context, id string) (again time.Time) {
 	}
 	if err != nil || h.State != approval.Held {
 		d.Left = nil // it waits no more
-	} else if alone := t.count(now); !alone {
+	} else if alone := t.count(&t.acts, now); !alone {
 		d.Left, said["told"] = nil, "with others"
 	}
 	for _, target := range t.cfg.Targets {
@@ -332,49 +363,83 @@ func (t *Teller) tell(ctx context.Context, id string) (again time.Time) {
 }
 
 // count reports whether one more notice is told by itself in this minute.
-func (t *Teller) count(now time.Time) bool {
+func (t *Teller) count(m *minute, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.more == 0 && now.Sub(t.window) >= time.Minute || now.Before(t.window) {
-		t.window, t.told = now, 0
-	}
-	if t.told < perMinute {
-		t.told++
-		return true
-	}
-	t.more++
-	return false
+	return m.one(now)
 }
 
 // sumUp tells of those together that were too many to be told of one by one.
 func (t *Teller) sumUp(ctx context.Context) {
 	now := t.cfg.Now()
 	t.mu.Lock()
-	more := t.more
-	if now.Sub(t.window) < time.Minute {
-		more = 0
-	} else {
-		t.window, t.told, t.more = now, 0, 0
-	}
+	acts, odd := t.acts.over(now), t.odd.over(now)
 	t.mu.Unlock()
-	if more == 0 {
-		return
-	}
-	for _, target := range t.cfg.Targets {
-		if err := target.Send(ctx, &Notice{More: more, URL: t.cfg.URL}); err != nil && ctx.Err() == nil {
-			t.cfg.Logger.Warn("nobody could be told that acts wait", "by", target.Name, "error", err)
+	for _, n := range [...]Notice{{More: acts, URL: t.cfg.URL}, {More: odd, Unusual: "there is more of it", URL: t.cfg.URL}} {
+		if n.More == 0 {
+			continue
+		}
+		for _, target := range t.cfg.Targets {
+			if err := target.Send(ctx, &n); err != nil && ctx.Err() == nil {
+				t.cfg.Logger.Warn("nobody could be told of what came too quickly", "by", target.Name, "error", err)
+			}
 		}
 	}
 }
 
+// Bounds of how a target is told of what is unusual.
+const (
+	unusualTries = 4
+	unusualTime  = 10 * time.Minute
+)
+
+// Unusual tells of a cause of unusual acts that has begun, and returns when that is done or
+// ctx has ended. reeve habits lists it all the same where nobody could be told.
+func (t *Teller) Unusual(ctx context.Context, agent, decision, what string) {
+	if !t.count(&t.odd, t.cfg.Now()) {
+		return // it is summed up
+	}
+	n := &Notice{Agent: short(agent), Decision: decision, Unusual: visible.Line(words.Shorten(what, 400)), URL: t.cfg.URL}
+	ctx, cancel := context.WithTimeout(ctx, unusualTime)
+	defer cancel()
+	var going sync.WaitGroup
+	for _, target := range t.cfg.Targets {
+		going.Go(func() {
+			for failures := 1; ; failures++ {
+				err := target.Send(ctx, n)
+				if err == nil {
+					return
+				}
+				wait, retry := deliver.Retry(failures, err)
+				if !retry || errors.Is(err, ErrNever) || failures == unusualTries {
+					t.cfg.Logger.Warn("nobody could be told of what is unusual", "decision", decision, "by", target.Name, "error", err)
+					return
+				}
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(wait):
+				}
+			}
+		})
+	}
+	going.Wait()
+}
+
 // Title is a notice in a few words.
 func (n *Notice) Title() string {
+	if n.More > 0 && n.Unusual != "" {
+		return words.Count(n.More, "further cause") + " of what agents do not usually do"
+	}
 	if n.More > 0 {
 		return words.Count(n.More, "further act") + " of agents wait for a person"
 	}
 	who := n.Agent
 	if who == "" {
 		who = "An agent"
+	}
+	if n.Unusual != "" {
+		return who + " does what it does not usually do"
 	}
 	return who + " asks for a person"
 }
@@ -383,7 +448,13 @@ func (n *Notice) Title() string {
 func (n *Notice) Text() string {
 	var lines []string
 	if n.More > 0 {
-		lines = append(lines, "They came too quickly to be told of one by one.", "reeve approvals list shows them.")
+		shows := "reeve approvals list shows them."
+		if n.Unusual != "" {
+			shows = "reeve habits shows what."
+		}
+		lines = append(lines, "They came too quickly to be told of one by one.", shows)
+	} else if n.Unusual != "" {
+		lines = append(lines, n.Unusual, fmt.Sprintf("reeve why %s says more of it, and reeve habits lists all that is unusual.", n.Decision))
 	} else {
 		if n.What != "" {
 			lines = append(lines, n.What)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"reeve.example/reeve/act"
@@ -191,6 +192,46 @@ func TestMany(t *testing.T) {
 	if len(x.told) != perMinute+2 {
 		t.Errorf("in the next minute: %d", len(x.told))
 	}
+}
+
+// TestUnusual: a cause is told once, tried again where it fails, without contents of which
+// a terminal would make something else; and many are told of together, beside acts that
+// wait.
+func TestUnusual(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now, x := time.Now(), &target{fails: 2, err: errors.New("not now")}
+		n := New(Config{Targets: []Target{{"x", x.send}}, Now: func() time.Time { return now }, URL: "https://reeve.example"})
+		n.Unusual(t.Context(), "clerk\x1b[2K", "0-7", "a tool that it never used")
+		if len(x.told) != 1 {
+			t.Fatalf("told %+v", x.told)
+		}
+		text := x.told[0].Title() + "\n" + x.told[0].Text()
+		for _, want := range []string{"clerk⟨U+001B⟩[2K does what", "a tool that it never used", "reeve why 0-7", "https://reeve.example"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is not in %s", want, text)
+			}
+		}
+		if strings.Contains(text, "approve") {
+			t.Errorf("nobody is asked: %s", text)
+		}
+		for range 30 {
+			n.Unusual(t.Context(), "a", "0-8", "more of it than is usual")
+		}
+		if !n.count(&n.acts, now) {
+			t.Error("acts that wait are not told of one by one")
+		}
+		now = now.Add(time.Minute)
+		n.sumUp(t.Context())
+		if len(x.told) != perMinute+1 || x.told[perMinute].More != 21 || !strings.Contains(x.told[perMinute].Title(), "21 further causes") {
+			t.Errorf("told together: %d, %+v", len(x.told), x.told[len(x.told)-1])
+		}
+		x.fails, x.err = 100, ErrNever
+		now = now.Add(time.Minute)
+		n.Unusual(t.Context(), "a", "0-9", "more of it than is usual")
+		if x.fails != 99 {
+			t.Errorf("what changes nothing was tried %d times", 100-x.fails)
+		}
+	})
 }
 
 // TestTakeUp: what a node that is gone was to tell, another tells, one of them.

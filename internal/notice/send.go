@@ -51,7 +51,11 @@ func Webhook(name, form, to string, secret []byte) (Target, error) {
 			return err
 		}
 		header := http.Header{"Content-Type": {"application/json"}}
-		header.Set("X-Reeve-Event", "approval/"+cmp.Or(n.Decision, n.Approval)) // the same at each try
+		event := "approval/" + cmp.Or(n.Decision, n.Approval)
+		if n.Unusual != "" {
+			event = "unusual/" + n.Decision
+		}
+		header.Set("X-Reeve-Event", event) // the same at each try
 		deliver.Sign(header, secret, body, time.Now())
 		err = deliver.Post(ctx, client, to, header, body)
 		var failed *url.Error
@@ -87,11 +91,15 @@ func shape(n *Notice, form string) any {
 			},
 		}}}
 	}
+	kind := "approval.held"
+	if n.Unusual != "" {
+		kind = "habits.unusual"
+	}
 	return struct {
 		Type string `json:"type"`
 		*Notice
 		Text string `json:"text"`
-	}{"approval.held", n, n.Title() + "\n" + n.Text()}
+	}{kind, n, n.Title() + "\n" + n.Text()}
 }
 
 // escapeMarkdown takes the links and marks out of a text that a card would show.

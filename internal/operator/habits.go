@@ -13,19 +13,40 @@ import (
 // HabitsList is the agents of whom habits are known.
 type HabitsList struct {
 	Agents []*habits.Report `json:"agents"` // without values
+	// Unusual is what was noted as unusual in the last thirty days, the newest first.
+	Unusual []UnusualLine `json:"unusual"`
 	// More says that there are others.
 	More bool `json:"more,omitzero"`
 }
 
-// habitsPage is how many agents one answer lists at most.
-const habitsPage = 200
+// UnusualLine is one cause of unusual acts.
+type UnusualLine struct {
+	Agent     string `json:"agent"`
+	Principal string `json:"principal"`
+	habits.Line
+	Text string `json:"text"`
+}
+
+// Bounds of how many agents and causes one answer lists.
+const (
+	habitsPage  = 200
+	unusualPage = 200
+)
 
 func (o *API) listHabits(r *http.Request, _ act.Principal, _ Nothing) (HabitsList, error) {
 	list, err := o.Guard.HabitsOf(r.Context(), r.URL.Query().Get("agent"), habitsPage+1)
 	if err != nil {
 		return HabitsList{}, o.failed("the habits were not read", err)
 	}
-	answer := HabitsList{Agents: []*habits.Report{}}
+	unusual, err := o.Guard.Unusual(r.Context(), r.URL.Query().Get("agent"), unusualPage)
+	if err != nil {
+		return HabitsList{}, o.failed("what was unusual was not read", err)
+	}
+	answer := HabitsList{Agents: []*habits.Report{}, Unusual: []UnusualLine{}}
+	for _, u := range unusual {
+		u.Session = 0 // which is for counting alone
+		answer.Unusual = append(answer.Unusual, UnusualLine{u.Agent, u.Principal, u.Line, u.Line.String()})
+	}
 	for i, p := range list {
 		if answer.More = i == habitsPage; answer.More {
 			break

@@ -130,7 +130,7 @@ func TestHabitsRoutes(t *testing.T) {
 		{identity.Auditor, "POST", incident, `{}`, 403, ""},
 
 		{identity.Auditor, "GET", list, "", 200, `"agent":"mailer","principal":"key:bot","sessions":1,`},
-		{identity.Auditor, "GET", list + "?agent=nobody", "", 200, `{"agents":[]}`},
+		{identity.Auditor, "GET", list + "?agent=nobody", "", 200, `{"agents":[],"unusual":[]}`},
 		{identity.Auditor, "GET", mailer, "", 200, `"learning":true`},
 		{identity.Auditor, "GET", mailer + "?principal=key:other", "", 404, "nothing was learned"},
 		{identity.Auditor, "GET", "/api/v1/agents/nobody/habits", "", 404, "nothing was learned"},

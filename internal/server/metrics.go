@@ -32,6 +32,7 @@ type Metrics struct {
 	tasks       *prometheus.HistogramVec
 	rules       *prometheus.CounterVec
 	shadowed    *prometheus.CounterVec
+	unusual     *prometheus.CounterVec
 	loaded      prometheus.Gauge
 	stale       prometheus.Gauge
 	unpublished *prometheus.GaugeVec
@@ -85,6 +86,10 @@ func NewMetrics(version string) *Metrics {
 			Name: "reeve_shadow_decisions_total",
 			Help: "What the candidate beside the policy would have decided (would) of what the policy decided (was): changed is yes where they differ, and failed where it could not be asked.",
 		}, []string{"was", "would", "changed"}),
+		unusual: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "reeve_habits_unusual_total",
+			Help: "Causes of acts that are unusual for their agent, as the policy noted them, by the dimension in which the first of them were: tool, private, target, begin, hour, amount. reeve habits lists them.",
+		}, []string{"dimension"}),
 		loaded: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "reeve_policy_read_timestamp_seconds", Help: "When the policy's files were last read and taken, in seconds since 1970.",
 		}),
@@ -109,12 +114,15 @@ func NewMetrics(version string) *Metrics {
 	for _, quota := range []string{"agents", "contents", "held", "servers", "tasks"} {
 		m.quotas.WithLabelValues(quota)
 	}
+	for _, dimension := range []string{"amount", "begin", "hour", "private", "target", "tool"} {
+		m.unusual.WithLabelValues(dimension)
+	}
 	m.loaded.SetToCurrentTime()
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "reeve_build_info", Help: "The program that runs; always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.decisions, m.latency, m.batch, m.size, m.reloads, m.refused, m.quotas, m.inFlight, m.ended, m.tasks, m.rules, m.shadowed, m.loaded, m.stale, m.unpublished, build,
+	m.registry.MustRegister(m.decisions, m.latency, m.batch, m.size, m.reloads, m.refused, m.quotas, m.inFlight, m.ended, m.tasks, m.rules, m.shadowed, m.unusual, m.loaded, m.stale, m.unpublished, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -144,6 +152,9 @@ func (m *Metrics) Shadowed(was, would act.Effect, changed, failed bool) {
 	}
 	m.shadowed.WithLabelValues(was.String(), would.String(), word).Inc()
 }
+
+// Unusual counts a cause of unusual acts in a dimension.
+func (m *Metrics) Unusual(dimension string) { m.unusual.WithLabelValues(dimension).Inc() }
 
 // maxRules is how many rules are counted by name. A policy may have ten thousand, and
 // each reload can bring others.

@@ -1,0 +1,138 @@
+package habits
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"reeve.example/reeve/act"
+)
+
+// Unusual is what was noted as unusual of one agent. One cause is one line, however many
+// acts it shows in. It holds no value, and no user's name.
+type Unusual struct {
+	Agent     string `json:"agent"`
+	Principal string `json:"principal"`
+	Lines     []Line `json:"lines"` // by when they began
+	// Read is by log up to where notes are counted: nodes may read the same ones.
+	Read map[uint32]uint64 `json:"read,omitzero"`
+}
+
+// Line is one cause: a change of the agent, with all that came of it, or else what was new
+// in one kind of dimension, or too much, with no day between.
+type Line struct {
+	// In is in what the acts were new, as habits.new says it, and OfAmounts.
+	In       []string  `json:"in"`
+	Changed  string    `json:"changed,omitzero"` // what of the agent had changed
+	First    time.Time `json:"first"`
+	Last     time.Time `json:"last"`
+	Acts     int       `json:"acts"`
+	Sessions int       `json:"sessions"`
+	Asked    int       `json:"asked,omitzero"` // acts of them that were not just noted
+	Times    float64   `json:"times,omitzero"` // the usual, at most
+	Decision string    `json:"decision"`       // the newest
+
+	// Session is the newest session, under the agent's key.
+	Session Hash `json:"session,omitzero,string"`
+}
+
+// OfAmounts is in what acts are unusual of which there are too many.
+const OfAmounts = "amount"
+
+// Bounds of what is kept of one agent.
+const (
+	maxUnusual  = 16
+	unusualGap  = 24 * time.Hour
+	UnusualKept = 30 * 24 * time.Hour
+)
+
+// Add counts a note, if something in it was unusual, and returns its line; begun says that
+// it is a new one. p is what is known of the agent; nil for nothing.
+func (u *Unusual) Add(n *Note, at act.Position, p *Profile) (line *Line, begun bool) {
+	if n.Said == SaidNothing || at.Index < u.Read[at.Log] {
+		return nil, false
+	}
+	if u.Read == nil {
+		u.Read = map[uint32]uint64{}
+	}
+	u.Read[at.Log] = at.Index + 1
+	now := time.UnixMilli(n.At).UTC()
+	changed, since := p.changed(now)
+	line = u.lineOf(n, now, changed, since)
+	if begun = line == nil; begun {
+		u.Lines = slices.DeleteFunc(u.Lines, func(l Line) bool { return now.Sub(l.Last) > UnusualKept })
+		if len(u.Lines) >= maxUnusual {
+			u.Lines = slices.Delete(u.Lines, 0, 1)
+		}
+		u.Lines = append(u.Lines, Line{First: now})
+		line = &u.Lines[len(u.Lines)-1]
+	}
+	for _, in := range n.unusual() {
+		if !slices.Contains(line.In, in) {
+			line.In = append(line.In, in)
+		}
+	}
+	line.Changed = cmp.Or(line.Changed, changed)
+	if line.Session != n.Session {
+		line.Session = n.Session
+		line.Sessions++
+	}
+	if line.Acts++; n.Said == SaidAsked {
+		line.Asked++
+	}
+	if now.After(line.Last) {
+		line.Last = now
+	}
+	line.Times, line.Decision = max(line.Times, n.Outside), at.String()
+	return line, begun
+}
+
+// lineOf is the line to which a note belongs; nil for none. What began after the agent
+// changed has that cause, also where it was known later only.
+func (u *Unusual) lineOf(n *Note, now time.Time, changed string, since time.Time) *Line {
+	first := n.unusual()[0]
+	for i := len(u.Lines) - 1; i >= 0; i-- {
+		l := &u.Lines[i]
+		switch {
+		case changed != "" && (l.Changed == changed || !l.First.Before(since)):
+			return l
+		case changed == "" && l.In[0] == first && now.Sub(l.Last) < unusualGap:
+			return l
+		}
+	}
+	return nil
+}
+
+// unusual is in what an act was unusual: what says most comes first.
+func (n *Note) unusual() (list []string) {
+	for _, in := range [...]string{OfTools, OfPrivate, OfTargets, OfBegins, OfHours} {
+		if slices.Contains(n.New, in) {
+			list = append(list, in)
+		}
+	}
+	if n.Outside > 0 || len(list) == 0 {
+		list = append(list, OfAmounts)
+	}
+	return list
+}
+
+// String says a line for people.
+func (l *Line) String() string {
+	var said []string
+	for _, in := range l.In {
+		said = append(said, map[string]string{
+			OfTools: "a tool that it never used", OfPrivate: "what it has read goes where it never went", OfTargets: "targets that it never had",
+			OfBegins: "a session that began as none did", OfHours: "a session at an hour when none began", OfAmounts: "more of it than is usual",
+		}[in])
+	}
+	text := strings.Join(said, "; ")
+	if l.Times > 0 {
+		text += fmt.Sprintf(" (%.1f times)", l.Times)
+	}
+	if l.Changed != "" {
+		text += ". " + l.Changed
+	}
+	return text
+}
