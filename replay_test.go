@@ -53,7 +53,7 @@ rules:
 `)
 		for i := range 2 + r.IntN(5) {
 			fmt.Fprintf(&b, "  - {name: r%d, effect: %s, code: c%d", i, pick("allow", "deny", "escalate"), i)
-			switch r.IntN(8) {
+			switch r.IntN(11) {
 			case 0:
 				fmt.Fprintf(&b, ", on: call, tools: [%q]", pick("*deploy*", "run_*", "wipe"))
 			case 1:
@@ -70,6 +70,12 @@ rules:
 				b.WriteString(", on: call, check: [taint.consequential, model.absent]")
 			case 7:
 				b.WriteString(", on: tool.result, when: 'text.contains(\"outside\")'")
+			case 8:
+				fmt.Fprintf(&b, `, on: call, when: 'did("deploy", "1h") %% 3 == %d'`, r.IntN(3))
+			case 9:
+				b.WriteString(`, on: call, when: '!approved("deploy") && session.calls > 2'`)
+			case 10:
+				b.WriteString(", on: call, when: 'size(habits.new) > 0 || habits.outside > 1.0 || session.calls % 5 == 4'")
 			}
 			b.WriteString("}\n")
 		}

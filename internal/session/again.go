@@ -9,7 +9,7 @@ func ParseStep(data []byte) (*Step, error) { return parseStep(data) }
 // one remembered text.
 func IsStep(data []byte) bool {
 	const least = 3 + 7 + 9*8 + 16
-	return len(data) >= least && (data[0] == stepVersion || data[0] == firstVersion)
+	return len(data) >= least && data[0] >= firstVersion && data[0] <= newestVersion
 }
 
 // Follows reports whether a step is the next one of a session with this memory.

@@ -687,6 +687,8 @@ const (
 	firstVersion = 1
 	stepVersion  = 2
 	pastVersion  = 3
+
+	newestVersion = pastVersion
 )
 
 // Append appends the step's encoding.
@@ -739,7 +741,7 @@ func (st *Step) Append(b []byte) []byte {
 var errStep = errors.New("session: a remembered step is damaged")
 
 func parseStep(b []byte) (*Step, error) {
-	if len(b) < 3 || b[0] < firstVersion || b[0] > pastVersion {
+	if len(b) < 3 || b[0] < firstVersion || b[0] > newestVersion {
 		return nil, errStep
 	}
 	version := b[0]
