@@ -243,7 +243,7 @@ func Remembered(s *session.State, a *act.Action, i *Instructions) policy.Session
 		Known: s.Known, Steps: s.Steps, Calls: s.Calls, Started: s.Started,
 		Tainted: s.Tainted(a.Turn), Autonomous: s.Autonomous, Values: &s.Values, At: s.At,
 		Written: s.Written, Wrote: s.Wrote, Local: s.Local(a), CalledBy: s.CalledBy,
-		Instructed: i.of(a), Past: s.Past,
+		Instructed: i.of(a), Past: s.PastOf(a),
 	}
 }
 
@@ -439,7 +439,8 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With, read *ha
 // is the first; it is not locked while the disk is waited for.
 func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read *hazard.Reading) (act.Decision, []byte, error) {
 	usual := g.habitsOf(ctx, a, g.policy.Load()) // before the session is locked: it may be read from the disk
-	s, err := g.sessions.lock(ctx, sessionKey(a), a.Principal.Name, a.At)
+	follows := g.policy.Load().Follows()
+	s, err := g.sessions.lockRun(ctx, a, follows)
 	if err != nil {
 		return act.Decision{}, nil, err
 	}
@@ -466,7 +467,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		}
 		// The recorded answer has expired, or the act was held until now: it is
 		// judged anew.
-		if s, err = g.sessions.lock(ctx, sessionKey(a), a.Principal.Name, a.At); err != nil {
+		if s, err = g.sessions.lockRun(ctx, a, follows); err != nil {
 			return act.Decision{}, nil, err
 		}
 		violations, _ = s.state.Check(a, owners)
@@ -526,9 +527,16 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		s.unlock()
 		return act.Decision{}, nil, err
 	}
+	above, err := g.labelParent(&s, a, step)
+	if err != nil {
+		made(false)
+		s.unlock()
+		return act.Decision{}, nil, err
+	}
 	t, err := g.cfg.Log.Enqueue(s.generation, e)
 	if err != nil {
 		made(false)
+		above(ctx)
 		s.forget()
 		s.unlock()
 		return act.Decision{}, nil, err
@@ -540,7 +548,8 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	// and its end must be known.
 	d.Position, err = t.Wait(context.WithoutCancel(ctx))
 	made(err == nil)
-	release() // before the session is locked again: who has it may wait for the approval
+	release() // before the sessions are locked again: who has them may wait for the approval
+	above(ctx)
 	s.settle(number, t, d.Position, err)
 	if err != nil {
 		return act.Decision{}, nil, err

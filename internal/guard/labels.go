@@ -114,3 +114,37 @@ func (g *Guard) step(ctx context.Context, s *held, step *session.Step, e *ledger
 	s.settle(number, t, at, err)
 	return at, err
 }
+
+// labelParent gives the session that began one the labels that it has by a step, or had
+// already, before that is recorded: what a sub-agent has read its parent has read. It
+// unlocks the parent, now or when the returned function, which must be called, has waited
+// for the record.
+func (g *Guard) labelParent(s *run, a *act.Action, step *session.Step) (settle func(context.Context), err error) {
+	p := s.parent
+	if p == nil {
+		return func(context.Context) {}, nil
+	}
+	labels := s.state.Gains(step, p.state)
+	s.parent = nil
+	if len(labels) == 0 {
+		p.unlock()
+		return func(context.Context) {}, nil
+	}
+	e := g.entryOf(&Note{Kind: "session.labels", Door: a.Door, By: a.Principal, Details: map[string]string{
+		"session": a.Parent, "of": a.Session, "labels": strings.Join(labels, " "),
+	}})
+	label := p.state.Label(g.cfg.Now(), labels)
+	e.Writes = []*ledger.Write{{Head: p.head, Data: label.Append(nil)}}
+	t, err := g.cfg.Log.Enqueue(p.generation, e)
+	if err != nil {
+		p.forget()
+		p.unlock()
+		return nil, err
+	}
+	number := p.state.Apply(label)
+	p.queued(number, t)
+	return func(ctx context.Context) {
+		at, err := t.Wait(context.WithoutCancel(ctx))
+		p.settle(number, t, at, err)
+	}, nil
+}

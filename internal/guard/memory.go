@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bytes"
 	"container/heap"
 	"container/list"
 	"context"
@@ -178,6 +179,65 @@ func ValuesKey(key []byte, session ledger.Key) provenance.Key {
 	return provenance.NewKey([16]byte(h.Sum(nil)[:16]))
 }
 
+// SetValuesKey gives the values of a session the key that they are under: the session's
+// own, or that of the one that began it.
+func SetValuesKey(values *provenance.Memory, key []byte, session ledger.Key) {
+	if values.Under != [16]byte{} {
+		session = values.Under
+	}
+	values.Key = ValuesKey(key, session)
+}
+
+// run is a session that is locked, with the one that began it.
+type run struct {
+	*held
+	parent *held // nil for none that is known
+}
+
+// lockRun locks the session of an act and, where values are followed, the one that began
+// it: a sub-agent's knows what its parent's knew, and what it reads its parent's has read.
+func (m *memory) lockRun(ctx context.Context, a *act.Action, follows bool) (r run, err error) {
+	key := sessionKey(a)
+	above := SessionName{Principal: a.Principal.Name, Door: a.Door, Agent: a.Agent.ID, Session: a.Parent}.key()
+	if a.Parent == "" || above == key || !follows {
+		r.held, err = m.lock(ctx, key, a.Principal.Name, a.At)
+		return r, err
+	}
+	// In one order, so that no two wait for each other.
+	first, second := &r.held, &r.parent
+	keys := [2]ledger.Key{key, above}
+	if bytes.Compare(key[:], above[:]) > 0 {
+		first, second = second, first
+		keys[0], keys[1] = above, key
+	}
+	if *first, err = m.lock(ctx, keys[0], a.Principal.Name, a.At); err != nil {
+		return run{}, err
+	}
+	if *second, err = m.lock(ctx, keys[1], a.Principal.Name, a.At); err != nil {
+		(*first).unlock()
+		return run{}, err
+	}
+	switch {
+	case r.generation != r.parent.generation: // something failed between
+		r.unlock()
+		return run{}, ledger.ErrStale
+	case r.parent.state.Known && r.parent.state.Steps == 0: // nobody has seen it
+		r.parent.unlock()
+		r.parent = nil
+	case r.state.Known && r.state.Steps == 0:
+		r.state.Inherit(r.parent.state, above)
+	}
+	return r, nil
+}
+
+func (r *run) unlock() {
+	r.held.unlock()
+	if r.parent != nil {
+		r.parent.unlock()
+		r.parent = nil
+	}
+}
+
 func (m *memory) size() (n, bytes int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -250,6 +310,7 @@ func (h *held) followed(ctx context.Context) bool {
 			if err := h.state.Follow(writes); err != nil {
 				return false
 			}
+			SetValuesKey(&h.state.Values, h.memory.key, h.key)
 			h.head = ledger.NewKeyHead(h.key, newest, true)
 			return true
 		}
@@ -266,7 +327,7 @@ func (h *held) load(ctx context.Context, now time.Time) error {
 	if err := h.restore(ctx, now); err != nil {
 		return err
 	}
-	h.state.Values.Key = ValuesKey(h.memory.key, h.key)
+	SetValuesKey(&h.state.Values, h.memory.key, h.key)
 	return nil
 }
 

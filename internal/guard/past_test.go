@@ -107,3 +107,30 @@ func TestOverTime(t *testing.T) {
 		t.Errorf("what was done while nobody counted is taken for nothing: %s", e)
 	}
 }
+
+// TestOverTimeTwice: the message of a call that was asked about as a step is that call, and
+// is judged by what was done before it; another call is not.
+func TestOverTimeTwice(t *testing.T) {
+	n := open(t, t.TempDir(), func(c *guard.Config) { c.Policy = load(t, overTime) })
+	message := func(id, text string) act.Effect {
+		a := call("s", "m"+id, "send_x", text)
+		a.Kind, a.InnerMethod, a.Server = act.MCPRequest, "tools/call", "mail"
+		d, _ := n.decide(t, a)
+		return d.Effect
+	}
+	for i, text := range []string{"one", "two", "three"} {
+		id := fmt.Sprint(i)
+		if d, _ := n.decide(t, call("s", id, "send_x", text)); d.Effect != act.Allow {
+			t.Fatalf("the step of mail %s: %s", id, d.Effect)
+		}
+		if e := message(id, text); e != act.Allow {
+			t.Errorf("the message of mail %s: %s", id, e)
+		}
+	}
+	if e := message("4", "four"); e != act.Deny {
+		t.Errorf("a fourth mail, by a message alone: %s", e)
+	}
+	if e := message("5", "three"); e != act.Deny {
+		t.Errorf("the third mail once more: %s", e)
+	}
+}

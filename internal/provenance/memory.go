@@ -90,6 +90,9 @@ const (
 // It is not safe for concurrent use.
 type Memory struct {
 	Key Key
+	// Under names the session under whose key the values are, where it is another: the one
+	// that began this one, whose values it knows. Zero for its own.
+	Under [16]byte
 	// Foreign says that foreign text was read, and Heard that a user was.
 	Foreign, Heard bool
 	// Lost says that a part of this memory is gone: what nobody is known to have
@@ -180,7 +183,7 @@ func (m *Memory) Exact() bool { return m.small == nil && !m.Lost }
 
 // Empty reports whether there is nothing to remember.
 func (m *Memory) Empty() bool {
-	return len(m.grams) == 0 && m.small == nil && !m.Foreign && !m.Heard && !m.Lost && len(m.Tags) == 0 && len(m.Planned) == 0
+	return m.Under == [16]byte{} && len(m.grams) == 0 && m.small == nil && !m.Foreign && !m.Heard && !m.Lost && len(m.Tags) == 0 && len(m.Planned) == 0
 }
 
 // add remembers grams, which are sorted and new.
@@ -277,6 +280,17 @@ func (m *Memory) Size() int {
 		}
 	}
 	return size
+}
+
+// Inherited is the memory of a session that one with this memory begins: it knows what
+// that one knows, under the same key.
+func (m *Memory) Inherited(under [16]byte) *Memory {
+	c := m.clone()
+	if c.Under == [16]byte{} {
+		c.Under = under
+	}
+	c.places, c.next = nil, 0 // steps of another session
+	return c
 }
 
 // clone is a copy that shares nothing.

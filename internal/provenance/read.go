@@ -151,6 +151,9 @@ func (st *Step) Plan(tools ...string) {
 	}
 }
 
+// Labels are the tags that a step adds, and whether foreign text was read.
+func (st *Step) Labels() (tags []string, foreign bool) { return st.tags, st.flags&flagForeign != 0 }
+
 // Taint adds to a step that foreign text was read, whatever it said.
 func (st *Step) Taint() { st.flags |= flagForeign }
 

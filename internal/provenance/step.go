@@ -49,6 +49,9 @@ func (m *Memory) Bound(st *Step, whole bool, number int64) {
 // Whole reports whether a step holds all that was remembered before it.
 func (st *Step) Whole() bool { return st.whole != nil }
 
+// Inherits reports whether a whole step's values are under another session's key.
+func (st *Step) Inherits() bool { return st.whole != nil && st.whole.Under != [16]byte{} }
+
 // A step's encoding: its flags; of a whole one the memory; the grams as differences,
 // the places, the tags, the plans, and the tags taken away where there are any.
 
@@ -81,16 +84,20 @@ const (
 	wholeLost
 	wholeSmall
 	wholeLarge
+	wholeUnder
 )
 
 func (m *Memory) append(b []byte) []byte {
 	flags := byte(0)
-	for i, is := range [...]bool{m.Foreign, m.Heard, m.Lost, m.small != nil, m.foreign != nil} {
+	for i, is := range [...]bool{m.Foreign, m.Heard, m.Lost, m.small != nil, m.foreign != nil, m.Under != [16]byte{}} {
 		if is {
 			flags |= 1 << i
 		}
 	}
 	b = append(b, flags, m.spread)
+	if flags&wholeUnder != 0 {
+		b = append(b, m.Under[:]...)
+	}
 	b = appendGrams(b, m.grams)
 	b = binary.AppendUvarint(b, uint64(m.n))
 	b = binary.AppendUvarint(b, uint64(m.trusts))
@@ -226,6 +233,9 @@ func (r *bytesReader) filter(words int) []uint64 {
 func (r *bytesReader) memory() *Memory {
 	flags := r.byte()
 	m := &Memory{Foreign: flags&wholeForeign != 0, Heard: flags&wholeHeard != 0, Lost: flags&wholeLost != 0, spread: r.byte()}
+	if flags&wholeUnder != 0 {
+		copy(m.Under[:], r.take(len(m.Under)))
+	}
 	m.grams = r.grams()
 	n, trusts := r.uvarint(), r.uvarint()
 	m.n, m.trusts = int(n), int(trusts)

@@ -104,7 +104,7 @@ func (w *worker) input(one *item, t *told, was *past) (in *policy.Input, why str
 			}
 			was.state.Known = false
 		}
-		if was.gone || !one.step.Follows(was.state) {
+		if was.gone || !one.step.Follows(was.state) || one.step.Inherits() && was.state.Steps == 0 {
 			return in, Memory
 		}
 		in.Session = guard.Remembered(was.state, a, &w.instructions)

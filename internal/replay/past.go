@@ -25,7 +25,8 @@ type past struct {
 	key   ledger.Key
 	at    act.Position // of the step that it follows
 	state *session.State
-	gone  bool // a part of it that there was then is there no more
+	keys  []byte // from which the sessions' own are derived
+	gone  bool   // a part of it that there was then is there no more
 	bytes int
 }
 
@@ -49,7 +50,8 @@ func (p *pasts) before(ctx context.Context, store Store, key []byte, one *item) 
 	} else if err := was.restore(ctx, store, one); err != nil {
 		return nil, err
 	}
-	was.state.Values.Key = guard.ValuesKey(key, c.Key)
+	was.keys = key
+	guard.SetValuesKey(&was.state.Values, key, c.Key)
 	p.held[c.Key] = p.order.PushBack(was)
 	return was, nil
 }
@@ -91,6 +93,7 @@ func (w *past) restore(ctx context.Context, store Store, one *item) error {
 // after takes up the step, and makes room.
 func (p *pasts) after(was *past, one *item) {
 	was.state.Place(was.state.Apply(one.step), one.at())
+	guard.SetValuesKey(&was.state.Values, was.keys, was.key)
 	was.at = one.at()
 	size := 256 + was.state.Size()
 	p.bytes += size - was.bytes

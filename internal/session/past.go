@@ -44,6 +44,26 @@ func (s *State) Past(key uint64) (d Done, sure bool) {
 	return Done{Key: key}, s.Known && s.Steps == 0
 }
 
+// PastOf is the past that an act is judged by: of a call that was asked about before, as a
+// step of the agent, and is on its way now, what was done before that.
+func (s *State) PastOf(a *act.Action) func(key uint64) (Done, bool) {
+	if !a.CallsMCP() {
+		return s.Past
+	}
+	asked := s.underway(short(a.Digest), s.hashesOf(a).turn)
+	if asked == nil {
+		return s.Past
+	}
+	made := asked.made
+	return func(key uint64) (Done, bool) {
+		d, sure := s.Past(key)
+		if i := slices.Index(d.Times, made); i >= 0 {
+			d.Count, d.Times = d.Count-1, slices.Delete(slices.Clone(d.Times), i, i+1)
+		}
+		return d, sure
+	}
+}
+
 // Counts adds to a step what of the acts with these keys, which are all that the policy asks
 // for, its act is. It must be the state's next step. agreed says that people have agreed to it.
 func (s *State) Counts(st *Step, a *act.Action, keys []uint64, is func(key uint64) bool, agreed bool) {

@@ -281,7 +281,7 @@ func (s *State) hashesOf(a *act.Action) *hashes {
 // sameCall reports whether a call counts already, since it was asked about before
 // as a step of the agent.
 func (s *State) sameCall(a *act.Action, h *hashes) bool {
-	return a.CallsMCP() && s.underway(short(a.Digest), h.turn)
+	return a.CallsMCP() && s.underway(short(a.Digest), h.turn) != nil
 }
 
 func (s *State) forgets() bool { return s.dropped || !s.Known }
@@ -352,10 +352,10 @@ func (s *State) loops(d Digest, turn uint64, since int64) (n int) {
 	return n
 }
 
-// underway reports whether a call of an MCP server's tool is one that was asked
-// about already, as a step of the agent: the host asks once more as the message
-// leaves. It is the same call, and counts once.
-func (s *State) underway(d Digest, turn uint64) bool {
+// underway is the call of an MCP server's tool that was asked about already, as a step
+// of the agent: the host asks once more as the message leaves. It is the same call, and
+// counts once. It is nil where there is none.
+func (s *State) underway(d Digest, turn uint64) *Seen {
 	looked := 0
 	for i := 0; i < len(s.ids) && looked < loopWindow; i++ {
 		at := (s.next - 1 - i + 2*len(s.ids)) % len(s.ids)
@@ -364,10 +364,13 @@ func (s *State) underway(d Digest, turn uint64) bool {
 			continue
 		}
 		if looked++; seen.Digest == d && seen.turn == turn {
-			return !seen.wire && s.answer(at) == nil
+			if seen.wire || s.answer(at) != nil {
+				return nil
+			}
+			return seen
 		}
 	}
-	return false
+	return nil
 }
 
 // answer returns the result of the call whose first id stands at a place; nil if

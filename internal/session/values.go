@@ -120,6 +120,11 @@ func (s *State) Read(st *Step, a *act.Action, from provenance.Source, endorsed [
 		s.bound(st)
 		return
 	}
+	if a.Kind == act.MessageUser && s.Inherits() { // what began the session says it, and not the user
+		st.values = s.Values.Uses(textsOf(a)...)
+		s.bound(st)
+		return
+	}
 	var texts []provenance.Text
 	if Brings(a) {
 		st.called = words.Cut(s.CalledBy(a), maxCallName)
@@ -183,7 +188,48 @@ func (s *State) bound(st *Step) {
 	if st.values == nil {
 		st.values = s.Values.Read()
 	}
-	s.Values.Bound(st.values, s.sinceWhole+1 >= wholeEvery, st.steps)
+	s.Values.Bound(st.values, s.sinceWhole+1 >= wholeEvery || s.Steps == 0 && s.Inherits(), st.steps)
+}
+
+// Inherit has a session that has no step yet know what the one knows that began it. name
+// is that one's.
+func (s *State) Inherit(from *State, name [16]byte) { s.Values = *from.Values.Inherited(name) }
+
+// Inherits reports whether the session knows what another one knew that began it.
+func (s *State) Inherits() bool { return s.Values.Under != [16]byte{} }
+
+// Gains are the labels that a session has with a step and that another one has not.
+func (s *State) Gains(st *Step, other *State) (labels []string) {
+	if st.values == nil {
+		return nil
+	}
+	tags, foreign := st.values.Labels()
+	for _, t := range append(slices.Clone(s.Values.Tags), tags...) {
+		if !slices.Contains(other.Values.Tags, t) && !slices.Contains(labels, t) {
+			labels = append(labels, t)
+		}
+	}
+	if (foreign || s.Values.Foreign || s.Values.Lost) && !other.Values.Foreign {
+		labels = append(labels, provenance.Foreign.String())
+	}
+	return labels
+}
+
+// Label is the step by which a session gets labels that one has which it began. It must be
+// the state's next step.
+func (s *State) Label(at time.Time, labels []string) *Step {
+	st := s.unchanged(at)
+	st.effect = act.Allow
+	st.values = s.Values.Read()
+	for _, l := range labels {
+		if l == provenance.Foreign.String() {
+			st.values.Taint()
+		} else {
+			s.Values.Tag(st.values, l)
+		}
+	}
+	s.bound(st)
+	return st
 }
 
 // appendTexts adds the texts of one leaf of what comes in.
@@ -265,6 +311,14 @@ func uses(a *act.Action) (values []string) {
 		}
 	}
 	return values
+}
+
+// textsOf are the texts of an act.
+func textsOf(a *act.Action) (texts []string) {
+	for i := range a.Content {
+		texts = append(texts, a.Content[i].Text)
+	}
+	return texts
 }
 
 // planned are the tools that an act plans or uses: the one that it calls, and those that
