@@ -23,7 +23,7 @@ var arrows = map[string]string{
 	"internal/glob":        "",
 	"internal/links":       "",
 	"internal/words":       "",
-	"internal/jsonrpc":     "internal/rawjson internal/words",
+	"internal/jsonrpc":     "internal/rawjson internal/words act",
 	"internal/risk":        "internal/lazyregexp internal/canon",
 	"internal/risk/hazard": "internal/lazyregexp act internal/canon internal/rawjson internal/yamldoc internal/risk internal/words",
 
@@ -51,7 +51,7 @@ var arrows = map[string]string{
 	"internal/store/sqlite":             "act internal/identity internal/ledger internal/nodes internal/store internal/store/internal/layout task",
 	"internal/store/postgres":           "internal/lazyregexp act internal/identity internal/ledger internal/nodes internal/quota internal/store internal/store/internal/layout task",
 	"internal/store/storetest":          "act internal/identity internal/ledger internal/store task",
-	"internal/outbound":                 "internal/words internal/glob",
+	"internal/outbound":                 "internal/words internal/glob act",
 	"executor":                          "internal/jsonrpc internal/lazyregexp act internal/outbound internal/rawjson internal/sandbox internal/words",
 	"internal/identity":                 "internal/lazyregexp act",
 	"internal/approval":                 "act",
@@ -71,7 +71,11 @@ var arrows = map[string]string{
 	"internal/retention":                "a2a act internal/engine internal/guard internal/ledger internal/store task",
 	"internal/operator":                 "a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/nodes internal/policy internal/replay internal/report internal/retention internal/server internal/words internal/habits internal/hook internal/rawjson internal/target",
 	"internal/console":                  "act internal/agent internal/approval internal/habits internal/identity internal/ledger internal/mcp/pins internal/mcp/proxy internal/operator internal/report internal/server internal/visible flow internal/replay task",
-	"": "internal/notice internal/apflow a2a a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy internal/console " +
+	"internal/export":                   "internal/ledger",
+	"internal/otlp":                     "",
+	"internal/otlp/otlptest":            "",
+	"internal/trace":                    "act internal/export internal/ledger internal/otlp internal/rawjson",
+	"": "internal/export internal/otlp internal/trace internal/notice internal/apflow a2a a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy internal/console " +
 		"internal/replay internal/retention internal/risk internal/risk/model internal/server internal/session internal/store internal/store/postgres internal/store/sqlite task internal/words internal/workflow internal/yamldoc",
 
 	"internal/guardian": "internal/lazyregexp act internal/hook internal/links internal/canon internal/rawjson internal/risk/hazard internal/yamldoc",

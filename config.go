@@ -176,6 +176,8 @@ type Config struct {
 		Contents  int64 `yaml:"contents" default:"536870912" doc:"How many bytes of contents of one principal's acts are kept of one day, in UTC (512 MiB); of nodes that share a database all together. Further acts are judged and recorded as ever, and their records say that the contents are not kept. 0 for no bound."`
 	} `yaml:"quotas"`
 
+	Telemetry telemetrySettings `yaml:"telemetry"`
+
 	Limits struct {
 		Body       int64   `yaml:"body" default:"4194304" doc:"Largest request body, in bytes."`
 		Batch      int     `yaml:"batch" default:"100" doc:"Most calls in one JSON-RPC batch."`
@@ -431,6 +433,7 @@ func (c *Config) check() error {
 		fail("origins: %w", err)
 	}
 	errs = append(errs, c.Approvals.Notify.check()...)
+	errs = append(errs, c.Telemetry.check(c.Redact)...)
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		fail("log-format: %q is neither text nor json", c.LogFormat)
 	}

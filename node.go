@@ -35,6 +35,7 @@ import (
 	"reeve.example/reeve/internal/console"
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/engine"
+	"reeve.example/reeve/internal/export"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/ledger"
@@ -76,6 +77,7 @@ type Node struct {
 	anchorer  *ledger.Anchorer
 	proofs    *ledger.Handler
 	metrics   *server.Metrics
+	exports   []*export.Follower // what follows the log to send it elsewhere
 
 	keys operator.Keys
 	tail console.Tail // tells the console's open pages what changes

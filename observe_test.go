@@ -44,8 +44,8 @@ func TestBoardAndAlerts(t *testing.T) {
 	if !strings.Contains(text, "\nreeve_approvals_waiting 1\n") {
 		t.Errorf("nothing waits:\n%s", text)
 	}
-	// The first of these comes with an agent's first report, the other once a place to publish at is set.
-	there := map[string]bool{"up": true, "reeve_a2g_ended_total": true, "reeve_checkpoint_publish_failing": true}
+	// The first of these comes with an agent's first report, the others once there is a place to publish at, or to send traces to.
+	there := map[string]bool{"up": true, "reeve_a2g_ended_total": true, "reeve_checkpoint_publish_failing": true, "reeve_export_failing": true}
 	for _, found := range regexp.MustCompile(`(?m)^(\w+)[ {]`).FindAllStringSubmatch(text, -1) {
 		there[found[1]] = true
 	}

@@ -86,6 +86,12 @@ func (n *Node) begin(ctx context.Context) error {
 	if err := n.serves(background); err != nil {
 		return fmt.Errorf("join the nodes of this database: %w", err)
 	}
+	if err := n.openExports(background); err != nil {
+		return err
+	}
+	for _, f := range n.exports {
+		n.tasks.Go(func() { f.Run(background) })
+	}
 	n.tasks.Go(func() { n.anchorer.Run(background) })
 	n.tasks.Go(func() { n.retention().Run(background) })
 	n.tasks.Go(func() { every(background, time.Minute, func() { n.endOverdue(background) }) })

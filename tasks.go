@@ -114,7 +114,7 @@ func (n *Node) openEngine(own []executor.Executor) (err error) {
 		Refused:    n.metrics.Quota,
 		Concurrent: n.cfg.Tasks.Concurrent, Grace: n.cfg.Tasks.Grace,
 		Push:  engine.NewPusher(callbacks.Client(outbound.Options{Timeout: 10 * time.Second, Redirects: 0}), signing),
-		Ended: n.metrics.TaskEnded, Logger: n.logger,
+		Ended: n.metrics.TaskEnded, Span: n.spanOf, Logger: n.logger,
 	}))
 	n.flow = flow.NewServer(flow.Config{
 		Engine: n.engine.Load(), Executors: n.executors, Open: n.open, Version: Version(), Logger: n.logger,

@@ -56,7 +56,7 @@ func ActionOf(by act.Principal, body []byte) *act.Action {
 	}
 	texts := content.Set{}
 	read := message.Read(doc.Root(), "", &texts)
-	a.Method, a.InnerMethod, a.ID, a.Arguments = read.Method, read.Method, read.ID, read.Arguments
+	a.Method, a.InnerMethod, a.ID, a.Arguments, a.Traceparent = read.Method, read.Method, read.ID, read.Arguments, read.Traceparent
 	texts.Complete(a, message.AppendCanonical(nil, doc.Root()))
 	a.Earlier = sha256.Sum256(message.AppendCanonical([]byte(act.A2AReceive), doc.Root()))
 	return a

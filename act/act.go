@@ -206,6 +206,10 @@ type Action struct {
 	// agent says when it tells of the result. guard.Guard sees whether it can be so.
 	Dialogue string
 
+	// Traceparent names the caller's span that the act is part of, where it said so: see
+	// ParseTraceparent. It tells whoever traces where the act belongs, and nothing else.
+	Traceparent string
+
 	// Within is what an approval of the act is bound to; empty means its session.
 	Within string
 	// Bounded says that the door tells the agent what the act may use, so that

@@ -505,7 +505,7 @@ func (d *decoder) a2a() *params.Fault {
 	if m.Request {
 		d.a.Kind, d.a.ID, d.a.Answers = act.A2ASend, m.ID, ""
 	}
-	d.a.InnerMethod, d.a.Arguments, d.a.Failed = m.Method, m.Arguments, m.Failed
+	d.a.InnerMethod, d.a.Arguments, d.a.Failed, d.a.Traceparent = m.Method, m.Arguments, m.Failed, m.Traceparent
 	var buf [1024]byte
 	d.complete(a2a.AppendCanonical(buf[:0], v, beside...), known...)
 	return nil
@@ -533,7 +533,7 @@ func (d *decoder) mcp() *params.Fault {
 		d.a.Tool = d.declared(v.Get("params").Get("name"), "name", "id")
 		d.refuseArguments()
 	}
-	d.a.Listed, d.a.Failed, d.a.From = m.Listed, m.Failed, m.From
+	d.a.Listed, d.a.Failed, d.a.From, d.a.Traceparent = m.Listed, m.Failed, m.From, m.Traceparent
 	var buf [1024]byte
 	d.complete(mcp.AppendCanonical(buf[:0], v, beside...), known...)
 	return nil

@@ -123,7 +123,7 @@ func (c *command) Execute(ctx context.Context, job *Job) (jsontext.Value, error)
 	if err != nil {
 		return nil, err
 	}
-	p, err := newProgram(job, scratch{c.config.Scratch, c.config.ScratchBytes, c.config.ScratchFiles}, c.config.MaxOutput, in.Timeout, in.Env)
+	p, err := newProgram(ctx, job, scratch{c.config.Scratch, c.config.ScratchBytes, c.config.ScratchFiles}, c.config.MaxOutput, in.Timeout, in.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ type program struct {
 	limits         bool // the result tells what held it to which limit
 }
 
-func newProgram(job *Job, where scratch, maxOutput int, timeout *float64, env map[string]string) (*program, error) {
+func newProgram(ctx context.Context, job *Job, where scratch, maxOutput int, timeout *float64, env map[string]string) (*program, error) {
 	d, err := allowedTime(job.Manifest, timeout)
 	if err != nil {
 		return nil, err
@@ -199,14 +199,18 @@ func newProgram(job *Job, where scratch, maxOutput int, timeout *float64, env ma
 	p.disk = &sandbox.Disk{Dir: p.scratch, Bytes: cmp.Or(where.bytes, defaultScratch), Files: cmp.Or(where.files, defaultFiles)}
 	p.manifest.TimeoutSeconds = int(math.Ceil(d.Seconds()))
 	p.manifest.FilesystemScope = append(slices.Clone(job.Manifest.FilesystemScope), p.scratch)
-	p.env = environment(p.scratch, env)
+	p.env = environment(p.scratch, act.TraceparentFrom(ctx), env)
 	p.stdout, p.stderr = newOutput(maxOutput, p.report), newOutput(maxOutput, nil)
 	return p, nil
 }
 
-// environment is all that a program sees of it.
-func environment(scratch string, own map[string]string) (env []string) {
+// environment is all that a program sees of it. span is the task's in traces, as programs
+// that trace look for it; empty for none.
+func environment(scratch, span string, own map[string]string) (env []string) {
 	all := map[string]string{"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": scratch, "TMPDIR": scratch, "LANG": "C.UTF-8"}
+	if span != "" {
+		all["TRACEPARENT"] = span
+	}
 	for name, value := range own {
 		all[name] = value
 	}

@@ -170,7 +170,7 @@ func (e *mcpExecutor) started(ctx context.Context, job *Job, in mcpInputs) (json
 	for _, value := range in.Env {
 		s.add(value)
 	}
-	p, err := newProgram(job, scratch{parent: e.config.Scratch, bytes: e.config.ScratchBytes}, 64<<10, in.Timeout, in.Env)
+	p, err := newProgram(ctx, job, scratch{parent: e.config.Scratch, bytes: e.config.ScratchBytes}, 64<<10, in.Timeout, in.Env)
 	if err != nil {
 		return nil, err
 	}

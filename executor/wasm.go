@@ -76,7 +76,7 @@ func (w *wasm) Execute(ctx context.Context, job *Job) (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newProgram(job, scratch{parent: w.config.Scratch, bytes: w.config.ScratchBytes}, w.config.MaxOutput, in.Timeout, in.Env)
+	p, err := newProgram(ctx, job, scratch{parent: w.config.Scratch, bytes: w.config.ScratchBytes}, w.config.MaxOutput, in.Timeout, in.Env)
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,8 @@ type Message struct {
 	Arguments []act.Argument
 	// Failed says that the answer is an error, or that the task failed.
 	Failed bool
+	// Traceparent is the caller's span as the metadata of a message names it.
+	Traceparent string
 }
 
 // Read reads the message v, whose JSON Pointer is base, and adds its texts: all
@@ -48,6 +50,11 @@ func Read(v rawjson.Value, base string, texts *content.Set, beside ...string) Me
 		r.failed(v)
 	}
 	r.addressed(v, base, enveloped)
+	for _, at := range [...]rawjson.Value{v, v.Get("params"), v.Get("params").Get("message")} {
+		if text := at.Get("metadata").Get("traceparent").Text(); text != "" {
+			m.Traceparent = text // the innermost is the nearest to who speaks
+		}
+	}
 	for name, member := range v.Members() {
 		if slices.Contains(beside, name) {
 			continue

@@ -147,7 +147,7 @@ func (e *Engine) attempt(ctx context.Context, h task.Handed, a *attempt, name *s
 		return context.Cause(ctx)
 	}
 	began := false
-	_, _, err = e.cfg.Guard.DecideWith(ctx, action, guard.With{Asked: t.Held != "", Task: func(d *guard.Ruling) (*task.Change, error) {
+	decided, _, err := e.cfg.Guard.DecideWith(ctx, action, guard.With{Asked: t.Held != "", Task: func(d *guard.Ruling) (*task.Change, error) {
 		manifest, limited := d.Policy.Manifest(action.Canonical)
 		d.Manifest = &manifest
 		c := &task.Change{Task: t.ID, Root: t.Root, At: e.cfg.Now(), Attempt: h.Attempt, Node: e.cfg.Node}
@@ -188,7 +188,7 @@ func (e *Engine) attempt(ctx context.Context, h task.Handed, a *attempt, name *s
 		a.begun.Store(true)
 		t.Attempt = h.Attempt
 		a.turn.over()
-		e.execute(ctx, j, a)
+		e.execute(act.WithTraceparent(ctx, e.cfg.Span(action, decided.Position)), j, a)
 	}
 	return nil
 }

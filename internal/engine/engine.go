@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/executor"
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/guard"
@@ -65,6 +66,9 @@ type Config struct {
 	// Ended is called with each attempt that ended and how long it took; nil for none.
 	Ended  func(executor string, outcome task.Phase, took time.Duration)
 	Logger *slog.Logger // nil means slog.Default
+	// Span names the span that the start of a task has in traces, so that what is done
+	// for the task goes on there; empty where nobody traces. nil for nobody.
+	Span func(a *act.Action, at act.Position) string
 }
 
 // Engine executes tasks. It is safe for concurrent use.
@@ -91,6 +95,9 @@ type Engine struct {
 func New(cfg Config) *Engine {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Span == nil {
+		cfg.Span = func(*act.Action, act.Position) string { return "" }
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()

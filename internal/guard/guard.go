@@ -338,6 +338,10 @@ func (g *Guard) DecideWith(ctx context.Context, a *act.Action, with With) (d act
 func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decision, modified []byte, err error) {
 	start := g.cfg.Now()
 	a.At = start
+	// What stands in the act itself is nearer to who acts than what came with the call.
+	if _, ok := act.ParseTraceparent(a.Traceparent); !ok {
+		a.Traceparent = act.TraceparentFrom(ctx)
+	}
 	if g.cfg.Serves != nil && a.Kind != act.TaskResult {
 		if err := g.cfg.Serves(); err != nil {
 			return act.Decision{}, nil, err

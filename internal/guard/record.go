@@ -250,6 +250,7 @@ func appendLinks(b []byte, a *act.Action, d *act.Decision) []byte {
 	if d.Approval != nil {
 		b = appendMember(b, "approval", d.Approval.ID)
 	}
+	b = appendMember(b, "traceparent", a.Traceparent)
 	if a.Door == "mcp" { // whose requests do not say it
 		b = appendMember(b, "from", a.From)
 	}

@@ -43,6 +43,15 @@ func mask(text []byte, what risk.Detector, files map[string]bool) []byte {
 	return masked
 }
 
+// Masked is a JSON text with everything masked that is in what is kept; empty when that
+// cannot be done.
+func (g *Guard) Masked(text []byte) string {
+	if g.cfg.Redact == 0 {
+		return ""
+	}
+	return string(mask(text, g.cfg.Redact, nil))
+}
+
 // holds reports whether a JSON text holds something that is to be masked: as it is
 // written, and as it is read.
 func holds(text []byte, what risk.Detector) bool {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"reeve.example/reeve/act"
@@ -152,6 +153,7 @@ func Ask(ctx context.Context, url, key string, request []byte) (*Decision, error
 			return nil, fmt.Errorf("the key for the node: %w", err)
 		}
 	}
+	ctx = act.WithTraceparent(ctx, os.Getenv("TRACEPARENT")) // as agents that trace tell the programs they start
 	r, err := jsonrpc.NewRequest(ctx, http.MethodPost, url, string(credential), request)
 	if err != nil {
 		return nil, err

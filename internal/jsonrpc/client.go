@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 
+	"reeve.example/reeve/act"
+
 	"github.com/go-json-experiment/json"
 )
 
@@ -21,7 +23,7 @@ const (
 )
 
 // NewRequest is an HTTP request with JSON as its body, nil for none. key is the
-// caller's credential; empty for none.
+// caller's credential; empty for none. The span that the context names goes with it.
 func NewRequest(ctx context.Context, method, url, key string, body []byte) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -31,6 +33,9 @@ func NewRequest(ctx context.Context, method, url, key string, body []byte) (*htt
 	r.Header.Set("Accept", "application/json")
 	if key != "" {
 		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	if text := act.TraceparentFrom(ctx); text != "" {
+		r.Header.Set("Traceparent", text)
 	}
 	return r, nil
 }

@@ -46,6 +46,8 @@ type ActLinks struct {
 	Answers  string `json:"answers,omitzero"`
 	Task     string `json:"task,omitzero"` // the root of the tree of tasks
 	Approval string `json:"approval,omitzero"`
+	// Traceparent names the caller's span that the act is part of: see act.Traceparent.
+	Traceparent string `json:"traceparent,omitzero"`
 	// From is where an MCP message came from that a proxy asked about.
 	From   string   `json:"from,omitzero"`
 	Faults []string `json:"faults,omitzero"`

@@ -27,6 +27,7 @@ import (
 	"syscall"
 	"time"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/words"
 )
@@ -424,6 +425,10 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			r.Header[name] = values
 		}
 		t.options.credentials(r)
+	}
+	if span := act.TraceparentFrom(r.Context()); span != "" && r.Header.Get("Traceparent") == "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("Traceparent", span)
 	}
 	response, err := t.next.RoundTrip(r)
 	if err != nil {

@@ -271,6 +271,19 @@ func (w *worker) open(ctx context.Context, one *item, t *told) (why string) {
 	return ""
 }
 
+// Act reads the act that a record tells of, from what is kept of it; nil where that gives
+// none, or another one.
+func Act(r *ledger.Record, o *ledger.Opening) *act.Action {
+	t := told{request: o.Request}
+	t.asker, _ = o.Asker()
+	t.links, _ = o.Linked()
+	t.outcome, _ = o.Outcome()
+	if t.outcome.Given == nil {
+		return nil
+	}
+	return read(&item{record: *r}, &t)
+}
+
 // read reads the act of a record as its door did; nil where what is kept gives another one.
 func read(one *item, t *told) *act.Action {
 	by := act.Principal{Name: t.asker.Name, Method: t.asker.Method, Organization: t.asker.Organization}

@@ -134,6 +134,14 @@ func addressName(a netip.Addr) string {
 	return "address:" + a.String()
 }
 
+// traced returns the request with the caller's span, where its header names one.
+func traced(r *http.Request) *http.Request {
+	if ctx := act.WithTraceparent(r.Context(), r.Header.Get("Traceparent")); ctx != r.Context() {
+		return r.WithContext(ctx)
+	}
+	return r
+}
+
 // placed returns the request with the address that it comes from, where that is
 // not the connection's.
 func (s *Server) placed(r *http.Request) *http.Request {

@@ -45,7 +45,7 @@ func isGRPC(r *http.Request) bool {
 
 // grpcOnly serves the port that gRPC has of its own.
 func (s *Server) grpcOnly(w http.ResponseWriter, r *http.Request) {
-	r = s.placed(r)
+	r = traced(s.placed(r))
 	r, x := arrive(r)
 	defer x.end()
 	if !isGRPC(r) {

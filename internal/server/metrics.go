@@ -235,6 +235,46 @@ func (m *Metrics) Gauge(name, help string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 }
 
+// Exported is how somebody does who sends the ledger elsewhere.
+type Exported struct {
+	Behind                         uint64
+	Delay                          time.Duration
+	Sent, Refused, Pruned, Damaged uint64
+	Failing                        bool
+}
+
+// Export adds the metrics of one who sends the ledger elsewhere, under a name that is new.
+func (m *Metrics) Export(name string, read func() Exported) {
+	labels := func(more ...string) prometheus.Labels {
+		l := prometheus.Labels{"exporter": name}
+		for i := 0; i < len(more); i += 2 {
+			l[more[i]] = more[i+1]
+		}
+		return l
+	}
+	gauge := func(name, help string, value func(Exported) float64) {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels()}, func() float64 { return value(read()) }))
+	}
+	gauge("reeve_export_lag_records", "Records of the ledger that an exporter has not sent yet.", func(e Exported) float64 { return float64(e.Behind) })
+	gauge("reeve_export_lag_seconds", "How old the oldest record is that an exporter has taken up and not sent; 0 when nothing waits.", func(e Exported) float64 { return e.Delay.Seconds() })
+	gauge("reeve_export_failing", "1 while nothing arrives where an exporter sends to.", func(e Exported) float64 {
+		if e.Failing {
+			return 1
+		}
+		return 0
+	})
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "reeve_export_sent_total", Help: "What an exporter has sent: spans, or events.", ConstLabels: labels(),
+	}, func() float64 { return float64(read().Sent) }))
+	for reason, value := range map[string]func(Exported) uint64{
+		"refused": func(e Exported) uint64 { return e.Refused }, "pruned": func(e Exported) uint64 { return e.Pruned }, "damaged": func(e Exported) uint64 { return e.Damaged },
+	} {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "reeve_export_dropped_total", Help: "What an exporter will never send: refused by the receiver for good, pruned before it was sent, or damaged.", ConstLabels: labels("reason", reason),
+		}, func() float64 { return float64(value(read())) }))
+	}
+}
+
 // Refused counts a request that was refused. reason is one of a few fixed words.
 func (m *Metrics) Refused(reason string) { m.refused.WithLabelValues(reason).Inc() }
 

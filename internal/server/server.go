@@ -267,7 +267,7 @@ var (
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r = s.placed(r)
+	r = traced(s.placed(r))
 	r, x := arrive(r)
 	defer x.end()
 	if s.cfg.GRPC != nil && s.cfg.GRPCListen == "" && isGRPC(r) {
@@ -386,6 +386,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Ha
 			ctx = context.WithValue(ctx, key, value)
 		}
 	}
+	ctx = act.WithTraceparent(ctx, r.Header.Get("Traceparent"))
 	ctx = context.WithValue(identity.NewContext(ctx, by.Principal, by.Role), socketKey{}, by)
 	if refusal := s.connected(ctx, callerName(ctx, by.Principal)); refusal != nil {
 		s.refuseRoute(w, refusal)
@@ -838,7 +839,7 @@ const operatorBody = 40 << 20
 // operator serves the socket.
 func (s *Server) operator() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r, x := arrive(r)
+		r, x := arrive(traced(r))
 		defer x.end()
 		w.Header()["Cache-Control"] = noStore
 		if how := trace(r); how != "" { // a proxy before this would make everybody the operator

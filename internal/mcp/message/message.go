@@ -32,6 +32,8 @@ type Message struct {
 	Listed []act.Definition
 	// Failed says that the answer is an error, or that the tool failed.
 	Failed bool
+	// Traceparent is the caller's span as a request's _meta names it.
+	Traceparent string
 }
 
 // Read reads the message v, whose JSON Pointer is base, and adds its texts: all
@@ -40,6 +42,7 @@ type Message struct {
 func Read(v rawjson.Value, base string, texts *content.Set, beside ...string) Message {
 	m := Message{ID: content.IDOf(v.Get("id")), Method: v.Get("method").Text(), Failed: v.Get("error").Exists()}
 	m.Request = m.Method != ""
+	m.Traceparent = v.Get("params").Get("_meta").Get("traceparent").Text()
 	m.From = act.FromClient
 	if !m.Request || ofServers(m.Method, m.ID != "") {
 		m.From = act.FromServer

@@ -286,3 +286,22 @@ func TestThreat05MethodSpellings(t *testing.T) {
 		}
 	}
 }
+
+// The caller's span is read of a request's _meta, and is no part of what the act is.
+func TestTraceparent(t *testing.T) {
+	const span = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	with, err := rawjson.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{},"_meta":{"traceparent":"` + span + `"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	without, err := rawjson.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := Read(with.Root(), "", new(content.Set)); m.Traceparent != span {
+		t.Errorf("the span is %q", m.Traceparent)
+	}
+	if a, b := AppendCanonical(nil, with.Root()), AppendCanonical(nil, without.Root()); string(a) != string(b) {
+		t.Errorf("%s is not %s", a, b)
+	}
+}

@@ -203,7 +203,7 @@ func ActionOf(q *Question, by act.Principal) (*act.Action, error) {
 	a := &act.Action{
 		Door: "mcp", Method: m.Method, Kind: act.MCPRequest, Principal: by, Session: q.Session, Server: q.Server,
 		ID: q.ID, InnerMethod: m.Method, Resource: m.Resource, Arguments: m.Arguments,
-		Failed: m.Failed, Body: doc.Source(), Refusals: q.Refusals, From: cmp.Or(q.From, m.From),
+		Failed: m.Failed, Body: doc.Source(), Refusals: q.Refusals, From: cmp.Or(q.From, m.From), Traceparent: m.Traceparent,
 	}
 	a.Agent.ID, a.Agent.Name = by.Name, q.Agent
 	if double := doubleIn(doc.Root()); double != nil {

@@ -19,6 +19,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/rawjson"
 )
 
@@ -84,6 +85,7 @@ var passedOn = []string{
 
 // ServeHTTP serves one endpoint of the protocol: POST, GET and DELETE.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r = r.WithContext(act.WithTraceparent(r.Context(), r.Header.Get("Traceparent")))
 	if !h.p.admit(w, r) {
 		return
 	}

@@ -1,0 +1,156 @@
+package reeve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/export"
+	"reeve.example/reeve/internal/otlp"
+	"reeve.example/reeve/internal/replay"
+	"reeve.example/reeve/internal/server"
+	"reeve.example/reeve/internal/trace"
+)
+
+// telemetrySettings are where traces of what agents do are sent.
+type telemetrySettings struct {
+	URL      string   `yaml:"url" doc:"Where to send traces by the OpenTelemetry protocol, such as http://127.0.0.1:4318 or, of gRPC, https://otel.example:4317; empty for nowhere. What is sent follows the ledger: it goes on where it was, also after a crash."`
+	Protocol string   `yaml:"protocol" default:"http" doc:"How: http (protobuf, to /v1/traces below the URL) or grpc."`
+	Headers  []string `yaml:"headers" doc:"Headers of the requests, each as NAME=VALUE, NAME=env:NAME or NAME=file:PATH; credentials by a reference only."`
+	CA       string   `yaml:"ca" doc:"File of certificate authorities (PEM) that the receiver's certificate may come from, beside the system's."`
+	Contents string   `yaml:"contents" default:"none" doc:"Whether spans hold what acts hold: none, or masked, as it is kept. masked needs redact."`
+	Resource []string `yaml:"resource" doc:"Further attributes of all that is sent, each as NAME=VALUE, such as openinference.project.name=agents."`
+}
+
+// secretHeaders are headers whose values are no settings.
+func secretHeader(name string) bool {
+	name = strings.ToLower(name)
+	return name == "authorization" || strings.Contains(name, "key") || strings.Contains(name, "token") || strings.Contains(name, "secret") || strings.Contains(name, "cookie")
+}
+
+// pairs reads NAME=VALUE settings.
+func pairs(list []string, what string) (map[string]string, error) {
+	all := map[string]string{}
+	for _, text := range list {
+		name, value, ok := strings.Cut(text, "=")
+		if _, twice := all[name]; !ok || name == "" || twice {
+			return nil, fmt.Errorf("%s: %q is not NAME=VALUE, or is there twice", what, name)
+		}
+		all[name] = value
+	}
+	return all, nil
+}
+
+// receiver is where to send to. With secrets it reads the values that are named by reference.
+func (s *telemetrySettings) receiver(secrets bool) (*otlp.Receiver, error) {
+	headers, err := pairs(s.Headers, "telemetry.headers")
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range headers {
+		switch {
+		case !reference(value) && secretHeader(name):
+			return nil, fmt.Errorf("telemetry.headers: the value of %s is a secret: name where it is, as %s=env:NAME or %s=file:PATH", name, name, name)
+		case reference(value) && secrets:
+			if headers[name], err = referred(value); err != nil {
+				return nil, fmt.Errorf("telemetry.headers: %s: %w", name, err)
+			}
+		}
+	}
+	r := &otlp.Receiver{URL: s.URL, Protocol: s.Protocol, Headers: headers, CA: s.CA}
+	if err := r.Check(); err != nil {
+		return nil, fmt.Errorf("telemetry.url: %w", err)
+	}
+	return r, nil
+}
+
+// check refuses what cannot be meant.
+func (s *telemetrySettings) check(redact []string) (errs []error) {
+	if s.Contents != "none" && s.Contents != "masked" {
+		errs = append(errs, fmt.Errorf("telemetry.contents: choose none or masked, not %q", s.Contents))
+	}
+	if s.Contents == "masked" && (len(redact) == 0 || redact[0] == "none") {
+		errs = append(errs, errors.New("telemetry.contents: what nothing is masked in is not sent: set redact"))
+	}
+	if _, err := pairs(s.Resource, "telemetry.resource"); err != nil {
+		errs = append(errs, err)
+	}
+	if s.URL == "" {
+		if len(s.Headers) > 0 || s.CA != "" {
+			errs = append(errs, errors.New("telemetry: headers and ca need telemetry.url"))
+		}
+		return errs
+	}
+	if _, err := s.receiver(false); err != nil {
+		errs = append(errs, err)
+	}
+	return errs
+}
+
+// openExports makes what follows the log to send it elsewhere.
+func (n *Node) openExports(ctx context.Context) error {
+	if set := &n.cfg.Telemetry; set.URL != "" {
+		receiver, err := set.receiver(true)
+		if err != nil {
+			return err
+		}
+		if u, _ := url.Parse(set.URL); u != nil && u.Scheme == "http" && !server.Loopback(u.Host) {
+			n.logger.Warn("traces are sent without TLS to another machine: who listens there reads which agent did what", "telemetry.url", set.URL)
+		}
+		more, err := pairs(set.Resource, "telemetry.resource")
+		if err != nil {
+			return err
+		}
+		send, err := receiver.Spans(ctx)
+		if err != nil {
+			return fmt.Errorf("telemetry: %w", err)
+		}
+		cfg := trace.Config{
+			Send: send, Resource: otlp.Resource("reeve", Version(), n.LogName(), more), Version: Version(), Ledger: n.log.VerifierKey(),
+		}
+		if set.Contents == "masked" {
+			cfg.Contents = n.maskedContents
+		}
+		n.addExport("traces", trace.New(cfg))
+	}
+	for _, f := range n.exports {
+		if err := f.Prepare(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addExport adds one that follows the log.
+func (n *Node) addExport(name string, sink export.Sink) {
+	f := &export.Follower{Name: name, Store: n.store, Log: n.log.Number(), Tail: n.log.Tail(), Sink: sink, Now: n.now, Logger: n.logger}
+	n.exports = append(n.exports, f)
+	n.metrics.Export(name, func() server.Exported {
+		s := f.Stats()
+		return server.Exported{Behind: s.Behind, Delay: s.Delay, Sent: s.Sent, Refused: s.Refused, Pruned: s.Pruned, Damaged: s.Damaged, Failing: s.Failing}
+	})
+}
+
+// maskedContents is what an act holds, as one JSON text: the arguments of a call, else its
+// texts. It was masked when it was kept, and is again, since it may be of a time when less was.
+func (n *Node) maskedContents(r *export.Record) string {
+	if r.Opening.Request == nil {
+		return ""
+	}
+	a := replay.Act(&r.Record, &r.Opening)
+	if a == nil {
+		return ""
+	}
+	return n.guard.Masked(trace.ContentsOf(a))
+}
+
+// spanOf is the span that a decision will have had: what is done because of it goes on there.
+func (n *Node) spanOf(a *act.Action, at act.Position) string {
+	if n.cfg.Telemetry.URL == "" {
+		return ""
+	}
+	return trace.Traceparent(n.log.VerifierKey(), a, at).String()
+}
