@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,30 +36,35 @@ the newest one that did not simply allow. It says which rules met the act, in th
 then, where they stand and what their conditions saw, and at a terminal what a person can do.
 
 With --allow it writes the exception that lets exactly this act pass until a day, with a reason,
-into the policy, after asking at the terminal. Nothing lifts what nobody can let pass.`,
+into the policy, after asking at the terminal. Nothing lifts what nobody can let pass.
+With --server another node is asked, as auditor.`,
 		Example: `  reeve why
   reeve why 0-4
+  reeve why --server https://reeve.example --key file:auditor.key
   reeve why 0-4 --allow --reason 'The installer was read.' --until 2027-01-31`,
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
-			return reading(cmd, func(ctx context.Context, c reeve.Config, store store.Store) error {
-				pos, err := decisionNamed(ctx, store, a)
+			return explaining(cmd, func(ctx context.Context, at explainer) error {
+				pos, err := at.named(ctx, a)
 				if err != nil {
 					return err
 				}
-				d, err := explain(ctx, c, store, pos)
-				if err != nil {
-					return err
-				}
+				d, err := at.explain(ctx, pos)
 				switch {
+				case err != nil:
+					return err
+				case d.Effect == "":
+					return fmt.Errorf("%s is no decision: it is a record of %s", pos, d.Kind)
+				case allow && at.policy == nil:
+					return usageError{errors.New("an exception is written beside the policy, where the node runs: do it there, or copy it from --json")}
 				case allow:
-					return x.write(cmd, c, d)
+					return x.write(cmd, *at.policy, d)
 				case asJSON:
 					return printJSON(cmd.OutOrStdout(), d)
 				}
 				printWhy(cmd.OutOrStdout(), d)
 				if isTerminal(cmd.OutOrStdout()) {
-					printWays(cmd.OutOrStdout(), d, heldState(ctx, store, d.Held))
+					printWays(cmd.OutOrStdout(), d, at.held(ctx, d.Held), flagsHint(cmd, "server", "key"))
 				}
 				return nil
 			})
@@ -68,13 +75,88 @@ into the policy, after asking at the terminal. Nothing lifts what nobody can let
 	c.Flags().Bool("yes", false, "do not ask whether it is meant: for scripts of the node's owner")
 	c.Flags().StringVar(&x.reason, "reason", "", "why the exception is made, for whoever reads the records")
 	c.Flags().StringVar(&x.until, "until", "", "the last day of the exception, such as 2027-01-31")
+	new(nodeFlags).add(c)
 	settingFlags(c, "policy", "data", "database", "ledger-seed", "ledger-origin")
 	return c
 }
 
-// decisionNamed is the decision that was named, else the newest of all logs that did
-// not simply allow.
-func decisionNamed(ctx context.Context, store ledger.Reader, named []string) (act.Position, error) {
+// explainer is who tells why decisions were made: the command's own database, or a node
+// elsewhere.
+type explainer struct {
+	ask     decisionsFunc
+	explain func(ctx context.Context, pos act.Position) (*operator.DecisionShown, error)
+	// held is how it stands with what was asked of people about a decision, empty where
+	// nothing was, or that is not known any more.
+	held func(ctx context.Context, id string) approval.State
+	// policy are the settings with the policy that an exception is written to; nil elsewhere.
+	policy *reeve.Config
+}
+
+// explaining runs f with the explainer that the command's flags name.
+func explaining(cmd *cobra.Command, f func(ctx context.Context, at explainer) error) error {
+	at := serverOf(cmd)
+	if err := at.fit(cmd); err != nil {
+		return err
+	}
+	if at.server == "" {
+		return reading(cmd, func(ctx context.Context, c reeve.Config, store store.Store) error {
+			return f(ctx, explainerIn(c, store))
+		})
+	}
+	key, err := at.credential()
+	if err != nil {
+		return err
+	}
+	return f(cmd.Context(), explainerAt(operator.At(at.server, key)))
+}
+
+func explainerIn(c reeve.Config, store store.Store) explainer {
+	keys, _ := c.PastKeys() // without them it is not known where values came from, and all else is
+	replays := operator.NewReplays(store, func() *policy.Set { return nil }, keys, false)
+	return explainer{
+		ask: recordsIn(store).ask,
+		explain: func(ctx context.Context, pos act.Position) (*operator.DecisionShown, error) {
+			d, err := replays.Explain(ctx, pos)
+			if errors.Is(err, ledger.ErrNotFound) {
+				err = fmt.Errorf("there is no decision %s", pos)
+			}
+			return d, err
+		},
+		held: func(ctx context.Context, id string) approval.State {
+			if item, err := store.Item(ctx, "approval", id); err == nil {
+				if h, err := approval.Parse(item.Data); err == nil {
+					return h.At(time.Now())
+				}
+			}
+			return ""
+		},
+		policy: &c,
+	}
+}
+
+func explainerAt(node *operator.Client) explainer {
+	return explainer{
+		ask: recordsAt(node, io.Discard).ask,
+		explain: func(ctx context.Context, pos act.Position) (*operator.DecisionShown, error) {
+			var d operator.DecisionShown
+			err := node.Ask(ctx, "GET", "/api/v1/decisions/"+pos.String(), nil, &d)
+			if operator.StatusOf(err) == http.StatusNotFound {
+				err = fmt.Errorf("there is no decision %s", pos)
+			}
+			return &d, err
+		},
+		held: func(ctx context.Context, id string) approval.State {
+			var h approval.Decision
+			if id == "" || node.Ask(ctx, "GET", "/approvals/"+url.PathEscape(id), nil, &h) != nil {
+				return ""
+			}
+			return h.State
+		},
+	}
+}
+
+// named is the decision that was named, else the newest that did not simply allow.
+func (at explainer) named(ctx context.Context, named []string) (act.Position, error) {
 	if len(named) == 1 {
 		pos, err := act.ParsePosition(named[0])
 		if err != nil {
@@ -82,45 +164,22 @@ func decisionNamed(ctx context.Context, store ledger.Reader, named []string) (ac
 		}
 		return pos, nil
 	}
-	logs, err := ledger.AllLogs(ctx, store)
-	if err != nil {
-		return act.Position{}, err
-	}
-	const most = 10_000
-	var found act.Position
-	seen := 0
-	err = ledger.Merge(ctx, store, logs, ledger.NewestFirst, func(r *ledger.Record, _ []byte) error {
-		if seen++; seen > most {
-			return errors.New("no decision of the newest 10,000 records did anything but allow: name one, such as reeve why 0-4")
+	var newest *ledger.Line
+	for _, effect := range []act.Effect{act.Deny, act.Escalate, act.Modify} {
+		var found gathered
+		if err := find(ctx, at.ask, ledger.Query{Effect: effect.String()}, 1, &found); err != nil {
+			return act.Position{}, err
 		}
-		if r.Effect == "" || r.Effect == act.Allow.String() {
-			return nil
+		for i := range found.lines {
+			if l := &found.lines[i]; newest == nil || l.Time.After(newest.Time) {
+				newest = l
+			}
 		}
-		found = act.Position{Log: r.Log, Index: r.Index}
-		return errEnough
-	})
-	switch {
-	case errors.Is(err, errEnough):
-		return found, nil
-	case err == nil:
-		err = errors.New("no decision did anything but allow: name one, such as reeve why 0-4")
 	}
-	return act.Position{}, err
-}
-
-// explain is why a decision of this folder's records was made.
-func explain(ctx context.Context, c reeve.Config, store store.Store, pos act.Position) (*operator.DecisionShown, error) {
-	keys, _ := c.PastKeys() // without them it is not known where values came from, and all else is
-	d, err := operator.NewReplays(store, func() *policy.Set { return nil }, keys, false).Explain(ctx, pos)
-	switch {
-	case errors.Is(err, ledger.ErrNotFound):
-		return nil, fmt.Errorf("there is no decision %s", pos)
-	case err != nil:
-		return nil, err
-	case d.Effect == "":
-		return nil, fmt.Errorf("%s is no decision: it is a record of %s", pos, d.Kind)
+	if newest == nil {
+		return act.Position{}, errors.New("no decision did anything but allow: name one, such as reeve why 0-4")
 	}
-	return d, nil
+	return newest.Position(), nil
 }
 
 func printWhy(w io.Writer, d *operator.DecisionShown) {
@@ -147,8 +206,8 @@ func printWhy(w io.Writer, d *operator.DecisionShown) {
 
 // printWays says how the act could come to pass: for people only, since what a model
 // reads never names what answers for them. held is the state of what was asked of them,
-// empty where that is not known any more.
-func printWays(w io.Writer, d *operator.DecisionShown, held approval.State) {
+// empty where that is not known any more, and node the flags that name it.
+func printWays(w io.Writer, d *operator.DecisionShown, held approval.State, node string) {
 	effect, _ := act.ParseEffect(d.Effect)
 	switch {
 	case d.Final():
@@ -160,40 +219,27 @@ func printWays(w io.Writer, d *operator.DecisionShown, held approval.State) {
 	day := time.Now().AddDate(0, 0, 30).Format(time.DateOnly)
 	var ways [][2]string
 	if effect == act.Escalate && held == approval.Held {
-		approve := "reeve approvals approve " + d.Held
+		approve := "reeve approvals approve " + d.Held + node
 		ways = [][2]string{
 			{"agree to exactly this, once", approve},
 			{"  and to the same in this session", approve + " --for session"},
 			{"  and to the same until a day", approve + " --until " + day},
-			{"refuse it", "reeve approvals deny " + d.Held},
+			{"refuse it", "reeve approvals deny " + d.Held + node},
 		}
 	} else if effect == act.Escalate {
 		fmt.Fprintf(w, "\nPeople were asked about this (approval %s, %s); it can be asked again.\n", d.Held, cmp.Or(string(held), "over"))
 	}
+	pass := "let it pass by the policy"
+	if node != "" {
+		pass += ", where the node runs"
+	}
 	ways = append(ways,
-		[2]string{"let it pass by the policy", fmt.Sprintf("reeve why %s --allow --reason REASON --until %s", d.Decision, day)},
+		[2]string{pass, fmt.Sprintf("reeve why %s --allow --reason REASON --until %s", d.Decision, day)},
 		[2]string{"change the rule", "see docs/policy.md; reeve policy check tells what is wrong"})
 	fmt.Fprint(w, "\nways on\n")
 	for _, way := range ways {
 		fmt.Fprintf(w, "  %s\n      %s\n", way[0], way[1])
 	}
-}
-
-// heldState is how it stands with what was asked of people about a decision, empty where
-// nothing was, or that is not known any more.
-func heldState(ctx context.Context, store store.Store, id string) approval.State {
-	if id == "" {
-		return ""
-	}
-	item, err := store.Item(ctx, "approval", id)
-	if err != nil {
-		return ""
-	}
-	h, err := approval.Parse(item.Data)
-	if err != nil {
-		return ""
-	}
-	return h.At(time.Now())
 }
 
 // exceptionOf is an exception to be made of one decision.

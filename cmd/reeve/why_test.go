@@ -27,7 +27,7 @@ func TestWays(t *testing.T) {
 		{"allowed", operator.DecisionShown{Line: ledger.Line{Decision: "0-4", Effect: "allow"}}, "", nil, []string{"reeve"}},
 	} {
 		var b strings.Builder
-		printWays(&b, &tt.d, tt.held)
+		printWays(&b, &tt.d, tt.held, "")
 		for _, want := range tt.says {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("%s: %q is not said:\n%s", tt.name, want, &b)
