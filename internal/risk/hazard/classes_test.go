@@ -84,7 +84,7 @@ func TestFilesSent(t *testing.T) {
 func TestTunnels(t *testing.T) {
 	for _, c := range []string{
 		"ngrok http 8080", "cloudflared tunnel --url http://localhost:8080", "ssh -R 8080:localhost:80 serveo.net", "ssh -fNR 2222:localhost:22 u@h.example", "ssh -o RemoteForward='8080 localhost:80' h.example", "autossh -M 0 -NR 80:localhost:80 h.example",
-		"tailscale funnel 3000", "npx localtunnel --port 80", "bore local 22 --to bore.pub", "frpc -c frpc.ini", "code tunnel --accept-server-license-terms", "tmate -F", "sshx", "ttyd bash", "x11vnc -forever", "kubectl port-forward --address 0.0.0.0 svc/db 5432", "sudo nohup ngrok tcp 22 &",
+		"serveo 3000", "pinggy -p 443", "teleport start", "tailscale funnel 3000", "npx localtunnel --port 80", "bore local 22 --to bore.pub", "frpc -c frpc.ini", "code tunnel --accept-server-license-terms", "tmate -F", "sshx", "ttyd bash", "x11vnc -forever", "kubectl port-forward --address 0.0.0.0 svc/db 5432", "sudo nohup ngrok tcp 22 &",
 		"devtunnel host -p 80", "zrok share public 8080",
 	} {
 		if a := assessed(c); !a.has("shell.tunnel", 0.5) && !a.has("shell.remote_access", 0.5) {
