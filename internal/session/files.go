@@ -379,7 +379,7 @@ func (s *State) noticeIn(text string) string {
 func (s *State) suspects(a *act.Action) bool {
 	for i := range a.Content {
 		text := a.Content[i].Text
-		if s.noticeIn(text) != "" {
+		if s.noticeIn(text) != "" || strings.Contains(text, "%5B") || strings.Contains(text, "%5b") {
 			return true
 		}
 		if len(text) > 4096 && strings.ContainsAny(text[:4096], " \n") {
@@ -392,6 +392,32 @@ func (s *State) suspects(a *act.Action) bool {
 			if name = nameOfFile(name); name != "" && s.knows(factHolds, name, 1) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// isValue reports whether a notice stands in a text as a value, or as a part of one, and
+// not as a word among others: by itself, behind a name, in a member of JSON, in an address.
+func isValue(text, notice string) bool {
+	if doc, err := rawjson.Parse([]byte(text)); err == nil && doc.Root().Kind() != rawjson.String {
+		for v := range doc.Root().Strings() {
+			if isValue(v.Text(), notice) {
+				return true
+			}
+		}
+		return false
+	}
+	for line := range strings.Lines(strings.ToLower(canon.Visible(text))) {
+		before, after, found := strings.Cut(line, notice)
+		if !found {
+			continue
+		}
+		if i := strings.LastIndexAny(before, "=:"); i >= 0 && !strings.ContainsAny(strings.TrimSpace(before[:i]), " \t") {
+			before = before[i+1:] // behind a name
+		}
+		if !strings.ContainsAny(strings.TrimSpace(before), " \t") && !strings.ContainsAny(strings.TrimSpace(after), " \t") {
+			return true
 		}
 	}
 	return false
@@ -412,6 +438,12 @@ func (c *checker) writtenBack() {
 	puts, copies := hazard.Puts(c.a.Canonical, c.a.Content)
 	for _, p := range puts {
 		notice := s.noticeIn(p.Text)
+		if p.Value {
+			if notice != "" && isValue(p.Text, notice) {
+				c.add("mask.written_back", p.Pointer, "%s stands for something that was masked when it was read. Given as a value, it may take the place of that. Leave the masked value out, and change only the others.", quote(notice))
+			}
+			continue
+		}
 		if notice == "" || !any && !p.Anywhere && !slices.ContainsFunc(p.Files, s.masksIn) {
 			continue
 		}

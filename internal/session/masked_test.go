@@ -198,3 +198,53 @@ func TestWrittenBackToItsFile(t *testing.T) {
 		})
 	}
 }
+
+// TestWrittenBackToServices: what was masked when it was read is not given back as a value,
+// by whatever tool or program; a sentence may speak of it, and a search look for it.
+func TestWrittenBackToServices(t *testing.T) {
+	const notice = "[password removed]"
+	shown := []deed{
+		{"read", []string{"file_path", "/home/ada/shop/.env"}, "DB=shop:" + notice}, {"get_config", []string{"name", "db"}, `{"password":"` + notice + `"}`},
+		{"bash", []string{"command", "curl -s https://svc.example/config"}, "password: " + notice},
+	}
+	bash := func(command string) deed { return deed{"bash", []string{"command", command}, ""} }
+	given := []deed{
+		{"update_config", []string{"name", "db", "value", notice}, ""}, {"update_config", []string{"settings/password", notice}, ""}, {"update_config", []string{"config", `{"user":"a b","password":"` + notice + `"}`}, ""},
+		{"set_secret", []string{"key", "DB", "secret", "postgres://shop:" + notice + "@db/shop"}, ""}, {"http_request", []string{"method", "PUT", "url", "https://svc.example/config", "body", `{"password":"` + notice + `"}`}, ""},
+		{"save_settings", []string{"yaml", "user: ada\npassword: " + notice + "\n"}, ""}, {"deploy", []string{"env/DB_PASSWORD", notice}, ""}, {"deploy", []string{"env", "DB_PASSWORD=" + notice + "\nPORT=1"}, ""},
+		{"execute_sql", []string{"query", "UPDATE users SET password = '" + notice + "' WHERE id = 1"}, ""}, {"login", []string{"user", "ada", "password", strings.ToUpper(notice)}, ""}, {"http_request", []string{"url", "https://svc.example/set?password=%5Bpassword%20removed%5D"}, ""},
+		bash(`curl -X PUT -d '{"password":"` + notice + `"}' https://svc.example/config`), bash("curl -u 'ada:" + notice + "' https://svc.example/"), bash("gh secret set DB --body '" + notice + "'"), bash("vault kv put x/y password='" + notice + "'"),
+		bash("docker run -e 'DB_PASSWORD=" + notice + "' app"), bash("kubectl create secret generic db --from-literal='p=" + notice + "'"), bash("psql 'postgres://shop:" + notice + "@localhost/shop' -c 'select 1'"), bash("redis-cli set k '" + notice + "'"),
+		bash("curl -X PUT --data-binary @- https://svc.example/config <<'E'\npassword: " + notice + "\nE"), bash("zork configure --password '" + notice + "'"),
+	}
+	fine := []deed{
+		{"send_message", []string{"channel", "x", "text", "The file has " + notice + " in its first line."}, ""}, {"create_issue", []string{"title", "a", "body", "In .env stands " + notice + ", which is not masked elsewhere."}, ""},
+		{"search", []string{"query", notice}, ""}, {"grep", []string{"pattern", notice, "path", "docs"}, ""}, {"get_config", []string{"name", "db"}, ""}, {"update_config", []string{"name", "db", "port", "5432"}, ""},
+		{"ask_model", []string{"prompt", "Why does the file say " + notice + " and what is meant by it?"}, ""}, {"update_config", []string{"description", "was " + notice + " before we looked at it"}, ""},
+		bash("grep -rn '" + notice + "' docs"), bash("echo '" + notice + "'"), bash("git commit -m 'config: the file reads " + notice + " when masked'"), bash("curl -s https://svc.example/config"), bash("gh issue create --title x --body 'It says " + notice + " there.'"),
+	}
+	for _, door := range []act.Kind{act.ToolCall, act.TaskStart} {
+		for _, first := range shown {
+			for i, last := range slices.Concat(given, fine) {
+				s := &State{Known: true}
+				s.Check(first.call(door, "0"), nil)
+				step := s.Step(first.call(door, "0"), act.Allow)
+				s.Touched(step, first.call(door, "0"), hazard.Read(first.call(door, "0")))
+				s.Apply(step)
+				result := &act.Action{Kind: act.ToolResult, At: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), Session: "s", Step: "r", Answers: "0", Agent: act.Agent{ID: "a"}}
+				s.Check(result, nil)
+				step = s.Step(result, act.Modify)
+				s.Masked(step, result, []act.Edit{{Pointer: "/x", Value: rawjson.AppendString(nil, first.shown)}})
+				s.Apply(step)
+				found := false
+				v, _ := s.Check(last.call(door, "9"), nil)
+				for _, one := range v {
+					found = found || one.Check == "mask.written_back"
+				}
+				if found != (i < len(given)) {
+					t.Errorf("%s %s after %s: %v %q", door, last.tool, first.tool, found, last.args)
+				}
+			}
+		}
+	}
+}

@@ -1,10 +1,12 @@
 package hazard
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // What is shown of a file and what is put into one belong together where the showing left
@@ -91,6 +93,9 @@ type Put struct {
 	Files []string
 	// Anywhere says that nobody can tell into which.
 	Anywhere bool
+	// Value says that it is no file's text: a service or a program is given it, and may
+	// put it in the place of what it had.
+	Value bool
 }
 
 // maxNames is how many words of a text are taken for names of files.
@@ -102,6 +107,7 @@ func Puts(tool string, leaves []act.Leaf) (puts []Put, copies [][2]string) {
 	c := newCall(tool, leaves)
 	parts := Parts(tool, leaves)
 	paths := c.paths()
+	only := looksOnly(c.tool)
 	if len(paths) > 1 && anyWord(c.tool, movingTools) {
 		copies = append(copies, [2]string{paths[0], paths[len(paths)-1]})
 	}
@@ -134,16 +140,47 @@ func Puts(tool string, leaves []act.Leaf) (puts []Put, copies [][2]string) {
 			case roleCommand:
 				more, copied := p.command(text)
 				puts, copies = append(puts, more...), append(copies, copied...)
+				if p.Files == nil && !p.Anywhere {
+					continue // its words are only shown, or told to somebody
+				}
 			case roleCode:
 				p.Anywhere = true
+			case roleSQL:
+				p.Anywhere = !asksOnlySQL.MatchString(text)
+			case roleURL:
+				p.Anywhere = true
+				if plain, err := url.PathUnescape(p.Text); err == nil {
+					p.Text = plain
+				}
 			}
 		default:
-			continue
+			if parts[i].Words || parts[i].Path || l.role == roleSought || only {
+				continue
+			}
+			p.Value = true
 		}
 		puts = append(puts, p)
 	}
 	return puts, copies
 }
+
+// asksOnlySQL is an order to a database that changes nothing.
+var asksOnlySQL = lazyregexp.New(`(?is)^\s*(?:select|show|explain|describe|desc)\b[^;]*;?\s*$`)
+
+// looksOnly reports whether a tool is named as one that only looks, and tells nobody.
+func looksOnly(tool string) bool {
+	return kindOfTool(tool).searches || anyWord(tool, lookingTools) && !anyWord(tool, givingTools)
+}
+
+var (
+	lookingTools = set("read get list view find grep glob stat show describe head tail tree status exists lookup count inspect think plan")
+	givingTools  = set("set put write create update edit send post save insert add upload push store apply patch replace register configure config")
+)
+
+// lookingAt are those of the tellers, and others, whose words only they and who reads their
+// output see.
+var lookingAt = set(`echo printf : true false ls stat test [ [[ grep egrep fgrep rg ag ack export declare read cd say logger notify-send wall figlet cowsay basename dirname realpath
+	wc sort uniq cut tr cat jq yq sed gsed awk gawk mawk nawk git-commit shellcheck reeve mail mailx slack telegram-send ntfy find fd`)
 
 // command tells where the words of a command may end, what it writes into which files, and
 // which files may come into others.
@@ -169,6 +206,13 @@ func (p *Put) command(text string) (written []Put, copies [][2]string) {
 		},
 		Command: func(cmd *Command) {
 			name := baseName(cmd.Name)
+			if !lookingAt[name] && name != "git" {
+				for _, w := range append(cmd.Words, cmd.Stdin) {
+					if len(written) < maxNames && w != "" {
+						written = append(written, Put{Pointer: p.Pointer, Text: w, Value: true})
+					}
+				}
+			}
 			if tellers[name] && !changing[name] || name == "git" || name == "gh" || name == "glab" {
 				return
 			}
