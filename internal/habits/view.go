@@ -45,7 +45,10 @@ type Use = provenance.Use
 func (v *View) Target(u Use, tags []string) Target {
 	t := Target{Of: subjectName(u.Tool, u.Argument), Value: Hash(v.Key.Sum(u))}
 	t.Mine = join(t.Value, v.user())
-	for _, tag := range slices.Sorted(slices.Values(tags)) {
+	if !slices.IsSorted(tags) {
+		tags = slices.Sorted(slices.Values(tags))
+	}
+	for _, tag := range tags {
 		t.Private = join(t.Private+1, hashOf(v.Key, "@tag", "", tag))
 	}
 	return t
@@ -79,13 +82,7 @@ func (v *View) Session(name string) Hash { return hashOf(v.Key, "@session", "", 
 // Usual reports whether a use is usual for this agent or this user, with all that the
 // session has read.
 func (v *View) Usual(u Use, tags []string) bool {
-	switch {
-	case v == nil:
-		return false
-	case v.Then != nil:
-		t := v.Target(u, tags)
-		return slices.ContainsFunc(v.Then.Targets, func(o Target) bool { return o.Usual && o.Value == t.Value && o.Private == t.Private })
-	case v.Profile == nil || len(v.Profile.values) == 0:
+	if v == nil || v.Then == nil && (v.Profile == nil || len(v.Profile.values) == 0) {
 		return false
 	}
 	return v.IsUsual(v.Target(u, tags))
@@ -93,6 +90,9 @@ func (v *View) Usual(u Use, tags []string) bool {
 
 // IsUsual is Usual for a target.
 func (v *View) IsUsual(t Target) bool {
+	if v.Then != nil {
+		return slices.ContainsFunc(v.Then.Targets, func(o Target) bool { return o.Usual && o.Value == t.Value && o.Private == t.Private })
+	}
 	p := v.Profile
 	if p == nil {
 		return false
@@ -194,9 +194,16 @@ type News struct {
 }
 
 func (n News) String() string {
-	what := map[string]string{OfTools: "It never used this tool", OfBegins: "None of its sessions began so", OfHours: "None of its sessions began at this hour", OfPrivate: "What it has read never went there"}[n.Class]
-	if what == "" {
-		what = "Never seen as " + n.Subject
+	what := "Never seen as " + n.Subject
+	switch n.Class {
+	case OfTools:
+		what = "It never used this tool"
+	case OfBegins:
+		what = "None of its sessions began so"
+	case OfHours:
+		what = "None of its sessions began at this hour"
+	case OfPrivate:
+		what = "What it has read never went there"
 	}
 	return fmt.Sprintf("%s in %d sessions, of %d known, the last new one %d sessions ago.", what, n.Sessions, n.Values, n.Quiet)
 }

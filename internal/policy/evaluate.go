@@ -63,6 +63,8 @@ type Input struct {
 	Refusals []act.Reason
 	// Reading is what the act would do, as others read it too; nil where nobody does.
 	Reading *hazard.Reading
+
+	targets *targets // as they were read first, for whoever asks again of the same act
 }
 
 // Finding is what a detector found in one leaf of an action's content.
@@ -92,10 +94,10 @@ type Verdict struct {
 type evaluation struct {
 	in         *Input
 	set        *Set
-	targets    *targets    // once they are asked for
-	habitsOf   *habits.Act // likewise
-	usual      *bool       // whether all is usual, likewise
-	asks       bool        // a rule asks about what the act is done upon, whatever is found in it
+	targets    *targets // once they are asked for
+	traced     []traced // whose values are known
+	usual      *bool    // whether all is usual, likewise
+	asks       bool     // a rule asks about what the act is done upon, whatever is found in it
 	table      *hazard.Table
 	call       *hazard.Reading // what the act would do
 	rules      []*rule         // candidates
@@ -149,12 +151,14 @@ func (e *evaluation) free() {
 	clear(e.matches[:cap(e.matches)])
 	*e = evaluation{
 		grams: e.grams, rules: e.rules[:0], matches: e.matches[:0], args: object{vals: e.args.vals},
-		findings: e.findings[:0], leaves: e.leaves[:0], violations: e.violations[:0],
+		traced: cleared(e.traced), findings: e.findings[:0], leaves: e.leaves[:0], violations: e.violations[:0],
 	}
 	if cap(e.findings) < 4096 && cap(e.args.vals) < 4096 && cap(e.rules) < 4096 {
 		evaluations.Put(e)
 	}
 }
+
+func cleared(list []traced) []traced { clear(list); return list[:0] }
 
 // evaluate judges an act in one form and one reading. Where that leaves out
 // invisible characters, the act is what visible made, and its arguments are cleaned

@@ -74,12 +74,12 @@ func (e *evaluation) isAllUsual() bool {
 	if e.in.Session.Habits == nil {
 		return false
 	}
-	any := false
-	for _, t := range e.targetsOf().control {
+	any, hashed := false, e.hashed()
+	for i, t := range e.targetsOf().control {
 		if o, _ := e.trace(t.argument, t.text); o >= provenance.Own {
 			continue
 		}
-		if any = e.in.Session.Habits.Usual(e.habit(t), e.tags()); !any {
+		if any = i < len(hashed) && e.in.Session.Habits.IsUsual(hashed[i]); !any {
 			return false
 		}
 	}
@@ -136,18 +136,20 @@ func (e *evaluation) unusual(r *rule) string {
 
 // habitual is the act as habits are asked about it.
 func (e *evaluation) habitual() *habits.Act {
-	if e.habitsOf == nil {
-		v := e.in.Session.Habits
-		a := e.in.Action
-		e.habitsOf = &habits.Act{Tool: a.Canonical, First: e.in.Session.Calls == 0, Calls: e.in.Session.Calls, At: a.At}
-		for _, t := range e.targetsOf().control {
-			if len(e.habitsOf.Targets) == maxHabits {
-				break
-			}
-			e.habitsOf.Targets = append(e.habitsOf.Targets, v.Target(e.habit(t), e.tags()))
+	a := e.in.Action
+	return &habits.Act{Tool: a.Canonical, Targets: e.hashed(), First: e.in.Session.Calls == 0, Calls: e.in.Session.Calls, At: a.At}
+}
+
+// hashed are the act's first targets, as habits know them.
+func (e *evaluation) hashed() []habits.Target {
+	t, v := e.targetsOf(), e.in.Session.Habits
+	if t.view != v {
+		t.view, t.hashed = v, make([]habits.Target, 0, min(len(t.control), maxHabits))
+		for _, one := range t.control[:cap(t.hashed)] {
+			t.hashed = append(t.hashed, v.Target(e.habit(one), e.tags()))
 		}
 	}
-	return e.habitsOf
+	return t.hashed
 }
 
 // maxHabits bounds the targets of one act that are learned, and looked at for news, and
@@ -207,7 +209,8 @@ func (s *Set) Note(in *Input, n *habits.Note, agreed bool) {
 	v := in.Session.Habits
 	n.Tool = v.Tool(in.Action.Canonical)
 	control := e.targetsOf().control
-	for i, t := range e.habitual().Targets {
+	n.Targets = make([]habits.Target, 0, len(e.hashed()))
+	for i, t := range e.hashed() {
 		t.Usual = v.IsUsual(t)
 		t.Teaches = e.teaches(control[i], agreed)
 		if t.Teaches == habits.Nothing && t.Usual {
@@ -236,7 +239,7 @@ func (s *Set) remember(in *Input, t *then) {
 	e := s.newEvaluation(in)
 	defer e.free()
 	control := e.targetsOf().control
-	for i, target := range e.habitual().Targets {
+	for i, target := range e.hashed() {
 		use := e.habit(control[i])
 		target.Usual = slices.ContainsFunc(t.usual, func(v string) bool {
 			return in.Session.Habits.Target(habits.Use{Tool: use.Tool, Argument: use.Argument, Value: v}, e.tags()).Value == target.Value

@@ -203,8 +203,13 @@ func BenchmarkUsual(b *testing.B) {
 	for name, in := range map[string]*Input{"with": in, "without": without} {
 		b.Run("evaluate/"+name, func(b *testing.B) {
 			b.ReportAllocs()
-			for b.Loop() {
-				set.Evaluate(in)
+			for b.Loop() { // as each decision has them, of its own
+				one := Input{Action: in.Action, Session: in.Session}
+				if in.Session.Habits != nil {
+					view := *v
+					one.Session.Habits = &view
+				}
+				set.Evaluate(&one)
 			}
 		})
 	}

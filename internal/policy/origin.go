@@ -164,7 +164,7 @@ func (e *evaluation) trace(argument, value string) (provenance.Origin, int64) {
 	values := e.in.Session.Values
 	o, step := provenance.Unknown, int64(0)
 	if values != nil {
-		o, step = values.Trace(value)
+		o, step = e.traceIn(values, value)
 	}
 	if o == provenance.Unknown && e.in.Session.Instructed != nil && e.in.Session.Instructed(value) {
 		return provenance.Own, 0
@@ -174,6 +174,29 @@ func (e *evaluation) trace(argument, value string) (provenance.Origin, int64) {
 	}
 	if o < provenance.User && values != nil && e.endorsed(argument, value) {
 		return provenance.User, 0
+	}
+	return o, step
+}
+
+// traced is who named a value, as the session's memory says.
+type traced struct {
+	value  string
+	origin provenance.Origin
+	step   int64
+}
+
+// maxTraced bounds how many values of an act are not looked up twice.
+const maxTraced = 16
+
+func (e *evaluation) traceIn(m *provenance.Memory, value string) (provenance.Origin, int64) {
+	for i := range e.traced {
+		if t := &e.traced[i]; t.value == value {
+			return t.origin, t.step
+		}
+	}
+	o, step := m.Trace(value)
+	if len(e.traced) < maxTraced {
+		e.traced = append(e.traced, traced{value, o, step})
 	}
 	return o, step
 }

@@ -7,6 +7,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/glob"
+	"reeve.example/reeve/internal/habits"
 	"reeve.example/reeve/internal/provenance"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk/hazard"
@@ -117,6 +118,12 @@ type target struct {
 type targets struct {
 	names            []string
 	control, carries []target
+
+	// Whose they are, and what habits know them as.
+	set    *Set
+	action *act.Action
+	view   *habits.View
+	hashed []habits.Target
 }
 
 // targetsOf reads what the policy's acts say of an act. Invisible characters are left
@@ -125,9 +132,16 @@ func (e *evaluation) targetsOf() *targets {
 	if e.targets != nil {
 		return e.targets
 	}
-	t := &targets{}
-	e.targets = t
 	a := e.in.Action
+	plain := !e.reading.visible && !e.reading.folded
+	if t := e.in.targets; plain && t != nil && t.set == e.set && t.action == a {
+		e.targets = t
+		return t
+	}
+	t := &targets{set: e.set, action: a}
+	if e.targets = t; plain && e.in.targets == nil {
+		e.in.targets = t
+	}
 	for _, s := range e.set.sinks {
 		if !s.scope.kinds.of(a) || !s.scope.fits(a) {
 			continue
