@@ -196,7 +196,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	n.a2g = a2g.NewServer(a2g.Config{
 		Guard: n.guard, Lasts: cfg.A2G.Lasts, Session: cfg.A2G.Session, Signed: cfg.A2G.Signed, PerMinute: cfg.A2G.PerMinute,
 		Quota:  quota.Most{N: cfg.Quotas.Intents, Bytes: cfg.Quotas.Bytes},
-		Shared: n.portions(), Secret: secrets, Ended: func(did string, how intent.Outcome) { n.metrics.Ended(did, string(how)) }, Logger: n.logger,
+		Shared: n.portions(), Secret: secrets, Elsewhere: n.tellIntents, Ended: func(did string, how intent.Outcome) { n.metrics.Ended(did, string(how)) }, Logger: n.logger,
 	})
 	if n.auth, err = cfg.authenticator(); err != nil {
 		return n, err
@@ -287,6 +287,16 @@ func (n *Node) answered(h *approval.Decision) {
 	}
 	if e := n.engine.Load(); e != nil {
 		n.tasks.Go(func() { e.Answered(context.Background(), h) })
+	}
+}
+
+// tellIntents tells the nodes that share the database that intents were judged once more.
+func (n *Node) tellIntents(ctx context.Context, approval string) {
+	if n.shared() == nil {
+		return
+	}
+	if err := n.store.Tell(ctx, ledger.Change{Kind: ledger.IntentsAnswered, ID: n.log.Node() + " " + approval}); err != nil {
+		n.logger.Warn("the other nodes were not told of an answer", "approval", approval, "error", err)
 	}
 }
 

@@ -240,6 +240,42 @@ func TestNodesApproval(t *testing.T) {
 	}
 }
 
+// TestNodesDirective answers at one node what an agent asked for at the other, by whose
+// connection it is told, once.
+func TestNodesDirective(t *testing.T) {
+	nodes, _ := cluster(t, 2, map[string]string{"policy-text": governed})
+	one, two := nodes[0], nodes[1]
+	told := make(chan string, 8)
+	c := two.agentOf("ws", "did:aeon:desk")
+	c.OnDirective = func(d *a2g.Directive) { told <- d.IntentID + " " + d.Verdict.Verdict }
+	if _, err := c.Register(t.Context(), &a2g.Register{}); err != nil {
+		t.Fatal(err)
+	}
+	for i, answer := range []string{"approve", "deny"} {
+		held, err := c.Ask(t.Context(), intentFor("transfer", fmt.Sprint("i", i), map[string]any{"n": i}))
+		if err != nil || held.Approval == nil {
+			t.Fatalf("%+v, %v", held, err)
+		}
+		if code, text := one.answer(held.Approval.ID, answer); code != 200 {
+			t.Fatalf("%d %s", code, text)
+		}
+		want := fmt.Sprint("i", i, " ", []string{a2g.Approved, a2g.Denied}[i])
+		select {
+		case got := <-told:
+			if got != want {
+				t.Errorf("%s, not %s", got, want)
+			}
+		case <-time.After(atOnce):
+			t.Errorf("it was not told within %v", atOnce)
+		}
+	}
+	select {
+	case got := <-told:
+		t.Errorf("it was told once more: %s", got)
+	case <-time.After(100 * time.Millisecond):
+	}
+}
+
 // ready is what /readyz says to this machine.
 func (r *running) ready() (int, string) { return r.ask("", "GET", "/readyz", "") }
 

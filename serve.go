@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"reeve.example/reeve/a2g"
@@ -387,6 +388,14 @@ func (n *Node) watchOthers(ctx context.Context) {
 				n.lookAtAgents(ctx)
 			case ledger.ApprovalChanged:
 				n.guard.ApprovalChanged(c.ID)
+			case ledger.IntentsAnswered:
+				if by, id, _ := strings.Cut(c.ID, " "); by != n.log.Node() {
+					n.tasks.Go(func() {
+						if err := n.a2g.AnsweredElsewhere(ctx, id); err != nil && ctx.Err() == nil {
+							n.logger.Warn("agents were not told of an answer", "approval", id, "error", err)
+						}
+					})
+				}
 			case ledger.NodesChanged:
 				n.lookAtNodes(ctx)
 			case ledger.RecordsWritten:

@@ -60,6 +60,13 @@ func (h *hub) mailbox(by act.Principal, did string) *mailbox {
 	return box
 }
 
+// known is the mailbox of an agent that was heard of here; nil for another.
+func (h *hub) known(principal, did string) *mailbox {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.boxes[boxKey{principal, did}]
+}
+
 // forget makes room: of some agents that are not connected, the one that was
 // silent the longest is forgotten.
 func (h *hub) forget() {

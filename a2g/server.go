@@ -52,6 +52,9 @@ type Config struct {
 	// Ended is called with each intent that ended and each violation, the
 	// latter with an empty outcome; nil for none.
 	Ended func(did string, how intent.Outcome)
+	// Elsewhere tells the other nodes that the intents of an approval were judged once more,
+	// so that they call AnsweredElsewhere; nil where there are none.
+	Elsewhere func(ctx context.Context, approval string)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Logger is for what an operator should know; nil means slog.Default.
@@ -642,6 +645,33 @@ func (s *Server) Answered(ctx context.Context, h *approval.Decision) {
 			s.cfg.Logger.Error("an intent that was answered was not judged again", "agent", h.Agent, "intent", id, "error", err)
 		}
 	}
+	if len(h.Asked) > 0 && s.cfg.Elsewhere != nil {
+		s.cfg.Elsewhere(ctx, h.ID)
+	}
+}
+
+// AnsweredElsewhere tells the agents that this node knows what became of the intents of an
+// approval, which another node has judged once more. Of a call that is changed an agent
+// learns by asking again: the arguments that it would have are not known here.
+func (s *Server) AnsweredElsewhere(ctx context.Context, approval string) error {
+	h, err := s.cfg.Guard.Approval(ctx, approval)
+	if err != nil || h.Door != "a2g" {
+		return err
+	}
+	for _, id := range h.Asked {
+		n, err := s.intents.Get(ctx, h.Principal, h.Agent, id)
+		if err != nil {
+			return err
+		}
+		if n == nil || n.Verdict.Effect == act.Modify || n.Verdict.Effect == act.Escalate && n.Outcome == "" {
+			continue
+		}
+		box := s.hub.known(h.Principal, n.Agent)
+		if params, ok := s.verdict(n, nil).directive(n.Agent); ok && box != nil {
+			s.hub.send(box, notification(MethodDirective, params))
+		}
+	}
+	return nil
 }
 
 // resume judges a held intent again, as its agent would by asking.

@@ -108,7 +108,7 @@ type Store interface {
 // that anything may have been.
 type Change struct {
 	Kind ChangeKind
-	ID   string // of an approval; of ReadPolicy the node where it was asked for, of RecordsWritten who wrote
+	ID   string // of an approval, of IntentsAnswered behind the node that judged; of ReadPolicy the node where it was asked for, of RecordsWritten who wrote
 }
 
 // ChangeKind is what was changed.
@@ -119,6 +119,7 @@ const (
 	KeysChanged     ChangeKind = "keys"     // API keys
 	AgentsChanged   ChangeKind = "agents"   // which agents are barred
 	ApprovalChanged ChangeKind = "approval" // one held decision
+	IntentsAnswered ChangeKind = "intents"  // the A2G intents that one held decision was about
 	NodesChanged    ChangeKind = "nodes"    // which nodes there are, or their policies
 	RecordsWritten  ChangeKind = "records"  // by the node that ID names
 	ReadPolicy      ChangeKind = "policy"   // the policy is to be read again, at somebody's word
