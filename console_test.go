@@ -1020,3 +1020,144 @@ func TestThreat03ConsoleReceipt(t *testing.T) {
 	}
 	p.Clean()
 }
+
+// TestThreat17ApproveWithChanges: who agrees can change the arguments of an act. What comes of
+// it is judged again, nothing else of the request is changed, and it holds once.
+func TestThreat17ApproveWithChanges(t *testing.T) {
+	r := start(t, map[string]string{"approvals-wait": "50s", "policy-text": `
+version: 1
+name: desk
+default: allow
+rules:
+  - {name: payments, tools: [transfer], effect: escalate, code: payments, reason: A person must agree to payments.}
+  - {name: large, tools: [transfer], when: 'double(args.amount) > 1000.0', effect: escalate, code: large, reason: The board agrees to large ones., approval: {approvers: ["key:board"]}}
+  - {name: enemies, tools: [transfer], when: 'args.to == "Evil Ltd"', effect: deny, code: enemies, reason: Nobody pays Evil Ltd.}
+  - {name: cards, tools: [transfer], detect: pii.card, effect: modify, modify: redact}
+  - {name: two agree, tools: [delete_account], effect: escalate, approval: {quorum: 2}}
+risk: {deny: off}
+`})
+	v := r.visitor().login(identity.Approver)
+	held := func(n int, tool string, inputs ...string) (id string, form url.Values, agent chan string) {
+		agent = r.asks(strings.ReplaceAll(step(n, "clerk", tool, inputs...), `"id":"s-clerk"`, fmt.Sprintf(`"id":"s-%d"`, n)))
+		for range 100 {
+			_, text := r.ask(identity.Approver, "GET", "/approvals", "")
+			if m := regexp.MustCompile(`"id":"([^"]+)","decision":"[^"]+","state":"held"[^{]*"session":"s-` + fmt.Sprint(n) + `"`).FindStringSubmatch(text); m != nil {
+				id = m[1]
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		if id == "" {
+			_, text := r.ask(identity.Approver, "GET", "/approvals", "")
+			t.Fatalf("%d: nothing is held: %s", n, text)
+		}
+		_, text := r.ask(identity.Approver, "GET", "/approvals/"+id, "")
+		return id, url.Values{
+			"seen": {regexp.MustCompile(`"seen":"([^"]+)"`).FindStringSubmatch(text)[1]}, "decision": {regexp.MustCompile(`"decision":"([^"]+)"`).FindStringSubmatch(text)[1]},
+		}, agent
+	}
+	const at = "argument /params/toolCallRequest/inputs/"
+	answer := func(id string, form url.Values, pairs ...string) (int, string) {
+		for i := 0; i < len(pairs); i += 2 {
+			form.Set(pairs[i], pairs[i+1])
+		}
+		resp, page := v.send("POST", "/console/approvals/"+id, form.Encode())
+		return resp.StatusCode, page
+	}
+	// It happens as it was changed, by who changed it, and the three forms stand apart.
+	id, form, agent := held(1, "transfer", "to", "Birch Ltd", "amount", "250")
+	if code, page := answer(id, form, "answer", "changed", at+"0/value", "Birch Ltd", at+"1/value", "250"); code != 422 || !strings.Contains(page, "Nothing was changed") {
+		t.Errorf("without a change: %d", code)
+	}
+	if code, page := answer(id, form, "answer", "changed", at+"1/value", "25"); code != 303 {
+		t.Fatalf("%d %s", code, page)
+	}
+	text := <-agent
+	for _, want := range []string{`"decision":"modify"`, `"value":"25"`, `"value":"Birch Ltd"`, "key:approver changed and agreed to this"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the agent is not told %s: %s", want, text)
+		}
+	}
+	_, page := v.send("GET", "/console/approvals/"+id, "")
+	for _, want := range []string{"Proposed, approved, effective", "&#34;250&#34;", "&#34;25&#34;", "/console/live?approval=" + id} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %s: %s", want, page)
+		}
+	}
+	// It was for once.
+	_, form, agent = held(2, "transfer", "to", "Birch Ltd", "amount", "250")
+	_ = form
+	// What the policy denies, asks others about, or changes, it does so in that form, too.
+	for n, to := range map[int][]string{3: {"0/value", "Evil Ltd"}, 4: {"1/value", "5000"}} {
+		id, form, agent := held(n, "transfer", "to", "Oak Ltd", "amount", fmt.Sprint(100+n))
+		if code, page := answer(id, form, "answer", "changed", at+to[0], to[1]); code != 303 {
+			t.Fatalf("%d %s", code, page)
+		}
+		if text := <-agent; !strings.Contains(text, `"decision":"deny"`) || !strings.Contains(text, "in that form the policy does not let it pass") {
+			t.Errorf("changed to %s: %s", to, text)
+		}
+	}
+	id, form, agent = held(5, "transfer", "to", "Elm Ltd", "amount", "7")
+	card := "4111 1111 1111 1111"
+	for name, pairs := range map[string][]string{
+		"no JSON for what is a text":  {at + "9/value", "x"},
+		"what must not be kept":       {at + "0/value", "AK" + "IAIOSFODNN7EXAMPLQ"},
+		"a place that is no argument": {"argument /params/context/session/id", "s-other"},
+		"the name of an argument":     {at + "0/name", "from"},
+		"the request":                 {"argument ", "{}"},
+	} {
+		if code, _ := answer(id, url.Values{"seen": form["seen"], "decision": form["decision"], "answer": {"changed"}}, pairs...); code < 400 {
+			t.Errorf("%s: %d", name, code)
+		}
+	}
+	for name, body := range map[string]string{
+		"another place": `[{"pointer":"/params/context/session/id","value":"s-9"}]`, "twice": `[{"pointer":"/params/toolCallRequest/inputs/0/value","value":"a"},{"pointer":"/params/toolCallRequest/inputs/0/value","value":"b"}]`,
+		"the same": `[{"pointer":"/params/toolCallRequest/inputs/0/value","value":"Elm Ltd"}]`, "all of it": `[{"pointer":"","value":{}}]`,
+	} {
+		q := fmt.Sprintf(`{"answer":"approve","seen":%q,"changes":%s}`, form.Get("seen"), body)
+		if code, text := r.ask(identity.Approver, "POST", "/approvals/"+id, q); code != 400 {
+			t.Errorf("%s: %d %s", name, code, text)
+		}
+	}
+	for _, more := range []string{`"for":{"session":true}`, `"usual":true`, `"for":{"until":"2099-01-01T00:00:00Z"}`} {
+		q := fmt.Sprintf(`{"answer":"approve","seen":%q,%s,"changes":[{"pointer":"/params/toolCallRequest/inputs/0/value","value":"Ash Ltd"}]}`, form.Get("seen"), more)
+		if code, text := r.ask(identity.Approver, "POST", "/approvals/"+id, q); code != 400 {
+			t.Errorf("%s: %d %s", more, code, text)
+		}
+	}
+	if code, _ := answer(id, form, "answer", "changed", at+"0/value", "Elm "+card); code == 303 {
+		if text := <-agent; strings.Contains(text, card) {
+			t.Errorf("what the policy masks is not masked in what a person wrote: %s", text)
+		}
+	}
+	// Several people must agree: nobody changes it alone.
+	id, form, _ = held(6, "delete_account", "account", "ada@birch.example")
+	if code, _ := answer(id, form, "answer", "changed", at+"0/value", "bob@birch.example"); code < 400 {
+		t.Errorf("changed by one of two: %d", code)
+	}
+	// Acts that are the same are answered together where they were ticked, and no other.
+	first, form, one := held(10, "transfer", "to", "Ash Ltd", "amount", "1")
+	second, _, two := held(11, "transfer", "to", "Ash Ltd", "amount", "1")
+	third, _, three := held(12, "transfer", "to", "Ash Ltd", "amount", "1")
+	fourth, _, four := held(13, "transfer", "to", "Ash Ltd", "amount", "2")
+	_, page = v.send("GET", "/console/approvals/"+first, "")
+	if !strings.Contains(page, `value="`+second+`"`) || !strings.Contains(page, `value="`+third+`"`) || strings.Contains(page, `value="`+fourth+`"`) || strings.Contains(page, "checked") {
+		t.Errorf("what is the same: %s", page)
+	}
+	form["same"] = []string{second, fourth}
+	if code, page := answer(first, form, "answer", "once"); code != 303 {
+		t.Errorf("%d %s", code, page)
+	}
+	for _, answered := range []chan string{one, two} {
+		if text := <-answered; !strings.Contains(text, `"decision":"allow"`) {
+			t.Errorf("what was ticked: %s", text)
+		}
+	}
+	select {
+	case text := <-three:
+		t.Errorf("what was not ticked was answered: %s", text)
+	case text := <-four:
+		t.Errorf("what is another act was answered: %s", text)
+	case <-time.After(300 * time.Millisecond):
+	}
+}

@@ -126,6 +126,8 @@ type Exact struct {
 	Changes []Change `json:"changes,omitzero"`
 	// Scope is what people agree to who agree for more than once.
 	Scope Scope `json:"scope,omitzero"`
+	// Arguments are the act's, which who agrees can change.
+	Arguments []Argument `json:"arguments,omitempty"`
 	// Parts are what was read in its texts: what they run, and what of it is dangerous.
 	Parts []Part `json:"parts,omitempty"`
 }
@@ -156,6 +158,15 @@ type Change struct {
 	Pointer string `json:"pointer"`
 	Old     string `json:"old"`
 	New     string `json:"new"`
+}
+
+// Argument is one that a person can change. Its value, and whether the policy changes it
+// itself, are told with it and not stored.
+type Argument struct {
+	Name    string `json:"name"`
+	Pointer string `json:"pointer"`
+	Value   string `json:"value,omitzero"`
+	Fixed   bool   `json:"fixed,omitzero"`
 }
 
 // Digest is what an answer says of what was looked at.
@@ -191,8 +202,10 @@ type Answer struct {
 	Seen  string `json:"seen,omitzero"` // the digest of what they looked at
 	For   Span   `json:"for,omitzero"`
 	// Usual says that what the act is done upon is usual for its agent from now on.
-	Usual bool      `json:"usual,omitzero"`
-	At    time.Time `json:"at"`
+	Usual bool `json:"usual,omitzero"`
+	// Changes are those with which they agree, and to nothing without them.
+	Changes []Change  `json:"changes,omitempty"`
+	At      time.Time `json:"at"`
 }
 
 // Needs are what the reasons of a decision ask of people, and until when. Every
@@ -338,6 +351,16 @@ func (d *Decision) For() Span {
 		}
 	}
 	return span
+}
+
+// Changes are those with which people agreed: the last one's.
+func (d *Decision) Changes() (changes []Change) {
+	for _, a := range d.Answers {
+		if a.Agree {
+			changes = a.Changes
+		}
+	}
+	return changes
 }
 
 // Usual reports whether all who agreed say that what the act is done upon is usual.

@@ -12,6 +12,8 @@ import (
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/visible"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // queueView is the acts that wait, those that end first on top.
@@ -101,6 +103,73 @@ type actView struct {
 	Note     string // what they wrote, after that
 	Agreed   []string
 	Expected int
+	Editable []argumentView
+	Changed  []approval.Change    // by who agreed
+	Same     []*approval.Decision // others that wait for the same, byte for byte
+}
+
+// argumentView is an argument that can be changed by who agrees.
+type argumentView struct {
+	approval.Argument
+	Text   string
+	Unseen bool // it has characters that are not seen, so that nobody knows what they leave
+}
+
+// Field is the name of an argument's field.
+func (a argumentView) Field() string { return "argument " + a.Pointer }
+
+// editable are the arguments of an act as a person can change them.
+func editable(x *approval.Exact) (list []argumentView) {
+	for _, arg := range x.Arguments {
+		one := argumentView{Argument: arg, Text: unquoted(arg.Value)}
+		one.Unseen = visible.Lines(one.Text) != one.Text
+		list = append(list, one)
+	}
+	return list
+}
+
+// changesOf are what a person has changed in the fields of a form. A text stays a text; all
+// else is JSON.
+func (v *visit) changesOf(x *approval.Exact) (changes []operator.ArgumentChange) {
+	for _, arg := range editable(x) {
+		if !v.PostForm.Has(arg.Field()) || arg.Unseen || arg.Fixed {
+			continue
+		}
+		text := strings.ReplaceAll(v.PostFormValue(arg.Field()), "\r\n", "\n")
+		if text == strings.ReplaceAll(arg.Text, "\r\n", "\n") {
+			continue
+		}
+		value := jsontext.Value(text)
+		if strings.HasPrefix(arg.Value, `"`) {
+			value, _ = jsontext.AppendQuote(nil, text)
+		}
+		changes = append(changes, operator.ArgumentChange{Pointer: arg.Pointer, Value: value})
+	}
+	return changes
+}
+
+// same are the other acts that wait which are this one again: of the same agent, with the
+// same contents, by whichever session.
+func (v *visit) same(h *approval.Decision) (list []*approval.Decision, err error) {
+	var waiting operator.ApprovalList
+	if err := v.ask("GET", "/approvals", nil, &waiting); err != nil {
+		return nil, err
+	}
+	for _, other := range waiting.Approvals {
+		if other.ID != h.ID && other.State == approval.Held && again(other, h) && v.cannot(other) == "" {
+			list = append(list, other)
+		}
+	}
+	return list, nil
+}
+
+// again reports whether two acts that are held are the same but for their sessions: the
+// digest covers what is done, and the policy's form of it.
+func again(a, b *approval.Decision) bool {
+	return a.Digest == b.Digest && a.Principal == b.Principal && a.Agent == b.Agent && a.Kind == b.Kind && a.Resource == b.Resource &&
+		slices.EqualFunc(a.Needs, b.Needs, func(a, b approval.Need) bool {
+			return a.Rule == b.Rule && a.Code == b.Code && a.Quorum == b.Quorum && slices.Equal(a.Approvers, b.Approvers)
+		})
 }
 
 // partView is a text of the act, as it was read.
@@ -130,6 +199,7 @@ func (v *visit) showApproval(status int, problem string) (view, error) {
 			a.Agreed = append(a.Agreed, answer.By)
 		}
 	}
+	a.Changed = h.Changes()
 	for _, n := range h.Needs {
 		a.Expected = max(a.Expected, n.Quorum)
 	}
@@ -144,9 +214,23 @@ func (v *visit) showApproval(status int, problem string) (view, error) {
 	}
 	if x := h.Exact; x != nil {
 		a.NoMore = x.Scope.Once
+		if a.Expected == 1 && len(h.Answers) == 0 {
+			a.Editable = editable(x)
+			for i := range a.Editable { // what was written stays when it was not taken
+				if one := &a.Editable[i]; v.PostForm.Has(one.Field()) {
+					one.Text = v.PostFormValue(one.Field())
+				}
+			}
+		}
 		a.Parts = partViews(x.Parts)
 		for _, c := range x.Changes {
 			a.Changes = append(a.Changes, changeView{c.Pointer, c.Old, c.New})
+		}
+	}
+	if h.State == approval.Held && a.Cannot == "" {
+		var err error
+		if a.Same, err = v.same(h); err != nil {
+			return view{}, err
 		}
 	}
 	return view{"approval", stateTitle(h), a, status, ""}, nil
@@ -204,6 +288,22 @@ func (v *visit) answer() (view, error) {
 	switch v.PostFormValue("answer") {
 	case "once":
 		q.Answer = "approve"
+	case "changed":
+		var shown operator.ApprovalShown
+		if err := v.ask("GET", "/approvals/"+url.PathEscape(v.PathValue("id")), nil, &shown); err != nil {
+			return view{}, err
+		}
+		if shown.Exact != nil {
+			q.Changes = v.changesOf(shown.Exact)
+		}
+		if q.Answer = "approve"; len(q.Changes) == 0 {
+			return v.showApproval(http.StatusUnprocessableEntity, "Nothing was changed: change an argument, or approve it as it is.")
+		}
+		for _, c := range q.Changes {
+			if !c.Value.IsValid() {
+				return v.showApproval(http.StatusUnprocessableEntity, "What is a number, a list or an object stays JSON, which this is not: "+string(c.Value))
+			}
+		}
 	case "session":
 		q.Answer, q.For.Session = "approve", true
 	case "until":
@@ -226,5 +326,34 @@ func (v *visit) answer() (view, error) {
 		}
 		return view{}, err
 	}
+	if len(v.PostForm["same"]) > 0 && q.Changes == nil {
+		if problem := v.answerSame(&after, q); problem != "" {
+			return v.showApproval(http.StatusConflict, problem)
+		}
+	}
 	return there(home + "approvals/" + url.PathEscape(v.PathValue("id")))
+}
+
+// answerSame gives the same answer to the acts which are the answered one again, and that
+// were named beside it. Each is looked at once more: what has changed meanwhile stays.
+func (v *visit) answerSame(answered *approval.Decision, q operator.ApprovalAnswer) (problem string) {
+	list, err := v.same(answered)
+	if err != nil {
+		return "The others could not be read: " + sentence(err.Error())
+	}
+	for _, other := range list {
+		if !slices.Contains(v.PostForm["same"], other.ID) {
+			continue
+		}
+		var shown operator.ApprovalShown
+		path := "/approvals/" + url.PathEscape(other.ID)
+		if err = v.ask("GET", path, nil, &shown); err != nil || shown.State != approval.Held || !again(shown.Decision, answered) {
+			continue
+		}
+		q.Seen, q.Decision = shown.Seen, shown.Decision.Decision
+		if err := v.ask("POST", path, q, new(approval.Decision)); err != nil {
+			problem = "Of those that are the same, one was not answered: " + sentence(err.Error())
+		}
+	}
+	return problem
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // filters are what decisions are narrowed by: the address is the filter.
-var filters = []string{"agent", "tool", "effect", "rule", "door", "session", "user", "principal", "kind", "since", "until", "text"}
+var filters = []string{"agent", "tool", "effect", "rule", "door", "session", "user", "principal", "kind", "approval", "since", "until", "text"}
 
 // liveView is what agents do, folded: what is alike is one row with its count.
 type liveView struct {

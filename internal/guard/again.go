@@ -73,7 +73,7 @@ func Ruled(o *ledger.Outcome) act.Effect {
 }
 
 // afterwards are the codes of what becomes of an act that the policy holds.
-var afterwards = []string{"approved", "approval_denied", codeGranted, over.Code, unshown.Code, "quota.held"}
+var afterwards = []string{"approved", codeChanged, "approval_denied", codeGranted, over.Code, unshown.Code, "quota.held"}
 
 // Held reports whether people are asked about an act that was judged: not when there is
 // something that they could not agree to.

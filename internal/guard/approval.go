@@ -15,10 +15,12 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/session"
 	"reeve.example/reeve/internal/target"
+	"reeve.example/reeve/internal/words"
 )
 
 // approvalKind is the kind of item that a held decision is.
@@ -107,7 +109,8 @@ func newApprovals(g *Guard) *Items[approval.Decision] {
 //
 // tainted says that the act's session has read what others wrote, and defined is how its
 // tool is defined.
-func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, asked, tainted bool, defined session.Digest) (writes []*Item, release func(), err error) {
+func (g *Guard) consult(ctx context.Context, in *policy.Input, set *policy.Set, d *act.Decision, asked, tainted bool, defined session.Digest) (writes []*Item, release func(), err error) {
+	a := in.Action
 	if d.Effect != act.Escalate {
 		return nil, func() {}, nil
 	}
@@ -133,7 +136,7 @@ func (g *Guard) consult(ctx context.Context, a *act.Action, d *act.Decision, ask
 	}
 	var write *Item
 	if err == nil {
-		h, write, err = g.apply(a, d, h, item, form, asked, tainted, defined)
+		h, write, err = g.apply(in, set, d, h, item, form, asked, tainted, defined)
 	}
 	if err == nil && write != nil && write.Open && !waits {
 		var made func(bool)
@@ -192,7 +195,8 @@ func answered(h *approval.Decision, now time.Time) bool {
 
 // apply is what the state of an approval, nil if there is none, makes of a decision; it
 // returns the approval that is to be written, and nil where it stays as it is.
-func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item *Item, form string, asked, tainted bool, defined session.Digest) (*approval.Decision, *Item, error) {
+func (g *Guard) apply(in *policy.Input, set *policy.Set, d *act.Decision, h *approval.Decision, item *Item, form string, asked, tainted bool, defined session.Digest) (*approval.Decision, *Item, error) {
+	a := in.Action
 	needs, expires := approval.Needs(d.Reasons, a.At)
 	state := approval.Expired
 	if h != nil {
@@ -212,6 +216,10 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item
 		}
 		return nil, nil, nil
 	case state == approval.Approved && h.Covers(needs):
+		if changes := h.Changes(); len(changes) > 0 && !asChanged(in, set, d, h, changes) {
+			d.Approval = stateOf(h, a.At)
+			return nil, nil, nil
+		}
 		h.State = approval.Used
 		d.Effect = act.Allow
 		if len(d.Edits) > 0 {
@@ -242,6 +250,30 @@ func (g *Guard) apply(a *act.Action, d *act.Decision, h *approval.Decision, item
 	return h, item, g.approvals.Fill(h, item)
 }
 
+// asChanged judges an act in the form that a person gave it when they agreed, and makes that
+// the decision. It reports whether that form may happen: the policy has the last word about
+// it, and what somebody else must be asked about they did not agree to.
+func asChanged(in *policy.Input, set *policy.Set, d *act.Decision, h *approval.Decision, changes []approval.Change) bool {
+	var edits []act.Edit
+	for _, c := range changes {
+		edits = append(edits, act.Edit{Pointer: c.Pointer, Value: []byte(c.New)})
+	}
+	ruled := judgeAs(in, set, edits)
+	d.Reasons, d.Edits, d.Risk, d.Conditions = ruled.Reasons, ruled.Edits, ruled.Risk, ruled.Conditions
+	if needs, _ := approval.Needs(ruled.Reasons, in.Action.At); ruled.Effect == act.Deny || !act.Approvable(ruled.Reasons) || !h.Covers(needs) {
+		d.Effect, d.Edits, d.Conditions = act.Deny, nil, nil
+		d.Reasons = slices.Insert(d.Reasons, 0, act.Reason{
+			Rule: "approval", Code: "approval_denied", Effect: act.Deny,
+			Message: fmt.Sprintf("%s agreed to this with changes (approval %s), and in that form the policy does not let it pass.", strings.Join(h.Who(), " and "), h.ID),
+		})
+		return false
+	}
+	return true
+}
+
+// codeChanged is the code of what passes in the form that a person gave it.
+const codeChanged = "approved.changed"
+
 // newApproval is a new decision about an act that people are asked about; nil when
 // the act cannot be shown to them as it is.
 func (g *Guard) newApproval(a *act.Action, d *act.Decision, form string, tainted bool, defined session.Digest) (*approval.Decision, error) {
@@ -257,6 +289,11 @@ func (g *Guard) newApproval(a *act.Action, d *act.Decision, form string, tainted
 	}
 	x.What, x.Scope, x.Parts = target.What(a, nil), *target.Of(a, d, tainted).Look(), target.Parts(a)
 	x.Scope.Defined = defined.String()
+	for i := range a.Arguments {
+		if arg := &a.Arguments[i]; arg.Pointer != "" && len(x.Arguments) < maxChangeable {
+			x.Arguments = append(x.Arguments, approval.Argument{Name: arg.Name, Pointer: arg.Pointer})
+		}
+	}
 	if slices.ContainsFunc(x.Scope.Files, func(f approval.File) bool { return g.scans(f.Path) }) {
 		x.Scope = approval.Scope{Once: "a path in it holds what must not be kept"}
 	}
@@ -322,6 +359,9 @@ func answerReason(h *approval.Decision, effect act.Effect) act.Reason {
 		r.Code, verb = "approval_denied", "refused"
 		r.Instead = "Do something else, or ask again after " + h.Expires.UTC().Format(time.RFC3339) + "."
 	}
+	if len(h.Changes()) > 0 && effect != act.Deny {
+		r.Code, verb = codeChanged, "changed and agreed to"
+	}
 	r.Message = fmt.Sprintf("%s %s this (approval %s).", strings.Join(h.Who(), " and "), verb, h.ID)
 	if last := len(h.Answers) - 1; last >= 0 && h.Answers[last].Note != "" {
 		r.Message += " " + h.Answers[last].Note
@@ -378,6 +418,7 @@ func (g *Guard) Show(ctx context.Context, id string) (*approval.Decision, error)
 			return nil, fmt.Errorf("the approval %s: %w", id, err)
 		}
 		h.What = h.Exact.What
+		h.Exact.Arguments = valued(h.Exact)
 	}
 	h.Sealed = nil
 	return h, nil
@@ -434,6 +475,9 @@ type Reply struct {
 	For approval.Span
 	// Usual says that upon whom or what the act is done is usual for its agent from now on.
 	Usual bool
+	// Changes are what the person changes in the act's arguments: they agree to that form
+	// of it, once, and to no other. Old is not looked at.
+	Changes []approval.Change
 }
 
 // Answer takes a person's answer to a held decision. It returns the approval's
@@ -457,6 +501,12 @@ func (g *Guard) Answer(ctx context.Context, id string, by act.Principal, r Reply
 			return false, nil, ErrChanged
 		}
 		var x *approval.Exact
+		var changes []approval.Change
+		if len(r.Changes) > 0 {
+			if changes, err = g.changesTo(h, &r, span); err != nil {
+				return false, nil, err
+			}
+		}
 		if r.Agree && !span.Once() {
 			if x, err = g.seal.open(h); err != nil {
 				return false, nil, err
@@ -469,8 +519,11 @@ func (g *Guard) Answer(ctx context.Context, id string, by act.Principal, r Reply
 			}
 		}
 		was := h.State
-		if err := h.Answer(by, approval.Answer{Agree: r.Agree, Seen: r.Seen, Note: r.Note, For: span, Usual: r.Agree && r.Usual}, now); err != nil {
+		if err := h.Answer(by, approval.Answer{Agree: r.Agree, Seen: r.Seen, Note: r.Note, For: span, Usual: r.Agree && r.Usual, Changes: changes}, now); err != nil {
 			return false, nil, err
+		}
+		if changes != nil && (h.State != approval.Approved || len(h.Who()) != 1) {
+			return false, nil, fmt.Errorf("%w: several people must agree to it", ErrChanges)
 		}
 		var taught []*Item
 		if h.State == approval.Approved && h.Usual() {
@@ -496,6 +549,79 @@ func (g *Guard) Answer(ctx context.Context, id string, by act.Principal, r Reply
 		}
 		return true, taught, nil
 	})
+}
+
+// ErrChanges: an act cannot be changed so by who agrees to it.
+var ErrChanges = errors.New("this cannot be changed so")
+
+// Bounds of what a person changes of an act.
+const (
+	maxChangeable = 64
+	maxChanges    = 64 << 10 // bytes
+)
+
+// changesTo are a person's changes of an act that is held, checked: they are of its arguments,
+// are values, and hold nothing that must not be kept.
+func (g *Guard) changesTo(h *approval.Decision, r *Reply, span approval.Span) (changes []approval.Change, err error) {
+	refuse := func(format string, args ...any) ([]approval.Change, error) {
+		return nil, fmt.Errorf("%w: %s", ErrChanges, fmt.Sprintf(format, args...))
+	}
+	if !r.Agree || r.Usual || !span.Once() {
+		return refuse("who changes an act agrees to it once, in that form")
+	}
+	if h.Sealed == nil {
+		return nil, approval.ErrUnshown
+	}
+	x, err := g.seal.open(h)
+	if err != nil {
+		return nil, err
+	}
+	size := 0
+	for _, arg := range valued(x) {
+		at := slices.IndexFunc(r.Changes, func(c approval.Change) bool { return c.Pointer == arg.Pointer })
+		if at < 0 {
+			continue
+		}
+		c := approval.Change{Pointer: arg.Pointer, New: r.Changes[at].New}
+		_, err := rawjson.Parse([]byte(c.New))
+		switch size += len(c.New); {
+		case err != nil:
+			return refuse("what %q shall be is no JSON value: %v", arg.Name, err)
+		case size > maxChanges:
+			return refuse("the new values are longer than %d KiB", maxChanges>>10)
+		case g.Finds(c.Pointer, []byte(c.New)):
+			return refuse("the new value of %q holds what is not kept, such as a secret", arg.Name)
+		case arg.Fixed:
+			return refuse("the policy changes %q itself", arg.Name)
+		case c.New == arg.Value:
+			return refuse("%q has that value already", arg.Name)
+		}
+		if !g.Finds(c.Pointer, []byte(arg.Value)) {
+			c.Old = arg.Value
+		}
+		changes = append(changes, c)
+	}
+	if len(changes) != len(r.Changes) {
+		return refuse("only arguments of the act are changed, each once")
+	}
+	return changes, nil
+}
+
+// valued are the arguments of what people are shown, with their values.
+func valued(x *approval.Exact) []approval.Argument {
+	doc, err := rawjson.Parse([]byte(x.Request))
+	if err != nil {
+		return nil
+	}
+	list := slices.Clone(x.Arguments)
+	cursor := rawjson.Cursor{Doc: doc}
+	for i := range list {
+		list[i].Value = string(cursor.At(list[i].Pointer).Raw())
+		list[i].Fixed = slices.ContainsFunc(x.Changes, func(c approval.Change) bool {
+			return c.Pointer == list[i].Pointer || strings.HasPrefix(c.Pointer, list[i].Pointer+"/") || strings.HasPrefix(list[i].Pointer, c.Pointer+"/")
+		})
+	}
+	return list
 }
 
 // ErrChanged: what an approver looked at is not what is held now.
@@ -537,6 +663,9 @@ func detailsOf(h *approval.Decision, what string) map[string]string {
 			if value != "" {
 				details[name] = value
 			}
+		}
+		for _, c := range answer.Changes {
+			details["to "+c.Pointer] = words.Shorten(c.New, 500)
 		}
 	}
 	if len(h.Edits) > 0 { // what was agreed to is the changed form

@@ -47,5 +47,5 @@ func endorse(a *act.Action, d *act.Decision, s policy.Session, set *policy.Set) 
 // agreedTo reports whether an act passes because people have agreed to it, or to what does the same.
 func agreedTo(d *act.Decision) bool {
 	return d.Effect >= act.Modify && len(d.Reasons) > 0 && d.Reasons[0].Rule == "approval" &&
-		(d.Reasons[0].Code == "approved" || d.Reasons[0].Code == codeGranted)
+		(d.Reasons[0].Code == "approved" || d.Reasons[0].Code == codeChanged || d.Reasons[0].Code == codeGranted)
 }

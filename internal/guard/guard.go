@@ -247,10 +247,13 @@ func Remembered(s *session.State, a *act.Action, i *Instructions) policy.Session
 	}
 }
 
-func judge(in *policy.Input, set *policy.Set) act.Decision {
+func judge(in *policy.Input, set *policy.Set) act.Decision { return judgeAs(in, set, nil) }
+
+// judgeAs judges an act in the form that a person's changes give it.
+func judgeAs(in *policy.Input, set *policy.Set, changes []act.Edit) act.Decision {
 	a := in.Action
 	in.Refusals = refusals(a, set)
-	v := set.Evaluate(in)
+	v := set.EvaluateAs(in, changes)
 	d := act.Decision{
 		Effect: v.Effect, Reasons: v.Reasons, Edits: v.Edits, Risk: v.Risk, Conditions: v.Conditions,
 		Policy: set.Hash(), Digest: a.Digest, At: a.At,
@@ -412,7 +415,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With, read *ha
 	in.Session.Habits = g.habitsOf(ctx, a, set)
 	d := judge(in, set)
 	would := g.shadow(in, &d, set)
-	consent, release, err := g.consult(ctx, a, &d, q.Asked, false, session.Digest{})
+	consent, release, err := g.consult(ctx, in, set, &d, q.Asked, false, session.Digest{})
 	if err != nil {
 		return act.Decision{}, nil, err
 	}
@@ -488,7 +491,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	in := &policy.Input{Action: a, Violations: append(violations, a.Standing...), Session: remembered, Reading: read}
 	d := judge(in, set)
 	would := g.shadow(in, &d, set)
-	consent, release, err := g.consult(ctx, a, &d, q.Asked, s.state.Tainted(a.Turn), s.state.Defined(a))
+	consent, release, err := g.consult(ctx, in, set, &d, q.Asked, s.state.Tainted(a.Turn), s.state.Defined(a))
 	if err != nil {
 		s.unlock()
 		return act.Decision{}, nil, err

@@ -7,6 +7,8 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/guard"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // ApprovalList is a page of held decisions, in the order of their ids.
@@ -82,6 +84,14 @@ type ApprovalAnswer struct {
 	For approval.Span `json:"for,omitzero"`
 	// Usual says that upon whom or what the act is done is usual for its agent from now on.
 	Usual bool `json:"usual,omitzero"`
+	// Changes are those of the act's arguments with which the approver agrees, once.
+	Changes []ArgumentChange `json:"changes,omitempty"`
+}
+
+// ArgumentChange gives an argument of an act another value.
+type ArgumentChange struct {
+	Pointer string         `json:"pointer"`
+	Value   jsontext.Value `json:"value"`
 }
 
 // maxNote is the longest note of a person, in bytes.
@@ -91,9 +101,11 @@ func (o *API) answerApproval(r *http.Request, by act.Principal, q ApprovalAnswer
 	if q.Answer != "approve" && q.Answer != "deny" || len(q.Note) > maxNote {
 		return nil, badRequest("want {\"answer\": \"approve\" or \"deny\"}, with a note of at most 2000 bytes")
 	}
-	h, err := o.Guard.Answer(r.Context(), r.PathValue("id"), by, guard.Reply{
-		Agree: q.Answer == "approve", Seen: q.Seen, Decision: q.Decision, Note: q.Note, For: q.For, Usual: q.Usual,
-	})
+	reply := guard.Reply{Agree: q.Answer == "approve", Seen: q.Seen, Decision: q.Decision, Note: q.Note, For: q.For, Usual: q.Usual}
+	for _, c := range q.Changes {
+		reply.Changes = append(reply.Changes, approval.Change{Pointer: c.Pointer, New: string(c.Value)})
+	}
+	h, err := o.Guard.Answer(r.Context(), r.PathValue("id"), by, reply)
 	if err != nil {
 		err = o.failed("the answer was not recorded", err)
 	}

@@ -230,7 +230,7 @@ func (o *API) failed(what string, err error) error {
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return problem{http.StatusNotFound, errors.New("there is nothing of this name")}
-	case errors.Is(err, approval.ErrSpan):
+	case errors.Is(err, approval.ErrSpan), errors.Is(err, guard.ErrChanges):
 		return problem{http.StatusBadRequest, err}
 	case errors.Is(err, approval.ErrOwn), errors.Is(err, approval.ErrNotAsked):
 		return problem{http.StatusForbidden, err}

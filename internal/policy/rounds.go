@@ -25,8 +25,19 @@ const maxRounds = 3
 // What is answered holds for what happens: an act that is changed is judged again
 // in its new form, and the strictest of all its forms wins. Else an edit could
 // take a disguise away after everybody had looked at it.
-func (s *Set) Evaluate(in *Input) Verdict {
+func (s *Set) Evaluate(in *Input) Verdict { return s.EvaluateAs(in, nil) }
+
+// EvaluateAs judges an action that a person has changed: as it was asked for, and in the form
+// that it would happen in. What the policy changes it changes in that form, too.
+func (s *Set) EvaluateAs(in *Input, changes []act.Edit) Verdict {
 	v := s.read(in)
+	if len(changes) > 0 && v.Effect != act.Deny {
+		var err error
+		if v.Edits, err = compose(v.Edits, changes); err != nil {
+			v.deny(unsettled(&v))
+			return v
+		}
+	}
 	if len(v.Edits) == 0 {
 		return v
 	}
