@@ -64,6 +64,7 @@ var arrows = map[string]string{
 	"flow":                              "act internal/engine executor internal/identity internal/jsonrpc internal/rawjson internal/ledger task internal/words",
 	"a2a":                               "internal/deliver a2a/message act internal/approval internal/engine executor internal/guard internal/identity internal/canon internal/content internal/jsonrpc internal/outbound internal/rawjson internal/wording internal/ledger task internal/words",
 	"aos":                               "act a2a/message internal/canon internal/content internal/jsonrpc internal/params internal/rawjson internal/wording internal/mcp/message",
+	"acs":                               "act internal/content internal/guard internal/jsonrpc internal/ledger internal/mcp/message internal/params internal/rawjson internal/wording",
 	"internal/sandbox":                  "act internal/outbound internal/glob",
 	"a2g/intent":                        "act internal/approval internal/guard internal/ledger",
 	"a2g":                               "a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/canon internal/content internal/jsonrpc internal/params internal/quota internal/rawjson internal/wording internal/ledger internal/policy",
@@ -75,7 +76,7 @@ var arrows = map[string]string{
 	"internal/otlp":                     "",
 	"internal/otlp/otlptest":            "",
 	"internal/trace":                    "act internal/export internal/ledger internal/otlp internal/rawjson",
-	"": "internal/export internal/otlp internal/trace internal/notice internal/apflow a2a a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy internal/console " +
+	"": "internal/export internal/otlp internal/trace internal/notice internal/apflow a2a acs a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy internal/console " +
 		"internal/replay internal/retention internal/risk internal/risk/model internal/server internal/session internal/store internal/store/postgres internal/store/sqlite task internal/words internal/workflow internal/yamldoc",
 
 	"internal/guardian": "internal/lazyregexp act internal/hook internal/links internal/canon internal/rawjson internal/risk/hazard internal/yamldoc",
@@ -86,7 +87,7 @@ var arrows = map[string]string{
 	"internal/quota":    "",
 
 	"internal/simulation": "act aos internal/guard internal/words",
-	"internal/replay":     "a2a a2g act aos internal/engine internal/guard internal/ledger internal/mcp/proxy internal/policy internal/provenance internal/session internal/words",
+	"internal/replay":     "a2a a2g acs act aos internal/engine internal/guard internal/ledger internal/mcp/proxy internal/policy internal/provenance internal/session internal/words",
 	"internal/yamldoc":    "internal/rawjson",
 
 	"examples/agent/agent":     "aos",

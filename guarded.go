@@ -3,6 +3,7 @@ package reeve
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"reeve.example/reeve/act"
@@ -30,6 +31,11 @@ func (c *Config) guarded() *guardian.Guarded {
 	n.Home, _ = os.UserHomeDir()
 	for _, ref := range []string{c.Ledger.Seed, c.JWT.Secret, c.Model.Key, c.Tasks.PushSecret, c.A2A.Key} {
 		if name, ok := strings.CutPrefix(ref, "file:"); ok {
+			n.Secrets = append(n.Secrets, name)
+		}
+	}
+	for _, shared := range slices.Concat(c.ACS.Keys, c.A2G.Secrets) { // who has one can be that agent
+		if _, name, ok := strings.Cut(shared, "file:"); ok {
 			n.Secrets = append(n.Secrets, name)
 		}
 	}

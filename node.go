@@ -28,6 +28,7 @@ import (
 	"reeve.example/reeve/a2a"
 	"reeve.example/reeve/a2g"
 	"reeve.example/reeve/a2g/intent"
+	"reeve.example/reeve/acs"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/executor"
 	"reeve.example/reeve/flow"
@@ -68,6 +69,7 @@ type Node struct {
 	door      guard.Door
 	pins      *pins.Pins
 	a2g       *a2g.Server
+	acs       *acs.Server // nil without keys
 	flow      *flow.Server
 	a2a       *a2a.Server
 	engine    atomic.Pointer[engine.Engine] // set by Open, while commits are made already
@@ -198,6 +200,11 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 		Quota:  quota.Most{N: cfg.Quotas.Intents, Bytes: cfg.Quotas.Bytes},
 		Shared: n.portions(), Secret: secrets, Elsewhere: n.tellIntents, Ended: func(did string, how intent.Outcome) { n.metrics.Ended(did, string(how)) }, Logger: n.logger,
 	})
+	if signers, err := cfg.acsKeys(); err != nil {
+		return n, err
+	} else if len(signers) > 0 {
+		n.acs = acs.New(acs.Config{Guard: n.guard, Keys: signers, TLS: cfg.TLS.Cert != "", Version: Version(), Logger: n.logger})
+	}
 	if n.auth, err = cfg.authenticator(); err != nil {
 		return n, err
 	}

@@ -133,7 +133,7 @@ func (n *Node) serverConfig() server.Config {
 		RPC:     jsonrpc.Endpoints(jsonrpc.Handler{MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Logger: n.logger}, protocols),
 		Connect: n.connect,
 		Home:    console.Home,
-		Routes: append(append(n.operator().Routes(), pages.Routes()...),
+		Routes: append(append(append(n.operator().Routes(), pages.Routes()...), n.controls()...),
 			server.Route{Pattern: "/ledger/", Handler: n.proofs, Roles: n.cfg.ledgerRoles()},
 			server.Route{Pattern: "GET /telemetry", Handler: http.HandlerFunc(n.telemetry), Roles: []identity.Role{identity.Auditor, identity.Admin}},
 			server.Route{Pattern: "/mcp/", Handler: proxy.Serve(n.guard, n.pins), MaxBody: proxy.MaxQuestion, JSON: true, Roles: []identity.Role{identity.Agent, identity.Approver, identity.Admin}},
@@ -162,6 +162,17 @@ func (n *Node) serverConfig() server.Config {
 			{Name: "nodes", Run: n.alike, Warns: true},
 		},
 	}
+}
+
+// controls is the path of ACS, which is open to whoever can sign: nothing else is asked of
+// the caller.
+func (n *Node) controls() []server.Route {
+	if n.acs == nil {
+		return nil
+	}
+	namespace := n.acs.Namespace()
+	h := &jsonrpc.Handler{Own: &namespace, MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Posted: true, Logger: n.logger}
+	return []server.Route{{Pattern: "/acs", Handler: h, MaxBody: n.cfg.Limits.Body, JSON: true}}
 }
 
 // connections is how many callers' connections may be open at once, where the process may

@@ -32,6 +32,7 @@ const (
 	MCPRequest        Kind = "mcp.request"        // an MCP request or notification
 	MCPResponse       Kind = "mcp.response"       // an MCP answer
 	AgentRegister     Kind = "agent.register"     // an agent registers, before it is known
+	AgentEvent        Kind = "agent.event"        // a session, a turn, a sub-agent or a skill begins or ends, or what an agent is made of
 	TaskStart         Kind = "task.start"         // a task of a workflow is about to be executed
 	TaskResult        Kind = "task.result"        // what a task gave, before others read it
 )
@@ -40,7 +41,7 @@ const (
 var Kinds = []Kind{
 	MessageUser, MessageAgent, MessageSystem, ToolCall, ToolResult, KnowledgeRetrieve,
 	MemoryStore, MemoryRetrieve, Trigger, A2ASend, A2AReceive, MCPRequest, MCPResponse,
-	AgentRegister, TaskStart, TaskResult,
+	AgentRegister, AgentEvent, TaskStart, TaskResult,
 }
 
 // Effect is what is decided about an act. The zero value denies, and a smaller

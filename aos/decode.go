@@ -104,7 +104,7 @@ func paramsOf(r *jsonrpc.Request) *params.Fault {
 	}
 	if r.Params.Get("acs_version").Exists() {
 		// Half of such a request looks like AOS. It must not be half read.
-		return params.Wrong("/params/acs_version", "This is a request of ACS, the successor of AOS, and reeve speaks AOS 0.1.0.", "no acs_version, and params as in AOS 0.1.0")
+		return params.Wrong("/params/acs_version", "This is a request of ACS, the successor of AOS, which is spoken at /acs.", "no acs_version, and params as in AOS 0.1.0")
 	}
 	return nil
 }

@@ -84,6 +84,8 @@ type Error struct {
 	Code    int
 	Message string
 	Data    []byte // raw JSON, or nil
+	// Signature is what a protocol signs its errors with, raw JSON; nil for nothing.
+	Signature []byte
 	// Follows says that the error, too, begins the stream that Request.Follow has follow.
 	Follows bool
 }
@@ -640,6 +642,10 @@ func appendError(dst, id []byte, e *Error) []byte {
 	if e.Data != nil {
 		dst = append(dst, `,"data":`...)
 		dst = append(dst, e.Data...)
+	}
+	if e.Signature != nil {
+		dst = append(dst, `,"signature":`...)
+		dst = append(dst, e.Signature...)
 	}
 	return append(dst, "}}"...)
 }

@@ -9,6 +9,7 @@ import (
 
 	"reeve.example/reeve/a2a"
 	"reeve.example/reeve/a2g"
+	"reeve.example/reeve/acs"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/aos"
 	"reeve.example/reeve/internal/engine"
@@ -292,6 +293,8 @@ func read(one *item, t *told) *act.Action {
 	switch one.record.Door {
 	case "aos":
 		a, err = aos.ActionOf(t.request)
+	case "acs":
+		a, err = acs.ActionOf(t.request)
 	case "a2g":
 		a, err = a2g.ActionOf(t.request)
 	case "a2a":

@@ -1,0 +1,265 @@
+// Package acs is the guardian's side of the Agent Control Standard 0.1.0, the successor of
+// AOS: the handshake, the hooks, signatures, the memory that takes no request twice, and a
+// chain of each session whose head every signed answer names. What is judged is judged by
+// the same guard as by every other door.
+//
+// Who may ask is who can sign: an agent's key stands in the configuration, under a label
+// that its signatures name. docs/protocol/acs.md says what is served, and what is not.
+package acs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/params"
+	"reeve.example/reeve/internal/rawjson"
+)
+
+// Version is the one that is spoken. Others that begin with the same number are taken.
+const Version = "0.1.0"
+
+// Skew is how far a request's time may be from the guardian's.
+const Skew = 5 * time.Minute
+
+// The codes of the standard's own errors.
+const (
+	SessionRefused     = -32000
+	UnsupportedVersion = -32001
+	NotNegotiated      = -32003
+	SignatureInvalid   = -32004
+	ReplayDetected     = -32005
+	OutOfWindow        = -32006
+)
+
+// messages are what is said with the codes.
+var messages = map[int]string{
+	-32700: "Parse error", -32600: "Invalid Request", -32601: "Method not found", -32602: "Invalid params", -32603: "Internal error",
+	SessionRefused: "SESSION_REFUSED", UnsupportedVersion: "UNSUPPORTED_VERSION", NotNegotiated: "CAPABILITY_NOT_NEGOTIATED",
+	SignatureInvalid: "SIGNATURE_INVALID", ReplayDetected: "REPLAY_DETECTED", OutOfWindow: "TIMESTAMP_OUT_OF_WINDOW",
+}
+
+// Config is what a Server is made of.
+type Config struct {
+	Guard *guard.Guard
+	Keys  []Key // at least one
+	// TLS says that the node is asked by https where an agent offers both.
+	TLS     bool
+	Version string // of reeve
+	Logger  *slog.Logger
+}
+
+// Server answers requests of ACS. Make it with New.
+type Server struct {
+	cfg      Config
+	keys     map[string]*Key
+	sessions *guard.Items[sessionState]
+	used     *guard.Items[time.Time]
+	skills   *guard.Items[time.Time]
+}
+
+// New returns a Server.
+func New(cfg Config) *Server {
+	s := &Server{cfg: cfg, keys: map[string]*Key{}, sessions: newSessions(cfg.Guard), used: newMarks(cfg.Guard, usedKind), skills: newMarks(cfg.Guard, skillKind)}
+	if cfg.Logger == nil {
+		s.cfg.Logger = slog.Default()
+	}
+	for i := range cfg.Keys {
+		s.keys[cfg.Keys[i].ID] = &cfg.Keys[i]
+	}
+	return s
+}
+
+// Namespace serves all methods, at a path of their own: their names are also AOS's.
+func (s *Server) Namespace() jsonrpc.Namespace {
+	return jsonrpc.Namespace{
+		Posted: true, Answered: true, Words: messages,
+		Match:  func(string) bool { return true },
+		Handle: s.handle,
+	}
+}
+
+// fault is an error of JSON-RPC.
+func fault(code int, reason string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: code, Message: messages[code], Data: append(rawjson.AppendString([]byte(`{"reason":`), reason), '}')}
+}
+
+// with adds a member to an error's data. value is raw JSON.
+func with(e *jsonrpc.Error, name, value string) *jsonrpc.Error {
+	e.Data = append(e.Data[:len(e.Data)-1], `,"`+name+`":`+value+`}`...)
+	return e
+}
+
+func wrong(code int, f *params.Fault) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: code, Message: messages[code], Data: append(f.AppendMembers([]byte{'{'}), '}')}
+}
+
+// request is one whose envelope was checked. key is nil until it is known who signed it.
+type request struct {
+	*jsonrpc.Request
+	id, session string
+	meta        rawjson.Value
+	key         *Key
+}
+
+func (r *request) by() act.Principal { return act.Principal{Name: "key:" + r.key.Agent, Method: "key"} }
+
+func (s *Server) handle(ctx context.Context, q *jsonrpc.Request) ([]byte, *jsonrpc.Error) {
+	r, fail := s.open(q)
+	if fail != nil {
+		return nil, fail
+	}
+	if r.Method == "system/ping" {
+		return s.ping(r)
+	}
+	b, fail := s.answer(ctx, r)
+	if fail != nil {
+		return nil, r.signError(fail)
+	}
+	return r.sign(b), nil
+}
+
+// open checks a request's envelope, its version, and who signed it when. What it does not
+// pass has done nothing, and is answered without a signature.
+func (s *Server) open(q *jsonrpc.Request) (*request, *jsonrpc.Error) {
+	for name := range q.Message.Members() {
+		if !slices.Contains([]string{"jsonrpc", "id", "method", "params"}, name) {
+			return nil, wrong(jsonrpc.InvalidRequest, params.Wrong("/"+rawjson.EscapePointer(name), "A request of ACS has no such member.", "jsonrpc, id, method and params"))
+		}
+	}
+	if q.ID == nil {
+		return nil, fault(jsonrpc.InvalidRequest, "ACS has no notifications: a request has an id.")
+	}
+	known := slices.ContainsFunc([]string{"steps/", "protocols/", "agbom/", "trace/", "system/", "handshake/", "wrapped:"}, func(p string) bool {
+		return strings.HasPrefix(q.Method, p) && len(q.Method) > len(p)
+	})
+	if !known {
+		return nil, fault(jsonrpc.MethodNotFound, "ACS 0.1.0 has no such method.")
+	}
+	if f := params.Object(q.Params); f != nil {
+		return nil, wrong(jsonrpc.InvalidRequest, f)
+	}
+	if v := q.Params.Get("acs_version"); v.Kind() == rawjson.String && !speaks(v.Text()) {
+		return nil, with(fault(UnsupportedVersion, "This version is not spoken here."), "supported_versions", `["`+Version+`"]`)
+	}
+	if f := envelope.Check(q.Params, q.Message); f != nil {
+		return nil, wrong(jsonrpc.InvalidRequest, f)
+	}
+	meta := q.Params.Get("metadata")
+	r := &request{Request: q, id: q.Params.Get("request_id").Text(), session: meta.Get("session_id").Text(), meta: meta}
+	signature := q.Params.Get("signature")
+	if r.Method == "system/ping" && !signature.Exists() {
+		return r, nil
+	}
+	key := s.keys[signature.Get("key_id").Text()]
+	if key == nil || signature.Get("value").Kind() != rawjson.String {
+		return nil, unsigned()
+	}
+	if at, found := inexact(q.Message); found {
+		return nil, wrong(SignatureInvalid, params.Wrong(at.Pointer()[len(q.Message.Pointer()):], "A double does not hold this number, so that the signature would be another number's, too.", "a number that a double holds, or a string"))
+	}
+	form, err := canonicalRequest(q.Message)
+	if err != nil || key.check(signature, r.session, form) != nil {
+		return nil, unsigned()
+	}
+	r.key = key
+	return r, nil
+}
+
+func unsigned() *jsonrpc.Error {
+	return fault(SignatureInvalid, "The signature is missing, is not whole, does not hold, or names a key that is not known here.")
+}
+
+// speaks reports whether a version is one that is understood.
+func speaks(version string) bool {
+	major, rest, ok := strings.Cut(version, ".")
+	return ok && major == "0" && rest != ""
+}
+
+// ping says that the guardian is there. It is signed where the question was.
+func (s *Server) ping(r *request) ([]byte, *jsonrpc.Error) {
+	b := append([]byte(`{"type":"final","acs_version":"`+Version+`","request_id":`), rawjson.Quote(r.id)...)
+	b = append(b, `,"decision":"allow","payload":{"status":"ok"`...)
+	if echo := r.Params.Get("payload").Get("echo"); echo.Exists() {
+		b = append(append(b, `,"echo":`...), echo.Raw()...)
+	}
+	b = append(b, `,"server_timestamp":"`...)
+	b = s.cfg.Guard.Now().UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z")
+	b = append(b, `"}}`...)
+	if r.key == nil {
+		return b, nil
+	}
+	return r.sign(b), nil
+}
+
+// attempts is how often a step is tried when other nodes write its session meanwhile.
+const attempts = 3
+
+// answer answers a request whose signature holds. The steps of a session are taken one
+// after the other.
+func (s *Server) answer(ctx context.Context, r *request) (b []byte, fail *jsonrpc.Error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.cfg.Logger.Error("panic while a step of ACS was decided", "method", r.Method, "panic", p, "stack", string(debug.Stack()))
+			b, fail = s.refusal(r, unrecorded), nil
+		}
+	}()
+	now := s.cfg.Guard.Now()
+	if off := now.Sub(timeOf(r.Params.Get("timestamp"))).Abs(); off > Skew {
+		return nil, with(fault(OutOfWindow, "The request's time is too far from the guardian's."), "skew_window_ms", strconv.FormatInt(Skew.Milliseconds(), 10))
+	}
+	id := sessionID(r.session)
+	defer s.sessions.Lock(id)()
+	err := ledger.ErrLost
+	for n := 0; n < attempts && errors.Is(err, ledger.ErrLost); n++ {
+		b, fail, err = s.step(ctx, r)
+	}
+	if err == nil {
+		return b, fail
+	}
+	if ctx.Err() == nil {
+		s.cfg.Logger.Error("a step of ACS was not decided", "method", r.Method, "error", err)
+	}
+	return s.refusal(r, unrecorded), nil
+}
+
+// unrecorded is why a step is denied of which nothing could be written down. It is no error,
+// which a client may take for leave to go on.
+var unrecorded = act.Final("acs", act.CodeUnrecorded, "The guardian could not decide and record this.", "Ask again later, with another request_id.")
+
+func timeOf(v rawjson.Value) time.Time {
+	t, _ := time.Parse(time.RFC3339, v.Text())
+	return t
+}
+
+// sign adds the signature to a result.
+func (r *request) sign(result []byte) []byte {
+	form, err := canonicalAnswer(r.ID, "result", result)
+	if err != nil {
+		panic(err) // it was written here
+	}
+	result = append(result[:len(result)-1], `,"signature":`...)
+	return append(r.key.appendSignature(result, r.session, form), '}')
+}
+
+// signError adds it to an error.
+func (r *request) signError(e *jsonrpc.Error) *jsonrpc.Error {
+	b := append([]byte(`{"code":`), strconv.Itoa(e.Code)...)
+	b = rawjson.AppendString(append(b, `,"message":`...), e.Message)
+	b = append(append(append(b, `,"data":`...), e.Data...), '}')
+	form, err := canonicalAnswer(r.ID, "error", b)
+	if err != nil {
+		return e
+	}
+	e.Signature = r.key.appendSignature(nil, r.session, form)
+	return e
+}

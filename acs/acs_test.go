@@ -1,0 +1,685 @@
+package acs
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/policy"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/store/sqlite"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const session = "6b1f2c9e-4d7a-4e3b-8a51-9c0d2e7f1a36"
+
+const law = `version: 1
+default: allow
+rules:
+  - {name: no-wiping, tools: ["*wipe*"], effect: deny, reason: Nobody wipes., instead: Archive it.}
+  - {name: no-rm, on: call, when: 'text.contains("rm -rf /")', effect: deny}
+  - {name: released, tools: [deploy], effect: escalate, reason: A person releases.}
+  - {name: cards, detect: pii.card, effect: modify, modify: redact}
+  - {name: modest, tools: [resize], effect: modify, modify: {replace: {argument: size, with: 10}}}
+  - {name: no-spies, on: agent.event, when: 'text.contains("spy")', effect: deny}
+`
+
+// guardian is one under a policy, whose store lies in a folder and can be opened again.
+type guardian struct {
+	*testing.T
+	dir   string
+	guard *guard.Guard
+	http  *jsonrpc.Handler
+	close func()
+}
+
+func open(t *testing.T, dir string, keys ...Key) *guardian {
+	t.Helper()
+	set, err := policy.Load(policy.File{Name: "p.yaml", Data: []byte(law)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := sqlite.Open(dir, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := ledger.Open(t.Context(), ledger.Config{Store: store, Origin: "test", Seed: make([]byte, 32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &guardian{T: t, dir: dir, close: sync.OnceFunc(func() { log.Close(); store.Close() })}
+	t.Cleanup(g.close)
+	if g.guard, err = guard.New(t.Context(), guard.Config{Log: log, Store: store, Policy: set}); err != nil {
+		t.Fatal(err)
+	}
+	namespace := New(Config{Guard: g.guard, Keys: keys, Version: "test"}).Namespace()
+	g.http = &jsonrpc.Handler{Own: &namespace}
+	return g
+}
+
+// keyA and keyB sign for one agent each.
+var (
+	keyA = Key{ID: "2026-11", Agent: "ci", Secret: bytes.Repeat([]byte{7}, 32)}
+	keyB = Key{ID: "other", Agent: "eve", Secret: bytes.Repeat([]byte{9}, 32)}
+)
+
+// agent is one that asks.
+type agent struct {
+	*guardian
+	key     Key
+	session string
+	n       int
+	head    string // of the chain, as the agent keeps it itself
+}
+
+func (g *guardian) agent() *agent { return &agent{guardian: g, key: keyA, session: session} }
+
+// answer is what the guardian says.
+type answer struct {
+	Result struct {
+		Decision      string
+		Reasoning     string
+		ReasonCodes   []string            `json:"reason_codes"`
+		Modifications map[string]any      `json:"modifications"`
+		Defer         map[string]any      `json:"defer_details"`
+		Chain         string              `json:"chain_hash"`
+		Policies      []map[string]string `json:"policy_references"`
+		Methods       []string            `json:"methods_evaluated"`
+		Profiles      []string            `json:"profiles_accepted"`
+		OnFailure     string              `json:"on_decision_failure"`
+		Skew          int                 `json:"skew_window_ms"`
+		Payload       map[string]any
+		Signature     map[string]string
+	}
+	Error struct {
+		Code      int
+		Data      map[string]any
+		Signature map[string]string
+	}
+	raw []byte
+}
+
+func (a *answer) said() string {
+	if a.Error.Code != 0 {
+		return fmt.Sprint(a.Error.Code)
+	}
+	return strings.TrimSpace(a.Result.Decision + " " + strings.Join(a.Result.ReasonCodes, " "))
+}
+
+// form makes a request, unsigned.
+func (a *agent) form(method, payload string, change ...func(params map[string]any)) []byte {
+	a.n++
+	params := map[string]any{
+		"acs_version": Version, "request_id": fmt.Sprintf("00000000-0000-4000-8000-%012d", a.n), "timestamp": time.Now().UTC().Format(time.RFC3339Nano),
+		"metadata": map[string]any{"agent_id": "helper", "session_id": a.session}, "payload": json.RawMessage(payload),
+	}
+	for _, c := range change {
+		c(params)
+	}
+	b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": a.n, "method": method, "params": params})
+	if err != nil {
+		a.Fatal(err)
+	}
+	return b
+}
+
+// post sends a request as it is.
+func (g *guardian) post(body []byte) *answer {
+	g.Helper()
+	r := httptest.NewRequestWithContext(g.Context(), http.MethodPost, "/acs", bytes.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	g.http.ServeHTTP(w, r)
+	out := &answer{raw: w.Body.Bytes()}
+	if w.Code != http.StatusOK {
+		g.Fatalf("the status %d: %s", w.Code, out.raw)
+	}
+	if err := json.Unmarshal(out.raw, out); err != nil {
+		g.Fatalf("%v: %s", err, out.raw)
+	}
+	return out
+}
+
+// ask signs a request, sends it, and checks what the answer is signed with, and its chain.
+func (a *agent) ask(method, payload string, change ...func(params map[string]any)) *answer {
+	a.Helper()
+	signed, err := a.key.Sign(a.form(method, payload, change...))
+	if err != nil {
+		a.Fatal(err)
+	}
+	return a.send(signed)
+}
+
+func (a *agent) send(signed []byte) *answer {
+	a.Helper()
+	out := a.post(signed)
+	if out.Error.Code != SignatureInvalid && out.Error.Code > -32500 {
+		if err := a.key.Verify(out.raw, a.session); err != nil {
+			a.Fatalf("the answer %s: %v", out.raw, err)
+		}
+	}
+	if out.Result.Chain != "" {
+		entry, err := EntryOf(signed, a.head)
+		if err != nil {
+			a.Fatal(err)
+		}
+		if a.head = entry.Head(); a.head != out.Result.Chain {
+			a.Fatalf("the chain has the head %s, not %s", out.Result.Chain, a.head)
+		}
+	}
+	return out
+}
+
+var everything = func() string {
+	methods := slices.Clone(boms)
+	for name := range steps {
+		methods = append(methods, "steps/"+name)
+	}
+	b, _ := json.Marshal(append(methods, "protocols/MCP/tools/call", "wrapped:mcp-2025-06-18/*"))
+	return string(b)
+}()
+
+func helloFor(methods string) string {
+	return `{"acs_versions_supported":["0.1.0"],"methods_implemented":` + methods + `,"transports_supported":["http"],"provenance_producer":"none","profiles_supported":["acs-core","acs-audit"]}`
+}
+
+func (a *agent) hello() *answer {
+	a.Helper()
+	out := a.ask("handshake/hello", helloFor(everything))
+	if out.Error.Code != 0 {
+		a.Fatalf("hello: %s", out.raw)
+	}
+	return out
+}
+
+func meta(name string, value any) func(map[string]any) {
+	return func(p map[string]any) { p["metadata"].(map[string]any)[name] = value }
+}
+
+func set(name string, value any) func(map[string]any) {
+	return func(p map[string]any) { p[name] = value }
+}
+
+func toolCall(tool, arguments string) string {
+	return fmt.Sprintf(`{"tool":{"name":%q},"arguments":%s}`, tool, arguments)
+}
+
+// TestKey is the vector of the standard's proposal for the keys of sessions.
+func TestKey(t *testing.T) {
+	secret := make([]byte, 32)
+	for i := range secret {
+		secret[i] = byte(i)
+	}
+	got := hex.EncodeToString((&Key{Secret: secret}).sessionKey(session))
+	if want := "80f0dc8c611279bfc2af2d5f374c5cb685888192ce1af5c3e0673d8fa748e8a4"; got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+}
+
+// TestHello: what is agreed to is what both sides have, and it stays.
+func TestHello(t *testing.T) {
+	g := open(t, t.TempDir(), keyA)
+	a := g.agent()
+	if got := a.ask("steps/sessionStart", `{}`).said(); got != "-32003" {
+		t.Errorf("before the handshake: %s", got)
+	}
+	first := a.ask("handshake/hello", helloFor(`["steps/userMessage","steps/nonsense","protocols/A2A/x"]`))
+	if r := first.Result; !slices.Equal(r.Methods, []string{"steps/userMessage"}) || !slices.Equal(r.Profiles, []string{"acs-core"}) || r.OnFailure != "deny" || r.Skew != 300000 {
+		t.Errorf("%s", first.raw)
+	}
+	if got := a.ask("steps/sessionStart", `{}`); got.said() != "-32003" || got.Error.Data["method"] != "steps/sessionStart" {
+		t.Errorf("what was not agreed to: %s", got.raw)
+	}
+	again := a.ask("handshake/hello", helloFor(`["steps/userMessage","steps/nonsense","protocols/A2A/x"]`))
+	if diff := cmp.Diff(first.Result.Methods, again.Result.Methods); diff != "" {
+		t.Error(diff)
+	}
+	if got := a.ask("handshake/hello", helloFor(everything)).said(); got != "-32000" {
+		t.Errorf("other terms: %s", got)
+	}
+	for change, want := range map[string]string{
+		`"0.1.0"→"9.9.9"`: "-32001", `["http"]→["stdio"]`: "-32000", `"acs-core",→`: "-32000", `"none"→"guessed"`: "-32602", `["0.1.0"]→[]`: "-32602",
+	} {
+		old, new, _ := strings.Cut(change, "→")
+		other := g.agent()
+		other.n, other.session = 100+a.n, "6b1f2c9e-4d7a-4e3b-8a51-9c0d2e7f1a37"
+		if got := other.ask("handshake/hello", strings.Replace(helloFor(everything), old, new, 1)); got.said() != want {
+			t.Errorf("%s: %s", change, got.raw)
+		}
+	}
+}
+
+// TestEnvelope: what is no request of the standard, or is nobody's, does nothing.
+func TestEnvelope(t *testing.T) {
+	g := open(t, t.TempDir(), keyA, keyB)
+	a := g.agent()
+	a.hello()
+	call := toolCall("ls", "{}")
+	signed := func() string {
+		b, err := a.key.Sign(a.form("steps/toolCallRequest", call))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	for name, c := range map[string]struct {
+		body string
+		want int
+	}{
+		"unsigned":                      {string(a.form("steps/toolCallRequest", call)), SignatureInvalid},
+		"partly":                        {strings.Replace(signed(), `"key_id":"2026-11",`, "", 1), SignatureInvalid},
+		"without a value":               {strings.Replace(signed(), `"value":`, `"valve":`, 1), SignatureInvalid},
+		"another label":                 {strings.Replace(signed(), `"key_id":"2026-11"`, `"key_id":"nobody"`, 1), SignatureInvalid},
+		"another's label":               {strings.Replace(signed(), `"key_id":"2026-11"`, `"key_id":"other"`, 1), SignatureInvalid},
+		"another algorithm":             {strings.Replace(signed(), Algorithm, "none", 1), SignatureInvalid},
+		"another tool":                  {strings.Replace(signed(), `"ls"`, `"rm"`, 1), SignatureInvalid},
+		"another id":                    {strings.Replace(signed(), `"id":`, `"id":1`, 1), SignatureInvalid},
+		"another method":                {strings.Replace(signed(), "toolCallRequest", "toolCallResult", 1), SignatureInvalid},
+		"more":                          {strings.Replace(signed(), `"jsonrpc"`, `"extra":1,"jsonrpc"`, 1), -32600},
+		"twice":                         {strings.Replace(signed(), `"payload":{`, `"payload":{"tool":{"name":"x"},`, 1), -32700},
+		"jsonrpc 1.0":                   {strings.Replace(signed(), `"2.0"`, `"1.0"`, 1), -32600},
+		"no id":                         {string(withoutID(signed())), -32600},
+		"no method of ACS":              {string(a.form("nonsense", call)), -32601},
+		"version":                       {string(a.form("steps/toolCallRequest", call, set("acs_version", "9.9.9"))), UnsupportedVersion},
+		"no version":                    {string(a.form("steps/toolCallRequest", call, func(p map[string]any) { delete(p, "acs_version") })), -32600},
+		"no params":                     {`{"jsonrpc":"2.0","id":1,"method":"system/ping"}`, -32600},
+		"a long session":                {string(a.form("system/ping", `{}`, meta("session_id", strings.Repeat("a", 5000)))), -32600},
+		"deep":                          {`{"jsonrpc":"2.0","id":1,"method":"system/ping","params":` + strings.Repeat("[", 100000) + strings.Repeat("]", 100000) + `}`, -32700},
+		"not JSON":                      {`{`, -32700},
+		"a number that no double holds": {strings.Replace(signed(), `"arguments":{}`, `"arguments":{"n":{"value":12345678901234567891}}`, 1), SignatureInvalid},
+	} {
+		if got := g.post([]byte(c.body)); got.Error.Code != c.want || got.Result.Decision != "" {
+			t.Errorf("%s: %s", name, got.raw)
+		} else if got.Error.Signature != nil {
+			t.Errorf("%s: the answer to nobody is signed", name)
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(map[string]any)
+		want   string
+	}{
+		"an hour ago":   {set("timestamp", time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)), "-32006"},
+		"in an hour":    {set("timestamp", time.Now().Add(time.Hour).UTC().Format(time.RFC3339)), "-32006"},
+		"a wrong head":  {meta("session_state", map[string]any{"chain_hash": strings.Repeat("0", 64)}), "deny chain_mismatch"},
+		"another agent": {meta("agent_id", "other"), "deny key_not_bound"},
+	} {
+		if got := a.ask("steps/toolCallRequest", call, c.change); got.said() != c.want {
+			t.Errorf("%s: %s", name, got.raw)
+		}
+	}
+	eve := g.agent()
+	eve.key, eve.n = keyB, 500
+	if got := eve.ask("steps/toolCallRequest", call).said(); got != "deny key_not_bound" {
+		t.Errorf("another's session: %s", got)
+	}
+	if got := a.ask("steps/toolCallRequest", call, meta("session_state", map[string]any{"chain_hash": a.head})).said(); got != "allow default" {
+		t.Errorf("with the head as it is: %s", got)
+	}
+}
+
+// withoutID takes the id of a request away.
+func withoutID(s string) []byte {
+	before, rest, _ := strings.Cut(s, `"id":`)
+	_, after, _ := strings.Cut(rest, ",")
+	return []byte(before + after)
+}
+
+// TestReplay: no request is taken twice: not after a refusal, not after the session's end,
+// and not by a node that was started again.
+func TestReplay(t *testing.T) {
+	dir := t.TempDir()
+	g := open(t, dir, keyA)
+	a := g.agent()
+	a.hello()
+	const once = "0123456789abcdef"
+	taken, _ := a.key.Sign(a.form("steps/toolCallRequest", toolCall("ls", "{}"), set("nonce", once)))
+	refused, _ := a.key.Sign(a.form("steps/toolCallRequest", `{"tool":{"name":"ls"}}`))
+	if got := a.send(taken).said(); got != "allow default" {
+		t.Fatal(got)
+	}
+	if got := a.send(refused).said(); got != "-32602" {
+		t.Fatal(got)
+	}
+	check := func(when string) {
+		t.Helper()
+		for _, body := range [][]byte{taken, refused} {
+			if got := a.send(body); got.said() != "-32005" {
+				t.Errorf("%s: %s", when, got.raw)
+			}
+		}
+		if got := a.ask("steps/toolCallRequest", toolCall("ls", "{}"), set("nonce", once)).said(); got != "-32005" {
+			t.Errorf("%s, the nonce: %s", when, got)
+		}
+		for _, id := range []string{"00000000-0000-4000-8000-000000000002"} {
+			if got := a.ask("steps/userMessage", `{"content":[{"type":"text","value":"Hi"}]}`, set("request_id", id)).said(); got != "-32005" {
+				t.Errorf("%s, the id for something else: %s", when, got)
+			}
+		}
+	}
+	check("at once")
+	g.close()
+	next := open(t, dir, keyA)
+	a.guardian = next
+	check("after a restart")
+	if got := a.ask("steps/sessionEnd", `{"reason":"completed"}`).said(); got != "allow" {
+		t.Fatal(got)
+	}
+	check("after the end")
+	if got := a.ask("steps/toolCallRequest", toolCall("ls", "{}")).said(); !strings.HasPrefix(got, "deny session_ended") {
+		t.Error(got)
+	}
+	if got := a.ask("handshake/hello", helloFor(everything)).said(); got != "-32005" {
+		t.Error(got)
+	}
+}
+
+// TestHooks: each hook is answered as its table says.
+func TestHooks(t *testing.T) {
+	g := open(t, t.TempDir(), keyA)
+	a := g.agent()
+	a.hello()
+	for _, c := range []struct{ method, payload, want string }{
+		{"steps/sessionStart", `{"intent":{"raw":"tidy up"}}`, "allow default"},
+		{"steps/agentTrigger", `{"trigger_type":"scheduled"}`, "allow default"},
+		{"steps/agentTrigger", `{"trigger_type":"moon"}`, "-32602"},
+		{"steps/turnStart", `{"turn_id":"t","triggered_by":"user_message"}`, "allow default"},
+		{"steps/userMessage", `{"content":[{"type":"text","value":"Hello."}]}`, "allow default"},
+		{"steps/userMessage", `{"content":[{"type":"text","value":"My card is 4000 0000 0000 0002."}]}`, "modify pii.card"},
+		{"steps/userMessage", `{"content":[]}`, "-32602"},
+		{"steps/toolCallRequest", toolCall("ls", `{"path":{"value":"/w"}}`), "allow default"},
+		{"steps/toolCallRequest", toolCall("wipe_disk", `{}`), "deny no-wiping"},
+		{"steps/toolCallRequest", toolCall("ls", `{"path":"/w"}`), "-32602"},
+		{"steps/toolCallRequest", `{"tool":{"name":"x"},"arguments":{},"raw_command":"rm -rf /"}`, "deny no-rm risk.destroy.system"},
+		{"steps/toolCallRequest", toolCall("resize", `{"size":{"value":99}}`), "modify modest"},
+		{"steps/toolCallRequest", toolCall("deploy", `{"app":{"value":"web"}}`), "defer approval_required released"},
+		{"steps/toolCallResult", `{"tool":{"name":"ls"},"exit_status":"success","outputs":[{"value":"a b"}]}`, "allow default"},
+		{"steps/toolCallResult", `{"tool":{"name":"ls"},"exit_status":"success","outputs":[{"value":"card 4000 0000 0000 0002"}],"request_id_ref":"00000000-0000-4000-8000-000000000009"}`, "modify pii.card"},
+		{"steps/knowledgeRetrieval", `{"query":{"value":"q"},"results":[{"value":"text"}]}`, "allow default"},
+		{"steps/memoryStore", `{"content":{"value":"remember"}}`, "allow default"},
+		{"steps/memoryContextRetrieval", `{"results":[{"value":"remember"}]}`, "allow default"},
+		{"steps/preCompact", `{"entries_to_compact":["a"],"triggered_by":"size"}`, "allow default"},
+		{"steps/postCompact", `{"summary":{"value":"what was said"},"entries_compacted":["a"],"pre_compact_chain_hash":"x","post_compact_chain_hash":"y"}`, "allow default"},
+		{"steps/postCompact", `{"summary":{"value":"a spy came"},"entries_compacted":["a"],"pre_compact_chain_hash":"x","post_compact_chain_hash":"y"}`, "modify no-spies"},
+		{"steps/subagentStart", `{"subagent_session_id":"s"}`, "allow default"},
+		{"steps/subagentStart", `{"subagent_session_id":"s","subagent_intent":"spy"}`, "deny no-spies"},
+		{"steps/subagentStart", `{"subagent_session_id":"s","subagent_intent":"4000 0000 0000 0002"}`, "deny pii.card modify_unsupported"},
+		{"steps/subagentStop", `{"subagent_session_id":"s","outcome":"completed","summary":"spy"}`, "allow"},
+		{"steps/skillLoad", `{"skill_id":"pdf","digest":{"algorithm":"sha256","value":"aa"},"load_trigger":"agent","load_path":[]}`, "deny skill_unverifiable"},
+		{"steps/skillRegister", `{"skill_id":"pdf","definition":{"ref":"r","digest":{"algorithm":"sha256","value":"aa"}},"declared_capabilities":[]}`, "allow default"},
+		{"steps/skillLoad", `{"skill_id":"pdf","digest":{"algorithm":"sha256","value":"aa"},"load_trigger":"agent","load_path":[]}`, "allow default"},
+		{"steps/skillLoad", `{"skill_id":"pdf","digest":{"algorithm":"sha256","value":"bb"},"load_trigger":"agent","load_path":[]}`, "deny skill_unverifiable"},
+		{"steps/skillUnload", `{"skill_id":"pdf"}`, "allow"},
+		{"agbom/snapshot", `{"components":[]}`, "allow default"},
+		{"protocols/MCP/tools/call", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"shell","arguments":{"command":"rm -rf /"}}}`, "deny no-rm risk.destroy.system"},
+		{"protocols/MCP/tools/call", `{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"resize","arguments":{"size":99}}}`, "modify modest"},
+		{"protocols/MCP/tools/call", `{"jsonrpc":"2.0","id":8,"method":"tools/list"}`, "-32602"},
+		{"wrapped:mcp-2025-06-18/tools/call", `{"jsonrpc":"2.0","id":8,"result":{"content":[{"type":"text","text":"4000 0000 0000 0002"}]}}`, "modify pii.card"},
+		{"protocols/MCP/tools/list", `{"jsonrpc":"2.0","id":9,"method":"tools/list"}`, "-32003"},
+		{"steps/agentResponse", `{"content":[{"type":"text","value":"Done."}]}`, "allow default"},
+		{"steps/turnEnd", `{"turn_id":"t","outcome":"completed"}`, "allow"},
+		{"steps/sessionEnd", `{"reason":"completed"}`, "allow"},
+	} {
+		got := a.ask(c.method, c.payload)
+		if got.said() != c.want && !(strings.HasPrefix(c.want, "allow") && got.Result.Decision == "allow") {
+			t.Errorf("%s %s: %s", c.method, c.payload, got.raw)
+		}
+		if d := got.Result.Decision; d != "" && (got.Result.Chain == "" || d != "allow" && got.Result.Reasoning == "" || d == "modify" && got.Result.Modifications == nil) {
+			t.Errorf("%s: incomplete: %s", c.method, got.raw)
+		}
+	}
+	if got := a.ask("system/ping", `{"echo":"hi"}`).Result; got.Decision != "allow" || got.Payload["echo"] != "hi" || got.Chain != "" {
+		t.Errorf("%+v", got)
+	}
+	if got := a.post(a.form("system/ping", `{}`)); got.Result.Decision != "allow" || got.Result.Signature != nil {
+		t.Errorf("an unsigned ping: %s", got.raw)
+	}
+}
+
+// TestModifications: what is changed is said as the standard has it, and whoever applies
+// it has what the policy lets pass.
+func TestModifications(t *testing.T) {
+	a := open(t, t.TempDir(), keyA).agent()
+	a.hello()
+	for _, c := range []struct{ method, payload, want string }{
+		{"steps/toolCallRequest", toolCall("resize", `{"size":{"value":99},"name":{"value":"a"}}`), `{"parameter_overrides":{"size":10}}`},
+		{"steps/toolCallRequest", toolCall("note", `{"to":{"value":["bo","4000 0000 0000 0002"]}}`), `{"parameter_overrides":{"to":["bo","****"]}}`},
+		{"steps/userMessage", `{"content":[{"type":"text","value":"a"},{"type":"text","value":"4000 0000 0000 0002"}]}`, `{"redactions":[{"path":"/content/1/value","replacement":"****"}]}`},
+		{"wrapped:mcp-2025-06-18/tools/call", `{"jsonrpc":"2.0","id":8,"result":{"content":[{"type":"text","text":"4000 0000 0000 0002"}]}}`, `{"redactions":[{"path":"/result/content/0/text","replacement":"****"}]}`},
+		{"protocols/MCP/tools/call", `{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"resize","arguments":{"size":99,"b":{"c":"4000 0000 0000 0002"}}}}`, `{"parameter_overrides":{"b":{"c":"****"},"size":10}}`},
+	} {
+		got, _ := json.Marshal(a.ask(c.method, c.payload).Result.Modifications)
+		if diff := cmp.Diff(c.want, string(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.payload, diff)
+		}
+	}
+}
+
+// TestDefer: what waits for a person is deferred, is let through when it comes again after
+// they agreed, once, and says to no model how they do it.
+func TestDefer(t *testing.T) {
+	g := open(t, t.TempDir(), keyA)
+	a := g.agent()
+	a.hello()
+	call := toolCall("deploy", `{"app":{"value":"web"}}`)
+	first := a.ask("steps/toolCallRequest", call)
+	if d := first.Result.Defer; d["resolution_method"] != "human_approval" || d["timeout_decision"] != "deny" || d["resolution_timeout_ms"].(float64) < 3_000_000 || strings.Contains(first.Result.Reasoning, "reeve approvals") {
+		t.Errorf("%s", first.raw)
+	}
+	if got := a.ask("steps/toolCallRequest", call).said(); got != "defer approval_required released" {
+		t.Errorf("before anybody agreed: %s", got)
+	}
+	list, _, _, err := g.guard.Approvals(t.Context(), true, true, "", 0)
+	if err != nil || len(list) != 1 || list[0].Door != "acs" {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if _, err := g.guard.Answer(t.Context(), list[0].ID, act.Principal{Name: "key:boss", Method: "key"}, guard.Reply{Agree: true, Seen: list[0].Seen}); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.ask("steps/toolCallRequest", toolCall("deploy", `{"app":{"value":"db"}}`)).Result.Decision; got != "defer" {
+		t.Errorf("another act: %s", got)
+	}
+	if got := a.ask("steps/toolCallRequest", call).said(); got != "allow approved released" {
+		t.Errorf("after that: %s", got)
+	}
+	if got := a.ask("steps/toolCallRequest", call).Result.Decision; got != "defer" {
+		t.Errorf("once more: %s", got)
+	}
+}
+
+// TestAtOnce: steps of one session that come at once are taken one after the other, and each
+// enters the chain.
+func TestAtOnce(t *testing.T) {
+	a := open(t, t.TempDir(), keyA).agent()
+	a.hello()
+	const n = 20
+	var bodies [][]byte
+	for range n {
+		b, _ := a.key.Sign(a.form("steps/toolCallRequest", toolCall("ls", "{}")))
+		bodies = append(bodies, b, b) // each twice
+	}
+	var mu sync.Mutex
+	heads, refused := map[string]bool{}, 0
+	var all sync.WaitGroup
+	for _, b := range bodies {
+		all.Go(func() {
+			got := a.post(b)
+			mu.Lock()
+			defer mu.Unlock()
+			if got.Error.Code == ReplayDetected {
+				refused++
+			} else {
+				heads[got.Result.Chain] = true
+			}
+		})
+	}
+	all.Wait()
+	if len(heads) != n || refused != n {
+		t.Errorf("%d heads, %d refused", len(heads), refused)
+	}
+}
+
+// TestUnrecorded: where nothing can be written down, the answer is a signed denial, since
+// an error could be taken for leave to go on.
+func TestUnrecorded(t *testing.T) {
+	g := open(t, t.TempDir(), keyA)
+	a := g.agent()
+	a.hello()
+	g.close()
+	if got := a.ask("steps/toolCallRequest", toolCall("ls", "{}")).said(); got != "deny record.failed" {
+		t.Error(got)
+	}
+}
+
+// TestExact: numbers that RFC 8785 would write as another one are told from those it keeps.
+func TestExact(t *testing.T) {
+	for number, want := range map[string]bool{
+		"0": true, "-0": true, "0.0": true, "1": true, "1.10": true, "0.1": true, "1e3": true, "100000000000000000000": true, "9007199254740993": false, "9007199254740992": true,
+		"12345678901234567890": false, "1e400": false, "1e-400": false, "1e999999999999999999999": false, "0.1000000000000000055": false, "123456789.125": true, "5e-324": true,
+	} {
+		if got := exact([]byte(number)); got != want {
+			t.Errorf("%s: %v", number, got)
+		}
+	}
+}
+
+// FuzzEnvelope: whatever comes unsigned, or is changed after it was signed, decides nothing.
+func FuzzEnvelope(f *testing.F) {
+	a := &agent{key: keyA, session: session, guardian: &guardian{}}
+	for _, payload := range []string{`{}`, toolCall("ls", `{"a":{"value":[1,{"b":null}]}}`), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`} {
+		b, err := a.key.Sign(a.form("steps/toolCallRequest", payload))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b, 40, byte(1))
+		f.Add(b, len(b)-10, byte(3))
+	}
+	f.Fuzz(func(t *testing.T, body []byte, at int, flip byte) {
+		s := &Server{keys: map[string]*Key{keyA.ID: &keyA}}
+		read := func(body []byte) *request {
+			r, err := jsonrpc.RequestOf(body)
+			if err != nil {
+				return nil
+			}
+			q, fail := s.open(r)
+			if fail != nil {
+				return nil
+			}
+			return q
+		}
+		q := read(body)
+		if q == nil || q.key == nil || len(body) == 0 {
+			if a, err := ActionOf(body); err == nil && a != nil && a.Door != "acs" {
+				t.Error("an act of another door")
+			}
+			return
+		}
+		changed := bytes.Clone(body)
+		changed[uint(at)%uint(len(changed))] ^= flip
+		p := read(changed)
+		if p == nil || p.key == nil {
+			return
+		}
+		one, _ := canonicalRequest(q.Message)
+		two, _ := canonicalRequest(p.Message)
+		if !bytes.Equal(one, two) {
+			t.Errorf("one signature holds for\n%s\nand\n%s", one, two)
+		}
+	})
+}
+
+// FuzzSign: what one side signs the other verifies, and nothing else.
+func FuzzSign(f *testing.F) {
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"steps/x","params":{"metadata":{"session_id":"s"},"payload":{"b":[1.50,"\u00e9","\ud83d\ude00"],"a":null}}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		signed, err := keyA.Sign(body)
+		if err != nil {
+			return
+		}
+		doc, err := rawjson.Parse(signed)
+		if err != nil {
+			t.Fatalf("%v: %s", err, signed)
+		}
+		form, err := canonicalRequest(doc.Root())
+		if err != nil {
+			t.Fatal(err)
+		}
+		params := doc.Root().Get("params")
+		session := params.Get("metadata").Get("session_id").Text()
+		if err := keyA.check(params.Get("signature"), session, form); err != nil {
+			t.Error(err)
+		}
+		if keyB.check(params.Get("signature"), session, form) == nil || keyA.check(params.Get("signature"), session+"x", form) == nil {
+			t.Error("another key's, or another session's")
+		}
+	})
+}
+
+// TestSecondReading: a verifier that was written from the text alone, in another language,
+// finds every signature and every link of a session right, and what was changed wrong.
+func TestSecondReading(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatal("the second verifier needs python3: run scripts/test-needs")
+	}
+	a := open(t, t.TempDir(), keyA).agent()
+	var lines [][]byte
+	say := func(method, payload string, change ...func(map[string]any)) {
+		signed, err := a.key.Sign(a.form(method, payload, change...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, signed, a.send(signed).raw)
+	}
+	say("handshake/hello", helloFor(everything))
+	say("steps/userMessage", `{"content":[{"type":"text","value":"naïve 😀 \u007f \u2028 \" \\ \u0001"}]}`, meta("turn_id", "t-1"))
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 60 {
+		x := math.Float64frombits(r.Uint64())
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			continue
+		}
+		say("steps/toolCallRequest", toolCall("n", fmt.Sprintf(`{"x":{"value":[%s,%d,%g,{"\ue000":1,"😀":2}]}}`, strconv.FormatFloat(x, 'g', -1, 64), r.IntN(1<<40), float64(r.IntN(1000))/8)))
+	}
+	say("steps/toolCallRequest", toolCall("n", `{"x":{"value":[1e21,1e20,123e-7,1e-6,1e-7,0.1,-0,100,5e-324,1.7976931348623157e308]}}`))
+	say("steps/toolCallRequest", `{"tool":{"name":"n"}}`)
+	say("steps/toolCallRequest", toolCall("wipe", `{}`))
+	say("steps/sessionEnd", `{"reason":"completed"}`)
+	check := func(text []byte) (string, error) {
+		cmd := exec.CommandContext(t.Context(), python, "-B", "../docs/verify_acs.py", hex.EncodeToString(keyA.Secret), keyA.ID)
+		cmd.Stdin = bytes.NewReader(text)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	text := bytes.Join(lines, []byte("\n"))
+	if out, err := check(text); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, change := range [][2]string{{`"decision":"deny"`, `"decision":"allow"`}, {`"name":"wipe"`, `"name":"list"`}, {`"reason":"completed"`, `"reason":"cancelled"`}, {`"turn_id":"t-1"`, `"turn_id":"t-2"`}} {
+		if !bytes.Contains(text, []byte(change[0])) {
+			t.Fatalf("nothing has %s", change[0])
+		}
+		if out, err := check(bytes.Replace(text, []byte(change[0]), []byte(change[1]), 1)); err == nil {
+			t.Errorf("%s → %s: %s", change[0], change[1], out)
+		}
+	}
+	if out, err := check(bytes.Join(append(slices.Clone(lines[:4]), lines[6:]...), []byte("\n"))); err == nil {
+		t.Errorf("a step was left out: %s", out)
+	}
+}

@@ -1,0 +1,198 @@
+package acs
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/wording"
+)
+
+// begin is the beginning of an answer.
+func (s *Server) begin(r *request, decision string) []byte {
+	b := rawjson.AppendString([]byte(`{"type":"final","acs_version":"`+Version+`","request_id":`), r.id)
+	b = append(b, `,"metadata":{"evaluator":"deterministic","evaluator_version":`...)
+	b = rawjson.AppendString(b, s.cfg.Version)
+	return append(append(append(b, `},"decision":"`...), decision...), '"', '}')
+}
+
+// add puts members at the end of an object, which may be empty.
+func add(b []byte, name string, raw []byte) []byte {
+	b = b[:len(b)-1]
+	if b[len(b)-1] != '{' {
+		b = append(b, ',')
+	}
+	b = append(rawjson.AppendString(b, name), ':')
+	return append(append(b, raw...), '}')
+}
+
+// appendChain adds the head of the session's chain, and the entry that it was made of.
+func appendChain(b []byte, e *Entry) []byte {
+	return add(add(b, "chain_hash", rawjson.Quote(e.Head())), "policy_data", add([]byte("{}"), "reeve", add([]byte("{}"), "entry", e.append(nil))))
+}
+
+// refusal is a denial that is no decision of the policy, and enters nothing.
+func (s *Server) refusal(r *request, why act.Reason) []byte {
+	b := add(s.begin(r, "deny"), "reasoning", rawjson.Quote(wording.Advice(&why)))
+	return add(b, "reason_codes", rawjson.AppendStrings(nil, []string{why.Code}))
+}
+
+// decided is the answer to a step that was decided and recorded.
+func (s *Server) decided(r *request, a *act.Action, d *act.Decision, modified []byte, e *Entry) []byte {
+	effect, codes, why := d.Effect, wording.Each(d, wording.Code), wording.Message(d)
+	var changes []byte
+	if effect == act.Modify {
+		changes = modifications(a, d, modified)
+	}
+	switch {
+	case r.Method == "steps/postCompact" && effect != act.Allow && changes == nil:
+		effect, changes = act.Modify, removedSummary // nobody can deny what is so, but it need not be read
+	case effect == act.Modify && (changes == nil || unchanged[r.Method]):
+		effect, codes = act.Deny, append(codes, "modify_unsupported")
+		why += " It could pass in a changed form only, and this step has none."
+	case effect == act.Escalate && !a.IsCall():
+		effect, codes = act.Deny, append([]string{"approval_required"}, codes...)
+	case effect == act.Escalate:
+		codes = append([]string{"approval_required"}, codes...)
+	}
+	if effect != act.Allow { // that nothing else forbids it is no reason then
+		codes = slices.DeleteFunc(codes, func(code string) bool { return code == "default" })
+	}
+	word := effect.String()
+	if effect == act.Escalate {
+		word = "defer"
+	}
+	b := s.begin(r, word)
+	if effect != act.Allow {
+		for _, instead := range wording.Few(wording.Each(d, wording.Instead)) {
+			why += " " + wording.Sentence(instead)
+		}
+		b = add(b, "reasoning", rawjson.Quote(why))
+	}
+	b = add(b, "reason_codes", rawjson.AppendStrings(nil, unique(codes)))
+	b = add(b, "policy_references", references(d))
+	if changes != nil && effect == act.Modify {
+		b = add(b, "modifications", changes)
+	}
+	if effect == act.Escalate {
+		b = add(b, "defer_details", deferral(d, s.cfg.Guard.Now()))
+	}
+	b = add(b, "chain_hash", rawjson.Quote(e.Head()))
+	return add(b, "policy_data", add([]byte("{}"), "reeve", ours(d, e)))
+}
+
+func unique(list []string) (once []string) {
+	for _, s := range list {
+		if s != "" && !slices.Contains(once, s) {
+			once = append(once, s)
+		}
+	}
+	return once
+}
+
+// references are the rules that decided.
+func references(d *act.Decision) []byte {
+	b := []byte{'['}
+	for i, rule := range wording.Each(d, wording.Rule) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		one := add([]byte("{}"), "policy_id", rawjson.Quote("reeve"))
+		one = add(one, "policy_version", rawjson.Quote(d.Policy))
+		one = add(one, "policy_name", rawjson.Quote("the policy of this guardian"))
+		b = append(b, add(one, "rule_id", rawjson.Quote(rule))...)
+	}
+	return append(b, ']')
+}
+
+// deferral says that people are asked, and until when the same act may come again. It says
+// to no model how they answer.
+func deferral(d *act.Decision, now time.Time) []byte {
+	wait := time.Hour
+	if d.Approval != nil {
+		wait = max(0, d.Approval.Expires.Sub(now))
+	}
+	b := []byte(`{"reason":"pending_dependency","resolution_method":"human_approval","resolution_timeout_ms":`)
+	b = strconv.AppendInt(b, wait.Milliseconds(), 10)
+	return append(b, `,"timeout_decision":"deny"}`...)
+}
+
+// ours is what reeve says beside the standard's members.
+func ours(d *act.Decision, e *Entry) []byte {
+	b := add([]byte("{}"), "decision_id", rawjson.Quote(d.Position.String()))
+	b = add(b, "receipt", rawjson.Quote("/ledger/"+strconv.FormatUint(uint64(d.Position.Log), 10)+"/receipt/"+strconv.FormatUint(d.Position.Index, 10)))
+	b = add(b, "risk", append(wording.AppendScore([]byte(`{"score":`), d.Risk.Score), '}'))
+	if len(d.Conditions) > 0 {
+		b = add(b, "conditions", rawjson.AppendStrings(nil, d.Conditions))
+	}
+	if d.Approval != nil {
+		b = add(b, "approval", rawjson.Quote(d.Approval.ID))
+	}
+	return add(b, "entry", e.append(nil))
+}
+
+// removedSummary takes a summary's text away.
+var removedSummary = []byte(`{"redactions":[{"path":"/summary/value","replacement":"[removed by policy]"}]}`)
+
+// modifications are a decision's edits as the standard has them: whole arguments of a call,
+// and texts of all else. Where that cannot be said, it is nil.
+func modifications(a *act.Action, d *act.Decision, modified []byte) []byte {
+	doc, err := rawjson.Parse(modified)
+	if err != nil {
+		return nil
+	}
+	var overrides []string
+	redactions := []byte{'['}
+	var base string
+	var wrapped bool
+	var arguments rawjson.Value
+	if a.IsCall() {
+		arguments, base, wrapped = argumentsOf(a, doc.Root())
+	}
+	for _, edit := range d.Edits {
+		if inside, ok := strings.CutPrefix(edit.Pointer, base+"/"); ok && base != "" {
+			token, rest, _ := strings.Cut(inside, "/")
+			if wrapped && rest != "value" && !strings.HasPrefix(rest, "value/") {
+				return nil
+			}
+			if name := rawjson.UnescapePointer(token); !slices.Contains(overrides, name) {
+				overrides = append(overrides, name)
+			}
+			continue
+		}
+		path, ok := strings.CutPrefix(edit.Pointer, payload)
+		if !ok || len(edit.Value) == 0 || edit.Value[0] != '"' {
+			return nil
+		}
+		if len(redactions) > 1 {
+			redactions = append(redactions, ',')
+		}
+		one := add([]byte("{}"), "path", rawjson.Quote(path))
+		redactions = append(redactions, add(one, "replacement", edit.Value)...)
+	}
+	b := []byte("{}")
+	if len(redactions) > 1 {
+		b = add(b, "redactions", append(redactions, ']'))
+	}
+	if len(overrides) > 0 {
+		values := []byte("{}")
+		for _, name := range overrides {
+			v := arguments.Get(name)
+			if wrapped {
+				v = v.Get("value")
+			}
+			if !v.Exists() {
+				return nil
+			}
+			values = add(values, name, v.Raw())
+		}
+		b = add(b, "parameter_overrides", values)
+	}
+	if len(b) == 2 {
+		return nil
+	}
+	return b
+}

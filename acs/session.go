@@ -1,0 +1,363 @@
+package acs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/jsonrpc"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/rawjson"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The kinds of item that are kept: a session, what was used up of it, and a skill that may
+// be loaded.
+const (
+	sessionKind = "acs"
+	usedKind    = "acs.used"
+	skillKind   = "acs.skill"
+)
+
+// kept is for how long a session is remembered after its last step, and a request_id after
+// its use: longer than a copy of it is in time.
+const kept = 7 * 24 * time.Hour
+
+// sessionState is what was agreed to for a session, and where it stands.
+type sessionState struct {
+	Session string         `json:"session"`
+	Key     string         `json:"key"`   // the label that it is bound to
+	Agent   string         `json:"agent"` // the agent_id that it is bound to
+	Owner   string         `json:"owner"` // the principal
+	Hello   string         `json:"hello"` // the hash of the ClientHello
+	Terms   jsontext.Value `json:"terms"` // the ServerHello
+	Methods []string       `json:"methods"`
+	Head    string         `json:"head,omitzero"` // of the chain
+	Ended   bool           `json:"ended,omitzero"`
+	// Calls are the tools' calls that were let through, and whose results are awaited.
+	Calls []pending `json:"calls,omitzero"`
+	At    time.Time `json:"at"`
+}
+
+type pending struct {
+	ID   string `json:"id"`
+	Tool string `json:"tool"`
+}
+
+// maxPending is how many calls without a result are remembered.
+const maxPending = 64
+
+func sessionID(session string) string { return guard.ItemID(16, sessionKind, session) }
+
+func newSessions(g *guard.Guard) *guard.Items[sessionState] {
+	return guard.NewItems(g, guard.Kind[sessionState]{
+		Name: sessionKind,
+		Parse: func(item *ledger.Item) (*sessionState, error) {
+			t := new(sessionState)
+			if err := json.Unmarshal(item.Data, t); err != nil {
+				return nil, err
+			}
+			if sessionID(t.Session) != item.ID {
+				return nil, errors.New("another one stands in its place")
+			}
+			return t, nil
+		},
+		Fill: func(t *sessionState, item *guard.Item) (err error) {
+			item.Owner, item.Due = t.Owner, t.At.Add(kept)
+			item.Data, err = json.Marshal(t)
+			return err
+		},
+	})
+}
+
+// newMarks are items that say by being there that something was.
+func newMarks(g *guard.Guard, kind string) *guard.Items[time.Time] {
+	return guard.NewItems(g, guard.Kind[time.Time]{
+		Name:  kind,
+		Parse: func(*ledger.Item) (*time.Time, error) { return new(time.Time), nil },
+		Fill: func(at *time.Time, item *guard.Item) error {
+			item.Due = at.Add(kept)
+			return nil
+		},
+	})
+}
+
+// use is what uses a request's id and nonce up; replayed is true where one was used before.
+func (s *Server) use(ctx context.Context, r *request) (items []*guard.Item, replayed bool, err error) {
+	now := s.cfg.Guard.Now()
+	names := []string{guard.ItemID(16, usedKind, "request_id", r.session, strings.ToLower(r.id))}
+	if n := r.Params.Get("nonce"); n.Exists() {
+		names = append(names, guard.ItemID(16, usedKind, "nonce", r.session, n.Text()))
+	}
+	for _, name := range names {
+		_, item, err := s.used.Get(ctx, name)
+		if err != nil || item.Found {
+			return nil, err == nil, err
+		}
+		if err := s.used.Fill(&now, item); err != nil {
+			return nil, false, err
+		}
+		items = append(items, item)
+	}
+	return items, false, nil
+}
+
+// step takes one request of a session. The error is ledger.ErrLost where another node has
+// written the session meanwhile.
+func (s *Server) step(ctx context.Context, r *request) ([]byte, *jsonrpc.Error, error) {
+	state, item, err := s.sessions.Get(ctx, sessionID(r.session))
+	if err != nil {
+		return nil, nil, err
+	}
+	if state == nil && r.Method != "handshake/hello" {
+		return nil, with(fault(NotNegotiated, "No session was agreed to: begin with handshake/hello."), "method", string(rawjson.Quote(r.Method))), nil
+	}
+	if state != nil && (state.Key != r.key.ID || state.Agent != r.meta.Get("agent_id").Text()) {
+		why := act.Final("acs", "key_not_bound", "The session is another agent's, or was begun with another key.", "Begin a session of your own.")
+		return s.refusal(r, why), nil, s.cfg.Guard.Write(ctx, s.note(r, "acs.refused", why.Code)) // nothing enters the session
+	}
+	used, replayed, err := s.use(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if replayed {
+		return nil, fault(ReplayDetected, "A request with this request_id or nonce was taken before."), nil
+	}
+	if r.Method == "handshake/hello" {
+		return s.hello(ctx, r, state, item, used)
+	}
+	// What follows uses the request's id up, whatever becomes of it.
+	refuse := func(fail *jsonrpc.Error) ([]byte, *jsonrpc.Error, error) {
+		return nil, fail, s.cfg.Guard.Write(ctx, s.note(r, "acs.refused", fail.Message), used...)
+	}
+	if !negotiated(state.Methods, r.Method) {
+		return refuse(with(fault(NotNegotiated, "This method was not agreed to in the handshake."), "method", string(rawjson.Quote(r.Method))))
+	}
+	a, wrongParams := decode(r.Request)
+	switch {
+	case wrongParams != nil:
+		return refuse(wrong(jsonrpc.InvalidParams, wrongParams))
+	case a == nil:
+		return refuse(fault(jsonrpc.MethodNotFound, "ACS 0.1.0 has no such method."))
+	}
+	a.Principal = r.by()
+	entry, err := entryOf(r.Message, state.Head)
+	if err != nil {
+		return refuse(fault(jsonrpc.InvalidParams, err.Error()))
+	}
+	if state.Ended {
+		a.Refusals = append(a.Refusals, act.Final("acs", "session_ended", "The session has ended.", "Begin another one."))
+	}
+	if said := r.meta.Get("session_state").Get("chain_hash"); said.Exists() && said.Text() != state.Head {
+		a.Refusals = append(a.Refusals, act.Final("acs", "chain_mismatch", "The chain of this session has another head here.", "Begin another session."))
+	}
+	if a.Kind == act.ToolResult && a.Answers == "" {
+		a.Answers = state.awaited(r.Params.Get("payload").Get("tool").Get("name").Text())
+	}
+	state.Head, state.At = entry.Head(), s.cfg.Guard.Now()
+	if told[r.Method] && len(a.Refusals) == 0 {
+		return s.tell(ctx, r, a, state, item, used, entry)
+	}
+	if r.Method == "steps/skillLoad" {
+		if err := s.mayLoad(ctx, r, a); err != nil {
+			return nil, nil, err
+		}
+	}
+	d, modified, err := s.cfg.Guard.DecideWith(ctx, a, guard.With{Items: func(ruling *guard.Ruling) ([]*guard.Item, error) {
+		next := *state
+		next.note(a, ruling.Effect)
+		if err := s.sessions.Fill(&next, item); err != nil {
+			return nil, err
+		}
+		items := append(slices.Clone(used), item)
+		if r.Method == "steps/skillRegister" && ruling.Effect == act.Allow {
+			skill, err := s.skill(ctx, r, "definition")
+			if err != nil || skill.Found {
+				return items, err
+			}
+			if err := s.skills.Fill(&state.At, skill); err != nil {
+				return nil, err
+			}
+			items = append(items, skill)
+		}
+		return items, nil
+	}})
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.decided(r, a, &d, modified, entry), nil, nil
+}
+
+// tell takes what is so already, and that nobody can deny. Its texts are read as all are, and
+// a summary that the policy lets nobody read does not pass.
+func (s *Server) tell(ctx context.Context, r *request, a *act.Action, state *sessionState, item *guard.Item, used []*guard.Item, entry *Entry) ([]byte, *jsonrpc.Error, error) {
+	state.Ended = r.Method == "steps/sessionEnd"
+	if r.Method == "steps/postCompact" {
+		d, modified, err := s.cfg.Guard.DecideWith(ctx, a, guard.With{Items: func(*guard.Ruling) ([]*guard.Item, error) {
+			return append(slices.Clone(used), item), s.sessions.Fill(state, item)
+		}})
+		if err != nil {
+			return nil, nil, err
+		}
+		return s.decided(r, a, &d, modified, entry), nil, nil
+	}
+	if err := s.sessions.Fill(state, item); err != nil {
+		return nil, nil, err
+	}
+	n := s.note(r, "acs."+strings.TrimPrefix(r.Method, "steps/"), "")
+	if err := s.cfg.Guard.Write(ctx, n, append(used, item)...); err != nil {
+		return nil, nil, err
+	}
+	return appendChain(s.begin(r, "allow"), entry), nil, nil
+}
+
+// note is the record of what is no decision.
+func (s *Server) note(r *request, kind, why string) *guard.Note {
+	details := map[string]string{"session": r.session, "agent": r.meta.Get("agent_id").Text(), "key": r.key.ID, "method": r.Method, "request_id": r.id}
+	if why != "" {
+		details["why"] = why
+	}
+	return &guard.Note{Kind: kind, Door: "acs", By: r.by(), Details: details, Request: r.Body}
+}
+
+// note remembers a call that was let through until its result, and forgets it then.
+func (t *sessionState) note(a *act.Action, effect act.Effect) {
+	switch {
+	case a.Kind == act.ToolCall && effect >= act.Modify:
+		t.Calls = append(slices.Clone(t.Calls), pending{a.ID, a.Resource})
+		t.Calls = t.Calls[max(0, len(t.Calls)-maxPending):]
+	case a.Kind == act.ToolResult:
+		t.Calls = slices.DeleteFunc(slices.Clone(t.Calls), func(p pending) bool { return p.ID == a.Answers })
+	}
+}
+
+// awaited is the newest call of a tool whose result has not come; empty for none.
+func (t *sessionState) awaited(tool string) string {
+	for _, p := range slices.Backward(t.Calls) {
+		if tool == "" || p.Tool == tool {
+			return p.ID
+		}
+	}
+	return ""
+}
+
+// skill is what says that a skill was registered, of exactly this content.
+func (s *Server) skill(ctx context.Context, r *request, within string) (*guard.Item, error) {
+	p := r.Params.Get("payload")
+	hash := p.Get("digest")
+	if within != "" {
+		hash = p.Get(within).Get("digest")
+	}
+	_, item, err := s.skills.Get(ctx, guard.ItemID(16, skillKind, r.by().Name, p.Get("skill_id").Text(), hash.Get("algorithm").Text(), hash.Get("value").Text()))
+	return item, err
+}
+
+// mayLoad refuses a skill that was not registered as it is now.
+func (s *Server) mayLoad(ctx context.Context, r *request, a *act.Action) error {
+	item, err := s.skill(ctx, r, "")
+	if err == nil && !item.Found {
+		a.Refusals = append(a.Refusals, act.Reason{
+			Rule: "acs", Code: "skill_unverifiable", Effect: act.Deny,
+			Message: "This skill was not registered, or was another one then.", Instead: "Register it first.",
+		})
+	}
+	return err
+}
+
+// offered are the profiles that are kept to.
+var offered = []string{"acs-core"}
+
+// negotiated reports whether a method is one that was agreed to. A wrapped protocol may be
+// named as a whole.
+func negotiated(methods []string, method string) bool {
+	return slices.ContainsFunc(methods, func(m string) bool {
+		prefix, all := strings.CutSuffix(m, "/*")
+		return m == method || all && strings.HasPrefix(method, prefix+"/")
+	})
+}
+
+// evaluated reports whether a method, as an agent offers it, is one that is judged here.
+func evaluated(method string) bool {
+	if name, ok := strings.CutPrefix(method, "steps/"); ok {
+		return steps[name] != nil
+	}
+	_, wrapped := mcpMethod(method)
+	return wrapped || slices.Contains(boms, method)
+}
+
+// hello agrees on the terms of a session, and keeps them: they hold for as long as it goes
+// on, whatever the node's configuration is then.
+func (s *Server) hello(ctx context.Context, r *request, state *sessionState, item *guard.Item, used []*guard.Item) ([]byte, *jsonrpc.Error, error) {
+	p := r.Params.Get("payload")
+	if f := helloTable.Check(p, r.Message); f != nil {
+		return nil, wrong(jsonrpc.InvalidParams, f), nil
+	}
+	sum := sha256.Sum256(p.AppendCanonical(nil))
+	said := hex.EncodeToString(sum[:])
+	if state != nil {
+		switch {
+		case state.Ended:
+			return nil, fault(ReplayDetected, "This session has ended."), nil
+		case state.Hello != said:
+			return nil, fault(SessionRefused, "This session was begun on other terms."), nil
+		}
+		return slices.Clone(state.Terms), nil, s.cfg.Guard.Write(ctx, s.note(r, "acs.hello", "again"), used...)
+	}
+	has := func(name string, words ...string) bool {
+		for v := range p.Get(name).Strings() {
+			if slices.Contains(words, v.Text()) {
+				return true
+			}
+		}
+		return false
+	}
+	versions := false
+	for v := range p.Get("acs_versions_supported").Strings() {
+		versions = versions || speaks(v.Text())
+	}
+	transport := "http"
+	if !has("transports_supported", "http") || s.cfg.TLS && has("transports_supported", "https") {
+		transport = "https"
+	}
+	switch {
+	case !versions:
+		return nil, with(fault(UnsupportedVersion, "None of these versions is spoken here."), "supported_versions", `["`+Version+`"]`), nil
+	case !has("transports_supported", transport):
+		return nil, fault(SessionRefused, "This guardian is asked by http or https."), nil
+	case p.Get("profiles_supported").Exists() && !has("profiles_supported", "acs-core"):
+		return nil, fault(SessionRefused, "A session has the profile acs-core at least."), nil
+	}
+	t := &sessionState{
+		Session: r.session, Key: r.key.ID, Agent: r.meta.Get("agent_id").Text(), Owner: r.by().Name, Hello: said, At: s.cfg.Guard.Now(), Methods: []string{},
+	}
+	for m := range p.Get("methods_implemented").Strings() {
+		if name := m.Text(); evaluated(name) && !slices.Contains(t.Methods, name) {
+			t.Methods = append(t.Methods, name)
+		}
+	}
+	t.Terms = serverHello(t.Methods, transport)
+	if err := s.sessions.Fill(t, item); err != nil {
+		return nil, nil, err
+	}
+	return slices.Clone(t.Terms), nil, s.cfg.Guard.Write(ctx, s.note(r, "acs.hello", ""), append(used, item)...)
+}
+
+// serverHello are the terms: what is not among the methods is not asked about, and what
+// cannot be decided must not happen.
+func serverHello(methods []string, transport string) jsontext.Value {
+	b := []byte(`{"negotiated_version":"` + Version + `","methods_evaluated":`)
+	b = rawjson.AppendStrings(b, methods)
+	b = append(b, `,"selected_transport":"`+transport+`","signature_algorithms_supported":["`+Algorithm+`"],"timeout_config":{"default_ms":30000},"skew_window_ms":`...)
+	b = strconv.AppendInt(b, Skew.Milliseconds(), 10)
+	b = append(b, `,"on_decision_failure":"deny","approver_types_supported":["human"],"policy_requires_provenance":false,"profiles_accepted":`...)
+	return append(rawjson.AppendStrings(b, offered), '}')
+}
