@@ -132,7 +132,11 @@ func showHabits(out io.Writer, r *habits.Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "agent\t%s\n", printable(r.Agent))
 	fmt.Fprintf(w, "credential\t%s\n", printable(r.Principal))
-	fmt.Fprintf(w, "sessions\t%d, the last on %s\n", r.Sessions, r.Last.Format(time.DateOnly))
+	last := ""
+	if !r.Last.IsZero() {
+		last = ", the last on " + r.Last.Format(time.DateOnly)
+	}
+	fmt.Fprintf(w, "sessions\t%d%s\n", r.Sessions, last)
 	fmt.Fprintf(w, "unusual\t%s\n", alarmsText(r))
 	if r.Learning {
 		fmt.Fprintf(w, "learning\ttoo little is known yet to call anything new: that takes %d sessions\n", habits.Learning)

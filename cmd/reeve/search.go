@@ -110,11 +110,8 @@ type decisionsFunc func(ctx context.Context, q ledger.Query) (ledger.Answer, err
 
 // find writes what a query finds, page by page: at most so many lines, 0 for all.
 func find(ctx context.Context, ask decisionsFunc, q ledger.Query, most int, out lineWriter) error {
-	if err := out.begin(); err != nil {
-		return err
-	}
 	read := 0
-	for n := 0; ; {
+	for n, begun := 0, false; ; {
 		q.Limit = ledger.MaxLines
 		if most > 0 {
 			q.Limit = min(q.Limit, most-n)
@@ -122,6 +119,12 @@ func find(ctx context.Context, ask decisionsFunc, q ledger.Query, most int, out 
 		a, err := ask(ctx, q)
 		if err != nil {
 			return err
+		}
+		if !begun { // and nothing is written where it cannot be asked
+			if err := out.begin(); err != nil {
+				return err
+			}
+			begun = true
 		}
 		for i := range a.Lines {
 			if err := out.add(&a.Lines[i]); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/habits"
 	"reeve.example/reeve/internal/ledger"
 
@@ -97,6 +98,15 @@ func (g *Guard) noteUnusual(ctx context.Context, list []noted) error {
 		}
 	}
 	return nil
+}
+
+// UnusualIn says in what a decision was unusual that its policy noted: by dimension.
+func (g *Guard) UnusualIn(ctx context.Context, decision act.Position) ([]string, error) {
+	n, err := g.noteAt(ctx, decision)
+	if err != nil || n.Said == habits.SaidNothing {
+		return nil, err
+	}
+	return n.Unusual(), nil
 }
 
 // Unusual is what was noted as unusual lately, of all agents or of those that bear a name:

@@ -66,6 +66,9 @@ type Settings struct {
 	Sessions int     // in so many sessions
 	Days     int     // on so many days
 	Alarms   float64 // of a hundred sessions so many hundredths
+	// Named says that only users who are named have habits of their own. Else an agent that
+	// names nobody has one user.
+	Named bool
 }
 
 // Default are the settings of a policy that says nothing of them.

@@ -69,7 +69,7 @@ func (u *Unusual) Add(n *Note, at act.Position, p *Profile) (line *Line, begun b
 		u.Lines = append(u.Lines, Line{First: now})
 		line = &u.Lines[len(u.Lines)-1]
 	}
-	for _, in := range n.unusual() {
+	for _, in := range n.Unusual() {
 		if !slices.Contains(line.In, in) {
 			line.In = append(line.In, in)
 		}
@@ -92,7 +92,7 @@ func (u *Unusual) Add(n *Note, at act.Position, p *Profile) (line *Line, begun b
 // lineOf is the line to which a note belongs; nil for none. What began after the agent
 // changed has that cause, also where it was known later only.
 func (u *Unusual) lineOf(n *Note, now time.Time, changed string, since time.Time) *Line {
-	first := n.unusual()[0]
+	first := n.Unusual()[0]
 	for i := len(u.Lines) - 1; i >= 0; i-- {
 		l := &u.Lines[i]
 		switch {
@@ -105,8 +105,8 @@ func (u *Unusual) lineOf(n *Note, now time.Time, changed string, since time.Time
 	return nil
 }
 
-// unusual is in what an act was unusual: what says most comes first.
-func (n *Note) unusual() (list []string) {
+// Unusual is in what an act was unusual that a policy noted: what says most comes first.
+func (n *Note) Unusual() (list []string) {
 	for _, in := range [...]string{OfTools, OfPrivate, OfTargets, OfBegins, OfHours} {
 		if slices.Contains(n.New, in) {
 			list = append(list, in)

@@ -97,8 +97,8 @@ func (v *View) IsUsual(t Target) bool {
 	if p == nil {
 		return false
 	}
-	for _, h := range [...]Hash{t.Value, t.Mine} {
-		if !p.usual(h, v.Settings) {
+	for i, h := range [...]Hash{t.Value, t.Mine} {
+		if i == 1 && v.User == "" && v.Settings.Named || !p.usual(h, v.Settings) {
 			continue
 		}
 		if t.Private == 0 || p.usual(join(h, t.Private), v.Settings) {

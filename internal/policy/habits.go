@@ -261,6 +261,7 @@ func (e *evaluation) teaches(t target, agreed bool) habits.Teaches {
 		return habits.Nothing
 	case o == provenance.Own:
 		return habits.ForAll
+	case e.set.habits.Named && e.in.Action.User.ID == "": // and it may be anybody
 	case o == provenance.User, o == provenance.Unknown && values.Heard && !values.Foreign && !values.Lost:
 		return habits.ForUser
 	}
@@ -282,7 +283,7 @@ func (d *document) readHabits(n *node) {
 		d.at(n, "write habits: {sessions: 3, days: 2, alarms: 0.01}", "habits is a mapping, not %s", n.Is())
 		return
 	}
-	d.known(n, []string{"sessions", "days", "alarms"}, "habits")
+	d.known(n, []string{"sessions", "days", "alarms", "users"}, "habits")
 	s := settingsOfHabits{habits.Default, n}
 	count := func(name string, into *int) {
 		if v := n.Get(name); v != nil {
@@ -304,6 +305,11 @@ func (d *document) readHabits(n *node) {
 			d.at(v, "0.01 is one session in a hundred", "habits.alarms is a number above 0, at most 1")
 		}
 		s.Alarms = f
+	}
+	if v := n.Get("users"); v != nil {
+		if s.Named = v.Text == "named"; !s.Named && v.Text != "any" {
+			d.at(v, "any takes an agent that names nobody for one that has one user; named has such an agent learn from nobody's word", "habits.users is any or named")
+		}
 	}
 	d.habits = &s
 }

@@ -148,6 +148,7 @@ func TestHabitsInDocuments(t *testing.T) {
 		"habits: {sessions: 0}" + fmt.Sprintf(rest, "effect: deny"):          "whole number from 1 to 5",
 		"habits: {sessions: 2, days: 3}" + fmt.Sprintf(rest, "effect: deny"): "cannot be seen on 3 days in 2 sessions",
 		"habits: {alarms: 2}" + fmt.Sprintf(rest, "effect: deny"):            "above 0, at most 1",
+		"habits: {users: some}" + fmt.Sprintf(rest, "effect: deny"):          "any or named",
 		"habits: 3" + fmt.Sprintf(rest, "effect: deny"):                      "a mapping",
 		fmt.Sprintf(rest, "effect: deny, unless: usual"):                     "what is denied stays so",
 		fmt.Sprintf(rest, "effect: escalate, unless: unusual"):               "no reason to let something pass",
@@ -171,6 +172,43 @@ func TestHabitsInDocuments(t *testing.T) {
 		}
 		if set.Habits() != asks {
 			t.Errorf("%s: asks of habits: %v", text, set.Habits())
+		}
+	}
+}
+
+// Where only users who are named have habits, nobody's word teaches nothing, and what it
+// taught before is not usual.
+func TestUsersWhoAreNamed(t *testing.T) {
+	for _, users := range []string{"any", "named"} {
+		set, err := Load(File{"p.yaml", []byte(strings.Replace(cautious, "days: 1", "days: 1, users: "+users, 1))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, user := range []string{"", "ann"} {
+			a := call("send_email", "to", `"bob@x.example"`).Action
+			a.User.ID = user
+			v := &habits.View{Profile: &habits.Profile{}, Key: habitsKey, Settings: habits.Default, User: user}
+			target := v.Target(habits.Use{Tool: a.Canonical, Argument: "to", Value: "bob@x.example"}, nil)
+			var l habits.Learner
+			at := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+			for i := range 4 { // as it was taught before the policy said so
+				target.Teaches = habits.ForUser
+				l.Observe(&habits.Note{Agent: "a", Session: v.Session(fmt.Sprint(i)), At: at.UnixMilli(), Ran: true, Targets: []habits.Target{target}}, act.Position{})
+				at = at.Add(24 * time.Hour)
+			}
+			for _, s := range l.Settle(at) {
+				v.Profile.Learn(s)
+			}
+			v.Settings = set.HabitSettings()
+			in := &Input{Action: a, Session: Session{Known: true, Values: remembered("write to bob@x.example", "", ""), Habits: v}}
+			want := users == "any" || user != ""
+			if got := v.IsUsual(target); got != want {
+				t.Errorf("users: %s, of the user %q: usual %v, want %v", users, user, got, want)
+			}
+			var n habits.Note
+			if set.Note(in, &n, false); (n.Targets[0].Teaches == habits.ForUser || n.Targets[0].Teaches == habits.Again) != want {
+				t.Errorf("users: %s, of the user %q: it teaches %v", users, user, n.Targets[0].Teaches)
+			}
 		}
 	}
 }

@@ -36,7 +36,7 @@ type Outcome struct {
 	Goal    bool `json:"goal,omitzero"`
 	Reached bool `json:"reached,omitzero"`
 	// Age is how many sessions the agent had had before, where it has a life, and Noted in
-	// what the session was unusual.
+	// which dimensions something in the session was noted as unusual.
 	Age   int      `json:"age,omitzero"`
 	Noted []string `json:"noted,omitempty"`
 }
@@ -210,9 +210,13 @@ func (p *player) decide(ctx context.Context, request []byte) (*act.Decision, err
 	if p.now != nil {
 		*p.now = p.now.Add(time.Second)
 	}
-	for _, r := range d.Reasons {
-		if strings.HasPrefix(r.Code, "habits.") && !slices.Contains(p.out.Noted, r.Code) {
-			p.out.Noted = append(p.out.Noted, r.Code)
+	if err != nil || !slices.ContainsFunc(d.Reasons, func(r act.Reason) bool { return strings.HasPrefix(r.Code, "habits.") }) {
+		return &d, err
+	}
+	in, err := p.guard.UnusualIn(ctx, d.Position)
+	for _, dimension := range in {
+		if !slices.Contains(p.out.Noted, dimension) {
+			p.out.Noted = append(p.out.Noted, dimension)
 		}
 	}
 	return &d, err
