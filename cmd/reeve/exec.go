@@ -124,8 +124,9 @@ func (x *execution) run(ctx context.Context, command []string, stdin io.Reader, 
 	if !changed {
 		report.Tool, report.Arguments = intent.Tool, intent.Arguments
 	}
-	outcome, err := x.execute(ctx, act.Manifest(*verdict.Manifest), command, stdin, stdout, stderr)
-	code := x.describe(report, &outcome, err, stderr)
+	manifest := act.Manifest(*verdict.Manifest)
+	outcome, err := x.execute(ctx, manifest, command, stdin, stdout, stderr)
+	code := x.describe(report, &manifest, &outcome, err, stderr)
 	// Also when the caller has gone away: what was done must be known.
 	reporting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
@@ -314,9 +315,21 @@ func environment(names []string) (env []string) {
 	return env
 }
 
+// hint says why a command may have failed that looked for files: a manifest that grants none
+// of the folder is what a policy gives that says nothing of the tool.
+func (x *execution) hint(m *act.Manifest, stderr io.Writer) {
+	granted := slices.ContainsFunc(slices.Concat(m.FilesystemScope, m.FilesystemRead), func(path string) bool {
+		root, _, _ := strings.Cut(path, "*")
+		return strings.HasPrefix(x.dir+"/", root) || strings.HasPrefix(root, x.dir+"/") // also a part of it
+	})
+	if !granted {
+		fmt.Fprintf(stderr, "reeve: no file of %s is granted to %s: the policy's manifests do, with filesystem_read or filesystem_scope (docs/policy.md)\n", printable(x.dir), printable(x.tool))
+	}
+}
+
 // describe writes how it ended into the report, and tells a person. It returns
 // the exit code.
-func (x *execution) describe(report *a2g.Report, o *sandbox.Outcome, err error, stderr io.Writer) (code int) {
+func (x *execution) describe(report *a2g.Report, manifest *act.Manifest, o *sandbox.Outcome, err error, stderr io.Writer) (code int) {
 	result := map[string]any{"exit_code": o.ExitCode, "limits": o.Limits}
 	if o.Signal != "" {
 		result["signal"] = o.Signal
@@ -350,6 +363,7 @@ func (x *execution) describe(report *a2g.Report, o *sandbox.Outcome, err error, 
 		fmt.Fprintf(stderr, "reeve: ended by %s\n", o.Signal)
 	case o.ExitCode > 0:
 		report.Status, code = a2g.Failure, o.ExitCode
+		x.hint(manifest, stderr)
 	default:
 		report.Status = a2g.Success
 	}

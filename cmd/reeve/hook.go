@@ -131,7 +131,11 @@ func (h *hooked) install(cmd *cobra.Command, agent string) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	if _, err := hookConfig(cmd); err != nil {
+	cfg, err := hookConfig(cmd)
+	if err == nil && cfg.Policy != "" {
+		_, err = reeve.LoadPolicy(cfg.Policy) // before anything is written that could not judge
+	}
+	if err != nil {
 		return usageError{err}
 	}
 	if in.Command, err = h.installedCommand(cmd); err != nil {

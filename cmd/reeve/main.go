@@ -200,6 +200,25 @@ func settingFlags(cmd *cobra.Command, names ...string) {
 	}
 }
 
+// misspelt says which variables are nearly a setting's. Others may be the user's own, named
+// by env: references.
+func misspelt(environ []string) (said []string) {
+	known := []string{"REEVE_CONFIG", "REEVE_KEY"}
+	for _, s := range settings() {
+		known = append(known, s.Env)
+	}
+	for _, v := range environ {
+		name, _, _ := strings.Cut(v, "=")
+		if !strings.HasPrefix(name, "REEVE_") || slices.Contains(known, name) {
+			continue
+		}
+		if near := words.Nearest(name, known, 2); near != "" {
+			said = append(said, fmt.Sprintf("no setting has the variable %s%s", printable(name), didYouMean(near)))
+		}
+	}
+	return said
+}
+
 // config reads a command's configuration: see reeve.Load.
 func config(cmd *cobra.Command) (reeve.Config, error) {
 	file, _ := cmd.Flags().GetString("config")
@@ -211,6 +230,9 @@ func config(cmd *cobra.Command) (reeve.Config, error) {
 		if file, err = trustedConfig(); err != nil {
 			return reeve.Config{}, usageError{err}
 		}
+	}
+	for _, said := range misspelt(os.Environ()) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "reeve: %s\n", said)
 	}
 	given := map[string]string{}
 	for _, s := range settings() {
