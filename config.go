@@ -183,6 +183,8 @@ type Config struct {
 
 	Telemetry telemetrySettings `yaml:"telemetry"`
 
+	Events eventsSettings `yaml:"events"`
+
 	Limits struct {
 		Body       int64   `yaml:"body" default:"4194304" doc:"Largest request body, in bytes."`
 		Batch      int     `yaml:"batch" default:"100" doc:"Most calls in one JSON-RPC batch."`
@@ -439,6 +441,7 @@ func (c *Config) check() error {
 	}
 	errs = append(errs, c.Approvals.Notify.check()...)
 	errs = append(errs, c.Telemetry.check(c.Redact)...)
+	errs = append(errs, c.Events.check()...)
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		fail("log-format: %q is neither text nor json", c.LogFormat)
 	}

@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net"
 	"net/url"
+	"os"
+	"slices"
 	"strings"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/export"
+	"reeve.example/reeve/internal/ocsf"
 	"reeve.example/reeve/internal/otlp"
 	"reeve.example/reeve/internal/replay"
 	"reeve.example/reeve/internal/server"
@@ -25,7 +30,101 @@ type telemetrySettings struct {
 	Resource []string `yaml:"resource" doc:"Further attributes of all that is sent, each as NAME=VALUE, such as openinference.project.name=agents."`
 }
 
-// secretHeaders are headers whose values are no settings.
+// eventsSettings are where security events are sent.
+type eventsSettings struct {
+	File    string   `yaml:"file" doc:"File that security events (OCSF) are appended to, one a line; empty for none."`
+	URL     string   `yaml:"url" doc:"URL that security events are posted to; empty for none."`
+	Format  string   `yaml:"format" default:"array" doc:"How they are posted: array, one JSON array, or lines, one event a line."`
+	Headers []string `yaml:"headers" doc:"Headers of these requests, each as NAME=VALUE, NAME=env:NAME or NAME=file:PATH; credentials by a reference only."`
+	Syslog  string   `yaml:"syslog" doc:"Address of a syslog server, host:port, that security events are sent to by RFC 5424 over TLS; empty for none."`
+	CA      string   `yaml:"ca" doc:"File of certificate authorities (PEM) that the certificates of events.url and events.syslog may come from, beside the system's."`
+}
+
+// check refuses what cannot be meant.
+func (s *eventsSettings) check() (errs []error) {
+	if s.Format != "array" && s.Format != "lines" {
+		errs = append(errs, fmt.Errorf("events.format: choose array or lines, not %q", s.Format))
+	}
+	if s.Syslog != "" {
+		if _, _, err := net.SplitHostPort(s.Syslog); err != nil {
+			errs = append(errs, fmt.Errorf("events.syslog: %q is not an address such as siem.example:6514", s.Syslog))
+		}
+	}
+	if _, err := headers("events.headers", s.Headers, false); err != nil {
+		errs = append(errs, err)
+	}
+	if s.URL != "" {
+		if _, err := ocsf.NewHTTP(s.URL, nil, false, nil); err != nil {
+			errs = append(errs, fmt.Errorf("events.url: %w", err))
+		}
+	} else if len(s.Headers) > 0 {
+		errs = append(errs, errors.New("events: headers need events.url"))
+	}
+	return errs
+}
+
+// targets are where security events go, by the names of their exporters.
+func (s *eventsSettings) targets() (map[string]ocsf.Target, error) {
+	secured, err := otlp.TLS(s.CA)
+	if err != nil {
+		return nil, fmt.Errorf("events.ca: %w", err)
+	}
+	targets := map[string]ocsf.Target{}
+	if s.File != "" {
+		targets["events-file"] = &ocsf.File{Name: s.File}
+	}
+	if s.URL != "" {
+		all, err := headers("events.headers", s.Headers, true)
+		if err != nil {
+			return nil, err
+		}
+		if targets["events-http"], err = ocsf.NewHTTP(s.URL, all, s.Format == "lines", secured); err != nil {
+			return nil, fmt.Errorf("events.url: %w", err)
+		}
+	}
+	if s.Syslog != "" {
+		host, _, err := net.SplitHostPort(s.Syslog)
+		if err != nil {
+			return nil, fmt.Errorf("events.syslog: %w", err)
+		}
+		own, err := os.Hostname()
+		if err != nil || own == "" {
+			own = "-"
+		}
+		own = strings.Map(func(r rune) rune {
+			if r <= ' ' || r > '~' {
+				return -1
+			}
+			return r
+		}, own)
+		secured := secured.Clone()
+		secured.ServerName = host
+		targets["events-syslog"] = &ocsf.Syslog{Address: s.Syslog, Hostname: own[:min(len(own), 255)], Secured: secured}
+	}
+	return targets, nil
+}
+
+// headers reads a setting of headers. With secrets it reads the values that are named by
+// reference.
+func headers(setting string, list []string, secrets bool) (map[string]string, error) {
+	all, err := pairs(list, setting)
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range all {
+		switch {
+		case !reference(value) && secretHeader(name):
+			return nil, fmt.Errorf("%s: the value of %s is a secret: name where it is, as %s=env:NAME or %s=file:PATH", setting, name, name, name)
+		case reference(value) && secrets:
+			if all[name], err = referred(value); err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", setting, name, err)
+			}
+		}
+	}
+	return all, nil
+}
+
+// secretHeader reports whether a header's values are no settings.
 func secretHeader(name string) bool {
 	name = strings.ToLower(name)
 	return name == "authorization" || strings.Contains(name, "key") || strings.Contains(name, "token") || strings.Contains(name, "secret") || strings.Contains(name, "cookie")
@@ -46,21 +145,11 @@ func pairs(list []string, what string) (map[string]string, error) {
 
 // receiver is where to send to. With secrets it reads the values that are named by reference.
 func (s *telemetrySettings) receiver(secrets bool) (*otlp.Receiver, error) {
-	headers, err := pairs(s.Headers, "telemetry.headers")
+	all, err := headers("telemetry.headers", s.Headers, secrets)
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range headers {
-		switch {
-		case !reference(value) && secretHeader(name):
-			return nil, fmt.Errorf("telemetry.headers: the value of %s is a secret: name where it is, as %s=env:NAME or %s=file:PATH", name, name, name)
-		case reference(value) && secrets:
-			if headers[name], err = referred(value); err != nil {
-				return nil, fmt.Errorf("telemetry.headers: %s: %w", name, err)
-			}
-		}
-	}
-	r := &otlp.Receiver{URL: s.URL, Protocol: s.Protocol, Headers: headers, CA: s.CA}
+	r := &otlp.Receiver{URL: s.URL, Protocol: s.Protocol, Headers: all, CA: s.CA}
 	if err := r.Check(); err != nil {
 		return nil, fmt.Errorf("telemetry.url: %w", err)
 	}
@@ -115,6 +204,16 @@ func (n *Node) openExports(ctx context.Context) error {
 			cfg.Contents = n.maskedContents
 		}
 		n.addExport("traces", trace.New(cfg))
+	}
+	targets, err := n.cfg.Events.targets()
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(targets)) {
+		n.addExport(name, ocsf.NewSink(ocsf.Config{Version: Version(), Log: n.LogName(), Key: n.log.VerifierKey()}, targets[name], func(ctx context.Context) ([]byte, error) {
+			head, err := n.store.Head(ctx, n.log.Number())
+			return head.Checkpoint, err
+		}))
 	}
 	for _, f := range n.exports {
 		if err := f.Prepare(ctx); err != nil {

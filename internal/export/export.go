@@ -24,6 +24,7 @@ import (
 // not kept, or are gone, are nil.
 type Record struct {
 	ledger.Record
+	Raw     []byte    // the record as it stands in the log
 	Leaf    tlog.Hash // its hash in the log's tree
 	Opening ledger.Opening
 	Facts   ledger.Facts
@@ -127,15 +128,11 @@ func (f *Follower) Prepare(ctx context.Context) error {
 		return fmt.Errorf("read the head of log %d: %w", f.Log, err)
 	}
 	f.size.Store(head.Size)
+	p := place{Next: head.Size, Since: max(head.Size, 1) - 1, At: f.Now()} // the last one before is what the first new one follows on
 	data, err := f.Store.Reached(ctx, f.Name, f.Log)
-	if errors.Is(err, ledger.ErrNotFound) {
-		f.next = head.Size
-		f.behind.Store(f.next)
-		f.dirty = true
-		return f.keep(ctx)
-	}
-	var p place
-	if err == nil {
+	if first := errors.Is(err, ledger.ErrNotFound); first {
+		f.dirty, err = true, nil
+	} else if err == nil {
 		err = json.Unmarshal(data, &p)
 	}
 	if err != nil {
@@ -155,7 +152,7 @@ func (f *Follower) Prepare(ctx context.Context) error {
 	}
 	f.Sink.Pass(p.At)
 	f.Sink.Forget()
-	return nil
+	return f.keep(ctx)
 }
 
 // Run follows the log until ctx ends, and then tries once to send the rest.
@@ -312,7 +309,7 @@ func (f *Follower) read(ctx context.Context, from, to uint64) ([]Record, error) 
 			f.Logger.Error("a damaged record is not exported: run reeve ledger verify", "exporter", f.Name, "index", index)
 			return nil
 		}
-		records = append(records, Record{Record: r, Leaf: tlog.RecordHash(data)})
+		records = append(records, Record{Record: r, Raw: append([]byte(nil), data...), Leaf: tlog.RecordHash(data)})
 		return nil
 	})
 	if err != nil {

@@ -66,12 +66,14 @@ func (r *Receiver) Check() error {
 	return nil
 }
 
-func (r *Receiver) tls() (*tls.Config, error) {
+// TLS is how to speak TLS with who has a certificate of the system's authorities, or of
+// those in a file; empty for none.
+func TLS(ca string) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
-	if r.CA == "" {
+	if ca == "" {
 		return c, nil
 	}
-	pem, err := os.ReadFile(r.CA)
+	pem, err := os.ReadFile(ca)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +81,7 @@ func (r *Receiver) tls() (*tls.Config, error) {
 		c.RootCAs = x509.NewCertPool()
 	}
 	if !c.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s holds no certificate in PEM", r.CA)
+		return nil, fmt.Errorf("%s holds no certificate in PEM", ca)
 	}
 	return c, nil
 }
@@ -191,7 +193,7 @@ func (r *Receiver) Spans(ctx context.Context) (*Spans, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
-	secured, err := r.tls()
+	secured, err := TLS(r.CA)
 	if err != nil {
 		return nil, err
 	}
