@@ -7,16 +7,19 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve"
 	"reeve.example/reeve/internal/policy"
+	"reeve.example/reeve/internal/replay"
 )
 
 func initCommand() *cobra.Command {
-	profile := policy.DefaultProfile
+	profile, from := policy.DefaultProfile, ""
 	c := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write the starter policy and a configuration here, to edit",
@@ -26,16 +29,29 @@ present folder unless given). Existing files are never overwritten.
 The starter policy comes in three strengths:
   coding   for an agent beside a developer: what is grave is denied, little asks
   service  for an agent that works for others, with tools and MCP servers
-  strict   for an agent that is not trusted yet: more is denied, much asks`,
+  strict   for an agent that is not trusted yet: more is denied, much asks
+
+With --from the records of a data folder are read, and DIR/policy/flow.yaml proposes, for the
+tools that agents were seen to use, which arguments say upon whom or what they act, and which
+of their results could be labelled as your own. Nothing in it stops anything until you say so.
+It can be added to a policy that is there already.`,
 		Example: `  reeve init
+  reeve init --from ./reeve-data
   reeve init --profile service /etc/reeve`,
 		Args: args(cobra.MaximumNArgs(1)),
 	}
 	c.Flags().StringVar(&profile, "profile", profile, "the starter policy's strength: coding, service or strict")
+	c.Flags().StringVar(&from, "from", "", "a data folder: propose labels and acts for the tools that agents were seen to use")
 	c.RunE = func(cmd *cobra.Command, a []string) error {
 		dir := "."
 		if len(a) == 1 {
 			dir = a[0]
+		}
+		if from != "" {
+			done, err := proposed(cmd, dir, from, profile)
+			if err != nil || done {
+				return err
+			}
 		}
 		files := map[string][]byte{"reeve.yaml": []byte(initialConfig)}
 		starter, err := policy.StarterOf(profile)
@@ -77,6 +93,73 @@ The starter policy comes in three strengths:
 	}
 	return c
 }
+
+// proposed writes what is proposed for the tools that the agents of a data folder were seen
+// to use. done says that the rest of the policy is there already.
+func proposed(cmd *cobra.Command, dir, from, profile string) (done bool, err error) {
+	file := filepath.Join(dir, "policy", "flow.yaml")
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("%s is there already; nothing was written", file)
+	}
+	c := reeve.Config{Data: from}
+	if err := noRecords(c); err != nil {
+		return false, err
+	}
+	store, err := reeve.OpenReader(cmd.Context(), c)
+	if err != nil {
+		return false, fmt.Errorf("open the records of %s: %w", from, err)
+	}
+	defer store.Close()
+	var seen policy.Seen
+	if err := replay.Acts(cmd.Context(), store, time.Time{}, time.Time{}, seen.Add); err != nil {
+		return false, fmt.Errorf("read the records of %s: %w", from, err)
+	}
+	byDefault, err := defaultOf(filepath.Dir(file), profile)
+	if err != nil {
+		return false, err
+	}
+	proposal := seen.Proposal(byDefault)
+	if proposal == nil {
+		return false, fmt.Errorf("in the records of %s no tool was seen that labels or acts would be about", from)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return false, err
+	}
+	if err := os.WriteFile(file, proposal, 0o644); err != nil {
+		return false, err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "wrote %s: read it, its labels are marked out\n", file)
+	_, err = os.Lstat(filepath.Join(dir, "reeve.yaml"))
+	return err == nil, nil
+}
+
+// defaultOf is what the documents of a policy's folder say of their default, or a profile of
+// the starter where there are none: all documents of a policy say the same.
+func defaultOf(dir, profile string) (string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return "", err
+	}
+	texts, err := policy.StarterOf(profile)
+	if err != nil {
+		return "", err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		texts = append([]policy.File{{Name: file, Data: text}}, texts...)
+	}
+	for _, f := range texts {
+		if m := defaultLine.FindSubmatch(f.Data); m != nil {
+			return string(m[1]), nil
+		}
+	}
+	return "deny", nil
+}
+
+var defaultLine = regexp.MustCompile(`(?m)^default: *(allow|deny|escalate)\b`)
 
 const initialConfig = `# Configuration of a reeve node: see "reeve settings" for everything that can be
 # set. A flag (--listen) wins over an environment variable (REEVE_LISTEN), and
