@@ -266,7 +266,7 @@ func (c *Config) authenticator() (*identity.Authenticator, error) {
 	cfg := identity.Config{Anonymous: anonymous}
 	if c.JWT.Secret != "" || c.JWT.JWKS != "" {
 		cfg.JWT = &identity.JWT{
-			JWKS: c.JWT.JWKS, Issuer: c.JWT.Issuer, Audience: c.JWT.Audience, RoleClaim: c.JWT.RoleFrom, Leeway: c.JWT.Leeway,
+			JWKS: c.JWT.JWKS, Issuer: c.JWT.Issuer, Audience: c.JWT.Audience, RoleClaim: c.JWT.RoleFrom, PersonClaim: c.JWT.PersonFrom, Leeway: c.JWT.Leeway,
 		}
 		if cfg.JWT.Roles, err = c.roles(); err != nil {
 			return nil, fmt.Errorf("jwt.roles: %w", err)

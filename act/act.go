@@ -90,6 +90,17 @@ type Principal struct {
 	Method string
 	// Organization is the credential's organization, or empty.
 	Organization string
+	// Person is who holds the credential, where one person has several: a word, or the
+	// name of another of them. Empty for a credential that is its holder's only one.
+	Person string
+}
+
+// Holder is the person whom answers are counted for.
+func (p Principal) Holder() string {
+	if p.Person != "" {
+		return p.Person
+	}
+	return p.Name
 }
 
 // Anonymous is the principal of a caller without a credential.

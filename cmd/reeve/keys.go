@@ -41,11 +41,12 @@ func keysCreate() *cobra.Command {
 	jsonFlag(c)
 	c.Flags().StringVar(&q.Role, "role", "agent", "agent, approver, auditor or admin")
 	c.Flags().StringVar(&q.Organization, "organization", "", "organization of the key's holder")
+	c.Flags().StringVar(&q.Person, "person", "", "who holds the key, where one person has several credentials: their answers count once")
 	return c
 }
 
 func keysGenerate() *cobra.Command {
-	var role, from string
+	var role, from, person string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "generate NAME",
@@ -67,7 +68,7 @@ about a key whose secret was made elsewhere: reeve_ and at least 32 random chara
 			var key identity.Key
 			if from == "" {
 				var err error
-				if key, made.Secret, err = identity.NewKey(a[0], identity.Role(role), "", time.Now()); err != nil {
+				if key, made.Secret, err = identity.NewKey(a[0], identity.Role(role), "", person, time.Now()); err != nil {
 					return usageError{err}
 				}
 			} else {
@@ -75,7 +76,7 @@ about a key whose secret was made elsewhere: reeve_ and at least 32 random chara
 				if err != nil {
 					return err
 				}
-				if key, err = identity.KnownKey(a[0], identity.Role(role), strings.TrimSpace(string(text))); err != nil {
+				if key, err = identity.KnownKey(a[0], identity.Role(role), person, strings.TrimSpace(string(text))); err != nil {
 					return usageError{err}
 				}
 			}
@@ -93,6 +94,7 @@ about a key whose secret was made elsewhere: reeve_ and at least 32 random chara
 		},
 	}
 	c.Flags().StringVar(&role, "role", "agent", "agent, approver, auditor or admin")
+	c.Flags().StringVar(&person, "person", "", "who holds the key, where one person has several credentials: their answers count once")
 	c.Flags().StringVar(&from, "from", "", "file with the secret of a key made elsewhere; - for standard input")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
@@ -121,7 +123,7 @@ func keysList() *cobra.Command {
 				return printJSON(cmd.OutOrStdout(), keys)
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tROLE\tORGANIZATION\tCREATED\tSTATE")
+			fmt.Fprintln(w, "NAME\tROLE\tPERSON\tORGANIZATION\tCREATED\tSTATE")
 			for _, k := range keys {
 				state := "valid"
 				if k.Given {
@@ -131,7 +133,7 @@ func keysList() *cobra.Command {
 				} else if !k.Revoked.IsZero() {
 					state = "revoked " + k.Revoked.Format(time.DateTime)
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.Name, k.Role, k.Organization, madeAt(k), state)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", k.Name, k.Role, k.Person, k.Organization, madeAt(k), state)
 			}
 			return w.Flush()
 		},

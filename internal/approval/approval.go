@@ -196,17 +196,22 @@ type Need struct {
 
 // Answer is one person's.
 type Answer struct {
-	By    string `json:"by"`
-	Agree bool   `json:"agree"`
-	Note  string `json:"note,omitzero"`
-	Seen  string `json:"seen,omitzero"` // the digest of what they looked at
-	For   Span   `json:"for,omitzero"`
+	By string `json:"by"`
+	// Person is who holds the credential, where that is said: two of one person's are one.
+	Person string `json:"person,omitzero"`
+	Agree  bool   `json:"agree"`
+	Note   string `json:"note,omitzero"`
+	Seen   string `json:"seen,omitzero"` // the digest of what they looked at
+	For    Span   `json:"for,omitzero"`
 	// Usual says that what the act is done upon is usual for its agent from now on.
 	Usual bool `json:"usual,omitzero"`
 	// Changes are those with which they agree, and to nothing without them.
 	Changes []Change  `json:"changes,omitempty"`
 	At      time.Time `json:"at"`
 }
+
+// holder is the person whose answer it is.
+func (a Answer) holder() string { return act.Principal{Name: a.By, Person: a.Person}.Holder() }
 
 // Needs are what the reasons of a decision ask of people, and until when. Every
 // escalating rule asks, for itself.
@@ -300,9 +305,9 @@ func (d *Decision) May(by act.Principal, agree bool, now time.Time) error {
 		return fmt.Errorf("%w: it is %s", ErrEnded, state)
 	case by.Name == d.Principal:
 		return ErrOwn
-	case !slices.ContainsFunc(d.Needs, func(n Need) bool { return n.asks(by.Name) }):
+	case !slices.ContainsFunc(d.Needs, func(n Need) bool { return n.asks(by) }):
 		return ErrNotAsked
-	case agree && slices.ContainsFunc(d.Answers, func(a Answer) bool { return a.By == by.Name && a.Agree }):
+	case agree && slices.ContainsFunc(d.Answers, func(a Answer) bool { return a.holder() == by.Holder() && a.Agree }):
 		return ErrAnswered
 	case agree && d.Sealed == nil && d.Exact == nil:
 		return ErrUnshown
@@ -324,7 +329,7 @@ func (d *Decision) Answer(by act.Principal, a Answer, now time.Time) error {
 	if !agree {
 		a.For = Span{}
 	}
-	a.By, a.At = by.Name, now
+	a.By, a.Person, a.At = by.Name, by.Person, now
 	d.Answers = append(d.Answers, a)
 	switch {
 	case !agree && state == Approved:
@@ -378,25 +383,28 @@ func (d *Decision) Usual() bool {
 // satisfied reports whether enough people agreed to every rule.
 func (d *Decision) satisfied() bool {
 	for _, n := range d.Needs {
-		agreed := 0
+		var agreed []string // each person once, by whatever credential
 		for _, a := range d.Answers {
-			if a.Agree && n.asks(a.By) {
-				agreed++
+			if who := a.holder(); a.Agree && n.asks(act.Principal{Name: a.By, Person: a.Person}) && !slices.Contains(agreed, who) {
+				agreed = append(agreed, who)
 			}
 		}
-		if agreed < n.Quorum {
+		if len(agreed) < n.Quorum {
 			return false
 		}
 	}
 	return len(d.Needs) > 0
 }
 
-// asks reports whether a need asks this person: by name, or by the beginning of
-// a name followed by a star. A need that names nobody asks every approver.
-func (n Need) asks(name string) bool {
+// asks reports whether a need asks this person: by the credential's name, by the beginning
+// of it followed by a star, or as person:NAME. A need that names nobody asks every approver.
+func (n Need) asks(who act.Principal) bool {
 	return len(n.Approvers) == 0 || slices.ContainsFunc(n.Approvers, func(p string) bool {
+		if person, ok := strings.CutPrefix(p, "person:"); ok {
+			return person == who.Holder()
+		}
 		prefix, star := strings.CutSuffix(p, "*")
-		return p == name || star && strings.HasPrefix(name, prefix)
+		return p == who.Name || star && strings.HasPrefix(who.Name, prefix)
 	})
 }
 

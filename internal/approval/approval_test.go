@@ -2,6 +2,7 @@ package approval
 
 import (
 	"errors"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -131,6 +132,43 @@ func TestData(t *testing.T) {
 	}
 	if (&Decision{}).Open() {
 		t.Error("the zero decision is open")
+	}
+}
+
+// TestQuorumOfPersons: several credentials of one person are one person, in whatever order
+// and mixture they come.
+func TestQuorumOfPersons(t *testing.T) {
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	all := []act.Principal{
+		{Name: "key:ada-desk", Person: "ada"}, {Name: "key:ada-phone", Person: "ada"}, {Name: "jwt:https://sso#1", Person: "ada"}, {Name: "key:bo"}, {Name: "jwt:https://sso#2", Person: "cleo"},
+		{Name: "key:cleo", Person: "cleo"}, {Name: "socket:ada(1000)"}, {Name: "key:ada"},
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		quorum := 1 + rng.IntN(4)
+		d := Decision{State: Held, Principal: "key:agent", Exact: &Exact{}, Seen: "x", Created: now, Expires: now.Add(time.Hour), Needs: []Need{{Rule: "r", Quorum: quorum}}}
+		persons := map[string]bool{}
+		for _, i := range rng.Perm(len(all)) {
+			who := all[i]
+			err := d.Answer(who, Answer{Agree: true, Seen: "x"}, now)
+			switch {
+			case d.State == Approved && len(persons) >= quorum:
+			case persons[who.Holder()] && err != ErrAnswered:
+				t.Fatalf("%+v answers twice: %v", who, err)
+			case err == nil:
+				persons[who.Holder()] = true
+			}
+			if (d.State == Approved) != (len(persons) >= quorum) {
+				t.Fatalf("%s with %d of %d persons", d.State, len(persons), quorum)
+			}
+		}
+	}
+	// A person is asked by whatever credential, and by no other's.
+	need := Need{Approvers: []string{"person:ada"}}
+	for i, want := range []bool{true, true, true, false, false, false, false, false} {
+		if got := need.asks(all[i]); got != want {
+			t.Errorf("%+v is asked: %v", all[i], got)
+		}
 	}
 }
 

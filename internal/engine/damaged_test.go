@@ -245,7 +245,7 @@ func (n *node) fill() *before {
 	if d, _, err := n.guard.Decide(ctx, plain("old", "1")); err != nil || d.Effect != act.Allow {
 		n.t.Fatalf("%+v, %v", d, err)
 	}
-	key, secret, err := identity.NewKey("a", identity.Admin, "", time.Now())
+	key, secret, err := identity.NewKey("a", identity.Admin, "", "", time.Now())
 	if err == nil {
 		err = n.store.PutKey(ctx, key)
 	}

@@ -262,11 +262,11 @@ func TestKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, secret, err := NewKey("ci-bot", Approver, "ACME", start)
+	key, secret, err := NewKey("ci-bot", Approver, "ACME", "", start)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, otherSecret, err := NewKey("gone", Admin, "", start)
+	other, otherSecret, err := NewKey("gone", Admin, "", "", start)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +333,7 @@ func TestNewKeyRefuses(t *testing.T) {
 		{"", "", Agent}, {"-x", "", Agent}, {"a b", "", Agent}, {"a\nb", "", Agent}, {strings.Repeat("a", 65), "", Agent}, {"é", "", Agent},
 		{"a", "", "root"}, {"a", "", ""}, {"a", "x\x1b[2J", Agent}, {"a", strings.Repeat("o", 300), Agent}, {"a", "\u202eevil", Agent},
 	} {
-		if _, _, err := NewKey(tt.name, tt.role, tt.org, start); err == nil {
+		if _, _, err := NewKey(tt.name, tt.role, tt.org, "", start); err == nil {
 			t.Errorf("NewKey(%q, %q, %q) was accepted", tt.name, tt.role, tt.org)
 		}
 	}
@@ -520,8 +520,8 @@ func TestCredentialEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, text, _ := NewKey("bot", Agent, "", start)
-	other, secretOther, _ := NewKey("other", Agent, "", start)
+	key, text, _ := NewKey("bot", Agent, "", "", start)
+	other, secretOther, _ := NewKey("other", Agent, "", "", start)
 	a.SetKeys([]Key{key})
 	held, err := a.Check(request("Bearer " + text))
 	if err != nil {
@@ -611,7 +611,7 @@ func TestGivenKeys(t *testing.T) {
 		}
 		return "", errors.New("a secret is not written here")
 	}
-	key, secret, err := NewKey("agent-1", Admin, "", time.Now())
+	key, secret, err := NewKey("agent-1", Admin, "", "", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -619,7 +619,7 @@ func TestGivenKeys(t *testing.T) {
 	if err != nil || parsed.Name != "agent-1" || parsed.Role != "admin" || parsed.Hash != key.Hash || !parsed.Given {
 		t.Fatalf("%+v, %v", parsed, err)
 	}
-	known, err := KnownKey("agent-1", Admin, secret)
+	known, err := KnownKey("agent-1", Admin, "", secret)
 	if err != nil || known.Hash != key.Hash {
 		t.Errorf("%+v, %v", known, err)
 	}
@@ -637,7 +637,7 @@ func TestGivenKeys(t *testing.T) {
 		}
 	}
 	for _, weak := range []string{"", "reeve_", "reeve_admin", "secret", strings.Repeat("x", 64), "reeve_" + strings.Repeat(" ", 40), "reeve_" + strings.Repeat("x", 600)} {
-		if _, err := KnownKey("a", Agent, weak); err == nil {
+		if _, err := KnownKey("a", Agent, "", weak); err == nil {
 			t.Errorf("%q is taken for a secret", weak)
 		}
 	}
@@ -645,7 +645,7 @@ func TestGivenKeys(t *testing.T) {
 
 // When nobody needs a credential, and what a key, a revoked one or a token changes.
 func TestThreat15Anonymous(t *testing.T) {
-	key, secret, err := NewKey("k", Agent, "", time.Now())
+	key, secret, err := NewKey("k", Agent, "", "", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -704,5 +704,26 @@ func TestCredentialOfNobody(t *testing.T) {
 	<-changed
 	if err := c.Lasts(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPerson: whose a credential is stands in the key, in its setting, and in the claim of a
+// token that is named for it.
+func TestPerson(t *testing.T) {
+	for person, fine := range map[string]bool{"": true, "ada": true, "ada@example.org": true, "Ådá": true, "a b": false, "@ada": false, "a:b": false, "a=b": false, "a,b": false, strings.Repeat("a", 129): false, "a\x1b": false} {
+		key, _, err := NewKey("k", Approver, "", person, time.Now())
+		if (err == nil) != fine {
+			t.Errorf("%q: %v", person, err)
+		}
+		if err != nil {
+			continue
+		}
+		back, err := ParseKey(key.Setting(), nil)
+		if err != nil || back.Person != person || back.Role != "approver" || back.Hash != key.Hash {
+			t.Errorf("%q: %+v %v", key.Setting(), back, err)
+		}
+		if p, _, err := newKeyRing([]Key{key}).holder(key.Hash); err != nil || p.Person != person || person != "" && p.Holder() != person || person == "" && p.Holder() != "key:k" {
+			t.Errorf("%q: %+v %v", person, p, err)
+		}
 	}
 }

@@ -37,6 +37,9 @@ type JWT struct {
 	// OrganizationClaim is the claim that holds the organization; empty means
 	// "organization".
 	OrganizationClaim string
+	// PersonClaim is the claim that says who holds the token, in the word by which API keys
+	// say it; empty where none does. Nobody may be able to choose its value themselves.
+	PersonClaim string
 	// Leeway is the tolerated difference of clocks.
 	Leeway time.Duration
 	// Now is the clock; nil means time.Now.
@@ -125,6 +128,12 @@ func (t *tokens) verify(ctx context.Context, text string) (by act.Principal, rol
 	if !printable(organization) {
 		return refuse(nil, "The token names an organization that cannot be recorded.")
 	}
+	person := ""
+	if t.cfg.PersonClaim != "" {
+		if person, _ = claims[t.cfg.PersonClaim].(string); person != "" && !personName.MatchString(person) {
+			return refuse(nil, "The token names a person that cannot be recorded.")
+		}
+	}
 	if role, err = t.role(claims); err != nil {
 		return act.Principal{}, "", time.Time{}, err
 	}
@@ -132,7 +141,7 @@ func (t *tokens) verify(ctx context.Context, text string) (by act.Principal, rol
 	if err != nil || until == nil {
 		return refuse(err, "The token is not valid.")
 	}
-	return act.Principal{Name: "jwt:" + issuer + "#" + subject, Method: "jwt", Organization: organization}, role, until.Add(t.cfg.Leeway), nil
+	return act.Principal{Name: "jwt:" + issuer + "#" + subject, Method: "jwt", Organization: organization, Person: person}, role, until.Add(t.cfg.Leeway), nil
 }
 
 // strict refuses a token whose header or claims another reader could understand

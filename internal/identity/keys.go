@@ -25,12 +25,16 @@ const methodKey = "key"
 // keyName is what names a key: it stands in records and on terminals.
 var keyName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
+// personName is what names a person: a word, or an address of e-mail.
+var personName = lazyregexp.New(`^[\pL\pN][\pL\pN._@+-]{0,127}$`)
+
 // Key is an API key. The secret itself is never stored.
 type Key struct {
 	Name         string
 	Hash         [32]byte // SHA-256 of the secret
 	Role         string
 	Organization string
+	Person       string // who holds it, where one person has several credentials; or empty
 	Created      time.Time
 	Revoked      time.Time // zero while valid
 	// Given says that the node's configuration has the key, and no database.
@@ -50,8 +54,8 @@ type Keys interface {
 
 // NewKey makes an API key. The secret is shown to its holder once; the key
 // holds nothing but its hash.
-func NewKey(name string, role Role, organization string, now time.Time) (key Key, secret string, err error) {
-	if key, err = named(name, role, organization); err != nil {
+func NewKey(name string, role Role, organization, person string, now time.Time) (key Key, secret string, err error) {
+	if key, err = named(name, role, organization, person); err != nil {
 		return Key{}, "", err
 	}
 	var random [32]byte
@@ -63,7 +67,7 @@ func NewKey(name string, role Role, organization string, now time.Time) (key Key
 	return key, secret, nil
 }
 
-// ParseKey reads a key that a configuration has, NAME=ROLE:HASH. hash reads the hash,
+// ParseKey reads a key that a configuration has, NAME=ROLE:HASH, or NAME=ROLE@PERSON:HASH. hash reads the hash,
 // where it stands elsewhere.
 func ParseKey(text string, hash func(reference string) (string, error)) (Key, error) {
 	name, rest, ok := strings.Cut(text, "=")
@@ -71,7 +75,8 @@ func ParseKey(text string, hash func(reference string) (string, error)) (Key, er
 	if !ok || !also {
 		return Key{}, errors.New("a key is given as NAME=ROLE:HASH, as reeve keys generate prints it") // and what is there may be a secret
 	}
-	key, err := named(name, Role(role), "")
+	role, person, _ := strings.Cut(role, "@")
+	key, err := named(name, Role(role), "", person)
 	if err != nil {
 		return Key{}, err
 	}
@@ -94,12 +99,16 @@ const hashPrefix = "sha256:"
 
 // Setting is the key as a configuration has it.
 func (k Key) Setting() string {
-	return k.Name + "=" + k.Role + ":" + hashPrefix + hex.EncodeToString(k.Hash[:])
+	role := k.Role
+	if k.Person != "" {
+		role += "@" + k.Person
+	}
+	return k.Name + "=" + role + ":" + hashPrefix + hex.EncodeToString(k.Hash[:])
 }
 
 // KnownKey is a key whose secret somebody else made: long enough that nobody guesses it.
-func KnownKey(name string, role Role, secret string) (Key, error) {
-	key, err := named(name, role, "")
+func KnownKey(name string, role Role, person, secret string) (Key, error) {
+	key, err := named(name, role, "", person)
 	if err != nil {
 		return Key{}, err
 	}
@@ -114,7 +123,7 @@ func KnownKey(name string, role Role, secret string) (Key, error) {
 const longestSecret = 512
 
 // named is a key without a secret yet.
-func named(name string, role Role, organization string) (Key, error) {
+func named(name string, role Role, organization, person string) (Key, error) {
 	if !keyName.MatchString(name) {
 		return Key{}, fmt.Errorf("%.80q is no name for a key: use 1 to 64 letters, digits, dots, dashes and underscores, and begin with a letter or digit", name)
 	}
@@ -124,7 +133,10 @@ func named(name string, role Role, organization string) (Key, error) {
 	if !printable(organization) {
 		return Key{}, errors.New("the organization is longer than 256 bytes or has control characters")
 	}
-	return Key{Name: name, Role: string(role), Organization: organization}, nil
+	if person != "" && !personName.MatchString(person) {
+		return Key{}, fmt.Errorf("%.80q is no name for a person: use 1 to 128 letters, digits and . _ @ + -, and begin with a letter or digit", person)
+	}
+	return Key{Name: name, Role: string(role), Organization: organization, Person: person}, nil
 }
 
 // keyRing is the keys that are taken, by the hash of their secrets. Looking up
@@ -147,7 +159,7 @@ func newKeyRing(keys []Key) *keyRing {
 		if !ok || k.Damaged {
 			continue // a role of a newer version: what it may do is not known here
 		}
-		p := act.Principal{Name: "key:" + k.Name, Method: methodKey, Organization: k.Organization}
+		p := act.Principal{Name: "key:" + k.Name, Method: methodKey, Organization: k.Organization, Person: k.Person}
 		ring.byHash[k.Hash] = holder{caller{p, role}, !k.Revoked.IsZero()}
 	}
 	return ring

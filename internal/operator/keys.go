@@ -96,6 +96,7 @@ type KeyInfo struct {
 	Name         string    `json:"name"`
 	Role         string    `json:"role"`
 	Organization string    `json:"organization,omitzero"`
+	Person       string    `json:"person,omitzero"` // who holds it, where one person has several
 	Created      time.Time `json:"created,omitzero"`
 	Revoked      time.Time `json:"revoked,omitzero"`
 	Secret       string    `json:"secret,omitzero"`
@@ -104,7 +105,7 @@ type KeyInfo struct {
 }
 
 func infoOf(k identity.Key) KeyInfo {
-	return KeyInfo{Name: k.Name, Role: k.Role, Organization: k.Organization, Created: k.Created, Revoked: k.Revoked, Damaged: k.Damaged, Given: k.Given}
+	return KeyInfo{Name: k.Name, Role: k.Role, Organization: k.Organization, Person: k.Person, Created: k.Created, Revoked: k.Revoked, Damaged: k.Damaged, Given: k.Given}
 }
 
 func (k *Keys) list(r *http.Request, _ act.Principal, _ Nothing) ([]KeyInfo, error) {
@@ -131,7 +132,7 @@ func (k *Keys) create(r *http.Request, by act.Principal, q KeyInfo) (KeyInfo, er
 			return KeyInfo{}, badRequest("there is a key named %q already; revoke it first, or choose another name", q.Name)
 		}
 	}
-	key, secret, err := identity.NewKey(q.Name, identity.Role(q.Role), q.Organization, k.Now())
+	key, secret, err := identity.NewKey(q.Name, identity.Role(q.Role), q.Organization, q.Person, k.Now())
 	if err != nil {
 		return KeyInfo{}, problem{http.StatusBadRequest, err}
 	}

@@ -75,7 +75,7 @@ func newAuth(t testing.TB, anonymous bool, keys ...identity.Key) *identity.Authe
 
 func newKey(t testing.TB, name string, role identity.Role) (identity.Key, string) {
 	t.Helper()
-	key, secret, err := identity.NewKey(name, role, "", time.Now())
+	key, secret, err := identity.NewKey(name, role, "", "", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

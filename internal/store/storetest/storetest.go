@@ -812,7 +812,7 @@ func keys(t *testing.T, s *suite) {
 	s.check(err)
 	s.diff("number of keys", 0, len(got))
 	want := []identity.Key{
-		{Name: "ci", Hash: sha256.Sum256([]byte("1")), Role: "agent", Organization: "ACME \"ü\"", Created: Epoch.Add(123456789)},
+		{Name: "ci", Hash: sha256.Sum256([]byte("1")), Role: "agent", Organization: "ACME \"ü\"", Person: "ada@example.org", Created: Epoch.Add(123456789)},
 		{Name: "a'b", Hash: sha256.Sum256([]byte("2")), Role: "admin", Created: Epoch.Add(time.Hour), Revoked: Epoch.Add(2 * time.Hour)},
 	}
 	s.check(s.PutKey(s.ctx, want[1]))
