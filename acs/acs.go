@@ -88,19 +88,22 @@ func (s *Server) Namespace() jsonrpc.Namespace {
 	}
 }
 
-// fault is an error of JSON-RPC.
-func fault(code int, reason string) *jsonrpc.Error {
-	return &jsonrpc.Error{Code: code, Message: messages[code], Data: append(rawjson.AppendString([]byte(`{"reason":`), reason), '}')}
+// fault is an error, with its reason in a word for programs and in a sentence for people.
+func fault(code int, message string) *jsonrpc.Error {
+	data := rawjson.AppendString([]byte(`{"reason":`), strings.ReplaceAll(strings.ToLower(messages[code]), " ", "_"))
+	data = rawjson.AppendString(append(data, `,"message":`...), message)
+	return &jsonrpc.Error{Code: code, Message: messages[code], Data: append(data, '}')}
 }
 
 // with adds a member to an error's data. value is raw JSON.
-func with(e *jsonrpc.Error, name, value string) *jsonrpc.Error {
-	e.Data = append(e.Data[:len(e.Data)-1], `,"`+name+`":`+value+`}`...)
+func with(e *jsonrpc.Error, name string, value []byte) *jsonrpc.Error {
+	e.Data = add(e.Data, name, value)
 	return e
 }
 
 func wrong(code int, f *params.Fault) *jsonrpc.Error {
-	return &jsonrpc.Error{Code: code, Message: messages[code], Data: append(f.AppendMembers([]byte{'{'}), '}')}
+	e := with(fault(code, f.Reason), "field", rawjson.Quote(f.Field))
+	return with(e, "expected", rawjson.Quote(f.Expected))
 }
 
 // request is one whose envelope was checked. key is nil until it is known who signed it.
@@ -148,8 +151,9 @@ func (s *Server) open(q *jsonrpc.Request) (*request, *jsonrpc.Error) {
 	if f := params.Object(q.Params); f != nil {
 		return nil, wrong(jsonrpc.InvalidRequest, f)
 	}
-	if v := q.Params.Get("acs_version"); v.Kind() == rawjson.String && !speaks(v.Text()) {
-		return nil, with(fault(UnsupportedVersion, "This version is not spoken here."), "supported_versions", `["`+Version+`"]`)
+	ping := q.Method == "system/ping"
+	if v := q.Params.Get("acs_version"); v.Kind() == rawjson.String && !speaks(v.Text()) && !ping {
+		return nil, with(fault(UnsupportedVersion, "This version is not spoken here."), "supported_versions", []byte(`["`+Version+`"]`))
 	}
 	if f := envelope.Check(q.Params, q.Message); f != nil {
 		return nil, wrong(jsonrpc.InvalidRequest, f)
@@ -157,21 +161,22 @@ func (s *Server) open(q *jsonrpc.Request) (*request, *jsonrpc.Error) {
 	meta := q.Params.Get("metadata")
 	r := &request{Request: q, id: q.Params.Get("request_id").Text(), session: meta.Get("session_id").Text(), meta: meta}
 	signature := q.Params.Get("signature")
-	if r.Method == "system/ping" && !signature.Exists() {
-		return r, nil
-	}
 	key := s.keys[signature.Get("key_id").Text()]
 	if key == nil || signature.Get("value").Kind() != rawjson.String {
+		if ping { // which is answered while keys are in disorder, too
+			return r, nil
+		}
 		return nil, unsigned()
 	}
-	if at, found := inexact(q.Message); found {
+	if at, found := inexact(q.Message); found && !ping {
 		return nil, wrong(SignatureInvalid, params.Wrong(at.Pointer()[len(q.Message.Pointer()):], "A double does not hold this number, so that the signature would be another number's, too.", "a number that a double holds, or a string"))
 	}
 	form, err := canonicalRequest(q.Message)
-	if err != nil || key.check(signature, r.session, form) != nil {
+	if err == nil && key.check(signature, r.session, form) == nil {
+		r.key = key
+	} else if !ping {
 		return nil, unsigned()
 	}
-	r.key = key
 	return r, nil
 }
 
@@ -215,7 +220,7 @@ func (s *Server) answer(ctx context.Context, r *request) (b []byte, fail *jsonrp
 	}()
 	now := s.cfg.Guard.Now()
 	if off := now.Sub(timeOf(r.Params.Get("timestamp"))).Abs(); off > Skew {
-		return nil, with(fault(OutOfWindow, "The request's time is too far from the guardian's."), "skew_window_ms", strconv.FormatInt(Skew.Milliseconds(), 10))
+		return nil, with(fault(OutOfWindow, "The request's time is too far from the guardian's."), "skew_window_ms", strconv.AppendInt(nil, Skew.Milliseconds(), 10))
 	}
 	id := sessionID(r.session)
 	defer s.sessions.Lock(id)()

@@ -46,6 +46,7 @@ type guardian struct {
 	*testing.T
 	dir   string
 	guard *guard.Guard
+	store *sqlite.Store
 	http  *jsonrpc.Handler
 	close func()
 }
@@ -64,7 +65,7 @@ func open(t *testing.T, dir string, keys ...Key) *guardian {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &guardian{T: t, dir: dir, close: sync.OnceFunc(func() { log.Close(); store.Close() })}
+	g := &guardian{T: t, dir: dir, store: store, close: sync.OnceFunc(func() { log.Close(); store.Close() })}
 	t.Cleanup(g.close)
 	if g.guard, err = guard.New(t.Context(), guard.Config{Log: log, Store: store, Policy: set}); err != nil {
 		t.Fatal(err)
@@ -230,6 +231,81 @@ func TestKey(t *testing.T) {
 	got := hex.EncodeToString((&Key{Secret: secret}).sessionKey(session))
 	if want := "80f0dc8c611279bfc2af2d5f374c5cb685888192ce1af5c3e0673d8fa748e8a4"; got != want {
 		t.Errorf("%s, not %s", got, want)
+	}
+}
+
+// TestVectors are the signing cases of agent-evidence-vectors 0.27.0, family acs-f-13: one
+// request under keys that were derived rightly and wrongly.
+func TestVectors(t *testing.T) {
+	secret := func(first byte) []byte {
+		b := make([]byte, 32)
+		for i := range b {
+			b[i] = first + byte(i)
+		}
+		return b
+	}
+	october, september := &Key{ID: "2026-10", Secret: secret(0)}, &Key{ID: "2026-09", Secret: secret(32)}
+	for _, c := range []struct {
+		name, label, mac string
+		holds            bool
+	}{
+		{"as it is derived", "2026-10", "IpKQ7ATTCnGgalf/y1wBDRGZXLTFcSlQ+dHFvsf23s4=", true},
+		{"the other label", "2026-09", "Z10sCIH8d+Ml7YvhFBRrWx5bWyzmp/2FN6SF3gAEq34=", true},
+		{"under one label by the other's secret", "2026-09", "IpKQ7ATTCnGgalf/y1wBDRGZXLTFcSlQ+dHFvsf23s4=", false},
+		{"a label that is not known", "default", "IpKQ7ATTCnGgalf/y1wBDRGZXLTFcSlQ+dHFvsf23s4=", false},
+		{"the session as the label", session, "IpKQ7ATTCnGgalf/y1wBDRGZXLTFcSlQ+dHFvsf23s4=", false},
+		{"64 bytes", "2026-10", "O5xw6un3MQX1ArXfaVVIJVIRtfgh9m0qaM53kKNOfxg=", false},
+		{"the session as salt", "2026-10", "Od12mQKTcRHBlZ9J9or5JPDYeoWS6GVy4VoWr5MjBdw=", false},
+		{"another session", "2026-10", "XIgJ2pSy2NeQ8AzZ+r/OSLVE7Y8oj1f51+/fBAIVwCY=", false},
+		{"the secret itself", "2026-10", "9i9NvXqbqNZKUUf/2TtuS8UXjGddsOTFEVbPwUZ6zgI=", false},
+	} {
+		r, err := jsonrpc.RequestOf(fmt.Appendf(nil, `{"id":1,"jsonrpc":"2.0","method":"steps/toolCallRequest","params":{"acs_version":"0.1.0","metadata":{"agent_id":"agent-acs-vectors","session_id":%q},"payload":{"arguments":{"to":{"value":"ops@example.org"}},"tool":{"name":"email.send"}},"request_id":"56a78506-aa4a-489d-8171-8833ef83f7bd","signature":{"algorithm":"HMAC-SHA256","key_id":%q,"value":%q},"timestamp":"2026-10-15T12:00:00Z"}}`, session, c.label, c.mac))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Server{keys: map[string]*Key{october.ID: october, september.ID: september}}
+		if _, fail := s.open(r); (fail == nil) != c.holds || fail != nil && fail.Code != SignatureInvalid {
+			t.Errorf("%s: %v", c.name, fail)
+		}
+	}
+	answer := []byte(`{"id":1,"jsonrpc":"2.0","result":{"acs_version":"0.1.0","decision":"deny","reasoning":"recipient outside the committed intent","request_id":"56a78506-aa4a-489d-8171-8833ef83f7bd","signature":{"algorithm":"HMAC-SHA256","key_id":"2026-09","value":"6Avy7TLtaLnIJ1JlEFrXji/ZNikaIQW95ZIy5/b1n1c="},"type":"final"}}`)
+	if september.Verify(answer, session) != nil || october.Verify(answer, session) == nil {
+		t.Error("an answer is signed under the label that the request named, and no other")
+	}
+}
+
+// TestUnresolved: a result of what never came in its session is noted in its record, and one
+// of what came is not.
+func TestUnresolved(t *testing.T) {
+	g := open(t, t.TempDir(), keyA)
+	a := g.agent()
+	a.hello()
+	a.ask("steps/toolCallRequest", toolCall("ls", "{}"))
+	for ref, want := range map[string]bool{"00000000-0000-4000-8000-000000000002": false, "00000000-0000-4000-8000-000000000077": true} {
+		got := a.ask("steps/toolCallResult", `{"tool":{"name":"ls"},"exit_status":"success","outputs":[{"value":"a"}],"request_id_ref":"`+ref+`"}`)
+		var ours struct {
+			Result struct {
+				Data struct {
+					Reeve struct {
+						ID string `json:"decision_id"`
+					}
+				} `json:"policy_data"`
+			}
+		}
+		if err := json.Unmarshal(got.raw, &ours); err != nil {
+			t.Fatal(err)
+		}
+		at, err := act.ParsePosition(ours.Result.Data.Reeve.ID)
+		if err != nil {
+			t.Fatalf("%v: %s", err, got.raw)
+		}
+		beside, err := ledger.ReadOpening(t.Context(), g.store, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if noted := bytes.Contains(beside.Links, []byte("request_id_ref_unresolved")) || bytes.Contains(beside.Reasons, []byte("request_id_ref_unresolved")); noted != want {
+			t.Errorf("%s: noted %v: %s", ref, noted, beside.Links)
+		}
 	}
 }
 
@@ -447,6 +523,14 @@ func TestHooks(t *testing.T) {
 	if got := a.ask("system/ping", `{"echo":"hi"}`).Result; got.Decision != "allow" || got.Payload["echo"] != "hi" || got.Chain != "" {
 		t.Errorf("%+v", got)
 	}
+	for name, change := range map[string]func(map[string]any){
+		"another version": set("acs_version", "9.9.9"), "an old time": set("timestamp", "2020-01-01T00:00:00Z"),
+		"a wrong signature": set("signature", map[string]any{"algorithm": Algorithm, "key_id": keyA.ID, "value": "AAAA"}), "an unknown key": set("signature", map[string]any{"key_id": "x"}),
+	} {
+		if got := a.post(a.form("system/ping", `{"n":12345678901234567891}`, change)); got.Result.Decision != "allow" || got.Result.Signature != nil {
+			t.Errorf("a ping with %s: %s", name, got.raw)
+		}
+	}
 	if got := a.post(a.form("system/ping", `{}`)); got.Result.Decision != "allow" || got.Result.Signature != nil {
 		t.Errorf("an unsigned ping: %s", got.raw)
 	}
@@ -500,6 +584,26 @@ func TestDefer(t *testing.T) {
 	}
 	if got := a.ask("steps/toolCallRequest", call).Result.Decision; got != "defer" {
 		t.Errorf("once more: %s", got)
+	}
+}
+
+// TestDeferredBounded: a session's steps are not put off for ever.
+func TestDeferredBounded(t *testing.T) {
+	g := open(t, t.TempDir(), keyA)
+	a := g.agent()
+	a.hello()
+	items := newSessions(g.guard)
+	if _, err := items.Update(t.Context(), sessionID(session), func(s *sessionState, _ *guard.Item) (*guard.Note, error) {
+		s.Deferred = maxDeferred - 1
+		return guard.Admin("test", act.Principal{}, nil), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	call := toolCall("deploy", `{"app":{"value":"web"}}`)
+	for _, want := range []string{"defer approval_required released", "deny deferrals_exhausted released"} {
+		if got := a.ask("steps/toolCallRequest", call).said(); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
 	}
 }
 

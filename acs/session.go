@@ -45,13 +45,22 @@ type sessionState struct {
 	Ended   bool           `json:"ended,omitzero"`
 	// Calls are the tools' calls that were let through, and whose results are awaited.
 	Calls []pending `json:"calls,omitzero"`
-	At    time.Time `json:"at"`
+	// Deferred is how often a step of the session was put off until people have answered.
+	Deferred int       `json:"deferred,omitzero"`
+	At       time.Time `json:"at"`
 }
 
 type pending struct {
 	ID   string `json:"id"`
 	Tool string `json:"tool"`
 }
+
+// maxSessions is how many sessions of one agent are remembered at once.
+const maxSessions = 10_000
+
+// maxDeferred bounds how often a session's steps are put off: an agent that asks again each
+// half minute can do so for a night.
+const maxDeferred = 1000
 
 // maxPending is how many calls without a result are remembered.
 const maxPending = 64
@@ -60,7 +69,8 @@ func sessionID(session string) string { return guard.ItemID(16, sessionKind, ses
 
 func newSessions(g *guard.Guard) *guard.Items[sessionState] {
 	return guard.NewItems(g, guard.Kind[sessionState]{
-		Name: sessionKind,
+		Name:  sessionKind,
+		Quota: guard.Quota{Name: sessionKind, What: "sessions", N: maxSessions},
 		Parse: func(item *ledger.Item) (*sessionState, error) {
 			t := new(sessionState)
 			if err := json.Unmarshal(item.Data, t); err != nil {
@@ -91,12 +101,20 @@ func newMarks(g *guard.Guard, kind string) *guard.Items[time.Time] {
 	})
 }
 
+// usedID names what was used up in a session. A UUID is one in either case of its letters.
+func usedID(what, session, text string) string {
+	if what == "request_id" {
+		text = strings.ToLower(text)
+	}
+	return guard.ItemID(16, usedKind, what, session, text)
+}
+
 // use is what uses a request's id and nonce up; replayed is true where one was used before.
 func (s *Server) use(ctx context.Context, r *request) (items []*guard.Item, replayed bool, err error) {
 	now := s.cfg.Guard.Now()
-	names := []string{guard.ItemID(16, usedKind, "request_id", r.session, strings.ToLower(r.id))}
+	names := []string{usedID("request_id", r.session, r.id)}
 	if n := r.Params.Get("nonce"); n.Exists() {
-		names = append(names, guard.ItemID(16, usedKind, "nonce", r.session, n.Text()))
+		names = append(names, usedID("nonce", r.session, n.Text()))
 	}
 	for _, name := range names {
 		_, item, err := s.used.Get(ctx, name)
@@ -119,7 +137,7 @@ func (s *Server) step(ctx context.Context, r *request) ([]byte, *jsonrpc.Error, 
 		return nil, nil, err
 	}
 	if state == nil && r.Method != "handshake/hello" {
-		return nil, with(fault(NotNegotiated, "No session was agreed to: begin with handshake/hello."), "method", string(rawjson.Quote(r.Method))), nil
+		return nil, with(fault(NotNegotiated, "No session was agreed to: begin with handshake/hello."), "method", rawjson.Quote(r.Method)), nil
 	}
 	if state != nil && (state.Key != r.key.ID || state.Agent != r.meta.Get("agent_id").Text()) {
 		why := act.Final("acs", "key_not_bound", "The session is another agent's, or was begun with another key.", "Begin a session of your own.")
@@ -140,7 +158,7 @@ func (s *Server) step(ctx context.Context, r *request) ([]byte, *jsonrpc.Error, 
 		return nil, fail, s.cfg.Guard.Write(ctx, s.note(r, "acs.refused", fail.Message), used...)
 	}
 	if !negotiated(state.Methods, r.Method) {
-		return refuse(with(fault(NotNegotiated, "This method was not agreed to in the handshake."), "method", string(rawjson.Quote(r.Method))))
+		return refuse(with(fault(NotNegotiated, "This method was not agreed to in the handshake."), "method", rawjson.Quote(r.Method)))
 	}
 	a, wrongParams := decode(r.Request)
 	switch {
@@ -157,11 +175,16 @@ func (s *Server) step(ctx context.Context, r *request) ([]byte, *jsonrpc.Error, 
 	if state.Ended {
 		a.Refusals = append(a.Refusals, act.Final("acs", "session_ended", "The session has ended.", "Begin another one."))
 	}
+	if state.Deferred >= maxDeferred && a.IsCall() {
+		a.Refusals = append(a.Refusals, act.Final("acs", "deferrals_exhausted", "Too many steps of this session were put off until people answer.", "Begin another session."))
+	}
 	if said := r.meta.Get("session_state").Get("chain_hash"); said.Exists() && said.Text() != state.Head {
 		a.Refusals = append(a.Refusals, act.Final("acs", "chain_mismatch", "The chain of this session has another head here.", "Begin another session."))
 	}
-	if a.Kind == act.ToolResult && a.Answers == "" {
-		a.Answers = state.awaited(r.Params.Get("payload").Get("tool").Get("name").Text())
+	if a.Kind == act.ToolResult {
+		if err := s.answers(ctx, r, a, state); err != nil {
+			return nil, nil, err
+		}
 	}
 	state.Head, state.At = entry.Head(), s.cfg.Guard.Now()
 	if told[r.Method] && len(a.Refusals) == 0 {
@@ -231,6 +254,9 @@ func (s *Server) note(r *request, kind, why string) *guard.Note {
 
 // note remembers a call that was let through until its result, and forgets it then.
 func (t *sessionState) note(a *act.Action, effect act.Effect) {
+	if effect == act.Escalate {
+		t.Deferred++
+	}
 	switch {
 	case a.Kind == act.ToolCall && effect >= act.Modify:
 		t.Calls = append(slices.Clone(t.Calls), pending{a.ID, a.Resource})
@@ -238,6 +264,20 @@ func (t *sessionState) note(a *act.Action, effect act.Effect) {
 	case a.Kind == act.ToolResult:
 		t.Calls = slices.DeleteFunc(slices.Clone(t.Calls), func(p pending) bool { return p.ID == a.Answers })
 	}
+}
+
+// answers finds the call that a result is of. A reference to what never came in this session
+// is noted in the record; what follows from it is the policy's matter (result.orphan).
+func (s *Server) answers(ctx context.Context, r *request, a *act.Action, state *sessionState) error {
+	if a.Answers == "" {
+		a.Answers = state.awaited(r.Params.Get("payload").Get("tool").Get("name").Text())
+		return nil
+	}
+	_, item, err := s.used.Get(ctx, usedID("request_id", r.session, a.Answers))
+	if err == nil && !item.Found {
+		a.Faults = append(a.Faults, "request_id_ref_unresolved: the result names a request that did not come in this session")
+	}
+	return err
 }
 
 // awaited is the newest call of a tool whose result has not come; empty for none.
@@ -330,7 +370,7 @@ func (s *Server) hello(ctx context.Context, r *request, state *sessionState, ite
 	}
 	switch {
 	case !versions:
-		return nil, with(fault(UnsupportedVersion, "None of these versions is spoken here."), "supported_versions", `["`+Version+`"]`), nil
+		return nil, with(fault(UnsupportedVersion, "None of these versions is spoken here."), "supported_versions", []byte(`["`+Version+`"]`)), nil
 	case !has("transports_supported", transport):
 		return nil, fault(SessionRefused, "This guardian is asked by http or https."), nil
 	case p.Get("profiles_supported").Exists() && !has("profiles_supported", "acs-core"):
@@ -348,7 +388,12 @@ func (s *Server) hello(ctx context.Context, r *request, state *sessionState, ite
 	if err := s.sessions.Fill(t, item); err != nil {
 		return nil, nil, err
 	}
-	return slices.Clone(t.Terms), nil, s.cfg.Guard.Write(ctx, s.note(r, "acs.hello", ""), append(used, item)...)
+	item.Charged = true
+	err := s.cfg.Guard.Write(ctx, s.note(r, "acs.hello", ""), append(used, item)...)
+	if _, full := errors.AsType[*guard.QuotaError](err); full {
+		return nil, fault(SessionRefused, "This agent has begun too many sessions within a week."), nil
+	}
+	return slices.Clone(t.Terms), nil, err
 }
 
 // serverHello are the terms: what is not among the methods is not asked about, and what

@@ -2,6 +2,7 @@ package acs
 
 import (
 	"time"
+	"unicode/utf8"
 
 	"reeve.example/reeve/internal/params"
 	"reeve.example/reeve/internal/rawjson"
@@ -32,7 +33,7 @@ var (
 	nonce = &params.Type{
 		Kinds: []rawjson.Kind{rawjson.String}, Is: "a string of 16 to 64 characters",
 		Check: func(v rawjson.Value) string {
-			if n := len([]rune(v.Text())); n < 16 || n > 64 {
+			if n := utf8.RuneCountInString(v.Text()); n < 16 || n > 64 {
 				return "The string is shorter or longer."
 			}
 			return ""
