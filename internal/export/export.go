@@ -72,10 +72,12 @@ type Follower struct {
 	Now    func() time.Time // nil means time.Now
 	Logger *slog.Logger     // nil means slog.Default
 
-	next  uint64    // the first record that was not taken up
-	kept  time.Time // when the place was last kept
-	dirty bool      // since then it has changed
-	parts map[[32]byte][]byte
+	next   uint64        // the first record that was not taken up
+	looked time.Time     // when the last round began
+	late   time.Duration // how old the first record was when it was taken up
+	kept   time.Time     // when the place was last kept
+	dirty  bool          // since then it has changed
+	parts  map[[32]byte][]byte
 
 	failing atomic.Bool
 	size    atomic.Uint64 // of the log
@@ -93,10 +95,12 @@ const (
 	pause   = 250 * time.Millisecond // between looks, so that many commits are one look
 	tick    = time.Second            // between looks at a silent log
 	keep    = 2 * time.Second        // between writing down the place
-	// share is how much of its time a follower that has much to do works: one part of so
-	// many. What is decided meanwhile needs the processor more; a follower that cannot
-	// keep up catches up later.
-	share = 4
+	// A follower rests so many times as long as it has worked. While the node decides much,
+	// whoever asks it needs the processor more, and what is new can wait: but not for ever.
+	share     = 4
+	shareBusy = 40
+	busyFrom  = 200 // records a second
+	patience  = time.Minute
 
 	firstRetry = time.Second
 	lastRetry  = time.Minute
@@ -158,19 +162,20 @@ func (f *Follower) Prepare(ctx context.Context) error {
 // Run follows the log until ctx ends, and then tries once to send the rest.
 func (f *Follower) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		written, began := f.Tail.Written(), time.Now()
+		written, began, before := f.Tail.Written(), time.Now(), f.size.Load()
 		more, err := f.round(ctx)
 		if err != nil && ctx.Err() == nil {
 			f.Logger.Error("the ledger is not exported", "exporter", f.Name, "error", err)
 			wait(ctx, nil, firstRetry)
 			continue
 		}
-		if more {
-			wait(ctx, nil, share*time.Since(began))
-			continue
+		worked := time.Since(began)
+		rate := float64(f.size.Load()-before) / began.Sub(f.looked).Seconds()
+		f.looked = began
+		wait(ctx, nil, rest(worked, rate, f.late, more))
+		if !more {
+			wait(ctx, written, tick)
 		}
-		wait(ctx, nil, pause)
-		wait(ctx, written, tick)
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTry)
 	defer cancel()
@@ -182,6 +187,19 @@ func (f *Follower) Run(ctx context.Context) {
 	}
 	f.kept = time.Time{}
 	_ = f.keep(last) // likewise
+}
+
+// rest is how long to rest after so much work, while so many records a second come and what
+// is to be sent is so late.
+func rest(worked time.Duration, rate float64, late time.Duration, more bool) time.Duration {
+	times := time.Duration(share)
+	if rate >= busyFrom && late < patience {
+		times = shareBusy
+	}
+	if !more {
+		return max(times*worked, pause)
+	}
+	return times * worked
 }
 
 // wait waits for a time, or until something was written; nil for the time alone.
@@ -252,6 +270,7 @@ func (f *Follower) take(ctx context.Context) (more bool, err error) {
 		for i := range records {
 			if i == 0 {
 				f.oldest.Store(records[i].Time.UnixMicro())
+				f.late = f.Now().Sub(records[i].Time)
 			}
 			f.Sink.Take(&records[i])
 		}
