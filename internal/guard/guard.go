@@ -173,10 +173,30 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	if _, err := g.LoadAgents(ctx); err != nil {
 		return nil, err
 	}
-	if err := g.SetPolicy(ctx, cfg.Policy, operator); err != nil {
+	ruled, err := g.ruledLast(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.setPolicy(ctx, cfg.Policy, operator, ruled == cfg.Policy.Hash()); err != nil {
 		return nil, err
 	}
 	return g, nil
+}
+
+// ruledLast is the hash of the policy by which this log's newest record was decided, empty
+// where that is no decision. Coding agents' hooks are a process for each call: that each of
+// them takes up the policy again in which the one before ended would be half of the ledger.
+func (g *Guard) ruledLast(ctx context.Context) (hash string, err error) {
+	log := g.cfg.Log.Number()
+	head, err := g.cfg.Store.Head(ctx, log)
+	if err != nil || head.Size == 0 {
+		return "", err
+	}
+	newest, _, err := ledger.ReadRecord(ctx, g.cfg.Store, act.Position{Log: log, Index: head.Size - 1})
+	if err != nil || newest.Effect == "" { // pruned or damaged, too: then it is said once more
+		return "", nil
+	}
+	return newest.Policy, nil
 }
 
 // Policy returns the set in force.
@@ -192,6 +212,11 @@ func (g *Guard) Sessions() (n, bytes int) { return g.sessions.size() }
 // recorded with who had it done, and only then does it rule. On an error the old
 // set stays.
 func (g *Guard) SetPolicy(ctx context.Context, set *policy.Set, by act.Principal) error {
+	return g.setPolicy(ctx, set, by, false)
+}
+
+// setPolicy is SetPolicy. known says that the ledger says already that this set rules.
+func (g *Guard) setPolicy(ctx context.Context, set *policy.Set, by act.Principal, known bool) error {
 	g.swap.Lock()
 	defer g.swap.Unlock()
 	if old := g.policy.Load(); old != nil && old.Hash() == set.Hash() {
@@ -200,8 +225,10 @@ func (g *Guard) SetPolicy(ctx context.Context, set *policy.Set, by act.Principal
 	if err := g.cfg.Store.PutPolicy(ctx, set.Hash(), set.Text(), g.cfg.Now()); err != nil {
 		return fmt.Errorf("keep the policy's text: %w", err)
 	}
-	if _, err := g.Note(ctx, "policy", by, map[string]string{"policy": set.Hash()}); err != nil {
-		return err
+	if !known {
+		if _, err := g.Note(ctx, "policy", by, map[string]string{"policy": set.Hash()}); err != nil {
+			return err
+		}
 	}
 	g.policy.Store(set)
 	return nil
