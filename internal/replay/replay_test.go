@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -551,6 +553,9 @@ func TestMemoryBound(t *testing.T) {
 	records := 16_000
 	if testing.Short() {
 		records = 4000
+	}
+	if n, _ := strconv.Atoi(os.Getenv("REEVE_RECORDS")); n > 0 { // such as a million
+		records = n
 	}
 	n := openSQLite(t, nil)
 	fill(n, records, records/8)
