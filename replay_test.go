@@ -73,7 +73,7 @@ rules:
 			case 8:
 				fmt.Fprintf(&b, `, on: call, when: 'did("deploy", "1h") %% 3 == %d'`, r.IntN(3))
 			case 9:
-				b.WriteString(`, on: call, when: '!approved("deploy") && session.calls > 2'`)
+				b.WriteString(`, on: call, when: 'approved("deploy") == 0 && session.calls > 2'`)
 			case 10:
 				b.WriteString(", on: call, when: 'size(habits.new) > 0 || habits.outside > 1.0 || session.calls % 5 == 4'")
 			}

@@ -51,9 +51,10 @@ func (g *Guard) entry(in *policy.Input, d *act.Decision, modified []byte) *ledge
 	}
 	links := len(b)
 	asker, linked := g.masked(b[:principal:principal]), g.masked(b[principal:links:links])
-	whole := same(request, a.Body) && same(asker, b[:principal]) && same(linked, b[principal:links])
+	named := same(asker, b[:principal]) && same(linked, b[principal:links])
+	whole := same(request, a.Body) && named
 	b = appendReasons(b, d, keep && !slices.ContainsFunc(d.Edits, func(e act.Edit) bool { return g.Finds(e.Pointer, e.Value) }))
-	b = append(appendGiven(append(b[:len(b)-1], `,"given":`...), in, keep && !whole), '}')
+	b = append(appendGiven(append(b[:len(b)-1], `,"given":`...), in, keep && !whole, named), '}')
 	e := &ledger.Entry{
 		Record: ledger.Record{
 			Time: d.At, Kind: string(a.Kind), Door: a.Door,
@@ -347,7 +348,7 @@ func appendReasons(b []byte, d *act.Decision, keep bool) []byte {
 }
 
 // appendGiven writes a ledger.Given. Messages and places are left out: they may quote the act.
-func appendGiven(b []byte, in *policy.Input, masked bool) []byte {
+func appendGiven(b []byte, in *policy.Input, masked, named bool) []byte {
 	a := in.Action
 	b = append(b, `{"v":`...)
 	b = strconv.AppendInt(b, ledger.GivenVersion, 10)
@@ -378,7 +379,7 @@ func appendGiven(b []byte, in *policy.Input, masked bool) []byte {
 		b = rawjson.AppendStrings(append(b, `,"model_threats":`...), a.ModelThreats)
 	}
 	b = appendIs(b, "forgotten", inSession(a) && !in.Session.Known)
-	return append(appendIs(b, "masked", masked), '}')
+	return append(appendIs(appendIs(b, "masked", masked), "named", masked && named), '}')
 }
 
 // appendNext begins element i of a list that is a member.

@@ -93,6 +93,8 @@ type Given struct {
 	// act is not all of what was judged.
 	Forgotten bool `json:"forgotten,omitzero"`
 	Masked    bool `json:"masked,omitzero"`
+	// Named says of what is masked that who asked, and what it belongs to, is kept as it was.
+	Named bool `json:"named,omitzero"`
 }
 
 // GivenVersion is the form of Given.

@@ -13,6 +13,7 @@ type Missing uint8
 // What can be missing.
 const (
 	MissingText        Missing = 1 << iota // what the caller says, but the act's kind and the tool's name
+	MissingContents                        // the same, but the names of who asks and of the session
 	MissingScore                           // what a model says of the call
 	MissingOrigins                         // where the session's values came from, since nobody asked then
 	MissingHabits                          // what was usual for the agent then
@@ -24,25 +25,30 @@ const (
 // something of the act is missing: rules, exceptions, and the built-in ones.
 func (s *Set) Unclear(in *Input, missing Missing) (names []string) {
 	a := in.Action
-	if missing&(MissingText|MissingScore) != 0 && a.IsCall() && s.grave > 0 {
+	text := missing&(MissingText|MissingContents) != 0
+	known := plainVariables
+	if missing&MissingText == 0 {
+		known = namedVariables
+	}
+	if (text || missing&MissingScore != 0) && a.IsCall() && s.grave > 0 {
 		names = append(names, graveRule)
 	}
 	for _, r := range s.index.candidates(nil, in) {
-		if missing&MissingScore != 0 && r.hazard > 0 || missing&MissingText != 0 && r.looksAtText() ||
+		if missing&MissingScore != 0 && r.hazard > 0 || text && r.looksAtText(known) ||
 			missing&MissingOrigins != 0 && r.follows() || missing&MissingHabits != 0 && r.asksHabits() ||
 			missing&MissingHabitsCount != 0 && r.when.names(countOfHabits) ||
 			missing&MissingPast != 0 && r.when != nil && r.when.past != nil {
 			names = append(names, r.name)
 		}
 	}
-	if missing&MissingText == 0 {
+	if !text {
 		return names
 	}
 	if a.IsCall() && s.manifests.of(a) != nil {
 		names = append(names, manifestRule)
 	}
 	for _, x := range s.except {
-		if x.scope.kinds.of(a) && x.scope.fits(a) && x.scope.looksAtText() {
+		if x.scope.kinds.of(a) && x.scope.fits(a) && x.scope.looksAtText(known) {
 			names = append(names, x.scope.name)
 		}
 	}
@@ -50,9 +56,9 @@ func (s *Set) Unclear(in *Input, missing Missing) (names []string) {
 }
 
 // looksAtText reports whether what a rule says depends on what the caller says, beyond
-// the act's kind and the tool's name.
-func (r *rule) looksAtText() bool {
-	return r.detect != 0 || r.hazard > 0 || r.acts != nil || r.effect == act.Modify || r.when.looksAtText() || r.change.withExpr.looksAtText()
+// the act's kind, the tool's name and the variables that are known.
+func (r *rule) looksAtText(known []string) bool {
+	return r.detect != 0 || r.hazard > 0 || r.acts != nil || r.effect == act.Modify || r.when.looksAtText(known) || r.change.withExpr.looksAtText(known)
 }
 
 // asksHabits reports whether what a rule says depends on what is usual for the agent.
@@ -82,12 +88,17 @@ var plainVariables = []string{
 	"session.labels", "session.planned", "session.known",
 }
 
-func (c *condition) looksAtText() bool {
+// namedVariables are these, and the names of who asks and of the session.
+var namedVariables = append(slices.Clone(plainVariables), "action.principal.name", "action.principal.method", "action.principal.organization",
+	"agent.id", "agent.name", "agent.version", "agent.organization", "user.exists", "user.id", "user.name", "user.email", "user.organization",
+	"session.id", "session.turn", "session.step")
+
+func (c *condition) looksAtText(known []string) bool {
 	if c == nil {
 		return false
 	}
 	for _, ref := range c.ast.NativeRep().ReferenceMap() {
-		if ref.Name != "" && ref.Value == nil && !slices.Contains(plainVariables, ref.Name) && !strings.HasPrefix(ref.Name, violatesPrefix) {
+		if ref.Name != "" && ref.Value == nil && !slices.Contains(known, ref.Name) && !strings.HasPrefix(ref.Name, violatesPrefix) {
 			return true
 		}
 	}

@@ -194,7 +194,8 @@ func (w *worker) unclear(ctx context.Context, one *item, in *policy.Input, t *to
 		why  string
 		is   bool
 	}{
-		{policy.MissingText, Masked, t.outcome.Given.Masked},
+		{policy.MissingText, Masked, t.outcome.Given.Masked && !t.outcome.Given.Named},
+		{policy.MissingContents, Masked, t.outcome.Given.Masked && t.outcome.Given.Named},
 		{policy.MissingScore, Score, w.o.Scored && unscored(in)},
 		{policy.MissingOrigins, Origins, one.step != nil && one.step.Unread() && in.Session.Values != nil && in.Session.Values.Lost},
 		{policy.MissingOrigins, Labels, w.relabeled(ctx, in, t)},

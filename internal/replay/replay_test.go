@@ -250,6 +250,10 @@ func TestCannotTell(t *testing.T) {
 		if r := run(t, n.store, load(t, live+"  - {name: no-read, on: call, tools: [read], effect: deny}\n"), options(t)); r.CannotTell != 0 || r.Stricter != 2 {
 			t.Errorf("denied by the tool: %+v", r)
 		}
+		// So does a rule that looks at who asks, whose names are kept as they were.
+		if r := run(t, n.store, load(t, "version: 1\ndefault: allow\nrisk: {deny: off}\nrules: [{name: who, effect: deny, when: 'agent.id == \"a\" && session.step != \"\" && action.principal.name != \"\"'}]\n"), options(t)); r.CannotTell != 0 {
+			t.Errorf("by who asks: %+v", r)
+		}
 		// Unless an exception may lift it.
 		excepted := live + "  - {name: no-read, on: call, tools: [read], effect: deny}\nexcept: [{name: x, reason: y, rules: [no-read], on: call, tools: [read], when: 'text.contains(\"ghp\")', until: 2099-01-01}]\n"
 		if r := run(t, n.store, load(t, excepted), options(t)); r.Because[replay.Masked] != 1 || r.Stricter != 1 {
