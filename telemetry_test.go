@@ -3,6 +3,7 @@ package reeve
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -12,9 +13,11 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/otlp/otlptest"
 	"reeve.example/reeve/internal/server"
 	"reeve.example/reeve/internal/trace"
+	"reeve.example/reeve/task"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
@@ -300,5 +303,52 @@ func TestTracesContents(t *testing.T) {
 	}
 	if list := cfg.Settings(); !slices.ContainsFunc(list, func(s Setting) bool { return s.Key == "telemetry.url" && s.Default == "" }) {
 		t.Error("there is no telemetry.url that is off")
+	}
+}
+
+// TestTracesAcross: the caller's span is the parent by whichever way it is named, what
+// stands in a message before what came with the call; and what a task calls is told the
+// task's own span, which is the one that is exported.
+func TestTracesAcross(t *testing.T) {
+	receiver := otlptest.Start(t)
+	var told []string
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		told = append(told, r.Header.Get("Traceparent"))
+		fmt.Fprint(w, `{}`)
+	}))
+	defer web.Close()
+	k := keep(t, "tasks-allow-private", "true", "telemetry-url", receiver.HTTP)
+	const inner = "00-11112222333344445555666677778888-1111222233334444-01"
+	n := openNode(t)
+	sent(t, n, caller,
+		`{"jsonrpc":"2.0","id":1,"method":"protocols/MCP","params":{"message":{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"file:///a","_meta":{"traceparent":"`+inner+`"}}}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"protocols/A2A","params":{"message":{"jsonrpc":"2.0","id":8,"method":"message/send","params":{"message":{"kind":"message","messageId":"m","role":"user","parts":[{"kind":"text","text":"hello"}],"metadata":{"traceparent":"`+inner+`"}}}}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"protocols/MCP","params":{"message":{"jsonrpc":"2.0","id":9,"method":"resources/read","params":{"uri":"file:///b","_meta":{"traceparent":"no span"}}}}}`,
+	)
+	k.run("ann", "rest_executor", `{"url":"`+web.URL+`/"}`, task.Completed)
+	spans := receiver.Wait(t, func(spans []otlptest.Span) bool { return len(named(spans, "execute_tool rest_executor")) == 1 })
+	rest := named(spans, "execute_tool rest_executor")[0]
+	if len(told) != 1 || told[0] != "00-"+rest.TraceID()+"-"+rest.ID()+"-01" {
+		t.Errorf("the service was told %q, and the task's span is %s in %s", told, rest.ID(), rest.TraceID())
+	}
+	if rest.EndTimeUnixNano < rest.StartTimeUnixNano || rest.Attributes["reeve.outcome"] != "result" || rest.Attributes["reeve.task.root"] == nil {
+		t.Errorf("the task's span is %v", rest.Span)
+	}
+	got := map[string]string{}
+	lines, err := ledger.Search(t.Context(), n.store, ledger.Query{Oldest: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lines.Lines {
+		o, err := ledger.ReadOpening(t.Context(), n.store, l.Position())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if links, _ := o.Linked(); links.Traceparent != "" {
+			got[links.Method+" "+links.ID] = links.Traceparent
+		}
+	}
+	if want := map[string]string{"protocols/MCP 7": inner, "protocols/A2A 8": inner, "protocols/MCP 9": caller}; !maps.Equal(got, want) {
+		t.Errorf("the callers' spans are %v, want %v", got, want)
 	}
 }
