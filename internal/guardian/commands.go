@@ -882,6 +882,7 @@ func (e *examination) path(name string, parts []string, target bool, words []str
 				if name == "cat" {
 					reads = p.kind == law
 				}
+				reads = reads && !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--remove-") }) // tar, rsync
 				if !reads {
 					e.tampers("change " + p.kind.String() + ", or make a copy of it")
 				}

@@ -551,8 +551,11 @@ func (e *examination) watch(observe func(*hazard.Watch)) {
 					e.written = append(e.written, strings.ToLower("/"+strings.Join(parts, "/")))
 				}
 			}
-			if !writes {
+			switch {
+			case !writes:
 				e.looksInto(p, e.lastDirs())
+			case strings.ContainsAny(p, "$`") && len(e.takers) < maxTakers: // into a file that is not known
+				e.takers = append(e.takers, ran{&hazard.Command{Words: []string{p}}, ">"})
 			}
 			if !writes && e.kills() {
 				e.pidFile(p, e.lastDirs())

@@ -337,6 +337,16 @@ func (e *examination) notes(c *hazard.Command, name string) {
 	if (flatListers[name] || deepListers[name] || searchers[name] || finders[name] || strings.HasPrefix(name, "fd") || strings.HasSuffix(name, "find")) && len(e.listers) < maxTakers {
 		e.listers = append(e.listers, ran{c, name})
 	}
+	if name == "cat" || name == "tac" || name == "head" || name == "tail" {
+		for _, w := range c.Words {
+			e.looksInto(w, c.Dirs)
+		}
+	}
+	for _, option := range []string{"-T", "--files-from", "-a", "--arg-file", "--pathspec-from-file"} {
+		for _, v := range values(c.Words, option) {
+			e.looksInto(v, c.Dirs)
+		}
+	}
 	switch {
 	case name == "read" || name == "mapfile" || name == "readarray":
 		e.filledIn = append(e.filledIn, c.Words...)
@@ -348,7 +358,7 @@ func (e *examination) notes(c *hazard.Command, name string) {
 		deletes.Words = []string{"-r", "$found"}
 		e.takers = append(e.takers, ran{&deletes, "rm"})
 		return
-	case !c.Known, c.Around == "xargs", c.Around == "parallel", takesNames(c, name):
+	case !c.Known, !strings.HasSuffix(name, "find") && !strings.HasPrefix(name, "fd") && slices.ContainsFunc(c.Words, func(w string) bool { return strings.Contains(w, "{}") }), c.Around == "xargs", c.Around == "parallel", takesNames(c, name):
 	default:
 		return
 	}
@@ -376,6 +386,13 @@ func (e *examination) given() {
 	if len(e.takers) == 0 || len(e.found) > 0 {
 		return
 	}
+	for _, t := range e.takers {
+		if t.name == "eval" || shells[t.name] { // what it runs may be what the act reads
+			for _, file := range slices.Clone(e.reads) {
+				e.script(file, "sh", t.command.Dirs)
+			}
+		}
+	}
 	e.lines()
 	for _, l := range e.listers {
 		e.lister(l.command, l.name)
@@ -391,7 +408,7 @@ func (e *examination) given() {
 			}
 			if l.place.kind != setting || e.armed(*l.place) {
 				last := len(t.command.Words) - 1
-				into := t.command.Around != "" || last >= 0 && strings.ContainsAny(t.command.Words[last], "$`*")
+				into := t.command.Around != "" || last >= 0 && strings.ContainsAny(t.command.Words[last], "$`*{")
 				e.path(t.name, split(l.path), into && copiers[t.name], t.command.Words)
 			}
 		}
@@ -405,7 +422,7 @@ func (e *examination) takes(c *hazard.Command, path string) bool {
 	}
 	known := true
 	for _, w := range c.Words {
-		if !strings.ContainsAny(w, "$`*") {
+		if !strings.ContainsAny(w, "$`*") && !strings.Contains(w, "{}") {
 			continue
 		}
 		known = false
@@ -417,6 +434,9 @@ func (e *examination) takes(c *hazard.Command, path string) bool {
 		}))
 		if strings.HasPrefix(w, "~") {
 			w = strings.ToLower(e.g.home) + w[1:]
+		}
+		if _, value, said := strings.Cut(w, "="); said && like(value, path) { // of=$f
+			return true
 		}
 		if like(w, path) || !strings.HasPrefix(w, "/") && like("*/"+strings.TrimPrefix(w, "./"), path) {
 			return true

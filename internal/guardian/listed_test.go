@@ -2,6 +2,7 @@ package guardian
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -94,6 +95,77 @@ find ~ -newer x -name '*.txt' -o -name '*.csv' | xargs head
 					t.Errorf("is let pass: %s", line)
 				}
 			}
+		}
+	}
+}
+
+// TestTamperingByFile: a list of names, or a script, that lies in a file, and names that a
+// program puts into a part of a word.
+func TestTamperingByFile(t *testing.T) {
+	g, home := aGuarded(t)
+	work := home + "/work/proj"
+	for name, text := range map[string]string{"list.txt": home + "/.config/reeve/policy/mine.yaml\n", "ev.sh": "p=$HOME/.config\ncat $p/ree*/data/seed\n", "fine.txt": work + "/a.go\n", "fine.sh": "for f in *.go; do gofmt -w $f; done\n"} {
+		if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, line := range strings.Split(strings.TrimSpace(`
+xargs sed -i s/deny/allow/ < list.txt
+sed -i s/deny/allow/ $(cat list.txt)
+while read f; do : > "$f"; done < list.txt
+tar cf x.tar -T list.txt --remove-files
+rsync --files-from=list.txt --remove-source-files / /tmp/x
+cat list.txt | xargs rm
+vim $(<list.txt)
+./ev.sh
+bash -c ./ev.sh
+env bash ev.sh
+source ./ev.sh
+eval "$(cat ev.sh)"
+sh < ev.sh
+cat ev.sh | sh
+bash <(cat ev.sh)
+find ~ -path '*/reeve/*' -type f -print0 | xargs -0 -I% install -m 644 /dev/null %
+find ~ -name '*.yaml' -exec dd if=/dev/null of={} \;
+find ~/.config -mindepth 1 -maxdepth 1 -exec mv {} /tmp/ \;
+ls -A ~ | xargs -I{} mv ~/{} /tmp/
+ls -A ~/.config | xargs -I{} rm -rf ~/.config/{}
+cd ~/.config && ls | xargs rm -rf
+cd ~/.config && for d in *; do rm -rf "$d"; done
+cd ~ && printf '%s\0' .[a-z]* | xargs -0 rm -rf
+fd -H . ~/.config -x rm
+fd -HI seed ~ -X cat
+rg --files --hidden ~ | grep reeve | xargs cat
+find / -newer /tmp/x -user $USER -type f -exec cat {} +
+docker build --build-context h=HOME/.config .
+docker cp HOME/.config/reeve c:/x
+docker buildx build --secret id=s,src=HOME/.config/reeve/data/seed .
+podman unshare cat HOME/.config/reeve/data/seed
+`), "\n") {
+		if len(g.Tampering(call(work, "shell", "command", strings.ReplaceAll(line, "HOME", home)), nil)) == 0 {
+			t.Errorf("is let pass: %s", line)
+		}
+	}
+	for _, line := range strings.Split(strings.TrimSpace(`
+xargs sed -i s/a/b/ < fine.txt
+sed -i s/a/b/ $(cat fine.txt)
+while read f; do : > "$f"; done < fine.txt
+tar cf x.tar -T fine.txt
+./fine.sh
+sh < fine.sh
+cat fine.sh | sh
+eval "$(cat fine.sh)"
+cat list.txt
+wc -l list.txt; rm "$TMPFILE"
+docker build -t x .
+docker cp HOME/work/proj/a.go c:/x
+docker build --build-context h=HOME/work .
+find . -name '*.go' -exec dd if={} of=/tmp/x \;
+echo hello > "$OUT"
+x=$(mktemp); echo hello > "$x"
+`), "\n") {
+		if r := g.Tampering(call(work, "shell", "command", strings.ReplaceAll(line, "HOME", home)), nil); len(r) > 0 {
+			t.Errorf("is denied: %s: %s", line, r[0].Message)
 		}
 	}
 }

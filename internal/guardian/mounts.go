@@ -51,6 +51,16 @@ func (e *examination) mounts(c *hazard.Command, name string) {
 		}
 		e.mount(value, c.Dirs)
 	}
+	if knows && len(c.Words) > 1 && (slices.Contains(c.Words[:2], "cp") || slices.Contains(c.Words[:2], "build") || slices.Contains(c.Words[:2], "bud")) {
+		for _, w := range c.Words { // what is copied in, or built from
+			if _, v, said := strings.Cut(w, "="); said {
+				w = v
+			}
+			if strings.ContainsAny(w, "/~") && !strings.Contains(w, ":") {
+				e.holdsOwn(w, c.Dirs)
+			}
+		}
+	}
 	e.composed(c, name)
 }
 

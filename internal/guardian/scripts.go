@@ -129,6 +129,11 @@ func (g *Guarded) namedIn(text string) bool {
 			at = i + 1
 		}
 	}
+	for word := range strings.FieldsFuncSeq(low, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`;|&()=/", r) }) {
+		if len(word) > 2 && len(word) < 32 && strings.ContainsAny(word, "*?[") && named.MatchString(word) && slices.ContainsFunc(g.programs, func(p string) bool { return same(word, p) }) {
+			return true
+		}
+	}
 	for _, p := range g.places {
 		if n := len(p.parts); n > 1 && p.kind != program && strings.Contains(low, p.parts[n-2]+"/"+p.parts[n-1]) {
 			return true
@@ -136,6 +141,9 @@ func (g *Guarded) namedIn(text string) bool {
 	}
 	return number(text, g.pid) && strings.Contains(low, "kill") || number(text, g.port) && decidingText.MatchString(text)
 }
+
+// named is a pattern in which at least two letters stand.
+var named = lazyregexp.New(`[a-z][a-z*?]*[a-z]`)
 
 // letter reports whether a letter or a digit stands at a place of a text.
 func letter(s string, at int) bool {
