@@ -76,6 +76,13 @@ type Config struct {
 		Leeway     time.Duration `yaml:"leeway" default:"30s" doc:"Tolerated difference of clocks."`
 	} `yaml:"jwt"`
 
+	Login struct {
+		Issuer string   `yaml:"issuer" doc:"Issuer of an OpenID Connect provider at which people log in to the console, such as https://login.example/realms/birch; empty for keys and tokens only. Register https://NODE/console/login/callback there."`
+		Client string   `yaml:"client" doc:"The node's client id at the provider. Required with login.issuer."`
+		Secret string   `yaml:"secret" doc:"Reference to the client's secret: env:NAME or file:PATH; empty for a public client."`
+		Scopes []string `yaml:"scopes" default:"openid,profile" doc:"What is asked of the provider. Add the one that brings the claim of jwt.role-from; jwt.roles says what its values mean for people, too."`
+	} `yaml:"login"`
+
 	Keep   string   `yaml:"keep" default:"all" doc:"Which contents stay beside the ledger: all, not-allowed or none."`
 	Redact []string `yaml:"redact" default:"secret,pii.card,pii.ssn,pii.iban" doc:"Detectors whose findings are masked in kept contents; the word none for no masking."`
 
@@ -496,9 +503,16 @@ func (c *Config) check() error {
 	if c.JWT.JWKS != "" && c.JWT.Issuer == "" {
 		fail("jwt: issuer is required with jwks")
 	}
+	if l := c.Login; l.Issuer != "" && (l.Client == "" || !slices.Contains(l.Scopes, "openid")) {
+		fail("login: an issuer needs client, and openid among the scopes")
+	} else if l.Issuer == "" && (l.Client != "" || l.Secret != "") {
+		fail("login: issuer is required, or nobody is asked")
+	} else if u, err := url.Parse(l.Issuer); l.Issuer != "" && (err != nil || u.Scheme != "https" && !(u.Scheme == "http" && server.Loopback(net.JoinHostPort(u.Hostname(), "0")))) {
+		fail("login.issuer is no https URL: whoever is on the way would say who logs in")
+	}
 	if _, err := c.roles(); err != nil {
 		fail("jwt.roles: %w", err)
-	} else if len(c.JWT.Roles) > 0 && c.JWT.Secret == "" && c.JWT.JWKS == "" {
+	} else if len(c.JWT.Roles) > 0 && c.JWT.Secret == "" && c.JWT.JWKS == "" && c.Login.Issuer == "" {
 		fail("jwt.roles: without a secret or jwks no token is taken, and no role read")
 	}
 	if c.Limits.Body < 1024 || c.Limits.Batch < 1 || c.Limits.Concurrent < 1 || c.Limits.Rate < 0 {

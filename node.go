@@ -81,8 +81,9 @@ type Node struct {
 	metrics   *server.Metrics
 	exports   []*export.Follower // what follows the log to send it elsewhere
 
-	keys operator.Keys
-	tail console.Tail // tells the console's open pages what changes
+	keys     operator.Keys
+	provider *console.Provider // at which people log in; nil for none
+	tail     console.Tail      // tells the console's open pages what changes
 	// replays judges what was recorded again, under another policy.
 	replays *operator.Replays
 	// shadow counts what the candidate beside the policy would have decided.
@@ -205,6 +206,9 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	} else if len(signers) > 0 {
 		n.acs = acs.New(acs.Config{Guard: n.guard, Keys: signers, TLS: cfg.TLS.Cert != "", Version: Version(), Logger: n.logger})
 	}
+	if n.provider, err = cfg.provider(); err != nil {
+		return n, err
+	}
 	if n.auth, err = cfg.authenticator(); err != nil {
 		return n, err
 	}
@@ -255,6 +259,27 @@ func (n *Node) noteRestored(ctx context.Context) error {
 	}
 	n.logger.Warn("the ledger goes on from a backup: records that came after it are not in this database", "log", n.LogName(), "records", head.Size)
 	return os.Remove(file)
+}
+
+// provider is where people log in to the console beside keys and tokens; nil for nowhere.
+func (c *Config) provider() (*console.Provider, error) {
+	l := &c.Login
+	if l.Issuer == "" {
+		return nil, nil
+	}
+	p := &console.Provider{Issuer: l.Issuer, Client: l.Client, Scopes: l.Scopes, Claims: identity.JWT{RoleClaim: c.JWT.RoleFrom, PersonClaim: c.JWT.PersonFrom}}
+	var err error
+	if p.Claims.Roles, err = c.roles(); err != nil {
+		return nil, fmt.Errorf("jwt.roles: %w", err)
+	}
+	if l.Secret != "" {
+		text, err := secret.Read(l.Secret)
+		if err != nil {
+			return nil, fmt.Errorf("login.secret: %w", err)
+		}
+		p.Secret = string(text)
+	}
+	return p, nil
 }
 
 // authenticator tells who is asking, as configured.

@@ -235,7 +235,7 @@ func (n *Node) operator() *operator.API {
 // console is what people see of the node in a browser.
 func (n *Node) console() *console.Console {
 	return console.New(console.Config{
-		Node: n.Admin(), Auth: n.auth, Tail: &n.tail, Stopping: func() <-chan struct{} { return n.stopping.Done() }, Version: Version(), Now: n.now, Logger: n.logger,
+		Provider: n.provider, Node: n.Admin(), Auth: n.auth, Tail: &n.tail, Stopping: func() <-chan struct{} { return n.stopping.Done() }, Version: Version(), Now: n.now, Logger: n.logger,
 	})
 }
 

@@ -37,7 +37,7 @@ const home = "/console/"
 // Home is the path below which all pages are.
 const Home = home
 
-// Config is what a Console needs. All of it is required.
+// Config is what a Console needs. All but Provider is required.
 type Config struct {
 	// Node answers the operator's interface; a request's context names the caller.
 	Node http.Handler
@@ -46,6 +46,9 @@ type Config struct {
 	// Tail tells of what changes, and Stopping is done when the node is to stop.
 	Tail     *Tail
 	Stopping func() <-chan struct{}
+
+	// Provider is where people log in beside that; nil for nowhere.
+	Provider *Provider
 
 	Version string
 	Now     func() time.Time
@@ -57,6 +60,7 @@ type Console struct {
 	Config
 	sessions *sessions
 	guesses  guesses
+	logins   logins
 	pages    map[string]*template.Template
 }
 
@@ -148,6 +152,11 @@ func (c *Console) Routes() []server.Route {
 		{Pattern: "POST " + home + "logout", Handler: own(c.logout), Who: nobody},
 		{Pattern: "GET " + home + "events", Handler: http.HandlerFunc(c.events), Who: c.who},
 		{Pattern: "GET " + home, Handler: http.HandlerFunc(c.missing), Who: c.who},
+	}
+	if c.Provider != nil {
+		routes = append(routes,
+			server.Route{Pattern: "GET " + home + "login/provider", Handler: http.HandlerFunc(c.toProvider), Who: nobody},
+			server.Route{Pattern: "GET " + home + "login/callback", Handler: http.HandlerFunc(c.fromProvider), Who: nobody})
 	}
 	for _, p := range c.table() {
 		routes = append(routes, server.Route{Pattern: "GET " + home + p.pattern, Handler: c.serve(p.roles, p.get), Who: c.who})

@@ -230,9 +230,7 @@ func (g *guesses) of(r *http.Request) *rate.Limiter {
 // `reeve console`.
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	to := within(r.FormValue("to"))
-	refuse := func(status int, why string) {
-		c.write(w, r, nil, status, "login", "Log in", loginView{To: to, Problem: why})
-	}
+	refuse := func(status int, why string) { c.showLogin(w, r, status, to, why) }
 	if !c.guesses.allowed(r) {
 		w.Header().Set("Retry-After", "3")
 		refuse(http.StatusTooManyRequests, "Too many attempts from your address. Wait some seconds, and try again.")
@@ -250,8 +248,13 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	c.enter(w, r, credential, to)
+}
+
+// enter logs in whoever has shown who they are.
+func (c *Console) enter(w http.ResponseWriter, r *http.Request, credential *identity.Credential, to string) {
 	if credential.Role == identity.Agent {
-		refuse(http.StatusForbidden, "This is the credential of an agent. The console is for people: log in as an auditor, approver or admin.")
+		c.showLogin(w, r, http.StatusForbidden, to, "This is the credential of an agent. The console is for people: log in as an auditor, approver or admin.")
 		return
 	}
 	c.sessions.end(sessionID(r)) // whoever was logged in here is not any more
@@ -259,10 +262,10 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
-type loginView struct{ To, Problem string }
+type loginView struct{ To, Problem, Provider string }
 
 func (c *Console) loginPage(w http.ResponseWriter, r *http.Request) {
-	c.write(w, r, nil, http.StatusOK, "login", "Log in", loginView{To: within(r.FormValue("to"))})
+	c.showLogin(w, r, http.StatusOK, within(r.FormValue("to")), "")
 }
 
 func (c *Console) logout(w http.ResponseWriter, r *http.Request) {

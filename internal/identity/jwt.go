@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -64,12 +65,6 @@ func newTokens(cfg JWT) (*tokens, error) {
 	case cfg.JWKS != "" && cfg.Issuer == "":
 		return nil, errors.New("jwt: the issuer is required with jwks")
 	}
-	if cfg.RoleClaim == "" {
-		cfg.RoleClaim = "role"
-	}
-	if cfg.OrganizationClaim == "" {
-		cfg.OrganizationClaim = "organization"
-	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -116,39 +111,51 @@ func (t *tokens) verify(ctx context.Context, text string) (by act.Principal, rol
 	case err != nil:
 		return refuse(err, "The token is not valid.")
 	}
-	if err := strict(text); err != nil {
+	if err := Strict(text); err != nil {
 		return refuse(err, "The token is not valid.")
 	}
-	subject, _ := claims["sub"].(string)
-	issuer, _ := claims["iss"].(string)
-	if subject == "" || !printable(subject) || !printable(issuer) {
-		return refuse(nil, "The token names no subject, or one that cannot be recorded.")
-	}
-	organization, _ := claims[t.cfg.OrganizationClaim].(string)
-	if !printable(organization) {
-		return refuse(nil, "The token names an organization that cannot be recorded.")
-	}
-	person := ""
-	if t.cfg.PersonClaim != "" {
-		if person, _ = claims[t.cfg.PersonClaim].(string); person != "" && !personName.MatchString(person) {
-			return refuse(nil, "The token names a person that cannot be recorded.")
-		}
-	}
-	if role, err = t.role(claims); err != nil {
+	if by, role, err = t.cfg.Holder(claims); err != nil {
 		return act.Principal{}, "", time.Time{}, err
 	}
 	until, err := claims.GetExpirationTime()
 	if err != nil || until == nil {
 		return refuse(err, "The token is not valid.")
 	}
-	return act.Principal{Name: "jwt:" + issuer + "#" + subject, Method: "jwt", Organization: organization, Person: person}, role, until.Add(t.cfg.Leeway), nil
+	return by, role, until.Add(t.cfg.Leeway), nil
 }
 
-// strict refuses a token whose header or claims another reader could understand
+// Holder is whom a token names that was checked, and the role that it gives. Whoever logs in
+// at a provider is the same one as by a token of it, so that nobody is two in a quorum.
+func (cfg JWT) Holder(claims map[string]any) (by act.Principal, role Role, err error) {
+	subject, _ := claims["sub"].(string)
+	issuer, _ := claims["iss"].(string)
+	if subject == "" || !printable(subject) || !printable(issuer) {
+		return by, "", refused(nil, "The token names no subject, or one that cannot be recorded.")
+	}
+	organization, _ := claims[cmp.Or(cfg.OrganizationClaim, "organization")].(string)
+	if !printable(organization) {
+		return by, "", refused(nil, "The token names an organization that cannot be recorded.")
+	}
+	person := ""
+	if cfg.PersonClaim != "" {
+		if person, _ = claims[cfg.PersonClaim].(string); person != "" && !personName.MatchString(person) {
+			return by, "", refused(nil, "The token names a person that cannot be recorded.")
+		}
+	}
+	if role, err = cfg.role(claims); err != nil {
+		return by, "", err
+	}
+	return act.Principal{Name: "jwt:" + issuer + "#" + subject, Method: "jwt", Organization: organization, Person: person}, role, nil
+}
+
+// Strict refuses a token whose header or claims another reader could understand
 // otherwise, such as one with a name that stands there twice. Whoever signed it
 // may have looked at the one, and the role would be read from the other.
-func strict(text string) error {
+func Strict(text string) error {
 	parts := strings.SplitN(text, ".", 3)
+	if len(parts) != 3 {
+		return errors.New("the token has not three parts")
+	}
 	for i, what := range []string{"header", "claims"} {
 		data, err := base64.RawURLEncoding.Strict().DecodeString(parts[i])
 		if err != nil {
@@ -163,8 +170,8 @@ func strict(text string) error {
 
 // role reads the role from the claims. A claim that is there and means no role,
 // or more than one, is refused: guessing could give too much.
-func (t *tokens) role(claims jwt.MapClaims) (Role, error) {
-	value, ok := claim(claims, t.cfg.RoleClaim)
+func (cfg JWT) role(claims map[string]any) (Role, error) {
+	value, ok := claim(claims, cmp.Or(cfg.RoleClaim, "role"))
 	if !ok {
 		return Agent, nil
 	}
@@ -181,8 +188,8 @@ func (t *tokens) role(claims jwt.MapClaims) (Role, error) {
 	}
 	var role Role
 	for _, name := range names {
-		r, ok := t.cfg.Roles[name]
-		if t.cfg.Roles == nil {
+		r, ok := cfg.Roles[name]
+		if cfg.Roles == nil {
 			r, ok = ParseRole(name)
 		}
 		if !ok || r == role {
