@@ -32,14 +32,19 @@ func askFirst(root *cobra.Command) {
 			panic("reeve: nothing says what " + path + " does")
 		}
 		c.RunE = func(cmd *cobra.Command, a []string) error {
-			shown := tell(cmd, a, effect)
-			if err := askTerminal(cmd, a, shown); err != nil {
+			shown, err := tell(cmd, a, effect)
+			if err == nil {
+				err = askTerminal(cmd, a, shown)
+			}
+			if err != nil {
 				return err
 			}
 			// What an agent can change while a person reads is not what they agreed to.
 			// Of a user, more may be asked meanwhile: all of that is meant.
-			if yes, _ := cmd.Flags().GetBool("yes"); !yes && path != "ledger erase" && tell(cmd, a, effect) != shown {
-				return errors.New("what was shown has changed meanwhile, and nothing was done: look at it again")
+			if yes, _ := cmd.Flags().GetBool("yes"); !yes && path != "ledger erase" {
+				if again, err := tell(cmd, a, effect); err != nil || again != shown {
+					return errors.New("what was shown has changed meanwhile, and nothing was done: look at it again")
+				}
 			}
 			return run(cmd, a)
 		}
@@ -50,9 +55,12 @@ func askFirst(root *cobra.Command) {
 var errUnasked = errors.New("this is for a person to decide, and is asked at a terminal: there is none here")
 
 // tell is what a command does, in harmless lines. What cannot be known is said, too:
-// the command itself says more of why.
-func tell(cmd *cobra.Command, a []string, effect func(*cobra.Command, []string) ([]string, error)) string {
+// the command itself says more of why. A call that makes no sense is nothing to ask about.
+func tell(cmd *cobra.Command, a []string, effect func(*cobra.Command, []string) ([]string, error)) (string, error) {
 	lines, err := effect(cmd, a)
+	if wrong, ok := errors.AsType[usageError](err); ok {
+		return "", wrong
+	}
 	if err != nil {
 		lines = append(lines, fmt.Sprintf("what it changes is not known: %v", err))
 	}
@@ -60,7 +68,7 @@ func tell(cmd *cobra.Command, a []string, effect func(*cobra.Command, []string) 
 	for _, line := range lines {
 		fmt.Fprintf(&text, "  %s\n", printable(line))
 	}
-	return text.String()
+	return text.String(), nil
 }
 
 // askTerminal asks at the terminal whether a command is meant, below what it does.

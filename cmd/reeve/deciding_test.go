@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -51,12 +52,26 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
+// Nobody is asked about a call that makes no sense.
+func TestTellNonsense(t *testing.T) {
+	for _, args := range [][]string{{"hook", "install", "vim"}, {"keys", "create", "k", "--role", "king", "--data", t.TempDir()}} {
+		root := rootCommand()
+		root.SetArgs(args)
+		root.SetOut(io.Discard)
+		root.SetErr(io.Discard)
+		err := root.Execute()
+		if _, ok := errors.AsType[usageError](err); !ok {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
+
 // What is told is harmless, and what is not known is said.
 func TestTell(t *testing.T) {
-	got := tell(nil, nil, func(*cobra.Command, []string) ([]string, error) {
+	got, err := tell(nil, nil, func(*cobra.Command, []string) ([]string, error) {
 		return []string{"a\x1b[2J\nb"}, errors.New("no node\x07")
 	})
-	if strings.ContainsAny(got, "\x1b\x07") || strings.Count(got, "\n") != 2 || !strings.Contains(got, "is not known: no node") {
+	if err != nil || strings.ContainsAny(got, "\x1b\x07") || strings.Count(got, "\n") != 2 || !strings.Contains(got, "is not known: no node") {
 		t.Errorf("%q", got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"reeve.example/reeve"
 	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/mcp/proxy/install"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/retention"
@@ -52,7 +53,11 @@ var effects = map[string]func(cmd *cobra.Command, a []string) ([]string, error){
 func flagOf(cmd *cobra.Command, name string) string { return cmd.Flags().Lookup(name).Value.String() }
 
 func keyCreated(cmd *cobra.Command, a []string) ([]string, error) {
-	lines := []string{fmt.Sprintf("a new API key %s, of the role %s", a[0], flagOf(cmd, "role"))}
+	role := flagOf(cmd, "role")
+	if _, ok := identity.ParseRole(role); !ok {
+		return nil, usageError{fmt.Errorf("--role: %q is none of agent, approver, auditor and admin", role)}
+	}
+	lines := []string{fmt.Sprintf("a new API key %s, of the role %s", a[0], role)}
 	var keys []operator.KeyInfo
 	if err := askNode(cmd, "GET", "/admin/keys", nil, &keys); err != nil {
 		return lines, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 
 	"reeve.example/reeve"
 	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/internal/policy"
 )
 
 func serveCommand() *cobra.Command {
@@ -37,6 +39,9 @@ an environment variable and a key of reeve.yaml: see "reeve settings".`,
 			limitMemory()
 			node, err := reeve.Open(cmd.Context(), cfg)
 			if err != nil {
+				if _, faults := errors.AsType[policy.ErrorList](err); faults || cfg.Policy != "" && !exists(cfg.Policy) {
+					err = usageError{err}
+				}
 				return err
 			}
 			context.AfterFunc(cmd.Context(), func() { slog.Info("stopping: requests that have begun are finished") })

@@ -95,14 +95,14 @@ func (in *Installation) installedLine() (string, error) {
 		return "", err
 	}
 	if text == nil {
-		return "", errNotInstalled
+		return "", fmt.Errorf("%w: reeve hook install %s writes it", errNotInstalled, in.Agent)
 	}
 	if in.Agent == "opencode" {
 		_, list, _ := strings.Cut(string(text), "const command = ")
 		list, _, _ = strings.Cut(list, "\n")
 		doc, err := rawjson.Parse([]byte(list))
 		if err != nil {
-			return "", errNotInstalled
+			return "", fmt.Errorf("%w: reeve hook install %s writes it", errNotInstalled, in.Agent)
 		}
 		var words []string
 		for _, w := range doc.Root().Elems() {
@@ -114,7 +114,7 @@ func (in *Installation) installedLine() (string, error) {
 		if line := tomlLine(text, in.call()); strings.Contains(line, " hook --agent codex") {
 			return line, nil
 		}
-		return "", errNotInstalled
+		return "", fmt.Errorf("%w: reeve hook install %s writes it", errNotInstalled, in.Agent)
 	}
 	doc, err := rawjson.Parse(bytes.TrimPrefix(text, mark))
 	if err != nil {
@@ -125,7 +125,7 @@ func (in *Installation) installedLine() (string, error) {
 			return line, nil
 		}
 	}
-	return "", errNotInstalled
+	return "", fmt.Errorf("%w: reeve hook install %s writes it", errNotInstalled, in.Agent)
 }
 
 // sample is an event in the agent's form: a command that does nothing is about to run.

@@ -120,6 +120,9 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 // unasked says of an error of a request which node could not be asked.
 func (c *Client) unasked(err error) error {
 	if failed := (*url.Error)(nil); errors.As(err, &failed) && c.URL != "" {
+		if errors.Is(err, http.ErrSchemeMismatch) {
+			return fmt.Errorf("the node %s cannot be asked: it speaks http there, not https", c.URL)
+		}
 		return fmt.Errorf("the node %s cannot be asked: %w", c.URL, failed.Err)
 	}
 	return err
