@@ -2,6 +2,7 @@ package risk
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -66,7 +67,7 @@ func looksWhole(text string) bool {
 // withoutCode is a text in which what a reader sees as code (between fences and
 // backticks) begins no tag. Every byte keeps its place.
 func withoutCode(text string) string {
-	if strings.IndexByte(text, '`') < 0 && !strings.Contains(text, "~~~") {
+	if strings.IndexByte(text, '`') < 0 && !strings.Contains(text, "~~~") && !strings.Contains(text, "\n    ") && !strings.Contains(text, "\n\t") {
 		return text
 	}
 	out := []byte(text)
@@ -78,6 +79,7 @@ func withoutCode(text string) string {
 		}
 	}
 	at, fence, since := 0, "", 0
+	before := "" // the line before, of which indented code leaves one free
 	for line := range strings.Lines(text) {
 		trimmed := strings.TrimLeft(line, " \t>")
 		switch {
@@ -87,6 +89,10 @@ func withoutCode(text string) string {
 		case fence != "":
 		case strings.HasPrefix(trimmed, "```"), strings.HasPrefix(trimmed, "~~~"):
 			fence, since = trimmed[:3], at
+		case strings.TrimSpace(before) == "" && (strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")):
+			blank(at, at+len(line))
+			at += len(line)
+			continue // so that the next line is of it, too
 		default:
 			for i := 0; i < len(line); { // spans within the line
 				open := strings.IndexByte(line[i:], '`')
@@ -107,6 +113,7 @@ func withoutCode(text string) string {
 			}
 		}
 		at += len(line)
+		before = line
 	}
 	return string(out)
 }
@@ -134,7 +141,9 @@ type element struct {
 	note       bool // what it holds is often a note: it must address somebody
 	mark       int  // how much had been said when it was opened
 	back       colour
-	loose      bool // its tag stands in the middle of a sentence
+	loose      bool     // its tag stands in the middle of a sentence
+	classes    []string // the first few
+	id         string
 }
 
 // said takes what stands between tags.
@@ -218,11 +227,17 @@ func (p *page) open(z *html.Tokenizer, start, end int, closes bool) {
 	}
 	e := element{name: name, start: start, end: end, mark: p.words.Len(), loose: p.within(start)}
 	var inline, class, id string
+	var attributes []html.Attribute
+	byName := false // it is called hidden, which a style can undo
+	drawn := slices.ContainsFunc(p.opened, func(e element) bool { return e.name == "svg" })
 	spoken, kept := "", "" // for who hears the page, and for programs
 	for more {
 		var k, v []byte
 		k, v, more = z.TagAttr()
 		key, value := string(k), string(v)
+		if len(attributes) < 32 {
+			attributes = append(attributes, html.Attribute{Key: key, Val: value})
+		}
 		switch {
 		case key == "style":
 			inline = value
@@ -230,12 +245,20 @@ func (p *page) open(z *html.Tokenizer, start, end int, closes bool) {
 			class = value
 		case key == "id":
 			id = value
-		case key == "hidden" && kind != 0:
-			e.hides |= hidesAll
+		case key == "hidden" && kind != 0 && !strings.HasPrefix(value, "{"): // an expression of a program's
+			byName = true
 		case key == "color" && (kind == atom.Font || kind == atom.Basefont):
 			inline = "color:" + value + ";" + inline
 		case key == "text" && kind == atom.Body:
 			inline = "color:" + value + ";" + inline
+		case key == "background":
+			inline = "background-image:url(x);" + inline
+		case drawn && (key == "opacity" || key == "display" || key == "visibility" || key == "font-size"):
+			inline = key + ":" + value + ";" + inline
+		case drawn && key == "fill" && value == "none":
+			e.hides |= hidesOwn
+		case key == "popover" && kind != 0:
+			e.hides, e.note = e.hides|hidesAll, true
 		case key == "bgcolor":
 			inline = "background:" + value + ";" + inline
 		case key == "size" && kind == atom.Font && strings.TrimSpace(value) == "0":
@@ -252,6 +275,12 @@ func (p *page) open(z *html.Tokenizer, start, end int, closes bool) {
 	switch kind {
 	case atom.Template, atom.Noscript, atom.Noembed, atom.Noframes, atom.Datalist, atom.Object, atom.Iframe, atom.Audio, atom.Video, atom.Canvas:
 		e.hides, e.note = e.hides|hidesAll, true
+	case atom.Dialog:
+		if !slices.ContainsFunc(attributes, func(a html.Attribute) bool { return a.Key == "open" }) {
+			e.hides, e.note = e.hides|hidesAll, true
+		}
+	case atom.Rp:
+		e.hides |= hidesAll
 	case atom.Link:
 		p.styled = true
 	case atom.Style:
@@ -263,13 +292,46 @@ func (p *page) open(z *html.Tokenizer, start, end int, closes bool) {
 	if n := len(p.opened); n > 0 {
 		parent = p.opened[n-1].back
 	}
-	if class != "" || id != "" {
-		if p.styled {
-			parent.known = false
+	if drawn && (name == "desc" || name == "title" || name == "metadata" || name == "defs" || name == "symbol") {
+		e.hides, e.note = e.hides|hidesAll, true
+	}
+	e.id = strings.ToLower(id)
+	if e.classes = strings.Fields(strings.ToLower(class)); len(e.classes) > 8 {
+		e.classes = e.classes[:8]
+	}
+	surely, perhaps := p.sheet.of(&e, p.opened, func(name string) (string, bool) {
+		i := slices.IndexFunc(attributes, func(a html.Attribute) bool { return a.Key == name })
+		if i < 0 {
+			return "", false
+		}
+		return attributes[i].Val, true
+	})
+	p.sheet.variables(inline)
+	decl := surely + ";" + p.sheet.resolved(inline)
+	named := class != "" || id != ""
+	if named && p.styled || kind == atom.Body && p.styled || slices.ContainsFunc(e.classes, func(c string) bool { return p.sheet.rules["."+c] == "" }) {
+		parent.loose = true
+	}
+	how, back := styleHides(decl, parent)
+	values := properties(decl)
+	if byName && (values["display"] == "" || values["display"] == "none") {
+		e.hides |= hidesAll
+	}
+	if end := p.sheet.ends[upTo(strings.TrimSpace(values["animation"]+values["animation-name"]), ' ')]; end != "" {
+		if ending, _ := styleHides(end, back); ending != 0 {
+			how = hidesMay
+		} else if how != 0 { // by its end all is seen, whenever that is
+			how = hidesMay
 		}
 	}
-	decl := p.sheet.of(name, class, id) + ";" + inline
-	how, back := styleHides(decl, parent)
+	if perhaps != "" && how == 0 && e.hides == 0 {
+		if ways, _ := styleHides(perhaps, back); ways != 0 {
+			how = hidesMay
+		}
+	}
+	if how&hidesMay != 0 {
+		how, e.note = hidesAll, true
+	}
 	e.hides, e.back = e.hides|how, back
 	if kind == atom.Html || kind == atom.Body { // a script shows it when all of it is there
 		e.hides = 0
@@ -278,7 +340,7 @@ func (p *page) open(z *html.Tokenizer, start, end int, closes bool) {
 		return
 	}
 	// What says its own style again is seen, for all that is known of it.
-	if p.dim > 0 && (class != "" || id != "" || inline != "") && e.hides&hidesOwn == 0 && restyles(decl) {
+	if p.dim > 0 && (named || inline != "") && e.hides&hidesOwn == 0 && restyles(decl) {
 		p.undim(start)
 	}
 	if len(p.opened) == maxOpen {

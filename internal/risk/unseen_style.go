@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,6 +12,7 @@ type hides uint8
 const (
 	hidesAll hides = 1 << iota // it and all that is in it
 	hidesOwn                   // its text, and that of those within that do not say otherwise
+	hidesMay                   // all of it, perhaps: by what is not known to hold, or what a script or an animation ends
 )
 
 // colour is what a style says of one.
@@ -18,6 +20,7 @@ type colour struct {
 	r, g, b int
 	known   bool
 	clear   bool // nothing of it is seen
+	loose   bool // of a ground: it may be another, by a style that is not known
 }
 
 // styleHides reads declarations: what they hide, and what the background is then. The last
@@ -39,6 +42,9 @@ func styleHides(declarations string, back colour) (hides, colour) {
 	if c, ok := background(get("background-color"), get("background")); ok {
 		back = c
 	}
+	if image := get("background-image"); image != "" && image != "none" {
+		back.known = false
+	}
 	if get("display") == "none" || get("content-visibility") == "hidden" || get("mso-hide") == "all" || get("visibility") == "collapse" {
 		h |= hidesAll
 	}
@@ -50,6 +56,23 @@ func styleHides(declarations string, back colour) (hides, colour) {
 	}
 	if strings.Contains(get("filter"), "opacity(0") || strings.Contains(get("transform"), "scale(0") || strings.Contains(get("zoom"), "0.0") {
 		h |= hidesAll
+	}
+	if n, ok := length(get("scale"), 1); ok && get("scale") != "" && n <= 0.05 || flattened(get("transform")) || get("transform") == "" && flattened(get("rotate")) {
+		h |= hidesAll
+	}
+	if f := get("filter"); obscured(f) || strings.Contains(get("mask")+get("mask-image")+get("-webkit-mask-image"), "transparent,transparent") {
+		h |= hidesAll
+	}
+	if n, ok := length(get("line-height"), 16); ok && n <= 1 && strings.TrimLeft(get("line-height"), "0.") != get("line-height") && get("overflow") == "hidden" && n < 0.2 {
+		h |= hidesAll
+	}
+	if n, ok := length(get("letter-spacing"), 16); ok && n <= -8 {
+		h |= hidesOwn
+	}
+	for _, word := range strings.Fields(get("translate")) {
+		if n, ok := length(word, 16); ok && (n <= -500 || n >= 3000) {
+			h |= hidesAll
+		}
 	}
 	size := get("font-size")
 	if size == "" {
@@ -69,8 +92,8 @@ func styleHides(declarations string, back colour) (hides, colour) {
 	position := get("position")
 	for _, side := range []string{"left", "top", "right", "bottom", "margin-left", "margin-top", "margin", "inset"} {
 		if strings.HasPrefix(side, "margin") || position == "absolute" || position == "fixed" || position == "relative" {
-			for _, word := range strings.Fields(get(side)) {
-				if n, ok := length(word, 16); ok && n <= -300 {
+			for _, word := range lengths(get(side)) {
+				if n, ok := length(word, 16); ok && (n <= -300 || n >= 2000 && !strings.HasPrefix(side, "margin")) {
 					h |= hidesAll
 				}
 			}
@@ -103,15 +126,20 @@ func styleHides(declarations string, back colour) (hides, colour) {
 		if n, err := strconv.ParseFloat(upTo(strings.TrimSpace(clip[6:]), '%'), 64); err == nil && n >= 50 && strings.Contains(clip, "%") {
 			h |= hidesAll
 		}
-	} else if strings.HasPrefix(clip, "circle(0") || strings.HasPrefix(clip, "polygon(0 0, 0 0, 0 0") {
+	} else if points, is := strings.CutPrefix(clip, "polygon("); is && strings.Trim(points, "0,px%) ") == "" || strings.HasPrefix(clip, "circle(0") || strings.HasPrefix(clip, "ellipse(0") {
 		h |= hidesAll
 	}
 	text, ok := readColour(get("-webkit-text-fill-color"))
 	if !ok {
 		text, ok = readColour(get("color"))
 	}
-	if ok && (text.clear || back.known && sameColour(text, back)) && get("text-shadow") == "" && !strings.Contains(get("background")+get("background-image"), "gradient") {
-		h |= hidesOwn
+	if ok && (text.clear || back.known && sameColour(text, back)) && get("text-shadow") == "" && get("-webkit-text-stroke") == "" && !strings.Contains(get("background")+get("background-image"), "gradient") {
+		if h |= hidesOwn; !text.clear && back.loose {
+			h = h&^hidesOwn | hidesMay
+		}
+	}
+	if h != 0 && (get("animation", "animation-name") != "" || get("transition") != "") { // which may end it
+		h = hidesMay
 	}
 	return h, back
 }
@@ -129,8 +157,13 @@ func restyles(declarations string) bool {
 
 // properties reads declarations. Comments and escapes part no words in them.
 func properties(declarations string) map[string]string {
-	values := map[string]string{}
-	var fixed map[string]bool
+	values, _ := weighed(declarations)
+	return values
+}
+
+// weighed reads declarations, and says which of them are !important.
+func weighed(declarations string) (values map[string]string, fixed map[string]bool) {
+	values = map[string]string{}
 	for _, d := range strings.Split(unescapeStyle(declarations), ";") {
 		name, value, ok := strings.Cut(d, ":")
 		if !ok {
@@ -152,7 +185,7 @@ func properties(declarations string) map[string]string {
 		}
 		values[name] = value
 	}
-	return values
+	return values, fixed
 }
 
 // unescapeStyle takes the comments out of a style, and undoes its escapes.
@@ -198,9 +231,113 @@ func upTo(s string, c byte) string {
 	return s
 }
 
+// flattened reports whether a transformation leaves nothing to see.
+func flattened(t string) bool {
+	for _, f := range strings.SplitAfter(t, ")") {
+		name, in, ok := strings.Cut(strings.TrimSpace(f), "(")
+		if !ok {
+			name, in = "rotate", t
+		}
+		first := strings.TrimSpace(upTo(strings.TrimRight(in, ") "), ','))
+		n, err := strconv.ParseFloat(strings.TrimRight(first, "deg"), 64)
+		switch {
+		case err != nil:
+		case strings.HasPrefix(name, "scale") && n > -0.05 && n < 0.05, strings.HasPrefix(name, "matrix") && n > -0.05 && n < 0.05 && !strings.Contains(in, "1"),
+			(name == "rotatex" || name == "rotatey") && (n == 90 || n == -90 || n == 270):
+			return true
+		}
+	}
+	return false
+}
+
+// obscured reports whether a filter leaves nothing to read.
+func obscured(filter string) bool {
+	for _, f := range strings.SplitAfter(filter, ")") {
+		name, in, _ := strings.Cut(strings.TrimSpace(f), "(")
+		n, ok := length(strings.TrimRight(in, ") "), 1)
+		switch {
+		case !ok:
+		case name == "blur" && n >= 8, (name == "contrast" || name == "opacity") && n <= 0.05, name == "brightness" && (n >= 50 || n == 0):
+			return true
+		}
+	}
+	return false
+}
+
+// lengths are the lengths in a value: words, or one that is computed.
+func lengths(s string) []string {
+	if strings.IndexByte(s, '(') >= 0 {
+		return []string{s}
+	}
+	return strings.Fields(s)
+}
+
+// computed reads a value that calc, min, max or clamp computes; ok is false where it cannot.
+func computed(s string, em float64, depth int) (n float64, ok bool) {
+	s = strings.TrimSpace(s)
+	if depth > 8 || s == "" {
+		return 0, false
+	}
+	// The operator that binds least, outside of brackets, from the right.
+	for _, operators := range [...]string{"+-", "*/"} {
+		level := 0
+		for i := len(s) - 1; i > 0; i-- {
+			switch c := s[i]; {
+			case c == ')':
+				level++
+			case c == '(':
+				level--
+			case level == 0 && strings.IndexByte(operators, c) >= 0 && (operators == "*/" || s[i-1] == ' '):
+				a, ok1 := computed(s[:i], em, depth+1)
+				b, ok2 := computed(s[i+1:], em, depth+1)
+				switch {
+				case !ok1 || !ok2 || c == '/' && b == 0:
+					return 0, false
+				case c == '+':
+					return a + b, true
+				case c == '-':
+					return a - b, true
+				case c == '*':
+					return a * b, true
+				}
+				return a / b, true
+			}
+		}
+	}
+	name, in, calls := strings.Cut(s, "(")
+	if !calls {
+		return length(s, em)
+	}
+	var list []float64
+	for _, part := range strings.Split(strings.TrimSuffix(in, ")"), ",") {
+		one, ok := computed(part, em, depth+1)
+		if !ok {
+			return 0, false
+		}
+		list = append(list, one)
+	}
+	switch {
+	case (name == "" || name == "calc") && len(list) == 1:
+		return list[0], true
+	case name == "min":
+		return slices.Min(list), true
+	case name == "max":
+		return slices.Max(list), true
+	case name == "clamp" && len(list) == 3:
+		return max(list[0], min(list[1], list[2])), true
+	}
+	return 0, false
+}
+
 // length reads a length in pixels, about: em is what one em is.
 func length(s string, em float64) (float64, bool) {
 	s = strings.TrimSpace(s)
+	if strings.IndexByte(s, '(') >= 0 {
+		if len(s) > 200 {
+			return 0, false
+		}
+		return computed(s, em, 0)
+	}
 	end := len(s)
 	for end > 0 && (isAlpha(s[end-1]) || s[end-1] == '%') {
 		end--
@@ -326,8 +463,37 @@ func readColour(s string) (c colour, ok bool) {
 		return c, true
 	}
 	c, ok = colourNames[s]
+	if open := strings.IndexByte(s, '('); !ok && open > 0 && strings.Contains("oklch oklab lch lab", s[:open]) { // how light it is, where it has no colour
+		words := strings.Fields(strings.TrimRight(s[open+1:], ") "))
+		if light, is := length(words0(words), 1); is && (light <= 0.02 || light >= 0.98 && light <= 1 || light >= 98) {
+			grey := 255
+			if light <= 0.02 {
+				grey = 0
+			}
+			c, ok = colour{r: grey, g: grey, b: grey}, true
+		}
+	} else if rest, is := strings.CutPrefix(s, "color(srgb "); is {
+		words := strings.Fields(strings.TrimRight(rest, ") "))
+		var n [3]float64
+		ok = len(words) >= 3
+		for i := range n {
+			if ok {
+				n[i], ok = length(words[i], 1)
+			}
+		}
+		c = colour{r: int(n[0] * 255), g: int(n[1] * 255), b: int(n[2] * 255)}
+	} else if s == "canvas" {
+		c, ok = colour{r: 255, g: 255, b: 255}, true
+	}
 	c.known = ok
 	return c, ok
+}
+
+func words0(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return words[0]
 }
 
 // sameColour reports whether one colour cannot be told from another.
@@ -345,76 +511,254 @@ func abs(n int) int {
 
 // sheet holds what a page's own style sheets say of names, classes and ids that hide.
 type sheet struct {
-	rules map[string]string // declarations by selector: p, .class, #id
+	rules map[string]string   // declarations by selector: p, .class, #id
+	may   map[string][]narrow // by the last name, class or id of selectors that ask for more, or *
+	vars  map[string]string   // custom properties, wherever they are set
+	ends  map[string]string   // the declarations by which an animation ends
 	bytes int
+	n     int // rules
+	work  int // elements that were looked at for what stands around others
+}
+
+// narrow is a rule whose selector asks for more than a name: it may be about an element.
+type narrow struct {
+	above        []string // names, classes and ids that elements around it have
+	attributes   []string // conditions on its own, as [name^=value]
+	declarations string
+	sure         bool // all that it asks for is looked at
 }
 
 // maxSheet is how much of a page's style sheets is read, and maxRules how many rules.
 const (
 	maxSheet = 512 << 10
 	maxRules = 4096
+	maxWork  = 2 << 20
 )
 
-// read takes a style sheet. What is only for other media is left out, and of a selector
-// only one name counts: what it stands for more narrowly is not known.
+// read takes a style sheet.
 func (s *sheet) read(text string) {
 	if s.bytes += len(text); s.bytes > maxSheet {
 		return
 	}
-	text = unescapeStyle(text)
-	for {
+	s.block(strings.NewReplacer("<!--", "", "-->", "").Replace(unescapeStyle(text)), false, 0)
+}
+
+// block reads the rules of a sheet, or those within another. may says that they hold
+// under conditions only.
+func (s *sheet) block(text string, may bool, depth int) {
+	for depth < 16 {
 		open := strings.IndexByte(text, '{')
 		if open < 0 {
 			return
 		}
-		selectors := text[:open]
-		text = text[open+1:]
-		if at := strings.LastIndexByte(selectors, ';'); at >= 0 { // behind @import
-			selectors = selectors[at+1:]
+		prelude := text[:open]
+		if at := strings.LastIndexAny(prelude, ";}"); at >= 0 { // behind @import, and declarations around this
+			prelude = prelude[at+1:]
 		}
-		if selectors = strings.TrimSpace(selectors); strings.HasPrefix(selectors, "@") {
-			if !strings.HasPrefix(selectors, "@media") || strings.Contains(selectors, "screen") && !strings.Contains(selectors, "width") || strings.Contains(selectors, "@media all") {
-				continue // its rules count
+		level, end := 1, open+1
+		for ; end < len(text) && level > 0; end++ {
+			switch text[end] {
+			case '{':
+				level++
+			case '}':
+				level--
 			}
-			depth := 1
-			i := 0
-			for ; i < len(text) && depth > 0; i++ {
-				switch text[i] {
-				case '{':
-					depth++
-				case '}':
-					depth--
-				}
-			}
-			text = text[i:]
-			continue
 		}
-		selectors = strings.TrimLeft(selectors, "} \t\r\n")
-		end := strings.IndexByte(text, '}')
-		if end < 0 {
-			end = len(text)
-		}
-		declarations := text[:end]
-		text = text[min(len(text), end+1):]
-		for one := range strings.SplitSeq(selectors, ",") {
-			if one = strings.ToLower(strings.TrimSpace(one)); one == "" || len(one) > 64 || strings.ContainsAny(one, " >+~:[*") {
-				continue
+		body := text[open+1 : end]
+		text = text[end:]
+		prelude = strings.ToLower(strings.TrimSpace(prelude))
+		switch {
+		case strings.HasPrefix(prelude, "@media"):
+			switch {
+			case strings.Contains(prelude, "print") || strings.Contains(prelude, "speech"):
+			default:
+				s.block(body, may || strings.Contains(prelude, "("), depth+1)
 			}
-			if i := strings.IndexAny(one[1:], ".#"); i >= 0 { // p.note: by what is narrower
-				one = one[i+1:]
+		case strings.HasPrefix(prelude, "@supports"):
+			s.block(body, may || strings.Contains(prelude, "not"), depth+1)
+		case strings.HasPrefix(prelude, "@keyframes"), strings.HasPrefix(prelude, "@-webkit-keyframes"):
+			_, name, _ := strings.Cut(prelude, " ")
+			last := body[strings.LastIndexByte(body, '{')+1:]
+			if s.ends == nil {
+				s.ends = map[string]string{}
 			}
-			if s.rules == nil {
-				s.rules = map[string]string{}
+			if len(s.ends) < maxRules {
+				s.ends[strings.TrimSpace(name)] = telling(strings.TrimRight(last, "} \t\r\n"))
 			}
-			if len(s.rules) < maxRules {
-				s.rules[one] = telling(s.rules[one] + ";" + declarations)
+		case strings.HasPrefix(prelude, "@"):
+			s.block(body, may, depth+1)
+		default:
+			own := body
+			if at := strings.IndexByte(body, '{'); at >= 0 { // rules within rules
+				s.block(body, true, depth+1)
+				own = body[:max(0, strings.LastIndexByte(body[:at], ';')+1)]
 			}
+			s.rule(prelude, strings.TrimRight(own, "}"), may)
 		}
 	}
 }
 
+// states are what selectors ask for that only somebody's pointer, or a script, brings.
+var states = []string{":hover", ":focus", ":active", ":visited", ":target", ":checked", ":disabled", ":defined", ":host", "::", ":before", ":after", ":placeholder", ":open", ":popover"}
+
+// rule takes the declarations of some selectors.
+func (s *sheet) rule(selectors, declarations string, may bool) {
+	s.variables(declarations)
+	kept := telling(declarations)
+	for one := range strings.SplitSeq(selectors, ",") {
+		one = strings.TrimSpace(strings.ReplaceAll(one, "&", " "))
+		if one == "" || len(one) > 200 || kept == "" || s.n >= maxRules || slices.ContainsFunc(states, func(state string) bool { return strings.Contains(one, state) }) {
+			continue
+		}
+		s.n++
+		key, rule := readSelector(one)
+		if rule == nil && !may {
+			if s.rules == nil {
+				s.rules = map[string]string{}
+			}
+			s.rules[key] = telling(s.rules[key] + ";" + declarations)
+			continue
+		}
+		if rule == nil {
+			rule = &narrow{}
+		}
+		rule.sure = rule.sure && !may
+		rule.declarations = kept
+		if s.may == nil {
+			s.may = map[string][]narrow{}
+		}
+		if len(s.may[key]) < 32 {
+			s.may[key] = append(s.may[key], *rule)
+		}
+	}
+}
+
+// variables notes the custom properties that declarations set.
+func (s *sheet) variables(declarations string) {
+	if !strings.Contains(declarations, "--") {
+		return
+	}
+	for name, value := range properties(declarations) {
+		if strings.HasPrefix(name, "--") && len(s.vars) < maxRules && len(value) < 200 {
+			if s.vars == nil {
+				s.vars = map[string]string{}
+			}
+			s.vars[name] = value
+		}
+	}
+}
+
+// resolved are declarations with the values of custom properties in their places.
+func (s *sheet) resolved(declarations string) string {
+	for range 8 {
+		at := strings.Index(declarations, "var(")
+		if at < 0 {
+			break
+		}
+		level, end := 0, at+3
+		for ; end < len(declarations); end++ {
+			if declarations[end] == '(' {
+				level++
+			} else if declarations[end] == ')' {
+				if level--; level == 0 {
+					break
+				}
+			}
+		}
+		name, other, _ := strings.Cut(declarations[at+4:min(end, len(declarations))], ",")
+		value, ok := s.vars[strings.TrimSpace(strings.ToLower(name))]
+		if !ok {
+			value = other
+		}
+		declarations = declarations[:at] + value + declarations[min(end+1, len(declarations)):]
+		if len(declarations) > 4096 {
+			return ""
+		}
+	}
+	return declarations
+}
+
+// readSelector reads a selector: the last name, class or id that it asks for, or *, and what it
+// asks for beside that; nil for nothing.
+func readSelector(one string) (key string, rule *narrow) {
+	r := &narrow{sure: true}
+	simple := func(compound string) (key string) {
+		for compound != "" {
+			i := 1
+			switch compound[0] {
+			case '[':
+				for i < len(compound) && compound[i-1] != ']' {
+					i++
+				}
+				r.attributes = append(r.attributes, compound[:i])
+			case ':':
+				level := 0
+				for ; i < len(compound) && (level > 0 || strings.IndexByte(":[.#", compound[i]) < 0); i++ {
+					if compound[i] == '(' {
+						level++
+					} else if compound[i] == ')' {
+						level--
+					}
+				}
+				if compound[:i] != ":root" {
+					r.sure = false
+				}
+			default:
+				for i < len(compound) && strings.IndexByte(":[.#", compound[i]) < 0 {
+					i++
+				}
+				if part := compound[:i]; part != "*" {
+					key = part // p.note: by what is narrower
+				}
+			}
+			compound = compound[i:]
+		}
+		return key
+	}
+	start, level, beside := 0, 0, false
+	var compounds []string
+	for i := 0; i <= len(one); i++ {
+		if i < len(one) && (one[i] == '(' || one[i] == '[') {
+			level++
+		} else if i < len(one) && (one[i] == ')' || one[i] == ']') {
+			level--
+		}
+		if i == len(one) || level == 0 && strings.IndexByte(" >+~", one[i]) >= 0 {
+			if start < i {
+				compounds = append(compounds, one[start:i])
+			}
+			if i < len(one) && (one[i] == '+' || one[i] == '~') {
+				beside = true
+				compounds = compounds[:0]
+			}
+			start = i + 1
+		}
+	}
+	if len(compounds) == 0 {
+		return "*", &narrow{}
+	}
+	for _, c := range compounds[:len(compounds)-1] {
+		before := len(r.attributes)
+		if k := simple(c); k != "" {
+			r.above = append(r.above, k)
+		}
+		if len(r.attributes) > before {
+			r.attributes, r.sure = r.attributes[:before], false
+		}
+	}
+	key = simple(compounds[len(compounds)-1])
+	r.sure = r.sure && !beside
+	if key != "" && r.above == nil && r.attributes == nil && r.sure {
+		return key, nil
+	}
+	if key == "" {
+		key = "*"
+	}
+	return key, r
+}
+
 // tellingProperties are those that can hide a text, or show one again.
-var tellingProperties = strings.Fields("display visibility opacity filter transform font font-size text-indent position left top right bottom margin margin-left margin-top inset overflow height width max-height max-width clip clip-path color background background-color content-visibility mso-hide")
+var tellingProperties = strings.Fields("animation animation-name transition scale rotate translate mask mask-image -webkit-mask-image line-height letter-spacing background-image -webkit-text-fill-color -webkit-text-stroke zoom display visibility opacity filter transform font font-size text-indent position left top right bottom margin margin-left margin-top inset overflow height width max-height max-width clip clip-path color background background-color content-visibility mso-hide")
 
 // telling is what counts of declarations, as short as it can be said: every element of
 // its class has it read again.
@@ -423,34 +767,91 @@ func telling(declarations string) string {
 	if strings.TrimSpace(strings.Trim(declarations, ";")) == "" {
 		return ""
 	}
-	values := properties(declarations)
+	values, fixed := weighed(declarations)
 	var b strings.Builder
 	for _, name := range tellingProperties {
-		if v, ok := values[name]; ok && b.Len()+len(name)+len(v) < most {
+		v, ok := values[name]
+		if fixed[name] {
+			v += "!important"
+		}
+		if ok && b.Len()+len(name)+len(v) < most {
 			b.WriteString(name + ":" + v + ";")
 		}
 	}
 	return b.String()
 }
 
-// of returns the declarations for an element.
-func (s *sheet) of(name, class, id string) string {
-	if s.rules == nil {
-		return ""
+// of returns the declarations for an element, and those that may be.
+func (s *sheet) of(e *element, around []element, attribute func(name string) (string, bool)) (surely, perhaps string) {
+	if s.rules == nil && s.may == nil {
+		return "", ""
 	}
-	all := s.rules[name]
-	for i, c := range strings.Fields(strings.ToLower(class)) {
-		if i == 8 {
-			break
+	keys := append(make([]string, 0, 12), "*", e.name)
+	for _, c := range e.classes {
+		keys = append(keys, "."+c)
+	}
+	if e.id != "" {
+		keys = append(keys, "#"+e.id)
+	}
+	for _, key := range keys {
+		if d, ok := s.rules[key]; ok {
+			surely += ";" + d
 		}
-		if d, ok := s.rules["."+c]; ok {
-			all += ";" + d
+		for i := range s.may[key] {
+			rule := &s.may[key][i]
+			s.work += 1 + len(rule.above)*len(around)
+			switch {
+			case s.work > maxWork: // what is not looked at may be
+				perhaps += ";" + rule.declarations
+			case !rule.around(around) || !rule.has(attribute):
+			case rule.sure:
+				surely += ";" + rule.declarations
+			default:
+				perhaps += ";" + rule.declarations
+			}
 		}
 	}
-	if id != "" {
-		if d, ok := s.rules["#"+strings.ToLower(id)]; ok {
-			all += ";" + d
+	return s.resolved(surely), s.resolved(perhaps)
+}
+
+// around reports whether what a rule asks for stands around an element.
+func (n *narrow) around(elements []element) bool {
+	for _, want := range n.above {
+		found := slices.ContainsFunc(elements, func(e element) bool {
+			switch want[0] {
+			case '.':
+				return slices.Contains(e.classes, want[1:])
+			case '#':
+				return e.id == want[1:]
+			}
+			return e.name == want
+		})
+		if !found {
+			return false
 		}
 	}
-	return all
+	return true
+}
+
+// has reports whether an element has the attributes that a rule asks for.
+func (n *narrow) has(attribute func(string) (string, bool)) bool {
+	for _, one := range n.attributes {
+		name, want, valued := strings.Cut(strings.Trim(one, "[]"), "=")
+		kind := byte('=')
+		if l := len(name); valued && l > 0 && strings.IndexByte("^$*~|", name[l-1]) >= 0 {
+			kind, name = name[l-1], name[:l-1]
+		}
+		value, ok := attribute(strings.TrimSpace(name))
+		want = strings.ToLower(strings.Trim(strings.TrimSpace(want), `"'`))
+		value = strings.ToLower(value)
+		switch {
+		case !ok:
+			return false
+		case !valued:
+		case kind == '=' && value != want, kind == '^' && !strings.HasPrefix(value, want), kind == '$' && !strings.HasSuffix(value, want),
+			kind == '*' && !strings.Contains(value, want), kind == '~' && !slices.Contains(strings.Fields(value), want), kind == '|' && !strings.HasPrefix(value, want):
+			return false
+		}
+	}
+	return true
 }
