@@ -164,6 +164,7 @@ func TestConsolePages(t *testing.T) {
 	r.enter(p, identity.Admin)
 	acts := strings.Fields(p.Eval(`[...document.querySelectorAll("#waiting a.act")].map(a => a.getAttribute("href").slice(9)).join(" ")`))
 	all := rooms
+	slowest := 0.0
 	for i, act := range acts {
 		all = append(all, struct{ name, path, says string }{fmt.Sprintf("approval-%d", i), act, "May this happen?"})
 	}
@@ -178,6 +179,9 @@ func TestConsolePages(t *testing.T) {
 			p.Do("Network.setCacheDisabled", map[string]any{"cacheDisabled": true})
 			p.Go(r.url + "/console/" + room.path)
 			p.Says(room.says)
+			var painted float64
+			fmt.Sscan(p.Eval(`performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0`), &painted)
+			slowest = max(slowest, painted)
 			p.Look(room.name + "-" + look.name)
 			p.Accessible()
 			if wide := p.Eval("document.documentElement.scrollWidth > innerWidth"); wide == "true" {
@@ -188,6 +192,7 @@ func TestConsolePages(t *testing.T) {
 			}
 		}
 	}
+	t.Logf("the slowest first paint of a page came after %.0f ms", slowest)
 	p.Clean()
 }
 
@@ -893,6 +898,21 @@ func TestConsoleWhatIf(t *testing.T) {
 			t.Errorf("%s: %d", bad, resp.StatusCode)
 		}
 	}
+	// Another is put in force: the one before is listed, and what has changed since.
+	r.policy(looser)
+	r.ask(identity.Agent, "POST", "/", step(98, "clerk", "read_secret", "path", "x"))
+	_, page = v.send("GET", "/console/policy", "")
+	then := regexp.MustCompile(`href="(/console/policy\?version=[^"#]+)`).FindStringSubmatch(page)
+	if then == nil {
+		t.Fatalf("no version: %s", page)
+	}
+	if _, page = v.send("GET", html.UnescapeString(then[1]), ""); !strings.Contains(page, `class="del">-`) || !strings.Contains(page, `class="add">&#43;`) {
+		t.Errorf("the difference: %s", page)
+	}
+	if resp, _ := v.send("GET", "/console/policy?version=sha256:00", ""); resp.StatusCode != 404 {
+		t.Errorf("a version that there is not: %d", resp.StatusCode)
+	}
+	r.policy(now)
 	// It is in force for nobody.
 	if _, text := r.ask(identity.Agent, "POST", "/", step(99, "clerk", "read_secret", "path", "x")); !strings.Contains(text, `"decision":"deny"`) {
 		t.Error(text)

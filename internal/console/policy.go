@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
@@ -13,10 +16,76 @@ import (
 // policyView is the policy that is in force.
 type policyView struct {
 	operator.PolicyShown
-	Hits    map[string]*ledger.Line // the newest decision of each rule; nil for one that never decided
-	Reloads bool
-	Said    string // how a reload went
-	Problem string
+	Hits     map[string]*ledger.Line // the newest decision of each rule; nil for one that never decided
+	Counts   map[string]int          // of the newest decisions, by rule
+	Of       int                     // how many those are
+	Unused   int                     // rules that never decided
+	Versions []versionView
+	Against  *versionView // the version that is compared
+	Changed  []changedFile
+	Reloads  bool
+	Said     string // how a reload went
+	Problem  string
+}
+
+// versionView is a policy that was in force until another was.
+type versionView struct {
+	Hash  string
+	Until time.Time
+}
+
+// changedFile is a document of two policies, and its difference.
+type changedFile struct {
+	Name  string
+	Lines []line
+}
+
+// maxVersions is how many changes of the policy are listed.
+const maxVersions = 20
+
+// versions are the policies that ruled before, the last one first. The record of a change
+// is made under the policy that it ends.
+func (v *visit) versions(now string) (list []versionView, err error) {
+	var found ledger.Answer
+	if err := v.ask("GET", "/api/v1/decisions?"+url.Values{"kind": {"admin.policy"}, "limit": {strconv.Itoa(maxVersions)}}.Encode(), nil, &found); err != nil {
+		return nil, err
+	}
+	for _, l := range found.Lines {
+		if n := len(list); l.Policy != "" && l.Policy != now && (n == 0 || list[n-1].Hash != l.Policy) {
+			list = append(list, versionView{l.Policy, l.Time})
+		}
+	}
+	return list, nil
+}
+
+// against compares the policy in force with an earlier one, document by document.
+func (v *visit) against(p *policyView, hash string) error {
+	var then operator.PolicyShown
+	if err := v.ask("GET", "/policy?"+url.Values{"hash": {hash}}.Encode(), nil, &then); err != nil {
+		return err
+	}
+	p.Against = &versionView{Hash: hash}
+	for _, one := range p.Versions {
+		if one.Hash == hash {
+			*p.Against = one
+		}
+	}
+	before := map[string]string{}
+	for _, f := range then.Files {
+		before[f.Name] = f.Text
+	}
+	files := slices.Clone(p.Files)
+	for _, f := range then.Files {
+		if !slices.ContainsFunc(p.Files, func(now operator.PolicyFile) bool { return now.Name == f.Name }) {
+			files = append(files, operator.PolicyFile{Name: f.Name})
+		}
+	}
+	for _, f := range files {
+		if before[f.Name] != f.Text {
+			p.Changed = append(p.Changed, changedFile{f.Name, diff(before[f.Name], f.Text)})
+		}
+	}
+	return nil
 }
 
 // maxHits bounds for how many rules it is looked up when they decided last.
@@ -37,6 +106,31 @@ func (v *visit) showPolicy(status int, said, problem string) (view, error) {
 		}
 		if p.Hits[rule.Name] = nil; len(newest.Lines) > 0 {
 			p.Hits[rule.Name] = &newest.Lines[0]
+		} else {
+			p.Unused++
+		}
+	}
+	var newest ledger.Answer
+	if err := v.ask("GET", "/api/v1/decisions?limit="+strconv.Itoa(liveLines), nil, &newest); err != nil {
+		return view{}, err
+	}
+	p.Counts = map[string]int{}
+	for _, l := range newest.Lines {
+		if l.Effect == "" {
+			continue
+		}
+		p.Of++
+		for _, name := range l.Rules {
+			p.Counts[name]++
+		}
+	}
+	var err error
+	if p.Versions, err = v.versions(p.Hash); err != nil {
+		return view{}, err
+	}
+	if hash := v.FormValue("version"); hash != "" {
+		if err := v.against(&p, hash); err != nil {
+			return view{}, err
 		}
 	}
 	return view{template: "policy", title: "Policy", data: p, status: status}, nil

@@ -62,8 +62,19 @@ type PolicyChecked struct {
 	PolicyShown
 }
 
+// showPolicy shows the policy in force, or the one of a hash that was in force before.
 func (o *API) showPolicy(r *http.Request, _ act.Principal, _ Nothing) (PolicyShown, error) {
-	shown, err := o.shown(o.Guard.Policy())
+	set := o.Guard.Policy()
+	if hash := r.URL.Query().Get("hash"); hash != "" {
+		var err error
+		if set, err = o.Replays.policyThen(r.Context(), hash); err != nil {
+			return PolicyShown{}, o.failed("the policy was not read", err)
+		}
+		if set == nil {
+			return PolicyShown{}, problem{http.StatusNotFound, errors.New("no policy of this hash can be read here")}
+		}
+	}
+	shown, err := o.shown(set)
 	if err != nil {
 		err = o.failed("the policy was not read", err)
 	}
