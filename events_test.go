@@ -325,3 +325,24 @@ func TestEventsSyslog(t *testing.T) {
 		t.Errorf("the priorities are %v", seen)
 	}
 }
+
+// TestEventsSchemaRefuses: the compiled schema refuses what is no event of it.
+func TestEventsSchemaRefuses(t *testing.T) {
+	schema := ocsfSchema(t)
+	const good = `{"activity_id":99,"activity_name":"tool.call","category_uid":6,"class_uid":6003,"type_uid":600399,"severity_id":1,"time":1,"metadata":{"version":"1.9.0","product":{"name":"reeve"},"profiles":["ai_operation"]},"actor":{"app_name":"a"},"api":{"operation":"x"},"src_endpoint":{"name":"a"},"ai_agent":{"uid":"a"}}`
+	checkEvents(t, schema, []string{good})
+	for _, change := range [][2]string{
+		{`"class_uid":6003`, `"class_uid":6004`}, {`"type_uid":600399`, `"type_uid":600301`}, {`"severity_id":1`, `"severity_id":7`}, {`"time":1`, `"time":"1"`},
+		{`"actor":{"app_name":"a"},`, ``}, {`"actor":{"app_name":"a"}`, `"actor":{}`}, {`"operation":"x"`, `"operation":{}`}, {`"category_uid":6`, `"category_uid":2`},
+		{`"ai_operation"`, `"trace"`}, {`"ai_operation"`, `"incident"`}, {`"uid":"a"`, `"uid":"a","mood":"good"`}, {`"time":1`, `"time":1,"more":1`},
+	} {
+		text := strings.Replace(good, change[0], change[1], 1)
+		e, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err != nil || text == good {
+			t.Fatal(err, change)
+		}
+		if schema.Validate(e) == nil {
+			t.Errorf("%s is taken", text)
+		}
+	}
+}
