@@ -5,7 +5,6 @@ import (
 	"container/heap"
 	"container/list"
 	"context"
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -174,9 +173,20 @@ const valuesUse = "values of sessions"
 // ValuesKey is the key under which a session's values are remembered: the same on all
 // nodes of a database, and nobody's who has the database alone.
 func ValuesKey(key []byte, session ledger.Key) provenance.Key {
-	h := hmac.New(sha256.New, key)
-	h.Write(session[:])
-	return provenance.NewKey([16]byte(h.Sum(nil)[:16]))
+	// HMAC-SHA256 (RFC 2104), written out: crypto/hmac makes states for each key, and this
+	// is made for each session.
+	var b [sha256.BlockSize + sha256.Size]byte // a pad, and behind it the session or a sum
+	copy(b[:sha256.BlockSize], key)
+	for i := range sha256.BlockSize {
+		b[i] ^= 0x36
+	}
+	inner := sha256.Sum256(b[:sha256.BlockSize+copy(b[sha256.BlockSize:], session[:])])
+	for i := range sha256.BlockSize {
+		b[i] ^= 0x36 ^ 0x5c
+	}
+	copy(b[sha256.BlockSize:], inner[:])
+	sum := sha256.Sum256(b[:])
+	return provenance.NewKey([16]byte(sum[:16]))
 }
 
 // SetValuesKey gives the values of a session the key that they are under: the session's
@@ -402,6 +412,7 @@ func (h *held) settle(step int64, t *ledger.Ticket, at act.Position, err error) 
 func (h *held) unlock() {
 	size := 512
 	if h.state != nil {
+		h.state.Uncheck()
 		size += h.state.Size()
 	}
 	h.sync.Unlock()

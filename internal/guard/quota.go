@@ -70,7 +70,10 @@ func (g *Guard) newCounter(kind string, q Quota) *counter {
 // charge takes room for items before they are written. made must be called with whether
 // they were. The error is a *QuotaError when there is none.
 func (g *Guard) charge(ctx context.Context, items []*Item) (made func(bool), err error) {
-	all := []func(bool){}
+	if len(items) == 0 {
+		return func(bool) {}, nil
+	}
+	var all []func(bool)
 	made = func(ok bool) {
 		for _, f := range all {
 			f(ok)

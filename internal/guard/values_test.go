@@ -1,13 +1,18 @@
 package guard_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"testing"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/provenance"
 	"reeve.example/reeve/internal/store/postgres"
 	"reeve.example/reeve/internal/store/storetest"
 )
@@ -204,5 +209,15 @@ func TestOriginsOfInstructions(t *testing.T) {
 		if d, _ := n.decide(t, with(call("s", fmt.Sprint("2-", i), "pay", c.to), c.instructions)); d.Effect != c.want {
 			t.Errorf("%d: %s %+v", i, d.Effect, d.Reasons)
 		}
+	}
+}
+
+// TestValuesKey: the key of a session's values is the first half of an HMAC-SHA256.
+func TestValuesKey(t *testing.T) {
+	key, session := bytes.Repeat([]byte{7}, 32), ledger.Key{1, 2, 3}
+	h := hmac.New(sha256.New, key)
+	h.Write(session[:])
+	if got, want := guard.ValuesKey(key, session), provenance.NewKey([16]byte(h.Sum(nil)[:16])); got != want {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -22,7 +22,8 @@ type hold struct {
 	done     <-chan struct{}          // closed when the call is over
 
 	mu      sync.Mutex
-	leave   func() // ends the call's turn; nil before it has begun
+	leave   func() // ends the call's turn; nil before it has begun, and after its end
+	release func() // gives back the room of its body; nil when it has none, or no more
 	watched bool   // whether the credential is
 }
 
@@ -53,6 +54,7 @@ func Hold(ctx context.Context, until time.Time) {
 	defer h.mu.Unlock()
 	if h.leave != nil {
 		h.leave()
+		h.leave = nil
 	}
 	if h.of != nil && !h.watched {
 		h.watched = true
@@ -60,13 +62,26 @@ func Hold(ctx context.Context, until time.Time) {
 	}
 }
 
-// begin notes how the call's turn ends, and returns that.
-func (h *hold) begin(leave func()) func() {
-	leave = sync.OnceFunc(leave)
+// begin notes how the call's turn ends, and returns what ends it, once.
+func (h *hold) begin(leave func()) (end func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.leave = leave
-	return leave
+	return func() { h.once(&h.leave) }
+}
+
+// unload gives back the room of the call's body, once.
+func (h *hold) unload() { h.once(&h.release) }
+
+// once calls one of the call's functions unless it was called.
+func (h *hold) once(f *func()) {
+	h.mu.Lock()
+	call := *f
+	*f = nil
+	h.mu.Unlock()
+	if call != nil {
+		call()
+	}
 }
 
 // watch looks after the credential of something that is open, and calls end once when

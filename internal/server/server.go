@@ -329,7 +329,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Handl
 		}
 		return
 	}
-	ctx, _, end := held(identity.NewContext(ctx, by.Principal, by.Role), by, http.NewResponseController(w))
+	ctx, h, end := held(identity.NewContext(ctx, by.Principal, by.Role), by, http.NewResponseController(w))
 	defer end()
 	name := callerName(ctx, by.Principal)
 	if refusal := s.connected(ctx, name); refusal != nil {
@@ -352,22 +352,18 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Handl
 			jsonrpc.WriteError(w, refusal.Status, &jsonrpc.Error{Code: jsonrpc.InternalError, Message: "Internal error", Data: jsonrpc.Reason(refusal.Reason)})
 			return
 		}
-		release = sync.OnceFunc(release)
-		defer release()
-		ctx = context.WithValue(ctx, releaseKey{}, release)
+		h.release = release
+		defer h.unload()
 	}
 	rpc.Serve(ctx, w, r)
 }
-
-// releaseKey is where a call's context has what gives back the room of its body.
-type releaseKey struct{}
 
 // streaming is the Streaming of the JSON-RPC endpoints: of a call that goes on as a
 // stream nothing is held but the connection.
 func streaming(ctx context.Context) {
 	Hold(ctx, time.Now())
-	if release, ok := ctx.Value(releaseKey{}).(func()); ok {
-		release()
+	if h, ok := ctx.Value(holdKey{}).(*hold); ok {
+		h.unload()
 	}
 }
 

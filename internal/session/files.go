@@ -211,7 +211,7 @@ func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
 			st.facts = append(st.facts, shows(callKey(a, a.ID), i), hash(factCopy, nameOfFile(name)))
 		}
 	}
-	s.wrote(st, a)
+	s.wrote(st, read)
 	if !s.masked || !s.suspects(a) {
 		return
 	}
@@ -223,7 +223,7 @@ func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
 			continue
 		case s.noticeIn(p.Text) != "":
 			tier = 1
-		case len(p.Files) != 1 || hazard.IsEdit(a.Canonical, a.Content):
+		case len(p.Files) != 1 || read.IsEdit():
 			continue // what else is in the file stays
 		}
 		for _, file := range p.Files {
@@ -239,8 +239,8 @@ const maxFacts = 64
 
 // wrote adds the files that a call writes and that would do harm if they were run, those
 // that would do it no longer, and what is a copy of what.
-func (s *State) wrote(st *Step, a *act.Action) {
-	for _, f := range hazard.Default().Written(a.Canonical, a.Content) {
+func (s *State) wrote(st *Step, read *hazard.Reading) {
+	for _, f := range read.Written() {
 		weight, tier := f.Weight, uint64(0)
 		if f.Copy != "" {
 			if f.Copy == f.Name {
@@ -265,7 +265,7 @@ func (s *State) wrote(st *Step, a *act.Action) {
 		if tier == 0 && s.Written(f.Name) == 0 {
 			continue
 		}
-		if tier == 0 && f.Copy == "" && hazard.IsEdit(a.Canonical, a.Content) {
+		if tier == 0 && f.Copy == "" && read.IsEdit() {
 			continue // what else is in the file stays
 		}
 		st.facts = append(st.facts, factOf(factRuns, f.Name, tier))

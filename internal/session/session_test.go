@@ -720,6 +720,9 @@ func TestHashesOfTheSameAct(t *testing.T) {
 	if s.hashesOf(one); &first[0] == &s.checked.keys[0] {
 		t.Error("one step's keys are shared with the next")
 	}
+	if s.Uncheck(); s.checked.of != nil {
+		t.Error("a session holds on to an act without a step")
+	}
 }
 
 func FuzzParseStep(f *testing.F) {

@@ -23,7 +23,6 @@ import (
 	"errors"
 	"slices"
 	"time"
-	"weak"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/provenance"
@@ -252,9 +251,9 @@ func resultOf(execution uint64) uint64 { return execution ^ 0x72_65_73_75_6c_74_
 // hashes are what an act is compared by, and what it leaves behind. They cost
 // more than all else that is done with a session, so Check keeps them for Step.
 type hashes struct {
-	// of is the act. It is weak, so that a session in memory does not hold on
-	// to a request, which can be a thousand times its size.
-	of     weak.Pointer[act.Action]
+	// of is the act. Step lets go of it, and Uncheck where no step follows: a session in
+	// memory does not hold on to a request, which can be a thousand times its size.
+	of     *act.Action
 	who    who
 	print  fingerprint
 	turn   uint64
@@ -264,11 +263,10 @@ type hashes struct {
 
 // hashesOf returns the hashes of an act, those of the last Check if it was the same.
 func (s *State) hashesOf(a *act.Action) *hashes {
-	of := weak.Make(a)
-	if s.checked.of == of {
+	if s.checked.of == a {
 		return &s.checked
 	}
-	s.checked = hashes{of: of, who: whoOf(a), turn: hash('t', a.Turn), keys: remembered(a)}
+	s.checked = hashes{of: a, who: whoOf(a), turn: hash('t', a.Turn), keys: remembered(a)}
 	if a.Agent.Raw != nil {
 		s.checked.print = fingerprintOf(a)
 	}
@@ -277,6 +275,9 @@ func (s *State) hashesOf(a *act.Action) *hashes {
 	}
 	return &s.checked
 }
+
+// Uncheck lets go of the act that was checked last.
+func (s *State) Uncheck() { s.checked = hashes{} }
 
 // sameCall reports whether a call counts already, since it was asked about before
 // as a step of the agent.
@@ -397,6 +398,9 @@ func (s *State) inWindow(now time.Time) bool {
 
 func (s *State) remember(seen Seen) {
 	if len(s.ids) < maxIDs {
+		if s.ids == nil {
+			s.ids = make([]Seen, 0, 4) // of a session's first step
+		}
 		s.ids = append(s.ids, seen)
 		s.next = len(s.ids)
 		if s.index != nil {
@@ -472,7 +476,7 @@ const (
 // measured against, nor make a session its own that another will begin.
 func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 	h := *s.hashesOf(a)
-	s.checked = hashes{}
+	s.Uncheck()
 	st := s.unchanged(a.At)
 	st.effect, st.digest, st.keys = effect, s.knownAs(a, h.keys), h.keys
 	if effect == act.Deny || effect == act.Escalate {

@@ -226,9 +226,10 @@ func newAssessor(t *Table) *assessor {
 // call is a tool call, its leaves sorted by what they are.
 type call struct {
 	tool   string
+	words  []string // of the tool's name
+	kind   toolKind
 	leaves []leaf
 	path   string // where content would be written, if that is known
-	writes bool
 }
 
 type leaf struct {
@@ -241,10 +242,11 @@ type leaf struct {
 
 func newCall(tool string, leaves []act.Leaf) *call {
 	c := &call{tool: strings.ToLower(tool), leaves: make([]leaf, 0, min(len(leaves), 64))}
-	kind, names := kindOfTool(c.tool), hints{}
-	c.writes = kind.writes
+	c.words = words(c.tool)
+	c.kind = kindOfTool(c.words)
+	names := hints{}
 	for _, l := range leaves {
-		one := leaf{Leaf: l, role: roleOf(kind, names, l.Arg, l.Pointer, l.Text)}
+		one := leaf{Leaf: l, role: roleOf(c.kind, names, l.Arg, l.Pointer, l.Text)}
 		if one.role == rolePath && c.path == "" {
 			c.path = l.Text
 		}
@@ -255,7 +257,10 @@ func newCall(tool string, leaves []act.Leaf) *call {
 	// file is named: of a move they are paths.
 	for i := range c.leaves {
 		l := &c.leaves[i]
-		if name := c.nameOf(l); c.writes && c.path != "" && l.role == roleUnknown && (name == "old" || name == "new") && formOf(l.Text) != rolePath {
+		if !c.kind.writes || c.path == "" || l.role != roleUnknown {
+			continue
+		}
+		if name := c.nameOf(l); (name == "old" || name == "new") && formOf(l.Text) != rolePath {
 			l.role = roleContent
 		}
 	}
@@ -400,8 +405,8 @@ func (a *assessor) leaf(c *call, l *leaf) {
 	case rolePath:
 		for line := range strings.Lines(text) {
 			line = strings.TrimRight(line, "\r\n")
-			a.watchedFile(line, c.writes, flow{})
-			a.path(line, c.writes, whole)
+			a.watchedFile(line, c.kind.writes, flow{})
+			a.path(line, c.kind.writes, whole)
 		}
 	case roleURL:
 		a.url(text, whole)

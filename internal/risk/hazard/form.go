@@ -109,8 +109,6 @@ func listed(list, word string) bool {
 	return false
 }
 
-func anyWord(name string, in map[string]bool) bool { return anyOf(words(name), in) }
-
 func anyOf(words []string, in map[string]bool) bool {
 	for _, w := range words {
 		if in[w] {
@@ -133,8 +131,8 @@ var (
 // toolKind is what a tool's name says of it.
 type toolKind struct{ runs, code, writes, queries, searches bool }
 
-func kindOfTool(tool string) toolKind {
-	all := words(tool)
+// kindOfTool tells it from the name's words.
+func kindOfTool(all []string) toolKind {
 	return toolKind{anyOf(all, runningTools), anyOf(all, codeTools), anyOf(all, writingTools), anyOf(all, queryTools), anyOf(all, searchTools)}
 }
 

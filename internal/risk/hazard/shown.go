@@ -21,7 +21,7 @@ var plainReaders = set("cat tac nl head tail less more bat batcat sed gsed awk g
 
 // shown is Reading.Shown.
 func (c *call) shown() (names []string, all bool) {
-	if kindOfTool(c.tool).searches {
+	if c.kind.searches {
 		return nil, false
 	}
 	all = true
@@ -105,10 +105,10 @@ const maxNames = 4096
 // reader, and which files are copied over which. It is dear, and for the few calls that are suspected.
 func Puts(tool string, leaves []act.Leaf) (puts []Put, copies [][2]string) {
 	c := newCall(tool, leaves)
-	parts := Parts(tool, leaves)
+	parts := c.parts()
 	paths := c.paths()
-	only := looksOnly(c.tool)
-	if len(paths) > 1 && anyWord(c.tool, movingTools) {
+	only := c.looksOnly()
+	if len(paths) > 1 && anyOf(c.words, movingTools) {
 		copies = append(copies, [2]string{paths[0], paths[len(paths)-1]})
 	}
 	for i := range c.leaves {
@@ -168,8 +168,8 @@ func Puts(tool string, leaves []act.Leaf) (puts []Put, copies [][2]string) {
 var asksOnlySQL = lazyregexp.New(`(?is)^\s*(?:select|show|explain|describe|desc)\b[^;]*;?\s*$`)
 
 // looksOnly reports whether a tool is named as one that only looks, and tells nobody.
-func looksOnly(tool string) bool {
-	return kindOfTool(tool).searches || anyWord(tool, lookingTools) && !anyWord(tool, givingTools)
+func (c *call) looksOnly() bool {
+	return c.kind.searches || anyOf(c.words, lookingTools) && !anyOf(c.words, givingTools)
 }
 
 var (

@@ -40,8 +40,8 @@ func Parts(tool string, leaves []act.Leaf) []Part { return newCall(tool, leaves)
 
 func (c *call) parts() []Part {
 	parts := make([]Part, len(c.leaves))
-	keeps := c.path != "" && !anyWord(c.tool, sendingTools)
-	tells, kind := anyWord(c.tool, tellingTools) && !anyWord(c.tool, askingTools), kindOfTool(c.tool)
+	keeps := c.path != "" && !anyOf(c.words, sendingTools)
+	tells := anyOf(c.words, tellingTools) && !anyOf(c.words, askingTools)
 	does := slices.ContainsFunc(c.leaves, func(l leaf) bool { return l.role == roleCommand || keeps && l.role == rolePath })
 	for i := range c.leaves {
 		l := &c.leaves[i]
@@ -61,7 +61,7 @@ func (c *call) parts() []Part {
 			p.Exact = form == roleCommand || form == roleSQL || form == roleURL && !strings.ContainsAny(l.Text, " \n\t") || holdsCommand(c.tool, l)
 		}
 		if p.Use == Said && !p.Exact && !p.Path && formOf(l.Text) != roleCommand {
-			p.Words = does && inertTexts[name] || !kind.runs && !kind.code && l.role == roleProse && tellingTexts[name] || tells && toldTexts[name]
+			p.Words = does && inertTexts[name] || !c.kind.runs && !c.kind.code && l.role == roleProse && tellingTexts[name] || tells && toldTexts[name]
 		}
 	}
 	return parts

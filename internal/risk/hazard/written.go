@@ -4,12 +4,10 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"reeve.example/reeve/act"
 )
 
 // Two calls belong together: a file that one writes and another runs does what was written.
-// A call says which files it runs (Assessment.Ran), and Written what files that it writes
+// A call says which files it runs (Assessment.Ran), and Reading.Written what files that it writes
 // would do.
 
 // A File is a file that a call writes, by its name, and how grave it would be to run it.
@@ -41,19 +39,19 @@ func scriptName(name string) string {
 	return name
 }
 
-// Written tells of the files that a call writes what it would be to run them. Of a source of
+// Written tells of the files that the call writes what it would be to run them. Of a source of
 // a language that is compiled, or of prose, nothing is told.
-func (t *Table) Written(tool string, leaves []act.Leaf) (files []File) {
-	if !slices.ContainsFunc(leaves, func(l act.Leaf) bool { return writesFiles(l.Text) }) && !kindOfTool(strings.ToLower(tool)).writes && !anyWord(strings.ToLower(tool), movingTools) {
+func (r *Reading) Written() (files []File) {
+	c, t := r.sorted(), Default()
+	if !c.kind.writes && !anyOf(c.words, movingTools) && !slices.ContainsFunc(c.leaves, func(l leaf) bool { return writesFiles(l.Text) }) {
 		return nil // most calls
 	}
-	c := newCall(tool, leaves)
 	copied := func(from, to string) {
 		if from, to = scriptName(from), scriptName(to); from != "" && to != "" && len(files) < maxRan {
 			files = append(files, File{Name: to, Copy: from})
 		}
 	}
-	if paths := c.paths(); len(paths) > 1 && anyWord(c.tool, movingTools) {
+	if paths := c.paths(); len(paths) > 1 && anyOf(c.words, movingTools) {
 		copied(paths[0], paths[len(paths)-1])
 	}
 	add := func(name, text string) {
@@ -67,7 +65,7 @@ func (t *Table) Written(tool string, leaves []act.Leaf) (files []File) {
 	for i := range c.leaves {
 		l := &c.leaves[i]
 		switch {
-		case c.writes && c.path != "" && l.role != rolePath && !oldTexts[c.nameOf(l)] && (l.role == roleContent || newTexts[c.nameOf(l)]):
+		case c.kind.writes && c.path != "" && l.role != rolePath && !oldTexts[c.nameOf(l)] && (l.role == roleContent || newTexts[c.nameOf(l)]):
 			add(c.path, l.Text)
 		case l.role == roleCommand && l.words == nil && writesFiles(l.Text):
 			a := newAssessor(t)
@@ -86,9 +84,9 @@ func (t *Table) Written(tool string, leaves []act.Leaf) (files []File) {
 	return files
 }
 
-// IsEdit reports whether a call changes a passage of a file, and leaves the rest of it.
-func IsEdit(tool string, leaves []act.Leaf) bool {
-	c := newCall(tool, leaves)
+// IsEdit reports whether the call changes a passage of a file, and leaves the rest of it.
+func (r *Reading) IsEdit() bool {
+	c, tool := r.sorted(), r.of.Canonical
 	for i := range c.leaves {
 		if oldTexts[c.nameOf(&c.leaves[i])] {
 			return true
