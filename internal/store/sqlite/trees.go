@@ -23,7 +23,13 @@ const (
 
 // step makes one small transaction that removes something for good.
 func (s *Store) step(ctx context.Context, f func(c *sqlite.Conn) error) error {
-	return s.pausing(ctx, func() error { return s.overwriting(f) })
+	return s.pausing(ctx, func() error {
+		err := s.securely(f)
+		if err == nil {
+			s.unsynced.Add(removeRows * 1024) // about
+		}
+		return err
+	})
 }
 
 // pausing does something that commits wait for, and then leaves them the database for
@@ -41,29 +47,6 @@ func (s *Store) pausing(ctx context.Context, f func() error) error {
 	case <-time.After(time.Since(begin)):
 		return nil
 	}
-}
-
-// overwriting is write for what must not be found in the database's free pages.
-func (s *Store) overwriting(f func(c *sqlite.Conn) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c, err := s.writable()
-	if err != nil {
-		return err
-	}
-	if err := do(c, "PRAGMA secure_delete=ON"); err != nil {
-		return s.broken(err)
-	}
-	defer func() {
-		if s.writer != nil {
-			_ = do(s.writer, "PRAGMA secure_delete=FAST")
-		}
-	}()
-	if err := s.transact(f); err != nil {
-		return err
-	}
-	s.unsynced.Add(removeRows * 1024) // about
-	return nil
 }
 
 // ended says of the tree of ?1 that all of it ended before ?2, that nothing of it

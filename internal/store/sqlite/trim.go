@@ -187,7 +187,11 @@ func (s *Store) securely(f func(c *sqlite.Conn) error) error {
 	if err := do(c, "PRAGMA secure_delete=ON"); err != nil {
 		return s.broken(err)
 	}
-	defer do(c, "PRAGMA secure_delete=FAST")
+	defer func() {
+		if s.writer != nil { // it is closed when it fails
+			_ = do(s.writer, "PRAGMA secure_delete=FAST")
+		}
+	}()
 	return s.transact(f)
 }
 

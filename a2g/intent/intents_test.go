@@ -1,7 +1,8 @@
-package guard_test
+package intent_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,19 +13,80 @@ import (
 
 	"reeve.example/reeve/a2g/intent"
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/internal/agent"
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/ledger"
-
-	"github.com/google/go-cmp/cmp"
+	"reeve.example/reeve/internal/policy"
+	"reeve.example/reeve/internal/store/sqlite"
 )
+
+const rules = `
+version: 1
+name: test
+default: allow
+rules:
+  - name: transfers
+    on: tool.call
+    tools: [transfer]
+    effect: escalate
+    reason: A person must see each transfer.
+  - name: cards
+    detect: [pii.card]
+    effect: modify
+    modify: redact
+    code: pii.card
+    reason: A card number was masked.
+`
+
+var alice = act.Principal{Name: "key:alice", Method: "key"}
+
+// node is intents on a real store, with a clock that stands.
+type node struct {
+	*intent.Intents
+	guard *guard.Guard
+	store *sqlite.Store
+	log   *ledger.Log
+}
+
+func open(t *testing.T, dir string) (*node, *time.Time) {
+	t.Helper()
+	store, err := sqlite.Open(dir, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := ledger.Open(t.Context(), ledger.Config{Store: store, Origin: "test", Seed: make([]byte, 32), Owner: "node"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := policy.Load(policy.File{Name: "test.yaml", Data: []byte(rules)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	clock := func() time.Time { return now }
+	g, err := guard.New(t.Context(), guard.Config{Log: log, Store: store, Policy: set, Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &node{intent.New(g, nil, 0, 0, clock), g, store, log}
+	t.Cleanup(n.close)
+	return n, &now
+}
+
+func (n *node) close() {
+	n.log.Close()
+	n.store.Close()
+}
 
 // intentOf makes an intent of the agent did:a.
 func intentOf(id, tool, text string) *act.Action {
-	a := call("", id, tool, text)
-	a.Door, a.Method, a.Step, a.Turn, a.Agent = "a2g", "a2g/intent", "", "", act.Agent{ID: "did:a"}
-	return a
+	return &act.Action{
+		Door: "a2g", Method: "a2g/intent", Kind: act.ToolCall, Principal: act.Anonymous, Agent: act.Agent{ID: "did:a"},
+		ID: id, Resource: tool, Canonical: tool,
+		Arguments: []act.Argument{{Name: "text", Value: fmt.Appendf(nil, "%q", text), Pointer: "/params/text"}},
+		Content:   []act.Leaf{{Pointer: "/params/text", Text: text, Arg: "text"}},
+		Body:      fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"params":{"text":%q}}`, text), Digest: sha256.Sum256([]byte(tool + "\x00" + text)),
+	}
 }
 
 // report makes the report of an intent.
@@ -34,7 +96,7 @@ func report(id string) *act.Action {
 	return a
 }
 
-func (n *node) ask(t testing.TB, a *act.Action) *intent.Intent {
+func (n *node) ask(t *testing.T, a *act.Action) *intent.Intent {
 	t.Helper()
 	got, _, err := n.Ask(t.Context(), a, intent.Asking{Params: []byte(`{}`), Lasts: 5 * time.Minute})
 	if err != nil {
@@ -43,10 +105,22 @@ func (n *node) ask(t testing.TB, a *act.Action) *intent.Intent {
 	return got
 }
 
+// answer answers for what is held.
+func (n *node) answer(t *testing.T, d act.Decision, agree bool) {
+	t.Helper()
+	h, err := n.guard.Show(t.Context(), d.Approval.ID)
+	if err == nil {
+		_, err = n.guard.Answer(t.Context(), h.ID, alice, guard.Reply{Agree: agree, Seen: h.Seen})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestAsk: an intent's verdict is recorded once and for all.
 func TestAsk(t *testing.T) {
 	dir := t.TempDir()
-	n, now := asker(t, dir)
+	n, now := open(t, dir)
 	first := n.ask(t, intentOf("i1", "read", "notes"))
 	if !first.Allowed() || first.Verdict.Repeat || !first.Expires.Equal(now.Add(5*time.Minute).Truncate(time.Second)) {
 		t.Errorf("%+v", first)
@@ -61,7 +135,7 @@ func TestAsk(t *testing.T) {
 	}
 	*now = now.Add(time.Hour)
 	n.close()
-	n, _ = asker(t, dir)
+	n, _ = open(t, dir)
 	again := n.ask(t, intentOf("i1", "read", "notes"))
 	if !again.Verdict.Repeat || again.Verdict.Position != first.Verdict.Position || !again.Expires.Equal(first.Expires) {
 		t.Errorf("asked again after a restart: %+v", again)
@@ -72,11 +146,11 @@ func TestAsk(t *testing.T) {
 // is asked for, and what it replaced is not kept.
 func TestAskModified(t *testing.T) {
 	dir := t.TempDir()
-	n, _ := asker(t, dir)
+	n, _ := open(t, dir)
 	for i := range 3 {
 		if i == 2 {
 			n.close()
-			n, _ = asker(t, dir)
+			n, _ = open(t, dir)
 		}
 		got, modified, err := n.Ask(t.Context(), intentOf("i1", "pay", "card 4000 0000 0000 0002"), intent.Asking{Lasts: time.Minute})
 		if err != nil || got.Verdict.Effect != act.Modify || !strings.Contains(string(modified), "card ****") || got.Verdict.Repeat != (i > 0) {
@@ -92,7 +166,7 @@ func TestAskModified(t *testing.T) {
 // TestNonce: a nonce is good once, also after a restart, and also when two come at once.
 func TestNonce(t *testing.T) {
 	dir := t.TempDir()
-	n, now := asker(t, dir)
+	n, now := open(t, dir)
 	ask := func(id, nonce string) error {
 		_, _, err := n.Ask(context.Background(), intentOf(id, "read", id), intent.Asking{Lasts: time.Minute, Nonce: nonce, Signed: *now})
 		return err
@@ -101,7 +175,7 @@ func TestNonce(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.close()
-	n, now = asker(t, dir)
+	n, now = open(t, dir)
 	if err := ask("2", "n1"); !errors.Is(err, intent.ErrReplayed) {
 		t.Errorf("used before: %v", err)
 	}
@@ -127,7 +201,7 @@ func TestNonce(t *testing.T) {
 
 // TestAskHeld: a held intent changes once, to what people or their time decide.
 func TestAskHeld(t *testing.T) {
-	n, now := asker(t, t.TempDir())
+	n, now := open(t, t.TempDir())
 	for i, tt := range []struct {
 		name   string
 		then   func(d act.Decision)
@@ -160,7 +234,7 @@ func TestAskHeld(t *testing.T) {
 
 // TestReport walks how an intent can end.
 func TestReport(t *testing.T) {
-	n, now := asker(t, t.TempDir())
+	n, now := open(t, t.TempDir())
 	success := intent.Report{Status: "SUCCESS"}
 	for _, tt := range []struct {
 		id, tool  string
@@ -206,7 +280,7 @@ func TestReport(t *testing.T) {
 
 // TestEndIntents: what nobody reports ends by itself, and what is taken back at once.
 func TestEndIntents(t *testing.T) {
-	n, now := asker(t, t.TempDir())
+	n, now := open(t, t.TempDir())
 	n.ask(t, intentOf("1", "read", "a"))
 	n.ask(t, intentOf("2", "transfer", "b"))
 	*now = now.Add(10 * time.Minute)
@@ -221,55 +295,5 @@ func TestEndIntents(t *testing.T) {
 	}
 	if got := n.ask(t, intentOf("3", "read", "c")); got.Outcome != intent.Withdrawn || got.Open() {
 		t.Errorf("%+v", got)
-	}
-}
-
-// TestAgents walks an agent's states.
-func TestAgents(t *testing.T) {
-	n := open(t, t.TempDir(), nil)
-	register := func(by, key string) (act.Decision, *agent.Agent, error) {
-		a := intentOf("", "", "")
-		a.Kind, a.Method, a.Principal.Name = act.AgentRegister, "a2g/register", by
-		return n.Register(t.Context(), a, guard.Registration{DID: "did:a", PublicKey: key, Requested: []string{"read", "wipe"}})
-	}
-	if known, err := n.Agent(t.Context(), "did:a"); err != nil || known.State != "" {
-		t.Fatalf("before: %+v, %v", known, err)
-	}
-	if _, known, err := register("key:a", "k1"); err != nil || known.State != agent.Active || !cmp.Equal(known.Granted, []string{"read"}) {
-		t.Fatalf("registered: %+v, %v", known, err)
-	}
-	if _, _, err := register("key:a", "k1"); err != nil {
-		t.Errorf("again: %v", err)
-	}
-	for name, tt := range map[string]struct {
-		by, key string
-		want    error
-	}{"by somebody else": {"key:b", "k1", agent.ErrForeign}, "with another key": {"key:a", "k2", agent.ErrKey}} {
-		if _, _, err := register(tt.by, tt.key); !errors.Is(err, tt.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if _, err := n.SetAgent(t.Context(), "did:a", agent.Suspended, "looked odd", alice); err != nil {
-		t.Fatal(err)
-	}
-	if d, known, err := register("key:a", "k1"); err != nil || known != nil || d.Effect != act.Deny {
-		t.Errorf("registering does not end a suspension: %+v, %v", known, err)
-	}
-	aos := call("s", "1", "read", "notes")
-	aos.Agent.ID = "did:a"
-	if d, _ := n.decide(t, aos); d.Effect != act.Deny || d.Reasons[0].Code != "agent.suspended" {
-		t.Errorf("a suspended agent by another door: %v", d.Effect)
-	}
-	if _, err := n.SetAgent(t.Context(), "did:a", agent.Revoked, "", alice); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := n.SetAgent(t.Context(), "did:a", agent.Active, "", alice); !errors.Is(err, agent.ErrRevoked) {
-		t.Errorf("revoked is for good: %v", err)
-	}
-	if d, known, err := register("key:a", "k1"); err != nil || known != nil || d.Effect != act.Deny {
-		t.Errorf("a revoked agent registers: %+v, %v", known, err)
-	}
-	if list, _, _, err := n.Agents(t.Context(), "", 0); err != nil || len(list) != 1 || list[0].State != agent.Revoked {
-		t.Errorf("%+v, %v", list, err)
 	}
 }
