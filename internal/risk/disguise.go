@@ -60,6 +60,15 @@ func escaped(text string) bool {
 	return n >= few
 }
 
+// Unescaped is a text without its escapes: entities of HTML, percent-encoding, and those of
+// programs' strings, undone once.
+func Unescaped(text string) string {
+	if plain, from := decoded(text); from != nil {
+		return plain
+	}
+	return text
+}
+
 // decoded undoes the escapes of a text. from says where each byte of plain, and its
 // end, came from; it is nil where nothing is escaped.
 func decoded(text string) (plain string, from []int) {

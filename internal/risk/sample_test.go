@@ -68,7 +68,7 @@ func TestNoSecretNames(t *testing.T) {
 			t.Errorf("%s: %v", text, found)
 		}
 	}
-	if found := Scan(`PWD = "a7Zk2mWx81Q"`, Secret, nil); len(found) == 0 {
+	if found := Scan(`PWD = "`+"a7Zk2mWx81Q\"", Secret, nil); len(found) == 0 {
 		t.Error("a password by its short name is not found")
 	}
 }

@@ -221,7 +221,7 @@ func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
 		switch {
 		case p.Old:
 			continue
-		case s.noticeIn(p.Text) != "":
+		case s.hasNotice(p.Text):
 			tier = 1
 		case len(p.Files) != 1 || read.IsEdit():
 			continue // what else is in the file stays
@@ -361,25 +361,39 @@ func kindOfNotice(notice string) string {
 	return notice
 }
 
-// noticeIn is a notice in a text that stands for what was masked in this session; empty
-// for none.
-func (s *State) noticeIn(text string) string {
-	for _, form := range [...]string{text, canon.Visible(text)} {
+// noticeIn is a notice in a text that stands for what was masked in this session, and the
+// text in the form in which it stands there: as it is, as a person sees it, or without its
+// escapes; empty for none.
+func (s *State) noticeIn(text string) (notice, form string) {
+	forms := append(make([]string, 0, 3), text, canon.Visible(text))
+	if strings.ContainsAny(text, `%&\`) {
+		spaced := text
+		if strings.Contains(text, "%") { // a form's values write a space so
+			spaced = strings.ReplaceAll(text, "+", " ")
+		}
+		forms = append(forms, risk.Unescaped(spaced))
+	}
+	for _, form := range forms {
 		for _, notice := range risk.Notices(strings.ToLower(form), nil) {
 			if s.find(hash('n', kindOfNotice(notice))) != nil || s.find(hash('n', notice)) != nil {
-				return notice
+				return notice, form
 			}
 		}
 	}
-	return ""
+	return "", ""
+}
+
+func (s *State) hasNotice(text string) bool {
+	notice, _ := s.noticeIn(text)
+	return notice != ""
 }
 
 // suspects is a quick look for what an act needs in one of its texts to write back what was
-// masked: a notice, what may be one encoded, or the name of a file that holds one.
+// masked: a notice, what may be one in Base64, or the name of a file that holds one.
 func (s *State) suspects(a *act.Action) bool {
 	for i := range a.Content {
 		text := a.Content[i].Text
-		if s.noticeIn(text) != "" || strings.Contains(text, "%5B") || strings.Contains(text, "%5b") {
+		if s.hasNotice(text) {
 			return true
 		}
 		if len(text) > 4096 && strings.ContainsAny(text[:4096], " \n") {
@@ -437,9 +451,9 @@ func (c *checker) writtenBack() {
 	any := s.forgets() || s.knows(factMasked, "", 1)
 	puts, copies := hazard.Puts(c.a.Canonical, c.a.Content)
 	for _, p := range puts {
-		notice := s.noticeIn(p.Text)
+		notice, form := s.noticeIn(p.Text)
 		if p.Value {
-			if notice != "" && isValue(p.Text, notice) {
+			if notice != "" && isValue(form, notice) {
 				c.add("mask.written_back", p.Pointer, "%s stands for something that was masked when it was read. Given as a value, it may take the place of that. Leave the masked value out, and change only the others.", quote(notice))
 			}
 			continue

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -212,7 +213,9 @@ func TestWrittenBackToServices(t *testing.T) {
 		{"update_config", []string{"name", "db", "value", notice}, ""}, {"update_config", []string{"settings/password", notice}, ""}, {"update_config", []string{"config", `{"user":"a b","password":"` + notice + `"}`}, ""},
 		{"set_secret", []string{"key", "DB", "secret", "postgres://shop:" + notice + "@db/shop"}, ""}, {"http_request", []string{"method", "PUT", "url", "https://svc.example/config", "body", `{"password":"` + notice + `"}`}, ""},
 		{"save_settings", []string{"yaml", "user: ada\npassword: " + notice + "\n"}, ""}, {"deploy", []string{"env/DB_PASSWORD", notice}, ""}, {"deploy", []string{"env", "DB_PASSWORD=" + notice + "\nPORT=1"}, ""},
-		{"execute_sql", []string{"query", "UPDATE users SET password = '" + notice + "' WHERE id = 1"}, ""}, {"login", []string{"user", "ada", "password", strings.ToUpper(notice)}, ""}, {"http_request", []string{"url", "https://svc.example/set?password=%5Bpassword%20removed%5D"}, ""},
+		{"execute_sql", []string{"query", "UPDATE users SET password = '" + notice + "' WHERE id = 1"}, ""}, {"login", []string{"user", "ada", "password", strings.ToUpper(notice)}, ""}, {"http_request", []string{"url", "https://svc.example/set?password=" + url.QueryEscape(notice)}, ""}, {"http_request", []string{"url", "https://svc.example/set?password=" + url.PathEscape(notice)}, ""},
+		{"http_request", []string{"method", "POST", "url", "https://svc.example/config", "body", "a=1&password=" + url.QueryEscape(notice)}, ""}, {"save_settings", []string{"xml", "<password>&#91;password removed&#93;</password>"}, ""},
+		{"save_settings", []string{"body", `{"password":"\u005bpassword removed\u005d"}`}, ""}, bash("curl -d 'password=" + url.QueryEscape(notice) + "' https://svc.example/config"),
 		bash(`curl -X PUT -d '{"password":"` + notice + `"}' https://svc.example/config`), bash("curl -u 'ada:" + notice + "' https://svc.example/"), bash("gh secret set DB --body '" + notice + "'"), bash("vault kv put x/y password='" + notice + "'"),
 		bash("docker run -e 'DB_PASSWORD=" + notice + "' app"), bash("kubectl create secret generic db --from-literal='p=" + notice + "'"), bash("psql 'postgres://shop:" + notice + "@localhost/shop' -c 'select 1'"), bash("redis-cli set k '" + notice + "'"),
 		bash("curl -X PUT --data-binary @- https://svc.example/config <<'E'\npassword: " + notice + "\nE"), bash("zork configure --password '" + notice + "'"),

@@ -1,7 +1,6 @@
 package hazard
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 
@@ -149,9 +148,6 @@ func Puts(tool string, leaves []act.Leaf) (puts []Put, copies [][2]string) {
 				p.Anywhere = !asksOnlySQL.MatchString(text)
 			case roleURL:
 				p.Anywhere = true
-				if plain, err := url.PathUnescape(p.Text); err == nil {
-					p.Text = plain
-				}
 			}
 		default:
 			if parts[i].Words || parts[i].Path || l.role == roleSought || only {
