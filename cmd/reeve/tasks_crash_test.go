@@ -27,6 +27,18 @@ type service struct {
 	*httptest.Server
 	mu    sync.Mutex
 	calls map[string]int
+	done  atomic.Int64 // calls that were answered
+}
+
+// works waits until so many calls are answered that what was under way when a node was
+// killed is likely done: a task that takes its node down with it again and again is
+// given up, and a test that kills faster than anybody works looks like one.
+func (s *service) works(t *testing.T) {
+	t.Helper()
+	const enough = 200
+	for until, end := s.done.Load()+enough, time.Now().Add(20*time.Second); s.done.Load() < until && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 func newService(t *testing.T) *service {
@@ -41,6 +53,7 @@ func newService(t *testing.T) *service {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"ok":true}`)
+		s.done.Add(1)
 	}))
 	t.Cleanup(s.Close)
 	return s
@@ -173,6 +186,7 @@ func TestThreat01KillTasks(t *testing.T) {
 	}
 	for range kills {
 		time.Sleep(200*time.Millisecond + rand.N(300*time.Millisecond))
+		s.works(t)
 		p.Process.Kill()
 		p.Wait()
 		p = startNode(t, dir, "--tasks-allow-private")
@@ -228,6 +242,7 @@ func TestThreat01KillNodes(t *testing.T) {
 	}
 	for range kills {
 		time.Sleep(300*time.Millisecond + rand.N(500*time.Millisecond))
+		s.works(t)
 		i := rand.IntN(len(nodes))
 		nodes[i].Process.Kill()
 		nodes[i].Wait()
