@@ -1104,9 +1104,7 @@ risk: {deny: off}
 			t.Errorf("the page does not say %s: %s", want, page)
 		}
 	}
-	// It was for once.
-	_, form, agent = held(2, "transfer", "to", "Birch Ltd", "amount", "250")
-	_ = form
+	held(2, "transfer", "to", "Birch Ltd", "amount", "250") // it was for once: this waits again
 	// What the policy denies, asks others about, or changes, it does so in that form, too.
 	for n, to := range map[int][]string{3: {"0/value", "Evil Ltd"}, 4: {"1/value", "5000"}} {
 		id, form, agent := held(n, "transfer", "to", "Oak Ltd", "amount", fmt.Sprint(100+n))

@@ -271,9 +271,6 @@ func logsOf(ctx context.Context, store ledger.Reader, log int) ([]ledger.Range, 
 	return []ledger.Range{{Log: uint32(log), To: math.MaxUint64}}, nil
 }
 
-// errEnough ends a reading that has read what was wanted.
-var errEnough = errors.New("enough")
-
 func dash(s string) string {
 	if s == "" {
 		return "-"
