@@ -3,7 +3,6 @@ package reeve
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"reeve.example/reeve/act"
@@ -27,18 +26,16 @@ func (c Config) Tampering(a *act.Action) []act.Reason { return c.guarded().Tampe
 // guarded is what this node guards against those that it judges: its own folder,
 // secrets, policy, configuration and programs, and the hooks of coding agents.
 func (c *Config) guarded() *guardian.Guarded {
-	n := guardian.Node{Data: c.Data, Laws: []string{c.Policy, c.file}, Listen: c.Listen, PID: os.Getpid(), Secrets: []string{c.TLS.Key}}
+	n := guardian.Node{
+		Data: c.Data, Listen: c.Listen, PID: os.Getpid(),
+		Secrets: append(c.secretFiles(), c.TLS.Key),
+		// Who writes the keys that tokens are checked by is whoever they like, an admin too.
+		Laws: []string{c.Policy, c.file, c.JWT.JWKS},
+	}
+	if dir := c.sqlite(); dir != c.Data {
+		n.Secrets = append(n.Secrets, dir)
+	}
 	n.Home, _ = os.UserHomeDir()
-	for _, ref := range []string{c.Ledger.Seed, c.JWT.Secret, c.Model.Key, c.Tasks.PushSecret, c.A2A.Key} {
-		if name, ok := strings.CutPrefix(ref, "file:"); ok {
-			n.Secrets = append(n.Secrets, name)
-		}
-	}
-	for _, shared := range slices.Concat(c.ACS.Keys, c.A2G.Secrets) { // who has one can be that agent
-		if _, name, ok := strings.Cut(shared, "file:"); ok {
-			n.Secrets = append(n.Secrets, name)
-		}
-	}
 	if own, err := os.UserConfigDir(); err == nil {
 		// What the user trusts decides which settings rule; a policy of his own would rule
 		// from the moment that somebody makes it.
@@ -54,4 +51,34 @@ func (c *Config) guarded() *guardian.Guarded {
 		n.Programs = append(n.Programs, program)
 	}
 	return guardian.New(n)
+}
+
+// fileReference begins a reference to a file that holds a secret: alone, or behind what the
+// secret is for, as in NAME=file:PATH, NAME=ROLE:file:PATH and ORIGIN=HEADER: file:PATH.
+const fileReference = "file:"
+
+// secretFiles are the files that any setting refers to for a secret. All settings are looked
+// through, so that a new one is guarded without a word of its own.
+func (c *Config) secretFiles() (files []string) {
+	for _, s := range c.Settings() {
+		list, ok := s.value.Interface().([]string)
+		if !ok {
+			list = []string{s.String()}
+		}
+		for _, text := range list {
+			// A path may hold the word, too: each reading of the text is guarded.
+			for at := 0; ; {
+				i := strings.Index(text[at:], fileReference)
+				if i < 0 {
+					break
+				}
+				begins := at + i
+				at = begins + len(fileReference)
+				if begins == 0 || strings.IndexByte("=: ", text[begins-1]) >= 0 {
+					files = append(files, text[at:])
+				}
+			}
+		}
+	}
+	return files
 }
