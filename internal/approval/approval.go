@@ -156,8 +156,11 @@ type Finding struct {
 // Change is one change of a request: JSON that another takes the place of.
 type Change struct {
 	Pointer string `json:"pointer"`
-	Old     string `json:"old"`
-	New     string `json:"new"`
+	// Argument is the name of the argument that a person has changed, by which it is found
+	// when the act comes again.
+	Argument string `json:"argument,omitzero"`
+	Old      string `json:"old"`
+	New      string `json:"new"`
 }
 
 // Argument is one that a person can change. Its value, and whether the policy changes it

@@ -216,7 +216,7 @@ func (g *Guard) apply(in *policy.Input, set *policy.Set, d *act.Decision, h *app
 		}
 		return nil, nil, nil
 	case state == approval.Approved && h.Covers(needs):
-		if changes := h.Changes(); len(changes) > 0 && !asChanged(in, set, d, h, changes) {
+		if changes := h.Changes(); len(changes) > 0 && !g.asChanged(in, set, d, h, changes) {
 			d.Approval = stateOf(h, a.At)
 			return nil, nil, nil
 		}
@@ -253,14 +253,11 @@ func (g *Guard) apply(in *policy.Input, set *policy.Set, d *act.Decision, h *app
 // asChanged judges an act in the form that a person gave it when they agreed, and makes that
 // the decision. It reports whether that form may happen: the policy has the last word about
 // it, and what somebody else must be asked about they did not agree to.
-func asChanged(in *policy.Input, set *policy.Set, d *act.Decision, h *approval.Decision, changes []approval.Change) bool {
-	var edits []act.Edit
-	for _, c := range changes {
-		edits = append(edits, act.Edit{Pointer: c.Pointer, Value: []byte(c.New)})
-	}
-	ruled := judgeAs(in, set, edits)
+func (g *Guard) asChanged(in *policy.Input, set *policy.Set, d *act.Decision, h *approval.Decision, changes []approval.Change) bool {
+	edits := changedHere(in.Action, changes)
+	ruled := judgeAs(in, set, edits, g.cfg.Tampering)
 	d.Reasons, d.Edits, d.Risk, d.Conditions = ruled.Reasons, ruled.Edits, ruled.Risk, ruled.Conditions
-	if needs, _ := approval.Needs(ruled.Reasons, in.Action.At); ruled.Effect == act.Deny || !act.Approvable(ruled.Reasons) || !h.Covers(needs) {
+	if needs, _ := approval.Needs(ruled.Reasons, in.Action.At); edits == nil || ruled.Effect == act.Deny || !act.Approvable(ruled.Reasons) || !h.Covers(needs) {
 		d.Effect, d.Edits, d.Conditions = act.Deny, nil, nil
 		d.Reasons = slices.Insert(d.Reasons, 0, act.Reason{
 			Rule: "approval", Code: "approval_denied", Effect: act.Deny,
@@ -269,6 +266,21 @@ func asChanged(in *policy.Input, set *policy.Set, d *act.Decision, h *approval.D
 		return false
 	}
 	return true
+}
+
+// changedHere are a person's changes as edits of an act that was asked for again; nil where it
+// has not each of these arguments. They are found by their names: the same act may come by
+// another door, or with its arguments in another order, and what was written for the one
+// would stand in the other.
+func changedHere(a *act.Action, changes []approval.Change) (edits []act.Edit) {
+	for _, c := range changes {
+		i := slices.IndexFunc(a.Arguments, func(arg act.Argument) bool { return arg.Name == c.Argument && arg.Pointer != "" })
+		if i < 0 {
+			return nil
+		}
+		edits = append(edits, act.Edit{Pointer: a.Arguments[i].Pointer, Value: []byte(c.New)})
+	}
+	return edits
 }
 
 // codeChanged is the code of what passes in the form that a person gave it.
@@ -582,7 +594,7 @@ func (g *Guard) changesTo(h *approval.Decision, r *Reply, span approval.Span) (c
 		if at < 0 {
 			continue
 		}
-		c := approval.Change{Pointer: arg.Pointer, New: r.Changes[at].New}
+		c := approval.Change{Pointer: arg.Pointer, Argument: arg.Name, New: r.Changes[at].New}
 		_, err := rawjson.Parse([]byte(c.New))
 		switch size += len(c.New); {
 		case err != nil:

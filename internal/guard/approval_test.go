@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/aos"
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/policy"
+	"reeve.example/reeve/internal/risk/hazard"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -609,5 +612,92 @@ func TestThreat17ClockSetBack(t *testing.T) {
 	*now = now.Add(-2 * approval.Within)
 	if d, _ := n.decide(t, call("s", "4", "transfer", "2")); d.Effect == act.Allow {
 		t.Error("what had ended is back")
+	}
+}
+
+// TestThreat17ChangedElsewhere: what a person wrote for one argument stands in that argument,
+// however the act comes again: with its arguments in another order, or by another door. The
+// act that people were asked about is the same then.
+func TestThreat17ChangedElsewhere(t *testing.T) {
+	const text = `
+version: 1
+name: desk
+default: allow
+rules: [{name: payments, tools: [transfer], effect: escalate}]
+risk: {deny: off}
+`
+	inputs := func(pairs ...string) string {
+		var b strings.Builder
+		for i := 0; i < len(pairs); i += 2 {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, `{"name":%q,"value":%q}`, pairs[i], pairs[i+1])
+		}
+		return b.String()
+	}
+	step := func(id, inputs string) *act.Action {
+		a, err := aos.ActionOf([]byte(`{"jsonrpc":"2.0","id":"` + id + `","method":"steps/toolCallRequest","params":{"toolCallRequest":{"executionId":"` + id + `","toolId":"transfer","inputs":[` + inputs + `]},"reasoning":"x",` +
+			`"context":{"agent":{"id":"clerk","name":"clerk","version":"1","instructions":"x","provider":{"name":"p","url":"https://p.example"},"organization":{"id":"o"},"url":"https://a.example"},"session":{"id":"s"},"turnId":"t","stepId":"step-` + id + `","timestamp":"2026-11-22T08:15:00Z","user":{"id":"u","name":"u","email":"u@example.com","organization":{"id":"o"}}}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Principal = act.Anonymous
+		return a
+	}
+	for name, again := range map[string]*act.Action{
+		"as it was":     step("2", inputs("to", "Evil Ltd", "note", "Oak Ltd")),
+		"another order": step("2", inputs("note", "Oak Ltd", "to", "Evil Ltd")),
+	} {
+		n := open(t, t.TempDir(), func(c *guard.Config) { c.Policy = load(t, text) })
+		held, _ := n.decide(t, step("1", inputs("to", "Evil Ltd", "note", "Oak Ltd")))
+		h, err := n.Show(t.Context(), held.Approval.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.Answer(t.Context(), h.ID, alice, guard.Reply{Agree: true, Seen: h.Seen, Changes: []approval.Change{{Pointer: h.Exact.Arguments[0].Pointer, New: `"Birch Ltd"`}}}); err != nil {
+			t.Fatal(err)
+		}
+		d, modified := n.decide(t, again)
+		if d.Effect != act.Modify || strings.Contains(modified, "Evil Ltd") || !strings.Contains(modified, `{"name":"to","value":"Birch Ltd"}`) || !strings.Contains(modified, `{"name":"note","value":"Oak Ltd"}`) {
+			t.Errorf("%s: %v %v %s", name, d.Effect, codesOf(d), modified)
+		}
+	}
+}
+
+// TestThreat17ChangedAgainstTheGuardian: a form that a person gives an act is held against all
+// that the act itself is held against. Nobody, whoever answers, has an agent reach for the
+// guardian's own, or beyond the limits of a tool.
+func TestThreat17ChangedAgainstTheGuardian(t *testing.T) {
+	const text = `
+version: 1
+name: desk
+default: allow
+rules: [{name: asks, tools: [fetch], effect: escalate}]
+risk: {deny: off}
+manifests: {fetch: {blocked_patterns: [forbidden]}}
+`
+	for value, code := range map[string]string{"notes": "", "seed": act.CodeTampering, "forbidden words": policy.CodePatterns} {
+		n := open(t, t.TempDir(), func(c *guard.Config) {
+			c.Policy = load(t, text)
+			c.Tampering = func(a *act.Action, _ *hazard.Reading) []act.Reason {
+				if string(a.Arguments[0].Value) == `"seed"` && a.Content[0].Text == "seed" {
+					return []act.Reason{act.Final("guardian", act.CodeTampering, "This would read the seed.", "")}
+				}
+				return nil
+			}
+		})
+		held, _ := n.decide(t, call("s", "1", "fetch", "letters"))
+		h, err := n.Show(t.Context(), held.Approval.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.Answer(t.Context(), h.ID, alice, guard.Reply{Agree: true, Seen: h.Seen, Changes: []approval.Change{{Pointer: "/params/text", New: fmt.Sprintf("%q", value)}}}); err != nil {
+			t.Fatal(err)
+		}
+		d, modified := n.decide(t, call("s", "2", "fetch", "letters"))
+		if code == "" && (d.Effect != act.Modify || !strings.Contains(modified, value)) || code != "" && (d.Effect != act.Deny || !slices.Contains(codesOf(d), code) || modified != "") {
+			t.Errorf("%q: %v %v %s", value, d.Effect, codesOf(d), modified)
+		}
 	}
 }

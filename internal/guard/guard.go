@@ -274,13 +274,20 @@ func Remembered(s *session.State, a *act.Action, i *Instructions) policy.Session
 	}
 }
 
-func judge(in *policy.Input, set *policy.Set) act.Decision { return judgeAs(in, set, nil) }
+func judge(in *policy.Input, set *policy.Set) act.Decision { return judgeAs(in, set, nil, nil) }
 
-// judgeAs judges an act in the form that a person's changes give it.
-func judgeAs(in *policy.Input, set *policy.Set, changes []act.Edit) act.Decision {
+// judgeAs judges an act in the form that a person's changes give it. tampering tells why that
+// form reaches for what guards it; the act that was asked for was looked at already.
+func judgeAs(in *policy.Input, set *policy.Set, changes []act.Edit, tampering func(*act.Action, *hazard.Reading) []act.Reason) act.Decision {
 	a := in.Action
 	in.Refusals = refusals(a, set)
-	v := set.EvaluateAs(in, changes)
+	v := set.EvaluateAs(in, changes, func(form *act.Action, read *hazard.Reading) []act.Reason {
+		list := set.Forbids(form)
+		if tampering != nil {
+			list = append(list, tampering(form, read)...)
+		}
+		return list
+	})
 	d := act.Decision{
 		Effect: v.Effect, Reasons: v.Reasons, Edits: v.Edits, Risk: v.Risk, Conditions: v.Conditions,
 		Policy: set.Hash(), Digest: a.Digest, At: a.At,

@@ -25,11 +25,12 @@ const maxRounds = 3
 // What is answered holds for what happens: an act that is changed is judged again
 // in its new form, and the strictest of all its forms wins. Else an edit could
 // take a disguise away after everybody had looked at it.
-func (s *Set) Evaluate(in *Input) Verdict { return s.EvaluateAs(in, nil) }
+func (s *Set) Evaluate(in *Input) Verdict { return s.EvaluateAs(in, nil, nil) }
 
 // EvaluateAs judges an action that a person has changed: as it was asked for, and in the form
-// that it would happen in. What the policy changes it changes in that form, too.
-func (s *Set) EvaluateAs(in *Input, changes []act.Edit) Verdict {
+// that it would happen in. What the policy changes it changes in that form, too. refuse tells
+// why reeve itself denies a form, as in.Refusals does of the act that was asked for.
+func (s *Set) EvaluateAs(in *Input, changes []act.Edit, refuse func(*act.Action, *hazard.Reading) []act.Reason) Verdict {
 	v := s.read(in)
 	if len(changes) > 0 && v.Effect != act.Deny {
 		var err error
@@ -50,6 +51,9 @@ func (s *Set) EvaluateAs(in *Input, changes []act.Edit) Verdict {
 		again := *in
 		again.Action, again.Reading = a, hazard.Read(a)
 		again.Violations = recheck(in.Violations, a)
+		if len(changes) > 0 {
+			again.Refusals = append(slices.Clip(in.Refusals), refuse(a, again.Reading)...)
+		}
 		last = s.read(&again)
 		v.join(&last)
 		if v.Effect == act.Deny || len(last.Edits) == 0 {
