@@ -198,7 +198,9 @@ func (s *Set) detectorOf(name string) (risk.Detector, bool) {
 func (s *Set) detectorNames() []string {
 	names := slices.Clone(detectorNames)
 	for _, o := range s.detectors.Own {
-		names = append(names, o.Name)
+		if !slices.Contains(names, o.Name) { // its own fault is told elsewhere
+			names = append(names, o.Name)
+		}
 	}
 	return names
 }

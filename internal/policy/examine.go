@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -204,9 +205,22 @@ func (x *examiner) call(e ast.Expr, bound []string) {
 			}
 		}
 	}
-	if !isOperator(name) && !x.env.HasFunction(name) {
+	switch {
+	case isOperator(name) || x.env.HasFunction(name):
+	case macroForms[name] != "":
+		x.fail(e, "write "+macroForms[name], "%s() is not called so", name)
+	default:
 		x.fail(e, didYouMean(name, functionNames(x.env)), "there is no function %s()", name)
 	}
+}
+
+// macroForms is how macros are called, for who calls them otherwise: they are then taken
+// for functions that there are not.
+var macroForms = map[string]string{
+	"has": "has(args.name)", "all": "list.all(x, …)", "exists": "list.exists(x, …)", "exists_one": "list.exists_one(x, …)",
+	"filter": "list.filter(x, …)", "map": "list.map(x, …)", "found": `found("secret")`, "violates": `violates("session.loop")`,
+	"did": `did("mail") or did("mail", "1h")`, "approved": `approved("mail")`, mayBe: `args.name.may_be("value")`,
+	originName: "args.name.origin()", usualName: "args.name.usual()",
 }
 
 // isOperator tells operators and the results of macros from functions' names.
@@ -215,7 +229,7 @@ func isOperator(name string) bool {
 }
 
 func functionNames(env *cel.Env) []string {
-	names := []string{"has", "all", "exists", "exists_one", "filter", "map", "found", "violates", "did", "approved", originName}
+	names := slices.Collect(maps.Keys(macroForms))
 	for name := range env.Functions() {
 		if !isOperator(name) {
 			names = append(names, name)

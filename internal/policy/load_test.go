@@ -76,6 +76,8 @@ func TestLoadFaults(t *testing.T) {
 		{"unknown field", when("action.tol == 'x'"), `a.yaml:6:17: action has no tol (did you mean tool?)`},
 		{"namespace alone", when("user == 'x'"), `a.yaml:6:11: user alone is not a value (it has exists, id, name, email, organization)`},
 		{"unknown list", when("agent.id in lists.agents"), `a.yaml:6:28: there is no list "agents" (define it under lists:)`},
+		{"a tab", head + "rules:\n\t- {name: a}", `a.yaml:4:1: this is not valid YAML: found character '\t' that cannot start any token (YAML is indented with spaces, never with tabs)`},
+		{"a macro called otherwise", when(`approved("mail", "1h")`), `a.yaml:6:19: approved() is not called so (write approved("mail"))`},
 		{"unknown function", when("text.startWith('a')"), `a.yaml:6:25: there is no function startWith() (did you mean startsWith?)`},
 		{"wrong types", when("agent.id > 3"), `a.yaml:6:20: > cannot be applied to (string, int) (one side is a text and the other a number)`},
 		{"not a condition", when("agent.id"), `a.yaml:6:11: the condition is a text, not true or false (compare it with something)`},

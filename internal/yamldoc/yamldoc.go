@@ -221,11 +221,19 @@ func (r *reader) syntax(err error) {
 			line, column = t.Position.Line, t.Position.Column
 		}
 	}
+	r.invalid(line, column, message)
+}
+
+// invalid reports what the lexer or the parser says, and what is mostly meant by it.
+func (r *reader) invalid(line, column int, message string) {
 	hint := ""
-	if strings.Contains(message, "mapping value is not allowed") {
+	switch {
+	case strings.Contains(message, "mapping value is not allowed"):
 		hint = "a text that contains \": \" must be quoted"
+	case strings.Contains(message, "'\t'"):
+		hint = "YAML is indented with spaces, never with tabs"
 	}
-	r.fault(line, column, hint, "this is not valid YAML: %s", message)
+	r.fault(line, column, hint, "this is not valid YAML: %s", strings.ReplaceAll(message, "\t", `\t`))
 }
 
 // acceptable refuses what a policy does not need and a parser can choke on:
@@ -255,7 +263,8 @@ func (r *reader) acceptable(tokens token.Tokens) bool {
 		case token.MappingKeyType:
 			refused = "complex keys are not supported"
 		case token.InvalidType:
-			refused = "this is not valid YAML: " + t.Error
+			r.invalid(t.Position.Line, t.Position.Column, t.Error)
+			return false
 		case token.SequenceStartType, token.MappingStartType:
 			flow++
 		case token.SequenceEndType, token.MappingEndType:
