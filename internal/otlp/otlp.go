@@ -11,14 +11,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -39,7 +42,7 @@ const (
 
 // Receiver is where to send to.
 type Receiver struct {
-	// URL is the receiver's base: of HTTP the signal's path, such as v1/traces, is added.
+	// URL is the receiver's base: of HTTP the path v1/traces is added.
 	URL      string
 	Protocol string
 	Headers  map[string]string
@@ -116,13 +119,13 @@ func (o *outcome) result(err error) error {
 	return err
 }
 
-// partial is the part of the answers of all signals that says how much was refused. Their
-// messages have the same fields.
-func partial(n int64, message string) *Refused {
-	if n <= 0 {
+// partial is what an answer says was refused of what was sent, nil for nothing.
+func partial(answer *coltracepb.ExportTraceServiceResponse) *Refused {
+	said := answer.GetPartialSuccess()
+	if said.GetRejectedSpans() <= 0 {
 		return nil // a warning, or nothing
 	}
-	return &Refused{N: int(n), Message: message}
+	return &Refused{N: int(said.GetRejectedSpans()), Message: said.GetErrorMessage()}
 }
 
 // client is an HTTP client that notes outcomes. It follows no redirect: the headers may
@@ -157,7 +160,7 @@ func (t *noting) RoundTrip(r *http.Request) (*http.Response, error) {
 		// What was refused of it is no reason for the exporter to fail.
 		var answer coltracepb.ExportTraceServiceResponse
 		if proto.Unmarshal(body, &answer) == nil {
-			t.set(partial(answer.GetPartialSuccess().GetRejectedSpans(), answer.GetPartialSuccess().GetErrorMessage()))
+			t.set(partial(&answer))
 		}
 		body = nil
 	case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge, code == http.StatusUnprocessableEntity:
@@ -176,7 +179,7 @@ func (o *outcome) intercept(ctx context.Context, method string, req, reply any, 
 		o.set(&Refused{N: -1, Message: status.Convert(err).Message()})
 	}
 	if answer, ok := reply.(*coltracepb.ExportTraceServiceResponse); ok && err == nil {
-		o.set(partial(answer.GetPartialSuccess().GetRejectedSpans(), answer.GetPartialSuccess().GetErrorMessage()))
+		o.set(partial(answer))
 		answer.PartialSuccess = nil
 	}
 	return err
@@ -237,7 +240,16 @@ func (s *Spans) Close(ctx context.Context) error { return s.exporter.Shutdown(ct
 // whoever sends hears of what fails.
 var quiet = sync.OnceFunc(func() { otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) })
 
-// Resource describes the node, with further attributes that somebody set.
+// Resource is what all that a node sends says of the node. Of further attributes, which
+// somebody set, one of the same name wins.
 func Resource(service, version, instance string, more map[string]string) *resource.Resource {
-	return resource.NewSchemaless(resourceAttributes(service, version, instance, more)...)
+	all := map[string]string{"service.name": service, "service.version": version, "service.instance.id": instance}
+	maps.Copy(all, more)
+	var list []attribute.KeyValue
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if all[key] != "" {
+			list = append(list, attribute.String(key, all[key]))
+		}
+	}
+	return resource.NewSchemaless(list...)
 }

@@ -14,10 +14,8 @@ import (
 	"testing"
 	"time"
 
-	collog "go.opentelemetry.io/proto/otlp/collector/logs/v1"
 	coltrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
-	logs "go.opentelemetry.io/proto/otlp/logs/v1"
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -38,12 +36,6 @@ func (s *Span) ID() string       { return hex.EncodeToString(s.SpanId) }
 func (s *Span) TraceID() string  { return hex.EncodeToString(s.TraceId) }
 func (s *Span) ParentID() string { return hex.EncodeToString(s.ParentSpanId) }
 
-// Log is a log record as it was received.
-type Log struct {
-	*logs.LogRecord
-	Resource, Attributes map[string]any
-}
-
 // Receiver takes what is sent to it. HTTP and GRPC are its addresses, as URLs.
 type Receiver struct {
 	coltrace.UnimplementedTraceServiceServer
@@ -51,7 +43,6 @@ type Receiver struct {
 
 	mu     sync.Mutex
 	spans  []Span
-	logs   []Log
 	header http.Header
 	down   int // the status that everything is answered with; 0 for what is due
 	refuse int // how many of the next request are refused
@@ -68,7 +59,6 @@ func Start(t testing.TB) *Receiver {
 	}
 	g := grpc.NewServer()
 	coltrace.RegisterTraceServiceServer(g, r)
-	collog.RegisterLogsServiceServer(g, &logService{receiver: r})
 	go g.Serve(l)
 	t.Cleanup(g.Stop)
 	r.HTTP, r.GRPC = h.URL, "http://"+l.Addr().String()
@@ -89,13 +79,6 @@ func (r *Receiver) Spans() []Span {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]Span(nil), r.spans...)
-}
-
-// Logs returns what was received so far.
-func (r *Receiver) Logs() []Log {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return append([]Log(nil), r.logs...)
 }
 
 // Wait waits until something is true of the spans, and returns them.
@@ -143,27 +126,16 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "down", down)
 		return
 	}
-	var answer proto.Message
-	switch req.URL.Path {
-	case "/v1/traces":
-		var in coltrace.ExportTraceServiceRequest
-		if err = proto.Unmarshal(text, &in); err == nil {
-			answer = r.takeSpans(&in)
-		}
-	case "/v1/logs":
-		var in collog.ExportLogsServiceRequest
-		if err = proto.Unmarshal(text, &in); err == nil {
-			answer = r.takeLogs(&in)
-		}
-	default:
+	if req.URL.Path != "/v1/traces" {
 		http.NotFound(w, req)
 		return
 	}
-	if err != nil {
+	var in coltrace.ExportTraceServiceRequest
+	if err := proto.Unmarshal(text, &in); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	out, _ := proto.Marshal(answer)
+	out, _ := proto.Marshal(r.takeSpans(&in))
 	w.Header().Set("Content-Type", "application/x-protobuf")
 	w.Write(out)
 }
@@ -193,18 +165,6 @@ func (r *Receiver) called(ctx context.Context) error {
 	return nil
 }
 
-type logService struct {
-	collog.UnimplementedLogsServiceServer
-	receiver *Receiver
-}
-
-func (s *logService) Export(ctx context.Context, in *collog.ExportLogsServiceRequest) (*collog.ExportLogsServiceResponse, error) {
-	if err := s.receiver.called(ctx); err != nil {
-		return nil, err
-	}
-	return s.receiver.takeLogs(in), nil
-}
-
 func (r *Receiver) takeSpans(in *coltrace.ExportTraceServiceRequest) *coltrace.ExportTraceServiceResponse {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -225,19 +185,6 @@ func (r *Receiver) takeSpans(in *coltrace.ExportTraceServiceRequest) *coltrace.E
 		}
 	}
 	return answer
-}
-
-func (r *Receiver) takeLogs(in *collog.ExportLogsServiceRequest) *collog.ExportLogsServiceResponse {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, rl := range in.ResourceLogs {
-		for _, sl := range rl.ScopeLogs {
-			for _, l := range sl.LogRecords {
-				r.logs = append(r.logs, Log{l, Map(rl.Resource.Attributes), Map(l.Attributes)})
-			}
-		}
-	}
-	return &collog.ExportLogsServiceResponse{}
 }
 
 // Map is a list of attributes as Go values.
