@@ -65,7 +65,7 @@ func (s *eventsSettings) check() (errs []error) {
 
 // targets are where security events go, by the names of their exporters.
 func (s *eventsSettings) targets() (map[string]ocsf.Target, error) {
-	secured, err := otlp.TLS(s.CA)
+	secured, err := export.TLS(s.CA)
 	if err != nil {
 		return nil, fmt.Errorf("events.ca: %w", err)
 	}

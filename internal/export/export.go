@@ -37,8 +37,8 @@ type Sink interface {
 	// Pass tells the time: what waits for records that did not come is sent without them.
 	Pass(now time.Time)
 	// Send sends what waits, and returns how many were sent. After an error what was not
-	// sent still waits, and Send is called again, with nothing else between; but what a
-	// *RefusedError names is given up.
+	// sent still waits, and Send is called again, with nothing else between: after a
+	// *RefusedError at once, and what that counts is given up.
 	Send(ctx context.Context) (sent int, err error)
 	// Since is the oldest record that something still to come depends on; false for none.
 	Since() (index uint64, ok bool)
@@ -282,18 +282,20 @@ func (f *Follower) take(ctx context.Context) (more bool, err error) {
 
 // send sends what waits.
 func (f *Follower) send(ctx context.Context) error {
-	sent, err := f.Sink.Send(ctx)
-	f.sent.Add(uint64(sent))
-	if refused, ok := errors.AsType[*RefusedError](err); ok {
-		f.refused.Add(uint64(refused.N))
-		f.Logger.Error("what was exported was refused, and is not sent again", "exporter", f.Name, "dropped", refused.N, "error", err)
-		err = nil
+	for {
+		sent, err := f.Sink.Send(ctx)
+		f.sent.Add(uint64(sent))
+		if refused, ok := errors.AsType[*RefusedError](err); ok {
+			f.refused.Add(uint64(refused.N))
+			f.Logger.Error("what was exported was refused, and is not sent again", "exporter", f.Name, "dropped", refused.N, "error", err)
+			continue
+		}
+		if err == nil {
+			f.behind.Store(f.next)
+			f.oldest.Store(0)
+		}
+		return err
 	}
-	if err == nil {
-		f.behind.Store(f.next)
-		f.oldest.Store(0)
-	}
-	return err
 }
 
 // keep writes down the place, now and then.

@@ -458,26 +458,5 @@ func (s *Sink) Send(ctx context.Context) (sent int, err error) {
 		}
 		s.wait = nil
 	}
-	var refused *export.RefusedError
-	for len(s.made) > 0 {
-		n := min(len(s.made), perSend)
-		if err := s.target.Send(ctx, s.made[:n]); err != nil {
-			no, ok := err.(*export.RefusedError)
-			if !ok {
-				return sent, err
-			}
-			if refused == nil {
-				refused = &export.RefusedError{Err: no.Err}
-			}
-			refused.N += no.N
-			sent -= no.N
-		}
-		sent += n
-		s.made = s.made[n:]
-	}
-	s.made = nil
-	if refused != nil {
-		return max(sent, 0), refused
-	}
-	return sent, nil
+	return export.SendEach(&s.made, perSend, func(events [][]byte) error { return s.target.Send(ctx, events) })
 }

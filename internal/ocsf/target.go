@@ -19,9 +19,6 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// timeout is how long one attempt to send may take.
-const timeout = 10 * time.Second
-
 // File is a target that appends events to a file, one a line. The file is opened for each
 // batch, so that whoever rotates it need tell nobody, and is on the disk before the place
 // in the log is.
@@ -58,17 +55,13 @@ type HTTP struct {
 	client *http.Client
 }
 
-// NewHTTP returns an HTTP target. It follows no redirect, since headers may hold a credential.
+// NewHTTP returns an HTTP target.
 func NewHTTP(to string, header map[string]string, lines bool, secured *tls.Config) (*HTTP, error) {
 	u, err := url.Parse(to)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
 		return nil, fmt.Errorf("%q is not an http or https URL; credentials go into headers", to)
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = secured
-	return &HTTP{URL: to, Header: header, Lines: lines, client: &http.Client{
-		Transport: transport, Timeout: timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	return &HTTP{URL: to, Header: header, Lines: lines, client: export.HTTPClient(secured)}, nil
 }
 
 // Send posts events.
@@ -91,14 +84,14 @@ func (h *HTTP) Send(ctx context.Context, events [][]byte) error {
 		return err
 	}
 	resp.Body.Close()
-	switch code := resp.StatusCode; {
-	case code/100 == 2:
+	if resp.StatusCode/100 == 2 {
 		return nil
-	case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge, code == http.StatusUnprocessableEntity:
-		// It would be refused again. All else may be another's fault, and may be mended.
-		return &export.RefusedError{N: len(events), Err: fmt.Errorf("%s answered %s", r.URL.Host, resp.Status)}
 	}
-	return fmt.Errorf("%s answered %s", r.URL.Host, resp.Status)
+	err = fmt.Errorf("%s answered %s", r.URL.Host, resp.Status)
+	if export.Refuses(resp.StatusCode) {
+		err = &export.RefusedError{N: len(events), Err: err}
+	}
+	return err
 }
 
 // Syslog is a target that sends events as messages of RFC 5424, over TLS as RFC 5425 has it.
@@ -112,7 +105,7 @@ type Syslog struct {
 
 // Send sends events. After a failure those of this call are all sent again.
 func (s *Syslog) Send(ctx context.Context, events [][]byte) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, export.SendTimeout)
 	defer cancel()
 	if s.conn != nil && !alive(s.conn) {
 		s.close()

@@ -7,18 +7,17 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync"
-	"time"
+
+	"reeve.example/reeve/internal/export"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -49,10 +48,7 @@ type Receiver struct {
 	CA       string // PEM file of further authorities; empty for the system's
 }
 
-const (
-	timeout   = 10 * time.Second // of one request
-	maxAnswer = 1 << 20
-)
+const maxAnswer = 1 << 20
 
 // Check says whether the settings can work, without asking anybody.
 func (r *Receiver) Check() error {
@@ -69,78 +65,50 @@ func (r *Receiver) Check() error {
 	return nil
 }
 
-// TLS is how to speak TLS with who has a certificate of the system's authorities, or of
-// those in a file; empty for none.
-func TLS(ca string) (*tls.Config, error) {
-	c := &tls.Config{MinVersion: tls.VersionTLS12}
-	if ca == "" {
-		return c, nil
-	}
-	pem, err := os.ReadFile(ca)
-	if err != nil {
-		return nil, err
-	}
-	if c.RootCAs, err = x509.SystemCertPool(); err != nil {
-		c.RootCAs = x509.NewCertPool()
-	}
-	if !c.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s holds no certificate in PEM", ca)
-	}
-	return c, nil
-}
-
-// Refused says that some of what was sent will never be taken: all of it, where N is
-// negative.
-type Refused struct {
-	N       int
-	Message string
-}
-
-func (e *Refused) Error() string {
-	return fmt.Sprintf("the receiver refused it: %s", e.Message)
-}
+// all is how many were refused where an answer says that none is taken.
+const all = math.MaxInt
 
 // outcome is what a receiver answered last, as OpenTelemetry's exporters do not tell it.
 // Each exporter sends one request at a time.
 type outcome struct {
 	mu      sync.Mutex
-	refused *Refused
+	refused *export.RefusedError
 }
 
-func (o *outcome) set(r *Refused) { o.mu.Lock(); o.refused = r; o.mu.Unlock() }
+func (o *outcome) set(r *export.RefusedError) { o.mu.Lock(); o.refused = r; o.mu.Unlock() }
 
 // result joins what an exporter returned with what was noted meanwhile.
 func (o *outcome) result(err error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if r := o.refused; r != nil && (err == nil || r.N < 0) {
+	if r := o.refused; r != nil && (err == nil || r.N == all) {
 		return r
 	}
 	return err
 }
 
 // partial is what an answer says was refused of what was sent, nil for nothing.
-func partial(answer *coltracepb.ExportTraceServiceResponse) *Refused {
+func partial(answer *coltracepb.ExportTraceServiceResponse) *export.RefusedError {
 	said := answer.GetPartialSuccess()
 	if said.GetRejectedSpans() <= 0 {
 		return nil // a warning, or nothing
 	}
-	return &Refused{N: int(said.GetRejectedSpans()), Message: said.GetErrorMessage()}
+	return refusal(int(said.GetRejectedSpans()), said.GetErrorMessage())
 }
 
-// client is an HTTP client that notes outcomes. It follows no redirect: the headers may
-// hold a credential.
-func (o *outcome) client(c *tls.Config) *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = c
-	return &http.Client{
-		Transport: &noting{transport, o}, Timeout: timeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+func refusal(n int, message string) *export.RefusedError {
+	return &export.RefusedError{N: n, Err: fmt.Errorf("the receiver refused it: %s", message)}
+}
+
+// client is an HTTP client that notes outcomes.
+func (o *outcome) client(secured *tls.Config) *http.Client {
+	c := export.HTTPClient(secured)
+	c.Transport = &noting{c.Transport, o}
+	return c
 }
 
 type noting struct {
-	next *http.Transport
+	next http.RoundTripper
 	*outcome
 }
 
@@ -163,9 +131,8 @@ func (t *noting) RoundTrip(r *http.Request) (*http.Response, error) {
 			t.set(partial(&answer))
 		}
 		body = nil
-	case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge, code == http.StatusUnprocessableEntity:
-		// It would be refused again. All else may be another's fault, and may be mended.
-		t.set(&Refused{N: -1, Message: resp.Status})
+	case export.Refuses(code):
+		t.set(refusal(all, resp.Status))
 	}
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return resp, nil
@@ -176,7 +143,7 @@ func (o *outcome) intercept(ctx context.Context, method string, req, reply any, 
 	o.set(nil)
 	err := invoke(ctx, method, req, reply, cc, opts...)
 	if status.Code(err) == codes.InvalidArgument {
-		o.set(&Refused{N: -1, Message: status.Convert(err).Message()})
+		o.set(refusal(all, status.Convert(err).Message()))
 	}
 	if answer, ok := reply.(*coltracepb.ExportTraceServiceResponse); ok && err == nil {
 		o.set(partial(answer))
@@ -185,7 +152,8 @@ func (o *outcome) intercept(ctx context.Context, method string, req, reply any, 
 	return err
 }
 
-// Spans sends spans. Its errors are *Refused, or say that it is to be tried again.
+// Spans sends spans. Its errors are *export.RefusedError, or say that it
+// is to be tried again.
 type Spans struct {
 	exporter trace.SpanExporter
 	outcome  *outcome
@@ -196,7 +164,7 @@ func (r *Receiver) Spans(ctx context.Context) (*Spans, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
-	secured, err := TLS(r.CA)
+	secured, err := export.TLS(r.CA)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +173,7 @@ func (r *Receiver) Spans(ctx context.Context) (*Spans, error) {
 	u, _ := url.Parse(r.URL)
 	if r.Protocol == GRPC {
 		options := []otlptracegrpc.Option{
-			otlptracegrpc.WithEndpoint(u.Host), otlptracegrpc.WithHeaders(r.Headers), otlptracegrpc.WithTimeout(timeout),
+			otlptracegrpc.WithEndpoint(u.Host), otlptracegrpc.WithHeaders(r.Headers), otlptracegrpc.WithTimeout(export.SendTimeout),
 			otlptracegrpc.WithRetry(otlptracegrpc.RetryConfig{}), otlptracegrpc.WithCompressor("gzip"),
 			otlptracegrpc.WithDialOption(grpc.WithUnaryInterceptor(s.outcome.intercept)),
 		}
@@ -218,7 +186,7 @@ func (r *Receiver) Spans(ctx context.Context) (*Spans, error) {
 		return s, err
 	}
 	s.exporter, err = otlptracehttp.New(ctx,
-		otlptracehttp.WithEndpointURL(u.JoinPath("v1/traces").String()), otlptracehttp.WithHeaders(r.Headers), otlptracehttp.WithTimeout(timeout),
+		otlptracehttp.WithEndpointURL(u.JoinPath("v1/traces").String()), otlptracehttp.WithHeaders(r.Headers), otlptracehttp.WithTimeout(export.SendTimeout),
 		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}), otlptracehttp.WithCompression(otlptracehttp.GzipCompression),
 		otlptracehttp.WithHTTPClient(s.outcome.client(secured)))
 	return s, err
@@ -226,11 +194,7 @@ func (r *Receiver) Spans(ctx context.Context) (*Spans, error) {
 
 // Send sends spans in one request.
 func (s *Spans) Send(ctx context.Context, spans []trace.ReadOnlySpan) error {
-	err := s.outcome.result(s.exporter.ExportSpans(ctx, spans))
-	if refused, ok := errors.AsType[*Refused](err); ok && refused.N < 0 {
-		return &Refused{N: len(spans), Message: refused.Message}
-	}
-	return err
+	return s.outcome.result(s.exporter.ExportSpans(ctx, spans))
 }
 
 // Close ends the connection.

@@ -12,7 +12,6 @@ import (
 	"container/list"
 	"context"
 	"encoding/hex"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +24,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -98,27 +98,7 @@ func (s *Sink) Forget() { s.maker.made = nil }
 
 // Send sends the spans that wait.
 func (s *Sink) Send(ctx context.Context) (sent int, err error) {
-	var refused *export.RefusedError
-	for len(s.maker.made) > 0 {
-		n := min(len(s.maker.made), perSend)
-		err := s.cfg.Send.Send(ctx, s.maker.made[:n])
-		if no, ok := errors.AsType[*otlp.Refused](err); ok {
-			if refused == nil {
-				refused = &export.RefusedError{Err: err}
-			}
-			refused.N += no.N
-			n, sent = len(s.maker.made[:n]), sent-no.N
-		} else if err != nil {
-			return sent, err
-		}
-		sent += n
-		s.maker.made = s.maker.made[n:]
-	}
-	s.maker.made = nil
-	if refused != nil {
-		return max(sent, 0), refused
-	}
-	return sent, nil
+	return export.SendEach(&s.maker.made, perSend, func(spans []sdktrace.ReadOnlySpan) error { return s.cfg.Send.Send(ctx, spans) })
 }
 
 // Pass ends what nothing more is awaited of.
