@@ -90,29 +90,36 @@ func (g *Guard) clearLabels(ctx context.Context, of SessionName, labels []string
 	e := g.entryOf(Admin("session.clear", by, map[string]string{
 		"session": of.Session, "agent": of.Agent, "principal": of.Principal, "labels": strings.Join(labels, " "),
 	}))
-	at, err := g.step(ctx, s, s.state.Clear(g.cfg.Now(), labels), e)
+	settle, err := g.queue(s, s.state.Clear(g.cfg.Now(), labels), e)
+	var at act.Position
+	if err == nil {
+		at, err = settle(ctx)
+	}
 	if err != nil {
 		return act.Position{}, fmt.Errorf("record that labels were cleared: %w", err)
 	}
 	return at, nil
 }
 
-// step makes a session's next step durable with a record, and gives the session back.
-func (g *Guard) step(ctx context.Context, s *held, step *session.Step, e *ledger.Entry) (act.Position, error) {
+// queue queues a record with a session's next step, and gives the session back. The
+// returned function must be called: it waits until both are durable.
+func (g *Guard) queue(s *held, step *session.Step, e *ledger.Entry) (settle func(context.Context) (act.Position, error), err error) {
 	e.Writes = append(e.Writes, &ledger.Write{Head: s.head, Data: step.Append(nil)})
 	t, err := g.cfg.Log.Enqueue(s.generation, e)
 	if err != nil {
 		s.forget()
 		s.unlock()
-		return act.Position{}, err
+		return nil, err
 	}
 	number := s.state.Apply(step)
 	s.queued(number, t)
-	// Also when the caller has gone away: the step is in the session's memory and its end
-	// must be known.
-	at, err := t.Wait(context.WithoutCancel(ctx))
-	s.settle(number, t, at, err)
-	return at, err
+	return func(ctx context.Context) (act.Position, error) {
+		// Also when the caller has gone away: the step is in the session's memory and its
+		// end must be known.
+		at, err := t.Wait(context.WithoutCancel(ctx))
+		s.settle(number, t, at, err)
+		return at, err
+	}, nil
 }
 
 // labelParent gives the session that began one the labels that it has by a step, or had
@@ -133,18 +140,9 @@ func (g *Guard) labelParent(s *run, a *act.Action, step *session.Step) (settle f
 	e := g.entryOf(&Note{Kind: "session.labels", Door: a.Door, By: a.Principal, Details: map[string]string{
 		"session": a.Parent, "of": a.Session, "labels": strings.Join(labels, " "),
 	}})
-	label := p.state.Label(g.cfg.Now(), labels)
-	e.Writes = []*ledger.Write{{Head: p.head, Data: label.Append(nil)}}
-	t, err := g.cfg.Log.Enqueue(p.generation, e)
+	done, err := g.queue(p, p.state.Label(g.cfg.Now(), labels), e)
 	if err != nil {
-		p.forget()
-		p.unlock()
 		return nil, err
 	}
-	number := p.state.Apply(label)
-	p.queued(number, t)
-	return func(ctx context.Context) {
-		at, err := t.Wait(context.WithoutCancel(ctx))
-		p.settle(number, t, at, err)
-	}, nil
+	return func(ctx context.Context) { _, _ = done(ctx) }, nil // what is lost is given again with the next step
 }
