@@ -71,7 +71,7 @@ var arrows = map[string]string{
 	"internal/server":                   "act internal/agent internal/identity internal/jsonrpc internal/quota task",
 	"internal/retention":                "a2a act internal/engine internal/guard internal/ledger internal/store task",
 	"internal/operator":                 "a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/nodes internal/policy internal/replay internal/report internal/retention internal/server internal/words internal/habits internal/hook internal/rawjson internal/target",
-	"internal/console":                  "act internal/agent internal/approval internal/habits internal/identity internal/ledger internal/mcp/pins internal/mcp/proxy internal/operator internal/report internal/server internal/visible flow internal/replay task",
+	"internal/console":                  "act internal/agent internal/approval internal/habits internal/identity internal/ledger internal/mcp/pins internal/mcp/proxy internal/operator internal/report internal/server internal/visible internal/words flow internal/replay task",
 	"internal/export":                   "internal/ledger",
 	"internal/otlp":                     "internal/export",
 	"internal/ocsf":                     "act internal/export internal/ledger",

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -114,11 +113,11 @@ func proposed(cmd *cobra.Command, dir, from, profile string) (done bool, err err
 	if err := replay.Acts(cmd.Context(), store, time.Time{}, time.Time{}, seen.Add); err != nil {
 		return false, fmt.Errorf("read the records of %s: %w", from, err)
 	}
-	byDefault, err := defaultOf(filepath.Dir(file), profile)
+	set, err := policyIn(filepath.Dir(file), profile)
 	if err != nil {
 		return false, err
 	}
-	proposal := seen.Proposal(byDefault)
+	proposal := seen.Proposal(set.Default().String()) // all documents of a policy say the same of it
 	if proposal == nil {
 		return false, fmt.Errorf("in the records of %s no tool was seen that labels or acts would be about", from)
 	}
@@ -133,33 +132,17 @@ func proposed(cmd *cobra.Command, dir, from, profile string) (done bool, err err
 	return err == nil, nil
 }
 
-// defaultOf is what the documents of a policy's folder say of their default, or a profile of
-// the starter where there are none: all documents of a policy say the same.
-func defaultOf(dir, profile string) (string, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+// policyIn is the policy of a folder, or a profile of the starter where it has none.
+func policyIn(dir, profile string) (*policy.Set, error) {
+	if files, err := filepath.Glob(filepath.Join(dir, "*.yaml")); err != nil || len(files) > 0 {
+		return policy.LoadPath(dir)
+	}
+	files, err := policy.StarterOf(profile)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	texts, err := policy.StarterOf(profile)
-	if err != nil {
-		return "", err
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return "", err
-		}
-		texts = append([]policy.File{{Name: file, Data: text}}, texts...)
-	}
-	for _, f := range texts {
-		if m := defaultLine.FindSubmatch(f.Data); m != nil {
-			return string(m[1]), nil
-		}
-	}
-	return "deny", nil
+	return policy.Load(files...)
 }
-
-var defaultLine = regexp.MustCompile(`(?m)^default: *(allow|deny|escalate)\b`)
 
 const initialConfig = `# Configuration of a reeve node: see "reeve settings" for everything that can be
 # set. A flag (--listen) wins over an environment variable (REEVE_LISTEN), and

@@ -9,6 +9,7 @@ import (
 	"reeve.example/reeve/internal/mcp/pins"
 	"reeve.example/reeve/internal/mcp/proxy"
 	"reeve.example/reeve/internal/operator"
+	"reeve.example/reeve/internal/words"
 )
 
 // agentsView is the agents that registered, and those whose habits are known by any name.
@@ -101,7 +102,7 @@ func (v *visit) showTools(status int, problem string) (view, error) {
 	}
 	title := "MCP tools"
 	if t.Held > 0 {
-		title = plural(t.Held, "definition") + " wait — MCP tools"
+		title = words.Count(t.Held, "definition") + " wait — MCP tools"
 	}
 	return view{template: "tools", title: title, data: t, status: status}, nil
 }

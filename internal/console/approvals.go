@@ -12,6 +12,7 @@ import (
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/visible"
+	"reeve.example/reeve/internal/words"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -69,7 +70,7 @@ func (v *visit) approvals() (view, error) {
 	q.Grants = grants.Grants
 	title := "Approvals"
 	if n := len(q.Waiting); n > 0 {
-		title = plural(n, "act") + " wait — Approvals"
+		title = words.Count(n, "act") + " wait — Approvals"
 	}
 	return view{template: "approvals", title: title, data: q}, nil
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/internal/visible"
+	"reeve.example/reeve/internal/words"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -78,8 +79,8 @@ func pages(now func() time.Time) map[string]*template.Template {
 		"ago":   func(t time.Time) string { return ago(now().Sub(t)) },
 		"left":  func(t time.Time) string { return short(t.Sub(now())) },
 		"soon":  func(t time.Time) bool { return t.Sub(now()) < 2*time.Minute },
-		"short": short, "size": size, "plural": plural,
-		"plural64": func(n uint64, one string) string { return plural(int(min(n, math.MaxInt)), one) }, "join": strings.Join,
+		"short": short, "size": size, "plural": words.Count,
+		"plural64": func(n uint64, one string) string { return words.Count(int(min(n, math.MaxInt)), one) }, "join": strings.Join,
 		"times": times,
 		"cut": func(s string, most int) string {
 			if r := []rune(s); len(r) > most {
@@ -213,14 +214,7 @@ func size(n int) string {
 	case n >= 10<<10:
 		return fmt.Sprintf("%d KiB", n>>10)
 	}
-	return plural(n, "byte")
-}
-
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
+	return words.Count(n, "byte")
 }
 
 // sentence begins with a capital letter and ends with a full stop.

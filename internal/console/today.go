@@ -9,6 +9,7 @@ import (
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
+	"reeve.example/reeve/internal/words"
 )
 
 // todayView is what a person on duty has to know first.
@@ -65,7 +66,7 @@ func (v *visit) today() (view, error) {
 		}
 		var n int
 		if t.Denied, n, _ = fold(denied.Lines, fewWait); n > 0 {
-			word := plural(n, "denial")
+			word := words.Count(n, "denial")
 			if denied.Next != "" {
 				word = "more than " + word
 			}
@@ -76,7 +77,7 @@ func (v *visit) today() (view, error) {
 			return view{}, err
 		}
 		if n := len(t.Barred); n > 0 {
-			said = append(said, plural(n, "agent")+" may do nothing")
+			said = append(said, words.Count(n, "agent")+" may do nothing")
 		}
 	}
 	if v.may(admins) {

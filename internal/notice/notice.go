@@ -1,6 +1,6 @@
 // Package notice tells people that an act waits for them, or that an agent does what it
-// does not usually do: on their desktop, by a webhook, by e-mail. What is told says who asks and which rule holds it; of what would happen only
-// where that is set, and masked.
+// does not usually do: on their desktop, by a webhook, by e-mail. What is told says who asks
+// and which rule holds it; of what would happen only where that is set, and masked.
 //
 // That a notice is due becomes durable with the decision that holds the act. It is told
 // under a lease, tried again with backoff, and given up after a while, or once the act

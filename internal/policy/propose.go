@@ -13,6 +13,7 @@ import (
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/words"
 )
 
 // Seen is what was seen of the tools that agents use, for a proposal of labels and acts.
@@ -178,8 +179,8 @@ func namedAs(name string, globs []string) bool {
 
 // reads reports whether a tool only reads, by the first verb of its name.
 func reads(tool string) bool {
-	words := strings.FieldsFunc(tool, func(r rune) bool { return r == '_' || r == '-' || r == '.' || r == '/' || r == ':' })
-	return slices.ContainsFunc(words[:min(len(words), 2)], func(w string) bool { return slices.Contains(readingVerbs, w) })
+	parts := strings.FieldsFunc(tool, func(r rune) bool { return r == '_' || r == '-' || r == '.' || r == '/' || r == ':' })
+	return slices.ContainsFunc(parts[:min(len(parts), 2)], func(w string) bool { return slices.Contains(readingVerbs, w) })
 }
 
 // Proposal is a policy's document of information flow for the tools that were seen: acts
@@ -275,7 +276,7 @@ func (t *seenTool) act(name string) string {
 	if carries != nil {
 		line += ", carries: [" + quoted(carries...) + "]"
 	}
-	return line + "} # " + times(t.calls, "call") + "\n"
+	return line + "} # " + words.Count(t.calls, "call") + "\n"
 }
 
 // label is the tool as a source; empty where all of it is foreign.
@@ -291,7 +292,7 @@ func (t *seenTool) label(name string) string {
 			free = true
 		}
 	}
-	said := times(t.results, "result")
+	said := words.Count(t.results, "result")
 	switch {
 	case free && fields == nil:
 		return ""
@@ -321,11 +322,4 @@ func quoted(names ...string) string {
 		list[i] = strconv.Quote(n)
 	}
 	return strings.Join(list, ", ")
-}
-
-func times(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.Itoa(n) + " " + what
 }

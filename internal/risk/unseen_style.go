@@ -464,8 +464,8 @@ func readColour(s string) (c colour, ok bool) {
 	}
 	c, ok = colourNames[s]
 	if open := strings.IndexByte(s, '('); !ok && open > 0 && strings.Contains("oklch oklab lch lab", s[:open]) { // how light it is, where it has no colour
-		words := strings.Fields(strings.TrimRight(s[open+1:], ") "))
-		if light, is := length(words0(words), 1); is && (light <= 0.02 || light >= 0.98 && light <= 1 || light >= 98) {
+		parts := append(strings.Fields(strings.TrimRight(s[open+1:], ") ")), "")
+		if light, is := length(parts[0], 1); is && (light <= 0.02 || light >= 0.98 && light <= 1 || light >= 98) {
 			grey := 255
 			if light <= 0.02 {
 				grey = 0
@@ -487,13 +487,6 @@ func readColour(s string) (c colour, ok bool) {
 	}
 	c.known = ok
 	return c, ok
-}
-
-func words0(words []string) string {
-	if len(words) == 0 {
-		return ""
-	}
-	return words[0]
 }
 
 // sameColour reports whether one colour cannot be told from another.
