@@ -190,6 +190,9 @@ func TestSpans(t *testing.T) {
 	if s, err := (Span{}).At(start); err != nil || !s.Once() {
 		t.Errorf("once: %v, %v", s, err)
 	}
+	if _, err := (Span{Session: true, Until: at(60)}).At(start); !errors.Is(err, ErrSpan) {
+		t.Errorf("a session and a time: %v", err)
+	}
 	for _, until := range []time.Time{start, at(-1), start.Add(MaxSpan + 1)} {
 		if _, err := (Span{Until: until}).At(start); !errors.Is(err, ErrSpan) {
 			t.Errorf("until %v: %v", until, err)

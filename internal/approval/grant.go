@@ -43,6 +43,8 @@ func (s Span) At(now time.Time) (Span, error) {
 	switch {
 	case s.Once():
 		return s, nil
+	case s.Session && !s.Until.IsZero():
+		return s, fmt.Errorf("%w: say session or until, not both", ErrSpan)
 	case s.Until.IsZero():
 		s.Until = now.Add(SessionLasts)
 	case !s.Until.After(now):

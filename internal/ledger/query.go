@@ -109,7 +109,18 @@ func (q *Query) Fits(l *Line) bool {
 		(q.User == "" || l.userHash() == UserHash(q.User))
 }
 
-// Check refuses what cannot be asked.
+// doors are those that records are of; reeve is that of people.
+var doors = []string{"aos", "acs", "a2g", "mcp", "a2a", "flow", "reeve"}
+
+// noted are the beginnings of the kinds of records that are no decisions.
+var noted = []string{"admin.", "acs.", "a2a.", "session.", "task.", "tasks."}
+
+func knownKind(kind string) bool {
+	return slices.Contains(act.Kinds, act.Kind(kind)) || slices.ContainsFunc(noted, func(begins string) bool { return len(kind) > len(begins) && strings.HasPrefix(kind, begins) })
+}
+
+// Check refuses what cannot be asked: whoever mistypes it must not take the answer for
+// nothing that happened.
 func (q *Query) Check() error {
 	for _, asked := range []struct{ name, value string }{
 		{"agent", q.Agent}, {"principal", q.Principal}, {"user", q.User}, {"organization", q.Organization}, {"session", q.Session},
@@ -124,6 +135,16 @@ func (q *Query) Check() error {
 		if _, ok := act.ParseEffect(q.Effect); !ok {
 			return wrongQuery("effect is allow, modify, escalate or deny, not %.80q", q.Effect)
 		}
+	}
+	if q.Door != "" && !slices.Contains(doors, q.Door) {
+		return wrongQuery("door is %s, not %.80q", strings.Join(doors, ", "), q.Door)
+	}
+	if q.Kind != "" && !knownKind(q.Kind) {
+		names := make([]string, len(act.Kinds))
+		for i, k := range act.Kinds {
+			names[i] = string(k)
+		}
+		return wrongQuery("kind is %s, or begins with one of %s; not %.80q", strings.Join(names, ", "), strings.Join(noted, ", "), q.Kind)
 	}
 	switch {
 	case !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until):

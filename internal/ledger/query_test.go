@@ -240,11 +240,16 @@ func TestSearchText(t *testing.T) {
 func TestSearchRefuses(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	for _, q := range []ledger.Query{
-		{Effect: "perhaps"}, {Limit: -1}, {Limit: ledger.MaxLines + 1}, {Logs: []uint32{7}}, {Agent: strings.Repeat("a", 1025)},
+		{Effect: "perhaps"}, {Door: "zzz"}, {Door: "AOS"}, {Kind: "x"}, {Kind: "tool"}, {Kind: "admin."}, {Kind: "adminx"}, {Limit: -1}, {Limit: ledger.MaxLines + 1}, {Logs: []uint32{7}}, {Agent: strings.Repeat("a", 1025)},
 		{Since: began, Until: began}, {Cursor: "x"}, {Cursor: "0-1"}, {Cursor: "zz.0-01"}, {Cursor: "-1.0-1"}, {Cursor: strings.Repeat("9", 400) + ".0-1"},
 		{Cursor: "1.0-99999999999999999999"}, {Cursor: "1.0-1' OR 1=1"},
 	} {
 		if _, err := ledger.Search(t.Context(), s, q); !errors.Is(err, ledger.ErrQuery) {
+			t.Errorf("%+v: %v", q, err)
+		}
+	}
+	for _, q := range []ledger.Query{{Door: "reeve"}, {Door: "acs"}, {Kind: "tool.call"}, {Kind: "admin.policy"}, {Kind: "session.labels"}, {Kind: "acs.hello"}} {
+		if _, err := ledger.Search(t.Context(), s, q); err != nil {
 			t.Errorf("%+v: %v", q, err)
 		}
 	}

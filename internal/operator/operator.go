@@ -197,7 +197,9 @@ func serve[Q, A any](f func(*http.Request, act.Principal, Q) (A, error)) http.Ha
 		if r.Method == http.MethodPost {
 			body, err := io.ReadAll(r.Body)
 			if err == nil {
-				err = json.Unmarshal(body, &q, json.RejectUnknownMembers(true))
+				err = readBody(body, &q)
+			} else {
+				err = inWords(err)
 			}
 			if err != nil {
 				answer(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
