@@ -98,13 +98,13 @@ func TestTable(t *testing.T) {
 	table(&b, tasks, false)
 	want := `TASK   EXECUTOR  STATUS     TIME
 early  x         completed  2.0s
-extra  x         failed     1ms  (optional)
-  gone
 late   x         denied     1m32s
   Denied: ⟨U+001B⟩[31mno⟨U+000A⟩(rule)
-end    x         completed  40ms
 never  x         cancelled
   It needs late.
+extra  x         failed     1ms  (optional)
+  gone
+end    x         completed  40ms
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

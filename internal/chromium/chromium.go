@@ -108,6 +108,16 @@ func (p *Page) Tab() *Page {
 // Do sends a command, and returns its result.
 func (p *Page) Do(method string, params any) json.RawMessage {
 	p.Helper()
+	result, err := p.ask(method, params)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return result
+}
+
+// ask is Do for who goes on without an answer.
+func (p *Page) ask(method string, params any) (json.RawMessage, error) {
+	p.Helper()
 	p.last++
 	message, err := json.Marshal(map[string]any{"id": p.last, "method": method, "params": params})
 	if err != nil {
@@ -134,9 +144,9 @@ func (p *Page) Do(method string, params any) json.RawMessage {
 		p.note(answer.Method, answer.Params)
 		if answer.ID == p.last {
 			if answer.Error != nil {
-				p.Fatalf("%s: %s", method, answer.Error)
+				return nil, fmt.Errorf("%s: %s", method, answer.Error)
 			}
-			return answer.Result
+			return answer.Result, nil
 		}
 	}
 }
@@ -257,22 +267,33 @@ func (p *Page) Press(key string) {
 // Eval evaluates an expression to a string.
 func (p *Page) Eval(expression string) string {
 	p.Helper()
+	value, err := p.eval(expression)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return value
+}
+
+func (p *Page) eval(expression string) (string, error) {
+	p.Helper()
 	var result struct {
 		Result struct {
 			Value any `json:"value"`
 		} `json:"result"`
 	}
-	if err := json.Unmarshal(p.Do("Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}), &result); err != nil {
-		p.Fatal(err)
+	answer, err := p.ask("Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true})
+	if err == nil {
+		err = json.Unmarshal(answer, &result)
 	}
-	return fmt.Sprint(result.Result.Value)
+	return fmt.Sprint(result.Result.Value), err
 }
 
 // Until waits until an expression is true.
 func (p *Page) Until(what, expression string) {
 	p.Helper()
 	for end := time.Now().Add(45 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
-		if p.Eval(expression) == "true" {
+		// A page that goes away while it is asked says nothing: the next one is asked.
+		if value, err := p.eval(expression); err == nil && value == "true" {
 			p.Logf("%s", what)
 			return
 		}
@@ -290,7 +311,7 @@ func (p *Page) Says(text string) {
 // Click clicks on what an expression finds.
 func (p *Page) Click(what, expression string) {
 	p.Helper()
-	p.Until("to click: "+what, fmt.Sprintf(`(() => { const e = %s; if (!e) return false; e.click(); return true })()`, expression))
+	p.Until("to click: "+what, fmt.Sprintf(`(() => { const e = %s; if (!e) return false; setTimeout(() => e.click()); return true })()`, expression))
 }
 
 func (p *Page) Go(url string) {

@@ -250,8 +250,8 @@ const worked = risk.IBAN | risk.Email | risk.Phone
 // fields, and that no tag calls confidential. Masked, nothing could be done upon it.
 func (e *evaluation) workedWith(f *risk.Finding) bool {
 	a := e.in.Action
-	if f.Detector&worked == 0 || a.Kind == act.MessageUser || !session.Brings(a) {
-		return false
+	if f.Detector&worked == 0 || a.Kind == act.MessageUser || a.Kind == act.MessageSystem || !session.Brings(a) {
+		return false // a system's message is one's own without a label
 	}
 	tool := a.Canonical
 	if e.in.Session.CalledBy != nil {

@@ -272,6 +272,16 @@ func TestAskedIsNotMasked(t *testing.T) {
 // confidential, nor what another tool says of itself.
 func TestWorkedWithIsNotMasked(t *testing.T) {
 	const account, card = "from GB29NWBK60161331926819", "card 5555 5555 5555 4444 is charged"
+	unlabelled, err := Load(File{"p.yaml", []byte("version: 1\ndefault: allow\nrules: [{name: mask, detect: pii, effect: modify, modify: redact}]\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []act.Kind{act.MessageSystem, act.ToolResult, act.KnowledgeRetrieve} {
+		in := &Input{Action: &act.Action{Kind: kind, Content: []act.Leaf{{Pointer: "/t", Text: account}}}, Session: Session{Values: remembered("", "", "")}}
+		if v := unlabelled.Evaluate(in); len(v.Edits) == 0 {
+			t.Errorf("%s without a label: %v", kind, v.Effect)
+		}
+	}
 	for _, c := range []struct {
 		label, tool, text string
 		want              bool // it is changed
