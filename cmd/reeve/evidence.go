@@ -8,8 +8,10 @@ import (
 	"context"
 	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"html/template"
 	"io"
 	"maps"
@@ -341,7 +343,7 @@ type evidenceCheck struct {
 	span     evidenceSpan
 	told     map[string]bool // files that something speaks of
 	policies map[string]int  // records by the policy that they name
-	held     bytes.Buffer    // what approvals.jsonl must say
+	held     hash.Hash       // of what approvals.jsonl must say: it may be long
 	checked  int             // records of the key's log
 	others   int             // of other logs
 	problems int
@@ -357,7 +359,7 @@ func verifyEvidence(file, key string, w io.Writer) error {
 		return fmt.Errorf("%s is no archive of evidence: %w", file, err)
 	}
 	defer z.Close()
-	e := &evidenceCheck{files: map[string]*zip.File{}, key: key, out: w, told: map[string]bool{evidenceManifest: true}, policies: map[string]int{}}
+	e := &evidenceCheck{files: map[string]*zip.File{}, key: key, out: w, told: map[string]bool{evidenceManifest: true}, policies: map[string]int{}, held: sha256.New()}
 	for _, f := range z.File {
 		if e.files[f.Name] != nil {
 			e.wrong("%s is in it twice", f.Name) // readers would differ in which one they take
@@ -395,8 +397,8 @@ func verifyEvidence(file, key string, w io.Writer) error {
 }
 
 func (e *evidenceCheck) wrong(format string, args ...any) {
-	e.problems++
-	fmt.Fprintf(e.out, "  "+format+"\n", args...)
+	e.problems++ // names in the archive are whoever's who made it
+	fmt.Fprintf(e.out, "  %s\n", printable(fmt.Sprintf(format, args...)))
 }
 
 func (e *evidenceCheck) read(name string) ([]byte, error) {
@@ -410,6 +412,24 @@ func (e *evidenceCheck) read(name string) ([]byte, error) {
 	}
 	defer r.Close()
 	return io.ReadAll(io.LimitReader(r, maxMember))
+}
+
+// sum is the SHA-256 of a file, which may be of any length.
+func (e *evidenceCheck) sum(name string) (string, error) {
+	f := e.files[name]
+	if f == nil {
+		return "", os.ErrNotExist
+	}
+	r, err := f.Open()
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, r); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // records checks the proof of each line, and that each line says what is proved.
@@ -430,7 +450,7 @@ func (e *evidenceCheck) records() error {
 		}
 		if toldOfPeople(&l) {
 			e.held.Write(in.Bytes())
-			e.held.WriteByte('\n')
+			e.held.Write([]byte{'\n'})
 		}
 		if l.Policy != "" {
 			e.policies[l.Policy]++
@@ -486,10 +506,10 @@ func (e *evidenceCheck) manifest() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		e.told[name] = true
-		switch text, err := e.read(name); {
-		case err != nil:
+		switch sum, err := e.sum(name); {
+		case errors.Is(err, os.ErrNotExist):
 			e.wrong("%s is missing", name)
-		case fmt.Sprintf("%x", sha256.Sum256(text)) != sums[name]:
+		case err != nil || sum != sums[name]:
 			e.wrong("%s was changed", name)
 		}
 	}
@@ -498,7 +518,7 @@ func (e *evidenceCheck) manifest() {
 // texts checks what follows from the records, whoever signed it: what is told of people's
 // answers, and the policies that decided.
 func (e *evidenceCheck) texts() {
-	if held, err := e.read(evidenceApprovals); err != nil || !bytes.Equal(held, e.held.Bytes()) {
+	if sum, err := e.sum(evidenceApprovals); err != nil || sum != hex.EncodeToString(e.held.Sum(nil)) {
 		e.wrong("%s does not say what %s says of what people were asked", evidenceApprovals, evidenceLines)
 	}
 	for _, hash := range slices.Sorted(maps.Keys(e.policies)) {
