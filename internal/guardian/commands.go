@@ -79,6 +79,7 @@ func (e *examination) command(c *hazard.Command) {
 	e.mounts(c, name)
 	e.scripts(c, name)
 	e.paths(c, name)
+	e.texts(c, name)
 	e.madeLinks(c, name)
 	if i := slices.IndexFunc(c.Words, func(w string) bool { return len(w) > 12 && strings.ContainsAny(w, " ;|(\"'") }); i >= 0 && name != "git" {
 		e.text(strings.Join(c.Words, "\n"))
@@ -207,11 +208,14 @@ func (e *examination) process(parts []string) {
 	if len(parts) < 2 || parts[0] != "proc" || e.g.pid == "" {
 		return
 	}
-	if parts[1] != e.g.pid && !(e.sought && strings.ContainsAny(parts[1], "*?$`[")) {
+	if len(parts) < 3 || slices.Contains([]string{"status", "stat", "cmdline", "comm"}, parts[2]) {
 		return
 	}
-	if len(parts) > 2 && !slices.Contains([]string{"status", "stat", "cmdline", "comm"}, parts[2]) {
+	switch {
+	case parts[1] == e.g.pid:
 		e.tampers("reach for the guardian's process")
+	case strings.ContainsAny(parts[1], "*?$`["):
+		e.someProcess = true // which may be sought only later in the act
 	}
 }
 
@@ -313,6 +317,9 @@ var decidingText = lazyregexp.New(`(?i)/+(?:(?:admin|console)(?:[/\s'"?]|$)|appr
 var decidingPath = lazyregexp.New(`(?i)[^\s/]/+(?:(?:admin|console)(?:[/\s]|$)|approvals/+[^?#\s]|agents/+[^/\s]+/+)`)
 
 func gitReads(args []string) bool {
+	if slices.ContainsFunc(args, func(a string) bool { return a == "--output" || strings.HasPrefix(a, "--output=") }) {
+		return false // what it shows is written to a file
+	}
 	for i := 0; i < len(args); i++ {
 		switch {
 		case args[i] == "-C" || args[i] == "--git-dir" || args[i] == "--work-tree":
@@ -580,6 +587,9 @@ func (e *examination) ends(c *hazard.Command, name string) {
 	if name == "xargs" && e.sought && slices.Contains(c.Words, "kill") {
 		e.tampers("end the guardian")
 	}
+	if e.holdsProcess(c, name) {
+		e.tampers("take hold of the guardian's process")
+	}
 	if !killers[name] {
 		return
 	}
@@ -639,6 +649,34 @@ func (e *examination) ends(c *hazard.Command, name string) {
 		e.tampers("end the guardian")
 	}
 }
+
+// holdsProcess reports whether a command is told the guardian's process by its number, to do
+// something to it or in its place.
+func (e *examination) holdsProcess(c *hazard.Command, name string) bool {
+	if e.g.pid == "" || lookers[name] || printers[name] {
+		return false
+	}
+	for i, w := range c.Words {
+		option, value, said := strings.Cut(w, "=")
+		if !said {
+			option, value = "", w
+			if i > 0 {
+				option = c.Words[i-1]
+			}
+			if len(w) > 2 && w[0] == '-' && w[1] != '-' && holders[name] { // -p43210
+				value = w[2:]
+			}
+		}
+		names := strings.HasPrefix(option, "-") && (strings.Contains(option, "pid") || strings.Contains(option, "target") || strings.Contains(option, "process")) || strings.Contains(option, "attach")
+		if value == e.g.pid && (names || holders[name]) || holders[name] && e.sought && strings.ContainsAny(value, "$`*") {
+			return true
+		}
+	}
+	return false
+}
+
+// holders are programs of which each number by itself is a process.
+var holders = words("nsenter renice taskset chrt ionice criu cgclassify reptyr reredirect injcode jattach py-spy rbspy frida gdbserver dlv delve uftrace stap perf crash gcore pidfd choom schedtool oomctl")
 
 // unitEnd is what systemd is asked to do to a unit that then does not run.
 var unitEnd = lazyregexp.New(`(?i)(stop|kill|restart|disable|mask|reset|freeze)\w*`)
@@ -789,6 +827,12 @@ func (e *examination) variable(name, value string) {
 	case "HOME", "XDG_CONFIG_HOME":
 		e.otherHome = value != "" && !strings.ContainsAny(value, "$`*") && len(e.readings(value, nil)) > 0 &&
 			!slices.ContainsFunc(e.readings(value, nil), func(p []string) bool { return compare(p, split(strings.ToLower(e.g.home))) == within })
+	case "GOBIN":
+		e.goBin = value
+	case "GIT_WORK_TREE":
+		e.trees = append(e.trees, value)
+	case "GIT_DIR", "GIT_COMMON_DIR":
+		e.otherRepository = value != ""
 	case "REEVE_DATA":
 		e.otherData = value != "" && len(e.readings(value, nil)) > 0 && !e.isData(value, nil)
 	}
@@ -806,7 +850,16 @@ func (e *examination) madeLinks(c *hazard.Command, name string) {
 	if len(names) != 2 {
 		return
 	}
-	for _, from := range e.readings(names[0], c.Dirs) {
+	at := c.Dirs
+	if name == "ln" && !strings.HasPrefix(names[1], "~") { // where a link leads is counted from its own folder
+		for _, dir := range orHere(c.Dirs) {
+			at = append(at[:len(at):len(at)], strings.TrimPrefix(path.Join(dir, path.Dir(clean(names[1]))), "."))
+		}
+		if strings.HasPrefix(names[1], "/") {
+			at = append(at, path.Dir(clean(names[1])))
+		}
+	}
+	for _, from := range e.readings(names[0], at) {
 		for _, to := range e.readings(strings.ToLower(names[1]), c.Dirs) {
 			for i := range to {
 				to[i] = strings.ToLower(to[i])
@@ -832,8 +885,13 @@ func (e *examination) paths(c *hazard.Command, name string) {
 			e.anywhere(strings.Trim(w, "*/"), func(p string) { e.path("cp", split(p), false, words) })
 		}
 	}
+	for _, made := range e.installed(name, words) {
+		for _, parts := range e.readings(made, c.Dirs) {
+			e.path(name, parts, true, words)
+		}
+	}
 	for i, w := range words {
-		target := i == len(words)-1 && len(words) > 1 && (name == "cp" || name == "mv" || name == "ln" || name == "install" || name == "rsync")
+		target := i == len(words)-1 && len(words) > 1 && lands[name] || copiers[name] && !lands[name] && !copiedFrom(name, words, i)
 		for _, word := range pieces(w) {
 			for _, parts := range e.readings(word, c.Dirs) {
 				e.path(name, parts, target, words)
@@ -843,6 +901,152 @@ func (e *examination) paths(c *hazard.Command, name string) {
 			}
 		}
 	}
+}
+
+// speakers are programs that are told on their standard input what to do, each in a language
+// of its own. What others are given there is data.
+var speakers = words("ed ex vi vim nvim red sqlite3 duckdb psql mysql mariadb sftp ftp lftp gdb lldb at batch expect debugfs fdisk parted m4 gnuplot octave")
+
+// prose are options behind which stands what people read.
+var prose = words("-m --message -b --body -t --title --notes -p --prompt --print --description --comment -s --subject --text --summary --reason --annotation --label -d --data --json")
+
+// texts looks at the paths that stand within a command's words, where these are texts in a
+// language of the command's own: SQL, a module's arguments, an editor's commands.
+func (e *examination) texts(c *hazard.Command, name string) {
+	if lookers[name] || e.isReeve(c.Name, c.Dirs) || agentsNamed[name] != "" {
+		return
+	}
+	look := func(text string, told bool) {
+		for _, word := range pathsIn(text) {
+			for _, parts := range e.readings(word, c.Dirs) {
+				if told {
+					e.path(name, parts, true, nil)
+				} else {
+					e.reaches(parts)
+				}
+			}
+		}
+	}
+	for i, w := range c.Words {
+		if !strings.ContainsAny(w, " \t\n\"'") || i > 0 && prose[c.Words[i-1]] && !shells[name] || prose[strings.SplitN(w, "=", 2)[0]] {
+			continue
+		}
+		// A text that begins with a command is read as one, wherever it stands; a program as one, too.
+		first, _, _ := strings.Cut(strings.TrimSpace(w), " ")
+		runs := shells[name] || wraps[name] || name == "ssh" || name == "git" || lookers[base(first)] || printers[base(first)] || interpreter.MatchString(name)
+		look(w, !runs)
+	}
+	if speakers[name] {
+		look(c.Stdin, true)
+	}
+}
+
+// interpreter is the name of a program that runs others' texts, which are looked at as code.
+var interpreter = lazyregexp.New(`^(?:python|pypy|perl|ruby|node|deno|bun|php|lua|luajit|tclsh|guile|r|rscript|julia|awk|gawk|mawk|nawk|sed|jq|yq|uv|poetry|pipenv|osascript|pwsh|powershell|emacs)[0-9.]*$`)
+
+// reaches looks at a path that a text holds, of which it is not known what is done to it.
+func (e *examination) reaches(parts []string) {
+	for _, p := range e.g.places {
+		if p.kind == secret && compare(parts, p.parts) == within {
+			e.tampers("reach for " + p.kind.String())
+		}
+	}
+}
+
+// pathsIn are the words of a text that may be paths.
+func pathsIn(text string) []string {
+	var list []string
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`,;()[]|&<>=", r) }) {
+		if len(list) == 64 {
+			break
+		}
+		if strings.Contains(word, "/") && len(word) < 512 {
+			list = append(list, word)
+		}
+	}
+	return list
+}
+
+// installed are the programs that go puts into its folder for them: their names are those
+// of the packages.
+func (e *examination) installed(name string, words []string) (made []string) {
+	if name != "go" || len(words) < 2 || words[0] != "install" {
+		return nil
+	}
+	bin := e.goBin
+	if bin == "" {
+		bin = e.g.home + "/go/bin"
+	}
+	for _, w := range words[1:] {
+		if pkg, _, _ := strings.Cut(w, "@"); !strings.HasPrefix(w, "-") {
+			made = append(made, bin+"/"+path.Base(clean(pkg)))
+		}
+	}
+	return made
+}
+
+// lands are the copiers whose last word is where the copy lands.
+var lands = words("cp mv ln install rsync scp")
+
+// copiedFrom reports whether a word of a copier is what it copies, and nothing that it
+// writes or takes away.
+func copiedFrom(name string, words []string, i int) bool {
+	has := func(options ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(options, w) })
+	}
+	before := ""
+	if i > 0 {
+		before = words[i-1]
+	}
+	switch name {
+	case "cat", "tac", "od":
+		return true
+	case "base64":
+		return !strings.HasPrefix(before, "-o") && !strings.HasPrefix(before, "--output")
+	case "xxd":
+		return i < len(words)-1 || i == 0 || strings.HasPrefix(before, "-")
+	case "rclone":
+		return i < len(words)-1 && slices.Contains(words, "copy") || slices.Contains(words, "copyto") && i < len(words)-1
+	case "tar", "pax", "cpio":
+		archive := i == 1 && !strings.HasPrefix(before, "--") || strings.HasPrefix(before, "-") && strings.HasSuffix(before, "f") || before == "--file" || strings.HasPrefix(words[i], "--file=")
+		return !archive
+	case "zip":
+		return i > 0 && !has("-m", "--move", "-rm", "-mr") && slices.IndexFunc(words, func(w string) bool { return !strings.HasPrefix(w, "-") }) < i
+	case "7z":
+		return i > 1 && !has("-sdel")
+	case "gzip", "xz", "zstd":
+		return has("-c", "--stdout", "-k", "--keep", "-kc", "-ck", "-dc", "-cd", "-l", "-t", "-9c", "-9k") || name == "zstd" && !has("--rm") && before != "-o"
+	case "dd":
+		return strings.HasPrefix(words[i], "if=")
+	case "openssl":
+		return !strings.HasPrefix(before, "-out")
+	case "split":
+		return i < len(words)-1 || i == 0 || strings.HasPrefix(words[max(i-2, 0)], "-")
+	}
+	return false
+}
+
+// unknown reports whether nothing here says what a command does with a folder.
+func (e *examination) unknown(name string) bool {
+	return !lookers[name] && !printers[name] && !copiers[name] && !enders[name] && !wraps[name] && !shells[name] && !killers[name] && !runtimes[name] &&
+		!settled[name] && !metadata[name] && !searchers[name] && !deepListers[name] && !flatListers[name] && !finders[name] && !interpreter.MatchString(name)
+}
+
+// settled are further programs that leave what lies in a folder as it is, or of which what
+// they do to it is looked at elsewhere.
+var settled = words(`mkdir touch git gh xdg-open nautilus ncdu vim vi nvim emacs nano helix hx subl idea zed tmux ssh ssh-add ssh-keygen go fzf eza exa
+	bat watchexec entr fswatch inotifywait findmnt mountpoint quota sync ed ex sed awk gawk mawk claude codex gemini opencode copilot cursor unzip bsdtar unrar unar wget curl patch apply time which`)
+
+// belongs reports whether a folder in which something guarded lies is so near to it that few
+// others have to do with it: none above the home folder, the present one or the system's own.
+func (e *examination) belongs(parts []string) bool {
+	home, cwd := split(strings.ToLower(e.g.home)), split(strings.ToLower(e.cwd()))
+	for _, busy := range [][]string{home, cwd} {
+		if len(parts) <= len(busy) && compare(parts, busy) != apart {
+			return false
+		}
+	}
+	return len(parts) > 2 || len(home) > 0 && len(parts) > len(home) && compare(parts[:len(home)], home) == within
 }
 
 // relativeSetting looks at a file of a repository's settings, wherever that lies.
@@ -889,8 +1093,11 @@ func (e *examination) path(name string, parts []string, target bool, words []str
 			}
 		case above:
 			emptied := name == "rsync" && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--del") })
-			if p.kind == setting && !enders[name] || target && !emptied {
+			if p.kind == setting && !enders[name] || target && !emptied && lands[name] {
 				continue
+			}
+			if p.kind != setting && p.kind != program && e.unknown(name) && e.belongs(parts) {
+				e.tampers("change a folder in which " + p.kind.String() + " lies, in a way that is not known")
 			}
 			if name == "chmod" && slices.ContainsFunc(words, closes) && (p.kind != setting || e.armed(p)) {
 				e.tampers("close a folder in which " + p.kind.String() + " lies")
@@ -998,7 +1205,7 @@ func (e *examination) code(text string) {
 	e.text(text)
 	low := strings.ToLower(text)
 	plain := gist(low)
-	changes := changing.MatchString(low)
+	changes := changing.MatchString(low) || !onlyReads(low)
 	for _, p := range e.g.places {
 		named := strings.Contains(plain, strings.Join(p.parts, ""))
 		for _, from := range []string{e.g.home, e.cwd()} {
@@ -1017,6 +1224,7 @@ func (e *examination) code(text string) {
 		}
 	}
 	e.goes(text, changes)
+	e.linksIn(text, changes)
 	if removing.MatchString(low) {
 		for _, p := range e.g.places { // the folder in which it lies
 			above := p.parts[:len(p.parts)-1]
@@ -1042,11 +1250,56 @@ var (
 	changing = lazyregexp.New(`["'][rwab+]*[wa+][rwab+]*["']|write|dump|unlink|remove|rename|replace|rmtree|chmod|truncate|symlink|copy|move|system|exec|spawn|subprocess|popen|append|>|delete|rm\b`)
 	// removing takes whole folders away.
 	removing = lazyregexp.New(`rmtree|remove-item|move-item|rename-item|removeall|remove_entry|rm_rf|rm_r\b|rmsync|rmdirsync|renamesync|recursive|\.rename|\.move|os\.rename|\bchmod`)
-	ending   = lazyregexp.New(`\bkill\w*\b|sigkill|sigterm|terminate`)
+	ending   = lazyregexp.New(`\bkill\w*\b|sigkill|sigterm|sigstop|terminate|ptrace|process_vm_|pidfd|\battach|prlimit|setpriority|sched_set|/mem\b|send_signal|\.suspend\b`)
 	printing = lazyregexp.New(`print|echo|puts|console\.|say\b|stdout|write`)
 	finding  = lazyregexp.New(`(?:pidof|pgrep|cmdline|process_iter)[\s\S]*\breeve\b|\breeve\b[\s\S]*(?:pidof|pgrep|cmdline|process_iter)`)
 	notName  = lazyregexp.New(`[^a-z0-9._~-]+`)
 )
+
+// onlyReads reports whether a program, in lower case, calls nothing but what reads and shows:
+// what a call of another name does to a file that the program names is not known.
+func onlyReads(low string) bool {
+	for _, m := range called.FindAllStringSubmatch(low, -1) {
+		if !readingCalls[m[1]] {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	called       = lazyregexp.New(`([a-z_]\w*)\s*\(`)
+	readingCalls = words(`open fopen file_get_contents read readline readlines readfile readfilesync read_text read_bytes gets fgets load safe_load loads parse json yaml_parse_file
+		json_decode print printf println puts p say echo log len str repr int list dict set sorted enumerate range join split splitlines strip rstrip trim lines
+		getenv get items keys values path home dir homedir expanduser expandvars abspath dirname basename exists isfile isdir is_file is_dir file_exists stat getsize tostring
+		require import if for while with in and or not function def lambda filter map any all sum min max format foreach count strlen var_dump print_r pprint startswith endswith hexdigest sha256 md5 getuser cwd getcwd`)
+)
+
+// linksIn looks at a program that makes a link, or mounts: what it names after that may lie
+// below another folder than the one that is written.
+func (e *examination) linksIn(text string, changes bool) {
+	low := strings.ToLower(text)
+	if !strings.Contains(low, "link") && !strings.Contains(low, "mount") {
+		return
+	}
+	tokens := pathsIn(text)
+	for _, dir := range tokens {
+		if !e.leadsTo(dir, e.lastDirs()) {
+			continue
+		}
+		for _, other := range tokens {
+			for parts := split(clean(other)); len(parts) > 0 && len(parts) < 32; parts = parts[1:] {
+				for _, at := range e.readings(dir+"/"+strings.Join(parts, "/"), e.lastDirs()) {
+					for _, p := range e.g.places {
+						if compare(at, p.parts) == within && (p.kind == secret || changes && p.kind != setting) {
+							e.tampers("reach for " + p.kind.String() + " by a link")
+						}
+					}
+				}
+			}
+		}
+	}
+}
 
 // gist is the names in a text, without what stands between them.
 func gist(low string) string { return notName.ReplaceAllString(low, "") }

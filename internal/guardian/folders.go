@@ -17,6 +17,9 @@ import (
 // fills looks at a command that puts files into a folder: what they are called, or
 // what stands in them, is not told by the command.
 func (e *examination) fills(c *hazard.Command, name string) {
+	if name == "git" {
+		e.fillsTree(c)
+	}
 	for _, word := range filled(name, c.Words) {
 		for _, parts := range e.readings(word, c.Dirs) {
 			e.filled(parts)
@@ -25,6 +28,36 @@ func (e *examination) fills(c *hazard.Command, name string) {
 			e.filled(split(clean(word))) // relative, to a folder that is not known
 		}
 	}
+}
+
+// fillsTree looks at a command of git that may change any file of a folder which is not
+// that of its repository: what the repository holds goes there.
+func (e *examination) fillsTree(c *hazard.Command) {
+	trees := slices.Concat(e.trees, values(c.Words, "--work-tree"), configured(c.Words, "core.worktree"))
+	_, elsewhere := flag(c.Words, "--git-dir")
+	if i := slices.IndexFunc(c.Words, func(w string) bool { return gitLooks[w] || w == "clean" }); i >= 0 && gitReads(c.Words) {
+		return
+	} else if len(trees) == 0 && (elsewhere || e.otherRepository || i >= 0 && c.Words[i] == "clean") {
+		trees = orHere(c.Dirs) // which is then the present folder
+	}
+	for _, tree := range trees {
+		if tree == "" {
+			tree = "."
+		}
+		for _, parts := range e.readings(tree, c.Dirs) {
+			e.filled(parts)
+		}
+	}
+}
+
+// configured are the values that git's -c gives a setting.
+func configured(words []string, setting string) (list []string) {
+	for _, v := range values(words, "-c") {
+		if name, value, _ := strings.Cut(v, "="); strings.EqualFold(name, setting) {
+			list = append(list, value)
+		}
+	}
+	return list
 }
 
 // filled looks at a path below which anything may be after a command.
@@ -125,6 +158,9 @@ func filled(name string, words []string) []string {
 	case "cp", "mv", "ln", "install", "rsync", "scp", "rclone", "copy", "xcopy", "robocopy", "copy-item", "move-item":
 		return copied(name, words, value("-t", "--target-directory"))
 	}
+	if slices.Contains(words, "install") { // a package manager's
+		return value("--target", "--prefix", "--root", "--install-dir")
+	}
 	return nil
 }
 
@@ -139,10 +175,16 @@ func copied(name string, words, into []string) []string {
 	if len(into) == 0 && len(from) > 1 {
 		into, from = from[len(from)-1:], from[:len(from)-1]
 	}
+	// What is copied takes the place of the last word itself, and does not go into it.
+	instead := slices.ContainsFunc(words, func(w string) bool {
+		return w == "--no-target-directory" || w == "--no-dereference" && name == "ln" || w == "--exchange" || len(w) > 1 && w[0] == '-' && w[1] != '-' && (strings.Contains(w, "T") || name == "ln" && strings.ContainsAny(w, "nh") || name == "mv" && strings.Contains(w, "h"))
+	}) && (name == "cp" || name == "mv" || name == "ln" || name == "install")
 	var list []string
 	for _, dir := range into {
 		for _, f := range from {
 			switch {
+			case instead:
+				list = append(list, dir)
 			case strings.HasSuffix(f, "/.") || f == "." || f == ".." || strings.HasSuffix(f, "/") && name == "rsync" || name == "rclone" || name == "robocopy" || name == "xcopy":
 				list = append(list, dir) // what is in it, not itself
 			default:

@@ -355,7 +355,9 @@ func ofURL(word string) string {
 	}
 	word = word[len(scheme):]
 	if rest, ok := strings.CutPrefix(word, "//"); ok { // a host, mostly empty
-		if i := strings.IndexByte(rest, '/'); i >= 0 {
+		if rest != "" && strings.ContainsAny(rest[:1], "$~`{") {
+			word = rest // a variable that holds the path
+		} else if i := strings.IndexByte(rest, '/'); i >= 0 {
 			word = rest[i:]
 		}
 	}
@@ -400,6 +402,10 @@ type examination struct {
 	scriptsRead          int
 	resolved             map[string]resolution // paths on the disk, with their links followed
 	sought               bool                  // the guardian's process has been looked for
+	someProcess          bool                  // a process that is not known is reached for, below /proc
+	trees                []string              // a variable says where git's files lie
+	goBin                string                // and where go puts programs
+	otherRepository      bool                  // and another, where its repository lies
 	otherHome, otherData bool                  // a variable names another home, or another data folder
 	linked               []link
 	otherSettings        bool // a variable names another folder of a coding agent's settings
@@ -444,6 +450,9 @@ func (g *Guarded) Tampering(a *act.Action, read *hazard.Reading) []act.Reason {
 	}
 	e.tools(a.Content)
 	e.watch(read.For(a).Watch)
+	if e.someProcess && e.sought {
+		e.tampers("reach for the guardian's process")
+	}
 	e.encoded()
 	e.given()
 	if plain := visible(a.Content); plain != nil && len(e.found) == 0 {
@@ -611,6 +620,7 @@ func (e *examination) file(name string, writes bool, dirs []string, content stri
 		dirs = e.lastDirs()
 	}
 	for _, parts := range e.readings(name, dirs) {
+		e.process(parts)
 		for _, p := range e.g.places {
 			if compare(parts, p.parts) != within {
 				continue
