@@ -227,10 +227,7 @@ func (n *Node) openExports(ctx context.Context) error {
 func (n *Node) addExport(name string, sink export.Sink) {
 	f := &export.Follower{Name: name, Store: n.store, Log: n.log.Number(), Tail: n.log.Tail(), Sink: sink, Now: n.now, Logger: n.logger}
 	n.exports = append(n.exports, f)
-	n.metrics.Export(name, func() server.Exported {
-		s := f.Stats()
-		return server.Exported{Behind: s.Behind, Delay: s.Delay, Sent: s.Sent, Refused: s.Refused, Pruned: s.Pruned, Damaged: s.Damaged, Failing: s.Failing}
-	})
+	n.metrics.Export(name, func() server.Exported { return server.Exported(f.Stats()) })
 }
 
 // maskedContents is what an act holds, as one JSON text: the arguments of a call, else its

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/risk/hazard"
 )
@@ -286,39 +287,11 @@ func (f *found) passes(root []string, path string) bool {
 
 // like matches a text with a pattern in which * stands for anything, slashes, too.
 func like(pattern, text string) bool {
-	if !strings.ContainsAny(pattern, "*?[") {
-		return pattern == text
-	}
-	if strings.Contains(pattern, "[") { // which may be any character
-		var b strings.Builder
-		for i := 0; i < len(pattern); i++ {
-			if end := strings.IndexByte(pattern[i:], ']'); pattern[i] == '[' && end > 0 {
-				b.WriteByte('?')
-				i += end
-			} else {
-				b.WriteByte(pattern[i])
-			}
-		}
-		pattern = b.String()
-	}
-	p, t, star, back := 0, 0, -1, 0
-	for t < len(text) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, back = p, t
-			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == text[t]):
-			p++
-			t++
-		case star >= 0:
-			back++
-			p, t = star+1, back
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
+	return glob.Match(class.ReplaceAllString(pattern, "?"), text)
 }
+
+// class is a list of characters in a pattern: it may be any one of all.
+var class = lazyregexp.New(`\[[^\]]*\]`)
 
 // ran is a command of the act.
 type ran struct {
@@ -327,7 +300,7 @@ type ran struct {
 }
 
 // metadata are commands that tell of a file only what its folder knows.
-var metadata = words("ls ll dir vdir stat du wc file dirname basename realpath readlink echo printf print test [ [[ cd pushd mkdir true : tee-null read mapfile readarray set local declare export")
+var metadata = words("ls ll dir vdir stat du wc file dirname basename realpath readlink echo printf print test [ [[ cd pushd mkdir true : read mapfile readarray set local declare export")
 
 // maxTakers bounds how many commands of one act are looked at again.
 const maxTakers = 32

@@ -45,7 +45,7 @@ func (e *examination) scripts(c *hazard.Command, name string) {
 	case files != nil:
 		e.instructed(c, files)
 	case shells[name], interpreters[version]:
-		if i := slices.IndexFunc(c.Words, func(w string) bool { return w != "" && w[0] != '-' && w != "run" }); i >= 0 && !slices.ContainsFunc(c.Words[:i], given) {
+		if i := slices.IndexFunc(c.Words, func(w string) bool { return w != "" && w[0] != '-' && w != "run" }); i >= 0 && !slices.ContainsFunc(c.Words[:i], givesProgram) {
 			e.script(c.Words[i], name, c.Dirs)
 		}
 	case strings.Contains(c.Name, "/"):
@@ -53,8 +53,8 @@ func (e *examination) scripts(c *hazard.Command, name string) {
 	}
 }
 
-// given reports whether an option gives an interpreter its program.
-func given(option string) bool {
+// givesProgram reports whether an option gives an interpreter its program.
+func givesProgram(option string) bool {
 	return option == "-m" || option == "-e" || option == "-r" || option == "-p" || option == "-E" || option == "--eval" || strings.HasPrefix(option, "-") && !strings.HasPrefix(option, "--") && strings.HasSuffix(option, "c")
 }
 

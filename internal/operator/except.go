@@ -37,18 +37,19 @@ func (d *DecisionShown) Except(reason, until string) (string, error) {
 	if !d.again.Exact {
 		return "", errors.New("the call is kept masked, so that no exception can name exactly what was asked: write one by hand")
 	}
+	quote := func(s string) string { return string(rawjson.Quote(s)) }
 	var conditions, names []string
 	for i := range a.Arguments {
 		arg := &a.Arguments[i]
 		if a.Canonical == hook.Shell && (arg.Name == "description" || arg.Name == "timeout") {
 			continue // the model's own words, and how long it waits: other ones each time
 		}
-		names = append(names, string(rawjson.Quote(arg.Name)))
+		name := quote(arg.Name)
+		names = append(names, name)
 		doc, err := rawjson.Parse(arg.Value)
 		if err != nil || doc.Root().Kind() == rawjson.Object || doc.Root().Kind() == rawjson.Array {
 			return "", fmt.Errorf("the argument %s is no single value: write the exception by hand", arg.Name)
 		}
-		name := string(rawjson.Quote(arg.Name))
 		conditions = append(conditions, fmt.Sprintf("%s in args && args[%s] == %s", name, name, arg.Value))
 	}
 	if len(conditions) == 0 {
@@ -60,12 +61,11 @@ func (d *DecisionShown) Except(reason, until string) (string, error) {
 	}
 	conditions = append(conditions, "args.all(name, name in ["+strings.Join(names, ", ")+"])")
 	if a.Server != "" { // the same name at another server is another tool
-		conditions = append(conditions, "action.server == "+string(rawjson.Quote(a.Server)))
+		conditions = append(conditions, "action.server == "+quote(a.Server))
 	}
 	if a.Folder != "" { // the same words in another folder do something else
-		conditions = append(conditions, "session.folder == "+string(rawjson.Quote(a.Folder)))
+		conditions = append(conditions, "session.folder == "+quote(a.Folder))
 	}
-	quote := func(s string) string { return string(rawjson.Quote(s)) }
 	quoted := make([]string, len(rules))
 	for i, r := range rules {
 		quoted[i] = quote(r)
