@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -112,14 +113,25 @@ var arrows = map[string]string{
 const module = "reeve.example/reeve"
 
 func TestArrows(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rooms, _ := strings.Cut(string(text), "## The rooms")
+	rooms, _, _ = strings.Cut(rooms, "\n## ")
 	seen := map[string]bool{}
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		room := filepath.ToSlash(filepath.Dir(path))
 		if room == "." {
 			room = ""
+		}
+		if inside, ok := strings.CutPrefix(room, "internal/"); ok && !seen[room] {
+			if name, _, _ := strings.Cut(inside, "/"); !strings.Contains(rooms, " "+name+" ") && !strings.Contains(rooms, " "+name+"/") {
+				t.Errorf("ARCHITECTURE.md does not say what the room %q is for", room)
+			}
 		}
 		seen[room] = true
 		allowed, listed := arrows[room]

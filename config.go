@@ -63,7 +63,7 @@ type Config struct {
 
 	Anonymous string `yaml:"anonymous" default:"until-first-key" doc:"When callers of this machine need no credential: until-first-key, so that the first API key or a JWT setting closes that for good; loopback, with keys, too, on a node that listens on loopback only; never, so that a node can also listen elsewhere before its first key."`
 
-	Keys []string `yaml:"keys" doc:"API keys, beside those that reeve keys create makes: each NAME=ROLE:sha256:HEX, as reeve keys generate prints it, or NAME=ROLE:env:NAME or NAME=ROLE:file:PATH, where sha256:HEX is. The hash is no secret; the key is nowhere at the node."`
+	Keys []string `yaml:"keys" doc:"API keys, beside those that reeve keys create makes: each NAME=ROLE:sha256:HEX, as reeve keys generate prints it, or NAME=ROLE:env:NAME or NAME=ROLE:file:PATH, where sha256:HEX is; ROLE@PERSON says who holds it, too. The hash is no secret; the key is nowhere at the node."`
 
 	JWT struct {
 		Secret     string        `yaml:"secret" doc:"Reference to a secret for HS256 tokens: env:NAME or file:PATH."`
