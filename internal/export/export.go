@@ -92,6 +92,7 @@ type Follower struct {
 // Bounds of a follower's work.
 const (
 	stretch = 256                    // records read at once
+	most    = 16 << 20               // bytes of what lies beside them, beyond the first one's: an agent's acts are long at will
 	pause   = 250 * time.Millisecond // between looks, so that many commits are one look
 	tick    = time.Second            // between looks at a silent log
 	keep    = 2 * time.Second        // between writing down the place
@@ -145,11 +146,12 @@ func (f *Follower) Prepare(ctx context.Context) error {
 	// A database that was put back to an earlier state may have fewer records.
 	f.next = min(p.Next, head.Size)
 	f.behind.Store(f.next)
-	for from := max(p.Since, head.Pruned); from < f.next; from += stretch {
-		records, err := f.read(ctx, from, min(f.next, from+stretch))
+	for from := max(p.Since, head.Pruned); from < f.next; {
+		records, to, err := f.read(ctx, from, min(f.next, from+stretch))
 		if err != nil {
 			return err
 		}
+		from = to
 		for i := range records {
 			f.Sink.Take(&records[i])
 		}
@@ -263,8 +265,8 @@ func (f *Follower) take(ctx context.Context) (more bool, err error) {
 	}
 	to := min(head.Size, f.next+stretch)
 	if f.next < to {
-		records, err := f.read(ctx, f.next, to)
-		if err != nil {
+		var records []Record
+		if records, to, err = f.read(ctx, f.next, to); err != nil {
 			return false, err
 		}
 		for i := range records {
@@ -319,9 +321,33 @@ func (f *Follower) keep(ctx context.Context) error {
 	return nil
 }
 
-// read reads records with what lies beside them. One that is damaged is left out: whoever
-// verifies the log hears of it, and the others go on.
-func (f *Follower) read(ctx context.Context, from, to uint64) ([]Record, error) {
+// errMost ends a stretch before its end.
+var errMost = errors.New("that is enough at once")
+
+// read reads records with what lies beside them, and returns up to where: fewer of them are
+// read at once where they are long. One that is damaged is left out: whoever verifies the
+// log hears of it, and the others go on.
+func (f *Follower) read(ctx context.Context, from, to uint64) ([]Record, uint64, error) {
+	failed := func(what string, err error) ([]Record, uint64, error) {
+		return nil, from, fmt.Errorf("read %s %d to %d of log %d: %w", what, from, to, f.Log, err)
+	}
+	beside := [2]map[uint64][]byte{}
+	for i, read := range []func(context.Context, uint32, uint64, uint64, func(uint64, []byte) error) error{f.Store.Openings, f.Store.Facts} {
+		beside[i] = map[uint64][]byte{}
+		size, reached := 0, to
+		err := read(ctx, f.Log, from, to, func(index uint64, data []byte) error {
+			if size += len(data); size > most && index > from {
+				reached = index
+				return errMost
+			}
+			beside[i][index] = append([]byte(nil), data...)
+			return nil
+		})
+		if err != nil && !errors.Is(err, errMost) {
+			return failed("what lies beside records", err)
+		}
+		to = reached
+	}
 	records := make([]Record, 0, to-from)
 	err := f.Store.Records(ctx, f.Log, from, to, func(index uint64, data []byte) error {
 		r, err := ledger.ParseRecord(data)
@@ -334,18 +360,7 @@ func (f *Follower) read(ctx context.Context, from, to uint64) ([]Record, error) 
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read records %d to %d of log %d: %w", from, to, f.Log, err)
-	}
-	beside := [2]map[uint64][]byte{}
-	for i, read := range []func(context.Context, uint32, uint64, uint64, func(uint64, []byte) error) error{f.Store.Openings, f.Store.Facts} {
-		beside[i] = map[uint64][]byte{}
-		err := read(ctx, f.Log, from, to, func(index uint64, data []byte) error {
-			beside[i][index] = append([]byte(nil), data...)
-			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("read what lies beside records %d to %d of log %d: %w", from, to, f.Log, err)
-		}
+		return failed("records", err)
 	}
 	for i := range records {
 		r := &records[i]
@@ -357,7 +372,7 @@ func (f *Follower) read(ctx context.Context, from, to uint64) ([]Record, error) 
 		}
 		r.Opening, r.Facts = o, o.Facts()
 	}
-	return records, nil
+	return records, to, nil
 }
 
 // part reads a part of openings, such as an agent's description, which many share.
