@@ -185,4 +185,14 @@ func TestThreat15ConsoleProvider(t *testing.T) {
 			t.Errorf("%s: %d", name, resp.StatusCode)
 		}
 	}
+	// Who has shown nothing does not begin logins without end.
+	for n := 0; ; n++ {
+		resp, _ := r.visitor().send("GET", "/console/login/provider", "")
+		if resp.StatusCode == http.StatusTooManyRequests && resp.Header.Get("Retry-After") != "" {
+			break
+		}
+		if n > 20 {
+			t.Fatalf("%d logins were begun: %d", n, resp.StatusCode)
+		}
+	}
 }

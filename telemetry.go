@@ -186,7 +186,7 @@ func (n *Node) openExports(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if u, _ := url.Parse(set.URL); u != nil && u.Scheme == "http" && !server.Loopback(u.Host) {
+		if u, _ := url.Parse(set.URL); u != nil && u.Scheme == "http" && !server.Loopback(net.JoinHostPort(u.Hostname(), "0")) {
 			n.logger.Warn("traces are sent without TLS to another machine: who listens there reads which agent did what", "telemetry.url", set.URL)
 		}
 		more, err := pairs(set.Resource, "telemetry.resource")
@@ -208,6 +208,9 @@ func (n *Node) openExports(ctx context.Context) error {
 	targets, err := n.cfg.Events.targets()
 	if err != nil {
 		return err
+	}
+	if u, _ := url.Parse(n.cfg.Events.URL); u != nil && u.Scheme == "http" && !server.Loopback(net.JoinHostPort(u.Hostname(), "0")) {
+		n.logger.Warn("security events are sent without TLS to another machine: who is on the way reads them, and what is in events.headers", "events.url", n.cfg.Events.URL)
 	}
 	for _, name := range slices.Sorted(maps.Keys(targets)) {
 		n.addExport(name, ocsf.NewSink(ocsf.Config{Version: Version(), Log: n.LogName(), Key: n.log.VerifierKey()}, targets[name], func(ctx context.Context) ([]byte, error) {

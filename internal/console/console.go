@@ -59,7 +59,8 @@ type Config struct {
 type Console struct {
 	Config
 	sessions *sessions
-	guesses  guesses
+	guesses  guesses // of who logs in with a secret
+	begun    guesses // logins by the provider
 	logins   logins
 	pages    map[string]*template.Template
 }

@@ -205,8 +205,8 @@ const maxGuessers = 4096
 // allowed reports whether an address may try now.
 func (g *guesses) allowed(r *http.Request) bool { return g.of(r).Tokens() >= 1 }
 
-// failed counts a try that was no good.
-func (g *guesses) failed(r *http.Request) { g.of(r).Allow() }
+// count counts a try: of secrets one that was no good.
+func (g *guesses) count(r *http.Request) { g.of(r).Allow() }
 
 func (g *guesses) of(r *http.Request) *rate.Limiter {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
@@ -243,7 +243,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		asked.Header = http.Header{"Authorization": {"Bearer " + text}}
 		var err error
 		if credential, err = c.Auth.Check(asked); err != nil {
-			c.guesses.failed(r)
+			c.guesses.count(r)
 			refuse(http.StatusUnauthorized, "This is no valid key, token or code. A code lets in once, and for five minutes.")
 			return
 		}

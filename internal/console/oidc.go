@@ -74,6 +74,14 @@ func (c *Console) oauth(p *oidc.Provider, r *http.Request) *oauth2.Config {
 // toProvider sends a browser to the provider.
 func (c *Console) toProvider(w http.ResponseWriter, r *http.Request) {
 	to := within(r.FormValue("to"))
+	// Nobody has shown anything yet: one address neither has the provider asked without end,
+	// nor takes the places of all others among the logins that are under way.
+	if !c.begun.allowed(r) {
+		w.Header().Set("Retry-After", "3")
+		c.showLogin(w, r, http.StatusTooManyRequests, to, "Too many logins were begun from your address. Wait some seconds, and try again.")
+		return
+	}
+	c.begun.count(r)
 	p, err := c.reach(r.Context())
 	if err != nil {
 		c.Logger.Warn("the provider at which people log in does not answer", "issuer", c.Provider.Issuer, "error", err)
@@ -113,7 +121,7 @@ func (c *Console) fromProvider(w http.ResponseWriter, r *http.Request) {
 	delete(c.logins.under, at)
 	c.logins.mu.Unlock()
 	if !ok || !c.Now().Before(one.ends) || len(sent) != 1 || subtle.ConstantTimeCompare([]byte(sent[0].Value), []byte(state)) != 1 {
-		c.guesses.failed(r)
+		c.guesses.count(r)
 		c.showLogin(w, r, http.StatusBadRequest, home, "This login was not begun in this browser, is over, or took longer than ten minutes. Begin again.")
 		return
 	}
@@ -123,7 +131,7 @@ func (c *Console) fromProvider(w http.ResponseWriter, r *http.Request) {
 	}
 	credential, err := c.holder(r, &one)
 	if err != nil {
-		c.guesses.failed(r)
+		c.guesses.count(r)
 		c.Logger.Warn("a login by the provider was refused", "error", err)
 		reason := "The provider's answer is not valid."
 		if known, ok := errors.AsType[*identity.Error](err); ok {
