@@ -86,7 +86,9 @@ func (in *Installation) call() string {
 	return ""
 }
 
-var errNotInstalled = errors.New("reeve's hook is not installed there")
+func (in *Installation) notInstalled() error {
+	return fmt.Errorf("reeve's hook is not installed there: reeve hook install %s writes it", in.Agent)
+}
 
 // installedLine is the command that the agent's configuration has for a call.
 func (in *Installation) installedLine() (string, error) {
@@ -95,14 +97,14 @@ func (in *Installation) installedLine() (string, error) {
 		return "", err
 	}
 	if text == nil {
-		return "", fmt.Errorf("%w: reeve hook install %s writes it", errNotInstalled, in.Agent)
+		return "", in.notInstalled()
 	}
 	if in.Agent == "opencode" {
 		_, list, _ := strings.Cut(string(text), "const command = ")
 		list, _, _ = strings.Cut(list, "\n")
 		doc, err := rawjson.Parse([]byte(list))
 		if err != nil {
-			return "", fmt.Errorf("%w: reeve hook install %s writes it", errNotInstalled, in.Agent)
+			return "", in.notInstalled()
 		}
 		var words []string
 		for _, w := range doc.Root().Elems() {
@@ -114,7 +116,7 @@ func (in *Installation) installedLine() (string, error) {
 		if line := tomlLine(text, in.call()); strings.Contains(line, " hook --agent codex") {
 			return line, nil
 		}
-		return "", fmt.Errorf("%w: reeve hook install %s writes it", errNotInstalled, in.Agent)
+		return "", in.notInstalled()
 	}
 	doc, err := rawjson.Parse(bytes.TrimPrefix(text, mark))
 	if err != nil {
@@ -125,7 +127,7 @@ func (in *Installation) installedLine() (string, error) {
 			return line, nil
 		}
 	}
-	return "", fmt.Errorf("%w: reeve hook install %s writes it", errNotInstalled, in.Agent)
+	return "", in.notInstalled()
 }
 
 // sample is an event in the agent's form: a command that does nothing is about to run.

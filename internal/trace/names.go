@@ -1,14 +1,10 @@
 package trace
 
 // The names of what spans say, all in one place, since most of them are others' and still
-// change: OpenTelemetry's GenAI conventions have no release, and all of them have the
-// status Development. See docs/telemetry.md.
+// change: OpenTelemetry's conventions for GenAI, MCP and A2A have no release, and all of
+// them have the status Development. These are of November 2026, from the repository
+// semantic-conventions-genai, which names the core conventions 1.42.0. See docs/telemetry.md.
 const (
-	// Conventions is the state of OpenTelemetry's conventions for GenAI, MCP and A2A that
-	// these names follow: its repository semantic-conventions-genai, which names
-	// the core conventions 1.42.0.
-	Conventions = "semantic-conventions-genai, November 2026 (core 1.42.0)"
-
 	operation      = "gen_ai.operation.name"
 	agentID        = "gen_ai.agent.id"
 	agentName      = "gen_ai.agent.name"
