@@ -66,19 +66,24 @@ func (c *Config) secretFiles() (files []string) {
 			list = []string{s.String()}
 		}
 		for _, text := range list {
-			// A path may hold the word, too: each reading of the text is guarded.
-			for at := 0; ; {
-				i := strings.Index(text[at:], fileReference)
-				if i < 0 {
-					break
-				}
-				begins := at + i
-				at = begins + len(fileReference)
-				if begins == 0 || strings.IndexByte("=: ", text[begins-1]) >= 0 {
-					files = append(files, text[at:])
-				}
-			}
+			files = append(files, referredFiles(text)...)
 		}
 	}
 	return files
+}
+
+// referredFiles are the files that a setting's text refers to. A path may hold the word, too:
+// each reading of the text is one.
+func referredFiles(text string) (files []string) {
+	for at := 0; ; {
+		i := strings.Index(text[at:], fileReference)
+		if i < 0 {
+			return files
+		}
+		begins := at + i
+		at = begins + len(fileReference)
+		if begins == 0 || strings.IndexByte("=: ", text[begins-1]) >= 0 {
+			files = append(files, text[at:])
+		}
+	}
 }

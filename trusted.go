@@ -218,8 +218,8 @@ func (c *Config) names(base string) (list []string) {
 			texts = v
 		}
 		for _, text := range texts {
-			for _, piece := range []string{text, text[strings.LastIndexByte(text, '=')+1:]} {
-				piece = strings.TrimPrefix(piece, "file:")
+			for _, piece := range append(referredFiles(text), text, text[strings.LastIndexByte(text, '=')+1:]) {
+				piece = strings.TrimPrefix(piece, fileReference)
 				if piece == "" || strings.Contains(piece, "://") || strings.ContainsAny(piece, "\n\x00") {
 					continue
 				}

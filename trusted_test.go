@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -24,10 +25,14 @@ func TestThreat24FoundConfigurationIsNotObeyed(t *testing.T) {
 	}
 	file := filepath.Join(dir, "reeve.yaml")
 	base := func() {
-		write("reeve.yaml", "policy: ./policy\njwt: {secret: 'file:keys/jwt', audience: x}\ncredentials: ['http://h.example=file:keys/h']\n")
+		write("reeve.yaml", "policy: ./policy\njwt: {secret: 'file:keys/jwt', audience: x}\ncredentials: ['http://h.example=file:keys/h', 'https://i.example=X-Key: file:keys/i=1']\n"+
+			"keys: ['me=admin@ann:file:"+filepath.ToSlash(dir)+"/keys/admin']\nacs: {keys: ['one=bot:file:keys/acs']}\n")
 		write("policy/a.yaml", "one")
 		write("keys/jwt", "one")
 		write("keys/h", "one")
+		write("keys/i=1", "one")
+		write("keys/acs", "one")
+		write("keys/admin", "sha256:"+strings.Repeat("a", 64))
 		os.Remove(filepath.Join(dir, "policy/b.yaml"))
 	}
 	base()
@@ -48,6 +53,9 @@ func TestThreat24FoundConfigurationIsNotObeyed(t *testing.T) {
 		{"a further policy", "policy/b.yaml", "one", false},
 		{"a secret", "keys/jwt", "two", false},
 		{"a credential", "keys/h", "two", false},
+		{"a credential in a header of its own", "keys/i=1", "two", false},
+		{"an agent's key", "keys/acs", "two", false},
+		{"who is the admin", "keys/admin", "sha256:" + strings.Repeat("b", 64), false},
 	} {
 		base()
 		write(change.file, change.text)
