@@ -21,8 +21,9 @@ const (
 // person who is asked.
 func Parts(a *act.Action) (parts []approval.Part) {
 	uses := map[hazard.Use]string{hazard.Run: "run", hazard.Written: "written", hazard.Replaced: "replaced"}
-	found := hazard.Assess(a.Canonical, a.Content).Findings
-	for i, p := range hazard.Parts(a.Canonical, a.Content) {
+	read := hazard.Read(a)
+	found := read.Assess(hazard.Default()).Findings
+	for i, p := range read.Parts() {
 		l := &a.Content[i]
 		use := uses[p.Use]
 		if p.Exact && p.Use == hazard.Said {

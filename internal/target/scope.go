@@ -146,14 +146,15 @@ func (m *Aim) read(a *act.Action) {
 	}
 	m.Folder = Folder(a)
 	commands := 0
-	hazard.Observe(a.Canonical, a.Content, &hazard.Watch{
+	read := hazard.Read(a)
+	read.Watch(&hazard.Watch{
 		Command: func(c *hazard.Command) { commands++; m.command(c) },
 		Code:    func(string, string) { m.once("it gives an interpreter a program of its own") },
 		File: func(file string, _ bool, _ string, _ bool) {
 			m.name(file, goes)
 		},
 	})
-	for i, p := range hazard.Parts(a.Canonical, a.Content) {
+	for i, p := range read.Parts() {
 		if p.Path {
 			m.name(a.Content[i].Text, goes)
 		}
