@@ -1,6 +1,7 @@
 package reeve
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -641,6 +642,10 @@ func (c *Config) acsKeys() (keys []acs.Key, err error) {
 		}
 		if slices.ContainsFunc(keys, func(k acs.Key) bool { return k.ID == label }) {
 			return nil, fmt.Errorf("acs.keys: the label %s is there twice", label)
+		}
+		// The label is no part of what is signed: who has the secret could sign for both.
+		if slices.ContainsFunc(keys, func(k acs.Key) bool { return k.Agent != agent && bytes.Equal(k.Secret, text) }) {
+			return nil, fmt.Errorf("acs.keys: the secret of %s is another agent's, too", label)
 		}
 		keys = append(keys, acs.Key{ID: label, Agent: agent, Secret: text})
 	}

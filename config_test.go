@@ -108,3 +108,29 @@ func TestConfigFile(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// Two agents with one secret could each sign as the other; one agent may have two labels.
+func TestACSKeysAreOnesOwn(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a": strings.Repeat("a", 32), "again": strings.Repeat("a", 32) + "\n", "b": strings.Repeat("b", 32)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ref := func(label, file string) string { return label + ":file:" + filepath.Join(dir, file) }
+	for _, tt := range []struct {
+		keys []string
+		ok   bool
+	}{
+		{[]string{ref("1=one", "a"), ref("2=two", "b")}, true},
+		{[]string{ref("1=one", "a"), ref("2=one", "b"), ref("3=one", "again")}, true},
+		{[]string{ref("1=one", "a"), ref("2=two", "a")}, false},
+		{[]string{ref("1=one", "a"), ref("2=two", "again")}, false},
+	} {
+		var c Config
+		c.ACS.Keys = tt.keys
+		if _, err := c.acsKeys(); (err == nil) != tt.ok {
+			t.Errorf("%v: %v", tt.keys, err)
+		}
+	}
+}
