@@ -48,6 +48,7 @@ func base(name string) string {
 func (e *examination) command(c *hazard.Command) {
 	name := base(c.Name)
 	e.went = c.Dirs[1:]
+	e.tooMuch = e.tooMuch || len(e.went) >= hazard.MaxDirs
 	if name == "git" {
 		c = inFolder(c)
 	} else {
@@ -113,12 +114,20 @@ func (e *examination) movedTo(c *hazard.Command) *hazard.Command {
 		default:
 			continue
 		}
-		if len(own.Dirs) < maxFolders && !slices.Contains(own.Dirs, dir) && e.leadsTo(dir, c.Dirs) {
+		if !slices.Contains(own.Dirs, dir) && e.leadsTo(dir, c.Dirs) {
+			if len(own.Dirs) > 2*maxFolders {
+				e.tooMuch = true
+				break
+			}
 			own.Dirs = append(own.Dirs[:len(own.Dirs):len(own.Dirs)], dir)
 		}
 	}
 	return &own
 }
+
+// maxNames is how many different words of a program are looked at. One that Linux starts
+// with its text as an argument has no more: 128 KiB is the most.
+const maxNames = 16384
 
 // maxFolders is how many folders a command or a program may be in.
 const maxFolders = 16
@@ -142,21 +151,26 @@ func (e *examination) goes(text string, changes bool) {
 	low := strings.ToLower(text)
 	ofHome := strings.Contains(low, "home") || strings.Contains(low, "profile")
 	var words []string
+	seen := map[string]bool{}
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`,;()[]{}|&<>=+", r) }) {
-		if len(words) > 512 {
-			break
-		}
-		if len(word) > 512 {
+		if len(word) > 4096 || seen[word] {
 			continue
+		}
+		if seen[word] = true; len(words) > maxNames {
+			e.tooMuch = true
+			break
 		}
 		if words = append(words, word); ofHome && word[0] == '/' { // behind a variable that holds the home folder
 			words = append(words, "~"+word)
 		}
 	}
 	for _, word := range words {
-		if len(dirs) < maxFolders && e.leadsTo(word, dirs) {
+		if e.leadsTo(word, dirs) {
 			for _, parts := range e.readings(word, dirs) {
-				if dir := "/" + strings.Join(parts, "/"); !slices.Contains(dirs, dir) {
+				if e.tooMuch = e.tooMuch || len(dirs) > 2*maxFolders; e.tooMuch {
+					break
+				}
+				if dir := strings.ToLower("/" + strings.Join(parts, "/")); !slices.Contains(dirs, dir) {
 					dirs = append(dirs, dir)
 				}
 			}
@@ -165,11 +179,14 @@ func (e *examination) goes(text string, changes bool) {
 	if printing.MatchString(low) {
 		e.listsIn(words, dirs)
 	}
+	removes := removing.MatchString(low)
 	for _, word := range words { // the folder may be named behind what lies in it
 		for _, parts := range e.readings(word, dirs) {
 			for _, p := range e.g.places {
-				switch {
-				case compare(parts, p.parts) != within:
+				switch rel := compare(parts, p.parts); {
+				case rel == above && removes && p.kind != program && p.kind != setting && e.belongs(parts) && len(parts) == len(p.parts)-1:
+					e.tampers("take away or close a folder in which " + p.kind.String() + " lies")
+				case rel != within:
 				case p.kind == secret:
 					e.tampers("reach for " + p.kind.String())
 				case changes && (p.kind != setting || e.armed(p)):
@@ -840,7 +857,7 @@ func (e *examination) variable(name, value string) {
 
 // madeLinks notes a link that is made, by which what comes later in the act may go.
 func (e *examination) madeLinks(c *hazard.Command, name string) {
-	if name != "ln" && name != "mount" || len(e.linked) >= 16 {
+	if name != "ln" && name != "mount" {
 		return
 	}
 	names := slices.DeleteFunc(slices.Clone(c.Words), func(w string) bool { return strings.HasPrefix(w, "-") })
@@ -864,11 +881,19 @@ func (e *examination) madeLinks(c *hazard.Command, name string) {
 			for i := range to {
 				to[i] = strings.ToLower(to[i])
 			}
-			if len(to) > 0 && len(e.linked) < 16 {
+			if e.tooMuch = e.tooMuch || len(e.linked) >= maxLinks; len(to) > 0 && !e.tooMuch && e.nearGuarded(from) {
 				e.linked = append(e.linked, link{from, to}, link{from, append(slices.Clone(to), path.Base(clean(names[0])))})
 			}
 		}
 	}
+}
+
+// maxLinks is how many links of one act, which lead to what is guarded or above it, are followed.
+const maxLinks = 64
+
+// nearGuarded reports whether something guarded lies at a path, or below it.
+func (e *examination) nearGuarded(parts []string) bool {
+	return slices.ContainsFunc(e.g.places, func(p place) bool { return compare(parts, p.parts) != apart })
 }
 
 // finders print where files of a name lie.
@@ -957,10 +982,10 @@ func (e *examination) reaches(parts []string) {
 func pathsIn(text string) []string {
 	var list []string
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`,;()[]|&<>=", r) }) {
-		if len(list) == 64 {
-			break
-		}
-		if strings.Contains(word, "/") && len(word) < 512 {
+		if strings.Contains(word, "/") && len(word) <= 4096 && !slices.Contains(list, word) {
+			if len(list) == 512 {
+				break
+			}
 			list = append(list, word)
 		}
 	}
@@ -1371,7 +1396,7 @@ func (e *examination) tools(leaves []act.Leaf) {
 		return nil, false
 	}
 	for _, l := range leaves {
-		if l.Fixed || len(l.Text) > 4096 || strings.ContainsAny(l.Text, "\n\r") || isProse(l) {
+		if l.Fixed || len(l.Text) > 64<<10 || strings.ContainsAny(l.Text, "\n\r") || isProse(l) {
 			continue
 		}
 		if is := role(l); is == "content" || is == "old" || is == "new" {

@@ -181,6 +181,10 @@ func (e *examination) real(p string) (to string, there bool) {
 		return p, true
 	}
 	if to, there = e.real(up); there {
+		if e.links++; e.links > maxResolved {
+			e.tooMuch = true
+			return filepath.Join(to, filepath.Base(p)), false
+		}
 		to, there = follow(filepath.Join(to, filepath.Base(p)))
 	} else {
 		to = filepath.Join(to, filepath.Base(p))
@@ -216,8 +220,9 @@ func follow(p string) (to string, there bool) {
 	return end, true
 }
 
-// maxResolved is how many paths an examination remembers the links of.
-const maxResolved = 1000
+// maxResolved is how many paths an examination follows the links of, and remembers. An act
+// that names more is refused, or names that are nothing would hide the one that is a link.
+const maxResolved = 16384
 
 // relation is how a path stands to a place.
 type relation uint8
@@ -273,6 +278,9 @@ type link struct{ from, to []string }
 // readings are the paths that a word may mean, run in one of the folders.
 func (e *examination) readings(word string, dirs []string) [][]string {
 	word = strings.TrimSpace(word)
+	if len(word) > 4096 && len(word) < 64<<10 && !strings.ContainsAny(word, " \n") { // longer than a path can be, as it is written
+		word = clean(unknownParts.ReplaceAllString(word, "*"))
+	}
 	if word == "" || len(word) > 4096 || strings.ContainsAny(word, "\n\x00") {
 		return nil
 	}
@@ -299,7 +307,7 @@ func (e *examination) readings(word string, dirs []string) [][]string {
 					found = append(found, append(slices.Clone(l.from), parts[len(l.to):]...))
 				}
 			}
-			if e.links--; e.links > 0 && !strings.ContainsAny(p, "*?[") {
+			if !strings.ContainsAny(p, "*?[") {
 				to, _ := e.real(filepath.FromSlash(p))
 				if to = clean(to); to != p {
 					found = append(found, split(to))
@@ -396,12 +404,13 @@ type examination struct {
 	g                    *Guarded
 	a                    *act.Action
 	found                []act.Reason
-	links                int // how many paths may still be looked up on the disk
+	links                int // how many paths were looked up on the disk
 	files                int // how many files may still be read for the guardian's number
 	contents             int // how many files may still be searched
-	scriptsRead          int
+	scriptsRead          []string
 	resolved             map[string]resolution // paths on the disk, with their links followed
 	sought               bool                  // the guardian's process has been looked for
+	tooMuch              bool                  // a bound was reached: what stands behind it was not looked at
 	someProcess          bool                  // a process that is not known is reached for, below /proc
 	trees                []string              // a variable says where git's files lie
 	goBin                string                // and where go puts programs
@@ -444,7 +453,7 @@ func (g *Guarded) Tampering(a *act.Action, read *hazard.Reading) []act.Reason {
 	if g == nil || !a.IsCall() {
 		return nil
 	}
-	e := &examination{g: g, a: a, links: 256, files: 16, contents: 64, tool: a.Canonical}
+	e := &examination{g: g, a: a, files: 256, contents: 256, tool: a.Canonical}
 	if !e.suspicious() {
 		return nil
 	}
@@ -455,6 +464,9 @@ func (g *Guarded) Tampering(a *act.Action, read *hazard.Reading) []act.Reason {
 	}
 	e.encoded()
 	e.given()
+	if e.tooMuch && len(e.found) == 0 {
+		e.tampers("name more than can be looked at before it is done (ask for less at once)")
+	}
 	if plain := visible(a.Content); plain != nil && len(e.found) == 0 {
 		e.tools(plain)
 		e.watch(func(w *hazard.Watch) { hazard.Observe(e.tool, plain, w) })

@@ -303,7 +303,7 @@ type ran struct {
 var metadata = words("ls ll dir vdir stat du wc file dirname basename realpath readlink echo printf print test [ [[ cd pushd mkdir true : read mapfile readarray set local declare export")
 
 // maxTakers bounds how many commands of one act are looked at again.
-const maxTakers = 32
+const maxTakers = 512
 
 // notes notes a command that may print names, or may be given what another printed.
 func (e *examination) notes(c *hazard.Command, name string) {
@@ -325,6 +325,7 @@ func (e *examination) notes(c *hazard.Command, name string) {
 		e.filledIn = append(e.filledIn, c.Words...)
 		return
 	case len(e.takers) == maxTakers:
+		e.tooMuch = true
 		return
 	case name == "find" && slices.Contains(c.Words, "-delete"):
 		deletes := *c
@@ -419,13 +420,15 @@ func (e *examination) takes(c *hazard.Command, path string) bool {
 }
 
 // maxReads is how many files that an act reads are noted.
-const maxReads = 8
+const maxReads = 128
 
 // looksInto notes a file that the act reads.
 func (e *examination) looksInto(name string, dirs []string) {
 	for _, parts := range e.readings(name, dirs) {
-		if file := "/" + strings.Join(parts, "/"); len(e.reads) < maxReads && !slices.Contains(e.reads, file) {
-			e.reads = append(e.reads, file)
+		if file := "/" + strings.Join(parts, "/"); !slices.Contains(e.reads, file) {
+			if _, there := e.real(filepath.FromSlash(file)); there && len(e.reads) < maxReads { // one that is not there names nothing
+				e.reads = append(e.reads, file)
+			}
 		}
 	}
 }

@@ -32,7 +32,7 @@ const told = "a file of commands"
 // maxScript is the largest script that is read, and maxScripts how many of one act are.
 const (
 	maxScript  = 256 << 10
-	maxScripts = 8
+	maxScripts = 64
 )
 
 // scripts reads the script that a command runs.
@@ -92,11 +92,19 @@ func (e *examination) instructed(c *hazard.Command, files []string) {
 
 // script reads one script, as the interpreter does that is named, or that it names.
 func (e *examination) script(name, with string, dirs []string) {
-	if e.scriptsRead++; e.scriptsRead > maxScripts {
+	one := strings.Join(append([]string{name, with}, dirs...), "\x00")
+	if slices.Contains(e.scriptsRead, one) {
 		return
 	}
 	text, ok := e.readFile(name, dirs)
-	if !ok || len(text) > maxScript || strings.IndexByte(text, 0) >= 0 {
+	if !ok {
+		return
+	}
+	if e.scriptsRead = append(e.scriptsRead, one); len(e.scriptsRead) > maxScripts {
+		e.tooMuch = true
+		return
+	}
+	if len(text) > maxScript || strings.IndexByte(text, 0) >= 0 {
 		return
 	}
 	if with == told {

@@ -55,8 +55,9 @@ func (a *assessor) watchedCode(language, text string) {
 	}
 }
 
-// maxDirs is how many folders a script is followed into.
-const maxDirs = 8
+// MaxDirs is how many folders a script is followed into. One that goes to more is not
+// followed further, so that where a command of it runs is not known.
+const MaxDirs = 64
 
 // watched tells of a command, and notes where cd leads. Where a script may be in
 // one folder or in another (a subshell, a branch), it is taken to be in both.
@@ -93,7 +94,7 @@ func (s *shell) watched(args []flow, in flow) {
 			}
 			to = last + to
 		}
-		if len(s.dirs) < maxDirs {
+		if len(s.dirs) < MaxDirs {
 			s.dirs = append(s.dirs[:len(s.dirs):len(s.dirs)], to)
 		}
 	}
