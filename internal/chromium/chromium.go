@@ -311,7 +311,7 @@ func (p *Page) Says(text string) {
 // Click clicks on what an expression finds.
 func (p *Page) Click(what, expression string) {
 	p.Helper()
-	p.Until("to click: "+what, fmt.Sprintf(`(() => { const e = %s; if (!e) return false; setTimeout(() => e.click()); return true })()`, expression))
+	p.Until("to click: "+what, fmt.Sprintf(`(() => { const e = %s; if (!e) return false; e.click(); return true })()`, expression))
 }
 
 func (p *Page) Go(url string) {
