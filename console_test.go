@@ -521,6 +521,7 @@ func TestConsoleApprovals(t *testing.T) {
 	other := p.Tab()
 	other.Go(p.Eval("location.href"))
 	other.Says("May this happen?")
+	p.Do("Page.bringToFront", nil)
 	p.Click("Approve once", `document.querySelector("button[value=once]")`)
 	other.Eval(`document.querySelector("#note").value = "Too late."; document.querySelector("button[value=deny]").click()`)
 	text, slower, says := <-agent, other, "This act is used"
@@ -529,6 +530,7 @@ func TestConsoleApprovals(t *testing.T) {
 	} else if !strings.Contains(text, `"decision":"allow"`) {
 		t.Errorf("the agent was answered: %s", text)
 	}
+	slower.Do("Page.bringToFront", nil) // a tab behind another draws nothing
 	slower.Says(says)
 	slower.Says("Your answer was not taken")
 
