@@ -152,9 +152,6 @@ var rooms = []struct{ name, path, says string }{
 // nothing, asks no other host, is small, and can be used by everybody, in both themes and
 // on a narrow screen.
 func TestConsolePages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short leaves out what drives a browser")
-	}
 	r := office(t)
 	p := chromium.Open(t)
 	p.Size(1280, 860, "light")
@@ -460,9 +457,6 @@ func (r *running) asks(body string) chan string {
 
 // TestConsoleApprovals: an agent waits, a person clicks, the agent goes on.
 func TestConsoleApprovals(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short leaves out what drives a browser")
-	}
 	r := start(t, map[string]string{"policy-text": asking, "approvals-wait": "50s"})
 	p := chromium.Open(t)
 	p.Size(1280, 900, "light")
@@ -513,7 +507,7 @@ func TestConsoleApprovals(t *testing.T) {
 		t.Errorf("the agent was answered: %s", text)
 	}
 
-	// Two tabs race: one counts, and the other one says that another was quicker.
+	// Two tabs: the quicker one counts, and the other one, which has not heard of it, is told.
 	agent = r.asks(step(3, "clerk", "transfer", "to", "Ash Ltd", "amount", "7"))
 	p.Go(r.url + "/console/approvals")
 	p.Click("the act", `[...document.querySelectorAll("a.act")].find(a => a.innerText.includes("Ash"))`)
@@ -523,16 +517,19 @@ func TestConsoleApprovals(t *testing.T) {
 	other.Says("May this happen?")
 	p.Do("Page.bringToFront", nil)
 	p.Click("Approve once", `document.querySelector("button[value=once]")`)
-	other.Eval(`document.querySelector("#note").value = "Too late."; document.querySelector("button[value=deny]").click()`)
-	text, slower, says := <-agent, other, "This act is used"
-	if strings.Contains(text, "Too late.") {
-		slower, says = p, "This act is denied"
-	} else if !strings.Contains(text, `"decision":"allow"`) {
+	if text := <-agent; !strings.Contains(text, `"decision":"allow"`) {
 		t.Errorf("the agent was answered: %s", text)
 	}
-	slower.Do("Page.bringToFront", nil) // a tab behind another draws nothing
-	slower.Says(says)
-	slower.Says("Your answer was not taken")
+	other.Do("Page.bringToFront", nil) // a tab behind another does not listen
+	other.Click("Deny", `(() => {
+		document.querySelector("#note").value = "Too late."
+		const deny = document.querySelector("button[value=deny]")
+		deny.disabled = false
+		return deny
+	})()`)
+	other.Says("Your answer was not taken")
+	other.Says("This act is used")
+	p.Do("Page.bringToFront", nil)
 
 	// What is answered elsewhere is not answered here any more.
 	agent = r.asks(step(4, "clerk", "transfer", "to", "Elm Ltd", "amount", "5"))
@@ -664,9 +661,6 @@ var hostile = []string{
 // TestThreat17ConsoleHostile: whatever an agent writes in any field, no page acts on it, and
 // nothing of it is unseen.
 func TestThreat17ConsoleHostile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short leaves out what drives a browser")
-	}
 	r := start(t, map[string]string{"policy-text": "version: 1\nname: all\ndefault: allow\nrules:\n  - {name: ask, on: call, effect: escalate, code: ask, reason: All is looked at.}\nrisk: {deny: off}"})
 	for i, bad := range hostile {
 		body := strings.NewReplacer(`"Help."`, quote(bad), `"https://birch.example"`, quote("https://birch.example/"+bad), `"turnId":"t"`, `"turnId":`+quote(bad), `"id":"u"`, `"id":`+quote(bad), `"id":"s-a"`, `"id":`+quote(bad)).
@@ -719,9 +713,6 @@ func TestThreat17ConsoleHostile(t *testing.T) {
 // TestConsoleLive: while agents ask as fast as they can, the page stays small, follows by
 // itself, and stands still under the pointer.
 func TestConsoleLive(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short leaves out what drives a browser")
-	}
 	r := start(t, map[string]string{"policy-text": "version: 1\nname: all\ndefault: allow\nrules: [{name: no secrets, tools: [read_secret], effect: deny}]"})
 	p := chromium.Open(t)
 	p.Size(1280, 860, "light")
@@ -806,8 +797,9 @@ func TestConsoleLive(t *testing.T) {
 func TestConsoleEvents(t *testing.T) {
 	r := start(t, map[string]string{"policy-text": asking})
 	v := r.visitor().login(identity.Approver)
+	path := "/console/events"
 	open := func(last string, headers ...string) (*http.Response, *bufio.Reader) {
-		q, _ := http.NewRequest("GET", r.url+"/console/events", nil)
+		q, _ := http.NewRequest("GET", r.url+path, nil)
 		if last != "" {
 			q.Header.Set("Last-Event-ID", last)
 		}
@@ -849,6 +841,18 @@ func TestConsoleEvents(t *testing.T) {
 	if event := next(again); !strings.Contains(event, "event: changed") {
 		t.Errorf("who comes again is told %q", event)
 	}
+	// What changes after a page was made and before it listens is not missed either.
+	_, page := v.send("GET", "/console/approvals", "")
+	address := regexp.MustCompile(`hx-sse:connect="([^"]+)"`).FindStringSubmatch(page)
+	if address == nil {
+		t.Fatalf("the page listens to nothing: %s", page)
+	}
+	r.waits(2)
+	path = address[1]
+	if _, late := open(""); !strings.Contains(next(late), "event: changed") {
+		t.Error("a page that listens late is not told what it missed")
+	}
+	path = "/console/events"
 	for _, origin := range []string{"https://evil.example", "http://localhost:3000", "null"} {
 		if resp, _ := open("", "Origin", origin); resp.StatusCode != 403 {
 			t.Errorf("a page of %s listens: %d", origin, resp.StatusCode)
@@ -976,9 +980,6 @@ rules:
 // TestThreat03ConsoleReceipt: the browser agrees with the verifier about each receipt, also
 // about all that were changed in one place, and shows what does not hold.
 func TestThreat03ConsoleReceipt(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it drives a browser")
-	}
 	r := office(t)
 	_, receipt := r.ask(identity.Admin, "GET", "/ledger/0/receipt/6", "")
 	receipt = strings.TrimSpace(receipt) + "\n"

@@ -53,6 +53,8 @@ func Open(t *testing.T) *Page {
 	}
 	c := exec.CommandContext(ctx, chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update",
+		// A tab behind another one works as the one in front does.
+		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
 		"--remote-debugging-port=0", "--user-data-dir="+filepath.Join(t.TempDir(), "profile"), "about:blank")
 	stderr, err := c.StderrPipe()
 	if err != nil {

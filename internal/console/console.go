@@ -106,6 +106,7 @@ type visit struct {
 	By      act.Principal
 	Role    identity.Role
 	session *session
+	last    uint64 // the last change before anything was read
 }
 
 // May reports whether the visitor has one of these roles.
@@ -200,9 +201,10 @@ func (c *Console) serve(roles []identity.Role, f func(*visit) (view, error)) htt
 			return
 		}
 		by, role := one.credential.Principal, one.credential.Role
+		last, _ := c.Tail.now() // before anything of the page is read
 		v := &visit{
 			Request: r.WithContext(identity.NewContext(r.Context(), by, role)), console: c,
-			node: operator.As(c.Node), By: by, Role: role, session: one,
+			node: operator.As(c.Node), By: by, Role: role, session: one, last: last,
 		}
 		if !slices.Contains(roles, role) {
 			c.write(w, r, v, http.StatusForbidden, "problem", "Not for your role", problemView{
@@ -293,6 +295,7 @@ type frame struct {
 	Body    any
 	Version string
 	Here    string // the page's own address
+	Last    uint64 // the last change before the page was made
 }
 
 type navItem struct {
@@ -353,7 +356,7 @@ func (v *visit) waiting() int {
 func (c *Console) write(w http.ResponseWriter, r *http.Request, v *visit, status int, name, title string, data any) {
 	f := frame{Title: visible.Line(title), Body: data, Version: c.Version, Here: r.URL.RequestURI()}
 	if v != nil {
-		f.Who, f.Role, f.Nav = v.By.Name, v.Role, v.nav()
+		f.Who, f.Role, f.Nav, f.Last = v.By.Name, v.Role, v.nav(), v.last
 	}
 	var b bytes.Buffer
 	if err := c.pages[name].ExecuteTemplate(&b, "layout", f); err != nil {

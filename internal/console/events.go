@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -14,7 +15,7 @@ import (
 // what. The zero Tail is ready.
 type Tail struct {
 	mu      sync.Mutex
-	n       uint64        // how often something has changed
+	n       uint64        // grows with each change; of a node that was started again it is greater
 	changed chan struct{} // closed at the next change
 }
 
@@ -22,17 +23,27 @@ type Tail struct {
 func (t *Tail) Changed() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.n++
+	t.n = t.last() + 1
 	if t.changed != nil {
 		close(t.changed)
 		t.changed = nil
 	}
 }
 
-// now is how often something has changed, and what is closed when it does again.
+// last is the number of the last change. The first is of the clock, so that a page that was
+// made before the node was started again does not take an old number for the newest.
+func (t *Tail) last() uint64 {
+	if t.n == 0 {
+		t.n = uint64(time.Now().UnixMicro())
+	}
+	return t.n
+}
+
+// now is the number of the last change, and what is closed at the next one.
 func (t *Tail) now() (n uint64, changed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.last()
 	if t.changed == nil {
 		t.changed = make(chan struct{})
 	}
@@ -45,8 +56,9 @@ const (
 	tellAlive = 20 * time.Second
 )
 
-// events is a stream of what changes, as server-sent events. Their ids are numbers: a page
-// that comes again says the last, and is told at once if it has missed anything.
+// events is a stream of what changes, as server-sent events. Their ids are numbers. A page
+// names the last change before it was made, and when it comes again the last that it was
+// told: if it has missed anything, it is told at once.
 func (c *Console) events(w http.ResponseWriter, r *http.Request) {
 	one := c.sessions.find(sessionID(r))
 	if one == nil {
@@ -64,7 +76,8 @@ func (c *Console) events(w http.ResponseWriter, r *http.Request) {
 		return err == nil && out.Flush() == nil
 	}
 	told, changed := c.Tail.now()
-	if last, err := strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64); err == nil && last != told {
+	since := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("since"))
+	if last, err := strconv.ParseUint(since, 10, 64); err == nil && last != told {
 		if !send("id: %d\nevent: changed\ndata:\n\n", told) {
 			return
 		}
