@@ -5,7 +5,7 @@ import "testing"
 // BenchmarkTampering looks at what agents do all day, which reaches for nothing.
 func BenchmarkTampering(b *testing.B) {
 	g, home := aGuarded(b)
-	project := home + "/work/proj"
+	project := home + "/src/proj"
 	for name, a := range map[string]struct{ tool, arg, text string }{
 		"command":  {"Bash", "command", "go test ./... && git status --short | head -20"},
 		"write":    {"Write", "file_path", project + "/main.go"},

@@ -10,7 +10,7 @@ import (
 // TestTamperingFlooded: what is bounded in a look does not let pass what stands behind the bound.
 func TestTamperingFlooded(t *testing.T) {
 	g, home := aGuarded(t)
-	work := home + "/work/proj"
+	work := home + "/src/proj"
 	for name, text := range map[string]string{"a.sh": "rm -rf ~/.config/reeve\n", "list": home + "/.config/reeve/data\n"} {
 		if err := os.WriteFile(work+"/"+name, []byte(text), 0o700); err != nil {
 			t.Fatal(err)

@@ -21,7 +21,7 @@ func FuzzTampering(f *testing.F) {
 		if len(line) > 4096 {
 			return
 		}
-		one := call(home+"/work/proj", "shell", "command", line)
+		one := call(home+"/src/proj", "shell", "command", line)
 		began := time.Now()
 		first := len(g.Tampering(one, nil))
 		if took := time.Since(began); took > 20*time.Second {

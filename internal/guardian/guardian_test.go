@@ -18,7 +18,7 @@ func aGuarded(t testing.TB) (g *Guarded, home string) {
 		t.Fatal(err)
 	}
 	own := filepath.Join(home, ".config", "reeve")
-	for _, dir := range []string{own + "/data", own + "/policy", home + "/bin", home + "/work/proj/.claude", home + "/work/reeve/cmd/reeve"} {
+	for _, dir := range []string{own + "/data", own + "/policy", home + "/bin", home + "/src/proj/.claude", home + "/src/reeve/cmd/reeve"} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func call(cwd, tool string, args ...string) *act.Action {
 // TestTampering: what reaches for the guardian, in whatever spelling, and what does not.
 func TestTampering(t *testing.T) {
 	g, home := aGuarded(t)
-	work := home + "/work/reeve"
+	work := home + "/src/reeve"
 	attacks := strings.Split(strings.TrimSpace(`
 reeve approvals approve abc
 reeve approvals deny abc
@@ -559,7 +559,7 @@ cat /proc/cpuinfo
 cat /proc/4242/status
 cat /proc/43210/status
 ls /proc/self/fd
-docker run --rm -v HOME/work/reeve:/app -w /app node:22 npm test
+docker run --rm -v HOME/src/reeve:/app -w /app node:22 npm test
 docker run -d -p 5432:5432 postgres:16
 docker run --pid=host alpine ps
 chmod 755 ~/bin
@@ -596,7 +596,7 @@ patch -d src -p1 -i x.diff
 wget -P /tmp https://x.example/a
 grep -rn TODO .
 grep -rn '' docs
-grep -rn 'func.*Foo' ~/work
+grep -rn 'func.*Foo' ~/src
 grep -rniE 'telemetry|analytics' ~/.config
 grep -rn --include=*.md . ~/.config
 rg foo

@@ -33,7 +33,7 @@ find . -name '*.go' -print0 | xargs -0 sed -i s/a/b/
 find ~ -name '*.pyc' -delete
 find ~ -name '*.md' -exec wc -l {} \;
 find ~ -type d -name node_modules -prune -exec rm -rf {} +
-find ~/work -mtime +30 | xargs rm
+find ~/src -mtime +30 | xargs rm
 find / -name libfoo.so 2>/dev/null | xargs ls -l
 find ~ -size +100M -exec ls -lh {} \;
 find ~ -size +100M | xargs du -h
@@ -45,14 +45,14 @@ find ~ -name '*.yaml' -exec cat {} +
 find ~ -name .DS_Store -print -delete
 find ~ -type f -exec file {} +
 find ~ -iname '*.jpg' | while read -r f; do mv "$f" ~/pictures/; done
-for f in $(find ~/work -name '*.txt'); do sed -i s/a/b/ "$f"; done
-grep -rl TODO ~/work | xargs sed -i s/TODO/DONE/
+for f in $(find ~/src -name '*.txt'); do sed -i s/a/b/ "$f"; done
+grep -rl colour ~/src | xargs sed -i s/colour/color/
 grep -rl --include=*.go foo ~ | xargs sed -i s/foo/bar/
 grep -rl zzyzx ~ | xargs sed -i s/zzyzx/bar/
 rg -l foo ~ | xargs sed -i s/foo/bar/
 rg -l foo | xargs sed -i s/foo/bar/
 ls ~ | while read f; do echo "$f"; done
-ls ~/work | xargs -I{} git -C ~/work/{} pull
+ls ~/src | xargs -I{} git -C ~/src/{} pull
 cat $(find . -name '*.md')
 fd -e log . ~ | xargs rm
 fd foo ~ | xargs rm
@@ -71,11 +71,11 @@ python3 -c "import glob; print(*glob.glob('/tmp/*'))" | xargs rm -f
 find ~ -name '*.go' | cpio -o > /tmp/go.cpio
 echo $(ls ~/.config)
 test -f "$f" && find ~ -name "$f"
-find ~/work -type d -empty -delete
+find ~/src -type d -empty -delete
 find ~ -newer x -name '*.txt' -o -name '*.csv' | xargs head
 `), "\n") {
 		line = strings.ReplaceAll(line, "HOME", home)
-		if r := g.Tampering(call(home+"/work/proj", "shell", "command", line), nil); len(r) > 0 {
+		if r := g.Tampering(call(home+"/src/proj", "shell", "command", line), nil); len(r) > 0 {
 			t.Errorf("is denied: %s: %s", line, r[0].Message)
 		}
 	}
@@ -91,7 +91,7 @@ find ~ -newer x -name '*.txt' -o -name '*.csv' | xargs head
 					continue
 				}
 				line := strings.ReplaceAll(strings.NewReplacer("LIST", l, "VERB", v).Replace(w), "HOME", home)
-				if len(g.Tampering(call(home+"/work/proj", "shell", "command", line), nil)) == 0 {
+				if len(g.Tampering(call(home+"/src/proj", "shell", "command", line), nil)) == 0 {
 					t.Errorf("is let pass: %s", line)
 				}
 			}
@@ -103,7 +103,7 @@ find ~ -newer x -name '*.txt' -o -name '*.csv' | xargs head
 // program puts into a part of a word.
 func TestTamperingByFile(t *testing.T) {
 	g, home := aGuarded(t)
-	work := home + "/work/proj"
+	work := home + "/src/proj"
 	for name, text := range map[string]string{"list.txt": home + "/.config/reeve/policy/mine.yaml\n", "ev.sh": "p=$HOME/.config\ncat $p/ree*/data/seed\n", "fine.txt": work + "/a.go\n", "fine.sh": "for f in *.go; do gofmt -w $f; done\n"} {
 		if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
@@ -158,8 +158,8 @@ eval "$(cat fine.sh)"
 cat list.txt
 wc -l list.txt; rm "$TMPFILE"
 docker build -t x .
-docker cp HOME/work/proj/a.go c:/x
-docker build --build-context h=HOME/work .
+docker cp HOME/src/proj/a.go c:/x
+docker build --build-context h=HOME/src .
 find . -name '*.go' -exec dd if={} of=/tmp/x \;
 echo hello > "$OUT"
 x=$(mktemp); echo hello > "$x"

@@ -27,7 +27,7 @@ func TestTamperingMounts(t *testing.T) {
 	if err := os.MkdirAll(home+"/composed", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, from := range []string{"/", "~/", "$HOME", "HOME", "~/.config", "HOME/.config/reeve", "HOME/link", "~/.config/reeve/data", "//", "/.", "HOME/../" + filepath.Base(home), "~/work/..", "/proc", "/proc/43210"} {
+	for _, from := range []string{"/", "~/", "$HOME", "HOME", "~/.config", "HOME/.config/reeve", "HOME/link", "~/.config/reeve/data", "//", "/.", "HOME/../" + filepath.Base(home), "~/src/..", "/proc", "/proc/43210"} {
 		plain := strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(from, "$HOME", home), "~", home), "HOME", home)
 		for name, text := range map[string]string{
 			"c.yaml": "services:\n  a:\n    image: x\n    volumes:\n      - type: bind\n        source: " + plain + "\n        target: /h\n", "composed/compose.yaml": "services:\n  a:\n    volumes:\n      - " + plain + ":/h\n",
@@ -43,7 +43,7 @@ func TestTamperingMounts(t *testing.T) {
 			}
 			line := strings.ReplaceAll(f, "FROM", from)
 			line = strings.ReplaceAll(strings.ReplaceAll(line, "HOME", home), "$"+home, "$HOME")
-			if len(g.Tampering(call(home+"/work/proj", "shell", "command", line), nil)) == 0 {
+			if len(g.Tampering(call(home+"/src/proj", "shell", "command", line), nil)) == 0 {
 				t.Errorf("is let pass: %s", line)
 			}
 		}
@@ -52,7 +52,7 @@ func TestTamperingMounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range strings.Split(strings.TrimSpace(`
-docker run --rm -v HOME/work/proj:/app -w / node:22 npm test
+docker run --rm -v HOME/src/proj:/app -w / node:22 npm test
 docker run --rm -v .:/app -w /app node:22 npm test
 docker run --rm -v $PWD:/app node:22 npm test
 docker run -v data:/var/lib/postgresql/data postgres:16
@@ -68,25 +68,25 @@ docker compose -f HOME/c.yaml up -d
 docker compose up -d
 docker build -f Dockerfile -t x .
 podman run --security-opt label=disable x
-bwrap --ro-bind /usr /usr --bind HOME/work/proj / sh
+bwrap --ro-bind /usr /usr --bind HOME/src/proj / sh
 kubectl apply -f k8s/
 kubectl exec web -- ls /
 kubectl get pods -o yaml
-pytest -v ~/work/proj/tests
+pytest -v ~/src/proj/tests
 go test -v ./...
 curl -v http://localhost:3000/
-rsync -v HOME/work/a HOME/work/b
+rsync -v HOME/src/a HOME/src/b
 ssh -v host
 grep -v / list.txt
 tar -v -cf x.tar src
 ps -o pid
-multipass mount HOME/work vm:/work
-flatpak run --filesystem=~/work org.x
+multipass mount HOME/src vm:/srv
+flatpak run --filesystem=~/src org.x
 systemd-nspawn -D /x --bind=/srv:/srv
 lxc config device add c d disk source=/srv path=/
 `), "\n") {
 		line = strings.ReplaceAll(line, "HOME/", home+"/")
-		if r := g.Tampering(call(home+"/work/proj", "shell", "command", line), nil); len(r) > 0 {
+		if r := g.Tampering(call(home+"/src/proj", "shell", "command", line), nil); len(r) > 0 {
 			t.Errorf("is denied: %s: %s", line, r[0].Message)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // TestTamperingScripts: a script on the disk is read when it is run, by whatever program.
 func TestTamperingScripts(t *testing.T) {
 	g, home := aGuarded(t)
-	work := home + "/work/proj"
+	work := home + "/src/proj"
 	put := func(name, text string) {
 		t.Helper()
 		name = filepath.Join(work, name)
@@ -27,7 +27,7 @@ func TestTamperingScripts(t *testing.T) {
 		"a.py": "import os\nos.system('ACT')\n", "a.js": "#!/usr/bin/env node\nrequire('child_process').execSync('ACT')\n", "a.rb": "system 'ACT'\n", "a.pl": "#!/usr/bin/perl\nsystem('ACT');\n", "Rakefile": "task(:x) { sh 'ACT' }\n",
 	}
 	runs := []string{
-		"sh a.sh", "./a.sh", "bash -eu ./a.sh x y", ". ./a.sh", "source a.sh", "HOME/work/proj/a.sh", "./tool --fast", "env X=1 ./tool", "timeout 5 ./tool", "nohup ./tool &", "./plain", "sh plain", "cd sub && sh in.sh", "cd sub; ./in.sh", "sh sub/in.sh", "bash lib.sh", "sh ./deep.sh", "find . -name a.sh -exec sh {} \\; ; sh a.sh",
+		"sh a.sh", "./a.sh", "bash -eu ./a.sh x y", ". ./a.sh", "source a.sh", "HOME/src/proj/a.sh", "./tool --fast", "env X=1 ./tool", "timeout 5 ./tool", "nohup ./tool &", "./plain", "sh plain", "cd sub && sh in.sh", "cd sub; ./in.sh", "sh sub/in.sh", "bash lib.sh", "sh ./deep.sh", "find . -name a.sh -exec sh {} \\; ; sh a.sh",
 		"make", "make build", "make -C . build", "make -f other.mk x", "make --file=other.mk", "just build", "npm install", "npm run x", "npm --prefix . test", "pnpm i", "yarn", "python3 a.py", "python3.12 -u a.py", "uv run python a.py", "node a.js", "./a.js", "ruby a.rb", "perl a.pl", "./a.pl", "rake x", "(./a.sh)", "true && ./a.sh || false", "echo $(./a.sh)", "sudo ./a.sh", "cat x | sh a.sh", "xargs -a list ./a.sh", "sh -x a.sh", "bash --norc a.sh", "make -j4 V=1 all",
 	}
 	for _, does := range []string{"reeve approvals approve abc", "cat HOME/.config/reeve/data/seed", "rm -rf HOME/.config/reeve", "pkill reeve", "cp /tmp/x HOME/.config/reeve/policy/mine.yaml"} {

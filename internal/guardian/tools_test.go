@@ -30,7 +30,7 @@ func step(cwd, tool string, args ...string) *act.Action {
 // TestTamperingByTools: tools for files, as hooks, MCP servers and A2G agents call them.
 func TestTamperingByTools(t *testing.T) {
 	g, home := aGuarded(t)
-	work := home + "/work/proj"
+	work := home + "/src/proj"
 	settings := home + "/.claude/settings.json"
 	text, err := os.ReadFile(settings)
 	if err != nil {

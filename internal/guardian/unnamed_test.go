@@ -29,7 +29,7 @@ func TestTamperingUnnamed(t *testing.T) {
 	try := func(line string, tampers bool) {
 		t.Helper()
 		line = strings.NewReplacer("$HOME", "$HOME", "HOME/", home+"/").Replace(line) // which leaves the variable
-		if r := g.Tampering(call(home+"/work/proj", "shell", "command", line), nil); (len(r) > 0) != tampers {
+		if r := g.Tampering(call(home+"/src/proj", "shell", "command", line), nil); (len(r) > 0) != tampers {
 			t.Errorf("tampers: %v, want %v: %s: %v", len(r) > 0, tampers, line, r)
 		}
 	}
@@ -40,7 +40,7 @@ func TestTamperingUnnamed(t *testing.T) {
 		try(line, false)
 	}
 	own := []string{"~/.config", "~/.config/reeve", "$HOME/.config/reeve", "HOME/.config/reeve/", "../../.config"}
-	other := []string{"~/.config/app", "../other", "/tmp/other", "$HOME/work"}
+	other := []string{"~/.config/app", "../other", "/tmp/other", "$HOME/src"}
 
 	for _, verb := range []string{"checkout -f main -- .", "reset --hard", "restore -s x .", "read-tree -u --reset x", "clean -ffdx", "checkout-index -af", "merge x", "pull", "stash pop", "switch -f x", "zork --all"} {
 		for _, form := range []string{"git --git-dir=/tmp/x --work-tree=%[1]s %[2]s", "git --work-tree %[1]s %[2]s", "GIT_WORK_TREE=%[1]s git %[2]s", "git -c core.worktree=%[1]s %[2]s",

@@ -17,7 +17,7 @@ import (
 func benched(i int) (tool, text string) {
 	switch i % 3 {
 	case 0:
-		return "shell", fmt.Sprintf("cd /work/project%d && go test ./... 2>&1 | tail -%d", i%17, i%40)
+		return "shell", fmt.Sprintf("cd /srv/project%d && go test ./... 2>&1 | tail -%d", i%17, i%40)
 	case 1:
 		return "write_file", fmt.Sprintf("package main\n\n// The value number %d.\nfunc value%d() int { return %d }\n", i, i, i)
 	}
