@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -9,9 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/flow"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/report"
+	"reeve.example/reeve/task"
 )
 
 // filters are what decisions are narrowed by: the address is the filter.
@@ -282,9 +286,32 @@ func (v *visit) runs() (view, error) {
 // storyView is a window of one run, as turns and steps.
 type storyView struct {
 	report.Run
-	Turns []turnView
-	Shown int    // steps of this window
-	Next  string // the address of what follows
+	Turns   []turnView
+	From    int       // the number of the first step that is shown
+	Shown   int       // steps of this window
+	Next    string    // the address of what follows
+	Ways    []wayView // of what others wrote, to where it was used
+	Foreign int       // steps that brought such text
+	Effect  string    // only steps of this are shown; empty for all
+	Tree    string    // the address of its tasks
+}
+
+// To is the number of the last step that is shown.
+func (s *storyView) To() int { return s.From + s.Shown - 1 }
+
+type chip struct {
+	Effect, Word string
+	Count        int
+}
+
+// chips are what of the steps can be looked at alone.
+func (s *storyView) chips() (list []chip) {
+	for _, c := range []chip{{"deny", "denied", s.Denied}, {"escalate", "held", s.Held}, {"modify", "changed", s.Changed}} {
+		if c.Count > 0 || c.Effect == s.Effect {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 type turnView struct {
@@ -292,14 +319,27 @@ type turnView struct {
 	Steps []stepView
 }
 
-// stepView is one step, and the pause before it if that was long.
+// stepView is one step, with the pause before it if that was long.
 type stepView struct {
 	report.Step
-	Idle time.Duration
+	Idle   time.Duration
+	Begins string // the run of a sub-agent's whose first step here it is
+	Task   string // the name of the task that it is about
+	Depth  int    // how deep its task, or its sub-agent, stands
+}
+
+// wayView is where a value that others wrote was used, and what brought it in.
+type wayView struct {
+	act.Trace
+	Step *report.Step // that used it
+	From *report.Step // that brought it in; nil where it is not in this window
 }
 
 // idle is from when on a pause is shown.
 const idle = time.Minute
+
+// mostDeep is how deep steps are indented.
+const mostDeep = 6
 
 // run is the story of one run.
 func (v *visit) run() (view, error) {
@@ -308,31 +348,96 @@ func (v *visit) run() (view, error) {
 		return there(home + "sessions")
 	}
 	asked := url.Values{}
-	if cursor := v.FormValue("cursor"); cursor != "" {
-		asked.Set("cursor", cursor)
+	for _, name := range []string{"cursor", "effect"} {
+		if value := v.FormValue(name); value != "" {
+			asked.Set(name, value)
+		}
 	}
 	var found report.Window
 	if err := v.ask("GET", "/api/v1/sessions/"+segment(id)+"?"+asked.Encode(), nil, &found); err != nil {
 		return view{}, err
 	}
-	s := storyView{Run: found.Run, Shown: len(found.Steps)}
+	from, _ := strconv.Atoi(v.FormValue("from"))
+	s := storyView{Run: found.Run, Shown: len(found.Steps), From: max(1, from), Effect: v.FormValue("effect")}
+	tasks, err := v.tasksOf(&s)
+	if err != nil {
+		return view{}, err
+	}
+	at := map[string]*report.Step{}
 	var last time.Time
-	for _, one := range found.Steps {
-		step := stepView{Step: one}
+	child := ""
+	for i := range found.Steps {
+		one := &found.Steps[i]
+		at[one.Decision] = one
+		step := stepView{Step: *one, Depth: tasks[one.Decision].depth, Task: tasks[one.Decision].name}
 		if !last.IsZero() && one.Time.Sub(last) >= idle {
 			step.Idle = one.Time.Sub(last)
 		}
 		last = one.Time
+		if one.Child != "" {
+			if step.Depth++; one.Child != child {
+				step.Begins = one.Session
+			}
+		}
+		child = one.Child
 		if n := len(s.Turns); n == 0 || s.Turns[n-1].Turn != one.Turn {
 			s.Turns = append(s.Turns, turnView{Turn: one.Turn})
 		}
 		turn := &s.Turns[len(s.Turns)-1]
 		turn.Steps = append(turn.Steps, step)
+		if slices.Contains(one.Labels, "foreign") {
+			s.Foreign++
+		}
+		for _, way := range one.Ways {
+			s.Ways = append(s.Ways, wayView{way, one, at[way.Decision]})
+		}
 	}
 	if found.Next != "" {
-		s.Next = home + "session?" + url.Values{"session": {id}, "cursor": {found.Next}}.Encode()
+		next := url.Values{"session": {id}, "cursor": {found.Next}, "from": {strconv.Itoa(s.From + s.Shown)}}
+		if s.Effect != "" {
+			next.Set("effect", s.Effect)
+		}
+		s.Next = home + "session?" + next.Encode()
 	}
 	return view{template: "session", title: id + " — Sessions", data: &s}, nil
+}
+
+// taskOf says which task a decision is about.
+type taskOf struct {
+	name  string
+	depth int
+}
+
+// mostNested is up to how many steps of a tree of tasks they are nested.
+const mostNested = 2000
+
+// tasksOf are the tasks that the decisions of a run are about, where the run is a tree of tasks.
+func (v *visit) tasksOf(s *storyView) (map[string]taskOf, error) {
+	id, err := task.ParseID(s.ID)
+	if err != nil || s.Steps > mostNested {
+		return nil, nil
+	}
+	tree, err := v.flow().Tree(v.Context(), id)
+	if errors.Is(err, flow.ErrNotFound) {
+		return nil, nil // it was removed, and its records stay
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.Tree = home + "tasks/" + id.String()
+	all := map[string]taskOf{}
+	var walk func(n *flow.Node, depth int)
+	walk = func(n *flow.Node, depth int) {
+		for _, decision := range []string{n.Task.Decision, n.Task.Outcome} {
+			all[decision] = taskOf{n.Task.Name, min(depth, mostDeep)}
+		}
+		for i := range n.Children {
+			walk(&n.Children[i], depth+1)
+		}
+	}
+	walk(tree, 0)
+	delete(all, "")
+	return all, nil
 }
 
 // segment is a name of others as one segment of a path, whatever is in it: a name of dots

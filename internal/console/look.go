@@ -75,6 +75,7 @@ func pages(now func() time.Time) map[string]*template.Template {
 				Since time.Time
 			}{rows, since}
 		},
+		"story": (*storyView).chips,
 		"day":   func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
 		"ago":   func(t time.Time) string { return ago(now().Sub(t)) },
 		"left":  func(t time.Time) string { return short(t.Sub(now())) },

@@ -258,6 +258,9 @@ func (o *API) showSession(r *http.Request, _ act.Principal, _ Nothing) (report.W
 	}
 	q.Oldest = !newest
 	w, err := report.Show(r.Context(), o.Store, r.PathValue("id"), q)
+	if err == nil {
+		err = o.Replays.flows(r.Context(), w.Steps)
+	}
 	return w, o.asked("the session was not read", err)
 }
 

@@ -16,6 +16,7 @@ import (
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/replay"
+	"reeve.example/reeve/internal/report"
 	"reeve.example/reeve/internal/target"
 
 	"github.com/go-json-experiment/json"
@@ -292,6 +293,26 @@ func before(ctx context.Context, store ledger.Reader, principal, session string,
 	}
 	slices.Reverse(list)
 	return list, nil
+}
+
+// flows adds to a session's steps what came in by each, and where what others wrote went.
+func (p *Replays) flows(ctx context.Context, steps []report.Step) error {
+	at := make([]act.Position, len(steps))
+	for i := range steps {
+		at[i], _ = act.ParsePosition(steps[i].Decision) // as lineOf wrote it
+	}
+	newest := len(at) > 1 && steps[0].Time.After(steps[len(at)-1].Time)
+	if newest {
+		slices.Reverse(at)
+	}
+	flows, err := replay.Flows(ctx, p.Store, p.Keys, p.policyThen, at)
+	if newest {
+		slices.Reverse(flows)
+	}
+	for i := range flows {
+		steps[i].Labels, steps[i].Ways = flows[i].Labels, flows[i].Ways
+	}
+	return err
 }
 
 // policyThen is a policy, in force or not any more; nil where it cannot be read.

@@ -303,13 +303,43 @@ func (e *evaluation) use(t target) provenance.Use {
 	return provenance.Use{Tool: e.in.Action.Canonical, Argument: t.argument, Value: t.text}
 }
 
+// Ways are those of the values that an act is done upon, where nobody trusted has named
+// them; and where the policy does not say upon what it is done, of the values of its arguments
+// that foreign text has named.
+func (s *Set) Ways(in *Input) []act.Trace {
+	e := s.newEvaluation(in)
+	defer e.free()
+	if in.Session.Values == nil || len(e.targetsOf().names) > 0 {
+		return e.traces()
+	}
+	a := in.Action
+	if !a.IsCall() && a.Kind != act.A2ASend {
+		return nil
+	}
+	var list []target
+	for i := range a.Content {
+		l := &a.Content[i]
+		if len(l.Text) > 0 && len(l.Text) <= maxWay && len(list) < maxTraces {
+			if o, _ := e.trace(l.Arg, l.Text); o == provenance.Foreign {
+				list = append(list, target{argument: l.Arg, text: l.Text})
+			}
+		}
+	}
+	return e.tracesOf(list)
+}
+
+// maxWay is the longest value whose way is told without a rule that asks for it, in bytes.
+const maxWay = 1024
+
 // maxTraces is how many values one reason tells the origin of.
 const maxTraces = 4
 
 // traces tell of the values upon which the act is done, and that nobody trusted has
 // named, where they came from.
-func (e *evaluation) traces() (list []act.Trace) {
-	for _, t := range e.targetsOf().control {
+func (e *evaluation) traces() []act.Trace { return e.tracesOf(e.targetsOf().control) }
+
+func (e *evaluation) tracesOf(targets []target) (list []act.Trace) {
+	for _, t := range targets {
 		o, step := e.trace(t.argument, t.text)
 		if o >= provenance.Own {
 			continue

@@ -34,6 +34,12 @@ func newPasts(most int) *pasts {
 	return &pasts{most: most, held: map[ledger.Key]*list.Element{}, order: list.New()}
 }
 
+// follows reports whether the memory before a step is held, or empty.
+func (p *pasts) follows(one *item) bool {
+	e := p.held[one.claim.Key]
+	return one.claim.First || e != nil && e.Value.(*past).at == one.claim.Prev
+}
+
 // before is the session's memory before a step.
 func (p *pasts) before(ctx context.Context, store Store, key []byte, one *item) (*past, error) {
 	c := &one.claim

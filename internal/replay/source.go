@@ -42,6 +42,7 @@ type reader struct {
 	from, to uint64 // what is not read yet
 	read     []*item
 	counted  uint64 // records that are none of the window's, or no decisions
+	notes    bool   // records that are no decisions are read, too
 }
 
 // Bounds of what is read of one log at once.
@@ -187,7 +188,7 @@ func (r *reader) fill(ctx context.Context, store Store) error {
 			r.read = append(r.read, r.damaged(index))
 			return nil
 		}
-		if record.Effect == "" {
+		if record.Effect == "" && !r.notes {
 			return nil
 		}
 		one := &item{record: record, opening: openings[index], facts: facts[index], damaged: bad[index] || unclaimed}

@@ -50,8 +50,9 @@ type Step struct {
 	Tool     string    `json:"tool,omitzero"`
 	Given    string    `json:"given,omitzero"` // the tool, as the agent calls it
 	Server   string    `json:"server,omitzero"`
-	Child    string    `json:"child,omitzero"` // the sub-agent's session
-	Text     string    `json:"text,omitzero"`  // what was asked, said, called or given, shortened
+	Child    string    `json:"child,omitzero"`   // the sub-agent's session
+	Session  string    `json:"session,omitzero"` // the whole name of that
+	Text     string    `json:"text,omitzero"`    // what was asked, said, called or given, shortened
 	Reasons  []string  `json:"reasons,omitzero"`
 	Rules    []string  `json:"rules,omitzero"`
 	Failed   bool      `json:"failed,omitzero"`
@@ -63,6 +64,13 @@ type Step struct {
 	Files    []File `json:"files,omitempty"` // that it would change
 
 	Call string `json:"call,omitzero"` // what joins a call and its result
+	// Size is how large the request is as it is kept, in bytes.
+	Size int `json:"size,omitzero"`
+
+	// Labels are what the session has read by this step, and Ways those of the values that it
+	// used and that nobody trusted has named.
+	Labels []string    `json:"labels,omitempty"`
+	Ways   []act.Trace `json:"ways,omitempty"`
 }
 
 // File is a file that a step changed, or may have.

@@ -168,10 +168,10 @@ func stepOf(ctx context.Context, store ledger.Reader, run string, l *ledger.Line
 		Rules: l.Rules, Approval: l.Approval, Call: cmp.Or(l.Call, l.Answers),
 	}
 	if l.Session != run {
-		s.Child = strings.TrimPrefix(l.Session, run)
+		s.Child, s.Session = strings.TrimPrefix(l.Session, run), l.Session
 	}
 	if l.Task == run {
-		s.Child = ""
+		s.Child, s.Session = "", ""
 	}
 	o, err := ledger.ReadOpening(ctx, store, l.Position())
 	if errors.Is(err, ledger.ErrNotFound) {
@@ -184,6 +184,7 @@ func stepOf(ctx context.Context, store ledger.Reader, run string, l *ledger.Line
 		s.Rules = nil
 		s.why(out.Reasons)
 	}
+	s.Size = len(o.Request)
 	doc, err := rawjson.Parse(o.Request)
 	if err != nil {
 		return s, nil // not kept, or no JSON

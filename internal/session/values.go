@@ -198,6 +198,19 @@ func (s *State) Inherit(from *State, name [16]byte) { s.Values = *from.Values.In
 // Inherits reports whether the session knows what another one knew that began it.
 func (s *State) Inherits() bool { return s.Values.Under != [16]byte{} }
 
+// Labels are what the session has read by the step: foreign, and tags that it had not before.
+func (st *Step) Labels() []string {
+	if st.values == nil {
+		return nil
+	}
+	tags, foreign := st.values.Labels()
+	labels := slices.Clone(tags)
+	if foreign {
+		labels = append(labels, provenance.Foreign.String())
+	}
+	return labels
+}
+
 // Gains are the labels that a session has with a step and that another one has not.
 func (s *State) Gains(st *Step, other *State) (labels []string) {
 	if st.values == nil {
