@@ -103,6 +103,15 @@ func (p Principal) Holder() string {
 	return p.Name
 }
 
+// Known is the person who holds the credential, and empty where that says of nobody who
+// it is: then it may be anybody's second one.
+func (p Principal) Known() string {
+	if p.Person != "" || p.Method == "jwt" {
+		return p.Holder()
+	}
+	return ""
+}
+
 // Anonymous is the principal of a caller without a credential.
 var Anonymous = Principal{Name: "anonymous", Method: "unauthenticated"}
 
@@ -346,6 +355,9 @@ type Terms struct {
 	// Approvers are the names of the principals that are asked, or beginnings
 	// of names followed by a star; nil means everybody with the role approver.
 	Approvers []string
+	// Another says that nobody may agree whose act it is: who holds the credential that
+	// asked, by whatever other one, and whom the agent says it works for.
+	Another bool
 	// Within is how long they have, and the agreed act to come; 0 means an hour.
 	Within time.Duration
 }

@@ -168,9 +168,7 @@ func (v *visit) same(h *approval.Decision) (list []*approval.Decision, err error
 // digest covers what is done, and the policy's form of it.
 func again(a, b *approval.Decision) bool {
 	return a.Digest == b.Digest && a.Principal == b.Principal && a.Agent == b.Agent && a.Kind == b.Kind && a.Resource == b.Resource &&
-		slices.EqualFunc(a.Needs, b.Needs, func(a, b approval.Need) bool {
-			return a.Rule == b.Rule && a.Code == b.Code && a.Quorum == b.Quorum && slices.Equal(a.Approvers, b.Approvers)
-		})
+		slices.EqualFunc(a.Needs, b.Needs, approval.Need.Same)
 }
 
 // partView is a text of the act, as it was read.

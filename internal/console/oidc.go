@@ -36,6 +36,8 @@ const (
 type logins struct {
 	mu       sync.Mutex
 	provider *oidc.Provider // once it has answered
+	asking   chan struct{}  // closed when it has, or will not; nil while nobody asks
+	failed   error          // of who asked last
 	under    map[[32]byte]underway
 }
 
@@ -50,17 +52,66 @@ type underway struct {
 // the session's own cookie does not.
 const loginCookie = "reeve-login"
 
-// reach asks the provider for its addresses and keys, once.
+// reach asks the provider for its addresses and keys, once. One asks for all who wait
+// meanwhile, and nobody waits longer than that: a provider that is silent does not have them
+// wait one after the other.
 func (c *Console) reach(ctx context.Context) (*oidc.Provider, error) {
-	c.logins.mu.Lock()
-	defer c.logins.mu.Unlock()
-	if c.logins.provider != nil {
-		return c.logins.provider, nil
+	l := &c.logins
+	l.mu.Lock()
+	if l.provider != nil {
+		defer l.mu.Unlock()
+		return l.provider, nil
 	}
-	// Its keys are fetched later, too, when this request is over.
-	p, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), &http.Client{Timeout: providerWaits}), c.Provider.Issuer)
-	c.logins.provider = p
-	return p, err
+	if l.asking == nil {
+		l.asking = make(chan struct{})
+		go c.askProvider()
+	}
+	asking := l.asking
+	l.mu.Unlock()
+	select {
+	case <-asking:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.provider == nil {
+		return nil, l.failed
+	}
+	return l.provider, nil
+}
+
+// askProvider asks the provider, and tells those who wait. It is no request's own: the keys
+// are fetched later, too.
+func (c *Console) askProvider() {
+	p, err := oidc.NewProvider(oidc.ClientContext(context.Background(), providerClient), c.Provider.Issuer)
+	l := &c.logins
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.provider, l.failed = p, err
+	close(l.asking)
+	l.asking = nil
+}
+
+// providerClient calls providers. What they answer is bounded in time and size. It follows no
+// redirect: the code, its verifier and the client's secret go to the provider only.
+var providerClient = &http.Client{
+	Timeout:       providerWaits,
+	Transport:     boundedAnswers{},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+// boundedAnswers ends an answer that is longer than a provider's can be.
+type boundedAnswers struct{}
+
+const maxProviderAnswer = 1 << 20
+
+func (boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil {
+		resp.Body = http.MaxBytesReader(nil, resp.Body, maxProviderAnswer)
+	}
+	return resp, err
 }
 
 func (c *Console) oauth(p *oidc.Provider, r *http.Request) *oauth2.Config {
@@ -149,7 +200,7 @@ func (c *Console) fromProvider(w http.ResponseWriter, r *http.Request) {
 
 // holder exchanges the code for a token, checks it, and says whose it is.
 func (c *Console) holder(r *http.Request, one *underway) (*identity.Credential, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), providerWaits)
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(r.Context(), providerClient), providerWaits)
 	defer cancel()
 	p, err := c.reach(ctx)
 	if err != nil {
