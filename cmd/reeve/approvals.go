@@ -404,6 +404,9 @@ func showApproval(out io.Writer, h *approval.Decision) error {
 		if len(n.Approvers) > 0 {
 			who = strings.Join(n.Approvers, ", ")
 		}
+		if n.Another {
+			who += ", but for the person whose act it is"
+		}
 		fmt.Fprintf(out, "\nrule %s (%s) asks %s of %s\n  %s\n", printable(n.Rule), printable(n.Code), people(n.Quorum), printable(who), printable(n.Message))
 	}
 	for _, a := range h.Answers {

@@ -57,6 +57,10 @@ var (
 	ErrEnded = errors.New("this decision is no longer open")
 	// ErrNotAsked: the policy asks others.
 	ErrNotAsked = errors.New("the policy asks other people for this")
+	// ErrSame: the policy asks another person than the one whose act it is.
+	ErrSame = errors.New("the policy asks another person than the one for whom this is done")
+	// ErrWho: the same, and it cannot be told who that is, or who answers.
+	ErrWho = errors.New("the policy asks another person than the one for whom this is done, and a credential does not say whose it is: an admin gives keys a person (reeve keys create --person)")
 	// ErrAnswered: this person has answered already.
 	ErrAnswered = errors.New("you have answered this already")
 	// ErrUnseen: who agrees has not looked at what would be done, or at something else.
@@ -74,13 +78,17 @@ type Decision struct {
 
 	// The act.
 	Principal string `json:"principal"`
-	Agent     string `json:"agent,omitzero"`
-	Session   string `json:"session,omitzero"`
-	Within    string `json:"within,omitzero"` // what stands for the session in a grant; mostly the same
-	Door      string `json:"door"`
-	Kind      string `json:"kind"`
-	Resource  string `json:"resource,omitzero"`
-	Digest    string `json:"digest"`
+	// Holder is the person who holds the credential that asked, where it says so, and Users
+	// are the names that the agent has for whom it works for.
+	Holder   string   `json:"holder,omitzero"`
+	Users    []string `json:"users,omitempty"`
+	Agent    string   `json:"agent,omitzero"`
+	Session  string   `json:"session,omitzero"`
+	Within   string   `json:"within,omitzero"` // what stands for the session in a grant; mostly the same
+	Door     string   `json:"door"`
+	Kind     string   `json:"kind"`
+	Resource string   `json:"resource,omitzero"`
+	Digest   string   `json:"digest"`
 	// What says in one line what would happen: as the request is kept, and to those who
 	// may answer exactly. It is absent where nothing is kept or the decision is over.
 	What string `json:"what,omitzero"`
@@ -195,6 +203,7 @@ type Need struct {
 	Message   string   `json:"message"`
 	Quorum    int      `json:"quorum"`
 	Approvers []string `json:"approvers,omitzero"`
+	Another   bool     `json:"another,omitzero"` // nobody agrees whose act it is
 }
 
 // Answer is one person's.
@@ -226,27 +235,27 @@ func Needs(reasons []act.Reason, now time.Time) (needs []Need, expires time.Time
 		}
 		n := Need{Rule: r.Rule, Code: r.Code, Message: r.Message, Quorum: 1}
 		if t := r.Terms; t != nil {
-			n.Quorum, n.Approvers = max(t.Quorum, 1), t.Approvers
+			n.Quorum, n.Approvers, n.Another = max(t.Quorum, 1), t.Approvers, t.Another
 			if t.Within > 0 {
 				within = min(within, t.Within)
 			}
 		}
-		if !slices.ContainsFunc(needs, n.same) {
+		if !slices.ContainsFunc(needs, n.Same) {
 			needs = append(needs, n)
 		}
 	}
 	return needs, now.Add(within)
 }
 
-// same reports whether two needs ask the same for the same rule.
-func (n Need) same(o Need) bool {
-	return n.Rule == o.Rule && n.Code == o.Code && n.Quorum == o.Quorum && slices.Equal(n.Approvers, o.Approvers)
+// Same reports whether two needs ask the same for the same rule.
+func (n Need) Same(o Need) bool {
+	return n.Rule == o.Rule && n.Code == o.Code && n.Quorum == o.Quorum && n.Another == o.Another && slices.Equal(n.Approvers, o.Approvers)
 }
 
 // Covers reports whether every need was asked for here already.
 func (d *Decision) Covers(needs []Need) bool {
 	for _, n := range needs {
-		if !slices.ContainsFunc(d.Needs, n.same) {
+		if !slices.ContainsFunc(d.Needs, n.Same) {
 			return false
 		}
 	}
@@ -280,7 +289,7 @@ func (d *Decision) Wait(id string) bool {
 // Anybody reports whether nobody in particular is asked, and one answer is enough: then the
 // agent's own user may give it, in a window of the agent's.
 func (d *Decision) Anybody() bool {
-	return len(d.Needs) > 0 && !slices.ContainsFunc(d.Needs, func(n Need) bool { return n.Quorum > 1 || len(n.Approvers) > 0 })
+	return len(d.Needs) > 0 && !slices.ContainsFunc(d.Needs, func(n Need) bool { return n.Quorum > 1 || len(n.Approvers) > 0 || n.Another })
 }
 
 // Outside ends what is open, since the agent says that its own user agreed in its window
@@ -310,6 +319,10 @@ func (d *Decision) May(by act.Principal, agree bool, now time.Time) error {
 		return ErrOwn
 	case !slices.ContainsFunc(d.Needs, func(n Need) bool { return n.asks(by) }):
 		return ErrNotAsked
+	case agree && d.another() && d.isOf(by):
+		return ErrSame
+	case agree && d.another() && (d.Holder == "" || by.Known() == ""):
+		return ErrWho
 	case agree && slices.ContainsFunc(d.Answers, func(a Answer) bool { return a.holder() == by.Holder() && a.Agree }):
 		return ErrAnswered
 	case agree && d.Sealed == nil && d.Exact == nil:
@@ -397,6 +410,23 @@ func (d *Decision) satisfied() bool {
 		}
 	}
 	return len(d.Needs) > 0
+}
+
+// another reports whether a rule asks somebody else than the person whose act it is.
+func (d *Decision) another() bool {
+	return slices.ContainsFunc(d.Needs, func(n Need) bool { return n.Another })
+}
+
+// isOf reports whether the act is a person's own: they hold the credential that asked, or
+// the agent says that it works for them.
+func (d *Decision) isOf(by act.Principal) bool {
+	names := []string{by.Holder(), by.Name}
+	if _, subject, ok := strings.Cut(by.Name, "#"); ok && by.Method == "jwt" {
+		names = append(names, subject)
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		return strings.EqualFold(name, d.Holder) || slices.ContainsFunc(d.Users, func(user string) bool { return strings.EqualFold(name, user) })
+	})
 }
 
 // asks reports whether a need asks this person: by the credential's name, by the beginning

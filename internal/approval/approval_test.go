@@ -58,6 +58,57 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
+// TestAnother: where the policy asks another person, nobody agrees to what is done for them,
+// by whatever credential, nor who may be the same. To refuse is everybody's.
+func TestAnother(t *testing.T) {
+	key := func(name, person string) act.Principal {
+		return act.Principal{Name: "key:" + name, Method: "key", Person: person}
+	}
+	jwt := func(subject, person string) act.Principal {
+		return act.Principal{Name: "jwt:sso#" + subject, Method: "jwt", Person: person}
+	}
+	socket := act.Principal{Name: "socket:ada(1000)", Method: "socket"}
+	for _, tt := range []struct {
+		name    string
+		asker   act.Principal
+		users   []string
+		by      act.Principal
+		want    error
+		anybody error // where the rule asks anybody
+	}{
+		{"her other key", key("laptop", "ada"), nil, key("phone", "ada"), ErrSame, nil},
+		{"her login", key("laptop", "ada"), nil, jwt("4711", "ada"), ErrSame, nil},
+		{"her token's other login", jwt("4711", "ada"), nil, key("phone", "ada"), ErrSame, nil},
+		{"the same token", jwt("4711", ""), nil, jwt("4711", ""), ErrOwn, ErrOwn},
+		{"the user that the agent names", key("bot", "ops"), []string{"ada"}, key("phone", "ada"), ErrSame, nil},
+		{"in capitals", key("bot", "ops"), []string{"ADA"}, key("phone", "ada"), ErrSame, nil},
+		{"by the subject", key("bot", "ops"), []string{"ada@example.com"}, jwt("ada@example.com", ""), ErrSame, nil},
+		{"another", key("laptop", "ada"), []string{"ada"}, key("desk", "bob"), nil, nil},
+		{"another login", jwt("ada", ""), nil, jwt("bob", ""), nil, nil},
+		{"a key of nobody", key("laptop", "ada"), nil, key("desk", ""), ErrWho, nil},
+		{"the socket", key("laptop", "ada"), nil, socket, ErrWho, nil},
+		{"asked by nobody", act.Anonymous, nil, key("desk", "bob"), ErrWho, nil},
+		{"asked by a key of nobody", key("bot", ""), nil, key("desk", "bob"), ErrWho, nil},
+	} {
+		for _, another := range []bool{true, false} {
+			for _, agree := range []bool{true, false} {
+				d := &Decision{State: Held, Principal: tt.asker.Name, Holder: tt.asker.Known(), Users: tt.users, Sealed: []byte("s"), Seen: "x", Created: start, Expires: at(60),
+					Needs: []Need{{Rule: "a", Quorum: 1}, {Rule: "b", Quorum: 1, Another: another}}}
+				want := tt.anybody
+				if another && agree {
+					want = tt.want
+				}
+				if err := d.Answer(tt.by, Answer{Agree: agree, Seen: "x"}, at(1)); !errors.Is(err, want) || (err == nil) != (want == nil) {
+					t.Errorf("%s, another %v, agrees %v: %v, want %v", tt.name, another, agree, err, want)
+				}
+				if d.Anybody() == another {
+					t.Errorf("a window of the agent's own answers: %v", d.Anybody())
+				}
+			}
+		}
+	}
+}
+
 func TestNeeds(t *testing.T) {
 	needs, expires := Needs([]act.Reason{
 		{Rule: "r", Code: "c", Message: "m", Effect: act.Escalate},

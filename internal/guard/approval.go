@@ -295,7 +295,7 @@ func (g *Guard) newApproval(a *act.Action, d *act.Decision, form string, tainted
 	}
 	h := &approval.Decision{
 		ID: approvalID(a, form), State: approval.Held,
-		Principal: a.Principal.Name, Agent: a.Agent.ID, Session: a.Session, Within: cmp.Or(a.Within, a.Session),
+		Principal: a.Principal.Name, Holder: a.Principal.Known(), Users: usersOf(a), Agent: a.Agent.ID, Session: a.Session, Within: cmp.Or(a.Within, a.Session),
 		Door: a.Door, Kind: string(a.Kind), Resource: a.Resource, Digest: form,
 		Seen: x.Digest(), Created: a.At, Policy: d.Policy,
 	}
@@ -325,6 +325,18 @@ func (g *Guard) newApproval(a *act.Action, d *act.Decision, form string, tainted
 	h.Sealed, err = g.seal.close(h, x)
 	return h, err
 }
+
+// usersOf are the names of whom the agent says it works for.
+func usersOf(a *act.Action) (names []string) {
+	for _, name := range []string{a.User.ID, a.User.Email} {
+		if name != "" {
+			names = append(names, words.Cut(name, maxUserName))
+		}
+	}
+	return names
+}
+
+const maxUserName = 256
 
 // exactly is an act as people are shown it; nil when it cannot be: it is too
 // long to be read, is no text, or the policy's changes do not fit it.

@@ -234,7 +234,7 @@ func (o *API) failed(what string, err error) error {
 		return problem{http.StatusNotFound, errors.New("there is nothing of this name")}
 	case errors.Is(err, approval.ErrSpan), errors.Is(err, guard.ErrChanges):
 		return problem{http.StatusBadRequest, err}
-	case errors.Is(err, approval.ErrOwn), errors.Is(err, approval.ErrNotAsked):
+	case errors.Is(err, approval.ErrOwn), errors.Is(err, approval.ErrNotAsked), errors.Is(err, approval.ErrSame), errors.Is(err, approval.ErrWho):
 		return problem{http.StatusForbidden, err}
 	case errors.Is(err, approval.ErrEnded), errors.Is(err, approval.ErrAnswered), errors.Is(err, guard.ErrChanged),
 		errors.Is(err, approval.ErrUnseen), errors.Is(err, approval.ErrUnshown), errors.Is(err, guard.ErrSealed),

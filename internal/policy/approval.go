@@ -10,7 +10,7 @@ import (
 	"reeve.example/reeve/internal/words"
 )
 
-var approvalKeys = []string{"quorum", "approvers", "within"}
+var approvalKeys = []string{"quorum", "approvers", "another", "within"}
 
 // Limits of what a rule asks of people.
 const (
@@ -50,6 +50,11 @@ func (d *document) readApproval(r *rule, n *node) {
 	named := func(p string) bool { return p != "" && p[len(p)-1] == '*' }
 	if a := v.Get("approvers"); a != nil && (len(t.Approvers) > maxApprovers || len(t.Approvers) < t.Quorum && !slices.ContainsFunc(t.Approvers, named)) {
 		d.at(a, "", "approvers are at most %d, and at least as many as the quorum", maxApprovers)
+	}
+	if o := v.Get("another"); o != nil {
+		if t.Another = o.Text == "true"; o.Kind != rawjson.Bool {
+			d.at(o, "", "another is true or false")
+		}
 	}
 	if w := v.Get("within"); w != nil {
 		within, err := words.Duration(w.Text)
