@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -68,8 +69,15 @@ func TestPythonExamples(t *testing.T) {
 // Python: its grammar, its library and its types.
 func TestPythonTypes(t *testing.T) {
 	t.Parallel()
-	run(t, "python", "", needs.Python(t, "clients-python"), "-m", "mypy", "--strict", "--python-version", "3.9",
-		"--cache-dir", t.TempDir(), "reeve_aos", "tests")
+	cache := t.TempDir()
+	check := func(args ...string) {
+		run(t, "python", "", needs.Python(t, "clients-python"), append([]string{"-m", "mypy", "--strict", "--cache-dir", cache}, args...)...)
+	}
+	check("--python-version", "3.9", "--exclude", "tests/frameworks", "--follow-imports", "skip", "--ignore-missing-imports",
+		"reeve_aos/__init__.py", "reeve_aos/adapter.py", "tests")
+	// Of the frameworks nothing is looked at, whose types would take minutes: what is checked is what is ours.
+	check("--python-version", "3.10", "--follow-imports", "skip", "--ignore-missing-imports", "--allow-subclassing-any",
+		"--allow-untyped-decorators", "reeve_aos")
 }
 
 // TestPythonInstall installs the client as pip does from the folder. It then needs
@@ -91,5 +99,26 @@ func TestPythonInstall(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(site, "reeve_aos", "py.typed")); err != nil {
 		t.Error(err)
+	}
+}
+
+// pythonFrameworks are the adapters with the environments that their frameworks are in.
+var pythonFrameworks = map[string]string{
+	"langchain": "adapters-python",
+}
+
+// TestPythonFrameworks runs the pages of docs/frameworks on the real frameworks, with a
+// model that is a script, against a real node and lines to it that break.
+func TestPythonFrameworks(t *testing.T) {
+	t.Parallel()
+	env := pythonNode(t, "python/tests/policy.yaml")
+	for framework, environment := range pythonFrameworks {
+		t.Run(framework, func(t *testing.T) {
+			t.Parallel()
+			output := runWith(t, "python", env, needs.Python(t, environment), "-m", "unittest", "tests.frameworks.on_"+framework)
+			if passed := regexp.MustCompile(`Ran [1-9]\d+ tests`); !passed.MatchString(output) {
+				t.Errorf("no test ran:\n%s", output)
+			}
+		})
 	}
 }

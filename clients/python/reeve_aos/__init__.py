@@ -41,10 +41,10 @@ import time
 import urllib.parse
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import (
-    TYPE_CHECKING, Any, Callable, Coroutine, Dict, Generic, Iterable, Iterator, List, Literal, Mapping,
-    NamedTuple, NoReturn, Optional, Sequence, Tuple, TypedDict, TypeVar, Union, cast, overload,
+    TYPE_CHECKING, Any, AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine, Dict, Generator, Generic, Iterable, Iterator,
+    List, Literal, Mapping, NamedTuple, NoReturn, Optional, Sequence, Tuple, TypedDict, TypeVar, Union, cast, overload,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Agent", "Approval", "AsyncTurn", "Denied", "Guardian", "GuardianError", "Knowledge", "NotAllowed", "Organization",
-    "Ping", "Provider", "Session", "Step", "ToolFailed", "Turn", "Unreachable", "User", "Verdict",
+    "Ping", "Provider", "Reading", "Session", "Step", "ToolFailed", "Turn", "Unreachable", "User", "Verdict",
 ]
 
 Object = Dict[str, Any]  # a JSON object
@@ -381,10 +381,18 @@ class Guardian(_Guards):
         """Ends idle connections. The guardian can be asked again."""
         self._wire.close()
 
-    def _turn(self) -> Turn:
+    @property
+    def open_turn(self) -> Optional[Turn]:
+        """The innermost turn of this guardian that is open here."""
         for turn in reversed(_open_turns.get()):
             if turn.session.guardian is self:
                 return turn
+        return None
+
+    def _turn(self) -> Turn:
+        turn = self.open_turn
+        if turn is not None:
+            return turn
         raise RuntimeError(
             "no turn of this guardian is open here: use `with session.turn():` around the call, or turn.guarded(tool). "
             "A thread does not inherit the turn that it is started in; contextvars.copy_context().run passes it on"
@@ -489,6 +497,15 @@ class Session:
             own.setdefault("organization", guardian.agent.get("organization", {"id": ""}))
             self._user = own
         self._metadata = copy.deepcopy(metadata)
+        self._agent = guardian.agent
+
+    def below(self, agent: str) -> Session:
+        """The session of an agent that this one starts or hands over to. Labels of what it reads are
+        this session's, too."""
+        session = Session(self.guardian, None, f"{self.id}/{agent}", {**(self._metadata or {}), "parent": self.id})
+        session._user = self._user
+        session._agent = {**self._agent, "name": agent}
+        return session
 
     def turn(self, id: Optional[str] = None) -> Turn:
         """One loop between user and agent: `with session.turn() as turn`, or `async with`."""
@@ -699,6 +716,25 @@ class Turn(_Guards):
     a2a = _asked(_a2a)
     mcp = _asked(_mcp)
 
+    def call(
+        self, tool: str, inputs: Mapping[str, Any], run: Callable[[Object], T], *, reading: Optional[Reading] = None,
+        wait_for_approval: Optional[float] = None,
+    ) -> T:
+        """One guarded call of a tool that is known by its name and inputs: asks, runs it with the
+        inputs that the guardian left, reports what it gave, and returns what was left of that.
+        `reading` says how an output is told that is no string and no JSON value."""
+        course = _guarded_call(self, tool, inputs, run, reading or _reading(tool))
+        return cast(T, _driven(self, course, None if wait_for_approval is None else _seconds(wait_for_approval)))
+
+    def of(self, agent: Optional[str]) -> Turn:
+        """The same turn of an agent that this one starts or hands over to, such as a sub-agent. It is
+        told as a session below this one, with a name of its own; None and the guardian's own
+        name are this agent."""
+        own = self.session.guardian.agent
+        if agent in (None, "", own["id"], own["name"]) or agent == self.session._agent["name"]:
+            return self
+        return self.session.below(cast(str, agent)).turn(self.id)
+
     def __enter__(self) -> Turn:
         _open_turns.set((*_open_turns.get(), self))
         return self
@@ -722,7 +758,7 @@ class Turn(_Guards):
         copied: what is judged is what passes on, whatever becomes of the caller's objects meanwhile."""
         session = _some(id=self.session.id, metadata=self.session._metadata)
         context = _some(
-            agent=self.session.guardian.agent, session=session, turnId=self.id, stepId=uuid.uuid4().hex,
+            agent=self.session._agent, session=session, turnId=self.id, stepId=uuid.uuid4().hex,
             timestamp=_now(), user=self.session._user,
         )
         return Step(method, {"context": context, **copy.deepcopy(_some(**params))}, read, execution_id)
@@ -775,6 +811,18 @@ class AsyncTurn(_Guards):
     tool_call_result = _awaited(_tool_call_result)
     a2a = _awaited(_a2a)
     mcp = _awaited(_mcp)
+
+    async def call(
+        self, tool: str, inputs: Mapping[str, Any], run: Callable[[Object], Union[Awaitable[T], T]], *,
+        reading: Optional[Reading] = None, wait_for_approval: Optional[float] = None,
+    ) -> T:
+        """Turn.call, awaited. What runs the tool may be async, too."""
+        course = _guarded_call(self.turn, tool, inputs, run, reading or _reading(tool))
+        return cast(T, await _driven_async(self.turn, course, None if wait_for_approval is None else _seconds(wait_for_approval)))
+
+    def of(self, agent: Optional[str]) -> AsyncTurn:
+        """See Turn.of."""
+        return AsyncTurn(self.turn.of(agent))
 
     def _turn(self) -> Turn:
         return self.turn
@@ -839,6 +887,102 @@ def _pauses(until: float) -> Iterator[float]:
 # --- Guarded tools ----------------------------------------------------------
 
 
+class Reading(NamedTuple):
+    """How a tool's output is told to the guardian, and made anew of what the guardian left of it."""
+
+    texts: Callable[[Any], List[str]]
+    """The texts of an output. TypeError when it cannot be judged."""
+    replaced: Callable[[Any, List[str]], Any]
+    """The output with other texts, as many as it had. ValueError when it cannot hold them."""
+
+
+def _reading(tool: str) -> Reading:
+    """How outputs are read that are strings or JSON values."""
+    return Reading(functools.partial(_told_output, tool), _output_of)
+
+
+class _Run(NamedTuple):
+    """What a guarded call asks whoever drives it to do: run the tool with these inputs."""
+
+    tool: Callable[[Object], Any]
+    inputs: Object
+
+
+def _guarded_call(
+    turn: Turn, tool: str, inputs: Mapping[str, Any], run: Callable[[Object], Any], reading: Reading,
+) -> Generator[Union[Step[Any], _Run], Any, Any]:
+    """The one course that every guarded call takes, plain or async: it yields what is to be asked
+    and run, is sent the verdict or output, and returns what the caller may have."""
+    verdict = yield _tool_call_request(turn, tool, inputs)
+    call = verdict.execution_id
+    failed: Optional[Exception] = None
+    output, told = None, []
+    try:
+        output = yield _Run(run, verdict.content)
+        told = reading.texts(output)
+    except Exception as error:
+        failed = error
+    except BaseException as error:  # cancelled or interrupted: whoever did so does not wait
+        turn.session.guardian._tell(_tool_call_result(turn, call, _told_error(error), is_error=True))
+        raise
+    if failed is not None:  # outside of its handler, so that what is raised here does not carry it along
+        told = _told_error(failed)
+        _raise_again(failed, told, (yield _tool_call_result(turn, call, told, is_error=True)))
+    return _heard(output, told, (yield _tool_call_result(turn, call, told)), reading)
+
+
+def _driven(turn: Turn, course: Generator[Union[Step[Any], _Run], Any, Any], wait: Optional[float]) -> Any:
+    """Drives a guarded call, and blocks while it asks and runs."""
+    answer: Any = None
+    failed: Optional[BaseException] = None
+    while True:
+        try:
+            todo = course.send(answer) if failed is None else course.throw(failed)
+        except StopIteration as end:
+            return end.value
+        answer = failed = None
+        try:
+            if isinstance(todo, _Run):
+                with _inside(turn):
+                    answer = todo.tool(todo.inputs)
+            else:
+                answer = turn.session.guardian._ask(todo, wait)
+        except BaseException as error:  # thrown into the course outside of this handler, which else is its context
+            failed = error
+
+
+async def _driven_async(turn: Turn, course: Generator[Union[Step[Any], _Run], Any, Any], wait: Optional[float]) -> Any:
+    """_driven(), awaited."""
+    answer: Any = None
+    failed: Optional[BaseException] = None
+    while True:
+        try:
+            todo = course.send(answer) if failed is None else course.throw(failed)
+        except StopIteration as end:
+            return end.value
+        answer = failed = None
+        try:
+            if isinstance(todo, _Run):
+                with _inside(turn):
+                    answer = todo.tool(todo.inputs)
+                    if inspect.isawaitable(answer):
+                        answer = await answer
+            else:
+                answer = await turn.session.guardian._ask_async(todo, wait)
+        except BaseException as error:
+            failed = error
+
+
+@contextmanager
+def _inside(turn: Turn) -> Iterator[None]:
+    """The turn is open in what a tool calls: an agent that the tool starts finds it."""
+    if turn in _open_turns.get():
+        yield
+        return
+    with turn:
+        yield
+
+
 def _guarded(tool: F, turn_here: Callable[[], Turn], name: Optional[str], leave_out: frozenset[str], wait: Optional[float]) -> F:
     """See _Guards.guarded."""
     tool_id = name or getattr(tool, "__name__", "")
@@ -848,62 +992,105 @@ def _guarded(tool: F, turn_here: Callable[[], Turn], name: Optional[str], leave_
     unknown = leave_out - set(signature.parameters)
     if unknown and not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
         raise ValueError(f"leave_out names what {tool_id} does not take: {', '.join(sorted(unknown))}")
+    reading = _reading(tool_id)
 
-    if _is_async(tool):
+    def course(args: Tuple[Any, ...], kwargs: Object, run: Callable[..., Any]) -> Tuple[Turn, Generator[Union[Step[Any], _Run], Any, Any]]:
+        turn = turn_here()
+        bound, inputs = _told_inputs(tool_id, signature, leave_out, args, kwargs)
+
+        def with_judged(judged: Object) -> Any:
+            _put_back(bound, inputs, judged)
+            return run(*bound.args, **bound.kwargs)
+
+        return turn, _guarded_call(turn, tool_id, inputs, with_judged, reading)
+
+    if _is(inspect.isasyncgenfunction, tool):
+
+        @functools.wraps(tool)
+        def guarded_async_generator(*args: Any, **kwargs: Any) -> Any:
+            async def gathered(*args: Any, **kwargs: Any) -> Any:
+                pieces = _Pieces(tool_id)
+                async for piece in tool(*args, **kwargs):
+                    pieces.add(piece)
+                return pieces.whole()
+
+            async def rest() -> Any:
+                for piece in await _driven_async(turn, steps, wait):
+                    yield piece
+
+            turn, steps = course(args, kwargs, gathered)
+            return rest()
+
+        return cast(F, guarded_async_generator)
+
+    if _is(inspect.isgeneratorfunction, tool):
+
+        @functools.wraps(tool)
+        def guarded_generator(*args: Any, **kwargs: Any) -> Any:
+            def gathered(*args: Any, **kwargs: Any) -> Any:
+                pieces = _Pieces(tool_id)
+                for piece in tool(*args, **kwargs):
+                    pieces.add(piece)
+                return pieces.whole()
+
+            def rest() -> Any:
+                yield from _driven(turn, steps, wait)
+
+            turn, steps = course(args, kwargs, gathered)
+            return rest()
+
+        return cast(F, guarded_generator)
+
+    if _is(inspect.iscoroutinefunction, tool):
 
         @functools.wraps(tool)
         async def guarded_async(*args: Any, **kwargs: Any) -> Any:
-            turn = turn_here()
-            guardian = turn.session.guardian
-            bound, inputs = _told_inputs(tool_id, signature, leave_out, args, kwargs)
-            verdict = await guardian._ask_async(_tool_call_request(turn, tool_id, inputs), wait)
-            _put_back(bound, inputs, verdict.content)
-            call = verdict.execution_id
-            failed: Optional[Exception] = None
-            try:
-                output = _copied(await tool(*bound.args, **bound.kwargs))
-                told = _told_output(tool_id, output)
-            except Exception as error:
-                failed = error
-            except BaseException as error:  # cancelled: whoever did so does not wait
-                guardian._tell(_tool_call_result(turn, call, _told_error(error), is_error=True))
-                raise
-            if failed is not None:  # outside of its handler, so that what is raised here does not carry it along
-                told = _told_error(failed)
-                _raise_again(failed, told, await guardian._ask_async(_tool_call_result(turn, call, told, is_error=True), wait))
-            return _heard(output, told, await guardian._ask_async(_tool_call_result(turn, call, told), wait))
+            async def run(*args: Any, **kwargs: Any) -> Any:
+                return _copied(await tool(*args, **kwargs))
+
+            turn, steps = course(args, kwargs, run)
+            return await _driven_async(turn, steps, wait)
 
         return cast(F, guarded_async)
 
     @functools.wraps(tool)
     def guarded(*args: Any, **kwargs: Any) -> Any:
-        turn = turn_here()
-        guardian = turn.session.guardian
-        bound, inputs = _told_inputs(tool_id, signature, leave_out, args, kwargs)
-        verdict = guardian._ask(_tool_call_request(turn, tool_id, inputs), wait)
-        _put_back(bound, inputs, verdict.content)
-        call = verdict.execution_id
-        failed: Optional[Exception] = None
-        try:
-            output = _copied(tool(*bound.args, **bound.kwargs))
-            told = _told_output(tool_id, output)
-        except Exception as error:
-            failed = error
-        except BaseException as error:  # interrupted: whoever did so does not wait
-            guardian._tell(_tool_call_result(turn, call, _told_error(error), is_error=True))
-            raise
-        if failed is not None:  # outside of its handler, so that what is raised here does not carry it along
-            told = _told_error(failed)
-            _raise_again(failed, told, guardian._ask(_tool_call_result(turn, call, told, is_error=True), wait))
-        return _heard(output, told, guardian._ask(_tool_call_result(turn, call, told), wait))
+        turn, steps = course(args, kwargs, lambda *args, **kwargs: _copied(tool(*args, **kwargs)))
+        return _driven(turn, steps, wait)
 
     return cast(F, guarded)
 
 
-def _is_async(tool: Any) -> bool:
+class _Pieces:
+    """What a generator tool gives, gathered: it is judged as one, since what is forbidden may lie
+    across its pieces."""
+
+    most = 4 << 20  # characters: no node reads more
+
+    def __init__(self, tool: str) -> None:
+        self._tool = tool
+        self._pieces: List[Any] = []
+        self._size = 0
+
+    def add(self, piece: Any) -> None:
+        self._size += len(piece) if isinstance(piece, str) else len(json.dumps(_plain(piece)))
+        self._pieces.append(_copied(piece))
+        if self._size + len(self._pieces) > self.most:
+            raise ValueError(f"{self._tool} gives more than can be judged")
+
+    def whole(self) -> List[Any]:
+        return _Streamed(self._pieces) if all(isinstance(piece, str) for piece in self._pieces) else self._pieces
+
+
+class _Streamed(List[str]):
+    """The pieces of one text."""
+
+
+def _is(kind: Callable[[Any], bool], tool: Any) -> bool:
+    """Whether a tool, or what it calls, is such a function."""
     while isinstance(tool, functools.partial):
         tool = tool.func
-    return inspect.iscoroutinefunction(tool) or inspect.iscoroutinefunction(getattr(tool, "__call__", None))
+    return kind(tool) or kind(getattr(tool, "__call__", None))
 
 
 def _told_inputs(
@@ -1014,6 +1201,8 @@ def _told_output(tool: str, output: Any) -> List[str]:
         return []
     if isinstance(output, str):
         return [str.__str__(output)]
+    if isinstance(output, _Streamed):
+        return ["".join(output)]
     try:
         return [json.dumps(_plain(output), ensure_ascii=False)]
     except TypeError as error:
@@ -1024,18 +1213,22 @@ def _told_error(error: BaseException) -> List[str]:
     return [f"{type(error).__name__}: {error}".rstrip(": ")]
 
 
-def _heard(output: Any, told: List[str], judged: Verdict[List[str]]) -> Any:
+def _heard(output: Any, told: List[str], judged: Verdict[List[str]], reading: Reading) -> Any:
     """The output in the form that the guardian let pass. A notice that it put in the place of
     something else than a string would not be of its type: that is Denied."""
     if judged.content == told:
         return output
-    text = judged.content[0]
-    if isinstance(output, str):
-        return text
     try:
-        return json.loads(text)
+        return reading.replaced(output, judged.content)
     except ValueError:
-        raise Denied(dataclasses.replace(judged, decision="deny"), f"{judged.message} {text}") from None
+        raise Denied(dataclasses.replace(judged, decision="deny"), " ".join([judged.message, *judged.content])) from None
+
+
+def _output_of(output: Any, texts: List[str]) -> Any:
+    """What _told_output told of, with another text."""
+    if isinstance(output, _Streamed):
+        return texts
+    return texts[0] if isinstance(output, str) else json.loads(texts[0])
 
 
 def _raise_again(error: Exception, told: List[str], judged: Verdict[List[str]]) -> NoReturn:

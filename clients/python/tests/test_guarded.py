@@ -17,7 +17,7 @@ import traceback
 import unittest
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Dict, List, Optional
+from typing import Any, AsyncIterator, Dict, Iterator, List, Optional
 
 from reeve_aos import Denied, GuardianError, ToolFailed, Verdict
 
@@ -167,8 +167,61 @@ class Guarded(unittest.TestCase):
         def stream() -> Any:
             yield 1
 
-        with self.assertRaisesRegex(TypeError, "what stream returned is a generator.*cannot be judged"):
+        stream = self.guardian.guarded(lambda: iter("ab"), name="stream")
+        with self.assertRaisesRegex(TypeError, "what stream returned is a str_.*cannot be judged"):
             stream()
+
+    def test_generators(self) -> None:
+        """What is forbidden may lie across the pieces."""
+        began: List[str] = []
+
+        @self.guardian.guarded
+        def write_file(path: str, halves: List[str]) -> Iterator[str]:
+            began.append(path)
+            yield from ("".join(reversed(half)) for half in halves)  # which the policy does not know again in the inputs
+
+        self.assertEqual(list(write_file("/srv/a", ["a", "b"])), ["a", "b"])
+        self.assertEqual(list(write_file("/srv/a", ["0000 0004", "2000 0000 "])), ["****"])
+        with self.assertRaises(Denied):
+            next(write_file("/srv/a", ["brof", "neddi"]))
+        unread = write_file("/srv/a", ["a"])
+        self.assertEqual(began, ["/workspace/file"] * 3)
+        self.assertEqual(list(unread), ["a"])
+
+        @self.guardian.guarded
+        def rows() -> Iterator[Dict[str, Any]]:
+            yield {"n": 1}
+            yield {"card": CARD}
+
+        self.assertEqual(list(rows()), [{"n": 1}, {"card": "****"}])
+
+        @self.guardian.guarded
+        def endless() -> Iterator[str]:
+            while True:
+                yield "x" * (1 << 20)
+
+        with self.assertRaisesRegex(ValueError, "more than can be judged"):
+            next(endless())
+
+        @self.guardian.guarded
+        def wipe_all() -> Iterator[str]:
+            began.append("wiped")
+            yield "wiped"
+
+        with self.assertRaises(Denied):
+            next(wipe_all())
+        self.assertNotIn("wiped", began)
+
+        @self.guardian.guarded
+        async def pages(halves: List[str]) -> AsyncIterator[str]:
+            for half in halves:
+                yield "".join(reversed(half))
+
+        async def main() -> List[str]:
+            async with self.guardian.session() as session, session.turn():
+                return [page async for page in pages(["0000 0004", "2000 0000 "])]
+
+        self.assertEqual(asyncio.run(main()), ["****"])
 
     def test_tool_raises(self) -> None:
         @self.guardian.guarded
