@@ -56,7 +56,7 @@ func ActionOf(by act.Principal, body []byte) *act.Action {
 	}
 	texts := content.Set{}
 	read := message.Read(doc.Root(), "", &texts)
-	a.Method, a.InnerMethod, a.ID, a.Arguments, a.Traceparent = read.Method, read.Method, read.ID, read.Arguments, read.Traceparent
+	a.Method, a.InnerMethod, a.ID, a.Arguments, a.Traceparent, a.Labels = read.Method, read.Method, read.ID, read.Arguments, read.Traceparent, read.Labels
 	texts.Complete(a, message.AppendCanonical(nil, doc.Root()))
 	a.Earlier = sha256.Sum256(message.AppendCanonical([]byte(act.A2AReceive), doc.Root()))
 	return a
@@ -160,7 +160,13 @@ func takes(v *view, r *record) error {
 // durable with the decision.
 func (s *Server) judge(ctx context.Context, t *turn) error {
 	a := ActionOf(t.by.Principal, t.body)
-	_, _, err := s.cfg.Guard.DecideWith(ctx, a, guard.With{Asked: t.again, Items: func(d *guard.Ruling) ([]*guard.Item, error) {
+	a.Session = t.id
+	before, err := s.labels(ctx, t)
+	if err != nil {
+		return err
+	}
+	a.Labels = append(a.Labels, before...)
+	_, _, err = s.cfg.Guard.DecideWith(ctx, a, guard.With{Asked: t.again, Begins: t.begins, Items: func(d *guard.Ruling) ([]*guard.Item, error) {
 		now := s.cfg.Now()
 		r, item, err := s.tasks.Get(ctx, t.id)
 		if err != nil {
@@ -204,6 +210,32 @@ func (s *Server) judge(ctx context.Context, t *turn) error {
 		s.changed(t.id)
 	}
 	return err
+}
+
+// begins names the session of the tree that a message has become, which knows what the
+// message says.
+func (t *turn) begins() guard.SessionName {
+	if t.plan == nil {
+		return guard.SessionName{}
+	}
+	return engine.SessionOf(t.plan.top.User, t.plan.top.ID)
+}
+
+// labels are what is known of what the tree before has read, which a message goes on from:
+// the one that it becomes has read that, too.
+func (s *Server) labels(ctx context.Context, t *turn) ([]string, error) {
+	if t.turns == 0 {
+		return nil, nil
+	}
+	r, _, err := s.tasks.Get(ctx, t.id)
+	if err != nil || r == nil {
+		return nil, err
+	}
+	user := r.User
+	if top, err := s.cfg.Engine.Row(ctx, t.by, r.root()); err == nil { // else it was removed
+		user = top.User
+	}
+	return s.cfg.Guard.LabelsAfter(ctx, engine.SessionOf(user, r.root()))
 }
 
 // accept makes a record that of a task that goes on with a message, as the policy

@@ -144,6 +144,10 @@ type ToolArgument struct {
 	Required       bool
 }
 
+// LabelsKey is the member of an A2A message's metadata that has its labels: what whoever
+// sends it has read that may have gone into it, as tags, and foreign.
+const LabelsKey = "reeve.labels"
+
 // Definition is one tool as an MCP server defines it: its canonical name and a
 // SHA-256 over the whole definition in canonical JSON.
 type Definition struct {
@@ -230,6 +234,10 @@ type Action struct {
 	// Traceparent names the caller's span that the act is part of, where it said so: see
 	// ParseTraceparent. It tells whoever traces where the act belongs, and nothing else.
 	Traceparent string
+
+	// Labels are what whoever says it gives it: tags, and foreign. They can lower what is
+	// thought of it, and never raise it.
+	Labels []string
 
 	// Within is what an approval of the act is bound to; empty means its session.
 	Within string

@@ -505,7 +505,7 @@ func (d *decoder) a2a() *params.Fault {
 	if m.Request {
 		d.a.Kind, d.a.ID, d.a.Answers = act.A2ASend, m.ID, ""
 	}
-	d.a.InnerMethod, d.a.Arguments, d.a.Failed, d.a.Traceparent = m.Method, m.Arguments, m.Failed, m.Traceparent
+	d.a.InnerMethod, d.a.Arguments, d.a.Failed, d.a.Traceparent, d.a.Labels = m.Method, m.Arguments, m.Failed, m.Traceparent, m.Labels
 	var buf [1024]byte
 	d.complete(a2a.AppendCanonical(buf[:0], v, beside...), known...)
 	return nil

@@ -90,7 +90,7 @@ type a2aInputs struct {
 }
 
 // message is what the agent is sent.
-func (in *a2aInputs) message(key string) (*a2a.Message, error) {
+func (in *a2aInputs) message(key string, labels []string) (*a2a.Message, error) {
 	m := &a2a.Message{ID: key, Role: a2a.MessageRoleUser, ContextID: in.Context, TaskID: a2a.TaskID(in.Task)}
 	if key == "" {
 		m.ID = a2a.NewMessageID()
@@ -119,7 +119,28 @@ func (in *a2aInputs) message(key string) (*a2a.Message, error) {
 			return nil, final("the input \"metadata\" must be an object")
 		}
 	}
+	if len(labels) > 0 {
+		m.SetMeta(act.LabelsKey, in.labelled(labels))
+	}
 	return m, nil
+}
+
+// labelled are the labels of a message: what its tree has read, and what the task itself
+// says that it is.
+func (in *a2aInputs) labelled(labels []string) (all []any) {
+	for _, l := range labels {
+		all = append(all, l)
+	}
+	var said map[string]jsontext.Value
+	var more []string
+	if json.Unmarshal(in.Metadata, &said) == nil && json.Unmarshal(said[act.LabelsKey], &more) == nil {
+		for _, l := range more {
+			if !slices.Contains(labels, l) {
+				all = append(all, l)
+			}
+		}
+	}
+	return all
 }
 
 func (e *a2aExecutor) Execute(ctx context.Context, job *Job) (value jsontext.Value, err error) {
@@ -138,7 +159,7 @@ func (e *a2aExecutor) Execute(ctx context.Context, job *Job) (value jsontext.Val
 	if err != nil {
 		return nil, err
 	}
-	message, err := in.message(job.Key)
+	m, err := in.message(job.Key, job.Labels)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +187,7 @@ func (e *a2aExecutor) Execute(ctx context.Context, job *Job) (value jsontext.Val
 	if err := c.connect(ctx, client.Client, to); err != nil {
 		return nil, err
 	}
-	if err := c.send(ctx, message); err != nil {
+	if err := c.send(ctx, m); err != nil {
 		return nil, err
 	}
 	return c.result()

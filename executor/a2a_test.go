@@ -17,6 +17,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -202,6 +203,31 @@ func TestA2AMessage(t *testing.T) {
 	_, err = try(t, e, a2aInputsFor(server, "work", `,"task_id":"none-of-this-id"`)).run(t.Context(), e)
 	if failure := wrong(t, err); !failure.Final {
 		t.Errorf("an unknown task: %+v", failure)
+	}
+}
+
+// TestA2ALabels: a message has the labels of what was read before it, and those that its
+// task gives it itself; neither takes the place of the other.
+func TestA2ALabels(t *testing.T) {
+	for _, c := range []struct {
+		said   string
+		labels []string
+		want   any
+	}{
+		{`{}`, nil, nil},
+		{`{"reeve.labels":["private"]}`, nil, []any{"private"}},
+		{`{"a":1}`, []string{"foreign"}, []any{"foreign"}},
+		{`{"reeve.labels":["private","foreign"]}`, []string{"foreign", "staff"}, []any{"foreign", "staff", "private"}},
+		{`{"reeve.labels":"own"}`, []string{"foreign"}, []any{"foreign"}},
+	} {
+		in := a2aInputs{Message: jsontext.Value(`"hello"`), Metadata: jsontext.Value(c.said)}
+		m, err := in.message("key", c.labels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, m.Metadata[act.LabelsKey]); diff != "" {
+			t.Errorf("%s and %v: %s", c.said, c.labels, diff)
+		}
 	}
 }
 

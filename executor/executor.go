@@ -83,6 +83,9 @@ type Job struct {
 	Results []Result
 	// Manifest is what the work may use.
 	Manifest act.Manifest
+	// Labels are what is known of what the task's tree has read: tags, and foreign. They go
+	// along with what is sent to others who ask for them.
+	Labels []string
 	// Progress tells how far the work is, from 0 to 1, and what goes on; a fraction
 	// below 0 leaves it. It may be called often: what comes too fast is put together.
 	Progress func(fraction float64, message string)

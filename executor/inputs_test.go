@@ -185,7 +185,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		var a2aIn a2aInputs
 		if decode(job, &a2aIn) == nil {
-			a2aIn.message("k")
+			a2aIn.message("k", job.Labels)
 		}
 		var commandIn commandInputs
 		if decode(job, &commandIn) == nil {

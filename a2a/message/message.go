@@ -27,6 +27,8 @@ type Message struct {
 	Failed bool
 	// Traceparent is the caller's span as the metadata of a message names it.
 	Traceparent string
+	// Labels are those that the metadata of a message gives it.
+	Labels []string
 }
 
 // Read reads the message v, whose JSON Pointer is base, and adds its texts: all
@@ -54,6 +56,13 @@ func Read(v rawjson.Value, base string, texts *content.Set, beside ...string) Me
 		if text := at.Get("metadata").Get("traceparent").Text(); text != "" {
 			m.Traceparent = text // the innermost is the nearest to who speaks
 		}
+		m.label(at)
+	}
+	for _, at := range [...]rawjson.Value{v, v.Get("result")} { // an answer: a message, a task, or an event of one
+		m.label(at)
+		for _, inner := range [...]string{"message", "task", "statusUpdate", "artifactUpdate"} {
+			m.label(at.Get(inner))
+		}
 	}
 	for name, member := range v.Members() {
 		if slices.Contains(beside, name) {
@@ -70,6 +79,21 @@ func Read(v rawjson.Value, base string, texts *content.Set, beside ...string) Me
 		}
 	}
 	return m
+}
+
+// Bounds of the labels of one message.
+const (
+	maxLabels = 32
+	maxLabel  = 64 // bytes
+)
+
+// label notes the labels that a message, or what it is a part of, has in its metadata.
+func (m *Message) label(of rawjson.Value) {
+	for _, v := range of.Get("metadata").Get(act.LabelsKey).Elems() {
+		if t := v.Text(); t != "" && len(t) <= maxLabel && len(m.Labels) < maxLabels && !slices.Contains(m.Labels, t) {
+			m.Labels = append(m.Labels, t)
+		}
+	}
 }
 
 // isEnveloped reports whether v is a JSON-RPC request or answer. What has the

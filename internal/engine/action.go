@@ -10,15 +10,19 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/task"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// owner is the principal that a task is executed for.
-func owner(t *task.Task) act.Principal {
-	return act.Principal{Name: cmp.Or(t.User, "anonymous"), Method: "task"}
+// door is what tasks' acts come by.
+const door = "flow"
+
+// owner is the principal that a user's tasks are executed for.
+func owner(user string) act.Principal {
+	return act.Principal{Name: cmp.Or(user, "anonymous"), Method: "task"}
 }
 
 // links are the details of a record about a task.
@@ -35,7 +39,7 @@ func links(t *task.Task, more ...string) map[string]string {
 func (e *Engine) newAction(kind act.Kind, j *job, number int, body []byte) *act.Action {
 	step := fmt.Sprintf("%s/%d/%d", j.ID, j.Run, number)
 	a := &act.Action{
-		Door: "flow", Method: "tasks.execute", Kind: kind, Principal: owner(j.Task),
+		Door: door, Method: "tasks.execute", Kind: kind, Principal: owner(j.User),
 		Session: e.session(j.Root), Within: j.Root.String(), Task: j.Root.String(), Step: step, Resource: j.Executor, Body: body,
 		User: act.User{ID: j.User},
 	}
@@ -51,6 +55,20 @@ func (e *Engine) session(root task.ID) string {
 		return root.String()
 	}
 	return root.String() + "@" + e.cfg.Node
+}
+
+// partOf is the session of a whole tree, of which each node has a part; none where one
+// node has it all.
+func (e *Engine) partOf(t *task.Task) guard.SessionName {
+	if e.cfg.Store.LeaseEnds().IsZero() {
+		return guard.SessionName{}
+	}
+	return SessionOf(t.User, t.Root)
+}
+
+// SessionOf names what is remembered of a user's tree.
+func SessionOf(user string, root task.ID) guard.SessionName {
+	return guard.SessionName{Principal: owner(user).Name, Door: door, Session: root.String()}
 }
 
 // startAction is the act of starting a task.
@@ -108,7 +126,7 @@ func complete(a *act.Action) {
 // ActionOf is the act of a task's start, or of taking its result, as its record has it:
 // all that the body says of it.
 func ActionOf(kind act.Kind, body []byte) *act.Action {
-	a := &act.Action{Door: "flow", Method: "tasks.execute", Kind: kind, Body: body}
+	a := &act.Action{Door: door, Method: "tasks.execute", Kind: kind, Body: body}
 	if doc, err := rawjson.Parse(body); err == nil {
 		a.Resource = doc.Root().Get("executor").Text()
 	}

@@ -107,6 +107,7 @@ type job struct {
 	inputs      jsontext.Value
 	results     []task.Result
 	manifest    act.Manifest
+	labels      []string
 }
 
 // attempt makes one attempt. After an error nothing was begun.
@@ -147,7 +148,7 @@ func (e *Engine) attempt(ctx context.Context, h task.Handed, a *attempt, name *s
 		return context.Cause(ctx)
 	}
 	began := false
-	decided, _, err := e.cfg.Guard.DecideWith(ctx, action, guard.With{Asked: t.Held != "", Task: func(d *guard.Ruling) (*task.Change, error) {
+	decided, _, err := e.cfg.Guard.DecideWith(ctx, action, guard.With{Asked: t.Held != "", PartOf: e.partOf(t), Task: func(d *guard.Ruling) (*task.Change, error) {
 		manifest, limited := d.Policy.Manifest(action.Canonical)
 		d.Manifest = &manifest
 		c := &task.Change{Task: t.ID, Root: t.Root, At: e.cfg.Now(), Attempt: h.Attempt, Node: e.cfg.Node}
@@ -161,7 +162,7 @@ func (e *Engine) attempt(ctx context.Context, h task.Handed, a *attempt, name *s
 			c.Held = d.Approval.ID
 			return c, nil
 		case act.Allow, act.Modify:
-			c.Kind, began = task.Start, true
+			c.Kind, began, j.labels = task.Start, true, d.Labels
 			j.manifest = manifest
 			if !limited {
 				j.manifest = j.description.Manifest
@@ -296,7 +297,7 @@ func noExecutor(id string) string {
 
 // refuse ends a task that cannot be executed, whatever the policy says.
 func (e *Engine) refuse(ctx context.Context, j *job, h task.Handed, why string) error {
-	_, err := e.record(ctx, "task.refuse", owner(j.Task), nil, links(j.Task, "reason", why),
+	_, err := e.record(ctx, "task.refuse", owner(j.User), nil, links(j.Task, "reason", why),
 		&task.Change{Kind: task.Refuse, Task: j.ID, Root: j.Root, At: e.cfg.Now(), Attempt: h.Attempt, Node: e.cfg.Node, Message: why})
 	return err
 }
@@ -349,7 +350,7 @@ func run(ctx context.Context, j *job, p *progress) (result jsontext.Value, err e
 	result, err = j.executor.Execute(ctx, &executor.Job{
 		Task: j.ID.String(), Root: j.Root.String(), Name: j.Name, User: j.User, Attempt: j.Attempt,
 		Key: fmt.Sprintf("%s/%d", j.ID, j.Run), Inputs: j.inputs, Params: j.Params, Results: results,
-		Manifest: j.manifest, Progress: p.report,
+		Manifest: j.manifest, Labels: j.labels, Progress: p.report,
 	})
 	if err != nil {
 		if said, ok := errors.AsType[*executor.Error](err); ok && !acceptable(said.Result) {
@@ -395,7 +396,7 @@ func (e *Engine) finish(j *job, a *attempt, result jsontext.Value, failed error)
 	outcome := task.PhaseFailed
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		action := e.resultAction(j, a.number, result, failed)
-		_, _, err := e.cfg.Guard.DecideWith(ctx, action, guard.With{Task: func(d *guard.Ruling) (*task.Change, error) {
+		_, _, err := e.cfg.Guard.DecideWith(ctx, action, guard.With{PartOf: e.partOf(j.Task), Task: func(d *guard.Ruling) (*task.Change, error) {
 			outcome = task.PhaseFailed
 			c := &task.Change{Kind: task.Finish, Task: j.ID, Root: j.Root, At: e.cfg.Now(), Attempt: a.number, Node: e.cfg.Node, Outcome: outcome}
 			body := action.Body

@@ -147,7 +147,7 @@ func (e *Engine) trigger(ctx context.Context, r *task.Row, now time.Time) {
 		return
 	}
 	details := links(t, "due", r.Next.UTC().Format(time.RFC3339))
-	if _, err := e.record(ctx, "task.schedule", owner(t), nil, details, c); err != nil && !errors.Is(err, task.ErrMoved) && ctx.Err() == nil {
+	if _, err := e.record(ctx, "task.schedule", owner(t.User), nil, details, c); err != nil && !errors.Is(err, task.ErrMoved) && ctx.Err() == nil {
 		e.cfg.Logger.Error("a schedule cannot be kept", "task", r.ID.String(), "error", err)
 	}
 }

@@ -353,6 +353,7 @@ type Ruling struct {
 	*act.Decision
 	Modified []byte // the whole request as the decision changes it; nil when it does not
 	Policy   *policy.Set
+	Labels   []string // that the act's session has then, where the policy follows values
 }
 
 // With is what becomes durable together with a decision. Its functions may be called
@@ -361,6 +362,12 @@ type Ruling struct {
 type With struct {
 	Items func(r *Ruling) ([]*Item, error)
 	Task  func(r *Ruling) (*task.Change, error)
+	// PartOf names the session that the act's own is a part of, beside parts on other nodes;
+	// zero for none. Labels that one of them has they all have.
+	PartOf SessionName
+	// Begins names a session that begins with what the act's own knows then: of the work that
+	// the act begins. Zero for none.
+	Begins func() SessionName
 	// Asked says that people have been asked about this act, and are not again.
 	Asked bool
 }
@@ -461,7 +468,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With, read *ha
 	e := g.entry(in, &d, modified)
 	noted := g.note(&d, in, set, nil)
 	e.Links = appendHabits(e.Links, noted)
-	made, err := g.add(ctx, e, q, consent, &Ruling{&d, modified, set})
+	made, err := g.add(ctx, e, q, consent, &Ruling{Decision: &d, Modified: modified, Policy: set})
 	if err != nil {
 		return act.Decision{}, nil, err
 	}
@@ -481,7 +488,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With, read *ha
 func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read *hazard.Reading) (act.Decision, []byte, error) {
 	usual := g.habitsOf(ctx, a, g.policy.Load()) // before the session is locked: it may be read from the disk
 	follows := g.policy.Load().Follows()
-	s, err := g.sessions.lockRun(ctx, a, follows)
+	s, err := g.sessions.lockRun(ctx, a, q.PartOf, follows)
 	if err != nil {
 		return act.Decision{}, nil, err
 	}
@@ -508,7 +515,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		}
 		// The recorded answer has expired, or the act was held until now: it is
 		// judged anew.
-		if s, err = g.sessions.lockRun(ctx, a, follows); err != nil {
+		if s, err = g.sessions.lockRun(ctx, a, q.PartOf, follows); err != nil {
 			return act.Decision{}, nil, err
 		}
 		violations, _ = s.state.Check(a, owners)
@@ -563,12 +570,22 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		s.state.Read(step, a, from, endorsed)
 	}
 	e.Writes = append(e.Writes, &ledger.Write{Head: s.head, Data: step.Append(nil)})
-	made, err := g.add(ctx, e, q, consent, &Ruling{&d, modified, set})
+	ruling := &Ruling{Decision: &d, Modified: modified, Policy: set}
+	if set.Follows() {
+		ruling.Labels = s.state.LabelsWith(step)
+	}
+	made, err := g.add(ctx, e, q, consent, ruling)
 	if err != nil {
 		s.unlock()
 		return act.Decision{}, nil, err
 	}
-	above, err := g.labelParent(&s, a, step)
+	if q.Begins != nil && set.Follows() {
+		err = g.begin(ctx, e, &s, step, q.Begins())
+	}
+	var above lift
+	if err == nil {
+		above, err = g.labelParent(&s, a, step, e)
+	}
 	if err != nil {
 		made(false)
 		s.unlock()
@@ -577,20 +594,21 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	t, err := g.cfg.Log.Enqueue(s.generation, e)
 	if err != nil {
 		made(false)
-		above(ctx)
+		above.drop(ctx)
 		s.forget()
 		s.unlock()
 		return act.Decision{}, nil, err
 	}
 	number := s.state.Apply(step)
 	s.queued(number, t)
+	above.queued(t)
 
 	// Also when the caller has gone away: the step is in the session's memory
 	// and its end must be known.
 	d.Position, err = t.Wait(context.WithoutCancel(ctx))
 	made(err == nil)
 	release() // before the sessions are locked again: who has them may wait for the approval
-	above(ctx)
+	above.settle(ctx, t, d.Position, err)
 	s.settle(number, t, d.Position, err)
 	if err != nil {
 		return act.Decision{}, nil, err

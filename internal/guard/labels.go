@@ -10,6 +10,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/provenance"
 	"reeve.example/reeve/internal/session"
 )
 
@@ -40,9 +41,25 @@ func (g *Guard) Labels(ctx context.Context, of SessionName) (Labels, error) {
 	return Labels{s.state.Labels(), slices.Clone(v.Planned), v.Heard}, nil
 }
 
+// LabelsAfter are the labels that what goes on from a session has from it: where that is
+// forgotten, it may have read anything.
+func (g *Guard) LabelsAfter(ctx context.Context, of SessionName) ([]string, error) {
+	if !g.policy.Load().Follows() {
+		return nil, nil
+	}
+	has, err := g.Labels(ctx, of)
+	switch {
+	case errors.Is(err, ErrForgotten):
+		return []string{provenance.Foreign.String()}, nil
+	case errors.Is(err, ledger.ErrNotFound):
+		return nil, nil
+	}
+	return has.Labels, err
+}
+
 // lockKnown locks a session that is remembered.
 func (g *Guard) lockKnown(ctx context.Context, of SessionName) (*held, error) {
-	s, err := g.sessions.lock(ctx, of.key(), of.Principal, g.cfg.Now())
+	s, err := g.sessions.lockNow(ctx, of.key(), of.Principal, g.cfg.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -122,27 +139,83 @@ func (g *Guard) queue(s *held, step *session.Step, e *ledger.Entry) (settle func
 	}, nil
 }
 
-// labelParent gives the session that began one the labels that it has by a step, or had
-// already, before that is recorded: what a sub-agent has read its parent has read. It
-// unlocks the parent, now or when the returned function, which must be called, has waited
-// for the record.
-func (g *Guard) labelParent(s *run, a *act.Action, step *session.Step) (settle func(context.Context), err error) {
+// lift is what the session above one gets by a step of that one.
+type lift struct {
+	done func(context.Context) // of a record of its own
+	held *held                 // or else the session, locked, and its step in the other's entry; nil for nothing
+	step *session.Step
+	at   int64
+}
+
+// labelParent gives the session above one the labels that this one has by a step, or had
+// already, before that is recorded: what a sub-agent has read its parent has read, and what
+// a part has read the whole has. The parts of a whole are decided on several nodes, and what
+// follows from a step may be on another one: so the whole has its labels in the same entry.
+// It unlocks the session above, now or when the lift is settled.
+func (g *Guard) labelParent(s *run, a *act.Action, step *session.Step, e *ledger.Entry) (l lift, err error) {
 	p := s.parent
 	if p == nil {
-		return func(context.Context) {}, nil
+		return lift{}, nil
 	}
 	labels := s.state.Gains(step, p.state)
 	s.parent = nil
 	if len(labels) == 0 {
 		p.unlock()
-		return func(context.Context) {}, nil
+		return lift{}, nil
 	}
-	e := g.entryOf(&Note{Kind: "session.labels", Door: a.Door, By: a.Principal, Details: map[string]string{
-		"session": a.Parent, "of": a.Session, "labels": strings.Join(labels, " "),
-	}})
-	done, err := g.queue(p, p.state.Label(g.cfg.Now(), labels), e)
+	given := p.state.Label(g.cfg.Now(), labels)
+	if s.partOf {
+		e.Writes = append(e.Writes, &ledger.Write{Head: p.head, Data: given.Append(nil)})
+		return lift{held: p, step: given}, nil
+	}
+	done, err := g.queue(p, given, g.entryOf(&Note{Kind: "session.labels", Door: a.Door, By: a.Principal, Details: map[string]string{
+		"session": s.above.Session, "of": a.Session, "labels": strings.Join(labels, " "),
+	}}))
 	if err != nil {
-		return nil, err
+		return lift{}, err
 	}
-	return func(ctx context.Context) { _, _ = done(ctx) }, nil // what is lost is given again with the next step
+	return lift{done: func(ctx context.Context) { _, _ = done(ctx) }}, nil // what is lost is given again with the next step
+}
+
+// queued unlocks the session above, whose step waits in an entry.
+func (l *lift) queued(t *ledger.Ticket) {
+	if l.held != nil {
+		l.at = l.held.state.Apply(l.step)
+		l.held.queued(l.at, t)
+	}
+}
+
+// settle gives the session above back when it is known how the entry ended.
+func (l *lift) settle(ctx context.Context, t *ledger.Ticket, at act.Position, err error) {
+	if l.done != nil {
+		l.done(ctx)
+	}
+	if l.held != nil {
+		l.held.settle(l.at, t, at, err)
+	}
+}
+
+// drop gives the session above back where no entry was queued.
+func (l *lift) drop(ctx context.Context) {
+	if l.done != nil {
+		l.done(ctx)
+	}
+	if l.held != nil {
+		l.held.unlock()
+	}
+}
+
+// begin adds to an entry the first step of a session that begins with what one knows after
+// a step. One that is there already stays as it is.
+func (g *Guard) begin(ctx context.Context, e *ledger.Entry, s *run, step *session.Step, name SessionName) error {
+	key := name.key()
+	if name.Session == "" || key == s.key {
+		return nil
+	}
+	at, there, err := g.cfg.Store.KeyHead(ctx, key)
+	if err != nil || there {
+		return err
+	}
+	e.Writes = append(e.Writes, &ledger.Write{Head: ledger.NewKeyHead(key, at, false), Data: s.state.Begins(step, s.key).Append(nil)})
+	return nil
 }

@@ -202,14 +202,21 @@ func SetValuesKey(values *provenance.Memory, key []byte, session ledger.Key) {
 type run struct {
 	*held
 	parent *held // nil for none that is known
+	above  SessionName
+	partOf bool // of the parent, which has all labels, and not begun by it
 }
 
 // lockRun locks the session of an act and, where values are followed, the one that began
 // it: a sub-agent's knows what its parent's knew, and what it reads its parent's has read.
-func (m *memory) lockRun(ctx context.Context, a *act.Action, follows bool) (r run, err error) {
+// What is a part of a session has the labels, too, that any other part has got since.
+func (m *memory) lockRun(ctx context.Context, a *act.Action, partOf SessionName, follows bool) (r run, err error) {
 	key := sessionKey(a)
-	above := SessionName{Principal: a.Principal.Name, Door: a.Door, Agent: a.Agent.ID, Session: a.Parent}.key()
-	if a.Parent == "" || above == key || !follows {
+	r.above, r.partOf = partOf, partOf.Session != ""
+	if !r.partOf {
+		r.above = SessionName{Principal: a.Principal.Name, Door: a.Door, Agent: a.Agent.ID, Session: a.Parent}
+	}
+	above := r.above.key()
+	if r.above.Session == "" || above == key || !follows {
 		r.held, err = m.lock(ctx, key, a.Principal.Name, a.At)
 		return r, err
 	}
@@ -220,22 +227,26 @@ func (m *memory) lockRun(ctx context.Context, a *act.Action, follows bool) (r ru
 		first, second = second, first
 		keys[0], keys[1] = above, key
 	}
-	if *first, err = m.lock(ctx, keys[0], a.Principal.Name, a.At); err != nil {
+	if *first, err = m.lockNow(ctx, keys[0], a.Principal.Name, a.At); err != nil {
 		return run{}, err
 	}
-	if *second, err = m.lock(ctx, keys[1], a.Principal.Name, a.At); err != nil {
+	if *second, err = m.lockNow(ctx, keys[1], a.Principal.Name, a.At); err != nil {
 		(*first).unlock()
 		return run{}, err
 	}
-	switch {
-	case r.generation != r.parent.generation: // something failed between
+	if r.generation != r.parent.generation { // something failed between
 		r.unlock()
 		return run{}, ledger.ErrStale
-	case r.parent.state.Known && r.parent.state.Steps == 0: // nobody has seen it
+	}
+	switch unseen := r.parent.state.Known && r.parent.state.Steps == 0; {
+	case unseen && !r.partOf:
 		r.parent.unlock()
 		r.parent = nil
-	case r.state.Known && r.state.Steps == 0:
+	case !unseen && r.state.Known && r.state.Steps == 0:
 		r.state.Inherit(r.parent.state, above)
+	}
+	if r.partOf {
+		r.state.Takes(r.parent.state)
 	}
 	return r, nil
 }
@@ -256,6 +267,16 @@ func (m *memory) size() (n, bytes int) {
 
 // lock returns a principal's session, locked, its state read from the store if need be.
 func (m *memory) lock(ctx context.Context, key ledger.Key, principal string, now time.Time) (*held, error) {
+	return m.locked(ctx, key, principal, now, false)
+}
+
+// lockNow is lock for a session that is read and may not be written, so that no write would
+// tell that another node has written it since: it is looked whether one has.
+func (m *memory) lockNow(ctx context.Context, key ledger.Key, principal string, now time.Time) (*held, error) {
+	return m.locked(ctx, key, principal, now, m.shared)
+}
+
+func (m *memory) locked(ctx context.Context, key ledger.Key, principal string, now time.Time, look bool) (*held, error) {
 	m.mu.Lock()
 	h := m.held[key]
 	if h == nil {
@@ -268,6 +289,9 @@ func (m *memory) lock(ctx context.Context, key ledger.Key, principal string, now
 	m.mu.Unlock()
 
 	h.sync.Lock()
+	if look {
+		h.roams = max(h.roams, 1)
+	}
 	generation := m.log.Generation()
 	if h.state != nil && h.generation == generation && now.Sub(h.state.Last) <= session.TTL && h.followed(ctx) {
 		return h, nil

@@ -20,6 +20,7 @@ type label struct {
 	by      provenance.Origin
 	fields  []string
 	tags    []string
+	takes   []string // the tags that who says it may give it
 }
 
 // partSet is a set of parts of a user's message.
@@ -31,7 +32,7 @@ const (
 )
 
 var (
-	labelKeys  = []string{"on", "tools", "servers", "parts", "label", "own", "tags", "values"}
+	labelKeys  = []string{"on", "tools", "servers", "parts", "label", "own", "tags", "takes", "values"}
 	labelNames = []string{"own", "foreign", "user"}
 	partNames  = []string{"files", "quotes"}
 )
@@ -89,22 +90,29 @@ func (d *document) readLabel(n *node) {
 		}
 		l.fields = append(l.fields, w.Text)
 	}
-	for _, w := range d.words(n.Get("tags"), "tags") {
-		switch {
-		case !codePattern.MatchString(w.Text) || len(w.Text) > maxTag:
-			d.at(w, "use lower-case words joined by . _ or -", "%q cannot be a tag", w.Text)
-		case w.Text == provenance.Foreign.String():
-			d.at(w, "write label: foreign", "foreign is no tag: a session has it when it read anything foreign")
-		}
-		l.tags = append(l.tags, w.Text)
-	}
-	if l.by == provenance.Unknown && l.fields == nil && l.tags == nil {
+	l.tags = d.tags(n, "tags", "write label: foreign")
+	l.takes = d.tags(n, "takes", "leave it out: whoever says that a text is foreign is believed")
+	if l.by == provenance.Unknown && l.fields == nil && l.tags == nil && l.takes == nil {
 		d.at(n, "add label: own, own: [/id] or tags: [private]", "the label says nothing")
 	}
 	if l.by == provenance.Own && l.fields != nil {
 		d.at(n.Get("own"), "leave label: own out", "all of it is own already")
 	}
 	d.labels = append(d.labels, l)
+}
+
+// tags reads a list of tags. instead is what to write for what is none.
+func (d *document) tags(n *node, member, instead string) (list []string) {
+	for _, w := range d.words(n.Get(member), member) {
+		switch {
+		case !codePattern.MatchString(w.Text) || len(w.Text) > maxTag:
+			d.at(w, "use lower-case words joined by . _ or -", "%q cannot be a tag", w.Text)
+		case w.Text == provenance.Foreign.String():
+			d.at(w, instead, "foreign is no tag: a session has it when it read anything foreign")
+		}
+		list = append(list, w.Text)
+	}
+	return list
 }
 
 // readOwnValues reads values that are one's own wherever they stand.
@@ -146,7 +154,9 @@ func (d *document) ownValues(p pending, lists []list) (values []string) {
 }
 
 // Source is where the policy says that the texts of an act come from. tool is what
-// they are the result of, as the session knows it.
+// they are the result of, as the session knows it. What whoever says it calls foreign is
+// foreign, however it is labelled here; tags are taken from whom the policy takes them, or
+// else a stranger could fill a session's memory of tags with words of their own.
 func (s *Set) Source(a *act.Action, tool string) provenance.Source {
 	src := provenance.Source{By: provenance.Foreign, Files: provenance.Foreign, Quotes: provenance.Foreign}
 	switch a.Kind {
@@ -165,6 +175,11 @@ func (s *Set) Source(a *act.Action, tool string) provenance.Source {
 			continue
 		}
 		src.Tags = append(src.Tags, l.tags...)
+		for _, t := range l.takes {
+			if slices.Contains(a.Labels, t) {
+				src.Tags = append(src.Tags, t)
+			}
+		}
 		if l.parts != 0 {
 			if a.Kind == act.MessageUser && l.by != provenance.Unknown {
 				if l.parts&filesPart != 0 {
@@ -180,10 +195,10 @@ func (s *Set) Source(a *act.Action, tool string) provenance.Source {
 		src.Fields = append(src.Fields, l.fields...)
 	}
 	switch {
+	case slices.Contains(a.Labels, provenance.Foreign.String()):
+		src.By, src.Fields = provenance.Foreign, nil
 	case foreign:
 		src.By = provenance.Foreign
-	case own && a.Kind != act.MessageUser:
-		src.By = provenance.Own
 	case own:
 		src.By = provenance.Own
 	}

@@ -52,6 +52,7 @@ const (
 	flagWhole
 	flagVouched // a person vouched for what was read until now
 	flagClears
+	flagTook // it has labels of another session
 )
 
 // mostGrams is how many grams of a step are written one by one. A step with more

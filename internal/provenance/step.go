@@ -49,6 +49,22 @@ func (m *Memory) Bound(st *Step, whole bool, number int64) {
 // Whole reports whether a step holds all that was remembered before it.
 func (st *Step) Whole() bool { return st.whole != nil }
 
+// Takes adds to a step the labels of another session, which the memory has taken already.
+func (st *Step) Takes(tags []string, foreign bool) {
+	for _, t := range tags {
+		if !slices.Contains(st.tags, t) {
+			st.tags = append(st.tags, t)
+		}
+	}
+	st.flags |= flagTook
+	if foreign {
+		st.flags |= flagForeign
+	}
+}
+
+// Took reports whether a step has labels of another session.
+func (st *Step) Took() bool { return st.flags&flagTook != 0 }
+
 // Inherits reports whether a whole step's values are under another session's key.
 func (st *Step) Inherits() bool { return st.whole != nil && st.whole.Under != [16]byte{} }
 

@@ -105,7 +105,7 @@ func (w *worker) input(one *item, t *told, was *past) (in *policy.Input, why str
 			}
 			was.state.Known = false
 		}
-		if was.gone || !one.step.Follows(was.state) || one.step.Inherits() && was.state.Steps == 0 {
+		if was.gone || !one.step.Follows(was.state) || one.step.Inherits() && was.state.Steps == 0 || one.step.Took() {
 			return in, Memory
 		}
 		in.Session = guard.Remembered(was.state, a, &w.instructions)

@@ -18,5 +18,8 @@ func (st *Step) Follows(s *State) bool { return st.steps == s.Steps+1 }
 // Forgot reports whether the memory was not whole when the step was taken.
 func (st *Step) Forgot() bool { return st.flags&flagDropped != 0 }
 
+// Took reports whether a step was decided with labels that another session had got.
+func (st *Step) Took() bool { return st.values != nil && st.values.Took() }
+
 // Inherits reports whether a step holds what the session knew that began this one.
 func (st *Step) Inherits() bool { return st.values != nil && st.values.Inherits() }

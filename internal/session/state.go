@@ -71,6 +71,7 @@ type State struct {
 	masked  bool     // something was masked in what came in
 	names   []string // of the tools called, for their results
 	past    []Done   // of the acts that the policy's rules ask for
+	taken   taken    // by the session's next step
 	// sinceWhole counts the steps since one that holds all of Values.
 	sinceWhole int
 
@@ -585,6 +586,7 @@ func (s *State) Apply(st *Step) (number int64) {
 		call: st.flags&flagCall != 0, wire: st.flags&flagWire != 0, tool: s.nameOf(st.called),
 	}
 	s.applyPast(st)
+	s.taken = taken{}
 	s.sinceWhole++
 	if st.values == nil { // nobody read what came in
 		s.Values.Lost = true

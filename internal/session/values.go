@@ -167,6 +167,24 @@ func (s *State) Labels() []string {
 	return labels
 }
 
+// LabelsWith are the labels that the session has with its next step.
+func (s *State) LabelsWith(st *Step) []string {
+	labels := s.Labels()
+	if st.values == nil {
+		return labels
+	}
+	tags, foreign := st.values.Labels()
+	for _, t := range tags {
+		if !slices.Contains(labels, t) {
+			labels = append(labels, t)
+		}
+	}
+	if f := provenance.Foreign.String(); foreign && !slices.Contains(labels, f) {
+		labels = append(labels, f)
+	}
+	return labels
+}
+
 // Clear is the step by which a person takes labels away that the session has: who vouches
 // for what it has read takes away that it is foreign. It must be the state's next step.
 func (s *State) Clear(at time.Time, labels []string) *Step {
@@ -182,11 +200,47 @@ func (s *State) Clear(at time.Time, labels []string) *Step {
 	return st
 }
 
+// taken are labels that a session has of another one's.
+type taken struct {
+	tags    []string
+	foreign bool
+}
+
+// Takes gives a session the labels of one that it is a part of, whatever has been read in
+// that since. The session's next step keeps them.
+func (s *State) Takes(from *State) {
+	for _, t := range from.Values.Tags {
+		if !slices.Contains(s.Values.Tags, t) && len(s.Values.Tags) < provenance.MaxTags {
+			s.Values.Tags, s.taken.tags = append(s.Values.Tags, t), append(s.taken.tags, t)
+		}
+	}
+	if (from.Values.Foreign || from.Values.Lost) && !s.Values.Foreign {
+		s.Values.Foreign, s.taken.foreign = true, true
+	}
+}
+
+// Begins is the first step of a session that knows what this one does after a step of it.
+// name is this one's.
+func (s *State) Begins(st *Step, name [16]byte) *Step {
+	begun := State{Known: true}
+	begun.Inherit(s, name)
+	if st.values != nil {
+		begun.Values.Apply(st.values, 0)
+	}
+	first := begun.unchanged(time.UnixMilli(st.at))
+	first.effect = act.Allow
+	begun.bound(first)
+	return first
+}
+
 // bound makes a step whole now and then, so that a session's values can be rebuilt
 // from its newest writes.
 func (s *State) bound(st *Step) {
 	if st.values == nil {
 		st.values = s.Values.Read()
+	}
+	if s.taken.foreign || s.taken.tags != nil {
+		st.values.Takes(s.taken.tags, s.taken.foreign)
 	}
 	s.Values.Bound(st.values, s.sinceWhole+1 >= wholeEvery || s.Steps == 0 && s.Inherits(), st.steps)
 }
