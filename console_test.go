@@ -1247,3 +1247,58 @@ func TestConsoleStory(t *testing.T) {
 		t.Errorf("%d steps are shown", shown)
 	}
 }
+
+// TestConsoleTasks: a tree of any size is looked at in pages and by state, what happened to it
+// is told, and schedules are listed.
+func TestConsoleTasks(t *testing.T) {
+	r := start(t, map[string]string{"policy-text": asking})
+	const root = "c0000000-0000-4000-8000-000000000002"
+	list := []string{`{"id":"` + root + `","name":"Harvest"}`}
+	for i := range 450 {
+		list = append(list, fmt.Sprintf(`{"id":"t%d","name":"Task %d <b>","parent_id":%q,"dependencies":[%s],"schemas":{"method":"system_info_executor"},"inputs":{"resource":"cpu"}}`, i, i, root,
+			map[bool]string{true: fmt.Sprintf(`{"id":"t%d","required":true}`, i/2)}[i > 0]))
+	}
+	made := func(method, params string) {
+		if code, text := r.ask(identity.Agent, "POST", "/flow", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`); code != 200 || strings.Contains(text, `"error":{`) {
+			t.Fatalf("%.300s", text)
+		}
+	}
+	made("tasks.create", `{"tasks":[`+strings.Join(list, ",")+`]}`)
+	made("tasks.create", `{"name":"Each morning","schedule_type":"daily","schedule_expression":"09:30","schedule_enabled":true,"schemas":{"method":"system_info_executor"}}`)
+	made("tasks.create", `{"name":"Not now","schedule_type":"interval","schedule_expression":"3600","schedule_enabled":false,"schemas":{"method":"system_info_executor"}}`)
+	v := r.visitor().login(identity.Admin)
+	shown := 0
+	for _, from := range []int{0, 200, 400} {
+		_, page := v.send("GET", fmt.Sprintf("/console/tasks/%s?from=%d", root, from), "")
+		_, rows, _ := strings.Cut(page, "<tbody>")
+		rows, _, _ = strings.Cut(rows, "</tbody>")
+		shown += strings.Count(rows, `<tr class="row">`)
+		if !strings.Contains(page, "450 tasks are drawn as") || len(page) > 200<<10 || strings.Contains(page, "<b>") && strings.Contains(page, "Task 1 <b>") {
+			t.Errorf("from %d: %d bytes", from, len(page))
+		}
+	}
+	if shown != 451 {
+		t.Errorf("%d of 451 tasks are shown", shown)
+	}
+	_, page := v.send("GET", "/console/tasks?status=scheduled", "")
+	for _, want := range []string{"Each morning", "09:30", "Not now", "paused"} {
+		if !strings.Contains(page, want) || strings.Contains(page, "Harvest") {
+			t.Errorf("the schedules do not have %q: %s", want, page)
+		}
+	}
+	// A part of it runs, and what happened is told.
+	const few = "c0000000-0000-4000-8000-000000000003"
+	made("tasks.execute", `{"tasks":[{"id":"`+few+`","name":"Few"},{"id":"a","name":"First","parent_id":"`+few+`","schemas":{"method":"system_info_executor"},"inputs":{"resource":"cpu"}}]}`)
+	for end := time.Now().Add(20 * time.Second); ; {
+		if _, page = v.send("GET", "/console/tasks/"+few, ""); strings.Contains(page, `id="log"`) && strings.Contains(page, `class="completed`) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("nothing was told: %s", page)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if _, page = v.send("GET", "/console/tasks/"+few+"?show=failed", ""); strings.Contains(page[strings.Index(page, "<tbody>"):strings.Index(page, "</tbody>")], "First") {
+		t.Errorf("what failed alone: %s", page)
+	}
+}

@@ -213,6 +213,7 @@ type Listed struct {
 type Event struct {
 	N        uint64 // its number, to go on after
 	Type     string
+	At       time.Time   // as Latest answers it
 	Task     task.ID     `json:"task_id"`
 	Root     task.ID     `json:"root_task_id"`
 	Status   task.Status `json:"status"`
@@ -467,6 +468,47 @@ func (c *Client) Events(ctx context.Context, id task.ID, after uint64, f func(Ev
 			return ctx.Err()
 		}
 	}
+}
+
+// Latest returns the newest events of a task's tree, the oldest of them first.
+func (c *Client) Latest(ctx context.Context, id task.ID, most int) ([]Event, error) {
+	res, err := c.request(ctx, http.MethodGet, "/tasks/"+id.String()+"/events?last="+strconv.Itoa(most), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusNotFound {
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, id)
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("read the events of %s: HTTP status %s", id, res.Status)
+	}
+	var answer struct {
+		Events []struct {
+			Number uint64    `json:"number"`
+			Type   string    `json:"type"`
+			At     time.Time `json:"at"`
+			Event  Event     `json:"event"`
+		} `json:"events"`
+	}
+	if err := json.UnmarshalRead(http.MaxBytesReader(nil, res.Body, maxAnswer), &answer); err != nil {
+		return nil, fmt.Errorf("read the events of %s: %w", id, err)
+	}
+	var list []Event
+	for _, e := range answer.Events {
+		e.Event.N, e.Event.Type, e.Event.At = e.Number, e.Type, e.At
+		list = append(list, e.Event)
+	}
+	return list, nil
+}
+
+// Scheduled returns the tasks that have a schedule, paused ones, too, the newest first.
+func (c *Client) Scheduled(ctx context.Context, limit, offset int) ([]Task, error) {
+	list, err := ask[[]Task](ctx, c, "tasks.scheduled.list", params{"enabled_only": false, "limit": limit, "offset": offset})
+	if err != nil {
+		return nil, err
+	}
+	return *list, nil
 }
 
 // follow reads one stream. over says that there is no use in another.

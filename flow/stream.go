@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"time"
 
 	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/jsonrpc"
@@ -124,6 +125,10 @@ func (s *Server) EventsHandler() http.Handler {
 			refuse(w, http.StatusInternalServerError, "The events cannot be read now.")
 			return
 		}
+		if r.URL.Query().Has("last") {
+			s.latest(w, r, by, &row)
+			return
+		}
 		if row.Open == 0 {
 			left, err := s.cfg.Engine.Events(r.Context(), by, row.ID, after, 1)
 			if err == nil && len(left) == 0 {
@@ -146,6 +151,36 @@ func (s *Server) EventsHandler() http.Handler {
 			return s.events(ctx, by, row.ID, after, send)
 		})
 	})
+}
+
+// mostLatest bounds how many of the newest events are answered at once.
+const mostLatest = 1000
+
+// latest answers the newest events of a tree, the oldest of them first, without a stream.
+func (s *Server) latest(w http.ResponseWriter, r *http.Request, by engine.Caller, root *task.Row) {
+	last, err := strconv.ParseUint(r.URL.Query().Get("last"), 10, 32)
+	if err != nil || last == 0 || last > mostLatest {
+		refuse(w, http.StatusBadRequest, "last is how many of the newest events are asked for: 1 to "+strconv.Itoa(mostLatest)+".")
+		return
+	}
+	list, err := s.cfg.Engine.Events(r.Context(), by, root.ID, root.Events-min(last, root.Events), int(last))
+	if err != nil {
+		s.cfg.Logger.Error("the events of a task cannot be read", "error", err)
+		refuse(w, http.StatusInternalServerError, "The events cannot be read now.")
+		return
+	}
+	b := []byte(`{"events":[`)
+	for i := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"number":`...)
+		b = strconv.AppendUint(b, list[i].N, 10)
+		b = append(b, `,"type":"`+list[i].Type.String()+`","at":"`+list[i].At.UTC().Format(time.RFC3339Nano)+`","event":`...)
+		b = append(task.AppendEvent(b, &list[i]), '}')
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(append(b, "]}"...))
 }
 
 // rootOf is the root of the tree that a request's task is in.

@@ -193,9 +193,11 @@ func TestEvents(t *testing.T) {
 	}
 	bodies := map[string]bool{}
 	for _, who := range []struct{ as, path string }{{"bob", root}, {"", root}, {"ann", nobody}, {"ann", "x"}} {
-		res := n.ask(who.as, "/tasks/"+who.path+"/events", "")
-		body, _ := io.ReadAll(res.Body)
-		bodies[fmt.Sprint(res.StatusCode, res.Header.Get("Content-Type"), string(body))] = true
+		for _, query := range []string{"", "?last=5"} {
+			res := n.ask(who.as, "/tasks/"+who.path+"/events"+query, "")
+			body, _ := io.ReadAll(res.Body)
+			bodies[fmt.Sprint(res.StatusCode, res.Header.Get("Content-Type"), string(body))] = true
+		}
 	}
 	if diff := cmp.Diff(map[string]bool{`404application/json{"error":"There is no such task."}`: true}, bodies); diff != "" {
 		t.Errorf("unknown and foreign: %s", diff)
@@ -395,6 +397,20 @@ func TestClient(t *testing.T) {
 		return nil
 	}); err != nil || len(types) != 6 {
 		t.Fatalf("%v: %v", types, err)
+	}
+	for most := 1; most <= 8; most++ {
+		latest, err := c.Latest(ctx, child, most)
+		if want := types[len(types)-min(most, len(types)):]; err != nil || len(latest) != len(want) || latest[0].Type != want[0] || latest[0].N != uint64(len(types)-len(want)+1) || latest[0].At.IsZero() || latest[0].Task == (task.ID{}) {
+			t.Errorf("the newest %d: %+v: %v", most, latest, err)
+		}
+	}
+	for _, last := range []string{"0", "-1", "x", "1001", ""} {
+		if res := n.ask("ann", "/tasks/"+child.String()+"/events?last="+last, ""); res.StatusCode != 400 {
+			t.Errorf("last=%s: %s", last, res.Status)
+		}
+	}
+	if _, err := c.Latest(ctx, task.ID{1}, 1); !errors.Is(err, flow.ErrNotFound) {
+		t.Errorf("of a task that there is not: %v", err)
 	}
 	if r := <-n.pushes; r.Header.Get("X-Own") != "1" {
 		t.Errorf("the callback has %v", r.Header)

@@ -7,6 +7,8 @@ import (
 	"html"
 	"io/fs"
 	"os"
+	"reeve.example/reeve/flow"
+	"reeve.example/reeve/task"
 	"regexp"
 	"strings"
 	"testing"
@@ -112,5 +114,56 @@ func TestDiff(t *testing.T) {
 	}
 	if got := fmt.Sprint(diff("a\nb", "a\nc")); got != "[{  a} {- b} {+ c}]" {
 		t.Error(got)
+	}
+}
+
+// TestGraph: a tree of any size is drawn in boxes that a person takes in; each task is in one,
+// each arrow goes right, and the critical path is seen.
+func TestGraph(t *testing.T) {
+	id := func(n int) (id task.ID) {
+		id[0], id[14], id[15] = 1, byte(n>>8), byte(n)
+		return id
+	}
+	for name, needs := range map[string]func(i int) []int{
+		"a chain":      func(i int) []int { return []int{i - 1} },
+		"a wide tree":  func(i int) []int { return []int{i % 3} },
+		"layers":       func(i int) []int { return []int{i - 100, i - 100 + i%7} },
+		"several ends": func(i int) []int { return []int{i / 2} },
+	} {
+		for _, size := range []int{3, 200, 1000, 10_000} {
+			rows := make([]rowView, size)
+			for i := range rows {
+				rows[i] = rowView{Task: flow.Task{ID: id(i + 1), Parent: id(1 + i%5), Name: "t", Status: task.Completed}, Slow: i%1000 == 1}
+				for _, need := range needs(i) {
+					if need >= 0 && need < i {
+						rows[i].Dependencies = append(rows[i].Dependencies, flow.Need{ID: id(need + 1)})
+					}
+				}
+			}
+			rows[size-1].Status = task.Failed
+			g := layout(rows)
+			if g == nil {
+				continue
+			}
+			tasks, failed, slow := 0, 0, 0
+			for _, b := range g.Boxes {
+				tasks += b.Count
+				failed += b.failed
+				if b.Slow {
+					slow++
+				}
+				if b.Count > 1 && b.failed > 0 && (b.Status != task.Failed || !strings.Contains(b.Name, "failed")) {
+					t.Errorf("%s of %d: a box with what failed is %s, %q", name, size, b.Status, b.Name)
+				}
+				for from := range b.from {
+					if from.X >= b.X {
+						t.Errorf("%s of %d: an arrow goes from %d to %d", name, size, from.X, b.X)
+					}
+				}
+			}
+			if tasks != g.Tasks || failed != 1 || len(g.Boxes) > maxBoxes || size > 3 && slow == 0 || size <= maxBoxes && len(g.Boxes) != tasks {
+				t.Errorf("%s of %d: %d of %d tasks in %d boxes, %d failed, %d slow", name, size, tasks, g.Tasks, len(g.Boxes), failed, slow)
+			}
+		}
 	}
 }

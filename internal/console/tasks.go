@@ -2,6 +2,8 @@ package console
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -22,7 +24,7 @@ func (v *visit) flow() *flow.Client {
 // tasksView is a list of trees of tasks.
 type tasksView struct {
 	Tasks      []flow.Task
-	Total      int
+	Total      int // -1 where that is not known
 	Status     string
 	Statuses   []string
 	From       int
@@ -32,39 +34,83 @@ type tasksView struct {
 const tasksPage = 50
 
 func (v *visit) tasks() (view, error) {
-	t := tasksView{Status: v.FormValue("status"), Statuses: []string{"pending", "in_progress", "completed", "failed", "cancelled"}}
+	t := tasksView{Status: v.FormValue("status"), Statuses: []string{"pending", "in_progress", "completed", "failed", "cancelled", scheduled}}
 	t.From, _ = strconv.Atoi(v.FormValue("from"))
 	t.From = max(0, t.From)
 	if !slices.Contains(t.Statuses, t.Status) {
 		t.Status = ""
+	}
+	if t.Status == scheduled {
+		list, err := v.flow().Scheduled(v.Context(), tasksPage+1, t.From)
+		if err != nil {
+			return view{}, err
+		}
+		t.Total, t.Tasks = -1, list[:min(len(list), tasksPage)]
+		t.pages(len(list) > tasksPage)
+		return view{template: "tasks", title: "Schedules — Tasks", data: t}, nil
 	}
 	found, err := v.flow().List(v.Context(), flow.Filter{Status: task.Status(t.Status), Roots: true, Limit: tasksPage, Offset: t.From})
 	if err != nil {
 		return view{}, err
 	}
 	t.Tasks, t.Total = found.Tasks, found.Total
+	t.pages(t.From+len(t.Tasks) < t.Total)
+	return view{template: "tasks", title: "Tasks", data: t}, nil
+}
+
+// scheduled asks for the tasks with a schedule, whatever their state.
+const scheduled = "scheduled"
+
+// pages are the addresses of what stands before and behind.
+func (t *tasksView) pages(more bool) {
 	at := func(from int) string {
 		return home + "tasks?" + url.Values{"status": {t.Status}, "from": {strconv.Itoa(from)}}.Encode()
 	}
-	if t.From+len(t.Tasks) < t.Total {
+	if more {
 		t.Next = at(t.From + tasksPage)
 	}
 	if t.From > 0 {
 		t.Prev = at(max(0, t.From-tasksPage))
 	}
-	return view{template: "tasks", title: "Tasks", data: t}, nil
 }
 
 // treeView is one task with all that is under it.
 type treeView struct {
 	flow.Task
 	Rows    []rowView
-	Left    int // tasks that are not shown
+	Of      int // tasks of the tree
+	Found   int // of them are asked for
+	From    int // the number of the first row of those
+	Show    string
+	Shows   []showView
+	Next    string
+	Prev    string
 	Graph   *graph
+	Log     []logLine // the newest of what happened, the newest first
 	Changes bool
 	Problem string
 	Span    time.Duration // from the first start to the last end
 }
+
+// showView is a part of a tree's tasks that can be looked at alone.
+type showView struct {
+	Name string
+	N    int
+	To   string
+}
+
+// logLine is one event of a tree, with its task's name.
+type logLine struct {
+	flow.Event
+	Name string
+	Says string
+}
+
+// maxLog is how many of the newest events a page shows.
+const maxLog = 100
+
+// onPath asks for the tasks of the critical path.
+const onPath = "critical path"
 
 // rowView is a task in its tree, with where it stands in time.
 type rowView struct {
@@ -76,7 +122,7 @@ type rowView struct {
 }
 
 // maxTaskRows bounds the rows of one page.
-const maxTaskRows = 500
+const maxTaskRows = 200
 
 func (v *visit) task() (view, error) { return v.showTask(0, "") }
 
@@ -89,7 +135,7 @@ func (v *visit) showTask(status int, problem string) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	t := treeView{Task: tree.Task, Changes: v.may(admins), Problem: problem}
+	t := treeView{Task: tree.Task, Changes: v.may(admins), Problem: problem, Show: v.FormValue("show")}
 	for _, v := range []*jsontext.Value{&t.Result, &t.Inputs} {
 		if string(*v) == "null" || string(*v) == "{}" {
 			*v = nil
@@ -126,13 +172,92 @@ func (v *visit) showTask(status int, problem string) (view, error) {
 			r.X = min(r.X, 100-r.W)
 		}
 	}
-	t.Graph = layout(all)
-	if len(all) > maxTaskRows {
-		t.Left = len(all) - maxTaskRows
-		all = all[:maxTaskRows]
+	t.Of, t.Graph = len(all), layout(all)
+	if t.Log, err = v.log(id, all); err != nil {
+		return view{}, err
 	}
-	t.Rows = all
-	return view{template: "task", title: cmp.Or(tree.Task.Name, id.String()) + " — Tasks", data: t, status: status}, nil
+	t.window(all, v.FormValue("from"))
+	return view{template: "task", title: cmp.Or(tree.Task.Name, id.String()) + " — Tasks", data: &t, status: status}, nil
+}
+
+// window takes the rows that are asked for: of all or of one state, and a page of those.
+func (t *treeView) window(all []rowView, from string) {
+	at := func(show string, from int) string {
+		q := url.Values{}
+		if show != "" {
+			q.Set("show", show)
+		}
+		if from > 0 {
+			q.Set("from", strconv.Itoa(from))
+		}
+		return home + "tasks/" + t.ID.String() + "?" + q.Encode() + "#tree"
+	}
+	is := func(r *rowView, show string) bool {
+		return show == "" || show == string(r.Status) || show == onPath && r.Slow
+	}
+	shows := []string{"", onPath}
+	for _, s := range task.Statuses {
+		shows = append(shows, string(s))
+	}
+	if !slices.Contains(shows, t.Show) {
+		t.Show = ""
+	}
+	for _, show := range shows {
+		n := 0
+		for i := range all {
+			if is(&all[i], show) {
+				n++
+			}
+		}
+		if n > 0 && len(all) > 1 || show == t.Show {
+			t.Shows = append(t.Shows, showView{show, n, at(show, 0)})
+		}
+	}
+	rows := slices.DeleteFunc(all, func(r rowView) bool { return !is(&r, t.Show) })
+	t.Found = len(rows)
+	t.From, _ = strconv.Atoi(from)
+	t.From = max(0, min(t.From, len(rows)-1))
+	t.Rows = rows[t.From:min(len(rows), t.From+maxTaskRows)]
+	if t.From+len(t.Rows) < len(rows) {
+		t.Next = at(t.Show, t.From+maxTaskRows)
+	}
+	if t.From > 0 {
+		t.Prev = at(t.Show, t.From-maxTaskRows)
+	}
+}
+
+// First and To are the numbers of the first row and the last.
+func (t *treeView) First() int { return t.From + 1 }
+
+func (t *treeView) To() int { return t.From + len(t.Rows) }
+
+// log is what happened last to a task and what is under it.
+func (v *visit) log(id task.ID, rows []rowView) (list []logLine, err error) {
+	latest, err := v.flow().Latest(v.Context(), id, 10*maxLog)
+	if errors.Is(err, flow.ErrNotFound) {
+		return nil, nil // it was removed in between
+	}
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[task.ID]string, len(rows))
+	for i := range rows {
+		names[rows[i].ID] = cmp.Or(rows[i].Name, rows[i].ID.String())
+	}
+	for _, e := range slices.Backward(latest) { // of the whole tree that it is in
+		name, under := names[e.Task]
+		if !under || len(list) == maxLog {
+			continue
+		}
+		one := logLine{Event: e, Name: name, Says: cmp.Or(e.Message, e.Error)}
+		if e.Type == "task_progress_update" {
+			one.Says = cmp.Or(one.Says, fmt.Sprintf("%.0f %%", 100*e.Progress))
+		} else if e.Type != "task_status_update" && one.Says == "" {
+			continue // its status update says as much
+		}
+		list = append(list, one)
+	}
+	return list, nil
 }
 
 // ended is when a task ended, or now for one that runs.
