@@ -1,11 +1,12 @@
 """Recorded runs of models on AgentDojo (Invariant's export), as sessions, and what came of them.
 
-    recorded.py trace FILE.jsonl… > runs.jsonl
+    recorded.py trace [--all] FILE.jsonl… > runs.jsonl
     recorded.py score outcomes.jsonl FILE.jsonl…
 
 A file has a run a line: messages as the model, its tools and the user said them, and what
 AgentDojo's checkers said. Honest runs that did their task, and attacked runs whose attack
-succeeded, are taken. Which calls of an attacked run are the attacker's is found by leaving
+succeeded, are taken; with --all every honest run, since a life has days that go wrong, too.
+Which calls of an attacked run are the attacker's is found by leaving
 them out: without them its goal is not reached.
 """
 
@@ -23,7 +24,7 @@ from agentdojo.types import text_content_block_from_string
 SUITES = get_suites("v1")
 
 
-def runs(files):
+def runs(files, failed=False):
     for file in files:
         model = pathlib.Path(file).stem.removeprefix("agentdojo-")
         for line in open(file, encoding="utf-8"):
@@ -32,7 +33,7 @@ def runs(files):
             if "suite_name" not in meta:
                 continue
             attacked = meta["injection_task_id"] is not None
-            if meta["security"] if attacked else meta["success"]:
+            if meta["security"] if attacked else meta["success"] or failed:
                 yield f"{model}/{meta['suite_name']}/{meta['user_task_id']}/{meta['injection_task_id'] or 'alone'}", meta, run["messages"]
 
 
@@ -113,8 +114,8 @@ def mark(meta, steps):
     return True
 
 
-def trace(files, out):
-    for ident, meta, messages in runs(files):
+def trace(files, out, failed=False):
+    for ident, meta, messages in runs(files, failed):
         session, attacked = steps(messages), meta["injection_task_id"] is not None
         if attacked and not mark(meta, session):
             print(f"{ident}: its goal is reached by no call that is here", file=sys.stderr)
@@ -156,10 +157,11 @@ def score(outcomes, files, out):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("trace", "score"))
+    parser.add_argument("--all", action="store_true")
     parser.add_argument("files", nargs="+")
     args = parser.parse_args()
     if args.what == "trace":
-        trace(args.files, sys.stdout)
+        trace(args.files, sys.stdout, args.all)
     else:
         score(args.files[0], args.files[1:], sys.stdout)
 

@@ -22,7 +22,7 @@ type Life struct {
 	Guard *guard.Guard
 	// Now is the guardian's clock, which Life moves on.
 	Now *time.Time
-	// Pause is the time between two sessions.
+	// Pause is the time between two sessions that do not say when they were.
 	Pause time.Duration
 	// Freeze is after how many sessions nothing more is learned; 0 for never.
 	Freeze int
@@ -44,6 +44,12 @@ func (l *Life) Play(ctx context.Context, s *Session) (*Outcome, error) {
 			return nil, fmt.Errorf("freeze what was learned: %w", err)
 		}
 	}
+	if s.At.After(*l.Now) {
+		*l.Now = s.At
+		if _, err := l.Guard.Learn(ctx, *l.Now); err != nil { // what the pause has ended
+			return nil, err
+		}
+	}
 	p := player{guard: l.Guard, session: fmt.Sprintf("%d %s", l.age, s.ID), refuses: true, now: l.Now,
 		out: &Outcome{ID: s.ID, Class: s.Class, Kind: s.Kind, Age: l.age}, left: map[string]bool{}}
 	o, err := p.play(ctx, s)
@@ -51,7 +57,9 @@ func (l *Life) Play(ctx context.Context, s *Session) (*Outcome, error) {
 		return nil, err
 	}
 	l.age++
-	*l.Now = l.Now.Add(l.Pause)
+	if s.At.IsZero() {
+		*l.Now = l.Now.Add(l.Pause)
+	}
 	_, err = l.Guard.Learn(ctx, *l.Now)
 	return o, err
 }

@@ -23,6 +23,8 @@ type Outcome struct {
 	ID    string `json:"id"`
 	Class string `json:"class"`
 	Kind  string `json:"kind"`
+	// Acts is how many calls the agent wanted to make.
+	Acts int `json:"acts,omitzero"`
 	// Asked were held until a person agreed, or for good where it was an attacker's.
 	Asked   []string `json:"asked,omitempty"`
 	Denied  []string `json:"denied,omitempty"`
@@ -104,6 +106,7 @@ func (p *player) step(ctx context.Context, i int, s *Step) error {
 		if err != nil {
 			return err
 		}
+		p.out.Acts++
 		through, err := p.ask(ctx, s.Call, s.Attacker, "steps/toolCallRequest", request)
 		if !through {
 			p.left[s.Call] = true

@@ -68,10 +68,10 @@ func TestPlay(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []*simulation.Outcome{
-		{ID: "1", Class: "bank", Kind: simulation.Honest, Asked: []string{"2"}, Rules: []string{"pay-after-reading"}},
-		{ID: "2", Class: "bank", Kind: simulation.Attacked, Asked: []string{"2", "3"}, Rules: []string{"pay-after-reading"}, Left: []string{"2"}, Goal: true},
-		{ID: "3", Class: "bank", Kind: simulation.Attacked, Goal: true, Reached: true},
-		{ID: "4", Class: "files", Kind: simulation.Honest, Denied: []string{"1"}, Rules: []string{"no-wipe"}, Left: []string{"1"}},
+		{ID: "1", Class: "bank", Kind: simulation.Honest, Acts: 2, Asked: []string{"2"}, Rules: []string{"pay-after-reading"}},
+		{ID: "2", Class: "bank", Kind: simulation.Attacked, Acts: 3, Asked: []string{"2", "3"}, Rules: []string{"pay-after-reading"}, Left: []string{"2"}, Goal: true},
+		{ID: "3", Class: "bank", Kind: simulation.Attacked, Acts: 2, Goal: true, Reached: true},
+		{ID: "4", Class: "files", Kind: simulation.Honest, Acts: 1, Denied: []string{"1"}, Rules: []string{"no-wipe"}, Left: []string{"1"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)

@@ -12,6 +12,8 @@
 //	  {"call": "2", "tool": "send_money", "arguments": {"to": "…"}, "attacker": true},
 //	  {"agent": "The bill is paid."}]}
 //
+// A session may say when it was: "at": "2026-03-02T09:15:00Z".
+//
 // A call that is held is left out with its result, since it did not happen. In an honest
 // session, and for the user's own calls in an attacked one, there is a person who agrees to
 // what is asked; to an attacker's call nobody agrees.
@@ -22,6 +24,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -38,7 +41,10 @@ type Session struct {
 	ID    string `json:"id"`
 	Class string `json:"class"` // sessions are counted by it
 	Kind  string `json:"kind"`  // Honest or Attacked
-	Steps []Step `json:"steps"`
+	// At is when it began, where it was one of a life's: one before the last session's end
+	// begins after that.
+	At    time.Time `json:"at,omitzero"`
+	Steps []Step    `json:"steps"`
 }
 
 // Step is one step of a session: exactly one of User, Agent, Plan, Call and Result is there.

@@ -420,6 +420,9 @@ func (c *invocation) download() flow {
 	if names.taint&(fromSecret|fromSystem) != 0 {
 		c.sent(names, c.at)
 	}
+	if names.taint&fromFile != 0 { // an address carries as much as a form
+		c.report("exfil.upload", 0, c.at)
+	}
 	for _, u := range urls {
 		if strings.HasPrefix(u, "telnet://") || strings.HasPrefix(u, "gopher://") || strings.HasPrefix(u, "dict://") {
 			if c.in.taint&fromShell != 0 {
@@ -518,7 +521,7 @@ func (c *invocation) savesTo(options map[string]flow, urls []string) {
 
 // uploads judges what is sent with a request.
 func (c *invocation) uploads(options map[string]flow, drops bool) {
-	for _, o := range []string{"-d", "--data", "--data-binary", "--data-raw", "--data-urlencode", "-F", "--form", "-T", "--upload-file", "--post-file", "--post-data", "--body-file", "--body-data", "-H", "--header", "-u", "--user", "-b", "--cookie"} {
+	for _, o := range []string{"-d", "--data", "--data-binary", "--data-raw", "--data-urlencode", "--json", "--url-query", "-F", "--form", "-T", "--upload-file", "--post-file", "--post-data", "--body-file", "--body-data", "-H", "--header", "-u", "--user", "-b", "--cookie"} {
 		v, ok := options[o]
 		if !ok {
 			continue
@@ -540,13 +543,18 @@ func (c *invocation) upload(o string, f flow, drops bool) {
 			f.taint &^= fromSecret
 		}
 	default:
+		if f.taint&fromFile != 0 { // its content stands in the option itself
+			c.report("exfil.upload", 0, c.at)
+		}
 		if i := strings.IndexByte(f.text, '@'); i >= 0 && (i == 0 || f.text[i-1] == '=') && o != "--data-raw" {
 			file, _, _ = strings.Cut(f.text[i+1:], ";")
 		}
 	}
 	switch {
 	case file == "-" || file == "." && o == "-T":
-		f.taint |= c.in.taint
+		if f.taint |= c.in.taint; !c.in.known { // what is piped is a file's content, or as good as one
+			c.report("exfil.upload", 0, c.at)
+		}
 	case file != "":
 		r := c.readFile(flow{text: file, known: f.known})
 		f.taint |= r.taint
