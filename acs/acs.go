@@ -52,6 +52,9 @@ var messages = map[int]string{
 type Config struct {
 	Guard *guard.Guard
 	Keys  []Key // at least one
+	// Known is told who asks once a signature holds, and how large the request is: its share
+	// of the node is the agent's from then on. nil where nobody counts.
+	Known func(ctx context.Context, by act.Principal, size int) *jsonrpc.Refusal
 	// TLS says that the node is asked by https where an agent offers both.
 	TLS     bool
 	Version string // of reeve
@@ -123,6 +126,11 @@ func (s *Server) handle(ctx context.Context, q *jsonrpc.Request) ([]byte, *jsonr
 	}
 	if r.Method == "system/ping" {
 		return s.ping(r)
+	}
+	if s.cfg.Known != nil {
+		if full := s.cfg.Known(ctx, r.by(), len(r.Body)); full != nil {
+			return r.sign(s.refusal(r, act.Final("acs", act.CodeUnrecorded, "The guardian did not look at this: "+full.Reason, "Ask again later, with another request_id."))), nil
+		}
 	}
 	b, fail := s.answer(ctx, r)
 	if fail != nil {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
 )
@@ -25,6 +26,8 @@ type hold struct {
 	leave   func() // ends the call's turn; nil before it has begun, and after its end
 	release func() // gives back the room of its body; nil when it has none, or no more
 	watched bool   // whether the credential is
+
+	known func(by act.Principal, size int) *jsonrpc.Refusal // see Known; nil where the caller is known before
 }
 
 // held returns the context of a call, and what it holds. end must be called when the
@@ -60,6 +63,18 @@ func Hold(ctx context.Context, until time.Time) {
 		h.watched = true
 		go watch(h.done, h.of, h.over)
 	}
+}
+
+// Known says whose a call is of which only the body tells, once that is proven: from then on
+// it has its turn and its room among that caller's, and no longer among those of everybody
+// who asks from its address. size is what it weighs, in bytes. Where the caller has no more
+// room the call has lost its turn, and is refused. Contexts that are no call's are left alone.
+func Known(ctx context.Context, by act.Principal, size int) *jsonrpc.Refusal {
+	h, ok := ctx.Value(holdKey{}).(*hold)
+	if !ok || h.known == nil {
+		return nil
+	}
+	return h.known(by, size)
 }
 
 // begin notes how the call's turn ends, and returns what ends it, once.

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
 
@@ -106,6 +107,73 @@ func TestShares(t *testing.T) {
 			t.Errorf("at the end %d wait (-want +got):\n%s", l.waitingCalls(), diff)
 		}
 	})
+}
+
+// TestKnown: a call of which only the body tells whose it is has its turn and its room of that
+// caller's, whatever else asks from its address; beyond that caller's share it is refused.
+func TestKnown(t *testing.T) {
+	refused := make(chan *jsonrpc.Refusal, 1)
+	working, goOn := make(chan struct{}), make(chan struct{})
+	s := local(t, func(c *Config) {
+		c.Rate = 3
+		c.Routes = []Route{{Pattern: "POST /signed", MaxBody: 100, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			name, _ := io.ReadAll(r.Body)
+			if refusal := Known(r.Context(), act.Principal{Name: string(name), Method: "key"}, len(name)); refusal != nil {
+				refused <- refusal
+				return
+			}
+			working <- struct{}{}
+			<-goOn
+		})}}
+	})
+	send := func(body, address string) {
+		r := httptest.NewRequest("POST", "/signed", strings.NewReader(body))
+		r.Host = "localhost:8080"
+		s.ServeHTTP(httptest.NewRecorder(), r.WithContext(context.WithValue(r.Context(), addressKey{}, address)))
+	}
+	var all sync.WaitGroup
+	for i, name := range []string{"key:a", "key:a", "key:b"} {
+		// The address is another each time, so that its own rate holds nobody.
+		all.Go(func() {
+			send(name, fmt.Sprint("first ", i))
+		})
+		<-working
+	}
+	if diff := cmp.Diff(map[string]int{"key:a": 2, "key:b": 1}, inWork(s.limits)); diff != "" {
+		t.Errorf("in work (-want +got):\n%s", diff)
+	}
+	for name, c := range s.limits.callers {
+		want := map[string]int64{"key:a": 10, "key:b": 5}[name]
+		if c.bodies != want {
+			t.Errorf("%s has %d bytes, want %d", name, c.bodies, want)
+		}
+	}
+	// The caller's rate counts, by whatever address it comes.
+	for i := range 6 {
+		all.Go(func() {
+			send("key:a", fmt.Sprint("then ", i))
+		})
+	}
+	for done := false; !done; {
+		select {
+		case refusal := <-refused:
+			done = refusal.Status == 429
+		case <-working:
+		}
+	}
+	go func() {
+		for range working {
+		}
+	}()
+	go func() {
+		for range refused {
+		}
+	}()
+	close(goOn)
+	all.Wait()
+	if diff := cmp.Diff(map[string]int{}, inWork(s.limits)); diff != "" || s.limits.bodies != 0 {
+		t.Errorf("at the end, with %d bytes (-want +got):\n%s", s.limits.bodies, diff)
+	}
 }
 
 func TestTurnsGoRound(t *testing.T) {

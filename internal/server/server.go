@@ -541,15 +541,19 @@ func (s *Server) guarded(route Route) http.HandlerFunc {
 		if !ok {
 			return
 		}
-		defer release()
 		ctx, h, end := held(ctx, by, http.NewResponseController(w))
 		defer end()
+		h.release = release
+		defer h.unload()
 		leave, refusal := s.limits.enter(ctx, name, size)
 		if refusal != nil {
 			s.refuseRoute(w, refusal)
 			return
 		}
 		defer h.begin(leave)()
+		if by == nil {
+			h.known = func(by act.Principal, size int) *jsonrpc.Refusal { return s.known(ctx, h, by, size) }
+		}
 		if by != nil {
 			if err := by.Err(); err != nil { // revoked while the body came
 				fail(w, http.StatusUnauthorized, s.challenge(w, r, err))
@@ -558,6 +562,29 @@ func (s *Server) guarded(route Route) http.HandlerFunc {
 		}
 		route.Handler.ServeHTTP(w, r.WithContext(ctx))
 	}
+}
+
+// known is Known for a call that holds h.
+func (s *Server) known(ctx context.Context, h *hold, by act.Principal, size int) *jsonrpc.Refusal {
+	h.once(&h.leave)
+	refusal := s.connected(ctx, by.Name)
+	var release, leave func()
+	if refusal == nil {
+		release, refusal = s.limits.reserve(ctx, by.Name, int64(size))
+	}
+	if refusal == nil {
+		h.unload()
+		h.mu.Lock()
+		h.release = release
+		h.mu.Unlock()
+		leave, refusal = s.limits.enter(ctx, by.Name, size)
+	}
+	if refusal != nil {
+		s.metrics.Refused("limit")
+		return refusal
+	}
+	h.begin(leave)
+	return nil
 }
 
 // body reads a request's body, after it has seen to it that it is one that the route
