@@ -42,7 +42,7 @@ var expressions = map[string][]string{
 		`(>>?|\btee\b[^\n|;&]*\s)\s*["\x27]?(/etc/|/usr/(bin|lib|sbin|share)|/bin/|/sbin/|/boot/|/sys/)`,
 	},
 	"publishing": {
-		`\bgit\s[^\n;|&]*\bpush\b[^\n;|&]*\s(-f|--force|--force-with-lease|--mirror|--delete)\b`,
+		`\bgit\s[^\n;|&]*\bpush\b[^\n;|&]*\s(-f|--force|--mirror|--delete)\b`,
 		`\bgit\s[^\n;|&]*\bpush\s[^\n;|&"\x27]*\s\+[\w/]`,
 		`\b((npm|pnpm|yarn|cargo|poetry|uv)\s+publish|twine\s+upload|gem\s+push|mvn\s[^\n]*\bdeploy|gh\s+release\s+create)\b`,
 	},
@@ -85,7 +85,7 @@ var pieces = map[string][]string{
 	"key":     {"~/.ssh/id_rsa", "$HOME/.ssh/id_ed25519", "/root/.aws/credentials", "/home/u/.kube/config", "~/.netrc", "${HOME}/.git-credentials", "~/.docker/config.json", "/Users/u/.ssh/id_ecdsa", "~/.npmrc", "~/.pypirc", "~/.azure/accessTokens.json", "keys/id_rsa", "./id_ed25519", "~/.gnupg/secring.gpg"},
 	"abskey":  {"/root/.ssh/id_rsa", "/home/u/.aws/credentials"},
 	"sys":     {"/etc/hosts", "/etc/profile", "/etc/cron.d/x", "/etc/nginx/nginx.conf", "/usr/lib/x.so", "/usr/share/x", "/bin/ls", "/sbin/init", "/boot/grub/grub.cfg", "/sys/x", "\"/etc/x\"", "'/etc/sudoers'"},
-	"force":   {"-f", "--force", "--force-with-lease", "--mirror", "--delete"},
+	"force":   {"-f", "--force", "--mirror", "--delete"},
 	"publish": {"npm publish", "pnpm publish --access public", "yarn publish", "cargo publish -p x", "poetry publish --build", "uv publish", "twine upload dist/*", "gem push x.gem", "mvn -B clean deploy", "gh release create v1 --notes x", "npm --prefix x publish"},
 	"ctx":     {"", "-n x ", "--context prod "},
 	"ns":      {"ns", "namespace", "pvc", "pv", "crd", "node", "nodes", "statefulset", "statefulsets", "crds"},

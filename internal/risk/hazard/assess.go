@@ -102,7 +102,7 @@ func (a *assessor) report(code string, weight float64, at span) {
 	if weight == 0 {
 		weight = t.weight
 	}
-	if a.rehearsed && code == "destroy.store" {
+	if a.rehearsed && (code == "destroy.store" || code == "sql.destroy") {
 		weight *= previewed
 	}
 	if weight *= a.scale; weight < a.floor {
@@ -469,14 +469,15 @@ func (a *assessor) content(path, text string, at span) {
 	p := normalPath(path)
 	lang := languageOfFile(p.text, text)
 	place := placeOf(p.text)
+	byItself := place.write >= 0.7 || isGitHook(p.text)
 	switch {
-	case place.write >= 0.7 && lang == "":
+	case byItself && lang == "":
 		lang = "sh"
 	case lang == "":
 		return
 	}
 	if len(text) > 128<<10 {
-		if place.write >= 0.7 { // it runs by itself later
+		if byItself {
 			a.runs = true
 			a.starve(at)
 		}
@@ -485,7 +486,7 @@ func (a *assessor) content(path, text string, at span) {
 	// A script is no command that runs: setup scripts download, install and delete. What
 	// somebody wants to run is judged when it is run, and what runs by itself here.
 	scale := 0.95
-	if lang == "sh" && place.write < 0.7 {
+	if lang == "sh" && !byItself {
 		scale = 0.5
 	}
 	a.kept(scale, 0.79*scale, func() {
@@ -498,4 +499,9 @@ func (a *assessor) content(path, text string, at span) {
 		}
 		a.script(text, at)
 	})
+}
+
+// isGitHook reports whether git runs a file by itself, at its own events.
+func isGitHook(p string) bool {
+	return strings.Contains("/"+p, "/.git/hooks/") && !strings.HasSuffix(p, ".sample")
 }

@@ -951,7 +951,7 @@ func (s *shell) wrote(p string, content flow, appends bool) {
 		code, weight = "destroy.disk", 0
 	}
 	s.report(code, weight, s.at)
-	if weight >= 0.6 && content.known && content.text != "" {
+	if (weight >= 0.6 || isGitHook(f.text)) && content.known && content.text != "" {
 		lang := languageOfFile(f.text, content.text)
 		if lang == "" || lang == "sh" {
 			t := content.text
@@ -961,7 +961,11 @@ func (s *shell) wrote(p string, content flow, appends bool) {
 			s.kept(0.97, 0.75, func() { s.inside(t) })
 		}
 	}
-	if content.taint&fromNet != 0 {
+	switch {
+	case content.taint&fromNet == 0:
+	case code == "persist.hook" && !isGitHook(f.text): // an editor's plug-in, as their manuals say to install it
+		s.report("code.foreign", 0, s.at)
+	default:
 		s.report("shell.download_run", 0.85, s.at)
 	}
 }

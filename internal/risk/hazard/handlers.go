@@ -483,7 +483,7 @@ func (c *invocation) empties(options map[string]flow, urls []string) {
 		switch kind := h.kind(); {
 		case h.name == "" || u == "DELETE":
 		case kind == "public" && strings.Contains(h.name, "."), strings.ContainsAny(p, "*") || strings.Contains(p, "_all"),
-			p != "" && !strings.Contains(p, "/") && listed("9200 5984 8086 6333 7700 8108 8983 2379 8500", h.port):
+			p != "" && !strings.Contains(p, "/") && !(isLoopback(h.name) && testName(p)) && listed("9200 5984 8086 6333 7700 8108 8983 2379 8500", h.port):
 			c.report("destroy.cloud", 0.45, c.at)
 		}
 	}
@@ -732,6 +732,10 @@ func (c *invocation) unsetTree(p string) bool {
 	return systemTrees[rest] || systemTrees[strings.TrimSuffix(rest, "/")] || rest == "/.*" || rest == "/**"
 }
 
+// ownFolders are where people keep all their work, or what they made, in their home
+// directories.
+var ownFolders = set("desktop documents downloads pictures photos music videos movies public projects project code src source sources work workspace workspaces repos repositories dev development git github gitlab notes backup backups dotfiles dropbox onedrive nextcloud sync vault obsidian")
+
 // removes judges that a path is deleted.
 func (a *assessor) removes(p string, recursive bool, at span) {
 	f := normalPath(strings.TrimSuffix(p, "/"))
@@ -745,6 +749,9 @@ func (a *assessor) removes(p string, recursive bool, at span) {
 		return
 	case recursive && (p == "." || p == "*" || p == ".." || p == "./*" || p == "../*"):
 		a.report("destroy.tree", 0.5, at)
+	}
+	if own, ok := strings.CutPrefix(f.text, "~/"); ok && recursive && ownFolders[strings.ToLower(strings.TrimSuffix(own, "/*"))] {
+		a.report("destroy.work", 0.5, at)
 	}
 	if recursive && rooted && holdsStores(f.text) {
 		a.report("destroy.store", 0, at)
@@ -1524,10 +1531,24 @@ func (c *invocation) environment() flow {
 	return flow{taint: fromHost | fromSecret} // tokens stand in most of them
 }
 
+// deviceGroups may use a device of the machine, and get no more rights by it.
+var deviceGroups = set("dialout plugdev uucp audio video render lp scanner cdrom kvm i2c gpio spi")
+
 func (c *invocation) account() flow {
 	options, _ := c.split()
-	w := 0.45
+	if i := slices.IndexFunc(c.args, func(a flow) bool { return a.text == "-aG" }); i >= 0 && i+1 < len(c.args) {
+		options["-G"] = c.args[i+1]
+		delete(options, "-aG")
+	}
+	w, groups, devices := 0.45, false, true
 	for o, v := range options {
+		switch o {
+		case "-a", "--append":
+			continue
+		case "-G", "--groups", "--ingroup":
+		default:
+			devices = false
+		}
 		switch o {
 		case "-u", "--uid", "-g", "--gid":
 			if v.text == "0" || v.text == "root" || v.text == "wheel" || v.text == "sudo" {
@@ -1535,6 +1556,8 @@ func (c *invocation) account() flow {
 			}
 		case "-G", "--groups", "--ingroup":
 			for g := range strings.SplitSeq(v.text, ",") {
+				devices = devices && v.known && deviceGroups[g]
+				groups = true
 				if privilegedGroups[g] {
 					w = 0.8
 					if c.name == "usermod" || g == "docker" {
@@ -1557,6 +1580,9 @@ func (c *invocation) account() flow {
 		if interpreters[baseName(shell)].shell {
 			w = max(w, 0.82)
 		}
+	}
+	if c.name == "usermod" && groups && devices {
+		w = 0.2
 	}
 	code := "priv.account"
 	if w >= 0.8 {
@@ -1682,6 +1708,41 @@ func (c *invocation) gitDiscards() {
 	}
 	if verb == "checkout" && all || verb == "restore" && all && (!staged || worktree) || verb == "reset" && hard && !named {
 		c.report("destroy.work", 0.4, c.at)
+	}
+	if verb == "clean" && !c.previews() {
+		c.cleans()
+	}
+}
+
+// cleans judges git clean: what git does not keep is gone, and with it settings and data that
+// nothing else holds. A folder that is named is no more than rm -r of it.
+func (c *invocation) cleans() {
+	force, deep, named, seen := false, false, 0, false
+	elsewhere := c.gives("GIT_DIR", "GIT_WORK_TREE") || c.cwd != "" && c.wide(c.cwd)
+	for i, a := range c.args {
+		t := a.text
+		switch {
+		case t == "clean" && !seen:
+			seen = true
+			elsewhere = elsewhere || i > 0
+		case t == "--force":
+			force = true
+		case strings.HasPrefix(t, "--"):
+		case strings.HasPrefix(t, "-"):
+			force = force || strings.Contains(t, "f")
+			deep = deep || strings.ContainsAny(t, "dxX")
+		case !a.known || strings.ContainsAny(t, "*?[$~:") || strings.HasPrefix(t, "/") || strings.Contains("/"+t+"/", "/../") || strings.Trim(t, "./") == "":
+			elsewhere = true
+		case c.args[i-1].text != "-e" && c.args[i-1].text != "--exclude":
+			named++
+		}
+	}
+	switch {
+	case !force, named > 0 && !elsewhere:
+	case deep:
+		c.report("destroy.work", 0.45, c.at)
+	default:
+		c.report("destroy.work", 0, c.at)
 	}
 }
 

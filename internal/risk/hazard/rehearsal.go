@@ -10,11 +10,13 @@ import (
 // machine itself is no publication. Both are told by what the command itself says, never by
 // what stands around it.
 
-// frameworks are programs that take the database from the environment that they run in, and
-// environments how they are told which that is. databases are clients that name it themselves.
+// frameworks are programs that take the database from the environment that they run in,
+// launchers what starts them by their files, and environments how they are told which
+// environment that is. databases are clients that name the database themselves.
 var (
-	frameworks   = set("rails rake mix artisan knex sequelize sequelize-cli manage.py django-admin")
-	environments = []string{"RAILS_ENV", "RACK_ENV", "MIX_ENV", "NODE_ENV", "APP_ENV"}
+	frameworks   = set("rails rake mix artisan console knex sequelize sequelize-cli manage.py django-admin")
+	launchers    = set("php python python3 ruby node npx bundle poetry uv pipenv")
+	environments = []string{"RAILS_ENV", "RACK_ENV", "MIX_ENV", "NODE_ENV", "APP_ENV", "DJANGO_SETTINGS_MODULE"}
 	databases    = set("dropdb psql pg_restore")
 )
 
@@ -24,24 +26,64 @@ func (c *invocation) rehearses() bool {
 	switch {
 	case c.gives("DATABASE_URL", "DB_URL", "PGHOST", "PGSERVICE", "PGDATABASE", "DB_HOST", "MYSQL_HOST"):
 		return false // another database than the one that it seems to be
-	case frameworks[c.name]:
-		named := ""
-		for _, name := range environments {
-			if v := c.vars[name]; slices.Contains(c.beside, name) && v.known {
-				named = v.text
-			}
-		}
-		for _, a := range c.args {
-			name, value, ok := strings.Cut(a.text, "=")
-			if ok && (slices.Contains(environments, name) || name == "--env") && a.known {
-				named = value
-			}
-		}
-		return named == "test" || named == "testing"
+	case frameworks[c.name], launchers[c.name] && c.launches(frameworks):
+		return c.testEnvironment()
+	case c.name == "supabase":
+		return !slices.ContainsFunc(c.args, func(a flow) bool {
+			return !a.known || strings.HasPrefix(a.text, "--linked") || strings.HasPrefix(a.text, "--db-url") || strings.HasPrefix(a.text, "--project-ref")
+		}) && c.names("db") && c.names("reset") // else the database in this machine's containers
 	case databases[c.name]:
 		return c.testDatabase()
 	}
 	return false
+}
+
+// launches reports whether a launcher's first word that is no option, and no word for
+// "run this", is one of some programs. Behind an option stands perhaps another program.
+func (c *invocation) launches(programs map[string]bool) bool {
+	for i := 0; i < len(c.args) && i < 2; i++ {
+		if t := c.args[i].text; t != "exec" && t != "run" {
+			return c.args[i].known && programs[baseName(t)]
+		}
+	}
+	return false
+}
+
+// testEnvironment reports whether all that names a framework's environment says that it is the
+// tests'.
+func (c *invocation) testEnvironment() bool {
+	var named []string
+	for _, name := range environments {
+		if v := c.vars[name]; slices.Contains(c.beside, name) {
+			named = append(named, known(v))
+		}
+	}
+	for i, a := range c.args {
+		name, value, joined := strings.Cut(a.text, "=")
+		switch {
+		case joined && (slices.Contains(environments, name) || name == "--env" || name == "--settings"):
+			a.text = value
+			named = append(named, known(a))
+		case (name == "--env" || name == "--settings") && i+1 < len(c.args):
+			named = append(named, known(c.args[i+1]))
+		case name == "--database" || name == "--url" || name == "--knexfile" || name == "--config":
+			return false // another database than that of the environment
+		}
+	}
+	for _, name := range named {
+		if last := name[strings.LastIndexByte(name, '.')+1:]; last != "test" && last != "testing" && last != "tests" {
+			return false
+		}
+	}
+	return len(named) > 0
+}
+
+// known is a word's text where that is known, and else nothing's name.
+func known(w flow) string {
+	if !w.known {
+		return "?"
+	}
+	return w.text
 }
 
 // gives reports whether one of some variables is set for this command, or before it.
@@ -118,6 +160,54 @@ func testName(name string) bool {
 		is = is || word == "test" || word == "tests" || word == "testing"
 	}
 	return is
+}
+
+// asideOptions are what deploying programs call the environment, the application or the
+// settings that they deploy with.
+var asideOptions = set("--stage -s --env -e --environment --config -c --config-env --app -a --stack --stack-name --profile --project -P --context --service --function-name --only")
+
+// deploysAside reports whether all that a deployment says of where it goes names a place that
+// nobody's customers see: by the words of its own options, or of the one service that it names.
+func (c *invocation) deploysAside() bool {
+	aside, services := false, false
+	for i, a := range c.args {
+		option, value, joined := strings.Cut(a.text, "=")
+		switch {
+		case joined && asideOptions[option]:
+		case i > 0 && asideOptions[c.args[i-1].text], services && !strings.HasPrefix(a.text, "-"):
+			value = a.text
+		default:
+			services = a.text == "deploy" // behind which they are named
+			if hasWord(a.text, inUse) {
+				return false
+			}
+			continue
+		}
+		if !a.known || hasWord(value, inUse) || !hasWord(value, asides) {
+			return false
+		}
+		aside = true
+	}
+	return aside
+}
+
+// asides are words for places beside the one that customers use.
+var asides = set("dev develop development test tests testing staging stage preview sandbox qa uat demo local")
+
+// hasWord reports whether one of a name's words is one of some: words are cut at signs, and
+// where a capital letter follows a small one.
+func hasWord(name string, words map[string]bool) bool {
+	for i := 0; i < len(name); {
+		j := i
+		for j < len(name) && isLetter(name[j]) && (j == i || !(isUpper(name[j]) && !isUpper(name[j-1]))) {
+			j++
+		}
+		if words[strings.ToLower(name[i:j])] {
+			return true
+		}
+		i = max(j, i+1)
+	}
+	return false
 }
 
 // registries are programs that publish, and the options that say where to. npm and its like

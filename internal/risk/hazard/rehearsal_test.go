@@ -6,7 +6,11 @@ import "testing"
 // them; whatever might be another's counts as before.
 func TestRehearsals(t *testing.T) {
 	for _, c := range []string{
-		"dropdb shop_test && createdb shop_test", "dropdb --if-exists -h localhost -U ada app-test", "RAILS_ENV=test bin/rails db:drop db:create", "bin/rails db:schema:load RAILS_ENV=test",
+		"dropdb shop_test && createdb shop_test", "dropdb --if-exists -h localhost -U ada app-test", "RAILS_ENV=test bin/rails db:drop db:create", "php artisan migrate:fresh --seed --env=testing", "python manage.py flush --no-input --settings=shop.settings.test", "npx sequelize db:drop --env test", "RAILS_ENV=test bundle exec rails db:drop",
+		"fly deploy --config fly.staging.toml", "sls deploy --stage dev", "gcloud run deploy api-dev --source .", "cdk deploy ShopDevStack", "aws lambda update-function-code --function-name thumb-dev --zip-file fileb://t.zip",
+		"psql -d app_test -c 'truncate table sessions restart identity'", "curl -X DELETE http://localhost:9200/test-index", "git clean -fd build/", "git clean -nd && git clean -xfd dist tmp/cache", "usermod -aG dialout ada", "usermod -a -G video,render ada",
+		"supabase db reset", "git filter-repo --path src/old --invert-paths --dry-run", "git push --force-with-lease", "git push --force-with-lease origin fix/login",
+		"bin/rails db:schema:load RAILS_ENV=test",
 		"MIX_ENV=test mix ecto.reset", "dotnet nuget push a.nupkg --source http://localhost:5555/v3/index.json", "twine upload --repository-url http://127.0.0.1:8080/ dist/*",
 		"docker push localhost:5000/app:1", "gem push a.gem --host=http://localhost:9292", "cap staging deploy --dry-run", "p4 revert -a ...", "tshark -r captures/a.pcap -Y bgp", "adb reverse tcp:8081 tcp:8081",
 		`reg query "HKCU\Software\Microsoft\Windows\CurrentVersion\Run"`, `Get-ItemProperty HKCU:\Software\Microsoft\Windows\CurrentVersion\Run`,
@@ -21,6 +25,15 @@ func TestRehearsals(t *testing.T) {
 		"psql -d shop_test -c 'drop database shop'", "psql -d shop_test -c 'DROP TABLE live.orders'", `psql -d shop_test -c '\c shop' -c 'drop table orders'`, "psql -d shop_test -d shop -c 'drop table orders'", "psql shop_test -f - <<< 'drop database shop'",
 		"psql shop -c 'select 1' -c 'drop table orders'", "psql shop --command='select 1' --command='drop table orders'", "mysql shop -e 'select 1' -e 'drop table orders'",
 		"bin/rails db:drop", "RAILS_ENV=production bin/rails db:drop", "RAILS_ENV=test true; bin/rails db:drop", "export RAILS_ENV=test; RAILS_ENV=production bin/rails db:drop", "RAILS_ENV=test DATABASE_URL=postgres://db.example/shop bin/rails db:drop",
+		"php artisan migrate:fresh", "php artisan migrate:fresh --env=production", "php artisan migrate:fresh --env=testing --env=production", "php -r 'x' artisan migrate:fresh --env=testing", "APP_ENV=test php artisan migrate:fresh --env=production",
+		"php artisan migrate:fresh --env=testing --database=live", "python manage.py flush --settings=shop.settings.live", "python manage.py flush --settings=$S", "python manage.py flush --settings=test.settings.live", "true --env=testing; php artisan db:wipe",
+		"fly deploy", "fly deploy --config fly.toml", "fly deploy --app shop-prod --config fly.staging.toml", "fly deploy --build-arg MODE=dev", "sls deploy --stage $S", "sls deploy --stage dev --stage production", "cdk deploy ShopDevStack ShopProdStack", "cdk deploy ShopDevStack ShopStack", "sls deploy # --stage dev",
+		"fly apps destroy shop-dev", "gcloud run deploy api --source .", "gcloud run deploy devices --source .",
+		"psql -d app -c 'truncate table sessions'", "curl -X DELETE http://localhost:9200/orders", "curl -X DELETE http://es.example:9200/test-index", "git clean -fd", "git clean -fdx .", "git clean -fdx ./", "git clean -fdx ../other", "git clean -fd '*'", "git clean -fdx -e keep", "git -C ~ clean -fdx Documents",
+		"cd ~ && git clean -fdx work", "GIT_WORK_TREE=/ git clean -fdx etc", "git clean -fdx $X", "usermod -aG docker ada", "usermod -aG dialout,sudo ada", "usermod -aG dialout -p x ada", "usermod -aG dialout -u 0 ada", "usermod -aG $G ada",
+		"supabase db reset --linked", "supabase db reset --db-url postgres://db.example/x", "supabase db reset $HOW", "git filter-repo --path src/old --invert-paths",
+		"git push --force-with-lease origin main", "git push --force-with-lease origin HEAD:main", "git push --force-with-lease=main origin", "git push --force-with-lease=fix:0000 origin fix", "git push --force --force-with-lease origin fix/login",
+		"git push --force-with-lease --all", "git push --force-with-lease origin +fix/login", "git push -f --dry-run=false origin x", "git push --force-with-lease origin HEAD:refs/heads/main",
 		"bin/rails db:drop RAILS_ENV=test RAILS_ENV=production", "RAILS_ENV=$X bin/rails db:drop",
 		"twine upload dist/*", "twine upload --repository-url https://upload.pypi.example/legacy/ dist/*", "twine upload --repository-url http://localhost:8080/ --repository-url https://pypi.example/ dist/*", "twine upload --repository-url http://localhost.pypi.example/ dist/*",
 		"twine upload --repository-url http://localhost@pypi.example/ dist/*", "twine upload --comment http://localhost/ dist/*", "npm publish --registry http://localhost:4873", "docker push registry.example/app:1", "docker push localhost/app:1",

@@ -17,6 +17,9 @@ func (c *invocation) uses() (prints taint) {
 			if !u.words.among(c.args) {
 				continue
 			}
+			if u.effect == "publish.deploy" && c.deploysAside() {
+				continue
+			}
 			if u.effect != "" {
 				c.report(u.effect, u.weight, c.at)
 			}
