@@ -907,6 +907,9 @@ func TestConsoleWhatIf(t *testing.T) {
 	if _, page = v.send("POST", "/console/policy/whatif", form(now, "24h")); !strings.Contains(page, "Nothing would be decided otherwise") {
 		t.Errorf("under the same policy: %s", page)
 	}
+	if _, page = v.send("POST", "/console/policy/edit", form(strings.Replace(now, "  - {name: no", "  - {name: ask first, tools: [read_secret], effect: escalate}\n  - {name: no", 1), "")); !strings.Contains(page, "&#34;ask first&#34; never decides") {
+		t.Errorf("a rule that is never reached: %s", page)
+	}
 	looser := strings.Replace(now, "effect: deny", "effect: allow", 1)
 	if _, page = v.send("POST", "/console/policy/whatif", form(looser, "24h")); !strings.Contains(page, "<b>4</b> looser") || !strings.Contains(page, "read_secret") || !strings.Contains(page, `href="/console/decisions/0-`) {
 		t.Errorf("under a looser one: %s", page)

@@ -31,6 +31,8 @@ type PolicyRule struct {
 	Line    int    `json:"line"`
 	Effect  string `json:"effect"`
 	Observe bool   `json:"observe,omitzero"`
+	// Behind is the rule that always decides before it, so that it never does.
+	Behind string `json:"behind,omitzero"`
 }
 
 // PolicyException is an exception, and until when it holds.
@@ -111,7 +113,7 @@ func (o *API) shown(set *policy.Set) (PolicyShown, error) {
 	}
 	shown.Files = documents.Files
 	for _, r := range set.Rules() {
-		shown.Rules = append(shown.Rules, PolicyRule{r.Name, r.File, r.Line, r.Effect.String(), r.Observe})
+		shown.Rules = append(shown.Rules, PolicyRule{r.Name, r.File, r.Line, r.Effect.String(), r.Observe, r.Behind})
 	}
 	for _, e := range set.Exceptions() {
 		shown.Exceptions = append(shown.Exceptions, PolicyException{e.Name, e.File, e.Line, e.Reason, e.Until})

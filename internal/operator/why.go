@@ -346,7 +346,7 @@ func rulesOf(set *policy.Set) (rules []RuleShown) {
 		}
 	}
 	for _, info := range set.Rules() {
-		shown := RuleShown{PolicyRule: PolicyRule{info.Name, info.File, info.Line, info.Effect.String(), info.Observe}}
+		shown := RuleShown{PolicyRule: PolicyRule{info.Name, info.File, info.Line, info.Effect.String(), info.Observe, info.Behind}}
 		shown.Text = ruleText(lines[path.Base(filepath.ToSlash(info.File))], info.Line) // documents are known by their base
 		rules = append(rules, shown)
 	}

@@ -81,6 +81,7 @@ type RuleInfo struct {
 	Line    int
 	Effect  act.Effect
 	Observe bool
+	Behind  string // the rule that always decides before it; empty for none that is known
 }
 
 // Limits of a policy.
@@ -450,7 +451,10 @@ func (s *Set) Default() act.Effect { return s.effect }
 func (s *Set) Rules() []RuleInfo {
 	infos := make([]RuleInfo, len(s.rules))
 	for i, r := range s.rules {
-		infos[i] = RuleInfo{r.name, r.file, r.line, r.effect, r.observe}
+		infos[i] = RuleInfo{r.name, r.file, r.line, r.effect, r.observe, ""}
+		if o := s.behind(r); o != nil {
+			infos[i].Behind = o.name
+		}
 	}
 	return infos
 }
@@ -472,6 +476,10 @@ func (s *Set) Warnings() (list ErrorList) {
 				warn("give each as a pattern of its own, as in tools: [deploy_app, deploy_site]",
 					"the rule %q names the tool %.80q: braces, brackets and bars are letters in a pattern, and no alternatives", r.name, tool)
 			}
+		}
+		if o := s.behind(r); o != nil {
+			warn("bind the other one to fewer tools, or take this one out",
+				"the rule %q never decides: for all that it is for, the rule %q (%s:%d) says %s", r.name, o.name, o.file, o.line, o.effect)
 		}
 		if r.when != nil && act.Stricter(r.effect, act.Escalate) == r.effect {
 			told := map[string]bool{}
