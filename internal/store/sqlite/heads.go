@@ -634,7 +634,7 @@ func (s *Store) dropRuns() error {
 		}
 		for removed := chunkBlocks; removed > 0; {
 			err := s.write(func(c *sqlite.Conn) error {
-				err := execute(c, `DELETE FROM head_block WHERE id IN (SELECT id FROM head_block WHERE id >= ? AND id < ? LIMIT ?)`,
+				err := execute(c, `DELETE FROM head_block WHERE id IN (SELECT id FROM head_block WHERE id >= ? AND id < ? LIMIT ? + 0)`,
 					first, next, int64(chunkBlocks))
 				removed = c.Changes()
 				return err

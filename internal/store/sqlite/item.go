@@ -58,7 +58,7 @@ func (s *Store) Items(ctx context.Context, q ledger.ItemQuery) (items []ledger.I
 	}
 	args = append(args, int64(min(q.Limit, math.MaxInt32)))
 	err = s.read(ctx, func(c *sqlite.Conn) error {
-		return query(c, text+` ORDER BY id LIMIT ?`, func(stmt *sqlite.Stmt) error {
+		return query(c, text+` ORDER BY id LIMIT ? + 0`, func(stmt *sqlite.Stmt) error {
 			items = append(items, readItem(stmt, q.Kind))
 			return nil
 		}, args...)

@@ -117,7 +117,7 @@ func (s *Store) Nodes(ctx context.Context, log uint32, level int, from, to uint6
 	}
 	hashes := make([]tlog.Hash, 0, min(to-from, 1024))
 	err := s.read(ctx, func(c *sqlite.Conn) error {
-		return query(c, `SELECT n, hash FROM node WHERE level = ? AND n >= ? AND n < ? ORDER BY n`, func(stmt *sqlite.Stmt) error {
+		return query(c, `SELECT n, hash FROM node WHERE level = ? + 0 AND n >= ? + 0 AND n < ? + 0 ORDER BY n`, func(stmt *sqlite.Stmt) error {
 			if uint64(stmt.ColumnInt64(0)) != from+uint64(len(hashes)) {
 				return ledger.ErrNotFound
 			}

@@ -29,12 +29,12 @@ func (s *Store) Segments(ctx context.Context, log uint32) (list []ledger.Segment
 
 // A row without a page says that the segment is there and has none.
 const pageBefore = `SELECT p.term, p.first, p.data FROM segment s LEFT JOIN (SELECT term, first, data FROM segment_page
-	WHERE level = ?1 AND n = ?2 AND (term, first) <= (?3, ?4) ORDER BY term DESC, first DESC LIMIT 1) p
-	WHERE s.level = ?1 AND s.n = ?2`
+	WHERE level = ?1 + 0 AND n = ?2 + 0 AND (term, first) <= (?3 + 0, ?4 + 0) ORDER BY term DESC, first DESC LIMIT 1) p
+	WHERE s.level = ?1 + 0 AND s.n = ?2 + 0`
 
 const pageAfter = `SELECT p.term, p.first, p.data FROM segment s LEFT JOIN (SELECT term, first, data FROM segment_page
-	WHERE level = ?1 AND n = ?2 AND (term, first) > (?3, ?4) ORDER BY term, first LIMIT 1) p
-	WHERE s.level = ?1 AND s.n = ?2`
+	WHERE level = ?1 + 0 AND n = ?2 + 0 AND (term, first) > (?3 + 0, ?4 + 0) ORDER BY term, first LIMIT 1) p
+	WHERE s.level = ?1 + 0 AND s.n = ?2 + 0`
 
 // SegmentPage finds a page of a segment. See store.Store.
 func (s *Store) SegmentPage(ctx context.Context, log uint32, seg ledger.Segment, at ledger.Posting, next bool) (page ledger.SegmentPage, err error) {

@@ -31,7 +31,7 @@ func TestStore(t *testing.T) {
 		if dirs[t] == "" {
 			dirs[t] = t.TempDir()
 		}
-		return open(t, dirs[t])
+		return watched{open(t, dirs[t]), t}
 	})
 }
 

@@ -316,7 +316,7 @@ var taskTables = ` FROM task t JOIN task_text x ON x.id = t.id `
 // Task returns a whole task.
 func (s *Store) Task(ctx context.Context, id task.ID) (t *task.Task, err error) {
 	err = s.read(ctx, func(c *sqlite.Conn) error {
-		return query(c, `SELECT `+taskColumns+taskTables+`WHERE t.id = ?`, func(stmt *sqlite.Stmt) (err error) {
+		return query(c, `SELECT `+taskColumns+taskTables+`WHERE t.id = CAST(? AS BLOB)`, func(stmt *sqlite.Stmt) (err error) {
 			t = readTask(stmt, true)
 			return t.Broken
 		}, id[:])
@@ -387,7 +387,7 @@ func (s *Store) Tasks(ctx context.Context, q task.Query) (list []*task.Task, err
 	err = s.read(ctx, func(c *sqlite.Conn) error {
 		// What is skipped is skipped in the index.
 		return query(c, `SELECT `+taskColumns+taskTables+`WHERE t.id IN (SELECT t.id FROM task t`+where+
-			` ORDER BY t.created DESC, t.id DESC LIMIT ? OFFSET ?) ORDER BY t.created DESC, t.id DESC`, func(stmt *sqlite.Stmt) error {
+			` ORDER BY t.created DESC, t.id DESC LIMIT ? + 0 OFFSET ? + 0) ORDER BY t.created DESC, t.id DESC`, func(stmt *sqlite.Stmt) error {
 			list = append(list, readTask(stmt, false))
 			return nil
 		}, args...)
@@ -437,13 +437,13 @@ func (s *Store) TaskRows(ctx context.Context, q task.RowQuery) (list []task.Row,
 	text, args := `SELECT `+rowColumns+` FROM task WHERE `, []any(nil)
 	switch {
 	case q.Root != (task.ID{}):
-		text += `id = ?1 AND parent IS NULL OR root = ?1 AND parent IS NOT NULL ORDER BY created, id`
+		text += `id = CAST(?1 AS BLOB) AND parent IS NULL OR root = CAST(?1 AS BLOB) AND parent IS NOT NULL ORDER BY created, id`
 		args = append(args, q.Root[:])
 	case q.Scheduled:
 		text += `next > 0 AND next <= ? ORDER BY next`
 		args = append(args, layout.Nanoseconds(q.DueBefore))
 	case q.Phase == task.Ready:
-		text += `phase = 3 AND executor = ? ORDER BY priority, created, id`
+		text += `phase = 3 AND executor = CAST(? AS TEXT) ORDER BY priority, created, id`
 		args = append(args, q.Executor)
 	case q.Phase == task.Delayed:
 		text += `phase = 2 AND due <= ? ORDER BY due`
@@ -464,7 +464,7 @@ func (s *Store) TaskRows(ctx context.Context, q task.RowQuery) (list []task.Row,
 		return nil, fmt.Errorf("sqlite: rows of phase %d cannot be selected", q.Phase)
 	}
 	if q.Limit > 0 {
-		text += ` LIMIT ?`
+		text += ` LIMIT ? + 0`
 		args = append(args, int64(q.Limit))
 	}
 	err = s.read(ctx, func(c *sqlite.Conn) error {
@@ -479,7 +479,7 @@ func (s *Store) TaskRows(ctx context.Context, q task.RowQuery) (list []task.Row,
 // TaskEvents returns events of a tree that come after one.
 func (s *Store) TaskEvents(ctx context.Context, root task.ID, after uint64, limit int) (list []task.Event, err error) {
 	err = s.read(ctx, func(c *sqlite.Conn) error {
-		return query(c, `SELECT n, task, type, at, status, progress, message FROM task_event WHERE root = ? AND n > ? ORDER BY n LIMIT ?`,
+		return query(c, `SELECT n, task, type, at, status, progress, message FROM task_event WHERE root = CAST(? AS BLOB) AND n > ? + 0 ORDER BY n LIMIT ? + 0`,
 			func(stmt *sqlite.Stmt) error {
 				list = append(list, task.Event{
 					Root: root, N: uint64(stmt.ColumnInt64(0)), Task: idOf(stmt, 1), Type: task.EventType(stmt.ColumnInt(2)),
@@ -509,7 +509,7 @@ func (s *Store) TrimTaskEvents(ctx context.Context, before time.Time) (removed i
 		var old []event
 		err := s.read(ctx, func(c *sqlite.Conn) error {
 			return query(c, `SELECT root, n, at < ?3 AND NOT EXISTS (SELECT 1 FROM task t WHERE t.id = e.root AND t.open > 0) FROM task_event e
-				WHERE (root, n) > (?1, ?2) ORDER BY root, n LIMIT ?4`, func(stmt *sqlite.Stmt) error {
+				WHERE (root, n) > (?1, ?2) ORDER BY root, n LIMIT ?4 + 0`, func(stmt *sqlite.Stmt) error {
 				looked++
 				if last = (event{idOf(stmt, 0), stmt.ColumnInt64(1)}); stmt.ColumnInt(2) != 0 {
 					old = append(old, last)
@@ -556,7 +556,7 @@ func (s *Store) TakePush(ctx context.Context, now, until time.Time, limit int) (
 	err = s.write(func(c *sqlite.Conn) error {
 		list = nil
 		var taken []task.ID
-		err := query(c, `SELECT id, root, data, due FROM task_push WHERE done = 0 AND due <= ? ORDER BY due LIMIT ?`, func(stmt *sqlite.Stmt) error {
+		err := query(c, `SELECT id, root, data, due FROM task_push WHERE done = 0 AND due <= ? ORDER BY due LIMIT ? + 0`, func(stmt *sqlite.Stmt) error {
 			p := task.Push{ID: idOf(stmt, 0), Root: idOf(stmt, 1), Due: layout.Time(stmt.ColumnInt64(3))}
 			taken = append(taken, p.ID)
 			if p.SetData(column(stmt, 2, nil)) == nil { // a damaged one holds up nobody else's

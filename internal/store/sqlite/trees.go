@@ -51,11 +51,11 @@ func (s *Store) pausing(ctx context.Context, f func() error) error {
 
 // ended says of the tree of ?1 that all of it ended before ?2, that nothing of it
 // runs again, and that no other tree was made from it.
-const ended = `r.phase >= 6 AND r.next = 0 AND r.updated < ?2
-	AND NOT EXISTS (SELECT 1 FROM task c WHERE c.root = ?1 AND c.parent IS NOT NULL AND (c.phase < 6 OR c.next > 0 OR c.updated >= ?2))
-	AND NOT EXISTS (SELECT 1 FROM task_ref f JOIN task x ON x.id = f.task WHERE f.original = ?1 AND x.root <> ?1)
+const ended = `r.phase >= 6 AND r.next = 0 AND r.updated < ?2 + 0
+	AND NOT EXISTS (SELECT 1 FROM task c WHERE c.root = CAST(?1 AS BLOB) AND c.parent IS NOT NULL AND (c.phase < 6 OR c.next > 0 OR c.updated >= ?2 + 0))
+	AND NOT EXISTS (SELECT 1 FROM task_ref f JOIN task x ON x.id = f.task WHERE f.original = CAST(?1 AS BLOB) AND x.root <> CAST(?1 AS BLOB))
 	AND NOT EXISTS (SELECT 1 FROM task c JOIN task_ref f ON f.original = c.id JOIN task x ON x.id = f.task
-		WHERE c.root = ?1 AND c.parent IS NOT NULL AND x.root <> ?1)`
+		WHERE c.root = CAST(?1 AS BLOB) AND c.parent IS NOT NULL AND x.root <> CAST(?1 AS BLOB))`
 
 // walk looks at tasks in the order of an index, and returns those that are roots as
 // the statement's third column says.
@@ -92,27 +92,27 @@ func (s *Store) walk(ctx context.Context, check func(c *sqlite.Conn, id task.ID)
 func (s *Store) EndedTrees(ctx context.Context, before time.Time, after task.Place) (roots []task.ID, next task.Place, err error) {
 	at := layout.Nanoseconds(before)
 	check := func(c *sqlite.Conn, id task.ID) (ok bool, err error) {
-		err = query(c, `SELECT 1 FROM task r WHERE r.id = ?1 AND `+ended, func(*sqlite.Stmt) error {
+		err = query(c, `SELECT 1 FROM task r WHERE r.id = CAST(?1 AS BLOB) AND `+ended, func(*sqlite.Stmt) error {
 			ok = true
 			return nil
 		}, id[:], at)
 		return ok, err
 	}
 	return s.walk(ctx, check, `SELECT id, created, parent IS NULL AND open = 0 AND phase >= 6 AND next = 0 AND updated < ?3 FROM task
-		WHERE (created, id) > (?1, ?2) AND created < ?3 ORDER BY created, id LIMIT ?4`,
+		WHERE (created, id) > (?1, ?2) AND created < ?3 ORDER BY created, id LIMIT ?4 + 0`,
 		layout.Nanoseconds(after.Created), after.ID[:], at, int64(lookRows))
 }
 
 // TreesOf returns the roots of a user's trees. See task.Trees.
 func (s *Store) TreesOf(ctx context.Context, user string, after task.Place) (roots []task.ID, next task.Place, err error) {
 	return s.walk(ctx, nil, `SELECT id, created, parent IS NULL FROM task
-		WHERE owner = ?1 AND (created, id) > (?2, ?3) ORDER BY created, id LIMIT ?4`,
+		WHERE owner = CAST(?1 AS TEXT) AND (created, id) > (?2, ?3) ORDER BY created, id LIMIT ?4 + 0`,
 		user, layout.Nanoseconds(after.Created), after.ID[:], int64(lookRows))
 }
 
 // RemoveTrees removes trees. See task.Trees.
 func (s *Store) RemoveTrees(ctx context.Context, roots []task.ID, before time.Time, why string) (gone []task.Gone, err error) {
-	text, args := `SELECT size FROM task r WHERE r.id = ?1 AND r.parent IS NULL AND r.open = 0`, []any{nil}
+	text, args := `SELECT size FROM task r WHERE r.id = CAST(?1 AS BLOB) AND r.parent IS NULL AND r.open = 0`, []any{nil}
 	if !before.IsZero() {
 		text += ` AND ` + ended
 		args = append(args, layout.Nanoseconds(before))
@@ -165,7 +165,7 @@ func sweep(c *sqlite.Conn, root task.ID, budget int) (int, error) {
 	for left := true; left; {
 		var ids []task.ID
 		limit := max(1, budget/taskRows)
-		err := query(c, `SELECT id FROM task WHERE root = ? AND parent IS NOT NULL LIMIT ?`, func(stmt *sqlite.Stmt) error {
+		err := query(c, `SELECT id FROM task WHERE root = ? AND parent IS NOT NULL LIMIT ? + 0`, func(stmt *sqlite.Stmt) error {
 			ids = append(ids, idOf(stmt, 0))
 			return nil
 		}, root[:], int64(limit))
@@ -184,7 +184,7 @@ func sweep(c *sqlite.Conn, root task.ID, budget int) (int, error) {
 			return 0, nil
 		}
 	}
-	err := execute(c, `DELETE FROM task_event WHERE root = ?1 AND n IN (SELECT n FROM task_event WHERE root = ?1 ORDER BY n LIMIT ?2)`, root[:], int64(budget))
+	err := execute(c, `DELETE FROM task_event WHERE root = ?1 AND n IN (SELECT n FROM task_event WHERE root = CAST(?1 AS BLOB) ORDER BY n LIMIT ?2 + 0)`, root[:], int64(budget))
 	if err != nil {
 		return 0, err
 	}
@@ -283,7 +283,7 @@ func (s *Store) SweepTrees(ctx context.Context) error {
 // GoneTrees returns trees that were removed and not yet noted.
 func (s *Store) GoneTrees(ctx context.Context, limit int) (list []task.Gone, err error) {
 	err = s.read(ctx, func(c *sqlite.Conn) error {
-		return query(c, `SELECT root, tasks, why FROM task_gone WHERE noted = 0 ORDER BY why, root LIMIT ?`, func(stmt *sqlite.Stmt) error {
+		return query(c, `SELECT root, tasks, why FROM task_gone WHERE noted = 0 ORDER BY why, root LIMIT ? + 0`, func(stmt *sqlite.Stmt) error {
 			list = append(list, task.Gone{Root: idOf(stmt, 0), Tasks: stmt.ColumnInt(1), Why: stmt.ColumnText(2)})
 			return nil
 		}, int64(limit))

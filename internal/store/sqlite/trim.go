@@ -104,7 +104,7 @@ func (s *Store) trimOpenings(before, excess int64) (n int, size int64, err error
 		return 0, 0, err
 	}
 	byAge := false
-	err = query(c, `SELECT first, at, size FROM opening ORDER BY first LIMIT ?`, func(stmt *sqlite.Stmt) error {
+	err = query(c, `SELECT first, at, size FROM opening ORDER BY first LIMIT ? + 0`, func(stmt *sqlite.Stmt) error {
 		r := row{stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnInt64(2)}
 		if r.at >= before && size >= excess || size >= layout.TrimBytes {
 			return errEnough
@@ -159,7 +159,7 @@ func (s *Store) trimFacts(before int64) (n int, err error) {
 		n = 0
 		var from, to uint64
 		// They lie in the order of their times.
-		err := query(c, `DELETE FROM fact WHERE first IN (SELECT first FROM (SELECT first, at FROM fact ORDER BY first LIMIT ?) WHERE at < ?) RETURNING first, count`,
+		err := query(c, `DELETE FROM fact WHERE first IN (SELECT first FROM (SELECT first, at FROM fact ORDER BY first LIMIT ? + 0) WHERE at < ?) RETURNING first, count`,
 			func(stmt *sqlite.Stmt) error {
 				first, end := uint64(stmt.ColumnInt64(0)), uint64(stmt.ColumnInt64(0)+stmt.ColumnInt64(1))
 				if n++; n == 1 {
@@ -208,7 +208,7 @@ func (s *Store) trimParts() (n int, size int64, err error) {
 			return err
 		}
 		var ids []int64
-		err = query(c, `SELECT id, size FROM part WHERE last_put < ? ORDER BY last_put LIMIT ?`, func(stmt *sqlite.Stmt) error {
+		err = query(c, `SELECT id, size FROM part WHERE last_put < ? ORDER BY last_put LIMIT ? + 0`, func(stmt *sqlite.Stmt) error {
 			ids = append(ids, stmt.ColumnInt64(0))
 			if size += stmt.ColumnInt64(1); size >= layout.TrimBytes {
 				return errEnough
@@ -252,7 +252,7 @@ func (s *Store) PruneRecords(ctx context.Context, log uint32, size uint64, check
 		}
 		err := s.write(func(c *sqlite.Conn) error {
 			err := execute(c, `DELETE FROM batch WHERE first IN
-				(SELECT first FROM batch WHERE first + count <= (SELECT pruned FROM head) ORDER BY first LIMIT ?)`, int64(layout.TrimRows))
+				(SELECT first FROM batch WHERE first + count <= (SELECT pruned FROM head) ORDER BY first LIMIT ? + 0)`, int64(layout.TrimRows))
 			removed = c.Changes()
 			return err
 		})
@@ -267,7 +267,7 @@ func (s *Store) PruneRecords(ctx context.Context, log uint32, size uint64, check
 	}
 	for removed := layout.TrimRows; removed > 0; {
 		err := s.write(func(c *sqlite.Conn) error {
-			err := execute(c, `DELETE FROM fact WHERE first IN (SELECT first FROM fact WHERE first + count <= ? ORDER BY first LIMIT ?)`, int64(size), int64(layout.TrimRows))
+			err := execute(c, `DELETE FROM fact WHERE first IN (SELECT first FROM fact WHERE first + count <= ? ORDER BY first LIMIT ? + 0)`, int64(size), int64(layout.TrimRows))
 			removed = c.Changes()
 			return err
 		})
@@ -303,7 +303,7 @@ func (s *Store) mergeBelow(size uint64) error {
 func (s *Store) pruneOpenings(size int64) (n int, freed int64, err error) {
 	err = s.write(func(c *sqlite.Conn) error {
 		err := query(c, `DELETE FROM opening WHERE first IN
-			(SELECT first FROM opening WHERE first + count <= ? ORDER BY first LIMIT ?) RETURNING size`, func(stmt *sqlite.Stmt) error {
+			(SELECT first FROM opening WHERE first + count <= ? ORDER BY first LIMIT ? + 0) RETURNING size`, func(stmt *sqlite.Stmt) error {
 			n++
 			freed += stmt.ColumnInt64(0)
 			return nil
