@@ -67,14 +67,15 @@ type Config struct {
 	Keys []string `yaml:"keys" doc:"API keys, beside those that reeve keys create makes: each NAME=ROLE:sha256:HEX, as reeve keys generate prints it, or NAME=ROLE:env:NAME or NAME=ROLE:file:PATH, where sha256:HEX is; ROLE@PERSON says who holds it, too. The hash is no secret; the key is nowhere at the node."`
 
 	JWT struct {
-		Secret     string        `yaml:"secret" doc:"Reference to a secret for HS256 tokens: env:NAME or file:PATH."`
-		JWKS       string        `yaml:"jwks" doc:"File or https URL of a JWKS for RS256, ES256 and EdDSA tokens."`
-		Issuer     string        `yaml:"issuer" doc:"Issuer that tokens must name. Required with jwt.jwks."`
-		Audience   string        `yaml:"audience" doc:"Audience that tokens must name. Required with any JWT setting."`
-		RoleFrom   string        `yaml:"role-from" default:"role" doc:"Claim that holds the role, a word or a list; a path with dots leads into objects. Absent in a token means agent."`
-		PersonFrom string        `yaml:"person-from" doc:"Claim that says who holds a token, in the word by which keys say it (reeve keys create --person). Name one that nobody can choose for themselves. Empty: each token's subject is a person."`
-		Roles      []string      `yaml:"roles" doc:"Which role the claim's values mean, each as VALUE=ROLE, such as reeve-admins=admin; other values mean none. Empty for the roles' own names: agent, approver, auditor, admin."`
-		Leeway     time.Duration `yaml:"leeway" default:"30s" doc:"Tolerated difference of clocks."`
+		Secret           string        `yaml:"secret" doc:"Reference to a secret for HS256 tokens: env:NAME or file:PATH."`
+		JWKS             string        `yaml:"jwks" doc:"File or https URL of a JWKS for RS256, ES256 and EdDSA tokens."`
+		Issuer           string        `yaml:"issuer" doc:"Issuer that tokens must name. Required with jwt.jwks."`
+		Audience         string        `yaml:"audience" doc:"Audience that tokens must name. Required with any JWT setting."`
+		RoleFrom         string        `yaml:"role-from" default:"role" doc:"Claim that holds the role, a word or a list; a path with dots leads into objects. Absent in a token means agent."`
+		OrganizationFrom string        `yaml:"organization-from" default:"organization" doc:"Claim that holds the organization; a path with dots leads into objects."`
+		PersonFrom       string        `yaml:"person-from" doc:"Claim that says who holds a token, in the word by which keys say it (reeve keys create --person). Name one that nobody can choose for themselves. Empty: each token's subject is a person."`
+		Roles            []string      `yaml:"roles" doc:"Which role the claim's values mean, each as VALUE=ROLE, such as reeve-admins=admin; other values mean none. Empty for the roles' own names: agent, approver, auditor, admin."`
+		Leeway           time.Duration `yaml:"leeway" default:"30s" doc:"Tolerated difference of clocks."`
 	} `yaml:"jwt"`
 
 	Login struct {

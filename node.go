@@ -267,7 +267,7 @@ func (c *Config) provider() (*console.Provider, error) {
 	if l.Issuer == "" {
 		return nil, nil
 	}
-	p := &console.Provider{Issuer: l.Issuer, Client: l.Client, Scopes: l.Scopes, Claims: identity.JWT{RoleClaim: c.JWT.RoleFrom, PersonClaim: c.JWT.PersonFrom}}
+	p := &console.Provider{Issuer: l.Issuer, Client: l.Client, Scopes: l.Scopes, Claims: identity.JWT{RoleClaim: c.JWT.RoleFrom, OrganizationClaim: c.JWT.OrganizationFrom, PersonClaim: c.JWT.PersonFrom}}
 	var err error
 	if p.Claims.Roles, err = c.roles(); err != nil {
 		return nil, fmt.Errorf("jwt.roles: %w", err)
@@ -291,7 +291,8 @@ func (c *Config) authenticator() (*identity.Authenticator, error) {
 	cfg := identity.Config{Anonymous: anonymous}
 	if c.JWT.Secret != "" || c.JWT.JWKS != "" {
 		cfg.JWT = &identity.JWT{
-			JWKS: c.JWT.JWKS, Issuer: c.JWT.Issuer, Audience: c.JWT.Audience, RoleClaim: c.JWT.RoleFrom, PersonClaim: c.JWT.PersonFrom, Leeway: c.JWT.Leeway,
+			JWKS: c.JWT.JWKS, Issuer: c.JWT.Issuer, Audience: c.JWT.Audience, Leeway: c.JWT.Leeway,
+			RoleClaim: c.JWT.RoleFrom, OrganizationClaim: c.JWT.OrganizationFrom, PersonClaim: c.JWT.PersonFrom,
 		}
 		if cfg.JWT.Roles, err = c.roles(); err != nil {
 			return nil, fmt.Errorf("jwt.roles: %w", err)

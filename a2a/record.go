@@ -30,16 +30,17 @@ const (
 
 // record is what is kept of a task beside the trees that are executed for it.
 type record struct {
-	ID           string       `json:"-"`
-	stored       act.Position // where it was written last
-	Context      string       `json:"context,omitzero"`
-	User         string       `json:"user,omitzero"` // whose task it is; empty for everybody's
-	Principal    string       `json:"principal"`     // who began it
-	Method       string       `json:"method,omitzero"`
-	Organization string       `json:"organization,omitzero"`
-	Version      string       `json:"version"` // of the protocol that it was begun in
-	Created      time.Time    `json:"created"`
-	Updated      time.Time    `json:"updated"`
+	ID           string          `json:"-"`
+	stored       act.Position    // where it was written last
+	Context      string          `json:"context,omitzero"`
+	User         string          `json:"user,omitzero"` // whose task it is; empty for everybody's
+	Principal    string          `json:"principal"`     // who began it
+	Method       string          `json:"method,omitzero"`
+	Organization string          `json:"organization,omitzero"`
+	Delegation   *act.Delegation `json:"delegation,omitzero"` // by whose leave
+	Version      string          `json:"version"`             // of the protocol that it was begun in
+	Created      time.Time       `json:"created"`
+	Updated      time.Time       `json:"updated"`
 	// Roots are the trees that its messages became, the newest last.
 	Roots []task.ID `json:"roots,omitempty"`
 	// Rest is the state of a task that does not follow from its newest tree.

@@ -681,7 +681,7 @@ func (s *Server) resume(ctx context.Context, n *intent.Intent) error {
 	if err != nil {
 		return err
 	}
-	a.Principal = act.Principal{Name: n.Principal, Method: n.Method, Organization: n.Organization}
+	a.Principal = act.Principal{Name: n.Principal, Method: n.Method, Organization: n.Organization, Delegation: n.Delegation}
 	a.Bounded = true
 	known, err := s.cfg.Guard.Agent(ctx, n.Agent)
 	if err != nil {

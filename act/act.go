@@ -82,7 +82,8 @@ func Stricter(a, b Effect) Effect { return min(a, b) }
 // what the caller says about itself.
 type Principal struct {
 	// Name identifies the principal: "key:<name>", "jwt:<issuer>#<subject>",
-	// "socket:<user>(<uid>)" for an operator on this machine ("socket" where the
+	// "jwt:<issuer>#<actor>?for=<subject>" where a token says that somebody acts for its
+	// subject, "socket:<user>(<uid>)" for an operator on this machine ("socket" where the
 	// system does not tell whom), or "anonymous".
 	Name string
 	// Method says how the principal was authenticated: "key", "jwt", "socket"
@@ -93,6 +94,34 @@ type Principal struct {
 	// Person is who holds the credential, where one person has several: a word, or the
 	// name of another of them. Empty for a credential that is its holder's only one.
 	Person string
+	// Delegation is by whose leave the principal acts, as a token says; nil where none does.
+	Delegation *Delegation
+}
+
+// Delegation is by whose leave a principal acts: what a token says that was verified, and
+// never what the caller says of itself.
+type Delegation struct {
+	// OnBehalfOf is who is acted for, by the name that its own token would give it; empty
+	// where the principal acts for itself.
+	OnBehalfOf string `json:"on_behalf_of,omitzero"`
+	// Actors are those who act, by their names: the present one first, then those through
+	// whose hands the right came. Only the first was established when the token was made.
+	Actors []string `json:"actors,omitempty"`
+	// Client is the OAuth client that the token was given to.
+	Client string `json:"client,omitzero"`
+	// Scopes are what the token is good for.
+	Scopes []string `json:"scopes,omitempty"`
+	// Proof says how the caller showed that the token is its own: "dpop" or "mtls". Empty
+	// for a token that is good in anybody's hands.
+	Proof string `json:"proof,omitzero"`
+}
+
+// Delegated is by whose leave the principal acts: the zero Delegation where nothing says so.
+func (p Principal) Delegated() Delegation {
+	if p.Delegation == nil {
+		return Delegation{}
+	}
+	return *p.Delegation
 }
 
 // Holder is the person whom answers are counted for.

@@ -34,9 +34,11 @@ type Intent struct {
 	Method    string `json:"principal_method"`
 	// Organization is the principal's.
 	Organization string `json:"organization,omitzero"`
-	Session      string `json:"session,omitzero"`
-	Tool         string `json:"tool"`
-	Digest       string `json:"digest"`
+	// Delegation is by whose leave the principal asked.
+	Delegation *act.Delegation `json:"delegation,omitzero"`
+	Session    string          `json:"session,omitzero"`
+	Tool       string          `json:"tool"`
+	Digest     string          `json:"digest"`
 	// Call is the digest of what may be called: the tool with the arguments as
 	// the verdict leaves them. Reports that say what was done are compared with it.
 	// Earlier is the same in the form before.

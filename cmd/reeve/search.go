@@ -79,6 +79,7 @@ With --server another node is asked, as auditor.`,
 	f.StringVar(&q.Principal, "principal", "", "who asked, as the node established it, such as key:ci")
 	f.StringVar(&q.User, "user", "", "the user's id, also where it is masked")
 	f.StringVar(&q.Organization, "organization", "", "the organization")
+	f.StringVar(&q.Behalf, "on-behalf-of", "", "who was acted for by a token: its subject, or jwt:ISSUER#SUBJECT")
 	f.StringVar(&q.Session, "session", "", "the session, with those that it began")
 	f.StringVar(&q.Tool, "tool", "", "the tool, as rules name it or as it was sent")
 	f.StringVar(&q.Effect, "effect", "", "allow, modify, escalate or deny")
@@ -211,7 +212,7 @@ func (j *jsonLines) end(int, bool) error    { return nil }
 type csvLines struct{ w *csv.Writer }
 
 func (c *csvLines) begin() error {
-	return c.w.Write([]string{"decision", "time", "door", "kind", "effect", "would", "rules", "codes", "agent", "principal", "organization", "user", "tool", "server", "session", "task", "approval", "policy"})
+	return c.w.Write([]string{"decision", "time", "door", "kind", "effect", "would", "rules", "codes", "agent", "principal", "organization", "user", "tool", "server", "session", "task", "approval", "policy", "on_behalf_of", "actors", "client"})
 }
 
 func (c *csvLines) add(l *ledger.Line) error {
@@ -220,7 +221,8 @@ func (c *csvLines) add(l *ledger.Line) error {
 		user = l.UserHash
 	}
 	row := []string{l.Decision, l.Time.Format(time.RFC3339Nano), l.Door, l.Kind, l.Effect, l.Would, strings.Join(l.Rules, " "), strings.Join(l.Codes, " "),
-		l.Agent, l.Principal, l.Organization, user, l.Tool, l.Server, l.Session, l.Task, l.Approval, l.Policy}
+		l.Agent, l.Principal, l.Organization, user, l.Tool, l.Server, l.Session, l.Task, l.Approval, l.Policy,
+		l.OnBehalfOf, strings.Join(l.Actors, " "), l.Client}
 	for i := range row {
 		row[i] = cell(row[i])
 	}
@@ -264,7 +266,7 @@ func (h *htmlLines) reached(int, time.Time)   {}
 func (h *htmlLines) end(n int, more bool) error {
 	asked := operator.Params(h.about)
 	var what []string
-	for _, name := range []string{"since", "until", "agent", "principal", "user", "organization", "session", "tool", "effect", "rule", "door", "kind", "task", "approval", "text"} {
+	for _, name := range []string{"since", "until", "agent", "principal", "user", "organization", "on_behalf_of", "session", "tool", "effect", "rule", "door", "kind", "task", "approval", "text"} {
 		if v := asked.Get(name); v != "" {
 			what = append(what, name+" "+v)
 		}

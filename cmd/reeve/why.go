@@ -187,6 +187,9 @@ func printWhy(w io.Writer, d *operator.DecisionShown) {
 	if who := cmp.Or(d.Agent, d.Principal); who != "" || d.Session != "" {
 		fmt.Fprintf(w, "  by %s, session %s\n", printable(cmp.Or(who, "nobody that is known")), printable(cmp.Or(d.Session, "none")))
 	}
+	if behalf := behalfOf(&d.Facts); behalf != "" {
+		fmt.Fprintf(w, "  %s\n", printable(behalf))
+	}
 	for _, a := range d.Arguments {
 		fmt.Fprintf(w, "  %s = %s\n", printable(a.Expression), printable(words.Shorten(a.Value, 400)))
 	}
@@ -202,6 +205,21 @@ func printWhy(w io.Writer, d *operator.DecisionShown) {
 	if d.Note != "" {
 		fmt.Fprintf(w, "\n%s\n", d.Note)
 	}
+}
+
+// behalfOf says by whose leave an act was asked for; empty where no token said so.
+func behalfOf(f *ledger.Facts) string {
+	var says []string
+	if f.OnBehalfOf != "" {
+		says = append(says, "on behalf of "+f.OnBehalfOf, "by "+strings.Join(f.Actors, ", through "))
+	}
+	if f.Client != "" {
+		says = append(says, "client "+f.Client)
+	}
+	if len(f.Scopes) > 0 {
+		says = append(says, "scopes "+strings.Join(f.Scopes, " "))
+	}
+	return strings.Join(says, ", ")
 }
 
 // printWays says how the act could come to pass: for people only, since what a model

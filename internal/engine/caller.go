@@ -37,20 +37,26 @@ func CallerOf(ctx context.Context, open bool) Caller {
 func (c Caller) Sees(user string) bool { return c.everybody() || user == c.User }
 
 // own is a user as tasks have it: a caller who is confined to its own may name itself as
-// its credential does, by the token's subject or the key's name alone. It can reach
+// its credential does, by the token's subject or the key's name alone, or whom it acts for by theirs. It can reach
 // nobody else so: what it may see is still asked with what comes of it.
 func (c Caller) own(user string) string {
 	if c.everybody() || user == "" {
 		return user
 	}
 	kind, name, _ := strings.Cut(c.User, ":")
-	if kind == "jwt" { // jwt:<issuer>#<subject>; an issuer is a URL without a fragment
-		_, name, _ = strings.Cut(name, "#")
+	if kind == "jwt" {
+		name = subjectOf(name)
 	}
-	if user == name {
+	if user == name || c.Principal.Delegation != nil && user == subjectOf(c.Principal.Delegation.OnBehalfOf) {
 		return c.User
 	}
 	return user
+}
+
+// subjectOf is the subject in jwt:<issuer>#<subject>: an issuer is a URL without a fragment.
+func subjectOf(name string) string {
+	_, subject, _ := strings.Cut(name, "#")
+	return subject
 }
 
 // everybody reports whether the caller is confined to nobody's tasks.

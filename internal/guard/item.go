@@ -62,7 +62,7 @@ func (g *Guard) entryOf(n *Note) *ledger.Entry {
 		Request:   n.Request,
 	}
 	if !n.Plain {
-		e.Principal, e.Links = g.masked(e.Principal), g.masked(e.Links)
+		e.Principal, e.Links = g.maskedNames(e.Principal), g.masked(e.Links)
 	}
 	if e.KeepContent = n.Request != nil && g.cfg.Keep == KeepAll; e.KeepContent {
 		e.Request = g.masked(n.Request)

@@ -43,14 +43,16 @@ func (g *Guard) entry(in *policy.Input, d *act.Decision, modified []byte) *ledge
 	}
 	// The three openings share one piece of memory, of a size that is mostly enough.
 	b := make([]byte, 0, 1280)
-	b = appendClaims(appendPrincipal(b, a.Principal), a, a.User.ID != "" && g.scans(a.User.ID))
+	b = appendPrincipal(b, a.Principal)
+	established := len(b)
+	b = appendClaims(b, a, a.User.ID != "" && g.scans(a.User.ID))
 	principal := len(b)
 	b = appendLinks(b, a, d)
 	if over {
 		b = append(appendMember(b[:len(b)-1], "not_kept", "quotas.contents"), '}')
 	}
 	links := len(b)
-	asker, linked := g.masked(b[:principal:principal]), g.masked(b[principal:links:links])
+	asker, linked := g.maskedAsker(b[:principal:principal], established), g.masked(b[principal:links:links])
 	named := same(asker, b[:principal]) && same(linked, b[principal:links])
 	whole := same(request, a.Body) && named
 	b = appendReasons(b, d, keep && !slices.ContainsFunc(d.Edits, func(e act.Edit) bool { return g.Finds(e.Pointer, e.Value) }))
@@ -93,6 +95,45 @@ func (g *Guard) masked(opening []byte) []byte {
 		return opening
 	}
 	return mask(opening, g.cfg.Redact, nil)
+}
+
+// maskedAsker masks the opening of who asked: what the caller says of itself as any text,
+// and the names that reeve established, which are the first so many bytes, without what
+// their form seems to announce.
+func (g *Guard) maskedAsker(opening []byte, established int) []byte {
+	const claims = `,"claims":`
+	said := opening[established-1+len(claims) : len(opening)-1]
+	masked := g.masked(said)
+	if same(masked, said) && !g.scans(string(opening[:established-1])) {
+		return opening
+	}
+	names := g.maskedNames(append(bytes.Clone(opening[:established-1]), '}'))
+	if names == nil {
+		return nil
+	}
+	b := append(names[:len(names)-1:len(names)-1], claims...)
+	if masked == nil {
+		masked = []byte("{}")
+	}
+	return append(append(b, masked...), '}')
+}
+
+// maskedNames masks a principal's opening; nil where that cannot be done.
+func (g *Guard) maskedNames(own []byte) []byte {
+	if !g.scans(string(own)) {
+		return own
+	}
+	doc, err := rawjson.Parse(own)
+	if err != nil {
+		return nil
+	}
+	r := redaction{what: g.cfg.Redact, doc: doc}
+	r.value(doc.Root(), around{plain: true})
+	masked, err := doc.Splice(r.reps)
+	if err != nil || r.stuck || g.scans(string(masked)) {
+		return nil // what still holds something is not kept
+	}
+	return masked
 }
 
 func appendNew(list []string, s string) []string {
@@ -199,6 +240,13 @@ func appendPrincipal(b []byte, p act.Principal) []byte {
 	b = append(b, `,"method":`...)
 	b = rawjson.AppendString(b, p.Method)
 	b = appendMember(b, "organization", p.Organization)
+	if d := p.Delegation; d != nil {
+		b = appendMember(b, "on_behalf_of", d.OnBehalfOf)
+		b = appendNames(b, "actors", d.Actors)
+		b = appendMember(b, "client", d.Client)
+		b = appendNames(b, "scopes", d.Scopes)
+		b = appendMember(b, "proof", d.Proof)
+	}
 	return append(b, '}')
 }
 
@@ -229,6 +277,15 @@ func appendMember(b []byte, name, value string) []byte {
 	b = append(b, name...)
 	b = append(b, '"', ':')
 	return rawjson.AppendString(b, value)
+}
+
+func appendNames(b []byte, name string, list []string) []byte {
+	if len(list) == 0 {
+		return b
+	}
+	b = append(b, ',', '"')
+	b = append(b, name...)
+	return rawjson.AppendStrings(append(b, '"', ':'), list)
 }
 
 // appendLinks writes ledger.ActLinks.

@@ -78,10 +78,16 @@ type around struct {
 	name  string       // of the member that it is, or lies in
 	tells risk.Telling // what the name says of this very value
 	below risk.Telling // what a name above says of all that lies in it
+	// plain says that no name tells anything of it: jwt:https://login#ada is whose token it
+	// was, and not the token.
+	plain bool
 }
 
 // named is what is known of a value of a name.
 func (r *redaction) named(name string, c around) around {
+	if c.plain {
+		return c
+	}
 	n := around{name: name, below: max(c.below, c.tells)}
 	if r.what&risk.Secret != 0 {
 		n.tells = risk.Tells(name)
@@ -186,6 +192,9 @@ func (r *redaction) text(plain string, c around) string {
 		plain = r.within(plain, c)
 	}
 	found := risk.Scan(plain, r.what, nil)
+	if c.plain {
+		return risk.Mask(plain, found)
+	}
 	if r.what&risk.Secret != 0 {
 		found = risk.Formed(plain, risk.Assigned(plain, found))
 	}

@@ -35,8 +35,8 @@ type JWT struct {
 	RoleClaim string
 	// Roles maps the claim's values to roles; nil means the roles' own names.
 	Roles map[string]Role
-	// OrganizationClaim is the claim that holds the organization; empty means
-	// "organization".
+	// OrganizationClaim is the claim that holds the organization, or the path to it; empty
+	// means "organization".
 	OrganizationClaim string
 	// PersonClaim is the claim that says who holds the token, in the word by which API keys
 	// say it; empty where none does. Nobody may be able to choose its value themselves.
@@ -127,14 +127,14 @@ func (t *tokens) verify(ctx context.Context, text string) (by act.Principal, rol
 // Holder is whom a token names that was checked, and the role that it gives. Whoever logs in
 // at a provider is the same one as by a token of it, so that nobody is two in a quorum.
 func (cfg JWT) Holder(claims map[string]any) (by act.Principal, role Role, err error) {
-	subject, _ := claims["sub"].(string)
+	subject, ok := subjectOf(claims)
 	issuer, _ := claims["iss"].(string)
-	if subject == "" || !printable(subject) || !printable(issuer) {
+	if !ok || !printable(issuer) || strings.Contains(issuer, actsFor) {
 		return by, "", refused(nil, "The token names no subject, or one that cannot be recorded.")
 	}
-	organization, _ := claims[cmp.Or(cfg.OrganizationClaim, "organization")].(string)
-	if !printable(organization) {
-		return by, "", refused(nil, "The token names an organization that cannot be recorded.")
+	organization, ok := cfg.organization(claims)
+	if !ok {
+		return by, "", refused(nil, "The token names several organizations, or one that cannot be recorded.")
 	}
 	person := ""
 	if cfg.PersonClaim != "" {
@@ -145,7 +145,45 @@ func (cfg JWT) Holder(claims map[string]any) (by act.Principal, role Role, err e
 	if role, err = cfg.role(claims); err != nil {
 		return by, "", err
 	}
-	return act.Principal{Name: "jwt:" + issuer + "#" + subject, Method: "jwt", Organization: organization, Person: person}, role, nil
+	name, delegated, err := delegation(claims, issuer, subject)
+	if err != nil {
+		return by, "", err
+	}
+	by = act.Principal{Name: name, Method: "jwt", Organization: organization, Person: person, Delegation: delegated}
+	if by.Delegated().OnBehalfOf != "" {
+		// The role and the person are the subject's. Who acts for an approver is none: it
+		// would agree to what it asks for itself.
+		by.Person, role = "", Agent
+	}
+	return by, role, nil
+}
+
+// organization reads the organization: a text, a list of one, or an object whose one
+// member has its name, as Keycloak writes it. Of several nobody can tell which is meant.
+func (cfg JWT) organization(claims map[string]any) (name string, ok bool) {
+	value, _ := claim(claims, cmp.Or(cfg.OrganizationClaim, "organization"))
+	switch value := value.(type) {
+	case nil:
+		return "", true
+	case string:
+		name = value
+	case []any:
+		if len(value) == 0 {
+			return "", true
+		}
+		if name, ok = value[0].(string); !ok || len(value) > 1 {
+			return "", false
+		}
+	case map[string]any:
+		if len(value) > 1 {
+			return "", false
+		}
+		for name = range value {
+		}
+	default:
+		return "", false
+	}
+	return name, printable(name)
 }
 
 // Strict refuses a token whose header or claims another reader could understand

@@ -15,7 +15,17 @@ type Asker struct {
 	Name         string `json:"name"`
 	Method       string `json:"method"`
 	Organization string `json:"organization,omitzero"`
-	Claims       Claims `json:"claims,omitzero"`
+	act.Delegation
+	Claims Claims `json:"claims,omitzero"`
+}
+
+// Who is the principal who asked, as far as that is kept.
+func (a *Asker) Who() act.Principal {
+	p := act.Principal{Name: a.Name, Method: a.Method, Organization: a.Organization}
+	if d := a.Delegation; d.OnBehalfOf != "" || d.Client != "" || d.Proof != "" || len(d.Actors)+len(d.Scopes) > 0 {
+		p.Delegation = &d
+	}
+	return p
 }
 
 // Claims are what the asker says of itself and of its user.

@@ -19,19 +19,20 @@ type Facts struct {
 	Principal    string `json:"principal,omitzero"`
 	Method       string `json:"method,omitzero"` // by which the principal was established
 	Organization string `json:"organization,omitzero"`
-	User         string `json:"user,omitzero"`
-	UserHash     string `json:"user_hash,omitzero"` // instead of a user that is masked
-	Tool         string `json:"tool,omitzero"`      // in the one form that rules match
-	Resource     string `json:"resource,omitzero"`  // the tool as it was sent, where that differs
-	Server       string `json:"server,omitzero"`
-	Session      string `json:"session,omitzero"`
-	Parent       string `json:"parent,omitzero"` // the session that this one was begun by
-	Turn         string `json:"turn,omitzero"`
-	Step         string `json:"step,omitzero"`
-	Call         string `json:"call,omitzero"`    // by which a result names its call
-	Answers      string `json:"answers,omitzero"` // the call that this one is the result of
-	Task         string `json:"task,omitzero"`    // the root of the tree of tasks
-	Approval     string `json:"approval,omitzero"`
+	act.Delegation
+	User     string `json:"user,omitzero"`
+	UserHash string `json:"user_hash,omitzero"` // instead of a user that is masked
+	Tool     string `json:"tool,omitzero"`      // in the one form that rules match
+	Resource string `json:"resource,omitzero"`  // the tool as it was sent, where that differs
+	Server   string `json:"server,omitzero"`
+	Session  string `json:"session,omitzero"`
+	Parent   string `json:"parent,omitzero"` // the session that this one was begun by
+	Turn     string `json:"turn,omitzero"`
+	Step     string `json:"step,omitzero"`
+	Call     string `json:"call,omitzero"`    // by which a result names its call
+	Answers  string `json:"answers,omitzero"` // the call that this one is the result of
+	Task     string `json:"task,omitzero"`    // the root of the tree of tasks
+	Approval string `json:"approval,omitzero"`
 }
 
 // Facts are read from the fields of an opening. What cannot be read is not there.
@@ -40,6 +41,7 @@ func (o *Opening) Facts() Facts {
 	f := Facts{
 		Agent: by.Claims.Agent, Principal: by.Name, Method: by.Method,
 		Organization: cmp.Or(by.Organization, by.Claims.AgentOrganization),
+		Delegation:   by.Delegation,
 		User:         by.Claims.User, UserHash: by.Claims.UserHash,
 	}
 	if f.UserHash != "" {

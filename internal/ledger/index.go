@@ -11,6 +11,7 @@ import (
 	"hash/crc32"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -90,6 +91,7 @@ const (
 	byTask
 	byApproval
 	byOrganization
+	byBehalf
 )
 
 func termOf(kind byte, name string) Term {
@@ -125,6 +127,14 @@ func (l *Line) named(f func(kind byte, name string)) {
 	one(byTask, l.Task)
 	one(byApproval, l.Approval)
 	one(byOrganization, l.Organization)
+	one(byBehalf, l.OnBehalfOf)
+	one(byBehalf, l.subject())
+}
+
+// subject is who was acted for, as the token calls them: jwt:<issuer>#<subject>.
+func (l *Line) subject() string {
+	_, subject, _ := strings.Cut(l.OnBehalfOf, "#")
+	return subject
 }
 
 func (l *Line) userHash() string {

@@ -25,14 +25,16 @@ type Query struct {
 	Principal    string `json:"principal,omitzero"`
 	User         string `json:"user,omitzero"` // an id; whose is masked is found by it, too
 	Organization string `json:"organization,omitzero"`
-	Session      string `json:"session,omitzero"` // with those that it began; or a tree of tasks
-	Tool         string `json:"tool,omitzero"`    // as rules name it, or as it was sent
-	Effect       string `json:"effect,omitzero"`
-	Rule         string `json:"rule,omitzero"` // a rule's name, or a reason's code
-	Door         string `json:"door,omitzero"`
-	Kind         string `json:"kind,omitzero"`
-	Task         string `json:"task,omitzero"` // the root of a tree of tasks
-	Approval     string `json:"approval,omitzero"`
+	// Behalf is who was acted for by a token, by name or by the subject alone.
+	Behalf   string `json:"on_behalf_of,omitzero"`
+	Session  string `json:"session,omitzero"` // with those that it began; or a tree of tasks
+	Tool     string `json:"tool,omitzero"`    // as rules name it, or as it was sent
+	Effect   string `json:"effect,omitzero"`
+	Rule     string `json:"rule,omitzero"` // a rule's name, or a reason's code
+	Door     string `json:"door,omitzero"`
+	Kind     string `json:"kind,omitzero"`
+	Task     string `json:"task,omitzero"` // the root of a tree of tasks
+	Approval string `json:"approval,omitzero"`
 	// Text is looked for in the contents, whatever the case of its letters: they are read,
 	// so that an answer takes its time and comes in parts.
 	Text string `json:"text,omitzero"`
@@ -91,6 +93,7 @@ func (q *Query) terms() (terms []Term) {
 	add(byPrincipal, q.Principal)
 	add(byTool, q.Tool)
 	add(byRule, q.Rule)
+	add(byBehalf, q.Behalf)
 	add(byOrganization, q.Organization)
 	add(byKind, q.Kind)
 	add(byDoor, q.Door)
@@ -103,6 +106,7 @@ func (q *Query) Fits(l *Line) bool {
 	same := func(asked string, is ...string) bool { return asked == "" || slices.Contains(is, asked) }
 	return (q.Since.IsZero() || !l.Time.Before(q.Since)) && (q.Until.IsZero() || l.Time.Before(q.Until)) &&
 		same(q.Agent, l.Agent) && same(q.Principal, l.Principal) && same(q.Organization, l.Organization) &&
+		same(q.Behalf, l.OnBehalfOf, l.subject()) &&
 		same(q.Session, l.Session, l.Parent, l.Task) && same(q.Tool, l.Tool, l.Resource) && same(q.Effect, l.Effect) &&
 		(q.Rule == "" || slices.Contains(l.Rules, q.Rule) || slices.Contains(l.Codes, q.Rule)) &&
 		same(q.Door, l.Door) && same(q.Kind, l.Kind) && same(q.Task, l.Task) && same(q.Approval, l.Approval) &&
@@ -123,7 +127,7 @@ func knownKind(kind string) bool {
 // nothing that happened.
 func (q *Query) Check() error {
 	for _, asked := range []struct{ name, value string }{
-		{"agent", q.Agent}, {"principal", q.Principal}, {"user", q.User}, {"organization", q.Organization}, {"session", q.Session},
+		{"agent", q.Agent}, {"principal", q.Principal}, {"user", q.User}, {"organization", q.Organization}, {"on_behalf_of", q.Behalf}, {"session", q.Session},
 		{"tool", q.Tool}, {"effect", q.Effect}, {"rule", q.Rule}, {"door", q.Door}, {"kind", q.Kind}, {"task", q.Task},
 		{"approval", q.Approval}, {"text", q.Text}, {"cursor", q.Cursor},
 	} {

@@ -92,6 +92,8 @@ type actor struct {
 	Session *session `json:"session,omitzero"`
 	AppName string   `json:"app_name,omitzero"`
 	AppUID  string   `json:"app_uid,omitzero"`
+	// InvokedBy is who acts for the user.
+	InvokedBy string `json:"invoked_by,omitzero"`
 }
 
 type user struct {
@@ -192,22 +194,23 @@ type unmapped struct {
 }
 
 type details struct {
-	Kind       string   `json:"kind"`
-	Door       string   `json:"door,omitzero"`
-	Effect     string   `json:"effect,omitzero"`
-	Would      string   `json:"would,omitzero"`
-	Rules      []string `json:"rules,omitempty"`
-	Codes      []string `json:"codes,omitempty"`
-	OWASP      []string `json:"owasp,omitempty"`
-	Policy     string   `json:"policy,omitzero"`
-	Turn       string   `json:"turn,omitzero"`
-	Step       string   `json:"step,omitzero"`
-	Answers    string   `json:"answers,omitzero"`
-	Task       string   `json:"task,omitzero"`
-	Approval   string   `json:"approval,omitzero"`
-	Principal  string   `json:"principal,omitzero"`
-	Method     string   `json:"method,omitzero"`     // by which the principal was established
-	Checkpoint string   `json:"checkpoint,omitzero"` // in base64
+	Kind      string   `json:"kind"`
+	Door      string   `json:"door,omitzero"`
+	Effect    string   `json:"effect,omitzero"`
+	Would     string   `json:"would,omitzero"`
+	Rules     []string `json:"rules,omitempty"`
+	Codes     []string `json:"codes,omitempty"`
+	OWASP     []string `json:"owasp,omitempty"`
+	Policy    string   `json:"policy,omitzero"`
+	Turn      string   `json:"turn,omitzero"`
+	Step      string   `json:"step,omitzero"`
+	Answers   string   `json:"answers,omitzero"`
+	Task      string   `json:"task,omitzero"`
+	Approval  string   `json:"approval,omitzero"`
+	Principal string   `json:"principal,omitzero"`
+	Method    string   `json:"method,omitzero"` // by which the principal was established
+	act.Delegation
+	Checkpoint string `json:"checkpoint,omitzero"` // in base64
 }
 
 const (
@@ -274,7 +277,7 @@ func (m *Mapper) base(r *export.Record, links *ledger.ActLinks, asker *ledger.As
 	d := details{
 		Kind: r.Kind, Door: r.Door, Effect: r.Effect, Would: r.Observed, Rules: r.Rules, Codes: r.Codes, OWASP: categoriesOf(r.Codes, said.Risk.Threats),
 		Policy: r.Policy, Turn: links.Turn, Step: links.Step, Answers: links.Answers, Task: r.Facts.Task, Approval: r.Facts.Approval,
-		Principal: r.Facts.Principal, Method: r.Facts.Method,
+		Principal: r.Facts.Principal, Method: r.Facts.Method, Delegation: r.Facts.Delegation,
 	}
 	if cp != nil {
 		d.Checkpoint = cp.Text
@@ -297,6 +300,12 @@ func (m *Mapper) base(r *export.Record, links *ledger.ActLinks, asker *ledger.As
 		}
 	}
 	switch id := cmp.Or(r.Facts.User, r.Facts.UserHash); {
+	case r.Facts.OnBehalfOf != "": // which a token says, and not the agent
+		e.Actor.User = &user{Name: r.Facts.OnBehalfOf, TypeID: 1}
+		e.Actor.InvokedBy = r.Facts.Principal
+		if len(r.Facts.Actors) > 0 {
+			e.Actor.InvokedBy = r.Facts.Actors[0]
+		}
 	case id != "":
 		e.Actor.User = &user{UID: id, Name: asker.Claims.UserName, TypeID: 1}
 	case r.Facts.Principal != "":

@@ -108,6 +108,7 @@ var questions = []struct {
 	{"principal", func(q *ledger.Query) *string { return &q.Principal }},
 	{"user", func(q *ledger.Query) *string { return &q.User }},
 	{"organization", func(q *ledger.Query) *string { return &q.Organization }},
+	{"on_behalf_of", func(q *ledger.Query) *string { return &q.Behalf }},
 	{"session", func(q *ledger.Query) *string { return &q.Session }},
 	{"tool", func(q *ledger.Query) *string { return &q.Tool }},
 	{"effect", func(q *ledger.Query) *string { return &q.Effect }},

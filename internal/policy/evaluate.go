@@ -452,6 +452,15 @@ var variables = []variable{
 	{"action.principal.name", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Principal.Name) }, "who asks, by credential"},
 	{"action.principal.method", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Principal.Method) }, "how they proved it"},
 	{"action.principal.organization", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Principal.Organization) }, "the credential's organization"},
+	{"action.principal.on_behalf_of", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Principal.Delegated().OnBehalfOf) }, "who is acted for, by the token"},
+	{"action.principal.actors", cel.ListType(cel.StringType), func(e *evaluation) any {
+		return types.NewStringList(jsonAdapter{}, e.in.Action.Principal.Delegated().Actors)
+	}, "who acts for them, the present one first"},
+	{"action.principal.client", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Principal.Delegated().Client) }, "the OAuth client that the token was given to"},
+	{"action.principal.scopes", cel.ListType(cel.StringType), func(e *evaluation) any {
+		return types.NewStringList(jsonAdapter{}, e.in.Action.Principal.Delegated().Scopes)
+	}, "what the token is good for"},
+	{"action.principal.proof", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Principal.Delegated().Proof) }, "how the token was shown to be the caller's own: dpop or mtls"},
 	{"action.tool", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Canonical) }, "the tool's or peer's name in its one form"},
 	{"action.resource", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Resource) }, "the name as sent"},
 	{"action.confusable", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Action.Confusable) }, "the name has look-alike characters"},

@@ -90,6 +90,7 @@ var plainVariables = []string{
 
 // namedVariables are these, and the names of who asks and of the session.
 var namedVariables = append(slices.Clone(plainVariables), "action.principal.name", "action.principal.method", "action.principal.organization",
+	"action.principal.on_behalf_of", "action.principal.actors", "action.principal.client", "action.principal.scopes", "action.principal.proof",
 	"agent.id", "agent.name", "agent.version", "agent.organization", "user.exists", "user.id", "user.name", "user.email", "user.organization",
 	"session.id", "session.turn", "session.step")
 

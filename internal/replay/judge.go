@@ -288,7 +288,7 @@ func Act(r *ledger.Record, o *ledger.Opening) *act.Action {
 
 // read reads the act of a record as its door did; nil where what is kept gives another one.
 func read(one *item, t *told) *act.Action {
-	by := act.Principal{Name: t.asker.Name, Method: t.asker.Method, Organization: t.asker.Organization}
+	by := t.asker.Who()
 	var a *act.Action
 	var err error
 	switch one.record.Door {

@@ -252,7 +252,7 @@ func (k *Keeper) isOf(ctx context.Context, pos act.Position, who *person) (bool,
 	if err != nil {
 		return false, fmt.Errorf("its principal cannot be read: %w", err)
 	}
-	if by.Claims.User == who.id || by.Claims.UserHash == ledger.UserHash(who.id) {
+	if by.Claims.User == who.id || by.Claims.UserHash == ledger.UserHash(who.id) || by.OnBehalfOf == who.id {
 		return true, nil
 	}
 	about, err := o.Details()

@@ -471,12 +471,16 @@ func (s *Server) enter(ctx context.Context, size int) (leave func(), refusal *js
 }
 
 // callerName is the name under which a caller's share is counted. Callers
-// without a credential are told apart by their address.
+// without a credential are told apart by their address, and whoever acts for many has one
+// share for all of them.
 func callerName(ctx context.Context, p act.Principal) string {
 	if p.Method == act.Anonymous.Method {
 		if address, ok := ctx.Value(addressKey{}).(string); ok {
 			return address
 		}
+	}
+	if actors := p.Delegated().Actors; len(actors) > 0 {
+		return actors[0]
 	}
 	return p.Name
 }

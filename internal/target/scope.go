@@ -83,6 +83,10 @@ func (m *Aim) same(a *act.Action) {
 	}
 	add("reeve scope v1", a.Door, string(a.Kind), a.InnerMethod, a.Resource, a.Canonical, a.Alias, a.Server, a.From)
 	add(a.Principal.Name, a.Principal.Method, a.Principal.Organization)
+	if d := a.Principal.Delegation; d != nil {
+		add(d.Client, d.OnBehalfOf)
+		add(d.Actors...)
+	}
 	add(a.Agent.ID, a.Agent.Name, a.Agent.Provider, a.Agent.Organization, a.User.ID, a.User.Organization)
 	readers := readersArguments(a)
 	arguments := slices.Clone(a.Arguments)

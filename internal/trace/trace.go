@@ -225,6 +225,9 @@ func (a *acted) common(kind, op string) []attribute.KeyValue {
 	s.text(userID, cmp.Or(a.Facts.User, a.Facts.UserHash, a.Facts.Principal))
 	s.text(principal, a.Facts.Principal)
 	s.text(organization, a.Facts.Organization)
+	s.text(onBehalfOf, a.Facts.OnBehalfOf)
+	s.list(actors, a.Facts.Actors)
+	s.text(client, a.Facts.Client)
 	return s.attributes
 }
 
