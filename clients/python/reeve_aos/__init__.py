@@ -723,7 +723,7 @@ class Turn(_Guards):
         """One guarded call of a tool that is known by its name and inputs: asks, runs it with the
         inputs that the guardian left, reports what it gave, and returns what was left of that.
         `reading` says how an output is told that is no string and no JSON value."""
-        course = _guarded_call(self, tool, inputs, run, reading or _reading(tool))
+        course = _guarded_call(self, tool, *_told_and_merged(tool, inputs, run), reading or _reading(tool))
         return cast(T, _driven(self, course, None if wait_for_approval is None else _seconds(wait_for_approval)))
 
     def of(self, agent: Optional[str]) -> Turn:
@@ -817,7 +817,7 @@ class AsyncTurn(_Guards):
         reading: Optional[Reading] = None, wait_for_approval: Optional[float] = None,
     ) -> T:
         """Turn.call, awaited. What runs the tool may be async, too."""
-        course = _guarded_call(self.turn, tool, inputs, run, reading or _reading(tool))
+        course = _guarded_call(self.turn, tool, *_told_and_merged(tool, inputs, run), reading or _reading(tool))
         return cast(T, await _driven_async(self.turn, course, None if wait_for_approval is None else _seconds(wait_for_approval)))
 
     def of(self, agent: Optional[str]) -> AsyncTurn:
@@ -1112,6 +1112,18 @@ def _told_inputs(
         except TypeError as error:
             raise TypeError(f"{tool}: the argument {name} {error}; name it in leave_out if the guardian need not know it") from None
     return bound, inputs
+
+
+def _told_and_merged(tool: str, inputs: Mapping[str, Any], run: Callable[[Object], Any]) -> Tuple[Object, Callable[[Object], Any]]:
+    """Inputs as the guardian is told them, and what runs the tool with those that it changed."""
+    own = {name: _copied(value) for name, value in inputs.items()}
+    told: Object = {}
+    for name, value in own.items():
+        try:
+            told[name] = _plain(value)
+        except TypeError as error:
+            raise TypeError(f"{tool}: the argument {name} {error}") from None
+    return told, lambda judged: run({name: _merged(name, own[name], told[name], value) for name, value in judged.items()})
 
 
 def _arguments(bound: inspect.BoundArguments) -> Iterator[Tuple[Object, str]]:

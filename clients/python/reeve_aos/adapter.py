@@ -10,9 +10,9 @@ from __future__ import annotations
 import uuid
 from typing import Any, List, Optional, Union
 
-from . import Guardian, Turn, User
+from . import AsyncTurn, Guardian, Turn, User, _output_of, _told_output
 
-__all__ = ["Adapter"]
+__all__ = ["Adapter", "answered", "output_texts", "replaced_output"]
 
 
 class Adapter:
@@ -46,9 +46,22 @@ class Adapter:
             here = self.guardian.session(user=self.user, id=session or f"run-{turn}").turn(turn)
         return here.of(agent or self.agent)
 
-    def texts(self, parts: Any) -> List[str]:
-        """The texts of a message's content: one text, or parts of which some have a text."""
-        if isinstance(parts, str):
-            return [parts]
-        return [part if isinstance(part, str) else part["text"] for part in parts or ()
-                if isinstance(part, str) or isinstance(part, dict) and isinstance(part.get("text"), str)]
+
+async def answered(turn: AsyncTurn, output: Any) -> Any:
+    """An agent's answer, as the guardian left it. What has structure is told as JSON."""
+    texts = output_texts(output)
+    return output if not texts or texts == [""] else replaced_output(output, [(await turn.agent_message(texts[0])).content])
+
+
+def output_texts(output: Any) -> List[str]:
+    """What a model or user will read of an output: a text as it is, else JSON. TypeError when it has no such form."""
+    return _told_output("the tool", output)
+
+
+def replaced_output(output: Any, texts: List[str]) -> Any:
+    """The output with the text that the guardian left, in the form that it had."""
+    if texts == output_texts(output):
+        return output
+    if hasattr(output, "model_validate_json"):
+        return type(output).model_validate_json(texts[0])  # whose ValueError says that it cannot hold it
+    return _output_of(output, texts)
