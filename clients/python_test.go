@@ -102,20 +102,27 @@ func TestPythonInstall(t *testing.T) {
 	}
 }
 
-// pythonFrameworks are the adapters with the environments that their frameworks are in.
-var pythonFrameworks = map[string]string{
-	"langchain": "adapters-python",
-}
+// pythonFrameworks are the frameworks of internal/needs/adapters-python that have adapters.
+var pythonFrameworks = []string{"ag2", "agent_framework", "google_adk", "langchain", "llama_index", "openai_agents", "pydantic_ai"}
 
 // TestPythonFrameworks runs the pages of docs/frameworks on the real frameworks, with a
 // model that is a script, against a real node and lines to it that break.
 func TestPythonFrameworks(t *testing.T) {
 	t.Parallel()
 	env := pythonNode(t, "python/tests/policy.yaml")
-	for framework, environment := range pythonFrameworks {
+	interpreters := map[string]string{}
+	for _, framework := range pythonFrameworks {
+		interpreters[framework] = needs.Python(t, "adapters-python")
+	}
+	// scripts/test-adapters brings those that are too large to be installed for every run of the tests.
+	for _, more := range strings.Fields(os.Getenv("REEVE_FRAMEWORKS")) {
+		framework, interpreter, _ := strings.Cut(more, "=")
+		interpreters[framework] = interpreter
+	}
+	for framework, interpreter := range interpreters {
 		t.Run(framework, func(t *testing.T) {
 			t.Parallel()
-			output := runWith(t, "python", env, needs.Python(t, environment), "-m", "unittest", "tests.frameworks.on_"+framework)
+			output := runWith(t, "python", env, interpreter, "-m", "unittest", "tests.frameworks.on_"+framework)
 			if passed := regexp.MustCompile(`Ran [1-9]\d+ tests`); !passed.MatchString(output) {
 				t.Errorf("no test ran:\n%s", output)
 			}

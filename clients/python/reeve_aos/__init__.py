@@ -43,7 +43,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import (
-    TYPE_CHECKING, Any, AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine, Dict, Generator, Generic, Iterable, Iterator,
+    TYPE_CHECKING, Any, AsyncIterable, AsyncIterator, Awaitable, Callable, ContextManager, Coroutine, Dict, Generator, Generic, Iterable, Iterator,
     List, Literal, Mapping, NamedTuple, NoReturn, Optional, Sequence, Tuple, TypedDict, TypeVar, Union, cast, overload,
 )
 
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "Agent", "Approval", "AsyncTurn", "Denied", "Guardian", "GuardianError", "Knowledge", "NotAllowed", "Organization",
-    "Ping", "Provider", "Reading", "Session", "Step", "ToolFailed", "Turn", "Unreachable", "User", "Verdict",
+    "Agent", "Approval", "AsyncTurn", "Denied", "Guardian", "GuardianError", "Knowledge", "NotAllowed", "OpenCall",
+    "Organization", "Ping", "Provider", "Reading", "Session", "Step", "ToolFailed", "Turn", "Unreachable", "User", "Verdict",
 ]
 
 Object = Dict[str, Any]  # a JSON object
@@ -735,6 +735,17 @@ class Turn(_Guards):
             return self
         return self.session.below(cast(str, agent)).turn(self.id)
 
+    def begin(
+        self, tool: str, inputs: Mapping[str, Any], *, reading: Optional[Reading] = None, wait_for_approval: Optional[float] = None,
+    ) -> OpenCall:
+        """The first half of call(), for a framework that has hooks before and after a tool, and none around it."""
+        course = _guarded_call(self, tool, *_told_and_merged(tool, inputs, lambda judged: judged), reading or _reading(tool))
+        return OpenCall(self, course, None if wait_for_approval is None else _seconds(wait_for_approval))
+
+    def opened(self) -> ContextManager[None]:
+        """Opens the turn for what is called meanwhile, unless it is open here."""
+        return _inside(self)
+
     def __enter__(self) -> Turn:
         _open_turns.set((*_open_turns.get(), self))
         return self
@@ -894,6 +905,33 @@ class Reading(NamedTuple):
     """The texts of an output. TypeError when it cannot be judged."""
     replaced: Callable[[Any, List[str]], Any]
     """The output with other texts, as many as it had. ValueError when it cannot hold them."""
+
+
+class OpenCall:
+    """A guarded call that a framework makes in two halves: what asks before it, and what hears its end."""
+
+    def __init__(self, turn: Turn, course: Generator[Union[Step[Any], _Run], Any, Any], wait: Optional[float]) -> None:
+        self._turn, self._course, self._wait = turn, course, wait
+        todo = self._course.send(turn.session.guardian._ask(cast("Step[Any]", next(self._course)), wait))
+        run = cast(_Run, todo)
+        self.inputs: Object = run.tool(run.inputs)
+        """What the tool is to run with."""
+
+    def ended(self, output: Any) -> Any:
+        """Reports what the tool gave, and returns what was left of it."""
+        return self._reported(lambda: self._course.send(output))
+
+    def failed(self, error: Exception) -> NoReturn:
+        """Reports that the tool raised, and raises that again, or what was left of it."""
+        self._reported(lambda: self._course.throw(error))
+        raise error
+
+    def _reported(self, resume: Callable[[], Any]) -> Any:
+        try:
+            self._course.send(self._turn.session.guardian._ask(resume(), self._wait))
+        except StopIteration as end:
+            return end.value
+        raise RuntimeError("a call that has ended goes on")
 
 
 def _reading(tool: str) -> Reading:

@@ -99,9 +99,14 @@ class _Guarding:
         original = tool.on_invoke_tool
 
         async def invoke(context: Any, arguments: str) -> Any:
-            turn = AsyncTurn(self._adapter.turn(agent=agent))
+            turn = self._adapter.turn(agent=agent)
+
+            async def run(judged: Any) -> Any:
+                with turn.of(inner and inner.name).opened():
+                    return await original(context, json.dumps(judged))
+
             try:
-                return await turn.call(tool.name, json.loads(arguments or "{}"), lambda judged: original(context, json.dumps(judged)), reading=_READING)
+                return await AsyncTurn(turn).call(tool.name, json.loads(arguments or "{}"), run, reading=_READING)
             except Denied as denied:
                 return str(denied)
 

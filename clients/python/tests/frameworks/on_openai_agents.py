@@ -72,7 +72,8 @@ class More(scenarios.Framework):
         outer = Agent(name="Clerk", tools=[runner.guard(inner).as_tool("inner", "Does it.")], model=Scripted(Script([("inner", {"input": "Do it."})])))
         asyncio.run(runner.run(outer, "Do it."))
         self.assertEqual(self.ran, [])
-        self.assertEqual([step["toolCallRequest"]["toolId"] for step in self.line.steps("toolCallRequest")], ["inner", "wipe_disk"])
+        told = [(step["toolCallRequest"]["toolId"], step["context"]["agent"]["name"]) for step in self.line.steps("toolCallRequest")]
+        self.assertEqual(told, [("inner", "Clerk"), ("wipe_disk", "inner")])
 
     def test_what_cannot_be_held(self) -> None:
         from agents import LocalShellTool

@@ -218,7 +218,7 @@ class Scenarios(Framework):
         script = Script([("breaks", {"text": BACKWARDS})])
         with contextlib.suppress(Exception):
             self.ask(script)
-        self.assertEqual(len(self.ran), 1)
+        self.assertTrue(self.ran)  # some frameworks try again by themselves
         self.assertNotIn(CARD, "".join(script.seen))
         self.assertEqual([step["result"]["isError"] for step in self.line.steps("toolCallResult")], [not self.errors_are_results])
 

@@ -1,0 +1,98 @@
+"""AG2: every tool call of an agent is asked about.
+
+    agent = Agent("helper", config=config, tools=tools, middleware=[GuardianMiddleware(guardian)])
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, List, Optional, Union
+
+from ag2.events import ModelMessage, TextInput, ToolErrorEvent, ToolResult, ToolResultEvent
+from ag2.middleware import BaseMiddleware
+
+from . import AsyncTurn, Denied, Guardian, NotAllowed, Reading, User
+from .adapter import Adapter, output_texts
+
+__all__ = ["GuardianMiddleware"]
+
+
+class GuardianMiddleware:
+    """Asks the guardian about the tool calls of an agent, their results, and the agent's messages.
+
+    The session is the agent's stream, and each of its turns is a turn. For `agent` and `user` see
+    reeve_aos.adapter.Adapter. Put it last in the list: what comes after it could change what it has judged.
+    """
+
+    def __init__(self, guardian: Guardian, *, agent: Optional[str] = None, user: Union[str, User, None] = None) -> None:
+        self._adapter = Adapter(guardian, agent=agent, user=user)
+
+    def __call__(self, event: Any, context: Any) -> BaseMiddleware:
+        return _Turn(event, context, self._adapter)
+
+
+class _Turn(BaseMiddleware):
+    def __init__(self, event: Any, context: Any, adapter: Adapter) -> None:
+        super().__init__(event, context)
+        self._tells = adapter.tells_messages
+        self._turn = adapter.turn(str(context.stream.id))
+        self._asked = AsyncTurn(self._turn)
+        self._failed: Optional[NotAllowed] = None
+
+    async def on_turn(self, call_next: Any, event: Any, context: Any) -> Any:
+        where = [i for i, part in enumerate(getattr(event, "parts", ())) if isinstance(part, TextInput)] if self._tells else []
+        if where:
+            texts = [event.parts[i].content for i in where]
+            judged = (await self._asked.user_message([{"kind": "text", "text": text} for text in texts])).content
+            event = copy.copy(event)
+            event.parts = list(event.parts)
+            for i, part in zip(where, judged):
+                event.parts[i] = TextInput(part["text"])
+        with self._turn.opened():
+            response = await call_next(event, context)
+        if self._failed is not None:
+            raise self._failed
+        if self._tells and response.message is not None and response.message.content:
+            content = (await self._asked.agent_message(response.message.content)).content
+            if content != response.message.content:
+                response = copy.copy(response)
+                response.message = ModelMessage(content)
+        return response
+
+    async def on_llm_call(self, call_next: Any, events: Any, context: Any) -> Any:
+        if self._failed is not None:  # a call could not be judged: the turn ends before a model hears of it
+            raise self._failed
+        return await call_next(events, context)
+
+    async def on_tool_execution(self, call_next: Any, event: Any, context: Any) -> Any:
+        async def run(judged: Any) -> Any:
+            call = copy.copy(event)
+            call.serialized_arguments = judged
+            result = await call_next(call, context)
+            if isinstance(result, ToolErrorEvent):
+                raise result.error
+            return result
+
+        try:
+            return await self._asked.call(event.name, event.serialized_arguments, run, reading=_READING)
+        except Denied as denied:
+            return ToolResultEvent.from_call(event, result=str(denied))
+        except NotAllowed as error:
+            self._failed = error
+            return ToolResultEvent.from_call(event, result=str(error))
+        except Exception as error:
+            # The framework's own event tells the model a traceback, which nobody has judged.
+            return ToolErrorEvent(parent_id=event.id, name=event.name, error=error, result=ToolResult(f"{type(error).__name__}: {error}"))
+
+
+def _texts(event: Any) -> List[str]:
+    if not isinstance(event, ToolResultEvent):
+        raise TypeError(f"a {type(event).__name__} cannot be judged")
+    return [part.content if isinstance(part, TextInput) else output_texts(getattr(part, "data", None))[0] for part in event.result.parts]
+
+
+def _replaced(event: Any, texts: List[str]) -> Any:
+    return ToolResultEvent(parent_id=event.parent_id, name=event.name, result=ToolResult(*texts))
+
+
+_READING = Reading(_texts, _replaced)

@@ -1,0 +1,81 @@
+"""Google's Agent Development Kit."""
+
+from __future__ import annotations
+
+from typing import Any, AsyncGenerator, List
+
+from google.adk.agents import LlmAgent
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_response import LlmResponse
+from google.adk.runners import InMemoryRunner
+from google.adk.tools.agent_tool import AgentTool
+from google.genai import types
+
+from . import scenarios
+from .scenarios import Script, code
+
+
+class Model(BaseLlm):
+    script: Any
+
+    async def generate_content_async(self, llm_request: Any, stream: bool = False) -> AsyncGenerator[LlmResponse, None]:
+        calls, text = self.script.calls([content.model_dump(exclude_none=True) for content in llm_request.contents])
+        parts = [types.Part(function_call=types.FunctionCall(id=id, name=name, args=arguments)) for id, name, arguments in calls]
+        yield LlmResponse(content=types.Content(role="model", parts=parts or [types.Part(text=text)]))
+
+
+class Agents(scenarios.Scenarios):
+    page = "google-adk.md"
+
+    def model(self, script: Script) -> Any:
+        return Model(model="scripted", script=script)
+
+    def test_callbacks(self) -> None:
+        """What another plugin or a callback of the agent makes of a call is what is judged."""
+        from reeve_aos.google_adk import GuardianPlugin
+
+        def elsewhere(tool: Any, args: Any, tool_context: Any) -> None:
+            args["path"] = "/srv/other"
+
+        script = Script([("write_file", {"path": "/srv/passwd"})])
+        agent = LlmAgent(name="clerk", model=self.model(script), tools=self.tools(), before_tool_callback=elsewhere)
+        run(InMemoryRunner(agent, plugins=[GuardianPlugin(self.guardian)]))
+        self.assertEqual(self.ran, [("write_file", "/workspace/file")])
+        self.assertEqual(self.line.steps("toolCallRequest")[0]["toolCallRequest"]["inputs"], [{"name": "path", "value": "/srv/other"}])
+
+
+def run(runner: Any) -> List[Any]:
+    async def main() -> List[Any]:
+        session = await runner.session_service.create_session(app_name=runner.app_name, user_id="ada")
+        said = types.UserContent("Do it.")
+        return [event async for event in runner.run_async(user_id="ada", session_id=session.id, new_message=said)]
+
+    return list(scenarios.finished(main()))
+
+
+class More(scenarios.Framework):
+    def model(self, script: Script) -> Any:
+        return Model(model="scripted", script=script)
+
+    def test_handed_over(self) -> None:
+        names = code("google-adk.md", 1)
+        names["guardian"] = self.guardian
+        second = Script([("note", {"text": "second"}), ("wipe_disk", {"path": "/"})])
+        first = Script([("note", {"text": "first"})], [("transfer_to_agent", {"agent_name": "cards"})])
+        run(names["runner"](self.model(first), self.model(second), self.tools()))
+        self.assertEqual(self.ran, [("note", "first"), ("note", "second")])
+        told = {step["toolCallRequest"]["inputs"][0]["value"]: step["context"] for step in self.line.steps("toolCallRequest")}
+        own, below = told["first"], told["second"]
+        self.assertEqual((own["agent"]["name"], below["agent"]["name"], own["user"]["id"]), ("Clerk", "cards", "ada"))
+        self.assertEqual(below["session"]["metadata"]["parent"], own["session"]["id"])
+        self.assertEqual(below["turnId"], own["turnId"])
+
+    def test_agent_as_tool(self) -> None:
+        from reeve_aos.google_adk import GuardianPlugin
+
+        inner = LlmAgent(name="inner", description="Helps.", model=self.model(Script([("wipe_disk", {"path": "/"}), ("note", {"text": "in"})])), tools=self.tools())
+        outer = LlmAgent(name="outer", model=self.model(Script([("inner", {"request": "Do it."})])), tools=[AgentTool(inner)])
+        run(InMemoryRunner(outer, plugins=[GuardianPlugin(self.guardian)]))
+        self.assertEqual(self.ran, [("note", "in")])
+        told = {step["toolCallRequest"]["toolId"]: step["context"]["agent"]["name"] for step in self.line.steps("toolCallRequest")}
+        self.assertEqual(told, {"inner": "Clerk", "wipe_disk": "inner", "note": "inner"})
