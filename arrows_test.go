@@ -70,15 +70,16 @@ var arrows = map[string]string{
 	"a2g/intent":                        "act internal/approval internal/guard internal/ledger",
 	"a2g":                               "a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/canon internal/content internal/jsonrpc internal/params internal/quota internal/rawjson internal/wording internal/ledger internal/policy",
 	"internal/server":                   "act internal/agent internal/identity internal/jsonrpc internal/quota task",
-	"internal/retention":                "a2a act internal/engine internal/guard internal/ledger internal/store task",
-	"internal/operator":                 "a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/nodes internal/policy internal/replay internal/report internal/retention internal/server internal/words internal/habits internal/hook internal/rawjson internal/target",
+	"internal/retention":                "a2a act internal/bom internal/engine internal/guard internal/ledger internal/store task",
+	"internal/operator":                 "internal/bom a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/nodes internal/policy internal/replay internal/report internal/retention internal/server internal/words internal/habits internal/hook internal/rawjson internal/target",
 	"internal/console":                  "act internal/agent internal/approval internal/habits internal/identity internal/ledger internal/mcp/pins internal/mcp/proxy internal/operator internal/report internal/server internal/visible internal/words flow internal/replay task",
 	"internal/export":                   "internal/ledger",
+	"internal/bom":                      "act internal/canon internal/export internal/guard internal/ledger internal/rawjson internal/replay internal/visible internal/words",
 	"internal/otlp":                     "internal/export",
 	"internal/ocsf":                     "act internal/export internal/ledger",
 	"internal/otlp/otlptest":            "",
 	"internal/trace":                    "act internal/export internal/ledger internal/otlp internal/rawjson",
-	"": "internal/export internal/ocsf internal/otlp internal/trace internal/notice internal/apflow a2a acs a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy internal/console " +
+	"": "internal/bom internal/export internal/ocsf internal/otlp internal/trace internal/notice internal/apflow a2a acs a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy internal/console " +
 		"internal/replay internal/retention internal/risk internal/risk/model internal/server internal/session internal/store internal/store/postgres internal/store/sqlite task internal/words internal/workflow internal/yamldoc",
 
 	"internal/guardian": "internal/glob internal/lazyregexp act internal/hook internal/links internal/canon internal/rawjson internal/risk/hazard internal/yamldoc",
@@ -98,7 +99,7 @@ var arrows = map[string]string{
 	"examples/workflow/own":    " act executor",
 	"examples/workflow/prices": "",
 	"demo":                     "aos examples/agent/agent",
-	"cmd/reeve":                " a2g act internal/agent internal/hook internal/engine executor flow task aos internal/approval demo internal/guard internal/guardian internal/identity internal/datadir internal/rawjson internal/secret internal/visible internal/words internal/workflow internal/jsonrpc internal/ledger internal/mcp/pins internal/mcp/proxy internal/mcp/proxy/install internal/nodes internal/operator internal/policy internal/replay internal/retention internal/report internal/risk/hazard internal/sandbox internal/server internal/session internal/simulation internal/store internal/store/postgres internal/store/sqlite internal/console internal/habits",
+	"cmd/reeve":                " internal/bom a2g act internal/agent internal/hook internal/engine executor flow task aos internal/approval demo internal/guard internal/guardian internal/identity internal/datadir internal/rawjson internal/secret internal/visible internal/words internal/workflow internal/jsonrpc internal/ledger internal/mcp/pins internal/mcp/proxy internal/mcp/proxy/install internal/nodes internal/operator internal/policy internal/replay internal/retention internal/report internal/risk/hazard internal/sandbox internal/server internal/session internal/simulation internal/store internal/store/postgres internal/store/sqlite internal/console internal/habits",
 	"cmd/reeve-hook":           "internal/hook internal/datadir",
 	"bench":                    "",
 	"deploy/image":             "",

@@ -33,6 +33,7 @@ import (
 	"reeve.example/reeve/executor"
 	"reeve.example/reeve/flow"
 	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/bom"
 	"reeve.example/reeve/internal/console"
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/engine"
@@ -84,6 +85,7 @@ type Node struct {
 	keys     operator.Keys
 	provider *console.Provider // at which people log in; nil for none
 	tail     console.Tail      // tells the console's open pages what changes
+	bills    *bom.Keeper
 	// replays judges what was recorded again, under another policy.
 	replays *operator.Replays
 	// shadow counts what the candidate beside the policy would have decided.
@@ -178,6 +180,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	if err != nil {
 		return n, err
 	}
+	n.bills = bom.New(n.guard, n.store, n.logger)
 	keys, err := guard.DeriveKeys(n.log.Key)
 	if err != nil {
 		return n, err

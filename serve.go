@@ -97,6 +97,7 @@ func (n *Node) begin(ctx context.Context) error {
 	n.tasks.Go(func() { n.retention().Run(background) })
 	n.tasks.Go(func() { every(background, time.Minute, func() { n.endOverdue(background) }) })
 	n.tasks.Go(func() { every(background, time.Minute, func() { n.learnHabits(background) }) })
+	n.tasks.Go(func() { every(background, time.Minute, func() { n.readBills(background) }) })
 	if n.notices != nil {
 		n.tasks.Go(func() { n.notices.Run(background) })
 	}
@@ -211,7 +212,7 @@ func (n *Node) stream(h http.Handler) http.Handler {
 // retention removes what is not kept any longer.
 func (n *Node) retention() *retention.Keeper {
 	return &retention.Keeper{
-		Store: n.store, Log: n.log, Guard: n.guard, Engine: n.engine.Load(), Messages: n.a2a,
+		Store: n.store, Log: n.log, Guard: n.guard, Engine: n.engine.Load(), Messages: n.a2a, Bills: n.bills,
 		Contents: n.cfg.Retention.Age, Links: n.cfg.Retention.Links, Bytes: n.cfg.Retention.Bytes, Tasks: n.cfg.Retention.Tasks, Records: n.cfg.Retention.Records, Now: n.now, Logger: n.logger,
 	}
 }
@@ -227,7 +228,7 @@ func (n *Node) stops() <-chan struct{} {
 // operator is what people do to the node.
 func (n *Node) operator() *operator.API {
 	return &operator.API{
-		Guard: n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(), Replays: n.replays, Shadow: &n.shadow,
+		Guard: n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(), Replays: n.replays, Shadow: &n.shadow, Bills: n.bills,
 		ReloadPolicy: n.reloadEverywhere, Members: n.members, SealSeed: n.sealSeed, Stopping: n.stops, Version: Version(), Logger: n.logger,
 	}
 }
@@ -320,13 +321,14 @@ func (n *Node) disk(context.Context) error {
 	return err
 }
 
-// LearnHabits takes the sessions that are over into their agents' habits, as a node does
-// once a minute while it serves: for a program that decides by itself, such as a hook. It
+// LearnHabits takes the sessions that are over into their agents' habits, and brings the
+// bills of materials up to date, as a node does once a minute while it serves: for a program that decides by itself, such as a hook. It
 // takes a few seconds at most; what is left is learned the next time.
 func (n *Node) LearnHabits(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, flushTime)
 	defer cancel()
 	n.learnHabits(ctx)
+	n.readBills(ctx)
 	n.tasks.Wait() // people are told meanwhile
 }
 
@@ -335,6 +337,13 @@ func (n *Node) LearnHabits(ctx context.Context) {
 func (n *Node) learnHabits(ctx context.Context) {
 	if _, err := n.guard.Learn(ctx, n.now().Add(-time.Minute)); err != nil && ctx.Err() == nil {
 		n.logger.Error("agents' habits were not learned from", "error", err)
+	}
+}
+
+// readBills brings agents' bills of materials up to date with the ledger.
+func (n *Node) readBills(ctx context.Context) {
+	if err := n.bills.Read(ctx); err != nil && ctx.Err() == nil {
+		n.logger.Error("agents' bills of materials were not brought up to date", "error", err)
 	}
 }
 

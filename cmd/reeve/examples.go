@@ -21,6 +21,11 @@ reeve a2g --stdio --url https://guard.example --key file:agent.key`,
 	"approvals deny":    `reeve approvals deny c5tfz73ck94sbbdb --note 'Not on a Friday.'`,
 	"approvals show": `reeve approvals show c5tfz73ck94sbbdb
 reeve approvals show c5tfz73ck94sbbdb --server https://guard.example --key file:ann.key`,
+	"bom": `reeve bom
+reeve bom mailer
+reeve bom mailer --format cyclonedx-1.6 --out mailer.cdx.json`,
+	"bom diff":   `reeve bom diff mailer --since 7d`,
+	"bom verify": `reeve bom verify mailer.cdx.json --key "$(cat ledger.pub)" --max-age 24h`,
 	"habits": `reeve habits
 reeve habits mailer
 reeve habits mailer --user ann --json`,

@@ -197,7 +197,12 @@ func askNode(cmd *cobra.Command, method, path string, q, a any) error {
 
 // ask asks the node that runs on the data folder or is opened there, or the one that
 // --server names, in commands that have the flag.
-func ask(cmd *cobra.Command, mustRun bool, method, path string, q, a any) (err error) {
+func ask(cmd *cobra.Command, mustRun bool, method, path string, q, a any) error {
+	return withNode(cmd, mustRun, path, func(c *operator.Client) error { return c.Ask(cmd.Context(), method, path, q, a) })
+}
+
+// withNode calls f with a client of the node that ask would ask at a path.
+func withNode(cmd *cobra.Command, mustRun bool, path string, f func(*operator.Client) error) (err error) {
 	at := serverOf(cmd)
 	if err := at.fit(cmd); err != nil {
 		return err
@@ -207,7 +212,7 @@ func ask(cmd *cobra.Command, mustRun bool, method, path string, q, a any) (err e
 		if err != nil {
 			return err
 		}
-		return operator.At(at.server, key).Ask(cmd.Context(), method, path, q, a)
+		return f(operator.At(at.server, key))
 	}
 	c, err := config(cmd)
 	if err != nil {
@@ -226,5 +231,5 @@ func ask(cmd *cobra.Command, mustRun bool, method, path string, q, a any) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, o.close()) }()
-	return o.Ask(cmd.Context(), method, path, q, a)
+	return f(o.Client)
 }

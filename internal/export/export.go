@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"sync/atomic"
 	"time"
 
@@ -127,7 +126,6 @@ func (f *Follower) Prepare(ctx context.Context) error {
 	if f.Logger == nil {
 		f.Logger = slog.Default()
 	}
-	f.parts = map[[32]byte][]byte{}
 	head, err := f.Store.Head(ctx, f.Log)
 	if err != nil {
 		return fmt.Errorf("read the head of log %d: %w", f.Log, err)
@@ -147,7 +145,7 @@ func (f *Follower) Prepare(ctx context.Context) error {
 	f.next = min(p.Next, head.Size)
 	f.behind.Store(f.next)
 	for from := max(p.Since, head.Pruned); from < f.next; {
-		records, to, err := f.read(ctx, from, min(f.next, from+stretch))
+		records, to, err := f.Read(ctx, from, min(f.next, from+stretch))
 		if err != nil {
 			return err
 		}
@@ -266,7 +264,7 @@ func (f *Follower) take(ctx context.Context) (more bool, err error) {
 	to := min(head.Size, f.next+stretch)
 	if f.next < to {
 		var records []Record
-		if records, to, err = f.read(ctx, f.next, to); err != nil {
+		if records, to, err = f.Read(ctx, f.next, to); err != nil {
 			return false, err
 		}
 		for i := range records {
@@ -324,10 +322,11 @@ func (f *Follower) keep(ctx context.Context) error {
 // errMost ends a stretch before its end.
 var errMost = errors.New("that is enough at once")
 
-// read reads records with what lies beside them, and returns up to where: fewer of them are
+// Read reads records with what lies beside them, and returns up to where: fewer of them are
 // read at once where they are long. One that is damaged is left out: whoever verifies the
-// log hears of it, and the others go on.
-func (f *Follower) read(ctx context.Context, from, to uint64) ([]Record, uint64, error) {
+// log hears of it, and the others go on. Of a Follower it needs a Name, a Store, a Log and
+// a Logger.
+func (f *Follower) Read(ctx context.Context, from, to uint64) ([]Record, uint64, error) {
 	failed := func(what string, err error) ([]Record, uint64, error) {
 		return nil, from, fmt.Errorf("read %s %d to %d of log %d: %w", what, from, to, f.Log, err)
 	}
@@ -383,7 +382,10 @@ func (f *Follower) part(ctx context.Context, hash [32]byte) ([]byte, error) {
 	data, err := f.Store.Part(ctx, hash)
 	if err == nil {
 		if len(f.parts) >= maxParts {
-			maps.DeleteFunc(f.parts, func([32]byte, []byte) bool { return true })
+			clear(f.parts)
+		}
+		if f.parts == nil {
+			f.parts = map[[32]byte][]byte{}
 		}
 		f.parts[hash] = data
 	}

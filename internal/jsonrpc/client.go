@@ -45,6 +45,7 @@ type Answer struct {
 	Code   int    // the HTTP status
 	Status string // the same with its words
 	Body   []byte
+	Header http.Header
 }
 
 // ErrTooLarge is the error of an answer that is not read whole.
@@ -65,7 +66,7 @@ func Fetch(client *http.Client, r *http.Request, most int64) (*Answer, error) {
 	if int64(len(body)) > most {
 		return nil, ErrTooLarge
 	}
-	return &Answer{res.StatusCode, res.Status, body}, nil
+	return &Answer{res.StatusCode, res.Status, body, res.Header}, nil
 }
 
 // Post sends a request of JSON-RPC once and returns the answer. E is the protocol's

@@ -67,9 +67,9 @@ func TestRead(t *testing.T) {
 		answer Answer
 		want   string
 	}{
-		{Answer{200, "200 OK", []byte(`{"a":1}`)}, ""},
-		{Answer{403, "403 Forbidden", []byte(`{"error":"This is for admins."}`)}, "This is for admins."},
-		{Answer{404, "404 Not Found", []byte("<html>")}, "the node answered 404 Not Found"},
+		{Answer{Code: 200, Status: "200 OK", Body: []byte(`{"a":1}`)}, ""},
+		{Answer{Code: 403, Status: "403 Forbidden", Body: []byte(`{"error":"This is for admins."}`)}, "This is for admins."},
+		{Answer{Code: 404, Status: "404 Not Found", Body: []byte("<html>")}, "the node answered 404 Not Found"},
 	} {
 		var a struct {
 			A int `json:"a"`

@@ -1,7 +1,10 @@
 package ledger
 
 import (
+	"bytes"
 	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -53,4 +56,44 @@ func (s noteSigner) Name() string    { return s.name }
 func (s noteSigner) KeyHash() uint32 { return s.verifier.KeyHash() }
 func (s noteSigner) Sign(msg []byte) ([]byte, error) {
 	return ed25519.Sign(s.key, msg), nil
+}
+
+// A log's key also signs documents: JSON in its canonical form (RFC 8785), which is one line
+// and begins with a brace, as no checkpoint and no evidence does.
+
+// SignDocument signs a JSON object in its canonical form.
+func (l *Log) SignDocument(document []byte) ([]byte, error) {
+	if !isDocument(document) {
+		return nil, errors.New("a document to be signed must be a JSON object on one line")
+	}
+	return ed25519.Sign(l.signer.key, document), nil
+}
+
+// VerifyDocument reports whether the log with a public key has signed a document.
+func VerifyDocument(document, signature []byte, vkey string) error {
+	v, err := newVerifier(vkey)
+	if err != nil {
+		return err
+	}
+	if !isDocument(document) || !v.Verify(document, signature) {
+		return fmt.Errorf("it is not signed by the key of %s", v.Name())
+	}
+	return nil
+}
+
+func isDocument(document []byte) bool {
+	return len(document) > 1 && document[0] == '{' && !bytes.ContainsRune(document, '\n')
+}
+
+// PublicKey is the Ed25519 key in a log's public key.
+func PublicKey(vkey string) (ed25519.PublicKey, error) {
+	if _, err := newVerifier(vkey); err != nil {
+		return nil, err
+	}
+	parts := strings.SplitN(vkey, "+", 3) // NAME+ID+KEY
+	key, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])
+	if err != nil || len(key) != 1+ed25519.PublicKeySize {
+		return nil, errors.New("it is not an Ed25519 key")
+	}
+	return key[1:], nil
 }

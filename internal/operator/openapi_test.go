@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"reeve.example/reeve/internal/bom"
 	"reeve.example/reeve/internal/habits"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/ledger"
@@ -80,6 +81,8 @@ func TestOpenAPIRoutes(t *testing.T) {
 		"GET /api/v1/habits":               {"agent"},
 		"GET /api/v1/agents/{id}/habits":   habitsOf,
 		"GET /api/v1/sessions/{id}/labels": {"principal", "agent"},
+		"GET /api/v1/boms":                 {"after"},
+		"GET /api/v1/agents/{id}/bom":      {"principal", "since", "format"},
 	}
 	for _, route := range (&API{}).Routes() {
 		if !strings.Contains(route.Pattern, " /api/v1/") {
@@ -126,7 +129,7 @@ func TestOpenAPIRoutes(t *testing.T) {
 // The schemas are those of what the node reads and answers with.
 func TestOpenAPISchemas(t *testing.T) {
 	of := schemas{}
-	for _, v := range []any{ledger.Answer{}, ledger.Line{}, DecisionShown{}, LedgerShown{}, report.Runs{}, report.Window{}, HabitsList{}, habits.Report{}, HabitsWord{},
+	for _, v := range []any{ledger.Answer{}, ledger.Line{}, DecisionShown{}, LedgerShown{}, report.Runs{}, report.Window{}, HabitsList{}, habits.Report{}, HabitsWord{}, BOMList{}, bom.Report{},
 		Nothing{}, Incident{}, SessionLabels{}, LabelsWord{}, Replay{}, replay.Report{}} {
 		of.ref(reflect.TypeOf(v))
 	}
@@ -188,9 +191,9 @@ func (s schemas) ref(t reflect.Type) map[string]any {
 		return map[string]any{"type": "object", "additionalProperties": s.ref(t.Elem())}
 	case reflect.Struct:
 		name := t.Name()
-		for _, own := range []string{"habits", "replay"} {
+		for _, own := range []string{"habits", "replay", "bom"} {
 			if strings.HasSuffix(t.PkgPath(), "/"+own) && !strings.HasPrefix(strings.ToLower(name), own) {
-				name = strings.ToUpper(own[:1]) + own[1:] + name
+				name = map[string]string{"habits": "Habits", "replay": "Replay", "bom": "BOM"}[own] + name
 			}
 		}
 		if s[name] == nil {

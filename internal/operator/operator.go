@@ -24,6 +24,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/agent"
 	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/bom"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
@@ -47,6 +48,7 @@ type API struct {
 	Retention *retention.Keeper
 	Replays   *Replays
 	Shadow    *replay.Shadow
+	Bills     *bom.Keeper
 	// ReloadPolicy has all nodes read their policies again and put them in force. elsewhere
 	// are those at which another one is in force than here.
 	ReloadPolicy func(ctx context.Context, by act.Principal) (changed bool, elsewhere []NodePolicy, err error)
@@ -129,6 +131,8 @@ func (o *API) table() []row {
 		{"GET /api/v1/habits", looking, 0, serve(o.listHabits)},
 		{"GET /api/v1/agents/{id}/habits", looking, 0, serve(o.showHabits)},
 		{"POST /api/v1/agents/{id}/habits", admins, maxAnswer, serve(o.sayHabits)},
+		{"GET /api/v1/boms", looking, 0, serve(o.listBills)},
+		{"GET /api/v1/agents/{id}/bom", looking, 0, o.showBill},
 		{"POST /api/v1/decisions/{id}/incident", answers, maxAnswer, serve(o.incident)},
 		{"GET /api/v1/policy/shadow", looking, 0, serve(o.shadow)},
 		{"POST /api/v1/policy/replay", looking, maxCandidate, o.replay},

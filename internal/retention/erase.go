@@ -97,7 +97,7 @@ func (k *Keeper) eraseContents(ctx context.Context, by act.Principal, positions 
 	if err := k.Store.Erase(ctx, positions); err != nil {
 		return len(positions), err
 	}
-	return len(positions), k.Guard.HabitsAnew(ctx, by, false)
+	return len(positions), k.anew(ctx, by, false)
 }
 
 // person is whose data is erased, with what tells that a record is about that.

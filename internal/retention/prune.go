@@ -69,7 +69,7 @@ func (k *Keeper) Prune(ctx context.Context, by act.Principal, checkpoint []byte,
 	if p.From, err = ledger.Prune(ctx, k.Store, k.Log.Number(), checkpoint, k.Log.VerifierKey()); err != nil {
 		return p, err
 	}
-	return p, k.Guard.HabitsAnew(ctx, by, true)
+	return p, k.anew(ctx, by, true)
 }
 
 // PreviewPrune tells what would go by a checkpoint of so many records, or why nothing

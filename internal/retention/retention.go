@@ -21,6 +21,7 @@ import (
 
 	"reeve.example/reeve/a2a"
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/bom"
 	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/ledger"
@@ -43,6 +44,7 @@ type Keeper struct {
 	Store    Store
 	Log      *ledger.Log // the node's own, which is pruned
 	Guard    *guard.Guard
+	Bills    *bom.Keeper
 	Engine   *engine.Engine
 	Messages *a2a.Server
 	// Contents is how long what lies beside records is kept, and Bytes how much of it;
@@ -108,10 +110,15 @@ func (k *Keeper) removeOldContents(ctx context.Context) {
 		k.Logger.Error("who asked for old decisions was not removed", "error", err)
 	} else if removed > 0 {
 		k.Logger.Info("who asked for old decisions was removed, as the retention says", "batches", removed)
-		if err := k.Guard.HabitsAnew(ctx, self, true); err != nil && ctx.Err() == nil {
-			k.Logger.Error("agents' habits hold what was removed, until they are made anew", "error", err)
+		if err := k.anew(ctx, self, true); err != nil && ctx.Err() == nil {
+			k.Logger.Error("agents' habits and bills of materials hold what was removed, until they are made anew", "error", err)
 		}
 	}
+}
+
+// anew has what was learned from records made anew without those that are gone.
+func (k *Keeper) anew(ctx context.Context, by act.Principal, daily bool) error {
+	return errors.Join(k.Guard.HabitsAnew(ctx, by, daily), k.Bills.Anew(ctx, by, daily))
 }
 
 // self is the principal of what the node does by itself.
