@@ -2,6 +2,7 @@ package guardian
 
 import (
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,8 +18,13 @@ import (
 // fills looks at a command that puts files into a folder: what they are called, or
 // what stands in them, is not told by the command.
 func (e *examination) fills(c *hazard.Command, name string) {
-	if name == "git" {
+	switch {
+	case name == "git":
 		e.fillsTree(c)
+	case name == "stow":
+		e.stows(c)
+	case !lookers[name] && !printers[name]:
+		e.others = true
 	}
 	for _, word := range filled(name, c.Words) {
 		for _, parts := range e.readings(word, c.Dirs) {
@@ -44,10 +50,129 @@ func (e *examination) fillsTree(c *hazard.Command) {
 		if tree == "" {
 			tree = "."
 		}
-		for _, parts := range e.readings(tree, c.Dirs) {
-			e.filled(parts)
+		for _, at := range below(tree, onlyNamed(c.Words)) {
+			for _, parts := range e.readings(at, c.Dirs) {
+				e.filled(parts)
+			}
 		}
 	}
+}
+
+// below are the places in a folder that are named; the folder itself where none is.
+func below(dir string, names []string) []string {
+	if len(names) == 0 {
+		return []string{dir}
+	}
+	var list []string
+	for _, name := range names {
+		list = append(list, dir+"/"+name, name) // counted from the folder's root, or from where git is run
+	}
+	return list
+}
+
+// onlyNamed are the files to which a command of git keeps: it names each plainly, behind --.
+func onlyNamed(words []string) []string {
+	i := slices.Index(words, "--")
+	if i < 0 || !slices.ContainsFunc(words[:i], func(w string) bool { return w == "checkout" || w == "restore" }) ||
+		slices.ContainsFunc(words[:i], func(w string) bool { return strings.HasPrefix(w, "--pathspec") || strings.HasPrefix(w, "--recurse") }) {
+		return nil
+	}
+	for _, w := range words[i+1:] {
+		if w == "" || w[0] == ':' || strings.ContainsAny(w, "*?[$`{\\") {
+			return nil
+		}
+	}
+	return words[i+1:]
+}
+
+// stows looks at a command that puts links into a folder for what lies in packages: they are
+// named as the files there are.
+func (e *examination) stows(c *hazard.Command) {
+	from, into := ".", ".."
+	var packages []string
+	for i := 0; i < len(c.Words); i++ {
+		option, v, said := strings.Cut(c.Words[i], "=")
+		switch {
+		case option == "-d" || option == "--dir" || option == "-t" || option == "--target":
+			if !said && i+1 < len(c.Words) {
+				i++
+				v = c.Words[i]
+			}
+			if option == "-d" || option == "--dir" {
+				from = v
+			} else {
+				into = v
+			}
+		case strings.HasPrefix(option, "-") && !stowOptions[option]: // -t glued to what it means, perhaps
+			e.unstowed("~", c)
+			return
+		case !strings.HasPrefix(option, "-"):
+			packages = append(packages, c.Words[i])
+		}
+	}
+	if into == ".." {
+		into = from + "/.."
+	}
+	left := maxStowed
+	for _, pkg := range packages {
+		there := false
+		for _, root := range e.readings(from+"/"+pkg, c.Dirs) {
+			dir := filepath.FromSlash("/" + strings.Join(root, "/"))
+			if _, err := os.Stat(dir); err != nil {
+				continue // of the folders that it may be in, another one
+			}
+			there = true
+			if e.changed(dir) || strings.ContainsAny(pkg, "*?[$`{") {
+				e.unstowed(into, c)
+				return
+			}
+			err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+				if left--; err != nil || left < 0 {
+					return fs.ErrInvalid
+				}
+				rel, err := filepath.Rel(dir, name)
+				if err != nil || rel == "." || d.IsDir() {
+					return err
+				}
+				rel = filepath.ToSlash(rel)
+				for _, one := range []string{rel, strings.ReplaceAll("/"+rel, "/dot-", "/.")[1:]} {
+					if dotted, ok := strings.CutPrefix(one, "dot-"); ok {
+						one = "." + dotted
+					}
+					for _, parts := range e.readings(into+"/"+one, c.Dirs) {
+						e.filled(parts)
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				e.unstowed(into, c)
+				return
+			}
+		}
+		if !there {
+			e.unstowed(into, c)
+		}
+	}
+}
+
+var stowOptions = words("-n --no --simulate -v --verbose -S --stow -R --restow -D --delete --dotfiles --no-folding -p --compat")
+
+// maxStowed is how many files of packages are looked at.
+const maxStowed = 4096
+
+// unstowed looks at a folder into which links are put that are not known.
+func (e *examination) unstowed(into string, c *hazard.Command) {
+	for _, parts := range e.readings(into, c.Dirs) {
+		e.filled(parts)
+	}
+}
+
+// changed reports whether an act may put something into a folder before it comes to it: more
+// is started in it than what looks, or goes to a folder.
+func (e *examination) changed(dir string) bool {
+	low := strings.ToLower(clean(dir))
+	return e.others || slices.ContainsFunc(e.written, func(w string) bool { return strings.HasPrefix(w, low+"/") })
 }
 
 // configured are the values that git's -c gives a setting.
@@ -358,7 +483,13 @@ func (e *examination) pidFile(word string, dirs []string) {
 
 // kills reports whether the act ends some process.
 func (e *examination) kills() bool {
-	return slices.ContainsFunc(e.a.Content, func(l act.Leaf) bool { return strings.Contains(strings.ToLower(l.Text), "kill") })
+	if e.killing == 0 {
+		e.killing = -1
+		if slices.ContainsFunc(e.a.Content, func(l act.Leaf) bool { return strings.Contains(strings.ToLower(l.Text), "kill") }) {
+			e.killing = 1
+		}
+	}
+	return e.killing > 0
 }
 
 // pidFiles looks at the files that a command names for the guardian's number.

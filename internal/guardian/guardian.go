@@ -410,6 +410,8 @@ type examination struct {
 	scriptsRead          []string
 	resolved             map[string]resolution // paths on the disk, with their links followed
 	sought               bool                  // the guardian's process has been looked for
+	cut                  bool                  // not all is noted that may be listed, or be a list
+	listSize             int64                 // bytes of lists that were read
 	tooMuch              bool                  // a bound was reached: what stands behind it was not looked at
 	someProcess          bool                  // a process that is not known is reached for, below /proc
 	trees                []string              // a variable says where git's files lie
@@ -417,8 +419,11 @@ type examination struct {
 	otherRepository      bool                  // and another, where its repository lies
 	otherHome, otherData bool                  // a variable names another home, or another data folder
 	linked               []link
+	others               bool // a command was started that does more than look
 	otherSettings        bool // a variable names another folder of a coding agent's settings
 	deep                 int  // how many texts that are run lie around the present one
+	chain                int  // how many scripts run the present one
+	killing              int8 // whether the act ends some process: 1 yes, -1 no, 0 not looked yet
 	tool                 string
 	written              []string // the files that the act opens to write, as far as they are known
 	went                 []string // the folders that the script has gone to
@@ -479,7 +484,7 @@ func (g *Guarded) Tampering(a *act.Action, read *hazard.Reading) []act.Reason {
 func (e *examination) encoded() {
 	for i := range e.a.Content {
 		text := strings.TrimRight(strings.TrimSpace(e.a.Content[i].Text), "=")
-		if len(text) < 16 || len(text) > 64<<10 || strings.ContainsAny(text[:16], " ./:{<\n") {
+		if len(text) < 16 || strings.ContainsAny(text[:16], " ./:{<\n") {
 			continue
 		}
 		if plain, err := base64.RawStdEncoding.DecodeString(text); err == nil {
@@ -537,7 +542,7 @@ func (e *examination) suspicious() bool {
 		if !ascii(text) {
 			return true
 		}
-		if dir := e.cwd(); dir != "" && len(text) < 4096 {
+		if e.cwd() != "" && (len(text) < 4096 || e.isShell()) {
 			return true // what is relative may lead there
 		}
 	}
@@ -567,7 +572,7 @@ func (e *examination) watch(observe func(*hazard.Watch)) {
 			if strings.HasPrefix(p, "/dev/tcp/") && e.port(p[strings.LastIndexByte(p, '/')+1:]) {
 				e.tampers("speak to the guardian past what looks at requests")
 			}
-			if writes && len(e.written) < 64 {
+			if e.tooMuch = e.tooMuch || len(e.written) > maxNames; writes && !e.tooMuch {
 				for _, parts := range e.readings(p, e.lastDirs()) {
 					e.written = append(e.written, strings.ToLower("/"+strings.Join(parts, "/")))
 				}
@@ -673,11 +678,15 @@ func (e *examination) setting(parts []string, change func(before []byte) (after 
 		return
 	}
 	var before []byte
-	if info, err := os.Stat(filepath.FromSlash(name)); err == nil && info.Mode().IsRegular() && info.Size() <= maxSetting {
-		before, _ = os.ReadFile(filepath.FromSlash(name))
+	readable := true
+	if info, err := os.Stat(filepath.FromSlash(name)); err == nil && info.Mode().IsRegular() {
+		if readable = info.Size() <= maxSetting; readable {
+			before, err = os.ReadFile(filepath.FromSlash(name))
+			readable = err == nil
+		}
 	}
 	after, ok := change(before)
-	if !ok {
+	if !ok || !readable || len(after) > maxSetting { // too large to be read is no way round
 		e.tampers("change the settings in which " + s.Agent + "'s hooks are configured, in a way that cannot be read beforehand (write the whole file with a tool for files, or edit one passage that is there)")
 		return
 	}

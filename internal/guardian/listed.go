@@ -34,8 +34,10 @@ func (e *examination) note(root []string, deep bool, passes func(path string) bo
 	for i := range e.g.places {
 		p := &e.g.places[i]
 		add := func(path string) {
-			if l := (listed{p, path}); len(e.lists) < maxListed && passes(path) && !slices.Contains(e.lists, l) {
-				e.lists = append(e.lists, l)
+			if l := (listed{p, path}); passes(path) && !slices.Contains(e.lists, l) {
+				if e.cut = e.cut || len(e.lists) == maxListed; !e.cut {
+					e.lists = append(e.lists, l)
+				}
 			}
 		}
 		switch compare(root, p.parts) {
@@ -307,8 +309,10 @@ const maxTakers = 512
 
 // notes notes a command that may print names, or may be given what another printed.
 func (e *examination) notes(c *hazard.Command, name string) {
-	if (flatListers[name] || deepListers[name] || searchers[name] || finders[name] || strings.HasPrefix(name, "fd") || strings.HasSuffix(name, "find")) && len(e.listers) < maxTakers {
-		e.listers = append(e.listers, ran{c, name})
+	if flatListers[name] || deepListers[name] || searchers[name] || finders[name] || strings.HasPrefix(name, "fd") || strings.HasSuffix(name, "find") {
+		if e.cut = e.cut || len(e.listers) == maxTakers; !e.cut {
+			e.listers = append(e.listers, ran{c, name})
+		}
 	}
 	if name == "cat" || name == "tac" || name == "head" || name == "tail" {
 		for _, w := range c.Words {
@@ -360,6 +364,7 @@ func (e *examination) given() {
 	if len(e.takers) == 0 || len(e.found) > 0 {
 		return
 	}
+	defer func() { e.tooMuch = e.tooMuch || e.cut }()
 	for _, t := range e.takers {
 		if t.name == "eval" || shells[t.name] { // what it runs may be what the act reads
 			for _, file := range slices.Clone(e.reads) {
@@ -420,14 +425,19 @@ func (e *examination) takes(c *hazard.Command, path string) bool {
 }
 
 // maxReads is how many files that an act reads are noted.
-const maxReads = 128
+const maxReads = 1024
+
+// maxList is how much is read of the lists of names that an act reads, in bytes.
+const maxList = 1 << 20
 
 // looksInto notes a file that the act reads.
 func (e *examination) looksInto(name string, dirs []string) {
 	for _, parts := range e.readings(name, dirs) {
 		if file := "/" + strings.Join(parts, "/"); !slices.Contains(e.reads, file) {
-			if _, there := e.real(filepath.FromSlash(file)); there && len(e.reads) < maxReads { // one that is not there names nothing
-				e.reads = append(e.reads, file)
+			if _, there := e.real(filepath.FromSlash(file)); there { // one that is not there names nothing
+				if e.cut = e.cut || len(e.reads) == maxReads; !e.cut {
+					e.reads = append(e.reads, file)
+				}
 			}
 		}
 	}
@@ -436,23 +446,20 @@ func (e *examination) looksInto(name string, dirs []string) {
 // lines notes the paths in the files that the act reads: a list may have been made before.
 func (e *examination) lines() {
 	for _, name := range e.reads {
-		if e.files--; e.files < 0 {
-			return
-		}
 		info, err := os.Stat(filepath.FromSlash(name))
-		if err != nil || !info.Mode().IsRegular() || info.Size() > 64<<10 {
+		if err != nil || !info.Mode().IsRegular() {
 			continue
+		}
+		if e.listSize += info.Size(); e.listSize > maxList {
+			e.cut = true
+			return
 		}
 		text, err := os.ReadFile(filepath.FromSlash(name))
 		if err != nil {
 			continue
 		}
-		left := 512
 		for line := range strings.FieldsFuncSeq(string(text), func(r rune) bool { return r == '\n' || r == '\r' || r == 0 }) {
-			if left--; left < 0 {
-				break
-			}
-			if strings.Contains(line, "/") && len(line) < 1024 {
+			if strings.Contains(line, "/") && len(line) <= 4096 {
 				for _, parts := range e.readings(line, e.lastDirs()) {
 					e.note(parts, false, func(path string) bool { return strings.EqualFold(path, "/"+strings.Join(parts, "/")) })
 				}

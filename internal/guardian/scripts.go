@@ -33,11 +33,12 @@ const told = "a file of commands"
 const (
 	maxScript  = 256 << 10
 	maxScripts = 64
+	maxChain   = 16 // of scripts that run one another
 )
 
 // scripts reads the script that a command runs.
 func (e *examination) scripts(c *hazard.Command, name string) {
-	if e.deep > 2 || e.isReeve(c.Name, c.Dirs) {
+	if e.isReeve(c.Name, c.Dirs) {
 		return
 	}
 	version := strings.TrimRight(name, "0123456789.")
@@ -104,7 +105,11 @@ func (e *examination) script(name, with string, dirs []string) {
 		e.tooMuch = true
 		return
 	}
-	if len(text) > maxScript || strings.IndexByte(text, 0) >= 0 {
+	if strings.IndexByte(text, 0) >= 0 {
+		return
+	}
+	if e.chain >= maxChain || len(text) > maxScript {
+		e.tooMuch = e.tooMuch || e.chain >= maxChain || e.g.namedIn(text)
 		return
 	}
 	if with == told {
@@ -167,10 +172,10 @@ func (e *examination) interprets(with, text string, dirs []string) {
 		}
 		if named {
 			e.runs(text)
-		} else if e.deep < 3 { // only for the scripts that it runs in turn
-			e.deep++
+		} else { // only for the scripts that it runs in turn
+			e.chain++
 			hazard.Observe("shell", []act.Leaf{{Pointer: "/command", Arg: "command", Text: text}}, &hazard.Watch{Command: func(c *hazard.Command) { e.scripts(c, base(c.Name)) }})
-			e.deep--
+			e.chain--
 		}
 		return
 	}

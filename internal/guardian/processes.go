@@ -1,0 +1,177 @@
+package guardian
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
+	"reeve.example/reeve/internal/risk/hazard"
+)
+
+// process looks at a path below /proc: by it the guardian's memory, its open files
+// and all that it sees can be reached.
+func (e *examination) process(parts []string) {
+	if len(parts) < 2 || parts[0] != "proc" || e.g.pid == "" {
+		return
+	}
+	if len(parts) < 3 || slices.Contains([]string{"status", "stat", "cmdline", "comm"}, parts[2]) {
+		return
+	}
+	switch {
+	case parts[1] == e.g.pid:
+		e.tampers("reach for the guardian's process")
+	case strings.ContainsAny(parts[1], "*?$`["):
+		e.someProcess = true // which may be sought only later in the act
+	}
+}
+
+// seeks notes a search for the guardian's process: what is killed then is it.
+func (e *examination) seeks(c *hazard.Command, name string) {
+	switch name {
+	case "lsof", "ss", "netstat", "fuser": // who has the node's port, or its files
+		e.sought = e.sought || slices.ContainsFunc(c.Words, func(w string) bool { return e.port(w) })
+	case "pgrep", "pidof", "grep", "egrep", "awk", "gawk", "sed", "rg":
+		e.sought = e.sought || slices.ContainsFunc(c.Words, func(w string) bool {
+			w = strings.ToLower(strings.Trim(w, "/{}"))
+			return slices.ContainsFunc(e.g.programs, func(p string) bool { return w == p || strings.Contains(w, p+"/{") }) || strings.ContainsAny(w, "[.*") && len(w) < 32 && pattern(w, e.g.programs)
+		})
+	}
+}
+
+// port reports whether a word names the port that the node listens on.
+func (e *examination) port(w string) bool { return number(w, e.g.port) }
+
+// number reports whether a number stands in a text by itself.
+func number(text, n string) bool {
+	digit := func(i int) bool { return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9' }
+	for at := 0; n != ""; {
+		i := strings.Index(text[at:], n)
+		if i < 0 {
+			return false
+		}
+		if i += at; !digit(i-1) && !digit(i+len(n)) {
+			return true
+		}
+		at = i + 1
+	}
+	return false
+}
+
+// ends looks for what ends the guardian.
+func (e *examination) ends(c *hazard.Command, name string) {
+	if name == "xargs" && e.sought && slices.Contains(c.Words, "kill") {
+		e.tampers("end the guardian")
+	}
+	if e.holdsProcess(c, name) {
+		e.tampers("take hold of the guardian's process")
+	}
+	if !killers[name] {
+		return
+	}
+	all := strings.Join(c.Words, " ")
+	named := slices.ContainsFunc(c.Words, func(w string) bool {
+		w = strings.ToLower(w)
+		return slices.ContainsFunc(e.g.programs, func(p string) bool {
+			return w == p || strings.HasPrefix(w, p+".") || strings.HasPrefix(w, p+"@") || strings.Contains(w, p) && !strings.ContainsAny(w, "/ ") ||
+				strings.Contains(w, p) && e.names(w)
+		})
+	})
+	at := func(w string) bool { // the guardian's process
+		w = strings.TrimLeft(w, "-p=id")
+		return e.g.pid != "" && w == e.g.pid || e.sought && (w == "" || strings.ContainsAny(w, "$`*") || !c.Known)
+	}
+	switch name {
+	case "gdb", "lldb", "strace", "ltrace", "gcore", "prlimit", "reptyr", "bpftrace":
+		named = slices.ContainsFunc(c.Words, func(w string) bool { return e.g.pid != "" && strings.TrimLeft(w, "-p=id") == e.g.pid }) ||
+			e.sought && slices.ContainsFunc(c.Words, func(w string) bool { return strings.ContainsAny(w, "$`") })
+	case "iptables", "ip6tables", "nft", "ufw", "firewall-cmd", "pfctl", "tc":
+		named = slices.ContainsFunc(c.Words, e.port)
+	case "ss":
+		named = slices.ContainsFunc(c.Words, e.port) && slices.ContainsFunc(c.Words, func(w string) bool {
+			return w == "--kill" || len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, "K")
+		})
+	case "dbus-send", "busctl", "gdbus", "qdbus":
+		named = named && unitEnd.MatchString(all)
+	case "docker", "podman":
+		if slices.Contains(c.Words, "--pid=host") || slices.Contains(c.Words, "--pid") {
+			named = named || slices.ContainsFunc(c.Words, func(w string) bool { return e.g.pid != "" && w == e.g.pid })
+			break
+		}
+		named = named && slices.ContainsFunc(c.Words[:min(1, len(c.Words))], func(w string) bool {
+			return slices.Contains([]string{"stop", "kill", "rm", "pause", "restart"}, w)
+		})
+	case "systemctl", "service", "launchctl", "rc-service", "initctl", "supervisorctl":
+		named = named && !slices.ContainsFunc(c.Words, func(w string) bool {
+			return slices.Contains([]string{"status", "is-active", "is-enabled", "show", "cat", "list", "list-units", "print", "start"}, w)
+		})
+	case "kill", "skill":
+		for i, w := range c.Words {
+			if w == e.g.pid && e.g.pid != "" || w == "-1" && i > 0 || w == "-"+e.g.pid && e.g.pid != "" {
+				named = true
+			}
+			named = named || at(w)
+		}
+	case "fuser":
+		named = named || strings.Contains(all, "k") && e.g.port != "" && slices.ContainsFunc(c.Words, func(w string) bool {
+			return w == e.g.port+"/tcp" || w == e.g.port
+		})
+	case "pkill", "killall":
+		for _, w := range c.Words { // every program of a user, or one that a pattern hides
+			named = named || w == "-u" || w == "-U" || w == "." || w == ".*" || pattern(w, e.g.programs)
+		}
+	}
+	if named {
+		e.tampers("end the guardian")
+	}
+}
+
+// holdsProcess reports whether a command is told the guardian's process by its number, to do
+// something to it or in its place.
+func (e *examination) holdsProcess(c *hazard.Command, name string) bool {
+	if e.g.pid == "" || lookers[name] || printers[name] {
+		return false
+	}
+	for i, w := range c.Words {
+		option, value, said := strings.Cut(w, "=")
+		if !said {
+			option, value = "", w
+			if i > 0 {
+				option = c.Words[i-1]
+			}
+			if len(w) > 2 && w[0] == '-' && w[1] != '-' && holders[name] { // -p43210
+				value = w[2:]
+			}
+		}
+		names := strings.HasPrefix(option, "-") && (strings.Contains(option, "pid") || strings.Contains(option, "target") || strings.Contains(option, "process")) || strings.Contains(option, "attach")
+		if value == e.g.pid && (names || holders[name]) || holders[name] && e.sought && strings.ContainsAny(value, "$`*") {
+			return true
+		}
+	}
+	return false
+}
+
+// holders are programs of which each number by itself is a process.
+var holders = words("nsenter renice taskset chrt ionice criu cgclassify reptyr reredirect injcode jattach py-spy rbspy frida gdbserver dlv delve uftrace stap perf crash gcore pidfd choom schedtool oomctl")
+
+// unitEnd is what systemd is asked to do to a unit that then does not run.
+var unitEnd = lazyregexp.New(`(?i)(stop|kill|restart|disable|mask|reset|freeze)\w*`)
+
+// names reports whether a text names the guarding node's own folder, or none at all.
+func (e *examination) names(text string) bool {
+	if i := strings.Index(text, "--data"); i >= 0 {
+		data, _ := flag(strings.Fields(text[i:]), "--data")
+		return e.isData(data, nil)
+	}
+	return true
+}
+
+// pattern reports whether a regular expression that is no plain word matches one
+// of the programs' names.
+func pattern(w string, programs []string) bool {
+	if strings.HasPrefix(w, "-") || !strings.ContainsAny(w, "[]().*?|^$+") {
+		return len(w) > 2 && slices.ContainsFunc(programs, func(p string) bool { return strings.Contains(p, strings.ToLower(w)) })
+	}
+	re, err := regexp.Compile("(?i)" + w)
+	return err != nil || slices.ContainsFunc(programs, re.MatchString)
+}
