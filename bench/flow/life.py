@@ -11,6 +11,7 @@ import sys
 from collections import Counter, defaultdict
 
 AGES = ((25, "0 to 24"), (100, "25 to 99"), (300, "100 to 299"), (math.inf, "300 and more"))
+ORDER = [name for _, name in AGES] + ["all"]
 
 
 def never(seed, suite, file, out):
@@ -50,7 +51,7 @@ def score(files):
                 rules.update(o.get("rules", ()))
     head = ("class", "sessions before", "honest sessions asked", "denied", "changed", "noted", "asks an act", "goal reached")
     rows = [head] + [(name, age, share(c["asked"], c["honest"]), str(c["denied"]), str(c["changed"]), share(c["noted"], c["honest"]),
-                      f"{100 * c['asks'] / max(1, c['acts']):.2f} %", share(c["reached"], c["attacked"])) for (name, age), c in sorted(count.items())]
+                      f"{100 * c['asks'] / max(1, c['acts']):.2f} %", share(c["reached"], c["attacked"])) for (name, age), c in sorted(count.items(), key=lambda row: (row[0][0], ORDER.index(row[0][1])))]
     width = [max(len(r[i]) for r in rows) for i in range(len(head))]
     for r in rows:
         print("  ".join(v.ljust(w) for v, w in zip(r, width)).rstrip())

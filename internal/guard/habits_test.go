@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -464,5 +465,42 @@ func TestUnusual(t *testing.T) {
 	now = now.Add(habits.UnusualKept + time.Hour)
 	if list, err := l.Unusual(ctx, "a", 9); len(list) > 0 || err != nil {
 		t.Errorf("after a month: %v, %v", list, err)
+	}
+}
+
+// TestUnusualFlood: however many unusual acts come at once, of however many sessions side
+// by side, each is counted, and once.
+func TestUnusualFlood(t *testing.T) {
+	now := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+	l := &life{t: t, now: &now, node: open(t, t.TempDir(), func(c *guard.Config) {
+		c.Policy = load(t, watchful)
+		c.Now = func() time.Time { return now }
+	})}
+	for i := range 210 {
+		now = now.Add(24 * time.Hour)
+		l.act(call(fmt.Sprint("s", i), "1", "look", "notes"))
+	}
+	l.learn()
+	const sessions, each = 20, 120
+	var group sync.WaitGroup
+	for s := range sessions {
+		group.Go(func() {
+			for i := range each {
+				if _, _, err := l.Decide(context.Background(), call(fmt.Sprint("flood", s), fmt.Sprint(i), fmt.Sprint("tool", i%7), "notes")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for range 2 { // who reads on reads nothing twice
+		l.learn()
+		list, err := l.Unusual(context.Background(), "a", 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) != 1 || list[0].Acts != sessions*each || list[0].Sessions != sessions {
+			t.Fatalf("of %d acts in %d sessions it lists %+v", sessions*each, sessions, list)
+		}
 	}
 }

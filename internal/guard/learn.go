@@ -199,10 +199,19 @@ func (g *Guard) learn(ctx context.Context, l *learned, item *Item, until time.Ti
 	changed := map[string]*changedProfile{}
 	total := 0
 	var unusual []noted
-	err = g.settle(ctx, s.learner, logs, until, func(n noted) {
-		if n.note.Said != habits.SaidNothing && len(unusual) < notesAtOnce {
-			unusual = append(unusual, n)
+	tell := func() error {
+		err := g.noteUnusual(ctx, unusual)
+		unusual = unusual[:0]
+		return err
+	}
+	err = g.settle(ctx, s.learner, logs, until, func(n noted) error {
+		if n.note.Said == habits.SaidNothing {
+			return nil
 		}
+		if unusual = append(unusual, n); len(unusual) < notesAtOnce {
+			return nil
+		}
+		return tell()
 	}, func(list []*habits.Session) error {
 		for _, one := range list {
 			if one.Over(l.Until) { // learned before the node was last started
@@ -224,7 +233,7 @@ func (g *Guard) learn(ctx context.Context, l *learned, item *Item, until time.Ti
 	if err != nil {
 		return 0, err
 	}
-	if err := g.noteUnusual(ctx, unusual); err != nil {
+	if err := tell(); err != nil {
 		return 0, err
 	}
 	for _, log := range logs {
@@ -272,7 +281,7 @@ func (g *Guard) logs(ctx context.Context, from map[uint32]uint64, until time.Tim
 
 // settle reads notes until a time, of all logs side by side in the order of their times,
 // tells each, and gives on the sessions that are over, in the order in which they ended.
-func (g *Guard) settle(ctx context.Context, l *habits.Learner, logs []*notes, until time.Time, each func(noted), learn func([]*habits.Session) error) error {
+func (g *Guard) settle(ctx context.Context, l *habits.Learner, logs []*notes, until time.Time, each func(noted) error, learn func([]*habits.Session) error) error {
 	for {
 		var next *notes
 		for _, log := range logs {
@@ -287,7 +296,9 @@ func (g *Guard) settle(ctx context.Context, l *habits.Learner, logs []*notes, un
 		if next == nil || next.queue[0].note.At > until.UnixMilli() {
 			return learn(l.Settle(until))
 		}
-		each(next.queue[0])
+		if err := each(next.queue[0]); err != nil {
+			return err
+		}
 		l.Observe(next.queue[0].note, next.queue[0].at)
 		next.queue = next.queue[1:]
 		if ended := l.Ended(); len(ended) > 0 {
@@ -494,7 +505,7 @@ func (g *Guard) anew(ctx context.Context, ids []string, until time.Time, others 
 	if err != nil {
 		return err
 	}
-	err = g.settle(ctx, new(habits.Learner), logs, until, func(noted) {}, func(list []*habits.Session) error {
+	err = g.settle(ctx, new(habits.Learner), logs, until, func(noted) error { return nil }, func(list []*habits.Session) error {
 		for _, one := range list {
 			c := made[one.Agent]
 			if c == nil && others {

@@ -34,8 +34,9 @@ type Line struct {
 	Times    float64   `json:"times,omitzero"` // the usual, at most
 	Decision string    `json:"decision"`       // the newest
 
-	// Session is the newest session, under the agent's key.
-	Session Hash `json:"session,omitzero,string"`
+	// Newest are the newest sessions, under the agent's key: what comes from one of them
+	// is no other session.
+	Newest []Hash `json:"newest,omitzero"`
 }
 
 // OfAmounts is in what acts are unusual of which there are too many.
@@ -44,6 +45,7 @@ const OfAmounts = "amount"
 // Bounds of what is kept of one agent.
 const (
 	maxUnusual  = 16
+	maxNewest   = 32 // sessions of a line that may go on side by side
 	unusualGap  = 24 * time.Hour
 	UnusualKept = 30 * 24 * time.Hour
 )
@@ -75,8 +77,11 @@ func (u *Unusual) Add(n *Note, at act.Position, p *Profile) (line *Line, begun b
 		}
 	}
 	line.Changed = cmp.Or(line.Changed, changed)
-	if line.Session != n.Session {
-		line.Session = n.Session
+	if !slices.Contains(line.Newest, n.Session) {
+		if len(line.Newest) == maxNewest {
+			line.Newest = slices.Delete(line.Newest, 0, 1)
+		}
+		line.Newest = append(line.Newest, n.Session)
 		line.Sessions++
 	}
 	if line.Acts++; n.Said == SaidAsked {
