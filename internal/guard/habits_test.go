@@ -3,8 +3,10 @@ package guard_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -502,5 +504,109 @@ func TestUnusualFlood(t *testing.T) {
 		if len(list) != 1 || list[0].Acts != sessions*each || list[0].Sessions != sessions {
 			t.Fatalf("of %d acts in %d sessions it lists %+v", sessions*each, sessions, list)
 		}
+	}
+}
+
+// TestNodesLearnAtOnce: of nodes that share a database and learn at the same moment, while
+// people say something and a third decides, each session is learned once, and each unusual
+// act counted once: made anew the profiles are the same.
+func TestNodesLearnAtOnce(t *testing.T) {
+	ctx := context.Background()
+	url := storetest.Postgres(t)
+	var clock atomic.Int64
+	clock.Store(time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC).Unix())
+	now := func() time.Time { return time.Unix(clock.Load(), 0).UTC() }
+	var nodes []*node
+	for range 3 {
+		store, err := postgres.Open(ctx, url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, openOn(t, store, func(c *guard.Config) { c.Policy, c.Now = load(t, watchful), now }))
+	}
+	agents := []string{"a", "b", "c"}
+	var unusual atomic.Int64
+	decide := func(n *node, round, i int, tool string) {
+		one := call(fmt.Sprint("s", round, "-", i), fmt.Sprint(round), tool, "notes")
+		one.Agent.ID = agents[i%len(agents)]
+		d, _, err := n.Decide(ctx, one)
+		if err != nil {
+			t.Error(err)
+		}
+		if slices.ContainsFunc(d.Reasons, func(r act.Reason) bool { return r.Code == "habits.unusual" }) {
+			unusual.Add(1)
+		}
+	}
+	var learned atomic.Int64
+	learn := func(group *sync.WaitGroup) {
+		for _, n := range nodes {
+			group.Go(func() {
+				k, err := n.Learn(ctx, now())
+				if err != nil {
+					t.Error(err)
+				}
+				learned.Add(int64(k))
+			})
+		}
+	}
+	const rounds, each = 70, 9
+	for round := range rounds {
+		var group sync.WaitGroup
+		learn(&group) // beside what is decided
+		for i := range each {
+			tool := "look"
+			if round%8 == 7 && round > 40 {
+				tool = fmt.Sprint("tool", round)
+			}
+			group.Go(func() { decide(nodes[i%len(nodes)], round, i, tool) })
+		}
+		if round == rounds/2 {
+			group.Go(func() {
+				if err := nodes[0].FreezeHabits(ctx, act.Anonymous.Name, "c", true, approver); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		clock.Add(int64(time.Hour / time.Second))
+		learn(&group)
+		group.Wait()
+	}
+	if unusual.Load() == 0 {
+		t.Error("nothing was unusual")
+	}
+	if got := learned.Load(); got != rounds*each {
+		t.Errorf("of %d sessions %d were learned", rounds*each, got)
+	}
+	list, err := nodes[1].Unusual(ctx, "", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := int64(0)
+	for _, u := range list {
+		counted += int64(u.Acts)
+	}
+	if counted != unusual.Load() {
+		t.Errorf("of %d unusual acts %d are counted", unusual.Load(), counted)
+	}
+	reports := func() (all []*habits.Report) {
+		for _, agent := range agents {
+			r, err := nodes[2].Habits(ctx, act.Anonymous.Name, agent, "", true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, r)
+		}
+		return all
+	}
+	kept := reports()
+	if err := nodes[0].HabitsAnew(ctx, approver, false); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	learn(&group)
+	group.Wait()
+	if diff := cmp.Diff(kept, reports()); diff != "" {
+		t.Errorf("made anew by three at once the profiles are others (-kept +anew):\n%s", diff)
 	}
 }
