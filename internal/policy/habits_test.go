@@ -9,6 +9,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/habits"
+	"reeve.example/reeve/internal/linear"
 	"reeve.example/reeve/internal/provenance"
 )
 
@@ -213,12 +214,13 @@ func TestUsersWhoAreNamed(t *testing.T) {
 	}
 }
 
-// BenchmarkUsual is what habits add to a decision: about a target of an agent of which as
-// much is known as can be.
-func BenchmarkUsual(b *testing.B) {
+// usualInputs are an act upon a target of an agent of which as much is known as can be,
+// and the same act where nothing of habits is asked.
+func usualInputs(tb testing.TB) (in, without *Input, set *Set) {
+	tb.Helper()
 	set, err := Load(File{"cautious.yaml", []byte(cautious)})
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	v := &habits.View{Profile: &habits.Profile{}, Key: habitsKey, Settings: habits.Default}
 	at := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
@@ -236,18 +238,30 @@ func BenchmarkUsual(b *testing.B) {
 	a := call("send_email", "to", `"p899@x.example"`).Action
 	values := remembered("", "", "write to p899@x.example")
 	v.Speaks = v.Profile.Speaks(v.Settings)
-	in := &Input{Action: a, Session: Session{Known: true, Values: values, Habits: v}}
-	without := &Input{Action: a, Session: Session{Known: true, Values: values}}
+	in = &Input{Action: a, Session: Session{Known: true, Values: values, Habits: v}}
+	without = &Input{Action: a, Session: Session{Known: true, Values: values}}
+	return in, without, set
+}
+
+// evaluateOwn evaluates an act with a view of its own, as each decision has one.
+func evaluateOwn(set *Set, in *Input) {
+	one := Input{Action: in.Action, Session: in.Session}
+	if in.Session.Habits != nil {
+		view := *in.Session.Habits
+		one.Session.Habits = &view
+	}
+	set.Evaluate(&one)
+}
+
+// BenchmarkUsual is what habits add to a decision: about a target of an agent of which as
+// much is known as can be.
+func BenchmarkUsual(b *testing.B) {
+	in, without, set := usualInputs(b)
 	for name, in := range map[string]*Input{"with": in, "without": without} {
 		b.Run("evaluate/"+name, func(b *testing.B) {
 			b.ReportAllocs()
-			for b.Loop() { // as each decision has them, of its own
-				one := Input{Action: in.Action, Session: in.Session}
-				if in.Session.Habits != nil {
-					view := *v
-					one.Session.Habits = &view
-				}
-				set.Evaluate(&one)
+			for b.Loop() {
+				evaluateOwn(set, in)
 			}
 		})
 	}
@@ -260,4 +274,35 @@ func BenchmarkUsual(b *testing.B) {
 			n.Append(buf[:0])
 		}
 	})
+}
+
+// BenchmarkUsualCost is what habits add to the evaluation of a decision, in the processor's
+// time: with and without them in turns of 100, the least of each.
+func BenchmarkUsualCost(b *testing.B) {
+	const turn = 100
+	in, without, set := usualInputs(b)
+	least := map[string]time.Duration{}
+	measure := func(what string, one func()) {
+		took := linear.CPU(func() {
+			for range turn {
+				one()
+			}
+		})
+		if was, ok := least[what]; !ok || took < was {
+			least[what] = took
+		}
+	}
+	var buf [2048]byte
+	for b.Loop() {
+		measure("with", func() { evaluateOwn(set, in) })
+		measure("without", func() { evaluateOwn(set, without) })
+		measure("note", func() {
+			var n habits.Note
+			set.Note(in, &n, false)
+			n.Append(buf[:0])
+		})
+	}
+	for what, took := range least {
+		b.ReportMetric(float64(took.Nanoseconds())/1e3/turn, what+"-cpu-µs")
+	}
 }
