@@ -92,7 +92,7 @@ func (g *Guard) habitsOf(ctx context.Context, a *act.Action, set *policy.Set) *h
 	if err != nil && ctx.Err() == nil {
 		g.cfg.Logger.Error("what an agent usually does could not be read: nothing is usual", "agent", a.Agent.ID, "error", err)
 	}
-	v := &habits.View{Key: k.key, Settings: set.HabitSettings(), Profile: k.profile, Hour: k.did, Speaks: k.speaks}
+	v := &habits.View{ID: k.id, Key: k.key, Settings: set.HabitSettings(), Profile: k.profile, Hour: k.did, Speaks: k.speaks}
 	if a.User.ID != "" {
 		v.User = UserOfHabits(a.User.ID, a.User.Organization)
 	}
@@ -198,7 +198,7 @@ func (g *Guard) note(d *act.Decision, in *policy.Input, set *policy.Set, state *
 		return nil
 	}
 	n := &habits.Note{
-		Agent: HabitsID(a.Principal.Name, a.Agent.ID), At: a.At.UnixMilli(),
+		Agent: v.ID, At: a.At.UnixMilli(),
 		Ran: d.Effect >= act.Modify, Denied: d.Effect == act.Deny,
 	}
 	// A grant lets pass for as long as people said, and no longer: what it lets pass is not

@@ -14,6 +14,7 @@ import (
 // View is a profile as one act of one user meets it. The zero View knows nothing, so that
 // nothing is usual, and nothing is new.
 type View struct {
+	ID       string   // names the profile, as in Note
 	Profile  *Profile // nil for none
 	Key      provenance.Key
 	User     string // empty for nobody that was named
