@@ -125,7 +125,7 @@ func (g *Guard) Unusual(ctx context.Context, agent string, most int) (list []Not
 		}
 		for _, l := range u.Lines {
 			if l.Last.After(from) {
-				list = append(list, Noted{Agent: u.Agent, Principal: u.Principal, Line: l})
+				list = append(list, Noted{Agent: u.Agent, Principal: u.Principal, Line: l.Line})
 			}
 		}
 	}

@@ -13,9 +13,9 @@ import (
 // Unusual is what was noted as unusual of one agent. One cause is one line, however many
 // acts it shows in. It holds no value, and no user's name.
 type Unusual struct {
-	Agent     string `json:"agent"`
-	Principal string `json:"principal"`
-	Lines     []Line `json:"lines"` // by when they began
+	Agent     string    `json:"agent"`
+	Principal string    `json:"principal"`
+	Lines     []Counted `json:"lines"` // by when they began
 	// Read is by log up to where notes are counted: nodes may read the same ones.
 	Read map[uint32]uint64 `json:"read,omitzero"`
 }
@@ -33,7 +33,11 @@ type Line struct {
 	Asked    int       `json:"asked,omitzero"` // acts of them that were not just noted
 	Times    float64   `json:"times,omitzero"` // the usual, at most
 	Decision string    `json:"decision"`       // the newest
+}
 
+// Counted is a line with what it is counted by.
+type Counted struct {
+	Line
 	// Newest are the newest sessions, under the agent's key: what comes from one of them
 	// is no other session.
 	Newest []Hash `json:"newest,omitzero"`
@@ -62,26 +66,27 @@ func (u *Unusual) Add(n *Note, at act.Position, p *Profile) (line *Line, begun b
 	u.Read[at.Log] = at.Index + 1
 	now := time.UnixMilli(n.At).UTC()
 	changed, since := p.changed(now)
-	line = u.lineOf(n, now, changed, since)
-	if begun = line == nil; begun {
-		u.Lines = slices.DeleteFunc(u.Lines, func(l Line) bool { return now.Sub(l.Last) > UnusualKept })
+	one := u.lineOf(n, now, changed, since)
+	if begun = one == nil; begun {
+		u.Lines = slices.DeleteFunc(u.Lines, func(l Counted) bool { return now.Sub(l.Last) > UnusualKept })
 		if len(u.Lines) >= maxUnusual {
 			u.Lines = slices.Delete(u.Lines, 0, 1)
 		}
-		u.Lines = append(u.Lines, Line{First: now})
-		line = &u.Lines[len(u.Lines)-1]
+		u.Lines = append(u.Lines, Counted{Line: Line{First: now}})
+		one = &u.Lines[len(u.Lines)-1]
 	}
+	line = &one.Line
 	for _, in := range n.Unusual() {
 		if !slices.Contains(line.In, in) {
 			line.In = append(line.In, in)
 		}
 	}
 	line.Changed = cmp.Or(line.Changed, changed)
-	if !slices.Contains(line.Newest, n.Session) {
-		if len(line.Newest) == maxNewest {
-			line.Newest = slices.Delete(line.Newest, 0, 1)
+	if !slices.Contains(one.Newest, n.Session) {
+		if len(one.Newest) == maxNewest {
+			one.Newest = slices.Delete(one.Newest, 0, 1)
 		}
-		line.Newest = append(line.Newest, n.Session)
+		one.Newest = append(one.Newest, n.Session)
 		line.Sessions++
 	}
 	if line.Acts++; n.Said == SaidAsked {
@@ -96,7 +101,7 @@ func (u *Unusual) Add(n *Note, at act.Position, p *Profile) (line *Line, begun b
 
 // lineOf is the line to which a note belongs; nil for none. What began after the agent
 // changed has that cause, also where it was known later only.
-func (u *Unusual) lineOf(n *Note, now time.Time, changed string, since time.Time) *Line {
+func (u *Unusual) lineOf(n *Note, now time.Time, changed string, since time.Time) *Counted {
 	first := n.Unusual()[0]
 	for i := len(u.Lines) - 1; i >= 0; i-- {
 		l := &u.Lines[i]

@@ -44,7 +44,6 @@ func (o *API) listHabits(r *http.Request, _ act.Principal, _ Nothing) (HabitsLis
 	}
 	answer := HabitsList{Agents: []*habits.Report{}, Unusual: []UnusualLine{}}
 	for _, u := range unusual {
-		u.Newest = nil // which is for counting alone
 		answer.Unusual = append(answer.Unusual, UnusualLine{u.Agent, u.Principal, u.Line, u.Line.String()})
 	}
 	for i, p := range list {
