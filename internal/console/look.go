@@ -83,6 +83,7 @@ func pages(now func() time.Time) map[string]*template.Template {
 		"short": short, "size": size, "plural": words.Count,
 		"plural64": func(n uint64, one string) string { return words.Count(int(min(n, math.MaxInt)), one) }, "join": strings.Join,
 		"times": times,
+		"minus": func(a int, b float64) float64 { return float64(a) - b },
 		"cut": func(s string, most int) string {
 			if r := []rune(s); len(r) > most {
 				return string(r[:most-1]) + "…"

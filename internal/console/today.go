@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"reeve.example/reeve/internal/agent"
 	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/habits"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/words"
@@ -18,14 +20,43 @@ type todayView struct {
 	Waiting  []waitingView
 	More     int // that wait beside these
 	Barred   []*agent.Agent
-	Denied   []foldView // since yesterday, what is alike together
-	Empty    bool       // nothing has been recorded yet
+	Changed  []changedAgent
+	Unusual  []operator.UnusualLine // in the last day
+	Denied   []foldView             // since yesterday, what is alike together
+	Empty    bool                   // nothing has been recorded yet
 	Node     *operator.Status
 	Logs     []logView
 	Looks    bool // whether the visitor may look at agents and decisions
 }
 
 const fewWait = 5
+
+// changedAgent is an agent that is another since yesterday.
+type changedAgent struct {
+	*habits.Report
+	What  []string
+	Since time.Time
+}
+
+// drift is which agents have changed within a day, and what was unusual.
+func (t *todayView) drift(v *visit) error {
+	var known operator.HabitsList
+	if err := v.ask("GET", "/api/v1/habits", nil, &known); err != nil {
+		return err
+	}
+	since := v.console.Now().Add(-24 * time.Hour)
+	for _, a := range known.Agents {
+		if n := len(a.Chapters); n > 1 && a.Chapters[n-1].Since.After(since) {
+			t.Changed = append(t.Changed, changedAgent{a, a.Chapters[n-1].Changed, a.Chapters[n-1].Since})
+		}
+	}
+	for _, line := range known.Unusual {
+		if line.Last.After(since) && len(t.Unusual) < fewWait {
+			t.Unusual = append(t.Unusual, line)
+		}
+	}
+	return nil
+}
 
 func (v *visit) today() (view, error) {
 	t := todayView{Looks: v.may(looking)}
@@ -59,6 +90,12 @@ func (v *visit) today() (view, error) {
 			if a.State == agent.Suspended || a.State == agent.Revoked {
 				t.Barred = append(t.Barred, a)
 			}
+		}
+		if err := t.drift(v); err != nil {
+			return view{}, err
+		}
+		if n := len(t.Changed); n > 0 {
+			said = append(said, words.Count(n, "agent")+" changed")
 		}
 		var denied ledger.Answer
 		if err := v.ask("GET", "/api/v1/decisions?effect=deny&since=24h&limit=1000", nil, &denied); err != nil {

@@ -80,6 +80,7 @@ func TestOpenAPIRoutes(t *testing.T) {
 		"GET /api/v1/sessions/{id}":        asks,
 		"GET /api/v1/habits":               {"agent"},
 		"GET /api/v1/agents/{id}/habits":   habitsOf,
+		"GET /api/v1/agents/{id}/drift":    {"principal"},
 		"GET /api/v1/sessions/{id}/labels": {"principal", "agent"},
 		"GET /api/v1/boms":                 {"after"},
 		"GET /api/v1/agents/{id}/bom":      {"principal", "since", "format"},
@@ -130,7 +131,7 @@ func TestOpenAPIRoutes(t *testing.T) {
 func TestOpenAPISchemas(t *testing.T) {
 	of := schemas{}
 	for _, v := range []any{ledger.Answer{}, ledger.Line{}, DecisionShown{}, LedgerShown{}, report.Runs{}, report.Window{}, HabitsList{}, habits.Report{}, HabitsWord{}, BOMList{}, bom.Report{},
-		Nothing{}, Incident{}, SessionLabels{}, LabelsWord{}, Replay{}, replay.Report{}} {
+		Nothing{}, Incident{}, SessionLabels{}, LabelsWord{}, Replay{}, replay.Report{}, Drift{}} {
 		of.ref(reflect.TypeOf(v))
 	}
 	of["Error"] = map[string]any{"type": "object", "properties": map[string]any{"error": map[string]any{"type": "string"}}, "required": []any{"error"}}

@@ -130,6 +130,7 @@ func (o *API) table() []row {
 		{"GET /decisions/{id}", looking, 0, o.decision},
 		{"GET /api/v1/habits", looking, 0, serve(o.listHabits)},
 		{"GET /api/v1/agents/{id}/habits", looking, 0, serve(o.showHabits)},
+		{"GET /api/v1/agents/{id}/drift", looking, 0, serve(o.showDrift)},
 		{"POST /api/v1/agents/{id}/habits", admins, maxAnswer, serve(o.sayHabits)},
 		{"GET /api/v1/boms", looking, 0, serve(o.listBills)},
 		{"GET /api/v1/agents/{id}/bom", looking, 0, o.showBill},
