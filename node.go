@@ -144,10 +144,14 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	if err != nil {
 		return n, err
 	}
+	newKey, err := cfg.newKey()
+	if err != nil {
+		return n, err
+	}
 	owner, release := datadir.Claim(cfg.Data)
 	n.release = release
 	n.log, err = ledger.Open(ctx, ledger.Config{
-		Store: n.store, Origin: cfg.Ledger.Origin, Seed: seed, Owner: owner, OnCheckpoint: n.checkpoint, OnTasks: n.tasksChanged,
+		Store: n.store, Origin: cfg.Ledger.Origin, Seed: seed, Owner: owner, OnCheckpoint: n.checkpoint, OnTasks: n.tasksChanged, NewKey: newKey,
 	})
 	if err != nil {
 		return n, fmt.Errorf("open the ledger: %w", err)
@@ -257,11 +261,25 @@ func (n *Node) noteRestored(ctx context.Context) error {
 		return err
 	}
 	details := map[string]string{"records": strconv.FormatUint(head.Size, 10), "checkpoint": string(head.Checkpoint)}
+	if former := n.log.Former(); former != nil { // the head is of this key already
+		details["checkpoint"], details["key"] = string(former), n.log.VerifierKey()
+		n.logger.Warn("the ledger goes on with another key, since the one before is lost: give who verifies it this one", "key", n.log.VerifierKey())
+	}
 	if _, err := n.guard.Note(ctx, "restore", identity.Operator, details); err != nil {
 		return err
 	}
 	n.logger.Warn("the ledger goes on from a backup: records that came after it are not in this database", "log", n.LogName(), "records", head.Size)
 	return os.Remove(file)
+}
+
+// newKey reports whether reeve restore left word that the ledger's seed is lost, and that it
+// goes on with another.
+func (c *Config) newKey() (bool, error) {
+	text, err := os.ReadFile(filepath.Join(c.Data, datadir.Restored))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return string(text) == datadir.NewLog, err
 }
 
 // provider is where people log in to the console beside keys and tokens; nil for nowhere.

@@ -70,18 +70,27 @@ as this node. PostgreSQL is backed up with its own tools.`,
 
 func restoreCommand() *cobra.Command {
 	var seed, passphrase string
+	var newLog bool
 	c := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Make a data folder from a backup, checked before it is used",
 		Long: `Checks a backup and copies it into the data folder, which must not have a database.
 The ledger's seed is taken from the backup with --passphrase, or from a file with --seed.
-Without one the ledger can be read but not continued, and what people are asked about cannot
-be shown to them. The node's first record says that it goes on from a backup, and from where.
+Without one the ledger can be read but not continued. The node's first record says that it
+goes on from a backup, and from where.
+
+Where the seed is lost, --new-log goes on with a new one: the node signs the records that are
+there, and all that follow, with a new key, and its first record holds the checkpoint with
+which the log of the lost key ended. The new key proves that nothing changed since the restore;
+of the time before, only the old public key does, and what was published then ("reeve ledger
+verify --former-key KEY"). What was sealed with the lost seed stays sealed: what people were
+asked about cannot be shown to them, so ask again.
 
 Then run "reeve ledger verify --checkpoints FILE" with checkpoints kept elsewhere: it
 tells what the backup lacks.`,
 		Example: `  reeve restore monday.db --data restored --passphrase file:/etc/reeve/passphrase
-  reeve restore copy.db --data restored --seed seed.kept`,
+  reeve restore copy.db --data restored --seed seed.kept
+  reeve restore copy.db --data restored --new-log`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			cfg, err := config(cmd)
@@ -91,20 +100,29 @@ tells what the backup lacks.`,
 			if seed != "" && passphrase != "" {
 				return usageError{errors.New("--seed and --passphrase exclude each other")}
 			}
-			text, err := seedOf(a[0], seed, passphrase) // before anything is made
-			if err != nil {
-				return err
+			if newLog && (seed != "" || passphrase != "") {
+				return usageError{errors.New("--new-log is for a seed that is lost: leave --seed and --passphrase away, or it")}
+			}
+			var text []byte
+			if !newLog {
+				if text, err = seedOf(a[0], seed, passphrase); err != nil { // before anything is made
+					return err
+				}
 			}
 			if cfg.Data, err = datadir.Make(cfg.Data); err != nil {
 				return err
 			}
 			to := filepath.Join(cfg.Data, "seed")
-			if text != nil && exists(to) {
+			if (text != nil || newLog) && exists(to) {
 				return fmt.Errorf("%s is there already; move it away first", to)
 			}
 			// First, so that no restored database is without it.
 			restored := filepath.Join(cfg.Data, datadir.Restored)
-			if err := writeNew(restored, nil); err != nil && !errors.Is(err, fs.ErrExist) {
+			var word []byte
+			if newLog {
+				word = []byte(datadir.NewLog)
+			}
+			if err := writeNew(restored, word); err != nil && !errors.Is(err, fs.ErrExist) {
 				return err
 			}
 			if err := sqlite.Restore(a[0], cfg.Data); err != nil {
@@ -112,17 +130,22 @@ tells what the backup lacks.`,
 			}
 			out := cmd.OutOrStdout()
 			fmt.Fprintf(out, "restored %s into %s\n", a[0], cfg.Data)
+			if newLog {
+				fmt.Fprintln(out, "the node signs with a new key from its next start on; what the lost key signed is proved by the old public key alone: keep it")
+				return nil
+			}
 			if text != nil {
 				return writeNew(to, text)
 			}
 			if !exists(to) {
-				fmt.Fprintf(out, "no seed is there: copy the old node's to %s before the node starts\n", to)
+				fmt.Fprintf(out, "no seed is there: copy the old node's to %s before the node starts; if it is lost, restore with --new-log\n", to)
 			}
 			return nil
 		},
 	}
 	c.Flags().StringVar(&seed, "seed", "", "file with the ledger's seed")
 	c.Flags().StringVar(&passphrase, "passphrase", "", "reference to the passphrase that the backup's seed is sealed with: env:NAME or file:PATH")
+	c.Flags().BoolVar(&newLog, "new-log", false, "the ledger's seed is lost: go on with a new key, in a log that names the one before")
 	settingFlags(c, "data")
 	return c
 }

@@ -184,7 +184,7 @@ func (d *doctor) ledger(ctx context.Context, s store.Store) error {
 		}
 		elsewhere := uint64(0)
 		for _, a := range anchors {
-			if a.Place != ledger.LogPlace {
+			if a.Place != ledger.LogPlace && a.Place != ledger.FormerPlace {
 				elsewhere = max(elsewhere, a.Size)
 			}
 		}

@@ -115,6 +115,7 @@ type evidenceLog struct {
 	Last       uint64
 	Pruned     uint64
 	Anchors    int
+	Former     uint64 // records of it that another key signed, which was lost
 	Checkpoint string
 }
 
@@ -200,9 +201,14 @@ func (e *evidence) fill(ctx context.Context, c reeve.Config, store store.Store, 
 		if err != nil {
 			return err
 		}
-		l.Pruned, l.Anchors, l.Checkpoint = head.Pruned, len(anchors), string(head.Checkpoint)
+		l.Pruned, l.Checkpoint = head.Pruned, string(head.Checkpoint)
 		text := bytes.Clone(head.Checkpoint)
 		for _, a := range anchors {
+			if a.Place == ledger.FormerPlace {
+				l.Former = max(l.Former, a.Size)
+			} else {
+				l.Anchors++
+			}
 			text = append(append(text, '\n'), a.Checkpoint...)
 		}
 		if err := z.put(fmt.Sprintf("checkpoints/%d.txt", log), text, true); err != nil {

@@ -75,7 +75,10 @@ signed checkpoints, and what lies beside the records. Ends with exit code 1 when
 anything is wrong, and names the records.
 
 A log that was cut short can only be told by a checkpoint that was kept elsewhere:
-give the file that --ledger-file wrote, or any signed checkpoints, with --checkpoints.`,
+give the file that --ledger-file wrote, or any signed checkpoints, with --checkpoints.
+
+A log that goes on with a new key, since its seed was lost, holds with the new key; that its
+first records are what the lost key signed is looked at with --former-key.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if v.evidence != "" {
@@ -88,6 +91,7 @@ give the file that --ledger-file wrote, or any signed checkpoints, with --checkp
 	}
 	c.Flags().StringVar(&v.key, "key", "", "the log's public key, as 'reeve ledger key' prints it (default: from the node's seed)")
 	c.Flags().StringVar(&v.kept, "checkpoints", "", "file of signed checkpoints that were kept elsewhere")
+	c.Flags().StringArrayVar(&v.former, "former-key", nil, "a public key with which the log was signed before its seed was lost")
 	c.Flags().StringVar(&v.evidence, "evidence", "", "verify this archive of reeve evidence instead, offline, with --key")
 	c.Flags().IntVar(&v.only, "log", -1, "number of the only log to verify (default: all)")
 	c.Flags().BoolVar(&v.quick, "quick", false, "leave out what lies beside the records")
@@ -98,6 +102,7 @@ give the file that --ledger-file wrote, or any signed checkpoints, with --checkp
 type verification struct {
 	key, kept string
 	evidence  string
+	former    []string
 	only      int
 	quick     bool
 }
@@ -130,7 +135,7 @@ func (v *verification) run(ctx context.Context, c reeve.Config, store store.Stor
 			continue
 		}
 		report, err := ledger.Verify(ctx, store, ledger.VerifyOptions{
-			Log: log, TrustedKey: key, Checkpoints: checkpoints, SkipOpenings: v.quick,
+			Log: log, TrustedKey: key, Checkpoints: checkpoints, SkipOpenings: v.quick, FormerKeys: v.former,
 		})
 		if err != nil {
 			return fmt.Errorf("verify log %d: %w", log, err)
@@ -161,7 +166,10 @@ type verifiedLog struct {
 	Pruned    uint64   `json:"pruned,omitzero"`
 	Contents  uint64   `json:"contents"`
 	Without   uint64   `json:"without_contents"`
-	Confirmed uint64   `json:"confirmed"` // records below it stand under a checkpoint that was given
+	Confirmed uint64   `json:"confirmed"`       // records below it stand under a checkpoint that was given
+	Former    uint64   `json:"former,omitzero"` // records that another key signed
+	Proved    bool     `json:"former_proved,omitzero"`
+	Unproved  int      `json:"unproved,omitzero"`
 	Unchecked int      `json:"unchecked,omitzero"`
 	Problems  []string `json:"problems"`
 	More      int      `json:"more_problems,omitzero"`
@@ -170,7 +178,7 @@ type verifiedLog struct {
 func logVerified(r *ledger.Report) verifiedLog {
 	v := verifiedLog{
 		Log: r.Log, Holds: r.OK(), Records: r.Size, Pruned: r.Pruned, Contents: r.Openings, Without: r.Absent,
-		Confirmed: r.Confirmed, Unchecked: r.Unchecked, Problems: []string{}, More: r.More,
+		Confirmed: r.Confirmed, Former: r.Former, Proved: r.FormerProved, Unproved: r.Unproved, Unchecked: r.Unchecked, Problems: []string{}, More: r.More,
 	}
 	for _, p := range r.Problems {
 		v.Problems = append(v.Problems, p.Message)
@@ -242,6 +250,16 @@ func printReport(w io.Writer, r *ledger.Report) {
 	if r.Noted > r.Confirmed {
 		fmt.Fprintf(w, "  noted       the database says that a checkpoint of %d records was published at %s: fetch it from there, and give it with --checkpoints\n",
 			r.Noted, visible.Line(r.NotedAt))
+	}
+	switch {
+	case r.Former == 0:
+	case r.FormerProved:
+		fmt.Fprintf(w, "  former      records below %d are as the former key signed them that you gave\n", r.Former)
+	default:
+		fmt.Fprintf(w, "  former      records below %d were signed with another key, which was lost: this key proves only that they are as a backup had them; give the other with --former-key\n", r.Former)
+	}
+	if r.Unproved > 0 {
+		fmt.Fprintf(w, "  unproved    %s of that time: held against the log, and not against the key that signed them\n", words.Count(r.Unproved, "checkpoint"))
 	}
 	if r.Unchecked > 0 {
 		fmt.Fprintf(w, "  unchecked   %d checkpoints need hashes that were pruned\n", r.Unchecked)

@@ -24,6 +24,9 @@ const Socket = "reeve.sock"
 // database came from a backup.
 const Restored = "restored"
 
+// NewLog is what that file holds where the seed is lost, and the node is to sign with another.
+const NewLog = "new log\n"
+
 // urlFile is the name of the file with the node's URL, and longestURL how many bytes
 // of it are read.
 const (

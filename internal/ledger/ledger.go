@@ -17,6 +17,7 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
 	"crypto/hkdf"
 	"crypto/sha256"
@@ -73,6 +74,9 @@ type Config struct {
 	// Logger is told when the ledger cannot be written, and when it can again;
 	// nil means slog.Default.
 	Logger *slog.Logger
+	// NewKey has the log go on with this seed where it was signed with another's, which is
+	// lost: see FormerPlace. Nothing that was signed before is proved by it.
+	NewKey bool
 }
 
 // Bounds of what waits for the disk.
@@ -88,6 +92,7 @@ const (
 type Log struct {
 	cfg    Config
 	lease  Lease
+	former []byte // the checkpoint that another key signed, and that this log goes on from
 	signer *signer
 
 	generation atomic.Uint64 // changed with mu held
@@ -239,8 +244,11 @@ func Open(ctx context.Context, cfg Config) (*Log, error) {
 	l := &Log{cfg: cfg, lease: lease, done: make(chan struct{})}
 	l.work.L, l.room.L = &l.mu, &l.mu
 	l.generation.Store(1)
-	if err = sameSeed(ctx, cfg); err == nil {
-		l.signer, err = newSigner(cfg.Origin, cfg.Seed, lease.Log)
+	if l.signer, err = newSigner(cfg.Origin, cfg.Seed, lease.Log); err == nil {
+		err = sameSeed(ctx, cfg)
+	}
+	if cfg.NewKey && errors.Is(err, ErrOtherSeed) {
+		err = l.takeOver(ctx)
 	}
 	if err == nil {
 		err = l.committer.start(ctx, l)
@@ -283,6 +291,41 @@ func sameSeed(ctx context.Context, cfg Config) error {
 	}
 	return nil
 }
+
+// FormerPlace is the place of the checkpoint with which a log ended that was signed with
+// another key: the log of this key begins with its records, and goes on from there.
+const FormerPlace = "the log before, of another key"
+
+// takeOver notes the checkpoint that another key signed, as the one that this log goes on
+// from. That its root is the tree's is looked at by load; who signed it, nobody can here.
+func (l *Log) takeOver(ctx context.Context) error {
+	head, err := l.cfg.Store.Head(ctx, l.lease.Log)
+	if err != nil {
+		return err
+	}
+	cp, err := ParseCheckpoint(head.Checkpoint)
+	if err != nil {
+		return fmt.Errorf("log %d: the checkpoint in the database: %w", l.lease.Log, err)
+	}
+	if cp.Origin != l.signer.name {
+		return fmt.Errorf("the log is of %s, and this node's would be %s: give it the same --ledger-origin", cp.Origin, l.signer.name)
+	}
+	l.former = head.Checkpoint
+	return l.cfg.Store.PutAnchor(ctx, Anchor{Log: l.lease.Log, Size: cp.Size, Place: FormerPlace, At: l.cfg.Now(), Checkpoint: head.Checkpoint})
+}
+
+// opens reads the checkpoint that the log stands under: signed by its key or, until the
+// first record with a new one, by the key before.
+func (l *Log) opens(signed []byte) (Checkpoint, error) {
+	if l.former != nil && bytes.Equal(signed, l.former) {
+		return ParseCheckpoint(signed)
+	}
+	return l.signer.verifier.open(signed)
+}
+
+// Former is the checkpoint with which the log of another key ended that this one goes on
+// from; nil where it does so no more, or never did.
+func (l *Log) Former() []byte { return l.former }
 
 // Lag is how long a record takes at present until it is durable: as commits have taken
 // lately, or the one that is being made, if that takes longer.
@@ -585,7 +628,7 @@ const maxParts = 4096
 func (c *committer) start(ctx context.Context, l *Log) (err error) {
 	c.keys = map[Key]*KeyHead{}
 	c.parts = map[[32]byte]time.Time{}
-	c.tip, err = load(ctx, l.cfg.Store, l.lease.Log, l.signer.verifier)
+	c.tip, err = load(ctx, l.cfg.Store, l.lease.Log, l.opens)
 	return err
 }
 
@@ -634,7 +677,7 @@ func (c *committer) commit(l *Log, g *group) error {
 // recover reads the right edge again after a failed commit. The batch may have
 // become durable all the same: its records then stay, unanswered.
 func (c *committer) recover(ctx context.Context, l *Log) error {
-	now, err := load(ctx, l.cfg.Store, l.lease.Log, l.signer.verifier)
+	now, err := load(ctx, l.cfg.Store, l.lease.Log, l.opens)
 	if err != nil {
 		return err
 	}
@@ -842,7 +885,7 @@ func (c *committer) add(t *Ticket) {
 
 // load reads a log's right edge from the store and checks it: the checkpoint
 // is signed by us and fits the stored hashes, and these fit the last records.
-func load(ctx context.Context, store Reader, log uint32, key *verifier) (tip, error) {
+func load(ctx context.Context, store Reader, log uint32, open func(signed []byte) (Checkpoint, error)) (tip, error) {
 	var t tip
 	head, err := store.Head(ctx, log)
 	if err != nil {
@@ -854,7 +897,7 @@ func load(ctx context.Context, store Reader, log uint32, key *verifier) (tip, er
 		}
 		return t, nil
 	}
-	cp, err := key.open(head.Checkpoint)
+	cp, err := open(head.Checkpoint)
 	if err != nil {
 		return t, fmt.Errorf("log %d: the checkpoint in the database cannot be trusted: %w", log, err)
 	}

@@ -641,3 +641,67 @@ func TestThreat02ClockBackwards(t *testing.T) {
 		t.Errorf("%d records", r.Size)
 	}
 }
+
+// TestNewKey: a log whose seed is lost goes on with a new one, and names the checkpoint that it
+// goes on from. What the lost key signed is proved by that key alone; and nobody who writes the
+// database makes another log's checkpoint the one before.
+func TestNewKey(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	l := openLog(t, s)
+	kept := fill(t, s, l, 200)
+	former := l.VerifierKey()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cfg := ledger.Config{Store: s, Origin: origin, Seed: bytes.Repeat([]byte{9}, 32), Owner: "test", Logger: slog.New(slog.DiscardHandler)}
+	if _, err := ledger.Open(t.Context(), cfg); !errors.Is(err, ledger.ErrOtherSeed) {
+		t.Fatalf("a log was taken over unasked: %v", err)
+	}
+	cfg.NewKey = true
+	cfg.Origin = "elsewhere.example"
+	if l, err := ledger.Open(t.Context(), cfg); err == nil {
+		l.Close()
+		t.Error("a log of another origin was taken over")
+	}
+	cfg.Origin = origin
+	l, err := ledger.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(l.Former(), kept[len(kept)-1]) {
+		t.Errorf("it goes on from %q", l.Former())
+	}
+	fill(t, s, l, 100)
+	key := l.VerifierKey()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	verified := func(formerKeys ...string) *ledger.Report {
+		r, err := ledger.Verify(t.Context(), s, ledger.VerifyOptions{TrustedKey: key, FormerKeys: formerKeys, Checkpoints: kept})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	// The node records that it goes on from another log; here nobody did.
+	for _, r := range []*ledger.Report{verified(), verified(former)} {
+		if r.Former != 200 || len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Message, "no record there says so") {
+			t.Errorf("a log that names nothing before it: %d, %v", r.Former, r.Problems)
+		}
+	}
+	if r := verified(); r.FormerProved || r.Confirmed != 0 || r.Unproved == 0 {
+		t.Errorf("without the former key: %+v", r)
+	}
+	if r := verified(former); !r.FormerProved || r.Confirmed != 200 || r.Unproved != 0 {
+		t.Errorf("with the former key: %+v", r)
+	}
+	if r := verified(key); r.OK() || r.FormerProved {
+		t.Errorf("with a key that signed nothing of it: %+v", r)
+	}
+	// Only once is the key a new one.
+	cfg.Seed = bytes.Repeat([]byte{8}, 32)
+	cfg.NewKey = false
+	if _, err := ledger.Open(t.Context(), cfg); !errors.Is(err, ledger.ErrOtherSeed) {
+		t.Errorf("a third key: %v", err)
+	}
+}

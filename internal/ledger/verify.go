@@ -30,6 +30,9 @@ type VerifyOptions struct {
 	// passed over. Without them a log that was cut short cannot be told from
 	// one that never went further.
 	Checkpoints [][]byte
+	// FormerKeys are keys with which the log was signed before, if it goes on from another's:
+	// see FormerPlace.
+	FormerKeys []string
 	// SkipOpenings leaves out what lies beside the records.
 	SkipOpenings bool
 	// Progress is called now and then with the number of records looked at;
@@ -54,6 +57,13 @@ type Report struct {
 	// VerifyOptions.Checkpoints. It alone holds against somebody who writes the
 	// database and has the key.
 	Confirmed uint64
+	// Former is how many records another key signed, which was lost: this log's key says of
+	// them that they are as they were found, and no more. FormerProved says that a key of
+	// VerifyOptions.FormerKeys signed them so; Unproved is how many checkpoints of that time
+	// were held against the log, and not against a key.
+	Former       uint64
+	FormerProved bool
+	Unproved     int
 	// Unchecked is how many checkpoints could not be compared, because the
 	// hashes that they need were pruned.
 	Unchecked int
@@ -102,6 +112,8 @@ type audit struct {
 	good          uint64 // the largest size at which a checkpoint agrees
 	broken        bool   // the last checkpoint compared does not
 	time          time.Time
+	former        []*verifier
+	names         bool              // a record says that the log goes on from another's
 	hashes        map[string]uint64 // of policies, and the first record that names each
 }
 
@@ -137,6 +149,13 @@ func Verify(ctx context.Context, store Reader, opt VerifyOptions) (*Report, erro
 		ctx: ctx, store: store, opt: opt, known: true, whole: true, hashes: map[string]uint64{},
 		report: &Report{Log: opt.Log, Size: head.Size, Pruned: head.Pruned},
 	}
+	for _, vkey := range opt.FormerKeys {
+		former, err := newVerifier(vkey)
+		if err != nil {
+			return nil, err
+		}
+		a.former = append(a.former, former)
+	}
 	if err := a.gather(key, head); err != nil {
 		return nil, err
 	}
@@ -145,6 +164,9 @@ func Verify(ctx context.Context, store Reader, opt VerifyOptions) (*Report, erro
 	}
 	if err := a.tiles(head); err != nil {
 		return nil, err
+	}
+	if r := a.report; r.Former > 0 && r.Former >= head.Pruned && !a.names {
+		a.problem(r.Former, r.Former, "The database says that the log goes on from another key's at record %s, and no record there says so.", a.id(r.Former))
 	}
 	if err := a.beyond(head); err != nil {
 		return nil, err
@@ -171,8 +193,42 @@ func (a *audit) add(p Problem) {
 	a.report.Problems = append(a.report.Problems, p)
 }
 
+// namedWithin is how many records after the last of the former log one says that it was.
+const namedWithin = 256
+
+// opened reads a checkpoint that the log's key signed or, of the time before it had that key,
+// a former one. Without the former key it is unproved: the tree must agree with it all the same.
+func (a *audit) opened(key *verifier, signed []byte) (cp Checkpoint, proved bool, err error) {
+	if cp, err = key.open(signed); err == nil {
+		return cp, true, nil
+	}
+	old, oldErr := ParseCheckpoint(signed)
+	if a.report.Former == 0 || oldErr != nil || old.Origin != key.Name() || old.Size > a.report.Former {
+		return cp, false, err
+	}
+	for _, former := range a.former {
+		if cp, err := former.open(signed); err == nil {
+			return cp, true, nil
+		}
+	}
+	if len(a.former) > 0 {
+		return cp, false, errors.New("neither the log's key nor the former one signed it")
+	}
+	a.report.Unproved++
+	return old, false, nil
+}
+
 // gather collects the checkpoints that the log must agree with, by size.
 func (a *audit) gather(key *verifier, head Head) error {
+	anchors, err := a.store.Anchors(a.ctx, a.opt.Log)
+	if err != nil {
+		return fmt.Errorf("read the anchors of log %d: %w", a.opt.Log, err)
+	}
+	for _, n := range anchors {
+		if n.Place == FormerPlace {
+			a.report.Former = max(a.report.Former, n.Size)
+		}
+	}
 	switch cp, err := key.open(head.Checkpoint); {
 	case head.Size == 0 && len(head.Checkpoint) == 0:
 	case err != nil:
@@ -185,21 +241,26 @@ func (a *audit) gather(key *verifier, head Head) error {
 		a.claims = append(a.claims, claimed{Checkpoint: cp, source: "the database's own checkpoint", head: true})
 	}
 	if head.Pruned > 0 {
-		cp, err := key.open(head.PrunedCheckpoint)
+		cp, _, err := a.opened(key, head.PrunedCheckpoint)
 		if err != nil || cp.Size < head.Pruned {
 			a.problem(0, head.Pruned, "Records %s to %s were removed, and no signed checkpoint accounts for it.", a.id(0), a.id(head.Pruned-1))
 		} else {
 			a.claims = append(a.claims, claimed{Checkpoint: cp, source: "the checkpoint up to which records were pruned", head: true})
 		}
 	}
-	anchors, err := a.store.Anchors(a.ctx, a.opt.Log)
-	if err != nil {
-		return fmt.Errorf("read the anchors of log %d: %w", a.opt.Log, err)
-	}
 	for _, n := range anchors {
-		cp, err := key.open(n.Checkpoint)
+		cp, proved, err := a.opened(key, n.Checkpoint)
+		if n.Place == FormerPlace && err != nil {
+			a.problem(0, n.Size, "The checkpoint with which the log before ended, at %d records, is not signed with the former key that was given.", n.Size)
+			continue
+		}
 		if err != nil || cp.Size != n.Size {
 			a.problem(n.Size, n.Size, "The checkpoint of %d records noted as published at %s is not to be trusted: it was changed.", n.Size, n.Place)
+			continue
+		}
+		if n.Place == FormerPlace {
+			a.report.FormerProved = a.report.FormerProved || proved && n.Size == a.report.Former
+			a.claims = append(a.claims, claimed{Checkpoint: cp, source: "the last checkpoint of " + n.Place})
 			continue
 		}
 		a.claims = append(a.claims, claimed{Checkpoint: cp, place: n.Place, source: "the checkpoint published at " + n.Place + " on " + n.At.UTC().Format(time.RFC3339)})
@@ -208,12 +269,12 @@ func (a *audit) gather(key *verifier, head Head) error {
 		if cp, err := ParseCheckpoint(signed); err == nil && cp.Origin != key.Name() {
 			continue
 		}
-		cp, err := key.open(signed)
+		cp, proved, err := a.opened(key, signed)
 		if err != nil {
 			a.problem(head.Size, head.Size, "Checkpoint %d of those given is not to be trusted: %v.", i+1, err)
 			continue
 		}
-		a.claims = append(a.claims, claimed{Checkpoint: cp, source: "a checkpoint kept elsewhere", given: true})
+		a.claims = append(a.claims, claimed{Checkpoint: cp, source: "a checkpoint kept elsewhere", given: proved})
 	}
 	slices.SortStableFunc(a.claims, func(a, b claimed) int { return cmp.Compare(a.Size, b.Size) })
 	return nil
@@ -362,6 +423,9 @@ func (a *audit) tile(t *found) (err error) {
 			continue
 		}
 		a.time = r.Time
+		if f := a.report.Former; f > 0 && r.Kind == "admin.restore" && r.Index >= f && r.Index < f+namedWithin {
+			a.names = true
+		}
 		if _, seen := a.hashes[r.Policy]; !seen && r.Policy != "" {
 			a.hashes[r.Policy] = r.Index
 		}
