@@ -431,6 +431,22 @@ export interface GuardedOptions {
 /** A tool: it takes its arguments by their names, as one object. What follows the object is not judged. */
 export type Tool<A extends unknown[], R> = (...args: A) => R;
 
+/** How a tool's output is told to the guardian, and made anew of what the guardian left of it. */
+export interface Reading {
+  /** The texts of an output. It throws when the output cannot be judged. */
+  readonly texts: (output: unknown) => readonly string[];
+  /** The output with other texts, as many as it had. It throws when the output cannot hold them. */
+  readonly replaced: (output: unknown, texts: readonly string[]) => unknown;
+}
+
+/** What can be said about a guarded call. */
+export interface CallOptions {
+  /** How an output is read that is neither a string nor plain JSON. */
+  readonly reading?: Reading | undefined;
+  /** Instead of the guardian's, for the call and its result. */
+  readonly waitForApproval?: number | undefined;
+}
+
 /** A guarded tool. */
 export type Guarded<A extends unknown[], R> = (...args: A) => Promise<Awaited<R>>;
 
@@ -468,12 +484,17 @@ export class Guardian {
    */
   guarded<A extends unknown[], R>(tool: Tool<A, R>, options: GuardedOptions & { readonly turn?: ((...args: A) => Turn) | undefined } = {}): Guarded<A, R> {
     return guard(tool, options, (...args) => {
-      const turn = options.turn === undefined ? this.#current?.getStore() : options.turn(...args);
+      const turn = options.turn === undefined ? this.openTurn : options.turn(...args);
       if (turn === undefined) {
         throw new Error("a guarded tool was called outside of a turn: call it in turn.run(…), give options.turn, or use turn.guarded");
       }
       return turn;
     });
+  }
+
+  /** The turn in whose `run` this is called; undefined outside of one, and where nothing can tell. */
+  get openTurn(): Turn | undefined {
+    return this.#current?.getStore();
   }
 
   /** Asks whether the guardian is there and able to record (4.9). */
@@ -516,6 +537,23 @@ class Session {
     }
   }
 
+  /** The name of the agent that acts in it. */
+  get agent(): string {
+    return (this.#context["agent"] as JsonObject)["name"] as string;
+  }
+
+  /** The session of an agent that this one starts or hands over to. Labels of what it reads are this session's, too. */
+  below(agent: string): Session {
+    const own = this.#context["session"] as JsonObject;
+    const metadata = { ...(own["metadata"] as JsonObject | undefined), parent: this.id };
+    const session = new Session(this.guardian, this.#wire, { id: `${this.id}/${agent}`, metadata }, this.#run);
+    session.#context["agent"] = { ...(this.#context["agent"] as JsonObject), name: agent };
+    if (this.#context["user"] !== undefined) {
+      session.#context["user"] = this.#context["user"];
+    }
+    return session;
+  }
+
   /** A turn: what happens between a prompt, or an event, and the answer to it. */
   turn(options: TurnOptions = {}): Turn {
     return new Turn(this.#wire, this, this.#context, options, this.#run);
@@ -544,6 +582,24 @@ class Turn {
   /** Runs a body, in which `guardian.guarded` tools belong to this turn, and gives its result. */
   run<R>(body: (turn: Turn) => R): Promise<Awaited<R>> {
     return this.#run(this, () => body(this));
+  }
+
+  /**
+   * One guarded call of a tool that is known by its name and inputs: asks, runs it with the inputs
+   * that the guardian left, reports what it gave, and returns what was left of that.
+   */
+  call<I extends object, R>(tool: string, inputs: I, run: (inputs: I) => R, options: CallOptions = {}): Promise<Awaited<R>> {
+    return call(this, tool, inputs, run, options.reading ?? reading, options.waitForApproval);
+  }
+
+  /**
+   * The same turn of an agent that this one starts or hands over to. It is told as a session below
+   * this one, with a name of its own; undefined and the guardian's own name are this agent.
+   */
+  of(agent: string | undefined): Turn {
+    const { id, name } = this.session.guardian.agent;
+    const own = agent === undefined || agent === "" || agent === id || agent === name || agent === this.session.agent;
+    return own ? this : this.session.below(agent).turn({ id: this.id, signal: this.#signal });
   }
 
   /** Guards a tool, as {@link Guardian.guarded} does; its calls belong to this turn. */
@@ -722,7 +778,10 @@ export type Same<C extends Content> = C extends string ? string : Part[];
 /** The form in which texts are given back: one for one, a list for a list. */
 export type SameTexts<T extends string | readonly string[]> = T extends string ? string : string[];
 
-/** Wraps a tool, so that its calls and results are judged in the turn that `turnOf` finds. */
+/**
+ * Wraps a tool, so that its calls and results are judged in the turn that `turnOf` finds. What it
+ * gives in pieces is judged as one, since what is forbidden may lie across them.
+ */
 function guard<A extends unknown[], R>(tool: Tool<A, R>, options: GuardedOptions, turnOf: (...args: A) => Turn): Guarded<A, R> {
   const name = options.name ?? tool.name;
   if (name === "") {
@@ -735,18 +794,51 @@ function guard<A extends unknown[], R>(tool: Tool<A, R>, options: GuardedOptions
     if (typeof inputs !== "object" || inputs === null) {
       throw new TypeError(`the guarded tool ${name} takes its arguments by their names, as one object`);
     }
-    const { executionId, content } = await Turn.request(turn, name, inputs, {}, waitForApproval);
-    let output: Awaited<R>;
-    try {
-      // A tool that was called without arguments gets none, unless the policy gives it some.
-      output = await tool(...((args.length === 0 && Object.keys(content).length === 0 ? [] : [content, ...rest]) as A));
-    } catch (error) {
-      const said = sentenceOf(error);
-      const verdict = await Turn.report(turn, executionId, said, true, waitForApproval);
-      throw verdict.content === said ? error : new ToolFailed(verdict.content);
-    }
-    return report<Awaited<R>>(turn, executionId, output, waitForApproval) as Promise<Awaited<R>>;
+    // A tool that was called without arguments gets none, unless the policy gives it some.
+    const run = (judged: object) => tool(...((args.length === 0 && Object.keys(judged).length === 0 ? [] : [judged, ...rest]) as A));
+    return (await call(turn, name, inputs, run, reading, waitForApproval)) as Awaited<R>;
   };
+}
+
+/** The one course that every guarded call takes: asked, run, reported. */
+async function call<I extends object, R>(
+  turn: Turn,
+  name: string,
+  inputs: I,
+  run: (inputs: I) => R,
+  { texts, replaced }: Reading,
+  waitForApproval: number | undefined,
+): Promise<Awaited<R>> {
+  const { executionId, content } = await Turn.request(turn, name, inputs, {}, waitForApproval);
+  let output: Awaited<R>;
+  try {
+    output = await turn.run(() => run(content)); // an agent that the tool starts finds the turn
+    if (isPieces(output)) {
+      output = inPieces(await gathered(name, output)) as Awaited<R>;
+    }
+  } catch (error) {
+    const said = sentenceOf(error);
+    const verdict = await Turn.report(turn, executionId, said, true, waitForApproval);
+    throw verdict.content === said ? error : new ToolFailed(verdict.content);
+  }
+  let told: readonly string[];
+  try {
+    told = texts(output);
+  } catch (error) {
+    // It ran, and what it gave cannot be judged: that is told, and nobody gets it.
+    await Turn.report(turn, executionId, String(error), true, waitForApproval);
+    throw error;
+  }
+  const verdict = await Turn.report(turn, executionId, told, false, waitForApproval);
+  if (verdict.content.every((text, i) => text === told[i])) {
+    return typeof output === "object" && output !== null && texts === reading.texts ? (replaced(output, told) as Awaited<R>) : output;
+  }
+  try {
+    return replaced(output, verdict.content) as Awaited<R>;
+  } catch {
+    // The guardian put a notice in the output's place. As a text it would be no output of this tool.
+    throw new Denied({ ...verdict, decision: "deny" }, [verdict.message, ...verdict.content].join(" "));
+  }
 }
 
 /** What a tool threw, as a text. */
@@ -758,31 +850,69 @@ function sentenceOf(error: unknown): string {
   }
 }
 
-/** Reports what a tool gave, and returns what is left of it. */
-async function report<O>(turn: Turn, executionId: string, output: O, waitForApproval: number | undefined): Promise<O> {
-  if (output === undefined) {
-    await Turn.report(turn, executionId, [], false, waitForApproval);
-    return output;
+/** How outputs are read that are strings or plain JSON. The caller gets a copy: what was judged. */
+const reading: Reading = {
+  texts(output) {
+    if (output === undefined) {
+      return [];
+    }
+    if (output instanceof Pieces) {
+      return [output.text];
+    }
+    return [typeof output === "string" ? output : JSON.stringify(plain(output, "the tool's output"))];
+  },
+  replaced(output, texts) {
+    if (output instanceof Pieces) {
+      return output.replaced(texts[0]!);
+    }
+    return output === undefined || typeof output === "string" ? texts[0] : JSON.parse(texts[0]!);
+  },
+};
+
+/** What a tool gave in pieces, read to its end. */
+class Pieces {
+  readonly text: string;
+  readonly #pieces: readonly Json[];
+
+  constructor(pieces: readonly Json[]) {
+    this.#pieces = pieces;
+    this.text = pieces.every((piece) => typeof piece === "string") ? pieces.join("") : JSON.stringify(pieces);
   }
-  if (typeof output === "string") {
-    return (await Turn.report(turn, executionId, output, false, waitForApproval)).content as O;
-  }
-  let json: string;
-  try {
-    json = JSON.stringify(plain(output, "the tool's output"));
-  } catch (error) {
-    // It ran, and what it gave cannot be judged: that is told, and nobody gets it.
-    await Turn.report(turn, executionId, String(error), true, waitForApproval);
-    throw error;
-  }
-  const verdict = await Turn.report(turn, executionId, json, false, waitForApproval);
-  try {
-    return JSON.parse(verdict.content) as O;
-  } catch {
-    // The guardian put a notice in the output's place. As a text it would be no output of this tool.
-    throw new Denied({ ...verdict, decision: "deny" }, `${verdict.message} ${verdict.content}`);
+
+  /** The pieces again, or what is left of them. */
+  replaced(text: string): AsyncIterable<Json> {
+    const left = text === this.text ? this.#pieces : this.#pieces.every((piece) => typeof piece === "string") ? [text] : (JSON.parse(text) as Json[]);
+    return (async function* () {
+      yield* left;
+    })();
   }
 }
+
+function isPieces(output: unknown): output is AsyncIterable<unknown> {
+  return typeof output === "object" && output !== null && Symbol.asyncIterator in output;
+}
+
+function inPieces(pieces: readonly Json[]): Pieces {
+  return new Pieces(pieces);
+}
+
+/** Reads what a tool gives in pieces, as much as can be judged. */
+async function gathered(name: string, output: AsyncIterable<unknown>): Promise<Json[]> {
+  const pieces: Json[] = [];
+  let size = 0;
+  for await (const piece of output) {
+    const copy = plain(piece, "the tool's output");
+    size += (typeof copy === "string" ? copy : JSON.stringify(copy)).length + 1;
+    if (size > maxPieces) {
+      throw new RangeError(`${name} gives more than can be judged`);
+    }
+    pieces.push(copy);
+  }
+  return pieces;
+}
+
+/** The most that a tool may give in pieces, in UTF-16 units: no node reads more. */
+const maxPieces = 4 << 20;
 
 // How a guardian is asked.
 

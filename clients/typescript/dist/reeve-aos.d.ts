@@ -385,6 +385,20 @@ export interface GuardedOptions {
 }
 /** A tool: it takes its arguments by their names, as one object. What follows the object is not judged. */
 export type Tool<A extends unknown[], R> = (...args: A) => R;
+/** How a tool's output is told to the guardian, and made anew of what the guardian left of it. */
+export interface Reading {
+    /** The texts of an output. It throws when the output cannot be judged. */
+    readonly texts: (output: unknown) => readonly string[];
+    /** The output with other texts, as many as it had. It throws when the output cannot hold them. */
+    readonly replaced: (output: unknown, texts: readonly string[]) => unknown;
+}
+/** What can be said about a guarded call. */
+export interface CallOptions {
+    /** How an output is read that is neither a string nor plain JSON. */
+    readonly reading?: Reading | undefined;
+    /** Instead of the guardian's, for the call and its result. */
+    readonly waitForApproval?: number | undefined;
+}
 /** A guarded tool. */
 export type Guarded<A extends unknown[], R> = (...args: A) => Promise<Awaited<R>>;
 /** A guardian, and the agent that asks it. It can be used for any number of sessions at once. */
@@ -404,6 +418,8 @@ export declare class Guardian {
     guarded<A extends unknown[], R>(tool: Tool<A, R>, options?: GuardedOptions & {
         readonly turn?: ((...args: A) => Turn) | undefined;
     }): Guarded<A, R>;
+    /** The turn in whose `run` this is called; undefined outside of one, and where nothing can tell. */
+    get openTurn(): Turn | undefined;
     /** Asks whether the guardian is there and able to record (4.9). */
     ping(options?: {
         readonly signal?: AbortSignal | undefined;
@@ -414,6 +430,10 @@ declare class Session {
     #private;
     readonly id: string;
     readonly guardian: Guardian;
+    /** The name of the agent that acts in it. */
+    get agent(): string;
+    /** The session of an agent that this one starts or hands over to. Labels of what it reads are this session's, too. */
+    below(agent: string): Session;
     /** A turn: what happens between a prompt, or an event, and the answer to it. */
     turn(options?: TurnOptions): Turn;
 }
@@ -424,6 +444,16 @@ declare class Turn {
     readonly session: Session;
     /** Runs a body, in which `guardian.guarded` tools belong to this turn, and gives its result. */
     run<R>(body: (turn: Turn) => R): Promise<Awaited<R>>;
+    /**
+     * One guarded call of a tool that is known by its name and inputs: asks, runs it with the inputs
+     * that the guardian left, reports what it gave, and returns what was left of that.
+     */
+    call<I extends object, R>(tool: string, inputs: I, run: (inputs: I) => R, options?: CallOptions): Promise<Awaited<R>>;
+    /**
+     * The same turn of an agent that this one starts or hands over to. It is told as a session below
+     * this one, with a name of its own; undefined and the guardian's own name are this agent.
+     */
+    of(agent: string | undefined): Turn;
     /** Guards a tool, as {@link Guardian.guarded} does; its calls belong to this turn. */
     guarded<A extends unknown[], R>(tool: Tool<A, R>, options?: GuardedOptions): Guarded<A, R>;
     /** An event wakes the agent (4.1). The type is the event's, such as "email"; `id` is its id, such as the mail's. */

@@ -110,12 +110,16 @@ export class Guardian {
      */
     guarded(tool, options = {}) {
         return guard(tool, options, (...args) => {
-            const turn = options.turn === undefined ? this.#current?.getStore() : options.turn(...args);
+            const turn = options.turn === undefined ? this.openTurn : options.turn(...args);
             if (turn === undefined) {
                 throw new Error("a guarded tool was called outside of a turn: call it in turn.run(…), give options.turn, or use turn.guarded");
             }
             return turn;
         });
+    }
+    /** The turn in whose `run` this is called; undefined outside of one, and where nothing can tell. */
+    get openTurn() {
+        return this.#current?.getStore();
     }
     /** Asks whether the guardian is there and able to record (4.9). */
     async ping(options = {}) {
@@ -150,6 +154,21 @@ class Session {
             this.#context["user"] = plain({ organization: agent["organization"] ?? { id: "" }, ...defined(user) }, "user");
         }
     }
+    /** The name of the agent that acts in it. */
+    get agent() {
+        return this.#context["agent"]["name"];
+    }
+    /** The session of an agent that this one starts or hands over to. Labels of what it reads are this session's, too. */
+    below(agent) {
+        const own = this.#context["session"];
+        const metadata = { ...own["metadata"], parent: this.id };
+        const session = new Session(this.guardian, this.#wire, { id: `${this.id}/${agent}`, metadata }, this.#run);
+        session.#context["agent"] = { ...this.#context["agent"], name: agent };
+        if (this.#context["user"] !== undefined) {
+            session.#context["user"] = this.#context["user"];
+        }
+        return session;
+    }
     /** A turn: what happens between a prompt, or an event, and the answer to it. */
     turn(options = {}) {
         return new Turn(this.#wire, this, this.#context, options, this.#run);
@@ -175,6 +194,22 @@ class Turn {
     /** Runs a body, in which `guardian.guarded` tools belong to this turn, and gives its result. */
     run(body) {
         return this.#run(this, () => body(this));
+    }
+    /**
+     * One guarded call of a tool that is known by its name and inputs: asks, runs it with the inputs
+     * that the guardian left, reports what it gave, and returns what was left of that.
+     */
+    call(tool, inputs, run, options = {}) {
+        return call(this, tool, inputs, run, options.reading ?? reading, options.waitForApproval);
+    }
+    /**
+     * The same turn of an agent that this one starts or hands over to. It is told as a session below
+     * this one, with a name of its own; undefined and the guardian's own name are this agent.
+     */
+    of(agent) {
+        const { id, name } = this.session.guardian.agent;
+        const own = agent === undefined || agent === "" || agent === id || agent === name || agent === this.session.agent;
+        return own ? this : this.session.below(agent).turn({ id: this.id, signal: this.#signal });
     }
     /** Guards a tool, as {@link Guardian.guarded} does; its calls belong to this turn. */
     guarded(tool, options = {}) {
@@ -305,7 +340,10 @@ class Turn {
         return this.#wire.ask({ method, params: whole, content: read(whole), executionId }, read, waitForApproval, signals);
     }
 }
-/** Wraps a tool, so that its calls and results are judged in the turn that `turnOf` finds. */
+/**
+ * Wraps a tool, so that its calls and results are judged in the turn that `turnOf` finds. What it
+ * gives in pieces is judged as one, since what is forbidden may lie across them.
+ */
 function guard(tool, options, turnOf) {
     const name = options.name ?? tool.name;
     if (name === "") {
@@ -318,19 +356,46 @@ function guard(tool, options, turnOf) {
         if (typeof inputs !== "object" || inputs === null) {
             throw new TypeError(`the guarded tool ${name} takes its arguments by their names, as one object`);
         }
-        const { executionId, content } = await Turn.request(turn, name, inputs, {}, waitForApproval);
-        let output;
-        try {
-            // A tool that was called without arguments gets none, unless the policy gives it some.
-            output = await tool(...(args.length === 0 && Object.keys(content).length === 0 ? [] : [content, ...rest]));
-        }
-        catch (error) {
-            const said = sentenceOf(error);
-            const verdict = await Turn.report(turn, executionId, said, true, waitForApproval);
-            throw verdict.content === said ? error : new ToolFailed(verdict.content);
-        }
-        return report(turn, executionId, output, waitForApproval);
+        // A tool that was called without arguments gets none, unless the policy gives it some.
+        const run = (judged) => tool(...(args.length === 0 && Object.keys(judged).length === 0 ? [] : [judged, ...rest]));
+        return (await call(turn, name, inputs, run, reading, waitForApproval));
     };
+}
+/** The one course that every guarded call takes: asked, run, reported. */
+async function call(turn, name, inputs, run, { texts, replaced }, waitForApproval) {
+    const { executionId, content } = await Turn.request(turn, name, inputs, {}, waitForApproval);
+    let output;
+    try {
+        output = await turn.run(() => run(content)); // an agent that the tool starts finds the turn
+        if (isPieces(output)) {
+            output = inPieces(await gathered(name, output));
+        }
+    }
+    catch (error) {
+        const said = sentenceOf(error);
+        const verdict = await Turn.report(turn, executionId, said, true, waitForApproval);
+        throw verdict.content === said ? error : new ToolFailed(verdict.content);
+    }
+    let told;
+    try {
+        told = texts(output);
+    }
+    catch (error) {
+        // It ran, and what it gave cannot be judged: that is told, and nobody gets it.
+        await Turn.report(turn, executionId, String(error), true, waitForApproval);
+        throw error;
+    }
+    const verdict = await Turn.report(turn, executionId, told, false, waitForApproval);
+    if (verdict.content.every((text, i) => text === told[i])) {
+        return typeof output === "object" && output !== null && texts === reading.texts ? replaced(output, told) : output;
+    }
+    try {
+        return replaced(output, verdict.content);
+    }
+    catch {
+        // The guardian put a notice in the output's place. As a text it would be no output of this tool.
+        throw new Denied({ ...verdict, decision: "deny" }, [verdict.message, ...verdict.content].join(" "));
+    }
 }
 /** What a tool threw, as a text. */
 function sentenceOf(error) {
@@ -341,33 +406,62 @@ function sentenceOf(error) {
         return "The tool failed, with something that is no error.";
     }
 }
-/** Reports what a tool gave, and returns what is left of it. */
-async function report(turn, executionId, output, waitForApproval) {
-    if (output === undefined) {
-        await Turn.report(turn, executionId, [], false, waitForApproval);
-        return output;
+/** How outputs are read that are strings or plain JSON. The caller gets a copy: what was judged. */
+const reading = {
+    texts(output) {
+        if (output === undefined) {
+            return [];
+        }
+        if (output instanceof Pieces) {
+            return [output.text];
+        }
+        return [typeof output === "string" ? output : JSON.stringify(plain(output, "the tool's output"))];
+    },
+    replaced(output, texts) {
+        if (output instanceof Pieces) {
+            return output.replaced(texts[0]);
+        }
+        return output === undefined || typeof output === "string" ? texts[0] : JSON.parse(texts[0]);
+    },
+};
+/** What a tool gave in pieces, read to its end. */
+class Pieces {
+    text;
+    #pieces;
+    constructor(pieces) {
+        this.#pieces = pieces;
+        this.text = pieces.every((piece) => typeof piece === "string") ? pieces.join("") : JSON.stringify(pieces);
     }
-    if (typeof output === "string") {
-        return (await Turn.report(turn, executionId, output, false, waitForApproval)).content;
-    }
-    let json;
-    try {
-        json = JSON.stringify(plain(output, "the tool's output"));
-    }
-    catch (error) {
-        // It ran, and what it gave cannot be judged: that is told, and nobody gets it.
-        await Turn.report(turn, executionId, String(error), true, waitForApproval);
-        throw error;
-    }
-    const verdict = await Turn.report(turn, executionId, json, false, waitForApproval);
-    try {
-        return JSON.parse(verdict.content);
-    }
-    catch {
-        // The guardian put a notice in the output's place. As a text it would be no output of this tool.
-        throw new Denied({ ...verdict, decision: "deny" }, `${verdict.message} ${verdict.content}`);
+    /** The pieces again, or what is left of them. */
+    replaced(text) {
+        const left = text === this.text ? this.#pieces : this.#pieces.every((piece) => typeof piece === "string") ? [text] : JSON.parse(text);
+        return (async function* () {
+            yield* left;
+        })();
     }
 }
+function isPieces(output) {
+    return typeof output === "object" && output !== null && Symbol.asyncIterator in output;
+}
+function inPieces(pieces) {
+    return new Pieces(pieces);
+}
+/** Reads what a tool gives in pieces, as much as can be judged. */
+async function gathered(name, output) {
+    const pieces = [];
+    let size = 0;
+    for await (const piece of output) {
+        const copy = plain(piece, "the tool's output");
+        size += (typeof copy === "string" ? copy : JSON.stringify(copy)).length + 1;
+        if (size > maxPieces) {
+            throw new RangeError(`${name} gives more than can be judged`);
+        }
+        pieces.push(copy);
+    }
+    return pieces;
+}
+/** The most that a tool may give in pieces, in UTF-16 units: no node reads more. */
+const maxPieces = 4 << 20;
 // How a guardian is asked.
 /** The largest answer that is read. It is at most the request and a little, and a request has at most 4 MiB by default. */
 const maxAnswer = 16 << 20;
