@@ -86,9 +86,28 @@ func TestTypeScriptBuilt(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir()
 	tsc(t, "typescript", "-p", ".", "--outDir", out)
-	for _, name := range []string{"reeve-aos.js", "reeve-aos.d.ts"} {
-		if diff := cmp.Diff(readFile(t, "typescript", "dist", name), readFile(t, out, name)); diff != "" {
-			t.Errorf("dist/%s is not what reeve-aos.ts says: run npm run build in clients/typescript, with the TypeScript of internal/needs/clients-node (-have +want):\n%s", name, diff)
+
+	// The adapters are checked with the frameworks beside them.
+	dir := t.TempDir()
+	sources, err := filepath.Glob("typescript/*.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range sources {
+		writeFile(t, filepath.Join(dir, filepath.Base(source)), readFile(t, source))
+	}
+	if err := os.Symlink(filepath.Join(needs.Dir(t, "adapters-node"), "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	tsc(t, dir, "-p", "tsconfig.adapters.json", "--outDir", out)
+
+	built, err := os.ReadDir(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range built {
+		if diff := cmp.Diff(readFile(t, "typescript", "dist", file.Name()), readFile(t, out, file.Name())); diff != "" {
+			t.Errorf("dist/%s is not what its source says: run npm run build in clients/typescript, with the TypeScript of internal/needs/clients-node and the frameworks of internal/needs/adapters-node (-have +want):\n%s", file.Name(), diff)
 		}
 	}
 }
@@ -129,7 +148,12 @@ func TestTypeScriptPacked(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"README.md", "dist/reeve-aos.d.ts", "dist/reeve-aos.js", "package.json", "reeve-aos.ts"}, files); diff != "" {
+	if diff := cmp.Diff([]string{
+		"README.md", "adapter.ts", "dist/adapter.d.ts", "dist/adapter.js", "dist/langchain.d.ts", "dist/langchain.js",
+		"dist/mastra.d.ts", "dist/mastra.js", "dist/openai-agents.d.ts", "dist/openai-agents.js", "dist/reeve-aos.d.ts",
+		"dist/reeve-aos.js", "dist/vercel-ai.d.ts", "dist/vercel-ai.js", "langchain.ts", "mastra.ts", "openai-agents.ts",
+		"package.json", "reeve-aos.ts", "vercel-ai.ts",
+	}, files); diff != "" {
 		t.Errorf("files of the package (-want +got):\n%s", diff)
 	}
 	// Node.js since 22.12 takes it from CommonJS, too.
@@ -204,5 +228,74 @@ func TestTypeScriptReadme(t *testing.T) {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("the snippets do not print %q:\n%s", want, said.String())
 		}
+	}
+}
+
+// TestTypeScriptFrameworks runs the pages of docs/frameworks on the real frameworks, with
+// a model that is a script, against a real node and lines to it that break.
+func TestTypeScriptFrameworks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "package.json"), `{"private": true, "type": "module"}`)
+	client, err := filepath.Abs("typescript")
+	if err != nil {
+		t.Fatal(err)
+	}
+	npm(t, dir, "install", "--install-links", client) // as files: what it imports is found beside it
+	frameworks := filepath.Join(needs.Dir(t, "adapters-node"), "node_modules")
+	packages, err := os.ReadDir(frameworks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := func(from, name string) {
+		if err := os.Symlink(filepath.Join(from, name), filepath.Join(dir, "node_modules", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range packages {
+		if !strings.HasPrefix(p.Name(), ".") && p.Name() != "@types" {
+			link(frameworks, p.Name())
+		}
+	}
+	link(filepath.Join(needs.Dir(t, "clients-node"), "node_modules"), "@types")
+	if err := os.CopyFS(filepath.Join(dir, "tests"), os.DirFS("typescript/tests")); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, "tsconfig.json"), readFile(t, "typescript", "tsconfig.json"))
+	if err := os.Mkdir(filepath.Join(dir, "pages"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob("../docs/frameworks/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		for i, snippet := range regexp.MustCompile("(?ms)^```ts\n(.*?)^```$").FindAllStringSubmatch(readFile(t, page), -1) {
+			name := fmt.Sprintf("%s-%d.ts", strings.TrimSuffix(filepath.Base(page), ".md"), i+1)
+			writeFile(t, filepath.Join(dir, "pages", name), snippet[1])
+		}
+	}
+	tsc(t, dir, "-p", "tests/frameworks", "--outDir", "out")
+
+	data, err := os.MkdirTemp("", "reeve") // the path of a socket must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(data) })
+	url := node(t, readFile(t, "python", "tests", "policy.yaml"), map[string]string{"data": data})
+	env := []string{"REEVE_URL=" + url, "REEVE_SOCKET=" + filepath.Join(data, reeve.SocketName)}
+	tests, err := filepath.Glob("typescript/tests/frameworks/*.test.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range tests {
+		name := strings.TrimSuffix(filepath.Base(source), ".test.ts")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			output := runWith(t, dir, env, needs.Node(t), "--test", "out/tests/frameworks/"+name+".test.js")
+			if passed := regexp.MustCompile(`(?m)^\W*pass [1-9]\d`); !passed.MatchString(output) {
+				t.Errorf("no test ran:\n%s", output)
+			}
+		})
 	}
 }
