@@ -665,6 +665,49 @@ risk: {deny: off}
 	}
 }
 
+// TestChangedIsRemembered: of an act that a person changed, the session remembers what was
+// done: the file that holds the changed text is as grave to run as that.
+func TestChangedIsRemembered(t *testing.T) {
+	const text = `
+version: 1
+name: desk
+default: allow
+rules: [{name: asks, tools: [write_file], effect: escalate}]
+`
+	step := func(id, tool, inputs string) *act.Action {
+		a, err := aos.ActionOf([]byte(`{"jsonrpc":"2.0","id":"` + id + `","method":"steps/toolCallRequest","params":{"toolCallRequest":{"executionId":"` + id + `","toolId":"` + tool + `","inputs":[` + inputs + `]},"reasoning":"x",` +
+			`"context":{"agent":{"id":"clerk","name":"clerk","version":"1","instructions":"x","provider":{"name":"p","url":"https://p.example"},"organization":{"id":"o"},"url":"https://a.example"},"session":{"id":"s"},"turnId":"t","stepId":"step-` + id + `","timestamp":"2026-11-22T08:15:00Z","user":{"id":"u","name":"u","email":"u@example.com","organization":{"id":"o"}}}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Principal = act.Anonymous
+		return a
+	}
+	const grave, harmless = "rm -rf ~/src ~/Documents", "echo hello"
+	for _, tt := range []struct {
+		asked, given string
+		argument     int
+		want         act.Effect
+	}{{grave, harmless, 1, act.Allow}, {harmless, grave, 1, act.Deny}, {grave, "other.sh", 0, act.Allow}} {
+		n := open(t, t.TempDir(), func(c *guard.Config) { c.Policy = load(t, text) })
+		write := `{"name":"path","value":"a.sh"},{"name":"content","value":"` + tt.asked + `"}`
+		held, _ := n.decide(t, step("1", "write_file", write))
+		h, err := n.Show(t.Context(), held.Approval.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.Answer(t.Context(), h.ID, alice, guard.Reply{Agree: true, Seen: h.Seen, Changes: []approval.Change{{Pointer: h.Exact.Arguments[tt.argument].Pointer, New: `"` + tt.given + `"`}}}); err != nil {
+			t.Fatal(err)
+		}
+		if d, _ := n.decide(t, step("2", "write_file", write)); d.Effect != act.Modify {
+			t.Fatalf("the changed act: %v %v", d.Effect, codesOf(d))
+		}
+		if d, _ := n.decide(t, step("3", "bash", `{"name":"command","value":"bash a.sh"}`)); d.Effect != tt.want {
+			t.Errorf("asked %q, given %q: to run it is %v, want %v: %v", tt.asked, tt.given, d.Effect, tt.want, codesOf(d))
+		}
+	}
+}
+
 // TestThreat17ChangedAgainstTheGuardian: a form that a person gives an act is held against all
 // that the act itself is held against. Nobody, whoever answers, has an agent reach for the
 // guardian's own, or beyond the limits of a tool.

@@ -549,6 +549,14 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	endorsed := endorse(a, &d, remembered, set)
 	e := g.entry(in, &d, modified)
 	noted := g.note(&d, in, set, s.state)
+	done := a // what the session remembers is what is done
+	if a.IsCall() && len(d.Edits) > 0 {
+		if done, err = policy.Edited(a, d.Edits); err != nil {
+			s.unlock()
+			return act.Decision{}, nil, err
+		}
+		read = hazard.Read(done)
+	}
 	e.Links = appendHabits(e.Links, noted)
 	if a.Kind == act.MemoryStore && d.Effect >= act.Modify {
 		if e.Writes, err = g.sessions.memoriesStored(ctx, a, d.Edits, &s.state.Values); err != nil {
@@ -559,15 +567,15 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	step := s.state.Step(a, d.Effect)
 	step.Gives(read)
 	s.state.Masked(step, a, d.Edits)
-	s.state.Touched(step, a, read)
+	s.state.Touched(step, done, read)
 	if keys := set.Counted(); keys != nil {
 		called := s.state.CalledBy(a)
-		s.state.Counts(step, a, keys, func(key uint64) bool { return set.Counts(key, a, called) }, agreedTo(&d))
+		s.state.Counts(step, done, keys, func(key uint64) bool { return set.Counts(key, done, called) }, agreedTo(&d))
 	}
 	if set.Follows() {
 		from := set.Source(a, s.state.CalledBy(a))
 		from.Each = storedBy
-		s.state.Read(step, a, from, endorsed)
+		s.state.Read(step, done, from, endorsed)
 	}
 	e.Writes = append(e.Writes, &ledger.Write{Head: s.head, Data: step.Append(nil)})
 	ruling := &Ruling{Decision: &d, Modified: modified, Policy: set}

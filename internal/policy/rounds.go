@@ -44,7 +44,7 @@ func (s *Set) EvaluateAs(in *Input, changes []act.Edit, refuse func(*act.Action,
 	}
 	last := v
 	for range maxRounds {
-		a, err := edited(in.Action, v.Edits)
+		a, err := Edited(in.Action, v.Edits)
 		if err != nil {
 			break
 		}
@@ -192,10 +192,10 @@ func recheck(had []act.Violation, a *act.Action) []act.Violation {
 	return all
 }
 
-// edited is an act in the form that edits give it, read as its door reads acts:
+// Edited is an act in the form that edits give it, read as its door reads acts:
 // every text at or below what was changed is gathered anew, where it stands. Its body
 // and digest stay those of the act that was asked about.
-func edited(a *act.Action, edits []act.Edit) (*act.Action, error) {
+func Edited(a *act.Action, edits []act.Edit) (*act.Action, error) {
 	b := *a
 	at := pointersOf(edits)
 	over := make([]int, len(a.Content)) // the edit at or above each text, or -1

@@ -38,7 +38,7 @@ func FuzzWhatIsHandedBack(f *testing.F) {
 				continue
 			}
 			again := *in
-			if again.Action, err = edited(in.Action, v.Edits); err != nil {
+			if again.Action, err = Edited(in.Action, v.Edits); err != nil {
 				t.Fatal(err)
 			}
 			again.Violations = recheck(in.Violations, again.Action)
