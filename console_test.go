@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -21,6 +22,7 @@ import (
 
 	"reeve.example/reeve/internal/chromium"
 	"reeve.example/reeve/internal/console"
+	"reeve.example/reeve/internal/evidence"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
@@ -1332,5 +1334,42 @@ func TestConsoleDrift(t *testing.T) {
 	}
 	if _, page = v.send("GET", "/console/", ""); !strings.Contains(page, "1 agent changed") || !strings.Contains(page, "its instructions changed") {
 		t.Errorf("today: %s", page)
+	}
+}
+
+// TestConsoleEvidence: an archive that is downloaded in the page is one that the verifier
+// accepts, who took it is recorded, and whoever may not look gets none.
+func TestConsoleEvidence(t *testing.T) {
+	r := start(t, map[string]string{"policy-text": asking})
+	for i := range 5 {
+		r.ask(identity.Agent, "POST", "/", step(i+1, "clerk", []string{"read_file", "read_secret", "transfer"}[i%3], "path", fmt.Sprint(i)))
+	}
+	v := r.visitor().login(identity.Auditor)
+	resp, text := v.send("GET", "/console/evidence?since=1h&until="+time.Now().UTC().Add(time.Hour).Format(time.RFC3339), "")
+	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "application/zip" || !strings.HasPrefix(resp.Header.Get("Content-Disposition"), "attachment;") {
+		t.Fatalf("%d %v", resp.StatusCode, resp.Header)
+	}
+	file := filepath.Join(t.TempDir(), "evidence.zip")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, key := r.ask(identity.Auditor, "GET", "/ledger/0/key", "")
+	var said strings.Builder
+	if err := evidence.Verify(file, strings.TrimSpace(key), &said); err != nil || !strings.Contains(said.String(), "each proved") {
+		t.Errorf("%v: %s", err, said.String())
+	}
+	if _, text := r.ask(identity.Auditor, "GET", "/api/v1/decisions?kind=admin.evidence", ""); strings.Count(text, `"principal":"key:auditor"`) != 1 {
+		t.Errorf("who took it: %s", text)
+	}
+	for _, bad := range []string{"", "?since=1h", "?since=never&until=1h", "?since=1h&until=2h"} {
+		if resp, page := v.send("GET", "/console/evidence"+bad, ""); resp.StatusCode != 400 || !strings.Contains(page, `role="alert"`) || !strings.Contains(page, "Evidence for somebody else") {
+			t.Errorf("%s: %d", bad, resp.StatusCode)
+		}
+	}
+	if resp, _ := r.visitor().login(identity.Approver).send("GET", "/console/evidence?since=2h&until=1h", ""); resp.StatusCode != 403 {
+		t.Errorf("an approver: %d", resp.StatusCode)
+	}
+	if resp, _ := r.visitor().send("GET", "/console/evidence?since=2h&until=1h", ""); resp.StatusCode != 303 {
+		t.Errorf("nobody: %d", resp.StatusCode)
 	}
 }

@@ -228,7 +228,8 @@ func (n *Node) stops() <-chan struct{} {
 // operator is what people do to the node.
 func (n *Node) operator() *operator.API {
 	return &operator.API{
-		Guard: n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(), Replays: n.replays, Shadow: &n.shadow, Bills: n.bills,
+		Evidence: &n.cfg,
+		Guard:    n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(), Replays: n.replays, Shadow: &n.shadow, Bills: n.bills,
 		ReloadPolicy: n.reloadEverywhere, Members: n.members, SealSeed: n.sealSeed, Stopping: n.stops, Version: Version(), Logger: n.logger,
 	}
 }

@@ -232,7 +232,7 @@ func (v *visit) showApproval(status int, problem string) (view, error) {
 			return view{}, err
 		}
 	}
-	return view{"approval", stateTitle(h), a, status, ""}, nil
+	return view{"approval", stateTitle(h), a, status, "", false}, nil
 }
 
 func stateTitle(h *approval.Decision) string {

@@ -93,6 +93,7 @@ type view struct {
 	data            any
 	status          int // 0 means 200
 	to              string
+	sent            bool // all is answered
 }
 
 // there has the browser go to another page.
@@ -152,6 +153,7 @@ func (c *Console) Routes() []server.Route {
 		{Pattern: "GET " + home + "login", Handler: http.HandlerFunc(c.loginPage), Who: c.who},
 		{Pattern: "POST " + home + "login", Handler: own(c.login), MaxBody: maxForm, Who: nobody},
 		{Pattern: "POST " + home + "logout", Handler: own(c.logout), Who: nobody},
+		{Pattern: "GET " + home + "evidence", Handler: http.HandlerFunc(c.evidence), Who: c.who},
 		{Pattern: "GET " + home + "events", Handler: http.HandlerFunc(c.events), Who: c.who},
 		{Pattern: "GET " + home, Handler: http.HandlerFunc(c.missing), Who: c.who},
 	}
@@ -216,6 +218,7 @@ func (c *Console) serve(roles []identity.Role, f func(*visit) (view, error)) htt
 		switch {
 		case err != nil:
 			c.failed(w, r, v, err)
+		case shown.sent:
 		case shown.to != "":
 			http.Redirect(w, r, shown.to, http.StatusSeeOther)
 		default:
@@ -257,7 +260,7 @@ func within(to string) string {
 
 func (c *Console) missing(w http.ResponseWriter, r *http.Request) {
 	c.serve(anybody, func(v *visit) (view, error) {
-		return view{"problem", "Nothing here", problemView{Title: "Nothing here", Text: "The console has no page at this address."}, http.StatusNotFound, ""}, nil
+		return view{"problem", "Nothing here", problemView{Title: "Nothing here", Text: "The console has no page at this address."}, http.StatusNotFound, "", false}, nil
 	})(w, r)
 }
 

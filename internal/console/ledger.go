@@ -1,13 +1,17 @@
 package console
 
 import (
+	"bytes"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/operator"
+
+	"github.com/go-json-experiment/json"
 )
 
 // ledgerView is how far the logs have come, and one receipt that the browser checks.
@@ -17,6 +21,9 @@ type ledgerView struct {
 	Receipt  string
 	Key      string // of its log, as this node says
 	Problem  string
+
+	Since, Until string // of the evidence that was asked for
+	Refused      string // why there is none
 }
 
 // logView is one log.
@@ -57,8 +64,10 @@ func (v *visit) logs() (list []logView, err error) {
 	return list, nil
 }
 
-func (v *visit) ledger() (view, error) {
-	var l ledgerView
+func (v *visit) ledger() (view, error) { return v.showLedger(0, "") }
+
+func (v *visit) showLedger(status int, problem string) (view, error) {
+	l := ledgerView{Refused: problem, Since: v.FormValue("since"), Until: v.FormValue("until")}
 	var err error
 	if l.Logs, err = v.logs(); err != nil {
 		return view{}, err
@@ -73,7 +82,6 @@ func (v *visit) ledger() (view, error) {
 	if len(l.Logs) > 0 {
 		l.Key = l.Logs[0].Key
 	}
-	status := 0
 	if l.Decision = strings.TrimSpace(v.FormValue("decision")); l.Decision != "" {
 		pos, err := act.ParsePosition(l.Decision)
 		if err != nil {
@@ -93,4 +101,52 @@ func (v *visit) ledger() (view, error) {
 		}
 	}
 	return view{template: "ledger", title: "Ledger", data: l, status: status}, nil
+}
+
+// evidence gives out what was decided in a time as one archive. It is sent while it is made,
+// and is the one answer here that is no page.
+func (c *Console) evidence(w http.ResponseWriter, r *http.Request) {
+	c.serve(looking, func(v *visit) (view, error) {
+		q := url.Values{}
+		for _, name := range []string{"since", "until"} {
+			q.Set(name, strings.TrimSpace(v.FormValue(name)))
+		}
+		asked := v.WithContext(v.Context())
+		asked.URL = &url.URL{Path: "/api/v1/evidence", RawQuery: q.Encode()}
+		answer := &download{ResponseWriter: w}
+		c.Node.ServeHTTP(answer, asked)
+		if !answer.refused {
+			return view{sent: true}, nil
+		}
+		var said struct {
+			Error string `json:"error"`
+		}
+		if err := json.Unmarshal(answer.said.Bytes(), &said); err != nil {
+			return view{}, err
+		}
+		return v.showLedger(answer.status, sentence(said.Error))
+	})(w, r)
+}
+
+// download passes on an answer that is a file, and keeps one that says why there is none.
+type download struct {
+	http.ResponseWriter
+	status  int
+	refused bool
+	said    bytes.Buffer
+}
+
+func (d *download) Unwrap() http.ResponseWriter { return d.ResponseWriter }
+
+func (d *download) WriteHeader(status int) {
+	if d.status, d.refused = status, status != http.StatusOK; !d.refused {
+		d.ResponseWriter.WriteHeader(status)
+	}
+}
+
+func (d *download) Write(b []byte) (int, error) {
+	if d.refused {
+		return d.said.Write(b)
+	}
+	return d.ResponseWriter.Write(b)
 }

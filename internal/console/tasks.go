@@ -129,7 +129,7 @@ func (v *visit) task() (view, error) { return v.showTask(0, "") }
 func (v *visit) showTask(status int, problem string) (view, error) {
 	id, err := task.ParseID(v.PathValue("id"))
 	if err != nil {
-		return view{"problem", "Not found", problemView{Title: "Not found", Text: "This is no task's id."}, 404, ""}, nil
+		return view{"problem", "Not found", problemView{Title: "Not found", Text: "This is no task's id."}, 404, "", false}, nil
 	}
 	tree, err := v.flow().Tree(v.Context(), id)
 	if err != nil {

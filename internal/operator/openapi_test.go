@@ -82,6 +82,7 @@ func TestOpenAPIRoutes(t *testing.T) {
 		"GET /api/v1/agents/{id}/habits":   habitsOf,
 		"GET /api/v1/agents/{id}/drift":    {"principal"},
 		"GET /api/v1/sessions/{id}/labels": {"principal", "agent"},
+		"GET /api/v1/evidence":             {"since", "until"},
 		"GET /api/v1/boms":                 {"after"},
 		"GET /api/v1/agents/{id}/bom":      {"principal", "since", "format"},
 	}

@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"reeve.example/reeve/a2g"
@@ -25,6 +26,7 @@ import (
 	"reeve.example/reeve/internal/agent"
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/bom"
+	"reeve.example/reeve/internal/evidence"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
@@ -61,7 +63,11 @@ type API struct {
 	Version  string
 	Logger   *slog.Logger
 
+	// Evidence signs archives of evidence.
+	Evidence evidence.Keys
+
 	streams jsonrpc.Streams
+	giving  sync.Mutex // one archive of evidence at a time
 }
 
 // Store is what the operator's interface asks of the database; see store.Store.
@@ -116,6 +122,7 @@ func (o *API) table() []row {
 		{"GET /api/v1/sessions/{id}/labels", asked, 0, serve(o.showLabels)},
 		{"POST /api/v1/sessions/{id}/labels", answers, maxAnswer, serve(o.clearLabels)},
 		{"GET /api/v1/decisions/stream", looking, 0, o.streamDecisions},
+		{"GET /api/v1/evidence", looking, 0, o.evidence},
 		{"GET /api/v1/ledger", looking, 0, serve(o.showLedger)},
 		{"GET /agents", looking, 0, serve(o.listAgents)},
 		{"GET /agents/{did}", looking, 0, serve(o.showAgent)},
