@@ -568,6 +568,9 @@ func (c *caller) signature(s *Server, r *jsonrpc.Request, conn *jsonrpc.Conn) {
 
 // standing notes what is known of the agent for the policy to judge.
 func (c *caller) standing(a *act.Action) {
+	for _, tool := range c.agent.Requested {
+		a.Declared = append(a.Declared, canonical(tool))
+	}
 	add := func(check, message string) {
 		a.Standing = append(a.Standing, act.Violation{Check: check, Message: message})
 	}

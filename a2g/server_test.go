@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/agent"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
@@ -250,4 +252,15 @@ func TestEnds(t *testing.T) {
 	g.want("its heartbeat", g.post(MethodHeartbeat, `{"agent_did":"`+did+`"}`, Key{}, ""), "-32004")
 	g.want("registered again", g.post(MethodRegister, `{"agent_did":"`+did+`","public_key":"","capabilities_requested":[]}`, Key{}, ""), "registered 0")
 	g.want("heard from again", ask("3", "vault"), "APPROVED 0")
+}
+
+// TestDeclared: what an agent registered for is known of each of its acts, in the one form of
+// names.
+func TestDeclared(t *testing.T) {
+	c := &caller{agent: &agent.Agent{Requested: []string{"Read_Mail", "send"}}}
+	a := &act.Action{Kind: act.ToolCall, Canonical: "send"}
+	c.standing(a)
+	if !slices.Equal(a.Declared, []string{"read_mail", "send"}) {
+		t.Error(a.Declared)
+	}
 }

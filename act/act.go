@@ -180,9 +180,54 @@ const LabelsKey = "reeve.labels"
 // Definition is one tool as an MCP server defines it: its canonical name and a
 // SHA-256 over the whole definition in canonical JSON.
 type Definition struct {
-	Name string
-	Hash Digest
+	Name  string
+	Hash  Digest
+	Hints Hints
 }
+
+// Hints are what an MCP server says of a tool in the definition's annotations. Nobody
+// checks it: what makes a tool more dangerous may be believed, and what makes it harmless
+// only of a server that is trusted.
+type Hints uint8
+
+// The hints, each with the one that says the contrary.
+const (
+	Writes Hints = 1 << iota
+	ReadOnly
+	Destructive
+	Additive
+	OpenWorld
+	ClosedWorld
+	Idempotent
+)
+
+var hintNames = [...]string{"writes", "read-only", "destructive", "additive", "open-world", "closed-world", "idempotent"}
+
+// Grave are the hints that nobody gains by who lies.
+const Grave = Writes | Destructive | OpenWorld
+
+// Names are the hints by their names.
+func (h Hints) Names() (names []string) {
+	for i, name := range hintNames {
+		if h&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// ParseHint reads a hint's name.
+func ParseHint(name string) (h Hints, ok bool) {
+	for i, n := range hintNames {
+		if n == name {
+			return 1 << i, true
+		}
+	}
+	return 0, false
+}
+
+// HintNames lists the names of all hints.
+func HintNames() []string { return hintNames[:] }
 
 // Argument is one argument of a call. Value is raw JSON, a part of Action.Body.
 type Argument struct {
@@ -268,6 +313,9 @@ type Action struct {
 	// thought of it, and never raise it.
 	Labels []string
 
+	// Declared are the canonical names of the tools that the agent registered for.
+	Declared []string
+
 	// Within is what an approval of the act is bound to; empty means its session.
 	Within string
 	// Bounded says that the door tells the agent what the act may use, so that
@@ -291,6 +339,8 @@ type Action struct {
 	InnerMethod string
 	// Listed are the tools that an MCP server announces in this message.
 	Listed []Definition
+	// Hints are what the MCP server said of the tool that is called, or whose result it is.
+	Hints Hints
 	// Cites are the ids and URLs that a message names as its sources, and
 	// Retrieved the ids of the sources that knowledge came from.
 	Cites, Retrieved []string

@@ -527,6 +527,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		}
 	}
 	set := g.policy.Load()
+	a.Hints |= s.state.Hints(a)
 	remembered := Remembered(s.state, a, &g.instructions)
 	remembered.Habits = usual
 	in := &policy.Input{Action: a, Violations: append(violations, a.Standing...), Session: remembered, Reading: read}

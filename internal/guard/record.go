@@ -311,6 +311,7 @@ func appendLinks(b []byte, a *act.Action, d *act.Decision) []byte {
 	b = appendMember(b, "traceparent", a.Traceparent)
 	if a.Door == "mcp" { // whose requests do not say it
 		b = appendMember(b, "from", a.From)
+		b = appendMember(b, "hints", strings.Join(a.Hints.Names(), " "))
 	}
 	for i, f := range a.Faults {
 		if i == 0 {

@@ -59,7 +59,9 @@ type ActLinks struct {
 	// Traceparent names the caller's span that the act is part of: see act.Traceparent.
 	Traceparent string `json:"traceparent,omitzero"`
 	// From is where an MCP message came from that a proxy asked about.
-	From   string   `json:"from,omitzero"`
+	From string `json:"from,omitzero"`
+	// Hints are what the server had said of the tool then: see act.Hints.
+	Hints  string   `json:"hints,omitzero"`
 	Faults []string `json:"faults,omitzero"`
 	// NotKept names the quota because of which no contents are there.
 	NotKept string `json:"not_kept,omitzero"`

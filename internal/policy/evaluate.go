@@ -471,6 +471,9 @@ var variables = []variable{
 	{"action.control", cel.ListType(cel.StringType), func(e *evaluation) any { return textsOf(e.targetsOf().control) }, "upon whom or what the act is done"},
 	{"action.carries", cel.ListType(cel.StringType), func(e *evaluation) any { return textsOf(e.targetsOf().carries) }, "the content that it carries"},
 	{"action.acts", cel.ListType(cel.StringType), func(e *evaluation) any { return types.NewStringList(jsonAdapter{}, e.targetsOf().names) }, "the names of the policy's acts that it is"},
+	{"action.hints", cel.ListType(cel.StringType), func(e *evaluation) any {
+		return types.NewStringList(jsonAdapter{}, append([]string{}, e.set.hints(e.in.Action).Names()...))
+	}, "what the MCP server says of the tool called: destructive, writes and open-world always, the others where a label takes them of it"},
 	{"action.local", cel.BoolType, func(e *evaluation) any { return types.Bool(e.in.Session.Local) }, "what it brings was read from the machine itself"},
 	{"action.reasoning", cel.StringType, func(e *evaluation) any { return types.String(e.in.Action.Reasoning) }, "the agent's reasoning"},
 

@@ -20,7 +20,8 @@ type label struct {
 	by      provenance.Origin
 	fields  []string
 	tags    []string
-	takes   []string // the tags that who says it may give it
+	takes   []string // the tags, and the hints about its tools, that who says it may give it
+	hints   act.Hints
 }
 
 // partSet is a set of parts of a user's message.
@@ -32,7 +33,7 @@ const (
 )
 
 var (
-	labelKeys  = []string{"on", "tools", "servers", "parts", "label", "own", "tags", "takes", "values"}
+	labelKeys  = []string{"on", "tools", "servers", "parts", "label", "own", "tags", "takes", "hints", "values"}
 	labelNames = []string{"own", "foreign", "user"}
 	partNames  = []string{"files", "quotes"}
 )
@@ -92,6 +93,13 @@ func (d *document) readLabel(n *node) {
 	}
 	l.tags = d.tags(n, "tags", "write label: foreign")
 	l.takes = d.tags(n, "takes", "leave it out: whoever says that a text is foreign is believed")
+	for _, w := range d.words(n.Get("hints"), "hints") {
+		h, ok := act.ParseHint(w.Text)
+		if !ok {
+			d.at(w, didYouMean(w.Text, act.HintNames()), "%q is no hint about an MCP tool", w.Text)
+		}
+		l.hints |= h
+	}
 	if l.by == provenance.Unknown && l.fields == nil && l.tags == nil && l.takes == nil {
 		d.at(n, "add label: own, own: [/id] or tags: [private]", "the label says nothing")
 	}
@@ -170,7 +178,11 @@ func (s *Set) Source(a *act.Action, tool string) provenance.Source {
 	}
 	server, _ := canon.Name(a.Server)
 	own, foreign := false, false
+	hints := s.hints(a)
 	for _, l := range s.labels {
+		if hints&l.hints != l.hints {
+			continue
+		}
 		if !l.scope.kinds.of(a) || l.servers != nil && !anyGlob(l.servers, server) || l.scope.tools != nil && !anyGlob(l.scope.tools, tool) {
 			continue
 		}
@@ -191,7 +203,9 @@ func (s *Set) Source(a *act.Action, tool string) provenance.Source {
 			}
 			continue
 		}
-		own, foreign = own || l.by == provenance.Own, foreign || l.by == provenance.Foreign
+		foreign = foreign || l.by == provenance.Foreign
+		// A server that is one's own has tools that fetch what is not, and says so.
+		own = own || l.by == provenance.Own && (l.scope.tools != nil || hints&act.OpenWorld == 0)
 		src.Fields = append(src.Fields, l.fields...)
 	}
 	switch {
@@ -203,6 +217,27 @@ func (s *Set) Source(a *act.Action, tool string) provenance.Source {
 		src.By = provenance.Own
 	}
 	return src
+}
+
+// hints are what is believed of what an MCP server says of the tool of an act: that it is
+// dangerous always, and that it is harmless where a label takes that from the server.
+func (s *Set) hints(a *act.Action) act.Hints {
+	believed := a.Hints & act.Grave
+	if a.Hints == believed {
+		return believed
+	}
+	server, _ := canon.Name(a.Server)
+	for _, l := range s.labels {
+		if l.takes == nil || l.servers == nil || !anyGlob(l.servers, server) || l.scope.tools != nil && !anyGlob(l.scope.tools, a.Canonical) {
+			continue
+		}
+		for _, name := range l.takes {
+			if h, ok := act.ParseHint(name); ok {
+				believed |= a.Hints & h
+			}
+		}
+	}
+	return believed
 }
 
 func anyGlob(globs []string, name string) bool {

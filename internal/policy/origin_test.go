@@ -383,3 +383,40 @@ func TestFollows(t *testing.T) {
 		}
 	}
 }
+
+// TestHintedSource: a tool that its server calls open-world brings foreign text, although the
+// server is one's own, unless the label names the tool; and a label for what is harmless holds
+// where the server is believed.
+func TestHintedSource(t *testing.T) {
+	set, err := Load(File{Name: "p.yaml", Data: []byte(`
+version: 1
+default: allow
+labels:
+  - {servers: [corp], label: own}
+  - {servers: [corp], tools: [news], label: own}
+  - {servers: [files], takes: [closed-world]}
+  - {servers: [files, web], hints: [closed-world], label: own}
+rules:
+  - {name: r, when: 'session.foreign', effect: deny}
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		server, tool string
+		hints        act.Hints
+		want         provenance.Origin
+	}{
+		{"corp", "staff", 0, provenance.Own},
+		{"corp", "staff", act.ClosedWorld, provenance.Own},
+		{"corp", "search", act.OpenWorld, provenance.Foreign},
+		{"corp", "news", act.OpenWorld, provenance.Own},
+		{"files", "read", act.ClosedWorld, provenance.Own},
+		{"files", "read", 0, provenance.Foreign},
+		{"web", "read", act.ClosedWorld, provenance.Foreign},
+	} {
+		if got := set.Source(&act.Action{Kind: act.MCPResponse, Server: c.server, Hints: c.hints, Canonical: c.tool}, c.tool); got.By != c.want {
+			t.Errorf("%+v: %s", c, got.By)
+		}
+	}
+}

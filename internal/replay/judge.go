@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"reeve.example/reeve/a2a"
 	"reeve.example/reeve/a2g"
@@ -108,6 +109,7 @@ func (w *worker) input(one *item, t *told, was *past) (in *policy.Input, why str
 		if was.gone || !one.step.Follows(was.state) || one.step.Inherits() && was.state.Steps == 0 || one.step.Took() {
 			return in, Memory
 		}
+		a.Hints |= was.state.Hints(a)
 		in.Session = guard.Remembered(was.state, a, &w.instructions)
 	}
 	if w.candidate == nil {
@@ -307,7 +309,7 @@ func read(one *item, t *told) *act.Action {
 		l := &t.links
 		a, err = proxy.ActionOf(&proxy.Question{
 			Message: t.request, Server: l.Server, Session: l.Session, Agent: t.asker.Claims.AgentName, From: l.From,
-			ID: l.ID, Answers: l.Answers, Method: l.Method, Resource: l.Resource,
+			ID: l.ID, Answers: l.Answers, Method: l.Method, Resource: l.Resource, Hints: strings.Fields(l.Hints),
 		}, by)
 	}
 	if err != nil || a == nil || string(a.Kind) != one.record.Kind {

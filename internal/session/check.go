@@ -442,6 +442,16 @@ func (s *State) Defined(a *act.Action) Digest {
 	return s.tools[hash('d', a.Server, a.Canonical)]
 }
 
+// Hints are what an MCP server said in this session of the tool that an act calls, or whose
+// result it is.
+func (s *State) Hints(a *act.Action) act.Hints {
+	if len(s.tools) == 0 || !a.CallsMCP() && a.Kind != act.MCPResponse {
+		return 0
+	}
+	hints := s.tools[hash('h', a.Server, s.CalledBy(a))]
+	return act.Hints(hints[0])
+}
+
 func (c *checker) citations() {
 	if len(c.a.Cites) == 0 {
 		return

@@ -764,3 +764,37 @@ func BenchmarkStep(b *testing.B) {
 		})
 	}
 }
+
+// TestHints: what a server said of a tool when it listed it is known of calls and of their
+// results, after the memory was read anew, and as the newest list has it.
+func TestHints(t *testing.T) {
+	s := &State{Known: true}
+	var writes []Write
+	take := func(a *act.Action) {
+		t.Helper()
+		s.Check(a, nil)
+		st := s.Step(a, act.Allow)
+		writes = append([]Write{{Data: st.Append(nil)}}, writes...)
+		s.Apply(st)
+	}
+	list := func(id string, hints act.Hints) {
+		take(step(act.MCPResponse, id, func(a *act.Action) { a.Listed = []act.Definition{{Name: "search", Hints: hints}} }))
+	}
+	call := step(act.MCPRequest, "c", func(a *act.Action) { a.InnerMethod, a.Canonical = "tools/call", "search" })
+	other := step(act.MCPRequest, "d", func(a *act.Action) { a.InnerMethod, a.Canonical = "tools/call", "fetch" })
+	for _, hints := range []act.Hints{act.OpenWorld | act.ReadOnly, act.Destructive, 0} {
+		list(fmt.Sprint("l", hints), hints)
+		again, err := Restore(writes, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []*State{s, again} {
+			if got := s.Hints(call); got != hints {
+				t.Errorf("%s, want %s", got.Names(), hints.Names())
+			}
+			if got := s.Hints(other); got != 0 {
+				t.Errorf("of a tool that was not listed: %s", got.Names())
+			}
+		}
+	}
+}

@@ -534,6 +534,10 @@ func (s *State) Step(a *act.Action, effect act.Effect) *Step {
 		if known, ok := s.tools[key]; (!ok || known != short(d.Hash)) && len(s.tools)+len(st.tools) < maxTools {
 			st.tools = append(st.tools, pin{key, short(d.Hash)})
 		}
+		hints, key := Digest{byte(d.Hints)}, hash('h', a.Server, d.Name)
+		if s.tools[key] != hints && len(s.tools)+len(st.tools) < maxTools {
+			st.tools = append(st.tools, pin{key, hints})
+		}
 	}
 	return st
 }

@@ -142,6 +142,11 @@ func (s *State) Read(st *Step, a *act.Action, from provenance.Source, endorsed [
 	st.values = s.Values.Read(texts...)
 	if !s.Values.Foreign && !s.Values.Lost {
 		st.values.Plan(planned(a)...)
+		for _, tool := range a.Declared { // before the session began, so before anything foreign, too
+			if !slices.Contains(s.Values.Planned, tool) {
+				st.values.Plan(tool)
+			}
+		}
 	}
 	if Brings(a) {
 		s.Values.Tag(st.values, from.Tags...)

@@ -134,11 +134,16 @@ func TestPlanned(t *testing.T) {
 			a.Content = []act.Leaf{{Pointer: "/c/0/data/plan/0", Item: "/c/0", Text: tool}}
 		}), strange)
 	}
+	registered := func(id string, tools ...string) {
+		read(s, step(act.ToolCall, id, func(a *act.Action) { a.Canonical, a.Declared = "read_mail", tools }), strange)
+	}
 	plan("2", "Send_Mail")
+	registered("5", "send_mail", "list_files")
 	read(s, step(act.ToolResult, "r", says("hello")), strange)
 	read(s, step(act.ToolCall, "3", func(a *act.Action) { a.Canonical = "send_money" }), strange)
 	plan("4", "delete_all")
-	if !slices.Equal(s.Values.Planned, []string{"read_mail", "send_mail"}) {
+	registered("6", "delete_all")
+	if !slices.Equal(s.Values.Planned, []string{"read_mail", "send_mail", "list_files"}) {
 		t.Error(s.Values.Planned)
 	}
 }

@@ -208,11 +208,34 @@ func (r *reader) result(v rawjson.Value, base string) {
 		for _, tool := range tools.Elems() {
 			if name := tool.Get("name"); name.Kind() == rawjson.String {
 				canonical, _ := canon.Name(name.Text())
-				r.m.Listed = append(r.m.Listed, act.Definition{Name: canonical, Hash: sha256.Sum256(tool.AppendCanonical(nil))})
+				r.m.Listed = append(r.m.Listed, act.Definition{Name: canonical, Hash: sha256.Sum256(tool.AppendCanonical(nil)), Hints: Hints(tool)})
 			}
 		}
 	}
 	r.lists(v, base)
+}
+
+// Hints are what a tool's definition says of it in its annotations. What is no true or
+// false says nothing.
+func Hints(tool rawjson.Value) (h act.Hints) {
+	for _, hint := range [...]struct {
+		name    string
+		is, not act.Hints
+	}{
+		{"readOnlyHint", act.ReadOnly, act.Writes},
+		{"destructiveHint", act.Destructive, act.Additive},
+		{"openWorldHint", act.OpenWorld, act.ClosedWorld},
+		{"idempotentHint", act.Idempotent, 0},
+	} {
+		switch v := tool.Get("annotations").Get(hint.name); {
+		case v.Kind() != rawjson.Bool:
+		case v.Bool():
+			h |= hint.is
+		default:
+			h |= hint.not
+		}
+	}
+	return h
 }
 
 // lists reads an object in which each element of an array (a piece of content,

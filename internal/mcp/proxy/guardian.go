@@ -39,6 +39,8 @@ type Question struct {
 	// Method and Resource are of the request that an answer is for.
 	Method   string `json:"method,omitzero"`
 	Resource string `json:"resource,omitzero"`
+	// Hints are what the server says of the tool that is called, or was: see act.Hints.
+	Hints []string `json:"hints,omitzero"`
 	// Routine says that the message is the protocol's own housekeeping: where no
 	// rule says anything of it, it passes without a record.
 	Routine bool `json:"routine,omitzero"`
@@ -204,6 +206,13 @@ func ActionOf(q *Question, by act.Principal) (*act.Action, error) {
 		Door: "mcp", Method: m.Method, Kind: act.MCPRequest, Principal: by, Session: q.Session, Server: q.Server,
 		ID: q.ID, InnerMethod: m.Method, Resource: m.Resource, Arguments: m.Arguments,
 		Failed: m.Failed, Body: doc.Source(), Refusals: q.Refusals, From: cmp.Or(q.From, m.From), Traceparent: m.Traceparent,
+	}
+	for _, name := range q.Hints {
+		h, ok := act.ParseHint(name)
+		if !ok {
+			return nil, badQuestion("%.40q is no hint about a tool: one of %s", name, strings.Join(act.HintNames(), ", "))
+		}
+		a.Hints |= h
 	}
 	a.Agent.ID, a.Agent.Name = by.Name, q.Agent
 	if double := doubleIn(doc.Root()); double != nil {

@@ -1251,3 +1251,50 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 }
+
+// TestThreat08Annotations: what a server says of its tools is believed where it makes them more
+// dangerous, and where it makes them harmless only of a server of whom the policy takes that.
+func TestThreat08Annotations(t *testing.T) {
+	ctx := context.Background()
+	const rules = `
+version: 1
+default: allow
+labels:
+  - {servers: [%s], takes: [read-only, closed-world, additive]}
+rules:
+  - {name: writes, on: call, when: '!("read-only" in action.hints)', effect: escalate}
+  - {name: breaks, on: call, when: '"destructive" in action.hints', effect: deny}
+`
+	for _, c := range []struct{ server, annotations, want string }{
+		{"other", `{}`, "escalate"},
+		{"other", `{"readOnlyHint":true}`, "escalate"},
+		{"other", `{"readOnlyHint":true,"destructiveHint":true}`, "deny"},
+		{"server", `{"readOnlyHint":true}`, "allow"},
+		{"server", `{"readOnlyHint":true,"destructiveHint":true}`, "deny"},
+		{"server", `{"readOnlyHint":"true"}`, "escalate"},
+		{"server", `[{"readOnlyHint":true}]`, "escalate"},
+		{"server", `null`, "escalate"},
+	} {
+		g := testGuard(t, fmt.Sprintf(rules, c.server))
+		p := &Proxy{Server: "server", Guardian: local(g), Pin: pins.Off}
+		s := p.newSession(newToolbox(), true)
+		s.fromClient(ctx, []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`), nil)
+		s.fromServer(ctx, []byte(`{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","inputSchema":{},"annotations":`+c.annotations+`}]}}`), nil)
+		m, err := read([]byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","arguments":{}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := s.question(m, act.FromClient)
+		q.Hints = s.tools.hints("t").Names()
+		a, err := p.Guardian.Judge(ctx, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Effect != c.want {
+			t.Errorf("%s says %s: %s, want %s", c.server, c.annotations, a.Effect, c.want)
+		}
+	}
+	if _, err := local(testGuard(t, fmt.Sprintf(rules, "x"))).Judge(ctx, &Question{Message: Text(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`), Server: "s", Hints: []string{"harmless"}}); err == nil {
+		t.Error("a hint that there is not is taken")
+	}
+}

@@ -45,6 +45,7 @@ type call struct {
 	gone             bool               // it was cancelled, and may be answered nevertheless
 	cancel           context.CancelFunc // ends the wait for a decision
 	cancelled        bool
+	hints            act.Hints // of the tool called
 }
 
 // forwarding is the outcome of a message: what goes on to the other side, and
@@ -176,6 +177,8 @@ func (s *session) clientRequest(ctx context.Context, m *message, via asker) (on,
 		c.part = root.Get("params").Get("cursor").Exists()
 	case "tools/call":
 		q.Refusals = s.tools.refusals(waiting, s, root.Get("params"), via)
+		c.hints = s.tools.hints(root.Get("params").Get("name").Text())
+		q.Hints = c.hints.Names()
 	}
 	a, err := s.judge(waiting, q)
 	on = passed(m, a, err, func() []byte { back = denial(m.id, m.method, a, err, ""); return nil })
@@ -402,6 +405,7 @@ func (s *session) question(m *message, from string) *Question {
 // was looked at, whose id it has now.
 func (q *Question) answers(c *call) {
 	q.Answers, q.Method, q.Resource, q.Routine = c.number, c.method, c.resource, c.number == ""
+	q.Hints = c.hints.Names()
 	q.untouched = q.untouched && q.Routine
 }
 

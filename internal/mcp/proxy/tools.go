@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	mcp "reeve.example/reeve/internal/mcp/message"
 	"reeve.example/reeve/internal/mcp/pins"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/words"
@@ -46,6 +47,7 @@ type tool struct {
 	schema rawjson.Value // of its arguments
 	denied *act.Reason   // why it must not be called
 	hidden bool          // it is not shown
+	hints  act.Hints
 }
 
 func newToolbox() *toolbox { return &toolbox{tools: map[string]*tool{}} }
@@ -62,6 +64,14 @@ func (t *toolbox) find(name string) (*tool, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.tools[name], t.whole && (t.lasts == 0 || time.Since(t.asked) < t.lasts)
+}
+
+// hints are what the server says of a tool.
+func (t *toolbox) hints(name string) act.Hints {
+	if found, _ := t.find(name); found != nil {
+		return found.hints
+	}
+	return 0
 }
 
 // holds says what is held back.
@@ -184,7 +194,7 @@ func (t *toolbox) judge(ctx context.Context, s *session, definitions []rawjson.V
 		if r, no := denied[name]; no && r.Code == "mcp.tool_held" {
 			waiting[name] = r.Message
 		}
-		x := &tool{hash: pins.Hash(d), params: bindings(d.Get("inputSchema")), schema: d.Get("inputSchema")}
+		x := &tool{hash: pins.Hash(d), params: bindings(d.Get("inputSchema")), schema: d.Get("inputSchema"), hints: mcp.Hints(d)}
 		if r, no := denied[name]; no {
 			x.hidden = true
 			if r.Code != notGranted {
