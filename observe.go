@@ -36,12 +36,13 @@ func (n *Node) observe(a *act.Action, d *act.Decision, took time.Duration) {
 	n.logger.Warn("not allowed", said...)
 }
 
-// unusual counts what was noted as unusual, and has people told of each cause once.
+// unusual counts what was noted as unusual, and has people told of each cause once, and
+// again where a changed agent shows it in another dimension.
 func (n *Node) unusual(ctx context.Context, u guard.Noted) {
-	if !u.Begun {
+	if len(u.Fresh) == 0 {
 		return
 	}
-	for _, in := range u.In {
+	for _, in := range u.Fresh {
 		n.metrics.Unusual(in)
 	}
 	if n.notices != nil {

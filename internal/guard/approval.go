@@ -665,7 +665,11 @@ func (g *Guard) changeApproval(ctx context.Context, id string, by act.Principal,
 		if written, also, err = change(h); err != nil || !written {
 			return nil, nil, err
 		}
-		return Admin("approval."+what, by, detailsOf(h, what)), also, nil
+		note := Admin("approval."+what, by, detailsOf(h, what))
+		if h.State == approval.Denied || h.State == approval.Revoked {
+			note.Habits = g.refused(ctx, h)
+		}
+		return note, also, nil
 	})
 	if err != nil || !written {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/habits"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/policy"
@@ -491,6 +492,23 @@ func (g *Guard) noteAt(ctx context.Context, at act.Position) (*habits.Note, erro
 		err = ErrNoHabits
 	}
 	return n, err
+}
+
+// refused is what is learned where a person refuses an act: that nothing is to be learned
+// of its session, also where its agent does not ask again. nil where nothing is noted of it.
+func (g *Guard) refused(ctx context.Context, h *approval.Decision) *habits.Note {
+	at, err := act.ParsePosition(h.Decision)
+	if err != nil {
+		return nil
+	}
+	n, err := g.noteAt(ctx, at)
+	if err != nil {
+		if !errors.Is(err, ErrNoHabits) {
+			g.cfg.Logger.Warn("a refusal is not known to what is learned of its agent", "decision", h.Decision, "error", err)
+		}
+		return nil
+	}
+	return &habits.Note{Agent: n.Agent, Session: n.Session, At: g.cfg.Now().UnixMilli(), Objected: true}
 }
 
 // teach makes usual what a held act is done upon, at the word of who agreed to it: an item

@@ -327,6 +327,79 @@ func TestGrantsTeachNothing(t *testing.T) {
 	}
 }
 
+// What a grant has endorsed for a session is the user's word there, and teaches as little as
+// the grant.
+func TestEndorsementsTeachNothing(t *testing.T) {
+	now := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+	l := &life{t: t, now: &now, node: open(t, t.TempDir(), func(c *guard.Config) {
+		c.Policy = load(t, strings.Replace(habitual, "unless: usual", "unless: usual\n    endorse: session", 1))
+		c.Now = func() time.Time { return now }
+	})}
+	week := &guard.Reply{Agree: true, For: approval.Span{Until: now.Add(8 * 24 * time.Hour)}}
+	for i := range 6 {
+		session := fmt.Sprint("e", i)
+		now = now.Add(24 * time.Hour)
+		l.act(told(act.ToolResult, session, "1", "", "pay bill-1"))
+		d := l.act(call(session, "2", "pay", "bill-1"))
+		if i == 0 {
+			l.answer(d.Approval.ID, *week)
+			d = l.act(call(session, "3", "pay", "bill-1"))
+		}
+		if d.Effect != act.Allow {
+			t.Fatalf("the grant does not cover it: %v", d.Reasons)
+		}
+		for k := range 3 {
+			l.act(call(session, fmt.Sprint("again", k), "pay", "bill-1"))
+		}
+		l.learn()
+	}
+	now = now.Add(4 * 24 * time.Hour)
+	if d := l.pay(act.ToolResult, "bill-1", nil, nil); d.Effect != act.Escalate {
+		t.Errorf("after the week that people agreed to it passes still: %v", d.Reasons)
+	}
+}
+
+// Where a person refuses something, nothing of that session is learned: also where its agent
+// never asks again, where the answer came after all else was learned, and made anew.
+func TestRefusedSessionsTeachNothing(t *testing.T) {
+	now := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+	l := &life{t: t, now: &now, node: open(t, t.TempDir(), func(c *guard.Config) {
+		c.Policy = load(t, habitual)
+		c.Now = func() time.Time { return now }
+	})}
+	for i, late := range []bool{false, true, false, true, true} {
+		session := fmt.Sprint("r", i)
+		now = now.Add(24 * time.Hour)
+		l.act(told(act.MessageUser, session, "1", "", "pay named-9"))
+		l.act(call(session, "2", "pay", "named-9"))
+		l.act(told(act.ToolResult, session, "3", "", "pay bill-9"))
+		held := l.act(call(session, "4", "pay", "bill-9"))
+		if held.Effect != act.Escalate {
+			t.Fatalf("it is not asked about: %v", held.Reasons)
+		}
+		if late {
+			now = now.Add(habits.Quiet + time.Minute)
+			if _, err := l.Learn(context.Background(), now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.answer(held.Approval.ID, guard.Reply{})
+		l.learn()
+	}
+	check := func() {
+		t.Helper()
+		if d := l.pay(act.ToolResult, "named-9", nil, nil); d.Effect != act.Escalate {
+			t.Errorf("what sessions taught in which a person refused something is usual: %v", d.Reasons)
+		}
+	}
+	check()
+	if err := l.HabitsAnew(context.Background(), approver, false); err != nil {
+		t.Fatal(err)
+	}
+	l.learn()
+	check()
+}
+
 // TestDamagedProfile: an agent whose profile is damaged has no habits until it is made
 // anew, and the others learn on. So they do where a clock was ahead for a while.
 func TestDamagedProfile(t *testing.T) {
@@ -395,7 +468,7 @@ func TestUnusual(t *testing.T) {
 		c.Policy = load(t, watchful)
 		c.Now = func() time.Time { return now }
 		c.Unusual = func(_ context.Context, n guard.Noted) {
-			if n.Begun {
+			if len(n.Fresh) > 0 {
 				begun = append(begun, n)
 			}
 		}
@@ -460,6 +533,19 @@ func TestUnusual(t *testing.T) {
 	list, err := l.Unusual(ctx, "", 9)
 	if err != nil || len(list) > 3 || !strings.Contains(list[0].String(), "Its model changed on") || list[0].Acts < 3 {
 		t.Errorf("after its model changed: %+v, %v", list, err)
+	}
+	// Who changes an agent has not all pass under that one cause: each further dimension is told.
+	for range 40 {
+		day(`"large"`, "look")
+		l.learn()
+	}
+	before := len(begun)
+	day(`"other"`, "look", "dig")
+	l.learn()
+	day(`"other"`, "look", "look", "look", "look", "look", "look", "look", "look", "look", "look", "look", "look")
+	l.learn()
+	if got := len(begun) - before; got != 2 || !slices.Contains(begun[len(begun)-1].Fresh, habits.OfAmounts) {
+		t.Errorf("of two kinds after it changed %d were told: %+v", got, begun[before:])
 	}
 	if list, err := l.Unusual(ctx, "nobody", 9); len(list) > 0 || err != nil {
 		t.Errorf("of nobody: %v, %v", list, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/habits"
 	"reeve.example/reeve/internal/ledger"
 )
 
@@ -46,6 +47,8 @@ type Note struct {
 	// Plain says that who and the details are kept as they are: names by which somebody
 	// looks for the record later. Else they are masked, as an act's are.
 	Plain bool
+	// Habits is what is learned of it; nil for nothing.
+	Habits *habits.Note
 }
 
 // Admin is the note of an administrative act.
@@ -64,6 +67,7 @@ func (g *Guard) entryOf(n *Note) *ledger.Entry {
 	if !n.Plain {
 		e.Principal, e.Links = g.maskedNames(e.Principal), g.masked(e.Links)
 	}
+	e.Links = appendHabits(e.Links, n.Habits)
 	if e.KeepContent = n.Request != nil && g.cfg.Keep == KeepAll; e.KeepContent {
 		e.Request = g.masked(n.Request)
 	}

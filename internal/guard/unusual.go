@@ -44,7 +44,8 @@ func newUnusual(g *Guard) *Items[habits.Unusual] {
 type Noted struct {
 	Agent, Principal string
 	habits.Line
-	Begun bool // it is a new one
+	// Fresh is in what it is unusual only since: all of it where the line is a new one.
+	Fresh []string
 }
 
 // noteUnusual adds notes that were read, and tells of each line that changed.
@@ -70,17 +71,16 @@ func (g *Guard) noteUnusual(ctx context.Context, list []noted) error {
 				}
 				u.Agent, u.Principal = who.Agent, who.Principal
 			}
-			begun := map[string]bool{} // by the line's first decision
 			for _, n := range list {
-				line, is := u.Add(n.note, n.at, who)
+				line, fresh := u.Add(n.note, n.at, who)
 				if line == nil {
 					continue
 				}
-				if is {
-					begun[line.First.String()] = true
+				if i := slices.IndexFunc(changed, func(c Noted) bool { return c.First.Equal(line.First) }); i >= 0 {
+					fresh = append(changed[i].Fresh, fresh...)
+					changed = slices.Delete(changed, i, i+1)
 				}
-				changed = slices.DeleteFunc(changed, func(c Noted) bool { return c.First.Equal(line.First) })
-				changed = append(changed, Noted{Agent: u.Agent, Principal: u.Principal, Line: *line, Begun: begun[line.First.String()]})
+				changed = append(changed, Noted{Agent: u.Agent, Principal: u.Principal, Line: *line, Fresh: fresh})
 			}
 			if len(changed) == 0 {
 				return nil, nil

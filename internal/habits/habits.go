@@ -61,6 +61,9 @@ const (
 	OfTargets = "target"  // any dimension that is named by tool and argument
 )
 
+// everybodys are the dimensions that every agent has.
+var everybodys = []string{OfTools, OfBegins, OfHours, OfPrivate}
+
 // Settings say what is usual, and how often an alarm may be false.
 type Settings struct {
 	Sessions int     // in so many sessions
@@ -242,16 +245,40 @@ func (v *value) usual(s Settings) bool {
 	return days >= s.Days
 }
 
-// subjectOf is the place of a dimension, which is made where there is room; -1 where not.
-func (p *Profile) subjectOf(name string) int {
+// subjectOf is the place of a dimension, which is made where there is none: if need be in
+// the place of the one with which the fewest sessions had to do, and of these the one that
+// lies back furthest. -1 where all others are kept: those of a set of places, those that
+// every agent has, and those of which people have said something.
+func (p *Profile) subjectOf(name string, kept uint64) int {
 	if i := slices.IndexFunc(p.subjects, func(s subject) bool { return s.name == name }); i >= 0 {
 		return i
 	}
-	if len(p.subjects) == maxSubjects {
-		return -1
+	if len(p.subjects) < maxSubjects {
+		p.subjects = append(p.subjects, subject{name: name})
+		return len(p.subjects) - 1
 	}
-	p.subjects = append(p.subjects, subject{name: name})
-	return len(p.subjects) - 1
+	last := [maxSubjects]uint16{}
+	for i := range p.values {
+		v := &p.values[i]
+		if last[v.subject] = max(last[v.subject], v.last); p.Said.taught(v.hash) {
+			kept |= 1 << v.subject
+		}
+	}
+	least := -1
+	for i := range p.subjects {
+		s := &p.subjects[i]
+		if kept>>i&1 != 0 || slices.Contains(everybodys, s.name) {
+			continue
+		}
+		if least < 0 || cmp.Or(cmp.Compare(s.seen, p.subjects[least].seen), cmp.Compare(last[i], last[least])) < 0 {
+			least = i
+		}
+	}
+	if least >= 0 {
+		p.values = slices.DeleteFunc(p.values, func(v value) bool { return int(v.subject) == least })
+		p.subjects[least] = subject{name: name}
+	}
+	return least
 }
 
 // shift moves a window of bits on by one session.

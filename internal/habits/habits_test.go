@@ -237,6 +237,52 @@ func TestFloodIsBounded(t *testing.T) {
 	}
 }
 
+// TestDimensionsMakeRoom: who uses many tools, or makes up names of them, does not keep what
+// is used later from becoming usual, nor has what was long used forgotten.
+func TestDimensionsMakeRoom(t *testing.T) {
+	w := newWorld()
+	for range 40 {
+		w.session(day, mailTo("bob@corp.example", ForAll))
+	}
+	act := func(tool string, pause time.Duration) Target {
+		w.now = w.now.Add(pause)
+		target := w.view.Target(Use{Tool: tool, Argument: "to", Value: "ann"}, nil)
+		target.Teaches = ForAll
+		w.n++
+		w.note(Note{Agent: "mailer", Session: w.view.Session(fmt.Sprint("t", w.n)), At: w.now.UnixMilli(), Tool: w.view.Tool(tool), Ran: true, Targets: []Target{target}})
+		w.settle(w.now.Add(Quiet + time.Minute))
+		return target
+	}
+	for i := range 3 * maxSubjects {
+		act(fmt.Sprint("made_up_", i), time.Minute)
+	}
+	var late Target
+	for range 4 {
+		late = act("send_invoice", day)
+		act(fmt.Sprint("made_up_", w.n), time.Minute)
+	}
+	if !w.view.IsUsual(late) {
+		t.Error("what is used later cannot become usual")
+	}
+	if !w.usual("", "bob@corp.example") {
+		t.Error("what was long usual is forgotten")
+	}
+	if n := len(w.profile.subjects); n != maxSubjects {
+		t.Errorf("%d dimensions", n)
+	}
+	anew := w.profile.Anew()
+	var l Learner
+	for _, n := range w.notes {
+		l.Observe(&n.note, n.at)
+	}
+	for _, s := range l.Settle(w.now.Add(day)) {
+		anew.Learn(s)
+	}
+	if diff := cmp.Diff(w.profile.Report(Default, w.now), anew.Report(Default, w.now)); diff != "" {
+		t.Errorf("made anew it is another one (-kept +anew):\n%s", diff)
+	}
+}
+
 func TestPeopleTeachForgetAndFreeze(t *testing.T) {
 	w := newWorld()
 	p := w.profile

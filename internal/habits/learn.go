@@ -215,6 +215,7 @@ func (p *Profile) Learn(s *Session) {
 	}
 	shift(&p.alarmed, s.alarmed)
 	if s.objected {
+		p.unteach(uint32(s.ID))
 		return
 	}
 	p.sessions++
@@ -223,7 +224,7 @@ func (p *Profile) Learn(s *Session) {
 	p.measure(s)
 	var touched, news uint64
 	note := func(one seen) {
-		i := p.subjectOf(one.subject)
+		i := p.subjectOf(one.subject, touched)
 		if i < 0 {
 			return
 		}
@@ -242,7 +243,7 @@ func (p *Profile) Learn(s *Session) {
 		note(one)
 	}
 	for _, one := range all {
-		i := p.subjectOf(one.subject)
+		i := p.subjectOf(one.subject, touched)
 		if i < 0 || one.teaches == Nothing || p.Said.forgot(one.hash, end) {
 			continue
 		}
@@ -290,6 +291,22 @@ func (v *value) teach(session uint32, day uint16) {
 			v.by[i], v.on[i] = session, day
 			return
 		}
+	}
+}
+
+// unteach takes back what a session taught before somebody objected to it.
+func (p *Profile) unteach(session uint32) {
+	p.values = slices.DeleteFunc(p.values, func(v value) bool { return v.taught == 1 && v.by[0] == session && !p.Said.taught(v.hash) })
+	for i := range p.values {
+		v := &p.values[i]
+		k := slices.Index(v.by[:v.taught], session)
+		if k < 0 {
+			continue
+		}
+		copy(v.by[k:], v.by[k+1:v.taught])
+		copy(v.on[k:], v.on[k+1:v.taught])
+		v.taught--
+		v.by[v.taught], v.on[v.taught] = 0, 0
 	}
 }
 

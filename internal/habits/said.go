@@ -129,7 +129,7 @@ func (t *Target) Words() []Word {
 
 // said puts a value among those that are known.
 func (p *Profile) said(w Word) {
-	if i := p.subjectOf(w.Subject); i >= 0 {
+	if i := p.subjectOf(w.Subject, 0); i >= 0 {
 		p.put(w.Hash, i, w.Seen, w.At.Unix(), false)
 	}
 }

@@ -54,11 +54,12 @@ const (
 	UnusualKept = 30 * 24 * time.Hour
 )
 
-// Add counts a note, if something in it was unusual, and returns its line; begun says that
-// it is a new one. p is what is known of the agent; nil for nothing.
-func (u *Unusual) Add(n *Note, at act.Position, p *Profile) (line *Line, begun bool) {
+// Add counts a note, if something in it was unusual, and returns its line, and in what that
+// line is unusual only since: all of it where it is new, and where the agent changed, which
+// makes one cause of all that it then does, each further dimension. p is what is known of the agent; nil for nothing.
+func (u *Unusual) Add(n *Note, at act.Position, p *Profile) (line *Line, fresh []string) {
 	if n.Said == SaidNothing || at.Index < u.Read[at.Log] {
-		return nil, false
+		return nil, nil
 	}
 	if u.Read == nil {
 		u.Read = map[uint32]uint64{}
@@ -67,7 +68,8 @@ func (u *Unusual) Add(n *Note, at act.Position, p *Profile) (line *Line, begun b
 	now := time.UnixMilli(n.At).UTC()
 	changed, since := p.changed(now)
 	one := u.lineOf(n, now, changed, since)
-	if begun = one == nil; begun {
+	begun := one == nil
+	if begun {
 		u.Lines = slices.DeleteFunc(u.Lines, func(l Counted) bool { return now.Sub(l.Last) > UnusualKept })
 		if len(u.Lines) >= maxUnusual {
 			u.Lines = slices.Delete(u.Lines, 0, 1)
@@ -78,7 +80,7 @@ func (u *Unusual) Add(n *Note, at act.Position, p *Profile) (line *Line, begun b
 	line = &one.Line
 	for _, in := range n.Unusual() {
 		if !slices.Contains(line.In, in) {
-			line.In = append(line.In, in)
+			line.In, fresh = append(line.In, in), append(fresh, in)
 		}
 	}
 	line.Changed = cmp.Or(line.Changed, changed)
@@ -96,7 +98,10 @@ func (u *Unusual) Add(n *Note, at act.Position, p *Profile) (line *Line, begun b
 		line.Last = now
 	}
 	line.Times, line.Decision = max(line.Times, n.Outside), at.String()
-	return line, begun
+	if !begun && line.Changed == "" { // one cause, which is known by its first dimension
+		fresh = nil
+	}
+	return line, fresh
 }
 
 // lineOf is the line to which a note belongs; nil for none. What began after the agent
