@@ -172,7 +172,7 @@ func TestConsolePages(t *testing.T) {
 	r.enter(p, identity.Admin)
 	acts := strings.Fields(p.Eval(`[...document.querySelectorAll("#waiting a.act")].map(a => a.getAttribute("href").slice(9)).join(" ")`))
 	all := rooms
-	slowest := 0.0
+	var paints []float64
 	for i, act := range acts {
 		all = append(all, struct{ name, path, says string }{fmt.Sprintf("approval-%d", i), act, "May this happen?"})
 	}
@@ -189,7 +189,7 @@ func TestConsolePages(t *testing.T) {
 			p.Says(room.says)
 			var painted float64
 			fmt.Sscan(p.Eval(`performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0`), &painted)
-			slowest = max(slowest, painted)
+			paints = append(paints, painted)
 			p.Look(room.name + "-" + look.name)
 			p.Accessible()
 			if wide := p.Eval("document.documentElement.scrollWidth > innerWidth"); wide == "true" {
@@ -200,7 +200,8 @@ func TestConsolePages(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("the slowest first paint of a page came after %.0f ms", slowest)
+	slices.Sort(paints)
+	t.Logf("first paint of %d pages: half of them within %.0f ms, the slowest after %.0f ms", len(paints), paints[len(paints)/2], paints[len(paints)-1])
 	p.Clean()
 }
 

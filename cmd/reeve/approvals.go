@@ -259,6 +259,7 @@ func approvalsShow() *cobra.Command {
 func approvalsAnswer(verb, short string) *cobra.Command {
 	q := operator.ApprovalAnswer{Answer: verb}
 	var lasts, until string
+	var changes []string
 	c := &cobra.Command{
 		Use:   verb + " ID",
 		Short: short,
@@ -270,11 +271,11 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 				return usageError{err}
 			}
 			path := "/approvals/" + url.PathEscape(a[0])
-			if q.Seen == "" { // what is printed here is what is agreed to
+			if q.Seen == "" || changes != nil { // what is printed here is what is agreed to
 				if err := askNode(cmd, "GET", path, nil, &h); err != nil {
 					return err
 				}
-				if h.State == approval.Held {
+				if h.State == approval.Held && q.Seen == "" {
 					out := cmd.OutOrStdout()
 					if wantsJSON(cmd) { // for whoever is asked, and not for programs
 						out = cmd.ErrOrStderr()
@@ -284,8 +285,11 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 					}
 					fmt.Fprintln(out)
 				}
-				if q.Answer == "approve" {
+				if q.Answer == "approve" && q.Seen == "" {
 					q.Seen = h.Seen
+				}
+				if q.Changes, err = changesNamed(h.Exact, changes); err != nil {
+					return err
 				}
 			}
 			if err := askTerminal(cmd, a, question(&h, &q)); err != nil {
@@ -317,15 +321,57 @@ with the files that it runs unchanged. A command has to be readable whole, and i
 only in the same folder. What the policy denies, no agreement lets through.`
 		c.Example = `  reeve approvals approve mqg3y2k7c5d4n8ab
   reeve approvals approve mqg3y2k7c5d4n8ab --for session
-  reeve approvals approve mqg3y2k7c5d4n8ab --until 7d --note 'The release week.'`
+  reeve approvals approve mqg3y2k7c5d4n8ab --until 7d --note 'The release week.'
+  reeve approvals approve mqg3y2k7c5d4n8ab --change amount=25 --change to='Birch Ltd'`
 		c.Flags().StringVar(&lasts, "for", "", "session: also what does the same in this session, for a day at most; or a length of time, as --until")
 		c.Flags().StringVar(&until, "until", "", "also what does the same, for a time such as 2h or 7d, or until the end of a day such as 2027-01-31")
+		c.Flags().StringArrayVar(&changes, "change", nil, "NAME=VALUE: agree, once, with this argument changed; can be given several times. The policy judges that form before it happens")
 		c.Flags().BoolVar(&q.Usual, "usual", false, "also: upon whom or what it is done is usual for the agent from now on, and is not asked about again where a rule passes what is usual")
 		c.Flags().StringVar(&q.Seen, "seen", "", "what show printed as \"seen\": agree only to exactly that, without printing it again")
 	}
 	c.Flags().StringVar(&q.Note, "note", "", "a sentence for the agent and the record")
 	c.Flags().StringVar(&q.Decision, "decision", "", "answer only if this decision, as shown, is still the one that waits")
 	return approvalFlags(c)
+}
+
+// changesNamed are the changes of an act's arguments that were given as NAME=VALUE. What is a
+// text stays one, and all else is JSON.
+func changesNamed(x *approval.Exact, given []string) (list []operator.ArgumentChange, err error) {
+	var arguments []approval.Argument // nothing is shown where there are none
+	if x != nil {
+		arguments = x.Arguments
+	}
+	for _, one := range given {
+		name, text, ok := strings.Cut(one, "=")
+		if !ok {
+			return nil, usageError{fmt.Errorf("--change is NAME=VALUE, not %.80q", one)}
+		}
+		var found *approval.Argument
+		var names []string
+		for i := range arguments {
+			arg := &arguments[i]
+			names = append(names, arg.Name)
+			if arg.Name == name && found != nil {
+				return nil, usageError{fmt.Errorf("several arguments are named %.80q: say which by its pointer, such as %s", name, arg.Pointer)}
+			}
+			if arg.Name == name || arg.Pointer == name {
+				found = arg
+			}
+		}
+		if found == nil {
+			return nil, usageError{fmt.Errorf("the act has no argument %.80q that can be changed: it has %s", name, cmp.Or(printable(strings.Join(names, ", ")), "none"))}
+		}
+		value := jsontext.Value(text)
+		if strings.HasPrefix(found.Value, `"`) {
+			if value, err = jsontext.AppendQuote(nil, text); err != nil {
+				return nil, usageError{fmt.Errorf("--change %s: %w", printable(name), err)}
+			}
+		} else if !value.IsValid() {
+			return nil, usageError{fmt.Errorf("--change %s: what is no text stays JSON, which this is not", printable(name))}
+		}
+		list = append(list, operator.ArgumentChange{Pointer: found.Pointer, Value: value})
+	}
+	return list, nil
 }
 
 // question is what is asked about last, below what would be done.
@@ -339,6 +385,9 @@ func question(h *approval.Decision, q *operator.ApprovalAnswer) (shown string) {
 		shown += "  once\n"
 	default:
 		shown += "  and what does the same, " + spanText(q.For) + "\n"
+	}
+	for _, c := range q.Changes {
+		shown += "  with " + printable(c.Pointer) + " changed to " + printable(words.Shorten(string(c.Value), 400)) + "\n"
 	}
 	if q.Usual {
 		shown += "  and upon whom or what it is done is usual for the agent from now on\n"
