@@ -54,7 +54,7 @@ var arrows = map[string]string{
 	"internal/store/storetest":          "act internal/identity internal/ledger internal/store task",
 	"internal/outbound":                 "internal/words internal/glob act",
 	"executor":                          "internal/jsonrpc internal/lazyregexp act internal/outbound internal/rawjson internal/sandbox internal/words",
-	"internal/identity":                 "internal/lazyregexp act",
+	"internal/identity":                 "internal/glob internal/lazyregexp act",
 	"internal/approval":                 "act",
 	"internal/agent":                    "act",
 	"internal/target":                   "act internal/approval internal/links internal/rawjson internal/risk/hazard internal/words",

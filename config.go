@@ -49,7 +49,14 @@ type Config struct {
 	TLS struct {
 		Cert string `yaml:"cert" doc:"TLS certificate file (PEM). With it and tls.key the node speaks HTTPS."`
 		Key  string `yaml:"key" doc:"TLS private key file (PEM)."`
+
+		ClientCertificates bool `yaml:"client-certificates" doc:"Ask callers for a certificate of their own, so that tokens can be taken that are bound to one (RFC 8705). Nobody has to show one; browsers that have some ask their user."`
 	} `yaml:"tls"`
+
+	SPIFFE struct {
+		Bundles []string `yaml:"bundles" doc:"Trust domains whose workloads may ask, by their X.509 SVID as the client's certificate, each as TRUST-DOMAIN=FILE. The file has the domain's authorities in PEM, and is read again when it changes. Needs tls.cert."`
+		Roles   []string `yaml:"roles" doc:"Which workloads have which role, each as PATTERN=ROLE or PATTERN=ROLE@ORGANIZATION, such as spiffe://example.org/agents/*=agent. The first that matches counts; whom none matches is refused."`
+	} `yaml:"spiffe"`
 
 	Hosts []string `yaml:"hosts" doc:"Further host names that callers may use for this node (DNS rebinding is refused)."`
 
@@ -75,6 +82,8 @@ type Config struct {
 		OrganizationFrom string        `yaml:"organization-from" default:"organization" doc:"Claim that holds the organization; a path with dots leads into objects."`
 		PersonFrom       string        `yaml:"person-from" doc:"Claim that says who holds a token, in the word by which keys say it (reeve keys create --person). Name one that nobody can choose for themselves. Empty: each token's subject is a person."`
 		Roles            []string      `yaml:"roles" doc:"Which role the claim's values mean, each as VALUE=ROLE, such as reeve-admins=admin; other values mean none. Empty for the roles' own names: agent, approver, auditor, admin."`
+		RequireProof     bool          `yaml:"require-proof" doc:"Take only tokens that are bound to a key (DPoP) or to a client's certificate, of which the caller must have the private part. Those that are bound are checked in any case."`
+		DPoPNonce        bool          `yaml:"dpop-nonce" doc:"Ask for a nonce of this node in DPoP proofs, so that none can be made in advance, or be sent to another node again."`
 		Leeway           time.Duration `yaml:"leeway" default:"30s" doc:"Tolerated difference of clocks."`
 	} `yaml:"jwt"`
 
@@ -512,6 +521,14 @@ func (c *Config) check() error {
 	} else if u, err := url.Parse(l.Issuer); l.Issuer != "" && (err != nil || u.Scheme != "https" && !(u.Scheme == "http" && server.Loopback(net.JoinHostPort(u.Hostname(), "0")))) {
 		fail("login.issuer is no https URL: whoever is on the way would say who logs in")
 	}
+	if _, err := c.spiffe(); err != nil {
+		fail("spiffe: %w", err)
+	} else if (len(c.SPIFFE.Bundles) > 0 || c.TLS.ClientCertificates) && c.TLS.Cert == "" {
+		fail("spiffe.bundles and tls.client-certificates need tls.cert and tls.key: certificates are shown when a connection with TLS is opened")
+	}
+	if (c.JWT.RequireProof || c.JWT.DPoPNonce) && c.JWT.Secret == "" && c.JWT.JWKS == "" {
+		fail("jwt.require-proof and jwt.dpop-nonce: without a secret or jwks no token is taken")
+	}
 	if _, err := c.roles(); err != nil {
 		fail("jwt.roles: %w", err)
 	} else if len(c.JWT.Roles) > 0 && c.JWT.Secret == "" && c.JWT.JWKS == "" && c.Login.Issuer == "" {
@@ -586,6 +603,35 @@ func (c *Config) anonymous() (identity.Anonymous, error) {
 		return identity.Never, nil
 	}
 	return identity.Never, fmt.Errorf("choose until-first-key, loopback or never, not %q", c.Anonymous)
+}
+
+// spiffe is which workloads are let in by their certificates; nil for none.
+func (c *Config) spiffe() (*identity.SPIFFE, error) {
+	if len(c.SPIFFE.Bundles) == 0 && len(c.SPIFFE.Roles) == 0 {
+		return nil, nil
+	}
+	s := &identity.SPIFFE{Bundles: map[string]string{}}
+	for _, text := range c.SPIFFE.Bundles {
+		domain, file, ok := strings.Cut(text, "=")
+		if !ok || domain == "" || file == "" || s.Bundles[domain] != "" {
+			return nil, fmt.Errorf("bundles: %.80q is not TRUST-DOMAIN=FILE, or its domain is there twice", text)
+		}
+		s.Bundles[domain] = file
+	}
+	for _, text := range c.SPIFFE.Roles {
+		role, err := identity.ParseWorkloadRole(text)
+		if err != nil {
+			return nil, fmt.Errorf("roles: %w", err)
+		}
+		if s.Bundles[role.Domain()] == "" {
+			return nil, fmt.Errorf("roles: the trust domain of %.80q has no bundle", role.Pattern)
+		}
+		s.Roles = append(s.Roles, role)
+	}
+	if len(s.Roles) == 0 {
+		return nil, errors.New("bundles are there, and no roles: nobody would be let in")
+	}
+	return s, nil
 }
 
 // keys are the API keys that the configuration has.

@@ -65,6 +65,13 @@ func TestLoadRefuses(t *testing.T) {
 		{name: "role without a value", flags: map[string]string{"jwt-secret": "env:X", "jwt-audience": "a", "jwt-roles": "=agent"}, want: "VALUE=ROLE"},
 		{name: "value with two roles", flags: map[string]string{"jwt-secret": "env:X", "jwt-audience": "a", "jwt-roles": "x=agent,x=admin"}, want: "twice"},
 		{name: "roles without JWT", flags: map[string]string{"jwt-roles": "x=agent"}, want: "jwt.roles"},
+		{name: "SPIFFE without TLS", flags: map[string]string{"spiffe-bundles": "a=f", "spiffe-roles": "spiffe://a/*=agent"}, want: "tls.cert"},
+		{name: "SPIFFE without roles", flags: map[string]string{"spiffe-bundles": "a=f"}, want: "no roles"},
+		{name: "SPIFFE role without a bundle", flags: map[string]string{"spiffe-roles": "spiffe://a/*=agent"}, want: "no bundle"},
+		{name: "SPIFFE bundle without a domain", flags: map[string]string{"spiffe-bundles": "f"}, want: "TRUST-DOMAIN=FILE"},
+		{name: "SPIFFE role of every domain", flags: map[string]string{"spiffe-bundles": "a=f", "spiffe-roles": "spiffe://*=agent"}, want: "one trust domain"},
+		{name: "client certificates without TLS", flags: map[string]string{"tls-client-certificates": "true"}, want: "tls.cert"},
+		{name: "proofs without tokens", flags: map[string]string{"jwt-require-proof": "true"}, want: "jwt.require-proof"},
 		{name: "witness", flags: map[string]string{"ledger-witness": "ftp://x", "ledger-witness-key": "k"}, want: "witness"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -32,6 +32,11 @@ func (c *Config) guarded() *guardian.Guarded {
 		// Who writes the keys that tokens are checked by is whoever they like, an admin too.
 		Laws: []string{c.Policy, c.file, c.JWT.JWKS},
 	}
+	for _, bundle := range c.SPIFFE.Bundles { // as with those
+		if _, file, ok := strings.Cut(bundle, "="); ok {
+			n.Laws = append(n.Laws, file)
+		}
+	}
 	if dir := c.sqlite(); dir != c.Data {
 		n.Secrets = append(n.Secrets, dir)
 	}

@@ -310,9 +310,13 @@ func (c *Config) authenticator() (*identity.Authenticator, error) {
 		return nil, fmt.Errorf("anonymous: %w", err)
 	}
 	cfg := identity.Config{Anonymous: anonymous}
+	if cfg.SPIFFE, err = c.spiffe(); err != nil {
+		return nil, fmt.Errorf("spiffe: %w", err)
+	}
 	if c.JWT.Secret != "" || c.JWT.JWKS != "" {
 		cfg.JWT = &identity.JWT{
 			JWKS: c.JWT.JWKS, Issuer: c.JWT.Issuer, Audience: c.JWT.Audience, Leeway: c.JWT.Leeway,
+			RequireProof: c.JWT.RequireProof, Nonce: c.JWT.DPoPNonce,
 			RoleClaim: c.JWT.RoleFrom, OrganizationClaim: c.JWT.OrganizationFrom, PersonClaim: c.JWT.PersonFrom,
 		}
 		if cfg.JWT.Roles, err = c.roles(); err != nil {

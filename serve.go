@@ -128,7 +128,7 @@ func (n *Node) serverConfig() server.Config {
 	protocols = append(protocols, upstream.Tasks(), upstream.System())
 	return server.Config{
 		Listen: n.cfg.Listen, AllowAnonymous: n.cfg.InsecureAnonymous, BeforeKeys: n.cfg.Anonymous == "never", Hosts: n.cfg.Hosts, Origins: n.cfg.origins(),
-		TLSCert: n.cfg.TLS.Cert, TLSKey: n.cfg.TLS.Key,
+		TLSCert: n.cfg.TLS.Cert, TLSKey: n.cfg.TLS.Key, Certificates: n.cfg.TLS.ClientCertificates || len(n.cfg.SPIFFE.Bundles) > 0,
 		Socket: filepath.Join(n.cfg.Data, SocketName), Operator: withCode(n.Admin(), pages),
 		Auth: n.auth, Proxies: n.cfg.proxies(), Connections: n.connections(openFiles()),
 		RPC:     jsonrpc.Endpoints(jsonrpc.Handler{MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Logger: n.logger}, protocols),

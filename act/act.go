@@ -83,10 +83,10 @@ func Stricter(a, b Effect) Effect { return min(a, b) }
 type Principal struct {
 	// Name identifies the principal: "key:<name>", "jwt:<issuer>#<subject>",
 	// "jwt:<issuer>#<actor>?for=<subject>" where a token says that somebody acts for its
-	// subject, "socket:<user>(<uid>)" for an operator on this machine ("socket" where the
-	// system does not tell whom), or "anonymous".
+	// subject, the SPIFFE ID of a workload, "socket:<user>(<uid>)" for an operator on this
+	// machine ("socket" where the system does not tell whom), or "anonymous".
 	Name string
-	// Method says how the principal was authenticated: "key", "jwt", "socket"
+	// Method says how the principal was authenticated: "key", "jwt", "spiffe", "socket"
 	// or "unauthenticated".
 	Method string
 	// Organization is the credential's organization, or empty.
@@ -111,8 +111,8 @@ type Delegation struct {
 	Client string `json:"client,omitzero"`
 	// Scopes are what the token is good for.
 	Scopes []string `json:"scopes,omitempty"`
-	// Proof says how the caller showed that the token is its own: "dpop" or "mtls". Empty
-	// for a token that is good in anybody's hands.
+	// Proof says how the caller showed that the token is its own: "dpop", "mtls" or both.
+	// Empty for a token that is good in anybody's hands.
 	Proof string `json:"proof,omitzero"`
 }
 

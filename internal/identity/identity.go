@@ -10,8 +10,10 @@ package identity
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/x509"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -77,6 +79,8 @@ func FromContext(ctx context.Context) (act.Principal, Role) {
 type Config struct {
 	// JWT, if set, takes tokens.
 	JWT *JWT
+	// SPIFFE, if set, takes clients' certificates.
+	SPIFFE *SPIFFE
 	// Anonymous says whether callers without a credential are let in, as agents.
 	Anonymous Anonymous
 }
@@ -87,14 +91,15 @@ type Anonymous int
 // When they are.
 const (
 	Never         Anonymous = iota
-	UntilFirstKey           // while no credential is configured: neither a JWT nor any API key
+	UntilFirstKey           // while no credential is configured: no JWT, no SPIFFE, nor any API key
 	Always
 )
 
 // Authenticator tells who sent a request. It is safe for concurrent use.
 type Authenticator struct {
 	anonymous Anonymous
-	tokens    *tokens // nil without JWT
+	tokens    *tokens    // nil without JWT
+	workloads *workloads // nil without SPIFFE
 	keys      atomic.Pointer[keyRing]
 	unsure    atomic.Bool // see Unsure
 
@@ -109,11 +114,12 @@ type Authenticator struct {
 type Credential struct {
 	Principal act.Principal
 	Role      Role
-	// Ends is from when on a token is not taken; zero where no time says so.
+	// Ends is from when on a token or a certificate is not taken; zero where no time says so.
 	Ends time.Time
 
 	auth *Authenticator
-	key  [32]byte // of an API key: the hash of its secret
+	key  [32]byte            // of an API key: the hash of its secret
+	svid []*x509.Certificate // of a workload
 }
 
 // Err says why the credential does not hold any more; nil while it does. It costs
@@ -130,12 +136,32 @@ func (c *Credential) Err() error {
 	case methodKey:
 		_, _, err := c.auth.keys.Load().holder(c.key)
 		return err
+	case methodSPIFFE:
+		_, _, _, err := c.auth.workloads.check(c.svid)
+		return err
 	default:
 		if !c.Ends.IsZero() && !c.auth.tokens.cfg.Now().Before(c.Ends) {
 			return refused(nil, "The token has expired.")
 		}
 	}
 	return nil
+}
+
+// Workload reports whether the credential is the certificate of the connection.
+func (c *Credential) Workload() bool { return c.svid != nil }
+
+// Next is how long after now it is to be asked again whether the credential holds: a token
+// ends at its time, and authorities that are no more trusted stand in a file.
+func (c *Credential) Next(now time.Time) time.Duration {
+	const forEver = 100 * 365 * 24 * time.Hour
+	next := forEver
+	if !c.Ends.IsZero() {
+		next = max(c.Ends.Sub(now), 100*time.Millisecond)
+	}
+	if c.svid != nil {
+		next = min(next, bundleAgain)
+	}
+	return next
 }
 
 // ErrUnsure: whether a credential still holds cannot be told at the moment.
@@ -186,6 +212,12 @@ func New(cfg Config) (*Authenticator, error) {
 			return nil, err
 		}
 	}
+	if cfg.SPIFFE != nil {
+		var err error
+		if a.workloads, err = newWorkloads(*cfg.SPIFFE); err != nil {
+			return nil, err
+		}
+	}
 	return a, nil
 }
 
@@ -205,7 +237,9 @@ func (a *Authenticator) SetKeys(keys []Key) {
 }
 
 // Configured reports whether any credential is configured, so that callers are told apart.
-func (a *Authenticator) Configured() bool { return a.tokens != nil || a.keys.Load().configured }
+func (a *Authenticator) Configured() bool {
+	return a.tokens != nil || a.workloads != nil || a.keys.Load().configured
+}
 
 // Anonymous reports whether a caller without a credential is let in now.
 func (a *Authenticator) Anonymous() bool {
@@ -217,16 +251,27 @@ func (a *Authenticator) Anonymous() bool {
 type Error struct {
 	Missing bool   // no credential was sent, and one is required
 	Reason  string // a sentence
-	cause   error
+	// Proof is the error's code where it is about a token that is bound to a key (RFC 9449,
+	// section 7.1), and Nonce what the next proof must hold.
+	Proof, Nonce string
+	proves       bool // bound tokens are taken here
+	cause        error
 }
 
 func (e *Error) Error() string { return e.Reason }
 func (e *Error) Unwrap() error { return e.cause }
 
-// Challenge is the value of the header WWW-Authenticate (RFC 6750, section 3).
+// Challenge is the value of the header WWW-Authenticate (RFC 6750, section 3; RFC 9449,
+// section 7.1).
 func (e *Error) Challenge() string {
-	if e.Missing {
+	algs := `algs="` + strings.Join(proofAlgs, " ") + `"`
+	switch {
+	case e.Missing && e.proves:
+		return `Bearer realm="reeve", DPoP ` + algs
+	case e.Missing:
 		return `Bearer realm="reeve"`
+	case e.Proof != "":
+		return `DPoP realm="reeve", error="` + e.Proof + `", error_description="` + strings.Trim(e.Reason, ".") + `", ` + algs
 	}
 	return `Bearer realm="reeve", error="invalid_token", error_description="` + strings.Trim(e.Reason, ".") + `"`
 }
@@ -247,42 +292,65 @@ func (a *Authenticator) Authenticate(r *http.Request) (act.Principal, Role, erro
 	return c.Principal, c.Role, nil
 }
 
-// Check tells who sent a request, and by which credential. The error is an *Error. A
-// credential that fails is an error, also where none would be needed: it never makes
-// the caller anonymous.
-func (a *Authenticator) Check(r *http.Request) (*Credential, error) {
+// Check tells who sent a request, and by which credential, where no proof is asked for: see
+// CheckAt.
+func (a *Authenticator) Check(r *http.Request) (*Credential, error) { return a.CheckAt(r, nil) }
+
+// CheckAt tells who sent a request, and by which credential. own reports whether an address
+// is the one that the request was sent to, as its caller wrote it: proofs of possession are
+// for one. The error is an *Error. A credential that fails is an error, also where none would
+// be needed: it never makes the caller anonymous.
+func (a *Authenticator) CheckAt(r *http.Request, own func(*url.URL) bool) (*Credential, error) {
 	headers := r.Header["Authorization"]
 	if len(headers) == 0 {
+		if a.workloads != nil && leafOf(r) != nil {
+			return a.workload(r.TLS.PeerCertificates)
+		}
 		if a.Anonymous() {
 			return &Credential{Principal: act.Anonymous, Role: Agent, auth: a}, nil
 		}
-		return nil, &Error{Missing: true, Reason: needed}
+		return nil, &Error{Missing: true, Reason: needed, proves: a.tokens != nil}
 	}
 	scheme, credential, _ := strings.Cut(headers[0], " ")
 	credential = strings.TrimSpace(credential)
 	switch {
 	case len(headers) > 1:
 		return nil, refused(nil, "The header Authorization was sent twice.")
-	case !strings.EqualFold(scheme, "Bearer") || credential == "":
+	case !strings.EqualFold(scheme, "Bearer") && !(a.tokens != nil && isDPoP(scheme)) || credential == "":
 		return nil, refused(nil, "The header Authorization is not of the form Bearer CREDENTIAL.")
 	case len(credential) > longestCredential:
 		return nil, refused(nil, "The credential is too long.")
+	case strings.HasPrefix(credential, keyPrefix) && isDPoP(scheme):
+		return nil, refused(nil, "An API key is sent as Authorization: Bearer.")
 	case strings.HasPrefix(credential, keyPrefix):
 		c := &Credential{auth: a, key: sha256.Sum256([]byte(credential))}
 		var err error
 		c.Principal, c.Role, err = a.keys.Load().holder(c.key)
 		return ifKnown(c, err)
 	case a.tokens != nil:
-		c := &Credential{auth: a}
-		var err error
-		c.Principal, c.Role, c.Ends, err = a.tokens.verify(r.Context(), credential)
-		return ifKnown(c, err)
+		c, bound, err := a.tokens.verify(r.Context(), credential)
+		if err != nil {
+			return nil, err
+		}
+		c.auth = a
+		if err := a.tokens.bind(c, r, scheme, credential, bound, own); err != nil {
+			return nil, err
+		}
+		return c, nil
 	case !a.Configured() && a.Anonymous():
 		return nil, refused(nil, "No credentials are configured here, so none can be checked. Send none.")
 	case !a.Configured():
 		return nil, refused(nil, "No credentials are configured here, so none can be checked.")
 	}
 	return nil, refused(nil, "The credential is not valid.")
+}
+
+// workload is the credential of whoever opened a connection with a certificate.
+func (a *Authenticator) workload(chain []*x509.Certificate) (*Credential, error) {
+	c := &Credential{auth: a, svid: chain}
+	var err error
+	c.Principal, c.Role, c.Ends, err = a.workloads.check(chain)
+	return ifKnown(c, err)
 }
 
 // Vouched is the credential of somebody whom the machine vouches for, and no key or token:

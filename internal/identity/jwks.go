@@ -201,24 +201,47 @@ func readAll(r io.Reader, name string, limit int64) ([]byte, error) {
 	return b, err
 }
 
+// jwk is a key as JSON (RFC 7517).
+type jwk struct {
+	Kty    string   `json:"kty"`
+	Use    string   `json:"use"`
+	Kid    string   `json:"kid"`
+	Alg    string   `json:"alg"`
+	Crv    string   `json:"crv"`
+	KeyOps []string `json:"key_ops"`
+	N      string   `json:"n"`
+	E      string   `json:"e"`
+	X      string   `json:"x"`
+	Y      string   `json:"y"`
+}
+
+// public is the public key, and the algorithm that it is for; alg is empty for one of a
+// kind that is not known here.
+func (k *jwk) public() (alg string, key any, err error) {
+	switch strings.TrimSpace(k.Kty + " " + k.Crv) {
+	case "RSA":
+		key, err = rsaKey(k.N, k.E)
+		return "RS256", key, err
+	case "EC P-256":
+		key, err = ecKey(k.X, k.Y)
+		return "ES256", key, err
+	case "OKP Ed25519":
+		x, err := base64.RawURLEncoding.DecodeString(k.X)
+		if err == nil && len(x) != ed25519.PublicKeySize {
+			err = errors.New("x is not 32 bytes long")
+		}
+		return "EdDSA", ed25519.PublicKey(x), err
+	}
+	return "", nil, nil
+}
+
 // parseJWKS reads a set (RFC 7517, 7518, 8037). Keys of other kinds and uses
 // are passed over, as RFC 7517, section 5 asks; faulty and weak ones are errors.
 func parseJWKS(text []byte) ([]publicKey, error) {
 	// This reader takes names as they are written, and refuses one that stands twice:
 	// of two keys in one place, the issuer may have meant the other.
 	var set struct {
-		Keys []struct {
-			Kty    string   `json:"kty"`
-			Use    string   `json:"use"`
-			Kid    string   `json:"kid"`
-			Alg    string   `json:"alg"`
-			Crv    string   `json:"crv"`
-			KeyOps []string `json:"key_ops"`
-			N      string   `json:"n"`
-			E      string   `json:"e"`
-			X      string   `json:"x"`
-			Y      string   `json:"y"`
-		} `json:"keys"`
+		Keys []jwk `json:"keys"`
 	}
 	if err := json.Unmarshal(text, &set); err != nil {
 		return nil, err
@@ -228,23 +251,9 @@ func parseJWKS(text []byte) ([]publicKey, error) {
 	}
 	var keys []publicKey
 	for i, k := range set.Keys {
-		alg := map[string]string{"RSA": "RS256", "EC P-256": "ES256", "OKP Ed25519": "EdDSA"}[strings.TrimSpace(k.Kty+" "+k.Crv)]
+		alg, key, err := k.public()
 		if alg == "" || k.Use != "" && k.Use != "sig" || k.Alg != "" && k.Alg != alg && !(alg == "EdDSA" && k.Alg == "Ed25519") || !verifies(k.KeyOps) {
 			continue
-		}
-		var key any
-		var err error
-		switch alg {
-		case "RS256":
-			key, err = rsaKey(k.N, k.E)
-		case "ES256":
-			key, err = ecKey(k.X, k.Y)
-		case "EdDSA":
-			var x []byte
-			if x, err = base64.RawURLEncoding.DecodeString(k.X); err == nil && len(x) != ed25519.PublicKeySize {
-				err = errors.New("x is not 32 bytes long")
-			}
-			key = ed25519.PublicKey(x)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("key %d: %w", i, err)

@@ -41,6 +41,10 @@ type JWT struct {
 	// PersonClaim is the claim that says who holds the token, in the word by which API keys
 	// say it; empty where none does. Nobody may be able to choose its value themselves.
 	PersonClaim string
+	// RequireProof takes no token that is not bound to a key or a certificate.
+	RequireProof bool
+	// Nonce asks for a nonce of this node in proofs (RFC 9449, section 9).
+	Nonce bool
 	// Leeway is the tolerated difference of clocks.
 	Leeway time.Duration
 	// Now is the clock; nil means time.Now.
@@ -52,6 +56,7 @@ type tokens struct {
 	cfg    JWT
 	parser *jwt.Parser
 	jwks   *jwks // nil with a secret
+	proofs *proofs
 }
 
 func newTokens(cfg JWT) (*tokens, error) {
@@ -68,7 +73,7 @@ func newTokens(cfg JWT) (*tokens, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	t := &tokens{cfg: cfg}
+	t := &tokens{cfg: cfg, proofs: newProofs(cfg.Now, cfg.Leeway, cfg.Nonce)}
 	methods := []string{"HS256"}
 	if cfg.JWKS != "" {
 		methods = []string{"RS256", "ES256", "EdDSA"}
@@ -90,9 +95,9 @@ func newTokens(cfg JWT) (*tokens, error) {
 
 // verify checks a token. Its header chooses among the keys that we have, and
 // nothing else: no key inside it, and no address of one, is ever used.
-func (t *tokens) verify(ctx context.Context, text string) (by act.Principal, role Role, ends time.Time, err error) {
-	refuse := func(cause error, reason string) (act.Principal, Role, time.Time, error) {
-		return act.Principal{}, "", time.Time{}, refused(cause, reason)
+func (t *tokens) verify(ctx context.Context, text string) (c *Credential, bound confirmation, err error) {
+	refuse := func(cause error, reason string) (*Credential, confirmation, error) {
+		return nil, confirmation{}, refused(cause, reason)
 	}
 	claims := jwt.MapClaims{}
 	_, err = t.parser.ParseWithClaims(text, claims, func(token *jwt.Token) (any, error) {
@@ -114,14 +119,18 @@ func (t *tokens) verify(ctx context.Context, text string) (by act.Principal, rol
 	if err := Strict(text); err != nil {
 		return refuse(err, "The token is not valid.")
 	}
-	if by, role, err = t.cfg.Holder(claims); err != nil {
-		return act.Principal{}, "", time.Time{}, err
+	by, role, err := t.cfg.Holder(claims)
+	if err != nil {
+		return nil, bound, err
+	}
+	if bound, err = confirmationOf(claims); err != nil {
+		return nil, bound, err
 	}
 	until, err := claims.GetExpirationTime()
 	if err != nil || until == nil {
 		return refuse(err, "The token is not valid.")
 	}
-	return by, role, until.Add(t.cfg.Leeway), nil
+	return &Credential{Principal: by, Role: role, Ends: until.Add(t.cfg.Leeway)}, bound, nil
 }
 
 // Holder is whom a token names that was checked, and the role that it gives. Whoever logs in

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"strconv"
 	"strings"
 
 	"reeve.example/reeve/act"
@@ -217,7 +219,14 @@ var tracePrefixes = []string{
 // who tells who sent a request. Without credentials whoever is on this machine may
 // ask, and what was forwarded may come from anywhere: nobody is anonymous then.
 func (s *Server) who(r *http.Request) (*identity.Credential, error) {
-	c, err := s.cfg.Auth.Check(r)
+	c, err := s.cfg.Auth.CheckAt(r, func(u *url.URL) bool { return s.addressed(r, u) })
+	if err == nil && c.Workload() {
+		// The connection is another program's, and its certificate says nothing of who asks.
+		if how := s.forwarded(r); how != "" {
+			return nil, &identity.Error{Missing: true, Reason: "This request was passed on by another program (" + how +
+				"), whose certificate is not the caller's: a key or a token is required."}
+		}
+	}
 	if err == nil && c.Principal == act.Anonymous && !s.cfg.AllowAnonymous {
 		if how := s.forwarded(r); how != "" {
 			s.refusals.Do(func() {
@@ -229,6 +238,61 @@ func (s *Server) who(r *http.Request) (*identity.Credential, error) {
 		}
 	}
 	return c, err
+}
+
+// addressed reports whether an address is that of a request, as its caller wrote it: the name
+// must be the node's own, and not only the one that the request says, which whoever sends on
+// what was meant for another would choose. A trusted proxy may change the name, the port and
+// whether there is TLS.
+func (s *Server) addressed(r *http.Request, u *url.URL) bool {
+	scheme := strings.ToLower(u.Scheme)
+	if of, ok := strings.CutPrefix(scheme, "ws"); ok {
+		scheme = "http" + of // a WebSocket is opened by a request of HTTP
+	}
+	if scheme != "http" && scheme != "https" || u.User != nil || u.Opaque != "" {
+		return false
+	}
+	host := authority(u.Host, scheme)
+	if !s.cfg.Proxies.trusts(peer(r)) && (host != authority(r.Host, scheme) || (scheme == "https") != (r.TLS != nil)) {
+		return false
+	}
+	for _, own := range s.cfg.Hosts {
+		if name, _, err := net.SplitHostPort(own); err == nil && name != "" {
+			if authority(own, scheme) == host {
+				return true
+			}
+		} else if hostname(own) == hostname(host) {
+			return true
+		}
+	}
+	at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	local, err := netip.ParseAddrPort(at.String())
+	name, port, _ := net.SplitHostPort(host)
+	if err != nil || port != strconv.Itoa(int(local.Port())) {
+		return false
+	}
+	if name == "localhost" {
+		return local.Addr().Unmap().IsLoopback()
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.Unmap() == local.Addr().Unmap().WithZone("")
+}
+
+// authority is a host in one form, with its port.
+func authority(host, scheme string) string {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = host, ""
+	}
+	if port == "" {
+		if port = "80"; scheme == "https" {
+			port = "443"
+		}
+	}
+	return net.JoinHostPort(hostname(name), port)
 }
 
 // here reports whether a request comes from this machine, as far as can be told.

@@ -102,7 +102,6 @@ func (h *hold) once(f *func()) {
 // watch looks after the credential of something that is open, and calls end once when
 // it does not hold any more, or nobody knows, unless the thing is done before.
 func watch(done <-chan struct{}, c *identity.Credential, end func(error)) {
-	const forEver = 100 * 365 * 24 * time.Hour
 	for {
 		changed := c.Changed() // before it is looked at, so that no change is missed
 		if err := c.Lasts(); err != nil {
@@ -112,11 +111,7 @@ func watch(done <-chan struct{}, c *identity.Credential, end func(error)) {
 			end(err)
 			return
 		}
-		wait := forEver
-		if !c.Ends.IsZero() {
-			wait = max(time.Until(c.Ends), 100*time.Millisecond)
-		}
-		timer := time.NewTimer(wait)
+		timer := time.NewTimer(c.Next(time.Now()))
 		select {
 		case <-done:
 			timer.Stop()

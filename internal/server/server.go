@@ -37,6 +37,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -79,6 +80,9 @@ type Config struct {
 	// TLSCert and TLSKey are PEM files; with both, the server speaks HTTPS only.
 	// They are read again when they change.
 	TLSCert, TLSKey string
+	// Certificates has callers asked for a certificate when they open a connection. Whoever
+	// shows none is served as well: what one is good for, Auth says.
+	Certificates bool
 	// Socket is the path of the operator's Unix socket; empty for none. Who can
 	// open it is identity.Operator, with the role admin, and gets Operator.
 	Socket   string
@@ -499,6 +503,9 @@ func (s *Server) challenge(w http.ResponseWriter, r *http.Request, err error) st
 		})
 	}
 	w.Header().Set("WWW-Authenticate", e.Challenge())
+	if e.Nonce != "" {
+		w.Header().Set("DPoP-Nonce", e.Nonce)
+	}
 	return e.Reason
 }
 
@@ -810,6 +817,9 @@ func (s *Server) listen(main *http.Server, listener net.Listener, ended chan<- e
 	}}
 	if s.cert != nil {
 		main.TLSConfig = s.cert.config()
+		if s.cfg.Certificates {
+			main.TLSConfig.ClientAuth = tls.RequestClientCert
+		}
 		go func() { ended <- main.ServeTLS(listener, "", "") }()
 		return "https://" + address
 	}
