@@ -20,7 +20,7 @@ var arrows = map[string]string{
 	"internal/canon":       "internal/words",
 	"internal/lazyregexp":  "",
 	"internal/visible":     "internal/canon",
-	"internal/deliver":     "internal/outbound",
+	"internal/deliver":     "internal/outbound internal/words",
 	"internal/glob":        "",
 	"internal/links":       "",
 	"internal/words":       "",
@@ -71,7 +71,7 @@ var arrows = map[string]string{
 	"a2g":                               "a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/canon internal/content internal/jsonrpc internal/params internal/quota internal/rawjson internal/wording internal/ledger internal/policy",
 	"internal/server":                   "act internal/agent internal/identity internal/jsonrpc internal/quota task",
 	"internal/retention":                "a2a act internal/bom internal/engine internal/guard internal/ledger internal/store task",
-	"internal/operator":                 "internal/evidence internal/bom a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/nodes internal/policy internal/replay internal/report internal/retention internal/server internal/words internal/habits internal/hook internal/rawjson internal/target",
+	"internal/operator":                 "internal/deliver internal/evidence internal/bom a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/nodes internal/policy internal/replay internal/report internal/retention internal/server internal/words internal/habits internal/hook internal/rawjson internal/target",
 	"internal/console":                  "act internal/agent internal/approval internal/habits internal/identity internal/ledger internal/mcp/pins internal/mcp/proxy internal/operator internal/report internal/server internal/visible internal/words flow internal/replay task",
 	"internal/export":                   "internal/ledger",
 	"internal/evidence":                 "act internal/ledger internal/visible internal/words",
@@ -80,7 +80,7 @@ var arrows = map[string]string{
 	"internal/ocsf":                     "act internal/export internal/ledger",
 	"internal/otlp/otlptest":            "",
 	"internal/trace":                    "act internal/export internal/ledger internal/otlp internal/rawjson",
-	"": "internal/bom internal/export internal/ocsf internal/otlp internal/trace internal/notice internal/apflow a2a acs a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy internal/console " +
+	"": "internal/deliver internal/bom internal/export internal/ocsf internal/otlp internal/trace internal/notice internal/apflow a2a acs a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy internal/console " +
 		"internal/replay internal/retention internal/risk internal/risk/model internal/server internal/session internal/store internal/store/postgres internal/store/sqlite task internal/words internal/workflow internal/yamldoc",
 
 	"internal/guardian": "internal/glob internal/lazyregexp act internal/hook internal/links internal/canon internal/rawjson internal/risk/hazard internal/yamldoc",

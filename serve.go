@@ -230,7 +230,7 @@ func (n *Node) operator() *operator.API {
 	return &operator.API{
 		Evidence: &n.cfg,
 		Guard:    n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(), Replays: n.replays, Shadow: &n.shadow, Bills: n.bills,
-		ReloadPolicy: n.reloadEverywhere, Members: n.members, SealSeed: n.sealSeed, Stopping: n.stops, Version: Version(), Logger: n.logger,
+		ReloadPolicy: n.reloadEverywhere, Members: n.members, SealSeed: n.sealSeed, Pushes: n.pushes, Stopping: n.stops, Version: Version(), Logger: n.logger,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"reeve.example/reeve/a2a"
 	"reeve.example/reeve/executor"
 	"reeve.example/reeve/flow"
+	"reeve.example/reeve/internal/deliver"
 	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/outbound"
@@ -169,3 +170,25 @@ func (n *Node) runTasks(ctx context.Context) {
 
 // Engine returns what executes the node's tasks.
 func (n *Node) Engine() *engine.Engine { return n.engine.Load() }
+
+// pushesShown is how many push notifications of each protocol are listed.
+const pushesShown = 200
+
+// pushes tells how far push notifications have come, of one task or of all. What is no id of a
+// tree can be one of A2A's tasks.
+func (n *Node) pushes(ctx context.Context, of string) (list []deliver.State, err error) {
+	root, no := task.ParseID(of)
+	if e := n.engine.Load(); e != nil && (of == "" || no == nil) {
+		if list, err = e.Pushes(ctx, root, pushesShown); err != nil {
+			return nil, err
+		}
+	}
+	if n.a2a != nil {
+		more, err := n.a2a.Pushes(ctx, of, pushesShown)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	return list, nil
+}

@@ -100,6 +100,7 @@ type Server struct {
 	changes    map[string]map[chan struct{}]bool // who waits for a task's record to change
 	woken      deliver.Wake                      // wakes the pushes
 	pushing    map[string]bool                   // the pushes that this node is at
+	failures   map[string]missed                 // of them those whose last try failed
 	owners     map[string]int                    // how many of them are a user's
 	endedTrees map[task.ID]endedTree
 }
@@ -124,7 +125,7 @@ func NewServer(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg: cfg, started: cfg.Now(), changes: map[string]map[chan struct{}]bool{}, streams: jsonrpc.Streams{Most: maxStreams, Own: ownStreams},
-		woken: deliver.NewWake(), pushing: map[string]bool{}, owners: map[string]int{}, reads: reads{going: map[readKey]*reading{}}, endedTrees: map[task.ID]endedTree{},
+		woken: deliver.NewWake(), pushing: map[string]bool{}, failures: map[string]missed{}, owners: map[string]int{}, reads: reads{going: map[readKey]*reading{}}, endedTrees: map[task.ID]endedTree{},
 	}
 	s.tasks, s.histories, s.pushes = s.items()
 	s.closing, s.close = context.WithCancel(context.Background())

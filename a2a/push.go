@@ -23,6 +23,7 @@ import (
 // push is a push configuration as it is kept, with how far it has come.
 type push struct {
 	Config  pushConfig `json:"config"`
+	Task    string     `json:"task,omitzero"`
 	User    string     `json:"user,omitzero"` // whose task it is
 	Version string     `json:"version"`
 	Gone    bool       `json:"gone,omitzero"` // it was deleted
@@ -31,6 +32,69 @@ type push struct {
 	Event uint64 `json:"event"`
 	State State  `json:"state"`
 	Node  string `json:"node,omitzero"` // who tells
+	// Failures, Tried and Error are of the tries in a row that failed; kept when it is given up.
+	Failures int       `json:"failures,omitzero"`
+	Tried    time.Time `json:"tried,omitzero"`
+	Error    string    `json:"error,omitzero"`
+}
+
+// missed is a try of this node that failed, and when the next one is.
+type missed struct {
+	failures int
+	tried    time.Time
+	next     time.Time
+	reason   string
+}
+
+// Pushes tells how far the push notifications of one task have come, or with an empty name
+// those of all. Of what another node tells it is not known here how its tries end.
+func (s *Server) Pushes(ctx context.Context, task string, most int) (list []deliver.State, err error) {
+	q := ledger.ItemQuery{Limit: most}
+	if task != "" {
+		q.Prefix = task + "."
+	}
+	page, _, _, err := s.pushes.Page(ctx, q)
+	for _, p := range page {
+		if p.Gone {
+			continue
+		}
+		one := deliver.State{Protocol: "a2a", Task: p.Task, To: deliver.To(p.Config.URL), State: deliver.Done, Sent: p.Event, Failures: p.Failures, Tried: p.Tried, Error: p.Error}
+		switch {
+		case p.Node != "" && p.Node != s.cfg.Node:
+			one.State, one.Node = deliver.Open, p.Node
+		case p.Node != "":
+			one.State = deliver.Open
+			s.mu.Lock()
+			if f, ok := s.failures[pushID(p.Task, p.Config.ID)]; ok {
+				one.Failures, one.Tried, one.Next, one.Error = f.failures, f.tried, f.next, f.reason
+			}
+			s.mu.Unlock()
+		case p.Failures > 0:
+			one.State = deliver.GivenUp
+		case !p.State.Terminal():
+			one.State = deliver.Open
+		}
+		list = append(list, one)
+	}
+	return list, err
+}
+
+// failed notes that a try failed, or with a nil error that one did not.
+func (t *delivery) failed(failures int, wait time.Duration, err error) {
+	t.mu.Lock()
+	t.push.Failures, t.push.Tried, t.push.Error = 0, time.Time{}, ""
+	if err != nil {
+		t.push.Failures, t.push.Tried, t.push.Error = failures, t.s.cfg.Now(), deliver.Reason(err)
+	}
+	f := missed{t.push.Failures, t.push.Tried, t.push.Tried.Add(wait), t.push.Error}
+	t.mu.Unlock()
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	if err == nil {
+		delete(t.s.failures, t.id)
+	} else {
+		t.s.failures[t.id] = f
+	}
 }
 
 // Bounds of push notifications.
@@ -93,7 +157,7 @@ func (s *Server) putPush(ctx context.Context, by engine.Caller, r *record, confi
 	if err != nil {
 		return nil, err
 	}
-	p := &push{Config: *config, User: r.User, Version: version, Turn: len(r.Roots), Event: v.row.Events, State: v.State}
+	p := &push{Config: *config, Task: r.ID, User: r.User, Version: version, Turn: len(r.Roots), Event: v.row.Events, State: v.State}
 	details := map[string]string{"a2a_task": r.ID, "push": config.ID, "url": config.URL}
 	err = s.keepPush(ctx, pushID(r.ID, config.ID), "a2a.push.create", by, details, func(old *push, item *guard.Item) bool {
 		item.Open, item.Due = !v.State.Terminal(), s.cfg.Now()
@@ -298,6 +362,7 @@ func (s *Server) unclaim(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.pushing, id)
+	delete(s.failures, id)
 	owner := ownerOf(id)
 	if s.owners[owner]--; s.owners[owner] == 0 {
 		delete(s.owners, owner)
@@ -360,7 +425,7 @@ func (s *Server) push(ctx context.Context, id string) {
 func (t *delivery) end(ctx context.Context, why error) {
 	stopping := ctx.Err() != nil
 	if why != nil && !stopping {
-		t.s.cfg.Logger.Warn("a push notification is given up", "task", t.task, "error", why)
+		t.s.cfg.Logger.Warn("a push notification is given up", "task", t.task, "error", deliver.Reason(why))
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -375,6 +440,7 @@ func (t *delivery) end(ctx context.Context, why error) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		p.Turn, p.Event, p.State, p.Node = t.push.Turn, t.push.Event, t.push.State, ""
+		p.Failures, p.Tried, p.Error = t.push.Failures, t.push.Tried, t.push.Error
 		return true
 	})
 	if err != nil {
@@ -437,9 +503,13 @@ func (t *delivery) call(ctx context.Context, e *event) error {
 	for failures := 1; ; failures++ {
 		err := t.post(ctx, body)
 		if err == nil {
+			t.failed(0, 0, nil)
 			return nil
 		}
 		wait, retry := deliver.Retry(failures, err)
+		if ctx.Err() == nil {
+			t.failed(failures, wait, err)
+		}
 		if !retry {
 			return err
 		}

@@ -82,6 +82,8 @@ type Push struct {
 	// Sent is the number of the last event that was told, or given up.
 	Sent     uint64
 	Failures int       // tries in a row that failed
+	Tried    time.Time // when the last of them was
+	Error    string    // and why it failed, without the address
 	Due      time.Time // when to try next
 	Done     bool      // nothing more is to be told
 }

@@ -32,6 +32,9 @@ type Store interface {
 
 	// TakePush leases the pushes that are due, so that no other node tells the same
 	// at once, until a time: then they are due again.
+	// Pushes lists at most so many pushes, of one tree or with the zero ID of all: those that
+	// are not done first, and of them those that are due last.
+	Pushes(ctx context.Context, root ID, limit int) ([]Push, error)
 	TakePush(ctx context.Context, now, until time.Time, limit int) ([]Push, error)
 	// PutPush writes how far a push has come.
 	PutPush(ctx context.Context, p Push) error

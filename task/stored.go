@@ -54,7 +54,7 @@ func (t *Task) SetDefinition(data []byte) error {
 
 // Data is what a store keeps of a push beside its id, its tree and when it is due.
 func (p *Push) Data() ([]byte, error) {
-	return json.Marshal(&pushData{p.URL, p.Headers, p.Created, p.Sent, p.Failures}, json.Deterministic(true))
+	return json.Marshal(&pushData{p.URL, p.Headers, p.Created, p.Sent, p.Failures, p.Tried, p.Error}, json.Deterministic(true))
 }
 
 // SetData reads what Data wrote.
@@ -63,7 +63,7 @@ func (p *Push) SetData(data []byte) error {
 	if err := json.Unmarshal(data, &d); err != nil {
 		return fmt.Errorf("the push %s in the database: %w", p.ID, err)
 	}
-	p.URL, p.Headers, p.Created, p.Sent, p.Failures = d.URL, d.Headers, d.Created, d.Sent, d.Failures
+	p.URL, p.Headers, p.Created, p.Sent, p.Failures, p.Tried, p.Error = d.URL, d.Headers, d.Created, d.Sent, d.Failures, d.Tried, d.Error
 	return nil
 }
 
@@ -73,4 +73,6 @@ type pushData struct {
 	Created  time.Time         `json:"created"`
 	Sent     uint64            `json:"sent"`
 	Failures int               `json:"failures,omitzero"`
+	Tried    time.Time         `json:"tried,omitzero"`
+	Error    string            `json:"error,omitzero"`
 }

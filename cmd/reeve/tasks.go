@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -14,12 +16,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve/flow"
+	"reeve.example/reeve/internal/operator"
+	"reeve.example/reeve/internal/words"
 	"reeve.example/reeve/task"
 )
 
 func tasksCommand() *cobra.Command {
 	return group("tasks", "Tasks: what becomes of them, and what became",
-		tasksList(), tasksGet(), tasksTree(), tasksWatch(), tasksCancel(), tasksRetry(), tasksCopy(), tasksDelete())
+		tasksList(), tasksGet(), tasksTree(), tasksWatch(), tasksCancel(), tasksRetry(), tasksCopy(), tasksDelete(), tasksPushes())
 }
 
 // aboutTasks makes a command of one that asks a node. mustRun says that only a
@@ -469,4 +473,48 @@ func tasksDelete() *cobra.Command {
 		fmt.Fprintf(cmd.OutOrStdout(), "deleted %s\n", id)
 		return nil
 	})
+}
+
+func tasksPushes() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "pushes [TASK]",
+		Short: "Tell how far push notifications have come: the last try, its error, the next one",
+		Long: `Lists the push notifications of a tree of tasks or of an A2A task, or of all: who is told, up
+to which event, and where it fails when it was last tried, why that failed, and when it is tried
+again. Of an address only its host is shown, since the rest is the receiver's secret.`,
+		Example: `  reeve tasks pushes
+  reeve tasks pushes 9b2f6c1e-5d1f-4a43-9c3a-0e3f0f6f8a10 --json`,
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, a []string) error {
+			of := ""
+			if len(a) > 0 {
+				of = a[0]
+			}
+			var list operator.PushList
+			if err := askNode(cmd, "GET", "/pushes?task="+url.QueryEscape(of), nil, &list); err != nil {
+				return err
+			}
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), list.Pushes)
+			}
+			if len(list.Pushes) == 0 {
+				fmt.Fprintln(cmd.ErrOrStderr(), "there are no push notifications")
+				return nil
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "TASK\tTO\tSTATE\tEVENT\tFAILED\tLAST TRY\tNEXT\tERROR")
+			for _, p := range list.Pushes {
+				failed, tried, next := "-", "-", "-"
+				if p.Failures > 0 {
+					failed, tried = words.Count(p.Failures, "time"), when(p.Tried)
+				}
+				if p.Failures > 0 && !p.Next.IsZero() {
+					next = when(p.Next)
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", printable(p.Task), printable(p.To), p.State, p.Sent, failed, tried, next, dash(printable(p.Error)))
+			}
+			return w.Flush()
+		},
+	}
+	return jsonFlag(aboutNode(c))
 }

@@ -13,10 +13,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
 	"reeve.example/reeve/internal/outbound"
+	"reeve.example/reeve/internal/words"
 )
 
 // Bounds of a delivery.
@@ -51,10 +53,10 @@ func Sign(header http.Header, secret, body []byte, now time.Time) {
 }
 
 // Post delivers one body. Any answer but 2xx is an error; what it says is not read.
-func Post(ctx context.Context, client *http.Client, url string, header http.Header, body []byte) error {
+func Post(ctx context.Context, client *http.Client, address string, header http.Header, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -101,4 +103,43 @@ func (w Wake) Loop(ctx context.Context, look func(n int)) {
 		case <-ticker.C:
 		}
 	}
+}
+
+// State is how far a push notification has come, for people: never the path, the query or
+// the headers of its address, in which secrets are kept.
+type State struct {
+	Protocol string    `json:"protocol"` // flow or a2a
+	Task     string    `json:"task"`     // whose changes are told; of a tree its root
+	To       string    `json:"to"`
+	State    string    `json:"state"`             // open, done or given up
+	Sent     uint64    `json:"sent"`              // the number of the last event that was told
+	Failures int       `json:"failures,omitzero"` // tries in a row that failed
+	Tried    time.Time `json:"tried,omitzero"`    // when it was last tried in vain
+	Error    string    `json:"error,omitzero"`    // and why that failed
+	Next     time.Time `json:"next,omitzero"`     // when it is tried again
+	Node     string    `json:"node,omitzero"`     // who tells, where another does
+}
+
+// What State.State is.
+const (
+	Open    = "open"
+	Done    = "done"
+	GivenUp = "given up"
+)
+
+// To is the scheme and the host of an address.
+func To(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return "an address that cannot be read"
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// Reason is why a try failed, without the address.
+func Reason(err error) string {
+	if of, ok := errors.AsType[*url.Error](err); ok {
+		err = of.Err
+	}
+	return words.Cut(err.Error(), 200)
 }

@@ -75,12 +75,13 @@ func (e *Engine) push(ctx context.Context, p *task.Push) {
 	}
 	if err != nil && ctx.Err() == nil { // else the next node goes on
 		p.Failures++
+		p.Tried, p.Error = now, deliver.Reason(err)
 		wait, retry := deliver.Retry(p.Failures, err)
 		if p.Failures == 1 && retry {
-			e.cfg.Logger.Warn("a push notification has failed, and is tried again for about twenty minutes", "tree", p.Root.String(), "error", err)
+			e.cfg.Logger.Warn("a push notification has failed, and is tried again for about twenty minutes", "tree", p.Root.String(), "error", p.Error)
 		}
 		if !retry {
-			e.cfg.Logger.Warn("a push notification is given up", "tree", p.Root.String(), "error", err)
+			e.cfg.Logger.Warn("a push notification is given up", "tree", p.Root.String(), "error", p.Error)
 			p.Done = true
 		}
 		p.Due = now.Add(wait)
@@ -130,7 +131,7 @@ func (e *Engine) pushEvents(ctx context.Context, p *task.Push) (next time.Time, 
 						return next, err
 					}
 				}
-				p.Sent, p.Failures = events[i].N, 0
+				p.Sent, p.Failures, p.Tried, p.Error = events[i].N, 0, time.Time{}, ""
 			}
 			if more = len(events) > 0; !more && root.Open == 0 {
 				p.Done = root.Phase.Ended() && root.Next.IsZero()
@@ -169,4 +170,21 @@ func (e *Engine) call(ctx context.Context, p *task.Push, ev *task.Event) error {
 	header.Set("X-Reeve-Event", fmt.Sprintf("%s/%d", p.Root, ev.N)) // the same at each try
 	deliver.Sign(header, e.cfg.Push.Secret, b, time.Now())
 	return deliver.Post(ctx, e.cfg.Push.Client, p.URL, header, b)
+}
+
+// Pushes tells how far push notifications have come, of one tree or with the zero ID of all.
+func (e *Engine) Pushes(ctx context.Context, root task.ID, most int) (list []deliver.State, err error) {
+	pushes, err := e.cfg.Store.Pushes(ctx, root, most)
+	for i := range pushes {
+		p := &pushes[i]
+		one := deliver.State{Protocol: "flow", Task: p.Root.String(), To: deliver.To(p.URL), State: deliver.Open, Sent: p.Sent, Failures: p.Failures, Tried: p.Tried, Error: p.Error, Next: p.Due}
+		if p.Done {
+			one.State, one.Next = deliver.Done, time.Time{}
+			if p.Failures > 0 {
+				one.State = deliver.GivenUp
+			}
+		}
+		list = append(list, one)
+	}
+	return list, err
 }

@@ -141,22 +141,44 @@ func (g *Guard) Grants(ctx context.Context, open bool, after string, limit int) 
 	return list, bad, next, err
 }
 
+// Grant is one grant, also by the id of the approval that made it; ledger.ErrNotFound for none.
+func (g *Guard) Grant(ctx context.Context, id string) (*approval.Grant, error) {
+	id, err := g.grantOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	grant, item, err := g.grants.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !item.Found {
+		return nil, ledger.ErrNotFound
+	}
+	grant.State = grant.At(g.cfg.Now())
+	return grant, nil
+}
+
+// grantOf is the id of a grant, which may be named by that of the approval that made it.
+func (g *Guard) grantOf(ctx context.Context, id string) (string, error) {
+	if item, err := g.Read(ctx, grantKind, id); err != nil || item.Found {
+		return id, err
+	}
+	h, _, err := g.approvals.Get(ctx, id)
+	if err == nil && h != nil && h.Grant != "" {
+		id = h.Grant
+	}
+	return id, err
+}
+
 // Revoke takes a grant back, also by the id of the approval that made it. The errors are
 // ledger.ErrNotFound and approval.ErrEnded.
 func (g *Guard) Revoke(ctx context.Context, id string, by act.Principal, note string) (*approval.Grant, error) {
 	if g.cfg.Redact != 0 {
 		note = risk.Mask(note, risk.Scan(note, g.cfg.Redact, nil))
 	}
-	if item, err := g.Read(ctx, grantKind, id); err != nil {
+	id, err := g.grantOf(ctx, id)
+	if err != nil {
 		return nil, err
-	} else if !item.Found {
-		h, _, err := g.approvals.Get(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		if h != nil && h.Grant != "" {
-			id = h.Grant
-		}
 	}
 	return g.endGrant(ctx, id, by, "revoke", func(grant *approval.Grant) error { return grant.Revoke(by, note, g.cfg.Now()) })
 }

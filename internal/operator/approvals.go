@@ -131,6 +131,14 @@ func (o *API) listGrants(r *http.Request, _ act.Principal, _ Nothing) (GrantList
 	return GrantList{Grants: append([]*approval.Grant{}, list...), Next: next, Damaged: bad}, nil
 }
 
+func (o *API) showGrant(r *http.Request, _ act.Principal, _ Nothing) (*approval.Grant, error) {
+	grant, err := o.Guard.Grant(r.Context(), r.PathValue("id"))
+	if err != nil {
+		err = o.failed("the grant was not read", err)
+	}
+	return grant, err
+}
+
 // GrantChange changes a grant.
 type GrantChange struct {
 	State approval.State `json:"state"` // revoked

@@ -26,6 +26,7 @@ import (
 	"reeve.example/reeve/internal/agent"
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/bom"
+	"reeve.example/reeve/internal/deliver"
 	"reeve.example/reeve/internal/evidence"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/identity"
@@ -59,6 +60,8 @@ type API struct {
 	// SealSeed seals the ledger's seed with a passphrase.
 	SealSeed func(passphrase []byte) ([]byte, error)
 	// Stopping is closed when the node stops serving: streams end then. nil for never.
+	// Pushes tells how far push notifications have come: of one task, or of all.
+	Pushes   func(ctx context.Context, task string) ([]deliver.State, error)
 	Stopping func() <-chan struct{}
 	Version  string
 	Logger   *slog.Logger
@@ -132,6 +135,8 @@ func (o *API) table() []row {
 		{"GET /approvals/{id}", answers, 0, serve(o.showExact)},
 		{"GET /approvals/{id}", looking, 0, serve(o.showKept)},
 		{"POST /approvals/{id}", answers, maxAnswer, serve(o.answerApproval)},
+		{"GET /pushes", looking, 0, serve(o.listPushes)},
+		{"GET /grants/{id}", asked, 0, serve(o.showGrant)},
 		{"GET /grants", asked, 0, serve(o.listGrants)},
 		{"POST /grants/{id}", answers, maxAnswer, serve(o.changeGrant)},
 		{"GET /decisions/{id}", looking, 0, o.decision},

@@ -247,6 +247,30 @@ func (s *Store) TakePush(ctx context.Context, now, until time.Time, most int) (l
 	return list, err
 }
 
+// Pushes lists pushes, those that are not done first.
+func (s *Store) Pushes(ctx context.Context, root task.ID, most int) (list []task.Push, err error) {
+	where, args := "", []any{limit(max(most, 0))}
+	if root != (task.ID{}) {
+		where, args = "WHERE root = $2", append(args, uuid(root))
+	}
+	rows, err := s.pool.Query(ctx, `SELECT id, root, data, due, done FROM task_push `+where+` ORDER BY done, due DESC LIMIT $1`, args...)
+	if err != nil {
+		return nil, err
+	}
+	var id, of pgtype.UUID
+	var data []byte
+	var due int64
+	var done bool
+	_, err = pgx.ForEachRow(rows, []any{&id, &of, &data, &due, &done}, func() error {
+		p := task.Push{ID: id.Bytes, Root: of.Bytes, Due: layout.Time(due), Done: done}
+		if p.SetData(data) == nil {
+			list = append(list, p)
+		}
+		return nil
+	})
+	return list, err
+}
+
 // PutPush writes how far a push has come. One whose tree was deleted is no more.
 func (s *Store) PutPush(ctx context.Context, p task.Push) error {
 	data, err := p.Data()

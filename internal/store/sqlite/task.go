@@ -574,6 +574,24 @@ func (s *Store) TakePush(ctx context.Context, now, until time.Time, limit int) (
 	return list, err
 }
 
+// Pushes lists pushes, those that are not done first.
+func (s *Store) Pushes(ctx context.Context, root task.ID, limit int) (list []task.Push, err error) {
+	err = s.read(ctx, func(c *sqlite.Conn) error {
+		where, args := "", []any{}
+		if root != (task.ID{}) {
+			where, args = "WHERE root = ?", append(args, root[:])
+		}
+		return query(c, `SELECT id, root, data, due, done FROM task_push `+where+` ORDER BY done, due DESC LIMIT ? + 0`, func(stmt *sqlite.Stmt) error {
+			p := task.Push{ID: idOf(stmt, 0), Root: idOf(stmt, 1), Due: layout.Time(stmt.ColumnInt64(3)), Done: stmt.ColumnInt64(4) != 0}
+			if p.SetData(column(stmt, 2, nil)) == nil {
+				list = append(list, p)
+			}
+			return nil
+		}, append(args, int64(limit))...)
+	})
+	return list, err
+}
+
 // PutPush writes how far a push has come.
 func (s *Store) PutPush(ctx context.Context, p task.Push) error {
 	data, err := p.Data()

@@ -808,6 +808,12 @@ func taskPushes(t *testing.T, s *suite) {
 		}
 		return list
 	}
+	if list, err := s.Pushes(s.ctx, task.ID{}, 7); err != nil || len(list) != 7 || !list[0].Due.Equal(Epoch.Add(time.Hour)) || list[0].URL == "" {
+		t.Errorf("of all pushes: %d, %v", len(list), err)
+	}
+	if list, err := s.Pushes(s.ctx, TaskID(3), 7); err != nil || len(list) != 1 || list[0].Root != TaskID(3) || list[0].Failures != 1 {
+		t.Errorf("of one tree: %+v, %v", list, err)
+	}
 	var mu sync.Mutex
 	taken := map[task.ID]task.Push{}
 	var group sync.WaitGroup
