@@ -65,6 +65,8 @@ var arrows = map[string]string{
 	"flow":                              "act internal/engine executor internal/identity internal/jsonrpc internal/rawjson internal/ledger task internal/words",
 	"a2a":                               "internal/deliver a2a/message act internal/approval internal/engine executor internal/guard internal/identity internal/canon internal/content internal/jsonrpc internal/outbound internal/rawjson internal/wording internal/ledger task internal/words",
 	"aos":                               "act a2a/message internal/canon internal/content internal/jsonrpc internal/params internal/rawjson internal/wording internal/mcp/message",
+	"aos/guarded":                       "aos",
+	"aos/guarded/mcpguard":              "aos/guarded",
 	"acs":                               "act internal/content internal/guard internal/jsonrpc internal/ledger internal/mcp/message internal/params internal/rawjson internal/wording",
 	"internal/sandbox":                  "act internal/outbound internal/glob",
 	"a2g/intent":                        "act internal/approval internal/guard internal/ledger",

@@ -43,6 +43,14 @@ type Data struct {
 	Repeat     bool       `json:"repeat"`            // the recorded answer to an act asked about before
 	Instead    []string   `json:"instead,omitzero"`  // what the agent could do
 	Observed   []Observed `json:"observed,omitzero"` // rules that only watch
+	Approval   Approval   `json:"approval,omitzero"` // what people were asked about the act
+}
+
+// Approval is what people were asked about an act.
+type Approval struct {
+	ID        string    `json:"id"`
+	State     string    `json:"state"` // held, approved, used, denied, expired or revoked
+	ExpiresAt time.Time `json:"expires_at"`
 }
 
 // Observed is a rule that only watches: what it would have decided.
@@ -70,6 +78,10 @@ func (r *Result) Modified(params any) error {
 	}
 	return nil
 }
+
+// Pending reports whether the step is denied for now: a person must agree first,
+// and the same step may be asked about again.
+func (r *Result) Pending() bool { return r.Decision == Deny && r.Data.Approval.State == "held" }
 
 // PingResult says how the guardian is (5.3.1).
 type PingResult struct {
