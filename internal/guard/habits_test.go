@@ -14,6 +14,7 @@ import (
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/habits"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/store/postgres"
 	"reeve.example/reeve/internal/store/storetest"
 
@@ -385,6 +386,20 @@ func TestRefusedSessionsTeachNothing(t *testing.T) {
 		}
 		l.answer(held.Approval.ID, guard.Reply{})
 		l.learn()
+	}
+	refusals := 0
+	for i := range uint64(40) { // what the record of a refusal says is read as before
+		o, err := ledger.ReadOpening(context.Background(), l.store, act.Position{Index: i})
+		if err != nil || !strings.Contains(string(o.Links), `"state":"denied"`) {
+			continue
+		}
+		if d, err := o.Details(); err != nil || d["state"] != "denied" || d["habits"] != "" {
+			t.Errorf("the refusal says %v, %v", d, err)
+		}
+		refusals++
+	}
+	if refusals == 0 {
+		t.Error("no record of a refusal was found")
 	}
 	check := func() {
 		t.Helper()

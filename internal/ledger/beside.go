@@ -165,9 +165,23 @@ func (o *Opening) Linked() (l ActLinks, err error) {
 }
 
 // Details reads what a record that has no ActLinks says.
-func (o *Opening) Details() (d Details, err error) {
-	err = read(o.Links, &d)
-	return d, err
+func (o *Opening) Details() (Details, error) {
+	var said map[string]jsontext.Value
+	if err := read(o.Links, &said); err != nil || said == nil {
+		return nil, err
+	}
+	d := Details{}
+	for name, v := range said {
+		if name == "habits" { // a note for what is learned, as in ActLinks
+			continue
+		}
+		var text string
+		if err := json.Unmarshal(v, &text); err != nil {
+			return nil, err
+		}
+		d[name] = text
+	}
+	return d, nil
 }
 
 // Outcome reads the decision.
