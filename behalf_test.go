@@ -188,3 +188,37 @@ func TestThreat15DelegateIsNoApprover(t *testing.T) {
 		}
 	}
 }
+
+// TestThreat15DelegateTasks: what an agent may not do for somebody, it may not have a task do.
+func TestThreat15DelegateTasks(t *testing.T) {
+	n, s := behalf(t, `  - name: bob-delegates-nothing
+    effect: deny
+    on: call
+    when: action.principal.on_behalf_of == "jwt:https://login#bob" && "jwt:https://login#mailbot" in action.principal.actors
+  - name: all
+    effect: allow
+`)
+	if err := n.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for who, rule := range map[string]string{"alice": "all", "bob": "bob-delegates-nothing"} {
+		status, answer := says(s, tokenOf(`"sub":"`+who+`","act":{"sub":"mailbot"}`), "/flow",
+			`{"jsonrpc":"2.0","id":1,"method":"tasks.execute","params":{"tasks":[{"name":"n","schemas":{"method":"system_info_executor"},"inputs":{"resource":"cpu"}}]}}`)
+		if status != 200 || strings.Contains(answer, `"error":{`) {
+			t.Fatalf("%d %s", status, answer)
+		}
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			found, err := ledger.Search(t.Context(), n.store, ledger.Query{Behalf: who, Kind: string(act.TaskStart)})
+			if err != nil || time.Now().After(end) {
+				t.Fatalf("%s: no start is recorded: %v", who, err)
+			}
+			if len(found.Lines) == 0 {
+				continue
+			}
+			if got := found.Lines[0].Rules; len(got) == 0 || got[0] != rule {
+				t.Errorf("%s: %v", who, got)
+			}
+			break
+		}
+	}
+}

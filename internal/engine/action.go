@@ -11,6 +11,7 @@ import (
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/content"
 	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/task"
 
@@ -20,9 +21,10 @@ import (
 // door is what tasks' acts come by.
 const door = "flow"
 
-// owner is the principal that a user's tasks are executed for.
+// owner is the principal that a user's tasks are executed for. Of the token that had them made
+// it has what the name says: who acts, and for whom.
 func owner(user string) act.Principal {
-	return act.Principal{Name: cmp.Or(user, "anonymous"), Method: "task"}
+	return act.Principal{Name: cmp.Or(user, "anonymous"), Method: "task", Delegation: identity.DelegationIn(user)}
 }
 
 // links are the details of a record about a task.

@@ -39,12 +39,29 @@ func delegation(claims map[string]any, issuer, subject string) (name string, d *
 			return "", nil, refused(nil, "The token says who may act for its subject, and is of another actor.")
 		}
 		said.OnBehalfOf = name
+		if !strings.HasPrefix(said.Actors[0], nameOf(issuer, "")) || strings.HasPrefix(subject, "jwt:") {
+			subject = name // of another issuer than the actor, or one that reads like a whole name
+		}
 		name = said.Actors[0] + actsFor + subject
 	}
 	if said.OnBehalfOf == "" && said.Client == "" && len(said.Scopes) == 0 {
 		return name, nil, nil
 	}
 	return name, &said, nil
+}
+
+// DelegationIn is what the name of a principal says of by whose leave it acts: who acts, and
+// for whom. It is nil where the principal acts for itself.
+func DelegationIn(name string) *act.Delegation {
+	actor, subject, ok := strings.Cut(name, actsFor)
+	issuer, _, also := strings.Cut(actor, "#")
+	if !ok || !also || !strings.HasPrefix(name, "jwt:") {
+		return nil
+	}
+	if !strings.HasPrefix(subject, "jwt:") {
+		subject = issuer + "#" + subject
+	}
+	return &act.Delegation{OnBehalfOf: subject, Actors: []string{actor}}
 }
 
 // nameOf is the principal's name of a subject of an issuer.

@@ -67,6 +67,26 @@ func TestDelegation(t *testing.T) {
 	}
 }
 
+// TestDelegationIn: a name says who acts for whom, as the token did.
+func TestDelegationIn(t *testing.T) {
+	for _, claims := range []string{``, `,"act":{"sub":"mailbot"}`, `,"act":{"sub":"mailbot","iss":"https://other"}`, `,"act":{"sub":"a?b#c"}`, `,"act":{"sub":"jwt:x"}`} {
+		by, _, why := whom(t, JWT{}, claims)
+		if got, want := DelegationIn(by.Name), by.Delegation; why != "" || !cmp.Equal(got, want) {
+			t.Errorf("%s: %q %s %s", claims, by.Name, why, cmp.Diff(want, got))
+		}
+	}
+	like := map[string]any{"iss": "https://login", "sub": "jwt:https://login#bob", "act": map[string]any{"sub": "mailbot"}}
+	by, _, err := JWT{}.Holder(like)
+	if d := DelegationIn(by.Name); err != nil || d == nil || d.OnBehalfOf != "jwt:https://login#jwt:https://login#bob" {
+		t.Errorf("a subject that reads like another's name: %q %+v %v", by.Name, d, err)
+	}
+	for _, name := range []string{"", "anonymous", "key:a", "key:a?for=b", "jwt:x#y", "jwt:x?for=y", "spiffe://a/b?for=c"} {
+		if d := DelegationIn(name); d != nil {
+			t.Errorf("%q: %+v", name, d)
+		}
+	}
+}
+
 // TestThreat15Delegation: what a token says of who acts for whom is understood whole, or
 // the token is not taken.
 func TestThreat15Delegation(t *testing.T) {
