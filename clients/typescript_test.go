@@ -180,6 +180,7 @@ func TestTypeScript(t *testing.T) {
 	}{
 		{"node", "tests", present, []string{"out/tests/node.test.js", "out/tests/faults.test.js"}},
 		{"node 18", "tests", oldest, []string{"out/tests/node.test.js", "out/tests/faults.test.js"}},
+		{"stream", "tests", present, []string{"out/tests/stream.test.js"}},
 		{"worker", "tests", present, []string{"--experimental-vm-modules", "out/tests/worker.test.js"}},
 		{"examples", "examples", present, []string{"out/tests/examples.test.js"}},
 	} {

@@ -34,6 +34,7 @@ import io
 import json
 import logging
 import os
+import re
 import socket
 import ssl
 import threading
@@ -726,6 +727,19 @@ class Turn(_Guards):
         course = _guarded_call(self, tool, *_told_and_merged(tool, inputs, run), reading or _reading(tool))
         return cast(T, _driven(self, course, None if wait_for_approval is None else _seconds(wait_for_approval)))
 
+    def stream(self, tokens: Iterable[str], *, within: float = 1.0) -> Iterator[str]:
+        """The agent's answer, as far as the user may read it: sentence by sentence, each judged with what
+        stands before it, and the whole at its end. A text without an end of a sentence is judged
+        when it is `within` seconds old and another token comes, or 1000 characters long. Denied is raised
+        where it may not go on; so it is when the guardian would change what has been read already."""
+        written = _Written(_seconds(within))
+        for token in tokens:
+            piece = written.add(token)
+            if piece:
+                yield written.shown(self.agent_message(written.asked(piece)))
+        if written.rest():
+            yield written.ended(self.agent_message(written.whole()))
+
     def of(self, agent: Optional[str]) -> Turn:
         """The same turn of an agent that this one starts or hands over to, such as a sub-agent. It is
         told as a session below this one, with a name of its own; None and the guardian's own
@@ -831,6 +845,16 @@ class AsyncTurn(_Guards):
         course = _guarded_call(self.turn, tool, *_told_and_merged(tool, inputs, run), reading or _reading(tool))
         return cast(T, await _driven_async(self.turn, course, None if wait_for_approval is None else _seconds(wait_for_approval)))
 
+    async def stream(self, tokens: AsyncIterable[str], *, within: float = 1.0) -> AsyncIterator[str]:
+        """Turn.stream, awaited."""
+        written = _Written(_seconds(within))
+        async for token in tokens:
+            piece = written.add(token)
+            if piece:
+                yield written.shown(await self.agent_message(written.asked(piece)))
+        if written.rest():
+            yield written.ended(await self.agent_message(written.whole()))
+
     def of(self, agent: Optional[str]) -> AsyncTurn:
         """See Turn.of."""
         return AsyncTurn(self.turn.of(agent))
@@ -893,6 +917,63 @@ def _pauses(until: float) -> Iterator[float]:
     while time.monotonic() < until:
         yield max(0.0, min(pause, until - time.monotonic()))
         pause = min(pause * 1.5, 2.0)
+
+
+class _Written:
+    """An answer while it is written: what the user has read of it, and what nobody has judged."""
+
+    def __init__(self, within: float) -> None:
+        self._within = within
+        self._read = ""
+        self._rest = ""
+        self._since = 0.0
+        self._before = ""
+
+    def add(self, token: str) -> str:
+        """Takes a token, and returns what is to be judged now; "" when it waits for more."""
+        if not self._rest:
+            self._since = time.monotonic()
+        self._rest += token
+        ends = [match.end() for match in _SENTENCE.finditer(self._rest)]
+        if ends:
+            return self._rest[:ends[-1]]
+        if len(self._rest) < 1000 and time.monotonic() - self._since < self._within:
+            return ""
+        # Not between digits: what is to be masked may go on behind the gap.
+        gaps = [match.end() for match in _GAP.finditer(self._rest)]
+        return self._rest[:gaps[-1]] if gaps else ""
+
+    def asked(self, piece: str) -> str:
+        """A piece with what stands before it, since what is forbidden may lie across them."""
+        gap = _GAP.search(self._read, max(0, len(self._read) - 500))
+        self._before = self._read[gap.end():] if gap and len(self._read) > 500 else self._read
+        self._rest = self._rest[len(piece):]
+        self._since = time.monotonic()
+        return self._before + piece
+
+    def shown(self, judged: Verdict[str]) -> str:
+        return self._new(self._before, judged)
+
+    def rest(self) -> str:
+        return self._rest or self._read
+
+    def whole(self) -> str:
+        return self._read + self._rest
+
+    def ended(self, judged: Verdict[str]) -> str:
+        return self._new(self._read, judged)
+
+    def _new(self, before: str, judged: Verdict[str]) -> str:
+        """What the user has not read yet of a judged text."""
+        if not judged.content.startswith(before):
+            raise Denied(dataclasses.replace(judged, decision="deny"), judged.message or "What follows may not be read behind what stands before it.")
+        new = judged.content[len(before):]
+        self._read += new
+        return new
+
+
+_SENTENCE = re.compile(r"""[.!?…]["')\]]*\s+(?!\d)|[。！？]|\n+""")
+_GAP = re.compile(r"(?<=\D)\s+(?=\D)")
 
 
 # --- Guarded tools ----------------------------------------------------------

@@ -171,6 +171,48 @@ class Guarded(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "what stream returned is a str_.*cannot be judged"):
             stream()
 
+    def test_stream(self) -> None:
+        """What the user reads was judged before, whatever the tokens are cut like."""
+        text = f"It is green. My card is {CARD}, as you know. That is all"
+        for size in (1, 3, 7, 1000):
+            tokens = [text[i:i + size] for i in range(0, len(text), size)]
+            for within in (0.0, 60.0):
+                with self.subTest(size=size, within=within):
+                    pieces = list(self.turn.stream(tokens, within=within))
+                    self.assertEqual("".join(pieces), "It is green. My card is ****, as you know. That is all")
+        self.assertEqual(list(self.turn.stream([])), [])
+        self.assertEqual(next(self.turn.stream(iter(["It is green. ", "And"]))), "It is green. ")
+
+        read: List[str] = []
+        with self.assertRaises(Denied):
+            for piece in self.turn.stream(["It is green. ", "This is forb", "idden. ", "So it is."]):
+                read.append(piece)
+        self.assertEqual(read, ["It is green. "])
+
+        # What would be changed has been read in part: nothing follows.
+        ask = self.turn.agent_message
+
+        def changed(text: str) -> Verdict[str]:
+            return dataclasses.replace(ask(text), content=text.replace("Tell nobody", "Tell"))
+
+        setattr(self.turn, "agent_message", changed)
+        read = []
+        with self.assertRaises(Denied):
+            for piece in self.turn.stream(["Tell n", "obody. "], within=0.0):
+                read.append(piece)
+        self.assertEqual(read, ["Tell "])
+        delattr(self.turn, "agent_message")
+
+        async def tokens_later() -> AsyncIterator[str]:
+            for token in ["One. ", f"Two {CARD}. ", "Three."]:
+                yield token
+
+        async def main() -> List[str]:
+            async with self.guardian.session() as session, session.turn() as turn:
+                return [piece async for piece in turn.stream(tokens_later())]
+
+        self.assertEqual("".join(asyncio.run(main())), "One. Two ****. Three.")
+
     def test_generators(self) -> None:
         """What is forbidden may lie across the pieces."""
         began: List[str] = []

@@ -450,6 +450,15 @@ declare class Turn {
      */
     call<I extends object, R>(tool: string, inputs: I, run: (inputs: I) => R, options?: CallOptions): Promise<Awaited<R>>;
     /**
+     * The agent's answer, as far as the user may read it: sentence by sentence, each judged with what stands before
+     * it, and the whole at its end. A text without an end of a sentence is judged when it is `within` milliseconds old
+     * (1000) and another token comes, or 1000 characters long. Denied is thrown where it may not go on; so it is when
+     * the guardian would change what has been read already.
+     */
+    stream(tokens: AsyncIterable<string> | Iterable<string>, options?: {
+        readonly within?: number | undefined;
+    }): AsyncGenerator<string, void, undefined>;
+    /**
      * The same turn of an agent that this one starts or hands over to. It is told as a session below
      * this one, with a name of its own; undefined and the guardian's own name are this agent.
      */

@@ -203,6 +203,48 @@ class Turn {
         return call(this, tool, inputs, run, options.reading ?? reading, options.waitForApproval);
     }
     /**
+     * The agent's answer, as far as the user may read it: sentence by sentence, each judged with what stands before
+     * it, and the whole at its end. A text without an end of a sentence is judged when it is `within` milliseconds old
+     * (1000) and another token comes, or 1000 characters long. Denied is thrown where it may not go on; so it is when
+     * the guardian would change what has been read already.
+     */
+    async *stream(tokens, options = {}) {
+        const within = timeOf(options.within ?? 1000, "within");
+        let read = "";
+        let rest = "";
+        let since = 0;
+        const unread = ({ content, ...verdict }, before) => {
+            if (!content.startsWith(before)) {
+                throw new Denied({ ...verdict, content, decision: "deny" }, verdict.message || "What follows may not be read behind what stands before it.");
+            }
+            const unread = content.slice(before.length);
+            read += unread;
+            return unread;
+        };
+        for await (const token of tokens) {
+            if (rest === "") {
+                since = performance.now();
+            }
+            rest += token;
+            let end = lastEnd(rest, sentence);
+            if (end === 0 && (rest.length >= 1000 || performance.now() - since >= within)) {
+                end = lastEnd(rest, gap);
+            }
+            if (end > 0) {
+                // What is forbidden may lie across two pieces.
+                const from = read.length - 500;
+                const before = from > 0 ? read.slice(from + firstEnd(read.slice(from), gap)) : read;
+                const piece = rest.slice(0, end);
+                rest = rest.slice(end);
+                since = performance.now();
+                yield unread((await this.agentMessage(before + piece)), before);
+            }
+        }
+        if (read + rest !== "") {
+            yield unread((await this.agentMessage(read + rest)), read);
+        }
+    }
+    /**
      * The same turn of an agent that this one starts or hands over to. It is told as a session below
      * this one, with a name of its own; undefined and the guardian's own name are this agent.
      */
@@ -462,6 +504,23 @@ async function gathered(name, output) {
 }
 /** The most that a tool may give in pieces, in UTF-16 units: no node reads more. */
 const maxPieces = 4 << 20;
+/** Where a sentence ends. */
+const sentence = /[.!?…]["')\]]*\s+(?!\d)|[。！？]|\n+/g;
+/** Where a text may be cut: not between digits, since what is to be masked may go on behind the gap. */
+const gap = /(?<=\D)\s+(?=\D)/g;
+function lastEnd(text, where) {
+    let end = 0;
+    for (const match of text.matchAll(where)) {
+        end = match.index + match[0].length;
+    }
+    return end;
+}
+function firstEnd(text, where) {
+    for (const match of text.matchAll(where)) {
+        return match.index + match[0].length;
+    }
+    return 0;
+}
 // How a guardian is asked.
 /** The largest answer that is read. It is at most the request and a little, and a request has at most 4 MiB by default. */
 const maxAnswer = 16 << 20;
