@@ -58,7 +58,7 @@ var arrows = map[string]string{
 	"internal/approval":                 "act",
 	"internal/agent":                    "act",
 	"internal/target":                   "act internal/approval internal/links internal/rawjson internal/risk/hazard internal/words",
-	"internal/guard":                    "internal/habits act internal/agent internal/approval internal/canon internal/identity internal/ledger internal/policy internal/provenance internal/quota internal/rawjson internal/risk internal/risk/hazard internal/session internal/target internal/words task",
+	"internal/guard":                    "internal/habits act internal/agent internal/approval internal/canon internal/identity internal/ledger internal/links internal/policy internal/provenance internal/quota internal/rawjson internal/risk internal/risk/hazard internal/session internal/target internal/words task",
 	"internal/notice":                   "internal/deliver act internal/approval internal/guard internal/ledger internal/visible internal/words",
 	"internal/engine":                   "internal/deliver act internal/approval executor internal/guard internal/identity internal/quota internal/canon internal/content internal/rawjson internal/wording internal/ledger task",
 	"internal/apflow":                   "executor internal/jsonrpc internal/rawjson",

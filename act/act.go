@@ -277,6 +277,9 @@ type Action struct {
 	Step    string
 	Folder  string    // that the agent works in; empty where it does not say
 	SaidAt  time.Time // the caller's timestamp; zero when none
+	// Places are the names by which a file is known on this machine, whatever it is called:
+	// where its links lead, and which one it is. nil where the act's files are not looked at.
+	Places func(path string) []string
 
 	// ID is what the caller uses to name this act when it asks again: an
 	// executionId, a message id, a JSON-RPC id inside MCP or A2A. Empty if none.

@@ -24,6 +24,7 @@ import (
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/habits"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/links"
 	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/quota"
 	"reeve.example/reeve/internal/rawjson"
@@ -381,7 +382,7 @@ func (g *Guard) DecideWith(ctx context.Context, a *act.Action, with With) (d act
 
 func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decision, modified []byte, err error) {
 	start := g.cfg.Now()
-	a.At = start
+	a.At, a.Places = start, links.Places
 	// What stands in the act itself is nearer to who acts than what came with the call.
 	if _, ok := act.ParseTraceparent(a.Traceparent); !ok {
 		a.Traceparent = act.TraceparentFrom(ctx)

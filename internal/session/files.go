@@ -25,6 +25,8 @@ const (
 	factMasked = 'w' // something was masked in what was shown of a file; the name "": of any
 	factCopy   = 'c' // the file is a copy, or has the name of, another
 	factShows  = 'p' // a call shows something of a file
+	factAt     = 'a' // something was masked in what was shown of the file at this place
+	factLost   = 'l' // the same, of a file of this name; and where it lies is not known, or it is a copy (1), or is known (2)
 	factText   = 'o' // the session wrote exactly this text into a file, or gave that this path; the name "": any
 )
 
@@ -95,14 +97,60 @@ func nameOfFile(p string) string {
 func maskedAt(origin uint64) uint64 { return origin ^ 0x6d_61_73_6b_65_64<<8&^(tiers-1) | 1 }
 
 // masksIn reports whether something was masked in what was shown of a file, or of a folder
-// that it lies in.
-func (s *State) masksIn(p string) bool {
-	for _, part := range strings.FieldsFunc(strings.ReplaceAll(p, `\`, "/"), func(r rune) bool { return r == '/' }) {
-		if name := nameOfFile(part); name != "" && s.find(maskedAt(s.origin(name))) != nil {
+// that it lies in. Its name says so, unless it is another file of that name: that is known
+// where it is neither of them a copy, and where each of them lies.
+func (s *State) masksIn(a *act.Action, p string) bool {
+	places := placesOf(a, p)
+	if slices.ContainsFunc(places, func(at string) bool { return s.knows(factAt, at, 1) }) {
+		return true
+	}
+	parts := strings.FieldsFunc(strings.ReplaceAll(p, `\`, "/"), func(r rune) bool { return r == '/' })
+	for i, part := range parts {
+		name := nameOfFile(part)
+		if name == "" || s.find(maskedAt(s.origin(name))) == nil {
+			continue
+		}
+		file := hash(factCopy, name) &^ (tiers - 1)
+		another := i == len(parts)-1 && places != nil && s.origin(name) == file && s.find(placed(file, false)) == nil && s.find(placed(file, true)) != nil
+		if !another {
 			return true
 		}
 	}
 	return false
+}
+
+// placed is the fact that it is known, or not, where a file of this name lies in which
+// something was masked. Both can be so, of two files.
+func placed(file uint64, known bool) uint64 {
+	of := string(binary.LittleEndian.AppendUint64(nil, file&^(tiers-1)))
+	if known {
+		return hash(factLost, of, "known")&^(tiers-1) | 2
+	}
+	return hash(factLost, of)&^(tiers-1) | 1
+}
+
+// placesOf are the names by which the file at a path is known on this machine; nil where that
+// is not known.
+func placesOf(a *act.Action, p string) []string {
+	p = strings.Trim(strings.TrimSpace(canon.Visible(p)), `"'`)
+	if a.Places == nil || p == "" || len(p) > 4096 || strings.ContainsAny(p, "*?[{$`\n") || p[0] == '~' {
+		return nil
+	}
+	if !path.IsAbs(p) {
+		if a.Folder == "" || goesElsewhere(a) {
+			return nil
+		}
+		p = a.Folder + "/" + p
+	}
+	return a.Places(p)
+}
+
+// goesElsewhere reports whether a call may go to another folder before it comes to its files.
+func goesElsewhere(a *act.Action) bool {
+	return slices.ContainsFunc(a.Content, func(l act.Leaf) bool {
+		low := strings.ToLower(l.Text)
+		return strings.Contains(low, "cd ") || strings.Contains(low, "pushd") || strings.Contains(low, "chdir") || strings.Contains(low, " -c") || l.Arg == "cwd" || l.Arg == "workdir"
+	})
 }
 
 // maxNotices is how many kinds of notices of one step are remembered.
@@ -139,8 +187,19 @@ func (s *State) Masked(st *Step, a *act.Action, edits []act.Edit) {
 		st.keys = append(st.keys[:len(st.keys):len(st.keys)], hash('n', kind))
 	}
 	shown := s.shownBy(a)
-	for _, file := range shown {
+	for i, file := range shown {
 		st.facts = append(st.facts, maskedAt(s.originOf(file)))
+		known := false
+		for n := range maxPlaces {
+			at, ok := s.other(lies(callKey(a, a.Answers), i, n))
+			if known = known || ok; ok {
+				st.facts = append(st.facts, at)
+			}
+		}
+		known = known && s.originOf(file) == file&^(tiers-1)
+		if st.facts = append(st.facts, placed(file, known)); !known {
+			st.facts = append(st.facts, placed(s.originOf(file), false))
+		}
 	}
 	if shown == nil {
 		st.facts = append(st.facts, factOf(factMasked, "", 1))
@@ -200,6 +259,14 @@ func shows(call uint64, i int) uint64 {
 	return hash(factShows, string(binary.LittleEndian.AppendUint64(nil, call)), string(rune('0'+i)))&^(tiers-1) | relates
 }
 
+// maxPlaces is how many names a file has on this machine that are remembered.
+const maxPlaces = 2
+
+// lies is the fact where the file of this number lies that a call shows.
+func lies(call uint64, i, n int) uint64 {
+	return hash(factShows, string(binary.LittleEndian.AppendUint64(nil, call)), string(rune('0'+i)), string(rune('0'+n)))&^(tiers-1) | relates
+}
+
 // Touched adds to a step what its call does with files: which it shows, which it writes, and
 // what it would be to run these. read is what the call does.
 func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
@@ -209,6 +276,9 @@ func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
 	if names, all := read.Shown(); all && a.ID != "" && len(names) <= maxShownFiles {
 		for i, name := range names {
 			st.facts = append(st.facts, shows(callKey(a, a.ID), i), hash(factCopy, nameOfFile(name)))
+			for n, at := range placesOf(a, name) {
+				st.facts = append(st.facts, lies(callKey(a, a.ID), i, n), factOf(factAt, at, 1))
+			}
 		}
 	}
 	s.wrote(st, read)
@@ -458,7 +528,7 @@ func (c *checker) writtenBack() {
 			}
 			continue
 		}
-		if notice == "" || !any && !p.Anywhere && !slices.ContainsFunc(p.Files, s.masksIn) {
+		if notice == "" || !any && !p.Anywhere && !slices.ContainsFunc(p.Files, func(f string) bool { return s.masksIn(c.a, f) }) {
 			continue
 		}
 		if p.Old {
@@ -468,7 +538,7 @@ func (c *checker) writtenBack() {
 		c.add("mask.written_back", p.Pointer, "%s stands for something that was masked when it was read. Written back, it would destroy that. Write only the changed lines, and leave the masked place untouched.", quote(notice))
 	}
 	for _, pair := range copies {
-		if from := nameOfFile(pair[0]); from != "" && s.knows(factHolds, from, 1) && s.masksIn(pair[1]) {
+		if from := nameOfFile(pair[0]); from != "" && s.knows(factHolds, from, 1) && s.masksIn(c.a, pair[1]) {
 			c.add("mask.written_back", "", "%s holds what was shown with something masked, and would take the place of the original. Change only the lines of the original that are to change.", quote(pair[0]))
 			break
 		}

@@ -2,6 +2,8 @@ package session
 
 import (
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/links"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk/hazard"
 )
@@ -197,6 +200,81 @@ func TestWrittenBackToItsFile(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWrittenBackByPlace: on one machine the file itself counts, whatever it is called: by a
+// link it is the same, and another of its name is another. Where a place is not known the
+// name counts.
+func TestWrittenBackByPlace(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"shop/.env", "other/.env", "shop/plain"} {
+		if err := os.MkdirAll(filepath.Dir(dir+"/"+name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(dir+"/"+name, []byte("DB=x\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, err := range []error{os.Symlink("shop/.env", dir+"/soft"), os.Link(dir+"/shop/.env", dir+"/hard"), os.Symlink("shop", dir+"/folder")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const line = "DB=postgres://shop:[password removed]@localhost"
+	read := func(path string) deed { return deed{"read", []string{"file_path", path}, line} }
+	write := func(path string) deed {
+		return deed{"write", []string{"file_path", path, "content", line}, ""}
+	}
+	bash := func(command string) deed { return deed{"bash", []string{"command", command}, ""} }
+	for _, test := range []struct {
+		name  string
+		first deed
+		last  deed
+		want  bool
+		blind bool // nobody looks at the files
+	}{
+		{"itself", read(dir + "/shop/.env"), write(dir + "/shop/.env"), true, false},
+		{"relative", read("shop/.env"), write(dir + "/shop/../shop/.env"), true, false},
+		{"another of its name", read(dir + "/shop/.env"), write(dir + "/other/.env"), false, false},
+		{"another of its name that is not there", read("shop/.env"), write("new/.env"), false, false},
+		{"another, by the shell", bash("cat shop/.env"), bash("echo '" + line + "' > other/.env"), false, false},
+		{"itself, by the shell", bash("cat shop/.env"), bash("echo '" + line + "' > shop/.env"), true, false},
+		{"a link that was there", read(dir + "/shop/.env"), write(dir + "/soft"), true, false},
+		{"a name that was there", read(dir + "/shop/.env"), write("hard"), true, false},
+		{"by a folder's link", read(dir + "/shop/.env"), write("folder/.env"), true, false},
+		{"what was read by a link", read("soft"), write("shop/.env"), true, false},
+		{"what was read by another name", read("hard"), write("shop/.env"), true, false},
+		{"a file of another name", read("shop/.env"), write("shop/plain"), false, false},
+		{"from a folder that is not known", bash("cd shop && cat .env"), write("other/.env"), true, false},
+		{"nobody looks", read("shop/.env"), write("other/.env"), true, true},
+	} {
+		s := &State{Known: true}
+		in := func(d deed, id string) *act.Action {
+			a := d.call(act.ToolCall, id)
+			a.Folder, a.Places = dir, links.Places
+			if test.blind {
+				a.Places = nil
+			}
+			return a
+		}
+		call := in(test.first, "1")
+		s.Check(call, nil)
+		st := s.Step(call, act.Allow)
+		s.Touched(st, call, hazard.Read(call))
+		s.Apply(st)
+		result := &act.Action{Kind: act.ToolResult, At: call.At, Session: "s", Step: "r1", Answers: "1", Agent: call.Agent, Content: []act.Leaf{{Pointer: "/x", Text: "DB=postgres://shop:swordfish@localhost"}}}
+		s.Check(result, nil)
+		st = s.Step(result, act.Modify)
+		s.Masked(st, result, []act.Edit{{Pointer: "/x", Value: rawjson.Quote(line)}})
+		s.Apply(st)
+		v, _ := s.Check(in(test.last, "2"), nil)
+		if got := slices.ContainsFunc(v, func(v act.Violation) bool { return v.Check == "mask.written_back" }); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
 	}
 }
 

@@ -27,10 +27,10 @@ func (c *call) shown() (names []string, all bool) {
 	add := func(p string) {
 		base := scriptName(p)
 		switch {
-		case base == "" || strings.ContainsAny(base, "*?$`{[\n") || len(names) == maxShown:
+		case base == "" || strings.ContainsAny(p, "*?$`{[\n") || len(names) == maxShown:
 			all = false
-		case !slices.Contains(names, base):
-			names = append(names, base)
+		case !slices.Contains(names, p):
+			names = append(names, p)
 		}
 	}
 	for i := range c.leaves {
