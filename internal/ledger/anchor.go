@@ -97,7 +97,9 @@ func (a *Anchorer) Prepare(ctx context.Context) error {
 		a.Logger = slog.Default()
 	}
 	if a.Client == nil {
-		a.Client = &http.Client{Timeout: 10 * time.Second}
+		// A place elsewhere is the one that the operator named, and no other: who answers there
+		// must not have the node call an address of its own network.
+		a.Client = &http.Client{Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
 	if a.Now == nil {
 		a.Now = time.Now

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,6 +95,38 @@ func (w *witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	raw := binary.BigEndian.AppendUint32(nil, uint32(id))
 	raw = binary.BigEndian.AppendUint64(raw, at)
 	fmt.Fprintf(rw, "— %s %s\n", w.name, base64.StdEncoding.EncodeToString(append(raw, sig...)))
+}
+
+// TestAnchorFollowsNoRedirect: a checkpoint was published where the operator said, and nowhere
+// to where somebody there sends the node.
+func TestAnchorFollowsNoRedirect(t *testing.T) {
+	var called atomic.Int32
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called.Add(1) }))
+	defer inside.Close()
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		place := httptest.NewServer(http.RedirectHandler(inside.URL, status))
+		defer place.Close()
+		s := openStore(t, t.TempDir())
+		l := openLog(t, s)
+		fill(t, s, l, 1)
+		a := &ledger.Anchorer{Store: s, Logger: slog.New(slog.DiscardHandler), URL: place.URL, Tried: func(string, bool) {}}
+		if err := a.Prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		a.Publish(t.Context())
+		anchors, err := s.Anchors(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range anchors {
+			if strings.HasPrefix(n.Place, "url:") {
+				t.Errorf("%d counts as published: %s", status, n.Place)
+			}
+		}
+	}
+	if n := called.Load(); n != 0 {
+		t.Errorf("who it was sent to was called %d times", n)
+	}
 }
 
 func TestAnchorer(t *testing.T) {
