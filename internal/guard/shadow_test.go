@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -9,11 +10,12 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/linear"
 	"reeve.example/reeve/internal/policy"
 )
 
 // beside is a policy with a candidate.
-func beside(t *testing.T, live, candidate string) *policy.Set {
+func beside(t testing.TB, live, candidate string) *policy.Set {
 	t.Helper()
 	files := []policy.File{{Name: "live.yaml", Data: []byte(live)}}
 	if candidate != "" {
@@ -67,5 +69,35 @@ func TestShadowed(t *testing.T) {
 		fmt.Sprint(act.Deny, act.Deny, false, "", false, uint64(6)),
 	}, got); diff != "" {
 		t.Errorf("what is told (-want +got):\n%s", diff)
+	}
+}
+
+// BenchmarkShadow is a decision with the starter policy alone, and with the starter beside
+// it as its candidate: in turns, so that both have the same machine.
+func BenchmarkShadow(b *testing.B) {
+	const live = "version: 1\ninclude: starter\n"
+	const candidate = "version: 1\nmode: shadow\ninclude: starter\n"
+	nodes := map[string]*node{}
+	for name, set := range map[string]*policy.Set{"alone": beside(b, live, ""), "beside": beside(b, live, candidate)} {
+		nodes[name] = open(b, b.TempDir(), func(c *guard.Config) {
+			c.Policy = set
+			c.Shadowed = func(*act.Action, *guard.Shadowed) {}
+		})
+	}
+	for _, name := range []string{"alone", "beside", "alone again", "beside again"} {
+		n := nodes[strings.Fields(name)[0]]
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			i := 0
+			linear.Report(b, func() {
+				for b.Loop() {
+					i++
+					one := call(fmt.Sprint(name, b.N, i/100), fmt.Sprint(i), "shell", fmt.Sprintf("cd /srv/p%d && go test ./...", i%20))
+					if _, _, err := n.Decide(b.Context(), one); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		})
 	}
 }
