@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -32,6 +33,7 @@ the same key signs what else is in the archive: 'reeve ledger verify --evidence 
 checks all of it offline, and so does docs/verify_ledger.py. Give the key by another way than the
 archive.`,
 		Example: `  reeve evidence --since 2027-01-01 --until 2027-04-01 q1.zip
+  reeve evidence --since 90d --until 1d quarter.zip --server https://reeve.example --key env:AUDITOR
   reeve ledger verify --evidence q1.zip --key "$(cat key.txt)"`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
@@ -51,8 +53,15 @@ archive.`,
 			if err := q.Check(); err != nil {
 				return usageError{err}
 			}
+			if flagOf(cmd, "server") != "" {
+				return fetchEvidence(cmd, url.Values{"since": {q.Since.Format(time.RFC3339Nano)}, "until": {q.Until.Format(time.RFC3339Nano)}}, a[0])
+			}
 			return reading(cmd, func(ctx context.Context, c reeve.Config, store store.Store) error {
-				e, err := writeEvidence(ctx, c, store, q.Since, q.Until, a[0])
+				var e *evidence.Summary
+				err := newArchive(a[0], func(w io.Writer) (err error) {
+					e, err = evidence.Write(ctx, w, evidence.Of{Store: store, Keys: &c, Since: q.Since, Until: q.Until, Made: time.Now(), Version: reeve.Version()})
+					return err
+				})
 				if err != nil {
 					return err
 				}
@@ -69,17 +78,44 @@ archive.`,
 	}
 	c.Flags().StringVar(&since, "since", "", "from this day, time or age on")
 	c.Flags().StringVar(&until, "until", "", "before this day, time or age; a day that is not over yet has no whole evidence")
+	new(nodeFlags).add(c)
 	return jsonFlag(ledgerFlags(c))
 }
 
-// writeEvidence makes the archive under another name, so that a file of this name is whole.
-func writeEvidence(ctx context.Context, c reeve.Config, store store.Store, since, until time.Time, file string) (sum *evidence.Summary, err error) {
+// fetchEvidence has a node elsewhere make the archive, which notes that it gave it out.
+func fetchEvidence(cmd *cobra.Command, span url.Values, file string) error {
+	return withNode(cmd, true, "/api/v1/evidence", func(c *operator.Client) error {
+		size := 0
+		err := newArchive(file, func(w io.Writer) error {
+			text, err := c.Text(cmd.Context(), "/api/v1/evidence?"+span.Encode())
+			if err != nil {
+				return err
+			}
+			size, err = w.Write(text)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if wantsJSON(cmd) {
+			return printJSON(cmd.OutOrStdout(), struct {
+				File  string `json:"file"`
+				Bytes int    `json:"bytes"`
+			}{file, size})
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: as the node made it; look at it with reeve ledger verify --evidence %s --key KEY\n", file, file)
+		return nil
+	})
+}
+
+// newArchive has an archive written under another name, so that a file of this name is whole.
+func newArchive(file string, fill func(w io.Writer) error) (err error) {
 	if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s is there already; evidence overwrites nothing", file)
+		return fmt.Errorf("%s is there already; evidence overwrites nothing", file)
 	}
 	part, err := os.CreateTemp(filepath.Dir(file), ".evidence-*")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
 		if err != nil {
@@ -87,13 +123,13 @@ func writeEvidence(ctx context.Context, c reeve.Config, store store.Store, since
 		}
 	}()
 	out := bufio.NewWriter(part)
-	if sum, err = evidence.Write(ctx, out, evidence.Of{Store: store, Keys: &c, Since: since, Until: until, Made: time.Now(), Version: reeve.Version()}); err != nil {
-		return nil, err
+	if err := fill(out); err != nil {
+		return err
 	}
 	if err := errors.Join(out.Flush(), part.Sync(), part.Close()); err != nil {
-		return nil, err
+		return err
 	}
-	return sum, os.Rename(part.Name(), file)
+	return os.Rename(part.Name(), file)
 }
 
 // verifyEvidence checks an archive, and says what does not hold.

@@ -16,6 +16,7 @@ import (
 
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/evidence"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/store/sqlite"
 )
@@ -63,7 +64,11 @@ func TestEvidenceChanged(t *testing.T) {
 	}
 	log.Close()
 	whole := filepath.Join(dir, "whole.zip")
-	if _, err := writeEvidence(context.Background(), c, s, time.Now().Add(-time.Hour), time.Now().Add(time.Hour), whole); err != nil {
+	err = newArchive(whole, func(w io.Writer) error {
+		_, err := evidence.Write(context.Background(), w, evidence.Of{Store: s, Keys: &c, Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour), Made: time.Now()})
+		return err
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	key, err := c.LedgerKey(0)

@@ -494,11 +494,7 @@ func ledgerKey() *cobra.Command {
 		Short: "Print the public key that verifies the log's checkpoints and receipts",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := config(cmd)
-			if err != nil {
-				return err
-			}
-			key, err := c.LedgerKey(log)
+			key, err := logKey(cmd, log)
 			if err != nil {
 				return err
 			}
@@ -512,7 +508,26 @@ func ledgerKey() *cobra.Command {
 			return nil
 		},
 	}
+	new(nodeFlags).add(c)
 	return jsonFlag(ledgerFlags(logFlag(c, &log)))
+}
+
+// logKey is a log's public key: of the seed in the data folder, or as a node elsewhere says it.
+func logKey(cmd *cobra.Command, log uint32) (key string, err error) {
+	if flagOf(cmd, "server") == "" {
+		c, err := config(cmd)
+		if err != nil {
+			return "", err
+		}
+		return c.LedgerKey(log)
+	}
+	path := fmt.Sprintf("/ledger/%d/key", log)
+	err = withNode(cmd, true, path, func(c *operator.Client) error {
+		text, err := c.Text(cmd.Context(), path)
+		key = strings.TrimSpace(string(text))
+		return err
+	})
+	return key, err
 }
 
 func ledgerPrune() *cobra.Command {

@@ -340,7 +340,7 @@ func judgeFile(cmd *cobra.Command, file string) (*policy.Set, *policy.Input, err
 	}
 	request, err := readFile(cmd, file)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, usageError{err}
 	}
 	in, err := readRequest(request)
 	return set, in, err
@@ -353,7 +353,7 @@ func decideCommand() *cobra.Command {
 		Long: `Judges an AOS request by the policy, as the first step of its session, without a node
 and without a record. Prints the effect and the reasons, and the request as modified.
 The exit code is 0 for allow and modify, 3 for deny, 4 for escalate, 1 where the request could
-not be judged.`,
+not be judged, and 2 where there is no such file.`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			set, in, err := judgeFile(cmd, a[0])

@@ -58,11 +58,16 @@ type Anchorer struct {
 // counts for nothing by itself: who has the machine has its log.
 const LogPlace = "log"
 
+// logEvery is how often a checkpoint is written to the process log at most: a busy node's
+// log is for people, and this place counts for nothing by itself.
+const logEvery = time.Hour
+
 // place is one place where checkpoints are published.
 type place struct {
 	name    string
 	publish func(ctx context.Context, cp Checkpoint, signed []byte) (published []byte, err error)
-	size    uint64 // the last that was published
+	size    uint64    // the last that was published
+	rests   time.Time // of the process log: until then no other is written
 	failed  bool
 }
 
@@ -155,7 +160,7 @@ func (a *Anchorer) Publish(ctx context.Context) {
 	}
 	var wait sync.WaitGroup
 	for _, p := range a.places {
-		if p.size == cp.Size {
+		if p.size == cp.Size || p.name == LogPlace && a.Now().Before(p.rests) {
 			continue
 		}
 		wait.Go(func() {
@@ -175,7 +180,7 @@ func (a *Anchorer) Publish(ctx context.Context) {
 				p.failed = false
 				a.Logger.Info("checkpoints are published again", "place", p.name, "size", cp.Size)
 			}
-			p.size = cp.Size
+			p.size, p.rests = cp.Size, a.Now().Add(logEvery)
 		})
 	}
 	wait.Wait()
