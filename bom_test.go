@@ -42,8 +42,8 @@ func allowAll(t *testing.T) string {
 	return file
 }
 
-// actsOf has an agent ask about steps, with an API key or without.
-func actsOf(t *testing.T, n *Node, key string, steps ...string) {
+// asks sends a step to the node, with an API key or without.
+func asks(t *testing.T, n *Node, key, step string) (status int, answer string) {
 	t.Helper()
 	cfg := n.serverConfig()
 	cfg.Metrics = server.NewMetrics("test") // each server registers its own
@@ -51,16 +51,23 @@ func actsOf(t *testing.T, n *Node, key string, steps ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r := httptest.NewRequest("POST", "/", strings.NewReader(step))
+	r.Host = "localhost"
+	r.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+// actsOf has an agent ask about steps that are allowed.
+func actsOf(t *testing.T, n *Node, key string, steps ...string) {
+	t.Helper()
 	for _, step := range steps {
-		r := httptest.NewRequest("POST", "/", strings.NewReader(step))
-		r.Host = "localhost"
-		r.Header.Set("Content-Type", "application/json")
-		if key != "" {
-			r.Header.Set("Authorization", "Bearer "+key)
-		}
-		w := httptest.NewRecorder()
-		if s.ServeHTTP(w, r); w.Code != 200 || !strings.Contains(w.Body.String(), `"decision":"allow"`) {
-			t.Fatalf("%d %s", w.Code, w.Body)
+		if code, text := asks(t, n, key, step); code != 200 || !strings.Contains(text, `"decision":"allow"`) {
+			t.Fatalf("%d %s", code, text)
 		}
 	}
 }

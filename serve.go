@@ -16,13 +16,16 @@ import (
 	"reeve.example/reeve/internal/apflow"
 	"reeve.example/reeve/internal/console"
 	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/mcp/pins"
 	"reeve.example/reeve/internal/mcp/proxy"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/retention"
 	"reeve.example/reeve/internal/server"
+	"reeve.example/reeve/internal/words"
 )
 
 // Serve listens and answers until ctx ends, and then finishes what has begun.
@@ -339,6 +342,25 @@ func (n *Node) learnHabits(ctx context.Context) {
 	if _, err := n.guard.Learn(ctx, n.now().Add(-time.Minute)); err != nil && ctx.Err() == nil {
 		n.logger.Error("agents' habits were not learned from", "error", err)
 	}
+}
+
+// maxFilesSaid is how many files a decision tells of.
+const maxFilesSaid = 8
+
+// filesChanged compares what an agent goes by with what somebody agreed to.
+func (n *Node) filesChanged(ctx context.Context, a *act.Action) ([]act.Violation, error) {
+	differ, err := n.pins.CompareFiles(ctx, a.Principal, a.Agent.ID, a.Folder, pins.Mode(n.cfg.MCP.Pin), a.Files)
+	if full, ok := errors.AsType[*guard.QuotaError](err); ok { // what cannot be remembered is not agreed to
+		differ, err = []string{full.Error()}, nil
+	}
+	if err != nil || len(differ) == 0 {
+		return nil, err
+	}
+	said := strings.Join(differ[:min(len(differ), maxFilesSaid)], " ")
+	if more := len(differ) - maxFilesSaid; more > 0 {
+		said += fmt.Sprintf(" So it is with %s.", words.Count(more, "more file"))
+	}
+	return []act.Violation{{Check: "files.changed", Message: said}}, nil
 }
 
 // readBills brings agents' bills of materials up to date with the ledger.

@@ -229,6 +229,14 @@ func ParseHint(name string) (h Hints, ok bool) {
 // HintNames lists the names of all hints.
 func HintNames() []string { return hintNames[:] }
 
+// File is a file that an agent goes by without being asked: instructions, a skill, settings.
+type File struct {
+	Path string
+	Kind string // instructions, skill or settings
+	Hash string // SHA-256 of its bytes, in hexadecimal digits
+	Text string // empty where only the hash is said
+}
+
 // Argument is one argument of a call. Value is raw JSON, a part of Action.Body.
 type Argument struct {
 	Name    string
@@ -276,6 +284,7 @@ type Action struct {
 	Turn    string
 	Step    string
 	Folder  string    // that the agent works in; empty where it does not say
+	Files   []File    // that the agent goes by there; nil where it does not say
 	SaidAt  time.Time // the caller's timestamp; zero when none
 	// Places are the names by which a file is known on this machine, whatever it is called:
 	// where its links lead, and which one it is. nil where the act's files are not looked at.

@@ -137,6 +137,9 @@ func (d *decoder) context() {
 	// What follows reeve's hooks send.
 	a.Folder, a.Dialogue = session.Get("metadata").Get("cwd").Text(), session.Get("metadata").Get("approval").Text()
 	a.Parent = session.Get("metadata").Get("parent").Text()
+	for _, f := range session.Get("metadata").Get("files").Elems() {
+		a.Files = append(a.Files, act.File{Path: f.Get("path").Text(), Kind: f.Get("kind").Text(), Hash: f.Get("sha256").Text(), Text: f.Get("text").Text()})
+	}
 	var zoned bool
 	if a.SaidAt, zoned, _ = parseTime(c.Get("timestamp").Text()); !zoned {
 		a.Faults = append(a.Faults, "the timestamp has no offset and was taken as UTC")

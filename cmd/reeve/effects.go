@@ -45,6 +45,9 @@ var effects = map[string]func(cmd *cobra.Command, a []string) ([]string, error){
 	"mcp tools approve": toolsAnswered("calls of them are let through to judgement as they are defined here:"),
 	"mcp tools forget":  serverForgotten,
 	"mcp tools refuse":  toolsAnswered("these definitions stay out:"),
+	"pins agree":        toolsAnswered("agents go by these files, and call these tools, as they are here:"),
+	"pins forget":       serverForgotten,
+	"pins refuse":       toolsAnswered("these stay out:"),
 	"trust":             configTrusted,
 	"console":           browserLetIn,
 }

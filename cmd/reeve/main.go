@@ -85,7 +85,7 @@ Variables: each setting of reeve settings is one, and NO_COLOR is obeyed.`,
 		runCommand(), tasksCommand(), schedulesCommand(), executorsCommand(),
 		policyCommand(), tryCommand(), whyCommand(), decideCommand(),
 		ledgerCommand(), evidenceCommand(), a2gCommand(), execCommand(), agentsCommand(), habitsCommand(), bomCommand(), riskCommand(), approvalsCommand(), keysCommand(), nodesCommand(),
-		mcpCommand(), hookCommand(), sessionsCommand(),
+		mcpCommand(), pinsCommand(), hookCommand(), sessionsCommand(),
 		consoleCommand(), backupCommand(), restoreCommand(), settingsCommand(), trustCommand(), doctorCommand(),
 		versionCommand(), licensesCommand(),
 	)

@@ -400,33 +400,49 @@ func (n *localGuardian) Touched(ctx context.Context) (methods map[string]bool, e
 }
 
 func mcpToolsCommand() *cobra.Command {
+	return group("tools", "What MCP servers list: see it, and agree to what is held", pinCommands("mcp tools", "SERVER", "TOOL", "approve", "the tools of MCP servers")...)
+}
+
+// pinsCommand is the same for all that is pinned: the files that coding agents go by, too.
+func pinsCommand() *cobra.Command {
+	c := group("pins", "What agents go by and was agreed to: instructions, skills, settings, and MCP servers' tools", pinCommands("pins", "OF", "NAME", "agree", "files and tools")...)
+	c.Long = `The files that a coding agent goes by in a folder (instructions such as AGENTS.md, skills,
+settings with hooks) and the tools of MCP servers are taken as they are first seen. What
+comes later, or changes, is held until somebody agrees to it. OF is an MCP server, or the
+files of one agent in one folder, by the name or the id that list shows. See docs/hooks.md.`
+	return c
+}
+
+// pinCommands are the commands of what is pinned. of and name are what their help calls it,
+// and agree is the word for agreeing to it.
+func pinCommands(path, of, name, agree, all string) []*cobra.Command {
 	list := &cobra.Command{
-		Use: "list", Short: "List the tools of MCP servers, and which of them are held", Args: args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return listTools(cmd) },
+		Use: "list", Short: "List " + all + ", and which of them are held", Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return listTools(cmd, path == "pins") },
 	}
 	jsonFlag(list)
 	diff := &cobra.Command{
-		Use: "diff [SERVER [TOOL]]", Short: "Show the definitions that are held, beside those that were agreed to", Args: args(cobra.MaximumNArgs(2)),
+		Use: "diff [" + of + " [" + name + "]]", Short: "Show what is held, beside what was agreed to", Args: args(cobra.MaximumNArgs(2)),
 		RunE: func(cmd *cobra.Command, a []string) error { return diffTools(cmd, a) },
 	}
 	forget := &cobra.Command{
-		Use: "forget SERVER", Short: "Forget the tools of a server, which is then as if it were new", Args: args(cobra.ExactArgs(1)),
+		Use: "forget " + of, Short: "Forget what was agreed to of one, which is then as if it were new", Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error { return forgetTools(cmd, a[0]) },
 	}
 	commands := []*cobra.Command{list, diff, forget}
 	for _, verb := range []struct {
 		name, short string
 		agree       bool
-	}{{"approve", "Agree to held definitions", true}, {"refuse", "Refuse held definitions", false}} {
+	}{{agree, "Agree to what is held", true}, {"refuse", "Refuse what is held", false}} {
 		var hash string
 		var all bool
 		c := &cobra.Command{
-			Use: verb.name + " SERVER (TOOL… | --all)", Short: verb.short, Args: args(cobra.MinimumNArgs(1)),
-			Example: "  reeve mcp tools " + verb.name + " files read_file\n  reeve mcp tools " + verb.name + " files --all",
+			Use: verb.name + " " + of + " (" + name + "… | --all)", Short: verb.short, Args: args(cobra.MinimumNArgs(1)),
+			Example: "  reeve " + path + " " + verb.name + " files read_file\n  reeve " + path + " " + verb.name + " files --all",
 			RunE: func(cmd *cobra.Command, a []string) error {
 				switch {
 				case all == (len(a) > 1):
-					return usageError{errors.New("name the tools, or say --all for all that are held")}
+					return usageError{errors.New("name what is meant, or say --all for all that are held")}
 				case hash != "" && len(a) != 2:
 					return usageError{errors.New("--hash is of one tool")}
 				}
@@ -445,7 +461,7 @@ func mcpToolsCommand() *cobra.Command {
 			jsonFlag(c)
 		}
 	}
-	return group("tools", "What MCP servers list: see it, and agree to what is held", commands...)
+	return commands
 }
 
 // toolKeeper reaches the node of a data folder, or the one that --server names, for what is
@@ -539,7 +555,8 @@ func forgetTools(cmd *cobra.Command, server string) (err error) {
 	return nil
 }
 
-func listTools(cmd *cobra.Command) (err error) {
+// listTools lists the tools of MCP servers, and with files also what agents go by.
+func listTools(cmd *cobra.Command, files bool) (err error) {
 	r, done, err := toolKeeper(cmd)
 	if err != nil {
 		return err
@@ -549,6 +566,7 @@ func listTools(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
+	all = slices.DeleteFunc(all, func(s *pins.Server) bool { return s.Files && !files })
 	if wantsJSON(cmd) {
 		return printJSON(cmd.OutOrStdout(), slices.Concat([]*pins.Server{}, all))
 	}

@@ -113,16 +113,11 @@ type cdxClaim struct {
 }
 
 type cdxEvidence struct {
-	Ref         string        `json:"bom-ref"`
-	Property    string        `json:"propertyName"`
-	Description string        `json:"description"`
-	Data        []cdxProof    `json:"data"`
-	Created     string        `json:"created"`
-	Author      *cdxEmptyName `json:"author,omitzero"`
-}
-
-type cdxEmptyName struct {
-	Name string `json:"name"`
+	Ref         string     `json:"bom-ref"`
+	Property    string     `json:"propertyName"`
+	Description string     `json:"description"`
+	Data        []cdxProof `json:"data"`
+	Created     string     `json:"created"`
 }
 
 type cdxProof struct {

@@ -57,6 +57,25 @@ func (r *reader) read(rec *export.Record) *sight {
 	return s
 }
 
+// goesBy adds the files that an agent goes by, as reeve's hook tells of them.
+func goesBy(s *sight, request rawjson.Value, when time.Time) {
+	files := request.Get("params").Get("context").Get("session").Get("metadata").Get("files")
+	if files.Len() == 0 {
+		return
+	}
+	moment := at(when)
+	for _, f := range files.Elems() {
+		t := Type(f.Get("kind").Text())
+		hash := digestOf(f.Get("sha256"))
+		if t != Instructions && t != Skill && t != Settings || f.Get("path").Text() == "" || hash == "" || len(s.components) >= maxOfOne {
+			continue
+		}
+		c := &Component{Type: t, Name: cut(f.Get("path").Text()), Said: moment}
+		c.form(Form{Hash: hash, Span: moment})
+		s.components = append(s.components, c)
+	}
+}
+
 // describe adds what the agent says of itself.
 func (r *reader) describe(s *sight, rec *export.Record) {
 	claims, err := rec.Opening.Asker()
@@ -64,7 +83,11 @@ func (r *reader) describe(s *sight, rec *export.Record) {
 		claims = ledger.Asker{}
 	}
 	own := Form{Title: cut(claims.Claims.AgentName), Version: cut(claims.Claims.AgentVersion), Span: at(rec.Time)}
-	raw := description(rec.Opening.Request)
+	var raw []byte
+	if doc, err := rawjson.Parse(rec.Opening.Request); err == nil {
+		raw = description(doc.Root())
+		goesBy(s, doc.Root(), rec.Time)
+	}
 	if raw == nil {
 		// An act whose contents were not kept tells less of the agent than others: that is
 		// no change of it.
@@ -102,15 +125,8 @@ func (r *reader) describe(s *sight, rec *export.Record) {
 
 // description is what an agent says of itself in a request of AOS, as it stands there; nil
 // where it says nothing.
-func description(request []byte) []byte {
-	if len(request) == 0 {
-		return nil
-	}
-	doc, err := rawjson.Parse(request)
-	if err != nil {
-		return nil
-	}
-	agent := doc.At("/params/context/agent")
+func description(request rawjson.Value) []byte {
+	agent := request.Get("params").Get("context").Get("agent")
 	if agent.Kind() != rawjson.Object {
 		return nil
 	}

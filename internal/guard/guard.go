@@ -92,6 +92,9 @@ type Config struct {
 	// Beside is called when an act is held, and what it returns becomes durable with that;
 	// nil for nothing.
 	Beside func(ctx context.Context, h *approval.Decision) (*Item, error)
+	// Files tells how the files that an agent goes by differ from those that somebody agreed
+	// to; nil for nothing.
+	Files func(ctx context.Context, a *act.Action) ([]act.Violation, error)
 	// Logger receives what an operator should know; nil means slog.Default.
 	Logger *slog.Logger
 }
@@ -393,6 +396,13 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 		}
 	}
 	g.bar(a)
+	if g.cfg.Files != nil && len(a.Files) > 0 {
+		differ, err := g.cfg.Files(ctx, a)
+		if err != nil {
+			return act.Decision{}, nil, err
+		}
+		a.Standing = append(a.Standing, differ...)
+	}
 	read := hazard.Read(a)
 	g.defend(a, read)
 	if g.cfg.Score != nil && a.IsCall() {

@@ -39,6 +39,7 @@ var Deciding = []string{
 	"agents reset-key", "agents resume", "agents revoke", "agents suspend",
 	"ledger erase", "ledger prune", "restore",
 	"hook install", "hook uninstall", "mcp install", "mcp tools approve", "mcp tools forget", "mcp tools refuse",
+	"pins agree", "pins forget", "pins refuse",
 	"habits forget", "habits freeze", "habits incident", "habits rebuild", "habits thaw", "sessions clear",
 	"trust", "console",
 }

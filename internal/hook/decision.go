@@ -10,6 +10,9 @@ import (
 	"reeve.example/reeve/internal/rawjson"
 )
 
+// filesChanged is the code for what an agent goes by, and nobody has agreed to.
+const filesChanged = "files.changed"
+
 // held is the code with which AOS says that a person must agree.
 const held = "approval_required"
 
@@ -38,6 +41,11 @@ func ReadDecision(answer []byte) (*Decision, error) {
 		Codes: textsOf(result.Get("reasonCode")), Instead: textsOf(data.Get("instead")),
 		Modified: result.Get("modifiedRequest").Raw(), Conditions: textsOf(data.Get("conditions")),
 	}
+	for _, o := range data.Get("observed").Elems() {
+		if o.Get("code").Text() == filesChanged {
+			d.Files = addNew(d.Files, o.Get("message").Text())
+		}
+	}
 	if effect == act.Deny && slices.Contains(d.Codes, held) {
 		d.Effect, d.Approval = act.Escalate, data.Get("approval").Get("id").Text()
 		d.Dialogue = data.Get("approval").Get("dialogue").Bool()
@@ -58,6 +66,9 @@ func DecisionOf(d *act.Decision, modified []byte) *Decision {
 	var said []string
 	for _, r := range d.Reasons {
 		if r.Observe {
+			if r.Code == filesChanged {
+				h.Files = addNew(h.Files, r.Message)
+			}
 			continue
 		}
 		h.Codes = addNew(h.Codes, r.Code)

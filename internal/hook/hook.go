@@ -105,8 +105,11 @@ type Event struct {
 	Agreed   bool
 	Approval string
 	// About says what a session's start or end is about.
-	About string
-	off   []string // what in the repository switches hooks off, of a session's start
+	About  string
+	off    []string   // what in the repository switches hooks off, of a session's start
+	goesBy []act.File // that the agent goes by, of a session's start and a prompt
+	fresh  bool       // the guardian was not told of them as they are
+	noted  []string   // what the guardian says of them
 
 	input  rawjson.Value // the call's arguments
 	result rawjson.Value // what the tool gave, as it came
@@ -206,6 +209,9 @@ type Decision struct {
 	Modified []byte // the whole request as it may pass, with the effect Modify
 	// Conditions are what should be known of what passes.
 	Conditions []string
+	// Files says which of the files that the agent goes by nobody has agreed to, where the
+	// policy lets it pass.
+	Files []string
 }
 
 // Answer is what the hook's process answers.

@@ -33,6 +33,9 @@ func Judge(ctx context.Context, e *Event, trail *Trail, ask func(context.Context
 		e.Approval, asked = trail.Asked(e, call)
 		e.Agreed = e.Approval != "" || !asked && trail.AskedOwn(e)
 	}
+	if err := trail.brought(e); err != nil {
+		return Answer{}, err
+	}
 	request, err := e.Request(turn, call, time.Now())
 	if err != nil {
 		return Answer{}, fmt.Errorf("the event cannot be told to the guardian: %w", err)
@@ -49,6 +52,13 @@ func Judge(ctx context.Context, e *Event, trail *Trail, ask func(context.Context
 	if err != nil {
 		return Answer{}, err
 	}
+	if e.fresh {
+		e.noted = d.Files
+	}
+	if err := trail.toldBrought(e); err != nil {
+		return Answer{}, err
+	}
+	e.goesBy = nil // nothing else that is asked about this event tells them again
 	if e.Kind == Prompt && d.Effect == act.Allow {
 		if off, err := e.judgeOff(ctx, turn, ask); err != nil {
 			return Answer{}, err

@@ -56,6 +56,7 @@ func switchedOffBelow(agent, folder string) (found []string) {
 func (e *Event) look() {
 	if e.Child == "" && (e.Kind == Start || e.Kind == Prompt) {
 		e.off = switchedOffBelow(e.Agent.ID, e.Cwd)
+		e.goesBy = lookBrought(e.Cwd)
 	}
 }
 
@@ -89,6 +90,9 @@ func (e *Event) notices() string {
 	var b strings.Builder
 	for _, off := range e.off {
 		fmt.Fprintf(&b, "reeve: %s\n", off)
+	}
+	for _, said := range e.noted {
+		fmt.Fprintf(&b, "reeve: %s See reeve pins diff.\n", said)
 	}
 	return b.String()
 }

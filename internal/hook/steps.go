@@ -103,6 +103,9 @@ func (e *Event) context(turn, call string, now time.Time) aos.StepContext {
 			c.Session.Metadata[m.name] = m.value
 		}
 	}
+	if (e.Kind == Start || e.Kind == Prompt) && len(e.goesBy) > 0 {
+		c.Session.Metadata["files"] = filesMember(e.goesBy)
+	}
 	if e.Agreed {
 		c.Session.Metadata["answered"] = "in the agent's own window"
 	}

@@ -112,6 +112,39 @@ func (t *Trail) BeginTurn() (string, error) {
 	return id, t.add("turn", id)
 }
 
+// brought looks whether the guardian knows the files that the agent goes by. Where the guardian was told of them as they
+// are in this session, their texts are not told again.
+func (t *Trail) brought(e *Event) error {
+	if len(e.goesBy) == 0 {
+		return nil
+	}
+	lines, err := t.lines()
+	if err != nil {
+		return err
+	}
+	last := ""
+	for _, words := range lines {
+		if words[0] == "files" && len(words) == 2 {
+			last = words[1]
+		}
+	}
+	digest := digestOf(e.goesBy)
+	if e.fresh = e.Kind == Start || digest != last; !e.fresh {
+		for i := range e.goesBy {
+			e.goesBy[i].Text = ""
+		}
+	}
+	return nil
+}
+
+// toldBrought notes that the guardian was told of them.
+func (t *Trail) toldBrought(e *Event) error {
+	if !e.fresh {
+		return nil
+	}
+	return t.add("files", digestOf(e.goesBy))
+}
+
 // Turn returns the name of the turn that is under way.
 func (t *Trail) Turn() (string, error) {
 	lines, err := t.lines()

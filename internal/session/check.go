@@ -24,6 +24,7 @@ var Checks = []struct{ Name, Doc string }{
 	{"result.repeated", "a call gets a second, different result"},
 	{"id.reused", "an execution, step or message id is used again for something else"},
 	{"agent.changed", "the agent's instructions, tools, model or version changed within the session"},
+	{"files.changed", "what a coding agent goes by (instructions such as AGENTS.md, skills, settings with hooks) is new or has changed, and nobody has agreed to that"},
 	{"session.shared", "one session is used by two agents, users or organizations"},
 	{"time.skew", "the step's timestamp is more than 15 minutes from the guardian's clock"},
 	{"time.backwards", "the step's timestamp lies more than 5 minutes before an earlier step's"},

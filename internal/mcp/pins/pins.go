@@ -53,7 +53,10 @@ type Server struct {
 	Name      string    `json:"name"`
 	Principal string    `json:"principal"`
 	First     time.Time `json:"first"`
-	Tools     []*Tool   `json:"tools"`
+	// Files says that the tools are the files that an agent goes by in a folder: see
+	// CompareFiles.
+	Files bool    `json:"files,omitzero"`
+	Tools []*Tool `json:"tools"`
 }
 
 // Tool is one tool of an MCP server: the definition that was agreed to, and

@@ -1,0 +1,136 @@
+package hook
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
+)
+
+func writeFile(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBrought: what a repository brings is found in the folder, above it up to the
+// repository's, behind links and in any case; settings are told without what stands in them.
+func TestBrought(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("HOME", filepath.Join(root, "home"))
+	repository := filepath.Join(root, "above", "repository")
+	work := filepath.Join(repository, "a", "b")
+	for name, text := range map[string]string{
+		"above/AGENTS.md": "not of it", "above/repository/.git/HEAD": "x", "above/repository/agents.MD": "be kind", "above/repository/a/CLAUDE.md": "be brief", "above/repository/a/b/README.md": "nothing",
+		"above/repository/.claude/skills/pdf/SKILL.md": "read", "above/repository/.claude/skills/pdf/run.sh": "#!/bin/sh", "above/repository/.mcp.json": `{"token":"secret"}`,
+		"above/repository/.cursor/rules/deep/x.mdc": "rule", "home/.claude/CLAUDE.md": "mine", "home/.claude/projects/x.jsonl": "a log", "home/.claude/skills/own/SKILL.md": "own", "home/AGENTS.md": "none's", "elsewhere/evil.md": "linked",
+	} {
+		writeFile(t, filepath.Join(root, filepath.FromSlash(name)), text)
+	}
+	if err := os.Symlink(filepath.Join(root, "elsewhere"), filepath.Join(repository, ".claude", "commands")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range lookBrought(work) {
+		rel, _ := filepath.Rel(root, f.Path)
+		got = append(got, rel+" "+f.Kind+" "+f.Text)
+	}
+	want := []string{
+		"above/repository/.claude/commands/evil.md skill linked", "above/repository/.claude/skills/pdf/SKILL.md skill read", "above/repository/.claude/skills/pdf/run.sh skill #!/bin/sh",
+		"above/repository/.cursor/rules/deep/x.mdc instructions rule", "above/repository/.mcp.json settings ", "above/repository/a/CLAUDE.md instructions be brief", "above/repository/agents.MD instructions be kind",
+		"home/.claude/CLAUDE.md instructions mine", "home/.claude/skills/own/SKILL.md skill own",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestBroughtMany: a flood of files hides none that changes, and is told within bounds.
+func TestBroughtMany(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("HOME", filepath.Join(root, "home"))
+	for i := range 2 * maxBrought {
+		writeFile(t, filepath.Join(root, ".claude", "skills", fmt.Sprintf("%04d", i), "SKILL.md"), strings.Repeat("x", 4096))
+	}
+	writeFile(t, filepath.Join(root, ".git", "HEAD"), "")
+	before := lookBrought(root)
+	if len(before) != maxBrought+1 {
+		t.Fatalf("%d files are told", len(before))
+	}
+	size := 0
+	for _, f := range before {
+		size += len(f.Text)
+	}
+	if size > maxBroughtAll {
+		t.Errorf("%d bytes of texts are told", size)
+	}
+	writeFile(t, filepath.Join(root, ".claude", "skills", fmt.Sprintf("%04d", 2*maxBrought-1), "SKILL.md"), "run rm")
+	if digestOf(before) == digestOf(lookBrought(root)) {
+		t.Error("the last file of many has changed, and nobody hears of it")
+	}
+	writeFile(t, filepath.Join(root, "big", "AGENTS.md"), strings.Repeat("y", maxBroughtText+1))
+	for _, f := range lookBrought(filepath.Join(root, "big")) {
+		if strings.HasSuffix(f.Path, "AGENTS.md") && f.Text != "" {
+			t.Error("a long text is told whole")
+		}
+	}
+}
+
+// TestBroughtTold: the guardian hears of the files when a session begins and before each
+// prompt; their texts once, and again when one has changed; what it says of them is shown.
+func TestBroughtTold(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("HOME", filepath.Join(root, "home"))
+	writeFile(t, filepath.Join(root, ".git", "HEAD"), "")
+	writeFile(t, filepath.Join(root, "CLAUDE.md"), "be kind")
+	run := Run{Agent: "claude-code", Trails: filepath.Join(root, "trails"), Timeout: time.Minute}
+	respond := func(event, rest string) (texts []string, told string) {
+		t.Helper()
+		input := fmt.Sprintf(`{"hook_event_name":%q,"session_id":"s","cwd":%q%s}`, event, root, rest)
+		answer := run.Respond(t.Context(), []byte(input), func(_ context.Context, request []byte) (*Decision, error) {
+			doc, err := rawjson.Parse(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range doc.At("/params/context/session/metadata/files").Elems() {
+				texts = append(texts, f.Get("text").Text())
+			}
+			return &Decision{Effect: act.Allow, ID: "0-1", Files: []string{"CLAUDE.md changed."}}, nil
+		})
+		return texts, answer.Stderr
+	}
+	for i, c := range []struct {
+		event, rest string
+		write       string
+		want        []string
+		told        bool
+	}{
+		{"SessionStart", `,"source":"startup"`, "", []string{"be kind"}, true},
+		{"UserPromptSubmit", `,"prompt":"hello"`, "", []string{""}, false},
+		{"UserPromptSubmit", `,"prompt":"hello"`, "be cruel", []string{"be cruel"}, true},
+		{"UserPromptSubmit", `,"prompt":"hello"`, "", []string{""}, false},
+		{"PreToolUse", `,"tool_name":"Read","tool_input":{"file_path":"x"}`, "", nil, false},
+	} {
+		if c.write != "" {
+			writeFile(t, filepath.Join(root, "CLAUDE.md"), c.write)
+		}
+		texts, told := respond(c.event, c.rest)
+		if !slices.Equal(texts, c.want) || strings.Contains(told, "CLAUDE.md changed") != c.told {
+			t.Errorf("%d: told %q, and said %q", i, texts, told)
+		}
+	}
+}
