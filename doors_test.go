@@ -519,11 +519,12 @@ func TestDoorsOrigin(t *testing.T) {
 	const policy = "version: 1\ndefault: allow\nlabels: [%s]\nacts: [{name: deploy, tools: [deploy_app], control: [x, list]}]\nrules: [{name: foreign, acts: deploy, when: 'action.control.exists(v, v.origin() == \"foreign\")', effect: deny, code: foreign}]\n"
 	for _, door := range doorNames {
 		for _, own := range []bool{false, true} {
-			label := ""
+			// Of a message by A2A nothing but the result shall be foreign here.
+			labels := []string{"{on: a2a.receive, servers: [anonymous], label: own}"}
 			if own {
-				label = "{tools: [deploy_app], label: own}"
+				labels = append(labels, "{tools: [deploy_app], label: own}")
 			}
-			d := newDoors(t, fmt.Sprintf(policy, label), nil)
+			d := newDoors(t, fmt.Sprintf(policy, strings.Join(labels, ", ")), nil)
 			var got []outcome
 			if ofTasks(door) {
 				got = d.calls(door, "deploy_app", `{"x":"done"}`, `{"list":["done"]}`)
