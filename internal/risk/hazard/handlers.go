@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"reeve.example/reeve/internal/lazyregexp"
+	"reeve.example/reeve/internal/risk/hazard/effects"
 )
 
 // handlers are the commands of which the effect depends on more than a word.
@@ -142,7 +143,7 @@ func (c *invocation) echo() flow {
 	}
 	f := c.joined(args)
 	if escapes || strings.Contains(f.text, `\x`) {
-		f.text = unescape(f.text)
+		f.text = effects.Unescape(f.text)
 	}
 	f.text += "\n"
 	return f
@@ -159,7 +160,7 @@ func (c *invocation) printf() flow {
 		c.vars[args[1].text] = printed.printf()
 		return flow{}
 	}
-	format := unescape(args[0].text)
+	format := effects.Unescape(args[0].text)
 	out := flow{known: args[0].known, taint: args[0].taint}
 	args = args[1:]
 	if !strings.Contains(format, "%") {
@@ -182,7 +183,7 @@ func (c *invocation) printf() flow {
 			if len(args) > 0 {
 				t := args[0].text
 				if format[i] == 'b' {
-					t = unescape(t)
+					t = effects.Unescape(t)
 				}
 				b.WriteString(t)
 				out.known = out.known && args[0].known

@@ -7,12 +7,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"reeve.example/reeve/internal/lazyregexp"
+	"reeve.example/reeve/internal/risk/hazard/effects"
 )
 
-// Code of other languages is not parsed: there are too many, and what an attack
-// needs has much the same names in all of them. A lexer common to all tells
-// words from strings; what the words can do together is what counts. A socket
-// whose ends become a program's input and output is a reverse shell in any language.
+// Code of other languages is read in two ways. Python and JavaScript are parsed, and judged
+// as the lines of a shell that would do the same: see package effects. Of all of them, and
+// there are too many to parse, a lexer common to all tells words from strings, since what an
+// attack needs has much the same names in all; what the words can do together is what counts.
+// A socket whose ends become a program's input and output is a reverse shell in any language.
 
 // ability is what a word of a program can do.
 type ability uint32
@@ -117,7 +119,7 @@ func lex(text string, hash bool) []token {
 			}
 			s := body[:end]
 			if strings.Contains(s, `\`) && len(s) < 64<<10 {
-				s = unescape(s)
+				s = effects.Unescape(s)
 			}
 			if n := len(out) - 1; join && n >= 0 && out[n].isText && out[n].text != "HOME" && len(out[n].text) < 16<<10 {
 				out[n].text += s
@@ -191,6 +193,9 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 		a.starve(at)
 		text = text[:maxProgram]
 	}
+	if (language == "python" || language == "js") && !kept {
+		a.effects(language, text, at)
+	}
 	if language == "" && strings.Contains(text, "<?") {
 		language = "php"
 	}
@@ -204,6 +209,30 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 	}
 	return p.judge(text)
 }
+
+// effects judges what code does as the lines of a shell that would do the same. Of code that
+// is not known to be all of its language, what was understood counts.
+func (a *assessor) effects(language, text string, at span) {
+	e := effects.Of(language, text)
+	for _, line := range e.Lines {
+		if !a.spend(len(line)) {
+			a.starve(at)
+			return
+		}
+		a.command(line, &at)
+	}
+	p := program{assessor: a, language: language, at: at}
+	for _, path := range e.Reads {
+		p.file(path)
+	}
+	if e.Dark {
+		a.report("shell.encoded_run", darkCode, at)
+	}
+}
+
+// darkCode is how grave it is that what code calls, or runs as code, is put together where it
+// runs. Honest programs do it, too.
+const darkCode = 0.3
 
 // maxProgram is how many bytes of a program are read.
 const maxProgram = 256 << 10

@@ -4,6 +4,8 @@ import (
 	"path"
 	"strings"
 	"unicode/utf8"
+
+	"reeve.example/reeve/internal/risk/hazard/effects"
 )
 
 // place is a sensitive location. Reading it or writing it has a weight and a
@@ -247,7 +249,7 @@ func brokenEscapes(s string) int {
 			break
 		}
 		c, d := s[i+1], s[i+2]
-		hex := digitOf(c) < 16 && digitOf(d) < 16
+		hex := effects.DigitOf(c) < 16 && effects.DigitOf(d) < 16
 		switch {
 		case c == '%' || c == '2' && d == '5':
 			n++
@@ -408,7 +410,7 @@ func decodeOnce(s string) string {
 					continue
 				}
 			}
-			hi, lo := digitOf(s[i+1]), digitOf(s[i+2])
+			hi, lo := effects.DigitOf(s[i+1]), effects.DigitOf(s[i+2])
 			if hi < 16 && lo < 16 {
 				c := byte(hi<<4 | lo)
 				raw = raw || c >= 0x80
@@ -432,7 +434,7 @@ var pathEscapes = strings.NewReplacer("0x2e", ".", "0x2f", "/", "0x5c", `\`, "0x
 func hexRune(s string) rune {
 	n := rune(0)
 	for i := range len(s) {
-		d := digitOf(s[i])
+		d := effects.DigitOf(s[i])
 		if d > 15 {
 			return -1
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"reeve.example/reeve/internal/risk/hazard/effects"
 )
 
 // Bounds of one shell text. A parser that descends needs stack in proportion to
@@ -824,7 +826,7 @@ func (s *shell) parts(parts []syntax.WordPart, b *builder, quoted bool) {
 			b.add(unquote(text, quoted && len(parts) > 0))
 		case *syntax.SglQuoted:
 			if p.Dollar {
-				b.add(unescape(p.Value))
+				b.add(effects.Unescape(p.Value))
 			} else {
 				b.add(p.Value)
 			}

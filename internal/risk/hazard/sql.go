@@ -3,6 +3,8 @@ package hazard
 import (
 	"net/url"
 	"strings"
+
+	"reeve.example/reeve/internal/risk/hazard/effects"
 )
 
 // SQL is read as tokens. A whole statement is judged by what it does; a value
@@ -103,7 +105,7 @@ func lexSQL(text string) []sqlToken {
 			i += end + 2
 		case c >= '0' && c <= '9':
 			j := i
-			for j < len(text) && (text[j] >= '0' && text[j] <= '9' || text[j] == '.' || text[j] == 'x' || digitOf(text[j]) < 16) {
+			for j < len(text) && (text[j] >= '0' && text[j] <= '9' || text[j] == '.' || text[j] == 'x' || effects.DigitOf(text[j]) < 16) {
 				j++
 			}
 			out = append(out, sqlToken{'n', strings.ToLower(text[i:j])})

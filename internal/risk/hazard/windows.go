@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"reeve.example/reeve/internal/lazyregexp"
+	"reeve.example/reeve/internal/risk/hazard/effects"
 )
 
 // Commands of Windows are read by our own reader: cmd.exe and PowerShell have
@@ -453,7 +454,7 @@ func charNumbers(text string) string {
 		if strings.HasPrefix(low[j:], "0x") {
 			k += 2
 		}
-		for k < len(text) && digitOf(text[k]) < 16 && k-j < 6 && (text[k] <= '9' || k > j+1 && strings.HasPrefix(low[j:], "0x")) {
+		for k < len(text) && effects.DigitOf(text[k]) < 16 && k-j < 6 && (text[k] <= '9' || k > j+1 && strings.HasPrefix(low[j:], "0x")) {
 			k++
 		}
 		n, err := strconv.ParseInt(text[j:k], 0, 32)

