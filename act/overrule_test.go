@@ -57,3 +57,15 @@ func TestOverruler(t *testing.T) {
 		t.Errorf("a final reason is %+v", r)
 	}
 }
+
+// TestCategory: the longest beginning of a code that is known counts.
+func TestCategory(t *testing.T) {
+	for code, want := range map[string]string{
+		"shell.download_and_run": "ASI04", "shell.reverse_shell": "ASI05", "risk.shell.download_run": "ASI04", "file.credentials": "ASI03", "file.system": "ASI02",
+		"guardian.tampering": "ASI10", "mcp.tool_held": "ASI04", "flow.foreign_host": "ASI01", "our.own": "", "": "", ".": "", "shell.": "ASI05", "shellfish": "",
+	} {
+		if got := Category(code); got != want {
+			t.Errorf("%q belongs to %q, want %q", code, got, want)
+		}
+	}
+}

@@ -180,6 +180,7 @@ type trialReason struct {
 	File    string           `json:"file,omitempty"`
 	Line    int              `json:"line,omitempty"`
 	Code    string           `json:"code"`
+	OWASP   string           `json:"owasp,omitempty"` // the category that the code belongs to
 	Effect  string           `json:"effect"`
 	Message string           `json:"message"`
 	Instead string           `json:"instead,omitempty"`
@@ -194,7 +195,7 @@ type trialReason struct {
 func tried(d *act.Decision, x policy.Explanation, inputs []aos.ToolArgumentValue, modified []byte) trial {
 	t := trial{Effect: d.Effect.String(), Reasons: []trialReason{}, Conditions: d.Conditions, Risk: d.Risk, Policy: d.Policy}
 	for _, r := range d.Reasons {
-		out := trialReason{Rule: r.Rule, Code: r.Code, Effect: r.Effect.String(), Message: r.Message, Instead: r.Instead, Note: noteOf(r.Final, r.Exception, r.Observe)}
+		out := trialReason{Rule: r.Rule, Code: r.Code, OWASP: act.Category(r.Code), Effect: r.Effect.String(), Message: r.Message, Instead: r.Instead, Note: noteOf(r.Final, r.Exception, r.Observe)}
 		for _, rule := range x.Rules {
 			if rule.Rule != r.Rule || !rule.Matched {
 				continue
@@ -263,6 +264,9 @@ func printReasons(w io.Writer, reasons []trialReason) {
 		where, note := r.Code, ""
 		if r.File != "" {
 			where = fmt.Sprintf("%s:%d", r.File, r.Line)
+		}
+		if r.OWASP != "" {
+			where += ", " + r.OWASP
 		}
 		if r.Note != "" {
 			note = " (" + r.Note + ")"

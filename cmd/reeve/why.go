@@ -195,7 +195,7 @@ func printWhy(w io.Writer, d *operator.DecisionShown) {
 	}
 	var reasons []trialReason
 	for _, r := range d.Reasons {
-		one := trialReason{Rule: r.Rule, Code: r.Code, Effect: r.Effect, Message: r.Message, Instead: r.Instead, Note: noteOf(r.Final, r.Exception, r.Observe), Ways: r.Ways}
+		one := trialReason{Rule: r.Rule, Code: r.Code, OWASP: r.OWASP, Effect: r.Effect, Message: r.Message, Instead: r.Instead, Note: noteOf(r.Final, r.Exception, r.Observe), Ways: r.Ways}
 		if r.Says != nil {
 			one.File, one.Line, one.Saw = r.Says.File, r.Says.Line, sawOf(r.Says.Values)
 		}

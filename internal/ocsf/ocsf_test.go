@@ -9,17 +9,6 @@ import (
 	"testing"
 )
 
-func TestCategory(t *testing.T) {
-	for code, want := range map[string]string{
-		"shell.download_and_run": "ASI04", "shell.reverse_shell": "ASI05", "risk.shell.download_run": "ASI04", "file.credentials": "ASI03", "file.system": "ASI02",
-		"guardian.tampering": "ASI10", "mcp.tool_held": "ASI04", "flow.foreign_host": "ASI01", "our.own": "", "": "", ".": "", "shell.": "ASI05", "shellfish": "",
-	} {
-		if got := Category(code); got != want {
-			t.Errorf("%q belongs to %q, want %q", code, got, want)
-		}
-	}
-}
-
 // TestSchema: the schema that events are held against is the one that was compiled, and
 // its licence lies beside it.
 func TestSchema(t *testing.T) {

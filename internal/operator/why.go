@@ -62,7 +62,9 @@ func (d *DecisionShown) Final() bool {
 // ReasonShown is a reason, with the rule that gives it as it stood in the policy then.
 type ReasonShown struct {
 	ledger.Reason
-	Says *RuleShown `json:"says,omitzero"`
+	// OWASP is the category of the Top 10 for Agentic Applications that the code belongs to.
+	OWASP string     `json:"owasp,omitzero"`
+	Says  *RuleShown `json:"says,omitzero"`
 	// Ways are those of values, from what brought them in to what would carry them out.
 	Ways []Way `json:"ways,omitempty"`
 }
@@ -129,7 +131,7 @@ func (p *Replays) Explain(ctx context.Context, pos act.Position) (*DecisionShown
 		}
 		d.Risk, d.Held, d.Edits = kept.Risk, kept.Approval, kept.Edits
 		for _, reason := range kept.Reasons {
-			shown := ReasonShown{Reason: reason}
+			shown := ReasonShown{Reason: reason, OWASP: act.Category(reason.Code)}
 			for _, t := range reason.Traces {
 				shown.Ways = append(shown.Ways, p.wayOf(ctx, t, d.Tool))
 			}
