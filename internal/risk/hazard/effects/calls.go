@@ -246,7 +246,7 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 		return w.shell(first)
 	case "run":
 		if t, ok := a.option("shell").known(); ok && t != "False" && t != "false" || a.option("shell").what == "True" || a.option("shell").what == "true" {
-			if first.items != nil && len(first.items) > 0 {
+			if len(first.items) > 0 {
 				return w.shell(joinWith(first.items, " "))
 			}
 			if rest := a.is(1); rest.items != nil {
