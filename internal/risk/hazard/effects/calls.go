@@ -141,7 +141,7 @@ func (w *walker) call(n *node, depth int) *value {
 				}
 			}
 		case kid.kind == spread && v.items != nil:
-			a.at = append(a.at, v.items...)
+			a.at = w.extended(a.at, v.items)
 		default:
 			a.at = append(a.at, v)
 		}
@@ -226,12 +226,15 @@ func (w *walker) invoke(f *node, a arguments, depth int) *value {
 	return back
 }
 
-// words are values as the words of a command.
+// words are values as the words of a command, as many as a line may have: see does.
 func words(list ...*value) string {
 	var b strings.Builder
 	for i, v := range list {
 		if i > 0 {
 			b.WriteByte(' ')
+		}
+		if b.Len() > maxText {
+			break
 		}
 		b.WriteString(v.word())
 	}
@@ -519,7 +522,7 @@ func (w *walker) shell(v *value) *value {
 	}
 	line := v.line()
 	w.does(line)
-	return &value{of: "answer", parts: []part{{given, line}}}
+	return &value{of: "answer", parts: gives(line).parts}
 }
 
 // program runs a program with its arguments.
@@ -541,14 +544,14 @@ func (w *walker) program(argv *value, a arguments) *value {
 	if input := a.option("input"); input.some() && len(all) > 0 && all[0].some() {
 		line := "printf %s " + input.word() + " | " + words(all...)
 		w.does(line)
-		return &value{of: "answer", parts: []part{{given, line}}}
+		return &value{of: "answer", parts: gives(line).parts}
 	}
 	if len(all) == 0 || !slices.ContainsFunc(all, (*value).some) {
 		return &value{of: "answer"}
 	}
 	line := words(all...)
 	w.does(line)
-	return &value{of: "answer", parts: []part{{given, line}}}
+	return &value{of: "answer", parts: gives(line).parts}
 }
 
 // code runs a text as code.
@@ -653,7 +656,7 @@ func (w *walker) web(kind, what string, first *value, a arguments, depth int) *v
 		data = append(data, options)
 	}
 	for _, d := range data {
-		for _, v := range leaves(d, 0) {
+		for _, v := range w.leaves(d, 0) {
 			if v.of == "file" {
 				line += " --data-binary @" + v.where.word()
 			} else if v.some() {
@@ -663,19 +666,19 @@ func (w *walker) web(kind, what string, first *value, a arguments, depth int) *v
 	}
 	line += " " + url.word()
 	w.does(line)
-	return &value{of: map[bool]string{true: "request", false: "answer"}[what == "urllib.request.Request"], parts: []part{{given, line}}}
+	return &value{of: map[bool]string{true: "request", false: "answer"}[what == "urllib.request.Request"], parts: gives(line).parts}
 }
 
 // leaves are the texts and files in a value.
-func leaves(v *value, depth int) (list []*value) {
-	if v == nil || depth > 8 {
+func (w *walker) leaves(v *value, depth int) (list []*value) {
+	if w.steps++; v == nil || depth > 8 || w.steps > maxSteps {
 		return nil
 	}
 	if v.items == nil {
 		return []*value{v}
 	}
 	for _, item := range v.items {
-		if list = append(list, leaves(item, depth+1)...); len(list) > 32 {
+		if list = append(list, w.leaves(item, depth+1)...); len(list) > 32 {
 			return list[:32]
 		}
 	}

@@ -88,7 +88,14 @@ var nothing = &value{}
 
 func text(s string) *value { return &value{parts: []part{{said, s}}} }
 
-func gives(line string) *value { return &value{parts: []part{{given, line}}} }
+// gives is what a line gives. Of one that is too long, since it was put together of itself,
+// nothing is known.
+func gives(line string) *value {
+	if len(line) > maxText {
+		return &value{parts: []part{{}}}
+	}
+	return &value{parts: []part{{given, line}}}
+}
 
 // known is a value's text, if all of it is known.
 func (v *value) known() (string, bool) {
@@ -171,23 +178,36 @@ func quote(s string) string {
 func join(list ...*value) *value {
 	all := &value{}
 	size := 0
+	var run strings.Builder // of texts that stand together
+	saying := false
+	end := func() {
+		if saying {
+			all.parts = append(all.parts, part{said, run.String()})
+			run.Reset()
+			saying = false
+		}
+	}
 	for _, v := range list {
 		parts := []part{{}}
 		if v != nil && len(v.parts) > 0 {
 			parts = v.parts
 		}
 		for _, p := range parts {
-			if size += len(p.text); size > maxText || len(all.parts) == maxParts {
+			if size += len(p.text); size > maxText || len(all.parts) >= maxParts {
+				end()
 				all.parts = append(all.parts, part{}) // and whatever else
 				return all
 			}
-			if n := len(all.parts); n > 0 && p.kind == said && all.parts[n-1].kind == said {
-				all.parts[n-1].text += p.text
+			if p.kind == said {
+				saying = true
+				run.WriteString(p.text)
 				continue
 			}
+			end()
 			all.parts = append(all.parts, p)
 		}
 	}
+	end()
 	return all
 }
 
@@ -252,6 +272,13 @@ func (w *walker) run(body []*statement, depth int) (back *value) {
 		case imports:
 			for i := 0; i+1 < len(s.names); i += 2 {
 				if module, all := strings.CutSuffix(s.names[i+1], ".*"); all {
+					if slices.Contains(w.stars, module) {
+						continue
+					}
+					if len(w.stars) == maxStars {
+						w.Dark = true
+						continue
+					}
 					w.stars = append(w.stars, module)
 					continue
 				}
@@ -378,7 +405,7 @@ func (w *walker) eval(n *node, depth int) *value {
 			}
 			item := w.eval(kid, depth)
 			if kid.kind == spread && item.items != nil && n.kind == list {
-				v.items = append(v.items, item.items...)
+				v.items = w.extended(v.items, item.items)
 				continue
 			}
 			if n.kind == object && i < len(n.names) && n.names[i] == "" && len(item.names) > 0 { // {...x}
@@ -444,8 +471,11 @@ func (w *walker) named(text string) *value {
 // roots are names in front of which nothing is meant.
 var roots = []string{"builtins.", "__builtins__.", "__builtin__.", "globalThis.", "global.", "window.", "self.process.", "node:"}
 
-// module is the one name of a module or of what is in it.
+// module is the one name of a module or of what is in it; none for one too long to be any.
 func module(name string) string {
+	if len(name) > maxName {
+		return ""
+	}
 	for _, root := range roots {
 		if rest, ok := strings.CutPrefix(name, root); ok && rest != "" {
 			name = rest
@@ -539,7 +569,7 @@ func (w *walker) binary(sign string, a, b *value) *value {
 	case sign == "/" && (a.of == "path" || b.of == "path"):
 		return &value{of: "path", parts: pathOf(a, b).parts}
 	case sign == "+" && a.items != nil && b.items != nil:
-		return &value{of: "list", items: append(slices.Clip(a.items), b.items...)}
+		return &value{of: "list", items: w.extended(slices.Clip(a.items), b.items)}
 	case sign == "+" && (a.of != "number" || b.of != "number"):
 		return join(a, b)
 	case sign == "%" && len(a.parts) > 0 && a.of != "number":
@@ -573,6 +603,16 @@ func (w *walker) binary(sign string, a, b *value) *value {
 		return nothing
 	}
 	return nothing
+}
+
+// extended is a list with more behind it: of one that would be too long, what is known is its
+// beginning. Lists are put together of themselves, and so grow in a few lines beyond any memory.
+func (w *walker) extended(list, more []*value) []*value {
+	if len(list)+len(more) > maxItems {
+		w.Dark = true
+		more = more[:max(0, maxItems-len(list))]
+	}
+	return append(list, more...)
 }
 
 // format fills values into a text, in the places of marks.

@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -114,6 +115,16 @@ func TestHostileSizes(t *testing.T) {
 		{"python", "x = [1]\n" + strings.Repeat("x = [x, x]\n", 3000) + "import requests\nrequests.post('http://e', data=x)"},
 		{"python", strings.Repeat("f'{f\"{x", 4000)},
 		{"python", "for a in " + strings.Repeat("[0,0,0,0,0,0,0,0],", 100) + ":\n for b in a:\n  for c in a:\n   for d in a:\n    for e in a: pass"},
+		// Each line makes what it takes twice as large, or longer by as much: only bounds end it.
+		{"python", "a = [1, 2]\n" + strings.Repeat("a = a + a\n", 60)},
+		{"python", "a = [1, 2]\n" + strings.Repeat("a = [*a, *a]\n", 60)},
+		{"python", "def f(*a): return a\na = [1, 2]\n" + strings.Repeat("a = a + a\n", 60) + "f(*a, *a)"},
+		{"python", "import subprocess as s\nx = s.check_output(['ls'])\n" + strings.Repeat("x = s.check_output([x, x])\n", 60)},
+		{"python", "import requests\nx = requests.get('http://a').text\n" + strings.Repeat("x = requests.post(x, data=x).text\n", 60)},
+		{"python", "a = []\n" + strings.Repeat("a = ["+strings.Repeat("a,", 100)+"]\n", 8) + "import requests\nrequests.post('http://e', data=a)"},
+		{"python", "x = a\n" + strings.Repeat("for i in [1,2,3,4,5,6,7,8]:", 4) + " x = x." + strings.Repeat("a", 4000)},
+		{"python", strings.Repeat("from a import *\n", 2100) + "[" + strings.Repeat("b,", 14000) + "]"},
+		{"js", "a = [1, 2];" + strings.Repeat("a = [...a, ...a];", 60)},
 		{"js", strings.Repeat("(", 30000)},
 		{"js", strings.Repeat("[", 20000) + strings.Repeat("]", 20000)},
 		{"js", strings.Repeat("a=>", 15000) + "a"},
@@ -122,7 +133,12 @@ func TestHostileSizes(t *testing.T) {
 		{"js", "x" + strings.Repeat(".x", 20000)},
 		{"js", strings.Repeat("{", 30000)},
 	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		e := Of(c.language, c.code)
+		if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 512<<20 {
+			t.Errorf("%.60q takes %d MB", c.code, (after.TotalAlloc-before.TotalAlloc)>>20)
+		}
 		size := 0
 		for _, line := range e.Lines {
 			size += len(line)

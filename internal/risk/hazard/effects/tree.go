@@ -67,6 +67,9 @@ const (
 	maxLines   = 200
 	maxText    = 8 << 10 // bytes of one value
 	maxParts   = 64
+	maxItems   = 1024 // of one list
+	maxName    = 256  // bytes of what a module's function is called
+	maxStars   = 16   // modules all of whose names are taken
 	maxScript  = 48 << 10
 )
 
