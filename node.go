@@ -260,12 +260,13 @@ func (n *Node) noteRestored(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	details := map[string]string{"records": strconv.FormatUint(head.Size, 10), "checkpoint": string(head.Checkpoint)}
+	what, details := "restore", map[string]string{"records": strconv.FormatUint(head.Size, 10), "checkpoint": string(head.Checkpoint)}
 	if former := n.log.Former(); former != nil { // the head is of this key already
+		what = strings.TrimPrefix(ledger.KindNewKey, "admin.")
 		details["checkpoint"], details["key"] = string(former), n.log.VerifierKey()
 		n.logger.Warn("the ledger goes on with another key, since the one before is lost: give who verifies it this one", "key", n.log.VerifierKey())
 	}
-	if _, err := n.guard.Note(ctx, "restore", identity.Operator, details); err != nil {
+	if _, err := n.guard.Note(ctx, what, identity.Operator, details); err != nil {
 		return err
 	}
 	n.logger.Warn("the ledger goes on from a backup: records that came after it are not in this database", "log", n.LogName(), "records", head.Size)

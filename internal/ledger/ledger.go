@@ -247,8 +247,11 @@ func Open(ctx context.Context, cfg Config) (*Log, error) {
 	if l.signer, err = newSigner(cfg.Origin, cfg.Seed, lease.Log); err == nil {
 		err = sameSeed(ctx, cfg)
 	}
-	if cfg.NewKey && errors.Is(err, ErrOtherSeed) {
+	switch {
+	case cfg.NewKey && errors.Is(err, ErrOtherSeed):
 		err = l.takeOver(ctx)
+	case cfg.NewKey && err == nil:
+		err = l.tookOver(ctx)
 	}
 	if err == nil {
 		err = l.committer.start(ctx, l)
@@ -296,6 +299,10 @@ func sameSeed(ctx context.Context, cfg Config) error {
 // another key: the log of this key begins with its records, and goes on from there.
 const FormerPlace = "the log before, of another key"
 
+// KindNewKey is the kind of the record that says so, among the first that the new key signs:
+// what the place says can be written by whoever writes the database, and a record cannot.
+const KindNewKey = "admin.restore.new_key"
+
 // takeOver notes the checkpoint that another key signed, as the one that this log goes on
 // from. That its root is the tree's is looked at by load; who signed it, nobody can here.
 func (l *Log) takeOver(ctx context.Context) error {
@@ -312,6 +319,25 @@ func (l *Log) takeOver(ctx context.Context) error {
 	}
 	l.former = head.Checkpoint
 	return l.cfg.Store.PutAnchor(ctx, Anchor{Log: l.lease.Log, Size: cp.Size, Place: FormerPlace, At: l.cfg.Now(), Checkpoint: head.Checkpoint})
+}
+
+// tookOver finds the checkpoint that takeOver noted, where the node ended after its first
+// records and before the one that says so.
+func (l *Log) tookOver(ctx context.Context) error {
+	head, err := l.cfg.Store.Head(ctx, l.lease.Log)
+	if err != nil {
+		return err
+	}
+	anchors, err := l.cfg.Store.Anchors(ctx, l.lease.Log)
+	if err != nil {
+		return err
+	}
+	for _, n := range anchors {
+		if n.Place == FormerPlace && n.Size < head.Size && head.Size < n.Size+namedWithin {
+			l.former = n.Checkpoint
+		}
+	}
+	return nil
 }
 
 // opens reads the checkpoint that the log stands under: signed by its key or, until the

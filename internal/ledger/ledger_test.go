@@ -676,6 +676,13 @@ func TestNewKey(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
+	// A node that ended before it had recorded what it goes on from still knows it.
+	if l, err = ledger.Open(t.Context(), cfg); err != nil || !bytes.Equal(l.Former(), kept[len(kept)-1]) {
+		t.Fatalf("opened once more: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
 	verified := func(formerKeys ...string) *ledger.Report {
 		r, err := ledger.Verify(t.Context(), s, ledger.VerifyOptions{TrustedKey: key, FormerKeys: formerKeys, Checkpoints: kept})
 		if err != nil {
@@ -697,6 +704,71 @@ func TestNewKey(t *testing.T) {
 	}
 	if r := verified(key); r.OK() || r.FormerProved {
 		t.Errorf("with a key that signed nothing of it: %+v", r)
+	}
+	// Neither stands without the other, and the checkpoint is never one of this key's, which
+	// would be proved without the former.
+	for _, tt := range []struct {
+		name    string
+		record  bool   // the record that a node writes first
+		former  string // the key that is given, and not the right one
+		anchors []ledger.Anchor
+		want    string
+	}{
+		{"neither", false, "", nil, ""},
+		{"a former key for nothing", false, former, nil, "A former key of this log was given"},
+		{"the place was taken away", true, "", nil, "it was taken away"},
+		{"whole", true, former, []ledger.Anchor{{Size: 200, Checkpoint: kept[len(kept)-1]}}, ""},
+		{"another of this key was put there", true, "", []ledger.Anchor{{Size: 100, Checkpoint: nil}}, "signed with this log's own key"},
+	} {
+		s := openStore(t, t.TempDir())
+		l := openLog(t, s)
+		if tt.name == "whole" {
+			fill(t, s, l, 200)
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			cfg := cfg
+			cfg.Store = s
+			var err error
+			if l, err = ledger.Open(t.Context(), cfg); err != nil {
+				t.Fatal(err)
+			}
+			head, err := s.Head(t.Context(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.anchors[0].Checkpoint = head.Checkpoint
+		} else {
+			own := fill(t, s, l, 100)
+			for i := range tt.anchors {
+				tt.anchors[i].Checkpoint = own[0]
+			}
+		}
+		for _, n := range tt.anchors {
+			n.Place, n.At = ledger.FormerPlace, time.Now()
+			if err := s.PutAnchor(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if tt.record {
+			e := entry(0)
+			e.Record.Kind = ledger.KindNewKey
+			wait(t, enqueue(t, l, e))
+		}
+		opt := ledger.VerifyOptions{TrustedKey: l.VerifierKey()}
+		if tt.former != "" {
+			opt.FormerKeys = []string{tt.former}
+		}
+		r, err := ledger.Verify(t.Context(), s, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if said := fmt.Sprint(r.Problems); r.OK() != (tt.want == "") || !strings.Contains(said, tt.want) || r.FormerProved != (tt.name == "whole") {
+			t.Errorf("%s: proved %v, %s", tt.name, r.FormerProved, said)
+		}
 	}
 	// Only once is the key a new one.
 	cfg.Seed = bytes.Repeat([]byte{8}, 32)

@@ -113,7 +113,8 @@ type audit struct {
 	broken        bool   // the last checkpoint compared does not
 	time          time.Time
 	former        []*verifier
-	names         bool              // a record says that the log goes on from another's
+	before        []uint64          // sizes at which the database says that a log of another key ended
+	named         []uint64          // records that say that it did
 	hashes        map[string]uint64 // of policies, and the first record that names each
 }
 
@@ -154,7 +155,9 @@ func Verify(ctx context.Context, store Reader, opt VerifyOptions) (*Report, erro
 		if err != nil {
 			return nil, err
 		}
-		a.former = append(a.former, former)
+		if former.Name() == key.Name() { // of several logs each has its own
+			a.former = append(a.former, former)
+		}
 	}
 	if err := a.gather(key, head); err != nil {
 		return nil, err
@@ -165,9 +168,7 @@ func Verify(ctx context.Context, store Reader, opt VerifyOptions) (*Report, erro
 	if err := a.tiles(head); err != nil {
 		return nil, err
 	}
-	if r := a.report; r.Former > 0 && r.Former >= head.Pruned && !a.names {
-		a.problem(r.Former, r.Former, "The database says that the log goes on from another key's at record %s, and no record there says so.", a.id(r.Former))
-	}
+	a.taken(head)
 	if err := a.beyond(head); err != nil {
 		return nil, err
 	}
@@ -218,6 +219,25 @@ func (a *audit) opened(key *verifier, signed []byte) (cp Checkpoint, proved bool
 	return old, false, nil
 }
 
+// taken holds what the database says of other keys against the records that say it. Either
+// without the other was written, or taken away, by somebody who has not the log's key.
+func (a *audit) taken(head Head) {
+	fits := func(size, named uint64) bool { return named >= size && named < size+namedWithin }
+	for _, size := range a.before {
+		if size >= head.Pruned && !slices.ContainsFunc(a.named, func(n uint64) bool { return fits(size, n) }) {
+			a.problem(size, size, "The database says that the log goes on from another key's at record %s, and no record there says so.", a.id(size))
+		}
+	}
+	for _, n := range a.named {
+		if !slices.ContainsFunc(a.before, func(size uint64) bool { return fits(size, n) }) {
+			a.problem(n, n+1, "Record %s says that the log goes on from another key's, and the database does not have the checkpoint with which that ended: it was taken away.", a.id(n))
+		}
+	}
+	if len(a.former) > 0 && len(a.before) == 0 {
+		a.problem(0, 0, "A former key of this log was given, and nothing says that it goes on from another key's: that was taken away, or the log is another one.")
+	}
+}
+
 // gather collects the checkpoints that the log must agree with, by size.
 func (a *audit) gather(key *verifier, head Head) error {
 	anchors, err := a.store.Anchors(a.ctx, a.opt.Log)
@@ -227,6 +247,7 @@ func (a *audit) gather(key *verifier, head Head) error {
 	for _, n := range anchors {
 		if n.Place == FormerPlace {
 			a.report.Former = max(a.report.Former, n.Size)
+			a.before = append(a.before, n.Size)
 		}
 	}
 	switch cp, err := key.open(head.Checkpoint); {
@@ -252,6 +273,10 @@ func (a *audit) gather(key *verifier, head Head) error {
 		cp, proved, err := a.opened(key, n.Checkpoint)
 		if n.Place == FormerPlace && err != nil {
 			a.problem(0, n.Size, "The checkpoint with which the log before ended, at %d records, is not signed with the former key that was given.", n.Size)
+			continue
+		}
+		if _, err := key.open(n.Checkpoint); n.Place == FormerPlace && err == nil { // or it would be proved by a key that was never given
+			a.problem(0, n.Size, "The checkpoint with which the log before ended, at %d records, is signed with this log's own key: it was put there.", n.Size)
 			continue
 		}
 		if err != nil || cp.Size != n.Size {
@@ -423,8 +448,8 @@ func (a *audit) tile(t *found) (err error) {
 			continue
 		}
 		a.time = r.Time
-		if f := a.report.Former; f > 0 && r.Kind == "admin.restore" && r.Index >= f && r.Index < f+namedWithin {
-			a.names = true
+		if r.Kind == KindNewKey {
+			a.named = append(a.named, r.Index)
 		}
 		if _, seen := a.hashes[r.Policy]; !seen && r.Policy != "" {
 			a.hashes[r.Policy] = r.Index
