@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -122,11 +123,21 @@ tells what the backup lacks.`,
 			if newLog {
 				word = []byte(datadir.NewLog)
 			}
-			if err := writeNew(restored, word); err != nil && !errors.Is(err, fs.ErrExist) {
-				return err
+			wrote := writeNew(restored, word)
+			if errors.Is(wrote, fs.ErrExist) {
+				// Of one that was killed, or that no node has begun with yet. By another's word the
+				// node would take a new key unasked, or none.
+				if said, err := os.ReadFile(restored); err != nil || !bytes.Equal(said, word) {
+					return errors.Join(err, fmt.Errorf("%s is left of another restore, which was with --new-log where this one is not, or the other way: remove it first", restored))
+				}
+			} else if wrote != nil {
+				return wrote
 			}
 			if err := sqlite.Restore(a[0], cfg.Data); err != nil {
-				return errors.Join(err, os.Remove(restored))
+				if wrote == nil { // another's is of the database that is there
+					err = errors.Join(err, os.Remove(restored))
+				}
+				return err
 			}
 			out := cmd.OutOrStdout()
 			fmt.Fprintf(out, "restored %s into %s\n", a[0], cfg.Data)
