@@ -73,7 +73,7 @@ var arrows = map[string]string{
 	"a2g/intent":                        "act internal/approval internal/guard internal/ledger",
 	"a2g":                               "a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/canon internal/content internal/jsonrpc internal/params internal/quota internal/rawjson internal/wording internal/ledger internal/policy",
 	"internal/server":                   "act internal/agent internal/identity internal/jsonrpc internal/quota task",
-	"internal/retention":                "a2a act internal/bom internal/engine internal/guard internal/ledger internal/store task",
+	"internal/retention":                "internal/identity a2a act internal/bom internal/engine internal/guard internal/ledger internal/store task",
 	"internal/operator":                 "internal/deliver internal/evidence internal/bom a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/nodes internal/policy internal/replay internal/report internal/retention internal/server internal/words internal/habits internal/hook internal/rawjson internal/target",
 	"internal/console":                  "act internal/agent internal/approval internal/habits internal/identity internal/ledger internal/mcp/pins internal/mcp/proxy internal/operator internal/report internal/server internal/visible internal/words flow internal/replay task",
 	"internal/export":                   "internal/ledger",

@@ -11,6 +11,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/task"
 )
@@ -34,7 +35,7 @@ func (s *Server) RemoveOld(ctx context.Context, before time.Time) (removed int, 
 	}
 	r := &remover{s: s, what: "retention", by: s.self(), details: map[string]string{"what": "a2a", "before": before.UTC().Format(time.RFC3339)}, list: true,
 		left: func(t *record) { _, _ = stays(t) }}
-	err = r.each(ctx, "", func(t *record) (bool, error) {
+	err = r.each(ctx, "", false, func(t *record) (bool, error) {
 		if t.waits() || !t.Updated.Before(before) {
 			return stays(t)
 		}
@@ -49,12 +50,16 @@ func (s *Server) RemoveOld(ctx context.Context, before time.Time) (removed int, 
 	return r.removed, shown, err
 }
 
-// RemoveOf removes all tasks of a user likewise, and returns their ids. Those that
+// RemoveOf removes all tasks of a user likewise, with those that others began for the user, and returns their ids. Those that
 // are being worked on stay, and are counted.
 func (s *Server) RemoveOf(ctx context.Context, user string, by act.Principal) (ids []string, busy int, err error) {
 	r := &remover{s: s, what: "erase", by: by, details: map[string]string{"what": "a2a"}}
-	err = r.each(ctx, prefixOf(user), func(t *record) (bool, error) {
-		if t.User != user {
+	prefix := prefixOf(user)
+	if identity.ActingFor(user) != nil {
+		prefix = "" // who acts for the user has a name of its own: all are looked at
+	}
+	err = r.each(ctx, prefix, true, func(t *record) (bool, error) {
+		if t.User != user && (t.Delegation == nil || t.Delegation.OnBehalfOf != user) {
 			return false, nil
 		}
 		over, err := s.over(ctx, t, func(*task.Row) bool { return true })
@@ -101,11 +106,11 @@ type remover struct {
 }
 
 // each removes the tasks that are wanted, of those whose ids begin with a prefix.
-func (r *remover) each(ctx context.Context, prefix string, wanted func(t *record) (bool, error)) error {
+func (r *remover) each(ctx context.Context, prefix string, whole bool, wanted func(t *record) (bool, error)) error {
 	var failed error
 	for t, err := range r.s.tasks.All(ctx, ledger.ItemQuery{Prefix: prefix}) {
 		if damaged, ok := errors.AsType[*guard.DamagedError](err); ok {
-			if prefix != "" { // nobody knows whose it is: the erasure is not whole
+			if whole { // nobody knows whose it is: the erasure is not whole
 				failed = damaged
 			}
 			continue

@@ -55,6 +55,8 @@ type Trees interface {
 	EndedTrees(ctx context.Context, before time.Time, after Place) (roots []ID, next Place, err error)
 	// TreesOf returns the roots of some of a user's trees likewise, in whatever state.
 	TreesOf(ctx context.Context, user string, after Place) (roots []ID, next Place, err error)
+	// UsersEnding returns the users of tasks whose names end so.
+	UsersEnding(ctx context.Context, end string) (users []string, err error)
 	// RemoveTrees removes trees that are not being executed, and returns those. With
 	// before it leaves also those that have not ended as a whole before that time, that
 	// have a run to come, and whose tasks were copied or linked by a tree that is there.

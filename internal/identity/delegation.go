@@ -50,6 +50,16 @@ func delegation(claims map[string]any, issuer, subject string) (name string, d *
 	return name, &said, nil
 }
 
+// ActingFor is how the names of principals end that act for a subject. Others may end so,
+// too: DelegationIn says of each whom it acts for.
+func ActingFor(principal string) (ends []string) {
+	_, subject, ok := strings.Cut(principal, "#")
+	if !ok || !strings.HasPrefix(principal, "jwt:") {
+		return nil
+	}
+	return []string{actsFor + subject, actsFor + principal}
+}
+
 // DelegationIn is what the name of a principal says of by whose leave it acts: who acts, and
 // for whom. It is nil where the principal acts for itself.
 func DelegationIn(name string) *act.Delegation {

@@ -9,6 +9,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/engine"
+	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/task"
 )
@@ -110,13 +111,35 @@ type person struct {
 	ended []task.ID
 }
 
-// tasksOf lists a user's trees.
+// tasksOf lists a user's trees, with those that others made for the user.
 func (k *Keeper) tasksOf(ctx context.Context, id string) (person, error) {
 	who := person{id: id, trees: map[string]bool{}, a2a: map[string]bool{}}
-	for after := (task.Place{}); ; {
-		roots, next, err := k.Store.TreesOf(ctx, id, after)
+	names := []string{id}
+	for _, end := range identity.ActingFor(id) {
+		ending, err := k.Store.UsersEnding(ctx, end)
 		if err != nil {
-			return who, fmt.Errorf("the user's tasks: %w", err)
+			return who, fmt.Errorf("who has tasks for the user: %w", err)
+		}
+		for _, name := range ending {
+			if d := identity.DelegationIn(name); d != nil && d.OnBehalfOf == id {
+				names = append(names, name)
+			}
+		}
+	}
+	for _, name := range names {
+		if err := k.addTasks(ctx, &who, name); err != nil {
+			return who, err
+		}
+	}
+	return who, nil
+}
+
+// addTasks adds the trees that one name has made.
+func (k *Keeper) addTasks(ctx context.Context, who *person, name string) error {
+	for after := (task.Place{}); ; {
+		roots, next, err := k.Store.TreesOf(ctx, name, after)
+		if err != nil {
+			return fmt.Errorf("the user's tasks: %w", err)
 		}
 		for _, root := range roots {
 			who.trees[root.String()] = true
@@ -125,14 +148,14 @@ func (k *Keeper) tasksOf(ctx context.Context, id string) (person, error) {
 				if wrong, ok := errors.AsType[*task.Error](err); ok && wrong.Code == task.CodeNotFound {
 					continue
 				}
-				return who, fmt.Errorf("the user's task %s: %w", root, err)
+				return fmt.Errorf("the user's task %s: %w", root, err)
 			}
 			if row.Open == 0 {
 				who.ended = append(who.ended, root)
 			}
 		}
 		if who.roots = append(who.roots, roots...); next == (task.Place{}) {
-			return who, nil
+			return nil
 		}
 		after = next
 	}

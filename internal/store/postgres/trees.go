@@ -86,6 +86,18 @@ func (s *Store) TreesOf(ctx context.Context, user string, after task.Place) (roo
 		text(user), layout.Nanoseconds(after.Created), pgtype.UUID{Bytes: after.ID, Valid: true}, lookRows)
 }
 
+// UsersEnding returns the users whose names end so. See task.Trees.
+func (s *Store) UsersEnding(ctx context.Context, end string) (users []string, err error) {
+	rows, err := s.pool.Query(ctx, `SELECT DISTINCT owner FROM task WHERE right(owner, length($1::text)) = $1::text ORDER BY owner`, text(end))
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (user string, err error) {
+		err = row.Scan(&user)
+		return untext(user), err
+	})
+}
+
 // RemoveTrees removes trees. See task.Trees. It takes the locks of their roots
 // as a commit does, so that no commit changes a tree meanwhile.
 func (s *Store) RemoveTrees(ctx context.Context, roots []task.ID, before time.Time, why string) (gone []task.Gone, err error) {

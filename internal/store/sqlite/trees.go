@@ -110,6 +110,18 @@ func (s *Store) TreesOf(ctx context.Context, user string, after task.Place) (roo
 		user, layout.Nanoseconds(after.Created), after.ID[:], int64(lookRows))
 }
 
+// UsersEnding returns the users whose names end so. See task.Trees.
+func (s *Store) UsersEnding(ctx context.Context, end string) (users []string, err error) {
+	err = s.read(ctx, func(c *sqlite.Conn) error {
+		users = nil
+		return query(c, `SELECT DISTINCT owner FROM task WHERE substr(owner, -length(CAST(?1 AS TEXT))) = CAST(?1 AS TEXT) ORDER BY owner`, func(stmt *sqlite.Stmt) error {
+			users = append(users, stmt.ColumnText(0))
+			return nil
+		}, end)
+	})
+	return users, err
+}
+
 // RemoveTrees removes trees. See task.Trees.
 func (s *Store) RemoveTrees(ctx context.Context, roots []task.ID, before time.Time, why string) (gone []task.Gone, err error) {
 	text, args := `SELECT size FROM task r WHERE r.id = CAST(?1 AS BLOB) AND r.parent IS NULL AND r.open = 0`, []any{nil}

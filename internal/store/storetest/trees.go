@@ -188,6 +188,11 @@ func treesOf(t *testing.T, s *suite) {
 	for some := range slices.Chunk(all, 1000) {
 		s.write(w, &task.Writes{New: some})
 	}
+	for end, want := range map[string][]string{"me": {"me"}, "*$1?": {"%_*$1?"}, "字 🜁": {"ü 漢字 🜁"}, "%": nil, "m": nil} {
+		got, err := s.UsersEnding(s.ctx, end)
+		s.check(err)
+		s.diff("users whose names end with "+end, want, got)
+	}
 	for _, user := range append([]string{"me", "nobody"}, strange[1:]...) {
 		var want []task.ID
 		for _, tt := range all {
