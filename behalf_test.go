@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -220,5 +222,170 @@ func TestThreat15DelegateTasks(t *testing.T) {
 			}
 			break
 		}
+	}
+}
+
+// TestBehalfIsTold: by whose leave an act was asked for stands in the event of it, which is of
+// OCSF's schema, and on its page of the console.
+func TestBehalfIsTold(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "events.jsonl")
+	n, s := behalf(t, "  - name: all\n    effect: allow\n", "events-file", file)
+	stop := exports(t, n)
+	_, answer := says(s, tokenOf(`"sub":"alice","act":{"sub":"mailbot","act":{"sub":"planner"}},"azp":"mail","scope":"mail.read","organization":"acme"`), "/",
+		message("u", "told", "Hello."))
+	pos := decisionIn(t, answer)
+	var text []byte
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(string(text), `"uid":"`+pos.String()+`"`) && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+		text, _ = os.ReadFile(file) // it is not there before the first event
+	}
+	stop()
+	n.tasks.Wait()
+	events := checkEvents(t, ocsfSchema(t), strings.Split(strings.TrimSpace(string(text)), "\n"))
+	i := slices.IndexFunc(events, func(e map[string]any) bool { return at(e, "metadata", "uid") == pos.String() })
+	if i < 0 {
+		t.Fatalf("no event of %s:\n%s", pos, text)
+	}
+	got := fmt.Sprint(at(events[i], "actor", "user", "name"), " ", at(events[i], "actor", "user", "org", "uid"), " ", at(events[i], "actor", "invoked_by"))
+	if got != "jwt:https://login#alice acme jwt:https://login#mailbot" {
+		t.Errorf("the actor is %s", got)
+	}
+	if unmapped := fmt.Sprint(at(events[i], "unmapped", "reeve")); !strings.Contains(unmapped, "planner") || !strings.Contains(unmapped, "mail.read") {
+		t.Errorf("through whom, and what for, is not in %s", unmapped)
+	}
+
+	status, answer := ask(n.Admin(), identity.Operator, identity.Admin, "POST", "/admin/keys", `{"name":"looks","role":"auditor"}`)
+	_, secret, _ := strings.Cut(answer, `"secret":"`)
+	secret, _, ok := strings.Cut(secret, `"`)
+	if status != 200 || !ok {
+		t.Fatal(answer)
+	}
+	login := httptest.NewRequest("POST", "/console/login", strings.NewReader("secret="+secret))
+	login.Host = "localhost"
+	login.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	login.Header.Set("Origin", "http://localhost")
+	entered := httptest.NewRecorder()
+	if s.ServeHTTP(entered, login); entered.Code != 303 {
+		t.Fatalf("%d %s", entered.Code, entered.Body)
+	}
+	page := httptest.NewRequest("GET", "/console/decisions/"+pos.String(), nil)
+	page.Host = "localhost"
+	for _, c := range entered.Result().Cookies() {
+		page.AddCookie(c)
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, page)
+	if want := "<dt>On behalf of</dt><dd>jwt:https://login#alice, by jwt:https://login#mailbot, by jwt:https://login#planner</dd>"; w.Code != 200 || !strings.Contains(w.Body.String(), want) {
+		t.Errorf("%d %s is not on the page:\n%s", w.Code, want, w.Body)
+	}
+}
+
+// TestBehalfIsKept: what waited for a person is judged again as asked for by the same leave.
+func TestBehalfIsKept(t *testing.T) {
+	n, s := behalf(t, `  - name: for-alice
+    effect: escalate
+    when: action.principal.on_behalf_of == "jwt:https://login#alice" && action.principal.client == "mail" && "send" in action.principal.scopes
+`)
+	if err := n.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	token := tokenOf(`"sub":"alice","act":{"sub":"mailbot"},"azp":"mail","scope":"send"`)
+	want := act.Delegation{OnBehalfOf: "jwt:https://login#alice", Actors: []string{"jwt:https://login#mailbot"}, Client: "mail", Scopes: []string{"send"}}
+	for door, body := range map[string]string{
+		"a2g": `{"jsonrpc":"2.0","id":1,"method":"a2g/intent","params":{"agent_did":"did:aeon:mail","intent_id":"1","tool":"send","arguments":{"to":"bob"}}}`,
+		"a2a": `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"data":{"tasks":[{"id":"a","name":"A","schemas":{"method":"system_info_executor"},"inputs":{"resource":"cpu"}}]}}]},"configuration":{"returnImmediately":true}}}`,
+	} {
+		if status, answer := says(s, token, "/"+door, body); status != 200 || strings.Contains(answer, `"error":{`) {
+			t.Fatalf("%s: %d %s", door, status, answer)
+		}
+		_, list := ask(n.Admin(), identity.Operator, identity.Admin, "GET", "/approvals", "")
+		_, id, _ := strings.Cut(list, `"id":"`)
+		id, _, _ = strings.Cut(id, `"`)
+		_, held := ask(n.Admin(), identity.Operator, identity.Admin, "GET", "/approvals/"+id, "")
+		_, seen, _ := strings.Cut(held, `"seen":"`)
+		seen, _, _ = strings.Cut(seen, `"`)
+		if status, answer := ask(n.Admin(), identity.Operator, identity.Admin, "POST", "/approvals/"+id, `{"answer":"approve","seen":"`+seen+`"}`); status != 200 {
+			t.Fatalf("%s: %d %s", door, status, answer)
+		}
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			found, err := ledger.Search(t.Context(), n.store, ledger.Query{Behalf: "alice", Door: door, Effect: "allow"})
+			if err != nil || time.Now().After(end) {
+				all, _ := ledger.Search(t.Context(), n.store, ledger.Query{Door: door})
+				t.Fatalf("%s: it is not allowed when it is judged again: %v %+v", door, err, all.Lines)
+			}
+			if len(found.Lines) > 0 {
+				if l := found.Lines[0]; !cmp.Equal(l.Delegation, want) || l.Principal != "jwt:https://login#mailbot?for=alice" {
+					t.Errorf("%s: %s %s", door, l.Principal, cmp.Diff(want, l.Delegation))
+				}
+				break
+			}
+		}
+	}
+}
+
+// TestBehalfIsErased: what agents did for a person, and the tasks that they made for them, go
+// with what is the person's; what they did for others stays.
+func TestBehalfIsErased(t *testing.T) {
+	n, s := behalf(t, "  - name: all\n    effect: allow\n")
+	if err := n.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	bodies := map[string]string{
+		"/":     message("u", "e", "Hello."),
+		"/a2a":  `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"data":{"tasks":[{"id":"a","name":"A","schemas":{"method":"system_info_executor"},"inputs":{"resource":"cpu"}}]}}]}}}`,
+		"/flow": `{"jsonrpc":"2.0","id":1,"method":"tasks.create","params":{"tasks":[{"id":"t","name":"n"}]}}`,
+	}
+	tokens := map[string]string{}
+	for _, who := range []string{"alice", "bob"} {
+		tokens[who] = tokenOf(`"sub":"` + who + `","act":{"sub":"mailbot"}`)
+		for path, body := range bodies {
+			if status, answer := says(s, tokens[who], path, body); status != 200 || strings.Contains(answer, `"error":{`) {
+				t.Fatalf("%s: %d %s", path, status, answer)
+			}
+		}
+	}
+	left := func(who string) string {
+		found, err := ledger.Search(t.Context(), n.store, ledger.Query{Behalf: who})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, list := says(s, tokens[who], "/flow", `{"jsonrpc":"2.0","id":1,"method":"tasks.list","params":{}}`)
+		_, sent := says(s, tokens[who], "/a2a", `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}`)
+		return fmt.Sprint(len(found.Lines) > 0, strings.Count(list, `"parent_id":null`), strings.Count(sent, `"contextId"`))
+	}
+	if got := left("alice"); got != "true 2 1" {
+		t.Fatalf("before: %s", got)
+	}
+	if status, answer := ask(n.Admin(), identity.Operator, identity.Admin, "POST", "/admin/erase", `{"user":"jwt:https://login#alice"}`); status != 200 {
+		t.Errorf("%d %s", status, answer)
+	}
+	if got := left("alice"); got != "false 0 0" {
+		t.Errorf("records, trees and A2A tasks for her that are left: %s", got)
+	}
+	if got := left("bob"); got != "true 2 1" {
+		t.Errorf("what is another's: %s", got)
+	}
+}
+
+// TestBehalfHasOneShare: who acts for many has one share of the node, and no new one with each
+// person; who is acted for has its own.
+func TestBehalfHasOneShare(t *testing.T) {
+	_, s := behalf(t, "  - name: all\n    effect: allow\n", "limits-rate", "0.001")
+	sends := func(claims string) int {
+		status, _ := says(s, tokenOf(claims), "/", message("u", "r"+claims, "Hello."))
+		return status
+	}
+	var refused bool
+	for i := range 50 {
+		refused = refused || sends(fmt.Sprintf(`"sub":"person-%d","act":{"sub":"mailbot"}`, i)) == 429
+	}
+	if !refused {
+		t.Error("each person that is acted for gives another share")
+	}
+	if status := sends(`"sub":"person-1"`); status != 200 {
+		t.Errorf("who is acted for: %d", status)
+	}
+	if status := sends(`"sub":"person-1","act":{"sub":"planner"}`); status != 200 {
+		t.Errorf("who else acts for the same: %d", status)
 	}
 }

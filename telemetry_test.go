@@ -40,6 +40,12 @@ func gave(session, turn, id, tool, value string) string {
 func exporting(t *testing.T, settings ...string) (*Node, context.CancelFunc) {
 	t.Helper()
 	n := openNode(t, settings...)
+	return n, exports(t, n)
+}
+
+// exports begins what a node sends to others, until stop.
+func exports(t *testing.T, n *Node) (stop context.CancelFunc) {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	if err := n.openExports(ctx); err != nil {
 		t.Fatal(err)
@@ -48,7 +54,7 @@ func exporting(t *testing.T, settings ...string) (*Node, context.CancelFunc) {
 		n.tasks.Go(func() { f.Run(ctx) })
 	}
 	n.background = stop
-	return n, stop
+	return stop
 }
 
 func named(spans []otlptest.Span, name string) (found []otlptest.Span) {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
@@ -42,6 +43,28 @@ func TestWays(t *testing.T) {
 			if len(line) > 81 {
 				t.Errorf("%s: wider than 80 columns: %s", tt.name, line)
 			}
+		}
+	}
+}
+
+// TestWhyOnBehalf: why says by whose leave an act was asked for, with whatever the token's
+// names are made of written so that it is seen; and nothing where no token said so.
+func TestWhyOnBehalf(t *testing.T) {
+	for _, tt := range []struct {
+		of   act.Delegation
+		says string
+	}{
+		{act.Delegation{}, ""},
+		{act.Delegation{OnBehalfOf: "jwt:https://login#alice", Actors: []string{"jwt:https://login#mailbot", "jwt:https://login#planner"}, Client: "mail", Scopes: []string{"mail.read", "openid"}},
+			"  on behalf of jwt:https://login#alice, by jwt:https://login#mailbot, through jwt:https://login#planner, client mail, scopes mail.read openid\n"},
+		{act.Delegation{Client: "ma\x1b[2Jil"}, "  client ma⟨U+001B⟩[2Jil\n"},
+	} {
+		d := operator.DecisionShown{Line: ledger.Line{Decision: "0-4", Effect: "allow", Facts: ledger.Facts{Agent: "a", Session: "s", Delegation: tt.of}}}
+		var b strings.Builder
+		printWhy(&b, &d)
+		_, rest, _ := strings.Cut(b.String(), "session s\n")
+		if got, _, _ := strings.Cut(rest, "\n"); got+"\n" != tt.says && (tt.says != "" || strings.Contains(b.String(), "behalf")) {
+			t.Errorf("%+v: %q", tt.of, b.String())
 		}
 	}
 }
