@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -359,6 +360,83 @@ func TestGoTransport(t *testing.T) {
 	}
 	if text, err := shout(t.Context(), newAgent(l.node).Turn("", "").Of("below"), "hello"); text != "HELLO" || err != nil {
 		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// TestGoHandlerInputs: wherever a handler reads its inputs from, it finds those that were judged.
+func TestGoHandlerInputs(t *testing.T) {
+	t.Parallel()
+	url := node(t, readFile(t, "python", "tests", "policy.yaml"), nil)
+	const given = "/srv/passwd" // of write_file, in whose place the policy puts another path
+	formRead := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r.FormValue("path")
+			next.ServeHTTP(w, r)
+		})
+	}
+	asItIs := func(next http.Handler) http.Handler { return next }
+	for name, test := range map[string]struct {
+		before      func(http.Handler) http.Handler
+		query, body string
+		kind        string
+		status      int
+	}{
+		"query":                         {asItIs, "?path=" + given, "", "", 200},
+		"query and a body of no length": {asItIs, "?path=" + given, "\x00", "", 200},
+		"query, read before":            {formRead, "?path=" + given, "", "", 200},
+		"body":                          {asItIs, "", `{"path": "` + given + `"}`, "application/json", 200},
+		"body and a form, read before":  {formRead, "", "path=" + given, "application/x-www-form-urlencoded", 403},
+		"query that cannot be read":     {asItIs, "?path=" + given + ";x", `{"path": "` + given + `"}`, "application/json", 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var found []string
+			tool := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				found = append(found, string(body), r.FormValue("path"), r.PostFormValue("path"), r.URL.String(), r.RequestURI)
+			})
+			server := httptest.NewServer(test.before(guardHandler(newAgent(url), tool)))
+			defer server.Close()
+			var body io.Reader = strings.NewReader(test.body)
+			if test.body == "\x00" {
+				body = io.MultiReader() // sent in chunks, of which there is none
+			}
+			answer, err := http.Post(server.URL+"/write_file"+test.query, test.kind, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+			if told := strings.Join(found, " "); answer.StatusCode != test.status || strings.Contains(told, "passwd") {
+				t.Errorf("status %d; the tool found %q", answer.StatusCode, found)
+			}
+		})
+	}
+}
+
+// TestGoHandlerLong: of an answer that is too long to be judged nothing is given on, though its
+// handler writes on.
+func TestGoHandlerLong(t *testing.T) {
+	t.Parallel()
+	tool := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusEarlyHints)
+		w.WriteHeader(http.StatusCreated)
+		io.WriteString(w, "before ")
+		if r.URL.Path == "/long" {
+			w.Write(make([]byte, guarded.MaxBody))
+		}
+		io.WriteString(w, "after")
+	})
+	server := httptest.NewServer(guardHandler(newAgent(node(t, readFile(t, "python", "tests", "policy.yaml"), nil)), tool))
+	t.Cleanup(server.Close)
+	for path, want := range map[string]string{"/short": "201 before after", "/long": "503 The guardian could not be asked, or the result could not be judged.\n"} {
+		answer, err := http.Get(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if got := fmt.Sprintf("%d %s", answer.StatusCode, text); got != want || err != nil {
+			t.Errorf("%s: %q, %v; want %q", path, got, err, want)
+		}
 	}
 }
 

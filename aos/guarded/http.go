@@ -2,12 +2,14 @@ package guarded
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -77,9 +79,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // requestOf is a request with the method, address and body that the guardian left.
 func requestOf(ctx context.Context, r *http.Request, args Arguments) (*http.Request, error) {
 	method, _ := args["method"].(string)
-	url, _ := args["url"].(string)
+	address, _ := args["url"].(string)
 	body, _ := args["body"].(string)
-	judged, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	judged, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -122,19 +124,21 @@ func readText(body io.ReadCloser) (string, error) {
 // could judge, with 503.
 func Handler(agent *Agent, session func(*http.Request) string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		args, err := argumentsOf(r)
+		args, inBody, err := argumentsOf(r)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		body := r.Body != nil && r.Body != http.NoBody
-		kept := &keptAnswer{header: http.Header{}, status: http.StatusOK}
+		kept := &keptAnswer{header: http.Header{}}
 		out, err := agent.From(r.Context(), session(r)).Call(r.Context(), path.Base(r.URL.Path), args, func(ctx context.Context, args Arguments) (Output, error) {
 			judged := r.Clone(ctx)
-			if err := setArguments(judged, args, body); err != nil {
+			if err := setArguments(judged, args, inBody); err != nil {
 				return Output{}, err
 			}
 			next.ServeHTTP(kept, judged)
+			if kept.long {
+				return Output{}, fmt.Errorf("the answer has more than %d bytes, which cannot be judged", MaxBody)
+			}
 			text, err := readText(io.NopCloser(&kept.body))
 			return Output{Texts: []string{text}, IsError: kept.status >= 400}, err
 		})
@@ -150,75 +154,89 @@ func Handler(agent *Agent, session func(*http.Request) string, next http.Handler
 				w.Header()[name] = values
 			}
 			w.Header().Set("Content-Length", strconv.Itoa(len(out.Texts[0])))
-			w.WriteHeader(kept.status)
+			w.WriteHeader(cmp.Or(kept.status, http.StatusOK))
 			io.WriteString(w, out.Texts[0])
 		}
 	})
 }
 
-// argumentsOf reads the inputs of a call.
-func argumentsOf(r *http.Request) (Arguments, error) {
+// argumentsOf reads the inputs of a call, and says whether they are in the body.
+func argumentsOf(r *http.Request) (args Arguments, inBody bool, err error) {
 	text, err := readText(r.Body)
 	if err != nil {
-		return nil, fmt.Errorf("the request's body: %w", err)
+		return nil, false, fmt.Errorf("the request's body: %w", err)
 	}
-	args := Arguments{}
-	for name, values := range r.URL.Query() {
+	// Not r.URL.Query, which leaves out what it cannot read.
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, false, fmt.Errorf("the query: %w", err)
+	}
+	args = Arguments{}
+	for name, values := range query {
 		if len(values) != 1 {
-			return nil, fmt.Errorf("the query has %s %d times", name, len(values))
+			return nil, false, fmt.Errorf("the query has %s %d times", name, len(values))
 		}
 		args[name] = values[0]
 	}
 	if text == "" {
-		return args, nil
+		return args, false, nil
 	}
 	if len(args) > 0 {
-		return nil, errors.New("a call has its inputs in the query or in the body, not in both")
+		return nil, false, errors.New("a call has its inputs in the query or in the body, not in both")
 	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&args); err != nil {
-		return nil, fmt.Errorf("the body is no JSON object: %w", err)
+		return nil, false, fmt.Errorf("the body is no JSON object: %w", err)
 	}
 	if d.More() {
-		return nil, errors.New("the body has more than one JSON object")
+		return nil, false, errors.New("the body has more than one JSON object")
 	}
-	return args, nil
+	return args, true, nil
 }
 
-// setArguments gives a request the inputs that were judged: what its handler reads is
-// written anew from them.
-func setArguments(r *http.Request, args Arguments, body bool) error {
+// setArguments gives a request the inputs that were judged: all that its handler could read them
+// from is written anew, also a form that somebody before has read already.
+func setArguments(r *http.Request, args Arguments, inBody bool) error {
 	r.Body, r.ContentLength = http.NoBody, 0
-	if !body {
-		query := r.URL.Query()
+	r.Form, r.PostForm, r.MultipartForm = nil, nil, nil
+	query := url.Values{}
+	if inBody {
+		b, err := json.Marshal(args)
+		if err != nil {
+			return err
+		}
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))
+	} else {
 		for name, value := range args {
 			query.Set(name, fmt.Sprint(value))
 		}
-		r.URL.RawQuery = query.Encode()
-		return nil
 	}
-	b, err := json.Marshal(args)
-	if err != nil {
-		return err
-	}
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))
+	r.URL.RawQuery = query.Encode()
+	r.RequestURI = r.URL.RequestURI()
 	return nil
 }
 
 // keptAnswer keeps an answer until it has been judged.
 type keptAnswer struct {
 	header http.Header
-	status int
+	status int // 0 until the handler has said it
 	body   bytes.Buffer
+	long   bool // the handler wrote more than is kept
 }
 
 func (k *keptAnswer) Header() http.Header { return k.header }
 
-func (k *keptAnswer) WriteHeader(status int) { k.status = status }
+func (k *keptAnswer) WriteHeader(status int) {
+	if k.status == 0 && status >= 200 { // the first counts, and those below only announce it
+		k.status = status
+	}
+}
 
 func (k *keptAnswer) Write(b []byte) (int, error) {
-	if k.body.Len()+len(b) > MaxBody {
+	k.WriteHeader(http.StatusOK)
+	// Handlers seldom look at this error. The rest of such an answer must not pass for the whole.
+	if k.long = k.long || k.body.Len()+len(b) > MaxBody; k.long {
 		return 0, fmt.Errorf("the answer has more than %d bytes, which cannot be judged", MaxBody)
 	}
 	return k.body.Write(b)
