@@ -18,6 +18,7 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
+from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.retrievers import BaseRetriever
 from langgraph.config import get_config
 from langgraph.types import Command
@@ -156,20 +157,30 @@ def _changed(message: Any, judged: List[Dict[str, Any]]) -> Optional[Dict[str, A
     return {"messages": [message.model_copy(update={"content": content})]}
 
 
-def _messages_of(output: Any) -> List[ToolMessage]:
-    """What the model will read of a tool's output: a message, or those in what it commands."""
+def _messages_of(output: Any) -> List[BaseMessage]:
+    """What the model will read of a tool's output: a message, or all that it commands, whatever their roles and form."""
     if isinstance(output, ToolMessage):
         return [output]
     if isinstance(output, Command):
-        update = output.update
-        told = update.get("messages", []) if isinstance(update, dict) else []
-        return [message for message in (told if isinstance(told, list) else [told]) if isinstance(message, ToolMessage)]
+        return _commanded(output)
     if isinstance(output, list):
         return [message for one in output for message in _messages_of(one)]
     raise TypeError(f"a {type(output).__name__} cannot be judged")
 
 
-def _block_texts(message: ToolMessage) -> List[str]:
+def _commanded(command: Command[Any]) -> List[BaseMessage]:
+    """The messages in a command, which may be written as dictionaries and texts, too."""
+    update = command.update
+    if isinstance(update, dict):
+        update = update.get("messages")
+    elif update is not None and not (isinstance(update, list) and all(isinstance(one, (BaseMessage, dict)) for one in update)):
+        raise TypeError(f"a command whose update is a {type(update).__name__} cannot be judged")
+    if update is None:
+        return []
+    return convert_to_messages(update if isinstance(update, list) else [update])
+
+
+def _block_texts(message: BaseMessage) -> List[str]:
     blocks: Any = message.content
     if isinstance(blocks, str):
         return [blocks]
@@ -179,16 +190,21 @@ def _block_texts(message: ToolMessage) -> List[str]:
 def _replaced(output: Any, texts: List[str]) -> Any:
     rest = iter(texts)
 
+    def message_anew(one: BaseMessage) -> BaseMessage:
+        told = [next(rest) for _ in _block_texts(one)]
+        content = told[0] if isinstance(one.content, str) else [{"type": "text", "text": text} for text in told]
+        update = {"content": content, **({"artifact": None} if isinstance(one, ToolMessage) else {})}  # which may say what was taken out
+        return one.model_copy(update=update)
+
     def anew(one: Any) -> Any:
         if isinstance(one, ToolMessage):
-            told = [next(rest) for _ in _block_texts(one)]
-            content = told[0] if isinstance(one.content, str) else [{"type": "text", "text": text} for text in told]
-            return one.model_copy(update={"content": content, "artifact": None})  # which may say what was taken out
+            return message_anew(one)
         if isinstance(one, list):
             return [anew(each) for each in one]
-        if isinstance(one, Command) and isinstance(one.update, dict) and "messages" in one.update:
-            return dataclasses.replace(one, update={**one.update, "messages": anew(one.update["messages"])})
-        return one
+        messages = [message_anew(message) for message in _commanded(one)]
+        if isinstance(one.update, dict):
+            return dataclasses.replace(one, update={**one.update, "messages": messages}) if messages else one
+        return dataclasses.replace(one, update=messages)
 
     return anew(output)
 

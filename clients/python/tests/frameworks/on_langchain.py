@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, List
+from typing import Annotated, Any, List
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from . import scenarios
-from .scenarios import CARD, Script, code
+from .scenarios import BACKWARDS, CARD, Script, code, finished
 
 
 class Model(BaseChatModel):
@@ -66,6 +66,39 @@ class Graphs(Agents):
 
 
 class More(scenarios.Framework):
+    def test_commands(self) -> None:
+        """What a tool commands the model to read is judged, whatever the messages' role and form."""
+        from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
+        from langchain_core.tools import InjectedToolCallId, tool
+        from langgraph.types import Command
+
+        def answer(content: str, id: str) -> Any:
+            return {"role": "tool", "content": content, "tool_call_id": id}
+
+        forms: List[Any] = [
+            lambda text, id: [ToolMessage(text, tool_call_id=id)],
+            lambda text, id: [answer(text, id)],
+            lambda text, id: [ToolMessage("done", tool_call_id=id), HumanMessage(text)],
+            lambda text, id: [ToolMessage("done", tool_call_id=id), SystemMessage([{"type": "text", "text": text}])],
+            lambda text, id: [answer("done", id), ("user", text)],
+        ]
+        for form in forms:
+
+            def commands(text: str, id: str) -> Any:
+                """Commands."""
+                return Command(update={"messages": form(text[::-1], id)})
+
+            commands.__annotations__ = {"text": str, "id": Annotated[str, InjectedToolCallId]}
+            for number in range(3):
+                script = Script([("commands", {"text": BACKWARDS})], [("commands", {"text": "egap neddibrof a"})])
+                names = code("langchain.md", number)
+                names["guardian"] = self.guardian
+                finished(names["answer"]("Do it.", Model(script=script), [tool(commands)]))
+                self.assertIn("****", script.seen[1])
+                self.assertIn("This is forbidden.", script.seen[2])
+                self.assertNotIn(CARD, "".join(script.seen))
+                self.assertNotIn("a forbidden page", "".join(script.seen))
+
     def test_retrieval(self) -> None:
         from langchain_core.documents import Document
         from langchain_core.retrievers import BaseRetriever
