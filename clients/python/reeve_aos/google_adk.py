@@ -33,9 +33,9 @@ class GuardianPlugin(BasePlugin):
         return Adapter(self._guardian, user=self._user or invocation.user_id)
 
     def _turn(self, invocation: Any) -> Turn:
-        name = invocation.agent.name
-        return self._adapter(invocation).turn(
-            invocation.session.id, invocation.invocation_id, None if name == invocation.agent.root_agent.name else name)
+        agent = invocation.agent  # of a workflow, whose nodes are no agents, None
+        below = agent.name if agent is not None and agent.name != agent.root_agent.name else None
+        return self._adapter(invocation).turn(invocation.session.id, invocation.invocation_id, below)
 
     async def on_user_message_callback(self, *, invocation_context: Any, user_message: Any) -> Any:
         if not self._adapter(invocation_context).tells_messages:
@@ -62,7 +62,9 @@ class GuardianPlugin(BasePlugin):
             return None
         if getattr(tool, "_require_confirmation", False):
             raise RuntimeError(f"{tool.name} needs a confirmation, and is called where no plugin can both ask for it and hold the tool")
-        return await self._guarded(tool).run_async(args=tool_args, tool_context=tool_context)
+        result = await self._guarded(tool).run_async(args=tool_args, tool_context=tool_context)
+        # To the framework None means that no plugin has run the tool: it would run it again, and nobody would be asked.
+        return {"result": None} if result is None else result
 
     def _guarded(self, tool: Any) -> Any:
         original = tool.run_async

@@ -79,3 +79,19 @@ class More(scenarios.Framework):
         self.assertEqual(self.ran, [("note", "in")])
         told = {step["toolCallRequest"]["toolId"]: step["context"]["agent"]["name"] for step in self.line.steps("toolCallRequest")}
         self.assertEqual(told, {"inner": "Clerk", "wipe_disk": "inner", "note": "inner"})
+
+    def test_workflow(self) -> None:
+        """A tool that is a node of a workflow is run once, as it was judged, also when it gives nothing."""
+        from google.adk.tools.function_tool import FunctionTool
+        from google.adk.workflow import Workflow
+        from reeve_aos.google_adk import GuardianPlugin
+
+        def given() -> Any:
+            return {"path": "/srv/passwd"}
+
+        def write_file(path: str) -> None:
+            self.ran.append(("write_file", path))
+
+        workflow = Workflow(name="files", edges=[("START", given, FunctionTool(write_file))])
+        run(InMemoryRunner(node=workflow, app_name="files", plugins=[GuardianPlugin(self.guardian)]))
+        self.assertEqual(self.ran, [("write_file", "/workspace/file")])
