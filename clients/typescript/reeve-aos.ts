@@ -862,7 +862,7 @@ async function call<I extends object, R>(
   } catch (error) {
     const said = sentenceOf(error);
     const verdict = await Turn.report(turn, executionId, said, true, waitForApproval);
-    throw verdict.content === said ? error : new ToolFailed(verdict.content);
+    throw verdict.content === said && (typeof error !== "object" || isError(error)) ? error : new ToolFailed(verdict.content);
   }
   let told: readonly string[];
   try {
@@ -884,13 +884,24 @@ async function call<I extends object, R>(
   }
 }
 
-/** What a tool threw, as a text. */
+/**
+ * What a tool threw, as a text. Frameworks let a model read the message of an error, and all that is in another
+ * object, whatever the toString of either says. Only an error goes on as it is: an object could say more later.
+ */
 function sentenceOf(error: unknown): string {
   try {
-    return String(error);
+    if (isError(error)) {
+      return Error.prototype.toString.call(error);
+    }
+    return (typeof error === "object" ? JSON.stringify(error) : String(error)) ?? "The tool failed.";
   } catch {
     return "The tool failed, with something that is no error.";
   }
+}
+
+/** Whether it is an error, perhaps of another realm. */
+function isError(value: unknown): boolean {
+  return value instanceof Error || Object.prototype.toString.call(value) === "[object Error]";
 }
 
 /** How outputs are read that are strings or plain JSON. The caller gets a copy: what was judged. */

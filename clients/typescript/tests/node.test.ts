@@ -190,6 +190,12 @@ test("a tool's error is reported, and thrown again as the policy leaves it", asy
   const error = new RangeError("too far");
   assert.equal(await failure(RangeError, t.guarded(() => { throw error; }, { name: "fail" })()), error);
   const changed = await failure(ToolFailed, t.guarded(() => { throw new Error("no bob@example.com"); }, { name: "fail" })());
+  // What frameworks show of what was thrown is what was judged, whatever it says of itself.
+  const silent = Object.assign(new Error("no bob@example.com"), { toString: () => "silence" });
+  for (const thrown of [{ to: "bob@example.com" }, { to: "bob@example.com", toString: () => "silence" }, silent]) {
+    const left = await failure(ToolFailed, t.guarded(() => { throw thrown; }, { name: "fail" })());
+    assert.ok(!left.message.includes("bob@") && !left.message.includes("silence"), left.message);
+  }
   assert.match(changed.message, /^Error: no [^@]+$/);
   assert.equal(changed.cause, undefined);
   await failure(Denied, t.guarded(() => Promise.reject("UNSPEAKABLE"), { name: "fail" })());
