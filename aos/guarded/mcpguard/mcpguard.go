@@ -9,7 +9,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
+	"weak"
 
 	"reeve.example/reeve/aos/guarded"
 
@@ -30,7 +32,7 @@ func Client(agent *guarded.Agent) mcp.Middleware {
 }
 
 func middleware(agent *guarded.Agent) mcp.Middleware {
-	var sessions sync.Map // of connections without an id, such as over stdin: the session of each
+	sessions := new(connections)
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 			if method != "tools/call" {
@@ -42,8 +44,7 @@ func middleware(agent *guarded.Agent) mcp.Middleware {
 			}
 			session := r.GetSession().ID()
 			if session == "" {
-				id, _ := sessions.LoadOrStore(r.GetSession(), rand.Text())
-				session = id.(string)
+				session = sessions.id(r.GetSession())
 			}
 			var result *mcp.CallToolResult
 			out, err := agent.From(ctx, session).Call(ctx, name, args, func(ctx context.Context, args guarded.Arguments) (guarded.Output, error) {
@@ -73,6 +74,29 @@ func middleware(agent *guarded.Agent) mcp.Middleware {
 			return resultOf(result, out)
 		}
 	}
+}
+
+// connections are those without an id, such as over stdin, and the session of each. One that is
+// gone is forgotten: a stateless server has one for each request.
+type connections struct{ ids sync.Map }
+
+func (c *connections) id(connection mcp.Session) string {
+	switch connection := connection.(type) {
+	case *mcp.ServerSession:
+		return idOf(c, connection)
+	case *mcp.ClientSession:
+		return idOf(c, connection)
+	}
+	return rand.Text()
+}
+
+func idOf[T any](c *connections, connection *T) string {
+	key := weak.Make(connection)
+	id, known := c.ids.LoadOrStore(key, rand.Text())
+	if !known {
+		runtime.AddCleanup(connection, func(key weak.Pointer[T]) { c.ids.Delete(key) }, key)
+	}
+	return id.(string)
 }
 
 // callOf reads a call: its name, its arguments, and what makes it with others.
