@@ -2,15 +2,18 @@ package hook
 
 import (
 	"cmp"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"reeve.example/reeve/act"
@@ -51,7 +54,9 @@ var (
 // Bounds of what is looked at.
 const (
 	maxBrought     = 200       // files that are told each; the others together, as one
-	maxLooked      = 5000      // names in folders
+	maxLooked      = 20_000    // names in folders of which all files count
+	maxNames       = 100_000   // names in a folder of which some files count
+	maxDeep        = 64        // folders in each other
 	maxBroughtRead = 64 << 20  // bytes that are read for hashes
 	maxBroughtText = 16 << 10  // bytes of a text that is told
 	maxBroughtAll  = 256 << 10 // of all texts
@@ -60,80 +65,111 @@ const (
 // lookBrought gathers the files that an agent goes by in a folder, those above it up to the
 // repository's, and the user's own.
 func lookBrought(folder string) []act.File {
-	b := &brought{seen: map[string]bool{}, left: maxLooked, bytes: maxBroughtRead}
+	type place struct {
+		folder string
+		counts func(name string) bool
+	}
+	var places []place
 	home, _ := os.UserHomeDir()
 	if filepath.IsAbs(folder) {
+		counts := func(string) bool { return true }
 		for range maxAbove {
 			if folder == home {
 				break
 			}
-			b.folder(folder, func(string) bool { return true })
-			if _, err := os.Lstat(filepath.Join(folder, ".git")); err == nil || folder == filepath.Dir(folder) {
+			places = append(places, place{folder, counts})
+			if _, err := os.Lstat(filepath.Join(folder, ".git")); err == nil {
+				counts = readAboveAll
+			}
+			if folder == filepath.Dir(folder) {
 				break
 			}
 			folder = filepath.Dir(folder)
 		}
 	}
 	if home != "" {
-		b.folder(home, func(name string) bool {
+		places = append(places, place{home, func(name string) bool {
 			return slices.Contains(ownFiles, name) || strings.HasPrefix(name, ".claude/") && broughtFiles[name] == ""
-		})
+		}})
+	}
+	// Always in the same order, and the files that have names of their own first: no folder
+	// that is full of others uses up what is read.
+	b := &brought{seen: map[string]bool{}, within: map[string]bool{}, listed: map[string][]string{}, left: maxLooked, bytes: maxBroughtRead}
+	for _, p := range places {
+		for _, name := range slices.Sorted(maps.Keys(broughtFiles)) {
+			if p.counts(name) {
+				for _, file := range b.folded(p.folder, name) {
+					b.file(file, broughtFiles[name])
+				}
+			}
+		}
+	}
+	for _, p := range places {
+		for _, name := range slices.Sorted(maps.Keys(broughtFolders)) {
+			if p.counts(name) {
+				b.below(filepath.Join(p.folder, filepath.FromSlash(name)), broughtFolders[name], 0)
+			}
+		}
 	}
 	return b.told()
 }
 
+// readAboveAll are the files that Claude Code reads in all folders above, also those above a
+// repository: an agent that makes a repository of a folder does not hide them.
+func readAboveAll(name string) bool { return name == "claude.md" || name == "claude.local.md" }
+
 type brought struct {
-	files []act.File
-	seen  map[string]bool
-	left  int
-	bytes int64
+	files  []act.File
+	seen   map[string]bool
+	within map[string]bool     // the folders that are being looked at, one in the other
+	listed map[string][]string // names in folders
+	left   int
+	bytes  int64
+	more   bool // there is more than was looked at
 }
 
-// folder gathers the files below one folder whose names count.
-func (b *brought) folder(folder string, counts func(name string) bool) {
-	for name, kind := range broughtFiles {
-		if !counts(name) {
-			continue
-		}
-		for _, file := range foldedFiles(folder, name) {
-			b.file(file, kind)
-		}
-	}
-	for name, kind := range broughtFolders {
-		if counts(name) {
-			b.below(filepath.Join(folder, filepath.FromSlash(name)), kind, 0)
-		}
-	}
-}
-
-// foldedFiles are the files of a name below a folder, whatever its upper and lower case.
-func foldedFiles(folder, name string) (files []string) {
+// folded are the files of a name below a folder, whatever its upper and lower case.
+func (b *brought) folded(folder, name string) (files []string) {
 	dir := filepath.Join(folder, filepath.FromSlash(path.Dir(name)))
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil
+	names, known := b.listed[dir]
+	if !known {
+		if f, err := os.Open(dir); err == nil {
+			names, _ = f.Readdirnames(maxNames)
+			f.Close()
+		}
+		b.more = b.more || len(names) == maxNames
+		b.listed[dir] = names
 	}
-	defer f.Close()
-	names, _ := f.Readdirnames(maxLooked)
 	for _, one := range names {
 		if strings.EqualFold(one, path.Base(name)) {
 			files = append(files, filepath.Join(dir, one))
 		}
 	}
+	slices.Sort(files)
 	return files
 }
 
 // below gathers all files of a folder, also behind links: agents follow them.
 func (b *brought) below(folder, kind string, depth int) {
-	entries, err := os.ReadDir(folder)
-	if err != nil || depth > 8 {
+	real, err := filepath.EvalSymlinks(folder)
+	if err != nil || b.within[real] {
+		return // or it is a link that leads back
+	}
+	b.within[real] = true
+	defer delete(b.within, real)
+	f, err := os.Open(folder)
+	if err != nil {
 		return
 	}
-	for _, entry := range entries {
-		if b.left--; b.left < 0 {
-			return
-		}
-		name := filepath.Join(folder, entry.Name())
+	names, _ := f.Readdirnames(b.left + 1)
+	f.Close()
+	if b.left -= len(names); b.left < 0 || depth > maxDeep {
+		b.more = true
+		return
+	}
+	slices.Sort(names)
+	for _, one := range names {
+		name := filepath.Join(folder, one)
 		if info, err := os.Stat(name); err == nil && info.IsDir() {
 			b.below(name, kind, depth+1)
 		} else if err == nil {
@@ -144,30 +180,35 @@ func (b *brought) below(folder, kind string, depth int) {
 
 // file adds one file.
 func (b *brought) file(name, kind string) {
-	info, err := os.Stat(name)
-	if err != nil || !info.Mode().IsRegular() || b.seen[name] {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() || b.seen[name] {
 		return
 	}
 	b.seen[name] = true
-	one := act.File{Path: strings.ToValidUTF8(filepath.ToSlash(name), "\uFFFD"), Kind: kind}
-	f, err := os.Open(name)
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now
 	if err != nil {
 		return // nor can the agent, which is the same user
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	one := act.File{Path: strings.ToValidUTF8(filepath.ToSlash(name), "\uFFFD"), Kind: kind}
 	h := sha256.New()
-	if b.bytes -= info.Size(); b.bytes < 0 { // so much is no instruction: its size and time tell that it changed
-		fmt.Fprintf(h, "%d %d", info.Size(), info.ModTime().UnixNano())
-	} else {
-		var text strings.Builder
-		n, err := io.Copy(io.MultiWriter(h, &limited{&text, maxBroughtText + 1}), f)
-		if err != nil {
-			return
-		}
-		// Settings hold secrets: what stands in them is not told.
-		if kind != "settings" && n <= maxBroughtText && utf8.ValidString(text.String()) {
-			one.Text = text.String()
-		}
+	var text strings.Builder
+	// What a file says of its size is not believed: those of /proc say 0, and do not end.
+	n, err := io.Copy(io.MultiWriter(h, &limited{&text, maxBroughtText + 1}), io.LimitReader(f, b.bytes+1))
+	if err != nil {
+		b.more = true
+		return
+	}
+	whole := n <= b.bytes
+	if b.bytes = max(0, b.bytes-n); !whole { // so much is no instruction: that it was changed is seen by what nobody sets
+		fmt.Fprintf(h, "%d %d %s", info.Size(), info.ModTime().UnixNano(), changed(f))
+	}
+	// Settings hold secrets: what stands in them is not told.
+	if kind != "settings" && whole && n <= maxBroughtText && utf8.ValidString(text.String()) {
+		one.Text = text.String()
 	}
 	one.Hash = hex.EncodeToString(h.Sum(nil))
 	b.files = append(b.files, one)
@@ -191,15 +232,15 @@ func (l *limited) Write(p []byte) (int, error) {
 func (b *brought) told() []act.File {
 	slices.SortFunc(b.files, func(x, y act.File) int { return cmp.Compare(x.Path, y.Path) })
 	files := b.files
-	if b.left < 0 {
-		files = append(files, act.File{Path: "(more files than are looked at)", Kind: "skill", Hash: hashOfText("more")})
-	}
 	if len(files) > maxBrought {
 		h := sha256.New()
 		for _, f := range files[maxBrought:] {
 			fmt.Fprintf(h, "%q %s\n", f.Path, f.Hash)
 		}
 		files = append(files[:maxBrought:maxBrought], act.File{Path: "(the other files)", Kind: "skill", Hash: hex.EncodeToString(h.Sum(nil))})
+	}
+	if b.more { // which nobody can have agreed to: it is told as another one each time
+		files = append(files, act.File{Path: "(more files than are looked at)", Kind: "skill", Hash: hashOfText(rand.Text())})
 	}
 	left := maxBroughtAll
 	for i := range files {

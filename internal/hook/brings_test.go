@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -82,11 +83,103 @@ func TestBroughtMany(t *testing.T) {
 	if digestOf(before) == digestOf(lookBrought(root)) {
 		t.Error("the last file of many has changed, and nobody hears of it")
 	}
+	writeFile(t, filepath.Join(root, ".claude", "skills", strings.Repeat("d/", maxDeep+2), "SKILL.md"), "too deep")
+	if digestOf(lookBrought(root)) == digestOf(lookBrought(root)) {
+		t.Error("what is not looked at is told as if somebody could agree to it")
+	}
 	writeFile(t, filepath.Join(root, "big", "AGENTS.md"), strings.Repeat("y", maxBroughtText+1))
 	for _, f := range lookBrought(filepath.Join(root, "big")) {
 		if strings.HasSuffix(f.Path, "AGENTS.md") && f.Text != "" {
 			t.Error("a long text is told whole")
 		}
+	}
+}
+
+// TestBroughtHidden: an agent, or a repository, hides no change of a file by what else it
+// lays beside it, and has nobody wait.
+func TestBroughtHidden(t *testing.T) {
+	for name, c := range map[string]struct {
+		lay    func(t *testing.T, root string) // before
+		change func(t *testing.T, root string)
+	}{
+		"a file that does not end": {func(t *testing.T, root string) {
+			link(t, "/dev/zero", filepath.Join(root, ".claude", "skills", "a.md")) // no regular one
+			if runtime.GOOS == "linux" {
+				link(t, "/proc/self/pagemap", filepath.Join(root, ".claude", "skills", "b.md")) // a regular one
+			}
+		}, nil},
+		"a link that leads back": {func(t *testing.T, root string) {
+			for i := range 4 {
+				link(t, "..", filepath.Join(root, ".claude", "skills", fmt.Sprint("a", i), "up"))
+			}
+		}, nil},
+		"more than is read": {func(t *testing.T, root string) {
+			big := filepath.Join(root, ".agents", "skills", "big")
+			writeFile(t, big, "")
+			if err := os.Truncate(big, 2*maxBroughtRead); err != nil {
+				t.Fatal(err)
+			}
+		}, nil},
+		"the same size and time, behind more than is read": {func(t *testing.T, root string) {
+			big := filepath.Join(root, ".agents", "skills", "big")
+			writeFile(t, big, "")
+			if err := os.Truncate(big, 2*maxBroughtRead); err != nil {
+				t.Fatal(err)
+			}
+		}, func(t *testing.T, root string) {
+			file := filepath.Join(root, ".claude", "skills", "z", "SKILL.md")
+			info, err := os.Stat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			writeFile(t, file, "be cruel")
+			if err := os.Chtimes(file, info.ModTime(), info.ModTime()); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"a repository in the repository": {nil, func(t *testing.T, root string) {
+			writeFile(t, filepath.Join(root, "work", ".git", "HEAD"), "")
+			writeFile(t, filepath.Join(root, "CLAUDE.md"), "be cruel")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			t.Setenv("HOME", filepath.Join(root, "home"))
+			writeFile(t, filepath.Join(root, ".git", "HEAD"), "")
+			writeFile(t, filepath.Join(root, "CLAUDE.md"), "be kind")
+			writeFile(t, filepath.Join(root, ".claude", "skills", "z", "SKILL.md"), "be kind")
+			writeFile(t, filepath.Join(root, "work", "x"), "")
+			if c.lay != nil {
+				c.lay(t, root)
+			}
+			if c.change == nil {
+				c.change = func(t *testing.T, root string) { writeFile(t, filepath.Join(root, "CLAUDE.md"), "be cruel") }
+			}
+			hashOf := func(name string) string {
+				files := lookBrought(filepath.Join(root, "work"))
+				for _, f := range files {
+					if f.Path == filepath.ToSlash(filepath.Join(root, filepath.FromSlash(name))) {
+						return f.Hash
+					}
+				}
+				return digestOf(files)
+			}
+			was := []string{hashOf("CLAUDE.md"), hashOf(".claude/skills/z/SKILL.md")}
+			c.change(t, root)
+			if is := []string{hashOf("CLAUDE.md"), hashOf(".claude/skills/z/SKILL.md")}; slices.Equal(was, is) {
+				t.Error("a file changed, and nobody hears of it")
+			}
+		})
+	}
+}
+
+func link(t *testing.T, to, name string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(to, name); err != nil {
+		t.Fatal(err)
 	}
 }
 
