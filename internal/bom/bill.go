@@ -16,6 +16,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -252,13 +253,17 @@ func (b *Bill) take(s *sight) {
 		b.Components = slices.Insert(b.Components, i, one)
 	}
 	if len(b.Components) > MaxComponents {
-		b.drop()
+		b.Full = true
+		b.drop(MaxComponents)
 	}
 	for list, t := range s.listed {
 		if b.Listed == nil {
 			b.Listed = map[string]time.Time{}
 		}
 		b.Listed[list] = later(b.Listed[list], t)
+	}
+	if len(b.Listed) > MaxComponents {
+		b.forgetLists()
 	}
 	if s.policy.Hash != "" {
 		p := Component{Forms: b.Policies}
@@ -267,11 +272,10 @@ func (b *Bill) take(s *sight) {
 	}
 }
 
-// drop drops what was first seen last: who floods a bill with names does not push out of it
-// what was there before.
-func (b *Bill) drop() {
-	b.Full = true
-	for len(b.Components) > MaxComponents {
+// drop drops what was first seen last, until so many are left: who floods a bill with names
+// does not push out of it what was there before.
+func (b *Bill) drop(most int) {
+	for len(b.Components) > most {
 		newest := 0
 		for i, c := range b.Components {
 			if b.Components[newest].First().Compare(c.First()) <= 0 {
@@ -280,6 +284,18 @@ func (b *Bill) drop() {
 		}
 		b.Components = slices.Delete(b.Components, newest, newest+1)
 	}
+}
+
+// forgetLists forgets the lists of servers of which the bill has no component.
+func (b *Bill) forgetLists() {
+	of := map[string]bool{}
+	for _, t := range types {
+		of[listOf(t, "")] = true
+	}
+	for _, c := range b.Components {
+		of[listOf(c.Type, c.Server)] = true
+	}
+	maps.DeleteFunc(b.Listed, func(list string, _ time.Time) bool { return !of[list] })
 }
 
 // listOf names the list that a component would stand in.
@@ -435,8 +451,28 @@ func (b *Bill) anew(round int) *Bill {
 	return &Bill{Agent: b.Agent, Principal: b.Principal, Serial: b.Serial, Versions: b.Versions, Round: round}
 }
 
-// data is the bill as it is stored.
-func (b *Bill) data() ([]byte, error) { return json.Marshal(b, json.Deterministic(true)) }
+// data is the bill as it is stored. Of one that is too long to be read again the forms are
+// dropped that components had before, and then the newest components: no agent loses what
+// is known of it by what it calls its tools.
+func (b *Bill) data() ([]byte, error) {
+	for {
+		data, err := json.Marshal(b, json.Deterministic(true))
+		if err != nil || len(data) <= maxBill {
+			return data, err
+		}
+		former := false
+		for _, c := range b.Components {
+			former = former || len(c.Forms) > 1
+			c.Forms = c.Forms[:min(len(c.Forms), 1)]
+		}
+		if b.Full = true; !former {
+			if len(b.Components) == 0 {
+				return nil, fmt.Errorf("a bill of materials has %d bytes", len(data))
+			}
+			b.drop(len(b.Components) / 2)
+		}
+	}
+}
 
 // Parse reads what data wrote.
 func Parse(data []byte) (*Bill, error) {

@@ -3,8 +3,10 @@ package bom
 import (
 	"bytes"
 	std "cmp"
+	"context"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -150,6 +152,39 @@ func TestBounds(t *testing.T) {
 	}
 	if data, err := b.data(); err != nil || len(data) > maxBill {
 		t.Errorf("%d bytes, %v", len(data), err)
+	}
+}
+
+// TestLong: an agent whose names are as long as can be, and need the most room when they
+// are written down, has a bill that can be read again: it loses neither its name nor what
+// was there first.
+func TestLong(t *testing.T) {
+	long := strings.Repeat("\x01", 1000)
+	b := &Bill{Agent: "a", Principal: "key:a", Serial: "kept"}
+	b.take(&sight{at: start, components: []*Component{{Type: Tool, Name: "first", Seen: at(start)}}})
+	for i := range MaxComponents + 10 {
+		server := cut(fmt.Sprint(i, long))
+		c := &Component{Type: Tool, Name: server, Server: server, Seen: at(start.Add(time.Hour))}
+		for j := range maxForms {
+			text := cut(fmt.Sprint(j, long))
+			c.form(Form{Title: text, Supplier: text, Version: text, Span: at(start.Add(time.Duration(j) * time.Hour))})
+		}
+		b.take(&sight{at: start, components: []*Component{c}, listed: map[string]time.Time{listOf(Tool, server): start, listOf(Tool, cut(fmt.Sprint("other", i, long))): start}})
+	}
+	if len(b.Listed) > 2*MaxComponents {
+		t.Errorf("%d lists are remembered", len(b.Listed))
+	}
+	b.settle(start)
+	data, err := b.data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !again.Full || again.Serial != "kept" || !slices.ContainsFunc(again.Components, func(c *Component) bool { return c.Name == "first" }) {
+		t.Errorf("the bill lost what was there first: full %t, serial %q, %d components", again.Full, again.Serial, len(again.Components))
 	}
 }
 
@@ -549,4 +584,15 @@ func FuzzVerify(f *testing.F) {
 			t.Errorf("what nobody signed holds: %s %s", d, s)
 		}
 	})
+}
+
+// TestReadWaits: who asks while the bills are being read waits no longer than it wants to.
+func TestReadWaits(t *testing.T) {
+	k := &Keeper{reading: make(chan struct{}, 1)}
+	k.reading <- struct{}{} // somebody reads
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := k.Read(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"reeve.example/reeve/act"
@@ -27,10 +26,11 @@ const (
 	kind      = "bom"
 	readKind  = "bom.read"
 	readID    = "all"
-	stretch   = 256     // records read at once
-	atOnce    = 4096    // records that become one entry of the ledger
-	writeMost = 4 << 20 // bytes of bills in one entry
-	maxSaid   = 50      // changes that one record tells
+	stretch   = 256      // records read at once
+	atOnce    = 4096     // records that become one entry of the ledger
+	heldMost  = 32 << 20 // bytes of bills that are changed at once
+	writeMost = 4 << 20  // bytes of bills in one entry
+	maxSaid   = 50       // changes that one record tells
 )
 
 // ErrNone: nothing was seen of such an agent.
@@ -56,7 +56,7 @@ type Keeper struct {
 	bills  *guard.Items[Bill]
 	places *guard.Items[place]
 
-	mu      sync.Mutex // what follows is of one reading at a time
+	reading chan struct{} // holds one while what follows is in use: one reads at a time
 	reader  reader
 	next    map[uint32]uint64 // records before were read; some after the place in the store
 	version act.Position      // of the place, when next was true
@@ -66,7 +66,7 @@ type Keeper struct {
 // New returns the bills of a node.
 func New(g *guard.Guard, store ledger.Reader, logger *slog.Logger) *Keeper {
 	return &Keeper{
-		guard: g, store: store, logger: logger, follows: map[uint32]*export.Follower{},
+		guard: g, store: store, logger: logger, reading: make(chan struct{}, 1), follows: map[uint32]*export.Follower{},
 		bills: guard.NewItems(g, guard.Kind[Bill]{
 			Name: kind,
 			Parse: func(item *ledger.Item) (*Bill, error) {
@@ -109,8 +109,12 @@ var node = act.Principal{Name: "node", Method: "local"}
 // with how far, so that nothing is left out by a crash; of several nodes that read at once
 // one wins.
 func (k *Keeper) Read(ctx context.Context) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	select { // who asks does not wait longer than ctx for who reads meanwhile
+	case k.reading <- struct{}{}:
+		defer func() { <-k.reading }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	for {
 		more, err := k.readSome(ctx)
 		if err != nil {
@@ -153,13 +157,20 @@ func (k *Keeper) readSome(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("list the logs: %w", err)
 	}
+	full := func() bool { // what is held is written before more is read
+		held := 0
+		for _, c := range changed {
+			held += len(c.was) + c.took
+		}
+		return held > heldMost
+	}
 	for _, log := range numbers {
 		head, err := k.store.Head(ctx, log)
 		if err != nil {
 			return false, fmt.Errorf("read the head of log %d: %w", log, err)
 		}
 		next := max(k.next[log], head.Pruned)
-		for next < head.Size && left > 0 {
+		for next < head.Size && left > 0 && !full() {
 			records, to, err := k.follower(log).Read(ctx, next, min(head.Size, next+stretch))
 			if err != nil {
 				return false, err
@@ -207,6 +218,7 @@ type changedBill struct {
 	item *guard.Item
 	was  []byte    // as it stands in the store
 	at   time.Time // of the newest record that was added
+	took int       // bytes, about, that were added
 	gone bool      // nothing is left of which it was made
 }
 
@@ -223,6 +235,7 @@ func (k *Keeper) take(ctx context.Context, s *sight, round int, changed map[stri
 		c.bill = c.bill.anew(round)
 	}
 	c.bill.take(s)
+	c.took += 256 * len(s.components)
 	c.at = later(c.at, s.at)
 	return nil
 }
@@ -382,7 +395,7 @@ func settle(c *changedBill) (said []string, is bool) {
 	if c.was != nil {
 		before, _ = Parse(c.was)
 	}
-	if !c.bill.settle(c.at) {
+	if _, err := c.bill.data(); err != nil || !c.bill.settle(c.at) { // the version is of what is stored
 		return nil, false
 	}
 	said = append(said, fmt.Sprintf("%.80q has version %d", c.bill.Agent, c.bill.Version()))
