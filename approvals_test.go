@@ -237,3 +237,13 @@ func TestApprovalWaits(t *testing.T) {
 		t.Errorf("a call that waits when the node stops: %s", text)
 	}
 }
+
+// TestGrantShown: one grant is shown to whoever may be asked, to no agent, and a made-up one is not there.
+func TestGrantShown(t *testing.T) {
+	r := start(t, nil)
+	for role, want := range map[identity.Role]int{identity.Approver: 404, identity.Auditor: 404, identity.Admin: 404, identity.Agent: 403, "": 401} {
+		if code, text := r.ask(role, "GET", "/grants/nothing", ""); code != want {
+			t.Errorf("%q: %d %s", role, code, text)
+		}
+	}
+}

@@ -230,6 +230,9 @@ An old bill holds as well as a new one: --max-age refuses those of long ago.`,
 				if most, err = words.Duration(age); err != nil {
 					return usageError{fmt.Errorf("--max-age: %w", err)}
 				}
+				if most <= 0 { // which would hold every bill
+					return usageError{errors.New("--max-age is an age such as 24h: more than nothing")}
+				}
 			}
 			document, err := readFile(cmd, a[0])
 			if err != nil {
