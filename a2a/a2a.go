@@ -184,5 +184,5 @@ const door = "a2a"
 
 // principalOf is whoever a record's task belongs to.
 func principalOf(r *record) act.Principal {
-	return act.Principal{Name: r.Principal, Method: r.Method, Organization: r.Organization, Delegation: r.Delegation}
+	return act.Principal{Name: r.Principal, Method: r.Method, Organization: r.Organization, Person: r.Person, Delegation: r.Delegation}
 }

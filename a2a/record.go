@@ -37,6 +37,7 @@ type record struct {
 	Principal    string          `json:"principal"`     // who began it
 	Method       string          `json:"method,omitzero"`
 	Organization string          `json:"organization,omitzero"`
+	Person       string          `json:"person,omitzero"`     // who holds their credential
 	Delegation   *act.Delegation `json:"delegation,omitzero"` // by whose leave
 	Version      string          `json:"version"`             // of the protocol that it was begun in
 	Created      time.Time       `json:"created"`

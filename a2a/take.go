@@ -177,7 +177,7 @@ func (s *Server) judge(ctx context.Context, t *turn) error {
 		}
 		begun := &record{
 			ID: t.id, Context: t.message.Context, User: t.by.User, Principal: t.by.Principal.Name, Method: t.by.Principal.Method,
-			Organization: t.by.Principal.Organization, Delegation: t.by.Principal.Delegation, Version: t.version, Created: now.UTC(),
+			Organization: t.by.Principal.Organization, Person: t.by.Principal.Person, Delegation: t.by.Principal.Delegation, Version: t.version, Created: now.UTC(),
 		}
 		r = cmp.Or(r, begun)
 		said, history, err := s.conversation(ctx, t.id)

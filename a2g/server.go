@@ -684,7 +684,7 @@ func (s *Server) resume(ctx context.Context, n *intent.Intent) error {
 	if err != nil {
 		return err
 	}
-	a.Principal = act.Principal{Name: n.Principal, Method: n.Method, Organization: n.Organization, Delegation: n.Delegation}
+	a.Principal = act.Principal{Name: n.Principal, Method: n.Method, Organization: n.Organization, Person: n.Person, Delegation: n.Delegation}
 	a.Bounded = true
 	known, err := s.cfg.Guard.Agent(ctx, n.Agent)
 	if err != nil {

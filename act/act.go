@@ -104,6 +104,9 @@ type Delegation struct {
 	// OnBehalfOf is who is acted for, by the name that its own token would give it; empty
 	// where the principal acts for itself.
 	OnBehalfOf string `json:"on_behalf_of,omitzero"`
+	// Person is who that is, in the word by which credentials say who holds them; empty where
+	// the token does not say it. Who acts is not that person: see Principal.Person.
+	Person string `json:"person,omitzero"`
 	// Actors are those who act, by their names: the present one first, then those through
 	// whose hands the right came. Only the first was established when the token was made.
 	Actors []string `json:"actors,omitempty"`

@@ -34,6 +34,8 @@ type Intent struct {
 	Method    string `json:"principal_method"`
 	// Organization is the principal's.
 	Organization string `json:"organization,omitzero"`
+	// Person is who holds the principal's credential.
+	Person string `json:"person,omitzero"`
 	// Delegation is by whose leave the principal asked.
 	Delegation *act.Delegation `json:"delegation,omitzero"`
 	Session    string          `json:"session,omitzero"`

@@ -170,7 +170,7 @@ func (s *Intents) Ask(ctx context.Context, a *act.Action, q Asking) (n *Intent, 
 			request = a.Body
 		}
 		decided = Intent{
-			Agent: a.Agent.ID, ID: a.ID, Principal: a.Principal.Name, Method: a.Principal.Method, Organization: a.Principal.Organization, Delegation: a.Principal.Delegation,
+			Agent: a.Agent.ID, ID: a.ID, Principal: a.Principal.Name, Method: a.Principal.Method, Organization: a.Principal.Organization, Person: a.Principal.Person, Delegation: a.Principal.Delegation,
 			Session: a.Session, Tool: a.Resource, Digest: a.Digest.String(), Verdict: s.stored(r.Decision),
 			Asked: a.At, Expires: a.At.Add(q.Lasts).Truncate(time.Second), Params: q.Params,
 		}

@@ -79,7 +79,7 @@ type Decision struct {
 	// The act.
 	Principal string `json:"principal"`
 	// Holder is the person who holds the credential that asked, where it says so, and Users
-	// are the names that the agent has for whom it works for.
+	// are the names that the agent has for whom it works for, and its token.
 	Holder   string   `json:"holder,omitzero"`
 	Users    []string `json:"users,omitempty"`
 	Agent    string   `json:"agent,omitzero"`

@@ -326,8 +326,18 @@ func (g *Guard) newApproval(a *act.Action, d *act.Decision, form string, tainted
 	return h, err
 }
 
-// usersOf are the names of whom the agent says it works for.
+// usersOf are the names of whom the agent says it works for, and of whom a token says it acts
+// for: theirs is the act as well, by whatever credential they answer.
 func usersOf(a *act.Action) (names []string) {
+	if d := a.Principal.Delegated(); d.OnBehalfOf != "" {
+		names = append(names, d.OnBehalfOf)
+		if _, subject, _ := strings.Cut(d.OnBehalfOf, "#"); subject != "" {
+			names = append(names, subject)
+		}
+		if d.Person != "" {
+			names = append(names, d.Person)
+		}
+	}
 	for _, name := range []string{a.User.ID, a.User.Email} {
 		if name != "" {
 			names = append(names, words.Cut(name, maxUserName))

@@ -744,3 +744,37 @@ manifests: {fetch: {blocked_patterns: [forbidden]}}
 		}
 	}
 }
+
+// TestAnotherDelegated: who acts for a person by a token's word acts for them as much as who
+// says so itself. Where the policy asks another person, she agrees by no credential of hers.
+func TestAnotherDelegated(t *testing.T) {
+	now := time.Now()
+	n := open(t, t.TempDir(), func(c *guard.Config) {
+		c.Policy = load(t, strings.Replace(asking, "    code: transfer\n", "    code: transfer\n    approval: {another: true}\n", 1))
+		c.Now = func() time.Time { return now }
+	})
+	a := call("s", "1", "transfer", "100")
+	a.Principal = act.Principal{Name: "jwt:https://login#mailbot?for=4711", Method: "jwt", Delegation: &act.Delegation{
+		OnBehalfOf: "jwt:https://login#4711", Person: "ada", Actors: []string{"jwt:https://login#mailbot"},
+	}}
+	held, _ := n.decide(t, a)
+	if held.Approval == nil {
+		t.Fatalf("%+v", held)
+	}
+	seen := n.seen(t, held)
+	for _, by := range []act.Principal{
+		{Name: "jwt:https://login#4711", Method: "jwt"},
+		{Name: "jwt:https://login#4711", Method: "jwt", Person: "ada"},
+		{Name: "jwt:https://other#4711", Method: "jwt"},
+		{Name: "key:phone", Method: "key", Person: "ada"},
+		{Name: "key:desk", Method: "key", Person: "4711"},
+	} {
+		if _, err := n.Answer(t.Context(), held.Approval.ID, by, guard.Reply{Agree: true, Seen: seen}); !errors.Is(err, approval.ErrSame) {
+			t.Errorf("%+v agrees to her own: %v", by, err)
+		}
+	}
+	bob := act.Principal{Name: "key:desk", Method: "key", Person: "bob"}
+	if _, err := n.Answer(t.Context(), held.Approval.ID, bob, guard.Reply{Agree: true, Seen: seen}); err != nil {
+		t.Errorf("another: %v", err)
+	}
+}

@@ -98,7 +98,8 @@ func actors(claim any, issuer string) (names []string, err error) {
 			}
 			by = issuer
 		}
-		if !printable(by) || strings.Contains(by, actsFor) {
+		// Behind a # the name's subject begins: one of another issuer would read like this one's.
+		if !printable(by) || strings.Contains(by, actsFor) || by != issuer && strings.Contains(by, "#") {
 			return nil, refused(nil, "The token names an actor of an issuer that cannot be recorded.")
 		}
 		if len(names) == maxActors {

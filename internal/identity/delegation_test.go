@@ -52,7 +52,7 @@ func TestDelegation(t *testing.T) {
 		// What is delegated is no role of people, and no person.
 		{`,"act":{"sub":"mailbot"},"role":"approver"`, with(bot, bots), Agent},
 		{`,"act":{"sub":"mailbot"},"role":"admin"`, with(bot, bots), Agent},
-		{`,"act":{"sub":"mailbot"},"email":"alice@example.org"`, with(bot, bots), Agent},
+		{`,"act":{"sub":"mailbot"},"email":"alice@example.org"`, with(bot, act.Delegation{OnBehalfOf: bots.OnBehalfOf, Actors: bots.Actors, Person: "alice@example.org"}), Agent},
 		{`,"act":{"sub":"mailbot","act":{"sub":"planner","iss":"https://other"}},"azp":"app"`, with(bot, act.Delegation{
 			OnBehalfOf: "jwt:https://login#alice", Actors: []string{"jwt:https://login#mailbot", "jwt:https://other#planner"}, Client: "app",
 		}), Agent},
@@ -106,7 +106,7 @@ func TestThreat15Delegation(t *testing.T) {
 		`,"act":{"sub":"mailbot"},"may_act":{"sub":"mailbot","iss":"https://other"}`, `,"act":{"sub":"mailbot","iss":"https://login"},"may_act":{"iss":"https://login"}`,
 		`,"act":{"sub":"mailbot"},"may_act":{"sub":["mailbot"]}`, `,"act":{"sub":"mailbot"},"may_act":[{"sub":"mailbot"}]`,
 		// Names that could be another's.
-		`,"act":{"sub":"mailbot?for=bob"}`, `,"act":{"sub":"mailbot","iss":"https://x?for=y"}`,
+		`,"act":{"sub":"mailbot?for=bob"}`, `,"act":{"sub":"mailbot","iss":"https://x?for=y"}`, `,"act":{"sub":"bot","iss":"https://login#mail"}`,
 		`,"client_id":""`, `,"client_id":7`, `,"client_id":"a","azp":"b"`, `,"azp":["a"]`, `,"azp":"a\u0000"`,
 		`,"scope":7`, `,"scope":["a b"]`, `,"scope":[""]`, `,"scope":[7]`, `,"scope":"a","scp":["b"]`, `,"scope":"a\u0007"`,
 		`,"scope":"` + strings.Repeat("a ", 5) + strings.Repeat("b", 300) + `"`,

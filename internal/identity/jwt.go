@@ -162,7 +162,7 @@ func (cfg JWT) Holder(claims map[string]any) (by act.Principal, role Role, err e
 	if by.Delegated().OnBehalfOf != "" {
 		// The role and the person are the subject's. Who acts for an approver is none: it
 		// would agree to what it asks for itself.
-		by.Person, role = "", Agent
+		delegated.Person, by.Person, role = person, "", Agent
 	}
 	return by, role, nil
 }
