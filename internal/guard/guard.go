@@ -600,7 +600,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		return act.Decision{}, nil, err
 	}
 	if q.Begins != nil && set.Follows() {
-		err = g.begin(ctx, e, &s, step, q.Begins())
+		err = g.begin(ctx, e, &s, step, q.Begins(), set.Counted())
 	}
 	var above lift
 	if err == nil {

@@ -207,7 +207,7 @@ func (l *lift) drop(ctx context.Context) {
 
 // begin adds to an entry the first step of a session that begins with what one knows after
 // a step. One that is there already stays as it is.
-func (g *Guard) begin(ctx context.Context, e *ledger.Entry, s *run, step *session.Step, name SessionName) error {
+func (g *Guard) begin(ctx context.Context, e *ledger.Entry, s *run, step *session.Step, name SessionName, counted []uint64) error {
 	key := name.key()
 	if name.Session == "" || key == s.key {
 		return nil
@@ -216,6 +216,6 @@ func (g *Guard) begin(ctx context.Context, e *ledger.Entry, s *run, step *sessio
 	if err != nil || there {
 		return err
 	}
-	e.Writes = append(e.Writes, &ledger.Write{Head: ledger.NewKeyHead(key, at, false), Data: s.state.Begins(step, s.key).Append(nil)})
+	e.Writes = append(e.Writes, &ledger.Write{Head: ledger.NewKeyHead(key, at, false), Data: s.state.Begins(step, s.key, counted).Append(nil)})
 	return nil
 }

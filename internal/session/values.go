@@ -225,8 +225,9 @@ func (s *State) Takes(from *State) {
 }
 
 // Begins is the first step of a session that knows what this one does after a step of it.
-// name is this one's.
-func (s *State) Begins(st *Step, name [16]byte) *Step {
+// name is this one's. Of the acts with these keys, which are all that the policy asks for,
+// the new one has done none.
+func (s *State) Begins(st *Step, name [16]byte, keys []uint64) *Step {
 	begun := State{Known: true}
 	begun.Inherit(s, name)
 	if st.values != nil {
@@ -234,6 +235,9 @@ func (s *State) Begins(st *Step, name [16]byte) *Step {
 	}
 	first := begun.unchanged(time.UnixMilli(st.at))
 	first.effect = act.Allow
+	if keys != nil {
+		begun.Counts(first, &act.Action{}, keys, func(uint64) bool { return false }, false)
+	}
 	begun.bound(first)
 	return first
 }
