@@ -177,7 +177,8 @@ def _commanded(command: Command[Any]) -> List[BaseMessage]:
         raise TypeError(f"a command whose update is a {type(update).__name__} cannot be judged")
     if update is None:
         return []
-    return convert_to_messages(update if isinstance(update, list) else [update])
+    messages: List[BaseMessage] = convert_to_messages(update if isinstance(update, list) else [update])
+    return messages
 
 
 def _block_texts(message: BaseMessage) -> List[str]:
