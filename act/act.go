@@ -290,7 +290,7 @@ type Action struct {
 	Files   []File    // that the agent goes by there; nil where it does not say
 	SaidAt  time.Time // the caller's timestamp; zero when none
 	// Places are the names by which a file is known on this machine, whatever it is called:
-	// where its links lead, and which one it is. nil where the act's files are not looked at.
+	// where its links lead, and, if it is there, which one it is. nil where the act's files are not looked at.
 	Places func(path string) []string
 
 	// ID is what the caller uses to name this act when it asks again: an

@@ -83,7 +83,7 @@ func Read(v rawjson.Value, base string, texts *content.Set, beside ...string) Me
 
 // Bounds of the labels of one message.
 const (
-	maxLabels = 32
+	maxLabels = 64 // more than a session has, whose last is that it read what is foreign
 	maxLabel  = 64 // bytes
 )
 

@@ -4,13 +4,15 @@ package links
 import (
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Places are the names by which a file is known, by whatever path it is reached: where that
-// leads, and, where a file has several names, which one of this machine it is. None for a path
-// that is not absolute.
+// leads, and, if it is there, which file of this machine it is: links, and folders in which a
+// and A are one name, give it several. None for a path that is not absolute, nor for one on
+// another machine, to which a look would carry this one's credentials.
 func Places(path string) []string {
-	if !filepath.IsAbs(path) {
+	if volume := filepath.VolumeName(path); !filepath.IsAbs(path) || strings.HasPrefix(volume, `\\`) || strings.HasPrefix(volume, "//") {
 		return nil
 	}
 	list := []string{Resolve(path)}

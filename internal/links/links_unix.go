@@ -8,10 +8,9 @@ import (
 	"syscall"
 )
 
-// identity names a file that has several names by the file system that it lies on and its
-// number there; empty for one with a single name.
+// identity names a file by the file system that it lies on and its number there.
 func identity(info fs.FileInfo) string {
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink > 1 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return fmt.Sprintf("file %d %d", stat.Dev, stat.Ino)
 	}
 	return ""

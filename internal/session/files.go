@@ -191,8 +191,10 @@ func (s *State) Masked(st *Step, a *act.Action, edits []act.Edit) {
 		st.facts = append(st.facts, maskedAt(s.originOf(file)))
 		known := false
 		for n := range maxPlaces {
+			// Where it lies is known where it was there when it was shown: a path of another
+			// machine, on which the agent runs, may lead elsewhere there.
 			at, ok := s.other(lies(callKey(a, a.Answers), i, n))
-			if known = known || ok; ok {
+			if known = ok && n > 0; ok {
 				st.facts = append(st.facts, at)
 			}
 		}
@@ -259,7 +261,8 @@ func shows(call uint64, i int) uint64 {
 	return hash(factShows, string(binary.LittleEndian.AppendUint64(nil, call)), string(rune('0'+i)))&^(tiers-1) | relates
 }
 
-// maxPlaces is how many names a file has on this machine that are remembered.
+// maxPlaces is how many names a file has on this machine that are remembered: the path where
+// it lies, and, if it is there, which file it is.
 const maxPlaces = 2
 
 // lies is the fact where the file of this number lies that a call shows.

@@ -250,6 +250,7 @@ func TestWrittenBackByPlace(t *testing.T) {
 		{"what was read by another name", read("hard"), write("shop/.env"), true, false},
 		{"a file of another name", read("shop/.env"), write("shop/plain"), false, false},
 		{"from a folder that is not known", bash("cd shop && cat .env"), write("other/.env"), true, false},
+		{"on another machine", read("current/.env"), write("releases/5/.env"), true, false},
 		{"nobody looks", read("shop/.env"), write("other/.env"), true, true},
 	} {
 		s := &State{Known: true}
