@@ -10,27 +10,40 @@ import (
 // machine itself is no publication. Both are told by what the command itself says, never by
 // what stands around it.
 
-// frameworks are programs that take the database from the environment that they run in,
-// launchers what starts them by their files, and environments how they are told which
-// environment that is. databases are clients that name the database themselves.
+// frameworks are programs that take the database from the environment that they run in, with
+// how each is told which that is: what is said to another one says nothing to it. launchers
+// start them by their files. databases are clients that name the database themselves.
 var (
-	frameworks   = set("rails rake mix artisan console knex sequelize sequelize-cli manage.py django-admin")
-	launchers    = set("php python python3 ruby node npx bundle poetry uv pipenv")
-	environments = []string{"RAILS_ENV", "RACK_ENV", "MIX_ENV", "NODE_ENV", "APP_ENV", "DJANGO_SETTINGS_MODULE"}
-	databases    = set("dropdb psql pg_restore")
+	frameworks = map[string][]string{
+		"rails": {"RAILS_ENV", "RACK_ENV"}, "rake": {"RAILS_ENV", "RACK_ENV"}, "mix": {"MIX_ENV"},
+		"artisan": {"APP_ENV", "--env"}, "console": {"APP_ENV", "--env"},
+		"knex": {"NODE_ENV", "--env"}, "sequelize": {"NODE_ENV", "--env"}, "sequelize-cli": {"NODE_ENV", "--env"},
+		"manage.py": {"DJANGO_SETTINGS_MODULE", "--settings"}, "django-admin": {"DJANGO_SETTINGS_MODULE", "--settings"},
+	}
+	launchers = set("php python python3 ruby node npx bundle poetry uv pipenv")
+	databases = set("dropdb psql pg_restore")
+)
+
+// Options that say nothing of the database. Any other one may, also by a part of its name.
+var (
+	frameworkOptions = set("--seed --force --no-input --noinput --no-interaction --quiet --verbose --step --all --trace --if-exists --drop-views --drop-types --yes --silent -q -v -y -n")
+	databaseOptions  = set("--if-exists --force --echo --interactive --no-password --quiet --no-psqlrc --single-transaction --clean --no-owner --no-acl --no-privileges --data-only --schema-only --exit-on-error --verbose -e -i -w -W -q -X -a -A -1 -O -x")
+	supabaseOptions  = set("--debug --no-seed --yes --local")
 )
 
 // rehearses reports whether a command works on a database of tests: by the environment that
 // it is given, or by the name of a database on this machine.
 func (c *invocation) rehearses() bool {
 	switch {
-	case c.gives("DATABASE_URL", "DB_URL", "PGHOST", "PGSERVICE", "PGDATABASE", "DB_HOST", "MYSQL_HOST"):
+	case c.redirected():
 		return false // another database than the one that it seems to be
-	case frameworks[c.name], launchers[c.name] && c.launches(frameworks):
-		return c.testEnvironment()
+	case frameworks[c.name] != nil:
+		return c.testEnvironment(frameworks[c.name])
+	case launchers[c.name]:
+		return c.testEnvironment(c.launches())
 	case c.name == "supabase":
 		return !slices.ContainsFunc(c.args, func(a flow) bool {
-			return !a.known || strings.HasPrefix(a.text, "--linked") || strings.HasPrefix(a.text, "--db-url") || strings.HasPrefix(a.text, "--project-ref")
+			return !a.known || strings.HasPrefix(a.text, "-") && !supabaseOptions[a.text]
 		}) && c.names("db") && c.names("reset") // else the database in this machine's containers
 	case databases[c.name]:
 		return c.testDatabase()
@@ -38,36 +51,63 @@ func (c *invocation) rehearses() bool {
 	return false
 }
 
-// launches reports whether a launcher's first word that is no option, and no word for
-// "run this", is one of some programs. Behind an option stands perhaps another program.
-func (c *invocation) launches(programs map[string]bool) bool {
-	for i := 0; i < len(c.args) && i < 2; i++ {
-		if t := c.args[i].text; t != "exec" && t != "run" {
-			return c.args[i].known && programs[baseName(t)]
+// redirected reports whether a variable that is set for this command, or before it, may name
+// another database: they have many names.
+func (c *invocation) redirected() bool {
+	names := func(v string) bool {
+		v = strings.ToUpper(v)
+		if v == "PGUSER" || v == "PGPASSWORD" || strings.HasPrefix(v, "DISABLE_") {
+			return false
+		}
+		return strings.HasPrefix(v, "PG") || slices.ContainsFunc([]string{"DATABASE", "DB_", "_DB", "DSN", "MYSQL", "POSTGRES", "_HOST", "_URL", "_URI"}, func(w string) bool { return strings.Contains(v, w) })
+	}
+	for v := range c.vars {
+		if names(v) {
+			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(c.args, func(a flow) bool {
+		name, _, is := strings.Cut(a.text, "=")
+		return is && !strings.HasPrefix(name, "-") && names(name)
+	})
+}
+
+// launches is how the framework that a launcher starts is told its environment, if it is one:
+// by the first word that is no word for "run this". Behind an option stands perhaps another
+// program.
+func (c *invocation) launches() []string {
+	for i := 0; i < len(c.args) && i < 2; i++ {
+		if t := c.args[i].text; t != "exec" && t != "run" {
+			if !c.args[i].known {
+				return nil
+			}
+			return frameworks[baseName(t)]
+		}
+	}
+	return nil
 }
 
 // testEnvironment reports whether all that names a framework's environment says that it is the
-// tests'.
-func (c *invocation) testEnvironment() bool {
+// tests', and nothing may name another database.
+func (c *invocation) testEnvironment(names []string) bool {
 	var named []string
-	for _, name := range environments {
+	for _, name := range names {
 		if v := c.vars[name]; slices.Contains(c.beside, name) {
 			named = append(named, known(v))
 		}
 	}
-	for i, a := range c.args {
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
 		name, value, joined := strings.Cut(a.text, "=")
 		switch {
-		case joined && (slices.Contains(environments, name) || name == "--env" || name == "--settings"):
+		case slices.Contains(names, name) && joined:
 			a.text = value
 			named = append(named, known(a))
-		case (name == "--env" || name == "--settings") && i+1 < len(c.args):
-			named = append(named, known(c.args[i+1]))
-		case name == "--database" || name == "--url" || name == "--knexfile" || name == "--config":
-			return false // another database than that of the environment
+		case slices.Contains(names, name) && i+1 < len(c.args):
+			i++
+			named = append(named, known(c.args[i]))
+		case strings.HasPrefix(name, "-") && !frameworkOptions[name], strings.HasSuffix(name, ":all"):
+			return false
 		}
 	}
 	for _, name := range named {
@@ -98,6 +138,9 @@ func (c *invocation) gives(names ...string) bool {
 // this machine.
 func (c *invocation) testDatabase() bool {
 	named := ""
+	if elsewhere(strings.ToLower(c.in.text)) {
+		return false
+	}
 	for i := 0; i < len(c.args); i++ {
 		a := c.args[i]
 		option, value, joined := strings.Cut(a.text, "=")
@@ -129,9 +172,9 @@ func (c *invocation) testDatabase() bool {
 			return false
 		case slices.Contains([]string{"-U", "-p", "-j", "-F", "-n", "-t", "-v", "--username", "--port"}, option):
 			next()
-		case len(option) > 2 && option[0] == '-' && option[1] != '-' && strings.ContainsAny(option, "hdfcC"):
-			return false // written together: whoever writes so is asked
+		case databaseOptions[option]:
 		case strings.HasPrefix(option, "-"):
+			return false // also those written together, and parts of a name: whoever writes so is asked
 		case c.name == "pg_restore": // files
 		case named == "" && a.known:
 			named = a.text
@@ -149,7 +192,7 @@ func elsewhere(sql string) bool {
 
 // testName reports whether a database's name says that it is one of tests.
 func testName(name string) bool {
-	if name == "" || strings.ContainsAny(name, ":/@?=$* ") {
+	if name == "" || strings.ContainsAny(name, ":/@?=$*, ") {
 		return false
 	}
 	is := false
@@ -178,10 +221,13 @@ func (c *invocation) deploysAside() bool {
 			value = a.text
 		default:
 			services = a.text == "deploy" // behind which they are named
-			if hasWord(a.text, inUse) {
+			if hasWord(a.text, inUse) || a.text == "--all" {
 				return false
 			}
 			continue
+		}
+		if strings.ContainsAny(value, "= ") {
+			continue // what it is run with, and not where
 		}
 		if !a.known || hasWord(value, inUse) || !hasWord(value, asides) {
 			return false
@@ -225,6 +271,9 @@ func (c *invocation) publishesHere() bool {
 	for i, a := range c.args {
 		option, value, joined := strings.Cut(a.text, "=")
 		if !slices.Contains(options, option) {
+			if len(option) > 2 && slices.ContainsFunc(options, func(o string) bool { return strings.HasPrefix(o, option) }) {
+				return false // a part of its name may be as good
+			}
 			continue
 		}
 		if !joined {
