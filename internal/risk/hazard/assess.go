@@ -74,6 +74,7 @@ type assessor struct {
 	inner     int            // of texts inside them
 	loose     int            // of texts read as words, since they are no commands that can be parsed
 	commands  int            // left to be judged
+	steps     int            // that programs took to be read for their effects
 	depth     int
 	runs      bool  // the leaf is a command, a program, a query or an address
 	written   files // files that the call's commands wrote so far

@@ -2,10 +2,27 @@ package hazard
 
 import (
 	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 
 	"reeve.example/reeve/act"
 )
+
+// TestManyPrograms: programs that each take all the steps that one may take are not read one
+// after the other for as long as there are any.
+func TestManyPrograms(t *testing.T) {
+	const one = `python3 -c 'x=[1,1,1,1,1,1,1,1]; [[[[[1 for e in x] for d in x] for c in x] for b in x] for a in x]'`
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	a := assessed(strings.Repeat(one+"\n", 200))
+	if runtime.ReadMemStats(&after); after.Mallocs-before.Mallocs > 2_000_000 {
+		t.Errorf("%d allocations", after.Mallocs-before.Mallocs)
+	}
+	if few := assessed(one); a.Score <= few.Score {
+		t.Errorf("what was not read counts for nothing: %.2f, and %.2f of one", a.Score, few.Score)
+	}
+}
 
 // TestCodeIsReadAsCode: code is judged by what it does, as a shell's lines are, whatever it is
 // written in and however its names and texts are put together.

@@ -213,7 +213,12 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 // effects judges what code does as the lines of a shell that would do the same. Of code that
 // is not known to be all of its language, what was understood counts.
 func (a *assessor) effects(language, text string, at span) {
+	if a.steps > maxEffects {
+		a.starve(at)
+		return
+	}
 	e := effects.Of(language, text)
+	a.steps += e.Steps
 	for _, line := range e.Lines {
 		if !a.spend(len(line)) {
 			a.starve(at)
@@ -233,6 +238,10 @@ func (a *assessor) effects(language, text string, at span) {
 // darkCode is how grave it is that what code calls, or runs as code, is put together where it
 // runs. Honest programs do it, too.
 const darkCode = 0.3
+
+// maxEffects is after how many steps no more programs of one call are read for their effects: a
+// short program can take many, and one command has room for hundreds of programs.
+const maxEffects = 60_000
 
 // maxProgram is how many bytes of a program are read.
 const maxProgram = 256 << 10

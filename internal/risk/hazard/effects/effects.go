@@ -26,6 +26,7 @@ type Effects struct {
 	Dark  bool     // what it does cannot be known
 	// Whole says that all of it was understood as its language.
 	Whole bool
+	Steps int // that were taken to read it
 }
 
 // Of reads code of a language, "python" or "js".
@@ -51,7 +52,7 @@ func Of(language, source string) Effects {
 			w.invoke(f, arguments{}, 0)
 		}
 	}
-	w.Whole = whole
+	w.Whole, w.Steps = whole, w.steps
 	w.Dark = w.Dark || w.steps >= maxSteps
 	return w.Effects
 }
