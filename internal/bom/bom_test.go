@@ -420,9 +420,6 @@ func swidResources(t *testing.T, document []byte) (n int) {
 
 // TestValidators: the official validators of CycloneDX and SPDX take the documents, too.
 func TestValidators(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the validators of other people are left out of -short")
-	}
 	log, proof := openLog(t)
 	dir := t.TempDir()
 	for i, seed := range []uint64{1, 2} {
