@@ -84,7 +84,8 @@ func TestBroughtMany(t *testing.T) {
 		t.Error("the last file of many has changed, and nobody hears of it")
 	}
 	writeFile(t, filepath.Join(root, ".claude", "skills", strings.Repeat("d/", maxDeep+2), "SKILL.md"), "too deep")
-	if digestOf(lookBrought(root)) == digestOf(lookBrought(root)) {
+	once, again := lookBrought(root), lookBrought(root)
+	if digestOf(once) == digestOf(again) {
 		t.Error("what is not looked at is told as if somebody could agree to it")
 	}
 	writeFile(t, filepath.Join(root, "big", "AGENTS.md"), strings.Repeat("y", maxBroughtText+1))
