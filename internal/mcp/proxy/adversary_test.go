@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -218,6 +219,40 @@ func TestWordsOfFailure(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAnsweredTooSoon: what a server answers to a call before it was sent to it is no
+// answer, and the real one still passes.
+func TestAnsweredTooSoon(t *testing.T) {
+	p, _ := testProxy(t, func(p *Proxy) { p.Guardian = yes{} })
+	s := p.newSession(newToolbox(), true)
+	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":{"contents":[]}}`)
+	asked := 0
+	p.Guardian = meanwhile{yes{}, func() {
+		if asked++; asked > 1 {
+			return // about the answer itself
+		}
+		if x := s.fromServer(t.Context(), answer, nil); x.on != nil {
+			t.Errorf("it passed: %s", x.on)
+		}
+	}}
+	if x := s.fromClient(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"a:b"}}`), nil); x.on == nil {
+		t.Fatalf("%s", x.back)
+	}
+	if x := s.fromServer(t.Context(), answer, nil); x.on == nil || asked != 2 {
+		t.Errorf("the answer does not pass; asked %d times", asked)
+	}
+}
+
+// meanwhile says yes, after something else has happened.
+type meanwhile struct {
+	Guardian
+	happens func()
+}
+
+func (m meanwhile) Judge(ctx context.Context, q *Question) (*Answer, error) {
+	m.happens()
+	return m.Guardian.Judge(ctx, q)
 }
 
 // TestHeadersOfAnswer: the headers of a request do not travel with an answer.

@@ -43,7 +43,7 @@ type call struct {
 	part             bool   // a part of a list was asked for
 	answered         bool
 	gone             bool               // it was cancelled, and may be answered nevertheless
-	cancel           context.CancelFunc // ends the wait for a decision
+	cancel           context.CancelFunc // ends the wait for a decision; nil once it is decided
 	cancelled        bool
 	hints            act.Hints // of the tool called
 }
@@ -512,7 +512,9 @@ func (s *session) answered(calls map[string]*call, id string) *call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := calls[id]
-	if c == nil {
+	// A call that is still decided about has not been sent: nobody can know its answer,
+	// and what is taken for one would be judged by what is known of the call so far.
+	if c == nil || c.cancel != nil {
 		return nil
 	}
 	if c.gone {
