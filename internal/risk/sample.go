@@ -94,10 +94,11 @@ var publishedKeys = sync.OnceValue(func() map[string]bool {
 	return keys
 })
 
+// groupSigns part the groups of a number or a key that people are to read.
+var groupSigns = strings.NewReplacer(" ", "", "-", "", ".", "")
+
 // plainValue is a value without what parts its groups, in lower case.
-func plainValue(v string) string {
-	return strings.ToLower(strings.NewReplacer(" ", "", "-", "", ".", "").Replace(v))
-}
+func plainValue(v string) string { return strings.ToLower(groupSigns.Replace(v)) }
 
 // commonPasswords are the first that anybody tries: the heads of the lists of passwords
 // that were found in leaks, the defaults of databases and brokers, and the words that
@@ -110,6 +111,9 @@ var commonPasswords = wordList(`123456 password 12345678 qwerty 123456789 12345 
 	tr0ub4dor troubador troubadour opensesame sesame postgres root guest test testing demo dev local minioadmin minio rabbitmq mysql mariadb mongo mongodb redis elastic kibana cassandra neo4j oracle
 	sa vagrant docker kubernetes secret secrets passwd pwd pw pswd passphrase mypass mypassword dbpass dbpassword userpass username user name hidden foo bar baz foobar qux quux
 	hello world changeme changeit default example placeholder dummy token xxx s3cr3t letmein admin123 root123 test123 test1234 user123 toor p4ssw0rd pa55word pa55w0rd 1q2w3e4r 1q2w3e qwe123`)
+
+// signsForLetters are the ones that people put in the place of letters.
+var signsForLetters = strings.NewReplacer("0", "o", "1", "l", "3", "e", "4", "a", "5", "s", "7", "t", "@", "a", "$", "s")
 
 // common reports whether a password is one that anybody tries, also with signs in the
 // place of letters and a number behind it.
@@ -132,7 +136,7 @@ func common(v string) bool {
 		return r
 	}, v)
 	for _, form := range []string{v, plain, strings.TrimRight(plain, "0123456789")} {
-		if commonPasswords[form] || commonPasswords[strings.NewReplacer("0", "o", "1", "l", "3", "e", "4", "a", "5", "s", "7", "t", "@", "a", "$", "s").Replace(form)] {
+		if commonPasswords[form] || commonPasswords[signsForLetters.Replace(form)] {
 			return true
 		}
 	}
