@@ -1,5 +1,5 @@
 /**
- * The OpenAI Agents SDK: every function tool of an agent, and of those that it hands over to, is asked about.
+ * The OpenAI Agents SDK: every function tool and hand-over of an agent, and of those that it hands over to, is asked about.
  *
  *     const guarded = new GuardedRunner(guardian, new Runner());
  *     const { finalOutput } = await guarded.run(agent, "Tell Bo that the build is green.");
@@ -7,7 +7,7 @@
  * @module
  */
 import { Adapter, type AdapterOptions } from "./adapter.js";
-import type { Guardian, JsonObject, Reading } from "./reeve-aos.js";
+import type { Guardian, JsonObject, Reading, Turn } from "./reeve-aos.js";
 
 // What is used of the SDK, whose own types differ from one version to the next.
 
@@ -17,19 +17,29 @@ interface SdkTool {
   readonly invoke?: (context: unknown, input: string, details?: unknown) => Promise<unknown>;
   /** Only agents that are tools have it. */
   readonly on?: unknown;
+  /** Of a hosted tool. */
+  readonly providerData?: { readonly execution?: unknown };
 }
 
 interface SdkAgent {
   readonly name: string;
-  readonly tools: readonly unknown[];
+  readonly instructions: unknown;
+  tools: unknown[];
   handoffs: unknown[];
   clone(config: never): unknown;
+  getEnabledHandoffs(...args: never[]): Promise<unknown[]>;
   getMcpTools(...args: never[]): Promise<unknown[]>;
   asTool(...args: never[]): object;
 }
 
 interface SdkHandoff {
+  readonly toolName: string;
+  readonly agent: SdkAgent;
   readonly onInvokeHandoff: (context: unknown, input: string) => unknown;
+}
+
+interface SdkDetails {
+  readonly toolCall?: { readonly arguments?: string };
 }
 
 interface SdkResult {
@@ -50,8 +60,8 @@ export interface GuardedResult<R> {
 
 /** Agents that are guarded already. */
 const guardedAgents = new WeakSet<object>();
-/** Tools that are guarded already. */
-const guardedTools = new WeakSet<object>();
+/** Functions of tools and hand-overs that ask first. */
+const asking = new WeakSet<object>();
 /** Tools that are agents whose own tools are guarded, with the agents' names. */
 const agentTools = new WeakMap<object, string>();
 
@@ -71,6 +81,10 @@ export class GuardedRunner<R extends SdkRunner> {
   /** Runner.run(), guarded. */
   async run(agent: object, input: unknown, options: { readonly conversationId?: string } & Record<string, unknown> = {}): Promise<GuardedResult<Awaited<ReturnType<R["run"]>>>> {
     const guarded = this.guard(agent);
+    const state = input as { readonly currentAgent?: object } | null | undefined;
+    if (typeof state?.currentAgent === "object" && !guardedAgents.has(state.currentAgent)) {
+      throw new TypeError("the state is of an agent that is not guarded: read it with runner.guard(agent)");
+    }
     const run = (said: unknown) => this.#runner.run(guarded as never, said as never, options as never) as Promise<Awaited<ReturnType<R["run"]>> & SdkResult>;
     if (!this.#adapter.tellsMessages) {
       const result = await run(input);
@@ -87,7 +101,10 @@ export class GuardedRunner<R extends SdkRunner> {
     });
   }
 
-  /** The agent with guarded tools, for a turn that the program opens, for streams, and for asTool(). */
+  /**
+   * The agent with guarded tools and hand-overs, for a turn that the program opens, for streams, and for asTool(). What is
+   * given to it later, and to its clones, is guarded, too.
+   */
   guard<A extends object>(agent: A): A {
     return new Guarding(this.#adapter, (agent as unknown as SdkAgent).name).agent(agent as unknown as SdkAgent) as unknown as A;
   }
@@ -112,36 +129,70 @@ class Guarding {
     if (known !== undefined) {
       return known;
     }
-    const name = agent.name === this.#first ? undefined : agent.name;
-    const guarded = agent.clone({ tools: agent.tools.map((tool) => this.#tool(tool as SdkTool, name)) } as never) as SdkAgent;
+    const guarded = agent.clone({} as never) as SdkAgent;
     this.#copies.set(agent, guarded);
-    guardedAgents.add(guarded);
-    guarded.handoffs = agent.handoffs.map((handoff) => this.#handoff(handoff));
-    const { asTool, getMcpTools } = guarded;
-    guarded.asTool = (...args: never[]) => {
-      const tool = asTool.apply(guarded, args);
+    return this.#held(guarded);
+  }
+
+  /** Whoever reads the tools and hand-overs of the agent, and of its clones, finds guarded ones, whenever they came. */
+  #held(agent: SdkAgent): SdkAgent {
+    guardedAgents.add(agent);
+    const { asTool, clone, getEnabledHandoffs, getMcpTools } = agent;
+    const reads = (name: "tools" | "handoffs", guarded: (member: never) => unknown): void => {
+      let members = [...agent[name]]; // a list of its own: another agent's stays as it is
+      const get = (): unknown[] => {
+        members.forEach((member, i) => (members[i] = guarded(member as never)));
+        return members;
+      };
+      Object.defineProperty(agent, name, { configurable: true, enumerable: true, get, set: (given: unknown[]) => (members = [...given]) });
+      get(); // what cannot be held is refused now
+    };
+    reads("tools", (tool) => this.#tool(agent, tool));
+    reads("handoffs", (handoff) => this.#handoff(agent, handoff));
+    agent.clone = (config) => this.#held(clone.call(agent, config) as SdkAgent);
+    agent.asTool = (...args: never[]) => {
+      const tool = asTool.apply(agent, args);
       agentTools.set(tool, agent.name);
       return tool;
     };
-    guarded.getMcpTools = async (...args: never[]) => (await getMcpTools.apply(guarded, args)).map((tool) => this.#tool(tool as SdkTool, name));
-    return guarded;
+    // The SDK makes hand-overs of those that are given as agents, each time that it asks.
+    agent.getEnabledHandoffs = async (...args: never[]) => (await getEnabledHandoffs.apply(agent, args)).map((handoff) => this.#handoff(agent, handoff as SdkHandoff));
+    agent.getMcpTools = async (...args: never[]) => (await getMcpTools.apply(agent, args)).map((tool) => this.#tool(agent, tool as SdkTool));
+    return agent;
   }
 
-  #handoff(handoff: unknown): unknown {
-    const { onInvokeHandoff } = handoff as SdkHandoff;
-    if (typeof onInvokeHandoff !== "function") {
-      return this.agent(handoff as SdkAgent);
+  /**
+   * A hand-over is asked about as the call of a tool, which it is to the model. It may have a function, which runs
+   * here. When it is denied the agent stays, and reads why in its instructions: the SDK has no other place for it.
+   */
+  #handoff(source: SdkAgent, given: SdkAgent | SdkHandoff): unknown {
+    if (!("onInvokeHandoff" in given)) {
+      return this.agent(given);
     }
-    const guarded = Object.assign(Object.create(Object.getPrototypeOf(handoff) as object) as object, handoff) as { onInvokeHandoff: unknown };
-    guarded.onInvokeHandoff = async (context: unknown, input: string) => this.agent((await onInvokeHandoff.call(handoff, context, input)) as SdkAgent);
+    const { onInvokeHandoff, toolName } = given;
+    if (asking.has(onInvokeHandoff)) {
+      return given;
+    }
+    const guarded = Object.assign(Object.create(Object.getPrototypeOf(given) as object) as object, given) as { agent: unknown; onInvokeHandoff: unknown };
+    guarded.agent = this.agent(given.agent); // by which a run that was written down finds its agents
+    const invoke = async (context: unknown, input: string) => {
+      const run = async (judged: JsonObject) => this.agent((await onInvokeHandoff.call(given, context, written(judged, input))) as SdkAgent);
+      return this.#adapter.orTold(this.#turn(source).call(toolName, inputsOf(input), run, { reading: transferred }), (denied) => {
+        const { instructions } = source;
+        const told = (before: unknown) => `${before as string}\n\nThe call of ${toolName} was not made. ${denied.message}`.trim();
+        return source.clone({ instructions: typeof instructions === "function" ? async (...args: unknown[]) => told(await instructions(...args)) : told(instructions ?? "") } as never);
+      });
+    };
+    asking.add(invoke);
+    guarded.onInvokeHandoff = invoke;
     return guarded;
   }
 
-  #tool(tool: SdkTool, agent: string | undefined): SdkTool {
-    if (guardedTools.has(tool) || tool.type === "hosted_tool") {
+  #tool(source: SdkAgent, tool: SdkTool): SdkTool {
+    const { invoke, name } = tool;
+    if ((invoke !== undefined && asking.has(invoke)) || (tool.type === "hosted_tool" && tool.providerData?.execution !== "client")) {
       return tool;
     }
-    const { invoke, name } = tool;
     if (tool.type !== "function" || invoke === undefined || name === undefined) {
       throw new TypeError(`a tool of the type ${tool.type} runs what this module cannot hold: make it a function tool`);
     }
@@ -149,18 +200,45 @@ class Guarding {
     if (tool.on !== undefined && inner === undefined) {
       throw new TypeError(`the tool ${name} is an agent whose own tools nobody asks about: use runner.guard(agent).asTool(…)`);
     }
-    const guarded: SdkTool = {
-      ...tool,
-      invoke: async (context, input, details) => {
-        const turn = this.#adapter.turn(undefined, undefined, agent);
-        const run = (judged: JsonObject) => turn.of(inner).run(() => invoke.call(tool, context, JSON.stringify(judged), details));
-        return this.#adapter.orTold(turn.call(name, JSON.parse(input || "{}") as JsonObject, run, { reading }), (denied) => denied.message);
-      },
+    const asks = async (context: unknown, input: string, details?: SdkDetails) => {
+      const turn = this.#turn(source);
+      const run = (judged: JsonObject) => {
+        const left = written(judged, input);
+        return turn.of(inner).run(() => invoke.call(tool, context, left, inner === undefined ? saying(details, left) : details));
+      };
+      return this.#adapter.orTold(turn.call(name, inputsOf(input), run, { reading }), (denied) => denied.message);
     };
-    guardedTools.add(guarded);
-    return guarded;
+    asking.add(asks);
+    return { ...tool, invoke: asks as NonNullable<SdkTool["invoke"]> };
+  }
+
+  #turn({ name }: SdkAgent): Turn {
+    return this.#adapter.turn(undefined, undefined, name === this.#first ? undefined : name);
   }
 }
+
+/** What a model says as arguments: an object, or (to a hand-over) another value. */
+function inputsOf(input: string): JsonObject {
+  const value = JSON.parse(input || "{}") as JsonObject;
+  return isObject(value) ? value : { input: value };
+}
+
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The arguments with which it runs, written anew from what was judged: a member that stood twice stands once. */
+const written = (judged: JsonObject, input: string): string => JSON.stringify(isObject(JSON.parse(input || "{}")) ? judged : judged["input"]);
+
+/** What a tool is told of its call, with the arguments that it runs with. */
+const saying = (details: SdkDetails | undefined, left: string): SdkDetails | undefined =>
+  details?.toolCall === undefined ? details : (Object.create(details, { toolCall: { enumerable: true, value: { ...details.toolCall, arguments: left } } }) as SdkDetails);
+
+/** What the model will read of a hand-over that was made. */
+const transferred: Reading = {
+  texts: (agent) => [JSON.stringify({ assistant: (agent as SdkAgent).name })],
+  replaced() {
+    throw new RangeError("a hand-over is made, or is not");
+  },
+};
 
 /** What the user said, as the guardian left it: a text, or the last of the user's items. */
 async function said(input: unknown, ask: (text: string) => Promise<string>): Promise<unknown> {

@@ -1,5 +1,5 @@
 /**
- * The OpenAI Agents SDK: every function tool of an agent, and of those that it hands over to, is asked about.
+ * The OpenAI Agents SDK: every function tool and hand-over of an agent, and of those that it hands over to, is asked about.
  *
  *     const guarded = new GuardedRunner(guardian, new Runner());
  *     const { finalOutput } = await guarded.run(agent, "Tell Bo that the build is green.");
@@ -29,7 +29,10 @@ export declare class GuardedRunner<R extends SdkRunner> {
     run(agent: object, input: unknown, options?: {
         readonly conversationId?: string;
     } & Record<string, unknown>): Promise<GuardedResult<Awaited<ReturnType<R["run"]>>>>;
-    /** The agent with guarded tools, for a turn that the program opens, for streams, and for asTool(). */
+    /**
+     * The agent with guarded tools and hand-overs, for a turn that the program opens, for streams, and for asTool(). What is
+     * given to it later, and to its clones, is guarded, too.
+     */
     guard<A extends object>(agent: A): A;
 }
 export {};

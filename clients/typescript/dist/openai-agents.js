@@ -1,5 +1,5 @@
 /**
- * The OpenAI Agents SDK: every function tool of an agent, and of those that it hands over to, is asked about.
+ * The OpenAI Agents SDK: every function tool and hand-over of an agent, and of those that it hands over to, is asked about.
  *
  *     const guarded = new GuardedRunner(guardian, new Runner());
  *     const { finalOutput } = await guarded.run(agent, "Tell Bo that the build is green.");
@@ -9,8 +9,8 @@
 import { Adapter } from "./adapter.js";
 /** Agents that are guarded already. */
 const guardedAgents = new WeakSet();
-/** Tools that are guarded already. */
-const guardedTools = new WeakSet();
+/** Functions of tools and hand-overs that ask first. */
+const asking = new WeakSet();
 /** Tools that are agents whose own tools are guarded, with the agents' names. */
 const agentTools = new WeakMap();
 /**
@@ -27,6 +27,10 @@ export class GuardedRunner {
     /** Runner.run(), guarded. */
     async run(agent, input, options = {}) {
         const guarded = this.guard(agent);
+        const state = input;
+        if (typeof state?.currentAgent === "object" && !guardedAgents.has(state.currentAgent)) {
+            throw new TypeError("the state is of an agent that is not guarded: read it with runner.guard(agent)");
+        }
         const run = (said) => this.#runner.run(guarded, said, options);
         if (!this.#adapter.tellsMessages) {
             const result = await run(input);
@@ -42,7 +46,10 @@ export class GuardedRunner {
             return { finalOutput: answer, result };
         });
     }
-    /** The agent with guarded tools, for a turn that the program opens, for streams, and for asTool(). */
+    /**
+     * The agent with guarded tools and hand-overs, for a turn that the program opens, for streams, and for asTool(). What is
+     * given to it later, and to its clones, is guarded, too.
+     */
     guard(agent) {
         return new Guarding(this.#adapter, agent.name).agent(agent);
     }
@@ -64,34 +71,67 @@ class Guarding {
         if (known !== undefined) {
             return known;
         }
-        const name = agent.name === this.#first ? undefined : agent.name;
-        const guarded = agent.clone({ tools: agent.tools.map((tool) => this.#tool(tool, name)) });
+        const guarded = agent.clone({});
         this.#copies.set(agent, guarded);
-        guardedAgents.add(guarded);
-        guarded.handoffs = agent.handoffs.map((handoff) => this.#handoff(handoff));
-        const { asTool, getMcpTools } = guarded;
-        guarded.asTool = (...args) => {
-            const tool = asTool.apply(guarded, args);
+        return this.#held(guarded);
+    }
+    /** Whoever reads the tools and hand-overs of the agent, and of its clones, finds guarded ones, whenever they came. */
+    #held(agent) {
+        guardedAgents.add(agent);
+        const { asTool, clone, getEnabledHandoffs, getMcpTools } = agent;
+        const reads = (name, guarded) => {
+            let members = [...agent[name]]; // a list of its own: another agent's stays as it is
+            const get = () => {
+                members.forEach((member, i) => (members[i] = guarded(member)));
+                return members;
+            };
+            Object.defineProperty(agent, name, { configurable: true, enumerable: true, get, set: (given) => (members = [...given]) });
+            get(); // what cannot be held is refused now
+        };
+        reads("tools", (tool) => this.#tool(agent, tool));
+        reads("handoffs", (handoff) => this.#handoff(agent, handoff));
+        agent.clone = (config) => this.#held(clone.call(agent, config));
+        agent.asTool = (...args) => {
+            const tool = asTool.apply(agent, args);
             agentTools.set(tool, agent.name);
             return tool;
         };
-        guarded.getMcpTools = async (...args) => (await getMcpTools.apply(guarded, args)).map((tool) => this.#tool(tool, name));
-        return guarded;
+        // The SDK makes hand-overs of those that are given as agents, each time that it asks.
+        agent.getEnabledHandoffs = async (...args) => (await getEnabledHandoffs.apply(agent, args)).map((handoff) => this.#handoff(agent, handoff));
+        agent.getMcpTools = async (...args) => (await getMcpTools.apply(agent, args)).map((tool) => this.#tool(agent, tool));
+        return agent;
     }
-    #handoff(handoff) {
-        const { onInvokeHandoff } = handoff;
-        if (typeof onInvokeHandoff !== "function") {
-            return this.agent(handoff);
+    /**
+     * A hand-over is asked about as the call of a tool, which it is to the model. It may have a function, which runs
+     * here. When it is denied the agent stays, and reads why in its instructions: the SDK has no other place for it.
+     */
+    #handoff(source, given) {
+        if (!("onInvokeHandoff" in given)) {
+            return this.agent(given);
         }
-        const guarded = Object.assign(Object.create(Object.getPrototypeOf(handoff)), handoff);
-        guarded.onInvokeHandoff = async (context, input) => this.agent((await onInvokeHandoff.call(handoff, context, input)));
+        const { onInvokeHandoff, toolName } = given;
+        if (asking.has(onInvokeHandoff)) {
+            return given;
+        }
+        const guarded = Object.assign(Object.create(Object.getPrototypeOf(given)), given);
+        guarded.agent = this.agent(given.agent); // by which a run that was written down finds its agents
+        const invoke = async (context, input) => {
+            const run = async (judged) => this.agent((await onInvokeHandoff.call(given, context, written(judged, input))));
+            return this.#adapter.orTold(this.#turn(source).call(toolName, inputsOf(input), run, { reading: transferred }), (denied) => {
+                const { instructions } = source;
+                const told = (before) => `${before}\n\nThe call of ${toolName} was not made. ${denied.message}`.trim();
+                return source.clone({ instructions: typeof instructions === "function" ? async (...args) => told(await instructions(...args)) : told(instructions ?? "") });
+            });
+        };
+        asking.add(invoke);
+        guarded.onInvokeHandoff = invoke;
         return guarded;
     }
-    #tool(tool, agent) {
-        if (guardedTools.has(tool) || tool.type === "hosted_tool") {
+    #tool(source, tool) {
+        const { invoke, name } = tool;
+        if ((invoke !== undefined && asking.has(invoke)) || (tool.type === "hosted_tool" && tool.providerData?.execution !== "client")) {
             return tool;
         }
-        const { invoke, name } = tool;
         if (tool.type !== "function" || invoke === undefined || name === undefined) {
             throw new TypeError(`a tool of the type ${tool.type} runs what this module cannot hold: make it a function tool`);
         }
@@ -99,18 +139,38 @@ class Guarding {
         if (tool.on !== undefined && inner === undefined) {
             throw new TypeError(`the tool ${name} is an agent whose own tools nobody asks about: use runner.guard(agent).asTool(…)`);
         }
-        const guarded = {
-            ...tool,
-            invoke: async (context, input, details) => {
-                const turn = this.#adapter.turn(undefined, undefined, agent);
-                const run = (judged) => turn.of(inner).run(() => invoke.call(tool, context, JSON.stringify(judged), details));
-                return this.#adapter.orTold(turn.call(name, JSON.parse(input || "{}"), run, { reading }), (denied) => denied.message);
-            },
+        const asks = async (context, input, details) => {
+            const turn = this.#turn(source);
+            const run = (judged) => {
+                const left = written(judged, input);
+                return turn.of(inner).run(() => invoke.call(tool, context, left, inner === undefined ? saying(details, left) : details));
+            };
+            return this.#adapter.orTold(turn.call(name, inputsOf(input), run, { reading }), (denied) => denied.message);
         };
-        guardedTools.add(guarded);
-        return guarded;
+        asking.add(asks);
+        return { ...tool, invoke: asks };
+    }
+    #turn({ name }) {
+        return this.#adapter.turn(undefined, undefined, name === this.#first ? undefined : name);
     }
 }
+/** What a model says as arguments: an object, or (to a hand-over) another value. */
+function inputsOf(input) {
+    const value = JSON.parse(input || "{}");
+    return isObject(value) ? value : { input: value };
+}
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+/** The arguments with which it runs, written anew from what was judged: a member that stood twice stands once. */
+const written = (judged, input) => JSON.stringify(isObject(JSON.parse(input || "{}")) ? judged : judged["input"]);
+/** What a tool is told of its call, with the arguments that it runs with. */
+const saying = (details, left) => details?.toolCall === undefined ? details : Object.create(details, { toolCall: { enumerable: true, value: { ...details.toolCall, arguments: left } } });
+/** What the model will read of a hand-over that was made. */
+const transferred = {
+    texts: (agent) => [JSON.stringify({ assistant: agent.name })],
+    replaced() {
+        throw new RangeError("a hand-over is made, or is not");
+    },
+};
 /** What the user said, as the guardian left it: a text, or the last of the user's items. */
 async function said(input, ask) {
     if (typeof input === "string") {

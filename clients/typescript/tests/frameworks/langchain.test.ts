@@ -3,10 +3,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, tool } from "langchain";
-import { Guardian } from "reeve-aos";
 import { answer } from "../../pages/langchain-js-1.js";
 import { answer as delegated } from "../../pages/langchain-js-2.js";
-import { scenarios, Script, type Plain } from "./scenarios.js";
+import { recording, scenarios, Script, type Plain } from "./scenarios.js";
 
 class Model extends BaseChatModel {
   readonly #script: Script;
@@ -41,21 +40,14 @@ scenarios({
 });
 
 test("LangChain: an agent that a tool starts", async () => {
-  const asked: any[] = [];
-  const guardian = new Guardian({
-    agent: { id: "clerk", name: "Clerk" },
-    fetch: (url, init) => {
-      asked.push(JSON.parse(String(init!.body)));
-      return fetch(url, init);
-    },
-  });
+  const { guardian, asked, calls } = recording();
   const ran: unknown[] = [];
   const own: Plain[] = [{ name: "note", argument: "text", type: "string", run: ({ text }) => (ran.push(text), "noted") }];
   const inner = new Script([[["note", { text: "inner" }]]]);
   const outer = new Script([[["research", { question: "what?" }]], [["note", { text: "outer" }]]]);
   await delegated(guardian, "Find out.", new Model(outer), new Model(inner), tools(own));
   assert.deepEqual(ran, ["inner", "outer"]);
-  const calls = asked.filter(({ method }) => method === "steps/toolCallRequest").map(({ params }) => [params.toolCallRequest.toolId, params.context.agent.name, params.context.session.metadata?.parent]);
-  const { id } = asked[0].params.context.session;
-  assert.deepEqual(calls, [["research", "Clerk", undefined], ["note", "researcher", id], ["note", "Clerk", undefined]]);
+  const { id } = asked[0]!.params.context.session;
+  const told = calls().map(({ toolCallRequest, context }) => [toolCallRequest.toolId, context.agent.name, context.session.metadata?.parent]);
+  assert.deepEqual(told, [["research", "Clerk", undefined], ["note", "researcher", id], ["note", "Clerk", undefined]]);
 });

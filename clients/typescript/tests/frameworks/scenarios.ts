@@ -107,6 +107,20 @@ function operator(method: string, path: string, body?: object): Promise<any> {
   });
 }
 
+/** A guardian of the real node, with what it was asked. */
+export function recording(settings: Partial<GuardianOptions> = {}): { guardian: Guardian; asked: Asked[]; calls: () => Asked["params"][] } {
+  const asked: Asked[] = [];
+  const guardian = new Guardian({
+    agent: { id: "clerk", name: "Clerk" },
+    fetch: (url, init) => {
+      asked.push(JSON.parse(String(init!.body)));
+      return fetch(url, init);
+    },
+    ...settings,
+  });
+  return { guardian, asked, calls: () => asked.filter(({ method }) => method === "steps/toolCallRequest").map(({ params }) => params) };
+}
+
 /** Runs the table on a framework. */
 export function scenarios(framework: Framework): void {
   const scenario = (
