@@ -577,7 +577,7 @@ func TestConsoleApprovals(t *testing.T) {
 	p.Says("0 of 2 agreed")
 	p.Click("Approve once", `document.querySelector("button[value=once]")`)
 	p.Says("1 of 2 agreed")
-	p.Says("You cannot agree, since you have answered this already.")
+	p.Says("You have agreed to it as it was asked for: others must, too.")
 	p.Clean()
 	other.Clean()
 }
@@ -1169,21 +1169,42 @@ risk: {deny: off}
 			t.Errorf("what the policy masks is not masked in what a person wrote: %s", text)
 		}
 	}
-	// Several people must agree: nobody changes it alone.
-	id, form, _ = held(6, "delete_account", "account", "ada@birch.example")
-	if code, _ := answer(id, form, "answer", "changed", at+"0/value", "bob@birch.example"); code < 400 {
-		t.Errorf("changed by one of two: %d", code)
+	// Several people must agree: who changes it proposes that form, and nobody changes it alone.
+	id, form, agent = held(6, "delete_account", "account", "ada@birch.example")
+	if code, page := answer(id, form, "answer", "changed", at+"0/value", "bob@birch.example"); code != 303 {
+		t.Fatalf("a form is proposed: %d %s", code, page)
+	}
+	_, page = v.send("GET", "/console/approvals/"+id, "")
+	proposed := regexp.MustCompile(`exactly this form: <code>(sha256:\w+)</code> You have`).FindStringSubmatch(page)
+	if proposed == nil || !strings.Contains(page, "1 of 2 agreed") || strings.Contains(page, `value="form `) {
+		t.Fatalf("the page of who proposed it: %s", page)
+	}
+	if code, _ := answer(id, form, "answer", "form "+proposed[1]); code != 409 {
+		t.Errorf("one person agrees twice: %d", code)
+	}
+	second := r.visitor().login(identity.Admin)
+	if resp, _ := second.send("POST", "/console/approvals/"+id, url.Values{"seen": form["seen"], "answer": {"form sha256:another"}}.Encode()); resp.StatusCode != 400 {
+		t.Errorf("a form that nobody proposes: %d", resp.StatusCode)
+	}
+	if _, page = second.send("GET", "/console/approvals/"+id, ""); !strings.Contains(page, `value="form `+proposed[1]+`"`) || !strings.Contains(page, "With changes, as key:approver proposed") {
+		t.Fatalf("the page of who did not: %s", page)
+	}
+	if resp, page := second.send("POST", "/console/approvals/"+id, url.Values{"seen": form["seen"], "answer": {"form " + proposed[1]}}.Encode()); resp.StatusCode != 303 {
+		t.Fatalf("%d %s", resp.StatusCode, page)
+	}
+	if text := <-agent; !strings.Contains(text, `"value":"bob@birch.example"`) || !strings.Contains(text, "key:approver and key:admin changed and agreed to this") {
+		t.Errorf("the agent is told %s", text)
 	}
 	// Acts that are the same are answered together where they were ticked, and no other.
 	first, form, one := held(10, "transfer", "to", "Ash Ltd", "amount", "1")
-	second, _, two := held(11, "transfer", "to", "Ash Ltd", "amount", "1")
+	again, _, two := held(11, "transfer", "to", "Ash Ltd", "amount", "1")
 	third, _, three := held(12, "transfer", "to", "Ash Ltd", "amount", "1")
 	fourth, _, four := held(13, "transfer", "to", "Ash Ltd", "amount", "2")
 	_, page = v.send("GET", "/console/approvals/"+first, "")
-	if !strings.Contains(page, `value="`+second+`"`) || !strings.Contains(page, `value="`+third+`"`) || strings.Contains(page, `value="`+fourth+`"`) || strings.Contains(page, "checked") {
+	if !strings.Contains(page, `value="`+again+`"`) || !strings.Contains(page, `value="`+third+`"`) || strings.Contains(page, `value="`+fourth+`"`) || strings.Contains(page, "checked") {
 		t.Errorf("what is the same: %s", page)
 	}
-	form["same"] = []string{second, fourth}
+	form["same"] = []string{again, fourth}
 	if code, page := answer(first, form, "answer", "once"); code != 303 {
 		t.Errorf("%d %s", code, page)
 	}

@@ -271,7 +271,7 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 				return usageError{err}
 			}
 			path := "/approvals/" + url.PathEscape(a[0])
-			if q.Seen == "" || changes != nil { // what is printed here is what is agreed to
+			if q.Seen == "" || changes != nil || q.Form != "" { // what is printed here is what is agreed to
 				if err := askNode(cmd, "GET", path, nil, &h); err != nil {
 					return err
 				}
@@ -326,6 +326,7 @@ only in the same folder. What the policy denies, no agreement lets through.`
 		c.Flags().StringVar(&lasts, "for", "", "session: also what does the same in this session, for a day at most; or a length of time, as --until")
 		c.Flags().StringVar(&until, "until", "", "also what does the same, for a time such as 2h or 7d, or until the end of a day such as 2027-01-31")
 		c.Flags().StringArrayVar(&changes, "change", nil, "NAME=VALUE: agree, once, with this argument changed; can be given several times. The policy judges that form before it happens")
+		c.Flags().StringVar(&q.Form, "form", "", "agree, once, to the form that somebody else proposed with changes: its digest, as show prints it")
 		c.Flags().BoolVar(&q.Usual, "usual", false, "also: upon whom or what it is done is usual for the agent from now on, and is not asked about again where a rule passes what is usual")
 		c.Flags().StringVar(&q.Seen, "seen", "", "what show printed as \"seen\": agree only to exactly that, without printing it again")
 	}
@@ -388,6 +389,13 @@ func question(h *approval.Decision, q *operator.ApprovalAnswer) (shown string) {
 	}
 	for _, c := range q.Changes {
 		shown += "  with " + printable(c.Pointer) + " changed to " + printable(words.Shorten(string(c.Value), 400)) + "\n"
+	}
+	for _, f := range h.Forms() {
+		for _, c := range f.Changes {
+			if f.Digest == q.Form {
+				shown += "  with " + printable(c.Pointer) + " changed to " + printable(words.Shorten(c.New, 400)) + "\n"
+			}
+		}
 	}
 	if q.Usual {
 		shown += "  and upon whom or what it is done is usual for the agent from now on\n"
@@ -464,6 +472,12 @@ func showApproval(out io.Writer, h *approval.Decision) error {
 			verb = "refused"
 		}
 		fmt.Fprintf(out, "\n%s %s at %s %s\n", printable(a.By), verb, a.At.Format(time.RFC3339), printable(a.Note))
+		for _, c := range a.Changes {
+			fmt.Fprintf(out, "  with %s changed to %s\n", printable(c.Pointer), printable(c.New))
+		}
+		if a.Form != "" {
+			fmt.Fprintf(out, "  form %s\n", printable(a.Form))
+		}
 	}
 	if h.Exact != nil {
 		showExact(out, h.Exact)

@@ -217,13 +217,15 @@ type Answer struct {
 	For    Span   `json:"for,omitzero"`
 	// Usual says that what the act is done upon is usual for its agent from now on.
 	Usual bool `json:"usual,omitzero"`
-	// Changes are those with which they agree, and to nothing without them.
+	// Changes are those with which they agree, and to nothing without them. Form is the
+	// digest of what they make of the act.
 	Changes []Change  `json:"changes,omitempty"`
+	Form    string    `json:"form,omitzero"`
 	At      time.Time `json:"at"`
 }
 
-// holder is the person whose answer it is.
-func (a Answer) holder() string { return act.Principal{Name: a.By, Person: a.Person}.Holder() }
+// Holder is the person whose answer it is.
+func (a Answer) Holder() string { return act.Principal{Name: a.By, Person: a.Person}.Holder() }
 
 // Needs are what the reasons of a decision ask of people, and until when. Every
 // escalating rule asks, for itself.
@@ -323,8 +325,6 @@ func (d *Decision) May(by act.Principal, agree bool, now time.Time) error {
 		return ErrSame
 	case agree && d.another() && (d.Holder == "" || by.Known() == ""):
 		return ErrWho
-	case agree && slices.ContainsFunc(d.Answers, func(a Answer) bool { return a.holder() == by.Holder() && a.Agree }):
-		return ErrAnswered
 	case agree && d.Sealed == nil && d.Exact == nil:
 		return ErrUnshown
 	}
@@ -333,7 +333,8 @@ func (d *Decision) May(by act.Principal, agree bool, now time.Time) error {
 
 // Answer takes a person's answer, of which By and At are set here. To agree, Seen must
 // be the digest of what is held. A refusal decides at once, and takes back an approval
-// that was not used yet.
+// that was not used yet. Who agrees to another form than before, with other changes, takes
+// the place of what they said before: a person agrees to one form.
 func (d *Decision) Answer(by act.Principal, a Answer, now time.Time) error {
 	state, agree := d.At(now), a.Agree
 	if err := d.May(by, agree, now); err != nil {
@@ -343,7 +344,16 @@ func (d *Decision) Answer(by act.Principal, a Answer, now time.Time) error {
 		return ErrUnseen
 	}
 	if !agree {
-		a.For = Span{}
+		a.For, a.Changes = Span{}, nil
+	}
+	if a.Form = ""; len(a.Changes) > 0 {
+		a.Form = formOf(a.Changes)
+	}
+	if before := d.AnswerOf(by); agree && before != nil {
+		if sameForm(before.Changes, a.Changes) {
+			return ErrAnswered
+		}
+		d.Answers = slices.DeleteFunc(d.Answers, func(o Answer) bool { return o.Agree && o.Holder() == by.Holder() })
 	}
 	a.By, a.Person, a.At = by.Name, by.Person, now
 	d.Answers = append(d.Answers, a)
@@ -359,49 +369,105 @@ func (d *Decision) Answer(by act.Principal, a Answer, now time.Time) error {
 	return nil
 }
 
-// For is what all who agreed have agreed to: once, unless each of them said more.
-func (d *Decision) For() Span {
-	var span Span
-	first := true
+// AnswerOf is what a person has agreed to, by whatever credential; nil for nothing.
+func (d *Decision) AnswerOf(by act.Principal) *Answer {
+	for i := range d.Answers {
+		if a := &d.Answers[i]; a.Agree && a.Holder() == by.Holder() {
+			return a
+		}
+	}
+	return nil
+}
+
+// sameForm reports whether two people agree to the same bytes: they change the same
+// arguments, each to exactly the same.
+func sameForm(a, b []Change) bool {
+	return slices.EqualFunc(a, b, func(a, b Change) bool {
+		return a.Pointer == b.Pointer && a.Argument == b.Argument && a.New == b.New
+	})
+}
+
+// Form is a form of the act to which people have agreed: without changes as it was asked
+// for, else as somebody proposed it.
+type Form struct {
+	Digest  string // empty for the act as it was asked for
+	Changes []Change
+	Answers []Answer // of those who agree to it
+}
+
+// formOf names the form that changes make of an act.
+func formOf(changes []Change) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "reeve form v1\n")
+	for _, c := range changes {
+		fmt.Fprintf(h, "%d %s %d %s\n", len(c.Pointer), c.Pointer, len(c.New), c.New)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// Forms are those to which anybody agrees, in the order in which they were proposed.
+func (d *Decision) Forms() (forms []Form) {
+	for _, a := range d.Answers {
+		if !a.Agree {
+			continue
+		}
+		i := slices.IndexFunc(forms, func(f Form) bool { return sameForm(f.Changes, a.Changes) })
+		if i < 0 {
+			i, forms = len(forms), append(forms, Form{Digest: a.Form, Changes: a.Changes})
+		}
+		forms[i].Answers = append(forms[i].Answers, a)
+	}
+	return forms
+}
+
+// agreed are the answers of those who agree to one form: that of who agreed last, which
+// is the one that is approved once enough have.
+func (d *Decision) agreed() (list []Answer) {
+	var last []Change
 	for _, a := range d.Answers {
 		if a.Agree {
-			if span = span.narrower(a.For); first {
-				span = a.For
-			}
-			first = false
+			last = a.Changes
+		}
+	}
+	for _, a := range d.Answers {
+		if a.Agree && sameForm(a.Changes, last) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// For is what all who agreed have agreed to: once, unless each of them said more.
+func (d *Decision) For() (span Span) {
+	for i, a := range d.agreed() {
+		if span = span.narrower(a.For); i == 0 {
+			span = a.For
 		}
 	}
 	return span
 }
 
-// Changes are those with which people agreed: the last one's.
-func (d *Decision) Changes() (changes []Change) {
-	for _, a := range d.Answers {
-		if a.Agree {
-			changes = a.Changes
-		}
+// Changes are those with which people agreed; none while not enough have.
+func (d *Decision) Changes() []Change {
+	if list := d.agreed(); d.State != Held && len(list) > 0 && d.satisfied() {
+		return list[0].Changes
 	}
-	return changes
+	return nil
 }
 
 // Usual reports whether all who agreed say that what the act is done upon is usual.
 func (d *Decision) Usual() bool {
-	usual := false
-	for _, a := range d.Answers {
-		if a.Agree && !a.Usual {
-			return false
-		}
-		usual = usual || a.Agree
-	}
-	return usual
+	list := d.agreed()
+	return len(list) > 0 && !slices.ContainsFunc(list, func(a Answer) bool { return !a.Usual })
 }
 
-// satisfied reports whether enough people agreed to every rule.
+// satisfied reports whether enough people agreed to every rule, all to the same form.
 func (d *Decision) satisfied() bool {
+	list := d.agreed()
 	for _, n := range d.Needs {
 		var agreed []string // each person once, by whatever credential
-		for _, a := range d.Answers {
-			if who := a.holder(); a.Agree && n.asks(act.Principal{Name: a.By, Person: a.Person}) && !slices.Contains(agreed, who) {
+		for _, a := range list {
+			if who := a.Holder(); n.asks(act.Principal{Name: a.By, Person: a.Person}) && !slices.Contains(agreed, who) {
 				agreed = append(agreed, who)
 			}
 		}
@@ -453,9 +519,12 @@ func (d *Decision) Rules() (names []string) {
 
 // Who lists those who agreed, or after a refusal who refused.
 func (d *Decision) Who() (names []string) {
-	refused := d.State == Denied || d.State == Revoked
-	for _, a := range d.Answers {
-		if a.Agree != refused && !slices.Contains(names, a.By) {
+	list := d.agreed()
+	if d.State == Denied || d.State == Revoked {
+		list = slices.DeleteFunc(slices.Clone(d.Answers), func(a Answer) bool { return a.Agree })
+	}
+	for _, a := range list {
+		if !slices.Contains(names, a.By) {
 			names = append(names, a.By)
 		}
 	}

@@ -286,3 +286,58 @@ func TestScopeCovers(t *testing.T) {
 		t.Error("no scope covers")
 	}
 }
+
+// TestFormsWithQuorum: where several must agree, all of them agree to the same bytes. Whatever
+// forms are proposed, and in whatever order people change their minds, the act is approved as
+// soon as enough persons stand by one form, and in that one.
+func TestFormsWithQuorum(t *testing.T) {
+	who := []act.Principal{{Name: "key:ada", Person: "ada"}, {Name: "key:ada-phone", Person: "ada"}, {Name: "key:bo"}, {Name: "key:cleo"}, {Name: "key:dan"}}
+	forms := [][]Change{
+		nil,
+		{{Pointer: "/a", Argument: "a", New: "1"}},
+		{{Pointer: "/a", Argument: "a", New: "1 "}},                                          // another spelling is another form
+		{{Pointer: "/a", Argument: "a", New: "1"}, {Pointer: "/b", Argument: "b", New: "2"}}, // so is one change more
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 3000 {
+		quorum := 1 + rng.IntN(3)
+		d := Decision{State: Held, Principal: "key:agent", Exact: &Exact{}, Seen: "x", Created: start, Expires: at(60), Needs: []Need{{Rule: "r", Quorum: quorum}}}
+		stands := map[string]int{} // by person, the form that they agree to
+		for range 12 {
+			by, form := who[rng.IntN(len(who))], rng.IntN(len(forms))
+			before, agreed := stands[by.Holder()]
+			err := d.Answer(by, Answer{Agree: true, Seen: "x", Changes: forms[form]}, at(1))
+			if agreed && before == form {
+				if err != ErrAnswered {
+					t.Fatalf("%s agrees to the same twice: %v", by.Name, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			stands[by.Holder()] = form
+			n := 0
+			for _, f := range stands {
+				if f == form {
+					n++
+				}
+			}
+			if (d.State == Approved) != (n >= quorum) {
+				t.Fatalf("%s with %d of %d for one form", d.State, n, quorum)
+			}
+			if d.State == Approved {
+				if diff := cmp.Diff(forms[form], d.Changes()); diff != "" {
+					t.Fatalf("approved in another form (-want +got):\n%s", diff)
+				}
+				if len(d.Who()) != n {
+					t.Fatalf("%v agreed, want %d", d.Who(), n)
+				}
+				break
+			}
+			if d.Changes() != nil {
+				t.Fatal("a form is approved that too few agree to")
+			}
+		}
+	}
+}

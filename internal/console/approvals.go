@@ -52,10 +52,11 @@ func (v *visit) approvals() (view, error) {
 			continue
 		}
 		one := waitingView{Decision: h, Rules: strings.Join(h.Rules(), ", "), Cannot: v.cannot(h)}
-		for _, a := range h.Answers {
-			if a.Agree {
-				one.Agreed++
-			}
+		for _, f := range h.Forms() {
+			one.Agreed = max(one.Agreed, len(f.Answers))
+		}
+		if h.AnswerOf(v.By) != nil && one.Cannot == "" {
+			one.Cannot = "you have agreed already: others must, too"
 		}
 		q.Waiting = append(q.Waiting, one)
 	}
@@ -102,11 +103,21 @@ type actView struct {
 	NoMore   string // why it can be agreed to once only
 	Problem  string // what went wrong with an answer
 	Note     string // what they wrote, after that
-	Agreed   []string
+	Agreed   int    // how many agree to one form of it
 	Expected int
+	Mine     bool       // the visitor has agreed to it as it was asked for
+	Proposed []formView // by people, with changes
 	Editable []argumentView
 	Changed  []approval.Change    // by who agreed
 	Same     []*approval.Decision // others that wait for the same, byte for byte
+}
+
+// formView is a form of an act that people propose.
+type formView struct {
+	approval.Form
+	Who     string
+	Missing int  // how many more must agree
+	Mine    bool // the visitor has agreed to it
 }
 
 // argumentView is an argument that can be changed by who agrees.
@@ -193,14 +204,22 @@ func (v *visit) showApproval(status int, problem string) (view, error) {
 	}
 	h := shown.Decision
 	a := actView{Decision: h, Before: shown.Before, Rules: strings.Join(h.Rules(), ", "), Problem: problem, Note: v.FormValue("note")}
-	for _, answer := range h.Answers {
-		if answer.Agree {
-			a.Agreed = append(a.Agreed, answer.By)
-		}
-	}
 	a.Changed = h.Changes()
 	for _, n := range h.Needs {
 		a.Expected = max(a.Expected, n.Quorum)
+	}
+	for _, f := range h.Forms() {
+		a.Agreed = max(a.Agreed, len(f.Answers))
+		mine := slices.ContainsFunc(f.Answers, func(o approval.Answer) bool { return o.Holder() == v.By.Holder() })
+		if f.Digest == "" {
+			a.Mine = mine
+			continue
+		}
+		var who []string
+		for _, o := range f.Answers {
+			who = append(who, o.By)
+		}
+		a.Proposed = append(a.Proposed, formView{f, strings.Join(who, ", "), a.Expected - len(who), mine})
 	}
 	now := v.console.Now()
 	if v.may(answers) {
@@ -213,12 +232,10 @@ func (v *visit) showApproval(status int, problem string) (view, error) {
 	}
 	if x := h.Exact; x != nil {
 		a.NoMore = x.Scope.Once
-		if a.Expected == 1 && len(h.Answers) == 0 {
-			a.Editable = editable(x)
-			for i := range a.Editable { // what was written stays when it was not taken
-				if one := &a.Editable[i]; v.PostForm.Has(one.Field()) {
-					one.Text = v.PostFormValue(one.Field())
-				}
+		a.Editable = editable(x)
+		for i := range a.Editable { // what was written stays when it was not taken
+			if one := &a.Editable[i]; v.PostForm.Has(one.Field()) {
+				one.Text = v.PostFormValue(one.Field())
 			}
 		}
 		a.Parts = partViews(x.Parts)
@@ -284,9 +301,12 @@ func marked(p approval.Part) (list []piece) {
 // which button was pressed, and without one nothing is answered.
 func (v *visit) answer() (view, error) {
 	q := operator.ApprovalAnswer{Seen: v.PostFormValue("seen"), Decision: v.PostFormValue("decision"), Note: strings.TrimSpace(v.PostFormValue("note"))}
-	switch v.PostFormValue("answer") {
+	button, form, _ := strings.Cut(v.PostFormValue("answer"), " ")
+	switch button {
 	case "once":
 		q.Answer = "approve"
+	case "form":
+		q.Answer, q.Form = "approve", form
 	case "changed":
 		var shown operator.ApprovalShown
 		if err := v.ask("GET", "/approvals/"+url.PathEscape(v.PathValue("id")), nil, &shown); err != nil {
@@ -325,7 +345,7 @@ func (v *visit) answer() (view, error) {
 		}
 		return view{}, err
 	}
-	if len(v.PostForm["same"]) > 0 && q.Changes == nil {
+	if len(v.PostForm["same"]) > 0 && q.Changes == nil && q.Form == "" {
 		if problem := v.answerSame(&after, q); problem != "" {
 			return v.showApproval(http.StatusConflict, problem)
 		}

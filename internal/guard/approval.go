@@ -512,6 +512,9 @@ type Reply struct {
 	// Changes are what the person changes in the act's arguments: they agree to that form
 	// of it, once, and to no other. Old is not looked at.
 	Changes []approval.Change
+	// Form, when not empty, is the digest of the changes that somebody else proposed: the
+	// person agrees to these, byte for byte.
+	Form string
 }
 
 // Answer takes a person's answer to a held decision. It returns the approval's
@@ -535,11 +538,12 @@ func (g *Guard) Answer(ctx context.Context, id string, by act.Principal, r Reply
 			return false, nil, ErrChanged
 		}
 		var x *approval.Exact
-		var changes []approval.Change
-		if len(r.Changes) > 0 {
-			if changes, err = g.changesTo(h, &r, span); err != nil {
-				return false, nil, err
-			}
+		if err := h.May(by, r.Agree, now); err != nil {
+			return false, nil, err
+		}
+		changes, err := g.changesTo(h, &r, span)
+		if err != nil {
+			return false, nil, err
 		}
 		if r.Agree && !span.Once() {
 			if x, err = g.seal.open(h); err != nil {
@@ -555,9 +559,6 @@ func (g *Guard) Answer(ctx context.Context, id string, by act.Principal, r Reply
 		was := h.State
 		if err := h.Answer(by, approval.Answer{Agree: r.Agree, Seen: r.Seen, Note: r.Note, For: span, Usual: r.Agree && r.Usual, Changes: changes}, now); err != nil {
 			return false, nil, err
-		}
-		if changes != nil && (h.State != approval.Approved || len(h.Who()) != 1) {
-			return false, nil, fmt.Errorf("%w: several people must agree to it", ErrChanges)
 		}
 		var taught []*Item
 		if h.State == approval.Approved && h.Usual() {
@@ -591,26 +592,39 @@ var ErrChanges = errors.New("this cannot be changed so")
 // Bounds of what a person changes of an act.
 const (
 	maxChangeable = 64
-	maxChanges    = 64 << 10 // bytes
+	maxChanges    = 64 << 10       // bytes
+	maxProposed   = 4 * maxChanges // bytes of all forms that people propose
 )
 
 // changesTo are a person's changes of an act that is held, checked: they are of its arguments,
-// are values, and hold nothing that must not be kept.
+// are values, and hold nothing that must not be kept; or they are what somebody else proposed.
 func (g *Guard) changesTo(h *approval.Decision, r *Reply, span approval.Span) (changes []approval.Change, err error) {
 	refuse := func(format string, args ...any) ([]approval.Change, error) {
 		return nil, fmt.Errorf("%w: %s", ErrChanges, fmt.Sprintf(format, args...))
 	}
+	if len(r.Changes) == 0 && r.Form == "" {
+		return nil, nil
+	}
 	if !r.Agree || r.Usual || !span.Once() {
 		return refuse("who changes an act agrees to it once, in that form")
 	}
-	if h.Sealed == nil {
-		return nil, approval.ErrUnshown
+	if r.Form != "" {
+		i := slices.IndexFunc(h.Forms(), func(f approval.Form) bool { return f.Digest == r.Form })
+		if i < 0 || len(r.Changes) > 0 {
+			return refuse("nobody proposes that form of it: look at it again")
+		}
+		return h.Forms()[i].Changes, nil
 	}
 	x, err := g.seal.open(h)
 	if err != nil {
 		return nil, err
 	}
-	size := 0
+	size, proposed := 0, 0
+	for _, f := range h.Forms() {
+		for _, c := range f.Changes {
+			proposed += len(c.New)
+		}
+	}
 	for _, arg := range valued(x) {
 		at := slices.IndexFunc(r.Changes, func(c approval.Change) bool { return c.Pointer == arg.Pointer })
 		if at < 0 {
@@ -635,8 +649,11 @@ func (g *Guard) changesTo(h *approval.Decision, r *Reply, span approval.Span) (c
 		}
 		changes = append(changes, c)
 	}
-	if len(changes) != len(r.Changes) {
+	switch {
+	case len(changes) != len(r.Changes):
 		return refuse("only arguments of the act are changed, each once")
+	case proposed+size > maxProposed:
+		return refuse("so many forms of it are proposed that no other can be kept: agree to one of them, or deny it")
 	}
 	return changes, nil
 }

@@ -665,6 +665,89 @@ risk: {deny: off}
 	}
 }
 
+// TestChangesWithQuorum: where several must agree, who changes an act proposes a form of it.
+// It passes in that form once enough have agreed to exactly these bytes, and in no form to which
+// fewer did.
+func TestChangesWithQuorum(t *testing.T) {
+	const text = `
+version: 1
+name: bank
+default: allow
+rules: [{name: two, tools: [transfer], effect: escalate, approval: {quorum: 2}}]
+`
+	bob, cleo := act.Principal{Name: "key:bob", Method: "key"}, act.Principal{Name: "key:cleo", Method: "key"}
+	n := open(t, t.TempDir(), func(c *guard.Config) { c.Policy = load(t, text) })
+	held, _ := n.decide(t, call("s", "1", "transfer", "letters"))
+	h, err := n.Show(t.Context(), held.Approval.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := h.Seen
+	answer := func(by act.Principal, values ...string) (approval.State, error) {
+		r := guard.Reply{Agree: true, Seen: seen}
+		for _, v := range values {
+			r.Changes = append(r.Changes, approval.Change{Pointer: "/params/text", New: v})
+		}
+		h, err := n.Answer(t.Context(), held.Approval.ID, by, r)
+		if err != nil {
+			return "", err
+		}
+		return h.State, nil
+	}
+	for i, tt := range []struct {
+		by     act.Principal
+		values []string
+		state  approval.State
+		err    error
+	}{
+		{alice, nil, approval.Held, nil},
+		{bob, []string{`"notes"`}, approval.Held, nil},
+		{bob, []string{`"notes"`}, "", approval.ErrAnswered},
+		{cleo, []string{` "notes"`}, approval.Held, nil}, // other bytes
+		{cleo, []string{`"secrets"`, `"secrets"`}, "", guard.ErrChanges},
+		{alice, []string{`"notes"`}, approval.Approved, nil},
+		{cleo, []string{`"notes"`}, "", approval.ErrEnded},
+	} {
+		if state, err := answer(tt.by, tt.values...); state != tt.state || !errors.Is(err, tt.err) || (err == nil) != (tt.err == nil) {
+			t.Fatalf("%d: %s, %v, want %s, %v", i, state, err, tt.state, tt.err)
+		}
+	}
+	d, modified := n.decide(t, call("s", "2", "transfer", "letters"))
+	if d.Effect != act.Modify || !strings.Contains(modified, "notes") || !strings.Contains(d.Reasons[0].Message, "key:bob and key:alice changed and agreed to this") {
+		t.Errorf("%v %v %s", d.Effect, d.Reasons, modified)
+	}
+
+	// Forms are kept for a while, and there is not room for any number of them.
+	held, _ = n.decide(t, call("s", "3", "transfer", "others"))
+	if h, err = n.Show(t.Context(), held.Approval.ID); err != nil {
+		t.Fatal(err)
+	}
+	seen = h.Seen
+	big := `"` + strings.Repeat("x", 60<<10)
+	for i := range 5 {
+		_, err := answer(act.Principal{Name: fmt.Sprintf("key:%d", i), Method: "key"}, fmt.Sprintf("%s%d\"", big, i))
+		if (err != nil) != (i == 4) || err != nil && !errors.Is(err, guard.ErrChanges) {
+			t.Errorf("form %d: %v", i, err)
+		}
+	}
+	if h, err = n.Show(t.Context(), h.ID); err != nil {
+		t.Fatal(err)
+	}
+	eve := act.Principal{Name: "key:eve", Method: "key"}
+	for name, r := range map[string]guard.Reply{
+		"a form of nobody": {Form: "sha256:0"}, "a form and changes": {Form: h.Forms()[1].Digest, Changes: h.Forms()[1].Changes},
+		"for longer": {Form: h.Forms()[1].Digest, For: approval.Span{Session: true}}, "as usual": {Form: h.Forms()[1].Digest, Usual: true},
+	} {
+		r.Agree, r.Seen = true, seen
+		if _, err := n.Answer(t.Context(), h.ID, eve, r); !errors.Is(err, guard.ErrChanges) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if h, err = n.Answer(t.Context(), h.ID, eve, guard.Reply{Agree: true, Seen: seen, Form: h.Forms()[1].Digest}); err != nil || h.State != approval.Approved || !strings.HasSuffix(h.Changes()[0].New, `1"`) {
+		t.Errorf("a form that is there: %+v, %v", h, err)
+	}
+}
+
 // TestChangedIsRemembered: of an act that a person changed, the session remembers what was
 // done: the file that holds the changed text is as grave to run as that.
 func TestChangedIsRemembered(t *testing.T) {

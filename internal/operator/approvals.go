@@ -86,6 +86,8 @@ type ApprovalAnswer struct {
 	Usual bool `json:"usual,omitzero"`
 	// Changes are those of the act's arguments with which the approver agrees, once.
 	Changes []ArgumentChange `json:"changes,omitempty"`
+	// Form is, in place of them, the digest of changes that somebody else proposed.
+	Form string `json:"form,omitzero"`
 }
 
 // ArgumentChange gives an argument of an act another value.
@@ -101,7 +103,7 @@ func (o *API) answerApproval(r *http.Request, by act.Principal, q ApprovalAnswer
 	if q.Answer != "approve" && q.Answer != "deny" || len(q.Note) > maxNote {
 		return nil, badRequest("want {\"answer\": \"approve\" or \"deny\"}, with a note of at most 2000 bytes")
 	}
-	reply := guard.Reply{Agree: q.Answer == "approve", Seen: q.Seen, Decision: q.Decision, Note: q.Note, For: q.For, Usual: q.Usual}
+	reply := guard.Reply{Agree: q.Answer == "approve", Seen: q.Seen, Decision: q.Decision, Note: q.Note, For: q.For, Usual: q.Usual, Form: q.Form}
 	for _, c := range q.Changes {
 		reply.Changes = append(reply.Changes, approval.Change{Pointer: c.Pointer, New: string(c.Value)})
 	}
