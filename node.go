@@ -88,6 +88,8 @@ type Node struct {
 	bills    *bom.Keeper
 	// replays judges what was recorded again, under another policy.
 	replays *operator.Replays
+	// operator is what people do to the node: one, so that its bounds hold for all doors.
+	operator func() *operator.API
 	// shadow counts what the candidate beside the policy would have decided.
 	shadow replay.Shadow
 	// sealSeed seals the ledger's seed with a passphrase, for a backup.
@@ -189,6 +191,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	if err != nil {
 		return n, err
 	}
+	n.operator = sync.OnceValue(n.newOperator)
 	n.replays = operator.NewReplays(n.store, n.guard.Policy, keys, score != nil)
 	if err = n.noteRestored(ctx); err != nil {
 		return n, err

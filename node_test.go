@@ -50,6 +50,13 @@ func openNode(t *testing.T, settings ...string) *Node {
 	return n
 }
 
+// What is bounded of what people do to a node is so for all the doors to it together.
+func TestOneOperator(t *testing.T) {
+	if n := openNode(t); n.operator() != n.operator() {
+		t.Error("each door has bounds of its own")
+	}
+}
+
 // message is a step in which a user says something.
 func message(user, step, text string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"steps/message","params":{"context":{"agent":{"name":"Lending desk","id":"lend-1","instructions":"Help.","version":"1","provider":{"name":"Birch","url":"https://birch.example"}},"session":{"id":"s-%s"},"turnId":"t","stepId":%q,"timestamp":"2026-04-02T08:15:00Z","user":{"id":%q,"organization":{"id":"birch"}}},"message":{"id":%q,"role":"user","content":[{"kind":"text","text":%q}]},"citation":[]}}`,

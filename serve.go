@@ -228,8 +228,8 @@ func (n *Node) stops() <-chan struct{} {
 	return n.stopping.Done()
 }
 
-// operator is what people do to the node.
-func (n *Node) operator() *operator.API {
+// newOperator makes what people do to the node.
+func (n *Node) newOperator() *operator.API {
 	return &operator.API{
 		Evidence: &n.cfg,
 		Guard:    n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(), Replays: n.replays, Shadow: &n.shadow, Bills: n.bills,

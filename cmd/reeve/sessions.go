@@ -318,6 +318,9 @@ func printSession(w io.Writer, s *report.Session) {
 		if step.Agreed {
 			fmt.Fprintf(w, "%31sits user agreed to the call, in the agent's own window\n", "")
 		}
+		if step.Damaged {
+			fmt.Fprintf(w, "%31swhat is kept of it is damaged: verify the ledger\n", "")
+		}
 		if step.Child != "" {
 			fmt.Fprintf(w, "%31sin the sub-agent %s\n", "", printable(step.Child))
 		}

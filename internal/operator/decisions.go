@@ -65,6 +65,7 @@ func (o *API) streamDecisions(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	by, _ := identity.FromContext(r.Context())
+	o.bound.Do(func() { o.streams.Most, o.streams.Own = mostStreams, ownStreams })
 	leave := o.streams.Enter(by.Name)
 	if leave == nil {
 		answer(w, http.StatusTooManyRequests, map[string]string{"error": "too many streams are open"})

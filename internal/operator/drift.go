@@ -45,7 +45,11 @@ func (o *API) showDrift(r *http.Request, _ act.Principal, _ Nothing) (Drift, err
 	ctx, agent, principal := r.Context(), r.PathValue("id"), r.URL.Query().Get("principal")
 	q := ledger.Query{Agent: agent, Principal: principal, Limit: driftActs}
 	var d Drift
-	var err error
+	leave, err := o.Replays.look(ctx)
+	if err != nil {
+		return d, err
+	}
+	defer leave()
 	if d.Now, err = o.says(ctx, q); err != nil || d.Now == nil {
 		return d, o.asked("what the agent says of itself was not read", err)
 	}

@@ -58,7 +58,7 @@ func (o *API) evidence(w http.ResponseWriter, r *http.Request) {
 	server.Hold(r.Context(), o.Retention.Now())
 	w.Header().Set("Content-Type", "application/zip")
 	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", "evidence-"+q.Since.UTC().Format(time.DateOnly)+"-"+q.Until.UTC().Format(time.DateOnly)+".zip"))
-	out := bufio.NewWriterSize(patient{w, http.NewResponseController(w)}, 64<<10)
+	out := bufio.NewWriterSize(&patient{Writer: w, control: http.NewResponseController(w), patience: patience, atLeast: atLeast}, 64<<10)
 	_, err = evidence.Write(r.Context(), out, evidence.Of{Store: o.Store, Keys: o.Evidence, Since: q.Since, Until: q.Until, Made: o.Retention.Now(), Version: o.Version})
 	if err == nil {
 		err = out.Flush()
@@ -71,16 +71,32 @@ func (o *API) evidence(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// patience is how long whoever takes an archive may take nothing.
-const patience = time.Minute
+// Whoever takes an archive has the one place for it, so that it must be taken: at this rate
+// at least, but for a while in all.
+const (
+	patience = time.Minute
+	atLeast  = 256 << 10 // bytes in a second
+)
 
-// patient is a response that lasts as long as its reader reads.
+// patient is a response that lasts as long as its reader reads. The time that it takes to
+// make what is written does not count.
 type patient struct {
 	io.Writer
-	control *http.ResponseController
+	control  *http.ResponseController
+	patience time.Duration
+	atLeast  int64 // bytes in a second
+	waited   time.Duration
+	written  int64
 }
 
-func (p patient) Write(b []byte) (int, error) {
-	p.control.SetWriteDeadline(time.Now().Add(patience)) // on the operator's socket there is none to set
-	return p.Writer.Write(b)
+func (p *patient) Write(b []byte) (int, error) {
+	began := time.Now()
+	left := p.patience + time.Duration(p.written/p.atLeast)*time.Second - p.waited
+	if err := p.control.SetWriteDeadline(began.Add(left)); err != nil && !errors.Is(err, http.ErrNotSupported) { // as for who asks in this process
+		return 0, fmt.Errorf("nothing would end a reader that does not read: %w", err)
+	}
+	n, err := p.Writer.Write(b)
+	p.waited += time.Since(began)
+	p.written += int64(n)
+	return n, err
 }

@@ -59,9 +59,9 @@ type API struct {
 	Members func(ctx context.Context) ([]nodes.Node, error)
 	// SealSeed seals the ledger's seed with a passphrase.
 	SealSeed func(passphrase []byte) ([]byte, error)
-	// Stopping is closed when the node stops serving: streams end then. nil for never.
 	// Pushes tells how far push notifications have come: of one task, or of all.
-	Pushes   func(ctx context.Context, task string) ([]deliver.State, error)
+	Pushes func(ctx context.Context, task string) ([]deliver.State, error)
+	// Stopping is closed when the node stops serving: streams end then. nil for never.
 	Stopping func() <-chan struct{}
 	Version  string
 	Logger   *slog.Logger
@@ -69,6 +69,7 @@ type API struct {
 	// Evidence signs archives of evidence.
 	Evidence evidence.Keys
 
+	bound   sync.Once // gives streams its bounds
 	streams jsonrpc.Streams
 	giving  sync.Mutex // one archive of evidence at a time
 }
@@ -103,7 +104,6 @@ type row struct {
 }
 
 func (o *API) table() []row {
-	o.streams.Most, o.streams.Own = mostStreams, ownStreams
 	return []row{
 		{"GET /admin/status", admins, 0, serve(o.status)},
 		{"POST /admin/policy/reload", admins, maxAdmin, serve(o.reloadPolicy)},
@@ -246,6 +246,9 @@ func answer(w http.ResponseWriter, status int, v any) {
 // failed is what somebody who is no admin can do about an error; the operator is told
 // of what they can do nothing about.
 func (o *API) failed(what string, err error) error {
+	if said, is := errors.AsType[problem](err); is {
+		return said
+	}
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return problem{http.StatusNotFound, errors.New("there is nothing of this name")}

@@ -37,6 +37,8 @@ const (
 	maxCandidate = 8 << 20 // bytes of the question
 	maxReplay    = 10 * time.Minute
 	maxActs      = 1000 // of a group that are named
+	looksAtOnce  = 2    // at the memory of single acts and sessions, which are made anew from what was written of them
+	waitsToLook  = 10 * time.Second
 )
 
 // errBusy is what a second replay gets: one takes half of the processors.
@@ -50,12 +52,26 @@ type Replays struct {
 	Keys   guard.Keys
 	Scored bool
 
-	busy chan struct{}
+	busy  chan struct{}
+	looks chan struct{}
 }
 
 // NewReplays is the way to a node's past.
 func NewReplays(store replay.Store, policy func() *policy.Set, keys guard.Keys, scored bool) *Replays {
-	return &Replays{Store: store, Policy: policy, Keys: keys, Scored: scored, busy: make(chan struct{}, 1)}
+	return &Replays{Store: store, Policy: policy, Keys: keys, Scored: scored, busy: make(chan struct{}, 1), looks: make(chan struct{}, looksAtOnce)}
+}
+
+// look waits for a turn to make memory anew, which takes as much of the machine as whoever
+// asks likes: pages that are opened side by side do it one after the other.
+func (p *Replays) look(ctx context.Context) (leave func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, waitsToLook)
+	defer cancel()
+	select {
+	case p.looks <- struct{}{}:
+		return func() { <-p.looks }, nil
+	case <-ctx.Done():
+		return nil, problem{http.StatusTooManyRequests, errors.New("others look at what was recorded, and it takes long: ask again in a while")}
+	}
 }
 
 // Run judges a window again; progress is called now and then, nil for never.

@@ -154,7 +154,13 @@ func (p *Replays) Explain(ctx context.Context, pos act.Position) (*DecisionShown
 	if set == nil && d.Policy != "" {
 		d.note("The policy that was in force then cannot be read any more.")
 	}
-	if d.again, err = replay.Once(ctx, p.Store, pos, p.Keys, set); err != nil {
+	leave, err := p.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.again, err = replay.Once(ctx, p.Store, pos, p.Keys, set)
+	leave()
+	if err != nil {
 		return nil, err
 	}
 	switch d.again.Missing {
@@ -307,12 +313,18 @@ func (p *Replays) flows(ctx context.Context, steps []report.Step) error {
 	if newest {
 		slices.Reverse(at)
 	}
+	leave, err := p.look(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	flows, err := replay.Flows(ctx, p.Store, p.Keys, p.policyThen, at)
 	if newest {
 		slices.Reverse(flows)
 	}
 	for i := range flows {
 		steps[i].Labels, steps[i].Ways = flows[i].Labels, flows[i].Ways
+		steps[i].Damaged = steps[i].Damaged || flows[i].Damaged
 	}
 	return err
 }

@@ -482,9 +482,65 @@ func TestDamaged(t *testing.T) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
-	r := run(t, faulty{Store: n.store, claims: gone}, n.guard.Policy(), options(t))
-	if r.Changed != 0 || r.Because[replay.Damaged] != 20 {
-		t.Errorf("what was written of sessions is gone: %+v", r)
+	if r := run(t, faulty{Store: n.store, claims: gone}, n.guard.Policy(), options(t)); r.Changed != 0 || r.Because[replay.Damaged] != 1 || r.Same != 19 {
+		t.Errorf("what one step wrote of its session is gone: %+v", r)
+	}
+}
+
+// counted is a store that counts how often it is asked.
+type counted struct {
+	faulty
+	reads *int
+}
+
+func (c counted) Records(ctx context.Context, log uint32, from, to uint64, each func(uint64, []byte) error) error {
+	*c.reads++
+	return c.faulty.Records(ctx, log, from, to, each)
+}
+
+// Of a session's steps what came in is read in one go, whatever else lies between them, and
+// one that is damaged is said to be, and no more.
+func TestFlows(t *testing.T) {
+	n := openSQLite(t, nil)
+	var at []act.Position
+	for i := range 200 {
+		n.call(fmt.Sprint(i%4), i, "read", fmt.Sprint(i))
+		if i%4 == 1 {
+			at = append(at, act.Position{Index: uint64(i)})
+		}
+	}
+	gone := func(index uint64, data []byte) ([]byte, error) {
+		if index == 101 {
+			return nil, errDamaged
+		}
+		return data, nil
+	}
+	policyThen := func(_ context.Context, hash string) (*policy.Set, error) { return n.guard.Policy(), nil }
+	for name, s := range map[string]faulty{"sound": {}, "record": {records: gone}, "opening": {openings: gone}, "facts": {facts: gone}, "claim": {claims: gone}} {
+		s.Store = n.store
+		reads := 0
+		flows, err := replay.Flows(t.Context(), counted{s, &reads}, options(t).Keys, policyThen, at)
+		if err != nil || len(flows) != len(at) {
+			t.Fatalf("%s: %d flows, %v", name, len(flows), err)
+		}
+		for i, f := range flows {
+			if f.Damaged != (name != "sound" && at[i].Index == 101) {
+				t.Errorf("%s: %v is damaged: %v", name, at[i], f.Damaged)
+			}
+		}
+		if name == "sound" && reads > 2 {
+			t.Errorf("%d steps took %d reads", len(at), reads)
+		}
+	}
+	// A policy that cannot be read is none.
+	broken := func(context.Context, string) (*policy.Set, error) { return nil, errDamaged }
+	if _, err := replay.Flows(t.Context(), n.store, options(t).Keys, broken, at); err != nil {
+		t.Error(err)
+	}
+	// What is asked for in another order, twice, or is not there, is answered, too.
+	odd := []act.Position{at[9], at[3], at[3], {Log: 7, Index: 1}, {Index: 1 << 40}, at[4]}
+	if flows, err := replay.Flows(t.Context(), n.store, options(t).Keys, policyThen, odd); err != nil || len(flows) != len(odd) {
+		t.Errorf("%d flows, %v", len(flows), err)
 	}
 }
 

@@ -166,8 +166,7 @@ func (r *reader) fill(ctx context.Context, store Store) error {
 		return err
 	}
 	claims := map[uint64]ledger.Claim{}
-	unclaimed := false // what was written of sessions cannot be read
-	err = store.Claims(ctx, r.log, from, to, func(index uint64, c *ledger.Claim) error {
+	claimed := func(index uint64, c *ledger.Claim) error {
 		if _, has := claims[index]; has || !session.IsStep(c.Data) {
 			return nil
 		}
@@ -175,9 +174,15 @@ func (r *reader) fill(ctx context.Context, store Store) error {
 		one.Data = bytes.Clone(c.Data)
 		claims[index] = one
 		return nil
-	})
-	if unclaimed = err != nil; unclaimed && ctx.Err() != nil {
-		return ctx.Err()
+	}
+	if err = store.Claims(ctx, r.log, from, to, claimed); err != nil {
+		for index := from; index < to; index++ {
+			if err := store.Claims(ctx, r.log, index, index+1, claimed); ctx.Err() != nil {
+				return ctx.Err()
+			} else if err != nil {
+				bad[index] = true
+			}
+		}
 	}
 	take := func(index uint64, data []byte) error {
 		record, err := ledger.ParseRecord(data)
@@ -191,7 +196,7 @@ func (r *reader) fill(ctx context.Context, store Store) error {
 		if record.Effect == "" && !r.notes {
 			return nil
 		}
-		one := &item{record: record, opening: openings[index], facts: facts[index], damaged: bad[index] || unclaimed}
+		one := &item{record: record, opening: openings[index], facts: facts[index], damaged: bad[index]}
 		if c, ok := claims[index]; ok {
 			if one.step, err = session.ParseStep(c.Data); err != nil {
 				one.damaged = true

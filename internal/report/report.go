@@ -71,6 +71,8 @@ type Step struct {
 	// used and that nobody trusted has named.
 	Labels []string    `json:"labels,omitempty"`
 	Ways   []act.Trace `json:"ways,omitempty"`
+	// Damaged says that something that is kept of the step cannot be read.
+	Damaged bool `json:"damaged,omitzero"`
 }
 
 // File is a file that a step changed, or may have.

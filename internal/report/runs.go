@@ -174,11 +174,14 @@ func stepOf(ctx context.Context, store ledger.Reader, run string, l *ledger.Line
 		s.Child, s.Session = "", ""
 	}
 	o, err := ledger.ReadOpening(ctx, store, l.Position())
-	if errors.Is(err, ledger.ErrNotFound) {
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
 		return s, nil
-	}
-	if err != nil {
-		return s, fmt.Errorf("read what lies beside %s: %w", l.Decision, err)
+	case ctx.Err() != nil:
+		return s, context.Cause(ctx)
+	case err != nil: // of one step: the others are shown
+		s.Damaged = true
+		return s, nil
 	}
 	if out, err := o.Outcome(); err == nil {
 		s.Rules = nil

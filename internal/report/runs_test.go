@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -100,4 +101,27 @@ func TestRuns(t *testing.T) {
 	if _, err := report.Show(t.Context(), s, "claude-code:%", ledger.Query{}); !errors.Is(err, ledger.ErrNotFound) {
 		t.Errorf("a session that there is not: %v", err)
 	}
+	// A step whose contents are damaged is shown as that, with the others.
+	torn := 0
+	w, err := report.Show(t.Context(), damaged{s}, "root", ledger.Query{Oldest: true, Limit: 20})
+	for i := range w.Steps {
+		if w.Steps[i].Damaged {
+			torn++
+		}
+	}
+	if err != nil || len(w.Steps) != 20 || torn != 1 {
+		t.Errorf("%d steps of a run, %d of them damaged: %v", len(w.Steps), torn, err)
+	}
+}
+
+// damaged is a store in which the contents of one record cannot be read.
+type damaged struct{ *sqlite.Store }
+
+func (d damaged) Openings(ctx context.Context, log uint32, from, to uint64, f func(uint64, []byte) error) error {
+	return d.Store.Openings(ctx, log, from, to, func(index uint64, data []byte) error {
+		if index == 4 {
+			return errors.New("the disk says no")
+		}
+		return f(index, data)
+	})
 }
