@@ -13,6 +13,7 @@ import (
 
 	"reeve.example/reeve"
 	"reeve.example/reeve/acs"
+	"reeve.example/reeve/internal/identity"
 )
 
 // TestACS: a node with a key serves ACS to whoever signs with it, though all else needs a
@@ -47,7 +48,7 @@ func TestACS(t *testing.T) {
 		}
 		return fmt.Sprint(answer.StatusCode, " ", string(text))
 	}
-	const hello = `{"acs_versions_supported":["0.1.0"],"methods_implemented":["steps/toolCallRequest"],"transports_supported":["http"],"provenance_producer":"none"}`
+	const hello = `{"acs_versions_supported":["0.1.0"],"methods_implemented":["steps/toolCallRequest","agbom/snapshot","agbom/changed"],"transports_supported":["http"],"provenance_producer":"none"}`
 	r := start(t, map[string]string{"acs-keys": "2026-11=desk:file:" + file, "policy-text": "version: 1\ndefault: allow\nrules: [{name: no-wiping, tools: [wipe], effect: deny}, {name: twice, tools: [ring], when: 'session.calls > 0', effect: deny}]\n"})
 	if got := post(r, "handshake/hello", hello); !strings.Contains(got, `"on_decision_failure":"deny"`) {
 		t.Error(got)
@@ -56,6 +57,14 @@ func TestACS(t *testing.T) {
 		if got := post(r, "steps/toolCallRequest", fmt.Sprintf(`{"tool":{"name":%q},"arguments":{}}`, want[0])); !strings.Contains(got, `"decision":"`+want[1]+`"`) {
 			t.Errorf("%v: %s", want, got)
 		}
+	}
+	for _, said := range [][2]string{{"agbom/snapshot", `{"components":[{"type":"model","id":"m-1"},{"type":"skill","id":"pdf"}]}`}, {"agbom/changed", `{"removed":[{"type":"skill","id":"pdf"}],"added":[{"type":"robot","id":"arm"}]}`}} {
+		if got := post(r, said[0], said[1]); !strings.Contains(got, `"decision":"allow"`) {
+			t.Errorf("%s: %s", said[0], got)
+		}
+	}
+	if _, bill := r.ask(identity.Auditor, "GET", "/api/v1/agents/desk/bom", ""); !strings.Contains(bill, `"name":"m-1"`) || !strings.Contains(bill, `"name":"robot arm"`) || strings.Count(bill, `"gone":true`) != 1 {
+		t.Errorf("its bill: %s", bill)
 	}
 	key.Secret[0]++
 	if answer := post(start(t, nil), "handshake/hello", hello); !strings.HasPrefix(answer, "404") {

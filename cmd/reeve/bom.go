@@ -253,8 +253,8 @@ An old bill holds as well as a new one: --max-age refuses those of long ago.`,
 			if err != nil {
 				return fmt.Errorf("the bill does not hold: %w", err)
 			}
-			if old := time.Since(v.Created); most > 0 && old > most {
-				return fmt.Errorf("the bill holds, but is of %s: older than %s", v.Created.Format(time.RFC3339), age)
+			if err := fresh(v.Created, time.Now(), most); err != nil {
+				return fmt.Errorf("the bill holds, but %w", err)
 			}
 			if wantsJSON(cmd) {
 				return printJSON(cmd.OutOrStdout(), v)
@@ -268,4 +268,19 @@ An old bill holds as well as a new one: --max-age refuses those of long ago.`,
 	c.Flags().StringVar(&signature, "signature", "", "the statement beside a bill in SPDX or SWID (default: FILE.sig, where it is there)")
 	c.Flags().StringVar(&age, "max-age", "", "refuse a bill that is older, such as 24h")
 	return jsonFlag(c)
+}
+
+// clocksDiffer is by how much the clocks of two machines may.
+const clocksDiffer = 5 * time.Minute
+
+// fresh says why a bill is not of a time that is wanted: most is its greatest age, 0 for any.
+// One that is dated ahead would be new for longer than it is.
+func fresh(created, now time.Time, most time.Duration) error {
+	switch age := now.Sub(created); {
+	case age < -clocksDiffer:
+		return fmt.Errorf("is dated %s, which is still to come: the clock of the node that made it was wrong, or this one is", created.Format(time.RFC3339))
+	case most > 0 && age > most:
+		return fmt.Errorf("is of %s: older than was asked for", created.Format(time.RFC3339))
+	}
+	return nil
 }

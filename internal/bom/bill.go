@@ -43,10 +43,11 @@ const (
 	Skill        Type = "skill"
 	Instructions Type = "instructions" // a file that tells the agent what to do
 	Settings     Type = "settings"     // a file that says what the agent may do, and which programs it runs by itself
+	Other        Type = "other"        // what an agent declares of a type that is not known here: its name begins with the type's
 )
 
 // types are all of them, in the order in which bills list them.
-var types = []Type{Model, Tool, MCPServer, Peer, Knowledge, Memory, Capability, Skill, Instructions, Settings}
+var types = []Type{Model, Tool, MCPServer, Peer, Knowledge, Memory, Capability, Skill, Instructions, Settings, Other}
 
 // Bounds of a bill. An agent can invent as many names as it likes.
 const (
@@ -225,6 +226,7 @@ type sight struct {
 	components       []*Component
 	listed           map[string]time.Time
 	policy           Form
+	cut              bool // it tells of more components than are read of one
 }
 
 // cut bounds a text of an agent's. Of a longer one the end is a hash, so that two that begin
@@ -252,6 +254,7 @@ func (b *Bill) take(s *sight) {
 		one.extend(c)
 		b.Components = slices.Insert(b.Components, i, one)
 	}
+	b.Full = b.Full || s.cut
 	if len(b.Components) > MaxComponents {
 		b.Full = true
 		b.drop(MaxComponents)

@@ -18,10 +18,13 @@ import (
 	"testing"
 	"time"
 
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/export"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/needs"
 	"reeve.example/reeve/internal/store/sqlite"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -591,5 +594,96 @@ func TestReadWaits(t *testing.T) {
 	cancel()
 	if err := k.Read(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
+	}
+}
+
+// declares is what a record tells of a bill that an agent says, by ACS.
+func declares(t *testing.T, when time.Time, method, payload string) *sight {
+	t.Helper()
+	links, err := jsonv2.Marshal(ledger.ActLinks{Method: method})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := new(reader).read(&export.Record{
+		Record:  ledger.Record{Time: when, Kind: string(act.AgentEvent), Effect: act.Allow.String()},
+		Facts:   ledger.Facts{Agent: "a", Principal: "key:a"},
+		Opening: ledger.Opening{Request: []byte(`{"method":"` + method + `","params":{"payload":` + payload + `}}`), Links: links},
+	})
+	if s == nil {
+		t.Fatalf("%s tells nothing", payload)
+	}
+	return s
+}
+
+// TestDeclares: what an agent says in a bill of its own (ACS agbom/snapshot, agbom/changed) is
+// in its bill, also of a type that is not known here, and only what is whole says what there
+// is no more.
+func TestDeclares(t *testing.T) {
+	sum := strings.Repeat("ab", 32)
+	many := make([]string, 2*maxOfOne+1)
+	for i := range many {
+		many[i] = fmt.Sprintf(`{"type":"tool","id":"t%d"}`, i)
+	}
+	for name, c := range map[string]struct {
+		method, payload string
+		want            []string // of what is there: its type, server, name and hash
+		gone            []string
+		full            bool
+	}{
+		"a snapshot": {
+			"agbom/snapshot", `{"components":[{"type":"model","id":"m","name":"Model M","version":"2","provider":{"name":"P"}},{"component_type":"skill","skill_id":"pdf","digest":{"algorithm":"SHA-256","value":"` + sum + `"}},{"type":"tool","id":"read","mcp_server":"files","digest":"sha256:` + sum + `"}]}`,
+			[]string{"model  m 2", "tool files read  abab", "skill  pdf  abab"}, []string{"tool  old"}, false,
+		},
+		"within another object":    {"agbom/snapshot", `{"agbom":{"components":[{"type":"memory_store","id":"notes"}]}}`, []string{"memory_store  notes"}, []string{"tool  old"}, false},
+		"nothing":                  {"agbom/snapshot", `{"components":[]}`, nil, []string{"tool  old"}, false},
+		"no list":                  {"agbom/snapshot", `{"components":{"type":"tool","id":"x"}}`, []string{"tool  old"}, nil, false},
+		"no member":                {"agbom/snapshot", `{}`, []string{"tool  old"}, nil, false},
+		"types that nobody knows":  {"agbom/snapshot", `{"components":[{"type":"prompt_template","id":"greeting"},{"type":"Tool","id":"x"},{"id":"typeless"},{"type":"robot"}]}`, []string{"other  Tool x", "other  prompt_template greeting", "other  robot", "other  typeless"}, []string{"tool  old"}, false},
+		"more than is read of one": {"agbom/snapshot", `{"components":[` + strings.Join(many, ",") + `]}`, []string{"tool  old"}, nil, true},
+		"came":                     {"agbom/changed", `{"added":[{"type":"tool","id":"new"}]}`, []string{"tool  new", "tool  old"}, nil, false},
+		"went":                     {"agbom/changed", `{"removed":[{"type":"tool","id":"old"}]}`, nil, []string{"tool  old"}, false},
+		"went, of another server":  {"agbom/changed", `{"removed":[{"type":"tool","id":"old","server":"s"}]}`, []string{"tool  old"}, []string{"tool s old"}, false},
+		"changed":                  {"agbom/changed", `{"changed":[{"before":{"type":"tool","id":"old","version":"1"},"component":{"type":"tool","id":"old","version":"2"}}]}`, []string{"tool  old 2"}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &Bill{Agent: "a", Principal: "key:a"}
+			b.take(declares(t, start, "agbom/snapshot", `{"components":[{"type":"tool","id":"old"}]}`))
+			b.take(declares(t, start.Add(2*quiet), c.method, c.payload))
+			var there, gone []string
+			for _, one := range b.Components {
+				f := one.Form()
+				text := strings.TrimRight(fmt.Sprintf("%s %s %s %s %.4s", one.Type, one.Server, one.Name, f.Version, map[bool]string{true: f.Hash}[f.Hash == sum]), " ")
+				if _, is := b.IsGone(one); is {
+					gone = append(gone, text)
+				} else if !c.full || one.Name == "old" {
+					there = append(there, text)
+				}
+			}
+			slices.Sort(there)
+			slices.Sort(c.want)
+			if !slices.Equal(there, c.want) || !slices.Equal(gone, c.gone) || b.Full != c.full {
+				t.Errorf("there %q, want %q; gone %q, want %q; full %t", there, c.want, gone, c.gone, b.Full)
+			}
+			if data, err := b.data(); err != nil {
+				t.Error(err)
+			} else if _, err := Parse(data); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestListedInPart: of a description that names more than is read of one, nobody says that
+// what it does not name is undeclared, or gone.
+func TestListedInPart(t *testing.T) {
+	tools := make([]string, maxOfOne+10)
+	for i := range tools {
+		tools[i] = fmt.Sprintf(`{"id":"t%d"}`, i)
+	}
+	for name, n := range map[string]int{"whole": maxOfOne, "in part": len(tools)} {
+		s := describes([]byte(`{"name":"a","tools":[` + strings.Join(tools[:n], ",") + `]}`))
+		if _, listed := s.listed[listOf(Tool, "")]; listed != (n == maxOfOne) || s.cut == listed {
+			t.Errorf("%s: listed %t, cut %t", name, listed, s.cut)
+		}
 	}
 }

@@ -121,6 +121,7 @@ func (r *reader) describe(s *sight, rec *export.Record) {
 	for list := range said.listed {
 		s.listed[list] = moment.Last
 	}
+	s.cut = s.cut || said.cut
 }
 
 // description is what an agent says of itself in a request of AOS, as it stands there; nil
@@ -170,7 +171,11 @@ func describes(raw []byte) *sight {
 		if all.Kind() != rawjson.Array {
 			continue
 		}
-		s.listed[listOf(list.of, "")] = time.Time{}
+		if len(s.components)+all.Len() > maxOfOne { // of a part nobody can say what is not in it
+			s.cut = true
+		} else {
+			s.listed[listOf(list.of, "")] = time.Time{}
+		}
 		for _, v := range all.Elems() {
 			add(list.of, v, "")
 		}
@@ -216,7 +221,9 @@ func used(s *sight, rec *export.Record, links *ledger.ActLinks) {
 		if len(a.Listed) == 0 {
 			return
 		}
-		s.listed[listOf(Tool, cut(f.Server))] = moment.Last
+		if s.cut = len(a.Listed) > maxOfOne; !s.cut {
+			s.listed[listOf(Tool, cut(f.Server))] = moment.Last
+		}
 		for _, d := range a.Listed[:min(len(a.Listed), maxOfOne)] {
 			c := &Component{Type: Tool, Name: cut(d.Name), Server: cut(f.Server), Said: moment}
 			c.form(Form{Hash: strings.TrimPrefix(d.Hash.String(), "sha256:"), Span: moment})
@@ -295,7 +302,14 @@ func declared(s *sight, method string, rec *export.Record) {
 			}
 			t := Type(cmp.Or(v.Get("type").Text(), v.Get("component_type").Text()))
 			name := cmp.Or(v.Get("id").Text(), v.Get("component_id").Text(), v.Get("skill_id").Text(), v.Get("name").Text())
-			if !slices.Contains(types, t) || name == "" || len(s.components) >= 2*maxOfOne {
+			if !slices.Contains(types, t) { // nothing that an agent says it has is left out
+				t, name = Other, strings.TrimSpace(string(t)+" "+name)
+			}
+			if len(s.components) >= 2*maxOfOne {
+				s.cut = true
+				return
+			}
+			if name == "" {
 				continue
 			}
 			c := &Component{Type: t, Name: cut(name), Server: cut(cmp.Or(v.Get("server").Text(), v.Get("mcp_server").Text()))}
@@ -321,9 +335,15 @@ func declared(s *sight, method string, rec *export.Record) {
 		}
 	}
 	if method == "agbom/snapshot" {
-		add(payload.Get("components"), false)
+		components := payload.Get("components")
+		if add(components, false); s.cut || components.Kind() != rawjson.Array {
+			return
+		}
 		for _, t := range types { // it is all of them
 			s.listed[listOf(t, "")] = moment.Last
+		}
+		for _, c := range s.components {
+			s.listed[listOf(c.Type, c.Server)] = moment.Last
 		}
 		return
 	}

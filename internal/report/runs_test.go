@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"testing"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/report"
 	"reeve.example/reeve/internal/store/sqlite"
@@ -27,8 +28,8 @@ func TestRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	type act struct{ door, kind, links, request, effect string }
-	acts := []act{
+	type one struct{ door, kind, links, request, effect string }
+	acts := []one{
 		{"aos", "tool.call", `"session":"claude-code:s","resource":"shell"`, `{"params":{"toolCallRequest":{"inputs":[{"name":"command","value":"ls"}]}}}`, "allow"},
 		{"aos", "tool.call", `"session":"claude-code:s/agent-1","parent":"claude-code:s","resource":"shell"`, `{"params":{"toolCallRequest":{"inputs":[{"name":"command","value":"pwd"}]}}}`, "deny"},
 		{"a2g", "tool.call", `"session":"g","resource":"mail.send"`, `{"params":{"arguments":{"query":"to ann"}}}`, "escalate"},
@@ -117,11 +118,9 @@ func TestRuns(t *testing.T) {
 // damaged is a store in which the contents of one record cannot be read.
 type damaged struct{ *sqlite.Store }
 
-func (d damaged) Openings(ctx context.Context, log uint32, from, to uint64, f func(uint64, []byte) error) error {
-	return d.Store.Openings(ctx, log, from, to, func(index uint64, data []byte) error {
-		if index == 4 {
-			return errors.New("the disk says no")
-		}
-		return f(index, data)
-	})
+func (d damaged) Opening(ctx context.Context, pos act.Position) ([]byte, error) {
+	if pos.Index == 4 {
+		return nil, errors.New("the disk says no")
+	}
+	return d.Store.Opening(ctx, pos)
 }
