@@ -80,7 +80,7 @@ var arrows = map[string]string{
 	"internal/evidence":                 "act internal/ledger internal/visible internal/words",
 	"internal/bom":                      "act internal/canon internal/export internal/guard internal/ledger internal/rawjson internal/replay internal/visible internal/words",
 	"internal/otlp":                     "internal/export",
-	"internal/ocsf":                     "act internal/export internal/ledger",
+	"internal/ocsf":                     "act internal/export internal/ledger internal/otlp internal/trace",
 	"internal/otlp/otlptest":            "",
 	"internal/trace":                    "act internal/export internal/ledger internal/otlp internal/rawjson",
 	"": "internal/deliver internal/bom internal/export internal/ocsf internal/otlp internal/trace internal/notice internal/apflow a2a acs a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy internal/console " +

@@ -10,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/export"
@@ -20,14 +22,16 @@ import (
 	"reeve.example/reeve/internal/trace"
 )
 
-// telemetrySettings are where traces of what agents do are sent.
+// telemetrySettings are where traces of what agents do are sent, and what else is observed.
 type telemetrySettings struct {
-	URL      string   `yaml:"url" doc:"Where to send traces by the OpenTelemetry protocol, such as http://127.0.0.1:4318 or, of gRPC, https://otel.example:4317; empty for nowhere. What is sent follows the ledger: it goes on where it was, also after a crash."`
-	Protocol string   `yaml:"protocol" default:"http" doc:"How: http (protobuf, to /v1/traces below the URL) or grpc."`
-	Headers  []string `yaml:"headers" doc:"Headers of the requests, each as NAME=VALUE, NAME=env:NAME or NAME=file:PATH; credentials by a reference only."`
-	CA       string   `yaml:"ca" doc:"File of certificate authorities (PEM) that the receiver's certificate may come from, beside the system's."`
-	Contents string   `yaml:"contents" default:"none" doc:"Whether spans hold what acts hold: none, or masked, as it is kept. masked needs redact."`
-	Resource []string `yaml:"resource" doc:"Further attributes of all that is sent, each as NAME=VALUE, such as openinference.project.name=agents."`
+	URL      string        `yaml:"url" doc:"Where to send by the OpenTelemetry protocol, such as http://127.0.0.1:4318 or, of gRPC, https://otel.example:4317; empty for nowhere. Traces and logs follow the ledger: they go on where they were, also after a crash."`
+	Signals  []string      `yaml:"signals" default:"traces" doc:"What to send: traces, of what agents do; logs, the security events; metrics, those of /metrics. Some receivers take traces only."`
+	Every    time.Duration `yaml:"every" default:"1m" doc:"How long after each other metrics are sent, a second at least."`
+	Protocol string        `yaml:"protocol" default:"http" doc:"How: http (protobuf, to /v1/traces, /v1/logs and /v1/metrics below the URL) or grpc."`
+	Headers  []string      `yaml:"headers" doc:"Headers of the requests, each as NAME=VALUE, NAME=env:NAME or NAME=file:PATH; credentials by a reference only."`
+	CA       string        `yaml:"ca" doc:"File of certificate authorities (PEM) that the receiver's certificate may come from, beside the system's."`
+	Contents string        `yaml:"contents" default:"none" doc:"Whether spans hold what acts hold: none, or masked, as it is kept. masked needs redact."`
+	Resource []string      `yaml:"resource" doc:"Further attributes of all that is sent, each as NAME=VALUE, such as openinference.project.name=agents."`
 }
 
 // eventsSettings are where security events are sent.
@@ -167,6 +171,17 @@ func (s *telemetrySettings) check(redact []string) (errs []error) {
 	if _, err := pairs(s.Resource, "telemetry.resource"); err != nil {
 		errs = append(errs, err)
 	}
+	if len(s.Signals) == 0 {
+		errs = append(errs, errors.New("telemetry.signals: choose traces, logs or metrics"))
+	}
+	for _, signal := range s.Signals {
+		if !slices.Contains(signals, signal) {
+			errs = append(errs, fmt.Errorf("telemetry.signals: choose of traces, logs and metrics, not %q", signal))
+		}
+	}
+	if s.Every < time.Second {
+		errs = append(errs, fmt.Errorf("telemetry.every: %s is shorter than a second", s.Every))
+	}
 	if s.URL == "" {
 		if len(s.Headers) > 0 || s.CA != "" {
 			errs = append(errs, errors.New("telemetry: headers and ca need telemetry.url"))
@@ -179,34 +194,13 @@ func (s *telemetrySettings) check(redact []string) (errs []error) {
 	return errs
 }
 
-// openExports makes what follows the log to send it elsewhere.
+// openExports makes what follows the log to send it elsewhere, and what sends metrics.
 func (n *Node) openExports(ctx context.Context) error {
-	if set := &n.cfg.Telemetry; set.URL != "" {
-		receiver, err := set.receiver(true)
-		if err != nil {
-			return err
-		}
-		if u, _ := url.Parse(set.URL); u != nil && u.Scheme == "http" && !server.Loopback(net.JoinHostPort(u.Hostname(), "0")) {
-			n.logger.Warn("traces are sent without TLS to another machine: who listens there reads which agent did what", "telemetry.url", set.URL)
-		}
-		more, err := pairs(set.Resource, "telemetry.resource")
-		if err != nil {
-			return err
-		}
-		send, err := receiver.Spans(ctx)
-		if err != nil {
-			return fmt.Errorf("telemetry: %w", err)
-		}
-		cfg := trace.Config{
-			Send: send, Resource: otlp.Resource("reeve", Version(), n.LogName(), more), Version: Version(), Ledger: n.log.VerifierKey(),
-		}
-		if set.Contents == "masked" {
-			cfg.Contents = n.maskedContents
-		}
-		n.addExport("traces", trace.New(cfg))
-	}
 	targets, err := n.cfg.Events.targets()
 	if err != nil {
+		return err
+	}
+	if err := n.openTelemetry(ctx, targets); err != nil {
 		return err
 	}
 	if u, _ := url.Parse(n.cfg.Events.URL); u != nil && u.Scheme == "http" && !server.Loopback(net.JoinHostPort(u.Hostname(), "0")) {
@@ -225,6 +219,93 @@ func (n *Node) openExports(ctx context.Context) error {
 	}
 	return nil
 }
+
+// signals are what can be sent by the OpenTelemetry protocol. Their names are those of
+// their exporters, too.
+var signals = []string{"traces", "logs", "metrics"}
+
+// openTelemetry makes what sends the signals. Logs are a further target of security events.
+func (n *Node) openTelemetry(ctx context.Context, targets map[string]ocsf.Target) error {
+	set := &n.cfg.Telemetry
+	if set.URL == "" {
+		return nil
+	}
+	receiver, err := set.receiver(true)
+	if err != nil {
+		return err
+	}
+	if u, _ := url.Parse(set.URL); u != nil && u.Scheme == "http" && !server.Loopback(net.JoinHostPort(u.Hostname(), "0")) {
+		n.logger.Warn("telemetry is sent without TLS to another machine: who listens there reads which agent did what", "telemetry.url", set.URL)
+	}
+	more, err := pairs(set.Resource, "telemetry.resource")
+	if err != nil {
+		return err
+	}
+	of := otlp.Resource("reeve", Version(), n.LogName(), more)
+	if slices.Contains(set.Signals, "traces") {
+		send, err := receiver.Spans(ctx)
+		if err != nil {
+			return fmt.Errorf("telemetry: %w", err)
+		}
+		cfg := trace.Config{Send: send, Resource: of, Version: Version(), Ledger: n.log.VerifierKey()}
+		if set.Contents == "masked" {
+			cfg.Contents = n.maskedContents
+		}
+		n.addExport("traces", trace.New(cfg))
+	}
+	if slices.Contains(set.Signals, "logs") {
+		logs, err := receiver.Logs(ctx, of, Version())
+		if err != nil {
+			return fmt.Errorf("telemetry: %w", err)
+		}
+		targets["logs"] = &ocsf.OTLP{Logs: logs}
+	}
+	if slices.Contains(set.Signals, "metrics") {
+		metrics, err := receiver.Metrics(ctx, of, n.metrics.Registry())
+		if err != nil {
+			return fmt.Errorf("telemetry: %w", err)
+		}
+		n.tasks.Go(func() { n.sendMetrics(ctx, metrics) })
+	}
+	return nil
+}
+
+// sendMetrics sends the metrics now and then until ctx ends, and then once more, so that
+// the last counts arrive. What did not arrive is in the next ones: they are sums.
+func (n *Node) sendMetrics(ctx context.Context, metrics *otlp.Metrics) {
+	var sent, refused atomic.Uint64
+	var failing atomic.Bool
+	n.metrics.Export("metrics", func() server.Exported {
+		return server.Exported{Sent: sent.Load(), Refused: refused.Load(), Failing: failing.Load()}
+	})
+	send := func(ctx context.Context) {
+		was, err := metrics.Send(ctx)
+		if why, ok := errors.AsType[*export.RefusedError](err); ok {
+			refused.Add(uint64(min(why.N, was)))
+			was -= min(why.N, was)
+		} else if err != nil {
+			was = 0
+		}
+		sent.Add(uint64(was))
+		if ctx.Err() == nil && failing.Swap(err != nil) != (err != nil) && err != nil {
+			n.logger.Warn("metrics do not arrive, or not all of them; what they count goes on being counted", "error", err)
+		}
+	}
+	for next := time.NewTimer(0); ; next.Reset(n.cfg.Telemetry.Every) {
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMetrics)
+			defer cancel()
+			send(last)
+			return
+		case <-next.C:
+			send(ctx)
+		}
+	}
+}
+
+// lastMetrics is how long the last metrics of a node that stops may be on their way.
+const lastMetrics = 3 * time.Second
 
 // addExport adds one that follows the log.
 func (n *Node) addExport(name string, sink export.Sink) {
@@ -248,7 +329,7 @@ func (n *Node) maskedContents(r *export.Record) string {
 
 // spanOf is the span that a decision will have had: what is done because of it goes on there.
 func (n *Node) spanOf(a *act.Action, at act.Position) string {
-	if n.cfg.Telemetry.URL == "" {
+	if n.cfg.Telemetry.URL == "" || !slices.Contains(n.cfg.Telemetry.Signals, "traces") {
 		return ""
 	}
 	return trace.Traceparent(n.log.VerifierKey(), a, at).String()

@@ -19,6 +19,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/export"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/trace"
 
 	"github.com/go-json-experiment/json"
 )
@@ -210,6 +211,9 @@ type details struct {
 	Principal string   `json:"principal,omitzero"`
 	Method    string   `json:"method,omitzero"` // by which the principal was established
 	act.Delegation
+	// Trace and Span are where traces have the act, if they are sent.
+	Trace      string `json:"trace,omitzero"`
+	Span       string `json:"span,omitzero"`
 	Checkpoint string `json:"checkpoint,omitzero"` // in base64
 }
 
@@ -291,6 +295,12 @@ func (m *Mapper) base(r *export.Record, links *ledger.ActLinks, asker *ledger.As
 			EventCode: r.Kind, LogName: m.cfg.Log, Sequence: r.Index, TenantUID: r.Facts.Organization,
 		},
 		Actor: &actor{AppName: cmp.Or(asker.Claims.AgentName, r.Facts.Agent, "reeve"), AppUID: r.Facts.Agent},
+	}
+	if where, ok := trace.Of(m.cfg.Key, r, links); ok {
+		e.Unmapped.Reeve.Trace = hex.EncodeToString(where.Trace[:])
+		if where.Span != [8]byte{} {
+			e.Unmapped.Reeve.Span = hex.EncodeToString(where.Span[:])
+		}
 	}
 	if r.Facts.Session != "" {
 		e.Actor.Session = &session{r.Facts.Session}

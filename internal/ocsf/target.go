@@ -15,8 +15,12 @@ import (
 	"time"
 
 	"reeve.example/reeve/internal/export"
+	"reeve.example/reeve/internal/otlp"
 
 	"github.com/go-json-experiment/json"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/log"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // File is a target that appends events to a file, one a line. The file is opened for each
@@ -152,14 +156,59 @@ var severities = [...]int{6, 6, 5, 4, 3, 2}
 
 // message is an event as a message: facility 13, which is log audit, and the event as text.
 func (s *Syslog) message(e []byte) []byte {
-	var said struct {
-		Severity int   `json:"severity_id"`
-		Time     int64 `json:"time"`
-		Class    int   `json:"class_uid"`
-	}
-	_ = json.Unmarshal(e, &said) // as Mapper wrote it
-	severity := severities[min(max(said.Severity, 0), len(severities)-1)]
-	b := fmt.Appendf(nil, "<%d>1 %s %s reeve %d ocsf-%d - ", 13*8+severity,
+	said := toldBy(e)
+	b := fmt.Appendf(nil, "<%d>1 %s %s reeve %d ocsf-%d - ", 13*8+severities[said.severity()],
 		time.UnixMilli(said.Time).UTC().Format("2006-01-02T15:04:05.000Z"), s.Hostname, os.Getpid(), said.Class)
 	return append(append(b, "\xef\xbb\xbf"...), e...) // the mark says that the text is UTF-8
+}
+
+// told is what targets need to know of an event.
+type told struct {
+	Severity int   `json:"severity_id"`
+	Time     int64 `json:"time"`
+	Class    int   `json:"class_uid"`
+	Metadata struct {
+		UID string `json:"uid"`
+	} `json:"metadata"`
+	Actor struct {
+		Session session `json:"session"`
+	} `json:"actor"`
+	Unmapped unmapped `json:"unmapped"`
+}
+
+func toldBy(e []byte) (said told) {
+	_ = json.Unmarshal(e, &said) // as Mapper wrote it
+	return said
+}
+
+func (t *told) severity() int { return min(max(t.Severity, 0), len(severities)-1) }
+
+// OTLP is a target that sends events as lines of an OpenTelemetry log, each with the span
+// that traces have for the same act.
+type OTLP struct {
+	Logs *otlp.Logs
+}
+
+// levels are those of OpenTelemetry, as its specification maps those of syslog.
+var levels = [...]log.Severity{log.SeverityInfo, log.SeverityInfo, log.SeverityInfo2, log.SeverityWarn, log.SeverityError, log.SeverityError2}
+
+// Send sends events.
+func (o *OTLP) Send(ctx context.Context, events [][]byte) error {
+	lines := make([]otlp.Log, 0, len(events))
+	for _, e := range events {
+		said := toldBy(e)
+		line := otlp.Log{Time: time.UnixMilli(said.Time), Severity: levels[said.severity()], Name: "ocsf." + strconv.Itoa(said.Class), Body: string(e)}
+		of := &said.Unmapped.Reeve
+		line.Trace, _ = trace.TraceIDFromHex(of.Trace) // zero for none
+		line.Span, _ = trace.SpanIDFromHex(of.Span)
+		for _, kv := range []struct{ key, value string }{
+			{"ocsf.metadata.uid", said.Metadata.UID}, {"reeve.kind", of.Kind}, {"reeve.decision", of.Effect}, {"session.id", said.Actor.Session.UID},
+		} {
+			if kv.value != "" {
+				line.Attributes = append(line.Attributes, attribute.String(kv.key, kv.value))
+			}
+		}
+		lines = append(lines, line)
+	}
+	return o.Logs.Send(ctx, lines)
 }

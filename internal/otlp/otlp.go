@@ -21,14 +21,12 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
-	"go.opentelemetry.io/otel/sdk/trace"
+	collogspb "go.opentelemetry.io/proto/otlp/collector/logs/v1"
+	colmetricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
@@ -41,7 +39,7 @@ const (
 
 // Receiver is where to send to.
 type Receiver struct {
-	// URL is the receiver's base: of HTTP the path v1/traces is added.
+	// URL is the receiver's base: of HTTP the path of each signal is added, such as v1/traces.
 	URL      string
 	Protocol string
 	Headers  map[string]string
@@ -87,13 +85,13 @@ func (o *outcome) result(err error) error {
 	return err
 }
 
-// partial is what an answer says was refused of what was sent, nil for nothing.
-func partial(answer *coltracepb.ExportTraceServiceResponse) *export.RefusedError {
-	said := answer.GetPartialSuccess()
-	if said.GetRejectedSpans() <= 0 {
-		return nil // a warning, or nothing
+// partial is what an answer says was refused of what was sent, nil for nothing: a message
+// without a number is a warning.
+func partial(n int64, message string) *export.RefusedError {
+	if n <= 0 {
+		return nil
 	}
-	return refusal(int(said.GetRejectedSpans()), said.GetErrorMessage())
+	return refusal(int(n), message)
 }
 
 func refusal(n int, message string) *export.RefusedError {
@@ -125,10 +123,12 @@ func (t *noting) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	switch code := resp.StatusCode; {
 	case code/100 == 2:
-		// What was refused of it is no reason for the exporter to fail.
+		// What was refused of it is no reason for the exporter to fail. The answers about
+		// logs and metrics have the same members with the same numbers.
 		var answer coltracepb.ExportTraceServiceResponse
 		if proto.Unmarshal(body, &answer) == nil {
-			t.set(partial(&answer))
+			said := answer.GetPartialSuccess()
+			t.set(partial(said.GetRejectedSpans(), said.GetErrorMessage()))
 		}
 		body = nil
 	case export.Refuses(code):
@@ -145,60 +145,22 @@ func (o *outcome) intercept(ctx context.Context, method string, req, reply any, 
 	if status.Code(err) == codes.InvalidArgument {
 		o.set(refusal(all, status.Convert(err).Message()))
 	}
-	if answer, ok := reply.(*coltracepb.ExportTraceServiceResponse); ok && err == nil {
-		o.set(partial(answer))
+	if err != nil {
+		return err
+	}
+	switch answer := reply.(type) {
+	case *coltracepb.ExportTraceServiceResponse:
+		o.set(partial(answer.GetPartialSuccess().GetRejectedSpans(), answer.GetPartialSuccess().GetErrorMessage()))
+		answer.PartialSuccess = nil
+	case *collogspb.ExportLogsServiceResponse:
+		o.set(partial(answer.GetPartialSuccess().GetRejectedLogRecords(), answer.GetPartialSuccess().GetErrorMessage()))
+		answer.PartialSuccess = nil
+	case *colmetricspb.ExportMetricsServiceResponse:
+		o.set(partial(answer.GetPartialSuccess().GetRejectedDataPoints(), answer.GetPartialSuccess().GetErrorMessage()))
 		answer.PartialSuccess = nil
 	}
-	return err
+	return nil
 }
-
-// Spans sends spans. Its errors are *export.RefusedError, or say that it
-// is to be tried again.
-type Spans struct {
-	exporter trace.SpanExporter
-	outcome  *outcome
-}
-
-// Spans returns what sends spans. Nothing is connected to yet.
-func (r *Receiver) Spans(ctx context.Context) (*Spans, error) {
-	if err := r.Check(); err != nil {
-		return nil, err
-	}
-	secured, err := export.TLS(r.CA)
-	if err != nil {
-		return nil, err
-	}
-	s := &Spans{outcome: new(outcome)}
-	quiet()
-	u, _ := url.Parse(r.URL)
-	if r.Protocol == GRPC {
-		options := []otlptracegrpc.Option{
-			otlptracegrpc.WithEndpoint(u.Host), otlptracegrpc.WithHeaders(r.Headers), otlptracegrpc.WithTimeout(export.SendTimeout),
-			otlptracegrpc.WithRetry(otlptracegrpc.RetryConfig{}), otlptracegrpc.WithCompressor("gzip"),
-			otlptracegrpc.WithDialOption(grpc.WithUnaryInterceptor(s.outcome.intercept)),
-		}
-		if u.Scheme == "http" {
-			options = append(options, otlptracegrpc.WithInsecure())
-		} else {
-			options = append(options, otlptracegrpc.WithTLSCredentials(credentials.NewTLS(secured)))
-		}
-		s.exporter, err = otlptracegrpc.New(ctx, options...)
-		return s, err
-	}
-	s.exporter, err = otlptracehttp.New(ctx,
-		otlptracehttp.WithEndpointURL(u.JoinPath("v1/traces").String()), otlptracehttp.WithHeaders(r.Headers), otlptracehttp.WithTimeout(export.SendTimeout),
-		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}), otlptracehttp.WithCompression(otlptracehttp.GzipCompression),
-		otlptracehttp.WithHTTPClient(s.outcome.client(secured)))
-	return s, err
-}
-
-// Send sends spans in one request.
-func (s *Spans) Send(ctx context.Context, spans []trace.ReadOnlySpan) error {
-	return s.outcome.result(s.exporter.ExportSpans(ctx, spans))
-}
-
-// Close ends the connection.
-func (s *Spans) Close(ctx context.Context) error { return s.exporter.Shutdown(ctx) }
 
 // quiet keeps OpenTelemetry's exporters from writing to the process log by themselves:
 // whoever sends hears of what fails.

@@ -264,7 +264,7 @@ func (m *Metrics) Export(name string, read func() Exported) {
 		return 0
 	})
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "reeve_export_sent_total", Help: "What an exporter has sent: spans, or events.", ConstLabels: labels(),
+		Name: "reeve_export_sent_total", Help: "What an exporter has sent: spans, events, or metrics.", ConstLabels: labels(),
 	}, func() float64 { return float64(read().Sent) }))
 	for reason, value := range map[string]func(Exported) uint64{
 		"refused": func(e Exported) uint64 { return e.Refused }, "pruned": func(e Exported) uint64 { return e.Pruned }, "damaged": func(e Exported) uint64 { return e.Damaged },
@@ -280,6 +280,9 @@ func (m *Metrics) Refused(reason string) { m.refused.WithLabelValues(reason).Inc
 
 // Quota counts what a principal's quota left no room for. quota is one of a few fixed words.
 func (m *Metrics) Quota(quota string) { m.quotas.WithLabelValues(quota).Inc() }
+
+// Registry is where all of them are read.
+func (m *Metrics) Registry() prometheus.Gatherer { return m.registry }
 
 func (m *Metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, DisableCompression: true})

@@ -498,6 +498,19 @@ func ContentsOf(a *act.Action) []byte {
 // attribute is cut to maxValue, but what stands in it must have been masked whole.
 const maxContents = 4 * maxValue
 
+// Of names the trace and the span of an act by its record, for who tells of the same record
+// elsewhere. A result has no span, since it ends that of its call. What is no act has neither.
+func Of(key string, r *export.Record, links *ledger.ActLinks) (where act.Traceparent, ok bool) {
+	if !slices.Contains(act.Kinds, act.Kind(r.Kind)) || links.Session == "" && links.Task == "" && links.Traceparent == "" {
+		return where, false
+	}
+	where = Traceparent(key, &act.Action{Traceparent: links.Traceparent, Parent: links.Parent, Session: links.Session, Task: links.Task}, act.Position{Log: r.Log, Index: r.Index})
+	if isResult(r.Kind) {
+		where.Span = [8]byte{}
+	}
+	return where, true
+}
+
 // Traceparent names the span that an act will have once its record is exported, for what
 // is done because of it: its caller's trace, or its session's.
 func Traceparent(ledger string, a *act.Action, at act.Position) act.Traceparent {

@@ -14,8 +14,12 @@ import (
 	"testing"
 	"time"
 
+	collogs "go.opentelemetry.io/proto/otlp/collector/logs/v1"
+	colmetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	coltrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
+	logs "go.opentelemetry.io/proto/otlp/logs/v1"
+	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -36,6 +40,18 @@ func (s *Span) ID() string       { return hex.EncodeToString(s.SpanId) }
 func (s *Span) TraceID() string  { return hex.EncodeToString(s.TraceId) }
 func (s *Span) ParentID() string { return hex.EncodeToString(s.ParentSpanId) }
 
+// Line is a line of a log as it was received.
+type Line struct {
+	*logs.LogRecord
+	Resource, Attributes map[string]any
+}
+
+// Metric is a metric as it was received.
+type Metric struct {
+	*metrics.Metric
+	Resource map[string]any
+}
+
 // Receiver takes what is sent to it. HTTP and GRPC are its addresses, as URLs.
 type Receiver struct {
 	coltrace.UnimplementedTraceServiceServer
@@ -43,6 +59,8 @@ type Receiver struct {
 
 	mu     sync.Mutex
 	spans  []Span
+	lines  []Line
+	newest []Metric // of the last request
 	header http.Header
 	down   int // the status that everything is answered with; 0 for what is due
 	refuse int // how many of the next request are refused
@@ -59,6 +77,8 @@ func Start(t testing.TB) *Receiver {
 	}
 	g := grpc.NewServer()
 	coltrace.RegisterTraceServiceServer(g, r)
+	collogs.RegisterLogsServiceServer(g, logsService{r: r})
+	colmetrics.RegisterMetricsServiceServer(g, metricsService{r: r})
 	go g.Serve(l)
 	t.Cleanup(g.Stop)
 	r.HTTP, r.GRPC = h.URL, "http://"+l.Addr().String()
@@ -68,7 +88,7 @@ func Start(t testing.TB) *Receiver {
 // Down has everything answered with a status of HTTP, or taken again with 0.
 func (r *Receiver) Down(status int) { r.mu.Lock(); r.down = status; r.mu.Unlock() }
 
-// Refuse has so many spans of the next request refused for good.
+// Refuse has so many spans, lines or points of the next request refused for good.
 func (r *Receiver) Refuse(n int) { r.mu.Lock(); r.refuse = n; r.mu.Unlock() }
 
 // Header returns the headers of the last request.
@@ -79,6 +99,20 @@ func (r *Receiver) Spans() []Span {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]Span(nil), r.spans...)
+}
+
+// Lines returns what logs brought so far.
+func (r *Receiver) Lines() []Line {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]Line(nil), r.lines...)
+}
+
+// Metrics returns what the last request of metrics brought.
+func (r *Receiver) Metrics() []Metric {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]Metric(nil), r.newest...)
 }
 
 // Wait waits until something is true of the spans, and returns them.
@@ -126,16 +160,32 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "down", down)
 		return
 	}
-	if req.URL.Path != "/v1/traces" {
+	var answer proto.Message
+	switch req.URL.Path {
+	case "/v1/traces":
+		var in coltrace.ExportTraceServiceRequest
+		if err = proto.Unmarshal(text, &in); err == nil {
+			answer = r.takeSpans(&in)
+		}
+	case "/v1/logs":
+		var in collogs.ExportLogsServiceRequest
+		if err = proto.Unmarshal(text, &in); err == nil {
+			answer = r.takeLines(&in)
+		}
+	case "/v1/metrics":
+		var in colmetrics.ExportMetricsServiceRequest
+		if err = proto.Unmarshal(text, &in); err == nil {
+			answer = r.takeMetrics(&in)
+		}
+	default:
 		http.NotFound(w, req)
 		return
 	}
-	var in coltrace.ExportTraceServiceRequest
-	if err := proto.Unmarshal(text, &in); err != nil {
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	out, _ := proto.Marshal(r.takeSpans(&in))
+	out, _ := proto.Marshal(answer)
 	w.Header().Set("Content-Type", "application/x-protobuf")
 	w.Write(out)
 }
@@ -146,6 +196,32 @@ func (r *Receiver) Export(ctx context.Context, in *coltrace.ExportTraceServiceRe
 		return nil, err
 	}
 	return r.takeSpans(in), nil
+}
+
+// gRPC's services have methods of the same name, so that each needs a type.
+type (
+	logsService struct {
+		collogs.UnimplementedLogsServiceServer
+		r *Receiver
+	}
+	metricsService struct {
+		colmetrics.UnimplementedMetricsServiceServer
+		r *Receiver
+	}
+)
+
+func (s logsService) Export(ctx context.Context, in *collogs.ExportLogsServiceRequest) (*collogs.ExportLogsServiceResponse, error) {
+	if err := s.r.called(ctx); err != nil {
+		return nil, err
+	}
+	return s.r.takeLines(in), nil
+}
+
+func (s metricsService) Export(ctx context.Context, in *colmetrics.ExportMetricsServiceRequest) (*colmetrics.ExportMetricsServiceResponse, error) {
+	if err := s.r.called(ctx); err != nil {
+		return nil, err
+	}
+	return s.r.takeMetrics(in), nil
 }
 
 func (r *Receiver) called(ctx context.Context) error {
@@ -181,6 +257,47 @@ func (r *Receiver) takeSpans(in *coltrace.ExportTraceServiceRequest) *coltrace.E
 					continue
 				}
 				r.spans = append(r.spans, Span{s, Map(rs.Resource.Attributes), Map(s.Attributes)})
+			}
+		}
+	}
+	return answer
+}
+
+func (r *Receiver) takeLines(in *collogs.ExportLogsServiceRequest) *collogs.ExportLogsServiceResponse {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	answer := &collogs.ExportLogsServiceResponse{}
+	for _, rl := range in.ResourceLogs {
+		for _, sl := range rl.ScopeLogs {
+			for _, l := range sl.LogRecords {
+				if r.refuse > 0 {
+					if answer.PartialSuccess == nil {
+						answer.PartialSuccess = &collogs.ExportLogsPartialSuccess{ErrorMessage: "no room"}
+					}
+					answer.PartialSuccess.RejectedLogRecords++
+					r.refuse--
+					continue
+				}
+				r.lines = append(r.lines, Line{l, Map(rl.Resource.Attributes), Map(l.Attributes)})
+			}
+		}
+	}
+	return answer
+}
+
+func (r *Receiver) takeMetrics(in *colmetrics.ExportMetricsServiceRequest) *colmetrics.ExportMetricsServiceResponse {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	answer := &colmetrics.ExportMetricsServiceResponse{}
+	if r.refuse > 0 {
+		answer.PartialSuccess = &colmetrics.ExportMetricsPartialSuccess{ErrorMessage: "no room", RejectedDataPoints: int64(r.refuse)}
+		r.refuse = 0
+	}
+	r.newest = nil
+	for _, rm := range in.ResourceMetrics {
+		for _, sm := range rm.ScopeMetrics {
+			for _, m := range sm.Metrics {
+				r.newest = append(r.newest, Metric{m, Map(rm.Resource.Attributes)})
 			}
 		}
 	}
