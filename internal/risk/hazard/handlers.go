@@ -45,11 +45,11 @@ func init() {
 		"truncate":                     (*invocation).truncate,
 		"grep egrep fgrep rg ag zgrep": (*invocation).grep,
 		"dig nslookup host ping drill resolvectl": (*invocation).lookup,
-		"git":                   (*invocation).git,
-		"docker podman nerdctl": (*invocation).container,
-		"kubectl oc":            (*invocation).kubectl,
-		"tar zip 7z cpio":       (*invocation).archive,
-		"test [ [[":             (*invocation).quiet,
+		"git git-push git-send-pack hub yadm":     (*invocation).git,
+		"docker podman nerdctl":                   (*invocation).container,
+		"kubectl oc":                              (*invocation).kubectl,
+		"tar zip 7z cpio":                         (*invocation).archive,
+		"test [ [[":                               (*invocation).quiet,
 		"hostname uname id whoami ifconfig lscpu w who ps last": (*invocation).aboutHost,
 		"strings":                       (*invocation).cat,
 		"unset":                         (*invocation).unset,
@@ -1652,13 +1652,14 @@ func (c *invocation) lookup() flow {
 
 func (c *invocation) git() flow {
 	c.gitDiscards()
+	c.gitVerb()
 	for i, a := range c.args {
 		t := a.text
 		switch {
 		case t == "-c" && i+1 < len(c.args):
 			v := c.args[i+1].text
 			_, cmd, ok := strings.Cut(v, "=")
-			if ok && (strings.Contains(v, "sshCommand") || strings.Contains(v, "pager") || strings.Contains(v, "fsmonitor") || strings.HasPrefix(v, "alias.") || strings.Contains(v, "editor")) {
+			if ok && (strings.Contains(v, "sshCommand") || strings.Contains(v, "pager") || strings.Contains(v, "fsmonitor") || strings.Contains(v, "editor")) {
 				c.inside(strings.TrimPrefix(cmd, "!"))
 			}
 		case t == "push":

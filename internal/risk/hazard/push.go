@@ -1,0 +1,330 @@
+package hazard
+
+import (
+	"slices"
+	"strings"
+)
+
+// A push that is forced rewrites what others may have fetched. With a lease, what is
+// overwritten is in this clone too, and comes back from there: of a branch of one's own, which
+// the push names, that is daily work. Of one that others build on it is not, and a push that
+// names no branch goes where the repository's settings say, which nobody reads here.
+
+// gitWords are the options that stand before a subcommand of git and take the next word.
+const gitWords = "-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --attr-source --config-env --list-cmds"
+
+// pushWords are those of git push that do.
+const pushWords = "-o --push-option --receive-pack --exec --repo --recurse-submodules"
+
+// push is what the words of a git push say.
+type push struct {
+	force, lease, mirror, deletes, prunes bool
+	wide                                  bool   // all branches, or tags
+	shows                                 bool   // it only shows what it would do
+	words                                 []flow // the repository and what goes there
+	named                                 bool   // the repository stands in an option
+}
+
+// readPush reads the words behind push, as git does: options may stand anywhere before --, be
+// cut short while that is clear, and stand together if they are of one letter.
+func readPush(args []flow) (p push) {
+	for i := 0; i < len(args); i++ {
+		t := args[i].text
+		switch {
+		case t == "--":
+			p.words = append(p.words, args[i+1:]...)
+			return p
+		case strings.HasPrefix(t, "--"):
+			name, value, joined := strings.Cut(t, "=")
+			if p.long(name, value, joined) && !joined {
+				i++
+			}
+		case len(t) > 1 && t[0] == '-':
+			if p.short(t[1:]) {
+				i++
+			}
+		default:
+			p.words = append(p.words, args[i])
+		}
+	}
+	return p
+}
+
+// long reads a long option and reports whether it takes a word. One that takes something back
+// is not believed: what counts is the last of them, and who writes both is asked.
+func (p *push) long(name, value string, joined bool) (takes bool) {
+	is := func(whole string, least int) bool { return len(name) >= least && strings.HasPrefix(whole, name) }
+	switch {
+	case is("--force-with-lease", len("--force-w")):
+		p.lease = true
+		p.force = p.force || strings.Contains(value, ":") // what the lease expects is said, and not seen
+	case is("--force", len("--fo")):
+		p.force = true
+	case is("--mirror", len("--m")):
+		p.mirror = true
+	case is("--delete", len("--de")):
+		p.deletes = true
+	case is("--prune", len("--pru")):
+		p.prunes = true
+	case is("--all", len("--al")), is("--branches", len("--b")), is("--tags", len("--ta")):
+		p.wide = true
+	case is("--dry-run", len("--dr")), name == "--help":
+		p.shows = !joined
+	case is("--no-dry-run", len("--no-d")):
+		p.shows = false
+	case is("--repo", len("--rep")):
+		p.named = true
+		return true
+	case is("--push-option", len("--pus")), is("--receive-pack", len("--recei")), is("--exec", len("--e")), is("--recurse-submodules", len("--recu")):
+		return true
+	}
+	return false
+}
+
+// short reads options of one letter and reports whether the last takes the next word.
+func (p *push) short(letters string) (takes bool) {
+	for i, letter := range letters {
+		switch letter {
+		case 'f':
+			p.force = true
+		case 'd':
+			p.deletes = true
+		case 'n':
+			p.shows = true
+		case 'o':
+			return i == len(letters)-1
+		}
+	}
+	return false
+}
+
+// refs are what is pushed: what stands behind the repository.
+func (p *push) refs() []flow {
+	if p.named || len(p.words) == 0 {
+		return p.words
+	}
+	return p.words[1:]
+}
+
+// overwrites reports whether a push may take away what others build on. The settings that
+// stand beside it say where a branch goes that is named without its place there.
+func (p *push) overwrites(settled bool) bool {
+	refs := p.refs()
+	switch {
+	case p.shows:
+		return false
+	case p.force, p.mirror, p.deletes, p.prunes, slices.ContainsFunc(p.words, func(w flow) bool { return forcedRef(w.text) }):
+		return true
+	case !p.lease:
+		return false
+	}
+	return p.wide || settled || len(refs) == 0 || slices.ContainsFunc(refs, func(w flow) bool { return !w.known || !ownBranch(w.text) })
+}
+
+// forcedRef reports whether what is pushed overwrites, or deletes, what is there.
+func forcedRef(ref string) bool {
+	return strings.HasPrefix(ref, "+") || len(ref) > 1 && ref[0] == ':'
+}
+
+// ownBranch reports whether a push names one branch that is somebody's own.
+func ownBranch(ref string) bool {
+	if from, to, found := strings.Cut(ref, ":"); found && from != "" {
+		ref = to
+	}
+	name, ok := branchOf(ref)
+	return ok && name != "head" && name != "tag" && !strings.ContainsAny(name, "*?[@$^~{:\\ ") && !sharedBranch(name)
+}
+
+// branchOf is the name of the branch that a reference is, in lower case.
+func branchOf(ref string) (name string, ok bool) {
+	ref = strings.ToLower(ref)
+	name, _ = strings.CutPrefix(ref, "refs/")
+	if name, ok = strings.CutPrefix(name, "heads/"); !ok && strings.HasPrefix(ref, "refs/") || strings.HasPrefix(name, "tags/") || strings.HasPrefix(name, "remotes/") {
+		return "", false
+	}
+	return name, name != ""
+}
+
+// What branches are called that many build on, and from which versions are made.
+var (
+	sharedBranches = set("main master trunk mainline default develop development dev devel production prod live stable staging stage integration preprod next release releases maint maintenance support pages gh deploy deployment lts rel branch current edge canary")
+	sharedAnywhere = set("main master trunk production prod")
+)
+
+// sharedBranch reports whether a branch's name, in lower case, is one of these, behind whatever
+// folder, that of a release, or a version's: 7.x, v2, 7-1-stable, release-1.2, REL_15_STABLE.
+func sharedBranch(name string) bool {
+	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("/-_.", r) })
+	if len(words) == 0 || sharedAnywhere[name[strings.LastIndexByte(name, '/')+1:]] {
+		return true
+	}
+	if first := words[0]; first == "release" || first == "releases" {
+		return true
+	}
+	says := strings.Contains(name, ".")
+	for _, word := range words {
+		version := isDigits(strings.TrimPrefix(word, "v")) || word == "x"
+		if !version && !sharedBranches[word] {
+			return false
+		}
+		says = says || !isDigits(word)
+	}
+	return says // else it is the number of an issue
+}
+
+// gitCall parts the words of a call of git: the settings that are given for it alone, and its
+// subcommand with the words of that.
+func gitCall(args []flow) (settings [][2]string, rest []flow) {
+	for i := 0; i < len(args); i++ {
+		option, value, joined := strings.Cut(args[i].text, "=")
+		switch {
+		case !strings.HasPrefix(option, "-"):
+			return settings, args[i:]
+		case !joined && listed(gitWords, option) && i+1 < len(args):
+			i++
+			value = args[i].text
+		}
+		if name, v, given := strings.Cut(value, "="); option == "-c" {
+			if !given {
+				v = "true"
+			}
+			settings = append(settings, [2]string{name, v})
+		} else if option == "--config-env" {
+			settings = append(settings, [2]string{name, "+"}) // a variable holds it: whatever is worst
+		}
+	}
+	return settings, nil
+}
+
+// gitVerb judges what a subcommand of git does elsewhere than in the clone, and what it runs.
+func (c *invocation) gitVerb() {
+	settings, words := gitCall(c.args)
+	if c.name == "git-push" || c.name == "git-send-pack" {
+		words = append([]flow{{text: strings.TrimPrefix(c.name, "git-"), known: true}}, c.args...)
+	}
+	if len(words) == 0 {
+		return
+	}
+	verb, args := words[0].text, words[1:]
+	for _, s := range settings {
+		if name, is := strings.CutPrefix(strings.ToLower(s[0]), "alias."); is && name == strings.ToLower(verb) && c.wrap < 16 {
+			c.gitAlias(s[1], args)
+			return
+		}
+	}
+	switch {
+	case verb == "push" || verb == "send-pack" || verb == "http-push":
+		c.pushes(verb, args, settings)
+	case verb == "subtree" && slices.ContainsFunc(args, func(a flow) bool { return a.text == "push" }):
+		c.pushes(verb, args, settings)
+	case verb == "remote" && slices.ContainsFunc(args, func(a flow) bool { return a.text == "--mirror=push" || a.text == "--mirror" }):
+		c.report("publish.history", 0, c.at) // each push from now on
+	case verb == "config":
+		c.gitSets(args)
+	case verb == "submodule" || verb == "for-each-repo":
+		c.gitEach(verb, args)
+	case verb == "rebase":
+		for i, a := range args {
+			if _, command, joined := strings.Cut(a.text, "="); joined && strings.HasPrefix(a.text, "--e") {
+				c.inside(command)
+			} else if i > 0 && (args[i-1].text == "-x" || strings.HasPrefix("--exec", args[i-1].text) && len(args[i-1].text) > 3) {
+				c.inside(a.text)
+			}
+		}
+	}
+}
+
+// pushes judges a push: what it does, and the settings that it is given.
+func (c *invocation) pushes(verb string, args []flow, settings [][2]string) {
+	p := readPush(args)
+	settled := c.gives("GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM")
+	for _, s := range settings {
+		settled = settled || decidesPush(s[0])
+		p.force = p.force || forcesPush(s[0], s[1])
+	}
+	if verb != "push" { // what stands beneath it knows no lease
+		p.force = p.force || p.lease
+	}
+	if p.overwrites(settled) {
+		c.report("publish.history", 0, c.at)
+	}
+}
+
+// decidesPush reports whether a setting may say where a push goes.
+func decidesPush(key string) bool {
+	section, _, _ := strings.Cut(strings.ToLower(key), ".")
+	return listed("remote branch push include includeif url", section)
+}
+
+// forcesPush reports whether a setting has pushes overwrite, though they do not say so.
+func forcesPush(key, value string) bool {
+	key = strings.ToLower(key)
+	switch {
+	case !strings.HasPrefix(key, "remote."):
+		return false
+	case strings.HasSuffix(key, ".push"):
+		return forcedRef(value)
+	}
+	return strings.HasSuffix(key, ".mirror") && !listed("false no off 0", strings.ToLower(value))
+}
+
+// gitSets judges a setting that stays: pushes that overwrite from then on, a place that a
+// branch is pushed to under another name, and a command put away under a name.
+func (c *invocation) gitSets(args []flow) {
+	for i, a := range args {
+		key := strings.ToLower(a.text)
+		if !strings.Contains(key, ".") || strings.HasPrefix(key, "-") {
+			continue
+		}
+		value := "true"
+		if i+1 < len(args) {
+			value = args[i+1].text
+		}
+		_, to, _ := strings.Cut(value, ":")
+		name, branch := branchOf(to)
+		switch {
+		case slices.ContainsFunc(args[:i], func(w flow) bool {
+			return strings.HasPrefix(w.text, "--get") || strings.HasPrefix(w.text, "--unset") || w.text == "get" || w.text == "unset"
+		}):
+		case i+1 == len(args) && len(args) == 1: // it is read
+		case forcesPush(key, value), strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".push") && branch && sharedBranch(name):
+			c.report("publish.history", 0, c.at)
+		case strings.HasPrefix(key, "alias.") && !strings.HasPrefix(value, "!"):
+			c.gitAlias(value, nil)
+		}
+		return
+	}
+}
+
+// gitAlias judges what a name stands for: words of git, or, behind !, a command.
+func (c *invocation) gitAlias(value string, args []flow) {
+	if command, is := strings.CutPrefix(value, "!"); is {
+		c.inside(command + " " + c.joined(args).text)
+		return
+	}
+	words := []flow{{text: "git", known: true}}
+	for w := range strings.FieldsSeq(strings.NewReplacer(`"`, "", `'`, "").Replace(value)) {
+		words = append(words, flow{text: w, known: true})
+	}
+	if len(words) > 1 {
+		c.invoke(append(words, args...), flow{}, c.wrap+1)
+	}
+}
+
+// gitEach judges the command that git runs in each of several repositories.
+func (c *invocation) gitEach(verb string, args []flow) {
+	for i, a := range args {
+		switch {
+		case strings.HasPrefix(a.text, "-"), verb == "submodule" && i == 0 && a.text != "foreach":
+		case verb == "submodule" && a.text == "foreach":
+		case verb == "submodule":
+			if slices.ContainsFunc(args[:i], func(w flow) bool { return w.text == "foreach" }) {
+				c.inside(c.joined(args[i:]).text)
+			}
+			return
+		default:
+			c.invoke(append([]flow{{text: "git", known: true}}, args[i:]...), flow{}, c.wrap+1)
+			return
+		}
+	}
+}
