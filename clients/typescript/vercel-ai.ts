@@ -14,7 +14,8 @@ interface SdkTool {
 
 /**
  * The tools, guarded. A call that is denied is a tool's error, whose text the model reads. Tools without `execute`
- * run elsewhere (in the client, or at the provider) and stay as they are: nobody is asked about them.
+ * run elsewhere (in the client, or at the provider) and stay as they are: nobody is asked about them. To what is returned
+ * no other tool can be added, and none in it can be changed: such a tool would run unasked.
  */
 export function guardTools<T extends Record<string, object>>(guardian: Guardian, tools: T, options: AdapterOptions = {}): T {
   const adapter = new Adapter(guardian, options);
@@ -24,9 +25,9 @@ export function guardTools<T extends Record<string, object>>(guardian: Guardian,
       return [name, tool];
     }
     const run = (input: object, more: unknown) => adapter.turn().call(name, input as JsonObject, (judged) => last(execute.call(tool, judged as never, more as never)));
-    return [name, { ...tool, execute: run }];
+    return [name, Object.freeze({ ...tool, execute: run })];
   });
-  return Object.fromEntries(guarded) as T;
+  return Object.freeze(Object.fromEntries(guarded)) as T;
 }
 
 /** A tool that gives its output bit by bit gives the whole of it last. */

@@ -5,16 +5,25 @@
 
 from __future__ import annotations
 
+import contextvars
 import copy
+import dataclasses
 from typing import Any, List, Optional, Union
 
+from ag2.agent import AGENT_CONTEXT_DEPENDENCY_KEY
 from ag2.events import ModelMessage, TextInput, ToolErrorEvent, ToolResult, ToolResultEvent
 from ag2.middleware import BaseMiddleware
+from ag2.tools.final.function_tool import FunctionTool
+from ag2.tools.tool import Tool
 
 from . import AsyncTurn, Denied, Guardian, NotAllowed, Reading, User
 from .adapter import Adapter, output_texts
 
 __all__ = ["GuardianMiddleware"]
+
+
+# The turn whose tool is running here: a subtask's calls belong to it.
+_running: contextvars.ContextVar[Optional[_Turn]] = contextvars.ContextVar("reeve_aos_ag2", default=None)
 
 
 class GuardianMiddleware:
@@ -26,14 +35,54 @@ class GuardianMiddleware:
 
     def __init__(self, guardian: Guardian, *, agent: Optional[str] = None, user: Union[str, User, None] = None) -> None:
         self._adapter = Adapter(guardian, agent=agent, user=user)
+        self._subtasks = Adapter(guardian, agent="subtask", user=user)
 
     def __call__(self, event: Any, context: Any) -> BaseMiddleware:
+        agent = context.dependencies[AGENT_CONTEXT_DEPENDENCY_KEY]
+        if agent._task_config is not None and "_run_subtask" not in vars(agent):
+            agent._run_subtask = _held_subtasks(agent, self._subtasks)
         return _Turn(event, context, self._adapter)
 
 
+def _held_subtasks(agent: Any, adapter: Adapter) -> Any:
+    """What runs the subtasks of an agent. The framework makes an agent for each, with the tools of this one and
+    without its middleware: the tools themselves have to ask."""
+    run_subtask = type(agent)._run_subtask
+
+    async def held(task: str, context: Any, config: Any) -> str:
+        spawning = copy.copy(agent)
+        spawning.tools = [_Held(tool, adapter) for tool in agent.tools]
+        extra = tuple(_Held(FunctionTool.ensure_tool(tool), adapter) for tool in config.extra_tools)
+        return str(await run_subtask(spawning, task, context, dataclasses.replace(config, extra_tools=extra)))
+
+    return held
+
+
+class _Held(Tool):
+    """A tool that asks, whichever agent has it."""
+
+    def __init__(self, tool: Any, adapter: Adapter) -> None:
+        self._tool = tool
+        self._adapter = adapter
+        self.name = tool.name
+
+    def __deepcopy__(self, memo: Any) -> _Held:
+        return _Held(copy.deepcopy(self._tool, memo), self._adapter)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tool, name)
+
+    async def schemas(self, context: Any) -> Any:
+        return await self._tool.schemas(context)
+
+    def register(self, stack: Any, context: Any, *, middleware: Any = ()) -> None:
+        self._tool.register(stack, context, middleware=(*middleware, _Turn(None, context, self._adapter, _running.get())))
+
+
 class _Turn(BaseMiddleware):
-    def __init__(self, event: Any, context: Any, adapter: Adapter) -> None:
+    def __init__(self, event: Any, context: Any, adapter: Adapter, above: Optional[_Turn] = None) -> None:
         super().__init__(event, context)
+        self._ends: _Turn = self if above is None else above._ends  # the turn that ends when a call could not be judged
         self._tells = adapter.tells_messages
         self._turn = adapter.turn(str(context.stream.id))
         self._asked = AsyncTurn(self._turn)
@@ -68,7 +117,11 @@ class _Turn(BaseMiddleware):
         async def run(judged: Any) -> Any:
             call = copy.copy(event)
             call.serialized_arguments = judged
-            result = await call_next(call, context)
+            here = _running.set(self)
+            try:
+                result = await call_next(call, context)
+            finally:
+                _running.reset(here)
             if isinstance(result, ToolErrorEvent):
                 raise result.error
             return result
@@ -78,7 +131,7 @@ class _Turn(BaseMiddleware):
         except Denied as denied:
             return ToolResultEvent.from_call(event, result=str(denied))
         except NotAllowed as error:
-            self._failed = error
+            self._ends._failed = error
             return ToolResultEvent.from_call(event, result=str(error))
         except Exception as error:
             # The framework's own event tells the model a traceback, which nobody has judged.

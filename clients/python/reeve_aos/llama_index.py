@@ -1,6 +1,6 @@
-"""LlamaIndex: every call of the tools that an agent is given is asked about.
+"""LlamaIndex: every tool call of an agent is asked about.
 
-    agent = FunctionAgent(tools=guard_tools(tools, guardian), llm=llm)
+    agent = guard(FunctionAgent(tools=tools, llm=llm), guardian)
 """
 
 from __future__ import annotations
@@ -14,18 +14,35 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, Te
 from llama_index.core.tools import FunctionTool, ToolOutput
 from llama_index.core.tools.types import adapt_to_async_tool
 
-from . import AsyncTurn, Denied, Guardian, Reading, User
+from . import AsyncTurn, Denied, Guardian, Reading, T, User
 from .adapter import Adapter
 
-__all__ = ["GuardianPostprocessor", "guard_tools"]
+__all__ = ["GuardianPostprocessor", "guard", "guard_tools"]
+
+
+def guard(agent: T, guardian: Guardian, *, name: Optional[str] = None, user: Union[str, User, None] = None) -> T:
+    """Guards an agent, or a workflow of agents, itself. Each tool of a run is asked about, whenever the agent has got it:
+    those of a retriever and hand-overs, too. `name` is an agent's that is one below another; the agents of a workflow
+    are told by their own, below the first. For `user` see reeve_aos.adapter.Adapter."""
+    held: Any = agent
+    tools_of, first = held.get_tools, getattr(held, "root_agent", None)
+    if first is None:
+        held.tools = guard_tools(held.tools or (), guardian, agent=name, user=user)  # for a workflow that takes them from here
+
+    async def get_tools(*args: Any, **kwargs: Any) -> List[Any]:
+        of = name if first is None else (kwargs.get("agent_name") or args[0])
+        return guard_tools(await tools_of(*args, **kwargs), guardian, agent=None if of == first else of, user=user)
+
+    object.__setattr__(held, "get_tools", get_tools)  # an agent is a model, which takes its own fields only
+    return agent
 
 
 def guard_tools(
     tools: Iterable[Any], guardian: Guardian, *, agent: Optional[str] = None, user: Union[str, User, None] = None,
 ) -> List[Any]:
-    """The tools, guarded: functions, or tools of the framework. For `agent` and `user` see reeve_aos.adapter.Adapter."""
+    """Tools that are used outside of agents, guarded: functions, or tools of the framework. For `agent` and `user` see reeve_aos.adapter.Adapter."""
     adapter = Adapter(guardian, agent=agent, user=user)
-    return [_guarded(tool if hasattr(tool, "metadata") else FunctionTool.from_defaults(tool), adapter) for tool in tools]
+    return [tool if hasattr(tool, "_reeve_aos") else _guarded(tool if hasattr(tool, "metadata") else FunctionTool.from_defaults(tool), adapter) for tool in tools]
 
 
 def _guarded(tool: Any, adapter: Adapter) -> Any:
@@ -58,7 +75,7 @@ def _guarded(tool: Any, adapter: Adapter) -> Any:
         except Denied as denied:
             return denial(told, denied)
 
-    guarded.call, guarded.acall = call, acall
+    guarded.call, guarded.acall, guarded._reeve_aos = call, acall, True
     return guarded
 
 

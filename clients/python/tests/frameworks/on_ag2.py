@@ -8,6 +8,8 @@ from ag2.config import LLMClient
 from ag2.events import ModelMessage, ModelResponse, ToolCallEvent, ToolCallsEvent
 from ag2.tools import tool
 
+from reeve_aos import NotAllowed
+
 from . import scenarios
 from .scenarios import Script, code
 
@@ -68,3 +70,52 @@ class More(scenarios.Framework):
         own, below = told["outer"], told["inner"]
         self.assertEqual((own["agent"]["name"], below["agent"]["name"]), ("Clerk", "researcher"))
         self.assertEqual(below["session"]["metadata"]["parent"], own["session"]["id"])
+
+    def test_added_later(self) -> None:
+        """Tools of a call, those that an agent is given later, and those of subtasks."""
+        from ag2 import Agent
+        from ag2.agent import TaskConfig
+        from reeve_aos.ag2 import GuardianMiddleware
+
+        wipe = tool(self.wipe_disk)
+
+        def agent(script: Script, **more: Any) -> Agent[Any]:
+            return Agent("clerk", config=Config(script), middleware=[GuardianMiddleware(self.guardian)], **more)
+
+        def wiping() -> Script:
+            return Script([("wipe_disk", {"path": "/"})])
+
+        def appended() -> Any:
+            clerk = agent(wiping())
+            clerk.tools.append(wipe)
+            return clerk.ask("Do it.")
+
+        def subtask(below: Script, **more: Any) -> Any:
+            return agent(Script([("run_subtask", {"task": "Wipe."})]), tasks=TaskConfig(config=Config(below), **more.pop("tasks", {})), **more).ask("Do it.")
+
+        below = wiping()
+        for way, asks in {
+            "appended": appended,
+            "of the call": lambda: agent(wiping()).ask("Do it.", tools=[wipe]),
+            "of a subtask": lambda: subtask(wiping(), tools=[wipe]),
+            "of a subtask only": lambda: subtask(below, tasks={"extra_tools": [self.wipe_disk]}),
+        }.items():
+            with self.subTest(way):
+                self.line.asked.clear()
+                scenarios.finished(asks())
+                self.assertEqual(self.ran, [])
+                self.assertEqual(self.line.steps("toolCallRequest")[-1]["toolCallRequest"]["toolId"], "wipe_disk")
+        self.assertIn("Nothing is wiped here.", below.seen[-1])
+        told = [(step["toolCallRequest"]["toolId"], step["context"]["agent"]["name"]) for step in self.line.steps("toolCallRequest")]
+        self.assertEqual(told, [("run_subtask", "Clerk"), ("wipe_disk", "subtask")])
+
+        self.use(retries=0)
+        self.line.fault = lambda asked: "lost" if "wipe_disk" in str(asked["params"].get("toolCallRequest")) else None
+        with self.assertRaises(NotAllowed):
+            scenarios.finished(subtask(wiping(), tools=[wipe]))
+        self.assertEqual(self.ran, [])
+
+    def wipe_disk(self, path: str) -> str:
+        """Wipes a disk."""
+        self.ran.append(path)
+        return "wiped"

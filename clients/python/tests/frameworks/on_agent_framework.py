@@ -56,3 +56,23 @@ class More(scenarios.Framework):
 
     def tool(self, function: Callable[..., Any]) -> Any:
         return tool(function, approval_mode="never_require")
+
+    def test_added_later(self) -> None:
+        """Tools of a call, those that an agent is given later, and those of an agent that becomes a tool."""
+        from agent_framework import Agent
+
+        from reeve_aos.agent_framework import guard
+
+        def agent(**more: Any) -> Agent:
+            return Agent(Client(Script([("wipe_disk", {"path": "/"})])), middleware=guard(self.guardian), **more)
+
+        wipe = next(tool for tool in self.tools() if tool.name == "wipe_disk")
+        scenarios.finished(agent().run("Do it.", tools=[wipe]))
+        later = agent(tools=[])
+        later.default_options["tools"] = [*(later.default_options.get("tools") or ()), wipe]
+        scenarios.finished(later.run("Do it."))
+        inner = agent(name="inner", tools=[wipe])
+        outer = Agent(Client(Script([("inner", {"task": "Do it."})])), tools=[inner.as_tool()], middleware=guard(self.guardian))
+        scenarios.finished(outer.run("Do it."))
+        self.assertEqual(self.ran, [])
+        self.assertEqual([step["toolCallRequest"]["toolId"] for step in self.line.steps("toolCallRequest")], ["wipe_disk", "wipe_disk", "inner", "wipe_disk"])

@@ -95,3 +95,22 @@ class More(scenarios.Framework):
         workflow = Workflow(name="files", edges=[("START", given, FunctionTool(write_file))])
         run(InMemoryRunner(node=workflow, app_name="files", plugins=[GuardianPlugin(self.guardian)]))
         self.assertEqual(self.ran, [("write_file", "/workspace/file")])
+
+    def test_added_later(self) -> None:
+        """Tools and agents that come after the runner was made."""
+        from reeve_aos.google_adk import GuardianPlugin
+
+        wipe = next(tool for tool in self.tools() if tool.__name__ == "wipe_disk")
+        wiping = self.model(Script([("wipe_disk", {"path": "/"})]))
+        agent = LlmAgent(name="clerk", model=wiping)
+        runner = InMemoryRunner(agent, plugins=[GuardianPlugin(self.guardian)])
+        agent.tools.append(wipe)
+        run(runner)
+        first = LlmAgent(name="first", model=self.model(Script([("transfer_to_agent", {"agent_name": "second"})])))
+        runner = InMemoryRunner(first, plugins=[GuardianPlugin(self.guardian)])
+        second = LlmAgent(name="second", description="Wipes.", model=self.model(Script([("wipe_disk", {"path": "/"})])), tools=[wipe])
+        first.sub_agents.append(second)
+        second.parent_agent = first
+        run(runner)
+        self.assertEqual(self.ran, [])
+        self.assertEqual([step["toolCallRequest"]["toolId"] for step in self.line.steps("toolCallRequest")], ["wipe_disk", "transfer_to_agent", "wipe_disk"])

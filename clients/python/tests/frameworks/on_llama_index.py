@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Sequence
 
 from llama_index.core.base.llms.types import ChatMessage, TextBlock, ToolCallBlock
@@ -51,6 +52,65 @@ class More(scenarios.Framework):
         second = Script([("note", {"text": "second"}), ("wipe_disk", {"path": "/"})])
         scenarios.finished(names["answer"]("Do it.", scripted(first), scripted(second), self.tools()))
         self.assertEqual(self.ran, [("note", "first"), ("note", "second")])
+        self.assertEqual([step["toolCallRequest"]["toolId"] for step in self.line.steps("toolCallRequest")][:2], ["note", "handoff"])
         told = {step["toolCallRequest"]["inputs"][0]["value"]: step["context"] for step in self.line.steps("toolCallRequest")}
         self.assertEqual((told["first"]["agent"]["name"], told["second"]["agent"]["name"]), ("Clerk", "cards"))
         self.assertEqual(told["second"]["session"]["metadata"]["parent"], told["first"]["session"]["id"])
+
+    def test_added_later(self) -> None:
+        from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+        from llama_index.core.objects import ObjectRetriever
+        from llama_index.core.tools import FunctionTool
+        from reeve_aos.llama_index import guard
+
+        wipe = FunctionTool.from_defaults(next(tool for tool in self.tools() if tool.__name__ == "wipe_disk"))
+
+        class Retriever(ObjectRetriever[Any]):
+            def __init__(self) -> None:
+                """Needs no index."""
+
+            async def aretrieve(self, query: str) -> Any:
+                return [wipe]
+
+        def agent(**more: Any) -> FunctionAgent:
+            return FunctionAgent(name="a", description="Helps.", llm=scripted(Script([("wipe_disk", {"path": "/"})])), streaming=False, **more)
+
+        def appended(run: Any, to: Any) -> Any:
+            to.tools.append(wipe)
+            return run
+
+        inside = agent(tools=[])
+        alone = guard(agent(tools=[]), self.guardian)
+        ways = {
+            "appended": appended(alone, alone),
+            "retrieved": guard(agent(tool_retriever=Retriever()), self.guardian),
+            "in a workflow": appended(guard(AgentWorkflow(agents=[inside]), self.guardian), inside),
+            "guarded in a workflow": AgentWorkflow(agents=[guard(agent(tools=[wipe]), self.guardian)]),
+        }
+        for way, run in ways.items():
+            with self.subTest(way):
+                async def main(run: Any = run) -> None:
+                    async with self.guardian.session() as session, session.turn():
+                        await run.run(user_msg="Do it.")
+
+                scenarios.finished(main())
+                self.assertEqual(self.ran, [])
+                self.assertEqual([step["toolCallRequest"]["toolId"] for step in self.line.steps("toolCallRequest")], ["wipe_disk"])
+                self.line.asked.clear()
+
+    def test_reasoning_agent(self) -> None:
+        """An agent that is told the tools in its prompt, and answers in texts."""
+        from llama_index.core.agent.workflow import ReActAgent
+        from reeve_aos.llama_index import guard
+
+        script = Script(says='Thought: I wipe.\nAction: wipe_disk\nAction Input: {"path": "/"}')
+        agent = guard(ReActAgent(tools=self.tools(), llm=scripted(script), streaming=False), self.guardian)
+
+        async def main() -> None:
+            async with self.guardian.session() as session, session.turn():
+                await agent.run(user_msg="Do it.", max_iterations=2)
+
+        with contextlib.suppress(Exception):
+            scenarios.finished(main())
+        self.assertEqual(self.ran, [])
+        self.assertIn("Nothing is wiped here.", script.seen[-1])

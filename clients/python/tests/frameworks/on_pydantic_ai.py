@@ -64,3 +64,23 @@ class More(scenarios.Framework):
         script = Script([("order", {"order": {"day": "2026-04-02", "note": "x"}})])
         Agent(scripted(script), tools=[order], capabilities=[GuardianCapability(self.guardian)]).run_sync("Do it.")
         self.assertEqual(got, [Order(day=datetime.date(2026, 4, 2), note="x")])
+
+    def test_added_later(self) -> None:
+        from pydantic_ai import Agent
+        from pydantic_ai.toolsets import FunctionToolset
+
+        from reeve_aos.pydantic_ai import GuardianCapability
+
+        def agent() -> Agent[Any, Any]:
+            return Agent(scripted(Script([("wipe_disk", {"path": "/"})])), capabilities=[GuardianCapability(self.guardian)])
+
+        wipe = next(tool for tool in self.tools() if tool.__name__ == "wipe_disk")
+        later = agent()
+        later.tool_plain(wipe)
+        other = agent()
+        with other.override(toolsets=[FunctionToolset([wipe])]):
+            other.run_sync("Do it.")
+        later.run_sync("Do it.")
+        agent().run_sync("Do it.", toolsets=[FunctionToolset([wipe])])
+        self.assertEqual(self.ran, [])
+        self.assertEqual([step["toolCallRequest"]["toolId"] for step in self.line.steps("toolCallRequest")], ["wipe_disk"] * 3)

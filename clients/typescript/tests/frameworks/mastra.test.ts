@@ -1,8 +1,12 @@
 // Mastra.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Agent } from "@mastra/core/agent";
 import { createTool } from "@mastra/core/tools";
 import { z } from "zod";
 import { answer } from "../../pages/mastra-1.js";
-import { scenarios, type Plain, type Script } from "./scenarios.js";
+import { guard, guardTools } from "reeve-aos/mastra";
+import { recording, scenarios, Script, type Plain } from "./scenarios.js";
 
 const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 1, text: 1, reasoning: 0 } };
 
@@ -32,4 +36,35 @@ const tools = (plain: readonly Plain[]) =>
 scenarios({
   name: "Mastra", tellsMessages: true, opensTurn: true, ends: false,
   answer: (guardian, question, script, plain) => answer(guardian, question, scripted(script), tools(plain)),
+});
+
+test("Mastra: every tool of a run is asked about, wherever it comes from and whenever it came", async () => {
+  const ran: string[] = [];
+  const wipe = tools([{ name: "wipe_disk", argument: "path", type: "string", run: () => (ran.push("wiped"), "wiped") }]);
+  const agent = (name: string, script: Script, more = {}) => new Agent({ id: name, name, instructions: "Help.", model: scripted(script), ...more });
+  const wiping = () => new Script([[["wipe_disk", { path: "/" }]]]);
+  const later: Record<string, object> = {};
+  const inner = agent("inner", wiping(), { tools: wipe, description: "Wipes." });
+  const ways: Record<string, () => [Agent, object?]> = {
+    "of the call": () => [agent("clerk", wiping()), { toolsets: { more: wipe } }],
+    "added later": () => [agent("clerk", wiping(), { tools: later })],
+    "of a function": () => [agent("clerk", wiping(), { tools: () => later })],
+    "of an agent below": () => [agent("clerk", new Script([[["agent-inner", { prompt: "Wipe." }]]]), { agents: { inner } })],
+  };
+  for (const [way, made] of Object.entries(ways)) {
+    const { guardian, calls } = recording();
+    const [given, options] = made();
+    const guarded = guard(guardian, given);
+    Object.assign(later, wipe);
+    await guardian.session().turn().run(() => guarded.generate("Do it.", options as any));
+    delete later["wipe_disk"];
+    assert.deepEqual([way, ran, calls().at(-1)?.toolCallRequest.toolId], [way, [], "wipe_disk"]);
+    if (way === "of an agent below") {
+      assert.deepEqual(calls().map(({ toolCallRequest, context }) => [toolCallRequest.toolId, context.agent.name]), [["agent-inner", "Clerk"], ["wipe_disk", "inner"]]);
+    }
+  }
+  const { guardian } = recording();
+  const given: Record<string, object> = guardTools(guardian, wipe);
+  assert.throws(() => Object.assign(given, { more: wipe["wipe_disk"] }), TypeError);
+  assert.throws(() => guard(guardian, {}), /cannot hold/);
 });

@@ -1,8 +1,11 @@
 // Vercel's AI SDK.
+import assert from "node:assert/strict";
+import test from "node:test";
 import { jsonSchema, tool } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { answer } from "../../pages/vercel-ai-1.js";
-import { scenarios, type Plain, type Script } from "./scenarios.js";
+import { guardTools } from "reeve-aos/vercel-ai";
+import { recording, scenarios, type Plain, type Script } from "./scenarios.js";
 
 const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
 
@@ -24,4 +27,11 @@ const tools = (plain: readonly Plain[]) =>
 scenarios({
   name: "AI SDK", tellsMessages: true, opensTurn: true, ends: false,
   answer: (guardian, question, script, plain) => answer(guardian, question, scripted(script), tools(plain)),
+});
+
+test("AI SDK: to guarded tools no other is added, and none of them is changed", () => {
+  const own = tools([{ name: "note", argument: "text", type: "string", run: () => "noted" }]);
+  const guarded: Record<string, any> = guardTools(recording().guardian, own);
+  assert.throws(() => Object.assign(guarded, { more: own["note"] }), TypeError);
+  assert.throws(() => (guarded["note"].execute = own["note"]!.execute), TypeError);
 });
