@@ -943,6 +943,75 @@ func TestConsoleWhatIf(t *testing.T) {
 	}
 }
 
+// TestConsolePolicyCases: who writes a policy sees its test cases run with it, by case, and can
+// write these, too. Cases that are sent read no file of the node's machine.
+func TestConsolePolicyCases(t *testing.T) {
+	const rules = "version: 1\nname: all\ndefault: allow\nrules:\n  - {name: no secrets, tools: [read_secret], effect: deny}\n"
+	const cases = "cases:\n  - {name: a secret, call: {tool: read_secret}, expect: deny}\n  - {name: a file, request_file: file.json, expect: allow}\n"
+	r := start(t, map[string]string{"policy-text": rules})
+	file := r.file
+	tests := strings.TrimSuffix(file, ".yaml") + ".test.yaml"
+	for name, text := range map[string]string{tests: cases, filepath.Join(filepath.Dir(file), "file.json"): step(1, "clerk", "read_file", "path", "a")} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := r.visitor().login(identity.Auditor)
+	edit := func(text, cases string) string {
+		t.Helper()
+		form := url.Values{"file": {filepath.Base(file)}, "text": {text}}
+		if cases != "" {
+			form.Set("cases", strings.ReplaceAll(cases, "\n", "\r\n"))
+		}
+		resp, page := v.send("POST", "/console/policy/edit", form.Encode())
+		if resp.StatusCode != 200 {
+			t.Fatalf("%d %s", resp.StatusCode, page)
+		}
+		return page
+	}
+	looser := strings.Replace(rules, "effect: deny", "effect: allow", 1)
+	for name, tt := range map[string]struct {
+		text, cases string
+		says, not   []string
+	}{
+		"as it is":         {rules, "", []string{"All 2 test cases pass", "2 test cases that pass", filepath.Base(tests)}, []string{"fail"}},
+		"as it was sent":   {rules, cases, []string{"All 2 test cases pass"}, []string{"no file is read"}},
+		"looser":           {looser, "", []string{"1 of 2 test cases fail", "a secret", "the effect is allow, not deny", "1 test case that passes"}, nil},
+		"another case":     {looser, "cases:\n  - {name: other, call: {tool: read_secret}, expect: allow}\n", []string{"The test case passes"}, []string{"a file"}},
+		"no such file":     {rules, cases + "  - {name: spy, request_file: other.json, expect: allow}\n", []string{"2 faults in the test cases", "no file is read here"}, nil},
+		"no cases":         {rules, "cases: 7\n", []string{"1 fault in the test cases"}, []string{"test cases pass"}},
+		"no policy":        {"rules: 7", "", []string{"this cannot be used"}, []string{"test case"}},
+		"what a rule lost": {rules, "cases:\n  - {name: nothing, call: {tool: x}, expect: allow}\n", []string{"No case makes these rules match: no secrets"}, nil},
+	} {
+		page := edit(tt.text, tt.cases)
+		_, page, _ = strings.Cut(page, `id="faults"`)
+		page, _, _ = strings.Cut(page, "<textarea")
+		for _, want := range tt.says {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: %q is not said: %s", name, want, page)
+			}
+		}
+		for _, not := range tt.not {
+			if strings.Contains(page, not) {
+				t.Errorf("%s: %q is said: %s", name, not, page)
+			}
+		}
+	}
+	// It is read again while somebody writes.
+	p := chromium.Open(t)
+	p.Size(1280, 1100, "light")
+	r.enter(p, identity.Auditor)
+	p.Go(r.url + "/console/policy/edit")
+	p.Says("All 2 test cases pass")
+	p.Eval(`(() => { const t = document.querySelector("#text"); t.value = t.value.replace("effect: deny", "effect: allow"); t.dispatchEvent(new Event("input", {bubbles: true})); })()`)
+	p.Says("1 of 2 test cases fail")
+	p.Accessible()
+	p.Look("policy-edit-cases")
+	p.Eval(`(() => { const t = document.querySelector("#cases"); t.value = "cases:\n  - {name: other, call: {tool: read_secret}, expect: allow}\n"; t.dispatchEvent(new Event("input", {bubbles: true})); })()`)
+	p.Says("The test case passes")
+	p.Clean()
+}
+
 // TestConsoleWhy: the page of a decision says what the conditions met, what would have to
 // differ, why the other rules did not meet it, and what would let exactly it pass: with
 // what the session remembered then.

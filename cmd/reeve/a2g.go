@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 
 	"github.com/coder/websocket"
@@ -18,9 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve"
-	"reeve.example/reeve/a2g"
-	"reeve.example/reeve/act"
-	"reeve.example/reeve/aos"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/secret"
 )
@@ -140,19 +136,4 @@ func wantsAnswer(message []byte) bool {
 	}
 	_, id := m["id"]
 	return id
-}
-
-// actionOf returns the act of a request of AOS or A2G, as its method says.
-func actionOf(request []byte) (*act.Action, error) {
-	var r struct {
-		Method string `json:"method"`
-	}
-	if json.Unmarshal(request, &r) == nil && strings.HasPrefix(r.Method, "a2g/") {
-		a, err := a2g.ActionOf(request)
-		if a != nil {
-			a.Bounded = true
-		}
-		return a, err
-	}
-	return aos.ActionOf(request)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 	"reeve.example/reeve/internal/nodes"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/policy"
-	"reeve.example/reeve/internal/session"
+	"reeve.example/reeve/internal/replay"
 	"reeve.example/reeve/internal/words"
 )
 
@@ -150,17 +149,17 @@ func policyTest() *cobra.Command {
 				if tests, err = policy.StarterTests(policy.DefaultProfile); err != nil {
 					return err
 				}
-				cases, err = policy.ParseCases(policy.File{Name: "starter.test.yaml", Data: tests})
+				cases, err = policy.ParseCases(policy.File{Name: "starter.test.yaml", Data: tests}, "")
 			} else {
 				cases, err = policy.LoadCases(name)
 			}
 			if err != nil {
 				return err
 			}
-			report := set.Test(cases, readCase)
+			report := set.Test(cases, replay.Case)
 			out := cmd.OutOrStdout()
 			if wantsJSON(cmd) {
-				if err := printJSON(out, casesRun(&report)); err != nil || report.Failed() == 0 {
+				if err := printJSON(out, operator.TestedOf(&report)); err != nil || report.Failed() == 0 {
 					return err
 				}
 				return fmt.Errorf("%s failed", words.Count(report.Failed(), "case"))
@@ -194,33 +193,6 @@ func policyTest() *cobra.Command {
 	return jsonFlag(c)
 }
 
-// testedPolicy is what programs are told of a policy's cases.
-type testedPolicy struct {
-	Cases     []testedCase `json:"cases"`
-	Failed    int          `json:"failed"`
-	Rules     int          `json:"rules"`
-	Uncovered []string     `json:"uncovered"` // rules that no case makes match
-}
-
-type testedCase struct {
-	File    string `json:"file"`
-	Line    int    `json:"line"`
-	Name    string `json:"name"`
-	Passes  bool   `json:"passes"`
-	Problem string `json:"problem,omitzero"`
-}
-
-func casesRun(report *policy.Report) testedPolicy {
-	t := testedPolicy{Cases: []testedCase{}, Failed: report.Failed(), Rules: report.Rules, Uncovered: []string{}}
-	for _, r := range report.Results {
-		t.Cases = append(t.Cases, testedCase{r.Case.File, r.Case.Line, r.Case.Name, r.Problem == "", r.Problem})
-	}
-	for _, r := range report.Unused {
-		t.Uncovered = append(t.Uncovered, r.Name)
-	}
-	return t
-}
-
 // printClasses says what was decided in each class of cases.
 func printClasses(w io.Writer, results []policy.Result) {
 	var classes []string
@@ -246,36 +218,6 @@ func printClasses(w io.Writer, results []policy.Result) {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\n", class, d[act.Allow], d[act.Modify], d[act.Escalate], d[act.Deny])
 	}
 	t.Flush()
-}
-
-// readRequest reads an AOS or A2G request as a node would: by an unauthenticated
-// caller, at the request's own timestamp, as the first step of its session.
-func readRequest(request []byte) (*policy.Input, error) {
-	a, err := actionOf(request)
-	if err != nil {
-		return nil, err
-	}
-	if a.Principal, a.At = act.Anonymous, a.SaidAt; a.At.IsZero() {
-		a.At = time.Now()
-	}
-	in := &policy.Input{Action: a}
-	var state *session.State
-	if a.Session != "" {
-		state = &session.State{Known: true}
-		in.Session.Known, in.Session.Past = true, state.Past
-	}
-	in.Violations, _ = state.Check(a, nil)
-	return in, nil
-}
-
-// readCase is readRequest for a case, which is about one step: the call that a result or
-// an answer belongs to was made and allowed, unless the case says otherwise.
-func readCase(request []byte) (*policy.Input, error) {
-	in, err := readRequest(request)
-	if err == nil {
-		in.Violations = slices.DeleteFunc(in.Violations, func(v act.Violation) bool { return v.Check == "result.orphan" || v.Check == "reply.orphan" })
-	}
-	return in, err
 }
 
 func policyExplain() *cobra.Command {
@@ -342,7 +284,7 @@ func judgeFile(cmd *cobra.Command, file string) (*policy.Set, *policy.Input, err
 	if err != nil {
 		return nil, nil, usageError{err}
 	}
-	in, err := readRequest(request)
+	in, err := replay.Request(request)
 	return set, in, err
 }
 

@@ -20,6 +20,7 @@ import (
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/policy"
+	"reeve.example/reeve/internal/replay"
 )
 
 // Exit codes of commands that judge one act, so that a script can tell an answer from
@@ -78,7 +79,7 @@ person would be asked, 1 where it could not be judged, and 2 for a wrong call of
 			if err != nil {
 				return err
 			}
-			in, err := readRequest(request)
+			in, err := replay.Request(request)
 			if err != nil {
 				return err
 			}

@@ -147,8 +147,8 @@ func (v *visit) changesOf(x *approval.Exact) (changes []operator.ArgumentChange)
 		if !v.PostForm.Has(arg.Field()) || arg.Unseen || arg.Fixed {
 			continue
 		}
-		text := strings.ReplaceAll(v.PostFormValue(arg.Field()), "\r\n", "\n")
-		if text == strings.ReplaceAll(arg.Text, "\r\n", "\n") {
+		text := typed(v.PostFormValue(arg.Field()))
+		if text == typed(arg.Text) {
 			continue
 		}
 		value := jsontext.Value(text)

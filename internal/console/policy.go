@@ -153,11 +153,27 @@ func (v *visit) reloadPolicy() (view, error) {
 	return v.showPolicy(0, "The policy was read again, and is the same.", "")
 }
 
-// editView is a document that somebody writes.
+// editView is a document that somebody writes, with the test cases beside it.
 type editView struct {
-	Name, Text string
-	Checked    *operator.PolicyChecked
-	Ruled      string // the hash of what is in force
+	Name, Text  string
+	Tests       string // the file of the cases
+	Cases       string // what stands in it
+	Own         bool   // somebody has changed that here
+	Checked     *operator.PolicyChecked
+	Failed, Ran []operator.TestedCase
+	Ruled       string // the hash of what is in force
+}
+
+// testsOf is the file of test cases that belongs to a document: what lies beside it by that
+// name, or else the one that is there.
+func testsOf(document string, there []operator.PolicyFile) operator.PolicyFile {
+	name := strings.TrimSuffix(strings.TrimSuffix(cmp.Or(document, "policy.yaml"), ".yaml"), ".yml") + ".test.yaml"
+	for _, f := range there {
+		if f.Name == name || len(there) == 1 {
+			return f
+		}
+	}
+	return operator.PolicyFile{Name: name}
 }
 
 // edited is the document that was sent, or one of those that are in force; and these.
@@ -166,7 +182,7 @@ func (v *visit) edited() (e editView, files []operator.PolicyFile, err error) {
 	if err := v.ask("GET", "/policy", nil, &now); err != nil {
 		return e, nil, err
 	}
-	e = editView{Name: v.FormValue("file"), Text: strings.ReplaceAll(v.PostFormValue("text"), "\r\n", "\n"), Ruled: now.Hash}
+	e = editView{Name: v.FormValue("file"), Text: typed(v.PostFormValue("text")), Ruled: now.Hash}
 	if v.Method != http.MethodPost {
 		for _, f := range now.Files {
 			if f.Name == cmp.Or(e.Name, f.Name) && e.Text == "" {
@@ -174,6 +190,11 @@ func (v *visit) edited() (e editView, files []operator.PolicyFile, err error) {
 			}
 		}
 	}
+	tests := testsOf(e.Name, now.Cases)
+	if e.Tests, e.Cases = tests.Name, tests.Text; v.PostForm.Has("cases") {
+		e.Cases = typed(v.PostFormValue("cases"))
+	}
+	e.Own = e.Cases != tests.Text
 	return e, now.Files, nil
 }
 
@@ -184,11 +205,25 @@ func (v *visit) editPolicy() (view, error) {
 		return view{}, err
 	}
 	e.Checked = new(operator.PolicyChecked)
-	if err := v.ask("POST", "/policy/check", operator.PolicyCandidate{Files: candidate(e, files)}, e.Checked); err != nil {
+	q := operator.PolicyCandidate{Files: candidate(e, files)}
+	if e.Own { // else those that lie there, which can name other files
+		q.Cases = []operator.PolicyFile{{Name: e.Tests, Text: e.Cases}}
+	}
+	if err := v.ask("POST", "/policy/check", q, e.Checked); err != nil {
 		if operator.StatusOf(err) != http.StatusBadRequest {
 			return view{}, err
 		}
 		e.Checked.Faults = []operator.PolicyFault{{Message: err.Error()}}
 	}
+	for _, c := range e.Checked.Tested.Cases {
+		if c.Passes {
+			e.Ran = append(e.Ran, c)
+		} else {
+			e.Failed = append(e.Failed, c)
+		}
+	}
 	return view{template: "edit", title: "Edit — Policy", data: e}, nil
 }
+
+// typed is a text of a form with the ends of lines that files have.
+func typed(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }

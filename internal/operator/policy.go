@@ -3,10 +3,13 @@ package operator
 import (
 	"errors"
 	"net/http"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/policy"
+	"reeve.example/reeve/internal/replay"
 
 	"github.com/go-json-experiment/json"
 )
@@ -22,6 +25,8 @@ type PolicyShown struct {
 	// Notes are what is worth knowing of it, and Warnings what is probably not meant.
 	Notes    []string      `json:"notes,omitempty"`
 	Warnings []PolicyFault `json:"warnings,omitempty"`
+	// Cases are the files of test cases that lie beside the policy in force.
+	Cases []PolicyFile `json:"cases,omitempty"`
 }
 
 // PolicyRule is a rule, and where it stands.
@@ -56,12 +61,93 @@ type PolicyFault struct {
 // PolicyCandidate is a policy that is looked at before it is used.
 type PolicyCandidate struct {
 	Files []PolicyFile `json:"files"`
+	// Cases are files of test cases, in place of those of their names that lie beside the
+	// policy in force. These read no other files.
+	Cases []PolicyFile `json:"cases,omitempty"`
 }
 
-// PolicyChecked says what is wrong with a candidate; nothing is where it can be used.
+// PolicyChecked says what is wrong with a candidate; nothing is where it can be used. Tested
+// is how the test cases went with it.
 type PolicyChecked struct {
 	Faults []PolicyFault `json:"faults,omitempty"`
+	Tested PolicyTested  `json:"tested,omitzero"`
 	PolicyShown
+}
+
+// PolicyTested is how test cases of a policy went.
+type PolicyTested struct {
+	Cases     []TestedCase  `json:"cases"`
+	Failed    int           `json:"failed"`
+	Rules     int           `json:"rules"`
+	Uncovered []string      `json:"uncovered"`        // rules that no case makes match
+	Faults    []PolicyFault `json:"faults,omitempty"` // of files of cases that cannot be read
+	// Left is how many cases were not run, since there are more than one answer runs.
+	Left int `json:"left,omitzero"`
+}
+
+// TestedCase is one case, and whether it passes.
+type TestedCase struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Name    string `json:"name"`
+	Passes  bool   `json:"passes"`
+	Problem string `json:"problem,omitzero"`
+}
+
+// TestedOf is a run of cases as programs are told of it.
+func TestedOf(report *policy.Report) PolicyTested {
+	t := PolicyTested{Cases: []TestedCase{}, Failed: report.Failed(), Rules: report.Rules, Uncovered: []string{}}
+	for _, r := range report.Results {
+		t.Cases = append(t.Cases, TestedCase{r.Case.File, r.Case.Line, r.Case.Name, r.Problem == "", r.Problem})
+	}
+	for _, r := range report.Unused {
+		t.Uncovered = append(t.Uncovered, r.Name)
+	}
+	return t
+}
+
+// maxCases is how many cases one answer runs: they are run again while somebody writes.
+const maxCases = 2000
+
+// tested runs the cases that lie beside the policy in force with a candidate; those that
+// were sent go before those of their names.
+func (o *API) tested(set *policy.Set, sent []PolicyFile) PolicyTested {
+	var cases []policy.Case
+	var wrong []PolicyFault
+	read := func(f policy.File, dir string) {
+		more, err := policy.ParseCases(f, dir)
+		if list, ok := errors.AsType[policy.ErrorList](err); ok {
+			wrong = append(wrong, faults(list)...)
+		}
+		cases = append(cases, more...)
+	}
+	for _, f := range sent {
+		read(policy.File{Name: f.Name, Data: []byte(f.Text)}, "")
+	}
+	for _, f := range o.cases() {
+		if name := filepath.Base(f.Name); !slices.ContainsFunc(sent, func(s PolicyFile) bool { return s.Name == name }) {
+			read(policy.File{Name: name, Data: f.Data}, filepath.Dir(f.Name))
+		}
+	}
+	run := cases[:min(len(cases), maxCases)]
+	report := set.Test(run, replay.Case)
+	t := TestedOf(&report)
+	t.Faults, t.Left = wrong, len(cases)-len(run)
+	return t
+}
+
+// cases are the files of test cases beside the policy in force; none where there are none,
+// or they cannot be read.
+func (o *API) cases() []policy.File {
+	if o.PolicyPath == "" {
+		text, err := policy.StarterTests(policy.DefaultProfile)
+		if err != nil {
+			return nil
+		}
+		return []policy.File{{Name: "starter.test.yaml", Data: text}}
+	}
+	files, _ := policy.CaseFiles(o.PolicyPath)
+	return files
 }
 
 // showPolicy shows the policy in force, or the one of a hash that was in force before.
@@ -78,9 +164,14 @@ func (o *API) showPolicy(r *http.Request, _ act.Principal, _ Nothing) (PolicySho
 	}
 	shown, err := o.shown(set)
 	if err != nil {
-		err = o.failed("the policy was not read", err)
+		return shown, o.failed("the policy was not read", err)
 	}
-	return shown, err
+	if set == o.Guard.Policy() {
+		for _, f := range o.cases() {
+			shown.Cases = append(shown.Cases, PolicyFile{filepath.Base(f.Name), string(f.Data)})
+		}
+	}
+	return shown, nil
 }
 
 // checkPolicy compiles a candidate, and puts nothing in force.
@@ -100,7 +191,7 @@ func (o *API) checkPolicy(r *http.Request, _ act.Principal, q PolicyCandidate) (
 		return PolicyChecked{}, badRequest("%v", err)
 	}
 	shown, err := o.shown(set)
-	return PolicyChecked{PolicyShown: shown}, err
+	return PolicyChecked{PolicyShown: shown, Tested: o.tested(set, q.Cases)}, err
 }
 
 func (o *API) shown(set *policy.Set) (PolicyShown, error) {

@@ -80,6 +80,27 @@ const maxCases = 10_000
 // mine.test.yaml, and for a *.test.yaml file itself. The error is an
 // ErrorList.
 func LoadCases(name string) ([]Case, error) {
+	files, err := CaseFiles(name)
+	if err != nil {
+		return nil, err
+	}
+	var cases []Case
+	var errs ErrorList
+	for _, f := range files {
+		more, err := ParseCases(f, filepath.Dir(f.Name))
+		if list, ok := err.(ErrorList); ok {
+			errs = append(errs, list...)
+		}
+		cases = append(cases, more...)
+	}
+	if errs != nil {
+		return nil, errs
+	}
+	return cases, nil
+}
+
+// CaseFiles are the files that LoadCases reads. The error is an ErrorList.
+func CaseFiles(name string) ([]File, error) {
 	var files []string
 	info, err := os.Stat(name)
 	switch {
@@ -103,29 +124,25 @@ func LoadCases(name string) ([]Case, error) {
 	if len(files) == 0 {
 		return nil, ErrorList{{File: name, Message: "there are no test cases here", Hint: "put them into a file named *.test.yaml"}}
 	}
-	var cases []Case
+	var list []File
 	var errs ErrorList
 	for _, file := range files {
 		f, err := readFile(file)
 		if err != nil {
 			errs = append(errs, &Error{File: file, Message: err.Error()})
-			continue
 		}
-		more, err := ParseCases(f)
-		if list, ok := err.(ErrorList); ok {
-			errs = append(errs, list...)
-		}
-		cases = append(cases, more...)
+		list = append(list, f)
 	}
 	if errs != nil {
 		return nil, errs
 	}
-	return cases, nil
+	return list, nil
 }
 
-// ParseCases reads a file of cases. Files that its cases name with
-// request_file are read from the same directory. The error is an ErrorList.
-func ParseCases(f File) ([]Case, error) {
+// ParseCases reads a file of cases. Files that its cases name with request_file are read
+// from a directory, and none where that is empty: who wrote the cases may not be who may
+// read files. The error is an ErrorList.
+func ParseCases(f File, dir string) ([]Case, error) {
 	d := &document{yamlReader: &yamlReader{file: f.Name, source: strings.TrimPrefix(string(f.Data), "\ufeff")}}
 	root := d.read()
 	if root == nil {
@@ -145,7 +162,7 @@ func ParseCases(f File) ([]Case, error) {
 			list.Items = nil
 		}
 		for _, item := range list.Items {
-			cases = append(cases, d.readCase(item, filepath.Dir(f.Name)))
+			cases = append(cases, d.readCase(item, dir))
 		}
 	}
 	if d.errs != nil {
@@ -181,6 +198,10 @@ func (d *document) readCase(n *node, dir string) Case {
 		c.Request = request.AppendJSON(nil)
 	default:
 		name := d.textOf(file, "request_file")
+		if dir == "" {
+			d.at(file, "write the request itself, as request:", "no file is read here")
+			break
+		}
 		if !filepath.IsLocal(name) {
 			d.at(file, "name a file beside this one", "%q is not a file in this directory", name)
 			break

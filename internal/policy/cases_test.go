@@ -129,7 +129,7 @@ func TestCaseFaults(t *testing.T) {
 		"- {mcp: {tool: a, arg: {}}, expect: deny}":                     `a.test.yaml:1:19: mcp has no key "arg" (did you mean args?)`,
 		"- {name: a, request: {}, violations: [x], expect: deny}":       `a.test.yaml:1:39: there is no check "x"`,
 	} {
-		_, err := ParseCases(File{"a.test.yaml", []byte(text)})
+		_, err := ParseCases(File{"a.test.yaml", []byte(text)}, ".")
 		if err == nil {
 			t.Errorf("%q: no error", text)
 		} else if want != "there is no" && !strings.HasPrefix(err.Error(), want) {

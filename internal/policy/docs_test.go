@@ -26,7 +26,7 @@ func TestDocsExamples(t *testing.T) {
 		var err error
 		switch text := block[1]; {
 		case strings.HasPrefix(text, "cases:"):
-			_, err = ParseCases(File{"docs.test.yaml", []byte(text)})
+			_, err = ParseCases(File{"docs.test.yaml", []byte(text)}, ".")
 		case strings.Contains(text, "\nprograms:"):
 			_, err = Load(File{"docs.yaml", []byte("version: 1\ndefault: allow\nrules: [{name: r, effect: allow}]")}, File{"programs.yaml", []byte(text)})
 		case strings.HasPrefix(text, "- name:"):

@@ -107,7 +107,7 @@ func FuzzLoad(f *testing.F) {
 		if len(text) > 64<<10 {
 			return
 		}
-		ParseCases(File{"a.test.yaml", []byte(text)})
+		ParseCases(File{"a.test.yaml", []byte(text)}, ".")
 		set, err := Load(File{"a.yaml", []byte(text)})
 		if err != nil {
 			if list, ok := err.(ErrorList); !ok || len(list) == 0 {

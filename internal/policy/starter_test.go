@@ -158,7 +158,7 @@ func testStarter(t *testing.T, profile string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases, err := ParseCases(File{Name: profile + ".test.yaml", Data: text})
+	cases, err := ParseCases(File{Name: profile + ".test.yaml", Data: text}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
