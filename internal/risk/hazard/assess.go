@@ -88,6 +88,8 @@ type assessor struct {
 	readFrom  []string          // files that were read, and could be what an interpreter is fed
 	copies    [][2]string       // files that were copied, and where
 	refs      map[string]string // names that stand for others: declare -n
+	remotes   map[string]string // where the script has git push to, by the names of remotes
+	bare      bool              // the command speaks to an address that is a number, and nobody's name
 	inText    *textPlace        // the text of the call in which what is read was found; nil for its own
 }
 

@@ -122,9 +122,9 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 		s.sourceRun = true
 	}
 	s.watched(args, in)
-	before := s.rehearsed
-	s.rehearsed = c.rehearses()
-	defer func() { s.rehearsed = before }()
+	before, bare := s.rehearsed, s.bare
+	s.rehearsed, s.bare = c.rehearses(), false
+	defer func() { s.rehearsed, s.bare = before, bare }()
 	prints := c.uses()
 	c.takesAway()
 	c.strange()
@@ -133,6 +133,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.runsFetched()
 	c.orders()
 	s.ranFile(name)
+	c.addressed()
 	out := c.does()
 	if in.taint&fromKeeper != 0 && !showing[c.name] {
 		out.taint &^= fromKeeper // what takes it does not show it
@@ -824,6 +825,9 @@ func (s *shell) readFile(w flow) flow {
 	if f, ok := s.files.get(p); ok {
 		return f
 	}
+	if p == "/dev/null" {
+		return flow{known: true, taint: w.taint}
+	}
 	if len(s.readFrom) < maxRan {
 		s.readFrom = append(s.readFrom, p)
 	}
@@ -1105,6 +1109,18 @@ func secretName(name string) bool {
 	return false
 }
 
+// sends judges that a text goes to a host: also one of which only this is known, that it lies
+// in files, or that some program made it. Which host it is matters more than that.
+func (s *shell) sends(f flow, at span) {
+	s.sent(f, at)
+	if f.taint&fromFile != 0 || !f.known && s.fed {
+		s.report("exfil.upload", passing, at)
+	}
+}
+
+// passing is how much it weighs that something is sent: it is what these programs are for.
+const passing = 0.15
+
 // sent judges that a text leaves the machine.
 func (s *shell) sent(f flow, at span) {
 	switch {
@@ -1112,6 +1128,8 @@ func (s *shell) sent(f flow, at span) {
 		s.report("exfil.secret", 0, at)
 	case f.taint&fromSystem != 0:
 		s.report("exfil.bulk", 0, at)
+	case f.taint&fromStore != 0 && s.bare:
+		s.report("exfil.bulk", 0.5, at)
 	case f.taint&fromHost != 0:
 		s.report("exfil.upload", 0.6, at)
 	}

@@ -24,8 +24,8 @@ func init() {
 		"base64 base32 b64decode b64encode gbase64 basenc uudecode xxd rev tr openssl gpg gunzip zcat gzip bzip2 bzcat xz xzcat zstd unxz uncompress hexdump od": (*invocation).decode,
 		"eval":     (*invocation).eval,
 		"source .": (*invocation).source,
-		"curl wget fetch http https xh aria2c axel lynx links w3m GET POST get post lwp-request lwp-download httpie": (*invocation).download,
-		"nc ncat netcat nc.traditional nc.openbsd rcat rustcat pwncat cryptcat sbd powercat telnet socat ztcp":       (*invocation).connect,
+		"curl curlie wget fetch http https xh xhs aria2c axel lynx links w3m GET POST get post lwp-request lwp-download httpie": (*invocation).download,
+		"nc ncat netcat nc.traditional nc.openbsd rcat rustcat pwncat cryptcat sbd powercat telnet socat ztcp":                  (*invocation).connect,
 		"rm rmdir unlink srm": (*invocation).remove,
 		"shred wipe scrub":    (*invocation).shred,
 		"dd":                  (*invocation).dd,
@@ -50,7 +50,9 @@ func init() {
 		"kubectl oc":                              (*invocation).kubectl,
 		"tar zip 7z cpio":                         (*invocation).archive,
 		"test [ [[":                               (*invocation).quiet,
-		"hostname uname id whoami ifconfig lscpu w who ps last": (*invocation).aboutHost,
+		"getent":                                  (*invocation).getent,
+		"pg_dump pg_dumpall mysqldump mariadb-dump mongodump mydumper": (*invocation).dump,
+		"hostname uname id whoami ifconfig lscpu w who ps last":        (*invocation).aboutHost,
 		"strings":                       (*invocation).cat,
 		"unset":                         (*invocation).unset,
 		"chattr":                        (*invocation).chattr,
@@ -205,7 +207,8 @@ func (c *invocation) cat() flow {
 	if c.name == "tee" || c.name == "sponge" {
 		for _, a := range rest {
 			if isNetworkDevice(a.text) {
-				c.sent(c.in, c.at)
+				c.host(strings.Split(a.text, "/")[3], c.at)
+				c.sends(c.in, c.at)
 				continue
 			}
 			c.writeFile(a, c.in, has(options, "-a", "--append"))
@@ -326,7 +329,12 @@ func (c *invocation) openssl(in flow, options map[string]flow) flow {
 		if c.in.taint&fromShell != 0 {
 			c.report("shell.reverse_shell", 0, c.at)
 		}
-		c.sent(c.in, c.at)
+		for i, w := range words {
+			if i > 0 && listed("-connect -host -proxy", words[i-1]) {
+				c.host(w, c.at)
+			}
+		}
+		c.sends(c.in, c.at)
 		return flow{taint: fromSocket}
 	case strings.HasPrefix(line, "passwd") || strings.HasPrefix(line, "rand") || strings.HasPrefix(line, "x509") || strings.HasPrefix(line, "req"):
 		return flow{}
@@ -391,8 +399,13 @@ func (c *invocation) download() flow {
 	options, rest := c.split()
 	var urls []string
 	names := flow{}
+	items := []flow{} // of a form, as HTTPie has them behind the address
 	for _, a := range rest {
-		if strings.EqualFold(a.text, "get") || strings.EqualFold(a.text, "post") || strings.EqualFold(a.text, "put") {
+		if isMethod(a.text) {
+			continue
+		}
+		if forms[c.name] && len(urls) > 0 {
+			items = append(items, a)
 			continue
 		}
 		urls = append(urls, a.text)
@@ -418,11 +431,17 @@ func (c *invocation) download() flow {
 		drops = drops || dropHost(u)
 	}
 	c.uploads(options, drops)
+	if forms[c.name] {
+		c.formItems(items)
+	}
 	if names.taint&(fromSecret|fromSystem) != 0 {
 		c.sent(names, c.at)
 	}
-	if names.taint&fromFile != 0 { // an address carries as much as a form
+	switch { // an address carries as much as a form
+	case names.taint&fromFile != 0:
 		c.report("exfil.upload", 0, c.at)
+	case names.taint&fromHost != 0:
+		c.report("exfil.upload", passing, c.at)
 	}
 	for _, u := range urls {
 		if strings.HasPrefix(u, "telnet://") || strings.HasPrefix(u, "gopher://") || strings.HasPrefix(u, "dict://") {
@@ -461,6 +480,31 @@ func (c *invocation) download() flow {
 		}
 	}
 	return out
+}
+
+// forms are clients that take the items of a form as words: name=value, file@path, @path.
+var forms = set("http https xh xhs httpie curlie")
+
+// isMethod reports whether a word says what is asked of an address.
+func isMethod(word string) bool {
+	return listed("get post put patch delete head options", strings.ToLower(word))
+}
+
+// formItems judges what HTTPie and its kin send: the files that items name, and what comes in.
+func (c *invocation) formItems(items []flow) {
+	for _, a := range items {
+		before, file, ok := strings.Cut(a.text, "@")
+		f := flow{taint: a.taint}
+		if ok && file != "" && !strings.Contains(before, ":/") {
+			file, _, _ = strings.Cut(file, ";")
+			f = both(f, c.readFile(flow{text: file, known: a.known}))
+			f.taint |= fromFile
+		}
+		c.sends(f, c.at)
+	}
+	if c.fed {
+		c.sends(c.in, c.at)
+	}
 }
 
 // empties judges a request that deletes: elsewhere it is somebody's data, and on this machine
@@ -540,6 +584,9 @@ func (c *invocation) upload(o string, f flow, drops bool) {
 	case "-T", "--upload-file", "--post-file", "--body-file":
 		file = f.text
 	case "-H", "--header", "-u", "--user", "-b", "--cookie":
+		if name := strings.ToLower(before(f.text, ':')); f.taint&fromFile != 0 && listed("-H --header", o) && !strings.Contains(name, "auth") && !strings.Contains(name, "token") && !strings.Contains(name, "key") {
+			c.report("exfil.upload", passing, c.at)
+		}
 		if f.taint&fromHost == 0 { // a token that is meant for the host, and not all that is set
 			f.taint &^= fromSecret
 		}
@@ -549,6 +596,10 @@ func (c *invocation) upload(o string, f flow, drops bool) {
 		}
 		if i := strings.IndexByte(f.text, '@'); i >= 0 && (i == 0 || f.text[i-1] == '=') && o != "--data-raw" {
 			file, _, _ = strings.Cut(f.text[i+1:], ";")
+		} else if i > 0 && o == "--data-urlencode" && !strings.Contains(f.text[:i], "=") {
+			file = f.text[i+1:]
+		} else if _, v, ok := strings.Cut(f.text, "=<"); ok && listed("-F --form", o) {
+			file, _, _ = strings.Cut(v, ";")
 		}
 	}
 	switch {
@@ -633,13 +684,15 @@ func (c *invocation) connect() flow {
 	if low := strings.ToLower(c.in.text[:min(len(c.in.text), 4096)]); strings.Contains(low, "flush_all") || strings.Contains(low, "flushall") || strings.Contains(low, "flushdb") {
 		c.report("destroy.store", 0.45, c.at)
 	}
-	c.sent(c.in, c.at)
 	for _, a := range rest {
+		if !strings.HasPrefix(a.text, "/") && !strings.HasPrefix(a.text, ".") {
+			c.host(a.text, c.at)
+		}
 		if a.taint&fromSecret != 0 {
 			c.sent(a, c.at)
 		}
-		c.host(a.text, c.at)
 	}
+	c.sends(c.in, c.at)
 	if has(options, "-z") || c.name == "telnet" && !target {
 		return flow{}
 	}
@@ -670,6 +723,12 @@ func (c *invocation) socat(ends []flow) flow {
 			sent.taint |= c.readFile(flow{text: name, known: e.known}).taint
 			continue
 		}
+		if words := strings.Split(before(e.text, ','), ":"); network && !listens && len(words) > 1 {
+			c.host(words[1], c.at)
+			if len(words) > 3 { // the one behind a proxy
+				c.host(words[2], c.at)
+			}
+		}
 		if network && !program {
 			nets++
 		}
@@ -688,7 +747,11 @@ func (c *invocation) socat(ends []flow) flow {
 	case file && network:
 		c.report("exfil.upload", 0, c.at)
 	}
-	c.sent(sent, c.at)
+	if network {
+		c.sends(sent, c.at)
+	} else {
+		c.sent(sent, c.at)
+	}
 	return flow{taint: fromSocket}
 }
 
@@ -854,15 +917,17 @@ func (c *invocation) copy() flow {
 	if v, ok := options["-e"]; ok && v.text != "" && c.name == "rsync" && !strings.HasPrefix(v.text, "ssh") {
 		c.inside(v.text)
 	}
+	if c.name == "sftp" || c.name == "ftp" || c.name == "lftp" || c.name == "smbclient" || c.name == "tftp" {
+		if len(rest) > 0 {
+			c.logsInto(rest[0].text)
+		}
+		c.batch(options)
+		return flow{taint: fromNet}
+	}
 	if len(rest) == 0 {
 		return flow{}
 	}
 	from, to := rest[:len(rest)-1], rest[len(rest)-1]
-	if c.name == "sftp" || c.name == "ftp" || c.name == "lftp" || c.name == "smbclient" || c.name == "tftp" {
-		c.logsInto(rest[0].text)
-		c.batch(options)
-		return flow{taint: fromNet}
-	}
 	remote := func(t string) bool {
 		i := strings.IndexByte(t, ':')
 		return i > 1 && !strings.ContainsAny(t[:i], "/{") || strings.HasPrefix(t, "rsync://")
@@ -897,7 +962,7 @@ func (c *invocation) copy() flow {
 	}
 	switch {
 	case remote(to.text):
-		c.sent(content, c.at)
+		c.sends(content, c.at)
 		return flow{}
 	case c.name == "rsync":
 		for o := range options {
@@ -956,9 +1021,14 @@ func (c *invocation) batch(options map[string]flow) {
 		}
 	}
 	sent := flow{taint: orders.taint &^ fromFile}
+	puts := orders.taint&fromFile != 0 || !orders.known && c.fed || c.name == "ftp" && has(options, "-u") || has(options, "-b", "-f")
 	for line := range strings.FieldsFuncSeq(orders.text, func(r rune) bool { return r == '\n' || r == ';' }) {
 		words := strings.Fields(line)
-		if len(words) > 1 && (strings.HasSuffix(words[0], "put") || words[0] == "mirror" || words[0] == "send" || words[0] == "append") {
+		if len(words) > 1 && listed("open connect o", words[0]) {
+			c.logsInto(strings.Trim(words[len(words)-1], `"'`))
+		}
+		if len(words) > 0 && (strings.HasSuffix(words[0], "put") || words[0] == "mirror" || words[0] == "send" || words[0] == "append") {
+			puts = true
 			for _, w := range words[1:] {
 				w = strings.Trim(w, `"'`)
 				sent.taint |= c.readFile(flow{text: w, known: true}).taint | c.asWhole(w)
@@ -970,7 +1040,9 @@ func (c *invocation) batch(options map[string]flow) {
 			sent.taint |= c.readFile(a).taint
 		}
 	}
-	c.report("exfil.upload", 0.2, c.at)
+	if puts {
+		c.report("exfil.upload", 0.2, c.at)
+	}
 	c.sent(sent, c.at)
 }
 
@@ -1342,14 +1414,14 @@ func (c *invocation) edits() flow {
 // and git take [user@]host[:path].
 func (c *invocation) logsInto(to string) {
 	switch {
-	case c.watch == nil || c.watch.URL == nil || to == "":
+	case to == "":
 	case strings.Contains(to, "://"):
-		c.watch.URL(to)
+		c.speaksTo(to)
 	case strings.HasPrefix(to, "["): // an address of version 6
-		c.watch.URL("ssh://" + to)
+		c.speaksTo("ssh://" + to)
 	default:
 		login, _, _ := strings.Cut(to, ":")
-		c.watch.URL("ssh://" + login)
+		c.speaksTo("ssh://" + login)
 	}
 }
 
@@ -1385,7 +1457,7 @@ func (c *invocation) ssh() flow {
 	if len(rest) == 0 {
 		return out
 	}
-	c.sent(c.in, c.at)
+	c.sends(c.in, c.at)
 	if c.in.taint&fromShell != 0 {
 		c.report("shell.reverse_shell", 0, c.at)
 	}
@@ -1650,9 +1722,33 @@ func (c *invocation) lookup() flow {
 	return out
 }
 
+// getent asks what a machine knows: of hosts, that is others.
+func (c *invocation) getent() flow {
+	if len(c.args) > 1 && strings.HasPrefix(c.args[0].text, "ahosts") || len(c.args) > 1 && c.args[0].text == "hosts" {
+		return c.lookup()
+	}
+	return c.ordinary()
+}
+
+// dump gives out all of a database, or writes it to the file that an option names.
+func (c *invocation) dump() flow {
+	all := flow{taint: fromFile | fromStore}
+	for i, a := range c.args {
+		option, name, joined := strings.Cut(a.text, "=")
+		switch {
+		case joined && listed("--file --result-file --out --archive --outputdir", option):
+			c.writeFile(flow{text: name, known: a.known}, all, false)
+		case i+1 < len(c.args) && listed("-f --file -r --result-file -o --out", a.text):
+			c.writeFile(c.args[i+1], all, false)
+		}
+	}
+	return all
+}
+
 func (c *invocation) git() flow {
 	c.gitDiscards()
 	c.gitVerb()
+	c.namesRemotes()
 	for i, a := range c.args {
 		t := a.text
 		switch {
@@ -1668,6 +1764,10 @@ func (c *invocation) git() flow {
 			c.clones(c.args[i+1:])
 		case t == "run" && i > 0 && c.args[i-1].text == "bisect" && i+1 < len(c.args):
 			return c.invoke(c.args[i+1:], flow{}, c.wrap+1)
+		case t == "archive" || t == "bundle":
+			return c.packs(c.args[i+1:])
+		case listed("diff log show format-patch cat-file", t):
+			return flow{taint: fromFile}
 		case isLogin(t):
 			c.logsInto(t)
 		case strings.HasPrefix(t, "ext::"):
@@ -1748,17 +1848,119 @@ func (c *invocation) cleans() {
 	}
 }
 
-// pushesElsewhere judges that a push names an address in the place of a remote.
+// pushesElsewhere judges that a push names an address in the place of a remote, or a remote of
+// which the script itself has said where it is. Without a name it goes to origin.
 func (c *invocation) pushesElsewhere(args []flow) {
+	to := "origin"
 	for i, a := range args {
-		if strings.HasPrefix(a.text, "-") || i > 0 && listed("-o --push-option --receive-pack --exec --repo", args[i-1].text) {
+		if repo, ok := strings.CutPrefix(a.text, "--repo="); ok {
+			to = repo
+			break
+		}
+		if i > 0 && args[i-1].text == "--repo" {
+			to = a.text
+			break
+		}
+		if strings.HasPrefix(a.text, "-") || i > 0 && listed("-o --push-option --receive-pack --exec", args[i-1].text) {
 			continue
 		}
-		if at, _, ok := strings.Cut(a.text, ":"); strings.Contains(a.text, "://") && stranger(a.text) || ok && strings.Contains(at, "@") && stranger(at) {
-			c.report("publish.elsewhere", 0, c.at)
-		}
+		to = a.text
+		break
+	}
+	if address, ok := c.remotes[to]; ok {
+		to = address
+	}
+	at, _, ok := strings.Cut(to, ":")
+	if !strings.Contains(to, "://") && !(ok && strings.ContainsAny(at, "@.")) {
 		return
 	}
+	c.logsInto(to)
+	c.report("exfil.upload", 0.1, c.at)
+	if strings.Contains(to, "://") && stranger(to) || strings.Contains(at, "@") && stranger(at) {
+		c.report("publish.elsewhere", 0, c.at)
+	}
+}
+
+// namesRemotes remembers where git is told that a remote is: by remote, by config, or for the
+// one command. That a remote which is there gets another address is noted: what is pushed later
+// goes there.
+func (c *invocation) namesRemotes() {
+	note := func(name, address string) {
+		if c.remotes == nil {
+			c.remotes = map[string]string{}
+		}
+		if len(c.remotes) < 64 {
+			c.remotes[name] = address
+		}
+	}
+	verb := slices.IndexFunc(c.args, func(a flow) bool { return a.text == "remote" || a.text == "config" })
+	for i, a := range c.args {
+		t := a.text
+		if key, address, ok := strings.Cut(t, "="); ok && i > 0 && c.args[i-1].text == "-c" {
+			if name, ok := remoteKey(key); ok {
+				note(name, address)
+			}
+		}
+		if name, ok := remoteKey(t); ok && verb >= 0 && i > verb && i+1 < len(c.args) {
+			c.movesRemote(c.args[i+1].text)
+			note(name, c.args[i+1].text)
+		}
+	}
+	if verb < 0 || c.args[verb].text == "config" {
+		return
+	}
+	var words []string
+	for _, a := range c.args[verb+1:] {
+		if !strings.HasPrefix(a.text, "-") {
+			words = append(words, a.text)
+		}
+	}
+	if len(words) < 3 || words[0] != "add" && words[0] != "set-url" {
+		return
+	}
+	if words[0] == "set-url" {
+		c.movesRemote(words[2])
+	}
+	note(words[len(words)-2], words[len(words)-1])
+	note(words[1], words[2])
+}
+
+// remoteKey tells the name of a remote from the key under which its address is kept.
+func remoteKey(key string) (name string, ok bool) {
+	rest, ok := strings.CutPrefix(key, "remote.")
+	if !ok {
+		return "", false
+	}
+	if name, ok = strings.CutSuffix(rest, ".pushurl"); ok {
+		return name, true
+	}
+	return strings.CutSuffix(rest, ".url")
+}
+
+// movesRemote judges that a remote gets another address.
+func (c *invocation) movesRemote(address string) {
+	if stranger(address) || isLogin(address) && stranger(before(address, ':')) {
+		c.logsInto(address)
+		c.report("exfil.upload", 0.1, c.at)
+	}
+}
+
+// packs is git archive and git bundle: all that somebody works on, in one piece.
+func (c *invocation) packs(args []flow) flow {
+	all := flow{taint: fromFile | fromStore}
+	for i, a := range args {
+		name, ok := strings.CutPrefix(a.text, "--output=")
+		switch {
+		case ok:
+		case i > 0 && listed("-o --output create", args[i-1].text):
+			name = a.text
+		default:
+			continue
+		}
+		c.writeFile(flow{text: name, known: a.known}, all, false)
+		return flow{}
+	}
+	return all
 }
 
 // clones remembers a folder that comes from where nobody takes code: what runs in it later is
@@ -1979,7 +2181,52 @@ func (c *invocation) archive() flow {
 			out.taint |= f.taint &^ fromFile
 		}
 	}
+	if c.packsUp() {
+		out.taint |= fromFile
+		if slices.ContainsFunc(c.args, func(a flow) bool { return listed(". ./ * .git ./* .git/", a.text) }) {
+			out.taint |= fromStore
+		}
+		c.packsInto(out)
+	}
 	return out
+}
+
+// packsUp reports whether an archive is made, and not looked into.
+func (c *invocation) packsUp() bool {
+	if len(c.args) == 0 {
+		return false
+	}
+	first := strings.TrimPrefix(c.args[0].text, "-")
+	switch c.name {
+	case "tar":
+		return slices.ContainsFunc(c.args, func(a flow) bool { return listed("--create -c", a.text) }) || strings.Contains(first, "c") && !strings.HasPrefix(first, "-") && !strings.ContainsAny(first, "./=")
+	case "7z":
+		return first == "a"
+	case "cpio":
+		return strings.Contains(first, "o")
+	}
+	return true // zip
+}
+
+// packsInto remembers the archive that is made.
+func (c *invocation) packsInto(content flow) {
+	for i, a := range c.args {
+		name, ok := strings.CutPrefix(a.text, "--file=")
+		switch {
+		case ok:
+		case c.name == "tar" && i > 0 && (c.args[i-1].text == "--file" || i == 1 && strings.HasSuffix(c.args[0].text, "f") || strings.HasPrefix(c.args[i-1].text, "-") && strings.HasSuffix(c.args[i-1].text, "f")):
+			name = a.text
+		case c.name != "tar" && c.name != "cpio" && i > 0 && !strings.HasPrefix(a.text, "-"), c.name == "zip" && !strings.HasPrefix(a.text, "-"):
+			name = a.text
+		default:
+			continue
+		}
+		if name != "-" {
+			content.known = false
+			c.files.put(name, content)
+		}
+		return
+	}
 }
 
 func (c *invocation) aboutHost() flow { return flow{taint: fromHost} }

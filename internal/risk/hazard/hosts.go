@@ -96,6 +96,19 @@ func stranger(raw string) bool {
 	return true
 }
 
+// speaksTo tells who watches of an address that a command speaks to.
+func (a *assessor) speaksTo(address string) {
+	if address == "" || strings.ContainsAny(address, " \n\t") {
+		return
+	}
+	if a.watch != nil && a.watch.URL != nil {
+		a.watch.URL(address)
+	}
+	if h := hostOf(address); h.addr.IsValid() && h.kind() == "public" {
+		a.bare = true
+	}
+}
+
 // host judges an address in a command. That a command reaches this machine or a
 // private network is ordinary there.
 func (a *assessor) host(raw string, at span) {
@@ -103,6 +116,7 @@ func (a *assessor) host(raw string, at span) {
 	if h.name == "" || isDigits(raw) {
 		return
 	}
+	a.speaksTo(raw)
 	switch kind := h.kind(); kind {
 	case "metadata":
 		a.report("secret.metadata", 0, at)

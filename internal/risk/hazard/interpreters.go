@@ -670,6 +670,14 @@ func (p *program) judge(text string) taint {
 		}
 		p.report("exfil.secret", w, p.at)
 	}
+	if short && (talks || has(canHTTP) || p.fetches || has(canConnect)) && p.language != "python" && p.language != "js" && readsFiles.MatchString(text) {
+		p.report("exfil.upload", passing, p.at)
+		for i, t := range p.strings {
+			if i < 64 && (strings.Contains(t.text, "://") || hasHostForm(t.text)) {
+				p.speaksTo(t.text)
+			}
+		}
+	}
 	if has(canRun) && short {
 		p.report("code.process", 0, p.at)
 	}
@@ -681,6 +689,9 @@ var (
 	setsID   = lazyregexp.New(`(?i)\bchmod(?:sync)?\W.{0,120}?\b0?o?[4-7][0-7]{3}\b`)
 	showsKey = lazyregexp.New(`(?is)(?:\b(?:print|puts|pprint|say|echo)\b|console\.log).{0,200}\b(?:keyring\.get_password|get_secret_value|getsecretvalue|access_secret_version|get_secret|getpassword)\(`)
 )
+
+// readsFiles are the ways in which languages that are read by their words take a file's content.
+var readsFiles = lazyregexp.New(`(?i)\b(?:file\.(?:read|open|binread)|io\.(?:read|open)|readfile|file_get_contents|fopen|slurp|open\s*[(\s]|read_file|readlines|get-content|readalltext|readallbytes)`)
 
 // walksTree are the ways to go through a whole tree; losesHome is a deletion of all that is
 // somebody's, by one of the names that languages have for it.

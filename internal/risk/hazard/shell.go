@@ -35,6 +35,7 @@ const (
 	tooLong                        // a part was left out: it was too long to be followed
 	fromKeeper                     // a program gave it out that keeps secrets
 	fromStranger                   // came from an address that is no usual place for code
+	fromStore                      // is all of a database, or of what somebody works on
 )
 
 // flow is what passes through a pipe, lies in a file or a variable. The zero
@@ -392,7 +393,7 @@ func (s *shell) outputs(redirs []*syntax.Redirect, out flow, sock, alone bool) f
 			at := s.nodeSpan(r)
 			if isNetworkDevice(w.text) {
 				s.opened(r)
-				s.sent(out, at)
+				s.sends(out, at)
 				if out.taint&fromShell != 0 {
 					s.report("shell.reverse_shell", 0, at)
 				}
@@ -416,7 +417,7 @@ func (s *shell) outputs(redirs []*syntax.Redirect, out flow, sock, alone bool) f
 			if isNetworkDevice(w.text) {
 				at := s.nodeSpan(r)
 				s.opened(r)
-				s.sent(out, at)
+				s.sends(out, at)
 				if out.taint&fromShell != 0 {
 					s.report("shell.reverse_shell", 0, at)
 				}
@@ -431,7 +432,7 @@ func (s *shell) outputs(redirs []*syntax.Redirect, out flow, sock, alone bool) f
 			}
 			if s.socket && w.text != "-" && w.text != "1" && w.text != "2" || sock {
 				at := s.nodeSpan(r)
-				s.sent(out, at)
+				s.sends(out, at)
 				if out.taint&fromShell != 0 {
 					s.report("shell.reverse_shell", 0, at)
 				}

@@ -62,7 +62,77 @@ func (c *invocation) sendsFiles() {
 		sent.taint |= c.asWhole(name)
 	}
 	c.sent(sent, c.at)
+	if c.fed && !c.in.known || slices.ContainsFunc(c.args, func(a flow) bool { return a.taint&fromFile != 0 }) {
+		c.report("exfil.upload", passing, c.at)
+	}
+	c.namesHosts()
 }
+
+// namesHosts tells the words that are addresses, by their form, of a command that sends
+// something: which option or place is for that, no table says of each program.
+func (c *invocation) namesHosts() {
+	for i, a := range c.args {
+		t := a.text
+		if _, v, ok := strings.Cut(t, "="); ok && !strings.Contains(t, "://") {
+			t = v
+		} else if strings.HasPrefix(t, "-") {
+			continue
+		}
+		told := i > 0 && listed("-h --host --hostname --server -s -b --broker --brokers --bootstrap-server -n --endpoint --endpoint-url --url", c.args[i-1].text)
+		if strings.Contains(t, "://") || told && t != "" && !strings.Contains(t, " ") || hasHostForm(t) {
+			c.speaksTo(t)
+		}
+	}
+}
+
+// hasHostForm reports whether a word is a host by its form, and no file: with a login or a port,
+// or a name whose last part is no usual end of a file's.
+func hasHostForm(word string) bool {
+	_, login, logs := strings.Cut(word, "@")
+	if logs {
+		word = login
+	}
+	name, _, _ := strings.Cut(word, "/")
+	name, port, ported := strings.Cut(name, ":")
+	if name == "" || strings.ContainsAny(name, " \n\t\"'`$(){}*?<>|&;,=@~") {
+		return false
+	}
+	if h := hostOf(name); h.addr.IsValid() && strings.Count(name, ".") == 3 {
+		return true
+	}
+	i := strings.LastIndexByte(name, '.')
+	if i <= 0 || strings.HasPrefix(name, ".") || len(name)-i < 3 || !strings.ContainsFunc(name[i+1:], func(r rune) bool { return r > '9' }) {
+		return false
+	}
+	return logs || ported && (port == "" || isDigits(port)) || !fileEnds[strings.ToLower(name[i+1:])]
+}
+
+// fileEnds are ends of files' names that somebody could take for a domain's.
+var fileEnds = set(`txt md rst log out csv tsv json jsonl yaml yml toml ini cfg conf env xml html htm css scss js mjs cjs ts tsx jsx py rb pl php go rs java kt c cc cpp h hpp cs swift sh bash zsh fish ps1 bat sql db sqlite dump
+	tar gz tgz bz2 xz zst zip rar jar war whl gem deb rpm apk iso img bin exe dll so pdf doc docx xls xlsx ppt pptx odt png jpg jpeg gif svg webp mp3 mp4 wav pem crt key pub asc sig lock bundle patch diff bak tmp part eml ics parquet ipynb map wasm proto tf tfvars`)
+
+// addressed judges what stands in an address that a command is given, whatever the command:
+// who opens a page has sent what its address says. A login in an address is meant for the host.
+func (c *invocation) addressed() {
+	if speakers[c.name] || tellers[c.name] || c.name == "git" {
+		return
+	}
+	for _, a := range c.args {
+		if a.taint&(fromFile|fromSecret|fromHost) == 0 {
+			continue
+		}
+		scheme, rest, ok := strings.Cut(a.text, "://")
+		if !ok || !listed("http https ws wss ftp ftps", strings.ToLower(scheme)) || strings.ContainsAny(scheme, " ") || strings.Contains(before(rest, '/'), "@") && !browsers[c.name] {
+			continue
+		}
+		c.speaksTo(a.text)
+		c.sent(a, c.at)
+		c.report("exfil.upload", passing, c.at)
+	}
+}
+
+// browsers are programs that show a page to somebody.
+var browsers = set("open xdg-open start wslview gnome-open kde-open sensible-browser x-www-browser www-browser firefox chrome google-chrome google-chrome-stable chromium chromium-browser brave brave-browser safari msedge microsoft-edge opera vivaldi explorer gio rundll32 webbrowser epiphany falkon qutebrowser lynx links w3m elinks")
 
 // asWhole is what is taken along with a folder that is taken as a whole.
 func (c *invocation) asWhole(folder string) (t taint) {

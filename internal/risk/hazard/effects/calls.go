@@ -68,6 +68,9 @@ var calls = func() map[string]string {
 		"connect":   "socket.create_connection net.connect net.createConnection tls.connect",
 		"http":      "http.client.HTTPConnection http.client.HTTPSConnection httplib.HTTPConnection httplib.HTTPSConnection",
 		"ftp":       "ftplib.FTP ftplib.FTP_TLS",
+		"smtp":      "smtplib.SMTP smtplib.SMTP_SSL smtplib.LMTP",
+		"login":     "paramiko.SSHClient paramiko.Transport paramiko.client.SSHClient fabric.Connection asyncssh.connect",
+		"cloud":     "boto3.client boto3.resource google.cloud.storage.Client storage.Client",
 		"temp":      "tempfile.mkdtemp tempfile.mkstemp tempfile.gettempdir tempfile.NamedTemporaryFile tempfile.TemporaryDirectory tempfile.mktemp os.tmpdir fs.mkdtempSync",
 		"dump":      "json.dump pickle.dump yaml.dump shutil.copyfileobj",
 		"load":      "json.load pickle.load yaml.safe_load yaml.load toml.load",
@@ -408,6 +411,12 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 		return &value{of: "http", where: join(text("http://"), first)}
 	case "ftp":
 		return &value{of: "ftp", where: join(text("ftp://"), first, text("/"))}
+	case "smtp":
+		return &value{of: "socket", where: join(text("nc "), first, text(" 25"))}
+	case "login":
+		return &value{of: "login", where: &value{parts: a.is(0, "host").parts}}
+	case "cloud":
+		return &value{of: "cloud"}
 	case "temp":
 		return join(text("/tmp/"), nothing)
 	case "dump":
@@ -666,7 +675,7 @@ func (w *walker) web(kind, what string, first *value, a arguments, depth int) *v
 	}
 	line += " " + url.word()
 	w.does(line)
-	return &value{of: map[bool]string{true: "request", false: "answer"}[what == "urllib.request.Request"], parts: gives(line).parts}
+	return &value{of: map[bool]string{true: "request", false: "answer"}[what == "urllib.request.Request"], parts: gives(line).parts, where: url}
 }
 
 // leaves are the texts and files in a value.

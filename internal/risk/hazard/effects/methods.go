@@ -9,6 +9,9 @@ import (
 // of it.
 func (w *walker) method(on *value, name string, a arguments, depth int) (v *value, done bool) {
 	first := a.is(0)
+	if name == "pipe" && (first.of == "socket" || first.of == "answer") {
+		return w.method(first, "write", arguments{at: []*value{content(on)}}, depth)
+	}
 	switch on.of {
 	case "file":
 		switch name {
@@ -27,8 +30,11 @@ func (w *walker) method(on *value, name string, a arguments, depth int) (v *valu
 		case "connect", "connect_ex":
 			on.where.parts = w.connect(a).where.parts
 			return on, true
-		case "send", "sendall", "write", "end", "sendto":
+		case "send", "sendall", "write", "end", "sendto", "sendfile", "sendmail", "send_message", "data":
 			to := on.where
+			if name == "sendmail" {
+				first = a.is(2, "msg")
+			}
 			if name == "sendto" {
 				to = w.connect(arguments{at: a.at[min(len(a.at), 1):]}).where
 			}
@@ -57,13 +63,64 @@ func (w *walker) method(on *value, name string, a arguments, depth int) (v *valu
 			}
 		}
 		return nothing, true
+	case "login":
+		return w.onLogin(on, name, a), true
+	case "cloud":
+		return w.onCloud(on, name, a), true
 	case "answer", "request":
 		if name == "then" {
 			break
 		}
+		if (name == "write" || name == "end") && first.some() && on.where.some() { // a request that is still open
+			w.does("curl -s --data " + content(first).word() + " " + on.where.word())
+		}
 		return &value{of: "answer", parts: on.parts}, true
 	}
 	return w.onText(on, name, a, depth)
+}
+
+// onLogin is a method of a login on another machine.
+func (w *walker) onLogin(on *value, name string, a arguments) *value {
+	host := on.where
+	switch name {
+	case "connect":
+		on.where.parts = a.is(0, "hostname", "host").parts
+	case "put", "putfo":
+		local := a.is(0, "localpath", "local", "fl")
+		if local.of == "file" {
+			local = local.where
+		}
+		if host.some() && local.some() {
+			w.does("scp " + local.word() + " " + host.word() + ":")
+		}
+	case "exec_command", "run", "sudo":
+		if host.some() {
+			w.does("ssh " + host.word() + " " + a.is(0, "command").word())
+			return gives("ssh " + host.word())
+		}
+	}
+	return on
+}
+
+// onCloud is a method of a client of a cloud's store.
+func (w *walker) onCloud(on *value, name string, a arguments) *value {
+	local, bucket := a.is(0, "Filename"), a.is(1, "Bucket")
+	switch name {
+	case "upload_file", "upload_from_filename":
+	case "upload_fileobj":
+		local = a.is(0, "Fileobj")
+	case "put_object":
+		local, bucket = a.is(-1, "Body"), a.is(-1, "Bucket")
+	default:
+		return on
+	}
+	if local.of == "file" {
+		local = local.where
+	}
+	if local.some() {
+		w.does("aws s3 cp " + local.word() + " s3://" + bucket.word() + "/")
+	}
+	return nothing
 }
 
 // onPath is a method of a path.
