@@ -27,6 +27,7 @@ type telemetrySettings struct {
 	URL      string        `yaml:"url" doc:"Where to send by the OpenTelemetry protocol, such as http://127.0.0.1:4318 or, of gRPC, https://otel.example:4317; empty for nowhere. Traces and logs follow the ledger: they go on where they were, also after a crash."`
 	Signals  []string      `yaml:"signals" default:"traces" doc:"What to send: traces, of what agents do; logs, the security events; metrics, those of /metrics. Some receivers take traces only."`
 	Every    time.Duration `yaml:"every" default:"1m" doc:"How long after each other metrics are sent, a second at least."`
+	Idle     time.Duration `yaml:"idle" default:"5m" doc:"A session, turn or tree of tasks is over, and its span is sent, when for so long nothing more came of it; at most an hour."`
 	Protocol string        `yaml:"protocol" default:"http" doc:"How: http (protobuf, to /v1/traces, /v1/logs and /v1/metrics below the URL) or grpc."`
 	Headers  []string      `yaml:"headers" doc:"Headers of the requests, each as NAME=VALUE, NAME=env:NAME or NAME=file:PATH; credentials by a reference only."`
 	CA       string        `yaml:"ca" doc:"File of certificate authorities (PEM) that the receiver's certificate may come from, beside the system's."`
@@ -182,6 +183,9 @@ func (s *telemetrySettings) check(redact []string) (errs []error) {
 	if s.Every < time.Second {
 		errs = append(errs, fmt.Errorf("telemetry.every: %s is shorter than a second", s.Every))
 	}
+	if s.Idle < time.Second || s.Idle > time.Hour {
+		errs = append(errs, fmt.Errorf("telemetry.idle: %s is not from a second to an hour", s.Idle))
+	}
 	if s.URL == "" {
 		if len(s.Headers) > 0 || s.CA != "" {
 			errs = append(errs, errors.New("telemetry: headers and ca need telemetry.url"))
@@ -247,7 +251,7 @@ func (n *Node) openTelemetry(ctx context.Context, targets map[string]ocsf.Target
 		if err != nil {
 			return fmt.Errorf("telemetry: %w", err)
 		}
-		cfg := trace.Config{Send: send, Resource: of, Version: Version(), Ledger: n.log.VerifierKey()}
+		cfg := trace.Config{Send: send, Resource: of, Version: Version(), Ledger: n.log.VerifierKey(), Idle: set.Idle}
 		if set.Contents == "masked" {
 			cfg.Contents = n.maskedContents
 		}

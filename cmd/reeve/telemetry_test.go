@@ -1,14 +1,21 @@
 package main
 
 import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"reeve.example/reeve/internal/needs"
 	"reeve.example/reeve/internal/otlp/otlptest"
 )
 
@@ -77,4 +84,69 @@ func TestTracesKill(t *testing.T) {
 		ids[d] = s.ID()
 	}
 	t.Logf("%d decisions, %d sent again", len(acked), twice)
+}
+
+// The OpenTelemetry Collector takes all three signals over both transports from a real node,
+// and sends on what it was sent.
+func TestCollector(t *testing.T) {
+	program := needs.Program(t, "collector")
+	for _, protocol := range []string{"http", "grpc"} {
+		t.Run(protocol, func(t *testing.T) {
+			receiver := otlptest.Start(t)
+			at := map[string]string{}
+			for _, listens := range []string{"http", "grpc"} {
+				var err error
+				if at[listens], err = freeAddress(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			config := filepath.Join(t.TempDir(), "collector.yaml")
+			if err := os.WriteFile(config, fmt.Appendf(nil, `
+receivers: {otlp: {protocols: {http: {endpoint: %q}, grpc: {endpoint: %q}}}}
+exporters: {otlphttp: {endpoint: %q}}
+service:
+  telemetry: {metrics: {level: none}}
+  pipelines:
+    traces: {receivers: [otlp], exporters: [otlphttp]}
+    logs: {receivers: [otlp], exporters: [otlphttp]}
+    metrics: {receivers: [otlp], exporters: [otlphttp]}
+`, at["http"], at["grpc"], receiver.HTTP), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var said bytes.Buffer
+			collector := exec.CommandContext(t.Context(), program, "--config", "file:"+config)
+			collector.Stdout, collector.Stderr = &said, &said
+			if err := collector.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				collector.Process.Kill()
+				collector.Wait()
+				if t.Failed() {
+					t.Log(said.String())
+				}
+			}()
+			p := startNode(t, filepath.Join(t.TempDir(), "data"), "--telemetry-url", "http://"+at[protocol], "--telemetry-protocol", protocol,
+				"--telemetry-signals", "traces,logs,metrics", "--telemetry-every", "1s")
+			body, _ := stepOf("s-1", 3)
+			a, err := post(http.DefaultClient, p.url, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			decision := a.Result.Data.DecisionID
+			var span *otlptest.Span
+			receiver.Wait(t, func(spans []otlptest.Span) bool {
+				for i := range spans {
+					if spans[i].Attributes["reeve.decision.id"] == decision && spans[i].Name != "apply_guardrail reeve" {
+						span = &spans[i]
+					}
+				}
+				return span != nil && slices.ContainsFunc(receiver.Lines(), func(l otlptest.Line) bool {
+					return l.Attributes["ocsf.metadata.uid"] == decision && hex.EncodeToString(l.SpanId) == span.ID() && json.Valid([]byte(l.Body.GetStringValue()))
+				}) && slices.ContainsFunc(receiver.Metrics(), func(m otlptest.Metric) bool {
+					return m.Name == "reeve_decisions_total" && m.Resource["service.name"] == "reeve" && len(m.GetSum().GetDataPoints()) == 1 && m.GetSum().DataPoints[0].GetAsDouble() == 1
+				})
+			})
+		})
+	}
 }

@@ -1,8 +1,8 @@
-// Package needs finds the programs and libraries that tests use and Go does not
-// bring. Each folder beside this file is an environment: its requirements.txt or
-// package.json says what is in it, with versions, and scripts/test-needs installs it
-// below .needs at the root of the repository. A test whose environment is not there
-// fails.
+// Package needs finds the programs and libraries that tests use: those that Go does not
+// bring, and those in Go whose modules the project's own shall not need. Each folder
+// beside this file is an environment: its requirements.txt, package.json or go.mod says
+// what is in it, with versions, and scripts/test-needs installs it below .needs at the
+// root of the repository. A test whose environment is not there fails.
 package needs
 
 import (
@@ -22,7 +22,7 @@ func Dir(t testing.TB, environment string) string {
 	}
 	root := filepath.Dir(strings.TrimSpace(string(mod)))
 	installed := filepath.Join(root, ".needs", environment)
-	for _, manifest := range []string{"requirements.txt", "package.json"} {
+	for _, manifest := range []string{"requirements.txt", "package.json", "go.mod"} {
 		want, err := os.ReadFile(filepath.Join(root, "internal", "needs", environment, manifest))
 		if err != nil {
 			continue
@@ -47,4 +47,10 @@ func Python(t testing.TB, environment string) string {
 func Node(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(Dir(t, "node"), "node_modules", "node", "bin", "node")
+}
+
+// Program is the program of an environment that has a go.mod.
+func Program(t testing.TB, environment string) string {
+	t.Helper()
+	return filepath.Join(Dir(t, environment), environment)
 }

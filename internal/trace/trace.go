@@ -34,6 +34,8 @@ type Config struct {
 	Resource *resource.Resource
 	Version  string // the program's
 	Ledger   string // the log's public key
+	// Idle is how long nothing comes of a session or a turn that is over then.
+	Idle time.Duration
 	// Contents returns what an act's request and its changed form hold, masked; nil for
 	// spans without contents.
 	Contents func(r *export.Record) (what string)
@@ -56,9 +58,7 @@ const (
 	// A call without a result is sent alone after resultWithin; one that comes later is a
 	// span of its own, with a link.
 	resultWithin = 10 * time.Minute
-	// idle is how long nothing comes of what is over then. What goes on is cut after
-	// longest: so much must be read again after a restart.
-	idle     = 5 * time.Minute
+	// What goes on is cut after longest: so much must be read again after a restart.
 	longest  = time.Hour
 	maxValue = 8 << 10 // bytes of one attribute
 	perSend  = 512     // spans of one request
@@ -69,8 +69,7 @@ type open struct {
 	key   any
 	index uint64 // of the record that it began with
 	span  span
-	until time.Time     // when it is over without a word
-	idle  time.Duration // each record moves until on by this; 0 for never
+	until time.Time // when it is over without a word
 }
 
 // What open spans are found by.
@@ -357,11 +356,11 @@ func (s *Sink) scope(a *acted, within *open, key scopeKey, op, kind, name string
 		default:
 			sp.trace = TraceOf(cmp.Or(a.links.Parent, key.session, key.name)) // as Traceparent has it
 		}
-		o = &open{key: key, index: a.Index, idle: idle, span: sp}
+		o = &open{key: key, index: a.Index, span: sp}
 		s.begin(o)
 	}
 	o.span.end = a.Time
-	o.until = a.Time.Add(idle)
+	o.until = a.Time.Add(s.cfg.Idle)
 	if most := o.span.begun.Add(longest); most.Before(o.until) {
 		o.until = most
 	}
