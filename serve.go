@@ -349,7 +349,7 @@ const maxFilesSaid = 8
 
 // filesChanged compares what an agent goes by with what somebody agreed to.
 func (n *Node) filesChanged(ctx context.Context, a *act.Action) ([]act.Violation, error) {
-	differ, err := n.pins.CompareFiles(ctx, a.Principal, a.Agent.ID, a.Folder, pins.Mode(n.cfg.MCP.Pin), a.Files)
+	differ, err := n.pins.CompareFiles(ctx, a.Principal, a.Agent.ID, pins.Mode(n.cfg.MCP.Pin), a.GoesBy)
 	if full, ok := errors.AsType[*guard.QuotaError](err); ok { // what cannot be remembered is not agreed to
 		differ, err = []string{full.Error()}, nil
 	}

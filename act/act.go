@@ -232,12 +232,22 @@ func ParseHint(name string) (h Hints, ok bool) {
 // HintNames lists the names of all hints.
 func HintNames() []string { return hintNames[:] }
 
+// GoesBy are the files that an agent goes by where it works: all that there are.
+type GoesBy struct {
+	// Project is the folder of the repository that the agent works in, and Repository names
+	// that, wherever it is cloned to. Both are empty outside of one.
+	Project, Repository string
+	Places              []string // the folders that were looked at
+	Files               []File
+}
+
 // File is a file that an agent goes by without being asked: instructions, a skill, settings.
 type File struct {
-	Path string
-	Kind string // instructions, skill or settings
-	Hash string // SHA-256 of its bytes, in hexadecimal digits
-	Text string // empty where only the hash is said
+	Path  string
+	Place string // the folder that it is of: it counts where an agent works there, or below
+	Kind  string // instructions, skill or settings
+	Hash  string // SHA-256 of its bytes, in hexadecimal digits
+	Text  string // empty where only the hash is said
 }
 
 // Argument is one argument of a call. Value is raw JSON, a part of Action.Body.
@@ -287,7 +297,7 @@ type Action struct {
 	Turn    string
 	Step    string
 	Folder  string    // that the agent works in; empty where it does not say
-	Files   []File    // that the agent goes by there; nil where it does not say
+	GoesBy  *GoesBy   // the files that the agent goes by there; nil where it does not say
 	SaidAt  time.Time // the caller's timestamp; zero when none
 	// Places are the names by which a file is known on this machine, whatever it is called:
 	// where its links lead, and, if it is there, which one it is. nil where the act's files are not looked at.

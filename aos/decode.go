@@ -137,13 +137,27 @@ func (d *decoder) context() {
 	// What follows reeve's hooks send.
 	a.Folder, a.Dialogue = session.Get("metadata").Get("cwd").Text(), session.Get("metadata").Get("approval").Text()
 	a.Parent = session.Get("metadata").Get("parent").Text()
-	for _, f := range session.Get("metadata").Get("files").Elems() {
-		a.Files = append(a.Files, act.File{Path: f.Get("path").Text(), Kind: f.Get("kind").Text(), Hash: f.Get("sha256").Text(), Text: f.Get("text").Text()})
-	}
+	a.GoesBy = goesBy(session.Get("metadata"))
 	var zoned bool
 	if a.SaidAt, zoned, _ = parseTime(c.Get("timestamp").Text()); !zoned {
 		a.Faults = append(a.Faults, "the timestamp has no offset and was taken as UTC")
 	}
+}
+
+// goesBy are the files that an agent goes by, as reeve's hooks tell them; nil where they do not.
+func goesBy(metadata rawjson.Value) *act.GoesBy {
+	files := metadata.Get("files")
+	if files.Kind() != rawjson.Array {
+		return nil
+	}
+	g := &act.GoesBy{Project: metadata.Get("project").Get("folder").Text(), Repository: metadata.Get("project").Get("repository").Text()}
+	for _, place := range metadata.Get("places").Elems() {
+		g.Places = append(g.Places, place.Text())
+	}
+	for _, f := range files.Elems() {
+		g.Files = append(g.Files, act.File{Path: f.Get("path").Text(), Place: f.Get("place").Text(), Kind: f.Get("kind").Text(), Hash: f.Get("sha256").Text(), Text: f.Get("text").Text()})
+	}
+	return g
 }
 
 func (d *decoder) reasoning() { d.a.Reasoning = d.p.Get("reasoning").Text() }

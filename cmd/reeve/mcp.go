@@ -406,10 +406,10 @@ func mcpToolsCommand() *cobra.Command {
 // pinsCommand is the same for all that is pinned: the files that coding agents go by, too.
 func pinsCommand() *cobra.Command {
 	c := group("pins", "What agents go by and was agreed to: instructions, skills, settings, and MCP servers' tools", pinCommands("pins", "OF", "NAME", "agree", "files and tools")...)
-	c.Long = `The files that a coding agent goes by in a folder (instructions such as AGENTS.md, skills,
+	c.Long = `The files that a coding agent goes by (instructions such as AGENTS.md, skills,
 settings with hooks) and the tools of MCP servers are taken as they are first seen. What
 comes later, or changes, is held until somebody agrees to it. OF is an MCP server, or the
-files of one agent in one folder, by the name or the id that list shows. See docs/hooks.md.`
+files in one project, by the name or the id that list shows. See docs/hooks.md.`
 	return c
 }
 
@@ -507,7 +507,7 @@ func servers(cmd *cobra.Command, r *proxy.Remote, name string) ([]*pins.Server, 
 	sayDamaged(cmd, all.Damaged)
 	found := slices.DeleteFunc(all.Servers, func(s *pins.Server) bool { return name != "" && s.ID != name && s.Name != name })
 	if len(found) == 0 && name != "" {
-		return nil, fmt.Errorf("no MCP server %q has listed tools: see reeve mcp tools list", name)
+		return nil, fmt.Errorf("no MCP server has listed tools, and nothing else is pinned, by the name %q: see reeve pins list", name)
 	}
 	slices.SortFunc(found, func(a, b *pins.Server) int { return strings.Compare(a.Name+"\n"+a.ID, b.Name+"\n"+b.ID) })
 	return found, nil
@@ -571,11 +571,19 @@ func listTools(cmd *cobra.Command, files bool) (err error) {
 		return printJSON(cmd.OutOrStdout(), slices.Concat([]*pins.Server{}, all))
 	}
 	if len(all) == 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "no MCP server has listed tools yet%s\n", elsewhere(cmd))
+		what := "no MCP server has listed tools yet"
+		if files {
+			what = "nothing is pinned yet"
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s%s\n", what, elsewhere(cmd))
 		return nil
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SERVER\tNAME\tTOOL\tSTATE\tHASH")
+	if files {
+		fmt.Fprintln(w, "ID\tOF\tNAME\tSTATE\tHASH")
+	} else {
+		fmt.Fprintln(w, "SERVER\tNAME\tTOOL\tSTATE\tHASH")
+	}
 	for _, s := range all {
 		for _, t := range s.Tools {
 			state, hash := "agreed", t.Hash
@@ -638,7 +646,11 @@ type heldTool struct {
 // showHeld prints a definition that is held, line by line beside the one that was
 // agreed to. All of it that a server wrote is made harmless.
 func showHeld(out io.Writer, s *pins.Server, t *pins.Tool) {
-	fmt.Fprintf(out, "server %s (%s)\ntool   %s\nhash   %s\n", s.ID, printable(s.Name), printable(t.Name), t.Held.Hash)
+	of, what := "server", "tool  "
+	if s.Files {
+		of, what = "of    ", "file  "
+	}
+	fmt.Fprintf(out, "%s %s (%s)\n%s %s\nhash   %s\n", of, s.ID, printable(s.Name), what, printable(t.Name), t.Held.Hash)
 	if t.Held.Was != "" {
 		fmt.Fprintf(out, "It is defined as %s was, which the server does not list any more.\n", printable(t.Held.Was))
 	}

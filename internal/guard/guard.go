@@ -396,7 +396,7 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 		}
 	}
 	g.bar(a)
-	if g.cfg.Files != nil && len(a.Files) > 0 {
+	if g.cfg.Files != nil && a.GoesBy != nil {
 		differ, err := g.cfg.Files(ctx, a)
 		if err != nil {
 			return act.Decision{}, nil, err

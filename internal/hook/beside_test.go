@@ -31,26 +31,15 @@ func claudeEvent(t *testing.T, cwd, name string, more ...string) *Event {
 	return e
 }
 
-func putFile(t *testing.T, dir, name, text string) {
-	t.Helper()
-	file := filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // However a prompt names a file with @, its content is judged with it.
 func TestReadsWhatAPromptNames(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	dir := t.TempDir()
 	for _, name := range []string{"plain", "notes.txt", "two words.txt", "deep/er.md", "a,b", "naïve.txt", "x-y_z.go", "wide name"} {
-		putFile(t, dir, name, "content of "+name)
+		writeFile(t, filepath.Join(dir, name), "content of "+name)
 	}
-	putFile(t, home, "own.txt", "content of own.txt")
+	writeFile(t, filepath.Join(home, "own.txt"), "content of own.txt")
 	for prompt, want := range map[string]string{
 		"look at @plain": "plain", "@plain": "plain", "look at (@notes.txt)": "notes.txt", "at @notes.txt, please": "notes.txt",
 		"at @notes.txt.": "notes.txt", "at @notes.txt#L3-9 now": "notes.txt", `@"two words.txt" is it`: "two words.txt", `see @two\ words.txt`: "two words.txt",
@@ -71,7 +60,7 @@ func TestReadsWhatAPromptNames(t *testing.T) {
 	if e := claudeEvent(t, dir, "UserPromptSubmit", "prompt", "see @docs:file:///etc/x"); len(e.beside.texts) == 0 {
 		t.Error("a resource of a server is not recorded")
 	}
-	putFile(t, dir, "large", strings.Repeat("x", maxBeside+1))
+	writeFile(t, filepath.Join(dir, "large"), strings.Repeat("x", maxBeside+1))
 	if _, err := Read("claude-code", "", obj(nil).str("session_id", "s").str("cwd", dir).str("hook_event_name", "UserPromptSubmit").str("prompt", "@large").end()); err == nil {
 		t.Error("a file that is too large to be judged passes")
 	}
@@ -85,10 +74,10 @@ func TestReadsWhatAPromptNames(t *testing.T) {
 func TestJudgesWhatASkillRuns(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	dir := t.TempDir()
-	putFile(t, dir, ".claude/skills/sk/SKILL.md", "---\nname: sk\n---\nread @note.txt\n!`echo $ARGUMENTS`\n```!\nls -l\n```\n")
-	putFile(t, dir, ".claude/commands/group/cmd.md", "!`whoami`\n")
-	putFile(t, dir, "below/note.txt", "of below")
-	putFile(t, dir, "note.txt", "of the folder")
+	writeFile(t, filepath.Join(dir, ".claude/skills/sk/SKILL.md"), "---\nname: sk\n---\nread @note.txt\n!`echo $ARGUMENTS`\n```!\nls -l\n```\n")
+	writeFile(t, filepath.Join(dir, ".claude/commands/group/cmd.md"), "!`whoami`\n")
+	writeFile(t, filepath.Join(dir, "below/note.txt"), "of below")
+	writeFile(t, filepath.Join(dir, "note.txt"), "of the folder")
 	for name, e := range map[string]*Event{
 		"a skill":                   claudeEvent(t, dir, "PreToolUse", "tool_name", "Skill", "tool_input", `{"skill":"sk","args":"forbidden"}`, "tool_use_id", "1"),
 		"a prompt":                  claudeEvent(t, dir, "UserPromptSubmit", "prompt", "/sk forbidden"),
@@ -165,7 +154,7 @@ func TestContentsOfAPromptAreNoWordsOfTheUser(t *testing.T) {
 // A file of instructions is judged when the agent tells of it; it cannot be held back.
 func TestInstructions(t *testing.T) {
 	dir := t.TempDir()
-	putFile(t, dir, "CLAUDE.md", "do it")
+	writeFile(t, filepath.Join(dir, "CLAUDE.md"), "do it")
 	e := claudeEvent(t, dir, "InstructionsLoaded", "file_path", filepath.Join(dir, "CLAUDE.md"))
 	var got string
 	answer, err := Judge(t.Context(), e, openTrail(t, e), func(_ context.Context, request []byte) (*Decision, error) {
@@ -220,17 +209,17 @@ func TestCopilotNotifications(t *testing.T) {
 	}
 	dir := t.TempDir()
 	const earlier = `{"type":"assistant.message","data":{"content":"earlier"}}` + "\n" + `{"type":"hook.start","data":{"hookType":"agentStop"}}` + "\n" + `{"type":"user.message","data":{"content":"go on"}}` + "\n"
-	putFile(t, dir, "events.jsonl", "part of a line\n"+earlier)
+	writeFile(t, filepath.Join(dir, "events.jsonl"), "part of a line\n"+earlier)
 	go func() { // it is written behind the event
 		time.Sleep(100 * time.Millisecond)
-		putFile(t, dir, "events.jsonl", earlier+`{"type":"assistant.message","data":{"content":"finished"}}`+"\n"+
+		writeFile(t, filepath.Join(dir, "events.jsonl"), earlier+`{"type":"assistant.message","data":{"content":"finished"}}`+"\n"+
 			`{"type":"assistant.message","data":{"content":"a child's","parentToolCallId":"x"}}`+"\n"+`{"type":"hook.start","data":{"hookType":"agentStop"}}`+"\n")
 	}()
 	e, err := Read("copilot", "agentStop", obj(nil).str("sessionId", "s").str("transcriptPath", filepath.Join(dir, "events.jsonl")).end())
 	if err != nil || len(e.texts) != 1 || e.texts[0].text != "finished" {
 		t.Errorf("%v %+v", err, e)
 	}
-	putFile(t, dir, "events.jsonl", earlier) // and never gets there
+	writeFile(t, filepath.Join(dir, "events.jsonl"), earlier) // and never gets there
 	e, err = Read("copilot", "agentStop", obj(nil).str("sessionId", "s").str("transcriptPath", filepath.Join(dir, "events.jsonl")).end())
 	if err != nil || len(e.texts) != 1 || !strings.Contains(e.texts[0].text, "not seen") {
 		t.Errorf("%v %+v", err, e)
@@ -243,15 +232,15 @@ func TestSkillsByWhateverName(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOME", filepath.Join(dir, "home"))
 	const runs = "---\ndescription: d\nname: \"Other-Name\"\n---\n!`echo told`\n"
-	putFile(t, dir, ".claude/skills/folder/SKILL.md", runs)
-	putFile(t, dir, ".claude/skills/small/skill.md", "!`echo told`\n")
-	putFile(t, dir, ".claude/commands/ns/deep/cmd.md", "!`echo told`\n")
-	putFile(t, dir, ".claude/commands/headed.md", "---\nname: called\n---\n!`echo told`\n")
-	putFile(t, dir, "elsewhere/SKILL.md", "!`echo told`\n")
+	writeFile(t, filepath.Join(dir, ".claude/skills/folder/SKILL.md"), runs)
+	writeFile(t, filepath.Join(dir, ".claude/skills/small/skill.md"), "!`echo told`\n")
+	writeFile(t, filepath.Join(dir, ".claude/commands/ns/deep/cmd.md"), "!`echo told`\n")
+	writeFile(t, filepath.Join(dir, ".claude/commands/headed.md"), "---\nname: called\n---\n!`echo told`\n")
+	writeFile(t, filepath.Join(dir, "elsewhere/SKILL.md"), "!`echo told`\n")
 	if err := os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, ".claude/skills/linked")); err != nil {
 		t.Fatal(err)
 	}
-	putFile(t, dir, ".claude/skills/hooked/SKILL.md", "---\nname: hooked\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: echo told\n          timeout: 5\n  Stop: [{hooks: [{type: command, command: 'echo told'}]}]\n  PostToolUse:\n    - hooks:\n        - type: command\n          command: |\n            echo told\n            echo more\n---\nhi\n")
+	writeFile(t, filepath.Join(dir, ".claude/skills/hooked/SKILL.md"), "---\nname: hooked\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: echo told\n          timeout: 5\n  Stop: [{hooks: [{type: command, command: 'echo told'}]}]\n  PostToolUse:\n    - hooks:\n        - type: command\n          command: |\n            echo told\n            echo more\n---\nhi\n")
 	for input, n := range map[string]int{
 		`{"skill":"folder"}`: 1, `{"skill":"FOLDER"}`: 1, `{"skill":"Other-Name"}`: 1, `{"skill":"other-name"}`: 1, `{"skill":"/other-name"}`: 1,
 		`{"skill":"small"}`: 1, `{"skill":"ns:deep:cmd"}`: 1, `{"skill":"cmd"}`: 1, `{"command":"/ns:deep:cmd with words"}`: 1, `{"skill":"called"}`: 1,

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"io"
 	"maps"
 	"os"
@@ -53,7 +54,7 @@ var (
 
 // Bounds of what is looked at.
 const (
-	maxBrought     = 200       // files that are told each; the others together, as one
+	maxBrought     = 200       // files of the project, and others, that are told each; the rest together, as one
 	maxLooked      = 20_000    // names in folders of which all files count
 	maxNames       = 100_000   // names in a folder of which some files count
 	maxDeep        = 64        // folders in each other
@@ -63,15 +64,20 @@ const (
 )
 
 // lookBrought gathers the files that an agent goes by in a folder, those above it up to the
-// repository's, and the user's own.
-func lookBrought(folder string) []act.File {
+// repository's, and the user's own. Of repositories in each other the outermost counts: an
+// agent makes a new one of a folder in no time.
+func lookBrought(folder string) *act.GoesBy {
 	type place struct {
 		folder string
 		counts func(name string) bool
 	}
 	var places []place
+	goesBy := &act.GoesBy{}
 	home, _ := os.UserHomeDir()
 	if filepath.IsAbs(folder) {
+		if real, err := filepath.EvalSymlinks(folder); err == nil {
+			folder = real // by whatever way it was reached
+		}
 		counts := func(string) bool { return true }
 		for range maxAbove {
 			if folder == home {
@@ -80,6 +86,7 @@ func lookBrought(folder string) []act.File {
 			places = append(places, place{folder, counts})
 			if _, err := os.Lstat(filepath.Join(folder, ".git")); err == nil {
 				counts = readAboveAll
+				goesBy.Project, goesBy.Repository = slashed(folder), repositoryOf(folder)
 			}
 			if folder == filepath.Dir(folder) {
 				break
@@ -96,6 +103,8 @@ func lookBrought(folder string) []act.File {
 	// that is full of others uses up what is read.
 	b := &brought{seen: map[string]bool{}, within: map[string]bool{}, listed: map[string][]string{}, left: maxLooked, bytes: maxBroughtRead}
 	for _, p := range places {
+		goesBy.Places = append(goesBy.Places, slashed(p.folder))
+		b.place = slashed(p.folder)
 		for _, name := range slices.Sorted(maps.Keys(broughtFiles)) {
 			if p.counts(name) {
 				for _, file := range b.folded(p.folder, name) {
@@ -105,14 +114,18 @@ func lookBrought(folder string) []act.File {
 		}
 	}
 	for _, p := range places {
+		b.place = slashed(p.folder)
 		for _, name := range slices.Sorted(maps.Keys(broughtFolders)) {
 			if p.counts(name) {
 				b.below(filepath.Join(p.folder, filepath.FromSlash(name)), broughtFolders[name], 0)
 			}
 		}
 	}
-	return b.told()
+	goesBy.Files = b.told(goesBy)
+	return goesBy
 }
+
+func slashed(path string) string { return strings.ToValidUTF8(filepath.ToSlash(path), "\uFFFD") }
 
 // readAboveAll are the files that Claude Code reads in all folders above, also those above a
 // repository: an agent that makes a repository of a folder does not hide them.
@@ -120,6 +133,7 @@ func readAboveAll(name string) bool { return name == "claude.md" || name == "cla
 
 type brought struct {
 	files  []act.File
+	place  string // that is looked at
 	seen   map[string]bool
 	within map[string]bool     // the folders that are being looked at, one in the other
 	listed map[string][]string // names in folders
@@ -193,7 +207,7 @@ func (b *brought) file(name, kind string) {
 	if err != nil || !info.Mode().IsRegular() {
 		return
 	}
-	one := act.File{Path: strings.ToValidUTF8(filepath.ToSlash(name), "\uFFFD"), Kind: kind}
+	one := act.File{Path: slashed(name), Place: b.place, Kind: kind}
 	h := sha256.New()
 	var text strings.Builder
 	// What a file says of its size is not believed: those of /proc say 0, and do not end.
@@ -227,20 +241,35 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// told are the files in their order. Of very many the last are told as one: that one of them
-// has changed is seen, and no flood of files hides another.
-func (b *brought) told() []act.File {
+// told are the files in their order. Of very many, within the project or outside of it, the
+// last are told as one: that one of them has changed is seen, and no flood of files hides
+// another.
+func (b *brought) told(goesBy *act.GoesBy) []act.File {
 	slices.SortFunc(b.files, func(x, y act.File) int { return cmp.Compare(x.Path, y.Path) })
-	files := b.files
-	if len(files) > maxBrought {
-		h := sha256.New()
-		for _, f := range files[maxBrought:] {
-			fmt.Fprintf(h, "%q %s\n", f.Path, f.Hash)
+	files, others, count := []act.File{}, map[string]hash.Hash{}, map[string]int{}
+	for _, f := range b.files {
+		of := ""
+		if goesBy.Project != "" && strings.HasPrefix(f.Path, strings.TrimSuffix(goesBy.Project, "/")+"/") {
+			of = goesBy.Project
 		}
-		files = append(files[:maxBrought:maxBrought], act.File{Path: "(the other files)", Kind: "skill", Hash: hex.EncodeToString(h.Sum(nil))})
+		if count[of]++; count[of] <= maxBrought {
+			files = append(files, f)
+			continue
+		}
+		if others[of] == nil {
+			others[of] = sha256.New()
+		}
+		fmt.Fprintf(others[of], "%q %s\n", f.Path, f.Hash)
+	}
+	rest := func(of, name, sum string) {
+		place := cmp.Or(of, goesBy.Places[0])
+		files = append(files, act.File{Path: path.Join(place, name), Place: place, Kind: "skill", Hash: sum})
+	}
+	for _, of := range slices.Sorted(maps.Keys(others)) {
+		rest(of, "(the other files)", hex.EncodeToString(others[of].Sum(nil)))
 	}
 	if b.more { // which nobody can have agreed to: it is told as another one each time
-		files = append(files, act.File{Path: "(more files than are looked at)", Kind: "skill", Hash: hashOfText(rand.Text())})
+		rest(goesBy.Project, "(more files than are looked at)", hashOfText(rand.Text()))
 	}
 	left := maxBroughtAll
 	for i := range files {
@@ -249,6 +278,82 @@ func (b *brought) told() []act.File {
 		}
 	}
 	return files
+}
+
+// repositoryOf names the repository in a folder, so that its clones and work trees are known
+// as the same one: by where it was cloned from, or else by the folder that all of it lies in.
+// A repository can say that it is another one: then its files are held to those.
+func repositoryOf(folder string) string {
+	common := filepath.Join(folder, ".git")
+	if text, err := readConfig(common); err == nil && text != nil { // of a work tree, it says where the repository is
+		to, _ := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir:")
+		if common = strings.TrimSpace(to); !filepath.IsAbs(common) {
+			common = filepath.Join(folder, common)
+		}
+		if text, err := readConfig(filepath.Join(common, "commondir")); err == nil && text != nil {
+			if to := strings.TrimSpace(string(text)); filepath.IsAbs(to) {
+				common = to
+			} else {
+				common = filepath.Join(common, to)
+			}
+		}
+	}
+	if text, err := readConfig(filepath.Join(common, "config")); err == nil {
+		if from := clonedFrom(string(text)); from != "" {
+			return addressOf(from, folder)
+		}
+	}
+	if real, err := filepath.EvalSymlinks(common); err == nil {
+		common = real
+	}
+	return slashed(strings.TrimSuffix(common, string(filepath.Separator)+".git"))
+}
+
+// clonedFrom is the address of the remote "origin" in git's configuration, or of the first.
+func clonedFrom(config string) (from string) {
+	remote := ""
+	for line := range strings.Lines(config) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			remote = ""
+			if name, ok := strings.CutPrefix(line, "[remote "); ok {
+				remote = strings.Trim(name, `"] `)
+			}
+			continue
+		}
+		name, value, _ := strings.Cut(line, "=")
+		if remote == "" || !strings.EqualFold(strings.TrimSpace(name), "url") {
+			continue
+		}
+		if value = strings.Trim(strings.TrimSpace(value), `"`); remote == "origin" {
+			return value
+		} else if from == "" {
+			from = value
+		}
+	}
+	return from
+}
+
+// addressOf is a repository's address as it is the same by whichever way it is reached, and
+// without what is secret in it.
+func addressOf(from, folder string) string {
+	scheme, rest, is := strings.Cut(from, "://")
+	host, way, scp := strings.Cut(from, ":")
+	switch {
+	case is && !strings.EqualFold(scheme, "file"):
+		host, way, _ = strings.Cut(rest, "/")
+	case scp && !is && len(host) > 1 && !strings.ContainsAny(host, "/\\"): // user@host:path
+	default: // a folder of this machine
+		if is {
+			from = rest
+		}
+		if !filepath.IsAbs(from) {
+			from = filepath.Join(folder, from)
+		}
+		return slashed(strings.TrimSuffix(filepath.Clean(from), string(filepath.Separator)+".git"))
+	}
+	host = strings.ToLower(host[strings.LastIndex(host, "@")+1:])
+	return strings.ToValidUTF8(host+"/"+strings.Trim(strings.TrimSuffix(strings.Trim(way, "/"), ".git"), "/"), "\uFFFD")
 }
 
 func hashOfText(text string) string {
@@ -265,14 +370,15 @@ func digestOf(files []act.File) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// filesMember are the files as a step tells them.
-func filesMember(files []act.File) jsontext.Value {
+// goesByMembers are the files as a step tells them, with where it was looked for them.
+func goesByMembers(goesBy *act.GoesBy) map[string]any {
 	b := []byte{'['}
-	for i, f := range files {
+	for i, f := range goesBy.Files {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = rawjson.AppendString(append(b, `{"path":`...), f.Path)
+		b = rawjson.AppendString(append(b, `,"place":`...), f.Place)
 		b = rawjson.AppendString(append(b, `,"kind":`...), f.Kind)
 		b = rawjson.AppendString(append(b, `,"sha256":`...), f.Hash)
 		if f.Text != "" {
@@ -280,5 +386,9 @@ func filesMember(files []act.File) jsontext.Value {
 		}
 		b = append(b, '}')
 	}
-	return append(b, ']')
+	members := map[string]any{"files": jsontext.Value(append(b, ']')), "places": goesBy.Places}
+	if goesBy.Project != "" {
+		members["project"] = map[string]string{"folder": goesBy.Project, "repository": goesBy.Repository}
+	}
+	return members
 }

@@ -25,6 +25,46 @@ func writeFile(t *testing.T, file, text string) {
 	}
 }
 
+// TestBroughtProject: the project is the outermost repository, wherever in it an agent works
+// and by whichever way it got there, and is known by where it was cloned from.
+func TestBroughtProject(t *testing.T) {
+	root := t.TempDir()
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	}
+	t.Setenv("HOME", filepath.Join(root, "home"))
+	remote := func(url string) string {
+		return "[core]\n\tbare = false\n[remote \"fork\"]\n\turl = https://elsewhere.example/x\n[remote \"origin\"]\n\turl = " + url + "\n"
+	}
+	for name, text := range map[string]string{
+		"one/.git/config": remote("https://ann:secret@Git.example/team/app.git"), "one/sub/.git/HEAD": "x", "one/sub/deep/x": "", "one/AGENTS.md": "x",
+		"two/.git/config": remote("git@git.example:team/app"), "three/.git/config": remote("ssh://git@git.example/team/app/"),
+		"plain/.git/config": "[core]\n", "copy/.git/config": remote(filepath.Join(root, "plain")), "far/.git/config": remote("../plain/.git"), "file/.git/config": remote("file://" + filepath.ToSlash(root) + "/plain"),
+		"tree/.git": "gitdir: " + filepath.Join(root, "plain", ".git", "worktrees", "tree") + "\n", "plain/.git/worktrees/tree/commondir": "../..\n",
+		"odd/.git": "gitdir: \x00", "none/AGENTS.md": "x",
+	} {
+		writeFile(t, filepath.Join(root, filepath.FromSlash(name)), text)
+	}
+	link(t, filepath.Join(root, "one", "sub"), filepath.Join(root, "link"))
+	app, plain := "git.example/team/app", filepath.ToSlash(root)+"/plain"
+	for folder, want := range map[string][2]string{
+		"one": {"one", app}, "one/sub": {"one", app}, "one/sub/deep": {"one", app}, "link": {"one", app}, "link/deep": {"one", app}, "two": {"two", app}, "three": {"three", app},
+		"plain": {"plain", plain}, "copy": {"copy", plain}, "far": {"far", plain}, "file": {"file", plain}, "tree": {"tree", plain}, "none": {"", ""},
+	} {
+		got := lookBrought(filepath.Join(root, filepath.FromSlash(folder)))
+		project := strings.TrimPrefix(strings.TrimPrefix(got.Project, filepath.ToSlash(root)), "/")
+		if project != want[0] || got.Repository != want[1] || got.Files == nil || len(got.Places) < 2 {
+			t.Errorf("%s: %+v, want %q", folder, got, want)
+		}
+		for _, f := range got.Files {
+			if !slices.Contains(got.Places, f.Place) {
+				t.Errorf("%s: %s is of %q, where nobody looked", folder, f.Path, f.Place)
+			}
+		}
+	}
+	lookBrought(filepath.Join(root, "odd")) // is no reason to stop
+}
+
 // TestBrought: what a repository brings is found in the folder, above it up to the
 // repository's, behind links and in any case; settings are told without what stands in them.
 func TestBrought(t *testing.T) {
@@ -46,7 +86,7 @@ func TestBrought(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, f := range lookBrought(work) {
+	for _, f := range lookBrought(work).Files {
 		rel, _ := filepath.Rel(root, f.Path)
 		got = append(got, rel+" "+f.Kind+" "+f.Text)
 	}
@@ -68,7 +108,7 @@ func TestBroughtMany(t *testing.T) {
 		writeFile(t, filepath.Join(root, ".claude", "skills", fmt.Sprintf("%04d", i), "SKILL.md"), strings.Repeat("x", 4096))
 	}
 	writeFile(t, filepath.Join(root, ".git", "HEAD"), "")
-	before := lookBrought(root)
+	before := lookBrought(root).Files
 	if len(before) != maxBrought+1 {
 		t.Fatalf("%d files are told", len(before))
 	}
@@ -80,16 +120,16 @@ func TestBroughtMany(t *testing.T) {
 		t.Errorf("%d bytes of texts are told", size)
 	}
 	writeFile(t, filepath.Join(root, ".claude", "skills", fmt.Sprintf("%04d", 2*maxBrought-1), "SKILL.md"), "run rm")
-	if digestOf(before) == digestOf(lookBrought(root)) {
+	if digestOf(before) == digestOf(lookBrought(root).Files) {
 		t.Error("the last file of many has changed, and nobody hears of it")
 	}
 	writeFile(t, filepath.Join(root, ".claude", "skills", strings.Repeat("d/", maxDeep+2), "SKILL.md"), "too deep")
-	once, again := lookBrought(root), lookBrought(root)
+	once, again := lookBrought(root).Files, lookBrought(root).Files
 	if digestOf(once) == digestOf(again) {
 		t.Error("what is not looked at is told as if somebody could agree to it")
 	}
 	writeFile(t, filepath.Join(root, "big", "AGENTS.md"), strings.Repeat("y", maxBroughtText+1))
-	for _, f := range lookBrought(filepath.Join(root, "big")) {
+	for _, f := range lookBrought(filepath.Join(root, "big")).Files {
 		if strings.HasSuffix(f.Path, "AGENTS.md") && f.Text != "" {
 			t.Error("a long text is told whole")
 		}
@@ -157,7 +197,7 @@ func TestBroughtHidden(t *testing.T) {
 				c.change = func(t *testing.T, root string) { writeFile(t, filepath.Join(root, "CLAUDE.md"), "be cruel") }
 			}
 			hashOf := func(name string) string {
-				files := lookBrought(filepath.Join(root, "work"))
+				files := lookBrought(filepath.Join(root, "work")).Files
 				for _, f := range files {
 					if f.Path == filepath.ToSlash(filepath.Join(root, filepath.FromSlash(name))) {
 						return f.Hash
@@ -200,7 +240,11 @@ func TestBroughtTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, f := range doc.At("/params/context/session/metadata/files").Elems() {
+			files := doc.At("/params/context/session/metadata/files")
+			if files.Exists() {
+				texts = []string{}
+			}
+			for _, f := range files.Elems() {
 				texts = append(texts, f.Get("text").Text())
 			}
 			return &Decision{Effect: act.Allow, ID: "0-1", Files: []string{"CLAUDE.md changed."}}, nil
@@ -218,12 +262,21 @@ func TestBroughtTold(t *testing.T) {
 		{"UserPromptSubmit", `,"prompt":"hello"`, "be cruel", []string{"be cruel"}, true},
 		{"UserPromptSubmit", `,"prompt":"hello"`, "", []string{""}, false},
 		{"PreToolUse", `,"tool_name":"Read","tool_input":{"file_path":"x"}`, "", nil, false},
+		{"UserPromptSubmit", `,"prompt":"hello"`, "-", []string{}, true},
+		{"UserPromptSubmit", `,"prompt":"hello"`, "", []string{}, false},
+		{"UserPromptSubmit", `,"prompt":"hello"`, "be cruel", []string{"be cruel"}, true},
 	} {
-		if c.write != "" {
+		switch c.write {
+		case "":
+		case "-":
+			if err := os.Remove(filepath.Join(root, "CLAUDE.md")); err != nil {
+				t.Fatal(err)
+			}
+		default:
 			writeFile(t, filepath.Join(root, "CLAUDE.md"), c.write)
 		}
 		texts, told := respond(c.event, c.rest)
-		if !slices.Equal(texts, c.want) || strings.Contains(told, "CLAUDE.md changed") != c.told {
+		if !slices.Equal(texts, c.want) || (texts == nil) != (c.want == nil) || strings.Contains(told, "CLAUDE.md changed") != c.told {
 			t.Errorf("%d: told %q, and said %q", i, texts, told)
 		}
 	}

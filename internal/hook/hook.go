@@ -106,10 +106,10 @@ type Event struct {
 	Approval string
 	// About says what a session's start or end is about.
 	About  string
-	off    []string   // what in the repository switches hooks off, of a session's start
-	goesBy []act.File // that the agent goes by, of a session's start and a prompt
-	fresh  bool       // the guardian was not told of them as they are
-	noted  []string   // what the guardian says of them
+	off    []string    // what in the repository switches hooks off, of a session's start
+	goesBy *act.GoesBy // the files that the agent goes by, of a session's start and a prompt
+	fresh  bool        // the guardian was not told of them as they are
+	noted  []string    // what the guardian says of them
 
 	input  rawjson.Value // the call's arguments
 	result rawjson.Value // what the tool gave, as it came

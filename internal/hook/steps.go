@@ -3,6 +3,7 @@ package hook
 import (
 	"bytes"
 	"crypto/rand"
+	"maps"
 	"time"
 
 	"reeve.example/reeve/aos"
@@ -103,8 +104,8 @@ func (e *Event) context(turn, call string, now time.Time) aos.StepContext {
 			c.Session.Metadata[m.name] = m.value
 		}
 	}
-	if (e.Kind == Start || e.Kind == Prompt) && len(e.goesBy) > 0 {
-		c.Session.Metadata["files"] = filesMember(e.goesBy)
+	if (e.Kind == Start || e.Kind == Prompt) && e.goesBy != nil {
+		maps.Copy(c.Session.Metadata, goesByMembers(e.goesBy))
 	}
 	if e.Agreed {
 		c.Session.Metadata["answered"] = "in the agent's own window"

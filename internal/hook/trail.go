@@ -113,9 +113,10 @@ func (t *Trail) BeginTurn() (string, error) {
 }
 
 // brought looks whether the guardian knows the files that the agent goes by. Where the guardian was told of them as they
-// are in this session, their texts are not told again.
+// are in this session, their texts are not told again. That there are none is told as well:
+// one that comes later is new then, and not the first.
 func (t *Trail) brought(e *Event) error {
-	if len(e.goesBy) == 0 {
+	if e.goesBy == nil {
 		return nil
 	}
 	lines, err := t.lines()
@@ -128,10 +129,10 @@ func (t *Trail) brought(e *Event) error {
 			last = words[1]
 		}
 	}
-	digest := digestOf(e.goesBy)
+	digest := digestOf(e.goesBy.Files)
 	if e.fresh = e.Kind == Start || digest != last; !e.fresh {
-		for i := range e.goesBy {
-			e.goesBy[i].Text = ""
+		for i := range e.goesBy.Files {
+			e.goesBy.Files[i].Text = ""
 		}
 	}
 	return nil
@@ -142,7 +143,7 @@ func (t *Trail) toldBrought(e *Event) error {
 	if !e.fresh {
 		return nil
 	}
-	return t.add("files", digestOf(e.goesBy))
+	return t.add("files", digestOf(e.goesBy.Files))
 }
 
 // Turn returns the name of the turn that is under way.

@@ -53,10 +53,14 @@ type Server struct {
 	Name      string    `json:"name"`
 	Principal string    `json:"principal"`
 	First     time.Time `json:"first"`
-	// Files says that the tools are the files that an agent goes by in a folder: see
-	// CompareFiles.
-	Files bool    `json:"files,omitzero"`
-	Tools []*Tool `json:"tools"`
+	// Files says that the tools are the files that agents go by in a project, which is a clone
+	// of a repository, or, where Project is empty, outside of all: see CompareFiles. Places are
+	// the folders that were looked at; they are told with the files outside.
+	Files      bool     `json:"files,omitzero"`
+	Project    string   `json:"project,omitzero"`
+	Repository string   `json:"repository,omitzero"`
+	Places     []string `json:"places,omitempty"`
+	Tools      []*Tool  `json:"tools"`
 }
 
 // Tool is one tool of an MCP server: the definition that was agreed to, and
@@ -73,6 +77,10 @@ type Tool struct {
 	Held *Held `json:"held,omitzero"`
 	// Gone says that the server did not list it the last time.
 	Gone bool `json:"gone,omitzero"`
+	// Place is the folder that a file is of, and Earlier what it was when it was agreed to
+	// before, the newest last.
+	Place   string   `json:"place,omitzero"`
+	Earlier []string `json:"earlier,omitempty"`
 }
 
 // Held is a definition that waits for somebody to agree to it.
@@ -101,21 +109,36 @@ func (s *Server) Tool(name string) *Tool {
 
 // Pins are all tools that are remembered. Make it with New.
 type Pins struct {
-	items *guard.Items[Server]
+	items *guard.Items[Server] // the tools of MCP servers
+	files *guard.Items[Server] // what agents go by
 	now   func() time.Time
 }
+
+// projects is for how many projects' files a principal has room for each MCP server: who
+// writes programs has more of them.
+const projects = 10
 
 // New returns the pins of a node. One principal may have most servers, and that many
 // bytes of definitions; 0 is for any number.
 func New(g *guard.Guard, most int, bytes int64, now func() time.Time) *Pins {
-	return &Pins{now: now, items: guard.NewItems(g, guard.Kind[Server]{
+	return &Pins{
+		now: now,
+		items: newItems(g, kind, func(s *Server) bool { return !s.Files && serverID(s.Principal, s.Name) == s.ID },
+			"MCP servers whose tools are remembered", most, bytes),
+		files: newItems(g, filesKind, func(s *Server) bool { return s.Files && filesID(s.Principal, s.Project) == s.ID },
+			"projects whose agents' files are remembered", projects*most, bytes),
+	}
+}
+
+func newItems(g *guard.Guard, kind string, own func(s *Server) bool, what string, most int, bytes int64) *guard.Items[Server] {
+	return guard.NewItems(g, guard.Kind[Server]{
 		Name: kind,
 		Parse: func(item *ledger.Item) (*Server, error) {
 			s := new(Server)
 			if err := json.Unmarshal(item.Data, s); err != nil {
 				return nil, err
 			}
-			if serverID(s.Principal, s.Name) != item.ID || slices.Contains(s.Tools, nil) {
+			if s.ID != item.ID || !own(s) || slices.Contains(s.Tools, nil) {
 				return nil, errors.New("another one stands in its place")
 			}
 			return s, nil
@@ -127,10 +150,10 @@ func New(g *guard.Guard, most int, bytes int64, now func() time.Time) *Pins {
 			return err
 		},
 		Quota: guard.Quota{
-			Name: "servers", What: "MCP servers whose tools are remembered", Instead: "Use one of these, or have an operator raise the setting.",
+			Name: "servers", What: what, Instead: "Use one of these, or have an operator raise the setting.",
 			N: most, Bytes: bytes,
 		},
-	})}
+	})
 }
 
 // serverID names an MCP server as a principal knows it.
@@ -268,7 +291,7 @@ func (s *Server) take(definitions []rawjson.Value, mode Mode, now time.Time, els
 		}
 		changes = append(changes, fmt.Sprintf("%.80q is held (%.12s)", name, hash))
 	}
-	s.forget()
+	s.forget(0)
 	return changes
 }
 
@@ -283,10 +306,10 @@ func (s *Server) size() (n int) {
 	return n
 }
 
-// forget drops tools that are gone when there are too many: a server could list
-// other names each time.
-func (s *Server) forget() {
-	over := len(s.Tools) - 2*MaxTools
+// forget drops tools that are gone when there are too many, or would be with some more: a
+// server could list other names each time.
+func (s *Server) forget(more int) {
+	over := len(s.Tools) + more - 2*MaxTools
 	s.Tools = slices.DeleteFunc(s.Tools, func(t *Tool) bool {
 		if over > 0 && t.Gone {
 			over--
@@ -343,16 +366,27 @@ func suspicions(d rawjson.Value) (found []string) {
 // Servers lists the MCP servers of which tools are known. bad are those of which what is
 // stored is damaged: none of their tools is called.
 func (p *Pins) Servers(ctx context.Context) (list []*Server, bad []*guard.DamagedError, err error) {
-	for s, err := range p.items.All(ctx, ledger.ItemQuery{}) {
-		if damaged, ok := errors.AsType[*guard.DamagedError](err); ok {
-			bad = append(bad, damaged)
-		} else if err != nil {
-			return nil, nil, err
-		} else {
-			list = append(list, s)
+	for _, items := range []*guard.Items[Server]{p.items, p.files} {
+		for s, err := range items.All(ctx, ledger.ItemQuery{}) {
+			if damaged, ok := errors.AsType[*guard.DamagedError](err); ok {
+				bad = append(bad, damaged)
+			} else if err != nil {
+				return nil, nil, err
+			} else {
+				list = append(list, s)
+			}
 		}
 	}
 	return list, bad, nil
+}
+
+// of are the items that one of this id is among.
+func (p *Pins) of(ctx context.Context, id string) (*guard.Items[Server], error) {
+	_, item, err := p.files.Get(ctx, id)
+	if _, damaged := errors.AsType[*guard.DamagedError](err); damaged || err == nil && item.Found {
+		return p.files, nil
+	}
+	return p.items, err
 }
 
 // ErrNoTool: no definition of a tool of this name waits for an answer.
@@ -363,7 +397,11 @@ var ErrNoTool = errors.New("no definition of a tool of this name is held")
 // (guard.ErrChanged); empty for whichever waits. ErrNoTool: nothing of this name waits.
 func (p *Pins) Answer(ctx context.Context, id, tool, hash string, agree bool, by act.Principal) (*Tool, error) {
 	var t *Tool
-	_, err := p.items.Update(ctx, id, func(s *Server, item *guard.Item) (*guard.Note, error) {
+	items, err := p.of(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	_, err = items.Update(ctx, id, func(s *Server, item *guard.Item) (*guard.Note, error) {
 		if t = s.Tool(tool); t == nil || t.Held == nil {
 			return nil, ErrNoTool
 		}
@@ -374,7 +412,9 @@ func (p *Pins) Answer(ctx context.Context, id, tool, hash string, agree bool, by
 		details := map[string]string{"server": s.Name, "id": id, "tool": tool, "hash": t.Held.Hash}
 		if agree {
 			what = "mcp.approve"
-			t.Hash, t.Definition, t.By, t.At, t.Held = t.Held.Hash, t.Held.Definition, by.Name, p.now(), nil
+			if t.agree(t.Held.Hash, t.Held.Definition, by.Name, p.now()); !s.Files {
+				t.Earlier = nil // a server has one definition of a tool
+			}
 		} else {
 			t.Held.Refused = by.Name
 		}
@@ -393,15 +433,23 @@ var ErrNoServer = errors.New("no tools are remembered of such a server")
 // makes room for another. What it lists next is its first listing: with TrustFirst it is
 // trusted then. The error is ErrNoServer when there is none.
 func (p *Pins) Forget(ctx context.Context, id string, by act.Principal) error {
-	err := p.items.Remove(ctx, id, func(s *Server) *guard.Note {
+	items, err := p.of(ctx, id)
+	if err != nil {
+		return err
+	}
+	var was *Server
+	err = items.Remove(ctx, id, func(s *Server) *guard.Note {
 		details := map[string]string{"id": id, "damaged": "true"}
-		if s != nil {
+		if was = s; s != nil {
 			details = map[string]string{"id": id, "server": s.Name, "principal": s.Principal, "tools": strconv.Itoa(len(s.Tools))}
 		}
 		return guard.Admin("mcp.forget", by, details)
 	})
 	if errors.Is(err, ledger.ErrNotFound) {
 		return ErrNoServer
+	}
+	if err == nil && was != nil && was.Project != "" {
+		err = p.forgetFolders(ctx, was, by)
 	}
 	return err
 }
