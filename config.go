@@ -35,7 +35,8 @@ import (
 // default. Secrets are never written here: they are named by a reference,
 // env:NAME or file:PATH.
 type Config struct {
-	file string // that the configuration was read from; empty if none
+	file   string  // that the configuration was read from; empty if none
+	behind *Config // the node's that listens for this organization's; nil for a node that listens itself
 
 	Listen   string `yaml:"listen" default:"127.0.0.1:8080" doc:"Address to listen on; empty for the operator's socket only. Beyond loopback, callers need credentials."`
 	Data     string `yaml:"data" default:"./reeve-data" doc:"Folder for the database, the node's key and its socket. Created with mode 0700; one that others can write is refused, and in a mount that others can write, as of containers, it is the folder reeve-data."`
@@ -59,6 +60,10 @@ type Config struct {
 	} `yaml:"spiffe"`
 
 	Hosts []string `yaml:"hosts" doc:"Further host names that callers may use for this node (DNS rebinding is refused)."`
+
+	Organization string `yaml:"organization" doc:"Organization whose node this is; empty for everybody's. Tokens must name it (jwt.organization-from), and keys and workloads are of it."`
+
+	Organizations []string `yaml:"organizations" doc:"Configuration files of organizations' nodes that run in this process and are reached at its addresses, each under the hosts that are its own. Each has its own policy, ledger, keys, agents, tasks and console; the file sets organization, hosts and data, and nothing about listening."`
 
 	Origins []string `yaml:"origins" doc:"Origins of web pages of other sites that may call the node from a browser, each exactly, such as https://app.example; none stands for several. Such a page has there what its user has: with a credential that it is given, or without one where none is needed."`
 
@@ -412,7 +417,12 @@ func (s Setting) String() string {
 // Load returns the configuration from its defaults, the file (none if the name
 // is empty), the environment, and the flags that were given, in this order.
 func Load(file string, getenv func(string) string, flags map[string]string) (Config, error) {
-	var c Config
+	return load(file, getenv, flags, nil)
+}
+
+// load is Load, also for an organization behind a node that listens.
+func load(file string, getenv func(string) string, flags map[string]string, behind *Config) (Config, error) {
+	c := Config{behind: behind}
 	list := c.Settings()
 	for _, s := range list {
 		if s.Default != "" {
@@ -442,8 +452,20 @@ func Load(file string, getenv func(string) string, flags map[string]string) (Con
 			}
 		}
 	}
+	if c.Organization != "" && c.Ledger.Origin == defaultOrigin {
+		c.Ledger.Origin = strings.ToLower(c.Organization) + "." + defaultOrigin
+	}
+	if behind != nil {
+		if err := c.takeFrom(behind); err != nil {
+			return c, fmt.Errorf("configuration %s: %w", file, err)
+		}
+	}
 	return c, c.check()
 }
+
+// defaultOrigin is the ledger.origin of a node that is everybody's. That of an organization
+// has its name before it, so that no log of one is ever taken for another's.
+const defaultOrigin = "reeve.local"
 
 // check refuses what cannot be meant, before anything is touched.
 func (c *Config) check() error {
@@ -474,6 +496,12 @@ func (c *Config) check() error {
 	}
 	if c.Hook.Unreachable != "block" && c.Hook.Unreachable != "decide" {
 		fail("hook.unreachable: choose block or decide, not %q", c.Hook.Unreachable)
+	}
+	if c.Organization != "" && !organizationName.MatchString(c.Organization) {
+		fail("organization: %q is no name of letters, digits, dots, dashes and underscores, up to 63 of them", c.Organization)
+	}
+	if c.Organization != "" && len(c.Organizations) > 0 {
+		fail("organizations: those are set at the node that is everybody's, and not at that of one")
 	}
 	if _, err := c.anonymous(); err != nil {
 		fail("anonymous: %w", err)
@@ -523,7 +551,7 @@ func (c *Config) check() error {
 	}
 	if _, err := c.spiffe(); err != nil {
 		fail("spiffe: %w", err)
-	} else if (len(c.SPIFFE.Bundles) > 0 || c.TLS.ClientCertificates) && c.TLS.Cert == "" {
+	} else if (len(c.SPIFFE.Bundles) > 0 || c.TLS.ClientCertificates) && c.TLS.Cert == "" && c.Organization == "" {
 		fail("spiffe.bundles and tls.client-certificates need tls.cert and tls.key: certificates are shown when a connection with TLS is opened")
 	}
 	if (c.JWT.RequireProof || c.JWT.DPoPNonce) && c.JWT.Secret == "" && c.JWT.JWKS == "" {
@@ -584,6 +612,9 @@ func (c *Config) proxies() server.Proxies {
 // anonymous is when callers without a credential are let in. Beyond loopback that is only
 // where insecure-anonymous says so by name.
 func (c *Config) anonymous() (identity.Anonymous, error) {
+	if c.behind != nil {
+		return identity.Never, nil // whoever reaches the other's address is of no organization yet
+	}
 	local := server.Loopback(c.Listen) && (c.A2A.GRPC == "" || c.A2A.GRPC == sameGRPC || server.Loopback(c.A2A.GRPC))
 	switch c.Anonymous {
 	case "", "until-first-key":

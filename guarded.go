@@ -3,6 +3,7 @@ package reeve
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"reeve.example/reeve/act"
@@ -28,7 +29,7 @@ func (c Config) Tampering(a *act.Action) []act.Reason { return c.guarded().Tampe
 func (c *Config) guarded() *guardian.Guarded {
 	n := guardian.Node{
 		Data: c.Data, Listen: c.Listen, PID: os.Getpid(),
-		Secrets: append(c.secretFiles(), c.TLS.Key),
+		Secrets: slices.Concat(c.secretFiles(), []string{c.TLS.Key}, c.neighbours()),
 		// Who writes the keys that tokens are checked by is whoever they like, an admin too.
 		Laws: []string{c.Policy, c.file, c.JWT.JWKS},
 	}

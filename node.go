@@ -106,6 +106,8 @@ type Node struct {
 	probed   time.Time // when the store was last probed for ping; guarded by probe
 	probeErr error     // likewise
 
+	organizations []*Node // those that this one listens for
+
 	stopping context.Context // done when the node is to stop serving
 
 	background context.CancelFunc
@@ -123,7 +125,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 		return nil, fmt.Errorf("the data folder (--data names another one): %w", err)
 	}
 	n = &Node{
-		cfg: cfg, started: time.Now(), now: time.Now, logger: slog.Default(), metrics: server.NewMetrics(Version()),
+		cfg: cfg, started: time.Now(), now: time.Now, logger: cfg.logger(), metrics: server.NewMetrics(Version()),
 		stopping: context.Background(), unread: rate.Sometimes{First: 1, Interval: 5 * time.Second}, unmet: rate.Sometimes{First: 1, Interval: 5 * time.Second},
 	}
 	defer func() {
@@ -240,7 +242,15 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	n.metrics.Gauge("reeve_nodes_versions", "Of how many different versions they are.", n.kinds("version"))
 	n.metrics.Gauge("reeve_sessions_held", "Sessions held in memory.", func() float64 { held, _ := n.guard.Sessions(); return float64(held) })
 	n.metrics.Gauge("reeve_session_bytes", "Bytes of sessions held in memory.", func() float64 { _, size := n.guard.Sessions(); return float64(size) })
-	return n, nil
+	return n, n.openOrganizations(ctx, own)
+}
+
+// logger is the process log, which says of whose node it speaks.
+func (c *Config) logger() *slog.Logger {
+	if c.behind == nil {
+		return slog.Default()
+	}
+	return slog.With("organization", c.Organization)
 }
 
 // checkpoint tells of records that are durable by now. The committer calls it.
@@ -292,7 +302,7 @@ func (c *Config) provider() (*console.Provider, error) {
 	if l.Issuer == "" {
 		return nil, nil
 	}
-	p := &console.Provider{Issuer: l.Issuer, Client: l.Client, Scopes: l.Scopes, Claims: identity.JWT{RoleClaim: c.JWT.RoleFrom, OrganizationClaim: c.JWT.OrganizationFrom, PersonClaim: c.JWT.PersonFrom}}
+	p := &console.Provider{Issuer: l.Issuer, Client: l.Client, Scopes: l.Scopes, Claims: identity.JWT{RoleClaim: c.JWT.RoleFrom, OrganizationClaim: c.JWT.OrganizationFrom, PersonClaim: c.JWT.PersonFrom, Organization: c.Organization}}
 	var err error
 	if p.Claims.Roles, err = c.roles(); err != nil {
 		return nil, fmt.Errorf("jwt.roles: %w", err)
@@ -313,7 +323,7 @@ func (c *Config) authenticator() (*identity.Authenticator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("anonymous: %w", err)
 	}
-	cfg := identity.Config{Anonymous: anonymous}
+	cfg := identity.Config{Anonymous: anonymous, Organization: c.Organization}
 	if cfg.SPIFFE, err = c.spiffe(); err != nil {
 		return nil, fmt.Errorf("spiffe: %w", err)
 	}
@@ -413,7 +423,7 @@ func openStore(ctx context.Context, cfg Config, readOnly bool) (store.Store, err
 			return nil, err
 		}
 	}
-	s, err := sqlite.Open(dir, sqlite.Options{ReadOnly: readOnly, Logger: slog.Default()})
+	s, err := sqlite.Open(dir, sqlite.Options{ReadOnly: readOnly, Logger: cfg.logger()})
 	if err != nil {
 		return nil, err
 	}
@@ -564,7 +574,7 @@ func (n *Node) Close() error {
 	}
 	n.tasks.Wait()
 	n.flushNotices()
-	var errs []error
+	errs := []error{n.closeOrganizations()}
 	if n.log != nil {
 		errs = append(errs, n.log.Close())
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,13 +34,38 @@ import (
 func (n *Node) Serve(ctx context.Context, ready func(url string)) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	defer n.endIfLost(end)()
-	cfg := n.serverConfig()
-	defer n.remote(&cfg)()
-	s, err := server.New(cfg)
+	beside, release, err := n.serversBeside()
 	if err != nil {
 		return err
 	}
+	defer release()
+	s, release, err := n.newServer(beside)
+	if err != nil {
+		return err
+	}
+	defer release()
+	wait := n.runOrganizations(ctx, end, beside)
+	err = n.run(ctx, end, s, ready)
+	end()
+	return errors.Join(err, wait())
+}
+
+// newServer returns the node's server, with those of organizations beside it. release is
+// called when it does not serve any more.
+func (n *Node) newServer(beside map[string]*server.Server) (s *server.Server, release func(), err error) {
+	cfg := n.serverConfig()
+	cfg.Beside = beside
+	release = n.remote(&cfg)
+	if s, err = server.New(cfg); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return s, release, nil
+}
+
+// run begins what runs beside the requests, and serves until ctx ends; end ends it.
+func (n *Node) run(ctx context.Context, end func(), s *server.Server, ready func(url string)) error {
+	defer n.endIfLost(end)()
 	if err := n.begin(ctx); err != nil {
 		return err
 	}
@@ -54,7 +80,7 @@ func (n *Node) Serve(ctx context.Context, ready func(url string)) error {
 		}
 		defer datadir.WriteURL(n.cfg.Data, "")
 	}
-	err = s.Run(ctx, func(url string) {
+	err := s.Run(ctx, func(url string) {
 		n.listensAt(url)
 		if err := datadir.WriteURL(n.cfg.Data, url); err != nil {
 			n.logger.Warn("hooks of this machine cannot find the node by its data folder", "error", err)
@@ -129,9 +155,28 @@ func (n *Node) serverConfig() server.Config {
 	// Last: but for their own paths the methods are flow's.
 	upstream := apflow.New(n.flow.Namespace(), Version(), n.executors.List)
 	protocols = append(protocols, upstream.Tasks(), upstream.System())
+	listen, behind := n.cfg.Listen, ""
+	if n.cfg.behind != nil {
+		listen, behind = "", n.cfg.Organization
+	}
+	checks := []server.Check{
+		{Name: "store", Run: n.store.Probe},
+		{Name: "ledger", Run: func(context.Context) error {
+			if n.log.Err() == nil {
+				return nil
+			}
+			return n.writable()
+		}},
+		{Name: "disk", Run: n.disk},
+		{Name: "serving", Run: func(context.Context) error { return n.refusedNow() }},
+		{Name: "nodes", Run: n.alike, Warns: true},
+	}
+	if len(n.organizations) > 0 {
+		checks = append(checks, server.Check{Name: "organizations", Run: n.organizationsReady, Warns: true})
+	}
 	return server.Config{
-		Listen: n.cfg.Listen, AllowAnonymous: n.cfg.InsecureAnonymous, BeforeKeys: n.cfg.Anonymous == "never", Hosts: n.cfg.Hosts, Origins: n.cfg.origins(),
-		TLSCert: n.cfg.TLS.Cert, TLSKey: n.cfg.TLS.Key, Certificates: n.cfg.TLS.ClientCertificates || len(n.cfg.SPIFFE.Bundles) > 0,
+		Listen: listen, Behind: behind, AllowAnonymous: n.cfg.InsecureAnonymous, BeforeKeys: n.cfg.Anonymous == "never", Hosts: n.cfg.Hosts, Origins: n.cfg.origins(),
+		TLSCert: n.cfg.TLS.Cert, TLSKey: n.cfg.TLS.Key, Certificates: n.asksForCertificates(),
 		Socket: filepath.Join(n.cfg.Data, SocketName), Operator: withCode(n.Admin(), pages),
 		Auth: n.auth, Proxies: n.cfg.proxies(), Connections: n.connections(openFiles()),
 		RPC:     jsonrpc.Endpoints(jsonrpc.Handler{MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Logger: n.logger}, protocols),
@@ -153,19 +198,14 @@ func (n *Node) serverConfig() server.Config {
 		Shared:     n.portions(),
 		Concurrent: n.cfg.Limits.Concurrent, Rate: n.cfg.Limits.Rate,
 		Version: Version(), Metrics: n.metrics, Logger: n.logger,
-		Checks: []server.Check{
-			{Name: "store", Run: n.store.Probe},
-			{Name: "ledger", Run: func(context.Context) error {
-				if n.log.Err() == nil {
-					return nil
-				}
-				return n.writable()
-			}},
-			{Name: "disk", Run: n.disk},
-			{Name: "serving", Run: func(context.Context) error { return n.refusedNow() }},
-			{Name: "nodes", Run: n.alike, Warns: true},
-		},
+		Checks: checks,
 	}
+}
+
+// asksForCertificates reports whether who opens a connection is asked for a certificate:
+// where the node, or that of an organization, takes some.
+func (n *Node) asksForCertificates() bool {
+	return n.cfg.TLS.ClientCertificates || len(n.cfg.SPIFFE.Bundles) > 0 || slices.ContainsFunc(n.organizations, (*Node).asksForCertificates)
 }
 
 // controls is the path of ACS, which is open to whoever can sign: nothing else is asked of
@@ -231,7 +271,7 @@ func (n *Node) stops() <-chan struct{} {
 // newOperator makes what people do to the node.
 func (n *Node) newOperator() *operator.API {
 	return &operator.API{
-		Evidence: &n.cfg, PolicyPath: n.cfg.Policy,
+		Evidence: &n.cfg, PolicyPath: n.cfg.Policy, Among: n.cfg.behind != nil,
 		Guard: n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(), Replays: n.replays, Shadow: &n.shadow, Bills: n.bills,
 		ReloadPolicy: n.reloadEverywhere, Members: n.members, SealSeed: n.sealSeed, Pushes: n.pushes, Stopping: n.stops, Version: Version(), Logger: n.logger,
 	}

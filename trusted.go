@@ -180,7 +180,19 @@ func fingerprint(file string) (name, hash string, files []TrustedFile, err error
 		}
 		return err
 	}
-	for _, p := range c.names(base) {
+	named := c.names(base)
+	for _, file := range c.Organizations { // what they name rules, too
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(base, file)
+		}
+		o, err := load(file, func(string) string { return "" }, nil, &c)
+		if err != nil {
+			return "", "", nil, err
+		}
+		named = append(named, o.names(base)...)
+	}
+	slices.Sort(named)
+	for _, p := range slices.Compact(named) {
 		err := filepath.WalkDir(p, func(p string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
@@ -238,6 +250,5 @@ func (c *Config) names(base string) (list []string) {
 			}
 		}
 	}
-	slices.Sort(list)
 	return list
 }

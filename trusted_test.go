@@ -80,3 +80,23 @@ func TestThreat24FoundConfigurationIsNotObeyed(t *testing.T) {
 		t.Errorf("after it was removed: %v", err)
 	}
 }
+
+// TestTrustOrganizations: what an organization's file names below the folder is trusted with
+// the file that names the organization.
+func TestTrustOrganizations(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "reeve.yaml"), "organizations: [acme.yaml]\n")
+	write(t, filepath.Join(dir, "acme.yaml"), "organization: acme\nhosts: [acme.test]\ndata: acme-data\npolicy: acme-policy.yaml\n")
+	seen := map[string]bool{}
+	for _, text := range []string{"version: 1\ndefault: deny\n", "version: 1\ndefault: allow\n"} {
+		write(t, filepath.Join(dir, "acme-policy.yaml"), text)
+		_, hash, _, err := fingerprint(filepath.Join(dir, "reeve.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[hash] = true
+	}
+	if len(seen) != 2 {
+		t.Error("another policy of the organization is trusted, too")
+	}
+}

@@ -81,6 +81,9 @@ type Config struct {
 	JWT *JWT
 	// SPIFFE, if set, takes clients' certificates.
 	SPIFFE *SPIFFE
+	// Organization, if set, is whose callers alone are let in: a token must name it, and
+	// keys and workloads that name none are of it.
+	Organization string
 	// Anonymous says whether callers without a credential are let in, as agents.
 	Anonymous Anonymous
 }
@@ -98,6 +101,7 @@ const (
 // Authenticator tells who sent a request. It is safe for concurrent use.
 type Authenticator struct {
 	anonymous Anonymous
+	of        string     // the organization; empty for any
 	tokens    *tokens    // nil without JWT
 	workloads *workloads // nil without SPIFFE
 	keys      atomic.Pointer[keyRing]
@@ -204,11 +208,13 @@ func (c *Credential) Changed() <-chan struct{} {
 
 // New returns an Authenticator without API keys.
 func New(cfg Config) (*Authenticator, error) {
-	a := &Authenticator{anonymous: cfg.Anonymous, changed: make(chan struct{})}
+	a := &Authenticator{anonymous: cfg.Anonymous, of: cfg.Organization, changed: make(chan struct{})}
 	a.keys.Store(&keyRing{})
 	if cfg.JWT != nil {
+		tokens := *cfg.JWT
+		tokens.Organization = cfg.Organization
 		var err error
-		if a.tokens, err = newTokens(*cfg.JWT); err != nil {
+		if a.tokens, err = newTokens(tokens); err != nil {
 			return nil, err
 		}
 	}
@@ -326,7 +332,7 @@ func (a *Authenticator) CheckAt(r *http.Request, own func(*url.URL) bool) (*Cred
 		c := &Credential{auth: a, key: sha256.Sum256([]byte(credential))}
 		var err error
 		c.Principal, c.Role, err = a.keys.Load().holder(c.key)
-		return ifKnown(c, err)
+		return a.ifKnown(c, err)
 	case a.tokens != nil:
 		c, bound, err := a.tokens.verify(r.Context(), credential)
 		if err != nil {
@@ -350,7 +356,7 @@ func (a *Authenticator) workload(chain []*x509.Certificate) (*Credential, error)
 	c := &Credential{auth: a, svid: chain}
 	var err error
 	c.Principal, c.Role, c.Ends, err = a.workloads.check(chain)
-	return ifKnown(c, err)
+	return a.ifKnown(c, err)
 }
 
 // Vouched is the credential of somebody whom the machine vouches for, and no key or token:
@@ -359,10 +365,20 @@ func (a *Authenticator) Vouched(by act.Principal, role Role) *Credential {
 	return &Credential{Principal: by, Role: role, auth: a}
 }
 
-// ifKnown never returns both.
-func ifKnown(c *Credential, err error) (*Credential, error) {
+// ifKnown never returns both. A key or a workload is of the organization whose callers
+// alone are let in, unless it names another.
+func (a *Authenticator) ifKnown(c *Credential, err error) (*Credential, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.of != "" && c.Principal.Organization == "" {
+		c.Principal.Organization = a.of
+	}
+	if a.of != "" && c.Principal.Organization != a.of {
+		return nil, refused(nil, elsewhere)
+	}
 	return c, nil
 }
+
+// elsewhere is all that somebody of another organization is told.
+const elsewhere = "The credential is not of this organization."

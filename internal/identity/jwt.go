@@ -38,6 +38,8 @@ type JWT struct {
 	// OrganizationClaim is the claim that holds the organization, or the path to it; empty
 	// means "organization".
 	OrganizationClaim string
+	// Organization is the one whose tokens alone are taken; empty for those of all.
+	Organization string
 	// PersonClaim is the claim that says who holds the token, in the word by which API keys
 	// say it; empty where none does. Nobody may be able to choose its value themselves.
 	PersonClaim string
@@ -144,6 +146,9 @@ func (cfg JWT) Holder(claims map[string]any) (by act.Principal, role Role, err e
 	organization, ok := cfg.organization(claims)
 	if !ok {
 		return by, "", refused(nil, "The token names several organizations, or one that cannot be recorded.")
+	}
+	if cfg.Organization != "" && organization != cfg.Organization {
+		return by, "", refused(nil, elsewhere)
 	}
 	person := ""
 	if cfg.PersonClaim != "" {

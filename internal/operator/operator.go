@@ -68,6 +68,10 @@ type API struct {
 	Version  string
 	Logger   *slog.Logger
 
+	// Among says that the node is an organization's, and others' are on the same machine: an
+	// admin of it is not who runs that.
+	Among bool
+
 	// Evidence signs archives of evidence.
 	Evidence evidence.Keys
 
@@ -354,6 +358,9 @@ type BackupTo struct {
 }
 
 func (o *API) backup(r *http.Request, by act.Principal, q BackupTo) (Nothing, error) {
+	if o.Among && by.Method != identity.Operator.Method {
+		return Nothing{}, problem{http.StatusForbidden, errors.New("this node is an organization's among others on its machine, whose files only who runs it names: ask by the socket in the data folder")}
+	}
 	if !filepath.IsAbs(q.File) {
 		return Nothing{}, badRequest("the backup's file must be an absolute path, not %q", q.File)
 	}

@@ -261,12 +261,12 @@ func (s *Server) addressed(r *http.Request, u *url.URL) bool {
 			if authority(own, scheme) == host {
 				return true
 			}
-		} else if hostname(own) == hostname(host) {
+		} else if HostName(own) == HostName(host) {
 			return true
 		}
 	}
 	at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if !ok {
+	if !ok || s.cfg.Behind != "" { // the address is another one's
 		return false
 	}
 	local, err := netip.ParseAddrPort(at.String())
@@ -292,7 +292,7 @@ func authority(host, scheme string) string {
 			port = "443"
 		}
 	}
-	return net.JoinHostPort(hostname(name), port)
+	return net.JoinHostPort(HostName(name), port)
 }
 
 // here reports whether a request comes from this machine, as far as can be told.

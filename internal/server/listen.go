@@ -43,14 +43,22 @@ func CheckListen(listen string, required, allowAnonymous bool) error {
 // another site can make its own name point here (DNS rebinding), but it cannot
 // hide which name the browser used.
 func (s *Server) setHosts() {
-	s.hosts = map[string]bool{"localhost": true, "127.0.0.1": true, "::1": true}
+	s.hosts = map[string]bool{}
+	if s.cfg.Behind == "" {
+		for _, host := range loopbackHosts {
+			s.hosts[host] = true
+		}
+	}
 	for _, host := range s.cfg.Hosts {
-		s.hosts[hostname(host)] = true
+		s.hosts[HostName(host)] = true
 	}
 }
 
-// hostname is the name in a Host header, without its port.
-func hostname(host string) string {
+var loopbackHosts = []string{"localhost", "127.0.0.1", "::1"}
+
+// HostName is the name in a Host header, without its port, in the form in which names are
+// compared.
+func HostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -84,9 +92,9 @@ func (s *Server) knownHost(host string, local bool) bool {
 	if !local && len(s.cfg.Hosts) == 0 && !s.cfg.AllowAnonymous {
 		return true
 	}
-	name := hostname(host)
+	name := HostName(host)
 	// Beyond loopback an address is as good as a name: rebinding needs a name.
-	return s.hosts[name] || !local && net.ParseIP(name) != nil
+	return s.hosts[name] || !local && s.cfg.Behind == "" && net.ParseIP(name) != nil
 }
 
 // listenSocket listens on a Unix socket that only this user can open. The

@@ -91,6 +91,15 @@ type Config struct {
 	// Proxies are the reverse proxies in front of the node.
 	Proxies Proxies
 
+	// Beside are servers of others that are reached at this one's addresses, by the names
+	// that are theirs: what is asked under such a name is asked of them alone. The names
+	// are as HostName has them.
+	Beside map[string]*Server
+	// Behind is the name of a server that another one has Beside it, and must differ from
+	// those of others there; empty for one that stands by itself. It listens on its Socket
+	// only, its names are those of Hosts, and nobody is taken for a caller of this machine.
+	Behind string
+
 	// Auth tells who is asking. Required.
 	Auth *identity.Authenticator
 	// RPC are the JSON-RPC endpoints by path. New sets their Enter and Refused.
@@ -199,7 +208,7 @@ type Server struct {
 // New returns a Server that listens to nothing yet.
 func New(cfg Config) (*Server, error) {
 	s := &Server{
-		cfg: cfg, local: Loopback(cfg.Listen), mux: http.NewServeMux(), started: time.Now(),
+		cfg: cfg, local: Loopback(cfg.Listen) && cfg.Behind == "", mux: http.NewServeMux(), started: time.Now(),
 		limits:  newLimiter(cmp.Or(cfg.Concurrent, 1024), cfg.Rate),
 		metrics: cfg.Metrics, logger: cfg.Logger,
 		refusals: rate.Sometimes{First: 10, Interval: time.Second},
@@ -211,6 +220,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	if s.logger == nil {
 		s.logger = slog.Default()
+	}
+	if cfg.Behind != "" && (cfg.Listen != "" || cfg.GRPCListen != "" || len(cfg.Hosts) == 0 || cfg.AllowAnonymous || cfg.Auth.Anonymous()) {
+		return nil, errors.New("a server behind another one listens nowhere, has names of its own, and lets nobody in without a credential")
 	}
 	required := !cfg.Auth.Anonymous() && (cfg.Auth.Configured() || cfg.BeforeKeys)
 	for _, listen := range []string{cfg.Listen, cfg.GRPCListen} {
@@ -271,6 +283,10 @@ var (
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if other := s.cfg.Beside[HostName(r.Host)]; other != nil {
+		other.ServeHTTP(w, r)
+		return
+	}
 	r = traced(s.placed(r))
 	r, x := arrive(r)
 	defer x.end()
@@ -413,6 +429,9 @@ type socketKey struct{}
 
 // connected notes whose connection a request came by.
 func (s *Server) connected(ctx context.Context, name string) *jsonrpc.Refusal {
+	if s.cfg.Behind != "" { // another one's caller may have the same name
+		name = s.cfg.Behind + "/" + name
+	}
 	if c, ok := ctx.Value(connKey{}).(*conn); ok && !c.belongs(name) {
 		return &jsonrpc.Refusal{Status: 429, RetryAfter: 1, Reason: "You have too many connections that wait for answers. Use fewer."}
 	}
@@ -741,7 +760,7 @@ func (s *Server) Run(ctx context.Context, ready func(url string)) error {
 	url := ""
 	if listener != nil {
 		main := s.httpServer(s)
-		if s.cfg.GRPC != nil && remote == nil {
+		if s.cfg.GRPC != nil && remote == nil || s.remoteBeside() {
 			s.speakGRPC(main, true)
 		}
 		servers = append(servers, main)
@@ -864,6 +883,16 @@ func (s *Server) speakGRPC(server *http.Server, first bool) {
 	server.Protocols.SetUnencryptedHTTP2(true)
 	server.HTTP2.MaxConcurrentStreams = maxGRPCStreams
 	server.HTTP2.SendPingTimeout, server.HTTP2.PingTimeout = silence, pingAnswer
+}
+
+// remoteBeside reports whether a server beside this one speaks gRPC at its address.
+func (s *Server) remoteBeside() bool {
+	for _, other := range s.cfg.Beside {
+		if other.cfg.GRPC != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // operatorConns are the connections of the operator that may be open at once.
