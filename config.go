@@ -200,7 +200,7 @@ type Config struct {
 		Held      int   `yaml:"held" default:"1000" doc:"Most acts of one principal that wait for people; further ones are denied. 0 for no bound."`
 		Agents    int   `yaml:"agents" default:"1000" doc:"Most A2G agents that one principal may register; 0 for no bound."`
 		Intents   int   `yaml:"intents" default:"50000" doc:"Most A2G intents of one principal that wait for people or for their report; further ones are denied. 0 for no bound."`
-		Servers   int   `yaml:"servers" default:"100" doc:"Most MCP servers of one principal whose tools are remembered, and a tenth of the projects whose files are; the tools of a further server are not listed. 0 for no bound."`
+		Servers   int   `yaml:"servers" default:"100" doc:"Most MCP servers of one principal whose tools are remembered, and ten times as many projects whose files are; the tools of a further server are not listed. 0 for no bound."`
 		Bytes     int64 `yaml:"bytes" default:"67108864" doc:"Most bytes that one principal may have of each: acts that wait for people, registered agents, open intents, remembered tools (64 MiB); 0 for no bound."`
 		Contents  int64 `yaml:"contents" default:"536870912" doc:"How many bytes of contents of one principal's acts are kept of one day, in UTC (512 MiB); of nodes that share a database all together. Further acts are judged and recorded as ever, and their records say that the contents are not kept. 0 for no bound."`
 	} `yaml:"quotas"`

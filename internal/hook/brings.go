@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -34,22 +35,45 @@ var (
 	broughtFiles = map[string]string{
 		"agents.md": "instructions", "agents.override.md": "instructions", "agent.md": "instructions", "claude.md": "instructions", "claude.local.md": "instructions", "gemini.md": "instructions",
 		".cursorrules": "instructions", ".windsurfrules": "instructions", ".clinerules": "instructions", ".github/copilot-instructions.md": "instructions", ".claude/claude.md": "instructions",
+		"amazonq.md": "instructions", ".gemini/system.md": "instructions",
 		".mcp.json": "settings", ".claude/settings.json": "settings", ".claude/settings.local.json": "settings", ".codex/config.toml": "settings", ".codex/hooks.json": "settings",
-		".gemini/settings.json": "settings", ".cursor/hooks.json": "settings", ".cursor/mcp.json": "settings", ".cursor/cli.json": "settings", ".vscode/mcp.json": "settings",
+		".gemini/settings.json": "settings", ".gemini/.env": "settings", ".cursor/hooks.json": "settings", ".cursor/mcp.json": "settings", ".cursor/cli.json": "settings", ".vscode/mcp.json": "settings",
 		".github/copilot/settings.json": "settings", ".github/copilot/settings.local.json": "settings", "opencode.json": "settings", "opencode.jsonc": "settings",
+		".opencode/opencode.json": "settings", ".opencode/opencode.jsonc": "settings", ".amazonq/mcp.json": "settings",
 	}
 	broughtFolders = map[string]string{
-		".cursor/rules": "instructions", ".claude/rules": "instructions", ".github/instructions": "instructions", ".windsurf/rules": "instructions", ".amazonq/rules": "instructions",
-		".claude/skills": "skill", ".claude/commands": "skill", ".claude/agents": "skill", ".agents/skills": "skill", ".codex/skills": "skill", ".codex/prompts": "skill",
-		".gemini/commands": "skill", ".gemini/skills": "skill", ".github/prompts": "skill", ".github/skills": "skill", ".github/agents": "skill", ".cursor/commands": "skill", ".cursor/skills": "skill",
-		".opencode/agent": "skill", ".opencode/command": "skill", ".opencode/skills": "skill",
-		".claude/hooks": "settings", ".github/hooks": "settings", ".opencode/plugins": "settings", ".opencode/plugin": "settings", ".amazonq/cli-agents": "settings",
+		".cursor/rules": "instructions", ".claude/rules": "instructions", ".claude/output-styles": "instructions", ".github/instructions": "instructions", ".windsurf/rules": "instructions", ".amazonq/rules": "instructions",
+		".codex/rules": "instructions", ".amazonq/prompts": "instructions",
+		".claude/skills": "skill", ".claude/commands": "skill", ".claude/agents": "skill", ".agents/skills": "skill", ".codex/skills": "skill", ".codex/prompts": "skill", ".codex/agents": "skill",
+		".gemini/commands": "skill", ".gemini/skills": "skill", ".gemini/agents": "skill", ".gemini/extensions": "skill",
+		".github/prompts": "skill", ".github/skills": "skill", ".github/agents": "skill", ".cursor/commands": "skill", ".cursor/skills": "skill", ".cursor/agents": "skill",
+		".opencode/agent": "skill", ".opencode/agents": "skill", ".opencode/command": "skill", ".opencode/commands": "skill", ".opencode/skill": "skill", ".opencode/skills": "skill", ".opencode/mode": "skill", ".opencode/modes": "skill",
+		".claude/hooks": "settings", ".github/hooks": "settings", ".opencode/plugins": "settings", ".opencode/plugin": "settings", ".opencode/tool": "settings", ".opencode/tools": "settings", ".amazonq/cli-agents": "settings",
 	}
-	// ownFiles are those of them that count in the user's home folder, too, where agents also
-	// keep what changes all the time.
-	ownFiles = []string{
-		".claude/claude.md", ".claude/settings.json", ".codex/agents.md", ".codex/agents.override.md", ".codex/hooks.json", ".gemini/gemini.md", ".gemini/settings.json", ".cursor/hooks.json", ".cursor/mcp.json",
+	// Those of the user's home folder, where agents also keep what changes all the time.
+	ownFiles = map[string]string{
+		".claude/claude.md": "instructions", ".claude/settings.json": "settings", ".claude/plugins/installed_plugins.json": "settings", ".claude.json": "settings",
+		".codex/agents.md": "instructions", ".codex/agents.override.md": "instructions", ".codex/hooks.json": "settings",
+		".gemini/gemini.md": "instructions", ".gemini/system.md": "instructions", ".gemini/settings.json": "settings", ".gemini/.env": "settings",
+		".cursor/hooks.json": "settings", ".cursor/mcp.json": "settings", ".cursor/cli-config.json": "settings",
+		".config/opencode/agents.md": "instructions", ".config/opencode/opencode.json": "settings", ".config/opencode/opencode.jsonc": "settings",
+		".copilot/copilot-instructions.md": "instructions", ".copilot/agents.md": "instructions", ".copilot/mcp-config.json": "settings", ".aws/amazonq/mcp.json": "settings", ".aws/amazonq/global_context.json": "settings",
 	}
+	ownFolders = map[string]string{
+		".claude/rules": "instructions", ".claude/output-styles": "instructions", ".claude/skills": "skill", ".claude/commands": "skill", ".claude/agents": "skill", ".claude/hooks": "settings",
+		".codex/rules": "instructions", ".codex/prompts": "skill", ".codex/skills": "skill", ".codex/agents": "skill", ".agents/skills": "skill",
+		".gemini/commands": "skill", ".gemini/skills": "skill", ".gemini/agents": "skill", ".gemini/extensions": "skill",
+		".cursor/rules": "instructions", ".cursor/commands": "skill", ".cursor/skills": "skill", ".cursor/agents": "skill",
+		".config/opencode/agent": "skill", ".config/opencode/agents": "skill", ".config/opencode/command": "skill", ".config/opencode/commands": "skill", ".config/opencode/skill": "skill", ".config/opencode/skills": "skill", ".config/opencode/mode": "skill", ".config/opencode/modes": "skill",
+		".config/opencode/plugin": "settings", ".config/opencode/plugins": "settings", ".config/opencode/tool": "settings", ".config/opencode/tools": "settings",
+		".copilot/agents": "skill", ".copilot/skills": "skill", ".copilot/instructions": "instructions", ".copilot/hooks": "settings",
+		".aws/amazonq/cli-agents": "settings", ".aws/amazonq/prompts": "instructions",
+	}
+	// elsewhere are the variables that put an agent's own folder somewhere else.
+	elsewhere = map[string]string{"CLAUDE_CONFIG_DIR": ".claude/", "CODEX_HOME": ".codex/"}
+	// aboveAll are the files that Claude Code reads in all folders above, also those above a
+	// repository: an agent that makes a repository of a folder does not hide them.
+	aboveAll = map[string]string{"claude.md": "instructions", "claude.local.md": "instructions"}
 )
 
 // Bounds of what is looked at.
@@ -61,6 +85,8 @@ const (
 	maxBroughtRead = 64 << 20  // bytes that are read for hashes
 	maxBroughtText = 16 << 10  // bytes of a text that is told
 	maxBroughtAll  = 256 << 10 // of all texts
+	maxImports     = 5         // instructions that name others that do
+	maxImporting   = 4 << 20   // bytes of instructions that are looked through for what they name
 )
 
 // lookBrought gathers the files that an agent goes by in a folder, those above it up to the
@@ -68,24 +94,27 @@ const (
 // agent makes a new one of a folder in no time.
 func lookBrought(folder string) *act.GoesBy {
 	type place struct {
-		folder string
-		counts func(name string) bool
+		folder         string
+		files, folders map[string]string
 	}
 	var places []place
 	goesBy := &act.GoesBy{}
 	home, _ := os.UserHomeDir()
+	if real, err := filepath.EvalSymlinks(home); err == nil && home != "" {
+		home = real
+	}
 	if filepath.IsAbs(folder) {
 		if real, err := filepath.EvalSymlinks(folder); err == nil {
 			folder = real // by whatever way it was reached
 		}
-		counts := func(string) bool { return true }
+		files, folders := broughtFiles, broughtFolders
 		for range maxAbove {
 			if folder == home {
 				break
 			}
-			places = append(places, place{folder, counts})
+			places = append(places, place{folder, files, folders})
 			if _, err := os.Lstat(filepath.Join(folder, ".git")); err == nil {
-				counts = readAboveAll
+				files, folders = aboveAll, nil
 				goesBy.Project, goesBy.Repository = slashed(folder), repositoryOf(folder)
 			}
 			if folder == filepath.Dir(folder) {
@@ -95,30 +124,31 @@ func lookBrought(folder string) *act.GoesBy {
 		}
 	}
 	if home != "" {
-		places = append(places, place{home, func(name string) bool {
-			return slices.Contains(ownFiles, name) || strings.HasPrefix(name, ".claude/") && broughtFiles[name] == ""
-		}})
+		places = append(places, place{home, ownFiles, ownFolders})
+	}
+	for _, variable := range slices.Sorted(maps.Keys(elsewhere)) {
+		if own := os.Getenv(variable); filepath.IsAbs(own) {
+			places = append(places, place{filepath.Clean(own), beneath(ownFiles, elsewhere[variable]), beneath(ownFolders, elsewhere[variable])})
+		}
 	}
 	// Always in the same order, and the files that have names of their own first: no folder
 	// that is full of others uses up what is read.
-	b := &brought{seen: map[string]bool{}, within: map[string]bool{}, listed: map[string][]string{}, left: maxLooked, bytes: maxBroughtRead}
+	b := &brought{home: home, seen: map[string]bool{}, within: map[string]bool{}, listed: map[string][]string{}, left: maxLooked, bytes: maxBroughtRead}
 	for _, p := range places {
-		goesBy.Places = append(goesBy.Places, slashed(p.folder))
 		b.place = slashed(p.folder)
-		for _, name := range slices.Sorted(maps.Keys(broughtFiles)) {
-			if p.counts(name) {
-				for _, file := range b.folded(p.folder, name) {
-					b.file(file, broughtFiles[name])
-				}
+		if !slices.Contains(goesBy.Places, b.place) {
+			goesBy.Places = append(goesBy.Places, b.place)
+		}
+		for _, name := range slices.Sorted(maps.Keys(p.files)) {
+			for _, file := range b.folded(p.folder, name) {
+				b.file(file, p.files[name], maxImports)
 			}
 		}
 	}
 	for _, p := range places {
 		b.place = slashed(p.folder)
-		for _, name := range slices.Sorted(maps.Keys(broughtFolders)) {
-			if p.counts(name) {
-				b.below(filepath.Join(p.folder, filepath.FromSlash(name)), broughtFolders[name], 0)
-			}
+		for _, name := range slices.Sorted(maps.Keys(p.folders)) {
+			b.below(filepath.Join(p.folder, filepath.FromSlash(name)), p.folders[name], 0)
 		}
 	}
 	goesBy.Files = b.told(goesBy)
@@ -127,12 +157,20 @@ func lookBrought(folder string) *act.GoesBy {
 
 func slashed(path string) string { return strings.ToValidUTF8(filepath.ToSlash(path), "\uFFFD") }
 
-// readAboveAll are the files that Claude Code reads in all folders above, also those above a
-// repository: an agent that makes a repository of a folder does not hide them.
-func readAboveAll(name string) bool { return name == "claude.md" || name == "claude.local.md" }
+// beneath are the names of a table that begin so, without that.
+func beneath(table map[string]string, begin string) map[string]string {
+	names := map[string]string{}
+	for name, kind := range table {
+		if rest, is := strings.CutPrefix(name, begin); is {
+			names[rest] = kind
+		}
+	}
+	return names
+}
 
 type brought struct {
 	files  []act.File
+	home   string
 	place  string // that is looked at
 	seen   map[string]bool
 	within map[string]bool     // the folders that are being looked at, one in the other
@@ -187,13 +225,13 @@ func (b *brought) below(folder, kind string, depth int) {
 		if info, err := os.Stat(name); err == nil && info.IsDir() {
 			b.below(name, kind, depth+1)
 		} else if err == nil {
-			b.file(name, kind)
+			b.file(name, kind, maxImports)
 		}
 	}
 }
 
-// file adds one file.
-func (b *brought) file(name, kind string) {
+// file adds one file, and where it is instructions those that it names, so deep.
+func (b *brought) file(name, kind string, deep int) {
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() || b.seen[name] {
 		return
 	}
@@ -211,7 +249,11 @@ func (b *brought) file(name, kind string) {
 	h := sha256.New()
 	var text strings.Builder
 	// What a file says of its size is not believed: those of /proc say 0, and do not end.
-	n, err := io.Copy(io.MultiWriter(h, &limited{&text, maxBroughtText + 1}), io.LimitReader(f, b.bytes+1))
+	reads := maxBroughtText + 1
+	if kind == "instructions" || filepath.Base(name) == serversFile {
+		reads = maxImporting
+	}
+	n, err := io.Copy(io.MultiWriter(h, &limited{&text, reads}), io.LimitReader(f, b.bytes+1))
 	if err != nil {
 		b.more = true
 		return
@@ -220,12 +262,64 @@ func (b *brought) file(name, kind string) {
 	if b.bytes = max(0, b.bytes-n); !whole { // so much is no instruction: that it was changed is seen by what nobody sets
 		fmt.Fprintf(h, "%d %d %s", info.Size(), info.ModTime().UnixNano(), changed(f))
 	}
+	if kind == "settings" && filepath.Base(name) == serversFile && whole && n < maxImporting {
+		h = sha256.New() // of what changes with each session there, the servers alone count
+		h.Write(serversIn(text.String()))
+	}
 	// Settings hold secrets: what stands in them is not told.
-	if kind != "settings" && whole && n <= maxBroughtText && utf8.ValidString(text.String()) {
+	// Nor is what stands in what instructions name, such as a key, but for texts.
+	told := kind != "settings" && (deep == maxImports || slices.Contains([]string{".md", ".mdc", ".markdown", ".txt"}, strings.ToLower(filepath.Ext(name))))
+	if told && whole && n <= maxBroughtText && utf8.ValidString(text.String()) {
 		one.Text = text.String()
 	}
 	one.Hash = hex.EncodeToString(h.Sum(nil))
 	b.files = append(b.files, one)
+	if kind == "instructions" && deep > 0 {
+		for _, named := range imported.FindAllStringSubmatch(text.String(), -1) {
+			if b.left--; b.left < 0 {
+				b.more = true
+				return
+			}
+			for _, to := range []string{named[1], strings.TrimRight(named[1], ".,;:!?\"'*_")} { // or a sentence ends there
+				if to != "" {
+					b.file(b.whereTo(to, filepath.Dir(name)), kind, deep-1)
+				}
+			}
+		}
+	}
+}
+
+// imported is what instructions of Claude Code and Gemini CLI name to be read with them.
+var imported = lazyregexp.New(`(?m)(?:^|[\s(])@((?:\\ |[^\s\x60)])+)`)
+
+// whereTo is the file that a name in instructions means.
+func (b *brought) whereTo(name, folder string) string {
+	name = strings.ReplaceAll(name, `\ `, " ")
+	if rest, is := strings.CutPrefix(name, "~/"); is {
+		return filepath.Join(b.home, rest)
+	}
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(folder, name)
+}
+
+// serversFile is where Claude Code keeps the user's own MCP servers.
+const serversFile = ".claude.json"
+
+// serversIn are the MCP servers that Claude Code keeps among much else.
+func serversIn(text string) []byte {
+	doc, err := rawjson.Parse([]byte(text))
+	if err != nil {
+		return []byte(text)
+	}
+	servers := doc.Root().Get("mcpServers").AppendCanonical(nil)
+	for folder, project := range doc.Root().Get("projects").Members() {
+		if own := project.Get("mcpServers"); own.Len() > 0 {
+			servers = own.AppendCanonical(fmt.Appendf(servers, "%q", folder))
+		}
+	}
+	return servers
 }
 
 // limited writes no more than so many bytes, and drops the rest.

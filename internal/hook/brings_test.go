@@ -100,6 +100,74 @@ func TestBrought(t *testing.T) {
 	}
 }
 
+// TestBroughtOwn: the user's own files count wherever an agent works, also where a variable
+// puts them; of what Claude Code keeps about itself, the servers alone.
+func TestBroughtOwn(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("HOME", filepath.Join(root, "home"))
+	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(root, "config"))
+	writeFile(t, filepath.Join(root, "work", "x"), "")
+	for _, name := range []string{
+		"home/.codex/AGENTS.md", "home/.codex/prompts/a.md", "home/.codex/skills/a/SKILL.md", "home/.agents/skills/a/SKILL.md", "home/.gemini/GEMINI.md", "home/.gemini/commands/a.toml",
+		"home/.gemini/extensions/a/gemini-extension.json", "home/.config/opencode/AGENTS.md", "home/.config/opencode/plugin/a.ts", "home/.copilot/agents/a.md", "home/.copilot/mcp-config.json",
+		"home/.aws/amazonq/cli-agents/a.json", "home/.claude/output-styles/a.md", "config/CLAUDE.md", "config/skills/a/SKILL.md", "config/settings.json",
+	} {
+		file := filepath.Join(root, filepath.FromSlash(name))
+		before := digestOf(lookBrought(filepath.Join(root, "work")).Files)
+		writeFile(t, file, "be kind")
+		came := digestOf(lookBrought(filepath.Join(root, "work")).Files)
+		writeFile(t, file, "be cruel")
+		if is := digestOf(lookBrought(filepath.Join(root, "work")).Files); before == came || came == is {
+			t.Errorf("%s comes and changes, and nobody hears of it", name)
+		}
+	}
+	own := filepath.Join(root, "home", ".claude.json")
+	digest := func(text string) string {
+		writeFile(t, own, text)
+		return digestOf(lookBrought(filepath.Join(root, "work")).Files)
+	}
+	was := digest(`{"numStartups":1,"mcpServers":{"a":{"command":"a"}},"projects":{"/srv/x":{"mcpServers":{},"history":[]}}}`)
+	if digest(`{"numStartups":2,"mcpServers":{"a":{"command":"a"}},"projects":{"/srv/x":{"mcpServers":{},"history":["x"]},"/srv/y":{}}}`) != was {
+		t.Error("each start is a change")
+	}
+	for _, text := range []string{`{"mcpServers":{"a":{"command":"b"}}}`, `{"mcpServers":{"a":{"command":"a"}},"projects":{"/srv/x":{"mcpServers":{"b":{}}}}}`, `{`} {
+		if digest(text) == was {
+			t.Errorf("%s is no change", text)
+		}
+	}
+}
+
+// TestBroughtImports: what instructions name is looked at with them, and what that names, so
+// deep; of what is no text nothing but the hash is told.
+func TestBroughtImports(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("HOME", filepath.Join(root, "home"))
+	for name, text := range map[string]string{
+		"work/.git/HEAD": "x", "work/CLAUDE.md": "See @docs/a.md, and @~/own.md.\n- @./two\\ words.md (@docs/end.md) mail@docs/none.md @key @loop.md\n@" + filepath.ToSlash(root) + "/far.md",
+		"work/docs/a.md": "@b.md", "work/docs/b.md": "@../c.md", "work/c.md": "", "home/own.md": "", "work/two words.md": "", "work/docs/end.md": "", "work/docs/none.md": "", "work/key": "secret", "work/loop.md": "@loop.md @CLAUDE.md", "far.md": "far",
+		"work/.claude/skills/s/SKILL.md": "@../../../skilled.md", "work/skilled.md": "",
+	} {
+		writeFile(t, filepath.Join(root, filepath.FromSlash(name)), text)
+	}
+	var got []string
+	for _, f := range lookBrought(filepath.Join(root, "work")).Files {
+		real, _ := filepath.EvalSymlinks(root)
+		rel, _ := filepath.Rel(real, f.Path)
+		if strings.HasPrefix(rel, "..") {
+			rel, _ = filepath.Rel(root, f.Path)
+		}
+		got = append(got, rel)
+		if rel == "work/key" && f.Text != "" {
+			t.Error("what a key holds is told")
+		}
+	}
+	slices.Sort(got)
+	want := []string{"far.md", "home/own.md", "work/.claude/skills/s/SKILL.md", "work/CLAUDE.md", "work/c.md", "work/docs/a.md", "work/docs/b.md", "work/docs/end.md", "work/key", "work/loop.md", "work/two words.md"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // TestBroughtMany: a flood of files hides none that changes, and is told within bounds.
 func TestBroughtMany(t *testing.T) {
 	root := t.TempDir()
