@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { type BaseMessage, type BaseMessageLike, coerceMessageLikeToMessage } from "@langchain/core/messages";
 import { AIMessage, createMiddleware, HumanMessage, ToolMessage } from "langchain";
 import { Adapter, type AdapterOptions } from "./adapter.js";
 import type { Guardian, JsonObject, Part, Reading, Turn, Verdict } from "./reeve-aos.js";
@@ -72,30 +73,126 @@ function partsOf({ content }: Said): Part[] {
   });
 }
 
-/** What the model will read of a tool's output: a message, or those in what it commands. */
-function messagesOf(output: unknown): ToolMessage[] {
-  if (ToolMessage.isInstance(output)) {
-    return [output];
-  }
-  const { update } = (output ?? {}) as { update?: { messages?: unknown } };
-  if (update !== undefined) {
-    return [update.messages ?? []].flat().filter((message) => ToolMessage.isInstance(message));
-  }
-  throw new TypeError("what the tool gave cannot be judged");
+/**
+ * A part of what a tool gave: a message, or a value that it puts into the state of the graph. It is told as texts, and
+ * takes as many.
+ */
+interface Piece {
+  readonly texts: readonly string[];
+  readonly take: (texts: readonly string[]) => unknown;
 }
 
-const textsOf = ({ content }: ToolMessage): string[] =>
-  typeof content === "string" ? [content] : content.map((block) => (block.type === "text" && typeof block["text"] === "string" ? block["text"] : JSON.stringify(block)));
+/** What a model will read of a tool's output, now or later: the messages and values, and the output made of others. */
+interface Taken {
+  readonly pieces: readonly Piece[];
+  readonly made: (taken: readonly unknown[]) => unknown;
+}
+
+function takenApart(output: unknown): Taken {
+  if (ToolMessage.isInstance(output)) {
+    return { pieces: [messagePiece(output)], made: ([message]) => message };
+  }
+  if (Array.isArray(output)) {
+    const parts = output.map(takenApart);
+    return {
+      pieces: parts.flatMap(({ pieces }) => pieces),
+      made: (taken) => {
+        const rest = [...taken];
+        return parts.map(({ pieces, made }) => made(rest.splice(0, pieces.length)));
+      },
+    };
+  }
+  if ((output as { lg_name?: unknown } | null | undefined)?.lg_name !== "Command") {
+    throw new TypeError("what the tool gave cannot be judged");
+  }
+  return commanded(output as Commanded);
+}
+
+interface Commanded {
+  readonly update?: Record<string, unknown> | [string, unknown][] | null;
+  readonly goto?: unknown;
+  readonly resume?: unknown;
+}
+
+/** What is in a command: what it puts into the state, sends to a node, or resumes with. */
+function commanded(command: Commanded): Taken {
+  const { update, resume } = command;
+  const entries: [string, unknown][] = Array.isArray(update) ? update : Object.entries(update ?? {});
+  if (!entries.every((entry) => Array.isArray(entry) && entry.length === 2 && typeof entry[0] === "string")) {
+    throw new TypeError("the update of a command cannot be judged");
+  }
+  const said = entries.map(([key, value]): [string, readonly Piece[]] => [
+    key, key === "messages" ? [value ?? []].flat().map((one) => messagePiece(coerceMessageLikeToMessage(one as BaseMessageLike))) : [valuePiece(value)],
+  ]);
+  const goto = [command.goto ?? []].flat() as unknown[];
+  const isSend = (one: unknown): one is { node: string; args: unknown } => (one as { lg_name?: unknown } | null)?.lg_name === "Send";
+  return {
+    pieces: [...said.flatMap(([, pieces]) => pieces), ...goto.filter(isSend).map(({ args }) => valuePiece(args)), ...(resume === undefined ? [] : [valuePiece(resume)])],
+    made: (taken) => {
+      const rest = [...taken];
+      const left = said.map(([key, pieces]): [string, unknown] => [key, key === "messages" ? rest.splice(0, pieces.length) : rest.shift()]);
+      const again = <T extends object>(of: T, members: object): T => Object.assign(Object.create(Object.getPrototypeOf(of) as object) as object, of, members) as T;
+      const sent = goto.map((one) => (isSend(one) ? again(one, { args: rest.shift() }) : one));
+      return again(command, {
+        ...(update === undefined || update === null ? {} : { update: Array.isArray(update) ? left : Object.fromEntries(left) }),
+        ...(goto.length === 0 ? {} : { goto: sent }),
+        ...(resume === undefined ? {} : { resume: rest.shift() }),
+      });
+    },
+  };
+}
+
+/** A message. What it says beside its content is told, too, and cannot be changed. */
+function messagePiece(message: BaseMessage): Piece {
+  const { content, additional_kwargs, tool_calls, invalid_tool_calls } = message as BaseMessage & { tool_calls?: unknown[]; invalid_tool_calls?: unknown[] };
+  const blocks = typeof content === "string" ? [content] : content.map((block) => (block.type === "text" && typeof block["text"] === "string" ? block["text"] : JSON.stringify(block)));
+  const beside = { ...additional_kwargs, ...(tool_calls?.length ? { tool_calls } : {}), ...(invalid_tool_calls?.length ? { invalid_tool_calls } : {}) };
+  const said = Object.keys(beside).length === 0 ? [] : [JSON.stringify(beside)];
+  return {
+    texts: [...blocks, ...said],
+    take: (texts) => {
+      if (texts.slice(blocks.length).some((text, i) => text !== said[i])) {
+        throw new RangeError("a message says more than its content");
+      }
+      if (texts.every((text, i) => text === [...blocks, ...said][i])) {
+        return message;
+      }
+      message.content = typeof content === "string" ? texts[0]! : texts.slice(0, blocks.length).map((text) => ({ type: "text", text }));
+      (message as { artifact?: unknown }).artifact = undefined; // which may say what was taken out
+      return message;
+    },
+  };
+}
+
+/** A value of the state: a text, or what has a form in JSON. */
+function valuePiece(value: unknown): Piece {
+  const listed = (_: string, member: unknown) => (member instanceof Map || member instanceof Set ? [...member] : member);
+  const told = typeof value === "string" ? value : (JSON.stringify(value, listed) ?? "null");
+  return {
+    texts: [told],
+    take: ([text]) => {
+      if (text === told) {
+        return value;
+      }
+      if (typeof value === "string") {
+        return text;
+      }
+      if (!isPlain(value)) {
+        throw new RangeError("a value of the state is of a class of its own");
+      }
+      return JSON.parse(text!) as unknown;
+    },
+  };
+}
+
+const isPlain = (value: unknown): boolean =>
+  typeof value !== "object" || value === null || ([Object.prototype, Array.prototype, null].includes(Object.getPrototypeOf(value) as never) && Object.values(value).every(isPlain));
 
 const reading: Reading = {
-  texts: (output) => messagesOf(output).flatMap(textsOf),
+  texts: (output) => takenApart(output).pieces.flatMap(({ texts }) => texts),
   replaced(output, texts) {
+    const { pieces, made } = takenApart(output);
     const rest = [...texts];
-    for (const message of messagesOf(output)) {
-      const left = rest.splice(0, textsOf(message).length);
-      message.content = typeof message.content === "string" ? (left[0] ?? "") : left.map((text) => ({ type: "text", text }));
-      message.artifact = undefined; // which may say what was taken out
-    }
-    return output;
+    return made(pieces.map((piece) => piece.take(rest.splice(0, piece.texts.length))));
   },
 };

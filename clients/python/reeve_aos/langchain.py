@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any, Awaitable, Callable, Dict, List, Optional, Union
+from typing import Any, Awaitable, Callable, Dict, Iterator, List, NamedTuple, Optional, Union, cast
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.messages import AIMessage, HumanMessage, ToolMessage
@@ -21,10 +21,10 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.retrievers import BaseRetriever
 from langgraph.config import get_config
-from langgraph.types import Command
+from langgraph.types import Command, Send
 
-from . import AsyncTurn, Denied, Guardian, Reading, Turn, User
-from .adapter import Adapter
+from . import AsyncTurn, Denied, Guardian, Reading, Turn, User, _plain, _same
+from .adapter import Adapter, output_texts, replaced_output
 
 __all__ = ["GuardedRetriever", "GuardianMiddleware"]
 
@@ -113,11 +113,28 @@ class GuardedRetriever(BaseRetriever):
 
 
 def _results(found: List[Document]) -> List[Dict[str, Any]]:
-    return [{"id": document.id or str(document.metadata.get("source") or i), "content": document.page_content} for i, document in enumerate(found)]
+    return [{"id": document.id or str(document.metadata.get("source") or i), "content": document.page_content, "metadata": _metadata(document)}
+            for i, document in enumerate(found)]
+
+
+def _metadata(document: Document) -> Dict[str, Any]:
+    """What prompts tell of a document, such as its title. What has no form in JSON is told as they would write it."""
+    told: Dict[str, Any] = {}
+    for name, value in document.metadata.items():
+        try:
+            told[str(name)] = _plain(value)
+        except TypeError:
+            told[str(name)] = str(value)
+    return told
 
 
 def _judged(found: List[Document], judged: List[Dict[str, Any]]) -> List[Document]:
-    return [document.model_copy(update={"page_content": result["content"]}) for document, result in zip(found, judged)]
+    def left(document: Document, result: Dict[str, Any]) -> Document:
+        told, metadata = _metadata(document), result["metadata"]
+        kept = {name: value if _same(told[str(name)], metadata[str(name)]) else metadata[str(name)] for name, value in document.metadata.items()}
+        return document.model_copy(update={"page_content": result["content"], "metadata": kept})
+
+    return [left(document, result) for document, result in zip(found, judged)]
 
 
 def _messages(state: Any) -> List[Any]:
@@ -157,28 +174,87 @@ def _changed(message: Any, judged: List[Dict[str, Any]]) -> Optional[Dict[str, A
     return {"messages": [message.model_copy(update={"content": content})]}
 
 
-def _messages_of(output: Any) -> List[BaseMessage]:
-    """What the model will read of a tool's output: a message, or all that it commands, whatever their roles and form."""
-    if isinstance(output, ToolMessage):
-        return [output]
+# What a tool gave is read as pieces, one after the other: a message, or a value that it puts into the state of the graph.
+# A piece is told as texts, and made anew of as many.
+
+
+def _told_of(output: Any) -> List[str]:
     if isinstance(output, Command):
-        return _commanded(output)
+        return [text for piece in _commanded(output) for text in _told_of(piece)]
     if isinstance(output, list):
-        return [message for one in output for message in _messages_of(one)]
+        return [text for one in output for text in _told_of(one)]
+    if isinstance(output, _Value):
+        return output_texts(output.value) or ["null"]
+    if isinstance(output, BaseMessage):
+        return _block_texts(output) + [json.dumps(beside) for beside in [_beside(output)] if beside]
     raise TypeError(f"a {type(output).__name__} cannot be judged")
 
 
-def _commanded(command: Command[Any]) -> List[BaseMessage]:
-    """The messages in a command, which may be written as dictionaries and texts, too."""
+def _made_anew(output: Any, rest: Iterator[str]) -> Any:
+    if isinstance(output, Command):
+        return _commanding(output, [_made_anew(piece, rest) for piece in _commanded(output)])
+    if isinstance(output, list):
+        return [_made_anew(one, rest) for one in output]
+    texts = [next(rest) for _ in _told_of(output)]
+    if texts == _told_of(output):
+        return output
+    if isinstance(output, _Value):
+        if not _same(_plain(output.value), output.value):
+            raise ValueError("a value of the state is of a type of its own")
+        return _Value(replaced_output(output.value, texts))
+    blocks = _block_texts(output)
+    if texts[len(blocks):] != _told_of(output)[len(blocks):]:
+        raise ValueError("a message says more than its content")
+    content = texts[0] if isinstance(output.content, str) else [{"type": "text", "text": text} for text in texts[:len(blocks)]]
+    update = {"content": content, **({"artifact": None} if isinstance(output, ToolMessage) else {})}  # which may say what was taken out
+    return output.model_copy(update=update)
+
+
+class _Value(NamedTuple):
+    """A value that a command puts into the state."""
+
+    value: Any
+
+
+def _commanded(command: Command[Any]) -> List[Any]:
+    """What is in a command: its messages, which may be written as dictionaries and texts, then all else that it puts into
+    the state, sends to a node or resumes with."""
+    update = command.update
+    if update is None:
+        pieces = []
+    elif isinstance(update, dict):
+        pieces = [piece for key, value in update.items() for piece in (_messages_in(value) if key == "messages" else [_Value(value)])]
+    elif isinstance(update, list) and all(isinstance(one, (BaseMessage, dict)) for one in update):
+        pieces = list(_messages_in(update))
+    else:
+        raise TypeError(f"a command whose update is a {type(update).__name__} cannot be judged")
+    return pieces + [_Value(send.arg) for send in _sends(command)] + ([] if command.resume is None else [_Value(command.resume)])
+
+
+def _commanding(command: Command[Any], pieces: List[Any]) -> Command[Any]:
+    """The command with other pieces, as many as it had."""
+    rest = iter(pieces)
     update = command.update
     if isinstance(update, dict):
-        update = update.get("messages")
-    elif update is not None and not (isinstance(update, list) and all(isinstance(one, (BaseMessage, dict)) for one in update)):
-        raise TypeError(f"a command whose update is a {type(update).__name__} cannot be judged")
-    if update is None:
-        return []
-    messages: List[BaseMessage] = convert_to_messages(update if isinstance(update, list) else [update])
+        update = {key: [next(rest) for _ in _messages_in(value)] if key == "messages" else next(rest).value for key, value in update.items()}
+    elif update is not None:
+        update = [next(rest) for _ in _messages_in(update)]
+    goto: Any = command.goto
+    if isinstance(goto, Send):
+        goto = Send(goto.node, next(rest).value)
+    elif _sends(command):
+        goto = [Send(one.node, next(rest).value) if isinstance(one, Send) else one for one in cast(Any, goto)]
+    return dataclasses.replace(command, update=update, goto=goto, resume=command.resume if command.resume is None else next(rest).value)
+
+
+def _messages_in(value: Any) -> List[BaseMessage]:
+    messages: List[BaseMessage] = convert_to_messages(value if isinstance(value, list) else [] if value is None else [value])
     return messages
+
+
+def _sends(command: Command[Any]) -> List[Send]:
+    goto: Any = command.goto
+    return [one for one in ([goto] if isinstance(goto, (str, Send)) else goto) if isinstance(one, Send)]
 
 
 def _block_texts(message: BaseMessage) -> List[str]:
@@ -188,26 +264,9 @@ def _block_texts(message: BaseMessage) -> List[str]:
     return [block if isinstance(block, str) else block["text"] if block.get("type") == "text" else json.dumps(block) for block in blocks]
 
 
-def _replaced(output: Any, texts: List[str]) -> Any:
-    rest = iter(texts)
-
-    def message_anew(one: BaseMessage) -> BaseMessage:
-        told = [next(rest) for _ in _block_texts(one)]
-        content = told[0] if isinstance(one.content, str) else [{"type": "text", "text": text} for text in told]
-        update = {"content": content, **({"artifact": None} if isinstance(one, ToolMessage) else {})}  # which may say what was taken out
-        return one.model_copy(update=update)
-
-    def anew(one: Any) -> Any:
-        if isinstance(one, ToolMessage):
-            return message_anew(one)
-        if isinstance(one, list):
-            return [anew(each) for each in one]
-        messages = [message_anew(message) for message in _commanded(one)]
-        if isinstance(one.update, dict):
-            return dataclasses.replace(one, update={**one.update, "messages": messages}) if messages else one
-        return dataclasses.replace(one, update=messages)
-
-    return anew(output)
+def _beside(message: BaseMessage) -> Dict[str, Any]:
+    """What a model may read of a message beside its content."""
+    return {name: _plain(getattr(message, name)) for name in ("additional_kwargs", "tool_calls", "invalid_tool_calls") if getattr(message, name, None)}
 
 
-_READING = Reading(lambda output: [text for message in _messages_of(output) for text in _block_texts(message)], _replaced)
+_READING = Reading(_told_of, lambda output, texts: _made_anew(output, iter(texts)))

@@ -1,10 +1,3 @@
-/**
- * LangChain and LangGraph: every tool call of an agent is asked about.
- *
- *     createAgent({ model, tools, middleware: [guardianMiddleware(guardian)] })
- *
- * @module
- */
 import { createMiddleware } from "langchain";
 import { type AdapterOptions } from "./adapter.js";
 import type { Guardian } from "./reeve-aos.js";

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { coerceMessageLikeToMessage } from "@langchain/core/messages";
 import { AIMessage, createMiddleware, HumanMessage, ToolMessage } from "langchain";
 import { Adapter } from "./adapter.js";
 /**
@@ -59,27 +60,99 @@ function partsOf({ content }) {
         return /^(tool_use|tool_call|function_call)$/.test(block.type) ? [] : [{ kind: "data", data: block }];
     });
 }
-/** What the model will read of a tool's output: a message, or those in what it commands. */
-function messagesOf(output) {
+function takenApart(output) {
     if (ToolMessage.isInstance(output)) {
-        return [output];
+        return { pieces: [messagePiece(output)], made: ([message]) => message };
     }
-    const { update } = (output ?? {});
-    if (update !== undefined) {
-        return [update.messages ?? []].flat().filter((message) => ToolMessage.isInstance(message));
+    if (Array.isArray(output)) {
+        const parts = output.map(takenApart);
+        return {
+            pieces: parts.flatMap(({ pieces }) => pieces),
+            made: (taken) => {
+                const rest = [...taken];
+                return parts.map(({ pieces, made }) => made(rest.splice(0, pieces.length)));
+            },
+        };
     }
-    throw new TypeError("what the tool gave cannot be judged");
+    if (output?.lg_name !== "Command") {
+        throw new TypeError("what the tool gave cannot be judged");
+    }
+    return commanded(output);
 }
-const textsOf = ({ content }) => typeof content === "string" ? [content] : content.map((block) => (block.type === "text" && typeof block["text"] === "string" ? block["text"] : JSON.stringify(block)));
-const reading = {
-    texts: (output) => messagesOf(output).flatMap(textsOf),
-    replaced(output, texts) {
-        const rest = [...texts];
-        for (const message of messagesOf(output)) {
-            const left = rest.splice(0, textsOf(message).length);
-            message.content = typeof message.content === "string" ? (left[0] ?? "") : left.map((text) => ({ type: "text", text }));
+/** What is in a command: what it puts into the state, sends to a node, or resumes with. */
+function commanded(command) {
+    const { update, resume } = command;
+    const entries = Array.isArray(update) ? update : Object.entries(update ?? {});
+    if (!entries.every((entry) => Array.isArray(entry) && entry.length === 2 && typeof entry[0] === "string")) {
+        throw new TypeError("the update of a command cannot be judged");
+    }
+    const said = entries.map(([key, value]) => [
+        key, key === "messages" ? [value ?? []].flat().map((one) => messagePiece(coerceMessageLikeToMessage(one))) : [valuePiece(value)],
+    ]);
+    const goto = [command.goto ?? []].flat();
+    const isSend = (one) => one?.lg_name === "Send";
+    return {
+        pieces: [...said.flatMap(([, pieces]) => pieces), ...goto.filter(isSend).map(({ args }) => valuePiece(args)), ...(resume === undefined ? [] : [valuePiece(resume)])],
+        made: (taken) => {
+            const rest = [...taken];
+            const left = said.map(([key, pieces]) => [key, key === "messages" ? rest.splice(0, pieces.length) : rest.shift()]);
+            const again = (of, members) => Object.assign(Object.create(Object.getPrototypeOf(of)), of, members);
+            const sent = goto.map((one) => (isSend(one) ? again(one, { args: rest.shift() }) : one));
+            return again(command, {
+                ...(update === undefined || update === null ? {} : { update: Array.isArray(update) ? left : Object.fromEntries(left) }),
+                ...(goto.length === 0 ? {} : { goto: sent }),
+                ...(resume === undefined ? {} : { resume: rest.shift() }),
+            });
+        },
+    };
+}
+/** A message. What it says beside its content is told, too, and cannot be changed. */
+function messagePiece(message) {
+    const { content, additional_kwargs, tool_calls, invalid_tool_calls } = message;
+    const blocks = typeof content === "string" ? [content] : content.map((block) => (block.type === "text" && typeof block["text"] === "string" ? block["text"] : JSON.stringify(block)));
+    const beside = { ...additional_kwargs, ...(tool_calls?.length ? { tool_calls } : {}), ...(invalid_tool_calls?.length ? { invalid_tool_calls } : {}) };
+    const said = Object.keys(beside).length === 0 ? [] : [JSON.stringify(beside)];
+    return {
+        texts: [...blocks, ...said],
+        take: (texts) => {
+            if (texts.slice(blocks.length).some((text, i) => text !== said[i])) {
+                throw new RangeError("a message says more than its content");
+            }
+            if (texts.every((text, i) => text === [...blocks, ...said][i])) {
+                return message;
+            }
+            message.content = typeof content === "string" ? texts[0] : texts.slice(0, blocks.length).map((text) => ({ type: "text", text }));
             message.artifact = undefined; // which may say what was taken out
-        }
-        return output;
+            return message;
+        },
+    };
+}
+/** A value of the state: a text, or what has a form in JSON. */
+function valuePiece(value) {
+    const listed = (_, member) => (member instanceof Map || member instanceof Set ? [...member] : member);
+    const told = typeof value === "string" ? value : (JSON.stringify(value, listed) ?? "null");
+    return {
+        texts: [told],
+        take: ([text]) => {
+            if (text === told) {
+                return value;
+            }
+            if (typeof value === "string") {
+                return text;
+            }
+            if (!isPlain(value)) {
+                throw new RangeError("a value of the state is of a class of its own");
+            }
+            return JSON.parse(text);
+        },
+    };
+}
+const isPlain = (value) => typeof value !== "object" || value === null || ([Object.prototype, Array.prototype, null].includes(Object.getPrototypeOf(value)) && Object.values(value).every(isPlain));
+const reading = {
+    texts: (output) => takenApart(output).pieces.flatMap(({ texts }) => texts),
+    replaced(output, texts) {
+        const { pieces, made } = takenApart(output);
+        const rest = [...texts];
+        return made(pieces.map((piece) => piece.take(rest.splice(0, piece.texts.length))));
     },
 };

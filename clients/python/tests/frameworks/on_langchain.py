@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any, List
+import datetime
+from typing import Annotated, Any, Dict, List
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
@@ -99,19 +100,84 @@ class More(scenarios.Framework):
                 self.assertNotIn(CARD, "".join(script.seen))
                 self.assertNotIn("a forbidden page", "".join(script.seen))
 
+    def test_commanded_state(self) -> None:
+        """What a tool puts into the state of the graph, or sends to a node, is read later: it is judged, too."""
+        from langchain.agents import AgentState, create_agent
+        from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+        from langchain_core.tools import InjectedToolCallId, tool
+        from langgraph.graph import START, StateGraph
+        from langgraph.prebuilt import ToolNode
+        from langgraph.types import Command, Send
+        from reeve_aos.langchain import GuardianMiddleware
+
+        class State(AgentState[Any]):
+            notes: Any
+            kept: Any
+
+        def done(id: str) -> List[BaseMessage]:
+            return [ToolMessage("done", tool_call_id=id)]
+
+        forms: Dict[str, Any] = {
+            "text": lambda text, id: Command(update={"messages": done(id), "notes": text, "kept": 7}),
+            "structure": lambda text, id: Command(update={"messages": done(id), "notes": {"a": [{"b": text}]}, "kept": 7}),
+            "model": lambda text, id: Command(update={"messages": done(id), "notes": [AIMessage(text)], "kept": 7}),
+            "sent": lambda text, id: Command(update={"messages": done(id), "kept": 7}, goto=[Send("reader", {"notes": text})]),
+            "call": lambda text, id: Command(update={"messages": [*done(id), AIMessage("", tool_calls=[
+                {"name": "note", "args": {"text": text}, "id": "1"}]), ToolMessage("noted", tool_call_id="1")], "kept": 7}),
+        }
+        guard = GuardianMiddleware(self.guardian)
+        read: List[str] = []
+        for form, commands in forms.items():
+            with self.subTest(form):
+
+                def put(text: str, id: str) -> Any:
+                    """Puts."""
+                    return commands(text[::-1], id)
+
+                put.__annotations__ = {"text": str, "id": Annotated[str, InjectedToolCallId]}
+                agent: Any
+                if form != "sent":
+                    agent = create_agent(Model(script=Script([("put", {"text": BACKWARDS})])), [tool(put)], middleware=[guard], state_schema=State)
+                    given: Any = {"messages": [("user", "Do it.")]}
+                else:
+                    graph = StateGraph(State)
+                    graph.add_node("tools", ToolNode([tool(put)], wrap_tool_call=guard.wrap_tool_call))
+                    graph.add_node("reader", lambda state: {"notes": state["notes"]})
+                    graph.add_edge(START, "tools")
+                    agent = graph.compile()
+                    given = {"messages": [AIMessage("", tool_calls=[{"name": "put", "args": {"text": BACKWARDS}, "id": "1"}])]}
+                state = agent.invoke(given)
+                read.append(str(state))
+                self.assertNotIn(CARD, str(state))
+                changed = form not in ("model", "call")  # whose form cannot hold another text: that is denied
+                self.assertEqual("****" in str(state.get("notes")), changed)
+                self.assertEqual(state.get("kept"), 7 if changed else None)
+
+        def opaque(id: str) -> Any:
+            """Gives."""
+            return Command(update={"messages": done(id), "notes": object()})
+
+        opaque.__annotations__ = {"id": Annotated[str, InjectedToolCallId]}
+        with self.assertRaisesRegex(TypeError, "cannot be judged"):
+            create_agent(Model(script=Script([("opaque", {})])), [tool(opaque)], middleware=[guard], state_schema=State).invoke({"messages": [("user", "x")]})
+
     def test_retrieval(self) -> None:
         from langchain_core.documents import Document
         from langchain_core.retrievers import BaseRetriever
 
+        day = datetime.date(2026, 4, 2)
+
         class Shelf(BaseRetriever):
             def _get_relevant_documents(self, query: str, *, run_manager: Any) -> List[Document]:
-                return [Document(f"about {query}: {CARD}", metadata={"source": "a"}), Document("plain", id="b")]
+                return [Document(f"about {query}: {CARD}", metadata={"source": "a"}),
+                        Document("plain", id="b", metadata={"title": f"card {CARD}", "day": day, "page": 7, "of": object})]
 
         names = code("langchain.md", 3)
         names["guardian"] = self.guardian
         retriever = names["guarded"](Shelf())
         for found in (retriever.invoke("cards"), asyncio.run(retriever.ainvoke("cards"))):
             self.assertEqual([document.page_content for document in found], ["about cards: ****", "plain"])
+            self.assertEqual([document.metadata for document in found], [{"source": "a"}, {"title": "card ****", "day": day, "page": 7, "of": object}])
         self.assertEqual([step["knowledgeStep"]["query"] for step in self.line.steps("knowledgeRetrieval")], ["cards"] * 2)
 
     def test_sub_agent(self) -> None:
