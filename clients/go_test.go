@@ -363,6 +363,54 @@ func TestGoTransport(t *testing.T) {
 	}
 }
 
+// TestGoTransportRedirect: what a caller sends to one host, in whatever header, no other one reads: neither the first that
+// an answer leads to, nor one behind it.
+func TestGoTransportRedirect(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, node(t, readFile(t, "python", "tests", "policy.yaml"), nil))
+	secrets := http.Header{"Authorization": {"Bearer own"}, "Cookie": {"own=1"}, "X-Api-Key": {"own"}, "Token": {"own"}, "Referer": {"https://own.example/?own"}}
+	var got []string
+	var there *httptest.Server
+	note := func(w http.ResponseWriter, r *http.Request) {
+		var told []string
+		for name := range secrets {
+			if strings.Contains(strings.Join(r.Header[name], ""), "own") {
+				told = append(told, name)
+			}
+		}
+		got = append(got, fmt.Sprint(r.URL.Path, " ", len(told), " ", r.Header.Get("Accept")))
+		switch r.URL.Path {
+		case "/here":
+			http.Redirect(w, r, "/same", http.StatusFound)
+		case "/same":
+			http.Redirect(w, r, there.URL+"/there", http.StatusFound)
+		case "/there":
+			http.Redirect(w, r, "/on", http.StatusFound)
+		}
+	}
+	here := httptest.NewServer(http.HandlerFunc(note))
+	there = httptest.NewServer(http.HandlerFunc(note))
+	t.Cleanup(here.Close)
+	t.Cleanup(there.Close)
+	r, err := http.NewRequest("GET", here.URL+"/here", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = secrets.Clone()
+	r.Header.Set("Accept", "text/plain")
+	answer, err := guardedClient(newAgent(l.URL)).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if want := []string{"/here 5 text/plain", "/same 5 text/plain", "/there 0 text/plain", "/on 0 text/plain"}; !slices.Equal(got, want) {
+		t.Errorf("sent %q, want %q", got, want)
+	}
+	if asked := len(l.calls); asked != 4 {
+		t.Errorf("%d calls were asked about, want each", asked)
+	}
+}
+
 // TestGoHandlerInputs: wherever a handler reads its inputs from, it finds those that were judged.
 func TestGoHandlerInputs(t *testing.T) {
 	t.Parallel()

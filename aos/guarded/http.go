@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -60,6 +61,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return Output{}, err
 		}
+		answer.Request = r
 		text, err := readText(answer.Body)
 		if err != nil {
 			return Output{}, fmt.Errorf("the answer's body: %w", err)
@@ -76,6 +78,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
+// forAnyHost are headers that say nothing of who asks.
+var forAnyHost = []string{"Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Content-Language", "Content-Type", "User-Agent"}
+
 // requestOf is a request with the method, address and body that the guardian left.
 func requestOf(ctx context.Context, r *http.Request, args Arguments) (*http.Request, error) {
 	method, _ := args["method"].(string)
@@ -86,12 +91,21 @@ func requestOf(ctx context.Context, r *http.Request, args Arguments) (*http.Requ
 		return nil, err
 	}
 	judged.Header = r.Header.Clone()
+	first := r // which a client has filled in, and whose headers it gives to all that it is redirected to
+	for first.Response != nil && first.Response.Request != nil {
+		first = first.Response.Request
+	}
 	if judged.URL.Host == r.URL.Host {
 		judged.Host = r.Host
-	} else {
-		// What was for one host is not told to another that the guardian chose.
-		judged.Header.Del("Authorization")
-		judged.Header.Del("Cookie")
+	}
+	if judged.URL.Host != first.URL.Host || judged.URL.Scheme != first.URL.Scheme {
+		// What was for one host is not told to another that the guardian or an answer chose. Which header
+		// holds a credential only the caller knows.
+		for name := range judged.Header {
+			if !slices.Contains(forAnyHost, name) {
+				judged.Header.Del(name)
+			}
+		}
 	}
 	if body == "" {
 		judged.Body = http.NoBody
