@@ -31,10 +31,16 @@ func shout(ctx context.Context, turn *guarded.Turn, text string) (string, error)
 
 func guardServer(server *mcp.Server, agent *guarded.Agent) {
 	server.AddReceivingMiddleware(mcpguard.Server(agent))
+	server.AddSendingMiddleware(mcpguard.ServerInputs(agent))
 }
 
 func guardClient(client *mcp.Client, agent *guarded.Agent) {
 	client.AddSendingMiddleware(mcpguard.Client(agent))
+}
+
+func answeringClient(agent *guarded.Agent, answer func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error)) *mcp.Client {
+	options := mcpguard.ClientInputs(agent, &mcp.ClientOptions{ElicitationHandler: answer})
+	return mcp.NewClient(&mcp.Implementation{Name: "helper", Version: "1"}, options)
 }
 
 func guardHandler(agent *guarded.Agent, tool http.Handler) http.Handler {

@@ -298,6 +298,68 @@ func TestGoFrameworks(t *testing.T) {
 	}
 }
 
+// TestGoInputs: what a tool asks the person of in the midst of a call, and what is answered, is judged, on a guarded
+// server and in a guarded client, in the present version of MCP and in older ones.
+func TestGoInputs(t *testing.T) {
+	t.Parallel()
+	url := node(t, readFile(t, "python", "tests", "policy.yaml"), nil)
+	for _, version := range []string{"2026-07-28", "2025-06-18"} {
+		for _, side := range []string{"server", "client", "nobody"} {
+			for _, test := range []struct{ question, answer, asked, told string }{
+				{"Which file?", "notes", "Which file?", "notes"},
+				{"Is it " + card + "?", "notes", "Is it ****?", "notes"},
+				{"Which card?", "it is " + card, "Which card?", "it is ****"},
+				{"Something forbidden?", "notes", "", ""},
+				{"Which file?", "a forbidden one", "Which file?", ""},
+			} {
+				t.Run(strings.Join([]string{version, side, test.question, test.answer}, ", "), func(t *testing.T) {
+					t.Parallel()
+					agent := newAgent(url)
+					var asked, told string
+					server := mcp.NewServer(&mcp.Implementation{Name: "server", Version: "1"}, nil)
+					server.AddTool(&mcp.Tool{Name: "note", InputSchema: map[string]any{"type": "object"}}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+						if len(r.Params.InputResponses) == 0 {
+							schema := map[string]any{"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}}
+							return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"which": &mcp.ElicitParams{Message: test.question, RequestedSchema: schema}}}, nil
+						}
+						told = r.Params.InputResponses["which"].(*mcp.ElicitResult).Content["name"].(string)
+						return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil
+					})
+					answer := func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+						asked = r.Params.Message
+						return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": test.answer}}, nil
+					}
+					client := mcp.NewClient(&mcp.Implementation{Name: "client", Version: "1"}, &mcp.ClientOptions{ElicitationHandler: answer})
+					switch side {
+					case "server":
+						guardServer(server, agent)
+					case "client":
+						client = answeringClient(agent, answer)
+						guardClient(client, agent)
+					}
+					here, there := mcp.NewInMemoryTransports()
+					if _, err := server.Connect(t.Context(), there, nil); err != nil {
+						t.Fatal(err)
+					}
+					session, err := client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: version})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer session.Close()
+					session.CallTool(t.Context(), &mcp.CallToolParams{Name: "note", Arguments: map[string]any{}})
+					wantAsked, wantTold := test.asked, test.told
+					if side == "nobody" { // so that the test asks what it should
+						wantAsked, wantTold = test.question, test.answer
+					}
+					if asked != wantAsked || told != wantTold {
+						t.Errorf("the person was asked %q, and the tool told %q; want %q and %q", asked, told, wantAsked, wantTold)
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestGoTransport: a client's requests are calls, and its answers results.
 func TestGoTransport(t *testing.T) {
 	t.Parallel()

@@ -111,6 +111,21 @@ func (t *Turn) Call(ctx context.Context, tool string, args Arguments, run func(c
 	return left, nil
 }
 
+// MCP asks about a message of MCP that is to be sent, or was received, and returns what is left of it.
+func (t *Turn) MCP(ctx context.Context, message []byte) ([]byte, error) {
+	step := t.step()
+	p := &aos.ProtocolParams{Context: &step, Message: aos.Raw(message)}
+	result, err := t.ask(ctx, func(ctx context.Context) (*aos.Result, error) { return t.agent.Client.MCP(ctx, p) })
+	if err != nil || result.Decision == aos.Allow {
+		return message, err
+	}
+	var modified aos.ProtocolParams
+	if err := result.Modified(&modified); err != nil {
+		return nil, err
+	}
+	return modified.Message, nil
+}
+
 // ran runs a tool. One that panics is reported before the panic goes on.
 func (t *Turn) ran(ctx context.Context, id string, args Arguments, run func(context.Context, Arguments) (Output, error)) (Output, error) {
 	panics := true

@@ -19,20 +19,23 @@ import (
 )
 
 // Server returns a middleware that asks about each call of a server's tools: add it with
-// server.AddReceivingMiddleware, after all others, which are then around it. The session is
-// the MCP session's, and each call that has no turn in its context has one of its own.
+// server.AddReceivingMiddleware, before all others, which are then around it. The session is
+// the MCP session's, and each call that has no turn in its context has one of its own. What a
+// tool asks of the client in a call of several rounds, and what the client answers, is judged
+// as the messages of MCP that they are. For clients of older versions of the protocol add
+// [ServerInputs], too.
 func Server(agent *guarded.Agent) mcp.Middleware {
 	return middleware(agent)
 }
 
 // Client returns a middleware that asks about each tool that a client calls: add it with
-// client.AddSendingMiddleware, after all others.
+// client.AddSendingMiddleware, before all others. [ClientInputs] guards what servers ask of
+// the client meanwhile, which the client answers itself.
 func Client(agent *guarded.Agent) mcp.Middleware {
 	return middleware(agent)
 }
 
 func middleware(agent *guarded.Agent) mcp.Middleware {
-	sessions := new(connections)
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 			if method != "tools/call" {
@@ -42,13 +45,10 @@ func middleware(agent *guarded.Agent) mcp.Middleware {
 			if err != nil {
 				return nil, err
 			}
-			session := r.GetSession().ID()
-			if session == "" {
-				session = sessions.id(r.GetSession())
-			}
+			turn := turnOf(ctx, agent, r.GetSession())
 			var result *mcp.CallToolResult
-			out, err := agent.From(ctx, session).Call(ctx, name, args, func(ctx context.Context, args guarded.Arguments) (guarded.Output, error) {
-				judged, err := with(args)
+			out, err := turn.Call(ctx, name, args, func(ctx context.Context, args guarded.Arguments) (guarded.Output, error) {
+				judged, err := with(ctx, turn, args)
 				if err != nil {
 					return guarded.Output{}, err
 				}
@@ -59,6 +59,13 @@ func middleware(agent *guarded.Agent) mcp.Middleware {
 				whole, ok := got.(*mcp.CallToolResult)
 				if !ok {
 					return guarded.Output{}, fmt.Errorf("the tool answered with a %T, which cannot be judged", got)
+				}
+				if whole.InputRequests != nil {
+					left := *whole
+					if left.InputRequests, err = judgedRequests(ctx, turn, whole.InputRequests); err != nil {
+						return guarded.Output{}, err
+					}
+					whole = &left
 				}
 				result = whole
 				return outputOf(whole)
@@ -75,6 +82,17 @@ func middleware(agent *guarded.Agent) mcp.Middleware {
 		}
 	}
 }
+
+// turnOf is the turn of what is said in a session.
+func turnOf(ctx context.Context, agent *guarded.Agent, of mcp.Session) *guarded.Turn {
+	session := of.ID()
+	if session == "" {
+		session = sessions.id(of)
+	}
+	return agent.From(ctx, session)
+}
+
+var sessions connections
 
 // connections are those without an id, such as over stdin, and the session of each. One that is
 // gone is forgotten: a stateless server has one for each request.
@@ -99,19 +117,20 @@ func idOf[T any](c *connections, connection *T) string {
 	return id.(string)
 }
 
-// callOf reads a call: its name, its arguments, and what makes it with others.
-func callOf(r mcp.Request) (name string, args guarded.Arguments, with func(guarded.Arguments) (mcp.Request, error), err error) {
+// callOf reads a call: its name, its arguments, and what makes it with others, and with judged answers of the client.
+func callOf(r mcp.Request) (name string, args guarded.Arguments, with func(context.Context, *guarded.Turn, guarded.Arguments) (mcp.Request, error), err error) {
 	switch r := r.(type) {
 	case *mcp.CallToolRequest: // a server receives it
 		args, err = argumentsOf(r.Params.Arguments)
-		return r.Params.Name, args, func(judged guarded.Arguments) (mcp.Request, error) {
+		return r.Params.Name, args, func(ctx context.Context, turn *guarded.Turn, judged guarded.Arguments) (mcp.Request, error) {
 			raw, err := json.Marshal(judged)
 			if err != nil {
 				return nil, err
 			}
 			params, anew := *r.Params, *r
 			params.Arguments, anew.Params = raw, &params
-			return &anew, nil
+			params.InputResponses, err = judgedResponses(ctx, turn, params.InputResponses)
+			return &anew, err
 		}, err
 	case *mcp.ClientRequest[mcp.Params]: // a client sends it
 		sent, ok := r.Params.(*mcp.CallToolParams)
@@ -123,10 +142,11 @@ func callOf(r mcp.Request) (name string, args guarded.Arguments, with func(guard
 			return "", nil, nil, err
 		}
 		args, err = argumentsOf(raw)
-		return sent.Name, args, func(judged guarded.Arguments) (mcp.Request, error) {
+		return sent.Name, args, func(ctx context.Context, turn *guarded.Turn, judged guarded.Arguments) (_ mcp.Request, err error) {
 			params, anew := *sent, *r
 			params.Arguments, anew.Params = map[string]any(judged), &params
-			return &anew, nil
+			params.InputResponses, err = judgedResponses(ctx, turn, params.InputResponses)
+			return &anew, err
 		}, err
 	}
 	return "", nil, nil, fmt.Errorf("a %T is no call of a tool that can be judged", r)
