@@ -95,6 +95,9 @@ type Config struct {
 	// Files tells how the files that an agent goes by differ from those that somebody agreed
 	// to; nil for nothing.
 	Files func(ctx context.Context, a *act.Action) ([]act.Violation, error)
+	// Places tells by which names the file at a path is known on this machine. It may take long,
+	// and is asked with no session locked; nil means links.Places.
+	Places func(path string) []string
 	// Logger receives what an operator should know; nil means slog.Default.
 	Logger *slog.Logger
 }
@@ -140,6 +143,9 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Places == nil {
+		cfg.Places = links.Places
 	}
 	if cfg.Observe == nil {
 		cfg.Observe = func(*act.Action, *act.Decision, time.Duration) {}
@@ -292,6 +298,7 @@ func judgeAs(in *policy.Input, set *policy.Set, changes []act.Edit, tampering fu
 		}
 		return list
 	})
+	in.Form = v.Form
 	d := act.Decision{
 		Effect: v.Effect, Reasons: v.Reasons, Edits: v.Edits, Risk: v.Risk, Conditions: v.Conditions,
 		Policy: set.Hash(), Digest: a.Digest, At: a.At,
@@ -385,7 +392,8 @@ func (g *Guard) DecideWith(ctx context.Context, a *act.Action, with With) (d act
 
 func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decision, modified []byte, err error) {
 	start := g.cfg.Now()
-	a.At, a.Places = start, links.Places
+	look := links.Look{Find: g.cfg.Places}
+	a.At, a.Places = start, look.Places
 	// What stands in the act itself is nearer to who acts than what came with the call.
 	if _, ok := act.ParseTraceparent(a.Traceparent); !ok {
 		a.Traceparent = act.TraceparentFrom(ctx)
@@ -408,11 +416,12 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 	if g.cfg.Score != nil && a.IsCall() {
 		g.askModel(ctx, a)
 	}
+	session.Shows(a, read)
 	for range attempts {
 		if !inSession(a) {
 			d, modified, err = g.decideAlone(ctx, a, q, read)
 		} else {
-			d, modified, err = g.decideInSession(ctx, a, q, read)
+			d, modified, err = g.decideInSession(ctx, a, q, read, &look)
 		}
 		if !errors.Is(err, ledger.ErrLost) && !errors.Is(err, ledger.ErrStale) {
 			break
@@ -496,7 +505,8 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With, read *ha
 // decideInSession decides about a step. The session is locked from the look at
 // its memory until the step is queued, so that of two steps at once only one
 // is the first; it is not locked while the disk is waited for.
-func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read *hazard.Reading) (act.Decision, []byte, error) {
+func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read *hazard.Reading, look *links.Look) (act.Decision, []byte, error) {
+	look.Up()
 	usual := g.habitsOf(ctx, a, g.policy.Load()) // before the session is locked: it may be read from the disk
 	follows := g.policy.Load().Follows()
 	s, err := g.sessions.lockRun(ctx, a, q.PartOf, follows)
@@ -514,6 +524,14 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		return act.Decision{}, nil, err
 	}
 	violations, repeat := s.state.Check(a, owners)
+	if look.Wants() { // what the session remembers has it asked where files lie
+		s.unlock()
+		look.Up()
+		if s, err = g.sessions.lockRun(ctx, a, q.PartOf, follows); err != nil {
+			return act.Decision{}, nil, err
+		}
+		violations, repeat = s.state.Check(a, owners)
+	}
 	if repeat != nil && q.Items == nil && q.Task == nil {
 		// Placed steps carry their position; for the others the commit is
 		// waited for, without the lock.
@@ -563,11 +581,11 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	noted := g.note(&d, in, set, s.state)
 	done := a // what the session remembers is what is done
 	if a.IsCall() && len(d.Edits) > 0 {
-		if done, err = policy.Edited(a, d.Edits); err != nil {
+		if in.Form == nil || !sameEdits(in.Form.Edits, d.Edits) {
 			s.unlock()
-			return act.Decision{}, nil, err
+			return act.Decision{}, nil, errors.New("guard: an act is changed into a form that was not judged")
 		}
-		read = hazard.Read(done)
+		done, read = in.Form.Action, in.Form.Reading
 	}
 	e.Links = appendHabits(e.Links, noted)
 	if a.Kind == act.MemoryStore && d.Effect >= act.Modify {

@@ -24,6 +24,43 @@ func Places(path string) []string {
 	return list
 }
 
+// Look is where the files of one act lie, each looked up once, and when the act says so: a file
+// system may hang, and whoever waits for it should hold nothing that others wait for.
+type Look struct {
+	// Find is Places, but for tests.
+	Find   func(path string) []string
+	known  map[string][]string
+	wanted []string
+}
+
+// maxLooks is how many files of one act are looked up. Of others it is not known where they lie.
+const maxLooks = 64
+
+// Places are those of a path if it was looked up; else it is wanted, and has none.
+func (l *Look) Places(path string) []string {
+	places, ok := l.known[path]
+	if !ok && len(l.known)+len(l.wanted) < maxLooks {
+		l.wanted = append(l.wanted, path)
+	}
+	return places
+}
+
+// Wants reports whether Up would look.
+func (l *Look) Wants() bool { return len(l.wanted) > 0 }
+
+// Up looks up what is wanted.
+func (l *Look) Up() {
+	if l.known == nil && l.wanted != nil {
+		l.known = map[string][]string{}
+	}
+	for _, path := range l.wanted {
+		if _, ok := l.known[path]; !ok {
+			l.known[path] = l.Find(path)
+		}
+	}
+	l.wanted = nil
+}
+
 // Resolve follows the symbolic links of a path as far as it is there; what is not there
 // stays as it is named. It is the place that a program would write to.
 func Resolve(path string) string {

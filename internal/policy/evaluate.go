@@ -63,6 +63,8 @@ type Input struct {
 	Refusals []act.Reason
 	// Reading is what the act would do, as others read it too; nil where nobody does.
 	Reading *hazard.Reading
+	// Form is the verdict's, for whoever goes on with the act.
+	Form *Form
 
 	targets *targets // as they were read first, for whoever asks again of the same act
 }
@@ -87,6 +89,15 @@ type Verdict struct {
 	Conditions []string
 	Risk       act.Risk
 	Findings   []Finding
+	// Form is what the edits make of the act, once it was judged so; nil where there are none.
+	Form *Form
+}
+
+// Form is an act as edits change it, with the reading by which it was judged.
+type Form struct {
+	Action  *act.Action
+	Reading *hazard.Reading
+	Edits   []act.Edit
 }
 
 // evaluation is the working memory of one Evaluate, and the activation that

@@ -57,6 +57,7 @@ func (s *Set) EvaluateAs(in *Input, changes []act.Edit, refuse func(*act.Action,
 		last = s.read(&again)
 		v.join(&last)
 		if v.Effect == act.Deny || len(last.Edits) == 0 {
+			v.Form = &Form{Action: a, Reading: again.Reading, Edits: v.Edits}
 			return v
 		}
 		if v.Edits, err = compose(v.Edits, last.Edits); err != nil {

@@ -270,6 +270,18 @@ func lies(call uint64, i, n int) uint64 {
 	return hash(factShows, string(binary.LittleEndian.AppendUint64(nil, call)), string(rune('0'+i)), string(rune('0'+n)))&^(tiers-1) | relates
 }
 
+// Shows asks for the places of the files that a call shows, which Touched notes.
+func Shows(a *act.Action, read *hazard.Reading) {
+	if !a.IsCall() || a.ID == "" || a.Places == nil {
+		return
+	}
+	if names, all := read.Shown(); all && len(names) <= maxShownFiles {
+		for _, name := range names {
+			placesOf(a, name)
+		}
+	}
+}
+
 // Touched adds to a step what its call does with files: which it shows, which it writes, and
 // what it would be to run these. read is what the call does.
 func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
