@@ -205,6 +205,9 @@ type Task struct {
 	Origin       string
 	Original     ID // what it was copied or linked from
 	Schedule     Schedule
+	// Person is who holds the credential that had it made, or changed last, where that says so,
+	// and For whom that one acted for, by a token's word.
+	Person, For string
 	// Extra are members that the protocol does not know, an object or nil: kept.
 	Extra jsontext.Value
 

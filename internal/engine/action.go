@@ -40,8 +40,12 @@ func links(t *task.Task, more ...string) map[string]string {
 // id and executor.
 func (e *Engine) newAction(kind act.Kind, j *job, number int, body []byte) *act.Action {
 	step := fmt.Sprintf("%s/%d/%d", j.ID, j.Run, number)
+	by := owner(j.User)
+	if by.Person = j.Person; by.Delegation != nil {
+		by.Delegation.Person = j.For
+	}
 	a := &act.Action{
-		Door: door, Method: "tasks.execute", Kind: kind, Principal: owner(j.User),
+		Door: door, Method: "tasks.execute", Kind: kind, Principal: by,
 		Session: e.session(j.Root), Within: j.Root.String(), Task: j.Root.String(), Step: step, Resource: j.Executor, Body: body,
 		User: act.User{ID: j.User},
 	}

@@ -59,6 +59,12 @@ func subjectOf(name string) string {
 	return subject
 }
 
+// person is who asks, and whom for, as far as the credential says it: people who are asked about
+// what becomes of this may have to be others.
+func (c Caller) person() (who, onBehalfOf string) {
+	return c.Principal.Known(), c.Principal.Delegated().Person
+}
+
 // everybody reports whether the caller is confined to nobody's tasks.
 func (c Caller) everybody() bool { return c.Admin || c.User == "" }
 

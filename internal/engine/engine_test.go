@@ -363,6 +363,62 @@ func TestApproval(t *testing.T) {
 	}
 }
 
+// TestApprovalByAnother: a task carries the person who had it made, so that another one can
+// agree to its start, and that one cannot.
+func TestApprovalByAnother(t *testing.T) {
+	n := open(t, t.TempDir())
+	set, err := policy.Load(policy.File{Name: "another.yaml", Data: []byte("version: 1\ndefault: allow\nrules: [{name: pay, on: call, tools: [pay], effect: escalate, approval: {another: true}}]\n")})
+	if err == nil {
+		err = n.guard.SetPolicy(t.Context(), set, act.Principal{Name: "operator", Method: "local"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := func(name, person string) act.Principal {
+		return act.Principal{Name: "key:" + name, Method: "key", Person: person}
+	}
+	token := act.Principal{Name: "jwt:https://id.example#eve", Method: "jwt"}
+	delegate := act.Principal{Name: "jwt:https://id.example#agent?for=ada", Method: "jwt", Delegation: &act.Delegation{
+		OnBehalfOf: "jwt:https://id.example#ada", Person: "ada", Actors: []string{"jwt:https://id.example#agent"},
+	}}
+	for _, tt := range []struct {
+		asked act.Principal
+		wants map[string]error
+	}{
+		{key("laptop", "ada"), map[string]error{"desk": approval.ErrSame, "anybody": approval.ErrWho, "boss": nil}},
+		{key("laptop", ""), map[string]error{"desk": approval.ErrWho, "boss": approval.ErrWho}},
+		{token, map[string]error{"eve": approval.ErrOwn, "anybody": approval.ErrWho, "boss": nil}},
+		{delegate, map[string]error{"desk": approval.ErrSame, "anybody": approval.ErrWho, "boss": nil}},
+	} {
+		tasks, top, err := task.DecodeTasks(jsontext.Value(`{"name":"p","schemas":{"method":"pay"},"inputs":{"amount":5}}`), task.Reading{Now: time.Now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		root, err := n.Create(t.Context(), engine.Caller{Principal: tt.asked, User: tt.asked.Name}, tasks, top, engine.Making{Execute: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := n.until(root, func(r task.Row) bool { return r.Phase == task.Held })
+		for _, by := range []act.Principal{key("anybody", ""), key("desk", "ada"), token, key("boss", "bob")} {
+			want, tried := tt.wants[strings.TrimPrefix(by.Name, "key:")]
+			if by.Method == "jwt" {
+				want, tried = tt.wants["eve"]
+			}
+			if !tried {
+				continue
+			}
+			if _, err := n.guard.Answer(t.Context(), r.Held, by, guard.Reply{Agree: true, Seen: n.seen(r.Held)}); !errors.Is(err, want) {
+				t.Errorf("%s asked, %s (%s) agrees: %v, want %v", tt.asked.Name, by.Name, by.Person, err, want)
+			}
+		}
+		if tt.wants["boss"] == nil {
+			if got := n.wait(root)["p"]; got.Status() != "completed" {
+				t.Errorf("%s: it is %s (%s)", tt.asked.Name, got.Status(), got.Error)
+			}
+		}
+	}
+}
+
 func TestCancel(t *testing.T) {
 	n := open(t, t.TempDir())
 	stopped := make(chan struct{}, 1)

@@ -556,6 +556,10 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		}
 	}
 	set := g.policy.Load()
+	if set.Follows() && !follows { // put in force since: the session above is not locked
+		s.unlock()
+		return act.Decision{}, nil, ledger.ErrStale
+	}
 	a.Hints |= s.state.Hints(a)
 	remembered := Remembered(s.state, a, &g.instructions)
 	remembered.Habits = usual
@@ -646,8 +650,11 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	d.Position, err = t.Wait(context.WithoutCancel(ctx))
 	made(err == nil)
 	release() // before the sessions are locked again: who has them may wait for the approval
-	above.settle(ctx, t, d.Position, err)
+	lifted := above.settle(ctx, t, d.Position, err)
 	s.settle(number, t, d.Position, err)
+	if err == nil {
+		err = lifted
+	}
 	if err != nil {
 		return act.Decision{}, nil, err
 	}

@@ -141,8 +141,8 @@ func (g *Guard) queue(s *held, step *session.Step, e *ledger.Entry) (settle func
 
 // lift is what the session above one gets by a step of that one.
 type lift struct {
-	done func(context.Context) // of a record of its own
-	held *held                 // or else the session, locked, and its step in the other's entry; nil for nothing
+	done func(context.Context) error // of a record of its own
+	held *held                       // or else the session, locked, and its step in the other's entry; nil for nothing
 	step *session.Step
 	at   int64
 }
@@ -168,13 +168,53 @@ func (g *Guard) labelParent(s *run, a *act.Action, step *session.Step, e *ledger
 		e.Writes = append(e.Writes, &ledger.Write{Head: p.head, Data: given.Append(nil)})
 		return lift{held: p, step: given}, nil
 	}
-	done, err := g.queue(p, given, g.entryOf(&Note{Kind: "session.labels", Door: a.Door, By: a.Principal, Details: map[string]string{
-		"session": s.above.Session, "of": a.Session, "labels": strings.Join(labels, " "),
-	}}))
+	note := func(labels []string) *ledger.Entry {
+		return g.entryOf(&Note{Kind: "session.labels", Door: a.Door, By: a.Principal, Details: map[string]string{
+			"session": s.above.Session, "of": a.Session, "labels": strings.Join(labels, " "),
+		}})
+	}
+	done, err := g.queue(p, given, note(labels))
 	if err != nil {
 		return lift{}, err
 	}
-	return lift{done: func(ctx context.Context) { _, _ = done(ctx) }}, nil // what is lost is given again with the next step
+	of := s.above
+	return lift{done: func(ctx context.Context) error {
+		_, err := done(ctx)
+		for n := 0; n < liftAttempts && (errors.Is(err, ledger.ErrLost) || errors.Is(err, ledger.ErrStale)); n++ {
+			err = g.labelAgain(context.WithoutCancel(ctx), of, labels, note)
+		}
+		if err != nil {
+			return fmt.Errorf("note what a sub-agent has read of the session that began it: %v", err) // not to be decided again: it is recorded
+		}
+		return nil
+	}}, nil
+}
+
+// liftAttempts is how often it is tried to give a session labels while other nodes write it:
+// the next step of that session may follow from what was read. Who keeps that from being noted,
+// by steps without a pause, gets no answer.
+const liftAttempts = 50
+
+// labelAgain gives a session the labels that it has not, where another node wrote it meanwhile.
+func (g *Guard) labelAgain(ctx context.Context, of SessionName, labels []string, note func([]string) *ledger.Entry) error {
+	p, err := g.sessions.lockNow(ctx, of.key(), of.Principal, g.cfg.Now())
+	if err != nil {
+		return err
+	}
+	v := &p.state.Values
+	labels = slices.DeleteFunc(slices.Clone(labels), func(l string) bool {
+		return slices.Contains(v.Tags, l) || v.Foreign && l == provenance.Foreign.String()
+	})
+	if len(labels) == 0 {
+		p.unlock()
+		return nil
+	}
+	settle, err := g.queue(p, p.state.Label(g.cfg.Now(), labels), note(labels))
+	if err != nil {
+		return err
+	}
+	_, err = settle(ctx)
+	return err
 }
 
 // queued unlocks the session above, whose step waits in an entry.
@@ -185,20 +225,22 @@ func (l *lift) queued(t *ledger.Ticket) {
 	}
 }
 
-// settle gives the session above back when it is known how the entry ended.
-func (l *lift) settle(ctx context.Context, t *ledger.Ticket, at act.Position, err error) {
-	if l.done != nil {
-		l.done(ctx)
-	}
+// settle gives the session above back when it is known how the entry ended, and waits until
+// that has its labels.
+func (l *lift) settle(ctx context.Context, t *ledger.Ticket, at act.Position, err error) error {
 	if l.held != nil {
 		l.held.settle(l.at, t, at, err)
 	}
+	if l.done != nil {
+		return l.done(ctx)
+	}
+	return nil
 }
 
 // drop gives the session above back where no entry was queued.
 func (l *lift) drop(ctx context.Context) {
 	if l.done != nil {
-		l.done(ctx)
+		_ = l.done(ctx) // the step fails for what kept it from being queued
 	}
 	if l.held != nil {
 		l.held.unlock()

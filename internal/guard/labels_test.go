@@ -130,6 +130,106 @@ func TestLabelsForgotten(t *testing.T) {
 
 // TestSubAgents: a sub-agent knows what its parent's session knew when it began, and what
 // it reads its parent has read; what its parent tells it is not the user's word.
+// TestLabelsClearedOfParts: labels that a person took away from a whole do not come back with
+// what another node remembers of its part; what is read from then on is labelled anew.
+func TestLabelsClearedOfParts(t *testing.T) {
+	const theirs = "US133000000121212121212"
+	ctx := context.Background()
+	url := storetest.Postgres(t)
+	var nodes [2]*node
+	for i := range nodes {
+		store, err := postgres.Open(ctx, url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes[i] = openOn(t, store, func(c *guard.Config) { c.Policy, c.Shared = load(t, origins), store })
+	}
+	whole := guard.SessionName{Principal: act.Anonymous.Name, Door: "aos", Session: "w"}
+	step := func(node int, a *act.Action) act.Effect {
+		t.Helper()
+		a.Session = fmt.Sprint("w@", node)
+		a.Step = fmt.Sprint(node, a.Step)
+		d, _, err := nodes[node].DecideWith(ctx, a, guard.With{PartOf: whole})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Effect
+	}
+	step(0, told(act.MessageUser, "", "1", "", "Pay what is due."))
+	step(0, call("", "2", "read_mail", "all"))
+	step(0, told(act.ToolResult, "", "2", "2", "Pay "+theirs))
+	for i := range nodes {
+		if e := step(i, call("", "3", "pay", theirs)); e != act.Escalate {
+			t.Fatalf("before, node %d: %v", i, e)
+		}
+	}
+	if _, err := nodes[1].ClearLabels(ctx, whole, []string{"foreign"}, act.Principal{Name: "key:ann", Method: "key"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"4", "5"} {
+		for i := range nodes {
+			step(i, call("", id, "list", "x"))
+			for k := range nodes {
+				if l, err := nodes[k].Labels(ctx, whole); err != nil || len(l.Labels) != 0 {
+					t.Errorf("after step %s of node %d the whole has at node %d: %v %v", id, i, k, l.Labels, err)
+				}
+			}
+		}
+	}
+	step(1, call("", "6", "read_mail", "all"))
+	step(1, told(act.ToolResult, "", "6", "6", "Hello."))
+	if l, err := nodes[0].Labels(ctx, whole); err != nil || len(l.Labels) != 1 {
+		t.Errorf("what was read since: %v %v", l.Labels, err)
+	}
+}
+
+// TestSubAgentElsewhere: once a sub-agent's step is answered on one node, what it read is known
+// of the session that began it on every other, whatever that one did meanwhile.
+func TestSubAgentElsewhere(t *testing.T) {
+	ctx := context.Background()
+	url := storetest.Postgres(t)
+	var nodes [2]*node
+	for i := range nodes {
+		store, err := postgres.Open(ctx, url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes[i] = openOn(t, store, func(c *guard.Config) { c.Policy, c.Shared = load(t, origins), store })
+	}
+	for round := range 15 {
+		parent := fmt.Sprint("p", round)
+		child := parent + "/1"
+		nodes[0].decide(t, told(act.MessageUser, parent, "1", "", "Look."))
+		a := call(child, "1", "read_mail", "all")
+		a.Parent = parent
+		nodes[1].decide(t, a)
+		stop := make(chan bool)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for i := 2; i < 32; i++ {
+				select {
+				case <-stop:
+					return
+				default: // a step that loses to the other node's is tried again by its caller
+					_, _, _ = nodes[0].Decide(ctx, call(parent, fmt.Sprint(i), "list", fmt.Sprint(i)))
+				}
+			}
+		})
+		r := told(act.ToolResult, child, "2", "1", "A mail.")
+		r.Parent = parent
+		_, _, err := nodes[1].Decide(ctx, r)
+		close(stop)
+		wg.Wait()
+		l, err2 := nodes[0].Labels(ctx, guard.SessionName{Principal: act.Anonymous.Name, Session: parent})
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		if len(l.Labels) != 1 {
+			t.Errorf("round %d: the parent has %v", round, l.Labels)
+		}
+	}
+}
+
 func TestSubAgents(t *testing.T) {
 	dir := t.TempDir()
 	edit := func(c *guard.Config) { c.Policy = load(t, origins) }

@@ -212,7 +212,9 @@ type taken struct {
 }
 
 // Takes gives a session the labels of one that it is a part of, whatever has been read in
-// that since. The session's next step keeps them.
+// that since. The session's next step keeps them. What a part has read the whole has by the same
+// entry: so a label that only the part has was taken away from the whole by a person, and holds
+// for no part.
 func (s *State) Takes(from *State) {
 	for _, t := range from.Values.Tags {
 		if !slices.Contains(s.Values.Tags, t) && len(s.Values.Tags) < provenance.MaxTags {
@@ -221,6 +223,13 @@ func (s *State) Takes(from *State) {
 	}
 	if (from.Values.Foreign || from.Values.Lost) && !s.Values.Foreign {
 		s.Values.Foreign, s.taken.foreign = true, true
+	}
+	if !from.Known || from.Steps == 0 {
+		return // it has forgotten what it was told
+	}
+	s.Values.Tags = slices.DeleteFunc(slices.Clone(s.Values.Tags), func(t string) bool { return !slices.Contains(from.Values.Tags, t) })
+	if s.Values.Foreign && !from.Values.Foreign && !from.Values.Lost {
+		s.Values.Foreign, s.taintedTurn = false, 0
 	}
 }
 
