@@ -66,6 +66,22 @@ func TestThreat08LabelsOfMessages(t *testing.T) {
 	}
 }
 
+// TestLabelsOfAnswers: what is answered says what was read for it, whether it is asked for at
+// once, later, or told while it happens.
+func TestLabelsOfAnswers(t *testing.T) {
+	n := beginIn(t, t.TempDir(), `{"tasks":[{"id":"a","name":"A","schemas":{"method":"held"},"inputs":{"x":1}}]}`, nil)
+	flowing(t, n)
+	for who, want := range map[string]string{"ann": `["private","foreign"]`, "bob": `["foreign"]`} {
+		got := n.do(who, "SendMessage", sent(`{"text":"go"}`, "", `,"metadata":{"`+act.LabelsKey+`":["private"]}`))
+		if labels := got.result("task", "metadata", act.LabelsKey); labels != want {
+			t.Errorf("%s: %s, not %s: %s", who, labels, want, got.text)
+		}
+		if again := n.do(who, "GetTask", `{"id":"`+got.result("task", "id")+`"}`); again.result("metadata", act.LabelsKey) != want {
+			t.Errorf("%s, later: %s", who, again.text)
+		}
+	}
+}
+
 // TestLabelsOfTurns: the next message of a task goes on from what the one before has read.
 func TestLabelsOfTurns(t *testing.T) {
 	n := beginIn(t, t.TempDir(), `{"tasks":[{"id":"a","name":"A","schemas":{"method":"echo"},"inputs":{"to":"`+account+`"}}]}`, nil)

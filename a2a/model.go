@@ -85,6 +85,7 @@ type origin struct {
 	Root, Task string // empty for none
 	User       string // whose it is
 	Progress   *float64
+	Labels     []string // what the tree has read
 }
 
 // taskView is a task as it is at one moment.

@@ -32,6 +32,7 @@ const (
 type record struct {
 	ID           string          `json:"-"`
 	stored       act.Position    // where it was written last
+	labels       []string        // what its newest tree has read, where that was looked up
 	Context      string          `json:"context,omitzero"`
 	User         string          `json:"user,omitzero"` // whose task it is; empty for everybody's
 	Principal    string          `json:"principal"`     // who began it
@@ -120,7 +121,7 @@ func (r *record) context() string {
 func (r *record) waits() bool { return r.Rest != nil && r.Rest.Approval != "" }
 
 func (r *record) origin() *origin {
-	o := &origin{User: r.User}
+	o := &origin{User: r.User, Labels: r.labels}
 	if len(r.Roots) > 0 {
 		o.Root = r.root().String()
 	}

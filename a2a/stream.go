@@ -155,6 +155,8 @@ func (f *follower) follow(ctx context.Context, send func(*event) error, done fun
 		if err != nil {
 			return err
 		}
+		own := *r // others who follow have the same
+		r = &own
 		f.turns = max(f.turns, min(1, len(r.Roots)))
 		if f.turns > 0 && f.turns <= len(r.Roots) && r.Roots[f.turns-1] != root {
 			root = r.Roots[f.turns-1]
@@ -198,7 +200,7 @@ func (f *follower) step(ctx context.Context, r *record, send func(*event) error,
 		if err != nil {
 			return false, err
 		}
-		return false, f.tell(r, v.State, v.Message, v.At, send, done)
+		return false, f.tell(ctx, r, v.State, v.Message, v.At, send, done)
 	case !current && f.told:
 		f.turns, f.n, f.told, f.started, f.at, f.silent = f.turns+1, 0, false, false, nil, 0
 		return true, nil
@@ -217,7 +219,7 @@ func (f *follower) tree(ctx context.Context, r *record, root task.ID, current bo
 		if r.Rest != nil || f.s.cfg.Now().Sub(r.Updated) <= lost {
 			return false, false, nil // it is about to be made, or never was
 		}
-		return true, false, f.tell(r, Failed, agentSentence(root.String()+".lost", r.ID, r.context(), "The node stopped before the work began, or the tasks were deleted."), r.Updated, send, done)
+		return true, false, f.tell(ctx, r, Failed, agentSentence(root.String()+".lost", r.ID, r.context(), "The node stopped before the work began, or the tasks were deleted."), r.Updated, send, done)
 	}
 	if err != nil {
 		return false, false, err
@@ -249,7 +251,7 @@ func (f *follower) tree(ctx context.Context, r *record, root task.ID, current bo
 	if !current { // a message came after it
 		return true, false, nil
 	}
-	return true, false, f.tell(r, v.State, v.Message, v.At, send, done)
+	return true, false, f.tell(ctx, r, v.State, v.Message, v.At, send, done)
 }
 
 func (f *follower) key(what, id string) readKey { return readKey{what, id, f.by} }
@@ -261,7 +263,7 @@ func (f *follower) get(ctx context.Context, id task.ID) (*task.Task, error) {
 }
 
 // tell sends a state, unless it was told.
-func (f *follower) tell(r *record, state State, message *Message, at time.Time, send func(*event) error, done func(State) bool) error {
+func (f *follower) tell(ctx context.Context, r *record, state State, message *Message, at time.Time, send func(*event) error, done func(State) bool) error {
 	if state == f.state {
 		if done(state) {
 			return errDone
@@ -270,6 +272,11 @@ func (f *follower) tell(r *record, state State, message *Message, at time.Time, 
 	}
 	f.state = state
 	last := done(state)
+	if last || state.Terminal() || state == InputRequired {
+		if err := f.s.label(ctx, f.by, r); err != nil {
+			return err
+		}
+	}
 	err := send(&event{status: &statusUpdate{
 		Task: r.ID, Context: r.context(), State: state, Message: message, At: at, Final: last || state.Terminal() || state == InputRequired, Origin: r.origin(),
 	}})
@@ -287,7 +294,7 @@ func (f *follower) one(ctx context.Context, r *record, e *task.Event, send func(
 	}
 	switch e.Type {
 	case task.StatusUpdate:
-		return f.status(r, e, silent, send, done)
+		return f.status(ctx, r, e, silent, send, done)
 	case task.ProgressUpdate:
 		if silent || f.quiet {
 			return nil
@@ -304,6 +311,9 @@ func (f *follower) one(ctx context.Context, r *record, e *task.Event, send func(
 		if wrong, ok := errors.AsType[*task.Error](err); ok && wrong.Code == task.CodeNotFound {
 			return nil
 		}
+		if err == nil {
+			err = f.s.label(ctx, f.by, r)
+		}
 		if err != nil {
 			return err
 		}
@@ -313,7 +323,7 @@ func (f *follower) one(ctx context.Context, r *record, e *task.Event, send func(
 }
 
 // status tells the state that a tree comes to by a task's, as long as it has not ended.
-func (f *follower) status(r *record, e *task.Event, silent bool, send func(*event) error, done func(State) bool) error {
+func (f *follower) status(ctx context.Context, r *record, e *task.Event, silent bool, send func(*event) error, done func(State) bool) error {
 	delete(f.at, e.Task)
 	switch e.Status {
 	case task.Pending:
@@ -336,7 +346,7 @@ func (f *follower) status(r *record, e *task.Event, silent bool, send func(*even
 	if state == AuthRequired {
 		message = held(r, e.Root)
 	}
-	return f.tell(r, state, message, e.At, send, done)
+	return f.tell(ctx, r, state, message, e.At, send, done)
 }
 
 // sendArtifacts sends the artifacts of a task, one in pieces if it is to be.

@@ -231,11 +231,21 @@ func (s *Server) labels(ctx context.Context, t *turn) ([]string, error) {
 	if err != nil || r == nil {
 		return nil, err
 	}
+	err = s.label(ctx, t.by, r)
+	return r.labels, err
+}
+
+// label looks up what the newest tree of a task has read.
+func (s *Server) label(ctx context.Context, by engine.Caller, r *record) (err error) {
+	if len(r.Roots) == 0 || !s.cfg.Guard.Follows() {
+		return nil
+	}
 	user := r.User
-	if top, err := s.cfg.Engine.Row(ctx, t.by, r.root()); err == nil { // else it was removed
+	if top, err := s.cfg.Engine.Row(ctx, by, r.root()); err == nil { // else it was removed
 		user = top.User
 	}
-	return s.cfg.Guard.LabelsAfter(ctx, engine.SessionOf(user, r.root()))
+	r.labels, err = s.cfg.Guard.LabelsAfter(ctx, engine.SessionOf(user, r.root()))
+	return err
 }
 
 // accept makes a record that of a task that goes on with a message, as the policy

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/engine"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/task"
@@ -248,6 +249,16 @@ func (s *Server) picture(ctx context.Context, by engine.Caller, r *record, histo
 	v, err := s.look(ctx, by, r, artifacts)
 	if err != nil {
 		return nil, nil, err
+	}
+	if artifacts { // what is answered has the labels of what was read for it
+		if err := s.label(ctx, by, r); err != nil {
+			return nil, nil, err
+		}
+		if v.Reply != nil && len(r.labels) > 0 && v.Reply.Metadata == nil {
+			o := begin(nil)
+			o.list(act.LabelsKey, r.labels)
+			v.Reply.Metadata = o.end()
+		}
 	}
 	p := &taskView{
 		ID: r.ID, Context: r.context(), State: v.State, Message: v.Message, At: v.At, Artifacts: v.Artifacts, ShowArtifacts: artifacts,

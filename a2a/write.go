@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -243,6 +244,9 @@ func (d dialect) origin(from *origin) []byte {
 	o.textIf(root, from.Root)
 	o.textIf(task, from.Task)
 	o.textIf("user_id", from.User)
+	if len(from.Labels) > 0 {
+		o.list(act.LabelsKey, from.Labels)
+	}
 	if from.Progress != nil {
 		o.raw("progress", strconv.AppendFloat(nil, *from.Progress, 'g', -1, 64))
 	}

@@ -163,7 +163,7 @@ func (e *a2aExecutor) Execute(ctx context.Context, job *Job) (value jsontext.Val
 	if err != nil {
 		return nil, err
 	}
-	c := &conversation{pause: e.config.pause, stream: in.Stream == nil || *in.Stream}
+	c := &conversation{agent: to.Hostname(), pause: e.config.pause, stream: in.Stream == nil || *in.Stream}
 	header, err := headers(in.Headers, &c.secrets)
 	if err != nil {
 		return nil, err
@@ -204,6 +204,10 @@ type conversation struct {
 	task  *a2a.Task    // nil while the agent has named none
 	reply *a2a.Message // an agent may answer without a task
 	said  string       // what was reported last
+	// labels are what the agent says of what it has read: they can only lower what is thought
+	// of what it answers.
+	labels []string
+	agent  string // its host
 }
 
 // connect reads the agent's card and chooses how to speak with it.
@@ -286,14 +290,24 @@ func (c *conversation) take(event a2a.Event) {
 	switch e := event.(type) {
 	case *a2a.Message:
 		c.reply = e
+		c.label(e.Metadata)
 	case *a2a.Task:
 		c.task = e
+		c.label(e.Metadata)
+		c.labelMessage(e.Status.Message)
+		for _, made := range e.Artifacts {
+			c.labelArtifact(made)
+		}
 	case *a2a.TaskStatusUpdateEvent:
 		c.about(e.TaskInfo())
 		c.task.Status = e.Status
+		c.label(e.Metadata)
+		c.labelMessage(e.Status.Message)
 	case *a2a.TaskArtifactUpdateEvent:
 		c.about(e.TaskInfo())
 		c.artifact(e)
+		c.label(e.Metadata)
+		c.labelArtifact(e.Artifact)
 	}
 	if c.task == nil {
 		return
@@ -305,6 +319,31 @@ func (c *conversation) take(event a2a.Event) {
 	if said = c.secrets.mask(said); said != c.said {
 		c.said = said
 		c.report.say(-1, said)
+	}
+}
+
+// maxPeerLabels bounds the labels of one answer, and of each of them the bytes.
+const maxPeerLabels = 64
+
+// label notes the labels that the agent gives to what it says.
+func (c *conversation) label(metadata map[string]any) {
+	list, _ := metadata[act.LabelsKey].([]any)
+	for _, v := range list {
+		if l, ok := v.(string); ok && l != "" && len(l) <= maxPeerLabels && len(c.labels) < maxPeerLabels && !slices.Contains(c.labels, l) {
+			c.labels = append(c.labels, l)
+		}
+	}
+}
+
+func (c *conversation) labelMessage(m *a2a.Message) {
+	if m != nil {
+		c.label(m.Metadata)
+	}
+}
+
+func (c *conversation) labelArtifact(made *a2a.Artifact) {
+	if made != nil {
+		c.label(made.Metadata)
 	}
 }
 
@@ -419,7 +458,9 @@ func (c *conversation) result() (jsontext.Value, error) {
 		Artifacts []*a2a.Artifact `json:"artifacts"`
 		Message   *a2a.Message    `json:"message,omitzero"`
 		History   []*a2a.Message  `json:"history,omitempty"`
-	}{State: "completed", Artifacts: []*a2a.Artifact{}}
+		Agent     string          `json:"agent"`
+		Labels    []string        `json:"labels,omitempty"`
+	}{State: "completed", Artifacts: []*a2a.Artifact{}, Agent: c.agent, Labels: c.labels}
 	if c.reply != nil {
 		r.Task, r.Context, r.Message = c.reply.TaskID, c.reply.ContextID, c.reply
 		return c.secrets.result(r)

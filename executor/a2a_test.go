@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -228,6 +229,40 @@ func TestA2ALabels(t *testing.T) {
 		if diff := cmp.Diff(c.want, m.Metadata[act.LabelsKey]); diff != "" {
 			t.Errorf("%s and %v: %s", c.said, c.labels, diff)
 		}
+	}
+}
+
+// TestA2AAnswersLabels: what an agent says of what it has read goes with its answer, wherever
+// in the answer it says so.
+func TestA2AAnswersLabels(t *testing.T) {
+	with := func(labels ...any) map[string]any { return map[string]any{act.LabelsKey: labels} }
+	many := make([]any, 100)
+	for i := range many {
+		many[i] = strconv.Itoa(i)
+	}
+	info := a2a.TaskInfo{TaskID: "1", ContextID: "2"}
+	for _, c := range []struct {
+		events []a2a.Event
+		want   []string
+	}{
+		{[]a2a.Event{&a2a.Message{Metadata: with("foreign", "foreign", "private")}}, []string{"foreign", "private"}},
+		{[]a2a.Event{&a2a.Task{ID: "1", Metadata: with("foreign"), Status: a2a.TaskStatus{Message: &a2a.Message{Metadata: with("staff")}}, Artifacts: []*a2a.Artifact{nil, {Metadata: with("private")}}}}, []string{"foreign", "staff", "private"}},
+		{[]a2a.Event{&a2a.TaskStatusUpdateEvent{TaskID: info.TaskID, Metadata: with("foreign")}, &a2a.TaskArtifactUpdateEvent{TaskID: info.TaskID, Artifact: &a2a.Artifact{ID: "a", Metadata: with("private")}}}, []string{"foreign", "private"}},
+		{[]a2a.Event{&a2a.Message{Metadata: with(7, nil, "", strings.Repeat("x", 65), []any{"own"})}}, nil},
+		{[]a2a.Event{&a2a.Message{Metadata: map[string]any{act.LabelsKey: "own"}}}, nil},
+	} {
+		v := &conversation{agent: "peer.example", report: report(&Job{})}
+		for _, e := range c.events {
+			v.take(e)
+		}
+		if diff := cmp.Diff(c.want, v.labels); diff != "" {
+			t.Error(diff)
+		}
+		v.report.close()
+	}
+	v := &conversation{}
+	if v.label(with(many...)); len(v.labels) != maxPeerLabels {
+		t.Errorf("%d labels", len(v.labels))
 	}
 }
 

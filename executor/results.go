@@ -94,7 +94,9 @@ var a2aResultSchema = jsontext.Value(`{
     "state": {"type": "string", "description": "How the agent's task ended; completed in a task that completed."},
     "artifacts": {"type": "array", "items": {"type": "object"}, "description": "What the agent made: [{artifactId, parts: [{text}]}]."},
     "message": {"type": "object", "description": "What it said last: {parts: [{text}]}."},
-    "history": {"type": "array", "items": {"type": "object"}, "description": "The messages before, where the agent tells them."}
+    "history": {"type": "array", "items": {"type": "object"}, "description": "The messages before, where the agent tells them."},
+    "agent": {"type": "string", "description": "The host of the agent's URL."},
+    "labels": {"type": "array", "items": {"type": "string"}, "description": "What the agent says of what it has read: tags, and foreign."}
   },
   "additionalProperties": false
 }`)

@@ -81,19 +81,9 @@ func Read(v rawjson.Value, base string, texts *content.Set, beside ...string) Me
 	return m
 }
 
-// Bounds of the labels of one message.
-const (
-	maxLabels = 64 // more than a session has, whose last is that it read what is foreign
-	maxLabel  = 64 // bytes
-)
-
 // label notes the labels that a message, or what it is a part of, has in its metadata.
 func (m *Message) label(of rawjson.Value) {
-	for _, v := range of.Get("metadata").Get(act.LabelsKey).Elems() {
-		if t := v.Text(); t != "" && len(t) <= maxLabel && len(m.Labels) < maxLabels && !slices.Contains(m.Labels, t) {
-			m.Labels = append(m.Labels, t)
-		}
-	}
+	m.Labels = content.AppendLabels(m.Labels, of.Get("metadata").Get(act.LabelsKey))
 }
 
 // isEnveloped reports whether v is a JSON-RPC request or answer. What has the

@@ -6,6 +6,7 @@ package content
 
 import (
 	"encoding/base64"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -312,4 +313,20 @@ func isTime(s string) bool {
 	}
 	_, err := time.Parse(time.RFC3339, s)
 	return err == nil
+}
+
+// Bounds of the labels that whoever says something gives it.
+const (
+	maxLabels = 64 // more than a session has, whose last is that it read what is foreign
+	maxLabel  = 64 // bytes
+)
+
+// AppendLabels adds the labels in a list that others wrote, each once.
+func AppendLabels(labels []string, list rawjson.Value) []string {
+	for _, v := range list.Elems() {
+		if t := v.Text(); t != "" && len(t) <= maxLabel && len(labels) < maxLabels && !slices.Contains(labels, t) {
+			labels = append(labels, t)
+		}
+	}
+	return labels
 }

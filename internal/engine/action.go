@@ -21,6 +21,9 @@ import (
 // door is what tasks' acts come by.
 const door = "flow"
 
+// agentExecutor is the executor whose results are what other agents answer.
+const agentExecutor = "a2a_executor"
+
 // owner is the principal that a user's tasks are executed for. Of the token that had them made
 // it has what the name says: who acts, and for whom.
 func owner(user string) act.Principal {
@@ -123,6 +126,10 @@ func complete(a *act.Action) {
 		return
 	}
 	a.Failed = doc.Root().Get("error").Exists()
+	if a.Resource == agentExecutor { // who answered, and what that one has read
+		a.Server = doc.Root().Get("result").Get("agent").Text()
+		a.Labels = content.AppendLabels(nil, doc.Root().Get("result").Get("labels"))
+	}
 	texts.AddAll(doc.Root().Get("result"), act.Leaf{Pointer: "/result"}, nil)
 	texts.AddAll(doc.Root().Get("error"), act.Leaf{Pointer: "/error"}, nil)
 	texts.Complete(a, doc.Root().AppendCanonical([]byte(`"content":`)))

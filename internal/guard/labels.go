@@ -41,10 +41,13 @@ func (g *Guard) Labels(ctx context.Context, of SessionName) (Labels, error) {
 	return Labels{s.state.Labels(), slices.Clone(v.Planned), v.Heard}, nil
 }
 
+// Follows reports whether the policy asks where values come from, so that there are labels.
+func (g *Guard) Follows() bool { return g.policy.Load().Follows() }
+
 // LabelsAfter are the labels that what goes on from a session has from it: where that is
 // forgotten, it may have read anything.
 func (g *Guard) LabelsAfter(ctx context.Context, of SessionName) ([]string, error) {
-	if !g.policy.Load().Follows() {
+	if !g.Follows() {
 		return nil, nil
 	}
 	has, err := g.Labels(ctx, of)
