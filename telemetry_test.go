@@ -254,12 +254,15 @@ func TestTracesOnce(t *testing.T) {
 	if s := n.exports[0].Stats(); s.Behind == 0 || s.Sent != 0 {
 		t.Errorf("while the receiver is down: %+v", s)
 	}
+	receiver.Refuse(3) // before anything arrives
 	receiver.Down(0)
-	receiver.Refuse(3)
 	all := func(n int) func([]otlptest.Span) bool {
 		return func(spans []otlptest.Span) bool { return len(spans) >= n }
 	}
 	receiver.Wait(t, all(57)) // a call and a guardrail each, without three
+	for end := time.Now().Add(20 * time.Second); n.exports[0].Stats().Sent < 57 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		// what arrived is sent when its answer is back
+	}
 	stop()
 	n.tasks.Wait()
 	if s := n.exports[0].Stats(); s.Refused != 3 || s.Sent != 57 || s.Behind != 0 {

@@ -80,6 +80,7 @@ type Store struct {
 	unsynced atomic.Int64  // bytes committed since the last checkpoint began
 	erased   atomic.Bool   // the WAL may hold what was erased; cleared with mu held
 	kick     chan struct{} // wakes tend
+	tries    tries
 	stop     chan struct{} // closed by Close
 	tended   sync.WaitGroup
 }

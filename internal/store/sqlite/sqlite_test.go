@@ -816,3 +816,26 @@ func TestThreat22Injection(t *testing.T) {
 	dir := t.TempDir()
 	storetest.Injection(t, func(t *testing.T) store.Store { return open(t, dir) })
 }
+
+// TestEraseBusy: an erasure waits for a try to empty the journal that takes long, since the
+// machine is busy, and says that a copy stays only where that is so.
+func TestEraseBusy(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir())
+	w := writer(t, s)
+	commit(t, w, entries(w, 5, 0)...)
+	<-s.slots // as a read of our own has, for which every try waits
+	erased := make(chan error, 1)
+	go func() { erased <- s.Erase(t.Context(), []act.Position{{Index: 3}}) }()
+	select {
+	case err := <-erased:
+		t.Errorf("before a try was over: %v", err)
+		s.slots <- struct{}{}
+		return
+	case <-time.After(3500 * time.Millisecond): // longer than all pauses together
+	}
+	s.slots <- struct{}{}
+	if err := <-erased; err != nil {
+		t.Error(err)
+	}
+}

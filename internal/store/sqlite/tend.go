@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -24,9 +25,11 @@ const (
 	retryAfter = time.Second
 	// eraseTries is how often Erase has the WAL emptied before it gives up and
 	// leaves it to the tending, and erasePause the pause after the first try,
-	// which doubles: about three seconds in all.
+	// which doubles: about three seconds in all, beside the tries themselves,
+	// each of which may take eraseMost: the machine can be busy.
 	eraseTries = 8
 	erasePause = 12 * time.Millisecond
+	eraseMost  = 30 * time.Second
 )
 
 // tend does in the background what would hold up commits: it merges the heads
@@ -78,6 +81,7 @@ func (s *Store) tend() {
 		switch {
 		case s.erased.Load():
 			err = errors.Join(err, beside(s.truncate))
+			s.tries.over()
 		case due || s.unsynced.Load() >= checkpointBytes:
 			err = errors.Join(err, beside(s.checkpoint))
 		}
@@ -174,21 +178,61 @@ func passive(c *sqlite.Conn) (frames int, err error) {
 func (s *Store) emptyWAL(ctx context.Context) error {
 	s.erased.Store(true) // after the write, so that no truncation before it clears this
 	pause := erasePause
-	for range eraseTries {
-		s.wake()
+	wait := func(tried <-chan struct{}, most time.Duration) (goOn bool) {
 		select {
 		case <-ctx.Done():
-			return errInJournal
+			return false
 		case <-s.stop:
-			return errInJournal
-		case <-time.After(pause):
+			return false
+		case <-tried:
+			return true
+		case <-time.After(most):
+			return tried == nil
+		}
+	}
+	for range eraseTries {
+		tried := s.tries.next()
+		s.wake()
+		if !s.erased.Load() {
+			return nil
+		}
+		if !wait(tried, eraseMost) {
+			break
 		}
 		if !s.erased.Load() {
 			return nil
 		}
+		if !wait(nil, pause) {
+			break
+		}
 		pause *= 2
 	}
 	return errInJournal
+}
+
+// tries tells when the WAL was tried to be emptied.
+type tries struct {
+	mu   sync.Mutex
+	open chan struct{} // closed when a try is over; nil where nobody waits
+}
+
+// next is closed when the next try is over, or the one that is under way.
+func (t *tries) next() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open == nil {
+		t.open = make(chan struct{})
+	}
+	return t.open
+}
+
+func (t *tries) over() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open != nil {
+		close(t.open)
+		t.open = nil
+	}
 }
 
 var errInJournal = errors.New("the bytes are overwritten, but a copy stays in the journal as long as a program reads the database; it is removed soon after")
