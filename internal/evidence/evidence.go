@@ -27,6 +27,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/visible"
+	"reeve.example/reeve/internal/words"
 
 	"github.com/go-json-experiment/json"
 )
@@ -244,7 +245,7 @@ func (w *writer) checkpoints(ctx context.Context, l *Log) error {
 	for _, a := range anchors {
 		if a.Place == ledger.FormerPlace {
 			l.Former = max(l.Former, a.Size)
-		} else {
+		} else if a.Place != ledger.LogPlace { // the process log is no place that others keep
 			l.Anchors++
 		}
 		text = append(append(text, '\n'), a.Checkpoint...)
@@ -303,4 +304,4 @@ func receiptName(pos act.Position) string {
 //go:embed page.html
 var pageHTML string
 
-var pageTemplate = template.Must(template.New("evidence").Funcs(template.FuncMap{"harmless": visible.Line}).Parse(pageHTML))
+var pageTemplate = template.Must(template.New("evidence").Funcs(template.FuncMap{"harmless": visible.Line, "plural": words.Count}).Parse(pageHTML))
