@@ -75,7 +75,7 @@ var arrows = map[string]string{
 	"internal/server":                   "act internal/agent internal/identity internal/jsonrpc internal/quota task",
 	"internal/retention":                "internal/identity a2a act internal/bom internal/engine internal/guard internal/ledger internal/store task",
 	"internal/operator":                 "internal/deliver internal/evidence internal/bom a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/nodes internal/policy internal/replay internal/report internal/retention internal/server internal/words internal/habits internal/hook internal/rawjson internal/target",
-	"internal/console":                  "act internal/agent internal/approval internal/habits internal/identity internal/ledger internal/mcp/pins internal/mcp/proxy internal/operator internal/report internal/server internal/visible internal/words flow internal/replay task",
+	"internal/console":                  "act internal/agent internal/approval internal/bom internal/habits internal/identity internal/ledger internal/mcp/pins internal/mcp/proxy internal/operator internal/report internal/server internal/visible internal/words flow internal/replay task",
 	"internal/export":                   "internal/ledger",
 	"internal/evidence":                 "act internal/ledger internal/visible internal/words",
 	"internal/bom":                      "act internal/canon internal/export internal/guard internal/ledger internal/rawjson internal/replay internal/visible internal/words",

@@ -1423,6 +1423,16 @@ func TestConsoleDrift(t *testing.T) {
 			t.Errorf("the page does not say %q:\n%s", want, page)
 		}
 	}
+	link := regexp.MustCompile(`/console/bill\?agent=mailer[^"]*`).FindString(page)
+	_, bill := v.send("GET", html.UnescapeString(link), "")
+	for _, want := range []string{"What it is made of", "send_mail", "Components", "version 1"} {
+		if !strings.Contains(bill, want) {
+			t.Errorf("the bill behind %q does not say %q:\n%s", link, want, bill)
+		}
+	}
+	if resp, _ := v.send("GET", "/console/bill?agent=nobody", ""); resp.StatusCode != 404 {
+		t.Errorf("the bill of nobody: %d", resp.StatusCode)
+	}
 	if _, page = v.send("GET", "/console/", ""); !strings.Contains(page, "1 agent changed") || !strings.Contains(page, "its instructions changed") {
 		t.Errorf("today: %s", page)
 	}

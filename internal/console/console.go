@@ -130,6 +130,7 @@ func (c *Console) table() []page {
 		{"agents", looking, (*visit).agents, nil},
 		{"agents/{did...}", looking, (*visit).agent, (*visit).setAgent},
 		{"habits", looking, (*visit).habits, nil},
+		{"bill", looking, (*visit).bill, nil},
 		{"tools", answers, (*visit).tools, (*visit).answerTool},
 		{"policy", looking, (*visit).policy, nil},
 		{"policy/edit", looking, (*visit).editPolicy, (*visit).editPolicy},
@@ -310,7 +311,7 @@ type navItem struct {
 // nav is the way to the pages that a role may see.
 func (v *visit) nav() (items []navItem) {
 	at, _, _ := strings.Cut(strings.TrimPrefix(v.URL.Path, home), "/")
-	if list, is := map[string]string{"session": "sessions", "habits": "agents", "decisions": "live"}[at]; is {
+	if list, is := map[string]string{"session": "sessions", "habits": "agents", "bill": "agents", "decisions": "live"}[at]; is {
 		at = list
 	}
 	for _, item := range []struct {
