@@ -27,6 +27,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/risk"
+	"reeve.example/reeve/internal/risk/hazard/effects"
 )
 
 // Finding is one thing that an act would do and that endangers somebody.
@@ -403,6 +404,7 @@ func (a *assessor) leaf(c *call, l *leaf) {
 			return
 		}
 		a.command(text, nil)
+		a.eitherWay(l.Arg, text, whole)
 	case roleCode:
 		a.code(languageOf(c.tool+" "+l.Arg, text), text, whole, false)
 	case rolePath:
@@ -422,6 +424,25 @@ func (a *assessor) leaf(c *call, l *leaf) {
 	case roleSought: // what it says is done to nothing
 	default:
 		a.unknown(text, form, whole)
+	}
+}
+
+// eitherWay reads what runs as code, too: a tool that runs what it is given need not be a
+// shell, unless the argument's name says so. No line of a shell that does something is a
+// program of these languages, and no such program does something as a shell's line.
+func (a *assessor) eitherWay(arg, text string, at span) {
+	if arg == "command" || !strings.ContainsAny(text, "(%!") || listed("command commands cmd cmdline commandline shell bash sh powershell argv terminal", strings.Join(words(arg), "")) {
+		return
+	}
+	for _, language := range []string{"python", "js"} {
+		code, commands := text, []string(nil)
+		if language == "python" {
+			code, commands = magics(text)
+		}
+		if len(commands) > 0 || effects.Whole(language, code) {
+			a.code(language, text, at, false)
+			return
+		}
 	}
 }
 

@@ -71,3 +71,71 @@ func shellOf(language, code string) string {
 	program := map[string]string{"python": "python3 -", "javascript": "node -"}[language]
 	return fmt.Sprintf("%s <<'EOF'\n%s\nEOF\n", program, code)
 }
+
+// TestCodeByEveryWay: code is read as code whatever an interpreter's options, its name, the
+// tool, or the argument is, and however much stands around it.
+func TestCodeByEveryWay(t *testing.T) {
+	const (
+		plain  = `import shutil; shutil.rmtree("/home")`
+		hidden = "import importlib as i\ng = getattr(i.import_module('shu' + 'til'), 'eertmr'[::-1])\ng('/ho' + chr(109) + 'e')\n"
+		script = `const q = globalThis['req' + 'uire']; q('f' + 's')['rm' + 'Sync']('/ho' + 'me', {recursive: true})`
+	)
+	list := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "'%d', ", i)
+		}
+		return b.String()
+	}
+	type call struct{ tool, arg, text string }
+	var stopped, passes []call
+	for _, options := range []string{"-c", "-Ic", "-uc", "-Bc", "-bBEsc", "-X importtime -c", "-Xutf8 -c", "-W ignore -c", "-Wignore -uc", "--check-hash-based-pycs always -c", "-OO -X dev -W error -Ic"} {
+		for _, program := range []string{"python3", "python", "pypy3", "pypy3.10", "python3.13t", "python3-dbg", "python3.12d", "graalpy", "pythonw", "/usr/libexec/platform-python", "py -3"} {
+			stopped = append(stopped, call{"bash", "command", program + " " + options + " '" + plain + "'"})
+			passes = append(passes, call{"bash", "command", program + " " + options + " 'print(1)'"})
+		}
+	}
+	for _, tool := range []string{"run_code", "execute_code", "execute", "run", "python", "jupyter_execute_cell", "run_python", "sandbox_run", "code_interpreter"} {
+		for _, arg := range []string{"code", "source", "input", "cell", "script", "query"} {
+			for _, code := range []string{plain, hidden, "%%time\n" + hidden, "x = 1\n!rm -rf /home", "%%bash\nrm -rf /home\n", "%%script bash\nrm -rf /home", "files = !rm -rf /home\nprint(files)"} {
+				stopped = append(stopped, call{tool, arg, code})
+			}
+			if arg != "query" {
+				passes = append(passes, call{tool, arg, "import pandas as pd\ndf = pd.read_csv('a.csv')\nprint(df.head(10))"},
+					call{tool, arg, "%matplotlib inline\n!pip list\nimport os\nprint(os.listdir('data'))"}, call{tool, arg, "%%time\ntotal = sum(range(10))\nprint(total % 7, total != 3)"})
+			}
+		}
+	}
+	for _, padded := range []string{
+		strings.Repeat("(", 100) + "1" + strings.Repeat(")", 100) + "\n" + hidden, hidden + "x = " + strings.Repeat("[", 100) + strings.Repeat("]", 100),
+		hidden + "d = {" + strings.ReplaceAll(list(8000), "', ", "': 1, ") + "}", "d = [" + list(30_000)[:60_000] + "]\n" + hidden,
+		"def f(x): return x\n" + strings.Repeat("f('a')\n", 6000) + hidden, strings.Repeat("v = 'a'\n", 9000) + hidden, strings.Repeat("# x\n", 20_000) + hidden,
+		"L = [" + list(40) + "]\nfor a in L:\n  for b in L:\n    for c in L:\n      for d in L:\n        for e in L: x = a + b + c\n" + hidden,
+	} {
+		stopped = append(stopped, call{"python", "code", padded})
+	}
+	for _, padded := range []string{
+		"x = " + strings.Repeat("(", 100) + "1" + strings.Repeat(")", 100) + ";" + script, script + ";x = " + strings.Repeat("a => ", 3000) + "1",
+		"x = " + strings.Repeat("`${", 400) + "1" + strings.Repeat("}`", 400) + ";" + script,
+	} {
+		stopped = append(stopped, call{"node", "code", padded})
+	}
+	stopped = append(stopped, call{"bash", "command", `deno eval -p 'Deno.removeSync("/home", {recursive: true})'`}, call{"bash", "command", `node -pe 'require("fs").rmSync("/home", {recursive: true})'`},
+		call{"bash", "command", `node -C dev -e 'require("fs").rmSync("/home", {recursive: true})'`})
+	passes = append(passes, call{"python", "code", "d = [" + list(10_000) + "]\nprint(len(d))"}, call{"python", "code", strings.Repeat("# Worte über Größen\n", 4000) + "print(1)"},
+		call{"python", "code", "for a in x:\n  for b in y:\n    for c in z: print(a + b + c)"}, call{"bash", "command", "python3 -X dev -m pytest -q"}, call{"bash", "command", "python3 -W error -m unittest"},
+		call{"bash", "command", "python3 -m http.server --help"}, call{"node", "code", "const big = [" + list(9000) + "]; console.log(big.length)"})
+	score := func(c call) float64 {
+		return Assess(c.tool, []act.Leaf{{Pointer: "/params/arguments/" + c.arg, Arg: c.arg, Text: c.text}}).Score
+	}
+	for _, c := range stopped {
+		if got := score(c); got < 0.8 {
+			t.Errorf("%s(%s: %.90q): %.2f", c.tool, c.arg, c.text, got)
+		}
+	}
+	for _, c := range passes {
+		if got := score(c); got > 0.4 {
+			t.Errorf("%s(%s: %.90q): %.2f, and it is ordinary", c.tool, c.arg, c.text, got)
+		}
+	}
+}

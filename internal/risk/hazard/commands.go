@@ -17,6 +17,7 @@ var interpreters = map[string]interpreter{
 	"ksh": {true, "sh", "-c"}, "ash": {true, "sh", "-c"}, "rbash": {true, "sh", "-c"}, "mksh": {true, "sh", "-c"},
 	"csh": {true, "sh", "-c"}, "tcsh": {true, "sh", "-c"}, "fish": {true, "sh", "-c --command"}, "bsh": {true, "sh", "-c"}, "yash": {true, "sh", "-c"}, "osh": {true, "sh", "-c"}, "oksh": {true, "sh", "-c"}, "elvish": {true, "sh", "-c"}, "nu": {true, "sh", "-c --commands"}, "xonsh": {true, "sh", "-c"}, "pdksh": {true, "sh", "-c"},
 	"python": {false, "python", "-c"}, "pypy": {false, "python", "-c"}, "jython": {false, "python", "-c"}, "ipython": {false, "python", "-c"},
+	"pythonw": {false, "python", "-c"}, "platform-python": {false, "python", "-c"}, "graalpy": {false, "python", "-c"}, "micropython": {false, "python", "-c"}, "py": {false, "python", "-c"}, "sage": {false, "python", "-c"}, "bpython": {false, "python", "-c"}, "ptpython": {false, "python", "-c"},
 	"perl": {false, "perl", "-e -E"}, "ruby": {false, "ruby", "-e"}, "irb": {false, "ruby", "-e"}, "jruby": {false, "ruby", "-e"},
 	"php": {false, "php", "-r"}, "node": {false, "js", "-e --eval -p --print"}, "nodejs": {false, "js", "-e --eval -p --print"},
 	"deno": {false, "js", "eval"}, "bun": {false, "js", "-e --eval"}, "lua": {false, "lua", "-e"}, "luajit": {false, "lua", "-e"},
@@ -469,6 +470,27 @@ func (c *invocation) placeholder() string {
 	return ""
 }
 
+// pythonOption reads a word of Python's options, several of which stand behind one dash. what is
+// the last one of them, if it takes a value: that is rest, where the word goes on with it (own),
+// and else the next word.
+func pythonOption(t string) (what byte, rest string, own bool) {
+	if strings.HasPrefix(t, "--") {
+		if listed("--check-hash-based-pycs --profile --ipython-dir --config", t) {
+			return 'X', "", false
+		}
+		return 0, "", false
+	}
+	for j := 1; j < len(t); j++ {
+		if listed("c m W X Q", t[j:j+1]) {
+			return t[j], t[j+1:], j+1 < len(t)
+		}
+	}
+	return 0, "", false
+}
+
+// nodeValues are options of Node and its like whose value is the next word.
+const nodeValues = "-C --conditions --env-file --env-file-if-exists --loader --experimental-loader --title --icu-data-dir --input-type --inspect-port --disable-warning --redirect-warnings --ext --config -c --lock --import-map --cert --location --seed --watch-path --openssl-config"
+
 // interpret judges a call of an interpreter: text after an option, a file, or
 // what comes in.
 func (c *invocation) interpret(i interpreter) flow {
@@ -483,8 +505,29 @@ scan:
 		a := c.args[k]
 		t := a.text
 		switch {
+		case i.language == "python" && len(t) > 1 && t[0] == '-':
+			what, rest, own := pythonOption(t)
+			if what != 0 && rest == "" && k+1 < len(c.args) {
+				k++
+				rest, own = c.args[k].text, false
+			}
+			switch what {
+			case 'c':
+				f := c.args[k]
+				if own {
+					f = flow{text: rest, known: a.known, taint: a.taint}
+				}
+				code = append(code, f)
+				break scan // what follows are the program's arguments
+			case 'm':
+				module, words = rest, c.args[k+1:]
+				break scan
+			}
 		case listed(i.eval, t) && k+1 < len(c.args):
 			k++
+			for i.language == "js" && t == "eval" && k+1 < len(c.args) && strings.HasPrefix(c.args[k].text, "-") {
+				k++ // deno eval -p CODE
+			}
 			code = append(code, c.args[k])
 			if i.shell {
 				words = c.args[k+1:]
@@ -524,15 +567,17 @@ scan:
 				k++
 				code = append(code, c.args[k])
 			}
+		case t == "-pe" && i.language == "js" && k+1 < len(c.args):
+			k++
+			code = append(code, c.args[k])
+		case i.language == "js" && listed(nodeValues, t) && k+1 < len(c.args):
+			k++
 		case len(t) > 2 && listed(i.eval, t[:2]) && t[1] != '-' && !i.shell:
 			code = append(code, flow{text: t[2:], known: a.known, taint: a.taint})
 		case strings.HasPrefix(t, "--") && strings.Contains(t, "=") && listed(i.eval, before(t, '=')):
 			code = append(code, flow{text: t[strings.IndexByte(t, '=')+1:], known: a.known, taint: a.taint})
 		case (c.name == "deno" || c.name == "bun") && file == nil && listed("run test x serve compile cache install", t):
 			// a word before the file
-		case t == "-m" && i.language == "python" && k+1 < len(c.args):
-			module, words = c.args[k+1].text, c.args[k+2:]
-			break scan
 		case i.language == "vim" && strings.HasPrefix(t, "+"):
 			code = append(code, flow{text: t[1:], known: a.known})
 		case i.language == "awk" && (t == "-f" || t == "-F" || t == "-v") && k+1 < len(c.args):

@@ -166,6 +166,11 @@ func roleOf(tool toolKind, names hints, arg, pointer, text string) role {
 		return roleSought
 	case r == roleCode && runs && !code, r == roleContent && runs && !tool.writes:
 		r = roleCommand
+	case r == rolePath && (code || runs) && !tool.writes && strings.ContainsAny(text, "(\n"), // a cell's source
+		r == roleSQL && (code || runs) && !tool.queries && !isSQL(text):
+		if r = roleCommand; code {
+			r = roleCode
+		}
 	case (r == roleContent || r == roleCommand || r == roleUnknown) && code && !runs, r == roleUnknown && code:
 		r = roleCode
 	case r == roleCode:
@@ -306,7 +311,11 @@ func baseName(s string) string {
 		s = strings.ToLower(s)
 	}
 	for _, p := range versioned {
-		if rest, ok := strings.CutPrefix(s, p); ok && rest != "" && strings.Trim(rest, "0123456789.") == "" {
+		rest, ok := strings.CutPrefix(s, p)
+		if p == "python" || p == "pypy" { // of a build for debugging, or without the lock
+			rest = strings.TrimRight(strings.TrimSuffix(rest, "-dbg"), "dmtu")
+		}
+		if ok && s != p && strings.Trim(rest, "0123456789.") == "" {
 			return p
 		}
 	}
@@ -314,4 +323,4 @@ func baseName(s string) string {
 }
 
 // versioned are the programs that carry their version in their name.
-var versioned = []string{"python", "perl", "php", "ruby", "lua", "node", "pip", "tclsh", "wish", "guile"}
+var versioned = []string{"python", "pypy", "graalpy", "perl", "php", "ruby", "lua", "node", "pip", "tclsh", "wish", "guile"}

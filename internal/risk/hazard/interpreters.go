@@ -179,6 +179,13 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 	if !kept {
 		a.watchedCode(language, text)
 	}
+	if language == "python" {
+		var commands []string
+		text, commands = magics(text)
+		for _, line := range commands {
+			a.command(line, &at)
+		}
+	}
 	switch language {
 	case "sh":
 		a.command(text, &at)
@@ -210,6 +217,58 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 	return p.judge(text)
 }
 
+// magics are the lines of a shell that a cell of IPython has, and the cell without them.
+func magics(text string) (code string, commands []string) {
+	if !strings.Contains(text, "!") && !strings.Contains(text, "%") {
+		return text, nil
+	}
+	var b strings.Builder
+	for rest := text; rest != ""; {
+		line, after, more := strings.Cut(rest, "\n")
+		rest = after
+		bare := strings.TrimSpace(line)
+		word, argument, _ := strings.Cut(bare, " ")
+		switch {
+		case strings.HasPrefix(bare, "%%"):
+			if listed("%%bash %%sh %%! %%sx %%system %%script %%cmd", word) {
+				// All that follows is the shell's, or another program's.
+				shell := after
+				if word == "%%script" {
+					shell = argument + " <<'END_OF_CELL'\n" + after + "\nEND_OF_CELL"
+				}
+				return b.String(), append(commands, shell)
+			}
+			if listed("%%python %%python3 %%pypy %%timeit %%time %%capture %%prun", word) && strings.Contains(argument, "(") {
+				b.WriteString(argument)
+			}
+		case strings.HasPrefix(bare, "!"):
+			commands = append(commands, strings.TrimLeft(bare, "!"))
+			b.WriteString(line[:strings.IndexByte(line, '!')] + "pass")
+		case listed("%sx %system %sc", word):
+			commands = append(commands, argument)
+			b.WriteString(line[:strings.IndexByte(line, '%')] + "pass")
+		case strings.HasPrefix(bare, "%"):
+			if listed("%time %timeit %prun", word) {
+				b.WriteString(argument)
+			} else {
+				b.WriteString(line[:strings.IndexByte(line, '%')] + "pass")
+			}
+		default:
+			// files = !ls
+			if name, command, ok := strings.Cut(bare, "="); ok && strings.HasPrefix(strings.TrimSpace(command), "!") && !strings.ContainsAny(name, "('\"") {
+				commands = append(commands, strings.TrimSpace(command)[1:])
+				b.WriteString(line[:len(line)-len(strings.TrimLeft(line, " \t"))] + "pass")
+				break
+			}
+			b.WriteString(line)
+		}
+		if more {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String(), commands
+}
+
 // effects judges what code does as the lines of a shell that would do the same. Of code that
 // is not known to be all of its language, what was understood counts.
 func (a *assessor) effects(language, text string, at span) {
@@ -229,6 +288,9 @@ func (a *assessor) effects(language, text string, at span) {
 	p := program{assessor: a, language: language, at: at}
 	for _, path := range e.Reads {
 		p.file(path)
+	}
+	if e.Cut {
+		a.starve(at)
 	}
 	if e.Dark {
 		a.report("shell.encoded_run", darkCode, at)

@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Effects are what code does.
@@ -26,23 +28,17 @@ type Effects struct {
 	Dark  bool     // what it does cannot be known
 	// Whole says that all of it was understood as its language.
 	Whole bool
+	// Cut says that not all of it was read, since it is too large or too deep, and that what
+	// was left calls something by a name that may be put together.
+	Cut   bool
 	Steps int // that were taken to read it
 }
 
 // Of reads code of a language, "python" or "js".
 func Of(language, source string) Effects {
-	if len(source) > maxCode {
-		return Effects{Dark: true}
-	}
-	var body []*statement
-	var whole bool
-	switch language {
-	case "python":
-		body, whole = parsePython(source)
-	case "js":
-		body, whole = parseJavaScript(source)
-	default:
-		return Effects{}
+	body, whole, cut := parsed(language, source)
+	if len(body) == 0 {
+		return Effects{Dark: cut, Whole: whole, Cut: cut && callsByName(language, source)}
 	}
 	w := &walker{language: language, globals: &scope{names: map[string]*value{}}, attributes: map[string]*value{}, called: map[*node]bool{}}
 	w.scope = w.globals
@@ -53,8 +49,78 @@ func Of(language, source string) Effects {
 		}
 	}
 	w.Whole, w.Steps = whole, w.steps
-	w.Dark = w.Dark || w.steps >= maxSteps
+	cut = cut || w.cut || w.steps >= maxSteps
+	w.Dark = w.Dark || cut
+	w.Cut = cut && callsByName(language, source)
 	return w.Effects
+}
+
+// Whole reports whether a text is a program of a language.
+func Whole(language, source string) bool {
+	body, whole, _ := parsed(language, source)
+	return whole && len(body) > 0
+}
+
+// parsed reads a program. whole says that all of it is one, cut that not all was read.
+func parsed(language, source string) (body []*statement, whole, cut bool) {
+	if len(source) > maxCode {
+		return nil, false, true
+	}
+	switch language {
+	case "python":
+		return parsePython(source)
+	case "js":
+		return parseJavaScript(source)
+	}
+	return nil, false, false
+}
+
+// byName are the words by which code calls what it has no plain name for. What has one is seen
+// in the text, too, however long that is.
+var byName = map[string]map[string]bool{
+	"python": wordSet("getattr __import__ import_module eval exec globals locals vars __builtins__ builtins __dict__ __getattribute__ __subclasses__ __globals__ attrgetter methodcaller run_path run_module"),
+	"js":     wordSet("globalThis global eval Function Reflect mainModule createRequire importScripts runInThisContext runInNewContext"),
+}
+
+func wordSet(list string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		m[w] = true
+	}
+	return m
+}
+
+// callsByName reports whether code has one of those words outside of a longer one, or requires
+// what is no plain text.
+func callsByName(language, source string) bool {
+	of := byName[language]
+	for i := 0; i < len(source); {
+		if !letter(source[i]) {
+			i++
+			continue
+		}
+		j := i
+		for j < len(source) && (letter(source[j]) || source[j] >= '0' && source[j] <= '9') {
+			j++
+		}
+		word := source[i:j]
+		if of[word] || !norm.NFKC.IsNormalString(word) || word == "constructor" && i > 0 && strings.IndexByte(`.'"`+"`", source[i-1]) >= 0 {
+			return true
+		}
+		if language == "js" && (word == "require" || word == "import") {
+			rest := strings.TrimLeft(source[j:], " \t\r\n")
+			if after, called := strings.CutPrefix(rest, "("); called {
+				after = strings.TrimLeft(after, " \t\r\n")
+				if after == "" || !strings.ContainsRune(`'"`, rune(after[0])) {
+					return true
+				}
+			} else if word == "require" && !strings.HasPrefix(rest, ".") {
+				return true // handed on under another name
+			}
+		}
+		i = j
+	}
+	return false
 }
 
 // value is what an expression is, as far as that is known.
@@ -225,6 +291,7 @@ type walker struct {
 	steps      int
 	size       int
 	depth      int // of functions
+	cut        bool
 }
 
 // scope is the names of a function, in those of what is around it.
@@ -248,7 +315,7 @@ func (w *walker) does(line string) {
 		w.Dark, line = true, line[:maxText]
 	}
 	if len(w.Lines) == maxLines || w.size+len(line) > maxScript {
-		w.Dark = true
+		w.Dark, w.cut = true, true
 		return
 	}
 	if !slices.Contains(w.Lines, line) {
@@ -610,7 +677,7 @@ func (w *walker) binary(sign string, a, b *value) *value {
 // beginning. Lists are put together of themselves, and so grow in a few lines beyond any memory.
 func (w *walker) extended(list, more []*value) []*value {
 	if len(list)+len(more) > maxItems {
-		w.Dark = true
+		w.Dark, w.cut = true, true
 		more = more[:max(0, maxItems-len(list))]
 	}
 	return append(list, more...)

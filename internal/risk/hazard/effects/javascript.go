@@ -7,20 +7,21 @@ import (
 	"github.com/tdewolff/parse/v2/js"
 )
 
-// parseJavaScript reads a program. ok is false where it is none.
-func parseJavaScript(source string) (body []*statement, ok bool) {
+// parseJavaScript reads a program. ok is false where it is none, or not all was read, which
+// cut says.
+func parseJavaScript(source string) (body []*statement, ok, cut bool) {
 	defer func() {
 		if recover() != nil { // the parser is not ours, and its input hostile
-			body, ok = nil, false
+			body, ok, cut = nil, false, true
 		}
 	}()
 	tree, err := js.Parse(parse.NewInputString(source), js.Options{})
 	if err != nil || tree == nil {
-		return nil, false
+		return nil, false, err != nil && strings.Contains(err.Error(), "too many nested")
 	}
 	r := &javaScript{}
 	body = r.block(tree.List, 0)
-	return body, r.nodes <= maxNodes
+	return body, r.nodes <= maxNodes, r.nodes > maxNodes
 }
 
 // javaScript makes the tree of the parser's.

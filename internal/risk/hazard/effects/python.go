@@ -1,6 +1,8 @@
 package effects
 
 import (
+	"golang.org/x/text/unicode/norm"
+
 	"slices"
 	"strconv"
 	"strings"
@@ -11,11 +13,11 @@ import (
 // expressions by their operators' precedence, all of which are read alike.
 
 // parsePython reads a program. ok is false where a part of it was not understood.
-func parsePython(source string) (body []*statement, ok bool) {
+func parsePython(source string) (body []*statement, ok, cut bool) {
 	p := &python{s: source, ok: true}
 	p.scan()
 	body = p.block(-1, 0)
-	return body, p.ok
+	return body, p.ok, p.cut
 }
 
 // python reads tokens, which are few kinds: names, numbers, texts, signs, and the ends of
@@ -27,6 +29,7 @@ type python struct {
 	nodes  int
 	depth  int
 	ok     bool
+	cut    bool // not all was read
 }
 
 type pythonToken struct {
@@ -91,7 +94,7 @@ func (p *python) scan() {
 				i = p.text(s[i:j], j)
 				continue
 			}
-			p.tokens = append(p.tokens, pythonToken{kind: 'n', text: s[i:j]})
+			p.tokens = append(p.tokens, pythonToken{kind: 'n', text: norm.NFKC.String(s[i:j])}) // as Python takes names
 			i = j
 		case c == '"' || c == '\'':
 			i = p.text("", i)
@@ -120,7 +123,7 @@ func (p *python) scan() {
 			i += n
 		}
 	}
-	p.ok = p.ok && i >= len(s)
+	p.ok, p.cut = p.ok && i >= len(s), i < len(s)
 	p.tokens = append(p.tokens, pythonToken{kind: 'l', indent: -2})
 }
 
@@ -205,7 +208,7 @@ func (p *python) skip() {
 // block reads the lines that are indented deeper than outer.
 func (p *python) block(outer, depth int) (body []*statement) {
 	if depth > maxNesting {
-		p.ok = false
+		p.ok, p.cut = false, true
 	}
 	for p.at < len(p.tokens)-1 {
 		t := p.peek()
@@ -537,7 +540,7 @@ var pythonBinds = map[string]int{
 
 func (p *python) expression(least int) *node {
 	if p.depth++; p.depth > maxNesting || p.nodes > maxNodes {
-		p.ok = false
+		p.ok, p.cut = false, true
 		p.depth--
 		p.skip()
 		return one(anything, "")
@@ -609,7 +612,7 @@ func (p *python) unary() *node {
 
 func (p *python) unaryOf(least int) *node {
 	if p.depth > maxNesting {
-		p.ok = false
+		p.ok, p.cut = false, true
 		return one(anything, "")
 	}
 	return p.expression(least)
