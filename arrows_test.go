@@ -110,6 +110,7 @@ var arrows = map[string]string{
 	"deploy/sbom":              "",
 	"internal/needs":           "",
 	"internal/chromium":        "internal/needs",
+	"internal/needs/collector": "",
 	"internal/modelserver":     "",
 	"internal/hook/realagents": "internal/modelserver",
 	"vectors":                  "task",

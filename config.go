@@ -178,6 +178,8 @@ type Config struct {
 		Wait     time.Duration `yaml:"wait" default:"1m" doc:"How long an A2A message waits for its task to end before the task is answered as it is."`
 		Key      string        `yaml:"key" doc:"Reference to the private key (PEM, PKCS #8, Ed25519 or ECDSA P-256) that the agent card is signed with: env:NAME or file:PATH; empty for no signature."`
 		KeyID    string        `yaml:"key-id" doc:"Name of that key to those who verify the signature."`
+		Peers    []string      `yaml:"peers" doc:"Agents whose cards must be signed before a2a_executor speaks with them, each as ORIGIN=REFERENCE, such as agent.example.com=file:PATH: what the reference names is a JWK Set, a JWK or a public key in PEM."`
+		Signed   bool          `yaml:"signed" doc:"Refuse agents that are none of a2a.peers."`
 	} `yaml:"a2a"`
 	A2AConformanceAgent bool `yaml:"a2a-conformance-agent" doc:"For tests only: answer A2A messages as the protocol's conformance kits ask for by the message's id."`
 

@@ -41,6 +41,14 @@ func (c *Config) executors(own []executor.Executor) (*executor.Registry, error) 
 		}
 		llm.Key = string(key)
 	}
+	var peers []executor.Peer
+	for _, text := range c.A2A.Peers {
+		p, err := executor.ParsePeer(text, secret.Read)
+		if err != nil {
+			return nil, fmt.Errorf("a2a.peers: %w", err)
+		}
+		peers = append(peers, p)
+	}
 	if c.Tasks.Scratch != "" {
 		if err := os.MkdirAll(c.Tasks.Scratch, 0o700); err != nil {
 			return nil, fmt.Errorf("tasks.scratch: %w", err)
@@ -51,7 +59,7 @@ func (c *Config) executors(own []executor.Executor) (*executor.Registry, error) 
 		executor.NewREST(executor.RESTConfig{AllowPrivate: c.Tasks.AllowPrivate, Credentials: credentials}),
 		executor.NewLLM(llm),
 		executor.NewMCP(executor.MCPConfig{AllowPrivate: c.Tasks.AllowPrivate, AllowCommands: c.AllowCommands, Scratch: c.Tasks.Scratch, ScratchBytes: c.Tasks.ScratchBytes, Credentials: credentials}),
-		executor.NewA2A(executor.A2AConfig{AllowPrivate: c.Tasks.AllowPrivate, Credentials: credentials}),
+		executor.NewA2A(executor.A2AConfig{AllowPrivate: c.Tasks.AllowPrivate, Credentials: credentials, Peers: peers, Signed: c.A2A.Signed}),
 		executor.NewWASM(executor.WASMConfig{Modules: c.Tasks.Modules, Scratch: c.Tasks.Scratch, ScratchBytes: c.Tasks.ScratchBytes}),
 	}
 	if c.AllowCommands {

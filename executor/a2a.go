@@ -17,6 +17,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	"github.com/go-jose/go-jose/v4"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -27,6 +28,10 @@ type A2AConfig struct {
 	AllowPrivate bool
 	// Credentials are sent to their agents by requests that have none of their own.
 	Credentials Credentials
+	// Peers are the agents whose cards must be signed, by these keys.
+	Peers []Peer
+	// Signed refuses every agent that is none of them.
+	Signed bool
 
 	pause time.Duration // before the first poll; 0 means half a second
 }
@@ -184,7 +189,7 @@ func (e *a2aExecutor) Execute(ctx context.Context, job *Job) (value jsontext.Val
 	defer c.report.close()
 	defer client.close(c.cancel)
 
-	if err := c.connect(ctx, client.Client, to); err != nil {
+	if err := c.connect(ctx, client.Client, to, &e.config); err != nil {
 		return nil, err
 	}
 	if err := c.send(ctx, m); err != nil {
@@ -211,8 +216,13 @@ type conversation struct {
 }
 
 // connect reads the agent's card and chooses how to speak with it.
-func (c *conversation) connect(ctx context.Context, client *http.Client, to *url.URL) error {
-	resolver := &agentcard.Resolver{Client: client, CardParser: a2av0.NewAgentCardParser()} // reads 1.0 too
+func (c *conversation) connect(ctx context.Context, client *http.Client, to *url.URL, config *A2AConfig) error {
+	parse := a2av0.NewAgentCardParser() // reads 1.0 too
+	var served []byte
+	resolver := &agentcard.Resolver{Client: client, CardParser: func(text []byte) (*a2a.AgentCard, error) {
+		served = text
+		return parse(text)
+	}}
 	root := (&url.URL{Scheme: to.Scheme, Host: to.Host}).String()
 	var card *a2a.AgentCard
 	var err error
@@ -226,6 +236,25 @@ func (c *conversation) connect(ctx context.Context, client *http.Client, to *url
 	}
 	if err != nil {
 		return failed(ctx, "the agent's card was not read", err, c.secrets)
+	}
+	// Of several keys of one agent, set apart in several peers, each may have signed.
+	var keys jose.JSONWebKeySet
+	for _, p := range config.Peers {
+		if p.Origin == originOf(to) {
+			keys.Keys = append(keys.Keys, p.Keys.Keys...)
+		}
+	}
+	switch {
+	case len(keys.Keys) > 0:
+		covered, err := verifyCard(served, &keys)
+		if err == nil {
+			card, err = parse(covered)
+		}
+		if err != nil {
+			return final("the agent's card is not trusted: %s", cut(c.secrets.mask(err.Error()), 500))
+		}
+	case config.Signed:
+		return final("the agent's card is not trusted: this node takes signed cards only, and knows no key of %s (a2a.peers)", cut(originOf(to), 200))
 	}
 	card.SupportedInterfaces = slices.DeleteFunc(card.SupportedInterfaces, func(i *a2a.AgentInterface) bool { return i == nil })
 	c.stream = c.stream && card.Capabilities.Streaming
