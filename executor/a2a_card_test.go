@@ -224,10 +224,8 @@ func TestThreat15PeerSpeaks(t *testing.T) {
 	} {
 		sign = c.sign
 		c.config.AllowPrivate = true
-		front := *behind
-		front.URL = through
 		e := NewA2A(c.config)
-		_, err := try(t, e, a2aInputsFor(&front, "work", "")).run(t.Context(), e)
+		_, err := try(t, e, a2aInputsFor(listens, "work", "")).run(t.Context(), e)
 		spoke := false
 		select {
 		case <-g.got:
