@@ -16,7 +16,6 @@ import (
 	"reeve.example/reeve/internal/bom"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/operator"
-	"reeve.example/reeve/internal/server"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
@@ -45,12 +44,7 @@ func allowAll(t *testing.T) string {
 // asks sends a step to the node, with an API key or without.
 func asks(t *testing.T, n *Node, key, step string) (status int, answer string) {
 	t.Helper()
-	cfg := n.serverConfig()
-	cfg.Metrics = server.NewMetrics("test") // each server registers its own
-	s, err := server.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := serving(t, n)
 	r := httptest.NewRequest("POST", "/", strings.NewReader(step))
 	r.Host = "localhost"
 	r.Header.Set("Content-Type", "application/json")

@@ -25,7 +25,6 @@ import (
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/policy"
-	"reeve.example/reeve/internal/server"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -179,13 +178,7 @@ func TestEventsOfDemo(t *testing.T) {
 		write(t, filepath.Join(folder, filepath.Base(f.Name)), string(f.Data))
 	}
 	n, stop := exporting(t, "events-file", file, "policy", folder)
-	cfg := n.serverConfig()
-	cfg.Metrics = server.NewMetrics("test")
-	s, err := server.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := httptest.NewServer(s)
+	h := httptest.NewServer(serving(t, n))
 	defer h.Close()
 	if _, err := demo.Run(t.Context(), demo.Options{URL: h.URL + "/", Out: io.Discard, Dir: dir}); err != nil {
 		t.Fatal(err)

@@ -57,6 +57,18 @@ func TestOneOperator(t *testing.T) {
 	}
 }
 
+// serving is what a node serves over HTTP.
+func serving(t *testing.T, n *Node) http.Handler {
+	t.Helper()
+	cfg := n.serverConfig()
+	cfg.Metrics = server.NewMetrics("test") // each server registers its own
+	s, err := server.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // message is a step in which a user says something.
 func message(user, step, text string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"steps/message","params":{"context":{"agent":{"name":"Lending desk","id":"lend-1","instructions":"Help.","version":"1","provider":{"name":"Birch","url":"https://birch.example"}},"session":{"id":"s-%s"},"turnId":"t","stepId":%q,"timestamp":"2026-04-02T08:15:00Z","user":{"id":%q,"organization":{"id":"birch"}}},"message":{"id":%q,"role":"user","content":[{"kind":"text","text":%q}]},"citation":[]}}`,

@@ -93,12 +93,7 @@ func acts(spans []otlptest.Span) []otlptest.Span {
 // sent sends steps to a node, as part of a caller's span, and returns their decisions' positions.
 func sent(t *testing.T, n *Node, traceparent string, steps ...string) (list []act.Position) {
 	t.Helper()
-	cfg := n.serverConfig()
-	cfg.Metrics = server.NewMetrics("test") // each server registers its own
-	s, err := server.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := serving(t, n)
 	for _, step := range steps {
 		r := httptest.NewRequest("POST", "/", strings.NewReader(step))
 		r.Host = "localhost"

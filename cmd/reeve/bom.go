@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -40,6 +41,8 @@ beside the document: --out FILE writes FILE and FILE.sig. See docs/bom.md.`
 			return usageError{errors.New("--format and --out need an agent")}
 		case len(a) == 0:
 			return bomList(cmd)
+		case format != "" && !slices.Contains(bom.Formats, bom.Format(format)):
+			return usageError{fmt.Errorf("there is no format %q: choose one of %s", format, formatNames())}
 		case format == "" && out != "":
 			return usageError{errors.New("--out needs --format")}
 		case format != "":
@@ -225,7 +228,7 @@ An old bill holds as well as a new one: --max-age refuses those of long ago.`,
 				return usageError{errors.New("--key is needed: the log's public key, got by another way than the bill")}
 			}
 			var most time.Duration
-			if age != "" {
+			if cmd.Flags().Changed("max-age") { // an empty one, as of a variable that is not set, is no age
 				var err error
 				if most, err = words.Duration(age); err != nil {
 					return usageError{fmt.Errorf("--max-age: %w", err)}

@@ -269,6 +269,9 @@ func (x *exceptionOf) write(cmd *cobra.Command, c reeve.Config, d *operator.Deci
 	if x.reason == "" || x.until == "" {
 		return usageError{errors.New("--allow needs --reason, for whoever reads the records, and --until, the exception's last day")}
 	}
+	if day, err := time.Parse(time.DateOnly, x.until); err == nil && !time.Now().Before(day.AddDate(0, 0, 1)) {
+		return usageError{fmt.Errorf("--until %s is over: nothing would pass", x.until)}
+	}
 	text, err := d.Except(x.reason, x.until)
 	if err != nil {
 		return err
