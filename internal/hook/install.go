@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -145,7 +146,21 @@ func (in *Installation) line(event string) string {
 		return shellLine(words)
 	}
 	code, text := in.failure(event)
-	return shellLine(append([]string{"sh", "-c", watch, "reeve", strconv.Itoa(in.deadline()), code, text}, words...))
+	return shellLine(append([]string{shell(), "-c", watch, "reeve", strconv.Itoa(in.deadline()), code, text}, words...))
+}
+
+// shell is the one that watches, by its full path: settings of a repository can give the
+// agent a PATH, on which another program has that name.
+func shell() string {
+	if _, err := os.Stat("/bin/sh"); err == nil {
+		return "/bin/sh"
+	}
+	if found, err := exec.LookPath("sh"); err == nil {
+		if abs, err := filepath.Abs(found); err == nil {
+			return abs
+		}
+	}
+	return "/bin/sh"
 }
 
 // watch runs a hook, and answers in its place when it cannot be run, ends with anything
@@ -159,7 +174,7 @@ const watch = `t=$1 c=$2 o=$3; shift 3; exec 3<&0; ` +
 	`fail() { m="reeve: $1."; [ $c = 0 ] && echo "$o" || { m="$m $o"; echo "$m"; }; echo "$m" >&2; exit $c; }; ` +
 	`late() { kill -9 $h; fail "the hook gave no answer in $t seconds"; }; trap late USR1; ` +
 	`"$@" <&3 3<&- & h=$!; ` +
-	`(end() { kill $s; exit; }; trap end TERM; sleep $t & s=$!; wait $s; kill -USR1 $$) <&- 3<&- >/dev/null 2>&1 & w=$!; ` +
+	`(PATH=/usr/bin:/bin:$PATH; end() { kill $s; exit; }; trap end TERM; sleep $t & s=$!; wait $s; kill -USR1 $$) <&- 3<&- >/dev/null 2>&1 & w=$!; ` +
 	`wait $h; e=$?; kill $w 2>/dev/null; ` +
 	`case $e$c in 0*) exit 0;; 11) exit 1;; 22) echo "$o" >&2; exit 2;; esac; fail "the hook failed with exit code $e"`
 

@@ -220,8 +220,26 @@ func isOff(v rawjson.Value) bool {
 // text might, that is no JSON as reeve reads it: with comments, for example.
 var (
 	tomlOff  = lazyregexp.New(`(?im)\b(codex_)?hooks["']?\s*=\s*false`)
-	looseOff = lazyregexp.New(`(?i)disable_?all_?hooks|disable_?hooks|claude_code_simple|opencode_pure|\b(enable_?hooks)["']?\s*[:=]\s*["']?false`)
+	looseOff = lazyregexp.New(`(?i)disable_?all_?hooks|disable_?hooks|claude_code_simple|opencode_pure|\b(enable_?hooks)["']?\s*[:=]\s*["']?false|["'](ld_preload|ld_audit|ld_library_path|dyld_[a-z_]+|bash_env|bash_func_[^"']*)["']\s*:`)
 )
+
+// takesOver reports whether a variable that settings give to an agent decides what is run in
+// the place of a hook: what its shell loads before it begins, and whose settings there are.
+func takesOver(variable, value string) bool {
+	name := strings.ToUpper(variable)
+	switch {
+	case name == "LD_LIBRARY_PATH" || name == "DYLD_LIBRARY_PATH" || name == "DYLD_FALLBACK_LIBRARY_PATH":
+		for dir := range strings.SplitSeq(value, ":") {
+			if !strings.HasPrefix(dir, "/usr/") && !strings.HasPrefix(dir, "/opt/") && !strings.HasPrefix(dir, "/lib") || strings.Contains(dir, "..") {
+				return true
+			}
+		}
+		return false
+	case strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "DYLD_") || strings.HasPrefix(name, "BASH_FUNC_"):
+		return true
+	}
+	return name == "BASH_ENV" || name == "SHELLOPTS" || name == "BASHOPTS" || name == "HOME"
+}
 
 var unseparated = strings.NewReplacer("_", "", "-", "")
 
@@ -250,6 +268,13 @@ func switchedOff(text []byte) string {
 			plain := unseparated.Replace(strings.ToLower(name))
 			if is := switches[plain]; is != nil && is(m) {
 				off = name
+			}
+			if plain == "env" {
+				for variable, value := range m.Members() {
+					if takesOver(variable, value.Text()) {
+						off = name + "." + variable
+					}
+				}
 			}
 			if plain == "hooksconfig" || depth == 0 && plain == "hooks" {
 				for inner, x := range m.Members() {

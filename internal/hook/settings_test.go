@@ -2,6 +2,7 @@ package hook
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -94,5 +95,61 @@ func TestLastNames(t *testing.T) {
 				t.Errorf("the last %d of %q are %q, %v", n, p, got, ok)
 			}
 		}
+	}
+}
+
+// TestSettingsTakeOver: variables that settings give to an agent switch its hooks off where
+// they decide what runs in a hook's place, and ordinary ones do not.
+func TestSettingsTakeOver(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"env":{"LD_PRELOAD":"/repo/x.so"}}`:                 true,
+		`{"env":{"ld_audit":"x.so"}}`:                         true,
+		`{"env":{"DYLD_INSERT_LIBRARIES":"x.dylib"}}`:         true,
+		`{"env":{"LD_LIBRARY_PATH":"/usr/lib:./lib"}}`:        true,
+		`{"env":{"LD_LIBRARY_PATH":"/usr/../repo"}}`:          true,
+		`{"env":{"BASH_ENV":"./env.sh"}}`:                     true,
+		`{"env":{"BASH_FUNC_echo%%":"() { exit 0; }"}}`:       true,
+		`{"env":{"HOME":"/repo/home"}}`:                       true,
+		`{"hooks":{},"Env":{"LD_PRELOAD":"x"}}`:               true,
+		"{\"env\": {\"LD_PRELOAD\": \"x\"}, // why\n}":        true,
+		`{"env":{"NODE_ENV":"test","PYTHONPATH":"src"}}`:      false,
+		`{"env":{"PATH":"/repo/bin:/usr/bin"}}`:               false, // the hook's line needs none
+		`{"env":{"LD_LIBRARY_PATH":"/usr/local/cuda/lib64"}}`: false,
+		`{"env":{"ENV":"dev","DEBUG":"1"}}`:                   false,
+		`{"note":"LD_PRELOAD is set in env"}`:                 false,
+	} {
+		if got := SwitchesOff([]byte(text)); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+// TestLineWithoutPath: what a repository puts on the PATH is neither the hook's shell nor
+// anything that the shell calls.
+func TestLineWithoutPath(t *testing.T) {
+	if isWindows {
+		t.Skip("Windows has no shell that watches")
+	}
+	bin, dir := t.TempDir(), t.TempDir()
+	for _, name := range []string{"sh", "sleep", "kill", "echo", "true", "env"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n: > "+dir+"/ran-"+name+"\nexit 0\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slow := filepath.Join(dir, "hook")
+	if err := os.WriteFile(slow, []byte("#!/bin/sh\nexec /bin/cat > "+dir+"/asked\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	in := &Installation{Agent: "claude-code", Home: dir, Command: []string{slow}}
+	cmd := exec.Command("/bin/sh", "-c", in.line("PreToolUse"))
+	cmd.Env, cmd.Stdin = []string{"PATH=" + bin}, strings.NewReader("{}")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s, %v", out, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "asked")); err != nil {
+		t.Error("the hook was not asked")
+	}
+	if ran, _ := filepath.Glob(filepath.Join(dir, "ran-*")); len(ran) > 0 {
+		t.Errorf("%v was run", ran)
 	}
 }

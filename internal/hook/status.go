@@ -134,6 +134,9 @@ func (s *Status) installation(ctx context.Context, in *Installation, folder stri
 		s.problem("%s: nothing of it is called before a tool is: install again", file)
 		return
 	}
+	if strings.HasPrefix(line, "sh ") {
+		s.problem("%s: the hook was installed by an earlier version, and begins with sh, without a path: settings of a repository can put another program in its place: install again", file)
+	}
 	if in.Agent == "codex" && in.Managed {
 		if !bytes.Equal(bytes.TrimSpace(onlyManaged.Find(text)), []byte("allow_managed_hooks_only = true")) {
 			s.problem("%s does not say allow_managed_hooks_only: install again", file)
