@@ -59,7 +59,7 @@ var arrows = map[string]string{
 	"internal/approval":                 "act",
 	"internal/agent":                    "act",
 	"internal/target":                   "act internal/approval internal/links internal/rawjson internal/risk/hazard internal/words",
-	"internal/guard":                    "internal/habits act internal/agent internal/approval internal/canon internal/identity internal/ledger internal/links internal/policy internal/provenance internal/quota internal/rawjson internal/risk internal/risk/hazard internal/session internal/target internal/words task",
+	"internal/guard":                    "internal/habits act internal/agent internal/approval internal/canon internal/identity internal/ledger internal/links internal/passkey internal/policy internal/provenance internal/quota internal/rawjson internal/risk internal/risk/hazard internal/session internal/target internal/words task",
 	"internal/notice":                   "internal/deliver act internal/approval internal/guard internal/ledger internal/visible internal/words",
 	"internal/engine":                   "internal/deliver act internal/approval executor internal/guard internal/identity internal/quota internal/canon internal/content internal/rawjson internal/wording internal/ledger task",
 	"internal/apflow":                   "executor internal/jsonrpc internal/rawjson",
@@ -74,7 +74,7 @@ var arrows = map[string]string{
 	"a2g":                               "a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/canon internal/content internal/jsonrpc internal/params internal/quota internal/rawjson internal/wording internal/ledger internal/policy",
 	"internal/server":                   "act internal/agent internal/identity internal/jsonrpc internal/quota task",
 	"internal/retention":                "internal/identity a2a act internal/bom internal/engine internal/guard internal/ledger internal/store task",
-	"internal/operator":                 "internal/deliver internal/evidence internal/bom a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/nodes internal/policy internal/replay internal/report internal/retention internal/server internal/words internal/habits internal/hook internal/rawjson internal/target",
+	"internal/operator":                 "internal/passkey internal/deliver internal/evidence internal/bom a2g a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/datadir internal/jsonrpc internal/ledger internal/nodes internal/policy internal/replay internal/report internal/retention internal/server internal/words internal/habits internal/hook internal/rawjson internal/target",
 	"internal/console":                  "act internal/agent internal/approval internal/bom internal/habits internal/identity internal/ledger internal/mcp/pins internal/mcp/proxy internal/operator internal/report internal/server internal/visible internal/words flow internal/replay task",
 	"internal/export":                   "internal/ledger",
 	"internal/evidence":                 "act internal/ledger internal/visible internal/words",
@@ -82,8 +82,9 @@ var arrows = map[string]string{
 	"internal/otlp":                     "internal/export",
 	"internal/ocsf":                     "act internal/export internal/ledger internal/otlp internal/trace",
 	"internal/otlp/otlptest":            "",
+	"internal/passkey/passkeytest":      "internal/passkey",
 	"internal/trace":                    "act internal/export internal/ledger internal/otlp internal/rawjson",
-	"": "internal/deliver internal/bom internal/export internal/ocsf internal/otlp internal/trace internal/notice internal/apflow a2a acs a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy internal/console " +
+	"": "internal/passkey internal/deliver internal/bom internal/export internal/ocsf internal/otlp internal/trace internal/notice internal/apflow a2a acs a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy internal/console " +
 		"internal/replay internal/retention internal/risk internal/risk/model internal/server internal/session internal/store internal/store/postgres internal/store/sqlite task internal/words internal/workflow internal/yamldoc",
 
 	"internal/guardian": "internal/glob internal/lazyregexp act internal/hook internal/links internal/canon internal/rawjson internal/risk/hazard internal/yamldoc",
@@ -92,6 +93,7 @@ var arrows = map[string]string{
 	"internal/linear":   "",
 	"internal/datadir":  "",
 	"internal/quota":    "",
+	"internal/passkey":  "",
 
 	"internal/simulation": "act aos internal/guard internal/words",
 	"internal/replay":     "a2a a2g acs act aos internal/engine internal/guard internal/ledger internal/mcp/proxy internal/policy internal/provenance internal/session internal/words",

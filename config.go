@@ -20,6 +20,7 @@ import (
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/mcp/pins"
+	"reeve.example/reeve/internal/passkey"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/secret"
@@ -98,6 +99,10 @@ type Config struct {
 		Secret string   `yaml:"secret" doc:"Reference to the client's secret: env:NAME or file:PATH; empty for a public client."`
 		Scopes []string `yaml:"scopes" default:"openid,profile" doc:"What is asked of the provider. Add the one that brings the claim of jwt.role-from; jwt.roles says what its values mean for people, too."`
 	} `yaml:"login"`
+
+	Passkeys struct {
+		Origin string `yaml:"origin" doc:"Address of the console's pages at which people register passkeys and agree with them, exactly as their browsers have it, such as https://reeve.example or http://localhost:8080; empty for no passkeys: what a rule asks for a passkey for, nobody can agree to then. It needs a name: browsers bind no passkey to 127.0.0.1. Passkeys are of use at this name only."`
+	} `yaml:"passkeys"`
 
 	Keep   string   `yaml:"keep" default:"all" doc:"Which contents stay beside the ledger: all, not-allowed or none."`
 	Redact []string `yaml:"redact" default:"secret,pii.card,pii.ssn,pii.iban" doc:"Detectors whose findings are masked in kept contents; the word none for no masking."`
@@ -579,6 +584,9 @@ func (c *Config) check() error {
 	if c.A2G.Lasts < time.Second || c.A2G.Session < time.Minute || c.A2G.PerMinute < 0 {
 		fail("a2g: lasts is at least 1s, session at least 1m, per-minute not negative")
 	}
+	if _, err := c.passkeySite(); err != nil {
+		fail("passkeys.origin: %w", err)
+	}
 	if c.Approvals.Wait < 0 || c.Approvals.Wait > time.Hour || c.Approvals.Held < 0 {
 		fail("approvals: wait is from 0s to 1h, held is not negative")
 	}
@@ -813,4 +821,12 @@ func (c *Config) sqlite() string {
 		return dir
 	}
 	return c.Data
+}
+
+// passkeySite is where people use passkeys; nowhere where the setting is empty.
+func (c *Config) passkeySite() (passkey.Site, error) {
+	if c.Passkeys.Origin == "" {
+		return passkey.Site{}, nil
+	}
+	return passkey.SiteAt(c.Passkeys.Origin)
 }

@@ -137,6 +137,7 @@ func office(t *testing.T) *running {
 var rooms = []struct{ name, path, says string }{
 	{"today", "", "4 acts wait for an answer, 1 denial in the last day, 1 agent may do nothing."},
 	{"approvals", "approvals", "execute_command: cd /srv/app"},
+	{"passkeys", "passkeys", "Passkeys are not set up"},
 	{"approvals-all", "approvals?all=1", "execute_command: cd /srv/app"},
 	{"live", "live", "read_file"},
 	{"live-denied", "live?effect=deny", "read_secret"},

@@ -86,8 +86,8 @@ type Principal struct {
 	// subject, the SPIFFE ID of a workload, "socket:<user>(<uid>)" for an operator on this
 	// machine ("socket" where the system does not tell whom), or "anonymous".
 	Name string
-	// Method says how the principal was authenticated: "key", "jwt", "spiffe", "socket"
-	// or "unauthenticated".
+	// Method says how the principal was authenticated: "key", "jwt", "spiffe", "socket",
+	// "console" for who was let into the console by the socket, or "unauthenticated".
 	Method string
 	// Organization is the credential's organization, or empty.
 	Organization string
@@ -503,6 +503,8 @@ type Terms struct {
 	// Another says that nobody may agree whose act it is: who holds the credential that
 	// asked, by whatever other one, and whom the agent says it works for.
 	Another bool
+	// Passkey says that who agrees shows a passkey of theirs, for this act alone.
+	Passkey bool
 	// Within is how long they have, and the agreed act to come; 0 means an hour.
 	Within time.Duration
 }

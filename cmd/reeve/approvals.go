@@ -464,6 +464,9 @@ func showApproval(out io.Writer, h *approval.Decision) error {
 		if n.Another {
 			who += ", but for the person whose act it is"
 		}
+		if n.Passkey {
+			who += ", with a passkey, in the console"
+		}
 		fmt.Fprintf(out, "\nrule %s (%s) asks %s of %s\n  %s\n", printable(n.Rule), printable(n.Code), people(n.Quorum), printable(who), printable(n.Message))
 	}
 	for _, a := range h.Answers {

@@ -26,6 +26,8 @@ import (
 var effects = map[string]func(cmd *cobra.Command, a []string) ([]string, error){
 	"keys create":       keyCreated,
 	"keys revoke":       keyRevoked,
+	"passkeys confirm":  passkeyChanged("its holder agrees with it from now on to what rules ask a passkey for"),
+	"passkeys revoke":   passkeyChanged("nobody agrees with it any more"),
 	"agents reset-key":  agentChanged("its public key is forgotten: until it registers another, its messages need no signature"),
 	"agents resume":     agentChanged("what it asks for is judged again, as that of others is"),
 	"agents revoke":     agentChanged("it is allowed nothing any more, for good"),

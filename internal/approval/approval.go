@@ -65,6 +65,8 @@ var (
 	ErrAnswered = errors.New("you have answered this already")
 	// ErrUnseen: who agrees has not looked at what would be done, or at something else.
 	ErrUnseen = errors.New("nobody agrees to what they have not seen: look at the act as it is held now, and answer with its \"seen\"")
+	// ErrPasskey: a rule asks for a passkey, and none was shown.
+	ErrPasskey = errors.New("a rule asks who agrees to this for their passkey: answer in the console")
 	// ErrUnshown: what would be done can no longer be shown.
 	ErrUnshown = errors.New("what would be done cannot be shown any more, so nobody can agree to it: have it asked anew")
 )
@@ -204,6 +206,7 @@ type Need struct {
 	Quorum    int      `json:"quorum"`
 	Approvers []string `json:"approvers,omitzero"`
 	Another   bool     `json:"another,omitzero"` // nobody agrees whose act it is
+	Passkey   bool     `json:"passkey,omitzero"` // who agrees shows a passkey
 }
 
 // Answer is one person's.
@@ -219,8 +222,12 @@ type Answer struct {
 	Usual bool `json:"usual,omitzero"`
 	// Changes are those with which they agree, and to nothing without them. Form is the
 	// digest of what they make of the act.
-	Changes []Change  `json:"changes,omitempty"`
-	Form    string    `json:"form,omitzero"`
+	Changes []Change `json:"changes,omitempty"`
+	Form    string   `json:"form,omitzero"`
+	// Passkey is the id of the passkey that was shown for this answer, and Signed what it
+	// signed, as JSON.
+	Passkey string    `json:"passkey,omitzero"`
+	Signed  string    `json:"signed,omitzero"`
 	At      time.Time `json:"at"`
 }
 
@@ -237,7 +244,7 @@ func Needs(reasons []act.Reason, now time.Time) (needs []Need, expires time.Time
 		}
 		n := Need{Rule: r.Rule, Code: r.Code, Message: r.Message, Quorum: 1}
 		if t := r.Terms; t != nil {
-			n.Quorum, n.Approvers, n.Another = max(t.Quorum, 1), t.Approvers, t.Another
+			n.Quorum, n.Approvers, n.Another, n.Passkey = max(t.Quorum, 1), t.Approvers, t.Another, t.Passkey
 			if t.Within > 0 {
 				within = min(within, t.Within)
 			}
@@ -251,7 +258,7 @@ func Needs(reasons []act.Reason, now time.Time) (needs []Need, expires time.Time
 
 // Same reports whether two needs ask the same for the same rule.
 func (n Need) Same(o Need) bool {
-	return n.Rule == o.Rule && n.Code == o.Code && n.Quorum == o.Quorum && n.Another == o.Another && slices.Equal(n.Approvers, o.Approvers)
+	return n.Rule == o.Rule && n.Code == o.Code && n.Quorum == o.Quorum && n.Another == o.Another && n.Passkey == o.Passkey && slices.Equal(n.Approvers, o.Approvers)
 }
 
 // Covers reports whether every need was asked for here already.
@@ -291,7 +298,7 @@ func (d *Decision) Wait(id string) bool {
 // Anybody reports whether nobody in particular is asked, and one answer is enough: then the
 // agent's own user may give it, in a window of the agent's.
 func (d *Decision) Anybody() bool {
-	return len(d.Needs) > 0 && !slices.ContainsFunc(d.Needs, func(n Need) bool { return n.Quorum > 1 || len(n.Approvers) > 0 || n.Another })
+	return len(d.Needs) > 0 && !slices.ContainsFunc(d.Needs, func(n Need) bool { return n.Quorum > 1 || len(n.Approvers) > 0 || n.Another || n.Passkey })
 }
 
 // Outside ends what is open, since the agent says that its own user agreed in its window
@@ -343,12 +350,18 @@ func (d *Decision) Answer(by act.Principal, a Answer, now time.Time) error {
 	if agree && a.Seen != d.Seen {
 		return ErrUnseen
 	}
+	if agree && d.WantsPasskey(by) {
+		switch {
+		case a.Passkey == "":
+			return ErrPasskey
+		case !a.For.Once() || a.Usual:
+			return fmt.Errorf("%w: a rule asks for a passkey, each time", ErrOnce)
+		}
+	}
 	if !agree {
-		a.For, a.Changes = Span{}, nil
+		a.For, a.Changes, a.Passkey, a.Signed = Span{}, nil, "", ""
 	}
-	if a.Form = ""; len(a.Changes) > 0 {
-		a.Form = formOf(a.Changes)
-	}
+	a.Form = FormOf(a.Changes)
 	if before := d.AnswerOf(by); agree && before != nil {
 		if sameForm(before.Changes, a.Changes) {
 			return ErrAnswered
@@ -395,8 +408,11 @@ type Form struct {
 	Answers []Answer // of those who agree to it
 }
 
-// formOf names the form that changes make of an act.
-func formOf(changes []Change) string {
+// FormOf names the form that changes make of an act; empty without any.
+func FormOf(changes []Change) string {
+	if len(changes) == 0 {
+		return ""
+	}
 	h := sha256.New()
 	fmt.Fprintf(h, "reeve form v1\n")
 	for _, c := range changes {
@@ -467,7 +483,7 @@ func (d *Decision) satisfied() bool {
 	for _, n := range d.Needs {
 		var agreed []string // each person once, by whatever credential
 		for _, a := range list {
-			if who := a.Holder(); n.asks(act.Principal{Name: a.By, Person: a.Person}) && !slices.Contains(agreed, who) {
+			if who := a.Holder(); (!n.Passkey || a.Passkey != "") && n.asks(act.Principal{Name: a.By, Person: a.Person}) && !slices.Contains(agreed, who) {
 				agreed = append(agreed, who)
 			}
 		}
@@ -476,6 +492,11 @@ func (d *Decision) satisfied() bool {
 		}
 	}
 	return len(d.Needs) > 0
+}
+
+// WantsPasskey reports whether who agrees must show a passkey: a rule that asks them wants it.
+func (d *Decision) WantsPasskey(by act.Principal) bool {
+	return slices.ContainsFunc(d.Needs, func(n Need) bool { return n.Passkey && n.asks(by) })
 }
 
 // another reports whether a rule asks somebody else than the person whose act it is.

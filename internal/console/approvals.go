@@ -14,6 +14,7 @@ import (
 	"reeve.example/reeve/internal/visible"
 	"reeve.example/reeve/internal/words"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -109,6 +110,7 @@ type actView struct {
 	Proposed []formView // by people, with changes
 	Editable []argumentView
 	Changed  []approval.Change    // by who agreed
+	Passkey  bool                 // who agrees shows a passkey
 	Same     []*approval.Decision // others that wait for the same, byte for byte
 }
 
@@ -230,6 +232,12 @@ func (v *visit) showApproval(status int, problem string) (view, error) {
 	} else {
 		a.Cannot = "your role, " + string(v.Role) + ", only looks"
 	}
+	if a.Passkey = h.WantsPasskey(v.By); a.Passkey && a.Cannot == "" && h.State == approval.Held {
+		var err error
+		if a.Cannot, err = v.noPasskey(); err != nil {
+			return view{}, err
+		}
+	}
 	if x := h.Exact; x != nil {
 		a.NoMore = x.Scope.Once
 		a.Editable = editable(x)
@@ -243,7 +251,7 @@ func (v *visit) showApproval(status int, problem string) (view, error) {
 			a.Changes = append(a.Changes, changeView{c.Pointer, c.Old, c.New})
 		}
 	}
-	if h.State == approval.Held && a.Cannot == "" {
+	if h.State == approval.Held && a.Cannot == "" && !a.Passkey { // each has a passkey shown for it alone
 		var err error
 		if a.Same, err = v.same(h); err != nil {
 			return view{}, err
@@ -297,10 +305,12 @@ func marked(p approval.Part) (list []piece) {
 	return list
 }
 
-// answer takes a person's answer. There is none that a key gives by itself: the form names
-// which button was pressed, and without one nothing is answered.
-func (v *visit) answer() (view, error) {
-	q := operator.ApprovalAnswer{Seen: v.PostFormValue("seen"), Decision: v.PostFormValue("decision"), Note: strings.TrimSpace(v.PostFormValue("note"))}
+// wanted is the answer that a form asks for, or what is wrong with it.
+func (v *visit) wanted(id string) (q operator.ApprovalAnswer, status int, problem string, err error) {
+	refuse := func(status int, problem string) (operator.ApprovalAnswer, int, string, error) {
+		return operator.ApprovalAnswer{}, status, problem, nil
+	}
+	q = operator.ApprovalAnswer{Seen: v.PostFormValue("seen"), Decision: v.PostFormValue("decision"), Note: strings.TrimSpace(v.PostFormValue("note"))}
 	button, form, _ := strings.Cut(v.PostFormValue("answer"), " ")
 	switch button {
 	case "once":
@@ -309,18 +319,18 @@ func (v *visit) answer() (view, error) {
 		q.Answer, q.Form = "approve", form
 	case "changed":
 		var shown operator.ApprovalShown
-		if err := v.ask("GET", "/approvals/"+url.PathEscape(v.PathValue("id")), nil, &shown); err != nil {
-			return view{}, err
+		if err := v.ask("GET", "/approvals/"+url.PathEscape(id), nil, &shown); err != nil {
+			return q, 0, "", err
 		}
 		if shown.Exact != nil {
 			q.Changes = v.changesOf(shown.Exact)
 		}
 		if q.Answer = "approve"; len(q.Changes) == 0 {
-			return v.showApproval(http.StatusUnprocessableEntity, "Nothing was changed: change an argument, or approve it as it is.")
+			return refuse(http.StatusUnprocessableEntity, "Nothing was changed: change an argument, or approve it as it is.")
 		}
 		for _, c := range q.Changes {
 			if !c.Value.IsValid() {
-				return v.showApproval(http.StatusUnprocessableEntity, "What is a number, a list or an object stays JSON, which this is not: "+string(c.Value))
+				return refuse(http.StatusUnprocessableEntity, "What is a number, a list or an object stays JSON, which this is not: "+string(c.Value))
 			}
 		}
 	case "session":
@@ -328,15 +338,33 @@ func (v *visit) answer() (view, error) {
 	case "until":
 		hours := map[string]time.Duration{"1h": time.Hour, "8h": 8 * time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}[v.PostFormValue("until")]
 		if hours == 0 {
-			return v.showApproval(http.StatusBadRequest, "Choose for how long you agree.")
+			return refuse(http.StatusBadRequest, "Choose for how long you agree.")
 		}
 		q.Answer, q.For.Until = "approve", v.console.Now().Add(hours)
 	case "deny":
 		if q.Answer = "deny"; q.Note == "" {
-			return v.showApproval(http.StatusUnprocessableEntity, "Say why: the agent is told your reason, and goes on by it.")
+			return refuse(http.StatusUnprocessableEntity, "Say why: the agent is told your reason, and goes on by it.")
 		}
 	default:
-		return v.showApproval(http.StatusBadRequest, "Nothing was answered: choose one of the buttons.")
+		return refuse(http.StatusBadRequest, "Nothing was answered: choose one of the buttons.")
+	}
+	return q, 0, "", nil
+}
+
+// answer takes a person's answer. There is none that a key gives by itself: the form names
+// which button was pressed, and without one nothing is answered.
+func (v *visit) answer() (view, error) {
+	q, status, problem, err := v.wanted(v.PathValue("id"))
+	if err != nil {
+		return view{}, err
+	}
+	if problem != "" {
+		return v.showApproval(status, problem)
+	}
+	if proof := v.PostFormValue("proof"); proof != "" {
+		if err := json.Unmarshal([]byte(proof), &q.Passkey); err != nil {
+			return v.showApproval(http.StatusBadRequest, "Your answer was not taken: the browser sent nothing that a passkey signed.")
+		}
 	}
 	var after approval.Decision
 	if err := v.ask("POST", "/approvals/"+url.PathEscape(v.PathValue("id")), q, &after); err != nil {

@@ -123,6 +123,7 @@ func (c *Console) table() []page {
 		{"{$}", anybody, (*visit).today, nil},
 		{"approvals", answering, (*visit).approvals, nil},
 		{"approvals/{id}", answering, (*visit).approval, (*visit).answer},
+		{"passkeys", answers, (*visit).passkeys, (*visit).changePasskeys},
 		{"live", looking, (*visit).live, nil},
 		{"sessions", looking, (*visit).runs, nil},
 		{"session", looking, (*visit).run, nil},
@@ -155,6 +156,7 @@ func (c *Console) Routes() []server.Route {
 		{Pattern: "POST " + home + "login", Handler: own(c.login), MaxBody: maxForm, Who: nobody},
 		{Pattern: "POST " + home + "logout", Handler: own(c.logout), Who: nobody},
 		{Pattern: "GET " + home + "evidence", Handler: http.HandlerFunc(c.evidence), Who: c.who},
+		{Pattern: "POST " + home + "passkeys/challenge", Handler: own(c.challenge), MaxBody: maxForm, Who: c.who},
 		{Pattern: "GET " + home + "events", Handler: http.HandlerFunc(c.events), Who: c.who},
 		{Pattern: "GET " + home, Handler: http.HandlerFunc(c.missing), Who: c.who},
 	}
@@ -311,7 +313,7 @@ type navItem struct {
 // nav is the way to the pages that a role may see.
 func (v *visit) nav() (items []navItem) {
 	at, _, _ := strings.Cut(strings.TrimPrefix(v.URL.Path, home), "/")
-	if list, is := map[string]string{"session": "sessions", "habits": "agents", "bill": "agents", "decisions": "live"}[at]; is {
+	if list, is := map[string]string{"session": "sessions", "passkeys": "approvals", "habits": "agents", "bill": "agents", "decisions": "live"}[at]; is {
 		at = list
 	}
 	for _, item := range []struct {
@@ -388,6 +390,7 @@ func (c *Console) Code() http.Handler {
 			server.WriteJSON(w, http.StatusForbidden, map[string]string{"error": "Your role is " + string(role) + ", which may not do this."})
 			return
 		}
+		by.Method = "console" // a browser that is let in is not the socket
 		text, ends := c.sessions.code(c.Auth.Vouched(by, role))
 		server.WriteJSON(w, http.StatusOK, Code{text, ends})
 	})

@@ -512,6 +512,8 @@ type Reply struct {
 	// Changes are what the person changes in the act's arguments: they agree to that form
 	// of it, once, and to no other. Old is not looked at.
 	Changes []approval.Change
+	// Passkey is what the person's passkey signed, where a rule asks for it.
+	Passkey *Proof
 	// Form, when not empty, is the digest of the changes that somebody else proposed: the
 	// person agrees to these, byte for byte.
 	Form string
@@ -521,9 +523,6 @@ type Reply struct {
 // new state, once that is durable; the errors are those of
 // approval.Decision.Answer, ledger.ErrNotFound, and ErrChanged.
 func (g *Guard) Answer(ctx context.Context, id string, by act.Principal, r Reply) (*approval.Decision, error) {
-	if g.cfg.Redact != 0 { // the note is for the record, and for the agent
-		r.Note = risk.Mask(r.Note, risk.Scan(r.Note, g.cfg.Redact, nil))
-	}
 	what := "approve"
 	if !r.Agree {
 		what = "deny"
@@ -532,6 +531,14 @@ func (g *Guard) Answer(ctx context.Context, id string, by act.Principal, r Reply
 	span, err := r.For.At(now)
 	if err != nil {
 		return nil, err
+	}
+	var was asked
+	if r.Passkey != nil { // it is answered once, whatever becomes of the answer
+		was = g.challenges.take(r.Passkey.Nonce)
+	}
+	note := r.Note
+	if g.cfg.Redact != 0 { // it is for the record, and for the agent
+		r.Note = risk.Mask(r.Note, risk.Scan(r.Note, g.cfg.Redact, nil))
 	}
 	return g.changeApproval(ctx, id, by, what, func(h *approval.Decision) (bool, []*Item, error) {
 		if r.Decision != "" && r.Decision != h.Decision {
@@ -556,11 +563,21 @@ func (g *Guard) Answer(ctx context.Context, id string, by act.Principal, r Reply
 				return false, nil, fmt.Errorf("%w, or until a time: it names no session", approval.ErrOnce)
 			}
 		}
-		was := h.State
-		if err := h.Answer(by, approval.Answer{Agree: r.Agree, Seen: r.Seen, Note: r.Note, For: span, Usual: r.Agree && r.Usual, Changes: changes}, now); err != nil {
+		before := h.State
+		answer := approval.Answer{Agree: r.Agree, Seen: r.Seen, Note: r.Note, For: span, Usual: r.Agree && r.Usual, Changes: changes}
+		var taught []*Item
+		if r.Agree && h.WantsPasskey(by) {
+			said := r
+			said.Note = note
+			var used *Item
+			if answer.Passkey, answer.Signed, used, err = g.prove(ctx, by, r.Passkey, was, aboutApproval(h, by, &said, approval.FormOf(changes))); err != nil {
+				return false, nil, err
+			}
+			taught = append(taught, used)
+		}
+		if err := h.Answer(by, answer, now); err != nil {
 			return false, nil, err
 		}
-		var taught []*Item
 		if h.State == approval.Approved && h.Usual() {
 			item, err := g.teach(ctx, h.Decision, by)
 			if err != nil {
@@ -575,7 +592,7 @@ func (g *Guard) Answer(ctx context.Context, id string, by act.Principal, r Reply
 				return true, taught, err
 			}
 			return true, append(taught, item), nil
-		case was == approval.Approved && h.State == approval.Revoked && h.Grant != "":
+		case before == approval.Approved && h.State == approval.Revoked && h.Grant != "":
 			grant, item, err := g.grants.Get(ctx, h.Grant)
 			if err != nil || grant == nil || grant.Approval != h.ID || grant.Revoke(by, r.Note, now) != nil {
 				return true, nil, err
@@ -693,6 +710,7 @@ func (g *Guard) changeApproval(ctx context.Context, id string, by act.Principal,
 			return nil, nil, err
 		}
 		note := Admin("approval."+what, by, detailsOf(h, what))
+		note.Plain = note.Details["passkey"] != "" // what was signed looks like a secret, and is none
 		if h.State == approval.Denied || h.State == approval.Revoked {
 			note.Habits = g.refused(ctx, h)
 		}
@@ -714,7 +732,7 @@ func detailsOf(h *approval.Decision, what string) map[string]string {
 	}
 	if last := len(h.Answers) - 1; last >= 0 && what != "expire" {
 		answer := &h.Answers[last]
-		for name, value := range map[string]string{"seen": answer.Seen, "note": answer.Note, "for": spanOf(answer.For), "grant": h.Grant, "usual": map[bool]string{true: "said"}[answer.Usual]} {
+		for name, value := range map[string]string{"seen": answer.Seen, "note": answer.Note, "for": spanOf(answer.For), "grant": h.Grant, "usual": map[bool]string{true: "said"}[answer.Usual], "passkey": answer.Passkey, "signed": answer.Signed} {
 			if value != "" {
 				details[name] = value
 			}

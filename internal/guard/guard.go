@@ -25,6 +25,7 @@ import (
 	"reeve.example/reeve/internal/habits"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/links"
+	"reeve.example/reeve/internal/passkey"
 	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/quota"
 	"reeve.example/reeve/internal/rawjson"
@@ -71,6 +72,9 @@ type Config struct {
 	Serves func() error
 	// Quotas bound what one principal may have.
 	Quotas Quotas
+	// Passkeys is where people use passkeys; the zero value for nowhere: who is asked for one
+	// then cannot agree.
+	Passkeys passkey.Site
 	// Shared has the quotas together with other nodes; nil where there are none.
 	Shared quota.Shared
 	// Refused is called when a principal's bound was reached, with its name; nil for none.
@@ -123,10 +127,12 @@ type Guard struct {
 	unusual      *Items[habits.Unusual]
 	scholar      scholar
 
-	approvals *Items[approval.Decision]
-	grants    *Items[approval.Grant]
-	agents    *Items[agent.Agent]
-	strangers *Items[agent.Agent]
+	approvals  *Items[approval.Decision]
+	grants     *Items[approval.Grant]
+	passkeys   *Items[Passkey]
+	challenges challenges
+	agents     *Items[agent.Agent]
+	strangers  *Items[agent.Agent]
 
 	agentsRead agentsRead
 	barred     atomic.Pointer[map[string]agent.State] // agents that are suspended or revoked
@@ -167,6 +173,7 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	if cfg.Shared != nil {
 		g.contents.shared = &quota.Portions{From: cfg.Shared, Now: cfg.Now}
 	}
+	g.passkeys = newPasskeys(g)
 	g.approvals, g.grants, g.agents, g.strangers = newApprovals(g), newGrants(g), newAgents(g), newStrangers(g)
 	var err error
 	if g.sessions, err = newMemory(cfg.Store, cfg.Log, cfg.SessionBytes, cfg.Shared != nil); err != nil {

@@ -35,7 +35,7 @@ import (
 // are asked whether they mean it.
 var Deciding = []string{
 	"approvals approve", "approvals deny", "approvals revoke",
-	"keys create", "keys revoke",
+	"keys create", "keys revoke", "passkeys confirm", "passkeys revoke",
 	"agents reset-key", "agents resume", "agents revoke", "agents suspend",
 	"ledger erase", "ledger prune", "restore",
 	"hook install", "hook uninstall", "mcp install", "mcp tools approve", "mcp tools forget", "mcp tools refuse",

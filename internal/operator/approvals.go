@@ -88,6 +88,8 @@ type ApprovalAnswer struct {
 	Changes []ArgumentChange `json:"changes,omitempty"`
 	// Form is, in place of them, the digest of changes that somebody else proposed.
 	Form string `json:"form,omitzero"`
+	// Passkey is what the approver's passkey signed for this answer, where a rule asks for it.
+	Passkey *guard.Proof `json:"passkey,omitzero"`
 }
 
 // ArgumentChange gives an argument of an act another value.
@@ -99,17 +101,26 @@ type ArgumentChange struct {
 // maxNote is the longest note of a person, in bytes.
 const maxNote = 2000
 
-func (o *API) answerApproval(r *http.Request, by act.Principal, q ApprovalAnswer) (*approval.Decision, error) {
+// replyOf checks an answer as far as it can be without what is answered.
+func replyOf(q *ApprovalAnswer) (reply guard.Reply, err error) {
 	if q.Answer != "approve" && q.Answer != "deny" || len(q.Note) > maxNote {
-		return nil, badRequest("want {\"answer\": \"approve\" or \"deny\"}, with a note of at most 2000 bytes")
+		return reply, badRequest("want {\"answer\": \"approve\" or \"deny\"}, with a note of at most 2000 bytes")
 	}
-	reply := guard.Reply{Agree: q.Answer == "approve", Seen: q.Seen, Decision: q.Decision, Note: q.Note, For: q.For, Usual: q.Usual, Form: q.Form}
+	reply = guard.Reply{Agree: q.Answer == "approve", Seen: q.Seen, Decision: q.Decision, Note: q.Note, For: q.For, Usual: q.Usual, Form: q.Form, Passkey: q.Passkey}
 	for _, c := range q.Changes {
 		reply.Changes = append(reply.Changes, approval.Change{Pointer: c.Pointer, New: string(c.Value)})
 	}
+	return reply, nil
+}
+
+func (o *API) answerApproval(r *http.Request, by act.Principal, q ApprovalAnswer) (*approval.Decision, error) {
+	reply, err := replyOf(&q)
+	if err != nil {
+		return nil, err
+	}
 	h, err := o.Guard.Answer(r.Context(), r.PathValue("id"), by, reply)
 	if err != nil {
-		err = o.failed("the answer was not recorded", err)
+		err = o.failed("the answer was not recorded", o.inTheConsole(r.PathValue("id"), err))
 	}
 	return h, err
 }

@@ -33,6 +33,7 @@ import (
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/nodes"
+	"reeve.example/reeve/internal/passkey"
 	"reeve.example/reeve/internal/replay"
 	"reeve.example/reeve/internal/retention"
 	"reeve.example/reeve/internal/server"
@@ -141,6 +142,10 @@ func (o *API) table() []row {
 		{"GET /approvals/{id}", answers, 0, serve(o.showExact)},
 		{"GET /approvals/{id}", looking, 0, serve(o.showKept)},
 		{"POST /approvals/{id}", answers, maxAnswer, serve(o.answerApproval)},
+		{"GET /admin/passkeys", answers, 0, serve(o.listPasskeys)},
+		{"POST /admin/passkeys", answers, maxAnswer, serve(o.registerPasskey)},
+		{"POST /admin/passkeys/challenge", answers, maxAnswer, serve(o.challengePasskey)},
+		{"POST /admin/passkeys/{id}", answers, maxAnswer, serve(o.changePasskey)},
 		{"GET /pushes", looking, 0, serve(o.listPushes)},
 		{"GET /grants/{id}", asked, 0, serve(o.showGrant)},
 		{"GET /grants", asked, 0, serve(o.listGrants)},
@@ -258,14 +263,17 @@ func (o *API) failed(what string, err error) error {
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 		return problem{http.StatusNotFound, errors.New("there is nothing of this name")}
-	case errors.Is(err, approval.ErrSpan), errors.Is(err, guard.ErrChanges):
+	case errors.Is(err, approval.ErrSpan), errors.Is(err, guard.ErrChanges), errors.Is(err, guard.ErrLabel):
 		return problem{http.StatusBadRequest, err}
-	case errors.Is(err, approval.ErrOwn), errors.Is(err, approval.ErrNotAsked), errors.Is(err, approval.ErrSame), errors.Is(err, approval.ErrWho):
+	case errors.Is(err, approval.ErrOwn), errors.Is(err, approval.ErrNotAsked), errors.Is(err, approval.ErrSame), errors.Is(err, approval.ErrWho),
+		errors.Is(err, approval.ErrPasskey), errors.Is(err, passkey.ErrRefused), errors.Is(err, passkey.ErrCounter),
+		errors.Is(err, guard.ErrNoPasskey), errors.Is(err, guard.ErrWaits), errors.Is(err, guard.ErrSelf), errors.Is(err, guard.ErrNoSite):
 		return problem{http.StatusForbidden, err}
 	case errors.Is(err, approval.ErrEnded), errors.Is(err, approval.ErrAnswered), errors.Is(err, guard.ErrChanged),
 		errors.Is(err, approval.ErrUnseen), errors.Is(err, approval.ErrUnshown), errors.Is(err, guard.ErrSealed),
 		errors.Is(err, approval.ErrOnce), errors.Is(err, agent.ErrRevoked), errors.Is(err, guard.ErrNoKey),
-		errors.Is(err, guard.ErrForgotten), errors.Is(err, guard.ErrNoLabel):
+		errors.Is(err, guard.ErrForgotten), errors.Is(err, guard.ErrNoLabel),
+		errors.Is(err, guard.ErrChallenge), errors.Is(err, guard.ErrMany):
 		return problem{http.StatusConflict, err}
 	}
 	o.Logger.Error(what, "error", err)

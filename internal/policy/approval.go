@@ -10,7 +10,7 @@ import (
 	"reeve.example/reeve/internal/words"
 )
 
-var approvalKeys = []string{"quorum", "approvers", "another", "within"}
+var approvalKeys = []string{"quorum", "approvers", "another", "passkey", "within"}
 
 // Limits of what a rule asks of people.
 const (
@@ -54,6 +54,11 @@ func (d *document) readApproval(r *rule, n *node) {
 	if o := v.Get("another"); o != nil {
 		if t.Another = o.Text == "true"; o.Kind != rawjson.Bool {
 			d.at(o, "", "another is true or false")
+		}
+	}
+	if p := v.Get("passkey"); p != nil {
+		if t.Passkey = p.Text == "true"; p.Kind != rawjson.Bool {
+			d.at(p, "", "passkey is true or false")
 		}
 	}
 	if w := v.Get("within"); w != nil {
