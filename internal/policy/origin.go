@@ -4,6 +4,9 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -169,7 +172,7 @@ func (e *evaluation) trace(argument, value string) (provenance.Origin, int64) {
 	if o == provenance.Unknown && e.in.Session.Instructed != nil && e.in.Session.Instructed(value) {
 		return provenance.Own, 0
 	}
-	if o < provenance.Own && e.set.isOwn(value) {
+	if o < provenance.Own && (e.set.isOwn(value) || e.eachNamed(value)) {
 		return provenance.Own, 0
 	}
 	if o < provenance.User && values != nil && e.endorsed(argument, value) {
@@ -201,13 +204,86 @@ func (e *evaluation) traceIn(m *provenance.Memory, value string) (provenance.Ori
 	return o, step
 }
 
-// isOwn reports whether the policy says that a value is one's own wherever it stands.
+// isOwn reports whether the policy says that a value is one's own wherever it stands. A
+// glob names one value each: what it stands for must be within one.
 func (s *Set) isOwn(value string) bool {
 	if len(s.ownValues) == 0 || len(value) > maxGlobText {
 		return false
 	}
 	f := canon.Text(value)
-	return slices.ContainsFunc(s.ownValues, func(g string) bool { return glob.Match(g, f) })
+	return slices.ContainsFunc(s.ownValues, func(g string) bool { return glob.Match(g, f) && ofOne(g, f) })
+}
+
+// eachNamed reports whether a value is several in one text, as a list of addresses is, or one
+// in the form of a letter's head ("Bob" <bob@corp.example>), and each of them is one's own or
+// the user's. Not one word of it may be anybody else's.
+func (e *evaluation) eachNamed(value string) bool {
+	if len(e.set.ownValues) == 0 || len(value) > maxGlobText {
+		return false
+	}
+	parts := provenance.Parts(value)
+	return len(parts) > 0 && !slices.ContainsFunc(parts, func(p provenance.Part) bool {
+		if e.set.isOwn(p.Text) {
+			return false
+		}
+		values := e.in.Session.Values
+		return !p.Stands || values == nil || values.Origin(p.Text) < provenance.Own
+	})
+}
+
+// ofOne reports whether a text that a glob matches does so with stars that stay within one
+// value: a star is no space, comma, bracket or control character, and no second @, or else
+// "*@corp.example" would be "eve@evil.example, bob@corp.example", too. Signs of a path and
+// of a query it is only where the glob has said whose they are: https://corp.example/*.
+func ofOne(pattern, text string) bool {
+	if !strings.ContainsAny(pattern, "*?") {
+		return true
+	}
+	if strings.Count(text, "@") > max(1, strings.Count(pattern, "@")) {
+		return false
+	}
+	row := make([]bool, len(text)+1, 256) // whether the pattern so far matches that much of the text
+	row[0] = true
+	for i := range len(pattern) {
+		switch c := pattern[i]; c {
+		case '*', '?':
+			below := placed(pattern[:i])
+			next := make([]bool, len(row), 256)
+			next[0] = c == '*' && row[0]
+			for at, r := range text {
+				to := at + utf8.RuneLen(r)
+				next[to] = c == '*' && row[to] || oneValue(r, below) && (row[at] || c == '*' && next[at])
+			}
+			row = next
+		default:
+			for n := len(text); n > 0; n-- {
+				row[n] = row[n-1] && text[n-1] == c
+			}
+			row[0] = false
+		}
+	}
+	// What goes up from a folder is no longer in it.
+	return row[len(text)] && (strings.Contains(pattern, "..") || !slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return r == '/' }), ".."))
+}
+
+// placed reports whether a glob has named a place before a star: a host, and a slash behind
+// it, or a folder.
+func placed(before string) bool {
+	if _, rest, is := strings.Cut(before, "://"); is {
+		before = rest
+	}
+	return strings.Contains(before, "/")
+}
+
+// oneValue reports whether a character can be in the midst of one value.
+func oneValue(r rune, below bool) bool {
+	switch {
+	case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r):
+		return true
+	case below:
+		return strings.ContainsRune("._-+~=@/?&:%#!$", r)
+	}
+	return strings.ContainsRune("._-+~=@", r)
 }
 
 // endorsed reports whether a person has agreed to a value for this tool and for each

@@ -207,13 +207,14 @@ func (e *evaluation) argumentTargets(list []target, patterns []argument, arg *ac
 	name := ""
 	for _, p := range patterns {
 		if name == "" {
-			name = canon.FoldMember(jsonAdapter{&e.reading}.text(arg.Name))
+			name = memberForm(jsonAdapter{&e.reading}.text(arg.Name))
 		}
 		if !glob.Match(p.glob, name) {
 			continue
 		}
 		doc, err := rawjson.Parse(arg.Value)
-		if err != nil {
+		if err != nil { // a value that nobody named
+			list = addTarget(list, target{argument: arg.Name, text: string(arg.Value)})
 			continue
 		}
 		list = e.scalars(list, doc.Root(), p.path, arg.Name)
@@ -241,14 +242,15 @@ func (e *evaluation) scalars(list []target, v rawjson.Value, way []string, name 
 			list = e.scalars(list, m, below, name)
 		}
 	case rawjson.Object:
+		set := isSet(v)
 		for member, m := range v.Members() {
 			switch {
 			case len(way) == 0:
-				if !plainMember(member) {
+				if set || !plainMember(member) {
 					list = addTarget(list, target{argument: name, text: jsonAdapter{&e.reading}.text(member)})
 				}
 				list = e.scalars(list, m, nil, name)
-			case way[0] == "*" || canon.FoldMember(member) == canon.FoldMember(way[0]):
+			case way[0] == "*" || memberForm(member) == memberForm(way[0]):
 				list = e.scalars(list, m, way[1:], name)
 			}
 		}
@@ -256,10 +258,36 @@ func (e *evaluation) scalars(list []target, v rawjson.Value, way []string, name 
 	return list
 }
 
+// memberForm is the form in which the names of control arguments are compared: ｂｃｃ is
+// bcc to whoever folds what is typed, and a name too many asks once too often.
+func memberForm(name string) string { return canon.FoldMember(canon.Text(name)) }
+
+// isSet reports whether an object is a set: its values say yes, no, how many, or nothing,
+// and what it is about are its names.
+func isSet(v rawjson.Value) bool {
+	some := false
+	for _, m := range v.Members() {
+		switch m.Kind() {
+		case rawjson.String:
+			if m.Text() != "" {
+				return false
+			}
+		case rawjson.Array, rawjson.Object:
+			if m.Len() > 0 {
+				return false
+			}
+		}
+		some = true
+	}
+	return some
+}
+
 // plainMember reports whether a member's name is no more than that: letters and marks
 // between words.
 func plainMember(name string) bool {
-	return len(name) <= 40 && !strings.ContainsFunc(name, func(r rune) bool { return r|0x20-'a' >= 26 && r != '_' && r != '-' && r != ' ' || r >= 0x80 })
+	return len(name) <= 40 && !strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '_' && r != '-' && r != ' '
+	})
 }
 
 // reached adds the hosts and paths that a call would reach, as it is read for hazards.

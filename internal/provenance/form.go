@@ -411,7 +411,8 @@ func mailboxes(s string) string {
 		inside.WriteString(box + " ")
 		rest = next
 	}
-	plain := true
+	// Nor does what begins another line of a letter's head.
+	plain := !strings.ContainsAny(outside.String(), "\r\n\u0085\u2028\u2029") || strings.IndexByte(outside.String(), ':') < 0
 	words(outside.String(), func(w string, _ bool) {
 		_, kind := form(w)
 		plain = plain && !kind.stands()
@@ -420,6 +421,29 @@ func mailboxes(s string) string {
 		return s
 	}
 	return strings.TrimSpace(inside.String())
+}
+
+// A Part is one of the values that a text names together, as a list of addresses does.
+type Part struct {
+	Text   string
+	Stands bool // it names one thing by itself
+}
+
+// Parts takes a value apart as a text that is read is: at spaces, commas, brackets, quotes
+// and controls, whichever of them a mailer takes for the end of an address.
+func Parts(value string) (list []Part) {
+	s := mailboxes(fold(value))
+	if j, ok := joined(s); ok {
+		return []Part{{j, true}}
+	}
+	words(s, func(w string, _ bool) {
+		f, kind := form(w)
+		if kind == address { // whose scheme and user count
+			f = w
+		}
+		list = append(list, Part{f, kind.stands()})
+	})
+	return list
 }
 
 // grouped gathers words that are groups of one number while a text is read: of digits,
