@@ -504,7 +504,7 @@ func (c *Config) check() error {
 	if c.Hook.Unreachable != "block" && c.Hook.Unreachable != "decide" {
 		fail("hook.unreachable: choose block or decide, not %q", c.Hook.Unreachable)
 	}
-	if c.Organization != "" && !organizationName.MatchString(c.Organization) {
+	if c.Organization != "" && !organizationName(c.Organization) {
 		fail("organization: %q is no name of letters, digits, dots, dashes and underscores, up to 63 of them", c.Organization)
 	}
 	if c.Organization != "" && len(c.Organizations) > 0 {

@@ -13,7 +13,6 @@ import (
 
 	"reeve.example/reeve/executor"
 	"reeve.example/reeve/internal/datadir"
-	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/nodes"
 	"reeve.example/reeve/internal/server"
 )
@@ -23,8 +22,12 @@ import (
 // check that somebody forgot. Shared are the process, and the addresses that one node,
 // everybody's, listens at for all of them. Which one is meant the host name says.
 
-// organizationName is what a token's claim, a ledger's origin and a message can hold alike.
-var organizationName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+// organizationName reports whether a name can stand in a token's claim, a ledger's origin and
+// a message alike.
+func organizationName(name string) bool {
+	letters := strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+	return letters == "" && len(name) <= 63 && !strings.ContainsAny(name[:1], "._-")
+}
 
 // ofListener are the settings of the node that listens. An organization's file does not
 // have them: they would be refused at best, and mean nothing at worst.
