@@ -49,7 +49,7 @@ func (e *examination) goes(text string, changes bool) {
 			for _, p := range e.g.places {
 				switch rel := compare(parts, p.parts); {
 				case rel == above && removes && p.kind != program && p.kind != setting && e.belongs(parts) && len(parts) == len(p.parts)-1:
-					e.tampers("take away or close a folder in which " + p.kind.String() + " lies")
+					e.tampers("take away or close a folder in which " + p.kind.String() + p.kind.lies())
 				case rel != within:
 				case p.kind == secret:
 					e.tampers("reach for " + p.kind.String())
@@ -96,7 +96,7 @@ func (e *examination) code(text string) {
 			above := p.parts[:len(p.parts)-1]
 			below, ok := strings.CutPrefix("/"+strings.Join(above, "/"), strings.ToLower(e.g.home)+"/")
 			if below = strings.ReplaceAll(below, "/", ""); ok && len(below) >= 8 && strings.Contains(plain, below) && (p.kind != setting || e.armed(p)) {
-				e.tampers("take away or close a folder in which " + p.kind.String() + " lies")
+				e.tampers("take away or close a folder in which " + p.kind.String() + p.kind.lies())
 			}
 		}
 	}

@@ -27,7 +27,8 @@ var (
 	// enders take away or close whole folders.
 	enders = words("rm rmdir unlink mv shred wipe srm trash trash-put gio chmod chown chgrp chattr setfacl rename mount umount bindfs find fd fdfind truncate perl rsync remove-item ri rd del erase move-item mi rename-item rni takeown icacls")
 	// killers end processes by name or number.
-	killers = words(`kill pkill killall killall5 skill snice fuser systemctl service launchctl rc-service initctl supervisorctl docker podman taskkill stop-process
+	killers = words(`kill pkill killall killall5 skill snice fuser systemctl service launchctl rc-service initctl supervisorctl docker podman taskkill tskill stop-process spps stop-service spsv set-service suspend-service
+		kill-port killport kill-port-process fkill fkill-cli portkill freeport wmic sc net remove-ciminstance invoke-cimmethod
 		dbus-send busctl gdbus qdbus gdb lldb strace ltrace gcore prlimit reptyr bpftrace iptables ip6tables nft ufw firewall-cmd pfctl ss tc`)
 	// gitLooks are the subcommands of git that change no file of the folder.
 	gitLooks = words("add diff log show status commit blame grep ls-files check-ignore branch tag push fetch config-get rev-parse shortlog describe cat-file reflog")
@@ -551,10 +552,10 @@ func (e *examination) path(name string, parts []string, target bool, words []str
 				continue
 			}
 			if p.kind != setting && p.kind != program && e.unknown(name) && e.belongs(parts) {
-				e.tampers("change a folder in which " + p.kind.String() + " lies, in a way that is not known")
+				e.tampers("change a folder in which " + p.kind.String() + p.kind.lies() + ", in a way that is not known")
 			}
 			if name == "chmod" && slices.ContainsFunc(words, closes) && (p.kind != setting || e.armed(p)) {
-				e.tampers("close a folder in which " + p.kind.String() + " lies")
+				e.tampers("close a folder in which " + p.kind.String() + p.kind.lies())
 			}
 			recursive := name != "chmod" && name != "chown" && name != "chgrp" && name != "rmdir" && name != "rm" ||
 				slices.ContainsFunc(words, func(w string) bool {
@@ -563,7 +564,7 @@ func (e *examination) path(name string, parts []string, target bool, words []str
 			switch {
 			case enders[name] && recursive && !looks:
 				if p.kind != setting || e.armed(p) {
-					e.tampers("take away or close a folder in which " + p.kind.String() + " lies")
+					e.tampers("take away or close a folder in which " + p.kind.String() + p.kind.lies())
 				}
 			case p.kind == secret && copiers[name] && name != "cat" && name != "ln" && len(words) > 1:
 				e.tampers("copy " + p.kind.String() + ", which lies in that folder")

@@ -198,7 +198,7 @@ func (e *examination) filled(parts []string) {
 		}
 		switch {
 		case rel == above:
-			e.tampers(apart + p.kind.String() + " lies (use a folder of its own)")
+			e.tampers(apart + p.kind.String() + p.kind.lies() + " (use a folder of its own)")
 		case rel == within && p.kind != setting:
 			e.tampers("change " + p.kind.String())
 		case rel == within && e.armed(p):

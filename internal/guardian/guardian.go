@@ -88,7 +88,15 @@ const (
 )
 
 func (k kind) String() string {
-	return [...]string{"", "the guardian's own data", "what the guardian decides by", "the guardian's program", "the settings that have the guardian asked"}[k]
+	return [...]string{"", "the guardian's own data", "what the guardian decides by", "the guardian's program", "the agents' settings by which the guardian is asked"}[k]
+}
+
+// lies is the verb for it, where it is what a folder holds.
+func (k kind) lies() string {
+	if k == setting {
+		return " lie"
+	}
+	return " lies"
 }
 
 type place struct {
@@ -414,6 +422,7 @@ type examination struct {
 	cut                  bool                  // not all is noted that may be listed, or be a list
 	listSize             int64                 // bytes of lists that were read
 	tooMuch              bool                  // a bound was reached: what stands behind it was not looked at
+	allProcesses         bool                  // the folders of all processes are listed
 	someProcess          bool                  // a process that is not known is reached for, below /proc
 	trees                []string              // a variable says where git's files lie
 	goBin                string                // and where go puts programs
@@ -569,6 +578,8 @@ var telling = []string{
 func (e *examination) watch(observe func(*hazard.Watch)) {
 	observe(&hazard.Watch{
 		Command: e.command,
+		Windows: e.ofWindows,
+		Which:   e.which,
 		File: func(p string, writes bool, content string, known bool) {
 			if strings.HasPrefix(p, "/dev/tcp/") && e.port(p[strings.LastIndexByte(p, '/')+1:]) {
 				e.tampers("speak to the guardian past what looks at requests")

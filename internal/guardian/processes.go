@@ -1,10 +1,12 @@
 package guardian
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/risk/hazard"
 )
@@ -14,6 +16,9 @@ import (
 func (e *examination) process(parts []string) {
 	if len(parts) < 2 || parts[0] != "proc" || e.g.pid == "" {
 		return
+	}
+	if all, err := path.Match(parts[1], e.g.pid); len(parts) == 2 && err == nil && all {
+		e.allProcesses = true
 	}
 	if len(parts) < 3 || slices.Contains([]string{"status", "stat", "cmdline", "comm"}, parts[2]) {
 		return
@@ -31,9 +36,21 @@ func (e *examination) seeks(c *hazard.Command, name string) {
 	switch name {
 	case "lsof", "ss", "netstat", "fuser": // who has the node's port, or its files
 		e.sought = e.sought || slices.ContainsFunc(c.Words, func(w string) bool { return e.port(w) })
+	case "get-process", "gps", "get-service", "gsv", "get-ciminstance", "get-wmiobject", "gcim", "gwmi", "get-nettcpconnection", "tasklist":
+		e.sought = e.sought || slices.ContainsFunc(c.Words, func(w string) bool {
+			w = strings.ToLower(w)
+			return e.port(w) || slices.ContainsFunc(e.g.programs, func(p string) bool {
+				return strings.Contains(w, p) || pattern(w, []string{p}) && strings.ContainsAny(w, "*?")
+			})
+		})
 	case "pgrep", "pidof", "grep", "egrep", "awk", "gawk", "sed", "rg":
 		e.sought = e.sought || slices.ContainsFunc(c.Words, func(w string) bool {
 			w = strings.ToLower(strings.Trim(w, "/{}"))
+			if strings.Contains(w, " ") && slices.ContainsFunc(strings.Fields(w), func(f string) bool {
+				return slices.Contains(e.g.programs, f) || strings.ContainsAny(f, "[.*") && len(f) < 32 && pattern(f, e.g.programs)
+			}) {
+				return true // pgrep -f 'reeve serve'
+			}
 			return slices.ContainsFunc(e.g.programs, func(p string) bool { return w == p || strings.Contains(w, p+"/{") }) || strings.ContainsAny(w, "[.*") && len(w) < 32 && pattern(w, e.g.programs)
 		})
 	}
@@ -58,15 +75,42 @@ func number(text, n string) bool {
 	return false
 }
 
+// eachProcess names the folders of all processes, to go through them.
+var eachProcess = lazyregexp.New(`/proc/+(?:\*|\[[^\]]*\]\*?)/?(?:[\s;)"'|]|$)`)
+
+// ofWindows looks at a command of Windows: what it does to files is looked at by the tools that
+// change them.
+func (e *examination) ofWindows(c *hazard.Command) {
+	name := strings.TrimLeft(base(c.Name), "(&")
+	e.seeks(c, name)
+	e.ends(c, name)
+	if e.sought && (strings.HasSuffix(name, ".kill") || strings.HasSuffix(name, ".terminate")) { // $_.Kill()
+		e.tampers("end the guardian")
+	}
+}
+
+// which is where a guarding program lies that a command asks for by its name.
+func (e *examination) which(name string) string {
+	for _, p := range e.g.places {
+		if p.kind == program && base(p.file) == base(name) {
+			return p.file
+		}
+	}
+	return ""
+}
+
 // ends looks for what ends the guardian.
 func (e *examination) ends(c *hazard.Command, name string) {
 	if name == "xargs" && e.sought && slices.Contains(c.Words, "kill") {
 		e.tampers("end the guardian")
 	}
+	if e.sought && pipedEnders[name] { // what was found before comes to it by the pipe
+		e.tampers("end the guardian")
+	}
 	if e.holdsProcess(c, name) {
 		e.tampers("take hold of the guardian's process")
 	}
-	if !killers[name] {
+	if !killers[name] && !portRunners[name] {
 		return
 	}
 	all := strings.Join(c.Words, " ")
@@ -79,7 +123,10 @@ func (e *examination) ends(c *hazard.Command, name string) {
 	})
 	at := func(w string) bool { // the guardian's process
 		w = strings.TrimLeft(w, "-p=id")
-		return e.g.pid != "" && w == e.g.pid || e.sought && (w == "" || strings.ContainsAny(w, "$`*") || !c.Known)
+		if all, err := path.Match(w, e.g.pid); e.g.pid != "" && err == nil && all {
+			return true // each of /proc
+		}
+		return e.g.pid != "" && w == e.g.pid || (e.sought || e.allProcesses) && (w == "" || strings.ContainsAny(w, "$`*") || !c.Known)
 	}
 	switch name {
 	case "gdb", "lldb", "strace", "ltrace", "gcore", "prlimit", "reptyr", "bpftrace":
@@ -105,7 +152,15 @@ func (e *examination) ends(c *hazard.Command, name string) {
 		named = named && !slices.ContainsFunc(c.Words, func(w string) bool {
 			return slices.Contains([]string{"status", "is-active", "is-enabled", "show", "cat", "list", "list-units", "print", "start"}, w)
 		})
+	case "kill-port", "killport", "kill-port-process", "fkill", "fkill-cli", "portkill", "freeport", "npx", "bunx", "pnpx":
+		named = (killers[name] || slices.ContainsFunc(c.Words, func(w string) bool { return portKillers[before(w, '@')] })) &&
+			(named || slices.ContainsFunc(c.Words, e.port))
+	case "taskkill", "tskill", "stop-process", "spps":
+		named = named || slices.ContainsFunc(c.Words, func(w string) bool { return e.g.pid != "" && strings.TrimLeft(w, "-/id:p") == e.g.pid })
+	case "wmic", "sc", "net", "remove-ciminstance", "invoke-cimmethod":
+		named = named && winEnd.MatchString(all)
 	case "kill", "skill":
+		e.allProcesses = e.allProcesses || slices.ContainsFunc(e.a.Content, func(l act.Leaf) bool { return eachProcess.MatchString(l.Text) })
 		for i, w := range c.Words {
 			if w == e.g.pid && e.g.pid != "" || w == "-1" && i > 0 || w == "-"+e.g.pid && e.g.pid != "" {
 				named = true
@@ -124,6 +179,22 @@ func (e *examination) ends(c *hazard.Command, name string) {
 	if named {
 		e.tampers("end the guardian")
 	}
+}
+
+var (
+	// pipedEnders end what the pipe before them found.
+	pipedEnders = words("stop-process spps stop-service spsv remove-ciminstance suspend-service disable-netadapter")
+	// portKillers end whoever listens on a port; portRunners start them.
+	portKillers = words("kill-port killport kill-port-process fkill fkill-cli portkill freeport")
+	portRunners = words("npx bunx pnpx")
+	winEnd      = lazyregexp.New(`(?i)\b(?:delete|stop|call|terminate|pause|config|failure)\b`)
+)
+
+func before(s string, sep byte) string {
+	if i := strings.IndexByte(s, sep); i > 0 {
+		return s[:i]
+	}
+	return s
 }
 
 // holdsProcess reports whether a command is told the guardian's process by its number, to do

@@ -93,7 +93,7 @@ func (e *examination) tools(leaves []act.Leaf) {
 					e.tampers("take along a folder in which " + p.kind.String() + " lies (name the folders that are meant)")
 				case rel == above && !reads && (deletes || e.named(movers)):
 					if p.kind != setting || e.armed(p) {
-						e.tampers("take away a folder in which " + p.kind.String() + " lies")
+						e.tampers("take away a folder in which " + p.kind.String() + p.kind.lies())
 					}
 				}
 			}
@@ -159,7 +159,7 @@ func (e *examination) anything(text string) {
 	for _, parts := range e.readings(text, nil) {
 		for _, p := range e.g.places {
 			if (p.kind == secret || p.kind == law) && compare(parts, p.parts) == above && e.belongs(parts) {
-				e.tampers("change a folder in which " + p.kind.String() + " lies, in a way that is not known")
+				e.tampers("change a folder in which " + p.kind.String() + p.kind.lies() + ", in a way that is not known")
 			}
 		}
 	}

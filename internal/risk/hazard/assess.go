@@ -82,6 +82,7 @@ type assessor struct {
 	watch     *Watch
 	dirs      []string          // that the scripts went to, if they are watched
 	cwd       string            // where cd led, if that is known
+	other     bool              // what is read runs on another machine
 	lost      bool              // cd went where only an unset variable says
 	guarded   bool              // an unset variable ends the script
 	foreign   []string          // folders that strangers filled
@@ -418,6 +419,9 @@ func (a *assessor) leaf(c *call, l *leaf) {
 	case roleSQL:
 		a.sql(text, whole)
 	case roleContent:
+		if !oldTexts[c.nameOf(l)] {
+			a.asksNobody(c.path, text, whole)
+		}
 		a.content(c.path, text, whole)
 	case roleProse:
 		a.prose(text, whole)

@@ -131,6 +131,8 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.strange()
 	c.namesSecrets()
 	c.runsWords()
+	c.runsElsewhere()
+	c.unchecks()
 	c.runsFetched()
 	c.orders()
 	s.ranFile(name)
@@ -361,6 +363,9 @@ func has(options map[string]flow, names ...string) bool {
 
 // wrapper runs what a command wraps. done is false if it wraps nothing.
 func (c *invocation) wrapper(o options) (out flow, done bool) {
+	if c.name == "command" && len(c.args) > 1 && listed("-v -V -pv -vp", c.args[0].text) {
+		return c.which(), true
+	}
 	skip := o.wraps
 	i := 0
 	code := ""
@@ -388,7 +393,14 @@ func (c *invocation) wrapper(o options) (out flow, done bool) {
 			continue
 		}
 		if eq := strings.IndexByte(t, '='); eq > 0 && (c.name == "env" || c.name == "sudo" || c.name == "doas") && isName(t[:eq]) {
-			c.variable(t[:eq], flow{text: t[eq+1:], known: true})
+			v := flow{text: t[eq+1:], known: c.args[i].known}
+			c.variable(t[:eq], v)
+			if was, set := c.vars[t[:eq]]; set {
+				defer func() { c.vars[t[:eq]] = was }()
+			} else {
+				defer delete(c.vars, t[:eq])
+			}
+			c.vars[t[:eq]] = v
 			continue
 		}
 		if skip > 0 {
@@ -937,6 +949,7 @@ func (s *shell) wrote(p string, content flow, appends bool) {
 		}
 	}
 	s.files.put(p, content)
+	s.asksNobody(p, content.text, s.at)
 	from := p
 	if q := s.from(p); q != "" {
 		from = q // as seen from where cd led

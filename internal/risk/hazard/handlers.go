@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -60,9 +61,10 @@ func init() {
 		"read mapfile readarray":        (*invocation).readWord,
 		"cpan pip npm gem easy_install": (*invocation).packages,
 		"mysql psql sqlite3 sqlcmd mariadb duckdb usql pgcli mycli litecli clickhouse-client cqlsh sqlplus": (*invocation).database,
-		"visudo vipw":                    (*invocation).quiet,
-		"ed ex red patch":                (*invocation).edits,
-		"which":                          (*invocation).which,
+		"visudo vipw":                          (*invocation).quiet,
+		"ed ex red patch":                      (*invocation).edits,
+		"which type whereis where whence hash": (*invocation).which,
+		"realpath readlink dirname basename greadlink grealpath": (*invocation).onPath,
 		"mkdir":                          (*invocation).mkdir,
 		"sshpass":                        (*invocation).sshpass,
 		"ssh-keygen ssh-copy-id ssh-add": (*invocation).quiet,
@@ -81,11 +83,47 @@ func (c *invocation) changeDir() flow {
 }
 
 // which prints the name it is given: what is run by it is known.
+// which prints where the programs lie that it names. Whoever watches may know; else their names
+// stand for them.
 func (c *invocation) which() flow {
-	if len(c.args) == 0 {
+	out := flow{known: true}
+	for _, a := range c.args {
+		if strings.HasPrefix(a.text, "-") {
+			continue
+		}
+		at := ""
+		if c.watch != nil && c.watch.Which != nil {
+			at = c.watch.Which(a.text)
+		}
+		if at == "" {
+			at = a.text
+		}
+		out.text += at + "\n"
+		out.known, out.taint = out.known && a.known, out.taint|a.taint
+	}
+	if out.text == "" {
 		return flow{}
 	}
-	return flow{text: c.args[len(c.args)-1].text + "\n", known: true}
+	return out
+}
+
+// onPath is realpath and its like: they print a path of the same file, or a part of it.
+func (c *invocation) onPath() flow {
+	for i := len(c.args) - 1; i >= 0; i-- {
+		a := c.args[i]
+		if strings.HasPrefix(a.text, "-") || a.text == "" {
+			continue
+		}
+		switch c.name {
+		case "dirname":
+			a.text = path.Dir(strings.TrimRight(a.text, "/"))
+		case "basename":
+			a.text = path.Base(a.text)
+		}
+		a.text += "\n"
+		return a
+	}
+	return flow{}
 }
 
 func (c *invocation) mkdir() flow {
@@ -844,6 +882,8 @@ func (a *assessor) removes(p string, recursive bool, at span) {
 		a.report("destroy.config", max(pl.write-0.05, 0.6), at)
 	case pl.writes != "" && pl.write >= 0.7:
 		a.report("destroy.config", 0.5, at)
+	case recursive && a.other && strings.HasPrefix(f.text, "/") && strings.Count(strings.TrimSuffix(f.text, "/*"), "/") == 1 && f.text != "/tmp" && f.text != "/tmp/*":
+		a.report("destroy.store", 0.5, at) // what a machine or a container keeps by itself
 	case recursive && strings.Count(f.text, "/") <= 2 && strings.HasPrefix(f.text, "/") && !strings.HasPrefix(f.text, "/tmp") && !strings.HasPrefix(f.text, "/path"):
 		a.report("destroy.tree", 0.5, at)
 	case recursive:
@@ -1464,20 +1504,12 @@ func (c *invocation) ssh() flow {
 	if len(rest) == 1 && c.in.taint&(fromNet|fromSocket) != 0 {
 		c.report("shell.download_run", 0, c.at) // the shell there runs what comes in
 	}
-	if len(rest) > 1 {
-		f := c.joined(rest[1:])
+	if words := c.args[c.commandAt(remoteRun{skip: 1, takes: c.table.options["ssh"].takes}):]; len(words) > 0 {
+		f := c.joined(words)
 		if f.taint&fromSecret != 0 {
 			c.sent(f, c.at)
 		}
-		// What runs elsewhere endangers somebody else; it is judged the same, but
-		// for files: what a pipe brings there is wanted there.
-		cwd := c.cwd
-		c.cwd = "~" // where a login begins
-		c.kept(0.9, 0, func() {
-			inner := c.inside(f.text)
-			out.taint |= inner.taint
-		})
-		c.cwd = cwd
+		c.onOther(func() { out.taint |= c.inside(f.text).taint })
 	}
 	return out
 }
@@ -1995,6 +2027,16 @@ func (a *assessor) isForeign(p string) bool {
 }
 
 func (c *invocation) container() flow {
+	args, other := c.ofDaemon()
+	c = &invocation{shell: c.shell, name: c.name, path: c.path, args: args, in: c.in, wrap: c.wrap}
+	for _, a := range args {
+		if a.text == "exec" || a.text == "run" {
+			break // behind which stands what is no word of its own
+		}
+		if other && daemonLosses[a.text] {
+			c.report("destroy.cloud", 0, c.at)
+		}
+	}
 	mounts := false
 	c.insideMounts()
 	for i, a := range c.args {
@@ -2042,6 +2084,35 @@ func (c *invocation) container() flow {
 		}
 	}
 	return flow{}
+}
+
+// daemonLosses are subcommands of Docker by which what runs on another machine ends.
+var daemonLosses = set("rm rmi stop kill down prune restart")
+
+// ofDaemon are a command's words from its subcommand on, and whether they are for the Docker of
+// another machine: an address, or a context whose name says that it is in use.
+func (c *invocation) ofDaemon() (args []flow, other bool) {
+	to := func(address string) bool {
+		_, host, ok := strings.Cut(address, "://")
+		host, _, _ = strings.Cut(host, ":")
+		return ok && !strings.HasPrefix(address, "unix:") && !strings.HasPrefix(address, "npipe:") && !isLoopback(host)
+	}
+	other = to(c.vars["DOCKER_HOST"].text) || hasWord(c.vars["DOCKER_CONTEXT"].text, inUse)
+	for i := 0; i < len(c.args); i++ {
+		option, value, joined := strings.Cut(c.args[i].text, "=")
+		if !strings.HasPrefix(option, "-") {
+			return c.args[i:], other
+		}
+		if !listed("-H --host -c --context --connection --url --identity -l --log-level --config --tlscacert --tlscert --tlskey -n --namespace", option) {
+			continue
+		}
+		if !joined && i+1 < len(c.args) {
+			i++
+			value = c.args[i].text
+		}
+		other = other || to(value) || listed("-c --context --connection", option) && hasWord(value, inUse)
+	}
+	return nil, other
 }
 
 // inContainer is the command that runs in a container that is there: what it deletes there is
@@ -2121,7 +2192,7 @@ func (c *invocation) kubectl() flow {
 			c.report("code.container_escape", 0.85, c.at)
 		}
 		if a.text == "--" && i+1 < len(c.args) {
-			c.kept(0.85, 0, func() { c.invoke(c.args[i+1:], c.in, c.wrap+1) })
+			c.onOther(func() { c.invoke(c.args[i+1:], c.in, c.wrap+1) })
 			return flow{}
 		}
 	}

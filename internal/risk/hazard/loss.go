@@ -46,12 +46,6 @@ func (c *invocation) takesAway() {
 			}
 		}
 	}
-	if c.name == "ansible" {
-		options, _ := c.split()
-		if v, ok := options["-a"]; ok {
-			c.kept(0.9, 0.36, func() { c.inside(v.text) })
-		}
-	}
 	if (c.around == "xargs" || c.around == "parallel") && manyStores[c.name] {
 		for i, a := range c.args {
 			if takes, weak, _, others := parseName(a.text); i < 4 && others == 0 && (takes || weak) && isWordy(a.text) && !c.names("pod", "pods") {

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // Databases of tests are made to be thrown away, several times a day, and a registry on the
@@ -47,8 +49,148 @@ func (c *invocation) rehearses() bool {
 		}) && c.names("db") && c.names("reset") // else the database in this machine's containers
 	case databases[c.name]:
 		return c.testDatabase()
+	case c.name == "mysql" || c.name == "mariadb":
+		return c.dropsTests()
+	case c.name == "sqlite3":
+		return c.testFile()
+	case c.name == "redis-cli" || c.name == "valkey-cli":
+		return c.testCache()
+	case c.name == "mongosh" || c.name == "mongo":
+		return c.testAddress()
 	}
 	return false
+}
+
+// dropsTests reports whether a client of this machine's server is told to drop databases of
+// tests, and to make them anew, and nothing more.
+func (c *invocation) dropsTests() bool {
+	if c.in.text != "" {
+		return false
+	}
+	drops := false
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
+		option, value, joined := strings.Cut(a.text, "=")
+		if !strings.HasPrefix(option, "--") && len(option) > 2 { // -hlocalhost, -ptest
+			option, value, joined = a.text[:2], a.text[2:], true
+		}
+		if !joined && listed("-h --host -e --execute -u --user -P --port --protocol -S --socket", option) && i+1 < len(c.args) {
+			i++
+			a, value = c.args[i], c.args[i].text
+		}
+		switch {
+		case !a.known:
+			return false
+		case option == "-h" || option == "--host":
+			if !isLoopback(value) {
+				return false
+			}
+		case option == "-e" || option == "--execute":
+			whole, dropped := testDatabases(value)
+			if !whole {
+				return false
+			}
+			drops = drops || dropped
+		case listed("-u --user -P --port --protocol -p --password -N -B -s -v -t -f --batch --silent --skip-column-names", option):
+		default:
+			return false
+		}
+	}
+	return drops
+}
+
+// testDatabases reports whether a query does nothing but make databases, and drop those of tests;
+// and whether it drops one.
+func testDatabases(sql string) (whole, drops bool) {
+	for statement := range strings.SplitSeq(sql, ";") {
+		if strings.TrimSpace(statement) == "" {
+			continue
+		}
+		m := wholeDatabase.FindStringSubmatch(statement)
+		if m == nil || strings.EqualFold(m[1], "drop") && !testName(m[2]) {
+			return false, false
+		}
+		whole, drops = true, drops || strings.EqualFold(m[1], "drop")
+	}
+	return whole, drops
+}
+
+// wholeDatabase is a statement that drops or makes a database: which, and of which name. Where
+// something else stands in it, it is none.
+var wholeDatabase = lazyregexp.New("(?i)^\\s*(drop|create)\\s+(?:database|schema)\\s+(?:if\\s+(?:not\\s+)?exists\\s+)?[`\"]?([a-z0-9_-]+)[`\"]?(?:\\s+(?:with\\s*\\(\\s*force\\s*\\)|with\\s+force|cascade|owner\\s+[a-z0-9_]+|character\\s+set\\s+[a-z0-9_]+|collate\\s+[a-z0-9_]+|encoding\\s+'[a-z0-9-]+'))*\\s*$")
+
+// testFile reports whether a database that is a file is one of tests, by its name.
+func (c *invocation) testFile() bool {
+	file := ""
+	for _, a := range c.args {
+		switch {
+		case !a.known || listed("-init -cmd", a.text), strings.Contains(strings.ToLower(a.text), "attach"):
+			return false
+		case file == "" && !strings.HasPrefix(a.text, "-"):
+			file = a.text
+		case strings.HasPrefix(a.text, "."):
+			return false // an order, which may open another
+		}
+	}
+	return (file == ":memory:" || testName(baseName(file))) && c.in.text == ""
+}
+
+// testCache reports whether one database of a cache is emptied of which the command says that it
+// runs on this machine, by its host, or by a port that is not the usual one.
+func (c *invocation) testCache() bool {
+	here, at := false, ""
+	for i := 0; i < len(c.args); i++ {
+		a, next := c.args[i], flow{}
+		if i+1 < len(c.args) {
+			next = c.args[i+1]
+		}
+		switch {
+		case !a.known:
+			return false
+		case a.text == "-h":
+			if !next.known || !isLoopback(next.text) {
+				return false
+			}
+			here = true
+			i++
+		case a.text == "-p":
+			here = here || next.known && next.text != "6379" && isDigits(next.text)
+			i++
+		case a.text == "-n" || a.text == "-a" || a.text == "--user" || a.text == "--pass":
+			i++
+		case strings.HasPrefix(a.text, "-"):
+			return false // an address, a cluster, a script
+		case at == "":
+			at = strings.ToLower(a.text)
+		case !listed("async sync", strings.ToLower(a.text)):
+			return false
+		}
+	}
+	return here && at == "flushdb"
+}
+
+// testAddress reports whether the address of a database names one of tests on this machine, and
+// nothing that is done names another.
+func (c *invocation) testAddress() bool {
+	named := ""
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
+		switch low := strings.ToLower(a.text); {
+		case !a.known, strings.Contains(low, "getsibling"), strings.Contains(low, "connect"), strings.Contains(low, "load("), strings.Contains(low, "mongo("):
+			return false
+		case listed("--eval --quiet --norc", a.text):
+		case strings.HasPrefix(a.text, "-"):
+			return false
+		case i > 0 && c.args[i-1].text == "--eval":
+		case named != "":
+			return false // a script
+		default:
+			named = a.text
+		}
+	}
+	host, name, ok := strings.Cut(strings.TrimPrefix(named, "mongodb://"), "/")
+	host, _, _ = strings.Cut(host, ":")
+	return ok && isLoopback(host) && testName(name) && c.in.text == ""
 }
 
 // redirected reports whether a variable that is set for this command, or before it, may name
@@ -137,7 +279,7 @@ func (c *invocation) gives(names ...string) bool {
 // testDatabase reports whether all that a database's client names is a database of tests on
 // this machine.
 func (c *invocation) testDatabase() bool {
-	named := ""
+	named, drops, others := "", false, false
 	if elsewhere(strings.ToLower(c.in.text)) {
 		return false
 	}
@@ -165,9 +307,12 @@ func (c *invocation) testDatabase() bool {
 				return false
 			}
 		case option == "-c" || option == "--command":
-			if sql := strings.ToLower(next()); !a.known || elsewhere(sql) {
+			sql := next()
+			whole, dropped := testDatabases(sql)
+			if !a.known || !whole && elsewhere(strings.ToLower(sql)) {
 				return false
 			}
+			drops, others = drops || dropped, others || !whole
 		case option == "-f" || option == "--file" || option == "--maintenance-db" || option == "-C" || option == "--create":
 			return false
 		case slices.Contains([]string{"-U", "-p", "-j", "-F", "-n", "-t", "-v", "--username", "--port"}, option):
@@ -182,13 +327,16 @@ func (c *invocation) testDatabase() bool {
 			return false
 		}
 	}
-	return testName(named)
+	return testName(named) || drops && !others && c.in.text == "" && !strings.ContainsAny(named, ":/@=?") // from whichever database
 }
 
 // elsewhere reports whether a query may reach another database than the one it is sent to.
 func elsewhere(sql string) bool {
 	return strings.ContainsAny(sql, `\."`) || slices.ContainsFunc([]string{"database", "role", "user", "dblink", "program", "copy"}, func(w string) bool { return strings.Contains(sql, w) })
 }
+
+// rehearsalWords are parts of the names of databases that are made anew each day.
+var rehearsalWords = set("test tests testing dev development ci e2e")
 
 // testName reports whether a database's name says that it is one of tests.
 func testName(name string) bool {
@@ -200,14 +348,14 @@ func testName(name string) bool {
 		if inUse[word] {
 			return false
 		}
-		is = is || word == "test" || word == "tests" || word == "testing"
+		is = is || rehearsalWords[word]
 	}
 	return is
 }
 
 // asideOptions are what deploying programs call the environment, the application or the
 // settings that they deploy with.
-var asideOptions = set("--stage -s --env -e --environment --config -c --config-env --app -a --stack --stack-name --profile --project -P --context --service --function-name --only")
+var asideOptions = set("--stage -s --env -e --environment --config -c --config-env --app -a --stack --stack-name --profile --project -P --context --service --function-name --only --cluster --environment-name --application-name")
 
 // deploysAside reports whether all that a deployment says of where it goes names a place that
 // nobody's customers see: by the words of its own options, or of the one service that it names.
@@ -228,6 +376,9 @@ func (c *invocation) deploysAside() bool {
 		}
 		if strings.ContainsAny(value, "= ") {
 			continue // what it is run with, and not where
+		}
+		if c.names("--cluster") && option != "--cluster" && (i == 0 || c.args[i-1].text != "--cluster") && a.known && !hasWord(value, inUse) && !hasWord(value, asides) {
+			continue // a service is where its cluster is
 		}
 		if !a.known || hasWord(value, inUse) || !hasWord(value, asides) {
 			return false
@@ -299,13 +450,43 @@ func (c *invocation) pushesHere() bool {
 			words = append(words, a)
 		}
 	}
-	if n := len(words); n < 2 || words[n-2].text != "push" || !words[n-1].known {
-		return false
-	} else {
-		host, _, _ := strings.Cut(words[n-1].text, "/")
-		name, _, port := strings.Cut(host, ":")
-		return port && isLoopback(name)
+	if slices.ContainsFunc(words, func(w flow) bool { return w.text == "build" }) {
+		return c.builtHere()
 	}
+	n := len(words)
+	return n >= 2 && words[n-2].text == "push" && words[n-1].known && ofThisMachine(words[n-1].text)
+}
+
+// builtHere reports whether all that a build pushes is named as an image of a registry of this
+// machine.
+func (c *invocation) builtHere() bool {
+	tags := 0
+	for i, a := range c.args {
+		option, tag, joined := strings.Cut(a.text, "=")
+		switch {
+		case option == "-o" || option == "--output" || strings.HasPrefix(option, "-o") && !strings.HasPrefix(option, "--"), strings.HasPrefix(option, "--cache-to"), option == "bake":
+			return false // which can push, too
+		case option != "-t" && option != "--tag":
+			if len(a.text) > 2 && strings.HasPrefix(a.text, "-t") {
+				return false
+			}
+			continue
+		case !joined && i+1 < len(c.args):
+			a, tag = c.args[i+1], c.args[i+1].text
+		}
+		if !a.known || !ofThisMachine(tag) {
+			return false
+		}
+		tags++
+	}
+	return tags > 0
+}
+
+// ofThisMachine reports whether an image's name says that its registry is this machine.
+func ofThisMachine(image string) bool {
+	host, _, _ := strings.Cut(image, "/")
+	name, _, port := strings.Cut(host, ":")
+	return port && isLoopback(name)
 }
 
 func isLoopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }

@@ -48,7 +48,7 @@ var sqlSigns = map[string][]string{
 	"drop": {"drop table", "drop database", "drop keyspace", "drop collection", "drop role", "drop measurement", "drop tablespace", "drop materialized", "drop schema", "drop index", "drop view", "drop user", "drop column", "drop function"}, "create": {"create table", "create index", "create view", "create user", "create function", "create or replace", "create unique", "create database", "create role", "create extension", "create trigger", "create alias"}, "alter": {"alter table", "alter user", "alter role", "alter database", "alter system"},
 	"truncate": {"truncate table", "truncate "}, "grant": {" to "}, "revoke": {" from "}, "exec": {"xp_", "sp_", "exec(", "exec ("}, "execute": {"xp_", "sp_", "immediate"}, "declare": {"@"}, "merge": {" into "}, "replace": {"into "},
 	"begin": {"delete from ", "drop ", "truncate ", "update ", "alter "}, "use": {"; drop ", "; delete ", ";drop ", "; truncate "}, "set": {"; drop ", "; delete ", "; truncate "}, "explain": {"delete from "}, "do": {"$$"}, "match": {" delete ", "\ndelete "},
-	"with": {" as (", " as(\n", " as (\n"}, "call": {"("}, "copy": {" from ", " to "}, "load": {"load data"}, "attach": {"database"}, "pragma": {"("},
+	"with": {" as (", " as(\n", " as (\n"}, "call": {"("}, "copy": {" from ", " to "}, "load": {"load data"}, "attach": {"database", " as "}, "pragma": {"("},
 }
 
 // sqlToken is a word, number, string or sign of SQL.

@@ -22,9 +22,11 @@ type Table struct {
 	windows  map[string][]use // of Windows, by name in lower case and without .exe
 	options  map[string]options
 	// keys are the options with which a program is told its key, separated by spaces.
-	keys    map[string]string
-	scripts []script
-	places  places
+	keys map[string]string
+	// elsewhere is where the commands stand that a program has run on another machine.
+	elsewhere map[string][]remoteRun
+	scripts   []script
+	places    places
 }
 
 // effect is what a kind of finding means: the OWASP Agentic (ASI) category, the
@@ -64,6 +66,16 @@ type options struct {
 	previews []groups // with the words of one of them it only shows what it would do
 }
 
+// remoteRun is where in a program's arguments a command stands that it has run elsewhere.
+type remoteRun struct {
+	words  groups
+	after  string // words, separated by |, of which the first begins it
+	skip   int    // plain words before it
+	option string // options of which it is the value, separated by spaces
+	takes  string // further options that take the next word
+	plain  bool   // no shell reads it
+}
+
 // script is what a whole script of Windows holds together: every part must be in the
 // text, in lower case.
 type script struct {
@@ -90,7 +102,7 @@ var builtin = sync.OnceValue(func() *Table {
 	for _, root := range doc.Root().Elems() {
 		roots = append(roots, yamldoc.FromJSON(root))
 	}
-	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, places: newPlaces()}
+	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, elsewhere: map[string][]remoteRun{}, places: newPlaces()}
 	t.add(roots, sections, func(i int, f yamldoc.Fault) {
 		panic(fmt.Sprintf("hazard: table %d: %s", i, f.Message)) // a test reads it first
 	})
@@ -104,7 +116,7 @@ func Extend(sources []string, fault func(i int, f yamldoc.Fault)) *Table {
 	if len(sources) == 0 {
 		return b
 	}
-	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.scripts, b.places}
+	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.scripts, b.places}
 	sound := true
 	tell := func(i int, f yamldoc.Fault) {
 		sound = false
@@ -140,6 +152,7 @@ var (
 	}
 	sections = append(policySections[:4:4],
 		section{"keys", "program options source", "", (*tableReader).key},
+		section{"elsewhere", "program source", "words after skip option takes plain", (*tableReader).runsElsewhere},
 		section{"scripts", "holds effect source", "weight", (*tableReader).script},
 		section{"places", "paths", "reads read writes write", (*tableReader).place},
 	)
@@ -414,6 +427,18 @@ func (r *tableReader) option(row *yamldoc.Node) {
 func (r *tableReader) key(row *yamldoc.Node) {
 	list := strings.Join(strings.Fields(text(row, "options")), " ")
 	r.named(row, func(name string) { r.keys[name] = list })
+}
+
+// runsElsewhere reads where a program is told a command that it has run elsewhere.
+func (r *tableReader) runsElsewhere(row *yamldoc.Node) {
+	e := remoteRun{words: r.words(row.Get("words")), after: text(row, "after"), option: text(row, "option"), takes: text(row, "takes"), plain: text(row, "plain") == "true"}
+	if n := row.Get("skip"); n != nil {
+		var err error
+		if e.skip, err = strconv.Atoi(n.Text); err != nil || e.skip < 0 || e.skip > 9 {
+			r.fault(n, "", "skip is how many words stand before the command")
+		}
+	}
+	r.named(row, func(name string) { r.Table.elsewhere[name] = append(r.Table.elsewhere[name], e) })
 }
 
 func (r *tableReader) script(row *yamldoc.Node) {

@@ -12,9 +12,10 @@ func (c *invocation) uses() (prints taint) {
 	if c.previews() || c.publishesHere() {
 		scale = previewed
 	}
+	own := c.ownWords()
 	c.kept(scale, 0, func() {
 		for _, u := range c.table.programs[c.name] {
-			if !u.words.among(c.args) {
+			if !u.words.among(own) {
 				continue
 			}
 			if u.effect == "publish.deploy" && c.deploysAside() {

@@ -12,11 +12,15 @@ import (
 // that are nil are not called.
 type Watch struct {
 	Command func(*Command)
+	// Windows is called with each command of Windows, in lower case.
+	Windows func(*Command)
 	// File is called with each file that the shell itself opens, and with each
 	// argument that is a path. content is what would be written, when known.
 	File func(path string, writes bool, content string, known bool)
 	Code func(language, text string)
 	URL  func(url string)
+	// Which says where a program lies that a command asks for by its name; empty if it is not known.
+	Which func(name string) string
 	// Variable is called with each variable that is set.
 	Variable func(name, value string)
 }
@@ -55,6 +59,13 @@ func (a *assessor) watchedCode(language, text string) {
 	}
 }
 
+func plainWords(args []flow) (words []string) {
+	for _, a := range args {
+		words = append(words, a.text)
+	}
+	return words
+}
+
 // MaxDirs is how many folders a script is followed into. One that goes to more is not
 // followed further, so that where a command of it runs is not known.
 const MaxDirs = 64
@@ -70,12 +81,10 @@ func (s *shell) watched(args []flow, in flow) {
 	if in.known {
 		c.Stdin = in.text
 	}
-	for i, a := range args {
+	for _, a := range args {
 		c.Known = c.Known && a.known
-		if i > 0 {
-			c.Words = append(c.Words, a.text)
-		}
 	}
+	c.Words = plainWords(args[1:])
 	if s.watch.Command != nil {
 		s.watch.Command(c)
 	}

@@ -39,7 +39,7 @@ func looksWindows(text string) bool {
 
 // windowsMarks are what hardly any other text holds.
 var windowsMarks = []string{".exe", "powershell", "cmd /", ":\\", "%comspec%", "%temp%", "%appdata%", "%userprofile%", "%systemroot%", "%windir%", "%programdata%", "$env:", "hklm", "hkcu", "hkey_", "reg add", "reg delete", "reg query", "reg save", "new-object", "invoke-", "set-mppreference", "iex(", "iex (", "| iex", "|iex", "[system.", "[convert]", "[ref]", "wmic ", "net user ", "net localgroup", "net1 ", "schtasks", "vssadmin", "wbadmin", "bcdedit", "wevtutil", "netsh ", "rundll32", "regsvr32", "certutil", "bitsadmin", "mshta", "sc stop", "sc config", "sc create", "sc delete", "cscript", "wscript", "icacls", "takeown", "pwsh", "fsutil", "nltest", "procdump", "mimikatz", "ntdsutil", "diskshadow", "wmiobject", ".ps1", "rd /s", "del /", "msiexec", "esentutl", "auditpol", "cmdkey", "forfiles", "-encodedcommand", "[char]",
-	"write-host", "write-output", "get-childitem", "get-content", "set-content", "where-object", "foreach-object", "select-object", "test-path", "join-path", "out-file", "$_."}
+	"write-host", "write-output", "get-process", "stop-process", "stop-service", "get-childitem", "get-content", "set-content", "where-object", "foreach-object", "select-object", "test-path", "join-path", "out-file", "$_."}
 
 // isWindowsOnly says whether a text is for no Unix shell: then what a Unix
 // parser would make of it is not asked.
@@ -302,6 +302,9 @@ func (a *assessor) windowsCommand(words []string, at span) {
 		args := make([]flow, 0, len(rest))
 		for _, r := range rest {
 			args = append(args, flow{text: strings.Trim(r, `"'`)})
+		}
+		if a.watch != nil && a.watch.Windows != nil {
+			a.watch.Windows(&Command{Name: name, Words: plainWords(args), Known: true})
 		}
 		if strings.HasPrefix(name, "remove-az") || strings.HasPrefix(name, "remove-ec2") || strings.HasPrefix(name, "remove-s3") || strings.HasPrefix(name, "remove-rds") || strings.HasPrefix(name, "remove-gc") {
 			a.report("destroy.cloud", 0.45, at)

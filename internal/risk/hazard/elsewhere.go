@@ -1,0 +1,146 @@
+package hazard
+
+import (
+	"strings"
+
+	"reeve.example/reeve/internal/rawjson"
+)
+
+// Who has a command run on another machine, or in a pod, does there what the command does: rm by
+// a program that reaches a hundred machines is rm. Where these programs are told the command is
+// data; see tables/elsewhere.yaml.
+
+// onOther judges what runs on another machine: the same as here, but that a login begins in the
+// home folder, and that whoever opens a shell there looks around.
+func (c *invocation) onOther(read func()) {
+	cwd, other, fed := c.cwd, c.other, c.fed
+	c.cwd, c.other = "~", true
+	c.kept(0.9, 0, read)
+	c.cwd, c.other, c.fed = cwd, other, fed
+}
+
+// runsElsewhere judges the commands that the command has run elsewhere.
+func (c *invocation) runsElsewhere() {
+	for _, e := range c.table.elsewhere[c.name] {
+		if !e.words.among(c.args) {
+			continue
+		}
+		if e.option != "" {
+			for _, text := range c.valuesOf(e.option) {
+				c.onOther(func() { c.inside(text) })
+			}
+			continue
+		}
+		words := c.fromProgram(c.args[c.commandAt(e):])
+		if len(words) == 0 {
+			continue
+		}
+		c.onOther(func() {
+			if c.fed = true; e.plain {
+				c.invoke(words, c.in, c.wrap+1)
+			} else {
+				c.inside(c.joined(words).text)
+			}
+		})
+	}
+}
+
+// commandAt is where the words of the command begin that runs elsewhere; behind them all, if
+// there is none.
+func (c *invocation) commandAt(e remoteRun) int {
+	begun, skip := e.after == "", e.skip
+	for i := 0; i < len(c.args); i++ {
+		t := c.args[i].text
+		switch {
+		case !begun:
+			begun = anyMatches(strings.Split(e.after, "|"), c.args[i:i+1])
+			if begun && (t == "--" || t == "-e" || t == "--exec") {
+				return i + 1
+			}
+		case t == "--":
+			if skip = max(0, skip-1); skip == 0 {
+				return i + 1
+			}
+		case listed(e.takes, t):
+			i++
+		case strings.HasPrefix(t, "-"):
+		case skip > 0:
+			skip--
+		default:
+			return i
+		}
+	}
+	return len(c.args)
+}
+
+// ownWords are a command's words without those of a command that it has run elsewhere: what rm is
+// told there is nothing that this program is told.
+func (c *invocation) ownWords() []flow {
+	for _, e := range c.table.elsewhere[c.name] {
+		if e.option == "" && e.words.among(c.args) {
+			if i := c.commandAt(e); i < len(c.args) {
+				return c.args[:i]
+			}
+		}
+	}
+	return c.args
+}
+
+// fromProgram is a command from its program on. An option that nobody knows may have left a word
+// of its own before it.
+func (c *invocation) fromProgram(words []flow) []flow {
+	for i, w := range words[:min(len(words), 4)] {
+		if strings.ContainsAny(w.text, " \t\n/") || programs()[baseName(w.text)] || len(c.table.programs[w.text]) > 0 {
+			return words[i:]
+		}
+	}
+	return words
+}
+
+// valuesOf are the texts that options are given: in a form such as commands=["…"], {"commands":
+// ["…"]} or cmd='…', each of the commands in it.
+func (c *invocation) valuesOf(options string) (texts []string) {
+	for i, a := range c.args {
+		option, value, joined := strings.Cut(a.text, "=")
+		if !strings.HasPrefix(option, "-") {
+			continue
+		}
+		switch {
+		case joined && strings.HasPrefix(option, "--") && listed(options, option):
+		case listed(options, a.text) && i+1 < len(c.args):
+			value = c.args[i+1].text
+		case len(a.text) > 2 && a.text[1] != '-' && listed(options, a.text[:2]) && !listed(options, a.text):
+			value = a.text[2:]
+		default:
+			continue
+		}
+		texts = append(texts, commandTexts(value)...)
+	}
+	return texts
+}
+
+// commandTexts are the commands that a value of an option holds.
+func commandTexts(value string) []string {
+	value = strings.TrimSpace(value)
+	if name, rest, ok := strings.Cut(value, "="); ok && listed("commands command cmd _raw_params argv free_form scripts script", strings.ToLower(name)) {
+		value = strings.TrimSpace(rest)
+	}
+	if value == "" {
+		return nil
+	}
+	if strings.ContainsRune(`{["`, rune(value[0])) {
+		if doc, err := rawjson.Parse([]byte(value)); err == nil {
+			var n nest
+			n.json(doc.Root(), "", "", 0)
+			var texts []string
+			for _, l := range n.leaves {
+				texts = append(texts, l.Text)
+			}
+			return texts
+		}
+	}
+	if q := value[0]; len(value) > 1 && (q == '\'' || q == '"') && value[len(value)-1] == q {
+		value = value[1 : len(value)-1]
+	}
+	return []string{strings.Trim(value, "[]")}
+}

@@ -1,0 +1,82 @@
+package hazard
+
+import (
+	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
+)
+
+// What is switched off once, for what comes later: that certificates are looked at, and that an
+// agent asks before it acts.
+
+// unchecking are variables by which programs look at no certificate any more: with which value,
+// and by which programs code or keys then go over a line that anybody may hold. Tests of one's
+// own server are run so all day, by other programs.
+var unchecking = map[string]struct{ off, programs string }{
+	"GIT_SSL_NO_VERIFY":                 {"*", "git"},
+	"NODE_TLS_REJECT_UNAUTHORIZED":      {"0", "npm npx pnpm yarn bun bunx vercel netlify wrangler firebase"},
+	"npm_config_strict_ssl":             {"false", "npm npx pnpm"},
+	"NPM_CONFIG_STRICT_SSL":             {"false", "npm npx pnpm"},
+	"PIP_TRUSTED_HOST":                  {"*", "pip pip3 pipx python python3"},
+	"UV_INSECURE_HOST":                  {"*", "uv uvx"},
+	"PYTHONHTTPSVERIFY":                 {"0", "pip pip3 pipx poetry twine"},
+	"GOINSECURE":                        {"*", "go"},
+	"CARGO_HTTP_CHECK_REVOKE":           {"false", "cargo"},
+	"HELM_KUBEINSECURE_SKIP_TLS_VERIFY": {"true", "helm"},
+	"VAULT_SKIP_VERIFY":                 {"*", "vault"},
+}
+
+// carrying are subcommands by which something is fetched or sent.
+var carrying = set("install i ci add update upgrade publish push pull fetch clone login dlx exec get mod sync tool submodule ls-remote upload deploy build kv read write token")
+
+// unchecks judges that a command fetches or sends while nobody looks at certificates.
+func (c *invocation) unchecks() {
+	for name, u := range unchecking {
+		v, ok := c.vars[name]
+		if !ok || v.text == "" || listed("0 false no off", strings.ToLower(v.text)) && u.off == "*" || u.off != "*" && v.text != u.off || !listed(u.programs, c.name) {
+			continue
+		}
+		carries := listed("npx bunx uvx", c.name)
+		for _, a := range c.args {
+			if strings.Contains(a.text, "://") && isLoopback(hostOf(a.text).name) {
+				return
+			}
+			carries = carries || carrying[a.text]
+		}
+		if carries {
+			c.report("defense.trust", 0.5, c.at)
+			return
+		}
+	}
+}
+
+// agentSettings are the files by which coding agents know what they may do unasked, and the words
+// with which they ask nobody.
+var agentSettings = []struct {
+	files string // how their paths end, separated by spaces
+	says  *lazyregexp.Regexp
+}{
+	{".claude/settings.json .claude/settings.local.json .claude.json managed-settings.json", lazyregexp.New(`(?i)"bypassPermissions"|"(?:allow)"\s*:\s*\[[^\]]*"(?:Bash|Bash\(\*(?::\*)?\)|\*)"|"skipDangerousModePermissionPrompt"\s*:\s*true`)},
+	{".codex/config.toml", lazyregexp.New(`(?m)^\s*approval_policy\s*=\s*["']never|^\s*sandbox_mode\s*=\s*["']danger-full-access`)},
+	{".gemini/settings.json .qwen/settings.json", lazyregexp.New(`(?i)"(?:autoAccept|yolo)"\s*:\s*true|"(?:defaultApprovalMode|approvalMode)"\s*:\s*"yolo"`)},
+	{".vscode/settings.json Code/User/settings.json .code-workspace", lazyregexp.New(`"chat\.tools\.(?:global\.)?autoApprove"\s*:\s*true`)},
+	{"opencode.json opencode.jsonc", lazyregexp.New(`"(?:permission|bash|\*)"\s*:\s*"allow"`)},
+	{".aider.conf.yml", lazyregexp.New(`(?m)^\s*yes-always\s*:\s*true`)},
+	{".cursor/cli.json .cursor/permissions.json", lazyregexp.New(`"Shell\(\*\)"`)},
+}
+
+// asksNobody judges a text that is written to an agent's settings.
+func (a *assessor) asksNobody(file, text string, at span) {
+	p := "/" + slashed(file)
+	for i := range agentSettings {
+		s := &agentSettings[i]
+		for end := range strings.FieldsSeq(s.files) {
+			if strings.HasSuffix(p, "/"+end) || end[0] == '.' && strings.Count(end, "/") == 0 && strings.HasSuffix(p, end) {
+				if s.says.MatchString(text) {
+					a.report("defense.agent", 0, at)
+				}
+				return
+			}
+		}
+	}
+}
