@@ -28,7 +28,7 @@ present folder unless given). Existing files are never overwritten.
 The starter policy comes in three strengths:
   coding   for an agent beside a developer: what is grave is denied, little asks
   service  for an agent that works for others, with tools and MCP servers
-  strict   for an agent that is not trusted yet: more is denied, much asks
+  strict   for an agent that is not trusted yet: as service, and what others only note asks
 
 With --from the records of a data folder are read, and DIR/policy/flow.yaml proposes, for the
 tools that agents were seen to use, which arguments say upon whom or what they act, and which
