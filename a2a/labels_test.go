@@ -53,6 +53,16 @@ func TestThreat08LabelsOfMessages(t *testing.T) {
 		{"ann", labelled(`["foreign"]`), "TASK_STATE_AUTH_REQUIRED"},
 		{"ann", labelled(`["private"]`), "TASK_STATE_FAILED"},
 		{"ann", labelled(`["secret","own"]`), "TASK_STATE_COMPLETED"}, // words that are not taken
+		{"ann", labelled(`null`), "TASK_STATE_COMPLETED"},
+		{"ann", labelled(`[]`), "TASK_STATE_COMPLETED"},
+		{"ann", labelled(`"private"`), "TASK_STATE_AUTH_REQUIRED"}, // what cannot be read is foreign
+		{"ann", labelled(`{"private":true}`), "TASK_STATE_AUTH_REQUIRED"},
+		{"ann", labelled(`[["private"]]`), "TASK_STATE_AUTH_REQUIRED"},
+		{"ann", labelled(`[7]`), "TASK_STATE_AUTH_REQUIRED"},
+		{"ann", labelled(`["Private"]`), "TASK_STATE_FAILED"},
+		{"ann", labelled(`[" private "]`), "TASK_STATE_FAILED"},
+		{"ann", labelled(`["FOREIGN"]`), "TASK_STATE_AUTH_REQUIRED"},
+		{"ann", `,"metadata":{"Reeve.Labels":["private"]}`, "TASK_STATE_FAILED"},
 		{"bob", "", "TASK_STATE_AUTH_REQUIRED"},
 		{"bob", labelled(`["own","user"]`), "TASK_STATE_AUTH_REQUIRED"},
 		{"bob", labelled(`["private"]`), "TASK_STATE_AUTH_REQUIRED"}, // who is no friend chooses no words
@@ -97,6 +107,34 @@ func TestLabelsOfTurns(t *testing.T) {
 	got := n.do("ann", "SendMessage", sent(`{"text":"go"}`, "", `,"taskId":"`+asked.result("task", "id")+`"`))
 	if got.result("task", "status", "state") != "TASK_STATE_AUTH_REQUIRED" {
 		t.Error(got.text)
+	}
+}
+
+// TestThreat08LabelsOfContexts: a message that goes on with a conversation, by its context or
+// by the tasks that it refers to, goes on from what these have read; another one does not.
+func TestThreat08LabelsOfContexts(t *testing.T) {
+	n := beginIn(t, t.TempDir(), `{"tasks":`+toWhom+`}`, nil)
+	flowing(t, n)
+	const text = `{"text":"` + account + `"}`
+	first := n.do("ann", "SendMessage", sent(text, "", `,"contextId":"deal","metadata":{"`+act.LabelsKey+`":["private"]}`))
+	if first.result("task", "status", "state") != "TASK_STATE_FAILED" {
+		t.Fatal(first.text)
+	}
+	id := first.result("task", "id")
+	for _, c := range []struct{ who, more, want string }{
+		{"ann", `,"contextId":"deal"`, "TASK_STATE_FAILED"},
+		{"ann", `,"contextId":"deal"`, "TASK_STATE_FAILED"},
+		{"ann", `,"referenceTaskIds":["` + id + `"]`, "TASK_STATE_FAILED"},
+		{"ann", `,"contextId":"new","referenceTaskIds":["none","` + id + `"]`, "TASK_STATE_FAILED"},
+		{"ann", `,"contextId":"new"`, "TASK_STATE_FAILED"}, // the message before took it there
+		{"ann", `,"contextId":"other"`, "TASK_STATE_COMPLETED"},
+		{"ann", ``, "TASK_STATE_COMPLETED"},
+		{"ann", `,"referenceTaskIds":["none"]`, "TASK_STATE_COMPLETED"},
+		{"bob", `,"contextId":"deal","referenceTaskIds":["` + id + `"]`, "TASK_STATE_AUTH_REQUIRED"}, // as his own
+	} {
+		if got := n.do(c.who, "SendMessage", sent(text, "", c.more)); got.result("task", "status", "state") != c.want {
+			t.Errorf("%s%s: %s", c.who, c.more, got.text)
+		}
 	}
 }
 

@@ -221,18 +221,54 @@ func (t *turn) begins() guard.SessionName {
 	return engine.SessionOf(t.plan.top.User, t.plan.top.ID)
 }
 
-// labels are what is known of what the tree before has read, which a message goes on from:
-// the one that it becomes has read that, too.
-func (s *Server) labels(ctx context.Context, t *turn) ([]string, error) {
-	if t.turns == 0 {
+// maxBefore bounds how many tasks before it a message goes on from: each of them began with
+// what those before it had read.
+const maxBefore = 32
+
+// labels are what is known of what was read before, where a message goes on from it: by the
+// tree before of its task, by the tasks of its context, and by those that it refers to, as far
+// as they are the caller's. The tree that it becomes has read that, too.
+func (s *Server) labels(ctx context.Context, t *turn) (labels []string, err error) {
+	if !s.cfg.Guard.Follows() {
 		return nil, nil
 	}
-	r, _, err := s.tasks.Get(ctx, t.id)
-	if err != nil || r == nil {
-		return nil, err
+	before := []*record{}
+	for i, id := range append([]string{t.id}, t.message.References...) {
+		r, _, err := s.find(ctx, t.by, id)
+		if _, none := errors.AsType[*failure](err); none {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if i > maxBefore {
+			labels = append(labels, content.Foreign) // whatever the rest of them has read
+			break
+		}
+		before = append(before, r)
 	}
-	err = s.label(ctx, t.by, r)
-	return r.labels, err
+	if t.message.Context != "" {
+		all, err := s.records(ctx, t.by) // the newest first
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range all {
+			if len(before) <= 2*maxBefore && r.context() == t.message.Context && r.Principal == t.by.Principal.Name {
+				before = append(before, r)
+			}
+		}
+	}
+	for _, r := range before {
+		if err := s.label(ctx, t.by, r); err != nil {
+			return nil, err
+		}
+		for _, l := range r.labels {
+			if !slices.Contains(labels, l) {
+				labels = append(labels, l)
+			}
+		}
+	}
+	return labels, nil
 }
 
 // label looks up what the newest tree of a task has read.

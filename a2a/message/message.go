@@ -83,7 +83,14 @@ func Read(v rawjson.Value, base string, texts *content.Set, beside ...string) Me
 
 // label notes the labels that a message, or what it is a part of, has in its metadata.
 func (m *Message) label(of rawjson.Value) {
-	m.Labels = content.AppendLabels(m.Labels, of.Get("metadata").Get(act.LabelsKey))
+	for name, v := range of.Get("metadata").Members() {
+		if strings.EqualFold(strings.TrimSpace(name), act.LabelsKey) {
+			m.Labels = content.AppendLabels(m.Labels, v)
+		}
+	}
+	for _, p := range of.Get("parts").Elems() {
+		m.label(p)
+	}
 }
 
 // isEnveloped reports whether v is a JSON-RPC request or answer. What has the

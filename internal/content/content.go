@@ -321,12 +321,35 @@ const (
 	maxLabel  = 64 // bytes
 )
 
-// AppendLabels adds the labels in a list that others wrote, each once.
+// Foreign is the label of what may be anybody's.
+const Foreign = "foreign"
+
+// AppendLabels adds the labels in a list that others wrote, each once. Case and spaces around
+// one are not told apart, and what stands there and cannot be read counts as foreign: who
+// meant to warn has warned.
 func AppendLabels(labels []string, list rawjson.Value) []string {
-	for _, v := range list.Elems() {
-		if t := v.Text(); t != "" && len(t) <= maxLabel && len(labels) < maxLabels && !slices.Contains(labels, t) {
-			labels = append(labels, t)
+	add := func(label string) {
+		if label = strings.ToLower(strings.TrimSpace(label)); label == "" || len(label) > maxLabel || len(labels) >= maxLabels-1 {
+			label = Foreign
 		}
+		if !slices.Contains(labels, label) {
+			labels = append(labels, label)
+		}
+	}
+	switch list.Kind() {
+	case rawjson.Absent, rawjson.Null:
+	case rawjson.Array:
+		for _, v := range list.Elems() {
+			switch v.Kind() {
+			case rawjson.String:
+				add(v.Text())
+			case rawjson.Null:
+			default:
+				add("")
+			}
+		}
+	default:
+		add("")
 	}
 	return labels
 }
