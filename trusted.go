@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,13 +36,19 @@ func UserTrust() (*Trust, error) {
 
 // A TrustedFile is one configuration that the user said to trust.
 type TrustedFile struct {
-	Hash string // of the file and of what it names
+	Hash string // of the file and of what it names; in the list also, after a space, of all but its policy
 	Path string
 }
 
 // Check is nil when the file is trusted as it is now, and ErrUntrusted when not.
-func (t *Trust) Check(file string) error {
-	name, hash, _, err := fingerprint(file)
+func (t *Trust) Check(file string) error { return t.check(file, true) }
+
+// CheckRest is Check of all but the policy that the file names, for who judges by
+// another one, or by none: whoever edits a policy need not trust each step of it.
+func (t *Trust) CheckRest(file string) error { return t.check(file, false) }
+
+func (t *Trust) check(file string, policy bool) error {
+	name, hash, _, err := fingerprint(file, policy)
 	if err != nil {
 		return err
 	}
@@ -49,19 +56,56 @@ func (t *Trust) Check(file string) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(list, TrustedFile{hash, name}) {
-		return ErrUntrusted
+	for _, f := range list {
+		known, rest, _ := strings.Cut(f.Hash, " ")
+		if !policy {
+			known = rest
+		}
+		if f.Path == name && known == hash {
+			return nil
+		}
 	}
-	return nil
+	return ErrUntrusted
+}
+
+// Keep writes a text to a file that a configuration names, as a person said, and has the
+// configuration trusted as before: if it was, and if nothing else changed meanwhile.
+func (t *Trust) Keep(config, file, text string, write func() error) error {
+	trusted := t.Check(config) == nil
+	before, unread := Named(config)
+	if err := write(); err != nil || unread != nil || !trusted {
+		return err
+	}
+	after, err := Named(config)
+	if err != nil {
+		return err
+	}
+	if file, err = filepath.Abs(file); err == nil {
+		file, err = filepath.EvalSymlinks(file)
+	}
+	if err != nil {
+		return err
+	}
+	others := func(list []TrustedFile) []TrustedFile {
+		return slices.DeleteFunc(slices.Clone(list), func(f TrustedFile) bool { return f.Path == file })
+	}
+	if !slices.Contains(after, TrustedFile{hashOf([]byte(text)), file}) || !slices.Equal(others(before), others(after)) {
+		return nil
+	}
+	return t.Add(config)
 }
 
 // Add says to trust a file as it is now.
 func (t *Trust) Add(file string) error {
-	name, hash, _, err := fingerprint(file)
+	name, hash, _, err := fingerprint(file, true)
 	if err != nil {
 		return err
 	}
-	return t.change(name, func(list []TrustedFile) []TrustedFile { return append(list, TrustedFile{hash, name}) })
+	_, rest, _, err := fingerprint(file, false)
+	if err != nil {
+		return err
+	}
+	return t.change(name, func(list []TrustedFile) []TrustedFile { return append(list, TrustedFile{hash + " " + rest, name}) })
 }
 
 // Remove says to trust a file no more. It reports whether it was trusted.
@@ -135,7 +179,7 @@ const (
 // Named are a configuration and the files below its folder that it names, each with
 // the hash of what is in it now.
 func Named(file string) ([]TrustedFile, error) {
-	_, _, files, err := fingerprint(file)
+	_, _, files, err := fingerprint(file, true)
 	return files, err
 }
 
@@ -145,8 +189,9 @@ func hashOf(text []byte) string {
 }
 
 // fingerprint is a file's path without links, and a hash over it and over all files
-// below its folder that it names; files are each of them, with its own.
-func fingerprint(file string) (name, hash string, files []TrustedFile, err error) {
+// below its folder that it names; files are each of them, with its own. Without the
+// policy, the files of the file's own policy are left out.
+func fingerprint(file string, policy bool) (name, hash string, files []TrustedFile, err error) {
 	if name, err = filepath.Abs(file); err != nil {
 		return "", "", nil, err
 	}
@@ -164,6 +209,9 @@ func fingerprint(file string) (name, hash string, files []TrustedFile, err error
 	base := filepath.Dir(name)
 	files = []TrustedFile{{hashOf(text), name}}
 	h := sha256.New()
+	if !policy {
+		io.WriteString(h, "all but the policy\n") // never the same as a hash of all
+	}
 	fmt.Fprintf(h, "%d\n%s", len(text), text)
 	names, size := 0, int64(0)
 	add := func(p string, info fs.FileInfo) error {
@@ -179,6 +227,9 @@ func fingerprint(file string) (name, hash string, files []TrustedFile, err error
 			fmt.Fprintf(h, "\n%d %s %d\n%s", len(p), p, len(text), text)
 		}
 		return err
+	}
+	if !policy {
+		c.Policy = ""
 	}
 	named := c.names(base)
 	for _, file := range c.Organizations { // what they name rules, too

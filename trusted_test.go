@@ -90,7 +90,7 @@ func TestTrustOrganizations(t *testing.T) {
 	seen := map[string]bool{}
 	for _, text := range []string{"version: 1\ndefault: deny\n", "version: 1\ndefault: allow\n"} {
 		write(t, filepath.Join(dir, "acme-policy.yaml"), text)
-		_, hash, _, err := fingerprint(filepath.Join(dir, "reeve.yaml"))
+		_, hash, _, err := fingerprint(filepath.Join(dir, "reeve.yaml"), true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,4 +99,95 @@ func TestTrustOrganizations(t *testing.T) {
 	if len(seen) != 2 {
 		t.Error("another policy of the organization is trusted, too")
 	}
+}
+
+// TestTrustRest: who names a policy needs no trust of the file's own, and of all else still.
+func TestTrustRest(t *testing.T) {
+	dir := withPolicyFolder(t)
+	file := filepath.Join(dir, "reeve.yaml")
+	write(t, file, "policy: policy\nmodel: {url: 'https://m.example', key: 'file:key'}\n")
+	write(t, filepath.Join(dir, "policy", "a.yaml"), "version: 1\ndefault: deny\n")
+	write(t, filepath.Join(dir, "key"), "secret")
+	trust := &Trust{filepath.Join(t.TempDir(), "trusted")}
+	if err := trust.CheckRest(file); !errors.Is(err, ErrUntrusted) {
+		t.Fatalf("before it was trusted: %v", err)
+	}
+	if err := trust.Add(file); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "policy", "a.yaml"), "version: 1\ndefault: allow\n")
+	if err := trust.CheckRest(file); err != nil {
+		t.Errorf("all but the policy, after an edit of the policy: %v", err)
+	}
+	if err := trust.Check(file); !errors.Is(err, ErrUntrusted) {
+		t.Errorf("all, after an edit of the policy: %v", err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "policy")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "policy"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := trust.Check(file); !errors.Is(err, ErrUntrusted) {
+		t.Errorf("all, without a file of the policy: %v", err)
+	}
+	write(t, filepath.Join(dir, "key"), "another")
+	if err := trust.CheckRest(file); !errors.Is(err, ErrUntrusted) {
+		t.Errorf("all but the policy, after an edit of a key: %v", err)
+	}
+}
+
+// TestTrustKeep: what a person has written to a policy keeps its trust, and nothing else does.
+func TestTrustKeep(t *testing.T) {
+	const text = "version: 1\ndefault: allow\n"
+	for name, c := range map[string]struct {
+		before, meanwhile func(t *testing.T, dir string)
+		trusted           bool
+	}{
+		"alone":                {trusted: true},
+		"not trusted before":   {before: func(t *testing.T, dir string) { write(t, filepath.Join(dir, "policy", "b.yaml"), "rules: []\n") }},
+		"another file besides": {meanwhile: func(t *testing.T, dir string) { write(t, filepath.Join(dir, "policy", "b.yaml"), "rules: []\n") }},
+		"another text": {meanwhile: func(t *testing.T, dir string) {
+			write(t, filepath.Join(dir, "policy", "exceptions.yaml"), text+"rules: []\n")
+		}},
+		"the configuration": {meanwhile: func(t *testing.T, dir string) {
+			write(t, filepath.Join(dir, "reeve.yaml"), "policy: policy\nlisten: 0.0.0.0:80\n")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := withPolicyFolder(t)
+			config, file := filepath.Join(dir, "reeve.yaml"), filepath.Join(dir, "policy", "exceptions.yaml")
+			write(t, config, "policy: policy\n")
+			write(t, filepath.Join(dir, "policy", "a.yaml"), "version: 1\ndefault: deny\n")
+			trust := &Trust{filepath.Join(t.TempDir(), "trusted")}
+			if err := trust.Add(config); err != nil {
+				t.Fatal(err)
+			}
+			if c.before != nil {
+				c.before(t, dir)
+			}
+			err := trust.Keep(config, file, text, func() error {
+				write(t, file, text)
+				if c.meanwhile != nil {
+					c.meanwhile(t, dir)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := trust.Check(config); (err == nil) != c.trusted {
+				t.Errorf("afterwards: %v", err)
+			}
+		})
+	}
+}
+
+func withPolicyFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "policy"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

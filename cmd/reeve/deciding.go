@@ -81,17 +81,20 @@ func askTerminal(cmd *cobra.Command, a []string, shown string) error {
 	}
 	in, out, done, err := terminal()
 	if err != nil {
+		if cmd.CommandPath() == "reeve hook install" { // what a setup's script runs; of the others no agent is to read a way on
+			return fmt.Errorf("%s: %w; a script of the machine's owner gives --yes", cmd.CommandPath(), errUnasked)
+		}
 		return fmt.Errorf("%s: %w", cmd.CommandPath(), errUnasked)
 	}
 	defer done()
 	return confirm(in, out, strings.TrimSpace(cmd.CommandPath()+" "+strings.Join(a, " ")), shown)
 }
 
-// confirm asks whether something is meant, and takes nothing but yes for it.
+// confirm asks whether something is meant, and takes nothing but yes, or y, for it.
 func confirm(in io.Reader, out io.Writer, what, shown string) error {
 	fmt.Fprintf(out, "%s\n%sType yes to do this: ", printable(what), shown)
 	line, err := bufio.NewReader(io.LimitReader(in, 64)).ReadString('\n')
-	if err != nil || strings.TrimSpace(line) != "yes" {
+	if answer := strings.TrimSpace(line); err != nil || answer != "yes" && answer != "y" {
 		return errors.New("nothing was done")
 	}
 	return nil

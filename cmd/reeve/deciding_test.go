@@ -41,7 +41,7 @@ func TestDecidingCommandsAsk(t *testing.T) {
 }
 
 func TestConfirm(t *testing.T) {
-	for answer, ok := range map[string]bool{"yes\n": true, " yes \n": true, "y\n": false, "\n": false, "": false, "yes": false, "YES\n": false, "no\nyes\n": false} {
+	for answer, ok := range map[string]bool{"yes\n": true, " yes \n": true, "y\n": true, "ye\n": false, "y\nno\n": true, "y": false, "\n": false, "": false, "yes": false, "YES\n": false, "no\nyes\n": false} {
 		var out strings.Builder
 		if err := confirm(strings.NewReader(answer), &out, "reeve approvals approve a\x1b[2Jb", "  it is let through\n"); (err == nil) != ok {
 			t.Errorf("%q: %v", answer, err)

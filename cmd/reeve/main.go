@@ -227,7 +227,7 @@ func config(cmd *cobra.Command) (reeve.Config, error) {
 	}
 	if file == "" {
 		var err error
-		if file, err = trustedConfig(); err != nil {
+		if file, err = trustedConfig(cmd); err != nil {
 			return reeve.Config{}, usageError{err}
 		}
 	}

@@ -49,7 +49,7 @@ func policyCheck() *cobra.Command {
 			return nil
 		},
 	}
-	settingFlags(c, "policy")
+	policyFlags(c)
 	return jsonFlag(c)
 }
 
@@ -80,7 +80,7 @@ func policyDetectors() *cobra.Command {
 			return w.Flush()
 		},
 	}
-	settingFlags(c, "policy")
+	policyFlags(c)
 	return jsonFlag(c)
 }
 
@@ -111,6 +111,19 @@ func policyChecked(set *policy.Set) checkedPolicy {
 	}
 	return c
 }
+
+// policyFlags adds the flags of a command that only judges by a policy. It needs nothing
+// else of a configuration, and so no trust of one where it is told which policy.
+func policyFlags(c *cobra.Command, more ...string) {
+	settingFlags(c, append([]string{"policy"}, more...)...)
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[onlyPolicy] = "true"
+}
+
+// onlyPolicy marks commands that use a configuration for its policy.
+const onlyPolicy = "only-policy"
 
 // policyOf loads the policy named as an argument, else the configured one. The
 // name is empty for the built-in starter policy.
@@ -189,7 +202,7 @@ func policyTest() *cobra.Command {
 	}
 	c.Flags().StringVar(&file, "cases", "", "run the cases of this file or folder instead")
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "name the cases that pass, too")
-	settingFlags(c, "policy")
+	policyFlags(c)
 	return jsonFlag(c)
 }
 
@@ -240,7 +253,7 @@ each rule whether it matched, and why not.`,
 			return nil
 		},
 	}
-	settingFlags(c, "policy")
+	policyFlags(c)
 	return jsonFlag(c)
 }
 
@@ -323,7 +336,7 @@ not be judged, and 2 where there is no such file.`,
 			return verdictExit(d.Effect)
 		},
 	}
-	settingFlags(c, "policy")
+	policyFlags(c)
 	return jsonFlag(c)
 }
 

@@ -18,8 +18,8 @@ func trustCommand() *cobra.Command {
 		Short: "Let the configuration of this folder rule, as it is now",
 		Long: `A reeve.yaml in the present folder may have come with a repository. It rules only once
 you have said so, and only as it was then: when it changes, or a file that it names
-and that lies below its folder, say it again. A file that --config or REEVE_CONFIG names
-rules without this. Without FILE it is ./reeve.yaml.`,
+and that lies below its folder, say it again. Where --policy names a policy, that of the file
+may have changed. A file that --config or REEVE_CONFIG names rules without this. Without FILE it is ./reeve.yaml.`,
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			file := foundConfig
@@ -81,18 +81,42 @@ const foundConfig = "reeve.yaml"
 
 // trustedConfig is the configuration in the present folder, empty if there is none.
 // One that nobody has said to trust is an error: to start without it would be to
-// start with other settings than whoever put it there expects.
-func trustedConfig() (string, error) {
+// start with other settings than whoever put it there expects. The policy that it names is
+// looked at only where --policy does not name one.
+func trustedConfig(cmd *cobra.Command) (string, error) {
 	if _, err := os.Stat(foundConfig); err != nil {
 		return "", nil
 	}
 	t, err := reeve.UserTrust()
-	if err == nil {
+	policy := cmd.Flags().Lookup("policy")
+	given := policy != nil && policy.Changed
+	switch {
+	case err != nil:
+	case given:
+		err = t.CheckRest(foundConfig)
+	default:
 		err = t.Check(foundConfig)
+	}
+	if errors.Is(err, reeve.ErrUntrusted) && given && cmd.Annotations[onlyPolicy] != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "reeve: %s is not trusted as it is now, and is left out\n", foundConfig)
+		return "", nil
 	}
 	if errors.Is(err, reeve.ErrUntrusted) {
 		at, _ := filepath.Abs(foundConfig)
 		return "", fmt.Errorf("%s: %w. Look at it, and at what it names; then run reeve trust, or name it with --config", printable(at), err)
 	}
 	return foundConfig, err
+}
+
+// keepTrust writes a text to a file, as a person said. A configuration of the present folder
+// that was trusted stays so with it.
+func keepTrust(cmd *cobra.Command, file, text string, write func() error) error {
+	if !exists(foundConfig) || flagOf(cmd, "config") != "" || os.Getenv("REEVE_CONFIG") != "" {
+		return write()
+	}
+	t, err := reeve.UserTrust()
+	if err != nil {
+		return write()
+	}
+	return t.Keep(foundConfig, file, text, write)
 }

@@ -62,7 +62,7 @@ person would be asked, 1 where it could not be judged, and 2 for a wrong call of
   echo 'rm -rf build' | reeve try -`,
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
-			inputs, err := callInputs(cmd.InOrStdin(), a, given)
+			inputs, err := callInputs(cmd.InOrStdin(), a, given, cmd.Flags().Changed("tool") && tool != "")
 			if err != nil {
 				return err
 			}
@@ -103,12 +103,13 @@ person would be asked, 1 where it could not be judged, and 2 for a wrong call of
 	c.Flags().StringVar(&tool, "tool", "shell", "the tool's name")
 	c.Flags().StringArrayVar(&given, "arg", nil, "an argument of the tool, NAME=VALUE")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	settingFlags(c, "policy", "data")
+	policyFlags(c, "data")
 	return c
 }
 
-// callInputs reads a call's arguments: a command, or what --arg says.
-func callInputs(stdin io.Reader, command, given []string) (inputs []aos.ToolArgumentValue, err error) {
+// callInputs reads a call's arguments: a command, or what --arg says. A tool that is named
+// can be called without any.
+func callInputs(stdin io.Reader, command, given []string, named bool) (inputs []aos.ToolArgumentValue, err error) {
 	add := func(name string, value any) error {
 		raw, err := json.Marshal(value)
 		inputs = append(inputs, aos.ToolArgumentValue{Name: name, Value: raw})
@@ -146,8 +147,8 @@ func callInputs(stdin io.Reader, command, given []string) (inputs []aos.ToolArgu
 			return nil, err
 		}
 	}
-	if len(inputs) == 0 {
-		return nil, usageError{errors.New("say which command to judge, or the arguments of a tool with --arg NAME=VALUE")}
+	if len(inputs) == 0 && !named {
+		return nil, usageError{errors.New("say which command to judge, or which tool with --tool NAME, and its arguments with --arg NAME=VALUE")}
 	}
 	return inputs, nil
 }

@@ -298,7 +298,7 @@ func (x *exceptionOf) write(cmd *cobra.Command, c reeve.Config, d *operator.Deci
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(file, []byte(whole), 0o644); err != nil {
+	if err := keepTrust(cmd, file, whole, func() error { return os.WriteFile(file, []byte(whole), 0o644) }); err != nil {
 		return err
 	}
 	if _, err := reeve.LoadPolicy(filepath.Dir(file)); err != nil {
