@@ -29,7 +29,7 @@ func TestDocsExamples(t *testing.T) {
 			_, err = ParseCases(File{"docs.test.yaml", []byte(text)}, ".")
 		case strings.Contains(text, "\nprograms:"):
 			_, err = Load(File{"docs.yaml", []byte("version: 1\ndefault: allow\nrules: [{name: r, effect: allow}]")}, File{"programs.yaml", []byte(text)})
-		case strings.HasPrefix(text, "- name:"):
+		case strings.HasPrefix(strings.TrimLeft(text, " "), "- name:"):
 			_, err = Load(File{"docs.yaml", []byte("version: 1\ndefault: allow\nrules:\n" + text)})
 		default:
 			_, err = Load(File{"docs.yaml", []byte(text)})
