@@ -53,7 +53,11 @@ archive.`,
 			if err := q.Check(); err != nil {
 				return usageError{err}
 			}
-			if flagOf(cmd, "server") != "" {
+			node, err := askedNode(cmd)
+			if err != nil {
+				return err
+			}
+			if node != nil {
 				return fetchEvidence(cmd, url.Values{"since": {q.Since.Format(time.RFC3339Nano)}, "until": {q.Until.Format(time.RFC3339Nano)}}, a[0])
 			}
 			return reading(cmd, func(ctx context.Context, c reeve.Config, store store.Store) error {

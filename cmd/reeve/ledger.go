@@ -59,6 +59,9 @@ func reading(cmd *cobra.Command, f func(ctx context.Context, c reeve.Config, sto
 		return err
 	}
 	store, err := reeve.OpenReader(cmd.Context(), c)
+	if err != nil && noDatabase(c) {
+		return fmt.Errorf("there is no reeve.db in %s: name the node's database with --database, and its seed with --ledger-seed, where the command has it", c.Data)
+	}
 	if err != nil {
 		return fmt.Errorf("open the ledger: %w", err)
 	}

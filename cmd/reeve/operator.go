@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
 
 	"reeve.example/reeve"
 	"reeve.example/reeve/internal/ledger"
@@ -49,4 +52,41 @@ func openOperator(ctx context.Context, c reeve.Config, mustRun bool) (*opened, e
 		return nil, err
 	}
 	return &opened{operator.Within(node.Admin()), node.Close}, nil
+}
+
+// noDatabase reports whether the database of a data folder is elsewhere, as that of a node
+// on PostgreSQL is.
+func noDatabase(c reeve.Config) bool {
+	return c.Database == "" && exists(c.Data) && !exists(filepath.Join(c.Data, "reeve.db"))
+}
+
+// askedNode is the node that a command which reads records asks: the one of --server, or
+// one that runs on the data folder and has its database elsewhere. It is nil where the
+// command reads the database itself.
+func askedNode(cmd *cobra.Command) (*operator.Client, error) {
+	at := serverOf(cmd)
+	if err := at.fit(cmd); err != nil {
+		return nil, err
+	}
+	if at.server != "" {
+		key, err := at.credential()
+		if err != nil {
+			return nil, err
+		}
+		return operator.At(at.server, key), nil
+	}
+	c, err := config(cmd)
+	if c = orOwn(c); err != nil || !noDatabase(c) {
+		return nil, err
+	}
+	return operator.Dial(cmd.Context(), c.Data), nil
+}
+
+// nodeHere is the node that runs on the data folder; nil where none does.
+func nodeHere(cmd *cobra.Command) (*operator.Client, error) {
+	c, err := config(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return operator.Dial(cmd.Context(), orOwn(c).Data), nil
 }

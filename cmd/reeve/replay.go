@@ -42,7 +42,7 @@ func policyReplay() *cobra.Command {
 		Long: `Judges the recorded acts of a window once more under a candidate, each with what its session
 remembered then, and tells which would be decided otherwise: by rule, agent and tool, what
 would be let through first. Nothing is recorded or changed. Without --candidate it is the
-configured policy, as its files are now.
+policy of the node that runs on the data folder, else the configured one, as its files are now.
 
 Each act comes to one of three ends: the same, changed, or that it cannot be told, because
 what it was judged by is gone, or is kept masked and a rule looks at it. People's answers are
@@ -144,7 +144,16 @@ func (w *whatIf) run(cmd *cobra.Command) (*replay.Report, error) {
 }
 
 func (w *whatIf) ask(cmd *cobra.Command, since, until time.Time) (*replay.Report, error) {
-	if serverOf(cmd).server != "" {
+	node, err := askedNode(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if node == nil && w.candidate == "" && !cmd.Flags().Changed("policy") { // the policy in force is the node's
+		if node, err = nodeHere(cmd); err != nil {
+			return nil, err
+		}
+	}
+	if node != nil {
 		q := operator.Replay{Since: since, Until: until, Acts: w.acts, Limit: w.limit}
 		if w.candidate != "" {
 			files, err := policy.Files(w.candidate)
@@ -156,10 +165,13 @@ func (w *whatIf) ask(cmd *cobra.Command, since, until time.Time) (*replay.Report
 			}
 		}
 		var report replay.Report
-		return &report, ask(cmd, true, "POST", "/api/v1/policy/replay", q, &report)
+		return &report, node.Ask(cmd.Context(), "POST", "/api/v1/policy/replay", q, &report)
 	}
 	var report *replay.Report
-	err := reading(cmd, func(ctx context.Context, c reeve.Config, store store.Store) error {
+	err = reading(cmd, func(ctx context.Context, c reeve.Config, store store.Store) error {
+		if w.candidate == "" && c.Policy == "" {
+			fmt.Fprintln(cmd.ErrOrStderr(), "reeve: no policy is named and no node runs here: judged under the built-in starter")
+		}
 		candidate, err := reeve.LoadPolicy(cmp.Or(w.candidate, c.Policy))
 		if err != nil {
 			return err

@@ -39,11 +39,11 @@ type (
 // askingSessions runs f with who tells of sessions: the node of --server, or the command's
 // database.
 func askingSessions(cmd *cobra.Command, f func(ctx context.Context, list sessionsFunc, show windowFunc) error) error {
-	at := serverOf(cmd)
-	if err := at.fit(cmd); err != nil {
+	node, err := askedNode(cmd)
+	if err != nil {
 		return err
 	}
-	if at.server == "" {
+	if node == nil {
 		return reading(cmd, func(ctx context.Context, _ reeve.Config, store store.Store) error {
 			return f(ctx, func(ctx context.Context, q ledger.Query) (report.Runs, error) { return report.List(ctx, store, q) },
 				func(ctx context.Context, id string, q ledger.Query) (report.Window, error) {
@@ -51,11 +51,6 @@ func askingSessions(cmd *cobra.Command, f func(ctx context.Context, list session
 				})
 		})
 	}
-	key, err := at.credential()
-	if err != nil {
-		return err
-	}
-	node := operator.At(at.server, key)
 	return f(cmd.Context(), func(ctx context.Context, q ledger.Query) (runs report.Runs, err error) {
 		err = node.Ask(ctx, "GET", "/api/v1/sessions?"+operator.Params(q).Encode(), nil, &runs)
 		return runs, err

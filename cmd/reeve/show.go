@@ -118,18 +118,14 @@ type records struct {
 
 // looking runs f with the records of the node of --server, or of the command's database.
 func looking(cmd *cobra.Command, f func(ctx context.Context, at records) error) error {
-	at := serverOf(cmd)
-	if err := at.fit(cmd); err != nil {
-		return err
-	}
-	if at.server == "" {
-		return reading(cmd, func(ctx context.Context, _ reeve.Config, store store.Store) error { return f(ctx, recordsIn(store)) })
-	}
-	key, err := at.credential()
+	node, err := askedNode(cmd)
 	if err != nil {
 		return err
 	}
-	return f(cmd.Context(), recordsAt(operator.At(at.server, key), cmd.ErrOrStderr()))
+	if node == nil {
+		return reading(cmd, func(ctx context.Context, _ reeve.Config, store store.Store) error { return f(ctx, recordsIn(store)) })
+	}
+	return f(cmd.Context(), recordsAt(node, cmd.ErrOrStderr()))
 }
 
 // recordsIn are those of a database that is open.

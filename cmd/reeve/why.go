@@ -94,20 +94,16 @@ type explainer struct {
 
 // explaining runs f with the explainer that the command's flags name.
 func explaining(cmd *cobra.Command, f func(ctx context.Context, at explainer) error) error {
-	at := serverOf(cmd)
-	if err := at.fit(cmd); err != nil {
+	node, err := askedNode(cmd)
+	if err != nil {
 		return err
 	}
-	if at.server == "" {
+	if node == nil {
 		return reading(cmd, func(ctx context.Context, c reeve.Config, store store.Store) error {
 			return f(ctx, explainerIn(c, store))
 		})
 	}
-	key, err := at.credential()
-	if err != nil {
-		return err
-	}
-	return f(cmd.Context(), explainerAt(operator.At(at.server, key)))
+	return f(cmd.Context(), explainerAt(node))
 }
 
 func explainerIn(c reeve.Config, store store.Store) explainer {
