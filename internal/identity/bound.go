@@ -63,7 +63,7 @@ func (t *tokens) bind(c *Credential, r *http.Request, scheme, token string, to c
 		c.Ends, proof = earlier(c.Ends, ends), "mtls"
 	}
 	if to.key != "" {
-		if err := t.proofs.check(r, token, to.key, own); err != nil {
+		if err := t.proofs.check(r, c.Principal.Name, token, to.key, own); err != nil {
 			return err
 		}
 		if proof != "" {

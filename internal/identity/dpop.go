@@ -36,6 +36,7 @@ const (
 	nonceAge     = 5 * time.Minute
 	maxProofs    = 1 << 17 // that are remembered of one span of time, of two
 	maxKeyProofs = maxProofs / 8
+	maxWhoProofs = maxProofs / 4 // of one principal, by whatever keys
 )
 
 // proofAlgs are the algorithms of proofs. All are asymmetric: a proof that the node could
@@ -54,10 +55,11 @@ type proofs struct {
 	since        time.Time // when recent began
 	recent, past map[[32]byte]struct{}
 	byKey        map[string]int // proofs of each key in recent
+	byWho        map[string]int // and of each principal, which may have many keys
 }
 
 func newProofs(now func() time.Time, leeway time.Duration, nonce bool) *proofs {
-	p := &proofs{now: now, leeway: leeway, recent: map[[32]byte]struct{}{}, byKey: map[string]int{}}
+	p := &proofs{now: now, leeway: leeway, recent: map[[32]byte]struct{}{}, byKey: map[string]int{}, byWho: map[string]int{}}
 	p.parser = jwt.NewParser(jwt.WithValidMethods(proofAlgs), jwt.WithLeeway(leeway), jwt.WithTimeFunc(now), jwt.WithStrictDecoding())
 	if nonce {
 		p.nonceKey = make([]byte, 32)
@@ -71,8 +73,8 @@ func badProof(cause error, reason string) *Error {
 }
 
 // check refuses a request whose proof is not by the key of a thumbprint, for this token and
-// this request, and new. own reports whether an address is the one that the request is for.
-func (p *proofs) check(r *http.Request, token, thumbprint string, own func(*url.URL) bool) *Error {
+// this request, and new. who is the token's principal. own reports whether an address is the one that the request is for.
+func (p *proofs) check(r *http.Request, who, token, thumbprint string, own func(*url.URL) bool) *Error {
 	sent := r.Header["Dpop"]
 	switch {
 	case len(sent) == 0:
@@ -122,11 +124,11 @@ func (p *proofs) check(r *http.Request, token, thumbprint string, own func(*url.
 	if id == "" || len(id) > longestJTI {
 		return badProof(nil, "The DPoP proof has no jti, or a long one.")
 	}
-	return p.use(key, id, now)
+	return p.use(who, key, id, now)
 }
 
 // use notes a proof, which is good once.
-func (p *proofs) use(key, id string, now time.Time) *Error {
+func (p *proofs) use(who, key, id string, now time.Time) *Error {
 	sum := sha256.Sum256([]byte(key + "\x00" + id))
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,18 +138,19 @@ func (p *proofs) use(key, id string, now time.Time) *Error {
 		if now.Sub(p.since) > 2*span {
 			p.past = nil
 		}
-		p.recent, p.byKey, p.since = map[[32]byte]struct{}{}, map[string]int{}, now
+		p.recent, p.byKey, p.byWho, p.since = map[[32]byte]struct{}{}, map[string]int{}, map[string]int{}, now
 	}
 	_, recent := p.recent[sum]
 	_, past := p.past[sum]
 	if recent || past {
 		return badProof(nil, "The DPoP proof was sent before. Make a new one for each request.")
 	}
-	if len(p.recent) >= maxProofs || p.byKey[key] >= maxKeyProofs {
+	if len(p.recent) >= maxProofs || p.byKey[key] >= maxKeyProofs || p.byWho[who] >= maxWhoProofs {
 		return badProof(nil, "Too many DPoP proofs came in a short time for all to be remembered. Come again in a minute.")
 	}
 	p.recent[sum] = struct{}{}
 	p.byKey[key]++
+	p.byWho[who]++
 	return nil
 }
 

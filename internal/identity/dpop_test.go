@@ -306,7 +306,7 @@ func TestThreat15Replay(t *testing.T) {
 		if i%100 == 0 {
 			b.now = start.Add(time.Duration(i) * time.Microsecond)
 		}
-		err := p.use("thief", fmt.Sprint(i), b.now)
+		err := p.use("thief", "thief", fmt.Sprint(i), b.now)
 		if (err == nil) != (i < maxKeyProofs) {
 			t.Fatalf("proof %d: %v", i, err)
 		}
@@ -314,20 +314,28 @@ func TestThreat15Replay(t *testing.T) {
 			break
 		}
 	}
-	if err := p.use("somebody else", "1", b.now); err != nil {
+	if err := p.use("somebody else", "another", "1", b.now); err != nil {
 		t.Errorf("others are held up: %v", err)
 	}
-	if p.use("thief", "7", b.now) == nil {
+	if p.use("thief", "thief", "7", b.now) == nil {
 		t.Error("a full memory forgets")
 	}
+	for i := range maxProofs { // by many keys
+		if p.use("many", fmt.Sprint("key ", i%20), fmt.Sprint(i), b.now) != nil {
+			break
+		}
+	}
+	if err := p.use("somebody else", "another", "2", b.now); err != nil {
+		t.Errorf("who has many keys holds others up: %v", err)
+	}
 	span := proofAge + 2*30*time.Second
-	if at := b.now.Add(span / 2); p.use("thief", "7", at) == nil {
+	if at := b.now.Add(span / 2); p.use("thief", "thief", "7", at) == nil {
 		t.Error("forgotten while it could come again")
 	}
-	if err := p.use("thief", "new", b.now.Add(3*span)); err != nil {
+	if err := p.use("thief", "thief", "new", b.now.Add(3*span)); err != nil {
 		t.Errorf("nothing is ever forgotten: %v", err)
 	}
-	if n := len(p.recent) + len(p.past); n > maxKeyProofs+30 {
+	if n := len(p.recent) + len(p.past); n > maxKeyProofs+maxWhoProofs+30 {
 		t.Errorf("%d proofs are remembered", n)
 	}
 }

@@ -339,7 +339,7 @@ func TestThreat15WorkloadsEnd(t *testing.T) {
 // request says of where it goes.
 func TestThreat15Addressed(t *testing.T) {
 	s := local(t, func(c *Config) {
-		c.Hosts = []string{"node.example", "other.example:8443"}
+		c.Hosts = []string{"node.example", "other.example:8443", "", ":9000", "."}
 		c.Proxies.Trusted = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	})
 	for _, tt := range []struct {
@@ -366,6 +366,9 @@ func TestThreat15Addressed(t *testing.T) {
 		{"node.example", "1.2.3.4:5", "", true, "ftp://node.example/x", false},
 		{"node.example", "1.2.3.4:5", "", true, "https:node.example/x", false},
 		{"node.example", "1.2.3.4:5", "", true, "/x", false},
+		{":8080", "1.2.3.4:5", "", false, "http://:8080/x", false},
+		{"", "1.2.3.4:5", "", false, "http:///x", false},
+		{":9000", "1.2.3.4:5", "", false, "http://:9000/x", false},
 		// A trusted proxy may end TLS and say another name; the proof is for the node's all the same.
 		{"inside:8080", "10.0.0.1:5", "", false, "https://node.example/x", true},
 		{"inside:8080", "10.0.0.1:5", "", false, "https://inside:8080/x", false},

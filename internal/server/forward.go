@@ -261,7 +261,7 @@ func (s *Server) addressed(r *http.Request, u *url.URL) bool {
 			if authority(own, scheme) == host {
 				return true
 			}
-		} else if HostName(own) == HostName(host) {
+		} else if HostName(own) != "" && HostName(own) == HostName(host) {
 			return true
 		}
 	}

@@ -50,7 +50,9 @@ func (s *Server) setHosts() {
 		}
 	}
 	for _, host := range s.cfg.Hosts {
-		s.hosts[HostName(host)] = true
+		if name := HostName(host); name != "" { // an entry that says nothing is nobody's name
+			s.hosts[name] = true
+		}
 	}
 }
 

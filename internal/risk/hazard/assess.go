@@ -71,6 +71,7 @@ type assessor struct {
 	scale     float64        // of the weights: below 1 where a text is kept, and not run
 	floor     float64        // findings below it are left out
 	rehearsed bool           // what is destroyed are data of tests
+	tunnelled bool           // a port of this machine may be another machine's
 	bytes     int            // of leaves, left to be read
 	inner     int            // of texts inside them
 	loose     int            // of texts read as words, since they are no commands that can be parsed

@@ -124,6 +124,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	}
 	s.watched(args, in)
 	before, bare := s.rehearsed, s.bare
+	s.tunnelled = s.tunnelled || c.tunnels()
 	s.rehearsed, s.bare = c.rehearses(), false
 	defer func() { s.rehearsed, s.bare = before, bare }()
 	prints := c.uses()

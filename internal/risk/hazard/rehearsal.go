@@ -37,7 +37,7 @@ var (
 // it is given, or by the name of a database on this machine.
 func (c *invocation) rehearses() bool {
 	switch {
-	case c.redirected():
+	case c.redirected(), c.tunnelled:
 		return false // another database than the one that it seems to be
 	case frameworks[c.name] != nil:
 		return c.testEnvironment(frameworks[c.name])
@@ -191,6 +191,24 @@ func (c *invocation) testAddress() bool {
 	host, name, ok := strings.Cut(strings.TrimPrefix(named, "mongodb://"), "/")
 	host, _, _ = strings.Cut(host, ":")
 	return ok && isLoopback(host) && testName(name) && c.in.text == ""
+}
+
+// tunnels reports whether a command makes a port of this machine lead to another one.
+func (c *invocation) tunnels() bool {
+	for _, a := range c.args {
+		t := a.text
+		switch c.name {
+		case "ssh", "autossh", "slogin":
+			if len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.ContainsAny(before(t, ':'), "LDW") || strings.Contains(strings.ToLower(t), "localforward") || strings.Contains(strings.ToLower(t), "dynamicforward") {
+				return true
+			}
+		case "kubectl", "oc", "k9s", "docker", "fly", "flyctl", "heroku", "gcloud", "aws", "tsh", "az", "railway":
+			if listed("port-forward proxy pg:psql start-iap-tunnel start-session tunnel", t) {
+				return true
+			}
+		}
+	}
+	return listed("cloud_sql_proxy cloud-sql-proxy socat rinetd redir sshuttle stunnel pgbouncer haproxy", c.name)
 }
 
 // redirected reports whether a variable that is set for this command, or before it, may name
@@ -415,7 +433,10 @@ var registries = map[string][]string{
 
 // publishesHere reports whether what a command publishes goes no further than this machine.
 func (c *invocation) publishesHere() bool {
-	if c.name == "docker" || c.name == "podman" {
+	switch {
+	case c.tunnelled:
+		return false
+	case c.name == "docker" || c.name == "podman":
 		return c.pushesHere()
 	}
 	options, places := registries[c.name], 0

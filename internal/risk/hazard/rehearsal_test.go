@@ -41,6 +41,8 @@ func TestRehearsals(t *testing.T) {
 		"RAILS_ENV=test php artisan migrate:fresh", "NODE_ENV=test bin/rails db:drop", "MIX_ENV=test python manage.py flush", "RAILS_ENV=test bin/rails db:drop --environment=production", "RAILS_ENV=test bin/rails db:drop -e production", "RAILS_ENV=test bin/rails db:drop:all", "MIX_ENV=test mix ecto.drop -r Live.Repo", "NODE_ENV=test npx sequelize db:drop --ur postgres://db.example/shop",
 		"fly deploy -e MODE=test", "fly deploy --env MODE=test", "cdk deploy ShopDevStack --all", "cdk deploy --all -a 'node dev.js'",
 		"twine upload --repository-url http://localhost/ --repository-ur https://pypi.example/ dist/*", "curl -X DELETE http://localhost:9200/test-index,orders", "supabase db reset --linke", "supabase db reset --db-ur x",
+		"ssh -fNL 5432:db.example:5432 bastion; dropdb -h localhost shop_test", "ssh -f -N -L5432:db.example:5432 bastion && psql -h localhost -d shop_test -c 'drop table orders'", "ssh -o LocalForward='5432 db.example:5432' -fN bastion; dropdb shop_test", "kubectl port-forward svc/db 5432 & dropdb -h localhost shop_test",
+		"cloud-sql-proxy shop:eu:prod & dropdb -h 127.0.0.1 shop_test", "ssh -fNL 5000:registry.example:5000 bastion; docker push localhost:5000/app:1",
 		"cap production deploy", "p4 revert ...", "tcpdump -A -i eth0", "gem push a.gem",
 		`reg add "HKCU\Software\Microsoft\Windows\CurrentVersion\Run" /v x /d C:\x.exe`, `Set-ItemProperty HKCU:\Software\Microsoft\Windows\CurrentVersion\Run -Name x -Value C:\x.exe`,
 	} {

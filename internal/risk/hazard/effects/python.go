@@ -694,6 +694,10 @@ func (p *python) element(first *node) *node {
 }
 
 func (p *python) atom() *node {
+	if p.peek().kind == 'l' { // which is not the expression's
+		p.ok = false
+		return one(anything, "")
+	}
 	t := p.next()
 	switch t.kind {
 	case 'n':
@@ -706,10 +710,6 @@ func (p *python) atom() *node {
 			n = one(joined, "", n, p.said(p.next()))
 		}
 		return n
-	case 'l':
-		p.at-- // it is not the expression's
-		p.ok = false
-		return one(anything, "")
 	}
 	switch t.text {
 	case "(", "[":
