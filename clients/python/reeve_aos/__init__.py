@@ -33,6 +33,7 @@ import inspect
 import io
 import json
 import logging
+import math
 import os
 import re
 import socket
@@ -730,7 +731,8 @@ class Turn(_Guards):
     def stream(self, tokens: Iterable[str], *, within: float = 1.0) -> Iterator[str]:
         """The agent's answer, as far as the user may read it: sentence by sentence, each judged with what
         stands before it, and the whole at its end. A text without an end of a sentence is judged
-        when it is `within` seconds old and another token comes, or 1000 characters long. Denied is raised
+        when it is `within` seconds old and another token comes, or 1000 characters long (4000 where it
+        has no gap to be cut at). Denied is raised
         where it may not go on; so it is when the guardian would change what has been read already."""
         written = _Written(_seconds(within))
         for token in tokens:
@@ -846,12 +848,40 @@ class AsyncTurn(_Guards):
         return cast(T, await _driven_async(self.turn, course, None if wait_for_approval is None else _seconds(wait_for_approval)))
 
     async def stream(self, tokens: AsyncIterable[str], *, within: float = 1.0) -> AsyncIterator[str]:
-        """Turn.stream, awaited."""
+        """Turn.stream, awaited. What is `within` seconds old is judged though no other token comes."""
         written = _Written(_seconds(within))
-        async for token in tokens:
-            piece = written.add(token)
-            if piece:
-                yield written.shown(await self.agent_message(written.asked(piece)))
+        queue: asyncio.Queue[Union[str, BaseException, None]] = asyncio.Queue(1)
+
+        async def read() -> None:
+            # All in one task: what reads from a network may belong to the task that began it.
+            end: Optional[BaseException] = None
+            try:
+                async for token in tokens:
+                    await queue.put(token)
+            except Exception as error:
+                end = error
+            await queue.put(end)
+
+        reader = asyncio.ensure_future(read())
+        waiting: Optional[asyncio.Future[Union[str, BaseException, None]]] = None
+        try:
+            while True:
+                waiting = waiting or asyncio.ensure_future(queue.get())
+                if not (await asyncio.wait({waiting}, timeout=written.left()))[0]:
+                    piece = written.due()
+                else:
+                    token, waiting = waiting.result(), None
+                    if isinstance(token, BaseException):
+                        raise token
+                    if token is None:
+                        break
+                    piece = written.add(token)
+                if piece:
+                    yield written.shown(await self.agent_message(written.asked(piece)))
+        finally:
+            reader.cancel()
+            if waiting is not None:
+                waiting.cancel()
         if written.rest():
             yield written.ended(await self.agent_message(written.whole()))
 
@@ -931,7 +961,7 @@ class _Written:
 
     def add(self, token: str) -> str:
         """Takes a token, and returns what is to be judged now; "" when it waits for more."""
-        if not self._rest:
+        if not self._rest or self._since == math.inf:
             self._since = time.monotonic()
         self._rest += token
         ends = [match.end() for match in _SENTENCE.finditer(self._rest)]
@@ -939,9 +969,24 @@ class _Written:
             return self._rest[:ends[-1]]
         if len(self._rest) < 1000 and time.monotonic() - self._since < self._within:
             return ""
+        return self.due()
+
+    def due(self) -> str:
+        """What is to be judged when the time is over, or the text has become long; "" when it cannot be cut."""
         # Not between digits: what is to be masked may go on behind the gap.
         gaps = [match.end() for match in _GAP.finditer(self._rest)]
-        return self._rest[:gaps[-1]] if gaps else ""
+        if gaps:
+            return self._rest[:gaps[-1]]
+        self._since = math.inf  # until another token comes
+        if len(self._rest) < 4000:
+            return ""
+        return self._rest[:len(self._rest.rstrip("0123456789 -./"))] or self._rest  # what has no gaps at all
+
+    def left(self) -> Optional[float]:
+        """In how many seconds the time is over; None when nothing waits."""
+        if not self._rest or self._since == math.inf:
+            return None
+        return max(0.0, self._since + self._within - time.monotonic())
 
     def asked(self, piece: str) -> str:
         """A piece with what stands before it, since what is forbidden may lie across them."""

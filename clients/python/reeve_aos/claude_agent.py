@@ -106,6 +106,9 @@ def _replaced(output: Any) -> Any:
     return {"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": output}}
 
 
+_KINDS = ("text", "image", "audio", "resource", "resource_link", "file", "create", "update")  # of parts and results
+
+
 def _each_text(value: Any, anew: Callable[[str], str]) -> Any:
     """A value of JSON with other texts. Its form is its own: Claude Code knows each tool's."""
     if isinstance(value, str):
@@ -113,7 +116,7 @@ def _each_text(value: Any, anew: Callable[[str], str]) -> Any:
     if isinstance(value, list):
         return [_each_text(one, anew) for one in value]
     if isinstance(value, dict):
-        return {key: one if key == "type" else _each_text(one, anew) for key, one in value.items()}
+        return {key: one if key == "type" and one in _KINDS else _each_text(one, anew) for key, one in value.items()}
     return value
 
 

@@ -44,8 +44,8 @@ class GuardianPlugin(BasePlugin):
         return await _judged(user_message, turn.user_message)
 
     async def on_event_callback(self, *, invocation_context: Any, event: Any) -> Any:
-        """What the user reads of an agent's answer."""
-        if not self._adapter(invocation_context).tells_messages or event.author == "user" or event.partial or not event.is_final_response():
+        """What the user reads of an agent, beside calls, too."""
+        if not self._adapter(invocation_context).tells_messages or event.author == "user" or event.partial:
             return None
         content = await _judged(event.content, AsyncTurn(self._turn(invocation_context)).agent_message)
         return None if content is None else event.model_copy(update={"content": content})

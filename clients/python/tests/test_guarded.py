@@ -213,6 +213,44 @@ class Guarded(unittest.TestCase):
 
         self.assertEqual("".join(asyncio.run(main())), "One. Two ****. Three.")
 
+    def test_stream_that_is_silent(self) -> None:
+        """What waits for the end of its sentence is judged when it is old enough, though no other token comes."""
+
+        async def main() -> List[str]:
+            read: List[str] = []
+            more = asyncio.Event()
+
+            async def tokens() -> AsyncIterator[str]:
+                yield f"My card is {CARD}, and"
+                await more.wait()  # until what was said has been read
+                yield " so on."
+
+            async with self.guardian.session() as session, session.turn() as turn:
+                async for piece in turn.stream(tokens(), within=0.05):
+                    read.append(piece)
+                    more.set()
+            return read
+
+        self.assertEqual("".join(asyncio.run(asyncio.wait_for(main(), 30))), "My card is ****, and so on.")
+
+        async def breaks() -> AsyncIterator[str]:
+            yield "One. "
+            raise OSError("the line is cut")
+
+        async def broken() -> List[str]:
+            async with self.guardian.session() as session, session.turn() as turn:
+                return [piece async for piece in turn.stream(breaks())]
+
+        with self.assertRaisesRegex(OSError, "the line is cut"):
+            asyncio.run(broken())
+
+    def test_stream_without_gaps(self) -> None:
+        """It is handed on in pieces, too."""
+        letters = ["ab" * 50] * 100
+        pieces = list(self.turn.stream(letters))
+        self.assertEqual("".join(pieces), "".join(letters))
+        self.assertLessEqual(max(map(len, pieces)), 4100)
+
     def test_generators(self) -> None:
         """What is forbidden may lie across the pieces."""
         began: List[str] = []

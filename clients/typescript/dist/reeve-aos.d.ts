@@ -452,7 +452,7 @@ declare class Turn {
     /**
      * The agent's answer, as far as the user may read it: sentence by sentence, each judged with what stands before
      * it, and the whole at its end. A text without an end of a sentence is judged when it is `within` milliseconds old
-     * (1000) and another token comes, or 1000 characters long. Denied is thrown where it may not go on; so it is when
+     * (1000), or 1000 characters long (4000 where it has no gap to be cut at). Denied is thrown where it may not go on; so it is when
      * the guardian would change what has been read already.
      */
     stream(tokens: AsyncIterable<string> | Iterable<string>, options?: {

@@ -205,7 +205,7 @@ class Turn {
     /**
      * The agent's answer, as far as the user may read it: sentence by sentence, each judged with what stands before
      * it, and the whole at its end. A text without an end of a sentence is judged when it is `within` milliseconds old
-     * (1000) and another token comes, or 1000 characters long. Denied is thrown where it may not go on; so it is when
+     * (1000), or 1000 characters long (4000 where it has no gap to be cut at). Denied is thrown where it may not go on; so it is when
      * the guardian would change what has been read already.
      */
     async *stream(tokens, options = {}) {
@@ -221,24 +221,46 @@ class Turn {
             read += unread;
             return unread;
         };
-        for await (const token of tokens) {
-            if (rest === "") {
-                since = performance.now();
+        const source = Symbol.asyncIterator in tokens ? tokens[Symbol.asyncIterator]() : tokens[Symbol.iterator]();
+        let waiting;
+        try {
+            for (;;) {
+                waiting ??= Promise.resolve(source.next());
+                const next = await inTime(waiting, rest === "" || since === Infinity ? undefined : since + within - performance.now());
+                let end = 0;
+                if (next !== undefined) {
+                    waiting = undefined;
+                    if (next.done === true) {
+                        break;
+                    }
+                    if (rest === "" || since === Infinity) {
+                        since = performance.now();
+                    }
+                    rest += next.value;
+                    end = lastEnd(rest, sentence);
+                }
+                if (end === 0 && (next === undefined || rest.length >= 1000 || performance.now() - since >= within)) {
+                    end = lastEnd(rest, gap);
+                    if (end === 0) {
+                        since = Infinity; // until another token comes
+                        end = rest.length < 4000 ? 0 : rest.replace(/[0-9 \-./]+$/, "").length || rest.length; // what has no gaps at all
+                    }
+                }
+                if (end > 0) {
+                    // What is forbidden may lie across two pieces.
+                    const from = read.length - 500;
+                    const before = from > 0 ? read.slice(from + firstEnd(read.slice(from), gap)) : read;
+                    const piece = rest.slice(0, end);
+                    rest = rest.slice(end);
+                    since = performance.now();
+                    yield unread((await this.agentMessage(before + piece)), before);
+                }
             }
-            rest += token;
-            let end = lastEnd(rest, sentence);
-            if (end === 0 && (rest.length >= 1000 || performance.now() - since >= within)) {
-                end = lastEnd(rest, gap);
-            }
-            if (end > 0) {
-                // What is forbidden may lie across two pieces.
-                const from = read.length - 500;
-                const before = from > 0 ? read.slice(from + firstEnd(read.slice(from), gap)) : read;
-                const piece = rest.slice(0, end);
-                rest = rest.slice(end);
-                since = performance.now();
-                yield unread((await this.agentMessage(before + piece)), before);
-            }
+        }
+        finally {
+            // Who reads no more: the source hears of it, when it has given what it was asked for.
+            waiting?.catch(() => { });
+            Promise.resolve(source.return?.()).catch(() => { });
         }
         if (read + rest !== "") {
             yield unread((await this.agentMessage(read + rest)), read);
@@ -524,6 +546,20 @@ function lastEnd(text, where) {
         end = match.index + match[0].length;
     }
     return end;
+}
+/** What comes, unless the time is over before; without a time it is waited for. */
+async function inTime(coming, milliseconds) {
+    if (milliseconds === undefined) {
+        return coming;
+    }
+    let timer;
+    const over = new Promise((resolve) => (timer = setTimeout(() => resolve(undefined), Math.max(0, milliseconds))));
+    try {
+        return await Promise.race([coming, over]);
+    }
+    finally {
+        clearTimeout(timer);
+    }
 }
 function firstEnd(text, where) {
     for (const match of text.matchAll(where)) {

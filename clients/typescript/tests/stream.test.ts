@@ -19,6 +19,31 @@ test("a stream: what is read was judged before, whatever the tokens are cut like
   }
 });
 
+test("a stream whose source is silent is judged when it is old enough", { timeout: 30_000 }, async () => {
+  let more = (): void => {};
+  const read: string[] = [];
+  async function* tokens() {
+    yield "Write to bob@example.com, and";
+    await new Promise<void>((resolve) => (more = resolve)); // until what was said has been read
+    yield " so on.";
+  }
+  for await (const piece of turn().stream(tokens(), { within: 50 })) {
+    read.push(piece);
+    more();
+  }
+  assert.equal(read.join(""), "Write to [e-mail address removed], and so on.");
+});
+
+test("a stream without gaps is handed on in pieces, too", async () => {
+  const letters = Array.from({ length: 100 }, () => "ab".repeat(50));
+  const read: string[] = [];
+  for await (const piece of turn().stream(letters)) {
+    read.push(piece);
+  }
+  assert.equal(read.join(""), letters.join(""));
+  assert.ok(Math.max(...read.map(({ length }) => length)) <= 4100);
+});
+
 test("a stream that is denied ends there", async () => {
   const read: string[] = [];
   await assert.rejects(async () => {

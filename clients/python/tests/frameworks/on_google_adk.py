@@ -12,7 +12,7 @@ from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
 from . import scenarios
-from .scenarios import Script, code
+from .scenarios import CARD, Script, code
 
 
 class Model(BaseLlm):
@@ -95,6 +95,21 @@ class More(scenarios.Framework):
         workflow = Workflow(name="files", edges=[("START", given, FunctionTool(write_file))])
         run(InMemoryRunner(node=workflow, app_name="files", plugins=[GuardianPlugin(self.guardian)]))
         self.assertEqual(self.ran, [("write_file", "/workspace/file")])
+
+    def test_text_beside_calls(self) -> None:
+        """What an agent says while it calls a tool is read, too."""
+        from reeve_aos.google_adk import GuardianPlugin
+
+        class Talking(Model):
+            async def generate_content_async(self, llm_request: Any, stream: bool = False) -> AsyncGenerator[LlmResponse, None]:
+                async for response in super().generate_content_async(llm_request, stream):
+                    if any(part.function_call for part in response.content.parts):
+                        response.content.parts.insert(0, types.Part(text=f"I note {CARD}."))
+                    yield response
+
+        agent = LlmAgent(name="clerk", model=Talking(model="scripted", script=Script([("note", {"text": "hello"})])), tools=self.tools())
+        said = [part.text for event in run(InMemoryRunner(agent, plugins=[GuardianPlugin(self.guardian)])) for part in event.content.parts if part.text]
+        self.assertEqual((said, self.ran), (["I note ****.", "That is all."], [("note", "hello")]))
 
     def test_added_later(self) -> None:
         """Tools and agents that come after the runner was made."""
