@@ -52,7 +52,8 @@ func openNode(t *testing.T, settings ...string) *Node {
 
 // What is bounded of what people do to a node is so for all the doors to it together.
 func TestOneOperator(t *testing.T) {
-	if n := openNode(t); n.operator() != n.operator() {
+	n := openNode(t)
+	if first, second := n.operator(), n.operator(); first != second {
 		t.Error("each door has bounds of its own")
 	}
 }

@@ -13,9 +13,6 @@ import (
 // gitWords are the options that stand before a subcommand of git and take the next word.
 const gitWords = "-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --attr-source --config-env --list-cmds"
 
-// pushWords are those of git push that do.
-const pushWords = "-o --push-option --receive-pack --exec --repo --recurse-submodules"
-
 // push is what the words of a git push say.
 type push struct {
 	force, lease, mirror, deletes, prunes bool
