@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"text/tabwriter"
 	"time"
 
@@ -156,7 +158,7 @@ func policyTest() *cobra.Command {
 			}
 			var cases []policy.Case
 			if file != "" {
-				cases, err = policy.LoadCases(file)
+				cases, err = casesNamed(file)
 			} else if name == "" {
 				var tests []byte
 				if tests, err = policy.StarterTests(policy.DefaultProfile); err != nil {
@@ -204,6 +206,18 @@ func policyTest() *cobra.Command {
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "name the cases that pass, too")
 	policyFlags(c)
 	return jsonFlag(c)
+}
+
+// casesNamed are the cases of a file, whatever it is called, or those of a folder.
+func casesNamed(name string) ([]policy.Case, error) {
+	if info, err := os.Stat(name); err != nil || info.IsDir() {
+		return policy.LoadCases(name)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return policy.ParseCases(policy.File{Name: name, Data: text}, filepath.Dir(name))
 }
 
 // printClasses says what was decided in each class of cases.

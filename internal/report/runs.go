@@ -192,11 +192,29 @@ func stepOf(ctx context.Context, store ledger.Reader, run string, l *ledger.Line
 	if err != nil {
 		return s, nil // not kept, or no JSON
 	}
-	if s.read(doc.Root().Get("params")); s.Text == "" {
+	params := doc.Root().Get("params")
+	s.read(params)
+	switch {
+	case s.Text != "":
+	case params.Get("toolCallRequest").Exists(), params.Get("message").Get("params").Get("name").Exists():
+		s.Text = "(no inputs)"
+	case params.Get("result").Get("outputs").Exists() && onlyTexts(params.Get("result").Get("outputs")):
+		s.Text = "(nothing)"
+	default:
 		s.readOther(doc.Root())
 	}
-	s.Folder = doc.Root().Get("params").Get("context").Get("session").Get("metadata").Get("cwd").Text()
+	s.Folder = params.Get("context").Get("session").Get("metadata").Get("cwd").Text()
 	return s, nil
+}
+
+// onlyTexts reports whether outputs have nothing but texts, so that no text is nothing.
+func onlyTexts(outputs rawjson.Value) bool {
+	for _, v := range outputs.Elems() {
+		if !v.Get("text").Exists() {
+			return false
+		}
+	}
+	return true
 }
 
 // readOther reads what a step was about from the requests of other protocols: an A2G
