@@ -188,7 +188,7 @@ func reads(tool string) bool {
 // worse than none. byDefault is what the policy's other documents say of their default. It
 // is empty where nothing was seen that it could speak of.
 func (s *Seen) Proposal(byDefault string) []byte {
-	var labels, acts, machine, foreign []string
+	var labels, acts, machine, foreign, aimless []string
 	for _, name := range slices.Sorted(maps.Keys(s.tools)) {
 		t := s.tools[name]
 		switch {
@@ -201,7 +201,11 @@ func (s *Seen) Proposal(byDefault string) []byte {
 				foreign = append(foreign, name)
 			}
 		default:
-			acts = append(acts, t.act(name))
+			if act := t.act(name); act != "" {
+				acts = append(acts, act)
+			} else {
+				aimless = append(aimless, name)
+			}
 		}
 	}
 	if len(labels)+len(acts)+len(foreign) == 0 {
@@ -218,6 +222,9 @@ func (s *Seen) Proposal(byDefault string) []byte {
 	}
 	if len(foreign) > 0 {
 		b.WriteString("\n# These bring texts that anybody may have written, and stay foreign:\n# " + strings.Join(foreign, ", ") + "\n")
+	}
+	if len(aimless) > 0 {
+		b.WriteString("\n# No argument of these was seen to say upon whom or what they are done:\n# " + strings.Join(aimless, ", ") + "\n")
 	}
 	if len(machine) > 0 {
 		b.WriteString("\n# Commands and files are read for what they do, and need no line here:\n# " + strings.Join(machine, ", ") + "\n")
@@ -257,7 +264,7 @@ rules:
 `
 )
 
-// act is the tool as an act.
+// act is the tool as an act; empty where no argument says upon whom or what.
 func (t *seenTool) act(name string) string {
 	var control, carries []string
 	for _, a := range slices.SortedFunc(maps.Keys(t.arguments), cmp.Compare) {
@@ -269,10 +276,10 @@ func (t *seenTool) act(name string) string {
 			control = append(control, a)
 		}
 	}
-	line := fmt.Sprintf("  - {name: %s, tools: [%s]", actName(name), quoted(name))
-	if control != nil {
-		line += ", control: [" + quoted(control...) + "]"
+	if control == nil {
+		return ""
 	}
+	line := fmt.Sprintf("  - {name: %s, tools: [%s], control: [%s]", actName(name), quoted(name), quoted(control...))
 	if carries != nil {
 		line += ", carries: [" + quoted(carries...) + "]"
 	}

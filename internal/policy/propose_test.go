@@ -26,6 +26,8 @@ func TestProposal(t *testing.T) {
 	use("book_room", `{"ok":true}`, "where", `"https://rooms.example/4"`, "remarks", `"We are a group of many people who like it quiet and dark."`)
 	use("web_fetch", "A page of somebody.", "url", `"https://a.example"`)
 	use("bash", "", "command", `"ls"`)
+	use("run_tests", "ok")
+	use("restart", "{}", "graceful", `true`)
 	use("x]\n# evil", "", "to", `"a"`)
 	use("*", "", "to", `"a"`)
 	use("pay_out", "{}", "to\"}]\nrules", `"a@b.example"`, "iban", `"GB29NWBK60161331926819"`)
@@ -36,6 +38,7 @@ func TestProposal(t *testing.T) {
 		`- {name: seen-pay-out, tools: ["pay_out"], control: ["iban"]}`,
 		`#   - {tools: ["search_emails"], own: ["/*/id"]} # 1 result`,
 		`#   - {tools: ["get_balance"], label: own} # 1 result, with only ids, numbers and times`, "# web_fetch",
+		"# restart, run_tests\n",
 		"mode: observe", "# bash",
 	} {
 		if !strings.Contains(text, want) {
