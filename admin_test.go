@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -109,6 +110,7 @@ func TestPreviewIsWhatIsPruned(t *testing.T) {
 		}
 	}
 	n.cfg.Retention.Records = 0
+	n.operator = sync.OnceValue(n.newOperator)
 	if _, p, text := ask(operator.Prune{Before: time.Now().Add(-time.Hour)}); p != (retention.Pruned{}) {
 		t.Errorf("records before there were any: %s", text)
 	}

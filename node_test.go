@@ -152,6 +152,7 @@ func TestEraseUser(t *testing.T) {
 	}
 	broken := &spoiled{Store: store, openings: map[act.Position]error{at[2]: errors.New("disk I/O error"), at[4]: errors.New("disk I/O error")}, longPart: ledger.ErrNotFound}
 	n.store = broken
+	n.operator = sync.OnceValue(n.newOperator)
 
 	status, answer := erase("reader-9")
 	if status != 500 || !strings.Contains(answer, "1 erased, but the contents of 3 could not be read") ||
@@ -166,6 +167,7 @@ func TestEraseUser(t *testing.T) {
 	}
 
 	n.store = store
+	n.operator = sync.OnceValue(n.newOperator)
 	if status, answer = erase("reader-9"); status != 200 || answer != `{"count":2}` {
 		t.Errorf("when all can be read: %d %s", status, answer)
 	}

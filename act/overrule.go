@@ -79,7 +79,7 @@ var Overrules = []OverruleRow{
 	{"a call that is not understood, a grave risk, a manifest, a policy's deny", PolicyOwner,
 		"the policy's owner", "a named exception with reason, scope and end, in the policy", "the reason, and what to do instead"},
 	{"a policy's escalate", Person,
-		"a person with the role, at a terminal or by the approvals' API", "the exact bytes, once; or what does the same, for a session or until a time", "that a person is asked; never how to answer"},
+		"a person with the role, at a terminal or by the approvals' API; where the rule says `passkey`, in the console alone, with a passkey that somebody else has confirmed", "the exact bytes, once; or what does the same, for a session or until a time", "that a person is asked; never how to answer"},
 	{"a rule or a policy that observes", Anybody,
 		"nobody needs to", "it is recorded only; the first row stops it all the same", "nothing"},
 }
