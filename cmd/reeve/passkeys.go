@@ -21,7 +21,9 @@ func passkeysList() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the passkeys, those that wait for a confirmation and those that are revoked, too",
-		Args:  args(cobra.NoArgs),
+		Example: `  reeve passkeys list
+  reeve passkeys list --json`,
+		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var list operator.PasskeyList
 			if err := askNode(cmd, "GET", "/admin/passkeys", nil, &list); err != nil {
@@ -78,6 +80,8 @@ It is for the owner of this machine's node, by the socket in the data folder. El
 admin who is somebody else confirms it in the console, with a passkey of theirs.`
 		c.Example = `  reeve passkeys list
   reeve passkeys confirm g32bqsh53p968zvhebdymgzjrw`
+	} else {
+		c.Example = "  reeve passkeys revoke g32bqsh53p968zvhebdymgzjrw"
 	}
 	new(nodeFlags).add(c)
 	settingFlags(c, "data", "database")
