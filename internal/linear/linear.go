@@ -19,12 +19,17 @@ func CPU(work func()) time.Duration {
 	return threadTime() - began
 }
 
+// Process is how long work keeps processors busy on all threads of the program.
+func Process(work func()) time.Duration {
+	began := processTime()
+	work()
+	return processTime() - began
+}
+
 // Report has a benchmark tell the processor's time of all threads for each round, from
 // now to the end of run.
 func Report(b *testing.B, run func()) {
-	began := processTime()
-	run()
-	b.ReportMetric(float64((processTime()-began).Nanoseconds())/1e3/float64(b.N), "cpu-µs/op")
+	b.ReportMetric(float64(Process(run).Nanoseconds())/1e3/float64(b.N), "cpu-µs/op")
 }
 
 // tries is how often work is measured: a processor that is shared is slower at times,
