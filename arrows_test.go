@@ -54,7 +54,7 @@ var arrows = map[string]string{
 	"internal/store/postgres":           "internal/lazyregexp act internal/identity internal/ledger internal/nodes internal/quota internal/store internal/store/internal/layout task",
 	"internal/store/storetest":          "act internal/identity internal/ledger internal/store task",
 	"internal/outbound":                 "internal/words internal/glob act",
-	"executor":                          "internal/jsonrpc internal/lazyregexp act internal/outbound internal/rawjson internal/sandbox internal/words",
+	"executor":                          "internal/content internal/jsonrpc internal/lazyregexp act internal/outbound internal/rawjson internal/sandbox internal/words",
 	"internal/identity":                 "internal/glob internal/lazyregexp act",
 	"internal/approval":                 "act",
 	"internal/agent":                    "act",

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/content"
+	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
@@ -351,16 +353,11 @@ func (c *conversation) take(event a2a.Event) {
 	}
 }
 
-// maxPeerLabels bounds the labels of one answer, and of each of them the bytes.
-const maxPeerLabels = 64
-
 // label notes the labels that the agent gives to what it says.
 func (c *conversation) label(metadata map[string]any) {
-	list, _ := metadata[act.LabelsKey].([]any)
-	for _, v := range list {
-		if l, ok := v.(string); ok && l != "" && len(l) <= maxPeerLabels && len(c.labels) < maxPeerLabels && !slices.Contains(c.labels, l) {
-			c.labels = append(c.labels, l)
-		}
+	said, err := json.Marshal(metadata[act.LabelsKey])
+	if doc, wrong := rawjson.Parse(said); err == nil && wrong == nil {
+		c.labels = content.AppendLabels(c.labels, doc.Root())
 	}
 }
 

@@ -248,8 +248,9 @@ func TestA2AAnswersLabels(t *testing.T) {
 		{[]a2a.Event{&a2a.Message{Metadata: with("foreign", "foreign", "private")}}, []string{"foreign", "private"}},
 		{[]a2a.Event{&a2a.Task{ID: "1", Metadata: with("foreign"), Status: a2a.TaskStatus{Message: &a2a.Message{Metadata: with("staff")}}, Artifacts: []*a2a.Artifact{nil, {Metadata: with("private")}}}}, []string{"foreign", "staff", "private"}},
 		{[]a2a.Event{&a2a.TaskStatusUpdateEvent{TaskID: info.TaskID, Metadata: with("foreign")}, &a2a.TaskArtifactUpdateEvent{TaskID: info.TaskID, Artifact: &a2a.Artifact{ID: "a", Metadata: with("private")}}}, []string{"foreign", "private"}},
-		{[]a2a.Event{&a2a.Message{Metadata: with(7, nil, "", strings.Repeat("x", 65), []any{"own"})}}, nil},
-		{[]a2a.Event{&a2a.Message{Metadata: map[string]any{act.LabelsKey: "own"}}}, nil},
+		{[]a2a.Event{&a2a.Message{Metadata: with(7, nil, "", strings.Repeat("x", 65), []any{"own"})}}, []string{"foreign"}}, // what cannot be read
+		{[]a2a.Event{&a2a.Message{Metadata: map[string]any{act.LabelsKey: "own"}}}, []string{"foreign"}},
+		{[]a2a.Event{&a2a.Message{Metadata: map[string]any{act.LabelsKey: nil, "x": 1}}, &a2a.Message{}}, nil},
 	} {
 		v := &conversation{agent: "peer.example", report: report(&Job{})}
 		for _, e := range c.events {
@@ -261,8 +262,8 @@ func TestA2AAnswersLabels(t *testing.T) {
 		v.report.close()
 	}
 	v := &conversation{}
-	if v.label(with(many...)); len(v.labels) != maxPeerLabels {
-		t.Errorf("%d labels", len(v.labels))
+	if v.label(with(many...)); len(v.labels) != 64 || v.labels[63] != "foreign" {
+		t.Errorf("%d labels: %v", len(v.labels), v.labels)
 	}
 }
 
