@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Checks a reeve ledger, or one receipt, without reeve.
 
-    verify_ledger.py --key KEY reeve-data/reeve.db [--checkpoints FILE]
+    verify_ledger.py --key KEY reeve-data/reeve.db [--checkpoints FILE] [--former-key KEY]
     verify_ledger.py --key KEY 0-42.tlog-proof
 
-KEY is the log's public key, as `GET /ledger/0/key` gives it. FILE holds signed
+KEY is the log's public key, as `GET /ledger/0/key` gives it; the former one is that
+of a log that goes on with another, since the one before was lost. FILE holds signed
 checkpoints that were kept elsewhere. Everything that is wrong is printed, one
 sentence to a line. Exit status: 0 all holds, 1 something does not, 2 the
 question could not be understood. Python 3.8 or newer, standard library only.
@@ -231,7 +232,12 @@ def check_opening(record, field, salt, content):
 # --- a whole log --------------------------------------------------------------
 
 
-def check_database(file, key, kept):
+FORMER = "the log before, of another key"  # the place of the checkpoint with which that log ended
+NEW_KEY = "admin.restore.new_key"  # the kind of the record that says so, among the first of the new key
+NAMED_WITHIN = 256
+
+
+def check_database(file, key, kept, former_keys=()):
     problems = []
     db = sqlite3.connect("file:%s?mode=ro" % file.replace("?", "%3f").replace("#", "%23"), uri=True)
     db.execute("BEGIN")  # one consistent view beside a running node
@@ -241,11 +247,39 @@ def check_database(file, key, kept):
         claims.append((pruned_note, None, "the checkpoint up to which records were pruned"))
     for note, n, place in db.execute("SELECT checkpoint, size, place FROM anchor"):
         claims.append((note, n, "the checkpoint published at " + place))
+        if place == FORMER:
+            try:
+                key.open(note)
+                problems.append("The checkpoint that is said to be of the key before, of %d records, is signed with this log's own key." % n)
+            except (Bad, ValueError):
+                pass
     claims += [(note, None, "a checkpoint kept elsewhere") for note in kept]
+    before = [n for n, place in db.execute("SELECT size, place FROM anchor") if place == FORMER]
+    former, named, unproved = max(before, default=0), [], 0
+
+    def opened(note):
+        """A checkpoint of the log's key or, of the time before it had that, of the former one."""
+        nonlocal unproved
+        try:
+            return key.open(note)
+        except (Bad, ValueError):
+            lines = bytes(note or b"").decode("utf-8", "replace").split("\n")
+            if not former or len(lines) < 3 or lines[0] != key.name or int(lines[1]) > former:
+                raise
+            for old in former_keys:
+                try:
+                    return old.open(note)
+                except (Bad, ValueError):
+                    pass
+            if former_keys:
+                raise Bad("neither the log's key nor the former one signed it")
+            unproved += 1
+            return int(lines[1]), base64.b64decode(lines[2])
+
     want = {}  # size: [(root, source)]
     for note, should, source in claims:
         try:
-            n, root = key.open(note)
+            n, root = opened(note)
             want.setdefault(n, []).append((root, source))
             if should is not None and n != should:
                 raise Bad("it is of %d records, and should be of %d" % (n, should))
@@ -299,6 +333,8 @@ def check_database(file, key, kept):
             last = max(last, r["time"])
             if "policy" in r:
                 policies.add(r["policy"])
+            if r.get("kind") == NEW_KEY:
+                named.append(index)
             return r
         except (ValueError, KeyError, TypeError):
             problems.append("Record 0-%d cannot be read." % index)
@@ -346,13 +382,24 @@ def check_database(file, key, kept):
             problems.append("The text of the policy %s is missing." % name)
         elif name != "sha256:" + hashlib.sha256(texts[name]).hexdigest():
             problems.append("The text of the policy %s was changed." % name)
+    for n in before:
+        if n >= pruned and not any(n <= at < n + NAMED_WITHIN for at in named):
+            problems.append("The database says that the log goes on from another key's at record 0-%d, and no record there says so." % n)
+    for at in named:
+        if not any(n <= at < n + NAMED_WITHIN for n in before):
+            problems.append("Record 0-%d says that the log goes on from another key's, and the checkpoint with which that ended was taken away." % at)
+    if former_keys and not before:
+        problems.append("A former key was given, and nothing says that the log goes on from another key's.")
     if expect != size:
         problems.append("The database says that it has %d records, and %d are there." % (size, expect))
     for n, rest in sorted(want.items()):
         if n > size:
             for _, source in rest:
                 problems.append("Records 0-%d to 0-%d are missing from the end: %s was signed for %d records." % (size, n - 1, source, n))
-    return problems, "%d records, of which %d are pruned" % (size, pruned)
+    what = "%d records, of which %d are pruned" % (size, pruned)
+    if former:
+        what += ", and %d are of a former key" % former + ("" if former_keys else ", which was not given: nobody proves that these are what it signed")
+    return problems, what
 
 
 # --- one receipt --------------------------------------------------------------
@@ -438,6 +485,7 @@ def main():
     parser = argparse.ArgumentParser(description="Checks a reeve ledger, or one receipt, without reeve.")
     parser.add_argument("file", help="reeve.db in the data folder, an archive of reeve evidence, or a receipt")
     parser.add_argument("--key", required=True, help="the log's public key, NAME+HASH+KEY")
+    parser.add_argument("--former-key", action="append", default=[], help="the key of the log before, where it was lost and the log goes on with another")
     parser.add_argument("--checkpoints", help="a file of signed checkpoints that was kept elsewhere")
     args = parser.parse_args()
     key = Key(args.key)
@@ -448,7 +496,7 @@ def main():
         if args.checkpoints:
             with open(args.checkpoints, "rb") as f:
                 kept = split_notes(f.read())
-        problems, what = check_database(args.file, key, kept)
+        problems, what = check_database(args.file, key, kept, [Key(k) for k in args.former_key])
     elif start[:4] == b"PK\x03\x04":
         try:
             problems, what = check_evidence(args.file, key)

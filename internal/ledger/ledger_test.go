@@ -720,7 +720,8 @@ func TestNewKey(t *testing.T) {
 		{"whole", true, former, []ledger.Anchor{{Size: 200, Checkpoint: kept[len(kept)-1]}}, ""},
 		{"another of this key was put there", true, "", []ledger.Anchor{{Size: 100, Checkpoint: nil}}, "signed with this log's own key"},
 	} {
-		s := openStore(t, t.TempDir())
+		dir := t.TempDir()
+		s := openStore(t, dir)
 		l := openLog(t, s)
 		if tt.name == "whole" {
 			fill(t, s, l, 200)
@@ -769,6 +770,11 @@ func TestNewKey(t *testing.T) {
 		if said := fmt.Sprint(r.Problems); r.OK() != (tt.want == "") || !strings.Contains(said, tt.want) || r.FormerProved != (tt.name == "whole") {
 			t.Errorf("%s: proved %v, %s", tt.name, r.FormerProved, said)
 		}
+		args := []string{"--key", opt.TrustedKey, filepath.Join(dir, "reeve.db")}
+		for _, former := range opt.FormerKeys {
+			args = append(args, "--former-key", former)
+		}
+		python(t, r.OK(), args...)
 	}
 	// Only once is the key a new one.
 	cfg.Seed = bytes.Repeat([]byte{8}, 32)
