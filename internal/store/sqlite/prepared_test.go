@@ -33,21 +33,20 @@ type watched struct {
 }
 
 func (w watched) Close() error {
-	conns := []*sqlite.Conn{}
-	w.mu.Lock()
+	look := func(c *sqlite.Conn) {
+		for text, n := range compiledAnew(c) {
+			w.t.Errorf("compiled %d times more than once: %s", n, text)
+		}
+	}
+	w.mu.Lock() // what tends the store in the background writes by it, too
 	if w.writer != nil {
-		conns = append(conns, w.writer)
+		look(w.writer)
 	}
 	w.mu.Unlock()
 	for range len(w.idle) {
 		c := <-w.idle
-		conns = append(conns, c)
+		look(c)
 		defer func() { w.idle <- c }()
-	}
-	for _, c := range conns {
-		for text, n := range compiledAnew(c) {
-			w.t.Errorf("compiled %d times more than once: %s", n, text)
-		}
 	}
 	return w.Store.Close()
 }
