@@ -30,34 +30,27 @@ func ClientInputs(agent *guarded.Agent, options *mcp.ClientOptions) *mcp.ClientO
 	if options != nil {
 		held = *options
 	}
-	if handler := held.ElicitationHandler; handler != nil {
-		held.ElicitationHandler = func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			return answered(ctx, turnOf(ctx, agent, r.Session), "elicitation/create", r.Params, func(params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-				anew := *r
-				anew.Params = params
-				return handler(ctx, &anew)
-			})
-		}
-	}
-	if handler := held.CreateMessageHandler; handler != nil {
-		held.CreateMessageHandler = func(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-			return answered(ctx, turnOf(ctx, agent, r.Session), "sampling/createMessage", r.Params, func(params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-				anew := *r
-				anew.Params = params
-				return handler(ctx, &anew)
-			})
-		}
-	}
-	if handler := held.CreateMessageWithToolsHandler; handler != nil {
-		held.CreateMessageWithToolsHandler = func(ctx context.Context, r *mcp.CreateMessageWithToolsRequest) (*mcp.CreateMessageWithToolsResult, error) {
-			return answered(ctx, turnOf(ctx, agent, r.Session), "sampling/createMessage", r.Params, func(params *mcp.CreateMessageWithToolsParams) (*mcp.CreateMessageWithToolsResult, error) {
-				anew := *r
-				anew.Params = params
-				return handler(ctx, &anew)
-			})
-		}
-	}
+	held.ElicitationHandler = asking(agent, "elicitation/create", held.ElicitationHandler)
+	held.CreateMessageHandler = asking(agent, "sampling/createMessage", held.CreateMessageHandler)
+	held.CreateMessageWithToolsHandler = asking(agent, "sampling/createMessage", held.CreateMessageWithToolsHandler)
 	return &held
+}
+
+// asking has a handler asked as it was judged; nil stays nil, which says that there is none.
+func asking[P interface {
+	*T
+	mcp.Params
+}, T, R any](agent *guarded.Agent, method string, handler func(context.Context, *mcp.ClientRequest[P]) (*R, error)) func(context.Context, *mcp.ClientRequest[P]) (*R, error) {
+	if handler == nil {
+		return nil
+	}
+	return func(ctx context.Context, r *mcp.ClientRequest[P]) (*R, error) {
+		return answered(ctx, turnOf(ctx, agent, r.Session), method, (*T)(r.Params), func(params *T) (*R, error) {
+			anew := *r
+			anew.Params = P(params)
+			return handler(ctx, &anew)
+		})
+	}
 }
 
 // answered has a request answered as it was judged, and returns what was left of the answer.
