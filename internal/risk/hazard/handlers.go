@@ -1883,33 +1883,20 @@ func (c *invocation) cleans() {
 // pushesElsewhere judges that a push names an address in the place of a remote, or a remote of
 // which the script itself has said where it is. Without a name it goes to origin.
 func (c *invocation) pushesElsewhere(args []flow) {
-	to := "origin"
-	for i, a := range args {
-		if repo, ok := strings.CutPrefix(a.text, "--repo="); ok {
-			to = repo
-			break
+	p := readPush(args)
+	for _, to := range p.repositories() {
+		if address, ok := c.remotes[to]; ok {
+			to = address
 		}
-		if i > 0 && args[i-1].text == "--repo" {
-			to = a.text
-			break
-		}
-		if strings.HasPrefix(a.text, "-") || i > 0 && listed("-o --push-option --receive-pack --exec", args[i-1].text) {
+		at, _, ok := strings.Cut(to, ":")
+		if !strings.Contains(to, "://") && !(ok && strings.ContainsAny(at, "@.")) {
 			continue
 		}
-		to = a.text
-		break
-	}
-	if address, ok := c.remotes[to]; ok {
-		to = address
-	}
-	at, _, ok := strings.Cut(to, ":")
-	if !strings.Contains(to, "://") && !(ok && strings.ContainsAny(at, "@.")) {
-		return
-	}
-	c.logsInto(to)
-	c.report("exfil.upload", 0.1, c.at)
-	if strings.Contains(to, "://") && stranger(to) || strings.Contains(at, "@") && stranger(at) {
-		c.report("publish.elsewhere", 0, c.at)
+		c.logsInto(to)
+		c.report("exfil.upload", 0.1, c.at)
+		if strings.Contains(to, "://") && stranger(to) || strings.Contains(at, "@") && stranger(at) {
+			c.report("publish.elsewhere", 0, c.at)
+		}
 	}
 }
 

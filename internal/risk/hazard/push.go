@@ -20,6 +20,7 @@ type push struct {
 	shows                                 bool   // it only shows what it would do
 	words                                 []flow // the repository and what goes there
 	named                                 bool   // the repository stands in an option
+	to                                    string // that option's value
 }
 
 // readPush reads the words behind push, as git does: options may stand anywhere before --, be
@@ -33,8 +34,14 @@ func readPush(args []flow) (p push) {
 			return p
 		case strings.HasPrefix(t, "--"):
 			name, value, joined := strings.Cut(t, "=")
+			had := p.named
 			if p.long(name, value, joined) && !joined {
-				i++
+				if i++; i < len(args) {
+					value = args[i].text
+				}
+			}
+			if p.named && !had {
+				p.to = value
 			}
 		case len(t) > 1 && t[0] == '-':
 			if p.short(t[1:]) {
@@ -93,6 +100,20 @@ func (p *push) short(letters string) (takes bool) {
 		}
 	}
 	return false
+}
+
+// repositories are where a push may go: what an option says, and the first word, or else origin.
+func (p *push) repositories() (list []string) {
+	if p.named {
+		list = append(list, p.to)
+	}
+	if len(p.words) > 0 {
+		list = append(list, p.words[0].text)
+	}
+	if list == nil {
+		return []string{"origin"}
+	}
+	return list
 }
 
 // refs are what is pushed: what stands behind the repository.

@@ -72,3 +72,19 @@ func TestPushOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestPushesElsewhere: where a push goes is read as git reads it, however its options stand.
+func TestPushesElsewhere(t *testing.T) {
+	const stranger = "https://203.0.113.7/x.git"
+	for _, words := range []string{stranger, "--repo=" + stranger, "--rep " + stranger, "--repo " + stranger + " main", "-o ci.skip " + stranger + " main", "-fo x " + stranger, "--push-o x --all " + stranger,
+		"--receive-pack x " + stranger, "-- " + stranger + " main", "--recurse-submodules no " + stranger} {
+		if a := assessed("git push " + words); !a.has("publish.elsewhere", 0.01) {
+			t.Errorf("git push %s: %v", words, a)
+		}
+	}
+	for _, words := range []string{"", "origin main", "--repo=origin", "-o " + stranger + " origin main", "-u origin feature.x:feature.x"} {
+		if a := assessed("git push " + words); a.has("publish.elsewhere", 0.01) {
+			t.Errorf("git push %s: %v", words, a)
+		}
+	}
+}
