@@ -6,9 +6,10 @@
  * @module
  */
 import { type BaseMessage, type BaseMessageLike, coerceMessageLikeToMessage } from "@langchain/core/messages";
+import { BaseStore, getConfig, type Operation, type OperationResults } from "@langchain/langgraph";
 import { AIMessage, createMiddleware, HumanMessage, ToolMessage } from "langchain";
 import { Adapter, type AdapterOptions } from "./adapter.js";
-import type { Guardian, JsonObject, Part, Reading, Turn, Verdict } from "./reeve-aos.js";
+import { type Guardian, GuardianError, type JsonObject, type Part, type Reading, type Turn, type Verdict } from "./reeve-aos.js";
 
 /**
  * Asks the guardian about the tool calls of an agent, their results, and the agent's messages. The session is
@@ -52,6 +53,84 @@ export function guardianMiddleware(guardian: Guardian, options: AdapterOptions =
       );
     },
   }) as never;
+}
+
+/**
+ * A store of memories: what is put into it is judged before it is kept, and what is found before anybody reads it. The
+ * guardian is told each memory with its namespace and key, which may say something as well. One that it does not allow
+ * throws NotAllowed: of what is put together nothing is kept then, and of what is found nothing is read. Where a memory
+ * is taken out of the store, only the tool that does it is asked about.
+ */
+export class GuardedStore extends BaseStore {
+  readonly #store: BaseStore;
+  readonly #adapter: Adapter;
+
+  constructor(store: BaseStore, guardian: Guardian, options: AdapterOptions = {}) {
+    super();
+    this.#store = store;
+    this.#adapter = new Adapter(guardian, options);
+  }
+
+  override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
+    const turn = this.#adapter.turn(threadOf());
+    const given = await remembered(operations, (told) => turn.memoryStore(told));
+    const found = await this.#store.batch(given as Op);
+    return (await remembered(found as unknown[], (told) => turn.memoryContextRetrieval(told))) as OperationResults<Op>;
+  }
+
+  override start(): void | Promise<void> {
+    return this.#store.start();
+  }
+
+  override stop(): void | Promise<void> {
+    return this.#store.stop();
+  }
+}
+
+interface Memory {
+  readonly namespace: string[];
+  readonly key: string;
+  readonly value: object;
+}
+
+const isMemory = (one: unknown): one is Memory => {
+  const { namespace, key, value } = (one ?? {}) as Partial<Memory>;
+  return Array.isArray(namespace) && typeof key === "string" && typeof value === "object" && value !== null;
+};
+
+/** Operations, or what they found, with the memories as the guardian left them. */
+async function remembered(given: readonly unknown[], ask: (told: string[]) => Promise<Verdict<string[]>>): Promise<unknown[]> {
+  const memories = given.flatMap((one) => (Array.isArray(one) ? (one as unknown[]) : [one])).filter(isMemory);
+  if (memories.length === 0) {
+    return [...given];
+  }
+  const told = memories.map(({ namespace, key, value }) => JSON.stringify({ namespace, key, value }));
+  const judged = (await ask(told)).content;
+  const left = new Map(memories.map((one, i) => [one as unknown, judged[i] === told[i] ? one : changed(one, judged[i]!)]));
+  const anew = (one: unknown): unknown => (Array.isArray(one) && !isMemory(one) ? one.map(anew) : left.get(one) ?? one);
+  return given.map(anew);
+}
+
+function changed(memory: Memory, text: string): Memory {
+  let judged: unknown;
+  try {
+    judged = JSON.parse(text);
+  } catch {
+    judged = undefined;
+  }
+  if (!isMemory(judged) || JSON.stringify([judged.namespace, judged.key]) !== JSON.stringify([memory.namespace, memory.key])) {
+    throw new GuardianError("the guardian would change where a memory is kept, or its form");
+  }
+  return { ...memory, value: judged.value };
+}
+
+/** LangGraph's thread, which is the session. Outside of a graph there is none. */
+function threadOf(): string | undefined {
+  try {
+    return (getConfig() as { configurable?: { thread_id?: string } } | undefined)?.configurable?.thread_id;
+  } catch {
+    return undefined;
+  }
 }
 
 interface Said {

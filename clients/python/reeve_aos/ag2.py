@@ -39,6 +39,8 @@ class GuardianMiddleware:
 
     def __call__(self, event: Any, context: Any) -> BaseMiddleware:
         agent = context.dependencies[AGENT_CONTEXT_DEPENDENCY_KEY]
+        if not hasattr(agent, "_task_config") or not callable(getattr(type(agent), "_run_subtask", None)):
+            raise TypeError("an agent of this kind, or of this version of the framework, runs subtasks that this module cannot hold")
         if agent._task_config is not None and "_run_subtask" not in vars(agent):
             agent._run_subtask = _held_subtasks(agent, self._subtasks)
         return _Turn(event, context, self._adapter)

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Optional, Union
+from typing import Any, List, Optional, Sequence, Union
 
+from google.adk.memory.base_memory_service import BaseMemoryService
 from google.adk.plugins.base_plugin import BasePlugin
 
 from . import AsyncTurn, Denied, Guardian, Reading, Turn, User
 from .adapter import Adapter, output_texts, replaced_output
 
-__all__ = ["GuardianPlugin"]
+__all__ = ["GuardedMemoryService", "GuardianPlugin"]
 
 
 class GuardianPlugin(BasePlugin):
@@ -86,6 +87,60 @@ class GuardianPlugin(BasePlugin):
         object.__setattr__(guarded, "_reeve_aos", True)
         object.__setattr__(guarded, "run_async", run_async)
         return guarded
+
+
+class GuardedMemoryService(BaseMemoryService):
+    """A memory service: what is put into it is judged before it is kept, and what is found before anybody reads it.
+
+    One that the guardian does not allow raises NotAllowed: of what is put together nothing is kept then, and of what is
+    found nothing is read.
+    """
+
+    def __init__(self, service: Any, guardian: Guardian) -> None:
+        self._service = service
+        self._guardian = guardian
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{name} of a memory service is not guarded")
+
+    def _turn(self, user_id: str, session: Optional[str] = None) -> AsyncTurn:
+        return AsyncTurn(Adapter(self._guardian, user=user_id).turn(session))
+
+    async def add_session_to_memory(self, session: Any) -> None:
+        events = await _remembered(session.events, self._turn(session.user_id, session.id).memory_store)
+        await self._service.add_session_to_memory(session.model_copy(update={"events": events}))
+
+    async def add_events_to_memory(self, *, events: Sequence[Any], user_id: str, session_id: Optional[str] = None, **kwargs: Any) -> None:
+        judged = await _remembered(events, self._turn(user_id, session_id).memory_store)
+        await self._service.add_events_to_memory(events=judged, user_id=user_id, session_id=session_id, **kwargs)
+
+    async def add_memory(self, *, memories: Sequence[Any], user_id: str, **kwargs: Any) -> None:
+        judged = await _remembered(memories, self._turn(user_id).memory_store)
+        await self._service.add_memory(memories=judged, user_id=user_id, **kwargs)
+
+    async def search_memory(self, *, user_id: str, **kwargs: Any) -> Any:
+        found = await self._service.search_memory(user_id=user_id, **kwargs)
+        memories = await _remembered(found.memories, self._turn(user_id).memory_context_retrieval)
+        return found.model_copy(update={"memories": memories})
+
+    async def delete_memory(self, **kwargs: Any) -> None:
+        await self._service.delete_memory(**kwargs)
+
+
+async def _remembered(entries: Sequence[Any], ask: Any) -> List[Any]:
+    """Events or memories with the texts that the guardian left."""
+    where = [(i, j) for i, entry in enumerate(entries) for j, part in enumerate((entry.content and entry.content.parts) or ()) if part.text]
+    if not where:
+        return list(entries)
+    texts = [entries[i].content.parts[j].text for i, j in where]
+    judged = (await ask(texts)).content
+    left = list(entries)
+    for (i, j), before, after in zip(where, texts, judged):
+        if before != after:
+            parts = list(left[i].content.parts)
+            parts[j] = parts[j].model_copy(update={"text": after})
+            left[i] = left[i].model_copy(update={"content": left[i].content.model_copy(update={"parts": parts})})
+    return left
 
 
 async def _judged(content: Any, ask: Any) -> Optional[Any]:

@@ -10,9 +10,10 @@ A graph of one's own with a ToolNode:
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
-from typing import Any, Awaitable, Callable, Dict, Iterator, List, NamedTuple, Optional, Union, cast
+from typing import Any, Awaitable, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Union, cast
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.messages import AIMessage, HumanMessage, ToolMessage
@@ -21,12 +22,13 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.retrievers import BaseRetriever
 from langgraph.config import get_config
+from langgraph.store.base import BaseStore, Item, PutOp
 from langgraph.types import Command, Send
 
-from . import AsyncTurn, Denied, Guardian, Reading, Turn, User, _plain, _same
+from . import AsyncTurn, Denied, Guardian, GuardianError, Reading, Turn, User, _plain, _same
 from .adapter import Adapter, output_texts, replaced_output
 
-__all__ = ["GuardedRetriever", "GuardianMiddleware"]
+__all__ = ["GuardedRetriever", "GuardedStore", "GuardianMiddleware"]
 
 
 class GuardianMiddleware(AgentMiddleware):
@@ -85,12 +87,17 @@ class GuardianMiddleware(AgentMiddleware):
         return last if self._adapter.tells_messages and isinstance(last, kind) and _parts(last) else None
 
     def _turn(self, state: Any) -> Turn:
-        try:
-            thread = get_config().get("configurable", {}).get("thread_id")
-        except RuntimeError:  # not in a graph
-            thread = None
         said = next((m.id for m in reversed(_messages(state)) if isinstance(m, HumanMessage)), None)
-        return self._adapter.turn(thread and str(thread), said)
+        return self._adapter.turn(_thread(), said)
+
+
+def _thread() -> Optional[str]:
+    """LangGraph's thread, which is the session."""
+    try:
+        thread = get_config().get("configurable", {}).get("thread_id")
+    except RuntimeError:  # not in a graph
+        return None
+    return str(thread) if thread else None
 
 
 class GuardedRetriever(BaseRetriever):
@@ -110,6 +117,76 @@ class GuardedRetriever(BaseRetriever):
         found = await self.retriever.ainvoke(query, config={"callbacks": run_manager.get_child()})
         turn = AsyncTurn(self.adapter.turn())
         return _judged(found, (await turn.knowledge_retrieval(_results(found), query=query)).content.results)
+
+
+class GuardedStore(BaseStore):
+    """A store of memories: what is put into it is judged before it is kept, and what is found before anybody reads it.
+
+    The guardian is told each memory with its namespace and key, which may say something as well. One that it does not
+    allow raises NotAllowed: of what is put together nothing is kept then, and of what is found nothing is read.
+    Where a memory is taken out of the store, only the tool that does it is asked about.
+    """
+
+    def __init__(self, store: BaseStore, guardian: Guardian, *, agent: Optional[str] = None, user: Union[str, User, None] = None) -> None:
+        self._store = store
+        self._adapter = Adapter(guardian, agent=agent, user=user)
+        self.supports_ttl = store.supports_ttl
+        self.ttl_config = store.ttl_config
+
+    def batch(self, ops: Iterable[Any]) -> List[Any]:
+        given, turn = list(ops), self._adapter.turn(_thread())
+        if told := _told_memories(given):
+            given = _memories_left(given, told, turn.memory_store(told).content)
+        found: List[Any] = self._store.batch(given)
+        if told := _told_memories(found):
+            found = _memories_left(found, told, turn.memory_context_retrieval(told).content)
+        return found
+
+    async def abatch(self, ops: Iterable[Any]) -> List[Any]:
+        given, turn = list(ops), AsyncTurn(self._adapter.turn(_thread()))
+        if told := _told_memories(given):
+            given = _memories_left(given, told, (await turn.memory_store(told)).content)
+        found: List[Any] = await self._store.abatch(given)
+        if told := _told_memories(found):
+            found = _memories_left(found, told, (await turn.memory_context_retrieval(told)).content)
+        return found
+
+
+def _memories(given: Any) -> Iterator[Any]:
+    """The memories of operations, or of what they found: one, or a list of them."""
+    for one in given:
+        if isinstance(one, list):
+            yield from _memories(one)
+        elif isinstance(one, Item) or isinstance(one, PutOp) and one.value is not None:
+            yield one
+
+
+def _told_memories(given: Any) -> List[str]:
+    return [json.dumps({"namespace": one.namespace, "key": one.key, "value": one.value}, sort_keys=True, ensure_ascii=False) for one in _memories(given)]
+
+
+def _memories_left(given: Any, told: List[str], judged: List[str]) -> Any:
+    """The same with the values that the guardian left. Where a memory is kept cannot be changed."""
+    left = {id(one): after for one, before, after in zip(_memories(given), told, judged) if before != after}
+
+    def anew(one: Any) -> Any:
+        if isinstance(one, list):
+            return [anew(inner) for inner in one]
+        if id(one) not in left:
+            return one
+        try:
+            judged = json.loads(left[id(one)])
+        except ValueError as error:
+            raise GuardianError("the memory cannot be kept as the guardian left it") from error
+        if not isinstance(judged, dict) or (judged.get("namespace"), judged.get("key")) != (list(one.namespace), one.key) or not isinstance(judged.get("value"), dict):
+            raise GuardianError("the guardian would change where a memory is kept, or its form")
+        if isinstance(one, PutOp):
+            return one._replace(value=judged["value"])
+        changed = copy.copy(one)
+        changed.value = judged["value"]
+        return changed
+
+    return [anew(one) for one in given]
 
 
 def _results(found: List[Document]) -> List[Dict[str, Any]]:

@@ -6,8 +6,10 @@
  * @module
  */
 import { coerceMessageLikeToMessage } from "@langchain/core/messages";
+import { BaseStore, getConfig } from "@langchain/langgraph";
 import { AIMessage, createMiddleware, HumanMessage, ToolMessage } from "langchain";
 import { Adapter } from "./adapter.js";
+import { GuardianError } from "./reeve-aos.js";
 /**
  * Asks the guardian about the tool calls of an agent, their results, and the agent's messages. The session is
  * LangGraph's thread (`configurable: { thread_id }`), the turn the user's last message.
@@ -47,6 +49,71 @@ export function guardianMiddleware(guardian, options = {}) {
             return adapter.orTold(turnOf(request.state, request.runtime).call(toolCall.name, toolCall.args, run, { reading }), (denied) => new ToolMessage({ content: denied.message, name: toolCall.name, tool_call_id: toolCall.id ?? "", status: "error" }));
         },
     });
+}
+/**
+ * A store of memories: what is put into it is judged before it is kept, and what is found before anybody reads it. The
+ * guardian is told each memory with its namespace and key, which may say something as well. One that it does not allow
+ * throws NotAllowed: of what is put together nothing is kept then, and of what is found nothing is read. Where a memory
+ * is taken out of the store, only the tool that does it is asked about.
+ */
+export class GuardedStore extends BaseStore {
+    #store;
+    #adapter;
+    constructor(store, guardian, options = {}) {
+        super();
+        this.#store = store;
+        this.#adapter = new Adapter(guardian, options);
+    }
+    async batch(operations) {
+        const turn = this.#adapter.turn(threadOf());
+        const given = await remembered(operations, (told) => turn.memoryStore(told));
+        const found = await this.#store.batch(given);
+        return (await remembered(found, (told) => turn.memoryContextRetrieval(told)));
+    }
+    start() {
+        return this.#store.start();
+    }
+    stop() {
+        return this.#store.stop();
+    }
+}
+const isMemory = (one) => {
+    const { namespace, key, value } = (one ?? {});
+    return Array.isArray(namespace) && typeof key === "string" && typeof value === "object" && value !== null;
+};
+/** Operations, or what they found, with the memories as the guardian left them. */
+async function remembered(given, ask) {
+    const memories = given.flatMap((one) => (Array.isArray(one) ? one : [one])).filter(isMemory);
+    if (memories.length === 0) {
+        return [...given];
+    }
+    const told = memories.map(({ namespace, key, value }) => JSON.stringify({ namespace, key, value }));
+    const judged = (await ask(told)).content;
+    const left = new Map(memories.map((one, i) => [one, judged[i] === told[i] ? one : changed(one, judged[i])]));
+    const anew = (one) => (Array.isArray(one) && !isMemory(one) ? one.map(anew) : left.get(one) ?? one);
+    return given.map(anew);
+}
+function changed(memory, text) {
+    let judged;
+    try {
+        judged = JSON.parse(text);
+    }
+    catch {
+        judged = undefined;
+    }
+    if (!isMemory(judged) || JSON.stringify([judged.namespace, judged.key]) !== JSON.stringify([memory.namespace, memory.key])) {
+        throw new GuardianError("the guardian would change where a memory is kept, or its form");
+    }
+    return { ...memory, value: judged.value };
+}
+/** LangGraph's thread, which is the session. Outside of a graph there is none. */
+function threadOf() {
+    try {
+        return getConfig()?.configurable?.thread_id;
+    }
+    catch {
+        return undefined;
+    }
 }
 const isHuman = (message) => HumanMessage.isInstance(message);
 const isAgent = (message) => AIMessage.isInstance(message);

@@ -59,6 +59,17 @@ class More(scenarios.Framework):
     def tool(self, function: Callable[..., Any]) -> Any:
         return tool(function)
 
+    def test_other_versions(self) -> None:
+        """An agent whose subtasks cannot be held is not run at all."""
+        from types import SimpleNamespace
+
+        from ag2.agent import AGENT_CONTEXT_DEPENDENCY_KEY
+        from reeve_aos.ag2 import GuardianMiddleware
+
+        for agent in (SimpleNamespace(), SimpleNamespace(_task_config=None)):
+            with self.assertRaisesRegex(TypeError, "cannot hold"):
+                GuardianMiddleware(self.guardian)(None, SimpleNamespace(dependencies={AGENT_CONTEXT_DEPENDENCY_KEY: agent}))
+
     def test_delegated(self) -> None:
         names = code("ag2.md", 1)
         names["guardian"] = self.guardian

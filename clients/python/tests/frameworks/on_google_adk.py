@@ -12,7 +12,7 @@ from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
 from . import scenarios
-from .scenarios import CARD, Script, code
+from .scenarios import CARD, Script, code, finished
 
 
 class Model(BaseLlm):
@@ -69,6 +69,45 @@ class More(scenarios.Framework):
         self.assertEqual((own["agent"]["name"], below["agent"]["name"], own["user"]["id"]), ("Clerk", "cards", "ada"))
         self.assertEqual(below["session"]["metadata"]["parent"], own["session"]["id"])
         self.assertEqual(below["turnId"], own["turnId"])
+
+    def test_memory(self) -> None:
+        """What goes into a memory service and what comes out of it is judged; what is not allowed is neither kept nor read."""
+        from google.adk.events import Event
+        from google.adk.memory import InMemoryMemoryService
+        from google.adk.sessions import Session
+        from reeve_aos import Denied, NotAllowed
+
+        names = code("google-adk.md", 2)
+        names["guardian"] = self.guardian
+        below = InMemoryMemoryService()
+        service = names["guarded"](below)
+
+        def event(text: str) -> Any:
+            return Event(author="user", content=types.Content(role="user", parts=[types.Part(text=text)]))
+
+        def found(of: Any, query: str) -> List[str]:
+            answer = finished(of.search_memory(app_name="app", user_id="ada", query=query))
+            return sorted(part.text for memory in answer.memories for part in memory.content.parts)
+
+        def whole(*texts: str) -> Any:
+            return Session(id="s-1", app_name="app", user_id="ada", events=[event(text) for text in texts])
+
+        finished(service.add_session_to_memory(whole("card " + CARD, "plain card")))
+        self.assertEqual(found(below, "card"), ["card ****", "plain card"])
+        finished(service.add_events_to_memory(app_name="app", user_id="ada", session_id="s-2", events=[event("other card " + CARD)]))
+        self.assertEqual(found(below, "other"), ["other card ****"])
+        with self.assertRaises(Denied):
+            finished(service.add_session_to_memory(whole("fine", "a forbidden page")))
+        self.assertEqual(found(below, "fine"), [])
+        finished(below.add_events_to_memory(app_name="app", user_id="ada", session_id="s-3", events=[event("old card " + CARD), event("gone: a forbidden page")]))
+        self.assertEqual(found(service, "old"), ["old card ****"])
+        with self.assertRaises(Denied):
+            found(service, "gone")
+        self.line.fault = lambda request: "lost"
+        with self.assertRaises(NotAllowed):
+            found(service, "old")
+        self.line.fault = lambda request: None
+        self.assertEqual(self.line.steps("memoryStore")[0]["context"]["session"]["id"], "s-1")
 
     def test_agent_as_tool(self) -> None:
         from reeve_aos.google_adk import GuardianPlugin

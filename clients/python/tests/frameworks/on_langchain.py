@@ -180,9 +180,58 @@ class More(scenarios.Framework):
             self.assertEqual([document.metadata for document in found], [{"source": "a"}, {"title": "card ****", "day": day, "page": 7, "of": object}])
         self.assertEqual([step["knowledgeStep"]["query"] for step in self.line.steps("knowledgeRetrieval")], ["cards"] * 2)
 
+    def test_memory(self) -> None:
+        """What goes into a store and what comes out of it is judged, by every way that a store has; a memory that is
+        not allowed is neither kept nor read, and no memory of those put together with it."""
+        from langchain_core.tools import tool
+        from langgraph.config import get_store
+        from langgraph.store.base import GetOp, PutOp, SearchOp
+        from langgraph.store.memory import InMemoryStore
+        from reeve_aos import Denied, NotAllowed
+
+        names = code("langchain.md", 4)
+        names["guardian"] = self.guardian
+        below = InMemoryStore()
+        store = names["guarded"](below)
+        store.put(("notes",), "a", {"text": f"card {CARD}"})
+        asyncio.run(store.aput(("notes",), "b", {"text": [f"card {CARD}", 7]}))
+        self.assertEqual([below.get(("notes",), key).value["text"] for key in "ab"], ["card ****", ["card ****", 7]])
+        below.put(("notes",), "c", {"text": f"card {CARD}"})
+        kept: Any = [store.get(("notes",), "c"), asyncio.run(store.aget(("notes",), "c")), *store.search(("notes",), filter={"text": f"card {CARD}"}), *asyncio.run(store.asearch(("notes",)))]
+        self.assertEqual((len(kept), [one.value["text"] for one in kept if one.key == "c"]), (6, ["card ****"] * 4))
+        self.assertEqual(below.get(("notes",), "c").value, {"text": f"card {CARD}"})
+        self.assertIsNone(store.get(("notes",), "z"))
+        with self.assertRaises(Denied):
+            store.batch([PutOp(("notes",), "d", {"text": "fine"}), PutOp(("notes",), "e", {"text": "a forbidden page"})])
+        with self.assertRaises(NotAllowed):
+            store.put(("notes",), CARD, {"text": "where it is kept"})
+        self.assertEqual([below.get(("notes",), key) for key in ("d", "e", CARD)], [None] * 3)
+        below.put(("notes",), "f", {"text": "a forbidden page"})
+        for read in (lambda: store.get(("notes",), "f"), lambda: store.search(("notes",)), lambda: store.batch([GetOp(("notes",), "a"), SearchOp(("notes",))])):
+            with self.assertRaises(Denied):
+                read()
+        store.delete(("notes",), "f")
+        self.assertIsNone(below.get(("notes",), "f"))
+        self.line.fault = lambda request: "lost"
+        for ask in (lambda: store.put(("notes",), "g", {"text": "lost"}), lambda: store.get(("notes",), "a")):
+            with self.assertRaises(NotAllowed):
+                ask()
+        self.assertIsNone(below.get(("notes",), "g"))
+        self.line.fault = lambda request: None
+
+        def remember(text: str) -> str:
+            """Remembers."""
+            get_store().put(("notes",), "h", {"text": text[::-1]})
+            return "done"
+
+        script = Script([("remember", {"text": BACKWARDS})])
+        names["agent"](Model(script=script), [tool(remember)], below).invoke({"messages": [("user", "Do it.")]}, {"configurable": {"thread_id": "t-7"}})
+        self.assertEqual(below.get(("notes",), "h").value, {"text": "****"})
+        self.assertEqual(self.line.steps("memoryStore")[-1]["context"]["session"]["id"], "t-7")
+
     def test_sub_agent(self) -> None:
         """An agent that a tool starts is told as one below the agent whose tool it is."""
-        names = code("langchain.md", 4)
+        names = code("langchain.md", 5)
         names["guardian"] = self.guardian
         inner = Script([("note", {"text": "inner"})])
         outer = Script([("research", {"question": "what?"}), ("note", {"text": "outer"})])

@@ -2,12 +2,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { Command } from "@langchain/langgraph";
+import { Command, InMemoryStore } from "@langchain/langgraph";
 import { AIMessage, createAgent, createMiddleware, ToolMessage, tool } from "langchain";
+import { NotAllowed } from "reeve-aos";
 import { guardianMiddleware } from "reeve-aos/langchain";
 import { z } from "zod";
 import { answer } from "../../pages/langchain-js-1.js";
 import { answer as delegated } from "../../pages/langchain-js-2.js";
+import { guarded } from "../../pages/langchain-js-3.js";
 import { recording, scenarios, Script, type Plain } from "./scenarios.js";
 
 class Model extends BaseChatModel {
@@ -84,4 +86,26 @@ test("LangChain: what a tool commands is judged, be it a message of any form or 
     assert.match(read, /\*\*\*\*/, form);
     assert.match(read, /This is forbidden\./, form);
   }
+});
+
+test("LangChain: memories that go into a store, and come out of it", async () => {
+  const { guardian } = recording();
+  const below = new InMemoryStore();
+  const store = guarded(guardian, below);
+  const at = ["notes"];
+  await store.put(at, "a", { text: `card ${card}`, page: 7 });
+  assert.deepEqual((await below.get(at, "a"))?.value, { text: "card ****", page: 7 });
+  await below.put(at, "b", { text: `card ${card}` });
+  assert.deepEqual((await store.get(at, "b"))?.value, { text: "card ****" });
+  assert.deepEqual((await store.search(at)).map(({ value }) => value["text"]), ["card ****", "card ****"]);
+  assert.deepEqual((await below.get(at, "b"))?.value, { text: `card ${card}` });
+  assert.equal(await store.get(at, "z"), null);
+  await assert.rejects(store.batch([{ namespace: at, key: "c", value: { text: "fine" } }, { namespace: at, key: "d", value: { text: "a forbidden page" } }]), /forbidden/);
+  await assert.rejects(store.put(at, card, { text: "where it is kept" }), NotAllowed);
+  assert.deepEqual([await below.get(at, "c"), await below.get(at, "d"), await below.get(at, card)], [null, null, null]);
+  await below.put(at, "e", { text: "a forbidden page" });
+  await assert.rejects(store.get(at, "e"), /forbidden/);
+  await assert.rejects(store.search(at), /forbidden/);
+  await store.delete(at, "e");
+  assert.equal(await below.get(at, "e"), null);
 });

@@ -68,3 +68,12 @@ test("Mastra: every tool of a run is asked about, wherever it comes from and whe
   assert.throws(() => Object.assign(given, { more: wipe["wipe_disk"] }), TypeError);
   assert.throws(() => guard(guardian, {}), /cannot hold/);
 });
+
+test("Mastra: an agent by a name of its own", async () => {
+  const { guardian, asked, calls } = recording();
+  const note = tools([{ name: "note", argument: "text", type: "string", run: () => "noted" }]);
+  const inner = new Agent({ id: "inner", name: "Inner", instructions: "Help.", model: scripted(new Script([[["note", { text: "hello" }]]])), tools: note });
+  await guardian.session().turn().run(() => guard(guardian, inner, { agent: "researcher" }).generate("Do it."));
+  const [call] = calls();
+  assert.deepEqual([call?.context.agent.name, call?.context.session.metadata?.parent], ["researcher", asked[0]!.params.context.session.id.replace(/\/researcher$/, "")]);
+});
