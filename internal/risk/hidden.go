@@ -72,13 +72,13 @@ func (s *scanner) beyond(i int) {
 	s.add(Hidden, worst.code, worst.name, i, end, score)
 }
 
-// breaksOnly reports whether a run is of zero-width spaces alone, and stands beside
+// breaksOnly reports whether a run is of one kind of zero-width space alone, and stands beside
 // something else than letters and digits on at least one side. Pages have them where a
 // line may break, before addresses and in braces, and sources that were copied from pages.
 // They say nothing, and part no word: a rule that asks for a severity leaves them be.
 func breaksOnly(text string, i, end int) bool {
 	const most = 16 * len("\u200b") // more of them in a row are counted by somebody
-	if end-i > most || strings.Trim(text[i:end], "\u200b") != "" {
+	if run := text[i:end]; len(run) > most || !strings.Contains("\u200b\u200c\u2060\ufeff", run[:min(3, len(run))]) || strings.Trim(run, run[:3]) != "" {
 		return false
 	}
 	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

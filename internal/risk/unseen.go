@@ -25,6 +25,7 @@ func (s *scanner) unseen() {
 		u.markup()
 	}
 	u.markdown()
+	u.asides()
 	s.out = u.out
 }
 
@@ -66,6 +67,22 @@ func mayHide(text string) bool {
 			return true
 		case c == ']' && i+1 < len(text) && (text[i+1] == ':' || text[i+1] == '('):
 			return true
+		case c == '{' && i+1 < len(text) && strings.IndexByte("/%#:\\", text[i+1]) >= 0:
+			return true
+		case (i == 0 || text[i-1] == '\n') && strings.IndexByte(".*/`~%#", c) >= 0:
+			if line, _, _ := strings.Cut(text[i:], "\n"); mayPlead(line) { // see asides
+				return true
+			}
+		}
+	}
+	return (strings.HasPrefix(text, "---") || headed(text)) && mayPlead(text)
+}
+
+// mayPlead reports whether one of the words that ask stands in a text.
+func mayPlead(text string) bool {
+	for _, part := range [...]string{"lease", "LEASE", "indly", "INDLY", "itte", "ITTE"} {
+		if strings.Contains(text, part) {
+			return true
 		}
 	}
 	return false
@@ -88,6 +105,7 @@ func (v view) place(i int) int {
 
 func viewOf(text string) view {
 	switch trimmed := strings.TrimLeft(text, " \t\r\n"); {
+	case strings.HasPrefix(trimmed, `{\rtf`): // no JSON
 	case (strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") || strings.HasPrefix(trimmed, `"`)) && strings.IndexByte(text, '\\') >= 0:
 		return unescaped(text)
 	case strings.Contains(text, `=3D`) && (strings.Contains(text, "=\n") || strings.Contains(text, "=\r\n") || strings.Contains(text, `=3D"`)):
@@ -147,6 +165,10 @@ func unprinted(text string) view {
 				continue
 			}
 			if r, ok := hexRune(text, i+1, 2); ok {
+				if r == '\r' { // of a line's end; nothing goes back in a mail
+					i += 3
+					continue
+				}
 				out, from = append(out, byte(r)), append(from, int32(i))
 				i += 3
 				continue
@@ -232,21 +254,50 @@ func says(text string) bool {
 }
 
 // addresses reports whether a text gives its reader something to do: it speaks of what a
-// model is, it holds an order by the words of one, or a sentence of it begins with one.
+// model is, it holds an order by the words of one, or a sentence of it is one.
 func addresses(text string) bool {
-	if !says(text) {
-		return false
-	}
-	if len(Scan(text, Injection, nil)) > 0 {
-		return true
-	}
-	begins := true // of a sentence, or behind a word that an order stands behind
+	return says(text) && (len(Scan(text, Injection, nil)) > 0 || speechOf(text) != 0)
+}
+
+// pleads reports whether a text asks its reader for something in so many words. Where
+// honest work has short orders of its own (what a button does, what a line of code does),
+// no other is told from those.
+func pleads(text string) bool {
+	return says(text) && (len(Scan(text, Injection, nil)) > 0 || speechOf(text)&speaksPlea != 0)
+}
+
+// speech says what a text does to its reader.
+type speech uint8
+
+const (
+	speaksModel speech = 1 << iota // it speaks of what a model is
+	speaksOrder                    // a sentence, or a part of one, is an order
+	speaksPlea                     // an order that asks: "please send"
+)
+
+// speechOf reads a text by its sentences. An order is a verb with which a part of one begins,
+// and what it is to be done to: the verbs of an enumeration ("to use, copy, publish, sell")
+// have nothing behind them but the next one. What is done to "my" accounts is ordered in the
+// user's name, by verbs that mean little elsewhere.
+func speechOf(text string) (said speech) {
+	begins, mine := true, false // a part of a sentence; one that asks something to be done
+	before, pleaded := wordKind(0), false
+	var buf [16]byte
 	for i := 0; i < len(text); {
 		c := text[i]
 		if !isAlpha(c) {
 			switch c {
-			case '.', '!', '?', ';', ':', '\n', ',', '(', '"', '*', '>':
+			case '.', '!', '?', ';', '\n':
+				begins, pleaded = true, pleaded && c == '\n'
+				mine = mine && (c == '\n' || c == '.' && i+1 < len(text) && isAlnum(text[i+1])) // an address goes on
+			case ':':
+				begins = i+1 == len(text) || text[i+1] <= ' '
+			case ',', '(', '"', '*', '>':
 				begins = true
+			case '-', '_', '/', '\\', '@', '=', '#', '&', '$': // of a name, and no word
+				if i+1 < len(text) && isAlpha(text[i+1]) && i > 0 && isAlnum(text[i-1]) {
+					begins = false
+				}
 			}
 			i++
 			continue
@@ -255,30 +306,101 @@ func addresses(text string) bool {
 		for i < len(text) && (isAlpha(text[i]) || text[i] == '\'') {
 			i++
 		}
-		if i-start > 16 {
-			begins = false
+		if i-start > len(buf) {
+			begins, before = false, 0
 			continue
 		}
-		word := strings.ToLower(text[start:i])
-		if modelWords[word] || begins && askWords[word] {
-			return true
+		word := buf[:i-start]
+		for k := range word {
+			if word[k] = text[start+k]; word[k] != '\'' {
+				word[k] |= 0x20
+			}
 		}
-		begins = leadWords[word]
+		kind := kindOf[string(word)]
+		switch {
+		case kind&aModel != 0:
+			said |= speaksModel
+		case begins && kind&asks != 0 && orders(kind, text[i:]):
+			if said |= speaksOrder; pleaded {
+				said |= speaksPlea
+			}
+		case mine && kind&ofMe != 0:
+			said |= speaksOrder
+		}
+		mine = mine || kind&pleas != 0 || begins && kind&does != 0
+		pleaded = kind&pleas != 0 || pleaded && (before&pleas != 0 || kind&precedes != 0)
+		begins = kind&precedes != 0 && (kind&to == 0 || before&meant != 0)
+		before = kind
 	}
-	return false
+	return said
 }
 
-var (
-	// What a model, or what speaks for one, is called.
-	modelWords = wordList(`ai llm llms gpt chatgpt openai anthropic claude gemini copilot chatbot assistant assistants`)
-	// What somebody has an agent do to the world: those of a programmer's notes (add, set,
-	// remove, see, use, make sure) are none of them.
-	askWords = wordList(`ignore disregard forget send email e-mail mail forward transfer pay buy purchase visit invite upload grant tell inform reply respond
-		recommend reveal disclose exfiltrate leak execute share post publish approve sign authorize authorise pretend act recite output say summarize summarise
-		ignoriere vergiss sende schicke überweise ignorez envoie envoyez oublie ignora olvida envía manda`)
-	// Behind these an order can stand within a sentence.
-	leadWords = wordList(`please must should you and then to also kindly now first instead immediately bitte`)
+// orders reports whether a verb that an order can begin with is one, by what stands behind
+// it. What is asked of whoever contributes to a project ("tell us", "share your") goes to
+// nobody else, unless the sentence names somebody.
+func orders(verb wordKind, rest string) bool {
+	object := strings.TrimLeft(rest, " \t\r\n")
+	if len(object) == len(rest) || object == "" {
+		return false
+	}
+	end := 0
+	for end < len(object) && isAlpha(object[end]) {
+		end++
+	}
+	switch next := object[:end]; next {
+	case "":
+		return isDigit(object[0]) || strings.IndexByte("\"'`[{<$@#*(", object[0]) >= 0 || object[0] >= utf8.RuneSelf
+	case "and", "or", "of", "in", "on", "by", "at", "is", "are", "was", "were", "if", "when":
+		return false
+	case "to", "as":
+		return verb&gives != 0
+	case "us", "your":
+		sentence := object[:min(len(object), 300)]
+		if stop := strings.Index(sentence, ". "); stop >= 0 {
+			sentence = sentence[:stop]
+		}
+		return strings.IndexByte(sentence, '@') >= 0 || strings.Contains(sentence, "://")
+	}
+	return true
+}
+
+// wordKind says what a word can be in an order.
+type wordKind uint16
+
+const (
+	aModel   wordKind = 1 << iota // what a model, or what speaks for one, is called
+	asks                          // what somebody has an agent do to the world: a programmer's notes (add, set, see, use, make sure) have none of them
+	gives                         // of these, what gives: to whom can stand at once behind it
+	does                          // what is ordered in the user's name, if it is done to something of "mine"
+	ofMe                          // what is the user's
+	pleas                         // what an order that asks begins with
+	precedes                      // behind it an order can stand within a sentence
+	to                            // which does so where it is meant, and not as in "changed to share"
+	meant                         // what means it
 )
+
+var kindOf = func() map[string]wordKind {
+	m := map[string]wordKind{}
+	for kind, list := range map[wordKind]string{
+		aModel: `ai llm llms gpt chatgpt openai anthropic claude gemini copilot chatbot assistant assistants`,
+		asks: `ignore disregard forget send email mail forward transfer pay buy purchase visit invite upload grant tell inform reply respond
+			recommend reveal disclose exfiltrate leak execute share post publish approve sign authorize authorise pretend act recite output say summarize summarise withdraw
+			ignoriere vergiss sende schicke ignorez envoie envoyez oublie ignora olvida manda`,
+		gives: `send email mail forward transfer pay upload grant reply respond withdraw`,
+		does: `change update modify delete remove create make book reserve move withdraw deposit sell unlock lock disable enable schedule cancel get retrieve find
+			fetch list read use access download search give set dispatch initiate leave redirect guide fill add call open export copy show check turn generate start stop let`,
+		ofMe:     `my me`,
+		pleas:    `please kindly bitte`,
+		precedes: `please kindly bitte must should you and then to also now first instead immediately just simply`,
+		to:       `to`,
+		meant:    `need needs have has required remember want wants asked ask sure you going supposed expected instructed obliged told`,
+	} {
+		for word := range strings.FieldsSeq(list) {
+			m[word] |= kind
+		}
+	}
+	return m
+}()
 
 // privateUse looks for rows of characters that no font has: one can be an icon, many in a
 // row are a text in disguise.

@@ -2,6 +2,7 @@ package risk
 
 import (
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -40,9 +41,13 @@ func (u *unseen) markup() {
 			p.finish()
 			return
 		case html.TextToken:
-			p.said(string(raw))
+			p.said(start, string(raw))
 		case html.CommentToken:
 			p.comment(start, end, string(z.Text()))
+		case html.DoctypeToken:
+			if pleads(string(z.Text())) {
+				p.hide("unseen.comment", start, end, unseenWeight)
+			}
 		case html.StartTagToken, html.SelfClosingTagToken:
 			p.open(z, start, end, kind == html.SelfClosingTagToken)
 		case html.EndTagToken:
@@ -131,6 +136,7 @@ type page struct {
 	words  strings.Builder
 	style  bool // within <style>
 	skips  int  // within elements whose text is no text, from 1
+	data   bool // of which this one is JSON
 }
 
 // element is one that was opened.
@@ -139,6 +145,7 @@ type element struct {
 	start, end int // of its tag
 	hides      hides
 	note       bool // what it holds is often a note: it must address somebody
+	folded     bool // whoever looks can open it: it must plead with somebody
 	mark       int  // how much had been said when it was opened
 	back       colour
 	loose      bool     // its tag stands in the middle of a sentence
@@ -147,9 +154,16 @@ type element struct {
 }
 
 // said takes what stands between tags.
-func (p *page) said(text string) {
+func (p *page) said(start int, text string) {
 	if p.style {
 		p.sheet.read(text)
+	}
+	if p.style || p.skips > 0 && !p.data {
+		p.remarks(start, text)
+		return
+	}
+	if p.data {
+		p.strings(start, text)
 		return
 	}
 	if p.skips > 0 || p.shut == 0 && p.dim == 0 || p.words.Len() > maxSaid {
@@ -160,9 +174,57 @@ func (p *page) said(text string) {
 	p.words.WriteByte(' ')
 }
 
+// remarks looks at the comments of a script or a style sheet, which hold many short orders
+// about the code.
+func (p *page) remarks(start int, text string) {
+	for i := 0; i+1 < len(text); i++ {
+		if text[i] != '/' || text[i+1] != '/' && text[i+1] != '*' || i > 0 && text[i-1] == ':' {
+			continue
+		}
+		stop := "\n"
+		if text[i+1] == '*' {
+			stop = "*/"
+		}
+		end := len(text)
+		if n := strings.Index(text[i+2:], stop); n >= 0 {
+			end = i + 2 + n
+		}
+		if remark := text[i+2 : end]; len(remark) <= maxSaid && pleads(remark) {
+			p.hide("unseen.comment", start+i, start+end, unseenWeight)
+		}
+		i = end
+	}
+}
+
+// strings looks at the texts of a script that is data: JSON.
+func (p *page) strings(start int, text string) {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '"' {
+			continue
+		}
+		end := i + 1
+		for end < len(text) && text[end] != '"' {
+			if text[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		if end < len(text) && end-i <= maxSaid && pleads(text[i+1:end]) {
+			p.hide("unseen.attribute", start+i+1, start+end, unseenWeight)
+		}
+		i = end
+	}
+}
+
 // comment takes a comment. Tools write them for each other, and they are no sentences.
 func (p *page) comment(start, end int, text string) {
-	if p.shut > 0 || strings.HasPrefix(text, "?php") || strings.HasPrefix(text, "?xml") || strings.HasPrefix(text, "?=") {
+	if p.shut > 0 || strings.HasPrefix(text, "?xml") {
+		return
+	}
+	if strings.HasPrefix(text, "?php") || strings.HasPrefix(text, "?=") { // code
+		if pleads(text) {
+			p.hide("unseen.comment", start, end, unseenWeight)
+		}
 		return
 	}
 	if !strings.HasPrefix(p.text[start:], "<!--") && p.within(start) { // < that is spoken of
@@ -230,7 +292,7 @@ func (p *page) open(z *html.Tokenizer, start, end int, closes bool) {
 	var attributes []html.Attribute
 	byName := false // it is called hidden, which a style can undo
 	drawn := slices.ContainsFunc(p.opened, func(e element) bool { return e.name == "svg" })
-	spoken, kept := "", "" // for who hears the page, and for programs
+	spoken, kept, inner := "", "", "" // for who hears the page, for programs, and a page within
 	for more {
 		var k, v []byte
 		k, v, more = z.TagAttr()
@@ -263,18 +325,46 @@ func (p *page) open(z *html.Tokenizer, start, end int, closes bool) {
 			inline = "background:" + value + ";" + inline
 		case key == "size" && kind == atom.Font && strings.TrimSpace(value) == "0":
 			e.hides |= hidesOwn
+		case drawn && (key == "x" || key == "y"):
+			if n, ok := length(value, 16); ok && n <= -300 {
+				e.hides |= hidesAll
+			}
 		case spokenAttributes[key] && len(spoken) < maxSaid:
 			spoken += " " + value[:min(len(value), maxSaid)] + "."
-		case (key == "content" || key == "value" || strings.HasPrefix(key, "data-")) && len(kept) < maxSaid:
-			kept += " " + value[:min(len(value), maxSaid)] + "."
+		}
+		switch {
+		case len(kept) > maxSaid:
+		case value == "": // the names of attributes in a row
+			kept += " " + key
+		case key == "srcdoc":
+			inner = value
+		case key == "href" || key == "src" || key == "action":
+			if at := strings.IndexAny(value, "?#"); at >= 0 && !strings.HasPrefix(strings.ToLower(value), "mailto:") {
+				kept += "." + unescapeQuery(value[at+1:min(len(value), maxSaid)]) + "."
+			}
+		case key != "style" && strings.IndexByte(value, ' ') >= 0:
+			kept += "." + value[:min(len(value), maxSaid)] + "."
 		}
 	}
-	if p.shut == 0 && (spoken != "" && addresses(spoken) && ordersInAttribute(spoken) || kept != "" && says(kept) && len(Scan(kept, Injection, nil)) > 0) {
+	switch {
+	case kind != 0:
+	case !p.whole && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-:_.") != "": // a bracket before something else
+		kept, spoken = "", ""
+	default:
+		kept += "." + strings.ReplaceAll(name, "-", " ")
+	}
+	if (p.shut == 0 || p.opened[p.shut-1].note) && (spoken != "" && addresses(spoken) && ordersInAttribute(spoken) || kept != "" && pleads(kept) ||
+		inner != "" && (addresses(untagged(html.UnescapeString(inner))) || hidesWithin(inner))) {
 		p.hide("unseen.attribute", start, end, unseenWeight)
 	}
 	switch kind {
-	case atom.Template, atom.Noscript, atom.Noembed, atom.Noframes, atom.Datalist, atom.Object, atom.Iframe, atom.Audio, atom.Video, atom.Canvas:
+	case atom.Template, atom.Noscript, atom.Noembed, atom.Noframes, atom.Datalist, atom.Object, atom.Iframe, atom.Audio, atom.Video, atom.Canvas,
+		atom.Applet, atom.Meter, atom.Progress, atom.Annotation, atom.AnnotationXml:
 		e.hides, e.note = e.hides|hidesAll, true
+	case atom.Details, atom.Option:
+		if !slices.ContainsFunc(attributes, func(a html.Attribute) bool { return a.Key == "open" || a.Key == "selected" }) {
+			e.hides, e.note, e.folded = e.hides|hidesAll, true, true
+		}
 	case atom.Dialog:
 		if !slices.ContainsFunc(attributes, func(a html.Attribute) bool { return a.Key == "open" }) {
 			e.hides, e.note = e.hides|hidesAll, true
@@ -283,10 +373,16 @@ func (p *page) open(z *html.Tokenizer, start, end int, closes bool) {
 		e.hides |= hidesAll
 	case atom.Link:
 		p.styled = true
+		for _, a := range attributes {
+			if css, is := strings.CutPrefix(a.Val, "data:text/css,"); is && a.Key == "href" {
+				p.sheet.read(unescapeQuery(css))
+			}
+		}
 	case atom.Style:
 		p.style = true
 	case atom.Script:
 		p.skips++
+		p.data = slices.ContainsFunc(attributes, func(a html.Attribute) bool { return a.Key == "type" && strings.Contains(a.Val, "json") })
 	}
 	parent := colour{known: true, r: 255, g: 255, b: 255} // of a page that says nothing
 	if n := len(p.opened); n > 0 {
@@ -335,6 +431,9 @@ func (p *page) open(z *html.Tokenizer, start, end int, closes bool) {
 	e.hides, e.back = e.hides|how, back
 	if kind == atom.Html || kind == atom.Body { // a script shows it when all of it is there
 		e.hides = 0
+		if kind == atom.Body && how == hidesOwn && !parent.loose && values["visibility"] != "hidden" {
+			e.hides = hidesOwn // words in the colour of their ground
+		}
 	}
 	if void[kind] || kind == 0 && closes {
 		return
@@ -388,7 +487,7 @@ func (p *page) close(name string, start, end int) {
 	case "style":
 		p.style = false
 	case "script":
-		p.skips = max(0, p.skips-1)
+		p.skips, p.data = max(0, p.skips-1), false
 	}
 	for i := len(p.opened) - 1; i >= 0; i-- {
 		if p.opened[i].name != name {
@@ -423,7 +522,7 @@ func (p *page) judge(e *element, end int) {
 	text := p.words.String()
 	switch {
 	case !says(text):
-	case e.note && !addresses(text):
+	case e.folded && !pleads(text), e.note && !addresses(text):
 		p.hide("unseen.markup", e.start, end, noteWeight)
 	default:
 		p.hide("unseen.markup", e.start, end, unseenWeight)
@@ -453,5 +552,21 @@ func ordersInAttribute(text string) bool {
 		return true
 	}
 	const long = 12 // words
-	return len(strings.Fields(text)) >= long
+	return len(strings.Fields(text)) >= long && speechOf(text)&speaksOrder != 0 || pleads(text)
+}
+
+// hidesWithin reports whether a page that stands in an attribute hides something.
+func hidesWithin(inner string) bool {
+	if strings.Contains(strings.ToLower(inner), "srcdoc") { // one within the other: nobody writes such
+		return true
+	}
+	return slices.ContainsFunc(Scan(inner[:min(len(inner), 64<<10)], Unseen, nil), func(f Finding) bool { return f.Score >= unseenWeight })
+}
+
+// unescapeQuery is a part of an address as it is read.
+func unescapeQuery(s string) string {
+	if t, err := url.QueryUnescape(s); err == nil {
+		return t
+	}
+	return s
 }

@@ -39,6 +39,7 @@ func styleHides(declarations string, back colour) (hides, colour) {
 		return ""
 	}
 	var h hides
+	ground := back // what is behind it
 	if c, ok := background(get("background-color"), get("background")); ok {
 		back = c
 	}
@@ -60,7 +61,14 @@ func styleHides(declarations string, back colour) (hides, colour) {
 	if n, ok := length(get("scale"), 1); ok && get("scale") != "" && n <= 0.05 || flattened(get("transform")) || get("transform") == "" && flattened(get("rotate")) {
 		h |= hidesAll
 	}
-	if f := get("filter"); obscured(f) || strings.Contains(get("mask")+get("mask-image")+get("-webkit-mask-image"), "transparent,transparent") {
+	if obscured(get("filter")) || get("backface-visibility") == "hidden" && turnedAway(get("transform")+get("rotate")) {
+		h |= hidesAll
+	}
+	if masks := gradient(get("mask-image", "-webkit-mask-image", "mask", "-webkit-mask")); masks != nil && !slices.ContainsFunc(masks, func(c colour) bool { return !c.clear }) {
+		h |= hidesAll
+	}
+	if blend := get("mix-blend-mode"); ground.known && !ground.loose &&
+		((blend == "lighten" || blend == "screen") && sameColour(ground, colour{r: 255, g: 255, b: 255}) || (blend == "darken" || blend == "multiply") && sameColour(ground, colour{})) {
 		h |= hidesAll
 	}
 	if n, ok := length(get("line-height"), 16); ok && n <= 1 && strings.TrimLeft(get("line-height"), "0.") != get("line-height") && get("overflow") == "hidden" && n < 0.2 {
@@ -137,6 +145,10 @@ func styleHides(declarations string, back colour) (hides, colour) {
 		if h |= hidesOwn; !text.clear && back.loose {
 			h = h&^hidesOwn | hidesMay
 		}
+	}
+	if shades := gradient(get("background-image", "background")); ok && shades != nil && get("text-shadow") == "" &&
+		!slices.ContainsFunc(shades, func(c colour) bool { return c.clear || !sameColour(c, text) }) {
+		h |= hidesOwn
 	}
 	if h != 0 && (get("animation", "animation-name") != "" || get("transition") != "") { // which may end it
 		h = hidesMay
@@ -248,6 +260,54 @@ func flattened(t string) bool {
 		}
 	}
 	return false
+}
+
+// turnedAway reports whether a transformation shows the back of what it turns.
+func turnedAway(t string) bool {
+	for _, f := range strings.SplitAfter(t, ")") {
+		name, in, _ := strings.Cut(strings.TrimSpace(f), "(")
+		n, err := strconv.ParseFloat(strings.TrimRight(strings.TrimSpace(strings.TrimRight(in, ") ")), "deg"), 64)
+		if err == nil && (name == "rotatex" || name == "rotatey") && (n == 180 || n == -180) {
+			return true
+		}
+	}
+	return false
+}
+
+// gradient returns the colours of a value that is one gradient; nil where it is none, or has
+// a colour that cannot be read.
+func gradient(value string) (colours []colour) {
+	name, in, ok := strings.Cut(value, "gradient(")
+	if !ok || strings.ContainsAny(name, " ,") || strings.Contains(in, "gradient(") {
+		return nil
+	}
+	if end := strings.LastIndexByte(in, ')'); end >= 0 {
+		in = in[:end]
+	}
+	level, start := 0, 0
+	for i := 0; i <= len(in); i++ {
+		switch {
+		case i < len(in) && in[i] == '(':
+			level++
+		case i < len(in) && in[i] == ')':
+			level--
+		case i == len(in) || in[i] == ',' && level == 0:
+			stop := strings.TrimSpace(in[start:i])
+			start = i + 1
+			if strings.HasPrefix(stop, "to ") || strings.HasSuffix(stop, "deg") || strings.HasPrefix(stop, "circle") || strings.HasPrefix(stop, "ellipse") {
+				continue
+			}
+			if strings.IndexByte(stop, '(') < 0 { // behind a colour, where it stands
+				stop = upTo(stop, ' ')
+			}
+			c, known := readColour(stop)
+			if !known {
+				return nil
+			}
+			colours = append(colours, c)
+		}
+	}
+	return colours
 }
 
 // obscured reports whether a filter leaves nothing to read.
@@ -461,6 +521,17 @@ func readColour(s string) (c colour, ok bool) {
 			c.r, c.g, c.b = light, light, light
 		}
 		return c, true
+	}
+	if in, is := strings.CutPrefix(s, "light-dark("); is { // as whoever has set nothing sees it
+		return readColour(upTo(in, ','))
+	}
+	if in, is := strings.CutPrefix(s, "color-mix("); is { // one that is all of it
+		for _, part := range strings.Split(strings.TrimSuffix(in, ")"), ",") {
+			if one, all := strings.CutSuffix(strings.TrimSpace(part), " 100%"); all {
+				return readColour(one)
+			}
+		}
+		return c, false
 	}
 	c, ok = colourNames[s]
 	if open := strings.IndexByte(s, '('); !ok && open > 0 && strings.Contains("oklch oklab lch lab", s[:open]) { // how light it is, where it has no colour
@@ -751,7 +822,7 @@ func readSelector(one string) (key string, rule *narrow) {
 }
 
 // tellingProperties are those that can hide a text, or show one again.
-var tellingProperties = strings.Fields("animation animation-name transition scale rotate translate mask mask-image -webkit-mask-image line-height letter-spacing background-image -webkit-text-fill-color -webkit-text-stroke zoom display visibility opacity filter transform font font-size text-indent position left top right bottom margin margin-left margin-top inset overflow height width max-height max-width clip clip-path color background background-color content-visibility mso-hide")
+var tellingProperties = strings.Fields("animation animation-name transition scale rotate translate mask mask-image -webkit-mask -webkit-mask-image backface-visibility mix-blend-mode line-height letter-spacing background-image -webkit-text-fill-color -webkit-text-stroke zoom display visibility opacity filter transform font font-size text-indent position left top right bottom margin margin-left margin-top inset overflow height width max-height max-width clip clip-path color background background-color content-visibility mso-hide")
 
 // telling is what counts of declarations, as short as it can be said: every element of
 // its class has it read again.

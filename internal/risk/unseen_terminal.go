@@ -39,6 +39,37 @@ func (u *unseen) terminal() {
 	}
 	t.shown(len(text))
 	t.over(len(text))
+	t.overstruck()
+}
+
+// overstruck looks for characters that are written over, each by the next one. A letter over
+// itself is bold, and one over a line underlined, as manuals are printed.
+func (t *screen) overstruck() {
+	text := t.view.text
+	var said []byte
+	start, from := 0, 0
+	for {
+		n := strings.IndexByte(text[from:], '\b')
+		if n < 0 {
+			break
+		}
+		i := from + n
+		if from = i + 1; i == 0 || i+1 == len(text) || text[i-1] == text[i+1] || text[i-1] == '_' || text[i-1] == '\b' || text[i+1] == '\b' {
+			continue
+		}
+		if n != 1 || said == nil { // no character in a row with those before
+			if says(string(said)) {
+				t.hide("unseen.terminal", start, from-n-1, unseenWeight)
+			}
+			said, start = said[:0], i-1
+		}
+		if said = append(said, text[i-1]); len(said) > maxSaid {
+			break
+		}
+	}
+	if says(string(said)) {
+		t.hide("unseen.terminal", start, from, unseenWeight)
+	}
 }
 
 // screen is what is known of a terminal while a text is written to it.
@@ -50,6 +81,7 @@ type screen struct {
 	hidden  bool // what is written is not shown
 	since   int  // where that began
 	conceal bool
+	other   int // where another screen was opened, from 1
 	fore    int // the colours, as their numbers; 0 for the terminal's own
 	ground  int
 }
@@ -114,6 +146,15 @@ func (t *screen) control(start, at int) int {
 	case 'G', 'D': // back in the line
 		if n := number(parameters); text[end] == 'G' && n <= 1 || text[end] == 'D' && n >= 8 {
 			t.again(start, end+1)
+		}
+	case 'h', 'l': // another screen, which is gone when it is left
+		if parameters == "?1049" || parameters == "?47" || parameters == "?1047" {
+			if text[end] == 'l' && t.other > 0 {
+				t.take("unseen.terminal", t.other-1, end+1)
+			}
+			if t.other = 0; text[end] == 'h' {
+				t.other = start + 1
+			}
 		}
 	case 'A', 'F': // up: what stands there is written over
 		t.over(start)

@@ -22,6 +22,7 @@
 package hazard
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -47,6 +48,11 @@ type Assessment struct {
 	Findings []Finding
 	// Ran are the files, by their names, that the call runs and did not write itself.
 	Ran []string
+	// Sent are the files, by their names, that the call reads and did not write itself, if it
+	// sends something; Kept those into which it puts what a secret place holds, and Copied what
+	// gets its content from which other file: a later call knows these by their names alone.
+	Sent, Kept []string
+	Copied     [][2]string
 }
 
 // Bounds of one assessment.
@@ -78,8 +84,10 @@ type assessor struct {
 	commands  int            // left to be judged
 	steps     int            // that programs took to be read for their effects
 	depth     int
-	runs      bool  // the leaf is a command, a program, a query or an address
-	written   files // files that the call's commands wrote so far
+	runs      bool    // the leaf is a command, a program, a query or an address
+	written   files   // files that the call's commands wrote so far
+	implying  bool    // what is read is run by a program that was not told which file
+	supply    *supply // what the program is given that is read next
 	watch     *Watch
 	dirs      []string          // that the scripts went to, if they are watched
 	cwd       string            // where cd led, if that is known
@@ -90,9 +98,13 @@ type assessor struct {
 	runFiles  []string          // by their names, if the call did not write them
 	readFrom  []string          // files that were read, and could be what an interpreter is fed
 	copies    [][2]string       // files that were copied, and where
+	made      [][2]string       // files of which others were made, and these
+	keptIn    []string          // files into which a secret was put, by their names
+	sends     bool              // something is sent to another host
 	refs      map[string]string // names that stand for others: declare -n
 	remotes   map[string]string // where the script has git push to, by the names of remotes
 	bare      bool              // the command speaks to an address that is a number, and nobody's name
+	same      bool              // what is written is a program under its own name
 	inText    *textPlace        // the text of the call in which what is read was found; nil for its own
 }
 
@@ -101,6 +113,7 @@ type span struct{ start, end int }
 
 // report adds a finding by its code in the table of effects. A weight of 0 is the table's.
 func (a *assessor) report(code string, weight float64, at span) {
+	a.sends = a.sends || strings.HasPrefix(code, "exfil.")
 	t, ok := a.table.effects[code]
 	if !ok {
 		panic("hazard: no effect " + code)
@@ -190,7 +203,27 @@ func (a *assessor) assessment() Assessment {
 		}
 		return 0
 	})
-	return Assessment{score(a.findings), a.findings, a.runFiles}
+	all := Assessment{Score: score(a.findings), Findings: a.findings, Ran: a.runFiles, Kept: a.keptIn}
+	for _, pair := range append(slices.Clip(a.copies), a.made...) {
+		if from, to := scriptName(pair[0]), scriptName(pair[1]); from != "" && to != "" && from != to {
+			all.Copied = append(all.Copied, [2]string{from, to})
+		}
+	}
+	if a.sends {
+		for _, p := range a.readFrom {
+			if name := scriptName(p); name != "" {
+				all.Sent = append(all.Sent, name)
+			}
+		}
+	}
+	return all
+}
+
+// SendsKept is the finding that a call sends a file into which an earlier one put a secret.
+func SendsKept(name string) Finding {
+	t := Default().effects["exfil.secret"]
+	return Finding{Code: "exfil.secret", Category: t.category, Technique: t.technique, Weight: t.weight,
+		Message: fmt.Sprintf("The call sends %.80q, into which this session put what a place of secrets holds.", name)}
 }
 
 // With is the assessment with one finding more.
@@ -236,6 +269,10 @@ type call struct {
 	kind   toolKind
 	leaves []leaf
 	path   string // where content would be written, if that is known
+	// names are the words of the tool's name as it was sent, and args what it is given beside
+	// texts: numbers, true and false.
+	names []string
+	args  []act.Argument
 }
 
 type leaf struct {
@@ -304,7 +341,7 @@ func (c *call) joinArguments() {
 		if len(words) < 2 || isList && strings.ContainsAny(strings.TrimSpace(l.Text), " \n;|&") {
 			continue
 		}
-		if isList && l.role != roleCommand && !programs()[baseName(l.Text)] {
+		if isList && l.role != roleCommand && !programs()[baseName(l.Text)] && (!argumentLists[lastName(parent)] || c.program(l.Text) == "") {
 			continue
 		}
 		l.role, l.words = roleCommand, words
@@ -370,6 +407,9 @@ func (a *assessor) read(c *call) {
 		a.leaf(c, l)
 		a.nested(c, l)
 	}
+	if a.depth == 0 {
+		a.services(c)
+	}
 }
 
 // leaf judges one text of a call.
@@ -403,10 +443,14 @@ func (a *assessor) leaf(c *call, l *leaf) {
 				a.starve(whole)
 			}
 			a.argv(l.words, whole)
+			if program := c.program(l.words[0]); program != "" {
+				a.argv(append([]string{program}, l.words...), whole)
+			}
 			return
 		}
 		a.command(text, nil)
 		a.eitherWay(l.Arg, text, whole)
+		a.wordsOf(c, text)
 	case roleCode:
 		a.code(languageOf(c.tool+" "+l.Arg, text), text, whole, false)
 	case rolePath:
@@ -422,6 +466,7 @@ func (a *assessor) leaf(c *call, l *leaf) {
 	case roleContent:
 		if !oldTexts[c.nameOf(l)] {
 			a.asksNobody(c.path, text, whole)
+			a.settings(c.path, text, whole)
 		}
 		a.content(c.path, text, whole)
 	case roleProse:

@@ -1,6 +1,8 @@
 package hazard
 
 import (
+	"path"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -136,6 +138,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.unchecks()
 	c.runsFetched()
 	c.orders()
+	c.makes()
 	s.ranFile(name)
 	c.addressed()
 	out := c.does()
@@ -173,6 +176,85 @@ func (c *invocation) does() flow {
 // speakers are commands whose words are texts, or which use a key for what it is for,
 // or look at a file from outside.
 var speakers = set("echo printf : true false ls stat test [ [[ chmod chown touch grep egrep fgrep rg ag export declare ssh ssh-add ssh-keygen ssh-copy-id kubectl helm")
+
+// What a program makes of other files: one that holds them all, whose name comes first, or
+// another form of one, whose name comes last. Some only add to the name.
+var (
+	packers    = set("tar bsdtar gtar zip 7z 7za 7zr rar jar ar cpio")
+	converters = set("openssl xxd age uuencode split gpg gpg2 sops pandoc qpdf sqlite3 rsync scp install iconv convert magick ffmpeg base64 base32 enca recode dos2unix unexpand csplit jq yq sort")
+	suffixes   = map[string]string{"gzip": ".gz", "pigz": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst", "lzma": ".lzma", "lz4": ".lz4", "brotli": ".br", "gpg": ".gpg", "gpg2": ".gpg", "age": ".age", "bcrypt": ".bfe"}
+)
+
+// makes notes which files are made of which others, so that it is known what is in them when
+// a later call sends them.
+func (c *invocation) makes() {
+	suffix := suffixes[c.name]
+	if !packers[c.name] && !converters[c.name] && suffix == "" {
+		return
+	}
+	options, rest := c.split()
+	if len(rest) > 0 && !strings.ContainsAny(rest[0].text, "./~") { // czf, a, enc
+		rest = rest[1:]
+	}
+	out := ""
+	var from []string
+	for name, v := range options {
+		switch strings.TrimLeft(name, "-") {
+		case "o", "out", "output", "f", "file", "O":
+			out = v.text
+		case "in", "T", "files-from":
+			from = append(from, v.text)
+		}
+	}
+	for i, a := range c.args[:max(0, len(c.args)-1)] { // options that the table of this program does not have
+		switch a.text {
+		case "-o", "-out", "--output":
+			out = c.args[i+1].text
+		case "-in":
+			from = append(from, c.args[i+1].text)
+		}
+	}
+	for _, a := range rest {
+		from = append(from, a.text)
+	}
+	switch {
+	case out != "" || len(rest) == 0:
+	case packers[c.name]:
+		out = rest[0].text
+	case len(rest) > 1:
+		out = rest[len(rest)-1].text
+	}
+	for _, p := range from {
+		if p == out || p == "" {
+			continue
+		}
+		to := out
+		if suffix != "" && (out == "" || !converters[c.name]) {
+			to = p + suffix
+		}
+		if to == "" || len(c.made) >= maxRan {
+			continue
+		}
+		c.made = append(c.made, [2]string{p, to})
+		if name := scriptName(to); name != "" && c.secretAt(p) && len(c.keptIn) < maxRan {
+			c.keptIn = append(c.keptIn, name)
+		}
+	}
+}
+
+// secretAt reports whether a path is of a place of secrets, or of a folder that is one.
+func (c *invocation) secretAt(p string) bool {
+	p = strings.TrimSuffix(p, "/")
+	if f, ok := c.files.get(p); ok {
+		return f.taint&fromSecret != 0
+	}
+	for _, name := range []string{"", "/credentials", "/config.json", "/x"} {
+		if pl := placeOf(normalPath(p + name).text); p != "" && pl.read >= 0.3 && (name == "" || strings.HasPrefix(pl.reads, "secret.")) {
+			return true
+		}
+	}
+	return false
+}
 
 // namesSecrets judges that a command is given the name of a file of keys or passwords.
 // Whatever the command is, it has the file then: of most it is known what they do with it,
@@ -253,6 +335,7 @@ func (s *shell) ranFile(name string) {
 		s.report("code.foreign", 0, s.at)
 	}
 	if f, ok := s.files.get(name); ok {
+		s.ranCopy(name)
 		s.runs(f, "")
 	}
 	if p := normalPath(name).text; strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || strings.HasPrefix(name, "./") {
@@ -265,6 +348,15 @@ func (s *shell) ranFile(name string) {
 			s.report("shell.hidden_place", 0.5, s.at)
 		case strings.HasPrefix(base, ".") && len(base) > 1:
 			s.report("shell.hidden_place", 0.4, s.at)
+		}
+	}
+}
+
+// ranCopy notes, of a copy that the call made and runs, what it is a copy of.
+func (s *shell) ranCopy(name string) {
+	for _, pair := range s.copies {
+		if path.Clean(pair[1]) == path.Clean(name) {
+			s.ran(pair[0])
 		}
 	}
 }
@@ -430,11 +522,40 @@ func (c *invocation) wrapper(o options) (out flow, done bool) {
 		return c.in, c.name != "env" && c.name != "set" && c.name != "exec" && c.name != "busybox" && c.name != "script" && c.name != "expect"
 	}
 	args := c.args[i:]
+	if c.name == "parallel" {
+		if at := slices.IndexFunc(args, func(a flow) bool { return strings.HasPrefix(a.text, ":::") }); at > 0 {
+			return c.inside(parallel(args[:at], args[at+1:])), true
+		}
+	}
 	c.around = c.name
 	if c.name == "xargs" || c.name == "parallel" {
 		args = c.withInput(args)
 	}
 	return c.invoke(args, c.in, c.wrap+1), true
+}
+
+// parallel is the script that parallel makes of its words: a shell reads the command once more,
+// with each of what stands behind :::.
+func parallel(command, each []flow) string {
+	var template, script strings.Builder
+	for i, a := range command {
+		if i > 0 {
+			template.WriteByte(' ')
+		}
+		template.WriteString(a.text)
+	}
+	for i, a := range each {
+		if i == 16 || strings.HasPrefix(a.text, ":::") {
+			break
+		}
+		quoted := "'" + strings.ReplaceAll(a.text, "'", `'\''`) + "'"
+		if t := template.String(); strings.Contains(t, "{}") {
+			script.WriteString(strings.ReplaceAll(t, "{}", quoted) + "\n")
+		} else {
+			script.WriteString(t + " " + quoted + "\n")
+		}
+	}
+	return script.String()
 }
 
 // withInput appends what xargs reads to its command.
@@ -513,6 +634,7 @@ func (c *invocation) interpret(i interpreter) flow {
 	script := i.language == "awk" // its first word is the program
 	interactive := false
 	var words []flow // that a script is given: $0 and on
+	last := len(c.args)
 scan:
 	for k := 0; k < len(c.args); k++ {
 		a := c.args[k]
@@ -530,7 +652,7 @@ scan:
 				if own {
 					f = flow{text: rest, known: a.known, taint: a.taint}
 				}
-				code = append(code, f)
+				code, last = append(code, f), k
 				break scan // what follows are the program's arguments
 			case 'm':
 				module, words = rest, c.args[k+1:]
@@ -636,6 +758,7 @@ scan:
 	c.editsInPlace(i)
 	if module != "" {
 		c.module(module)
+		c.moduleTakes(module, words)
 		c.asProgram(module, words)
 		return flow{}
 	}
@@ -656,6 +779,11 @@ scan:
 		if i.shell && len(words) > 0 {
 			defer c.given(words)()
 		}
+		given := []flow{{text: "-c", known: true}}
+		if i.language == "js" {
+			given, last = nil, lastOf(c.args, code)
+		}
+		defer c.supplied(append(given, c.args[min(last+1, len(c.args)):]...), c.in)()
 		r := c.runs(joined, i.language)
 		out.taint |= r.taint
 		if i.shell {
@@ -676,7 +804,17 @@ scan:
 		if f.taint&(fromNet|fromDecoder|fromSocket) != 0 && !f.known {
 			c.runs(flow{taint: f.taint}, i.language)
 		}
-		if content, ok := c.files.get(f.text); ok {
+		for k := range c.args {
+			if &c.args[k] == file {
+				defer c.supplied(c.args[k:], c.in)()
+			}
+		}
+		content, ok := c.files.get(f.text)
+		if i.language == "python" && !ok {
+			content, ok = c.files.get(f.text + "/__main__.py")
+		}
+		if ok {
+			c.ranCopy(f.text)
 			if i.shell && (strings.HasPrefix(f.text, "/tmp/") || strings.HasPrefix(f.text, "/var/tmp/") || strings.HasPrefix(f.text, "/dev/shm/")) && content.known {
 				c.report("shell.staged_run", 0, c.at)
 			}
@@ -685,6 +823,9 @@ scan:
 		c.ranFile(f.text)
 		if !strings.ContainsAny(f.text, "/.") {
 			c.ran(f.text)
+		}
+		if !strings.Contains(f.text, ".") && i.language == "python" {
+			c.ran(f.text + "/__main__.py")
 		}
 		c.attackTool(f.text)
 		if isURL(f.text) {
@@ -695,6 +836,12 @@ scan:
 	// It runs what comes in.
 	if c.in.taint&tooLong != 0 && !c.in.known {
 		c.starve(c.at)
+	}
+	for k, a := range c.args {
+		if a.text == "-" {
+			defer c.supplied(c.args[k:], flow{})()
+			break
+		}
 	}
 	switch {
 	case c.in.known && c.in.text != "":
@@ -718,6 +865,24 @@ scan:
 	return flow{}
 }
 
+// supplied tells what a program is given besides its code, until the function is called that it
+// returns.
+func (c *invocation) supplied(words []flow, input flow) func() {
+	before := c.supply
+	c.supply = &supply{words: words, input: input, vars: c.vars}
+	return func() { c.supply = before }
+}
+
+// lastOf is where the last of the words stands that are code.
+func lastOf(args, code []flow) int {
+	for k := len(args) - 1; k >= 0; k-- {
+		if args[k].text == code[len(code)-1].text {
+			return k
+		}
+	}
+	return len(args)
+}
+
 // awkRuns judges that awk runs what it reads: the lines that come in, or those of a command.
 func (c *invocation) awkRuns(code string) {
 	squeezed := strings.ReplaceAll(code, " ", "")
@@ -739,6 +904,39 @@ func (c *invocation) asProgram(name string, args []flow) {
 	p.name, p.args = baseName(name), args
 	p.uses()
 	p.takesAway()
+	p.givenCode()
+	if _, implies := unasked[p.name]; implies {
+		p.runsImplied()
+	}
+}
+
+// moduleTakes judges what a module of Python runs: itself, if the call wrote it; the texts that
+// it is given; the script that it is given.
+func (c *invocation) moduleTakes(name string, words []flow) {
+	defer c.supplied(append([]flow{{text: name, known: true}}, words...), c.in)()
+	c.runsModule(name)
+	for i, w := range words {
+		option := ""
+		if i > 0 {
+			option = words[i-1].text
+		}
+		switch {
+		case name == "timeit" && (option == "-s" || option == "--setup" || !strings.HasPrefix(w.text, "-") && !listed("-n -r -u --number --repeat --unit", option)):
+			c.runs(w, "python")
+		case name == "pdb" && (option == "-c" || option == "--command"):
+			c.runs(flow{text: strings.TrimLeft(w.text, "!"), known: w.known, taint: w.taint}, "python")
+		case name == "zipapp" && listed("-o --output", option) && i > 1:
+			if f, ok := c.files.get(words[i-2].text + "/__main__.py"); ok {
+				c.files.put(w.text, f)
+			}
+		case strings.HasSuffix(w.text, ".py") && !strings.HasPrefix(w.text, "-"):
+			if f, ok := c.files.get(w.text); ok {
+				c.runs(f, "python")
+			} else {
+				c.ran(w.text)
+			}
+		}
+	}
 }
 
 // readsInput says whether an option tells a shell to read its script from its input.
@@ -929,7 +1127,7 @@ func (s *shell) writeFile(w flow, content flow, appends bool) {
 	if p == "" {
 		return
 	}
-	if content.text == "" && content.taint&^fromVoid == 0 && strings.HasSuffix(p, "/*") && s.wide(p) {
+	if strings.HasSuffix(p, "/*") && s.wide(p) {
 		s.report("destroy.system", 0, s.at) // everything there is emptied
 	}
 	seen := content
@@ -937,12 +1135,18 @@ func (s *shell) writeFile(w flow, content flow, appends bool) {
 	if n := len(s.readFrom); n > 0 && !content.known && content.taint&fromFile != 0 && len(s.copies) < maxRan {
 		s.copies = append(s.copies, [2]string{s.readFrom[n-1], p})
 	}
+	if content.taint&fromSecret != 0 && len(s.keptIn) < maxRan {
+		if name := scriptName(p); name != "" {
+			s.keptIn = append(s.keptIn, name)
+		}
+	}
 	s.watchedFile(p, true, seen)
 	s.wrote(p, content, appends)
 }
 
 // wrote judges that a file is written, by where it lies and by what comes into it.
 func (s *shell) wrote(p string, content flow, appends bool) {
+	added := content
 	if appends {
 		before, ok := s.files.get(p)
 		if content = both(before, content); !ok {
@@ -951,13 +1155,19 @@ func (s *shell) wrote(p string, content flow, appends bool) {
 	}
 	s.files.put(p, content)
 	s.asksNobody(p, content.text, s.at)
+	s.settings(p, content.text, s.at)
+	if rest, ok := strings.CutPrefix(p, "/proc/"); ok {
+		if which, _, below := strings.Cut(rest, "/"); below && strings.ContainsAny(which, "*?[") {
+			s.report("destroy.system", 0, s.at) // what all processes have open, or hold
+		}
+	}
 	from := p
 	if q := s.from(p); q != "" {
 		from = q // as seen from where cd led
 	}
 	f := normalPath(from)
 	pl := placeOf(f.text)
-	if s.shadows(f.text) {
+	if s.shadows(f.text) && !s.same {
 		s.report("code.library_hijack", 0.6, s.at)
 	}
 	if pl.name == "" || pl.writes == "" || pl.write == 0 {
@@ -1010,7 +1220,7 @@ func (s *shell) wrote(p string, content flow, appends bool) {
 	if code == "log.history" && appends && content.text != "" {
 		weight = 0.4
 	}
-	if code == "destroy.format" && (content.taint == 0 && content.known || content.taint&fromVoid != 0) {
+	if code == "destroy.format" && (added.taint == 0 && added.known && (added.text != "" || !appends) || added.taint&fromVoid != 0) {
 		code, weight = "destroy.disk", 0
 	}
 	s.report(code, weight, s.at)
@@ -1101,9 +1311,7 @@ func (s *shell) variable(name string, v flow) {
 	if s.watch != nil && s.watch.Variable != nil {
 		s.watch.Variable(name, v.text)
 	}
-	if commandVariable(name) && strings.ContainsAny(v.text, " |;") {
-		s.wordRun(v.text)
-	}
+	s.runsVariable(name, v)
 	switch name {
 	case "HISTFILE":
 		if v.text == "/dev/null" || v.text == "" {

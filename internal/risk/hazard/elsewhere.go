@@ -25,9 +25,16 @@ func (c *invocation) runsElsewhere() {
 		if !e.words.among(c.args) {
 			continue
 		}
+		where := c.onOther
+		if e.here {
+			where = func(read func()) { read() }
+		}
 		if e.option != "" {
 			for _, text := range c.valuesOf(e.option) {
-				c.onOther(func() { c.inside(text) })
+				if e.here && temporary(normalPath(before(text, ' ')).text) {
+					c.report("code.library_hijack", 0.6, c.at)
+				}
+				where(func() { c.inside(text) })
 			}
 			continue
 		}
@@ -35,7 +42,13 @@ func (c *invocation) runsElsewhere() {
 		if len(words) == 0 {
 			continue
 		}
-		c.onOther(func() {
+		if strings.HasPrefix(words[0].text, "{") { // a server's settings, as JSON
+			for _, text := range commandTexts(words[0].text) {
+				where(func() { c.inside(text) })
+			}
+			continue
+		}
+		where(func() {
 			if c.fed = true; e.plain {
 				c.invoke(words, c.in, c.wrap+1)
 			} else {
@@ -106,7 +119,7 @@ func (c *invocation) valuesOf(options string) (texts []string) {
 			continue
 		}
 		switch {
-		case joined && strings.HasPrefix(option, "--") && listed(options, option):
+		case joined && len(option) > 2 && listed(options, option):
 		case listed(options, a.text) && i+1 < len(c.args):
 			value = c.args[i+1].text
 		case len(a.text) > 2 && a.text[1] != '-' && listed(options, a.text[:2]) && !listed(options, a.text):
@@ -122,7 +135,7 @@ func (c *invocation) valuesOf(options string) (texts []string) {
 // commandTexts are the commands that a value of an option holds.
 func commandTexts(value string) []string {
 	value = strings.TrimSpace(value)
-	if name, rest, ok := strings.Cut(value, "="); ok && listed("commands command cmd _raw_params argv free_form scripts script", strings.ToLower(name)) {
+	if name, rest, ok := strings.Cut(value, "="); ok && (listed("commands command cmd _raw_params argv free_form scripts script", strings.ToLower(name)) || configRuns(name)) {
 		value = strings.TrimSpace(rest)
 	}
 	if value == "" {
@@ -143,4 +156,15 @@ func commandTexts(value string) []string {
 		value = value[1 : len(value)-1]
 	}
 	return []string{strings.Trim(value, "[]")}
+}
+
+// configRuns reports whether a setting of a build, written as name=value, names a program that it
+// starts.
+func configRuns(name string) bool {
+	for _, end := range []string{"rustc-wrapper", "rustc-workspace-wrapper", ".rustc", ".rustdoc", ".runner", ".linker", "credential-provider"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
 }

@@ -61,12 +61,13 @@ func init() {
 		"read mapfile readarray":        (*invocation).readWord,
 		"cpan pip npm gem easy_install": (*invocation).packages,
 		"mysql psql sqlite3 sqlcmd mariadb duckdb usql pgcli mycli litecli clickhouse-client cqlsh sqlplus": (*invocation).database,
-		"visudo vipw":                          (*invocation).quiet,
-		"ed ex red patch":                      (*invocation).edits,
-		"which type whereis where whence hash": (*invocation).which,
+		"visudo vipw":                     (*invocation).quiet,
+		"ed ex red patch":                 (*invocation).edits,
+		"which type whereis where whence": (*invocation).which,
 		"realpath readlink dirname basename greadlink grealpath": (*invocation).onPath,
 		"mkdir":                          (*invocation).mkdir,
 		"sshpass":                        (*invocation).sshpass,
+		"hash":                           (*invocation).remembers,
 		"ssh-keygen ssh-copy-id ssh-add": (*invocation).quiet,
 	} {
 		for n := range set(names) {
@@ -495,7 +496,7 @@ func (c *invocation) download() flow {
 	if len(urls) == 0 && !has(options, "-i", "--input-file", "-K", "--config") {
 		return flow{}
 	}
-	out := flow{taint: fromNet}
+	out := flow{taint: brought(urls)}
 	for _, u := range urls {
 		if stranger(u) {
 			out.taint |= fromStranger
@@ -580,7 +581,7 @@ func (c *invocation) savesTo(options map[string]flow, urls []string) {
 	}
 	for _, o := range names {
 		if v, ok := options[o]; ok && v.text != "" && v.text != "-" && v.text != "/dev/null" {
-			c.writeFile(v, flow{taint: fromNet}, false)
+			c.writeFile(v, flow{taint: brought(urls)}, false)
 			return
 		}
 	}
@@ -589,17 +590,32 @@ func (c *invocation) savesTo(options map[string]flow, urls []string) {
 			u, _, _ = strings.Cut(u, "?")
 			if i := strings.LastIndexByte(u, '/'); i > 8 && i+1 < len(u) {
 				name := u[i+1:]
-				c.files.put(name, flow{taint: fromNet})
+				c.files.put(name, flow{taint: brought(urls)})
 				dir := options["-P"].text + options["--output-dir"].text
 				if dir == "" {
 					dir = options["--directory-prefix"].text
 				}
 				if dir != "" {
-					c.files.put(strings.TrimSuffix(dir, "/")+"/"+name, flow{taint: fromNet})
+					c.files.put(strings.TrimSuffix(dir, "/")+"/"+name, flow{taint: brought(urls)})
 				}
 			}
 		}
 	}
+}
+
+// brought says of a file where it came from: from the net, and from an address of which nobody
+// can say whose it is: a number, a place where anybody leaves things, or by a line that anybody
+// may hold.
+func brought(urls []string) taint {
+	t := fromNet
+	for _, u := range urls {
+		switch h := hostOf(u); {
+		case h.kind() == "loopback" || h.kind() == "private":
+		case h.addr.IsValid(), dropHost(u), strings.HasPrefix(strings.ToLower(u), "http://"), h.kind() == "metadata" || h.kind() == "linklocal":
+			t |= fromNobody
+		}
+	}
+	return t
 }
 
 // uploads judges what is sent with a request.
@@ -1031,6 +1047,13 @@ func (c *invocation) copy() flow {
 			c.copies = append(c.copies, [2]string{a.text, to.text}, [2]string{a.text, a.text})
 		}
 	}
+	if len(from) == 1 && c.name == "cp" && isBackup(from[0].text, to.text) {
+		return flow{} // beside the file, where nothing reads it
+	}
+	if len(from) == 1 && c.name != "rsync" {
+		c.same = c.isCalled(to.text, from[0].text)
+		defer func() { c.same = false }()
+	}
 	c.writeFile(flow{text: strings.TrimSuffix(to.text, "/"), known: to.known}, content, false)
 	// Into a directory: the place of the file in it counts too.
 	name := from[0].text[strings.LastIndexAny(from[0].text, "/:")+1:]
@@ -1047,6 +1070,44 @@ func (c *invocation) copy() flow {
 		}
 	}
 	return flow{}
+}
+
+// isBackup reports whether a name is another's with what people put behind the names of copies.
+func isBackup(name, copy string) bool {
+	end, ok := strings.CutPrefix(copy, name)
+	return ok && !strings.Contains(end, "/") && (end == "~" || strings.HasPrefix(end, ".bak") || strings.HasPrefix(end, ".orig") || strings.HasPrefix(end, ".old") || strings.HasPrefix(end, ".backup") || strings.HasPrefix(end, ".save"))
+}
+
+// isCalled notes that a program has got another name, under which it does what it did, and
+// reports whether it kept its own.
+func (c *invocation) isCalled(name, program string) (same bool) {
+	program = strings.TrimSpace(program)
+	as := baseName(program)
+	own := strings.HasPrefix(program, "$(") || program == as
+	for _, dir := range []string{"/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/", "/opt/homebrew/bin/"} {
+		own = own || strings.HasPrefix(program, dir)
+	}
+	name = strings.TrimPrefix(name, "./")
+	switch {
+	case !own || name == "" || !programs()[as]:
+		return false
+	case as == baseName(name):
+		return strings.Contains(program, "/")
+	case len(c.aliases) < 256:
+		c.aliases[name], c.aliases["./"+name] = as, as
+	}
+	return false
+}
+
+// remembers is hash: with -p a name stands for a program.
+func (c *invocation) remembers() flow {
+	for i, a := range c.args {
+		if a.text == "-p" && i+2 < len(c.args) {
+			c.isCalled(c.args[i+2].text, c.args[i+1].text)
+			return flow{}
+		}
+	}
+	return c.which()
 }
 
 // batch judges what a program for the transfer of files is ordered to put: line by
@@ -1363,6 +1424,11 @@ func (c *invocation) sed() flow {
 			flags := w[strings.LastIndexAny(w, "/|#,")+1:]
 			if strings.TrimSpace(w) == "e" || strings.HasPrefix(w, "s") && strings.Contains(flags, "e") && strings.Trim(flags, "gepiIm0123456789") == "" {
 				c.runs(flow{taint: c.in.taint, text: c.in.text, known: c.in.known}, "sh")
+				if strings.HasPrefix(w, "s") && len(w) > 2 {
+					if parts := strings.Split(strings.ReplaceAll(w, `\`+w[1:2], "\x00"), w[1:2]); len(parts) > 2 { // what it puts there is run
+						c.inside(strings.ReplaceAll(parts[2], "\x00", w[1:2]))
+					}
+				}
 			}
 		}
 	}
@@ -1894,7 +1960,8 @@ func (c *invocation) pushesElsewhere(args []flow) {
 		}
 		c.logsInto(to)
 		c.report("exfil.upload", 0.1, c.at)
-		if strings.Contains(to, "://") && stranger(to) || strings.Contains(at, "@") && stranger(at) {
+		_, named := c.remotes[p.repositories()[0]]
+		if strings.Contains(to, "://") && stranger(to) || strings.Contains(at, "@") && stranger(at) || named && (p.wide || p.mirror) && p.repositories()[0] != "origin" {
 			c.report("publish.elsewhere", 0, c.at)
 		}
 	}

@@ -141,6 +141,9 @@ func (a *assessor) url(raw string, at span) {
 		a.query(q, at)
 		return
 	}
+	if low := strings.ToLower(decodePath(strings.ReplaceAll(raw, "+", " "))); strings.Contains(low, "private key-----") {
+		a.report("exfil.secret", 0, at) // whoever opens an address has sent what it says
+	}
 	h := hostOf(raw)
 	kind := h.kind()
 	switch {

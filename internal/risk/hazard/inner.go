@@ -1,6 +1,12 @@
 package hazard
 
-import "strings"
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
+)
 
 // Many programs run a text that they are given: a pager, an editor, a filter, a hook, a
 // remote shell. Which option of which program does so is a list without an end. So a word
@@ -86,14 +92,25 @@ func commandsIn(text string) []string {
 	return out
 }
 
-// commandVariables name programs that others start.
-func commandVariable(name string) bool {
-	for _, end := range []string{"PAGER", "EDITOR", "VISUAL", "_COMMAND", "ASKPASS", "LESSOPEN", "LESSCLOSE", "BROWSER", "GIT_SSH", "_RSH", "EXTERNAL_DIFF", "GIT_PROXY", "SHELL", "MAKEFLAGS"} {
-		if strings.HasSuffix(name, end) {
-			return true
+// runsVariable judges a variable by which a program is told what to run.
+func (s *shell) runsVariable(name string, v flow) {
+	for i := range s.table.variables {
+		row := &s.table.variables[i]
+		if !slices.ContainsFunc(strings.Fields(row.names), func(pattern string) bool { return wild(pattern, name) }) {
+			continue
+		}
+		switch {
+		case row.effect != "":
+			if row.value.among([]flow{v}) {
+				s.report(row.effect, row.weight, s.at)
+			}
+		case strings.ContainsAny(v.text, " |;"):
+			s.wordRun(v.text)
+		}
+		if first := before(strings.TrimLeft(v.text, "-rIM"), ' '); row.effect == "" && strings.Contains(first, "/") && temporary(normalPath(first).text) {
+			s.report("code.library_hijack", 0.6, s.at)
 		}
 	}
-	return false
 }
 
 // installers run, or install and then run, the file that they are given.
@@ -102,10 +119,17 @@ var installers = set("java make gmake dpkg rpm apt apt-get dnf yum zypper pacman
 // runsFetched judges that a command is given a file that was downloaded, or what comes from
 // the network on its input, and runs it.
 func (c *invocation) runsFetched() {
+	c.givenCode()
+	_, implies := unasked[c.name]
+	if implies || listed("uvicorn gunicorn hypercorn daphne granian waitress-serve celery dramatiq", c.name) {
+		c.runsImplied()
+	}
 	if !installers[c.name] && !packageRunners[c.name] {
 		return
 	}
-	c.runsImplied()
+	if !implies {
+		c.runsImplied()
+	}
 	if c.foreign != nil {
 		for i, a := range c.args {
 			if i > 0 && c.args[i-1].text == "-C" && c.isForeign(a.text) || c.isForeign("x") {
@@ -121,6 +145,11 @@ func (c *invocation) runsFetched() {
 			c.report("shell.download_run", 0, c.at)
 			return
 		}
+	}
+	if c.name == "uv" && len(c.args) > 1 && c.args[0].text == "run" {
+		p := *c
+		p.name, p.args = baseName(c.args[1].text), c.args[2:]
+		p.runsImplied()
 	}
 	for _, a := range c.args {
 		if c.name == "uv" && len(c.args) > 1 && c.args[0].text == "run" && isURL(a.text) {
@@ -154,20 +183,229 @@ func (c *invocation) runsFetched() {
 	}
 }
 
-// runsImplied notes the files that a command runs without being told, or by an option.
+// unasked are the files that programs run without being told which: code of a language, or
+// settings that say what is run.
+var unasked = func() map[string]implied {
+	m := map[string]implied{}
+	for _, row := range []struct{ programs, files, language string }{
+		{"make gmake", "Makefile makefile GNUmakefile", ""},
+		{"pytest py.test", "conftest.py test_*.py *_test.py", "python"},
+		{"flask", "app.py wsgi.py", "python"},
+		{"nox", "noxfile.py", "python"},
+		{"invoke inv", "tasks.py", "python"},
+		{"fab", "fabfile.py", "python"},
+		{"scons", "SConstruct", "python"},
+		{"doit", "dodo.py", "python"},
+		{"locust", "locustfile.py", "python"},
+		{"sphinx-build", "conf.py", "python"},
+		{"rake", "Rakefile", "ruby"},
+		{"gulp", "gulpfile.js gulpfile.mjs", "js"},
+		{"grunt", "Gruntfile.js", "js"},
+		{"webpack", "webpack.config.js webpack.config.cjs", "js"},
+		{"vite vitest", "vite.config.js vite.config.ts vite.config.mjs vitest.config.ts", "js"},
+		{"eslint", "eslint.config.js eslint.config.mjs .eslintrc.js", "js"},
+		{"jest", "jest.config.js *.test.js", "js"},
+		{"rollup", "rollup.config.js rollup.config.mjs", "js"},
+		{"npm pnpm yarn bun node turbo nx npm-run-all run-s run-p lerna wireit", "package.json", ofTasks},
+		{"just", "justfile Justfile .justfile", ofTasks},
+		{"task go-task", "Taskfile.yml Taskfile.yaml", ofTasks},
+		{"tox", "tox.ini setup.cfg", ofTasks},
+		{"pre-commit prek", ".pre-commit-config.yaml", ofTasks},
+		{"docker docker-compose podman podman-compose", "compose.yaml compose.yml docker-compose.yml docker-compose.yaml", ofTasks},
+		{"lefthook", "lefthook.yml", ofTasks},
+		{"mise", "mise.toml .mise.toml", ofTasks},
+		{"poe", "pyproject.toml", ofTasks},
+		{"hatch pdm", "pyproject.toml", ofTasks},
+		{"composer", "composer.json", ofTasks},
+		{"overmind foreman honcho", "Procfile", ofTasks},
+		{"skaffold", "skaffold.yaml", ofTasks},
+		{"act", ".github/workflows/*.yml", ofTasks},
+	} {
+		for name := range strings.FieldsSeq(row.programs) {
+			m[name] = implied{strings.Fields(row.files), row.language}
+		}
+	}
+	return m
+}()
+
+type implied struct {
+	files    []string
+	language string
+}
+
+// ofTasks is no program: what they say is run stands among other texts.
+const ofTasks = "tasks"
+
+// runsImplied judges the files that a command runs without being told, or by an option.
 func (c *invocation) runsImplied() {
-	switch c.name {
-	case "make", "gmake":
-		c.ran("Makefile")
-	case "just":
-		c.ran("justfile")
-	case "npm", "pnpm", "yarn", "bun":
-		c.ran("package.json")
+	if c.implying { // a script that has another of the same file run
+		return
+	}
+	c.implying = true
+	defer func() { c.implying = false }()
+	u := unasked[c.name]
+	if c.name == "node" && !slices.ContainsFunc(c.args, func(a flow) bool { return strings.HasPrefix(a.text, "--run") }) ||
+		(c.name == "docker" || c.name == "podman") && c.verb() != "compose" {
+		u = implied{}
+	}
+	for _, name := range u.files {
+		if !strings.Contains(name, "*") {
+			c.ran(name)
+		}
+		if u.language == "" || len(c.files) == 0 {
+			continue // see recipes
+		}
+		for written, f := range c.files {
+			if ok, _ := path.Match(name, path.Base(written)); ok && (f.text != "" || f.taint&fromNet != 0) {
+				c.runsKind(f, u.language)
+			}
+		}
+	}
+	for i, a := range c.args {
+		module, _, called := strings.Cut(a.text, ":")
+		switch {
+		case listed("uvicorn gunicorn hypercorn daphne granian waitress-serve", c.name) && called && !strings.ContainsAny(a.text, "/ "),
+			listed("celery dramatiq rq huey_consumer", c.name) && (i > 0 && listed("-A --app", c.args[i-1].text) || c.name == "dramatiq"),
+			c.name == "flask" && i > 0 && listed("-A --app", c.args[i-1].text):
+			c.runsModule(module)
+		}
 	}
 	for i, a := range c.args {
 		if i > 0 && listed("-f --file --makefile", c.args[i-1].text) {
 			c.ran(a.text)
 		}
+	}
+}
+
+// runsKind judges that a file is run that the call wrote, as a program or as settings.
+func (c *invocation) runsKind(f flow, language string) {
+	if language != ofTasks {
+		c.runs(f, language)
+		return
+	}
+	if f.taint&fromNet != 0 {
+		c.report("shell.download_run", 0, c.at)
+	}
+	c.taskFile(f.text)
+}
+
+// taskFile judges what a text of settings says is run: each text in it that is a command, if
+// that would do grave harm.
+func (s *shell) taskFile(text string) {
+	text = text[:min(len(text), 32<<10)]
+	host := mountsRoot.FindStringSubmatch(text)
+	for _, m := range packageScript.FindAllStringSubmatch(text, 64) {
+		s.wordRun(unquoteDouble(m[1]))
+	}
+	lines := 0
+	for line := range strings.Lines(text) {
+		if lines++; lines > 400 {
+			break
+		}
+		rest := strings.TrimSpace(line)
+		for range 6 { // tasks: {x: {cmds: [rm -rf /home]}}
+			rest = strings.Trim(rest, "-@+ \t\"'[]{},")
+			if len(rest) > 5 {
+				s.wordRun(rest)
+			}
+			if host != nil && (strings.HasPrefix(rest, "rm ") || strings.Contains(rest, " "+host[1]) || strings.Contains(rest, "chroot")) {
+				command, _, _ := strings.Cut(rest, ",")
+				s.kept(1, graveInside, func() { s.inside("docker run -v /:" + host[1] + " image " + command) })
+			}
+			cut := strings.IndexAny(rest, ":=")
+			if cut < 0 {
+				break
+			}
+			rest = rest[cut+1:]
+		}
+	}
+}
+
+// mountsRoot is a container's volume that is all of the machine.
+var mountsRoot = lazyregexp.New(`["'\s-]/:(/[\w./-]+)`)
+
+// isTaskFile reports whether a file of a name says what others run.
+func isTaskFile(base string) bool {
+	for _, u := range unasked {
+		if u.language == ofTasks && slices.Contains(u.files, base) {
+			return true
+		}
+	}
+	return false
+}
+
+// runsModule judges that a module is run by its name, from wherever modules are looked for.
+func (c *invocation) runsModule(name string) {
+	if name == "" || strings.ContainsAny(name, "/ -$") {
+		return
+	}
+	at := strings.ReplaceAll(name, ".", "/")
+	for _, dir := range c.importsFrom("") {
+		for _, file := range []string{at + ".py", at + "/__main__.py", at + "/__init__.py"} {
+			if f, ok := c.files.get(path.Join(dir, file)); ok {
+				c.runs(f, "python")
+			}
+		}
+	}
+	c.ran(at + ".py")
+	c.ran(at + "/__main__.py")
+}
+
+// importsFrom are the folders in which a program finds its modules: that of the script, and
+// those that are set.
+func (a *assessor) importsFrom(script string) []string {
+	dirs := []string{".", path.Dir(script)}
+	if a.supply != nil {
+		for dir := range strings.SplitSeq(a.supply.vars["PYTHONPATH"].text, ":") {
+			dirs = append(dirs, dir)
+		}
+	}
+	return slices.Compact(dirs[:min(len(dirs), 8)])
+}
+
+// codeTakers are programs that run code of a language which an option, or their input, brings;
+// behind is the word behind which they do.
+var codeTakers = map[string]struct{ behind, options, language string }{
+	"manage.py":       {"shell shell_plus", "-c --command", "python"},
+	"django-admin":    {"shell shell_plus", "-c --command", "python"},
+	"django-admin.py": {"shell shell_plus", "-c --command", "python"},
+	"flask":           {"shell", "", "python"},
+	"scrapy":          {"shell", "-c", "python"},
+	"odoo":            {"shell", "", "python"},
+	"odoo-bin":        {"shell", "", "python"},
+	"superset":        {"shell", "", "python"},
+	"blender":         {"", "--python-expr", "python"},
+	"pyspark":         {"", "", "python"},
+	"hython":          {"", "-c", "python"},
+	"mayapy":          {"", "-c", "python"},
+	"freecadcmd":      {"", "-c", "python"},
+	"gimp":            {"", "-b --batch", "python"},
+	"kpython":         {"", "-c", "python"},
+	"mongosh":         {"", "--eval", "js"},
+	"mongo":           {"", "--eval", "js"},
+	"rails":           {"runner r console c", "runner r", "ruby"},
+	"wp":              {"eval shell", "eval", "php"},
+	"artisan":         {"tinker", "--execute", "php"},
+	"tinker":          {"", "--execute", "php"},
+}
+
+// givenCode judges the code that a program is given which runs it.
+func (c *invocation) givenCode() {
+	t, ok := codeTakers[c.name]
+	if !ok || t.behind != "" && !slices.ContainsFunc(c.args, func(a flow) bool { return listed(t.behind, a.text) }) {
+		return
+	}
+	for i, a := range c.args {
+		option, value, joined := strings.Cut(a.text, "=")
+		switch {
+		case joined && listed(t.options, option):
+			c.runs(flow{text: value, known: a.known, taint: a.taint}, t.language)
+		case i > 0 && listed(t.options, c.args[i-1].text):
+			c.runs(a, t.language)
+		}
+	}
+	if c.in.text != "" || c.in.taint&(fromNet|fromSocket|fromDecoder) != 0 {
+		c.runs(c.in, t.language)
 	}
 }
 
@@ -200,9 +438,16 @@ func (c *invocation) fetched() {
 
 // recipes reads the commands of a makefile that the call itself wrote.
 func (c *invocation) recipes(text string) {
+	if c.implying { // a recipe that calls make again
+		return
+	}
+	c.implying = true
+	defer func() { c.implying = false }()
 	for line := range strings.Lines(text[:min(len(text), 16<<10)]) {
 		if rest, ok := strings.CutPrefix(line, "\t"); ok {
 			c.inside(strings.TrimLeft(rest, "@-+"))
+		} else if target, rest, ok := strings.Cut(line, ";"); ok && strings.Contains(target, ":") && !strings.Contains(target, "=") {
+			c.inside(strings.TrimLeft(rest, "@-+ \t"))
 		}
 	}
 }

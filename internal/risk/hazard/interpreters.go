@@ -1,7 +1,9 @@
 package hazard
 
 import (
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -276,25 +278,132 @@ func (a *assessor) effects(language, text string, at span) {
 		a.starve(at)
 		return
 	}
-	e := effects.Of(language, text)
+	e := effects.Of(language, text, a.givenTo())
 	a.steps += e.Steps
 	for _, line := range e.Lines {
 		if !a.spend(len(line)) {
 			a.starve(at)
 			return
 		}
-		a.command(line, &at)
+		a.line(line, at)
+	}
+	for _, given := range e.Texts {
+		if !a.spend(len(given)) {
+			a.starve(at)
+			return
+		}
+		a.heard(language, given, at)
 	}
 	p := program{assessor: a, language: language, at: at}
 	for _, path := range e.Reads {
 		p.file(path)
 	}
-	if e.Cut {
+	if e.Cut || e.Hidden {
 		a.starve(at)
 	}
 	if e.Dark {
 		a.report("shell.encoded_run", darkCode, at)
 	}
+}
+
+// supply is what a program is given besides its code.
+type supply struct {
+	words []flow // the first is what is run
+	input flow
+	vars  map[string]flow
+}
+
+// Names of what a program is given, where nobody knows what that is: see effects.Text.
+const (
+	wordName  = "WORD_"
+	inputName = "INPUT"
+)
+
+// givenTo is what the program that is read next is given.
+func (a *assessor) givenTo() effects.Given {
+	script := ""
+	if a.supply != nil && len(a.supply.words) > 0 {
+		script = a.supply.words[0].text
+	}
+	dirs := a.importsFrom(script)
+	g := effects.Given{File: func(name string) (string, bool) {
+		for _, dir := range dirs {
+			if f, ok := a.written.get(path.Join(dir, name)); ok && f.known && f.text != "" {
+				return f.text, true
+			}
+			if path.IsAbs(name) {
+				break
+			}
+		}
+		f, ok := a.written.get(name)
+		return f.text, ok && f.known && f.text != ""
+	}}
+	if len(a.written) == 0 {
+		g.File = nil
+	}
+	if a.supply == nil {
+		return g
+	}
+	told := func(f flow, name string) effects.Text {
+		return effects.Text{Said: f.text, Known: f.known && f.taint&tooLong == 0, Name: name}
+	}
+	for i, w := range a.supply.words {
+		g.Words = append(g.Words, told(w, wordName+strconv.Itoa(i)))
+	}
+	if a.supply.input.text != "" || a.supply.input.taint != 0 {
+		g.Input = told(a.supply.input, inputName)
+	}
+	g.Variable = func(name string) effects.Text {
+		v, ok := a.supply.vars[name]
+		if !ok {
+			return effects.Text{}
+		}
+		return told(v, name)
+	}
+	return g
+}
+
+// line judges what a program does, as a line of a shell in which the variables are those that
+// the program was given.
+func (a *assessor) line(text string, at span) {
+	given := a.supply
+	a.supply = nil
+	defer func() { a.supply = given }()
+	if given == nil {
+		a.command(text, &at)
+		return
+	}
+	if a.commands -= 3; a.commands <= 0 {
+		a.starve(at)
+		return
+	}
+	s := &shell{assessor: a, vars: map[string]flow{}, files: a.written, fixed: &at, at: at, functions: map[string]*syntax.Stmt{}, aliases: map[string]string{}}
+	for name, v := range given.vars {
+		s.vars[name] = v
+	}
+	for i, w := range given.words {
+		s.vars[wordName+strconv.Itoa(i)] = w
+	}
+	s.vars[inputName] = given.input
+	s.inside(text)
+}
+
+// heard judges a text that a program gives to a function of which nothing is known: what it
+// would do in any language, if that is grave.
+func (a *assessor) heard(language, text string, at span) {
+	a.kept(1, graveInside, func() {
+		if effects.Whole(language, text) && strings.Contains(text, "(") {
+			a.code(language, text, at, false)
+			return
+		}
+		if other := map[string]string{"python": "js", "js": "python"}[language]; effects.Whole(other, text) && strings.Contains(text, "(") {
+			a.code(other, text, at, false)
+			return
+		}
+		for _, command := range commandsIn(text) {
+			a.command(command, &at)
+		}
+	})
 }
 
 // darkCode is how grave it is that what code calls, or runs as code, is put together where it

@@ -43,6 +43,7 @@ func (r *Reading) For(a *act.Action) *Reading {
 func (r *Reading) sorted() *call {
 	if r.call == nil {
 		r.call = newCall(r.of.Canonical, r.of.Content)
+		r.call.names, r.call.args = words(r.of.Resource), r.of.Arguments
 	}
 	return r.call
 }

@@ -35,6 +35,7 @@ const (
 	tooLong                        // a part was left out: it was too long to be followed
 	fromKeeper                     // a program gave it out that keeps secrets
 	fromStranger                   // came from an address that is no usual place for code
+	fromNobody                     // came from an address of which nobody can say whose it is
 	fromStore                      // is all of a database, or of what somebody works on
 )
 

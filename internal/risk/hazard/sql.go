@@ -241,6 +241,10 @@ func (a *assessor) statement(ts []sqlToken, at span) {
 			a.report("sql.destroy", 0.6, at)
 		case t.kind == 'w' && (first == "grant" || first == "alter" && statements > 1) && (t.text == "all" || t.text == "superuser" || t.text == "dba" || t.text == "sysadmin"):
 			a.report("sql.grant", 0, at)
+		case t.kind == 'w' && first == "alter" && t.text == "disable" && (next.text == "row" || next.text == "trigger" || next.text == "rls"):
+			a.report("defense.disable", 0.5, at)
+		case t.kind == 'w' && first == "grant" && rulingRoles[t.text]:
+			a.report("sql.grant", 0, at)
 		case t.kind == 'w' && (first == "create" || first == "alter") && t.text == "superuser":
 			a.report("sql.grant", 0.7, at)
 		}
@@ -252,6 +256,9 @@ func (a *assessor) statement(ts []sqlToken, at span) {
 		}
 	}
 }
+
+// rulingRoles are roles that come with a database and may do everything in it.
+var rulingRoles = set("accountadmin securityadmin orgadmin sysadmin serveradmin db_owner db_securityadmin rds_superuser cloudsqlsuperuser azure_pg_admin pg_execute_server_program pg_read_server_files pg_write_server_files dba sysdba root admin")
 
 // untrusted are the languages in which a database's functions may do anything.
 var untrusted = set("plpythonu plpython2u plpython3u plperlu pltclu plsh plv8u pljavau")

@@ -25,6 +25,9 @@ type Table struct {
 	keys map[string]string
 	// elsewhere is where the commands stand that a program has run on another machine.
 	elsewhere map[string][]remoteRun
+	variables []variableRow
+	settings  []settingsFile
+	calls     []callRow // of tools of services
 	scripts   []script
 	places    places
 }
@@ -66,7 +69,17 @@ type options struct {
 	previews []groups // with the words of one of them it only shows what it would do
 }
 
-// remoteRun is where in a program's arguments a command stands that it has run elsewhere.
+// variableRow is a variable by which a program is told what to run. Without an effect its value
+// is read as a command.
+type variableRow struct {
+	names  string // separated by spaces; * stands for anything
+	value  groups
+	effect string
+	weight float64
+}
+
+// remoteRun is where in a program's arguments a command stands that it has run elsewhere, or
+// here, by a shell.
 type remoteRun struct {
 	words  groups
 	after  string // words, separated by |, of which the first begins it
@@ -74,6 +87,7 @@ type remoteRun struct {
 	option string // options of which it is the value, separated by spaces
 	takes  string // further options that take the next word
 	plain  bool   // no shell reads it
+	here   bool   // it is run on this machine
 }
 
 // script is what a whole script of Windows holds together: every part must be in the
@@ -116,7 +130,7 @@ func Extend(sources []string, fault func(i int, f yamldoc.Fault)) *Table {
 	if len(sources) == 0 {
 		return b
 	}
-	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.scripts, b.places}
+	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.variables, b.settings, slices.Clip(b.calls), b.scripts, b.places}
 	sound := true
 	tell := func(i int, f yamldoc.Fault) {
 		sound = false
@@ -149,10 +163,14 @@ var (
 		{"programs", "program source", "words effect weight prints sends serves fetches", (*tableReader).program},
 		{"windows", "program effect source", "words weight", (*tableReader).windowsProgram},
 		{"options", "program", "takes wraps previews source", (*tableReader).option},
+		{"calls", "effect source", "tool args weight looks", (*tableReader).call},
 	}
-	sections = append(policySections[:4:4],
+	sections = append(policySections[:5:5],
 		section{"keys", "program options source", "", (*tableReader).key},
 		section{"elsewhere", "program source", "words after skip option takes plain", (*tableReader).runsElsewhere},
+		section{"runs", "program source", "words after skip option takes plain", (*tableReader).runsHere},
+		section{"variables", "variable source", "value effect weight", (*tableReader).variable},
+		section{"settings", "files names source", "script markers", (*tableReader).settingsOf},
 		section{"scripts", "holds effect source", "weight", (*tableReader).script},
 		section{"places", "paths", "reads read writes write", (*tableReader).place},
 	)
@@ -216,7 +234,7 @@ func (r *tableReader) open(root *yamldoc.Node, allowed []section) {
 	}
 	for _, m := range root.Members {
 		if m.Name != "version" && !slices.ContainsFunc(allowed, func(s section) bool { return s.name == m.Name }) {
-			r.tell(yamldoc.Fault{Line: m.Line, Column: m.Column, Message: fmt.Sprintf("%q is no part of a table of programs", m.Name), Hint: "it has effects, programs, windows and options"})
+			r.tell(yamldoc.Fault{Line: m.Line, Column: m.Column, Message: fmt.Sprintf("%q is no part of a table of programs", m.Name), Hint: "it has effects, programs, windows, options and calls"})
 		}
 	}
 	r.root = root
@@ -423,15 +441,58 @@ func (r *tableReader) option(row *yamldoc.Node) {
 	})
 }
 
+// call reads what a tool of a service does.
+func (r *tableReader) call(row *yamldoc.Node) {
+	c := callRow{tool: r.words(row.Get("tool")), args: r.words(row.Get("args")), effect: r.code(row, "effect"), weight: r.weight(row, "weight")}
+	if c.tool == nil && c.args == nil {
+		r.fault(row, "", "the row says neither which tool nor which arguments it means")
+	}
+	for _, group := range c.args {
+		for _, pattern := range group {
+			if !strings.Contains(pattern, "=") {
+				r.fault(row.Get("args"), "such as visibility=public", "%q is no name=value", pattern)
+			}
+		}
+	}
+	if n := row.Get("looks"); n != nil {
+		if c.looks = n.Text == "true"; !c.looks {
+			r.fault(n, "", "looks is true, or not there")
+		}
+	}
+	r.calls = append(r.calls, c)
+}
+
 // key reads which options of a program name a file of keys that it uses for what it is for.
 func (r *tableReader) key(row *yamldoc.Node) {
 	list := strings.Join(strings.Fields(text(row, "options")), " ")
 	r.named(row, func(name string) { r.keys[name] = list })
 }
 
+// variable reads what a variable has a program run.
+func (r *tableReader) variable(row *yamldoc.Node) {
+	r.variables = append(r.variables, variableRow{names: text(row, "variable"), value: r.words(row.Get("value")), effect: r.code(row, "effect"), weight: r.weight(row, "weight")})
+}
+
+// settingsOf reads which settings of a file are run.
+func (r *tableReader) settingsOf(row *yamldoc.Node) {
+	s := settingsFile{script: text(row, "script") == "true", markers: text(row, "markers") == "true"}
+	for file := range strings.FieldsSeq(text(row, "files")) {
+		s.files = append(s.files, strings.Split(strings.ToLower(file), "/"))
+	}
+	for name := range strings.FieldsSeq(text(row, "names")) {
+		s.names = append(s.names, strings.ToLower(name))
+	}
+	r.settings = append(r.settings, s)
+}
+
 // runsElsewhere reads where a program is told a command that it has run elsewhere.
-func (r *tableReader) runsElsewhere(row *yamldoc.Node) {
-	e := remoteRun{words: r.words(row.Get("words")), after: text(row, "after"), option: text(row, "option"), takes: text(row, "takes"), plain: text(row, "plain") == "true"}
+func (r *tableReader) runsElsewhere(row *yamldoc.Node) { r.runsText(row, false) }
+
+// runsHere reads where a program is told a command that it has run on this machine.
+func (r *tableReader) runsHere(row *yamldoc.Node) { r.runsText(row, true) }
+
+func (r *tableReader) runsText(row *yamldoc.Node, here bool) {
+	e := remoteRun{words: r.words(row.Get("words")), after: text(row, "after"), option: text(row, "option"), takes: text(row, "takes"), plain: text(row, "plain") == "true", here: here}
 	if n := row.Get("skip"); n != nil {
 		var err error
 		if e.skip, err = strconv.Atoi(n.Text); err != nil || e.skip < 0 || e.skip > 9 {

@@ -62,6 +62,7 @@ var agentSettings = []struct {
 	{".vscode/settings.json Code/User/settings.json .code-workspace", lazyregexp.New(`"chat\.tools\.(?:global\.)?autoApprove"\s*:\s*true`)},
 	{"opencode.json opencode.jsonc", lazyregexp.New(`"(?:permission|bash|\*)"\s*:\s*"allow"`)},
 	{".aider.conf.yml", lazyregexp.New(`(?m)^\s*yes-always\s*:\s*true`)},
+	{".bashrc .bash_profile .bash_aliases .profile .zshrc .zshenv .zprofile config.fish .envrc", lazyregexp.New(`(?m)alias\s+(?:claude|codex|gemini)=?.*(?:--bare|--dangerously|--yolo|--disable\s+hooks|bypass)|\bCLAUDE_CODE_SIMPLE\b|^\s*(?:export\s+)?\w*DISABLE_?(?:ALL_?)?HOOKS`)},
 	{".cursor/cli.json .cursor/permissions.json", lazyregexp.New(`"Shell\(\*\)"`)},
 }
 

@@ -51,6 +51,8 @@ func (c *call) parts() []Part {
 		switch {
 		case keeps && oldTexts[name]:
 			*p = Part{Use: Replaced, Exact: true, Words: true}
+		case storesValue(c.words, name):
+			*p = Part{Use: Written, Exact: true}
 		case isPatch(l.Text) && l.role != roleProse, keeps && (l.role == roleContent || newTexts[name] || hint(name) == roleContent && l.role != roleCommand && l.role != roleCode):
 			p.Use = Written
 			p.Words = !isPatch(l.Text) // which names files
@@ -66,6 +68,18 @@ func (c *call) parts() []Part {
 	}
 	return parts
 }
+
+// storesValue reports whether a tool keeps what it is given for programs to read, as a variable
+// or a setting: a mask in it would be what they read.
+func storesValue(tool []string, name string) bool {
+	return storedValues[name] && anyOf(tool, storingVerbs) && anyOf(tool, settingWords)
+}
+
+var (
+	storedValues = set("value values secret secretvalue secretstring plaintext plaintextvalue parametervalue variablevalue val")
+	storingVerbs = set("set add create put update upsert write store save edit patch replace")
+	settingWords = set("env envs environment variable variables var vars secret secrets config parameter parameters param setting settings kv")
+)
 
 // nameOf is the name of the argument, or of the member in it, that a leaf is.
 func (c *call) nameOf(l *leaf) string {

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // Two calls belong together: a file that one writes and another runs does what was written.
@@ -72,7 +74,12 @@ func (r *Reading) Written() (files []File) {
 			a.pointer, a.size, a.runs = l.Pointer, len(l.Text), true
 			a.command(l.Text, nil)
 			for name, f := range a.written {
-				if f.text != "" {
+				switch {
+				case f.taint&fromNet != 0:
+					if base := scriptName(name); base != "" && len(files) < maxRan && !strings.HasPrefix(name, "/dev/") {
+						files = append(files, File{Name: base, Weight: unseen(f.taint), Path: name})
+					}
+				case f.text != "":
 					add(name, f.text)
 				}
 			}
@@ -82,6 +89,16 @@ func (r *Reading) Written() (files []File) {
 		}
 	}
 	return files
+}
+
+// unseen is how grave it is to run what a call before brought from elsewhere, which nobody has
+// seen. In one line that is refused. Here somebody may have looked, or checked its sum: one asks,
+// where the address is one that people keep code at.
+func unseen(of taint) float64 {
+	if of&fromNobody != 0 {
+		return 0.9
+	}
+	return 0.6
 }
 
 // IsEdit reports whether the call changes a passage of a file, and leaves the rest of it.
@@ -97,6 +114,9 @@ func (r *Reading) IsEdit() bool {
 
 // writesFiles is a quick look for what a command needs to write a text, or a copy, to a file.
 func writesFiles(text string) bool {
+	if strings.Contains(text, "curl") || strings.Contains(text, "wget") || strings.Contains(text, "http") {
+		return true // what it brings from elsewhere
+	}
 	if strings.Contains(text, "cp ") || strings.Contains(text, "mv ") || strings.Contains(text, "ln ") || strings.Contains(text, "install ") {
 		return true
 	}
@@ -112,6 +132,14 @@ func (t *Table) ifRun(name, text string) float64 {
 	lang := languageOfFile(name, text)
 	base := strings.ToLower(name)
 	makes := strings.Contains(base, "makefile") || strings.HasSuffix(base, ".mk") || base == "justfile"
+	if isTaskFile(path.Base(name)) && base != "package.json" {
+		a := newAssessor(t)
+		a.size, a.runs = len(text), true
+		at := span{0, len(text)}
+		s := &shell{assessor: a, vars: map[string]flow{}, files: a.written, fixed: &at, at: at, functions: map[string]*syntax.Stmt{}, aliases: map[string]string{}}
+		s.taskFile(text)
+		return graveness(a.findings)
+	}
 	if lang == "" && !makes && base != "package.json" && strings.Contains(base, ".") && !listed(".txt .dat .tmp .log .in .out .conf .cfg .env .bak .x .run .cmd", path.Ext(base)) {
 		return 0
 	}
@@ -138,8 +166,13 @@ func (t *Table) ifRun(name, text string) float64 {
 	default:
 		a.command(text, nil)
 	}
+	return graveness(a.findings)
+}
+
+// graveness is what running a file comes to.
+func graveness(findings []Finding) float64 {
 	weight := 0.0
-	for _, f := range a.findings {
+	for _, f := range findings {
 		if f.Code != "text.unreadable" && f.Code != "command.not_understood" && f.Code != "shell.interactive" {
 			weight = max(weight, f.Weight)
 		}

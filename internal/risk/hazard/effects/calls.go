@@ -11,25 +11,49 @@ import (
 var calls = func() map[string]string {
 	m := map[string]string{}
 	for what, names := range map[string]string{
-		"shell": `os.system os.popen subprocess.getoutput subprocess.getstatusoutput commands.getoutput asyncio.create_subprocess_shell
-			child_process.exec child_process.execSync shelljs.exec`,
+		"shell": `os.system os.popen os.popen2 os.popen3 os.popen4 posix.system nt.system ctypes.CDLL().system ctypes.cdll.LoadLibrary().system ctypes.PyDLL().system subprocess.getoutput subprocess.getstatusoutput commands.getoutput asyncio.create_subprocess_shell
+			child_process.exec child_process.execSync shelljs.exec execa.command execa.commandSync execa.execaCommand execa.execaCommandSync invoke.run fabric.api.local zx.$ $ dax.$ Bun.$`,
 		"run": `subprocess.run subprocess.call subprocess.check_call subprocess.check_output subprocess.Popen pty.spawn
-			asyncio.create_subprocess_exec child_process.spawn child_process.spawnSync child_process.execFile child_process.execFileSync execa Bun.spawn Deno.run Deno.Command`,
-		"execl":  "os.execl os.execlp os.execle os.execlpe",
-		"execv":  "os.execv os.execvp os.execve os.execvpe os.posix_spawn os.posix_spawnp",
-		"spawn":  "os.spawnl os.spawnlp os.spawnv os.spawnvp os.spawnle os.spawnve",
-		"fork":   "child_process.fork",
-		"code":   "eval exec Function vm.runInThisContext vm.runInNewContext vm.runInContext vm.Script setTimeout setInterval runpy.run_path",
-		"remove": `os.remove os.unlink fs.unlink fs.unlinkSync send2trash.send2trash Deno.remove Deno.removeSync`,
-		"rmdir":  "os.rmdir os.removedirs fs.rmdir fs.rmdirSync",
-		"tree":   "shutil.rmtree distutils.dir_util.remove_tree rimraf rimraf.sync fs-extra.remove fs-extra.removeSync fs.remove fs.removeSync del",
-		"rm":     "fs.rm fs.rmSync",
-		"copy":   "shutil.copy shutil.copy2 shutil.copyfile shutil.copytree fs.copyFile fs.copyFileSync fs.cp fs.cpSync",
-		"move":   "shutil.move os.rename os.renames os.replace fs.rename fs.renameSync",
-		"link":   "os.symlink os.link fs.symlink fs.symlinkSync fs.link fs.linkSync",
-		"chmod":  "os.chmod fs.chmod fs.chmodSync",
-		"chown":  "os.chown fs.chown fs.chownSync",
-		"open":   "open io.open codecs.open os.fdopen gzip.open os.open fs.open fs.openSync Deno.open",
+			asyncio.create_subprocess_exec child_process.spawn child_process.spawnSync child_process.execFile child_process.execFileSync execa Bun.spawn Bun.spawnSync Deno.run Deno.Command
+			_posixsubprocess.fork_exec _winapi.CreateProcess cross-spawn cross-spawn.sync cross-spawn.spawn execa.execa execa.execaSync execa.sync execa.execaNode sh.Command plumbum.local pexpect.spawn pexpect.run
+			node-pty.spawn promisify-child-process.spawn tinyexec.x tinyexec.exec nano-spawn nano-spawn.default multiprocessing.util.spawnv_passfds`,
+		"execl": "os.execl os.execlp os.execle os.execlpe",
+		"execv": "os.execv os.execvp os.execve os.execvpe os.posix_spawn os.posix_spawnp posix.execv posix.execve posix.posix_spawn",
+		"spawn": "os.spawnl os.spawnlp os.spawnv os.spawnvp os.spawnle os.spawnve",
+		"fork":  "child_process.fork",
+		"code": `eval exec vm.runInThisContext vm.runInNewContext vm.runInContext vm.Script vm.compileFunction vm.SourceTextModule setTimeout setInterval setImmediate execScript runpy.run_path
+			timeit.timeit timeit.repeat timeit.Timer timeit.main cProfile.run cProfile.runctx cProfile.Profile().run cProfile.Profile().runctx profile.run profile.runctx profile.Profile().run
+			pdb.run pdb.runeval pdb.runctx pdb.Pdb().run pdb.Pdb().runeval bdb.Bdb().run bdb.Bdb().runeval bdb.Bdb().runctx trace.Trace().run trace.Trace().runctx
+			code.InteractiveInterpreter().runsource code.InteractiveInterpreter().runcode code.InteractiveConsole().runsource code.InteractiveConsole().runcode code.InteractiveConsole().push
+			ctypes.pythonapi.PyRun_SimpleString ctypes.pythonapi.PyRun_String ctypes.pythonapi.PyRun_SimpleStringFlags ctypes.pythonapi.PyEval_EvalCode types.FunctionType types.LambdaType
+			_testcapi.run_in_subinterp _xxsubinterpreters.run_string _interpreters.run_string _interpreters.exec IPython.run_cell
+			get_ipython().run_cell get_ipython().ex get_ipython().ev pandas.eval numexpr.evaluate sympy.sympify sympy.parse_expr module._compile vm2.VM().run isolated-vm.compileScript`,
+		"function":  "Function",
+		"worker":    "worker_threads.Worker Worker",
+		"unpickle":  "pickle.loads pickle.load cPickle.loads _pickle.loads _pickle.load dill.loads dill.load cloudpickle.loads cloudpickle.load joblib.load pickle.Unpickler().load shelve.open torch.load pandas.read_pickle jsonpickle.decode",
+		"marshal":   "marshal.loads marshal.load",
+		"yaml":      "yaml.load yaml.load_all yaml.unsafe_load yaml.unsafe_load_all yaml.full_load yaml.full_load_all ruamel.yaml.load",
+		"configure": "logging.config.dictConfig",
+		"doctest":   "doctest.testmod doctest.testfile doctest.run_docstring_examples doctest.testsource",
+		"typed":     "code.interact code.InteractiveConsole().interact pdb.set_trace IPython.embed",
+		"native":    "ctypes.CDLL ctypes.PyDLL ctypes.cdll.LoadLibrary cffi.FFI().dlopen process.dlopen imp.load_dynamic importlib.machinery.ExtensionFileLoader",
+		"imported":  "zipimport.zipimporter().load_module zipimport.zipimporter imp.load_source importlib.util.spec_from_file_location importlib.machinery.SourceFileLoader",
+		"pip":       "pip.main pip._internal.main pip._internal.cli.main.main",
+		"served":    "http.server.SimpleHTTPRequestHandler http.server.CGIHTTPRequestHandler SimpleHTTPServer.SimpleHTTPRequestHandler express.static serve-static serve-handler",
+		"listening": "inspector.open",
+		"chdir":     "os.chdir os.fchdir process.chdir contextlib.chdir Deno.chdir",
+		"proxy":     "functools.partial functools.partialmethod promisify util.promisify util.callbackify Reflect.apply",
+		"remove":    `os.remove os.unlink fs.unlink fs.unlinkSync send2trash.send2trash Deno.remove Deno.removeSync`,
+		"rmdir":     "os.rmdir os.removedirs fs.rmdir fs.rmdirSync",
+		"tree": `shutil.rmtree distutils.dir_util.remove_tree rimraf rimraf.sync fs-extra.remove fs-extra.removeSync fs.remove fs.removeSync del del.sync del.deleteAsync del.deleteSync shutil._rmtree_unsafe shutil._rmtree_safe_fd tempfile.TemporaryDirectory._rmtree tempfile._shutil.rmtree
+			fs-extra.emptyDir fs-extra.emptyDirSync fs-extra.emptydirSync fs.emptyDir fs.emptyDirSync setuptools._distutils.dir_util.remove_tree pip._internal.utils.misc.rmtree`,
+		"rm":    "fs.rm fs.rmSync",
+		"copy":  "shutil.copy shutil.copy2 shutil.copyfile shutil.copytree fs.copyFile fs.copyFileSync fs.cp fs.cpSync",
+		"move":  "shutil.move os.rename os.renames os.replace fs.rename fs.renameSync",
+		"link":  "os.symlink os.link fs.symlink fs.symlinkSync fs.link fs.linkSync",
+		"chmod": "os.chmod fs.chmod fs.chmodSync",
+		"chown": "os.chown fs.chown fs.chownSync",
+		"open":  "open io.open codecs.open os.fdopen gzip.open bz2.open lzma.open tarfile.open zipfile.ZipFile os.open fs.open fs.openSync Deno.open io.FileIO mmap.mmap aiofiles.open",
 		"read": `fs.readFile fs.readFileSync fs.createReadStream linecache.getlines linecache.getline Deno.readTextFile Deno.readFile Deno.readTextFileSync
 			pandas.read_csv numpy.fromfile Bun.file`,
 		"write":    "fs.writeFile fs.writeFileSync fs.createWriteStream Deno.writeTextFile Deno.writeFile Deno.writeTextFileSync Bun.write fs.outputFile fs.outputFileSync",
@@ -46,25 +70,49 @@ var calls = func() map[string]string {
 		"home":    "pathlib.Path.home os.homedir",
 		"expand":  "os.path.expanduser",
 		"vars":    "os.path.expandvars",
-		"same": `os.path.abspath os.path.realpath os.path.normpath os.path.dirname os.path.basename os.fspath str bytes repr ascii String Buffer.from bytearray
-			shlex.quote compile path.normalize path.dirname path.basename encodeURIComponent encodeURI decodeURIComponent json.dumps json.loads JSON.stringify JSON.parse
+		"made":    `bytes bytearray Buffer.from Uint8Array Uint16Array String.raw`,
+		"same": `os.path.abspath os.path.realpath os.path.normpath os.path.dirname os.path.basename os.fspath str repr ascii String memoryview posixpath.normpath posixpath.abspath sys.intern copy.copy copy.deepcopy Object.freeze Object.getPrototypeOf structuredClone
+			shlex.quote compile path.normalize path.dirname path.basename encodeURIComponent encodeURI json.dumps JSON.stringify
 			base64.b64encode base64.standard_b64encode base64.urlsafe_b64encode btoa binascii.hexlify urllib.parse.quote urllib.parse.urlencode
-			urllib.parse.unquote zlib.compress gzip.compress print_ pickle.dumps io.BytesIO io.StringIO TextEncoder TextDecoder marshal.loads promisify util.promisify
-			functools.partial iter list tuple set sorted reversed enumerate Array.from Promise.all Promise.resolve asyncio.run asyncio.gather URL sum next`,
+			zlib.compress gzip.compress print_ pickle.dumps TextDecoder().decode TextEncoder().encode fs.fsync
+			iter Promise.all Promise.resolve Promise.race asyncio.run asyncio.gather asyncio.wait_for asyncio.get_event_loop().run_until_complete asyncio.new_event_loop().run_until_complete URL url.pathToFileURL url.fileURLToPath next`,
+		"list":      "list tuple set frozenset sorted Array.from Array.of collections.deque itertools.chain itertools.chain.from_iterable",
+		"listed":    "reversed enumerate zip range Object.keys Object.values Object.entries Object.assign Object.fromEntries dict",
+		"count":     "int ord len Number parseInt round abs ctypes.c_int",
+		"concat":    "sum operator.add operator.concat Buffer.concat functools.reduce",
+		"unescape":  "unescape decodeURIComponent decodeURI urllib.parse.unquote urllib.parse.unquote_plus urllib.unquote querystring.unescape",
+		"json":      "json.loads JSON.parse simplejson.loads orjson.loads ujson.loads",
+		"literal":   "ast.literal_eval",
+		"unpack":    "zlib.decompress gzip.decompress bz2.decompress lzma.decompress zlib.inflateSync zlib.gunzipSync zlib.unzipSync zlib.inflateRawSync zlib.brotliDecompressSync",
+		"sub":       "re.sub re.subn",
+		"template":  "string.Template",
+		"buffer":    "io.StringIO io.BytesIO StringIO.StringIO",
+		"table":     "str.maketrans bytes.maketrans string.maketrans",
+		"pack":      "struct.pack",
+		"input":     "input raw_input",
 		"decode64":  "base64.b64decode base64.standard_b64decode base64.urlsafe_b64decode base64.decodebytes base64.decodestring atob",
 		"decodehex": "bytes.fromhex bytearray.fromhex binascii.unhexlify binascii.a2b_hex",
 		"char":      "chr String.fromCharCode String.fromCodePoint unichr",
-		"codec":     "codecs.decode",
+		"codec":     "codecs.decode codecs.getdecoder",
 		"map":       "map filter",
 		"names":     "os.listdir os.scandir fs.readdir fs.readdirSync",
 		"walk":      "os.walk os.fwalk",
 		"glob":      "glob.glob glob.iglob glob.sync",
 		"env":       "os.getenv os.environ.get os.environ.pop",
 		"module":    "__import__ importlib.import_module require import createRequire",
-		"attribute": "getattr Reflect.get operator.attrgetter operator.methodcaller",
+		"attribute": "getattr Reflect.get object.__getattribute__ type.__getattribute__ inspect.getattr_static",
+		"getter":    "operator.attrgetter operator.itemgetter",
+		"caller":    "operator.methodcaller",
+		"called":    "operator.call apply",
 		"spaces":    "globals locals vars",
 		"session":   "requests.Session requests.session httpx.Client httpx.AsyncClient aiohttp.ClientSession urllib3.PoolManager",
-		"socket":    "socket.socket net.Socket",
+		"socket":    "socket.socket net.Socket ssl.wrap_socket ssl.SSLContext().wrap_socket",
+		"dial":      "asyncio.open_connection asyncio.open_unix_connection trio.open_tcp_stream anyio.connect_tcp",
+		"listen":    "asyncio.start_server socketserver.TCPServer socketserver.ThreadingTCPServer http.server.HTTPServer http.server.ThreadingHTTPServer xmlrpc.server.SimpleXMLRPCServer SimpleXMLRPCServer.SimpleXMLRPCServer multiprocessing.connection.Listener net.createServer http.createServer https.createServer express fastify flask.Flask bottle.Bottle Bun.serve Deno.serve ws.Server ws.WebSocketServer",
+		"stream":    "multiprocessing.connection.Client telnetlib.Telnet websocket.create_connection websockets.connect websockets.sync.client.connect websocket.WebSocketApp WebSocket ws ws.WebSocket socket.io-client socket.io-client.io socketio.Client paho.mqtt.client.Client mqtt.connect ioredis redis.Redis",
+		"resolve":   "dns.resolver.resolve dns.resolver.query dns.resolver.Resolver().resolve dns.resolveTxt dns.promises.resolveTxt dns.resolve dns.resolveAny socket.gethostbyname_ex",
+		"secrets":   "netrc.netrc",
+		"dotenv":    "dotenv.dotenv_values",
 		"connect":   "socket.create_connection net.connect net.createConnection tls.connect",
 		"http":      "http.client.HTTPConnection http.client.HTTPSConnection httplib.HTTPConnection httplib.HTTPSConnection",
 		"ftp":       "ftplib.FTP ftplib.FTP_TLS",
@@ -72,13 +120,32 @@ var calls = func() map[string]string {
 		"login":     "paramiko.SSHClient paramiko.Transport paramiko.client.SSHClient fabric.Connection asyncssh.connect",
 		"cloud":     "boto3.client boto3.resource google.cloud.storage.Client storage.Client",
 		"temp":      "tempfile.mkdtemp tempfile.mkstemp tempfile.gettempdir tempfile.NamedTemporaryFile tempfile.TemporaryDirectory tempfile.mktemp os.tmpdir fs.mkdtempSync",
-		"dump":      "json.dump pickle.dump yaml.dump shutil.copyfileobj",
-		"load":      "json.load pickle.load yaml.safe_load yaml.load toml.load",
+		"dump":      "json.dump pickle.dump yaml.dump",
+		"load":      "json.load yaml.safe_load toml.load tomllib.load",
 		"print":     "print",
-		"kill":      "os.kill os.killpg process.kill",
+		"kill":      "os.kill process.kill signal.pidfd_send_signal Deno.kill",
+		"killpg":    "os.killpg",
+		"processes": "psutil.process_iter psutil.pids psutil.net_connections ps-list find-process",
+		"process":   "psutil.Process",
+		"fdwrite":   "os.write os.pwrite os.writev os.pwritev os.ftruncate fs.write fs.writeSync fs.ftruncate fs.ftruncateSync fs.writev fs.writevSync",
+		"fdcopy":    "os.copy_file_range os.sendfile os.splice",
+		"fdread":    "os.read os.pread fs.read fs.readSync",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			m[name] = what
+		}
+	}
+	return m
+}()
+
+// results are the functions of which what they give has methods that are known: "trace.Trace()".
+var results = func() map[string]bool {
+	m := map[string]bool{}
+	for name := range calls {
+		for i := range len(name) {
+			if strings.HasPrefix(name[i:], "()") {
+				m[name[:i+2]] = true
+			}
 		}
 	}
 	return m
@@ -164,35 +231,219 @@ func (w *walker) call(n *node, depth int) *value {
 		f = w.eval(callee, depth)
 	}
 	for _, back := range a.at { // which is called when there is something to give it
-		if back.f != nil && w.language == "js" {
-			defer w.invoke(back.f, arguments{at: []*value{nothing, nothing}}, depth)
+		if back.f != nil && w.language == "js" && (f.what == "" || calls[f.what] == "") && f.f == nil {
+			defer w.invoke(back, arguments{at: []*value{nothing, nothing}}, depth)
 		}
 	}
-	if f.f != nil {
-		return w.invoke(f.f, a, depth)
+	if v, done := w.apply(f, a, depth); done {
+		return v
 	}
-	if f.what == "" {
-		if v, done := w.method(f, method, a, depth); done {
-			return v
+	if v, done := w.method(&value{what: f.what, of: f.of, parts: f.parts}, method, a, depth); done {
+		return v
+	}
+	w.handsOn(f, method, a, depth)
+	switch {
+	case results[f.what+"()"]:
+		return &value{what: f.what + "()"}
+	case on != nil && on.what == "" && on.own() && a.own(), pure(f.what) && a.own() && len(a.at) > 0:
+		return obscure
+	}
+	return passed(on, a)
+}
+
+// own reports whether all arguments stand in the code.
+func (a arguments) own() bool {
+	return !slices.ContainsFunc(a.at, func(v *value) bool { return !v.own() }) && len(a.named) == 0
+}
+
+// pure reports whether a function of a library makes a text of texts, and does nothing else.
+func pure(what string) bool {
+	module, _, _ := strings.Cut(what, ".")
+	return listed("re string codecs binascii struct bz2 lzma html unicodedata operator itertools textwrap quopri uu base64 ast json zlib format hex oct bin String Array Buffer Object JSON querystring he punycode", module)
+}
+
+// apply calls a value, where it is known what that does.
+func (w *walker) apply(f *value, a arguments, depth int) (v *value, done bool) {
+	switch {
+	case f.f != nil:
+		return w.invoke(f, a, depth), true
+	case f.of == "partial":
+		return w.apply(f.where, arguments{at: append(slices.Clip(f.items), a.at...), named: a.named}, depth)
+	case f.of == "bound":
+		return w.method(f.where, f.names[0], a, depth)
+	case f.of == "caller", f.of == "getter":
+		name, ok := (&value{parts: f.parts}).known()
+		on := a.is(0)
+		w.Hidden = w.Hidden || !ok && f.hides() && on.what != ""
+		if !ok {
+			return nothing, true
 		}
-		return passed(on, a)
+		if on.what == "" && f.of == "caller" {
+			return w.method(on, name, arguments{at: f.items}, depth)
+		}
+		for part := range strings.SplitSeq(name, ".") {
+			on = w.attribute(on, part)
+		}
+		if f.of == "getter" {
+			return on, true
+		}
+		return w.apply(on, arguments{at: f.items}, depth)
+	case f.what == "":
+		return nothing, false
 	}
-	kind, known := calls[f.what]
-	if !known {
-		for _, prefix := range []string{"cross-", "fs-"} { // cross-spawn, fs-extra
-			if rest, ok := strings.CutPrefix(f.what, prefix); ok && kind == "" {
-				kind = calls[strings.Replace(rest, "extra.", "fs.", 1)]
+	for _, asks := range []string{".__getattribute__", ".__getattr__"} {
+		if on, ok := strings.CutSuffix(f.what, asks); ok && calls[f.what] == "" {
+			w.Hidden = w.Hidden || a.is(0).hides()
+			if name, known := a.is(0).known(); known {
+				return w.attribute(&value{what: on}, name), true
 			}
 		}
 	}
+	kind := calls[f.what]
 	if kind == "" {
-		if v, done := w.method(&value{what: f.what}, method, a, depth); done {
-			return v
+		for _, prefix := range []string{"fs-extra.", "graceful-fs.", "original-fs.", "mz.", "fs.constants."} {
+			if rest, ok := strings.CutPrefix(f.what, prefix); ok && kind == "" {
+				kind = calls["fs."+rest]
+			}
 		}
-		return passed(on, a)
 	}
-	return w.act(kind, f.what, a, depth)
+	if rest, ok := strings.CutPrefix(f.what, "shelljs."); ok && kind == "" && !strings.Contains(rest, ".") { // rm, cp: programs
+		return w.program(&value{items: append([]*value{text(rest)}, flat(a.at)...)}, arguments{}), true
+	}
+	if kind == "" {
+		return nothing, false
+	}
+	return w.act(kind, f.what, a, depth), true
 }
+
+// flat are values, those of lists one by one.
+func flat(list []*value) (all []*value) {
+	for _, v := range list {
+		if v.items != nil && len(v.names) == 0 {
+			all = append(all, v.items[:min(len(v.items), maxParts)]...)
+		} else {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// handsOn looks at what is given to a function of which nothing is known: it may call a
+// function with what stands behind that, and run a text.
+func (w *walker) handsOn(f *value, method string, a arguments, depth int) {
+	called := f.what
+	if called == "" {
+		called = method
+	}
+	target := func(v *value) bool {
+		return v.f == nil && (v.of == "partial" || v.of == "caller" || harmful[calls[v.what]])
+	}
+	for i, v := range a.at {
+		rest := a.at[i+1:]
+		if v.f != nil && len(rest) > 0 && w.language == "python" {
+			w.invoke(v, arguments{at: flat(rest)}, depth)
+			continue
+		}
+		if !target(v) {
+			continue
+		}
+		given := rest
+		if more := a.is(-1, "args"); more.items != nil {
+			given = more.items
+		}
+		if len(given) == 0 && v.of != "partial" && v.of != "caller" {
+			if openDoor(called) && doors[calls[v.what]] {
+				w.does("nc -l -p 8000 | sh")
+			}
+			continue
+		}
+		w.apply(v, arguments{at: flat(given)}, depth)
+		if len(given) > 0 && given[0].items != nil {
+			w.apply(v, arguments{at: given}, depth)
+		}
+	}
+	for _, name := range []string{"target", "func", "function", "callback", "fn", "key", "default_factory", "initializer", "preexec_fn", "object_hook", "default", "onerror", "onexc"} {
+		if v := a.named[name]; v != nil && (v.f != nil || target(v)) {
+			given := a.is(-1, "args", "initargs")
+			kwargs := arguments{at: given.items, named: map[string]*value{}}
+			for _, key := range a.is(-1, "kwargs").names {
+				kwargs.named[key] = a.is(-1, "kwargs").member(key)
+			}
+			if v.f != nil || len(kwargs.at)+len(kwargs.named) > 0 || v.of == "partial" {
+				w.apply(v, kwargs, depth)
+			}
+		}
+	}
+	if tells(called) {
+		return
+	}
+	for _, v := range a.at {
+		if s, ok := v.known(); ok && v.of != "number" {
+			w.hears(s, called)
+		} else if v.items != nil && len(v.names) == 0 && len(v.items) <= maxParts && len(v.items) > 0 && runsSomething(called) {
+			if list := flat(a.at); !slices.ContainsFunc(list, func(v *value) bool { return !v.own() }) {
+				w.hears(words(list...), called)
+				w.hears(words(v.items...), called)
+			}
+		}
+	}
+}
+
+// hears keeps a text that a function is given of which nothing is known.
+func (w *walker) hears(s, called string) {
+	if len(s) < 8 || len(s) > maxText || len(w.Texts) == maxParts || !runsSomething(called) && !strings.Contains(s, "(") {
+		return
+	}
+	if !runsSomething(called) && !Whole("python", s) && !Whole("js", s) {
+		return
+	}
+	if !slices.Contains(w.Texts, s) {
+		w.Texts = append(w.Texts, s)
+	}
+}
+
+// harmful are the functions that do harm by what they are given; doors those that run what
+// they are given.
+var (
+	harmful = wordSet("shell run execl execv spawn code remove rmdir tree rm move chmod write truncate unpickle")
+	doors   = wordSet("shell run execl execv spawn code unpickle function")
+)
+
+// openDoor reports whether a function lets others call what it is given.
+func openDoor(called string) bool {
+	last := called[strings.LastIndexByte(called, '.')+1:]
+	return strings.HasPrefix(last, "register") || strings.HasPrefix(last, "add_") && (strings.HasSuffix(last, "route") || strings.HasSuffix(last, "handler") || strings.HasSuffix(last, "url_rule") || strings.HasSuffix(last, "command")) ||
+		listed("on expose add_api_route subscribe route all", last)
+}
+
+// tells reports whether a function of a name shows, keeps or looks at texts, and runs none.
+func tells(called string) bool {
+	for part := range strings.SplitSeq(called, ".") {
+		if telling[part] || strings.HasPrefix(part, "assert") || strings.HasPrefix(part, "is_") || strings.HasPrefix(part, "test") || strings.HasPrefix(part, "check") || strings.HasPrefix(part, "parse") || strings.HasPrefix(part, "find") || strings.HasPrefix(part, "add_argument") {
+			return true
+		}
+	}
+	return false
+}
+
+var telling = wordSet(`print println printf log logger logging console warn warning error info debug critical exception trace_ write writelines write_text dumps dump stringify
+	re search match fullmatch findall compile sub split replace format join startswith endswith includes indexOf index count strip append push insert add extend update set get put
+	expect equal deepEqual toBe toEqual toContain describe it raises param parametrize skip fail Exception Error ValueError RuntimeError TypeError KeyError SystemExit
+	help description usage echo secho style say tell comment title body message post send emit reply respond render highlight tokenize lex Source Path URL
+	sql execute_sql text literal escape quote html markdown dedent indent fill wrap`)
+
+// runsSomething reports whether a function's name says that it runs what it is given.
+func runsSomething(called string) bool {
+	low := strings.ToLower(called)
+	for _, word := range runWords {
+		if strings.Contains(low, word) {
+			return true
+		}
+	}
+	return false
+}
+
+var runWords = strings.Fields("run exec spawn shell command cmd popen system eval launch invoke start process call script bash job task submit subproc")
 
 // passed is what a function gives of which nothing is known: it may be what it was given.
 func passed(on *value, a arguments) *value {
@@ -207,20 +458,37 @@ func passed(on *value, a arguments) *value {
 	return nothing
 }
 
+// some reports whether anything is known of the arguments.
+func (a arguments) some() bool {
+	known := func(v *value) bool { return v.some() || v.what != "" || v.f != nil || v.items != nil || v.of != "" }
+	for _, v := range a.named {
+		if known(v) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(a.at, known)
+}
+
 // invoke calls a function of the code's own.
-func (w *walker) invoke(f *node, a arguments, depth int) *value {
+func (w *walker) invoke(f *value, a arguments, depth int) *value {
 	if w.depth >= maxCalls || w.steps > maxSteps {
 		return nothing
 	}
-	w.called[f] = true
+	if w.called[f.f]++; w.called[f.f] > maxAlike && !a.some() {
+		return nothing
+	}
 	before := w.scope
-	inner := make(map[string]*value, len(f.names))
-	for i, p := range f.names {
+	inner := make(map[string]*value, len(f.f.names))
+	for i, p := range f.f.names {
 		inner[p] = a.is(i, p)
 	}
-	w.scope = &scope{inner, before}
+	around := f.in
+	if around == nil {
+		around = before
+	}
+	w.scope = &scope{inner, around}
 	w.depth++
-	back := w.run(f.body, depth)
+	back := w.run(f.f.body, depth)
 	w.depth--
 	w.scope = before
 	if back == nil {
@@ -247,20 +515,46 @@ func words(list ...*value) string {
 // act does what a function does that is known.
 func (w *walker) act(kind, what string, a arguments, depth int) *value {
 	first := a.is(0, "path", "file", "filename", "args", "cmd", "command", "url", "src", "s", "name")
+	if strings.HasPrefix(what, "del") { // takes patterns
+		first = globbed(first)
+	}
+	switch kind {
+	case "remove", "rmdir", "tree", "rm":
+		if first.items != nil { // each of them
+			for _, item := range first.items[:min(len(first.items), maxParts)] {
+				w.act(kind, what, arguments{at: append([]*value{item}, a.at[min(len(a.at), 1):]...), named: a.named}, depth)
+			}
+			return nothing
+		}
+	}
 	switch kind {
 	case "shell":
-		return w.shell(first)
+		return w.within(a, func() *value { return w.shell(first) })
 	case "run":
 		if t, ok := a.option("shell").known(); ok && t != "False" && t != "false" || a.option("shell").what == "True" || a.option("shell").what == "true" {
 			if len(first.items) > 0 {
-				return w.shell(joinWith(first.items, " "))
+				if line, ok := first.items[0].known(); ok && strings.Contains(line, "$") { // the others are its words
+					w.within(a, func() *value {
+						return w.program(&value{items: append([]*value{text("sh"), text("-c")}, first.items...)}, arguments{})
+					})
+				}
+				return w.within(a, func() *value { return w.shell(joinWith(first.items, " ")) })
 			}
 			if rest := a.is(1); rest.items != nil {
-				return w.shell(joinWith(append([]*value{first}, rest.items...), " "))
+				return w.within(a, func() *value { return w.shell(joinWith(append([]*value{first}, rest.items...), " ")) })
 			}
-			return w.shell(first)
+			return w.within(a, func() *value { return w.shell(first) })
 		}
-		return w.program(first, a)
+		if program := a.option("executable"); program.some() && len(first.items) > 0 {
+			first = &value{items: append([]*value{program}, first.items[1:]...)}
+		}
+		if args := a.option("args"); args.items != nil && first.items == nil {
+			first = &value{items: append([]*value{first}, args.items...)}
+		}
+		if cmd := first.member("cmd"); cmd.items != nil {
+			first = cmd
+		}
+		return w.within(a, func() *value { return w.program(first, a) })
 	case "execl":
 		return w.program(&value{items: append([]*value{first}, a.at[min(len(a.at), 2):]...)}, arguments{})
 	case "execv":
@@ -271,9 +565,98 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 	case "spawn":
 		return w.program(&value{items: a.at[min(len(a.at), 1):]}, arguments{})
 	case "fork":
-		w.does("node " + words(first))
+		all := append([]*value{text("node")}, a.option("execArgv").items...)
+		return w.program(&value{items: append(append(all, first), a.is(1).items...)}, arguments{})
 	case "code":
-		w.code(what, first)
+		return w.code(what, first, a, depth)
+	case "function":
+		return w.function(a)
+	case "worker":
+		if truth(a.option("eval")) {
+			return w.code(what, first, a, depth)
+		}
+		if s, ok := first.known(); ok {
+			w.does("node " + quote(s))
+		}
+	case "unpickle":
+		return w.unpickled(first)
+	case "marshal":
+		w.Hidden = w.Hidden || first.own()
+		return content(first)
+	case "yaml":
+		return w.yaml(what, first, a, depth)
+	case "configure":
+		w.configured(first, 0, depth)
+	case "doctest":
+		w.doctest()
+	case "typed":
+		if w.talks != nil {
+			w.does("sh -c " + w.talks.word())
+		}
+	case "native":
+		for _, v := range a.at {
+			if s, ok := v.known(); ok && strings.Contains(s, "/") {
+				w.does(quote(s))
+			}
+		}
+		return &value{what: what + "()"}
+	case "imported":
+		for _, v := range append(slices.Clip(a.at), a.named["path"], a.named["location"]) {
+			if s, ok := v.known(); ok && strings.Contains(s, "/") {
+				w.does("python3 " + quote(s))
+			}
+		}
+		return &value{what: what + "()"}
+	case "pip":
+		return w.program(&value{items: append([]*value{text("pip")}, first.items...)}, arguments{})
+	case "served":
+		folder := a.is(0, "directory")
+		if what != "express.static" && what != "serve-static" {
+			folder = a.is(-1, "directory")
+		}
+		if folder.some() {
+			w.does("python3 -m http.server -d " + folder.word())
+		}
+		return &value{what: what}
+	case "listen":
+		for _, v := range a.at {
+			if v.what == "http.server.SimpleHTTPRequestHandler" || v.of == "partial" && v.where.what == "http.server.SimpleHTTPRequestHandler" {
+				folder := v.named("directory")
+				if folder == nil {
+					folder = w.folder
+				}
+				if folder.some() {
+					w.does("python3 -m http.server -d " + folder.word())
+				}
+			}
+			if v.f != nil { // is given what comes in
+				w.invoke(v, arguments{at: []*value{visit, nothing}}, depth)
+			}
+		}
+		w.talks = visit
+		return &value{of: "server"}
+	case "listening":
+		w.does("node --inspect=" + join(a.is(1), text(":"), first).word())
+	case "chdir":
+		w.folder = first
+		w.does("cd " + first.word())
+	case "proxy":
+		if what == "Reflect.apply" {
+			v, _ := w.apply(first, arguments{at: a.is(2).items}, depth)
+			return v
+		}
+		rest := a.at[min(len(a.at), 1):]
+		if w.language == "js" {
+			rest = nil
+		}
+		v := &value{of: "partial", where: first, items: slices.Clone(rest)}
+		for key, item := range a.named {
+			v.names, v.bound = append(v.names, key), append(v.bound, item)
+		}
+		return v
+	case "called":
+		v, _ := w.apply(first, arguments{at: a.at[min(len(a.at), 1):], named: a.named}, depth)
+		return v
 	case "remove":
 		w.path("rm -f", first)
 	case "rmdir":
@@ -284,6 +667,7 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 		w.path(map[bool]string{true: "rm -rf", false: "rm -f"}[truth(a.option("recursive"))], first)
 	case "copy":
 		w.reads(first)
+		w.Hidden = w.Hidden || a.is(1, "dst", "dest").hides()
 		w.path("cp -r", first, a.is(1, "dst", "dest"))
 	case "move":
 		w.path("mv", first, a.is(1, "dst", "dest"))
@@ -300,8 +684,20 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 		w.path("chown "+words(a.is(1, "uid")), first)
 	case "open":
 		return w.open(first, a.is(1, "mode", "flags"))
+	case "input":
+		s, ok := w.with.Input.value().known()
+		if line, _, _ := strings.Cut(s, "\n"); ok {
+			return text(line)
+		}
+		return w.with.Input.value()
 	case "read":
+		if s, ok := first.known(); ok && (s == "0" && first.of == "number" || s == "/dev/stdin") || first.of == "input" {
+			return w.input()
+		}
 		w.reads(first)
+		if at := slices.IndexFunc(first.parts, func(p part) bool { return p.kind == given && strings.HasPrefix(p.text, "nc -l") }); at > 0 {
+			w.does("python3 -m http.server -d " + (&value{parts: first.parts[:at]}).word()) // whatever is asked for there
+		}
 		if first.some() {
 			return gives("cat " + first.word())
 		}
@@ -316,7 +712,11 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 	case "fetch":
 		if first.some() {
 			w.does("curl -s -o " + words(a.is(1, "filename", "out"), first))
+			if to, ok := a.is(1, "filename", "out").known(); ok && len(w.brought) < maxStars {
+				w.brought = append(w.brought, to)
+			}
 		}
+		return listOf([]*value{{parts: a.is(1, "filename", "out").parts}, nothing})
 	case "path":
 		return &value{of: "path", parts: pathOf(a.at...).parts}
 	case "join":
@@ -328,6 +728,8 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 	case "vars":
 		return expanded(first)
 	case "same":
+		return first
+	case "made":
 		if what == "Buffer.from" {
 			if how, _ := a.is(1).known(); how == "base64" || how == "base64url" {
 				return decoded(first, "64")
@@ -335,45 +737,107 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 				return decoded(first, "hex")
 			}
 		}
-		if (what == "bytes" || what == "bytearray" || what == "Buffer.from") && first.items != nil {
-			return characters(first.items)
+		if first.items != nil {
+			return bytesOf(first.items)
 		}
 		return first
+	case "list":
+		if what == "sorted" || what == "itertools.chain" {
+			all := []*value{}
+			for _, v := range a.at {
+				all = w.extended(all, w.each(v))
+			}
+			return listOf(all)
+		}
+		if f := a.is(1); f.f != nil && first.items != nil { // Array.from(list, f)
+			return w.act("map", what, arguments{at: []*value{f, first}}, depth)
+		}
+		if first.items == nil && !first.plain() {
+			if len(a.at) == 0 {
+				return listOf(nil)
+			}
+			return first
+		}
+		return listOf(slices.Clone(w.each(first)))
+	case "listed":
+		return listed1(what, a)
+	case "count":
+		return counted(what, a)
+	case "concat":
+		return w.summed(what, a, depth)
+	case "unescape":
+		return unescapedURL(first)
+	case "json":
+		return fromJSON(first)
+	case "literal":
+		if s, ok := first.known(); ok {
+			if body, whole, _ := parsed("python", strings.TrimSpace(s)); whole && len(body) == 1 && body[0].kind == evaluate {
+				return w.eval(body[0].value, depth)
+			}
+			return obscure
+		}
+		return first
+	case "unpack":
+		how, _, _ := strings.Cut(what, ".")
+		switch {
+		case strings.HasSuffix(what, "gunzipSync"), strings.HasSuffix(what, "unzipSync"):
+			how = "gzip"
+		case strings.HasSuffix(what, "inflateRawSync"), strings.HasSuffix(what, "brotliDecompressSync"):
+			how = ""
+		}
+		return unpacked(first, how)
+	case "sub":
+		return substituted(first, a.is(1, "repl"), a.is(2, "string"))
+	case "template":
+		return &value{of: "template", parts: first.parts}
+	case "buffer":
+		return &value{of: "buffer", parts: slices.Clone(first.parts)}
+	case "table":
+		if len(first.names) > 0 {
+			return first
+		}
+		return &value{of: "table", items: a.at}
+	case "pack":
+		return packed(a)
 	case "decode64":
 		return decoded(first, "64")
 	case "decodehex":
 		return decoded(first, "hex")
 	case "codec":
 		how, _ := a.is(1, "encoding").known()
-		switch {
-		case strings.HasPrefix(how, "base64"):
-			return decoded(first, "64")
-		case strings.HasPrefix(how, "hex"):
-			return decoded(first, "hex")
-		case strings.HasPrefix(how, "rot"):
-			if s, ok := first.known(); ok {
-				return text(strings.Map(rot13, s))
-			}
-		}
-		return first
+		return recoded(first, how)
 	case "char":
 		return characters(a.at)
 	case "map":
 		f, of := first, a.is(1)
-		if f.f == nil && f.what == "" || of.items == nil {
+		if of.items == nil && !of.plain() && what != "Array.from" {
+			w.apply(f, arguments{at: []*value{{parts: of.parts}}}, depth)
 			return of
 		}
-		all := &value{of: "list", items: []*value{}}
-		for _, item := range of.items[:min(len(of.items), 256)] {
-			switch {
-			case f.f != nil:
-				all.items = append(all.items, w.invoke(f.f, arguments{at: []*value{item}}, depth))
-			case calls[f.what] != "":
-				all.items = append(all.items, w.act(calls[f.what], f.what, arguments{at: []*value{item}}, depth))
-			}
+		all := []*value{}
+		lists := [][]*value{}
+		for _, v := range a.at[min(len(a.at), 1):] {
+			lists = append(lists, w.each(v))
 		}
-		return all
+		for i, item := range lists[0][:min(len(lists[0]), 256)] {
+			given := []*value{item}
+			for _, more := range lists[1:] {
+				if i < len(more) {
+					given = append(given, more[i])
+				}
+			}
+			if v, done := w.apply(f, arguments{at: given}, depth); done && what != "filter" {
+				item = v
+			} else if what != "filter" && item.own() {
+				item = obscure
+			}
+			all = append(all, item)
+		}
+		return listOf(all)
 	case "names":
+		if s, _ := first.known(); strings.HasPrefix(s, "/proc") {
+			return &value{of: "processes"}
+		}
 		return &value{of: "list", items: []*value{{parts: []part{{pattern, "*"}}}}}
 	case "walk":
 		any := &value{of: "list", items: []*value{{parts: []part{{pattern, "*"}}}}}
@@ -382,20 +846,30 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 		return &value{of: "list", items: []*value{globbed(first)}}
 	case "env":
 		if key, ok := first.known(); ok {
-			return &value{parts: []part{{variable, identifier(key)}}}
+			return w.variable(key)
 		}
 	case "module":
 		name, ok := first.known()
 		if !ok {
 			w.Dark = w.Dark || what != "require" && what != "import"
+			w.Hidden = w.Hidden || first.hides()
 			return nothing
 		}
-		return &value{what: module(strings.TrimPrefix(name, "node:"))}
+		v := w.imported(strings.TrimPrefix(name, "node:"))
+		if top, _, below := strings.Cut(name, "."); below && what == "__import__" && v.what != "" {
+			return &value{what: module(top)} // the package, in which the module is
+		}
+		return v
 	case "attribute":
 		if name, ok := a.is(1).known(); ok {
 			return w.attribute(first, name)
 		}
 		w.Dark = w.Dark || dangerous(first.what)
+		w.Hidden = w.Hidden || a.is(1).hides() && dangerous(first.what)
+	case "getter":
+		return &value{of: "getter", parts: first.parts}
+	case "caller":
+		return &value{of: "caller", parts: first.parts, items: slices.Clone(a.at[min(len(a.at), 1):])}
 	case "spaces":
 		if first.what != "" {
 			return first
@@ -407,6 +881,26 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 		return &value{of: "socket", where: &value{}}
 	case "connect":
 		return w.connect(a)
+	case "dial":
+		s := w.connect(a)
+		return listOf([]*value{s, s})
+	case "stream":
+		return w.stream(first, a)
+	case "resolve":
+		answer := gives("dig +short TXT " + first.word())
+		for _, back := range a.at {
+			if back.f != nil {
+				w.invoke(back, arguments{at: []*value{nothing, answer}}, depth)
+			}
+		}
+		return answer
+	case "secrets":
+		return gives(`cat "$HOME"/.netrc`)
+	case "dotenv":
+		if file := a.is(0, "dotenv_path"); file.some() {
+			return gives("cat " + file.word())
+		}
+		return gives("cat .env")
 	case "http":
 		return &value{of: "http", where: join(text("http://"), first)}
 	case "ftp":
@@ -426,13 +920,30 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 			}
 		}
 	case "load":
-		return content(first)
+		if what == "json.load" {
+			return fromJSON(w.held(first))
+		}
+		return w.held(first)
 	case "print":
 		if f := a.named["file"]; f != nil && f.of == "file" {
 			w.write(f.where, content(first), map[bool]string{true: ">>", false: ">"}[f.added])
 		}
-	case "kill":
-		w.does("kill " + words(first))
+	case "kill", "killpg":
+		w.kills(kind, first, a.is(1))
+	case "processes":
+		return &value{of: "processes"}
+	case "process":
+		return &value{of: "process", parts: first.parts}
+	case "fdwrite":
+		w.writesTo(first, a.is(1))
+	case "fdcopy":
+		to := a.is(1)
+		if what == "os.sendfile" {
+			to = first
+		}
+		w.writesTo(to, nothing)
+	case "fdread":
+		return content(first)
 	}
 	return nothing
 }
@@ -479,6 +990,9 @@ func expanded(v *value) *value {
 // globbed is a pattern of names as a shell would fill it in.
 func globbed(v *value) *value {
 	all := &value{}
+	for _, item := range v.items {
+		all.items = append(all.items, globbed(item))
+	}
 	for _, p := range v.parts {
 		if p.kind == said && strings.Trim(p.text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-*?[]") == "" {
 			p.kind = pattern
@@ -514,6 +1028,12 @@ func (w *walker) path(command string, paths ...*value) {
 			p = p.where
 			paths[i] = p
 		}
+		if s, ok := p.known(); ok && strings.HasPrefix(s, "file://") {
+			paths[i] = text(strings.TrimPrefix(s, "file://"))
+		}
+		if p.hides() && i == len(paths)-1 {
+			w.Hidden = true
+		}
 		if i == len(paths)-1 && !p.somewhere() {
 			return
 		}
@@ -526,6 +1046,7 @@ func (w *walker) shell(v *value) *value {
 	if v.items != nil {
 		v = joinWith(v.items, " ")
 	}
+	w.Hidden = w.Hidden || v.hides()
 	if !v.some() {
 		return &value{of: "answer"}
 	}
@@ -534,12 +1055,26 @@ func (w *walker) shell(v *value) *value {
 	return &value{of: "answer", parts: gives(line).parts}
 }
 
+// within does something in the folder that a call is told.
+func (w *walker) within(a arguments, do func() *value) *value {
+	folder := a.option("cwd")
+	if !folder.some() {
+		return do()
+	}
+	before := len(w.Lines)
+	v := do()
+	for i := before; i < len(w.Lines); i++ {
+		w.Lines[i] = "(cd " + folder.word() + " && " + w.Lines[i] + "\n)"
+	}
+	return v
+}
+
 // program runs a program with its arguments.
 func (w *walker) program(argv *value, a arguments) *value {
 	all := argv.items
 	if all == nil {
 		all = []*value{argv}
-		if s, ok := argv.known(); ok && w.language == "python" && strings.Contains(s, " ") {
+		if w.language == "python" && slices.ContainsFunc(argv.parts, func(p part) bool { return p.kind == said && strings.Contains(p.text, " ") }) {
 			return w.shell(argv)
 		}
 		for _, more := range a.at[min(len(a.at), 1):] { // spawn("rm", ["-rf", x]), or each as one
@@ -555,6 +1090,7 @@ func (w *walker) program(argv *value, a arguments) *value {
 		w.does(line)
 		return &value{of: "answer", parts: gives(line).parts}
 	}
+	w.Hidden = w.Hidden || len(all) > 0 && all[0].hides() || slices.ContainsFunc(all, (*value).hides)
 	if len(all) == 0 || !slices.ContainsFunc(all, (*value).some) {
 		return &value{of: "answer"}
 	}
@@ -563,14 +1099,23 @@ func (w *walker) program(argv *value, a arguments) *value {
 	return &value{of: "answer", parts: gives(line).parts}
 }
 
-// code runs a text as code.
-func (w *walker) code(what string, v *value) {
-	if v.f != nil { // setTimeout of a function
-		return
+// code runs a text as code, and gives what an expression gives.
+func (w *walker) code(what string, v *value, a arguments, depth int) *value {
+	if v.f != nil || v.what != "" { // setTimeout of a function
+		return nothing
 	}
+	for _, more := range []*value{a.named["stmt"], a.named["setup"], a.named["statement"]} {
+		if more != nil && more != v {
+			w.code(what, more, arguments{}, depth)
+		}
+	}
+	if (strings.HasPrefix(what, "timeit.") || strings.HasPrefix(what, "cProfile.")) && len(a.at) > 1 && a.is(1).plain() {
+		w.code(what, a.is(1), arguments{}, depth)
+	}
+	w.Hidden = w.Hidden || v.hides()
 	if !v.some() {
 		w.Dark = w.Dark || len(v.parts) > 0 || what == "eval" || what == "exec"
-		return
+		return nothing
 	}
 	program := "python3 -c "
 	if w.language == "js" {
@@ -580,6 +1125,49 @@ func (w *walker) code(what string, v *value) {
 		program = "python3 "
 	}
 	w.does(program + v.word())
+	s, ok := v.known()
+	if !ok || w.depth >= maxCalls || what == "runpy.run_path" {
+		return nothing
+	}
+	// What it binds is known to what follows, and what it gives.
+	body, whole, _ := parsed(w.language, strings.TrimSpace(s))
+	if w.steps += len(s) / 4; !whole || len(body) == 0 || w.steps > maxSteps {
+		return nothing
+	}
+	w.depth++
+	defer func() { w.depth-- }()
+	if last := body[len(body)-1]; last.kind == evaluate {
+		w.run(body[:len(body)-1], depth)
+		return w.eval(last.value, depth)
+	}
+	w.run(body, depth)
+	return nothing
+}
+
+// function is a function that is made of texts: its parameters, and last its body.
+func (w *walker) function(a arguments) *value {
+	if len(a.at) == 0 {
+		return nothing
+	}
+	last := a.at[len(a.at)-1]
+	s, ok := last.known()
+	outer, whole, _ := parsed("js", "(function(){"+s+"\n})")
+	if w.steps += len(s) / 4; !ok || !whole || w.steps > maxSteps || len(outer) != 1 || outer[0].value == nil || outer[0].value.kind != function {
+		return w.code("Function", last, arguments{}, 0)
+	}
+	w.does("node -e " + last.word())
+	f := &node{kind: function, body: outer[0].value.body}
+	for _, p := range a.at[:len(a.at)-1] {
+		names, _ := p.known()
+		for name := range strings.SplitSeq(names, ",") {
+			f.names = append(f.names, strings.TrimSpace(name))
+		}
+	}
+	v := &value{f: f, in: w.globals}
+	if len(w.functions) < 500 {
+		w.functions = append(w.functions, v)
+	}
+	return v
 }
 
 // open is a file: to be read, or to be written.
@@ -587,10 +1175,29 @@ func (w *walker) open(path, mode *value) *value {
 	if path.of == "file" {
 		return path
 	}
+	if s, ok := path.known(); ok && (s == "0" && path.of == "number" || s == "/dev/stdin") {
+		return w.input()
+	}
 	f := &value{of: "file", where: &value{parts: path.parts}}
 	how, _ := mode.known()
+	if n, is := integer(how); is && mode.of == "number" { // as the system has them
+		how = map[bool]string{true: "O_RDWR", false: ""}[n&3 != 0]
+		if n&0o1000 != 0 {
+			how += "|O_TRUNC"
+		}
+	}
+	if mode.of == "flags" || strings.Contains(how, "O_") {
+		writes := strings.Contains(how, "O_WRONLY") || strings.Contains(how, "O_RDWR") || strings.Contains(how, "O_TRUNC") || strings.Contains(how, "O_APPEND")
+		how = ""
+		if text, _ := mode.known(); strings.Contains(text, "O_TRUNC") {
+			how = "w"
+		} else if writes {
+			how = "a"
+		}
+	}
 	if strings.ContainsAny(how, "wax+") && len(how) <= 4 {
 		f.added = strings.Contains(how, "a")
+		w.Hidden = w.Hidden || path.hides()
 		if strings.Contains(how, "w") && path.somewhere() {
 			w.does(": > " + path.word())
 		} else if f.added && path.somewhere() {
@@ -607,6 +1214,7 @@ func (w *walker) write(path, data *value, sign string) *value {
 	if path.of == "file" {
 		path = path.where
 	}
+	w.Hidden = w.Hidden || path.hides()
 	if path.somewhere() {
 		data = content(data)
 		if len(data.parts) == 1 && data.parts[0].kind == given {
@@ -708,6 +1316,7 @@ func (w *walker) connect(a arguments) *value {
 	s := &value{of: "socket", where: &value{}}
 	if host.some() {
 		s.where.parts = []part{{said, "nc " + words(host, port)}}
+		w.talks = gives("nc " + words(host, port))
 	}
 	return s
 }

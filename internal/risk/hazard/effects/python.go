@@ -33,7 +33,7 @@ type python struct {
 }
 
 type pythonToken struct {
-	kind   byte // 'n'ame, '0' number, 's' a text, 'f' one with values in it, 'l'ine, or 'o'perator
+	kind   byte // 'n'ame, '0' number, 's' a text, 'b' one of bytes, 'f' one with values in it, 'l'ine, or 'o'perator
 	text   string
 	indent int // of a line
 }
@@ -137,15 +137,13 @@ func (p *python) text(prefix string, i int) int {
 	if strings.HasPrefix(s[i:], strings.Repeat(quote, 3)) {
 		quote = s[i : i+3]
 	}
-	begin, j := i+len(quote), i+len(quote)
-	for ; j < len(s); j++ {
-		if s[j] == '\\' {
-			j++
-		} else if strings.HasPrefix(s[j:], quote) || len(quote) == 1 && s[j] == '\n' {
-			break
+	begin := i + len(quote)
+	j := endOf(s, begin, quote)
+	if strings.ContainsAny(prefix, "fFtT") {
+		if k := endWithValues(s, begin, quote, 0); k >= 0 {
+			j = k
 		}
 	}
-	j = min(j, len(s))
 	t := pythonToken{kind: 's', text: s[begin:j]}
 	if j == len(s) || s[j] == '\n' {
 		p.ok = false
@@ -153,10 +151,16 @@ func (p *python) text(prefix string, i int) int {
 		j += len(quote)
 	}
 	if !strings.ContainsAny(prefix, "rR") {
+		if !strings.ContainsAny(prefix, "bB") {
+			t.text = spelledOut(t.text)
+		}
 		t.text = Unescape(t.text)
 	}
-	if strings.ContainsAny(prefix, "fFtT") {
+	switch {
+	case strings.ContainsAny(prefix, "fFtT"):
 		t.kind = 'f'
+	case strings.ContainsAny(prefix, "bB"):
+		t.kind = 'b'
 	}
 	p.tokens = append(p.tokens, t)
 	return j
@@ -291,7 +295,7 @@ func (p *python) statement(indent, depth int) []*statement {
 			}
 			if t.text == "if" || t.text == "elif" || t.text == "while" {
 				p.colon()
-				s.body = p.suite(indent, depth)
+				s.body, s.again = p.suite(indent, depth), t.text == "while"
 			}
 			return []*statement{s}
 		case "else", "try", "finally":
@@ -653,6 +657,7 @@ func (p *python) trailers(n *node) *node {
 // subscript reads what stands in brackets behind a value.
 func (p *python) subscript(n *node) *node {
 	parts, colons := []*node{}, 0
+	var bounds [3]*node // of a slice
 	for !p.is("]") && p.peek().kind != 'l' {
 		if p.take(":") {
 			colons++
@@ -663,14 +668,15 @@ func (p *python) subscript(n *node) *node {
 		}
 		before := p.at
 		parts = append(parts, p.expression(0))
+		bounds[min(colons, 2)] = parts[len(parts)-1]
 		if p.at == before {
 			p.next()
 		}
 	}
 	p.take("]")
 	switch {
-	case colons == 2 && len(parts) == 1 && parts[0].kind == number && parts[0].text == "-1":
-		return one(reversed, "", n)
+	case colons > 0 && colons < 3 && len(parts) <= 3:
+		return one(cut, "", n, bounds[0], bounds[1], bounds[2])
 	case colons == 0 && len(parts) == 1:
 		return one(index, "", n, parts[0])
 	}
@@ -704,6 +710,12 @@ func (p *python) atom() *node {
 		return one(name, t.text)
 	case '0':
 		return one(number, t.text)
+	case 'b':
+		text := t.text
+		for p.peek().kind == 'b' {
+			text += p.next().text
+		}
+		return one(octets, text)
 	case 's', 'f':
 		n := p.said(t)
 		for k := p.peek().kind; k == 's' || k == 'f'; k = p.peek().kind {
@@ -732,13 +744,16 @@ func (p *python) atom() *node {
 		}
 		return all
 	case "{":
-		all := one(object, "")
+		all, colons := one(object, ""), 0
 		for !p.is("}") && p.peek().kind != 'l' {
 			before := p.at
 			key := p.expression(0)
 			value := key
 			if p.take(":") {
+				colons++
 				value = p.expression(0)
+			} else if key.kind == spread {
+				colons++ // **of what has names
 			}
 			all.names, all.kids = append(all.names, key.text), append(all.kids, p.element(value))
 			p.take(",")
@@ -748,6 +763,11 @@ func (p *python) atom() *node {
 			}
 		}
 		p.take("}")
+		if colons == 0 && len(all.kids) > 0 { // a set
+			if all.kind, all.names = list, nil; len(all.kids) == 1 && all.kids[0].kind == collection {
+				return all.kids[0]
+			}
+		}
 		return all
 	case "...":
 		return one(anything, "")
@@ -796,14 +816,67 @@ func (p *python) said(t pythonToken) *node {
 // closes is where the brace ends that stands before s.
 func closes(s string) int {
 	open := 0
-	for i := range len(s) {
+	for i := 0; i < len(s); i++ {
 		switch s[i] {
+		case '"', '\'':
+			if end := endOf(s, i+1, s[i:i+1]); end < len(s) && s[end] == s[i] {
+				i = end
+			}
 		case '{':
 			open++
 		case '}':
 			if open--; open < 0 {
 				return i
 			}
+		}
+	}
+	return -1
+}
+
+// endOf is where a text ends that began before from.
+func endOf(s string, from int, quote string) int {
+	j := from
+	for ; j < len(s); j++ {
+		if s[j] == '\\' {
+			j++
+		} else if strings.HasPrefix(s[j:], quote) || len(quote) == 1 && s[j] == '\n' {
+			break
+		}
+	}
+	return min(j, len(s))
+}
+
+// endWithValues is where a text ends that has values in it, in which other texts stand with
+// whatever quotes; -1 where it does not end so.
+func endWithValues(s string, from int, quote string, depth int) int {
+	open := 0
+	for j := from; j < len(s) && depth < 8; j++ {
+		switch {
+		case open == 0 && s[j] == '\\':
+			j++
+		case open == 0 && strings.HasPrefix(s[j:], quote):
+			return j
+		case len(quote) == 1 && s[j] == '\n' && open == 0:
+			return -1
+		case open == 0 && (strings.HasPrefix(s[j:], "{{") || strings.HasPrefix(s[j:], "}}")):
+			j++
+		case s[j] == '{':
+			open++
+		case s[j] == '}':
+			open = max(0, open-1)
+		case open > 0 && (s[j] == '"' || s[j] == '\''):
+			inner := s[j : j+1]
+			if strings.HasPrefix(s[j:], strings.Repeat(inner, 3)) {
+				inner = s[j : j+3]
+			}
+			end := endOf(s, j+len(inner), inner)
+			if strings.ContainsRune("fFtT", rune(s[j-1])) {
+				end = endWithValues(s, j+len(inner), inner, depth+1)
+			}
+			if end < 0 || end >= len(s) {
+				return -1
+			}
+			j = end + len(inner) - 1
 		}
 	}
 	return -1

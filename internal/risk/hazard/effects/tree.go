@@ -20,12 +20,13 @@ type nodeKind uint8
 const (
 	anything nodeKind = iota // nothing is known of it but what is in it
 	literal                  // a text
+	octets                   // a text of bytes
 	number
 	name
 	attribute  // kids[0].text
 	call       // kids[0](kids[1:])
 	index      // kids[0][kids[1]]
-	reversed   // kids[0][::-1]
+	cut        // kids[0][kids[1]:kids[2]:kids[3]], nil where nothing stands
 	list       // also a tuple
 	object     // a dict; of names to kids
 	joined     // kids as one text: an f-string, a template
@@ -42,6 +43,7 @@ type statement struct {
 	value   *node
 	body    []*statement
 	names   []string // what an import binds, as pairs of the name and what it stands for
+	again   bool     // its body may run more than once
 }
 
 type statementKind uint8
@@ -63,7 +65,9 @@ const (
 	maxNodes   = 20_000
 	maxSteps   = 30_000 // nodes that are evaluated, those of functions as often as they are called
 	maxCalls   = 6      // of functions within each other
-	maxRounds  = 8      // of a loop
+	maxAlike   = 8      // calls of one function with what is not known
+	maxRounds  = 8      // of a loop in another
+	maxOuter   = 256    // of one that is in none
 	maxLines   = 200
 	maxText    = 8 << 10 // bytes of one value
 	maxParts   = 64
