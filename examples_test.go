@@ -3,9 +3,8 @@ package reeve
 import (
 	"testing"
 
-	"reeve.example/reeve/act"
-	"reeve.example/reeve/aos"
 	"reeve.example/reeve/internal/policy"
+	"reeve.example/reeve/internal/replay"
 )
 
 // TestBankExample: the example's policy says of each case what stands there.
@@ -18,14 +17,7 @@ func TestBankExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report := set.Test(cases, func(request []byte) (*policy.Input, error) {
-		a, err := aos.ActionOf(request)
-		if err != nil {
-			return nil, err
-		}
-		a.Principal = act.Anonymous
-		return &policy.Input{Action: a, Session: policy.Session{Known: true}}, nil
-	})
+	report := set.Test(cases, replay.Case)
 	for _, r := range report.Results {
 		if r.Problem != "" {
 			t.Errorf("%s: %s", r.Case.Name, r.Problem)

@@ -273,6 +273,9 @@ type Leaf struct {
 	// File says that the string in Body stands where a file's bytes stand in base64, so
 	// that whoever reads it decodes it; Base64 that Text is what it decodes to.
 	File, Base64 bool
+	// Foreign says that whoever tells of the text says that somebody else wrote it. It can
+	// lower what is thought of the text, and never raise it.
+	Foreign bool
 	// Fixed says that no edit can change the text: it is a member's name, an
 	// id or a tool's name, or what an encoded string at Pointer stands for. Of
 	// a member's name, Pointer is the object. What must not pass with such a

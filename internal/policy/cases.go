@@ -70,7 +70,7 @@ var (
 	caseKeys     = []string{"name", "description", "class", "request", "request_file", "command", "call", "mcp", "result", "session", "violations", "expect"}
 	callKeys     = []string{"tool", "args"}
 	expectKeys   = []string{"effect", "codes", "rules", "edits"}
-	sessionKeys  = []string{"steps", "calls", "tainted", "autonomous", "local", "known", "said", "own", "foreign", "labels", "planned", "usual", "new", "outside", "did", "approved"}
+	sessionKeys  = []string{"steps", "calls", "tainted", "autonomous", "local", "known", "said", "own", "foreign", "labels", "planned", "usual", "new", "outside", "did", "approved", "folder", "hints"}
 )
 
 const maxCases = 10_000
@@ -234,8 +234,19 @@ func (d *document) readCase(n *node, dir string) Case {
 			case "steps", "calls", "outside":
 				want = rawjson.Number
 			case "said", "own", "foreign", "labels", "planned", "usual", "new", "did", "approved":
-				d.words(m.Value, "session."+m.Name)
+				if m.Value.Kind != rawjson.Array || len(m.Value.Items) > 0 { // an empty one says that there was nothing
+					d.words(m.Value, "session."+m.Name)
+				}
 				continue
+			case "hints":
+				for _, w := range d.words(m.Value, "session.hints") {
+					if _, ok := act.ParseHint(w.Text); !ok {
+						d.at(w, "", "there is no hint %q", w.Text)
+					}
+				}
+				continue
+			case "folder":
+				want = rawjson.String
 			}
 			if m.Value.Kind != want {
 				d.at(m.Value, "", "session.%s is %s", m.Name, (&node{Kind: want}).Is())
@@ -393,6 +404,7 @@ func (c *Case) prepare(set *Set, in *Input) {
 		}
 	}
 	values := &provenance.Memory{}
+	forgotten := false
 	var known then
 	texts := func(n *node) (list []string) {
 		for _, item := range append([]*node{n}, n.Items...) {
@@ -430,6 +442,14 @@ func (c *Case) prepare(set *Set, in *Input) {
 			in.Session.Autonomous = m.Value.Text == "true"
 		case "known":
 			in.Session.Known = m.Value.Text == "true"
+			forgotten = !in.Session.Known
+		case "folder":
+			in.Action.Folder = m.Value.Text
+		case "hints":
+			for _, name := range texts(m.Value) {
+				hint, _ := act.ParseHint(name)
+				in.Action.Hints |= hint
+			}
 		case "did", "approved":
 			did(texts(m.Value), m.Name == "approved")
 		case "labels":
@@ -444,7 +464,8 @@ func (c *Case) prepare(set *Set, in *Input) {
 			known.note.Outside, _ = strconv.ParseFloat(m.Value.Text, 64)
 		}
 	}
-	in.Session.Past = func(key uint64) (session.Done, bool) { return past[key], in.Session.Known }
+	// What a case says nothing of was not done, whatever else it says of the session.
+	in.Session.Past = func(key uint64) (session.Done, bool) { return past[key], !forgotten }
 	if known.usual != nil || known.note.New != nil || known.note.Outside != 0 {
 		in.Session.Habits = &habits.View{Then: &known.note}
 		set.remember(in, &known)

@@ -187,3 +187,26 @@ func TestExplain(t *testing.T) {
 		t.Errorf("got %s", text)
 	}
 }
+
+// TestCaseWithoutPast: a case that says nothing of what the session did is one of a session that
+// did nothing, with and without an empty list; what is not known is said.
+func TestCaseWithoutPast(t *testing.T) {
+	set := mustLoad(t, `
+version: 1
+default: allow
+acts: [{name: mail, tools: ["send_*"]}]
+rules: [{name: few, tools: ["send_*"], when: 'did("mail") >= 1', effect: deny}]
+`)
+	for text, want := range map[string]string{
+		"": "allow", "session: {did: []}": "allow", "session: {tainted: true}": "allow", "session: {known: true}": "allow",
+		"session: {known: false}": "deny", "session: {did: [mail]}": "deny",
+	} {
+		cases, err := ParseCases(File{Name: "a.test.yaml", Data: []byte("cases:\n  - name: a\n    call: {tool: send_mail}\n    " + text + "\n    expect: " + want + "\n")}, "")
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if r := set.Test(cases, decodeReal); r.Failed() > 0 {
+			t.Errorf("%s: %s", text, r.Results[0].Problem)
+		}
+	}
+}

@@ -44,6 +44,9 @@ type Session struct {
 	// Written is how grave it would be to run a file that the session wrote, by its name; 0
 	// for one that it did not write. Nil for nothing.
 	Written func(name string) float64
+	// Kept reports whether the session put what a place of secrets holds into a file of this
+	// name.
+	Kept func(name string) bool
 	// Wrote reports whether the session has itself written exactly this text into a file.
 	// Who reads it back reads nothing that came from elsewhere.
 	Wrote func(text string) bool
@@ -356,6 +359,7 @@ func (e *evaluation) assess() *hazard.Assessment {
 		if a := e.in.Action; a.IsCall() {
 			e.hazards = e.call.Assess(e.table)
 			e.runsWritten()
+			e.sendsKept()
 			// A model can be talked into a low score by what it reads, but not
 			// into lowering that of the heuristics.
 			if m := a.Model; m != nil && *m > e.hazards.Score {
@@ -375,7 +379,19 @@ func (e *evaluation) runsWritten() {
 	for _, name := range e.hazards.Ran {
 		if w := e.in.Session.Written(name); w > 0 {
 			e.hazards = e.hazards.With(hazard.Finding{Code: "shell.written_run", Category: "ASI05", Technique: "T1059", Weight: w,
-				Message: fmt.Sprintf("The call runs %.80q, which this session wrote, and which would do what a command may not do unasked.", name)})
+				Message: fmt.Sprintf("The call runs %.80q, which this session wrote, or fetched from elsewhere, and which may do what a command may not do unasked.", name)})
+		}
+	}
+}
+
+// sendsKept adds that the call sends a file into which the session put a secret before.
+func (e *evaluation) sendsKept() {
+	if e.in.Session.Kept == nil {
+		return
+	}
+	for _, name := range e.hazards.Sent {
+		if e.in.Session.Kept(name) {
+			e.hazards = e.hazards.With(hazard.SendsKept(name))
 		}
 	}
 }

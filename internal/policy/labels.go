@@ -30,12 +30,13 @@ type partSet uint8
 const (
 	filesPart partSet = 1 << iota
 	quotesPart
+	dataPart
 )
 
 var (
 	labelKeys  = []string{"on", "tools", "servers", "parts", "label", "own", "tags", "takes", "hints", "values"}
 	labelNames = []string{"own", "foreign", "user"}
-	partNames  = []string{"files", "quotes"}
+	partNames  = []string{"files", "quotes", "data"}
 )
 
 // Limits of labels.
@@ -166,7 +167,7 @@ func (d *document) ownValues(p pending, lists []list) (values []string) {
 // foreign, however it is labelled here; tags are taken from whom the policy takes them, or
 // else a stranger could fill a session's memory of tags with words of their own.
 func (s *Set) Source(a *act.Action, tool string) provenance.Source {
-	src := provenance.Source{By: provenance.Foreign, Files: provenance.Foreign, Quotes: provenance.Foreign}
+	src := provenance.Source{By: provenance.Foreign, Files: provenance.Foreign, Quotes: provenance.Foreign, Beside: provenance.Foreign}
 	switch a.Kind {
 	case act.MessageUser:
 		src.By = provenance.User
@@ -199,6 +200,9 @@ func (s *Set) Source(a *act.Action, tool string) provenance.Source {
 				}
 				if l.parts&quotesPart != 0 {
 					src.Quotes = l.by
+				}
+				if l.parts&dataPart != 0 {
+					src.Beside = l.by
 				}
 			}
 			continue

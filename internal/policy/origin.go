@@ -169,6 +169,9 @@ func (e *evaluation) trace(argument, value string) (provenance.Origin, int64) {
 	if values != nil {
 		o, step = e.traceIn(values, value)
 	}
+	if o != provenance.Foreign && e.calledForeign(value) {
+		o, step = provenance.Foreign, 0
+	}
 	if o == provenance.Unknown && e.in.Session.Instructed != nil && e.in.Session.Instructed(value) {
 		return provenance.Own, 0
 	}
@@ -179,6 +182,12 @@ func (e *evaluation) trace(argument, value string) (provenance.Origin, int64) {
 		return provenance.User, 0
 	}
 	return o, step
+}
+
+// calledForeign reports whether the agent itself says that somebody else wrote what it puts
+// this value into: that is believed of anybody, whoever else has named it.
+func (e *evaluation) calledForeign(value string) bool {
+	return value != "" && slices.ContainsFunc(e.in.Action.Content, func(l act.Leaf) bool { return l.Foreign && strings.Contains(l.Text, value) })
 }
 
 // traced is who named a value, as the session's memory says.

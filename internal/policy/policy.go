@@ -64,6 +64,7 @@ type Set struct {
 	ownDetectors  []DetectorInfo
 	habits        habits.Settings
 	asksHabits    bool          // a rule asks what is usual
+	asksBill      bool          // see AsksBill
 	table         *hazard.Table // what its own tables add to what is known of programs
 	follows       bool          // see Follows
 	counted       []counted     // the acts that rules ask the session's past for
@@ -217,6 +218,7 @@ func (s *Set) assemble(docs []*document) {
 			}
 			seenExcept[x.scope.name] = fmt.Sprintf("%s:%d", x.scope.file, x.scope.line)
 			s.except = append(s.except, x)
+			s.asksBill = s.asksBill || x.scope.asksBill()
 		}
 		s.manifests.add(d)
 		s.labels, s.sinks = append(s.labels, d.labels...), append(s.sinks, d.sinks...)
@@ -311,6 +313,7 @@ func (s *Set) assemble(docs []*document) {
 		for _, r := range d.rules {
 			r.scan = r.detect
 			s.asksHabits = s.asksHabits || r.usual
+			s.asksBill = s.asksBill || r.asksBill()
 			for _, c := range []*condition{r.when, r.change.withExpr} {
 				if c != nil {
 					s.asksHabits = s.asksHabits || c.habits

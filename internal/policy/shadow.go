@@ -72,7 +72,7 @@ func withShadow(live, candidate []File, include func(files []File, docs []*docum
 	s.text = append(append(append(s.text[:len(s.text)-1:len(s.text)-1], `,"shadow":`...), shadow.text...), '}')
 	s.settleHash()
 	// What the candidate asks for must be known.
-	s.follows, s.asksHabits = s.follows || shadow.follows, s.asksHabits || shadow.asksHabits
+	s.follows, s.asksHabits, s.asksBill = s.follows || shadow.follows, s.asksHabits || shadow.asksHabits, s.asksBill || shadow.asksBill
 	for _, c := range shadow.counted {
 		if !slices.ContainsFunc(s.counted, func(own counted) bool { return own.key == c.key }) {
 			s.counted = append(s.counted, c)

@@ -18,6 +18,7 @@ const (
 	MissingOrigins                         // where the session's values came from, since nobody asked then
 	MissingHabits                          // what was usual for the agent then
 	MissingHabitsCount                     // by how many sessions the agent was known then
+	MissingBill                            // which tools the agent had used then, since nobody asked
 	MissingPast                            // what the session had done of the acts that rules count now
 )
 
@@ -33,12 +34,26 @@ func (s *Set) Unclear(in *Input, missing Missing) (names []string) {
 	if (text || missing&MissingScore != 0) && a.IsCall() && s.grave > 0 {
 		names = append(names, graveRule)
 	}
+	if missing&MissingBill != 0 { // also rules that name the check, which nothing violates
+		for _, r := range s.index.checked[kindOf(a)].candidates(nil, a) {
+			if slices.Contains(r.check, newTool) {
+				names = append(names, r.name)
+			}
+		}
+	}
 	for _, r := range s.index.candidates(nil, in) {
 		if missing&MissingScore != 0 && r.hazard > 0 || text && r.looksAtText(known) ||
 			missing&MissingOrigins != 0 && r.follows() || missing&MissingHabits != 0 && r.asksHabits() ||
-			missing&MissingHabitsCount != 0 && r.when.names(countOfHabits) ||
+			missing&MissingBill != 0 && r.asksBill() || missing&MissingHabitsCount != 0 && r.when.names(countOfHabits) ||
 			missing&MissingPast != 0 && r.when != nil && r.when.past != nil {
 			names = append(names, r.name)
+		}
+	}
+	if missing&MissingBill != 0 {
+		for _, x := range s.except {
+			if x.scope.kinds.of(a) && x.scope.fits(a) && x.scope.asksBill() {
+				names = append(names, x.scope.name)
+			}
 		}
 	}
 	if !text {
@@ -64,6 +79,18 @@ func (r *rule) looksAtText(known []string) bool {
 // asksHabits reports whether what a rule says depends on what is usual for the agent.
 func (r *rule) asksHabits() bool {
 	return r.usual || r.when != nil && r.when.habits || r.change.withExpr != nil && r.change.withExpr.habits
+}
+
+// newTool is the check for which an agent's bill of materials is read.
+const newTool = "tool.new"
+
+// AsksBill reports whether a rule or exception asks for tools that an agent has not used
+// before: else its bill of materials is not read.
+func (s *Set) AsksBill() bool { return s.asksBill }
+
+func (r *rule) asksBill() bool {
+	const called = violatesPrefix + newTool
+	return slices.Contains(r.check, newTool) || r.when.names(called) || r.change.withExpr.names(called)
 }
 
 const countOfHabits = "habits.sessions"

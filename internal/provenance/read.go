@@ -30,8 +30,9 @@ type Source struct {
 	// Each is what each text was when it was stored, of memory; where that is trusted
 	// more than By, it counts.
 	Each []Origin
-	// Of a user's message, whose its files are, and what it quotes.
-	Files, Quotes Origin
+	// Of a user's message, whose its files are, what it quotes, and what stands beside the words:
+	// data, metadata, citations.
+	Files, Quotes, Beside Origin
 }
 
 // Step is what one act adds to a session's memory. It is made durable with the act's

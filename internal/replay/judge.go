@@ -40,6 +40,7 @@ const (
 	Counted = "acts were not counted"
 	Origins = "where values came from was not asked"
 	Labels  = "read under other labels"
+	Bill    = "whether the tool was new was not asked"
 	Unread  = "cannot be read again" // not as the act that was judged
 	Program = "this reeve decides otherwise by the policy of then, too"
 )
@@ -203,6 +204,7 @@ func (w *worker) unclear(ctx context.Context, one *item, in *policy.Input, t *to
 		{policy.MissingOrigins, Labels, w.relabeled(ctx, in, t)},
 		{policy.MissingHabits, Habits, in.Action.IsCall() && in.Session.Habits == nil && w.candidate.Habits()},
 		{policy.MissingHabitsCount, Habits, in.Action.IsCall() && w.candidate.Habits()},
+		{policy.MissingBill, Bill, in.Action.IsCall() && w.candidate.AsksBill() && !w.askedBill(ctx, t)},
 		{policy.MissingPast, Counted, in.Session.Past != nil && slices.ContainsFunc(w.candidate.Counted(), func(key uint64) bool {
 			_, sure := in.Session.Past(key)
 			return !sure
@@ -231,6 +233,13 @@ func (w *worker) unclear(ctx context.Context, one *item, in *policy.Input, t *to
 func (w *worker) relabeled(ctx context.Context, in *policy.Input, t *told) bool {
 	v := in.Session.Values
 	return v != nil && !v.Empty() && w.candidate.Follows() && !w.policyOf(ctx, t.outcome.Policy).labels
+}
+
+// askedBill reports whether the policy of then asked whether tools were new, so that what
+// was found of it is in the record.
+func (w *worker) askedBill(ctx context.Context, t *told) bool {
+	set := w.policyOf(ctx, t.outcome.Policy).set
+	return set != nil && set.AsksBill()
 }
 
 // unscored reports whether an act is a call that no model was asked about.

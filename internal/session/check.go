@@ -17,6 +17,7 @@ import (
 var Checks = []struct{ Name, Doc string }{
 	{"tool.undeclared", "the agent declared its tools, and the one called is not among them (over MCP it is flagged only: the server may have told of it)"},
 	{"tool.arguments", "a required argument is missing, undeclared, or of the wrong type"},
+	{"tool.new", "the agent was never let to call this tool: its bill of materials does not show it as used. An agent that has no bill has used none"},
 	{"tool.confusable", "the tool's name uses characters that look like others"},
 	{"result.orphan", "a result answers a call that nobody asked about in this session"},
 	{"result.denied", "a result answers a call that was denied"},

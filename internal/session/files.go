@@ -27,6 +27,7 @@ const (
 	factShows  = 'p' // a call shows something of a file
 	factAt     = 'a' // something was masked in what was shown of the file at this place
 	factLost   = 'l' // the same, of a file of this name; and where it lies is not known, or it is a copy (1), or is known (2)
+	factSecret = 'k' // the session put what a place of secrets holds into the file
 	factText   = 'o' // the session wrote exactly this text into a file, or gave that this path; the name "": any
 )
 
@@ -297,6 +298,7 @@ func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
 		}
 	}
 	s.wrote(st, read)
+	s.kept(st, read)
 	if !s.masked || !s.suspects(a) {
 		return
 	}
@@ -318,6 +320,31 @@ func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
 		}
 	}
 }
+
+// kept adds the files into which a call puts a secret, or what holds one already under another
+// name, and those that hold none any more.
+func (s *State) kept(st *Step, read *hazard.Reading) {
+	does := read.Assess(hazard.Default())
+	holds := does.Kept
+	for _, pair := range does.Copied {
+		if s.Kept(pair[0]) || slices.Contains(holds, pair[0]) {
+			holds = append(slices.Clip(holds), pair[1])
+		}
+	}
+	for _, name := range holds {
+		if len(st.facts) < maxFacts {
+			st.facts = append(st.facts, factOf(factSecret, name, 1))
+		}
+	}
+	for _, f := range read.Written() {
+		if f.Copy == "" && f.Text != "" && !read.IsEdit() && !slices.Contains(holds, f.Name) && s.Kept(f.Name) && len(st.facts) < maxFacts {
+			st.facts = append(st.facts, factOf(factSecret, f.Name, 0))
+		}
+	}
+}
+
+// Kept reports whether the session put what a place of secrets holds into a file of this name.
+func (s *State) Kept(name string) bool { return s.knows(factSecret, name, 1) }
 
 // maxFacts is about how many facts one step adds.
 const maxFacts = 64

@@ -150,7 +150,7 @@ func (s *State) Read(st *Step, a *act.Action, from provenance.Source, endorsed [
 	}
 	if Brings(a) {
 		s.Values.Tag(st.values, from.Tags...)
-		if from.By == provenance.Foreign && from.Each == nil && !s.own(a) {
+		if from.By == provenance.Foreign && from.Each == nil && !s.own(a) || slices.ContainsFunc(a.Content, func(l act.Leaf) bool { return l.Foreign }) {
 			st.values.Taint()
 		}
 	} else if used := uses(a); used != nil {
@@ -320,11 +320,20 @@ func (s *State) Label(at time.Time, labels []string) *Step {
 // appendTexts adds the texts of one leaf of what comes in.
 func appendTexts(texts []provenance.Text, a *act.Action, leaf *act.Leaf, from provenance.Source) []provenance.Text {
 	one := provenance.Text{Said: leaf.Text, By: from.By, At: within(a, leaf), Fields: from.Fields}
+	if leaf.Foreign {
+		one.By, one.Fields = provenance.Foreign, nil
+		return append(texts, one)
+	}
 	if a.Kind != act.MessageUser {
 		return append(texts, one)
 	}
-	if leaf.File || leaf.Base64 {
-		one.By = from.Files
+	if part := partOf(leaf); part != saidPart {
+		one.By, one.Fields = from.Files, nil
+		if part == besidePart {
+			if one.By = from.Beside; one.By == provenance.Foreign && (leaf.Fixed || isWord(leaf)) {
+				return texts // a name, an id, a time: nobody's, and no text that somebody has read
+			}
+		}
 		return append(texts, one)
 	}
 	own, quoted := unquote(leaf.Text)
@@ -333,6 +342,38 @@ func appendTexts(texts []provenance.Text, a *act.Action, leaf *act.Leaf, from pr
 		texts = append(texts, provenance.Text{Said: quoted, By: from.Quotes})
 	}
 	return append(texts, one)
+}
+
+// The parts of a user's message.
+const (
+	saidPart   = iota // the user's words
+	filePart          // a file, with its name and address
+	besidePart        // what a program put beside them: data, metadata, citations
+)
+
+// partOf says what part of a user's message a leaf is. Words are what stands in a part that is
+// a text; whatever else came with them a host has put there, of which nobody knows who wrote it.
+func partOf(leaf *act.Leaf) int {
+	rest, within := strings.CutPrefix(leaf.Pointer, leaf.Item)
+	switch {
+	case leaf.File || leaf.Base64 || within && leaf.Item != "" && strings.HasPrefix(rest, "/file"):
+		return filePart
+	case !leaf.Fixed && within && leaf.Item != "" && (rest == "/text" || rest == "/value"):
+		return saidPart
+	}
+	for _, of := range []string{"/params/message", "/params/citation", "/params/payload"} { // of protocols that have parts
+		if leaf.Item != "" || strings.HasPrefix(leaf.Pointer, of) {
+			return besidePart
+		}
+	}
+	return saidPart
+}
+
+// isWord reports whether a leaf of what a host tells beside a message is one word: what tells a
+// model nothing. What stands in data and citations is meant to be read.
+func isWord(leaf *act.Leaf) bool {
+	rest, _ := strings.CutPrefix(leaf.Pointer, leaf.Item)
+	return !strings.ContainsAny(leaf.Text, " \t\r\n") && !strings.HasPrefix(rest, "/data") && !strings.HasPrefix(leaf.Pointer, "/params/citation")
 }
 
 // results are the places at which the result of a call stands in a request, the longest
@@ -363,25 +404,82 @@ func within(a *act.Action, leaf *act.Leaf) string {
 // forwarded begins a message that somebody passes on.
 var forwarded = []string{"-----original message", "---------- forwarded message", "begin forwarded message", "----- forwarded"}
 
-// unquote tells what a user says apart from what they quote: lines that begin with >,
-// and a message that is passed on.
+// unquote tells what a user says apart from what they quote: lines that begin with > or |, what
+// a line "… wrote:" introduces, a block of mark-up that quotes, a mail with its headers, and a
+// message that is passed on. From the last three on all is somebody else's: who pastes a mail
+// says what they want before it.
 func unquote(text string) (own, quoted string) {
-	if !strings.Contains(text, ">") && !strings.Contains(text, "orwarded") && !strings.Contains(text, "riginal") && !strings.Contains(text, "ORIGINAL") && !strings.Contains(text, "ORWARDED") {
+	if !strings.ContainsAny(text, ">|:-") {
 		return text, ""
 	}
 	var said, cited strings.Builder
-	passed := false
-	for line := range strings.Lines(text) {
+	passed, introduced, block := false, false, 0
+	var headers mailParts
+	from := 0 // where in said the headers of a mail began
+	for line := range strings.Lines(strings.ReplaceAll(text, "<blockquote", "\n<blockquote")) {
 		trimmed := strings.TrimSpace(line)
 		lower := strings.ToLower(trimmed)
 		passed = passed || slices.ContainsFunc(forwarded, func(begin string) bool { return strings.HasPrefix(lower, begin) })
-		if passed || strings.HasPrefix(trimmed, ">") {
+		block += strings.Count(lower, "<blockquote")
+		quotes := strings.HasPrefix(trimmed, ">") || strings.HasPrefix(trimmed, "|")
+		if introduced && trimmed != "" { // without marks, or with them
+			passed, introduced = passed || !quotes, false
+		}
+		if part := mailHeader(lower); part != 0 {
+			if headers == 0 {
+				from = said.Len()
+			}
+			headers |= part
+		} else if trimmed != "" {
+			headers = 0
+		}
+		if !passed && headers&fromHeader != 0 && headers&(mailsHeader|otherHeader) == mailsHeader|otherHeader { // a journey has a from and a to as well
+			passed = true
+			all := said.String()
+			cited.WriteString(all[from:])
+			said.Reset()
+			said.WriteString(all[:from])
+		}
+		if passed || block > 0 || quotes {
 			cited.WriteString(line)
 		} else {
 			said.WriteString(line)
 		}
+		block = max(0, block-strings.Count(lower, "</blockquote"))
+		introduced = strings.HasSuffix(lower, "wrote:") || strings.HasSuffix(lower, "schrieb:") || strings.HasSuffix(lower, "a écrit :") || introduced && trimmed == ""
 	}
 	return said.String(), cited.String()
+}
+
+// mailParts are the kinds of headers that a mail has.
+type mailParts uint8
+
+const (
+	fromHeader  mailParts = 1 << iota // who wrote it
+	otherHeader                       // another one
+	mailsHeader                       // what only mails have: a subject, an address
+)
+
+// mailHeader tells what header of a mail a line is, in lower case; 0 for none.
+func mailHeader(line string) (part mailParts) {
+	name, value, ok := strings.Cut(strings.Trim(line, "*_ "), ":")
+	if !ok || strings.Trim(value, "*_ ") == "" {
+		return 0
+	}
+	switch strings.Trim(name, "*_ ") {
+	case "from", "von", "de":
+		part = fromHeader
+	case "subject", "betreff", "objet":
+		part = otherHeader | mailsHeader
+	case "to", "cc", "sent", "date", "reply-to", "an", "gesendet":
+		part = otherHeader
+	default:
+		return 0
+	}
+	if part == fromHeader && strings.Contains(value, "@") {
+		part |= mailsHeader
+	}
+	return part
 }
 
 // uses are the values that an act uses, which are short: of a call, its arguments, and
