@@ -3,7 +3,6 @@ package reeve
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"reeve.example/reeve/act"
@@ -27,19 +26,13 @@ func (c Config) Tampering(a *act.Action) []act.Reason { return c.guarded().Tampe
 // guarded is what this node guards against those that it judges: its own folder,
 // secrets, policy, configuration and programs, and the hooks of coding agents.
 func (c *Config) guarded() *guardian.Guarded {
-	n := guardian.Node{
-		Data: c.Data, Listen: c.Listen, PID: os.Getpid(),
-		Secrets: slices.Concat(c.secretFiles(), []string{c.TLS.Key}, c.neighbours()),
-		// Who writes the keys that tokens are checked by is whoever they like, an admin too.
-		Laws: []string{c.Policy, c.file, c.JWT.JWKS},
-	}
-	for _, bundle := range c.SPIFFE.Bundles { // as with those
-		if _, file, ok := strings.Cut(bundle, "="); ok {
-			n.Laws = append(n.Laws, file)
+	n := guardian.Node{Data: c.Data, Listen: c.Listen, PID: os.Getpid()}
+	for _, of := range append([]*Config{c}, c.neighbours()...) {
+		secrets, laws := of.ownFiles()
+		n.Secrets, n.Laws = append(n.Secrets, secrets...), append(n.Laws, laws...)
+		if of != c && of.Organization != "" { // another organization's configuration is nobody's to read
+			n.Secrets = append(n.Secrets, of.file)
 		}
-	}
-	if dir := c.sqlite(); dir != c.Data {
-		n.Secrets = append(n.Secrets, dir)
 	}
 	n.Home, _ = os.UserHomeDir()
 	if own, err := os.UserConfigDir(); err == nil {
@@ -57,6 +50,26 @@ func (c *Config) guarded() *guardian.Guarded {
 		n.Programs = append(n.Programs, program)
 	}
 	return guardian.New(n)
+}
+
+// ownFiles are the files of this configuration that nobody but the node reads, and those that
+// nobody else changes: what it decides by, and what it writes for others to rely on.
+func (c *Config) ownFiles() (secrets, laws []string) {
+	secrets = append(c.secretFiles(), c.TLS.Key)
+	for _, dir := range []string{c.Data, c.sqlite()} {
+		if dir != "" {
+			secrets = append(secrets, dir)
+		}
+	}
+	// Who writes the keys that tokens are checked by is whoever they like, an admin too. By the
+	// checkpoints it is found what was cut off, and by the events others see what was done.
+	laws = []string{c.Policy, c.file, c.JWT.JWKS, c.Ledger.File, c.Events.File}
+	for _, bundle := range c.SPIFFE.Bundles { // as with the keys
+		if _, file, ok := strings.Cut(bundle, "="); ok {
+			laws = append(laws, file)
+		}
+	}
+	return secrets, laws
 }
 
 // fileReference begins a reference to a file that holds a secret: alone, or behind what the

@@ -80,3 +80,29 @@ func TestDatabaseAndKeysAreGuarded(t *testing.T) {
 		t.Error("the keys of tokens are written")
 	}
 }
+
+// TestThreat24DevicesAreNoLaw: who has no configuration says so with a device, and what others
+// write there changes nothing.
+func TestThreat24DevicesAreNoLaw(t *testing.T) {
+	writes := func(file string) *act.Action {
+		a := reads(file)
+		a.Resource, a.Canonical = "write_file", "write_file"
+		return a
+	}
+	c := Config{file: "/dev/null"}
+	c.Ledger.File, c.Events.File = filepath.Join(t.TempDir(), "checkpoints"), filepath.Join(t.TempDir(), "events.jsonl")
+	if r := c.Tampering(writes("/dev/null")); len(r) > 0 {
+		t.Errorf("a device is guarded: %v", r)
+	}
+	for _, file := range []string{c.Ledger.File, c.Events.File} {
+		if len(c.Tampering(writes(file))) == 0 {
+			t.Errorf("%s is written", file)
+		}
+		if r := c.Tampering(writes(filepath.Join(filepath.Dir(file), "others.log"))); len(r) > 0 {
+			t.Errorf("what lies beside %s is not: %v", file, r)
+		}
+		if r := c.Tampering(reads(file)); len(r) > 0 {
+			t.Errorf("%s is not read: %v", file, r)
+		}
+	}
+}

@@ -62,8 +62,8 @@ func (c *Config) takeFrom(listener *Config) error {
 		return errors.New("a2a.grpc: an organization's node is reached where the other one listens: same, or nothing")
 	}
 	// What an organization's tasks do with the rights of the process they could do to others.
-	if c.AllowCommands || c.Tasks.AllowPrivate {
-		return errors.New("allow-commands and tasks.allow-private are not for an organization among others: its tasks would run as the user who owns the data of all. Give it a node, and a user, of its own")
+	if c.AllowCommands || c.Tasks.AllowPrivate || c.AllowPrivateCallbacks {
+		return errors.New("allow-commands, tasks.allow-private and allow-private-callbacks are not for an organization among others: its tasks would run as the user who owns the data of all. Give it a node, and a user, of its own")
 	}
 	if len(c.Hosts) == 0 {
 		return errors.New("hosts is required: the names under which the organization's node is reached")
@@ -71,7 +71,7 @@ func (c *Config) takeFrom(listener *Config) error {
 	for _, host := range c.Hosts {
 		name := server.HostName(host)
 		_, err := netip.ParseAddr(name)
-		if name == "" || name == "localhost" || err == nil || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		if name == "" || name == "localhost" || err == nil || strings.ContainsAny(host, "*/@") || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			return fmt.Errorf("hosts: %q is no name of one organization's alone (write other letters as the DNS has them, xn--…)", host)
 		}
 	}
@@ -102,6 +102,11 @@ func (c *Config) organizations() (list []*Config, err error) {
 		taken[owner{"data folder", onDisk(dir)}] = everybody
 	}
 	taken[owner{"ledger.origin", c.Ledger.Origin}] = everybody
+	for what, at := range map[string]string{"ledger.seed": c.Ledger.Seed, "ledger.file": c.Ledger.File, "events.file": c.Events.File} {
+		if at != "" {
+			taken[owner{what, sameReference(at)}] = everybody
+		}
+	}
 	for _, file := range c.Organizations {
 		o, err := load(file, func(string) string { return "" }, nil, c)
 		if err != nil {
@@ -111,6 +116,11 @@ func (c *Config) organizations() (list []*Config, err error) {
 		errs := []error{take("name", strings.ToLower(name), name), take("ledger.origin", o.Ledger.Origin, name), take("data folder", onDisk(o.Data), name)}
 		if dir := o.sqlite(); onDisk(dir) != onDisk(o.Data) {
 			errs = append(errs, take("data folder", onDisk(dir), name))
+		}
+		for what, at := range map[string]string{"ledger.seed": o.Ledger.Seed, "ledger.file": o.Ledger.File, "events.file": o.Events.File} {
+			if at != "" {
+				errs = append(errs, take(what, sameReference(at), name))
+			}
 		}
 		var hosts []string
 		for _, host := range o.Hosts {
@@ -125,6 +135,14 @@ func (c *Config) organizations() (list []*Config, err error) {
 		list = append(list, &o)
 	}
 	return list, nil
+}
+
+// sameReference is a file, or a reference to a secret, in one form.
+func sameReference(text string) string {
+	if strings.HasPrefix(text, "env:") {
+		return text
+	}
+	return onDisk(strings.TrimPrefix(text, fileReference))
 }
 
 // onDisk is where a folder lies, in one form, whether or not it is there yet.
@@ -247,20 +265,32 @@ func (n *Node) closeOrganizations() (err error) {
 	return err
 }
 
-// neighbours are what the others of the process have on the disk, which nobody whom this
-// node judges may touch.
-func (c *Config) neighbours() (files []string) {
+// elsewhere are the names of the organizations that have a node of their own in this process:
+// whoever is of one of them is nobody at the node that is everybody's, whatever role they have.
+func (c *Config) elsewhere() (names []string) {
+	if c.Organization != "" {
+		return nil // it takes its own alone
+	}
+	for _, o := range c.neighbours() {
+		names = append(names, o.Organization)
+	}
+	return names
+}
+
+// neighbours are the configurations of the others of the process: nobody whom this node judges
+// may touch what is theirs.
+func (c *Config) neighbours() (others []*Config) {
 	listener := cmp.Or(c.behind, c)
 	if listener != c {
-		files = append(append(files, listener.Data, listener.sqlite(), listener.TLS.Key), listener.secretFiles()...)
+		others = append(others, listener)
 	}
 	for _, file := range listener.Organizations {
 		if file == c.file {
 			continue
 		}
 		if o, err := load(file, func(string) string { return "" }, nil, listener); err == nil { // else Open says why not
-			files = append(append(files, file, o.Data, o.sqlite()), o.secretFiles()...)
+			others = append(others, &o)
 		}
 	}
-	return files
+	return others
 }

@@ -231,8 +231,9 @@ func TestThreat15Organizations(t *testing.T) {
 // does a file that says what is not an organization's to say.
 func TestOrganizationsRefused(t *testing.T) {
 	dir := t.TempDir()
+	t.Setenv("BIRCH", strings.Repeat("0b", 32))
 	other := filepath.Join(dir, "birch.yaml")
-	write(t, other, "organization: birch\nhosts: [birch.test]\ndata: "+dir+"/birch\n")
+	write(t, other, "organization: birch\nhosts: [birch.test]\ndata: "+dir+"/birch\nledger: {seed: env:BIRCH, file: "+dir+"/checkpoints}\nevents: {file: "+dir+"/events}\n")
 	if err := os.Symlink(filepath.Join(dir, "birch"), filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -266,6 +267,12 @@ func TestOrganizationsRefused(t *testing.T) {
 		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\nallow-commands: true\n":                                          "a node, and a user, of its own",
 		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\ntasks: {allow-private: true}\n":                                  "a node, and a user, of its own",
 		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\nspiffe: {bundles: [a=DIR/b], roles: [\"spiffe://a/*=agent\"]}\n": "tls.cert at the node that listens",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\nallow-private-callbacks: true\n":                                 "a node, and a user, of its own",
+		"organization: acme\nhosts: [\"*.test\"]\ndata: DIR/acme\n":                                                               "one organization's alone",
+		"organization: acme\nhosts: [\"https://acme.test\"]\ndata: DIR/acme\n":                                                    "one organization's alone",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\nledger: {seed: env:BIRCH}\n":                                     "the same ledger.seed",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\nledger: {file: DIR/checkpoints}\n":                               "the same ledger.file",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\nevents: {file: DIR/birch/../events}\n":                           "the same events.file",
 		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\npolicy: DIR/none.yaml\n":                                         "organization acme",
 	} {
 		file := filepath.Join(dir, "acme.yaml")
@@ -298,7 +305,6 @@ func TestOrganizationsRefused(t *testing.T) {
 // TestOrganizationsDatabase: one database under two addresses is one database.
 func TestOrganizationsDatabase(t *testing.T) {
 	dir, url := t.TempDir(), storetest.Postgres(t)
-	write(t, filepath.Join(dir, "seed"), strings.Repeat("5", 64))
 	join := "?"
 	if strings.Contains(url, "?") {
 		join = "&"
@@ -306,7 +312,8 @@ func TestOrganizationsDatabase(t *testing.T) {
 	var files []string
 	for i, name := range []string{"acme", "birch"} {
 		file := filepath.Join(dir, name+".yaml")
-		write(t, file, fmt.Sprintf("organization: %[1]s\nhosts: [%[1]s.test]\ndata: %[2]s/%[1]s\ndatabase: %[3]q\nledger: {seed: 'file:%[2]s/seed'}\n", name, dir, url+join+fmt.Sprint("application_name=n", i)))
+		write(t, filepath.Join(dir, name+".seed"), strings.Repeat(fmt.Sprint(5+i), 64))
+		write(t, file, fmt.Sprintf("organization: %[1]s\nhosts: [%[1]s.test]\ndata: %[2]s/%[1]s\ndatabase: %[3]q\nledger: {seed: 'file:%[2]s/%[1]s.seed'}\n", name, dir, url+join+fmt.Sprint("application_name=n", i)))
 		files = append(files, file)
 	}
 	cfg, err := Load("", func(string) string { return "" }, map[string]string{"data": dir + "/node", "organizations": strings.Join(files, ",")})

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"reeve.example/reeve/internal/pubkey"
 	"reeve.example/reeve/internal/rawjson"
 )
 
@@ -57,7 +58,7 @@ const keyPrefix = "ed25519:"
 func ParsePublicKey(s string) (ed25519.PublicKey, error) {
 	digits, ok := strings.CutPrefix(s, keyPrefix)
 	if key, err := hex.DecodeString(digits); ok && err == nil && len(key) == ed25519.PublicKeySize {
-		return key, nil
+		return pubkey.Ed25519(key)
 	}
 	return nil, fmt.Errorf("want %s and %d hex digits", keyPrefix, 2*ed25519.PublicKeySize)
 }

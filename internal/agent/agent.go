@@ -4,7 +4,6 @@
 package agent
 
 import (
-	"crypto/ed25519"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/pubkey"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -93,7 +93,10 @@ func (g *Agent) Register(by act.Principal, signed bool, key string, requested, g
 func (g *Agent) KeyVerifies() bool {
 	digits, ok := strings.CutPrefix(g.PublicKey, "ed25519:")
 	key, err := hex.DecodeString(digits)
-	return ok && err == nil && len(key) == ed25519.PublicKeySize
+	if err == nil {
+		_, err = pubkey.Ed25519(key)
+	}
+	return ok && err == nil
 }
 
 // OwnedBy reports whether a principal may act under the agent's name.

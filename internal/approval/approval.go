@@ -87,6 +87,7 @@ type Decision struct {
 	Agent    string   `json:"agent,omitzero"`
 	Session  string   `json:"session,omitzero"`
 	Within   string   `json:"within,omitzero"` // what stands for the session in a grant; mostly the same
+	Folder   string   `json:"folder,omitzero"` // that it works in, as far as that is said
 	Door     string   `json:"door"`
 	Kind     string   `json:"kind"`
 	Resource string   `json:"resource,omitzero"`
@@ -231,8 +232,11 @@ type Answer struct {
 	At      time.Time `json:"at"`
 }
 
-// Holder is the person whose answer it is.
-func (a Answer) Holder() string { return act.Principal{Name: a.By, Person: a.Person}.Holder() }
+// principal is who answered.
+func (a Answer) principal() act.Principal { return act.Principal{Name: a.By, Person: a.Person} }
+
+// IsOf reports whether the answer may be of the same person as a credential.
+func (a Answer) IsOf(by act.Principal) bool { return SamePerson(a.principal(), by) }
 
 // Needs are what the reasons of a decision ask of people, and until when. Every
 // escalating rule asks, for itself.
@@ -366,7 +370,7 @@ func (d *Decision) Answer(by act.Principal, a Answer, now time.Time) error {
 		if sameForm(before.Changes, a.Changes) {
 			return ErrAnswered
 		}
-		d.Answers = slices.DeleteFunc(d.Answers, func(o Answer) bool { return o.Agree && o.Holder() == by.Holder() })
+		d.Answers = slices.DeleteFunc(d.Answers, func(o Answer) bool { return o.Agree && o.IsOf(by) })
 	}
 	a.By, a.Person, a.At = by.Name, by.Person, now
 	d.Answers = append(d.Answers, a)
@@ -385,7 +389,7 @@ func (d *Decision) Answer(by act.Principal, a Answer, now time.Time) error {
 // AnswerOf is what a person has agreed to, by whatever credential; nil for nothing.
 func (d *Decision) AnswerOf(by act.Principal) *Answer {
 	for i := range d.Answers {
-		if a := &d.Answers[i]; a.Agree && a.Holder() == by.Holder() {
+		if a := &d.Answers[i]; a.Agree && a.IsOf(by) {
 			return a
 		}
 	}
@@ -479,19 +483,33 @@ func (d *Decision) Usual() bool {
 
 // satisfied reports whether enough people agreed to every rule, all to the same form.
 func (d *Decision) satisfied() bool {
+	agreed, wanted := d.Progress()
+	return wanted > 0 && agreed >= wanted
+}
+
+// Progress is how many people have agreed to one form of the act, and how many must: of the
+// rule that lacks most.
+func (d *Decision) Progress() (agreed, wanted int) {
 	list := d.agreed()
-	for _, n := range d.Needs {
-		var agreed []string // each person once, by whatever credential
-		for _, a := range list {
-			if who := a.Holder(); (!n.Passkey || a.Passkey != "") && n.asks(act.Principal{Name: a.By, Person: a.Person}) && !slices.Contains(agreed, who) {
-				agreed = append(agreed, who)
-			}
-		}
-		if len(agreed) < n.Quorum {
-			return false
+	for i, n := range d.Needs {
+		if have := n.agreed(list); i == 0 || n.Quorum-have > wanted-agreed {
+			agreed, wanted = have, n.Quorum
 		}
 	}
-	return len(d.Needs) > 0
+	return agreed, wanted
+}
+
+// agreed is how many of those who agreed count for a need: each person once, by whatever
+// credential.
+func (n Need) agreed(list []Answer) int {
+	var counted []act.Principal
+	for _, a := range list {
+		who := a.principal()
+		if (!n.Passkey || a.Passkey != "") && n.asks(who) && !slices.ContainsFunc(counted, func(p act.Principal) bool { return SamePerson(p, who) }) {
+			counted = append(counted, who)
+		}
+	}
+	return len(counted)
 }
 
 // WantsPasskey reports whether who agrees must show a passkey: a rule that asks them wants it.
@@ -507,13 +525,12 @@ func (d *Decision) another() bool {
 // isOf reports whether the act is a person's own: they hold the credential that asked, or
 // the agent says that it works for them.
 func (d *Decision) isOf(by act.Principal) bool {
-	names := []string{by.Holder(), by.Name}
-	if _, subject, ok := strings.Cut(by.Name, "#"); ok && by.Method == "jwt" {
-		names = append(names, subject)
+	for _, name := range []string{by.Holder(), by.Name} {
+		if mayBe(name, d.Holder) || slices.ContainsFunc(d.Users, func(user string) bool { return mayBe(name, user) }) {
+			return true
+		}
 	}
-	return slices.ContainsFunc(names, func(name string) bool {
-		return strings.EqualFold(name, d.Holder) || slices.ContainsFunc(d.Users, func(user string) bool { return strings.EqualFold(name, user) })
-	})
+	return false
 }
 
 // asks reports whether a need asks this person: by the credential's name, by the beginning

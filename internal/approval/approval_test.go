@@ -3,6 +3,7 @@ package approval
 import (
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,10 +84,19 @@ func TestAnother(t *testing.T) {
 		{"the user that the agent names", key("bot", "ops"), []string{"ada"}, key("phone", "ada"), ErrSame, nil},
 		{"in capitals", key("bot", "ops"), []string{"ADA"}, key("phone", "ada"), ErrSame, nil},
 		{"by the subject", key("bot", "ops"), []string{"ada@example.com"}, jwt("ada@example.com", ""), ErrSame, nil},
+		{"with a space", key("bot", "ops"), []string{"ada "}, key("phone", "ada"), ErrSame, nil},
+		{"in letters that look so", key("bot", "ops"), []string{"аdа"}, key("phone", "ada"), ErrSame, nil},
+		{"with what is not seen", key("bot", "ops"), []string{"ad\u200ba"}, key("phone", "ada"), ErrSame, nil},
+		{"by their address", key("bot", "ops"), []string{"u1", "ada@corp.example"}, key("phone", "ada"), ErrSame, nil},
+		{"their login by the address", key("bot", "ops"), []string{"ada"}, jwt("ada@corp.example", ""), ErrSame, nil},
+		{"their key's other form", key("laptop", "Ada"), nil, key("phone", "ada"), ErrSame, nil},
+		{"somebody of that address elsewhere", key("bot", "ops"), []string{"ada@corp.example"}, key("phone", "ada@birch.example"), nil, nil},
+		{"somebody of that first name", key("bot", "ops"), []string{"u1", "Ada Miller"}, key("phone", "ada"), nil, nil},
 		{"another", key("laptop", "ada"), []string{"ada"}, key("desk", "bob"), nil, nil},
 		{"another login", jwt("ada", ""), nil, jwt("bob", ""), nil, nil},
 		{"a key of nobody", key("laptop", "ada"), nil, key("desk", ""), ErrWho, nil},
-		{"the socket", key("laptop", "ada"), nil, socket, ErrWho, nil},
+		{"the socket, as herself", key("laptop", "ada"), nil, socket, ErrSame, nil},
+		{"the socket, as somebody", key("laptop", "bob"), nil, socket, ErrWho, nil},
 		{"asked by nobody", act.Anonymous, nil, key("desk", "bob"), ErrWho, nil},
 		{"asked by a key of nobody", key("bot", ""), nil, key("desk", "bob"), ErrWho, nil},
 	} {
@@ -107,6 +117,53 @@ func TestAnother(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPersons: one person's names are one, however they are written, and others' are not.
+func TestPersons(t *testing.T) {
+	bob := []string{
+		"bob", "Bob", "BOB ", "\tbob", "b\u00adob", "bоb", "ｂｏｂ", "𝐛𝐨𝐛", "bo\u200bb", "person:bob", "key:bob", "user/bob", `CORP\bob`, "bob@corp.example",
+		"Bob <bob@corp.example>", "<bob@corp.example>", "mailto:bob@corp.example?subject=x", "acct:bob@corp.example", "bob+agents@corp.example", "bob@CORP.example",
+		"@bob", "b.o.b", "bób", "bob (he/him)", "socket:bob(1000)", "jwt:https://sso.example#bob", "jwt:https://sso.example/realms/a#bob@corp.example",
+		"uid=bob,ou=people,dc=corp,dc=example", "cn=x,uid=bob", "spiffe://corp.example/people/bob", "urn:person:bob", "auth0|bob", `"bob"`, "'bob'", "bob.", "_bob_",
+	}
+	for _, a := range bob {
+		for _, b := range bob {
+			if !mayBe(a, b) {
+				t.Errorf("%q and %q are one person", a, b)
+			}
+		}
+		for _, other := range []string{
+			"bobby", "ada", "Bob Miller", "bob-miller", "miller, bob", "robert@bob.example", "ou=bob", "bob:ada", "bob#ada", "ada@bob", "", "...", "Ада", "王",
+			"Ada Bobson <ada@corp.example>", "jwt:bob#ada", `bob\ada`, "ada (bob)",
+		} {
+			if mayBe(a, other) || mayBe(other, a) {
+				t.Errorf("%q and %q are two", a, other)
+			}
+		}
+	}
+	for _, two := range [][2]string{{"bob@a.example", "bob@b.example"}, {"", ""}, {"...", "---"}, {"王", "李"}, {"Ada Miller", "Ada Birch"}} {
+		if mayBe(two[0], two[1]) {
+			t.Errorf("%q and %q are two", two[0], two[1])
+		}
+	}
+	if !mayBe("王", "王 ") {
+		t.Error("one name of another script is two")
+	}
+}
+
+func FuzzPersons(f *testing.F) {
+	for _, s := range []string{"bob", "Bob <bob@corp.example>", "jwt:a#b?for=c", "uid=x,uid=y", strings.Repeat("=,", 3000), "@", "<", "(", "ﷺ"} {
+		f.Add(s, s)
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if mayBe(a, b) != mayBe(b, a) {
+			t.Errorf("%q and %q: it depends on who is asked first", a, b)
+		}
+		if len(personsIn(a)) > 0 && !mayBe(a, a) {
+			t.Errorf("%q is not itself", a)
+		}
+	})
 }
 
 func TestNeeds(t *testing.T) {
@@ -290,6 +347,22 @@ func TestScopeCovers(t *testing.T) {
 // TestFormsWithQuorum: where several must agree, all of them agree to the same bytes. Whatever
 // forms are proposed, and in whatever order people change their minds, the act is approved as
 // soon as enough persons stand by one form, and in that one.
+// TestProgress: how many have agreed, of the rule that lacks most.
+func TestProgress(t *testing.T) {
+	d := &Decision{State: Held, Principal: "key:agent", Sealed: []byte("s"), Seen: "x", Created: start, Expires: at(60),
+		Needs: []Need{{Rule: "a", Quorum: 1}, {Rule: "b", Quorum: 2}}}
+	for i, by := range []string{"", "ada", "bob"} {
+		if by != "" {
+			if err := d.Answer(act.Principal{Name: "key:" + by, Method: "key"}, Answer{Agree: true, Seen: "x"}, at(1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if agreed, needed := d.Progress(); agreed != i || needed != 2 {
+			t.Errorf("%d of %d, want %d of 2", agreed, needed, i)
+		}
+	}
+}
+
 func TestFormsWithQuorum(t *testing.T) {
 	who := []act.Principal{{Name: "key:ada", Person: "ada"}, {Name: "key:ada-phone", Person: "ada"}, {Name: "key:bo"}, {Name: "key:cleo"}, {Name: "key:dan"}}
 	forms := [][]Change{

@@ -12,9 +12,11 @@ import (
 	"reeve.example/reeve/internal/words"
 )
 
-// agentsView is the agents that registered, and those whose habits are known by any name.
+// agentsView is the agents that acted, by whichever door, those that registered, and those
+// whose habits are known by any name.
 type agentsView struct {
 	operator.AgentList
+	Acted operator.BOMList
 	Known operator.HabitsList
 }
 
@@ -28,6 +30,13 @@ func (v *visit) agents() (view, error) {
 		return view{}, err
 	}
 	a := agentsView{AgentList: list}
+	path = "/api/v1/boms" // which are kept of all that act
+	if after := v.FormValue("acted"); after != "" {
+		path += "?after=" + url.QueryEscape(after)
+	}
+	if err := v.ask("GET", path, nil, &a.Acted); err != nil {
+		return view{}, err
+	}
 	if err := v.ask("GET", "/api/v1/habits", nil, &a.Known); err != nil {
 		return view{}, err
 	}

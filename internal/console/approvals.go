@@ -212,7 +212,7 @@ func (v *visit) showApproval(status int, problem string) (view, error) {
 	}
 	for _, f := range h.Forms() {
 		a.Agreed = max(a.Agreed, len(f.Answers))
-		mine := slices.ContainsFunc(f.Answers, func(o approval.Answer) bool { return o.Holder() == v.By.Holder() })
+		mine := slices.ContainsFunc(f.Answers, func(o approval.Answer) bool { return o.IsOf(v.By) })
 		if f.Digest == "" {
 			a.Mine = mine
 			continue

@@ -14,6 +14,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/rawjson"
@@ -295,7 +296,7 @@ func (g *Guard) newApproval(a *act.Action, d *act.Decision, form string, tainted
 	}
 	h := &approval.Decision{
 		ID: approvalID(a, form), State: approval.Held,
-		Principal: a.Principal.Name, Holder: a.Principal.Known(), Users: usersOf(a), Agent: a.Agent.ID, Session: a.Session, Within: cmp.Or(a.Within, a.Session),
+		Principal: a.Principal.Name, Holder: a.Principal.Known(), Users: usersOf(a), Agent: a.Agent.ID, Session: a.Session, Within: cmp.Or(a.Within, a.Session), Folder: target.Folder(a),
 		Door: a.Door, Kind: string(a.Kind), Resource: a.Resource, Digest: form,
 		Seen: x.Digest(), Created: a.At, Policy: d.Policy,
 	}
@@ -331,15 +332,12 @@ func (g *Guard) newApproval(a *act.Action, d *act.Decision, form string, tainted
 func usersOf(a *act.Action) (names []string) {
 	if d := a.Principal.Delegated(); d.OnBehalfOf != "" {
 		names = append(names, d.OnBehalfOf)
-		if _, subject, _ := strings.Cut(d.OnBehalfOf, "#"); subject != "" {
-			names = append(names, subject)
-		}
 		if d.Person != "" {
 			names = append(names, d.Person)
 		}
 	}
-	for _, name := range []string{a.User.ID, a.User.Email} {
-		if name != "" {
+	for _, name := range []string{a.User.ID, a.User.Email, a.User.Name} {
+		if name, _ = canon.Name(name); name != "" {
 			names = append(names, words.Cut(name, maxUserName))
 		}
 	}

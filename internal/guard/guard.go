@@ -10,6 +10,7 @@ package guard
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -32,6 +33,7 @@ import (
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/session"
+	"reeve.example/reeve/internal/words"
 	"reeve.example/reeve/task"
 )
 
@@ -99,6 +101,9 @@ type Config struct {
 	// Files tells how the files that an agent goes by differ from those that somebody agreed
 	// to; nil for nothing.
 	Files func(ctx context.Context, a *act.Action) ([]act.Violation, error)
+	// Used reports whether an agent was ever let to call the tool of an act; nil for never. It
+	// is asked where the policy asks for new tools.
+	Used func(ctx context.Context, a *act.Action) (bool, error)
 	// Places tells by which names the file at a path is known on this machine. It may take long,
 	// and is asked with no session locked; nil means links.Places.
 	Places func(path string) []string
@@ -286,7 +291,7 @@ func Remembered(s *session.State, a *act.Action, i *Instructions) policy.Session
 	return policy.Session{
 		Known: s.Known, Steps: s.Steps, Calls: s.Calls, Started: s.Started,
 		Tainted: s.Tainted(a.Turn), Autonomous: s.Autonomous, Values: &s.Values, At: s.At,
-		Written: s.Written, Wrote: s.Wrote, Local: s.Local(a), CalledBy: s.CalledBy,
+		Written: s.Written, Kept: s.Kept, Wrote: s.Wrote, Local: s.Local(a), CalledBy: s.CalledBy,
 		Instructed: i.of(a), Past: s.PastOf(a),
 	}
 }
@@ -410,6 +415,7 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 			return act.Decision{}, nil, err
 		}
 	}
+	shorten(a)
 	g.bar(a)
 	if g.cfg.Files != nil && a.GoesBy != nil {
 		differ, err := g.cfg.Files(ctx, a)
@@ -417,6 +423,11 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 			return act.Decision{}, nil, err
 		}
 		a.Standing = append(a.Standing, differ...)
+	}
+	if a.IsCall() && g.policy.Load().AsksBill() {
+		if err := g.lookNew(ctx, a); err != nil {
+			return act.Decision{}, nil, err
+		}
 	}
 	read := hazard.Read(a)
 	g.defend(a, read)
@@ -445,12 +456,49 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 // step that has a context.
 func inSession(a *act.Action) bool { return a.Session != "" || a.Step != "" }
 
+// maxName is the most bytes of a name that an act goes by. Whoever lists what agents did
+// reads these names of every record, and asks by them.
+const maxName = 1024
+
+// shorten refuses an act that goes by a name too long, and has it recorded under the name's
+// beginning and its hash.
+func shorten(a *act.Action) {
+	for _, n := range [...]struct {
+		of   string
+		name *string
+	}{
+		{"agent", &a.Agent.ID}, {"session", &a.Session}, {"parent session", &a.Parent}, {"task", &a.Task}, {"turn", &a.Turn}, {"step", &a.Step},
+	} {
+		if len(*n.name) <= maxName {
+			continue
+		}
+		a.Refusals = append(slices.Clip(a.Refusals), act.Final("names", act.CodeMalformed,
+			fmt.Sprintf("The name of its %s has %d bytes, and may have %d.", n.of, len(*n.name), maxName), "Use a shorter name."))
+		sum := sha256.Sum256([]byte(*n.name))
+		*n.name = words.Cut(*n.name, maxName-40) + "…" + hex.EncodeToString(sum[:16])
+	}
+}
+
 // defend refuses an act that reaches for what guards it.
 func (g *Guard) defend(a *act.Action, read *hazard.Reading) {
 	if g.cfg.Tampering == nil || slices.ContainsFunc(a.Refusals, func(r act.Reason) bool { return r.Code == act.CodeTampering }) {
 		return
 	}
 	a.Refusals = append(slices.Clip(a.Refusals), g.cfg.Tampering(a, read)...)
+}
+
+// lookNew notes that an act calls a tool that its agent has not used before. An act that is
+// judged again, since people have agreed, is looked at again.
+func (g *Guard) lookNew(ctx context.Context, a *act.Action) error {
+	const check = "tool.new"
+	a.Standing = slices.DeleteFunc(slices.Clone(a.Standing), func(v act.Violation) bool { return v.Check == check })
+	if g.cfg.Used != nil {
+		if used, err := g.cfg.Used(ctx, a); err != nil || used {
+			return err
+		}
+	}
+	a.Standing = append(a.Standing, act.Violation{Check: check, Message: fmt.Sprintf("The agent has not used the tool %q before.", words.Cut(a.Resource, 100))})
+	return nil
 }
 
 // askModel notes what a model says of a call, or that it says nothing.

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -354,7 +355,10 @@ func (g *Guard) RegisterPasskey(ctx context.Context, by act.Principal, q *NewPas
 	if err != nil {
 		return nil, err
 	}
-	defer g.passkeys.Lock("of " + by.Name)() // of many at once no more are taken than there is room for
+	defer g.passkeys.Lock("of all")() // of many at once no more are taken than there is room for
+	if err := g.onesOwn(ctx, by, key); err != nil {
+		return nil, err
+	}
 	all, err := g.Passkeys(ctx, by.Name)
 	if err != nil {
 		return nil, err
@@ -371,6 +375,18 @@ func (g *Guard) RegisterPasskey(ctx context.Context, by act.Principal, q *NewPas
 		}
 		return g.notePasskey("register", by, p, ""), nil
 	})
+}
+
+// onesOwn refuses a key that is another person's passkey already: one authenticator would
+// count as two people (WebAuthn, section 7.1).
+func (g *Guard) onesOwn(ctx context.Context, by act.Principal, key *passkey.Key) error {
+	all, err := g.Passkeys(ctx, "")
+	for _, p := range all {
+		if p.State != PasskeyRevoked && (bytes.Equal(p.Key.ID, key.ID) || bytes.Equal(p.Key.Public, key.Public)) && !approval.SamePerson(by, act.Principal{Name: p.Principal, Person: p.Person}) {
+			return fmt.Errorf("%w: it is somebody else's passkey", passkey.ErrRefused)
+		}
+	}
+	return err
 }
 
 // notePasskey is the record of what was done with a passkey: it has the public key, so that
@@ -404,11 +420,13 @@ func (g *Guard) ConfirmPasskey(ctx context.Context, id string, by act.Principal,
 		case p.State != PasskeyWaits || g.cfg.Now().After(p.Created.Add(passkeyWaits)):
 			return nil, nil, fmt.Errorf("%w: it is %s", approval.ErrEnded, p.State)
 		}
+		if err := g.onesOwn(ctx, act.Principal{Name: p.Principal, Person: p.Person}, &p.Key); err != nil { // another node may have taken it at the same time
+			return nil, nil, err
+		}
 		var also []*Item
 		signed := ""
 		if !owner {
-			holder := act.Principal{Name: p.Principal, Person: p.Person}.Holder()
-			if by.Name == p.Principal || by.Holder() == holder {
+			if approval.SamePerson(by, act.Principal{Name: p.Principal, Person: p.Person}) {
 				return nil, nil, ErrSelf
 			}
 			_, text, used, err := g.prove(ctx, by, proof, was, about("confirm", by.Name, p.ID))

@@ -53,6 +53,27 @@ func TestTamperingEnded(t *testing.T) {
 			}
 		}
 	}
+	for _, code := range []string{
+		"import os\nos.kill(-1, 9)", "import os\nos.killpg(1, 9)", "import os, signal\nos.kill(-1, signal.SIGTERM)", "import psutil\nfor p in psutil.process_iter():\n    if p.name() == 're' + 'eve': p.terminate()", "import psutil\n[p.kill() for p in psutil.process_iter() if 're' + 'eve' in p.name()]",
+		"import os\nfor d in os.listdir('/proc'):\n    if d.isdigit(): os.kill(int(d), 15)", "import psutil\nfor c in psutil.net_connections():\n    if c.laddr.port == 8000 + 181: psutil.Process(c.pid).kill()",
+	} {
+		if len(g.Tampering(call(home+"/src/proj", "run_python", "code", code), nil)) == 0 {
+			t.Errorf("passes: %s", code)
+		}
+	}
+	for _, code := range []string{"process.kill(-1, 'SIGKILL')", "const fs = require('fs'); for (const d of fs.readdirSync('/proc')) try { if (fs.readFileSync(`/proc/${d}/comm`, 'utf8').includes('re' + 'eve')) process.kill(+d) } catch {}"} {
+		if len(g.Tampering(call(home+"/src/proj", "run_javascript", "code", code), nil)) == 0 {
+			t.Errorf("passes: %s", code)
+		}
+	}
+	for _, code := range []string{
+		"import os, subprocess\np = subprocess.Popen(['node', 'server.js'])\nos.kill(p.pid, 15)", "import psutil\nfor c in psutil.Process().children(recursive=True): c.terminate()", "import psutil\nfor p in psutil.process_iter():\n    if p.name() == 'node': p.terminate()", "import os\nos.kill(12345, 0)",
+		"import psutil\nfor c in psutil.net_connections():\n    if c.laddr.port == 3000: psutil.Process(c.pid).kill()",
+	} {
+		if r := g.Tampering(call(home+"/src/proj", "run_python", "code", code), nil); len(r) > 0 {
+			t.Errorf("stopped: %s: %s", code, r[0].Message)
+		}
+	}
 	for _, c := range []string{
 		"kill $(pgrep -f 'vite serve')", "kill -STOP $(pgrep -f 'npm run dev')", "pgrep -f 'node server' | xargs kill", "kill %1", "kill $!", "npx kill-port 3000", "kill-port 5173 8080", "npx fkill-cli :3000", "npx serve -p 8181x",
 		"Stop-Process -Name node -Force", "Get-Process node | Stop-Process", "taskkill /F /IM node.exe", "Stop-Service docker", "Get-Process reeve", "tasklist /FI \"IMAGENAME eq reeve.exe\"", "Get-Service reeve", "sc query reeve", "net start",

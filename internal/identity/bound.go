@@ -27,6 +27,11 @@ func confirmationOf(claims map[string]any) (c confirmation, err error) {
 	}
 	c.there = true
 	said, _ := claim.(map[string]any)
+	for name := range said { // a second way may be of another key, or one that the issuer relies on
+		if name != "jkt" && name != "x5t#S256" {
+			return c, refused(nil, "The token is bound in a way that cannot be checked here.")
+		}
+	}
 	for name, at := range map[string]*string{"jkt": &c.key, "x5t#S256": &c.certificate} {
 		value, there := said[name]
 		if !there {

@@ -35,7 +35,7 @@ func delegation(claims map[string]any, issuer, subject string) (name string, d *
 		if said.Actors, err = actors(first, issuer); err != nil {
 			return "", nil, err
 		}
-		if !mayAct(claims["may_act"], first) {
+		if allowed, there := claims["may_act"]; there && !mayAct(allowed, first) {
 			return "", nil, refused(nil, "The token says who may act for its subject, and is of another actor.")
 		}
 		said.OnBehalfOf = name
@@ -88,7 +88,7 @@ func actors(claim any, issuer string) (names []string, err error) {
 	for claim != nil {
 		of, ok := claim.(map[string]any)
 		subject, also := subjectOf(of)
-		if !ok || !also {
+		if !ok || !also || !plain(subject) {
 			return nil, refused(nil, "The token names an actor without a subject, or with one that cannot be recorded.")
 		}
 		by, other := issuer, false
@@ -99,7 +99,7 @@ func actors(claim any, issuer string) (names []string, err error) {
 			by = issuer
 		}
 		// Behind a # the name's subject begins: one of another issuer would read like this one's.
-		if !printable(by) || strings.Contains(by, actsFor) || by != issuer && strings.Contains(by, "#") {
+		if by == "" && issuer != "" || !plain(by) || strings.Contains(by, actsFor) || by != issuer && strings.Contains(by, "#") {
 			return nil, refused(nil, "The token names an actor of an issuer that cannot be recorded.")
 		}
 		if len(names) == maxActors {
@@ -118,12 +118,8 @@ func actors(claim any, issuer string) (names []string, err error) {
 }
 
 // mayAct reports whether an actor is the one that a token says may act (RFC 8693, section
-// 4.4): all that identifies the one stands in the other, too. Where the token says nothing
-// of it, that was for its issuer to know.
+// 4.4): all that identifies the one stands in the other, too.
 func mayAct(allowed, actor any) bool {
-	if allowed == nil {
-		return true
-	}
 	want, ok := allowed.(map[string]any)
 	is, also := actor.(map[string]any)
 	if !ok || !also || want["sub"] == nil {

@@ -105,7 +105,10 @@ func TestThreat15Delegation(t *testing.T) {
 		`,"act":{"sub":"mailbot"},"may_act":{"sub":"planner"}`, `,"act":{"sub":"mailbot"},"may_act":{}`, `,"act":{"sub":"mailbot"},"may_act":"mailbot"`,
 		`,"act":{"sub":"mailbot"},"may_act":{"sub":"mailbot","iss":"https://other"}`, `,"act":{"sub":"mailbot","iss":"https://login"},"may_act":{"iss":"https://login"}`,
 		`,"act":{"sub":"mailbot"},"may_act":{"sub":["mailbot"]}`, `,"act":{"sub":"mailbot"},"may_act":[{"sub":"mailbot"}]`,
+		`,"act":{"sub":"mailbot"},"may_act":null`,
 		// Names that could be another's.
+		`,"act":{"sub":"mailbot","iss":""}`, `,"act":{"sub":" mailbot"}`, `,"act":{"sub":"mailbot "}`, `,"act":{"sub":"mail\u200bbot"}`, `,"act":{"sub":"mailbot\u00ad"}`,
+		`,"act":{"sub":"mail\u00a0bot"}`, `,"act":{"sub":"mailbot","iss":"https://other\u2060"}`, `,"act":{"sub":"mailbot","act":{"sub":"a\ufe0f"}}`, `,"act":{"sub":"\u3164"}`,
 		`,"act":{"sub":"mailbot?for=bob"}`, `,"act":{"sub":"mailbot","iss":"https://x?for=y"}`, `,"act":{"sub":"bot","iss":"https://login#mail"}`,
 		`,"client_id":""`, `,"client_id":7`, `,"client_id":"a","azp":"b"`, `,"azp":["a"]`, `,"azp":"a\u0000"`,
 		`,"scope":7`, `,"scope":["a b"]`, `,"scope":[""]`, `,"scope":[7]`, `,"scope":"a","scp":["b"]`, `,"scope":"a\u0007"`,
@@ -155,6 +158,30 @@ func TestThreat15DelegationSigned(t *testing.T) {
 	for _, claims := range []string{claims(`,"act":{"sub":"mailbot"},"act":{"sub":"other"}`), claims(`,"act":{"sub":"mailbot","sub":"other"}`)} {
 		if _, err := auth.Check(request("Bearer " + is.token(t, "HS256", `{"alg":"HS256"}`, claims, secret))); err == nil {
 			t.Errorf("%s is taken", claims)
+		}
+	}
+}
+
+// TestThreat15Kinds: what an issuer signs for another purpose is no access token.
+func TestThreat15Kinds(t *testing.T) {
+	secret := []byte(strings.Repeat("s", 32))
+	auth, err := New(Config{JWT: &JWT{Secret: secret, Audience: "reeve", Elsewhere: []string{"acme"}, Now: func() time.Time { return start }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := newIssuer(t)
+	for typ, taken := range map[string]bool{
+		``: true, `,"typ":"JWT"`: true, `,"typ":"jwt"`: true, `,"typ":"at+jwt"`: true, `,"typ":"application/at+JWT"`: true,
+		`,"typ":"dpop+jwt"`: false, `,"typ":"logout+jwt"`: false, `,"typ":"secevent+jwt"`: false, `,"typ":"kb+jwt"`: false, `,"typ":7`: false, `,"typ":null`: false, `,"typ":""`: false, `,"typ":"at+jwt "`: false,
+	} {
+		if _, err := auth.Check(request("Bearer " + is.token(t, "HS256", `{"alg":"HS256"`+typ+`}`, claims(``), secret))); (err == nil) != taken {
+			t.Errorf("%s: %v", typ, err)
+		}
+	}
+	// Nor is somebody of an organization that has its own node somebody here.
+	for more, taken := range map[string]bool{`,"organization":"birch"`: true, `,"organization":"acme"`: false, `,"organization":["ACME"],"role":"admin"`: false} {
+		if _, err := auth.Check(request("Bearer " + is.token(t, "HS256", `{"alg":"HS256"}`, claims(more), secret))); (err == nil) != taken {
+			t.Errorf("%s: %v", more, err)
 		}
 	}
 }

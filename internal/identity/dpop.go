@@ -52,6 +52,7 @@ type proofs struct {
 	nonceKey []byte // nil where proofs need no nonce
 
 	mu           sync.Mutex
+	begun        time.Time // what was made before it may have been sent to the program that ran then
 	since        time.Time // when recent began
 	recent, past map[[32]byte]struct{}
 	byKey        map[string]int // proofs of each key in recent
@@ -59,7 +60,7 @@ type proofs struct {
 }
 
 func newProofs(now func() time.Time, leeway time.Duration, nonce bool) *proofs {
-	p := &proofs{now: now, leeway: leeway, recent: map[[32]byte]struct{}{}, byKey: map[string]int{}, byWho: map[string]int{}}
+	p := &proofs{now: now, begun: now(), leeway: leeway, recent: map[[32]byte]struct{}{}, byKey: map[string]int{}, byWho: map[string]int{}}
 	p.parser = jwt.NewParser(jwt.WithValidMethods(proofAlgs), jwt.WithLeeway(leeway), jwt.WithTimeFunc(now), jwt.WithStrictDecoding())
 	if nonce {
 		p.nonceKey = make([]byte, 32)
@@ -119,6 +120,11 @@ func (p *proofs) check(r *http.Request, who, token, thumbprint string, own func(
 	now := p.now()
 	if err != nil || made == nil || now.Sub(made.Time) > proofAge+p.leeway || made.Sub(now) > p.leeway {
 		return badProof(err, "The DPoP proof is not of this moment (iat).")
+	}
+	// Times are in whole seconds: one of the second in which the node began may be older.
+	// One with a nonce of ours is not.
+	if p.nonceKey == nil && made.Unix() <= p.begun.Unix() {
+		return badProof(nil, "The DPoP proof was made before the node began. Make a new one for each request.")
 	}
 	id, _ := claims["jti"].(string)
 	if id == "" || len(id) > longestJTI {

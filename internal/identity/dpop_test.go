@@ -32,7 +32,7 @@ type bound struct {
 
 func newBound(t testing.TB, change func(*JWT)) *bound {
 	t.Helper()
-	b := &bound{now: start, is: newIssuer(t)}
+	b := &bound{now: start.Add(-2 * time.Minute), is: newIssuer(t)}
 	cfg := JWT{Secret: bindSecret, Audience: "reeve", Leeway: 30 * time.Second, Now: func() time.Time { return b.now }}
 	if change != nil {
 		change(&cfg)
@@ -41,6 +41,7 @@ func newBound(t testing.TB, change func(*JWT)) *bound {
 	if b.Authenticator, err = New(Config{Anonymous: UntilFirstKey, JWT: &cfg}); err != nil {
 		t.Fatal(err)
 	}
+	b.now = start
 	return b
 }
 
@@ -191,7 +192,9 @@ func TestThreat15BoundTokens(t *testing.T) {
 			t.Errorf("%s: %v %s", name, err, code)
 		}
 	}
-	for _, cnf := range []string{`null`, `"x"`, `{}`, `{"jwk":{}}`, `{"kid":"x"}`, `{"jkt":7}`, `{"jkt":""}`, `{"jkt":"AAAA"}`, `{"x5t#S256":"zz"}`, `{"jkt":"` + strings.Repeat("A", 42) + `="}`, `[]`} {
+	// Beside what is known, too: the issuer relies on all of it.
+	thumb := `"jkt":"` + printOf(t, key) + `"`
+	for _, cnf := range []string{`{` + thumb + `,"osc":1}`, `{` + thumb + `,"kid":"x"}`, `{` + thumb + `,"jwk":{}}`, `{` + thumb + `,"x5t#s256":"zz"}`, `{` + thumb + `,"JKT":"x"}`, `null`, `"x"`, `{}`, `{"jwk":{}}`, `{"kid":"x"}`, `{"jkt":7}`, `{"jkt":""}`, `{"jkt":"AAAA"}`, `{"x5t#S256":"zz"}`, `{"jkt":"` + strings.Repeat("A", 42) + `="}`, `[]`} {
 		token := b.token(t, `,"cnf":`+cnf)
 		for _, scheme := range []string{"Bearer", "DPoP"} {
 			if _, err := b.CheckAt(sending(scheme, token, proof(t, key, token, start, nil)), atNode); err == nil {
@@ -274,6 +277,30 @@ func TestThreat15BoundTokens(t *testing.T) {
 	b.now = start
 	if _, err := b.Check(sending("DPoP", token, proof(t, key, token, start, nil))); err == nil {
 		t.Error("a proof for any address is taken")
+	}
+}
+
+// TestThreat15ProofsBeforeTheBeginning: a proof that the program before this one may have seen
+// is not taken, and one that was made since is.
+func TestThreat15ProofsBeforeTheBeginning(t *testing.T) {
+	b := newBound(t, nil)
+	_, key, _ := ed25519.GenerateKey(rand.Reader)
+	token := b.token(t, `,"cnf":{"jkt":"`+printOf(t, key)+`"}`)
+	begun := start.Add(-2 * time.Minute)
+	for after, taken := range map[time.Duration]bool{-30 * time.Second: false, -time.Second: false, 0: false, time.Second: true, 20 * time.Second: true} {
+		b.now = begun.Add(21 * time.Second)
+		if _, err := b.CheckAt(sending("DPoP", token, proof(t, key, token, begun.Add(after), nil)), atNode); (err == nil) != taken {
+			t.Errorf("made %v after the beginning: %v", after, err)
+		}
+	}
+}
+
+// TestThreat15WeakProofKey: the neutral point of the curve checks what nobody has signed.
+func TestThreat15WeakProofKey(t *testing.T) {
+	for _, x := range [][]byte{append([]byte{1}, make([]byte, 31)...), make([]byte, 32)} {
+		if _, _, err := proofKey(map[string]any{"typ": "dpop+jwt", "alg": "EdDSA", "jwk": map[string]any{"kty": "OKP", "crv": "Ed25519", "x": b64(x)}}); err == nil {
+			t.Errorf("%x is a proof's key", x)
+		}
 	}
 }
 

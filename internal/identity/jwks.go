@@ -3,7 +3,6 @@ package identity
 import (
 	"context"
 	"crypto/ecdsa"
-	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rsa"
 	"encoding/base64"
@@ -19,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"reeve.example/reeve/internal/pubkey"
 
 	"github.com/go-json-experiment/json"
 )
@@ -227,10 +228,11 @@ func (k *jwk) public() (alg string, key any, err error) {
 		return "ES256", key, err
 	case "OKP Ed25519":
 		x, err := base64.RawURLEncoding.DecodeString(k.X)
-		if err == nil && len(x) != ed25519.PublicKeySize {
-			err = errors.New("x is not 32 bytes long")
+		if err != nil {
+			return "EdDSA", nil, err
 		}
-		return "EdDSA", ed25519.PublicKey(x), err
+		key, err = pubkey.Ed25519(x)
+		return "EdDSA", key, err
 	}
 	return "", nil, nil
 }

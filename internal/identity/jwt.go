@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,9 @@ type JWT struct {
 	OrganizationClaim string
 	// Organization is the one whose tokens alone are taken; empty for those of all.
 	Organization string
+	// Elsewhere are the organizations that have a node of their own beside this one: who is
+	// of one of them is nobody here.
+	Elsewhere []string
 	// PersonClaim is the claim that says who holds the token, in the word by which API keys
 	// say it; empty where none does. Nobody may be able to choose its value themselves.
 	PersonClaim string
@@ -106,6 +110,14 @@ func (t *tokens) verify(ctx context.Context, text string) (c *Credential, bound 
 		if _, critical := token.Header["crit"]; critical { // RFC 7515, section 4.1.11
 			return nil, errors.New("the token has critical headers, and none is understood")
 		}
+		// A proof, a logout token or an event can have the claims of a token, and be signed by
+		// the same issuer for another purpose (RFC 8725, section 3.11).
+		if typ, said := token.Header["typ"]; said {
+			text, _ := typ.(string)
+			if kind := strings.TrimPrefix(strings.ToLower(text), "application/"); kind != "jwt" && kind != "at+jwt" {
+				return nil, errors.New("the token's typ is of another kind")
+			}
+		}
 		if t.jwks == nil {
 			return t.cfg.Secret, nil
 		}
@@ -148,6 +160,9 @@ func (cfg JWT) Holder(claims map[string]any) (by act.Principal, role Role, err e
 		return by, "", refused(nil, "The token names several organizations, or one that cannot be recorded.")
 	}
 	if cfg.Organization != "" && organization != cfg.Organization {
+		return by, "", refused(nil, elsewhere)
+	}
+	if slices.ContainsFunc(cfg.Elsewhere, func(o string) bool { return strings.EqualFold(o, organization) }) {
 		return by, "", refused(nil, elsewhere)
 	}
 	person := ""

@@ -10,8 +10,10 @@ import (
 	"math/big"
 	"strings"
 	"time"
+	"unicode"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/lazyregexp"
 )
 
@@ -175,6 +177,12 @@ func (ring *keyRing) holder(hash [32]byte) (act.Principal, Role, error) {
 		return act.Principal{}, "", refused(fmt.Errorf("%s is revoked", h.principal.Name), "The API key has been revoked.")
 	}
 	return h.principal, h.role, nil
+}
+
+// plain reports whether a name that others must tell from its like has nothing in it that is
+// not seen: a twin of an actor would be none of a rule's names, and look like it in records.
+func plain(s string) bool {
+	return printable(s) && s == canon.Visible(s) && s == strings.TrimSpace(s) && !strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && unicode.IsSpace(r) })
 }
 
 // printable reports whether a name from outside can stand in records and logs.

@@ -24,6 +24,8 @@ import (
 	"net"
 	"net/url"
 
+	"reeve.example/reeve/internal/pubkey"
+
 	"github.com/go-json-experiment/json"
 )
 
@@ -100,6 +102,7 @@ const (
 	userPresent  = 1 << 0
 	userVerified = 1 << 2
 	canBeSynced  = 1 << 3
+	isSynced     = 1 << 4
 	hasKey       = 1 << 6
 	hasMore      = 1 << 7
 )
@@ -125,6 +128,9 @@ func (s Site) Make(m *Made, challenge []byte) (*Key, error) {
 	public, err := publicOf(m.Public)
 	if err != nil {
 		return nil, err
+	}
+	if !endsAfterKey(rest[length:], data.flags&hasMore != 0) {
+		return nil, refuse("the authenticator's data go on where they should end")
 	}
 	for _, part := range public.parts {
 		if !bytes.Contains(rest[length:], part) {
@@ -211,10 +217,68 @@ func (s Site) authenticator(data []byte) (d said, err error) {
 		return d, refuse("it is for another site")
 	case d.flags&userPresent == 0 || d.flags&userVerified == 0:
 		return d, refuse("the authenticator has not verified who is there, by a finger, a face or a code")
+	case d.flags&isSynced != 0 && d.flags&canBeSynced == 0:
+		return d, refuse("the authenticator has copied a key of which it says that it cannot be")
 	case d.flags&(hasKey|hasMore) == 0 && len(d.rest) > 0:
 		return d, refuse("the authenticator's data go on where they should end")
 	}
 	return d, nil
+}
+
+// endsAfterKey reports whether data are one key as authenticators write them, a map in CBOR
+// (RFC 8949), and what extensions say, another one, if they say something.
+func endsAfterKey(data []byte, more bool) bool {
+	data, ok := behindItem(data, 0)
+	if ok && more {
+		data, ok = behindItem(data, 0)
+	}
+	return ok && len(data) == 0
+}
+
+// behindItem is what stands behind one item of CBOR, of a length that is said. Authenticators
+// write no others (CTAP 2.1, section 8).
+func behindItem(data []byte, depth int) (rest []byte, ok bool) {
+	const deepest = 8
+	if len(data) == 0 || depth > deepest {
+		return nil, false
+	}
+	kind, small := data[0]>>5, data[0]&31
+	data = data[1:]
+	n := uint64(small)
+	if small >= 24 {
+		size := 1 << (small - 24)
+		if small > 27 || len(data) < size {
+			return nil, false
+		}
+		n = 0
+		for _, b := range data[:size] {
+			n = n<<8 | uint64(b)
+		}
+		data = data[size:]
+	}
+	switch kind {
+	case 2, 3: // bytes, text
+		if n > uint64(len(data)) {
+			return nil, false
+		}
+		return data[n:], true
+	case 4, 5, 6: // list, map, tag
+		if n > uint64(len(data)) { // each is a byte at least
+			return nil, false
+		}
+		switch kind {
+		case 5:
+			n *= 2
+		case 6:
+			n = 1
+		}
+		for range n {
+			if data, ok = behindItem(data, depth+1); !ok {
+				return nil, false
+			}
+		}
+	}
+	return data, true
 }
 
 // public is a public key of a kind that is taken.
@@ -243,6 +307,9 @@ func publicOf(der []byte) (p public, err error) {
 			return ecdsa.VerifyASN1(k, sum[:], signature)
 		}
 	case ed25519.PublicKey:
+		if k, err = pubkey.Ed25519(k); err != nil {
+			return p, refuse("%v", err)
+		}
 		p.parts = [][]byte{k}
 		p.verify = func(message, signature []byte) bool { return ed25519.Verify(k, message, signature) }
 	case *rsa.PublicKey:

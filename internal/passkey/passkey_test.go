@@ -132,6 +132,58 @@ func TestThreat17PasskeyForged(t *testing.T) {
 }
 
 // TestKinds: the kinds of keys that browsers make are taken, and no others.
+// TestThreat17PasskeyForm: what an authenticator says of a new key ends where it says, and is
+// no key of which others know signatures.
+func TestThreat17PasskeyForm(t *testing.T) {
+	s := site(t, "https://reeve.example")
+	d := passkeytest.New(s)
+	const flags = 32
+	weak, err := x509.MarshalPKIXPublicKey(ed25519.PublicKey(append([]byte{1}, make([]byte, 31)...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(m *passkey.Made){
+		"something behind it":              func(m *passkey.Made) { m.Authenticator = append(m.Authenticator, "trailing"...) },
+		"a map behind it that is not said": func(m *passkey.Made) { m.Authenticator = append(m.Authenticator, 0xa0) },
+		"extensions that are not there":    func(m *passkey.Made) { m.Authenticator[flags] |= 1 << 7 },
+		"something behind extensions": func(m *passkey.Made) {
+			m.Authenticator[flags] |= 1 << 7
+			m.Authenticator = append(m.Authenticator, 0xa0, 0xa0)
+		},
+		"copied, and cannot be": func(m *passkey.Made) { m.Authenticator[flags] |= 1 << 4 },
+		"cut off":               func(m *passkey.Made) { m.Authenticator = m.Authenticator[:len(m.Authenticator)-1] },
+		"deep": func(m *passkey.Made) {
+			m.Authenticator = append(m.Authenticator[:37+16+2+len(m.ID)], bytes.Repeat([]byte{0x81}, 3000)...)
+		},
+		"long": func(m *passkey.Made) {
+			m.Authenticator = append(m.Authenticator[:37+16+2+len(m.ID)], 0xbb, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
+		},
+		"the neutral point": func(m *passkey.Made) {
+			m.Public = weak
+			m.Authenticator = append(append(m.Authenticator[:37+16+2+len(m.ID)], 0xa1, 0x20, 0x58, 32, 1), make([]byte, 31)...)
+		},
+	} {
+		made := d.Make(challenge)
+		change(&made)
+		if _, err := s.Make(&made, challenge); err == nil {
+			t.Errorf("%s: it is taken", name)
+		}
+	}
+	for name, change := range map[string]func(m *passkey.Made){
+		"extensions": func(m *passkey.Made) {
+			m.Authenticator[flags] |= 1 << 7
+			m.Authenticator = append(m.Authenticator, 0xa1, 0x61, 'a', 0xf5)
+		},
+		"copied": func(m *passkey.Made) { m.Authenticator[flags] |= 1<<3 | 1<<4 },
+	} {
+		made := d.Make(challenge)
+		change(&made)
+		if _, err := s.Make(&made, challenge); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestKinds(t *testing.T) {
 	s := site(t, "https://reeve.example")
 	_, ed, _ := ed25519.GenerateKey(rand.Reader)
@@ -157,7 +209,10 @@ func TestKinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made.Public, made.Authenticator = der, append(made.Authenticator, tt.inside...)
+		// An authenticator writes the key's numbers into a map.
+		before := 37 + 16 + 2 + len(made.ID)
+		made.Public, made.Authenticator = der, append(made.Authenticator[:before:before], 0xa1, 0x20, 0x59, byte(len(tt.inside)>>8), byte(len(tt.inside)))
+		made.Authenticator = append(made.Authenticator, tt.inside...)
 		key, err := s.Make(&made, challenge)
 		if (err == nil) != tt.want {
 			t.Errorf("%s: %v", name, err)

@@ -42,6 +42,9 @@ const (
 	goes    use = iota // the place matters, not what is there
 	runs               // what is there matters
 	program            // a program, looked for where the system looks
+	works              // a folder that something works in, as where it is itself
+	commit             // a branch or tag of Git's
+	modules            // a folder whose names hide those of a language's own modules
 )
 
 // Bounds of what is looked at.
@@ -127,7 +130,7 @@ func (m *Aim) labels(a *act.Action, d *act.Decision, tainted bool) {
 	if tainted {
 		m.Labels = append(m.Labels, "tainted")
 	}
-	for _, f := range hazard.Assess(a.Canonical, a.Content).Findings {
+	for _, f := range hazard.Read(a).Assess(hazard.Default()).Findings {
 		m.Labels = append(m.Labels, "hazard "+f.Code)
 		if f.Code == "command.not_understood" || f.Code == "text.bounds" {
 			m.once("it cannot be read whole")
@@ -201,9 +204,12 @@ var readsProgram = map[string]bool{
 // told.
 var impliedFiles = map[string][]string{
 	"make": {"Makefile", "makefile", "GNUmakefile"}, "gmake": {"Makefile", "makefile", "GNUmakefile"},
+	"gradlew": {"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradle.properties", "gradle/wrapper/gradle-wrapper.properties"},
+	"mvnw":    {"pom.xml", ".mvn/extensions.xml", ".mvn/maven.config", ".mvn/jvm.config", ".mvn/wrapper/maven-wrapper.properties"},
+	"go":      {"go.mod", "go.work"}, "ansible": {"ansible.cfg"}, "ansible-playbook": {"ansible.cfg"}, "deno": {"deno.json", "deno.jsonc"}, "composer": {"composer.json"},
 	"npm": nodeFiles, "npx": nodeFiles, "pnpm": nodeFiles, "yarn": nodeFiles, "bun": nodeFiles,
 	"just": {"justfile", "Justfile", ".justfile"}, "task": {"Taskfile.yml", "Taskfile.yaml"},
-	"rake": {"Rakefile", "rakefile"}, "gradle": {"build.gradle", "build.gradle.kts", "settings.gradle"}, "mvn": {"pom.xml"},
+	"rake": {"Rakefile", "rakefile"}, "gradle": {"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradle.properties"}, "mvn": {"pom.xml", ".mvn/extensions.xml", ".mvn/maven.config", ".mvn/jvm.config"},
 	"cargo": {"Cargo.toml", "build.rs", ".cargo/config.toml"}, "poetry": pythonFiles, "uv": pythonFiles, "twine": {".pypirc"}, "tox": {"tox.ini"},
 	"docker": composeFiles, "docker-compose": composeFiles, "podman": composeFiles,
 	"goreleaser": {".goreleaser.yaml", ".goreleaser.yml"}, "fastlane": {"Fastfile", "fastlane/Fastfile"}, "gem": {"Gemfile"}, "bundle": {"Gemfile"},
@@ -222,9 +228,9 @@ func gitFiles() []string {
 }
 
 var (
-	nodeFiles    = []string{"package.json", ".npmrc", ".yarnrc", ".yarnrc.yml"}
+	nodeFiles    = []string{"package.json", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "pnpm-workspace.yaml", "bunfig.toml"}
 	pythonFiles  = []string{"pyproject.toml", "setup.py"}
-	composeFiles = []string{"compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml", "compose.override.yaml", "docker-compose.override.yml", "Dockerfile"}
+	composeFiles = []string{"compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml", "compose.override.yaml", "docker-compose.override.yml", "Dockerfile", ".env"}
 )
 
 // command notes what one command of an act runs.
@@ -267,9 +273,13 @@ func (m *Aim) command(c *hazard.Command) {
 		m.name(c.Name, program)
 	}
 	script := false
-	for _, w := range c.Words {
+	for i, w := range c.Words {
 		for _, file := range filesIn(w) {
-			in(file, runs)
+			use := runs
+			if i > 0 && worksIn[c.Words[i-1]] || base == "cd" || base == "pushd" || strings.HasPrefix(w, "-") && worksIn[strings.SplitN(w, "=", 2)[0]] {
+				use = works
+			}
+			in(file, use)
 			script = script || !strings.HasPrefix(w, "-")
 		}
 	}
@@ -282,6 +292,12 @@ func (m *Aim) command(c *hazard.Command) {
 				in("node_modules/.bin/"+w, runs)
 			}
 		}
+	}
+	if strings.HasPrefix(base, "python") || strings.HasPrefix(base, "pypy") {
+		m.pythonModules(c.Words, in)
+	}
+	if base == "git" {
+		m.commits(c.Words)
 	}
 	if impliedFiles[base] != nil {
 		m.implied(base, c.Words, in)
@@ -314,11 +330,159 @@ func (m *Aim) implied(base string, words []string, in func(string, use)) {
 		}
 	}
 	for _, file := range impliedFiles[base] {
-		in(file, runs)
+		use := runs
+		if file == ".git" { // changes with all that Git does; what of it is obeyed stands in the list
+			use = works
+		}
+		in(file, use)
 		for _, dir := range folders {
-			in(dir+"/"+file, runs)
+			in(dir+"/"+file, use)
 		}
 	}
+}
+
+// worksIn are the options behind which a folder stands that something works in. Such a folder
+// is as the one that it is called in: what it holds may change.
+var worksIn = map[string]bool{"-C": true, "--prefix": true, "--cwd": true, "--directory": true, "--chdir": true, "-chdir": true, "--project-directory": true, "--workdir": true}
+
+// pythonModules notes the modules that Python runs by name, and those that it would find before
+// its own: beside a script, or where it is called.
+func (m *Aim) pythonModules(words []string, in func(string, use)) {
+	for i, w := range words {
+		name, glued := strings.CutPrefix(w, "-m")
+		if glued && name == "" && i+1 < len(words) {
+			name = words[i+1]
+		}
+		if glued && name != "" {
+			file := strings.ReplaceAll(name, ".", "/")
+			in(file+".py", runs)
+			in(file, runs)
+			in(".", modules)
+			return
+		}
+		if !strings.HasPrefix(w, "-") {
+			in(path.Dir(w), modules)
+			return
+		}
+	}
+}
+
+// moduleNames is a digest of the names by which Python finds modules in a folder.
+func moduleNames(dir string) string {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) > maxEntries {
+		return "unknown"
+	}
+	h := sha256.New()
+	for _, e := range entries {
+		inside := e.IsDir() || e.Type()&os.ModeSymlink != 0
+		if inside {
+			_, err := os.Stat(filepath.Join(dir, e.Name(), "__init__.py"))
+			inside = err == nil
+		}
+		if ext := filepath.Ext(e.Name()); inside || ext == ".py" || ext == ".so" || ext == ".pyc" || ext == ".pyd" {
+			fmt.Fprintf(h, "%d %s\n", len(e.Name()), e.Name())
+		}
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// commits notes the branches and tags that a call of Git's names: others may have been put
+// there. The one that is checked out goes on while somebody works, and which one that is is
+// looked at with Git's files.
+func (m *Aim) commits(words []string) {
+	for _, w := range words {
+		switch w {
+		case "--all", "--mirror", "--tags", "--branches", "--follow-tags":
+			m.once("it takes every branch or tag that is there")
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(w, "+"), ":")
+		if name == "" || strings.HasPrefix(name, "-") || name == "HEAD" || len(name) > 256 {
+			continue
+		}
+		if strings.ContainsAny(name, "~^") || strings.Contains(name, "@{") {
+			m.once("it names a commit by how far it is from another")
+		}
+		m.name(strings.TrimPrefix(name, "refs/heads/"), commit)
+	}
+}
+
+// commitOf is what a branch or tag stands for; empty where there is none of that name, or it is
+// the branch that is checked out.
+func (m *Aim) commitOf(name string) string {
+	for dir := m.Folder; dir != "" && filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
+		git := filepath.Join(dir, ".git")
+		head, err := os.ReadFile(filepath.Join(git, "HEAD"))
+		if err != nil {
+			continue
+		}
+		if strings.TrimSpace(string(head)) == "ref: refs/heads/"+name {
+			return ""
+		}
+		packed, _ := readSome(filepath.Join(git, "packed-refs"))
+		for _, ref := range []string{"refs/heads/" + name, "refs/tags/" + name, "refs/remotes/" + name, name} {
+			if !filepath.IsLocal(ref) {
+				continue
+			}
+			if text, err := readSome(filepath.Join(git, ref)); err == nil && ref != name || err == nil && strings.HasPrefix(name, "refs/") {
+				return ref + " " + strings.TrimSpace(string(text))
+			}
+			for line := range bytes.Lines(packed) {
+				if sum, of, _ := strings.Cut(strings.TrimSpace(string(line)), " "); of == ref {
+					return ref + " " + sum
+				}
+			}
+		}
+		return ""
+	}
+	return ""
+}
+
+// readSome reads a file that is not too long to be looked at.
+func readSome(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
+		return nil, cmp.Or(err, os.ErrInvalid)
+	}
+	return os.ReadFile(name)
+}
+
+// maxEntries is how many files and folders of a folder that an act names are looked at.
+const maxEntries = 4096
+
+// tree is a digest of all that lies in a folder: names, modes, contents, and where links lead.
+func tree(dir string, left *int64) string {
+	h, entries := sha256.New(), 0
+	err := filepath.WalkDir(dir, func(at string, e os.DirEntry, err error) error {
+		if entries++; err != nil || entries > maxEntries {
+			return cmp.Or(err, os.ErrInvalid)
+		}
+		rel, err := filepath.Rel(dir, at)
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		what := ""
+		if !e.IsDir() { // also through a link: others follow it
+			if what = sum(at, left, false); what == unreadable || what == "folder" {
+				return os.ErrInvalid
+			}
+		}
+		fmt.Fprintf(h, "%d %s %s %s\n", len(rel), rel, info.Mode(), what)
+		if info.Mode()&os.ModeSymlink != 0 {
+			to, err := os.Readlink(at)
+			fmt.Fprintf(h, "%d %s\n", len(to), to)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return unreadable
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
 // filesIn are the files that a word may name: --file=x, -fx and @x do, too.
@@ -382,6 +546,13 @@ func (m *Aim) Look() *approval.Scope {
 		}
 		f := approval.File{Path: n.path}
 		switch at := m.at(n.path); {
+		case n.use == commit:
+			f.Path, f.Sum = "commit of "+n.path, m.commitOf(n.path)
+			if f.Sum == "" {
+				continue // no branch of that name
+			}
+		case n.use == modules:
+			f.Path, f.Sum = "modules in "+n.path, moduleNames(m.at(n.path))
 		case n.use == program:
 			found, err := exec.LookPath(n.path)
 			if err != nil {
@@ -393,8 +564,14 @@ func (m *Aim) Look() *approval.Scope {
 		case at == "":
 			f.Sum = "unknown"
 		default:
-			if f.Real = links.Resolve(at); n.use == runs {
+			f.Real = links.Resolve(at)
+			if n.use == runs {
 				f.Sum = sum(f.Real, &left, false)
+			}
+			if info, err := os.Stat(f.Real); err == nil && info.IsDir() && n.use != works {
+				if f.Sum = tree(f.Real, &left); f.Sum == unreadable {
+					m.once("a folder that it names is too large to be looked at, or cannot be: " + path.Base(n.path))
+				}
 			}
 		}
 		if f.Sum == unreadable {
