@@ -135,6 +135,7 @@ type Config struct {
 
 	ACS struct {
 		Keys []string `yaml:"keys" doc:"Keys that agents sign requests of ACS with, each LABEL=AGENT:env:NAME or LABEL=AGENT:file:PATH: the label that signatures name, and the name of the agent's credential, which its API key may bear as well. POST /acs is served where there is one."`
+		Ask  []string `yaml:"ask" doc:"Names of those agents that can show their user a question: where nobody in particular must agree to a call, they are answered ask instead of defer, and the agent's word that its user agreed counts."`
 	} `yaml:"acs"`
 
 	A2G struct {
@@ -735,7 +736,12 @@ func (c *Config) acsKeys() (keys []acs.Key, err error) {
 		if slices.ContainsFunc(keys, func(k acs.Key) bool { return k.Agent != agent && bytes.Equal(k.Secret, text) }) {
 			return nil, fmt.Errorf("acs.keys: the secret of %s is another agent's, too", label)
 		}
-		keys = append(keys, acs.Key{ID: label, Agent: agent, Secret: text})
+		keys = append(keys, acs.Key{ID: label, Agent: agent, Secret: text, Asks: slices.Contains(c.ACS.Ask, agent)})
+	}
+	for _, agent := range c.ACS.Ask {
+		if !slices.ContainsFunc(keys, func(k acs.Key) bool { return k.Agent == agent }) {
+			return nil, fmt.Errorf("acs.ask: no key of acs.keys is %s's", agent)
+		}
 	}
 	return keys, nil
 }

@@ -32,7 +32,15 @@ const session = "6b1f2c9e-4d7a-4e3b-8a51-9c0d2e7f1a36"
 
 const law = `version: 1
 default: allow
+acts:
+  - {name: payment, tools: [pay], control: [to]}
+labels:
+  - {tools: [contacts], label: own}
 rules:
+  - {name: strangers, acts: payment, when: '!action.control.all(v, v.origin() in ["user", "own"])', effect: deny}
+  - {name: writes, tools: [records.write], effect: escalate, reason: A person writes.}
+  - {name: budget, tools: [budgeted], when: 'session.calls >= 3', effect: deny}
+  - {name: two-agree, tools: [launch], effect: escalate, approval: {approvers: ["user:boss"]}, reason: The boss launches.}
   - {name: no-wiping, tools: ["*wipe*"], effect: deny, reason: Nobody wipes., instead: Archive it.}
   - {name: no-rm, on: call, when: 'text.contains("rm -rf /")', effect: deny}
   - {name: released, tools: [deploy], effect: escalate, reason: A person releases.}
@@ -283,28 +291,8 @@ func TestUnresolved(t *testing.T) {
 	a.ask("steps/toolCallRequest", toolCall("ls", "{}"))
 	for ref, want := range map[string]bool{"00000000-0000-4000-8000-000000000002": false, "00000000-0000-4000-8000-000000000077": true} {
 		got := a.ask("steps/toolCallResult", `{"tool":{"name":"ls"},"exit_status":"success","outputs":[{"value":"a"}],"request_id_ref":"`+ref+`"}`)
-		var ours struct {
-			Result struct {
-				Data struct {
-					Reeve struct {
-						ID string `json:"decision_id"`
-					}
-				} `json:"policy_data"`
-			}
-		}
-		if err := json.Unmarshal(got.raw, &ours); err != nil {
-			t.Fatal(err)
-		}
-		at, err := act.ParsePosition(ours.Result.Data.Reeve.ID)
-		if err != nil {
-			t.Fatalf("%v: %s", err, got.raw)
-		}
-		beside, err := ledger.ReadOpening(t.Context(), g.store, at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if noted := bytes.Contains(beside.Links, []byte("request_id_ref_unresolved")) || bytes.Contains(beside.Reasons, []byte("request_id_ref_unresolved")); noted != want {
-			t.Errorf("%s: noted %v: %s", ref, noted, beside.Links)
+		if noted := g.noted(t, got); noted != want {
+			t.Errorf("%s: noted %v", ref, noted)
 		}
 	}
 }
@@ -317,7 +305,7 @@ func TestHello(t *testing.T) {
 		t.Errorf("before the handshake: %s", got)
 	}
 	first := a.ask("handshake/hello", helloFor(`["steps/userMessage","steps/nonsense","protocols/A2A/x"]`))
-	if r := first.Result; !slices.Equal(r.Methods, []string{"steps/userMessage"}) || !slices.Equal(r.Profiles, []string{"acs-core"}) || r.OnFailure != "deny" || r.Skew != 300000 {
+	if r := first.Result; !slices.Equal(r.Methods, []string{"steps/userMessage"}) || !slices.Equal(r.Profiles, []string{"acs-core", "acs-audit"}) || r.OnFailure != "deny" || r.Skew != 300000 {
 		t.Errorf("%s", first.raw)
 	}
 	if got := a.ask("steps/sessionStart", `{}`); got.said() != "-32003" || got.Error.Data["method"] != "steps/sessionStart" {
@@ -584,6 +572,174 @@ func TestDefer(t *testing.T) {
 	}
 	if got := a.ask("steps/toolCallRequest", call).Result.Decision; got != "defer" {
 		t.Errorf("once more: %s", got)
+	}
+}
+
+// TestAsk: an agent that can show its user a question is answered ask where nobody in
+// particular must agree, and what its user agreed to is known of the call's result. All else
+// waits as before.
+func TestAsk(t *testing.T) {
+	asking := keyA
+	asking.Asks = true
+	g := open(t, t.TempDir(), asking)
+	a := g.agent()
+	a.hello()
+	call := toolCall("deploy", `{"app":{"value":"web"}}`)
+	first := a.ask("steps/toolCallRequest", call, meta("user_context", map[string]any{"user_id": "ada"}))
+	if first.said() != "ask approval_required released" || strings.Contains(string(first.raw), "defer_details") {
+		t.Fatalf("%s", first.raw)
+	}
+	var asked struct {
+		Result struct {
+			Details struct {
+				Approver    struct{ Type, ID string }
+				Question    string
+				Seconds     int    `json:"timeout_seconds"`
+				Disposition string `json:"timeout_disposition"`
+			} `json:"ask_details"`
+		}
+	}
+	if err := json.Unmarshal(first.raw, &asked); err != nil {
+		t.Fatal(err)
+	}
+	if d := asked.Result.Details; d.Approver.Type != "human" || d.Approver.ID != "ada" || !strings.Contains(d.Question, "A person releases.") || d.Seconds < 60 || d.Disposition != "deny" {
+		t.Errorf("%s", first.raw)
+	}
+	result := func(tool, ref string) string {
+		return fmt.Sprintf(`{"tool":{"name":%q},"exit_status":"success","outputs":[{"value":"done"}],"request_id_ref":%q}`, tool, ref)
+	}
+	if got := a.ask("steps/toolCallResult", result("deploy", "00000000-0000-4000-8000-000000000002")).Result.Decision; got != "allow" {
+		t.Errorf("the result: %s", got)
+	}
+	list, _, _, err := g.guard.Approvals(t.Context(), false, true, "", 0)
+	if err != nil || len(list) != 1 || list[0].State != "dialogue" {
+		t.Errorf("what was held: %+v, %v", list, err)
+	}
+	for payload, want := range map[string]string{
+		call:                     "ask", // each call is asked about
+		toolCall("launch", `{}`): "defer",
+	} {
+		if got := a.ask("steps/toolCallRequest", payload).Result.Decision; got != want {
+			t.Errorf("%s: %s", payload, got)
+		}
+	}
+	if got := a.ask("protocols/MCP/tools/call", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"deploy","arguments":{}}}`).Result.Decision; got != "defer" {
+		t.Errorf("by MCP: %s", got)
+	}
+	b := open(t, t.TempDir(), keyA).agent() // whose agent shows nothing
+	b.hello()
+	if got := b.ask("steps/toolCallRequest", call).Result.Decision; got != "defer" {
+		t.Errorf("of another agent: %s", got)
+	}
+}
+
+// TestProvenance: what an agent says of where a value comes from lowers what is thought of
+// it, and raises nothing.
+func TestProvenance(t *testing.T) {
+	said := func(value, provenance string) string {
+		return fmt.Sprintf(`{"type":"text","value":%q,"provenance":%s}`, value, provenance)
+	}
+	const user, external = `{"provenance_id":"p1","origin":"user_input"}`, `{"provenance_id":"p2","origin":"external"}`
+	message := func(parts ...string) [2]string {
+		return [2]string{"steps/userMessage", `{"content":[` + strings.Join(parts, ",") + `]}`}
+	}
+	result := func(tool, provenance string) [2]string {
+		return [2]string{"steps/toolCallResult", fmt.Sprintf(`{"tool":{"name":%q},"exit_status":"success","outputs":[%s]}`, tool, said("account DE111", provenance))}
+	}
+	for name, c := range map[string]struct {
+		before [][2]string
+		of     string // what is said of the argument
+		want   string
+	}{
+		"the user's":                      {[][2]string{message(said("pay DE111", user))}, "", "allow"},
+		"the user's, and nothing said":    {[][2]string{message(`{"type":"text","value":"pay DE111"}`)}, "", "allow"},
+		"in another part":                 {[][2]string{message(said("pay DE222", user), said("pay DE111", external))}, "", "deny"},
+		"beside another part":             {[][2]string{message(said("pay DE111", user), said("pay DE222", external))}, "", "allow"},
+		"an agent's":                      {[][2]string{message(said("pay DE111", `{"origin":"agent_generated"}`))}, "", "deny"},
+		"of no known origin":              {[][2]string{message(said("pay DE111", `{"origin":"heaven"}`))}, "", "deny"},
+		"the user's, untrusted":           {[][2]string{message(said("pay DE111", `{"origin":"user_input","trust":"untrusted"}`))}, "", "deny"},
+		"a tool's":                        {[][2]string{result("mail", `{"origin":"tool_output"}`)}, "", "deny"},
+		"a tool's that says trusted":      {[][2]string{result("mail", `{"origin":"user_input","trust":"trusted"}`)}, "", "deny"},
+		"one's own source":                {[][2]string{result("contacts", `{"origin":"tool_output","trust":"untrusted"}`)}, "", "allow"},
+		"another's by one's own source":   {[][2]string{result("contacts", external)}, "", "deny"},
+		"the user's, out of a result":     {[][2]string{message(said("pay DE111", user))}, `,"provenance":{"origin":"retrieved"}`, "deny"},
+		"the user's, put by the model":    {[][2]string{message(said("pay DE111", user))}, `,"provenance":{"origin":"agent_generated"}`, "allow"},
+		"nobody's, said to be the user's": {nil, `,"provenance":{"origin":"user_input","trust":"trusted"}`, "deny"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := open(t, t.TempDir(), keyA).agent()
+			a.hello()
+			for _, step := range c.before {
+				if step[0] == "steps/toolCallResult" { // of a tool that was called
+					for _, tool := range []string{"mail", "contacts"} {
+						if strings.Contains(step[1], tool) {
+							a.ask("steps/toolCallRequest", toolCall(tool, "{}"))
+						}
+					}
+				}
+				if got := a.ask(step[0], step[1]); got.Result.Decision != "allow" {
+					t.Fatalf("%s", got.raw)
+				}
+			}
+			if got := a.ask("steps/toolCallRequest", toolCall("pay", `{"to":{"value":"DE111"`+c.of+`}}`)); got.Result.Decision != c.want {
+				t.Errorf("%s", got.raw)
+			}
+		})
+	}
+}
+
+// TestIntent: a strict intent bounds a session to its tools, and does not change.
+func TestIntent(t *testing.T) {
+	a := open(t, t.TempDir(), keyA).agent()
+	a.hello()
+	intent := func(parsed, origin string) string {
+		return `{"trigger_type":"system","intent":{"parsed":` + parsed + `,"parser_provenance":{"origin":"` + origin + `"},"scope_mode":"strict"}}`
+	}
+	for _, c := range []struct{ method, payload, want string }{
+		{"steps/sessionStart", intent(`["ls"]`, "tool_output"), "deny intent_unfounded"},
+		{"steps/toolCallRequest", toolCall("cat", "{}"), "allow default"},
+		{"steps/sessionStart", intent(`["ls",{"tool":"git","operation":"read"}]`, "user_input"), "allow default"},
+		{"steps/toolCallRequest", toolCall("ls", "{}"), "allow default"},
+		{"steps/toolCallRequest", toolCall("cat", "{}"), "deny intent_mismatch"},
+		{"protocols/MCP/tools/call", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"cat","arguments":{}}}`, "deny intent_mismatch"},
+		{"steps/toolCallRequest", toolCall("git", "{}"), "deny intent_mismatch"},
+		{"steps/toolCallRequest", `{"tool":{"name":"git"},"arguments":{},"operation":"read"}`, "allow default"},
+		{"steps/agentTrigger", intent(`["ls","cat"]`, "user_input"), "deny intent_fixed"},
+		{"steps/sessionStart", intent(`["ls",{"tool":"git","operation":"read"}]`, "user_input"), "allow default"},
+		{"steps/toolCallRequest", toolCall("cat", "{}"), "deny intent_mismatch"},
+	} {
+		if got := a.ask(c.method, c.payload).said(); got != c.want {
+			t.Errorf("%s %s: %s, not %s", c.method, c.payload, got, c.want)
+		}
+	}
+}
+
+// TestAdapters: what the adapters of the standard's repository need of an answer to their
+// handshake: the terms in its payload, a time to wait of ten seconds at most, and sessions of
+// agents that claim no profile.
+func TestAdapters(t *testing.T) {
+	a := open(t, t.TempDir(), keyA).agent()
+	got := a.ask("handshake/hello", `{"acs_versions_supported":["0.1.0"],"methods_implemented":["steps/toolCallRequest"],"transports_supported":["http"],"max_payload_size_bytes":1000000,"provenance_producer":"none","wrapped_protocols":[],"profiles_supported":[],"signature_algorithms_supported":["HMAC-SHA256"]}`)
+	terms, err := json.Marshal(got.Result.Payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hello struct {
+		Version, Transport string
+		Methods            []string `json:"methods_evaluated"`
+		Timeout            struct {
+			Default int `json:"default_ms"`
+		} `json:"timeout_config"`
+		OnFailure string `json:"on_decision_failure"`
+	}
+	if err := json.Unmarshal(terms, &hello); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Result.Profiles) != 0 || len(hello.Methods) != 1 || hello.Timeout.Default > 10_000 || hello.Timeout.Default == 0 || hello.OnFailure != "deny" {
+		t.Errorf("%s", got.raw)
+	}
+	if got := a.ask("steps/toolCallRequest", toolCall("Bash", `{"command":{"value":"ls"}}`), meta("codex_session_id", "thr_1"), meta("cwd", "/srv/x")); got.Result.Decision != "allow" {
+		t.Errorf("%s", got.raw)
 	}
 }
 

@@ -1,6 +1,7 @@
 package acs
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,23 +41,31 @@ func (s *Server) refusal(r *request, why act.Reason) []byte {
 	return add(b, "reason_codes", rawjson.AppendStrings(nil, []string{why.Code}))
 }
 
-// decided is the answer to a step that was decided and recorded.
-func (s *Server) decided(r *request, a *act.Action, d *act.Decision, modified []byte, e *Entry) []byte {
+// decided is the answer to a step that was decided and recorded. That it says something else
+// than the policy, since there is no way to do as that says, is recorded before it is said.
+func (s *Server) decided(ctx context.Context, r *request, a *act.Action, d *act.Decision, modified []byte, e *Entry) ([]byte, error) {
 	effect, codes, why := d.Effect, wording.Each(d, wording.Code), wording.Message(d)
 	var changes []byte
 	if effect == act.Modify {
 		changes = modifications(a, d, modified)
 	}
+	substituted := ""
 	switch {
 	case r.Method == "steps/postCompact" && effect != act.Allow && changes == nil:
 		effect, changes = act.Modify, removedSummary // nobody can deny what is so, but it need not be read
 	case effect == act.Modify && (changes == nil || unchanged[r.Method]):
-		effect, codes = act.Deny, append(codes, "modify_unsupported")
+		effect, substituted = act.Deny, "modify_unsupported"
 		why += " It could pass in a changed form only, and this step has none."
 	case effect == act.Escalate && !a.IsCall():
-		effect, codes = act.Deny, append([]string{"approval_required"}, codes...)
+		effect, codes, substituted = act.Deny, append([]string{"approval_required"}, codes...), "approver_unavailable"
 	case effect == act.Escalate:
 		codes = append([]string{"approval_required"}, codes...)
+	}
+	if substituted != "" {
+		codes = append(codes, substituted)
+		if err := s.cfg.Guard.Write(ctx, s.note(r, "acs.substituted", substituted)); err != nil {
+			return nil, err
+		}
 	}
 	if effect != act.Allow { // that nothing else forbids it is no reason then
 		codes = slices.DeleteFunc(codes, func(code string) bool { return code == "default" })
@@ -64,6 +73,9 @@ func (s *Server) decided(r *request, a *act.Action, d *act.Decision, modified []
 	word := effect.String()
 	if effect == act.Escalate {
 		word = "defer"
+	}
+	if effect == act.Escalate && asks(r, a, d) {
+		word = "ask"
 	}
 	b := s.begin(r, word)
 	if effect != act.Allow {
@@ -77,11 +89,14 @@ func (s *Server) decided(r *request, a *act.Action, d *act.Decision, modified []
 	if changes != nil && effect == act.Modify {
 		b = add(b, "modifications", changes)
 	}
-	if effect == act.Escalate {
+	switch word {
+	case "defer":
 		b = add(b, "defer_details", deferral(d, s.cfg.Guard.Now()))
+	case "ask":
+		b = add(b, "ask_details", question(r, d, why, s.cfg.Guard.Now()))
 	}
 	b = add(b, "chain_hash", rawjson.Quote(e.Head()))
-	return add(b, "policy_data", add([]byte("{}"), "reeve", ours(d, e)))
+	return add(b, "policy_data", add([]byte("{}"), "reeve", ours(d, e))), nil
 }
 
 func unique(list []string) (once []string) {
@@ -118,6 +133,25 @@ func deferral(d *act.Decision, now time.Time) []byte {
 	b := []byte(`{"reason":"pending_dependency","resolution_method":"human_approval","resolution_timeout_ms":`)
 	b = strconv.AppendInt(b, wait.Milliseconds(), 10)
 	return append(b, `,"timeout_decision":"deny"}`...)
+}
+
+// asks reports whether the agent's own user is asked: the agent can show them what is asked,
+// and nobody in particular must agree.
+func asks(r *request, a *act.Action, d *act.Decision) bool {
+	return r.key.Asks && a.Kind == act.ToolCall && d.Approval != nil && d.Approval.Dialogue
+}
+
+// question is what the agent shows its user. The standard has no message by which the answer
+// comes back: the call's result tells that it was yes.
+func question(r *request, d *act.Decision, why string, now time.Time) []byte {
+	who := r.meta.Get("user_context").Get("user_id").Text()
+	if who == "" {
+		who = r.key.Agent
+	}
+	b := add([]byte("{}"), "approver", add([]byte(`{"type":"human"}`), "id", rawjson.Quote(who)))
+	b = add(b, "question", rawjson.Quote(why))
+	b = add(b, "timeout_seconds", strconv.AppendInt(nil, int64(max(1, d.Approval.Expires.Sub(now)/time.Second)), 10))
+	return add(b, "timeout_disposition", []byte(`"deny"`))
 }
 
 // ours is what reeve says beside the standard's members.

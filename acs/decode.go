@@ -77,14 +77,14 @@ func decode(r *jsonrpc.Request) (*act.Action, *params.Fault) {
 		for _, result := range d.p.Get("results").Elems() {
 			d.a.Retrieved = append(d.a.Retrieved, result.Get("source_id").Text())
 		}
-		d.values("results")
+		d.values("results", "retrieved")
 	case "memoryContextRetrieval":
 		d.a.Kind = act.MemoryRetrieve
-		d.values("results")
+		d.values("results", "retrieved")
 	case "memoryStore":
 		d.a.Kind = act.MemoryStore
 		at := payload + "/content/value"
-		d.texts.AddAll(d.p.Get("content").Get("value"), act.Leaf{Pointer: at, Item: at}, nil)
+		d.texts.AddAll(d.p.Get("content").Get("value"), act.Leaf{Pointer: at, Item: at, Foreign: foreign(d.p.Get("content"), "agent_generated")}, nil)
 		d.texts.AddOthers(d.p.Get("content"), act.Leaf{Pointer: payload + "/content"}, "value")
 		d.rest("content")
 	case "toolCallRequest":
@@ -92,7 +92,7 @@ func decode(r *jsonrpc.Request) (*act.Action, *params.Fault) {
 	case "toolCallResult":
 		d.a.Kind, d.a.Answers = act.ToolResult, d.p.Get("request_id_ref").Text()
 		d.a.Failed = !d.p.Get("exit_status").Is("success")
-		d.values("outputs")
+		d.values("outputs", "tool_output")
 	default:
 		d.event()
 	}
@@ -128,9 +128,13 @@ func (d *decoder) event() {
 // message reads the parts of a message.
 func (d *decoder) message(kind act.Kind) {
 	d.a.Kind = kind
+	from := "user_input"
+	if kind == act.MessageAgent {
+		from = "agent_generated"
+	}
 	for i, part := range d.p.Get("content").Elems() {
 		item := content.Index(payload+"/content", i)
-		leaf := act.Leaf{Pointer: item + "/value", Item: item}
+		leaf := act.Leaf{Pointer: item + "/value", Item: item, Foreign: foreign(part, from)}
 		if v := part.Get("value"); v.Kind() == rawjson.String && !part.Get("type").Is("text") {
 			d.texts.AddFile(v, "", leaf)
 		} else {
@@ -145,11 +149,31 @@ func (d *decoder) message(kind act.Kind) {
 	d.rest(known...)
 }
 
+// foreign reports whether the agent says by a value's provenance that somebody else wrote it.
+// channel is where such values come from by their nature: of those it says no more than the
+// method does, and the policy's labels know the source. What is said lowers trust and never
+// raises it; an origin that is not known is nobody's.
+func foreign(holder rawjson.Value, channel string) bool {
+	p := holder.Get("provenance")
+	if p.Kind() != rawjson.Object {
+		return false
+	}
+	lowered := p.Get("trust").Is("untrusted") || p.Get("trust").Is("unknown")
+	switch origin := p.Get("origin").Text(); origin {
+	case "user_input", "system":
+		return lowered
+	case "agent_generated": // which the agent says has the least trust of what it was made of
+		return lowered || channel == "user_input"
+	default:
+		return origin != channel
+	}
+}
+
 // values reads a list of objects with values, each of which is one item.
-func (d *decoder) values(name string) {
+func (d *decoder) values(name, channel string) {
 	for i, v := range d.p.Get(name).Elems() {
 		item := content.Index(payload+"/"+name, i)
-		d.texts.AddAll(v.Get("value"), act.Leaf{Pointer: item + "/value", Item: item + "/value"}, nil)
+		d.texts.AddAll(v.Get("value"), act.Leaf{Pointer: item + "/value", Item: item + "/value", Foreign: foreign(v, channel)}, nil)
 		d.texts.AddOthers(v, act.Leaf{Pointer: item}, "value")
 	}
 	d.rest(name)
@@ -175,7 +199,7 @@ func (d *decoder) call() *params.Fault {
 		}
 		d.texts.AddName(name, act.Leaf{Pointer: payload + "/arguments", Arg: name})
 		d.a.Arguments = append(d.a.Arguments, act.Argument{Name: name, Value: v.Raw(), Pointer: at + "/value"})
-		d.texts.AddAll(v, act.Leaf{Pointer: at + "/value", Arg: name}, nil)
+		d.texts.AddAll(v, act.Leaf{Pointer: at + "/value", Arg: name, Foreign: foreign(wrapped, "agent_generated")}, nil)
 		d.texts.AddOthers(wrapped, act.Leaf{Pointer: at}, "value")
 		values = append(values, argument{name, v})
 	}

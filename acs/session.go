@@ -45,6 +45,8 @@ type sessionState struct {
 	Ended   bool           `json:"ended,omitzero"`
 	// Calls are the tools' calls that were let through, and whose results are awaited.
 	Calls []pending `json:"calls,omitzero"`
+	// Intent is what the user wants of the session, where it binds; nil for no bounds.
+	Intent *intent `json:"intent,omitzero"`
 	// Deferred is how often a step of the session was put off until people have answered.
 	Deferred int       `json:"deferred,omitzero"`
 	At       time.Time `json:"at"`
@@ -53,6 +55,8 @@ type sessionState struct {
 type pending struct {
 	ID   string `json:"id"`
 	Tool string `json:"tool"`
+	// Approval is what the agent's user was asked about the call; empty where they were not.
+	Approval string `json:"approval,omitzero"`
 }
 
 // maxSessions is how many sessions of one agent are remembered at once.
@@ -185,6 +189,14 @@ func (s *Server) step(ctx context.Context, r *request) ([]byte, *jsonrpc.Error, 
 		if err := s.answers(ctx, r, a, state); err != nil {
 			return nil, nil, err
 		}
+		for _, p := range state.Calls {
+			if p.ID == a.Answers {
+				a.Dialogue = p.Approval
+			}
+		}
+	}
+	if why := state.within(r, a); why != nil {
+		a.Refusals = append(a.Refusals, *why)
 	}
 	state.Head, state.At = entry.Head(), s.cfg.Guard.Now()
 	if told[r.Method] && len(a.Refusals) == 0 {
@@ -197,7 +209,7 @@ func (s *Server) step(ctx context.Context, r *request) ([]byte, *jsonrpc.Error, 
 	}
 	d, modified, err := s.cfg.Guard.DecideWith(ctx, a, guard.With{Items: func(ruling *guard.Ruling) ([]*guard.Item, error) {
 		next := *state
-		next.note(a, ruling.Effect)
+		next.note(r, a, ruling.Decision)
 		if err := s.sessions.Fill(&next, item); err != nil {
 			return nil, err
 		}
@@ -217,7 +229,8 @@ func (s *Server) step(ctx context.Context, r *request) ([]byte, *jsonrpc.Error, 
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.decided(r, a, &d, modified, entry), nil, nil
+	b, err := s.decided(ctx, r, a, &d, modified, entry)
+	return b, nil, err
 }
 
 // tell takes what is so already, and that nobody can deny. Its texts are read as all are, and
@@ -231,7 +244,8 @@ func (s *Server) tell(ctx context.Context, r *request, a *act.Action, state *ses
 		if err != nil {
 			return nil, nil, err
 		}
-		return s.decided(r, a, &d, modified, entry), nil, nil
+		b, err := s.decided(ctx, r, a, &d, modified, entry)
+		return b, nil, err
 	}
 	if err := s.sessions.Fill(state, item); err != nil {
 		return nil, nil, err
@@ -252,14 +266,72 @@ func (s *Server) note(r *request, kind, why string) *guard.Note {
 	return &guard.Note{Kind: kind, Door: "acs", By: r.by(), Details: details, Request: r.Body}
 }
 
+// An intent bounds a session to what its user wants: no other tool is called in it.
+type intent struct {
+	Hash string   `json:"hash"`
+	May  []wanted `json:"may"`
+}
+
+// wanted is a tool that the user wants used; an empty operation stands for all of it.
+type wanted struct {
+	Tool      string `json:"tool"`
+	Operation string `json:"operation,omitzero"`
+}
+
+// maxWanted is how many tools an intent names at most.
+const maxWanted = 1024
+
+// within takes the session's intent in where a step brings one, and is why the step is
+// refused by it. An intent stands once it is there: whatever an agent reads, it does not grow.
+func (t *sessionState) within(r *request, a *act.Action) *act.Reason {
+	p := r.Params.Get("payload")
+	if said := p.Get("intent"); said.Get("parsed").Exists() && (r.Method == "steps/sessionStart" || r.Method == "steps/agentTrigger") {
+		sum := sha256.Sum256(said.AppendCanonical(nil))
+		hash := hex.EncodeToString(sum[:])
+		switch {
+		case t.Intent != nil && t.Intent.Hash == hash:
+		case t.Intent != nil:
+			why := act.Final("acs", "intent_fixed", "The session has an intent already, which does not change.", "Begin another session.")
+			return &why
+		case !said.Get("parser_provenance").Get("origin").Is("user_input"):
+			why := act.Final("acs", "intent_unfounded", "An intent is read from what the user says, and this one is not said to be.", "Say where it was read from (parser_provenance).")
+			return &why
+		case said.Get("scope_mode").Is("strict"):
+			next := &intent{Hash: hash}
+			for _, v := range said.Get("parsed").Elems() {
+				one := wanted{v.Text(), ""}
+				if v.Kind() == rawjson.Object {
+					one = wanted{v.Get("tool").Text(), v.Get("operation").Text()}
+				}
+				if one.Tool != "" && len(one.Tool) <= 256 && len(next.May) < maxWanted {
+					next.May = append(next.May, one)
+				}
+			}
+			t.Intent = next
+		}
+	}
+	if t.Intent == nil || !a.IsCall() || slices.ContainsFunc(t.Intent.May, func(w wanted) bool {
+		return w.Tool == a.Resource && (w.Operation == "" || p.Get("operation").Is(w.Operation))
+	}) {
+		return nil
+	}
+	why := act.Final("acs", "intent_mismatch", "The intent of this session does not have this tool.", "Keep to what the user wants, or begin a session in which they want this.")
+	return &why
+}
+
 // note remembers a call that was let through until its result, and forgets it then.
-func (t *sessionState) note(a *act.Action, effect act.Effect) {
+// So is one that the agent's user is asked about: that they agreed its result tells.
+func (t *sessionState) note(r *request, a *act.Action, d *act.Decision) {
+	effect, call := d.Effect, pending{ID: a.ID, Tool: a.Resource}
 	if effect == act.Escalate {
 		t.Deferred++
+		if asks(r, a, d) {
+			effect, call.Approval = act.Allow, d.Approval.ID
+		}
 	}
 	switch {
 	case a.Kind == act.ToolCall && effect >= act.Modify:
-		t.Calls = append(slices.Clone(t.Calls), pending{a.ID, a.Resource})
+		t.Calls = append(slices.Clone(t.Calls), call)
 		t.Calls = t.Calls[max(0, len(t.Calls)-maxPending):]
 	case a.Kind == act.ToolResult:
 		t.Calls = slices.DeleteFunc(slices.Clone(t.Calls), func(p pending) bool { return p.ID == a.Answers })
@@ -313,8 +385,8 @@ func (s *Server) mayLoad(ctx context.Context, r *request, a *act.Action) error {
 	return err
 }
 
-// offered are the profiles that are kept to.
-var offered = []string{"acs-core"}
+// offered are the profiles that are kept to: an agent has those of them that it names.
+var offered = []string{"acs-core", "acs-audit", "acs-inspect", "acs-inspect-dynamic"}
 
 // negotiated reports whether a method is one that was agreed to. A wrapped protocol may be
 // named as a whole.
@@ -350,7 +422,7 @@ func (s *Server) hello(ctx context.Context, r *request, state *sessionState, ite
 		case state.Hello != said:
 			return nil, fault(SessionRefused, "This session was begun on other terms."), nil
 		}
-		return slices.Clone(state.Terms), nil, s.cfg.Guard.Write(ctx, s.note(r, "acs.hello", "again"), used...)
+		return terms(state), nil, s.cfg.Guard.Write(ctx, s.note(r, "acs.hello", "again"), used...)
 	}
 	has := func(name string, words ...string) bool {
 		for v := range p.Get(name).Strings() {
@@ -373,8 +445,8 @@ func (s *Server) hello(ctx context.Context, r *request, state *sessionState, ite
 		return nil, with(fault(UnsupportedVersion, "None of these versions is spoken here."), "supported_versions", []byte(`["`+Version+`"]`)), nil
 	case !has("transports_supported", transport):
 		return nil, fault(SessionRefused, "This guardian is asked by http or https."), nil
-	case p.Get("profiles_supported").Exists() && !has("profiles_supported", "acs-core"):
-		return nil, fault(SessionRefused, "A session has the profile acs-core at least."), nil
+	case p.Get("profiles_supported").Len() > 0 && !has("profiles_supported", "acs-core"):
+		return nil, fault(SessionRefused, "Other profiles stand upon acs-core, which is not among these."), nil
 	}
 	t := &sessionState{
 		Session: r.session, Key: r.key.ID, Agent: r.meta.Get("agent_id").Text(), Owner: r.by().Name, Hello: said, At: s.cfg.Guard.Now(), Methods: []string{},
@@ -384,7 +456,11 @@ func (s *Server) hello(ctx context.Context, r *request, state *sessionState, ite
 			t.Methods = append(t.Methods, name)
 		}
 	}
-	t.Terms = serverHello(t.Methods, transport)
+	profiles := offered[:1] // of an agent that does not say
+	if p.Get("profiles_supported").Exists() {
+		profiles = slices.DeleteFunc(slices.Clone(offered), func(name string) bool { return !has("profiles_supported", name) })
+	}
+	t.Terms = serverHello(t.Methods, profiles, transport)
 	if err := s.sessions.Fill(t, item); err != nil {
 		return nil, nil, err
 	}
@@ -393,16 +469,26 @@ func (s *Server) hello(ctx context.Context, r *request, state *sessionState, ite
 	if _, full := errors.AsType[*guard.QuotaError](err); full {
 		return nil, fault(SessionRefused, "This agent has begun too many sessions within a week."), nil
 	}
-	return slices.Clone(t.Terms), nil, err
+	return terms(t), nil, err
 }
+
+// terms are those of a session as its agent is told them: in the result, as the standard has
+// it, and once more in its payload, where the adapters of its repository look for them.
+func terms(t *sessionState) []byte { return add(slices.Clone(t.Terms), "payload", t.Terms) }
+
+// Timeout is for how long an agent should wait for an answer. Some take no more than this.
+const Timeout = 10 * time.Second
 
 // serverHello are the terms: what is not among the methods is not asked about, and what
 // cannot be decided must not happen.
-func serverHello(methods []string, transport string) jsontext.Value {
+func serverHello(methods, profiles []string, transport string) jsontext.Value {
 	b := []byte(`{"negotiated_version":"` + Version + `","methods_evaluated":`)
 	b = rawjson.AppendStrings(b, methods)
-	b = append(b, `,"selected_transport":"`+transport+`","signature_algorithms_supported":["`+Algorithm+`"],"timeout_config":{"default_ms":30000},"skew_window_ms":`...)
+	b = append(b, `,"selected_transport":"`+transport+`","signature_algorithms_supported":["`+Algorithm+`"],"timeout_config":{"default_ms":`...)
+	b = strconv.AppendInt(b, Timeout.Milliseconds(), 10)
+	b = append(b, `},"skew_window_ms":`...)
 	b = strconv.AppendInt(b, Skew.Milliseconds(), 10)
-	b = append(b, `,"on_decision_failure":"deny","approver_types_supported":["human"],"policy_requires_provenance":false,"profiles_accepted":`...)
-	return append(rawjson.AppendStrings(b, offered), '}')
+	b = append(b, `,"on_decision_failure":"deny","approver_types_supported":["human"],"policy_requires_provenance":false`...)
+	b = append(b, `,"agbom_serializations_supported":["cyclonedx-1.6","spdx-3.0","swid"],"profiles_accepted":`...)
+	return append(rawjson.AppendStrings(b, profiles), '}')
 }

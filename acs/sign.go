@@ -29,6 +29,8 @@ type Key struct {
 	ID     string // the label that signatures name
 	Agent  string // the name of the credential: the same agent's API key may bear it, too
 	Secret []byte
+	// Asks says that the agent shows its user what is asked, and goes on as they answer.
+	Asks bool
 }
 
 // ErrUnsigned: there is no signature, or none that holds.

@@ -97,7 +97,7 @@ var helloTable = params.Table{Name: "ClientHello", Fields: []params.Field{
 	{Name: "transports_supported", Flags: params.List | params.Some, Most: 16},
 	words("provenance_producer", 0, "deterministic", "none"),
 	{Name: "profiles_supported", Flags: params.Optional | params.List, Max: 256, Most: 64},
-	{Name: "wrapped_protocols", Flags: params.Optional | params.List, Most: 64, Table: &params.Table{Name: "wrapped protocol", Fields: []params.Field{filled("protocol"), filled("version")}}},
+	{Name: "wrapped_protocols", Type: params.Anything, Flags: params.Optional}, // as the methods say it once more
 	{Name: "max_payload_size_bytes", Type: params.Integer, Flags: params.Optional},
 }}
 
@@ -138,7 +138,7 @@ var steps = map[string]*params.Table{
 	"skillLoad":   {Name: "skillLoad", Fields: []params.Field{filled("skill_id"), digest, filled("load_trigger"), {Name: "load_path", Type: params.Anything}}},
 	"skillUnload": {Name: "skillUnload", Fields: []params.Field{filled("skill_id")}},
 	"turnEnd":     {Name: "turnEnd", Fields: []params.Field{filled("turn_id"), words("outcome", 0, "completed", "deferred", "error", "interrupted", "denied_at_start")}},
-	"sessionEnd":  {Name: "sessionEnd", Fields: []params.Field{words("reason", 0, "completed", "cancelled", "error", "timeout")}},
+	"sessionEnd":  {Name: "sessionEnd", Fields: []params.Field{filled("reason")}}, // in any word: agents have their own
 }
 
 var digest = params.Field{Name: "digest", Table: &params.Table{Name: "digest", Fields: []params.Field{filled("algorithm"), filled("value")}}}
