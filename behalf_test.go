@@ -197,20 +197,41 @@ func TestThreat15DelegateTasks(t *testing.T) {
     effect: deny
     on: call
     when: action.principal.on_behalf_of == "jwt:https://login#bob" && "jwt:https://login#mailbot" in action.principal.actors
+  - name: cleo-delegates-reading
+    effect: deny
+    on: call
+    when: |
+      action.principal.on_behalf_of == "jwt:https://login#cleo" &&
+      action.principal.scopes == ["mail.read"] && action.principal.client == "mail" &&
+      action.principal.organization == "acme" && "jwt:https://login#planner" in action.principal.actors
+  - name: dora-by-a-client
+    effect: deny
+    on: call
+    when: action.principal.name == "jwt:https://login#dora" && action.principal.client == "mail" && "mail.send" in action.principal.scopes
   - name: all
     effect: allow
 `)
 	if err := n.begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for who, rule := range map[string]string{"alice": "all", "bob": "bob-delegates-nothing"} {
-		status, answer := says(s, tokenOf(`"sub":"`+who+`","act":{"sub":"mailbot"}`), "/flow",
+	for who, tt := range map[string]struct{ token, rule string }{
+		"alice": {`"act":{"sub":"mailbot"}`, "all"},
+		"bob":   {`"act":{"sub":"mailbot"}`, "bob-delegates-nothing"},
+		"cleo":  {`"act":{"sub":"mailbot","act":{"sub":"planner"}},"azp":"mail","scope":"mail.read","organization":"acme"`, "cleo-delegates-reading"},
+		"dora":  {`"azp":"mail","scope":"mail.send calendar"`, "dora-by-a-client"}, // for herself, by a client
+	} {
+		rule := tt.rule
+		status, answer := says(s, tokenOf(`"sub":"`+who+`",`+tt.token), "/flow",
 			`{"jsonrpc":"2.0","id":1,"method":"tasks.execute","params":{"tasks":[{"name":"n","schemas":{"method":"system_info_executor"},"inputs":{"resource":"cpu"}}]}}`)
 		if status != 200 || strings.Contains(answer, `"error":{`) {
 			t.Fatalf("%d %s", status, answer)
 		}
 		for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-			found, err := ledger.Search(t.Context(), n.store, ledger.Query{Behalf: who, Kind: string(act.TaskStart)})
+			q := ledger.Query{Behalf: who, Kind: string(act.TaskStart)}
+			if who == "dora" {
+				q.Behalf, q.Principal = "", "jwt:https://login#dora"
+			}
+			found, err := ledger.Search(t.Context(), n.store, q)
 			if err != nil || time.Now().After(end) {
 				t.Fatalf("%s: no start is recorded: %v", who, err)
 			}

@@ -14,8 +14,12 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/bom"
+	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
+	"reeve.example/reeve/internal/policy"
+	"reeve.example/reeve/internal/replay"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
@@ -191,5 +195,86 @@ func TestBOMOfOthers(t *testing.T) {
 	}
 	if lines := strings.Join(shown(billOf(t, n, "lend-1", "?principal=anonymous")), "\n"); strings.Contains(lines, "exfiltrate") || !strings.Contains(lines, "tool read") {
 		t.Errorf("what another did is in it:\n%s", lines)
+	}
+}
+
+// TestNewTool: a tool that an agent never used is held where a rule asks for that, until
+// somebody has agreed to its use. Neither naming it, nor asking again, nor another's use of it,
+// nor a name that nobody has seen makes it known; and once it was let through it is.
+func TestNewTool(t *testing.T) {
+	folder := t.TempDir()
+	put := func(text string) *policy.Set {
+		t.Helper()
+		set, err := policy.Load(policy.File{Name: "p.yaml", Data: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return set
+	}
+	const open, held = "version: 1\ndefault: allow\nrules: [{name: all, effect: allow}]\n", "version: 1\ndefault: allow\nrules: [{name: new-tools, on: call, check: tool.new, effect: escalate}]\n"
+	write(t, filepath.Join(folder, "policy.yaml"), open)
+	n := openNode(t, "policy", filepath.Join(folder, "policy.yaml"))
+	const names = `{"id":"read","name":"Read","type":"function","arguments":null,"outputs":null},{"id":"wipe","name":"Wipe","type":"function","arguments":null,"outputs":null}`
+	step := 0
+	calls := func(tool, want string) {
+		t.Helper()
+		step++
+		code, text := asks(t, n, "", calling(fmt.Sprint(step), names, tool))
+		if code != 200 || !strings.Contains(text, want) {
+			t.Errorf("call %d, of %s: %d %s, want %s", step, tool, code, text, want)
+		}
+	}
+	const allowed, stopped = `"decision":"allow"`, `new-tools`
+	calls("read", allowed)
+	if err := n.guard.SetPolicy(t.Context(), put(held), identity.Operator); err != nil {
+		t.Fatal(err)
+	}
+	calls("read", allowed) // the bill is made when it is asked for
+	for range 3 {
+		calls("wipe", stopped) // declared, and asked for again and again
+	}
+	calls("Wipe", stopped)
+	calls("wip\u0435", stopped) // with a Cyrillic letter
+	n.readBills(t.Context())
+	calls("wipe", stopped)
+
+	// Another agent has used it: that is no use of this one's.
+	other := strings.Replace(calling("o", names, "wipe"), `"id":"lend-1"`, `"id":"lend-2"`, 1)
+	if _, text := asks(t, n, "", other); !strings.Contains(text, stopped) {
+		t.Errorf("an agent that is not known: %s", text)
+	}
+	list, _, _, err := n.guard.Approvals(t.Context(), true, true, "", 0)
+	if err != nil || len(list) == 0 {
+		t.Fatal(list, err)
+	}
+	for _, h := range list {
+		if strings.Contains(h.What, "wipe") && h.Agent == "lend-1" {
+			if _, err := n.guard.Answer(t.Context(), h.ID, act.Principal{Name: "key:boss", Method: "key"}, guard.Reply{Agree: true, Seen: h.Seen}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, again := range []string{"3", "4", "5"} { // as somebody agreed
+		if _, text := asks(t, n, "", calling(again, names, "wipe")); !strings.Contains(text, allowed) {
+			t.Errorf("what was agreed to: %s", text)
+		}
+	}
+	n.readBills(t.Context())
+	calls("wipe", allowed) // as it is known now
+	if _, text := asks(t, n, "", strings.Replace(other, `"stepId":"o"`, `"stepId":"o2"`, 1)); strings.Contains(text, allowed) {
+		t.Errorf("the other agent: %s", text)
+	}
+
+	// Of what was decided while nobody asked it cannot be told what would have been new; of
+	// the rest the same is said again.
+	key, err := guard.DeriveKeys(func(use string) ([]byte, error) { return ledger.DeriveKey(make([]byte, 32), use) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{held: 1, "version: 1\ndefault: allow\nrules: [{name: new-tools, on: call, when: violates(\"tool.new\"), effect: escalate}]\n": 1, open: 0} {
+		r, err := replay.Run(t.Context(), n.store, put(text), replay.Options{Keys: key})
+		if err != nil || r.Because[replay.Bill] != want || text != open && r.Changed != 0 {
+			t.Errorf("%s: %+v, %v, want %d that cannot be told", text, r, err, want)
+		}
 	}
 }

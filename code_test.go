@@ -136,6 +136,8 @@ func TestThreat23NamesAreNoCode(t *testing.T) {
 		switch denied := strings.Contains(answer, `"decision":"deny"`) || strings.Contains(answer, `"verdict":"DENIED"`) || strings.Contains(answer, "Effect:deny"); {
 		case denied && strings.Contains(answer, "The rule big applies."):
 			return "denied by big"
+		case denied && strings.Contains(answer, "bytes, and may have 1024"): // a name may be longer than one is
+			return "refused"
 		case denied:
 			return "denied: " + answer
 		case strings.Contains(answer, `"error":`):

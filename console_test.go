@@ -1464,7 +1464,7 @@ func TestConsoleEvidence(t *testing.T) {
 		t.Errorf("who took it: %s", text)
 	}
 	for _, bad := range []string{"", "?since=1h", "?since=never&until=1h", "?since=1h&until=2h"} {
-		if resp, page := v.send("GET", "/console/evidence"+bad, ""); resp.StatusCode != 400 || !strings.Contains(page, `role="alert"`) || !strings.Contains(page, "Evidence for somebody else") {
+		if resp, page := v.send("GET", "/console/evidence"+bad, ""); resp.StatusCode != 400 || !strings.Contains(page, `role="alert">No <a href="#evidence">evidence</a> was made:`) || !strings.Contains(page, "Evidence for somebody else") {
 			t.Errorf("%s: %d", bad, resp.StatusCode)
 		}
 	}
@@ -1473,5 +1473,20 @@ func TestConsoleEvidence(t *testing.T) {
 	}
 	if resp, _ := r.visitor().send("GET", "/console/evidence?since=2h&until=1h", ""); resp.StatusCode != 303 {
 		t.Errorf("nobody: %d", resp.StatusCode)
+	}
+}
+
+// TestConsoleActed: who acted by any door stands on the page of agents, also where none has
+// registered, and so does that nobody has.
+func TestConsoleActed(t *testing.T) {
+	r := start(t, map[string]string{"policy-text": asking})
+	v := r.visitor().login(identity.Auditor)
+	if _, page := v.send("GET", "/console/agents", ""); !strings.Contains(page, "No agent has acted yet") || !strings.Contains(page, "reeve hook install") {
+		t.Errorf("nobody acted: %s", page)
+	}
+	r.ask(identity.Agent, "POST", "/", step(1, "clerk", "read_file", "path", "a"))
+	_, page := v.send("GET", "/console/agents", "")
+	if acted := strings.Index(page, `/console/bill?agent=`); acted < 0 || acted > strings.Index(page, "No agent has registered") || !strings.Contains(page, "key:agent") {
+		t.Errorf("one acted: %s", page)
 	}
 }

@@ -184,7 +184,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 		Log: n.log, Store: n.store, Policy: set, Keep: guard.Keep(cfg.Keep), Redact: redact,
 		SessionBytes: cfg.Limits.Sessions, Observe: n.observe, Shadowed: n.shadowed, Logger: n.logger,
 		Answered: n.answered, Unusual: n.unusual, Beside: n.beside, Serves: n.refusedNow, Score: score, Tampering: cfg.guarded().Tampering, Refused: n.metrics.Quota,
-		Shared: n.shared(), Files: n.filesChanged, Passkeys: site,
+		Shared: n.shared(), Files: n.filesChanged, Used: n.usedBefore, Passkeys: site,
 		Quotas: guard.Quotas{
 			Agents: cfg.Quotas.Agents, Held: cfg.Quotas.Held, Bytes: cfg.Quotas.Bytes, Contents: cfg.Quotas.Contents,
 		},
@@ -306,7 +306,7 @@ func (c *Config) provider() (*console.Provider, error) {
 	if l.Issuer == "" {
 		return nil, nil
 	}
-	p := &console.Provider{Issuer: l.Issuer, Client: l.Client, Scopes: l.Scopes, Claims: identity.JWT{RoleClaim: c.JWT.RoleFrom, OrganizationClaim: c.JWT.OrganizationFrom, PersonClaim: c.JWT.PersonFrom, Organization: c.Organization}}
+	p := &console.Provider{Issuer: l.Issuer, Client: l.Client, Scopes: l.Scopes, Claims: identity.JWT{RoleClaim: c.JWT.RoleFrom, OrganizationClaim: c.JWT.OrganizationFrom, PersonClaim: c.JWT.PersonFrom, Organization: c.Organization, Elsewhere: c.elsewhere()}}
 	var err error
 	if p.Claims.Roles, err = c.roles(); err != nil {
 		return nil, fmt.Errorf("jwt.roles: %w", err)
@@ -336,6 +336,7 @@ func (c *Config) authenticator() (*identity.Authenticator, error) {
 			JWKS: c.JWT.JWKS, Issuer: c.JWT.Issuer, Audience: c.JWT.Audience, Leeway: c.JWT.Leeway,
 			RequireProof: c.JWT.RequireProof, Nonce: c.JWT.DPoPNonce,
 			RoleClaim: c.JWT.RoleFrom, OrganizationClaim: c.JWT.OrganizationFrom, PersonClaim: c.JWT.PersonFrom,
+			Elsewhere: c.elsewhere(),
 		}
 		if cfg.JWT.Roles, err = c.roles(); err != nil {
 			return nil, fmt.Errorf("jwt.roles: %w", err)
@@ -350,6 +351,9 @@ func (c *Config) authenticator() (*identity.Authenticator, error) {
 	}
 	return identity.New(cfg)
 }
+
+// Asks reports whether callers need a credential now, also those of this machine.
+func (n *Node) Asks() bool { return !n.auth.Anonymous() }
 
 // open reports whether nobody needs a credential here, and so callers are not told apart.
 func (n *Node) open() bool { return n.auth.Anonymous() && !n.auth.Configured() }
@@ -470,6 +474,9 @@ func OpenReader(ctx context.Context, cfg Config) (store.Store, error) {
 // LedgerKey is the public key that verifies a log's checkpoints, as the node's
 // seed gives it.
 func (c *Config) LedgerKey(log uint32) (string, error) {
+	if newKey, err := c.newKey(); err == nil && newKey {
+		return "", fmt.Errorf("the ledger in %s was restored to go on with a new key, which the node makes at its next start: until then it is verified with the old one (--key)", c.Data)
+	}
 	if c.Ledger.Seed == "" && !exists(c.seedFile()) {
 		return "", fmt.Errorf("there is no seed in %s to take the ledger's key from: give the key with --key", c.Data)
 	}

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -104,6 +105,27 @@ func decided(t *testing.T, n *Node, steps ...string) (list []act.Position) {
 		list = append(list, pos)
 	}
 	return list
+}
+
+// TestLongNames: whatever name an agent goes by, who watches can still list what agents do.
+func TestLongNames(t *testing.T) {
+	n := openNode(t)
+	h := serving(t, n)
+	step := `{"jsonrpc":"2.0","id":1,"method":"steps/message","params":{"context":{"agent":{"name":"Lending desk","id":"AGENT","instructions":"Help.","version":"1","provider":{"name":"Birch","url":"https://birch.example"}},"session":{"id":"SESSION"},"turnId":"TURN","stepId":"STEP","timestamp":"2026-04-02T08:15:00Z","user":{"id":"oda","organization":{"id":"birch"}}},"message":{"id":"m","role":"user","content":[{"kind":"text","text":"hello"}]},"citation":[]}}`
+	for _, of := range []string{"AGENT", "SESSION", "TURN", "STEP"} {
+		for length, want := range map[int]string{1024: `"decision":"allow"`, 1025: "input.malformed", 1 << 20: "input.malformed"} {
+			fill := strings.NewReplacer(of, strings.Repeat("ü", length/2)+strings.Repeat("x", length%2))
+			_, answer := ask(h, act.Anonymous, identity.Agent, "POST", "/", strings.ReplaceAll(fill.Replace(step), "SESSION", of+strconv.Itoa(length)))
+			if !strings.Contains(answer, want) || want == "input.malformed" && !strings.Contains(answer, `"deny"`) {
+				t.Errorf("%s of %d bytes: %.300s", of, length, answer)
+			}
+			for _, path := range []string{"/api/v1/sessions", "/api/v1/decisions"} {
+				if code, text := ask(n.Admin(), identity.Operator, identity.Admin, "GET", path, ""); code != 200 || len(text) > 512<<10 {
+					t.Fatalf("%s after %s of %d bytes: %d, %d bytes: %.300s", path, of, length, code, len(text), text)
+				}
+			}
+		}
+	}
 }
 
 // spoiled is a store of which some openings cannot be read.

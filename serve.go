@@ -384,6 +384,11 @@ func (n *Node) learnHabits(ctx context.Context) {
 	}
 }
 
+// usedBefore reports whether an agent's bill of materials shows the tool of a call as used.
+func (n *Node) usedBefore(ctx context.Context, a *act.Action) (bool, error) {
+	return n.bills.Used(ctx, a)
+}
+
 // maxFilesSaid is how many files a decision tells of.
 const maxFilesSaid = 8
 

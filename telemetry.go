@@ -39,6 +39,7 @@ type telemetrySettings struct {
 type eventsSettings struct {
 	File    string   `yaml:"file" doc:"File that security events (OCSF) are appended to, one a line; empty for none."`
 	URL     string   `yaml:"url" doc:"URL that security events are posted to; empty for none."`
+	Mapping string   `yaml:"mapping" default:"ocsf" doc:"How acts become classes of OCSF: ocsf, by what OCSF's classes mean, or acs, by the table of the Agent Control Standard."`
 	Format  string   `yaml:"format" default:"array" doc:"How they are posted: array, one JSON array, or lines, one event a line."`
 	Headers []string `yaml:"headers" doc:"Headers of these requests, each as NAME=VALUE, NAME=env:NAME or NAME=file:PATH; credentials by a reference only."`
 	Syslog  string   `yaml:"syslog" doc:"Address of a syslog server, host:port, that security events are sent to by RFC 5424 over TLS; empty for none."`
@@ -49,6 +50,9 @@ type eventsSettings struct {
 func (s *eventsSettings) check() (errs []error) {
 	if s.Format != "array" && s.Format != "lines" {
 		errs = append(errs, fmt.Errorf("events.format: choose array or lines, not %q", s.Format))
+	}
+	if s.Mapping != "ocsf" && s.Mapping != "acs" {
+		errs = append(errs, fmt.Errorf("events.mapping: choose ocsf or acs, not %q", s.Mapping))
 	}
 	if s.Syslog != "" {
 		if _, _, err := net.SplitHostPort(s.Syslog); err != nil {
@@ -211,7 +215,7 @@ func (n *Node) openExports(ctx context.Context) error {
 		n.logger.Warn("security events are sent without TLS to another machine: who is on the way reads them, and what is in events.headers", "events.url", n.cfg.Events.URL)
 	}
 	for _, name := range slices.Sorted(maps.Keys(targets)) {
-		n.addExport(name, ocsf.NewSink(ocsf.Config{Version: Version(), Log: n.LogName(), Key: n.log.VerifierKey()}, targets[name], func(ctx context.Context) ([]byte, error) {
+		n.addExport(name, ocsf.NewSink(ocsf.Config{Version: Version(), Log: n.LogName(), Key: n.log.VerifierKey(), ACS: n.cfg.Events.Mapping == "acs"}, targets[name], func(ctx context.Context) ([]byte, error) {
 			head, err := n.store.Head(ctx, n.log.Number())
 			return head.Checkpoint, err
 		}))

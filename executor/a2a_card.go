@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"reeve.example/reeve/internal/pubkey"
 	"reeve.example/reeve/internal/rawjson"
 
 	"github.com/go-jose/go-jose/v4"
@@ -85,6 +87,11 @@ func readKeys(text []byte) (set jose.JSONWebKeySet, err error) {
 	for _, k := range set.Keys {
 		if !k.Valid() || !k.IsPublic() {
 			return set, errors.New("the keys must be public ones, and whole: who verifies needs no secret")
+		}
+		if key, ok := k.Key.(ed25519.PublicKey); ok {
+			if _, err := pubkey.Ed25519(key); err != nil {
+				return set, err
+			}
 		}
 	}
 	return set, nil

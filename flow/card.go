@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The agent card, as the text has it. input_schema is ours.
+// The agent card, as the text has it. input_schema and result_schema are ours.
 type (
 	card struct {
 		Name         string       `json:"name"`
@@ -27,6 +27,8 @@ type (
 		Description string         `json:"description"`
 		Tags        []string       `json:"tags"`
 		InputSchema jsontext.Value `json:"input_schema,omitzero"`
+		// ResultSchema is of what an executor gives, which other tasks' inputs are made of.
+		ResultSchema jsontext.Value `json:"result_schema,omitzero"`
 	}
 )
 
@@ -49,7 +51,7 @@ func (s *Server) AgentCard() http.Handler {
 			}
 		}
 		for _, d := range s.cfg.Executors.List() {
-			c.Skills = append(c.Skills, skill{d.ID, d.Name, d.Description, d.Tags, d.InputSchema})
+			c.Skills = append(c.Skills, skill{d.ID, d.Name, d.Description, d.Tags, d.InputSchema, d.ResultSchema})
 		}
 		body, err := json.Marshal(&c)
 		if err != nil { // only with a schema that Register does not take

@@ -20,8 +20,7 @@ type definition struct {
 	Original     ID             `json:"original,omitzero"`
 	Schedule     Schedule       `json:"schedule,omitzero"`
 	Extra        jsontext.Value `json:"extra,omitzero"`
-	Person       string         `json:"person,omitzero"`
-	For          string         `json:"for,omitzero"`
+	Leave
 }
 
 // MarshalText writes an ID in JSON.
@@ -36,7 +35,7 @@ func (id *ID) UnmarshalText(text []byte) (err error) {
 // Definition is what a store keeps of the task beside its row.
 func (t *Task) Definition() ([]byte, error) {
 	return json.Marshal(&definition{
-		t.ClientID, t.Inputs, t.Params, t.Schemas, t.Dependencies, t.Origin, t.Original, t.Schedule, t.Extra, t.Person, t.For,
+		t.ClientID, t.Inputs, t.Params, t.Schemas, t.Dependencies, t.Origin, t.Original, t.Schedule, t.Extra, t.Leave,
 	}, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // checked when it came
 }
 
@@ -50,7 +49,7 @@ func (t *Task) SetDefinition(data []byte) error {
 		return fmt.Errorf("%w: the definition of %s is no object", ErrBroken, t.ID)
 	}
 	t.ClientID, t.Inputs, t.Params, t.Schemas, t.Dependencies = d.ClientID, d.Inputs, d.Params, d.Schemas, d.Dependencies
-	t.Origin, t.Original, t.Schedule, t.Extra, t.Person, t.For = d.Origin, d.Original, d.Schedule, d.Extra, d.Person, d.For
+	t.Origin, t.Original, t.Schedule, t.Extra, t.Leave = d.Origin, d.Original, d.Schedule, d.Extra, d.Leave
 	return nil
 }
 

@@ -193,6 +193,18 @@ const (
 	OriginArchive = "archive"
 )
 
+// Leave is what a credential says beside its name of who has tasks made, and by whose leave:
+// what becomes of them later is judged by it, too.
+type Leave struct {
+	// Person is who holds the credential, and For whom that one acted for, by a token's word.
+	Person       string   `json:"person,omitzero"`
+	For          string   `json:"for,omitzero"`
+	Organization string   `json:"organization,omitzero"`
+	Client       string   `json:"client,omitzero"`
+	Actors       []string `json:"actors,omitempty"`
+	Scopes       []string `json:"scopes,omitempty"`
+}
+
 // Task is a whole task.
 type Task struct {
 	Row
@@ -205,9 +217,8 @@ type Task struct {
 	Origin       string
 	Original     ID // what it was copied or linked from
 	Schedule     Schedule
-	// Person is who holds the credential that had it made, or changed last, where that says so,
-	// and For whom that one acted for, by a token's word.
-	Person, For string
+	// Leave is what the credential says that had it made, or changed last.
+	Leave Leave
 	// Extra are members that the protocol does not know, an object or nil: kept.
 	Extra jsontext.Value
 

@@ -31,28 +31,27 @@ func approvalsCommand() *cobra.Command {
 		approvalsAnswer("deny", "Refuse the act"), approvalsRevoke())
 }
 
-// approvalFlags are those of every command about approvals: which node is asked.
-func approvalFlags(c *cobra.Command) *cobra.Command {
-	new(nodeFlags).add(c)
-	settingFlags(c, "data", "database")
-	return c
-}
-
 func approvalsList() *cobra.Command {
 	var all, granted, asJSON bool
+	var which choice
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the acts that wait for an answer, and what would happen",
-		Long: `Lists the acts that wait for an answer, the oldest first: what would happen, who asks, which
-rule holds it, and how long there is to answer. With --granted it lists what people agreed to
-for more than once, and lets acts pass now.`,
+		Long: `Lists the acts that wait for an answer, the newest first: how long there is to answer and
+since when it is asked, who asks, which rule holds it, what would happen, and in which session
+and folder, since the same command of two sessions is two acts. With --granted it lists what
+people agreed to for more than once, and lets acts pass now.`,
 		Example: `  reeve approvals list
+  reeve approvals list --agent claude-code --last 5
   reeve approvals list --granted
   reeve approvals list --server https://reeve.example --key env:REEVE_KEY --json`,
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if which.last < 0 {
+				return usageError{errors.New("--last is not negative")}
+			}
 			if granted {
-				return listGranted(cmd, all, asJSON)
+				return listGranted(cmd, which, all, asJSON)
 			}
 			list := []*approval.Decision{}
 			for after := ""; ; {
@@ -70,27 +69,75 @@ for more than once, and lets acts pass now.`,
 					break
 				}
 			}
+			list = slices.DeleteFunc(list, func(h *approval.Decision) bool { return !which.is(agentOf(h), h.Principal, h.Session) })
 			slices.SortStableFunc(list, func(a, b *approval.Decision) int {
-				return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+				return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID))
 			})
+			list, more := list[:which.shown(len(list))], len(list)-which.shown(len(list))
 			switch {
 			case asJSON:
-				return printJSON(cmd.OutOrStdout(), list)
+				if err := printJSON(cmd.OutOrStdout(), list); err != nil {
+					return err
+				}
 			case len(list) == 0:
-				fmt.Fprintf(cmd.ErrOrStderr(), "nothing waits for an answer%s\n", elsewhere(cmd))
-				return nil
+				fmt.Fprintf(cmd.ErrOrStderr(), "nothing waits for an answer%s%s\n", which.text(), elsewhere(cmd))
+			default:
+				listApprovals(cmd.OutOrStdout(), list, lineWidth(cmd.OutOrStdout()))
 			}
-			listApprovals(cmd.OutOrStdout(), list, lineWidth(cmd.OutOrStdout()))
+			sayMore(cmd, more)
 			return nil
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&all, "all", false, "also those that are over")
 	c.Flags().BoolVar(&granted, "granted", false, "what people agreed to for more than once")
-	return approvalFlags(c)
+	which.flags(c)
+	return aboutNode(c)
 }
 
-func listGranted(cmd *cobra.Command, all, asJSON bool) error {
+// choice is which acts are listed, and how many.
+type choice struct {
+	agent, session string
+	last           int
+}
+
+func (w *choice) flags(c *cobra.Command) {
+	c.Flags().StringVar(&w.agent, "agent", "", "those of this agent, or of this credential")
+	c.Flags().StringVar(&w.session, "session", "", "those of this session: its name, or the end of it")
+	c.Flags().IntVar(&w.last, "last", 50, "how many at most, the newest; 0 for all")
+}
+
+// is reports whether what somebody does in a session is among them.
+func (w *choice) is(agent, principal, session string) bool {
+	return (w.agent == "" || w.agent == agent || w.agent == principal) && (w.session == "" || strings.HasSuffix(session, w.session))
+}
+
+// shown is how many of so many are listed.
+func (w *choice) shown(n int) int {
+	if w.last > 0 {
+		return min(n, w.last)
+	}
+	return n
+}
+
+// text says of an empty list of what it is.
+func (w *choice) text() (said string) {
+	if w.agent != "" {
+		said += " of agent " + printable(w.agent)
+	}
+	if w.session != "" {
+		said += " of session " + printable(w.session)
+	}
+	return said
+}
+
+func sayMore(cmd *cobra.Command, more int) {
+	if more > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "there are %d more: see --last\n", more)
+	}
+}
+
+func listGranted(cmd *cobra.Command, which choice, all, asJSON bool) error {
 	list := []*approval.Grant{}
 	for after := ""; ; {
 		path := "/grants?after=" + url.QueryEscape(after)
@@ -107,15 +154,19 @@ func listGranted(cmd *cobra.Command, all, asJSON bool) error {
 			break
 		}
 	}
+	list = slices.DeleteFunc(list, func(g *approval.Grant) bool { return !which.is(g.Agent, g.Principal, g.Session) })
 	slices.SortStableFunc(list, func(a, b *approval.Grant) int {
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID))
 	})
+	more := len(list) - which.shown(len(list))
+	list = list[:which.shown(len(list))]
+	defer sayMore(cmd, more)
 	out := cmd.OutOrStdout()
 	switch {
 	case asJSON:
 		return printJSON(out, list)
 	case len(list) == 0:
-		fmt.Fprintf(cmd.ErrOrStderr(), "nothing was agreed to for more than once%s\n", elsewhere(cmd))
+		fmt.Fprintf(cmd.ErrOrStderr(), "nothing was agreed to for more than once%s%s\n", which.text(), elsewhere(cmd))
 		return nil
 	}
 	width := lineWidth(out)
@@ -194,11 +245,11 @@ that of the approval: from then on people are asked again.`,
 	}
 	c.Flags().StringVar(&q.Note, "note", "", "a sentence for the record")
 	jsonFlag(c)
-	return approvalFlags(c)
+	return aboutNode(c)
 }
 
-// listApprovals prints acts that are held, each on two lines: who asks, why and for how
-// long, and below it what would happen.
+// listApprovals prints acts that are held: who asks, why and for how long, below it what would
+// happen, and since when and where it is asked for.
 func listApprovals(out io.Writer, list []*approval.Decision, width int) {
 	fmt.Fprintf(out, "%-16s  %-8s  %-5s  %-20s  RULE\n", "ID", "STATE", "LEFT", "AGENT")
 	for _, h := range list {
@@ -209,7 +260,28 @@ func listApprovals(out io.Writer, list []*approval.Decision, width int) {
 		row := fmt.Sprintf("%-16s  %-8s  %-5s  %s  %s", h.ID, h.State, left, pad(printable(agentOf(h)), 20), printable(strings.Join(h.Rules(), ", ")))
 		fmt.Fprintln(out, runewidth.Truncate(row, width, "…"))
 		fmt.Fprintln(out, runewidth.Truncate("    "+printable(cmp.Or(h.What, strings.TrimSpace(h.Kind+" "+h.Resource))), width, "…"))
+		fmt.Fprintln(out, runewidth.Truncate("      "+whereOf(h), width, "…"))
 	}
+}
+
+// sessionWidth is how much of a session's name a list shows.
+const sessionWidth = 40
+
+// whereOf says since when, and in which session and folder something is asked for. Of a long name of a session
+// its end is shown, in which those of one agent differ.
+func whereOf(h *approval.Decision) string {
+	parts := []string{"asked " + shortTime(time.Since(h.Created)) + " ago"}
+	if h.Session != "" {
+		name := printable(h.Session)
+		if runewidth.StringWidth(name) > sessionWidth {
+			name = runewidth.TruncateLeft(name, runewidth.StringWidth(name)-sessionWidth, "…")
+		}
+		parts = append(parts, "session "+name)
+	}
+	if h.Folder != "" {
+		parts = append(parts, "in "+printable(h.Folder))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // lineWidth is how wide lines may be: a terminal's width, and 80 columns elsewhere.
@@ -253,7 +325,7 @@ func approvalsShow() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return approvalFlags(c)
+	return aboutNode(c)
 }
 
 func approvalsAnswer(verb, short string) *cobra.Command {
@@ -301,7 +373,7 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 			if wantsJSON(cmd) {
 				return printJSON(cmd.OutOrStdout(), &h)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is %s\n", h.ID, h.State)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is %s%s\n", h.ID, h.State, missing(&h))
 			if h.Grant != "" {
 				fmt.Fprintf(cmd.OutOrStdout(), "what does the same is let through, %s (grant %s)\n", spanText(h.For()), h.Grant)
 			} else if h.State == approval.Approved && !q.For.Once() {
@@ -332,7 +404,16 @@ only in the same folder. What the policy denies, no agreement lets through.`
 	}
 	c.Flags().StringVar(&q.Note, "note", "", "a sentence for the agent and the record")
 	c.Flags().StringVar(&q.Decision, "decision", "", "answer only if this decision, as shown, is still the one that waits")
-	return approvalFlags(c)
+	return aboutNode(c)
+}
+
+// missing says of what is held still how many people have agreed to it, of how many who must.
+func missing(h *approval.Decision) string {
+	agreed, wanted := h.Progress()
+	if h.State != approval.Held || agreed == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" still: %d of %d have agreed", agreed, wanted)
 }
 
 // changesNamed are the changes of an act's arguments that were given as NAME=VALUE. What is a
@@ -446,7 +527,7 @@ func showApproval(out io.Writer, h *approval.Decision) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, row := range [][2]string{
 		{"approval", h.ID}, {"state", string(h.State)}, {"decision", h.Decision}, {"asked by", h.Principal}, {"agent", h.Agent},
-		{"session", h.Session}, {"what", h.What}, {"act", strings.TrimSpace(h.Kind + " " + h.Resource)}, {"digest", h.Digest}, {"seen", h.Seen},
+		{"session", h.Session}, {"folder", h.Folder}, {"what", h.What}, {"act", strings.TrimSpace(h.Kind + " " + h.Resource)}, {"digest", h.Digest}, {"seen", h.Seen},
 		{"asked at", h.Created.Format(time.RFC3339)}, {"expires", left(h)},
 	} {
 		if row[1] != "" {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,9 +39,9 @@ as this node. PostgreSQL is backed up with its own tools.`,
 			}
 			q := operator.BackupTo{File: file}
 			if passphrase != "" {
-				text, err := secret.Read(passphrase)
+				text, err := passphraseOf(passphrase)
 				if err != nil {
-					return usageError{fmt.Errorf("--passphrase: %w", err)}
+					return err
 				}
 				q.Passphrase = string(text)
 				shown := "  the ledger's seed goes into the copy: who has the copy and the passphrase can sign as this node\n"
@@ -139,32 +140,44 @@ tells what the backup lacks.`,
 				}
 				return err
 			}
-			out := cmd.OutOrStdout()
-			fmt.Fprintf(out, "restored %s into %s\n", a[0], cfg.Data)
+			told := cmd.OutOrStdout()
+			if wantsJSON(cmd) {
+				told = cmd.ErrOrStderr()
+				if err := printJSON(cmd.OutOrStdout(), struct {
+					File   string `json:"file"`
+					Data   string `json:"data"`
+					Seed   bool   `json:"seed"` // it is there: the node goes on with the same key
+					NewKey bool   `json:"new_key"`
+				}{a[0], cfg.Data, text != nil || exists(to), newLog}); err != nil {
+					return err
+				}
+			} else {
+				fmt.Fprintf(told, "restored %s into %s\n", a[0], cfg.Data)
+			}
 			if newLog {
-				fmt.Fprintln(out, "the node signs with a new key from its next start on; what the lost key signed is proved by the old public key alone: keep it")
+				fmt.Fprintln(told, "the node makes its new key at its next start, and signs with it from then on: reeve ledger key prints it then. What the lost key signed is proved by the old public key alone: keep it, and verify with it until then (reeve ledger verify --key KEY)")
 				return nil
 			}
 			if text != nil {
 				return writeNew(to, text)
 			}
 			if !exists(to) {
-				fmt.Fprintf(out, "no seed is there: copy the old node's to %s before the node starts; if it is lost, restore with --new-log\n", to)
+				fmt.Fprintf(told, "no seed is there: copy the old node's to %s before the node starts; if it is lost, restore with --new-log\n", to)
 			}
 			return nil
 		},
 	}
 	c.Flags().StringVar(&seed, "seed", "", "file with the ledger's seed")
-	c.Flags().StringVar(&passphrase, "passphrase", "", "reference to the passphrase that the backup's seed is sealed with: env:NAME or file:PATH")
+	c.Flags().StringVar(&passphrase, "passphrase", "", "reference to the passphrase that the backup's seed is sealed with: env:NAME, file:PATH or a file's name")
 	c.Flags().BoolVar(&newLog, "new-log", false, "the ledger's seed is lost: go on with a new key, in a log that names the one before")
 	settingFlags(c, "data")
-	return c
+	return jsonFlag(c)
 }
 
 // seedOf is the seed for a restored backup; nil where none was asked for.
 func seedOf(backup, file, passphrase string) ([]byte, error) {
 	if file != "" {
-		return os.ReadFile(file)
+		return os.ReadFile(strings.TrimPrefix(file, "file:"))
 	}
 	sealed, err := sqlite.SealedSeed(backup)
 	if err != nil {
@@ -178,15 +191,28 @@ func seedOf(backup, file, passphrase string) ([]byte, error) {
 	case sealed == nil:
 		return nil, usageError{errors.New("no seed is sealed in this backup: give the file with --seed")}
 	}
-	text, err := secret.Read(passphrase)
+	text, err := passphraseOf(passphrase)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--passphrase: %w", err)}
+		return nil, err
 	}
 	seed, err := secret.Unseal(sealed, text)
 	if err != nil {
 		return nil, fmt.Errorf("the seed in the backup: %w", err)
 	}
 	return seed, nil
+}
+
+// passphraseOf is the passphrase that a reference means, which can also be the file's name alone,
+// as that of --seed is.
+func passphraseOf(reference string) ([]byte, error) {
+	if !strings.HasPrefix(reference, "env:") && !strings.HasPrefix(reference, "file:") && exists(reference) {
+		reference = "file:" + reference
+	}
+	text, err := secret.Read(reference)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--passphrase: %w", err)}
+	}
+	return text, nil
 }
 
 // writeNew writes a file that only its owner can read, where nothing is yet.

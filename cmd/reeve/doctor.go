@@ -189,7 +189,7 @@ func (d *doctor) ledger(ctx context.Context, s store.Store) error {
 			}
 		}
 		if elsewhere == 0 {
-			d.add("note", "ledger", "log %d: no checkpoint was published elsewhere (ledger.file, ledger.witness): who writes the database and has the key could rewrite it", log)
+			d.add("note", "ledger", "log %d is anchored nowhere, no checkpoint was published elsewhere (ledger.file, ledger.url, ledger.witness): who writes the database and has the key could rewrite it", log)
 		}
 	}
 	return nil
@@ -270,10 +270,15 @@ func (d *doctor) hooks(ctx context.Context) {
 		switch {
 		case len(s.Installed) == 0 && s.Version != "":
 			d.add("note", "hooks", "%s %s is here, and works unguarded: reeve hook install %s", agent, s.Version, agent)
-		case len(s.Installed) > 0 && len(s.Problems) == 0:
+		case s.Settings != "":
+			d.add("note", "hooks", "%s: its settings are in %s, without a hook: where it runs, it works unguarded", agent, s.Settings)
+		case len(s.Installed) > 0 && len(s.Problems)+len(s.Unknown) == 0:
 			d.add("ok", "hooks", "%s: %s", agent, strings.Join(s.Installed, ", "))
 		}
-		some = some || len(s.Installed) > 0 || s.Version != ""
+		some = some || len(s.Installed) > 0 || s.Version != "" || s.Settings != ""
+		for _, u := range s.Unknown {
+			d.add("note", "hooks", "%s: whether its hooks run is not known: %s", agent, u)
+		}
 		for _, p := range s.Problems {
 			d.add("problem", "hooks", "%s: %s", agent, p)
 		}

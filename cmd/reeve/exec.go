@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -20,8 +21,8 @@ import (
 
 	"reeve.example/reeve/a2g"
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/sandbox"
-	"reeve.example/reeve/internal/secret"
 )
 
 // The exit codes of reeve exec that are not the command's own.
@@ -40,11 +41,13 @@ func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) 
 // execution is one reeve exec.
 type execution struct {
 	intent, agent, tool, session string
-	url, key                     string
+	at                           nodeFlags
+	url                          string // of A2G, where it is no node's
 	dir                          string
 	env                          []string
 	wait                         time.Duration
 	verbose                      bool
+	json                         bool // say at the end, on standard error, how it went
 	first                        bool // the verdict, or the question, is this process's
 }
 
@@ -54,7 +57,9 @@ func execCommand() *cobra.Command {
 		Use:   "exec [flags] -- COMMAND…",
 		Short: "Ask for a command, run it inside its manifest, and report how it ended",
 		Long: `Asks a running node whether a command may run (A2G), runs it inside the
-manifest of the verdict, and reports how it ended, with what was measured.
+manifest of the verdict, and reports how it ended, with what was measured. The node is
+the one of --server, else the one that runs on the data folder, else the one at
+` + defaultNode + `.
 Without an intent, the command itself is the intent: the tool execute_command with
 the argument command, a list, beside dir and the environment that --env adds, so
 that what people agree to is what runs; what it reads from standard input is not
@@ -67,9 +72,15 @@ Every limit of the manifest is enforced, or nothing is run; limits that the
 policy calls advisory and that cannot be enforced here are reported.
 
 The exit code is the command's own; 124 when its time was up, 126 when it was not
-allowed, 125 when something went wrong before it ran.`,
+allowed, 125 when something went wrong before it ran. With --json the last line on
+standard error is one object: the verdict, the reasons, and the report that was sent.`,
+		Example: `  reeve exec -- make test
+  reeve exec --server https://reeve.example --key env:REEVE_KEY --wait 10m -- terraform apply plan.out`,
 		Args: args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, command []string) error {
+			if err := x.find(cmd); err != nil {
+				return failedExec(cmd.ErrOrStderr(), err)
+			}
 			return x.run(cmd.Context(), command, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -78,13 +89,44 @@ allowed, 125 when something went wrong before it ran.`,
 	f.StringVar(&x.agent, "agent", "did:reeve:exec", "DID of the agent that asks")
 	f.StringVar(&x.tool, "tool", "execute_command", "tool that the command is asked for as")
 	f.StringVar(&x.session, "session", "", "session that the command belongs to")
-	f.StringVar(&x.url, "url", "http://127.0.0.1:8080/a2g", "where the node speaks A2G")
-	f.StringVar(&x.key, "key", "", "reference to an API key: env:NAME or file:PATH")
+	x.at.add(c)
+	f.StringVar(&x.url, "url", "", "where A2G is spoken, such as http://127.0.0.1:8080/a2g")
+	f.MarkDeprecated("url", "name the node with --server")
 	f.StringVar(&x.dir, "dir", "", "directory that the command runs in; the present one when empty")
 	f.StringSliceVar(&x.env, "env", nil, "names of further environment variables that the command gets")
 	f.DurationVar(&x.wait, "wait", 0, "how long to wait for a person, when one must agree")
 	f.BoolVarP(&x.verbose, "verbose", "v", false, "say how each limit is held, and what was measured")
+	f.BoolVar(&x.json, "json", false, "say at the end on standard error how it went, for programs")
+	settingFlags(c, "data")
 	return c
+}
+
+// defaultNode is where a node listens of which nothing else is said.
+const defaultNode = "http://127.0.0.1:8080"
+
+// find settles which node is asked.
+func (x *execution) find(cmd *cobra.Command) error {
+	if x.url != "" && x.at.server != "" {
+		return errors.New("--url and --server both name a node: leave out --url")
+	}
+	if x.url != "" {
+		return nil
+	}
+	at := x.at.server
+	if at == "" {
+		c, err := config(cmd)
+		if err != nil {
+			return err
+		}
+		if at, err = datadir.URL(cmd.Context(), orOwn(c).Data); err != nil && !errors.Is(err, datadir.ErrNotRunning) {
+			return err
+		}
+	} else if hint := dataHint(cmd); hint != "" {
+		return fmt.Errorf("--server names a node that is elsewhere: leave out%s", hint)
+	}
+	x.at.server = cmp.Or(at, defaultNode)
+	x.url = strings.TrimRight(x.at.server, "/") + "/a2g"
+	return nil
 }
 
 func (x *execution) run(ctx context.Context, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
@@ -93,12 +135,12 @@ func (x *execution) run(ctx context.Context, command []string, stdin io.Reader, 
 	}
 	client := &a2g.Client{URL: x.url, AgentDID: x.agent}
 	defer client.Close()
-	if x.key != "" {
-		text, err := secret.Read(x.key)
-		if err != nil {
-			return failedExec(stderr, err)
-		}
-		client.Key = string(text)
+	var err error
+	if x.at.server == "" {
+		x.at.server = x.url
+	}
+	if client.Key, err = x.at.credential(); err != nil {
+		return failedExec(stderr, err)
 	}
 	intent, err := x.readIntent(command, stdin)
 	if err != nil {
@@ -112,6 +154,7 @@ func (x *execution) run(ctx context.Context, command []string, stdin io.Reader, 
 		return failedExec(stderr, fmt.Errorf("ask the node: %w", err))
 	}
 	if !x.allowed(verdict, stderr) {
+		x.tell(stderr, verdict, nil, exitDenied)
 		return exitCode(exitDenied)
 	}
 	changed := len(verdict.ModifiedArguments) > 0
@@ -127,6 +170,7 @@ func (x *execution) run(ctx context.Context, command []string, stdin io.Reader, 
 	manifest := act.Manifest(*verdict.Manifest)
 	outcome, err := x.execute(ctx, manifest, command, stdin, stdout, stderr)
 	code := x.describe(report, &manifest, &outcome, err, stderr)
+	defer x.tell(stderr, verdict, report, code)
 	// Also when the caller has gone away: what was done must be known.
 	reporting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
@@ -137,6 +181,19 @@ func (x *execution) run(ctx context.Context, command []string, stdin io.Reader, 
 		return exitCode(code)
 	}
 	return nil
+}
+
+// tell says how it went, where programs read it: standard output is the command's own.
+func (x *execution) tell(stderr io.Writer, v *a2g.Verdict, report *a2g.Report, code int) {
+	if !x.json {
+		return
+	}
+	printJSON(stderr, struct {
+		Verdict string      `json:"verdict"`
+		Reasons any         `json:"reasons"`
+		Report  *a2g.Report `json:"report,omitzero"` // absent where nothing was run
+		Exit    int         `json:"exit_code"`
+	}{string(v.Verdict), v.Reasons, report, code})
 }
 
 // failedExec says what went wrong, and ends with the code for it.

@@ -13,6 +13,7 @@ import (
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/executor"
+	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/words"
 )
 
@@ -23,20 +24,55 @@ func executorsCommand() *cobra.Command {
 // aboutExecutors makes a command about the executors that a node with some settings has.
 func aboutExecutors(c *cobra.Command, run func(out io.Writer, list []executorInfo, a []string, asJSON bool) error) *cobra.Command {
 	var asJSON bool
+	at := new(nodeFlags)
+	at.add(c)
+	c.Flags().Lookup("server").Usage = "URL of a node, such as https://reeve.example, whose executors are meant; those of these settings when empty"
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	settingFlags(c, ownSettings...)
 	c.RunE = func(cmd *cobra.Command, a []string) error {
-		cfg, err := config(cmd)
-		if err != nil {
-			return err
-		}
-		list, err := executorsOf(cfg)
+		list, err := at.executors(cmd)
 		if err != nil {
 			return err
 		}
 		return run(cmd.OutOrStdout(), list, a, asJSON)
 	}
 	return c
+}
+
+// executors are those of the command's settings, or those that a node elsewhere has, as its
+// agent card lists them: of the limits of each a card says nothing.
+func (n *nodeFlags) executors(cmd *cobra.Command) (list []executorInfo, err error) {
+	if n.server == "" {
+		cfg, err := config(cmd)
+		if err != nil {
+			return nil, err
+		}
+		return executorsOf(cfg)
+	}
+	if given := flagsHint(cmd, append([]string{"config"}, ownSettings...)...); given != "" {
+		return nil, usageError{fmt.Errorf("--server names a node that has its own settings: leave out%s", given)}
+	}
+	key, err := n.credential()
+	if err != nil {
+		return nil, err
+	}
+	text, err := operator.At(n.server, key).Text(cmd.Context(), "/.well-known/agent-card")
+	if err != nil {
+		return nil, err
+	}
+	var card struct {
+		Skills []executorInfo `json:"skills"`
+	}
+	if err := json.Unmarshal(text, &card); err != nil {
+		return nil, fmt.Errorf("what %s answers is no agent card of a reeve node", n.server)
+	}
+	for _, e := range card.Skills {
+		if e.InputSchema != nil { // the other skills are the protocol's methods
+			e.On, e.elsewhere = true, true
+			list = append(list, e)
+		}
+	}
+	return list, nil
 }
 
 func executorsList() *cobra.Command {
@@ -46,6 +82,7 @@ func executorsList() *cobra.Command {
 		Long: `Lists the executors that a node with these settings has, and those that the settings
 leave out. An executor of one's own is written in Go: see docs/workflows.md.`,
 		Example: `  reeve executors list
+  reeve executors list --server https://reeve.example --key env:REEVE_KEY
   reeve executors list --allow-commands --json`,
 		Args: args(cobra.NoArgs),
 	}, func(out io.Writer, list []executorInfo, _ []string, asJSON bool) error {
@@ -93,13 +130,14 @@ type executorInfo struct {
 	Tags         []string       `json:"tags,omitempty"`
 	On           bool           `json:"on"`
 	Why          string         `json:"why,omitzero"` // it is off, or does less than it could
-	Idempotent   bool           `json:"idempotent"`
-	Concurrent   int            `json:"concurrent"`
-	Manifest     act.Manifest   `json:"manifest"`
+	Idempotent   bool           `json:"idempotent,omitzero"`
+	Concurrent   int            `json:"concurrent,omitzero"`
+	Manifest     act.Manifest   `json:"manifest,omitzero"`
 	InputSchema  jsontext.Value `json:"input_schema"`
 	ResultSchema jsontext.Value `json:"result_schema,omitempty"`
 
-	literal []string // see executor.Description
+	literal   []string // see executor.Description
+	elsewhere bool     // it is a node's that was asked
 }
 
 // executorsOf lists all executors there are, with what the settings make of them.
@@ -185,8 +223,10 @@ func showExecutor(w io.Writer, e *executorInfo) error {
 		state += ": " + e.Why
 	}
 	fmt.Fprintf(w, "state     %s\n", state)
-	fmt.Fprintf(w, "at once   %s on a node\n", words.Count(e.Concurrent, "task"))
-	fmt.Fprintf(w, "manifest  %s, unless the policy has one for it\n", manifestText(&e.Manifest))
+	if !e.elsewhere {
+		fmt.Fprintf(w, "at once   %s on a node\n", words.Count(e.Concurrent, "task"))
+		fmt.Fprintf(w, "manifest  %s, unless the policy has one for it\n", manifestText(&e.Manifest))
+	}
 	if e.Idempotent {
 		fmt.Fprintf(w, "twice     does no more than once\n")
 	}

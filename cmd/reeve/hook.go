@@ -327,6 +327,7 @@ type agentStatus struct {
 	Guarded   bool      `json:"guarded"` // installed, and nothing keeps the hooks from running
 	Installed []string  `json:"installed"`
 	Problems  []string  `json:"problems"`
+	Unknown   []string  `json:"unknown"` // what could not be found out, so that it may not run
 	Notes     []string  `json:"notes"`
 	LastEvent time.Time `json:"last_event,omitzero"`
 	Unseen    []string  `json:"unseen"` // what was due and did not come
@@ -363,12 +364,15 @@ func status(cmd *cobra.Command, agents []string) error {
 	list, bad := []agentStatus{}, false
 	for _, agent := range agents {
 		s := hook.StatusOf(cmd.Context(), agent, home, folder, os.Getenv)
-		if len(s.Installed) == 0 && s.Version == "" && len(agents) > 1 {
+		if len(s.Installed) == 0 && s.Version == "" && s.Settings == "" && len(agents) > 1 {
 			continue
 		}
 		one := agentStatus{
-			Agent: agent, Version: s.Version, Guarded: len(s.Installed) > 0 && len(s.Problems) == 0, LastEvent: last[agent],
+			Agent: agent, Version: s.Version, Guarded: len(s.Installed) > 0 && len(s.Problems)+len(s.Unknown) == 0, LastEvent: last[agent], Unknown: slices.Concat([]string{}, s.Unknown),
 			Installed: slices.Concat([]string{}, s.Installed), Problems: slices.Concat([]string{}, s.Problems), Notes: slices.Concat([]string{}, s.Notes), Unseen: []string{},
+		}
+		if s.Settings != "" {
+			one.Notes = append(one.Notes, "its settings are in "+s.Settings+", and its program is not on this PATH")
 		}
 		if len(s.Installed) > 0 {
 			bad = bad || len(s.Problems) > 0
@@ -399,11 +403,17 @@ func status(cmd *cobra.Command, agents []string) error {
 func (s *agentStatus) print(w io.Writer) {
 	if len(s.Installed) == 0 {
 		fmt.Fprintf(w, "%s: not installed; it works unguarded\n", s.Agent)
+		for _, n := range s.Notes {
+			fmt.Fprintf(w, "  %s\n", printable(n))
+		}
 		return
 	}
 	how := "its hooks run"
-	if !s.Guarded {
+	switch {
+	case len(s.Problems) > 0:
 		how = "NOT GUARDED as it should be"
+	case len(s.Unknown) > 0:
+		how = "whether its hooks run is NOT KNOWN"
 	}
 	fmt.Fprintf(w, "%s: %s\n", s.Agent, how)
 	for _, file := range s.Installed {
@@ -411,6 +421,9 @@ func (s *agentStatus) print(w io.Writer) {
 	}
 	for _, p := range s.Problems {
 		fmt.Fprintf(w, "  ! %s\n", printable(p))
+	}
+	for _, u := range s.Unknown {
+		fmt.Fprintf(w, "  ? %s\n", printable(u))
 	}
 	for _, n := range s.Notes {
 		fmt.Fprintf(w, "  %s\n", printable(n))

@@ -9,7 +9,7 @@ import (
 )
 
 func ledgerIndex() *cobra.Command {
-	return jsonFlag(asked(&cobra.Command{
+	return jsonFlag(aboutNode(&cobra.Command{
 		Use:   "index",
 		Short: "Make anew what finds decisions, from the ledger itself",
 		Long: `Drops the index beside the ledger and makes it anew from the records and their facts, while the

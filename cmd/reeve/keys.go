@@ -174,9 +174,8 @@ func keysRevoke() *cobra.Command {
 // aboutNode adds the flags that say which node a command asks: that of the data folder, or
 // another.
 func aboutNode(c *cobra.Command) *cobra.Command {
-	settingFlags(c, "data", "database")
 	new(nodeFlags).add(c)
-	return c
+	return ledgerFlags(c)
 }
 
 // jsonFlag adds the flag for output that programs read; wantsJSON is whether it was given.
@@ -218,7 +217,7 @@ func withNode(cmd *cobra.Command, mustRun bool, path string, f func(*operator.Cl
 	if err != nil {
 		return err
 	}
-	if strings.HasPrefix(path, "/approvals") || strings.HasPrefix(path, "/grants") { // what a hook or a proxy holds, too
+	if !strings.HasPrefix(path, "/admin/") { // what a hook or a proxy has, too; keys, backups and removals are of a node that is named
 		c = orOwn(c)
 	}
 	if path != "/admin/keys" && !mustRun { // a key can be made before the first start

@@ -50,7 +50,7 @@ func oneLogFlag(c *cobra.Command, log *int) *cobra.Command {
 
 // reading runs f with a node's database, opened to be read.
 func reading(cmd *cobra.Command, f func(ctx context.Context, c reeve.Config, store store.Store) error) error {
-	c, err := config(cmd)
+	c, err := configFor(cmd, true)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,10 @@ A log that was cut short can only be told by a checkpoint that was kept elsewher
 give the file that --ledger-file wrote, or any signed checkpoints, with --checkpoints.
 
 A log that goes on with a new key, since its seed was lost, holds with the new key; that its
-first records are what the lost key signed is looked at with --former-key.`,
+first records are what the lost key signed is looked at with --former-key.
+
+It reads the database itself: what a node elsewhere says of its own ledger would prove nothing.
+Of such a node take an archive, reeve evidence --server URL, and verify that with --evidence.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if v.evidence != "" {
@@ -326,7 +329,8 @@ func ledgerExport() *cobra.Command {
 		Use:   "export",
 		Short: "Write records as JSON Lines",
 		Long: `Writes the records of all logs in the order of their times, the oldest first. --from and --to
-are indexes in a log, and so need --log.`,
+are indexes in a log, and so need --log. It reads the database itself: of a node elsewhere
+reeve evidence --server URL gives the same with proofs, and reeve ledger search --json its lines.`,
 		Example: `  reeve ledger export --contents > ledger.jsonl
   reeve ledger export --newest | head -n 100`,
 		Args: args(cobra.NoArgs),
@@ -394,7 +398,7 @@ commits to: request, modified, principal, reasons, links.`,
 		},
 	}
 	c.Flags().StringSliceVar(&disclose, "disclose", nil, "what to show of the contents")
-	return asked(c)
+	return aboutNode(c)
 }
 
 // receiptFrom has a node elsewhere make a receipt. It shows contents to nobody that way.
@@ -574,14 +578,7 @@ node's setting retention.records stay.`,
 	}
 	c.Flags().StringVar(&before, "before", "", "a day such as 2027-01-31, a time, or an age such as 400d: older records go")
 	c.Flags().StringVar(&checkpoint, "checkpoint", "", "file with a signed checkpoint, up to which records go")
-	return jsonFlag(asked(c))
-}
-
-// asked adds to a command about a ledger the flags that name the node that is asked to
-// change it.
-func asked(c *cobra.Command) *cobra.Command {
-	new(nodeFlags).add(c)
-	return ledgerFlags(c)
+	return jsonFlag(aboutNode(c))
 }
 
 // pruneUpTo reads which records are to go.
@@ -631,5 +628,5 @@ func ledgerErase() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&q.User, "user", "", "the user's id, as agents named it, or as tasks have it: key:NAME")
-	return jsonFlag(asked(c))
+	return jsonFlag(aboutNode(c))
 }

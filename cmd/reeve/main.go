@@ -220,14 +220,17 @@ func misspelt(environ []string) (said []string) {
 }
 
 // config reads a command's configuration: see reeve.Load.
-func config(cmd *cobra.Command) (reeve.Config, error) {
+func config(cmd *cobra.Command) (reeve.Config, error) { return configFor(cmd, false) }
+
+// configFor is the same of a command that only looks into a database, where it says so.
+func configFor(cmd *cobra.Command, looks bool) (reeve.Config, error) {
 	file, _ := cmd.Flags().GetString("config")
 	if file == "" {
 		file = os.Getenv("REEVE_CONFIG")
 	}
 	if file == "" {
 		var err error
-		if file, err = trustedConfig(cmd); err != nil {
+		if file, err = trustedConfig(cmd, looks); err != nil {
 			return reeve.Config{}, usageError{err}
 		}
 	}

@@ -23,7 +23,9 @@ func nodesCommand() *cobra.Command {
 		Short: "Show the nodes that share a database, and in what they differ",
 		Long: `Shows each node that lives: its version and policy, the log that it writes, since when it
 runs, when it last gave a sign of life, and the ledger's lag there: how long a record takes
-until it is durable. Ends with exit code 1 when they differ in policy, executors or version.
+until it is durable. One that was killed or is cut off is shown as gone for a day, or until
+another takes up its log. Ends with exit code 1 when one is gone, and when they differ in
+policy, executors or version.
 
 A running node is asked, or else the database itself.`,
 		Example: `  reeve nodes
@@ -41,17 +43,19 @@ A running node is asked, or else the database itself.`,
 			} else if err := printNodes(cmd, &list); err != nil {
 				return err
 			}
-			if len(list.Differences) > 0 {
-				return errors.New(strings.Join(list.Differences, "; "))
+			wrong := list.Differences
+			if len(list.Missing) > 0 {
+				wrong = append(wrong, fmt.Sprintf("gone without having ended: %s", printable(strings.Join(list.Missing, ", "))))
+			}
+			if len(wrong) > 0 {
+				return errors.New(strings.Join(wrong, "; "))
 			}
 			return nil
 		},
 	}
-	new(nodeFlags).add(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&all, "all", false, "also those that ended, by the logs that they wrote last")
-	settingFlags(c, "data", "database")
-	return c
+	return aboutNode(c)
 }
 
 // listNodes asks a node which ones there are, and the database where none runs: a node
@@ -105,6 +109,8 @@ func ago(t time.Time) string {
 
 func stateOfNode(n *nodes.Node) string {
 	switch {
+	case n.Gone:
+		return "GONE: killed, or cut off from the database"
 	case !n.Living:
 		return "ended"
 	case n.Policy == "":

@@ -75,7 +75,7 @@ func askedNode(cmd *cobra.Command) (*operator.Client, error) {
 		}
 		return operator.At(at.server, key), nil
 	}
-	c, err := config(cmd)
+	c, err := configFor(cmd, true)
 	if c = orOwn(c); err != nil || !noDatabase(c) {
 		return nil, err
 	}

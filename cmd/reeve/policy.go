@@ -374,9 +374,10 @@ func printDecision(w io.Writer, d *act.Decision, modified []byte) {
 
 func policyReload() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "reload",
-		Short: "Have the running node read its policy again, and all that share its database",
-		Args:  args(cobra.NoArgs),
+		Use:         "reload",
+		Annotations: map[string]string{ofPolicy: "true"},
+		Short:       "Have the running node read its policy again, and all that share its database",
+		Args:        args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var loaded operator.PolicyLoaded
 			if err := ask(cmd, true, "POST", "/admin/policy/reload", operator.Nothing{}, &loaded); err != nil {

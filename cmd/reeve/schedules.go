@@ -74,7 +74,8 @@ func scheduled(ctx context.Context, node *openNode, name string) (found []flow.T
 }
 
 // applySchedule makes a workflow that is executed by its schedule: the one that there is of
-// this name, if it was made from the same tasks, else anew in its place.
+// this name, if it was made from the same tasks, else anew in its place. What a person has
+// paused stays so: a file that is applied again, by whatever program, does not overrule them.
 func applySchedule(cmd *cobra.Command, node *openNode, w *workflow.Workflow, asJSON bool) error {
 	ctx, digest := cmd.Context(), digestOf(w)
 	list, err := schedulesOf(ctx, node)
@@ -87,8 +88,12 @@ func applySchedule(cmd *cobra.Command, node *openNode, w *workflow.Workflow, asJ
 	if err != nil {
 		return err
 	}
+	paused := len(list) > 0 && !slices.ContainsFunc(list, func(t flow.Task) bool { return t.Scheduled })
 	if id == (task.ID{}) {
 		w.Mark(digestMember, digest)
+		if paused {
+			w.Pause()
+		}
 		made, err := node.client.Create(ctx, w.JSON())
 		if err != nil {
 			return refusedTasks(cmd, w, err)
@@ -109,7 +114,7 @@ func applySchedule(cmd *cobra.Command, node *openNode, w *workflow.Workflow, asJ
 	if err != nil {
 		return err
 	}
-	if !root.Scheduled {
+	if !root.Scheduled && !paused { // another of the name was on
 		if root, err = setSchedule(ctx, node, id, true); err != nil {
 			return err
 		}
@@ -119,7 +124,9 @@ func applySchedule(cmd *cobra.Command, node *openNode, w *workflow.Workflow, asJ
 		return printJSON(cmd.OutOrStdout(), root.Raw)
 	}
 	next := "its schedule has no run to come"
-	if !root.NextRun.IsZero() {
+	if !root.Scheduled {
+		next = "stays paused: reeve schedules continue " + printable(w.Name) + node.hint
+	} else if !root.NextRun.IsZero() {
 		next = "runs next at " + root.NextRun.Local().Format("2006-01-02 15:04:05 MST")
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s %s (%s) and %s\n", printable(w.Name), what, id, next)
@@ -229,7 +236,8 @@ func schedulesApply() *cobra.Command {
 		Short: "Have a workflow executed by its schedule",
 		Long: `Makes the workflow that a file describes, which is executed by its schedule from now on.
 A schedule is known by the workflow's name: applying the same file again changes
-nothing (and has it go on, if it was paused), another of the same name takes its place.`,
+nothing, another of the same name takes its place. Nothing is run now, and what was paused
+stays paused until it is continued.`,
 		Example: "  reeve schedules apply nightly.yaml\n  reeve schedules apply nightly.yaml --set folder=/srv",
 		Args:    args(cobra.ExactArgs(1)),
 	}
@@ -292,8 +300,22 @@ func schedulesContinue() *cobra.Command {
 }
 
 func schedulesRemove() *cobra.Command {
-	return aboutSchedule(&cobra.Command{
+	c := aboutSchedule(&cobra.Command{
 		Use: "remove NAME|ID", Short: "Remove a schedule; what its runs did stays among the tasks",
+		Long: `Removes a schedule; what its runs did stays among the tasks. At a terminal it is asked
+whether that is meant, unless --yes is given; scripts, which have none, are not asked.`,
 		Example: "  reeve schedules remove nightly",
 	}, "is removed", func(ctx context.Context, node *openNode, t *flow.Task) error { return endSchedule(ctx, node, t.ID) })
+	yes := c.Flags().Bool("yes", false, "do not ask whether it is meant")
+	remove := c.RunE
+	c.RunE = func(cmd *cobra.Command, a []string) error {
+		if in, out, done, err := terminal(); err == nil && !*yes {
+			defer done()
+			if err := confirm(in, out, cmd.CommandPath()+" "+a[0], "  it makes no more runs; its history stays\n"); err != nil {
+				return err
+			}
+		}
+		return remove(cmd, a)
+	}
+	return c
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve/internal/ledger"
@@ -52,6 +53,9 @@ With --server another node is asked, as auditor.`,
 			if most < 0 {
 				return usageError{errors.New("--last is not negative")}
 			}
+			if cmd.Flags().Changed("last") && cmd.Flags().Changed("limit") {
+				return usageError{errors.New("--last and --limit are the same: leave one out")}
+			}
 			if err := q.Check(); err != nil {
 				return usageError{err}
 			}
@@ -85,16 +89,17 @@ With --server another node is asked, as auditor.`,
 	f.StringVar(&q.Effect, "effect", "", "allow, modify, escalate or deny")
 	f.StringVar(&q.Rule, "rule", "", "a rule's name, or a reason's code")
 	f.StringVar(&q.Door, "door", "", "the protocol, such as aos, a2g, mcp, a2a or flow")
-	f.StringVar(&q.Kind, "kind", "", "what sort of act it is, such as tool.call or admin.erase")
+	f.StringVar(&q.Kind, "kind", "", "what sort of act it is, such as tool.call, admin.erase, or admin.* for all of a sort")
 	f.StringVar(&q.Task, "task", "", "the root of a tree of tasks")
 	f.StringVar(&q.Approval, "approval", "", "the approval that was asked for")
 	f.StringVar(&q.Text, "text", "", "a text in the contents, whatever the case of its letters")
 	f.BoolVar(&q.Oldest, "oldest", false, "the oldest first")
 	f.IntVar(&most, "last", most, "how many decisions at most; 0 for all")
+	f.IntVar(&most, "limit", most, "the same as --last")
 	f.BoolVar(&asJSON, "json", false, "print JSON, a line each")
 	f.BoolVar(&asCSV, "csv", false, "print a table for spreadsheets")
 	f.BoolVar(&asHTML, "html", false, "print one page")
-	return asked(c)
+	return aboutNode(c)
 }
 
 func count(all ...bool) (n int) {
@@ -137,7 +142,9 @@ func find(ctx context.Context, ask decisionsFunc, q ledger.Query, most int, out 
 		if q.Cursor = a.Next; q.Cursor == "" || most > 0 && n >= most {
 			return out.end(n, q.Cursor != "")
 		}
-		out.reached(read, a.Reached)
+		if err := out.reached(read, a.Reached); err != nil {
+			return err
+		}
 	}
 }
 
@@ -146,21 +153,47 @@ type lineWriter interface {
 	begin() error
 	add(l *ledger.Line) error
 	// reached is told how far a search has come that takes longer.
-	reached(read int, at time.Time)
+	reached(read int, at time.Time) error
 	end(n int, more bool) error
 }
 
-// tableLines is for people at a terminal.
+// tableLines is for people at a terminal. What one answer of the search brings is written with
+// columns as wide as it needs.
 type tableLines struct {
 	w, progress io.Writer
 	text        bool
+	rows        [][]string
+	widths      []int
 }
 
-const lineColumns = "%-10s  %-19s  %-5s  %-14s  %-8s  %-20s  %-20s  %s\n"
+func (t *tableLines) row(cells ...string) {
+	if t.widths == nil {
+		t.widths = make([]int, len(cells))
+	}
+	for i, cell := range cells {
+		t.widths[i] = max(t.widths[i], runewidth.StringWidth(cell))
+	}
+	t.rows = append(t.rows, cells)
+}
+
+// write writes the rows that have gathered.
+func (t *tableLines) write() error {
+	for _, cells := range t.rows {
+		last := len(cells) - 1
+		for i, cell := range cells[:last] {
+			cells[i] = pad(cell, t.widths[i])
+		}
+		if _, err := fmt.Fprintln(t.w, strings.Join(cells, "  ")); err != nil {
+			return err
+		}
+	}
+	t.rows = nil
+	return nil
+}
 
 func (t *tableLines) begin() error {
-	_, err := fmt.Fprintf(t.w, lineColumns, "DECISION", "TIME", "DOOR", "KIND", "EFFECT", "AGENT", "TOOL", "RULES")
-	return err
+	t.row("DECISION", "TIME", "DOOR", "KIND", "EFFECT", "AGENT", "TOOL", "RULES")
+	return nil
 }
 
 func (t *tableLines) add(l *ledger.Line) error {
@@ -171,18 +204,25 @@ func (t *tableLines) add(l *ledger.Line) error {
 	if l.Gone {
 		who = "(not kept)"
 	}
-	_, err := fmt.Fprintf(t.w, lineColumns, l.Decision, l.Time.Local().Format(time.DateTime), dash(printable(l.Door)), printable(l.Kind), dash(printable(l.Effect)),
+	t.row(l.Decision, l.Time.Local().Format(time.DateTime), dash(printable(l.Door)), printable(l.Kind), dash(printable(l.Effect)),
 		dash(printable(words.Shorten(who, 40))), dash(printable(words.Shorten(l.Tool, 40))), dash(printable(strings.Join(l.Rules, " "))))
-	return err
+	return nil
 }
 
-func (t *tableLines) reached(read int, at time.Time) {
+func (t *tableLines) reached(read int, at time.Time) error {
+	if err := t.write(); err != nil {
+		return err
+	}
 	if t.text {
 		fmt.Fprintf(t.progress, "… %s looked through, back to %s\n", words.Count(read, "decision"), at.Local().Format(time.DateTime))
 	}
+	return nil
 }
 
 func (t *tableLines) end(n int, more bool) error {
+	if err := t.write(); err != nil {
+		return err
+	}
 	switch {
 	case more:
 		fmt.Fprintf(t.progress, "there are more than these %d: see --last\n", n)
@@ -205,8 +245,8 @@ func (j *jsonLines) add(l *ledger.Line) error {
 	return err
 }
 
-func (j *jsonLines) reached(int, time.Time) {}
-func (j *jsonLines) end(int, bool) error    { return nil }
+func (j *jsonLines) reached(int, time.Time) error { return nil }
+func (j *jsonLines) end(int, bool) error          { return nil }
 
 // csvLines is for spreadsheets.
 type csvLines struct{ w *csv.Writer }
@@ -240,7 +280,7 @@ func cell(s string) string {
 	return s
 }
 
-func (c *csvLines) reached(int, time.Time) {}
+func (c *csvLines) reached(int, time.Time) error { return nil }
 
 func (c *csvLines) end(int, bool) error {
 	c.w.Flush()
@@ -259,9 +299,9 @@ type htmlLines struct {
 	lines []ledger.Line
 }
 
-func (h *htmlLines) begin() error             { return nil }
-func (h *htmlLines) add(l *ledger.Line) error { h.lines = append(h.lines, *l); return nil }
-func (h *htmlLines) reached(int, time.Time)   {}
+func (h *htmlLines) begin() error                 { return nil }
+func (h *htmlLines) add(l *ledger.Line) error     { h.lines = append(h.lines, *l); return nil }
+func (h *htmlLines) reached(int, time.Time) error { return nil }
 
 func (h *htmlLines) end(n int, more bool) error {
 	asked := operator.Params(h.about)

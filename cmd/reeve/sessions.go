@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve"
+	"reeve.example/reeve/internal/hook"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/report"
@@ -78,20 +80,35 @@ func newestSessions(ctx context.Context, list sessionsFunc, q ledger.Query, most
 	}
 }
 
+// withoutProofs lists the same without the sessions in which hooks were only tried.
+func withoutProofs(list sessionsFunc) sessionsFunc {
+	return func(ctx context.Context, q ledger.Query) (report.Runs, error) {
+		runs, err := list(ctx, q)
+		runs.Runs = slices.DeleteFunc(runs.Runs, func(r report.Run) bool { return strings.HasSuffix(r.ID, ":"+hook.ProofSession) })
+		return runs, err
+	}
+}
+
 func sessionsList() *cobra.Command {
 	var last int
+	var all bool
 	var q ledger.Query
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List what agents did, run by run: sessions and trees of tasks, the newest first",
 		Long: `Lists the runs of agents, by whichever door they came: coding agents, AOS, A2G, MCP, A2A and
-tasks. A session is shown with those that it began. With --server another node is asked.`,
+tasks. A session is shown with those that it began. With --server another node is asked.
+Those in which "reeve hook install" and "reeve hook test" called a hook are left out, unless --all
+is given.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if last < 0 {
 				return usageError{errors.New("--last is not negative")}
 			}
 			return askingSessions(cmd, func(ctx context.Context, list sessionsFunc, _ windowFunc) error {
+				if !all {
+					list = withoutProofs(list)
+				}
 				runs, err := newestSessions(ctx, list, q, last)
 				if err != nil {
 					return err
@@ -114,11 +131,12 @@ tasks. A session is shown with those that it began. With --server another node i
 		},
 	}
 	c.Flags().IntVar(&last, "last", 100, "how many sessions at most; 0 for all")
+	c.Flags().BoolVar(&all, "all", false, "also those in which a hook was only tried")
 	c.Flags().StringVar(&q.Agent, "agent", "", "those in which this agent did something")
 	c.Flags().StringVar(&q.User, "user", "", "those in which something was done for this user")
 	c.Flags().StringVar(&q.Door, "door", "", "those that came by this protocol")
 	c.Flags().StringVar(&q.Effect, "effect", "", "those in which something was decided so")
-	return jsonFlag(asked(c))
+	return jsonFlag(aboutNode(c))
 }
 
 func sessionsShow() *cobra.Command {
@@ -166,7 +184,7 @@ or the root of a tree of tasks, or the beginning or end of one that is among the
 	}
 	c.Flags().BoolVar(&asHTML, "html", false, "write a page")
 	c.Flags().BoolVar(&asJSON, "json", false, "write JSON")
-	return asked(c)
+	return aboutNode(c)
 }
 
 // labelsPath is where a session's labels are.

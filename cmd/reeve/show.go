@@ -60,7 +60,7 @@ its record. With --server another node is asked, as auditor.`,
 	}
 	c.Flags().IntVar(&last, "last", 20, "how many records")
 	linesFlag(c)
-	return asked(oneLogFlag(c, &log))
+	return aboutNode(oneLogFlag(c, &log))
 }
 
 func ledgerTail() *cobra.Command {
@@ -87,7 +87,7 @@ With --server another node is asked, as auditor; a connection that is lost is ma
 		},
 	}
 	linesFlag(c)
-	return asked(oneLogFlag(c, &log))
+	return aboutNode(oneLogFlag(c, &log))
 }
 
 // linesFlag is --json of a command that prints records: a line each, as ledger export has them.
@@ -298,10 +298,10 @@ func (at records) tail(ctx context.Context, q ledger.Query, table *recordTable) 
 // gathered keeps what was found.
 type gathered struct{ lines []ledger.Line }
 
-func (g *gathered) begin() error             { return nil }
-func (g *gathered) add(l *ledger.Line) error { g.lines = append(g.lines, *l); return nil }
-func (g *gathered) reached(int, time.Time)   {}
-func (g *gathered) end(int, bool) error      { return nil }
+func (g *gathered) begin() error                 { return nil }
+func (g *gathered) add(l *ledger.Line) error     { g.lines = append(g.lines, *l); return nil }
+func (g *gathered) reached(int, time.Time) error { return nil }
+func (g *gathered) end(int, bool) error          { return nil }
 
 // recordTable prints records as lines, of fixed columns: tail has no end at
 // which widths would be known. With json they are JSON.
@@ -352,5 +352,5 @@ func (t *recordTable) add(l *ledger.Line) error {
 	return err
 }
 
-func (t *recordTable) reached(int, time.Time) {}
-func (t *recordTable) end(int, bool) error    { return nil }
+func (t *recordTable) reached(int, time.Time) error { return nil }
+func (t *recordTable) end(int, bool) error          { return nil }

@@ -41,7 +41,7 @@ func leaves(t testing.TB) map[string]*cobra.Command {
 // printsNoData are the commands whose output is not for programs, and why.
 var printsNoData = map[string]string{
 	"a2g": "speaks the protocol", "hook": "speaks with the agent", "mcp": "speaks with client and server", "serve": "runs", "demo": "is to be looked at",
-	"exec": "prints what its command prints", "init": "writes files", "restore": "writes files", "hook install": "writes a file",
+	"init": "writes files", "hook install": "writes a file",
 	"console": "opens a browser", "hook uninstall": "writes a file", "mcp install": "writes a file", "licenses": "is a text", "ledger export": "is JSON always",
 	"ledger receipt": "has a form of its own", "completion bash": "is a script", "completion zsh": "is a script", "completion fish": "is a script",
 	"completion powershell": "is a script",

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reeve.example/reeve"
+	"reeve.example/reeve/internal/operator"
 )
 
 func trustCommand() *cobra.Command {
@@ -83,7 +84,10 @@ const foundConfig = "reeve.yaml"
 // One that nobody has said to trust is an error: to start without it would be to
 // start with other settings than whoever put it there expects. The policy that it names is
 // looked at only where --policy does not name one.
-func trustedConfig(cmd *cobra.Command) (string, error) {
+//
+// A command that has from its flags all that a configuration could say to it does without:
+// looks says that it only reads a database.
+func trustedConfig(cmd *cobra.Command, looks bool) (string, error) {
 	if _, err := os.Stat(foundConfig); err != nil {
 		return "", nil
 	}
@@ -97,7 +101,7 @@ func trustedConfig(cmd *cobra.Command) (string, error) {
 	default:
 		err = t.Check(foundConfig)
 	}
-	if errors.Is(err, reeve.ErrUntrusted) && given && cmd.Annotations[onlyPolicy] != "" {
+	if errors.Is(err, reeve.ErrUntrusted) && (given && cmd.Annotations[onlyPolicy] != "" || unneeded(cmd, looks)) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "reeve: %s is not trusted as it is now, and is left out\n", foundConfig)
 		return "", nil
 	}
@@ -107,6 +111,35 @@ func trustedConfig(cmd *cobra.Command) (string, error) {
 	}
 	return foundConfig, err
 }
+
+// unneeded reports whether nothing of a configuration is wanted: each setting of the command is
+// given, or the data folder is, and there a node runs, which has its own, or the database lies
+// in it that is only read.
+func unneeded(cmd *cobra.Command, looks bool) bool {
+	if cmd.Annotations[ofPolicy] != "" {
+		return false
+	}
+	all := true
+	for _, s := range settings() {
+		if f := cmd.Flags().Lookup(s.Flag); f != nil && !f.Changed {
+			all = false
+		}
+	}
+	data := cmd.Flags().Lookup("data")
+	switch {
+	case all:
+		return true
+	case data == nil || !data.Changed:
+		return false
+	case looks && cmd.Flags().Lookup("policy") == nil && exists(filepath.Join(data.Value.String(), "reeve.db")):
+		return true
+	}
+	return operator.Dial(cmd.Context(), data.Value.String()) != nil
+}
+
+// ofPolicy marks commands by which the configured policy changes, whoever's node it is: whoever
+// runs them has looked at what it says.
+const ofPolicy = "of-policy"
 
 // keepTrust writes a text to a file, as a person said. A configuration of the present folder
 // that was trusted stays so with it.

@@ -29,8 +29,9 @@ func whyCommand() *cobra.Command {
 	var asJSON, allow bool
 	var x exceptionOf
 	c := &cobra.Command{
-		Use:   "why [DECISION]",
-		Short: "Explain a decision: the rule, its line, what it saw, and the ways on",
+		Use:         "why [DECISION]",
+		Annotations: map[string]string{ofPolicy: "true"},
+		Short:       "Explain a decision: the rule, its line, what it saw, and the ways on",
 		Long: `Explains a decision of this folder's node, else of your hooks and proxies; without a number
 the newest one that did not simply allow. It says which rules met the act, in the policy as it was
 then, where they stand and what their conditions saw, and at a terminal what a person can do.

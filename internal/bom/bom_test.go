@@ -476,6 +476,7 @@ func TestVerify(t *testing.T) {
 		for _, change := range [][2]string{
 			{"name-1", "name-9"}, {`"version": 1`, `"version": 2`}, {`"kty": "OKP"`, `"kty": "OKP", "kid": "x"`}, {`"algorithm": "Ed25519"`, `"algorithm": "Ed25519", "excludes": ["components"]`},
 			{`"algorithm": "Ed25519"`, `"algorithm": "HS256"`}, {`"signature": {`, `"signature": {}, "_": {`}, {`{`, `{"version": 7,`}, {`"bomFormat": "CycloneDX"`, `"bomFormat": "Other"`},
+			{`"value": "`, `"value": "\n`},
 		} {
 			if changed := bytes.Replace(*signed, []byte(change[0]), []byte(change[1]), 1); !bytes.Equal(changed, *signed) {
 				if statement != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"reeve.example/reeve/act"
@@ -61,6 +62,8 @@ type Keeper struct {
 	next    map[uint32]uint64 // records before were read; some after the place in the store
 	version act.Position      // of the place, when next was true
 	follows map[uint32]*export.Follower
+
+	known known
 }
 
 // New returns the bills of a node.
@@ -449,6 +452,90 @@ func (k *Keeper) Of(ctx context.Context, agent, principal string) (list []*Bill,
 		return nil, ErrNone
 	}
 	return list, nil
+}
+
+// known are the tools that agents have used, as their bills show it, for the decisions that
+// ask.
+type known struct {
+	mu   sync.Mutex
+	of   map[string]*usedTools // by bill
+	read time.Time             // when the ledger was last read for somebody who asked
+}
+
+type usedTools struct {
+	tools map[[2]string]bool // by server and name
+	at    time.Time
+}
+
+// Bounds of known. What was used is believed for a while, what was not is looked for again.
+const (
+	maxKnown  = 1000 // bills
+	believed  = time.Minute
+	readAgain = time.Second
+	readWait  = 2 * time.Second
+)
+
+// Used reports whether an agent was let to call the tool of an act before. What was decided
+// last may not be in the bill yet: the ledger is read, then, for a moment at most.
+func (k *Keeper) Used(ctx context.Context, a *act.Action) (bool, error) {
+	if a.Agent.ID == "" || a.Principal.Name == "" { // of whom nobody keeps a bill
+		return false, nil
+	}
+	id, now := billID(cut(a.Principal.Name), cut(a.Agent.ID)), k.guard.Now()
+	k.known.mu.Lock()
+	used := k.known.of[id]
+	again := now.Sub(k.known.read) >= readAgain || now.Before(k.known.read)
+	k.known.mu.Unlock()
+	if used != nil && now.Sub(used.at) < believed && !now.Before(used.at) && used.has(a) {
+		return true, nil
+	}
+	used, err := k.look(ctx, id, now)
+	if err != nil || used.has(a) || !again {
+		return err == nil && used.has(a), err
+	}
+	k.known.mu.Lock()
+	k.known.read = now
+	k.known.mu.Unlock()
+	reading, cancel := context.WithTimeout(ctx, readWait)
+	defer cancel()
+	if err := k.Read(reading); err != nil { // then it was not used, as far as is known
+		return false, ctx.Err()
+	}
+	used, err = k.look(ctx, id, now)
+	return err == nil && used.has(a), err
+}
+
+// look reads which tools a bill shows as used.
+func (k *Keeper) look(ctx context.Context, id string, now time.Time) (*usedTools, error) {
+	used := &usedTools{tools: map[[2]string]bool{}, at: now}
+	b, _, err := k.bills.Get(ctx, id)
+	if _, damaged := errors.AsType[*guard.DamagedError](err); damaged {
+		b, err = nil, nil // it waits for being made anew, and shows nothing until then
+	}
+	if err != nil {
+		return nil, err
+	}
+	if b != nil {
+		for _, c := range b.Components {
+			if c.Type == Tool && !c.Seen.First.IsZero() {
+				used.tools[[2]string{c.Server, c.Name}] = true
+			}
+		}
+	}
+	k.known.mu.Lock()
+	defer k.known.mu.Unlock()
+	if k.known.of == nil || len(k.known.of) >= maxKnown {
+		k.known.of = map[string]*usedTools{}
+	}
+	k.known.of[id] = used
+	return used, nil
+}
+
+// has reports whether the tool of a call is among them, by the name that it was sent with or
+// the one that rules match.
+func (u *usedTools) has(a *act.Action) bool {
+	server := cut(a.Server)
+	return u.tools[[2]string{server, cut(a.Resource)}] || u.tools[[2]string{server, cut(a.Canonical)}]
 }
 
 // List lists bills, after the id that a page before gave; next is empty on the last page.

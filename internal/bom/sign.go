@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"reeve.example/reeve/internal/ledger"
@@ -178,7 +179,7 @@ func verify(document []byte, vkey string) error {
 		Signature jsontext.Value `json:"signature"`
 	}
 	if err := json.Unmarshal(document, &has); err != nil {
-		return fmt.Errorf("it is no JSON object that can be read: %w", err)
+		return errors.New("it is no JSON object that can be read")
 	}
 	if has.Signature == nil {
 		return errors.New("it is not signed: a bill in SPDX or SWID is signed in a file beside it")
@@ -192,13 +193,13 @@ func verify(document []byte, vkey string) error {
 		return errors.New("it is signed with another key than the one given")
 	}
 	value, err := base64.RawURLEncoding.Strict().DecodeString(s.Value)
-	if err != nil {
+	if err != nil || strings.ContainsAny(s.Value, "\r\n") { // which the decoder passes over
 		return errors.New("its signature is damaged")
 	}
 	s.Value = ""
 	unsigned, err := withSignature(document, &s)
 	if err != nil {
-		return fmt.Errorf("it is no JSON object that can be read: %w", err)
+		return errors.New("it is no JSON object that can be read")
 	}
 	if err := ledger.VerifyDocument(unsigned, value, vkey); err != nil {
 		return fmt.Errorf("it was changed since it was signed, or the signature was: %w", err)

@@ -30,6 +30,22 @@ func owner(user string) act.Principal {
 	return act.Principal{Name: cmp.Or(user, "anonymous"), Method: "task", Delegation: identity.DelegationIn(user)}
 }
 
+// ownerBy is owner with what the credential said besides.
+func ownerBy(user string, l task.Leave) act.Principal {
+	by := owner(user)
+	by.Person, by.Organization = l.Person, l.Organization
+	if by.Delegation == nil && (l.Client != "" || len(l.Scopes) > 0) {
+		by.Delegation = &act.Delegation{} // of one who acts for itself, by a client
+	}
+	if d := by.Delegation; d != nil {
+		d.Person, d.Client, d.Scopes = l.For, l.Client, l.Scopes
+		if len(l.Actors) > 0 {
+			d.Actors = l.Actors
+		}
+	}
+	return by
+}
+
 // links are the details of a record about a task.
 func links(t *task.Task, more ...string) map[string]string {
 	m := map[string]string{"task": t.ID.String(), "root": t.Root.String()}
@@ -43,10 +59,7 @@ func links(t *task.Task, more ...string) map[string]string {
 // id and executor.
 func (e *Engine) newAction(kind act.Kind, j *job, number int, body []byte) *act.Action {
 	step := fmt.Sprintf("%s/%d/%d", j.ID, j.Run, number)
-	by := owner(j.User)
-	if by.Person = j.Person; by.Delegation != nil {
-		by.Delegation.Person = j.For
-	}
+	by := ownerBy(j.User, j.Leave)
 	a := &act.Action{
 		Door: door, Method: "tasks.execute", Kind: kind, Principal: by,
 		Session: e.session(j.Root), Within: j.Root.String(), Task: j.Root.String(), Step: step, Resource: j.Executor, Body: body,

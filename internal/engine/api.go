@@ -248,7 +248,7 @@ func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top 
 		t.Executor = cmp.Or(t.Executor, Group)
 		t.Origin = cmp.Or(t.Origin, task.OriginCreate)
 		t.Root = root
-		t.Person, t.For = by.person()
+		t.Leave = by.leave(t.User)
 		if t.Schedule.Enabled && !(t.Schedule.Bounded && t.Schedule.MaxRuns == 0) {
 			field := ""
 			if len(tasks) > 1 {
@@ -504,7 +504,7 @@ func (e *Engine) update(ctx context.Context, by Caller, id task.ID, request json
 		return nil, err
 	}
 	to.User = by.own(to.User)
-	to.Person, to.For = by.person()
+	to.Leave = by.leave(to.User)
 	if to.Executor = cmp.Or(to.Executor, Group); t.Origin == task.OriginLink {
 		if to.Executor = ""; to.Schedule.Enabled {
 			return nil, &task.Error{Code: task.CodeSchema, Field: "updates.schedule_enabled", Task: id.String(), Reason: "A link is never executed."}

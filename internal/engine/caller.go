@@ -59,10 +59,17 @@ func subjectOf(name string) string {
 	return subject
 }
 
-// person is who asks, and whom for, as far as the credential says it: people who are asked about
-// what becomes of this may have to be others.
-func (c Caller) person() (who, onBehalfOf string) {
-	return c.Principal.Known(), c.Principal.Delegated().Person
+// leave is who asks, and by whose leave, as far as the credential says it, for a task of user:
+// people who are asked about what becomes of it may have to be others, and rules may ask what
+// the credential was good for. What a token grants is its holder's: a task that an admin makes
+// for somebody else does not get it.
+func (c Caller) leave(user string) task.Leave {
+	by := c.Principal.Delegated()
+	l := task.Leave{Person: c.Principal.Known(), For: by.Person}
+	if user == c.Principal.Name {
+		l.Organization, l.Client, l.Actors, l.Scopes = c.Principal.Organization, by.Client, by.Actors, by.Scopes
+	}
+	return l
 }
 
 // everybody reports whether the caller is confined to nobody's tasks.

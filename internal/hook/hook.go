@@ -166,6 +166,11 @@ func Read(agent, event string, input []byte) (*Event, error) {
 	if err := a.read(e, in); err != nil {
 		return nil, fmt.Errorf("the event %s: %w", e.Name, err)
 	}
+	if kind == Call || kind == Asking {
+		if err := e.actable(); err != nil {
+			return nil, fmt.Errorf("the event %s: %w", e.Name, err)
+		}
+	}
 	for _, name := range []string{e.Session, e.Child, e.Turn, e.CallID, e.Tool.Given} {
 		if len(name) > maxName {
 			return nil, fmt.Errorf("the event %s: an id or a tool's name has more than %d bytes", e.Name, maxName)

@@ -125,7 +125,7 @@ func TestModifiedMustFit(t *testing.T) {
 
 // A call without arguments has none that could be changed.
 func TestNothingToModify(t *testing.T) {
-	e := event(t, `{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"t"}`)
+	e := event(t, `{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"TodoRead","tool_use_id":"t"}`)
 	request, err := e.Request("t", "c", time.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -220,7 +220,7 @@ func isOff(v rawjson.Value) bool {
 // text might, that is no JSON as reeve reads it: with comments, for example.
 var (
 	tomlOff  = lazyregexp.New(`(?im)\b(codex_)?hooks["']?\s*=\s*false`)
-	looseOff = lazyregexp.New(`(?i)disable_?all_?hooks|disable_?hooks|claude_code_simple|opencode_pure|\b(enable_?hooks)["']?\s*[:=]\s*["']?false|["'](ld_preload|ld_audit|ld_library_path|dyld_[a-z_]+|bash_env|bash_func_[^"']*)["']\s*:`)
+	looseOff = lazyregexp.New(`(?i)disable_?all_?hooks|disable_?hooks|claude_code_simple|opencode_pure|\b(enable_?hooks)["']?\s*[:=]\s*["']?false|["'](ld_preload|ld_audit|ld_library_path|dyld_[a-z_]+|bash_env|bash_func_[^"']*|[a-z_]+_shell_prefix|[a-z_]+_process_wrapper)["']\s*:`)
 )
 
 // takesOver reports whether a variable that settings give to an agent decides what is run in
@@ -236,6 +236,10 @@ func takesOver(variable, value string) bool {
 		}
 		return false
 	case strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "DYLD_") || strings.HasPrefix(name, "BASH_FUNC_"):
+		return true
+	}
+	// What an agent puts before every command that it starts stands before its hooks, too.
+	if value != "" && (strings.HasSuffix(name, "_SHELL_PREFIX") || strings.HasSuffix(name, "_PROCESS_WRAPPER")) {
 		return true
 	}
 	return name == "BASH_ENV" || name == "SHELLOPTS" || name == "BASHOPTS" || name == "HOME"

@@ -101,21 +101,25 @@ func TestLastNames(t *testing.T) {
 // they decide what runs in a hook's place, and ordinary ones do not.
 func TestSettingsTakeOver(t *testing.T) {
 	for text, want := range map[string]bool{
-		`{"env":{"LD_PRELOAD":"/repo/x.so"}}`:                 true,
-		`{"env":{"ld_audit":"x.so"}}`:                         true,
-		`{"env":{"DYLD_INSERT_LIBRARIES":"x.dylib"}}`:         true,
-		`{"env":{"LD_LIBRARY_PATH":"/usr/lib:./lib"}}`:        true,
-		`{"env":{"LD_LIBRARY_PATH":"/usr/../repo"}}`:          true,
-		`{"env":{"BASH_ENV":"./env.sh"}}`:                     true,
-		`{"env":{"BASH_FUNC_echo%%":"() { exit 0; }"}}`:       true,
-		`{"env":{"HOME":"/repo/home"}}`:                       true,
-		`{"hooks":{},"Env":{"LD_PRELOAD":"x"}}`:               true,
-		"{\"env\": {\"LD_PRELOAD\": \"x\"}, // why\n}":        true,
-		`{"env":{"NODE_ENV":"test","PYTHONPATH":"src"}}`:      false,
-		`{"env":{"PATH":"/repo/bin:/usr/bin"}}`:               false, // the hook's line needs none
-		`{"env":{"LD_LIBRARY_PATH":"/usr/local/cuda/lib64"}}`: false,
-		`{"env":{"ENV":"dev","DEBUG":"1"}}`:                   false,
-		`{"note":"LD_PRELOAD is set in env"}`:                 false,
+		`{"env":{"LD_PRELOAD":"/repo/x.so"}}`:                        true,
+		`{"env":{"CLAUDE_CODE_SHELL_PREFIX":"./x"}}`:                 true,
+		`{"env":{"CLAUDE_CODE_PROCESS_WRAPPER":"./x"}}`:              true,
+		`{"env":{"CLAUDE_CODE_SHELL_PREFIX":""}}`:                    false,
+		"{\"env\": {\"CLAUDE_CODE_SHELL_PREFIX\": \"x\"}, // why\n}": true,
+		`{"env":{"ld_audit":"x.so"}}`:                                true,
+		`{"env":{"DYLD_INSERT_LIBRARIES":"x.dylib"}}`:                true,
+		`{"env":{"LD_LIBRARY_PATH":"/usr/lib:./lib"}}`:               true,
+		`{"env":{"LD_LIBRARY_PATH":"/usr/../repo"}}`:                 true,
+		`{"env":{"BASH_ENV":"./env.sh"}}`:                            true,
+		`{"env":{"BASH_FUNC_echo%%":"() { exit 0; }"}}`:              true,
+		`{"env":{"HOME":"/repo/home"}}`:                              true,
+		`{"hooks":{},"Env":{"LD_PRELOAD":"x"}}`:                      true,
+		"{\"env\": {\"LD_PRELOAD\": \"x\"}, // why\n}":               true,
+		`{"env":{"NODE_ENV":"test","PYTHONPATH":"src"}}`:             false,
+		`{"env":{"PATH":"/repo/bin:/usr/bin"}}`:                      false, // the hook's line needs none
+		`{"env":{"LD_LIBRARY_PATH":"/usr/local/cuda/lib64"}}`:        false,
+		`{"env":{"ENV":"dev","DEBUG":"1"}}`:                          false,
+		`{"note":"LD_PRELOAD is set in env"}`:                        false,
 	} {
 		if got := SwitchesOff([]byte(text)); got != want {
 			t.Errorf("%s: %v", text, got)

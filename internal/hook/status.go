@@ -76,8 +76,10 @@ func (in *Installation) overrules() bool { return in.Managed && in.Agent != "gem
 type Status struct {
 	Agent     string
 	Version   string   // of the agent's program; empty where it is not found
+	Settings  string   // the user's, where neither its program nor a hook is found, and they lie there
 	Installed []string // the files that have reeve's hooks
 	Problems  []string // why they would not run, or not hold
+	Unknown   []string // what could not be found out: they may not run
 	Notes     []string
 }
 
@@ -93,7 +95,12 @@ func StatusOf(ctx context.Context, agent, home, folder string, getenv func(strin
 		}
 	}
 	if len(s.Installed) == 0 {
-		s.Problems = nil
+		s.Problems, s.Unknown = nil, nil
+		if file, err := own.File(); err == nil && s.Version == "" {
+			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+				s.Settings = file
+			}
+		}
 		return s
 	}
 	s.settings(own, machine, home, folder)
@@ -192,13 +199,13 @@ func (s *Status) codexTrust(ctx context.Context, in *Installation, file, folder 
 	defer cancel()
 	server, err := startCodex(ctx, folder)
 	if err != nil {
-		s.Notes = append(s.Notes, "whether Codex trusts the hooks could not be asked: "+err.Error())
+		s.Unknown = append(s.Unknown, "whether Codex trusts the hooks could not be asked: "+err.Error())
 		return
 	}
 	defer server.close()
 	list, err := server.hooks(folder, file)
 	if err != nil {
-		s.Notes = append(s.Notes, "whether Codex trusts the hooks could not be asked: "+err.Error())
+		s.Unknown = append(s.Unknown, "whether Codex trusts the hooks could not be asked: "+err.Error())
 		return
 	}
 	if len(list) == 0 {

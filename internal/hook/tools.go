@@ -1,6 +1,8 @@
 package hook
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -166,6 +168,41 @@ func (e *Event) arguments() []argument {
 		list = append(list, argument{name: pathsArgument, value: rawjson.AppendStrings(nil, files)})
 	}
 	return list
+}
+
+// actable says why a call of a tool that all agents have cannot be judged: what it acts by is not
+// where this agent is known to put it. A version of the agent that calls it otherwise would else
+// have its calls judged as empty ones, and every one of them allowed.
+func (e *Event) actable() error {
+	if !e.Tool.common() {
+		return nil
+	}
+	text := func(v rawjson.Value) bool { // or a list that begins with one
+		for _, first := range v.Elems() {
+			return first.Kind() == rawjson.String
+		}
+		return v.Kind() == rawjson.String
+	}
+	switch e.Tool.Name {
+	case ListFiles, Subagent: // of the folder, or of what was said before
+		return nil
+	case Shell:
+		for given, v := range e.input.Members() {
+			if name := cmp.Or(argumentNames[given], given); text(v) && (strings.EqualFold(name, "command") || name == "input") {
+				return nil
+			}
+		}
+		return fmt.Errorf("%.60q is called without a command that could be read", e.Tool.Given)
+	}
+	if e.input.Kind() == rawjson.String {
+		return nil // a patch, as it is
+	}
+	for _, v := range e.input.Members() {
+		if text(v) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%.60q is called with nothing that says upon what", e.Tool.Given)
 }
 
 // unseenArgument is an argument that is made here: why nobody will see what the call gives.

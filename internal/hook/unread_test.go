@@ -89,6 +89,17 @@ func TestUnreadCalls(t *testing.T) {
 		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"\ud83d"},"tool_use_id":"1"}`,
 		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"a","command":"b"},"tool_use_id":"1"}`,
 		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"` + strings.Repeat("a", MaxInput) + `"},"tool_use_id":"1"}`,
+		// A call whose arguments are elsewhere, or none that could be judged.
+		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"1"}`,
+		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":null,"tool_use_id":"1"}`,
+		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{},"tool_use_id":"1"}`,
+		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","TOOL_INPUT":{"command":"ls"},"tool_use_id":"1"}`,
+		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":5},"tool_use_id":"1"}`,
+		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":[]},"tool_use_id":"1"}`,
+		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"commandLine":"ls"},"tool_use_id":"1"}`,
+		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":"ls","tool_use_id":"1"}`,
+		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":7},"tool_use_id":"1"}`,
+		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Read","tool_use_id":"1"}`,
 		`{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"\ud83d"}`,
 		`{"session_id":"s","hook_event_name":"Nothing","hook_event_name":"PostToolUse"}`,
 		`{"session_id":"s","hook_event_name":["PostToolUse"]}`,
@@ -97,6 +108,23 @@ func TestUnreadCalls(t *testing.T) {
 		run := Run{Agent: "claude-code", Trails: t.TempDir(), Timeout: time.Minute}
 		if a := run.Respond(context.Background(), []byte(input), never); a.Exit != 2 || len(a.Stdout) > 0 {
 			t.Errorf("%.80s: %+v", input, a)
+		}
+	}
+	// Tools that have no arguments, or whose arguments nobody knows, are asked about.
+	for _, input := range []string{
+		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"LS","tool_input":{},"tool_use_id":"1"}`,
+		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"mcp__clock__now","tool_input":{},"tool_use_id":"1"}`,
+		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"TodoRead","tool_use_id":"1"}`,
+		`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":["bash","-lc","ls"]},"tool_use_id":"1"}`,
+	} {
+		asked := false
+		run := Run{Agent: "claude-code", Trails: t.TempDir(), Timeout: time.Minute}
+		run.Respond(context.Background(), []byte(input), func(context.Context, []byte) (*Decision, error) {
+			asked = true
+			return nil, errors.New("no")
+		})
+		if !asked {
+			t.Errorf("%s: nobody was asked", input)
 		}
 	}
 	// The end of a turn must not be held up: the agent would begin another.

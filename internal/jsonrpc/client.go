@@ -3,10 +3,12 @@ package jsonrpc
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 
 	"reeve.example/reeve/act"
 
@@ -24,8 +26,8 @@ const (
 
 // NewRequest is an HTTP request with JSON as its body, nil for none. key is the
 // caller's credential; empty for none. The span that the context names goes with it.
-func NewRequest(ctx context.Context, method, url, key string, body []byte) (*http.Request, error) {
-	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+func NewRequest(ctx context.Context, method, to, key string, body []byte) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, method, to, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +58,7 @@ var ErrTooLarge = errors.New("the answer is too large")
 func Fetch(client *http.Client, r *http.Request, most int64) (*Answer, error) {
 	res, err := client.Do(r)
 	if err != nil {
-		return nil, err
+		return nil, withWayOn(err)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, most+1))
@@ -67,6 +69,16 @@ func Fetch(client *http.Client, r *http.Request, most int64) (*Answer, error) {
 		return nil, ErrTooLarge
 	}
 	return &Answer{res.StatusCode, res.Status, body, res.Header}, nil
+}
+
+// withWayOn says of a certificate that nobody here vouches for, as a company's own authority
+// makes them, what to do.
+func withWayOn(err error) error {
+	var failed *url.Error
+	if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) && errors.As(err, &failed) {
+		failed.Err = fmt.Errorf("%w: if it is that of your own authority, add its certificate to this system's, or name its file with the variable SSL_CERT_FILE", failed.Err)
+	}
+	return err
 }
 
 // Post sends a request of JSON-RPC once and returns the answer. E is the protocol's

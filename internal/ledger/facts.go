@@ -33,6 +33,7 @@ type Facts struct {
 	Answers  string `json:"answers,omitzero"` // the call that this one is the result of
 	Task     string `json:"task,omitzero"`    // the root of the tree of tasks
 	Approval string `json:"approval,omitzero"`
+	Note     string `json:"note,omitzero"` // of who answered, or changed something
 }
 
 // Facts are read from the fields of an opening. What cannot be read is not there.
@@ -64,6 +65,7 @@ func (o *Opening) Facts() Facts {
 		f.Task = cmp.Or(f.Task, d["root"], d["a2a_task"])
 		f.Approval = cmp.Or(f.Approval, d["approval"])
 		f.Session = cmp.Or(f.Session, d["session"])
+		f.Note = d["note"]
 	}
 	return f
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/ledger"
 
 	"github.com/google/go-cmp/cmp"
@@ -240,7 +241,7 @@ func TestSearchText(t *testing.T) {
 func TestSearchRefuses(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	for _, q := range []ledger.Query{
-		{Effect: "perhaps"}, {Door: "zzz"}, {Door: "AOS"}, {Kind: "x"}, {Kind: "tool"}, {Kind: "admin."}, {Kind: "adminx"}, {Limit: -1}, {Limit: ledger.MaxLines + 1}, {Logs: []uint32{7}}, {Agent: strings.Repeat("a", 1025)},
+		{Effect: "perhaps"}, {Door: "zzz"}, {Door: "AOS"}, {Kind: "x"}, {Kind: "tool"}, {Kind: "admin."}, {Kind: "adminx"}, {Limit: -1}, {Limit: ledger.MaxLines + 1}, {Logs: []uint32{7}}, {Text: strings.Repeat("a", 1025)},
 		{Since: began, Until: began}, {Cursor: "x"}, {Cursor: "0-1"}, {Cursor: "zz.0-01"}, {Cursor: "-1.0-1"}, {Cursor: strings.Repeat("9", 400) + ".0-1"},
 		{Cursor: "1.0-99999999999999999999"}, {Cursor: "1.0-1' OR 1=1"},
 	} {
@@ -335,5 +336,33 @@ func execute(t *testing.T, dir, text string) {
 	}
 	if err := errors.Join(sqlitex.ExecuteTransient(c, text, nil), c.Close()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestSearchKinds asks for kinds by a pattern, as rules do; what is counted by the index is not.
+func TestSearchKinds(t *testing.T) {
+	t.Cleanup(ledger.SmallSegments())
+	r := rand.New(rand.NewPCG(3, 4))
+	s := openStore(t, t.TempDir())
+	l := openLog(t, s)
+	var last *ledger.Ticket
+	for i := range 600 {
+		last = enqueue(t, l, someAct(r, i))
+	}
+	wait(t, last)
+	for _, pattern := range []string{"tool.*", "*.user", "t??l.call", "*", "nothing.*"} {
+		want := []string(nil)
+		for _, line := range allLines(t, s, 0) {
+			if glob.Match(pattern, line.Kind) {
+				want = append(want, line.Decision)
+			}
+		}
+		slices.Reverse(want)
+		if d := cmp.Diff(want, answers(t, s, ledger.Query{Kind: pattern, Limit: 70})); d != "" {
+			t.Errorf("%s (-want +got):\n%s", pattern, d)
+		}
+		if _, err := ledger.Count(t.Context(), s, ledger.Query{Kind: pattern}); !errors.Is(err, ledger.ErrQuery) {
+			t.Errorf("%s is counted: %v", pattern, err)
+		}
 	}
 }

@@ -38,6 +38,9 @@ type Node struct {
 	Newest time.Time `json:"newest,omitzero"` // when the log's newest record was written
 	Age    Seconds   `json:"age_seconds"`     // since its last sign of life
 	Living bool      `json:"living"`          // it holds the log
+	// Gone says that it holds the log no more and never gave it back: it was killed, or is cut
+	// off from the database. Once another takes the log, nothing is known of it any more.
+	Gone bool `json:"gone,omitzero"`
 }
 
 // Seconds is a length of time, written as a number of seconds.
@@ -57,6 +60,26 @@ func living(list []Node) (alive []Node) {
 		}
 	}
 	return alive
+}
+
+// Missed is how long a node that is gone is told of.
+const Missed = 24 * time.Hour
+
+// Missing are the names of the nodes that are gone, and were there not long ago.
+func Missing(list []Node) (names []string) {
+	for _, n := range list {
+		if n.missing() {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+func (n *Node) missing() bool { return n.Gone && n.Age.Duration() < Missed }
+
+// Present are the nodes that live, and those that are missing.
+func Present(list []Node) []Node {
+	return slices.DeleteFunc(slices.Clone(list), func(n Node) bool { return !n.Living && !n.missing() })
 }
 
 // Difference is what nodes that live do not have in common.

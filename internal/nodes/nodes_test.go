@@ -58,3 +58,18 @@ func TestDifferences(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestMissing: a node that was killed is told of for a day, one that ended is not, and one whose
+// log another has taken is not known any more.
+func TestMissing(t *testing.T) {
+	list := []Node{
+		{Name: "lives", Living: true}, {Name: "ended", Age: In(time.Minute)},
+		{Name: "killed", Gone: true, Age: In(time.Minute)}, {Name: "long ago", Gone: true, Age: In(Missed)},
+	}
+	if d := cmp.Diff([]string{"killed"}, Missing(list)); d != "" {
+		t.Error(d)
+	}
+	if got := Present(list); len(got) != 2 || got[0].Name != "lives" || got[1].Name != "killed" || len(list) != 4 {
+		t.Errorf("%+v", got)
+	}
+}

@@ -56,14 +56,23 @@ type event struct {
 	Databucket   *databucket `json:"databucket,omitzero"`
 	AIAgent      *aiAgent    `json:"ai_agent,omitzero"`
 
+	App     *named   `json:"app,omitzero"` // these four are of ACS's classes
+	Process *process `json:"process,omitzero"`
+	Module  *module  `json:"module,omitzero"`
+	Device  *device  `json:"device,omitzero"`
+
 	FindingInfo *findingInfo `json:"finding_info,omitzero"`
 	Evidences   []evidence   `json:"evidences,omitempty"`
 	RiskScore   *int         `json:"risk_score,omitzero"`
 	RiskLevelID *int         `json:"risk_level_id,omitzero"`
+	VerdictID   *int         `json:"verdict_id,omitzero"`
+	Verdict     string       `json:"verdict,omitzero"`
 
-	ActionID      *int  `json:"action_id,omitzero"` // profile security_control
-	DispositionID *int  `json:"disposition_id,omitzero"`
-	IsAlert       *bool `json:"is_alert,omitzero"`
+	ActionID       *int            `json:"action_id,omitzero"` // profile security_control
+	DispositionID  *int            `json:"disposition_id,omitzero"`
+	Disposition    string          `json:"disposition,omitzero"`
+	IsAlert        *bool           `json:"is_alert,omitzero"`
+	Authorizations []authorization `json:"authorizations,omitempty"`
 
 	RawData         string        `json:"raw_data"`
 	AttestationList []attestation `json:"attestation_list"` // profile record_integrity
@@ -191,7 +200,8 @@ type signature struct {
 
 // unmapped is what the schema has no place for.
 type unmapped struct {
-	Reeve details `json:"reeve"`
+	Reeve details     `json:"reeve"`
+	ACS   *acsDetails `json:"acs,omitzero"`
 }
 
 type details struct {
@@ -233,6 +243,7 @@ type Config struct {
 	Version string // the program's
 	Log     string // the log's name
 	Key     string // its public key
+	ACS     bool   // the classes and words of the Agent Control Standard, where it has some
 }
 
 // Mapper makes events of records, in their order.
@@ -255,6 +266,9 @@ func (m *Mapper) Events(r *export.Record, cp *Checkpoint) ([][]byte, error) {
 	m.classify(e, r, &links)
 	if e.Unmapped.Reeve.Effect != "" {
 		control(e, r)
+	}
+	if m.cfg.ACS {
+		decidedACS(e, r, &links)
 	}
 	list := []*event{e}
 	if effect, _ := act.ParseEffect(r.Effect); r.Effect != "" && (effect < act.Allow || r.Observed != "") {
@@ -289,7 +303,7 @@ func (m *Mapper) base(r *export.Record, links *ledger.ActLinks, asker *ledger.As
 			Digest: fingerprint{AlgorithmID: 3, Value: hex.EncodeToString(cp.Root), EncodingID: 1, SerializationID: 99, Serialization: "root of the log's Merkle tree, RFC 6962"}}}
 	}
 	e := &event{
-		Time: r.Time.UnixMilli(), SeverityID: 1, RawData: string(r.Raw), AttestationList: []attestation{a}, Unmapped: unmapped{d},
+		Time: r.Time.UnixMilli(), SeverityID: 1, RawData: string(r.Raw), AttestationList: []attestation{a}, Unmapped: unmapped{Reeve: d},
 		Metadata: metadata{
 			Version: SchemaVersion, Product: product{"reeve", "reeve", m.cfg.Version}, Profiles: []string{"record_integrity"}, UID: r.ID(),
 			EventCode: r.Kind, LogName: m.cfg.Log, Sequence: r.Index, TenantUID: r.Facts.Organization,
@@ -347,6 +361,9 @@ func (m *Mapper) classify(e *event, r *export.Record, links *ledger.ActLinks) {
 		e.Metadata.Profiles = append(e.Metadata.Profiles, "ai_operation")
 		return
 	}
+	if m.cfg.ACS && classifyACS(e, r, links) {
+		return
+	}
 	resource := cmp.Or(links.Resource, r.Facts.Tool)
 	switch act.Kind(r.Kind) {
 	case act.KnowledgeRetrieve, act.MemoryRetrieve, act.MemoryStore:
@@ -396,14 +413,23 @@ func finding(of *event, r *export.Record, said *ledger.Outcome) *event {
 	e := *of
 	e.class(detectionFinding, 2, 1, "")
 	e.ActivityName, e.StatusID = "", 1 // new
-	e.Metadata.Profiles = slices.DeleteFunc(slices.Clone(of.Metadata.Profiles), func(p string) bool { return p == "ai_operation" })
+	e.Metadata.Profiles = slices.DeleteFunc(slices.Clone(of.Metadata.Profiles), func(p string) bool { return p == "ai_operation" || p == "host" })
 	e.Metadata.UID += "/finding"
 	e.Actor, e.API, e.SrcEndpoint, e.Databucket, e.AIAgent, e.User, e.Service = nil, nil, nil, nil, nil, nil, nil
+	e.App, e.Process, e.Module, e.Device = nil, nil, nil, nil
 	e.FindingInfo = &findingInfo{UID: r.ID(), Title: cmp.Or(strings.Join(r.Codes, ", "), e.Message), CreatedTime: e.Time, Types: e.Unmapped.Reeve.OWASP}
 	if len(r.Rules) > 0 {
 		e.FindingInfo.Analytic = &analytic{Name: r.Rules[0], TypeID: 1, UID: r.Rules[0], Version: r.Policy}
 	}
 	e.Evidences = []evidence{{Actor: of.Actor, AIAgent: of.AIAgent, API: of.API}}
+	if acs := of.Unmapped.ACS; acs != nil {
+		e.Metadata.Profiles = append(e.Metadata.Profiles, "incident")
+		other := 99 // OCSF's verdicts are those of an analyst
+		e.VerdictID, e.Verdict = &other, acs.Decision
+		if e.Evidences[0].API == nil && acs.Tool != nil {
+			e.Evidences[0].API = &api{Operation: acs.Tool.ID}
+		}
+	}
 	if said.Risk.Level != "" {
 		score, level := int(said.Risk.Score*100), map[string]int{"LOW": 1, "MEDIUM": 2, "HIGH": 3, "CRITICAL": 4}[said.Risk.Level]
 		e.RiskScore, e.RiskLevelID = &score, &level

@@ -1,13 +1,147 @@
 package ocsf
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"reeve.example/reeve/internal/export"
+	"reeve.example/reeve/internal/ledger"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
+
+// TestMappings: by both mappings every kind of act with every decision, by whomever, gives
+// events of OCSF's schema; by ACS's they have the classes of its table.
+func TestMappings(t *testing.T) {
+	text, err := os.ReadFile("testdata/ocsf.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("ocsf.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema := c.MustCompile("ocsf.json")
+
+	// A kind, the step where that says more, and the class by each mapping.
+	kinds := []struct {
+		kind, method string
+		ocsf, acs    int
+		activity     int // by ACS's
+	}{
+		{"message.user", "steps/userMessage", 6003, 6002, 99},
+		{"message.agent", "steps/agentResponse", 6003, 6002, 99},
+		{"message.system", "steps/message", 6003, 6003, 99},
+		{"trigger", "steps/agentTrigger", 6003, 6002, 99},
+		{"tool.call", "steps/toolCallRequest", 6003, 1007, 1},
+		{"tool.result", "steps/toolCallResult", 6003, 1007, 2},
+		{"knowledge.retrieve", "steps/knowledgeRetrieval", 6005, 6005, 1},
+		{"memory.retrieve", "steps/memoryContextRetrieval", 6005, 6005, 1},
+		{"memory.store", "steps/memoryStore", 6005, 6005, 4},
+		{"agent.event", "steps/sessionStart", 6003, 3002, 1},
+		{"agent.event", "steps/sessionEnd", 6003, 3002, 2},
+		{"agent.event", "steps/turnStart", 6003, 6002, 99},
+		{"agent.event", "steps/turnEnd", 6003, 6002, 99},
+		{"agent.event", "steps/preCompact", 6003, 6005, 99},
+		{"agent.event", "steps/postCompact", 6003, 6005, 99},
+		{"agent.event", "steps/subagentStart", 6003, 3002, 1},
+		{"agent.event", "steps/subagentStop", 6003, 3002, 2},
+		{"agent.event", "steps/skillRegister", 6003, 5001, 2},
+		{"agent.event", "steps/skillLoad", 6003, 1005, 1},
+		{"agent.event", "steps/skillUnload", 6003, 1005, 2},
+		{"agent.event", "agbom/snapshot", 6003, 5001, 2},
+		{"agent.event", "agbom/changed", 6003, 5001, 2},
+		{"agent.event", "steps/unheardOf", 6003, 6003, 99},
+		{"mcp.request", "tools/call", 6003, 6003, 99},
+		{"mcp.response", "tools/call", 6003, 6003, 99},
+		{"a2a.send", "message/send", 6003, 6003, 99},
+		{"task.start", "", 6003, 6003, 99},
+		{"admin.policy.load", "", 6003, 6003, 99},
+		{"admin.agent.handshake", "", 3002, 3002, 1},
+	}
+	askers := []string{
+		``, `{"name":"anonymous","method":"anonymous"}`,
+		`{"name":"key:a","method":"key","organization":"birch","claims":{"agent":"lend-1","agent_name":"Lend","user":"ada","user_name":"Ada"}}`,
+		`{"name":"jwt:https://login#bot?for=4711","method":"jwt","organization":"birch","on_behalf_of":"jwt:https://login#4711","actors":["jwt:https://login#bot","jwt:https://login#desk"],"client":"portal","scopes":["mail.send"],"proof":"dpop","claims":{"agent":"bot"}}`,
+		`{"name":"jwt:https://login#bot?for=4711","method":"jwt","on_behalf_of":"jwt:https://login#4711","claims":{"agent":"","user_hash":"abcd"}}`,
+		`damaged`,
+	}
+	reasons := `{"effect":"deny","reasons":[],"risk":{"score":0.9,"level":"CRITICAL","threats":["ASI02: x"]},"policy":"p"}`
+	severities := map[string]int{"allow": 1, "modify": 2, "escalate": 3, "deny": 4}
+	for _, acs := range []bool{false, true} {
+		m := NewMapper(Config{Version: "v", Log: "log", Key: "key", ACS: acs})
+		index := uint64(0)
+		for _, one := range kinds {
+			for _, asker := range askers {
+				for _, decided := range []string{"", "allow", "allow deny", "modify", "escalate", "deny"} {
+					effect, would, _ := strings.Cut(decided, " ")
+					if strings.HasPrefix(one.kind, "admin.") != (effect == "") {
+						continue
+					}
+					r := &export.Record{Record: ledger.Record{Index: index, Time: time.Unix(1, 0), Kind: one.kind, Door: "acs", Effect: effect, Observed: would}, Raw: []byte("{}")}
+					index++
+					if asker != "" {
+						r.Opening.Principal = []byte(asker)
+						r.Opening.Links = fmt.Appendf(nil, `{"digest":"d","method":%q,"resource":"tidy","session":"s","turn":"t","step":"1","id":"c1"}`, one.method)
+						r.Opening.Reasons = []byte(reasons)
+					} else if strings.HasPrefix(one.kind, "agent.event") {
+						continue // of which nothing tells what it was
+					}
+					if effect == "deny" || would != "" {
+						r.Codes, r.Rules, r.Policy = []string{"money.too_much", "input.ambiguous"}, []string{"few", "none"}, "sha256:x"
+					}
+					r.Facts = r.Opening.Facts()
+					events, err := m.Events(r, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if finding := effect != "" && (effect != "allow" || would != ""); len(events) != 1 && !finding || len(events) != 2 && finding {
+						t.Errorf("%s %s gives %d events", one.kind, decided, len(events))
+					}
+					for i, text := range events {
+						v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+						if err != nil {
+							t.Fatal(err)
+						}
+						if err := schema.Validate(v); err != nil {
+							t.Fatalf("acs %t, %s %s: %#v\n%s", acs, one.kind, one.method, err, text)
+						}
+						e := v.(map[string]any)
+						class, activity := one.ocsf, fmt.Sprint(e["activity_id"])
+						if acs {
+							class = one.acs
+						}
+						if i == 1 {
+							class = detectionFinding
+						} else if acs && activity != fmt.Sprint(one.activity) {
+							t.Errorf("%s %s has activity %s", one.kind, one.method, activity)
+						}
+						if fmt.Sprint(e["class_uid"]) != fmt.Sprint(class) {
+							t.Errorf("acs %t: %s %s is of class %v, want %d", acs, one.kind, one.method, e["class_uid"], class)
+						}
+						if acs && effect != "" && fmt.Sprint(e["severity_id"]) != fmt.Sprint(severities[effect]) {
+							t.Errorf("%s has severity %v", decided, e["severity_id"])
+						}
+						if behalf := strings.Contains(asker, "on_behalf_of") && i == 0; behalf && !bytes.Contains(text, []byte(`"user":{"name":"jwt:https://login#4711"`)) {
+							t.Errorf("for whom it was done is not in %s", text)
+						}
+					}
+				}
+			}
+		}
+	}
+}
 
 // TestSchema: the schema that events are held against is the one that was compiled, and
 // its licence lies beside it.

@@ -138,7 +138,13 @@ func (k *Keys) create(r *http.Request, by act.Principal, q KeyInfo) (KeyInfo, er
 	}
 	info := infoOf(key)
 	info.Secret = secret
-	return info, k.put(r.Context(), "key.create", by, map[string]string{"name": key.Name, "role": key.Role}, key)
+	details := map[string]string{"name": key.Name, "role": key.Role}
+	for name, value := range map[string]string{"organization": key.Organization, "person": key.Person} {
+		if value != "" { // whose answers count as one: see approval
+			details[name] = value
+		}
+	}
+	return info, k.put(r.Context(), "key.create", by, details, key)
 }
 
 // KeyName names a key.

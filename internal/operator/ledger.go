@@ -51,6 +51,9 @@ func (o *API) showLedger(r *http.Request, _ act.Principal, _ Nothing) (LedgerSho
 		}
 		newest := map[string]int{}
 		for _, a := range anchors {
+			if a.Place == ledger.LogPlace || a.Place == ledger.FormerPlace {
+				continue // neither is anywhere else: who has this machine has both
+			}
 			i, known := newest[a.Place]
 			if !known {
 				i, newest[a.Place] = len(one.Anchors), len(one.Anchors)

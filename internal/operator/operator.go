@@ -326,15 +326,16 @@ type NodeList struct {
 	Nodes []nodes.Node `json:"nodes"`
 	// Differences say in what they are not alike that live.
 	Differences []string `json:"differences,omitempty"`
+	// Missing are the names of those that are gone without having ended.
+	Missing []string `json:"missing,omitempty"`
 }
 
-// ListNodes is the list of the nodes that live, or of all that wrote a log.
+// ListNodes is the list of the nodes that live, with those that are missing, or of all that
+// wrote a log.
 func ListNodes(list []nodes.Node, all bool) NodeList {
-	answer := NodeList{Nodes: []nodes.Node{}}
-	for _, n := range list {
-		if all || n.Living {
-			answer.Nodes = append(answer.Nodes, n)
-		}
+	answer := NodeList{Nodes: append([]nodes.Node{}, list...), Missing: nodes.Missing(list)}
+	if !all {
+		answer.Nodes = nodes.Present(answer.Nodes)
 	}
 	for _, d := range nodes.Differences(list) {
 		answer.Differences = append(answer.Differences, d.String())

@@ -667,11 +667,19 @@ func AgentsOnly(space jsonrpc.Namespace) jsonrpc.Namespace {
 	handle := space.Handle
 	space.Handle = func(ctx context.Context, r *jsonrpc.Request) ([]byte, *jsonrpc.Error) {
 		if _, role := identity.FromContext(ctx); !role.Acts() && r.Method != "ping" {
-			return nil, &jsonrpc.Error{Code: jsonrpc.Unauthorized, Message: "Unauthorized", Data: jsonrpc.Reason("Your role is " + string(role) + ", which only looks. Ask with the credential of an agent.")}
+			return nil, &jsonrpc.Error{Code: jsonrpc.Unauthorized, Message: "Unauthorized", Data: jsonrpc.Reason("Your role is " + string(role) + ", which " + doesOnly(role) + ". Ask with the credential of an agent.")}
 		}
 		return handle(ctx, r)
 	}
 	return space
+}
+
+// doesOnly says what a role does that does not act.
+func doesOnly(role identity.Role) string {
+	if role == identity.Approver {
+		return "answers what is held for people, and asks for nothing itself"
+	}
+	return "only looks"
 }
 
 // refuseRoute refuses a request that is no JSON-RPC and is over a limit.

@@ -81,6 +81,19 @@ func (w *Workflow) Tasks() (list []Task) {
 
 // Mark adds a member to the workflow's root, for who looks for it among a node's tasks.
 func (w *Workflow) Mark(name, value string) {
+	top := w.top()
+	top.Set(name, &node{Line: top.Line, Column: top.Column, Kind: rawjson.String, Text: value})
+}
+
+// Pause has the workflow's schedule, if it is on, make no runs until it is continued.
+func (w *Workflow) Pause() {
+	if n := w.top().Get("schedule_enabled"); n != nil {
+		n.Kind, n.Text = rawjson.Bool, "false"
+	}
+}
+
+// top is the task that stands for the workflow.
+func (w *Workflow) top() *node {
 	top := w.tasks.Items[len(w.tasks.Items)-1] // the root that several got
 	if len(w.tasks.Items) == w.Count {
 		for _, t := range w.tasks.Items {
@@ -89,7 +102,7 @@ func (w *Workflow) Mark(name, value string) {
 			}
 		}
 	}
-	top.Set(name, &node{Line: top.Line, Column: top.Column, Kind: rawjson.String, Text: value})
+	return top
 }
 
 // Has reports whether there is a task of an id.

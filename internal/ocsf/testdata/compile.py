@@ -8,7 +8,7 @@ usage: compile.py CHECKOUT-OF-ocsf-schema > ocsf.schema.json
 import json, pathlib, re, subprocess, sys
 
 root = pathlib.Path(sys.argv[1])
-CLASSES = ["api_activity", "datastore_activity", "detection_finding", "application_lifecycle", "process_activity", "authentication"]
+CLASSES = ["api_activity", "datastore_activity", "detection_finding", "application_lifecycle", "process_activity", "authentication", "module_activity", "inventory_info"]
 read = lambda p: json.loads((root / p).read_text())
 dictionary = read("dictionary.json")
 types, attributes = dictionary["types"]["attributes"], dictionary["attributes"]

@@ -57,6 +57,7 @@ func (s *Store) Members(ctx context.Context) ([]nodes.Node, error) {
 			n.Name, _, _ = strings.Cut(owner, ":")
 		}
 		n.Log, n.Epoch, n.Size, n.Living = uint32(log), epoch, size, living
+		n.Gone = owner != "" && !living
 		n.Age = nodes.In(time.Duration(age * float64(time.Second)))
 		n.Newest = layout.Time(newest)
 		return n, nil

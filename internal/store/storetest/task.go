@@ -215,6 +215,7 @@ func taskRoundTrip(t *testing.T, s *suite) {
 			ClientID: "mine", Inputs: jsontext.Value(`{"a":[1.50,"\u0000"]}`), Params: jsontext.Value(`{"p":1}`), Schemas: jsontext.Value(`{"method":"x"}`),
 			Dependencies: []task.Dependency{{ID: TaskID(100), Required: true}, {ID: TaskID(101)}}, Origin: task.OriginLink, Original: TaskID(77),
 			Schedule: task.Schedule{Type: "cron", Expression: "* * * * *", Zone: "Europe/Berlin", Enabled: true, Start: at(8), End: at(9), MaxRuns: 3, Bounded: true, Missed: "skip"},
+			Leave:    task.Leave{Person: "ada", For: "bob", Organization: "birch", Client: "portal", Actors: []string{"a", "b"}, Scopes: []string{"mail.send"}},
 			Extra:    jsontext.Value(`{"x":1}`), Result: jsontext.Value(`{"r":0.10}`),
 		})
 		if i > 0 {

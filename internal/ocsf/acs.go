@@ -1,0 +1,197 @@
+package ocsf
+
+import (
+	"cmp"
+	"strings"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/export"
+	"reeve.example/reeve/internal/ledger"
+)
+
+// The mapping of the Agent Control Standard: the classes that its table of steps names
+// (trace/ocsf-mapping.json), and its words for what was decided, in unmapped.acs. It is for
+// those who collect events of several guardians in one place. What the table does not name
+// stays what it is by OCSF's own reading: messages of MCP and A2A, tasks, what people do.
+
+// Further classes of that mapping.
+const (
+	processActivity      = 1007
+	moduleActivity       = 1005
+	inventoryInfo        = 5001
+	applicationLifecycle = 6002
+)
+
+// acsDetails are an event's part unmapped.acs.
+type acsDetails struct {
+	SessionID  string         `json:"session_id,omitzero"`
+	StepID     string         `json:"step_id,omitzero"`
+	Step       *acsStep       `json:"step,omitzero"`
+	Tool       *acsTool       `json:"tool,omitzero"`
+	Decision   string         `json:"decision,omitzero"`
+	Evaluator  string         `json:"evaluator,omitzero"`
+	Reasons    []string       `json:"reason_codes,omitempty"`
+	References []acsReference `json:"policy_references,omitempty"`
+}
+
+type acsStep struct {
+	ID     string `json:"id,omitzero"`
+	Type   string `json:"type"`
+	TurnID string `json:"turn_id,omitzero"`
+}
+
+type acsTool struct {
+	ID          string `json:"id"`
+	ExecutionID string `json:"execution_id,omitzero"`
+}
+
+type acsReference struct {
+	PolicyID      string `json:"policy_id"`
+	PolicyVersion string `json:"policy_version"`
+	RuleID        string `json:"rule_id"`
+}
+
+type authorization struct {
+	Decision string  `json:"decision"`
+	Policy   *policy `json:"policy,omitzero"`
+}
+
+type policy struct {
+	Name    string `json:"name"`
+	UID     string `json:"uid"`
+	Version string `json:"version,omitzero"`
+}
+
+type process struct {
+	UID  string `json:"uid"`
+	Name string `json:"name"`
+}
+
+type device struct {
+	UID    string `json:"uid,omitzero"`
+	Name   string `json:"name"`
+	TypeID int    `json:"type_id"`
+	Type   string `json:"type"`
+}
+
+type module struct {
+	LoadTypeID int    `json:"load_type_id"`
+	LoadType   string `json:"load_type"`
+	File       *file  `json:"file,omitzero"`
+}
+
+type file struct {
+	Name   string `json:"name"`
+	TypeID int    `json:"type_id"`
+	Type   string `json:"type"`
+}
+
+// classifyACS says what was done as ACS's table does; false where it has no line.
+func classifyACS(e *event, r *export.Record, links *ledger.ActLinks) bool {
+	step := stepOf(r, links)
+	tool := cmp.Or(links.Resource, r.Facts.Tool, r.Kind)
+	call := cmp.Or(links.ID, links.Answers, r.ID())
+	agent := &device{UID: r.Facts.Agent, Name: e.Actor.AppName, TypeID: 99, Type: "AI Agent"}
+	switch step {
+	case "sessionStart", "subagentStart":
+		e.logon(1, r)
+	case "sessionEnd", "subagentStop":
+		e.logon(2, r)
+	case "userMessage", "agentResponse", "agentTrigger", "turnStart", "turnEnd":
+		e.class(applicationLifecycle, 6, 99, step)
+		e.App = &named{Name: e.Actor.AppName, UID: r.Facts.Agent}
+		e.SrcEndpoint = nil                                       // which this class has not
+		e.Metadata.Profiles = append(e.Metadata.Profiles, "host") // which gives it the actor
+	case "toolCallRequest", "toolCallResult":
+		activity := 1 // launch
+		if step == "toolCallResult" {
+			activity = 2 // terminate
+		}
+		e.class(processActivity, 1, activity, "")
+		e.Process, e.Device, e.SrcEndpoint = &process{UID: call, Name: tool}, agent, nil
+	case "skillLoad", "skillUnload":
+		activity := 1 // load
+		if step == "skillUnload" {
+			activity = 2
+		}
+		e.class(moduleActivity, 1, activity, "")
+		e.Module = &module{LoadTypeID: 99, LoadType: "skill", File: &file{Name: tool, TypeID: 99, Type: "skill"}}
+		e.Device, e.SrcEndpoint = agent, nil
+	case "preCompact", "postCompact":
+		e.class(datastore, 6, 99, step)
+		e.Databucket = &databucket{Name: "context", TypeID: 99, Type: "context"}
+	case "skillRegister", "agbom/snapshot", "agbom/changed":
+		e.class(inventoryInfo, 5, 2, "") // collect
+		e.Device, e.SrcEndpoint, e.AIAgent = agent, nil, nil
+		return true // a class without the profile ai_operation
+	default:
+		return false
+	}
+	e.Metadata.Profiles = append(e.Metadata.Profiles, "ai_operation")
+	return true
+}
+
+// logon is the begin (1) or end (2) of a session.
+func (e *event) logon(activity int, r *export.Record) {
+	e.class(authentication, 3, activity, "")
+	e.User = &user{UID: r.Facts.Agent, Name: cmp.Or(e.Actor.AppName, r.Facts.Principal), TypeID: 99, Type: "AI Agent"}
+	e.Service, e.StatusID = &named{Name: "reeve"}, 1
+	if r.Effect == act.Deny.String() {
+		e.StatusID = 2 // failure
+	}
+}
+
+// stepOf is the step of ACS that an act is, by whichever door it came.
+func stepOf(r *export.Record, links *ledger.ActLinks) string {
+	switch act.Kind(r.Kind) {
+	case act.MessageUser:
+		return "userMessage"
+	case act.MessageAgent:
+		return "agentResponse"
+	case act.Trigger:
+		return "agentTrigger"
+	case act.ToolCall:
+		return "toolCallRequest"
+	case act.ToolResult:
+		return "toolCallResult"
+	case act.KnowledgeRetrieve:
+		return "knowledgeRetrieval"
+	case act.MemoryStore:
+		return "memoryStore"
+	case act.MemoryRetrieve:
+		return "memoryContextRetrieval"
+	case act.AgentEvent:
+		return strings.TrimPrefix(links.Method, "steps/")
+	}
+	return ""
+}
+
+// decidedACS adds what was decided, in ACS's words.
+func decidedACS(e *event, r *export.Record, links *ledger.ActLinks) {
+	d := &acsDetails{SessionID: r.Facts.Session, StepID: links.Step}
+	if step := stepOf(r, links); step != "" {
+		d.Step = &acsStep{ID: links.Step, Type: step, TurnID: links.Turn}
+	}
+	if tool := cmp.Or(links.Resource, r.Facts.Tool); tool != "" {
+		d.Tool = &acsTool{ID: tool, ExecutionID: cmp.Or(links.ID, links.Answers)}
+	}
+	e.Unmapped.ACS = d
+	if r.Effect == "" {
+		return
+	}
+	d.Decision, d.Evaluator, d.Reasons = r.Effect, "deterministic", r.Codes
+	if r.Effect == act.Escalate.String() {
+		d.Decision = "defer"
+	}
+	for _, rule := range r.Rules {
+		d.References = append(d.References, acsReference{PolicyID: "reeve", PolicyVersion: r.Policy, RuleID: rule})
+		e.Authorizations = append(e.Authorizations, authorization{Decision: d.Decision, Policy: &policy{Name: rule, UID: rule, Version: r.Policy}})
+	}
+	if disposition := *e.DispositionID; disposition > 2 {
+		disposition = 99 // ACS has a number for allowed and blocked alone
+		e.DispositionID, e.Disposition = &disposition, d.Decision
+	}
+	if d.Decision == act.Allow.String() {
+		e.SeverityID = 1 // also where a rule that only watches would have decided otherwise
+	}
+}
