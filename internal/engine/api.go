@@ -235,6 +235,7 @@ func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top 
 	if top.User == "" && !by.everybody() {
 		top.User = by.User // before the others, of which any may stand first
 	}
+	var carried carries
 	for i, t := range tasks {
 		if t.User == "" {
 			t.User = top.User
@@ -258,9 +259,11 @@ func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top 
 				return root, err
 			}
 		}
-		if err := e.refer(ctx, by, t); err != nil {
+		original, err := e.refer(ctx, by, t)
+		if err != nil {
 			return root, err
 		}
+		carried.add(t, original)
 	}
 	for _, t := range tasks {
 		if m.Execute && !e.executable(&t.Row) {
@@ -279,7 +282,7 @@ func (e *Engine) Create(ctx context.Context, by Caller, tasks []*task.Task, top 
 		return root, err
 	}
 	details := map[string]string{"root": root.String(), "tasks": fmt.Sprint(len(tasks))}
-	_, err = e.record(ctx, cmp.Or(m.Method, "tasks.create"), by.Principal, m.Request, details, c)
+	_, err = e.record(ctx, cmp.Or(m.Method, "tasks.create"), by.Principal, m.Request, details, c, carried...)
 	made(err == nil)
 	return root, err
 }
@@ -294,33 +297,65 @@ func mixed(field string) error {
 }
 
 // refer makes a task what its origin says: a link or an archive has completed, and
-// has the result of what it refers to.
-func (e *Engine) refer(ctx context.Context, by Caller, t *task.Task) error {
+// has the result of what it refers to. original is nil where it refers to none.
+func (e *Engine) refer(ctx context.Context, by Caller, t *task.Task) (original *task.Task, err error) {
 	if t.Original == (task.ID{}) {
-		return nil
+		return nil, nil
 	}
-	original, err := e.Get(ctx, by, t.Original)
+	original, err = e.Get(ctx, by, t.Original)
 	var wrong *task.Error
 	if errors.As(err, &wrong) {
-		return &task.Error{Code: task.CodeSchema, Field: "original_task_id", Task: t.Original.String(), Reason: "There is no such task."}
+		return nil, &task.Error{Code: task.CodeSchema, Field: "original_task_id", Task: t.Original.String(), Reason: "There is no such task."}
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if t.Origin == task.OriginLink || t.Origin == task.OriginArchive {
 		if original.Phase != task.PhaseComplete {
-			return &task.Error{
+			return nil, &task.Error{
 				Code: task.CodeSchema, Field: "original_task_id", Task: t.Original.String(),
 				Reason: fmt.Sprintf("Only what has completed can be the source of a %s; it is %s.", t.Origin, original.Status()),
 			}
 		}
 		if t.Schedule.Enabled {
-			return &task.Error{Code: task.CodeSchema, Field: "schedule_enabled", Reason: fmt.Sprintf("A %s is never executed.", t.Origin)}
+			return nil, &task.Error{Code: task.CodeSchema, Field: "schedule_enabled", Reason: fmt.Sprintf("A %s is never executed.", t.Origin)}
 		}
 		t.Executor = ""
 		t.Phase, t.Started, t.Completed, t.Progress, t.Result = task.PhaseComplete, original.Started, original.Completed, 1, original.Result
 	}
-	return nil
+	return original, nil
+}
+
+// maxCarried bounds the trees that new tasks are made of: of any further it is not looked up
+// what they have read.
+const maxCarried = 32
+
+// carries are what new tasks have of those that they were made of, by these ones' trees.
+type carries []guard.Carried
+
+// add adds what a new task has of its original, where that is in another tree.
+func (c *carries) add(t, original *task.Task) {
+	if original == nil || original.Root == t.Root && original.User == t.User {
+		return
+	}
+	from := SessionOf(original.User, original.Root)
+	i := slices.IndexFunc(*c, func(one guard.Carried) bool { return one.From == from })
+	switch {
+	case i >= 0:
+	case len(*c) < maxCarried:
+		*c, i = append(*c, guard.Carried{From: from}), len(*c)
+	case len(*c) == maxCarried: // of none that is known, and it has read anything
+		*c, i = append(*c, guard.Carried{Began: true}), len(*c)
+	default:
+		i = maxCarried
+	}
+	one := &(*c)[i]
+	one.Began = one.Began || !original.Started.IsZero()
+	for _, part := range []jsontext.Value{t.Inputs, t.Params, t.Result} {
+		if len(part) > 0 {
+			one.Texts = append(one.Texts, string(part))
+		}
+	}
 }
 
 // executable reports whether a task could be executed here, or need not be.
@@ -534,8 +569,10 @@ func (e *Engine) update(ctx context.Context, by Caller, id task.ID, request json
 	if err != nil {
 		return nil, err
 	}
+	var carried carries
+	carried.add(to, t) // to another user, of whom the tree then is
 	_, err = e.record(ctx, "tasks.update", by.Principal, request, links(t),
-		&task.Change{Kind: task.Update, Task: id, Root: t.Root, At: now, Tasks: []*task.Task{to}})
+		&task.Change{Kind: task.Update, Task: id, Root: t.Root, At: now, Tasks: []*task.Task{to}}, carried...)
 	made(err == nil)
 	if err == nil && !to.Next.IsZero() {
 		e.wakeTimers()
@@ -669,6 +706,10 @@ func (e *Engine) Copy(ctx context.Context, by Caller, id task.ID, how Copying) (
 }
 
 // record makes a change of tasks durable with a record of what was done, and by whom.
-func (e *Engine) record(ctx context.Context, what string, by act.Principal, request []byte, details map[string]string, c *task.Change) (act.Position, error) {
-	return e.cfg.Guard.RecordTask(ctx, &guard.Note{Kind: what, Door: "flow", By: by, Details: details, Request: request}, c)
+func (e *Engine) record(ctx context.Context, what string, by act.Principal, request []byte, details map[string]string, c *task.Change, carried ...guard.Carried) (act.Position, error) {
+	tree := guard.SessionName{}
+	if len(c.Tasks) > 0 {
+		tree = SessionOf(c.Tasks[0].User, c.Root)
+	}
+	return e.cfg.Guard.RecordTask(ctx, &guard.Note{Kind: what, Door: "flow", By: by, Details: details, Request: request}, c, tree, carried...)
 }

@@ -244,11 +244,16 @@ func (s *State) Begins(st *Step, name [16]byte, keys []uint64) *Step {
 	}
 	first := begun.unchanged(time.UnixMilli(st.at))
 	first.effect = act.Allow
-	if keys != nil {
-		begun.Counts(first, &act.Action{}, keys, func(uint64) bool { return false }, false)
-	}
+	begun.DidNone(first, keys)
 	begun.bound(first)
 	return first
+}
+
+// DidNone has a step say that the session has done none of the acts with these keys.
+func (s *State) DidNone(st *Step, keys []uint64) {
+	if keys != nil {
+		s.Counts(st, &act.Action{}, keys, func(uint64) bool { return false }, false)
+	}
 }
 
 // bound makes a step whole now and then, so that a session's values can be rebuilt
@@ -300,12 +305,12 @@ func (s *State) Gains(st *Step, other *State) (labels []string) {
 	return labels
 }
 
-// Label is the step by which a session gets labels that one has which it began. It must be
-// the state's next step.
-func (s *State) Label(at time.Time, labels []string) *Step {
+// Label is the step by which a session gets labels that another one has which it has to do
+// with, and texts that come with them. It must be the state's next step.
+func (s *State) Label(at time.Time, labels []string, texts ...provenance.Text) *Step {
 	st := s.unchanged(at)
 	st.effect = act.Allow
-	st.values = s.Values.Read()
+	st.values = s.Values.Read(texts...)
 	for _, l := range labels {
 		if l == provenance.Foreign.String() {
 			st.values.Taint()
