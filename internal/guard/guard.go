@@ -654,6 +654,9 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		}
 	}
 	step := s.state.Step(a, d.Effect)
+	if len(s.above) > 0 && !s.partOf {
+		step.BegunBy(s.above[0].key, s.above[0].name)
+	}
 	step.Gives(read)
 	s.state.Masked(step, a, d.Edits)
 	s.state.Touched(step, done, read)
@@ -681,19 +684,20 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	}
 	var above lift
 	if err == nil {
-		above, err = g.labelParent(&s, a, step, e)
+		above, err = g.labelAbove(&s, a, step, e)
 	}
 	if err != nil {
 		made(false)
-		s.unlock()
+		s.unlock() // before those above are locked again: who has them may wait for it
+		above.drop(ctx)
 		return act.Decision{}, nil, err
 	}
 	t, err := g.cfg.Log.Enqueue(s.generation, e)
 	if err != nil {
 		made(false)
-		above.drop(ctx)
 		s.forget()
 		s.unlock()
+		above.drop(ctx)
 		return act.Decision{}, nil, err
 	}
 	number := s.state.Apply(step)

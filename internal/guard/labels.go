@@ -142,55 +142,52 @@ func (g *Guard) queue(s *held, step *session.Step, e *ledger.Entry) (settle func
 	}, nil
 }
 
-// lift is what the session above one gets by a step of that one.
+// lift is what the sessions above one get by a step of that one.
 type lift struct {
-	done func(context.Context) error // of a record of its own
-	held *held                       // or else the session, locked, and its step in the other's entry; nil for nothing
+	done []func(context.Context) error // of records of their own
+	held *held                         // or else the session, locked, and its step in the other's entry; nil for nothing
 	step *session.Step
 	at   int64
 }
 
-// labelParent gives the session above one the labels that this one has by a step, or had
-// already, before that is recorded: what a sub-agent has read its parent has read, and what
-// a part has read the whole has. The parts of a whole are decided on several nodes, and what
-// follows from a step may be on another one: so the whole has its labels in the same entry.
-// It unlocks the session above, now or when the lift is settled.
-func (g *Guard) labelParent(s *run, a *act.Action, step *session.Step, e *ledger.Entry) (l lift, err error) {
-	p := s.parent
-	if p == nil {
-		return lift{}, nil
-	}
-	labels := s.state.Gains(step, p.state)
-	s.parent = nil
-	if len(labels) == 0 {
-		p.unlock()
-		return lift{}, nil
-	}
-	given := p.state.Label(g.cfg.Now(), labels)
-	if s.partOf {
-		e.Writes = append(e.Writes, &ledger.Write{Head: p.head, Data: given.Append(nil)})
-		return lift{held: p, step: given}, nil
-	}
-	note := func(labels []string) *ledger.Entry {
-		return g.entryOf(&Note{Kind: "session.labels", Door: a.Door, By: a.Principal, Details: map[string]string{
-			"session": s.above.Session, "of": a.Session, "labels": strings.Join(labels, " "),
-		}})
-	}
-	done, err := g.queue(p, given, note(labels))
-	if err != nil {
-		return lift{}, err
-	}
-	of := s.above
-	return lift{done: func(ctx context.Context) error {
-		_, err := done(ctx)
-		for n := 0; n < liftAttempts && (errors.Is(err, ledger.ErrLost) || errors.Is(err, ledger.ErrStale)); n++ {
-			err = g.labelAgain(context.WithoutCancel(ctx), of, labels, note)
+// labelAbove gives the sessions above one the labels that this one has by a step, or had
+// already, before that is recorded, the topmost first: what a sub-agent has read all have read
+// from whom it has its work, and what a part has read the whole has. The parts of a whole are
+// decided on several nodes, and what follows from a step may be on another one: so the whole has
+// its labels in the same entry. It unlocks the sessions above, now or when the lift is settled.
+func (g *Guard) labelAbove(s *run, a *act.Action, step *session.Step, e *ledger.Entry) (l lift, err error) {
+	for _, p := range slices.Backward(s.above) {
+		labels := s.state.Gains(step, p.state)
+		if s.above = s.above[:len(s.above)-1]; len(labels) == 0 {
+			p.unlock()
+			continue
 		}
+		given := p.state.Label(g.cfg.Now(), labels)
+		if s.partOf {
+			e.Writes = append(e.Writes, &ledger.Write{Head: p.head, Data: given.Append(nil)})
+			return lift{held: p.held, step: given}, nil
+		}
+		note := func(labels []string) *ledger.Entry {
+			return g.entryOf(&Note{Kind: "session.labels", Door: a.Door, By: a.Principal, Details: map[string]string{
+				"session": p.name, "of": a.Session, "labels": strings.Join(labels, " "),
+			}})
+		}
+		done, err := g.queue(p.held, given, note(labels))
 		if err != nil {
-			return fmt.Errorf("note what a sub-agent has read of the session that began it: %v", err) // not to be decided again: it is recorded
+			return l, err
 		}
-		return nil
-	}}, nil
+		l.done = append(l.done, func(ctx context.Context) error {
+			_, err := done(ctx)
+			for n := 0; n < liftAttempts && (errors.Is(err, ledger.ErrLost) || errors.Is(err, ledger.ErrStale)); n++ {
+				err = g.labelAgain(context.WithoutCancel(ctx), p.key, a.Principal.Name, labels, note)
+			}
+			if err != nil {
+				return fmt.Errorf("note what a sub-agent has read of the session that began it: %v", err) // not to be decided again: it is recorded
+			}
+			return nil
+		})
+	}
+	return l, nil
 }
 
 // liftAttempts is how often it is tried to give a session labels while other nodes write it:
@@ -199,8 +196,8 @@ func (g *Guard) labelParent(s *run, a *act.Action, step *session.Step, e *ledger
 const liftAttempts = 50
 
 // labelAgain gives a session the labels that it has not, where another node wrote it meanwhile.
-func (g *Guard) labelAgain(ctx context.Context, of SessionName, labels []string, note func([]string) *ledger.Entry) error {
-	p, err := g.sessions.lockNow(ctx, of.key(), of.Principal, g.cfg.Now())
+func (g *Guard) labelAgain(ctx context.Context, key ledger.Key, principal string, labels []string, note func([]string) *ledger.Entry) error {
+	p, err := g.sessions.lockNow(ctx, key, principal, g.cfg.Now())
 	if err != nil {
 		return err
 	}
@@ -229,21 +226,22 @@ func (l *lift) queued(t *ledger.Ticket) {
 }
 
 // settle gives the session above back when it is known how the entry ended, and waits until
-// that has its labels.
+// all above have their labels.
 func (l *lift) settle(ctx context.Context, t *ledger.Ticket, at act.Position, err error) error {
 	if l.held != nil {
 		l.held.settle(l.at, t, at, err)
 	}
-	if l.done != nil {
-		return l.done(ctx)
+	var errs []error
+	for _, done := range l.done {
+		errs = append(errs, done(ctx))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // drop gives the session above back where no entry was queued.
 func (l *lift) drop(ctx context.Context) {
-	if l.done != nil {
-		_ = l.done(ctx) // the step fails for what kept it from being queued
+	for _, done := range l.done {
+		_ = done(ctx) // the step fails for what kept it from being queued
 	}
 	if l.held != nil {
 		l.held.unlock()

@@ -198,65 +198,105 @@ func SetValuesKey(values *provenance.Memory, key []byte, session ledger.Key) {
 	values.Key = ValuesKey(key, session)
 }
 
-// run is a session that is locked, with the one that began it.
+// run is a session that is locked, with those above it: the one that began it, the one that
+// began that, and so on.
 type run struct {
 	*held
-	parent *held // nil for none that is known
-	above  SessionName
-	partOf bool // of the parent, which has all labels, and not begun by it
+	above  []above
+	partOf bool // of the one above, which has all labels, and not begun by it
 }
 
-// lockRun locks the session of an act and, where values are followed, the one that began
-// it: a sub-agent's knows what its parent's knew, and what it reads its parent's has read.
+// above is a session above one. Its held is nil once that has been given back.
+type above struct {
+	*held
+	key  ledger.Key
+	name string
+}
+
+// maxAbove is how many sessions above one are told what it reads. Those above them learn
+// it by the next steps of these.
+const maxAbove = 16
+
+// lockRun locks the session of an act and, where values are followed, those above it: a
+// sub-agent's knows what its parent's knew, and what it reads all above it have read.
 // What is a part of a session has the labels, too, that any other part has got since.
 func (m *memory) lockRun(ctx context.Context, a *act.Action, partOf SessionName, follows bool) (r run, err error) {
 	key := sessionKey(a)
-	r.above, r.partOf = partOf, partOf.Session != ""
-	if !r.partOf {
-		r.above = SessionName{Principal: a.Principal.Name, Door: a.Door, Agent: a.Agent.ID, Session: a.Parent}
+	of := partOf
+	if r.partOf = partOf.Session != ""; !r.partOf {
+		of = SessionName{Principal: a.Principal.Name, Door: a.Door, Agent: a.Agent.ID, Session: a.Parent}
 	}
-	above := r.above.key()
-	if r.above.Session == "" || above == key || !follows {
+	first := of.key()
+	if of.Session == "" || first == key || !follows {
 		r.held, err = m.lock(ctx, key, a.Principal.Name, a.At)
 		return r, err
 	}
-	// In one order, so that no two wait for each other.
-	first, second := &r.held, &r.parent
-	keys := [2]ledger.Key{key, above}
-	if bytes.Compare(key[:], above[:]) > 0 {
-		first, second = second, first
-		keys[0], keys[1] = above, key
+	for chain := []above{{key: first, name: of.Session}}; ; {
+		r, err = m.lockAll(ctx, key, chain, a.Principal.Name, a.At)
+		if err != nil {
+			return run{}, err
+		}
+		if r.partOf = partOf.Session != ""; r.partOf {
+			break
+		}
+		next, name := r.above[len(r.above)-1].state.Above()
+		if next == (ledger.Key{}) || next == key || len(chain) == maxAbove || slices.ContainsFunc(chain, func(one above) bool { return one.key == next }) {
+			break
+		}
+		r.unlock() // to lock it, too, in the order of all
+		chain = append(chain, above{key: next, name: name})
 	}
-	if *first, err = m.lockNow(ctx, keys[0], a.Principal.Name, a.At); err != nil {
-		return run{}, err
-	}
-	if *second, err = m.lockNow(ctx, keys[1], a.Principal.Name, a.At); err != nil {
-		(*first).unlock()
-		return run{}, err
-	}
-	if r.generation != r.parent.generation { // something failed between
-		r.unlock()
-		return run{}, ledger.ErrStale
-	}
-	switch unseen := r.parent.state.Known && r.parent.state.Steps == 0; {
+	parent := r.above[0]
+	switch unseen := parent.state.Known && parent.state.Steps == 0; {
 	case unseen && !r.partOf:
-		r.parent.unlock()
-		r.parent = nil
+		parent.unlock()
+		r.above = nil
 	case !unseen && r.state.Known && r.state.Steps == 0:
-		r.state.Inherit(r.parent.state, above)
+		r.state.Inherit(parent.state, parent.key)
 	}
 	if r.partOf {
-		r.state.Takes(r.parent.state)
+		r.state.Takes(parent.state)
 	}
+	return r, nil
+}
+
+// lockAll locks a session and those above it, all in one order, so that no two wait for each
+// other.
+func (m *memory) lockAll(ctx context.Context, key ledger.Key, chain []above, principal string, now time.Time) (r run, err error) {
+	r.above = slices.Clone(chain)
+	places := []*above{{key: key}}
+	for i := range r.above {
+		r.above[i].held = nil
+		places = append(places, &r.above[i])
+	}
+	own := places[0]
+	slices.SortFunc(places, func(a, b *above) int { return bytes.Compare(a.key[:], b.key[:]) })
+	for i, p := range places {
+		p.held, err = m.lockNow(ctx, p.key, principal, now)
+		if err == nil && p.generation != places[0].generation { // something failed between
+			p.held.unlock()
+			err = ledger.ErrStale
+		}
+		if err != nil {
+			for _, locked := range places[:i] {
+				locked.held.unlock()
+			}
+			return run{}, err
+		}
+	}
+	r.held = own.held
 	return r, nil
 }
 
 func (r *run) unlock() {
 	r.held.unlock()
-	if r.parent != nil {
-		r.parent.unlock()
-		r.parent = nil
+	for i := range r.above {
+		if p := &r.above[i]; p.held != nil {
+			p.held.unlock()
+			p.held = nil
+		}
 	}
+	r.above = nil
 }
 
 func (m *memory) size() (n, bytes int) {

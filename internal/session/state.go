@@ -72,6 +72,7 @@ type State struct {
 	names   []string // of the tools called, for their results
 	past    []Done   // of the acts that the policy's rules ask for
 	taken   taken    // by the session's next step
+	above   above    // the session that began this one
 	// sinceWhole counts the steps since one that holds all of Values.
 	sinceWhole int
 
@@ -188,6 +189,23 @@ func doorOf(k act.Kind) string {
 		return "mcp"
 	}
 	return "a2a"
+}
+
+// above is the session that began one; zero for none that is known.
+type above struct {
+	key  [16]byte
+	name string // the first bytes of it
+}
+
+// Above is the key of the session that began this one, and its name; zero for none.
+func (s *State) Above() (key [16]byte, name string) { return s.above.key, s.above.name }
+
+// BegunBy has a step that was let through remember which session began this one. The first
+// that is known stays: nobody is taken from whoever began it.
+func (st *Step) BegunBy(key [16]byte, name string) {
+	if st.above.key == [16]byte{} && st.effect != act.Deny && st.effect != act.Escalate {
+		st.above = above{key, words.Cut(name, maxCallName)}
+	}
 }
 
 type identity struct{ what, text string }
@@ -446,8 +464,9 @@ type Step struct {
 	tools       []pin
 	called      string           // the tool that was called; behind localMark where what it gives is the machine's own
 	values      *provenance.Step // nil for nothing
-	counted     bool             // past says what of the acts that rules ask for it was
-	pastWhole   bool             // all that the session has done of them
+	above       above
+	counted     bool // past says what of the acts that rules ask for it was
+	pastWhole   bool // all that the session has done of them
 	past        []Done
 }
 
@@ -548,7 +567,7 @@ func (s *State) unchanged(at time.Time) *Step {
 		at: at.UnixMilli(), saidAt: s.lastSaid, started: s.Started.UnixMilli(),
 		steps: s.Steps + 1, calls: s.Calls,
 		windowStart: s.windowStart, windowCalls: s.windowCalls,
-		who: s.who, print: s.print, turn: s.turn, taintedTurn: s.taintedTurn,
+		who: s.who, print: s.print, turn: s.turn, taintedTurn: s.taintedTurn, above: s.above,
 	}
 	if s.forgets() {
 		st.flags |= flagDropped
@@ -583,7 +602,7 @@ func (s *State) Apply(st *Step) (number int64) {
 	wasMasked := s.masked
 	s.masked = st.flags&flagMasked != 0
 	s.lastSaid, s.who, s.print = st.saidAt, st.who, st.print
-	s.turn, s.taintedTurn = st.turn, st.taintedTurn
+	s.turn, s.taintedTurn, s.above = st.turn, st.taintedTurn, st.above
 	s.windowStart, s.windowCalls = st.windowStart, st.windowCalls
 	seen := Seen{
 		turn: st.turn, Digest: st.digest, Step: st.steps, Effect: st.effect, made: st.at,
@@ -650,7 +669,7 @@ func (s *State) Tainted(turn string) bool {
 
 // Size is roughly the memory that the State holds, in bytes.
 func (s *State) Size() int {
-	return 720 + len(s.ids)*72 + len(s.index)*24 + len(s.tools)*40 + 8*(cap(s.checked.keys)+cap(s.checked.listed)) + s.Values.Size() + len(s.names)*48 + len(s.past)*(56+8*MaxTimes)
+	return 760 + len(s.ids)*72 + len(s.index)*24 + len(s.tools)*40 + 8*(cap(s.checked.keys)+cap(s.checked.listed)) + s.Values.Size() + len(s.names)*48 + len(s.above.name) + len(s.past)*(56+8*MaxTimes)
 }
 
 // Write is one durable write of a session's memory: what Step.Append wrote, and
@@ -694,14 +713,17 @@ func (s *State) Follow(writes []Write) error {
 	return nil
 }
 
-// The versions of a step's encoding. The first had nothing of values, and the third says
-// which acts it was that rules ask for.
+// The versions of a step's encoding. The first had nothing of values, the third says
+// which acts it was that rules ask for, and the fourth and the fifth are the second and the
+// third with the session that began the step's.
 const (
-	firstVersion = 1
-	stepVersion  = 2
-	pastVersion  = 3
+	firstVersion     = 1
+	stepVersion      = 2
+	pastVersion      = 3
+	aboveVersion     = 4
+	pastAboveVersion = 5
 
-	newestVersion = pastVersion
+	newestVersion = pastAboveVersion
 )
 
 // Append appends the step's encoding.
@@ -709,7 +731,13 @@ func (st *Step) Append(b []byte) []byte {
 	begin := len(b)
 	b = slices.Grow(b, 160+8*(len(st.keys)+len(st.facts))+24*len(st.tools))
 	version := byte(stepVersion)
-	if st.counted {
+	begun := st.above.key != [16]byte{}
+	switch {
+	case st.counted && begun:
+		version = pastAboveVersion
+	case begun:
+		version = aboveVersion
+	case st.counted:
 		version = pastVersion
 	}
 	b = append(b, version, st.flags, byte(st.effect))
@@ -742,6 +770,11 @@ func (st *Step) Append(b []byte) []byte {
 	}
 	b = binary.AppendUvarint(b, uint64(len(st.called)))
 	b = append(b, st.called...)
+	if begun {
+		b = append(b, st.above.key[:]...)
+		b = binary.AppendUvarint(b, uint64(len(st.above.name)))
+		b = append(b, st.above.name...)
+	}
 	if st.counted {
 		b = st.appendPast(b)
 	}
@@ -752,6 +785,15 @@ func (st *Step) Append(b []byte) []byte {
 }
 
 var errStep = errors.New("session: a remembered step is damaged")
+
+// cutName reads a name with its length before it, and returns the rest.
+func cutName(b []byte) (name string, rest []byte, ok bool) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 || n > uint64(len(b)-size) || n > maxCallName {
+		return "", nil, false
+	}
+	return string(b[size : size+int(n)]), b[size+int(n):], true
+}
 
 func parseStep(b []byte) (*Step, error) {
 	if len(b) < 3 || b[0] < firstVersion || b[0] > newestVersion {
@@ -804,12 +846,20 @@ func parseStep(b []byte) (*Step, error) {
 		}
 		return st, nil
 	}
-	n, size = binary.Uvarint(b)
-	if size <= 0 || n > uint64(len(b)-size) || n > maxCallName {
+	var ok bool
+	if st.called, b, ok = cutName(b); !ok {
 		return nil, errStep
 	}
-	st.called, b = string(b[size:size+int(n)]), b[size+int(n):]
-	if version == pastVersion {
+	if version >= aboveVersion {
+		if len(b) < len(st.above.key) {
+			return nil, errStep
+		}
+		b = b[copy(st.above.key[:], b):]
+		if st.above.name, b, ok = cutName(b); !ok {
+			return nil, errStep
+		}
+	}
+	if version == pastVersion || version == pastAboveVersion {
 		var err error
 		if b, err = st.parsePast(b); err != nil {
 			return nil, errStep
