@@ -17,10 +17,64 @@ import (
 
 // callRow is one thing that a tool does when its name and its arguments hold certain words.
 type callRow struct {
-	tool, args groups
-	looks      bool // it is said of tools that only look, too
-	effect     string
-	weight     float64 // 0 is the effect's own
+	tool   [][]pattern
+	args   [][]argPattern
+	looks  bool // it is said of tools that only look, too
+	effect string
+	weight float64 // 0 is the effect's own
+}
+
+// pattern is a text in which * stands for anything and ? for one character. Most have a * at
+// their ends alone. All rows are asked about each call, so that they are taken apart once.
+type pattern struct {
+	text         string // without what is at its ends
+	begins, ends bool   // nothing may stand before it, and behind it
+	inner        bool   // it has more of them: the text is all of it
+}
+
+func patternOf(text string) pattern {
+	word := strings.TrimSuffix(strings.TrimPrefix(text, "*"), "*")
+	if strings.ContainsAny(word, "*?") {
+		return pattern{text: text, inner: true}
+	}
+	return pattern{text: word, begins: !strings.HasPrefix(text, "*"), ends: !strings.HasSuffix(text, "*")}
+}
+
+// exact reports whether the pattern stands for its own text alone.
+func (p *pattern) exact() bool { return p.begins && p.ends }
+
+func (p *pattern) matches(s string) bool {
+	switch {
+	case p.inner:
+		return wild(p.text, s)
+	case p.begins && p.ends:
+		return s == p.text
+	case p.begins:
+		return strings.HasPrefix(s, p.text)
+	case p.ends:
+		return strings.HasSuffix(s, p.text)
+	}
+	return strings.Contains(s, p.text)
+}
+
+// argPattern names arguments and values, such as privileged=true or *=0.0.0.0/0.
+type argPattern struct{ name, value pattern }
+
+// patternsOf takes apart the groups of a row.
+func patternsOf[P any](w groups, of func(string) P) (all [][]P) {
+	for _, group := range w {
+		var one []P
+		for _, text := range group {
+			one = append(one, of(text))
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func argPatternOf(text string) argPattern {
+	name, value, _ := strings.Cut(text, "=")
+	return argPattern{patternOf(name), patternOf(value)}
 }
 
 // Bounds of what is read of one call's arguments.
@@ -33,6 +87,7 @@ const (
 // lower case and without the signs between its words, and the value in lower case.
 type facts struct {
 	byName map[string]map[string]string // name → value → its pointer
+	names  []string
 	all    int
 	full   bool
 }
@@ -54,6 +109,7 @@ func (f *facts) add(name, value, pointer string) {
 	if values == nil {
 		values = map[string]string{}
 		f.byName[name] = values
+		f.names = append(f.names, name)
 	}
 	if _, ok := values[value]; ok {
 		return
@@ -142,15 +198,14 @@ func (f *facts) yaml(n *yamldoc.Node, path []string, at string) {
 	}
 }
 
-// find gives the pointer of a fact that a pattern such as privileged=true or *=0.0.0.0/0 names.
-func (f *facts) find(pattern string) (pointer string, ok bool) {
-	name, value, _ := strings.Cut(pattern, "=")
-	if !strings.ContainsAny(name, "*?") {
-		return findValue(f.byName[name], value)
+// find gives the pointer of a fact that a pattern names.
+func (f *facts) find(p *argPattern) (pointer string, ok bool) {
+	if p.name.exact() {
+		return findValue(f.byName[p.name.text], &p.value)
 	}
-	for n, values := range f.byName {
-		if wild(name, n) {
-			if pointer, ok = findValue(values, value); ok {
+	for _, n := range f.names {
+		if p.name.matches(n) {
+			if pointer, ok = findValue(f.byName[n], &p.value); ok {
 				return pointer, true
 			}
 		}
@@ -158,13 +213,13 @@ func (f *facts) find(pattern string) (pointer string, ok bool) {
 	return "", false
 }
 
-func findValue(values map[string]string, pattern string) (pointer string, ok bool) {
-	if !strings.ContainsAny(pattern, "*?") {
-		pointer, ok = values[pattern]
+func findValue(values map[string]string, p *pattern) (pointer string, ok bool) {
+	if p.exact() {
+		pointer, ok = values[p.text]
 		return pointer, ok
 	}
 	for v, at := range values {
-		if wild(pattern, v) {
+		if p.matches(v) {
 			return at, true
 		}
 	}
@@ -172,11 +227,11 @@ func findValue(values map[string]string, pattern string) (pointer string, ok boo
 }
 
 // among reports whether the facts have one of each group, and where the last of them stands.
-func (f *facts) among(w groups) (pointer string, ok bool) {
-	for _, group := range w {
+func (f *facts) among(row [][]argPattern) (pointer string, ok bool) {
+	for _, group := range row {
 		found := false
-		for _, pattern := range group {
-			if pointer, found = f.find(pattern); found {
+		for i := range group {
+			if pointer, found = f.find(&group[i]); found {
 				break
 			}
 		}
@@ -281,6 +336,8 @@ func (a *assessor) services(c *call) {
 	if len(c.names) > 0 {
 		tool = append(tool, strings.Join(c.names, "_"))
 	}
+	slices.Sort(tool)
+	tool = slices.Compact(tool)
 	if what := takesByName(c.words); what != "" {
 		a.pointer, a.size = "", 0
 		a.report(what, 0.45, span{})
@@ -299,7 +356,7 @@ func (a *assessor) services(c *call) {
 	}
 	for i := range a.table.calls {
 		r := &a.table.calls[i]
-		if looking && !r.looks || !r.tool.ofName(tool) {
+		if looking && !r.looks || !r.ofName(tool) {
 			continue
 		}
 		pointer, ok := f.among(r.args)
@@ -315,11 +372,9 @@ func (a *assessor) services(c *call) {
 }
 
 // ofName reports whether each group has a word among those of a tool's name.
-func (w groups) ofName(tool []string) bool {
-	for _, group := range w {
-		if !slices.ContainsFunc(group, func(pattern string) bool {
-			return slices.ContainsFunc(tool, func(word string) bool { return wild(pattern, word) })
-		}) {
+func (r *callRow) ofName(tool []string) bool {
+	for _, group := range r.tool {
+		if !slices.ContainsFunc(group, func(p pattern) bool { return slices.ContainsFunc(tool, p.matches) }) {
 			return false
 		}
 	}

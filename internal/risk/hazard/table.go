@@ -443,11 +443,12 @@ func (r *tableReader) option(row *yamldoc.Node) {
 
 // call reads what a tool of a service does.
 func (r *tableReader) call(row *yamldoc.Node) {
-	c := callRow{tool: r.words(row.Get("tool")), args: r.words(row.Get("args")), effect: r.code(row, "effect"), weight: r.weight(row, "weight")}
-	if c.tool == nil && c.args == nil {
+	tool, args := r.words(row.Get("tool")), r.words(row.Get("args"))
+	c := callRow{tool: patternsOf(tool, patternOf), args: patternsOf(args, argPatternOf), effect: r.code(row, "effect"), weight: r.weight(row, "weight")}
+	if tool == nil && args == nil {
 		r.fault(row, "", "the row says neither which tool nor which arguments it means")
 	}
-	for _, group := range c.args {
+	for _, group := range args {
 		for _, pattern := range group {
 			if !strings.Contains(pattern, "=") {
 				r.fault(row.Get("args"), "such as visibility=public", "%q is no name=value", pattern)

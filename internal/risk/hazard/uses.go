@@ -245,7 +245,7 @@ func anyMatches(group []string, args []flow) bool {
 // wild matches with * for anything and ? for one character, in time of the
 // product of two short lengths.
 func wild(pattern, s string) bool {
-	if !strings.ContainsAny(pattern, "*?") {
+	if strings.IndexByte(pattern, '*') < 0 && strings.IndexByte(pattern, '?') < 0 {
 		return pattern == s
 	}
 	if len(s) > 512 {
