@@ -58,16 +58,20 @@ func (s *Set) AddFixed(v rawjson.Value, leaf act.Leaf) {
 // AddName adds the name of a member of the object that leaf points at, unless
 // it is a plain name. No edit can change a name.
 func (s *Set) AddName(name string, leaf act.Leaf) {
-	if !plain(name, false) && !isRandomID(name) {
+	if !PlainName(name) {
 		leaf.Text, leaf.Fixed = name, true
 		s.add(leaf)
 	}
 }
 
+// PlainName reports whether a member's name is too plain and too short to hold anything
+// that a detector looks for.
+func PlainName(name string) bool { return plain(name, false) || isRandomID(name) }
+
 // AddWord adds the name of a member of the object that leaf points at, however plain
 // it is, unless AddName adds it: where a person is shown it, it says something.
 func (s *Set) AddWord(name string, leaf act.Leaf) {
-	if plain(name, false) || isRandomID(name) {
+	if PlainName(name) {
 		leaf.Text, leaf.Fixed = name, true
 		s.add(leaf)
 	}

@@ -169,3 +169,105 @@ func hexValue(c byte) byte {
 	}
 	return 255
 }
+
+// Encoded are the texts that a text holds in base64: whole, also as lenient readers take it,
+// or as long words and lines in it. A model that reads the one reads the other.
+func Encoded(text string) (texts []string) {
+	const (
+		shortest = 16 // bytes of a whole text
+		longWord = 24 // bytes of a word among others
+	)
+	if len(text) < shortest {
+		return nil
+	}
+	if mimeType, file, ok := dataURI(text); ok {
+		if isText(mimeType, file) {
+			texts = append(texts, string(file))
+		}
+		return texts
+	}
+	if file, ok := lenientBase64(text); ok && !strings.ContainsRune(strings.TrimSpace(text), ' ') {
+		if wide, ok := utf16Text(file); ok {
+			return []string{wide}
+		}
+		if len(file) > 0 && isText("", file) {
+			return []string{string(file)}
+		}
+	}
+	for at := 0; at < len(text); {
+		end := encodedEnd(text, at)
+		if end-at >= longWord {
+			texts = appendEncoded(texts, text[at:end])
+		}
+		at = max(end, at+1)
+	}
+	return texts
+}
+
+// appendEncoded appends what a word holds in base64. Where in the word it begins is not known:
+// what stands before it may be of the same letters.
+func appendEncoded(texts []string, word string) []string {
+	const group = 4 // letters that are three bytes
+	for from := range group {
+		encoded := strings.TrimRight(word[from:], "=")
+		if len(encoded)%group == 1 {
+			encoded = encoded[:len(encoded)-1]
+		}
+		if file, ok := lenientBase64(encoded); ok {
+			texts = appendReadable(texts, file)
+		}
+	}
+	return texts
+}
+
+// appendReadable appends the stretches of bytes that are text.
+func appendReadable(texts []string, file []byte) []string {
+	const shortest = 12 // bytes; random ones are seldom so long
+	from, at := 0, 0
+	for at <= len(file) {
+		r, size := utf8.RuneError, 1
+		if at < len(file) {
+			r, size = utf8.DecodeRune(file[at:])
+		}
+		if r == utf8.RuneError && size == 1 || r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f {
+			if at-from >= shortest {
+				texts = append(texts, string(file[from:at]))
+			}
+			from = at + size
+		}
+		at += size
+	}
+	return texts
+}
+
+// encodedEnd is where base64 that begins at a place of a text ends. Lines of it that are
+// long belong together.
+func encodedEnd(text string, at int) int {
+	const line = 48
+	end := at
+	for {
+		begin := end
+		for end < len(text) && isBase64(text[end]) {
+			end++
+		}
+		padded := end
+		for padded < len(text) && padded < end+2 && text[padded] == '=' {
+			padded++
+		}
+		if padded > end || end-begin < line {
+			return padded
+		}
+		next := end
+		if next < len(text) && text[next] == '\r' {
+			next++
+		}
+		if next+1 >= len(text) || text[next] != '\n' || !isBase64(text[next+1]) {
+			return end
+		}
+		end = next + 1
+	}
+}
+
+func isBase64(c byte) bool {
+	return isLetter(c) || isDigit(c) || c == '+' || c == '/' || c == '-' || c == '_'
+}

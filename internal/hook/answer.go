@@ -44,39 +44,6 @@ func told(e *Event, o *outcome) Answer {
 	return a
 }
 
-// kept is a result as the model may read it, in the form in which it came:
-// changed, or with a notice in place of each text.
-func (e *Event) kept(o *outcome) []byte {
-	changes := make([]rawjson.Replacement, 0, len(e.texts))
-	notice := "[withheld by reeve: " + o.reason + "]"
-	for i, t := range e.texts {
-		if !t.at.Exists() || t.text == "" {
-			continue
-		}
-		now := notice
-		if o.effect == act.Modify {
-			now = o.texts[i]
-		}
-		notice = "[withheld by reeve]" // the reason is said once
-		if now != t.text {
-			changes = append(changes, rawjson.Replacement{At: t.at, With: rawjson.Quote(now)})
-		}
-	}
-	raw, ok := splice(e.result, changes)
-	if !ok || !e.result.Exists() {
-		return rawjson.Quote("[withheld by reeve]")
-	}
-	return raw
-}
-
-// text is what the model may read of a result, in one text.
-func (e *Event) text(o *outcome) string {
-	if o.effect != act.Modify {
-		return o.reason
-	}
-	return strings.Join(o.texts, "\n")
-}
-
 const changedNotice = "reeve has changed this result, since part of it must not be read: "
 
 // guardianSays begins what a model is told that no tool and no user says.

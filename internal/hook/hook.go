@@ -122,6 +122,9 @@ type Event struct {
 type text struct {
 	text string
 	at   rawjson.Value
+	// aside says that it stands beside the result, and again that it is another reading of a
+	// text: neither is a part of what an answer gives back.
+	aside, again bool
 }
 
 // Read reads what an agent's hook gets on standard input. event is the event's

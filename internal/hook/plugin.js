@@ -101,13 +101,15 @@ export const Reeve = async ({ directory }) => {
       }
     },
     "tool.execute.after": async (input, output) => {
-      // Of an MCP server's tool the result is the server's own, and not yet text.
-      const whole = output.output ?? output.content ?? ""
-      const answer = await about("tool.execute.after", input, { args: input.args, output: whole })
+      // Of an MCP server's tool the result is the server's own, and not yet text. metadata is
+      // for the user's eyes; what else there is may reach the model, and is judged with it.
+      const { output: text, content, metadata, ...beside } = output
+      const answer = await about("tool.execute.after", input, { args: input.args, output: text ?? content ?? "", beside })
       if (answer.output === undefined) return
-      if (output.output !== undefined) output.output = answer.output
+      if (text !== undefined) output.output = answer.output
       else output.content = [{ type: "text", text: answer.output }]
-      delete output.structuredContent
+      for (const name of Object.keys(beside)) delete output[name]
+      if (typeof beside.title === "string") output.title = ""
     },
     "experimental.text.complete": async (input, output) => {
       await about("experimental.text.complete", input, { text: output.text }).catch((e) => console.error(e.message))

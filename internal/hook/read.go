@@ -136,76 +136,12 @@ func unpacked(v rawjson.Value) rawjson.Value {
 	return v
 }
 
-// gives notes what a tool gave: every string of it is judged, and so are long
-// numbers and unusual names, which cannot be changed.
-func (e *Event) gives(v rawjson.Value) {
-	e.result = v
-	e.gather(v, 0)
-}
-
-func (e *Event) gather(v rawjson.Value, depth int) {
-	const longNumber = 12 // as in a card's
-	switch v.Kind() {
-	case rawjson.String:
-		e.texts = append(e.texts, text{v.Text(), v})
-	case rawjson.Number:
-		if len(v.Raw()) >= longNumber {
-			e.texts = append(e.texts, text{text: string(v.Raw())})
-		}
-	case rawjson.Array:
-		for _, el := range v.Elems() {
-			e.gather(el, depth+1)
-		}
-	case rawjson.Object:
-		for name, member := range v.Members() {
-			if !plainName(name) {
-				e.texts = append(e.texts, text{text: name})
-			}
-			if !fixedMember(name, member) {
-				e.gather(member, depth+1)
-			}
-		}
-	}
-}
-
-// plainName reports whether a member's name is a word that needs no judging.
-func plainName(name string) bool {
-	if len(name) > 40 {
-		return false
-	}
-	for i := range len(name) {
-		if c := name[i] | 0x20; (c < 'a' || c > 'z') && (name[i] < '0' || name[i] > '9') && name[i] != '_' && name[i] != '-' && name[i] != '$' {
-			return false
-		}
-	}
-	return true
-}
-
-// fixedMember reports whether a member holds one of a protocol's own words,
-// which a notice in its place would make unreadable.
-func fixedMember(name string, v rawjson.Value) bool {
-	switch name {
-	case "type", "role", "mimeType", "media_type":
-		return v.Kind() == rawjson.String && len(v.Raw()) <= 42 && plainType(v.Text())
-	}
-	return false
-}
-
-func plainType(s string) bool {
-	for i := range len(s) {
-		if c := s[i] | 0x20; (c < 'a' || c > 'z') && (s[i] < '0' || s[i] > '9') && s[i] != '/' && s[i] != '-' && s[i] != '_' && s[i] != '+' && s[i] != '.' {
-			return false
-		}
-	}
-	return true
-}
-
 // says adds a text that somebody wrote, if there is one.
 func (e *Event) says(v rawjson.Value) {
 	if v.Kind() == rawjson.String {
-		e.texts = append(e.texts, text{v.Text(), v})
+		e.texts = append(e.texts, text{text: v.Text(), at: v})
 	} else if v.Exists() {
-		e.gather(v, 0)
+		e.gather(v, false)
 	}
 }
 
@@ -272,10 +208,8 @@ func readClaude(e *Event, in rawjson.Value) error {
 			return e.claudeSkill()
 		}
 	case Result:
-		e.gives(in.Get("tool_response"))
-		if e.Name == "PostToolUseFailure" {
+		if e.gives(in, "tool_response", "error"); e.Name == "PostToolUseFailure" {
 			e.Failed = true
-			e.gives(in.Get("error"))
 		}
 		if in.Get("tool_response").Get("is_error").Bool() || in.Get("tool_response").Get("isError").Bool() {
 			e.Failed = true
@@ -303,15 +237,9 @@ func readGemini(e *Event, in rawjson.Value) error {
 	case Asking:
 		return e.geminiAsks(in)
 	case Result:
-		response := in.Get("tool_response")
-		e.Failed = response.Get("error").Exists() && response.Get("error").Kind() != rawjson.Null
-		e.result = response
-		if response.Kind() == rawjson.Object { // returnDisplay is for the user's eyes
-			e.gather(response.Get("llmContent"), 0)
-			e.gather(response.Get("error"), 0)
-		} else {
-			e.gather(response, 0)
-		}
+		fault := in.Get("tool_response").Get("error")
+		e.Failed = fault.Exists() && fault.Kind() != rawjson.Null
+		e.gives(in, "tool_response")
 	}
 	if e.Kind != Call && e.Kind != Result {
 		return nil
@@ -382,16 +310,16 @@ func readCursor(e *Event, in rawjson.Value) error {
 		if in.Get("content").Kind() != rawjson.String || e.About == "" {
 			return errors.New("it has no file_path and content")
 		}
-		e.texts = []text{{text: in.Get("content").Text(), at: in.Get("content")}}
+		e.gatherText(in.Get("content"), false)
 	case "beforeShellExecution", "afterShellExecution":
 		if in.Get("command").Kind() != rawjson.String {
 			return errors.New("it has no command")
 		}
 		e.Tool = Tool{Given: "Shell", Name: Shell}
 		e.input = shellInput(in.Get("command").Text())
-		e.gives(in.Get("output"))
+		e.gives(in, "output")
 	case "beforeMCPExecution", "afterMCPExecution":
-		e.gives(unpacked(in.Get("result_json")))
+		e.gives(in, "result_json")
 		if err := e.tool(in.Get("tool_name").Text(), in.Get("tool_input")); err != nil {
 			return err
 		}
@@ -402,11 +330,11 @@ func readCursor(e *Event, in rawjson.Value) error {
 	case "preToolUse":
 		return e.tool(in.Get("tool_name").Text(), in.Get("tool_input"))
 	case "postToolUse":
-		e.gives(unpacked(in.Get("tool_output")))
+		e.gives(in, "tool_output")
 		return e.tool(in.Get("tool_name").Text(), in.Get("tool_input"))
 	case "postToolUseFailure":
 		e.Failed = true
-		e.gives(firstOf(in, "error_message", "error"))
+		e.gives(in, "error_message", "error")
 		return e.tool(in.Get("tool_name").Text(), in.Get("tool_input"))
 	}
 	if e.Kind == Call { // the texts of a result alone are judged
@@ -471,19 +399,9 @@ func readCopilot(e *Event, in rawjson.Value) error {
 		e.About = in.Get("message").Text()
 		e.texts = []text{{text: "[" + e.Agent.Name + " gives its model what this command printed itself: not seen by reeve]"}}
 	case Result:
-		switch result := firstOf(in, "toolResult", "tool_result"); {
-		case result.Kind() == rawjson.Object:
-			e.result = result
-			e.gather(firstOf(result, "textResultForLlm", "text_result_for_llm"), 0)
-			if kind := first(result, "resultType", "result_type"); kind != "" && kind != "success" {
-				e.Failed = true
-			}
-		case result.Exists():
-			e.gives(result)
-		default:
-			e.Failed = true
-			e.gives(in.Get("error"))
-		}
+		result := e.gives(in, "toolResult", "tool_result", "error")
+		kind := first(result, "resultType", "result_type")
+		e.Failed = kind != "" && kind != "success" || !firstOf(in, "toolResult", "tool_result").Exists()
 	}
 	if e.Kind == Call || e.Kind == Result {
 		if err := e.tool(first(in, "toolName", "tool_name"), firstOf(in, "toolArgs", "tool_input")); err != nil {
@@ -607,9 +525,9 @@ func readOpenCode(e *Event, in rawjson.Value) error {
 		}
 	case Fetched:
 		e.About = in.Get("file").Text()
-		e.says(in.Get("text"))
+		e.gather(in.Get("text"), false)
 	case Result:
-		e.gives(in.Get("output"))
+		e.gives(in, "output")
 	}
 	if e.Kind != Call && e.Kind != Result {
 		return nil
@@ -637,8 +555,7 @@ func readAmazonQ(e *Event, in rawjson.Value) error {
 		if in.Get("hook_events").Exists() {
 			return errors.New("it tells of several results at once: take only_when_turn_complete out of the configuration")
 		}
-		response := in.Get("tool_response")
-		e.gives(response)
+		response := e.gives(in, "tool_response")
 		if success := response.Get("success"); success.Kind() == rawjson.Bool {
 			e.Failed = !success.Bool()
 		}

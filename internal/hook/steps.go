@@ -202,11 +202,11 @@ func (e *Event) modified(request []byte) (input []byte, texts []string, ok bool)
 		if v.Kind() != rawjson.String {
 			return nil, nil, false
 		}
-		if texts[i] = v.Text(); texts[i] != e.texts[i].text && !e.texts[i].at.Exists() {
+		if texts[i] = v.Text(); texts[i] != e.texts[i].text && !e.texts[i].at.Exists() && !e.dropped(&e.texts[i]) {
 			return nil, nil, false // found where nothing can be changed
 		}
 	}
-	return nil, texts, true
+	return nil, texts, !e.stays(texts)
 }
 
 // changedInput puts the changed inputs of a call back under the agent's names.
