@@ -554,7 +554,7 @@ func TestConsoleApprovals(t *testing.T) {
 		t.Fatal(text)
 	}
 	<-agent
-	p.Says("This has changed while you were looking")
+	p.Says("This has changed while you were looking: it is denied now.")
 	p.Until("its buttons answer nothing", `[...document.querySelectorAll("[data-answer] button")].every(b => b.disabled)`)
 
 	// The policy changes: the page says so, and what now is denied stays denied.
@@ -569,6 +569,8 @@ func TestConsoleApprovals(t *testing.T) {
 	if text := <-agent; !strings.Contains(text, `"decision":"deny"`) {
 		t.Errorf("the agent was answered: %s", text)
 	}
+	p.Says("nothing has happened by it yet")
+	p.Until("an answer that was taken is not refused", `!document.querySelector("article").innerText.includes("You cannot agree")`)
 	r.policy(asking)
 
 	// Quorum: one of two, and the same person is not two.
@@ -578,7 +580,15 @@ func TestConsoleApprovals(t *testing.T) {
 	p.Says("0 of 2 agreed")
 	p.Click("Approve once", `document.querySelector("button[value=once]")`)
 	p.Says("1 of 2 agreed")
+	p.Says("2 people of all approvers")
 	p.Says("You have agreed to it as it was asked for: others must, too.")
+	p.Go(r.url + "/console/approvals?all=1")
+	p.Says("you have agreed already, and others must, too")
+	p.Size(360, 740, "light")
+	if wide := p.Eval("document.documentElement.scrollWidth > innerWidth"); wide == "true" {
+		t.Error("what was answered has to be scrolled sideways")
+	}
+	p.Accessible()
 	p.Clean()
 	other.Clean()
 }

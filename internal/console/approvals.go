@@ -31,9 +31,31 @@ type queueView struct {
 // waitingView is one that waits, with what the visitor can do about it.
 type waitingView struct {
 	*approval.Decision
-	Rules  string
-	Agreed int
-	Cannot string
+	Rules    string
+	Agreed   int // how many agree to one form of it
+	Expected int
+	Cannot   string
+}
+
+// listed is an act that waits, as the visitor meets it in a list.
+func (v *visit) listed(h *approval.Decision) waitingView {
+	w := waitingView{Decision: h, Rules: strings.Join(h.Rules(), ", "), Cannot: v.cannot(h)}
+	w.Agreed, w.Expected = agreed(h)
+	if h.AnswerOf(v.By) != nil && w.Cannot == "" {
+		w.Cannot = "you have agreed already, and others must, too"
+	}
+	return w
+}
+
+// agreed is how many people agree to one form of an act, and how many must.
+func agreed(h *approval.Decision) (n, of int) {
+	for _, f := range h.Forms() {
+		n = max(n, len(f.Answers))
+	}
+	for _, need := range h.Needs {
+		of = max(of, need.Quorum)
+	}
+	return n, of
 }
 
 func (v *visit) approvals() (view, error) {
@@ -52,14 +74,7 @@ func (v *visit) approvals() (view, error) {
 			q.Over = append(q.Over, h)
 			continue
 		}
-		one := waitingView{Decision: h, Rules: strings.Join(h.Rules(), ", "), Cannot: v.cannot(h)}
-		for _, f := range h.Forms() {
-			one.Agreed = max(one.Agreed, len(f.Answers))
-		}
-		if h.AnswerOf(v.By) != nil && one.Cannot == "" {
-			one.Cannot = "you have agreed already: others must, too"
-		}
-		q.Waiting = append(q.Waiting, one)
+		q.Waiting = append(q.Waiting, v.listed(h))
 	}
 	slices.SortStableFunc(q.Waiting, func(a, b waitingView) int {
 		return cmp.Or(a.Expires.Compare(b.Expires), cmp.Compare(a.ID, b.ID))
@@ -207,11 +222,8 @@ func (v *visit) showApproval(status int, problem string) (view, error) {
 	h := shown.Decision
 	a := actView{Decision: h, Before: shown.Before, Rules: strings.Join(h.Rules(), ", "), Problem: problem, Note: v.FormValue("note")}
 	a.Changed = h.Changes()
-	for _, n := range h.Needs {
-		a.Expected = max(a.Expected, n.Quorum)
-	}
+	a.Agreed, a.Expected = agreed(h)
 	for _, f := range h.Forms() {
-		a.Agreed = max(a.Agreed, len(f.Answers))
 		mine := slices.ContainsFunc(f.Answers, func(o approval.Answer) bool { return o.IsOf(v.By) })
 		if f.Digest == "" {
 			a.Mine = mine
@@ -369,7 +381,7 @@ func (v *visit) answer() (view, error) {
 	var after approval.Decision
 	if err := v.ask("POST", "/approvals/"+url.PathEscape(v.PathValue("id")), q, &after); err != nil {
 		if status := operator.StatusOf(err); status != 0 && status < 500 && status != http.StatusNotFound {
-			return v.showApproval(status, "Your answer was not taken: "+sentence(err.Error()))
+			return v.showApproval(status, "Your answer was not taken: "+strings.TrimSuffix(err.Error(), ".")+".")
 		}
 		return view{}, err
 	}

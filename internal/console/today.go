@@ -66,7 +66,7 @@ func (v *visit) today() (view, error) {
 	}
 	for _, h := range list.Approvals {
 		if h.State == approval.Held {
-			t.Waiting = append(t.Waiting, waitingView{Decision: h, Rules: strings.Join(h.Rules(), ", "), Cannot: v.cannot(h)})
+			t.Waiting = append(t.Waiting, v.listed(h))
 		}
 	}
 	slices.SortStableFunc(t.Waiting, func(a, b waitingView) int { return a.Expires.Compare(b.Expires) })

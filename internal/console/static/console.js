@@ -42,6 +42,7 @@ function watch() {
   if (!opened || !now) return;
   if (now.dataset.state !== opened.state || now.dataset.decision !== opened.decision) {
     if (opened.state !== "held") { location.reload(); return; } // there was nothing to read but how it goes on
+    $("#changed span").textContent = now.dataset.state !== opened.state ? ": it is " + now.dataset.state + " now" : ": the agent has asked for it again";
     $("#changed").hidden = false;
     for (const b of all("[data-answer] button")) b.disabled = true;
   }
