@@ -26,6 +26,9 @@ type worker struct {
 	queue chan []*item
 	past  *pasts
 	tally *tally
+
+	askers   alike[ledger.Asker]
+	outcomes alike[ledger.Outcome]
 }
 
 // Why it cannot be told what would become of an act.
@@ -266,9 +269,9 @@ func (w *worker) open(ctx context.Context, one *item, t *told) (why string) {
 	}
 	var errs [3]error
 	t.request = opening.Request
-	t.asker, errs[0] = opening.Asker()
+	t.asker, errs[0] = w.askers.read(opening.Principal, opening.Asker)
 	t.links, errs[1] = opening.Linked()
-	t.outcome, errs[2] = opening.Outcome()
+	t.outcome, errs[2] = w.outcomes.read(opening.Reasons, opening.Outcome)
 	switch {
 	case errors.Join(errs[:]...) != nil:
 		return Damaged
@@ -282,6 +285,31 @@ func (w *worker) open(ctx context.Context, one *item, t *told) (why string) {
 		return Unread
 	}
 	return ""
+}
+
+// alike keeps what was read of texts that are the same in many records: who asks, and what is
+// decided, is so. What is kept is never changed.
+type alike[T any] map[string]T
+
+// Bounds of what is kept: an agent can make each of its texts another one.
+const (
+	alikeMost = 256
+	alikeSize = 4 << 10
+)
+
+func (a *alike[T]) read(text []byte, read func() (T, error)) (T, error) {
+	if v, ok := (*a)[string(text)]; ok {
+		return v, nil
+	}
+	v, err := read()
+	if err != nil || len(text) > alikeSize {
+		return v, err
+	}
+	if *a == nil || len(*a) == alikeMost {
+		*a = alike[T]{}
+	}
+	(*a)[string(text)] = v
+	return v, nil
 }
 
 // Act reads the act that a record tells of, from what is kept of it; nil where that gives
