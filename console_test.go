@@ -156,7 +156,7 @@ var rooms = []struct{ name, path, says string }{
 	{"policy", "policy", "two agree"},
 	{"policy-edit", "policy/edit", "It can be used"},
 	{"ledger", "ledger?decision=0-6", "It holds"},
-	{"node", "node", "API keys"},
+	{"node", "node", "Nothing is sent elsewhere"},
 	{"missing", "nowhere", "The console has no page at this address"},
 }
 

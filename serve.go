@@ -146,15 +146,19 @@ func (c *Config) origins() []string {
 	return list
 }
 
-func (n *Node) serverConfig() server.Config {
+// protocols are those of JSON-RPC that the node speaks.
+func (n *Node) protocols() []jsonrpc.Namespace {
 	// Who only looks may look at tasks, of flow and of A2A.
 	protocols := append([]jsonrpc.Namespace{
 		server.AgentsOnly(aos.Namespace(n.door.Decide, n.writable, Version(), n.now)), server.AgentsOnly(n.a2g.Namespace()), n.flow.Namespace(),
 	}, n.a2a.Namespaces()...)
-	pages := n.console()
 	// Last: but for their own paths the methods are flow's.
 	upstream := apflow.New(n.flow.Namespace(), Version(), n.executors.List)
-	protocols = append(protocols, upstream.Tasks(), upstream.System())
+	return append(protocols, upstream.Tasks(), upstream.System())
+}
+
+func (n *Node) serverConfig() server.Config {
+	pages := n.console()
 	listen, behind := n.cfg.Listen, ""
 	if n.cfg.behind != nil {
 		listen, behind = "", n.cfg.Organization
@@ -179,7 +183,7 @@ func (n *Node) serverConfig() server.Config {
 		TLSCert: n.cfg.TLS.Cert, TLSKey: n.cfg.TLS.Key, Certificates: n.asksForCertificates(),
 		Socket: filepath.Join(n.cfg.Data, SocketName), Operator: withCode(n.Admin(), pages),
 		Auth: n.auth, Proxies: n.cfg.proxies(), Connections: n.connections(openFiles()),
-		RPC:     jsonrpc.Endpoints(jsonrpc.Handler{MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Logger: n.logger}, protocols),
+		RPC:     jsonrpc.Endpoints(jsonrpc.Handler{MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Logger: n.logger}, n.protocols()),
 		Connect: n.connect,
 		Home:    console.Home,
 		Routes: append(append(append(n.operator().Routes(), pages.Routes()...), n.controls()...),
@@ -273,7 +277,7 @@ func (n *Node) newOperator() *operator.API {
 	return &operator.API{
 		Evidence: &n.cfg, PolicyPath: n.cfg.Policy, Among: n.cfg.behind != nil,
 		Guard: n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(), Replays: n.replays, Shadow: &n.shadow, Bills: n.bills,
-		ReloadPolicy: n.reloadEverywhere, Members: n.members, SealSeed: n.sealSeed, Pushes: n.pushes, Stopping: n.stops, Version: Version(), Logger: n.logger,
+		ReloadPolicy: n.reloadEverywhere, Members: n.members, Running: n.running, SealSeed: n.sealSeed, Pushes: n.pushes, Stopping: n.stops, Version: Version(), Logger: n.logger,
 	}
 }
 
@@ -353,11 +357,47 @@ func (n *Node) writable() error {
 	return n.log.Err()
 }
 
-func (n *Node) disk(context.Context) error {
-	dir := n.cfg.Data
+// diskOf is the folder whose disk the node writes.
+func (n *Node) diskOf() string {
 	if url, _ := n.cfg.postgres(); url == "" {
-		dir = n.cfg.sqlite()
+		return n.cfg.sqlite()
 	}
+	return n.cfg.Data
+}
+
+// running tells how the node stands now.
+func (n *Node) running() operator.Running {
+	limits := &n.cfg.Limits
+	r := operator.Running{Doors: []string{"/mcp/", "/rest/", "/v1/"}, Exporters: []operator.Exporter{}, Limits: []operator.Limit{
+		{Setting: "limits.body", Value: fmt.Sprint(limits.Body, " bytes of a request")},
+		{Setting: "limits.batch", Value: fmt.Sprint(limits.Batch, " calls in a batch")},
+		{Setting: "limits.concurrent", Value: fmt.Sprint(limits.Concurrent, " requests at once")},
+		{Setting: "limits.rate", Value: "none"},
+		{Setting: "limits.sessions", Value: fmt.Sprint(limits.Sessions, " bytes of sessions in memory")},
+		{Setting: "tasks.concurrent", Value: fmt.Sprint(n.cfg.Tasks.Concurrent, " tasks at once")},
+	}}
+	if limits.Rate > 0 {
+		r.Limits[3].Value = fmt.Sprint(limits.Rate, " requests a second for each principal")
+	}
+	for _, p := range n.protocols() {
+		r.Doors = append(r.Doors, p.Paths...)
+	}
+	slices.Sort(r.Doors)
+	r.Doors = slices.Compact(r.Doors)
+	for _, f := range n.exports {
+		s := f.Stats()
+		r.Exporters = append(r.Exporters, operator.Exporter{Name: f.Name, Behind: s.Behind, Delay: s.Delay.Seconds(), Sent: s.Sent, Refused: s.Refused, Failing: s.Failing})
+	}
+	if n.cfg.behind == nil { // the machine is not an organization's
+		if free, err := FreeBytes(n.diskOf()); err == nil {
+			r.Disk = &operator.Disk{Free: free, Wanted: limits.Disk}
+		}
+	}
+	return r
+}
+
+func (n *Node) disk(context.Context) error {
+	dir := n.diskOf()
 	free, err := FreeBytes(dir)
 	if err == nil && free < n.cfg.Limits.Disk {
 		err = fmt.Errorf("%d bytes are free on the disk of %s, and %d are wanted", free, dir, n.cfg.Limits.Disk)

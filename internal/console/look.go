@@ -80,7 +80,7 @@ func pages(now func() time.Time) map[string]*template.Template {
 		"ago":   func(t time.Time) string { return ago(now().Sub(t)) },
 		"left":  func(t time.Time) string { return short(t.Sub(now())) },
 		"soon":  func(t time.Time) bool { return t.Sub(now()) < 2*time.Minute },
-		"short": short, "size": size, "plural": words.Count,
+		"short": short, "size": size[int], "size64": size[int64], "plural": words.Count,
 		"plural64": func(n uint64, one string) string { return words.Count(int(min(n, math.MaxInt)), one) }, "join": strings.Join,
 		"times": times,
 		"minus": func(a int, b float64) float64 { return float64(a) - b },
@@ -209,14 +209,16 @@ func ago(d time.Duration) string {
 	return short(d) + " ago"
 }
 
-func size(n int) string {
+func size[N int | int64](n N) string {
 	switch {
+	case n >= 10<<30:
+		return fmt.Sprintf("%d GiB", n>>30)
 	case n >= 10<<20:
 		return fmt.Sprintf("%d MiB", n>>20)
 	case n >= 10<<10:
 		return fmt.Sprintf("%d KiB", n>>10)
 	}
-	return words.Count(n, "byte")
+	return words.Count(int(n), "byte")
 }
 
 // sentence begins with a capital letter and ends with a full stop.

@@ -7,8 +7,9 @@ import (
 // nodeView is how the nodes are.
 type nodeView struct {
 	operator.NodeList
-	Status *operator.Status
-	Keys   []operator.KeyInfo
+	Status  *operator.Status
+	Running *operator.Running
+	Keys    []operator.KeyInfo
 }
 
 func (v *visit) showNode() (view, error) {
@@ -19,6 +20,10 @@ func (v *visit) showNode() (view, error) {
 	if v.may(admins) {
 		n.Status = new(operator.Status)
 		if err := v.ask("GET", "/admin/status", nil, n.Status); err != nil {
+			return view{}, err
+		}
+		n.Running = new(operator.Running)
+		if err := v.ask("GET", "/admin/running", nil, n.Running); err != nil {
 			return view{}, err
 		}
 		if err := v.ask("GET", "/admin/keys", nil, &n.Keys); err != nil {

@@ -60,6 +60,8 @@ type API struct {
 	PolicyPath string
 	// Members lists the nodes that share the database, and those that wrote its other logs.
 	Members func(ctx context.Context) ([]nodes.Node, error)
+	// Running tells how the node stands now.
+	Running func() Running
 	// SealSeed seals the ledger's seed with a passphrase.
 	SealSeed func(passphrase []byte) ([]byte, error)
 	// Pushes tells how far push notifications have come: of one task, or of all.
@@ -113,6 +115,7 @@ type row struct {
 func (o *API) table() []row {
 	return []row{
 		{"GET /admin/status", admins, 0, serve(o.status)},
+		{"GET /admin/running", admins, 0, serve(o.running)},
 		{"POST /admin/policy/reload", admins, maxAdmin, serve(o.reloadPolicy)},
 		{"GET /policy", looking, 0, serve(o.showPolicy)},
 		{"POST /policy/check", looking, maxAdmin, serve(o.checkPolicy)},
@@ -304,6 +307,44 @@ func (o *API) status(r *http.Request, _ act.Principal, _ Nothing) (Status, error
 		Version: o.Version, Policy: o.Guard.Policy().Hash(), Log: o.Log.Number(), Size: head.Size, Key: o.Log.VerifierKey(),
 		Anonymous: o.Keys.Anonymous, Credentials: !o.Keys.Auth.Anonymous(),
 	}, nil
+}
+
+// Running is how a node stands now: where it is asked, what it sends, what bounds it.
+type Running struct {
+	Doors     []string   `json:"doors"` // the paths that protocols are spoken at
+	Exporters []Exporter `json:"exporters"`
+	Disk      *Disk      `json:"disk,omitempty"` // nil where it cannot be told, or belongs to others
+	Limits    []Limit    `json:"limits"`
+}
+
+// Exporter sends on what the ledger takes in.
+type Exporter struct {
+	Name    string  `json:"name"`
+	Behind  uint64  `json:"behind"` // records that were not sent yet
+	Delay   float64 `json:"delay"`  // seconds since the oldest of them
+	Sent    uint64  `json:"sent"`
+	Refused uint64  `json:"refused"` // by who receives them
+	Failing bool    `json:"failing"`
+}
+
+// Disk is the one of the data folder, in bytes.
+type Disk struct {
+	Free int64 `json:"free"`
+	// Wanted is how many must be free for the node to be ready.
+	Wanted int64 `json:"wanted"`
+}
+
+// Limit is a setting that bounds the node, by the name that it has in its configuration.
+type Limit struct {
+	Setting string `json:"setting"`
+	Value   string `json:"value"`
+}
+
+func (o *API) running(*http.Request, act.Principal, Nothing) (Running, error) {
+	if o.Running == nil {
+		return Running{}, nil
+	}
+	return o.Running(), nil
 }
 
 // PolicyLoaded answers a reload.
