@@ -2,16 +2,19 @@ package reeve_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/operator"
 )
 
 // called is a call of a tool by MCP.
@@ -97,6 +100,25 @@ func TestLogDenials(t *testing.T) {
 		}
 		if strings.Contains(said.String(), "hunter2") || strings.Contains(said.String(), "\nlevel=INFO") {
 			t.Error(said.String())
+		}
+	}
+}
+
+// TestRunning: an admin is told how the node stands, and nobody else.
+func TestRunning(t *testing.T) {
+	r := start(t, map[string]string{"policy": "", "events-file": filepath.Join(t.TempDir(), "events.jsonl"), "limits-rate": "50"})
+	code, text := r.ask(identity.Admin, "GET", "/admin/running", "")
+	var got operator.Running
+	if err := json.Unmarshal([]byte(text), &got); err != nil || code != 200 {
+		t.Fatal(code, text, err)
+	}
+	if len(got.Exporters) != 1 || got.Exporters[0].Failing || !slices.Contains(got.Doors, "/aos") || !slices.Contains(got.Doors, "/mcp/") || got.Disk == nil || got.Disk.Free <= 0 ||
+		!slices.Contains(got.Limits, operator.Limit{Setting: "limits.rate", Value: "50 requests a second for each principal"}) {
+		t.Errorf("%+v", got)
+	}
+	for _, role := range []identity.Role{identity.Agent, identity.Approver, identity.Auditor} {
+		if code, text := r.ask(role, "GET", "/admin/running", ""); code != 403 {
+			t.Errorf("%s: %d %s", role, code, text)
 		}
 	}
 }
