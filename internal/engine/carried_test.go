@@ -21,6 +21,7 @@ version: 1
 default: allow
 labels:
   - {on: task.result, tools: [echo], label: own, tags: [private]}
+  - {on: task.result, tools: [group], label: own}
 acts:
   - {name: work, on: task.start, tools: [echo], control: [to]}
 rules:
