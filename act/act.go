@@ -575,6 +575,9 @@ type Decision struct {
 	Approval *Approval
 	// Manifest is what the act may use; nil where no policy was asked about it.
 	Manifest *Manifest
+	// Labels are what is known of what the act's session has read, tags and foreign, where the
+	// policy asks for it: what it sends goes out with them.
+	Labels []string
 }
 
 // Position is a place in the ledger: entry Index of log Log.

@@ -23,9 +23,11 @@ package aos
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
+	a2a "reeve.example/reeve/a2a/message"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/rawjson"
@@ -78,11 +80,48 @@ func Namespace(
 			if err != nil || d.Effect == act.Modify && modified == nil {
 				return nil, internalError()
 			}
+			if modified, err = labelled(a, &d, modified); err != nil {
+				return nil, internalError()
+			}
 			return appendResult(make([]byte, 0, 768+len(modified)), &d, modified), nil
 		},
 		Words:      words,
 		IntegerIDs: true,
 	}
+}
+
+// labelled has a message to another agent that may go out say in its metadata what was read
+// before it, as a2a does of what tasks send: the other agent's guardian takes it from there. It is
+// the request as it was changed already, or sent, with the labels that it has not.
+func labelled(a *act.Action, d *act.Decision, modified []byte) ([]byte, error) {
+	allowed := d.Effect == act.Allow || d.Effect == act.Modify
+	missing := slices.ContainsFunc(d.Labels, func(l string) bool { return !slices.Contains(a.Labels, l) })
+	if a.Kind != act.A2ASend || !allowed || !missing {
+		return modified, nil
+	}
+	body := a.Body
+	if d.Effect == act.Modify {
+		body = modified
+	}
+	doc, err := rawjson.Parse(body)
+	if err != nil {
+		return nil, err
+	}
+	params := doc.Root().Get("params")
+	v := params.Get("message")
+	if params.Get("jsonrpc").Exists() {
+		v = params
+	}
+	change, ok := a2a.Label(v, d.Labels)
+	if !ok {
+		return modified, nil
+	}
+	d.Effect = act.Modify
+	d.Reasons = append([]act.Reason{{
+		Rule: "labels", Code: "flow.labels", Effect: act.Modify,
+		Message: "The message goes out with the labels of what was read before it: " + strings.Join(d.Labels, ", ") + ".",
+	}}, d.Reasons...)
+	return doc.Splice([]rawjson.Replacement{change})
 }
 
 // ping answers whether the guardian is alive (4.9) and able to record.

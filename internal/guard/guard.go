@@ -592,9 +592,14 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 		// waited for, without the lock.
 		at, placed, pending := repeat.At, repeat.Placed, s.ticket(repeat.Step)
 		wasHeld := repeat.Effect == act.Escalate
+		var labels []string
+		if follows {
+			labels = s.state.Labels()
+		}
 		s.unlock()
 		d, modified, err := g.recorded(ctx, a, at, placed, pending)
 		if err == nil || !errors.Is(err, ledger.ErrNotFound) {
+			d.Labels = labels
 			return d, modified, err
 		}
 		// The recorded answer has expired, or the act was held until now: it is
@@ -673,6 +678,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read
 	ruling := &Ruling{Decision: &d, Modified: modified, Policy: set}
 	if set.Follows() {
 		ruling.Labels = s.state.LabelsWith(step)
+		d.Labels = ruling.Labels
 	}
 	made, err := g.add(ctx, e, q, consent, ruling)
 	if err != nil {

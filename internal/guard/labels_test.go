@@ -114,6 +114,19 @@ func labelsCleared(t *testing.T, next func() *node) {
 	}
 }
 
+// TestLabelsOfDecisions: a decision says what its session has read, each time that it is asked for.
+func TestLabelsOfDecisions(t *testing.T) {
+	n := open(t, t.TempDir(), func(c *guard.Config) { c.Policy = load(t, origins) })
+	n.decide(t, call("s", "1", "read_mail", "all"))
+	n.decide(t, told(act.ToolResult, "s", "2", "1", "Hello."))
+	for range 2 {
+		d, _ := n.decide(t, call("s", "3", "list", "x"))
+		if diff := cmp.Diff([]string{"foreign"}, d.Labels); diff != "" {
+			t.Errorf("repeat %v: %s", d.Repeat, diff)
+		}
+	}
+}
+
 // TestLabelsForgotten: nobody vouches for what is not known any more.
 func TestLabelsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
