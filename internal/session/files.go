@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/canon"
@@ -114,6 +115,17 @@ func (s *State) masksIn(a *act.Action, p string) bool {
 		file := hash(factCopy, name) &^ (tiers - 1)
 		another := i == len(parts)-1 && places != nil && s.origin(name) == file && s.find(placed(file, false)) == nil && s.find(placed(file, true)) != nil
 		if !another {
+			return true
+		}
+	}
+	return false
+}
+
+// mayMask is a quick look for masksIn, by names alone: where none of them is of a file of which
+// something was masked, only a link can lead to one.
+func (s *State) mayMask(p string) bool {
+	for part := range strings.FieldsFuncSeq(strings.ReplaceAll(p, `\`, "/"), func(r rune) bool { return r == '/' }) {
+		if name := nameOfFile(part); name != "" && s.find(maskedAt(s.origin(name))) != nil {
 			return true
 		}
 	}
@@ -495,13 +507,43 @@ func (s *State) noticeIn(text string) (notice, form string) {
 	return "", ""
 }
 
+// pieces is a notice that a text puts together as it runs, or as an edit changes it, as far as
+// nothing stands between the pieces but signs: quotes, dots, places of a format. It is looked for
+// in what goes into the file of which something was masked, where few words stand in brackets.
+func (s *State) pieces(text string) (notice string) {
+	const longest, most = 64, 1024
+	signs := func(r rune) rune {
+		if r == '[' || r == ']' || unicode.IsLetter(r) {
+			return r
+		}
+		return -1
+	}
+	rest := strings.Map(signs, strings.ToLower(canon.Visible(text)))
+	for range most {
+		_, after, found := strings.Cut(rest, "[")
+		if !found {
+			return ""
+		}
+		rest = after
+		in, _, closed := strings.Cut(rest[:min(len(rest), longest)], "]")
+		name, removed := strings.CutSuffix(in, "removed")
+		for i := range name {
+			if closed && removed && s.find(hash('n', name[i:])) != nil {
+				return "[" + name[i:] + " removed]"
+			}
+		}
+	}
+	return ""
+}
+
 func (s *State) hasNotice(text string) bool {
 	notice, _ := s.noticeIn(text)
 	return notice != ""
 }
 
 // suspects is a quick look for what an act needs in one of its texts to write back what was
-// masked: a notice, what may be one in Base64, or the name of a file that holds one.
+// masked: a notice, what may be one in Base64, or the name of a file that holds one, or of which
+// something was masked: what a call writes there is read as far as it is known.
 func (s *State) suspects(a *act.Action) bool {
 	for i := range a.Content {
 		text := a.Content[i].Text
@@ -514,8 +556,8 @@ func (s *State) suspects(a *act.Action) bool {
 		if len(text) > 16 && (strings.Contains(text, "base64") || !strings.ContainsAny(text[:16], " ./-")) {
 			return true
 		}
-		for _, name := range hazard.Names(text) {
-			if name = nameOfFile(name); name != "" && s.knows(factHolds, name, 1) {
+		for _, path := range hazard.Names(text) {
+			if name := nameOfFile(path); name != "" && (s.knows(factHolds, name, 1) || s.mayMask(path)) {
 				return true
 			}
 		}
@@ -564,6 +606,12 @@ func (c *checker) writtenBack() {
 	puts, copies := hazard.Puts(c.a.Canonical, c.a.Content)
 	for _, p := range puts {
 		notice, form := s.noticeIn(p.Text)
+		into := func(f string) bool { return s.mayMask(f) && s.masksIn(c.a, f) }
+		if notice == "" && !p.Value && slices.ContainsFunc(p.Files, s.mayMask) {
+			if notice = s.pieces(p.Text); !slices.ContainsFunc(p.Files, into) {
+				continue
+			}
+		}
 		if p.Value {
 			if notice != "" && isValue(form, notice) {
 				c.add("mask.written_back", p.Pointer, "%s stands for something that was masked when it was read. Given as a value, it may take the place of that. Leave the masked value out, and change only the others.", quote(notice))

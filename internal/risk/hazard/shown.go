@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -217,6 +218,11 @@ func (p *Put) command(text string) (written []Put, copies [][2]string) {
 		},
 	}
 	a.command(text, nil)
+	for _, name := range slices.Sorted(maps.Keys(a.written)) { // what it holds in the end, of all that was added to it
+		if held := a.written[name].text; held != "" && !strings.HasPrefix(name, "/dev/") {
+			written = append(written, Put{Pointer: p.Pointer, Text: held, Files: []string{name}, Anywhere: unknownName(name)})
+		}
+	}
 	for _, pair := range a.copies {
 		if pair[0] != pair[1] {
 			copies = append(copies, pair)
