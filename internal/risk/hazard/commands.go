@@ -141,6 +141,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.makes()
 	s.ranFile(name)
 	c.addressed()
+	c.reaches()
 	out := c.does()
 	if in.taint&fromKeeper != 0 && !showing[c.name] {
 		out.taint &^= fromKeeper // what takes it does not show it
@@ -1312,6 +1313,7 @@ func (s *shell) variable(name string, v flow) {
 		s.watch.Variable(name, v.text)
 	}
 	s.runsVariable(name, v)
+	s.reachedBy(name, v.text)
 	switch name {
 	case "HISTFILE":
 		if v.text == "/dev/null" || v.text == "" {

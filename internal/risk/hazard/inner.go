@@ -96,7 +96,7 @@ func commandsIn(text string) []string {
 func (s *shell) runsVariable(name string, v flow) {
 	for i := range s.table.variables {
 		row := &s.table.variables[i]
-		if !slices.ContainsFunc(strings.Fields(row.names), func(pattern string) bool { return wild(pattern, name) }) {
+		if row.host || !slices.ContainsFunc(strings.Fields(row.names), func(pattern string) bool { return wild(pattern, name) }) {
 			continue
 		}
 		switch {

@@ -25,6 +25,7 @@ type Table struct {
 	keys map[string]string
 	// elsewhere is where the commands stand that a program has run on another machine.
 	elsewhere map[string][]remoteRun
+	hosts     map[string][]hostRow // where a program is told hosts
 	variables []variableRow
 	settings  []settingsFile
 	calls     []callRow // of tools of services
@@ -76,6 +77,7 @@ type variableRow struct {
 	value  groups
 	effect string
 	weight float64
+	host   bool // it holds a host that programs speak to
 }
 
 // remoteRun is where in a program's arguments a command stands that it has run elsewhere, or
@@ -116,7 +118,7 @@ var builtin = sync.OnceValue(func() *Table {
 	for _, root := range doc.Root().Elems() {
 		roots = append(roots, yamldoc.FromJSON(root))
 	}
-	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, elsewhere: map[string][]remoteRun{}, places: newPlaces()}
+	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, elsewhere: map[string][]remoteRun{}, hosts: map[string][]hostRow{}, places: newPlaces()}
 	t.add(roots, sections, func(i int, f yamldoc.Fault) {
 		panic(fmt.Sprintf("hazard: table %d: %s", i, f.Message)) // a test reads it first
 	})
@@ -130,7 +132,7 @@ func Extend(sources []string, fault func(i int, f yamldoc.Fault)) *Table {
 	if len(sources) == 0 {
 		return b
 	}
-	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.variables, b.settings, slices.Clip(b.calls), b.scripts, b.places}
+	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.hosts, b.variables, b.settings, slices.Clip(b.calls), b.scripts, b.places}
 	sound := true
 	tell := func(i int, f yamldoc.Fault) {
 		sound = false
@@ -169,7 +171,8 @@ var (
 		section{"keys", "program options source", "", (*tableReader).key},
 		section{"elsewhere", "program source", "words after skip option takes plain", (*tableReader).runsElsewhere},
 		section{"runs", "program source", "words after skip option takes plain", (*tableReader).runsHere},
-		section{"variables", "variable source", "value effect weight", (*tableReader).variable},
+		section{"hosts", "program source", "words option plain skip takes", (*tableReader).hostsOf},
+		section{"variables", "variable source", "value effect weight host", (*tableReader).variable},
 		section{"settings", "files names source", "script markers", (*tableReader).settingsOf},
 		section{"scripts", "holds effect source", "weight", (*tableReader).script},
 		section{"places", "paths", "reads read writes write", (*tableReader).place},
@@ -471,7 +474,7 @@ func (r *tableReader) key(row *yamldoc.Node) {
 
 // variable reads what a variable has a program run.
 func (r *tableReader) variable(row *yamldoc.Node) {
-	r.variables = append(r.variables, variableRow{names: text(row, "variable"), value: r.words(row.Get("value")), effect: r.code(row, "effect"), weight: r.weight(row, "weight")})
+	r.variables = append(r.variables, variableRow{names: text(row, "variable"), value: r.words(row.Get("value")), effect: r.code(row, "effect"), weight: r.weight(row, "weight"), host: text(row, "host") == "true"})
 }
 
 // settingsOf reads which settings of a file are run.
@@ -501,6 +504,21 @@ func (r *tableReader) runsText(row *yamldoc.Node, here bool) {
 		}
 	}
 	r.named(row, func(name string) { r.Table.elsewhere[name] = append(r.Table.elsewhere[name], e) })
+}
+
+// hostsOf reads where a program is told hosts.
+func (r *tableReader) hostsOf(row *yamldoc.Node) {
+	h := hostRow{words: r.words(row.Get("words")), option: text(row, "option"), plain: text(row, "plain"), takes: text(row, "takes")}
+	if !listed("first all images settings values", h.plain) && h.plain != "" {
+		r.fault(row.Get("plain"), "", "plain is first, all, images, settings or values")
+	}
+	if n := row.Get("skip"); n != nil {
+		var err error
+		if h.skip, err = strconv.Atoi(n.Text); err != nil || h.skip < 0 || h.skip > 9 {
+			r.fault(n, "", "skip is how many words stand before a host")
+		}
+	}
+	r.named(row, func(name string) { r.Table.hosts[name] = append(r.Table.hosts[name], h) })
 }
 
 func (r *tableReader) script(row *yamldoc.Node) {
