@@ -81,7 +81,7 @@ func newDoors(t *testing.T, text string, score func(context.Context, string, []b
 	d := &doors{T: t, store: store, judged: make(chan outcome, 1000), trails: t.TempDir()}
 	d.guard, err = guard.New(t.Context(), guard.Config{
 		Log: log, Store: store, Policy: set, Score: score,
-		Observe: func(a *act.Action, decision *act.Decision, _ time.Duration) {
+		Observe: func(_ context.Context, a *act.Action, decision *act.Decision, _ time.Duration) {
 			if !a.IsCall() {
 				return
 			}

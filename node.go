@@ -53,6 +53,7 @@ import (
 	"reeve.example/reeve/internal/store"
 	"reeve.example/reeve/internal/store/postgres"
 	"reeve.example/reeve/internal/store/sqlite"
+	"reeve.example/reeve/internal/trace"
 
 	"golang.org/x/time/rate"
 )
@@ -81,6 +82,7 @@ type Node struct {
 	proofs    *ledger.Handler
 	metrics   *server.Metrics
 	exports   []*export.Follower // what follows the log to send it elsewhere
+	requests  *trace.Requests    // the spans of requests; nil for none
 
 	keys     operator.Keys
 	provider *console.Provider // at which people log in; nil for none
@@ -165,6 +167,13 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	}
 	if err = n.introduce(ctx); err != nil {
 		return n, fmt.Errorf("join the nodes of this database: %w", err)
+	}
+	if cfg.Telemetry.Requests {
+		of, err := n.resource()
+		if err != nil {
+			return n, err
+		}
+		n.requests = trace.NewRequests(of, n.logger)
 	}
 	n.proofs = ledger.NewHandler(n.store, cfg.Ledger.Origin, seed)
 	n.anchorer = &ledger.Anchorer{

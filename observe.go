@@ -8,12 +8,16 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/trace"
 )
 
 // observe counts a decision that was answered, and says in the process log what was not
 // allowed, where that is set.
-func (n *Node) observe(a *act.Action, d *act.Decision, took time.Duration) {
+func (n *Node) observe(ctx context.Context, a *act.Action, d *act.Decision, took time.Duration) {
 	n.metrics.Decision(a, d, took)
+	if n.requests != nil {
+		trace.Link(ctx, n.log.VerifierKey(), a, d.Position)
+	}
 	if n.notices != nil && d.Effect == act.Escalate && d.Approval != nil {
 		n.notices.Held(d.Approval.ID)
 	}

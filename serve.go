@@ -201,7 +201,7 @@ func (n *Node) serverConfig() server.Config {
 		Serves:     n.refusedNow,
 		Shared:     n.portions(),
 		Concurrent: n.cfg.Limits.Concurrent, Rate: n.cfg.Limits.Rate,
-		Version: Version(), Metrics: n.metrics, Logger: n.logger,
+		Version: Version(), Tracer: n.tracer(), Metrics: n.metrics, Logger: n.logger,
 		Checks: checks,
 	}
 }

@@ -20,12 +20,16 @@ import (
 	"reeve.example/reeve/internal/replay"
 	"reeve.example/reeve/internal/server"
 	"reeve.example/reeve/internal/trace"
+
+	"go.opentelemetry.io/otel/sdk/resource"
+	oteltrace "go.opentelemetry.io/otel/trace"
 )
 
 // telemetrySettings are where traces of what agents do are sent, and what else is observed.
 type telemetrySettings struct {
 	URL      string        `yaml:"url" doc:"Where to send by the OpenTelemetry protocol, such as http://127.0.0.1:4318 or, of gRPC, https://otel.example:4317; empty for nowhere. Traces and logs follow the ledger: they go on where they were, also after a crash."`
 	Signals  []string      `yaml:"signals" default:"traces" doc:"What to send: traces, of what agents do; logs, the security events; metrics, those of /metrics. Some receivers take traces only."`
+	Requests bool          `yaml:"requests" default:"false" doc:"Whether each request that the node answers has a span of its own, below the caller's and around its acts (kind SERVER). Needs traces among the signals."`
 	Every    time.Duration `yaml:"every" default:"1m" doc:"How long after each other metrics are sent, a second at least."`
 	Idle     time.Duration `yaml:"idle" default:"5m" doc:"A session, turn or tree of tasks is over, and its span is sent, when for so long nothing more came of it; at most an hour."`
 	Protocol string        `yaml:"protocol" default:"http" doc:"How: http (protobuf, to /v1/traces, /v1/logs and /v1/metrics below the URL) or grpc."`
@@ -190,6 +194,9 @@ func (s *telemetrySettings) check(redact []string) (errs []error) {
 	if s.Idle < time.Second || s.Idle > time.Hour {
 		errs = append(errs, fmt.Errorf("telemetry.idle: %s is not from a second to an hour", s.Idle))
 	}
+	if s.Requests && (s.URL == "" || !slices.Contains(s.Signals, "traces")) {
+		errs = append(errs, errors.New("telemetry.requests needs telemetry.url, and traces among telemetry.signals"))
+	}
 	if s.URL == "" {
 		if len(s.Headers) > 0 || s.CA != "" {
 			errs = append(errs, errors.New("telemetry: headers and ca need telemetry.url"))
@@ -245,11 +252,10 @@ func (n *Node) openTelemetry(ctx context.Context, targets map[string]ocsf.Target
 	if u, _ := url.Parse(set.URL); u != nil && u.Scheme == "http" && !server.Loopback(net.JoinHostPort(u.Hostname(), "0")) {
 		n.logger.Warn("telemetry is sent without TLS to another machine: who listens there reads which agent did what", "telemetry.url", set.URL)
 	}
-	more, err := pairs(set.Resource, "telemetry.resource")
+	of, err := n.resource()
 	if err != nil {
 		return err
 	}
-	of := otlp.Resource("reeve", Version(), n.LogName(), more)
 	if slices.Contains(set.Signals, "traces") {
 		send, err := receiver.Spans(ctx)
 		if err != nil {
@@ -260,6 +266,17 @@ func (n *Node) openTelemetry(ctx context.Context, targets map[string]ocsf.Target
 			cfg.Contents = n.maskedContents
 		}
 		n.addExport("traces", trace.New(cfg))
+		if set.Requests {
+			if send, err = receiver.Spans(ctx); err != nil { // its own: each sends one request at a time
+				return fmt.Errorf("telemetry: %w", err)
+			}
+			n.requests.Send = send
+			n.metrics.Export("requests", func() server.Exported {
+				s := n.requests.Stats()
+				return server.Exported{Behind: s.Behind, Sent: s.Sent, Refused: s.Refused, Full: s.Full, Failing: s.Failing}
+			})
+			n.tasks.Go(func() { n.requests.Run(ctx) })
+		}
 	}
 	if slices.Contains(set.Signals, "logs") {
 		logs, err := receiver.Logs(ctx, of, Version())
@@ -276,6 +293,23 @@ func (n *Node) openTelemetry(ctx context.Context, targets map[string]ocsf.Target
 		n.tasks.Go(func() { n.sendMetrics(ctx, metrics) })
 	}
 	return nil
+}
+
+// resource is what all that the node sends says of it.
+func (n *Node) resource() (*resource.Resource, error) {
+	more, err := pairs(n.cfg.Telemetry.Resource, "telemetry.resource")
+	if err != nil {
+		return nil, err
+	}
+	return otlp.Resource("reeve", Version(), n.LogName(), more), nil
+}
+
+// tracer makes the spans of requests; nil for none.
+func (n *Node) tracer() oteltrace.Tracer {
+	if n.requests == nil {
+		return nil
+	}
+	return n.requests.Tracer(Version(), server.TracerVersion)
 }
 
 // sendMetrics sends the metrics now and then until ctx ends, and then once more, so that
@@ -319,7 +353,10 @@ const lastMetrics = 3 * time.Second
 func (n *Node) addExport(name string, sink export.Sink) {
 	f := &export.Follower{Name: name, Store: n.store, Log: n.log.Number(), Tail: n.log.Tail(), Sink: sink, Now: n.now, Logger: n.logger}
 	n.exports = append(n.exports, f)
-	n.metrics.Export(name, func() server.Exported { return server.Exported(f.Stats()) })
+	n.metrics.Export(name, func() server.Exported {
+		s := f.Stats()
+		return server.Exported{Behind: s.Behind, Delay: s.Delay, Sent: s.Sent, Refused: s.Refused, Pruned: s.Pruned, Damaged: s.Damaged, Failing: s.Failing}
+	})
 }
 
 // maskedContents is what an act holds, as one JSON text: the arguments of a call, else its

@@ -17,6 +17,8 @@ import (
 
 	"reeve.example/reeve/internal/needs"
 	"reeve.example/reeve/internal/otlp/otlptest"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
 // A node that is killed again and again while it sends traces has told in the end of every
@@ -127,7 +129,7 @@ service:
 				}
 			}()
 			p := startNode(t, filepath.Join(t.TempDir(), "data"), "--telemetry-url", "http://"+at[protocol], "--telemetry-protocol", protocol,
-				"--telemetry-signals", "traces,logs,metrics", "--telemetry-every", "1s")
+				"--telemetry-signals", "traces,logs,metrics", "--telemetry-every", "1s", "--telemetry-requests")
 			body, _ := stepOf("s-1", 3)
 			a, err := post(http.DefaultClient, p.url, body)
 			if err != nil {
@@ -141,7 +143,9 @@ service:
 						span = &spans[i]
 					}
 				}
-				return span != nil && slices.ContainsFunc(receiver.Lines(), func(l otlptest.Line) bool {
+				// The request's span has the act, which lies in its session.
+				request := slices.IndexFunc(spans, func(s otlptest.Span) bool { return s.Kind == tracepb.Span_SPAN_KIND_SERVER })
+				return span != nil && request >= 0 && len(spans[request].Links) == 1 && hex.EncodeToString(spans[request].Links[0].SpanId) == span.ID() && slices.ContainsFunc(receiver.Lines(), func(l otlptest.Line) bool {
 					return l.Attributes["ocsf.metadata.uid"] == decision && hex.EncodeToString(l.SpanId) == span.ID() && json.Valid([]byte(l.Body.GetStringValue()))
 				}) && slices.ContainsFunc(receiver.Metrics(), func(m otlptest.Metric) bool {
 					return m.Name == "reeve_decisions_total" && m.Resource["service.name"] == "reeve" && len(m.GetSum().GetDataPoints()) == 1 && m.GetSum().DataPoints[0].GetAsDouble() == 1

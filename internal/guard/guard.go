@@ -85,7 +85,7 @@ type Config struct {
 	Now func() time.Time
 	// Observe is called after each decision that was answered, with the time
 	// that it took; nil for none.
-	Observe func(a *act.Action, d *act.Decision, took time.Duration)
+	Observe func(ctx context.Context, a *act.Action, d *act.Decision, took time.Duration)
 	// Shadowed is called after each decision that was answered while the policy has a
 	// candidate beside it, with what that would have decided; nil for none.
 	Shadowed func(a *act.Action, s *Shadowed)
@@ -159,7 +159,7 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 		cfg.Places = links.Places
 	}
 	if cfg.Observe == nil {
-		cfg.Observe = func(*act.Action, *act.Decision, time.Duration) {}
+		cfg.Observe = func(context.Context, *act.Action, *act.Decision, time.Duration) {}
 	}
 	if cfg.Unusual == nil {
 		cfg.Unusual = func(context.Context, Noted) {}
@@ -448,7 +448,7 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 	if err != nil {
 		return act.Decision{}, nil, err
 	}
-	g.cfg.Observe(a, &d, g.cfg.Now().Sub(start))
+	g.cfg.Observe(ctx, a, &d, g.cfg.Now().Sub(start))
 	return d, modified, nil
 }
 

@@ -48,7 +48,7 @@ func openNode(t *testing.T, s store.Store, name string, now *time.Time, cfg Conf
 	n.Guard, err = guard.New(t.Context(), guard.Config{
 		Log: log, Store: s, Policy: set, Now: func() time.Time { return *now },
 		Beside:  func(ctx context.Context, h *approval.Decision) (*guard.Item, error) { return n.Teller.Beside(ctx, h) },
-		Observe: func(_ *act.Action, d *act.Decision, _ time.Duration) { n.Teller.Held(d.Approval.ID) },
+		Observe: func(_ context.Context, _ *act.Action, d *act.Decision, _ time.Duration) { n.Teller.Held(d.Approval.ID) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,8 @@ const (
 	grpcResourceExhausted = 8
 	grpcUnavailable       = 14
 	grpcUnauthenticated   = 16
+
+	grpcUnimplemented = "12" // as a header has it
 )
 
 const (
@@ -45,7 +47,8 @@ func isGRPC(r *http.Request) bool {
 
 // grpcOnly serves the port that gRPC has of its own.
 func (s *Server) grpcOnly(w http.ResponseWriter, r *http.Request) {
-	r = traced(s.placed(r))
+	w, r, end := s.begin(w, s.placed(r))
+	defer end()
 	r, x := arrive(r)
 	defer x.end()
 	if !isGRPC(r) {
@@ -116,6 +119,9 @@ func (s *Server) remote(w http.ResponseWriter, r *http.Request, local bool) {
 	call := r.WithContext(ctx)
 	call.Body = body
 	s.cfg.GRPC.ServeHTTP(out, call)
+	if said := w.Header().Get("Grpc-Status"); said != grpcUnimplemented { // else the method is the caller's own word
+		routed(ctx, r.URL.Path)
+	}
 }
 
 // firstMessage reads how long a call's message is, and returns a body that holds

@@ -237,10 +237,10 @@ func (m *Metrics) Gauge(name, help string, read func() float64) {
 
 // Exported is how somebody does who sends the ledger elsewhere.
 type Exported struct {
-	Behind                         uint64
-	Delay                          time.Duration
-	Sent, Refused, Pruned, Damaged uint64
-	Failing                        bool
+	Behind                               uint64
+	Delay                                time.Duration
+	Sent, Refused, Pruned, Damaged, Full uint64
+	Failing                              bool
 }
 
 // Export adds the metrics of one who sends the ledger elsewhere, under a name that is new.
@@ -268,9 +268,10 @@ func (m *Metrics) Export(name string, read func() Exported) {
 	}, func() float64 { return float64(read().Sent) }))
 	for reason, value := range map[string]func(Exported) uint64{
 		"refused": func(e Exported) uint64 { return e.Refused }, "pruned": func(e Exported) uint64 { return e.Pruned }, "damaged": func(e Exported) uint64 { return e.Damaged },
+		"full": func(e Exported) uint64 { return e.Full },
 	} {
 		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "reeve_export_dropped_total", Help: "What an exporter will never send: refused by the receiver for good, pruned before it was sent, or damaged.", ConstLabels: labels("reason", reason),
+			Name: "reeve_export_dropped_total", Help: "What an exporter will never send: refused by the receiver for good, pruned before it was sent, damaged, or of a request while too many waited (full).", ConstLabels: labels("reason", reason),
 		}, func() float64 { return float64(value(read())) }))
 	}
 }

@@ -58,6 +58,7 @@ import (
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/quota"
 
+	oteltrace "go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
 )
 
@@ -143,6 +144,9 @@ type Config struct {
 	// browser that asks for / is sent there, and a page of another origin is answered
 	// nothing there, also if Origins names it: what people do there they do themselves.
 	Home string
+	// Tracer makes a span of each request, but for those that ask how the node is; nil for
+	// none. TracerVersion is its schema.
+	Tracer oteltrace.Tracer
 	// Metrics is served at /metrics; nil means NewMetrics(Version).
 	Metrics *Metrics
 	// Logger is for what an operator should know; nil means slog.Default.
@@ -287,7 +291,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		other.ServeHTTP(w, r)
 		return
 	}
-	r = traced(s.placed(r))
+	w, r, end := s.begin(w, s.placed(r))
+	defer end()
 	r, x := arrive(r)
 	defer x.end()
 	if s.cfg.GRPC != nil && s.cfg.GRPCListen == "" && isGRPC(r) {
@@ -330,6 +335,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // call serves a JSON-RPC endpoint.
 func (s *Server) call(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Handler) {
 	ctx := r.Context()
+	routed(ctx, r.URL.Path) // which is one of the node's
 	if r.Method != http.MethodPost {
 		if s.cfg.Connect != nil && jsonrpc.IsWebSocket(r) && !rpc.Posted {
 			s.connect(w, r, rpc)
@@ -402,7 +408,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request, rpc *jsonrpc.Ha
 			ctx = context.WithValue(ctx, key, value)
 		}
 	}
-	ctx = act.WithTraceparent(ctx, r.Header.Get("Traceparent"))
+	ctx = act.WithTraceparent(ctx, act.TraceparentFrom(r.Context()))
 	ctx = context.WithValue(identity.NewContext(ctx, by.Principal, by.Role), socketKey{}, by)
 	if refusal := s.connected(ctx, callerName(ctx, by.Principal)); refusal != nil {
 		s.refuseRoute(w, refusal)
@@ -533,6 +539,7 @@ func (s *Server) challenge(w http.ResponseWriter, r *http.Request, err error) st
 func (s *Server) guarded(route Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, principal := r.Context(), act.Anonymous
+		routed(ctx, r.Pattern)
 		var by *identity.Credential
 		if route.Who != nil {
 			if by = route.Who(r); by != nil {
@@ -590,7 +597,9 @@ func (s *Server) guarded(route Route) http.HandlerFunc {
 				return
 			}
 		}
-		route.Handler.ServeHTTP(w, r.WithContext(ctx))
+		r = r.WithContext(ctx)
+		route.Handler.ServeHTTP(w, r)
+		routed(ctx, r.Pattern) // of a handler with routes of its own
 	}
 }
 
@@ -913,7 +922,9 @@ const operatorBody = 40 << 20
 // operator serves the socket.
 func (s *Server) operator() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r, x := arrive(traced(r))
+		w, r, end := s.begin(w, r)
+		defer end()
+		r, x := arrive(r)
 		defer x.end()
 		w.Header()["Cache-Control"] = noStore
 		if how := trace(r); how != "" { // a proxy before this would make everybody the operator
@@ -931,7 +942,9 @@ func (s *Server) operator() http.Handler {
 			return
 		}
 		defer release()
-		s.cfg.Operator.ServeHTTP(w, r.WithContext(ctx))
+		r = r.WithContext(ctx)
+		s.cfg.Operator.ServeHTTP(w, r)
+		routed(ctx, r.Pattern)
 	})
 }
 
