@@ -2,6 +2,7 @@ package reeve_test
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"net/http"
@@ -292,6 +293,48 @@ rules:
 		}
 		if v.Verdict != tt.verdict || got != tt.model || tt.model > v.Risk.Score {
 			t.Errorf("%s: %+v", tt.answer, v)
+		}
+	}
+}
+
+// TestA2GOwnKey: an agent in Go registers with an Ed25519 key of its own, which signs everything
+// from the first message on, over HTTP and by a WebSocket; another key is nobody there.
+func TestA2GOwnKey(t *testing.T) {
+	r := start(t, map[string]string{})
+	for _, scheme := range []string{"http", "ws"} {
+		public, private, err := ed25519.GenerateKey(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := func(key ed25519.PrivateKey) *a2g.Client {
+			c := &a2g.Client{URL: scheme + strings.TrimPrefix(r.url, "http") + "/a2g", AgentDID: "did:example:" + scheme, Key: r.keys[identity.Agent], Signing: a2g.Key{Private: key}, Retries: -1}
+			t.Cleanup(c.Close)
+			return c
+		}
+		c := client(private)
+		answer, err := c.Register(t.Context(), &a2g.Register{PublicKey: a2g.FormatPublicKey(public), CapabilitiesRequested: []string{"read"}})
+		if err != nil || answer.Signatures != "required" {
+			t.Fatalf("%s: %v %v", scheme, answer, err)
+		}
+		in := &a2g.Intent{Tool: "read", Arguments: a2g.Arguments(map[string]any{"path": "/a"})}
+		v, err := c.Ask(t.Context(), in)
+		if err != nil || v.Verdict != a2g.Approved {
+			t.Fatalf("%s: %v %v", scheme, v, err)
+		}
+		if _, err := c.Report(t.Context(), &a2g.Report{IntentID: in.IntentID, Status: a2g.Success}); err != nil {
+			t.Error(err)
+		}
+		_, other, err := ed25519.GenerateKey(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err = client(other).Ask(t.Context(), &a2g.Intent{Tool: "read", Arguments: a2g.Arguments(map[string]any{"path": "/a"})})
+		if err == nil && v.Verdict != a2g.Denied {
+			t.Errorf("%s: another key gets %v", scheme, v.Verdict)
+		}
+		v, err = client(private).Ask(t.Context(), &a2g.Intent{Tool: "read", Arguments: a2g.Arguments(map[string]any{"path": "/b"})})
+		if err != nil || v.Verdict != a2g.Approved {
+			t.Errorf("%s: connected anew: %v %v", scheme, v, err)
 		}
 	}
 }

@@ -347,7 +347,7 @@ func (s *Server) register(ctx context.Context, r *jsonrpc.Request) ([]byte, *jso
 	}
 	d, known, err := s.cfg.Guard.Register(ctx, a, guard.Registration{
 		DID: register.AgentDID, PublicKey: register.PublicKey, Requested: register.CapabilitiesRequested,
-		Metadata: jsontext.Value(r.Params.Get("metadata").Raw()), Signed: c.nonce != "" && !c.handshake,
+		Metadata: jsontext.Value(r.Params.Get("metadata").Raw()), Signed: c.nonce != "" && !c.handshake && !c.first,
 	})
 	if errors.Is(err, agent.ErrRevoked) || errors.Is(err, agent.ErrForeign) || errors.Is(err, agent.ErrKey) {
 		a.Refusals = []act.Reason{{Rule: "a2g", Code: "agent.registration", Message: wording.Sentence(err.Error()), Effect: act.Deny}}
@@ -463,6 +463,8 @@ type caller struct {
 	code       int
 	reasons    []act.Reason
 	violations int // of an agent that nobody registered, for this principal
+	// first says that the key is the one that the message registers, and not known before.
+	first bool
 	// owner says that the agent's own credential asks.
 	owner bool
 	// unproven says that it may be somebody else than the agent.
@@ -540,9 +542,12 @@ func reasonOf(known *agent.Agent) string {
 // signature checks the signature of a message: of its own, or of the connection
 // that it came by.
 func (c *caller) signature(s *Server, r *jsonrpc.Request, conn *jsonrpc.Conn) {
-	keys := Keys{Secret: s.cfg.Secret(c.agent.DID)}
-	if key, err := ParsePublicKey(c.agent.PublicKey); err == nil { // others are kept, and verify nothing
-		keys.Public = key
+	keys := s.keys(c.agent)
+	if r.Method == MethodRegister && keys.none() {
+		// Whoever registers a first key may show that they have it.
+		if key, err := ParsePublicKey(r.Params.Get("public_key").Text()); err == nil {
+			keys.Public, c.first = key, true
+		}
 	}
 	nonce, at, err := Verify(r.Params, keys, s.cfg.Now())
 	if errors.Is(err, ErrUnsigned) && conn == nil { // over HTTP each request may bring a handshake
@@ -561,9 +566,18 @@ func (c *caller) signature(s *Server, r *jsonrpc.Request, conn *jsonrpc.Conn) {
 	case s.hub.shookHands(conn, c.agent.DID):
 	case r.Method == MethodRegister && !s.cfg.Signed && keys.Secret == "" && c.owner:
 		// Its own credential registers again, with the same key: see agent.Register.
-	case s.cfg.Signed || keys.Secret != "" || keys.Public != nil:
+	case s.cfg.Signed || keys.Secret != "" || keys.Public != nil && !c.first:
 		c.deny(PolicyViolation, "identity.unsigned", "The message is not signed, and this agent's must be.", "Sign it.")
 	}
+}
+
+// keys are what an agent's signatures are checked with: none, where nothing is known of it.
+func (s *Server) keys(known *agent.Agent) Keys {
+	keys := Keys{Secret: s.cfg.Secret(known.DID)}
+	if key, err := ParsePublicKey(known.PublicKey); err == nil { // others are kept, and verify nothing
+		keys.Public = key
+	}
+	return keys
 }
 
 // standing notes what is known of the agent for the policy to judge.
@@ -589,7 +603,8 @@ func canonical(tool string) string { name, _ := canon.Name(tool); return name }
 
 // Handshake checks the signed headers of a request that asks for a connection.
 // It returns the DID that they prove, "" when there are none, and an error when
-// they are refused.
+// they are refused. Those of an agent of which no key is known yet prove nothing: it
+// connects to register.
 func (s *Server) Handshake(ctx context.Context, header map[string][]string) (did string, err error) {
 	h, err := ReadHandshake(header)
 	if h == nil || err != nil {
@@ -600,9 +615,9 @@ func (s *Server) Handshake(ctx context.Context, header map[string][]string) (did
 	if err != nil {
 		return "", err
 	}
-	keys := Keys{Secret: s.cfg.Secret(h.AgentDID)}
-	if key, err := ParsePublicKey(known.PublicKey); err == nil {
-		keys.Public = key
+	keys := s.keys(known)
+	if keys.none() {
+		return "", nil
 	}
 	nonce, at, err := h.Verify(keys, s.cfg.Now())
 	if err != nil {

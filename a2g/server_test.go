@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -262,5 +263,44 @@ func TestDeclared(t *testing.T) {
 	c.standing(a)
 	if !slices.Equal(a.Declared, []string{"read_mail", "send"}) {
 		t.Error(a.Declared)
+	}
+}
+
+// TestFirstKey: who registers a first key may sign with it at once, and only with that one;
+// what is known already is changed by nobody who has not the key.
+func TestFirstKey(t *testing.T) {
+	public, private, _ := ed25519.GenerateKey(nil)
+	otherPublic, otherPrivate, _ := ed25519.GenerateKey(nil)
+	for _, must := range []bool{false, true} {
+		g := newGovernor(t, t.TempDir(), func(c *Config) { c.Signed = must })
+		register := func(did string, public ed25519.PublicKey, key Key, nonce string) string {
+			return g.post(MethodRegister, `{"agent_did":"`+did+`","public_key":"`+FormatPublicKey(public)+`","capabilities_requested":["read"]}`, key, nonce)
+		}
+		g.want("signed by another key", register("did:aeon:a", public, Key{Private: otherPrivate}, "n1"), "-32002 identity identity.signature")
+		g.want("signed by a secret", register("did:aeon:a", public, Key{Secret: secret}, "n2"), "-32002 identity identity.signature")
+		if must {
+			g.want("not signed", register("did:aeon:a", public, Key{}, ""), "-32002 identity identity.unsigned")
+		}
+		g.want("signed by its own", register("did:aeon:a", public, Key{Private: private}, "n3"), "registered 0")
+		g.want("the same message again", register("did:aeon:a", public, Key{Private: private}, "n3"), "-32002 identity identity.replay")
+		g.want("another key, signed by itself", register("did:aeon:a", otherPublic, Key{Private: otherPrivate}, "n4"), "-32002 identity identity.signature")
+		g.want("signed", g.post(MethodIntent, intentParams("did:aeon:a", "1", "read"), Key{Private: private}, "n5"), "APPROVED 0")
+		g.want("another agent without a key", g.post(MethodIntent, intentParams("did:aeon:b", "1", "read"), Key{Private: private}, "n6"), "-32000 identity identity.signature")
+
+		// A handshake of an agent without a key proves nothing, and one with a key must be its own.
+		header := func(did string, key Key) http.Header {
+			s := key.Sign([]byte(did), newUUID(), g.now)
+			return http.Header{"X-Agent-Did": {did}, "X-Timestamp": {s.Timestamp}, "X-Nonce": {s.Nonce}, "X-Signature": {s.Hash}}
+		}
+		ctx := identity.NewContext(t.Context(), g.as, identity.Agent)
+		if did, err := g.Server.Handshake(ctx, header("did:aeon:new", Key{Private: private})); did != "" || err != nil {
+			t.Errorf("a handshake before the registration proves %q: %v", did, err)
+		}
+		if did, err := g.Server.Handshake(ctx, header("did:aeon:a", Key{Private: private})); did != "did:aeon:a" || err != nil {
+			t.Errorf("a handshake proves %q: %v", did, err)
+		}
+		if did, err := g.Server.Handshake(ctx, header("did:aeon:a", Key{Private: otherPrivate})); did != "" || !errors.Is(err, ErrSignature) {
+			t.Errorf("a handshake with another key proves %q: %v", did, err)
+		}
 	}
 }

@@ -50,6 +50,9 @@ type Keys struct {
 	Public ed25519.PublicKey
 }
 
+// none reports whether nothing can be checked with them.
+func (k *Keys) none() bool { return k.Secret == "" && k.Public == nil }
+
 // keyPrefix begins a registered public key.
 const keyPrefix = "ed25519:"
 

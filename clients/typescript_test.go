@@ -149,7 +149,7 @@ func TestTypeScriptPacked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{
-		"README.md", "adapter.ts", "dist/adapter.d.ts", "dist/adapter.js", "dist/langchain.d.ts", "dist/langchain.js",
+		"README.md", "a2g.ts", "adapter.ts", "dist/a2g.d.ts", "dist/a2g.js", "dist/adapter.d.ts", "dist/adapter.js", "dist/langchain.d.ts", "dist/langchain.js",
 		"dist/mastra.d.ts", "dist/mastra.js", "dist/openai-agents.d.ts", "dist/openai-agents.js", "dist/reeve-aos.d.ts",
 		"dist/reeve-aos.js", "dist/vercel-ai.d.ts", "dist/vercel-ai.js", "langchain.ts", "mastra.ts", "openai-agents.ts",
 		"package.json", "reeve-aos.ts", "vercel-ai.ts",
@@ -178,8 +178,8 @@ func TestTypeScript(t *testing.T) {
 		name, policy, interpreter string
 		args                      []string
 	}{
-		{"node", "tests", present, []string{"out/tests/node.test.js", "out/tests/faults.test.js"}},
-		{"node 18", "tests", oldest, []string{"out/tests/node.test.js", "out/tests/faults.test.js"}},
+		{"node", "tests", present, []string{"out/tests/node.test.js", "out/tests/faults.test.js", "out/tests/a2g.test.js"}},
+		{"node 18", "tests", oldest, []string{"out/tests/node.test.js", "out/tests/faults.test.js", "out/tests/a2g.test.js"}},
 		{"stream", "tests", present, []string{"out/tests/stream.test.js"}},
 		{"worker", "tests", present, []string{"--experimental-vm-modules", "out/tests/worker.test.js"}},
 		{"examples", "examples", present, []string{"out/tests/examples.test.js"}},
@@ -224,7 +224,7 @@ func TestTypeScriptReadme(t *testing.T) {
 	}
 	for _, want := range []string{
 		"How much space is left? ran df -h\nThe command downloads code and runs it unseen.", "There is enough.\n",
-		"3\n4\n", "allow 0-", "undefined\n",
+		"3\n4\n", "allow 0-", "undefined\n", "true\nresults for winter gardens\nDENIED\n",
 	} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("the snippets do not print %q:\n%s", want, said.String())

@@ -20,6 +20,9 @@ The command downloads code and runs it unseen\.
 There is enough\.
 Green\.
 allow \d+-\d+ /ledger/\d+/receipt/\d+
+True
+results for winter gardens
+DENIED
 """
 
 
@@ -37,7 +40,7 @@ class Readme(unittest.TestCase):
         return output.getvalue()
 
     def test_clients(self) -> None:
-        self.assertRegex(self.run_snippets(FOLDER / "README.md", 4), f"^{OUTPUT}$")
+        self.assertRegex(self.run_snippets(FOLDER / "README.md", 5), f"^{OUTPUT}$")
 
     def test_the_project(self) -> None:
         self.assertEqual(self.run_snippets(FOLDER.parent.parent / "README.md", 1), "")
