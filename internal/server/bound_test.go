@@ -156,6 +156,8 @@ func doors(t *testing.T) (address string, ca *certificates) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A proof of the second in which a node began may be older than the node, and is refused.
+	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 	s := local(t, func(c *Config) {
 		c.Auth, c.TLSCert, c.TLSKey, c.Certificates = auth, certFile, keyFile, true
 		c.GRPC = echoServer(func(context.Context) {})
