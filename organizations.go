@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"reeve.example/reeve/executor"
 	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/internal/links"
 	"reeve.example/reeve/internal/nodes"
 	"reeve.example/reeve/internal/server"
 )
@@ -98,35 +100,44 @@ func (c *Config) organizations() (list []*Config, err error) {
 	for _, host := range c.Hosts {
 		taken[owner{"host", server.HostName(host)}] = everybody
 	}
-	for _, dir := range []string{c.Data, c.sqlite()} {
-		taken[owner{"data folder", onDisk(dir)}] = everybody
+	if site, err := c.passkeySite(); err == nil && site.Host != "" {
+		taken[owner{"host", server.HostName(site.Host)}] = everybody
 	}
 	taken[owner{"ledger.origin", c.Ledger.Origin}] = everybody
-	for what, at := range map[string]string{"ledger.seed": c.Ledger.Seed, "ledger.file": c.Ledger.File, "events.file": c.Events.File} {
-		if at != "" {
-			taken[owner{what, sameReference(at)}] = everybody
-		}
+	if strings.HasPrefix(c.Ledger.Seed, "env:") {
+		taken[owner{"ledger.seed", c.Ledger.Seed}] = everybody
 	}
+	places := c.places(everybody)
 	for _, file := range c.Organizations {
 		o, err := load(file, func(string) string { return "" }, nil, c)
 		if err != nil {
 			return nil, err
 		}
 		name := o.Organization
-		errs := []error{take("name", strings.ToLower(name), name), take("ledger.origin", o.Ledger.Origin, name), take("data folder", onDisk(o.Data), name)}
-		if dir := o.sqlite(); onDisk(dir) != onDisk(o.Data) {
-			errs = append(errs, take("data folder", onDisk(dir), name))
+		errs := []error{take("name", strings.ToLower(name), name), take("ledger.origin", o.Ledger.Origin, name)}
+		if strings.HasPrefix(o.Ledger.Seed, "env:") {
+			errs = append(errs, take("ledger.seed", o.Ledger.Seed, name))
 		}
-		for what, at := range map[string]string{"ledger.seed": o.Ledger.Seed, "ledger.file": o.Ledger.File, "events.file": o.Events.File} {
-			if at != "" {
-				errs = append(errs, take(what, sameReference(at), name))
+		own := o.places(name)
+		for _, p := range own {
+			for _, other := range places {
+				errs = append(errs, p.meets(other))
 			}
 		}
-		var hosts []string
-		for _, host := range o.Hosts {
-			if host = server.HostName(host); !slices.Contains(hosts, host) { // with and without a port
-				hosts = append(hosts, host)
-				errs = append(errs, take("host", host, name))
+		places = append(places, own...)
+		if o.Policy != "" {
+			if _, err := os.Stat(o.Policy); err != nil {
+				errs = append(errs, fmt.Errorf("policy: %w", err))
+			}
+		}
+		hosts := slices.Clone(o.Hosts)
+		if site, err := o.passkeySite(); err == nil && site.Host != "" {
+			hosts = append(hosts, site.Host) // where browsers offer a passkey, at any port
+		}
+		for i, host := range hosts {
+			hosts[i] = server.HostName(host) // with and without a port
+			if !slices.Contains(hosts[:i], hosts[i]) {
+				errs = append(errs, take("host", hosts[i], name))
 			}
 		}
 		if err := errors.Join(errs...); err != nil {
@@ -137,24 +148,76 @@ func (c *Config) organizations() (list []*Config, err error) {
 	return list, nil
 }
 
-// sameReference is a file, or a reference to a secret, in one form.
-func sameReference(text string) string {
-	if strings.HasPrefix(text, "env:") {
-		return text
-	}
-	return onDisk(strings.TrimPrefix(text, fileReference))
+// CheckOrganizations says what is wrong with the files of the organizations, before anything
+// is touched.
+func (c *Config) CheckOrganizations() error {
+	_, err := c.organizations()
+	return err
 }
 
-// onDisk is where a folder lies, in one form, whether or not it is there yet.
-func onDisk(dir string) string {
-	dir = datadir.Find(dir)
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
+// ownPlace is a file or folder that an organization has for itself.
+type ownPlace struct {
+	what, at, of string
+	folder       bool
+}
+
+// places are those of a configuration.
+func (c *Config) places(of string) (list []ownPlace) {
+	add := func(what, at string, folder bool) {
+		if p := (ownPlace{what, onDisk(at), of, folder}); at != "" && !slices.Contains(list, p) {
+			list = append(list, p)
+		}
 	}
-	if abs, err := filepath.Abs(dir); err == nil {
-		dir = abs
+	add("data folder", c.Data, true)
+	add("data folder", c.sqlite(), true)
+	add("tasks.scratch", c.Tasks.Scratch, true)
+	if !strings.HasPrefix(c.Ledger.Seed, "env:") {
+		add("ledger.seed", strings.TrimPrefix(c.Ledger.Seed, fileReference), false)
 	}
-	return dir
+	add("ledger.file", c.Ledger.File, false)
+	add("events.file", c.Events.File, false)
+	return list
+}
+
+// meets refuses two places that are one, or of which one lies in the other.
+func (p ownPlace) meets(other ownPlace) error {
+	switch {
+	case p.at == other.at && p.what == other.what:
+		return fmt.Errorf("the organizations %s and %s have the same %s: %s", other.of, p.of, p.what, p.at)
+	case other.folder && within(p.at, other.at), p.at == other.at:
+		return fmt.Errorf("the %s of %s lies in the %s of %s: %s", p.what, p.of, other.what, other.of, p.at)
+	case p.folder && within(other.at, p.at):
+		return fmt.Errorf("the %s of %s lies in the %s of %s: %s", other.what, other.of, p.what, p.of, other.at)
+	}
+	return nil
+}
+
+// within reports whether a path is a folder, or lies in it: by name, or because a folder above
+// it is the same one (of a mount, or where a and A are one name).
+func within(path, folder string) bool {
+	info, err := os.Stat(folder)
+	for at := path; ; at = filepath.Dir(at) {
+		if at == folder {
+			return true
+		}
+		if err == nil {
+			if other, err := os.Stat(at); err == nil && os.SameFile(info, other) {
+				return true
+			}
+		}
+		if filepath.Dir(at) == at {
+			return false
+		}
+	}
+}
+
+// onDisk is where a file or folder lies, in one form, whether or not it is there yet.
+func onDisk(name string) string {
+	name = datadir.Find(name)
+	if abs, err := filepath.Abs(name); err == nil {
+		name = abs
+	}
+	return links.Resolve(name)
 }
 
 // openOrganizations opens the nodes of the organizations, beside this one.

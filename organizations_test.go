@@ -236,7 +236,7 @@ func TestOrganizationsRefused(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("BIRCH", strings.Repeat("0b", 32))
 	other := filepath.Join(dir, "birch.yaml")
-	write(t, other, "organization: birch\nhosts: [birch.test]\ndata: "+dir+"/birch\nledger: {seed: env:BIRCH, file: "+dir+"/checkpoints}\nevents: {file: "+dir+"/events}\n")
+	write(t, other, "organization: birch\nhosts: [birch.test]\ndata: "+dir+"/birch\nledger: {seed: env:BIRCH, file: "+dir+"/checkpoints}\nevents: {file: "+dir+"/events}\ntasks: {scratch: "+dir+"/scratch}\npasskeys: {origin: \"https://console.birch.test\"}\n")
 	if err := os.Symlink(filepath.Join(dir, "birch"), filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -276,13 +276,33 @@ func TestOrganizationsRefused(t *testing.T) {
 		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\nledger: {seed: env:BIRCH}\n":                                     "the same ledger.seed",
 		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\nledger: {file: DIR/checkpoints}\n":                               "the same ledger.file",
 		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\nevents: {file: DIR/birch/../events}\n":                           "the same events.file",
-		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\npolicy: DIR/none.yaml\n":                                         "organization acme",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\npolicy: DIR/none.yaml\n":                                         "none.yaml",
+		// Nor does one lie in what is another's.
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/birch/deep/acme\n":                                               "the data folder of acme lies in the data folder of birch",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/link/acme\n":                                                     "the data folder of acme lies in the data folder of birch",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/node/acme\n":                                                     "the data folder of acme lies in the data folder of (everybody)",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR\n":                                                               "the data folder of birch lies in the data folder of acme",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\ndatabase: \"sqlite:DIR/birch/db\"\n":                       "the data folder of acme lies in the data folder of birch",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\nevents: {file: DIR/birch/events}\n":                        "the events.file of acme lies in the data folder of birch",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\nevents: {file: DIR/checkpoints}\n":                         "the events.file of acme lies in the ledger.file of birch",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\nledger: {seed: \"file:DIR/node/seed\"}\n":                  "the ledger.seed of acme lies in the data folder of (everybody)",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\ntasks: {scratch: DIR/scratch}\n":                           "have the same tasks.scratch",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\ntasks: {scratch: DIR/scratch/acme}\n":                      "the tasks.scratch of acme lies in the tasks.scratch of birch",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\ntasks: {scratch: DIR/birch/tmp}\n":                         "the tasks.scratch of acme lies in the data folder of birch",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/scratch/x\n":                                                     "the data folder of acme lies in the tasks.scratch of birch",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\npasskeys: {origin: \"https://birch.test\"}\n":              "the same host: birch.test",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\npasskeys: {origin: \"https://console.birch.test:8443\"}\n": "the same host: console.birch.test",
+		"organization: acme\nhosts: [acme.test]\ndata: DIR/acme\npasskeys: {origin: \"https://pages.test:1\"}\n":            "the same host: pages.test",
+		"organization: acme\nhosts: [acme.test, console.birch.test]\ndata: DIR/acme\n":                                      "the same host: console.birch.test",
 	} {
 		file := filepath.Join(dir, "acme.yaml")
 		write(t, file, strings.ReplaceAll(text, "DIR", dir))
-		cfg, err := Load("", func(string) string { return "" }, map[string]string{"data": dir + "/node", "hosts": "node.test", "organizations": other + "," + file})
+		cfg, err := Load("", func(string) string { return "" }, map[string]string{"data": dir + "/node", "hosts": "node.test", "passkeys-origin": "https://pages.test", "organizations": other + "," + file})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if err := cfg.CheckOrganizations(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 		n, err := Open(t.Context(), cfg)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -30,6 +30,9 @@ an environment variable and a key of reeve.yaml: see "reeve settings".`,
 			if err != nil {
 				return err
 			}
+			if err := cfg.CheckOrganizations(); err != nil {
+				return usageError{err}
+			}
 			setLogger(cfg, os.Stderr)
 			if os.Getenv("GOGC") == "" {
 				// What stays in memory is small and bounded, and requests leave
