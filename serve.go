@@ -220,7 +220,7 @@ func (n *Node) controls() []server.Route {
 	}
 	namespace := n.acs.Namespace()
 	h := &jsonrpc.Handler{Own: &namespace, MaxBody: n.cfg.Limits.Body, MaxBatch: n.cfg.Limits.Batch, Posted: true, Logger: n.logger}
-	return []server.Route{{Pattern: "/acs", Handler: h, MaxBody: n.cfg.Limits.Body, JSON: true}}
+	return []server.Route{{Pattern: "/acs", Handler: h, MaxBody: n.cfg.Limits.Body, JSON: true, Signed: true}}
 }
 
 // connections is how many callers' connections may be open at once, where the process may

@@ -52,9 +52,12 @@ var messages = map[int]string{
 type Config struct {
 	Guard *guard.Guard
 	Keys  []Key // at least one
-	// Known is told who asks once a signature holds, and how large the request is: its share
-	// of the node is the agent's from then on. nil where nobody counts.
+	// Known is told who asks once a signature holds and the request is no copy of another, and
+	// how large it is: its share of the node is the agent's from then on. nil where nobody counts.
 	Known func(ctx context.Context, by act.Principal, size int) *jsonrpc.Refusal
+	// Unknown is told where nobody signed a request now: it is of its address's share, and waits
+	// where that is used up. nil where nobody counts.
+	Unknown func(ctx context.Context)
 	// TLS says that the node is asked by https where an agent offers both.
 	TLS     bool
 	Version string // of reeve
@@ -121,13 +124,17 @@ func (r *request) by() act.Principal { return act.Principal{Name: "key:" + r.key
 
 func (s *Server) handle(ctx context.Context, q *jsonrpc.Request) ([]byte, *jsonrpc.Error) {
 	r, fail := s.open(q)
+	known := fail == nil && r.key != nil && s.fresh(ctx, r)
+	if !known && s.cfg.Unknown != nil {
+		s.cfg.Unknown(ctx)
+	}
 	if fail != nil {
 		return nil, fail
 	}
 	if r.Method == "system/ping" {
 		return s.ping(r)
 	}
-	if s.cfg.Known != nil {
+	if known && s.cfg.Known != nil {
 		if full := s.cfg.Known(ctx, r.by(), len(r.Body)); full != nil {
 			return r.sign(s.refusal(r, act.Final("acs", act.CodeUnrecorded, "The guardian did not look at this: "+full.Reason, "Ask again later, with another request_id."))), nil
 		}
@@ -137,6 +144,21 @@ func (s *Server) handle(ctx context.Context, q *jsonrpc.Request) ([]byte, *jsonr
 		return nil, r.signError(fail)
 	}
 	return r.sign(b), nil
+}
+
+// fresh reports whether a request is one that its signer sends now. A copy of one can be
+// anybody's, and is no reason to take of the signer's share; step refuses it.
+func (s *Server) fresh(ctx context.Context, r *request) bool {
+	if !s.inTime(r) {
+		return false
+	}
+	_, replayed, err := s.use(ctx, r)
+	return err != nil || !replayed
+}
+
+// inTime reports whether a request's time is near the guardian's.
+func (s *Server) inTime(r *request) bool {
+	return s.cfg.Guard.Now().Sub(timeOf(r.Params.Get("timestamp"))).Abs() <= Skew
 }
 
 // open checks a request's envelope, its version, and who signed it when. What it does not
@@ -226,8 +248,7 @@ func (s *Server) answer(ctx context.Context, r *request) (b []byte, fail *jsonrp
 			b, fail = s.refusal(r, unrecorded), nil
 		}
 	}()
-	now := s.cfg.Guard.Now()
-	if off := now.Sub(timeOf(r.Params.Get("timestamp"))).Abs(); off > Skew {
+	if !s.inTime(r) {
 		return nil, with(fault(OutOfWindow, "The request's time is too far from the guardian's."), "skew_window_ms", strconv.AppendInt(nil, Skew.Milliseconds(), 10))
 	}
 	id := sessionID(r.session)

@@ -2,6 +2,7 @@ package acs
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -451,6 +452,62 @@ func TestReplay(t *testing.T) {
 	}
 	if got := a.ask("handshake/hello", helloFor(everything)).said(); got != "-32005" {
 		t.Error(got)
+	}
+}
+
+// TestThreat25SignersShare: what a request has of the node counts as its signer's only where they
+// send it now. Whoever has no key, or a copy of what was signed, uses up nobody's share.
+func TestThreat25SignersShare(t *testing.T) {
+	g := open(t, t.TempDir(), keyA, keyB)
+	var told []string
+	namespace := New(Config{
+		Guard: g.guard, Keys: []Key{keyA, keyB}, Version: "test",
+		Known: func(_ context.Context, by act.Principal, _ int) *jsonrpc.Refusal {
+			told = append(told, by.Name)
+			return nil
+		},
+		Unknown: func(context.Context) { told = append(told, "nobody") },
+	}).Namespace()
+	g.http = &jsonrpc.Handler{Own: &namespace}
+	a := g.agent()
+	a.hello()
+	form := func(change ...func(map[string]any)) []byte {
+		return a.form("steps/toolCallRequest", toolCall("ls", "{}"), change...)
+	}
+	sign := func(key Key, request []byte) []byte {
+		b, err := key.Sign(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	taken := sign(keyA, form())
+	g.post(taken)
+	short := keyA
+	short.Secret = bytes.Repeat([]byte{8}, 32)
+	for _, tt := range []struct {
+		what string
+		body []byte
+		want string
+	}{
+		{"signed now", sign(keyA, form()), "key:ci"},
+		{"not signed", form(), "nobody"},
+		{"under the agent's label with another secret", sign(short, form()), "nobody"},
+		{"changed on the way", bytes.Replace(sign(keyA, form()), []byte(`"ls"`), []byte(`"rm"`), 1), "nobody"},
+		{"a copy", taken, "nobody"},
+		{"a copy in other letters", bytes.Replace(taken, []byte(`"jsonrpc":`), []byte(` "jsonrpc" : `), 1), "nobody"},
+		{"from yesterday", sign(keyA, form(set("timestamp", time.Now().Add(-24*time.Hour).UTC().Format(time.RFC3339)))), "nobody"},
+		{"from tomorrow", sign(keyA, form(set("timestamp", time.Now().Add(24*time.Hour).UTC().Format(time.RFC3339)))), "nobody"},
+		{"another's, in this session", sign(keyB, form()), "key:eve"},
+		{"an id that was used, signed by another", sign(keyB, form(set("request_id", "00000000-0000-4000-8000-000000000002"))), "nobody"},
+		{"a ping of a stranger", a.form("system/ping", "{}"), "nobody"},
+		{"what is not understood", []byte(`{"jsonrpc":"2.0","id":1,"method":"nonsense","params":{}}`), "nobody"},
+	} {
+		told = nil
+		got := g.post(tt.body)
+		if diff := cmp.Diff([]string{tt.want}, told); diff != "" {
+			t.Errorf("%s (-want +got):\n%s\n%s", tt.what, diff, got.raw)
+		}
 	}
 }
 

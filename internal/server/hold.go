@@ -27,7 +27,8 @@ type hold struct {
 	release func() // gives back the room of its body; nil when it has none, or no more
 	watched bool   // whether the credential is
 
-	known func(by act.Principal, size int) *jsonrpc.Refusal // see Known; nil where the caller is known before
+	known   func(by act.Principal, size int) *jsonrpc.Refusal // see Known; nil where the caller is known before
+	unknown func()                                            // see Unknown; nil there, too
 }
 
 // held returns the context of a call, and what it holds. end must be called when the
@@ -75,6 +76,15 @@ func Known(ctx context.Context, by act.Principal, size int) *jsonrpc.Refusal {
 		return nil
 	}
 	return h.known(by, size)
+}
+
+// Unknown says that of a call of which only the body tells whose it is that is not proven: it
+// counts by the rate of its address, and waits where that is used up. One that is proven
+// does not, so that nobody uses up what others have who ask from there.
+func Unknown(ctx context.Context) {
+	if h, ok := ctx.Value(holdKey{}).(*hold); ok && h.unknown != nil {
+		h.unknown()
+	}
 }
 
 // begin notes how the call's turn ends, and returns what ends it, once.

@@ -126,13 +126,23 @@ func newLimiter(total int, perSecond float64) *limiter {
 // busy is the answer when the node, not the caller, is over its limit.
 var busy = &jsonrpc.Refusal{Status: 503, RetryAfter: 1, Reason: "The node is at its limit of calls. Ask again in a second."}
 
-// enter waits for a call's turn. It returns what ends the turn, or why there is none.
+// enter waits until a call is within its caller's rate, and for its turn. It returns what ends
+// the turn, or why there is none.
 func (l *limiter) enter(ctx context.Context, name string, size int) (leave func(), refusal *jsonrpc.Refusal) {
-	weight := min(1+size/weightOf, maxWeight, l.total)
-	together := false
-	if l.shared != nil && l.rate > 0 {
-		if refusal, together = l.sharedRate(ctx, name); refusal != nil {
-			return nil, refusal
+	if refusal := l.pace(ctx, name); refusal != nil {
+		return nil, refusal
+	}
+	return l.turn(ctx, name, size)
+}
+
+// pace waits until a call is within its caller's rate, or refuses it.
+func (l *limiter) pace(ctx context.Context, name string) *jsonrpc.Refusal {
+	if l.rate <= 0 {
+		return nil
+	}
+	if l.shared != nil {
+		if refusal, together := l.sharedRate(ctx, name); together {
+			return refusal
 		}
 	}
 	l.mu.Lock()
@@ -140,24 +150,31 @@ func (l *limiter) enter(ctx context.Context, name string, size int) (leave func(
 	c := l.caller(name, now)
 	if c == nil {
 		l.mu.Unlock()
-		return nil, refuse(ctx, busy)
+		return refuse(ctx, busy)
 	}
-	if c.tokens != nil && !together {
-		r := c.tokens.ReserveN(now, 1)
-		if delay := r.DelayFrom(now); delay > longestDelay {
-			r.CancelAt(now)
-			l.mu.Unlock()
-			return nil, refuse(ctx, &jsonrpc.Refusal{Status: 429, RetryAfter: int(math.Ceil(delay.Seconds())), Reason: "You call more often than this node allows. Ask again later."})
-		} else if delay > 0 {
-			l.mu.Unlock()
-			sleep(ctx, delay)
-			l.mu.Lock()
-			c = l.caller(name, l.now()) // the one before may have been forgotten
-			if c == nil {
-				l.mu.Unlock()
-				return nil, refuse(ctx, busy)
-			}
-		}
+	r := c.tokens.ReserveN(now, 1)
+	delay := r.DelayFrom(now)
+	if delay > longestDelay {
+		r.CancelAt(now)
+	}
+	l.mu.Unlock()
+	if delay > longestDelay {
+		return refuse(ctx, &jsonrpc.Refusal{Status: 429, RetryAfter: int(math.Ceil(delay.Seconds())), Reason: "You call more often than this node allows. Ask again later."})
+	}
+	if delay > 0 {
+		sleep(ctx, delay)
+	}
+	return nil
+}
+
+// turn waits for a call's turn.
+func (l *limiter) turn(ctx context.Context, name string, size int) (leave func(), refusal *jsonrpc.Refusal) {
+	weight := min(1+size/weightOf, maxWeight, l.total)
+	l.mu.Lock()
+	c := l.caller(name, l.now())
+	if c == nil {
+		l.mu.Unlock()
+		return nil, refuse(ctx, busy)
 	}
 	if len(c.waiting) == 0 && l.fits(c, weight) && l.used+weight <= l.total {
 		l.begin(c, weight)

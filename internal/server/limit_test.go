@@ -116,7 +116,7 @@ func TestKnown(t *testing.T) {
 	working, goOn := make(chan struct{}), make(chan struct{})
 	s := local(t, func(c *Config) {
 		c.Rate = 3
-		c.Routes = []Route{{Pattern: "POST /signed", MaxBody: 100, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.Routes = []Route{{Pattern: "POST /signed", MaxBody: 100, Signed: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			name, _ := io.ReadAll(r.Body)
 			if refusal := Known(r.Context(), act.Principal{Name: string(name), Method: "key"}, len(name)); refusal != nil {
 				refused <- refusal
@@ -171,6 +171,51 @@ func TestKnown(t *testing.T) {
 	}()
 	close(goOn)
 	all.Wait()
+	if diff := cmp.Diff(map[string]int{}, inWork(s.limits)); diff != "" || s.limits.bodies != 0 {
+		t.Errorf("at the end, with %d bytes (-want +got):\n%s", s.limits.bodies, diff)
+	}
+}
+
+// TestThreat25Strangers: who proves nothing uses up nothing of those who do, though they ask from
+// one address; it is slowed itself, also where what it sends cannot be read.
+func TestThreat25Strangers(t *testing.T) {
+	s := local(t, func(c *Config) {
+		c.Rate = 2
+		c.Routes = []Route{{Pattern: "POST /signed", MaxBody: 100, Signed: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			name, _ := io.ReadAll(r.Body)
+			switch refusal := (*jsonrpc.Refusal)(nil); {
+			case string(name) == "unread":
+			case string(name) == "stranger":
+				Unknown(r.Context())
+			default:
+				if refusal = Known(r.Context(), act.Principal{Name: string(name), Method: "key"}, len(name)); refusal != nil {
+					w.WriteHeader(refusal.Status)
+				}
+			}
+		})}}
+	})
+	send := func(body string) (status int, took time.Duration) {
+		r := httptest.NewRequest("POST", "/signed", strings.NewReader(body))
+		r.Host = "localhost:8080"
+		w, began := httptest.NewRecorder(), time.Now()
+		s.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), addressKey{}, "one address")))
+		return w.Code, time.Since(began)
+	}
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() { send([]string{"stranger", "unread"}[i%2]) })
+	}
+	all.Wait()
+	for _, body := range []string{"stranger", "unread"} {
+		if _, took := send(body); took < pause {
+			t.Errorf("beyond the rate of its address, %s is answered after %v", body, took)
+		}
+	}
+	for _, name := range []string{"key:a", "key:b", "key:a"} { // each has its own rate
+		if status, took := send(name); status != http.StatusOK || took >= pause {
+			t.Errorf("%s: %d after %v", name, status, took)
+		}
+	}
 	if diff := cmp.Diff(map[string]int{}, inWork(s.limits)); diff != "" || s.limits.bodies != 0 {
 		t.Errorf("at the end, with %d bytes (-want +got):\n%s", s.limits.bodies, diff)
 	}

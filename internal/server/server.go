@@ -167,6 +167,9 @@ type Route struct {
 	// credential. A credential that is sent must be valid in any case. The
 	// handler finds the caller by identity.FromContext.
 	Roles []identity.Role
+	// Signed says that who asks is told by the body alone. The handler calls Known or Unknown:
+	// the rate counts from then on.
+	Signed bool
 	// Who, if set, tells who asks by something else than the header Authorization, such
 	// as a cookie; nil for nobody who is known. Roles are the handler's business then, and
 	// so is the header. Pages of other origins are refused below Config.Home only: a route
@@ -582,15 +585,33 @@ func (s *Server) guarded(route Route) http.HandlerFunc {
 		defer end()
 		h.release = release
 		defer h.unload()
-		leave, refusal := s.limits.enter(ctx, name, size)
+		enter := s.limits.enter
+		if route.Signed && by == nil {
+			enter = s.limits.turn
+			told := false
+			h.known = func(by act.Principal, size int) *jsonrpc.Refusal {
+				told = true
+				return s.known(ctx, h, by, size)
+			}
+			h.unknown = func() {
+				told = true
+				h.once(&h.leave)
+				if s.limits.pace(ctx, name) != nil {
+					s.metrics.Refused("limit")
+				}
+			}
+			defer func() {
+				if !told { // it was not even read
+					h.unknown()
+				}
+			}()
+		}
+		leave, refusal := enter(ctx, name, size)
 		if refusal != nil {
 			s.refuseRoute(w, refusal)
 			return
 		}
 		defer h.begin(leave)()
-		if by == nil {
-			h.known = func(by act.Principal, size int) *jsonrpc.Refusal { return s.known(ctx, h, by, size) }
-		}
 		if by != nil {
 			if err := by.Err(); err != nil { // revoked while the body came
 				fail(w, http.StatusUnauthorized, s.challenge(w, r, err))
