@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"reeve.example/reeve/internal/regular"
 )
 
 // A configuration that lies in the folder where a command is run may have come with
@@ -198,7 +200,7 @@ func fingerprint(file string, policy bool) (name, hash string, files []TrustedFi
 	if name, err = filepath.EvalSymlinks(name); err != nil {
 		return "", "", nil, err
 	}
-	text, err := os.ReadFile(name)
+	text, err := regular.Read(name, maxNamedBytes)
 	if err != nil {
 		return "", "", nil, err
 	}
@@ -221,7 +223,7 @@ func fingerprint(file string, policy bool) (name, hash string, files []TrustedFi
 		if size += info.Size(); size > maxNamedBytes {
 			return fmt.Errorf("what it names has more than %d MiB", maxNamedBytes>>20)
 		}
-		text, err := os.ReadFile(p)
+		text, err := regular.Read(p, maxNamedBytes)
 		if err == nil {
 			files = append(files, TrustedFile{hashOf(text), p})
 			fmt.Fprintf(h, "\n%d %s %d\n%s", len(p), p, len(text), text)

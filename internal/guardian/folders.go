@@ -1,7 +1,6 @@
 package guardian
 
 import (
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -12,6 +11,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/hook"
 	"reeve.example/reeve/internal/lazyregexp"
+	"reeve.example/reeve/internal/regular"
 	"reeve.example/reeve/internal/risk/hazard"
 )
 
@@ -468,16 +468,8 @@ func (e *examination) pidFile(word string, dirs []string) {
 			return
 		}
 		name := filepath.FromSlash("/" + strings.Join(parts, "/"))
-		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
-			continue
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			continue
-		}
-		text, _ := io.ReadAll(io.LimitReader(f, 4096))
-		f.Close()
-		e.sought = e.sought || number(string(text), e.g.pid)
+		text, err := regular.Read(name, 4096)
+		e.sought = e.sought || err == nil && number(string(text), e.g.pid)
 	}
 }
 

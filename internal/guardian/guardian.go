@@ -27,6 +27,7 @@ import (
 	"reeve.example/reeve/internal/hook"
 	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/links"
+	"reeve.example/reeve/internal/regular"
 	"reeve.example/reeve/internal/risk/hazard"
 )
 
@@ -700,7 +701,7 @@ func (e *examination) setting(parts []string, change func(before []byte) (after 
 	readable := true
 	if info, err := os.Stat(filepath.FromSlash(name)); err == nil && info.Mode().IsRegular() {
 		if readable = info.Size() <= maxSetting; readable {
-			before, err = os.ReadFile(filepath.FromSlash(name))
+			before, err = regular.Read(filepath.FromSlash(name), maxSetting)
 			readable = err == nil
 		}
 	}

@@ -1,6 +1,7 @@
 package guardian
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/lazyregexp"
+	"reeve.example/reeve/internal/regular"
 	"reeve.example/reeve/internal/risk/hazard"
 )
 
@@ -211,10 +213,7 @@ func (e *examination) holds(words, root []string, path string) bool {
 	if e.contents--; err != nil || e.contents < 0 {
 		return true
 	}
-	if info == nil || !info.Mode().IsRegular() || info.Size() > maxSetting {
-		return true
-	}
-	text, err := os.ReadFile(filepath.FromSlash(path))
+	text, err := regular.Read(filepath.FromSlash(path), maxSetting)
 	return err != nil || pattern.Match(text)
 }
 
@@ -454,7 +453,11 @@ func (e *examination) lines() {
 			e.cut = true
 			return
 		}
-		text, err := os.ReadFile(filepath.FromSlash(name))
+		text, err := regular.Read(filepath.FromSlash(name), maxList)
+		if errors.Is(err, regular.ErrTooLarge) { // it has grown, or says nothing of its size
+			e.cut = true
+			return
+		}
 		if err != nil {
 			continue
 		}

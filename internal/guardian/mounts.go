@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"reeve.example/reeve/internal/lazyregexp"
+	"reeve.example/reeve/internal/regular"
 	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/yamldoc"
 )
@@ -149,7 +150,7 @@ func (e *examination) readFile(name string, dirs []string) (text string, ok bool
 		if e.contents--; e.contents < 0 {
 			return "", false
 		}
-		if read, err := os.ReadFile(file); err == nil {
+		if read, err := regular.Read(file, maxSetting); err == nil {
 			return string(read), true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"reeve.example/reeve/internal/hook"
 	"reeve.example/reeve/internal/lazyregexp"
+	"reeve.example/reeve/internal/regular"
 	"reeve.example/reeve/internal/risk/hazard"
 )
 
@@ -110,7 +111,7 @@ func (e *examination) settingsOff(value string, dirs []string) bool {
 		if err != nil || !info.Mode().IsRegular() || info.Size() > maxSetting {
 			continue
 		}
-		text, err := os.ReadFile(filepath.FromSlash(name))
+		text, err := regular.Read(filepath.FromSlash(name), maxSetting)
 		return err != nil || hook.SwitchesOff(text)
 	}
 	return true

@@ -16,6 +16,7 @@ import (
 	"reeve.example/reeve/aos"
 	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/regular"
 )
 
 // Agents give their models more than prompts and results: the files that a prompt names
@@ -311,7 +312,7 @@ func (g *gatherer) file(name string) (text string, ok bool) {
 			text += entry.Name() + "\n"
 		}
 	case info.Mode().IsRegular():
-		f, err := os.Open(name)
+		f, err := regular.Open(name)
 		if err != nil {
 			return "", false // nor can the agent, which is the same user
 		}

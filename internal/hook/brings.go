@@ -14,12 +14,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/regular"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -185,7 +185,7 @@ func (b *brought) folded(folder, name string) (files []string) {
 	dir := filepath.Join(folder, filepath.FromSlash(path.Dir(name)))
 	names, known := b.listed[dir]
 	if !known {
-		if f, err := os.Open(dir); err == nil {
+		if f, err := regular.OpenFolder(dir); err == nil {
 			names, _ = f.Readdirnames(maxNames)
 			f.Close()
 		}
@@ -209,7 +209,7 @@ func (b *brought) below(folder, kind string, depth int) {
 	}
 	b.within[real] = true
 	defer delete(b.within, real)
-	f, err := os.Open(folder)
+	f, err := regular.OpenFolder(folder)
 	if err != nil {
 		return
 	}
@@ -236,13 +236,13 @@ func (b *brought) file(name, kind string, deep int) {
 		return
 	}
 	b.seen[name] = true
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now
+	f, err := regular.Open(name)
 	if err != nil {
 		return // nor can the agent, which is the same user
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil {
 		return
 	}
 	one := act.File{Path: slashed(name), Place: b.place, Kind: kind}

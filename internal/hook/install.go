@@ -16,6 +16,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/regular"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -492,17 +493,10 @@ func (in *Installation) inProject(file string) error {
 }
 
 func readConfig(file string) ([]byte, error) {
-	info, err := os.Stat(file)
+	text, err := regular.Read(file, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxConfig {
-		return nil, fmt.Errorf("%s is no regular file, or too large", file)
-	}
-	text, err := os.ReadFile(file)
 	if text == nil && err == nil {
 		text = []byte{}
 	}

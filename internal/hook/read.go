@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/regular"
 )
 
 // agents are the agents that are understood. What their events are called and
@@ -437,14 +438,14 @@ func copilotSaid(transcript string) []text {
 
 // endOf reads the end of a transcript.
 func endOf(transcript string) ([]byte, error) {
-	f, err := os.Open(transcript)
+	f, err := regular.Open(transcript)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, os.ErrInvalid)
+	if err != nil {
+		return nil, err
 	}
 	return io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-maxTranscript), maxTranscript))
 }

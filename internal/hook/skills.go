@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"reeve.example/reeve/internal/regular"
 )
 
 // What a command or a skill is called is said by its file's name, its folder's, or by the
@@ -58,14 +60,11 @@ func skillFiles(folder string, names []string) (files []string) {
 
 // headName is the name that a skill's file says at its head; empty for none.
 func headName(file string) string {
-	f, err := os.Open(file)
+	f, err := regular.Open(file)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
 	text, _ := io.ReadAll(io.LimitReader(f, maxSkillHead))
 	for line := range strings.Lines(head(string(text))) {
 		if name, value, ok := strings.Cut(line, ":"); ok && strings.EqualFold(strings.TrimSpace(name), "name") {

@@ -15,6 +15,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/regular"
 )
 
 // Trail is what a session's hooks tell each other: each is a process of its own,
@@ -73,7 +74,7 @@ func (t *Trail) add(words ...string) error {
 
 // lines returns the words of the newest lines.
 func (t *Trail) lines() (list [][]string, err error) {
-	f, err := os.Open(t.name)
+	f, err := regular.Open(t.name)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

@@ -30,6 +30,7 @@ import (
 	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/habits"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/regular"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/words"
@@ -412,14 +413,14 @@ func isTestFile(name string) bool {
 
 // readFile reads a file, but no more of it than a document may have.
 func readFile(name string) (File, error) {
-	f, err := os.Open(name)
+	f, err := regular.Open(name)
+	if errors.Is(err, regular.ErrNot) {
+		return File{}, fmt.Errorf("%s is not a regular file", name)
+	}
 	if err != nil {
 		return File{}, plainPathError(err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-		return File{}, fmt.Errorf("%s is not a regular file", name)
-	}
 	data, err := io.ReadAll(io.LimitReader(f, yamldoc.MaxBytes+1))
 	if err != nil {
 		return File{}, plainPathError(err)

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -19,6 +18,7 @@ import (
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/links"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/regular"
 	"reeve.example/reeve/internal/risk/hazard"
 )
 
@@ -412,19 +412,19 @@ func (m *Aim) commits(words []string) {
 func (m *Aim) commitOf(name string) string {
 	for dir := m.Folder; dir != "" && filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
 		git := filepath.Join(dir, ".git")
-		head, err := os.ReadFile(filepath.Join(git, "HEAD"))
+		head, err := regular.Read(filepath.Join(git, "HEAD"), maxFile)
 		if err != nil {
 			continue
 		}
 		if strings.TrimSpace(string(head)) == "ref: refs/heads/"+name {
 			return ""
 		}
-		packed, _ := readSome(filepath.Join(git, "packed-refs"))
+		packed, _ := regular.Read(filepath.Join(git, "packed-refs"), maxFile)
 		for _, ref := range []string{"refs/heads/" + name, "refs/tags/" + name, "refs/remotes/" + name, name} {
 			if !filepath.IsLocal(ref) {
 				continue
 			}
-			if text, err := readSome(filepath.Join(git, ref)); err == nil && ref != name || err == nil && strings.HasPrefix(name, "refs/") {
+			if text, err := regular.Read(filepath.Join(git, ref), maxFile); err == nil && ref != name || err == nil && strings.HasPrefix(name, "refs/") {
 				return ref + " " + strings.TrimSpace(string(text))
 			}
 			for line := range bytes.Lines(packed) {
@@ -436,15 +436,6 @@ func (m *Aim) commitOf(name string) string {
 		return ""
 	}
 	return ""
-}
-
-// readSome reads a file that is not too long to be looked at.
-func readSome(name string) ([]byte, error) {
-	info, err := os.Stat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, cmp.Or(err, os.ErrInvalid)
-	}
-	return os.ReadFile(name)
 }
 
 // maxEntries is how many files and folders of a folder that an act names are looked at.
@@ -616,13 +607,8 @@ func sum(file string, left *int64, program bool) string {
 		return unreadable
 	}
 	*left -= info.Size()
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now
+	text, err := regular.Read(file, maxFile)
 	if err != nil {
-		return unreadable
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil || len(text) > maxFile {
 		return unreadable
 	}
 	if filepath.Base(file) == "config" && filepath.Base(filepath.Dir(file)) == ".git" {
