@@ -10,6 +10,7 @@ import (
 	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/risk"
+	"reeve.example/reeve/internal/risk/hazard"
 )
 
 // A manifest is told to whoever executes a call, and is a rule as well: what a call
@@ -212,7 +213,26 @@ func reach(a *act.Action) *reached {
 			r.addresses = append(r.addresses, named{h, leaf.Pointer, false, hidden})
 		}
 	}
+	if r.runs {
+		r.spoken(a)
+	}
 	return r
+}
+
+// spoken adds the hosts that a command speaks to, however it names them: many programs take
+// one without a scheme.
+func (r *reached) spoken(a *act.Action) {
+	hazard.Read(a).Watch(&hazard.Watch{URL: func(address string) {
+		hosts := hostsOf(address)
+		if len(hosts) == 0 {
+			hosts = hostsOf("http://" + strings.TrimSpace(address))
+		}
+		for _, h := range hosts {
+			if h != "" && !slices.ContainsFunc(r.addresses, func(n named) bool { return n.text == h }) {
+				r.addresses = append(r.addresses, named{text: h})
+			}
+		}
+	}})
 }
 
 // hasScheme reports whether a text is a URL of another scheme than file.
