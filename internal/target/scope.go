@@ -25,8 +25,9 @@ import (
 // Aim is the scope of an act before the files were looked at.
 type Aim struct {
 	approval.Scope
-	names []named
-	seen  map[named]bool
+	names  []named
+	seen   map[named]bool
+	orders map[named][]string // the programs for which a file may hold orders
 }
 
 // named is a file that an act names.
@@ -260,10 +261,13 @@ func (m *Aim) command(c *hazard.Command) {
 	}
 	in := func(file string, u use) {
 		for _, d := range folders {
-			if d == "" || filepath.IsAbs(file) || strings.HasPrefix(file, "~") {
-				m.name(file, u)
-			} else {
-				m.name(d+"/"+file, u)
+			at := file
+			if d != "" && !filepath.IsAbs(file) && !strings.HasPrefix(file, "~") {
+				at = d + "/" + file
+			}
+			m.name(at, u)
+			if u == runs {
+				m.ordersFor(base, at)
 			}
 		}
 	}
@@ -531,7 +535,8 @@ func (m *Aim) at(file string) string {
 // stands there is told from what was there when people were asked.
 func (m *Aim) Look() *approval.Scope {
 	left := int64(maxBytes)
-	for _, n := range m.names {
+	for i := 0; i < len(m.names); i++ { // what a file takes in is added behind
+		n := m.names[i]
 		if m.Once != "" {
 			break
 		}
@@ -558,6 +563,9 @@ func (m *Aim) Look() *approval.Scope {
 			f.Real = links.Resolve(at)
 			if n.use == runs {
 				f.Sum = sum(f.Real, &left, false)
+				if strings.HasPrefix(f.Sum, "sha256:") {
+					m.imports(n, f.Real)
+				}
 			}
 			if info, err := os.Stat(f.Real); err == nil && info.IsDir() && n.use != works {
 				if f.Sum = tree(f.Real, &left); f.Sum == unreadable {

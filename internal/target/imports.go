@@ -1,0 +1,142 @@
+package target
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/regular"
+)
+
+// takesIn tells the files that a file of orders takes in, as its program names them. known is
+// false where that shows only when it runs.
+type takesIn func(file string, text []byte) (files []string, known bool)
+
+// ordersOf are the programs whose files of orders take in others, also those that their words
+// name (make -f x).
+var ordersOf = map[string]takesIn{
+	"make": makeIncludes, "gmake": makeIncludes, "just": justImports, "task": taskIncludes,
+	"npm": npmScripts, "pnpm": npmScripts, "yarn": npmScripts, "bun": npmScripts,
+}
+
+// ordersFor notes that a file may hold orders for a program.
+func (m *Aim) ordersFor(program, file string) {
+	n := named{file, runs}
+	if ordersOf[program] == nil || slices.Contains(m.orders[n], program) {
+		return
+	}
+	if m.orders == nil {
+		m.orders = map[named][]string{}
+	}
+	m.orders[n] = append(m.orders[n], program)
+}
+
+// imports adds what a file of orders takes in, from where it lies and from where it is run.
+func (m *Aim) imports(n named, at string) {
+	if m.orders[n] == nil {
+		return
+	}
+	text, err := regular.Read(at, maxFile)
+	if err != nil {
+		m.once("a file that it may run cannot be read: " + path.Base(n.path))
+		return
+	}
+	dir := path.Dir(filepath.ToSlash(n.path))
+	for _, program := range m.orders[n] {
+		files, known := ordersOf[program](n.path, text)
+		if !known {
+			m.once("it takes in files that are known only when it runs: " + path.Base(n.path))
+		}
+		for _, file := range files {
+			m.name(file, runs)
+			m.ordersFor(program, file)
+			if dir != "." && !filepath.IsAbs(file) && !strings.HasPrefix(file, "~") {
+				m.name(dir+"/"+file, runs)
+				m.ordersFor(program, dir+"/"+file)
+			}
+		}
+	}
+	if len(m.names) > maxFiles {
+		m.once("it names too many files")
+	}
+}
+
+var (
+	makeInclude = lazyregexp.New(`(?m)^[ \t]*(?:-|s)?(?:include|load)[ \t]+(.*)$`)
+	makeUnknown = lazyregexp.New(`\$[({](?:eval|guile)\b`)
+	justImport  = lazyregexp.New(`(?m)^[ \t]*import\??[ \t]+(.*)$`)
+	justModule  = lazyregexp.New(`(?m)^[ \t]*mod\??[ \t]+([A-Za-z0-9_-]+)[ \t]*(.*)$`)
+	taskInclude = lazyregexp.New(`(?m)^[ \t]*["']?includes["']?[ \t]*:`)
+)
+
+func makeIncludes(_ string, text []byte) (files []string, known bool) {
+	joined := strings.ReplaceAll(strings.ReplaceAll(string(text), "\r\n", "\n"), "\\\n", " ")
+	known = !makeUnknown.MatchString(joined)
+	for _, found := range makeInclude.FindAllStringSubmatch(joined, -1) {
+		words, _, _ := strings.Cut(found[1], "#")
+		if strings.ContainsAny(words, "$*?[`") {
+			known = false
+		}
+		files = append(files, strings.Fields(words)...)
+	}
+	return files, known
+}
+
+func justImports(_ string, text []byte) (files []string, known bool) {
+	quoted := func(s string) (string, bool) {
+		s = strings.TrimSpace(s)
+		if len(s) < 2 || s[0] != '\'' && s[0] != '"' {
+			return "", false
+		}
+		inner, _, ok := strings.Cut(s[1:], s[:1])
+		return inner, ok && inner != "" && !strings.ContainsAny(inner, `\{`)
+	}
+	known = true
+	for _, found := range justImport.FindAllStringSubmatch(string(text), -1) {
+		file, ok := quoted(found[1])
+		known = known && ok
+		files = append(files, file)
+	}
+	for _, found := range justModule.FindAllStringSubmatch(string(text), -1) {
+		if rest := strings.TrimSpace(found[2]); rest != "" && rest[0] != '#' {
+			file, ok := quoted(rest)
+			known = known && ok
+			files = append(files, file)
+			continue
+		}
+		for _, form := range []string{".just", "/mod.just", "/justfile", "/.justfile"} {
+			files = append(files, found[1]+form)
+		}
+	}
+	return files, known
+}
+
+// taskIncludes says of a file that includes others that they are not known: they may lie anywhere.
+func taskIncludes(_ string, text []byte) (files []string, known bool) {
+	return nil, !taskInclude.Match(text)
+}
+
+// npmScripts are the files that the scripts of a package name: any of them may be run before or
+// behind the one that is asked for.
+func npmScripts(file string, text []byte) (files []string, known bool) {
+	if path.Base(filepath.ToSlash(file)) != "package.json" {
+		return nil, true
+	}
+	doc, err := rawjson.Parse(text)
+	if err != nil {
+		return nil, false
+	}
+	for script := range doc.Root().Get("scripts").Strings() {
+		for _, word := range strings.FieldsFunc(script.Text(), func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>'\"`=", r) }) {
+			for _, one := range filesIn(word) {
+				if strings.ContainsAny(one, "./") && !strings.ContainsAny(one, "*?[$") {
+					files = append(files, one)
+				}
+			}
+		}
+	}
+	return files, true
+}
