@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"reeve.example/reeve/internal/hook"
 	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/risk/hazard"
 )
@@ -68,6 +69,7 @@ func (e *examination) code(text string) {
 	if e.port(text) && decidingText.MatchString(unescaped(text)) {
 		e.tampers("answer for people at the guardian's own address")
 	}
+	e.takenOver = e.takenOver || hook.GivesOver(text) != "" // of an agent that the code starts
 	e.text(text)
 	low := strings.ToLower(text)
 	plain := gist(low)

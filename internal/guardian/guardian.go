@@ -439,6 +439,7 @@ type examination struct {
 	linked               []link
 	others               bool // a command was started that does more than look
 	otherSettings        bool // a variable names another folder of a coding agent's settings
+	takenOver            bool // and another has something run in the place of an agent's hooks
 	deep                 int  // how many texts that are run lie around the present one
 	chain                int  // how many scripts run the present one
 	killing              int8 // whether the act ends some process: 1 yes, -1 no, 0 not looked yet

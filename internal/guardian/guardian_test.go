@@ -393,6 +393,24 @@ codex --config 'features.hooks=false' exec x
 uv run codex --ignore-user-config exec x
 copilot --config-dir /tmp/e -p x
 copilot --no-hooks -p x
+SHELLOPTS=noexec claude -p x
+env SHELLOPTS=noexec codex exec x
+export SHELLOPTS; claude -p x
+set -x; export SHELLOPTS PS4='$(exit)'; claude -p x
+declare -x SHELLOPTS; claude -p x
+BASH_ENV=/tmp/e.sh claude -p x
+BASH_ENV=/tmp/e.sh; export BASH_ENV; gemini -p x
+sleep() { exit 0; }; export -f sleep; claude -p x
+sleep() { exit 0; }; declare -fx sleep; claude -p x
+env 'BASH_FUNC_sleep%%=() { exit 0; }' claude -p x
+ENV=/tmp/e.sh opencode run x
+LD_PRELOAD=/tmp/x.so copilot -p x
+CLAUDE_CODE_SHELL_PREFIX=/tmp/x claude -p x
+NODE_OPTIONS='--require /tmp/x.js' gemini -p x
+npx cross-env BASH_ENV=/tmp/e.sh claude -p x
+systemd-run --user --setenv=SHELLOPTS=noexec claude -p x
+sudo SHELLOPTS=noexec claude -p x
+python3 -c "import os; os.environ['SHELLOPTS']='noexec'; os.system('claude -p x')"
 gemini --settings-file HOME/off.json
 OPENCODE_CONFIG_CONTENT='{"opencodePure":true}' opencode run x
 timeout 60 claude --settings ~/off.json -p x
@@ -465,6 +483,13 @@ rg 'reeve hook uninstall' docs
 reeve keys create agent1 --data ./testdata/node
 grep -rn "reeve approvals approve" docs
 grep -rn "approvals approve" --include=*.md .
+NODE_OPTIONS=--max-old-space-size=4096 claude -p x
+ENV=dev claude -p x
+export PATH; claude -p x
+set -x; export FOO; claude -p x
+claude -p 'what does SHELLOPTS=noexec do?'
+f() { ls; }; f; codex exec x
+SHELLOPTS=errexit make
 rg 'reeve hook install' docs README.md
 git commit -m "reeve approvals approve: asks at a terminal"
 git commit -am 'docs: what reeve ledger prune does'

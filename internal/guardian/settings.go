@@ -26,6 +26,12 @@ func (e *examination) agents(c *hazard.Command, name string) {
 	}
 	words := append([]string{c.Name}, c.Words...)
 	for i, w := range words {
+		if name, value, ok := strings.Cut(w, "="); ok { // of env, and of options such as --setenv=NAME=VALUE
+			if inner, rest, ok := strings.Cut(value, "="); ok && strings.HasPrefix(name, "-") {
+				name, value = inner, rest
+			}
+			e.takenOver = e.takenOver || hook.TakesOver(name, value)
+		}
 		w = base(w)
 		if at := strings.LastIndexByte(w, '@'); at > 0 {
 			w = w[:at] // a version
@@ -50,7 +56,7 @@ func (e *examination) unhooked(agent string, words, dirs []string) bool {
 	}) {
 		return false
 	}
-	if e.otherHome || e.otherSettings {
+	if e.otherHome || e.otherSettings || e.takenOver {
 		return true
 	}
 	for i, w := range words {
@@ -122,6 +128,9 @@ var tomlOff = lazyregexp.New(`hooks["']?\s*=\s*["']?(false|0)`)
 // variable looks at a variable that switches hooks off, or that has reeve look at
 // another node.
 func (e *examination) variable(name, value string) {
+	if name != "HOME" { // which is looked at below
+		e.takenOver = e.takenOver || hook.TakesOver(name, value) || preloads(name, value)
+	}
 	switch name {
 	case "CLAUDE_CODE_SIMPLE", "OPENCODE_PURE":
 		if value != "" && value != "0" && value != "false" {
@@ -148,6 +157,18 @@ func (e *examination) variable(name, value string) {
 	case "REEVE_DATA":
 		e.otherData = value != "" && len(e.readings(value, nil)) > 0 && !e.isData(value, nil)
 	}
+}
+
+// preloads reports whether a variable has the runtimes that agents are written for load
+// something before them.
+func preloads(name, value string) bool {
+	switch name {
+	case "NODE_OPTIONS", "BUN_OPTIONS":
+		return slices.ContainsFunc([]string{"-r", "require", "import", "loader", "preload"}, func(option string) bool {
+			return strings.Contains(value, "-"+option)
+		})
+	}
+	return false
 }
 
 // relativeSetting looks at a file of a repository's settings, wherever that lies.

@@ -65,8 +65,12 @@ var places = map[string]place{
 		entry:  func(in *Installation, event string) []byte { return group(in, event, `"timeout":`+seconds(1)) },
 		managed: &managedPlace{
 			files: map[string]string{"linux": "/etc/claude-code/managed-settings.json", "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json"},
-			// A repository's settings can set variables, and with that one no hook runs.
-			settings: []setting{{[]string{"allowManagedHooksOnly"}, "true"}, {[]string{"env", "CLAUDE_CODE_SIMPLE"}, `"0"`}},
+			// A repository's settings can set variables: with the first no hook runs, and with
+			// the others something else does before it.
+			settings: []setting{
+				{[]string{"allowManagedHooksOnly"}, "true"}, {[]string{"env", "CLAUDE_CODE_SIMPLE"}, `"0"`},
+				{[]string{"env", "CLAUDE_CODE_SHELL_PREFIX"}, `""`}, {[]string{"env", "CLAUDE_CODE_PROCESS_WRAPPER"}, `""`}, {[]string{"env", "BASH_ENV"}, `""`},
+			},
 		},
 	},
 	"codex": {

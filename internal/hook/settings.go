@@ -28,6 +28,7 @@ var Settings = func() []Setting {
 		{"claude-code", ".claude/settings.local.json", false},
 		{"claude-code", ".claude.json", true},
 		{"codex", ".codex/config.toml", false},
+		{"gemini", ".gemini/.env", true}, {"gemini", ".gemini/.env", false},
 		{"copilot", ".copilot/config.json", true}, {"copilot", ".copilot/settings.json", true},
 		{"copilot", ".github/copilot/settings.json", false}, {"copilot", ".github/copilot/settings.local.json", false}, {"copilot", ".copilot/hooks/*", true}, {"copilot", ".github/hooks/*", false},
 		{"opencode", ".config/opencode/plugins/*", true}, {"opencode", ".opencode/plugins/*", false},
@@ -220,14 +221,21 @@ func isOff(v rawjson.Value) bool {
 // text might, that is no JSON as reeve reads it: with comments, for example.
 var (
 	tomlOff  = lazyregexp.New(`(?im)\b(codex_)?hooks["']?\s*=\s*false`)
-	looseOff = lazyregexp.New(`(?i)disable_?all_?hooks|disable_?hooks|claude_code_simple|opencode_pure|\b(enable_?hooks)["']?\s*[:=]\s*["']?false|["'](ld_preload|ld_audit|ld_library_path|dyld_[a-z_]+|bash_env|bash_func_[^"']*|[a-z_]+_shell_prefix|[a-z_]+_process_wrapper)["']\s*:`)
+	looseOff = lazyregexp.New(`(?i)disable_?all_?hooks|disable_?hooks|claude_code_simple|opencode_pure|\b(enable_?hooks)["']?\s*[:=]\s*["']?false`)
+	// looseVariable is how a variable is given in any text: .env files, TOML, JSON with comments.
+	looseVariable = lazyregexp.New(`(?i)\b(ld_[a-z_]+|dyld_[a-z_]+|bash_env|env|ps4|shellopts|bashopts|bash_func_[^"'=:\s]*|[a-z_]+_shell_prefix|[a-z_]+_process_wrapper)(?:["']\s*,|["']?\s*\]?\s*[:=])\s*["']?([^\s"',}]*)`)
 )
 
-// takesOver reports whether a variable that settings give to an agent decides what is run in
-// the place of a hook: what its shell loads before it begins, and whose settings there are.
-func takesOver(variable, value string) bool {
+// TakesOver reports whether a variable that an agent is given, by its settings or by who starts
+// it, decides what is run in the place of a hook: what its shell loads before it begins, whether
+// that runs anything, and whose settings there are.
+func TakesOver(variable, value string) bool {
 	name := strings.ToUpper(variable)
 	switch {
+	case value == "" && name != "SHELLOPTS" && name != "BASHOPTS": // which an export without a value sets, too
+		return false
+	case name == "ENV" || name == "PS4": // a stage, as many programs have it, or what a shell loads or runs
+		return strings.ContainsAny(value, "/$`~")
 	case name == "LD_LIBRARY_PATH" || name == "DYLD_LIBRARY_PATH" || name == "DYLD_FALLBACK_LIBRARY_PATH":
 		for dir := range strings.SplitSeq(value, ":") {
 			if !strings.HasPrefix(dir, "/usr/") && !strings.HasPrefix(dir, "/opt/") && !strings.HasPrefix(dir, "/lib") || strings.Contains(dir, "..") {
@@ -239,10 +247,21 @@ func takesOver(variable, value string) bool {
 		return true
 	}
 	// What an agent puts before every command that it starts stands before its hooks, too.
-	if value != "" && (strings.HasSuffix(name, "_SHELL_PREFIX") || strings.HasSuffix(name, "_PROCESS_WRAPPER")) {
+	if strings.HasSuffix(name, "_SHELL_PREFIX") || strings.HasSuffix(name, "_PROCESS_WRAPPER") {
 		return true
 	}
 	return name == "BASH_ENV" || name == "SHELLOPTS" || name == "BASHOPTS" || name == "HOME"
+}
+
+// GivesOver names the variable in a text of whatever kind that TakesOver is true of; empty if
+// there is none.
+func GivesOver(text string) string {
+	for _, m := range looseVariable.FindAllStringSubmatch(text, -1) {
+		if TakesOver(m[1], m[2]) {
+			return "env." + m[1]
+		}
+	}
+	return ""
 }
 
 var unseparated = strings.NewReplacer("_", "", "-", "")
@@ -257,12 +276,16 @@ func switchedOff(text []byte) string {
 		if m := tomlOff.Find(text); m != nil {
 			return string(m)
 		}
-		return string(looseOff.Find(text))
+		if m := looseOff.Find(text); m != nil {
+			return string(m)
+		}
+		return GivesOver(string(text))
 	}
-	off := ""
+	var off []string
 	var look func(v rawjson.Value, depth int)
 	look = func(v rawjson.Value, depth int) {
-		if depth > 8 || off != "" {
+		const most = 16 // that are named
+		if depth > 8 || len(off) >= most {
 			return
 		}
 		for _, e := range v.Elems() {
@@ -271,12 +294,12 @@ func switchedOff(text []byte) string {
 		for name, m := range v.Members() {
 			plain := unseparated.Replace(strings.ToLower(name))
 			if is := switches[plain]; is != nil && is(m) {
-				off = name
+				off = append(off, name)
 			}
 			if plain == "env" {
 				for variable, value := range m.Members() {
-					if takesOver(variable, value.Text()) {
-						off = name + "." + variable
+					if TakesOver(variable, value.Text()) {
+						off = append(off, name+"."+variable)
 					}
 				}
 			}
@@ -285,11 +308,11 @@ func switchedOff(text []byte) string {
 					switch strings.ToLower(inner) {
 					case "enabled":
 						if isOff(x) {
-							off = name + "." + inner
+							off = append(off, name+"."+inner)
 						}
 					case "disabled":
 						if x.Kind() == rawjson.Array && x.Len() > 0 || x.Kind() == rawjson.Bool && x.Bool() {
-							off = name + "." + inner
+							off = append(off, name+"."+inner)
 						}
 					}
 				}
@@ -298,5 +321,5 @@ func switchedOff(text []byte) string {
 		}
 	}
 	look(doc.Root(), 0)
-	return off
+	return strings.Join(off, ", ")
 }

@@ -120,9 +120,42 @@ func TestSettingsTakeOver(t *testing.T) {
 		`{"env":{"LD_LIBRARY_PATH":"/usr/local/cuda/lib64"}}`:        false,
 		`{"env":{"ENV":"dev","DEBUG":"1"}}`:                          false,
 		`{"note":"LD_PRELOAD is set in env"}`:                        false,
+		`{"env":{"SHELLOPTS":"noexec"}}`:                             true, // sh, where it is bash, runs nothing
+		`{"env":{"SHELLOPTS":"xtrace","PS4":"$(./x)"}}`:              true,
+		`{"env":{"PS4":"+ "}}`:                                       false,
+		`{"env":{"ENV":"./env.sh"}}`:                                 true,
+		`{"env":{"BASH_ENV":"","CLAUDE_CODE_PROCESS_WRAPPER":""}}`:   false,
+		"A=1\nexport BASH_ENV=./env.sh\n":                            true,
+		"BASH_FUNC_sleep%%='() { exit 0; }'\n":                       true,
+		"SHELLOPTS=noexec\n":                                         true,
+		"ENV=production\nHOME=/srv\nDATABASE_URL=postgres://x/y\n":   false,
+		"[x.set]\nBASH_ENV = \"./x\"\n":                              true,
+		"set = { LD_PRELOAD = './x.so' }\n":                          true,
+		"{\"env\": {\"SHELLOPTS\": \"noexec\"}, // why\n}":           true,
 	} {
 		if got := SwitchesOff([]byte(text)); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
+	}
+}
+
+// TestMachineOverrules: the machine's settings overrule what a repository switches off, and of
+// the variables that it gives only those that they set themselves.
+func TestMachineOverrules(t *testing.T) {
+	for what, more := range map[string]bool{
+		"x switches hooks off (disableAllHooks)":                        false,
+		"x switches hooks off (env.CLAUDE_CODE_SIMPLE)":                 false,
+		"x switches hooks off (env.BASH_ENV, Env.claude_code_simple)":   false,
+		"x switches hooks off (env.SHELLOPTS)":                          true,
+		"x switches hooks off (env.CLAUDE_CODE_SIMPLE, env.SHELLOPTS)":  true,
+		"x switches hooks off (disableAllHooks, env.BASH_FUNC_sleep%%)": true,
+	} {
+		s := Status{Agent: "claude-code"}
+		if s.off(what, true); (len(s.Problems) > 0) != more {
+			t.Errorf("%s: %+v", what, s)
+		}
+	}
+	if off := switchedOff([]byte(`{"env":{"CLAUDE_CODE_SIMPLE":"1","SHELLOPTS":"noexec"}}`)); off != "CLAUDE_CODE_SIMPLE, env.SHELLOPTS" && off != "env.SHELLOPTS, CLAUDE_CODE_SIMPLE" {
+		t.Errorf("%q", off)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // that a rule which denies it keeps the prompt back.
 
 // alsoRead are files of settings that an agent reads beside its own.
-var alsoRead = map[string][]string{"copilot": {".claude/settings.json", ".claude/settings.local.json"}}
+var alsoRead = map[string][]string{"copilot": {".claude/settings.json", ".claude/settings.local.json"}, "gemini": {".env"}}
 
 // maxAbove is how many folders above the one that an agent works in are looked at.
 const maxAbove = 64

@@ -225,12 +225,25 @@ func (s *Status) codexTrust(ctx context.Context, in *Installation, file, folder 
 func (s *Status) off(what string, overruled bool) {
 	switch {
 	case slices.Contains(s.Problems, what): // a user's file lies above the folder, too
-	case overruled:
+	case overruled && !s.setsMore(what):
 		s.Notes = append(s.Notes, what+", and the machine's settings overrule it")
 	default:
 		s.problem("%s", what)
 	}
 }
+
+// setsMore reports whether what switches hooks off is a variable that the machine's settings do
+// not set: these overrule no other.
+func (s *Status) setsMore(what string) bool {
+	for _, m := range givenVariable.FindAllStringSubmatch(what, -1) {
+		if !slices.ContainsFunc(places[s.Agent].managed.settings, func(set setting) bool { return strings.EqualFold(strings.Join(set.path, "."), m[0]) }) {
+			return true
+		}
+	}
+	return false
+}
+
+var givenVariable = lazyregexp.New(`(?i)\benv\.[^,)\s]+`)
 
 // settings looks for what switches hooks off in all files of settings of the agent.
 func (s *Status) settings(own, machine *Installation, home, folder string) {

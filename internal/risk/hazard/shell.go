@@ -496,6 +496,7 @@ func (s *shell) cmd(c syntax.Command, in flow) flow {
 	case *syntax.FuncDecl:
 		return s.function(c, in)
 	case *syntax.DeclClause:
+		s.exported(c)
 		if n := len(c.Args); n == 0 || !slices.ContainsFunc(c.Args, func(as *syntax.Assign) bool { return as.Name != nil && (as.Value != nil || !as.Naked) }) {
 			return flow{taint: fromHost | fromSecret} // export -p, declare -x: all that is set
 		}
@@ -598,6 +599,26 @@ func (s *shell) binary(c *syntax.BinaryCmd, in flow) flow {
 		out = both(out, right)
 	}
 	return out
+}
+
+// exported tells of names that are exported as they are: functions, with which bash fills the
+// environment under names of their own, and the shell's options.
+func (s *shell) exported(c *syntax.DeclClause) {
+	if s.watch == nil || s.watch.Variable == nil {
+		return
+	}
+	options := ""
+	for _, as := range c.Args {
+		switch {
+		case as.Name == nil && as.Value != nil:
+			options += as.Value.Lit()
+		case as.Name == nil || !as.Naked || as.Value != nil || c.Variant.Value != "export" && !strings.Contains(options, "x"):
+		case strings.Contains(options, "f"):
+			s.watch.Variable("BASH_FUNC_"+as.Name.Value+"%%", "()")
+		default:
+			s.watch.Variable(as.Name.Value, s.vars[as.Name.Value].text)
+		}
+	}
 }
 
 func (s *shell) assign(as *syntax.Assign) {
