@@ -55,7 +55,7 @@ func (s *Set) EvaluateAs(in *Input, changes []act.Edit, refuse func(*act.Action,
 			again.Refusals = append(slices.Clip(in.Refusals), refuse(a, again.Reading)...)
 		}
 		last = s.read(&again)
-		v.join(&last)
+		v.join(&last, "This is so of the form to which the policy would change it.")
 		if v.Effect == act.Deny || len(last.Edits) == 0 {
 			v.Form = &Form{Action: a, Reading: again.Reading, Edits: v.Edits}
 			return v
@@ -104,10 +104,24 @@ func (s *Set) read(in *Input) Verdict {
 	return v
 }
 
+// says is how an act is read by a further reading, for whoever is told a reason that the act
+// as it stands does not show.
+func (r reading) says() string {
+	switch {
+	case r.visible && r.folded:
+		return "This is so where its invisible characters are left out, and names in other spellings (Path and path) are taken for one."
+	case r.visible:
+		return "This is so where its invisible characters are left out."
+	case r.folded:
+		return "This is so where names in other spellings (Path and path) are taken for one."
+	}
+	return ""
+}
+
 // reread takes a further reading into a verdict.
 func (s *Set) reread(v *Verdict, in *Input, how reading) (differs bool) {
 	w, differs := s.evaluate(in, how)
-	v.join(&w)
+	v.join(&w, how.says())
 	if len(v.Edits) == 0 && v.Effect != act.Deny {
 		v.Edits = w.Edits
 	}
@@ -139,8 +153,9 @@ func visible(a *act.Action) *act.Action {
 }
 
 // join takes what a further reading of the same act says into a verdict: what is
-// stricter, and all that is to be told. The edits stay as they are.
-func (v *Verdict) join(w *Verdict) {
+// stricter, and all that is to be told, with a sentence about how it was read: a reason that
+// holds of no form that anybody is shown would not be understood. The edits stay as they are.
+func (v *Verdict) join(w *Verdict, as string) {
 	v.Effect = act.Stricter(v.Effect, w.Effect)
 	for _, r := range w.Reasons {
 		if r.Effect == act.Allow && !r.Observe { // what lets a form pass that nobody asked about
@@ -149,6 +164,7 @@ func (v *Verdict) join(w *Verdict) {
 		if !slices.ContainsFunc(v.Reasons, func(had act.Reason) bool {
 			return had.Rule == r.Rule && had.Code == r.Code && had.Effect == r.Effect && had.Observe == r.Observe
 		}) {
+			r.Message = strings.TrimSpace(r.Message + " " + as)
 			v.Reasons = append(v.Reasons, r)
 		}
 	}

@@ -280,3 +280,39 @@ func TestCompose(t *testing.T) {
 }
 
 func quote(s string) []byte { return rawjson.Quote(s) }
+
+// TestFurtherReadingsAreTold: a reason that the act as it stands does not show says of what form
+// of it it holds.
+func TestFurtherReadingsAreTold(t *testing.T) {
+	set := load(t, namesPolicy)
+	shadow := `"/etc/shadow"`
+	for _, tt := range []struct {
+		in   *Input
+		want string
+	}{
+		{call("read", "path", shadow), ""},
+		{call("read", "Path", shadow), "other spellings"},
+		{call("read", "path", `"/workspace/.\u200b./a"`), "invisible characters"},
+	} {
+		v := set.Evaluate(tt.in)
+		if v.Effect != act.Deny || len(v.Reasons) == 0 {
+			t.Fatalf("%s: %+v", tt.in.Action.Arguments[0].Value, v)
+		}
+		if said := v.Reasons[0].Message; tt.want == "" && strings.Contains(said, "This is so") || !strings.Contains(said, tt.want) {
+			t.Errorf("%s: %q", tt.in.Action.Arguments[0].Value, said)
+		}
+	}
+	changed := load(t, `
+version: 1
+default: allow
+rules:
+  - {name: put, tools: put, when: 'has(args.to) && args.to == "b"', effect: modify, modify: {replace: {argument: to, with: a}}, reason: To a.}
+  - {name: not-a, tools: put, when: 'has(args.to) && args.to == "a"', effect: deny, reason: Not to a.}
+`)
+	v := changed.Evaluate(call("put", "to", `"b"`))
+	if v.Effect != act.Deny || !slices.ContainsFunc(v.Reasons, func(r act.Reason) bool {
+		return r.Rule == "not-a" && r.Message == "Not to a. This is so of the form to which the policy would change it."
+	}) {
+		t.Errorf("%+v", v.Reasons)
+	}
+}
