@@ -778,6 +778,8 @@ type clientStatus struct {
 	Unjudged  []string `json:"unjudged"`
 	Elsewhere []string `json:"elsewhere"`
 	Problem   string   `json:"problem,omitempty"`
+
+	install string // the command that puts the others behind the proxy
 }
 
 // serverStatus is how it stands with the tools of one server.
@@ -794,9 +796,16 @@ func mcpStatusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Tell which MCP servers are judged, and whose tools are held",
 		Long: `Looks at the configurations of all clients, the user's and those of the project in the present
-folder: which servers are behind the proxy, which could be and are not, and which are no
-commands. Then the servers that have listed tools, and which of these are held since they are
-new or were changed.`,
+folder, and tells of each server whether the client's calls of its tools go through reeve, which
+judges them. A server that is a program can be put behind reeve mcp, by reeve mcp install; before
+one at a URL reeve mcp --listen can stand, and where the client is a coding agent with reeve's
+hooks, these judge its calls in any case (reeve hook status).
+
+Then the servers whose tools reeve has seen. A tool that is new or was changed is kept from the
+client until somebody has agreed to it.
+
+The marks: ok is as it should be, !! wants something to be done, -- is outside of what
+reeve mcp install does.`,
 		Example: "  reeve mcp status\n  reeve mcp tools diff",
 		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -838,7 +847,10 @@ func clientStatuses() ([]clientStatus, error) {
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
-			s := clientStatus{Client: client, File: f.Path, Judged: []string{}, Unjudged: []string{}, Elsewhere: []string{}}
+			s := clientStatus{Client: client, File: f.Path, Judged: []string{}, Unjudged: []string{}, Elsewhere: []string{}, install: "reeve mcp install " + client}
+			if project {
+				s.install += " --project"
+			}
 			if err == nil {
 				var behind, rest install.Done
 				if _, behind, err = install.Unwrap(client, text); err == nil {
@@ -896,7 +908,9 @@ func printMCPStatus(out io.Writer, clients []clientStatus, tools []serverStatus)
 			mark, says string
 			names      []string
 		}{
-			{"ok", "judged", c.Judged}, {"!!", "not judged: reeve mcp install " + c.Client, c.Unjudged}, {"--", "at a URL, not judged by the proxy", c.Elsewhere},
+			{"ok", "its calls go through reeve, and are judged", c.Judged},
+			{"!!", "its calls do not go through reeve; put it behind: " + c.install, c.Unjudged},
+			{"--", "at a URL, and its calls do not go through reeve mcp; put a proxy before it: reeve mcp --listen ADDRESS --upstream URL", c.Elsewhere},
 		} {
 			for _, name := range row.names {
 				fmt.Fprintf(out, "  %s  %s: %s\n", row.mark, printable(name), row.says)
@@ -911,13 +925,13 @@ func printMCPStatus(out io.Writer, clients []clientStatus, tools []serverStatus)
 	}
 	for i, s := range tools {
 		if i == 0 {
-			fmt.Fprintln(out, "\nservers that have listed tools")
+			fmt.Fprintln(out, "\nservers whose tools reeve has seen")
 		}
 		if len(s.Held) == 0 {
-			fmt.Fprintf(out, "  ok  %s (%s): %s\n", printable(s.Name), s.Server, words.Count(s.Tools, "tool"))
+			fmt.Fprintf(out, "  ok  %s (%s): %s, and none waits for anybody\n", printable(s.Name), s.Server, words.Count(s.Tools, "tool"))
 			continue
 		}
-		fmt.Fprintf(out, "  !!  %s (%s): new or changed, and held: %s\n      reeve mcp tools diff %s shows what, and reeve mcp tools approve %s --all agrees\n",
+		fmt.Fprintf(out, "  !!  %s (%s): new or changed, and kept from the client until somebody agrees: %s\n      look: reeve mcp tools diff %s\n      agree: reeve mcp tools approve %s --all\n",
 			printable(s.Name), s.Server, printable(strings.Join(s.Held, ", ")), s.Server, s.Server)
 	}
 }

@@ -34,8 +34,12 @@ func riskEval() *cobra.Command {
 		Use:   "eval FILE.jsonl",
 		Short: "Measure how well calls are ranked, or what a policy stops in recorded sessions; - reads standard input",
 		Long: `Judges each labelled call of a corpus, and prints for each category how many of
-the malicious ones score at least 0.8 (recall), how many of the ordinary ones do
-(false positives), and how well the scores rank them (AUC), each with an interval of 95 %.
+the malicious ones score at least 0.8 (recall), how many of the ordinary ones do (false
+positives), which part of what scores so is malicious (precision), and how well the scores rank
+them (AUC: the chance that a malicious call scores higher than an ordinary one; 0.5 is a coin's).
+In brackets stands the interval of 95 %: few calls say little. A - is what nothing is known of. The
+score says how dangerous a call looks. It is no decision: what is denied or asked about the
+policy says, which --sessions plays.
 
 A line of a corpus is {"label": "malicious" or "benign", "category": "…",
 "tool": "…", "arguments": {…}}.
