@@ -8,6 +8,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/risk/hazard/effects"
 )
 
@@ -80,7 +81,8 @@ type shell struct {
 	at        span
 	functions map[string]*syntax.Stmt // by their names
 	aliases   map[string]string
-	calls     int // of functions and aliases, inside each other
+	calls     int                   // of functions and aliases, inside each other
+	read      map[*syntax.Stmt]bool // the first statements of the substitutions that were judged
 }
 
 // command judges a text that runs in a shell. outer is the span of the word
@@ -96,10 +98,7 @@ func (a *assessor) command(text string, outer *span) {
 		if outer != nil {
 			at = *outer
 		}
-		a.windows(text, at)
-		if isWindowsOnly(text) {
-			return
-		}
+		a.windows(text, at) // and as a shell's: which of them reads it is not known
 	}
 	if name, rest, ok := strings.Cut(text, "\n"); ok {
 		// An interpreter's name, and what is typed into it.
@@ -132,13 +131,7 @@ func (a *assessor) argv(argv []string, at span) {
 }
 
 // script judges a text that is a script, whatever shell it is for.
-func (a *assessor) script(text string, at span) {
-	if looksWindows(text) && isWindowsOnly(text) {
-		a.windows(text, at)
-		return
-	}
-	a.command(text, &at)
-}
+func (a *assessor) script(text string, at span) { a.command(text, &at) }
 
 // script parses and walks one text, and returns what it would print.
 func (s *shell) script(text string) flow {
@@ -173,10 +166,76 @@ func (s *shell) script(text string) flow {
 		return flow{}
 	}
 	out := s.statements(file.Stmts, flow{})
+	if strings.ContainsAny(text, "`") || strings.Contains(text, "(") && strings.ContainsAny(text, "$<>") {
+		s.unread(file)
+	}
 	if err != nil {
 		s.wordsOnly(text, whole)
 	}
 	return out
+}
+
+// unread judges what is substituted where nobody above looked: in a subscript, a pattern, the
+// words of an expansion that changes a value. A shell runs it wherever it stands. And what it
+// evaluates as arithmetic, or expands once more, it reads again, so that a value that holds a
+// substitution runs it: x='a[$(id)]'; echo $((x)).
+func (s *shell) unread(file *syntax.File) {
+	evaluates := false
+	var texts []string
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if s.commands <= 0 {
+			return false
+		}
+		var inner []*syntax.Stmt
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			inner = n.Stmts
+		case *syntax.ProcSubst:
+			inner = n.Stmts
+		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
+			evaluates = true
+		case *syntax.ParamExp:
+			evaluates = evaluates || n.Index != nil || n.Slice != nil || n.Excl || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps
+		case *syntax.DeclClause:
+			evaluates = true
+		case *syntax.CallExpr:
+			evaluates = evaluates || len(n.Args) > 0 && evaluators[n.Args[0].Lit()]
+		case *syntax.SglQuoted:
+			if len(texts) < maxUnread && subscripts.MatchString(n.Value) {
+				texts = append(texts, n.Value)
+			}
+		}
+		if len(inner) > 0 && !s.read[inner[0]] {
+			s.substitution(inner)
+		}
+		return true
+	})
+	if !evaluates {
+		return
+	}
+	for _, v := range s.vars {
+		if len(texts) < 2*maxUnread && substitutes(v.text) {
+			texts = append(texts, v.text)
+		}
+	}
+	for _, text := range texts {
+		s.inside("echo \"" + strings.ReplaceAll(text, `"`, `\"`) + "\"")
+	}
+}
+
+// maxUnread is of how many values that an evaluation may run the substitutions are judged.
+const maxUnread = 16
+
+// evaluators are commands whose arguments a shell reads as names with subscripts, or as
+// arithmetic.
+var evaluators = set("let test [ printf read unset mapfile readarray wait typeset integer")
+
+// subscripts finds a name with a subscript that substitutes a command.
+var subscripts = lazyregexp.New("[A-Za-z_][0-9A-Za-z_]*\\[[^\\]]*(?:\\$\\(|`)")
+
+// substitutes reports whether a text holds a substitution of a command.
+func substitutes(text string) bool {
+	return strings.Contains(text, "$(") || strings.Contains(text, "`")
 }
 
 // parse reads a script in the dialect of bash, and what bash refuses in those
@@ -192,6 +251,11 @@ func parse(text string) (file *syntax.File, err error) {
 	bash, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
 	if err == nil {
 		return bash, nil
+	}
+	if once := twiceNot(text); once != text { // which a shell takes, and the parser does not
+		if f, e := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(once), ""); e == nil {
+			return f, nil
+		}
 	}
 	// A shell takes a here-document without an end as it is.
 	if _, rest, ok := strings.Cut(err.Error(), "unclosed here-document `"); ok {
@@ -210,6 +274,21 @@ func parse(text string) (file *syntax.File, err error) {
 		return f, err
 	}
 	return bash, err
+}
+
+// twiceNot takes away what negates a command more than once; the rest keeps its place.
+func twiceNot(text string) string {
+	out := []byte(text)
+	for i := 0; i < len(out); i++ {
+		next := i + 1
+		for next < len(out) && (out[next] == ' ' || out[next] == '\t') {
+			next++
+		}
+		if out[i] == '!' && next > i+1 && next < len(out) && out[next] == '!' {
+			out[i] = ' '
+		}
+	}
+	return string(out)
 }
 
 // openers counts what can nest: brackets, substitutions, compound commands, and
@@ -258,9 +337,6 @@ func (s *shell) inside(text string) flow {
 	inner := &shell{assessor: s.assessor, vars: s.vars, files: s.files, fixed: &at, at: at, elevated: s.elevated, loops: s.loops, functions: s.functions, aliases: s.aliases, calls: s.calls}
 	if looksWindows(text) {
 		s.windows(text, at)
-		if isWindowsOnly(text) {
-			return flow{}
-		}
 	}
 	out := inner.script(text)
 	inner.conclude(text)
@@ -873,6 +949,7 @@ func (s *shell) parts(parts []syntax.WordPart, b *builder, quoted bool) {
 		case *syntax.CmdSubst:
 			b.expanded(s.substitution(p.Stmts), quoted)
 		case *syntax.ProcSubst:
+			s.mark(p.Stmts)
 			f := s.statements(p.Stmts, flow{})
 			b.taint |= f.taint
 			b.known = false
@@ -1081,6 +1158,7 @@ func slice(v flow, sl *syntax.Slice) flow {
 
 // substitution is $(…): what the commands print, without the last newlines.
 func (s *shell) substitution(all []*syntax.Stmt) flow {
+	s.mark(all)
 	at := s.at
 	var out flow
 	// $(<file) prints the file.
@@ -1096,6 +1174,17 @@ func (s *shell) substitution(all []*syntax.Stmt) flow {
 		out.text = "$()"
 	}
 	return out
+}
+
+// mark notes that a substitution is judged.
+func (s *shell) mark(all []*syntax.Stmt) {
+	if len(all) == 0 {
+		return
+	}
+	if s.read == nil {
+		s.read = map[*syntax.Stmt]bool{}
+	}
+	s.read[all[0]] = true
 }
 
 // globbed finds the program that a pattern such as /???/c?t means.
@@ -1168,6 +1257,9 @@ func (s *shell) wordsOnly(text string, at span) {
 	var in flow
 	flush := func(piped bool) {
 		var out flow
+		for len(args) > 0 && reserved[args[0].text] {
+			args = args[1:]
+		}
 		if len(args) > 0 {
 			out = s.invoke(args, in, 0)
 		}
@@ -1195,6 +1287,9 @@ func (s *shell) wordsOnly(text string, at span) {
 	}
 	flush(false)
 }
+
+// reserved are the words of a shell that stand before a command.
+var reserved = set("! { } if then elif else fi do done while until time coproc case esac in select function")
 
 // looseWords cuts a text into words and the signs between commands. Quotes hold
 // words together as long as they close.
