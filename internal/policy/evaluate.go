@@ -44,6 +44,8 @@ type Session struct {
 	// Written is how grave it would be to run a file that the session wrote, by its name; 0
 	// for one that it did not write. Nil for nothing.
 	Written func(name string) float64
+	// Inside is the same of what stands in such a file.
+	Inside func(name string) float64
 	// Kept reports whether the session put what a place of secrets holds into a file of this
 	// name.
 	Kept func(name string) bool
@@ -371,15 +373,24 @@ func (e *evaluation) assess() *hazard.Assessment {
 	return &e.hazards
 }
 
-// runsWritten adds what the files do that the call runs and the session wrote before.
+// runsWritten adds what the files do that the call runs and the session wrote before, and what
+// stands in those of which it runs something.
 func (e *evaluation) runsWritten() {
-	if e.in.Session.Written == nil {
-		return
-	}
-	for _, name := range e.hazards.Ran {
-		if w := e.in.Session.Written(name); w > 0 {
-			e.hazards = e.hazards.With(hazard.Finding{Code: "shell.written_run", Category: "ASI05", Technique: "T1059", Weight: w,
-				Message: fmt.Sprintf("The call runs %.80q, which this session wrote, or fetched from elsewhere, and which may do what a command may not do unasked.", name)})
+	for _, of := range []struct {
+		names   []string
+		written func(name string) float64
+		says    string
+	}{
+		{e.hazards.Ran, e.in.Session.Written, "The call runs %.80q, which this session wrote, or fetched from elsewhere, and which may do what a command may not do unasked."},
+		{e.hazards.Fed, e.in.Session.Inside, "The call runs what it reads, and reads %.80q, which this session wrote, or fetched from elsewhere. What stands in it may do what a command may not do unasked."},
+	} {
+		for _, name := range of.names {
+			if of.written == nil {
+				break
+			}
+			if w := of.written(name); w > 0 {
+				e.hazards = e.hazards.With(hazard.Finding{Code: "shell.written_run", Category: "ASI05", Technique: "T1059", Weight: w, Message: fmt.Sprintf(of.says, name)})
+			}
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 // that files lie under, without their folders, which are spelled in many ways.
 const (
 	factRuns   = 'f' // how grave it would be to run a file that the session wrote: a tier
+	factInside = 'i' // how grave it would be to run what stands in a file that the session wrote: a tier
 	factHolds  = 'h' // a file that the session wrote holds a notice in the place of something
 	factMasked = 'w' // something was masked in what was shown of a file; the name "": of any
 	factCopy   = 'c' // the file is a copy, or has the name of, another
@@ -361,17 +362,18 @@ func (s *State) Kept(name string) bool { return s.knows(factSecret, name, 1) }
 // maxFacts is about how many facts one step adds.
 const maxFacts = 64
 
-// wrote adds the files that a call writes and that would do harm if they were run, those
-// that would do it no longer, and what is a copy of what.
+// wrote adds the files that a call writes and that would do harm if they were run, or if what
+// stands in them were, those that would do it no longer, and what is a copy of what.
 func (s *State) wrote(st *Step, read *hazard.Reading) {
+	runs, inside := map[string]uint64{}, map[string]uint64{} // what comes of several counts together
 	for _, f := range read.Written() {
-		weight, tier := f.Weight, uint64(0)
+		weight, within := f.Weight, f.Inside
 		if f.Copy != "" {
 			if f.Copy == f.Name {
 				continue
 			}
 			s.copied(st, nameOfFile(f.Copy), nameOfFile(f.Name))
-			weight = s.Written(f.Copy)
+			weight, within = s.Written(f.Copy), s.Inside(f.Copy)
 		}
 		if f.Text != "" && len(st.facts) < maxFacts {
 			for _, text := range []string{"", bare(f.Text), bare(f.Path)} {
@@ -380,20 +382,41 @@ func (s *State) wrote(st *Step, read *hazard.Reading) {
 				}
 			}
 		}
-		switch {
-		case weight >= graveFrom:
-			tier = 2
-		case weight >= askedFrom:
-			tier = 1
+		keeps := f.Copy == "" && read.IsEdit() // what else is in the file
+		for _, of := range []struct {
+			class  byte
+			weight float64
+			before float64
+			tiers  map[string]uint64
+		}{{factRuns, weight, s.Written(f.Name), runs}, {factInside, within, s.Inside(f.Name), inside}} {
+			tier := tierOf(of.weight)
+			if had, there := of.tiers[f.Name]; there && had >= tier || tier == 0 && (of.before == 0 || keeps) || len(st.facts) > maxFacts {
+				continue
+			}
+			of.tiers[f.Name] = tier
+			st.facts = append(st.facts, factOf(of.class, f.Name, tier))
+			if tier == 0 {
+				continue
+			}
+			place := f.Path
+			if place == "" {
+				place = f.Name
+			}
+			for _, pattern := range hazard.Patterns(place) {
+				st.facts = append(st.facts, factOf(of.class, pattern, tier))
+			}
 		}
-		if tier == 0 && s.Written(f.Name) == 0 {
-			continue
-		}
-		if tier == 0 && f.Copy == "" && read.IsEdit() {
-			continue // what else is in the file stays
-		}
-		st.facts = append(st.facts, factOf(factRuns, f.Name, tier))
 	}
+}
+
+func tierOf(weight float64) uint64 {
+	switch {
+	case weight >= graveFrom:
+		return 2
+	case weight >= askedFrom:
+		return 1
+	}
+	return 0
 }
 
 // Wrote reports whether the session itself has written exactly this text into a file, by a
@@ -464,12 +487,18 @@ func (s *State) copied(st *Step, from, to string) {
 	}
 }
 
-// Written is how grave it would be to run a file that the session wrote, by its name.
-func (s *State) Written(name string) float64 {
+// Written is how grave it would be to run a file that the session wrote, by its name, or any of
+// the files that a pattern stands for.
+func (s *State) Written(name string) float64 { return s.weighs(factRuns, name) }
+
+// Inside is how grave it would be to run what stands in such a file, or is made of it.
+func (s *State) Inside(name string) float64 { return s.weighs(factInside, name) }
+
+func (s *State) weighs(class byte, name string) float64 {
 	switch {
-	case s.knows(factRuns, name, 2):
+	case s.knows(class, name, 2):
 		return 0.85
-	case s.knows(factRuns, name, 1):
+	case s.knows(class, name, 1):
 		return 0.45
 	}
 	return 0

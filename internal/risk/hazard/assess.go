@@ -46,8 +46,9 @@ type Finding struct {
 type Assessment struct {
 	Score    float64 // from 0 to 1
 	Findings []Finding
-	// Ran are the files, by their names, that the call runs and did not write itself.
-	Ran []string
+	// Ran are the files, by their names, that the call runs and did not write itself; Fed those
+	// of which something may become code that it runs: it runs what it reads, and names these.
+	Ran, Fed []string
 	// Sent are the files, by their names, that the call reads and did not write itself, if it
 	// sends something; Kept those into which it puts what a secret place holds, and Copied what
 	// gets its content from which other file: a later call knows these by their names alone.
@@ -96,6 +97,9 @@ type assessor struct {
 	guarded   bool              // an unset variable ends the script
 	foreign   []string          // folders that strangers filled
 	runFiles  []string          // by their names, if the call did not write them
+	named     []string          // what the words of the commands name
+	obeyed    []string          // files by which programs are told what to run
+	dynamic   bool              // code is run that is read, or put together, when it runs
 	readFrom  []string          // files that were read, and could be what an interpreter is fed
 	copies    [][2]string       // files that were copied, and where
 	made      [][2]string       // files of which others were made, and these
@@ -204,6 +208,10 @@ func (a *assessor) assessment() Assessment {
 		return 0
 	})
 	all := Assessment{Score: score(a.findings), Findings: a.findings, Ran: a.runFiles, Kept: a.keptIn}
+	all.Fed = a.obeyed
+	if a.dynamic {
+		all.Fed = append(slices.Clip(a.obeyed), a.named...)
+	}
 	for _, pair := range append(slices.Clip(a.copies), a.made...) {
 		if from, to := scriptName(pair[0]), scriptName(pair[1]); from != "" && to != "" && from != to {
 			all.Copied = append(all.Copied, [2]string{from, to})

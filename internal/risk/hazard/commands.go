@@ -124,6 +124,12 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 		// these are somebody's orders.
 		s.sourceRun = true
 	}
+	for _, a := range args {
+		s.mentions(a.text)
+	}
+	if args[0].taint&fromFile != 0 || !args[0].known && strings.HasPrefix(name, "$(") {
+		s.dynamic = true // what it runs stands in a file
+	}
 	s.watched(args, in)
 	before, bare := s.rehearsed, s.bare
 	s.tunnelled = s.tunnelled || c.tunnels()
@@ -364,6 +370,7 @@ func (s *shell) ranCopy(name string) {
 
 // runs judges that a text is run. language is empty for a shell's.
 func (s *shell) runs(f flow, language string) flow {
+	s.dynamic = s.dynamic || f.taint&fromFile != 0 || !f.known
 	switch {
 	case f.taint&fromSocket != 0:
 		s.report("shell.reverse_shell", 0, s.at)
@@ -679,10 +686,11 @@ scan:
 			break scan
 		case i.shell && (t == "-i" || t == "-li" || t == "-il" || t == "-pi"):
 			interactive = true
-		case i.shell && (t == "-o" || t == "-O"):
+		case i.shell && listed("-o -O +o +O", t):
 			k++
 		case i.shell && (t == "--rcfile" || t == "--init-file") && k+1 < len(c.args):
 			k++
+			c.ran(c.args[k].text)
 			if f, ok := c.files.get(c.args[k].text); ok {
 				c.runs(f, i.language)
 			}
@@ -773,6 +781,7 @@ scan:
 		if i.language == "awk" {
 			c.awkRuns(joined.text)
 		}
+		c.dynamic = c.dynamic || !joined.known
 		if !joined.known && len(strings.Trim(joined.text, "$(){}\n ")) < 4 {
 			c.report("shell.dynamic_run", 0, c.at)
 		}
@@ -797,6 +806,8 @@ scan:
 	}
 	if file != nil && i.language != "awk" && i.language != "vim" && i.language != "gdb" {
 		f := *file
+		// Which file it is, or what comes over the one that it names, is read when it runs.
+		c.dynamic = c.dynamic || !f.known || strings.HasPrefix(f.text, "/dev/fd/") || strings.HasPrefix(f.text, "/proc/")
 		for k := range c.args {
 			if &c.args[k] == file {
 				c.asProgram(f.text, c.args[k+1:])
@@ -835,6 +846,7 @@ scan:
 		return flow{}
 	}
 	// It runs what comes in.
+	c.dynamic = c.dynamic || !c.in.known && (c.fed || c.in.taint&fromFile != 0)
 	if c.in.taint&tooLong != 0 && !c.in.known {
 		c.starve(c.at)
 	}
@@ -1075,6 +1087,7 @@ func (c *invocation) shellFor() {
 // readFile judges that a file is read, and returns its content.
 func (s *shell) readFile(w flow) flow {
 	p := strings.TrimPrefix(w.text, "@")
+	s.mentions(p)
 	s.watchedFile(p, false, flow{})
 	if p == "" || strings.HasPrefix(p, "-") {
 		return flow{taint: w.taint}
@@ -1224,6 +1237,7 @@ func (s *shell) wrote(p string, content flow, appends bool) {
 	if code == "destroy.format" && (added.taint == 0 && added.known && (added.text != "" || !appends) || added.taint&fromVoid != 0) {
 		code, weight = "destroy.disk", 0
 	}
+	s.dynamic = s.dynamic || isGitHook(f.text) && !content.known // what is put there runs by itself
 	s.report(code, weight, s.at)
 	if (weight >= 0.6 || isGitHook(f.text)) && content.known && content.text != "" {
 		lang := languageOfFile(f.text, content.text)
@@ -1344,6 +1358,7 @@ func (s *shell) variable(name string, v flow) {
 		}
 		s.report("secret.capture", w, s.at)
 	case "BASH_ENV", "ENV", "PYTHONSTARTUP", "NODE_OPTIONS", "RUBYOPT", "PERL5OPT", "JAVA_TOOL_OPTIONS", "PYTHONHOME", "ZDOTDIR", "GIT_CONFIG_GLOBAL", "GCONV_PATH":
+		s.obeys(v.text)
 		for word := range strings.FieldsFuncSeq(v.text, func(r rune) bool { return r == ' ' || r == '=' || r == ':' }) {
 			if f, ok := s.files.get(word); ok {
 				s.runs(f, "")

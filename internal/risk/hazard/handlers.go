@@ -404,6 +404,7 @@ func (c *invocation) encrypts(files []flow) {
 
 func (c *invocation) eval() flow {
 	f := c.joined(c.args)
+	c.dynamic = c.dynamic || !f.known
 	if !f.known && f.taint&(fromNet|fromDecoder|fromSocket) == 0 && len(strings.Trim(f.text, "$(){}@* ")) < 24 {
 		c.report("shell.dynamic_run", 0, c.at)
 	}

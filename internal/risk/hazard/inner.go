@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"reeve.example/reeve/internal/lazyregexp"
 )
@@ -99,6 +100,7 @@ func (s *shell) runsVariable(name string, v flow) {
 		if row.host || !slices.ContainsFunc(strings.Fields(row.names), func(pattern string) bool { return wild(pattern, name) }) {
 			continue
 		}
+		s.obeys(v.text)
 		switch {
 		case row.effect != "":
 			if row.value.among([]flow{v}) {
@@ -120,6 +122,7 @@ var installers = set("java make gmake dpkg rpm apt apt-get dnf yum zypper pacman
 // the network on its input, and runs it.
 func (c *invocation) runsFetched() {
 	c.givenCode()
+	c.obeysFiles()
 	_, implies := unasked[c.name]
 	if implies || listed("uvicorn gunicorn hypercorn daphne granian waitress-serve celery dramatiq", c.name) {
 		c.runsImplied()
@@ -228,6 +231,27 @@ var unasked = func() map[string]implied {
 	return m
 }()
 
+// patternsOfPrograms are the patterns among these files.
+var patternsOfPrograms = sync.OnceValue(func() (patterns []string) {
+	for _, u := range unasked {
+		for _, name := range u.files {
+			if strings.Contains(name, "*") && !slices.Contains(patterns, name) {
+				patterns = append(patterns, name)
+			}
+		}
+	}
+	for _, rows := range builtin().files {
+		for _, row := range rows {
+			for _, name := range row.unasked {
+				if !slices.Contains(patterns, name) {
+					patterns = append(patterns, name)
+				}
+			}
+		}
+	}
+	return patterns
+})
+
 type implied struct {
 	files    []string
 	language string
@@ -249,7 +273,9 @@ func (c *invocation) runsImplied() {
 		u = implied{}
 	}
 	for _, name := range u.files {
-		if !strings.Contains(name, "*") {
+		if strings.Contains(name, "*") && !slices.Contains(c.runFiles, name) && len(c.runFiles) < maxRan {
+			c.runFiles = append(c.runFiles, name) // as it stands in the table: see Patterns
+		} else {
 			c.ran(name)
 		}
 		if u.language == "" || len(c.files) == 0 {

@@ -852,8 +852,24 @@ func (p *program) judge(text string) taint {
 	if has(canRun) && short {
 		p.report("code.process", 0, p.at)
 	}
+	if short && (has(canRun) || has(canEval) || loadsFiles.MatchString(text[:min(len(text), 16<<10)])) {
+		p.runsNamed(text)
+	}
 	return p.taint
 }
+
+// runsNamed notes that a program may run what it reads, and the names of files in it.
+func (p *program) runsNamed(text string) {
+	p.dynamic = true
+	for word := range strings.FieldsFuncSeq(text[:min(len(text), 16<<10)], func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./-*?~", r) || r >= 0x80)
+	}) {
+		p.mentions(word)
+	}
+}
+
+// loadsFiles are the words by which languages run a file of their own.
+var loadsFiles = lazyregexp.New(`\b(?:do|load|require|require_relative|include|include_once|require_once|source|dofile|loadfile|runpy|import_module|exec_module|importlib)\b`)
 
 // setsID gives a file the rights of its owner; showsKey prints what a keeper of secrets gives out.
 var (

@@ -421,6 +421,7 @@ func (s *shell) inputs(redirs []*syntax.Redirect, in flow) (flow, bool) {
 			in.text += "\n"
 		case syntax.RdrIn, syntax.RdrInOut:
 			w := s.word(r.Word)
+			s.mentions(w.text)
 			if isNetworkDevice(w.text) {
 				s.opened(r)
 				sock = true

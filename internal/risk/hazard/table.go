@@ -26,6 +26,7 @@ type Table struct {
 	// elsewhere is where the commands stand that a program has run on another machine.
 	elsewhere map[string][]remoteRun
 	hosts     map[string][]hostRow // where a program is told hosts
+	files     map[string][]fileRow // by program
 	variables []variableRow
 	settings  []settingsFile
 	calls     []callRow // of tools of services
@@ -68,6 +69,14 @@ type options struct {
 	takes    string   // those that take the next word, separated by spaces
 	wraps    int      // words before the command that it runs; -1 for a program that runs none
 	previews []groups // with the words of one of them it only shows what it would do
+}
+
+// fileRow is which files tell a program what to run: the values of options, its plain words and
+// what comes in, or files that it finds without being told.
+type fileRow struct {
+	words   groups
+	option  string   // options, separated by spaces
+	unasked []string // names, in which * stands for anything
 }
 
 // variableRow is a variable by which a program is told what to run. Without an effect its value
@@ -118,7 +127,7 @@ var builtin = sync.OnceValue(func() *Table {
 	for _, root := range doc.Root().Elems() {
 		roots = append(roots, yamldoc.FromJSON(root))
 	}
-	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, elsewhere: map[string][]remoteRun{}, hosts: map[string][]hostRow{}, places: newPlaces()}
+	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, elsewhere: map[string][]remoteRun{}, hosts: map[string][]hostRow{}, files: map[string][]fileRow{}, places: newPlaces()}
 	t.add(roots, sections, func(i int, f yamldoc.Fault) {
 		panic(fmt.Sprintf("hazard: table %d: %s", i, f.Message)) // a test reads it first
 	})
@@ -132,7 +141,7 @@ func Extend(sources []string, fault func(i int, f yamldoc.Fault)) *Table {
 	if len(sources) == 0 {
 		return b
 	}
-	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.hosts, b.variables, b.settings, slices.Clip(b.calls), b.scripts, b.places}
+	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.hosts, b.files, b.variables, b.settings, slices.Clip(b.calls), b.scripts, b.places}
 	sound := true
 	tell := func(i int, f yamldoc.Fault) {
 		sound = false
@@ -172,6 +181,7 @@ var (
 		section{"elsewhere", "program source", "words after skip option takes plain", (*tableReader).runsElsewhere},
 		section{"runs", "program source", "words after skip option takes plain", (*tableReader).runsHere},
 		section{"hosts", "program source", "words option plain skip takes", (*tableReader).hostsOf},
+		section{"files", "program source", "words option unasked", (*tableReader).obeysFiles},
 		section{"variables", "variable source", "value effect weight host", (*tableReader).variable},
 		section{"settings", "files names source", "script markers", (*tableReader).settingsOf},
 		section{"scripts", "holds effect source", "weight", (*tableReader).script},
@@ -470,6 +480,15 @@ func (r *tableReader) call(row *yamldoc.Node) {
 func (r *tableReader) key(row *yamldoc.Node) {
 	list := strings.Join(strings.Fields(text(row, "options")), " ")
 	r.named(row, func(name string) { r.keys[name] = list })
+}
+
+// obeysFiles reads which files tell a program what to run.
+func (r *tableReader) obeysFiles(row *yamldoc.Node) {
+	f := fileRow{words: r.words(row.Get("words")), option: text(row, "option"), unasked: strings.Fields(text(row, "unasked"))}
+	if len(f.unasked) == 0 {
+		f.unasked = nil
+	}
+	r.named(row, func(name string) { r.Table.files[name] = append(r.Table.files[name], f) })
 }
 
 // variable reads what a variable has a program run.

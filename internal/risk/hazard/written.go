@@ -4,41 +4,165 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // Two calls belong together: a file that one writes and another runs does what was written.
 // A call says which files it runs (Assessment.Ran), and Reading.Written what files that it writes
 // would do.
 
-// A File is a file that a call writes, by its name, and how grave it would be to run it.
+// A File is a file that a call writes, by its name, and how grave it would be to run it, and to
+// run what stands in it: a command that is a value, or an example, in a text of another kind.
 type File struct {
 	Name   string
 	Weight float64
+	Inside float64
 	Copy   string // the file whose content it gets; empty for a content of its own
 	Path   string // as the call names it
 	Text   string // what is written
 }
 
-// maxRan is how many files of one call are told.
-const maxRan = 16
+// maxRan is how many files of one call are told, of those that it runs and of those that it
+// names.
+const maxRan = 128
 
 // ran notes that a file is run which the call did not write itself.
-func (a *assessor) ran(name string) {
-	if base := scriptName(name); base != "" && len(a.runFiles) < maxRan {
-		a.runFiles = append(a.runFiles, base)
+func (a *assessor) ran(name string) { a.runFiles = noted(a.runFiles, name) }
+
+// mentions notes what a word of a command may name: the word, or what stands in it behind a sign
+// as in HEAD:file, if=file, @file.
+func (a *assessor) mentions(word string) {
+	if len(word) > 4096 || strings.ContainsAny(word, "\n") {
+		return
+	}
+	a.named = noted(a.named, strings.TrimPrefix(word, "@"))
+	if i := strings.LastIndexAny(word, ":=<"); i >= 0 {
+		a.named = noted(a.named, word[i+1:])
 	}
 }
+
+// obeys notes that a program does what stands in the files that a text names, or in what lies
+// in a folder.
+func (a *assessor) obeys(text string) {
+	for word := range strings.FieldsFuncSeq(text[:min(len(text), 4096)], func(r rune) bool { return strings.ContainsRune(" \t\n=:,;'\"@()", r) }) {
+		word = strings.TrimPrefix(word, "-r") // ruby -r./file
+		for _, name := range []string{word, strings.TrimRight(word, "/") + "/" + anyFile} {
+			a.obeyed = noted(a.obeyed, name)
+		}
+	}
+}
+
+// obeysFiles notes the files that tell the command what to run: those that it is given, by the
+// table, and those that it looks for.
+func (c *invocation) obeysFiles() {
+	for _, row := range c.table.files[c.name] {
+		if !row.words.among(c.args) {
+			continue
+		}
+		switch {
+		case row.option != "":
+			for _, value := range c.optionValues(row.option) {
+				c.obeys(value)
+			}
+		case row.unasked == nil:
+			for _, a := range c.args {
+				if !strings.HasPrefix(a.text, "-") {
+					c.obeys(a.text)
+				}
+			}
+			c.dynamic = c.dynamic || c.fed && !c.in.known
+		}
+		for _, pattern := range row.unasked {
+			if !slices.Contains(c.runFiles, pattern) && len(c.runFiles) < maxRan {
+				c.runFiles = append(c.runFiles, pattern) // as it stands in the table: see Patterns
+			}
+		}
+	}
+}
+
+// optionValues are the values of options, as they stand.
+func (c *invocation) optionValues(options string) (values []string) {
+	for i, a := range c.args {
+		option, value, joined := strings.Cut(a.text, "=")
+		switch {
+		case joined && listed(options, option):
+			values = append(values, value)
+		case listed(options, a.text) && i+1 < len(c.args):
+			values = append(values, c.args[i+1].text)
+		case len(a.text) > 2 && a.text[0] == '-' && a.text[1] != '-' && listed(options, a.text[:2]):
+			values = append(values, a.text[2:])
+		}
+	}
+	return values
+}
+
+// noted adds a file's name. Where there is no more room any file may be meant.
+func noted(names []string, name string) []string {
+	base := scriptName(name)
+	switch {
+	case base == "" || slices.Contains(names, base):
+		return names
+	case len(names) == maxRan-1:
+		base = anyFile
+	case len(names) >= maxRan:
+		return names
+	}
+	return append(names, base)
+}
+
+// anyFile is the pattern of all files.
+const anyFile = "*"
 
 // scriptName is what a file is known by from one call to the next: where it lies is spelled
 // in many ways.
 func scriptName(name string) string {
-	name = path.Base(strings.TrimRight(slashed(strings.TrimSpace(name)), "/"))
+	name = strings.TrimRight(slashed(strings.TrimSpace(name)), "/")
+	if strings.ContainsAny(name, "*?[") {
+		return filesLike(name)
+	}
+	name = path.Base(name)
 	if name == "." || name == "/" || name == ".." || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "$") || len(name) > 255 {
 		return ""
 	}
 	return name
+}
+
+// filesLike is the pattern that a pattern of a shell comes to, of those that a file is known by:
+// all files, those with an ending, and both in a folder that is named.
+func filesLike(pattern string) string {
+	folder, name := path.Split(pattern)
+	end := name[strings.LastIndexAny(name, "*?[]")+1:]
+	if dot := strings.LastIndexByte(end, '.'); dot >= 0 && strings.ContainsAny(name, "*?[") {
+		end = end[dot:]
+	} else {
+		end = ""
+	}
+	folder = path.Base(strings.TrimRight(folder, "/"))
+	if !strings.ContainsAny(name, "*?[") || strings.ContainsAny(folder, "*?[$~") || folder == "." || folder == ".." || folder == "/" || len(folder)+len(end) > 250 {
+		return anyFile + end
+	}
+	return folder + "/" + anyFile + end
+}
+
+// Patterns are the patterns that a file is known by besides its name: those that filesLike gives,
+// and those by which programs find the files that they run without being told.
+func Patterns(p string) []string {
+	p = slashed(strings.TrimSpace(p))
+	base, end := path.Base(p), path.Ext(p)
+	patterns := []string{anyFile}
+	if end != "" {
+		patterns = append(patterns, anyFile+end)
+	}
+	if folder := path.Base(path.Dir(p)); folder != "." && folder != "/" && folder != ".." {
+		for _, one := range patterns {
+			patterns = append(patterns, folder+"/"+one)
+		}
+	}
+	for _, one := range patternsOfPrograms() {
+		if ok, _ := path.Match(one, base); ok && !slices.Contains(patterns, one) {
+			patterns = append(patterns, one)
+		}
+	}
+	return patterns
 }
 
 // Written tells of the files that the call writes what it would be to run them. Of a source of
@@ -61,7 +185,9 @@ func (r *Reading) Written() (files []File) {
 			return
 		}
 		if base := scriptName(name); base != "" && len(files) < maxRan {
-			files = append(files, File{Name: base, Weight: t.ifRun(base, text), Path: name, Text: text})
+			f := File{Name: base, Weight: t.ifRun(base, text), Path: name, Text: text}
+			f.Inside = max(f.Weight, t.ifTaken(base, text))
+			files = append(files, f)
 		}
 	}
 	for i := range c.leaves {
@@ -77,7 +203,7 @@ func (r *Reading) Written() (files []File) {
 				switch {
 				case f.taint&fromNet != 0:
 					if base := scriptName(name); base != "" && len(files) < maxRan && !strings.HasPrefix(name, "/dev/") {
-						files = append(files, File{Name: base, Weight: unseen(f.taint), Path: name})
+						files = append(files, File{Name: base, Weight: unseen(f.taint), Inside: unseen(f.taint), Path: name})
 					}
 				case f.text != "":
 					add(name, f.text)
@@ -130,15 +256,30 @@ func (t *Table) ifRun(name, text string) float64 {
 		text = text[:most]
 	}
 	lang := languageOfFile(name, text)
-	base := strings.ToLower(name)
+	base := path.Base(strings.TrimSpace(name))
+	if lang == "" && listed(".fish .nu .xsh .zsh .bats", path.Ext(base)) {
+		lang = "sh"
+	}
+	if lang == "" && listed("Gemfile Vagrantfile Brewfile Podfile Fastfile Dangerfile", base) || path.Ext(base) == ".gemspec" {
+		lang = "ruby"
+	}
+	build := isBuildFile(base)
+	base = strings.ToLower(base)
 	makes := strings.Contains(base, "makefile") || strings.HasSuffix(base, ".mk") || base == "justfile"
 	if isTaskFile(path.Base(name)) && base != "package.json" {
 		a := newAssessor(t)
 		a.size, a.runs = len(text), true
-		at := span{0, len(text)}
-		s := &shell{assessor: a, vars: map[string]flow{}, files: a.written, fixed: &at, at: at, functions: map[string]*syntax.Stmt{}, aliases: map[string]string{}}
-		s.taskFile(text)
+		a.aside(span{0, len(text)}).taskFile(text)
 		return graveness(a.findings)
+	}
+	if l, ok := sourceOf(base); ok {
+		a := newAssessor(t)
+		a.size, a.runs = len(text), true
+		a.source(l, text, span{0, len(text)})
+		return graveness(a.findings)
+	}
+	if lang == "" && !makes && build {
+		return t.ifTaken(base, text)
 	}
 	if lang == "" && !makes && base != "package.json" && strings.Contains(base, ".") && !listed(".txt .dat .tmp .log .in .out .conf .cfg .env .bak .x .run .cmd", path.Ext(base)) {
 		return 0
@@ -167,6 +308,55 @@ func (t *Table) ifRun(name, text string) float64 {
 		a.command(text, nil)
 	}
 	return graveness(a.findings)
+}
+
+// ifTaken is how grave it would be to run what stands in a file: of a script or a source all of
+// it, of others a line, a value, or what it hides in one of the usual ways.
+func (t *Table) ifTaken(name, text string) float64 {
+	if _, isSource := sourceOf(name); isSource || languageOfFile(name, text) != "" {
+		return 0
+	}
+	text = text[:min(len(text), 16<<10)]
+	a := newAssessor(t)
+	a.size, a.runs, a.commands = len(text), true, maxTaken
+	s := a.aside(span{0, len(text)})
+	s.settingsText(text)
+	bare := strings.TrimSpace(text)
+	for _, shown := range []func(string) (string, bool){unbase64, unhex, turned, backwards} {
+		if hidden, ok := shown(bare); ok && hidden != "" {
+			s.taskFile(hidden)
+		}
+	}
+	return graveness(a.findings)
+}
+
+// maxTaken is how many commands of a text are judged that the call itself does not run.
+const maxTaken = 150
+
+// turned is a text whose letters stand thirteen places further on, and backwards one that is
+// written from its end.
+func turned(text string) (string, bool) {
+	if len(text) > 4<<10 {
+		return "", false
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z':
+			return 'a' + (r-'a'+13)%26
+		case r >= 'A' && r <= 'Z':
+			return 'A' + (r-'A'+13)%26
+		}
+		return r
+	}, text), true
+}
+
+func backwards(text string) (string, bool) {
+	if len(text) > 4<<10 {
+		return "", false
+	}
+	runes := []rune(text)
+	slices.Reverse(runes)
+	return string(runes), true
 }
 
 // graveness is what running a file comes to.
