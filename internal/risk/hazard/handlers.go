@@ -1003,6 +1003,8 @@ func (c *invocation) copy() flow {
 		f := flow{}
 		if had, ok := c.files.get(a.text); ok {
 			f = had
+		} else if a.text == "/dev/stdin" || a.text == "/dev/fd/0" {
+			f = c.in
 		} else if c.name == "cp" || c.name == "ln" || c.name == "mv" || c.name == "install" || c.name == "gcp" {
 			f = c.copied(a.text)
 		} else {
@@ -1508,6 +1510,7 @@ func (c *invocation) editsInPlace(i interpreter) {
 
 // edits is ed, ex and patch: they write the file that they are given.
 func (c *invocation) edits() flow {
+	c.patches()
 	_, rest := c.split()
 	for _, a := range rest {
 		if strings.ContainsAny(a.text, "/.~") && !strings.ContainsAny(a.text, " \n") {
@@ -1857,6 +1860,8 @@ func (c *invocation) git() flow {
 			if ok && (strings.Contains(v, "sshCommand") || strings.Contains(v, "pager") || strings.Contains(v, "fsmonitor") || strings.Contains(v, "editor")) {
 				c.inside(strings.TrimPrefix(cmd, "!"))
 			}
+		case t == "apply" || t == "am":
+			c.patches()
 		case t == "push":
 			c.pushesElsewhere(c.args[i+1:])
 		case t == "clone" && i+1 < len(c.args):
@@ -1878,6 +1883,21 @@ func (c *invocation) git() flow {
 		}
 	}
 	return flow{}
+}
+
+// patches notes what a patch that comes in adds to files.
+func (c *invocation) patches() {
+	name := ""
+	for line := range strings.Lines(c.in.text[:min(len(c.in.text), 64<<10)]) {
+		if rest, ok := strings.CutPrefix(line, "+++ "); ok {
+			name, _, _ = strings.Cut(strings.TrimPrefix(strings.TrimSpace(rest), "b/"), "\t")
+			continue
+		}
+		if added, ok := strings.CutPrefix(line, "+"); ok && name != "" {
+			before, _ := c.files.get(name)
+			c.files.put(name, both(before, flow{text: added, known: true}))
+		}
+	}
 }
 
 // isLogin reports whether a text is a repository as ssh knows it: user@host:path.

@@ -444,6 +444,9 @@ func (p *program) read(tokens []token, text string) {
 				p.can |= canWrite
 			}
 			p.strings = append(p.strings, t)
+			if !p.kept {
+				p.mentions(t.text) // a file that it may read, and hand on
+			}
 			p.string(t)
 			continue
 		}

@@ -201,7 +201,7 @@ func (r *Reading) Written() (files []File) {
 			a.command(l.Text, nil)
 			for name, f := range a.written {
 				switch {
-				case f.taint&fromNet != 0:
+				case f.taint&(fromNet|fromSocket) != 0:
 					if base := scriptName(name); base != "" && len(files) < maxRan && !strings.HasPrefix(name, "/dev/") {
 						files = append(files, File{Name: base, Weight: unseen(f.taint), Inside: unseen(f.taint), Path: name})
 					}
@@ -242,6 +242,9 @@ func (r *Reading) IsEdit() bool {
 func writesFiles(text string) bool {
 	if strings.Contains(text, "curl") || strings.Contains(text, "wget") || strings.Contains(text, "http") {
 		return true // what it brings from elsewhere
+	}
+	if strings.Contains(text, "+++ ") || strings.Contains(text, "/dev/tcp/") || strings.Contains(text, "nc ") || strings.Contains(text, "ncat ") {
+		return true // a patch, or what comes over a connection
 	}
 	if strings.Contains(text, "cp ") || strings.Contains(text, "mv ") || strings.Contains(text, "ln ") || strings.Contains(text, "install ") {
 		return true
