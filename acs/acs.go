@@ -69,6 +69,7 @@ type Server struct {
 	cfg      Config
 	keys     map[string]*Key
 	sessions *guard.Items[sessionState]
+	recent   recent
 	used     *guard.Items[time.Time]
 	skills   *guard.Items[time.Time]
 }
@@ -118,6 +119,7 @@ type request struct {
 	id, session string
 	meta        rawjson.Value
 	key         *Key
+	signer      signer // of the key, for the session
 }
 
 func (r *request) by() act.Principal { return act.Principal{Name: "key:" + r.key.Agent, Method: "key"} }
@@ -202,8 +204,9 @@ func (s *Server) open(q *jsonrpc.Request) (*request, *jsonrpc.Error) {
 		return nil, wrong(SignatureInvalid, params.Wrong(at.Pointer()[len(q.Message.Pointer()):], "A double does not hold this number, so that the signature would be another number's, too.", "a number that a double holds, or a string"))
 	}
 	form, err := canonicalRequest(q.Message)
-	if err == nil && key.check(signature, r.session, form) == nil {
-		r.key = key
+	signs := key.signer(r.session)
+	if err == nil && signs.check(signature, form) == nil {
+		r.key, r.signer = key, signs
 	} else if !ping {
 		return nil, unsigned()
 	}
@@ -255,7 +258,13 @@ func (s *Server) answer(ctx context.Context, r *request) (b []byte, fail *jsonrp
 	defer s.sessions.Lock(id)()
 	err := ledger.ErrLost
 	for n := 0; n < attempts && errors.Is(err, ledger.ErrLost); n++ {
-		b, fail, err = s.step(ctx, r)
+		var at *standing
+		if at, err = s.stands(ctx, r, id, now); err != nil {
+			break
+		}
+		if b, fail, err = s.step(ctx, r, at); err == nil {
+			s.recent.put(id, at)
+		}
 	}
 	if err == nil {
 		return b, fail
@@ -282,7 +291,7 @@ func (r *request) sign(result []byte) []byte {
 		panic(err) // it was written here
 	}
 	result = append(result[:len(result)-1], `,"signature":`...)
-	return append(r.key.appendSignature(result, r.session, form), '}')
+	return append(r.signer.append(result, form), '}')
 }
 
 // signError adds it to an error.
@@ -294,6 +303,6 @@ func (r *request) signError(e *jsonrpc.Error) *jsonrpc.Error {
 	if err != nil {
 		return e
 	}
-	e.Signature = r.key.appendSignature(nil, r.session, form)
+	e.Signature = r.signer.append(nil, form)
 	return e
 }

@@ -511,6 +511,50 @@ func TestThreat25SignersShare(t *testing.T) {
 	}
 }
 
+// TestTwoNodes: what one node remembers of a session that another has written meanwhile
+// counts for nothing. The chain goes on, and neither a copy nor a step after the end passes.
+func TestTwoNodes(t *testing.T) {
+	g := open(t, t.TempDir(), keyA)
+	other := *g
+	namespace := New(Config{Guard: g.guard, Keys: []Key{keyA}, Version: "test"}).Namespace()
+	other.http = &jsonrpc.Handler{Own: &namespace}
+	a := g.agent()
+	a.hello()
+	var copies [][]byte
+	for n := range 6 {
+		if a.guardian = g; n%2 == 1 {
+			a.guardian = &other
+		}
+		body := a.form("steps/toolCallRequest", toolCall("ls", "{}"), meta("session_state", map[string]any{"chain_hash": a.head}))
+		if a.head == "" {
+			body = a.form("steps/toolCallRequest", toolCall("ls", "{}"))
+		}
+		signed, err := a.key.Sign(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.send(signed).said(); got != "allow default" {
+			t.Fatalf("step %d: %s", n, got)
+		}
+		copies = append(copies, signed)
+	}
+	for _, at := range []*guardian{g, &other} {
+		for _, one := range copies {
+			if got := at.post(one).said(); got != "-32005" {
+				t.Errorf("a copy: %s", got)
+			}
+		}
+	}
+	a.guardian = g
+	if got := a.ask("steps/sessionEnd", `{"reason":"completed"}`).said(); got != "allow" {
+		t.Fatal(got)
+	}
+	a.guardian = &other
+	if got := a.ask("steps/toolCallRequest", toolCall("ls", "{}")).said(); !strings.HasPrefix(got, "deny session_ended") {
+		t.Error(got)
+	}
+}
+
 // TestHooks: each hook is answered as its table says.
 func TestHooks(t *testing.T) {
 	g := open(t, t.TempDir(), keyA)
@@ -939,10 +983,10 @@ func FuzzSign(f *testing.F) {
 		}
 		params := doc.Root().Get("params")
 		session := params.Get("metadata").Get("session_id").Text()
-		if err := keyA.check(params.Get("signature"), session, form); err != nil {
+		if err := keyA.signer(session).check(params.Get("signature"), form); err != nil {
 			t.Error(err)
 		}
-		if keyB.check(params.Get("signature"), session, form) == nil || keyA.check(params.Get("signature"), session+"x", form) == nil {
+		if keyB.signer(session).check(params.Get("signature"), form) == nil || keyA.signer(session+"x").check(params.Get("signature"), form) == nil {
 			t.Error("another key's, or another session's")
 		}
 	})

@@ -12,9 +12,13 @@ import (
 	"reeve.example/reeve/internal/wording"
 )
 
+// answerSize is what most answers need, with their signature.
+const answerSize = 2 << 10
+
 // begin is the beginning of an answer.
 func (s *Server) begin(r *request, decision string) []byte {
-	b := rawjson.AppendString([]byte(`{"type":"final","acs_version":"`+Version+`","request_id":`), r.id)
+	b := append(make([]byte, 0, answerSize), `{"type":"final","acs_version":"`+Version+`","request_id":`...)
+	b = rawjson.AppendString(b, r.id)
 	b = append(b, `,"metadata":{"evaluator":"deterministic","evaluator_version":`...)
 	b = rawjson.AppendString(b, s.cfg.Version)
 	return append(append(append(b, `},"decision":"`...), decision...), '"', '}')
@@ -31,8 +35,8 @@ func add(b []byte, name string, raw []byte) []byte {
 }
 
 // appendChain adds the head of the session's chain, and the entry that it was made of.
-func appendChain(b []byte, e *Entry) []byte {
-	return add(add(b, "chain_hash", rawjson.Quote(e.Head())), "policy_data", add([]byte("{}"), "reeve", add([]byte("{}"), "entry", e.append(nil))))
+func appendChain(b []byte, e *link) []byte {
+	return add(add(b, "chain_hash", rawjson.Quote(e.head)), "policy_data", add([]byte("{}"), "reeve", add([]byte("{}"), "entry", e.append(nil))))
 }
 
 // refusal is a denial that is no decision of the policy, and enters nothing.
@@ -43,7 +47,7 @@ func (s *Server) refusal(r *request, why act.Reason) []byte {
 
 // decided is the answer to a step that was decided and recorded. That it says something else
 // than the policy, since there is no way to do as that says, is recorded before it is said.
-func (s *Server) decided(ctx context.Context, r *request, a *act.Action, d *act.Decision, modified []byte, e *Entry) ([]byte, error) {
+func (s *Server) decided(ctx context.Context, r *request, a *act.Action, d *act.Decision, modified []byte, e *link) ([]byte, error) {
 	effect, codes, why := d.Effect, wording.Each(d, wording.Code), wording.Message(d)
 	var changes []byte
 	if effect == act.Modify {
@@ -95,7 +99,7 @@ func (s *Server) decided(ctx context.Context, r *request, a *act.Action, d *act.
 	case "ask":
 		b = add(b, "ask_details", question(r, d, why, s.cfg.Guard.Now()))
 	}
-	b = add(b, "chain_hash", rawjson.Quote(e.Head()))
+	b = add(b, "chain_hash", rawjson.Quote(e.head))
 	return add(b, "policy_data", add([]byte("{}"), "reeve", ours(d, e))), nil
 }
 
@@ -155,7 +159,7 @@ func question(r *request, d *act.Decision, why string, now time.Time) []byte {
 }
 
 // ours is what reeve says beside the standard's members.
-func ours(d *act.Decision, e *Entry) []byte {
+func ours(d *act.Decision, e *link) []byte {
 	b := add([]byte("{}"), "decision_id", rawjson.Quote(d.Position.String()))
 	b = add(b, "receipt", rawjson.Quote("/ledger/"+strconv.FormatUint(uint64(d.Position.Log), 10)+"/receipt/"+strconv.FormatUint(d.Position.Index, 10)))
 	b = add(b, "risk", append(wording.AppendScore([]byte(`{"score":`), d.Risk.Score), '}'))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"reeve.example/reeve/act"
@@ -133,13 +134,72 @@ func (s *Server) use(ctx context.Context, r *request) (items []*guard.Item, repl
 	return items, false, nil
 }
 
-// step takes one request of a session. The error is ledger.ErrLost where another node has
-// written the session meanwhile.
-func (s *Server) step(ctx context.Context, r *request) ([]byte, *jsonrpc.Error, error) {
-	state, item, err := s.sessions.Get(ctx, sessionID(r.session))
-	if err != nil {
-		return nil, nil, err
+// standing is where a session stands: its state, and the item that it was read from, or
+// written to, last. Both are nothing for a session that is not there.
+type standing struct {
+	state *sessionState
+	item  *guard.Item
+}
+
+// recent are the sessions that this node wrote lately: their next steps need not read them.
+// A step writes its session, and loses against another node that wrote it meanwhile; then it
+// is read. The zero value is ready.
+type recent struct {
+	mu  sync.Mutex
+	all map[string]*standing
+}
+
+// maxRecent bounds the memory for them; then one that is there leaves.
+const maxRecent = 1024
+
+// freshFor is for how long a session is not read again.
+const freshFor = time.Hour
+
+// take gives a session out, to one who has its lock; nil where it is to be read.
+func (l *recent) take(id string, now time.Time) *standing {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := l.all[id]
+	delete(l.all, id)
+	if at == nil || now.Sub(at.state.At) > freshFor {
+		return nil
 	}
+	return at
+}
+
+func (l *recent) put(id string, at *standing) {
+	if at.state == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all == nil {
+		l.all = map[string]*standing{}
+	}
+	for other := range l.all {
+		if len(l.all) < maxRecent {
+			break
+		}
+		delete(l.all, other)
+	}
+	l.all[id] = at
+}
+
+// stands is where the session of a request stands. A handshake reads it anew, since it may
+// write none.
+func (s *Server) stands(ctx context.Context, r *request, id string, now time.Time) (*standing, error) {
+	at := s.recent.take(id, now)
+	if at != nil && r.Method != "handshake/hello" {
+		return at, nil
+	}
+	state, item, err := s.sessions.Get(ctx, id)
+	return &standing{state, item}, err
+}
+
+// step takes one request of a session, and says in at where the session stands then. The
+// error is ledger.ErrLost where another node has written the session meanwhile.
+func (s *Server) step(ctx context.Context, r *request, at *standing) ([]byte, *jsonrpc.Error, error) {
+	state, item := at.state, at.item
 	if state == nil && r.Method != "handshake/hello" {
 		return nil, with(fault(NotNegotiated, "No session was agreed to: begin with handshake/hello."), "method", rawjson.Quote(r.Method)), nil
 	}
@@ -155,7 +215,7 @@ func (s *Server) step(ctx context.Context, r *request) ([]byte, *jsonrpc.Error, 
 		return nil, fault(ReplayDetected, "A request with this request_id or nonce was taken before."), nil
 	}
 	if r.Method == "handshake/hello" {
-		return s.hello(ctx, r, state, item, used)
+		return s.hello(ctx, r, at, used)
 	}
 	// What follows uses the request's id up, whatever becomes of it.
 	refuse := func(fail *jsonrpc.Error) ([]byte, *jsonrpc.Error, error) {
@@ -172,10 +232,11 @@ func (s *Server) step(ctx context.Context, r *request) ([]byte, *jsonrpc.Error, 
 		return refuse(fault(jsonrpc.MethodNotFound, "ACS 0.1.0 has no such method."))
 	}
 	a.Principal = r.by()
-	entry, err := entryOf(r.Message, state.Head)
+	made, err := entryOf(r.Message, state.Head)
 	if err != nil {
 		return refuse(fault(jsonrpc.InvalidParams, err.Error()))
 	}
+	entry := &link{made, made.Head()}
 	if state.Ended {
 		a.Refusals = append(a.Refusals, act.Final("acs", "session_ended", "The session has ended.", "Begin another one."))
 	}
@@ -198,17 +259,18 @@ func (s *Server) step(ctx context.Context, r *request) ([]byte, *jsonrpc.Error, 
 	if why := state.within(r, a); why != nil {
 		a.Refusals = append(a.Refusals, *why)
 	}
-	state.Head, state.At = entry.Head(), s.cfg.Guard.Now()
+	state.Head, state.At = entry.head, s.cfg.Guard.Now()
 	if told[r.Method] && len(a.Refusals) == 0 {
-		return s.tell(ctx, r, a, state, item, used, entry)
+		return s.tell(ctx, r, a, at, used, entry)
 	}
 	if r.Method == "steps/skillLoad" {
 		if err := s.mayLoad(ctx, r, a); err != nil {
 			return nil, nil, err
 		}
 	}
+	var next sessionState
 	d, modified, err := s.cfg.Guard.DecideWith(ctx, a, guard.With{Items: func(ruling *guard.Ruling) ([]*guard.Item, error) {
-		next := *state
+		next = *state
 		next.note(r, a, ruling.Decision)
 		if err := s.sessions.Fill(&next, item); err != nil {
 			return nil, err
@@ -229,13 +291,15 @@ func (s *Server) step(ctx context.Context, r *request) ([]byte, *jsonrpc.Error, 
 	if err != nil {
 		return nil, nil, err
 	}
+	at.state, at.item = &next, item.Next()
 	b, err := s.decided(ctx, r, a, &d, modified, entry)
 	return b, nil, err
 }
 
 // tell takes what is so already, and that nobody can deny. Its texts are read as all are, and
 // a summary that the policy lets nobody read does not pass.
-func (s *Server) tell(ctx context.Context, r *request, a *act.Action, state *sessionState, item *guard.Item, used []*guard.Item, entry *Entry) ([]byte, *jsonrpc.Error, error) {
+func (s *Server) tell(ctx context.Context, r *request, a *act.Action, at *standing, used []*guard.Item, entry *link) ([]byte, *jsonrpc.Error, error) {
+	state, item := at.state, at.item
 	state.Ended = r.Method == "steps/sessionEnd"
 	if r.Method == "steps/postCompact" {
 		d, modified, err := s.cfg.Guard.DecideWith(ctx, a, guard.With{Items: func(*guard.Ruling) ([]*guard.Item, error) {
@@ -244,6 +308,7 @@ func (s *Server) tell(ctx context.Context, r *request, a *act.Action, state *ses
 		if err != nil {
 			return nil, nil, err
 		}
+		at.item = item.Next()
 		b, err := s.decided(ctx, r, a, &d, modified, entry)
 		return b, nil, err
 	}
@@ -254,6 +319,7 @@ func (s *Server) tell(ctx context.Context, r *request, a *act.Action, state *ses
 	if err := s.cfg.Guard.Write(ctx, n, append(used, item)...); err != nil {
 		return nil, nil, err
 	}
+	at.item = item.Next()
 	return appendChain(s.begin(r, "allow"), entry), nil, nil
 }
 
@@ -345,6 +411,9 @@ func (s *Server) answers(ctx context.Context, r *request, a *act.Action, state *
 		a.Answers = state.awaited(r.Params.Get("payload").Get("tool").Get("name").Text())
 		return nil
 	}
+	if slices.ContainsFunc(state.Calls, func(p pending) bool { return p.ID == a.Answers }) {
+		return nil
+	}
 	_, item, err := s.used.Get(ctx, usedID("request_id", r.session, a.Answers))
 	if err == nil && !item.Found {
 		a.Faults = append(a.Faults, "request_id_ref_unresolved: the result names a request that did not come in this session")
@@ -408,7 +477,8 @@ func evaluated(method string) bool {
 
 // hello agrees on the terms of a session, and keeps them: they hold for as long as it goes
 // on, whatever the node's configuration is then.
-func (s *Server) hello(ctx context.Context, r *request, state *sessionState, item *guard.Item, used []*guard.Item) ([]byte, *jsonrpc.Error, error) {
+func (s *Server) hello(ctx context.Context, r *request, at *standing, used []*guard.Item) ([]byte, *jsonrpc.Error, error) {
+	state, item := at.state, at.item
 	p := r.Params.Get("payload")
 	if f := helloTable.Check(p, r.Message); f != nil {
 		return nil, wrong(jsonrpc.InvalidParams, f), nil
@@ -469,7 +539,11 @@ func (s *Server) hello(ctx context.Context, r *request, state *sessionState, ite
 	if _, full := errors.AsType[*guard.QuotaError](err); full {
 		return nil, fault(SessionRefused, "This agent has begun too many sessions within a week."), nil
 	}
-	return terms(t), nil, err
+	if err != nil {
+		return nil, nil, err
+	}
+	at.state, at.item = t, item.Next()
+	return terms(t), nil, nil
 }
 
 // terms are those of a session as its agent is told them: in the result, as the standard has

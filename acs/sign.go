@@ -46,8 +46,16 @@ func (k *Key) sessionKey(session string) []byte {
 	return key
 }
 
-func (k *Key) sum(session string, canonical []byte) []byte {
-	mac := hmac.New(sha256.New, k.sessionKey(session))
+// signer signs within one session, under a key's label.
+type signer struct {
+	label  string
+	secret []byte
+}
+
+func (k *Key) signer(session string) signer { return signer{k.ID, k.sessionKey(session)} }
+
+func (s signer) sum(canonical []byte) []byte {
+	mac := hmac.New(sha256.New, s.secret)
 	mac.Write(canonical)
 	return mac.Sum(nil)
 }
@@ -71,7 +79,7 @@ func (k *Key) Sign(request []byte) ([]byte, error) {
 	session := params.Get("metadata").Get("session_id").Text()
 	signed := content.AppendWithout(nil, params, "signature")
 	signed = append(signed[:len(signed)-1], `,"signature":`...)
-	signed = append(k.appendSignature(signed, session, form), '}')
+	signed = append(k.signer(session).append(signed, form), '}')
 	return doc.Splice([]rawjson.Replacement{{At: params, With: signed}})
 }
 
@@ -91,22 +99,23 @@ func (k *Key) Verify(answer []byte, session string) error {
 	if err != nil {
 		return err
 	}
-	return k.check(holder.Get("signature"), session, form)
+	return k.signer(session).check(holder.Get("signature"), form)
 }
 
-func (k *Key) check(signature rawjson.Value, session string, form []byte) error {
+func (s signer) check(signature rawjson.Value, form []byte) error {
 	value, err := base64.StdEncoding.Strict().DecodeString(signature.Get("value").Text())
-	if err != nil || !signature.Get("algorithm").Is(Algorithm) || !signature.Get("key_id").Is(k.ID) || !hmac.Equal(value, k.sum(session, form)) {
+	if err != nil || !signature.Get("algorithm").Is(Algorithm) || !signature.Get("key_id").Is(s.label) || !hmac.Equal(value, s.sum(form)) {
 		return ErrUnsigned
 	}
 	return nil
 }
 
-func (k *Key) appendSignature(b []byte, session string, form []byte) []byte {
+// append appends the signature of a canonical form.
+func (s signer) append(b, form []byte) []byte {
 	b = append(b, `{"algorithm":"`+Algorithm+`","key_id":`...)
-	b = rawjson.AppendString(b, k.ID)
+	b = rawjson.AppendString(b, s.label)
 	b = append(b, `,"value":"`...)
-	b = base64.StdEncoding.AppendEncode(b, k.sum(session, form))
+	b = base64.StdEncoding.AppendEncode(b, s.sum(form))
 	return append(b, '"', '}')
 }
 
@@ -247,8 +256,14 @@ func (e *Entry) form() []byte {
 	return append(b, '}')
 }
 
+// link is an entry with the head behind it, which is made once.
+type link struct {
+	*Entry
+	head string
+}
+
 // append appends the entry whole.
-func (e *Entry) append(b []byte) []byte {
+func (e *link) append(b []byte) []byte {
 	b = append(b, e.form()...)
 	b = append(b[:len(b)-1], `,"previous_hash":`...)
 	if e.Previous == "" {
@@ -257,5 +272,5 @@ func (e *Entry) append(b []byte) []byte {
 		b = rawjson.AppendString(b, e.Previous)
 	}
 	b = append(b, `,"entry_hash":"`...)
-	return append(append(b, e.Head()...), '"', '}')
+	return append(append(b, e.head...), '"', '}')
 }

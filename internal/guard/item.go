@@ -107,6 +107,14 @@ func (g *Guard) Read(ctx context.Context, kind, id string) (*Item, error) {
 	return i, nil
 }
 
+// Next is an item that was just written, for its next write without being read: it loses
+// against whoever writes it in between, as one that was read does.
+func (i *Item) Next() *Item {
+	next := &Item{Item: i.Item, Found: true, head: i.head, quota: i.quota, was: i.Item, bytes: len(i.Data)}
+	next.was.Data = nil
+	return next
+}
+
 // List lists items of one kind, also those that are Removed.
 func (g *Guard) List(ctx context.Context, q ledger.ItemQuery) ([]ledger.Item, error) {
 	return g.cfg.Store.Items(ctx, q)
