@@ -79,8 +79,11 @@ class _Asking:
             left = await asyncio.to_thread(call.ended, response)
         except Exception as error:
             # A result of another form would be put aside, and the whole be read.
+            # One that has no text at all cannot be withheld: the run ends.
             withheld = _each_text(response, lambda text: f"The result is withheld: {error}")
-            return _replaced(withheld) if isinstance(error, Denied) else {"continue_": False, "stopReason": str(error), **_replaced(withheld)}
+            if isinstance(error, Denied) and withheld != response:
+                return _replaced(withheld)
+            return {"continue_": False, "stopReason": str(error), **_replaced(withheld)}
         return {} if left == response else _replaced(left)
 
     async def failed(self, told: Any, _: Any, __: Any) -> Any:

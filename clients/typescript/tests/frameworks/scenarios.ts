@@ -50,6 +50,8 @@ export interface Framework {
   readonly ends: boolean;
   /** The framework makes a text of a tool's error before anybody else sees it. */
   readonly errorsAreResults?: boolean;
+  /** An error's text reaches the model whatever is judged of it: the run ends before anything more is done. */
+  readonly stopsAtErrors?: boolean;
 }
 
 interface Asked {
@@ -216,8 +218,12 @@ export function scenarios(framework: Framework): void {
   });
 
   scenario("an error that is changed", async ({ ask, ran, asked }) => {
-    const script = new Script([[["breaks", { text: turnedAround(card) }]]]);
+    const script = new Script([[["breaks", { text: turnedAround(card) }]], ...(framework.stopsAtErrors === true ? [[["note", { text: "more" }] as [string, object]]] as never : [])]);
     await ask(script).catch(() => {});
+    if (framework.stopsAtErrors === true) {
+      assert.deepEqual(ran, [["breaks", turnedAround(card)]]);
+      return;
+    }
     assert.ok(ran.length > 0);
     assert.doesNotMatch(script.seen.join(), /4000/);
     assert.deepEqual(steps(asked, "toolCallResult").map(({ result }) => result.isError), [framework.errorsAreResults !== true]);
