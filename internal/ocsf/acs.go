@@ -25,11 +25,12 @@ const (
 // acsDetails are an event's part unmapped.acs.
 type acsDetails struct {
 	SessionID  string         `json:"session_id,omitzero"`
+	RequestID  string         `json:"request_id,omitzero"`
 	StepID     string         `json:"step_id,omitzero"`
 	Step       *acsStep       `json:"step,omitzero"`
 	Tool       *acsTool       `json:"tool,omitzero"`
 	Decision   string         `json:"decision,omitzero"`
-	Evaluator  string         `json:"evaluator,omitzero"`
+	Metadata   *acsEvaluator  `json:"metadata,omitzero"`
 	Reasons    []string       `json:"reason_codes,omitempty"`
 	References []acsReference `json:"policy_references,omitempty"`
 }
@@ -45,9 +46,15 @@ type acsTool struct {
 	ExecutionID string `json:"execution_id,omitzero"`
 }
 
+type acsEvaluator struct {
+	Evaluator string `json:"evaluator"`
+	Version   string `json:"evaluator_version"`
+}
+
 type acsReference struct {
 	PolicyID      string `json:"policy_id"`
-	PolicyVersion string `json:"policy_version"`
+	PolicyVersion string `json:"policy_version,omitzero"`
+	PolicyName    string `json:"policy_name"`
 	RuleID        string `json:"rule_id"`
 }
 
@@ -166,9 +173,24 @@ func stepOf(r *export.Record, links *ledger.ActLinks) string {
 	return ""
 }
 
-// decidedACS adds what was decided, in ACS's words.
-func decidedACS(e *event, r *export.Record, links *ledger.ActLinks) {
-	d := &acsDetails{SessionID: r.Facts.Session, StepID: links.Step}
+// verdict is what a decision of ACS is in the profile security_control. Where that has no
+// number of its own, the decision's name stands beside 99.
+type verdict struct {
+	action, disposition, severity int
+	does, disposes                string
+}
+
+var verdicts = map[string]verdict{
+	"allow":  {1, 1, 1, "Allowed", "Allowed"},
+	"deny":   {2, 2, 4, "Denied", "Blocked"},
+	"modify": {4, 99, 2, "Modified", "modify"},
+	"defer":  {99, 99, 3, "defer", "defer"},
+}
+
+// decidedACS adds what was decided, in ACS's words. It is the guardian's verdict, also where
+// a rule that only watches would have decided otherwise.
+func (m *Mapper) decidedACS(e *event, r *export.Record, links *ledger.ActLinks) {
+	d := &acsDetails{SessionID: r.Facts.Session, RequestID: links.Step, StepID: links.Step}
 	if step := stepOf(r, links); step != "" {
 		d.Step = &acsStep{ID: links.Step, Type: step, TurnID: links.Turn}
 	}
@@ -176,22 +198,36 @@ func decidedACS(e *event, r *export.Record, links *ledger.ActLinks) {
 		d.Tool = &acsTool{ID: tool, ExecutionID: cmp.Or(links.ID, links.Answers)}
 	}
 	e.Unmapped.ACS = d
+	if d.SessionID != "" && d.RequestID != "" { // the pair by which events of both sides are joined
+		e.Metadata.CorrelationUID = d.SessionID + ":" + d.RequestID
+	}
 	if r.Effect == "" {
 		return
 	}
-	d.Decision, d.Evaluator, d.Reasons = r.Effect, "deterministic", r.Codes
+	d.Decision, d.Reasons, d.Metadata = r.Effect, r.Codes, &acsEvaluator{"deterministic", m.cfg.Version}
 	if r.Effect == act.Escalate.String() {
 		d.Decision = "defer"
 	}
 	for _, rule := range r.Rules {
-		d.References = append(d.References, acsReference{PolicyID: "reeve", PolicyVersion: r.Policy, RuleID: rule})
-		e.Authorizations = append(e.Authorizations, authorization{Decision: d.Decision, Policy: &policy{Name: rule, UID: rule, Version: r.Policy}})
+		of := acsReference{PolicyID: "reeve", PolicyVersion: r.Policy, PolicyName: "the policy of this guardian", RuleID: rule}
+		d.References = append(d.References, of)
+		e.Authorizations = append(e.Authorizations, authorization{Decision: d.Decision, Policy: &policy{Name: of.PolicyName, UID: of.PolicyID, Version: of.PolicyVersion}})
 	}
-	if disposition := *e.DispositionID; disposition > 2 {
-		disposition = 99 // ACS has a number for allowed and blocked alone
-		e.DispositionID, e.Disposition = &disposition, d.Decision
+	v := verdicts[d.Decision]
+	alert := v.severity >= 3
+	e.ActionID, e.Action, e.DispositionID, e.Disposition, e.SeverityID, e.IsAlert = &v.action, v.does, &v.disposition, v.disposes, v.severity, &alert
+}
+
+// findingACS makes a finding what ACS asks of an event of a decision: it is known by the
+// agent, the session and the tool, and its verdict and status are those of who looks at it.
+func findingACS(e, of *event) {
+	e.StatusID = 0
+	acs := of.Unmapped.ACS
+	if of.AIAgent == nil || of.Actor == nil || of.Actor.Session == nil {
+		return // no step of an agent's session
 	}
-	if d.Decision == act.Allow.String() {
-		e.SeverityID = 1 // also where a rule that only watches would have decided otherwise
+	e.Evidences = []evidence{{AIAgent: of.AIAgent, Actor: &actor{Session: of.Actor.Session}}}
+	if acs.Tool != nil && acs.Step != nil && strings.HasPrefix(acs.Step.Type, "toolCall") {
+		e.Evidences[0].API = &api{Operation: acs.Tool.ID}
 	}
 }

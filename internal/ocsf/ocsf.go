@@ -65,10 +65,9 @@ type event struct {
 	Evidences   []evidence   `json:"evidences,omitempty"`
 	RiskScore   *int         `json:"risk_score,omitzero"`
 	RiskLevelID *int         `json:"risk_level_id,omitzero"`
-	VerdictID   *int         `json:"verdict_id,omitzero"`
-	Verdict     string       `json:"verdict,omitzero"`
 
 	ActionID       *int            `json:"action_id,omitzero"` // profile security_control
+	Action         string          `json:"action,omitzero"`
 	DispositionID  *int            `json:"disposition_id,omitzero"`
 	Disposition    string          `json:"disposition,omitzero"`
 	IsAlert        *bool           `json:"is_alert,omitzero"`
@@ -268,7 +267,7 @@ func (m *Mapper) Events(r *export.Record, cp *Checkpoint) ([][]byte, error) {
 		control(e, r)
 	}
 	if m.cfg.ACS {
-		decidedACS(e, r, &links)
+		m.decidedACS(e, r, &links)
 	}
 	list := []*event{e}
 	if effect, _ := act.ParseEffect(r.Effect); r.Effect != "" && (effect < act.Allow || r.Observed != "") {
@@ -422,13 +421,8 @@ func finding(of *event, r *export.Record, said *ledger.Outcome) *event {
 		e.FindingInfo.Analytic = &analytic{Name: r.Rules[0], TypeID: 1, UID: r.Rules[0], Version: r.Policy}
 	}
 	e.Evidences = []evidence{{Actor: of.Actor, AIAgent: of.AIAgent, API: of.API}}
-	if acs := of.Unmapped.ACS; acs != nil {
-		e.Metadata.Profiles = append(e.Metadata.Profiles, "incident")
-		other := 99 // OCSF's verdicts are those of an analyst
-		e.VerdictID, e.Verdict = &other, acs.Decision
-		if e.Evidences[0].API == nil && acs.Tool != nil {
-			e.Evidences[0].API = &api{Operation: acs.Tool.ID}
-		}
+	if of.Unmapped.ACS != nil {
+		findingACS(&e, of)
 	}
 	if said.Risk.Level != "" {
 		score, level := int(said.Risk.Score*100), map[string]int{"LOW": 1, "MEDIUM": 2, "HIGH": 3, "CRITICAL": 4}[said.Risk.Level]

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"reeve.example/reeve/internal/export"
 	"reeve.example/reeve/internal/ledger"
 
+	"github.com/go-json-experiment/json"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -139,6 +141,76 @@ func TestMappings(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestDecisionsOfACS: the event of a decision has what ACS's text says of it (trace/events.md,
+// as of October 2026): numbers and words by the decision, the pair of the step, who acted, and
+// the policies in the order of the answer. Whose finding it is has its status and verdict.
+func TestDecisionsOfACS(t *testing.T) {
+	m := NewMapper(Config{Version: "v1", Log: "log", Key: "key", ACS: true})
+	for i, one := range []struct{ effect, method, want string }{
+		{"deny", "steps/toolCallRequest", `2 Denied 2 Blocked 4 true deny tidy`},
+		{"modify", "steps/toolCallResult", `4 Modified 99 modify 2 false modify tidy`},
+		{"escalate", "steps/toolCallRequest", `99 defer 99 defer 3 true defer tidy`},
+		{"deny", "steps/userMessage", `2 Denied 2 Blocked 4 true deny -`},
+		{"allow", "steps/toolCallRequest", `1 Allowed 1 Allowed 1 false allow -`},
+	} {
+		kinds := map[string]string{"steps/toolCallRequest": "tool.call", "steps/toolCallResult": "tool.result", "steps/userMessage": "message.user"}
+		r := &export.Record{Record: ledger.Record{Index: uint64(i), Time: time.Unix(1, 0), Kind: kinds[one.method], Door: "acs", Effect: one.effect, Rules: []string{"few", "none"}, Codes: []string{"few", "none"}, Policy: "sha256:x"}, Raw: []byte("{}")}
+		r.Opening.Principal = []byte(`{"name":"key:a","method":"key","claims":{"agent":"lend-1"}}`)
+		r.Opening.Links = fmt.Appendf(nil, `{"digest":"d","method":%q,"resource":"tidy","session":"s","step":"r-2","id":"r-2"}`, one.method)
+		r.Opening.Reasons = []byte(`{"effect":"deny","reasons":[],"policy":"p"}`)
+		r.Facts = r.Opening.Facts()
+		events, err := m.Events(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e struct {
+			Metadata struct {
+				Correlation string `json:"correlation_uid"`
+				Profiles    []string
+			}
+			ActionID       int `json:"action_id"`
+			Action         string
+			DispositionID  int `json:"disposition_id"`
+			Disposition    string
+			SeverityID     int  `json:"severity_id"`
+			IsAlert        bool `json:"is_alert"`
+			VerdictID      *int `json:"verdict_id"`
+			StatusID       *int `json:"status_id"`
+			Authorizations []struct {
+				Policy struct{ UID, Name, Version string }
+			}
+			Evidences []struct {
+				Actor   struct{ Session struct{ UID string } }
+				AIAgent struct{ UID string } `json:"ai_agent"`
+				API     *struct{ Operation string }
+			}
+			Unmapped struct{ ACS map[string]any }
+		}
+		last := events[len(events)-1]
+		if err := json.Unmarshal(last, &e, json.MatchCaseInsensitiveNames(true)); err != nil {
+			t.Fatal(err)
+		}
+		operation := "-"
+		if len(e.Evidences) > 0 {
+			if api := e.Evidences[0].API; api != nil {
+				operation = api.Operation
+			}
+			if got := e.Evidences[0]; got.AIAgent.UID != "lend-1" || got.Actor.Session.UID != "s" {
+				t.Errorf("%s: the evidence %+v", one.method, got)
+			}
+		}
+		if got := fmt.Sprint(e.ActionID, " ", e.Action, " ", e.DispositionID, " ", e.Disposition, " ", e.SeverityID, " ", e.IsAlert, " ", e.Unmapped.ACS["decision"], " ", operation); got != one.want {
+			t.Errorf("%s %s: %s, want %s", one.effect, one.method, got, one.want)
+		}
+		if e.Metadata.Correlation != "s:r-2" || e.Unmapped.ACS["request_id"] != "r-2" || e.Unmapped.ACS["session_id"] != "s" {
+			t.Errorf("%s: the pair is not in %s", one.effect, last)
+		}
+		if !slices.Contains(e.Metadata.Profiles, "security_control") || e.VerdictID != nil || e.StatusID != nil || len(e.Authorizations) != 2 || e.Authorizations[1].Policy.UID != "reeve" || e.Authorizations[1].Policy.Version != "sha256:x" {
+			t.Errorf("%s: %s", one.effect, last)
 		}
 	}
 }
