@@ -45,8 +45,57 @@ class More(scenarios.Framework):
         self.assertNotIn(CARD, judged[1].node.get_content(metadata_mode="all"))
         self.assertIn("****", judged[1].node.get_content())
 
-    def test_handed_over(self) -> None:
+    def test_memory(self) -> None:
+        """What an agent puts into its memory and what it gets from there is judged; what is not allowed is neither kept nor read."""
+        from llama_index.core.agent.workflow import FunctionAgent
+        from reeve_aos import Denied, NotAllowed
+
         names = code("llama-index.md", 2)
+        names["guardian"] = self.guardian
+        memory = names["memory"]("s-1")
+
+        def message(text: str) -> ChatMessage:
+            return ChatMessage(role="user", content=text)
+
+        async def run(script: Script, said: str) -> None:
+            agent = FunctionAgent(tools=[], llm=scripted(script), streaming=False)
+            async with self.guardian.session() as session, session.turn():
+                await agent.run(user_msg=said, memory=memory)
+
+        def kept() -> Any:
+            return [one.content for one in memory.memory.get_all()]
+
+        script = Script(says="All right.")
+        scenarios.finished(run(script, "card " + CARD))
+        self.assertEqual(kept(), ["card ****", "All right."])
+        self.assertNotIn(CARD, script.seen[0])
+        self.assertEqual(self.line.steps("memoryContextRetrieval"), [])  # all that it read it had put there, in this session
+        with self.assertRaises(Denied):
+            memory.put_messages([message("fine"), message("a forbidden page")])
+        self.assertEqual(kept(), ["card ****", "All right."])
+        # What somebody else has put there.
+        memory.memory.put(message("old card " + CARD))
+        script = Script(says="Yes.")
+        scenarios.finished(run(script, "more"))
+        self.assertIn("old card ****", script.seen[0])
+        self.assertNotIn(CARD, script.seen[0])
+        self.assertEqual(len(self.line.steps("memoryContextRetrieval")), 1)
+        memory.memory.put(message("a forbidden page"))
+        script = Script()
+        with self.assertRaises(Exception):
+            scenarios.finished(run(script, "more"))
+        self.assertEqual(script.seen, [])
+        for fault in ("lost", "cut", "error"):
+            self.line.fault = lambda request, fault=fault: fault
+            with self.assertRaises(NotAllowed):
+                memory.get()
+            with self.assertRaises(NotAllowed):
+                memory.put(message(fault))
+        self.line.fault = lambda request: None
+        self.assertNotIn("lost", kept())
+
+    def test_handed_over(self) -> None:
+        names = code("llama-index.md", 3)
         names["guardian"] = self.guardian
         first = Script([("note", {"text": "first"})], [("handoff", {"to_agent": "cards", "reason": "cards"})])
         second = Script([("note", {"text": "second"}), ("wipe_disk", {"path": "/"})])
