@@ -78,3 +78,99 @@ function guarded<T extends Record<string, object>>(tools: T, idOf: (name: string
 function threadOf(context: unknown): string | undefined {
   return (context as { agent?: { threadId?: string } } | undefined)?.agent?.threadId;
 }
+
+interface SdkStore {
+  getStore(name: string): Promise<object | undefined>;
+}
+
+interface SdkMessage {
+  readonly content?: unknown;
+}
+
+type Method = (...args: never[]) => Promise<unknown>;
+
+const guardedStores = new WeakSet<object>();
+
+/**
+ * Guards a memory, itself: what is put into its storage is judged before it is kept (messages, and the working memory of
+ * a resource), and what it gives before anybody reads it (messages that are listed or recalled, working memories). What the
+ * guardian does not allow throws: of what is put together nothing is kept then, and of what is given nothing is read.
+ * Other memories of the same storage are guarded with it. Observational memory is switched off: it is read by other ways.
+ */
+export function guardMemory<M extends object>(guardian: Guardian, memory: M, options: AdapterOptions = {}): M {
+  const { storage } = memory as unknown as { storage?: SdkStore };
+  if (storage === undefined || typeof storage.getStore !== "function") {
+    throw new TypeError("a memory of this kind, or of this version of the framework, has a storage that this module cannot hold");
+  }
+  if (!guardedStores.has(storage)) {
+    guardedStores.add(storage);
+    const adapter = new Adapter(guardian, options);
+    const getStore = storage.getStore.bind(storage);
+    storage.getStore = async (name) => {
+      const store = await getStore(name);
+      if (name === "memory" && store !== undefined) {
+        guardStore(adapter, store);
+      }
+      return store;
+    };
+  }
+  return memory;
+}
+
+function guardStore(adapter: Adapter, store: object): void {
+  if (guardedStores.has(store)) {
+    return;
+  }
+  guardedStores.add(store);
+  const held = store as unknown as Record<string, unknown>;
+  const over = (name: string, make: (original: Method) => Method) => {
+    const original = held[name];
+    if (typeof original === "function") {
+      held[name] = make((original as Method).bind(store));
+    }
+  };
+  Object.defineProperty(store, "supportsObservationalMemory", { value: false });
+  const keep = (texts: string[], thread: string | undefined) => adapter.turn(thread).memoryStore(texts);
+  const read = (texts: string[], thread: string | undefined) => adapter.turn(thread).memoryContextRetrieval(texts);
+  for (const name of ["saveMessages", "updateMessages"]) {
+    over(name, (original) => async (args: { messages: SdkMessage[] }) => original({ ...args, messages: await left(args.messages, keep) } as never));
+  }
+  for (const name of ["listMessages", "listMessagesByResourceId", "listMessagesById"]) {
+    over(name, (original) => async (args: never) => {
+      const found = (await original(args)) as { messages: SdkMessage[] };
+      return { ...found, messages: await left(found.messages, read) };
+    });
+  }
+  over("updateResource", (original) => async (args: { workingMemory?: string }) => original((await working(args, keep)) as never));
+  over("saveResource", (original) => async (args: { resource: { workingMemory?: string } }) => original({ ...args, resource: await working(args.resource, keep) } as never));
+  over("getResourceById", (original) => async (args: never) => working((await original(args)) as { workingMemory?: string } | null, read));
+  over("getThreadById", (original) => async (args: never) => {
+    const thread = (await original(args)) as { id?: string; metadata?: { workingMemory?: string } } | null;
+    return thread?.metadata === undefined ? thread : { ...thread, metadata: await working(thread.metadata, read, thread.id) };
+  });
+}
+
+type Asked = (texts: string[], thread: string | undefined) => Promise<{ readonly content: readonly string[] }>;
+
+/** Messages as the guardian left them. The content of each is told as JSON. */
+async function left(messages: readonly SdkMessage[], ask: Asked): Promise<SdkMessage[]> {
+  const where = messages.filter(({ content }) => content !== undefined);
+  if (where.length === 0) {
+    return [...messages];
+  }
+  const texts = where.map(({ content }) => (typeof content === "string" ? content : JSON.stringify(content)));
+  const { content: judged } = await ask(texts, (where[0] as { threadId?: string }).threadId);
+  return messages.map((message) => {
+    const i = where.indexOf(message);
+    return i < 0 || judged[i] === texts[i] ? message : { ...message, content: typeof message.content === "string" ? judged[i] : (JSON.parse(judged[i]!) as unknown) };
+  });
+}
+
+/** What has a working memory, with what the guardian left of that. */
+async function working<W extends { readonly workingMemory?: string } | null>(of: W, ask: Asked, thread?: string): Promise<W> {
+  if (typeof of?.workingMemory !== "string" || of.workingMemory === "") {
+    return of;
+  }
+  const { content } = await ask([of.workingMemory], thread);
+  return content[0] === of.workingMemory ? of : { ...of, workingMemory: content[0] };
+}

@@ -18,3 +18,10 @@ export declare function guard<A extends object>(guardian: Guardian, agent: A, op
  * what is returned no other tool can be added.
  */
 export declare function guardTools<T extends Record<string, object>>(guardian: Guardian, tools: T, options?: AdapterOptions): T;
+/**
+ * Guards a memory, itself: what is put into its storage is judged before it is kept (messages, and the working memory of
+ * a resource), and what it gives before anybody reads it (messages that are listed or recalled, working memories). What the
+ * guardian does not allow throws: of what is put together nothing is kept then, and of what is given nothing is read.
+ * Other memories of the same storage are guarded with it. Observational memory is switched off: it is read by other ways.
+ */
+export declare function guardMemory<M extends object>(guardian: Guardian, memory: M, options?: AdapterOptions): M;

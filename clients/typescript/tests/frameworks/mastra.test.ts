@@ -2,9 +2,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Agent } from "@mastra/core/agent";
+import { MockMemory } from "@mastra/core/memory";
+import { InMemoryStore } from "@mastra/core/storage";
 import { createTool } from "@mastra/core/tools";
 import { z } from "zod";
 import { answer } from "../../pages/mastra-1.js";
+import { guarded } from "../../pages/mastra-2.js";
 import { guard, guardTools } from "reeve-aos/mastra";
 import { recording, scenarios, Script, type Plain } from "./scenarios.js";
 
@@ -76,4 +79,35 @@ test("Mastra: an agent by a name of its own", async () => {
   await guardian.session().turn().run(() => guard(guardian, inner, { agent: "researcher" }).generate("Do it."));
   const [call] = calls();
   assert.deepEqual([call?.context.agent.name, call?.context.session.metadata?.parent], ["researcher", asked[0]!.params.context.session.id.replace(/\/researcher$/, "")]);
+});
+
+test("Mastra: what is put into a memory and what is recalled from it is judged", async () => {
+  const { guardian, asked } = recording();
+  const storage = new InMemoryStore();
+  const memory = guarded(guardian, new MockMemory({ storage }));
+  const agent = (script: Script) => new Agent({ id: "clerk", name: "Clerk", instructions: "Help.", model: scripted(script), memory });
+  const run = (script: Script, said: string) =>
+    guardian.session().turn().run(() => guard(guardian, agent(script)).generate(said, { memory: { thread: "t-1", resource: "ada" } } as any));
+  await run(new Script([], "All right."), "My card is 4000 0000 0000 0002.");
+  const kept = async () => JSON.stringify([...(storage as any).stores.memory.db.messages.values()]);
+  assert.match(await kept(), /My card is \*\*\*\*\./);
+  assert.doesNotMatch(await kept(), /4000/);
+  assert.ok(asked.some(({ method }) => method === "steps/memoryStore"));
+
+  // What somebody else has put there.
+  const put = (text: string) => {
+    const [one] = [...(storage as any).stores.memory.db.messages.values()];
+    (storage as any).stores.memory.db.messages.set(text, { ...one, id: text, createdAt: new Date(), content: JSON.stringify({ format: 2, parts: [{ type: "text", text }] }) });
+  };
+  put("An old card: 4000 0000 0000 0002.");
+  const script = new Script([], "Yes.");
+  await run(script, "More.");
+  assert.match(script.seen[0]!, /An old card: \*\*\*\*\./);
+  assert.doesNotMatch(script.seen.join(), /4000/);
+  assert.ok(asked.some(({ method }) => method === "steps/memoryContextRetrieval"));
+  put("a forbidden page");
+  const silent = new Script([]);
+  await run(silent, "More.").catch(() => {});
+  assert.deepEqual(silent.seen, []);
+  assert.throws(() => guarded(guardian, {} as MockMemory), /cannot hold/);
 });
