@@ -259,7 +259,7 @@ func (s *Server) answer(ctx context.Context, r *request) (b []byte, fail *jsonrp
 	err := ledger.ErrLost
 	for n := 0; n < attempts && errors.Is(err, ledger.ErrLost); n++ {
 		var at *standing
-		if at, err = s.stands(ctx, r, id, now); err != nil {
+		if at, err = s.stands(ctx, r, id, s.cfg.Guard.Now()); err != nil {
 			break
 		}
 		if b, fail, err = s.step(ctx, r, at); err == nil {
