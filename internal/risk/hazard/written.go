@@ -243,8 +243,10 @@ func writesFiles(text string) bool {
 	if strings.Contains(text, "curl") || strings.Contains(text, "wget") || strings.Contains(text, "http") {
 		return true // what it brings from elsewhere
 	}
-	if strings.Contains(text, "+++ ") || strings.Contains(text, "/dev/tcp/") || strings.Contains(text, "nc ") || strings.Contains(text, "ncat ") {
-		return true // a patch, or what comes over a connection
+	for _, mark := range []string{"+++ ", "/dev/tcp/", "nc ", "ncat ", "ftp ", "ssh ", "dig "} {
+		if strings.Contains(text, mark) {
+			return true // a patch, or what comes over a connection
+		}
 	}
 	if strings.Contains(text, "cp ") || strings.Contains(text, "mv ") || strings.Contains(text, "ln ") || strings.Contains(text, "install ") {
 		return true
