@@ -456,10 +456,6 @@ func (a *assessor) leaf(c *call, l *leaf) {
 			}
 			return
 		}
-		if languageOf(c.tool+" "+l.Arg, "") == "powershell" {
-			a.windows(text, whole)
-			return
-		}
 		a.command(text, nil)
 		a.eitherWay(l.Arg, text, whole)
 		a.wordsOf(c, text)

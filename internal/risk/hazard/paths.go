@@ -458,6 +458,9 @@ func (a *assessor) path(text string, writes bool, at span) {
 	}
 	f := normalPath(text)
 	p := placeOf(f.text)
+	if q := a.from(text); p.name == "" && q != "" {
+		p = placeOf(normalPath(q).text)
+	}
 	if p.name == "" && f.turns > 0 {
 		// How far it climbs is known where it runs only: what it ends in counts.
 		p = placeOf("/" + strings.TrimLeft(f.text, "/"))

@@ -66,6 +66,7 @@ func (r *Reading) Watch(w *Watch) {
 	}
 	a := newAssessor(Default())
 	a.watch = &noting
+	a.begins(r.of.Folder)
 	a.read(r.sorted())
 	r.assessment, r.done = a.assessment(), true
 }
@@ -93,7 +94,10 @@ func (r *Reading) Named(file func(path string, writes bool, content string, know
 // Assess judges the call by a table.
 func (r *Reading) Assess(t *Table) Assessment {
 	if t != Default() {
-		return t.assess(r.sorted())
+		a := newAssessor(t)
+		a.begins(r.of.Folder)
+		a.read(r.sorted())
+		return a.assessment()
 	}
 	r.read()
 	return r.assessment

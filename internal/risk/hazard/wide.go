@@ -47,6 +47,14 @@ func (a *assessor) from(p string) string {
 	return path.Join(a.cwd, p)
 }
 
+// begins says in which folder a call is made: paths are as seen from there. What is no whole
+// path of a Unix system says nothing.
+func (a *assessor) begins(folder string) {
+	if strings.HasPrefix(folder, "/") && len(folder) < 512 {
+		a.cwd = normalPath(folder).text
+	}
+}
+
 // goes follows cd.
 func (s *shell) goes(args []flow) {
 	to := "~"
