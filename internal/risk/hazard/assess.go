@@ -23,6 +23,7 @@ package hazard
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -446,19 +447,11 @@ func (a *assessor) leaf(c *call, l *leaf) {
 	}
 	switch l.role {
 	case roleCommand:
-		if l.words != nil {
-			if len(l.words) == maxWords {
-				a.starve(whole)
-			}
-			a.argv(l.words, whole)
-			if program := c.program(l.words[0]); program != "" {
-				a.argv(append([]string{program}, l.words...), whole)
-			}
-			return
+		if anyOf(c.words, remoteTools) {
+			a.elsewhere(func() { a.commandOf(c, l, text) })
+		} else {
+			a.commandOf(c, l, text)
 		}
-		a.command(text, nil)
-		a.eitherWay(l.Arg, text, whole)
-		a.wordsOf(c, text)
 	case roleCode:
 		a.code(languageOf(c.tool+" "+l.Arg, text), text, whole, false)
 	case rolePath:
@@ -468,6 +461,10 @@ func (a *assessor) leaf(c *call, l *leaf) {
 			a.path(line, c.kind.writes, whole)
 		}
 	case roleURL:
+		if file, ok := c.localFile(text); ok {
+			a.path(file, c.kind.writes, whole)
+			return
+		}
 		a.url(text, whole)
 	case roleSQL:
 		a.sql(text, whole)
@@ -481,8 +478,56 @@ func (a *assessor) leaf(c *call, l *leaf) {
 		a.prose(text, whole)
 	case roleSought: // what it says is done to nothing
 	default:
+		if file, ok := c.localFile(text); ok && form == roleURL {
+			a.path(file, c.kind.writes, whole)
+			return
+		}
+		if argumentLists[c.nameOf(l)] {
+			a.wordsOf(c, text)
+		}
 		a.unknown(text, form, whole)
 	}
+}
+
+// commandOf judges a leaf that is a command.
+func (a *assessor) commandOf(c *call, l *leaf, text string) {
+	whole := span{0, len(text)}
+	if l.words != nil {
+		if len(l.words) == maxWords {
+			a.starve(whole)
+		}
+		a.argv(l.words, whole)
+		if program := c.program(l.words[0]); program != "" {
+			a.argv(append([]string{program}, l.words...), whole)
+		}
+		return
+	}
+	a.command(text, nil)
+	a.eitherWay(l.Arg, text, whole)
+	a.wordsOf(c, text)
+}
+
+// fetchingTools are words in the names of tools that are meant for what lies on the net: a file of
+// the machine that they run on is none of it.
+var fetchingTools = set("fetch http https request requests scrape crawl download curl wget proxy webhook web url urls webpage website")
+
+// localFile is the path that an address of a file says: editors and servers of languages name
+// files so. A tool that fetches from the net is given none.
+func (c *call) localFile(text string) (file string, ok bool) {
+	const scheme = "file:"
+	if len(text) < len(scheme) || !strings.EqualFold(text[:len(scheme)], scheme) || strings.ContainsAny(text, "?\n") || anyOf(c.words, fetchingTools) {
+		return "", false
+	}
+	file = text[len(scheme):]
+	if rest, found := strings.CutPrefix(file, "//"); found {
+		if file = strings.TrimPrefix(rest, "localhost"); !strings.HasPrefix(file, "/") {
+			return "", false // on another machine
+		}
+	}
+	if plain, err := url.PathUnescape(file); err == nil && strings.HasPrefix(file, "/") && strings.IndexByte(plain, ':') == 2 {
+		file = strings.TrimPrefix(file, "/") // a drive of Windows
+	}
+	return file, true
 }
 
 // eitherWay reads what runs as code, too: a tool that runs what it is given need not be a

@@ -388,7 +388,7 @@ func takesByName(name []string) (what string) {
 		switch {
 		case stores[word]:
 			return "destroy.store"
-		case holders[word], servicesHold[word]:
+		case holders[word], servicesHold[word], watches[word]:
 			return "destroy.cloud"
 		}
 		return ""
@@ -403,14 +403,32 @@ func takesByName(name []string) (what string) {
 		for _, behind := range name[i+1:] {
 			if is := thing(behind); is != "" {
 				what = is
-			} else if !listed("all by id ids force the a an old multiple many name", behind) {
-				return ""
+			} else if listed("by for from in with", behind) {
+				break
+			} else if !listed("all id ids force the a an old multiple many name", behind) {
+				return watchingBy(name[i+1:])
 			}
 		}
 		return what
 	}
 	return ""
 }
+
+// watchingBy is what is taken away by the last of some words, the thing that all before it tell more
+// of, where that is something by which people watch over a service, or keep rules: an escalation
+// policy, an alert rule.
+func watchingBy(behind []string) (what string) {
+	if i := slices.IndexFunc(behind, func(w string) bool { return listed("by for from in with", w) }); i > 0 {
+		behind = behind[:i]
+	}
+	if watches[behind[len(behind)-1]] {
+		return "destroy.cloud"
+	}
+	return ""
+}
+
+// watches are what people watch over a service by, and keep rules with.
+var watches = set("policy policies dashboard dashboards monitor monitors alert alerts alarm alarms ruleset rulesets rule rules detector detectors slo slos runbook runbooks")
 
 // servicesHold is what people have in services, besides what holders are.
 var servicesHold = set("application applications client clients tenants deployment deployments statefulset lambda release releases distribution connection connections function functions pipeline pipelines job jobs chart customer customers contact contacts")

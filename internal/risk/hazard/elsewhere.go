@@ -13,11 +13,21 @@ import (
 // onOther judges what runs on another machine: the same as here, but that a login begins in the
 // home folder, and that whoever opens a shell there looks around.
 func (c *invocation) onOther(read func()) {
-	cwd, other, fed := c.cwd, c.other, c.fed
-	c.cwd, c.other = "~", true
-	c.kept(0.9, 0, read)
-	c.cwd, c.other, c.fed = cwd, other, fed
+	fed := c.fed
+	c.elsewhere(read)
+	c.fed = fed
 }
+
+// elsewhere calls read for what runs on another machine.
+func (a *assessor) elsewhere(read func()) {
+	cwd, other := a.cwd, a.other
+	a.cwd, a.other = "~", true
+	a.kept(0.9, 0, read)
+	a.cwd, a.other = cwd, other
+}
+
+// remoteTools are words in the names of tools whose commands run on another machine.
+var remoteTools = set("pod pods k8s kube kubectl kubernetes ssh ssm remote ecs ec2 droplet instance vm")
 
 // runsElsewhere judges the commands that the command has run elsewhere.
 func (c *invocation) runsElsewhere() {

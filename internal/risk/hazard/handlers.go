@@ -2476,6 +2476,9 @@ func (c *invocation) packages() flow {
 }
 
 // database gives SQL on the command line to where SQL is judged.
+// changesRows is a query that changes what a database holds.
+var changesRows = lazyregexp.New(`(?i)\b(?:insert|replace)\s+into\b|\bupdate\s+\S+\s+set\b|\bdelete\s+from\b|\b(?:drop|alter|create)\s+table\b`)
+
 func (c *invocation) database() flow {
 	options, rest := c.split()
 	for _, o := range []string{"-e", "--execute", "-c", "--command", "-Q", "-q"} {
@@ -2512,8 +2515,11 @@ func (c *invocation) database() flow {
 		}
 	}
 	if c.name == "sqlite3" {
-		for _, a := range rest {
+		for i, a := range rest {
 			c.readFile(a)
+			if pl := placeOf(normalPath(a.text).text); i == 0 && pl.writes != "" && changesRows.MatchString(c.joined(rest[1:]).text+"\n"+c.in.text) {
+				c.report(pl.writes, pl.write, c.at)
+			}
 			if strings.HasPrefix(strings.TrimSpace(a.text), ".shell") || strings.HasPrefix(strings.TrimSpace(a.text), ".system") {
 				c.report("shell.escape", 0, c.at)
 			}

@@ -32,10 +32,11 @@ type places struct {
 	first, name map[string][]int // by the pattern's first part, by its whole name
 	other       []int
 	above       map[string]bool // folders of a home in which, deeper, keys and passwords lie
+	heads       map[string]bool // the first names of all that lies in a home
 }
 
 func newPlaces() places {
-	return places{first: map[string][]int{}, name: map[string][]int{}, above: map[string]bool{}}
+	return places{first: map[string][]int{}, name: map[string][]int{}, above: map[string]bool{}, heads: map[string]bool{}}
 }
 
 // add adds what the patterns, separated by spaces, are.
@@ -46,6 +47,9 @@ func (p *places) add(patterns string, is place) {
 		low, n := strings.ToLower(pattern), len(p.rules)
 		switch {
 		case strings.Contains(low, "/"):
+			if tail, ok := strings.CutPrefix(low, "~/"); ok {
+				p.heads[before(tail, '/')] = true
+			}
 			if strings.HasPrefix(low, "~/") && strings.HasPrefix(is.reads, "secret.") && is.read >= 0.6 {
 				for dir := low; strings.Count(dir, "/") > 1; {
 					dir = dir[:strings.LastIndexByte(dir, '/')]
@@ -219,7 +223,10 @@ func normalPath(s string) pathForm {
 		case "", ".":
 		case "..":
 			f.turns++
-			if len(out) > 0 {
+			if len(out) == 1 && out[0] == "~" {
+				out[0] = "home" // where the homes lie
+				absolute = true
+			} else if len(out) > 0 {
 				out = out[:len(out)-1]
 			} else {
 				f.climbs++
@@ -232,7 +239,7 @@ func normalPath(s string) pathForm {
 	if (absolute || f.climbs > 0) && !strings.HasPrefix(f.text, "~") {
 		f.text = "/" + f.text
 	}
-	f.text = homed(f.text)
+	f.text = builtin().places.inHome(homed(f.text))
 	return f
 }
 

@@ -45,3 +45,20 @@ func TestPackedPaths(t *testing.T) {
 		}
 	}
 }
+
+// TestHomesAnywhere: whose home it is does not matter, nor where it lies; a folder that only looks like one
+// is none.
+func TestHomesAnywhere(t *testing.T) {
+	for path, want := range map[string]string{
+		"/home/kim/.bashrc": "~/.bashrc", "/Users/kim/Library/LaunchAgents/x.plist": "~/Library/LaunchAgents/x.plist", "C:\\Users\\kim\\.ssh\\config": "~/.ssh/config", "/c/Users/kim/.zshrc": "~/.zshrc",
+		"/mnt/c/Users/kim/.aws/config": "~/.aws/config", "/var/lib/gitea/.ssh/authorized_keys": "~/.ssh/authorized_keys", "/srv/app/.bashrc": "~/.bashrc", "/host/root/.profile": "~/.profile",
+		"/proc/1/root/home/kim/.ssh/x": "~/.ssh/x", "/app/.ssh/authorized_keys": "~/.ssh/authorized_keys", "/data/a/b/.config/systemd/user/x.service": "~/.config/systemd/user/x.service",
+		"/Users/Shared/../kim/.zshrc": "~/.zshrc", "~/../kim/.zshrc": "~/.zshrc", "/volumes/old/home/kim/.netrc": "~/.netrc",
+		"/work/app/test/home/kim/.bashrc": "/work/app/test/home/kim/.bashrc", "/workspaces/dotfiles/.zshrc": "/workspaces/dotfiles/.zshrc", "/tmp/h/.bashrc": "/tmp/h/.bashrc", "/home/kim/dotfiles/.bashrc": "~/dotfiles/.bashrc",
+		"/work/app/.npmrc": "/work/app/.npmrc", "/work/app/.config/x": "/work/app/.config/x", "fixtures/.aws/credentials": "fixtures/.aws/credentials",
+	} {
+		if got := normalPath(path).text; got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}

@@ -117,8 +117,10 @@ func (a *assessor) windows(text string, at span) {
 	}
 }
 
-// Cmdlets that list what lies in a folder, that take away what they are given, and that send.
+// Cmdlets that list what lies in a folder, that take away what they are given, that write, and
+// that send.
 var (
+	writesItems  = set("set-content sc add-content ac out-file tee-object new-item ni copy-item cpi copy cp xcopy robocopy move-item mi move mv rename-item set-itemproperty")
 	listsItems   = set("get-childitem gci ls dir get-item gi")
 	takesItems   = set("remove-item ri rm del erase rd rmdir clear-content clc")
 	asksAddress  = set("invoke-webrequest iwr invoke-restmethod irm curl wget")
@@ -333,9 +335,13 @@ func (a *assessor) windowsCommand(words []string, at span) {
 			if isURL(w) {
 				a.host(w, at)
 			}
-			if strings.Contains(w, `\`) && len(w) < 512 {
-				if pl := placeOf(normalPath(w).text); pl.read >= 0.8 && pl.reads != "" {
+			if strings.ContainsAny(w, `\/`) && len(w) < 512 {
+				pl := placeOf(normalPath(windowsHome(w)).text)
+				if pl.read >= 0.8 && pl.reads != "" {
 					a.report(pl.reads, pl.read, at)
+				}
+				if pl.write >= 0.5 && pl.writes != "" && writesItems[name] {
+					a.report(pl.writes, pl.write, at)
 				}
 			}
 			if strings.HasPrefix(w, `\\`) && strings.Contains(w, ".") && (strings.HasSuffix(w, ".exe") || strings.HasSuffix(w, ".dll")) {

@@ -1,0 +1,57 @@
+package hazard
+
+import (
+	"slices"
+	"strings"
+)
+
+// Whose home it is does not matter: what lies in one is told by the tail of its path, .ssh and what
+// is in it, .bashrc. Homes lie in many places: of services under /var/lib and /srv, on other disks,
+// of another system that is mounted here, on Windows behind a drive.
+
+var (
+	// homesLie are names of folders in which each folder is somebody's home.
+	homesLie = set("home homes users profiles")
+	// serviceHomes are folders in which programs of a system have theirs.
+	serviceHomes = set("/var /var/lib /srv /opt /usr/local /data /mnt /media /volumes")
+	// onlyOfPeople are what nobody has in a folder of a project, so that it says by itself that
+	// the folder which it lies in is a home.
+	onlyOfPeople = []string{".ssh", ".gnupg", ".aws", ".kube", ".netrc", ".git-credentials", ".password-store", ".vault-token", ".config/systemd", ".config/autostart", ".config/gcloud", ".local/share/keyrings"}
+	// madeUp are words in the names of folders that only look like what lies in a home.
+	madeUp = set("test tests testing testdata fixture fixtures spec specs mock mocks example examples sample samples dotfiles dotfile skel template templates snapshot snapshots")
+)
+
+// inHome is a path in somebody's home as it is seen from there, ~/.bashrc; what it was, if it is
+// none that is told by its tail. The path has slashes, and no dots.
+func (p *places) inHome(path string) string {
+	rest := path
+	if len(rest) > 2 && rest[1] == ':' && rest[2] == '/' && isLetter(rest[0]) { // a drive
+		rest = rest[2:]
+	}
+	if !strings.HasPrefix(rest, "/") || temporary(rest+"/") {
+		return path
+	}
+	parts := strings.Split(strings.Trim(rest, "/"), "/")
+	for i, name := range parts {
+		if i > 32 || hasWord(name, madeUp) {
+			return path
+		}
+		if i == 0 || !p.heads[strings.ToLower(name)] {
+			continue
+		}
+		home, tail := parts[:i], strings.Join(parts[i:], "/")
+		if isHome(home) || slices.ContainsFunc(onlyOfPeople, func(own string) bool { return tail == own || strings.HasPrefix(tail, own+"/") }) {
+			return "~/" + tail
+		}
+	}
+	return path
+}
+
+// isHome reports whether a folder is somebody's home by where it lies.
+func isHome(parts []string) bool {
+	last := len(parts) - 1
+	if parts[last] == "root" {
+		return true
+	}
+	return last > 0 && (homesLie[strings.ToLower(parts[last-1])] || serviceHomes["/"+strings.ToLower(strings.Join(parts[:last], "/"))])
+}
