@@ -91,18 +91,19 @@ type assessor struct {
 	implying  bool    // what is read is run by a program that was not told which file
 	supply    *supply // what the program is given that is read next
 	watch     *Watch
-	dirs      []string          // that the scripts went to, if they are watched
-	cwd       string            // where cd led, if that is known
-	other     bool              // what is read runs on another machine
-	lost      bool              // cd went where only an unset variable says
-	guarded   bool              // an unset variable ends the script
-	foreign   []string          // folders that strangers filled
+	dirs      []string // that the scripts went to, if they are watched
+	cwd       string   // where cd led, if that is known
+	other     bool     // what is read runs on another machine
+	lost      bool     // cd went where only an unset variable says
+	guarded   bool     // an unset variable ends the script
+	foreign   []foreignFolder
 	runFiles  []string          // by their names, if the call did not write them
 	named     []string          // what the words of the commands name
 	obeyed    []string          // files by which programs are told what to run
 	dynamic   bool              // code is run that is read, or put together, when it runs
 	readFrom  []string          // files that were read, and could be what an interpreter is fed
 	copies    [][2]string       // files that were copied, and where
+	linked    [][2]string       // names that the call made for others, and where they lead
 	made      [][2]string       // files of which others were made, and these
 	keptIn    []string          // files into which a secret was put, by their names
 	sends     bool              // something is sent to another host

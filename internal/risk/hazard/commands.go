@@ -107,7 +107,9 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 		s.report("shell.obfuscated", 0.82, s.at)
 		name = g
 	}
+	args = s.followed(args)
 	c := &invocation{shell: s, name: baseName(name), path: name, args: args[1:], in: in, wrap: wrap}
+	c.replaces()
 	for _, a := range args {
 		if a.taint&fromNet != 0 && a.taint&fromDecoder != 0 {
 			in.taint |= fromDecoder
@@ -149,6 +151,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.addressed()
 	c.reaches()
 	out := c.does()
+	c.links()
 	if in.taint&fromKeeper != 0 && !showing[c.name] {
 		out.taint &^= fromKeeper // what takes it does not show it
 	}
@@ -374,6 +377,8 @@ func (s *shell) runs(f flow, language string) flow {
 	switch {
 	case f.taint&fromSocket != 0:
 		s.report("shell.reverse_shell", 0, s.at)
+	case f.taint&fromShelf != 0 && f.taint&fromDecoder == 0:
+		s.report("code.foreign", 0, s.at)
 	case f.taint&fromNet != 0:
 		s.report("shell.download_run", 0, s.at)
 	case f.taint&fromDecoder != 0:
@@ -1086,7 +1091,7 @@ func (c *invocation) shellFor() {
 
 // readFile judges that a file is read, and returns its content.
 func (s *shell) readFile(w flow) flow {
-	p := strings.TrimPrefix(w.text, "@")
+	p := s.through(strings.TrimPrefix(w.text, "@"), true)
 	s.mentions(p)
 	s.watchedFile(p, false, flow{})
 	if p == "" || strings.HasPrefix(p, "-") {
@@ -1137,7 +1142,7 @@ func (s *shell) readFile(w flow) flow {
 
 // writeFile judges that a file is written, and remembers it.
 func (s *shell) writeFile(w flow, content flow, appends bool) {
-	p := w.text
+	p := s.through(w.text, true)
 	if p == "" {
 		return
 	}

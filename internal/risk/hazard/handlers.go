@@ -69,6 +69,7 @@ func init() {
 		"sshpass":                        (*invocation).sshpass,
 		"hash":                           (*invocation).remembers,
 		"ssh-keygen ssh-copy-id ssh-add": (*invocation).quiet,
+		"gh glab tea":                    (*invocation).forge,
 	} {
 		for n := range set(names) {
 			handlers[n] = f
@@ -580,28 +581,53 @@ func (c *invocation) savesTo(options map[string]flow, urls []string) {
 	if c.name == "wget" {
 		names = []string{"-O", "--output-document"}
 	}
+	dir := options["-P"].text + options["--output-dir"].text + options["--directory-prefix"].text + options["--dir"].text
+	if c.name == "aria2c" {
+		dir += options["-d"].text
+		names = append(names, "--out")
+	}
+	of := c.saved(urls)
 	for _, o := range names {
 		if v, ok := options[o]; ok && v.text != "" && v.text != "-" && v.text != "/dev/null" {
-			c.writeFile(v, flow{taint: brought(urls)}, false)
+			if dir != "" {
+				v.text = strings.TrimSuffix(dir, "/") + "/" + v.text
+			}
+			c.writeFile(v, flow{taint: of}, false)
 			return
 		}
 	}
-	if c.name == "wget" || has(options, "-O", "--remote-name") {
+	if c.name == "wget" || c.name == "aria2c" || has(options, "-O", "--remote-name") {
 		for _, u := range urls {
 			u, _, _ = strings.Cut(u, "?")
 			if i := strings.LastIndexByte(u, '/'); i > 8 && i+1 < len(u) {
 				name := u[i+1:]
-				c.files.put(name, flow{taint: brought(urls)})
-				dir := options["-P"].text + options["--output-dir"].text
-				if dir == "" {
-					dir = options["--directory-prefix"].text
-				}
+				c.files.put(name, flow{taint: of})
 				if dir != "" {
-					c.files.put(strings.TrimSuffix(dir, "/")+"/"+name, flow{taint: brought(urls)})
+					c.files.put(strings.TrimSuffix(dir, "/")+"/"+name, flow{taint: of})
 				}
 			}
 		}
 	}
+}
+
+// saved is what is known of a file that is downloaded and kept. What this machine serves is one's
+// own, unless a tunnel leads elsewhere. What comes whole from where people keep what they give to
+// others can be looked at before it is run, as what is installed by a package's name.
+func (c *invocation) saved(urls []string) taint {
+	own, shelf := len(urls) > 0 && !c.tunnelled, len(urls) > 0
+	for _, u := range urls {
+		h := hostOf(u)
+		own = own && isLoopback(h.name)
+		shelf = shelf && h.scheme == "https" && h.kind() == "public" && !stranger(u)
+	}
+	t := brought(urls)
+	switch {
+	case own:
+		return fromFile
+	case shelf && t&fromNobody == 0:
+		return t | fromShelf
+	}
+	return t
 }
 
 // brought says of a file where it came from: from the net, and from an address of which nobody
@@ -1063,6 +1089,7 @@ func (c *invocation) copy() flow {
 	if content.taint&fromNet != 0 && name != "" {
 		c.files.put(strings.TrimSuffix(to.text, "/")+"/"+name, content)
 	}
+	to.text = c.through(to.text, c.name != "ln" && c.name != "mv")
 	if name != "" && placeOf(normalPath(to.text).text).name == "" {
 		inside := strings.TrimSuffix(to.text, "/") + "/" + name
 		if q := c.from(inside); q != "" {
@@ -2070,35 +2097,65 @@ func (c *invocation) packs(args []flow) flow {
 	return all
 }
 
-// clones remembers a folder that comes from where nobody takes code: what runs in it later is
-// what a stranger wrote.
+// foreignFolder is a folder that others filled. What lies at home where people keep code is run
+// every day, but not with the rights of an administrator; what a stranger gives is not run unasked.
+type foreignFolder struct {
+	name  string // "." is the one where the script is
+	known bool   // it came from where people keep code
+}
+
+// brings remembers a folder that others filled.
+func (s *shell) brings(name string, known bool) {
+	if len(s.foreign) < 16 {
+		s.foreign = append(s.foreign, foreignFolder{name, known})
+	}
+}
+
+// clones remembers a folder into which a repository comes.
 func (c *invocation) clones(args []flow) {
 	var words []string
-	for _, a := range args {
-		if !strings.HasPrefix(a.text, "-") {
+	for i, a := range args {
+		if !strings.HasPrefix(a.text, "-") && (i == 0 || !listed("-b --branch --depth -o --origin -c --config -j --jobs --reference --template -u --upload-pack --filter", args[i-1].text)) {
 			words = append(words, a.text)
 		}
 	}
-	if len(words) == 0 || !stranger(words[0]) || len(c.foreign) > 16 {
+	if len(words) == 0 {
 		return
 	}
 	dir := strings.TrimSuffix(words[0], ".git")
-	dir = dir[strings.LastIndexByte(dir, '/')+1:]
+	dir = dir[strings.LastIndexAny(dir, "/:")+1:]
 	if len(words) > 1 {
 		dir = words[1]
 	}
-	c.foreign = append(c.foreign, strings.TrimSuffix(dir, "/"))
+	from := words[0]
+	if strings.HasPrefix(from, "/") || strings.HasPrefix(from, ".") || strings.HasPrefix(from, "file:") {
+		return // another clone of one's own
+	}
+	c.brings(strings.TrimSuffix(dir, "/"), !stranger(from))
 }
 
-// isForeign says whether a file lies in such a folder.
-func (a *assessor) isForeign(p string) bool {
+// forge is a client of a place where repositories lie.
+func (c *invocation) forge() flow {
+	if c.verb() == "repo" && c.names("clone") {
+		c.clones(c.args[1+slices.IndexFunc(c.args, func(a flow) bool { return a.text == "clone" }):])
+	}
+	return c.ordinary()
+}
+
+// isForeign says whether a file lies in such a folder, and so is not run without a question.
+func (s *shell) isForeign(p string) bool {
 	p = strings.TrimPrefix(p, "./")
-	for _, dir := range a.foreign {
-		if dir == "." && !strings.HasPrefix(p, "/") && !strings.HasPrefix(p, "~") || p == dir || strings.HasPrefix(p, dir+"/") {
+	for _, dir := range s.foreign {
+		if (!dir.known || s.elevated) && dir.holds(p) {
 			return true
 		}
 	}
 	return false
+}
+
+// holds says whether a file lies in the folder.
+func (f foreignFolder) holds(p string) bool {
+	return f.name == "." && !strings.HasPrefix(p, "/") && !strings.HasPrefix(p, "~") || p == f.name || strings.HasPrefix(p, f.name+"/")
 }
 
 func (c *invocation) container() flow {
@@ -2296,9 +2353,7 @@ func (c *invocation) manifest(text string) {
 
 func (c *invocation) archive() flow {
 	out := flow{taint: c.in.taint &^ fromShell}
-	if c.in.taint&fromStranger != 0 && len(c.foreign) < 16 {
-		c.foreign = append(c.foreign, ".") // what is unpacked here
-	}
+	c.unpacks()
 	for _, a := range c.args {
 		if a.text == "--remove-files" || c.name == "zip" && strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--") && strings.Contains(a.text, "m") {
 			_, rest := c.split()
@@ -2335,6 +2390,25 @@ func (c *invocation) archive() flow {
 		c.packsInto(out)
 	}
 	return out
+}
+
+// unpacks remembers the folder into which an archive is unpacked that was downloaded.
+func (c *invocation) unpacks() {
+	of, dir := c.in.taint, "."
+	for i, a := range c.args {
+		if f, ok := c.files.get(a.text); ok {
+			of |= f.taint
+		}
+		if i > 0 && listed("-C --directory -d", c.args[i-1].text) {
+			dir = strings.TrimSuffix(a.text, "/")
+		}
+	}
+	switch {
+	case of&fromStranger != 0 && dir == ".":
+		c.brings(dir, false)
+	case of&fromNet != 0 && !c.packsUp():
+		c.brings(dir, of&(fromStranger|fromNobody) == 0)
+	}
 }
 
 // packsUp reports whether an archive is made, and not looked into.

@@ -37,6 +37,7 @@ const (
 	fromKeeper                     // a program gave it out that keeps secrets
 	fromStranger                   // came from an address that is no usual place for code
 	fromNobody                     // came from an address of which nobody can say whose it is
+	fromShelf                      // was saved as a file, from where people keep what they give to others
 	fromStore                      // is all of a database, or of what somebody works on
 )
 

@@ -63,9 +63,13 @@ func (s *shell) goes(args []flow) {
 			to = a.text
 		}
 	}
+	to = s.through(to, true)
 	s.lost = false
-	if s.isForeign(to) && len(s.foreign) < 16 {
-		s.foreign = append(s.foreign, ".")
+	for _, dir := range s.foreign {
+		if dir.holds(strings.TrimPrefix(to, "./")) {
+			s.brings(".", dir.known)
+			break
+		}
 	}
 	switch {
 	case strings.HasPrefix(to, "/"), strings.HasPrefix(to, "~"):
