@@ -103,6 +103,7 @@ type assessor struct {
 	dynamic   bool              // code is run that is read, or put together, when it runs
 	readFrom  []string          // files that were read, and could be what an interpreter is fed
 	copies    [][2]string       // files that were copied, and where
+	staged    int               // what was added to a repository: stagedSecret
 	linked    [][2]string       // names that the call made for others, and where they lead
 	made      [][2]string       // files of which others were made, and these
 	keptIn    []string          // files into which a secret was put, by their names

@@ -450,7 +450,9 @@ func (c *invocation) download() flow {
 			continue
 		}
 		urls = append(urls, a.text)
-		names.taint |= a.taint
+		if !strings.HasPrefix(a.text, "$") { // else the address itself is what is kept secret
+			names.taint |= a.taint
+		}
 		c.host(a.text, c.at)
 	}
 	for _, o := range []string{"--url", "-x", "--proxy"} {

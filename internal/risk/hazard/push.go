@@ -128,15 +128,20 @@ func (p *push) refs() []flow {
 // stand beside it say where a branch goes that is named without its place there.
 func (p *push) overwrites(settled bool) bool {
 	refs := p.refs()
+	forced := slices.ContainsFunc(p.words, func(w flow) bool { return strings.HasPrefix(w.text, "+") })
 	switch {
 	case p.shows:
 		return false
-	case p.force, p.mirror, p.deletes, p.prunes, slices.ContainsFunc(p.words, func(w flow) bool { return forcedRef(w.text) }):
+	case p.mirror, p.deletes, p.prunes, slices.ContainsFunc(p.words, func(w flow) bool { return forcedRef(w.text) && w.text[0] == ':' }):
 		return true
-	case !p.lease:
+	case !p.lease && !p.force && !forced:
 		return false
 	}
-	return p.wide || settled || len(refs) == 0 || slices.ContainsFunc(refs, func(w flow) bool { return !w.known || !ownBranch(w.text) })
+	return p.wide || settled || len(refs) == 0 || slices.ContainsFunc(refs, func(w flow) bool {
+		bare := p.force || strings.HasPrefix(w.text, "+")
+		ref := strings.TrimPrefix(w.text, "+")
+		return !w.known || !ownBranch(ref) || bare && !topicBranch(ref)
+	})
 }
 
 // forcedRef reports whether what is pushed overwrites, or deletes, what is there.
@@ -151,6 +156,17 @@ func ownBranch(ref string) bool {
 	}
 	name, ok := branchOf(ref)
 	return ok && name != "head" && name != "tag" && !strings.ContainsAny(name, "*?[@$^~{:\\ ") && !sharedBranch(name)
+}
+
+// topicBranch reports whether a branch that is pushed has a folder in its name, as those have that
+// are made for one piece of work.
+func topicBranch(ref string) bool {
+	_, to, found := strings.Cut(ref, ":")
+	if !found {
+		to = ref
+	}
+	name, _ := branchOf(to)
+	return strings.Contains(name, "/")
 }
 
 // branchOf is the name of the branch that a reference is, in lower case.
@@ -231,6 +247,8 @@ func (c *invocation) gitVerb() {
 		}
 	}
 	switch {
+	case verb == "add" || verb == "stage":
+		c.stages(args)
 	case verb == "push" || verb == "send-pack" || verb == "http-push":
 		c.pushes(verb, args, settings)
 	case verb == "subtree" && slices.ContainsFunc(args, func(a flow) bool { return a.text == "push" }):
@@ -265,6 +283,37 @@ func (c *invocation) pushes(verb string, args []flow, settings [][2]string) {
 	}
 	if p.overwrites(settled) {
 		c.report("publish.history", 0, c.at)
+	}
+	if c.staged&stagedSecret != 0 && !p.shows && (c.staged&stagedIgnored != 0 || !listed("origin upstream", p.repositories()[0])) {
+		c.report("secret.shown", 0.6, c.at)
+	}
+}
+
+// What of files that hold passwords or keys the script has added to a repository.
+const (
+	stagedSecret  = 1 << iota // such a file
+	stagedIgnored             // although the repository says that it keeps none
+)
+
+// stages remembers that files of passwords or keys are added. Where they are pushed then, others have
+// them: the repository's own place may be meant for that, another one is not, and what is ignored
+// was to stay.
+func (c *invocation) stages(args []flow) {
+	forced, secret := false, false
+	for _, a := range args {
+		switch t := a.text; {
+		case t == "--force" || strings.HasPrefix(t, "-") && !strings.HasPrefix(t, "--") && strings.Contains(t, "f"):
+			forced = true
+		case !strings.HasPrefix(t, "-"):
+			pl := placeOf(normalPath(t).text)
+			secret = secret || pl.read >= 0.35 && (strings.HasPrefix(pl.reads, "secret.") || pl.reads == "path.sensitive" && !strings.HasPrefix(pl.name, "/"))
+		}
+	}
+	if secret {
+		c.staged |= stagedSecret
+		if forced {
+			c.staged |= stagedIgnored
+		}
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPushes: a push that overwrites is asked about in whatever form, unless it has a lease and
-// names one branch of somebody's own.
+// TestPushes: a push that overwrites is asked about in whatever form, unless it
+// names one branch of somebody's own: with a lease, or by a name that says for what it is.
 func TestPushes(t *testing.T) {
 	for _, c := range []string{
 		"git push --force-with-lease", "git push --force-with-lease origin", "git push --force-with-lease origin HEAD", "git push --force-with-lease origin @", "git push -u --force-with-lease origin HEAD",
@@ -18,7 +18,7 @@ func TestPushes(t *testing.T) {
 		"git push --force-with-lease origin release-2.1", "git push --force-with-lease origin 7-1-stable", "git push --force-with-lease origin v2.x", "git push --force-with-lease origin 3.12", "git push --force-with-lease origin REL_15_STABLE", "git push --force-with-lease origin mainline",
 		"git push --force-with-lease origin tag v1.0", "git push --force-with-lease origin refs/tags/v1.0", "git push --force-with-lease --tags origin", "git push --force-with-lease --follow-tags --al origin fix", "git push --force-with-l", "git push --force-w origin HEAD",
 		"git -c remote.origin.push=refs/heads/fix:refs/heads/main push --force-with-lease origin fix", "git -c push.default=matching push --force-with-lease origin fix", "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.push GIT_CONFIG_VALUE_0=fix:main git push --force-with-lease origin fix",
-		"git push -f", "git push -uf origin fix", "git push -qfu origin fix", "git push -vuf", "git push --force origin fix/login", "git push origin --force fix/login", "git push origin fix/login --forc", "git push --no-verify -f origin fix", "git -C ../app push -f", "git --git-dir=/srv/app/.git push -f", "git --no-pager push -f",
+		"git push -f", "git push -uf origin fix", "git push -qfu origin fix", "git push -vuf", "git push --no-verify -f origin fix", "git -C ../app push -f", "git --git-dir=/srv/app/.git push -f", "git --no-pager push -f",
 		"git push -o -n --force origin fix", "git push -o --dry-run -f", "git push --push-option --help -f", "git push --force --dry-run --no-dry-run", "git push -f --force-with-lease origin fix",
 		"git push --mirror", "git push --mirro origin", "git push --mi", "git push --delete origin fix", "git push --del origin fix", "git push -d origin fix", "git push -qd origin fix", "git push --prune origin", "git push --pru origin 'refs/heads/*'",
 		"git push origin +fix", "git push origin +HEAD", "git push origin fix +main", "git push origin +refs/heads/*:refs/heads/*", "git push origin :fix", "git push -- origin +fix", "git push --repo=origin +fix",
@@ -28,8 +28,8 @@ func TestPushes(t *testing.T) {
 		"git submodule foreach 'git push -f'", "git submodule foreach --recursive git push --force-with-lease", "git for-each-repo --config=maintenance.repo push -f", "git subtree push --prefix=docs origin +gh-pages", "git send-pack --force h.example:x main", "git-push -f", "/usr/lib/git-core/git-push --force origin", "git send-pack --force-with-lease h.example:x fix",
 		"hub push -f", "yadm push --force", "hg push -f", "sl push --force", "jj git push --all", "got send -f", "gh repo sync --force o/r",
 		"sudo git push -f", "env X=1 git push -f", "sh -c 'git push -f'", "xargs git push -f < refs", "cd app && git push --force-with-lease", "git rebase --exec 'git push -f' main", "git rebase -x 'git push --force-with-lease' main", "git rebase --exec='git push -f' main", "git bisect run git push -f",
-		"git push --force-with-lease origin main", "git push --force-with-lease origin HEAD:main", "git push --force-with-lease=main origin", "git push --force-with-lease=fix:0000 origin fix", "git push --force --force-with-lease origin fix/login",
-		"git push --force-with-lease --all", "git push --force-with-lease origin +fix/login", "git push -f --dry-run=false origin x", "git push --force-with-lease origin HEAD:refs/heads/main",
+		"git push --force-with-lease origin main", "git push --force-with-lease origin HEAD:main", "git push --force-with-lease=main origin", "git push --force-with-lease=fix:0000 origin fix",
+		"git push --force-with-lease --all", "git push -f --dry-run=false origin x", "git push --force-with-lease origin HEAD:refs/heads/main",
 		"git push --force-with-lease origin HEAD:refs/heads/develop", "git push --force-with-lease origin HEAD:gh-pages", "git push --force-with-lease origin x:staging", "git push --force-with-lease origin HEAD:refs/heads/release/1", "git push --force-w origin main", "git push --forc origin main",
 		"git push --force-with-lease origin fix:", "git push --force-with-lease origin refs/heads/fix:",
 	} {
@@ -45,6 +45,7 @@ func TestPushes(t *testing.T) {
 		"git stash push -m wip -- ':!lock'", "git stash push --all -u", "git config remote.origin.push HEAD:refs/for/master", "git config --get remote.origin.push", "git config remote.origin.mirror", "git config alias.st 'status -sb'", "git config --global alias.pf 'push origin'", "git config push.default current", "git config push.autoSetupRemote true",
 		"git commit -m 'push -f'", "git log --grep='push --force'", "git submodule foreach git pull", "git submodule update --init", "git remote add backup ssh://h.example/x", "git -c push.default=current push", "git -c user.name=x push origin fix", "git fetch -f", "git branch -d fix", "git tag -f v1",
 		"git push --force-with-lease origin feature/release-notes", "git rebase --exec 'make test' main", "git rebase -x 'go vet ./...' origin/main",
+		"git push --force origin fix/login", "git push origin --force fix/login", "git push origin fix/login --forc", "git push --force --force-with-lease origin fix/login", "git push --force-with-lease origin +fix/login", "git push -f origin HEAD:refs/heads/ada/wip",
 		"jj git push", "hg push", "gh repo sync", "git lfs push origin main",
 	} {
 		if a := assessed(c); a.has("publish.history", 0) {
@@ -58,7 +59,7 @@ func TestPushOrder(t *testing.T) {
 	names := []string{"main", "HEAD", "fix:main", "release/1", "+fix", ":fix", "fix/login", "HEAD:fix/login"}
 	for _, option := range []string{"--force-with-lease", "--force-with-l", "-f", "--force"} {
 		for _, ref := range names {
-			own := strings.HasSuffix(ref, "fix/login") && strings.HasPrefix(option, "--force-w")
+			own := strings.HasSuffix(ref, "fix/login")
 			for _, beside := range []string{"", "-q", "-u", "--no-verify", "-o x", "--push-option=x"} {
 				for _, c := range []string{
 					fmt.Sprintf("git push %s %s origin %s", option, beside, ref), fmt.Sprintf("git push %s origin %s %s", beside, ref, option), fmt.Sprintf("git push origin %s %s %s", option, ref, beside),

@@ -20,6 +20,7 @@ type settingsFile struct {
 	names   []string   // patterns of the settings' names, in lower case without signs
 	script  bool       // the whole file is one of a shell
 	markers bool       // what is run stands in a line behind !
+	builds  bool       // a service runs it, with secrets that it keeps
 }
 
 // startedBy is the row of the table for a file; nil if none says that it is run.
@@ -63,6 +64,10 @@ func (a *assessor) settings(file, text string, at span) {
 	var commands []string
 	if !s.script {
 		commands = s.commands(file, text)
+	}
+	if s.builds {
+		a.builds(text, commands, at)
+		return
 	}
 	for _, command := range commands {
 		if temporary(normalPath(before(command, ' ')).text) {

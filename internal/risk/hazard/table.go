@@ -183,7 +183,7 @@ var (
 		section{"hosts", "program source", "words option plain skip takes", (*tableReader).hostsOf},
 		section{"files", "program source", "words option unasked", (*tableReader).obeysFiles},
 		section{"variables", "variable source", "value effect weight host", (*tableReader).variable},
-		section{"settings", "files names source", "script markers", (*tableReader).settingsOf},
+		section{"settings", "files names source", "script markers builds", (*tableReader).settingsOf},
 		section{"scripts", "holds effect source", "weight", (*tableReader).script},
 		section{"places", "paths", "reads read writes write", (*tableReader).place},
 	)
@@ -498,7 +498,7 @@ func (r *tableReader) variable(row *yamldoc.Node) {
 
 // settingsOf reads which settings of a file are run.
 func (r *tableReader) settingsOf(row *yamldoc.Node) {
-	s := settingsFile{script: text(row, "script") == "true", markers: text(row, "markers") == "true"}
+	s := settingsFile{script: text(row, "script") == "true", markers: text(row, "markers") == "true", builds: text(row, "builds") == "true"}
 	for file := range strings.FieldsSeq(text(row, "files")) {
 		s.files = append(s.files, strings.Split(strings.ToLower(file), "/"))
 	}
