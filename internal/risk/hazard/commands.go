@@ -133,10 +133,10 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 		s.dynamic = true // what it runs stands in a file
 	}
 	s.watched(args, in)
-	before, bare := s.rehearsed, s.bare
+	before, aside, bare := s.rehearsed, s.aside, s.bare
 	s.tunnelled = s.tunnelled || c.tunnels()
-	s.rehearsed, s.bare = c.rehearses(), false
-	defer func() { s.rehearsed, s.bare = before, bare }()
+	s.rehearsed, s.aside, s.bare = c.rehearses(), c.standsAside(), false
+	defer func() { s.rehearsed, s.aside, s.bare = before, aside, bare }()
 	prints := c.uses()
 	c.takesAway()
 	c.strange()

@@ -956,6 +956,8 @@ func (c *invocation) shred() flow {
 			c.report(pl.writes, 0.88, c.at)
 		} else if c.wide(a.text) {
 			c.report("destroy.system", 0, c.at)
+		} else if a.known && temporary(normalPath(a.text).text) && !strings.ContainsAny(a.text, "*?[") {
+			continue // one file of those that a script makes for itself
 		} else if strings.ContainsAny(a.text, "/~*?[") || !a.known { // else one file of the folder that it works in
 			c.report("destroy.wipe", 0, c.at)
 		}
@@ -1081,6 +1083,12 @@ func (c *invocation) copy() flow {
 	if len(from) == 1 && c.name == "cp" && isBackup(from[0].text, to.text) {
 		return flow{} // beside the file, where nothing reads it
 	}
+	if len(from) == 1 && c.name == "ln" && c.cameFrom(from[0].text, to.text) {
+		return flow{} // the file is where it was before, by another name
+	}
+	if c.fillsHome(from, to, options) {
+		c.report("persist.startup", 0.5, c.at)
+	}
 	if len(from) == 1 && c.name != "rsync" {
 		c.same = c.isCalled(to.text, from[0].text)
 		defer func() { c.same = false }()
@@ -1102,6 +1110,31 @@ func (c *invocation) copy() flow {
 		}
 	}
 	return flow{}
+}
+
+// cameFrom reports whether the script moved a file away from where a link to it is made now, and put
+// nothing into it since.
+func (c *invocation) cameFrom(file, link string) bool {
+	if f, ok := c.files.get(file); ok && f.text != "" {
+		return false
+	}
+	return slices.ContainsFunc(c.copies, func(pair [2]string) bool {
+		return path.Clean(pair[0]) == path.Clean(link) && path.Clean(pair[1]) == path.Clean(file)
+	})
+}
+
+// fillsHome reports whether all that lies in a folder is put into somebody's home, whatever it is:
+// what every new shell runs lies there, and keys.
+func (c *invocation) fillsHome(from []flow, to flow, options map[string]flow) bool {
+	home := strings.TrimSuffix(to.text, "/")
+	if home != "~" && home != "$HOME" && home != "/root" && !somebodysHome(home) {
+		return false
+	}
+	all := c.name == "rsync" || has(options, "-r", "-R", "-a", "--recursive", "--archive")
+	return slices.ContainsFunc(from, func(a flow) bool {
+		name := a.text[strings.LastIndexByte(a.text, '/')+1:]
+		return all && (name == "." || name == "" && c.name == "rsync" && a.text != "") || strings.HasPrefix(name, "*") || strings.HasPrefix(name, ".") && strings.ContainsAny(name, "*[?{")
+	})
 }
 
 // isBackup reports whether a name is another's with what people put behind the names of copies.

@@ -37,8 +37,16 @@ var (
 // it is given, or by the name of a database on this machine.
 func (c *invocation) rehearses() bool {
 	switch {
-	case c.redirected(), c.tunnelled:
+	case c.tunnelled:
 		return false // another database than the one that it seems to be
+	case c.takesTestStores():
+		return true
+	case c.redirected():
+		return false
+	case c.name == "alembic" || c.name == "flask" || c.name == "flask-migrate":
+		return c.stepsBack()
+	case c.name == "dotnet" || c.name == "dotnet-ef":
+		return c.ofTestProject()
 	case frameworks[c.name] != nil:
 		return c.testEnvironment(frameworks[c.name])
 	case launchers[c.name]:
@@ -61,17 +69,159 @@ func (c *invocation) rehearses() bool {
 	return false
 }
 
+// standsAside reports whether what a command does in a cloud or a cluster it does in one that this machine
+// plays, or to what was set up for one change.
+func (c *invocation) standsAside() bool {
+	return !c.tunnelled && (c.emulates() || c.inLocalCluster() || c.takesPreview())
+}
+
+// emulators are programs that speak to a cloud which this machine plays.
+var emulators = set("awslocal tflocal samlocal cdklocal laws pulumilocal")
+
+// emulates reports whether a program of a cloud is told that this machine is the cloud.
+func (c *invocation) emulates() bool {
+	if emulators[c.name] {
+		return !c.gives("LOCALSTACK_HOST", "AWS_ENDPOINT_URL") && !c.names("--endpoint-url")
+	}
+	if c.name != "aws" {
+		return false
+	}
+	said, here := 0, 0
+	look := func(v flow) {
+		said++
+		if v.known && isLoopback(hostOf(v.text).name) {
+			here++
+		}
+	}
+	for name, v := range c.vars {
+		if strings.HasPrefix(name, "AWS_ENDPOINT_URL") {
+			look(v)
+		}
+	}
+	for i, a := range c.args {
+		if value, ok := strings.CutPrefix(a.text, "--endpoint-url="); ok {
+			look(flow{text: value, known: a.known})
+		} else if a.text == "--endpoint-url" && i+1 < len(c.args) {
+			look(c.args[i+1])
+		}
+	}
+	return said > 0 && here == said
+}
+
+// valueOf are the values that an option is given.
+func (c *invocation) valueOf(options ...string) (list []flow) {
+	for i, a := range c.args {
+		option, value, joined := strings.Cut(a.text, "=")
+		switch {
+		case !slices.Contains(options, option):
+		case joined:
+			list = append(list, flow{text: value, known: a.known})
+		case i+1 < len(c.args):
+			list = append(list, c.args[i+1])
+		}
+	}
+	return list
+}
+
+// inLocalCluster reports whether all that is done in a cluster is done in one that this machine
+// runs, by the name that the programs which make them give.
+func (c *invocation) inLocalCluster() bool {
+	if !listed("kubectl oc helm k9s kubens stern", c.name) || c.names("--server", "-s", "--kubeconfig", "--kube-apiserver") || c.gives("KUBECONFIG") {
+		return false
+	}
+	contexts := c.valueOf("--context", "--kube-context")
+	return len(contexts) > 0 && !slices.ContainsFunc(contexts, func(v flow) bool {
+		return !v.known || !strings.HasPrefix(v.text, "kind-") && !strings.HasPrefix(v.text, "k3d-") && !listed("minikube docker-desktop docker-for-desktop rancher-desktop colima orbstack microk8s podman-desktop", v.text)
+	})
+}
+
+// previewWords are how people call what is set up for one change, to look at it.
+var previewWords = set("pr mr preview previews review reviewapp ephemeral")
+
+// takesPreview reports whether what is taken away was set up for one change: by its name, and by
+// the names of all that it is said to lie in.
+func (c *invocation) takesPreview() bool {
+	if !listed("helm fly flyctl heroku vercel netlify railway render doctl gcloud az kubectl oc cf scalingo clever", c.name) {
+		return false
+	}
+	preview, verb := false, false
+	for i, a := range c.args {
+		option, value, joined := strings.Cut(a.text, "=")
+		switch {
+		case strings.HasPrefix(option, "-") && !joined:
+			continue
+		case !joined:
+			value = a.text
+		}
+		before := ""
+		if i > 0 {
+			before = c.args[i-1].text
+		}
+		switch takes, weak, _, _ := parseName(value); {
+		case !a.known, hasWord(value, inUse):
+			return false
+		case (takes || weak || listed("uninstall un rm", value)) && !verb:
+			verb = true
+		case hasWord(value, previewWords):
+			preview = true
+		case verb && !strings.HasPrefix(before, "-") && !isWordy(value), verb && !strings.HasPrefix(before, "-") && !holders[value]:
+			return false // something else besides, which does not say so
+		}
+	}
+	return preview && verb
+}
+
+// takesTestStores reports whether all volumes that are taken away are those of tests, or all of a
+// project of tests'.
+func (c *invocation) takesTestStores() bool {
+	if !listed("docker podman nerdctl docker-compose podman-compose", c.name) || c.gives("DOCKER_HOST", "DOCKER_CONTEXT", "COMPOSE_PROJECT_NAME") || c.names("-H", "--host", "--context") {
+		return false
+	}
+	if projects := c.valueOf("-p", "--project-name"); c.names("down") && len(projects) > 0 {
+		return !slices.ContainsFunc(projects, func(v flow) bool { return !v.known || !testName(v.text) })
+	}
+	var words []flow
+	for _, a := range c.args {
+		if !strings.HasPrefix(a.text, "-") {
+			words = append(words, a)
+		}
+	}
+	return len(words) > 2 && words[0].text == "volume" && listed("rm remove", words[1].text) &&
+		!slices.ContainsFunc(words[2:], func(v flow) bool { return !v.known || !testName(v.text) })
+}
+
+// stepsBack reports whether a migration goes back by a few steps, which the next goes forward
+// again, in the database that the project's settings name.
+func (c *invocation) stepsBack() bool {
+	for i, a := range c.args {
+		if a.text == "downgrade" {
+			return i+1 == len(c.args) || len(c.args[i+1].text) == 2 && c.args[i+1].text[0] == '-' && isDigits(c.args[i+1].text[1:])
+		}
+	}
+	return false
+}
+
+// ofTestProject reports whether a framework of .NET is told to take the database of a project of
+// tests.
+func (c *invocation) ofTestProject() bool {
+	projects := c.valueOf("-p", "--project", "-s", "--startup-project")
+	return len(projects) > 0 && !c.names("--connection") && len(c.valueOf("--connection")) == 0 && !slices.ContainsFunc(projects, func(v flow) bool {
+		return !v.known || !hasWord(v.text, rehearsalWords) || hasWord(v.text, inUse)
+	})
+}
+
 // dropsTests reports whether a client of this machine's server is told to drop databases of
 // tests, and to make them anew, and nothing more.
 func (c *invocation) dropsTests() bool {
 	if c.in.text != "" {
 		return false
 	}
-	drops := false
+	drops, named, here := false, false, false
+	var queries []string
 	for i := 0; i < len(c.args); i++ {
 		a := c.args[i]
 		option, value, joined := strings.Cut(a.text, "=")
-		if !strings.HasPrefix(option, "--") && len(option) > 2 { // -hlocalhost, -ptest
+		if strings.HasPrefix(option, "-") && !strings.HasPrefix(option, "--") && len(option) > 2 { // -hlocalhost, -ptest
 			option, value, joined = a.text[:2], a.text[2:], true
 		}
 		if !joined && listed("-h --host -e --execute -u --user -P --port --protocol -S --socket", option) && i+1 < len(c.args) {
@@ -85,18 +235,24 @@ func (c *invocation) dropsTests() bool {
 			if !isLoopback(value) {
 				return false
 			}
+			here = true
 		case option == "-e" || option == "--execute":
-			whole, dropped := testDatabases(value)
-			if !whole {
-				return false
+			if whole, dropped := testDatabases(value); whole {
+				drops = drops || dropped
+			} else {
+				queries = append(queries, strings.ToLower(value))
 			}
-			drops = drops || dropped
+		case !strings.HasPrefix(a.text, "-") && !named && testName(a.text):
+			named = true
 		case listed("-u --user -P --port --protocol -p --password -N -B -s -v -t -f --batch --silent --skip-column-names", option):
 		default:
 			return false
 		}
 	}
-	return drops
+	if len(queries) == 0 {
+		return drops
+	}
+	return here && named && !slices.ContainsFunc(queries, func(q string) bool { return elsewhere(q) || strings.Contains(q, "use ") || strings.Contains(q, "`") })
 }
 
 // testDatabases reports whether a query does nothing but make databases, and drop those of tests;
@@ -345,7 +501,19 @@ func (c *invocation) testDatabase() bool {
 			return false
 		}
 	}
+	if strings.Contains(named, "://") {
+		return testName(localDatabase(named))
+	}
 	return testName(named) || drops && !others && c.in.text == "" && !strings.ContainsAny(named, ":/@=?") // from whichever database
+}
+
+// localDatabase is the name of the database that an address says, if this machine has it.
+func localDatabase(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || !isLoopback(u.Hostname()) || u.RawQuery != "" {
+		return ""
+	}
+	return strings.TrimPrefix(u.Path, "/")
 }
 
 // elsewhere reports whether a query may reach another database than the one it is sent to.
