@@ -35,7 +35,10 @@ func (c *invocation) links() {
 			c.leads(path.Join(dir.text, baseName(strings.TrimRight(to.text, "/"))), to.text)
 		}
 	case "mount":
-		if n := len(rest); n > 1 && (has(options, "--bind", "--rbind", "-B", "-R") || strings.Contains(options["-o"].text, "bind")) {
+		bound := slices.ContainsFunc(c.args, func(a flow) bool { // -o ro,bind
+			return slices.Contains(strings.Split(strings.TrimPrefix(a.text, "-o"), ","), "bind") || strings.HasSuffix(a.text, ",rbind") || a.text == "rbind"
+		})
+		if n := len(rest); n > 1 && (bound || has(options, "--bind", "--rbind", "-B", "-R")) {
 			c.leads(rest[n-1].text, rest[n-2].text)
 		}
 	}
