@@ -518,7 +518,15 @@ func localDatabase(address string) string {
 
 // elsewhere reports whether a query may reach another database than the one it is sent to.
 func elsewhere(sql string) bool {
-	return strings.ContainsAny(sql, `\."`) || slices.ContainsFunc([]string{"database", "role", "user", "dblink", "program", "copy"}, func(w string) bool { return strings.Contains(sql, w) })
+	if strings.ContainsAny(sql, `\."`) {
+		return true
+	}
+	for word := range strings.FieldsFuncSeq(sql, func(r rune) bool { return (r < 'a' || r > 'z') && r != '_' }) {
+		if strings.HasPrefix(word, "dblink") || listed("database role user program copy", word) { // and not a table of users
+			return true
+		}
+	}
+	return false
 }
 
 // rehearsalWords are parts of the names of databases that are made anew each day.
