@@ -198,7 +198,7 @@ func (s *shell) namesPlaces(text string) {
 	}
 }
 
-// aside is a shell for a text that the call does not run itself.
-func (a *assessor) aside(at span) *shell {
+// apart is a shell for a text that the call does not run itself.
+func (a *assessor) apart(at span) *shell {
 	return &shell{assessor: a, vars: map[string]flow{}, files: a.written, fixed: &at, at: at, functions: map[string]*syntax.Stmt{}, aliases: map[string]string{}}
 }

@@ -274,7 +274,7 @@ func (t *Table) ifRun(name, text string) float64 {
 	if isTaskFile(path.Base(name)) && base != "package.json" {
 		a := newAssessor(t)
 		a.size, a.runs = len(text), true
-		a.aside(span{0, len(text)}).taskFile(text)
+		a.apart(span{0, len(text)}).taskFile(text)
 		return graveness(a.findings)
 	}
 	if l, ok := sourceOf(base); ok {
@@ -324,7 +324,7 @@ func (t *Table) ifTaken(name, text string) float64 {
 	text = text[:min(len(text), 16<<10)]
 	a := newAssessor(t)
 	a.size, a.runs, a.commands = len(text), true, maxTaken
-	s := a.aside(span{0, len(text)})
+	s := a.apart(span{0, len(text)})
 	s.settingsText(text)
 	bare := strings.TrimSpace(text)
 	for _, shown := range []func(string) (string, bool){unbase64, unhex, turned, backwards} {
