@@ -25,8 +25,12 @@ func (e *examination) goes(text string, changes bool) {
 			e.tooMuch = true
 			break
 		}
-		if words = append(words, word); ofHome && word[0] == '/' { // behind a variable that holds the home folder
+		words = append(words, word)
+		switch { // behind a variable that holds the home folder, or joined to it
+		case ofHome && word[0] == '/':
 			words = append(words, "~"+word)
+		case ofHome && word[0] == '.' && strings.Contains(word, "/"):
+			words = append(words, "~/"+word)
 		}
 	}
 	for _, word := range words {

@@ -276,12 +276,21 @@ func same(pattern, name string) bool {
 	if pattern = strings.ToLower(pattern); pattern == name {
 		return true
 	}
-	if !strings.ContainsAny(pattern, "*?[") || pattern[0] != '.' && name[0] == '.' {
+	if !strings.ContainsAny(pattern, patternMarks) || pattern[0] != '.' && name[0] == '.' {
 		return false
+	}
+	if strings.Contains(pattern, "[") {
+		pattern = strings.ReplaceAll(namedClass.ReplaceAllString(pattern, "?"), "[!", "[^") // as path.Match has it
 	}
 	ok, err := path.Match(pattern, name)
 	return ok || err != nil // a pattern that cannot be read may mean it
 }
+
+// patternMarks are the characters that make a shell's pattern of a name.
+const patternMarks = "*?["
+
+// namedClass is a list of characters with a name in it: [[:alpha:]x].
+var namedClass = lazyregexp.New(`\[[!^]?\]?[^\]]*\[[:.=][^\]]*[:.=]\](?:\[[:.=][^\]]*[:.=]\]|[^\]])*\]`)
 
 // unknownParts are what a shell puts in where a path is known only when it runs.
 var unknownParts = lazyregexp.New(`\$\{[^}]*\}|\$\([^)]*\)|\$\w+|\{[^}]*\}|` + "`[^`]*`")
@@ -324,7 +333,7 @@ func (e *examination) readings(word string, dirs []string) [][]string {
 					found = append(found, append(slices.Clone(l.from), parts[len(l.to):]...))
 				}
 			}
-			if !strings.ContainsAny(p, "*?[") {
+			if !strings.ContainsAny(p, patternMarks) {
 				to, _ := e.real(filepath.FromSlash(p))
 				if to = clean(to); to != p {
 					found = append(found, split(to))
@@ -424,6 +433,7 @@ type examination struct {
 	links                int // how many paths were looked up on the disk
 	files                int // how many files may still be read for the guardian's number
 	contents             int // how many files may still be searched
+	namesLeft            int // how many names in folders may still be compared
 	scriptsRead          []string
 	resolved             map[string]resolution // paths on the disk, with their links followed
 	sought               bool                  // the guardian's process has been looked for
@@ -477,7 +487,7 @@ func (g *Guarded) Tampering(a *act.Action, read *hazard.Reading) []act.Reason {
 	if g == nil || !a.IsCall() {
 		return nil
 	}
-	e := &examination{g: g, a: a, files: 256, contents: 256, tool: a.Canonical}
+	e := &examination{g: g, a: a, files: 256, contents: 256, namesLeft: maxNamesIn, tool: a.Canonical}
 	if !e.suspicious() {
 		return nil
 	}
@@ -690,10 +700,89 @@ func (e *examination) lastDirs() []string { return append([]string{""}, e.went..
 // maxSetting is the largest file of settings that is looked at.
 const maxSetting = 4 << 20
 
-// setting looks at a change of a file of settings. change gives its text afterwards,
-// from what it is now; ok is false when that cannot be known.
+// setting looks at a change of a file of settings, or of those that a pattern matches. change
+// gives a file's text afterwards, from what it is now; ok is false when that cannot be known.
 func (e *examination) setting(parts []string, change func(before []byte) (after []byte, ok bool)) {
-	name := "/" + strings.Join(parts, "/")
+	if !slices.ContainsFunc(parts, isPattern) {
+		e.settingAt("/"+strings.Join(parts, "/"), change)
+		return
+	}
+	if mayBeSetting(parts) {
+		for _, name := range e.matched(parts) {
+			e.settingAt(name, change)
+		}
+	}
+}
+
+// isPattern reports whether a name may stand for others.
+func isPattern(name string) bool { return strings.ContainsAny(name, patternMarks) }
+
+// mayBeSetting reports whether a pattern's last names may be those of a file of settings.
+func mayBeSetting(parts []string) bool {
+	return slices.ContainsFunc(settingParts, func(names []string) bool {
+		if len(parts) < len(names) {
+			return false
+		}
+		for i, p := range parts[len(parts)-len(names):] {
+			if names[i] != "*" && !same(p, names[i]) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// settingParts are the names in the paths of all settings.
+var settingParts = func() (list [][]string) {
+	for i := range hook.Settings {
+		list = append(list, split(strings.ToLower(hook.Settings[i].Path)))
+	}
+	return list
+}()
+
+// matched are the paths that a pattern stands for on the disk. Its last name is taken as it is
+// where it is no pattern, since a file may be made.
+func (e *examination) matched(parts []string) []string {
+	at := []string{""}
+	for _, p := range parts {
+		if !isPattern(p) {
+			for i := range at {
+				at[i] += "/" + p
+			}
+			continue
+		}
+		var next []string
+		for _, dir := range at {
+			for _, name := range e.namesIn(dir) {
+				if same(p, strings.ToLower(name)) {
+					next = append(next, dir+"/"+name)
+				}
+			}
+		}
+		at = next
+	}
+	return at
+}
+
+// namesIn are the names in a folder.
+func (e *examination) namesIn(dir string) []string {
+	f, err := os.Open(filepath.FromSlash(dir + "/"))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(e.namesLeft + 1)
+	if e.namesLeft -= len(names); e.namesLeft < 0 {
+		e.namesLeft, e.tooMuch = 0, true
+	}
+	return names
+}
+
+// maxNamesIn is how many names in folders are compared with an act's patterns.
+const maxNamesIn = 16384
+
+// settingAt looks at a change of one file, if it is one of settings.
+func (e *examination) settingAt(name string, change func(before []byte) (after []byte, ok bool)) {
 	s := hook.SettingAt(name, e.g.home)
 	if s == nil {
 		return
