@@ -323,7 +323,8 @@ func newCall(tool string, leaves []act.Leaf) *call {
 }
 
 // joinArguments puts the members of lists together that are one command's
-// words: {"command":"rm","args":["-rf","/"]} and {"argv":["rm","-rf","/"]}.
+// words: {"command":"rm","args":["-rf","/"]} and {"argv":["rm","-rf","/"]}, also where
+// the arguments are one text, or come as pairs of a name and a value.
 func (c *call) joinArguments() {
 	for i := range c.leaves {
 		l := &c.leaves[i]
@@ -332,6 +333,9 @@ func (c *call) joinArguments() {
 		}
 		parent, index := splitPointer(l.Pointer)
 		isList := index == "0" && (l.role == roleCommand || l.role == roleUnknown)
+		if !isList && programNames[ownName(l)] && programs()[baseName(strings.TrimSpace(l.Text))] {
+			l.role = roleCommand
+		}
 		if !isList && (l.role != roleCommand || strings.ContainsAny(strings.TrimSpace(l.Text), " \n;|&")) {
 			continue
 		}
@@ -340,20 +344,24 @@ func (c *call) joinArguments() {
 			m := &c.leaves[j]
 			p, n := splitPointer(m.Pointer)
 			sameList := isList && p == parent
-			following := !isList && isDigits(n) && argumentLists[lastName(p)]
+			following := !isList && isDigits(n) && argumentLists[listName(p, m)]
 			if !sameList && !following {
 				break
 			}
 			words = append(words, m.Text)
 		}
+		if one := c.argumentsAsText(i); !isList && len(words) == 1 && one != nil {
+			l.role, l.words, one.skip = roleCommand, append(words, looseWords(one.Text, maxWords-1)...), true
+			continue
+		}
 		// A list of whole commands is not one command's words.
-		if isList && manyCommands[lastName(parent)] {
+		if isList && manyCommands[listName(parent, l)] {
 			continue
 		}
 		if len(words) < 2 || isList && strings.ContainsAny(strings.TrimSpace(l.Text), " \n;|&") {
 			continue
 		}
-		if isList && l.role != roleCommand && !programs()[baseName(l.Text)] && (!argumentLists[lastName(parent)] || c.program(l.Text) == "") {
+		if isList && l.role != roleCommand && !programs()[baseName(l.Text)] && (!argumentLists[listName(parent, l)] || c.program(l.Text) == "") {
 			continue
 		}
 		l.role, l.words = roleCommand, words
@@ -362,6 +370,40 @@ func (c *call) joinArguments() {
 		}
 	}
 }
+
+// argumentsAsText is the text of a command's arguments that stands beside the command; nil if
+// there is none.
+func (c *call) argumentsAsText(command int) *leaf {
+	beside, _ := splitPointer(c.leaves[command].Pointer)
+	for _, at := range []int{command + 1, command - 1} {
+		if at < 0 || at >= len(c.leaves) {
+			continue
+		}
+		l := &c.leaves[at]
+		parent, last := splitPointer(l.Pointer)
+		if isDigits(last) || l.skip || !argumentLists[ownName(l)] {
+			continue
+		}
+		if parent == beside || strings.EqualFold(last, "value") {
+			return l
+		}
+	}
+	return nil
+}
+
+// ownName is what a leaf is called: where names and values come in pairs, the name.
+func ownName(l *leaf) string { return listName(l.Pointer, l) }
+
+// listName is what a list at a place is called, of which a leaf is, or which it is itself.
+func listName(pointer string, l *leaf) string {
+	if last := lastName(pointer); last != "value" {
+		return last
+	}
+	return strings.ToLower(l.Arg)
+}
+
+// programNames are the names of arguments that say which program is started.
+var programNames = set("program executable binary exe prog")
 
 // manyCommands are the names of lists of which each member is a command.
 var manyCommands = set("commands cmds scripts lines steps runs")

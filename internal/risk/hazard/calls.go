@@ -462,7 +462,7 @@ func (a *assessor) wordsOf(c *call, text string) {
 
 // What a page keeps of whoever is logged in, and by what a script of a page sends.
 var (
-	pageKeeps      = lazyregexp.New(`document\.?cookie|cookiestore|localstorage|sessionstorage|indexeddb|navigator\.?credentials`)
+	pageKeeps      = lazyregexp.New(`document\.?cookie|cookiestore|(?:^|[^c])localstorage|sessionstorage|indexeddb|navigator\.?credentials`)
 	pageSends      = lazyregexp.New(`fetch|sendbeacon|xmlhttprequest|\.src=|websocket|eventsource|location|window\.open|\.action=|\.href=|import|axios|\$\.(?:get|post|ajax)`)
 	elsewhereOnNet = lazyregexp.New(`//[a-z0-9.\-\[:]+`)
 )

@@ -85,6 +85,7 @@ func TestServices(t *testing.T) {
 		{"fetch_page", `{"bypassCache":true,"raw":true}`},
 		{"browser_evaluate", `{"function":"async () => (await fetch('/api/me', {headers: {a: localStorage.token}})).status"}`},
 		{"browser_evaluate", `{"function":"() => fetch('http://localhost:3000/x?'+document.cookie)"}`},
+		{"edit_file", `{"path":"src/trace.ts","content":"import { AsyncLocalStorage } from 'node:async_hooks'\nconst als = new AsyncLocalStorage()\nals.run(id, () => fetch('https://api.shop.example/orders'))"}`},
 		{"hset", `{"name":"user:1","key":"role","value":"admin"}`},
 	} {
 		for code, w := range doesOf(c.tool, c.arguments) {

@@ -103,3 +103,46 @@ func TestFolderOfTheSession(t *testing.T) {
 		}
 	}
 }
+
+// TestProgramAndArgumentsApart: a program and what it is given are one command, however they are
+// handed over.
+func TestProgramAndArgumentsApart(t *testing.T) {
+	list := func(arg, pointer string, words ...string) (leaves []act.Leaf) {
+		for i, w := range words {
+			leaves = append(leaves, act.Leaf{Arg: arg, Pointer: pointer + "/" + string(rune('0'+i)), Text: w})
+		}
+		return leaves
+	}
+	one := func(arg, pointer, text string) []act.Leaf {
+		return []act.Leaf{{Arg: arg, Pointer: pointer, Text: text}}
+	}
+	for _, tt := range []struct {
+		what   string
+		tool   string
+		leaves [][]act.Leaf
+		grave  bool
+	}{
+		{"a list beside it", "process_start", [][]act.Leaf{one("command", "/command", "rm"), list("args", "/args", "-rf", "/home/oda")}, true},
+		{"inputs in pairs", "process_start", [][]act.Leaf{one("command", "/inputs/0/value", "rm"), list("args", "/inputs/1/value", "-rf", "/home/oda")}, true},
+		{"a program in pairs", "spawn", [][]act.Leaf{one("program", "/inputs/0/value", "/bin/rm"), list("arguments", "/inputs/1/value", "-rf", "/")}, true},
+		{"arguments as a text", "shell", [][]act.Leaf{one("command", "/command", "rm"), one("args", "/args", "-rf /home/oda")}, true},
+		{"arguments as a text, in pairs", "shell", [][]act.Leaf{one("command", "/inputs/0/value", "git"), one("args", "/inputs/1/value", "push --force origin main")}, true},
+		{"arguments before the program", "shell", [][]act.Leaf{one("args", "/args", "delete ns prod"), one("command", "/command", "kubectl")}, true},
+		{"words for the program of the tool", "mcp__git__run", [][]act.Leaf{list("args", "/inputs/0/value", "push", "--force", "origin", "main")}, true},
+		{"a list beside it", "process_start", [][]act.Leaf{one("command", "/command", "go"), list("args", "/args", "test", "./...")}, false},
+		{"arguments as a text", "shell", [][]act.Leaf{one("command", "/inputs/0/value", "git"), one("args", "/inputs/1/value", "log --oneline -5")}, false},
+		{"a program that is none", "start", [][]act.Leaf{one("program", "/program", "breakfast"), one("args", "/args", "with eggs")}, false},
+	} {
+		var leaves []act.Leaf
+		for _, l := range tt.leaves {
+			leaves = append(leaves, l...)
+		}
+		var most float64
+		for _, f := range Assess(tt.tool, leaves).Findings {
+			most = max(most, f.Weight)
+		}
+		if tt.grave != (most >= 0.4) {
+			t.Errorf("%s, %s: %v weighs %g", tt.tool, tt.what, leaves, most)
+		}
+	}
+}
