@@ -174,12 +174,12 @@ func TestTakenOutStays(t *testing.T) {
 		result string
 		masked bool
 	}{
-		{`{"content":[{"type":"text","text":"password=hunterzz7"}]}`, true},
-		{`{"content":[{"type":"text","text":"password=hunterzz7"}],"hunterzz7":1}`, false},
-		{`{"content":[{"type":"text","text":"password=hunterzz7"}],"structuredContent":{"by":{"HunterZZ7":1}}}`, false},
-		{`{"content":[{"type":"hunterzz7","text":"password=hunterzz7"}]}`, false},
-		{`{"content":[{"type":"text","text":"password=hunterzz7"}],"x":"fine","my_hunterzz7":{}}`, false},
-		{`{"content":[{"type":"text","text":"password=70364218 hunterzz7"}],"n":70364218}`, false},
+		{`{"content":[{"type":"text","text":"the word is hunterzz7"}]}`, true},
+		{`{"content":[{"type":"text","text":"the word is hunterzz7"}],"hunterzz7":1}`, false},
+		{`{"content":[{"type":"text","text":"the word is hunterzz7"}],"structuredContent":{"by":{"HunterZZ7":1}}}`, false},
+		{`{"content":[{"type":"hunterzz7","text":"the word is hunterzz7"}]}`, false},
+		{`{"content":[{"type":"text","text":"the word is hunterzz7"}],"x":"fine","my_hunterzz7":{}}`, false},
+		{`{"content":[{"type":"text","text":"the word is 70364218 hunterzz7"}],"n":70364218}`, false},
 	} {
 		e := event(t, fmt.Sprintf(form, tt.result))
 		request, err := e.Request("t", "c", time.Now())

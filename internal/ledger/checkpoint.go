@@ -138,6 +138,11 @@ func (v *verifier) open(signed []byte) (Checkpoint, error) {
 		}
 		return Checkpoint{}, errors.New("it is not a signed checkpoint")
 	}
+	for _, sig := range n.Sigs { // one signature has one spelling: its last bits do not stand free
+		if _, err := base64.StdEncoding.Strict().DecodeString(sig.Base64); err != nil {
+			return Checkpoint{}, fmt.Errorf("the checkpoint's signature by %s is spelled as nobody writes it: the checkpoint was changed", v.Name())
+		}
+	}
 	c, err := parseCheckpoint(n.Text)
 	if err == nil && c.Origin != v.Name() {
 		err = fmt.Errorf("the checkpoint is of %s, and the key is of %s", c.Origin, v.Name())

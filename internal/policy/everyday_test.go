@@ -15,7 +15,7 @@ func TestEveryday(t *testing.T) {
 	type tally struct{ acts, right int }
 	classes := map[string]*[2]tally{}
 	for class, line := range actLines(t, "everyday.txt") {
-		want, text, _ := strings.Cut(line, ": ")
+		want, text, _ := strings.Cut(strings.ReplaceAll(line, "⌶", ""), ": ")
 		a := unseenAct(text)
 		if rest, ok := strings.CutPrefix(text, "tool "); ok {
 			tool, arguments, _ := strings.Cut(rest, " ")
