@@ -880,8 +880,8 @@ func (c *invocation) unsetTree(p string) bool {
 }
 
 // ownFolders are where people keep all their work, or what they made, in their home
-// directories.
-var ownFolders = set("desktop documents downloads pictures photos music videos movies public projects project code src source sources work workspace workspaces repos repositories dev development git github gitlab notes backup backups dotfiles dropbox onedrive nextcloud sync vault obsidian")
+// directories, and where their keys and settings lie.
+var ownFolders = set(".ssh .gnupg .password-store .aws .kube .config .mozilla .thunderbird .bitcoin .ethereum .electrum desktop documents downloads pictures photos music videos movies public projects project code src source sources work workspace workspaces repos repositories dev development git github gitlab notes backup backups dotfiles dropbox onedrive nextcloud sync vault obsidian")
 
 // removes judges that a path is deleted.
 func (a *assessor) removes(p string, recursive bool, at span) {
@@ -897,7 +897,11 @@ func (a *assessor) removes(p string, recursive bool, at span) {
 	case recursive && (p == "." || p == "*" || p == ".." || p == "./*" || p == "../*"):
 		a.report("destroy.tree", 0.5, at)
 	}
-	if own, ok := strings.CutPrefix(f.text, "~/"); ok && recursive && ownFolders[strings.ToLower(strings.TrimSuffix(own, "/*"))] {
+	place := f.text
+	if q := a.from(p); q != "" {
+		place = normalPath(strings.TrimSuffix(q, "/")).text
+	}
+	if own, ok := strings.CutPrefix(place, "~/"); ok && recursive && ownFolders[strings.ToLower(strings.TrimSuffix(own, "/*"))] {
 		a.report("destroy.work", 0.5, at)
 	}
 	if recursive && rooted && holdsStores(f.text) {
