@@ -21,11 +21,12 @@ func UserPolicy() string {
 
 // Tampering tells why an act would reach for a node of this configuration: reasons that
 // nobody can let pass. A node asks for itself; this is for who tries an act without one.
-func (c Config) Tampering(a *act.Action) []act.Reason { return c.guarded().Tampering(a, nil) }
+func (c Config) Tampering(a *act.Action) []act.Reason { return c.guarded(nil).Tampering(a, nil) }
 
 // guarded is what this node guards against those that it judges: its own folder,
-// secrets, policy, configuration and programs, and the hooks of coding agents.
-func (c *Config) guarded() *guardian.Guarded {
+// secrets, policy, configuration and programs, and the hooks of coding agents. started is the command
+// line of its process, if that is this one.
+func (c *Config) guarded(started []string) *guardian.Guarded {
 	n := guardian.Node{Data: c.Data, Listen: c.Listen, PID: os.Getpid()}
 	for _, of := range append([]*Config{c}, c.neighbours()...) {
 		secrets, laws := of.ownFiles()
@@ -47,7 +48,7 @@ func (c *Config) guarded() *guardian.Guarded {
 				n.Programs = append(n.Programs, p)
 			}
 		}
-		n.Programs = append(n.Programs, program)
+		n.Programs, n.Started = append(n.Programs, program), started
 	}
 	return guardian.New(n)
 }

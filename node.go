@@ -192,7 +192,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	n.guard, err = guard.New(ctx, guard.Config{
 		Log: n.log, Store: n.store, Policy: set, Keep: guard.Keep(cfg.Keep), Redact: redact,
 		SessionBytes: cfg.Limits.Sessions, Observe: n.observe, Shadowed: n.shadowed, Logger: n.logger,
-		Answered: n.answered, Unusual: n.unusual, Beside: n.beside, Serves: n.refusedNow, Score: score, Tampering: cfg.guarded().Tampering, Refused: n.metrics.Quota,
+		Answered: n.answered, Unusual: n.unusual, Beside: n.beside, Serves: n.refusedNow, Score: score, Tampering: cfg.guarded(os.Args).Tampering, Refused: n.metrics.Quota,
 		Shared: n.shared(), Files: n.filesChanged, Used: n.usedBefore, Passkeys: site,
 		Quotas: guard.Quotas{
 			Agents: cfg.Quotas.Agents, Held: cfg.Quotas.Held, Bytes: cfg.Quotas.Bytes, Contents: cfg.Quotas.Contents,

@@ -29,7 +29,7 @@ var (
 	// killers end processes by name or number.
 	killers = words(`kill pkill killall killall5 skill snice fuser systemctl service launchctl rc-service initctl supervisorctl docker podman taskkill tskill stop-process spps stop-service spsv set-service suspend-service
 		kill-port killport kill-port-process fkill fkill-cli portkill freeport wmic sc net remove-ciminstance invoke-cimmethod
-		dbus-send busctl gdbus qdbus gdb lldb strace ltrace gcore prlimit reptyr bpftrace iptables ip6tables nft ufw firewall-cmd pfctl ss tc`)
+		dbus-send busctl gdbus qdbus gdb lldb strace ltrace gcore prlimit reptyr bpftrace iptables ip6tables nft ufw firewall-cmd pfctl ss tc loginctl ip ifconfig ifdown nmcli networkctl`)
 	// gitLooks are the subcommands of git that change no file of the folder.
 	gitLooks = words("add diff log show status commit blame grep ls-files check-ignore branch tag push fetch config-get rev-parse shortlog describe cat-file reflog")
 	wraps    = words("env sudo doas nohup nice ionice time timeout stdbuf setsid command builtin exec xargs watch strace unshare flock script runuser busybox toybox")

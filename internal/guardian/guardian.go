@@ -66,6 +66,8 @@ type Node struct {
 	// Listen is where the node listens, as host:port.
 	Listen string
 	PID    int
+	// Started is how the node's process was started: its program, and its words.
+	Started []string
 }
 
 // Guarded is what a node guards, in the form that acts are compared with. It does
@@ -76,6 +78,7 @@ type Guarded struct {
 	programs   []string // base names
 	port       string
 	pid        string
+	started    []string // the command line of the node's process, as others may see it
 }
 
 // kind says what of a place must not be touched.
@@ -111,6 +114,12 @@ func New(n Node) *Guarded {
 	g := &Guarded{home: clean(n.Home), programs: []string{"reeve", "reeve-hook"}}
 	if n.PID > 0 {
 		g.pid = strconv.Itoa(n.PID)
+	}
+	if len(n.Started) > 0 {
+		g.started = []string{strings.Join(n.Started, " ")}
+		for _, p := range n.Programs { // the program's whole path, too
+			g.started = append(g.started, strings.Join(append([]string{p}, n.Started[1:]...), " "))
+		}
 	}
 	if i := strings.LastIndexByte(n.Listen, ':'); i >= 0 && n.Listen[i+1:] != "0" {
 		g.port = n.Listen[i+1:]
@@ -437,6 +446,7 @@ type examination struct {
 	scriptsRead          []string
 	resolved             map[string]resolution // paths on the disk, with their links followed
 	sought               bool                  // the guardian's process has been looked for
+	psListed             bool                  // the processes are listed, with how they were started
 	cut                  bool                  // not all is noted that may be listed, or be a list
 	listSize             int64                 // bytes of lists that were read
 	tooMuch              bool                  // a bound was reached: what stands behind it was not looked at
@@ -591,7 +601,7 @@ func ascii(s string) bool {
 // deciding or ending the guardian.
 var telling = []string{
 	".claude", ".codex", ".gemini", ".cursor", ".copilot", ".github", "opencode", "amazonq", "hooks", "settings",
-	"approvals", "ledger", "kill", "fuser", "claude", "codex", "opencode_", "iptables", "proc/", "base64", "xxd", "eval", "xargs", "'", "\"", "cd ",
+	"approvals", "ledger", "kill", "fuser", "claude", "codex", "opencode_", "iptables", "nft ", "pfctl", " lo", "127.", "::1", "proc/", "base64", "xxd", "eval", "xargs", "'", "\"", "cd ",
 }
 
 func (e *examination) watch(observe func(*hazard.Watch)) {

@@ -34,8 +34,13 @@ func (e *examination) process(parts []string) {
 // seeks notes a search for the guardian's process: what is killed then is it.
 func (e *examination) seeks(c *hazard.Command, name string) {
 	switch name {
-	case "lsof", "ss", "netstat", "fuser": // who has the node's port, or its files
-		e.sought = e.sought || slices.ContainsFunc(c.Words, func(w string) bool { return e.port(w) })
+	case "lsof", "ss", "netstat", "fuser", "ps": // who has the node's port, or its files; or is called so
+		e.psListed = e.psListed || name == "ps"
+		e.sought = e.sought || slices.ContainsFunc(c.Words, func(w string) bool {
+			return name != "ps" && e.port(w) || slices.ContainsFunc(strings.Split(strings.TrimLeft(w, "-cC="), ","), func(p string) bool {
+				return slices.Contains(e.g.programs, base(p))
+			})
+		})
 	case "get-process", "gps", "get-service", "gsv", "get-ciminstance", "get-wmiobject", "gcim", "gwmi", "get-nettcpconnection", "tasklist":
 		e.sought = e.sought || slices.ContainsFunc(c.Words, func(w string) bool {
 			w = strings.ToLower(w)
@@ -43,7 +48,7 @@ func (e *examination) seeks(c *hazard.Command, name string) {
 				return strings.Contains(w, p) || pattern(w, []string{p}) && strings.ContainsAny(w, "*?")
 			})
 		})
-	case "pgrep", "pidof", "grep", "egrep", "awk", "gawk", "sed", "rg":
+	case "pgrep", "pidof", "grep", "egrep", "awk", "gawk", "mawk", "sed", "rg", "perl":
 		e.sought = e.sought || slices.ContainsFunc(c.Words, func(w string) bool {
 			w = strings.ToLower(strings.Trim(w, "/{}"))
 			if strings.Contains(w, " ") && slices.ContainsFunc(strings.Fields(w), func(f string) bool {
@@ -51,9 +56,41 @@ func (e *examination) seeks(c *hazard.Command, name string) {
 			}) {
 				return true // pgrep -f 'reeve serve'
 			}
-			return slices.ContainsFunc(e.g.programs, func(p string) bool { return w == p || strings.Contains(w, p+"/{") }) || strings.ContainsAny(w, "[.*") && len(w) < 32 && pattern(w, e.g.programs)
+			return slices.ContainsFunc(e.g.programs, func(p string) bool { return w == p || base(w) == p && name == "pidof" || strings.Contains(w, p+"/{") }) || strings.ContainsAny(w, "[.*") && len(w) < 32 && pattern(w, e.g.programs)
 		})
+		if name == "pgrep" && wholeLine(c.Words) || e.psListed && name != "pgrep" && name != "pidof" {
+			e.sought = e.sought || slices.ContainsFunc(c.Words, func(w string) bool { return e.isStarted(w) || slices.ContainsFunc(betweenSlashes(w), e.isStarted) })
+		}
 	}
+}
+
+// wholeLine reports whether pgrep or pkill compares how processes were started, and not their
+// names only.
+func wholeLine(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool {
+		return w == "--full" || len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, "f")
+	})
+}
+
+// isStarted reports whether a regular expression matches how the node's process was started.
+func (e *examination) isStarted(w string) bool {
+	if len(w) < 2 || w[0] == '-' && w[1] != '-' {
+		return false
+	}
+	re, err := regexp.Compile("(?i)" + w)
+	if err != nil {
+		re = regexp.MustCompile("(?i)" + regexp.QuoteMeta(w))
+	}
+	return slices.ContainsFunc(e.g.started, re.MatchString)
+}
+
+// betweenSlashes are the regular expressions in a program of awk, sed or perl.
+func betweenSlashes(program string) (list []string) {
+	parts := strings.Split(program, "/")
+	for i := 1; i+1 < len(parts); i += 2 {
+		list = append(list, parts[i])
+	}
+	return list
 }
 
 // port reports whether a word names the port that the node listens on.
@@ -110,6 +147,9 @@ func (e *examination) ends(c *hazard.Command, name string) {
 	if e.holdsProcess(c, name) {
 		e.tampers("take hold of the guardian's process")
 	}
+	if e.uninstalls(c, name) {
+		e.tampers("take the guardian's program away")
+	}
 	if !killers[name] && !portRunners[name] {
 		return
 	}
@@ -133,7 +173,11 @@ func (e *examination) ends(c *hazard.Command, name string) {
 		named = slices.ContainsFunc(c.Words, func(w string) bool { return e.g.pid != "" && strings.TrimLeft(w, "-p=id") == e.g.pid }) ||
 			e.sought && slices.ContainsFunc(c.Words, func(w string) bool { return strings.ContainsAny(w, "$`") })
 	case "iptables", "ip6tables", "nft", "ufw", "firewall-cmd", "pfctl", "tc":
-		named = slices.ContainsFunc(c.Words, e.port)
+		named = slices.ContainsFunc(c.Words, e.port) || e.closesLoopback(c, refusing)
+	case "ip", "ifconfig", "ifdown", "nmcli", "networkctl":
+		named = e.closesLoopback(c, downing) || name == "ifdown" && e.closesLoopback(c, nil)
+	case "loginctl": // all that the user runs
+		named = slices.ContainsFunc(c.Words, func(w string) bool { return w == "terminate-user" || w == "kill-user" })
 	case "ss":
 		named = slices.ContainsFunc(c.Words, e.port) && slices.ContainsFunc(c.Words, func(w string) bool {
 			return w == "--kill" || len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, "K")
@@ -149,6 +193,7 @@ func (e *examination) ends(c *hazard.Command, name string) {
 			return slices.Contains([]string{"stop", "kill", "rm", "pause", "restart"}, w)
 		})
 	case "systemctl", "service", "launchctl", "rc-service", "initctl", "supervisorctl":
+		named = named || slices.ContainsFunc(c.Words, e.isUnit)
 		named = named && !slices.ContainsFunc(c.Words, func(w string) bool {
 			return slices.Contains([]string{"status", "is-active", "is-enabled", "show", "cat", "list", "list-units", "print", "start"}, w)
 		})
@@ -174,12 +219,72 @@ func (e *examination) ends(c *hazard.Command, name string) {
 	case "pkill", "killall":
 		for _, w := range c.Words { // every program of a user, or one that a pattern hides
 			named = named || w == "-u" || w == "-U" || w == "." || w == ".*" || pattern(w, e.g.programs)
+			named = named || name == "pkill" && (w == "-v" || w == "--inverse" || wholeLine(c.Words) && (e.isStarted(w) || e.port(w)))
 		}
 	}
 	if named {
 		e.tampers("end the guardian")
 	}
 }
+
+// isUnit reports whether a pattern matches the name of a service that is one of the programs.
+func (e *examination) isUnit(w string) bool {
+	return isPattern(w) && slices.ContainsFunc(e.g.programs, func(p string) bool {
+		return same(w, p) || same(w, p+".service") || same(w, p+"@x.service")
+	})
+}
+
+// uninstalls reports whether a package manager is told to take away the package of one of the
+// programs, or to end its service.
+func (e *examination) uninstalls(c *hazard.Command, name string) bool {
+	if !packagers[name] {
+		return false
+	}
+	removes := strings.HasSuffix(name, "-remove") || slices.ContainsFunc(c.Words, func(w string) bool {
+		return removal[strings.ToLower(w)] || removalOptions[name] != nil && removalOptions[name].MatchString(w)
+	})
+	return slices.ContainsFunc(c.Words, func(w string) bool {
+		pkg := base(w)
+		if i := strings.IndexAny(pkg, "=:@~"); i > 0 {
+			pkg = pkg[:i] // a version, an architecture
+		}
+		return slices.ContainsFunc(e.g.programs, func(p string) bool {
+			return removes && (pkg == p || isPattern(pkg) && same(pkg, p)) || pkg == p+"-" // apt install reeve-
+		})
+	})
+}
+
+var (
+	packagers = words(`apt apt-get aptitude dpkg dnf dnf5 microdnf yum rpm zypper urpme pacman yay paru apk xbps-remove emerge eopkg opkg swupd nix nix-env guix snap flatpak brew port pkg pkg_delete pkgin
+		npm pnpm yarn bun pip pip3 pipx uv conda mamba cargo gem go asdf mise rtx aqua eget stew choco chocolatey winget scoop uninstall-package`)
+	removal = words("remove purge autoremove autopurge uninstall erase delete del rm unlink unmerge deinstall --remove --purge --erase --uninstall --deselect --unmerge --depclean disable unpin stop")
+	// removalOptions are short options by which package managers take away.
+	removalOptions = map[string]*lazyregexp.Regexp{
+		"dpkg": shortRemoval("rP"), "rpm": shortRemoval("e"), "pacman": shortRemoval("R"), "yay": shortRemoval("R"), "paru": shortRemoval("R"), "emerge": shortRemoval("Cc"), "nix-env": shortRemoval("e"), "guix": shortRemoval("r"),
+	}
+)
+
+func shortRemoval(letters string) *lazyregexp.Regexp {
+	return lazyregexp.New(`^-[A-Za-z]*[` + letters + `][A-Za-z]*$`)
+}
+
+// closesLoopback reports whether a command about networks names the way by which a machine
+// speaks to itself, which is how the guardian is asked, and one of some words of closing it.
+func (e *examination) closesLoopback(c *hazard.Command, closing map[string]bool) bool {
+	if e.g.port == "" {
+		return false
+	}
+	all := strings.FieldsFunc(strings.ToLower(strings.Join(c.Words, " ")+" "+c.Stdin), func(r rune) bool { return strings.ContainsRune(" \t\n\"'{};,", r) })
+	own := slices.ContainsFunc(all, func(w string) bool {
+		return w == "lo" || w == "lo0" || w == "localhost" || strings.HasPrefix(w, "127.") || w == "::1" || strings.HasPrefix(w, "::1/")
+	})
+	return own && (closing == nil || slices.ContainsFunc(all, func(w string) bool { return closing[strings.TrimPrefix(w, "--")] }))
+}
+
+var (
+	refusing = words("drop reject deny block prohibit blackhole loss tarpit")
+	downing  = words("down disconnect del delete flush blackhole unreachable prohibit")
+)
 
 var (
 	// pipedEnders end what the pipe before them found.
