@@ -933,6 +933,22 @@ func TestConsoleWhatIf(t *testing.T) {
 			t.Errorf("%s: %d", bad, resp.StatusCode)
 		}
 	}
+	// While it is judged again the page says so, and that can be stopped.
+	p := chromium.Open(t)
+	r.enter(p, identity.Auditor)
+	p.Go(r.url + "/console/policy/whatif")
+	p.Says("Judge it again")
+	if got := p.Eval(`(() => {
+		const form = document.querySelector("form[data-busy]"), seen = () => [document.querySelector("#judging").hidden, form.querySelector("button.main").disabled].join();
+		form.addEventListener("submit", (e) => e.preventDefault());
+		const before = seen();
+		form.requestSubmit();
+		const busy = seen();
+		document.querySelector("#judging button").click();
+		return [before, busy, seen()].join(" ");
+	})()`); got != "true,false false,true true,false" {
+		t.Errorf("judging again shows %s", got)
+	} // the page's own stream ends, too, and begins anew
 	// Another is put in force: the one before is listed, and what has changed since.
 	r.policy(looser)
 	r.ask(identity.Agent, "POST", "/", step(98, "clerk", "read_secret", "path", "x"))

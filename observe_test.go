@@ -107,7 +107,7 @@ func TestLogDenials(t *testing.T) {
 // TestRunning: an admin is told how the node stands, and nobody else.
 func TestRunning(t *testing.T) {
 	r := start(t, map[string]string{"policy": "", "events-file": filepath.Join(t.TempDir(), "events.jsonl"), "limits-rate": "50"})
-	code, text := r.ask(identity.Admin, "GET", "/admin/running", "")
+	code, text := r.ask(identity.Admin, "GET", "/api/v1/running", "")
 	var got operator.Running
 	if err := json.Unmarshal([]byte(text), &got); err != nil || code != 200 {
 		t.Fatal(code, text, err)
@@ -117,7 +117,7 @@ func TestRunning(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for _, role := range []identity.Role{identity.Agent, identity.Approver, identity.Auditor} {
-		if code, text := r.ask(role, "GET", "/admin/running", ""); code != 403 {
+		if code, text := r.ask(role, "GET", "/api/v1/running", ""); code != 403 {
 			t.Errorf("%s: %d %s", role, code, text)
 		}
 	}

@@ -206,7 +206,7 @@ func TestThreat15Organizations(t *testing.T) {
 
 	// A member who rules a node does not rule the machine that it shares.
 	file := filepath.Join(t.TempDir(), "backup")
-	if status, answer := askAt(t, "GET", url+"/admin/running", "acme.test", memberOf(`"acme"`, "admin"), ""); status != 200 || strings.Contains(answer, `"disk"`) {
+	if status, answer := askAt(t, "GET", url+"/api/v1/running", "acme.test", memberOf(`"acme"`, "admin"), ""); status != 200 || strings.Contains(answer, `"disk"`) {
 		t.Errorf("an organization's admin is told of the machine: %d %s", status, answer)
 	}
 	if status, answer := askAt(t, "POST", url+"/admin/backup", "acme.test", memberOf(`"acme"`, "admin"), `{"file":"`+file+`"}`); status != 403 || exists(file) {

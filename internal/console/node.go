@@ -23,7 +23,7 @@ func (v *visit) showNode() (view, error) {
 			return view{}, err
 		}
 		n.Running = new(operator.Running)
-		if err := v.ask("GET", "/admin/running", nil, n.Running); err != nil {
+		if err := v.ask("GET", "/api/v1/running", nil, n.Running); err != nil {
 			return view{}, err
 		}
 		if err := v.ask("GET", "/admin/keys", nil, &n.Keys); err != nil {

@@ -132,7 +132,7 @@ func TestOpenAPIRoutes(t *testing.T) {
 func TestOpenAPISchemas(t *testing.T) {
 	of := schemas{}
 	for _, v := range []any{ledger.Answer{}, ledger.Line{}, DecisionShown{}, LedgerShown{}, report.Runs{}, report.Window{}, HabitsList{}, habits.Report{}, HabitsWord{}, BOMList{}, bom.Report{},
-		Nothing{}, Incident{}, SessionLabels{}, LabelsWord{}, Replay{}, replay.Report{}, Drift{}} {
+		Nothing{}, Incident{}, SessionLabels{}, LabelsWord{}, Replay{}, replay.Report{}, Drift{}, Running{}} {
 		of.ref(reflect.TypeOf(v))
 	}
 	of["Error"] = map[string]any{"type": "object", "properties": map[string]any{"error": map[string]any{"type": "string"}}, "required": []any{"error"}}

@@ -115,7 +115,6 @@ type row struct {
 func (o *API) table() []row {
 	return []row{
 		{"GET /admin/status", admins, 0, serve(o.status)},
-		{"GET /admin/running", admins, 0, serve(o.running)},
 		{"POST /admin/policy/reload", admins, maxAdmin, serve(o.reloadPolicy)},
 		{"GET /policy", looking, 0, serve(o.showPolicy)},
 		{"POST /policy/check", looking, maxAdmin, serve(o.checkPolicy)},
@@ -137,6 +136,7 @@ func (o *API) table() []row {
 		{"GET /api/v1/decisions/stream", looking, 0, o.streamDecisions},
 		{"GET /api/v1/evidence", looking, 0, o.evidence},
 		{"GET /api/v1/ledger", looking, 0, serve(o.showLedger)},
+		{"GET /api/v1/running", admins, 0, serve(o.running)},
 		{"GET /agents", looking, 0, serve(o.listAgents)},
 		{"GET /agents/{did}", looking, 0, serve(o.showAgent)},
 		{"POST /agents/{did}", admins, maxAnswer, serve(o.setAgent)},

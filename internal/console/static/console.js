@@ -56,6 +56,21 @@ for (const form of all("form[data-answer]")) {
   });
 }
 
+// What takes a while says so, and can be stopped: the node ends what nobody waits for.
+for (const form of all("form[data-busy]")) {
+  const note = $(form.dataset.busy), button = $("button.main", form);
+  let tick;
+  const ends = () => { clearInterval(tick); note.hidden = true; button.disabled = false; };
+  form.addEventListener("submit", () => {
+    const began = Date.now();
+    note.hidden = false;
+    button.disabled = true;
+    tick = setInterval(() => { $("span", note).textContent = Math.round((Date.now() - began) / 1000) + " s"; }, 1000);
+  });
+  $("button", note).addEventListener("click", () => { stop(); ends(); });
+  addEventListener("pageshow", ends); // back from what came of it
+}
+
 // On a narrow screen the navigation scrolls: where one is stands in it.
 const here = $("#nav a[aria-current]");
 if (here) here.parentElement.scrollLeft = here.offsetLeft - 60;
