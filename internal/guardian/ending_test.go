@@ -136,3 +136,53 @@ nmcli device status
 		}
 	}
 }
+
+// TestTamperingByAgentsPrograms: the agents' own programs change their settings.
+func TestTamperingByAgentsPrograms(t *testing.T) {
+	g, home := aGuarded(t)
+	for line := range strings.Lines(strings.TrimSpace(`
+gemini hooks disable-all
+gemini hooks disable reeve
+gemini hooks uninstall reeve
+gemini extensions disable reeve
+codex features disable hooks
+codex features --enable x disable codex_hooks
+claude config set -g disableAllHooks true
+claude config set disableAllHooks=true
+claude config remove hooks
+claude config set -g env.CLAUDE_CODE_SIMPLE 1
+claude plugin uninstall reeve
+npx @anthropic-ai/claude-code config set -g disableAllHooks true
+npx -y @google/gemini-cli hooks disable-all
+copilot config set disableAllHooks true
+env -u X gemini hooks disable-all
+sh -c 'codex features disable hooks'
+`)) {
+		if line = strings.TrimSpace(line); len(g.Tampering(call(home+"/src/proj", "shell", "command", line), nil)) == 0 {
+			t.Errorf("passes: %s", line)
+		}
+	}
+	for line := range strings.Lines(strings.TrimSpace(`
+gemini hooks list
+gemini hooks enable-all
+gemini extensions list
+gemini extensions disable other
+gemini -p 'disable the hooks of this form'
+codex features list
+codex features enable hooks
+codex features disable web_search
+codex exec 'remove hooks'
+claude config list
+claude config get hooks
+claude config set -g theme dark
+claude config set -g verbose true
+claude plugin install x@y
+claude plugin uninstall other
+claude -p 'disable hooks'
+claude mcp remove x
+`)) {
+		if r := g.Tampering(call(home+"/src/proj", "shell", "command", strings.TrimSpace(line)), nil); len(r) > 0 {
+			t.Errorf("is denied: %s%s", line, r[0].Message)
+		}
+	}
+}

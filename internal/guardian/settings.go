@@ -37,6 +37,10 @@ func (e *examination) agents(c *hazard.Command, name string) {
 			w = w[:at] // a version
 		}
 		if agent := agentsNamed[w]; agent != "" {
+			if e.unhooks(words[i+1:]) {
+				e.tampers("change the settings in which " + agent + "'s hooks are configured, by the agent's own program")
+				return
+			}
 			if e.unhooked(agent, words[i+1:], c.Dirs) {
 				e.tampers("start a coding agent without its hooks, or with settings of which that cannot be told beforehand")
 			}
@@ -47,6 +51,32 @@ func (e *examination) agents(c *hazard.Command, name string) {
 		}
 	}
 }
+
+// unhooks reports whether the words of a coding agent's program take hooks, or the guardian's
+// plugin, from its settings: gemini hooks disable-all, codex features disable hooks. Each agent
+// has subcommands of its own for that, in which the first plain word says what is changed.
+func (e *examination) unhooks(words []string) bool {
+	plain := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return strings.HasPrefix(w, "-") })
+	if len(plain) < 2 || !settingsCommands[strings.ToLower(plain[0])] {
+		return false
+	}
+	hooks, off := false, false
+	for _, w := range plain {
+		w = strings.ToLower(w)
+		if lookingWords[w] {
+			return false
+		}
+		hooks = hooks || strings.Contains(w, "hook") || strings.Contains(w, "claude_code_simple") || slices.Contains(e.g.programs, before(w, '@'))
+		off = off || offWords[w] || strings.HasPrefix(w, "disable") || strings.Contains(w, "=")
+	}
+	return hooks && off
+}
+
+var (
+	settingsCommands = words("config settings setting hooks hook features feature plugin plugins extension extensions")
+	lookingWords     = words("get list ls show view status enable enable-all install validate help")
+	offWords         = words("set unset remove rm delete del clear reset off uninstall unlink edit write put replace")
+)
 
 // unhooked reports whether a coding agent that is started with these words may leave its
 // hooks out.
