@@ -66,7 +66,7 @@ func (g *Guard) lockKnown(ctx context.Context, of SessionName) (*held, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, known := s.head.At(); !known && s.state.Steps == 0 {
+	if !s.written() && s.state.Steps == 0 {
 		err = fmt.Errorf("the session %.80q: %w", of.Session, ledger.ErrNotFound)
 	} else if !s.state.Known {
 		err = ErrForgotten

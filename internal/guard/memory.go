@@ -356,6 +356,15 @@ const roaming = 16
 // session is read anew.
 const mostFollowed = 32
 
+// written reports whether the session is written down, or about to be.
+func (h *held) written() bool {
+	if len(h.pending) > 0 { // its head is the committer's until then
+		return true
+	}
+	_, known := h.head.At()
+	return known
+}
+
 // followed reports whether the state is up to date, as far as can be known before the
 // commit, having taken up what other nodes have written since.
 func (h *held) followed(ctx context.Context) bool {
