@@ -92,11 +92,12 @@ type assessor struct {
 	implying  bool    // what is read is run by a program that was not told which file
 	supply    *supply // what the program is given that is read next
 	watch     *Watch
-	dirs      []string // that the scripts went to, if they are watched
-	cwd       string   // where cd led, if that is known
-	other     bool     // what is read runs on another machine
-	lost      bool     // cd went where only an unset variable says
-	guarded   bool     // an unset variable ends the script
+	dirs      []string          // that the scripts went to, if they are watched
+	typedInto map[string]string // terminals, and what of a line was typed into them
+	cwd       string            // where cd led, if that is known
+	other     bool              // what is read runs on another machine
+	lost      bool              // cd went where only an unset variable says
+	guarded   bool              // an unset variable ends the script
 	foreign   []foreignFolder
 	runFiles  []string          // by their names, if the call did not write them
 	named     []string          // what the words of the commands name

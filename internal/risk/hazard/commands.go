@@ -144,6 +144,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.runsWords()
 	c.runsElsewhere()
 	c.unchecks()
+	c.answers()
 	c.runsFetched()
 	c.orders()
 	c.makes()
@@ -1174,6 +1175,7 @@ func (s *shell) wrote(p string, content flow, appends bool) {
 	}
 	s.files.put(p, content)
 	s.asksNobody(p, content.text, s.at)
+	s.answersAt(p, added)
 	s.settings(p, content.text, s.at)
 	if rest, ok := strings.CutPrefix(p, "/proc/"); ok {
 		if which, _, below := strings.Cut(rest, "/"); below && strings.ContainsAny(which, "*?[") {

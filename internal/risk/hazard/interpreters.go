@@ -180,6 +180,7 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 	defer func() { a.depth-- }()
 	if !kept {
 		a.watchedCode(language, text)
+		a.answersIn(text, at)
 	}
 	if language == "python" {
 		var commands []string

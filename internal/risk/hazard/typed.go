@@ -1,0 +1,163 @@
+package hazard
+
+import (
+	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
+)
+
+// Who types into a terminal where a person sits answers for that person: the question of an agent
+// that asks before it acts, or a command by which people decide. What is typed there is judged by
+// what it says; that a server is started in another window is none of this.
+
+// typers are the programs that type into terminals and windows, with the subcommands by which they
+// do; empty for one that does nothing else.
+var typers = map[string]struct{ texts, keys string }{
+	"tmux":    {texts: "set-buffer setb", keys: "send-keys send send-k send-ke send-key"}, // a word that is no key is typed as it stands
+	"screen":  {texts: "stuff"},
+	"xdotool": {texts: "type", keys: "key"},
+	"ydotool": {texts: "type", keys: "key"},
+	"wtype":   {texts: ""},
+	"kitty":   {texts: "send-text", keys: "send-key"},
+	"kitten":  {texts: "send-text", keys: "send-key"},
+	"wezterm": {texts: "send-text"},
+	"zellij":  {texts: "write-chars", keys: "write"},
+	"ttyecho": {texts: ""},
+	"writevt": {texts: ""},
+}
+
+// typing are their options behind which stands a value.
+var typing = set("-t -N -b -c -p -S -X -d -D -w -m --match -to --to --pane-id --pane --delay --window --file --target --key-delay --key-hold -M -k -P -s -n")
+
+// typedKeys are names of keys, in lower case, that stand for a character; others move about.
+var typedKeys = map[string]string{
+	"enter": "\n", "return": "\n", "kp_enter": "\n", "kpenter": "\n", "c-m": "\n", "c-j": "\n", "ctrl+m": "\n", "ctrl+j": "\n", "linefeed": "\n", "13": "\n", "10": "\n", "28:1": "\n", "space": " ",
+	"up": "", "down": "", "left": "", "right": "", "tab": "", "btab": "", "escape": "", "bspace": "", "backspace": "",
+}
+
+var (
+	// control is a key that is held with another, or one of a number.
+	control = lazyregexp.New(`(?i)^(?:(?:c|m|s|ctrl|alt|shift|super|control)[-+].+|f\d+|\d+:[01])$`)
+	// newlines are the ways in which programs are told of the key that ends a line.
+	newlines = strings.NewReplacer(`\n`, "\n", `\r`, "\n", "\r", "\n", `\015`, "\n", `\012`, "\n", `\x0d`, "\n", `\x0a`, "\n", "^M", "\n", "^J", "\n", `\u000d`, "\n")
+	// agreeing is a line that answers a question, or chooses one of some answers.
+	agreeing = lazyregexp.New(`(?i)^/?(?:y|yes|yep|j|ja|o|oui|s[ií]|ok|okay|sure|a|all|always|allow(?: .{0,40})?|approved?(?: .{0,60})?|accept(?:ed)?|agreed?|confirm(?:ed)?|proceed|continue|go ahead|do it|i agree|true|\d)[.!]?$`)
+	// orderly is a command of the guardian's own.
+	orderly = lazyregexp.New(`(?im)(?:^|[;&|!({'"` + "`" + `]|\$\()\s*(?:(?:sudo|doas|exec|env|command|time|nohup|\w+=\S*)\s+)*(?:\S*/)?reeve(?:-hook)?(?:\.exe)?\s+[a-z-]`)
+	// keystrokes are those that a script of macOS types; pushed is how a program puts keys into a terminal.
+	keystrokes = lazyregexp.New(`(?i)\b(?:keystroke|key code|do script|write text)\s*(?:"([^"]*)"|(return|enter|36|76)\b)`)
+	pushed     = lazyregexp.New(`\bTIOCSTI\b|\b0x5412\b`)
+)
+
+// answers judges what a command types into a terminal.
+func (c *invocation) answers() {
+	if c.name == "osascript" {
+		for _, a := range c.args {
+			c.answersIn(a.text, c.at)
+		}
+		return
+	}
+	t, ok := typers[c.name]
+	if !ok {
+		return
+	}
+	to, text := c.name, ""
+	types, asKeys := t.texts == "" && t.keys == "", false
+	for i := 0; i < len(c.args); i++ {
+		w := c.args[i].text
+		switch {
+		case !types && (w == "-t" || w == "--match" || w == "-p") && i+1 < len(c.args):
+			i++
+			to += " " + c.args[i].text
+		case listed(t.keys, w) && (!types || c.name == "xdotool"):
+			types, asKeys = true, true
+		case listed(t.texts, w) && (!types || c.name == "xdotool"):
+			types, asKeys = true, false
+		case !types:
+		case w == ";" || w == `\;`:
+			types = false
+		case len(w) > 2 && w[0] == '-' && w[1] != '-' && strings.HasSuffix(w, "t") && c.name == "tmux" && i+1 < len(c.args): // -lt
+			i++
+			to += " " + c.args[i].text
+		case len(w) > 1 && w[0] == '-' && typing[w] && i+1 < len(c.args):
+			if i++; w == "-t" || w == "-k" && c.name == "wtype" {
+				if w == "-k" {
+					text += typedKey(c.args[i].text)
+				} else {
+					to += " " + c.args[i].text
+				}
+			}
+		case len(w) > 1 && w[0] == '-':
+		case strings.HasPrefix(w, "/dev/") && (c.name == "ttyecho" || c.name == "writevt"):
+		case asKeys:
+			text += typedKey(w)
+		default:
+			text += newlines.Replace(w)
+		}
+	}
+	if types && c.in.known {
+		text += c.in.text
+	}
+	if types {
+		c.typed(to, text)
+	}
+}
+
+// typedKey is what a key types, by its name; a word that names no key is typed as it stands.
+func typedKey(w string) string {
+	if s, ok := typedKeys[strings.ToLower(w)]; ok {
+		return s
+	}
+	if control.MatchString(w) {
+		return ""
+	}
+	return newlines.Replace(w)
+}
+
+// maxTyped is how much of what is typed into one terminal is kept.
+const maxTyped = 4096
+
+// typed judges what is typed into a terminal, behind what the call typed there before: a command
+// may be typed in pieces, and the key that ends it by itself.
+func (s *shell) typed(to, text string) {
+	if s.typedInto == nil {
+		s.typedInto = map[string]string{}
+	}
+	if text == "" || len(s.typedInto) > maxRan {
+		return
+	}
+	all := s.typedInto[to] + text
+	for line := range strings.SplitAfterSeq(all, "\n") {
+		whole := strings.HasSuffix(line, "\n")
+		line = strings.TrimSpace(line)
+		if agreeing.MatchString(line) || orderly.MatchString(line) || line == "" && whole {
+			s.report("defense.answered", 0, s.at)
+		}
+	}
+	if i := strings.LastIndexByte(all, '\n'); i >= 0 {
+		all = all[i+1:]
+	}
+	s.typedInto[to] = all[max(0, len(all)-maxTyped):]
+}
+
+// answersIn judges a program that types: AppleScript's keystrokes, and the system's call for it.
+func (a *assessor) answersIn(code string, at span) {
+	if pushed.MatchString(code) {
+		a.report("defense.answered", 0, at)
+	}
+	for _, m := range keystrokes.FindAllStringSubmatch(code, 64) {
+		if line := strings.TrimSpace(newlines.Replace(m[1])); m[2] != "" || agreeing.MatchString(line) || orderly.MatchString(line) {
+			a.report("defense.answered", 0, at)
+		}
+	}
+}
+
+// terminal is the file of a terminal of somebody.
+var terminal = lazyregexp.New(`^/dev/(?:pts/[\d*?\[]+.*|tty[\dSs]\S*|ttys\d+|vcs\S*)$`)
+
+// answersAt judges what is written to a terminal's file.
+func (s *shell) answersAt(file string, content flow) {
+	if terminal.MatchString(file) && content.text != "" {
+		s.typed(file, content.text)
+	}
+}
