@@ -26,6 +26,9 @@ func (e *examination) fills(c *hazard.Command, name string) {
 	case !lookers[name] && !printers[name]:
 		e.others = true
 	}
+	if lands[name] {
+		e.lays(c)
+	}
 	for _, word := range filled(name, c.Words) {
 		for _, parts := range e.readings(word, c.Dirs) {
 			e.filled(parts)
@@ -33,6 +36,73 @@ func (e *examination) fills(c *hazard.Command, name string) {
 		if e.cwd() == "" && word != "." {
 			e.filled(split(clean(word))) // relative, to a folder that is not known
 		}
+	}
+}
+
+// lays looks at what a copy puts into a folder under the name that it has, and at a folder that
+// takes the place of one for settings, with the file of settings that lies in it.
+func (e *examination) lays(c *hazard.Command) {
+	into := append(values(c.Words, "-t"), values(c.Words, "--target-directory")...)
+	from := slices.DeleteFunc(slices.Clone(c.Words), func(w string) bool { return strings.HasPrefix(w, "-") || slices.Contains(into, w) })
+	if len(into) == 0 && len(from) > 1 {
+		into, from = from[len(from)-1:], from[:len(from)-1]
+	}
+	if len(into) == 0 || len(from) > maxLaid {
+		return
+	}
+	for _, parts := range e.readings(into[0], c.Dirs) {
+		for _, names := range settingParts {
+			last := len(names) - 1
+			n := len(parts) - last
+			if last == 0 || n < 0 || compare(parts[n:], names[:last]) != within {
+				continue
+			}
+			for _, f := range e.sources(from, c.Dirs) {
+				name := path.Base(clean(f))
+				if names[last] == "*" || strings.EqualFold(name, names[last]) {
+					e.setting(append(slices.Clone(parts), name), e.textOf(f, c.Dirs))
+				}
+				inside := e.textOf(f+"/"+names[last], c.Dirs)
+				if _, there := inside(nil); there {
+					e.setting(append(slices.Clone(parts), names[last]), inside)
+				}
+			}
+		}
+	}
+}
+
+// sources are what is copied, with what patterns stand for on the disk.
+func (e *examination) sources(from, dirs []string) (list []string) {
+	for _, f := range from {
+		if !isPattern(f) {
+			list = append(list, f)
+			continue
+		}
+		for _, parts := range e.readings(f, dirs) {
+			list = append(list, e.matched(parts)...)
+		}
+	}
+	return list
+}
+
+// maxLaid is how many words of a copy are looked at for what they are called where it puts them:
+// settings are not copied with hundreds of other files.
+const maxLaid = 256
+
+// textOf is a change of a file into the text of another, as that is on the disk before the act;
+// not known if it is not there, or is written by the act.
+func (e *examination) textOf(name string, dirs []string) func([]byte) ([]byte, bool) {
+	return func([]byte) ([]byte, bool) {
+		for _, parts := range e.readings(name, dirs) {
+			file := "/" + strings.Join(parts, "/")
+			if slices.Contains(e.written, strings.ToLower(file)) {
+				return nil, false
+			}
+			if text, err := regular.Read(filepath.FromSlash(file), maxSetting); err == nil {
+				return text, true
+			}
+		}
+		return nil, false
 	}
 }
 

@@ -1,6 +1,8 @@
 package guardian
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -174,6 +176,43 @@ func TestPlacesOfARepository(t *testing.T) {
 		"cat .cl*/settings.json":                                       false,
 	} {
 		if got := len(g.Tampering(call(home+"/src/proj", "shell", "command", line), nil)) > 0; got != denied {
+			t.Errorf("%s: denied %v, want %v", line, got, denied)
+		}
+	}
+}
+
+// TestPlacesLaid: settings come into their folder under the name that they have, or with a folder.
+func TestPlacesLaid(t *testing.T) {
+	g, home := aGuarded(t)
+	work := home + "/src/proj"
+	for name, text := range map[string]string{
+		"off/settings.json": `{"disableAllHooks": true}`, "on/settings.json": `{"model": "x"}`, "commands/a.md": "A", "off/settings.local.json": `{"disableAllHooks": true}`,
+	} {
+		if err := os.MkdirAll(filepath.Dir(work+"/"+name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(work+"/"+name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line, denied := range map[string]bool{
+		"mv off .claude":                              true,
+		"cp -r off ../x/.claude":                      true,
+		"rm -rf .claude && mv ./off/ .claude":         true,
+		"ln -s ~/src/proj/off ~/src/x/.claude":        true,
+		"cp off/settings.json .claude/":               true,
+		"mv off/settings.local.json .claude":          true,
+		"cp -t .claude off/settings.json":             true,
+		"cp off/*.json .claude/":                      true,
+		"cp commands/* .claude/commands/":             false,
+		"cp on/settings.json .claude/":                false,
+		"cp -r on ../x/.claude":                       false,
+		"cp -r commands .claude/":                     false,
+		"mkdir -p .claude && cp -r commands .claude/": false,
+		"mv build dist":                               false,
+		"cp off/settings.json config/":                false,
+	} {
+		if got := len(g.Tampering(call(work, "shell", "command", line), nil)) > 0; got != denied {
 			t.Errorf("%s: denied %v, want %v", line, got, denied)
 		}
 	}
