@@ -35,6 +35,9 @@ tee ~/.cla*/settings.json < /tmp/x
 echo {} > ~/.cla*/settings.json
 jq .x /tmp/s | sponge ~/.cla*/settings.json
 cd ~; for f in .c*/settings.json; do echo {} > $f; done
+for d in ~/.cl* ~/.gem*; do echo {} > $d/settings.json; done
+for d in ~/.claude ~/.none; do truncate -s 0 "$d/settings.json"; done
+for d in ~/.config/reeve /tmp; do cat $d/data/seed; done
 for f in ~/.*/settings.json; do sed -i /reeve/d "$f"; done
 python3 -c 'import pathlib⏎for p in pathlib.Path.home().glob(".c*/settings.json"): p.write_text("{}")'
 python3 -c 'import glob, os⏎for p in glob.glob(os.path.expanduser("~/.c*/settings.json")): open(p, "w").write("{}")'
@@ -120,6 +123,8 @@ cat ~/.claude/*.md
 rm -f ~/.claude/*.log
 sed -i s/a/b/ ~/.claude/agents/*.md
 cd ~/.claude && ls *.json
+for d in a b ~/src; do echo {} > $d/settings.json; done
+for s in api web; do (cd services/$s && npm test); done
 for f in *.json; do echo {} > "$f"; done
 for f in config/*/settings.json; do sed -i s/a/b/ "$f"; done
 python3 -c 'import pathlib⏎for p in pathlib.Path("src").glob("*/settings.json"): p.write_text("{}")'

@@ -85,6 +85,7 @@ type assessor struct {
 	inner     int            // of texts inside them
 	loose     int            // of texts read as words, since they are no commands that can be parsed
 	commands  int            // left to be judged
+	turns     int            // of loops, that may still be read one by one
 	steps     int            // that programs took to be read for their effects
 	depth     int
 	runs      bool    // the leaf is a command, a program, a query or an address
@@ -271,8 +272,11 @@ func score(findings []Finding) float64 {
 	return min(1-rest, 0.99)
 }
 
+// maxTurns is how many turns of a call's loops are read one by one.
+const maxTurns = 32
+
 func newAssessor(t *Table) *assessor {
-	return &assessor{table: t, seen: map[string]int{}, written: files{}, refs: map[string]string{}, scale: 1, bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands}
+	return &assessor{table: t, seen: map[string]int{}, written: files{}, refs: map[string]string{}, scale: 1, bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands, turns: maxTurns}
 }
 
 // call is a tool call, its leaves sorted by what they are.

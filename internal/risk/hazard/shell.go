@@ -554,11 +554,20 @@ func (s *shell) cmd(c syntax.Command, in flow) flow {
 		defer func() { s.loops-- }()
 		if it, ok := c.Loop.(*syntax.WordIter); ok && it.Name != nil {
 			var all flow
+			var each []flow
 			all.known = true
 			for _, w := range it.Items {
 				f := s.word(w)
+				each = append(each, f)
 				f.text += " "
 				all = both(all, f)
+			}
+			if len(each) > 1 && len(each) <= s.turns { // else what stands behind it is seen of the last only
+				s.turns -= len(each)
+				for _, f := range each {
+					s.vars[it.Name.Value] = f
+					s.statements(c.Do, in)
+				}
 			}
 			all.text = strings.TrimSpace(all.text)
 			s.vars[it.Name.Value] = all
