@@ -241,7 +241,7 @@ func (e *examination) uninstalls(c *hazard.Command, name string) bool {
 		return false
 	}
 	removes := strings.HasSuffix(name, "-remove") || slices.ContainsFunc(c.Words, func(w string) bool {
-		return removal[strings.ToLower(w)] || removalOptions[name] != nil && removalOptions[name].MatchString(w)
+		return removal[strings.ToLower(w)] || isShortOption(w) && strings.ContainsAny(w, removalOptions[name])
 	})
 	return slices.ContainsFunc(c.Words, func(w string) bool {
 		pkg := base(w)
@@ -258,14 +258,15 @@ var (
 	packagers = words(`apt apt-get aptitude dpkg dnf dnf5 microdnf yum rpm zypper urpme pacman yay paru apk xbps-remove emerge eopkg opkg swupd nix nix-env guix snap flatpak brew port pkg pkg_delete pkgin
 		npm pnpm yarn bun pip pip3 pipx uv conda mamba cargo gem go asdf mise rtx aqua eget stew choco chocolatey winget scoop uninstall-package`)
 	removal = words("remove purge autoremove autopurge uninstall erase delete del rm unlink unmerge deinstall --remove --purge --erase --uninstall --deselect --unmerge --depclean disable unpin stop")
-	// removalOptions are short options by which package managers take away.
-	removalOptions = map[string]*lazyregexp.Regexp{
-		"dpkg": shortRemoval("rP"), "rpm": shortRemoval("e"), "pacman": shortRemoval("R"), "yay": shortRemoval("R"), "paru": shortRemoval("R"), "emerge": shortRemoval("Cc"), "nix-env": shortRemoval("e"), "guix": shortRemoval("r"),
+	// removalOptions are the letters of options by which package managers take away.
+	removalOptions = map[string]string{
+		"dpkg": "rP", "rpm": "e", "pacman": "R", "yay": "R", "paru": "R", "emerge": "Cc", "nix-env": "e", "guix": "r",
 	}
 )
 
-func shortRemoval(letters string) *lazyregexp.Regexp {
-	return lazyregexp.New(`^-[A-Za-z]*[` + letters + `][A-Za-z]*$`)
+// isShortOption reports whether a word is options of one letter each: -Rns.
+func isShortOption(w string) bool {
+	return len(w) > 1 && w[0] == '-' && w[1] != '-'
 }
 
 // closesLoopback reports whether a command about networks names the way by which a machine
