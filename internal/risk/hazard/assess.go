@@ -674,7 +674,7 @@ func (a *assessor) content(path, text string, at span) {
 		if isCrontab(p.text) {
 			text = cronCommands(text)
 		}
-		a.script(text, at)
+		a.command(text, &at)
 	})
 }
 

@@ -131,9 +131,6 @@ func (a *assessor) argv(argv []string, at span) {
 	s.invoke(args, flow{}, 0)
 }
 
-// script judges a text that is a script, whatever shell it is for.
-func (a *assessor) script(text string, at span) { a.command(text, &at) }
-
 // script parses and walks one text, and returns what it would print.
 func (s *shell) script(text string) flow {
 	whole := s.spanOf(0, len(text))
@@ -202,7 +199,7 @@ func (s *shell) unread(file *syntax.File) {
 		case *syntax.CallExpr:
 			evaluates = evaluates || len(n.Args) > 0 && evaluators[n.Args[0].Lit()]
 		case *syntax.SglQuoted:
-			if len(texts) < maxUnread && subscripts.MatchString(n.Value) {
+			if len(texts) <= maxUnread && subscripts.MatchString(n.Value) {
 				texts = append(texts, n.Value)
 			}
 		}
@@ -215,9 +212,13 @@ func (s *shell) unread(file *syntax.File) {
 		return
 	}
 	for _, v := range s.vars {
-		if len(texts) < 2*maxUnread && substitutes(v.text) {
+		if len(texts) <= maxUnread && substitutes(v.text) {
 			texts = append(texts, v.text)
 		}
+	}
+	if len(texts) > maxUnread { // which of them are read would be chance
+		s.starve(s.nodeSpan(file))
+		return
 	}
 	for _, text := range texts {
 		s.inside("echo \"" + strings.ReplaceAll(text, `"`, `\"`) + "\"")
@@ -225,7 +226,7 @@ func (s *shell) unread(file *syntax.File) {
 }
 
 // maxUnread is of how many values that an evaluation may run the substitutions are judged.
-const maxUnread = 16
+const maxUnread = 32
 
 // evaluators are commands whose arguments a shell reads as names with subscripts, or as
 // arithmetic.

