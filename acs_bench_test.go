@@ -2,7 +2,6 @@ package reeve
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,7 +16,6 @@ import (
 
 	"reeve.example/reeve/acs"
 	"reeve.example/reeve/internal/linear"
-	"reeve.example/reeve/internal/server"
 )
 
 // BenchmarkDoors has one agent make a call, and tell its result, by AOS and by ACS. A round
@@ -34,19 +32,7 @@ func BenchmarkDoors(b *testing.B) {
 		b.Fatal(err)
 	}
 	rules := "version: 1\ndefault: allow\nrules: [{name: no-secrets, on: tool.call, tools: [read_file], when: 'args.path.startsWith(\"/etc/\")', effect: deny}]\n"
-	cfg, err := Load("", func(string) string { return "" }, map[string]string{"data": b.TempDir(), "acs-keys": "bench=desk:file:" + secret, "policy-text": rules, "quotas-contents": "0"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	n, err := Open(context.Background(), cfg)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer n.Close()
-	s, err := server.New(n.serverConfig())
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := benchServer(b, map[string]string{"data": b.TempDir(), "acs-keys": "bench=desk:file:" + secret, "policy-text": rules, "quotas-contents": "0"})
 	send := func(path, body, want string) {
 		r := httptest.NewRequest("POST", "http://127.0.0.1:8080"+path, strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")

@@ -106,19 +106,7 @@ func sendBy(b *testing.B, callers int, path, body, want string, settings ...stri
 	for i := 0; i < len(settings); i += 2 {
 		set[settings[i]] = settings[i+1]
 	}
-	cfg, err := Load("", func(string) string { return "" }, set)
-	if err != nil {
-		b.Fatal(err)
-	}
-	n, err := Open(context.Background(), cfg)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer n.Close()
-	s, err := server.New(n.serverConfig())
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := benchServer(b, set)
 	parts := bytes.Split([]byte(body), []byte("№"))
 	var sequence atomic.Int64
 	b.ReportAllocs()
@@ -146,4 +134,23 @@ func sendBy(b *testing.B, callers int, path, body, want string, settings ...stri
 		}
 		all.Wait()
 	})
+}
+
+// benchServer serves a node of these settings, without a listener.
+func benchServer(b *testing.B, set map[string]string) *server.Server {
+	b.Helper()
+	cfg, err := Load("", func(string) string { return "" }, set)
+	if err != nil {
+		b.Fatal(err)
+	}
+	n, err := Open(context.Background(), cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { n.Close() })
+	s, err := server.New(n.serverConfig())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
 }
