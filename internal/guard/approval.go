@@ -99,6 +99,25 @@ func newApprovals(g *Guard) *Items[approval.Decision] {
 	})
 }
 
+// inquiry is an act that the policy has just judged, with what bears on whom it must ask.
+type inquiry struct {
+	in       *policy.Input
+	set      *policy.Set
+	decision *act.Decision
+	asked    bool           // people were asked already, and are not again
+	tainted  bool           // the act's session has read what others wrote
+	defined  session.Digest // how the act's tool is defined
+}
+
+// form is what people's answer is bound to. See formOf.
+func (q *inquiry) form() string { return formOf(q.in.Action.Digest, q.decision, q.defined) }
+
+// answer has the decision be what people said, or what follows from that nobody did.
+func (q *inquiry) answer(effect act.Effect, r act.Reason) {
+	q.decision.Effect = effect
+	q.decision.Reasons = slices.Insert(q.decision.Reasons, 0, r)
+}
+
 // consult brings in what people said about an act that the policy holds. The
 // policy has just judged the act anew: so a new deny wins, and a rule that
 // nobody was asked about is asked about now. What it returns becomes durable
@@ -107,11 +126,8 @@ func newApprovals(g *Guard) *Items[approval.Decision] {
 // release must be called, once or more, when the record is durable or will not be: until then
 // nobody else on this node looks at the approval. Without it, of the steps of a
 // session that ask for the same thing at once all would rest on those that lose.
-//
-// tainted says that the act's session has read what others wrote, and defined is how its
-// tool is defined.
-func (g *Guard) consult(ctx context.Context, in *policy.Input, set *policy.Set, d *act.Decision, asked, tainted bool, defined session.Digest) (writes []*Item, release func(), err error) {
-	a := in.Action
+func (g *Guard) consult(ctx context.Context, q *inquiry) (writes []*Item, release func(), err error) {
+	a, d := q.in.Action, q.decision
 	if d.Effect != act.Escalate {
 		return nil, func() {}, nil
 	}
@@ -119,56 +135,65 @@ func (g *Guard) consult(ctx context.Context, in *policy.Input, set *policy.Set, 
 		d.Effect = act.Deny
 		return nil, func() {}, nil
 	}
-	form := formOf(a.Digest, d, defined)
-	id := approvalID(a, form)
+	id := approvalID(a, q.form())
 	release = sync.OnceFunc(g.approvals.Lock(id))
+	defer func() {
+		if err != nil {
+			release()
+			release = nil
+		}
+	}()
 	h, item, err := g.approvals.Get(ctx, id)
 	if err == nil && h == nil && a.Earlier != (act.Digest{}) {
-		h, item, err = g.earlierApproval(ctx, a, d, defined, item)
+		h, item, err = g.earlierApproval(ctx, q, item)
+	}
+	if err != nil {
+		return nil, release, err
 	}
 	waits := h != nil && h.Open()
-	if err == nil && !answered(h, a.At) {
-		var grant *approval.Grant
-		if grant, err = g.granted(ctx, a, d, tainted, defined); grant != nil {
+	if !answered(h, a.At) {
+		grant, err := g.granted(ctx, q)
+		if err != nil {
+			return nil, release, err
+		}
+		if grant != nil {
 			release()
 			pass(d, grant)
 			return nil, func() {}, nil
 		}
 	}
-	var write *Item
-	if err == nil {
-		h, write, err = g.apply(in, set, d, h, item, form, asked, tainted, defined)
+	h, write, err := g.apply(q, h, item)
+	if err != nil || write == nil {
+		return nil, release, err
 	}
-	if err == nil && write != nil && write.Open && !waits {
-		var made func(bool)
-		write.Charged = true
-		made, err = g.charge(ctx, []*Item{write})
-		write.Charged = false // it is
-		if full, ok := errors.AsType[*QuotaError](err); ok {
-			release()
-			d.Effect, d.Approval = act.Deny, nil
-			d.Reasons = slices.Insert(d.Reasons, 0, act.Reason{
-				Rule: "approval", Code: "quota.held", Effect: act.Deny, Message: full.Reason, Instead: "Do what nobody has to agree to, or wait.",
-			})
-			return nil, func() {}, nil
-		}
-		if err == nil {
-			unlock := release
-			release = sync.OnceFunc(func() { made(true); unlock() }) // what failed counts until it is counted again
-		}
+	if !write.Open || waits {
+		return []*Item{write}, release, nil
 	}
-	if err == nil && write != nil {
-		writes = append(writes, write)
-		if write.Open && !waits && g.cfg.Beside != nil {
-			var told *Item
-			if told, err = g.cfg.Beside(ctx, h); err == nil && told != nil {
-				writes = append(writes, told)
-			}
-		}
+	write.Charged = true
+	made, err := g.charge(ctx, []*Item{write})
+	write.Charged = false // it is
+	if full, ok := errors.AsType[*QuotaError](err); ok {
+		release()
+		d.Approval = nil
+		q.answer(act.Deny, act.Reason{
+			Rule: "approval", Code: "quota.held", Effect: act.Deny, Message: full.Reason, Instead: "Do what nobody has to agree to, or wait.",
+		})
+		return nil, func() {}, nil
 	}
 	if err != nil {
-		release()
-		return nil, nil, err
+		return nil, release, err
+	}
+	unlock := release
+	release = sync.OnceFunc(func() { made(true); unlock() }) // what failed counts until it is counted again
+	writes = append(writes, write)
+	if g.cfg.Beside != nil {
+		told, err := g.cfg.Beside(ctx, h)
+		if err != nil {
+			return nil, release, err
+		}
+		if told != nil {
+			writes = append(writes, told)
+		}
 	}
 	return writes, release, nil
 }
@@ -176,8 +201,9 @@ func (g *Guard) consult(ctx context.Context, in *policy.Input, set *policy.Set, 
 // earlierApproval reads the decision about an act that was held under the digest's
 // form before this one, while it waits or can be used; nil, and the item that was
 // given, when there is none.
-func (g *Guard) earlierApproval(ctx context.Context, a *act.Action, d *act.Decision, defined session.Digest, none *Item) (*approval.Decision, *Item, error) {
-	h, item, err := g.approvals.Get(ctx, approvalID(a, formOf(a.Earlier, d, defined)))
+func (g *Guard) earlierApproval(ctx context.Context, q *inquiry, none *Item) (*approval.Decision, *Item, error) {
+	a := q.in.Action
+	h, item, err := g.approvals.Get(ctx, approvalID(a, formOf(a.Earlier, q.decision, q.defined)))
 	if err != nil || h != nil && (h.Open() || h.State == approval.Denied) {
 		return h, item, err
 	}
@@ -196,8 +222,8 @@ func answered(h *approval.Decision, now time.Time) bool {
 
 // apply is what the state of an approval, nil if there is none, makes of a decision; it
 // returns the approval that is to be written, and nil where it stays as it is.
-func (g *Guard) apply(in *policy.Input, set *policy.Set, d *act.Decision, h *approval.Decision, item *Item, form string, asked, tainted bool, defined session.Digest) (*approval.Decision, *Item, error) {
-	a := in.Action
+func (g *Guard) apply(q *inquiry, h *approval.Decision, item *Item) (*approval.Decision, *Item, error) {
+	a, d := q.in.Action, q.decision
 	needs, expires := approval.Needs(d.Reasons, a.At)
 	state := approval.Expired
 	if h != nil {
@@ -206,8 +232,7 @@ func (g *Guard) apply(in *policy.Input, set *policy.Set, d *act.Decision, h *app
 	open := state == approval.Held || state == approval.Approved
 	switch {
 	case state == approval.Denied && a.At.Before(h.Expires):
-		d.Effect = act.Deny
-		d.Reasons = slices.Insert(d.Reasons, 0, answerReason(h, act.Deny))
+		q.answer(act.Deny, answerReason(h, act.Deny))
 		d.Approval = stateOf(h, a.At)
 		return nil, nil, nil
 	case state == approval.Held && h.Covers(needs):
@@ -217,19 +242,17 @@ func (g *Guard) apply(in *policy.Input, set *policy.Set, d *act.Decision, h *app
 		}
 		return nil, nil, nil
 	case state == approval.Approved && h.Covers(needs):
-		if changes := h.Changes(); len(changes) > 0 && !g.asChanged(in, set, d, h, changes) {
+		if changes := h.Changes(); len(changes) > 0 && !g.asChanged(q, h, changes) {
 			d.Approval = stateOf(h, a.At)
 			return nil, nil, nil
 		}
 		h.State = approval.Used
-		d.Effect = act.Allow
+		q.answer(act.Allow, answerReason(h, act.Allow))
 		if len(d.Edits) > 0 {
 			d.Effect = act.Modify
 		}
-		d.Reasons = slices.Insert(d.Reasons, 0, answerReason(h, act.Allow))
-	case !open && asked:
-		d.Effect = act.Deny
-		d.Reasons = slices.Insert(d.Reasons, 0, over)
+	case !open && q.asked:
+		q.answer(act.Deny, over)
 		return nil, nil, nil
 	default: // nobody was asked yet, or another question than the one that was answered
 		var waiting []string
@@ -237,9 +260,8 @@ func (g *Guard) apply(in *policy.Input, set *policy.Set, d *act.Decision, h *app
 			waiting = h.Asked
 		}
 		var err error
-		if h, err = g.newApproval(a, d, form, tainted, defined); h == nil || err != nil {
-			d.Effect = act.Deny
-			d.Reasons = slices.Insert(d.Reasons, 0, unshown)
+		if h, err = g.newApproval(q); h == nil || err != nil {
+			q.answer(act.Deny, unshown)
 			return nil, nil, err
 		}
 		h.Needs, h.Expires, h.Asked = needs, expires, waiting
@@ -254,13 +276,14 @@ func (g *Guard) apply(in *policy.Input, set *policy.Set, d *act.Decision, h *app
 // asChanged judges an act in the form that a person gave it when they agreed, and makes that
 // the decision. It reports whether that form may happen: the policy has the last word about
 // it, and what somebody else must be asked about they did not agree to.
-func (g *Guard) asChanged(in *policy.Input, set *policy.Set, d *act.Decision, h *approval.Decision, changes []approval.Change) bool {
-	edits := changedHere(in.Action, changes)
-	ruled := judgeAs(in, set, edits, g.cfg.Tampering)
+func (g *Guard) asChanged(q *inquiry, h *approval.Decision, changes []approval.Change) bool {
+	a, d := q.in.Action, q.decision
+	edits := changedHere(a, changes)
+	ruled := judgeAs(q.in, q.set, edits, g.cfg.Tampering)
 	d.Reasons, d.Edits, d.Risk, d.Conditions = ruled.Reasons, ruled.Edits, ruled.Risk, ruled.Conditions
-	if needs, _ := approval.Needs(ruled.Reasons, in.Action.At); edits == nil || ruled.Effect == act.Deny || !act.Approvable(ruled.Reasons) || !h.Covers(needs) {
-		d.Effect, d.Edits, d.Conditions = act.Deny, nil, nil
-		d.Reasons = slices.Insert(d.Reasons, 0, act.Reason{
+	if needs, _ := approval.Needs(ruled.Reasons, a.At); edits == nil || ruled.Effect == act.Deny || !act.Approvable(ruled.Reasons) || !h.Covers(needs) {
+		d.Edits, d.Conditions = nil, nil
+		q.answer(act.Deny, act.Reason{
 			Rule: "approval", Code: "approval_denied", Effect: act.Deny,
 			Message: fmt.Sprintf("%s agreed to this with changes (approval %s), and in that form the policy does not let it pass.", strings.Join(h.Who(), " and "), h.ID),
 		})
@@ -289,19 +312,21 @@ const codeChanged = "approved.changed"
 
 // newApproval is a new decision about an act that people are asked about; nil when
 // the act cannot be shown to them as it is.
-func (g *Guard) newApproval(a *act.Action, d *act.Decision, form string, tainted bool, defined session.Digest) (*approval.Decision, error) {
+func (g *Guard) newApproval(q *inquiry) (*approval.Decision, error) {
+	a, d := q.in.Action, q.decision
 	x := exactly(a, d)
 	if x == nil {
 		return nil, nil
 	}
+	form := q.form()
 	h := &approval.Decision{
 		ID: approvalID(a, form), State: approval.Held,
 		Principal: a.Principal.Name, Holder: a.Principal.Known(), Users: usersOf(a), Agent: a.Agent.ID, Session: a.Session, Within: cmp.Or(a.Within, a.Session), Folder: target.Folder(a),
 		Door: a.Door, Kind: string(a.Kind), Resource: a.Resource, Digest: form,
 		Seen: x.Digest(), Created: a.At, Policy: d.Policy,
 	}
-	x.What, x.Scope, x.Parts = target.What(a, nil), *target.Of(a, d, tainted).Look(), target.Parts(a)
-	x.Scope.Defined = defined.String()
+	x.What, x.Scope, x.Parts = target.What(a, nil), *target.Of(a, d, q.tainted).Look(), target.Parts(a)
+	x.Scope.Defined = q.defined.String()
 	for i := range a.Arguments {
 		if arg := &a.Arguments[i]; arg.Pointer != "" && len(x.Arguments) < maxChangeable {
 			x.Arguments = append(x.Arguments, approval.Argument{Name: arg.Name, Pointer: arg.Pointer})

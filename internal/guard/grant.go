@@ -12,7 +12,6 @@ import (
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/risk"
-	"reeve.example/reeve/internal/session"
 	"reeve.example/reeve/internal/target"
 )
 
@@ -53,8 +52,9 @@ func grantID(a *act.Action, session string, scope *approval.Scope) string {
 // granted returns the grant that answers everything that the policy asks of people about
 // an act; nil when there is none. It is read, and not written: to be taken back it needs
 // no turn of those that use it.
-func (g *Guard) granted(ctx context.Context, a *act.Action, d *act.Decision, tainted bool, defined session.Digest) (*approval.Grant, error) {
-	aim := target.Of(a, d, tainted)
+func (g *Guard) granted(ctx context.Context, q *inquiry) (*approval.Grant, error) {
+	a, d := q.in.Action, q.decision
+	aim := target.Of(a, d, q.tainted)
 	if aim.Once != "" {
 		return nil, nil
 	}
@@ -74,7 +74,7 @@ func (g *Guard) granted(ctx context.Context, a *act.Action, d *act.Decision, tai
 		}
 		if scope == nil {
 			scope = aim.Look()
-			scope.Defined = defined.String()
+			scope.Defined = q.defined.String()
 		}
 		if grant.Covers(needs, scope, a.At) {
 			return grant, nil

@@ -452,10 +452,6 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 	return d, modified, nil
 }
 
-// inSession reports whether an act is a step of a session: an empty name is a name, in a
-// step that has a context.
-func inSession(a *act.Action) bool { return a.Session != "" || a.Step != "" }
-
 // maxName is the most bytes of a name that an act goes by. Whoever lists what agents did
 // reads these names of every record, and asks by them.
 const maxName = 1024
@@ -531,7 +527,7 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With, read *ha
 	in.Session.Habits = g.habitsOf(ctx, a, set)
 	d := judge(in, set)
 	would := g.shadow(in, &d, set)
-	consent, release, err := g.consult(ctx, in, set, &d, q.Asked, false, session.Digest{})
+	consent, release, err := g.consult(ctx, &inquiry{in: in, set: set, decision: &d, asked: q.Asked})
 	if err != nil {
 		return act.Decision{}, nil, err
 	}
@@ -554,180 +550,6 @@ func (g *Guard) decideAlone(ctx context.Context, a *act.Action, q With, read *ha
 	}
 	g.habits.count(noted)
 	g.shadowed(a, would, d.Position)
-	return d, modified, nil
-}
-
-// decideInSession decides about a step. The session is locked from the look at
-// its memory until the step is queued, so that of two steps at once only one
-// is the first; it is not locked while the disk is waited for.
-func (g *Guard) decideInSession(ctx context.Context, a *act.Action, q With, read *hazard.Reading, look *links.Look) (act.Decision, []byte, error) {
-	look.Up()
-	usual := g.habitsOf(ctx, a, g.policy.Load()) // before the session is locked: it may be read from the disk
-	follows := g.policy.Load().Follows()
-	s, err := g.sessions.lockRun(ctx, a, q.PartOf, follows)
-	if err != nil {
-		return act.Decision{}, nil, err
-	}
-	owners, storedBy, err := g.sessions.owners(ctx, a)
-	if err != nil {
-		s.unlock()
-		return act.Decision{}, nil, err
-	}
-	ended, err := g.outside(ctx, a)
-	if err != nil {
-		s.unlock()
-		return act.Decision{}, nil, err
-	}
-	violations, repeat := s.state.Check(a, owners)
-	if look.Wants() { // what the session remembers has it asked where files lie
-		s.unlock()
-		look.Up()
-		if s, err = g.sessions.lockRun(ctx, a, q.PartOf, follows); err != nil {
-			return act.Decision{}, nil, err
-		}
-		violations, repeat = s.state.Check(a, owners)
-	}
-	if repeat != nil && q.Items == nil && q.Task == nil {
-		// Placed steps carry their position; for the others the commit is
-		// waited for, without the lock.
-		at, placed, pending := repeat.At, repeat.Placed, s.ticket(repeat.Step)
-		wasHeld := repeat.Effect == act.Escalate
-		var labels []string
-		if follows {
-			labels = s.state.Labels()
-		}
-		s.unlock()
-		d, modified, err := g.recorded(ctx, a, at, placed, pending)
-		if err == nil || !errors.Is(err, ledger.ErrNotFound) {
-			d.Labels = labels
-			return d, modified, err
-		}
-		// The recorded answer has expired, or the act was held until now: it is
-		// judged anew.
-		if s, err = g.sessions.lockRun(ctx, a, q.PartOf, follows); err != nil {
-			return act.Decision{}, nil, err
-		}
-		violations, _ = s.state.Check(a, owners)
-		if !wasHeld {
-			violations = append(violations, act.Violation{
-				Check: "session.unknown", Unsure: true,
-				Message: "This act was decided before, and that answer is no longer kept.",
-			})
-		}
-	}
-	set := g.policy.Load()
-	if set.Follows() && !follows { // put in force since: the session above is not locked
-		s.unlock()
-		return act.Decision{}, nil, ledger.ErrStale
-	}
-	a.Hints |= s.state.Hints(a)
-	remembered := Remembered(s.state, a, &g.instructions)
-	remembered.Habits = usual
-	in := &policy.Input{Action: a, Violations: append(violations, a.Standing...), Session: remembered, Reading: read}
-	d := judge(in, set)
-	would := g.shadow(in, &d, set)
-	consent, release, err := g.consult(ctx, in, set, &d, q.Asked, s.state.Tainted(a.Turn), s.state.Defined(a))
-	if err != nil {
-		s.unlock()
-		return act.Decision{}, nil, err
-	}
-	defer release()
-	if ended != nil {
-		consent = append(consent, ended)
-	}
-	modified, err := Apply(a, &d)
-	if err != nil {
-		s.unlock()
-		return act.Decision{}, nil, err
-	}
-	endorsed := endorse(a, &d, remembered, set)
-	e := g.entry(in, &d, modified)
-	noted := g.note(&d, in, set, s.state)
-	done := a // what the session remembers is what is done
-	if a.IsCall() && len(d.Edits) > 0 {
-		if in.Form == nil || !sameEdits(in.Form.Edits, d.Edits) {
-			s.unlock()
-			return act.Decision{}, nil, errors.New("guard: an act is changed into a form that was not judged")
-		}
-		done, read = in.Form.Action, in.Form.Reading
-	}
-	e.Links = appendHabits(e.Links, noted)
-	if a.Kind == act.MemoryStore && d.Effect >= act.Modify {
-		if e.Writes, err = g.sessions.memoriesStored(ctx, a, d.Edits, &s.state.Values); err != nil {
-			s.unlock()
-			return act.Decision{}, nil, err
-		}
-	}
-	step := s.state.Step(a, d.Effect)
-	if len(s.above) > 0 && !s.partOf {
-		step.BegunBy(s.above[0].key, s.above[0].name)
-	}
-	step.Gives(read)
-	s.state.Masked(step, a, d.Edits)
-	s.state.Touched(step, done, read)
-	if keys := set.Counted(); keys != nil {
-		called := s.state.CalledBy(a)
-		s.state.Counts(step, done, keys, func(key uint64) bool { return set.Counts(key, done, called) }, agreedTo(&d))
-	}
-	if set.Follows() {
-		from := set.Source(a, s.state.CalledBy(a))
-		from.Each = storedBy
-		s.state.Read(step, done, from, endorsed)
-	}
-	e.Writes = append(e.Writes, &ledger.Write{Head: s.head, Data: step.Append(nil)})
-	ruling := &Ruling{Decision: &d, Modified: modified, Policy: set}
-	if set.Follows() {
-		ruling.Labels = s.state.LabelsWith(step)
-		d.Labels = ruling.Labels
-	}
-	made, err := g.add(ctx, e, q, consent, ruling)
-	if err != nil {
-		s.unlock()
-		return act.Decision{}, nil, err
-	}
-	if q.Begins != nil && set.Follows() {
-		err = g.begin(ctx, e, &s, step, q.Begins(), set.Counted())
-	}
-	var above lift
-	if err == nil {
-		above, err = g.labelAbove(&s, a, step, e)
-	}
-	if err != nil {
-		made(false)
-		s.unlock() // before those above are locked again: who has them may wait for it
-		above.drop(ctx)
-		return act.Decision{}, nil, err
-	}
-	t, err := g.cfg.Log.Enqueue(s.generation, e)
-	if err != nil {
-		made(false)
-		s.forget()
-		s.unlock()
-		above.drop(ctx)
-		return act.Decision{}, nil, err
-	}
-	number := s.state.Apply(step)
-	s.queued(number, t)
-	above.queued(t)
-
-	// Also when the caller has gone away: the step is in the session's memory
-	// and its end must be known.
-	d.Position, err = t.Wait(context.WithoutCancel(ctx))
-	made(err == nil)
-	release() // before the sessions are locked again: who has them may wait for the approval
-	lifted := above.settle(ctx, t, d.Position, err)
-	s.settle(number, t, d.Position, err)
-	if err == nil {
-		err = lifted
-	}
-	if err != nil {
-		return act.Decision{}, nil, err
-	}
-	g.habits.count(noted)
-	g.shadowed(a, would, d.Position)
-	if ended != nil {
-		g.waiting.wake(a.Dialogue)
-	}
 	return d, modified, nil
 }
 
