@@ -8,7 +8,7 @@ func TestAside(t *testing.T) {
 	for _, c := range []string{
 		"awslocal s3 rb s3://b --force", "aws --endpoint-url=http://127.0.0.1:4566 s3 rb s3://b --force", "AWS_ENDPOINT_URL_S3=http://localhost:4566 aws s3 rb s3://b", "tflocal destroy -auto-approve",
 		"kubectl --context kind-a delete deploy api", "kubectl delete ns x --context=minikube", "helm --kube-context k3d-dev uninstall api", "helm uninstall pr-7", "helm uninstall api-pr-7 -n review", "flyctl apps destroy shop-pr-7 -y",
-		"docker volume rm shop_test_db", "docker compose -p shop-test down -v", "alembic downgrade -1", "dotnet ef database drop -p tests/Shop.Tests",
+		"docker volume rm shop_test_db", "docker compose -p shop-test down -v", "docker compose down -v", "mysql app_test -e 'drop table x'", "redis-cli flushdb", "alembic downgrade -1", "dotnet ef database drop -p tests/Shop.Tests",
 	} {
 		if w := gravest(c, "destroy.cloud", "destroy.store", "sql.destroy"); w >= 0.4 {
 			t.Errorf("%s: %.2f", c, w)
@@ -21,7 +21,7 @@ func TestAside(t *testing.T) {
 		"helm uninstall ingress -n preview-prod", "helm uninstall pr-7 billing", "helm uninstall billing pr-7", "helm uninstall \"$R\" -n preview", "flyctl apps destroy shop -y", "helm uninstall billing", "heroku apps:destroy reviewer-prod --confirm reviewer-prod",
 		"docker volume rm shop_test_db shop_db", "docker volume rm shop_prod_test", "docker --context prod volume rm shop_test_db", "DOCKER_HOST=ssh://prod docker volume rm shop_test_db", "docker compose -p shop down -v", "docker compose -p shop-test -p shop down -v",
 		"alembic downgrade base", "DATABASE_URL=postgres://prod.example/x alembic downgrade -1", "dotnet ef database drop -p src/Shop", "dotnet ef database drop -p tests/Shop.Tests -s src/Shop", "dotnet ef database drop -p tests/Shop.Tests --connection Server=prod",
-		"mysql -h db.example app_test -e 'drop table x'", "mysql -h127.0.0.1 app_test -e 'use app; drop table x'", "mysql -h127.0.0.1 app_test -e 'drop table app.x'", "mysql app_test -e 'drop table x'",
+		"mysql -h db.example app_test -e 'drop table x'", "mysql -h127.0.0.1 app_test -e 'use app; drop table x'", "mysql -h127.0.0.1 app_test -e 'drop table app.x'",
 		"psql postgresql://db.example/shop_test -c 'drop schema public cascade'", "psql 'postgresql://localhost/shop_test?host=db.example' -c 'drop schema public cascade'", "psql postgresql://localhost/shop -c 'drop schema public cascade'",
 	} {
 		if w := gravest(c, "destroy.cloud", "destroy.store", "sql.destroy"); w < 0.4 {

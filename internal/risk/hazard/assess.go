@@ -508,6 +508,10 @@ func (a *assessor) leaf(c *call, l *leaf) {
 		for line := range strings.Lines(text) {
 			line = strings.TrimRight(line, "\r\n")
 			a.watchedFile(line, c.kind.writes, flow{})
+			if c.kind.writes && a.addsSettings(c, line) {
+				a.report("persist.profile", 0, whole)
+				continue
+			}
 			a.path(line, c.kind.writes, whole)
 		}
 	case roleURL:

@@ -145,6 +145,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.runsElsewhere()
 	c.unchecks()
 	c.answers()
+	c.chooses()
 	c.runsFetched()
 	c.orders()
 	c.makes()
@@ -1224,7 +1225,7 @@ func (s *shell) wrote(p string, content flow, appends bool) {
 			weight = 0.82
 		}
 	}
-	if code == "persist.startup" && content.known && harmlessProfile(content.text) && strings.HasPrefix(f.text, "~") {
+	if code == "persist.startup" && content.known && strings.HasPrefix(f.text, "~") && s.startsNothing(content.text) {
 		code, weight = "persist.profile", 0
 	}
 	if strings.HasSuffix(pl.name, "/.ssh/known_hosts") || strings.HasSuffix(f.text, "/.ssh/config") {
@@ -1273,29 +1274,6 @@ func (s *shell) shadows(p string) bool {
 		}
 	}
 	return false
-}
-
-// harmlessProfile says whether lines only set what people set: paths, aliases
-// of harmless names, colours, completions.
-func harmlessProfile(text string) bool {
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		low := strings.ToLower(line)
-		switch {
-		case line == "" || line[0] == '#':
-		case strings.Contains(low, "hist") || strings.Contains(low, "ld_preload") || strings.Contains(low, "prompt_command"), strings.Contains(low, "curl ") || strings.Contains(low, "wget ") || strings.Contains(low, "base64") || strings.Contains(low, "/tmp/") || strings.Contains(low, "/dev/"):
-			return false
-		case strings.HasPrefix(line, "alias sudo") || strings.HasPrefix(line, "alias su=") || strings.HasPrefix(line, "alias ssh"):
-			return false
-		case strings.HasPrefix(line, "export ") || strings.HasPrefix(line, "alias ") || strings.HasPrefix(line, "eval \"$("),
-			strings.HasPrefix(line, "bind ") || strings.HasPrefix(line, "shopt ") || strings.HasPrefix(line, "complete "),
-			(strings.HasPrefix(line, "source ") || strings.HasPrefix(line, ". ")) && !strings.Contains(line, "/tmp"),
-			strings.HasPrefix(line, "PATH=") || strings.HasPrefix(line, "PS1=") || strings.HasPrefix(line, "[ -f ") || strings.HasPrefix(line, "[[ -"):
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 func isCrontab(p string) bool {

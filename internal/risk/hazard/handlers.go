@@ -2233,8 +2233,10 @@ func (c *invocation) container() flow {
 		if words := c.inContainer(); len(words) > 0 {
 			fed := c.fed
 			c.fed = true // a shell there is opened to look around
+			elsewhere := c.other
+			c.other = c.other || other || hasWord(c.joined(c.args[:len(c.args)-len(words)]).text, inUse)
 			c.kept(0.9, 0.36, func() { c.invoke(words, c.in, c.wrap+1) })
-			c.fed = fed
+			c.fed, c.other = fed, elsewhere
 		}
 	}
 	// What runs inside: docker exec name command, docker run image command.

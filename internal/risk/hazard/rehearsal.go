@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"reeve.example/reeve/internal/lazyregexp"
 )
 
@@ -33,11 +35,15 @@ var (
 	supabaseOptions  = set("--debug --no-seed --yes --local")
 )
 
+// What is local is so by one meaning: the host that is named is the loopback, or none is named, so
+// that it is this machine's own socket (isLoopback, redirected, other), and no word of production
+// stands in what is named (inUse). What may be thrown away there is told by the functions below.
+
 // rehearses reports whether a command works on a database of tests: by the environment that
 // it is given, or by the name of a database on this machine.
 func (c *invocation) rehearses() bool {
 	switch {
-	case c.tunnelled:
+	case c.tunnelled, c.other && !c.names("-h", "--host"):
 		return false // another database than the one that it seems to be
 	case c.takesTestStores():
 		return true
@@ -45,6 +51,8 @@ func (c *invocation) rehearses() bool {
 		return false
 	case c.name == "alembic" || c.name == "flask" || c.name == "flask-migrate":
 		return c.stepsBack()
+	case c.makesAnew():
+		return true
 	case c.name == "dotnet" || c.name == "dotnet-ef":
 		return c.ofTestProject()
 	case frameworks[c.name] != nil:
@@ -130,9 +138,38 @@ func (c *invocation) inLocalCluster() bool {
 		return false
 	}
 	contexts := c.valueOf("--context", "--kube-context")
-	return len(contexts) > 0 && !slices.ContainsFunc(contexts, func(v flow) bool {
-		return !v.known || !strings.HasPrefix(v.text, "kind-") && !strings.HasPrefix(v.text, "k3d-") && !listed("minikube docker-desktop docker-for-desktop rancher-desktop colima orbstack microk8s podman-desktop", v.text)
-	})
+	if len(contexts) == 0 {
+		return localCluster(c.cluster)
+	}
+	return !slices.ContainsFunc(contexts, func(v flow) bool { return !v.known || !localCluster(v.text) })
+}
+
+// localCluster reports whether a context is of a cluster that this machine runs, by the name that the
+// programs which make them give.
+func localCluster(context string) bool {
+	made := strings.HasPrefix(context, "kind-") || strings.HasPrefix(context, "k3d-") || listed("minikube docker-desktop docker-for-desktop rancher-desktop colima orbstack microk8s podman-desktop", context)
+	return made && !hasWord(context, inUse)
+}
+
+// chooses notes the cluster that a command chooses for those which are run only if it went well.
+func (c *invocation) chooses() {
+	var words []string
+	for _, a := range c.args {
+		if !a.known {
+			return
+		}
+		if !strings.HasPrefix(a.text, "-") {
+			words = append(words, a.text)
+		}
+	}
+	switch n := len(words); {
+	case listed("kubectl oc", c.name) && n == 3 && words[0] == "config" && words[1] == "use-context":
+		c.cluster = words[2]
+	case listed("kubectx kubie", c.name) && n > 0:
+		c.cluster = words[n-1]
+	case c.name == "minikube" && n == 1 && words[0] == "start":
+		c.cluster = "minikube"
+	}
 }
 
 // previewWords are how people call what is set up for one change, to look at it.
@@ -172,30 +209,94 @@ func (c *invocation) takesPreview() bool {
 }
 
 // takesTestStores reports whether all volumes that are taken away are those of tests, or all of a
-// project of tests'.
+// project that is one's own: of the folder that one works in, or of tests.
 func (c *invocation) takesTestStores() bool {
-	if !listed("docker podman nerdctl docker-compose podman-compose", c.name) || c.gives("DOCKER_HOST", "DOCKER_CONTEXT", "COMPOSE_PROJECT_NAME") || c.names("-H", "--host", "--context") {
+	if !listed("docker podman nerdctl docker-compose podman-compose", c.name) || c.gives("DOCKER_HOST", "DOCKER_CONTEXT", "COMPOSE_PROJECT_NAME", "COMPOSE_FILE") || c.names("-H", "--host", "--context") || len(c.valueOf("-H", "--host", "--context")) > 0 {
 		return false
 	}
-	if projects := c.valueOf("-p", "--project-name"); c.names("down") && len(projects) > 0 {
-		return !slices.ContainsFunc(projects, func(v flow) bool { return !v.known || !testName(v.text) })
-	}
+	projects := c.valueOf("-p", "--project-name")
 	var words []flow
 	for _, a := range c.args {
 		if !strings.HasPrefix(a.text, "-") {
 			words = append(words, a)
 		}
 	}
+	composes := strings.HasSuffix(c.name, "-compose") || len(words) > 0 && words[0].text == "compose"
+	switch {
+	case composes && len(projects) > 0:
+		return c.names("down") && !slices.ContainsFunc(projects, func(v flow) bool { return !v.known || !testName(v.text) })
+	case composes:
+		return !c.other && c.names("down", "rm") && c.inOwnFolder() &&
+			!slices.ContainsFunc(c.args, func(a flow) bool { return !a.known || hasWord(a.text, inUse) })
+	}
 	return len(words) > 2 && words[0].text == "volume" && listed("rm remove", words[1].text) &&
 		!slices.ContainsFunc(words[2:], func(v flow) bool { return !v.known || !testName(v.text) })
 }
 
-// stepsBack reports whether a migration goes back by a few steps, which the next goes forward
+// inOwnFolder reports whether a command is run where somebody works, as far as the script says: not
+// in a folder of the machine's services, and not in one that says that it is in use.
+func (c *invocation) inOwnFolder() bool {
+	for _, dir := range c.valueOf("-f", "--file", "--project-directory") {
+		if strings.HasPrefix(dir.text, "/") && !strings.HasPrefix(normalPath(dir.text).text, "~") {
+			return false
+		}
+	}
+	return !hasWord(c.cwd, inUse) && !slices.ContainsFunc([]string{"/srv", "/opt", "/var", "/etc", "/usr"}, func(p string) bool { return c.cwd == p || strings.HasPrefix(c.cwd, p+"/") })
+}
+
+// makesAnew reports whether a framework throws a database away and makes it again at once, where
+// that is the one that somebody develops with: these ask by themselves, in production, and are not
+// told not to.
+func (c *invocation) makesAnew() bool {
+	anew := false
+	for i, a := range c.args {
+		switch {
+		case !a.known:
+			return false
+		case listed("migrate:fresh migrate:refresh", a.text):
+			anew = c.name == "artisan" || i > 0 && baseName(c.args[i-1].text) == "artisan"
+		case anew && strings.HasPrefix(a.text, "-") && !listed("--seed --step --drop-views --drop-types -q -v --quiet --verbose", before(a.text, '=')):
+			return false // another database, or --force
+		}
+	}
+	return anew && !c.gives("APP_ENV")
+}
+
+// stepsBack reports whether a migration goes back by a few steps, or to the beginning and forward
 // again, in the database that the project's settings name.
 func (c *invocation) stepsBack() bool {
+	if slices.ContainsFunc(c.args, func(a flow) bool { return !a.known || hasWord(a.text, inUse) }) {
+		return false
+	}
 	for i, a := range c.args {
 		if a.text == "downgrade" {
+			if i+2 == len(c.args) && c.args[i+1].text == "base" && c.goesForward() {
+				return true
+			}
 			return i+1 == len(c.args) || len(c.args[i+1].text) == 2 && c.args[i+1].text[0] == '-' && isDigits(c.args[i+1].text[1:])
+		}
+	}
+	return false
+}
+
+// goesForward reports whether what is run next is the same program's upgrade.
+func (c *invocation) goesForward() bool {
+	if c.then == nil {
+		return false
+	}
+	call, ok := c.then.Cmd.(*syntax.CallExpr)
+	if !ok {
+		return false
+	}
+	named := false
+	for _, w := range call.Args {
+		switch word := baseName(w.Lit()); {
+		case word == c.name:
+			named = true
+		case named && word == "upgrade":
+			return true
+		case !named && !launchers[word] && !listed("run exec -m", word):
+			return false
 		}
 	}
 	return false
@@ -210,13 +311,12 @@ func (c *invocation) ofTestProject() bool {
 	})
 }
 
-// dropsTests reports whether a client of this machine's server is told to drop databases of
-// tests, and to make them anew, and nothing more.
+// dropsTests reports whether all that a client of this machine's server takes away is of tests.
 func (c *invocation) dropsTests() bool {
 	if c.in.text != "" {
 		return false
 	}
-	drops, named, here := false, false, false
+	named := ""
 	var queries []string
 	for i := 0; i < len(c.args); i++ {
 		a := c.args[i]
@@ -224,7 +324,7 @@ func (c *invocation) dropsTests() bool {
 		if strings.HasPrefix(option, "-") && !strings.HasPrefix(option, "--") && len(option) > 2 { // -hlocalhost, -ptest
 			option, value, joined = a.text[:2], a.text[2:], true
 		}
-		if !joined && listed("-h --host -e --execute -u --user -P --port --protocol -S --socket", option) && i+1 < len(c.args) {
+		if !joined && listed("-h --host -D --database -e --execute -u --user -P --port --protocol -S --socket", option) && i+1 < len(c.args) {
 			i++
 			a, value = c.args[i], c.args[i].text
 		}
@@ -235,25 +335,98 @@ func (c *invocation) dropsTests() bool {
 			if !isLoopback(value) {
 				return false
 			}
-			here = true
 		case option == "-e" || option == "--execute":
-			if whole, dropped := testDatabases(value); whole {
-				drops = drops || dropped
-			} else {
-				queries = append(queries, strings.ToLower(value))
-			}
-		case !strings.HasPrefix(a.text, "-") && !named && testName(a.text):
-			named = true
-		case listed("-u --user -P --port --protocol -p --password -N -B -s -v -t -f --batch --silent --skip-column-names", option):
+			queries = append(queries, value)
+		case named == "" && (option == "-D" || option == "--database"):
+			named = value
+		case named == "" && !strings.HasPrefix(a.text, "-"):
+			named = a.text
+		case listed("-u --user -P --port --protocol -S --socket -p --password -N -B -s -v -t -f --batch --silent --skip-column-names", option):
 		default:
 			return false
 		}
 	}
-	if len(queries) == 0 {
-		return drops
+	if len(queries) == 0 || named != "" && hasWord(named, inUse) {
+		return false
 	}
-	return here && named && !slices.ContainsFunc(queries, func(q string) bool { return elsewhere(q) || strings.Contains(q, "use ") || strings.Contains(q, "`") })
+	in := testName(named)
+	for _, q := range queries {
+		var only bool
+		if only, in = ofTests(q, in); !only {
+			return false
+		}
+	}
+	return true
 }
+
+// ofTests reports whether all that a query takes away is of tests: the database that it is in
+// (in, and then is in), the one that is named with it, or what is called so itself.
+func ofTests(sql string, in bool) (only, then bool) {
+	if strings.ContainsAny(sql, "\\") {
+		return false, in
+	}
+	var statement []sqlToken
+	for _, t := range append(lexSQL(sql), sqlToken{kind: ';'}) {
+		if t.kind != ';' {
+			statement = append(statement, t)
+			continue
+		}
+		if only, in = statementOfTests(statement, in); !only {
+			return false, in
+		}
+		statement = statement[:0]
+	}
+	return true, in
+}
+
+// statementOfTests is ofTests of one statement. One that is not known here to take away only what
+// it names is none.
+func statementOfTests(ts []sqlToken, in bool) (only, then bool) {
+	if len(ts) == 0 {
+		return true, in
+	}
+	var names []string // with the databases that they are in
+	for i := 0; i < len(ts); i++ {
+		t := ts[i]
+		text := strings.ToLower(t.text)
+		switch {
+		case t.kind == 'c' || t.kind == 'q':
+			return false, in
+		case i == 0:
+			if t.kind != 'w' || !listed("drop truncate delete create use select show set", text) {
+				return false, in
+			}
+		case listed("outfile dumpfile load_file program role user function procedure trigger event server", text):
+			return false, in
+		case t.kind == 's' && len(names) > 0 && ts[i-1].kind == '.':
+			names[len(names)-1] += "." + text
+		case t.kind == 's' && (ts[i-1].kind == 'w' || ts[i-1].kind == ','), t.kind == 'w' && !sqlFill[text]:
+			names = append(names, text)
+		}
+	}
+	whole := len(ts) > 1 && listed("database schema", strings.ToLower(ts[1].text))
+	switch verb := strings.ToLower(ts[0].text); {
+	case len(names) == 0:
+		return listed("select show set", verb), in
+	case verb == "use":
+		return true, testName(names[0])
+	case listed("create select show set", verb):
+		return true, in
+	case verb == "delete": // what stands behind is a condition
+		names = names[:1]
+	}
+	for _, name := range names {
+		database, _, qualified := strings.Cut(name, ".")
+		switch {
+		case hasWord(name, inUse), qualified && !testName(database), !qualified && whole && !testName(name), !qualified && !whole && !in && !testName(name):
+			return false, in
+		}
+	}
+	return true, in
+}
+
+// sqlFill are words between a verb and what it is done to.
+var sqlFill = set("table tables database databases schema view index if exists not from only cascade restrict temporary materialized restart continue identity with force concurrently low_priority quick ignore")
 
 // testDatabases reports whether a query does nothing but make databases, and drop those of tests;
 // and whether it drops one.
@@ -291,10 +464,9 @@ func (c *invocation) testFile() bool {
 	return (file == ":memory:" || testName(baseName(file))) && c.in.text == ""
 }
 
-// testCache reports whether one database of a cache is emptied of which the command says that it
-// runs on this machine, by its host, or by a port that is not the usual one.
+// testCache reports whether one database of a cache on this machine is emptied.
 func (c *invocation) testCache() bool {
-	here, at := false, ""
+	at := ""
 	for i := 0; i < len(c.args); i++ {
 		a, next := c.args[i], flow{}
 		if i+1 < len(c.args) {
@@ -307,12 +479,18 @@ func (c *invocation) testCache() bool {
 			if !next.known || !isLoopback(next.text) {
 				return false
 			}
-			here = true
+			i++
+		case a.text == "-u":
+			if u, err := url.Parse(next.text); err != nil || !next.known || !isLoopback(u.Hostname()) {
+				return false
+			}
 			i++
 		case a.text == "-p":
-			here = here || next.known && next.text != "6379" && isDigits(next.text)
+			if !next.known || !isDigits(next.text) {
+				return false
+			}
 			i++
-		case a.text == "-n" || a.text == "-a" || a.text == "--user" || a.text == "--pass":
+		case a.text == "-n" || a.text == "-s" || a.text == "-a" || a.text == "--user" || a.text == "--pass":
 			i++
 		case strings.HasPrefix(a.text, "-"):
 			return false // an address, a cluster, a script
@@ -322,7 +500,7 @@ func (c *invocation) testCache() bool {
 			return false
 		}
 	}
-	return here && at == "flushdb"
+	return at == "flushdb"
 }
 
 // testAddress reports whether the address of a database names one of tests on this machine, and

@@ -84,6 +84,8 @@ type shell struct {
 	aliases   map[string]string
 	calls     int                   // of functions and aliases, inside each other
 	read      map[*syntax.Stmt]bool // the first statements of the substitutions that were judged
+	cluster   string                // that the command before chose, without which this one is not run
+	then      *syntax.Stmt          // what is run next, where this one goes well
 }
 
 // command judges a text that runs in a shell. outer is the span of the word
@@ -355,8 +357,10 @@ func (s *shell) conclude(text string) {
 
 func (s *shell) statements(all []*syntax.Stmt, in flow) flow {
 	var out flow
+	cluster := s.cluster
 	for i, st := range all {
 		f := s.statement(st, in)
+		s.cluster = cluster // the next one is run even if this one failed
 		if i == 0 {
 			out = f
 			continue
@@ -670,9 +674,21 @@ func (s *shell) binary(c *syntax.BinaryCmd, in flow) flow {
 		}
 		left = next
 	}
+	cluster, then := s.cluster, s.then
+	defer func() { s.cluster, s.then = cluster, then }()
+	follows := func(i int) { // what is only run where this one went well
+		if s.then = nil; i >= 0 && rest[i].Op == syntax.AndStmt {
+			s.then = rest[i].Y
+		}
+	}
+	follows(len(rest) - 1)
 	out := s.statement(left.X, in)
 	for i := len(rest) - 1; i >= 0; i-- {
 		b := rest[i]
+		if b.Op != syntax.AndStmt {
+			s.cluster = cluster
+		}
+		follows(i - 1)
 		if b.Op == syntax.Pipe || b.Op == syntax.PipeAll {
 			fed := s.fed
 			s.fed = true
@@ -681,6 +697,9 @@ func (s *shell) binary(c *syntax.BinaryCmd, in flow) flow {
 			continue
 		}
 		right := s.statement(b.Y, in)
+		if b.Op == syntax.OrStmt {
+			s.cluster = cluster
+		}
 		if b.Op == syntax.OrStmt && out.known && strings.TrimSpace(out.text) != "" {
 			continue // what the left side printed is enough
 		}
