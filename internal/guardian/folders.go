@@ -21,6 +21,7 @@ func (e *examination) fills(c *hazard.Command, name string) {
 	switch {
 	case name == "git":
 		e.fillsTree(c)
+		e.brought = e.brought || !gitReads(c.Words)
 	case name == "stow":
 		e.stows(c)
 	case !lookers[name] && !printers[name]:
@@ -186,7 +187,8 @@ func (e *examination) stows(c *hazard.Command) {
 	left := maxStowed
 	for _, pkg := range packages {
 		there := false
-		for _, root := range e.readings(from+"/"+pkg, c.Dirs) {
+		roots := e.readings(from+"/"+pkg, c.Dirs)
+		for _, root := range roots {
 			dir := filepath.FromSlash("/" + strings.Join(root, "/"))
 			if _, err := os.Stat(dir); err != nil {
 				continue // of the folders that it may be in, another one
@@ -220,10 +222,17 @@ func (e *examination) stows(c *hazard.Command) {
 				return
 			}
 		}
-		if !there {
+		if !there && e.mayBe(pkg, roots) {
 			e.unstowed(into, c)
 		}
 	}
+}
+
+// mayBe reports whether a package that is not on the disk may be there when links are made for it:
+// the act brings it, or nobody knows where it would lie. Of one that is nowhere nothing is linked.
+func (e *examination) mayBe(pkg string, roots [][]string) bool {
+	return len(roots) == 0 || e.brought || strings.ContainsAny(pkg, "*?[$`{") ||
+		slices.ContainsFunc(roots, func(root []string) bool { return e.changed("/" + strings.Join(root, "/")) })
 }
 
 var stowOptions = words("-n --no --simulate -v --verbose -S --stow -R --restow -D --delete --dotfiles --no-folding -p --compat")

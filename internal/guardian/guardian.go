@@ -457,6 +457,7 @@ type examination struct {
 	otherRepository      bool                  // and another, where its repository lies
 	otherHome, otherData bool                  // a variable names another home, or another data folder
 	linked               []link
+	brought              bool // git may have made folders that were not there
 	others               bool // a command was started that does more than look
 	otherSettings        bool // a variable names another folder of a coding agent's settings
 	takenOver            bool // and another has something run in the place of an agent's hooks

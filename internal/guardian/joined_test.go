@@ -166,6 +166,26 @@ func TestTamperingJoined(t *testing.T) {
 	}
 }
 
+// TestTamperingOrdinarySettings: settings without hooks are edited like any file, whether or not the
+// passage is there; those that switch hooks off, and those with hooks, are not.
+func TestTamperingOrdinarySettings(t *testing.T) {
+	g, home := aGuarded(t)
+	work := home + "/src/proj"
+	local := work + "/.claude/settings.json"
+	for _, c := range []struct {
+		file, old, new string
+		tampers        bool
+	}{
+		{local, `"allow": [`, `"allow": ["Bash(npm test)",`, false}, {local, "x", `"env": {"A": "b"}`, false},
+		{local, "x", `"disableAllHooks": true`, true}, {local, "x", `"env": {"BASH_ENV": "/x"}`, true},
+		{home + "/.claude/settings.json", "that is not there", `"allow": []`, true}, {home + "/.claude/settings.json", "PreToolUse", "Pre", true},
+	} {
+		if r := g.Tampering(call(work, "edit", "file_path", c.file, "old_string", c.old, "new_string", c.new), nil); (len(r) > 0) != c.tampers {
+			t.Errorf("tampers: %v, want %v: %+v", len(r) > 0, c.tampers, c)
+		}
+	}
+}
+
 // TestTamperingLargeSettings: settings that are too large to be read are not changed, nor made.
 func TestTamperingLargeSettings(t *testing.T) {
 	g, home := aGuarded(t)
@@ -200,7 +220,7 @@ func TestDotfiles(t *testing.T) {
 	for line, tampers := range map[string]bool{
 		"cd ~/dotfiles && stow vim": false, "cd ~/dotfiles && stow -v --dotfiles -t ~ vim shell": false, "stow -d ~/dotfiles -t ~/.config app": false, "stow --dir=~/dotfiles --target ~/.config app": false,
 		"stow -d ~/dotfiles -t ~/.config bad": true, "stow -d ~/dotfiles -t ~ --dotfiles worse": true, "stow -d ~/dotfiles -t ~ vim worse": true, "stow -d ~/dotfiles -t ~ claude": true,
-		"stow -d ~/dotfiles -t~/.config bad": true, "stow -d ~/dotfiles -t ~/.config gone": true, "stow -d ~/dotfiles -t ~/.config *": true, "stow -d ~/dotfiles -t ~/.config $X": true,
+		"stow -d ~/dotfiles -t~/.config bad": true, "stow -d ~/dotfiles -t ~/.config gone": false, "git clone x ~/dotfiles/gone; stow -d ~/dotfiles -t ~/.config gone": true, "tar xf x -C ~/dotfiles; stow -d ~/dotfiles -t ~/.config gone": true, "mkdir ~/dotfiles/gone; cp x ~/dotfiles/gone/; stow -d ~/dotfiles -t ~/.config gone": true, "stow -d ~/dotfiles -t ~/.config *": true, "stow -d ~/dotfiles -t ~/.config $X": true,
 		"cp -r /tmp/x ~/dotfiles/app; stow -d ~/dotfiles -t ~/.config app": true, "echo x > ~/dotfiles/app/y; stow -d ~/dotfiles -t ~/.config app": true,
 		git + "checkout -- .bashrc .vimrc": false, git + "restore -s main -- .config/app/a.toml": false, git + "status": false, git + "add .bashrc": false, git + "commit -am x": false,
 		git + "checkout": true, git + "pull": true, git + "checkout -- .": true, git + "checkout -- .config": true, git + "checkout -- .config/reeve/reeve.yaml": true, git + "checkout -- ':(glob)**'": true, git + "checkout -- '.conf*'": true,

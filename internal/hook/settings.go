@@ -158,6 +158,9 @@ func (s *Setting) Disarms(before, after []byte) string {
 	return ""
 }
 
+// HasHooks reports whether a file of settings holds hooks of reeve's.
+func HasHooks(text []byte) bool { return len(hooksIn(text)) > 0 }
+
 // hooksIn lists the entries of reeve's in a file of settings: the event of each, and
 // the whole of what is configured there. Of a file that is no JSON it is the lines.
 func hooksIn(text []byte) (list []string) {
