@@ -479,6 +479,9 @@ func (l *Log) enqueue(gen uint64, t *Ticket) (_ *Ticket, err error) {
 		err = ErrClosed
 	case gen != l.generation.Load():
 		err = ErrStale
+		if why := l.Err(); why != nil {
+			err = fmt.Errorf("%w: %v", ErrStale, why)
+		}
 	}
 	if err != nil {
 		t.release()

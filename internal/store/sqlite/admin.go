@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -134,11 +135,26 @@ func (s *Store) PutReached(ctx context.Context, follower string, log uint32, dat
 	})
 }
 
-// Probe reports whether the database can be written, by writing.
+// Probe reports whether the database can be written, by writing. A disk that is stuck lets
+// no write end: that is told when ctx ends, and the next probe waits for the write.
 func (s *Store) Probe(ctx context.Context) error {
-	return s.write(func(c *sqlite.Conn) error {
-		return execute(c, `UPDATE head SET probed = ?`, time.Now().UnixNano())
-	})
+	written := make(chan error, 1)
+	select {
+	case s.probing <- struct{}{}:
+		go func() {
+			written <- s.write(func(c *sqlite.Conn) error {
+				return execute(c, `UPDATE head SET probed = ?`, time.Now().UnixNano())
+			})
+			<-s.probing
+		}()
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-written:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("the database has not taken a write in time, as its disk is slow or stuck: %w", ctx.Err())
+	}
 }
 
 // notNil is b, or an empty slice: a column that must not be NULL.

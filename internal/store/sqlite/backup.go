@@ -39,7 +39,7 @@ func (s *Store) Backup(ctx context.Context, file string, sealedSeed []byte) (err
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if err := s.read(ctx, func(c *sqlite.Conn) error { return copyDatabase(ctx, c, part) }); err != nil {
+	if err := s.copy(ctx, part); err != nil {
 		return err
 	}
 	if sealedSeed != nil {
@@ -54,6 +54,25 @@ func (s *Store) Backup(ctx context.Context, file string, sealedSeed []byte) (err
 		return err
 	}
 	return syncDir(filepath.Dir(file))
+}
+
+// copy copies the database to a file, which takes long: it is none of the reads that the
+// tending waits for.
+func (s *Store) copy(ctx context.Context, file string) (err error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return errClosed
+	}
+	s.copies.Add(1)
+	s.mu.Unlock()
+	defer s.copies.Done()
+	c, err := s.openReader()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	return copyDatabase(ctx, c, file)
 }
 
 // copyDatabase copies what c reads to a file, and makes of it a database that

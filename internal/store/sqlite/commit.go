@@ -49,6 +49,9 @@ func (s *Store) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := errors.Join(s.awaitMerge(ctx), s.awaitCopy(ctx)); err != nil {
+		return err
+	}
 	var batch *ledger.Batch
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,9 +106,10 @@ func (s *Store) Commit(ctx context.Context, lease ledger.Lease, claims []ledger.
 	if err != nil {
 		return err
 	}
-	if len(batch.Records) > 0 && s.heads.add(batch) || s.unsynced.Load() >= checkpointBytes {
-		s.wake()
+	if len(batch.Records) > 0 && s.heads.add(batch) {
+		s.heads.wake()
 	}
+	s.wrote(0)
 	return nil
 }
 
@@ -129,7 +133,7 @@ func (s *Store) checkLease(c *sqlite.Conn, lease ledger.Lease) (size uint64, err
 			return 0, err
 		}
 	}
-	return size, s.heads.overflow()
+	return size, nil
 }
 
 // lost returns the places of the claims that are not on their session's head.

@@ -37,7 +37,9 @@ import (
 // and filter carry a sum. Once it is noticed, the next start makes all of it again from
 // the batches (repair.go).
 type heads struct {
-	flushing sync.Mutex // held while runs are being merged
+	kick     chan struct{} // wakes who merges
+	flushing sync.Mutex    // held while runs are being merged
+	steps    turns         // of merges: over when some more is written, or the merge has ended
 
 	mu     sync.RWMutex // guards what follows; read-locked while runs are read
 	upto   uint64       // the claims of all records below are in here
@@ -57,6 +59,8 @@ type heads struct {
 	// What is being merged; nil when nothing is. Changed with flushing held, too.
 	frozen     map[ledger.Key]uint64
 	frozenUpto uint64
+	toMerge    int64 // how many entries the merge writes at most
+	didMerge   int64 // and has written
 }
 
 // run is one sorted array of heads. A run of no entries is none.
@@ -75,7 +79,8 @@ const (
 	// not in the runs yet.
 	maxDirty    = 1 << 16
 	maxSince    = 4096
-	hardDirty   = 1 << 20 // when merging fails, no more is taken
+	softDirty   = 1 << 17 // from here on heads come no faster than a merge goes on
+	hardDirty   = 1 << 19 // no more is taken: a merge has ended before, or fails
 	filterBytes = 4 << 20
 	filterParts = 16
 	chunkBlocks = 48 // blocks that one transaction writes: about 5 ms
@@ -216,6 +221,58 @@ func (h *heads) unmerged() int {
 }
 
 func (h *heads) full() bool { return len(h.dirty) >= maxDirty || h.since >= maxSince }
+
+func (h *heads) isFull() bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.full()
+}
+
+// wake has the heads merged if there are many.
+func (h *heads) wake() {
+	select {
+	case h.kick <- struct{}{}:
+	default:
+	}
+}
+
+// behind says whether more heads are in memory than may be: as many more than softDirty as
+// the merge that is under way has written of what it has to, up to hardDirty when it ends.
+// While merges fail they may come to hardDirty at once, and then err says why they fail.
+func (h *heads) behind() (behind bool, err error) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	most := float64(hardDirty)
+	if h.failed == nil {
+		most = softDirty + (hardDirty-softDirty)*float64(h.didMerge)/float64(max(h.toMerge, 1))
+	}
+	if float64(len(h.dirty)) < most {
+		return false, nil
+	}
+	if h.failed != nil {
+		err = fmt.Errorf("the sessions' heads cannot be written: %w", h.failed)
+	}
+	return true, err
+}
+
+// awaitMerge waits while more heads are in memory than may be.
+func (s *Store) awaitMerge(ctx context.Context) error {
+	for {
+		step := s.heads.steps.next()
+		behind, err := s.heads.behind()
+		if err != nil || !behind {
+			return err
+		}
+		s.heads.wake()
+		select {
+		case <-step:
+		case <-s.stop:
+			return errClosed
+		case <-ctx.Done():
+			return fmt.Errorf("the sessions' heads are not written as fast as they come: %w", ctx.Err())
+		}
+	}
+}
 
 func (h *heads) put(key ledger.Key, index uint64) {
 	h.dirty[key] = index
@@ -374,6 +431,7 @@ func (s *Store) flushHeads() error {
 		h.dirty, h.since = map[ledger.Key]uint64{}, 0
 	}
 	h.mu.Unlock()
+	h.steps.over()
 
 	level, merged, err := s.merge(h.frozen, h.runs)
 	if err == nil {
@@ -394,7 +452,9 @@ func (s *Store) flushHeads() error {
 		h.runs[level], h.frozen = merged, nil
 		h.inRuns = h.frozenUpto
 	}
+	h.toMerge, h.didMerge = 0, 0
 	h.mu.Unlock()
+	h.steps.over()
 	if err != nil {
 		return fmt.Errorf("write the sessions' heads: %w", err)
 	}
@@ -424,6 +484,7 @@ func (s *Store) merge(heads map[ledger.Key]uint64, runs [headLevels]run) (level 
 	for total>>merged.depth > 2*blockTarget && merged.depth < 32 {
 		merged.depth++
 	}
+	s.heads.merging(total, 0)
 	if err := s.writeFilter(); err != nil {
 		return 0, run{}, err
 	}
@@ -431,7 +492,7 @@ func (s *Store) merge(heads map[ledger.Key]uint64, runs [headLevels]run) (level 
 		return 0, run{}, err
 	}
 	// Every block is written, also one in which no key falls: one that is missing is damaged.
-	w := blockWriter{store: s, next: merged.id << 32}
+	w := blockWriter{store: s, next: merged.id << 32, total: total}
 	for {
 		// The smallest key, from the newest source that has it.
 		var least *source
@@ -466,6 +527,14 @@ func (s *Store) merge(heads map[ledger.Key]uint64, runs [headLevels]run) (level 
 		least.entries = least.entries[1:]
 		merged.count++
 	}
+}
+
+// merging notes how far a merge has come, of how many entries in all.
+func (h *heads) merging(total, done int64) {
+	h.mu.Lock()
+	h.toMerge, h.didMerge = total, done
+	h.mu.Unlock()
+	h.steps.over()
 }
 
 // writeFilter writes the parts of the filter that have changed. It may know more than the
@@ -562,6 +631,8 @@ type blockWriter struct {
 	ids   []int64
 	ends  []int // where each block ends in data
 	data  []byte
+	total int64 // entries, at most
+	done  int64 // entries written
 }
 
 func (w *blockWriter) add(id int64, e *entry) error {
@@ -589,6 +660,9 @@ func (w *blockWriter) upTo(id int64) error {
 }
 
 func (w *blockWriter) flush() error {
+	if err := w.store.awaitCopy(context.Background()); err != nil {
+		return err
+	}
 	err := w.store.write(func(c *sqlite.Conn) error {
 		start := 0
 		for i, id := range w.ids {
@@ -599,6 +673,11 @@ func (w *blockWriter) flush() error {
 		}
 		return nil
 	})
+	if err == nil {
+		w.done += int64(len(w.data) / len(entry{}))
+		w.store.heads.merging(w.total, w.done)
+		w.store.wrote(int64(len(w.data)))
+	}
 	w.ids, w.ends, w.data = w.ids[:0], w.ends[:0], w.data[:0]
 	return err
 }
@@ -644,18 +723,4 @@ func (s *Store) dropRuns() error {
 			}
 		}
 	}
-}
-
-// overflow is an error when merging has failed for so long that memory would
-// grow without bound.
-func (h *heads) overflow() error {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	if len(h.dirty) < hardDirty {
-		return nil
-	}
-	if h.failed == nil {
-		return errors.New("the sessions' heads cannot be written as fast as they come")
-	}
-	return fmt.Errorf("the sessions' heads cannot be written: %w", h.failed)
 }

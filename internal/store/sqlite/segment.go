@@ -71,6 +71,9 @@ func (s *Store) PutSegment(ctx context.Context, log uint32, seg ledger.Segment, 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := s.awaitCopy(ctx); err != nil {
+		return err
+	}
 	return s.write(func(c *sqlite.Conn) error {
 		now, err := segmentsDropped(c)
 		if err != nil {
@@ -103,7 +106,7 @@ func (s *Store) PutSegment(ctx context.Context, log uint32, seg ledger.Segment, 
 			}
 			written += int64(len(p.Data))
 		}
-		s.unsynced.Add(written)
+		s.wrote(written)
 		return execute(c, `INSERT INTO segment (level, n) VALUES (?, ?)`, int64(seg.Level), int64(seg.N))
 	})
 }

@@ -80,9 +80,15 @@ type Store struct {
 	unsynced atomic.Int64  // bytes committed since the last checkpoint began
 	erased   atomic.Bool   // the WAL may hold what was erased; cleared with mu held
 	kick     chan struct{} // wakes tend
-	tries    tries
+	tends    atomic.Bool   // tend has begun
+	tries    turns         // to empty the WAL
+	rounds   turns         // of checkpoints: over when the next begins
+	walHeld  bool          // the log was told that somebody keeps the WAL long; of tend alone
+	log      *slog.Logger
+	probing  chan struct{} // has a token while a probe writes
 	stop     chan struct{} // closed by Close
 	tended   sync.WaitGroup
+	copies   sync.WaitGroup // backups under way
 }
 
 var _ store.Store = (*Store)(nil)
@@ -97,8 +103,14 @@ func Open(dir string, opts Options) (_ *Store, err error) {
 		slots:    make(chan struct{}, maxReaders),
 		idle:     make(chan *sqlite.Conn, maxReaders),
 		kick:     make(chan struct{}, 1),
+		probing:  make(chan struct{}, 1),
+		log:      opts.Logger,
 		stop:     make(chan struct{}),
 	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.heads.kick = make(chan struct{}, 1)
 	for range maxReaders {
 		s.slots <- struct{}{}
 	}
@@ -134,14 +146,12 @@ func Open(dir string, opts Options) (_ *Store, err error) {
 	if err := migrate(s.writer); err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.file, err)
 	}
-	log := opts.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	if err := s.loadHeads(log); err != nil {
+	if err := s.loadHeads(s.log); err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.file, err)
 	}
+	s.tends.Store(true)
 	s.tended.Go(s.tend)
+	s.tended.Go(s.mergeHeads)
 	return s, nil
 }
 
@@ -359,6 +369,7 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	close(s.stop)
 	s.tended.Wait()
+	s.copies.Wait()
 	for range maxReaders { // wait for all reads
 		<-s.slots
 	}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"sync"
 	"time"
@@ -15,9 +16,18 @@ const (
 	checkpointBytes = 32 << 20
 	// walFrames is the length of the WAL, in pages, from which a checkpoint
 	// holds up commits for a moment, so that the WAL is begun anew.
-	walFrames = 64 << 20 / 4096
+	walFrames = 64 << 20 / pageSize
 	// tailBytes is how much may be left for that moment.
 	tailBytes = 2 << 20
+	// maxBehind is how much may be committed while one round of a checkpoint goes on, or
+	// waits to begin. Whoever would write more waits: a disk that copies slowly would let the
+	// WAL grow for as long as it appends quickly.
+	maxBehind = 4 * checkpointBytes
+	// longWAL is the length of the WAL, in pages, from which the log is told that somebody
+	// keeps it from being begun anew.
+	longWAL = 512 << 20 / pageSize
+	// pageSize is about the size of the database's pages.
+	pageSize = 4096
 	// idleCheckpoint is how often what is in the WAL alone is copied into the
 	// database, however little it is. A long WAL makes the next start slow.
 	idleCheckpoint = 30 * time.Second
@@ -32,13 +42,11 @@ const (
 	eraseMost  = 30 * time.Second
 )
 
-// tend does in the background what would hold up commits: it merges the heads
-// of sessions, copies the WAL into the database, and empties the WAL when it may
-// hold what was erased. What fails is tried again; commits tell of an error of
-// the disk by themselves.
+// tend does in the background what would hold up commits: it copies the WAL into
+// the database, and empties the WAL when it may hold what was erased. What fails is
+// tried again; commits tell of an error of the disk by themselves.
 func (s *Store) tend() {
-	_ = s.dropRuns()                   // what a crash left behind
-	_ = s.unwipe(context.Background()) // likewise
+	_ = s.unwipe(context.Background()) // what a crash left behind
 	c := (*sqlite.Conn)(nil)
 	defer func() {
 		if c != nil {
@@ -70,14 +78,7 @@ func (s *Store) tend() {
 		case <-idle.C:
 			due = s.unsynced.Load() > 0
 		}
-		var err error
-		s.heads.mu.RLock()
-		full := s.heads.full()
-		s.heads.mu.RUnlock()
-		if full {
-			err = s.flushHeads()
-		}
-		err = errors.Join(err, s.markHurt())
+		err := s.markHurt()
 		switch {
 		case s.erased.Load():
 			err = errors.Join(err, beside(s.truncate))
@@ -105,19 +106,88 @@ func (s *Store) wake() {
 	}
 }
 
+// mergeHeads merges the heads of sessions in the background, when there are many. It is
+// not tend that does it: a merge of millions takes longer than the WAL can wait.
+func (s *Store) mergeHeads() {
+	_ = s.dropRuns() // what a crash left behind
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-s.heads.kick:
+		}
+		for s.heads.isFull() && s.flushHeads() != nil {
+			select {
+			case <-s.stop:
+				return
+			case <-time.After(retryAfter):
+			}
+		}
+	}
+}
+
+// wrote notes how much was committed, and has it copied where that has become enough.
+func (s *Store) wrote(bytes int64) {
+	if s.unsynced.Add(bytes) >= checkpointBytes {
+		s.wake()
+	}
+}
+
+// awaitCopy waits while more was committed during a round of a checkpoint than may be.
+func (s *Store) awaitCopy(ctx context.Context) error {
+	for {
+		round := s.rounds.next()
+		if s.unsynced.Load() < maxBehind || !s.tends.Load() {
+			return nil
+		}
+		s.wake()
+		select {
+		case <-round:
+		case <-s.stop:
+			return errClosed
+		case <-ctx.Done():
+			return fmt.Errorf("what was written is not copied from the journal into the database as fast as it comes: %w", ctx.Err())
+		}
+	}
+}
+
 // checkpoint copies the WAL into the database. SQLite begins the WAL anew once
-// all of it is copied, which never happens while commits go on. So when the WAL
-// has become long, the last of it is copied while no commit runs.
+// all of it is copied and nobody reads it, which never happens while commits and reads go
+// on. So when the WAL has become long, the last of it is copied while no commit
+// runs and none of our own reads. Those of other programs and a backup are not waited for.
 func (s *Store) checkpoint(c *sqlite.Conn) error {
-	frames, err := s.copyWAL(c)
+	frames, _, err := s.copyWAL(c)
 	if err != nil || frames < walFrames {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.unsynced.Store(0)
-	_, err = passive(c)
+	defer s.alone()()
+	s.newRound()
+	frames, copied, err := passive(c)
+	if held := err == nil && copied < frames && frames >= longWAL; held != s.walHeld {
+		s.walHeld = held
+		if held {
+			s.log.Warn("the database's journal grows, as a backup or another program has been reading the database for long",
+				"file", s.file+"-wal", "bytes", int64(frames)*pageSize)
+		} else {
+			s.log.Info("the database's journal is copied again", "file", s.file+"-wal")
+		}
+	}
 	return err
+}
+
+// alone waits until nobody of this process reads or writes, and keeps everybody from it
+// until the function that it returns is called. Reads are short.
+func (s *Store) alone() (done func()) {
+	for range maxReaders {
+		<-s.slots
+	}
+	s.mu.Lock()
+	return func() {
+		s.mu.Unlock()
+		for range maxReaders {
+			s.slots <- struct{}{}
+		}
+	}
 }
 
 // truncate empties the WAL, whose old pages may hold what was erased, after
@@ -125,15 +195,10 @@ func (s *Store) checkpoint(c *sqlite.Conn) error {
 // for a reader: while another program's needs the WAL, erased stays set, and the
 // next tending tries again. Our own readers are short, and made to wait.
 func (s *Store) truncate(c *sqlite.Conn) error {
-	if _, err := s.copyWAL(c); err != nil {
+	if _, _, err := s.copyWAL(c); err != nil {
 		return err
 	}
-	for range maxReaders {
-		<-s.slots
-		defer func() { s.slots <- struct{}{} }()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.alone()()
 	c.SetBusyTimeout(0)
 	defer c.SetBusyTimeout(busyTimeout)
 	return query(c, `PRAGMA wal_checkpoint(TRUNCATE)`, func(stmt *sqlite.Stmt) error {
@@ -145,31 +210,38 @@ func (s *Store) truncate(c *sqlite.Conn) error {
 }
 
 // copyWAL copies the WAL into the database while commits go on, until little is
-// left. frames is the length of the WAL in pages.
-func (s *Store) copyWAL(c *sqlite.Conn) (frames int, err error) {
+// left. frames is the length of the WAL in pages, and copied how many of them are.
+func (s *Store) copyWAL(c *sqlite.Conn) (frames, copied int, err error) {
 	for before := int64(math.MaxInt64); ; {
-		s.unsynced.Store(0)
-		if frames, err = passive(c); err != nil {
-			return 0, err
+		s.newRound()
+		if frames, copied, err = passive(c); err != nil {
+			return 0, 0, err
 		}
 		// Each round leaves what was committed during it: soon little, unless
 		// commits come as fast as the disk can take them.
 		left := s.unsynced.Load()
 		if left <= tailBytes || left > before/2 {
-			return frames, nil
+			return frames, copied, nil
 		}
 		before = left
 	}
 }
 
+// newRound begins a round of a checkpoint, which copies all that was committed before.
+func (s *Store) newRound() {
+	s.unsynced.Store(0)
+	s.rounds.over()
+}
+
 // passive copies what is in the WAL when it begins, as far as no reader needs
-// it, without waiting for anybody. frames is the length of the WAL in pages.
-func passive(c *sqlite.Conn) (frames int, err error) {
+// it, without waiting for anybody. frames is the length of the WAL in pages, and copied
+// how many of them are in the database.
+func passive(c *sqlite.Conn) (frames, copied int, err error) {
 	err = query(c, `PRAGMA wal_checkpoint(PASSIVE)`, func(stmt *sqlite.Stmt) error {
-		frames = stmt.ColumnInt(1)
+		frames, copied = stmt.ColumnInt(1), stmt.ColumnInt(2)
 		return nil
 	})
-	return frames, err
+	return frames, copied, err
 }
 
 // emptyWAL has the WAL emptied, which holds what Erase has just overwritten in
@@ -210,14 +282,14 @@ func (s *Store) emptyWAL(ctx context.Context) error {
 	return errInJournal
 }
 
-// tries tells when the WAL was tried to be emptied.
-type tries struct {
+// turns tells those who wait for it that something was done once more.
+type turns struct {
 	mu   sync.Mutex
-	open chan struct{} // closed when a try is over; nil where nobody waits
+	open chan struct{} // closed when a turn is over; nil where nobody waits
 }
 
-// next is closed when the next try is over, or the one that is under way.
-func (t *tries) next() <-chan struct{} {
+// next is closed when the next turn is over, or the one that is under way.
+func (t *turns) next() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.open == nil {
@@ -226,7 +298,7 @@ func (t *tries) next() <-chan struct{} {
 	return t.open
 }
 
-func (t *tries) over() {
+func (t *turns) over() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.open != nil {
