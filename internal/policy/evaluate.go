@@ -46,6 +46,8 @@ type Session struct {
 	Written func(name string) float64
 	// Inside is the same of what stands in such a file.
 	Inside func(name string) float64
+	// Brought is the same of what lies in a folder that came from elsewhere.
+	Brought func(name string) float64
 	// Kept reports whether the session put what a place of secrets holds into a file of this
 	// name.
 	Kept func(name string) bool
@@ -379,17 +381,19 @@ func (e *evaluation) runsWritten() {
 	for _, of := range []struct {
 		names   []string
 		written func(name string) float64
+		code    string
 		says    string
 	}{
-		{e.hazards.Ran, e.in.Session.Written, "The call runs %.80q, which this session wrote, or fetched from elsewhere, and which may do what a command may not do unasked."},
-		{e.hazards.Fed, e.in.Session.Inside, "The call runs what it reads, and reads %.80q, which this session wrote, or fetched from elsewhere. What stands in it may do what a command may not do unasked."},
+		{e.hazards.Ran, e.in.Session.Written, "shell.written_run", "The call runs %.80q, which this session wrote, or fetched from elsewhere, and which may do what a command may not do unasked."},
+		{e.hazards.RanIn, e.in.Session.Brought, "code.foreign", "The call runs what lies in the folder %.80q, which this session brought from elsewhere: nobody is known to have looked at it."},
+		{e.hazards.Fed, e.in.Session.Inside, "shell.written_run", "The call runs what it reads, and reads %.80q, which this session wrote, or fetched from elsewhere. What stands in it may do what a command may not do unasked."},
 	} {
 		for _, name := range of.names {
 			if of.written == nil {
 				break
 			}
 			if w := of.written(name); w > 0 {
-				e.hazards = e.hazards.With(hazard.Finding{Code: "shell.written_run", Category: "ASI05", Technique: "T1059", Weight: w, Message: fmt.Sprintf(of.says, name)})
+				e.hazards = e.hazards.With(hazard.Finding{Code: of.code, Category: "ASI05", Technique: "T1059", Weight: w, Message: fmt.Sprintf(of.says, name)})
 			}
 		}
 	}

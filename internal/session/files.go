@@ -11,6 +11,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/canon"
+	"reeve.example/reeve/internal/provenance"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard"
@@ -30,6 +31,8 @@ const (
 	factAt     = 'a' // something was masked in what was shown of the file at this place
 	factLost   = 'l' // the same, of a file of this name; and where it lies is not known, or it is a copy (1), or is known (2)
 	factSecret = 'k' // the session put what a place of secrets holds into the file
+	factFolder = 'd' // how grave it would be to run what lies in a folder that came from elsewhere: a tier
+	factShelf  = 'g' // the session saved the file from where people keep what they give to others
 	factText   = 'o' // the session wrote exactly this text into a file, or gave that this path; the name "": any
 )
 
@@ -366,14 +369,26 @@ const maxFacts = 64
 // stands in them were, those that would do it no longer, and what is a copy of what.
 func (s *State) wrote(st *Step, read *hazard.Reading) {
 	runs, inside := map[string]uint64{}, map[string]uint64{} // what comes of several counts together
-	for _, f := range read.Written() {
-		weight, within := f.Weight, f.Inside
+	written := read.Written()
+	s.brought(st, read, written)
+	for _, f := range written {
+		if f.Folder {
+			continue
+		}
+		weight, within := s.heard(f.From, f.Weight), s.heard(f.From, f.Inside)
 		if f.Copy != "" {
 			if f.Copy == f.Name {
 				continue
 			}
 			s.copied(st, nameOfFile(f.Copy), nameOfFile(f.Name))
 			weight, within = s.Written(f.Copy), s.Inside(f.Copy)
+		}
+		shelved := uint64(0)
+		if f.Known && s.heard(f.From, 0) == 0 {
+			shelved = 1
+		}
+		if len(st.facts) < maxFacts && s.knows(factShelf, f.Name, 1) != (shelved == 1) {
+			st.facts = append(st.facts, factOf(factShelf, f.Name, shelved))
 		}
 		if f.Text != "" && len(st.facts) < maxFacts {
 			for _, text := range []string{"", bare(f.Text), bare(f.Path)} {
@@ -407,6 +422,78 @@ func (s *State) wrote(st *Step, read *hazard.Reading) {
 			}
 		}
 	}
+}
+
+// brought adds the folders that a call brings from elsewhere. Whoever agreed that something of
+// such a folder is run has agreed to the folder, if a name stands for who gave it.
+func (s *State) brought(st *Step, read *hazard.Reading, written []hazard.File) {
+	folders := map[string]uint64{}
+	for _, f := range written {
+		if !f.Folder {
+			continue
+		}
+		weight := s.heard(f.From, f.Weight)
+		if f.Copy != "" {
+			weight = s.Written(f.Copy)
+			shelved := s.knows(factShelf, f.Copy, 1)
+			for _, had := range written {
+				if had.Name == f.Copy && !had.Folder {
+					weight, shelved = max(weight, s.heard(had.From, had.Weight)), had.Known && s.heard(had.From, 0) == 0
+				}
+			}
+			if shelved {
+				weight = 0
+			}
+		}
+		folders[f.Name] = max(folders[f.Name], tierOf(weight))
+	}
+	for _, name := range read.Assess(hazard.Default()).RanIn {
+		if tier, brings := folders[name]; tier == 1 || !brings && s.knows(factFolder, name, 1) {
+			folders[name] = 0
+		}
+	}
+	for name, tier := range folders {
+		if len(st.facts) < maxFacts && (tier > 0 || s.Brought(name) > 0) {
+			st.facts = append(st.facts, factOf(factFolder, name, tier))
+		}
+	}
+}
+
+// Brought is how grave it would be to run what lies in a folder of a name.
+func (s *State) Brought(name string) float64 { return s.weighs(factFolder, name) }
+
+// heard is how grave it is to run what came from an address, by who named that: the user, whose
+// word it is then; or only a text of others.
+func (s *State) heard(address string, weight float64) float64 {
+	if address == "" {
+		return weight
+	}
+	_, bare, found := strings.Cut(address, "://")
+	if !found {
+		bare = address
+	}
+	bare = strings.TrimSuffix(strings.TrimSuffix(bare, "/"), ".git")
+	host, _, _ := strings.Cut(bare, "/")
+	said := max(s.namedBy(address), s.namedBy(bare))
+	switch {
+	case said == provenance.User || weight > 0 && s.namedBy(host) == provenance.User:
+		if weight >= graveFrom {
+			return askedFrom // nobody can say whose the address is
+		}
+		return 0
+	case said == provenance.Foreign:
+		return max(weight, askedFrom)
+	}
+	return weight
+}
+
+// namedBy says who named a value, as far as the session remembers it.
+func (s *State) namedBy(value string) provenance.Origin {
+	origin, step := s.Values.Trace(value)
+	if step == provenance.Forgotten {
+		return provenance.Unknown
+	}
+	return origin
 }
 
 func tierOf(weight float64) uint64 {

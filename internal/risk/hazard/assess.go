@@ -50,6 +50,9 @@ type Assessment struct {
 	// Ran are the files, by their names, that the call runs and did not write itself; Fed those
 	// of which something may become code that it runs: it runs what it reads, and names these.
 	Ran, Fed []string
+	// RanIn are the folders, by their names, that the call runs something of: one of them, or one
+	// above it, may have come from elsewhere. "." is any.
+	RanIn []string
 	// Sent are the files, by their names, that the call reads and did not write itself, if it
 	// sends something; Kept those into which it puts what a secret place holds, and Copied what
 	// gets its content from which other file: a later call knows these by their names alone.
@@ -88,10 +91,11 @@ type assessor struct {
 	turns     int            // of loops, that may still be read one by one
 	steps     int            // that programs took to be read for their effects
 	depth     int
-	runs      bool    // the leaf is a command, a program, a query or an address
-	written   files   // files that the call's commands wrote so far
-	implying  bool    // what is read is run by a program that was not told which file
-	supply    *supply // what the program is given that is read next
+	runs      bool              // the leaf is a command, a program, a query or an address
+	written   files             // files that the call's commands wrote so far
+	addresses map[string]string // where those came from that were downloaded
+	implying  bool              // what is read is run by a program that was not told which file
+	supply    *supply           // what the program is given that is read next
 	watch     *Watch
 	dirs      []string          // that the scripts went to, if they are watched
 	typedInto map[string]string // terminals, and what of a line was typed into them
@@ -100,7 +104,12 @@ type assessor struct {
 	lost      bool              // cd went where only an unset variable says
 	guarded   bool              // an unset variable ends the script
 	foreign   []foreignFolder
+	unpacked  [][2]string       // archives that were unpacked, and into which folders
+	began     string            // the folder in which the call is made, if that is known
+	went      string            // where cd led from there, as it was spelled
 	runFiles  []string          // by their names, if the call did not write them
+	ranIn     []string          // the names of the folders that they lie in
+	namedIn   []string          // of those that the words of the commands name
 	named     []string          // what the words of the commands name
 	obeyed    []string          // files by which programs are told what to run
 	dynamic   bool              // code is run that is read, or put together, when it runs
@@ -214,9 +223,10 @@ func (a *assessor) assessment() Assessment {
 		return 0
 	})
 	all := Assessment{Score: score(a.findings), Findings: a.findings, Ran: a.runFiles, Kept: a.keptIn}
-	all.Fed = a.obeyed
+	all.Fed, all.RanIn = a.obeyed, a.ranIn
 	if a.dynamic {
 		all.Fed = append(slices.Clip(a.obeyed), a.named...)
+		all.RanIn = append(slices.Clip(a.ranIn), a.namedIn...)
 	}
 	for _, pair := range append(slices.Clip(a.copies), a.made...) {
 		if from, to := scriptName(pair[0]), scriptName(pair[1]); from != "" && to != "" && from != to {

@@ -138,6 +138,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	s.rehearsed, s.aside, s.bare = c.rehearses(), c.standsAside(), false
 	defer func() { s.rehearsed, s.aside, s.bare = before, aside, bare }()
 	prints := c.uses()
+	c.carries()
 	c.takesAway()
 	c.strange()
 	c.namesSecrets()

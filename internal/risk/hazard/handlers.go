@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -45,13 +46,13 @@ func init() {
 		"useradd adduser usermod pw":   (*invocation).account,
 		"truncate":                     (*invocation).truncate,
 		"grep egrep fgrep rg ag zgrep": (*invocation).grep,
-		"dig nslookup host ping drill resolvectl": (*invocation).lookup,
-		"git git-push git-send-pack hub yadm":     (*invocation).git,
-		"docker podman nerdctl":                   (*invocation).container,
-		"kubectl oc":                              (*invocation).kubectl,
-		"tar zip 7z cpio":                         (*invocation).archive,
-		"test [ [[":                               (*invocation).quiet,
-		"getent":                                  (*invocation).getent,
+		"dig nslookup host ping drill resolvectl":              (*invocation).lookup,
+		"git git-push git-send-pack hub yadm":                  (*invocation).git,
+		"docker podman nerdctl":                                (*invocation).container,
+		"kubectl oc":                                           (*invocation).kubectl,
+		"tar zip 7z cpio bsdtar gtar 7za 7zz unzip unrar unar": (*invocation).archive,
+		"test [ [[": (*invocation).quiet,
+		"getent":    (*invocation).getent,
 		"pg_dump pg_dumpall mysqldump mariadb-dump mongodump mydumper": (*invocation).dump,
 		"hostname uname id whoami ifconfig lscpu w who ps last":        (*invocation).aboutHost,
 		"strings":                       (*invocation).cat,
@@ -501,11 +502,6 @@ func (c *invocation) download() flow {
 		return flow{}
 	}
 	out := flow{taint: brought(urls)}
-	for _, u := range urls {
-		if stranger(u) {
-			out.taint |= fromStranger
-		}
-	}
 	c.savesTo(options, urls)
 	switch {
 	case has(options, "-o", "--output", "--output-document") && c.name != "wget", has(options, "--remote-name") && c.name == "curl", c.name == "curl" && has(options, "-O", "-J"):
@@ -589,6 +585,7 @@ func (c *invocation) savesTo(options map[string]flow, urls []string) {
 		names = append(names, "--out")
 	}
 	of := c.saved(urls)
+	defer c.tookFrom(urls)()
 	for _, o := range names {
 		if v, ok := options[o]; ok && v.text != "" && v.text != "-" && v.text != "/dev/null" {
 			if dir != "" {
@@ -607,6 +604,22 @@ func (c *invocation) savesTo(options map[string]flow, urls []string) {
 				if dir != "" {
 					c.files.put(strings.TrimSuffix(dir, "/")+"/"+name, flow{taint: of})
 				}
+			}
+		}
+	}
+}
+
+// tookFrom notes, when the function is called that it returns, from which address the files came
+// that were written meanwhile.
+func (c *invocation) tookFrom(urls []string) func() {
+	before := maps.Clone(c.files)
+	return func() {
+		for name := range c.files {
+			if _, had := before[name]; !had && len(urls) > 0 {
+				if c.addresses == nil {
+					c.addresses = map[string]string{}
+				}
+				c.addresses[name] = urls[0]
 			}
 		}
 	}
@@ -642,6 +655,8 @@ func brought(urls []string) taint {
 		case h.kind() == "loopback" || h.kind() == "private":
 		case h.addr.IsValid(), dropHost(u), strings.HasPrefix(strings.ToLower(u), "http://"), h.kind() == "metadata" || h.kind() == "linklocal":
 			t |= fromNobody
+		case stranger(u):
+			t |= fromStranger
 		}
 	}
 	return t
@@ -1011,6 +1026,13 @@ func (c *invocation) copy() flow {
 	if c.name == "sftp" || c.name == "ftp" || c.name == "lftp" || c.name == "smbclient" || c.name == "tftp" {
 		if len(rest) > 0 {
 			c.logsInto(rest[0].text)
+			if host, file, ok := strings.Cut(rest[0].text, ":"); ok && file != "" && !strings.ContainsAny(host, "/") { // sftp host:file
+				words := []string{file}
+				if len(rest) > 1 {
+					words = append(words, rest[1].text)
+				}
+				c.gets(words)
+			}
 		}
 		c.batch(options)
 		return flow{taint: fromNet}
@@ -1031,7 +1053,15 @@ func (c *invocation) copy() flow {
 	var content flow
 	for _, a := range from {
 		if remote(a.text) {
-			content.taint |= fromNet
+			content.taint |= brought([]string{a.text})
+			if has(options, "-r", "-a", "--recursive", "--archive") || slices.ContainsFunc(c.args, func(o flow) bool { return strings.HasPrefix(o.text, "-a") || strings.HasPrefix(o.text, "-r") }) {
+				for _, dir := range []string{a.text[strings.LastIndexAny(strings.TrimRight(a.text, "/"), "/:")+1:], to.text} {
+					if dir == "." || dir == "./" || dir == "" {
+						continue
+					}
+					c.brings(foreignFolder{name: strings.TrimRight(dir, "/"), known: !stranger(a.text), of: brought([]string{a.text}), address: a.text})
+				}
+			}
 			continue
 		}
 		f := flow{}
@@ -1196,6 +1226,9 @@ func (c *invocation) batch(options map[string]flow) {
 		words := strings.Fields(line)
 		if len(words) > 1 && listed("open connect o", words[0]) {
 			c.logsInto(strings.Trim(words[len(words)-1], `"'`))
+		}
+		if len(words) > 1 && (strings.HasSuffix(words[0], "get") || words[0] == "recv" || words[0] == "mirror") {
+			c.gets(words[1:])
 		}
 		if len(words) > 0 && (strings.HasSuffix(words[0], "put") || words[0] == "mirror" || words[0] == "send" || words[0] == "append") {
 			puts = true
@@ -1932,6 +1965,10 @@ func (c *invocation) git() flow {
 			c.pushesElsewhere(c.args[i+1:])
 		case t == "clone" && i+1 < len(c.args):
 			c.clones(c.args[i+1:])
+		case t == "add" && i > 0 && c.args[i-1].text == "submodule" && i+1 < len(c.args):
+			c.clones(c.args[i+1:])
+		case listed("fetch pull remote subtree", t):
+			c.pulls(c.args[i+1:])
 		case t == "run" && i > 0 && c.args[i-1].text == "bisect" && i+1 < len(c.args):
 			return c.invoke(c.args[i+1:], flow{}, c.wrap+1)
 		case t == "archive" || t == "bundle":
@@ -2139,14 +2176,17 @@ func (c *invocation) packs(args []flow) flow {
 // foreignFolder is a folder that others filled. What lies at home where people keep code is run
 // every day, but not with the rights of an administrator; what a stranger gives is not run unasked.
 type foreignFolder struct {
-	name  string // "." is the one where the script is
-	known bool   // it came from where people keep code
+	name    string // "." is the one where the script is
+	known   bool   // it came from where people keep code
+	of      taint
+	address string // from which it came, if that is said
+	went    string // where the script was
 }
 
 // brings remembers a folder that others filled.
-func (s *shell) brings(name string, known bool) {
-	if len(s.foreign) < 16 {
-		s.foreign = append(s.foreign, foreignFolder{name, known})
+func (s *shell) brings(folder foreignFolder) {
+	if folder.went = s.went; len(s.foreign) < 16 {
+		s.foreign = append(s.foreign, folder)
 	}
 }
 
@@ -2170,7 +2210,7 @@ func (c *invocation) clones(args []flow) {
 	if strings.HasPrefix(from, "/") || strings.HasPrefix(from, ".") || strings.HasPrefix(from, "file:") {
 		return // another clone of one's own
 	}
-	c.brings(strings.TrimSuffix(dir, "/"), !stranger(from))
+	c.brings(foreignFolder{name: strings.TrimSuffix(dir, "/"), known: !stranger(from), of: brought([]string{from}), address: from})
 }
 
 // forge is a client of a place where repositories lie.
@@ -2436,19 +2476,28 @@ func (c *invocation) archive() flow {
 // unpacks remembers the folder into which an archive is unpacked that was downloaded.
 func (c *invocation) unpacks() {
 	of, dir := c.in.taint, "."
+	if c.packsUp() {
+		return
+	}
+	var archives []string
 	for i, a := range c.args {
 		if f, ok := c.files.get(a.text); ok {
 			of |= f.taint
+		}
+		if strings.Contains(a.text, ".") && !strings.HasPrefix(a.text, "-") {
+			archives = append(archives, a.text)
 		}
 		if i > 0 && listed("-C --directory -d", c.args[i-1].text) {
 			dir = strings.TrimSuffix(a.text, "/")
 		}
 	}
-	switch {
-	case of&fromStranger != 0 && dir == ".":
-		c.brings(dir, false)
-	case of&fromNet != 0 && !c.packsUp():
-		c.brings(dir, of&(fromStranger|fromNobody) == 0)
+	for _, archive := range archives[:min(len(archives), 4)] {
+		if len(c.unpacked) < maxRan {
+			c.unpacked = append(c.unpacked, [2]string{archive, dir})
+		}
+	}
+	if of&fromNet != 0 {
+		c.brings(foreignFolder{name: dir, known: of&(fromStranger|fromNobody) == 0, of: of})
 	}
 }
 
@@ -2459,9 +2508,11 @@ func (c *invocation) packsUp() bool {
 	}
 	first := strings.TrimPrefix(c.args[0].text, "-")
 	switch c.name {
-	case "tar":
+	case "unzip", "unrar", "unar":
+		return false
+	case "tar", "bsdtar", "gtar":
 		return slices.ContainsFunc(c.args, func(a flow) bool { return listed("--create -c", a.text) }) || strings.Contains(first, "c") && !strings.HasPrefix(first, "-") && !strings.ContainsAny(first, "./=")
-	case "7z":
+	case "7z", "7za", "7zz":
 		return first == "a"
 	case "cpio":
 		return strings.Contains(first, "o")

@@ -267,6 +267,7 @@ func (c *invocation) runsImplied() {
 	}
 	c.implying = true
 	defer func() { c.implying = false }()
+	c.runsHere()
 	u := unasked[c.name]
 	if c.name == "node" && !slices.ContainsFunc(c.args, func(a flow) bool { return strings.HasPrefix(a.text, "--run") }) ||
 		(c.name == "docker" || c.name == "podman") && c.verb() != "compose" {
@@ -276,7 +277,7 @@ func (c *invocation) runsImplied() {
 		if strings.Contains(name, "*") && !slices.Contains(c.runFiles, name) && len(c.runFiles) < maxRan {
 			c.runFiles = append(c.runFiles, name) // as it stands in the table: see Patterns
 		} else {
-			c.ran(name)
+			c.runFiles = noted(c.runFiles, name)
 		}
 		if u.language == "" || len(c.files) == 0 {
 			continue // see recipes

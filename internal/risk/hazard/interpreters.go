@@ -744,12 +744,38 @@ func (p *program) nested(language, text string) {
 	p.taint |= p.code(language, text, p.at, p.kept)
 }
 
+// downloads remembers the files that a program names which speaks to the net: what it says is
+// read in no other way than as words, so that each may be what it fetches.
+func (p *program) downloads() {
+	if p.kept || p.language == "python" || p.language == "js" {
+		return
+	}
+	var urls []string
+	for _, t := range p.strings {
+		if isURL(t.text) {
+			urls = append(urls, t.text)
+		}
+	}
+	for _, t := range p.strings {
+		name := path.Base(t.text)
+		if len(urls) == 0 || isURL(t.text) || len(t.text) > 255 || !strings.ContainsAny(t.text, "./") || strings.ContainsAny(t.text, " \n$()<>") || len(name) < 3 {
+			continue
+		}
+		if _, there := p.written.get(t.text); !there {
+			p.written.put(t.text, flow{taint: brought(urls)})
+		}
+	}
+}
+
 // judge reports what the program's abilities come to.
 func (p *program) judge(text string) taint {
 	has := func(all ability) bool { return p.can&all == all }
 	short := !p.kept
 	if has(canHTTP) {
 		p.taint |= fromNet
+	}
+	if has(canHTTP) || p.language == "php" { // whose functions of files take addresses
+		p.downloads()
 	}
 	if has(canConnect) {
 		p.taint |= fromSocket

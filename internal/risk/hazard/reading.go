@@ -16,6 +16,7 @@ type Reading struct {
 	done       bool // the following are known
 	assessment Assessment
 	named      []reached // in the order in which they were told
+	brings     bool      // files are written, or come from elsewhere
 }
 
 // reached is a file or an address that a call names.
@@ -69,6 +70,7 @@ func (r *Reading) Watch(w *Watch) {
 	a.begins(r.of.Folder)
 	a.read(r.sorted())
 	r.assessment, r.done = a.assessment(), true
+	r.brings = len(a.written)+len(a.copies)+len(a.foreign)+len(a.unpacked) > 0
 }
 
 // read reads the call unless somebody has.

@@ -27,6 +27,7 @@ type Table struct {
 	elsewhere map[string][]remoteRun
 	hosts     map[string][]hostRow // where a program is told hosts
 	files     map[string][]fileRow // by program
+	carriers  map[string][]carrierRow
 	variables []variableRow
 	settings  []settingsFile
 	calls     []callRow // of tools of services
@@ -127,7 +128,7 @@ var builtin = sync.OnceValue(func() *Table {
 	for _, root := range doc.Root().Elems() {
 		roots = append(roots, yamldoc.FromJSON(root))
 	}
-	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, elsewhere: map[string][]remoteRun{}, hosts: map[string][]hostRow{}, files: map[string][]fileRow{}, places: newPlaces()}
+	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, elsewhere: map[string][]remoteRun{}, hosts: map[string][]hostRow{}, files: map[string][]fileRow{}, carriers: map[string][]carrierRow{}, places: newPlaces()}
 	t.add(roots, sections, func(i int, f yamldoc.Fault) {
 		panic(fmt.Sprintf("hazard: table %d: %s", i, f.Message)) // a test reads it first
 	})
@@ -141,7 +142,7 @@ func Extend(sources []string, fault func(i int, f yamldoc.Fault)) *Table {
 	if len(sources) == 0 {
 		return b
 	}
-	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.hosts, b.files, b.variables, b.settings, slices.Clip(b.calls), b.scripts, b.places}
+	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.hosts, b.files, b.carriers, b.variables, b.settings, slices.Clip(b.calls), b.scripts, b.places}
 	sound := true
 	tell := func(i int, f yamldoc.Fault) {
 		sound = false
@@ -182,6 +183,7 @@ var (
 		section{"runs", "program source", "words after skip option takes plain", (*tableReader).runsHere},
 		section{"hosts", "program source", "words option plain skip takes", (*tableReader).hostsOf},
 		section{"files", "program source", "words option unasked", (*tableReader).obeysFiles},
+		section{"carriers", "program source", "words option last folder", (*tableReader).carriesFiles},
 		section{"variables", "variable source", "value effect weight host", (*tableReader).variable},
 		section{"settings", "files names source", "script markers builds", (*tableReader).settingsOf},
 		section{"scripts", "holds effect source", "weight", (*tableReader).script},
@@ -489,6 +491,12 @@ func (r *tableReader) obeysFiles(row *yamldoc.Node) {
 		f.unasked = nil
 	}
 	r.named(row, func(name string) { r.Table.files[name] = append(r.Table.files[name], f) })
+}
+
+// carriesFiles reads where a program puts what it brings from elsewhere.
+func (r *tableReader) carriesFiles(row *yamldoc.Node) {
+	f := carrierRow{words: r.words(row.Get("words")), option: text(row, "option"), last: text(row, "last") == "true", folder: text(row, "folder") == "true"}
+	r.named(row, func(name string) { r.Table.carriers[name] = append(r.Table.carriers[name], f) })
 }
 
 // variable reads what a variable has a program run.

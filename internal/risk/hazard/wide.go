@@ -52,6 +52,7 @@ func (a *assessor) from(p string) string {
 func (a *assessor) begins(folder string) {
 	if strings.HasPrefix(folder, "/") && len(folder) < 512 {
 		a.cwd = normalPath(folder).text
+		a.began, a.went = folder, folder
 	}
 }
 
@@ -65,9 +66,15 @@ func (s *shell) goes(args []flow) {
 	}
 	to = s.through(to, true)
 	s.lost = false
+	switch {
+	case strings.HasPrefix(to, "/"), strings.HasPrefix(to, "~"):
+		s.went = to
+	case to != "-" && len(s.went) < 512:
+		s.went = path.Join(s.went, to)
+	}
 	for _, dir := range s.foreign {
 		if dir.holds(strings.TrimPrefix(to, "./")) {
-			s.brings(".", dir.known)
+			s.brings(foreignFolder{name: ".", known: dir.known})
 			break
 		}
 	}

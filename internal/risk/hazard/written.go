@@ -17,6 +17,9 @@ type File struct {
 	Weight float64
 	Inside float64
 	Copy   string // the file whose content it gets; empty for a content of its own
+	Folder bool   // it is a folder, filled from elsewhere, or from the archive Copy
+	Known  bool   // it came whole from where people keep what they give to others
+	From   string // the address that it came from, if that is known
 	Path   string // as the call names it
 	Text   string // what is written
 }
@@ -26,7 +29,67 @@ type File struct {
 const maxRan = 128
 
 // ran notes that a file is run which the call did not write itself.
-func (a *assessor) ran(name string) { a.runFiles = noted(a.runFiles, name) }
+func (a *assessor) ran(name string) {
+	a.runFiles = noted(a.runFiles, name)
+	if a.inFolders(&a.ranIn, name); !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "~") {
+		a.inHere(hereAll)
+		a.inHere(hereFile)
+	}
+}
+
+// inHere notes that something is run of the folder that the call is made in.
+func (a *assessor) inHere(which string) {
+	if !a.other && !slices.Contains(a.ranIn, which) {
+		a.ranIn = append(a.ranIn, which)
+	}
+}
+
+// runsHere notes that a command runs what it finds in the folder that it is in, and in those
+// that its words name.
+func (c *invocation) runsHere() {
+	c.inFolders(&c.ranIn, "x")
+	c.inHere(hereAll)
+	below := c.went != c.began
+	for i, a := range c.args {
+		word := a.text
+		if _, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(word, "-") {
+			word = value
+		} else if strings.HasPrefix(word, "-") && len(word) > 2 && word[1] != '-' {
+			word = word[2:] // -Cx
+		}
+		if len(word) < 512 && !strings.ContainsAny(word, " \n") && !isURL(word) {
+			c.inFolders(&c.ranIn, word+"/x")
+			told := c.name == "docker" || c.name == "podman" || i > 0 && listed("-C --directory --prefix --cwd --chdir --project --manifest-path -f --file", c.args[i-1].text) || word != a.text
+			below = below || (told || strings.Contains(word, "/")) && strings.Trim(word, "./") != "" && !strings.HasPrefix(word, "-")
+		}
+	}
+	if below {
+		c.inHere(hereFile)
+	}
+}
+
+// maxDeep is how many folders above a file are looked at.
+const maxDeep = 32
+
+// inFolders notes the names of the folders in which a file lies, as far as they are known.
+func (a *assessor) inFolders(names *[]string, file string) {
+	if a.other || len(file) > 4096 {
+		return
+	}
+	file = slashed(file)
+	if !strings.HasPrefix(file, "/") && !strings.HasPrefix(file, "~") {
+		file = a.went + "/" + file
+	}
+	depth := 0
+	for name := range strings.SplitSeq(path.Dir(file), "/") {
+		if depth++; depth > maxDeep {
+			return
+		}
+		if name != "" && name != "~" && name != "." && name != ".." && !strings.ContainsAny(name, "$*?`") {
+			*names = noted(*names, name)
+		}
+	}
+}
 
 // mentions notes what a word of a command may name: the word, or what stands in it behind a sign
 // as in HEAD:file, if=file, @file.
@@ -34,9 +97,11 @@ func (a *assessor) mentions(word string) {
 	if len(word) > 4096 || strings.ContainsAny(word, "\n") {
 		return
 	}
-	a.named = noted(a.named, strings.TrimPrefix(word, "@"))
-	if i := strings.LastIndexAny(word, ":=<"); i >= 0 {
-		a.named = noted(a.named, word[i+1:])
+	i := strings.LastIndexAny(word, ":=<")
+	for _, name := range []string{strings.TrimPrefix(word, "@"), word[i+1:]}[:min(i+2, 2)] {
+		if a.named = noted(a.named, name); strings.Contains(name, "/") {
+			a.inFolders(&a.namedIn, name)
+		}
 	}
 }
 
@@ -47,6 +112,10 @@ func (a *assessor) obeys(text string) {
 		word = strings.TrimPrefix(word, "-r") // ruby -r./file
 		for _, name := range []string{word, strings.TrimRight(word, "/") + "/" + anyFile} {
 			a.obeyed = noted(a.obeyed, name)
+			a.inFolders(&a.ranIn, name)
+		}
+		if strings.Contains(word, "/") && strings.Trim(word, "./") != "" {
+			a.inHere(hereFile)
 		}
 	}
 }
@@ -59,11 +128,13 @@ func (c *invocation) obeysFiles() {
 			continue
 		}
 		switch {
+		case row.unasked != nil:
+			c.runsHere()
 		case row.option != "":
 			for _, value := range c.optionValues(row.option) {
 				c.obeys(value)
 			}
-		case row.unasked == nil:
+		default:
 			for _, a := range c.args {
 				if !strings.HasPrefix(a.text, "-") {
 					c.obeys(a.text)
@@ -169,7 +240,7 @@ func Patterns(p string) []string {
 // a language that is compiled, or of prose, nothing is told.
 func (r *Reading) Written() (files []File) {
 	c, t := r.sorted(), Default()
-	if !c.kind.writes && !anyOf(c.words, movingTools) && !slices.ContainsFunc(c.leaves, func(l leaf) bool { return writesFiles(l.Text) }) {
+	if r.read(); !c.kind.writes && !anyOf(c.words, movingTools) && !r.brings {
 		return nil // most calls
 	}
 	copied := func(from, to string) {
@@ -195,15 +266,16 @@ func (r *Reading) Written() (files []File) {
 		switch {
 		case c.kind.writes && c.path != "" && l.role != rolePath && !oldTexts[c.nameOf(l)] && (l.role == roleContent || newTexts[c.nameOf(l)]):
 			add(c.path, l.Text)
-		case l.role == roleCommand && l.words == nil && writesFiles(l.Text):
+		case l.role == roleCommand && l.words == nil && r.brings:
 			a := newAssessor(t)
+			a.begins(r.of.Folder)
 			a.pointer, a.size, a.runs = l.Pointer, len(l.Text), true
 			a.command(l.Text, nil)
 			for name, f := range a.written {
 				switch {
 				case f.taint&(fromNet|fromSocket) != 0:
 					if base := scriptName(name); base != "" && len(files) < maxRan && !strings.HasPrefix(name, "/dev/") {
-						files = append(files, File{Name: base, Weight: unseen(f.taint), Inside: unseen(f.taint), Path: name})
+						files = append(files, File{Name: base, Weight: unseen(f.taint), Inside: unseen(f.taint), Path: name, Known: f.taint&fromShelf != 0, From: a.addresses[path.Clean(name)]})
 					}
 				case f.text != "":
 					add(name, f.text)
@@ -212,6 +284,7 @@ func (r *Reading) Written() (files []File) {
 			for _, pair := range a.copies {
 				copied(pair[0], pair[1])
 			}
+			files = append(files, a.foldersBrought()...)
 		}
 	}
 	return files
@@ -236,22 +309,6 @@ func (r *Reading) IsEdit() bool {
 		}
 	}
 	return strings.Contains(tool, "append") || strings.Contains(tool, "insert")
-}
-
-// writesFiles is a quick look for what a command needs to write a text, or a copy, to a file.
-func writesFiles(text string) bool {
-	if strings.Contains(text, "curl") || strings.Contains(text, "wget") || strings.Contains(text, "http") {
-		return true // what it brings from elsewhere
-	}
-	for _, mark := range []string{"+++ ", "/dev/tcp/", "nc ", "ncat ", "ftp ", "ssh ", "dig "} {
-		if strings.Contains(text, mark) {
-			return true // a patch, or what comes over a connection
-		}
-	}
-	if strings.Contains(text, "cp ") || strings.Contains(text, "mv ") || strings.Contains(text, "ln ") || strings.Contains(text, "install ") {
-		return true
-	}
-	return strings.Contains(text, "tee ") || strings.Contains(text, "dd ") || strings.Contains(text, ">") && (strings.Contains(text, "<") || strings.Contains(text, "echo ") || strings.Contains(text, "printf ") || strings.Contains(text, "cat "))
 }
 
 // ifRun is how grave it would be to run a file.
