@@ -70,7 +70,7 @@ var arrows = map[string]string{
 	"aos":                               "act a2a/message internal/canon internal/content internal/jsonrpc internal/params internal/rawjson internal/wording internal/mcp/message",
 	"aos/guarded":                       "aos",
 	"aos/guarded/mcpguard":              "aos/guarded",
-	"acs":                               "act internal/content internal/guard internal/jsonrpc internal/ledger internal/mcp/message internal/params internal/rawjson internal/wording",
+	"acs":                               "act internal/content internal/guard internal/jsonrpc internal/ledger internal/mcp/message internal/params internal/rawjson internal/wording internal/words",
 	"internal/sandbox":                  "act internal/outbound internal/glob",
 	"a2g/intent":                        "act internal/approval internal/guard internal/ledger",
 	"a2g":                               "a2g/intent act internal/agent internal/approval internal/guard internal/identity internal/canon internal/content internal/jsonrpc internal/params internal/quota internal/rawjson internal/wording internal/ledger internal/policy internal/pubkey",

@@ -134,8 +134,9 @@ type Config struct {
 	} `yaml:"model"`
 
 	ACS struct {
-		Keys []string `yaml:"keys" doc:"Keys that agents sign requests of ACS with, each LABEL=AGENT:env:NAME or LABEL=AGENT:file:PATH: the label that signatures name, and the name of the agent's credential, which its API key may bear as well. POST /acs is served where there is one."`
-		Ask  []string `yaml:"ask" doc:"Names of those agents that can show their user a question: where nobody in particular must agree to a call, they are answered ask instead of defer, and the agent's word that its user agreed counts."`
+		Keys  []string `yaml:"keys" doc:"Keys that agents sign requests of ACS with, each LABEL=AGENT:env:NAME or LABEL=AGENT:file:PATH: the label that signatures name, and the name of the agent's credential, which its API key may bear as well. POST /acs is served where there is one."`
+		Ask   []string `yaml:"ask" doc:"Names of those agents that can show their user a question: where nobody in particular must agree to a call, they are answered ask instead of defer, and the agent's word that its user agreed counts."`
+		Trace bool     `yaml:"trace" default:"false" doc:"Whether records and security events (events.mapping acs) also tell each answer as it was given, with its reasoning, which may quote the act, and of the step what the profile acs-trace names of its payload, such as exit status and where values came from. The handshake offers acs-trace then."`
 	} `yaml:"acs"`
 
 	A2G struct {
@@ -491,6 +492,9 @@ func (c *Config) check() error {
 	errs = append(errs, c.Approvals.Notify.check()...)
 	errs = append(errs, c.Telemetry.check(c.Redact)...)
 	errs = append(errs, c.Events.check()...)
+	if sent := c.Events.File+c.Events.URL+c.Events.Syslog != "" || c.Telemetry.URL != "" && slices.Contains(c.Telemetry.Signals, "logs"); c.ACS.Trace && (c.Events.Mapping != "acs" || !sent) {
+		errs = append(errs, errors.New("acs.trace needs events.mapping acs, and somewhere to send events to"))
+	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		fail("log-format: %q is neither text nor json", c.LogFormat)
 	}

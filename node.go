@@ -229,7 +229,7 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	if signers, err := cfg.acsKeys(); err != nil {
 		return n, err
 	} else if len(signers) > 0 {
-		n.acs = acs.New(acs.Config{Guard: n.guard, Keys: signers, Known: server.Known, Unknown: server.Unknown, TLS: cfg.TLS.Cert != "", Version: Version(), Logger: n.logger})
+		n.acs = acs.New(acs.Config{Guard: n.guard, Keys: signers, Known: server.Known, Unknown: server.Unknown, TLS: cfg.TLS.Cert != "", Trace: cfg.ACS.Trace, Version: Version(), Logger: n.logger})
 	}
 	if n.provider, err = cfg.provider(); err != nil {
 		return n, err

@@ -59,7 +59,9 @@ type Config struct {
 	// where that is used up. nil where nobody counts.
 	Unknown func(ctx context.Context)
 	// TLS says that the node is asked by https where an agent offers both.
-	TLS     bool
+	TLS bool
+	// Trace has records keep of each answer what the profile acs-trace has told of it.
+	Trace   bool
 	Version string // of reeve
 	Logger  *slog.Logger
 }
@@ -120,12 +122,18 @@ type request struct {
 	meta        rawjson.Value
 	key         *Key
 	signer      signer // of the key, for the session
+	came        time.Time
+	late        bool // as its record says: see answered
 }
 
 func (r *request) by() act.Principal { return act.Principal{Name: "key:" + r.key.Agent, Method: "key"} }
 
 func (s *Server) handle(ctx context.Context, q *jsonrpc.Request) ([]byte, *jsonrpc.Error) {
+	came := s.cfg.Guard.Now()
 	r, fail := s.open(q)
+	if fail == nil {
+		r.came = came
+	}
 	known := fail == nil && r.key != nil && s.fresh(ctx, r)
 	if !known && s.cfg.Unknown != nil {
 		s.cfg.Unknown(ctx)

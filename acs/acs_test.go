@@ -908,6 +908,77 @@ func TestUnrecorded(t *testing.T) {
 	}
 }
 
+// TestLate: an answer that comes when its agent waits no longer is recorded as late: with the
+// decision where that took so long, and else in a record of its own. What was in time is not.
+func TestLate(t *testing.T) {
+	g := open(t, t.TempDir(), keyA)
+	set, err := policy.Load(policy.File{Name: "p.yaml", Data: []byte(law)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ahead := time.Duration(0)
+	if g.store, err = sqlite.Open(t.TempDir(), sqlite.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer g.store.Close()
+	log, err := ledger.Open(t.Context(), ledger.Config{Store: g.store, Origin: "test", Seed: make([]byte, 32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if g.guard, err = guard.New(t.Context(), guard.Config{
+		Log: log, Store: g.store, Policy: set, Now: func() time.Time { return time.Now().Add(ahead) },
+		Score: func(_ context.Context, tool string, _ []byte) (float64, []string, bool) {
+			if tool == "slow" {
+				ahead += Timeout + time.Second
+			}
+			return 0, nil, true
+		},
+		Observe: func(_ context.Context, a *act.Action, _ *act.Decision, _ time.Duration) {
+			if a.Resource == "written" {
+				ahead += Timeout + time.Second
+			}
+		},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	namespace := New(Config{Guard: g.guard, Keys: []Key{keyA}, Version: "test", Trace: true}).Namespace()
+	g.http = &jsonrpc.Handler{Own: &namespace}
+	a := g.agent()
+	a.hello()
+	for _, tt := range []struct{ tool, want string }{
+		{"ls", `tool.call {"decision":"allow"`},
+		{"slow", `tool.call late {"decision":"allow"`},
+		{"written", `tool.call {"decision":"allow" acs.late late {"decision":"allow"`},
+	} {
+		before := g.records()
+		if got := a.ask("steps/toolCallRequest", toolCall(tt.tool, "{}")); got.Result.Decision != "allow" {
+			t.Fatalf("%s: %s", tt.tool, got.raw)
+		}
+		var got []string
+		for at := before; at < g.records(); at++ {
+			r, _, err := ledger.ReadRecord(t.Context(), g.store, act.Position{Index: at})
+			if err != nil {
+				t.Fatal(err)
+			}
+			beside, err := ledger.ReadOpening(t.Context(), g.store, act.Position{Index: at})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := strings.ReplaceAll(string(beside.Links), `\`, "")
+			_, answer, _ := strings.Cut(text, `"answer":`)
+			got = append(got, r.Kind)
+			if strings.Contains(answer, `"late":{"elapsed_ms":11`) {
+				got = append(got, "late")
+			}
+			got = append(got, strings.Trim(answer, `"`)[:min(len(answer), 19)])
+		}
+		if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.tool, diff)
+		}
+	}
+}
+
 // TestExact: numbers that RFC 8785 would write as another one are told from those it keeps.
 func TestExact(t *testing.T) {
 	for number, want := range map[string]bool{

@@ -45,59 +45,83 @@ func (s *Server) refusal(r *request, why act.Reason) []byte {
 	return add(b, "reason_codes", rawjson.AppendStrings(nil, []string{why.Code}))
 }
 
-// decided is the answer to a step that was decided and recorded. That it says something else
-// than the policy, since there is no way to do as that says, is recorded before it is said.
-func (s *Server) decided(ctx context.Context, r *request, a *act.Action, d *act.Decision, modified []byte, e *link) ([]byte, error) {
+// verdict is what a decision is in the standard's words, and all that is said of it.
+type verdict struct {
+	word         string
+	why          string // of all but an allow
+	codes, rules []string
+	changes      []byte // of a modify
+	// substituted is why it is another than the policy's: there is no way to do as that says.
+	substituted string
+}
+
+func verdictOf(r *request, a *act.Action, d *act.Decision, modified []byte) *verdict {
 	effect, codes, why := d.Effect, wording.Each(d, wording.Code), wording.Message(d)
-	var changes []byte
+	v := &verdict{rules: wording.Each(d, wording.Rule)}
 	if effect == act.Modify {
-		changes = modifications(a, d, modified)
+		v.changes = modifications(a, d, modified)
 	}
-	substituted := ""
 	switch {
-	case r.Method == "steps/postCompact" && effect != act.Allow && changes == nil:
-		effect, changes = act.Modify, removedSummary // nobody can deny what is so, but it need not be read
-	case effect == act.Modify && (changes == nil || unchanged[r.Method]):
-		effect, substituted = act.Deny, "modify_unsupported"
+	case r.Method == "steps/postCompact" && effect != act.Allow && v.changes == nil:
+		effect, v.changes = act.Modify, removedSummary // nobody can deny what is so, but it need not be read
+	case effect == act.Modify && (v.changes == nil || unchanged[r.Method]):
+		effect, v.substituted = act.Deny, "modify_unsupported"
 		why += " It could pass in a changed form only, and this step has none."
 	case effect == act.Escalate && !a.IsCall():
-		effect, codes, substituted = act.Deny, append([]string{"approval_required"}, codes...), "approver_unavailable"
+		effect, codes, v.substituted = act.Deny, append([]string{"approval_required"}, codes...), "approver_unavailable"
 	case effect == act.Escalate:
 		codes = append([]string{"approval_required"}, codes...)
 	}
-	if substituted != "" {
-		codes = append(codes, substituted)
-		if err := s.cfg.Guard.Write(ctx, s.note(r, "acs.substituted", substituted)); err != nil {
-			return nil, err
-		}
+	if v.substituted != "" {
+		codes = append(codes, v.substituted)
 	}
 	if effect != act.Allow { // that nothing else forbids it is no reason then
 		codes = slices.DeleteFunc(codes, func(code string) bool { return code == "default" })
 	}
-	word := effect.String()
-	if effect == act.Escalate {
-		word = "defer"
+	v.codes = unique(codes)
+	switch {
+	case effect == act.Escalate && asks(r, a, d):
+		v.word = "ask"
+	case effect == act.Escalate:
+		v.word = "defer"
+	default:
+		v.word = effect.String()
 	}
-	if effect == act.Escalate && asks(r, a, d) {
-		word = "ask"
+	if effect == act.Allow {
+		return v
 	}
-	b := s.begin(r, word)
-	if effect != act.Allow {
-		for _, instead := range wording.Few(wording.Each(d, wording.Instead)) {
-			why += " " + wording.Sentence(instead)
+	for _, instead := range wording.Few(wording.Each(d, wording.Instead)) {
+		why += " " + wording.Sentence(instead)
+	}
+	v.why = why
+	return v
+}
+
+// decided is the answer to a step that was decided and recorded. That it says something else
+// than the policy is recorded before it is said.
+func (s *Server) decided(ctx context.Context, r *request, a *act.Action, d *act.Decision, modified []byte, e *link) ([]byte, error) {
+	v := verdictOf(r, a, d, modified)
+	if v.substituted != "" {
+		if err := s.cfg.Guard.Write(ctx, s.note(r, "acs.substituted", v.substituted)); err != nil {
+			return nil, err
 		}
-		b = add(b, "reasoning", rawjson.Quote(why))
 	}
-	b = add(b, "reason_codes", rawjson.AppendStrings(nil, unique(codes)))
-	b = add(b, "policy_references", references(d))
-	if changes != nil && effect == act.Modify {
-		b = add(b, "modifications", changes)
+	if err := s.late(ctx, r, v, e.head); err != nil {
+		return nil, err
 	}
-	switch word {
+	b := s.begin(r, v.word)
+	if v.word != "allow" {
+		b = add(b, "reasoning", rawjson.Quote(v.why))
+	}
+	b = add(b, "reason_codes", rawjson.AppendStrings(nil, v.codes))
+	b = add(b, "policy_references", references(v.rules, d.Policy))
+	switch v.word {
+	case "modify":
+		b = add(b, "modifications", v.changes)
 	case "defer":
 		b = add(b, "defer_details", deferral(d, s.cfg.Guard.Now()))
 	case "ask":
-		b = add(b, "ask_details", question(r, d, why, s.cfg.Guard.Now()))
+		b = add(b, "ask_details", question(r, d, v.why, s.cfg.Guard.Now()))
 	}
 	b = add(b, "chain_hash", rawjson.Quote(e.head))
 	return add(b, "policy_data", add([]byte("{}"), "reeve", ours(d, e))), nil
@@ -113,14 +137,14 @@ func unique(list []string) (once []string) {
 }
 
 // references are the rules that decided.
-func references(d *act.Decision) []byte {
+func references(rules []string, policy string) []byte {
 	b := []byte{'['}
-	for i, rule := range wording.Each(d, wording.Rule) {
+	for i, rule := range rules {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		one := add([]byte("{}"), "policy_id", rawjson.Quote("reeve"))
-		one = add(one, "policy_version", rawjson.Quote(d.Policy))
+		one = add(one, "policy_version", rawjson.Quote(policy))
 		one = add(one, "policy_name", rawjson.Quote("the policy of this guardian"))
 		b = append(b, add(one, "rule_id", rawjson.Quote(rule))...)
 	}

@@ -16,6 +16,7 @@ import (
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/wording"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -205,7 +206,8 @@ func (s *Server) step(ctx context.Context, r *request, at *standing) ([]byte, *j
 	}
 	if state != nil && (state.Key != r.key.ID || state.Agent != r.meta.Get("agent_id").Text()) {
 		why := act.Final("acs", "key_not_bound", "The session is another agent's, or was begun with another key.", "Begin a session of your own.")
-		return s.refusal(r, why), nil, s.cfg.Guard.Write(ctx, s.note(r, "acs.refused", why.Code)) // nothing enters the session
+		n := s.traces(s.note(r, "acs.refused", why.Code), r, &verdict{word: "deny", why: wording.Advice(&why), codes: []string{why.Code}}, "")
+		return s.refusal(r, why), nil, s.cfg.Guard.Write(ctx, n) // nothing enters the session
 	}
 	used, replayed, err := s.use(ctx, r)
 	if err != nil {
@@ -287,7 +289,7 @@ func (s *Server) step(ctx context.Context, r *request, at *standing) ([]byte, *j
 			items = append(items, skill)
 		}
 		return items, nil
-	}})
+	}, Answer: s.tracing(r, a, entry)})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -304,7 +306,7 @@ func (s *Server) tell(ctx context.Context, r *request, a *act.Action, at *standi
 	if r.Method == "steps/postCompact" {
 		d, modified, err := s.cfg.Guard.DecideWith(ctx, a, guard.With{Items: func(*guard.Ruling) ([]*guard.Item, error) {
 			return append(slices.Clone(used), item), s.sessions.Fill(state, item)
-		}})
+		}, Answer: s.tracing(r, a, entry)})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -315,11 +317,15 @@ func (s *Server) tell(ctx context.Context, r *request, a *act.Action, at *standi
 	if err := s.sessions.Fill(state, item); err != nil {
 		return nil, nil, err
 	}
-	n := s.note(r, "acs."+strings.TrimPrefix(r.Method, "steps/"), "")
+	allowed := &verdict{word: "allow"}
+	n := s.traces(s.note(r, "acs."+strings.TrimPrefix(r.Method, "steps/"), ""), r, allowed, entry.head)
 	if err := s.cfg.Guard.Write(ctx, n, append(used, item)...); err != nil {
 		return nil, nil, err
 	}
 	at.item = item.Next()
+	if err := s.late(ctx, r, allowed, entry.head); err != nil {
+		return nil, nil, err
+	}
 	return appendChain(s.begin(r, "allow"), entry), nil, nil
 }
 
@@ -455,7 +461,13 @@ func (s *Server) mayLoad(ctx context.Context, r *request, a *act.Action) error {
 }
 
 // offered are the profiles that are kept to: an agent has those of them that it names.
-var offered = []string{"acs-core", "acs-audit", "acs-inspect", "acs-inspect-dynamic"}
+func (s *Server) offered() []string {
+	list := []string{"acs-core", "acs-audit", "acs-inspect", "acs-inspect-dynamic"}
+	if s.cfg.Trace {
+		list = append(list, "acs-trace")
+	}
+	return list
+}
 
 // negotiated reports whether a method is one that was agreed to. A wrapped protocol may be
 // named as a whole.
@@ -526,11 +538,13 @@ func (s *Server) hello(ctx context.Context, r *request, at *standing, used []*gu
 			t.Methods = append(t.Methods, name)
 		}
 	}
-	profiles := offered[:1] // of an agent that does not say
+	profiles := s.offered()
 	if p.Get("profiles_supported").Exists() {
-		profiles = slices.DeleteFunc(slices.Clone(offered), func(name string) bool { return !has("profiles_supported", name) })
+		profiles = slices.DeleteFunc(profiles, func(name string) bool { return !has("profiles_supported", name) })
+	} else {
+		profiles = profiles[:1] // of an agent that does not say
 	}
-	t.Terms = serverHello(t.Methods, profiles, transport)
+	t.Terms = s.serverHello(t.Methods, profiles, transport)
 	if err := s.sessions.Fill(t, item); err != nil {
 		return nil, nil, err
 	}
@@ -553,16 +567,22 @@ func terms(t *sessionState) []byte { return add(slices.Clone(t.Terms), "payload"
 // Timeout is for how long an agent should wait for an answer. Some take no more than this.
 const Timeout = 10 * time.Second
 
+// posture is what follows where no answer came.
+const posture = "deny"
+
 // serverHello are the terms: what is not among the methods is not asked about, and what
 // cannot be decided must not happen.
-func serverHello(methods, profiles []string, transport string) jsontext.Value {
+func (s *Server) serverHello(methods, profiles []string, transport string) jsontext.Value {
 	b := []byte(`{"negotiated_version":"` + Version + `","methods_evaluated":`)
 	b = rawjson.AppendStrings(b, methods)
 	b = append(b, `,"selected_transport":"`+transport+`","signature_algorithms_supported":["`+Algorithm+`"],"timeout_config":{"default_ms":`...)
 	b = strconv.AppendInt(b, Timeout.Milliseconds(), 10)
 	b = append(b, `},"skew_window_ms":`...)
 	b = strconv.AppendInt(b, Skew.Milliseconds(), 10)
-	b = append(b, `,"on_decision_failure":"deny","approver_types_supported":["human"],"policy_requires_provenance":false`...)
+	b = append(b, `,"on_decision_failure":"`+posture+`","approver_types_supported":["human"],"policy_requires_provenance":false`...)
+	if s.cfg.Trace {
+		b = append(b, `,"trace_emission":{"otel_enabled":false,"ocsf_enabled":true}`...)
+	}
 	b = append(b, `,"agbom_serializations_supported":["cyclonedx-1.6","spdx-3.0","swid"],"profiles_accepted":`...)
 	return append(rawjson.AppendStrings(b, profiles), '}')
 }

@@ -57,7 +57,7 @@ func isUUID(s string) bool {
 
 func optional(name string) params.Field { return params.Field{Name: name, Flags: params.Optional} }
 
-func words(name string, flags params.Flags, list ...string) params.Field {
+func oneOf(name string, flags params.Flags, list ...string) params.Field {
 	return params.Field{Name: name, Flags: flags, Words: list}
 }
 
@@ -78,7 +78,7 @@ var envelope = params.Table{Name: "params", Fields: []params.Field{
 		{Name: "agent_name", Flags: params.Optional, Max: 1024},
 		{Name: "turn_id", Flags: params.Optional, Max: 1024},
 		{Name: "parent_turn_id", Flags: params.Optional, Max: 1024},
-		words("environment", params.Optional, "development", "staging", "production"),
+		oneOf("environment", params.Optional, "development", "staging", "production"),
 		optional("platform"), optional("platform_version"),
 		{Name: "session_state", Flags: params.Optional, Table: &params.Table{Name: "session_state", Fields: []params.Field{optional("chain_hash")}}},
 		{Name: "user_context", Flags: params.Optional, Table: &params.Table{Name: "user_context", Fields: []params.Field{
@@ -95,7 +95,7 @@ var helloTable = params.Table{Name: "ClientHello", Fields: []params.Field{
 	{Name: "acs_versions_supported", Flags: params.List | params.Some, Most: 64},
 	{Name: "methods_implemented", Flags: params.List, Max: 256, Most: 256},
 	{Name: "transports_supported", Flags: params.List | params.Some, Most: 16},
-	words("provenance_producer", 0, "deterministic", "none"),
+	oneOf("provenance_producer", 0, "deterministic", "none"),
 	{Name: "profiles_supported", Flags: params.Optional | params.List, Max: 256, Most: 64},
 	{Name: "wrapped_protocols", Type: params.Anything, Flags: params.Optional}, // as the methods say it once more
 	{Name: "max_payload_size_bytes", Type: params.Integer, Flags: params.Optional},
@@ -104,7 +104,7 @@ var helloTable = params.Table{Name: "ClientHello", Fields: []params.Field{
 var (
 	value = params.Field{Name: "value", Type: params.Anything}
 	parts = params.Field{Name: "content", Flags: params.List | params.Some, Table: &params.Table{Name: "ContentPart", Fields: []params.Field{
-		words("type", 0, "text", "image", "audio", "file"), value,
+		oneOf("type", 0, "text", "image", "audio", "file"), value,
 	}}}
 	results = params.Field{Name: "results", Flags: params.List, Table: &params.Table{Name: "result", Fields: []params.Field{value}}}
 	tool    = params.Field{Name: "tool", Table: &params.Table{Name: "tool", Fields: []params.Field{filled("name"), optional("version"), optional("provider")}}}
@@ -115,7 +115,7 @@ var (
 // steps are the methods of steps/, each with what its payload must have.
 var steps = map[string]*params.Table{
 	"sessionStart":           {Name: "sessionStart"},
-	"agentTrigger":           {Name: "agentTrigger", Fields: []params.Field{words("trigger_type", 0, "user_message", "scheduled", "external_event", "a2a_inbound", "system")}},
+	"agentTrigger":           {Name: "agentTrigger", Fields: []params.Field{oneOf("trigger_type", 0, "user_message", "scheduled", "external_event", "a2a_inbound", "system")}},
 	"turnStart":              {Name: "turnStart"},
 	"userMessage":            {Name: "userMessage", Fields: []params.Field{parts}},
 	"agentResponse":          {Name: "agentResponse", Fields: []params.Field{parts, optional("reasoning")}},
@@ -124,20 +124,20 @@ var steps = map[string]*params.Table{
 	"memoryStore":            {Name: "memoryStore", Fields: []params.Field{{Name: "content", Table: &params.Table{Name: "content", Fields: []params.Field{value}}}}},
 	"toolCallRequest":        {Name: "toolCallRequest", Fields: []params.Field{tool, pairs("arguments"), optional("raw_command")}},
 	"toolCallResult": {Name: "toolCallResult", Fields: []params.Field{
-		tool, words("exit_status", 0, "success", "failure", "timeout", "blocked"),
+		tool, oneOf("exit_status", 0, "success", "failure", "timeout", "blocked"),
 		{Name: "outputs", Flags: params.List, Table: &params.Table{Name: "output", Fields: []params.Field{value}}},
 		optional("request_id_ref"),
 	}},
 	"preCompact":    {Name: "preCompact", Fields: []params.Field{texts("entries_to_compact"), filled("triggered_by")}},
 	"postCompact":   {Name: "postCompact", Fields: []params.Field{{Name: "summary", Table: &params.Table{Name: "summary", Fields: []params.Field{value}}}, texts("entries_compacted"), filled("pre_compact_chain_hash"), filled("post_compact_chain_hash")}},
 	"subagentStart": {Name: "subagentStart", Fields: []params.Field{filled("subagent_session_id")}},
-	"subagentStop":  {Name: "subagentStop", Fields: []params.Field{filled("subagent_session_id"), words("outcome", 0, "completed", "failed", "cancelled", "timeout", "denied_at_spawn")}},
+	"subagentStop":  {Name: "subagentStop", Fields: []params.Field{filled("subagent_session_id"), oneOf("outcome", 0, "completed", "failed", "cancelled", "timeout", "denied_at_spawn")}},
 	"skillRegister": {Name: "skillRegister", Fields: []params.Field{filled("skill_id"), {Name: "definition", Table: &params.Table{Name: "definition", Fields: []params.Field{
 		filled("ref"), digest,
 	}}}, {Name: "declared_capabilities", Type: params.Anything}}},
 	"skillLoad":   {Name: "skillLoad", Fields: []params.Field{filled("skill_id"), digest, filled("load_trigger"), {Name: "load_path", Type: params.Anything}}},
 	"skillUnload": {Name: "skillUnload", Fields: []params.Field{filled("skill_id")}},
-	"turnEnd":     {Name: "turnEnd", Fields: []params.Field{filled("turn_id"), words("outcome", 0, "completed", "deferred", "error", "interrupted", "denied_at_start")}},
+	"turnEnd":     {Name: "turnEnd", Fields: []params.Field{filled("turn_id"), oneOf("outcome", 0, "completed", "deferred", "error", "interrupted", "denied_at_start")}},
 	"sessionEnd":  {Name: "sessionEnd", Fields: []params.Field{filled("reason")}}, // in any word: agents have their own
 }
 

@@ -57,7 +57,8 @@ type member struct {
 		Heads   []struct {
 			Head string `json:"chain_hash"`
 		} `json:"witnessed_heads"`
-		Hook *struct{} `json:"approver_response"`
+		Hook   *struct{}   `json:"approver_response"`
+		Traced *[]struct{} `json:"guardian_trace_events"`
 	}
 }
 
@@ -73,9 +74,11 @@ type short struct {
 	Time        time.Time `json:"timestamp"`
 }
 
-// outside are the families that no guardian can be measured by: what an agent does with an
-// answer or without one, what it records of that, and what readers count in traces.
-var outside = []string{"acs-f-5", "acs-f-10", "acs-f-11", "acs-f-12", "acs-f-15", "acs-f-16", "acs-f-17", "acs-f-18", "acs-f-19"}
+// outside are the families that are not measured here. Of 17 and 18, which are of events of
+// decisions, see package ocsf. The others are of what no guardian does: of an agent that gets
+// no answer, or one that it cannot use (5, 10, 11, 12, 19), and of spans by the standard's
+// names, which this one does not send (16).
+var outside = []string{"acs-f-5", "acs-f-10", "acs-f-11", "acs-f-12", "acs-f-16", "acs-f-17", "acs-f-18", "acs-f-19"}
 
 // TestCorpus sends the members of agent-evidence-vectors 0.27.0 by which a guardian can be
 // measured to one: its short requests as whole ones, with tools that the policy knows.
@@ -108,7 +111,7 @@ func TestCorpus(t *testing.T) {
 			}
 		})
 	}
-	want := map[string]int{"acs-f-1": 6, "acs-f-2": 2, "acs-f-3": 2, "acs-f-4": 2, "acs-f-6": 4, "acs-f-7": 3, "acs-f-8": 4, "acs-f-9": 4, "acs-f-13": 11, "acs-f-14": 6}
+	want := map[string]int{"acs-f-1": 6, "acs-f-2": 2, "acs-f-3": 2, "acs-f-4": 2, "acs-f-6": 4, "acs-f-7": 3, "acs-f-8": 4, "acs-f-9": 4, "acs-f-13": 11, "acs-f-14": 6, "acs-f-15": 2}
 	if fmt.Sprint(measured) != fmt.Sprint(want) {
 		t.Errorf("measured %v, not %v", measured, want)
 	}
@@ -125,6 +128,8 @@ func (m *member) play(t *testing.T) (verdict string, code int) {
 		return m.signed(t)
 	case m.Family == "acs-f-14":
 		return m.resolved(t)
+	case m.Family == "acs-f-15":
+		return m.untold(t)
 	case m.Family == "acs-f-6" || p.Covers != nil:
 		return m.chained(t)
 	case p.Request == nil && p.Steps == nil:
@@ -329,6 +334,36 @@ func (m *member) resolved(t *testing.T) (verdict string, code int) {
 		return "allow", 0
 	}
 	return "deny", 0
+}
+
+// untold is whether as much is told of a replay as a member has of it: what is told is made
+// of records, and the pair of a replay is that of an earlier request. The other members of
+// the family are of agents' own logs, and of readers.
+func (m *member) untold(t *testing.T) (verdict string, code int) {
+	if m.Payload.Traced == nil {
+		return "", 0
+	}
+	a := open(t, t.TempDir(), keyA).agent()
+	a.hello()
+	same := set("request_id", "8b1f2c9e-4d7a-4e3b-8a51-9c0d2e7f1a36")
+	a.ask("steps/toolCallRequest", toolCall("ls", "{}"), same)
+	before := a.records()
+	if got := a.ask("steps/toolCallRequest", toolCall("ls", "{}"), same); got.Error.Code != ReplayDetected {
+		t.Fatalf("%s", got.raw)
+	}
+	if told := a.records() - before; told == uint64(len(*m.Payload.Traced)) {
+		return "allow", 0
+	}
+	return "deny", 0
+}
+
+// records is how many there are.
+func (g *guardian) records() uint64 {
+	head, err := g.store.Head(g.Context(), 0)
+	if err != nil {
+		g.Fatal(err)
+	}
+	return head.Size
 }
 
 // chained is whether the entry of a member is one as this guardian makes it: it has the

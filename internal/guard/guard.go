@@ -385,6 +385,8 @@ type Ruling struct {
 type With struct {
 	Items func(r *Ruling) ([]*Item, error)
 	Task  func(r *Ruling) (*task.Change, error)
+	// Answer is what the record keeps of what the agent is told, a ledger.Answered; nil for nothing.
+	Answer func(r *Ruling) []byte
 	// PartOf names the session that the act's own is a part of, beside parts on other nodes;
 	// zero for none. Labels that one of them has they all have.
 	PartOf SessionName
@@ -567,6 +569,11 @@ func (g *Guard) add(ctx context.Context, e *ledger.Entry, q With, consent []*Ite
 	if q.Task != nil {
 		if e.Task, err = q.Task(r); err != nil {
 			return nil, err
+		}
+	}
+	if q.Answer != nil && len(e.Links) > 0 { // else they hold what cannot be masked
+		if answer := g.masked(q.Answer(r)); answer != nil {
+			e.Links = append(append(append(e.Links[:len(e.Links)-1:len(e.Links)-1], `,"answer":`...), answer...), '}')
 		}
 	}
 	e.Writes = appendItems(e.Writes, items)

@@ -263,7 +263,7 @@ var asides = []string{
 // appendHabits adds a note to the links beside a record. It holds no text of a caller's but
 // the names of tools, so it is not masked.
 func appendHabits(links []byte, n *habits.Note) []byte {
-	if n == nil {
+	if n == nil || len(links) == 0 { // nothing to add, or the links hold what cannot be masked
 		return links
 	}
 	links = append(links[:len(links)-1:len(links)-1], `,"habits":`...)

@@ -67,6 +67,39 @@ type ActLinks struct {
 	NotKept string `json:"not_kept,omitzero"`
 	// Habits is the note for what is learned of the agent: see package habits.
 	Habits jsontext.Value `json:"habits,omitzero"`
+	// Answer is what the agent was told, where that is traced.
+	Answer *Answered `json:"answer,omitzero"`
+}
+
+// Answered is what an agent was told of a step, in its protocol's own words, and what events of
+// the step name of it: it is kept where a setting says that it is traced (acs.trace).
+type Answered struct {
+	Decision   string       `json:"decision"`
+	Reasoning  string       `json:"reasoning,omitzero"`
+	Codes      []string     `json:"codes,omitempty"`
+	Rules      []string     `json:"rules,omitempty"`
+	Chain      string       `json:"chain,omitzero"` // the head of the session's chain
+	Provenance []Provenance `json:"provenance,omitempty"`
+	// Step has attributes of the step by their names, as texts, numbers and lists of texts.
+	Step jsontext.Value `json:"step,omitzero"`
+	// Late is there where the agent waited no longer.
+	Late *Late `json:"late,omitzero"`
+}
+
+// Provenance is where an agent says that a value came from.
+type Provenance struct {
+	ID     string `json:"provenance_id,omitzero"`
+	Origin string `json:"origin"`
+	Source string `json:"source_id,omitzero"`
+}
+
+// Late is how much later than was agreed to something was decided, in milliseconds; what
+// follows at the agent's by what was agreed to; and how many bytes the request had.
+type Late struct {
+	Elapsed int64  `json:"elapsed_ms"`
+	Timeout int64  `json:"timeout_ms"`
+	Posture string `json:"posture"`
+	Size    int    `json:"payload_bytes"`
 }
 
 // Details are what a record of an administrative act, of tasks or of agents says in

@@ -2,11 +2,15 @@ package ocsf
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/export"
 	"reeve.example/reeve/internal/ledger"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // The mapping of the Agent Control Standard: the classes that its table of steps names
@@ -22,17 +26,35 @@ const (
 	applicationLifecycle = 6002
 )
 
-// acsDetails are an event's part unmapped.acs.
+// acsDetails are an event's part unmapped.acs. What is marked is told where acs.trace is on.
 type acsDetails struct {
-	SessionID  string         `json:"session_id,omitzero"`
-	RequestID  string         `json:"request_id,omitzero"`
-	StepID     string         `json:"step_id,omitzero"`
-	Step       *acsStep       `json:"step,omitzero"`
-	Tool       *acsTool       `json:"tool,omitzero"`
-	Decision   string         `json:"decision,omitzero"`
-	Metadata   *acsEvaluator  `json:"metadata,omitzero"`
-	Reasons    []string       `json:"reason_codes,omitempty"`
-	References []acsReference `json:"policy_references,omitempty"`
+	SessionID    string                    `json:"session_id,omitzero"`
+	RequestID    string                    `json:"request_id,omitzero"`
+	StepID       string                    `json:"step_id,omitzero"`
+	RequestIDRef string                    `json:"request_id_ref,omitzero"` // marked
+	Step         *acsStep                  `json:"step,omitzero"`
+	Tool         *acsTool                  `json:"tool,omitzero"`
+	Attributes   map[string]jsontext.Value `json:"attributes,omitempty"` // marked
+	Provenance   []ledger.Provenance       `json:"provenance,omitempty"` // marked
+	Decision     string                    `json:"decision,omitzero"`
+	Metadata     *acsEvaluator             `json:"metadata,omitzero"`
+	Reasoning    string                    `json:"reasoning,omitzero"` // marked
+	Reasons      []string                  `json:"reason_codes,omitempty"`
+	References   []acsReference            `json:"policy_references,omitempty"`
+	Chain        string                    `json:"chain_hash,omitzero"` // marked
+	Failure      *acsFailure               `json:"failure,omitzero"`    // marked
+}
+
+// acsFailure says of a decision that its agent did not wait for it.
+type acsFailure struct {
+	Class string `json:"class"`
+	ledger.Late
+}
+
+type enrichment struct {
+	Name  string            `json:"name"`
+	Value string            `json:"value"`
+	Data  ledger.Provenance `json:"data"`
 }
 
 type acsStep struct {
@@ -91,6 +113,32 @@ type file struct {
 	Name   string `json:"name"`
 	TypeID int    `json:"type_id"`
 	Type   string `json:"type"`
+}
+
+// captions are the names of the classes.
+var captions = map[int]string{
+	apiActivity: "API Activity", datastore: "Datastore Activity", detectionFinding: "Detection Finding", authentication: "Authentication",
+	processActivity: "Process Activity", moduleActivity: "Module Activity", inventoryInfo: "Device Inventory Info", applicationLifecycle: "Application Lifecycle",
+}
+
+// toldACS are the steps of which there is no decision: their records are notes, which tell
+// in details what an act's links do.
+func toldACS(r *export.Record, links *ledger.ActLinks) *export.Record {
+	if r.Door != "acs" || !strings.HasPrefix(r.Kind, "acs.") {
+		return r
+	}
+	d, err := r.Opening.Details()
+	if err != nil {
+		return r
+	}
+	*links = ledger.ActLinks{Method: d["method"], Session: d["session"], Step: d["request_id"]}
+	answer := new(ledger.Answered)
+	if json.Unmarshal([]byte(d["answer"]), answer) == nil && d["answer"] != "" {
+		links.Answer = answer
+	}
+	told := *r
+	told.Facts.Agent, told.Facts.Session = d["agent"], d["session"]
+	return &told
 }
 
 // classifyACS says what was done as ACS's table does; false where it has no line.
@@ -170,6 +218,9 @@ func stepOf(r *export.Record, links *ledger.ActLinks) string {
 	case act.AgentEvent:
 		return strings.TrimPrefix(links.Method, "steps/")
 	}
+	if step := strings.TrimPrefix(links.Method, "steps/"); r.Kind == "acs."+step {
+		return step
+	}
 	return ""
 }
 
@@ -185,44 +236,88 @@ var verdicts = map[string]verdict{
 	"deny":   {2, 2, 4, "Denied", "Blocked"},
 	"modify": {4, 99, 2, "Modified", "modify"},
 	"defer":  {99, 99, 3, "defer", "defer"},
+	"ask":    {99, 99, 3, "ask", "ask"},
 }
 
 // decidedACS adds what was decided, in ACS's words. It is the guardian's verdict, also where
 // a rule that only watches would have decided otherwise.
 func (m *Mapper) decidedACS(e *event, r *export.Record, links *ledger.ActLinks) {
+	e.ClassName = captions[e.ClassUID]
 	d := &acsDetails{SessionID: r.Facts.Session, RequestID: links.Step, StepID: links.Step}
-	if step := stepOf(r, links); step != "" {
+	if step := cmp.Or(stepOf(r, links), strings.TrimPrefix(links.Method, "steps/")); step != "" && links.Step != "" {
 		d.Step = &acsStep{ID: links.Step, Type: step, TurnID: links.Turn}
-	}
-	if tool := cmp.Or(links.Resource, r.Facts.Tool); tool != "" {
-		d.Tool = &acsTool{ID: tool, ExecutionID: cmp.Or(links.ID, links.Answers)}
 	}
 	e.Unmapped.ACS = d
 	if d.SessionID != "" && d.RequestID != "" { // the pair by which events of both sides are joined
 		e.Metadata.CorrelationUID = d.SessionID + ":" + d.RequestID
 	}
-	if r.Effect == "" {
+	answer := links.Answer
+	if answer == nil { // what can be said of the decision alone
+		answer = &ledger.Answered{Decision: r.Effect, Codes: r.Codes, Rules: r.Rules}
+		if r.Effect == act.Escalate.String() {
+			answer.Decision = "defer"
+		}
+	}
+	d.Reasoning, d.Reasons, d.Chain, d.Provenance = answer.Reasoning, answer.Codes, answer.Chain, answer.Provenance
+	_ = json.Unmarshal(answer.Step, &d.Attributes) // as it was written
+	text := func(name string) (s string) { _ = json.Unmarshal(d.Attributes[name], &s); return s }
+	d.RequestIDRef = text("acs.request_id_ref")
+	if tool := cmp.Or(links.Resource, r.Facts.Tool, text("gen_ai.tool.name")); tool != "" {
+		d.Tool = &acsTool{ID: tool, ExecutionID: cmp.Or(links.ID, links.Answers)}
+	}
+	for _, from := range answer.Provenance {
+		e.Enrichments = append(e.Enrichments, enrichment{"acs_provenance_origin", from.Origin, from})
+	}
+	if answer.Late != nil {
+		d.Failure = &acsFailure{"timeout", *answer.Late}
+	}
+	v, decided := verdicts[answer.Decision]
+	if !decided {
 		return
 	}
-	d.Decision, d.Reasons, d.Metadata = r.Effect, r.Codes, &acsEvaluator{"deterministic", m.cfg.Version}
-	if r.Effect == act.Escalate.String() {
-		d.Decision = "defer"
-	}
-	for _, rule := range r.Rules {
+	d.Decision, d.Metadata = answer.Decision, &acsEvaluator{"deterministic", m.cfg.Version}
+	for _, rule := range answer.Rules {
 		of := acsReference{PolicyID: "reeve", PolicyVersion: r.Policy, PolicyName: "the policy of this guardian", RuleID: rule}
 		d.References = append(d.References, of)
 		e.Authorizations = append(e.Authorizations, authorization{Decision: d.Decision, Policy: &policy{Name: of.PolicyName, UID: of.PolicyID, Version: of.PolicyVersion}})
 	}
-	v := verdicts[d.Decision]
+	if r.Effect == "" { // else the profile is there already
+		e.Metadata.Profiles = append(e.Metadata.Profiles, "security_control")
+	}
 	alert := v.severity >= 3
 	e.ActionID, e.Action, e.DispositionID, e.Disposition, e.SeverityID, e.IsAlert = &v.action, v.does, &v.disposition, v.disposes, v.severity, &alert
+}
+
+// allowedACS is the event of a decision that allowed a step: of the class of messages, which
+// say it themselves.
+func allowedACS(of *event, r *export.Record) *event {
+	e := *of
+	e.class(applicationLifecycle, 6, 99, "decision")
+	e.ClassName = captions[applicationLifecycle]
+	e.Metadata.UID += "/allow"
+	e.Metadata.Profiles = slices.DeleteFunc(slices.Clone(of.Metadata.Profiles), func(p string) bool { return p == "ai_operation" })
+	e.Metadata.Profiles = append(e.Metadata.Profiles, "host") // which gives the class the actor
+	e.App = &named{Name: e.Actor.AppName, UID: r.Facts.Agent}
+	e.API, e.SrcEndpoint, e.Databucket, e.AIAgent, e.User, e.Service, e.StatusID = nil, nil, nil, nil, nil, nil, 0
+	e.Process, e.Module, e.Device = nil, nil, nil
+	return &e
+}
+
+// found reports whether the decision has a finding beside its act: all but an allow in time.
+func (d *acsDetails) found() bool {
+	return d.Decision != "" && d.Decision != act.Allow.String() || d.Failure != nil
 }
 
 // findingACS makes a finding what ACS asks of an event of a decision: it is known by the
 // agent, the session and the tool, and its verdict and status are those of who looks at it.
 func findingACS(e, of *event) {
-	e.StatusID = 0
+	e.StatusID, e.ClassName, e.Enrichments = 0, captions[e.ClassUID], of.Enrichments
 	acs := of.Unmapped.ACS
+	e.FindingInfo.Desc = acs.Reasoning
+	e.FindingInfo.Title = cmp.Or(strings.Join(acs.Reasons, ", "), e.FindingInfo.Title, acs.Decision)
+	if acs.Failure != nil {
+		e.FindingInfo.Types = append(slices.Clone(e.FindingInfo.Types), map[string]string{"deny": "late_decision_fail_closed"}[acs.Failure.Posture])
+	}
 	if of.AIAgent == nil || of.Actor == nil || of.Actor.Session == nil {
 		return // no step of an agent's session
 	}

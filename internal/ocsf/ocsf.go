@@ -42,6 +42,7 @@ type event struct {
 	ActivityName string      `json:"activity_name,omitzero"`
 	CategoryUID  int         `json:"category_uid"`
 	ClassUID     int         `json:"class_uid"`
+	ClassName    string      `json:"class_name,omitzero"`
 	TypeUID      int         `json:"type_uid"`
 	SeverityID   int         `json:"severity_id"`
 	Time         int64       `json:"time"`
@@ -61,6 +62,7 @@ type event struct {
 	Module  *module  `json:"module,omitzero"`
 	Device  *device  `json:"device,omitzero"`
 
+	Enrichments []enrichment `json:"enrichments,omitempty"`
 	FindingInfo *findingInfo `json:"finding_info,omitzero"`
 	Evidences   []evidence   `json:"evidences,omitempty"`
 	RiskScore   *int         `json:"risk_score,omitzero"`
@@ -148,6 +150,7 @@ type aiAgent struct {
 type findingInfo struct {
 	UID         string    `json:"uid"`
 	Title       string    `json:"title"`
+	Desc        string    `json:"desc,omitzero"`
 	CreatedTime int64     `json:"created_time"`
 	Types       []string  `json:"types,omitempty"`
 	Analytic    *analytic `json:"analytic,omitzero"`
@@ -260,6 +263,9 @@ func (m *Mapper) Events(r *export.Record, cp *Checkpoint) ([][]byte, error) {
 	links, _ := r.Opening.Linked()
 	asker, _ := r.Opening.Asker()
 	said, _ := r.Opening.Outcome()
+	if m.cfg.ACS {
+		r = toldACS(r, &links)
+	}
 	e := m.base(r, &links, &asker, &said, cp)
 	m.prev = &prevEvent{UID: r.ID(), Fingerprint: &e.AttestationList[0].Fingerprint}
 	m.classify(e, r, &links)
@@ -270,8 +276,11 @@ func (m *Mapper) Events(r *export.Record, cp *Checkpoint) ([][]byte, error) {
 		m.decidedACS(e, r, &links)
 	}
 	list := []*event{e}
-	if effect, _ := act.ParseEffect(r.Effect); r.Effect != "" && (effect < act.Allow || r.Observed != "") {
+	switch effect, _ := act.ParseEffect(r.Effect); {
+	case r.Effect != "" && (effect < act.Allow || r.Observed != ""), m.cfg.ACS && e.Unmapped.ACS.found():
 		list = append(list, finding(e, r, &said))
+	case m.cfg.ACS && links.Answer != nil && e.ClassUID != applicationLifecycle:
+		list = append(list, allowedACS(e, r))
 	}
 	var out [][]byte
 	for _, e := range list {

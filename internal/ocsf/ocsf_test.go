@@ -2,26 +2,30 @@ package ocsf
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/export"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/needs"
 
 	"github.com/go-json-experiment/json"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// TestMappings: by both mappings every kind of act with every decision, by whomever, gives
-// events of OCSF's schema; by ACS's they have the classes of its table.
-func TestMappings(t *testing.T) {
+// compiled is OCSF's own schema: see testdata.
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
 	text, err := os.ReadFile("testdata/ocsf.schema.json")
 	if err != nil {
 		t.Fatal(err)
@@ -34,8 +38,13 @@ func TestMappings(t *testing.T) {
 	if err := c.AddResource("ocsf.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	schema := c.MustCompile("ocsf.json")
+	return c.MustCompile("ocsf.json")
+}
 
+// TestMappings: by both mappings every kind of act with every decision, by whomever, gives
+// events of OCSF's schema; by ACS's they have the classes of its table.
+func TestMappings(t *testing.T) {
+	schema := compiled(t)
 	// A kind, the step where that says more, and the class by each mapping.
 	kinds := []struct {
 		kind, method string
@@ -249,5 +258,155 @@ func TestFileBroken(t *testing.T) {
 	got, err := os.ReadFile(name)
 	if want := "{}\n{\"half\n{1}\n{2}\n{1}\n{2}\n"; err != nil || string(got) != want {
 		t.Errorf("the file has %q, %v, want %q", got, err, want)
+	}
+}
+
+// TestCorpus holds the records of agent-evidence-vectors 0.27.0 that are events of decisions
+// (families 17 and 18) against those that are made here of the same decisions: a member is
+// allowed where it says as much, and the same. Not measured are a policy without an id and a
+// name, which no reference of an answer lacks here; and a decision that comes late where the
+// agent goes on without one, since here it is told to stop.
+func TestCorpus(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(needs.Dir(t, "acs-vectors"), "lib", "python*", "site-packages", "agent_evidence_vectors", "corpora", "vectors-acs-core", "vectors", "*.json"))
+	if err != nil || len(files) != 140 {
+		t.Fatalf("%d members, %v", len(files), err)
+	}
+	measured := map[string]int{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m struct {
+			ID, Family string
+			Expected   struct{ Verdict string }
+			Payload    struct{ Record struct{ OCSF any } }
+		}
+		if err := json.Unmarshal(text, &m, json.MatchCaseInsensitiveNames(true)); err != nil {
+			t.Fatal(err)
+		}
+		its, _ := m.Payload.Record.OCSF.(map[string]any)
+		if m.Family != "acs-f-17" && m.Family != "acs-f-18" || strings.Contains(string(text), "late_decision_fail_open") || its["authorizations"] != nil {
+			continue
+		}
+		measured[m.Family]++
+		verdict := "allow"
+		if why := differs(its, made(t, its)); why != "" {
+			verdict = "deny"
+			t.Logf("%s: %s", m.ID, why)
+		}
+		if verdict != m.Expected.Verdict {
+			t.Errorf("%s %s: %s, not %s: %v", m.Family, m.ID, verdict, m.Expected.Verdict, its)
+		}
+	}
+	if got := fmt.Sprint(measured); got != "map[acs-f-17:9 acs-f-18:8]" {
+		t.Errorf("measured %s", got)
+	}
+}
+
+// made is the event that is made here of what another's tells of, of the same class.
+func made(t *testing.T, its map[string]any) map[string]any {
+	t.Helper()
+	told, _ := its["unmapped"].(map[string]any)["acs"].(map[string]any)
+	ids := map[string]string{"request_id": "r-1", "session_id": "s-1"}
+	for name := range ids {
+		if id, ok := told[name].(string); ok {
+			ids[name] = id
+		}
+	}
+	r := &export.Record{Record: ledger.Record{Time: time.Unix(1, 0), Kind: string(act.ToolCall), Door: "acs", Effect: "allow", Policy: "sha256:x"}, Raw: []byte("{}")}
+	links := ledger.ActLinks{Method: "steps/toolCallRequest", Resource: "ls", Session: ids["session_id"], Step: ids["request_id"], Answer: &ledger.Answered{Decision: "allow"}}
+	switch decision, _ := told["decision"].(string); {
+	case told["agbom"] != nil:
+		r.Kind, links.Method, links.Resource = string(act.AgentEvent), "agbom/snapshot", ""
+	case decision != "" && decision != "allow":
+		r.Effect, links.Answer.Decision = map[string]string{"ask": "escalate", "defer": "escalate"}[decision], decision
+		r.Effect = cmp.Or(r.Effect, decision)
+	case its["class_uid"] == 2004.0: // allows are findings where a rule that watches would not
+		r.Observed = "deny"
+	}
+	r.Opening.Principal = []byte(`{"name":"key:a","method":"key","claims":{"agent":"lend-1"}}`)
+	r.Opening.Links, _ = json.Marshal(links)
+	r.Facts = r.Opening.Facts()
+	events, err := NewMapper(Config{Version: "v1", Log: "log", Key: "key", ACS: true}).Events(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range events {
+		var e map[string]any
+		if err := json.Unmarshal(text, &e); err != nil {
+			t.Fatal(err)
+		}
+		if e["class_uid"] == its["class_uid"] {
+			return e
+		}
+	}
+	t.Fatalf("no event of class %v is made", its["class_uid"])
+	return nil
+}
+
+// differs says in what another's event of a decision is not as one that is made here, of what
+// the standard's table says; empty for nothing.
+func differs(its, ours map[string]any) string {
+	for _, name := range []string{"class_name", "activity_id", "severity_id", "action_id", "action", "disposition_id", "disposition", "is_alert"} {
+		if other, said := its[name]; its["class_uid"] == 2004.0 && name != "class_name" || said {
+			if other != ours[name] {
+				return fmt.Sprint(name, " is ", other, ", not ", ours[name])
+			}
+		}
+	}
+	told := func(e map[string]any, name string) any {
+		acs, _ := e["unmapped"].(map[string]any)["acs"].(map[string]any)
+		return acs[name]
+	}
+	for _, name := range []string{"request_id", "session_id", "decision"} {
+		if told(its, name) != told(ours, name) && told(its, "agbom") == nil {
+			return fmt.Sprint(name, " is ", told(its, name), ", not ", told(ours, name))
+		}
+	}
+	if other, own := its["metadata"].(map[string]any)["correlation_uid"], ours["metadata"].(map[string]any)["correlation_uid"]; other != own {
+		return fmt.Sprint("the pair is ", other, ", not ", own)
+	}
+	return ""
+}
+
+// TestLate: a decision that came when its agent waited no longer is a finding that says so,
+// also where it allowed; and what was late by its writing alone has one of its own.
+func TestLate(t *testing.T) {
+	schema := compiled(t)
+	late := `"late":{"elapsed_ms":12000,"timeout_ms":10000,"posture":"deny","payload_bytes":70}`
+	for _, one := range []struct {
+		kind, effect, links string
+		class               int
+		want                string
+	}{
+		{"tool.call", "allow", `{"digest":"d","method":"steps/toolCallRequest","resource":"ls","session":"s","step":"r","answer":{"decision":"allow",` + late + `}}`, 2, "1 1 false"},
+		{"tool.call", "deny", `{"digest":"d","method":"steps/toolCallRequest","resource":"ls","session":"s","step":"r","answer":{"decision":"deny",` + late + `}}`, 2, "2 4 true"},
+		{"acs.late", "", `{"agent":"desk","session":"s","method":"steps/toolCallRequest","request_id":"r","answer":` + strconv.Quote(`{"decision":"modify",`+late+`}`) + `}`, 2, "4 2 false"},
+		{"acs.turnEnd", "", `{"agent":"desk","session":"s","method":"steps/turnEnd","request_id":"r","answer":` + strconv.Quote(`{"decision":"allow"}`) + `}`, 1, "1 1 false"},
+	} {
+		r := &export.Record{Record: ledger.Record{Time: time.Unix(1, 0), Kind: one.kind, Door: "acs", Effect: one.effect}, Raw: []byte("{}")}
+		r.Opening.Principal, r.Opening.Links = []byte(`{"name":"key:desk","method":"key","claims":{"agent":"desk"}}`), []byte(one.links)
+		r.Facts = r.Opening.Facts()
+		events, err := NewMapper(Config{Version: "v", Log: "log", Key: "key", ACS: true}).Events(r, nil)
+		if err != nil || len(events) != one.class {
+			t.Fatalf("%s: %v, %s", one.kind, err, events)
+		}
+		last := string(events[len(events)-1])
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(last))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(v); err != nil {
+			t.Errorf("%s: %#v\n%s", one.kind, err, last)
+		}
+		e := v.(map[string]any)
+		if got := fmt.Sprint(e["action_id"], " ", e["severity_id"], " ", e["is_alert"]); got != one.want {
+			t.Errorf("%s %s: %s, want %s", one.kind, one.effect, got, one.want)
+		}
+		said := strings.Contains(last, `"types":["late_decision_fail_closed"]`) && strings.Contains(last, `"failure":{"class":"timeout","elapsed_ms":12000,"timeout_ms":10000,"posture":"deny","payload_bytes":70}`)
+		if said != (one.class == 2) || !strings.Contains(last, `"correlation_uid":"s:r"`) {
+			t.Errorf("%s: %s", one.kind, last)
+		}
 	}
 }
