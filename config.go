@@ -476,146 +476,161 @@ func load(file string, getenv func(string) string, flags map[string]string, behi
 // has its name before it, so that no log of one is ever taken for another's.
 const defaultOrigin = "reeve.local"
 
+// faults are what is wrong with a configuration.
+type faults []error
+
+func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Errorf(format, args...)) }
+
+// unless adds what is wrong with a setting, if anything is.
+func (f *faults) unless(setting string, err error) {
+	if err != nil {
+		f.add("%s: %w", setting, err)
+	}
+}
+
+// choice adds a fault when a setting is none of the words that it may be.
+func (f *faults) choice(setting, value string, words ...string) {
+	if !slices.Contains(words, value) {
+		last := len(words) - 1
+		f.add("%s: choose %s or %s, not %q", setting, strings.Join(words[:last], ", "), words[last], value)
+	}
+}
+
 // check refuses what cannot be meant, before anything is touched.
 func (c *Config) check() error {
-	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var f faults
+	c.checkListening(&f)
+	c.checkCallers(&f)
+	c.checkBounds(&f)
+	c.checkRest(&f)
+	return errors.Join(f...)
+}
+
+// checkListening looks at where the node listens, and whom it believes there.
+func (c *Config) checkListening(f *faults) {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil && c.Listen != "" {
-		fail("listen: %q is not an address such as 127.0.0.1:8080", c.Listen)
+		f.add("listen: %q is not an address such as 127.0.0.1:8080", c.Listen)
 	}
 	if _, _, err := net.SplitHostPort(c.A2A.GRPC); err != nil && c.A2A.GRPC != "" && (c.A2A.GRPC != sameGRPC || c.Listen == "") {
-		fail("a2a.grpc: %q is not an address such as 127.0.0.1:50051; same is one where listen is set", c.A2A.GRPC)
+		f.add("a2a.grpc: %q is not an address such as 127.0.0.1:50051; same is one where listen is set", c.A2A.GRPC)
 	}
-	if _, err := server.ParseOrigins(c.Origins); err != nil {
-		fail("origins: %w", err)
-	}
-	errs = append(errs, c.Approvals.Notify.check()...)
-	errs = append(errs, c.Telemetry.check(c.Redact)...)
-	errs = append(errs, c.Events.check()...)
-	if sent := c.Events.File+c.Events.URL+c.Events.Syslog != "" || c.Telemetry.URL != "" && slices.Contains(c.Telemetry.Signals, "logs"); c.ACS.Trace && (c.Events.Mapping != "acs" || !sent) {
-		errs = append(errs, errors.New("acs.trace needs events.mapping acs, and somewhere to send events to"))
-	}
-	if c.LogFormat != "text" && c.LogFormat != "json" {
-		fail("log-format: %q is neither text nor json", c.LogFormat)
-	}
+	_, err := server.ParseOrigins(c.Origins)
+	f.unless("origins", err)
 	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
-		fail("tls: cert and key go together")
+		f.add("tls: cert and key go together")
 	}
-	switch c.Keep {
-	case "all", "not-allowed", "none":
-	default:
-		fail("keep: %q is none of all, not-allowed, none", c.Keep)
-	}
-	if c.Hook.Unreachable != "block" && c.Hook.Unreachable != "decide" {
-		fail("hook.unreachable: choose block or decide, not %q", c.Hook.Unreachable)
-	}
-	if c.Organization != "" && !organizationName(c.Organization) {
-		fail("organization: %q is no name of letters, digits, dots, dashes and underscores, up to 63 of them", c.Organization)
-	}
-	if c.Organization != "" && len(c.Organizations) > 0 {
-		fail("organizations: those are set at the node that is everybody's, and not at that of one")
-	}
-	if _, err := c.anonymous(); err != nil {
-		fail("anonymous: %w", err)
-	}
-	if _, err := c.keys(); err != nil {
-		fail("keys: %w", err)
-	}
-	switch pins.Mode(c.MCP.Pin) {
-	case pins.TrustFirst, pins.Ask, pins.Off:
-	default:
-		fail("mcp.pin: choose trust-first, ask or off, not %q", c.MCP.Pin)
-	}
-	switch c.Ledger.Public {
-	case "auto", "true", "false":
-	default:
-		fail("ledger.public: choose auto, true or false, not %q", c.Ledger.Public)
-	}
-	if _, err := server.ParseProxies(c.Proxies.Trusted); err != nil {
-		fail("proxies.trusted: %w", err)
-	}
+	_, err = server.ParseProxies(c.Proxies.Trusted)
+	f.unless("proxies.trusted", err)
 	if name := c.Proxies.Header; name != "" && strings.ContainsFunc(name, func(r rune) bool {
 		return r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	}) {
-		fail("proxies.header: %q is no name of a header", name)
+		f.add("proxies.header: %q is no name of a header", name)
 	}
-	if _, err := c.redact(); err != nil {
-		fail("redact: %w", err)
+	f.choice("nodes.policy", c.Nodes.Policy, "any", "same")
+	if len(c.Nodes.Name) > 200 {
+		f.add("nodes.name is longer than 200 bytes")
 	}
-	if _, err := c.postgres(); err != nil {
-		fail("database: %w", err)
+	if c.Organization != "" && !organizationName(c.Organization) {
+		f.add("organization: %q is no name of letters, digits, dots, dashes and underscores, up to 63 of them", c.Organization)
 	}
+	if c.Organization != "" && len(c.Organizations) > 0 {
+		f.add("organizations: those are set at the node that is everybody's, and not at that of one")
+	}
+}
+
+// checkCallers looks at how callers and people show who they are.
+func (c *Config) checkCallers(f *faults) {
+	_, err := c.anonymous()
+	f.unless("anonymous", err)
+	_, err = c.keys()
+	f.unless("keys", err)
 	if c.JWT.Secret != "" && c.JWT.JWKS != "" {
-		fail("jwt: secret and jwks exclude each other, since a token must not choose how it is checked")
+		f.add("jwt: secret and jwks exclude each other, since a token must not choose how it is checked")
 	}
-	if (c.JWT.Secret != "" || c.JWT.JWKS != "") && c.JWT.Audience == "" {
-		fail("jwt: audience is required, or tokens meant for others would be taken")
+	tokens := c.JWT.Secret != "" || c.JWT.JWKS != ""
+	if tokens && c.JWT.Audience == "" {
+		f.add("jwt: audience is required, or tokens meant for others would be taken")
 	}
 	if c.JWT.JWKS != "" && c.JWT.Issuer == "" {
-		fail("jwt: issuer is required with jwks")
+		f.add("jwt: issuer is required with jwks")
 	}
-	if l := c.Login; l.Issuer != "" && (l.Client == "" || !slices.Contains(l.Scopes, "openid")) {
-		fail("login: an issuer needs client, and openid among the scopes")
-	} else if l.Issuer == "" && (l.Client != "" || l.Secret != "") {
-		fail("login: issuer is required, or nobody is asked")
-	} else if u, err := url.Parse(l.Issuer); l.Issuer != "" && (err != nil || u.Scheme != "https" && !(u.Scheme == "http" && server.Loopback(net.JoinHostPort(u.Hostname(), "0")))) {
-		fail("login.issuer is no https URL: whoever is on the way would say who logs in")
-	}
-	if _, err := c.spiffe(); err != nil {
-		fail("spiffe: %w", err)
-	} else if (len(c.SPIFFE.Bundles) > 0 || c.TLS.ClientCertificates) && c.TLS.Cert == "" && c.Organization == "" {
-		fail("spiffe.bundles and tls.client-certificates need tls.cert and tls.key: certificates are shown when a connection with TLS is opened")
-	}
-	if (c.JWT.RequireProof || c.JWT.DPoPNonce) && c.JWT.Secret == "" && c.JWT.JWKS == "" {
-		fail("jwt.require-proof and jwt.dpop-nonce: without a secret or jwks no token is taken")
+	if (c.JWT.RequireProof || c.JWT.DPoPNonce) && !tokens {
+		f.add("jwt.require-proof and jwt.dpop-nonce: without a secret or jwks no token is taken")
 	}
 	if _, err := c.roles(); err != nil {
-		fail("jwt.roles: %w", err)
-	} else if len(c.JWT.Roles) > 0 && c.JWT.Secret == "" && c.JWT.JWKS == "" && c.Login.Issuer == "" {
-		fail("jwt.roles: without a secret or jwks no token is taken, and no role read")
+		f.unless("jwt.roles", err)
+	} else if len(c.JWT.Roles) > 0 && !tokens && c.Login.Issuer == "" {
+		f.add("jwt.roles: without a secret or jwks no token is taken, and no role read")
 	}
+	if l := c.Login; l.Issuer != "" && (l.Client == "" || !slices.Contains(l.Scopes, "openid")) {
+		f.add("login: an issuer needs client, and openid among the scopes")
+	} else if l.Issuer == "" && (l.Client != "" || l.Secret != "") {
+		f.add("login: issuer is required, or nobody is asked")
+	} else if u, err := url.Parse(l.Issuer); l.Issuer != "" && (err != nil || u.Scheme != "https" && !(u.Scheme == "http" && server.Loopback(net.JoinHostPort(u.Hostname(), "0")))) {
+		f.add("login.issuer is no https URL: whoever is on the way would say who logs in")
+	}
+	if _, err := c.spiffe(); err != nil {
+		f.unless("spiffe", err)
+	} else if (len(c.SPIFFE.Bundles) > 0 || c.TLS.ClientCertificates) && c.TLS.Cert == "" && c.Organization == "" {
+		f.add("spiffe.bundles and tls.client-certificates need tls.cert and tls.key: certificates are shown when a connection with TLS is opened")
+	}
+	_, err = c.passkeySite()
+	f.unless("passkeys.origin", err)
+}
+
+// checkBounds looks at numbers and times.
+func (c *Config) checkBounds(f *faults) {
 	if c.Limits.Body < 1024 || c.Limits.Batch < 1 || c.Limits.Concurrent < 1 || c.Limits.Rate < 0 {
-		fail("limits: body is at least 1024, batch and concurrent at least 1, rate not negative")
-	}
-	if c.Nodes.Policy != "any" && c.Nodes.Policy != "same" {
-		fail("nodes.policy is %q; it is any or same", c.Nodes.Policy)
-	}
-	if len(c.Nodes.Name) > 200 {
-		fail("nodes.name is longer than 200 bytes")
+		f.add("limits: body is at least 1024, batch and concurrent at least 1, rate not negative")
 	}
 	if q := c.Quotas; q.Tasks < 0 || q.TaskBytes < 0 || q.Held < 0 || q.Agents < 0 || q.Intents < 0 || q.Servers < 0 || q.Bytes < 0 || q.Contents < 0 {
-		fail("quotas: none is negative")
+		f.add("quotas: none is negative")
 	}
 	if c.A2G.Lasts < time.Second || c.A2G.Session < time.Minute || c.A2G.PerMinute < 0 {
-		fail("a2g: lasts is at least 1s, session at least 1m, per-minute not negative")
-	}
-	if _, err := c.passkeySite(); err != nil {
-		fail("passkeys.origin: %w", err)
+		f.add("a2g: lasts is at least 1s, session at least 1m, per-minute not negative")
 	}
 	if c.Approvals.Wait < 0 || c.Approvals.Wait > time.Hour || c.Approvals.Held < 0 {
-		fail("approvals: wait is from 0s to 1h, held is not negative")
+		f.add("approvals: wait is from 0s to 1h, held is not negative")
 	}
 	if c.Tasks.Concurrent < 1 || c.Tasks.Grace < 0 || c.Tasks.Grace > time.Hour {
-		fail("tasks: concurrent is at least 1, grace from 0s to 1h")
+		f.add("tasks: concurrent is at least 1, grace from 0s to 1h")
 	}
 	if c.Tasks.ScratchBytes < 1<<20 {
-		fail("tasks: scratch-bytes is at least 1048576")
+		f.add("tasks: scratch-bytes is at least 1048576")
 	}
 	if c.Retention.Links < 0 || c.Retention.Tasks < 0 || c.Retention.Records < 0 {
-		fail("retention: links, tasks and records are not negative")
+		f.add("retention: links, tasks and records are not negative")
 	}
 	if c.LLM.PromptPrice < 0 || c.LLM.CompletionPrice < 0 {
-		fail("llm: prices are not negative")
+		f.add("llm: prices are not negative")
 	}
+}
+
+// checkRest looks at what the node keeps, writes and sends.
+func (c *Config) checkRest(f *faults) {
+	*f = append(*f, c.Approvals.Notify.check()...)
+	*f = append(*f, c.Telemetry.check(c.Redact)...)
+	*f = append(*f, c.Events.check()...)
+	if sent := c.Events.File+c.Events.URL+c.Events.Syslog != "" || c.Telemetry.URL != "" && slices.Contains(c.Telemetry.Signals, "logs"); c.ACS.Trace && (c.Events.Mapping != "acs" || !sent) {
+		f.add("acs.trace needs events.mapping acs, and somewhere to send events to")
+	}
+	f.choice("log-format", c.LogFormat, "text", "json")
+	f.choice("keep", c.Keep, "all", "not-allowed", "none")
+	f.choice("hook.unreachable", c.Hook.Unreachable, "block", "decide")
+	f.choice("mcp.pin", c.MCP.Pin, string(pins.TrustFirst), string(pins.Ask), string(pins.Off))
+	f.choice("ledger.public", c.Ledger.Public, "auto", "true", "false")
+	_, err := c.redact()
+	f.unless("redact", err)
+	_, err = c.postgres()
+	f.unless("database", err)
 	if (c.Ledger.Witness == "") != (c.Ledger.WitnessKey == "") {
-		fail("ledger: witness and witness-key go together")
+		f.add("ledger: witness and witness-key go together")
 	}
 	for key, u := range map[string]string{"ledger.url": c.Ledger.URL, "ledger.witness": c.Ledger.Witness, "llm.url": c.LLM.URL} {
 		if p, err := url.Parse(u); u != "" && (err != nil || p.Host == "" || p.Scheme != "http" && p.Scheme != "https") {
-			fail("%s: %q is not an http or https URL", key, u)
+			f.add("%s: %q is not an http or https URL", key, u)
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // proxies are the reverse proxies that are believed; check has seen that they can be read.

@@ -191,11 +191,25 @@ func readDocuments(files []File) (docs []*document, tables []File) {
 // assemble brings the documents together: names must be unique, defaults must
 // agree, and every document can use every list.
 func (s *Set) assemble(docs []*document) {
-	var lists []list
+	lists := s.gather(docs)
+	s.settleDefault(docs)
+	s.manifests.settle()
+	s.settleRisk(docs)
+	s.settleHabits(docs)
+	s.settleDetectors(docs)
+	c, err := newCompiler(lists, s)
+	if err != nil { // the environment is ours: only a bug can break it
+		docs[0].fault(0, 0, "", "the conditions' environment cannot be made: %v", err)
+		return
+	}
+	for _, d := range docs {
+		s.compile(d, c, lists)
+	}
+}
+
+// gather takes over what the documents hold, and returns their lists.
+func (s *Set) gather(docs []*document) (lists []list) {
 	seenLists, seenRules, seenExcept := map[string]string{}, map[string]string{}, map[string]string{}
-	s.observe = true
-	others := slices.ContainsFunc(docs, func(d *document) bool { return !isConstitution(d.file) })
-	var first *document
 	for _, d := range docs {
 		for _, l := range d.lists {
 			if where, ok := seenLists[l.name]; ok {
@@ -227,6 +241,16 @@ func (s *Set) assemble(docs []*document) {
 			s.notes = append(s.notes, fmt.Sprintf("%s is version %d of the starter policy, and this reeve has version %d: see what has changed, then include starter@%d, or starter to follow it",
 				d.file, d.older, StarterVersion, StarterVersion))
 		}
+	}
+	return lists
+}
+
+// settleDefault settles what happens to an act that no rule decides.
+func (s *Set) settleDefault(docs []*document) {
+	s.observe = true
+	others := slices.ContainsFunc(docs, func(d *document) bool { return !isConstitution(d.file) })
+	var first *document
+	for _, d := range docs {
 		if others && isConstitution(d.file) { // it only forbids, and has no default of its own
 			continue
 		}
@@ -238,9 +262,6 @@ func (s *Set) assemble(docs []*document) {
 			first = d
 		}
 	}
-	s.manifests.settle()
-	s.settleRisk(docs)
-	s.settleHabits(docs)
 	if first != nil {
 		s.effect = first.effect
 	}
@@ -252,75 +273,78 @@ func (s *Set) assemble(docs []*document) {
 		message = "No rule decides this, and the policy's default is to ask a person."
 	}
 	s.defaultReason = act.Reason{Rule: "default", Code: CodeDefault, Message: message, Effect: s.effect, Observe: s.observe && s.effect != act.Allow}
-	s.settleDetectors(docs)
-	c, err := newCompiler(lists, s)
-	if err != nil { // the environment is ours: only a bug can break it
-		docs[0].fault(0, 0, "", "the conditions' environment cannot be made: %v", err)
-		return
+}
+
+// compile compiles what a document says, and notes what its rules ask for.
+func (s *Set) compile(d *document, c *compiler, lists []list) {
+	for _, p := range d.exprs {
+		if p.part == toolsPart {
+			d.readTools(p, lists)
+		}
 	}
-	for _, d := range docs {
-		for _, p := range d.exprs {
-			if p.part == toolsPart {
-				d.readTools(p, lists)
+	for _, r := range d.rules {
+		r.tools = unlessAll(r.tools)
+	}
+	for _, l := range d.labels {
+		l.scope.tools = unlessAll(l.scope.tools)
+	}
+	for _, k := range d.sinks {
+		k.scope.tools = unlessAll(k.scope.tools)
+	}
+	for _, p := range d.exprs {
+		s.compilePart(d, p, c, lists)
+	}
+	for _, k := range d.sinks {
+		if k.control == nil && k.reaches == 0 && !s.asksPast(k.name) {
+			d.fault(k.scope.line, k.scope.column, "add control: [recipient], or reaches: [hosts]",
+				"the act does not say upon whom or what it is done, and no rule asks whether it was: did(%q)", k.name)
+		}
+	}
+	d.settleExcept(s.rules, []string{graveRule, manifestRule})
+	for _, r := range d.rules {
+		r.scan = r.detect
+		s.asksHabits = s.asksHabits || r.usual
+		s.asksBill = s.asksBill || r.asksBill()
+		for _, c := range []*condition{r.when, r.change.withExpr} {
+			if c != nil {
+				s.asksHabits = s.asksHabits || c.habits
+				r.scan |= c.found
 			}
 		}
-		for _, r := range d.rules {
-			if slices.Contains(r.tools, "*") {
-				r.tools = nil
-			}
+	}
+}
+
+// unlessAll are the tools that something is said of; nil for all of them.
+func unlessAll(tools []string) []string {
+	if slices.Contains(tools, "*") {
+		return nil
+	}
+	return tools
+}
+
+// compilePart compiles one expression of a document, or reads what else is written there.
+func (s *Set) compilePart(d *document, p pending, c *compiler, lists []list) {
+	switch p.part {
+	case effectsPart:
+		names := s.table.Effects()
+		if !slices.ContainsFunc(names, func(name string) bool { return glob.Match(p.node.Text, name) }) {
+			d.at(p.node, didYouMean(p.node.Text, names), "there is no effect %q", p.node.Text)
 		}
-		for _, l := range d.labels {
-			if slices.Contains(l.scope.tools, "*") {
-				l.scope.tools = nil
-			}
-		}
-		for _, k := range d.sinks {
-			if slices.Contains(k.scope.tools, "*") {
-				k.scope.tools = nil
-			}
-		}
-		for _, p := range d.exprs {
-			switch p.part {
-			case effectsPart:
-				names := s.table.Effects()
-				if !slices.ContainsFunc(names, func(name string) bool { return glob.Match(p.node.Text, name) }) {
-					d.at(p.node, didYouMean(p.node.Text, names), "there is no effect %q", p.node.Text)
-				}
-			case detectPart:
-				s.readDetect(d, p)
-			case actsPart:
-				d.settleActs(p, s.sinks)
-			case valuesPart:
-				s.ownValues = append(s.ownValues, d.ownValues(p, lists)...)
-			case whenPart:
-				p.rule.when = c.compile(d, p)
-			case withPart:
-				p.rule.change.withExpr = c.compile(d, p)
-			case argumentPart:
-				arg := argPath{p.rule.change.argument}.String()
-				if !p.rule.named() && (p.rule.when == nil || !p.rule.when.implied[arg]) {
-					d.at(p.node, "add when: has("+arg+"), or name the tools in full",
-						"%s is replaced without knowing that it exists, in a rule that applies to many tools", arg)
-				}
-			}
-		}
-		for _, k := range d.sinks {
-			if k.control == nil && k.reaches == 0 && !s.asksPast(k.name) {
-				d.fault(k.scope.line, k.scope.column, "add control: [recipient], or reaches: [hosts]",
-					"the act does not say upon whom or what it is done, and no rule asks whether it was: did(%q)", k.name)
-			}
-		}
-		d.settleExcept(s.rules, []string{graveRule, manifestRule})
-		for _, r := range d.rules {
-			r.scan = r.detect
-			s.asksHabits = s.asksHabits || r.usual
-			s.asksBill = s.asksBill || r.asksBill()
-			for _, c := range []*condition{r.when, r.change.withExpr} {
-				if c != nil {
-					s.asksHabits = s.asksHabits || c.habits
-					r.scan |= c.found
-				}
-			}
+	case detectPart:
+		s.readDetect(d, p)
+	case actsPart:
+		d.settleActs(p, s.sinks)
+	case valuesPart:
+		s.ownValues = append(s.ownValues, d.ownValues(p, lists)...)
+	case whenPart:
+		p.rule.when = c.compile(d, p)
+	case withPart:
+		p.rule.change.withExpr = c.compile(d, p)
+	case argumentPart:
+		arg := argPath{p.rule.change.argument}.String()
+		if !p.rule.named() && (p.rule.when == nil || !p.rule.when.implied[arg]) {
+			d.at(p.node, "add when: has("+arg+"), or name the tools in full",
+				"%s is replaced without knowing that it exists, in a rule that applies to many tools", arg)
 		}
 	}
 }
