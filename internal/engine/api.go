@@ -613,6 +613,41 @@ func (e *Engine) Copy(ctx context.Context, by Caller, id task.ID, how Copying) (
 	if err != nil {
 		return nil, err
 	}
+	apart := original.Parent == (task.ID{}) || how.Origin == task.OriginLink || how.Origin == task.OriginArchive
+	list, err := e.copied(ctx, &original, how.Children, apart)
+	if err != nil {
+		return nil, err
+	}
+	ids := make(map[task.ID]task.ID, len(list))
+	for i, made := range task.NewIDs(e.cfg.Now(), len(list)) {
+		ids[list[i].ID] = made
+	}
+	for i, t := range list {
+		c, err := copyOf(t, ids)
+		if err != nil {
+			return nil, err
+		}
+		c.Origin = cmp.Or(how.Origin, task.OriginCopy)
+		switch parent, copied := ids[t.Parent]; {
+		case copied:
+			c.Parent = parent
+		case i > 0:
+			c.Parent = ids[id]
+		case !apart:
+			c.Parent = t.Parent
+		}
+		tasks = append(tasks, c)
+	}
+	if how.Dry {
+		return tasks, nil
+	}
+	_, err = e.Create(ctx, by, tasks, tasks[0], Making{Request: how.Request, Method: "tasks.copy", References: id})
+	return tasks, err
+}
+
+// copied are the tasks that are copied with one: itself, with children those under it, and
+// in a tree apart all that they depend on.
+func (e *Engine) copied(ctx context.Context, original *task.Row, children, apart bool) (list []*task.Task, err error) {
 	rows, err := e.cfg.Store.TaskRows(ctx, task.RowQuery{Root: original.Root})
 	if err != nil {
 		return nil, err
@@ -629,6 +664,7 @@ func (e *Engine) Copy(ctx context.Context, by Caller, id task.ID, how Copying) (
 	if err != nil {
 		return nil, err
 	}
+	id := original.ID
 	if size > wholeTree {
 		return nil, &task.Error{Code: task.CodeTree, Task: id.String(), Reason: fmt.Sprintf("The definitions of its tree have %d bytes, and %d can be copied.", size, wholeTree)}
 	}
@@ -642,18 +678,17 @@ func (e *Engine) Copy(ctx context.Context, by Caller, id task.ID, how Copying) (
 	if byID[id] == nil {
 		return nil, notFound(id)
 	}
-	list := []*task.Task{byID[id]}
-	if how.Children {
+	list = []*task.Task{byID[id]}
+	if children {
 		for _, r := range under(rows, id)[1:] {
 			list = append(list, byID[r.ID])
 		}
 	}
-	apart := original.Parent == (task.ID{}) || how.Origin == task.OriginLink || how.Origin == task.OriginArchive
 	in := make(map[task.ID]bool, len(list))
 	for _, t := range list {
 		in[t.ID] = true
 	}
-	for i := 0; apart && i < len(list); i++ { // a new tree has all that it depends on
+	for i := 0; apart && i < len(list); i++ { // the list grows
 		for _, d := range list[i].Dependencies {
 			if !in[d.ID] {
 				in[d.ID] = true
@@ -661,48 +696,34 @@ func (e *Engine) Copy(ctx context.Context, by Caller, id task.ID, how Copying) (
 			}
 		}
 	}
-	now := e.cfg.Now()
-	ids := make(map[task.ID]task.ID, len(list))
-	for i, made := range task.NewIDs(now, len(list)) {
-		ids[list[i].ID] = made
-	}
-	for i, t := range list {
-		c := *t
-		c.Row = task.Row{ID: ids[t.ID], User: t.User, Name: t.Name, Executor: t.Executor, Priority: t.Priority}
-		c.Result, c.Judged = nil, nil
-		c.Origin, c.Original = cmp.Or(how.Origin, task.OriginCopy), t.ID
-		c.Schedule.Enabled = false // two of the same schedule are seldom meant
-		switch parent, copied := ids[t.Parent]; {
-		case copied:
-			c.Parent = parent
-		case i > 0:
-			c.Parent = ids[id]
-		case !apart:
-			c.Parent = t.Parent
+	return list, nil
+}
+
+// copyOf is a task as it was before it ran, under its new id, and what it takes from others
+// that are copied with it under theirs.
+func copyOf(t *task.Task, ids map[task.ID]task.ID) (*task.Task, error) {
+	c := *t
+	c.Row = task.Row{ID: ids[t.ID], User: t.User, Name: t.Name, Executor: t.Executor, Priority: t.Priority}
+	c.Result, c.Judged = nil, nil
+	c.Original = t.ID
+	c.Schedule.Enabled = false // two of the same schedule are seldom meant
+	c.Dependencies = slices.Clone(t.Dependencies)
+	for k := range c.Dependencies {
+		if to, copied := ids[c.Dependencies[k].ID]; copied {
+			c.Dependencies[k].ID = to
 		}
-		c.Dependencies = slices.Clone(t.Dependencies)
-		for k := range c.Dependencies {
-			if to, copied := ids[c.Dependencies[k].ID]; copied {
-				c.Dependencies[k].ID = to
-			}
-		}
-		if t.Inputs != nil {
-			if c.Inputs, err = task.Rename(t.Inputs, func(ref string) string {
-				if old, err := task.ParseID(ref); err == nil && ids[old] != (task.ID{}) {
-					return ids[old].String()
-				}
-				return ref
-			}); err != nil {
-				return nil, err
-			}
-		}
-		tasks = append(tasks, &c)
 	}
-	if how.Dry {
-		return tasks, nil
+	if t.Inputs == nil {
+		return &c, nil
 	}
-	_, err = e.Create(ctx, by, tasks, tasks[0], Making{Request: how.Request, Method: "tasks.copy", References: id})
-	return tasks, err
+	var err error
+	c.Inputs, err = task.Rename(t.Inputs, func(ref string) string {
+		if old, err := task.ParseID(ref); err == nil && ids[old] != (task.ID{}) {
+			return ids[old].String()
+		}
+		return ref
+	})
+	return &c, err
 }
 
 // record makes a change of tasks durable with a record of what was done, and by whom.

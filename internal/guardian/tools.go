@@ -21,51 +21,7 @@ func (e *examination) tools(leaves []act.Leaf) {
 	}
 	reads := e.named(readers) && !e.named(writers)
 	paths := slices.ContainsFunc(leaves, isPath)
-	var contents, olds, news []string
-	patch, deletes := "", e.named(deleters)
-	for _, l := range leaves {
-		switch role(l) {
-		case "content":
-			contents = append(contents, l.Text)
-		case "old":
-			olds = append(olds, l.Text)
-		case "new":
-			news = append(news, l.Text)
-		case "patch":
-			patch = l.Text
-		}
-	}
-	parted := sections(patch)
-	change := func(before []byte) ([]byte, bool) {
-		switch {
-		case deletes:
-			return nil, true
-		case patch != "":
-			// A file that is named beside a patch that names others may be any of them.
-			if len(parted) > 1 || len(parted) == 1 && (parted[0].deletes || parted[0].moves) {
-				return nil, false
-			}
-			return patched(before, patch)
-		case len(olds) > 0 && len(olds) == len(news):
-			text := string(before)
-			for i, old := range olds {
-				if old == "" && text == "" {
-					text = news[i]
-				} else if !strings.Contains(text, old) || old == "" {
-					if hook.HasHooks(before) {
-						return nil, false
-					}
-					return []byte(strings.Join(news, "\n")), true // wherever it goes, only what it says can matter
-				} else {
-					text = strings.ReplaceAll(text, old, news[i])
-				}
-			}
-			return []byte(text), true
-		case len(contents) == 1 && len(olds) == 0 && !e.named(editors):
-			return []byte(contents[0]), true
-		}
-		return nil, false
-	}
+	edit := e.edit(leaves)
 	var named []string
 	for _, l := range leaves {
 		text := strings.Trim(l.Text, " \t\r\n\"'`")
@@ -75,7 +31,7 @@ func (e *examination) tools(leaves []act.Leaf) {
 		if is := role(l); paths && (is == "content" || is == "old" || is == "new") {
 			continue // else whatever it is called may be a path
 		}
-		if slices.ContainsFunc(parted, func(s section) bool { return strings.TrimRight(s.name, "\r ") == text }) {
+		if slices.ContainsFunc(edit.sections, func(s section) bool { return strings.TrimRight(s.name, "\r ") == text }) {
 			continue // what the patch does to it is looked at below
 		}
 		named = append(named, text)
@@ -84,47 +40,117 @@ func (e *examination) tools(leaves []act.Leaf) {
 		}
 	}
 	for _, text := range e.joined(named) {
-		for _, parts := range e.readings(text, nil) {
-			for _, p := range e.g.places {
-				rel := compare(parts, p.parts)
-				switch {
-				case rel == within && p.kind == secret:
-					e.tampers("reach for " + p.kind.String())
-				case rel == within && p.kind != setting && !reads:
-					e.tampers("change " + p.kind.String())
-				case rel == above && p.kind == secret && e.named(gatherers) && !strings.EqualFold("/"+strings.Join(parts, "/"), e.cwd()):
-					e.tampers("take along a folder in which " + p.kind.String() + " lies (name the folders that are meant)")
-				case rel == above && !reads && (deletes || e.named(movers)):
-					if p.kind != setting || e.armed(p) {
-						e.tampers("take away a folder in which " + p.kind.String() + p.kind.lies())
-					}
+		e.onFile(text, &edit, reads)
+	}
+	for i := range edit.sections {
+		e.section(&edit.sections[i])
+	}
+}
+
+// onFile looks at what a tool does to a file that an argument may name.
+func (e *examination) onFile(text string, edit *edit, reads bool) {
+	for _, parts := range e.readings(text, nil) {
+		for _, p := range e.g.places {
+			rel := compare(parts, p.parts)
+			switch {
+			case rel == within && p.kind == secret:
+				e.tampers("reach for " + p.kind.String())
+			case rel == within && p.kind != setting && !reads:
+				e.tampers("change " + p.kind.String())
+			case rel == above && p.kind == secret && e.named(gatherers) && !strings.EqualFold("/"+strings.Join(parts, "/"), e.cwd()):
+				e.tampers("take along a folder in which " + p.kind.String() + " lies (name the folders that are meant)")
+			case rel == above && !reads && (edit.deletes || e.named(movers)):
+				if p.kind != setting || e.armed(p) {
+					e.tampers("take away a folder in which " + p.kind.String() + p.kind.lies())
 				}
 			}
-			if !reads {
-				e.setting(parts, change)
-			}
 		}
-		if !reads && e.cwd() == "" && text[0] != '/' && text[0] != '~' {
-			if parts := split(clean(text)); hook.SettingAt("/"+strings.Join(parts, "/"), e.g.home) != nil {
-				e.setting(parts, change)
-			}
+		if !reads {
+			e.setting(parts, edit.after)
 		}
 	}
-	for i := range parted {
-		name := strings.TrimRight(parted[i].name, "\r ")
-		all := e.readings(name, []string{""})
-		for _, parts := range all {
-			for _, p := range e.g.places {
-				if p.kind != setting && compare(parts, p.parts) == within {
-					e.tampers("change " + p.kind.String())
+	if !reads && e.cwd() == "" && text[0] != '/' && text[0] != '~' {
+		if parts := split(clean(text)); hook.SettingAt("/"+strings.Join(parts, "/"), e.g.home) != nil {
+			e.setting(parts, edit.after)
+		}
+	}
+}
+
+// section looks at what a patch does to one of the files that it names.
+func (e *examination) section(s *section) {
+	name := strings.TrimRight(s.name, "\r ")
+	all := e.readings(name, []string{""})
+	for _, parts := range all {
+		for _, p := range e.g.places {
+			if p.kind != setting && compare(parts, p.parts) == within {
+				e.tampers("change " + p.kind.String())
+			}
+		}
+		e.setting(parts, s.after)
+	}
+	if len(all) == 0 { // relative, to a folder that is not known
+		e.setting(split(clean(name)), s.after)
+	}
+}
+
+// edit is what a tool does to the files that its arguments name beside it.
+type edit struct {
+	deletes, partly  bool // partly says that the text that is given need not be the whole file
+	contents         []string
+	replaced, placed []string // texts, and what comes in the place of each
+	patch            string
+	sections         []section // of the patch
+}
+
+// edit reads what the arguments say of it.
+func (e *examination) edit(leaves []act.Leaf) (d edit) {
+	d.deletes, d.partly = e.named(deleters), e.named(editors)
+	for _, l := range leaves {
+		switch role(l) {
+		case "content":
+			d.contents = append(d.contents, l.Text)
+		case "old":
+			d.replaced = append(d.replaced, l.Text)
+		case "new":
+			d.placed = append(d.placed, l.Text)
+		case "patch":
+			d.patch = l.Text
+		}
+	}
+	d.sections = sections(d.patch)
+	return d
+}
+
+// after is a file after the edit; ok says that it can be told.
+func (d *edit) after(before []byte) (text []byte, ok bool) {
+	switch {
+	case d.deletes:
+		return nil, true
+	case d.patch != "":
+		// A file that is named beside a patch that names others may be any of them.
+		if len(d.sections) > 1 || len(d.sections) == 1 && (d.sections[0].deletes || d.sections[0].moves) {
+			return nil, false
+		}
+		return patched(before, d.patch)
+	case len(d.replaced) > 0 && len(d.replaced) == len(d.placed):
+		text := string(before)
+		for i, old := range d.replaced {
+			if old == "" && text == "" {
+				text = d.placed[i]
+			} else if !strings.Contains(text, old) || old == "" {
+				if hook.HasHooks(before) {
+					return nil, false
 				}
+				return []byte(strings.Join(d.placed, "\n")), true // wherever it goes, only what it says can matter
+			} else {
+				text = strings.ReplaceAll(text, old, d.placed[i])
 			}
-			e.setting(parts, parted[i].after)
 		}
-		if len(all) == 0 { // relative, to a folder that is not known
-			e.setting(split(clean(name)), parted[i].after)
-		}
+		return []byte(text), true
+	case len(d.contents) == 1 && len(d.replaced) == 0 && !d.partly:
+		return []byte(d.contents[0]), true
 	}
+	return nil, false
 }
 
 // joined are paths, and what two of them make together where the first is a folder in which
