@@ -135,24 +135,57 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 			err = errors.Join(err, n.Close())
 		}
 	}()
-	if u, err := url.Parse(cfg.Database); err == nil && u.User != nil {
+	n.warn()
+	if err = n.openLedger(ctx); err != nil {
+		return n, err
+	}
+	if err = n.openGuard(ctx, set); err != nil {
+		return n, err
+	}
+	if err = n.openProtocols(); err != nil {
+		return n, err
+	}
+	if n.provider, err = cfg.provider(); err != nil {
+		return n, err
+	}
+	if n.auth, err = cfg.authenticator(); err != nil {
+		return n, err
+	}
+	if err = n.openEngine(own); err != nil {
+		return n, err
+	}
+	if err = n.openKeys(ctx); err != nil {
+		return n, err
+	}
+	n.gauge()
+	return n, n.openOrganizations(ctx, own)
+}
+
+// warn says what is set so that an owner may not have meant it.
+func (n *Node) warn() {
+	if u, err := url.Parse(n.cfg.Database); err == nil && u.User != nil {
 		if _, literal := u.User.Password(); literal {
 			n.logger.Warn("the database's password is written in the configuration: name it by a reference, such as --database env:DATABASE_URL")
 		}
 	}
-	if cfg.Ledger.Public == "true" && !server.Loopback(cfg.Listen) {
-		n.logger.Warn("everybody who reaches the node reads the ledger's proofs and metadata: the times, kinds, rules and effects of all records (ledger.public: true)", "listen", cfg.Listen)
+	if n.cfg.Ledger.Public == "true" && !server.Loopback(n.cfg.Listen) {
+		n.logger.Warn("everybody who reaches the node reads the ledger's proofs and metadata: the times, kinds, rules and effects of all records (ledger.public: true)", "listen", n.cfg.Listen)
 	}
-	if n.store, err = openInTurn(ctx, cfg); err != nil {
-		return n, fmt.Errorf("open the database: %w", err)
+}
+
+// openLedger opens the database and this node's log in it, and what reads and publishes that.
+func (n *Node) openLedger(ctx context.Context) (err error) {
+	cfg := &n.cfg
+	if n.store, err = openInTurn(ctx, *cfg); err != nil {
+		return fmt.Errorf("open the database: %w", err)
 	}
 	seed, err := cfg.seed()
 	if err != nil {
-		return n, err
+		return err
 	}
 	newKey, err := cfg.newKey()
 	if err != nil {
-		return n, err
+		return err
 	}
 	owner, release := datadir.Claim(cfg.Data)
 	n.release = release
@@ -160,18 +193,18 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 		Store: n.store, Origin: cfg.Ledger.Origin, Seed: seed, Owner: owner, OnCheckpoint: n.checkpoint, OnTasks: n.tasksChanged, NewKey: newKey,
 	})
 	if err != nil {
-		return n, fmt.Errorf("open the ledger: %w", err)
+		return fmt.Errorf("open the ledger: %w", err)
 	}
 	n.sealSeed = func(passphrase []byte) ([]byte, error) {
 		return secret.Seal([]byte(hex.EncodeToString(seed)+"\n"), passphrase)
 	}
 	if err = n.introduce(ctx); err != nil {
-		return n, fmt.Errorf("join the nodes of this database: %w", err)
+		return fmt.Errorf("join the nodes of this database: %w", err)
 	}
 	if cfg.Telemetry.Requests {
 		of, err := n.resource()
 		if err != nil {
-			return n, err
+			return err
 		}
 		n.requests = trace.NewRequests(of, n.logger)
 	}
@@ -180,14 +213,20 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 		Store: n.store, Log: n.log.Number(), Logger: n.logger, Tried: n.metrics.Published, File: cfg.Ledger.File, URL: cfg.Ledger.URL,
 		Witness: cfg.Ledger.Witness, WitnessKey: cfg.Ledger.WitnessKey,
 	}
+	return nil
+}
+
+// openGuard makes the guard with the policy, and what rests on it for every protocol.
+func (n *Node) openGuard(ctx context.Context, set *policy.Set) error {
+	cfg := &n.cfg
 	redact, _ := cfg.redact()
 	score, err := cfg.scorer(n.logger)
 	if err != nil {
-		return n, err
+		return err
 	}
 	site, err := cfg.passkeySite()
 	if err != nil {
-		return n, err
+		return err
 	}
 	n.guard, err = guard.New(ctx, guard.Config{
 		Log: n.log, Store: n.store, Policy: set, Keep: guard.Keep(cfg.Keep), Redact: redact,
@@ -199,17 +238,17 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 		},
 	})
 	if err != nil {
-		return n, err
+		return err
 	}
 	n.bills = bom.New(n.guard, n.store, n.logger)
 	keys, err := guard.DeriveKeys(n.log.Key)
 	if err != nil {
-		return n, err
+		return err
 	}
 	n.operator = sync.OnceValue(n.newOperator)
 	n.replays = operator.NewReplays(n.store, n.guard.Policy, keys, score != nil)
 	if err = n.noteRestored(ctx); err != nil {
-		return n, err
+		return err
 	}
 	for _, note := range set.Notes(n.now()) {
 		n.logger.Warn("policy: " + note)
@@ -217,37 +256,43 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	n.notices = n.teller()
 	n.door = guard.Door{Guard: n.guard, Wait: cfg.Approvals.Wait, Places: make(chan struct{}, cfg.Approvals.Held), Hold: hold, Logger: n.logger}
 	n.pins = pins.New(n.guard, cfg.Quotas.Servers, cfg.Quotas.Bytes, time.Now)
+	return nil
+}
+
+// openProtocols makes what remembers something between the requests of a protocol.
+func (n *Node) openProtocols() error {
+	cfg := &n.cfg
 	secrets, err := cfg.a2gSecrets()
 	if err != nil {
-		return n, err
+		return err
 	}
 	n.a2g = a2g.NewServer(a2g.Config{
 		Guard: n.guard, Lasts: cfg.A2G.Lasts, Session: cfg.A2G.Session, Signed: cfg.A2G.Signed, PerMinute: cfg.A2G.PerMinute,
 		Quota:  quota.Most{N: cfg.Quotas.Intents, Bytes: cfg.Quotas.Bytes},
 		Shared: n.portions(), Secret: secrets, Elsewhere: n.tellIntents, Ended: func(did string, how intent.Outcome) { n.metrics.Ended(did, string(how)) }, Logger: n.logger,
 	})
-	if signers, err := cfg.acsKeys(); err != nil {
-		return n, err
-	} else if len(signers) > 0 {
+	signers, err := cfg.acsKeys()
+	if err != nil {
+		return err
+	}
+	if len(signers) > 0 {
 		n.acs = acs.New(acs.Config{Guard: n.guard, Keys: signers, Known: server.Known, Unknown: server.Unknown, TLS: cfg.TLS.Cert != "", Trace: cfg.ACS.Trace, Version: Version(), Logger: n.logger})
 	}
-	if n.provider, err = cfg.provider(); err != nil {
-		return n, err
-	}
-	if n.auth, err = cfg.authenticator(); err != nil {
-		return n, err
-	}
-	if err = n.openEngine(own); err != nil {
-		return n, err
-	}
+	return nil
+}
+
+// openKeys reads the API keys: those that are given, and those that were made.
+func (n *Node) openKeys(ctx context.Context) (err error) {
 	n.keys.Guard, n.keys.Store, n.keys.Auth, n.keys.Now, n.keys.Logger = n.guard, n.store, n.auth, n.now, n.logger
-	n.keys.Anonymous = cmp.Or(cfg.Anonymous, "until-first-key")
-	if n.keys.Given, err = cfg.keys(); err != nil {
-		return n, fmt.Errorf("keys: %w", err)
+	n.keys.Anonymous = cmp.Or(n.cfg.Anonymous, "until-first-key")
+	if n.keys.Given, err = n.cfg.keys(); err != nil {
+		return fmt.Errorf("keys: %w", err)
 	}
-	if err = n.keys.Load(ctx); err != nil {
-		return n, err
-	}
+	return n.keys.Load(ctx)
+}
+
+// gauge has the metrics tell what the node has and waits for.
+func (n *Node) gauge() {
 	n.metrics.Gauge("reeve_approvals_waiting", "Acts that wait for people, counted up to 1000; of all nodes that share a database.", n.waiting())
 	n.metrics.Gauge("reeve_nodes", "Nodes that live and share the database, this one among them.", n.living)
 	n.metrics.Gauge("reeve_nodes_policies", "How many different policies are in force at these nodes: 1 where they are alike.", n.kinds("policy"))
@@ -255,7 +300,6 @@ func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, e
 	n.metrics.Gauge("reeve_nodes_versions", "Of how many different versions they are.", n.kinds("version"))
 	n.metrics.Gauge("reeve_sessions_held", "Sessions held in memory.", func() float64 { held, _ := n.guard.Sessions(); return float64(held) })
 	n.metrics.Gauge("reeve_session_bytes", "Bytes of sessions held in memory.", func() float64 { _, size := n.guard.Sessions(); return float64(size) })
-	return n, n.openOrganizations(ctx, own)
 }
 
 // logger is the process log, which says of whose node it speaks.

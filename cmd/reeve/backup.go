@@ -71,8 +71,7 @@ as this node. PostgreSQL is backed up with its own tools.`,
 }
 
 func restoreCommand() *cobra.Command {
-	var seed, passphrase string
-	var newLog bool
+	var from restoring
 	c := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Make a data folder from a backup, checked before it is used",
@@ -99,99 +98,115 @@ tells what the backup lacks.`,
 			if err != nil {
 				return err
 			}
-			if seed != "" && passphrase != "" {
-				return usageError{errors.New("--seed and --passphrase exclude each other")}
-			}
-			if newLog && (seed != "" || passphrase != "") {
-				return usageError{errors.New("--new-log is for a seed that is lost: leave --seed and --passphrase away, or it")}
-			}
-			var text []byte
-			if !newLog {
-				if text, err = seedOf(a[0], seed, passphrase); err != nil { // before anything is made
-					return err
-				}
-			}
-			if cfg.Data, err = datadir.Make(cfg.Data); err != nil {
-				return err
-			}
-			to := filepath.Join(cfg.Data, "seed")
-			if (text != nil || newLog) && exists(to) {
-				return fmt.Errorf("%s is there already; move it away first", to)
-			}
-			// First, so that no restored database is without it.
-			restored := filepath.Join(cfg.Data, datadir.Restored)
-			var word []byte
-			if newLog {
-				word = []byte(datadir.NewLog)
-			}
-			wrote := writeNew(restored, word)
-			if errors.Is(wrote, fs.ErrExist) {
-				// Of one that was killed, or that no node has begun with yet. By another's word the
-				// node would take a new key unasked, or none.
-				if said, err := os.ReadFile(restored); err != nil || !bytes.Equal(said, word) {
-					return errors.Join(err, fmt.Errorf("%s is left of another restore, which was with --new-log where this one is not, or the other way: remove it first", restored))
-				}
-			} else if wrote != nil {
-				return wrote
-			}
-			if err := sqlite.Restore(a[0], cfg.Data); err != nil {
-				if wrote == nil { // another's is of the database that is there
-					err = errors.Join(err, os.Remove(restored))
-				}
-				return err
-			}
-			told := cmd.OutOrStdout()
-			if wantsJSON(cmd) {
-				told = cmd.ErrOrStderr()
-				if err := printJSON(cmd.OutOrStdout(), struct {
-					File   string `json:"file"`
-					Data   string `json:"data"`
-					Seed   bool   `json:"seed"` // it is there: the node goes on with the same key
-					NewKey bool   `json:"new_key"`
-				}{a[0], cfg.Data, text != nil || exists(to), newLog}); err != nil {
-					return err
-				}
-			} else {
-				fmt.Fprintf(told, "restored %s into %s\n", a[0], cfg.Data)
-			}
-			if newLog {
-				fmt.Fprintln(told, "the node makes its new key at its next start, and signs with it from then on: reeve ledger key prints it then. What the lost key signed is proved by the old public key alone: keep it, and verify with it until then (reeve ledger verify --key KEY)")
-				return nil
-			}
-			if text != nil {
-				return writeNew(to, text)
-			}
-			if !exists(to) {
-				fmt.Fprintf(told, "no seed is there: copy the old node's to %s before the node starts; if it is lost, restore with --new-log\n", to)
-			}
-			return nil
+			from.backup = a[0]
+			return from.run(cmd, cfg.Data)
 		},
 	}
-	c.Flags().StringVar(&seed, "seed", "", "file with the ledger's seed")
-	c.Flags().StringVar(&passphrase, "passphrase", "", "reference to the passphrase that the backup's seed is sealed with: env:NAME, file:PATH or a file's name")
-	c.Flags().BoolVar(&newLog, "new-log", false, "the ledger's seed is lost: go on with a new key, in a log that names the one before")
+	c.Flags().StringVar(&from.seed, "seed", "", "file with the ledger's seed")
+	c.Flags().StringVar(&from.passphrase, "passphrase", "", "reference to the passphrase that the backup's seed is sealed with: env:NAME, file:PATH or a file's name")
+	c.Flags().BoolVar(&from.newLog, "new-log", false, "the ledger's seed is lost: go on with a new key, in a log that names the one before")
 	settingFlags(c, "data")
 	return jsonFlag(c)
 }
 
-// seedOf is the seed for a restored backup; nil where none was asked for.
-func seedOf(backup, file, passphrase string) ([]byte, error) {
-	if file != "" {
-		return os.ReadFile(strings.TrimPrefix(file, "file:"))
-	}
-	sealed, err := sqlite.SealedSeed(backup)
+// restoring is a backup that is restored, and where the ledger's seed comes from.
+type restoring struct {
+	backup           string
+	seed, passphrase string
+	newLog           bool // the seed is lost
+}
+
+// run makes a data folder of the backup.
+func (r *restoring) run(cmd *cobra.Command, data string) error {
+	text, err := r.readSeed() // before anything is made
 	if err != nil {
-		return nil, fmt.Errorf("restore %s: %w", backup, err)
+		return err
+	}
+	if data, err = datadir.Make(data); err != nil {
+		return err
+	}
+	to := filepath.Join(data, "seed")
+	if (text != nil || r.newLog) && exists(to) {
+		return fmt.Errorf("%s is there already; move it away first", to)
+	}
+	if err := r.database(data); err != nil {
+		return err
+	}
+	told := cmd.OutOrStdout()
+	if wantsJSON(cmd) {
+		told = cmd.ErrOrStderr()
+		if err := printJSON(cmd.OutOrStdout(), struct {
+			File   string `json:"file"`
+			Data   string `json:"data"`
+			Seed   bool   `json:"seed"` // it is there: the node goes on with the same key
+			NewKey bool   `json:"new_key"`
+		}{r.backup, data, text != nil || exists(to), r.newLog}); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(told, "restored %s into %s\n", r.backup, data)
 	}
 	switch {
-	case passphrase == "" && sealed != nil:
+	case r.newLog:
+		fmt.Fprintln(told, "the node makes its new key at its next start, and signs with it from then on: reeve ledger key prints it then. What the lost key signed is proved by the old public key alone: keep it, and verify with it until then (reeve ledger verify --key KEY)")
+	case text != nil:
+		return writeNew(to, text)
+	case !exists(to):
+		fmt.Fprintf(told, "no seed is there: copy the old node's to %s before the node starts; if it is lost, restore with --new-log\n", to)
+	}
+	return nil
+}
+
+// database restores the database. First the folder says that its database is a restored
+// one, so that none is without that.
+func (r *restoring) database(data string) error {
+	restored := filepath.Join(data, datadir.Restored)
+	var word []byte
+	if r.newLog {
+		word = []byte(datadir.NewLog)
+	}
+	wrote := writeNew(restored, word)
+	if errors.Is(wrote, fs.ErrExist) {
+		// Of one that was killed, or that no node has begun with yet. By another's word the
+		// node would take a new key unasked, or none.
+		if said, err := os.ReadFile(restored); err != nil || !bytes.Equal(said, word) {
+			return errors.Join(err, fmt.Errorf("%s is left of another restore, which was with --new-log where this one is not, or the other way: remove it first", restored))
+		}
+	} else if wrote != nil {
+		return wrote
+	}
+	err := sqlite.Restore(r.backup, data)
+	if err != nil && wrote == nil { // another's is of the database that is there
+		err = errors.Join(err, os.Remove(restored))
+	}
+	return err
+}
+
+// readSeed is the seed for the restored ledger; nil where none was asked for.
+func (r *restoring) readSeed() ([]byte, error) {
+	switch {
+	case r.seed != "" && r.passphrase != "":
+		return nil, usageError{errors.New("--seed and --passphrase exclude each other")}
+	case r.newLog && (r.seed != "" || r.passphrase != ""):
+		return nil, usageError{errors.New("--new-log is for a seed that is lost: leave --seed and --passphrase away, or it")}
+	case r.newLog:
+		return nil, nil
+	case r.seed != "":
+		return os.ReadFile(strings.TrimPrefix(r.seed, "file:"))
+	}
+	sealed, err := sqlite.SealedSeed(r.backup)
+	if err != nil {
+		return nil, fmt.Errorf("restore %s: %w", r.backup, err)
+	}
+	switch {
+	case r.passphrase == "" && sealed != nil:
 		return nil, usageError{errors.New("the ledger's seed is sealed in this backup: give its passphrase with --passphrase env:NAME or file:PATH, or another seed with --seed")}
-	case passphrase == "":
+	case r.passphrase == "":
 		return nil, nil
 	case sealed == nil:
 		return nil, usageError{errors.New("no seed is sealed in this backup: give the file with --seed")}
 	}
-	text, err := passphraseOf(passphrase)
+	text, err := passphraseOf(r.passphrase)
 	if err != nil {
 		return nil, err
 	}
