@@ -27,6 +27,8 @@ import (
 	"slices"
 	"strings"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard/effects"
@@ -119,6 +121,7 @@ type assessor struct {
 	linked    [][2]string       // names that the call made for others, and where they lead
 	made      [][2]string       // files of which others were made, and these
 	keptIn    []string          // files into which a secret was put, by their names
+	leaving                     // what of it is on its way to others
 	sends     bool              // something is sent to another host
 	refs      map[string]string // names that stand for others: declare -n
 	remotes   map[string]string // where the script has git push to, by the names of remotes
@@ -233,6 +236,14 @@ func (a *assessor) assessment() Assessment {
 			all.Copied = append(all.Copied, [2]string{from, to})
 		}
 	}
+	all.Copied = append(all.Copied, a.pairs...)
+	all.Sent = a.gone
+	if a.pushed {
+		all.Sent = append(all.Sent, repository)
+		for _, pair := range a.pairs { // in the same call
+			all.Sent = append(all.Sent, pair[0])
+		}
+	}
 	if a.sends {
 		for _, p := range a.readFrom {
 			if name := scriptName(p); name != "" {
@@ -245,6 +256,11 @@ func (a *assessor) assessment() Assessment {
 
 // SendsKept is the finding that a call sends a file into which an earlier one put a secret.
 func SendsKept(name string) Finding {
+	if name == repository || name == workTree {
+		t := Default().effects["secret.shown"]
+		return Finding{Code: "secret.shown", Category: t.category, Technique: t.technique, Weight: 0.6,
+			Message: "The call pushes a repository into which this session put what a place of secrets holds."}
+	}
 	t := Default().effects["exfil.secret"]
 	return Finding{Code: "exfil.secret", Category: t.category, Technique: t.technique, Weight: t.weight,
 		Message: fmt.Sprintf("The call sends %.80q, into which this session put what a place of secrets holds.", name)}
@@ -286,7 +302,7 @@ func score(findings []Finding) float64 {
 const maxTurns = 32
 
 func newAssessor(t *Table) *assessor {
-	return &assessor{table: t, seen: map[string]int{}, written: files{}, refs: map[string]string{}, scale: 1, bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands, turns: maxTurns}
+	return &assessor{table: t, seen: map[string]int{}, written: files{}, refs: map[string]string{}, leaving: leaving{opens: map[string]flow{}, takers: map[string][]*syntax.Stmt{}}, scale: 1, bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands, turns: maxTurns}
 }
 
 // call is a tool call, its leaves sorted by what they are.

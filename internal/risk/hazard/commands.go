@@ -153,6 +153,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	s.ranFile(name)
 	c.addressed()
 	c.reaches()
+	c.leaks()
 	out := c.does()
 	c.links()
 	if in.taint&fromKeeper != 0 && !showing[c.name] {
@@ -249,8 +250,8 @@ func (c *invocation) makes() {
 			continue
 		}
 		c.made = append(c.made, [2]string{p, to})
-		if name := scriptName(to); name != "" && c.secretAt(p) && len(c.keptIn) < maxRan {
-			c.keptIn = append(c.keptIn, name)
+		if c.secretAt(p) {
+			c.keepsIn(to)
 		}
 	}
 }
@@ -581,6 +582,9 @@ func (c *invocation) withInput(args []flow) []flow {
 	}
 	out := append([]flow{}, args...)
 	if mark := c.placeholder(); mark != "" {
+		if c.in.text == "" {
+			c.in.text = "$in"
+		}
 		for i := range out {
 			if strings.Contains(out[i].text, mark) && len(c.in.text) < 16<<10 {
 				out[i].text = strings.ReplaceAll(out[i].text, mark, strings.TrimSpace(c.in.text))
@@ -643,13 +647,14 @@ const nodeValues = "-C --conditions --env-file --env-file-if-exists --loader --e
 
 // interpret judges a call of an interpreter: text after an option, a file, or
 // what comes in.
-func (c *invocation) interpret(i interpreter) flow {
+func (c *invocation) interpret(i interpreter) (out flow) {
 	var code []flow
 	var file *flow
 	module := ""
 	script := i.language == "awk" // its first word is the program
 	interactive := false
-	var words []flow // that a script is given: $0 and on
+	var words []flow  // that a script is given: $0 and on
+	var printed taint // what lies in the files that a filter is given
 	last := len(c.args)
 scan:
 	for k := 0; k < len(c.args); k++ {
@@ -769,10 +774,13 @@ scan:
 			if i.language != "awk" && i.language != "vim" {
 				break scan
 			}
-			c.readFile(a)
+			printed |= c.readFile(a).taint
 		}
 	}
 	c.editsInPlace(i)
+	if i.language == "vim" {
+		defer func() { out.taint |= printed }()
+	}
 	if module != "" {
 		c.module(module)
 		c.moduleTakes(module, words)
@@ -780,7 +788,7 @@ scan:
 		return flow{}
 	}
 	if len(code) > 0 {
-		out := flow{taint: c.in.taint}
+		out := flow{taint: c.in.taint | printed | c.filters(i, code)}
 		joined := flow{known: true}
 		for _, f := range code {
 			f.text += "\n"
@@ -788,6 +796,14 @@ scan:
 		}
 		if i.language == "awk" {
 			c.awkRuns(joined.text)
+			switch {
+			case awkNames.MatchString(joined.text) && slices.ContainsFunc(c.args, func(a flow) bool {
+				return strings.HasPrefix(a.text, "-F") && strings.Contains(a.text, "=") || a.text == "="
+			}):
+				out = namesOnly(out)
+			case awkPicks.MatchString(joined.text):
+				out = chosen(out, joined.text)
+			}
 		}
 		c.dynamic = c.dynamic || !joined.known
 		if !joined.known && len(strings.Trim(joined.text, "$(){}\n ")) < 4 {
@@ -1125,7 +1141,10 @@ func (s *shell) readFile(w flow) flow {
 	if pl.name != "" && pl.reads != "" {
 		s.report(pl.reads, pl.read, s.at)
 		if pl.read >= 0.3 {
-			out.taint |= fromSecret
+			out.taint |= fromSecret | fromPlace
+		}
+		if strings.HasPrefix(pl.reads, "secret.") && pl.read >= 0.6 {
+			out.taint |= fromKeys
 		}
 	}
 	if f.turns > 0 && pl.read >= 0.3 && f.climbs > 1 {
@@ -1152,15 +1171,18 @@ func (s *shell) writeFile(w flow, content flow, appends bool) {
 	if strings.HasSuffix(p, "/*") && s.wide(p) {
 		s.report("destroy.system", 0, s.at) // everything there is emptied
 	}
+	if taker, ok := s.takers[p]; ok {
+		delete(s.takers, p)
+		s.statements(taker, content)
+		return
+	}
 	seen := content
 	seen.known = seen.known && !appends
 	if n := len(s.readFrom); n > 0 && !content.known && content.taint&fromFile != 0 && len(s.copies) < maxRan {
 		s.copies = append(s.copies, [2]string{s.readFrom[n-1], p})
 	}
-	if content.taint&fromSecret != 0 && len(s.keptIn) < maxRan {
-		if name := scriptName(p); name != "" {
-			s.keptIn = append(s.keptIn, name)
-		}
+	if content.taint&fromSecret != 0 {
+		s.keepsIn(p)
 	}
 	s.watchedFile(p, true, seen)
 	s.wrote(p, content, appends)

@@ -51,8 +51,10 @@ func init() {
 		"docker podman nerdctl":                                (*invocation).container,
 		"kubectl oc":                                           (*invocation).kubectl,
 		"tar zip 7z cpio bsdtar gtar 7za 7zz unzip unrar unar": (*invocation).archive,
-		"test [ [[": (*invocation).quiet,
-		"getent":    (*invocation).getent,
+		"test [ [[":                             (*invocation).quiet,
+		"getent":                                (*invocation).getent,
+		"cut":                                   (*invocation).cuts,
+		"locate plocate slocate mlocate mdfind": (*invocation).found,
 		"pg_dump pg_dumpall mysqldump mariadb-dump mongodump mydumper": (*invocation).dump,
 		"hostname uname id whoami ifconfig lscpu w who ps last":        (*invocation).aboutHost,
 		"strings":                       (*invocation).cat,
@@ -682,10 +684,13 @@ func (c *invocation) upload(o string, f flow, drops bool) {
 	case "-T", "--upload-file", "--post-file", "--body-file":
 		file = f.text
 	case "-H", "--header", "-u", "--user", "-b", "--cookie":
+		if named, ok := strings.CutPrefix(f.text, "@"); ok && listed("-H --header", o) || listed("-b --cookie", o) && !strings.Contains(f.text, "=") {
+			f.taint |= c.holds(strings.TrimPrefix(named, "@"))
+		}
 		if name := strings.ToLower(before(f.text, ':')); f.taint&fromFile != 0 && listed("-H --header", o) && !strings.Contains(name, "auth") && !strings.Contains(name, "token") && !strings.Contains(name, "key") {
 			c.report("exfil.upload", passing, c.at)
 		}
-		if f.taint&fromHost == 0 { // a token that is meant for the host, and not all that is set
+		if f.taint&(fromHost|fromPlace) == 0 { // a token that is meant for the host, and not all that is set
 			f.taint &^= fromSecret
 		}
 	default:
@@ -1074,7 +1079,7 @@ func (c *invocation) copy() flow {
 		} else {
 			f = c.readFile(a)
 			if c.holdsSecrets(normalPath(a.text).text) {
-				f.taint |= fromSecret
+				f.taint |= fromSecret | fromPlace
 			}
 		}
 		if remote(to.text) {
@@ -1256,12 +1261,12 @@ func (c *invocation) copied(p string) flow {
 	pl := placeOf(f.text)
 	out := flow{taint: fromFile}
 	if pl.read >= 0.3 {
-		out.taint |= fromSecret
+		out.taint |= fromSecret | fromPlace
 	}
 	if strings.HasPrefix(pl.reads, "secret.") && pl.read >= 0.6 {
 		c.report(pl.reads, pl.read, c.at)
 	} else if c.holdsSecrets(f.text) {
-		out.taint |= fromSecret
+		out.taint |= fromSecret | fromPlace
 	}
 	if p == "/bin/sh" || p == "/bin/bash" || p == "/usr/bin/bash" || p == "/bin/dash" {
 		c.report("shell.hidden_place", 0.8, c.at) // a shell by another name
@@ -1362,6 +1367,18 @@ func (c *invocation) find() flow {
 		}
 	}
 	out.text = everything
+	patterns := starts
+	for _, a := range c.args[k:] { // of fd, whose options stand anywhere
+		if c.name == "find" || listed("-x --exec -X --exec-batch", a.text) {
+			break
+		}
+		patterns = append(slices.Clip(patterns), a.text)
+	}
+	for _, s := range patterns {
+		if c.holdsKeys(s) || c.name != "find" && namesSecret(s) {
+			out.taint |= fromSecret | fromPlace
+		}
+	}
 	for i := k; i < len(c.args); i++ {
 		t := c.args[i].text
 		switch t {
@@ -1400,7 +1417,7 @@ func (c *invocation) find() flow {
 				end++
 			}
 			if args := c.args[i+1 : end]; len(args) > 0 {
-				c.executes(args, starts, everything)
+				c.executes(args, starts, everything, out.taint)
 				if listed("rm shred truncate unlink", baseName(args[0].text)) {
 					for k := range c.args[:i] {
 						if c.args[k].text == ".git" && k > 0 && c.args[k-1].text == "-name" {
@@ -1423,7 +1440,7 @@ func (c *invocation) find() flow {
 		}
 	}
 	if looks {
-		out.taint |= fromSecret
+		out.taint |= fromSecret | fromPlace
 		if wide {
 			c.report("secret.search", 0.8, c.at)
 		} else {
@@ -1451,13 +1468,13 @@ func filtered(args []flow) bool {
 
 // executes judges what find runs for each file: where it begins to look is what
 // the command acts upon.
-func (c *invocation) executes(args []flow, starts []string, everything string) {
+func (c *invocation) executes(args []flow, starts []string, everything string, names taint) {
 	name := baseName(args[0].text)
 	if interpreters[name].shell && len(args) <= 2 {
 		c.report("shell.escape", 0, c.at)
 		return
 	}
-	found := flow{text: "$found"}
+	found := flow{text: "$found", taint: names}
 	if everything != "" {
 		found.text = everything
 	}
@@ -1470,8 +1487,8 @@ func (c *invocation) executes(args []flow, starts []string, everything string) {
 	named := false
 	for i, a := range args {
 		filled[i] = a
-		if a.text == "{}" {
-			filled[i], named = found, true
+		if strings.Contains(a.text, "{}") {
+			filled[i], named = flow{text: strings.ReplaceAll(a.text, "{}", found.text), taint: a.taint | names}, true
 		}
 	}
 	if !named && c.name != "find" { // fd puts it at the end
@@ -1543,6 +1560,12 @@ func (c *invocation) sed() flow {
 		}
 		out = both(out, c.readFile(a))
 	}
+	if sedNames(script) {
+		return namesOnly(out)
+	}
+	if sedPicks.MatchString(script) {
+		return chosen(out, script)
+	}
 	return out
 }
 
@@ -1611,12 +1634,17 @@ func (c *invocation) editsInPlace(i interpreter) {
 func (c *invocation) edits() flow {
 	c.patches()
 	_, rest := c.split()
+	var printed taint
 	for _, a := range rest {
 		if strings.ContainsAny(a.text, "/.~") && !strings.ContainsAny(a.text, " \n") {
+			printed |= c.holds(a.text)
 			c.writeFile(a, flow{text: c.in.text, taint: c.in.taint}, true)
 		}
 	}
-	return flow{}
+	if c.name == "patch" {
+		return flow{}
+	}
+	return flow{taint: printed}
 }
 
 // logsInto tells who watches of a host that is not written as an address: ssh, scp, rsync
@@ -1802,7 +1830,7 @@ func (c *invocation) environment() flow {
 	if len(c.args) == 1 && c.name == "printenv" && !secretName(c.args[0].text) {
 		return flow{taint: fromHost}
 	}
-	return flow{taint: fromHost | fromSecret} // tokens stand in most of them
+	return flow{taint: fromHost | fromSecret | fromPlace} // tokens stand in most of them
 }
 
 // deviceGroups may use a device of the machine, and get no more rights by it.
@@ -1907,6 +1935,15 @@ func (c *invocation) grep() flow {
 	}
 	if wanted && recursive {
 		c.report("secret.search", 0.3, c.at)
+	}
+	if len(rest) == 0 && placeOf(strings.Trim(strings.ReplaceAll(pattern, `\`, ""), "^$/*")).read >= 0.3 {
+		out.taint |= fromSecret | fromPlace // of names, those of such files
+	}
+	if names, _ := options["-g"]; placeOf(names.text).read >= 0.3 {
+		out.taint |= fromSecret | fromPlace
+	}
+	if !has(options, "-v", "--invert-match") && len(rest)+len(c.in.text) > 0 {
+		out = chosen(out, pattern)
 	}
 	return out
 }
@@ -2441,8 +2478,13 @@ func (c *invocation) archive() flow {
 			c.loses(rest)
 		}
 	}
-	for _, a := range c.args {
+	dir := ""
+	for i, a := range c.args {
 		t := a.text
+		if c.name == "tar" && i > 0 && listed("-C --directory", c.args[i-1].text) {
+			dir = t
+			continue
+		}
 		if strings.HasPrefix(t, "--checkpoint-action=exec=") || strings.HasPrefix(t, "--to-command=") || strings.HasPrefix(t, "--use-compress-program=") || strings.HasPrefix(t, "--rsh-command=") {
 			_, cmd, _ := strings.Cut(t, "=")
 			cmd = strings.TrimPrefix(cmd, "exec=")
@@ -2454,6 +2496,9 @@ func (c *invocation) archive() flow {
 		}
 		if strings.HasPrefix(t, "-") {
 			continue
+		}
+		if dir != "" && !strings.HasPrefix(t, "/") && !strings.HasPrefix(t, "~") {
+			t = strings.TrimSuffix(dir, "/") + "/" + t // as seen from there
 		}
 		if strings.ContainsAny(t, "/~.") || placeOf(t).name != "" || t == "*" {
 			f := c.copied(t)
@@ -2536,6 +2581,9 @@ func (c *invocation) packsInto(content flow) {
 		if name != "-" {
 			content.known = false
 			c.files.put(name, content)
+			if content.taint&fromSecret != 0 {
+				c.keepsIn(name)
+			}
 		}
 		return
 	}

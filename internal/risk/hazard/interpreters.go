@@ -640,7 +640,7 @@ func (p *program) string(t token) {
 		p.can |= abilities[strings.ToLower(s)] // a function that is called by its name
 	}
 	if f, ok := p.written.get(s); ok { // by the command around it
-		p.taint |= f.taint & (fromSecret | fromSystem)
+		p.taint |= f.taint & (fromSecret | fromPlace | fromSystem)
 	}
 	if p.language == "" && p.nesting == 0 && len(s) > 40 && strings.Contains(s, "(") {
 		// Code inside a command's quotes, whoever it is for.
@@ -703,7 +703,7 @@ func (p *program) file(s string) {
 		}
 	}
 	if pl.read >= 0.3 && pl.reads != "" {
-		p.taint |= fromSecret
+		p.taint |= fromSecret | fromPlace
 		if !p.kept {
 			p.report(pl.reads, pl.read, p.at)
 		}
@@ -931,7 +931,7 @@ func (p *program) joinedPaths() {
 			continue
 		}
 		if pl := placeOf(normalPath("~/" + t.text + "/" + p.strings[i+1].text).text); strings.HasPrefix(pl.reads, "secret.") && pl.read >= 0.6 {
-			p.taint |= fromSecret
+			p.taint |= fromSecret | fromPlace
 			p.report(pl.reads, pl.read, p.at)
 		}
 	}

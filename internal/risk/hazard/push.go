@@ -246,6 +246,7 @@ func (c *invocation) gitVerb() {
 			return
 		}
 	}
+	c.records(verb, args)
 	switch {
 	case verb == "add" || verb == "stage":
 		c.stages(args)

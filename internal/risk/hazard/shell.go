@@ -21,7 +21,7 @@ const (
 )
 
 // taint says where a text comes from or what it is.
-type taint uint16
+type taint uint32
 
 const (
 	fromNet      taint = 1 << iota // was downloaded
@@ -39,6 +39,8 @@ const (
 	fromNobody                     // came from an address of which nobody can say whose it is
 	fromShelf                      // was saved as a file, from where people keep what they give to others
 	fromStore                      // is all of a database, or of what somebody works on
+	fromPlace                      // is what a place of secrets holds as it is, and not one secret that was taken out of it
+	fromKeys                       // such a place is one of keys, of which each line is secret
 )
 
 // flow is what passes through a pipe, lies in a file or a variable. The zero
@@ -436,13 +438,19 @@ func (s *shell) inputs(redirs []*syntax.Redirect, in flow) (flow, bool) {
 			}
 			if r.Op == syntax.RdrIn {
 				s.at = s.nodeSpan(r)
-				if f := s.readFile(w); r.N == nil || r.N.Value == "0" { // else it is opened, and read later
+				f := s.readFile(w)
+				if r.N == nil || r.N.Value == "0" {
 					in = f
+				} else if len(s.opens) < 64 { // it is read later
+					s.opens[r.N.Value] = f
 				}
 			}
 		case syntax.DplIn:
 			w := s.word(r.Word)
-			if w.taint&(fromNet|fromSocket) != 0 {
+			if f, ok := s.opens[w.text]; ok {
+				in = f
+			}
+			if w.taint != 0 {
 				in = flow{taint: w.taint}
 			}
 			if s.socket && w.text != "" && w.text != "-" {
@@ -590,7 +598,7 @@ func (s *shell) cmd(c syntax.Command, in flow) flow {
 	case *syntax.DeclClause:
 		s.exported(c)
 		if n := len(c.Args); n == 0 || !slices.ContainsFunc(c.Args, func(as *syntax.Assign) bool { return as.Name != nil && (as.Value != nil || !as.Naked) }) {
-			return flow{taint: fromHost | fromSecret} // export -p, declare -x: all that is set
+			return flow{taint: fromHost | fromSecret | fromPlace} // export -p, declare -x: all that is set
 		}
 		other := false // names stand for other names: declare -n
 		for _, as := range c.Args {
@@ -984,8 +992,13 @@ func (s *shell) parts(parts []syntax.WordPart, b *builder, quoted bool) {
 			f := s.statements(p.Stmts, flow{})
 			b.taint |= f.taint
 			b.known = false
-			b.add("/dev/fd/63")
-			s.files.put("/dev/fd/63", f)
+			name := "/dev/fd/63"
+			if p.Op == syntax.CmdOut && len(s.takers) < 60 { // what is written to it comes into the commands
+				name = fmt.Sprintf("/dev/fd/%d", 62-len(s.takers))
+				s.takers[name] = p.Stmts
+			}
+			b.add(name)
+			s.files.put(name, f)
 		case *syntax.ArithmExp:
 			b.known = false
 			b.add("1")

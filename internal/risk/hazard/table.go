@@ -19,6 +19,7 @@ import (
 type Table struct {
 	effects  map[string]effect
 	programs map[string][]use // of Unix, by name
+	told     map[string][]use // what becomes of what a program is told, by name: who knows it knows no more of the program
 	windows  map[string][]use // of Windows, by name in lower case and without .exe
 	options  map[string]options
 	// keys are the options with which a program is told its key, separated by spaces.
@@ -50,6 +51,9 @@ type use struct {
 	weight float64 // 0 is the effect's own
 	prints taint   // what its output holds
 	sends  bool    // the files it is given, and what comes in, go to a host
+	speaks bool    // its words, and what comes in, go to others
+	tells  bool    // so do they, and the files that its options name, as texts that people read
+	keeps  bool    // it keeps secrets, or has them used: what it is given belongs there
 	serves bool    // the folder that it is given, or is in, is shown to whoever asks
 	code   bool    // it runs, or installs, what lies at the addresses that it is given
 }
@@ -128,7 +132,7 @@ var builtin = sync.OnceValue(func() *Table {
 	for _, root := range doc.Root().Elems() {
 		roots = append(roots, yamldoc.FromJSON(root))
 	}
-	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, elsewhere: map[string][]remoteRun{}, hosts: map[string][]hostRow{}, files: map[string][]fileRow{}, carriers: map[string][]carrierRow{}, places: newPlaces()}
+	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, told: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, elsewhere: map[string][]remoteRun{}, hosts: map[string][]hostRow{}, files: map[string][]fileRow{}, carriers: map[string][]carrierRow{}, places: newPlaces()}
 	t.add(roots, sections, func(i int, f yamldoc.Fault) {
 		panic(fmt.Sprintf("hazard: table %d: %s", i, f.Message)) // a test reads it first
 	})
@@ -142,7 +146,7 @@ func Extend(sources []string, fault func(i int, f yamldoc.Fault)) *Table {
 	if len(sources) == 0 {
 		return b
 	}
-	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.hosts, b.files, b.carriers, b.variables, b.settings, slices.Clip(b.calls), b.scripts, b.places}
+	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.told), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.hosts, b.files, b.carriers, b.variables, b.settings, slices.Clip(b.calls), b.scripts, b.places}
 	sound := true
 	tell := func(i int, f yamldoc.Fault) {
 		sound = false
@@ -172,7 +176,7 @@ type section struct {
 var (
 	policySections = []section{
 		{"effects", "effect weight says", "asi attack", (*tableReader).effect},
-		{"programs", "program source", "words effect weight prints sends serves fetches", (*tableReader).program},
+		{"programs", "program source", "words effect weight prints sends keeps serves fetches", (*tableReader).program},
 		{"windows", "program effect source", "words weight", (*tableReader).windowsProgram},
 		{"options", "program", "takes wraps previews source", (*tableReader).option},
 		{"calls", "effect source", "tool args weight looks", (*tableReader).call},
@@ -389,18 +393,19 @@ func (r *tableReader) named(row *yamldoc.Node, put func(name string)) {
 }
 
 // printable is what the output of a program may be said to hold.
-var printable = map[string]taint{"": 0, "secret": fromSecret, "key": fromSecret | fromKeeper, "host": fromHost, "network": fromNet}
+var printable = map[string]taint{"": 0, "secret": fromSecret, "secrets": fromSecret | fromPlace, "key": fromSecret | fromKeeper, "host": fromHost, "network": fromNet}
 
 func (r *tableReader) program(row *yamldoc.Node) {
 	u := use{words: r.words(row.Get("words")), effect: r.code(row, "effect"), weight: r.weight(row, "weight")}
 	prints, ok := printable[text(row, "prints")]
 	if !ok {
-		r.fault(row.Get("prints"), "", "prints is one of secret, key, host and network")
+		r.fault(row.Get("prints"), "", "prints is one of secret, secrets, key, host and network")
 	}
 	u.prints = prints
 	if n := row.Get("sends"); n != nil {
-		if u.sends = n.Text == "files"; !u.sends {
-			r.fault(n, "", "sends is files, or not there")
+		u.sends, u.tells, u.speaks = n.Text == "files", n.Text == "texts", n.Text == "words"
+		if !u.sends && !u.tells && !u.speaks {
+			r.fault(n, "", "sends is files, texts or words, or not there")
 		}
 	}
 	if n := row.Get("serves"); n != nil {
@@ -408,15 +413,28 @@ func (r *tableReader) program(row *yamldoc.Node) {
 			r.fault(n, "", "serves is files, or not there")
 		}
 	}
+	if n := row.Get("keeps"); n != nil {
+		if u.keeps = n.Text == "secrets"; !u.keeps {
+			r.fault(n, "", "keeps is secrets, or not there")
+		}
+	}
 	if n := row.Get("fetches"); n != nil {
 		if u.code = n.Text == "code"; !u.code {
 			r.fault(n, "", "fetches is code, or not there")
 		}
 	}
-	if u.effect == "" && u.prints == 0 && !u.sends && !u.serves && !u.code {
-		r.fault(row, "", "the row does not say what the program does: effect, prints, sends, serves or fetches")
+	if u.effect == "" && u.prints == 0 && !u.sends && !u.tells && !u.speaks && !u.keeps && !u.serves && !u.code {
+		r.fault(row, "", "the row does not say what the program does: effect, prints, sends, keeps, serves or fetches")
 	}
-	r.named(row, func(name string) { r.put(r.programs, row, name, u) })
+	does := u.effect != "" || u.prints != 0 || u.sends || u.serves || u.code
+	r.named(row, func(name string) {
+		if does {
+			r.put(r.programs, row, name, u)
+		}
+		if u.tells || u.speaks || u.keeps {
+			r.put(r.told, row, name, u)
+		}
+	})
 }
 
 func (r *tableReader) windowsProgram(row *yamldoc.Node) {

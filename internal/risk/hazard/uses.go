@@ -28,7 +28,7 @@ func (c *invocation) uses() (prints taint) {
 			if u.prints&fromNet != 0 {
 				c.fetched()
 			}
-			if u.sends {
+			if u.sends && !c.keepsSecrets() {
 				c.sendsFiles()
 			}
 			if u.serves {
@@ -141,7 +141,7 @@ func (c *invocation) asWhole(folder string) (t taint) {
 		t |= fromSystem
 	}
 	if f := normalPath(folder).text; c.holdsSecrets(f) || builtin().places.above[strings.TrimSuffix(f, "/*")] {
-		t |= fromSecret
+		t |= fromSecret | fromPlace
 	}
 	return t
 }

@@ -105,6 +105,9 @@ func (c *invocation) loses(words []flow) {
 func (c *invocation) lists() flow {
 	_, rest := c.split()
 	for _, a := range rest {
+		if c.holdsKeys(a.text) {
+			return flow{taint: fromSecret | fromPlace} // the names of what lies there
+		}
 		if c.wide(a.text) {
 			return flow{text: strings.TrimSuffix(strings.TrimSuffix(a.text, "*"), "/") + "/*"}
 		}

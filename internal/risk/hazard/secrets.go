@@ -1,0 +1,437 @@
+package hazard
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"reeve.example/reeve/internal/lazyregexp"
+)
+
+// What a place of secrets holds, or what keeps secrets gives out, is followed as a value: through
+// substitutions, pipes, redirections, variables, copies. Here is where it may not arrive: at a
+// program that speaks to others, in any of its words, in a file that it is told to send, or in what
+// comes in. What an option is called does not matter for that; whether the program is the one that
+// the secret is for does.
+
+// leaving is what a call has on its way to others.
+type leaving struct {
+	opens          map[string]flow           // what was opened under numbers
+	takers         map[string][]*syntax.Stmt // commands that read what is written to a name
+	pairs          [][2]string               // what was put into a repository
+	gone           []string                  // files that are sent, by their names
+	pushed         bool                      // a repository was sent
+	recordedSecret taint                     // of what was put into a repository and is secret
+}
+
+// leaks judges that a command that speaks to others is given what a place of secrets holds, or that
+// one whose words are texts for others is given any secret.
+func (c *invocation) leaks() {
+	c.recordsElsewhere()
+	c.mountsKeys()
+	c.strays()
+	tells := c.said(func(u *use) bool { return u.tells })
+	if !tells && !c.speaks() || c.keepsSecrets() {
+		return
+	}
+	var told taint
+	if !c.loginByInput() {
+		told = c.in.taint
+	}
+	for i := range c.args {
+		if c.takesCredential(i) {
+			continue
+		}
+		told |= c.carried(i, tells)
+	}
+	if ordered[c.name] {
+		told |= c.clientReads(c.in.text)
+	}
+	if told&fromFile != 0 {
+		c.assessor.sends = true // and what of it is a secret, an earlier call may have said
+	}
+	c.leaked(told, tells)
+}
+
+// leaked judges that something is given to others. A variable by whose name a secret is in it is less
+// than what was read: who writes of it in quotes that the shell looks into meant its name, perhaps.
+func (s *shell) leaked(t taint, tells bool) {
+	switch {
+	case t&fromPlace != 0, tells && t&fromSecret != 0 && t&(fromFile|fromKeeper) != 0:
+		s.report("exfil.secret", 0, s.at)
+	case tells && t&fromSecret != 0:
+		s.report("exfil.secret", 0.6, s.at)
+	}
+}
+
+// said reports whether a row of the table that is true of the command says something of it.
+func (c *invocation) said(what func(*use) bool) bool {
+	rows := c.table.told[c.name]
+	var own []flow
+	for i := range rows {
+		if !what(&rows[i]) {
+			continue
+		}
+		if own == nil {
+			own = c.ownWords()
+		}
+		if rows[i].words.among(own) {
+			return true
+		}
+	}
+	return false
+}
+
+// keepsSecrets reports whether the command is one of a place in which people keep their secrets, or
+// has a system of their own use them: what it is given belongs there.
+func (c *invocation) keepsSecrets() bool { return c.said(func(u *use) bool { return u.keeps }) }
+
+// speaks reports whether the command speaks to others with its words: it is one of those that are
+// told hosts, or one that nobody knows and that is given an address.
+func (c *invocation) speaks() bool {
+	if httpClients[c.name] || c.said(func(u *use) bool { return u.speaks }) {
+		return true
+	}
+	if c.name == "git" || localHosts[c.name] || readers[c.name] || harmless[c.name] || tellers[c.name] || speakers[c.name] {
+		return false
+	}
+	if rows := c.table.hosts[c.name]; len(rows) > 0 {
+		return slices.ContainsFunc(rows, func(r hostRow) bool { return r.words.among(c.args) })
+	}
+	if _, wraps := c.table.options[c.name]; wraps && c.table.options[c.name].wraps >= 0 || shellWords[c.name] || interpreters[c.name].language != "" {
+		return false
+	}
+	return slices.ContainsFunc(c.args, func(a flow) bool {
+		_, after, ok := strings.Cut(a.text, "://")
+		return ok && !strings.HasPrefix(a.text, "file:") && !strings.ContainsAny(before(a.text, ':'), " \n$") && hostOf(a.text).kind() == "public" && after != ""
+	})
+}
+
+// localHosts are programs that are told hosts or registries for what they bring, and whose words and
+// input stay on this machine or go to what somebody runs themselves.
+var localHosts = set("npm pnpm yarn pip pip3 uv pipx poetry pdm go garble cargo mount nmap")
+
+// loginByInput reports whether the command is told that its input is the password that it logs in with.
+func (c *invocation) loginByInput() bool {
+	return slices.ContainsFunc(c.args, func(a flow) bool {
+		return strings.HasPrefix(a.text, "--") && strings.Contains(a.text, "stdin") || a.text == "--with-token"
+	})
+}
+
+// credentialWords are in the names of options by which programs are told how to log in.
+var credentialWords = []string{"key", "token", "secret", "pass", "credential", "cert", "auth", "identity", "env-file"}
+
+// takesCredential reports whether a word is, or is the value of, an option by whose name the program
+// is told how to log in. What an HTTP client is told so goes to whom its address says, so that of it
+// a place of secrets counts.
+func (c *invocation) takesCredential(i int) bool {
+	option, _, joined := strings.Cut(c.args[i].text, "=")
+	if !joined || !strings.HasPrefix(option, "-") {
+		if i == 0 {
+			return false
+		}
+		option = c.args[i-1].text
+	}
+	switch {
+	case listed("-H --header --proxy-header", option):
+		return c.args[i].taint&fromPlace == 0 && loginHeader(c.args[i].text)
+	case !strings.HasPrefix(option, "--"), strings.Contains(option, "="), httpClients[c.name]:
+		return strings.HasPrefix(option, "-") && listed(c.table.keys[c.name], option)
+	}
+	return slices.ContainsFunc(credentialWords, func(w string) bool { return strings.Contains(option, w) })
+}
+
+// httpClients send what they are told to whatever address they are told.
+var httpClients = set("curl curlie wget fetch http https xh xhs httpie aria2c websocat wscat grpcurl")
+
+// carried is what a word brings with it: what was substituted in it, and what the file holds that it
+// names as one to send.
+func (c *invocation) carried(i int, tells bool) taint {
+	a := c.args[i]
+	t := a.taint
+	if httpClients[c.name] && t&fromSecret != 0 && t&fromPlace == 0 {
+		t |= c.misplaced(i)
+	}
+	for _, name := range fileOf(a.text) {
+		t |= c.handed(name)
+	}
+	if tells && i > 0 && strings.HasPrefix(c.args[i-1].text, "-") && !saysToPeople[c.args[i-1].text] {
+		t |= c.handed(a.text)
+	} else if _, value, joined := strings.Cut(a.text, "="); tells && joined && strings.HasPrefix(a.text, "-") {
+		t |= c.handed(value)
+	}
+	if ordered[c.name] {
+		t |= c.clientReads(a.text)
+	}
+	return t
+}
+
+// ordered are clients of databases whose orders name files of this machine.
+var ordered = set("psql pgcli ysqlsh mysql mariadb mycli mysqlsh sqlcmd mongosh clickhouse-client clickhouse cqlsh snowsql bq influx cockroach")
+
+// fileOf are the files that a word names as those whose content is meant: @f, x=@f, file://f.
+func fileOf(word string) (names []string) {
+	for _, scheme := range []string{"file://", "fileb://"} {
+		if _, name, ok := strings.Cut(word, scheme); ok {
+			names = append(names, name)
+		}
+	}
+	name, ok := strings.CutPrefix(word, "@")
+	if !ok {
+		_, name, ok = strings.Cut(word, "=@")
+	}
+	if ok && name != "" {
+		names = append(names, before(name, ';'))
+	}
+	return names
+}
+
+// handed is what a file holds that is sent. It is known by its name, too, if an earlier call put it there.
+func (c *invocation) handed(name string) taint {
+	t := c.holds(name)
+	if name := scriptName(name); t != 0 && name != "" && len(c.gone) < maxRan {
+		c.gone = append(c.gone, name)
+	}
+	return t &^ fromFile
+}
+
+// holds is what a file holds, by what the script put there or by its place. It is no finding of its
+// own that it is read.
+func (c *invocation) holds(name string) taint {
+	if name == "" || name == "-" || len(name) > 512 || strings.ContainsAny(name, " \n\t") {
+		return 0
+	}
+	name = c.through(name, true)
+	if f, ok := c.files.get(name); ok {
+		return f.taint
+	}
+	for _, p := range []string{name, c.from(name), globbedKeys(name)} {
+		if pl := placeOf(normalPath(p).text); p != "" && pl.read >= 0.3 && pl.reads != "" {
+			return fromFile | fromSecret | fromPlace
+		}
+	}
+	return fromFile
+}
+
+// clientReads is what the files hold that a client of a database is told to read on this machine:
+// \copy t from f, LOAD DATA LOCAL INFILE f.
+func (c *invocation) clientReads(orders string) (t taint) {
+	if len(orders) > 64<<10 {
+		return 0
+	}
+	words := strings.FieldsFunc(orders, func(r rune) bool { return strings.ContainsRune(" \t\n;()", r) })
+	for i, w := range words {
+		if i > 0 && (listed("from infile", strings.ToLower(words[i-1])) || strings.HasPrefix(words[i-1], `\`)) {
+			if name := strings.Trim(w, `'"`); strings.ContainsAny(name, "/.~") {
+				t |= c.handed(name)
+			}
+		}
+	}
+	return t
+}
+
+// misplaced is what one secret counts for in a request: nothing where a login is told, and as much
+// as all of a place where it stands in what is no login's.
+func (c *invocation) misplaced(i int) taint {
+	option, _, joined := strings.Cut(c.args[i].text, "=")
+	if !joined || !strings.HasPrefix(option, "-") {
+		if option = ""; i > 0 {
+			option = c.args[i-1].text
+		}
+	}
+	if listed("-A --user-agent -U -e --referer --referrer -H --header --proxy-header", option) {
+		return fromPlace
+	}
+	return 0
+}
+
+// loginHeader reports whether a header is one by which somebody logs in.
+func loginHeader(header string) bool {
+	name := strings.ToLower(before(header, ':'))
+	return slices.ContainsFunc(credentialWords, func(w string) bool { return strings.Contains(name, w) }) ||
+		slices.ContainsFunc([]string{"cookie", "session", "sign", "jwt", "bearer", "id"}, func(w string) bool { return strings.Contains(name, w) })
+}
+
+// filters is what comes out of the files that the lines of a program are run for: perl -pe, ruby -ne.
+// One secret that awk chooses among them is not all of them.
+func (c *invocation) filters(i interpreter, code []flow) (t taint) {
+	if !listed("perl ruby awk", i.language) {
+		return 0
+	}
+	for _, a := range c.args {
+		if !strings.HasPrefix(a.text, "-") && !slices.ContainsFunc(code, func(f flow) bool { return f.text == a.text }) {
+			t |= c.holds(a.text) & (fromFile | fromSecret | fromPlace)
+		}
+	}
+	return t
+}
+
+// chosen is a text of which a program has chosen one part by its name: of a place of secrets it is one
+// of them, and not what the place holds.
+func chosen(f flow, pattern string) flow {
+	named := 0
+	for _, r := range pattern {
+		if r == '_' || r|0x20 >= 'a' && r|0x20 <= 'z' {
+			if named++; named == 3 {
+				f.taint &^= fromPlace
+				return f
+			}
+		} else {
+			named = 0
+		}
+	}
+	return f
+}
+
+// holdsKeys reports whether a path is that of a folder for keys and passwords, of all that is in it, or
+// of a file of such a place.
+func (c *invocation) holdsKeys(p string) bool {
+	for _, q := range []string{p, c.from(p)} {
+		q = strings.TrimSuffix(normalPath(strings.TrimSuffix(q, "*")).text, "/")
+		if len(q) < 2 || q == "~" {
+			continue
+		}
+		for _, name := range []string{"", "/credentials", "/config.json", "/x"} {
+			if pl := placeOf(q + name); strings.HasPrefix(pl.reads, "secret.") && pl.read >= 0.6 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// namesSecret reports whether a word that files are looked for by is the name of such a file.
+func namesSecret(word string) bool {
+	word = strings.Trim(strings.ReplaceAll(word, `\`, ""), "^$/*")
+	return len(word) > 2 && placeOf(word).read >= 0.3
+}
+
+// found are the names that a program finds in an index of all files.
+func (c *invocation) found() flow {
+	if slices.ContainsFunc(c.args, func(a flow) bool { return namesSecret(a.text) }) {
+		return flow{taint: fromSecret | fromPlace}
+	}
+	return flow{}
+}
+
+var (
+	// sedEmpties is an order of sed that takes away what stands behind the names of variables, once it
+	// stands in |, and sedPicks one that leaves the line of one name.
+	sedEmpties = lazyregexp.New(`^s\|[^|&\\]*=\.[*+]\$?\|[^|&\\]*\|g?$`)
+	sedPicks   = lazyregexp.New(`(?:^|[;\s])(?:/\^?[A-Za-z_]{3,}[^/]*/\{?[ps]|s[/|#,]\^?[A-Za-z_]{3,}=)`)
+	// awkNames and awkPicks are the same of awk.
+	awkNames = lazyregexp.New(`^(?:\s*/[^/]*/)?\s*(?:NF)?\s*\{\s*print \$1\s*(?:"=[^"]*")?\s*;?\s*\}\s*$`)
+	awkPicks = lazyregexp.New(`/\^?[A-Za-z_]{3,}[^/]*/|\$1\s*==\s*"`)
+)
+
+// sedNames reports whether a script of sed leaves of lines such as KEY=value what stands before the
+// value.
+func sedNames(script string) bool {
+	if len(script) < 5 || !strings.ContainsRune("/|#,", rune(script[1])) || script[1] != '|' && strings.Contains(script, "|") {
+		return false
+	}
+	return sedEmpties.MatchString(strings.ReplaceAll(script, script[1:2], "|"))
+}
+
+// namesOnly is a text of lines such as KEY=value without the values. Of keys each line is one.
+func namesOnly(f flow) flow {
+	if f.taint&(fromKeys|fromHost) == 0 {
+		f.taint &^= fromSecret | fromPlace
+	}
+	return f
+}
+
+// cuts is cut: of lines such as KEY=value it may leave the names.
+func (c *invocation) cuts() flow {
+	out := c.ordinary()
+	var words []string
+	for _, a := range c.args {
+		words = append(words, strings.Trim(a.text, "'\""))
+	}
+	line := " " + strings.Join(words, " ") + " "
+	if (strings.Contains(line, " -d= ") || strings.Contains(line, " -d = ")) && (strings.Contains(line, " -f1 ") || strings.Contains(line, " -f 1 ")) {
+		return namesOnly(out)
+	}
+	return out
+}
+
+// mountsKeys judges that a container is given a folder or a file of keys of this machine: what runs in
+// it, which nobody sees here, has them.
+func (c *invocation) mountsKeys() {
+	if !listed("docker podman nerdctl docker-compose", c.name) || len(c.args) == 0 {
+		return
+	}
+	name := func(p string) {
+		if c.holdsKeys(p) {
+			c.report("secret.read", 0.45, c.at)
+		}
+	}
+	for i, a := range c.args {
+		option, value, joined := strings.Cut(a.text, "=")
+		if !joined && i+1 < len(c.args) {
+			value = c.args[i+1].text
+		}
+		switch option {
+		case "-v", "--volume":
+			name(before(value, ':'))
+		case "--mount":
+			for part := range strings.SplitSeq(value, ",") {
+				if k, v, _ := strings.Cut(part, "="); listed("src source", k) {
+					name(v)
+				}
+			}
+		}
+	}
+	if !listed("build buildx", c.args[0].text) {
+		return
+	}
+	_, rest := c.split()
+	for _, context := range rest {
+		for line := range strings.Lines(c.in.text[:min(len(c.in.text), 64<<10)]) {
+			words := strings.Fields(line)
+			if len(words) < 3 || !listed("copy add", strings.ToLower(words[0])) {
+				continue
+			}
+			for _, w := range words[1 : len(words)-1] {
+				name(strings.TrimSuffix(context.text, "/") + "/" + w)
+			}
+		}
+	}
+}
+
+// A client that is told another address than its service's takes its login along. Which addresses
+// are a service's own, or speak its language, stands here.
+var redirects = map[string]struct{ options, variables, own, logins string }{
+	"aws":     {"--endpoint-url", "AWS_ENDPOINT_URL", "amazonaws.com amazonaws.com.cn api.aws cloudflarestorage.com digitaloceanspaces.com backblazeb2.com wasabisys.com scw.cloud linodeobjects.com googleapis.com vultrobjects.com supabase.co tigris.dev storage.dev min.io ovh.net oraclecloud.com aliyuncs.com yandexcloud.net hetzner.com your-objectstorage.com", "--no-sign-request"},
+	"kubectl": {"-s --server", "", "amazonaws.com azmk8s.io gke.goog", "--token --kubeconfig --client-certificate --username"},
+	"oc":      {"-s --server", "", "openshift.com openshiftapps.com", "--token --kubeconfig --client-certificate --username"},
+}
+
+// strays judges that a client is told an address of a stranger, and no login for it.
+func (c *invocation) strays() {
+	r, ok := redirects[c.name]
+	if !ok || slices.ContainsFunc(c.args, func(a flow) bool { return listed(r.logins, before(a.text, '=')) }) {
+		return
+	}
+	addresses := c.valuesOf(r.options)
+	for name, v := range c.vars {
+		if r.variables != "" && strings.HasPrefix(name, r.variables) {
+			addresses = append(addresses, v.text)
+		}
+	}
+	for _, address := range addresses {
+		h := hostOf(address)
+		if h.kind() != "public" || !strings.Contains(h.name, ".") && !h.addr.IsValid() {
+			continue
+		}
+		own := false
+		for name := h.name; name != "" && !own; _, name, _ = strings.Cut(name, ".") {
+			own = listed(r.own, name)
+		}
+		if !own {
+			c.report("secret.redirected", 0, c.at)
+			return
+		}
+	}
+}
