@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,6 +54,8 @@ const (
 	// many fill the memory, there is room for one that sends a small body.
 	callerBodies = 64 << 20
 	allBodies    = 256 << 20
+	// comesWithin is how long a body may take to come while its caller's room is short.
+	comesWithin = time.Second
 )
 
 // limiter lets callers take turns.
@@ -80,6 +83,7 @@ type caller struct {
 	used         int // weight in work
 	heavy        int // heavy calls in work
 	bodies       int64
+	coming       []*room // of those bodies the ones that have not come whole
 	waiting      []*waiter
 	tokens       *rate.Limiter // nil without a rate
 	last         time.Time
@@ -373,29 +377,93 @@ func (l *limiter) forget() bool {
 
 // reserve takes memory for a body before any of it is read.
 func (l *limiter) reserve(ctx context.Context, name string, size int64) (release func(), refusal *jsonrpc.Refusal) {
-	l.mu.Lock()
-	c := l.caller(name, l.now())
+	whole, release, refusal := l.receive(ctx, name, size, nil)
+	if refusal == nil {
+		whole()
+	}
+	return release, refusal
+}
+
+// noRoom is why a caller has no memory for so much more; nil where it has. What is left of
+// it all is for others.
+func (l *limiter) noRoom(c *caller, size int64) *jsonrpc.Refusal {
 	switch {
-	case c == nil:
-		refusal = busy
 	case c.bodies+size > callerBodies:
-		refusal = &jsonrpc.Refusal{Status: 429, RetryAfter: 1, Reason: "You send too much at once. Send one request after the other."}
-	case name != identity.Operator.Name && c.bodies+size > allBodies-(l.bodies+size): // what is left is for others
-		refusal = busy
-	default:
-		c.bodies += size
-		l.bodies += size
+		return &jsonrpc.Refusal{Status: 429, RetryAfter: 1, Reason: "You send too much at once. Send one request after the other."}
+	case c.name != identity.Operator.Name && c.bodies+size > allBodies-(l.bodies+size):
+		return busy
+	}
+	return nil
+}
+
+// take takes memory for a caller, or gives it back.
+func (l *limiter) take(c *caller, size int64) {
+	c.bodies += size
+	l.bodies += size
+}
+
+// giveWay ends a body of a caller that has not come whole, for one of this size: the
+// largest that is larger, else the oldest that has taken long. It is false for none.
+func (l *limiter) giveWay(c *caller, size int64, now time.Time) bool {
+	var least *room
+	for _, r := range c.coming { // the oldest first
+		if (r.size > size || now.Sub(r.since) >= comesWithin) && (least == nil || r.size > least.size) {
+			least = r
+		}
+	}
+	if least == nil {
+		return false
+	}
+	least.end()
+	l.take(c, -least.size)
+	least.size = 0
+	c.coming = slices.DeleteFunc(c.coming, func(r *room) bool { return r == least })
+	return true
+}
+
+// room is the memory that is reserved for a body while it comes.
+type room struct {
+	size  int64 // 0 once it gave way
+	since time.Time
+	end   func() // of its reading
+}
+
+// receive reserves memory for a body that comes, as reserve does. Where its caller has none
+// left, bodies of the same caller that have not come whole give way: larger ones, and those
+// that have taken long. Who sends bodies by half from an address that others have, too, so
+// keeps none of them away by it. whole must be called when the body has come, or failed to;
+// end, which ends its reading, is called before that or never; nil for what is there already.
+func (l *limiter) receive(ctx context.Context, name string, size int64, end func()) (whole, release func(), refusal *jsonrpc.Refusal) {
+	l.mu.Lock()
+	now := l.now()
+	c := l.caller(name, now)
+	if refusal = busy; c != nil {
+		for refusal = l.noRoom(c, size); refusal != nil && l.giveWay(c, size, now); {
+			refusal = l.noRoom(c, size)
+		}
+	}
+	if refusal != nil {
+		l.mu.Unlock()
+		return nil, nil, refuse(ctx, refusal)
+	}
+	r := &room{size: size, since: now, end: end}
+	l.take(c, size)
+	if end != nil {
+		c.coming = append(c.coming, r)
 	}
 	l.mu.Unlock()
-	if refusal != nil {
-		return nil, refuse(ctx, refusal)
-	}
-	return func() {
+	whole = func() {
 		l.mu.Lock()
-		c.bodies -= size
-		l.bodies -= size
-		l.mu.Unlock()
-	}, nil
+		defer l.mu.Unlock()
+		c.coming = slices.DeleteFunc(c.coming, func(other *room) bool { return other == r })
+	}
+	release = func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.take(c, -r.size)
+		r.size = 0
+	}
+	return whole, release, nil
 }
 
 // waitingCalls is how many calls wait for their turn.

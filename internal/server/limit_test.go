@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -686,4 +687,96 @@ func (c *committer) wait() {
 	done := make(chan struct{})
 	c.queue <- done
 	<-done
+}
+
+// TestThreat25HalfReadBodiesGiveWay: bodies that come by half, from an address that others
+// have too, fill its room and keep none of those out whose body comes whole, though each of
+// them asks by a connection of its own.
+func TestThreat25HalfReadBodiesGiveWay(t *testing.T) {
+	s := local(t, func(c *Config) {
+		c.Routes = []Route{{Pattern: "POST /signed", MaxBody: 4 << 20, Signed: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			name, _ := io.ReadAll(r.Body)
+			if refusal := Known(r.Context(), act.Principal{Name: string(name), Method: "key"}, len(name)); refusal != nil {
+				w.WriteHeader(refusal.Status)
+			}
+		})}}
+	})
+	url, _ := run(t, s)
+	address := strings.TrimPrefix(url, "http://")
+	half := func(announced int) net.Conn {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		fmt.Fprintf(c, "POST /signed HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\nhalf", address, announced)
+		return c
+	}
+	held := func() int64 { s.limits.mu.Lock(); defer s.limits.mu.Unlock(); return s.limits.bodies }
+	var bodies []net.Conn
+	for range callerBodies / (4 << 20) {
+		bodies = append(bodies, half(4<<20))
+	}
+	for end := time.Now().Add(10 * time.Second); held() < callerBodies; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("only %d bytes are held", held())
+		}
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for i := range 30 {
+		began := time.Now()
+		resp, err := client.Post(url+"/signed", "application/json", strings.NewReader(fmt.Sprint("key:", i%3)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Body.Close(); resp.StatusCode != http.StatusOK {
+			t.Errorf("request %d: %s after %v", i, resp.Status, time.Since(began))
+		}
+		half(4 << 20) // which takes what gave way
+	}
+	// Who gave way is told, and its connection ends.
+	text, err := io.ReadAll(bodies[0])
+	if err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 408 ") {
+		t.Errorf("%v: %.100s", err, text)
+	}
+	for _, c := range bodies {
+		c.Close()
+	}
+	if held() > callerBodies {
+		t.Errorf("%d bytes are held", held())
+	}
+}
+
+// TestRoomForBodies: what has not come whole gives way to what is smaller, and to all once it
+// has taken long; what has come keeps its room.
+func TestRoomForBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(1, 0)
+		ended := map[string]bool{}
+		receive := func(name string, size int64) (whole, release func(), ok bool) {
+			whole, release, refusal := l.receive(t.Context(), "a", size, func() { ended[name] = true })
+			return whole, release, refusal == nil
+		}
+		came, drop, _ := receive("came", callerBodies/2)
+		came()
+		_, half, _ := receive("half", callerBodies/2)
+		if _, _, ok := receive("as large", callerBodies/2); ok || len(ended) > 0 {
+			t.Errorf("a body gives way to one of its size at once: %v", ended)
+		}
+		whole, small, ok := receive("small", 10)
+		if !ok || !ended["half"] || len(ended) != 1 {
+			t.Errorf("%t, %v", ok, ended)
+		}
+		time.Sleep(2 * comesWithin)
+		if _, _, ok := receive("large", callerBodies/2); !ok || !ended["small"] || ended["came"] {
+			t.Errorf("%t, %v", ok, ended)
+		}
+		whole()
+		for _, release := range []func(){small, half, drop} {
+			release()
+		}
+		if l.bodies != callerBodies/2 {
+			t.Errorf("%d bytes are held", l.bodies)
+		}
+	})
 }

@@ -671,12 +671,14 @@ func (s *Server) body(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	if announced < 0 {
 		announced = route.MaxBody
 	}
-	release, refusal := s.limits.reserve(ctx, name, announced)
+	reading := http.NewResponseController(w)
+	whole, release, refusal := s.limits.receive(ctx, name, announced, func() { _ = reading.SetReadDeadline(time.Unix(1, 0)) })
 	if refusal != nil {
 		s.refuseRoute(w, refusal)
 		return 0, nil, false
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, route.MaxBody))
+	whole()
 	if err == nil {
 		r.Body = io.NopCloser(bytes.NewReader(text))
 		return len(text), release, true
