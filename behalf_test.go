@@ -17,6 +17,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/ocsf/ocsftest"
 	"reeve.example/reeve/internal/replay"
 	"reeve.example/reeve/internal/server"
 
@@ -262,7 +263,7 @@ func TestBehalfIsTold(t *testing.T) {
 	}
 	stop()
 	n.tasks.Wait()
-	events := checkEvents(t, ocsfSchema(t), strings.Split(strings.TrimSpace(string(text)), "\n"))
+	events := checkEvents(t, ocsftest.Schema(t), strings.Split(strings.TrimSpace(string(text)), "\n"))
 	i := slices.IndexFunc(events, func(e map[string]any) bool { return at(e, "metadata", "uid") == pos.String() })
 	if i < 0 {
 		t.Fatalf("no event of %s:\n%s", pos, text)

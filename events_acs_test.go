@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/acs"
+	"reeve.example/reeve/internal/ocsf/ocsftest"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -213,7 +214,7 @@ func receiveEvents(t *testing.T) (events func(enough func([]map[string]any) bool
 		}
 	}))
 	t.Cleanup(web.Close)
-	schema := ocsfSchema(t)
+	schema := ocsftest.Schema(t)
 	return func(enough func([]map[string]any) bool) []map[string]any {
 		for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 			mu.Lock()

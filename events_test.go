@@ -2,7 +2,6 @@ package reeve
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
@@ -24,6 +23,7 @@ import (
 	"reeve.example/reeve/demo"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/ocsf/ocsftest"
 	"reeve.example/reeve/internal/policy"
 
 	"github.com/go-json-experiment/json"
@@ -31,24 +31,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/mod/sumdb/tlog"
 )
-
-// ocsfSchema is OCSF's own schema, compiled: see internal/ocsf/testdata.
-func ocsfSchema(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	text, err := os.ReadFile("internal/ocsf/testdata/ocsf.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("ocsf.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	return c.MustCompile("ocsf.json")
-}
 
 // checkEvents holds events against the schema, and returns them.
 func checkEvents(t *testing.T, schema *jsonschema.Schema, lines []string) (list []map[string]any) {
@@ -112,7 +94,7 @@ func TestEvents(t *testing.T) {
 	if strings.Contains(string(text), "forty-two") || strings.Contains(string(text), "x.sh") || strings.Contains(string(text), "text of it") {
 		t.Error("the contents of acts are in events")
 	}
-	events := checkEvents(t, ocsfSchema(t), strings.Split(strings.TrimSpace(string(text)), "\n"))
+	events := checkEvents(t, ocsftest.Schema(t), strings.Split(strings.TrimSpace(string(text)), "\n"))
 	classes := map[string]int{}
 	for _, e := range events {
 		classes[fmt.Sprint(e["class_uid"])]++
@@ -193,7 +175,7 @@ func TestEventsOfDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := checkEvents(t, ocsfSchema(t), strings.Split(strings.TrimSpace(string(text)), "\n"))
+	events := checkEvents(t, ocsftest.Schema(t), strings.Split(strings.TrimSpace(string(text)), "\n"))
 	if len(events) < 20 {
 		t.Errorf("the demonstration has %d events", len(events))
 	}
@@ -201,7 +183,7 @@ func TestEventsOfDemo(t *testing.T) {
 
 // TestEventsSent: the same events arrive by HTTP in both forms, and by syslog over TLS.
 func TestEventsSent(t *testing.T) {
-	schema := ocsfSchema(t)
+	schema := ocsftest.Schema(t)
 	for _, format := range []string{"array", "lines"} {
 		var mu sync.Mutex
 		var lines []string
@@ -304,7 +286,7 @@ func TestEventsSyslog(t *testing.T) {
 			if parts == nil {
 				t.Fatalf("the message is %q", m)
 			}
-			checkEvents(t, ocsfSchema(t), parts[3:])
+			checkEvents(t, ocsftest.Schema(t), parts[3:])
 			if strings.Contains(parts[3], `"kind":"tool.call"`) {
 				seen[parts[2]] = parts[1]
 			}
@@ -321,7 +303,7 @@ func TestEventsSyslog(t *testing.T) {
 
 // TestEventsSchemaRefuses: the compiled schema refuses what is no event of it.
 func TestEventsSchemaRefuses(t *testing.T) {
-	schema := ocsfSchema(t)
+	schema := ocsftest.Schema(t)
 	const good = `{"activity_id":99,"activity_name":"tool.call","category_uid":6,"class_uid":6003,"type_uid":600399,"severity_id":1,"time":1,"metadata":{"version":"1.9.0","product":{"name":"reeve"},"profiles":["ai_operation"]},"actor":{"app_name":"a"},"api":{"operation":"x"},"src_endpoint":{"name":"a"},"ai_agent":{"uid":"a"}}`
 	checkEvents(t, schema, []string{good})
 	for _, change := range [][2]string{

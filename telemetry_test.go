@@ -18,6 +18,7 @@ import (
 	"reeve.example/reeve/internal/export"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/ocsf/ocsftest"
 	"reeve.example/reeve/internal/otlp/otlptest"
 	"reeve.example/reeve/internal/server"
 	"reeve.example/reeve/internal/trace"
@@ -419,7 +420,7 @@ func TestLogs(t *testing.T) {
 			if severities[at[0].String()] != "INFO2" || severities[at[2].String()] != "ERROR" || severities[at[2].String()+"/finding"] != "ERROR" {
 				t.Errorf("the severities are %v", severities)
 			}
-			checkEvents(t, ocsfSchema(t), bodies)
+			checkEvents(t, ocsftest.Schema(t), bodies)
 			for uid := range severities {
 				delete(inFile, uid)
 			}

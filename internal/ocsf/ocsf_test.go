@@ -18,33 +18,16 @@ import (
 	"reeve.example/reeve/internal/export"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/needs"
+	"reeve.example/reeve/internal/ocsf/ocsftest"
 
 	"github.com/go-json-experiment/json"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// compiled is OCSF's own schema: see testdata.
-func compiled(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	text, err := os.ReadFile("testdata/ocsf.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("ocsf.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	return c.MustCompile("ocsf.json")
-}
-
 // TestMappings: by both mappings every kind of act with every decision, by whomever, gives
 // events of OCSF's schema; by ACS's they have the classes of its table.
 func TestMappings(t *testing.T) {
-	schema := compiled(t)
+	schema := ocsftest.Schema(t)
 	// A kind, the step where that says more, and the class by each mapping.
 	kinds := []struct {
 		kind, method string
@@ -227,13 +210,13 @@ func TestDecisionsOfACS(t *testing.T) {
 // TestSchema: the schema that events are held against is the one that was compiled, and
 // its licence lies beside it.
 func TestSchema(t *testing.T) {
-	sums, err := os.ReadFile("testdata/SHA256SUMS")
+	sums, err := os.ReadFile("ocsftest/schema/SHA256SUMS")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(sums)) {
 		want, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
-		text, err := os.ReadFile(filepath.Join("testdata", name))
+		text, err := os.ReadFile(filepath.Join("ocsftest/schema", name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -373,7 +356,7 @@ func differs(its, ours map[string]any) string {
 // TestLate: a decision that came when its agent waited no longer is a finding that says so,
 // also where it allowed; and what was late by its writing alone has one of its own.
 func TestLate(t *testing.T) {
-	schema := compiled(t)
+	schema := ocsftest.Schema(t)
 	late := `"late":{"elapsed_ms":12000,"timeout_ms":10000,"posture":"deny","payload_bytes":70}`
 	for _, one := range []struct {
 		kind, effect, links string
