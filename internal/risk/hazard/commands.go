@@ -151,6 +151,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.orders()
 	c.makes()
 	s.ranFile(name)
+	s.ranHidden(name)
 	c.addressed()
 	c.reaches()
 	c.leaks()
@@ -353,16 +354,23 @@ func (s *shell) ranFile(name string) {
 		s.runs(f, "")
 	}
 	if p := normalPath(name).text; strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || strings.HasPrefix(name, "./") {
-		base := p[strings.LastIndexByte(p, '/')+1:]
 		hidden := strings.Contains(p, "/.") && (strings.HasPrefix(p, "/tmp/") || strings.HasPrefix(p, "/var/tmp/") || strings.HasPrefix(p, "/dev/shm/"))
 		switch {
 		case hidden || strings.HasPrefix(p, "/dev/shm/"):
 			s.report("shell.hidden_place", 0.8, s.at)
 		case strings.HasPrefix(p, "/tmp/") || strings.HasPrefix(p, "/var/tmp/"):
 			s.report("shell.hidden_place", 0.5, s.at)
-		case strings.HasPrefix(base, ".") && len(base) > 1:
-			s.report("shell.hidden_place", 0.4, s.at)
 		}
+	}
+}
+
+// ranHidden judges that a program is run whose name a listing leaves out. What a shell takes its
+// settings from is often called so (. ./.env), and is no program.
+func (s *shell) ranHidden(name string) {
+	p := normalPath(name).text
+	base := p[strings.LastIndexByte(p, '/')+1:]
+	if (strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || strings.HasPrefix(name, "./")) && strings.HasPrefix(base, ".") && len(base) > 1 {
+		s.report("shell.hidden_place", 0.4, s.at)
 	}
 }
 
@@ -648,6 +656,9 @@ const nodeValues = "-C --conditions --env-file --env-file-if-exists --loader --e
 // interpret judges a call of an interpreter: text after an option, a file, or
 // what comes in.
 func (c *invocation) interpret(i interpreter) (out flow) {
+	if i.shell && len(c.args) > 1 && c.args[0].text == "-n" && !strings.HasPrefix(c.args[1].text, "-") && !strings.HasPrefix(c.args[1].text, "+") {
+		return flow{} // it checks how the file is spelled, and runs nothing of it
+	}
 	var code []flow
 	var file *flow
 	module := ""
@@ -857,6 +868,7 @@ scan:
 			return c.runs(content, i.language)
 		}
 		c.ranFile(f.text)
+		c.ranHidden(f.text)
 		if !strings.ContainsAny(f.text, "/.") {
 			c.ran(f.text)
 		}

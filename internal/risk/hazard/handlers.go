@@ -1353,7 +1353,7 @@ func (c *invocation) find() flow {
 		wide = wide || p == "/" || p == "/home" || p == "~" || p == "/root" || p == "/etc" || p == "/Users" || strings.HasPrefix(p, "/.") || strings.HasPrefix(p, "//")
 	}
 	out := flow{}
-	looks := false
+	looks, keys := false, false
 	everything := "" // what it finds, if that is everything in a wide place
 	if !filtered(c.args[k:]) {
 		at := starts
@@ -1394,7 +1394,7 @@ func (c *invocation) find() flow {
 				n := strings.ToLower(strings.Trim(c.args[i+1].text, "*/"))
 				for _, s := range secretNames {
 					if n == s || len(s) > 7 && strings.Contains(n, s) || strings.HasSuffix(n, s) && (len(s) > 4 || strings.HasPrefix(s, ".")) && !strings.HasSuffix(n, "_token") {
-						looks = true
+						looks, keys = true, keys || !listed(".pem .asc .gpg", s)
 					}
 				}
 			}
@@ -1441,9 +1441,12 @@ func (c *invocation) find() flow {
 	}
 	if looks {
 		out.taint |= fromSecret | fromPlace
-		if wide {
+		switch {
+		case wide && keys:
 			c.report("secret.search", 0.8, c.at)
-		} else {
+		case wide: // certificates are called so, too
+			c.report("secret.search", 0.6, c.at)
+		default:
 			c.report("secret.search", 0.3, c.at)
 		}
 	}

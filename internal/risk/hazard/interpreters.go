@@ -549,8 +549,8 @@ func (p *program) read(tokens []token, text string) {
 				can = canRun
 			}
 		}
-		if can&canFork != 0 {
-			p.forks++
+		if called := t.end < len(text) && strings.HasPrefix(strings.TrimLeft(text[t.end:], " "), "("); can&canFork != 0 && (called || listed("perl ruby", p.language)) {
+			p.forks++ // and not the name of a copy of a repository
 		}
 		p.can |= can
 		if !p.kept && p.nesting == 0 {
