@@ -346,7 +346,7 @@ func newCall(tool string, leaves []act.Leaf) *call {
 		if !c.kind.writes || c.path == "" || l.role != roleUnknown {
 			continue
 		}
-		if name := c.nameOf(l); (name == "old" || name == "new") && formOf(l.Text) != rolePath {
+		if name := c.nameOf(l); (name == "old" || name == "new") && (formOf(l.Text) != rolePath || strings.ContainsAny(l.Text, " \n") && !anyOf(c.words, movingTools)) {
 			l.role = roleContent
 		}
 	}

@@ -73,7 +73,7 @@ func firstTwo(path string) string {
 // either, but it is what people agree to when they use a registry or a forge. A host below
 // one of them counts, too.
 var codeHosts = set(`github.com githubusercontent.com github.io gitlab.com bitbucket.org codeberg.org sr.ht gitea.com sourceforge.net pypi.org pythonhosted.org npmjs.org npmjs.com yarnpkg.com jsr.io crates.io rust-lang.org rustup.rs
-	rubygems.org golang.org go.dev gopkg.in maven.org apache.org gradle.org jitpack.io pytorch.org anaconda.org anaconda.com conda-forge.org astral.sh python.org nodejs.org deno.land deno.com esm.sh unpkg.com jsdelivr.net microsoft.com nuget.org
+	rubygems.org golang.org go.dev gopkg.in r-project.org posit.co rstudio.com bioconductor.org maven.org apache.org gradle.org jitpack.io pytorch.org anaconda.org anaconda.com conda-forge.org astral.sh python.org nodejs.org deno.land deno.com esm.sh unpkg.com jsdelivr.net microsoft.com nuget.org
 	dl.google.com packages.cloud.google.com debian.org ubuntu.com fedoraproject.org archlinux.org alpinelinux.org docker.com quay.io ghcr.io k8s.io helm.sh bitnami.com hashicorp.com nixos.org brew.sh cran.r-project.org bioconductor.org packagist.org hex.pm
 	hackage.haskell.org haskell.org opam.ocaml.org metacpan.org cpan.org luarocks.org pub.dev flathub.org snapcraft.io huggingface.co nvidia.com jetstack.io elastic.co grafana.com prometheus.io istio.io cert-manager.io postgresql.org mariadb.org mongodb.org nginx.org llvm.org cli.github.com sh.rustup.rs bun.sh volta.sh pnpm.io get.sdkman.io`)
 

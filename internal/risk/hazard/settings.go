@@ -21,6 +21,13 @@ type settingsFile struct {
 	script  bool       // the whole file is one of a shell
 	markers bool       // what is run stands in a line behind !
 	builds  bool       // a service runs it, with secrets that it keeps
+	// anywhere says that a name may stand anywhere in a line, and not only where that begins.
+	anywhere bool
+	code     string   // the language that the file is a program of
+	quoted   bool     // what stands in quotes may be typed, or handed on to be run
+	loads    []string // patterns of names of settings that say which file is loaded
+	urls     []string // parts of the names of settings that say whom something is fetched from, or sent to
+	alone    bool     // nothing that it runs has a reason to speak to somebody else
 }
 
 // startedBy is the row of the table for a file; nil if none says that it is run.
@@ -74,10 +81,29 @@ func (a *assessor) settings(file, text string, at span) {
 			a.report("persist.setting", 0, at) // whoever may write there says what it is
 		}
 	}
+	if s.loadsForeign(text) {
+		a.report("persist.setting", 0, at)
+	}
+	if s.quoted {
+		for _, t := range lex(text, false) {
+			if t.isText && t.end-t.at > 5 && len(commands) < 4*maxSettings {
+				commands = append(commands, strings.TrimRight(strings.TrimLeft(t.text, "!"), "\n\r"))
+				if typed := keyNames.ReplaceAllString(text[t.at+1:t.end-1], ""); typed != text[t.at+1:t.end-1] {
+					commands = append(commands, typed)
+				}
+			}
+		}
+	}
+	if s.alone && slices.ContainsFunc(commands, speaksOut) {
+		a.report("persist.setting", 0, at)
+	}
 	a.kept(0.97, graveInside, func() {
 		if s.script {
 			a.command(text, &at)
 			return
+		}
+		if s.code != "" {
+			a.code(strings.TrimSuffix(s.code, "any"), text, at, false)
 		}
 		for _, command := range commands {
 			a.command(command, &at)
@@ -88,9 +114,116 @@ func (a *assessor) settings(file, text string, at span) {
 			}
 		}
 	})
-	if s.fetchesFrom(text) {
+	if s.fetchesFrom(text) || s.namesStranger(text) {
 		a.report("code.foreign", 0, at)
 	}
+	if len(s.urls) > 0 && looksAtNone.MatchString(text) {
+		a.report("defense.trust", 0.5, at)
+	}
+}
+
+// keyNames are how a file of keys says that one is pressed which is no letter.
+var keyNames = lazyregexp.New(`\\[CM]-(?:\\[CM]-)?.|\\e|\\[nrt]`)
+
+// settingFiles are the files that programs keep their settings in, which they are told to change:
+// by the words before a name and a value.
+var settingFiles = map[string]struct{ file, before string }{
+	"npm": {".npmrc", "config set"}, "pnpm": {".npmrc", "config set"}, "yarn": {".yarnrc.yml", "config set"}, "bun": {"bunfig.toml", "config set"},
+	"go": {"go/env", "env -w"}, "pip": {"pip.conf", "config set"}, "pip3": {"pip.conf", "config set"}, "conda": {".condarc", "config --set"}, "uv": {"uv.toml", "config set"},
+}
+
+// sets judges that a program is told to change its settings as the line that it writes then.
+func (c *invocation) sets() {
+	kept, ok := settingFiles[c.name]
+	if !ok || len(c.args) < 3 || c.args[0].text+" "+c.args[1].text != kept.before {
+		return
+	}
+	rest := c.args[2:]
+	for i := 0; i < len(rest); i++ {
+		name := rest[i].text
+		if strings.HasPrefix(name, "-") {
+			continue
+		}
+		line := name
+		if !strings.Contains(name, "=") && i+1 < len(rest) {
+			i++
+			line += "=" + rest[i].text
+		}
+		c.settings(kept.file, strings.TrimPrefix(line, "global."), c.at)
+	}
+}
+
+// looksAtNone are the settings by which programs look at no certificate any more.
+var looksAtNone = lazyregexp.New(`(?mi)^\s*(?:-k|--insecure|insecure)\s*$|^\s*(?:check_certificate|strict-ssl|strict_ssl|enableStrictSsl|sslVerify|http_check)\s*[=:]\s*["']?(?:off|false|no|0)\b|^\s*trusted-host\s*=|-?-insecure[ =]true`)
+
+// lineNames are the names of the settings in a line, in lower case without signs, and their values.
+func lineNames(line string) (pairs [][2]string) {
+	words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })
+	for i, w := range words {
+		name, value, ok := strings.Cut(strings.TrimLeft(w, `"'-`), "=")
+		if colon, after, is := strings.Cut(name, ":"); is && !ok {
+			name, value, ok = colon, after, true
+		}
+		if value == "" && i+1 < len(words) {
+			if value = words[i+1]; strings.Trim(value, "=:") == "" && i+2 < len(words) {
+				value = words[i+2]
+			}
+		}
+		if i > 0 && !ok {
+			continue
+		}
+		pairs = append(pairs, [2]string{plainName(name), strings.Trim(strings.TrimLeft(value, "=:"), `"',;`)})
+	}
+	return pairs
+}
+
+// loadsForeign reports whether a setting says that a file is loaded which does not lie where the
+// settings are: in a folder of the machine where everybody may put one, or of somebody's own.
+func (s *settingsFile) loadsForeign(text string) bool {
+	if len(s.loads) == 0 {
+		return false
+	}
+	for line := range strings.Lines(text) {
+		for _, pair := range lineNames(line) {
+			if !slices.ContainsFunc(s.loads, func(pattern string) bool { return wild(pattern, pair[0]) }) {
+				continue
+			}
+			_, rest, _ := strings.Cut(line, before(pair[1], ' '))
+			for word := range strings.FieldsFuncSeq(pair[1]+" "+rest, func(r rune) bool { return strings.ContainsRune(" \t\n=:,\"'", r) }) {
+				if p := normalPath(word).text; temporary(p) || strings.HasPrefix(word, "/home/") || strings.HasPrefix(word, "/Users/") || strings.HasPrefix(p, "~/.") && strings.Contains(p, "/.cache/") {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// namesStranger reports whether a setting names a host, for what is fetched or sent, that is nobody
+// from whom everybody fetches.
+func (s *settingsFile) namesStranger(text string) bool {
+	if len(s.urls) == 0 {
+		return false
+	}
+	for line := range strings.Lines(text) {
+		plain := strings.Join(words(line[:min(len(line), 4096)]), "")
+		if !slices.ContainsFunc(s.urls, func(name string) bool { return strings.Contains(plain, name) }) {
+			continue
+		}
+		for _, address := range addressIn.FindAllString(line, 16) {
+			if stranger(address) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var addressIn = lazyregexp.New(`[a-zA-Z][a-zA-Z0-9+.-]*://[^\s"'<>,;]+`)
+
+// speaksOut reports whether a command names somebody on the net by an address.
+func speaksOut(command string) bool {
+	return slices.ContainsFunc(addressIn.FindAllString(command, 16), func(address string) bool { return hostOf(address).kind() == "public" })
 }
 
 // maxSettings is how many commands of one text are read.
@@ -99,7 +232,7 @@ const maxSettings = 64
 // commands are the settings of a text that are run.
 func (s *settingsFile) commands(file, text string) (list []string) {
 	add := func(command string) {
-		if command = strings.TrimSpace(command); len(command) > 2 && len(list) < maxSettings {
+		if command = strings.TrimSuffix(strings.TrimSpace(command), `\n`); len(command) > 2 && len(list) < maxSettings {
 			list = append(list, command)
 		}
 	}
@@ -127,6 +260,17 @@ func (s *settingsFile) commands(file, text string) (list []string) {
 		if s.markers {
 			if _, command, ok := strings.Cut(line, "!"); ok {
 				add(strings.Trim(command, `"' `))
+			}
+		}
+		if s.anywhere {
+			words := strings.Fields(line)
+			for i, w := range words {
+				if i > 0 && i+1 < len(words) && s.runs(w) {
+					add(strings.Join(words[i+1:], " "))
+				}
+				if name, value, ok := strings.Cut(strings.TrimLeft(w, "-"), "="); ok && s.runs(name) {
+					add(strings.Trim(value+" "+strings.Join(words[i+1:], " "), `"' `))
+				}
 			}
 		}
 		cut := strings.IndexAny(line, "=: \t")

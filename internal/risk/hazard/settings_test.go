@@ -32,6 +32,16 @@ var settingsWritten = []struct{ file, text string }{
 	{"~/.vimrc", "autocmd VimEnter * silent !CMD\n"},
 	{"~/.tmux.conf", "run-shell 'CMD'\n"},
 	{"~/.local/share/applications/x.desktop", "[Desktop Entry]\nExec=CMD\n"},
+	{"~/.psqlrc", "\\set QUIET 1\n\\! CMD\n"}, {"~/.psqlrc", "\\set x `CMD`\n"}, {"~/.gdbinit", "set pagination off\nshell CMD\n"}, {"~/.sqliterc", ".headers on\n.system CMD\n"}, {"~/.sqliterc", ".shell CMD\n"},
+	{"~/.Rprofile", "system(\"CMD\")\n"}, {"~/.irbrc", "system(\"CMD\")\n"}, {"~/.pryrc", "`CMD`\n"}, {"~/.irbrc", "%x(CMD)\n"},
+	{"~/.emacs", "(shell-command \"CMD\")\n"}, {"~/.emacs.d/init.el", "(start-process-shell-command \"x\" nil \"CMD\")\n"}, {"~/.config/emacs/init.el", "(call-process \"sh\" nil nil nil \"-c\" \"CMD\")\n"},
+	{"~/.config/nvim/init.lua", "vim.o.number = true\nos.execute(\"CMD\")\n"}, {"~/.config/nvim/lua/plugins/x.lua", "vim.fn.jobstart({\"sh\", \"-c\", \"CMD\"})\n"}, {"~/.vim/plugin/x.vim", "silent !CMD\n"}, {"~/.config/nvim/init.vim", "call system(\"CMD\")\n"}, {"~/.wezterm.lua", "os.execute(\"CMD\")\n"},
+	{"~/.inputrc", "\"\\C-x\": \"CMD\\n\"\n"}, {"~/.lesskey", "x shell CMD\n"}, {"~/.mailcap", "text/html; CMD; copiousoutput\n"}, {"~/.lessfilter", "#!/bin/sh\nCMD\n"},
+	{"~/.config/kitty/kitty.conf", "shell sh -c \"CMD\"\n"}, {"~/.config/kitty/kitty.conf", "map f1 launch sh -c \"CMD\"\n"}, {"~/.config/alacritty/alacritty.toml", "[shell]\nprogram = \"sh\"\nargs = [\"-c\", \"CMD\"]\n"},
+	{"~/.config/direnv/direnvrc", "CMD\n"}, {"~/.gradle/init.gradle", "[\"sh\", \"-c\", \"CMD\"].execute()\n"}, {"~/.gradle/init.d/x.gradle", "\"CMD\".execute()\n"}, {"~/.bazelrc", "build --workspace_status_command=\"CMD\"\n"},
+	{"~/.oh-my-zsh/custom/x.zsh", "CMD\n"}, {"~/.zsh/functions/x", "CMD\n"}, {"~/.bash_completion", "CMD\n"}, {"~/.config/fish/conf.d/x.fish", "CMD\n"}, {"~/.muttrc", "macro index x \"!CMD\"\n"},
+	{"~/.ipython/profile_default/ipython_config.py", "c.InteractiveShellApp.exec_lines = ['import os; os.system(\"CMD\")']\n"}, {"~/.ipython/profile_default/startup/x.py", "import os\nos.system(\"CMD\")\n"}, {".idea/runConfigurations/x.xml", "<option name=\"SCRIPT_TEXT\" value=\"CMD\"/>\n"},
+	{"~/.config/i3/config", "bindsym Mod4+x exec CMD\n"}, {"~/.iex.exs", ":os.cmd('CMD')\n"}, {"~/.julia/config/startup.jl", "run(`sh -c \"CMD\"`)\n"},
 	{"~/.kube/config", "users:\n- user:\n    exec:\n      command: sh\n      args: ['-c', 'CMD']\n"},
 }
 

@@ -189,7 +189,7 @@ var (
 		section{"files", "program source", "words option unasked", (*tableReader).obeysFiles},
 		section{"carriers", "program source", "words option last folder", (*tableReader).carriesFiles},
 		section{"variables", "variable source", "value effect weight host", (*tableReader).variable},
-		section{"settings", "files names source", "script markers builds", (*tableReader).settingsOf},
+		section{"settings", "files source", "names script markers builds anywhere code quoted loads urls alone", (*tableReader).settingsOf},
 		section{"scripts", "holds effect source", "weight", (*tableReader).script},
 		section{"places", "paths", "reads read writes write", (*tableReader).place},
 	)
@@ -524,7 +524,9 @@ func (r *tableReader) variable(row *yamldoc.Node) {
 
 // settingsOf reads which settings of a file are run.
 func (r *tableReader) settingsOf(row *yamldoc.Node) {
-	s := settingsFile{script: text(row, "script") == "true", markers: text(row, "markers") == "true", builds: text(row, "builds") == "true"}
+	s := settingsFile{script: text(row, "script") == "true", markers: text(row, "markers") == "true", builds: text(row, "builds") == "true",
+		anywhere: text(row, "anywhere") == "true", code: text(row, "code"), quoted: text(row, "quoted") == "true", alone: text(row, "alone") == "true",
+		loads: strings.Fields(text(row, "loads")), urls: strings.Fields(text(row, "urls"))}
 	for file := range strings.FieldsSeq(text(row, "files")) {
 		s.files = append(s.files, strings.Split(strings.ToLower(file), "/"))
 	}
