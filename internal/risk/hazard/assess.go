@@ -521,6 +521,11 @@ func (a *assessor) leaf(c *call, l *leaf) {
 	if l.role != rolePath {
 		a.secrets(text)
 	}
+	if name, value := variableOf(l); name != "" {
+		s := &shell{assessor: a, vars: map[string]flow{}, files: a.written, fixed: &whole, at: whole, functions: map[string]*syntax.Stmt{}, aliases: map[string]string{}}
+		s.variable(name, flow{text: value, known: true})
+		return
+	}
 	switch l.role {
 	case roleCommand:
 		if anyOf(c.words, remoteTools) {
@@ -567,6 +572,23 @@ func (a *assessor) leaf(c *call, l *leaf) {
 		}
 		a.unknown(text, form, whole)
 	}
+}
+
+// environments are the names of arguments that hold variables for what a call runs.
+var environments = set("env envs environ environment environmentvariables envvars env_vars variables vars")
+
+// variableOf is the variable that a call gives to what it runs with a leaf, and its value; empty if the
+// leaf is none.
+func variableOf(l *leaf) (name, value string) {
+	parent, name := splitPointer(l.Pointer)
+	value = l.Text
+	if isDigits(name) { // NAME=value, in a list
+		name, value, _ = strings.Cut(value, "=")
+	}
+	if !environments[lastName(parent)] || !isName(name) {
+		return "", ""
+	}
+	return name, value
 }
 
 // commandOf judges a leaf that is a command.

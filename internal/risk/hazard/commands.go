@@ -107,7 +107,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 		s.report("shell.obfuscated", 0.82, s.at)
 		name = g
 	}
-	args = s.followed(args)
+	args = s.followed(s.withOptions(baseName(name), args))
 	c := &invocation{shell: s, name: baseName(name), path: name, args: args[1:], in: in, wrap: wrap}
 	c.replaces()
 	for _, a := range args {
@@ -1370,6 +1370,10 @@ func (s *shell) variable(name string, v flow) {
 		if strings.HasPrefix(v.text, "/tmp") || strings.HasPrefix(v.text, "/dev/shm") {
 			s.report("code.library_hijack", 0.6, s.at)
 		}
+	case "LUA_INIT", "LUA_INIT_5_3", "LUA_INIT_5_4":
+		s.code("lua", v.text, s.at, false)
+	case "VIMINIT", "EXINIT", "GVIMINIT", "MYVIMRC":
+		s.editorCommands(v.text, s.at)
 	case "PROMPT_COMMAND":
 		w := 0.45
 		for _, sink := range []string{"logger", "curl", "nc ", "/dev/tcp", "wget", "tee "} {
@@ -1378,7 +1382,7 @@ func (s *shell) variable(name string, v flow) {
 			}
 		}
 		s.report("secret.capture", w, s.at)
-	case "BASH_ENV", "ENV", "PYTHONSTARTUP", "NODE_OPTIONS", "RUBYOPT", "PERL5OPT", "JAVA_TOOL_OPTIONS", "PYTHONHOME", "ZDOTDIR", "GIT_CONFIG_GLOBAL", "GCONV_PATH":
+	case "BASH_ENV", "ENV", "PYTHONSTARTUP", "NODE_OPTIONS", "npm_config_node_options", "NPM_CONFIG_NODE_OPTIONS", "RUBYOPT", "PERL5OPT", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS", "SBT_OPTS", "PYTHONHOME", "ZDOTDIR", "GIT_CONFIG_GLOBAL", "GCONV_PATH":
 		s.obeys(v.text)
 		for word := range strings.FieldsFuncSeq(v.text, func(r rune) bool { return r == ' ' || r == '=' || r == ':' }) {
 			if f, ok := s.files.get(word); ok {
@@ -1396,6 +1400,29 @@ func (s *shell) variable(name string, v flow) {
 			s.report("code.library_hijack", 0.6, s.at)
 		}
 	}
+}
+
+// optionVariables hold options that a program takes as if they were among its words.
+var optionVariables = map[string]string{
+	"terraform": "TF_CLI_ARGS", "tofu": "TF_CLI_ARGS", "tar": "TAR_OPTIONS", "gtar": "TAR_OPTIONS", "make": "MAKEFLAGS", "gmake": "MAKEFLAGS", "pytest": "PYTEST_ADDOPTS", "mvn": "MAVEN_ARGS",
+	"rsync": "RSYNC_OPTIONS", "zip": "ZIPOPT", "unzip": "UNZIP", "grep": "GREP_OPTIONS", "less": "LESS", "man": "MANOPT", "fzf": "FZF_DEFAULT_OPTS", "go": "GOFLAGS", "dotnet": "DOTNET_CLI_ARGS", "helm": "HELM_OPTS", "rclone": "RCLONE_ARGS",
+}
+
+// withOptions are a program's words with those that a variable gives it.
+func (s *shell) withOptions(program string, args []flow) []flow {
+	name, ok := optionVariables[program]
+	if !ok {
+		return args
+	}
+	for variable, v := range s.vars {
+		if variable != name && !strings.HasPrefix(variable, name+"_") || !v.known {
+			continue
+		}
+		for _, word := range looseWords(v.text, 64) {
+			args = append(args[:len(args):len(args)], flow{text: word, known: true, taint: v.taint})
+		}
+	}
+	return args
 }
 
 // temporary says whether a file lies where everybody may put one.

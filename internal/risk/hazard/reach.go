@@ -154,6 +154,9 @@ func (s *shell) reachedBy(name, value string) {
 		row := &s.table.variables[i]
 		if row.host && slices.ContainsFunc(strings.Fields(row.names), func(pattern string) bool { return wild(pattern, name) }) {
 			s.tellsHosts(value)
+			if row.code && slices.ContainsFunc(addressIn.FindAllString(value, 8), stranger) {
+				s.report("code.foreign", 0, s.at)
+			}
 			return
 		}
 	}

@@ -92,6 +92,7 @@ type variableRow struct {
 	effect string
 	weight float64
 	host   bool // it holds a host that programs speak to
+	code   bool // and from which they take code, or what they are told
 }
 
 // remoteRun is where in a program's arguments a command stands that it has run elsewhere, or
@@ -188,7 +189,7 @@ var (
 		section{"hosts", "program source", "words option plain skip takes", (*tableReader).hostsOf},
 		section{"files", "program source", "words option unasked", (*tableReader).obeysFiles},
 		section{"carriers", "program source", "words option last folder", (*tableReader).carriesFiles},
-		section{"variables", "variable source", "value effect weight host", (*tableReader).variable},
+		section{"variables", "variable source", "value effect weight host fetches", (*tableReader).variable},
 		section{"settings", "files source", "names script markers builds anywhere code quoted loads urls alone", (*tableReader).settingsOf},
 		section{"scripts", "holds effect source", "weight", (*tableReader).script},
 		section{"places", "paths", "reads read writes write", (*tableReader).place},
@@ -519,7 +520,7 @@ func (r *tableReader) carriesFiles(row *yamldoc.Node) {
 
 // variable reads what a variable has a program run.
 func (r *tableReader) variable(row *yamldoc.Node) {
-	r.variables = append(r.variables, variableRow{names: text(row, "variable"), value: r.words(row.Get("value")), effect: r.code(row, "effect"), weight: r.weight(row, "weight"), host: text(row, "host") == "true"})
+	r.variables = append(r.variables, variableRow{names: text(row, "variable"), value: r.words(row.Get("value")), effect: r.code(row, "effect"), weight: r.weight(row, "weight"), host: text(row, "host") == "true", code: text(row, "fetches") == "code"})
 }
 
 // settingsOf reads which settings of a file are run.
