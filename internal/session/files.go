@@ -3,6 +3,7 @@ package session
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -33,6 +34,8 @@ const (
 	factSecret = 'k' // the session put what a place of secrets holds into the file
 	factFolder = 'd' // how grave it would be to run what lies in a folder that came from elsewhere: a tier
 	factShelf  = 'g' // the session saved the file from where people keep what they give to others
+	factPlace  = 'q' // where the file of a name lies that would do harm
+	factTakes  = 'u' // a file takes in another
 	factText   = 'o' // the session wrote exactly this text into a file, or gave that this path; the name "": any
 )
 
@@ -313,7 +316,7 @@ func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
 			}
 		}
 	}
-	s.wrote(st, read)
+	s.wrote(st, a, read)
 	s.kept(st, read)
 	if !s.masked || !s.suspects(a) {
 		return
@@ -366,20 +369,20 @@ func (s *State) Kept(name string) bool { return s.knows(factSecret, name, 1) }
 const maxFacts = 64
 
 // wrote adds the files that a call writes and that would do harm if they were run, or if what
-// stands in them were, those that would do it no longer, and what is a copy of what.
-func (s *State) wrote(st *Step, read *hazard.Reading) {
-	runs, inside := map[string]uint64{}, map[string]uint64{} // what comes of several counts together
+// stands in them were, those that would do it no longer, what is a copy of what, and which files
+// a file takes in.
+func (s *State) wrote(st *Step, a *act.Action, read *hazard.Reading) {
 	written := read.Written()
 	s.brought(st, read, written)
+	runs, inside := map[string]uint64{}, map[string]uint64{} // what comes of several counts together
+	var names []string
+	of := map[string]hazard.File{}
 	for _, f := range written {
-		if f.Folder {
+		if f.Folder || f.Copy != "" && f.Copy == f.Name {
 			continue
 		}
 		weight, within := s.heard(f.From, f.Weight), s.heard(f.From, f.Inside)
 		if f.Copy != "" {
-			if f.Copy == f.Name {
-				continue
-			}
 			s.copied(st, nameOfFile(f.Copy), nameOfFile(f.Name))
 			weight, within = s.Written(f.Copy), s.Inside(f.Copy)
 		}
@@ -397,31 +400,122 @@ func (s *State) wrote(st *Step, read *hazard.Reading) {
 				}
 			}
 		}
-		keeps := f.Copy == "" && read.IsEdit() // what else is in the file
-		for _, of := range []struct {
-			class  byte
-			weight float64
-			before float64
-			tiers  map[string]uint64
-		}{{factRuns, weight, s.Written(f.Name), runs}, {factInside, within, s.Inside(f.Name), inside}} {
-			tier := tierOf(of.weight)
-			if had, there := of.tiers[f.Name]; there && had >= tier || tier == 0 && (of.before == 0 || keeps) || len(st.facts) > maxFacts {
-				continue
-			}
-			of.tiers[f.Name] = tier
-			st.facts = append(st.facts, factOf(of.class, f.Name, tier))
-			if tier == 0 {
-				continue
-			}
-			place := f.Path
-			if place == "" {
-				place = f.Name
-			}
-			for _, pattern := range hazard.Patterns(place) {
-				st.facts = append(st.facts, factOf(of.class, pattern, tier))
+		if len(st.facts) > maxFacts {
+			continue
+		}
+		s.takesIn(st, f)
+		if _, twice := of[f.Name]; !twice {
+			names = append(names, f.Name)
+		}
+		of[f.Name] = f
+		runs[f.Name], inside[f.Name] = max(runs[f.Name], tierOf(weight)), max(inside[f.Name], tierOf(within))
+	}
+	counts := map[uint64]uint64{}
+	for _, name := range names {
+		f := of[name]
+		place := spelledAt(a, f.Path)
+		keeps := f.Copy == "" && read.IsEdit() || !f.Sure && f.Copy == "" || s.liesElsewhere(name, place)
+		for _, c := range []struct {
+			class byte
+			tier  uint64
+		}{{factRuns, runs[name]}, {factInside, inside[name]}} {
+			if had := s.alone(c.class, name); c.tier > had || c.tier < had && !keeps {
+				s.weighed(st, counts, c.class, f, had, c.tier)
 			}
 		}
+		if runs[name] > 0 || inside[name] > 0 {
+			st.facts = append(st.facts, factOf(factPlace, name, relates), place)
+		}
 	}
+	for _, name := range read.Assess(hazard.Default()).Ran { // somebody has agreed that it is run
+		if f, now := of[name]; !now && s.alone(factRuns, name) == 1 {
+			f.Name = name
+			s.weighed(st, counts, factRuns, f, 1, 0)
+		}
+	}
+	for _, pattern := range slices.Sorted(maps.Keys(counts)) {
+		st.facts = append(st.facts, pattern, counts[pattern])
+	}
+}
+
+// weighed adds that a file would do more harm, or less, than it did, and to the patterns that it
+// is known by how many do.
+func (s *State) weighed(st *Step, counts map[uint64]uint64, class byte, f hazard.File, had, tier uint64) {
+	st.facts = append(st.facts, factOf(class, f.Name, tier))
+	place := f.Path
+	if place == "" {
+		place = f.Name
+	}
+	for _, pattern := range hazard.Patterns(place) {
+		if !strings.ContainsAny(pattern, "*?[") {
+			continue // the name itself
+		}
+		key := factOf(class, pattern, relates)
+		n, known := counts[key]
+		if !known {
+			n, _ = s.other(key)
+		}
+		if had > 0 && n>>(32*(had-1))&0xffff_ffff > 0 {
+			n -= 1 << (32 * (had - 1))
+		}
+		if tier > 0 {
+			n += 1 << (32 * (tier - 1))
+		}
+		counts[key] = n
+	}
+}
+
+// alone is how grave it would be to run a file, by itself.
+func (s *State) alone(class byte, name string) uint64 {
+	for tier := uint64(tiers - 2); tier > 0; tier-- {
+		if s.knows(class, name, tier) {
+			return tier
+		}
+	}
+	return 0
+}
+
+// spelledAt is where a file lies, as far as a call says it; 0 where it does not.
+func spelledAt(a *act.Action, p string) uint64 {
+	switch p = strings.TrimSpace(p); {
+	case p == "" || strings.ContainsAny(p, "*?$`"):
+		return 0
+	case path.IsAbs(p) || p[0] == '~':
+		return hash(factPlace, path.Clean(p))
+	case a.Folder == "" || goesElsewhere(a):
+		if strings.Contains(strings.TrimPrefix(p, "./"), "/") {
+			return hash(factPlace, "", path.Clean(p))
+		}
+		return 0
+	}
+	return hash(factPlace, path.Join(a.Folder, p))
+}
+
+// liesElsewhere reports whether the file of a name that would do harm is another one than the one
+// at a place: what is put there takes nothing back.
+func (s *State) liesElsewhere(name string, place uint64) bool {
+	at, known := s.other(factOf(factPlace, name, relates))
+	return known && at != 0 && place != 0 && at != place
+}
+
+// maxTakes is how many files of those that one takes in are remembered.
+const maxTakes = 12
+
+// takesIn adds which files one takes in: modules, libraries, what it has run.
+func (s *State) takesIn(st *Step, f hazard.File) {
+	file := factOf(factRuns, f.Name, 0)
+	if _, had := s.other(takenBy(file, 0)); len(f.Takes) == 0 && !had {
+		return
+	}
+	for i, name := range f.Takes[:min(len(f.Takes), maxTakes)] {
+		st.facts = append(st.facts, takenBy(file, i), factOf(factRuns, name, 0))
+	}
+	st.facts = append(st.facts, takenBy(file, min(len(f.Takes), maxTakes)), 0)
+}
+
+// takenBy is the fact that a file takes in the one of this number.
+func takenBy(file uint64, i int) uint64 {
+	return hash(factTakes, string(binary.LittleEndian.AppendUint64(nil, file)), string(rune('0'+i)))&^(tiers-1) | relates
 }
 
 // brought adds the folders that a call brings from elsewhere. Whoever agreed that something of
@@ -574,19 +668,57 @@ func (s *State) copied(st *Step, from, to string) {
 	}
 }
 
-// Written is how grave it would be to run a file that the session wrote, by its name, or any of
-// the files that a pattern stands for.
-func (s *State) Written(name string) float64 { return s.weighs(factRuns, name) }
+// Written is how grave it would be to run a file that the session wrote, with what it takes in, by
+// its name, or any of the files that a pattern stands for.
+func (s *State) Written(name string) float64 {
+	looked := 0
+	return weights[s.runs(factOf(factRuns, name, 0), 0, &looked)]
+}
+
+// runs is how grave it would be to run a file, with what it takes in.
+func (s *State) runs(file uint64, depth int, looked *int) uint64 {
+	tier := s.tierAt(file)
+	if depth > 8 {
+		return tier
+	}
+	for i := range maxTakes {
+		if *looked++; *looked > 256 {
+			return tier
+		}
+		taken, ok := s.other(takenBy(file, i))
+		if !ok || taken == 0 {
+			break
+		}
+		tier = max(tier, s.runs(taken, depth+1, looked))
+	}
+	return tier
+}
 
 // Inside is how grave it would be to run what stands in such a file, or is made of it.
-func (s *State) Inside(name string) float64 { return s.weighs(factInside, name) }
+func (s *State) Inside(name string) float64 {
+	return max(s.weighs(factInside, name), s.Written(name))
+}
 
 func (s *State) weighs(class byte, name string) float64 {
+	return weights[s.tierAt(factOf(class, name, 0))]
+}
+
+// weights are what tiers come to.
+var weights = [tiers]float64{1: 0.45, 2: 0.85}
+
+// tierAt is the tier of a fact's name, or the gravest of the files that it stands for.
+func (s *State) tierAt(fact uint64) uint64 {
 	switch {
-	case s.knows(class, name, 2):
-		return 0.85
-	case s.knows(class, name, 1):
-		return 0.45
+	case s.find(fact|2) != nil:
+		return 2
+	case s.find(fact|1) != nil:
+		return 1
+	}
+	switch n, _ := s.other(fact | relates); {
+	case n>>32 > 0:
+		return 2
+	case n > 0:
+		return 1
 	}
 	return 0
 }

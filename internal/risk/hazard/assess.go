@@ -106,6 +106,8 @@ type assessor struct {
 	lost      bool              // cd went where only an unset variable says
 	guarded   bool              // an unset variable ends the script
 	foreign   []foreignFolder
+	removed   []string          // files that are taken away
+	cut       bool              // what is read was too long to be read to its end
 	unpacked  [][2]string       // archives that were unpacked, and into which folders
 	began     string            // the folder in which the call is made, if that is known
 	went      string            // where cd led from there, as it was spelled
@@ -175,6 +177,7 @@ func (a *assessor) report(code string, weight float64, at span) {
 // would be run that is grave: nobody can say what it does. Of what is kept or told
 // to somebody it is worth a note.
 func (a *assessor) starve(at span) {
+	a.cut = true
 	if a.runs && a.floor == 0 {
 		a.report("command.not_understood", 0, at)
 		return

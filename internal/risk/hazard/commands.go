@@ -654,11 +654,31 @@ func pythonOption(t string) (what byte, rest string, own bool) {
 // nodeValues are options of Node and its like whose value is the next word.
 const nodeValues = "-C --conditions --env-file --env-file-if-exists --loader --experimental-loader --title --icu-data-dir --input-type --inspect-port --disable-warning --redirect-warnings --ext --config -c --lock --import-map --cert --location --seed --watch-path --openssl-config"
 
+// onlyParses reports whether an interpreter is told to look whether a file can be read, and to run
+// nothing.
+func (c *invocation) onlyParses(i interpreter) bool {
+	option := map[string]string{"js": "--check -c", "ruby": "-c", "php": "-l --syntax-check"}[i.language]
+	if i.shell {
+		option = "-n --no-execute"
+	}
+	for _, a := range c.args {
+		switch {
+		case listed(option, a.text) && option != "":
+			return !slices.ContainsFunc(c.args, func(a flow) bool {
+				return !a.known || strings.HasPrefix(a.text, "+") || listed("-r --require --import", a.text)
+			})
+		case !strings.HasPrefix(a.text, "-") || a.text == "-":
+			return false
+		}
+	}
+	return false
+}
+
 // interpret judges a call of an interpreter: text after an option, a file, or
 // what comes in.
 func (c *invocation) interpret(i interpreter) (out flow) {
-	if i.shell && len(c.args) > 1 && c.args[0].text == "-n" && !strings.HasPrefix(c.args[1].text, "-") && !strings.HasPrefix(c.args[1].text, "+") {
-		return flow{} // it checks how the file is spelled, and runs nothing of it
+	if c.onlyParses(i) {
+		return flow{}
 	}
 	var code []flow
 	var file *flow

@@ -432,7 +432,11 @@ func (c *invocation) source() flow {
 	content, ok := c.files.get(f.text)
 	if !ok {
 		c.ran(f.text)
-		c.ranFile(f.text)
+		if name := path.Base(f.text); !strings.HasPrefix(name, ".") || temporary(normalPath(f.text).text) {
+			c.ranFile(f.text) // settings of a shell, such as .env, are read so
+		} else if c.isForeign(f.text) {
+			c.report("code.foreign", 0, c.at)
+		}
 		return flow{}
 	}
 	return c.runs(content, "sh")
@@ -867,6 +871,11 @@ func (c *invocation) remove() flow {
 	recursive := has(options, "-r", "-R", "--recursive", "--dir")
 	if has(options, "--no-preserve-root") {
 		c.report("destroy.system", 0, c.at)
+	}
+	for _, a := range rest {
+		if a.known && len(c.removed) < maxRan {
+			c.removed = append(c.removed, a.text)
+		}
 	}
 	for _, a := range rest {
 		if recursive && c.unsetTree(a.text) || recursive && c.lost && listed(". * ./* ./", a.text) {

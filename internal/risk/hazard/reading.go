@@ -70,7 +70,7 @@ func (r *Reading) Watch(w *Watch) {
 	a.begins(r.of.Folder)
 	a.read(r.sorted())
 	r.assessment, r.done = a.assessment(), true
-	r.brings = len(a.written)+len(a.copies)+len(a.foreign)+len(a.unpacked) > 0
+	r.brings = len(a.written)+len(a.copies)+len(a.foreign)+len(a.unpacked)+len(a.removed) > 0
 }
 
 // read reads the call unless somebody has.

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // Two calls belong together: a file that one writes and another runs does what was written.
@@ -16,12 +18,14 @@ type File struct {
 	Name   string
 	Weight float64
 	Inside float64
-	Copy   string // the file whose content it gets; empty for a content of its own
-	Folder bool   // it is a folder, filled from elsewhere, or from the archive Copy
-	Known  bool   // it came whole from where people keep what they give to others
-	From   string // the address that it came from, if that is known
-	Path   string // as the call names it
-	Text   string // what is written
+	Copy   string   // the file whose content it gets; empty for a content of its own
+	Folder bool     // it is a folder, filled from elsewhere, or from the archive Copy
+	Known  bool     // it came whole from where people keep what they give to others
+	From   string   // the address that it came from, if that is known
+	Path   string   // as the call names it
+	Sure   bool     // it is written whatever else the call does
+	Takes  []string // the files that it takes in, or has run, by their names
+	Text   string   // what is written
 }
 
 // maxRan is how many files of one call are told, of those that it runs and of those that it
@@ -136,7 +140,7 @@ func (c *invocation) obeysFiles() {
 			}
 		default:
 			for _, a := range c.args {
-				if !strings.HasPrefix(a.text, "-") {
+				if !strings.HasPrefix(a.text, "-") && !(clientsOfData[c.name] && readsData(a.text)) {
 					c.obeys(a.text)
 				}
 			}
@@ -148,6 +152,18 @@ func (c *invocation) obeysFiles() {
 			}
 		}
 	}
+}
+
+// clientsOfData are clients of databases, which read tables from files besides orders.
+var clientsOfData = set("psql mysql mariadb sqlite3 duckdb clickhouse-client clickhouse")
+
+// readsData reports whether a query names files of tables, and none that holds orders.
+func readsData(query string) bool {
+	data := false
+	for _, end := range []string{".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".orc", ".avro", ".xlsx"} {
+		data = data || strings.Contains(query, end)
+	}
+	return data && !strings.Contains(query, ".sql") && !strings.Contains(query, ".read") && !strings.Contains(query, "\\i")
 }
 
 // optionValues are the values of options, as they stand.
@@ -251,12 +267,14 @@ func (r *Reading) Written() (files []File) {
 	if paths := c.paths(); len(paths) > 1 && anyOf(c.words, movingTools) {
 		copied(paths[0], paths[len(paths)-1])
 	}
+	sure := c.kind.writes
 	add := func(name, text string) {
 		if strings.HasPrefix(name, "/dev/") {
 			return
 		}
 		if base := scriptName(name); base != "" && len(files) < maxRan {
-			f := File{Name: base, Weight: t.ifRun(base, text), Path: name, Text: text}
+			f := File{Name: base, Path: name, Text: text, Sure: sure}
+			f.Weight, f.Takes = t.ifRun(base, text)
 			f.Inside = max(f.Weight, t.ifTaken(base, text))
 			files = append(files, f)
 		}
@@ -269,6 +287,8 @@ func (r *Reading) Written() (files []File) {
 		case l.role == roleCommand && l.words == nil && r.brings:
 			a := newAssessor(t)
 			a.begins(r.of.Folder)
+			first, _, _ := strings.Cut(l.Text, "\n")
+			sure = !strings.ContainsAny(first, "&|;()`")
 			a.pointer, a.size, a.runs = l.Pointer, len(l.Text), true
 			a.command(l.Text, nil)
 			for name, f := range a.written {
@@ -283,6 +303,11 @@ func (r *Reading) Written() (files []File) {
 			}
 			for _, pair := range a.copies {
 				copied(pair[0], pair[1])
+			}
+			for _, gone := range a.removed {
+				if base := scriptName(gone); base != "" && !strings.ContainsAny(gone, "*?[") && len(files) < maxRan {
+					files = append(files, File{Name: base, Path: gone, Sure: sure})
+				}
 			}
 			files = append(files, a.foldersBrought()...)
 		}
@@ -311,12 +336,14 @@ func (r *Reading) IsEdit() bool {
 	return strings.Contains(tool, "append") || strings.Contains(tool, "insert")
 }
 
-// ifRun is how grave it would be to run a file.
-func (t *Table) ifRun(name, text string) float64 {
-	const most = 64 << 10
-	if len(text) > most {
-		text = text[:most]
+// ifRun is how grave it would be to run a file, and which files it takes in or has run.
+func (t *Table) ifRun(name, text string) (weight float64, takes []string) {
+	a := newAssessor(t)
+	a.runs = true
+	if len(text) > maxProgram {
+		text, a.cut = text[:maxProgram], true
 	}
+	a.size = len(text)
 	lang := languageOfFile(name, text)
 	base := path.Base(strings.TrimSpace(name))
 	if lang == "" && listed(".fish .nu .xsh .zsh .bats", path.Ext(base)) {
@@ -329,25 +356,19 @@ func (t *Table) ifRun(name, text string) float64 {
 	base = strings.ToLower(base)
 	makes := strings.Contains(base, "makefile") || strings.HasSuffix(base, ".mk") || base == "justfile"
 	if isTaskFile(path.Base(name)) && base != "package.json" {
-		a := newAssessor(t)
-		a.size, a.runs = len(text), true
 		a.apart(span{0, len(text)}).taskFile(text)
-		return graveness(a.findings)
+		return a.ofFile(base, text)
 	}
 	if l, ok := sourceOf(base); ok {
-		a := newAssessor(t)
-		a.size, a.runs = len(text), true
 		a.source(l, text, span{0, len(text)})
-		return graveness(a.findings)
+		return a.ofFile(base, text)
 	}
 	if lang == "" && !makes && build {
-		return t.ifTaken(base, text)
+		return t.ifTaken(base, text), nil
 	}
 	if lang == "" && !makes && base != "package.json" && strings.Contains(base, ".") && !listed(".txt .dat .tmp .log .in .out .conf .cfg .env .bak .x .run .cmd", path.Ext(base)) {
-		return 0
+		return 0, nil
 	}
-	a := newAssessor(t)
-	a.size, a.runs = len(text), true
 	at := span{0, len(text)}
 	switch {
 	case lang != "" && lang != "sh":
@@ -358,6 +379,8 @@ func (t *Table) ifRun(name, text string) float64 {
 		for line := range strings.Lines(text) {
 			if rest, ok := strings.CutPrefix(line, "\t"); ok {
 				a.command(strings.TrimLeft(rest, "@-+ "), &at)
+			} else if target, rest, ok := strings.Cut(line, ";"); ok && strings.Contains(target, ":") && !strings.Contains(target, "=") {
+				a.command(strings.TrimLeft(rest, "@-+ \t"), &at)
 			}
 		}
 	case base == "package.json":
@@ -369,7 +392,7 @@ func (t *Table) ifRun(name, text string) float64 {
 	default:
 		a.command(text, nil)
 	}
-	return graveness(a.findings)
+	return a.ofFile(base, text)
 }
 
 // ifTaken is how grave it would be to run what stands in a file: of a script or a source all of
@@ -420,6 +443,80 @@ func backwards(text string) (string, bool) {
 	slices.Reverse(runes)
 	return string(runes), true
 }
+
+// ofFile is what was read of a file. Of one that was too long to be read to its end nobody can
+// say what it does.
+func (a *assessor) ofFile(name, text string) (weight float64, takes []string) {
+	if weight = graveness(a.findings); a.cut {
+		weight = max(weight, 0.5)
+	}
+	takes = a.runFiles
+	for _, taken := range takenIn(name, text) {
+		takes = noted(takes, taken)
+	}
+	return weight, takes
+}
+
+// What files of some languages take in of others: behind the words for it, by the name of a file,
+// or of a module.
+var (
+	pythonTakes = lazyregexp.New(`(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([\w, ]+)|import[ \t]+([\w., ]+))`)
+	scriptTakes = lazyregexp.New(`(?:require|import)\s*\(\s*["']([^"'\n]+)["']|(?m:^\s*(?:import|export)\b[^"'\n]*["'](\.[^"'\n]+)["'])|\bfrom\s+["'](\.[^"'\n]+)["']`)
+	makeTakes   = lazyregexp.New(`(?m)^[ \t]*-?s?include[ \t]+([^\n#]+)`)
+	rubyTakes   = lazyregexp.New(`(?m)^\s*(?:require_relative|require|load)\s*\(?\s*["']([^"'\n]+)["']`)
+)
+
+// mostTaken is how many files that one takes in are told.
+const mostTaken = 12
+
+// takenIn are the files that a text takes in by the words of its language.
+func takenIn(name, text string) (files []string) {
+	add := func(word string, ends ...string) {
+		word = strings.Trim(word, " \t,;()\"'")
+		if word == "" || strings.ContainsAny(word, " $*") || len(files) >= mostTaken {
+			return
+		}
+		if ext := path.Ext(word); ext != "" && (len(ends) == 0 || slices.Contains(ends, ext)) {
+			ends = []string{""}
+		}
+		for _, end := range ends {
+			if base := scriptName(word + end); base != "" && !slices.Contains(files, base) && len(files) < mostTaken {
+				files = append(files, base)
+			}
+		}
+	}
+	switch lang := languageOfFile(name, text); {
+	case lang == "python":
+		for _, m := range pythonTakes.FindAllStringSubmatch(text, 64) {
+			for word := range strings.FieldsFuncSeq(m[1]+","+m[2]+","+m[3], func(r rune) bool { return r == ',' }) {
+				word, _, _ = strings.Cut(strings.TrimSpace(word), " ") // import a as b
+				if word = word[strings.LastIndexByte(word, '.')+1:]; !everyModule[word] {
+					add(word, ".py")
+				}
+			}
+		}
+	case lang == "js" || listed(".ts .tsx .mts .cts .jsx", path.Ext(name)):
+		for _, m := range scriptTakes.FindAllStringSubmatch(text, 64) {
+			if file := m[1] + m[2] + m[3]; strings.HasPrefix(file, ".") {
+				add(file, ".js", ".ts", ".mjs", ".cjs", ".tsx")
+			}
+		}
+	case lang == "ruby":
+		for _, m := range rubyTakes.FindAllStringSubmatch(text, 64) {
+			add(m[1], ".rb")
+		}
+	case strings.Contains(strings.ToLower(name), "makefile") || path.Ext(name) == ".mk" || name == "justfile":
+		for _, m := range makeTakes.FindAllStringSubmatch(text, 64) {
+			for word := range strings.FieldsSeq(m[1]) {
+				add(word, "")
+			}
+		}
+	}
+	return files
+}
+
+// everyModule are modules of Python that most programs take in, and nobody's own files.
+var everyModule = set("os sys re json time math typing pathlib subprocess collections datetime logging argparse itertools functools random string io abc enum dataclasses contextlib shutil tempfile unittest pytest asyncio threading socket hashlib base64 csv copy uuid inspect traceback warnings signal glob urllib request http requests numpy pandas np pd plt matplotlib torch tensorflow sklearn flask fastapi pydantic django sqlalchemy httpx click rich yaml toml __future__ annotations Any Optional Path")
 
 // graveness is what running a file comes to.
 func graveness(findings []Finding) float64 {
