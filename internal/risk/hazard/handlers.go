@@ -323,6 +323,7 @@ func (c *invocation) decode() flow {
 		if in.known {
 			return flow{text: reverse(strings.TrimRight(in.text, "\n")) + "\n", known: true, taint: hidden}
 		}
+		return flow{taint: in.taint | inOtherForm(in.taint)}
 	case "tr":
 		if len(rest) == 2 && in.known {
 			if t, ok := translate(in.text, rest[0].text, rest[1].text); ok {
@@ -358,7 +359,15 @@ func (c *invocation) decode() flow {
 	if c.name != "tr" && len(rest) == 0 && c.in.taint&fromShell != 0 {
 		return c.in
 	}
-	return flow{taint: in.taint}
+	return flow{taint: in.taint | inOtherForm(in.taint)}
+}
+
+// inOtherForm says of what a place of secrets holds that it is in another form now.
+func inOtherForm(of taint) taint {
+	if of&fromPlace != 0 {
+		return recoded
+	}
+	return 0
 }
 
 func (c *invocation) openssl(in flow, options map[string]flow) flow {
@@ -1384,7 +1393,7 @@ func (c *invocation) find() flow {
 		patterns = append(slices.Clip(patterns), a.text)
 	}
 	for _, s := range patterns {
-		if c.holdsKeys(s) || c.name != "find" && namesSecret(s) {
+		if c.holdsKeys(s) || namesSecret(normalPath(s).text) {
 			out.taint |= fromSecret | fromPlace
 		}
 	}
@@ -2022,8 +2031,8 @@ func (c *invocation) git() flow {
 			return c.invoke(c.args[i+1:], flow{}, c.wrap+1)
 		case t == "archive" || t == "bundle":
 			return c.packs(c.args[i+1:])
-		case listed("diff log show format-patch cat-file", t):
-			return flow{taint: fromFile}
+		case listed("diff log show format-patch cat-file blame grep stash", t):
+			return c.shownBy(c.args[i+1:])
 		case isLogin(t):
 			c.logsInto(t)
 		case strings.HasPrefix(t, "ext::"):
@@ -2206,7 +2215,7 @@ func (c *invocation) movesRemote(address string) {
 
 // packs is git archive and git bundle: all that somebody works on, in one piece.
 func (c *invocation) packs(args []flow) flow {
-	all := flow{taint: fromFile | fromStore}
+	all := flow{taint: fromFile | fromStore | c.shownBy(args).taint}
 	for i, a := range args {
 		name, ok := strings.CutPrefix(a.text, "--output=")
 		switch {
@@ -2593,8 +2602,8 @@ func (c *invocation) packsInto(content flow) {
 		if name != "-" {
 			content.known = false
 			c.files.put(name, content)
-			if content.taint&fromSecret != 0 {
-				c.keepsIn(name)
+			if content.taint&(fromSecret|fromSystem) != 0 {
+				c.keepsIn(name) // whole homes hold them, too
 			}
 		}
 		return

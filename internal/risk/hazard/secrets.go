@@ -90,7 +90,7 @@ func (c *invocation) keepsSecrets() bool { return c.said(func(u *use) bool { ret
 // speaks reports whether the command speaks to others with its words: it is one of those that are
 // told hosts, or one that nobody knows and that is given an address.
 func (c *invocation) speaks() bool {
-	if httpClients[c.name] || c.said(func(u *use) bool { return u.speaks }) {
+	if httpClients[c.name] || ordered[c.name] && strings.Contains(c.joined(c.args).text, "://") || c.said(func(u *use) bool { return u.speaks }) {
 		return true
 	}
 	if c.name == "git" || localHosts[c.name] || readers[c.name] || harmless[c.name] || tellers[c.name] || speakers[c.name] {
@@ -156,6 +156,17 @@ func (c *invocation) carried(i int, tells bool) taint {
 	for _, name := range fileOf(a.text) {
 		t |= c.handed(name)
 	}
+	if option := c.optionOf(i); httpClients[c.name] && strings.HasPrefix(option, "-") {
+		if _, name, ok := strings.Cut(a.text, "@"); ok && !strings.Contains(name, "@") {
+			t |= c.handed(name) // name@file
+		}
+		if listed("-K --config --variable", option) {
+			t |= c.handed(a.text)
+			if name, ok := strings.CutPrefix(a.text, "%"); ok && secretName(before(name, '=')) {
+				t |= fromSecret | fromPlace // a variable of the environment, put in where the line does not show it
+			}
+		}
+	}
 	if tells && i > 0 && strings.HasPrefix(c.args[i-1].text, "-") && !saysToPeople[c.args[i-1].text] {
 		t |= c.handed(a.text)
 	} else if _, value, joined := strings.Cut(a.text, "="); tells && joined && strings.HasPrefix(a.text, "-") {
@@ -168,7 +179,18 @@ func (c *invocation) carried(i int, tells bool) taint {
 }
 
 // ordered are clients of databases whose orders name files of this machine.
-var ordered = set("psql pgcli ysqlsh mysql mariadb mycli mysqlsh sqlcmd mongosh clickhouse-client clickhouse cqlsh snowsql bq influx cockroach")
+var ordered = set("duckdb psql pgcli ysqlsh mysql mariadb mycli mysqlsh sqlcmd mongosh clickhouse-client clickhouse cqlsh snowsql bq influx cockroach")
+
+// optionOf is the option of which a word is the value, if it is one's.
+func (c *invocation) optionOf(i int) string {
+	if option, _, joined := strings.Cut(c.args[i].text, "="); joined && strings.HasPrefix(option, "--") {
+		return option
+	}
+	if i == 0 || strings.HasPrefix(c.args[i].text, "-") {
+		return ""
+	}
+	return c.args[i-1].text
+}
 
 // fileOf are the files that a word names as those whose content is meant: @f, x=@f, file://f.
 func fileOf(word string) (names []string) {
@@ -220,12 +242,11 @@ func (c *invocation) clientReads(orders string) (t taint) {
 	if len(orders) > 64<<10 {
 		return 0
 	}
-	words := strings.FieldsFunc(orders, func(r rune) bool { return strings.ContainsRune(" \t\n;()", r) })
-	for i, w := range words {
-		if i > 0 && (listed("from infile", strings.ToLower(words[i-1])) || strings.HasPrefix(words[i-1], `\`)) {
-			if name := strings.Trim(w, `'"`); strings.ContainsAny(name, "/.~") {
-				t |= c.handed(name)
-			}
+	low := strings.ToLower(orders)
+	reads := strings.Contains(low, `\`) || strings.Contains(low, "infile") || strings.Contains(low, "read_")
+	for i, w := range strings.FieldsFunc(orders, func(r rune) bool { return strings.ContainsRune(" \t\n;()", r) }) {
+		if name := strings.Trim(w, `'"`); reads && i > 0 && name != "" {
+			t |= c.handed(name)
 		}
 	}
 	return t
@@ -234,12 +255,7 @@ func (c *invocation) clientReads(orders string) (t taint) {
 // misplaced is what one secret counts for in a request: nothing where a login is told, and as much
 // as all of a place where it stands in what is no login's.
 func (c *invocation) misplaced(i int) taint {
-	option, _, joined := strings.Cut(c.args[i].text, "=")
-	if !joined || !strings.HasPrefix(option, "-") {
-		if option = ""; i > 0 {
-			option = c.args[i-1].text
-		}
-	}
+	option := c.optionOf(i)
 	if listed("-A --user-agent -U -e --referer --referrer -H --header --proxy-header", option) {
 		return fromPlace
 	}
@@ -434,4 +450,19 @@ func (c *invocation) strays() {
 			return
 		}
 	}
+}
+
+// shownBy is what Git prints of the files that its words name: HEAD:.env, -- .env.
+func (c *invocation) shownBy(words []flow) flow {
+	out := flow{taint: fromFile}
+	for _, w := range words {
+		_, name, of := strings.Cut(w.text, ":")
+		if !of {
+			name = w.text
+		}
+		if !strings.HasPrefix(name, "-") {
+			out.taint |= c.holds(name) & (fromSecret | fromPlace)
+		}
+	}
+	return out
 }

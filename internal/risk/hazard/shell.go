@@ -40,6 +40,7 @@ const (
 	fromShelf                      // was saved as a file, from where people keep what they give to others
 	fromStore                      // is all of a database, or of what somebody works on
 	fromPlace                      // is what a place of secrets holds as it is, and not one secret that was taken out of it
+	recoded                        // what a place of secrets holds, in a form that hides it
 	fromKeys                       // such a place is one of keys, of which each line is secret
 )
 
@@ -111,7 +112,7 @@ func (a *assessor) command(text string, outer *span) {
 			a.code(i.language, rest, s.spanOf(0, len(text)), false)
 		}
 	}
-	if out := s.script(text); out.taint&fromKeeper != 0 && a.depth == 0 && outer == nil {
+	if out := s.script(text); out.taint&(fromKeeper|recoded) != 0 && a.depth == 0 && outer == nil {
 		a.report("secret.shown", 0, s.spanOf(0, len(text)))
 	}
 	s.conclude(text)
