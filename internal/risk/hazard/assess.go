@@ -529,6 +529,9 @@ func (a *assessor) leaf(c *call, l *leaf) {
 		s.variable(name, flow{text: value, known: true})
 		return
 	}
+	if l.role != rolePath && l.role != roleURL && l.role != roleCommand && l.role != roleCode && (anyOf(c.words, sendingTools) || anyOf(c.words, fetchingTools)) {
+		a.encoded(text, whole)
+	}
 	switch l.role {
 	case roleCommand:
 		if anyOf(c.words, remoteTools) {

@@ -167,6 +167,9 @@ func (a *assessor) url(raw string, at span) {
 	if h.user {
 		a.report("url.user", 0, at)
 	}
+	if kind == "public" {
+		a.encoded(raw, at)
+	}
 	if strangeSchemes[h.scheme] {
 		w := 0.0
 		switch h.scheme {

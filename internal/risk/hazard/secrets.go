@@ -44,6 +44,10 @@ func (c *invocation) leaks() {
 			continue
 		}
 		told |= c.carried(i, tells)
+		c.encoded(c.args[i].text, c.at)
+	}
+	if c.in.known {
+		c.encoded(c.in.text, c.at)
 	}
 	if ordered[c.name] {
 		told |= c.clientReads(c.in.text)
