@@ -37,6 +37,7 @@ import (
 // env:NAME or file:PATH.
 type Config struct {
 	file   string  // that the configuration was read from; empty if none
+	beside string  // where a policy rules that no setting names, of a node that is open
 	behind *Config // the node's that listens for this organization's; nil for a node that listens itself
 
 	Listen   string `yaml:"listen" default:"127.0.0.1:8080" doc:"Address to listen on; empty for the operator's socket only. Beyond loopback, callers need credentials."`

@@ -1,6 +1,7 @@
 package reeve
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,14 +10,51 @@ import (
 	"reeve.example/reeve/internal/guardian"
 )
 
-// UserPolicy is where a user's own policy lies, which hooks and proxies judge by unless
-// a setting names another; empty where the system knows no such folder.
-func UserPolicy() string {
+// UserData is the user's own data folder, which hooks and proxies use unless a setting names
+// another; empty where the system knows no such folder.
+func UserData() string {
 	own, err := os.UserConfigDir()
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(own, "reeve", "policy")
+	return filepath.Join(own, "reeve", "data")
+}
+
+// UserPolicy is where a user's own policy lies, which rules in UserData unless a setting names
+// another; empty where the system knows no such folder.
+func UserPolicy() string { return policyBeside(UserData()) }
+
+// PolicyPath is where the policy lies by which this configuration judges, whoever does: a node,
+// a hook or proxy without one, or who explains what they decided. It is the one that a setting
+// names, else what lies beside a user's own data folder; empty for the one that is built in.
+func (c *Config) PolicyPath() string {
+	if own := c.OwnPolicy(); own != "" && exists(own) {
+		return own
+	}
+	return c.Policy
+}
+
+// OwnPolicy is where a policy rules from the moment that somebody makes it; empty where a setting
+// names one, and where the data folder is no user's own.
+func (c *Config) OwnPolicy() string {
+	if c.Policy != "" {
+		return ""
+	}
+	return cmp.Or(c.beside, policyBeside(c.Data))
+}
+
+// policyBeside is where the policy of a data folder lies that is a user's own, which is known by
+// its name: reeve/policy beside reeve/data. No variable has a say, since what an agent works on
+// may set those of its hooks. Empty for other folders.
+func policyBeside(data string) string {
+	if data == "" {
+		return ""
+	}
+	data, err := filepath.Abs(data)
+	if err != nil || filepath.Base(data) != "data" || filepath.Base(filepath.Dir(data)) != "reeve" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(data), "policy")
 }
 
 // Tampering tells why an act would reach for a node of this configuration: reasons that
@@ -64,7 +102,7 @@ func (c *Config) ownFiles() (secrets, laws []string) {
 	}
 	// Who writes the keys that tokens are checked by is whoever they like, an admin too. By the
 	// checkpoints it is found what was cut off, and by the events others see what was done.
-	laws = []string{c.Policy, c.file, c.JWT.JWKS, c.Ledger.File, c.Events.File}
+	laws = []string{c.Policy, c.OwnPolicy(), c.file, c.JWT.JWKS, c.Ledger.File, c.Events.File}
 	for _, bundle := range c.SPIFFE.Bundles { // as with the keys
 		if _, file, ok := strings.Cut(bundle, "="); ok {
 			laws = append(laws, file)

@@ -119,7 +119,8 @@ type Node struct {
 // Open opens a node's database, ledger and policy. It serves nothing yet. own are
 // executors of tasks beside those that every node has.
 func Open(ctx context.Context, cfg Config, own ...executor.Executor) (n *Node, err error) {
-	set, err := LoadPolicy(cfg.Policy)
+	cfg.beside = cfg.OwnPolicy() // of the folder that is named, which may hold the node's
+	set, err := LoadPolicy(cfg.PolicyPath())
 	if err != nil {
 		return nil, err
 	}
@@ -609,7 +610,7 @@ func (n *Node) ReloadPolicy(ctx context.Context, by act.Principal) (changed bool
 	n.reload.Lock()
 	defer n.reload.Unlock()
 	before := n.guard.Policy().Hash()
-	set, err := LoadPolicy(n.cfg.Policy)
+	set, err := LoadPolicy(n.cfg.PolicyPath())
 	if err == nil {
 		n.beforePolicy(set.Hash())
 		err = n.guard.SetPolicy(ctx, set, by)

@@ -275,7 +275,7 @@ func (n *Node) stops() <-chan struct{} {
 // newOperator makes what people do to the node.
 func (n *Node) newOperator() *operator.API {
 	return &operator.API{
-		Evidence: &n.cfg, PolicyPath: n.cfg.Policy, Among: n.cfg.behind != nil,
+		Evidence: &n.cfg, PolicyPath: n.cfg.PolicyPath, Among: n.cfg.behind != nil,
 		Guard: n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(), Replays: n.replays, Shadow: &n.shadow, Bills: n.bills,
 		ReloadPolicy: n.reloadEverywhere, Members: n.members, Running: n.running, SealSeed: n.sealSeed, Pushes: n.pushes, Stopping: n.stops, Version: Version(), Logger: n.logger,
 	}

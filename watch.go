@@ -29,8 +29,13 @@ func (n *Node) watchPolicy(ctx context.Context) {
 		defer signal.Stop(hup)
 	}
 	w := policyWatch{hup: hup}
-	if n.cfg.Policy != "" {
-		watcher, ours, err := watch(n.cfg.Policy)
+	watched := watch
+	path := n.cfg.Policy
+	if own := n.cfg.OwnPolicy(); own != "" {
+		watched, path = watchOwn, own
+	}
+	if path != "" {
+		watcher, ours, err := watched(path)
 		if err != nil {
 			n.logger.Error("the policy's changes cannot be watched; send SIGHUP or use reeve policy reload", "error", err)
 		} else {
@@ -75,6 +80,25 @@ func watch(path string) (w *fsnotify.Watcher, ours func(name string) bool, err e
 		return nil, nil, errors.Join(err, w.Close())
 	}
 	return w, func(name string) bool { return ofPolicy(filepath.Clean(dir), file, filepath.Clean(name)) }, nil
+}
+
+// watchOwn watches a folder that is a policy once somebody makes it, and none once it is gone.
+func watchOwn(dir string) (w *fsnotify.Watcher, ours func(name string) bool, err error) {
+	if w, err = fsnotify.NewWatcher(); err != nil {
+		return nil, nil, err
+	}
+	if err := w.Add(filepath.Dir(dir)); err != nil {
+		return nil, nil, errors.Join(err, w.Close())
+	}
+	w.Add(dir) // as it is there; later, when it is made
+	return w, func(name string) bool {
+		name = filepath.Clean(name)
+		if name == dir {
+			w.Add(dir)
+			return true
+		}
+		return filepath.Dir(name) == dir && ofPolicy(dir, "", name)
+	}, nil
 }
 
 // ofPolicy reports whether a name in a folder belongs to a policy: to its file,

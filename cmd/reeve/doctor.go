@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ import (
 	"reeve.example/reeve/internal/hook"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/nodes"
+	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/store"
 	"reeve.example/reeve/internal/words"
 )
@@ -98,12 +101,12 @@ func (d *doctor) report(w io.Writer, asJSON bool) error {
 }
 
 func (d *doctor) policy(c reeve.Config) {
-	set, err := reeve.LoadPolicy(c.Policy)
+	name := c.PolicyPath()
+	set, err := reeve.LoadPolicy(name)
 	if err != nil {
 		d.add("problem", "policy", "%v", err)
 		return
 	}
-	name := c.Policy
 	if name == "" {
 		name = "the built-in starter"
 	}
@@ -197,6 +200,11 @@ func (d *doctor) ledger(ctx context.Context, s store.Store) error {
 
 // node asks the node that runs on the data folder whether it is ready.
 func (d *doctor) node(ctx context.Context, c reeve.Config) {
+	if set, err := reeve.LoadPolicy(c.PolicyPath()); err == nil {
+		if _, hash := nodeOn(ctx, c); hash != "" && hash != set.Hash() {
+			d.add("note", "node", "it judges by another policy (%s) than %s (%s), which is what these settings name: it was started with others", nodes.Short(hash), cmp.Or(c.PolicyPath(), "the built-in starter"), nodes.Short(set.Hash()))
+		}
+	}
 	url, err := datadir.URL(ctx, datadir.Find(c.Data))
 	switch {
 	case errors.Is(err, datadir.ErrNotRunning):
@@ -275,6 +283,11 @@ func (d *doctor) hooks(ctx context.Context) {
 		case len(s.Installed) > 0 && len(s.Problems)+len(s.Unknown) == 0:
 			d.add("ok", "hooks", "%s: %s", agent, strings.Join(s.Installed, ", "))
 		}
+		for _, file := range s.Installed {
+			if flags, known := s.Flags[file]; known {
+				d.decides(ctx, agent, flags)
+			}
+		}
 		some = some || len(s.Installed) > 0 || s.Version != "" || s.Settings != ""
 		for _, u := range s.Unknown {
 			d.add("note", "hooks", "%s: whether its hooks run is not known: %s", agent, u)
@@ -286,4 +299,52 @@ func (d *doctor) hooks(ctx context.Context) {
 	if !some {
 		d.add("note", "hooks", "no coding agent is found here")
 	}
+}
+
+// decides tells who decides about what an agent's hooks ask, and by which policy. A node and the
+// hooks that decide where none runs are to judge alike.
+func (d *doctor) decides(ctx context.Context, agent string, flags []string) {
+	c := hookCommand()
+	if err := c.ParseFlags(flags); err != nil {
+		d.add("problem", "hooks", "%s: %v", agent, err)
+		return
+	}
+	if url := flagOf(c, "url"); url != "" {
+		d.add("ok", "hooks", "%s: the node at %s decides, by its own policy", agent, url)
+		return
+	}
+	cfg, err := hookConfig(c)
+	if err != nil {
+		d.add("problem", "hooks", "%s: %v", agent, err)
+		return
+	}
+	set, err := reeve.LoadPolicy(cfg.PolicyPath())
+	if err != nil {
+		d.add("problem", "hooks", "%s: its policy: %v", agent, err)
+		return
+	}
+	by := cmp.Or(cfg.PolicyPath(), "the built-in starter")
+	node, hash := nodeOn(ctx, cfg)
+	switch {
+	case !node:
+		d.add("ok", "hooks", "%s: its hooks decide by %s, with records in %s", agent, by, cfg.Data)
+	case hash == set.Hash():
+		d.add("ok", "hooks", "%s: the node on %s decides, by %s", agent, cfg.Data, by)
+	case hash != "":
+		d.add("problem", "hooks", "%s: the node on %s decides by another policy (%s) than its hooks would without it (%s, %s): start both with the same --policy, or both without", agent, cfg.Data, nodes.Short(hash), by, nodes.Short(set.Hash()))
+	}
+}
+
+// nodeOn reports whether a node runs on the data folder, and by which policy it judges: the hash,
+// empty where it does not say so.
+func nodeOn(ctx context.Context, c reeve.Config) (runs bool, hash string) {
+	node := operator.Dial(ctx, datadir.Find(c.Data))
+	if node == nil {
+		return false, ""
+	}
+	var is operator.Status
+	if err := node.Ask(ctx, "GET", "/admin/status", nil, &is); err != nil {
+		return true, ""
+	}
+	return true, is.Policy
 }

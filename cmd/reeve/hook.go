@@ -132,8 +132,8 @@ func (h *hooked) install(cmd *cobra.Command, agent string) error {
 	}
 	out := cmd.OutOrStdout()
 	cfg, err := hookConfig(cmd)
-	if err == nil && cfg.Policy != "" {
-		_, err = reeve.LoadPolicy(cfg.Policy) // before anything is written that could not judge
+	if err == nil {
+		_, err = reeve.LoadPolicy(cfg.PolicyPath()) // before anything is written that could not judge
 	}
 	if err != nil {
 		return usageError{err}

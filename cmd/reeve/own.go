@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,9 +35,6 @@ func ownConfig(cmd *cobra.Command, command string, names ...string) (reeve.Confi
 	c, err := reeve.Load(file, nobody, given)
 	if err != nil {
 		return c, err
-	}
-	if c.Policy == "" {
-		c.Policy = userPolicy()
 	}
 	base := filepath.Dir(file)
 	for name, path := range map[string]*string{"data": &c.Data, "policy": &c.Policy} {
@@ -88,26 +84,16 @@ func userConfig() string {
 	return ""
 }
 
-// userPolicy is the user's own policy, empty if there is none. It holds for hooks and
-// proxies where no setting names another.
-func userPolicy() string {
-	if name := reeve.UserPolicy(); name != "" && exists(name) {
-		return name
-	}
-	return ""
-}
-
 // orOwn has a command look into the user's own data folder, where hooks and proxies
-// leave their records, and at the policy that they judge by, if nothing names another
+// leave their records, and so at the policy that they judge by, if nothing names another
 // folder and there is none here.
 func orOwn(c reeve.Config) reeve.Config {
-	own, err := os.UserConfigDir()
-	if err != nil || c.Database != "" || c.Data != noData || exists(c.Data) {
+	data := reeve.UserData()
+	if data == "" || c.Database != "" || c.Data != noData || exists(c.Data) {
 		return c
 	}
-	if data := filepath.Join(own, "reeve", "data"); exists(data) {
+	if exists(data) || exists(reeve.UserPolicy()) {
 		c.Data = data
-		c.Policy = cmp.Or(c.Policy, userPolicy())
 	}
 	return c
 }
@@ -119,12 +105,8 @@ func elsewhere(cmd *cobra.Command) string {
 	if err != nil || c.Database != "" || cmd.Flags().Changed("data") {
 		return ""
 	}
-	own, err := os.UserConfigDir()
-	if err != nil {
-		return ""
-	}
-	data := filepath.Join(own, "reeve", "data")
-	if orOwn(c).Data == data || !exists(data) {
+	data := reeve.UserData()
+	if data == "" || orOwn(c).Data == data || !exists(data) {
 		return ""
 	}
 	return fmt.Sprintf(" (of %s; hooks and proxies keep theirs elsewhere: add --data %s)", c.Data, data)

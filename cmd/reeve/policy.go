@@ -137,7 +137,8 @@ func policyOf(cmd *cobra.Command, a []string) (name string, set *policy.Set, err
 		if err != nil {
 			return "", nil, err
 		}
-		name = cfg.Policy
+		cfg = orOwn(cfg)
+		name = cfg.PolicyPath()
 	}
 	set, err = reeve.LoadPolicy(name)
 	return name, set, err
@@ -303,7 +304,8 @@ func judgeFile(cmd *cobra.Command, file string) (*policy.Set, *policy.Input, err
 	if err != nil {
 		return nil, nil, err
 	}
-	set, err := reeve.LoadPolicy(cfg.Policy)
+	cfg = orOwn(cfg)
+	set, err := reeve.LoadPolicy(cfg.PolicyPath())
 	if err != nil {
 		return nil, nil, err
 	}

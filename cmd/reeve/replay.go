@@ -169,10 +169,10 @@ func (w *whatIf) ask(cmd *cobra.Command, since, until time.Time) (*replay.Report
 	}
 	var report *replay.Report
 	err = reading(cmd, func(ctx context.Context, c reeve.Config, store store.Store) error {
-		if w.candidate == "" && c.Policy == "" {
+		if w.candidate == "" && c.PolicyPath() == "" {
 			fmt.Fprintln(cmd.ErrOrStderr(), "reeve: no policy is named and no node runs here: judged under the built-in starter")
 		}
-		candidate, err := reeve.LoadPolicy(cmp.Or(w.candidate, c.Policy))
+		candidate, err := reeve.LoadPolicy(cmp.Or(w.candidate, c.PolicyPath()))
 		if err != nil {
 			return err
 		}

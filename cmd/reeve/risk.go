@@ -137,7 +137,7 @@ func playLife(cmd *cobra.Command, in io.Reader, asJSON bool, seed uint64, freeze
 	if err != nil {
 		return err
 	}
-	set, err := reeve.LoadPolicy(cfg.Policy)
+	set, err := reeve.LoadPolicy(cfg.PolicyPath())
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func welcome(cmd *cobra.Command, cfg reeve.Config, node *reeve.Node, at string) 
 		}
 		return
 	}
-	policy := cfg.Policy
+	policy := cfg.PolicyPath()
 	if policy == "" {
 		policy = "the built-in starter policy (init writes it out to edit)"
 	}

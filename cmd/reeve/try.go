@@ -71,7 +71,7 @@ person would be asked, 1 where it could not be judged, and 2 for a wrong call of
 				return err
 			}
 			cfg = orOwn(cfg)
-			set, err := reeve.LoadPolicy(cfg.Policy)
+			set, err := reeve.LoadPolicy(cfg.PolicyPath())
 			if err != nil {
 				return err
 			}

@@ -260,20 +260,39 @@ func printWays(w io.Writer, d *operator.DecisionShown, held approval.State, node
 // exceptionOf is an exception to be made of one decision.
 type exceptionOf struct{ reason, until string }
 
-// write asks whether the exception is meant, and writes it into the policy. A policy
-// that then has a fault is put back.
-func (x *exceptionOf) write(cmd *cobra.Command, c reeve.Config, d *operator.DecisionShown) error {
-	if x.reason == "" || x.until == "" {
-		return usageError{errors.New("--allow needs --reason, for whoever reads the records, and --until, the exception's last day")}
+// complete tells what is missing, or is over.
+func (x *exceptionOf) complete() error {
+	var missing []string
+	if x.reason == "" {
+		missing = append(missing, "--reason, for whoever reads the records")
+	}
+	if x.until == "" {
+		missing = append(missing, "--until, the exception's last day, such as "+time.Now().AddDate(0, 0, 30).Format(time.DateOnly))
+	}
+	if missing != nil {
+		return usageError{errors.New("--allow needs " + strings.Join(missing, ", and "))}
 	}
 	if day, err := time.Parse(time.DateOnly, x.until); err == nil && !time.Now().Before(day.AddDate(0, 0, 1)) {
 		return usageError{fmt.Errorf("--until %s is over: nothing would pass", x.until)}
+	}
+	return nil
+}
+
+// write asks whether the exception is meant, writes it into the policy that whoever decides
+// judges by, and says who that is. A policy that then has a fault is put back.
+func (x *exceptionOf) write(cmd *cobra.Command, c reeve.Config, d *operator.DecisionShown) error {
+	if err := x.complete(); err != nil {
+		return err
 	}
 	text, err := d.Except(x.reason, x.until)
 	if err != nil {
 		return err
 	}
 	file, whole, err := x.place(c, text)
+	if err != nil {
+		return err
+	}
+	node, err := sameAtNode(cmd.Context(), c, text)
 	if err != nil {
 		return err
 	}
@@ -292,21 +311,94 @@ func (x *exceptionOf) write(cmd *cobra.Command, c reeve.Config, d *operator.Deci
 	if err := askTerminal(cmd, []string{d.Decision}, shown.String()); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	if !exists(filepath.Dir(file)) {
+		err = newPolicy(file, whole)
+	} else if err = keepTrust(cmd, file, whole, func() error { return os.WriteFile(file, []byte(whole), 0o644) }); err != nil {
 		return err
 	}
-	if err := keepTrust(cmd, file, whole, func() error { return os.WriteFile(file, []byte(whole), 0o644) }); err != nil {
-		return err
+	var set *policy.Set
+	if err == nil {
+		set, err = reeve.LoadPolicy(filepath.Dir(file))
 	}
-	if _, err := reeve.LoadPolicy(filepath.Dir(file)); err != nil {
-		if before == nil {
-			err = errors.Join(err, os.Remove(file))
-		} else {
+	if err != nil {
+		if before != nil {
 			err = errors.Join(err, os.WriteFile(file, before, 0o644))
+		} else if exists(file) {
+			err = errors.Join(err, os.Remove(file))
 		}
 		return fmt.Errorf("the exception does not fit the policy, which is as it was: %w", err)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "written to %s; a running node takes it up by itself\n", file)
+	return x.obeyed(cmd, c, node, file, set)
+}
+
+// newPolicy makes a policy of one file: its folder is there with the file or not at all, for
+// hooks that look meanwhile.
+func newPolicy(file, whole string) error {
+	dir := filepath.Dir(file)
+	made, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+"-")
+	if err != nil {
+		return err
+	}
+	err = os.WriteFile(filepath.Join(made, filepath.Base(file)), []byte(whole), 0o644)
+	if err == nil {
+		_, err = reeve.LoadPolicy(made)
+	}
+	if err == nil {
+		err = os.Chmod(made, 0o755)
+	}
+	if err == nil {
+		err = os.Rename(made, dir)
+	}
+	if err != nil {
+		err = errors.Join(err, os.RemoveAll(made))
+	}
+	return err
+}
+
+// sameAtNode is the node that runs on the data folder, nil where none does. A node that judges
+// by another policy than the settings here name would not obey what is written there.
+func sameAtNode(ctx context.Context, c reeve.Config, text string) (*operator.Client, error) {
+	node := operator.Dial(ctx, c.Data)
+	if node == nil {
+		return nil, nil
+	}
+	set, err := reeve.LoadPolicy(c.PolicyPath())
+	if err != nil {
+		return nil, err
+	}
+	var is operator.Status
+	if err := node.Ask(ctx, "GET", "/admin/status", nil, &is); err != nil {
+		return nil, err
+	}
+	if is.Policy != set.Hash() {
+		return nil, fmt.Errorf("the node that runs on %s judges by another policy than %s: name with --policy the one that it was started with (or have it read its own again, with reeve policy reload), or write this under except: in it\n\n%s",
+			c.Data, cmp.Or(c.PolicyPath(), "the built-in starter, which is what these settings name"), text)
+	}
+	return node, nil
+}
+
+// obeyed says who judges by the policy now: a node that runs is asked.
+func (x *exceptionOf) obeyed(cmd *cobra.Command, c reeve.Config, node *operator.Client, file string, set *policy.Set) error {
+	out := cmd.OutOrStdout()
+	switch {
+	case node != nil:
+		var loaded operator.PolicyLoaded
+		err := node.Ask(cmd.Context(), "POST", "/admin/policy/reload", operator.Nothing{}, &loaded)
+		if err == nil && loaded.Policy != set.Hash() {
+			err = errors.New("its policy is another one")
+		}
+		if err != nil {
+			return fmt.Errorf("written to %s, but the node that runs on %s does not judge by it: %w", file, c.Data, err)
+		}
+		fmt.Fprintf(out, "written to %s; the node that runs on %s judges by it now\n", file, c.Data)
+		for _, n := range loaded.Elsewhere {
+			fmt.Fprintf(out, "not at node %s, where another policy is in force: %s\n", printable(n.Name), printable(cmp.Or(n.Problem, "its own files are others")))
+		}
+	case c.Policy == "":
+		fmt.Fprintf(out, "written to %s; hooks and proxies judge by it from their next call on, and so does a node that is started on %s\n", file, c.Data)
+	default:
+		fmt.Fprintf(out, "written to %s; no node runs on %s now, and whoever is started with --policy %s judges by it\n", file, c.Data, c.Policy)
+	}
 	return nil
 }
 
@@ -314,20 +406,21 @@ func (x *exceptionOf) write(cmd *cobra.Command, c reeve.Config, d *operator.Deci
 // other files, or a policy of the user's own that includes the starter.
 func (x *exceptionOf) place(c reeve.Config, text string) (file, whole string, err error) {
 	const name = "exceptions.yaml"
-	if c.Policy == "" && c.Data != filepath.Join(filepath.Dir(reeve.UserPolicy()), "data") {
-		return "", "", fmt.Errorf("the node judges by the built-in policy: start it with --policy DIR, and write DIR/%s with\n\nversion: 1\ninclude: starter\nexcept:\n%s", name, text)
+	at := c.PolicyPath()
+	if own := c.OwnPolicy(); at == "" && own != "" {
+		return filepath.Join(own, name), "version: 1\ninclude: starter\nexcept:\n" + text, nil
 	}
-	if c.Policy == "" {
-		return filepath.Join(reeve.UserPolicy(), name), "version: 1\ninclude: starter\nexcept:\n" + text, nil
+	if at == "" {
+		return "", "", fmt.Errorf("whoever decides in %s judges by the built-in policy: start the node with --policy DIR, and write DIR/%s with\n\nversion: 1\ninclude: starter\nexcept:\n%s", c.Data, name, text)
 	}
-	if info, err := os.Stat(c.Policy); err != nil {
+	if info, err := os.Stat(at); err != nil {
 		return "", "", err
 	} else if !info.IsDir() {
-		return "", "", fmt.Errorf("the policy is the one file %s: write this under except: in it\n\n%s", c.Policy, text)
+		return "", "", fmt.Errorf("the policy is the one file %s: write this under except: in it\n\n%s", at, text)
 	}
-	set, err := reeve.LoadPolicy(c.Policy)
+	set, err := reeve.LoadPolicy(at)
 	if err != nil {
 		return "", "", err
 	}
-	return filepath.Join(c.Policy, name), fmt.Sprintf("version: 1\ndefault: %s\nexcept:\n%s", set.Default(), text), nil
+	return filepath.Join(at, name), fmt.Sprintf("version: 1\ndefault: %s\nexcept:\n%s", set.Default(), text), nil
 }

@@ -243,6 +243,43 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
+// flagsIn are the words of a line behind the agent whose hook it calls, as quoted wrote them.
+func flagsIn(line, agent string) (words []string) {
+	const calls = " hook --agent "
+	at := strings.LastIndex(line, calls+agent)
+	if at < 0 {
+		return nil
+	}
+	line = strings.TrimSpace(line[at+len(calls)+len(agent):])
+	for line != "" {
+		var word strings.Builder
+		in := rune(0) // the mark that began what is quoted
+		end := len(line)
+		for i := 0; i < len(line); i++ {
+			c := rune(line[i])
+			switch {
+			case c == '\\' && in != '\'' && i+1 < len(line) && (line[i+1] == '\'' || line[i+1] == '"'):
+				i++
+				word.WriteByte(line[i])
+			case in == 0 && c == ' ':
+				end = i
+			case in == 0 && (c == '\'' || c == '"' && isWindows):
+				in = c
+			case in != 0 && c == in:
+				in = 0
+			default:
+				word.WriteByte(line[i])
+			}
+			if end == i {
+				break
+			}
+		}
+		words = append(words, word.String())
+		line = strings.TrimLeft(line[end:], " ")
+	}
+	return words
+}
+
 func group(in *Installation, event, more string) []byte {
 	command := obj(nil).str("type", "command").str("command", in.line(event))
 	entry := append(append([]byte(command), ','), more...)

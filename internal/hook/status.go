@@ -75,11 +75,12 @@ func (in *Installation) overrules() bool { return in.Managed && in.Agent != "gem
 // Status is whether an agent would run reeve's hooks.
 type Status struct {
 	Agent     string
-	Version   string   // of the agent's program; empty where it is not found
-	Settings  string   // the user's, where neither its program nor a hook is found, and they lie there
-	Installed []string // the files that have reeve's hooks
-	Problems  []string // why they would not run, or not hold
-	Unknown   []string // what could not be found out: they may not run
+	Version   string              // of the agent's program; empty where it is not found
+	Settings  string              // the user's, where neither its program nor a hook is found, and they lie there
+	Installed []string            // the files that have reeve's hooks
+	Flags     map[string][]string // by file, what its hooks are called with beside their agent
+	Problems  []string            // why they would not run, or not hold
+	Unknown   []string            // what could not be found out: they may not run
 	Notes     []string
 }
 
@@ -141,6 +142,10 @@ func (s *Status) installation(ctx context.Context, in *Installation, folder stri
 		s.problem("%s: nothing of it is called before a tool is: install again", file)
 		return
 	}
+	if s.Flags == nil {
+		s.Flags = map[string][]string{}
+	}
+	s.Flags[file] = flagsIn(line, in.Agent)
 	if strings.HasPrefix(line, "sh ") {
 		s.problem("%s: the hook was installed by an earlier version, and begins with sh, without a path: settings of a repository can put another program in its place: install again", file)
 	}

@@ -56,8 +56,8 @@ type API struct {
 	// ReloadPolicy has all nodes read their policies again and put them in force. elsewhere
 	// are those at which another one is in force than here.
 	ReloadPolicy func(ctx context.Context, by act.Principal) (changed bool, elsewhere []NodePolicy, err error)
-	// PolicyPath is where the policy lies that is read; empty for the one that is built in.
-	PolicyPath string
+	// PolicyPath tells where the policy lies that is read; empty for the one that is built in.
+	PolicyPath func() string
 	// Members lists the nodes that share the database, and those that wrote its other logs.
 	Members func(ctx context.Context) ([]nodes.Node, error)
 	// Running tells how the node stands now.

@@ -139,14 +139,15 @@ func (o *API) tested(set *policy.Set, sent []PolicyFile) PolicyTested {
 // cases are the files of test cases beside the policy in force; none where there are none,
 // or they cannot be read.
 func (o *API) cases() []policy.File {
-	if o.PolicyPath == "" {
+	path := o.PolicyPath()
+	if path == "" {
 		text, err := policy.StarterTests(policy.DefaultProfile)
 		if err != nil {
 			return nil
 		}
 		return []policy.File{{Name: "starter.test.yaml", Data: text}}
 	}
-	files, _ := policy.CaseFiles(o.PolicyPath)
+	files, _ := policy.CaseFiles(path)
 	return files
 }
 
