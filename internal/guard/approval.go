@@ -99,6 +99,10 @@ func newApprovals(g *Guard) *Items[approval.Decision] {
 	})
 }
 
+// Held reports whether people are asked about an act that was judged: not when there is
+// something that they could not agree to.
+func Held(d *act.Decision) bool { return d.Effect == act.Escalate && act.Approvable(d.Reasons) }
+
 // inquiry is an act that the policy has just judged, with what bears on whom it must ask.
 type inquiry struct {
 	in       *policy.Input

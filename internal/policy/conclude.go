@@ -636,3 +636,25 @@ var checkThreat = func() map[string]string {
 	}
 	return m
 }()
+
+// conditions are those of the rules that let the act pass, each once, in the
+// rules' order.
+func (e *evaluation) conditions() (all []string) {
+	var seen map[string]bool
+	for i := range e.matches {
+		m := &e.matches[i]
+		if m.observed() || m.err != nil {
+			continue
+		}
+		for _, c := range m.rule.conditions {
+			if seen == nil {
+				seen = map[string]bool{}
+			}
+			if !seen[c] {
+				seen[c] = true
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}

@@ -13,7 +13,6 @@ import (
 	"cel.dev/cel-go/interpreter"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/internal/glob"
 )
 
 // Explanation says of every rule whether it matched an action, and why not.
@@ -93,13 +92,6 @@ func (s *Set) Explain(in *Input) Explanation {
 		x.Rules = append(x.Rules, re)
 	}
 	return x
-}
-
-// fits reports whether a rule's globs match one of an act's names.
-func (r *rule) fits(a *act.Action) bool {
-	return r.tools == nil || slices.ContainsFunc(r.tools, func(g string) bool {
-		return glob.Match(g, a.Canonical) || a.Alias != "" && glob.Match(g, a.Alias)
-	})
 }
 
 // whyNot names the first part of a rule that does not hold.

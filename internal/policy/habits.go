@@ -193,13 +193,6 @@ func (e *evaluation) outside() float64 {
 	return times
 }
 
-// Habits reports whether a rule asks what is usual: else nothing of it is noted, and
-// nothing read.
-func (s *Set) Habits() bool { return s.asksHabits }
-
-// HabitSettings are what the policy says of what is usual.
-func (s *Set) HabitSettings() habits.Settings { return s.habits }
-
 // Note fills in what is to be noted of a decision about a call, for what is learned of it:
 // upon what it is done, what of that may be taught, and in what it was new. agreed says
 // that a person let it pass.

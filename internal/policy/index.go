@@ -214,3 +214,10 @@ func matching(dst []*rule, globs []*globRules, name string) []*rule {
 	}
 	return dst
 }
+
+// fits reports whether a rule's globs match one of an act's names.
+func (r *rule) fits(a *act.Action) bool {
+	return r.tools == nil || slices.ContainsFunc(r.tools, func(g string) bool {
+		return glob.Match(g, a.Canonical) || a.Alias != "" && glob.Match(g, a.Alias)
+	})
+}

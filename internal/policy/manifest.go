@@ -11,7 +11,6 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/canon"
-	"reeve.example/reeve/internal/glob"
 	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/rawjson"
 )
@@ -36,13 +35,8 @@ type manifest struct {
 // when no document says anything of the tool, and m is then the built-in
 // default. Its lists belong to the Set and must not be changed.
 func (s *Set) Manifest(canonicalTool string) (m act.Manifest, said bool) {
-	if m, ok := s.manifests.exact[canonicalTool]; ok {
+	if m := s.manifests.find(canonicalTool); m != nil {
 		return m.Manifest, true
-	}
-	for _, m := range s.manifests.globs {
-		if glob.Match(m.glob, canonicalTool) {
-			return m.Manifest, true
-		}
 	}
 	return defaultManifest, false
 }
@@ -50,13 +44,9 @@ func (s *Set) Manifest(canonicalTool string) (m act.Manifest, said bool) {
 // Limits names the limits, as they are written in JSON, that a document gives a
 // tool by its name or a glob other than "*", and does not call advisory.
 func (s *Set) Limits(canonicalTool string) (limits []string) {
-	m, ok := s.manifests.exact[canonicalTool]
-	if !ok {
-		i := slices.IndexFunc(s.manifests.globs, func(m *manifest) bool { return glob.Match(m.glob, canonicalTool) })
-		if i < 0 || s.manifests.globs[i].glob == "*" {
-			return nil
-		}
-		m = s.manifests.globs[i]
+	m := s.manifests.find(canonicalTool)
+	if m == nil || m.glob == "*" {
+		return nil
 	}
 	for _, limit := range m.given {
 		if !slices.Contains(m.Advisory, limit) {
@@ -292,28 +282,6 @@ func (d *document) readConditions(r *rule, n *node) {
 	if len(r.conditions) > maxConditions {
 		d.at(v, "", "a rule has at most %d conditions", maxConditions)
 	}
-}
-
-// conditions are those of the rules that let the act pass, each once, in the
-// rules' order.
-func (e *evaluation) conditions() (all []string) {
-	var seen map[string]bool
-	for i := range e.matches {
-		m := &e.matches[i]
-		if m.observed() || m.err != nil {
-			continue
-		}
-		for _, c := range m.rule.conditions {
-			if seen == nil {
-				seen = map[string]bool{}
-			}
-			if !seen[c] {
-				seen[c] = true
-				all = append(all, c)
-			}
-		}
-	}
-	return all
 }
 
 // Grants reports whether calls of a tool can be allowed at all: no rule denies

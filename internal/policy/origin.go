@@ -123,10 +123,6 @@ func asText(v ref.Val) (text string, ok bool) {
 // followed are the variables of a session that come from where its values came from.
 var followed = []string{"foreign", "heard", "labels", "planned"}
 
-// Follows reports whether a rule asks where a session's values came from. Where none
-// does, nobody needs to read for that what comes in.
-func (s *Set) Follows() bool { return s.follows }
-
 // followsOrigins reports whether one of the rules asks where values came from.
 func followsOrigins(rules []*rule) bool {
 	return slices.ContainsFunc(rules, func(r *rule) bool {

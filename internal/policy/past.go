@@ -134,14 +134,6 @@ func (s *Set) settlePast() {
 	}
 }
 
-// Counted are the keys of the acts that rules ask the session's past for; nil for none.
-func (s *Set) Counted() (keys []uint64) {
-	for _, c := range s.counted {
-		keys = append(keys, c.key)
-	}
-	return keys
-}
-
 // Counts reports whether an act is the one with a key. called is the tool whose result it is,
 // as the session knows it.
 func (s *Set) Counts(key uint64, a *act.Action, called string) bool {

@@ -13,9 +13,6 @@ import (
 
 const shadowMode = "shadow"
 
-// Shadow is the candidate that is judged by beside the set; nil for none.
-func (s *Set) Shadow() *Set { return s.shadow }
-
 // apart parts the files of the policy that rules from those of its candidate. What the
 // tables say of programs is for both.
 func apart(files []File) (live, candidate []File) {

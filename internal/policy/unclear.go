@@ -84,10 +84,6 @@ func (r *rule) asksHabits() bool {
 // newTool is the check for which an agent's bill of materials is read.
 const newTool = "tool.new"
 
-// AsksBill reports whether a rule or exception asks for tools that an agent has not used
-// before: else its bill of materials is not read.
-func (s *Set) AsksBill() bool { return s.asksBill }
-
 func (r *rule) asksBill() bool {
 	const called = violatesPrefix + newTool
 	return slices.Contains(r.check, newTool) || r.when.names(called) || r.change.withExpr.names(called)

@@ -1,6 +1,7 @@
 package session
 
-// Steps that were written can be played again, to have the memory before each of them.
+// What follows is for a policy replay: steps that were written are played again, to have the memory
+// before each of them.
 
 // ParseStep reads what Step.Append wrote.
 func ParseStep(data []byte) (*Step, error) { return parseStep(data) }

@@ -10,7 +10,7 @@ import (
 	"reeve.example/reeve/internal/session"
 )
 
-// What follows is for whoever judges recorded acts again.
+// What follows is for a policy replay: for whoever judges recorded acts again.
 
 // Keys are those under which what is remembered is looked up: without them it tells nothing.
 type Keys struct{ Values []byte }
@@ -74,7 +74,3 @@ func Ruled(o *ledger.Outcome) act.Effect {
 
 // afterwards are the codes of what becomes of an act that the policy holds.
 var afterwards = []string{"approved", codeChanged, "approval_denied", codeGranted, over.Code, unshown.Code, "quota.held"}
-
-// Held reports whether people are asked about an act that was judged: not when there is
-// something that they could not agree to.
-func Held(d *act.Decision) bool { return d.Effect == act.Escalate && act.Approvable(d.Reasons) }
