@@ -25,10 +25,21 @@ func (c *invocation) records(verb string, args []flow) {
 		if !slices.ContainsFunc(args, func(a flow) bool { return a.text == "--dry-run" || a.text == "-n" && verb == "add" }) {
 			told = c.recorded(verb, args)
 		}
-		if told&fromSecret != 0 {
-			c.recordedSecret |= told
+		for name, v := range c.vars { // who has written it is in it, too
+			if strings.HasPrefix(name, "GIT_AUTHOR_") || strings.HasPrefix(name, "GIT_COMMITTER_") {
+				told |= v.taint
+			}
+		}
+		for _, a := range c.args { // settings before the subcommand; a login among them is one secret
+			told |= a.taint &^ fromSecret
+		}
+		if told&(fromSecret|fromPlace) != 0 {
+			c.recordedSecret |= told | fromSecret
 			c.keeps(repository)
 		}
+	case verb == "config" && slices.ContainsFunc(args, func(a flow) bool { return a.taint&fromPlace != 0 }):
+		c.recordedSecret |= fromSecret | fromPlace
+		c.keeps(repository)
 	case verb == "push" || verb == "send-pack" || verb == "http-push" || verb == "send-email" || verb == "dcommit":
 		if slices.ContainsFunc(args, func(a flow) bool { return a.text == "--dry-run" || a.text == "-n" }) {
 			return

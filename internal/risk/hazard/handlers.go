@@ -1547,12 +1547,12 @@ func (c *invocation) sed() flow {
 	for o := range options {
 		inPlace = inPlace || strings.HasPrefix(o, "-i") || strings.HasPrefix(o, "--in-place")
 	}
-	script := options["-e"].text
+	script, by := options["-e"].text, options["-e"].taint
 	if script == "" && len(rest) > 0 {
-		script, rest = rest[0].text, rest[1:]
+		script, by, rest = rest[0].text, rest[0].taint, rest[1:]
 	}
 	if script == "" && inPlace && len(rest) > 0 { // sed -i '' s/…/…/ file
-		script, rest = rest[0].text, rest[1:]
+		script, by, rest = rest[0].text, rest[0].taint, rest[1:]
 	}
 	// GNU sed runs commands: 1e id, s/x/id/e
 	if strings.HasPrefix(script, "1e ") || strings.HasPrefix(script, "1!e ") || strings.HasPrefix(script, "e ") {
@@ -1576,7 +1576,11 @@ func (c *invocation) sed() flow {
 	out.known = false
 	for _, a := range rest {
 		if inPlace {
-			c.wrote(a.text, flow{text: sedAdds(script), known: true}, true)
+			adds := flow{text: sedAdds(script), known: true, taint: by & (fromSecret | fromPlace)}
+			if adds.taint != 0 {
+				c.keepsIn(a.text)
+			}
+			c.wrote(a.text, adds, true)
 			continue
 		}
 		out = both(out, c.readFile(a))
@@ -2340,7 +2344,7 @@ func (c *invocation) container() flow {
 	// What runs inside: docker exec name command, docker run image command.
 	if len(c.args) > 1 && (c.args[0].text == "exec" || c.args[0].text == "run") && !mounts {
 		for i := 1; i < len(c.args); i++ {
-			if listed("nc ncat netcat socat", baseName(c.args[i].text)) && i+2 < len(c.args) {
+			if name := baseName(c.args[i].text); (listed("nc ncat netcat socat", name) || httpClients[name]) && i+2 < len(c.args) {
 				c.kept(0.9, 0.8, func() { c.invoke(c.args[i:], flow{}, c.wrap+1) })
 				break
 			}
